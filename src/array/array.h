@@ -1,0 +1,72 @@
+/*
+ * array.h - an array: shape, dtype, and either bytes or the node that will make them.
+ *
+ * Reference counted and usable from every thread. dtype and shape never change. An array is ready (bytes are there),
+ * lazy (`node` says how to make it), or a tracer (a placeholder or result of a running trace, never evaluated).
+ * `node` goes from non-NULL to NULL once, with release order after the bytes are in place; whoever loads NULL with
+ * acquire order may read data, strides and storage. Before that only run/eval.c writes them.
+ */
+#ifndef KILN_ARRAY_ARRAY_H
+#define KILN_ARRAY_ARRAY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "array/dtype.h"
+#include "array/storage.h"
+
+enum { KILN_MAX_NDIM = 32 };
+
+struct kiln_node;  /* graph/node.h */
+
+struct kiln_array {
+    _Atomic uint32_t refs;
+    uint8_t dtype;
+    uint8_t ndim;
+    bool row_contiguous;            /* packed, last axis fastest; size 0 and 1 count as packed */
+    int64_t size;                   /* elements */
+    _Atomic(struct kiln_node *) node; /* NULL: ready */
+    uint64_t trace;                 /* id of the trace a tracer belongs to, else 0; ids are never reused */
+    struct kiln_storage *storage;
+    char *data;       /* first element of this view */
+    int64_t *strides; /* in elements; points behind dims */
+    int32_t dims[];   /* [ndim], then the strides */
+};
+
+static inline bool kiln__array_is_ready(const struct kiln_array *array)
+{
+    return atomic_load_explicit(&array->node, memory_order_acquire) == NULL && array->trace == 0;
+}
+
+static inline struct kiln_array *kiln__array_ref(struct kiln_array *array)
+{
+    atomic_fetch_add_explicit(&array->refs, 1, memory_order_relaxed);
+    return array;
+}
+
+/* NULL is fine. Frees a graph of any depth without recursion. */
+void kiln__array_unref(struct kiln_array *array);
+
+/* Checks rank (at most KILN_MAX_NDIM), negative sizes and overflow of the product in bytes; *size gets the elements. */
+kiln_status kiln__shape_check(const int *dims, size_t ndim, enum kiln_dtype dtype, int64_t *size, kiln_error *err);
+
+/* A shape without bytes: data NULL, packed strides, no node. The caller gives it storage or a node. */
+kiln_status kiln__array_new(enum kiln_dtype dtype, size_t ndim, const int *dims, struct kiln_array **out, kiln_error *err);
+/* With storage of its own, uninitialised. */
+kiln_status kiln__array_alloc(enum kiln_dtype dtype, size_t ndim, const int *dims, struct kiln_array **out, kiln_error *err);
+/* Copies `data` (packed). */
+kiln_status kiln__array_from_data(const void *data, enum kiln_dtype dtype, size_t ndim, const int *dims,
+                                  struct kiln_array **out, kiln_error *err);
+/* A 0-d array of one element, `bytes` holding it. */
+kiln_status kiln__array_scalar(enum kiln_dtype dtype, const void *bytes, struct kiln_array **out, kiln_error *err);
+/* Another view of `base`'s storage; `base` must be ready. offset and strides in elements of base's dtype. */
+kiln_status kiln__array_view(struct kiln_array *base, size_t ndim, const int *dims, const int64_t *strides, int64_t offset,
+                             struct kiln_array **out, kiln_error *err);
+
+/* Recomputes row_contiguous from dims and strides. */
+void kiln__array_update_layout(struct kiln_array *array);
+
+/* The array room does not know the graph: graph/node.c installs how a node is released. */
+extern void (*kiln__array_free_node)(struct kiln_node *node, struct kiln_array **pending);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * storage.h - the bytes behind arrays: counted, reused, reference counted.
+ *
+ * Storage carries its device. Active bytes are payload bytes of live storage; freed storage goes to a cache (by size
+ * class) until the limit or kiln__memory_clear_cache(). Alignment is 64 bytes. Safe from every thread.
+ */
+#ifndef KILN_ARRAY_STORAGE_H
+#define KILN_ARRAY_STORAGE_H
+
+#include <stdatomic.h>
+
+#include "base/status.h"
+
+struct kiln_storage {
+    _Atomic uint32_t refs;
+    uint32_t size_class; /* of our own allocator; UINT32_MAX: foreign memory */
+    size_t size;         /* payload bytes */
+    char *data;
+    void (*free_foreign)(void *); /* foreign memory: called once with `payload` at the last release */
+    void *payload;
+};
+
+/* KILN_NO_MEMORY (with the size in the text) also when `size` is above the memory limit of the machine. */
+kiln_status kiln__storage_new(size_t size, struct kiln_storage **out, kiln_error *err);
+/* Wraps memory of the caller's; nothing is copied. On failure free_foreign has not been called. */
+kiln_status kiln__storage_foreign(void *data, size_t size, void (*free_foreign)(void *), void *payload,
+                                  struct kiln_storage **out, kiln_error *err);
+void kiln__storage_unref(struct kiln_storage *storage); /* NULL is fine */
+
+static inline struct kiln_storage *kiln__storage_ref(struct kiln_storage *storage)
+{
+    atomic_fetch_add_explicit(&storage->refs, 1, memory_order_relaxed);
+    return storage;
+}
+
+struct kiln_memory {
+    size_t active, peak, cache;
+};
+
+void kiln__memory_get(struct kiln_memory *out);
+void kiln__memory_reset_peak(void); /* to 0; it rises at the next allocation */
+void kiln__memory_clear_cache(void);
+size_t kiln__memory_set_cache_limit(size_t limit); /* returns the previous one */
+size_t kiln__memory_limit(void);
+size_t kiln__memory_set_limit(size_t limit); /* returns the previous one */
+
+#endif

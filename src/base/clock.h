@@ -1,0 +1,17 @@
+/*
+ * clock.h - monotonic nanoseconds, for counters and the bench. Never decides anything.
+ */
+#ifndef KILN_BASE_CLOCK_H
+#define KILN_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t kiln__clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * file.h - whole files: read, map, publish.
+ *
+ * Publishing writes a temporary file beside the target and renames it, so that a reader sees a whole file or none.
+ * No fsync: every format here carries a checksum, and a torn file after a power cut is a miss.
+ * All calls take EINTR; safe from every thread.
+ */
+#ifndef KILN_BASE_FILE_H
+#define KILN_BASE_FILE_H
+
+#include "base/buffer.h"
+#include "base/status.h"
+
+/* The whole file, mapped read-only and private. `*out` is unmapped with kiln__file_unmap(). KILN_MISS: no such file. */
+kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err);
+void kiln__file_unmap(kiln_bytes bytes);
+
+/* Appends the file's bytes to `out`, at most `limit` of them. KILN_MISS: no such file. */
+kiln_status kiln__file_read(const char *path, size_t limit, struct kiln_buffer *out, kiln_error *err);
+
+/* Writes `path` under a unique temporary name in the same folder and renames it. On failure nothing is left behind. */
+kiln_status kiln__file_publish(const char *path, const void *data, size_t size, kiln_error *err);
+
+/* Makes the folder and those above it, the last with mode 0700. An existing folder is fine. */
+kiln_status kiln__folder_make(const char *path, kiln_error *err);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * status.c - names of the public outcomes, and the one way to report a failure.
+ */
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const status_names[] = {
+    "KILN_OK",           "KILN_INVALID",        "KILN_NO_MEMORY",   "KILN_UNSIGNED",    "KILN_DRIFTED",       "KILN_LOWER_FAILED",
+    "KILN_COMPILE_FAILED", "KILN_LINK_FAILED", "KILN_NO_COMPILER", "KILN_WOULD_COMPILE", "KILN_IO",
+};
+
+const char *kiln_status_name(kiln_status status)
+{
+    size_t idx = (size_t)(-(int)status);
+    return idx < sizeof status_names / sizeof *status_names ? status_names[idx] : "unknown status";
+}
+
+kiln_status kiln__fail(kiln_error *err, kiln_status status, const char *format, ...)
+{
+    if (err) {
+        va_list list;
+        va_start(list, format);
+        err->status = status;
+        vsnprintf(err->text, sizeof err->text, format, list);
+        va_end(list);
+    }
+    return status;
+}
+
+kiln_status kiln__no_memory(kiln_error *err, const char *what)
+{
+    return kiln__fail(err, KILN_NO_MEMORY, "out of memory for %s", what);
+}

@@ -1,0 +1,61 @@
+/*
+ * group.h - a fused expression, and the text of the kernel that computes it.
+ *
+ * One kernel ABI for everything generated:
+ *
+ *     void kernel(const uint64_t *args, const int64_t *strides, int64_t rows, int64_t n)
+ *
+ * args: data pointers of the outputs, then of the operands, then the constants by their bits (zero-extended).
+ * strides: for each output, then each operand: row stride and inner stride, in bytes.
+ * An element-wise kernel computes `rows` rows of `n` elements. A reduction makes `rows` outputs from `n` elements each.
+ *
+ * What the text depends on: the expression, dtypes, the layout letters and flags; never a shape, an address or the
+ * value of a constant. Equal input gives equal bytes, in every process.
+ */
+#ifndef KILN_CODEGEN_GROUP_H
+#define KILN_CODEGEN_GROUP_H
+
+#include "array/dtype.h"
+#include "base/buffer.h"
+#include "base/status.h"
+#include "graph/ops.h"
+
+/*
+ * Layout of an operand along the inner loop:
+ * 'c' inner stride is one element, 's' inner stride is 0 (one element per row), 'v' inner stride is whatever strides say.
+ * Outputs are always 'c'.
+ */
+enum { KILN_LAYOUT_PACKED = 'c', KILN_LAYOUT_SCALAR = 's', KILN_LAYOUT_STRIDED = 'v' };
+
+enum {
+    KILN_GROUP_STREAMING = 1u << 0 /* non-temporal stores; only with rows == 1 and all letters 'c' or 's' */
+};
+
+/* Values are numbered: operands first, then constants, then instructions in order. */
+struct kiln_instr {
+    uint16_t op;    /* enum kiln_op, element-wise */
+    uint8_t dtype;  /* of the result; the inputs' dtypes are those of the values */
+    uint32_t in[3]; /* value numbers, as many as the op's arity */
+};
+
+struct kiln_group {
+    uint32_t operand_count, constant_count, instr_count, output_count;
+    uint8_t *operand_dtypes;
+    uint8_t *constant_dtypes;
+    struct kiln_instr *instrs;
+    uint32_t *outputs; /* value numbers */
+};
+
+/* Prints the kernel's LLVM IR; the entry is @kernel. `letters` has one letter per operand. */
+kiln_status kiln__group_print(const struct kiln_group *group, const char *letters, unsigned flags,
+                              struct kiln_buffer *text, kiln_error *err);
+
+/*
+ * Prints a reduction (KILN_OP_SUM) of one operand of dtype `in` to dtype `out`. The order of additions depends on n
+ * only: 16 partial sums, element i in lane i mod 16, combined pairwise at the end; 16-bit floats accumulate in float32.
+ * `letter` is 'c' or 'v' for the operand along the reduced axis.
+ */
+kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out, char letter,
+                                  struct kiln_buffer *text, kiln_error *err);
+
+#endif

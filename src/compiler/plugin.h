@@ -1,0 +1,35 @@
+/*
+ * plugin.h - the table through which libkiln opens libkiln-llvm.so.
+ *
+ * The plug-in is the only part that links LLVM. It keeps a target machine per (target, thread) and no other state.
+ * Every call may come from any thread, several at once. Text and bitcode are data: a fault in them is an error.
+ */
+#ifndef KILN_COMPILER_PLUGIN_H
+#define KILN_COMPILER_PLUGIN_H
+
+#include "base/buffer.h"
+#include "base/status.h"
+
+enum { KILN_PLUGIN_VERSION = 1 };
+#define KILN_PLUGIN_SYMBOL "kiln_llvm_plugin" /* const struct kiln_plugin kiln_llvm_plugin */
+
+struct kiln_plugin_job {
+    kiln_bytes text;     /* LLVM IR */
+    kiln_bytes runtime;  /* bitcode made by prepare() for this target; its helpers are linked in where used */
+    const char *target;  /* an LLVM CPU name: "x86-64-v3" */
+    const char *entry;   /* the one function that stays visible */
+    unsigned opt_level;  /* 0 to 3 */
+    bool fast_math;      /* allow contraction and reassociation */
+};
+
+struct kiln_plugin {
+    uint32_t version;
+    /* Digest of the run-time library's source bitcode that is built into the plug-in, as hexadecimal text. */
+    const char *runtime_digest;
+    /* The run-time library of math helpers, made ready for one target, as bitcode. Deterministic. */
+    kiln_status (*prepare)(const char *target, struct kiln_buffer *bitcode, kiln_error *err);
+    /* An ELF object: position-independent, self-contained, no undefined symbol. Deterministic. */
+    kiln_status (*compile)(const struct kiln_plugin_job *job, struct kiln_buffer *object, kiln_error *err);
+};
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * device.h - devices and targets as plain values.
+ *
+ * A target is what code is generated for, by its resolved name: "x86-64-v3", "znver4". A device is a place to run:
+ * several devices may have one target and then share artifacts. Devices live as long as the process and are
+ * compared by pointer. Every function may be called from any thread.
+ */
+#ifndef KILN_DEVICE_DEVICE_H
+#define KILN_DEVICE_DEVICE_H
+
+#include <stdatomic.h>
+
+#include "base/status.h"
+
+/* Instruction set levels of x86-64, in order: each has all of those before it. */
+enum kiln_isa { KILN_ISA_X86_64_V1 = 1, KILN_ISA_X86_64_V2, KILN_ISA_X86_64_V3, KILN_ISA_X86_64_V4 };
+
+struct kiln_target {
+    char name[48];     /* resolved: the LLVM CPU name, never "native" */
+    enum kiln_isa isa; /* the least instruction set that can run it */
+};
+
+struct kiln_device {
+    char name[64]; /* canonical: "cpu:x86-64-v4#1" is one device however it was asked for */
+    struct kiln_target target;
+    uint32_t id;                 /* small, unique in the process; enters call keys */
+    _Atomic uint32_t generation; /* bumped by a reset; enters call keys, so old entries match no more */
+    struct kiln_device *next;
+};
+
+/* What this machine can run, probed once. */
+enum kiln_isa kiln__isa_host(void);
+const char *kiln__isa_name(enum kiln_isa isa);
+
+/* Resolves "native", "x86-64-v2" to "-v4", or an LLVM CPU name. KILN_INVALID names what would be right. */
+kiln_status kiln__target_resolve(const char *name, struct kiln_target *out, kiln_error *err);
+
+/* The calling thread's device, "cpu" at first (which KILN_TARGET resolves). NULL only when that failed: see err. */
+kiln_device *kiln__device_current(kiln_error *err);
+
+#endif

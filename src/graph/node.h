@@ -1,0 +1,48 @@
+/*
+ * node.h - what a lazy array will be made from: an operation, its inputs and attributes.
+ *
+ * Nodes are immutable but for `state` and `error`, which belong to run/eval.c. An array owns its node, a node owns
+ * references to its inputs. One node makes one array, except KILN_OP_PLAN, whose outputs share a node (`refs`).
+ */
+#ifndef KILN_GRAPH_NODE_H
+#define KILN_GRAPH_NODE_H
+
+#include "array/array.h"
+#include "graph/ops.h"
+
+enum kiln_node_state { KILN_NODE_WAITING, KILN_NODE_RUNNING, KILN_NODE_DONE, KILN_NODE_FAILED };
+
+struct kiln_node {
+    _Atomic uint32_t refs;
+    _Atomic uint8_t state; /* enum kiln_node_state */
+    uint8_t op;            /* enum kiln_op */
+    uint16_t attr_count;
+    uint32_t input_count;
+    kiln_error *error;     /* of a failed evaluation */
+    void *plan;            /* KILN_OP_PLAN: a reference to the plan; see run/plan.h */
+    struct kiln_array **outputs; /* KILN_OP_PLAN: borrowed; NULL where one was freed */
+    uint32_t output_count;
+    struct kiln_array **inputs; /* point behind the struct */
+    int64_t *attrs;
+};
+
+/*
+ * Applies an operation: checks arity, dtypes and shapes, adds the casts that promotion asks for, and makes a lazy array.
+ * Inputs that are tracers of this thread's running trace make a tracer; of a trace that has ended: KILN_INVALID.
+ * `name` prefixes error texts ("[add] ..."). `*out` is the caller's reference; inputs are borrowed.
+ */
+kiln_status kiln__apply(enum kiln_op op, struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
+                        size_t attr_count, struct kiln_array **out, kiln_error *err);
+
+/* Shape and dtype of the result, without making it; shapeless plans ask again at each call. dims: KILN_MAX_NDIM. */
+kiln_status kiln__infer(enum kiln_op op, struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
+                        size_t attr_count, enum kiln_dtype *dtype, size_t *ndim, int *dims, kiln_error *err);
+
+/* The broadcast of two shapes. KILN_INVALID names both shapes. */
+kiln_status kiln__broadcast_shapes(const int *a, size_t a_ndim, const int *b, size_t b_ndim, int *out, size_t *ndim,
+                                   kiln_error *err);
+
+/* Where the graph asks about traces, which live in a room below it: the id of a trace that runs on this thread? */
+extern bool (*kiln__trace_is_running)(uint64_t trace);
+
+#endif

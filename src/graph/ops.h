@@ -1,0 +1,32 @@
+/*
+ * ops.h - the operations as an enum and a table, both made from ops.def.
+ */
+#ifndef KILN_GRAPH_OPS_H
+#define KILN_GRAPH_OPS_H
+
+#include <stdint.h>
+
+enum kiln_op {
+#define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex) KILN_OP_##ID,
+#define KILN_OPERATION(ID, name, arity, kind) KILN_OP_##ID,
+#include "graph/ops.def"
+    KILN_OP_COUNT
+};
+
+enum kiln_op_kind { KILN_OP_ELEMENTWISE, KILN_OP_VIEW, KILN_OP_REDUCE, KILN_OP_COPY, KILN_OP_LIBRARY };
+
+enum kiln_dtype_rule {
+    KILN_RULE_NONE, KILN_RULE_SAME, KILN_RULE_FLOATING, KILN_RULE_COMPARE, KILN_RULE_LOGIC, KILN_RULE_SELECT, KILN_RULE_CAST
+};
+
+struct kiln_op_info {
+    const char *name;
+    int8_t arity; /* -1: any number */
+    uint8_t kind;
+    uint8_t dtype_rule;
+    const char *lower[5]; /* by enum kiln_dtype_kind of the inputs; NULL: not allowed */
+};
+
+extern const struct kiln_op_info kiln__ops[KILN_OP_COUNT];
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * eval.h - lazy arrays become ready.
+ *
+ * Evaluation walks the graph without recursion and runs one kernel per operation, in topological order. Several
+ * threads may evaluate the same arrays: each node is run by one of them, the others wait for that node. No lock is held
+ * while a kernel, a compiler or BLAS runs. A failed node keeps its error, and everyone who needs it gets that text.
+ */
+#ifndef KILN_RUN_EVAL_H
+#define KILN_RUN_EVAL_H
+
+#include "graph/node.h"
+
+/* Returns when all are ready. KILN_INVALID for a tracer: evaluating inside a trace is an error. */
+kiln_status kiln__eval(struct kiln_array *const *arrays, size_t count, kiln_error *err);
+/* Starts it on a worker thread; the caller may free its references at once. Later kiln__eval() calls wait for it. */
+kiln_status kiln__eval_async(struct kiln_array *const *arrays, size_t count, kiln_error *err);
+/* Waits until all that kiln__eval_async() started is done. */
+void kiln__eval_synchronize(void);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * artifact.h - the portable result of a compile: named sections and an entry name, as one file.
+ *
+ * Format: docs/formats/artifact.md. Decoding trusts nothing: every length is checked against the bytes that are
+ * there, the checksum covers the whole file, and a file that fails is never used.
+ * Reference counted; immutable once it is shared between threads.
+ */
+#ifndef KILN_STORE_ARTIFACT_H
+#define KILN_STORE_ARTIFACT_H
+
+#include <stdatomic.h>
+
+#include "base/buffer.h"
+#include "base/digest.h"
+#include "device/device.h"
+
+enum { KILN_ARTIFACT_MAX_SECTIONS = 16, KILN_ARTIFACT_NAME = 32 };
+
+struct kiln_section {
+    char name[KILN_ARTIFACT_NAME];
+    const void *data;
+    size_t size;
+    bool owned; /* malloc'ed; otherwise it points into `mapping` */
+};
+
+struct kiln_artifact {
+    _Atomic uint32_t refs;
+    char *entry;               /* entry name, "" at first */
+    char *target;              /* resolved target name */
+    enum kiln_isa isa;         /* what a CPU needs to run it */
+    struct kiln_buffer key;    /* the full structured content key (key/content.h) */
+    struct kiln_digest digest; /* of `key` */
+    size_t section_count;
+    struct kiln_section sections[KILN_ARTIFACT_MAX_SECTIONS];
+    uint64_t compile_ns;         /* metadata: no comparison covers what follows */
+    uint64_t created_unix_s;
+    char *function;              /* metadata: name of the function first compiled for, for people */
+    struct kiln_buffer call_key; /* metadata: the first call's structured K1, for `kiln why` */
+    kiln_bytes mapping;          /* the file it came from, or empty */
+};
+
+struct kiln_artifact *kiln__artifact_new(void); /* NULL: out of memory */
+void kiln__artifact_ref(struct kiln_artifact *artifact);
+void kiln__artifact_unref(struct kiln_artifact *artifact); /* NULL is fine */
+
+/* Appends the file's bytes. Key and payload come out byte-identical for equal input; metadata stands last. */
+kiln_status kiln__artifact_encode(const struct kiln_artifact *artifact, struct kiln_buffer *out, kiln_error *err);
+
+/*
+ * Checks all of `bytes` and makes an artifact whose sections point into them (zero copies). On KILN_OK the artifact
+ * owns `bytes` as a mapping when `is_mapping`, otherwise the caller keeps them alive. KILN_INVALID: not an artifact of
+ * this format version, truncated, flipped; the text says which.
+ */
+kiln_status kiln__artifact_decode(kiln_bytes bytes, bool is_mapping, struct kiln_artifact **out, kiln_error *err);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * tier.h - a place for artifacts: memory, a folder, read-only folders; a chain of tiers is a tier.
+ *
+ * get: KILN_OK and an artifact whose full key equals `key` (the caller's reference); KILN_MISS; or a failure, which a
+ * caller counts as a fault and treats as a miss. A damaged, misplaced or foreign entry is a failure with status
+ * KILN_INVALID: it is put aside, never returned. put: KILN_OK, or a failure that leaves no half entry.
+ * All calls are safe from every thread, and from several processes on one folder.
+ */
+#ifndef KILN_STORE_TIER_H
+#define KILN_STORE_TIER_H
+
+#include "store/artifact.h"
+
+struct kiln_tier;
+
+/* What the tier did, counted by the cache that owns it. */
+struct kiln_tier_events {
+    _Atomic uint64_t corrupt, faults, evictions;
+};
+
+struct kiln_tier_methods {
+    kiln_status (*get)(struct kiln_tier *tier, const struct kiln_digest *digest, kiln_bytes key,
+                       struct kiln_artifact **out, kiln_error *err);
+    kiln_status (*put)(struct kiln_tier *tier, const struct kiln_artifact *artifact, kiln_error *err);
+    void (*free)(struct kiln_tier *tier);
+};
+
+struct kiln_tier {
+    const struct kiln_tier_methods *methods;
+    struct kiln_tier_events *events; /* borrowed; outlives the tier */
+    const char *label;               /* for people: the folder's path, "memory" */
+    bool writable;
+    struct kiln_tier *next; /* in a chain */
+};
+
+/*
+ * A folder of files named by their key's digest. Created (0700) when missing and `writable`. KILN_IO when it can't be
+ * used: not a folder, others own it or may write it; the text says which. `path` is copied.
+ */
+kiln_status kiln__tier_folder(const char *path, bool writable, uint64_t max_bytes, uint64_t max_files,
+                              struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err);
+/* A table in memory: the model of a tier, and its double in tests. */
+kiln_status kiln__tier_memory(struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err);
+
+/* Looks through the chain in order. Faults are counted in each tier's events, logged once, and skipped. */
+kiln_status kiln__chain_get(struct kiln_tier *first, const struct kiln_digest *digest, kiln_bytes key,
+                            struct kiln_artifact **out);
+/* Puts into the last writable tier; a fault is counted and logged once. */
+void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifact);
+void kiln__chain_free(struct kiln_tier *first);
+
+#endif
