@@ -1,0 +1,73 @@
+# The front door. CMake and Ninja do the work underneath; each target first makes sure their packages are there.
+#
+#   make            build everything into build/         make asan    tests under address and undefined sanitizers
+#   make demo       build, then show the main job        make tsan    tests under the thread sanitizer
+#   make test       build with gcc and clang, run tests  make fuzz    every fuzz target for FUZZ_SECONDS
+#   make bench      measure, with floors of this run     make format  clang-format on our sources
+#   make install    PREFIX, DESTDIR                      make layers  list includes that point upwards
+#   make clean      remove build/
+
+CC_GCC ?= gcc
+CC_CLANG ?= clang-19
+WERROR ?= ON
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 30
+TEST_ARGS ?=
+BENCH_ARGS ?=
+DEMO_ARGS ?=
+CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOTICE
+SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0
+CTEST = ctest --output-on-failure $(TEST_ARGS)
+
+.PHONY: all setup build demo test test-clang bench asan tsan fuzz format layers install clean
+
+all: build
+
+setup:
+	@tools/setup.sh
+
+build: setup
+	@$(CONFIGURE) -B build -DCMAKE_C_COMPILER=$(CC_GCC)
+	@cmake --build build
+
+demo: build
+	@build/bin/kiln demo $(DEMO_ARGS)
+
+test: build test-clang
+	@$(CTEST) --test-dir build
+
+test-clang: setup
+	@$(CONFIGURE) -B build/clang -DCMAKE_C_COMPILER=$(CC_CLANG)
+	@cmake --build build/clang
+
+bench: build
+	@build/bin/kiln-bench $(BENCH_ARGS)
+
+asan: setup
+	@$(CONFIGURE) -B build/asan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=address,undefined
+	@cmake --build build/asan
+	@$(SUPPRESS_LEAKS) $(CTEST) --test-dir build/asan
+
+# setarch -R: the thread sanitizer of gcc 12 can't place its shadow under some kernels' address randomisation.
+tsan: setup
+	@$(CONFIGURE) -B build/tsan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=thread
+	@cmake --build build/tsan
+	@TSAN_OPTIONS=suppressions=$(CURDIR)/tools/tsan.supp setarch -R $(CTEST) --test-dir build/tsan
+
+fuzz: setup
+	@$(CONFIGURE) -B build/fuzz -DCMAKE_C_COMPILER=$(CC_CLANG) -DKILN_FUZZ=ON
+	@cmake --build build/fuzz --target fuzzers
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz.sh build/fuzz
+
+format: setup
+	@tools/format.sh
+
+layers:
+	@tools/layers.sh
+
+install: build
+	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
+
+clean:
+	rm -rf build

@@ -1,0 +1,73 @@
+/*
+ * kiln/inspect.h - a look into a cache folder, for tools: which artifacts are there, and what is in them.
+ *
+ * Reading only: nothing here writes, creates, locks or puts aside a file, and programs that use the folder at the same
+ * time never notice. An inspector is a list of files taken when it was opened; a file that has gone since is KILN_IO.
+ * Every function may be called from any thread, as long as the inspector or entry is not closed meanwhile.
+ */
+#ifndef KILN_INSPECT_H
+#define KILN_INSPECT_H
+
+#include "kiln.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { KILN_INSPECT_DIGEST = 65 }; /* 64 hexadecimal digits and a NUL */
+
+typedef struct kiln_inspector kiln_inspector; /* the artifacts of one folder, sorted by digest */
+typedef struct kiln_entry kiln_entry;         /* one of them, opened and checked */
+
+/* The folder that caches use by default: KILN_CACHE_DIR, else XDG_CACHE_HOME/kiln, else ~/.cache/kiln. It need not exist.
+ * KILN_INVALID: none of the variables says where. */
+kiln_status kiln_inspect_default_folder(char *path, size_t size, kiln_error *err);
+
+/*
+ * Could a cache use the folder? KILN_OK; or KILN_IO with a text that says why not: it is no folder, others own it or may
+ * write it, it can't be written. A folder that is not there yet is fine when it can be made.
+ */
+kiln_status kiln_inspect_check_folder(const char *path, kiln_error *err);
+
+/* `folder` is copied; NULL: the default one. KILN_IO: there is no such folder, or it can't be read. */
+kiln_status kiln_inspect_open(const char *folder, kiln_inspector **out, kiln_error *err);
+void kiln_inspect_close(kiln_inspector *inspector); /* NULL is fine; entries opened from it stay valid */
+
+const char *kiln_inspect_folder(const kiln_inspector *inspector);
+size_t kiln_inspect_count(const kiln_inspector *inspector);
+uint64_t kiln_inspect_size_bytes(const kiln_inspector *inspector, size_t index);
+/* The digest by which file `index` is named, in lower case; borrowed, as are all strings below. */
+const char *kiln_inspect_digest(const kiln_inspector *inspector, size_t index);
+
+/* The one artifact whose digest begins with `prefix`. KILN_INVALID: no hexadecimal digits, none, or several fit. */
+kiln_status kiln_inspect_find(const kiln_inspector *inspector, const char *prefix, size_t *index, kiln_error *err);
+
+/*
+ * Opens and checks file `index`: format, lengths, checksum, and that its key's digest is its name. `*out` is closed with
+ * kiln_entry_close(). KILN_INVALID: the file is damaged; the text says how.
+ */
+kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_entry **out, kiln_error *err);
+void kiln_entry_close(kiln_entry *entry); /* NULL is fine */
+
+typedef struct kiln_entry_info {
+    const char *path;
+    char digest[KILN_INSPECT_DIGEST];
+    const char *function; /* of the function it was first compiled for; "" when unknown */
+    const char *target;
+    const char *entry; /* name of the entry point */
+    uint64_t size_bytes, created_unix_s, compile_ns;
+    size_t section_count, key_field_count;
+} kiln_entry_info; /* borrowed from the entry */
+
+void kiln_entry_describe(const kiln_entry *entry, kiln_entry_info *out);
+/* Section `index`: its name, and its bytes in `*out`. NULL: there is none. */
+const char *kiln_entry_section(const kiln_entry *entry, size_t index, kiln_bytes *out);
+/* The section called `name`; data NULL when absent. */
+kiln_bytes kiln_entry_get(const kiln_entry *entry, const char *name);
+/* Field `index` of the structured content key. False: there is none. Both are bytes without a NUL. */
+bool kiln_entry_key_field(const kiln_entry *entry, size_t index, kiln_bytes *name, kiln_bytes *value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

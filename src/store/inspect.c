@@ -1,0 +1,345 @@
+/*
+ * inspect.c - see kiln/inspect.h: lists a folder's artifacts and opens them, without writing anything.
+ *
+ * A file counts as an artifact when its name is a digest (64 hexadecimal digits) and the artifact suffix; temporary files,
+ * locks and files that were put aside have other names. Folders are walked two levels deep, so that fanning
+ * out by the first digits of the digest is seen as well. Contents are trusted only after kiln__artifact_decode().
+ */
+#include "kiln/inspect.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "key/content.h"
+#include "store/tier.h"
+
+static const char artifact_suffix[] = ".kiln";
+
+enum { DIGEST_DIGITS = KILN_INSPECT_DIGEST - 1, MAX_DEPTH = 2 };
+
+struct found {
+    char *path;
+    char digest[KILN_INSPECT_DIGEST];
+    uint64_t size_bytes;
+};
+
+struct kiln_inspector {
+    char *folder;
+    struct found *files;
+    size_t count, cap;
+};
+
+struct kiln_entry {
+    struct kiln_artifact *artifact;
+    char *path;
+    uint64_t size_bytes;
+};
+
+/* ---- folders ------------------------------------------------------------------------------------------------- */
+
+static kiln_status copy_path(char *path, size_t size, const char *start, const char *end, kiln_error *err)
+{
+    int length = snprintf(path, size, "%s%s", start, end);
+    if (length < 0 || (size_t)length >= size) return kiln__fail(err, KILN_INVALID, "the path %s%s is too long", start, end);
+    return KILN_OK;
+}
+
+static bool is_set(const char *value)
+{
+    return value && *value;
+}
+
+kiln_status kiln_inspect_default_folder(char *path, size_t size, kiln_error *err)
+{
+    const char *own = getenv("KILN_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (is_set(own)) return copy_path(path, size, own, "", err);
+    if (is_set(xdg)) return copy_path(path, size, xdg, "/kiln", err);
+    if (is_set(home)) return copy_path(path, size, home, "/.cache/kiln", err);
+    return kiln__fail(err, KILN_INVALID, "no cache folder: none of KILN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
+}
+
+/* The nearest folder above `path` that exists decides whether it can be made. */
+static kiln_status check_can_make(const char *path, kiln_error *err)
+{
+    char *above = strdup(path);
+    if (!above) return kiln__no_memory(err, "a path");
+    struct stat info;
+    bool is_found = false;
+    for (char *slash; !is_found && (slash = strrchr(above, '/'));) {
+        slash[slash == above] = '\0';
+        is_found = stat(above, &info) == 0 || slash == above;
+    }
+    const char *parent = is_found ? above : ".";
+    kiln_status status = KILN_OK;
+    if (access(parent, W_OK | X_OK) != 0)
+        status = kiln__fail(err, KILN_IO, "%s does not exist and can't be made: %s: %s", path, parent, strerror(errno));
+    free(above);
+    return status;
+}
+
+kiln_status kiln_inspect_check_folder(const char *path, kiln_error *err)
+{
+    if (!path || !*path) return kiln__fail(err, KILN_INVALID, "no folder was named");
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        if (errno == ENOENT) return check_can_make(path, err);
+        return kiln__fail(err, KILN_IO, "%s: %s", path, strerror(errno));
+    }
+    if (!S_ISDIR(info.st_mode)) return kiln__fail(err, KILN_IO, "%s is not a folder", path);
+    if (info.st_uid != geteuid())
+        return kiln__fail(err, KILN_IO, "%s belongs to user %u, not to user %u who runs this", path, (unsigned)info.st_uid,
+                          (unsigned)geteuid());
+    if (info.st_mode & (S_IWGRP | S_IWOTH))
+        return kiln__fail(err, KILN_IO, "others may write %s (mode %04o); chmod go-w makes it usable", path,
+                          (unsigned)(info.st_mode & 07777));
+    if (access(path, R_OK | W_OK | X_OK) != 0) return kiln__fail(err, KILN_IO, "%s: %s", path, strerror(errno));
+    return KILN_OK;
+}
+
+/* ---- the list ------------------------------------------------------------------------------------------------ */
+
+static bool digest_of_name(const char *name, char out[KILN_INSPECT_DIGEST])
+{
+    size_t digits = strspn(name, "0123456789abcdef");
+    if (digits != DIGEST_DIGITS || strcmp(name + digits, artifact_suffix) != 0) return false;
+    memcpy(out, name, digits);
+    out[digits] = '\0';
+    return true;
+}
+
+static kiln_status add_file(kiln_inspector *inspector, const char *path, const char *name, uint64_t size, kiln_error *err)
+{
+    char digest[KILN_INSPECT_DIGEST];
+    if (!digest_of_name(name, digest)) return KILN_OK;
+    if (inspector->count == inspector->cap) {
+        size_t cap = inspector->cap ? inspector->cap * 2 : 64;
+        struct found *grown = realloc(inspector->files, cap * sizeof *grown);
+        if (!grown) return kiln__no_memory(err, "a list of artifacts");
+        inspector->files = grown;
+        inspector->cap = cap;
+    }
+    struct found *file = &inspector->files[inspector->count];
+    file->path = strdup(path);
+    if (!file->path) return kiln__no_memory(err, "a path");
+    memcpy(file->digest, digest, sizeof digest);
+    file->size_bytes = size;
+    inspector->count++;
+    return KILN_OK;
+}
+
+static kiln_status walk(kiln_inspector *inspector, const char *folder, int depth, kiln_error *err);
+
+static kiln_status visit(kiln_inspector *inspector, const char *folder, const char *name, int depth, kiln_error *err)
+{
+    char *path;
+    if (asprintf(&path, "%s/%s", folder, name) < 0) return kiln__no_memory(err, "a path");
+    struct stat info;
+    kiln_status status = KILN_OK;
+    if (lstat(path, &info) != 0) {
+        status = KILN_OK; /* removed since it was listed */
+    } else if (S_ISREG(info.st_mode)) {
+        status = add_file(inspector, path, name, (uint64_t)info.st_size, err);
+    } else if (S_ISDIR(info.st_mode) && depth < MAX_DEPTH) {
+        status = walk(inspector, path, depth + 1, err);
+    }
+    free(path);
+    return status;
+}
+
+static kiln_status walk(kiln_inspector *inspector, const char *folder, int depth, kiln_error *err)
+{
+    DIR *list = opendir(folder);
+    if (!list) {
+        if (depth > 0 && errno == ENOENT) return KILN_OK;
+        return kiln__fail(err, KILN_IO, "%s: %s", folder, strerror(errno));
+    }
+    kiln_status status = KILN_OK;
+    for (struct dirent *item; status == KILN_OK && (item = readdir(list));)
+        if (item->d_name[0] != '.') status = visit(inspector, folder, item->d_name, depth, err);
+    closedir(list);
+    return status;
+}
+
+static int by_digest(const void *a, const void *b)
+{
+    return strcmp(((const struct found *)a)->digest, ((const struct found *)b)->digest);
+}
+
+kiln_status kiln_inspect_open(const char *folder, kiln_inspector **out, kiln_error *err)
+{
+    char path[4096];
+    if (!folder) {
+        kiln_status status = kiln_inspect_default_folder(path, sizeof path, err);
+        if (status != KILN_OK) return status;
+        folder = path;
+    }
+    kiln_inspector *inspector = calloc(1, sizeof *inspector);
+    if (!inspector || !(inspector->folder = strdup(folder))) {
+        free(inspector);
+        return kiln__no_memory(err, "an inspector");
+    }
+    kiln_status status = walk(inspector, folder, 0, err);
+    if (status != KILN_OK) {
+        kiln_inspect_close(inspector);
+        return status;
+    }
+    if (inspector->count) qsort(inspector->files, inspector->count, sizeof *inspector->files, by_digest);
+    *out = inspector;
+    return KILN_OK;
+}
+
+void kiln_inspect_close(kiln_inspector *inspector)
+{
+    if (!inspector) return;
+    for (size_t i = 0; i < inspector->count; i++) free(inspector->files[i].path);
+    free(inspector->files);
+    free(inspector->folder);
+    free(inspector);
+}
+
+const char *kiln_inspect_folder(const kiln_inspector *inspector)
+{
+    return inspector->folder;
+}
+
+size_t kiln_inspect_count(const kiln_inspector *inspector)
+{
+    return inspector->count;
+}
+
+uint64_t kiln_inspect_size_bytes(const kiln_inspector *inspector, size_t index)
+{
+    return index < inspector->count ? inspector->files[index].size_bytes : 0;
+}
+
+const char *kiln_inspect_digest(const kiln_inspector *inspector, size_t index)
+{
+    return index < inspector->count ? inspector->files[index].digest : NULL;
+}
+
+kiln_status kiln_inspect_find(const kiln_inspector *inspector, const char *prefix, size_t *index, kiln_error *err)
+{
+    size_t length = strlen(prefix), matches = 0, first = 0;
+    if (length == 0 || length > DIGEST_DIGITS || strspn(prefix, "0123456789abcdef") != length)
+        return kiln__fail(err, KILN_INVALID, "'%s' is not a digest: give 1 to 64 of the digits 0-9 and a-f", prefix);
+    for (size_t i = 0; i < inspector->count; i++)
+        if (strncmp(inspector->files[i].digest, prefix, length) == 0 && matches++ == 0) first = i;
+    if (matches == 0)
+        return kiln__fail(err, KILN_INVALID, "no artifact in %s begins with %s", inspector->folder, prefix);
+    if (matches > 1)
+        return kiln__fail(err, KILN_INVALID, "%zu artifacts begin with %s; give more digits", matches, prefix);
+    *index = first;
+    return KILN_OK;
+}
+
+/* ---- one artifact -------------------------------------------------------------------------------------------- */
+
+static kiln_status load(const struct found *file, struct kiln_artifact **out, kiln_error *err)
+{
+    kiln_bytes bytes;
+    kiln_status status = kiln__file_map(file->path, &bytes, err);
+    if (status == KILN_MISS) return kiln__fail(err, KILN_IO, "%s is gone", file->path);
+    if (status != KILN_OK) return status;
+    status = kiln__artifact_decode(bytes, true, out, err);
+    if (status != KILN_OK) {
+        kiln__file_unmap(bytes);
+        return status;
+    }
+    char digest[KILN_DIGEST_HEX];
+    kiln__digest_hex(&(*out)->digest, digest);
+    if (strcmp(digest, file->digest) == 0) return KILN_OK;
+    kiln__artifact_unref(*out);
+    *out = NULL;
+    return kiln__fail(err, KILN_INVALID, "misplaced: the file holds the artifact %s", digest);
+}
+
+kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_entry **out, kiln_error *err)
+{
+    if (index >= inspector->count)
+        return kiln__fail(err, KILN_INVALID, "artifact %zu was asked for, there are %zu", index, inspector->count);
+    const struct found *file = &inspector->files[index];
+    kiln_entry *entry = calloc(1, sizeof *entry);
+    if (!entry || !(entry->path = strdup(file->path))) {
+        free(entry);
+        return kiln__no_memory(err, "an entry");
+    }
+    entry->size_bytes = file->size_bytes;
+    kiln_status status = load(file, &entry->artifact, err);
+    if (status != KILN_OK) {
+        kiln_entry_close(entry);
+        return status;
+    }
+    *out = entry;
+    return KILN_OK;
+}
+
+void kiln_entry_close(kiln_entry *entry)
+{
+    if (!entry) return;
+    kiln__artifact_unref(entry->artifact);
+    free(entry->path);
+    free(entry);
+}
+
+static const char *text_or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+static kiln_bytes key_of(const kiln_entry *entry)
+{
+    return (kiln_bytes){entry->artifact->key.data, entry->artifact->key.size};
+}
+
+void kiln_entry_describe(const kiln_entry *entry, kiln_entry_info *out)
+{
+    const struct kiln_artifact *artifact = entry->artifact;
+    *out = (kiln_entry_info){
+        .path = entry->path,
+        .function = text_or_empty(artifact->function),
+        .target = text_or_empty(artifact->target),
+        .entry = text_or_empty(artifact->entry),
+        .size_bytes = entry->size_bytes,
+        .created_unix_s = artifact->created_unix_s,
+        .compile_ns = artifact->compile_ns,
+        .section_count = artifact->section_count,
+    };
+    kiln__digest_hex(&artifact->digest, out->digest);
+    struct kiln_field field;
+    for (size_t offset = 0; kiln__content_next(key_of(entry), &offset, &field);) out->key_field_count++;
+}
+
+const char *kiln_entry_section(const kiln_entry *entry, size_t index, kiln_bytes *out)
+{
+    if (index >= entry->artifact->section_count) return NULL;
+    const struct kiln_section *section = &entry->artifact->sections[index];
+    *out = (kiln_bytes){section->data, section->size};
+    return section->name;
+}
+
+kiln_bytes kiln_entry_get(const kiln_entry *entry, const char *name)
+{
+    kiln_bytes bytes;
+    const char *found;
+    for (size_t i = 0; (found = kiln_entry_section(entry, i, &bytes)); i++)
+        if (strcmp(found, name) == 0) return bytes;
+    return (kiln_bytes){0};
+}
+
+bool kiln_entry_key_field(const kiln_entry *entry, size_t index, kiln_bytes *name, kiln_bytes *value)
+{
+    struct kiln_field field;
+    for (size_t offset = 0, i = 0; kiln__content_next(key_of(entry), &offset, &field); i++) {
+        if (i != index) continue;
+        *name = (kiln_bytes){field.name, field.name_size};
+        *value = field.value;
+        return true;
+    }
+    return false;
+}

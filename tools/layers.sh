@@ -1,0 +1,28 @@
+#!/bin/sh
+# Lists includes that point upwards: a room may include itself and the rooms before it in this order. It informs only.
+cd "$(dirname "$0")/.." || exit 1
+rooms="base device key store link cache array graph trace codegen compiler run mlxc"
+
+# Allowed although the order says otherwise: the plug-in's table is plain data that the cache opens the plug-in through.
+allowed="compiler/plugin.h"
+
+rank()
+{
+    position=0
+    for room in $rooms; do
+        position=$((position + 1))
+        [ "$room" = "$1" ] && echo "$position" && return
+    done
+    echo 0
+}
+
+grep -rnoE '^#include "[a-z]+/[a-z_0-9]+\.(h|def)"' src --include='*.c' --include='*.h' | while IFS=: read -r file line text; do
+    included=${text#*\"}
+    included=${included%\"}
+    from=$(echo "$file" | cut -d/ -f2)
+    to=${included%%/*}
+    case " $allowed " in *" $included "*) continue ;; esac
+    if [ "$(rank "$to")" -gt "$(rank "$from")" ]; then
+        echo "$file:$line: $from includes $included, a room below it"
+    fi
+done
