@@ -1,0 +1,151 @@
+/*
+ * file.c - whole files: read, map, publish.
+ *
+ * Invariant: a name that readers look for only ever appears by rename(2), so it always names a whole file. Whatever a
+ * call opened or created and did not hand over is closed and removed on its one way out.
+ */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static kiln_status fail_io(kiln_error *err, const char *verb, const char *path)
+{
+    int code = errno;
+    char text[128];
+    return kiln__fail(err, KILN_IO, "can't %s %s: %s", verb, path, strerror_r(code, text, sizeof(text)));
+}
+
+/* Opens a regular file for reading. A folder, a pipe or a device is KILN_IO; what is not there is KILN_MISS. */
+static kiln_status open_regular(const char *path, int *out, struct stat *info, kiln_error *err)
+{
+    int fd;
+    do fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return (kiln_status)KILN_MISS;
+    if (fd < 0) return fail_io(err, "open", path);
+    kiln_status status = KILN_OK;
+    if (fstat(fd, info) != 0)
+        status = fail_io(err, "look at", path);
+    else if (!S_ISREG(info->st_mode))
+        status = kiln__fail(err, KILN_IO, "%s is not a regular file", path);
+    if (status != KILN_OK)
+        close(fd);
+    else
+        *out = fd;
+    return status;
+}
+
+kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err)
+{
+    struct stat info;
+    int fd = -1;
+    kiln_status status = open_regular(path, &fd, &info, err);
+    if (status != KILN_OK) return status;
+    size_t size = (size_t)info.st_size;
+    void *data = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : (void *)"";
+    if (data == MAP_FAILED)
+        status = fail_io(err, "map", path);
+    else
+        *out = (kiln_bytes){data, size};
+    close(fd);
+    return status;
+}
+
+void kiln__file_unmap(kiln_bytes bytes)
+{
+    if (bytes.size > 0) munmap((void *)(uintptr_t)bytes.data, bytes.size);
+}
+
+kiln_status kiln__file_read(const char *path, size_t limit, struct kiln_buffer *out, kiln_error *err)
+{
+    enum { STEP = 16384 };
+    struct stat info;
+    int fd = -1;
+    kiln_status status = open_regular(path, &fd, &info, err);
+    if (status != KILN_OK) return status;
+    while (limit > 0) {
+        size_t wanted = limit < STEP ? limit : STEP;
+        void *room = kiln__buffer_grow(out, wanted);
+        if (room == NULL) {
+            status = kiln__no_memory(err, path);
+            break;
+        }
+        ssize_t got;
+        do got = read(fd, room, wanted);
+        while (got < 0 && errno == EINTR);
+        if (got < 0) status = fail_io(err, "read", path);
+        size_t kept = got > 0 ? (size_t)got : 0;
+        out->size -= wanted - kept;
+        out->data[out->size] = '\0';
+        limit -= kept;
+        if (got <= 0) break;
+    }
+    close(fd);
+    return status;
+}
+
+static bool write_all(int fd, const char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, data, size);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return false;
+        data += written, size -= (size_t)written;
+    }
+    return true;
+}
+
+kiln_status kiln__file_publish(const char *path, const void *data, size_t size, kiln_error *err)
+{
+    char *temporary = NULL;
+    if (asprintf(&temporary, "%s.tmp-XXXXXX", path) < 0) return kiln__no_memory(err, path);
+    kiln_status status = KILN_OK;
+    int fd = mkostemp(temporary, O_CLOEXEC); /* mode 0600, a name nobody has */
+    if (fd < 0) {
+        status = fail_io(err, "create a file for", path);
+    } else {
+        if (!write_all(fd, data, size)) status = fail_io(err, "write", temporary);
+        if (close(fd) != 0 && errno != EINTR && status == KILN_OK) status = fail_io(err, "write", temporary);
+        if (status == KILN_OK && rename(temporary, path) != 0) status = fail_io(err, "rename a file to", path);
+        if (status != KILN_OK) unlink(temporary);
+    }
+    free(temporary);
+    return status;
+}
+
+/* Folders on the way are closed to others as well: who may write one of them could put another in our place. */
+static kiln_status make_one(const char *path, kiln_error *err)
+{
+    struct stat info;
+    if (mkdir(path, 0700) == 0) return KILN_OK;
+    int code = errno;
+    if (stat(path, &info) == 0) {
+        if (S_ISDIR(info.st_mode)) return KILN_OK;
+        return kiln__fail(err, KILN_IO, "%s is not a folder", path);
+    }
+    errno = code;
+    return fail_io(err, "make the folder", path);
+}
+
+kiln_status kiln__folder_make(const char *path, kiln_error *err)
+{
+    if (path[0] == '\0') return kiln__fail(err, KILN_IO, "an empty path is not a folder");
+    char *copy = strdup(path);
+    if (copy == NULL) return kiln__no_memory(err, path);
+    kiln_status status = KILN_OK;
+    for (char *slash = strchr(copy + 1, '/'); slash != NULL && status == KILN_OK; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        status = make_one(copy, err);
+        *slash = '/';
+    }
+    if (status == KILN_OK) status = make_one(copy, err);
+    free(copy);
+    return status;
+}

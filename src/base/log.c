@@ -1,0 +1,135 @@
+/*
+ * log.c - lines on stderr.
+ *
+ * Invariant: a line is complete, one line long and at most PIPE_BUF bytes when it is written, and is written by one
+ * write(2), so lines of several threads and processes do not mix. KILN_LOG is read once, on first use.
+ */
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/digest.h"
+
+enum { LINE_SIZE = 4096, REMEMBERED = 64 };
+
+static const struct {
+    const char *word;
+    unsigned kinds;
+} words[] = {
+    {"miss", KILN_LOG_MISS},
+    {"fault", KILN_LOG_FAULT},
+    {"all", KILN_LOG_MISS | KILN_LOG_FAULT},
+};
+
+static pthread_once_t parse_once = PTHREAD_ONCE_INIT;
+static unsigned kinds_on; /* written once, by parse() */
+
+static void write_line(const char *format, va_list list);
+
+static __attribute__((format(printf, 1, 2))) void say(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    write_line(format, list);
+    va_end(list);
+}
+
+static void parse_word(const char *word, size_t size)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strlen(words[i].word) == size && memcmp(words[i].word, word, size) == 0) {
+            kinds_on |= words[i].kinds;
+            return;
+        }
+    }
+    if (size > 0) say("KILN_LOG: no such word: %.*s; there are miss, fault and all", (int)size, word);
+}
+
+static void parse(void)
+{
+    const char *text = getenv("KILN_LOG");
+    while (text != NULL && *text != '\0') {
+        size_t size = strcspn(text, ",");
+        parse_word(text, size);
+        text += size;
+        if (*text == ',') text++;
+    }
+}
+
+bool kiln__log_on(enum kiln_log kind)
+{
+    pthread_once(&parse_once, parse);
+    return (kinds_on & (unsigned)kind) != 0;
+}
+
+/* Fills `line` with "kiln: ", the text without line breaks, and one at the end; returns its length. */
+static size_t format_line(char line[LINE_SIZE], const char *format, va_list list)
+{
+    static const char prefix[] = "kiln: ";
+    size_t start = sizeof(prefix) - 1, room = LINE_SIZE - 1 - start; /* the newline takes the place of the NUL */
+    memcpy(line, prefix, start);
+    int wanted = vsnprintf(line + start, room + 1, format, list);
+    size_t size = start + (wanted < 0 ? 0 : (size_t)wanted > room ? room : (size_t)wanted);
+    for (size_t i = start; i < size; i++) {
+        if (line[i] == '\n' || line[i] == '\r') line[i] = ' ';
+    }
+    line[size] = '\n';
+    return size + 1;
+}
+
+static void write_bytes(const char *line, size_t size)
+{
+    int saved = errno;
+    ssize_t written;
+    do written = write(STDERR_FILENO, line, size);
+    while (written < 0 && errno == EINTR);
+    errno = saved;
+}
+
+static void write_line(const char *format, va_list list)
+{
+    char line[LINE_SIZE];
+    write_bytes(line, format_line(line, format, list));
+}
+
+void kiln__log(enum kiln_log kind, const char *format, ...)
+{
+    if (!kiln__log_on(kind)) return;
+    va_list list;
+    va_start(list, format);
+    write_line(format, list);
+    va_end(list);
+}
+
+static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below; nothing is called under it */
+static struct kiln_digest said[REMEMBERED];
+static size_t said_count;
+
+/* True the first time; the newest text takes the oldest one's place. */
+static bool remember(const struct kiln_digest *digest)
+{
+    pthread_mutex_lock(&said_lock);
+    size_t filled = said_count < REMEMBERED ? said_count : REMEMBERED;
+    bool is_new = true;
+    for (size_t i = 0; i < filled && is_new; i++) is_new = memcmp(&said[i], digest, sizeof(*digest)) != 0;
+    if (is_new) said[said_count++ % REMEMBERED] = *digest;
+    pthread_mutex_unlock(&said_lock);
+    return is_new;
+}
+
+void kiln__log_once(const char *format, ...)
+{
+    char line[LINE_SIZE];
+    va_list list;
+    va_start(list, format);
+    size_t size = format_line(line, format, list);
+    va_end(list);
+    struct kiln_digest digest = kiln__digest(line, size);
+    if (remember(&digest)) write_bytes(line, size);
+}
