@@ -66,7 +66,18 @@ kiln_status kiln__array_view(struct kiln_array *base, size_t ndim, const int *di
 /* Recomputes row_contiguous from dims and strides. */
 void kiln__array_update_layout(struct kiln_array *array);
 
+/*
+ * Releasing without recursion: an array whose last reference goes is put on the list `*pending` (linked through `data`),
+ * and kiln__array_free_pending() works the list off, which may make it grow. Start with `pending` NULL.
+ */
+void kiln__array_unref_later(struct kiln_array *array, struct kiln_array **pending); /* NULL is fine */
+void kiln__array_free_pending(struct kiln_array *pending);
+
 /* The array room does not know the graph: graph/node.c installs how a node is released. */
 extern void (*kiln__array_free_node)(struct kiln_node *node, struct kiln_array **pending);
+
+/* "(2,3)"; for error texts and tostring. Returns `text`. */
+enum { KILN_SHAPE_TEXT = 400 };
+const char *kiln__shape_text(const int *dims, size_t ndim, char text[KILN_SHAPE_TEXT]);
 
 #endif

@@ -38,6 +38,20 @@ kiln_status kiln__apply(enum kiln_op op, struct kiln_array *const *inputs, size_
 kiln_status kiln__infer(enum kiln_op op, struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
                         size_t attr_count, enum kiln_dtype *dtype, size_t *ndim, int *dims, kiln_error *err);
 
+/*
+ * A node with one reference, which holds references to its inputs; nothing is checked. For the run room's plan nodes:
+ * kiln__node_set_outputs() makes the fresh lazy arrays `outputs` share the node, one reference each (the caller gives
+ * up its own). kiln__node_output() is a strong reference to an output, or NULL where it was freed: an output may be
+ * freed on another thread at any time before it is ready.
+ */
+kiln_status kiln__node_new(enum kiln_op op, struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
+                           size_t attr_count, struct kiln_node **out, kiln_error *err);
+kiln_status kiln__node_set_outputs(struct kiln_node *node, struct kiln_array *const *outputs, size_t count, kiln_error *err);
+struct kiln_array *kiln__node_output(struct kiln_node *node, uint32_t idx);
+void kiln__node_unref(struct kiln_node *node); /* drops its inputs with the last reference, without recursion */
+/* The run room installs how a node's plan is released. */
+extern void (*kiln__node_free_plan)(void *plan);
+
 /* The broadcast of two shapes. KILN_INVALID names both shapes. */
 kiln_status kiln__broadcast_shapes(const int *a, size_t a_ndim, const int *b, size_t b_ndim, int *out, size_t *ndim,
                                    kiln_error *err);
