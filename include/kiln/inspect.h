@@ -19,13 +19,13 @@ enum { KILN_INSPECT_DIGEST = 65 }; /* 64 hexadecimal digits and a NUL */
 typedef struct kiln_inspector kiln_inspector; /* the artifacts of one folder, sorted by digest */
 typedef struct kiln_entry kiln_entry;         /* one of them, opened and checked */
 
-/* The folder that caches use by default: KILN_CACHE_DIR, else XDG_CACHE_HOME/kiln, else ~/.cache/kiln. It need not exist.
- * KILN_INVALID: none of the variables says where. */
+/* The folder that caches use by default: KILN_CACHE_DIR, else XDG_CACHE_HOME/kiln, else ~/.cache/kiln. It need not
+ * exist. KILN_INVALID: none of the variables says where. */
 kiln_status kiln_inspect_default_folder(char *path, size_t size, kiln_error *err);
 
 /*
- * Could a cache use the folder? KILN_OK; or KILN_IO with a text that says why not: it is no folder, others own it or may
- * write it, it can't be written. A folder that is not there yet is fine when it can be made.
+ * Could a cache use the folder? KILN_OK; or KILN_IO with a text that says why not: it is no folder, others own it or
+ * may write it, it can't be written. A folder that is not there yet is fine when it can be made.
  */
 kiln_status kiln_inspect_check_folder(const char *path, kiln_error *err);
 
@@ -43,8 +43,8 @@ const char *kiln_inspect_digest(const kiln_inspector *inspector, size_t index);
 kiln_status kiln_inspect_find(const kiln_inspector *inspector, const char *prefix, size_t *index, kiln_error *err);
 
 /*
- * Opens and checks file `index`: format, lengths, checksum, and that its key's digest is its name. `*out` is closed with
- * kiln_entry_close(). KILN_INVALID: the file is damaged; the text says how.
+ * Opens and checks file `index`: format, lengths, checksum, and that its key's digest is its name. `*out` is closed
+ * with kiln_entry_close(). KILN_INVALID: the file is damaged; the text says how.
  */
 kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_entry **out, kiln_error *err);
 void kiln_entry_close(kiln_entry *entry); /* NULL is fine */

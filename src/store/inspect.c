@@ -1,9 +1,9 @@
 /*
  * inspect.c - see kiln/inspect.h: lists a folder's artifacts and opens them, without writing anything.
  *
- * A file counts as an artifact when its name is a digest (64 hexadecimal digits) and the artifact suffix; temporary files,
- * locks and files that were put aside have other names. Folders are walked two levels deep, so that fanning
- * out by the first digits of the digest is seen as well. Contents are trusted only after kiln__artifact_decode().
+ * A file counts as an artifact when its name is a digest (64 hexadecimal digits) and the artifact suffix; temporary
+ * files, locks and files that were put aside have other names. Folders are walked two levels deep, so that fanning out
+ * by the first digits of the digest is seen as well. Contents are trusted only after kiln__artifact_decode().
  */
 #include "kiln/inspect.h"
 
@@ -46,7 +46,8 @@ struct kiln_entry {
 static kiln_status copy_path(char *path, size_t size, const char *start, const char *end, kiln_error *err)
 {
     int length = snprintf(path, size, "%s%s", start, end);
-    if (length < 0 || (size_t)length >= size) return kiln__fail(err, KILN_INVALID, "the path %s%s is too long", start, end);
+    if (length < 0 || (size_t)length >= size)
+        return kiln__fail(err, KILN_INVALID, "the path %s%s is too long", start, end);
     return KILN_OK;
 }
 
@@ -93,8 +94,8 @@ kiln_status kiln_inspect_check_folder(const char *path, kiln_error *err)
     }
     if (!S_ISDIR(info.st_mode)) return kiln__fail(err, KILN_IO, "%s is not a folder", path);
     if (info.st_uid != geteuid())
-        return kiln__fail(err, KILN_IO, "%s belongs to user %u, not to user %u who runs this", path, (unsigned)info.st_uid,
-                          (unsigned)geteuid());
+        return kiln__fail(err, KILN_IO, "%s belongs to user %u, not to user %u who runs this", path,
+                          (unsigned)info.st_uid, (unsigned)geteuid());
     if (info.st_mode & (S_IWGRP | S_IWOTH))
         return kiln__fail(err, KILN_IO, "others may write %s (mode %04o); chmod go-w makes it usable", path,
                           (unsigned)(info.st_mode & 07777));
@@ -113,7 +114,8 @@ static bool digest_of_name(const char *name, char out[KILN_INSPECT_DIGEST])
     return true;
 }
 
-static kiln_status add_file(kiln_inspector *inspector, const char *path, const char *name, uint64_t size, kiln_error *err)
+static kiln_status add_file(kiln_inspector *inspector, const char *path, const char *name, uint64_t size,
+                            kiln_error *err)
 {
     char digest[KILN_INSPECT_DIGEST];
     if (!digest_of_name(name, digest)) return KILN_OK;
@@ -244,7 +246,7 @@ static kiln_status load(const struct found *file, struct kiln_artifact **out, ki
 {
     kiln_bytes bytes;
     kiln_status status = kiln__file_map(file->path, &bytes, err);
-    if (status == KILN_MISS) return kiln__fail(err, KILN_IO, "%s is gone", file->path);
+    if ((int)status == KILN_MISS) return kiln__fail(err, KILN_IO, "%s is gone", file->path);
     if (status != KILN_OK) return status;
     status = kiln__artifact_decode(bytes, true, out, err);
     if (status != KILN_OK) {

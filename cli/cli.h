@@ -1,0 +1,77 @@
+/*
+ * cli.h - what the commands of `kiln` share: options, exit codes, and how they print.
+ *
+ * The command sees public headers only. Exit codes: 0 fine, 1 found something wrong, 2 wrong usage. Results go to
+ * stdout, complaints to stderr; with --json, stdout is exactly one JSON value.
+ */
+#ifndef KILN_CLI_H
+#define KILN_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kiln.h"
+
+enum { EXIT_FINE = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
+
+struct command {
+    const char *name;
+    const char *summary; /* one line, for `kiln --help` */
+    const char *usage;   /* "kiln ls [--folder DIR] [--json]" */
+    const char *help;    /* what --help adds to the usage; ends with a newline */
+    const char *takes;   /* options with a value it knows, separated by spaces: "--folder --section" */
+    int max_operands;
+    int (*run)(const struct command *command, int count, char **words);
+    bool hidden;
+};
+
+extern const struct command cmd_demo, cmd_stats, cmd_ls, cmd_show, cmd_doctor;
+int run_demo_process(const struct command *command, int count, char **words); /* the other processes of the demo */
+
+/* Words after the command's name, sorted out. */
+struct options {
+    bool json, help;
+    const char *folder, *section; /* NULL: not given */
+    const char *operand;          /* the one word that is no option; NULL: not given */
+};
+
+/* EXIT_FINE; or EXIT_USAGE after saying on stderr what is right. */
+int parse_options(const struct command *command, int count, char **words, struct options *out);
+/* Says what is wrong and the usage line, on stderr; gives EXIT_USAGE. */
+int usage_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "kiln ls: text" on stderr; gives EXIT_WRONG. */
+int failure(const struct command *command, const char *text);
+
+/* ---- printing ------------------------------------------------------------------------------------------------ */
+
+/* A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD. */
+void print_json_string(FILE *out, const void *data, size_t size);
+void print_json_text(FILE *out, const char *text);
+/* "1.5 MiB", "312 B". */
+const char *format_bytes(char *buffer, size_t size, uint64_t bytes);
+/* "1.24 s", "3.10 ms", "85 ns". */
+const char *format_ns(char *buffer, size_t size, uint64_t ns);
+/* "2026-01-31 12:00", local time. */
+const char *format_time(char *buffer, size_t size, uint64_t unix_s);
+/* True when every byte can stand on a line of a terminal. */
+bool is_printable(const void *data, size_t size);
+
+/* ---- counters ------------------------------------------------------------------------------------------------ */
+
+struct counter {
+    const char *name;
+    size_t offset; /* of a uint64_t in kiln_counters */
+};
+extern const struct counter kiln_counter_list[]; /* ends with a NULL name */
+
+static inline uint64_t *counter_in(const struct counter *counter, kiln_counters *counters)
+{
+    return (uint64_t *)((char *)counters + counter->offset);
+}
+
+/* {"calls":1,...} without a newline. */
+void print_json_counters(FILE *out, const kiln_counters *counters);
+
+#endif

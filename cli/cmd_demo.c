@@ -1,0 +1,161 @@
+/*
+ * cmd_demo.c - `kiln demo`: three functions, cold in a fresh folder, then from disk in a second process, warm, and on
+ * two threads. Prints one table: times, counters, what was saved. Fails when the second process compiled anything.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "demo_work.h"
+
+enum { MAX_ROWS = 4 };
+
+struct demo {
+    struct demo_row rows[MAX_ROWS];
+    int count;
+};
+
+static const char *const row_titles[MAX_ROWS] = {"cold", "from disk, next process", "warm", "warm, two threads"};
+static const char *const row_names[MAX_ROWS] = {"cold", "disk", "warm", "threads"};
+
+/* Runs this program again as `kiln demo-process phases`; its standard output is `*out`. 0, or an error number. */
+static int start_process(const char *phases, pid_t *process, FILE **out)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    char *words[] = {"kiln", "demo-process", (char *)phases, NULL};
+    int error = posix_spawn(process, "/proc/self/exe", &actions, NULL, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    *out = error ? NULL : fdopen(ends[0], "r");
+    if (!*out) close(ends[0]);
+    return error;
+}
+
+static bool run_process(const char *phases, int expected, struct demo *demo)
+{
+    pid_t process;
+    FILE *out;
+    if (start_process(phases, &process, &out) != 0) return false;
+    char line[1024];
+    int rows = 0;
+    while (out && fgets(line, sizeof line, out))
+        if (rows < expected && demo_row_parse(line, &demo->rows[demo->count])) rows++, demo->count++;
+    if (out) fclose(out);
+    int status = 0;
+    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+    }
+    return rows == expected && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+    (void)info, (void)kind, (void)walk;
+    return remove(path);
+}
+
+/* The children read the environment: a folder of their own, and nothing that would change what they show. */
+static bool make_folder(char *folder, size_t size)
+{
+    static const char *const unwanted[] = {"KILN_CACHE_PATH", "KILN_MODE", "KILN_DRIFT"};
+    const char *parent = getenv("TMPDIR");
+    snprintf(folder, size, "%s/kiln-demo-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (!mkdtemp(folder)) return false;
+    for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) unsetenv(unwanted[i]);
+    return setenv("KILN_CACHE_DIR", folder, 1) == 0;
+}
+
+/* ---- printing ------------------------------------------------------------------------------------------------ */
+
+static void print_row(const struct demo_row *row, const char *title)
+{
+    char buffer[32];
+    printf("%-24s", title);
+    for (int i = 0; i < DEMO_FUNCTIONS; i++) printf(" %11s", format_ns(buffer, sizeof buffer, row->call_ns[i]));
+    printf("  %7llu %7llu %9llu %6llu %9llu", (unsigned long long)row->counters.calls,
+           (unsigned long long)row->counters.traces, (unsigned long long)row->counters.compiles,
+           (unsigned long long)row->counters.disk_hits, (unsigned long long)row->counters.front_hits);
+    printf(" %9s  %s\n", format_ns(buffer, sizeof buffer, row->counters.saved_ns), row->is_right ? "right" : "WRONG");
+}
+
+static void print_table(const struct demo *demo)
+{
+    printf("%-24s", "one call with result");
+    for (int i = 0; i < DEMO_FUNCTIONS; i++) printf(" %11s", demo_function_names[i]);
+    printf("  %7s %7s %9s %6s %9s %9s  %s\n", "calls", "traces", "compiles", "disk", "front", "saved", "values");
+    for (int i = 0; i < demo->count; i++) print_row(&demo->rows[i], row_titles[i]);
+    char spent[32], saved[32];
+    printf("\ncompiling took %s, once; the next process compiled %llu kernels and saved %s.\n",
+           format_ns(spent, sizeof spent, demo->rows[0].counters.compile_ns),
+           (unsigned long long)demo->rows[1].counters.compiles,
+           format_ns(saved, sizeof saved, demo->rows[1].counters.saved_ns));
+}
+
+static void print_json(const struct demo *demo, bool is_fine)
+{
+    printf("{\"fine\":%s,\"rows\":[", is_fine ? "true" : "false");
+    for (int i = 0; i < demo->count; i++) {
+        const struct demo_row *row = &demo->rows[i];
+        printf("%s{\"row\":\"%s\",\"right\":%s,\"call_ns\":{", i ? ",\n" : "", row_names[i],
+               row->is_right ? "true" : "false");
+        for (int k = 0; k < DEMO_FUNCTIONS; k++)
+            printf("%s\"%s\":%llu", k ? "," : "", demo_function_names[k], (unsigned long long)row->call_ns[k]);
+        fputs("},\"counters\":", stdout);
+        print_json_counters(stdout, &row->counters);
+        fputs("}", stdout);
+    }
+    puts("]}");
+}
+
+/* NULL: all is as it should be. */
+static const char *find_fault(const struct demo *demo)
+{
+    for (int i = 0; i < demo->count; i++)
+        if (!demo->rows[i].is_right) return "a result differs from scalar C";
+    if (demo->rows[0].counters.compiles == 0) return "the cold process compiled nothing";
+    for (int i = 1; i < demo->count; i++)
+        if (demo->rows[i].counters.compiles != 0) return "the second process compiled again";
+    return NULL;
+}
+
+static int run(const struct command *command, int count, char **words)
+{
+    struct options options;
+    int status = parse_options(command, count, words, &options);
+    if (status != EXIT_FINE || options.help) return status;
+    char folder[4096];
+    if (!make_folder(folder, sizeof folder))
+        return failure(command, "no temporary folder could be made; TMPDIR says where");
+    struct demo demo = {0};
+    bool is_run = run_process("first", 1, &demo) && run_process("all", 3, &demo);
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    if (!is_run) return failure(command, "a process of the demo failed; `kiln doctor` may say why");
+    const char *fault = find_fault(&demo);
+    if (options.json)
+        print_json(&demo, !fault);
+    else
+        print_table(&demo);
+    return fault ? failure(command, fault) : EXIT_FINE;
+}
+
+const struct command cmd_demo = {
+    .name = "demo",
+    .summary = "run three functions cold, from disk, warm and on two threads",
+    .usage = "kiln demo [--json]",
+    .help = "Compiles (a*b)*(a+b), x*sigmoid(x)*y and gelu in a fresh folder, calls them from a second process, again, "
+            "and\n"
+            "from two threads. Shows the time of one call with its result, the counters, and the compile time saved.\n"
+            "Exit code 1: a result is wrong, or the second process compiled anything.\n\n"
+            "  --json  one object with a list of rows\n",
+    .takes = "",
+    .run = run,
+};

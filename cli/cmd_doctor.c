@@ -1,0 +1,215 @@
+/*
+ * cmd_doctor.c - `kiln doctor`: is everything here that Kiln needs? One line per check: ok, warn (works, but less well)
+ * or fail. Nothing is created or changed.
+ */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "kiln/inspect.h"
+
+enum level { LEVEL_OK, LEVEL_WARN, LEVEL_FAIL };
+
+static const char *const level_names[] = {"ok", "warn", "fail"};
+
+struct report {
+    bool json;
+    int lines, failures;
+};
+
+static void __attribute__((format(printf, 4, 5))) say(struct report *report, enum level level, const char *check,
+                                                      const char *format, ...)
+{
+    char text[2048];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (report->json) {
+        printf("%s{\"check\":\"%s\",\"level\":\"%s\",\"text\":", report->lines ? ",\n" : "[", check,
+               level_names[level]);
+        print_json_text(stdout, text);
+        fputs("}", stdout);
+    } else {
+        printf("%-5s %-12s %s\n", level_names[level], check, text);
+    }
+    report->lines++;
+    report->failures += level == LEVEL_FAIL;
+}
+
+/* ---- the checks ---------------------------------------------------------------------------------------------- */
+
+static void check_target(struct report *report)
+{
+    kiln_device *device = NULL;
+    kiln_error err = {0};
+    if (kiln_device_find("cpu", &device, &err) != KILN_OK)
+        say(report, LEVEL_FAIL, "target", "%s", err.text);
+    else
+        say(report, LEVEL_OK, "target", "%s, on %ld cores", kiln_device_target(device), sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static void check_folder(struct report *report)
+{
+    char path[PATH_MAX];
+    kiln_error err = {0};
+    const char *mode = getenv("KILN_MODE");
+    if (mode && strcmp(mode, "off") == 0) {
+        say(report, LEVEL_WARN, "folder", "KILN_MODE=off: nothing is stored");
+    } else if (kiln_inspect_default_folder(path, sizeof path, &err) != KILN_OK ||
+               kiln_inspect_check_folder(path, &err) != KILN_OK) {
+        say(report, LEVEL_FAIL, "folder", "%s; calls work, but nothing is stored", err.text);
+    } else if (access(path, F_OK) != 0) {
+        say(report, LEVEL_OK, "folder", "%s, made on first use", path);
+    } else {
+        say(report, LEVEL_OK, "folder", "%s", path);
+    }
+}
+
+static void check_read_only_folders(struct report *report)
+{
+    const char *at = getenv("KILN_CACHE_PATH");
+    while (at && *at) {
+        size_t length = strcspn(at, ":");
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%.*s", (int)(length < sizeof path ? length : sizeof path - 1), at);
+        if (length && access(path, R_OK | X_OK) == 0)
+            say(report, LEVEL_OK, "read-only", "%s", path);
+        else if (length)
+            say(report, LEVEL_WARN, "read-only", "%s of KILN_CACHE_PATH can't be read", path);
+        at += length + (at[length] == ':');
+    }
+}
+
+/* The plug-in that the library would open: KILN_PLUGIN, else the one beside libkiln.so. */
+static void plugin_path(char *path, size_t size)
+{
+    const char *own = getenv("KILN_PLUGIN");
+    Dl_info info;
+    if (own && *own) {
+        snprintf(path, size, "%s", own);
+        return;
+    }
+    snprintf(path, size, "libkiln-llvm.so");
+    if (!dladdr((void *)kiln_cache_open, &info) || !info.dli_fname) return;
+    const char *slash = strrchr(info.dli_fname, '/');
+    if (slash) snprintf(path, size, "%.*s/libkiln-llvm.so", (int)(slash - info.dli_fname), info.dli_fname);
+}
+
+static void check_plugin(struct report *report)
+{
+    char path[PATH_MAX];
+    plugin_path(path, sizeof path);
+    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!plugin) {
+        say(report, LEVEL_FAIL, "compiler", "%s; stored kernels still run, new ones can't be compiled", dlerror());
+        return;
+    }
+    void (*version)(unsigned *, unsigned *, unsigned *) = NULL;
+    *(void **)&version = dlsym(plugin, "LLVMGetVersion");
+    unsigned major = 0, minor = 0, patch = 0;
+    if (version) version(&major, &minor, &patch);
+    if (version)
+        say(report, LEVEL_OK, "compiler", "%s, LLVM %u.%u.%u", path, major, minor, patch);
+    else
+        say(report, LEVEL_WARN, "compiler", "%s, which does not tell its LLVM version", path);
+}
+
+static void check_blas(struct report *report)
+{
+    void *blas = dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_LOCAL);
+    if (!blas) {
+        say(report, LEVEL_WARN, "matrix", "%s; matrix products do not work. apt-get install libopenblas0-pthread",
+            dlerror());
+        return;
+    }
+    char *(*config)(void) = NULL;
+    *(void **)&config = dlsym(blas, "openblas_get_config");
+    say(report, LEVEL_OK, "matrix", "%s", config ? config() : "libopenblas.so.0");
+}
+
+/* ---- environment --------------------------------------------------------------------------------------------- */
+
+static const struct variable {
+    const char *name;
+    const char *allowed; /* values separated by spaces; NULL: any */
+} variables[] = {
+    {"KILN_AUDIT", NULL},
+    {"KILN_CACHE_DIR", NULL},
+    {"KILN_CACHE_PATH", NULL},
+    {"KILN_CACHE_SIZE", NULL},
+    {"KILN_DRIFT", "error"},
+    {"KILN_FAST_MATH", "0 1"},
+    {"KILN_LOG", NULL},
+    {"KILN_MODE", "normal off no-compile compile-only"},
+    {"KILN_OPT_LEVEL", "0 1 2 3"},
+    {"KILN_PLUGIN", NULL},
+    {"KILN_STATS", NULL},
+    {"KILN_TARGET", NULL},
+};
+
+static const struct variable *find_variable(const char *text, size_t length)
+{
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (strlen(variables[i].name) == length && strncmp(variables[i].name, text, length) == 0) return &variables[i];
+    return NULL;
+}
+
+static bool is_allowed(const char *allowed, const char *value)
+{
+    size_t length = strlen(value);
+    while (*allowed) {
+        size_t word = strcspn(allowed, " ");
+        if (word == length && strncmp(allowed, value, length) == 0) return true;
+        allowed += word + (allowed[word] == ' ');
+    }
+    return false;
+}
+
+static void check_environment(struct report *report)
+{
+    int set = 0;
+    for (char **at = environ; *at; at++) {
+        if (strncmp(*at, "KILN_", 5) != 0) continue;
+        size_t length = strcspn(*at, "=");
+        const struct variable *variable = find_variable(*at, length);
+        const char *value = (*at)[length] ? *at + length + 1 : "";
+        set++;
+        if (!variable)
+            say(report, LEVEL_WARN, "environment", "%s: Kiln has no such variable", *at);
+        else if (variable->allowed && *value && !is_allowed(variable->allowed, value))
+            say(report, LEVEL_WARN, "environment", "%s: may be one of %s", *at, variable->allowed);
+        else
+            say(report, LEVEL_OK, "environment", "%s", *at);
+    }
+    if (!set) say(report, LEVEL_OK, "environment", "no KILN_ variable is set");
+}
+
+static int run(const struct command *command, int count, char **words)
+{
+    static void (*const checks[])(struct report *) = {
+        check_target, check_folder, check_read_only_folders, check_plugin, check_blas, check_environment,
+    };
+    struct options options;
+    int status = parse_options(command, count, words, &options);
+    if (status != EXIT_FINE || options.help) return status;
+    struct report report = {.json = options.json};
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) checks[i](&report);
+    if (options.json) puts("]");
+    return report.failures ? EXIT_WRONG : EXIT_FINE;
+}
+
+const struct command cmd_doctor = {
+    .name = "doctor",
+    .summary = "check what Kiln needs on this machine",
+    .usage = "kiln doctor [--json]",
+    .help = "Checks the target, the cache folder, the LLVM plug-in, OpenBLAS and the KILN_ variables that are set.\n"
+            "Exit code 1: a check failed. Warnings do not count.\n\n"
+            "  --json  a list of {check, level, text}\n",
+    .takes = "",
+    .run = run,
+};

@@ -1,0 +1,101 @@
+/*
+ * cmd_ls.c - `kiln ls`: the artifacts of a folder, one per line. A damaged file is listed with what is wrong with it,
+ * and makes the exit code 1.
+ */
+#include "cli.h"
+#include "kiln/inspect.h"
+
+enum { SHORT_DIGEST = 12 };
+
+static void print_row(const kiln_entry_info *info)
+{
+    char size[32], compile[32], created[32];
+    printf("%.*s  %-24.24s  %-16.16s  %10s  %10s  %s\n", SHORT_DIGEST, info->digest,
+           *info->function ? info->function : "-", info->target, format_bytes(size, sizeof size, info->size_bytes),
+           format_ns(compile, sizeof compile, info->compile_ns),
+           format_time(created, sizeof created, info->created_unix_s));
+}
+
+static void print_json_row(const kiln_entry_info *info)
+{
+    printf("{\"digest\":\"%s\",\"function\":", info->digest);
+    print_json_text(stdout, info->function);
+    fputs(",\"target\":", stdout);
+    print_json_text(stdout, info->target);
+    fputs(",\"entry\":", stdout);
+    print_json_text(stdout, info->entry);
+    printf(",\"size_bytes\":%llu,\"compile_ns\":%llu,\"created_unix_s\":%llu}", (unsigned long long)info->size_bytes,
+           (unsigned long long)info->compile_ns, (unsigned long long)info->created_unix_s);
+}
+
+static void print_damaged(const char *digest, const char *text, bool json)
+{
+    if (!json) {
+        printf("%.*s  damaged: %s\n", SHORT_DIGEST, digest, text);
+        return;
+    }
+    printf("{\"digest\":\"%s\",\"damaged\":", digest);
+    print_json_text(stdout, text);
+    fputs("}", stdout);
+}
+
+/* True when the artifact is fine. */
+static bool list_one(const kiln_inspector *inspector, size_t index, bool json)
+{
+    kiln_entry *entry = NULL;
+    kiln_error err = {0};
+    if (kiln_entry_open(inspector, index, &entry, &err) != KILN_OK) {
+        print_damaged(kiln_inspect_digest(inspector, index), err.text, json);
+        return false;
+    }
+    kiln_entry_info info;
+    kiln_entry_describe(entry, &info);
+    (json ? print_json_row : print_row)(&info);
+    kiln_entry_close(entry);
+    return true;
+}
+
+static int list_all(const kiln_inspector *inspector, bool json)
+{
+    size_t count = kiln_inspect_count(inspector);
+    int status = EXIT_FINE;
+    if (json)
+        fputs("[", stdout);
+    else if (count)
+        printf("%-*s  %-24s  %-16s  %10s  %10s  %s\n", SHORT_DIGEST, "digest", "function", "target", "size", "compile",
+               "created");
+    for (size_t i = 0; i < count; i++) {
+        if (json && i) fputs(",\n", stdout);
+        if (!list_one(inspector, i, json)) status = EXIT_WRONG;
+    }
+    if (json)
+        puts("]");
+    else if (!count)
+        printf("no artifacts in %s\n", kiln_inspect_folder(inspector));
+    return status;
+}
+
+static int run(const struct command *command, int count, char **words)
+{
+    struct options options;
+    int status = parse_options(command, count, words, &options);
+    if (status != EXIT_FINE || options.help) return status;
+    kiln_inspector *inspector = NULL;
+    kiln_error err = {0};
+    if (kiln_inspect_open(options.folder, &inspector, &err) != KILN_OK) return failure(command, err.text);
+    status = list_all(inspector, options.json);
+    kiln_inspect_close(inspector);
+    return status;
+}
+
+const struct command cmd_ls = {
+    .name = "ls",
+    .summary = "list the artifacts of a folder",
+    .usage = "kiln ls [--folder DIR] [--json]",
+    .help = "Lists the stored artifacts: digest, function, target, size, time its compile took, when.\n"
+            "Exit code 1: a file is damaged, or the folder can't be read.\n\n"
+            "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
+            "  --json        a list of objects\n",
+    .takes = "--folder",
+    .run = run,
+};

@@ -1,0 +1,204 @@
+/*
+ * cmd_stats.c - `kiln stats`: what a folder holds; or, given a file that KILN_STATS wrote, the sum of its lines.
+ *
+ * A line of such a file is one flat JSON object with the fields of kiln_counters. Fields we do not know are passed over
+ * (a newer library may have more); a line that is no such object is counted and makes the exit code 1.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "kiln/inspect.h"
+
+/* ---- a folder ------------------------------------------------------------------------------------------------ */
+
+struct folder_sums {
+    uint64_t artifacts, damaged, bytes, compile_ns;
+};
+
+static struct folder_sums sum_folder(const kiln_inspector *inspector)
+{
+    struct folder_sums sums = {0};
+    for (size_t i = 0; i < kiln_inspect_count(inspector); i++) {
+        kiln_entry *entry = NULL;
+        sums.bytes += kiln_inspect_size_bytes(inspector, i);
+        if (kiln_entry_open(inspector, i, &entry, NULL) != KILN_OK) {
+            sums.damaged++;
+            continue;
+        }
+        kiln_entry_info info;
+        kiln_entry_describe(entry, &info);
+        sums.artifacts++;
+        sums.compile_ns += info.compile_ns;
+        kiln_entry_close(entry);
+    }
+    return sums;
+}
+
+static void print_folder(const char *folder, const struct folder_sums *sums, bool json)
+{
+    char buffer[32];
+    if (json) {
+        fputs("{\"folder\":", stdout);
+        print_json_text(stdout, folder);
+        printf(",\"artifacts\":%llu,\"damaged\":%llu,\"size_bytes\":%llu,\"compile_ns\":%llu}\n",
+               (unsigned long long)sums->artifacts, (unsigned long long)sums->damaged, (unsigned long long)sums->bytes,
+               (unsigned long long)sums->compile_ns);
+        return;
+    }
+    printf("folder        %s\nartifacts     %llu\n", folder, (unsigned long long)sums->artifacts);
+    if (sums->damaged) printf("damaged       %llu\n", (unsigned long long)sums->damaged);
+    printf("size          %s\n", format_bytes(buffer, sizeof buffer, sums->bytes));
+    printf("compile time  %s stored\n", format_ns(buffer, sizeof buffer, sums->compile_ns));
+}
+
+static int folder_stats(const struct command *command, const struct options *options)
+{
+    kiln_inspector *inspector = NULL;
+    kiln_error err = {0};
+    if (kiln_inspect_open(options->folder, &inspector, &err) != KILN_OK) return failure(command, err.text);
+    struct folder_sums sums = sum_folder(inspector);
+    print_folder(kiln_inspect_folder(inspector), &sums, options->json);
+    kiln_inspect_close(inspector);
+    return sums.damaged ? EXIT_WRONG : EXIT_FINE;
+}
+
+/* ---- a file of KILN_STATS ------------------------------------------------------------------------------------ */
+
+static const char *skip_space(const char *at)
+{
+    return at + strspn(at, " \t\r\n");
+}
+
+/* The JSON string at `at`, copied as it stands; where it ends, or NULL. */
+static const char *read_name(const char *at, char *name, size_t size)
+{
+    if (*at != '"') return NULL;
+    size_t length = strcspn(++at, "\"\\");
+    if (at[length] != '"') return NULL;
+    snprintf(name, size, "%.*s", (int)(length < size ? length : size - 1), at);
+    return at + length + 1;
+}
+
+/* Behind one flat value: a number, a word or a string; NULL when there is none. */
+static const char *skip_value(const char *at)
+{
+    if (*at != '"') {
+        size_t length = strcspn(at, ",{}[]\" \t\r\n");
+        return length ? at + length : NULL;
+    }
+    for (at++; *at && *at != '"'; at++)
+        if (*at == '\\' && at[1]) at++;
+    return *at ? at + 1 : NULL;
+}
+
+static void add_counter(kiln_counters *counters, const char *name, const char *value)
+{
+    for (const struct counter *at = kiln_counter_list; at->name; at++)
+        if (strcmp(at->name, name) == 0) *counter_in(at, counters) += strtoull(value, NULL, 10);
+}
+
+static bool add_line(const char *line, kiln_counters *out)
+{
+    kiln_counters counters = *out;
+    const char *at = skip_space(line);
+    if (*at++ != '{') return false;
+    at = skip_space(at);
+    while (*at != '}') {
+        char name[64];
+        at = read_name(at, name, sizeof name);
+        if (!at) return false;
+        at = skip_space(at);
+        if (*at++ != ':') return false;
+        const char *value = skip_space(at);
+        at = skip_value(value);
+        if (!at) return false;
+        add_counter(&counters, name, value);
+        at = skip_space(at);
+        if (*at == ',')
+            at = skip_space(at + 1);
+        else if (*at != '}')
+            return false;
+    }
+    if (*skip_space(at + 1)) return false;
+    *out = counters;
+    return true;
+}
+
+static void print_sums(uint64_t lines, uint64_t bad, const kiln_counters *counters, bool json)
+{
+    kiln_counters copy = *counters;
+    char buffer[32];
+    if (json) {
+        printf("{\"processes\":%llu,\"bad_lines\":%llu,\"counters\":", (unsigned long long)lines,
+               (unsigned long long)bad);
+        print_json_counters(stdout, counters);
+        puts("}");
+        return;
+    }
+    printf("processes     %llu\n", (unsigned long long)lines);
+    if (bad) printf("bad lines     %llu\n", (unsigned long long)bad);
+    for (const struct counter *at = kiln_counter_list; at->name; at++) {
+        uint64_t value = *counter_in(at, &copy);
+        bool is_time = strlen(at->name) > 3 && strcmp(at->name + strlen(at->name) - 3, "_ns") == 0;
+        if (is_time)
+            printf("%-12.*s  %s\n", (int)strlen(at->name) - 3, at->name, format_ns(buffer, sizeof buffer, value));
+        else
+            printf("%-12s  %llu\n", at->name, (unsigned long long)value);
+    }
+}
+
+static int file_stats(const struct command *command, const struct options *options)
+{
+    char text[512];
+    FILE *file = fopen(options->operand, "r");
+    if (!file) {
+        snprintf(text, sizeof text, "%s: %s", options->operand, strerror(errno));
+        return failure(command, text);
+    }
+    kiln_counters counters = {0};
+    uint64_t lines = 0, bad = 0;
+    char *line = NULL;
+    size_t cap = 0;
+    while (getline(&line, &cap, file) >= 0) {
+        if (!*skip_space(line)) continue;
+        if (add_line(line, &counters))
+            lines++;
+        else
+            bad++;
+    }
+    bool is_lost = ferror(file);
+    free(line);
+    fclose(file);
+    if (is_lost) {
+        snprintf(text, sizeof text, "%s can't be read; give a file that KILN_STATS wrote, or --folder DIR",
+                 options->operand);
+        return failure(command, text);
+    }
+    print_sums(lines, bad, &counters, options->json);
+    return bad ? EXIT_WRONG : EXIT_FINE;
+}
+
+static int run(const struct command *command, int count, char **words)
+{
+    struct options options;
+    int status = parse_options(command, count, words, &options);
+    if (status != EXIT_FINE || options.help) return status;
+    if (options.operand && options.folder) return usage_error(command, "give a file or --folder, not both");
+    return options.operand ? file_stats(command, &options) : folder_stats(command, &options);
+}
+
+const struct command cmd_stats = {
+    .name = "stats",
+    .summary = "what a folder holds, or the sum of a KILN_STATS file",
+    .usage = "kiln stats [FILE | --folder DIR] [--json]",
+    .help = "Without FILE: the number of artifacts in the folder, their size, and the compile time they hold.\n"
+            "With FILE, which programs run with KILN_STATS=FILE have written: the sum of their counters.\n"
+            "Exit code 1: a damaged artifact, a bad line, or nothing to read.\n\n"
+            "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
+            "  --json        one object\n",
+    .takes = "--folder",
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,74 @@
+/*
+ * main.c - finds the command by its name and runs it. A new command is one file and one row here.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+#ifndef KILN_VERSION_TEXT
+#error "cli.cmake defines KILN_VERSION_TEXT"
+#endif
+
+static const struct command cmd_demo_process = {.name = "demo-process", .run = run_demo_process, .hidden = true};
+
+static const struct command *const all_commands[] = {
+    &cmd_demo, &cmd_stats, &cmd_ls, &cmd_show, &cmd_doctor, &cmd_demo_process, NULL,
+};
+
+static void print_help(FILE *out)
+{
+    fputs("usage: kiln COMMAND [OPTIONS]\n\n"
+          "Looks into the cache of compiled kernels, and shows what it saves.\n\n",
+          out);
+    for (const struct command *const *at = all_commands; *at; at++)
+        if (!(*at)->hidden) fprintf(out, "  %-8s %s\n", (*at)->name, (*at)->summary);
+    fputs("\nkiln COMMAND --help says more. kiln --version prints the version.\n"
+          "Exit codes: 0 fine, 1 found something wrong, 2 wrong usage.\n",
+          out);
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (const struct command *const *at = all_commands; *at; at++)
+        if (strcmp((*at)->name, name) == 0) return *at;
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    fprintf(stderr, "kiln: there is no command '%s'. Commands:", name);
+    for (const struct command *const *at = all_commands; *at; at++)
+        if (!(*at)->hidden) fprintf(stderr, " %s", (*at)->name);
+    fputs("\n", stderr);
+    return EXIT_USAGE;
+}
+
+/* What was printed must have arrived: a full disk or a closed pipe is an error, not silence. */
+static int finish(int status)
+{
+    bool is_lost = ferror(stdout) || fflush(stdout) != 0;
+    if (!is_lost) return status;
+    perror("kiln: writing the result");
+    return EXIT_WRONG;
+}
+
+int main(int count, char **words)
+{
+    if (count < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0 || strcmp(words[1], "help") == 0) {
+        print_help(stdout);
+        return finish(EXIT_FINE);
+    }
+    if (strcmp(words[1], "--version") == 0) {
+        puts("kiln " KILN_VERSION_TEXT);
+        return finish(EXIT_FINE);
+    }
+    const struct command *command = find_command(words[1]);
+    if (!command) return unknown_command(words[1]);
+    return finish(command->run(command, count - 2, words + 2));
+}

@@ -1,0 +1,91 @@
+/*
+ * options.c - the words after a command's name. Every command takes --json and --help; those with a value are listed in
+ * the command's `takes`. An unknown option says which ones there are.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+int usage_error(const struct command *command, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fprintf(stderr, "kiln %s: ", command->name);
+    vfprintf(stderr, format, list);
+    fprintf(stderr, "\nusage: %s\n", command->usage);
+    va_end(list);
+    return EXIT_USAGE;
+}
+
+int failure(const struct command *command, const char *text)
+{
+    fprintf(stderr, "kiln %s: %s\n", command->name, text);
+    return EXIT_WRONG;
+}
+
+static bool is_listed(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return true;
+    return false;
+}
+
+/* Where an option's value goes; NULL when there is no such option. */
+static const char **value_of(struct options *options, const char *name)
+{
+    if (strcmp(name, "--folder") == 0) return &options->folder;
+    if (strcmp(name, "--section") == 0) return &options->section;
+    return NULL;
+}
+
+static int unknown_option(const struct command *command, const char *word)
+{
+    return usage_error(command, "there is no option '%s'; there are %s%s--json and --help", word, command->takes,
+                       *command->takes ? " " : "");
+}
+
+static int parse_option(const struct command *command, const char *word, const char *next, bool *took_next,
+                        struct options *out)
+{
+    if (strcmp(word, "--json") == 0) return out->json = true, EXIT_FINE;
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return out->help = true, EXIT_FINE;
+    char name[32];
+    const char *equals = strchr(word, '=');
+    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), word);
+    if (!is_listed(command->takes, name)) return unknown_option(command, word);
+    const char *value = equals ? equals + 1 : next;
+    if (!value || !*value) return usage_error(command, "%s needs a value", name);
+    *value_of(out, name) = value;
+    *took_next = !equals;
+    return EXIT_FINE;
+}
+
+static void print_command_help(const struct command *command)
+{
+    printf("usage: %s\n\n%s", command->usage, command->help);
+}
+
+int parse_options(const struct command *command, int count, char **words, struct options *out)
+{
+    *out = (struct options){0};
+    int operands = 0;
+    for (int i = 0; i < count; i++) {
+        bool took_next = false;
+        int status = EXIT_FINE;
+        if (words[i][0] == '-') {
+            status = parse_option(command, words[i], i + 1 < count ? words[i + 1] : NULL, &took_next, out);
+        } else if (++operands > command->max_operands) {
+            status = usage_error(command, "'%s' is one word too many", words[i]);
+        } else {
+            out->operand = words[i];
+        }
+        if (status != EXIT_FINE) return status;
+        i += took_next;
+    }
+    if (out->help) print_command_help(command);
+    return EXIT_FINE;
+}
