@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static kiln_status fail_io(kiln_error *err, const char *verb, const char *path)
@@ -45,10 +44,15 @@ static kiln_status open_regular(const char *path, int *out, struct stat *info, k
 kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err)
 {
     struct stat info;
+    return kiln__file_map_stat(path, out, &info, err);
+}
+
+kiln_status kiln__file_map_stat(const char *path, kiln_bytes *out, struct stat *info, kiln_error *err)
+{
     int fd = -1;
-    kiln_status status = open_regular(path, &fd, &info, err);
+    kiln_status status = open_regular(path, &fd, info, err);
     if (status != KILN_OK) return status;
-    size_t size = (size_t)info.st_size;
+    size_t size = (size_t)info->st_size;
     void *data = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : (void *)"";
     if (data == MAP_FAILED)
         status = fail_io(err, "map", path);

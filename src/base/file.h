@@ -8,11 +8,15 @@
 #ifndef KILN_BASE_FILE_H
 #define KILN_BASE_FILE_H
 
+#include <sys/stat.h>
+
 #include "base/buffer.h"
 #include "base/status.h"
 
 /* The whole file, mapped read-only and private. `*out` is unmapped with kiln__file_unmap(). KILN_MISS: no such file. */
 kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err);
+/* The same, and what fstat said about the very file that was mapped. */
+kiln_status kiln__file_map_stat(const char *path, kiln_bytes *out, struct stat *info, kiln_error *err);
 void kiln__file_unmap(kiln_bytes bytes);
 
 /* Appends the file's bytes to `out`, at most `limit` of them. KILN_MISS: no such file. */

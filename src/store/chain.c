@@ -1,0 +1,56 @@
+/*
+ * chain.c - tiers one after the other.
+ *
+ * Invariant: nothing a tier does fails a call. A fault is counted, said once, and the next tier is asked; a damaged
+ * entry is counted by its own tier, which knows what it was.
+ */
+#include "base/log.h"
+#include "store/tier.h"
+
+/* What differs from entry to entry is said with KILN_LOG=fault only; once per tier would be too little there. */
+static void report(struct kiln_tier *tier, kiln_status status, const char *verb, const kiln_error *err)
+{
+    if (status == KILN_INVALID) {
+        kiln__log_once(
+            "a damaged or misplaced entry in %s is not used and will be made again (KILN_LOG=fault says more)",
+            tier->label);
+    } else {
+        atomic_fetch_add_explicit(&tier->events->faults, 1, memory_order_relaxed);
+        kiln__log_once("can't %s entries in %s; going on without (KILN_LOG=fault says more)", verb, tier->label);
+    }
+    kiln__log(KILN_LOG_FAULT, "%s: %s", tier->label, err->text);
+}
+
+kiln_status kiln__chain_get(struct kiln_tier *first, const struct kiln_digest *digest, kiln_bytes key,
+                            struct kiln_artifact **out)
+{
+    for (struct kiln_tier *tier = first; tier != NULL; tier = tier->next) {
+        kiln_error err = {.status = KILN_OK, .text = ""};
+        kiln_status status = tier->methods->get(tier, digest, key, out, &err);
+        if (status == KILN_OK) return KILN_OK;
+        if (status < 0) report(tier, status, "read", &err);
+    }
+    return (kiln_status)KILN_MISS;
+}
+
+void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifact)
+{
+    struct kiln_tier *last = NULL;
+    for (struct kiln_tier *tier = first; tier != NULL; tier = tier->next) {
+        if (tier->writable) last = tier;
+    }
+    if (last == NULL) return;
+    kiln_error err = {.status = KILN_OK, .text = ""};
+    kiln_status status = last->methods->put(last, artifact, &err);
+    /* An artifact that can't be stored as it is says nothing about the entries that are there. */
+    if (status < 0) report(last, status == KILN_INVALID ? KILN_IO : status, "store", &err);
+}
+
+void kiln__chain_free(struct kiln_tier *first)
+{
+    while (first != NULL) {
+        struct kiln_tier *next = first->next;
+        first->methods->free(first);
+        first = next;
+    }
+}

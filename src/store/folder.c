@@ -1,0 +1,205 @@
+/*
+ * folder.c - the folder tier: <folder>/<2 digits>/<64 digits>.kiln, named by the digest of the key.
+ *
+ * Invariants: a name ending in .kiln appears by rename only, so readers take no lock and see a whole file or none; an
+ * artifact leaves here only when its file is ours (or root's), its checksum is right, its full key is the one asked
+ * for and this CPU can run it. Other names: *.tmp-* is being written, *.bad was put aside.
+ */
+#include "store/tier.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "store/prune.h"
+
+enum { TOUCH_AFTER_S = 3600 }; /* a hit rewrites a file's time, which orders eviction, at most this often */
+
+struct folder {
+    struct kiln_tier tier; /* first: a kiln_tier * is a struct folder * */
+    struct kiln_prune prune;
+    char path[];
+};
+
+/* ---- trust --------------------------------------------------------------------------------------------------- */
+
+static bool is_trusted(const struct stat *info, bool root_is_fine)
+{
+    bool is_ours = info->st_uid == geteuid() || (root_is_fine && info->st_uid == 0);
+    return is_ours && (info->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+static kiln_status check_folder(const char *path, bool writable, kiln_error *err)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        char text[128];
+        return kiln__fail(err, KILN_IO, "can't use the cache folder %s: %s", path,
+                          strerror_r(errno, text, sizeof(text)));
+    }
+    if (!S_ISDIR(info.st_mode)) return kiln__fail(err, KILN_IO, "the cache folder %s is not a folder", path);
+    if (is_trusted(&info, !writable)) return KILN_OK;
+    return kiln__fail(err, KILN_IO,
+                      "the cache folder %s is not used: owner %u, mode %03o; it must belong to user %u%s, and neither "
+                      "group nor others may write it",
+                      path, (unsigned)info.st_uid, (unsigned)info.st_mode & 07777, (unsigned)geteuid(),
+                      writable ? "" : " or root");
+}
+
+/* ---- names --------------------------------------------------------------------------------------------------- */
+
+/* The entry's path in memory of its own; NULL: out of memory. */
+static char *entry_path(const struct folder *folder, const struct kiln_digest *digest, const char *suffix)
+{
+    char hex[KILN_DIGEST_HEX], *path;
+    kiln__digest_hex(digest, hex);
+    return asprintf(&path, "%s/%.2s/%s%s", folder->path, hex, hex, suffix) < 0 ? NULL : path;
+}
+
+/* ---- get ----------------------------------------------------------------------------------------------------- */
+
+/* A name that the next put does not need, so that it replaces the entry and people can look at what was wrong. */
+static void put_aside(const struct folder *folder, const struct kiln_digest *digest, const char *path)
+{
+    char *aside = folder->tier.writable ? entry_path(folder, digest, ".bad") : NULL;
+    if (aside != NULL && rename(path, aside) != 0) unlink(path);
+    free(aside);
+}
+
+static kiln_status check_artifact(const struct kiln_artifact *artifact, const struct kiln_digest *digest,
+                                  kiln_bytes key, kiln_error *err)
+{
+    bool is_same_key = artifact->key.size == key.size && memcmp(&artifact->digest, digest, sizeof(*digest)) == 0 &&
+                       (key.size == 0 || memcmp(artifact->key.data, key.data, key.size) == 0);
+    if (!is_same_key) return kiln__fail(err, KILN_INVALID, "misplaced artifact: it holds another key");
+    if (artifact->isa > kiln__isa_host()) {
+        return kiln__fail(err, KILN_INVALID, "foreign artifact: it needs %s, this machine is %s",
+                          kiln__isa_name(artifact->isa), kiln__isa_name(kiln__isa_host()));
+    }
+    return KILN_OK;
+}
+
+/* Maps, decodes and checks one file. KILN_INVALID: it is not to be used, by nobody. */
+static kiln_status load(const char *path, const struct kiln_digest *digest, kiln_bytes key, struct stat *info,
+                        struct kiln_artifact **out, kiln_error *err)
+{
+    kiln_bytes bytes;
+    struct kiln_artifact *artifact = NULL;
+    kiln_status status = kiln__file_map_stat(path, &bytes, info, err);
+    if (status != KILN_OK) return status;
+    if (!is_trusted(info, true)) {
+        status = kiln__fail(err, KILN_IO, "%s: others own this entry or may write it", path);
+    } else {
+        status = kiln__artifact_decode(bytes, true, &artifact, err);
+    }
+    if (status != KILN_OK) {
+        kiln__file_unmap(bytes);
+        return status;
+    }
+    status = check_artifact(artifact, digest, key, err);
+    if (status == KILN_OK)
+        *out = artifact;
+    else
+        kiln__artifact_unref(artifact);
+    return status;
+}
+
+/* The file's time is when it was last wanted, to the hour. Failing to write it only makes it look older. */
+static void touch(const struct folder *folder, const char *path, const struct stat *info)
+{
+    if (folder->tier.writable && time(NULL) - info->st_mtime > TOUCH_AFTER_S) utimensat(AT_FDCWD, path, NULL, 0);
+}
+
+static kiln_status folder_get(struct kiln_tier *tier, const struct kiln_digest *digest, kiln_bytes key,
+                              struct kiln_artifact **out, kiln_error *err)
+{
+    struct folder *folder = (struct folder *)tier;
+    struct stat info;
+    char *path = entry_path(folder, digest, KILN_ARTIFACT_SUFFIX);
+    if (path == NULL) return kiln__no_memory(err, "a path");
+    kiln_status status = load(path, digest, key, &info, out, err);
+    if (status == KILN_OK) touch(folder, path, &info);
+    if (status == KILN_INVALID) {
+        atomic_fetch_add_explicit(&tier->events->corrupt, 1, memory_order_relaxed);
+        put_aside(folder, digest, path);
+    }
+    free(path);
+    return status;
+}
+
+/* ---- put ----------------------------------------------------------------------------------------------------- */
+
+/* Somebody may have deleted the folder, or put another in its place, since it was opened. */
+static kiln_status prepare_folder(const struct folder *folder, const char *path, kiln_error *err)
+{
+    char *parent = strndup(path, (size_t)(strrchr(path, '/') - path));
+    if (parent == NULL) return kiln__no_memory(err, "a path");
+    kiln_status status = kiln__folder_make(parent, err);
+    free(parent);
+    return status == KILN_OK ? check_folder(folder->path, true, err) : status;
+}
+
+static kiln_status publish(struct folder *folder, const char *path, const struct kiln_buffer *bytes, kiln_error *err)
+{
+    if (bytes->size > folder->prune.max_bytes) {
+        return kiln__fail(err, KILN_IO, "an artifact of %zu bytes is larger than the cache may be (%llu bytes)",
+                          bytes->size, (unsigned long long)folder->prune.max_bytes);
+    }
+    kiln_status status = prepare_folder(folder, path, err);
+    return status == KILN_OK ? kiln__file_publish(path, bytes->data, bytes->size, err) : status;
+}
+
+static kiln_status folder_put(struct kiln_tier *tier, const struct kiln_artifact *artifact, kiln_error *err)
+{
+    struct folder *folder = (struct folder *)tier;
+    if (!tier->writable) return kiln__fail(err, KILN_IO, "the cache folder %s is read-only", folder->path);
+    /* Not artifact->digest: a file in the wrong place would be found bad by everybody. */
+    struct kiln_digest digest = kiln__digest(artifact->key.data, artifact->key.size);
+    struct kiln_buffer bytes = {0};
+    char *path = entry_path(folder, &digest, KILN_ARTIFACT_SUFFIX);
+    kiln_status status = path != NULL ? kiln__artifact_encode(artifact, &bytes, err) : kiln__no_memory(err, "a path");
+    if (status == KILN_OK) status = publish(folder, path, &bytes, err);
+    if (status == KILN_OK) {
+        uint64_t evicted = kiln__prune_after_put(&folder->prune, folder->path, path, bytes.size);
+        atomic_fetch_add_explicit(&tier->events->evictions, evicted, memory_order_relaxed);
+    }
+    kiln__buffer_release(&bytes);
+    free(path);
+    return status;
+}
+
+/* ---- open and free ------------------------------------------------------------------------------------------- */
+
+static void folder_free(struct kiln_tier *tier)
+{
+    struct folder *folder = (struct folder *)tier;
+    kiln__prune_release(&folder->prune);
+    free(folder);
+}
+
+static const struct kiln_tier_methods folder_methods = {folder_get, folder_put, folder_free};
+
+kiln_status kiln__tier_folder(const char *path, bool writable, uint64_t max_bytes, uint64_t max_files,
+                              struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    if (path == NULL || path[0] == '\0') return kiln__fail(err, KILN_IO, "an empty path is no cache folder");
+    if (writable) status = kiln__folder_make(path, err);
+    if (status == KILN_OK) status = check_folder(path, writable, err);
+    if (status != KILN_OK) return status;
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/') size--;
+    struct folder *folder = calloc(1, sizeof(*folder) + size + 1);
+    if (folder == NULL) return kiln__no_memory(err, "a cache folder");
+    memcpy(folder->path, path, size);
+    folder->tier = (struct kiln_tier){&folder_methods, events, folder->path, writable, NULL};
+    kiln__prune_init(&folder->prune, max_bytes, max_files);
+    *out = &folder->tier;
+    return KILN_OK;
+}

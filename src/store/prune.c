@@ -1,0 +1,196 @@
+/*
+ * prune.c - see prune.h.
+ *
+ * Invariant: the allowance left after an exact count is a fraction of the distance to the bound, so one process alone
+ * never passes a bound between two counts.
+ */
+#include "store/prune.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    SUB_FOLDERS = 256,
+    STALE_TEMPORARY_S = 3600, /* a writer that left this behind is gone */
+    SAMPLE_SHARE = 64,        /* of the distance to a bound that may be used up after a sample, ... */
+    EXACT_SHARE = 4,          /* ... and after an exact count */
+};
+
+struct file {
+    char *path;
+    uint64_t size_bytes;
+    struct timespec used;
+    bool is_artifact; /* otherwise something put aside */
+};
+
+struct listing {
+    struct file *files;
+    size_t count, cap;
+    uint64_t size_bytes;
+    bool failed; /* out of memory: what is here is not all */
+};
+
+void kiln__prune_init(struct kiln_prune *prune, uint64_t max_bytes, uint64_t max_files)
+{
+    *prune = (struct kiln_prune){.max_bytes = max_bytes > 0 ? max_bytes : UINT64_MAX,
+                                 .max_files = max_files > 0 ? max_files : UINT64_MAX};
+    pthread_mutex_init(&prune->lock, NULL);
+}
+
+void kiln__prune_release(struct kiln_prune *prune)
+{
+    pthread_mutex_destroy(&prune->lock);
+}
+
+static bool ends_with(const char *name, const char *suffix)
+{
+    size_t size = strlen(name), suffix_size = strlen(suffix);
+    return size >= suffix_size && strcmp(name + size - suffix_size, suffix) == 0;
+}
+
+static void add_file(struct listing *listing, const char *folder, const char *name, const struct stat *info)
+{
+    if (listing->count == listing->cap) {
+        size_t cap = listing->cap > 0 ? listing->cap * 2 : 64;
+        struct file *files = realloc(listing->files, cap * sizeof(*files));
+        if (files == NULL) {
+            listing->failed = true;
+            return;
+        }
+        listing->files = files, listing->cap = cap;
+    }
+    struct file *file = &listing->files[listing->count];
+    if (asprintf(&file->path, "%s/%s", folder, name) < 0) {
+        listing->failed = true;
+        return;
+    }
+    file->size_bytes = (uint64_t)info->st_size;
+    file->used = info->st_mtim;
+    file->is_artifact = ends_with(name, KILN_ARTIFACT_SUFFIX);
+    listing->count++;
+    listing->size_bytes += file->size_bytes;
+}
+
+/* Lists artifacts and what was put aside; removes temporary files whose writers are gone. Other names are not ours. */
+static void list_folder(const char *folder, struct listing *listing)
+{
+    DIR *entries = opendir(folder);
+    if (entries == NULL) return;
+    time_t now = time(NULL);
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        struct stat info;
+        bool is_temporary = strstr(entry->d_name, ".tmp-") != NULL;
+        bool is_kept = ends_with(entry->d_name, KILN_ARTIFACT_SUFFIX) || ends_with(entry->d_name, ".bad");
+        if (!is_temporary && !is_kept) continue;
+        if (fstatat(dirfd(entries), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) continue;
+        if (!is_temporary)
+            add_file(listing, folder, entry->d_name, &info);
+        else if (now - info.st_mtime > STALE_TEMPORARY_S)
+            unlinkat(dirfd(entries), entry->d_name, 0);
+    }
+    closedir(entries);
+}
+
+static void list_everything(const char *folder, struct listing *listing)
+{
+    for (unsigned i = 0; i < SUB_FOLDERS; i++) {
+        char *sub_folder;
+        if (asprintf(&sub_folder, "%s/%02x", folder, i) < 0) {
+            listing->failed = true;
+            return;
+        }
+        list_folder(sub_folder, listing);
+        free(sub_folder);
+    }
+}
+
+static void release_listing(struct listing *listing)
+{
+    for (size_t i = 0; i < listing->count; i++) free(listing->files[i].path);
+    free(listing->files);
+}
+
+/* Oldest first; ties by name, so that the order is one and the same everywhere. */
+static int compare_use(const void *left, const void *right)
+{
+    const struct file *a = left, *b = right;
+    if (a->used.tv_sec != b->used.tv_sec) return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
+    if (a->used.tv_nsec != b->used.tv_nsec) return a->used.tv_nsec < b->used.tv_nsec ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+/* Nine tenths of a bound, but room for one. */
+static uint64_t reduced(uint64_t bound)
+{
+    uint64_t kept = bound - bound / 10;
+    return kept == bound && bound > 1 ? bound - 1 : kept;
+}
+
+static uint64_t evict(const struct kiln_prune *prune, struct listing *listing, const char *spared, uint64_t *bytes,
+                      uint64_t *files)
+{
+    uint64_t evicted = 0;
+    qsort(listing->files, listing->count, sizeof(*listing->files), compare_use);
+    for (size_t i = 0; i < listing->count; i++) {
+        const struct file *file = &listing->files[i];
+        if (*bytes <= reduced(prune->max_bytes) && *files <= reduced(prune->max_files)) break;
+        if (strcmp(file->path, spared) == 0) continue;
+        bool is_removed = unlink(file->path) == 0;
+        evicted += is_removed && file->is_artifact;
+        *bytes -= file->size_bytes, *files -= 1;
+    }
+    return evicted;
+}
+
+static void allow(struct kiln_prune *prune, uint64_t bytes, uint64_t files, uint64_t share)
+{
+    prune->bytes_left = bytes < prune->max_bytes ? (prune->max_bytes - bytes) / share : 0;
+    prune->files_left = files < prune->max_files ? (prune->max_files - files) / share : 0;
+}
+
+/* True when the sub-folder of `path`, taken for a 256th of all, is far from both bounds. */
+static bool sample_is_small(struct kiln_prune *prune, const char *path)
+{
+    struct listing sample = {0};
+    char *sub_folder = strndup(path, (size_t)(strrchr(path, '/') - path));
+    if (sub_folder == NULL) return false;
+    list_folder(sub_folder, &sample);
+    free(sub_folder);
+    uint64_t bytes = sample.size_bytes * SUB_FOLDERS, files = sample.count * SUB_FOLDERS;
+    bool is_small = !sample.failed && bytes < prune->max_bytes / 2 && files < prune->max_files / 2;
+    if (is_small) allow(prune, bytes, files, SAMPLE_SHARE);
+    release_listing(&sample);
+    return is_small;
+}
+
+static uint64_t look_at_everything(struct kiln_prune *prune, const char *folder, const char *path)
+{
+    struct listing all = {0};
+    list_everything(folder, &all);
+    uint64_t bytes = all.size_bytes, files = all.count, evicted = 0;
+    if (bytes > prune->max_bytes || files > prune->max_files) evicted = evict(prune, &all, path, &bytes, &files);
+    allow(prune, bytes, files, EXACT_SHARE);
+    release_listing(&all);
+    return evicted;
+}
+
+uint64_t kiln__prune_after_put(struct kiln_prune *prune, const char *folder, const char *path, uint64_t size_bytes)
+{
+    uint64_t evicted = 0;
+    pthread_mutex_lock(&prune->lock);
+    if (prune->bytes_left > size_bytes && prune->files_left > 1) {
+        prune->bytes_left -= size_bytes;
+        prune->files_left -= 1;
+    } else if (!sample_is_small(prune, path)) {
+        evicted = look_at_everything(prune, folder, path);
+    }
+    pthread_mutex_unlock(&prune->lock);
+    return evicted;
+}
