@@ -1,0 +1,10 @@
+/*
+ * runtime.c - the run-time library as one unit: the build makes it into bitcode, the tests build it for the host.
+ */
+#include "runtime.h"
+
+#include "bits.h"
+
+#include "convert.c"
+#include "math_f32.c"
+#include "math_f64.c"
