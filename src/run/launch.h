@@ -6,16 +6,20 @@
 
 #include "array/array.h"
 #include "codegen/group.h"
+#include "run/loop.h"
 
 typedef void (*kiln_kernel_entry)(const uint64_t *args, const int64_t *strides, int64_t rows, int64_t n);
+
+/* Pointers and constants of one kernel; more is KILN_INVALID. Room for long chains of operations with scalars. */
+enum { KILN_LAUNCH_MAX_ARGS = 4096 };
 
 /*
  * A group and the variants of its kernel that were needed so far: a short list, published entry by entry, read without
  * a lock. Variants are compiled when a layout first asks for them. Made once per (op, dtypes) for uncompiled operations
- * and once per fused group of a plan.
+ * and once per fused group of a plan. A group whose one instruction is a reduction (KILN_OP_SUM) makes reductions.
  */
 struct kiln_group_kernels {
-    struct kiln_group group; /* owned */
+    struct kiln_group group; /* owned: each of its four arrays comes from malloc, or is NULL */
     char name[64];           /* for people: "multiply" or "fused_3" */
     _Atomic(struct kiln_variant *) variants;
 };
@@ -23,11 +27,18 @@ struct kiln_group_kernels {
 struct kiln_variant {
     struct kiln_variant *next;
     kiln_kernel_entry entry;
+    const struct kiln_device *device; /* what it is linked for; a reset device makes it match no more */
+    uint32_t generation;
     unsigned flags;
     char letters[];
 };
 
+/* Frees the variants' list and the group's arrays, not the struct. Nothing may be running in them. */
 void kiln__group_kernels_release(struct kiln_group_kernels *kernels);
+
+/* The kernels of one uncompiled operation, made once. `in` is the inputs' dtype (of where: the second input's). */
+kiln_status kiln__op_kernels(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out,
+                             struct kiln_group_kernels **kernels, kiln_error *err);
 
 /* The variant for these letters, compiled if it is new (through the default cache). */
 kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *letters, unsigned flags,
@@ -37,7 +48,21 @@ kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *le
  * Computes outputs (already allocated, packed, all of one shape) from ready operands that broadcast to that shape.
  * constants: bits, as the kernel ABI wants them.
  */
-kiln_status kiln__launch(struct kiln_group_kernels *kernels, struct kiln_array *const *operands, const uint64_t *constants,
-                         struct kiln_array *const *outputs, kiln_error *err);
+kiln_status kiln__launch(struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
+                         const uint64_t *constants, struct kiln_array *const *outputs, kiln_error *err);
+
+/*
+ * The same over any regions, outputs first, then operands; the outputs need not be packed. `loop` is collapsed on the
+ * way.
+ */
+kiln_status kiln__launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
+                              kiln_error *err);
+
+/*
+ * A reduction: `loop` has the axes that stay and two regions, the output and the input. Each output element is made
+ * from `n` input elements that lie `stride` bytes apart.
+ */
+kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
+                                   int64_t stride, kiln_error *err);
 
 #endif

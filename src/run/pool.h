@@ -12,5 +12,10 @@
 /* Calls part(ctx, i) once for each i in [0, count), on several threads; returns when all have returned. */
 void kiln__pool_run(void (*part)(void *ctx, int64_t i), void *ctx, int64_t count);
 int kiln__pool_width(void); /* threads that take part, with the caller */
+/* At most `width` threads from now on, with the caller; 0: as many as there are cores. Threads that exist stay. */
+void kiln__pool_limit(int width);
+
+/* In a thread of the library: leaves the program's signals to the program's threads. */
+void kiln__thread_quiet(void);
 
 #endif

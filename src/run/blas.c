@@ -1,0 +1,234 @@
+/*
+ * blas.c - matrix products: layouts and dtypes made to fit the library's gemm.
+ *
+ * Every product goes through gemm, whatever its shape. A matrix with one packed axis is passed as it lies, as a
+ * transpose if need be; any other is copied first. float16 and bfloat16 are converted, multiplied in float32, and
+ * rounded once.
+ */
+#include "run/blas.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "run/launch.h"
+#include "run/operation.h"
+
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* of the CBLAS interface */
+
+/* ---- the library --------------------------------------------------------------------------------------------- */
+
+static kiln_status find_symbol(void *library, const char *name, void *out, kiln_error *err)
+{
+    void *symbol = dlsym(library, name);
+    if (!symbol) return kiln__fail(err, KILN_LINK_FAILED, "[matmul] the BLAS library has no %s", name);
+    memcpy(out, &symbol, sizeof symbol);
+    return KILN_OK;
+}
+
+kiln_status kiln__blas_open(const char *name, struct kiln_blas *out, kiln_error *err)
+{
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        return kiln__fail(
+            err, KILN_LINK_FAILED,
+            "[matmul] matrix products need OpenBLAS: install the Debian package libopenblas0-pthread (%s)", dlerror());
+    }
+    struct kiln_blas blas;
+    kiln_status status = find_symbol(library, "cblas_sgemm", &blas.sgemm, err);
+    if (status == KILN_OK) status = find_symbol(library, "cblas_dgemm", &blas.dgemm, err);
+    if (status == KILN_OK) status = find_symbol(library, "cblas_cgemm", &blas.cgemm, err);
+    if (status == KILN_OK)
+        *out = blas;
+    else
+        dlclose(library);
+    return status;
+}
+
+/* Opened once; a failure is tried again by the next product, after somebody may have installed it. */
+static kiln_status get_blas(const struct kiln_blas **out, kiln_error *err)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static atomic_bool opened;
+    static struct kiln_blas blas;
+    kiln_status status = KILN_OK;
+    if (!atomic_load_explicit(&opened, memory_order_acquire)) {
+        pthread_mutex_lock(&lock);
+        if (!atomic_load_explicit(&opened, memory_order_relaxed)) {
+            status = kiln__blas_open("libopenblas.so.0", &blas, err);
+            if (status == KILN_OK) atomic_store_explicit(&opened, true, memory_order_release);
+        }
+        pthread_mutex_unlock(&lock);
+    }
+    *out = &blas;
+    return status;
+}
+
+/* ---- one operand --------------------------------------------------------------------------------------------- */
+
+struct matrix {
+    struct kiln_array *array; /* a reference: the input, or a packed copy of it */
+    int trans, lead;
+    int64_t batch[KILN_MAX_NDIM]; /* bytes per batch axis */
+};
+
+/* Can gemm read rows x columns with these strides, in elements? */
+static bool fits(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride, int *lead)
+{
+    if (columns != 1 && column_stride != 1) return false;
+    if (rows == 1) row_stride = columns;
+    if (row_stride < columns || row_stride > INT_MAX) return false;
+    *lead = (int)(row_stride > 0 ? row_stride : 1);
+    return true;
+}
+
+static bool describe(struct matrix *matrix)
+{
+    const struct kiln_array *array = matrix->array;
+    size_t last = array->ndim - 1u;
+    int64_t rows = array->dims[last - 1], columns = array->dims[last];
+    int64_t row_stride = array->strides[last - 1], column_stride = array->strides[last];
+    for (size_t i = 0; i + 1 < last; i++) {
+        int64_t stride = array->dims[i] == 1 ? 0 : array->strides[i];
+        matrix->batch[i] = stride * (int64_t)kiln__dtype_size(array->dtype);
+    }
+    matrix->trans = NO_TRANS;
+    if (fits(rows, columns, row_stride, column_stride, &matrix->lead)) return true;
+    matrix->trans = TRANS;
+    return fits(columns, rows, column_stride, row_stride, &matrix->lead);
+}
+
+/* A packed copy in `dtype`. Batch axes that only repeat the same matrix are copied once. */
+static kiln_status pack(struct kiln_array *in, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err)
+{
+    int dims[KILN_MAX_NDIM];
+    struct kiln_array *view = NULL, *copy = NULL;
+    struct kiln_group_kernels *kernels;
+    for (size_t i = 0; i < in->ndim; i++) dims[i] = i + 2 < in->ndim && in->strides[i] == 0 ? 1 : in->dims[i];
+    kiln_status status = kiln__op_kernels(KILN_OP_CAST, in->dtype, dtype, &kernels, err);
+    if (status == KILN_OK) status = kiln__array_view(in, in->ndim, dims, in->strides, 0, &view, err);
+    if (status == KILN_OK) status = kiln__array_alloc(dtype, in->ndim, dims, &copy, err);
+    if (status == KILN_OK) status = kiln__launch(kernels, &view, NULL, &copy, err);
+    kiln__array_unref(view);
+    if (status == KILN_OK)
+        *out = copy;
+    else
+        kiln__array_unref(copy);
+    return status;
+}
+
+static kiln_status prepare(struct kiln_array *in, enum kiln_dtype dtype, struct matrix *matrix, kiln_error *err)
+{
+    matrix->array = in;
+    if (in->dtype == dtype && describe(matrix)) {
+        kiln__array_ref(in);
+        return KILN_OK;
+    }
+    matrix->array = NULL;
+    kiln_status status = pack(in, dtype, &matrix->array, err);
+    if (status == KILN_OK) describe(matrix);
+    return status;
+}
+
+/* ---- the product --------------------------------------------------------------------------------------------- */
+
+struct product {
+    const struct kiln_blas *blas;
+    enum kiln_dtype dtype;
+    struct matrix a, b;
+    int m, n, k;
+};
+
+static void multiply(const struct product *product, const char *a, const char *b, char *c)
+{
+    static const float one[2] = {1, 0}, zero[2] = {0, 0};
+    int ta = product->a.trans, tb = product->b.trans, lda = product->a.lead, ldb = product->b.lead;
+    int m = product->m, n = product->n, k = product->k;
+    const void *left = a, *right = b;
+    void *result = c;
+    if (product->dtype == KILN_FLOAT32) {
+        product->blas->sgemm(ROW_MAJOR, ta, tb, m, n, k, 1, left, lda, right, ldb, 0, result, n);
+    } else if (product->dtype == KILN_FLOAT64) {
+        product->blas->dgemm(ROW_MAJOR, ta, tb, m, n, k, 1, left, lda, right, ldb, 0, result, n);
+    } else {
+        product->blas->cgemm(ROW_MAJOR, ta, tb, m, n, k, one, left, lda, right, ldb, zero, result, n);
+    }
+}
+
+/* One matrix for all of the batch, times rows that follow each other evenly: a single product with more rows. */
+static int64_t merge_batch(struct product *product, const struct kiln_array *out, int64_t batches)
+{
+    int64_t item = (int64_t)kiln__dtype_size(product->dtype), rows = product->m;
+    if (product->a.trans != NO_TRANS || rows * batches > INT_MAX) return batches;
+    for (size_t i = out->ndim - 2u; i-- > 0;) {
+        if (out->dims[i] == 1) continue;
+        if (product->b.batch[i] != 0 || product->a.batch[i] != rows * product->a.lead * item) return batches;
+        rows *= out->dims[i];
+    }
+    product->m = (int)rows;
+    return 1;
+}
+
+static void multiply_batches(struct product *product, struct kiln_array *out)
+{
+    size_t batch_ndim = out->ndim - 2u;
+    int64_t index[KILN_MAX_NDIM] = {0}, batches = 1;
+    for (size_t i = 0; i < batch_ndim; i++) batches *= out->dims[i];
+    batches = merge_batch(product, out, batches);
+    const char *a = product->a.array->data, *b = product->b.array->data;
+    char *c = out->data;
+    int64_t size = (int64_t)product->m * product->n * (int64_t)kiln__dtype_size(product->dtype);
+    for (int64_t batch = 0; batch < batches; batch++, c += size) {
+        multiply(product, a, b, c);
+        for (size_t i = batch_ndim; i-- > 0;) {
+            bool wraps = ++index[i] == out->dims[i];
+            int64_t steps = wraps ? 1 - out->dims[i] : 1;
+            if (wraps) index[i] = 0;
+            a += steps * product->a.batch[i];
+            b += steps * product->b.batch[i];
+            if (!wraps) break;
+        }
+    }
+}
+
+/* `out` is packed, has storage and the product's dtype. */
+static kiln_status matmul_into(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    struct kiln_array *a = node->inputs[0], *b = node->inputs[1];
+    struct product product = {
+        .dtype = out->dtype, .m = a->dims[a->ndim - 2], .n = b->dims[b->ndim - 1], .k = a->dims[a->ndim - 1]};
+    kiln_status status = get_blas(&product.blas, err);
+    if (status == KILN_OK) status = prepare(a, out->dtype, &product.a, err);
+    if (status == KILN_OK) status = prepare(b, out->dtype, &product.b, err);
+    if (status == KILN_OK) multiply_batches(&product, out);
+    kiln__array_unref(product.a.array);
+    kiln__array_unref(product.b.array);
+    return status;
+}
+
+/* Through float32, for the dtypes that gemm does not know. */
+static kiln_status matmul_wide(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    struct kiln_array *wide = NULL;
+    struct kiln_group_kernels *kernels;
+    kiln_status status = kiln__op_kernels(KILN_OP_CAST, KILN_FLOAT32, out->dtype, &kernels, err);
+    if (status == KILN_OK) status = kiln__array_alloc(KILN_FLOAT32, out->ndim, out->dims, &wide, err);
+    if (status == KILN_OK) status = matmul_into(node, wide, err);
+    if (status == KILN_OK) status = kiln__launch(kernels, &wide, NULL, &out, err);
+    kiln__array_unref(wide);
+    return status;
+}
+
+kiln_status kiln__run_matmul(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    const struct kiln_array *a = node->inputs[0];
+    kiln_status status = kiln__output_alloc(out, err);
+    if (status != KILN_OK || out->size == 0) return status;
+    if (a->dims[a->ndim - 1] == 0) {
+        memset(out->data, 0, (size_t)out->size * kiln__dtype_size(out->dtype));
+        return KILN_OK;
+    }
+    bool is_narrow = out->dtype == KILN_FLOAT16 || out->dtype == KILN_BFLOAT16;
+    return is_narrow ? matmul_wide(node, out, err) : matmul_into(node, out, err);
+}

@@ -1,0 +1,419 @@
+/*
+ * eval.c - the walk over a lazy graph, and who runs which node.
+ *
+ * Invariants:
+ * - `array->node` is read together with taking a reference to the node, and set to NULL, only under `graph.lock`; so a
+ * node never goes away between the two. Nothing else happens under that lock.
+ * - A walk holds a reference to each of its nodes until that node's turn is over; a node holds its inputs, so every
+ *   array a walk meets stays. A finished node's inputs go with the last walk that holds it.
+ * - Who moves a node's state to RUNNING runs it; it waits for nobody until it has moved the state on. So waiting for a
+ *   RUNNING node always ends.
+ */
+#include "run/eval.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/launch.h"
+#include "run/operation.h"
+
+kiln_status (*kiln__plan_eval)(struct kiln_node *node, kiln_error *err);
+
+/* What a thread runs right now, for the child of a fork, where that thread is no more. */
+struct worker {
+    _Atomic(struct kiln_node *) running;
+    struct worker *next, *previous;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t moved_on; /* some node left RUNNING */
+    int waiting;             /* threads that wait for that */
+    struct worker *workers;
+} graph = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved_on = PTHREAD_COND_INITIALIZER};
+
+/* ---- fork ---------------------------------------------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&graph.lock);
+}
+
+static void after_fork_in_parent(void)
+{
+    pthread_mutex_unlock(&graph.lock);
+}
+
+/* What other threads were running will never end here: it waits again for somebody to run it. */
+static void after_fork_in_child(void)
+{
+    for (struct worker *worker = graph.workers; worker; worker = worker->next) {
+        struct kiln_node *node = atomic_load(&worker->running);
+        uint8_t running = KILN_NODE_RUNNING;
+        if (node) atomic_compare_exchange_strong(&node->state, &running, KILN_NODE_WAITING);
+    }
+    graph.workers = NULL;
+    graph.waiting = 0;
+    pthread_mutex_init(&graph.lock, NULL);
+    pthread_cond_init(&graph.moved_on, NULL);
+}
+
+static void register_fork(void)
+{
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+static void add_worker(struct worker *worker)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_fork);
+    pthread_mutex_lock(&graph.lock);
+    worker->previous = NULL;
+    worker->next = graph.workers;
+    if (worker->next) worker->next->previous = worker;
+    graph.workers = worker;
+    pthread_mutex_unlock(&graph.lock);
+}
+
+static void remove_worker(struct worker *worker)
+{
+    pthread_mutex_lock(&graph.lock);
+    if (worker->next) worker->next->previous = worker->previous;
+    if (worker->previous)
+        worker->previous->next = worker->next;
+    else
+        graph.workers = worker->next;
+    pthread_mutex_unlock(&graph.lock);
+}
+
+/* ---- the walk: nodes in an order in which each comes after its inputs ------------------------------------------ */
+
+enum { INLINE_STEPS = 32, INLINE_SLOTS = 64, BURST = 256 };
+
+struct step {
+    struct kiln_array *array; /* an output of `node`; held by a node that comes later, or as a root */
+    struct kiln_node *node;   /* our reference */
+    uint32_t next_input;
+};
+
+struct steps {
+    struct step *data;
+    size_t count, cap;
+    struct step inside[INLINE_STEPS];
+};
+
+struct walk {
+    struct steps open, order; /* nodes whose inputs are being visited; nodes in order */
+    struct kiln_node **slots; /* set of all nodes met; open addressing, a power of two, at most half full */
+    size_t slot_count, met;
+    unsigned burst;
+    struct kiln_node *inside[INLINE_SLOTS];
+};
+
+static void walk_init(struct walk *walk)
+{
+    walk->open.data = walk->open.inside;
+    walk->order.data = walk->order.inside;
+    walk->open.cap = walk->order.cap = INLINE_STEPS;
+    walk->open.count = walk->order.count = walk->met = 0;
+    walk->burst = 0;
+    walk->slots = walk->inside;
+    walk->slot_count = INLINE_SLOTS;
+    memset(walk->inside, 0, sizeof walk->inside);
+}
+
+static void steps_release(struct steps *steps)
+{
+    for (size_t i = 0; i < steps->count; i++) {
+        if (steps->data[i].node) kiln__node_unref(steps->data[i].node);
+    }
+    if (steps->data != steps->inside) free(steps->data);
+}
+
+static void walk_release(struct walk *walk)
+{
+    steps_release(&walk->open);
+    steps_release(&walk->order);
+    if (walk->slots != walk->inside) free(walk->slots);
+}
+
+static bool steps_push(struct steps *steps, struct step step)
+{
+    if (steps->count == steps->cap) {
+        bool is_inside = steps->data == steps->inside;
+        struct step *data = realloc(is_inside ? NULL : steps->data, 2 * steps->cap * sizeof *data);
+        if (!data) return false;
+        if (is_inside) memcpy(data, steps->inside, sizeof steps->inside);
+        steps->data = data;
+        steps->cap *= 2;
+    }
+    steps->data[steps->count++] = step;
+    return true;
+}
+
+static struct kiln_node **find_slot(struct kiln_node **slots, size_t count, const struct kiln_node *node)
+{
+    size_t i = (size_t)(((uintptr_t)node >> 4) * 0x9E3779B97F4A7C15u >> 20) & (count - 1);
+    while (slots[i] && slots[i] != node) i = (i + 1) & (count - 1);
+    return &slots[i];
+}
+
+static bool grow_slots(struct walk *walk)
+{
+    size_t count = 4 * walk->slot_count;
+    struct kiln_node **slots = calloc(count, sizeof *slots);
+    if (!slots) return false;
+    for (size_t i = 0; i < walk->slot_count; i++) {
+        if (walk->slots[i]) *find_slot(slots, count, walk->slots[i]) = walk->slots[i];
+    }
+    if (walk->slots != walk->inside) free(walk->slots);
+    walk->slots = slots;
+    walk->slot_count = count;
+    return true;
+}
+
+/* With graph.lock held. Opens the array's node unless the array is ready or the node was met before. */
+static bool open_array(struct walk *walk, struct kiln_array *array)
+{
+    struct kiln_node *node = atomic_load_explicit(&array->node, memory_order_acquire);
+    if (!node) return true;
+    if (2 * walk->met >= walk->slot_count && !grow_slots(walk)) return false;
+    struct kiln_node **slot = find_slot(walk->slots, walk->slot_count, node);
+    if (*slot) return true;
+    if (!steps_push(&walk->open, (struct step){array, node, 0})) return false;
+    atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+    *slot = node;
+    walk->met++;
+    return true;
+}
+
+/* Lets other threads in now and then: a graph may have a million nodes. */
+static void breathe(struct walk *walk)
+{
+    if (++walk->burst % BURST) return;
+    pthread_mutex_unlock(&graph.lock);
+    pthread_mutex_lock(&graph.lock);
+}
+
+/* With graph.lock held. Depth first; the stack is walk->open. */
+static bool visit(struct walk *walk, struct kiln_array *root)
+{
+    if (!open_array(walk, root)) return false;
+    while (walk->open.count > 0) {
+        struct step *top = &walk->open.data[walk->open.count - 1];
+        breathe(walk);
+        if (top->next_input < top->node->input_count) {
+            if (!open_array(walk, top->node->inputs[top->next_input++])) return false;
+        } else {
+            if (!steps_push(&walk->order, *top)) return false;
+            walk->open.count--;
+        }
+    }
+    return true;
+}
+
+static kiln_status plan_order(struct walk *walk, struct kiln_array *const *arrays, size_t count, kiln_error *err)
+{
+    bool done = true;
+    pthread_mutex_lock(&graph.lock);
+    for (size_t i = 0; done && i < count; i++) done = visit(walk, arrays[i]);
+    pthread_mutex_unlock(&graph.lock);
+    return done ? KILN_OK : kiln__no_memory(err, "the walk over a graph");
+}
+
+/* ---- running one node ------------------------------------------------------------------------------------------ */
+
+kiln_status kiln__run_elementwise(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    struct kiln_group_kernels *kernels;
+    enum kiln_dtype in = node->inputs[node->op == KILN_OP_SELECT ? 1 : 0]->dtype;
+    kiln_status status = kiln__op_kernels(node->op, in, out->dtype, &kernels, err);
+    if (status == KILN_OK) status = kiln__output_alloc(out, err);
+    if (status == KILN_OK) status = kiln__launch(kernels, node->inputs, NULL, &out, err);
+    return status;
+}
+
+static kiln_operation *const operations[KILN_OP_COUNT] = {
+#define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                 \
+    [KILN_OP_##ID] = kiln__run_elementwise,
+#include "graph/ops.def"
+    [KILN_OP_RESHAPE] = kiln__run_reshape,
+    [KILN_OP_BROADCAST] = kiln__run_broadcast,
+    [KILN_OP_EXPAND_DIMS] = kiln__run_expand_dims,
+    [KILN_OP_SQUEEZE] = kiln__run_squeeze,
+    [KILN_OP_TRANSPOSE] = kiln__run_transpose,
+    [KILN_OP_SLICE] = kiln__run_slice,
+    [KILN_OP_CONTIGUOUS] = kiln__run_contiguous,
+    [KILN_OP_CONCATENATE] = kiln__run_concatenate,
+    [KILN_OP_SUM] = kiln__run_sum,
+    [KILN_OP_MATMUL] = kiln__run_matmul,
+    [KILN_OP_RANDOM_BITS] = kiln__run_random_bits,
+};
+
+static kiln_status run_node(struct kiln_node *node, struct kiln_array *array, kiln_error *err)
+{
+    if (node->op == KILN_OP_PLAN) {
+        if (kiln__plan_eval) return kiln__plan_eval(node, err);
+        return kiln__fail(err, KILN_INVALID, "[eval] A compiled function can't run: no plan runner is installed.");
+    }
+    kiln_status status = operations[node->op](node, array, err);
+    if (status != KILN_OK && array->storage) {
+        kiln__storage_unref(array->storage);
+        array->storage = NULL;
+        array->data = NULL;
+    }
+    return status;
+}
+
+/* With graph.lock held. */
+static void move_on(struct kiln_node *node, enum kiln_node_state state)
+{
+    atomic_store_explicit(&node->state, (uint8_t)state, memory_order_release);
+    if (graph.waiting > 0) pthread_cond_broadcast(&graph.moved_on);
+}
+
+static void make_ready(struct kiln_node *node, struct kiln_array *array)
+{
+    pthread_mutex_lock(&graph.lock);
+    atomic_store_explicit(&array->node, NULL, memory_order_release);
+    move_on(node, KILN_NODE_DONE);
+    pthread_mutex_unlock(&graph.lock);
+    kiln__node_unref(node);
+}
+
+/* All outputs of a plan; an output that another thread frees meanwhile has let go of the node by itself. */
+static void make_outputs_ready(struct kiln_node *node)
+{
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        struct kiln_array *output = kiln__node_output(node, i);
+        if (!output) continue;
+        pthread_mutex_lock(&graph.lock);
+        atomic_store_explicit(&output->node, NULL, memory_order_release);
+        pthread_mutex_unlock(&graph.lock);
+        kiln__node_unref(node);
+        kiln__array_unref(output);
+    }
+    pthread_mutex_lock(&graph.lock);
+    move_on(node, KILN_NODE_DONE);
+    pthread_mutex_unlock(&graph.lock);
+}
+
+static void keep_error(struct kiln_node *node, const kiln_error *error)
+{
+    pthread_mutex_lock(&graph.lock);
+    if (!node->error) node->error = malloc(sizeof *node->error);
+    if (node->error) *node->error = *error;
+    move_on(node, KILN_NODE_FAILED);
+    pthread_mutex_unlock(&graph.lock);
+}
+
+static kiln_status run_and_move_on(const struct step *step, kiln_error *err)
+{
+    kiln_error error = {.status = KILN_OK};
+    kiln_status status = run_node(step->node, step->array, &error);
+    if (status != KILN_OK) {
+        error.status = status;
+        keep_error(step->node, &error);
+        if (err) *err = error;
+    } else if (step->node->op == KILN_OP_PLAN) {
+        make_outputs_ready(step->node);
+    } else {
+        make_ready(step->node, step->array);
+    }
+    return status;
+}
+
+/* Waits until `node` is not RUNNING; its error if it has failed. */
+static kiln_status wait_for(struct kiln_node *node, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    pthread_mutex_lock(&graph.lock);
+    graph.waiting++;
+    while (atomic_load_explicit(&node->state, memory_order_acquire) == KILN_NODE_RUNNING) {
+        pthread_cond_wait(&graph.moved_on, &graph.lock);
+    }
+    graph.waiting--;
+    if (atomic_load_explicit(&node->state, memory_order_acquire) == KILN_NODE_FAILED) {
+        status = node->error ? node->error->status : KILN_NO_MEMORY;
+        if (err && node->error)
+            *err = *node->error;
+        else
+            kiln__no_memory(err, "the error of an evaluation");
+    }
+    pthread_mutex_unlock(&graph.lock);
+    return status;
+}
+
+static kiln_status take_step(const struct step *step, struct worker *worker, kiln_error *err)
+{
+    for (;;) {
+        uint8_t state = atomic_load_explicit(&step->node->state, memory_order_acquire);
+        if (state == KILN_NODE_DONE) return KILN_OK;
+        if (state == KILN_NODE_RUNNING) {
+            kiln_status status = wait_for(step->node, err);
+            if (status != KILN_OK) return status;
+            continue;
+        }
+        atomic_store_explicit(&worker->running, step->node, memory_order_relaxed);
+        if (atomic_compare_exchange_strong_explicit(&step->node->state, &state, KILN_NODE_RUNNING, memory_order_acq_rel,
+                                                    memory_order_relaxed)) {
+            kiln_status status = run_and_move_on(step, err);
+            atomic_store_explicit(&worker->running, NULL, memory_order_release);
+            return status;
+        }
+        atomic_store_explicit(&worker->running, NULL, memory_order_release);
+    }
+}
+
+/* ---- evaluation ---------------------------------------------------------------------------------------------- */
+
+kiln_status kiln__eval_check(struct kiln_array *const *arrays, size_t count, kiln_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!arrays[i]) return kiln__fail(err, KILN_INVALID, "[eval] Array %zu is empty.", i);
+        if (arrays[i]->trace) {
+            return kiln__fail(err, KILN_INVALID,
+                              "[eval] Attempting to eval an array during function transformations "
+                              "like compile is not allowed.");
+        }
+    }
+    return KILN_OK;
+}
+
+static bool all_ready(struct kiln_array *const *arrays, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!kiln__array_is_ready(arrays[i])) return false;
+    }
+    return true;
+}
+
+static kiln_status run_in_order(struct walk *walk, kiln_error *err)
+{
+    struct worker worker = {.running = NULL};
+    kiln_status status = KILN_OK;
+    add_worker(&worker);
+    for (size_t i = 0; status == KILN_OK && i < walk->order.count; i++) {
+        struct step *step = &walk->order.data[i];
+        status = take_step(step, &worker, err);
+        kiln__node_unref(step->node); /* the last one frees what the node read */
+        step->node = NULL;
+    }
+    remove_worker(&worker);
+    return status;
+}
+
+kiln_status kiln__eval(struct kiln_array *const *arrays, size_t count, kiln_error *err)
+{
+    kiln_status status = kiln__eval_check(arrays, count, err);
+    if (status != KILN_OK || all_ready(arrays, count)) return status;
+    struct walk walk;
+    walk_init(&walk);
+    for (size_t i = 0; i < count; i++) kiln__array_ref(arrays[i]); /* another thread may drop the caller's meanwhile */
+    status = plan_order(&walk, arrays, count, err);
+    if (status == KILN_OK) status = run_in_order(&walk, err);
+    walk_release(&walk);
+    for (size_t i = 0; i < count; i++) kiln__array_unref(arrays[i]);
+    return status;
+}

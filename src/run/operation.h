@@ -1,0 +1,29 @@
+/*
+ * operation.h - how one node is run: its inputs are ready, its output gets bytes.
+ *
+ * Each function gives `out` storage, data and strides, and nothing else: `node` stays, so that no other thread looks at
+ * the rest before eval.c makes the array ready. On failure eval.c takes the storage away again.
+ */
+#ifndef KILN_RUN_OPERATION_H
+#define KILN_RUN_OPERATION_H
+
+#include "graph/node.h"
+
+typedef kiln_status kiln_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);
+
+kiln_operation kiln__run_elementwise;
+kiln_operation kiln__run_reshape, kiln__run_broadcast, kiln__run_expand_dims, kiln__run_squeeze, kiln__run_transpose,
+    kiln__run_slice;                                        /* view.c */
+kiln_operation kiln__run_contiguous, kiln__run_concatenate; /* copy.c */
+kiln_operation kiln__run_sum;                               /* reduce.c */
+kiln_operation kiln__run_matmul;                            /* blas.c */
+kiln_operation kiln__run_random_bits;                       /* random.c */
+
+/* Packed storage of its own for `out`. */
+kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err);
+/* `out` becomes a view of `base`; offset and strides in elements. */
+void kiln__output_view(struct kiln_array *out, struct kiln_array *base, int64_t offset, const int64_t *strides);
+/* All of `source`, row-major, packed at `destination`, which has room for it. */
+kiln_status kiln__copy_packed(const struct kiln_array *source, char *destination, kiln_error *err);
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * variant.c - kernels of groups and of uncompiled operations, found without a lock.
+ *
+ * Lists and the table only grow: an entry is filled before a release store makes it visible, and never changes after.
+ * Two threads that make the same entry both compile through the cache, which compiles once; one entry stays.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache/kernel.h"
+#include "device/device.h"
+#include "run/launch.h"
+
+void kiln__group_kernels_release(struct kiln_group_kernels *kernels)
+{
+    struct kiln_variant *variant = atomic_load_explicit(&kernels->variants, memory_order_acquire);
+    while (variant) {
+        struct kiln_variant *next = variant->next;
+        free(variant);
+        variant = next;
+    }
+    atomic_store_explicit(&kernels->variants, NULL, memory_order_relaxed);
+    free(kernels->group.operand_dtypes);
+    free(kernels->group.constant_dtypes);
+    free(kernels->group.instrs);
+    free(kernels->group.outputs);
+    memset(&kernels->group, 0, sizeof kernels->group);
+}
+
+/* ---- variants of a group ------------------------------------------------------------------------------------- */
+
+static const struct kiln_variant *find(const struct kiln_variant *list, const struct kiln_device *device,
+                                       uint32_t generation, const char *letters, size_t count, unsigned flags)
+{
+    for (; list; list = list->next) {
+        if (list->device == device && list->generation == generation && list->flags == flags &&
+            memcmp(list->letters, letters, count) == 0) {
+            return list;
+        }
+    }
+    return NULL;
+}
+
+static bool is_reduction(const struct kiln_group *group)
+{
+    return group->instr_count == 1 && kiln__ops[group->instrs[0].op].kind == KILN_OP_REDUCE;
+}
+
+static kiln_status print(const struct kiln_group *group, const char *letters, unsigned flags, struct kiln_buffer *text,
+                         kiln_error *err)
+{
+    if (!is_reduction(group)) return kiln__group_print(group, letters, flags, text, err);
+    const struct kiln_instr *instr = &group->instrs[0];
+    return kiln__reduction_print(instr->op, group->operand_dtypes[0], instr->dtype, letters[0], text, err);
+}
+
+static kiln_status compile(struct kiln_group_kernels *kernels, kiln_device *device, const char *letters, unsigned flags,
+                           kiln_kernel_entry *entry, kiln_error *err)
+{
+    struct kiln_buffer text = {0};
+    void *executable = NULL;
+    kiln_status status = print(&kernels->group, letters, flags, &text, err);
+    if (status == KILN_OK && text.failed) status = kiln__no_memory(err, "the text of a kernel");
+    if (status == KILN_OK) {
+        status = kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), device, kernels->name,
+                                        (kiln_bytes){text.data, text.size}, &executable, err);
+    }
+    kiln__buffer_release(&text);
+    if (status == KILN_OK) memcpy(entry, &executable, sizeof executable);
+    return status;
+}
+
+/* Makes `mine` the head of the list, or frees it when an equal one got there first. */
+static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, struct kiln_variant *mine, size_t count)
+{
+    struct kiln_variant *head = atomic_load_explicit(&kernels->variants, memory_order_acquire);
+    do {
+        const struct kiln_variant *other =
+            find(head, mine->device, mine->generation, mine->letters, count, mine->flags);
+        if (other) {
+            free(mine);
+            return other;
+        }
+        mine->next = head;
+    } while (!atomic_compare_exchange_weak_explicit(&kernels->variants, &head, mine, memory_order_acq_rel,
+                                                    memory_order_acquire));
+    return mine;
+}
+
+kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *letters, unsigned flags,
+                              kiln_kernel_entry *out, kiln_error *err)
+{
+    kiln_device *device = kiln__device_current(err);
+    if (!device) return KILN_INVALID;
+    size_t count = kernels->group.operand_count;
+    uint32_t generation = atomic_load_explicit(&device->generation, memory_order_relaxed);
+    const struct kiln_variant *known =
+        find(atomic_load_explicit(&kernels->variants, memory_order_acquire), device, generation, letters, count, flags);
+    if (!known) {
+        struct kiln_variant *mine = calloc(1, sizeof *mine + count + 1);
+        if (!mine) return kiln__no_memory(err, "a kernel variant");
+        mine->device = device;
+        mine->generation = generation;
+        mine->flags = flags;
+        memcpy(mine->letters, letters, count);
+        kiln_status status = compile(kernels, device, mine->letters, flags, &mine->entry, err);
+        if (status != KILN_OK) {
+            free(mine);
+            return status;
+        }
+        known = publish(kernels, mine, count);
+    }
+    *out = known->entry;
+    return KILN_OK;
+}
+
+/* ---- kernels of uncompiled operations ------------------------------------------------------------------------ */
+
+static _Atomic(struct kiln_group_kernels *) table[KILN_OP_COUNT][KILN_DTYPE_COUNT][KILN_DTYPE_COUNT];
+
+static bool fill_group(struct kiln_group *group, enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out)
+{
+    uint32_t arity = (uint32_t)kiln__ops[op].arity;
+    group->operand_count = arity;
+    group->instr_count = group->output_count = 1;
+    group->operand_dtypes = calloc(arity, sizeof *group->operand_dtypes);
+    group->instrs = calloc(1, sizeof *group->instrs);
+    group->outputs = calloc(1, sizeof *group->outputs);
+    if (!group->operand_dtypes || !group->instrs || !group->outputs) return false;
+    group->instrs[0].op = (uint16_t)op;
+    group->instrs[0].dtype = (uint8_t)out;
+    group->outputs[0] = arity;
+    for (uint32_t i = 0; i < arity; i++) {
+        group->operand_dtypes[i] = (uint8_t)(op == KILN_OP_SELECT && i == 0 ? KILN_BOOL : in);
+        group->instrs[0].in[i] = i;
+    }
+    return true;
+}
+
+static void free_kernels(struct kiln_group_kernels *kernels)
+{
+    kiln__group_kernels_release(kernels);
+    free(kernels);
+}
+
+static kiln_status make_op_kernels(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out,
+                                   struct kiln_group_kernels **result, kiln_error *err)
+{
+    struct kiln_group_kernels *mine = calloc(1, sizeof *mine), *other = NULL;
+    if (!mine) return kiln__no_memory(err, "the kernels of an operation");
+    if (!fill_group(&mine->group, op, in, out)) {
+        free_kernels(mine);
+        return kiln__no_memory(err, "the kernels of an operation");
+    }
+    strncpy(mine->name, kiln__ops[op].name, sizeof mine->name - 1);
+    if (!atomic_compare_exchange_strong_explicit(&table[op][in][out], &other, mine, memory_order_acq_rel,
+                                                 memory_order_acquire)) {
+        free_kernels(mine);
+        mine = other;
+    }
+    *result = mine;
+    return KILN_OK;
+}
+
+kiln_status kiln__op_kernels(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out,
+                             struct kiln_group_kernels **kernels, kiln_error *err)
+{
+    struct kiln_group_kernels *known = atomic_load_explicit(&table[op][in][out], memory_order_acquire);
+    if (!known) return make_op_kernels(op, in, out, kernels, err);
+    *kernels = known;
+    return KILN_OK;
+}
