@@ -5,3 +5,29 @@ if(engine_sources)
   target_include_directories(kiln_engine PUBLIC include src)
   target_link_libraries(kiln_engine PUBLIC Threads::Threads ${CMAKE_DL_LIBS} m)
 endif()
+
+# Every name of the table exists: a weak definition each, which those in src/mlxc/*.c override.
+find_program(AWK NAMES mawk awk gawk REQUIRED)
+set(abi_table ${CMAKE_SOURCE_DIR}/src/mlxc/abi.tsv)
+set(abi_stubs ${CMAKE_BINARY_DIR}/mlxc_stubs.c)
+add_custom_command(OUTPUT ${abi_stubs}
+  COMMAND ${AWK} -f ${CMAKE_SOURCE_DIR}/tools/abi_stubs.awk ${abi_table} > ${abi_stubs}
+  DEPENDS ${abi_table} ${CMAKE_SOURCE_DIR}/tools/abi_stubs.awk VERBATIM)
+
+room_sources(mlxc_sources mlxc)
+add_library(mlxc SHARED ${mlxc_sources} ${abi_stubs})
+target_include_directories(mlxc PUBLIC include PRIVATE src)
+# Error texts name files of the tree, not of the machine that built it.
+target_compile_options(mlxc PRIVATE -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
+# The definitions meet the headers here: a name without a declaration, or with another type, does not compile.
+set_source_files_properties(${abi_stubs} PROPERTIES
+  COMPILE_OPTIONS "-Wno-unused-parameter;-Werror=missing-prototypes")
+target_link_libraries(mlxc PRIVATE -Wl,--whole-archive kiln_engine -Wl,--no-whole-archive kiln
+                      Threads::Threads ${CMAKE_DL_LIBS} m)
+set(mlxc_map ${CMAKE_SOURCE_DIR}/src/mlxc/mlxc.map)
+target_link_options(mlxc PRIVATE -Wl,--version-script=${mlxc_map} -Wl,-z,nodelete -Wl,--build-id)
+set_target_properties(mlxc PROPERTIES LINK_DEPENDS ${mlxc_map} BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+
+# Headers and table agree: written anew from the table, each header comes out as it is.
+enable_testing()
+add_test(NAME mlxc_headers COMMAND sh ${CMAKE_SOURCE_DIR}/tools/abi_check.sh ${AWK} ${CMAKE_SOURCE_DIR})

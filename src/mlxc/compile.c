@@ -1,0 +1,220 @@
+/*
+ * compile.c - compile.h of the ABI, on top of run/compiled.h.
+ *
+ * mlx_compile: one compiled function per call, which owns the closure it was made from. mlx_detail_compile: closures
+ * made under one (function id, shapeless, constants) share a compiled function, which the table below keeps until it is
+ * erased; the closures keep their own source, so that a payload never outlives its last closure. A trace of a shared
+ * function calls the source of the closure that is being applied: `applied` names it, on the thread that traces.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mlxc/closure.h"
+#include "run/compiled.h"
+
+static _Thread_local struct kiln_closure *applied;
+
+/* ---- the callback of a trace ---------------------------------------------------------------------------------- */
+
+/* The arrays of `res` as a malloc'ed list of references. */
+static kiln_status take_outputs(mlx_vector_array res, struct kiln_array ***outputs, size_t *output_count,
+                                kiln_error *err)
+{
+    size_t count;
+    struct kiln_array *const *arrays = kiln__vector_arrays(res, &count);
+    struct kiln_array **list = malloc(count * sizeof *list + 1);
+    if (!list) return kiln__no_memory(err, "the outputs of a closure");
+    for (size_t i = 0; i < count; i++) list[i] = kiln__array_ref(arrays[i]);
+    *outputs = list;
+    *output_count = count;
+    return KILN_OK;
+}
+
+/* payload: the source, or NULL for a shared function. */
+static kiln_status trace_closure(void *payload, struct kiln_array *const *inputs, size_t count,
+                                 struct kiln_array ***outputs, size_t *output_count, kiln_error *err)
+{
+    mlx_vector_array res = {NULL};
+    kiln_status status = kiln__closure_run(payload ? payload : applied->source, inputs, count, &res, err);
+    if (status == KILN_OK) status = take_outputs(res, outputs, output_count, err);
+    mlx_vector_array_free(res);
+    return status;
+}
+
+static void free_source(void *payload)
+{
+    kiln__closure_unref(payload);
+}
+
+kiln_status kiln__closure_run_compiled(struct kiln_closure *closure, struct kiln_array *const *inputs, size_t count,
+                                       mlx_vector_array *res, kiln_error *err)
+{
+    struct kiln_output_list out;
+    struct kiln_closure *outer = applied;
+    applied = closure;
+    kiln_status status = kiln__compiled_call(closure->compiled, inputs, count, &out, err);
+    applied = outer;
+    if (status != KILN_OK) return status;
+    /* The references move into the vector; only the list itself is left to free. */
+    size_t output_count = out.count;
+    out.count = 0;
+    int code = kiln__give_arrays(res, out.arrays, output_count);
+    kiln__output_list_release(&out);
+    return code ? kiln__no_memory(err, "the outputs of a compiled closure") : KILN_OK;
+}
+
+/* ---- shared functions ----------------------------------------------------------------------------------------- */
+
+struct shared {
+    struct shared *next;
+    struct kiln_compiled *compiled; /* a reference */
+    uintptr_t function_id;
+    bool shapeless;
+    size_t constant_count;
+    uint64_t constants[];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `first` and the list behind it */
+static struct shared *first;
+
+static bool is_same(const struct shared *entry, uintptr_t function_id, bool shapeless, const uint64_t *constants,
+                    size_t count)
+{
+    return entry->function_id == function_id && entry->shapeless == shapeless && entry->constant_count == count &&
+           (count == 0 || !memcmp(entry->constants, constants, count * sizeof *constants));
+}
+
+/* With the lock held. A reference for the caller. */
+static kiln_status find_or_add(uintptr_t function_id, bool shapeless, const uint64_t *constants, size_t count,
+                               struct kiln_compiled **out, kiln_error *err)
+{
+    struct shared *entry = first;
+    while (entry && !is_same(entry, function_id, shapeless, constants, count)) entry = entry->next;
+    if (!entry) {
+        size_t size_bytes;
+        if (__builtin_mul_overflow(count, sizeof *constants, &size_bytes) ||
+            __builtin_add_overflow(size_bytes, sizeof *entry, &size_bytes) || !(entry = malloc(size_bytes)))
+            return kiln__no_memory(err, "a compiled closure");
+        kiln_status status = kiln__compiled_new("closure", trace_closure, NULL, NULL, shapeless, &entry->compiled, err);
+        if (status != KILN_OK) {
+            free(entry);
+            return status;
+        }
+        entry->function_id = function_id;
+        entry->shapeless = shapeless;
+        entry->constant_count = count;
+        if (count) memcpy(entry->constants, constants, count * sizeof *constants);
+        entry->next = first;
+        first = entry;
+    }
+    kiln__compiled_ref(entry->compiled);
+    *out = entry->compiled;
+    return KILN_OK;
+}
+
+/* Drops the entries of one id, or all. What closures hold goes on working, from an empty cache. */
+static void erase(bool all, uintptr_t function_id)
+{
+    struct shared *gone = NULL;
+    pthread_mutex_lock(&lock);
+    for (struct shared **link = &first; *link;) {
+        struct shared *entry = *link;
+        if (all || entry->function_id == function_id) {
+            *link = entry->next;
+            entry->next = gone;
+            gone = entry;
+        } else {
+            link = &entry->next;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    while (gone) {
+        struct shared *next = gone->next;
+        kiln__compiled_clear(gone->compiled);
+        kiln__compiled_unref(gone->compiled);
+        free(gone);
+        gone = next;
+    }
+}
+
+/* ---- the ABI -------------------------------------------------------------------------------------------------- */
+
+/* Takes over both references; `source` may be NULL. */
+static int give_compiled(mlx_closure *res, struct kiln_compiled *compiled, struct kiln_closure *source)
+{
+    struct kiln_closure *closure = kiln__closure_new();
+    if (!closure) {
+        kiln__compiled_unref(compiled);
+        kiln__closure_unref(source);
+        return KILN_FAIL_TEXT("out of memory: a compiled closure");
+    }
+    closure->compiled = compiled;
+    closure->source = source;
+    return kiln__give_closure(res, closure);
+}
+
+int mlx_compile(mlx_closure *res, const mlx_closure fun, bool shapeless)
+{
+    kiln_error err;
+    struct kiln_compiled *compiled = NULL;
+    KILN_NEED_POINTER(res);
+    KILN_NEED_CLOSURE(fun);
+    struct kiln_closure *source = kiln__closure_ref(kiln__unwrap_closure(fun));
+    if (kiln__compile_mode() == MLX_COMPILE_MODE_DISABLED) return kiln__give_closure(res, source);
+    if (kiln__compiled_new("closure", trace_closure, source, free_source, shapeless, &compiled, &err) != KILN_OK) {
+        kiln__closure_unref(source);
+        return KILN_FAIL(&err);
+    }
+    return give_compiled(res, compiled, NULL);
+}
+
+int mlx_detail_compile(mlx_closure *res, const mlx_closure fun, uintptr_t fun_id, bool shapeless,
+                       const uint64_t *constants, size_t constants_num)
+{
+    kiln_error err;
+    struct kiln_compiled *compiled = NULL;
+    KILN_NEED_POINTER(res);
+    KILN_NEED_CLOSURE(fun);
+    if (constants_num) KILN_NEED_POINTER(constants);
+    struct kiln_closure *source = kiln__unwrap_closure(fun);
+    if (kiln__compile_mode() == MLX_COMPILE_MODE_DISABLED) return kiln__give_closure(res, kiln__closure_ref(source));
+    pthread_mutex_lock(&lock);
+    kiln_status status = find_or_add(fun_id, shapeless, constants, constants_num, &compiled, &err);
+    pthread_mutex_unlock(&lock);
+    if (status != KILN_OK) return KILN_FAIL(&err);
+    return give_compiled(res, compiled, kiln__closure_ref(source));
+}
+
+int mlx_detail_compile_erase(uintptr_t fun_id)
+{
+    erase(false, fun_id);
+    return 0;
+}
+
+int mlx_detail_compile_clear_cache(void)
+{
+    erase(true, 0);
+    kiln__compiled_clear_all();
+    return 0;
+}
+
+int mlx_enable_compile(void)
+{
+    kiln__set_compile_mode(MLX_COMPILE_MODE_ENABLED);
+    return 0;
+}
+
+int mlx_disable_compile(void)
+{
+    kiln__set_compile_mode(MLX_COMPILE_MODE_DISABLED);
+    return 0;
+}
+
+int mlx_set_compile_mode(mlx_compile_mode mode)
+{
+    if ((int)mode < MLX_COMPILE_MODE_DISABLED || (int)mode > MLX_COMPILE_MODE_ENABLED)
+        return KILN_FAIL_TEXT("[set_compile_mode] expected one of mlx_compile_mode (0 to 3)");
+    kiln__set_compile_mode((int)mode);
+    return 0;
+}

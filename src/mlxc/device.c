@@ -1,0 +1,243 @@
+/*
+ * device.c - device.h of the ABI. One device exists: the CPU. GPU devices can be named, not used.
+ */
+#include "mlxc/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/file.h"
+
+static const char *const type_names[] = {[MLX_CPU] = "cpu", [MLX_GPU] = "gpu"};
+static const struct kiln_device_box cpu = {MLX_CPU, 0};
+
+static bool is_type(mlx_device_type type)
+{
+    return type == MLX_CPU || type == MLX_GPU;
+}
+
+bool kiln__device_exists(struct kiln_device_box device)
+{
+    return device.type == cpu.type && device.index == cpu.index;
+}
+
+int kiln__give_device(mlx_device *res, struct kiln_device_box device)
+{
+    struct kiln_device_box *box = res->ctx ? res->ctx : kiln__box_new(KILN_BOX_SMALL);
+    if (!box) return KILN_FAIL_TEXT("out of memory: a handle for a device");
+    *box = device;
+    res->ctx = box;
+    return 0;
+}
+
+void kiln__device_print(struct kiln_device_box device, char *text, size_t size)
+{
+    snprintf(text, size, "Device(%s, %d)", type_names[device.type], device.index);
+}
+
+mlx_device mlx_device_new(void)
+{
+    return (mlx_device){NULL};
+}
+
+mlx_device mlx_device_new_type(mlx_device_type type, int index)
+{
+    mlx_device made = {NULL};
+    if (is_type(type) && index >= 0)
+        kiln__give_device(&made, (struct kiln_device_box){type, index});
+    else
+        _mlx_error(__FILE__, __LINE__,
+                   "[device] expected MLX_CPU or MLX_GPU and an index from 0, got type %d, index %d", (int)type, index);
+    return made;
+}
+
+int mlx_device_free(mlx_device dev)
+{
+    kiln__box_free(KILN_BOX_SMALL, dev.ctx);
+    return 0;
+}
+
+int mlx_device_set(mlx_device *dev, const mlx_device src)
+{
+    KILN_NEED_POINTER(dev);
+    KILN_NEED_DEVICE(src);
+    return kiln__give_device(dev, kiln__unwrap_device(src));
+}
+
+int mlx_device_tostring(mlx_string *str, mlx_device dev)
+{
+    char text[40];
+    KILN_NEED_POINTER(str);
+    KILN_NEED_DEVICE(dev);
+    kiln__device_print(kiln__unwrap_device(dev), text, sizeof text);
+    return kiln__give_text(str, text, strlen(text));
+}
+
+bool mlx_device_equal(mlx_device lhs, mlx_device rhs)
+{
+    KILN_NEED_OR(lhs, "mlx_device", false);
+    KILN_NEED_OR(rhs, "mlx_device", false);
+    struct kiln_device_box a = kiln__unwrap_device(lhs), b = kiln__unwrap_device(rhs);
+    return a.type == b.type && a.index == b.index;
+}
+
+int mlx_device_get_index(int *index, mlx_device dev)
+{
+    KILN_NEED_POINTER(index);
+    KILN_NEED_DEVICE(dev);
+    *index = kiln__unwrap_device(dev).index;
+    return 0;
+}
+
+int mlx_device_get_type(mlx_device_type *type, mlx_device dev)
+{
+    KILN_NEED_POINTER(type);
+    KILN_NEED_DEVICE(dev);
+    *type = kiln__unwrap_device(dev).type;
+    return 0;
+}
+
+int mlx_get_default_device(mlx_device *dev)
+{
+    KILN_NEED_POINTER(dev);
+    return kiln__give_device(dev, cpu);
+}
+
+int mlx_set_default_device(mlx_device dev)
+{
+    char text[40];
+    KILN_NEED_DEVICE(dev);
+    if (kiln__device_exists(kiln__unwrap_device(dev))) return 0;
+    kiln__device_print(kiln__unwrap_device(dev), text, sizeof text);
+    _mlx_error(__FILE__, __LINE__, "[set_default_device] there is no %s; Device(cpu, 0) is the only device", text);
+    return 1;
+}
+
+int mlx_device_is_available(bool *avail, mlx_device dev)
+{
+    KILN_NEED_POINTER(avail);
+    KILN_NEED_DEVICE(dev);
+    *avail = kiln__device_exists(kiln__unwrap_device(dev));
+    return 0;
+}
+
+int mlx_device_count(int *count, mlx_device_type type)
+{
+    KILN_NEED_POINTER(count);
+    if (!is_type(type)) return KILN_FAIL_TEXT("[device_count] expected MLX_CPU or MLX_GPU");
+    *count = type == MLX_CPU ? 1 : 0;
+    return 0;
+}
+
+/* ---- what a device says about itself -------------------------------------------------------------------------- */
+
+/* All values are strings: the CPU has no sizes to tell. */
+struct info {
+    char architecture[80], device_name[80];
+};
+
+static const struct info_key {
+    const char *name;
+    size_t offset;
+} info_keys[] = {
+    {"architecture", offsetof(struct info, architecture)},
+    {"device_name", offsetof(struct info, device_name)},
+};
+
+enum { NOT_FOUND = 2, INFO_KEYS = sizeof info_keys / sizeof *info_keys };
+
+static const struct info_key *find_key(const char *name)
+{
+    for (int i = 0; i < INFO_KEYS; i++)
+        if (!strcmp(info_keys[i].name, name)) return &info_keys[i];
+    return NULL;
+}
+
+/* The value of the first "model name" line of /proc/cpuinfo, into a string that holds the fallback. */
+static void read_cpu_name(char *name, size_t size)
+{
+    struct kiln_buffer text = {0};
+    if (kiln__file_read("/proc/cpuinfo", 1 << 16, &text, NULL) == KILN_OK && text.data) {
+        const char *line = strstr((const char *)text.data, "model name");
+        const char *value = line ? strstr(line, ": ") : NULL;
+        if (value) snprintf(name, size, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
+    }
+    kiln__buffer_release(&text);
+}
+
+mlx_device_info mlx_device_info_new(void)
+{
+    return (mlx_device_info){NULL};
+}
+
+int mlx_device_info_get(mlx_device_info *info, mlx_device dev)
+{
+    struct utsname machine;
+    KILN_NEED_POINTER(info);
+    KILN_NEED_DEVICE(dev);
+    if (!kiln__device_exists(kiln__unwrap_device(dev)))
+        return KILN_FAIL_TEXT("[device_info] there is no such device; Device(cpu, 0) is the only one");
+    struct info *made = info->ctx ? info->ctx : malloc(sizeof *made);
+    if (!made) return KILN_FAIL_TEXT("out of memory: device info");
+    bool is_known = uname(&machine) == 0;
+    snprintf(made->architecture, sizeof made->architecture, "%s", is_known ? machine.machine : "unknown");
+    memcpy(made->device_name, made->architecture, sizeof made->device_name);
+    read_cpu_name(made->device_name, sizeof made->device_name);
+    info->ctx = made;
+    return 0;
+}
+
+int mlx_device_info_free(mlx_device_info info)
+{
+    free(info.ctx);
+    return 0;
+}
+
+int mlx_device_info_has_key(bool *exists, mlx_device_info info, const char *key)
+{
+    KILN_NEED_POINTER(exists);
+    KILN_NEED_POINTER(key);
+    KILN_NEED(info, "mlx_device_info");
+    *exists = find_key(key) != NULL;
+    return 0;
+}
+
+int mlx_device_info_is_string(bool *is_string, mlx_device_info info, const char *key)
+{
+    KILN_NEED_POINTER(is_string);
+    KILN_NEED_POINTER(key);
+    KILN_NEED(info, "mlx_device_info");
+    if (!find_key(key)) return NOT_FOUND;
+    *is_string = true;
+    return 0;
+}
+
+int mlx_device_info_get_string(const char **value, mlx_device_info info, const char *key)
+{
+    KILN_NEED_POINTER(value);
+    KILN_NEED_POINTER(key);
+    KILN_NEED(info, "mlx_device_info");
+    const struct info_key *found = find_key(key);
+    if (!found) return NOT_FOUND;
+    *value = (const char *)info.ctx + found->offset;
+    return 0;
+}
+
+int mlx_device_info_get_size(size_t *value, mlx_device_info info, const char *key)
+{
+    KILN_NEED_POINTER(value);
+    KILN_NEED_POINTER(key);
+    KILN_NEED(info, "mlx_device_info");
+    return NOT_FOUND;
+}
+
+int mlx_device_info_get_keys(mlx_vector_string *keys, mlx_device_info info)
+{
+    const char *names[INFO_KEYS];
+    KILN_NEED_POINTER(keys);
+    KILN_NEED(info, "mlx_device_info");
+    for (int i = 0; i < INFO_KEYS; i++) names[i] = info_keys[i].name;
+    return mlx_vector_string_set_data(keys, names, INFO_KEYS);
+}

@@ -1,0 +1,49 @@
+/*
+ * handle.h - from handles to objects and back.
+ *
+ * unwrap: the object stays the handle's. give: the reference passes to the handle; an existing box stays and its old
+ * content is released last, so that a result may be one of the inputs. Giving consumes the reference also on failure.
+ */
+#ifndef KILN_MLXC_HANDLE_H
+#define KILN_MLXC_HANDLE_H
+
+#include "array/array.h"
+#include "mlx/c/mlx.h"
+#include "mlxc/box.h"
+#include "mlxc/error.h"
+
+struct kiln_array_box {
+    struct kiln_array *array; /* never NULL */
+};
+
+/* The handle must not be empty. */
+static inline struct kiln_array *kiln__unwrap(mlx_array handle)
+{
+    return ((struct kiln_array_box *)handle.ctx)->array;
+}
+
+/* NULL for an empty handle: a parameter that may be absent. */
+static inline struct kiln_array *kiln__unwrap_optional(mlx_array handle)
+{
+    return handle.ctx ? kiln__unwrap(handle) : NULL;
+}
+
+/* Puts the reference into *res; the return value is that of an ABI function. */
+int kiln__give(mlx_array *res, struct kiln_array *array);
+/* A new handle; ctx NULL, and the handler was called, when out of memory. */
+mlx_array kiln__wrap(struct kiln_array *array);
+
+/* Copies `size` bytes of text into *str. */
+int kiln__give_text(mlx_string *str, const char *text, size_t size);
+
+/* What an operation of the ABI does after unwrapping: `call` fills `out` or fails with `err`. */
+#define KILN_RETURN_RESULT(res, call)                                                                                  \
+    do {                                                                                                               \
+        kiln_error err;                                                                                                \
+        struct kiln_array *out = NULL;                                                                                 \
+        KILN_NEED_POINTER(res);                                                                                        \
+        KILN_TRY(call);                                                                                                \
+        return kiln__give(res, out);                                                                                   \
+    } while (0)
+
+#endif
