@@ -17,9 +17,8 @@
 
 #include "base/file.h"
 #include "key/content.h"
+#include "store/prune.h"
 #include "store/tier.h"
-
-static const char artifact_suffix[] = ".kiln";
 
 enum { DIGEST_DIGITS = KILN_INSPECT_DIGEST - 1, MAX_DEPTH = 2 };
 
@@ -51,17 +50,15 @@ static kiln_status copy_path(char *path, size_t size, const char *start, const c
     return KILN_OK;
 }
 
-static bool is_set(const char *value)
-{
-    return value && *value;
-}
-
+/* As caches choose it; cache/cache.c. */
 kiln_status kiln_inspect_default_folder(char *path, size_t size, kiln_error *err)
 {
     const char *own = getenv("KILN_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (is_set(own)) return copy_path(path, size, own, "", err);
-    if (is_set(xdg)) return copy_path(path, size, xdg, "/kiln", err);
-    if (is_set(home)) return copy_path(path, size, home, "/.cache/kiln", err);
+    if (own && !*own)
+        return kiln__fail(err, KILN_INVALID, "no cache folder: KILN_CACHE_DIR is empty, so caches are in memory only");
+    if (own) return copy_path(path, size, own, "", err);
+    if (xdg && *xdg == '/') return copy_path(path, size, xdg, "/kiln", err);
+    if (home && *home) return copy_path(path, size, home, "/.cache/kiln", err);
     return kiln__fail(err, KILN_INVALID, "no cache folder: none of KILN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
 }
 
@@ -108,7 +105,7 @@ kiln_status kiln_inspect_check_folder(const char *path, kiln_error *err)
 static bool digest_of_name(const char *name, char out[KILN_INSPECT_DIGEST])
 {
     size_t digits = strspn(name, "0123456789abcdef");
-    if (digits != DIGEST_DIGITS || strcmp(name + digits, artifact_suffix) != 0) return false;
+    if (digits != DIGEST_DIGITS || strcmp(name + digits, KILN_ARTIFACT_SUFFIX) != 0) return false;
     memcpy(out, name, digits);
     out[digits] = '\0';
     return true;

@@ -1,0 +1,55 @@
+/*
+ * bench.h - what the parts of the bench share: clocks, medians, rows with the floor they are compared with.
+ *
+ * A row's floor is the same job done by hand, measured in the same run on the same machine; the ratio says what Kiln
+ * adds. Nothing here decides whether a build is good: there are no timed tests.
+ */
+#ifndef KILN_BENCH_H
+#define KILN_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { MAX_SAMPLES = 64 };
+
+struct samples {
+    double ns[MAX_SAMPLES];
+    int count;
+};
+
+struct row {
+    const char *name;
+    const char *floor_name;
+    const char *aim; /* from the design: "40 ns", "0.85 of the floor" */
+    double ns, floor_ns;
+    double bytes;    /* not 0: shown as GB/s */
+    bool is_missing; /* it could not be measured; `why` says the reason */
+    char why[256];
+};
+
+static inline double now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+void sample_add(struct samples *samples, double ns);
+double sample_median(const struct samples *samples);
+
+/* Median over repeats of the time of one call of `work(ctx)`; `calls` of them make one sample. */
+double measure(void (*work)(void *ctx), void *ctx, int calls, int repeats);
+
+/* Each fills rows and returns how many. */
+int bench_look_up(struct row *rows, int repeats);
+int bench_processes(struct row *rows, int repeats);
+int bench_warm(struct row *rows, int repeats);
+int bench_memory(struct row *rows, int repeats);
+
+/* The other processes of bench_processes(): first calls, timed inside, printed on stdout. */
+int bench_child(const char *phase);
+
+#endif

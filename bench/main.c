@@ -1,0 +1,132 @@
+/*
+ * main.c - `make bench`: every row with the floor of the same run, medians over repeats, as a table or as JSON.
+ *
+ * The bench works in a temporary folder of its own, so that it neither uses nor fills the user's cache.
+ */
+#include <errno.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+enum { MAX_ROWS = 32, DEFAULT_REPEATS = 11 };
+
+void sample_add(struct samples *samples, double ns)
+{
+    if (samples->count < MAX_SAMPLES) samples->ns[samples->count++] = ns;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+double sample_median(const struct samples *samples)
+{
+    struct samples sorted = *samples;
+    if (sorted.count == 0) return 0;
+    qsort(sorted.ns, (size_t)sorted.count, sizeof *sorted.ns, by_value);
+    return sorted.ns[sorted.count / 2];
+}
+
+double measure(void (*work)(void *ctx), void *ctx, int calls, int repeats)
+{
+    struct samples samples = {.count = 0};
+    work(ctx);
+    for (int i = 0; i < repeats; i++) {
+        double start = now_ns();
+        for (int k = 0; k < calls; k++) work(ctx);
+        sample_add(&samples, (now_ns() - start) / calls);
+    }
+    return sample_median(&samples);
+}
+
+/* ---- printing ------------------------------------------------------------------------------------------------ */
+
+static const char *format(char *buffer, size_t size, double ns, double bytes)
+{
+    if (bytes > 0)
+        snprintf(buffer, size, "%.1f GB/s", bytes / ns);
+    else if (ns >= 1e6)
+        snprintf(buffer, size, "%.2f ms", ns / 1e6);
+    else if (ns >= 1e3)
+        snprintf(buffer, size, "%.2f us", ns / 1e3);
+    else
+        snprintf(buffer, size, "%.1f ns", ns);
+    return buffer;
+}
+
+static void print_row(const struct row *row)
+{
+    char value[32], floor[32];
+    if (row->is_missing) {
+        printf("%-42s could not be measured%s%s\n", row->name, *row->why ? ": " : "", row->why);
+        return;
+    }
+    double ratio = row->bytes > 0 ? row->floor_ns / row->ns : row->ns / row->floor_ns;
+    printf("%-42s %11s  %11s  %7.2f  %-19s %s\n", row->name, format(value, sizeof value, row->ns, row->bytes),
+           format(floor, sizeof floor, row->floor_ns, row->bytes), ratio, row->aim, row->floor_name);
+}
+
+static void print_table(const struct row *rows, int count)
+{
+    printf("%-42s %11s  %11s  %7s  %-19s %s\n", "", "Kiln", "floor", "ratio", "aim", "floor is");
+    for (int i = 0; i < count; i++) print_row(&rows[i]);
+    puts("\nMedians. Ratio: of times to the floor's, less is better; of GB/s, more is better.");
+}
+
+static void print_json(const struct row *rows, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct row *row = &rows[i];
+        printf("%s{\"row\":\"%s\",\"floor\":\"%s\",\"aim\":\"%s\",", i ? ",\n" : "[", row->name, row->floor_name,
+               row->aim);
+        if (row->is_missing)
+            printf("\"missing\":true}");
+        else
+            printf("\"ns\":%.1f,\"floor_ns\":%.1f,\"bytes\":%.0f}", row->ns, row->floor_ns, row->bytes);
+    }
+    puts("]");
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------- */
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+    (void)info, (void)kind, (void)walk;
+    return remove(path);
+}
+
+static int usage(void)
+{
+    fputs("usage: kiln-bench [--repeats N] [--json]\n  N: 1 to 64, 11 when not given\n", stderr);
+    return 2;
+}
+
+int main(int count, char **words)
+{
+    static int (*const parts[])(struct row *, int) = {bench_look_up, bench_processes, bench_warm, bench_memory};
+    struct row rows[MAX_ROWS];
+    int used = 0, repeats = DEFAULT_REPEATS;
+    bool json = false, is_missing = false;
+    if (count == 3 && strcmp(words[1], "--child") == 0) return bench_child(words[2]);
+    for (int i = 1; i < count; i++) {
+        if (strcmp(words[i], "--json") == 0)
+            json = true;
+        else if (strcmp(words[i], "--repeats") == 0 && i + 1 < count)
+            repeats = atoi(words[++i]);
+        else
+            return usage();
+    }
+    if (repeats < 1 || repeats > MAX_SAMPLES) return usage();
+    char folder[] = "/tmp/kiln-bench-XXXXXX";
+    if (!mkdtemp(folder) || setenv("KILN_CACHE_DIR", folder, 1) != 0) return perror("kiln-bench"), 1;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) used += parts[i](rows + used, repeats);
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    for (int i = 0; i < used; i++) is_missing |= rows[i].is_missing;
+    (json ? print_json : print_table)(rows, used);
+    return is_missing;
+}
