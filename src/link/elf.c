@@ -163,6 +163,9 @@ static kiln_status check_section(const struct loader *loader, size_t idx)
     if (section->sh_type != SHT_PROGBITS && section->sh_type != SHT_NOBITS) {
         return REFUSE(loader, "section %s has type %u; only code and constants are loaded", name, section->sh_type);
     }
+    if (section->sh_type == SHT_NOBITS && (section->sh_flags & SHF_EXECINSTR)) {
+        return REFUSE(loader, "section %s is code without bytes", name);
+    }
     if (section->sh_flags & (SHF_TLS | SHF_COMPRESSED)) {
         return REFUSE(loader, "section %s holds thread-local or compressed data", name);
     }

@@ -1,0 +1,118 @@
+/*
+ * test_base_log.c - what reaches stderr. KILN_LOG is read once, so each case runs in a child of its own.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+/* Runs `speak` with KILN_LOG set to `words` and keeps what it wrote to stderr. */
+static const char *output_of(const char *words, void (*speak)(void))
+{
+    static char text[16384];
+    int ends[2];
+    size_t used = 0;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (words != NULL)
+            setenv("KILN_LOG", words, 1);
+        else
+            unsetenv("KILN_LOG");
+        dup2(ends[1], STDERR_FILENO);
+        speak();
+        _exit(0);
+    }
+    close(ends[1]);
+    for (ssize_t got; (got = read(ends[0], text + used, sizeof(text) - 1 - used)) > 0;) used += (size_t)got;
+    close(ends[0]);
+    waitpid(child, NULL, 0);
+    text[used] = '\0';
+    return text;
+}
+
+static void speak_both(void)
+{
+    kiln__log(KILN_LOG_MISS, "a miss: %d", 7);
+    kiln__log(KILN_LOG_FAULT, "a fault");
+}
+
+static void words_choose(void **state)
+{
+    (void)state;
+    assert_string_equal(output_of(NULL, speak_both), "");
+    assert_string_equal(output_of("", speak_both), "");
+    assert_string_equal(output_of("miss", speak_both), "kiln: a miss: 7\n");
+    assert_string_equal(output_of("fault", speak_both), "kiln: a fault\n");
+    assert_string_equal(output_of("fault,miss", speak_both), "kiln: a miss: 7\nkiln: a fault\n");
+    assert_string_equal(output_of("all", speak_both), "kiln: a miss: 7\nkiln: a fault\n");
+    assert_string_equal(output_of("mis", speak_both),
+                        "kiln: KILN_LOG: no such word: mis; there are miss, fault and all\n");
+}
+
+static void speak_twice(void)
+{
+    kiln__log_once("broken: %s", "a");
+    kiln__log_once("broken: %s", "b");
+    kiln__log_once("broken: %s", "a");
+}
+
+static void once_is_once_per_text(void **state)
+{
+    (void)state;
+    assert_string_equal(output_of(NULL, speak_twice), "kiln: broken: a\nkiln: broken: b\n");
+}
+
+static void speak_many(void)
+{
+    kiln__log_once("first");
+    for (int i = 0; i < 64; i++) kiln__log_once("%d", i);
+    kiln__log_once("63");
+    kiln__log_once("first"); /* pushed out by the 64 */
+}
+
+static void sixty_four_texts_are_remembered(void **state)
+{
+    (void)state;
+    const char *text = output_of(NULL, speak_many);
+    assert_string_equal(text + strlen(text) - strlen("kiln: 63\nkiln: first\n"), "kiln: 63\nkiln: first\n");
+    assert_null(strstr(text, "63\nkiln: 63"));
+}
+
+static void speak_long(void)
+{
+    char text[9000];
+    memset(text, 'x', sizeof(text));
+    text[10] = '\n';
+    text[sizeof(text) - 1] = '\0';
+    kiln__log(KILN_LOG_MISS, "%s", text);
+}
+
+static void a_line_is_one_line(void **state)
+{
+    (void)state;
+    const char *text = output_of("miss", speak_long);
+    assert_int_equal(strlen(text), 4096);
+    assert_ptr_equal(strchr(text, '\n'), text + 4095);
+    assert_int_equal(text[6 + 10], ' ');
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_choose),
+        cmocka_unit_test(once_is_once_per_text),
+        cmocka_unit_test(sixty_four_texts_are_remembered),
+        cmocka_unit_test(a_line_is_one_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,256 @@
+/*
+ * test_store_artifact.c - the artifact in memory, its file, and every way in which a file can be wrong.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store/artifact.h"
+
+static void replace_text(char **slot, const char *text)
+{
+    free(*slot);
+    *slot = strdup(text);
+}
+
+static struct kiln_artifact *make_artifact(void)
+{
+    struct kiln_artifact *artifact = kiln__artifact_new();
+    assert_non_null(artifact);
+    assert_int_equal(kiln_artifact_put(artifact, "object", "machine code", 12), KILN_OK);
+    assert_int_equal(kiln_artifact_put(artifact, "bitcode", "BC", 2), KILN_OK);
+    assert_int_equal(kiln_artifact_put(artifact, "empty", NULL, 0), KILN_OK);
+    assert_int_equal(kiln_artifact_set_entry(artifact, "kernel"), KILN_OK);
+    replace_text(&artifact->target, "x86-64-v3");
+    replace_text(&artifact->function, "swiglu");
+    artifact->isa = KILN_ISA_X86_64_V3;
+    artifact->compile_ns = 123456789012345u;
+    artifact->created_unix_s = 1700000000u;
+    kiln__buffer_append(&artifact->key, "the\0key", 7);
+    kiln__buffer_append(&artifact->call_key, "call", 4);
+    return artifact;
+}
+
+static struct kiln_buffer encode(const struct kiln_artifact *artifact)
+{
+    struct kiln_buffer bytes = {0};
+    kiln_error err = {0};
+    if (kiln__artifact_encode(artifact, &bytes, &err) != KILN_OK) fail_msg("%s", err.text);
+    return bytes;
+}
+
+static kiln_status decode(const void *data, size_t size, struct kiln_artifact **out, kiln_error *err)
+{
+    return kiln__artifact_decode((kiln_bytes){data, size}, false, out, err);
+}
+
+static void expect_refused(const void *data, size_t size, const char *text)
+{
+    struct kiln_artifact *artifact = NULL;
+    kiln_error err = {0};
+    assert_int_equal(decode(data, size, &artifact, &err), KILN_INVALID);
+    assert_null(artifact);
+    if (strstr(err.text, text) == NULL) fail_msg("\"%s\" lacks \"%s\"", err.text, text);
+}
+
+static void sections_are_named_bytes(void **state)
+{
+    (void)state;
+    struct kiln_artifact *artifact = make_artifact();
+    kiln_bytes object = kiln_artifact_get(artifact, "object");
+    assert_int_equal(object.size, 12);
+    assert_memory_equal(object.data, "machine code", 12);
+    assert_non_null(kiln_artifact_get(artifact, "empty").data);
+    assert_int_equal(kiln_artifact_get(artifact, "empty").size, 0);
+    assert_null(kiln_artifact_get(artifact, "ptx").data);
+    assert_int_equal(kiln_artifact_put(artifact, "object", "new", 3), KILN_OK);
+    assert_int_equal(artifact->section_count, 3);
+    assert_memory_equal(kiln_artifact_get(artifact, "object").data, "new", 3);
+    assert_string_equal(kiln_artifact_entry(artifact), "kernel");
+    kiln__artifact_unref(artifact);
+}
+
+static void bad_sections_are_refused(void **state)
+{
+    (void)state;
+    struct kiln_artifact *artifact = kiln__artifact_new();
+    assert_string_equal(kiln_artifact_entry(artifact), "");
+    assert_int_equal(kiln_artifact_put(artifact, "", "x", 1), KILN_INVALID);
+    assert_int_equal(kiln_artifact_put(artifact, "a name of 32 bytes is one too many", "x", 1), KILN_INVALID);
+    assert_int_equal(kiln_artifact_put(artifact, NULL, "x", 1), KILN_INVALID);
+    assert_int_equal(kiln_artifact_put(NULL, "object", "x", 1), KILN_INVALID);
+    assert_int_equal(kiln_artifact_put(artifact, "object", NULL, 1), KILN_INVALID);
+    assert_int_equal(kiln_artifact_put(artifact, "object", "x", (size_t)2 << 30), KILN_INVALID);
+    assert_int_equal(kiln_artifact_set_entry(artifact, NULL), KILN_INVALID);
+    for (int i = 0; i < KILN_ARTIFACT_MAX_SECTIONS; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "s%d", i);
+        assert_int_equal(kiln_artifact_put(artifact, name, "x", 1), KILN_OK);
+    }
+    assert_int_equal(kiln_artifact_put(artifact, "more", "x", 1), KILN_INVALID);
+    assert_int_equal(kiln_artifact_put(artifact, "s3", "y", 1), KILN_OK);
+    kiln__artifact_unref(artifact);
+    kiln__artifact_unref(NULL);
+}
+
+static void round_trip_keeps_everything(void **state)
+{
+    (void)state;
+    struct kiln_artifact *artifact = make_artifact(), *again = NULL;
+    struct kiln_buffer bytes = encode(artifact);
+    kiln_error err = {0};
+    assert_int_equal(decode(bytes.data, bytes.size, &again, &err), KILN_OK);
+    assert_string_equal(again->target, "x86-64-v3");
+    assert_string_equal(again->entry, "kernel");
+    assert_string_equal(again->function, "swiglu");
+    assert_int_equal(again->isa, KILN_ISA_X86_64_V3);
+    assert_true(again->compile_ns == artifact->compile_ns && again->created_unix_s == artifact->created_unix_s);
+    assert_int_equal(again->key.size, 7);
+    assert_memory_equal(again->key.data, "the\0key", 7);
+    assert_int_equal(again->call_key.size, 4);
+    struct kiln_digest digest = kiln__digest("the\0key", 7);
+    assert_memory_equal(&again->digest, &digest, sizeof(digest));
+    assert_int_equal(again->section_count, 3);
+    kiln_bytes object = kiln_artifact_get(again, "object");
+    assert_int_equal(object.size, 12);
+    assert_memory_equal(object.data, "machine code", 12);
+    assert_true((const unsigned char *)object.data > bytes.data &&
+                (const unsigned char *)object.data < bytes.data + bytes.size);
+    assert_int_equal(((const unsigned char *)object.data - bytes.data) % 16, 0);
+    struct kiln_buffer second = encode(again);
+    assert_int_equal(second.size, bytes.size);
+    assert_memory_equal(second.data, bytes.data, bytes.size);
+    kiln__artifact_unref(again);
+    kiln__artifact_unref(artifact);
+    kiln__buffer_release(&bytes);
+    kiln__buffer_release(&second);
+}
+
+/* Sections in another order, other metadata: the compared part must not differ by a bit. */
+static void equal_content_gives_equal_bytes(void **state)
+{
+    (void)state;
+    struct kiln_artifact *first = make_artifact(), *second = kiln__artifact_new();
+    kiln_artifact_put(second, "empty", "", 0);
+    kiln_artifact_put(second, "object", "machine code", 12);
+    kiln_artifact_put(second, "bitcode", "BC", 2);
+    kiln_artifact_set_entry(second, "kernel");
+    replace_text(&second->target, "x86-64-v3");
+    second->isa = KILN_ISA_X86_64_V3;
+    second->compile_ns = 1;
+    kiln__buffer_append(&second->key, "the\0key", 7);
+    struct kiln_buffer a = encode(first), b = encode(second), c = encode(first);
+    uint64_t compared;
+    memcpy(&compared, a.data + 16, sizeof(compared));
+    assert_true(compared < a.size && compared < b.size);
+    assert_memory_equal(a.data, b.data, compared);
+    assert_int_equal(a.size, c.size);
+    assert_memory_equal(a.data, c.data, a.size);
+    kiln__buffer_release(&a);
+    kiln__buffer_release(&b);
+    kiln__buffer_release(&c);
+    kiln__artifact_unref(first);
+    kiln__artifact_unref(second);
+}
+
+/* Each copy has exactly its size, so that a sanitizer sees a read past the end. */
+static void every_truncation_is_refused(void **state)
+{
+    (void)state;
+    struct kiln_artifact *artifact = make_artifact();
+    struct kiln_buffer bytes = encode(artifact);
+    for (size_t size = 0; size < bytes.size; size++) {
+        unsigned char *copy = malloc(size > 0 ? size : 1);
+        memcpy(copy, bytes.data, size);
+        expect_refused(copy, size, "artifact");
+        free(copy);
+    }
+    kiln__buffer_u8(&bytes, 0);
+    expect_refused(bytes.data, bytes.size, "checksum of the metadata");
+    kiln__buffer_release(&bytes);
+    kiln__artifact_unref(artifact);
+}
+
+static void every_flipped_bit_is_refused(void **state)
+{
+    (void)state;
+    struct kiln_artifact *artifact = make_artifact();
+    struct kiln_buffer bytes = encode(artifact);
+    for (size_t bit = 0; bit < 8 * bytes.size; bit++) {
+        bytes.data[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        expect_refused(bytes.data, bytes.size, "artifact");
+        bytes.data[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    }
+    kiln__buffer_release(&bytes);
+    kiln__artifact_unref(artifact);
+}
+
+/* Changes one byte and makes the checksum right again, as somebody would who means harm. */
+static void expect_refused_resealed(size_t at, unsigned char value, const char *text)
+{
+    struct kiln_artifact *artifact = make_artifact();
+    struct kiln_buffer bytes = encode(artifact);
+    uint64_t compared;
+    memcpy(&compared, bytes.data + 16, sizeof(compared));
+    bytes.data[at] = value;
+    struct kiln_digest digest = kiln__digest(bytes.data, compared - KILN_DIGEST_SIZE);
+    memcpy(bytes.data + compared - KILN_DIGEST_SIZE, digest.bytes, KILN_DIGEST_SIZE);
+    expect_refused(bytes.data, bytes.size, text);
+    kiln__buffer_release(&bytes);
+    kiln__artifact_unref(artifact);
+}
+
+static void resealed_nonsense_is_refused(void **state)
+{
+    (void)state;
+    size_t names = 40 + strlen("x86-64-v3") + strlen("kernel") + 7;
+    expect_refused_resealed(0, 'x', "not an artifact");
+    expect_refused_resealed(8, 2, "format version 2; this library reads version 1");
+    expect_refused_resealed(12, 9, "checksum algorithm");
+    expect_refused_resealed(13, 1, "compression");
+    expect_refused_resealed(14, 1, "authentication");
+    expect_refused_resealed(15, 5, "instruction set");
+    expect_refused_resealed(15, 0, "instruction set");
+    expect_refused_resealed(24, 10, "do not fit");     /* target one longer */
+    expect_refused_resealed(24, 48, "over its limit"); /* target too long */
+    expect_refused_resealed(36, 17, "over its limit"); /* sections */
+    expect_refused_resealed(36, 2, "do not fit");
+    expect_refused_resealed(40, 0, "do not fit");           /* NUL in the target */
+    expect_refused_resealed(names, 'z', "do not fit");      /* names out of order */
+    expect_refused_resealed(names, 0, "do not fit");        /* an empty name */
+    expect_refused_resealed(names + 31, 'x', "do not fit"); /* bytes behind a name */
+    expect_refused_resealed(names + 32, 30, "do not fit");  /* section longer than its place */
+    expect_refused_resealed(names + 39, 1, "do not fit");   /* section of 2^56 bytes */
+}
+
+static void unencodable_is_refused(void **state)
+{
+    (void)state;
+    struct kiln_artifact *artifact = make_artifact();
+    struct kiln_buffer bytes = {0};
+    kiln_error err = {0};
+    artifact->isa = 0;
+    assert_int_equal(kiln__artifact_encode(artifact, &bytes, &err), KILN_INVALID);
+    artifact->isa = KILN_ISA_X86_64_V1;
+    replace_text(&artifact->target, "a target name that has far more than forty-seven bytes");
+    assert_int_equal(kiln__artifact_encode(artifact, &bytes, &err), KILN_INVALID);
+    assert_int_equal(bytes.size, 0);
+    kiln__artifact_unref(artifact);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sections_are_named_bytes),     cmocka_unit_test(bad_sections_are_refused),
+        cmocka_unit_test(round_trip_keeps_everything),  cmocka_unit_test(equal_content_gives_equal_bytes),
+        cmocka_unit_test(every_truncation_is_refused),  cmocka_unit_test(every_flipped_bit_is_refused),
+        cmocka_unit_test(resealed_nonsense_is_refused), cmocka_unit_test(unencodable_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,490 @@
+/*
+ * test_store_folder.c - the folder tier: hits, damage, trust, bounds; the memory tier and the chain beside it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "store/tier.h"
+
+enum { NO_BOUND = 0 };
+
+struct world {
+    char folder[64];
+    struct kiln_tier_events events;
+    struct kiln_tier *tier;
+};
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *ftw)
+{
+    (void)info, (void)kind, (void)ftw;
+    return remove(path);
+}
+
+static void remove_tree(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static struct kiln_tier *open_folder(struct world *world, bool writable, uint64_t max_bytes, uint64_t max_files)
+{
+    struct kiln_tier *tier = NULL;
+    kiln_error err = {0};
+    if (kiln__tier_folder(world->folder, writable, max_bytes, max_files, &world->events, &tier, &err) != KILN_OK) {
+        fail_msg("%s", err.text);
+    }
+    return tier;
+}
+
+static int set_up(void **state)
+{
+    struct world *world = calloc(1, sizeof(*world));
+    strcpy(world->folder, "/tmp/kiln-test-XXXXXX");
+    if (mkdtemp(world->folder) == NULL) return -1;
+    strcat(world->folder, "/cache");
+    world->tier = open_folder(world, true, NO_BOUND, NO_BOUND);
+    *state = world;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *world = *state;
+    kiln__chain_free(world->tier);
+    *strrchr(world->folder, '/') = '\0';
+    remove_tree(world->folder);
+    free(world);
+    return 0;
+}
+
+static struct kiln_artifact *make_artifact(const char *key, size_t payload_size)
+{
+    struct kiln_artifact *artifact = kiln__artifact_new();
+    char *payload = calloc(1, payload_size + 1);
+    kiln_artifact_put(artifact, "object", payload, payload_size);
+    free(payload);
+    kiln__buffer_append(&artifact->key, key, strlen(key));
+    artifact->digest = kiln__digest(key, strlen(key));
+    return artifact;
+}
+
+static kiln_status put(struct kiln_tier *tier, const char *key, size_t payload_size, kiln_error *err)
+{
+    struct kiln_artifact *artifact = make_artifact(key, payload_size);
+    kiln_status status = tier->methods->put(tier, artifact, err);
+    kiln__artifact_unref(artifact);
+    return status;
+}
+
+/* Gets and lets go; the status is the result. */
+static int look_up(struct kiln_tier *tier, const char *key, kiln_error *err)
+{
+    struct kiln_artifact *artifact = NULL;
+    struct kiln_digest digest = kiln__digest(key, strlen(key));
+    kiln_status status = tier->methods->get(tier, &digest, (kiln_bytes){key, strlen(key)}, &artifact, err);
+    assert_true((status == KILN_OK) == (artifact != NULL));
+    if (artifact != NULL) assert_memory_equal(artifact->key.data, key, strlen(key));
+    kiln__artifact_unref(artifact);
+    return status;
+}
+
+static const char *path_of(const struct world *world, const char *key, const char *suffix)
+{
+    static char path[256];
+    char hex[KILN_DIGEST_HEX];
+    struct kiln_digest digest = kiln__digest(key, strlen(key));
+    kiln__digest_hex(&digest, hex);
+    snprintf(path, sizeof(path), "%s/%.2s/%s%s", world->folder, hex, hex, suffix);
+    return path;
+}
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static void put_then_get(void **state)
+{
+    struct world *world = *state;
+    struct stat info;
+    assert_int_equal(look_up(world->tier, "a", NULL), KILN_MISS);
+    assert_int_equal(put(world->tier, "a", 100, NULL), KILN_OK);
+    assert_int_equal(look_up(world->tier, "a", NULL), KILN_OK);
+    assert_int_equal(look_up(world->tier, "b", NULL), KILN_MISS);
+    assert_true(exists(path_of(world, "a", ".kiln")));
+    assert_int_equal(stat(world->folder, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
+    struct kiln_tier *other = open_folder(world, false, NO_BOUND, NO_BOUND);
+    assert_int_equal(look_up(other, "a", NULL), KILN_OK);
+    kiln__chain_free(other);
+    assert_int_equal(world->events.corrupt, 0);
+}
+
+static void artifact_outlives_tier_and_file(void **state)
+{
+    struct world *world = *state;
+    struct kiln_artifact *artifact = NULL;
+    struct kiln_digest digest = kiln__digest("a", 1);
+    struct kiln_tier *other = open_folder(world, true, NO_BOUND, NO_BOUND);
+    assert_int_equal(put(other, "a", 5000, NULL), KILN_OK);
+    assert_int_equal(other->methods->get(other, &digest, (kiln_bytes){"a", 1}, &artifact, NULL), KILN_OK);
+    kiln__chain_free(other);
+    unlink(path_of(world, "a", ".kiln"));
+    kiln_bytes object = kiln_artifact_get(artifact, "object");
+    assert_int_equal(object.size, 5000);
+    assert_int_equal(((const char *)object.data)[4999], 0);
+    kiln__artifact_unref(artifact);
+}
+
+static void flip_byte(const char *path, off_t at)
+{
+    char byte;
+    int fd = open(path, O_RDWR);
+    assert_true(fd >= 0 && pread(fd, &byte, 1, at) == 1);
+    byte ^= 1;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    close(fd);
+}
+
+static void damaged_entry_is_put_aside_and_replaced(void **state)
+{
+    struct world *world = *state;
+    kiln_error err = {0};
+    put(world->tier, "a", 100, NULL);
+    flip_byte(path_of(world, "a", ".kiln"), 150);
+    assert_int_equal(look_up(world->tier, "a", &err), KILN_INVALID);
+    assert_non_null(strstr(err.text, "checksum"));
+    assert_int_equal(world->events.corrupt, 1);
+    assert_false(exists(path_of(world, "a", ".kiln")));
+    assert_true(exists(path_of(world, "a", ".bad")));
+    assert_int_equal(look_up(world->tier, "a", NULL), KILN_MISS);
+    put(world->tier, "a", 100, NULL);
+    assert_int_equal(look_up(world->tier, "a", NULL), KILN_OK);
+    assert_int_equal(truncate(path_of(world, "a", ".kiln"), 0), 0);
+    assert_int_equal(look_up(world->tier, "a", NULL), KILN_INVALID);
+    assert_int_equal(world->events.corrupt, 2);
+}
+
+static void misplaced_entry_is_refused(void **state)
+{
+    struct world *world = *state;
+    char from[256];
+    kiln_error err = {0};
+    put(world->tier, "a", 100, NULL);
+    put(world->tier, "b", 100, NULL);
+    strcpy(from, path_of(world, "a", ".kiln"));
+    assert_int_equal(rename(from, path_of(world, "b", ".kiln")), 0);
+    assert_int_equal(look_up(world->tier, "b", &err), KILN_INVALID);
+    assert_non_null(strstr(err.text, "misplaced"));
+    assert_int_equal(world->events.corrupt, 1);
+}
+
+/* A file that asks for one level more than this machine has, right in every other respect. */
+static void foreign_entry_is_refused(void **state)
+{
+    struct world *world = *state;
+    kiln_error err = {0};
+    struct kiln_buffer bytes = {0};
+    uint64_t compared;
+    put(world->tier, "a", 10, NULL);
+    assert_int_equal(kiln__file_read(path_of(world, "a", ".kiln"), 1 << 20, &bytes, NULL), KILN_OK);
+    memcpy(&compared, bytes.data + 16, sizeof(compared));
+    bytes.data[15] = (unsigned char)(kiln__isa_host() + 1);
+    struct kiln_digest digest = kiln__digest(bytes.data, compared - KILN_DIGEST_SIZE);
+    memcpy(bytes.data + compared - KILN_DIGEST_SIZE, digest.bytes, KILN_DIGEST_SIZE);
+    assert_int_equal(kiln__file_publish(path_of(world, "a", ".kiln"), bytes.data, bytes.size, NULL), KILN_OK);
+    kiln__buffer_release(&bytes);
+    assert_int_equal(look_up(world->tier, "a", &err), KILN_INVALID);
+    bool is_highest = kiln__isa_host() == KILN_ISA_X86_64_V4;
+    assert_non_null(strstr(err.text, is_highest ? "unknown instruction set" : "foreign artifact"));
+    assert_int_equal(world->events.corrupt, 1);
+}
+
+static void read_only_tier_writes_nothing(void **state)
+{
+    struct world *world = *state;
+    struct kiln_tier *tier = open_folder(world, false, NO_BOUND, NO_BOUND);
+    put(world->tier, "a", 100, NULL);
+    flip_byte(path_of(world, "a", ".kiln"), 150);
+    assert_int_equal(look_up(tier, "a", NULL), KILN_INVALID);
+    assert_true(exists(path_of(world, "a", ".kiln")));
+    assert_int_equal(put(tier, "b", 100, NULL), KILN_IO);
+    assert_false(exists(path_of(world, "b", ".kiln")));
+    kiln__chain_free(tier);
+}
+
+static void expect_unusable(struct world *world, const char *path, bool writable, const char *text)
+{
+    struct kiln_tier *tier = NULL;
+    kiln_error err = {0};
+    assert_int_equal(kiln__tier_folder(path, writable, NO_BOUND, NO_BOUND, &world->events, &tier, &err), KILN_IO);
+    assert_null(tier);
+    if (strstr(err.text, text) == NULL) fail_msg("\"%s\" lacks \"%s\"", err.text, text);
+}
+
+static void untrusted_folders_are_refused(void **state)
+{
+    struct world *world = *state;
+    char path[128];
+    assert_int_equal(chmod(world->folder, 0770), 0);
+    expect_unusable(world, world->folder, true, "neither group nor others may write");
+    expect_unusable(world, world->folder, false, "or root");
+    assert_int_equal(put(world->tier, "a", 10, NULL), KILN_IO); /* opened before it was opened up */
+    assert_int_equal(chmod(world->folder, 0755), 0);
+    assert_int_equal(put(world->tier, "a", 10, NULL), KILN_OK);
+    snprintf(path, sizeof(path), "%s/file", world->folder);
+    assert_int_equal(kiln__file_publish(path, "x", 1, NULL), KILN_OK);
+    expect_unusable(world, path, true, "not a folder");
+    expect_unusable(world, path, false, "not a folder");
+    expect_unusable(world, "", true, "empty path");
+    snprintf(path, sizeof(path), "%s/missing", world->folder);
+    expect_unusable(world, path, false, "No such file");
+    assert_int_equal(chmod(path_of(world, "a", ".kiln"), 0666), 0);
+    assert_int_equal(look_up(world->tier, "a", NULL), KILN_IO);
+    if (geteuid() != 0)
+        expect_unusable(world, "/usr", true, "must belong to user");
+    else {
+        assert_int_equal(chown(world->folder, 12345, 12345), 0);
+        expect_unusable(world, world->folder, true, "owner 12345");
+        expect_unusable(world, world->folder, false, "owner 12345");
+    }
+}
+
+static void deleted_folder_comes_back(void **state)
+{
+    struct world *world = *state;
+    put(world->tier, "a", 10, NULL);
+    remove_tree(world->folder);
+    assert_int_equal(look_up(world->tier, "a", NULL), KILN_MISS);
+    assert_int_equal(put(world->tier, "a", 10, NULL), KILN_OK);
+    assert_int_equal(look_up(world->tier, "a", NULL), KILN_OK);
+}
+
+static void age(const char *path, int seconds)
+{
+    struct timespec times[2];
+    clock_gettime(CLOCK_REALTIME, &times[0]);
+    times[0].tv_sec -= seconds;
+    times[1] = times[0];
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static time_t modified(const char *path)
+{
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    return info.st_mtime;
+}
+
+static void hits_keep_an_entry_young(void **state)
+{
+    struct world *world = *state;
+    put(world->tier, "a", 10, NULL);
+    age(path_of(world, "a", ".kiln"), 1800);
+    time_t before = modified(path_of(world, "a", ".kiln"));
+    look_up(world->tier, "a", NULL);
+    assert_true(modified(path_of(world, "a", ".kiln")) == before);
+    age(path_of(world, "a", ".kiln"), 7200);
+    look_up(world->tier, "a", NULL);
+    assert_true(modified(path_of(world, "a", ".kiln")) >= before + 1700);
+}
+
+static void files_are_bounded_oldest_first(void **state)
+{
+    struct world *world = *state;
+    char key[32];
+    for (int i = 0; i < 20; i++) {
+        snprintf(key, sizeof(key), "old%d", i);
+        put(world->tier, key, 10, NULL);
+        age(path_of(world, key, ".kiln"), 10000 - 100 * i);
+    }
+    struct kiln_tier *bounded = open_folder(world, true, NO_BOUND, 10);
+    put(bounded, "new", 10, NULL);
+    assert_int_equal(world->events.evictions, 12); /* 21 files, nine tenths of ten stay */
+    assert_int_equal(look_up(bounded, "old11", NULL), KILN_MISS);
+    assert_int_equal(look_up(bounded, "old12", NULL), KILN_OK);
+    assert_int_equal(look_up(bounded, "new", NULL), KILN_OK);
+    for (int i = 0; i < 50; i++) {
+        snprintf(key, sizeof(key), "more%d", i);
+        put(bounded, key, 10, NULL);
+    }
+    int left = 0;
+    for (int i = 0; i < 50; i++) {
+        snprintf(key, sizeof(key), "more%d", i);
+        left += exists(path_of(world, key, ".kiln"));
+    }
+    assert_true(left <= 10 && left >= 8);
+    kiln__chain_free(bounded);
+}
+
+static void bytes_are_bounded(void **state)
+{
+    struct world *world = *state;
+    kiln_error err = {0};
+    char key[32];
+    struct kiln_tier *bounded = open_folder(world, true, 100000, NO_BOUND);
+    uint64_t kept = 0;
+    for (int i = 0; i < 40; i++) {
+        snprintf(key, sizeof(key), "k%d", i);
+        assert_int_equal(put(bounded, key, 10000, NULL), KILN_OK);
+        assert_true(exists(path_of(world, key, ".kiln"))); /* never what was just put */
+    }
+    for (int i = 0; i < 40; i++) {
+        struct stat info;
+        snprintf(key, sizeof(key), "k%d", i);
+        if (stat(path_of(world, key, ".kiln"), &info) == 0) kept += (uint64_t)info.st_size;
+    }
+    assert_true(kept <= 100000 && kept >= 60000);
+    assert_int_equal(put(bounded, "huge", 200000, &err), KILN_IO);
+    assert_non_null(strstr(err.text, "larger than the cache"));
+    kiln__chain_free(bounded);
+}
+
+static void stale_temporary_files_go(void **state)
+{
+    struct world *world = *state;
+    char stale[300], fresh[300];
+    struct kiln_tier *bounded = open_folder(world, true, NO_BOUND, 4);
+    put(bounded, "a", 10, NULL);
+    snprintf(stale, sizeof(stale), "%s.tmp-aaaaaa", path_of(world, "a", ".kiln"));
+    snprintf(fresh, sizeof(fresh), "%s.tmp-bbbbbb", path_of(world, "a", ".kiln"));
+    kiln__file_publish(stale, "x", 1, NULL);
+    kiln__file_publish(fresh, "x", 1, NULL);
+    age(stale, 7200);
+    put(bounded, "a", 10, NULL);
+    assert_false(exists(stale));
+    assert_true(exists(fresh));
+    kiln__chain_free(bounded);
+}
+
+static void *work(void *argument)
+{
+    struct world *world = argument;
+    char key[32];
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 30; i++) {
+            snprintf(key, sizeof(key), "shared%d", i);
+            if (put(world->tier, key, 2000, NULL) != KILN_OK || look_up(world->tier, key, NULL) != KILN_OK)
+                return world;
+        }
+    }
+    return NULL;
+}
+
+static void threads_share_a_folder(void **state)
+{
+    pthread_t threads[4];
+    void *failed = NULL;
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, work, *state);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+}
+
+static void memory_is_a_tier(void **state)
+{
+    struct world *world = *state;
+    struct kiln_tier *memory = NULL;
+    char key[32];
+    assert_int_equal(kiln__tier_memory(&world->events, &memory, NULL), KILN_OK);
+    assert_int_equal(look_up(memory, "k0", NULL), KILN_MISS);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(key, sizeof(key), "k%d", i % 500); /* each twice */
+        assert_int_equal(put(memory, key, 10, NULL), KILN_OK);
+    }
+    for (int i = 0; i < 500; i++) {
+        snprintf(key, sizeof(key), "k%d", i);
+        assert_int_equal(look_up(memory, key, NULL), KILN_OK);
+    }
+    assert_int_equal(look_up(memory, "k500", NULL), KILN_MISS);
+    kiln__chain_free(memory);
+}
+
+static int chain_look_up(struct kiln_tier *first, const char *key)
+{
+    struct kiln_artifact *artifact = NULL;
+    struct kiln_digest digest = kiln__digest(key, strlen(key));
+    kiln_status status = kiln__chain_get(first, &digest, (kiln_bytes){key, strlen(key)}, &artifact);
+    kiln__artifact_unref(artifact);
+    return status;
+}
+
+static void chain_asks_in_order_and_counts_faults(void **state)
+{
+    struct world *world = *state;
+    struct kiln_tier_events first_events = {0};
+    struct kiln_tier *read_only = NULL;
+    put(world->tier, "both", 10, NULL);
+    put(world->tier, "mine", 10, NULL);
+    char other[128];
+    snprintf(other, sizeof(other), "%s/other", world->folder);
+    assert_int_equal(kiln__tier_folder(other, true, 0, 0, &first_events, &read_only, NULL), KILN_OK);
+    put(read_only, "both", 10, NULL);
+    put(read_only, "theirs", 10, NULL);
+    kiln__chain_free(read_only);
+    assert_int_equal(kiln__tier_folder(other, false, 0, 0, &first_events, &read_only, NULL), KILN_OK);
+    read_only->next = world->tier;
+    world->tier = read_only;
+    assert_int_equal(chain_look_up(world->tier, "both"), KILN_OK);
+    assert_int_equal(chain_look_up(world->tier, "mine"), KILN_OK);
+    assert_int_equal(chain_look_up(world->tier, "theirs"), KILN_OK);
+    assert_int_equal(chain_look_up(world->tier, "none"), KILN_MISS);
+    struct kiln_artifact *artifact = make_artifact("added", 10);
+    kiln__chain_put(world->tier, artifact);
+    assert_true(exists(path_of(world, "added", ".kiln")));
+    /* A damaged entry in the first tier: counted there, and the second answers. */
+    char folder[64];
+    strcpy(folder, world->folder);
+    strcpy(world->folder, other);
+    flip_byte(path_of(world, "both", ".kiln"), 100);
+    strcpy(world->folder, folder);
+    assert_int_equal(chain_look_up(world->tier, "both"), KILN_OK);
+    assert_int_equal(first_events.corrupt, 1);
+    assert_int_equal(world->events.corrupt, 0);
+    /* A put that fails is a fault, not an error. */
+    assert_int_equal(chmod(world->folder, 0777), 0);
+    kiln__chain_put(world->tier, artifact);
+    assert_int_equal(world->events.faults, 1);
+    kiln__chain_put(NULL, artifact);
+    assert_int_equal(chain_look_up(NULL, "both"), KILN_MISS);
+    kiln__artifact_unref(artifact);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FOLDER(put_then_get),
+        WITH_FOLDER(artifact_outlives_tier_and_file),
+        WITH_FOLDER(damaged_entry_is_put_aside_and_replaced),
+        WITH_FOLDER(misplaced_entry_is_refused),
+        WITH_FOLDER(foreign_entry_is_refused),
+        WITH_FOLDER(read_only_tier_writes_nothing),
+        WITH_FOLDER(untrusted_folders_are_refused),
+        WITH_FOLDER(deleted_folder_comes_back),
+        WITH_FOLDER(hits_keep_an_entry_young),
+        WITH_FOLDER(files_are_bounded_oldest_first),
+        WITH_FOLDER(bytes_are_bounded),
+        WITH_FOLDER(stale_temporary_files_go),
+        WITH_FOLDER(threads_share_a_folder),
+        WITH_FOLDER(memory_is_a_tier),
+        WITH_FOLDER(chain_asks_in_order_and_counts_faults),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
