@@ -2,15 +2,39 @@
  * kernel.h - kernels of this process by content key: text in, executable out, compiled at most once.
  *
  * memory -> folders -> compiler; whoever comes second for a key that is being made waits for it. No lock is held while
- * a compiler runs. An executable stays valid until the cache is closed or its device is reset.
+ * a compiler runs. Two devices of one target share the artifact; each links it once, when it first needs it.
  */
 #ifndef KILN_CACHE_KERNEL_H
 #define KILN_CACHE_KERNEL_H
 
-#include "base/status.h"
+#include "key/request.h"
+#include "store/artifact.h"
 
-/* The executable for `text` on `device`, through `compiler`. `name` is for people. Counts into `cache`. */
+struct kiln_kernel {
+    _Atomic uint32_t refs;
+    void *executable;
+    const kiln_compiler *compiler;
+    struct kiln_artifact *artifact;
+};
+
+/*
+ * The kernel for `text`, through `compiler`. fixed_text: the text does not depend on the arguments, so they enter the
+ * content key. call_key (may be empty) is kept with a new artifact for `kiln why`. *out is the caller's reference.
+ */
+kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text, bool fixed_text,
+                             kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err);
+void kiln__kernel_acquire(void *kernel);
+void kiln__kernel_unref(void *kernel); /* NULL is fine */
+/* Drops from the table what nobody but the table refers to. */
+void kiln__kernels_sweep(kiln_cache *cache);
+
+/* An executable that depends on nothing but its text, valid until the cache is closed: neither sweep nor reset drop it. */
 kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
                                    const char *name, kiln_bytes text, void **executable, kiln_error *err);
+
+/* The run-time library prepared for the request's target: from memory, a folder, or made by `prepare` now. */
+kiln_status kiln__runtime_get(const kiln_request *request, const char *toolchain, const char *digest,
+                              kiln_status (*prepare)(const char *target, struct kiln_buffer *bitcode, kiln_error *err),
+                              struct kiln_artifact **borrowed, kiln_error *err);
 
 #endif

@@ -114,11 +114,6 @@ const char *kiln_device_target(const kiln_device *device)
     return device != NULL ? device->target.name : "";
 }
 
-void kiln_device_reset(kiln_device *device)
-{
-    if (device != NULL) atomic_fetch_add_explicit(&device->generation, 1, memory_order_release);
-}
-
 /* ---- the current device ---------------------------------------------------------------------------------------
  *
  * A thread that set none uses "cpu", which follows KILN_TARGET while the program runs. getenv on every call would

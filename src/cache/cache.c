@@ -1,0 +1,234 @@
+/*
+ * cache.c - opening and closing caches, and reading their counters.
+ *
+ * Invariant: an index is held by one open cache at a time; hit counters of threads are never reset, so a cache subtracts
+ * what they held when it was opened.
+ */
+#include "cache/cache.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "cache/kernel.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `open_caches`, `closed`, and handing out indices */
+static struct kiln_cache *open_caches;
+static kiln_counters closed; /* sums of caches that were closed */
+
+/* ---- counters ------------------------------------------------------------------------------------------------- */
+
+static void sum_hits(uint32_t index, kiln_counters *out)
+{
+    out->front_hits = out->process_hits = 0;
+    for (struct kiln_thread *thread = kiln__threads(); thread; thread = thread->next) {
+        out->front_hits += atomic_load_explicit(&thread->front_hits[index], memory_order_relaxed);
+        out->process_hits += atomic_load_explicit(&thread->process_hits[index], memory_order_relaxed);
+    }
+}
+
+void kiln_cache_counters(const kiln_cache *cache, kiln_counters *out)
+{
+    kiln_counters hits;
+    sum_hits(cache->index, &hits);
+#define ROW(field) out->field = atomic_load_explicit(&cache->counts.field, memory_order_relaxed);
+    KILN_COUNTERS(ROW)
+#undef ROW
+    out->front_hits += hits.front_hits - cache->at_open.front_hits;
+    out->process_hits += hits.process_hits - cache->at_open.process_hits;
+    out->calls += out->front_hits + out->process_hits;
+    out->corrupt += atomic_load(&cache->events.corrupt);
+    out->cache_faults += atomic_load(&cache->events.faults);
+    out->evictions += atomic_load(&cache->events.evictions);
+}
+
+void kiln__process_counters(kiln_counters *out)
+{
+    pthread_mutex_lock(&lock);
+    *out = closed;
+    for (struct kiln_cache *cache = open_caches; cache; cache = cache->next) {
+        kiln_counters counters;
+        kiln_cache_counters(cache, &counters);
+        kiln__counters_add(out, &counters);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void kiln__each_cache(void (*visit)(struct kiln_cache *cache, void *context), void *context)
+{
+    pthread_mutex_lock(&lock);
+    for (struct kiln_cache *cache = open_caches; cache; cache = cache->next) visit(cache, context);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- folders -------------------------------------------------------------------------------------------------- */
+
+/* KILN_CACHE_DIR, XDG_CACHE_HOME/kiln, ~/.cache/kiln; "" when there is none of them: memory only. */
+static void default_folder(struct kiln_buffer *out)
+{
+    const char *value = getenv("KILN_CACHE_DIR");
+    if (value) {
+        kiln__buffer_printf(out, "%s", value);
+    } else if ((value = getenv("XDG_CACHE_HOME")) && *value == '/') {
+        kiln__buffer_printf(out, "%s/kiln", value);
+    } else if ((value = getenv("HOME")) && *value) {
+        kiln__buffer_printf(out, "%s/.cache/kiln", value);
+    }
+}
+
+/* "5G", "300M", "1048576" */
+static uint64_t parse_size(const char *text, uint64_t otherwise)
+{
+    static const struct {
+        char letter;
+        int shift;
+    } units[] = {{'\0', 0}, {'K', 10}, {'M', 20}, {'G', 30}, {'T', 40}};
+    char *end;
+    unsigned long long number = text ? strtoull(text, &end, 10) : 0;
+    if (!text || end == text || !number) return otherwise;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if ((*end & ~0x20) == units[i].letter && (!*end || !end[1]) && number <= UINT64_MAX >> units[i].shift)
+            return (uint64_t)number << units[i].shift;
+    kiln__log_once("KILN_CACHE_SIZE=%s is not a size such as 500M or 5G; using the default", text);
+    return otherwise;
+}
+
+static void add_tier(struct kiln_cache *cache, const char *path, bool writable, uint64_t max_bytes, uint64_t max_files)
+{
+    struct kiln_tier *tier = NULL, **link = &cache->tiers;
+    kiln_error error;
+    if (kiln__tier_folder(path, writable, max_bytes, max_files, &cache->events, &tier, &error)) {
+        kiln__add(&cache->events.faults, 1);
+        kiln__log_once("folder %s is not used: %s", path, error.text);
+        return;
+    }
+    while (*link) link = &(*link)->next;
+    *link = tier;
+}
+
+/* KILN_CACHE_PATH: read-only folders separated by colons. */
+static void add_search_path(struct kiln_cache *cache)
+{
+    const char *path = getenv("KILN_CACHE_PATH");
+    while (path && *path) {
+        size_t size = strcspn(path, ":");
+        char *folder = strndup(path, size);
+        if (folder && *folder) add_tier(cache, folder, false, 0, 0);
+        free(folder);
+        path += size + (path[size] == ':');
+    }
+}
+
+static void add_tiers(struct kiln_cache *cache, const kiln_cache_options *options)
+{
+    struct kiln_buffer folder = {0};
+    uint64_t max_bytes = options->max_bytes ? options->max_bytes : parse_size(getenv("KILN_CACHE_SIZE"), 5ull << 30);
+    uint64_t max_files = options->max_files ? options->max_files : 200000;
+    if (options->folder)
+        kiln__buffer_printf(&folder, "%s", options->folder);
+    else
+        default_folder(&folder);
+    for (const char *const *path = options->read_only_folders; path && *path; path++) add_tier(cache, *path, false, 0, 0);
+    add_search_path(cache);
+    if (folder.size && !folder.failed) add_tier(cache, (const char *)folder.data, true, max_bytes, max_files);
+    kiln__buffer_release(&folder);
+}
+
+/* ---- open and close ------------------------------------------------------------------------------------------- */
+
+static enum kiln_mode mode_from_environment(void)
+{
+    static const char *const names[] = {"normal", "off", "no-compile"};
+    const char *value = getenv("KILN_MODE");
+    if (!value || !*value) return KILN_MODE_NORMAL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(value, names[i])) return (enum kiln_mode)i;
+    kiln__log_once("KILN_MODE=%s is not one of normal, off, no-compile; using normal", value);
+    return KILN_MODE_NORMAL;
+}
+
+/* Takes the smallest index no open cache has. */
+static bool enlist(struct kiln_cache *cache)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t taken = 0;
+    for (struct kiln_cache *other = open_caches; other; other = other->next) taken |= 1ull << other->index;
+    bool found = taken != UINT64_MAX;
+    if (found) {
+        cache->index = (uint32_t)__builtin_ctzll(~taken);
+        sum_hits(cache->index, &cache->at_open);
+        cache->next = open_caches;
+        open_caches = cache;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void delist(struct kiln_cache *cache)
+{
+    kiln_counters counters;
+    pthread_mutex_lock(&lock);
+    kiln_cache_counters(cache, &counters);
+    kiln__counters_add(&closed, &counters);
+    struct kiln_cache **link = &open_caches;
+    while (*link != cache) link = &(*link)->next;
+    *link = cache->next;
+    pthread_mutex_unlock(&lock);
+}
+
+static void release_artifact(void *value)
+{
+    kiln__artifact_unref(value);
+}
+
+kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out, kiln_error *err)
+{
+    kiln_cache_options resolved = {.struct_size = sizeof resolved};
+    if (!out) return kiln__fail(err, KILN_INVALID, "kiln_cache_open: no place for the result");
+    if (options && (options->struct_size < sizeof options->struct_size || options->struct_size > sizeof resolved))
+        return kiln__fail(err, KILN_INVALID, "kiln_cache_open: struct_size is %zu, expected sizeof(kiln_cache_options), at most %zu",
+                          options->struct_size, sizeof resolved);
+    if (options) memcpy(&resolved, options, options->struct_size);
+    struct kiln_cache *cache = calloc(1, sizeof *cache);
+    if (!cache) return kiln__no_memory(err, "a cache");
+    if (!enlist(cache)) {
+        free(cache);
+        return kiln__fail(err, KILN_INVALID, "kiln_cache_open: %d caches are open, which is the most; close one", KILN_MAX_CACHES);
+    }
+    cache->mode = mode_from_environment();
+    kiln__results_init(&cache->kernels, cache->index, KILN_LEVEL_KERNEL, kiln__kernel_unref);
+    cache->kernels.acquire = kiln__kernel_acquire;
+    kiln__results_init(&cache->artifacts, cache->index, KILN_LEVEL_ARTIFACT, release_artifact);
+    kiln__results_init(&cache->runtimes, cache->index, KILN_LEVEL_RUNTIME, release_artifact);
+    if (cache->mode != KILN_MODE_OFF) add_tiers(cache, &resolved);
+    kiln__statistics_at_exit();
+    *out = cache;
+    return KILN_OK;
+}
+
+void kiln_cache_close(kiln_cache *cache)
+{
+    if (!cache) return;
+    delist(cache);
+    kiln__results_release(&cache->kernels);
+    kiln__results_release(&cache->artifacts);
+    kiln__results_release(&cache->runtimes);
+    kiln__chain_free(cache->tiers);
+    free(cache);
+}
+
+static kiln_cache *default_cache;
+static pthread_once_t default_once = PTHREAD_ONCE_INIT;
+
+static void open_default(void)
+{
+    kiln_error error;
+    static const kiln_cache_options memory_only = {.struct_size = sizeof memory_only, .folder = ""};
+    if (kiln_cache_open(NULL, &default_cache, &error) && kiln_cache_open(&memory_only, &default_cache, &error))
+        kiln__log_once("the default cache can't be opened: %s", error.text);
+}
+
+kiln_cache *kiln_cache_default(void)
+{
+    pthread_once(&default_once, open_default);
+    return default_cache;
+}

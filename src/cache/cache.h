@@ -1,0 +1,32 @@
+/*
+ * cache.h - a cache: tiers, kernels and artifacts of this process, counters.
+ */
+#ifndef KILN_CACHE_CACHE_H
+#define KILN_CACHE_CACHE_H
+
+#include "cache/results.h"
+#include "cache/statistics.h"
+#include "store/tier.h"
+
+enum kiln_mode { KILN_MODE_NORMAL, KILN_MODE_OFF, KILN_MODE_NO_COMPILE };
+
+struct kiln_cache {
+    uint32_t index; /* of the hit counters in every thread's record */
+    enum kiln_mode mode;
+    struct kiln_tier *tiers;
+    struct kiln_tier_events events;
+    struct kiln_counts counts;
+    kiln_counters at_open; /* what the hit counters of this index held when the cache was opened */
+    struct kiln_results kernels;   /* (content key, device) -> struct kiln_kernel */
+    struct kiln_results artifacts; /* content key -> struct kiln_artifact */
+    struct kiln_results runtimes;  /* target -> the run-time library prepared for it, as an artifact */
+    struct kiln_cache *next;       /* open caches */
+};
+
+/* Calls visit() for every open cache, under the lock that closing takes. */
+void kiln__each_cache(void (*visit)(struct kiln_cache *cache, void *context), void *context);
+
+/* Sum over open and closed caches of the process. */
+void kiln__process_counters(kiln_counters *out);
+
+#endif

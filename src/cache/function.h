@@ -1,0 +1,53 @@
+/*
+ * function.h - function handles: what is compiled, what it watches, and its results.
+ *
+ * A definition (text or lower(), compiler, payload) is immutable and reference counted: redefining swaps it, and a miss that
+ * runs meanwhile keeps the one it started with. A function that another depends on lives on inside until that one goes.
+ */
+#ifndef KILN_CACHE_FUNCTION_H
+#define KILN_CACHE_FUNCTION_H
+
+#include "cache/cache.h"
+#include "cache/kernel.h"
+
+struct kiln_definition {
+    _Atomic uint32_t refs;
+    char *name;
+    const kiln_compiler *compiler;
+    struct kiln_buffer text;
+    kiln_status (*lower)(void *payload, const kiln_request *request, kiln_text *text, kiln_error *err);
+    void *payload;
+    void (*free_payload)(void *payload);
+};
+
+struct kiln_dependency {
+    _Atomic(struct kiln_dependency *) next;
+    struct kiln_function *callee; /* a reference */
+};
+
+struct kiln_function {
+    _Atomic uint32_t refs; /* the handle, and functions that depend on this one */
+    kiln_cache *cache;
+    unsigned flags;
+    _Atomic bool plain; /* nothing watched, nothing depended on: the key is the arguments alone */
+    struct kiln_results results;
+    pthread_mutex_t lock; /* guards definition, adding to watches and dependencies, and the baseline */
+    struct kiln_definition *definition;
+    struct kiln_watches watches;
+    _Atomic(struct kiln_dependency *) dependencies;
+    uint64_t *baseline; /* watched part of the key of the first call, then of the last drift */
+    uint32_t baseline_count;
+};
+
+struct kiln_definition *kiln__definition_ref(struct kiln_function *function);
+void kiln__definition_unref(struct kiln_definition *definition);
+
+/*
+ * Appends what the function and those it depends on watch. `visit` (may be NULL) is called for each watch in the same
+ * order, so that values can be found again in the key.
+ */
+void kiln__function_sign(struct kiln_function *function, struct kiln_signature *signature);
+void kiln__function_each_watch(struct kiln_function *function, void (*visit)(void *context, const struct kiln_watch *watch),
+                               void (*enter)(void *context), void *context);
+
+#endif

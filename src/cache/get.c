@@ -1,0 +1,287 @@
+/*
+ * get.c - kiln_get: the whole path of a call.
+ *
+ *     sign the arguments -> this thread's front -> results of this process                                 hit
+ *       | miss: one thread works, the others wait
+ *     lower -> content key -> kernels of this process -> folders -> compiler -> link                       -> result
+ *
+ * Everything after signing reads from the key, so that what is made can't differ from what the key says.
+ */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cache/function.h"
+#include "key/explain.h"
+
+static _Thread_local struct kiln_buffer why;
+static _Thread_local bool why_registered;
+static pthread_key_t why_key;
+static pthread_once_t why_once = PTHREAD_ONCE_INIT;
+
+/* ---- explain -------------------------------------------------------------------------------------------------- */
+
+static void free_why(void *buffer)
+{
+    kiln__buffer_release(buffer);
+}
+
+static void make_why_key(void)
+{
+    pthread_key_create(&why_key, free_why);
+}
+
+const char *kiln_why(void)
+{
+    return why.size ? (const char *)why.data : "";
+}
+
+/* Before the miss is worked on: what this key has that the nearest known one has not. */
+void kiln__explain_miss(struct kiln_results *results, const struct kiln_signature *signature, const char *name)
+{
+    pthread_once(&why_once, make_why_key);
+    if (!why_registered) why_registered = pthread_setspecific(why_key, &why) == 0;
+    kiln__buffer_clear(&why);
+    struct kiln_buffer text = {0};
+    const struct kiln_entry *entry = kiln__results_nearest(results, signature);
+    if (entry)
+        kiln__explain(entry->key, entry->count, signature->words, signature->count, &text);
+    else
+        kiln__buffer_printf(&text, "first call");
+    kiln__results_nearest_done(results);
+    if (!text.failed) kiln__buffer_printf(&why, "%s: %s", name, (const char *)text.data);
+    kiln__buffer_release(&text);
+    if (!why.failed) kiln__log(KILN_LOG_MISS, "miss %s", kiln_why());
+}
+
+/* ---- the request ---------------------------------------------------------------------------------------------- */
+
+struct miss {
+    struct kiln_function *function;
+    struct kiln_definition *definition;
+    kiln_device *device;
+    const struct kiln_signature *signature;
+    uint32_t watches_at; /* where in the key the watched values start */
+    size_t arg_count;
+    kiln_request request;
+    uint32_t at; /* while collecting watched values */
+    bool failed;
+};
+
+static void skip_dependency(void *context)
+{
+    struct miss *miss = context;
+    miss->at += 3;
+}
+
+static void collect_watch(void *context, const struct kiln_watch *watch)
+{
+    struct miss *miss = context;
+    kiln_request *request = &miss->request;
+    struct kiln_watched value = kiln__watched_read(watch, miss->signature->words, &miss->at);
+    struct kiln_watched *grown = miss->failed ? NULL : realloc(request->watched, (request->watched_count + 1) * sizeof *grown);
+    if (!grown) {
+        miss->failed = true;
+        return;
+    }
+    request->watched = grown;
+    grown[request->watched_count++] = value;
+}
+
+static kiln_status build_request(struct miss *miss, kiln_error *err)
+{
+    kiln_request *request = &miss->request;
+    *request = (kiln_request){.cache = miss->function->cache, .device = miss->device, .function = miss->definition->name,
+                              .options = kiln__options_from_environment(), .arg_count = miss->arg_count};
+    request->args = malloc((miss->arg_count + 1) * sizeof *request->args);
+    const uint64_t *words = miss->signature->words;
+    uint32_t at = 3;
+    while (at < miss->watches_at && kiln__item_tag(words[at]) == KILN_ITEM_OPTIONS) at += 1 + kiln__item_words(words[at]);
+    for (size_t i = 0; request->args && i < miss->arg_count; i++) {
+        request->args[i] = words + at;
+        at += 1 + kiln__item_words(words[at]);
+    }
+    miss->at = miss->watches_at;
+    miss->failed = !request->args;
+    kiln__function_each_watch(miss->function, collect_watch, skip_dependency, miss);
+    return miss->failed ? kiln__no_memory(err, "a request") : KILN_OK;
+}
+
+/* ---- a miss --------------------------------------------------------------------------------------------------- */
+
+static kiln_status lower(struct miss *miss, kiln_text *text, kiln_error *err)
+{
+    struct kiln_cache *cache = miss->function->cache;
+    struct kiln_definition *definition = miss->definition;
+    uint64_t start = kiln__clock_ns();
+    kiln_error error = {KILN_OK, ""};
+    kiln_status status = definition->lower(definition->payload, &miss->request, text, &error);
+    kiln__add(&cache->counts.traces, 1);
+    kiln__add(&cache->counts.trace_ns, kiln__clock_ns() - start);
+    if (status || miss->request.read_status)
+        return kiln__fail(err, KILN_LOWER_FAILED, "%s: %s", definition->name, error.text[0] ? error.text : "lower() failed without a message");
+    return text->buffer.failed ? kiln__no_memory(err, "a text") : KILN_OK;
+}
+
+static kiln_status make_result(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+{
+    struct miss *miss = context;
+    kiln_text text = {{0}};
+    bool fixed = !miss->definition->lower;
+    kiln_status status = build_request(miss, err);
+    if (!status && !fixed) status = lower(miss, &text, err);
+    const struct kiln_buffer *source = fixed ? &miss->definition->text : &text.buffer;
+    kiln_bytes call_key = {miss->signature->words, (size_t)miss->signature->count * sizeof(uint64_t)};
+    struct kiln_kernel *kernel = NULL;
+    if (!status)
+        status = kiln__kernel_get(&miss->request, miss->definition->compiler, (kiln_bytes){source->data, source->size}, fixed,
+                                  call_key, &kernel, err);
+    if (!status) {
+        *value = kernel;
+        *reads = miss->request.reads;
+    } else {
+        kiln__reads_free(miss->request.reads);
+    }
+    free(miss->request.args);
+    free(miss->request.watched);
+    kiln__buffer_release(&text.buffer);
+    return status;
+}
+
+/* ---- drift ---------------------------------------------------------------------------------------------------- */
+
+struct drift {
+    const uint64_t *was, *is;
+    uint32_t was_at, is_at;
+    struct kiln_buffer text;
+};
+
+static void pass_dependency(void *context)
+{
+    struct drift *drift = context;
+    drift->was_at += 3;
+    drift->is_at += 3;
+}
+
+static void print_value(const struct kiln_watched *value, struct kiln_buffer *out)
+{
+    if (!value->data) {
+        kiln__buffer_printf(out, "unset");
+    } else if (value->watch->kind == KILN_ITEM_ENVIRONMENT) {
+        kiln__buffer_printf(out, "\"%s\"", (const char *)value->data);
+    } else if (value->size == 4 || value->size == 8) {
+        int64_t wide = 0;
+        int32_t narrow;
+        memcpy(&wide, value->data, value->size);
+        memcpy(&narrow, value->data, 4);
+        kiln__buffer_printf(out, "%lld", value->size == 4 ? (long long)narrow : (long long)wide);
+    } else {
+        for (size_t i = 0; i < value->size && i < 16; i++) kiln__buffer_printf(out, "%02x", ((const unsigned char *)value->data)[i]);
+        if (value->size > 16) kiln__buffer_printf(out, "...");
+    }
+}
+
+static void compare_watch(void *context, const struct kiln_watch *watch)
+{
+    struct drift *drift = context;
+    struct kiln_watched was = kiln__watched_read(watch, drift->was, &drift->was_at), is = kiln__watched_read(watch, drift->is, &drift->is_at);
+    bool same = was.size == is.size && !was.data == !is.data && !memcmp(was.data ? was.data : "", is.data ? is.data : "", was.data ? was.size : 0);
+    if (same) return;
+    if (drift->text.size) kiln__buffer_printf(&drift->text, "; ");
+    kiln__buffer_printf(&drift->text, "%s%s%s was ", watch->module, *watch->module ? ": " : "", watch->name);
+    print_value(&was, &drift->text);
+    kiln__buffer_printf(&drift->text, ", is ");
+    print_value(&is, &drift->text);
+}
+
+static void set_baseline(struct kiln_function *function, const uint64_t *words, uint32_t count)
+{
+    uint64_t *copy = malloc((count + 1) * sizeof *copy);
+    if (!copy) return;
+    memcpy(copy, words, count * sizeof *copy);
+    free(function->baseline);
+    function->baseline = copy;
+    function->baseline_count = count;
+}
+
+static bool is_strict(const struct kiln_function *function)
+{
+    const char *value = getenv("KILN_DRIFT");
+    return function->flags & KILN_STRICT || (value && !strcmp(value, "error"));
+}
+
+/* On a miss: have the watched values changed since the last one? Strict functions keep their first baseline and refuse. */
+static kiln_status check_drift(struct miss *miss, kiln_error *err)
+{
+    struct kiln_function *function = miss->function;
+    const uint64_t *words = miss->signature->words + miss->watches_at;
+    uint32_t count = miss->signature->count - miss->watches_at;
+    if (!count) return KILN_OK;
+    kiln_status status = KILN_OK;
+    pthread_mutex_lock(&function->lock);
+    if (!function->baseline) {
+        set_baseline(function, words, count);
+    } else if (count != function->baseline_count || !kiln__key_equal(words, function->baseline, count)) {
+        struct drift drift = {.was = function->baseline, .is = words};
+        kiln__add(&function->cache->counts.drifts, 1);
+        if (is_strict(function)) {
+            kiln__function_each_watch(function, compare_watch, pass_dependency, &drift);
+            status = kiln__fail(err, KILN_DRIFTED, "%s: %s", function->definition->name,
+                                drift.text.size ? (const char *)drift.text.data : "a function it depends on was redefined");
+            kiln__buffer_release(&drift.text);
+        } else {
+            set_baseline(function, words, count);
+        }
+    }
+    pthread_mutex_unlock(&function->lock);
+    return status;
+}
+
+/* ---- kiln_get ------------------------------------------------------------------------------------------------- */
+
+static kiln_status work_on_miss(struct miss *miss, void **executable, kiln_error *err)
+{
+    struct kiln_function *function = miss->function;
+    kiln__add(&function->cache->counts.calls, 1);
+    kiln_status status = check_drift(miss, err);
+    if (status) return status;
+    miss->definition = kiln__definition_ref(function);
+    kiln__explain_miss(&function->results, miss->signature, miss->definition->name);
+    bool made;
+    status = kiln__results_make(&function->results, miss->signature, make_result, miss, executable, &made, err);
+    if (status > 0) status = kiln__fail(err, KILN_INVALID, "%s: lower() asks for the very entry it is making", miss->definition->name);
+    if (!status && !made) { /* somebody else made it while we looked: a hit of the process after all */
+        kiln__add(&function->cache->counts.calls, (uint64_t)-1);
+        kiln__count(&kiln__this_thread->process_hits[function->cache->index]);
+    }
+    kiln__definition_unref(miss->definition);
+    return status;
+}
+
+kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count, kiln_device *device, void **executable, kiln_error *err)
+{
+    if (__builtin_expect(!function || !executable || (count && !args), 0))
+        return kiln__fail(err, KILN_INVALID, "kiln_get: needs a function, %zu arguments and a place for the executable", count);
+    if (!device && !(device = kiln__device_current(err))) return KILN_INVALID;
+    struct kiln_signature signature;
+    kiln_status status = KILN_OK;
+    kiln__results_begin(&function->results, device, &signature);
+    kiln__options_sign(&signature);
+    for (size_t i = 0; i < count && !status; i++) status = kiln__signature_argument(&signature, &args[i], i, err);
+    uint32_t watches_at = signature.count;
+    if (!atomic_load_explicit(&function->plain, memory_order_acquire)) kiln__function_sign(function, &signature);
+    if (!status && signature.status) status = kiln__fail(err, signature.status, "kiln_get: the key is too large");
+    if (!status) {
+        void *found = kiln__results_lookup(&function->results, &signature);
+        if (__builtin_expect(found != NULL, 1)) {
+            *executable = found;
+        } else {
+            struct miss miss = {.function = function, .device = device, .signature = &signature, .watches_at = watches_at, .arg_count = count};
+            status = work_on_miss(&miss, executable, err);
+        }
+    } else {
+        kiln__add(&function->cache->counts.calls, 1);
+    }
+    kiln__signature_release(&signature);
+    return status;
+}

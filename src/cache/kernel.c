@@ -1,0 +1,302 @@
+/*
+ * kernel.c - see kernel.h. Two tables: artifacts by content key, executables by (content key, device).
+ *
+ * The content key is made once per miss and passed down; an artifact taken from a tier has been compared with it in full.
+ */
+#include "cache/kernel.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cache/cache.h"
+
+/* What a miss carries down through its makers. */
+struct job {
+    const kiln_request *request;
+    const kiln_compiler *compiler;
+    kiln_bytes text;
+    kiln_bytes call_key;
+    const struct kiln_content_key *content;
+};
+
+void kiln__kernel_acquire(void *value)
+{
+    atomic_fetch_add_explicit(&((struct kiln_kernel *)value)->refs, 1, memory_order_relaxed);
+}
+
+void kiln__kernel_unref(void *value)
+{
+    struct kiln_kernel *kernel = value;
+    if (!kernel || atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_acq_rel) != 1) return;
+    if (kernel->compiler->unlink) kernel->compiler->unlink(kernel->compiler->self, kernel->executable);
+    kiln__artifact_unref(kernel->artifact);
+    free(kernel);
+}
+
+static void sign_digest(struct kiln_signature *signature, const struct kiln_digest *digest)
+{
+    uint64_t *words = kiln__signature_grow(signature, KILN_DIGEST_SIZE / 8);
+    if (words) memcpy(words, digest->bytes, sizeof digest->bytes);
+}
+
+/* ---- artifacts ------------------------------------------------------------------------------------------------ */
+
+static kiln_status describe(const struct job *job, struct kiln_artifact *artifact)
+{
+    const kiln_request *request = job->request;
+    artifact->target = strdup(request->device->target.name);
+    artifact->function = strdup(request->function);
+    artifact->isa = request->device->target.isa;
+    artifact->digest = job->content->digest;
+    artifact->created_unix_s = (uint64_t)time(NULL);
+    kiln__buffer_append(&artifact->key, job->content->fields.data, job->content->fields.size);
+    kiln__buffer_append(&artifact->call_key, job->call_key.data, job->call_key.size);
+    bool complete = artifact->target && artifact->function && !artifact->key.failed && !artifact->call_key.failed;
+    return complete ? kiln_artifact_put(artifact, "text", job->text.data, job->text.size) : KILN_NO_MEMORY;
+}
+
+static kiln_status refuse_to_compile(const struct job *job, kiln_error *err)
+{
+    char hex[KILN_DIGEST_HEX];
+    kiln__digest_hex(&job->content->digest, hex);
+    return kiln__fail(err, KILN_WOULD_COMPILE, "%s: KILN_MODE=no-compile and nothing stored fits; content key %s", job->request->function, hex);
+}
+
+static kiln_status compile(const struct job *job, struct kiln_artifact **out, kiln_error *err)
+{
+    struct kiln_cache *cache = job->request->cache;
+    const kiln_compiler *compiler = job->compiler;
+    struct kiln_artifact *artifact = kiln__artifact_new();
+    if (!artifact) return kiln__no_memory(err, "an artifact");
+    uint64_t start = kiln__clock_ns();
+    kiln_error error = {KILN_OK, ""};
+    kiln_status status = compiler->compile(compiler->self, job->request, job->text, artifact, &error);
+    artifact->compile_ns = kiln__clock_ns() - start;
+    kiln__add(&cache->counts.compiles, 1);
+    kiln__add(&cache->counts.compile_ns, artifact->compile_ns);
+    kiln__log(KILN_LOG_MISS, "compile %s for %s with %s: %.1f ms%s", job->request->function, job->request->device->target.name,
+              compiler->name, (double)artifact->compile_ns / 1e6, status ? ", failed" : "");
+    if (status) {
+        status = status == KILN_NO_COMPILER || status == KILN_NO_MEMORY ? status : KILN_COMPILE_FAILED;
+        kiln__fail(err, status, "%s: %s", job->request->function, error.text[0] ? error.text : "the compiler failed without a message");
+    } else if ((status = describe(job, artifact))) {
+        kiln__no_memory(err, "an artifact");
+    }
+    if (status) {
+        kiln__artifact_unref(artifact);
+        return status;
+    }
+    *out = artifact;
+    return KILN_OK;
+}
+
+static kiln_status make_artifact(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+{
+    (void)reads;
+    const struct job *job = context;
+    struct kiln_cache *cache = job->request->cache;
+    struct kiln_artifact *artifact = NULL;
+    kiln_bytes key = {job->content->fields.data, job->content->fields.size};
+    if (kiln__chain_get(cache->tiers, &job->content->digest, key, &artifact) == KILN_OK) {
+        kiln__add(&cache->counts.disk_hits, 1);
+        kiln__add(&cache->counts.saved_ns, artifact->compile_ns);
+    } else {
+        if (cache->mode == KILN_MODE_NO_COMPILE) return refuse_to_compile(job, err);
+        kiln_status status = compile(job, &artifact, err);
+        if (status) return status;
+        kiln__chain_put(cache->tiers, artifact);
+    }
+    *value = artifact;
+    return KILN_OK;
+}
+
+static kiln_status get_artifact(struct job *job, struct kiln_artifact **borrowed, kiln_error *err)
+{
+    struct kiln_results *artifacts = &job->request->cache->artifacts;
+    struct kiln_signature signature;
+    kiln__results_begin(artifacts, NULL, &signature);
+    sign_digest(&signature, &job->content->digest);
+    void *value = kiln__results_peek(artifacts, &signature);
+    kiln_status status = value ? KILN_OK : kiln__results_make(artifacts, &signature, make_artifact, job, &value, NULL, err);
+    if (status > 0) status = kiln__fail(err, KILN_INVALID, "%s: compiling it asks for itself", job->request->function);
+    if (!status) *borrowed = value;
+    return status;
+}
+
+/* ---- executables ---------------------------------------------------------------------------------------------- */
+
+static kiln_status link_kernel(const struct job *job, struct kiln_artifact *artifact, struct kiln_kernel *kernel, kiln_error *err)
+{
+    struct kiln_cache *cache = job->request->cache;
+    uint64_t start = kiln__clock_ns();
+    kiln_error error = {KILN_OK, ""};
+    kiln_status status = job->compiler->link(job->compiler->self, artifact, job->request->device, &kernel->executable, &error);
+    kiln__add(&cache->counts.links, 1);
+    kiln__add(&cache->counts.link_ns, kiln__clock_ns() - start);
+    if (status) return kiln__fail(err, KILN_LINK_FAILED, "%s: %s", job->request->function, error.text);
+    if (!kernel->executable) return kiln__fail(err, KILN_LINK_FAILED, "%s: link() gave no executable", job->request->function);
+    kiln__artifact_ref(artifact);
+    kernel->artifact = artifact;
+    kernel->compiler = job->compiler;
+    return KILN_OK;
+}
+
+static kiln_status make_kernel(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+{
+    (void)reads;
+    struct job *job = context;
+    struct kiln_artifact *artifact = NULL;
+    struct kiln_kernel *kernel = calloc(1, sizeof *kernel);
+    kiln_status status = kernel ? get_artifact(job, &artifact, err) : kiln__no_memory(err, "a kernel");
+    if (!status) status = link_kernel(job, artifact, kernel, err);
+    if (status) {
+        free(kernel);
+        return status;
+    }
+    atomic_init(&kernel->refs, 1);
+    *value = kernel;
+    return KILN_OK;
+}
+
+enum { KEPT = 1 }; /* in the key: a reset of the device leaves it alone */
+
+static kiln_status get(struct job *job, uint64_t kept, struct kiln_kernel **out, kiln_error *err)
+{
+    struct kiln_cache *cache = job->request->cache;
+    struct kiln_signature signature;
+    kiln__results_begin(&cache->kernels, job->request->device, &signature);
+    if (kept) signature.few[2] = (uint64_t)job->request->device->id << 32;
+    kiln__signature_word(&signature, kept);
+    kiln__signature_word(&signature, (uint64_t)(uintptr_t)job->compiler);
+    sign_digest(&signature, &job->content->digest);
+    void *value = kiln__results_peek(&cache->kernels, &signature);
+    bool made = false;
+    kiln_status status = value ? KILN_OK : kiln__results_make(&cache->kernels, &signature, make_kernel, job, &value, &made, err);
+    if (status > 0) return kiln__fail(err, KILN_INVALID, "%s: linking it asks for itself", job->request->function);
+    if (status) return status;
+    if (!made) kiln__add(&cache->counts.kernel_hits, 1);
+    *out = value;
+    return KILN_OK;
+}
+
+kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text, bool fixed_text,
+                             kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err)
+{
+    struct kiln_content_key content = {0};
+    struct job job = {request, compiler, text, call_key, &content};
+    kiln_status status = kiln__request_content(request, compiler->name, compiler->digest, text, fixed_text, &content, err);
+    if (!status) status = get(&job, 0, out, err);
+    kiln__content_release(&content);
+    return status;
+}
+
+kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
+                                   const char *name, kiln_bytes text, void **executable, kiln_error *err)
+{
+    if (!compiler) return kiln__fail(err, KILN_NO_COMPILER, "%s: there is no compiler", name);
+    struct kiln_content_key content = {0};
+    kiln_request request = {.cache = cache, .device = device, .function = name, .options = kiln__options_from_environment()};
+    struct job job = {&request, compiler, text, {NULL, 0}, &content};
+    kiln_status status = kiln__request_content(&request, compiler->name, compiler->digest, text, false, &content, err);
+    struct kiln_kernel *kernel = NULL;
+    if (!status) status = get(&job, KEPT, &kernel, err);
+    if (!status) *executable = kernel->executable;
+    kiln__kernel_unref(kernel); /* the table keeps it */
+    kiln__content_release(&content);
+    return status;
+}
+
+/* ---- removal -------------------------------------------------------------------------------------------------- */
+
+static bool is_of_device(const struct kiln_entry *entry, const void *device)
+{
+    return entry->key[2] >> 32 == ((const kiln_device *)device)->id && entry->key[3] != KEPT;
+}
+
+static void drop_kernels(struct kiln_cache *cache, void *device)
+{
+    kiln__results_remove(&cache->kernels, is_of_device, device);
+}
+
+static bool is_unused(const struct kiln_entry *entry, const void *context)
+{
+    (void)context;
+    const struct kiln_kernel *kernel = entry->value;
+    return entry->key[3] != KEPT && atomic_load_explicit(&kernel->refs, memory_order_acquire) == 1;
+}
+
+void kiln__kernels_sweep(kiln_cache *cache)
+{
+    kiln__results_remove(&cache->kernels, is_unused, NULL);
+}
+
+void kiln_device_reset(kiln_device *device)
+{
+    if (!device) return;
+    atomic_fetch_add_explicit(&device->generation, 1, memory_order_acq_rel);
+    kiln__each_cache(drop_kernels, device);
+}
+
+/* ---- run-time library ----------------------------------------------------------------------------------------- */
+
+struct runtime_job {
+    struct job job;
+    kiln_status (*prepare)(const char *target, struct kiln_buffer *bitcode, kiln_error *err);
+};
+
+static kiln_status prepare_runtime(const struct runtime_job *runtime, struct kiln_artifact **out, kiln_error *err)
+{
+    struct kiln_buffer bitcode = {0};
+    struct kiln_artifact *artifact = kiln__artifact_new();
+    uint64_t start = kiln__clock_ns();
+    kiln_status status = artifact ? runtime->prepare(runtime->job.request->device->target.name, &bitcode, err) : KILN_NO_MEMORY;
+    if (!status && (kiln_artifact_put(artifact, "bitcode", bitcode.data, bitcode.size) || describe(&runtime->job, artifact)))
+        status = kiln__no_memory(err, "the run-time library");
+    if (!status) {
+        artifact->compile_ns = kiln__clock_ns() - start;
+        *out = artifact;
+    } else {
+        kiln__artifact_unref(artifact);
+    }
+    kiln__buffer_release(&bitcode);
+    return status;
+}
+
+/* Not a kernel, so it is not counted as one; it has its own content key and file all the same. */
+static kiln_status make_runtime(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+{
+    (void)reads;
+    const struct runtime_job *runtime = context;
+    const struct kiln_content_key *content = runtime->job.content;
+    struct kiln_tier *tiers = runtime->job.request->cache->tiers;
+    struct kiln_artifact *artifact = NULL;
+    if (kiln__chain_get(tiers, &content->digest, (kiln_bytes){content->fields.data, content->fields.size}, &artifact)) {
+        kiln_status status = prepare_runtime(runtime, &artifact, err);
+        if (status) return status;
+        kiln__chain_put(tiers, artifact);
+    }
+    *value = artifact;
+    return KILN_OK;
+}
+
+kiln_status kiln__runtime_get(const kiln_request *request, const char *toolchain, const char *digest,
+                              kiln_status (*prepare)(const char *target, struct kiln_buffer *bitcode, kiln_error *err),
+                              struct kiln_artifact **borrowed, kiln_error *err)
+{
+    struct kiln_results *runtimes = &request->cache->runtimes;
+    struct kiln_content_key content = {0};
+    kiln_request of_runtime = {.cache = request->cache, .device = request->device, .function = "(run-time library)"};
+    struct runtime_job runtime = {{&of_runtime, NULL, {digest, strlen(digest)}, {NULL, 0}, &content}, prepare};
+    kiln_status status = kiln__request_content(&of_runtime, "runtime", toolchain, runtime.job.text, false, &content, err);
+    if (!status) {
+        struct kiln_signature signature;
+        kiln__results_begin(runtimes, NULL, &signature);
+        sign_digest(&signature, &content.digest);
+        void *value = kiln__results_peek(runtimes, &signature);
+        if (!value) status = kiln__results_make(runtimes, &signature, make_runtime, &runtime, &value, NULL, err);
+        if (!status) *borrowed = value;
+    }
+    kiln__content_release(&content);
+    return status;
+}

@@ -1,0 +1,135 @@
+/*
+ * llvm.c - kiln_compiler_llvm(): the LLVM plug-in behind the compiler interface.
+ *
+ * libkiln-llvm.so is opened by the first compile and never before, because opening libLLVM costs tens of milliseconds. The
+ * tool chain's digest is therefore read from the files: the build ids of the plug-in and of the libLLVM beside it.
+ * Linking needs no LLVM at all: it is the ELF loader of src/link.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache/kernel.h"
+#include "cache/toolchain.h"
+#include "compiler/plugin.h"
+#include "link/link.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards opening; `plugin` is read without it once set */
+static _Atomic(const struct kiln_plugin *) plugin;
+
+static kiln_status open_plugin(kiln_error *err)
+{
+    char path[4096];
+    kiln_status status = kiln__plugin_path(path, sizeof path, err);
+    if (status) return status;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) return kiln__fail(err, KILN_NO_COMPILER, "the compiler plug-in can't be opened: %s", dlerror());
+    const struct kiln_plugin *table = dlsym(library, KILN_PLUGIN_SYMBOL);
+    if (!table || table->version != KILN_PLUGIN_VERSION) {
+        dlclose(library);
+        return kiln__fail(err, KILN_NO_COMPILER, "%s is not the compiler plug-in of this version", path);
+    }
+    atomic_store_explicit(&plugin, table, memory_order_release);
+    return KILN_OK;
+}
+
+/* A failure is not remembered: a plug-in installed later is found. */
+static kiln_status get_plugin(const struct kiln_plugin **out, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    *out = atomic_load_explicit(&plugin, memory_order_acquire);
+    if (*out) return KILN_OK;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load_explicit(&plugin, memory_order_relaxed)) status = open_plugin(err);
+    *out = atomic_load_explicit(&plugin, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static const char entry_name[] = "kernel";
+
+static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
+{
+    (void)self;
+    const struct kiln_plugin *table;
+    struct kiln_artifact *runtime = NULL;
+    struct kiln_buffer object = {0};
+    kiln_status status = get_plugin(&table, err);
+    if (!status)
+        status = kiln__runtime_get(request, kiln_compiler_llvm()->digest, table->runtime_digest, table->prepare, &runtime, err);
+    if (!status) {
+        const struct kiln_plugin_job job = {
+            .text = text,
+            .runtime = kiln_artifact_get(runtime, "bitcode"),
+            .target = kiln_request_target(request),
+            .entry = entry_name,
+            .opt_level = request->options.opt_level,
+            .fast_math = request->options.fast_math,
+        };
+        status = table->compile(&job, &object, err);
+    }
+    if (!status && object.failed) status = kiln__no_memory(err, "an object");
+    if (!status) status = kiln_artifact_put(out, "object", object.data, object.size);
+    if (!status) status = kiln_artifact_set_entry(out, entry_name);
+    kiln__buffer_release(&object);
+    return status;
+}
+
+/* The executable is the entry's address; the image is found again through a list, since unlink is rare. */
+struct linked {
+    struct linked *next;
+    struct kiln_image *image;
+};
+
+static struct linked *images;
+static pthread_mutex_t images_lock = PTHREAD_MUTEX_INITIALIZER; /* guards `images` */
+
+static kiln_status link_object(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable, kiln_error *err)
+{
+    (void)self, (void)device;
+    struct linked *linked = malloc(sizeof *linked);
+    if (!linked) return kiln__no_memory(err, "an image");
+    kiln_status status = kiln__image_load(kiln_artifact_get(artifact, "object"), kiln_artifact_entry(artifact), &linked->image, err);
+    if (status) {
+        free(linked);
+        return status;
+    }
+    *executable = kiln__image_entry(linked->image);
+    pthread_mutex_lock(&images_lock);
+    linked->next = images;
+    images = linked;
+    pthread_mutex_unlock(&images_lock);
+    return KILN_OK;
+}
+
+static void unlink_object(void *self, void *executable)
+{
+    (void)self;
+    pthread_mutex_lock(&images_lock);
+    struct linked **link = &images;
+    while (*link && kiln__image_entry((*link)->image) != executable) link = &(*link)->next;
+    struct linked *found = *link;
+    if (found) *link = found->next;
+    pthread_mutex_unlock(&images_lock);
+    if (!found) return;
+    kiln__image_free(found->image);
+    free(found);
+}
+
+static kiln_compiler compiler = {.struct_size = sizeof compiler, .name = "llvm", .compile = compile, .link = link_object, .unlink = unlink_object};
+static char digest[160];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void set_up(void)
+{
+    kiln__toolchain_digest(digest, sizeof digest);
+    compiler.digest = digest;
+}
+
+const kiln_compiler *kiln_compiler_llvm(void)
+{
+    pthread_once(&once, set_up);
+    return &compiler;
+}

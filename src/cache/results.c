@@ -1,0 +1,488 @@
+/*
+ * results.c - see results.h.
+ *
+ * The table is open addressing over pointers to immutable entries. Readers load the table pointer and probe; writers,
+ * under the lock, publish an entry by a release store into an empty slot, or a whole larger table. A reader that races
+ * with growth may miss a new entry; it then takes the slow path, which looks again under the lock. Outgrown tables are
+ * kept until clear or release: together they are no larger than the current one.
+ */
+#include "cache/results.h"
+
+#include <sched.h>
+
+struct kiln_result_table {
+    struct kiln_result_table *older;
+    size_t mask;
+    _Atomic(struct kiln_entry *) slots[];
+};
+
+/* One key being made. The maker owns it; it goes when the last waiter has read the outcome. */
+struct kiln_flight {
+    struct kiln_flight *next;
+    const struct kiln_thread *maker;
+    pthread_cond_t done;
+    bool landed;
+    kiln_status status;
+    kiln_error error;
+    void *value;
+    unsigned waiters;
+    uint64_t hash;
+    uint32_t count;
+    const uint64_t *key; /* the maker's signature; not read after landing */
+};
+
+struct kiln_limbo {
+    struct kiln_limbo *next;
+    void *value;
+};
+
+static _Atomic uint64_t next_id = 1;
+static struct kiln_entry moved; /* stands in an old table for an entry that lives on in the new one; matches no key */
+
+static uint64_t hash_of(const struct kiln_signature *signature)
+{
+    return kiln__hash(signature->words, (size_t)signature->count * sizeof *signature->words);
+}
+
+void kiln__results_init(struct kiln_results *results, uint32_t cache, enum kiln_level level, void (*release)(void *value))
+{
+    memset(results, 0, sizeof *results);
+    results->id = atomic_fetch_add(&next_id, 1);
+    results->cache = cache;
+    results->level = level;
+    results->release = release;
+    pthread_mutex_init(&results->lock, NULL);
+}
+
+/* ---- table ---------------------------------------------------------------------------------------------------- */
+
+static struct kiln_entry *probe(struct kiln_result_table *table, const uint64_t *key, uint32_t count, uint64_t hash)
+{
+    if (!table) return NULL;
+    for (size_t i = hash & table->mask;; i = (i + 1) & table->mask) {
+        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_acquire);
+        if (!entry) return NULL;
+        if (entry->hash == hash && entry->count == count && kiln__key_equal(entry->key, key, count)) return entry;
+    }
+}
+
+static void place(struct kiln_result_table *table, struct kiln_entry *entry)
+{
+    size_t i = entry->hash & table->mask;
+    while (atomic_load_explicit(&table->slots[i], memory_order_relaxed)) i = (i + 1) & table->mask;
+    atomic_store_explicit(&table->slots[i], entry, memory_order_release);
+}
+
+/* At most half full, so probing ends. */
+static bool make_room(struct kiln_results *results)
+{
+    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    size_t size = table ? table->mask + 1 : 0;
+    if (results->count + 1 <= size / 2) return true;
+    size_t larger = size ? size * 2 : 8;
+    struct kiln_result_table *grown = calloc(1, sizeof *grown + larger * sizeof *grown->slots);
+    if (!grown) return false;
+    grown->mask = larger - 1;
+    for (size_t i = 0; i < size; i++) {
+        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        if (entry) place(grown, entry);
+    }
+    if (table) {
+        table->older = results->old_tables;
+        results->old_tables = table;
+    }
+    atomic_store_explicit(&results->table, grown, memory_order_release);
+    return true;
+}
+
+static struct kiln_entry *entry_new(const struct kiln_signature *signature, uint64_t hash, void *value, struct kiln_read_record *reads)
+{
+    size_t size = (size_t)signature->count * sizeof *signature->words;
+    struct kiln_entry *entry = malloc(sizeof *entry + size);
+    if (!entry) return NULL;
+    *entry = (struct kiln_entry){.hash = hash, .value = value, .reads = reads, .count = signature->count};
+    memcpy(entry->key, signature->words, size);
+    return entry;
+}
+
+static void entry_free(struct kiln_entry *entry)
+{
+    kiln__reads_free(entry->reads);
+    free(entry);
+}
+
+static void free_tables(struct kiln_result_table *table)
+{
+    while (table) {
+        struct kiln_result_table *older = table->older;
+        free(table);
+        table = older;
+    }
+}
+
+/* ---- look-up -------------------------------------------------------------------------------------------------- */
+
+struct kiln_entry *kiln__results_find(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash)
+{
+    return probe(atomic_load_explicit(&results->table, memory_order_acquire), signature->words, signature->count, hash);
+}
+
+static void *hand_out(const struct kiln_results *results, void *value)
+{
+    if (results->acquire) results->acquire(value);
+    return results->expose ? results->expose(value) : value;
+}
+
+/* What callers get, made while `reading` keeps a concurrent clear from freeing entries and tables. */
+static void *find_value(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash,
+                        struct kiln_thread *thread, bool *has_reads)
+{
+    atomic_store_explicit(&thread->reading, results, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    struct kiln_entry *entry = kiln__results_find(results, signature, hash);
+    void *value = NULL;
+    if (entry && kiln__reads_hold(entry->reads)) {
+        value = hand_out(results, entry->value);
+        *has_reads = entry->reads != NULL;
+    }
+    atomic_store_explicit(&thread->reading, NULL, memory_order_release);
+    return value;
+}
+
+void *kiln__results_lookup_slow(struct kiln_results *results, const struct kiln_signature *signature)
+{
+    struct kiln_thread *thread = kiln__thread();
+    if (!thread || signature->status) return NULL;
+    uint64_t hash = hash_of(signature);
+    struct kiln_front_slot *slot = kiln__front_find(thread, signature, hash);
+    if (slot) {
+        kiln__count(&thread->front_hits[slot->cache]);
+        return slot->value;
+    }
+    bool has_reads = false;
+    void *value = find_value(results, signature, hash, thread, &has_reads);
+    if (!value) return NULL;
+    kiln__count(&thread->process_hits[results->cache]);
+    if (!has_reads) kiln__front_put(thread, signature, hash, results->cache, results, value);
+    return value;
+}
+
+void *kiln__results_peek(struct kiln_results *results, const struct kiln_signature *signature)
+{
+    struct kiln_thread *thread = kiln__thread();
+    bool has_reads;
+    return thread && !signature->status ? find_value(results, signature, hash_of(signature), thread, &has_reads) : NULL;
+}
+
+/* ---- single flight -------------------------------------------------------------------------------------------- */
+
+static struct kiln_flight *flight_find(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash)
+{
+    struct kiln_flight *flight = results->flights;
+    while (flight && (flight->hash != hash || flight->count != signature->count ||
+                      !kiln__key_equal(flight->key, signature->words, flight->count)))
+        flight = flight->next;
+    return flight;
+}
+
+static void flight_remove(struct kiln_results *results, struct kiln_flight *flight)
+{
+    struct kiln_flight **link = &results->flights;
+    while (*link != flight) link = &(*link)->next;
+    *link = flight->next;
+}
+
+static void flight_free(struct kiln_flight *flight)
+{
+    pthread_cond_destroy(&flight->done);
+    free(flight);
+}
+
+/* With the lock held; gives it up while waiting. */
+static kiln_status flight_wait(struct kiln_results *results, struct kiln_flight *flight, void **value, kiln_error *err)
+{
+    flight->waiters++;
+    while (!flight->landed) pthread_cond_wait(&flight->done, &results->lock);
+    kiln_status status = flight->status;
+    if (status == KILN_OK) *value = flight->value; /* handed out for us when it landed */
+    if (status && err) *err = flight->error;
+    if (--flight->waiters == 0) flight_free(flight);
+    return status;
+}
+
+static struct kiln_flight *flight_start(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash,
+                                        const struct kiln_thread *thread)
+{
+    struct kiln_flight *flight = calloc(1, sizeof *flight);
+    if (!flight) return NULL;
+    pthread_cond_init(&flight->done, NULL);
+    flight->maker = thread;
+    flight->hash = hash;
+    flight->count = signature->count;
+    flight->key = signature->words;
+    flight->next = results->flights;
+    results->flights = flight;
+    return flight;
+}
+
+static void flight_land(struct kiln_results *results, struct kiln_flight *flight, kiln_status status, void *value, const kiln_error *error)
+{
+    flight_remove(results, flight);
+    flight->landed = true;
+    flight->status = status;
+    flight->value = value;
+    for (unsigned i = 0; status == KILN_OK && results->acquire && i < flight->waiters; i++) results->acquire(value);
+    if (status == KILN_OK && results->expose) flight->value = results->expose(value);
+    flight->error = *error;
+    if (flight->waiters)
+        pthread_cond_broadcast(&flight->done);
+    else
+        flight_free(flight);
+}
+
+static void limbo_add(struct kiln_results *results, void *value)
+{
+    struct kiln_limbo *limbo = malloc(sizeof *limbo);
+    if (!limbo) return; /* never released: better than released in use */
+    limbo->value = value;
+    limbo->next = results->limbo;
+    results->limbo = limbo;
+}
+
+/* Replaces an entry whose reads hold no more. Its value may be in use, so it goes to limbo. */
+static void replace(struct kiln_results *results, struct kiln_entry *known, struct kiln_entry *entry)
+{
+    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    size_t i = known->hash & table->mask;
+    while (atomic_load_explicit(&table->slots[i], memory_order_relaxed) != known) i = (i + 1) & table->mask;
+    atomic_store_explicit(&table->slots[i], entry, memory_order_release);
+    limbo_add(results, known->value);
+    kiln__heavy_barrier();
+    while (kiln__is_read(results)) sched_yield();
+    entry_free(known);
+}
+
+/*
+ * With the lock held: publishes a made value, unless the results were cleared meanwhile (the value is then handed out
+ * but not kept: it goes to limbo) or somebody else published first (then theirs is used).
+ */
+static kiln_status publish(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash, void **value,
+                           struct kiln_read_record *reads, kiln_error *err)
+{
+    bool current = (uint32_t)signature->words[1] == atomic_load_explicit(&results->generation, memory_order_relaxed);
+    struct kiln_entry *known = current ? kiln__results_find(results, signature, hash) : NULL;
+    if (known && kiln__reads_hold(known->reads)) {
+        results->release(*value);
+        kiln__reads_free(reads);
+        *value = known->value;
+        return KILN_OK;
+    }
+    if (!current) {
+        kiln__reads_free(reads);
+        limbo_add(results, *value);
+        return KILN_OK;
+    }
+    struct kiln_entry *entry = entry_new(signature, hash, *value, reads);
+    if (!entry || !make_room(results)) {
+        free(entry);
+        kiln__reads_free(reads);
+        results->release(*value);
+        return kiln__no_memory(err, "a result");
+    }
+    if (known) {
+        replace(results, known, entry);
+    } else {
+        place(atomic_load_explicit(&results->table, memory_order_relaxed), entry);
+        results->count++;
+    }
+    return KILN_OK;
+}
+
+static kiln_status fly(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash, struct kiln_thread *thread,
+                       struct kiln_flight *flight, kiln_maker *make, void *context, void **value, kiln_error *err)
+{
+    unsigned outer_level = thread->flight_level;
+    struct kiln_read_record *reads = NULL;
+    kiln_error error = {KILN_OK, ""};
+    if (thread->flight_level < (unsigned)results->level) thread->flight_level = (unsigned)results->level;
+    void *new_value = NULL;
+    kiln_status status = make(context, &new_value, &reads, &error);
+    thread->flight_level = outer_level;
+
+    pthread_mutex_lock(&results->lock);
+    bool keeps_reads = reads != NULL;
+    if (status == KILN_OK) status = publish(results, signature, hash, &new_value, reads, &error);
+    if (flight) flight_land(results, flight, status, new_value, &error);
+    if (status == KILN_OK) new_value = hand_out(results, new_value);
+    pthread_mutex_unlock(&results->lock);
+
+    if (status == KILN_OK) {
+        *value = new_value;
+        if (!keeps_reads && results->level == KILN_LEVEL_CALL)
+            kiln__front_put(thread, signature, hash, results->cache, results, new_value);
+    } else if (err) {
+        *err = error;
+    }
+    return status;
+}
+
+kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_signature *signature, kiln_maker *make,
+                               void *context, void **value, bool *made, kiln_error *err)
+{
+    struct kiln_thread *thread = kiln__thread();
+    if (made) *made = false;
+    if (!thread) return kiln__no_memory(err, "a thread record");
+    uint64_t hash = hash_of(signature);
+    pthread_mutex_lock(&results->lock);
+    struct kiln_entry *entry = kiln__results_find(results, signature, hash); /* again, now that nobody can add one */
+    if (entry && kiln__reads_hold(entry->reads)) {
+        *value = hand_out(results, entry->value);
+        pthread_mutex_unlock(&results->lock);
+        return KILN_OK;
+    }
+    struct kiln_flight *flight = flight_find(results, signature, hash);
+    if (flight && flight->maker == thread) {
+        pthread_mutex_unlock(&results->lock);
+        return (kiln_status)KILN_RECURSIVE;
+    }
+    if (flight && thread->flight_level < (unsigned)results->level) {
+        kiln_status status = flight_wait(results, flight, value, err);
+        pthread_mutex_unlock(&results->lock);
+        return status;
+    }
+    bool alone = flight != NULL; /* waiting could close a cycle: make it privately */
+    flight = alone ? NULL : flight_start(results, signature, hash, thread);
+    pthread_mutex_unlock(&results->lock);
+    if (!alone && !flight) return kiln__no_memory(err, "a flight");
+    if (made) *made = true;
+    return fly(results, signature, hash, thread, flight, make, context, value, err);
+}
+
+/* ---- removal -------------------------------------------------------------------------------------------------- */
+
+static void release_or_limbo(struct kiln_results *results, void *value)
+{
+    if (kiln__is_used(value))
+        limbo_add(results, value);
+    else
+        results->release(value);
+}
+
+static void sweep_limbo(struct kiln_results *results, bool all)
+{
+    struct kiln_limbo **link = &results->limbo;
+    while (*link) {
+        struct kiln_limbo *limbo = *link;
+        if (!all && kiln__is_used(limbo->value)) {
+            link = &limbo->next;
+            continue;
+        }
+        *link = limbo->next;
+        results->release(limbo->value);
+        free(limbo);
+    }
+}
+
+static void drop_table(struct kiln_results *results, struct kiln_result_table *table, bool all)
+{
+    for (size_t i = 0; table && i <= table->mask; i++) {
+        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        if (!entry) continue;
+        if (all)
+            results->release(entry->value);
+        else
+            release_or_limbo(results, entry->value);
+        entry_free(entry);
+    }
+    free_tables(table);
+}
+
+void kiln__results_clear(struct kiln_results *results)
+{
+    pthread_mutex_lock(&results->lock);
+    atomic_fetch_add_explicit(&results->generation, 1, memory_order_acq_rel);
+    struct kiln_result_table *table = atomic_exchange(&results->table, NULL), *old = results->old_tables;
+    results->old_tables = NULL;
+    results->count = 0;
+    kiln__heavy_barrier();
+    while (kiln__is_read(results)) sched_yield(); /* a walk takes nanoseconds */
+    sweep_limbo(results, false);
+    drop_table(results, table, false);
+    free_tables(old);
+    pthread_mutex_unlock(&results->lock);
+}
+
+/* Survivors move to a table of their own, so that readers see the old one or the new one, whole. */
+static struct kiln_result_table *survivors(struct kiln_result_table *table, bool (*matches)(const struct kiln_entry *, const void *),
+                                           const void *context)
+{
+    struct kiln_result_table *kept = calloc(1, sizeof *kept + (table->mask + 1) * sizeof *kept->slots);
+    if (!kept) return NULL;
+    kept->mask = table->mask;
+    for (size_t i = 0; i <= table->mask; i++) {
+        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        if (!entry || matches(entry, context)) continue;
+        place(kept, entry);
+        atomic_store_explicit(&table->slots[i], &moved, memory_order_relaxed);
+    }
+    return kept;
+}
+
+void kiln__results_remove(struct kiln_results *results, bool (*matches)(const struct kiln_entry *entry, const void *context),
+                          const void *context)
+{
+    pthread_mutex_lock(&results->lock);
+    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    struct kiln_result_table *kept = table ? survivors(table, matches, context) : NULL;
+    if (kept) {
+        atomic_store_explicit(&results->table, kept, memory_order_release);
+        kiln__heavy_barrier();
+        while (kiln__is_read(results)) sched_yield();
+        for (size_t i = 0; i <= table->mask; i++) {
+            struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+            if (!entry || entry == &moved) continue;
+            release_or_limbo(results, entry->value);
+            entry_free(entry);
+            results->count--;
+        }
+        free(table);
+    }
+    pthread_mutex_unlock(&results->lock);
+}
+
+void kiln__results_release(struct kiln_results *results)
+{
+    drop_table(results, atomic_load(&results->table), true);
+    free_tables(results->old_tables);
+    sweep_limbo(results, true);
+    pthread_mutex_destroy(&results->lock);
+}
+
+/* ---- explaining ----------------------------------------------------------------------------------------------- */
+
+static uint32_t common_words(const struct kiln_entry *entry, const struct kiln_signature *signature)
+{
+    uint32_t same = 0, shorter = entry->count < signature->count ? entry->count : signature->count;
+    for (uint32_t i = 0; i < shorter; i++) same += entry->key[i] == signature->words[i];
+    return same;
+}
+
+const struct kiln_entry *kiln__results_nearest(struct kiln_results *results, const struct kiln_signature *signature)
+{
+    enum { LOOK_AT = 256 }; /* a miss is explained against the nearest of a bounded number of entries */
+    pthread_mutex_lock(&results->lock);
+    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    const struct kiln_entry *best = NULL;
+    for (size_t i = 0, seen = 0; table && i <= table->mask && seen < LOOK_AT; i++) {
+        const struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        if (!entry) continue;
+        seen++;
+        if (!best || common_words(entry, signature) > common_words(best, signature)) best = entry;
+    }
+    return best;
+}
+
+void kiln__results_nearest_done(struct kiln_results *results)
+{
+    pthread_mutex_unlock(&results->lock);
+}

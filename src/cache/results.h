@@ -1,0 +1,123 @@
+/*
+ * results.h - results of this process: call key -> an opaque value, made once.
+ *
+ * Used for executables of kiln_get, plans of compile, kernels and artifacts by content key. Look-up order:
+ * this thread's front, then the table of the process; both without a lock. A miss is worked on by one thread, the others
+ * that ask for the same key wait for it (single flight); no lock is held while a maker runs; a failure wakes the waiters
+ * with the error and leaves nothing behind.
+ *
+ * Levels keep waiting free of cycles: a maker may ask other results for values, and a thread waits for another's flight
+ * only at a higher level than it works for itself. At the same or a lower level it makes the value on its own instead.
+ */
+#ifndef KILN_CACHE_RESULTS_H
+#define KILN_CACHE_RESULTS_H
+
+#include <pthread.h>
+
+#include "base/hash.h"
+#include "cache/thread.h"
+#include "device/device.h"
+#include "key/request.h"
+
+enum kiln_level { KILN_LEVEL_CALL = 1, KILN_LEVEL_KERNEL, KILN_LEVEL_ARTIFACT, KILN_LEVEL_RUNTIME };
+
+enum { KILN_RECURSIVE = 2 }; /* this thread is making this very key */
+
+struct kiln_entry {
+    uint64_t hash;
+    void *value;
+    struct kiln_read_record *reads; /* variables lower() read; such entries are not put into fronts */
+    uint32_t count;
+    uint64_t key[];
+};
+
+struct kiln_results {
+    uint64_t id;                 /* never reused; first word of every key */
+    _Atomic uint32_t generation; /* second word; bumped by clear */
+    uint32_t cache;              /* index of the cache, for hit counts */
+    enum kiln_level level;
+    void (*release)(void *value);
+    void (*acquire)(void *value);  /* NULL, or takes a reference for each caller that peek or make hands the value to */
+    void *(*expose)(void *value);  /* NULL, or what look-up, make and fronts hand out instead of the value itself */
+    pthread_mutex_t lock; /* guards what follows, and writing of `table` */
+    _Atomic(struct kiln_result_table *) table; /* read without the lock */
+    struct kiln_result_table *old_tables; /* outgrown; a reader may still walk them */
+    struct kiln_flight *flights;
+    struct kiln_limbo *limbo; /* removed values that were in use when removed */
+    size_t count;
+};
+
+void kiln__results_init(struct kiln_results *results, uint32_t cache, enum kiln_level level, void (*release)(void *value));
+/* Nobody may be using it. Releases all values. */
+void kiln__results_release(struct kiln_results *results);
+/* Removes everything: no later look-up finds it, on any thread. Values in use are released when no longer used. */
+void kiln__results_clear(struct kiln_results *results);
+
+/* Starts a key: HEAD item with id, generation and device (NULL: none). */
+static inline void kiln__results_begin(const struct kiln_results *results, const kiln_device *device, struct kiln_signature *signature)
+{
+    kiln__signature_init(signature);
+    uint64_t *words = signature->few;
+    words[0] = results->id;
+    words[1] = atomic_load_explicit(&results->generation, memory_order_acquire);
+    words[2] = device ? (uint64_t)device->id << 32 | atomic_load_explicit(&device->generation, memory_order_acquire) : 0;
+    signature->count = 3;
+}
+
+/* The table of the process; counts nothing. NULL: not there. */
+struct kiln_entry *kiln__results_find(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash);
+
+/* The table of the process only: nothing is counted, no front is touched. NULL: not there. Acquired, when it has that. */
+void *kiln__results_peek(struct kiln_results *results, const struct kiln_signature *signature);
+/* Removes entries that match. When out of memory they stay. */
+void kiln__results_remove(struct kiln_results *results, bool (*matches)(const struct kiln_entry *entry, const void *context),
+                          const void *context);
+
+void *kiln__results_lookup_slow(struct kiln_results *results, const struct kiln_signature *signature);
+
+/* Front, then process. NULL is a miss. Counts the hit. */
+static inline void *kiln__results_lookup(struct kiln_results *results, const struct kiln_signature *signature)
+{
+    struct kiln_thread *thread = kiln__thread();
+    struct kiln_front_slot *slot = __builtin_expect(thread != NULL, 1) ? kiln__front_last(thread, signature) : NULL;
+    if (__builtin_expect(slot == NULL, 0)) return kiln__results_lookup_slow(results, signature);
+    kiln__count(&thread->front_hits[slot->cache]);
+    return slot->value;
+}
+
+/* Makes a value for a miss. `*reads` may be set to what it depends on; the results own it after success. */
+typedef kiln_status kiln_maker(void *context, void **value, struct kiln_read_record **reads, kiln_error *err);
+
+/*
+ * The value for the key: another thread's, or made now. *made (may be NULL) says whether `make` ran here.
+ * KILN_RECURSIVE when this thread is already making this key.
+ */
+kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_signature *signature, kiln_maker *make,
+                               void *context, void **value, bool *made, kiln_error *err);
+
+/* Writes the reason of a miss to kiln_why() and, when asked for, to the log. In get.c. */
+void kiln__explain_miss(struct kiln_results *results, const struct kiln_signature *signature, const char *name);
+
+/* An entry other than the one for `signature` whose key is nearest to it, for explaining a miss; NULL: none. Call `done`
+ * when it is no longer looked at. */
+const struct kiln_entry *kiln__results_nearest(struct kiln_results *results, const struct kiln_signature *signature);
+void kiln__results_nearest_done(struct kiln_results *results);
+
+/*
+ * Pins `value` for this thread while it runs it, so that a concurrent clear does not release it. False: it was removed
+ * meanwhile; look up again.
+ */
+static inline bool kiln__results_pin(struct kiln_results *results, const struct kiln_signature *signature, const void *value)
+{
+    struct kiln_thread *thread = kiln__this_thread;
+    atomic_store_explicit(&thread->using, value, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst); /* the remover's membarrier does the rest */
+    return atomic_load_explicit(&results->generation, memory_order_acquire) == (uint32_t)signature->words[1];
+}
+
+static inline void kiln__results_unpin(void)
+{
+    atomic_store_explicit(&kiln__this_thread->using, NULL, memory_order_release);
+}
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * statistics.c - see statistics.h. The line is one write, so lines of several processes in one file do not mix.
+ */
+#include "cache/statistics.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cache/cache.h"
+
+void kiln__counters_add(kiln_counters *to, const kiln_counters *from)
+{
+#define ROW(field) to->field += from->field;
+    KILN_COUNTERS(ROW)
+#undef ROW
+}
+
+void kiln__counters_print(const kiln_counters *counters, struct kiln_buffer *out)
+{
+    const char *separator = "{";
+#define ROW(field)                                                                                                               \
+    kiln__buffer_printf(out, "%s\"" #field "\":%llu", separator, (unsigned long long)counters->field);                           \
+    separator = ",";
+    KILN_COUNTERS(ROW)
+#undef ROW
+    kiln__buffer_append(out, "}", 1);
+}
+
+static void write_line(int fd, const struct kiln_buffer *line)
+{
+    size_t written = 0;
+    while (written < line->size) {
+        ssize_t size = write(fd, line->data + written, line->size - written);
+        if (size <= 0) break;
+        written += (size_t)size;
+    }
+}
+
+kiln_status kiln_stats_write(void)
+{
+    const char *where = getenv("KILN_STATS");
+    if (!where || !*where || !strcmp(where, "0")) return KILN_OK;
+    kiln_counters counters;
+    struct kiln_buffer line = {0};
+    kiln__process_counters(&counters);
+    kiln__counters_print(&counters, &line);
+    kiln__buffer_append(&line, "\n", 1);
+    kiln_status status = line.failed ? KILN_NO_MEMORY : KILN_OK;
+    bool to_stderr = !strcmp(where, "1");
+    int fd = to_stderr ? STDERR_FILENO : open(where, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        kiln__log_once("KILN_STATS=%s: can't be opened for appending", where);
+        status = KILN_IO;
+    }
+    if (!status) write_line(fd, &line);
+    if (fd >= 0 && !to_stderr) close(fd);
+    kiln__buffer_release(&line);
+    return status;
+}
+
+static _Atomic bool registered;
+
+static void at_exit(void)
+{
+    kiln_stats_write();
+}
+
+void kiln__statistics_at_exit(void)
+{
+    if (!atomic_exchange(&registered, true)) atexit(at_exit);
+}

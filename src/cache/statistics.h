@@ -1,0 +1,40 @@
+/*
+ * statistics.h - exact counters, and the line of JSON that KILN_STATS asks for.
+ *
+ * Hits are counted per thread (thread.h), everything rarer in the cache itself. Reading sums them. Counts of closed caches
+ * are kept for the process's line.
+ */
+#ifndef KILN_CACHE_STATISTICS_H
+#define KILN_CACHE_STATISTICS_H
+
+#include <stdatomic.h>
+
+#include "base/buffer.h"
+#include "base/status.h"
+
+/* One row per field of kiln_counters, in its order. */
+#define KILN_COUNTERS(ROW)                                                                                                       \
+    ROW(calls) ROW(front_hits) ROW(process_hits) ROW(traces) ROW(kernel_hits) ROW(disk_hits) ROW(remote_hits) ROW(compiles)      \
+    ROW(links) ROW(drifts) ROW(corrupt) ROW(cache_faults) ROW(evictions) ROW(trace_ns) ROW(compile_ns) ROW(link_ns) ROW(saved_ns)
+
+/* calls here are those that missed; hits are added when read. */
+struct kiln_counts {
+#define ROW(field) _Atomic uint64_t field;
+    KILN_COUNTERS(ROW)
+#undef ROW
+};
+
+static inline void kiln__add(_Atomic uint64_t *counter, uint64_t amount)
+{
+    atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
+}
+
+/* Adds `from` to `to`, field by field. */
+void kiln__counters_add(kiln_counters *to, const kiln_counters *from);
+/* {"calls":1,...} without a newline. */
+void kiln__counters_print(const kiln_counters *counters, struct kiln_buffer *out);
+
+/* Where KILN_STATS sends the line; called once per process when the first cache opens. */
+void kiln__statistics_at_exit(void);
+
+#endif

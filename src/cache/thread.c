@@ -1,0 +1,106 @@
+/*
+ * thread.c - see thread.h. The registry is a list that only grows; a record is taken by flipping `in_use`.
+ */
+#include "cache/thread.h"
+
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+_Thread_local struct kiln_thread *kiln__this_thread __attribute__((tls_model("initial-exec")));
+
+static _Atomic(struct kiln_thread *) registry;
+static pthread_key_t at_thread_end;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool have_membarrier;
+
+/* Hit counts stay in the record: they belong to the caches, not to the thread that ends. */
+static void detach(void *record)
+{
+    struct kiln_thread *thread = record;
+    kiln__this_thread = NULL;
+    atomic_store(&thread->reading, NULL);
+    atomic_store(&thread->using, NULL);
+    atomic_store_explicit(&thread->in_use, false, memory_order_release);
+}
+
+static void set_up(void)
+{
+    pthread_key_create(&at_thread_end, detach);
+    have_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+static struct kiln_thread *reuse(void)
+{
+    for (struct kiln_thread *thread = kiln__threads(); thread; thread = thread->next) {
+        bool in_use = false;
+        if (atomic_compare_exchange_strong(&thread->in_use, &in_use, true)) return thread;
+    }
+    return NULL;
+}
+
+static struct kiln_thread *make(void)
+{
+    struct kiln_thread *thread = aligned_alloc(64, (sizeof *thread + 63) / 64 * 64);
+    if (!thread) return NULL;
+    memset(thread, 0, sizeof *thread);
+    atomic_store(&thread->in_use, true);
+    thread->next = atomic_load(&registry);
+    while (!atomic_compare_exchange_weak(&registry, &thread->next, thread)) {}
+    return thread;
+}
+
+struct kiln_thread *kiln__thread_attach(void)
+{
+    pthread_once(&once, set_up);
+    struct kiln_thread *thread = reuse();
+    if (!thread) thread = make();
+    if (!thread) return NULL;
+    thread->last = &thread->none;
+    thread->flight_level = 0;
+    pthread_setspecific(at_thread_end, thread);
+    return kiln__this_thread = thread;
+}
+
+struct kiln_thread *kiln__threads(void)
+{
+    return atomic_load_explicit(&registry, memory_order_acquire);
+}
+
+void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *signature, uint64_t hash, uint32_t cache,
+                     const void *results, void *value)
+{
+    if (signature->count > KILN_FRONT_WORDS) return;
+    struct kiln_front_slot *slot = kiln__front_slot(thread, hash);
+    slot->count = signature->count;
+    slot->cache = cache;
+    slot->value = value;
+    slot->results = (void *)results;
+    memcpy(slot->key, signature->words, (size_t)signature->count * sizeof *slot->key);
+    thread->last = slot;
+}
+
+/* Without the system call readers' stores are made visible by a full fence here and the kernel's own at each switch;
+ * that is not a guarantee, so kiln__is_used() is then always true and nothing is reclaimed before close. */
+void kiln__heavy_barrier(void)
+{
+    pthread_once(&once, set_up);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (have_membarrier) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+bool kiln__is_read(const void *results)
+{
+    for (struct kiln_thread *thread = kiln__threads(); thread; thread = thread->next)
+        if (atomic_load_explicit(&thread->reading, memory_order_acquire) == results) return true;
+    return false;
+}
+
+bool kiln__is_used(const void *value)
+{
+    if (!have_membarrier) return true;
+    for (struct kiln_thread *thread = kiln__threads(); thread; thread = thread->next)
+        if (atomic_load_explicit(&thread->using, memory_order_acquire) == value) return true;
+    return false;
+}

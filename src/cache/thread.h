@@ -1,0 +1,92 @@
+/*
+ * thread.h - what each thread keeps: its front, its hazard slots, its hit counts.
+ *
+ * The front is direct-mapped, of fixed size, with the key bytes inline. Nothing in a slot is dereferenced before the whole
+ * key matches, and a key begins with an id that is never reused and a generation that removal bumps; so removing a
+ * result needs no visit to other threads: their slots simply match no more.
+ *
+ * Reclaiming what another thread may be reading puts the cost on the remover: readers store to their own hazard slots with
+ * a compiler barrier only, removers run membarrier() and then look at all slots.
+ * Records are reused when a thread ends and never freed, so 10,000 short threads cost the memory of those alive at once.
+ */
+#ifndef KILN_CACHE_THREAD_H
+#define KILN_CACHE_THREAD_H
+
+#include <stdatomic.h>
+
+#include "key/signature.h"
+
+enum { KILN_FRONT_SLOTS = 256, KILN_FRONT_WORDS = 29, KILN_MAX_CACHES = 64 };
+
+struct kiln_front_slot {
+    uint32_t count; /* words of key; 0: empty */
+    uint32_t cache; /* index of the cache that counts the hit */
+    void *value;
+    void *results; /* whose result it is; compared only */
+    uint64_t key[KILN_FRONT_WORDS];
+};
+
+struct kiln_thread {
+    struct kiln_front_slot *last; /* the last hit, or the empty slot `none` */
+    _Atomic(const void *) reading; /* results whose table this thread is walking */
+    _Atomic(const void *) using;   /* value this thread is running */
+    unsigned flight_level;         /* the highest level of single flight this thread works for; see results.h */
+    _Atomic uint64_t front_hits[KILN_MAX_CACHES];
+    _Atomic uint64_t process_hits[KILN_MAX_CACHES];
+    _Atomic bool in_use;
+    struct kiln_thread *next; /* in the registry; set once */
+    struct kiln_front_slot none;
+    struct kiln_front_slot slots[KILN_FRONT_SLOTS];
+};
+
+extern _Thread_local struct kiln_thread *kiln__this_thread __attribute__((tls_model("initial-exec")));
+
+/* Makes or reuses a record for this thread; NULL when out of memory. */
+struct kiln_thread *kiln__thread_attach(void);
+
+static inline struct kiln_thread *kiln__thread(void)
+{
+    struct kiln_thread *thread = kiln__this_thread;
+    return __builtin_expect(thread != NULL, 1) ? thread : kiln__thread_attach();
+}
+
+/* A counter that only this thread writes: no atomic read-modify-write. */
+static inline void kiln__count(_Atomic uint64_t *counter)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+static inline struct kiln_front_slot *kiln__front_slot(struct kiln_thread *thread, uint64_t hash)
+{
+    return &thread->slots[hash % KILN_FRONT_SLOTS];
+}
+
+/* The last hit again? The common case, without a hash. */
+static inline struct kiln_front_slot *kiln__front_last(struct kiln_thread *thread, const struct kiln_signature *signature)
+{
+    struct kiln_front_slot *slot = thread->last;
+    return slot->count == signature->count && kiln__key_equal(slot->key, signature->words, slot->count) ? slot : NULL;
+}
+
+static inline struct kiln_front_slot *kiln__front_find(struct kiln_thread *thread, const struct kiln_signature *signature, uint64_t hash)
+{
+    struct kiln_front_slot *slot = kiln__front_slot(thread, hash);
+    if (slot->count != signature->count || !kiln__key_equal(slot->key, signature->words, slot->count)) return NULL;
+    thread->last = slot;
+    return slot;
+}
+
+/* Remembers a result. Keys of more than KILN_FRONT_WORDS are left to the results of the process. */
+void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *signature, uint64_t hash, uint32_t cache,
+                     const void *results, void *value);
+
+/* All threads that ever attached; for summing counters. */
+struct kiln_thread *kiln__threads(void);
+
+/* After this, every thread's earlier stores to its hazard slots are visible here. */
+void kiln__heavy_barrier(void);
+/* Is some thread walking `results`, running `value`? Call kiln__heavy_barrier() first. */
+bool kiln__is_read(const void *results);
+bool kiln__is_used(const void *value);
+
+#endif

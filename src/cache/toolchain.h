@@ -1,0 +1,17 @@
+/*
+ * toolchain.h - where the compiler plug-in is, and which one it is, without opening it.
+ */
+#ifndef KILN_CACHE_TOOLCHAIN_H
+#define KILN_CACHE_TOOLCHAIN_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* KILN_PLUGIN, else libkiln-llvm.so beside the library this code is in. KILN_NO_COMPILER when there is no such file. */
+kiln_status kiln__plugin_path(char *out, size_t size, kiln_error *err);
+
+/* "plugin:<build id> llvm:<build id>"; a file that can't be found gives "none", so that its coming is a new key. */
+void kiln__toolchain_digest(char *out, size_t size);
+
+#endif

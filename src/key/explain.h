@@ -1,0 +1,13 @@
+/*
+ * explain.h - two keys, and in words what differs between them.
+ */
+#ifndef KILN_KEY_EXPLAIN_H
+#define KILN_KEY_EXPLAIN_H
+
+#include "base/buffer.h"
+#include "key/signature.h"
+
+/* "argument 1: dim 0 was 1024, is 2048; ..." for the items of two call keys of one function. Never empty. */
+void kiln__explain(const uint64_t *was, uint32_t was_count, const uint64_t *is, uint32_t is_count, struct kiln_buffer *out);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * signature.h - a call key (K1) while it is written.
+ *
+ * A key is a run of 64-bit words made of items. Each item starts with a header word, (tag, info, words that follow), so
+ * that neighbours can't merge: "ab"+"c" is not "a"+"bc", a missing argument is not a zero. Keys live on the caller's stack
+ * and spill to the heap only when they outgrow it; a key that could not grow is marked and never matches.
+ * A key is valid in its process only: it holds ids and addresses of types. explain.c turns it into words for people.
+ */
+#ifndef KILN_KEY_SIGNATURE_H
+#define KILN_KEY_SIGNATURE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+enum { KILN_SIGNATURE_WORDS = 64 }; /* on the stack: 12 matrices */
+
+enum kiln_item {
+    KILN_ITEM_HEAD = 1, /* results id, generation, device */
+    KILN_ITEM_OPTIONS,  /* thread's pushed options: names and values */
+    KILN_ITEM_ARGUMENT, /* address of the type, then the items its sign() wrote */
+    KILN_ITEM_U64,
+    KILN_ITEM_F64,
+    KILN_ITEM_BYTES, /* info: bytes in the last word (0: full) */
+    KILN_ITEM_TENSOR,
+    KILN_ITEM_LIST,
+    KILN_ITEM_ARRAY, /* of the engine: info holds dtype and rank, then dims two to a word */
+    KILN_ITEM_DEPENDENCY, /* generation of a function this one uses */
+    KILN_ITEM_MEMORY, /* a watched variable's bytes */
+    KILN_ITEM_ENVIRONMENT, /* info 1: set, with a NUL at the end; 0: unset */
+    KILN_ITEM_VARIABLE, /* a kiln_var's bytes */
+};
+
+struct kiln_signature {
+    uint64_t *words; /* `few`, or the heap */
+    uint32_t count, cap;
+    kiln_status status; /* KILN_OK, or why this key can't be used */
+    uint64_t few[KILN_SIGNATURE_WORDS];
+};
+
+static inline uint64_t kiln__item(enum kiln_item tag, uint32_t info, uint32_t words)
+{
+    return (uint64_t)tag << 56 | (uint64_t)(info & 0xffffff) << 32 | words;
+}
+
+static inline enum kiln_item kiln__item_tag(uint64_t header)
+{
+    return (enum kiln_item)(header >> 56);
+}
+
+static inline uint32_t kiln__item_info(uint64_t header)
+{
+    return (uint32_t)(header >> 32) & 0xffffff;
+}
+
+static inline uint32_t kiln__item_words(uint64_t header)
+{
+    return (uint32_t)header;
+}
+
+static inline void kiln__signature_init(struct kiln_signature *signature)
+{
+    signature->words = signature->few;
+    signature->count = 0;
+    signature->cap = KILN_SIGNATURE_WORDS;
+    signature->status = KILN_OK;
+}
+
+static inline void kiln__signature_release(struct kiln_signature *signature)
+{
+    if (signature->words != signature->few) free(signature->words);
+}
+
+bool kiln__signature_spill(struct kiln_signature *signature, uint32_t more);
+
+/* Room for `count` words, counted as written; NULL when out of memory (then status says so). */
+static inline uint64_t *kiln__signature_grow(struct kiln_signature *signature, uint32_t count)
+{
+    if (signature->count + count > signature->cap && !kiln__signature_spill(signature, count)) return NULL;
+    uint64_t *words = signature->words + signature->count;
+    signature->count += count;
+    return words;
+}
+
+static inline void kiln__signature_word(struct kiln_signature *signature, uint64_t word)
+{
+    uint64_t *words = kiln__signature_grow(signature, 1);
+    if (words) *words = word;
+}
+
+/* An item of bytes, zero-padded to whole words, under `tag`. */
+void kiln__signature_bytes(struct kiln_signature *signature, enum kiln_item tag, uint32_t info, const void *data, size_t size);
+
+/* One argument: ARGUMENT item around what the type signs. `position` is for the error text. */
+kiln_status kiln__signature_argument(struct kiln_signature *signature, const kiln_arg *arg, size_t position, kiln_error *err);
+
+static inline bool kiln__key_equal(const uint64_t *a, const uint64_t *b, uint32_t count)
+{
+    return memcmp(a, b, (size_t)count * sizeof *a) == 0;
+}
+
+#endif

@@ -1,0 +1,145 @@
+/*
+ * types.c - the built-in argument types of kiln.h.
+ *
+ * A constant signs its bits, a scalar, pointer or stream only that it is one, a tensor its metadata and never its data.
+ */
+#include "key/dlpack.h"
+#include "key/signature.h"
+
+static kiln_status sign_const_word(kiln_signature *signature, const void *value)
+{
+    if (!value) return KILN_INVALID;
+    uint64_t bits;
+    memcpy(&bits, value, sizeof bits);
+    kiln_sign_u64(signature, bits);
+    return KILN_OK;
+}
+
+static kiln_status sign_const_bool(kiln_signature *signature, const void *value)
+{
+    if (!value) return KILN_INVALID;
+    kiln_sign_u64(signature, *(const bool *)value);
+    return KILN_OK;
+}
+
+static kiln_status sign_const_string(kiln_signature *signature, const void *value)
+{
+    if (!value) return KILN_INVALID;
+    kiln_sign_bytes(signature, value, strlen(value));
+    return KILN_OK;
+}
+
+static kiln_status sign_const_bytes(kiln_signature *signature, const void *value)
+{
+    const kiln_bytes *bytes = value;
+    if (!bytes || (!bytes->data && bytes->size)) return KILN_INVALID;
+    kiln_sign_bytes(signature, bytes->data, bytes->size);
+    return KILN_OK;
+}
+
+/* The type alone is the signature. */
+static kiln_status sign_nothing(kiln_signature *signature, const void *value)
+{
+    (void)signature, (void)value;
+    return KILN_OK;
+}
+
+enum { TENSOR_MAX_NDIM = 64 };
+
+/* dtype, rank, alignment and device type in one word: all a tensor has besides dims and strides. */
+static uint64_t tensor_facts(const struct kiln_dltensor *tensor, bool with_alignment)
+{
+    uint64_t address = (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset;
+    uint64_t alignment = with_alignment ? (uint64_t)__builtin_ctzll(address | 64) : 0;
+    return (uint64_t)tensor->dtype.code << 56 | (uint64_t)tensor->dtype.bits << 48 | (uint64_t)tensor->dtype.lanes << 32 |
+           (uint64_t)(uint8_t)tensor->device.type << 16 | alignment << 8 | (uint64_t)tensor->ndim;
+}
+
+static bool tensor_is_sound(const struct kiln_dltensor *tensor)
+{
+    return tensor && tensor->ndim >= 0 && tensor->ndim <= TENSOR_MAX_NDIM && (tensor->shape || !tensor->ndim);
+}
+
+/* Packed strides are written out, so that NULL and explicit packed strides are one key. */
+static void write_strides(const struct kiln_dltensor *tensor, uint64_t *out)
+{
+    if (tensor->strides) {
+        memcpy(out, tensor->strides, (size_t)tensor->ndim * sizeof *out);
+        return;
+    }
+    uint64_t stride = 1;
+    for (int i = tensor->ndim; i-- > 0;) {
+        out[i] = stride;
+        stride *= (uint64_t)tensor->shape[i];
+    }
+}
+
+static kiln_status sign_tensor(kiln_signature *signature, const void *value)
+{
+    const struct kiln_dltensor *tensor = value;
+    if (!tensor_is_sound(tensor)) return KILN_INVALID;
+    uint32_t ndim = (uint32_t)tensor->ndim;
+    uint64_t *words = kiln__signature_grow(signature, 2 + 2 * ndim);
+    if (!words) return KILN_NO_MEMORY;
+    words[0] = kiln__item(KILN_ITEM_TENSOR, 0, 1 + 2 * ndim);
+    words[1] = tensor_facts(tensor, true);
+    if (ndim) {
+        memcpy(words + 2, tensor->shape, ndim * sizeof *words);
+        write_strides(tensor, words + 2 + ndim);
+    }
+    return KILN_OK;
+}
+
+/* What of a stride a kernel for any dims can rely on: 0, 1, the packed value, or nothing. */
+enum stride_class { STRIDE_ANY, STRIDE_ZERO, STRIDE_ONE, STRIDE_PACKED };
+
+static enum stride_class classify(int64_t stride, int64_t packed)
+{
+    return stride == 1 ? STRIDE_ONE : stride == 0 ? STRIDE_ZERO : stride == packed ? STRIDE_PACKED : STRIDE_ANY;
+}
+
+static kiln_status sign_tensor_dynamic(kiln_signature *signature, const void *value)
+{
+    const struct kiln_dltensor *tensor = value;
+    if (!tensor_is_sound(tensor)) return KILN_INVALID;
+    uint64_t classes[2] = {0, 0}, packed[TENSOR_MAX_NDIM] = {0};
+    const struct kiln_dltensor without_strides = {.ndim = tensor->ndim, .shape = tensor->shape};
+    write_strides(&without_strides, packed);
+    for (int i = 0; i < tensor->ndim; i++) {
+        int64_t stride = tensor->strides ? tensor->strides[i] : (int64_t)packed[i];
+        classes[i / 32] |= (uint64_t)classify(stride, (int64_t)packed[i]) << (2 * (i % 32));
+    }
+    uint64_t *words = kiln__signature_grow(signature, 4);
+    if (!words) return KILN_NO_MEMORY;
+    words[0] = kiln__item(KILN_ITEM_TENSOR, 1, 3);
+    words[1] = tensor_facts(tensor, false);
+    words[2] = classes[0];
+    words[3] = classes[1];
+    return KILN_OK;
+}
+
+static kiln_status sign_list(kiln_signature *signature, const void *value)
+{
+    const kiln_args *args = value;
+    if (!args || (args->count && !args->data)) return KILN_INVALID;
+    uint32_t start = signature->count;
+    kiln__signature_word(signature, 0);
+    for (size_t i = 0; i < args->count; i++)
+        if (kiln__signature_argument(signature, &args->data[i], i, NULL)) return KILN_UNSIGNED;
+    if (!signature->status) signature->words[start] = kiln__item(KILN_ITEM_LIST, 0, signature->count - start - 1);
+    return KILN_OK;
+}
+
+const kiln_type kiln_const_i64 = {"const_i64", sign_const_word};
+const kiln_type kiln_const_f64 = {"const_f64", sign_const_word};
+const kiln_type kiln_const_bool = {"const_bool", sign_const_bool};
+const kiln_type kiln_const_string = {"const_string", sign_const_string};
+const kiln_type kiln_const_bytes = {"const_bytes", sign_const_bytes};
+const kiln_type kiln_scalar_i64 = {"scalar_i64", sign_nothing};
+const kiln_type kiln_scalar_f64 = {"scalar_f64", sign_nothing};
+const kiln_type kiln_pointer = {"pointer", sign_nothing};
+const kiln_type kiln_stream = {"stream", sign_nothing};
+const kiln_type kiln_tensor = {"tensor", sign_tensor};
+const kiln_type kiln_tensor_dynamic = {"tensor_dynamic", sign_tensor_dynamic};
+const kiln_type kiln_list = {"list", sign_list};
+const kiln_type kiln_none = {"none", sign_nothing};
