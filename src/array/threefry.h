@@ -2,8 +2,8 @@
  * threefry.h - the counter-based random generator threefry2x32 with 20 rounds (Salmon et al., 2011).
  *
  * A pure function: the same key and counter give the same two words, everywhere. The layout of n words is part of what
- * programs rely on: word i and word i + half + odd come from one hash with the counter (i, i + half + odd), half = n / 2
- * and odd = n % 2; for odd n the middle word is the first word of the hash of (half, 0).
+ * programs rely on: word i and word i + half + odd come from one hash with the counter (i, i + half + odd), half = n /
+ * 2 and odd = n % 2; for odd n the middle word is the first word of the hash of (half, 0).
  */
 #ifndef KILN_ARRAY_THREEFRY_H
 #define KILN_ARRAY_THREEFRY_H

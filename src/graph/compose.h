@@ -26,6 +26,10 @@ kiln_status kiln__sum_axis(struct kiln_array *a, int axis, bool keepdims, struct
 kiln_status kiln__matmul(struct kiln_array *a, struct kiln_array *b, struct kiln_array **out, kiln_error *err);
 /* weight may be NULL. */
 kiln_status kiln__rms_norm(struct kiln_array *x, struct kiln_array *weight, float eps, struct kiln_array **out, kiln_error *err);
+/* The process-wide sequence of keys starts again from `seed`; before that it starts from the clock. */
+void kiln__random_seed(uint64_t seed);
+/* The key that `seed` stands for: uint32[2]. */
+kiln_status kiln__random_key(uint64_t seed, struct kiln_array **out, kiln_error *err);
 /* key may be NULL: the next key of the process-wide sequence. */
 kiln_status kiln__random_bits(const int *dims, size_t ndim, struct kiln_array *key, struct kiln_array **out, kiln_error *err);
 kiln_status kiln__random_bernoulli(struct kiln_array *p, const int *dims, size_t ndim, struct kiln_array *key,

@@ -48,6 +48,8 @@ kiln_status kiln__node_new(enum kiln_op op, struct kiln_array *const *inputs, si
                            size_t attr_count, struct kiln_node **out, kiln_error *err);
 kiln_status kiln__node_set_outputs(struct kiln_node *node, struct kiln_array *const *outputs, size_t count, kiln_error *err);
 struct kiln_array *kiln__node_output(struct kiln_node *node, uint32_t idx);
+/* The same, and the node forgets it: for run/eval.c, right before it makes the output ready. */
+struct kiln_array *kiln__node_take_output(struct kiln_node *node, uint32_t idx);
 void kiln__node_unref(struct kiln_node *node); /* drops its inputs with the last reference, without recursion */
 /* The run room installs how a node's plan is released. */
 extern void (*kiln__node_free_plan)(void *plan);

@@ -1,8 +1,8 @@
 /*
  * rules.c - one shape rule and one dtype rule per operation, in a table indexed by the operation.
  *
- * A rule reads dtypes and dims of the inputs and the attributes, never data, so it holds for tracers and shapeless plans
- * as well. Attributes are complete and normalised (no negative axis, no -1): compose.c does that. A rule still
+ * A rule reads dtypes and dims of the inputs and the attributes, never data, so it holds for tracers and shapeless
+ * plans as well. Attributes are complete and normalised (no negative axis, no -1): compose.c does that. A rule still
  * checks them against the shapes, because a shapeless plan asks again with other shapes: nothing that passes here can
  * read outside of its inputs.
  */
@@ -15,8 +15,8 @@ typedef kiln_status shape_rule(const struct kiln_call *call, struct kiln_result 
 typedef kiln_status dtype_rule(const struct kiln_call *call, struct kiln_result *out, kiln_error *err);
 
 /* KILN_INVALID with "[name] " before the text. */
-#define refuse(call, err, ...) kiln__fail(err, KILN_INVALID, "[%s] " __VA_ARGS__)
-#define NAME(call)             kiln__ops[(call)->op].name
+#define refuse(call, err, format, ...)                                                                                 \
+    kiln__fail(err, KILN_INVALID, "[%s] " format, kiln__ops[(call)->op].name, ##__VA_ARGS__)
 
 /* ---- dtypes ------------------------------------------------------------------------------------------------------ */
 
@@ -42,7 +42,7 @@ static enum kiln_dtype at_least_float(enum kiln_dtype dtype)
 static kiln_status check_lowering(const struct kiln_call *call, enum kiln_dtype dtype, kiln_error *err)
 {
     if (kiln__ops[call->op].lower[kiln__dtypes[dtype].kind]) return KILN_OK;
-    return refuse(call, err, "%s is not supported.", NAME(call), kiln__dtypes[dtype].name);
+    return refuse(call, err, "%s is not supported.", kiln__dtypes[dtype].name);
 }
 
 /* The promoted dtype of all inputs. */
@@ -89,7 +89,7 @@ static kiln_status dtype_SELECT(const struct kiln_call *call, struct kiln_result
 static kiln_status dtype_CAST(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     if (call->attr_count != 1 || call->attrs[0] < 0 || call->attrs[0] >= KILN_DTYPE_COUNT)
-        return refuse(call, err, "expected one dtype between 0 and %d, got %lld.", NAME(call), KILN_DTYPE_COUNT - 1,
+        return refuse(call, err, "expected one dtype between 0 and %d, got %lld.", KILN_DTYPE_COUNT - 1,
                       call->attr_count ? (long long)call->attrs[0] : -1LL);
     all_dtypes(out, call->inputs[0]->dtype, (enum kiln_dtype)call->attrs[0]);
     return check_lowering(call, out->first, err);
@@ -108,10 +108,10 @@ static kiln_status dtype_moved(const struct kiln_call *call, struct kiln_result 
 static kiln_status dtype_sum(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     static const uint8_t sums[KILN_DTYPE_COUNT] = {
-        [KILN_BOOL] = KILN_INT32,       [KILN_UINT8] = KILN_UINT32,     [KILN_UINT16] = KILN_UINT32,
-        [KILN_UINT32] = KILN_UINT32,    [KILN_UINT64] = KILN_UINT64,    [KILN_INT8] = KILN_INT32,
-        [KILN_INT16] = KILN_INT32,      [KILN_INT32] = KILN_INT32,      [KILN_INT64] = KILN_INT64,
-        [KILN_FLOAT16] = KILN_FLOAT16,  [KILN_FLOAT32] = KILN_FLOAT32,  [KILN_FLOAT64] = KILN_FLOAT64,
+        [KILN_BOOL] = KILN_INT32,        [KILN_UINT8] = KILN_UINT32,        [KILN_UINT16] = KILN_UINT32,
+        [KILN_UINT32] = KILN_UINT32,     [KILN_UINT64] = KILN_UINT64,       [KILN_INT8] = KILN_INT32,
+        [KILN_INT16] = KILN_INT32,       [KILN_INT32] = KILN_INT32,         [KILN_INT64] = KILN_INT64,
+        [KILN_FLOAT16] = KILN_FLOAT16,   [KILN_FLOAT32] = KILN_FLOAT32,     [KILN_FLOAT64] = KILN_FLOAT64,
         [KILN_BFLOAT16] = KILN_BFLOAT16, [KILN_COMPLEX64] = KILN_COMPLEX64,
     };
     (void)err;
@@ -125,7 +125,7 @@ static kiln_status dtype_matmul(const struct kiln_call *call, struct kiln_result
 {
     enum kiln_dtype dtype = promote_inputs(call, 0);
     if (!kiln__dtype_is_float(dtype))
-        return refuse(call, err, "Only real floating point types are supported, but %s and %s give %s.", NAME(call),
+        return refuse(call, err, "Only real floating point types are supported, but %s and %s give %s.",
                       kiln__dtypes[call->inputs[0]->dtype].name, kiln__dtypes[call->inputs[1]->dtype].name,
                       kiln__dtypes[dtype].name);
     all_dtypes(out, dtype, dtype);
@@ -137,7 +137,7 @@ static kiln_status dtype_random_bits(const struct kiln_call *call, struct kiln_r
 {
     enum kiln_dtype dtype = call->inputs[0]->dtype;
     if (dtype != KILN_UINT32)
-        return refuse(call, err, "Expected a key of type uint32, got %s.", NAME(call), kiln__dtypes[dtype].name);
+        return refuse(call, err, "Expected a key of type uint32, got %s.", kiln__dtypes[dtype].name);
     all_dtypes(out, KILN_UINT32, KILN_UINT32);
     return KILN_OK;
 }
@@ -145,7 +145,7 @@ static kiln_status dtype_random_bits(const struct kiln_call *call, struct kiln_r
 static kiln_status dtype_none(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     (void)out;
-    return refuse(call, err, "This operation has several results and can't be applied like the others.", NAME(call));
+    return refuse(call, err, "This operation has several results and can't be applied like the others.");
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
@@ -164,27 +164,27 @@ static void same_shape(const struct kiln_array *array, struct kiln_result *out)
 static kiln_status expect_attrs(const struct kiln_call *call, size_t count, kiln_error *err)
 {
     if (call->attr_count == count) return KILN_OK;
-    return refuse(call, err, "expected %zu attributes, got %zu.", NAME(call), count, call->attr_count);
+    return refuse(call, err, "expected %zu attributes, got %zu.", count, call->attr_count);
 }
 
 /* Attribute `i` is an axis below `ndim`. */
 static kiln_status expect_axis(const struct kiln_call *call, size_t i, size_t ndim, kiln_error *err)
 {
     if (call->attrs[i] >= 0 && call->attrs[i] < (int64_t)ndim) return KILN_OK;
-    return refuse(call, err, "Axis %lld is out of range for an array of %zu dimensions.", NAME(call),
-                  (long long)call->attrs[i], ndim);
+    return refuse(call, err, "Axis %lld is out of range for an array of %zu dimensions.", (long long)call->attrs[i],
+                  ndim);
 }
 
 /* All attributes are the dims of the result. */
 static kiln_status dims_from_attrs(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     if (call->attr_count > KILN_MAX_NDIM)
-        return refuse(call, err, "%zu dimensions are more than the %d that are supported.", NAME(call), call->attr_count,
+        return refuse(call, err, "%zu dimensions are more than the %d that are supported.", call->attr_count,
                       KILN_MAX_NDIM);
     out->ndim = call->attr_count;
     for (size_t i = 0; i < out->ndim; i++) {
         if (call->attrs[i] < 0 || call->attrs[i] > INT_MAX)
-            return refuse(call, err, "Dimension %zu can't be %lld.", NAME(call), i, (long long)call->attrs[i]);
+            return refuse(call, err, "Dimension %zu can't be %lld.", i, (long long)call->attrs[i]);
         out->dims[i] = (int)call->attrs[i];
     }
     return KILN_OK;
@@ -215,7 +215,7 @@ static kiln_status add_name(const struct kiln_call *call, kiln_status status, ki
 {
     if (status && err) {
         kiln_error plain = *err;
-        kiln__fail(err, status, "[%s] %.900s", NAME(call), plain.text);
+        kiln__fail(err, status, "[%s] %.900s", kiln__ops[call->op].name, plain.text);
     }
     return status;
 }
@@ -242,8 +242,8 @@ static kiln_status shape_reshape(const struct kiln_call *call, struct kiln_resul
     status = add_name(call, kiln__shape_check(out->dims, out->ndim, call->inputs[0]->dtype, &size, err), err);
     if (status || size == call->inputs[0]->size) return status;
     char text[KILN_SHAPE_TEXT];
-    return refuse(call, err, "Cannot reshape array of size %lld into shape %s.", NAME(call),
-                  (long long)call->inputs[0]->size, kiln__shape_text(out->dims, out->ndim, text));
+    return refuse(call, err, "Cannot reshape array of size %lld into shape %s.", (long long)call->inputs[0]->size,
+                  kiln__shape_text(out->dims, out->ndim, text));
 }
 
 /* broadcast_to: the dims of the result. */
@@ -254,11 +254,11 @@ static kiln_status shape_broadcast(const struct kiln_call *call, struct kiln_res
     const struct kiln_array *input = call->inputs[0];
     int dims[KILN_MAX_NDIM];
     size_t ndim;
-    if (!kiln__broadcast_shapes(input->dims, input->ndim, out->dims, out->ndim, dims, &ndim, NULL) && ndim == out->ndim &&
-        memcmp(dims, out->dims, ndim * sizeof *dims) == 0)
+    if (!kiln__broadcast_shapes(input->dims, input->ndim, out->dims, out->ndim, dims, &ndim, NULL) &&
+        ndim == out->ndim && memcmp(dims, out->dims, ndim * sizeof *dims) == 0)
         return KILN_OK;
     char from[KILN_SHAPE_TEXT], to[KILN_SHAPE_TEXT];
-    return refuse(call, err, "Cannot broadcast array of shape %s into shape %s.", NAME(call), input_text(call, 0, from),
+    return refuse(call, err, "Cannot broadcast array of shape %s into shape %s.", input_text(call, 0, from),
                   kiln__shape_text(out->dims, out->ndim, to));
 }
 
@@ -270,7 +270,7 @@ static kiln_status shape_expand_dims(const struct kiln_call *call, struct kiln_r
     if (!status) status = expect_axis(call, 0, (size_t)input->ndim + 1, err);
     if (status) return status;
     if (input->ndim == KILN_MAX_NDIM)
-        return refuse(call, err, "An array can't have more than %d dimensions.", NAME(call), KILN_MAX_NDIM);
+        return refuse(call, err, "An array can't have more than %d dimensions.", KILN_MAX_NDIM);
     size_t axis = (size_t)call->attrs[0];
     out->ndim = (size_t)input->ndim + 1;
     for (size_t i = 0; i < out->ndim; i++) out->dims[i] = i == axis ? 1 : input->dims[i - (i > axis)];
@@ -293,8 +293,7 @@ static kiln_status shape_squeeze(const struct kiln_call *call, struct kiln_resul
     if (status) return status;
     size_t axis = (size_t)call->attrs[0];
     if (input->dims[axis] != 1)
-        return refuse(call, err, "Cannot squeeze axis %zu with size %d: it must have size 1.", NAME(call), axis,
-                      input->dims[axis]);
+        return refuse(call, err, "Cannot squeeze axis %zu with size %d: it must have size 1.", axis, input->dims[axis]);
     drop_axis(input, axis, out);
     return KILN_OK;
 }
@@ -309,7 +308,7 @@ static kiln_status shape_transpose(const struct kiln_call *call, struct kiln_res
         status = expect_axis(call, i, input->ndim, err);
         if (status) return status;
         if (seen & 1ull << call->attrs[i])
-            return refuse(call, err, "Axis %lld appears twice.", NAME(call), (long long)call->attrs[i]);
+            return refuse(call, err, "Axis %lld appears twice.", (long long)call->attrs[i]);
         seen |= 1ull << call->attrs[i];
         out->dims[i] = input->dims[call->attrs[i]];
     }
@@ -338,8 +337,8 @@ static kiln_status shape_slice(const struct kiln_call *call, struct kiln_result 
         int64_t n = input->dims[i];
         if (stride == 0 || stride < -INT_MAX || stride > INT_MAX || start < -1 || start > n || stop < -1 || stop > n ||
             (slice_length(start, stop, stride) && (start < 0 || start >= n || (stride > 0 && stop < 0))))
-            return refuse(call, err, "Axis %zu of size %lld can't be cut from %lld to %lld in steps of %lld.", NAME(call),
-                          i, (long long)n, (long long)start, (long long)stop, (long long)stride);
+            return refuse(call, err, "Axis %zu of size %lld can't be cut from %lld to %lld in steps of %lld.", i,
+                          (long long)n, (long long)start, (long long)stop, (long long)stride);
         out->dims[i] = (int)slice_length(start, stop, stride);
     }
     out->ndim = input->ndim;
@@ -368,12 +367,13 @@ static kiln_status shape_concatenate(const struct kiln_call *call, struct kiln_r
         for (size_t d = 0; fits && d < out->ndim; d++) fits = d == axis || input->dims[d] == out->dims[d];
         if (!fits) {
             char first[KILN_SHAPE_TEXT], other[KILN_SHAPE_TEXT];
-            return refuse(call, err, "Shapes %s and %s differ outside of axis %zu.", NAME(call),
-                          input_text(call, 0, first), input_text(call, i, other), axis);
+            return refuse(call, err, "Shapes %s and %s differ outside of axis %zu.", input_text(call, 0, first),
+                          input_text(call, i, other), axis);
         }
         along += input->dims[axis];
     }
-    if (along > INT_MAX) return refuse(call, err, "The result's axis %zu would have size %lld.", NAME(call), axis, (long long)along);
+    if (along > INT_MAX)
+        return refuse(call, err, "The result's axis %zu would have size %lld.", axis, (long long)along);
     out->dims[axis] = (int)along;
     return KILN_OK;
 }
@@ -396,8 +396,8 @@ static kiln_status shape_sum(const struct kiln_call *call, struct kiln_result *o
 }
 
 /*
- * matmul: no attributes. Both inputs have the same rank, at least 2, and equal batch dims: kiln__matmul() adds the views
- * (expand_dims for 1-d inputs, broadcast_to for batch dims) that make it so.
+ * matmul: no attributes. Both inputs have the same rank, at least 2, and equal batch dims: kiln__matmul() adds the
+ * views (expand_dims for 1-d inputs, broadcast_to for batch dims) that make it so.
  */
 static kiln_status shape_matmul(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
@@ -407,11 +407,12 @@ static kiln_status shape_matmul(const struct kiln_call *call, struct kiln_result
     char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
     if (a->ndim < 2 || a->ndim != b->ndim || memcmp(a->dims, b->dims, (a->ndim - 2u) * sizeof *a->dims) != 0)
         return refuse(call, err, "Shapes %s and %s must have equal ranks of at least 2 and equal batch dimensions.",
-                      NAME(call), input_text(call, 0, left), input_text(call, 1, right));
+                      input_text(call, 0, left), input_text(call, 1, right));
     if (a->dims[a->ndim - 1] != b->dims[b->ndim - 2])
-        return refuse(call, err, "The last dimension of the first input with shape %s must match the second to last "
+        return refuse(call, err,
+                      "The last dimension of the first input with shape %s must match the second to last "
                       "dimension of the second input with shape %s.",
-                      NAME(call), input_text(call, 0, left), input_text(call, 1, right));
+                      input_text(call, 0, left), input_text(call, 1, right));
     same_shape(a, out);
     out->dims[out->ndim - 1] = b->dims[b->ndim - 1];
     return KILN_OK;
@@ -423,7 +424,7 @@ static kiln_status shape_random_bits(const struct kiln_call *call, struct kiln_r
     const struct kiln_array *key = call->inputs[0];
     char text[KILN_SHAPE_TEXT];
     if (key->ndim != 1 || key->dims[0] != 2)
-        return refuse(call, err, "Expected a key of shape (2), got %s.", NAME(call), input_text(call, 0, text));
+        return refuse(call, err, "Expected a key of shape (2), got %s.", input_text(call, 0, text));
     return dims_from_attrs(call, out, err);
 }
 
@@ -439,7 +440,7 @@ static const struct {
     dtype_rule *dtype;
     shape_rule *shape;
 } rules[KILN_OP_COUNT] = {
-#define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                    \
+#define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                 \
     [KILN_OP_##ID] = {dtype_##rule, shape_elementwise},
 #include "graph/ops.def"
     [KILN_OP_RESHAPE] = {dtype_moved, shape_reshape},
@@ -460,12 +461,12 @@ static kiln_status check_inputs(const struct kiln_call *call, kiln_error *err)
 {
     int arity = kiln__ops[call->op].arity;
     if (arity >= 0 && call->count != (size_t)arity)
-        return refuse(call, err, "expected %d inputs, got %zu.", NAME(call), arity, call->count);
-    if (call->count == 0) return refuse(call, err, "No arrays provided.", NAME(call));
+        return refuse(call, err, "expected %d inputs, got %zu.", arity, call->count);
+    if (call->count == 0) return refuse(call, err, "No arrays provided.");
     if (call->count > UINT32_MAX || call->attr_count > UINT16_MAX)
-        return refuse(call, err, "too many inputs or attributes.", NAME(call));
+        return refuse(call, err, "too many inputs or attributes.");
     for (size_t i = 0; i < call->count; i++)
-        if (!call->inputs[i]) return refuse(call, err, "input %zu is empty.", NAME(call), i);
+        if (!call->inputs[i]) return refuse(call, err, "input %zu is empty.", i);
     return KILN_OK;
 }
 

@@ -1,0 +1,79 @@
+/*
+ * local.c - see local.h. A part is in the registry from its making until its thread ends, so sums over the registry
+ * plus the shared counters are complete at every moment at which the lock is held.
+ */
+#include "array/local.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Thread_local struct kiln_local *kiln__local_current __attribute__((tls_model("initial-exec")));
+static _Thread_local bool ended
+    __attribute__((tls_model("initial-exec"))); /* this thread had a part and gave it back */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `first` and the shared state of storage.c */
+static struct kiln_local *first;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key; /* its destructor tells us that a thread ends */
+static bool has_key;
+
+void kiln__local_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void kiln__local_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+struct kiln_local *kiln__local_first(void)
+{
+    return first;
+}
+
+static void end_thread(void *value)
+{
+    struct kiln_local *local = value;
+    kiln__local_current = NULL;
+    ended = true;
+    kiln__block_drain(local);
+    kiln__storage_drain(local);
+    kiln__local_lock();
+    kiln__storage_fold(local);
+    *local->link = local->next;
+    if (local->next) local->next->link = local->link;
+    kiln__local_unlock();
+    free(local);
+}
+
+static void prepare(void)
+{
+    has_key = pthread_key_create(&key, end_thread) == 0;
+    /* A child of fork must not find the lock taken by a thread that it does not have. */
+    pthread_atfork(kiln__local_lock, kiln__local_unlock, kiln__local_unlock);
+}
+
+struct kiln_local *kiln__local_new(void)
+{
+    if (ended) return NULL;
+    pthread_once(&once, prepare);
+    struct kiln_local *local = has_key ? aligned_alloc(_Alignof(struct kiln_local), sizeof *local) : NULL;
+    if (!local) return NULL;
+    memset(local, 0, sizeof *local);
+    atomic_init(&local->ceiling, KILN_NO_CEILING);
+    if (pthread_setspecific(key, local) != 0) {
+        free(local);
+        return NULL;
+    }
+    kiln__local_lock();
+    local->next = first;
+    local->link = &first;
+    if (first) first->link = &local->next;
+    first = local;
+    kiln__local_unlock();
+    return kiln__local_current = local;
+}
