@@ -1,0 +1,397 @@
+/*
+ * group.c - the text of an element-wise kernel: see group.h for its interface.
+ *
+ *     for each row:  base pointers; elements that a whole row shares
+ *         for each element:  load, compute, store          (no iteration depends on another: LLVM makes vectors of it)
+ *
+ * The streaming form has one row and goes through it in tiles: the inner loop writes a tile into a buffer on the stack,
+ * which then moves to the output in whole cache lines with non-temporal stores. The first tile is cut so that the second
+ * starts on a cache line.
+ */
+#include "codegen/group.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/lower.h"
+
+enum { NAME_SIZE = 64, TILE = 1024, TILE_BYTES = 65536, LINE_BYTES = 64 };
+
+/* Accesses of the inner loop belong to group !0, which its loop !1 declares free of dependences. */
+#define PARALLEL ", !llvm.access.group !0"
+
+struct printer {
+    const struct kiln_group *group;
+    const char *letters;
+    unsigned flags;
+    uint8_t *dtypes; /* of each value */
+    struct kiln_buffer *text;
+    struct kiln_buffer declarations;
+};
+
+static uint32_t value_count(const struct kiln_group *group)
+{
+    return group->operand_count + group->constant_count + group->instr_count;
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------------------- */
+
+static kiln_status check_dtype(int dtype, kiln_error *err)
+{
+    if (dtype >= 0 && dtype < KILN_DTYPE_COUNT) return KILN_OK;
+    return kiln__fail(err, KILN_INVALID, "a group has dtype %d; dtypes are 0 to %d", dtype, KILN_DTYPE_COUNT - 1);
+}
+
+/* The dtypes an operation may see: all inputs alike, but for the condition of a selection; the result follows the rule. */
+static bool dtypes_agree(const struct printer *p, const struct kiln_instr *instr)
+{
+    const struct kiln_op_info *info = &kiln__ops[instr->op];
+    bool selects = info->dtype_rule == KILN_RULE_SELECT;
+    if (info->dtype_rule == KILN_RULE_CAST) return true;
+    if (selects && p->dtypes[instr->in[0]] != KILN_BOOL) return false;
+    uint8_t first = p->dtypes[instr->in[selects]];
+    for (int i = selects; i < info->arity; i++)
+        if (p->dtypes[instr->in[i]] != first) return false;
+    bool gives_bool = info->dtype_rule == KILN_RULE_COMPARE || info->dtype_rule == KILN_RULE_LOGIC;
+    return instr->dtype == (gives_bool ? KILN_BOOL : first);
+}
+
+static kiln_status check_instr(const struct printer *p, uint32_t index, kiln_error *err)
+{
+    const struct kiln_instr *instr = &p->group->instrs[index];
+    uint32_t before = p->group->operand_count + p->group->constant_count + index;
+    if (instr->op >= KILN_OP_COUNT || kiln__ops[instr->op].kind != KILN_OP_ELEMENTWISE)
+        return kiln__fail(err, KILN_INVALID, "instruction %u of a group is not element-wise (operation %u)", index, instr->op);
+    for (int i = 0; i < kiln__ops[instr->op].arity; i++)
+        if (instr->in[i] >= before)
+            return kiln__fail(err, KILN_INVALID, "instruction %u reads value %u, which is not computed before it", index,
+                              instr->in[i]);
+    if (check_dtype(instr->dtype, err)) return KILN_INVALID;
+    if (!dtypes_agree(p, instr))
+        return kiln__fail(err, KILN_INVALID, "[%s] instruction %u of a group has inputs or a result of the wrong dtype",
+                          kiln__ops[instr->op].name, index);
+    return KILN_OK;
+}
+
+static kiln_status check_streaming(const struct printer *p, kiln_error *err)
+{
+    const struct kiln_group *group = p->group;
+    for (uint32_t i = 0; i < group->operand_count; i++)
+        if (p->letters[i] == KILN_LAYOUT_STRIDED)
+            return kiln__fail(err, KILN_INVALID, "a streaming kernel takes packed or scalar operands only");
+    for (uint32_t i = 1; i < group->output_count; i++)
+        if (kiln__dtype_size(p->dtypes[group->outputs[i]]) != kiln__dtype_size(p->dtypes[group->outputs[0]]))
+            return kiln__fail(err, KILN_INVALID, "the outputs of a streaming kernel must have elements of one size");
+    return KILN_OK;
+}
+
+static kiln_status check_letters(const struct printer *p, kiln_error *err)
+{
+    size_t count = p->group->operand_count;
+    if (strlen(p->letters) != count || strspn(p->letters, "csv") != count)
+        return kiln__fail(err, KILN_INVALID, "layout \"%s\" must have one of c, s, v for each of %zu operands", p->letters, count);
+    return KILN_OK;
+}
+
+/* Fills in the values' dtypes on the way. */
+static kiln_status check_group(struct printer *p, kiln_error *err)
+{
+    const struct kiln_group *group = p->group;
+    uint32_t next = 0;
+    if (!group->output_count) return kiln__fail(err, KILN_INVALID, "a group needs at least one output");
+    if (check_letters(p, err)) return KILN_INVALID;
+    for (uint32_t i = 0; i < group->operand_count; i++) p->dtypes[next++] = group->operand_dtypes[i];
+    for (uint32_t i = 0; i < group->constant_count; i++) p->dtypes[next++] = group->constant_dtypes[i];
+    for (uint32_t i = 0; i < next; i++)
+        if (check_dtype(p->dtypes[i], err)) return KILN_INVALID;
+    for (uint32_t i = 0; i < group->instr_count; i++) {
+        if (check_instr(p, i, err)) return KILN_INVALID;
+        p->dtypes[next++] = group->instrs[i].dtype;
+    }
+    for (uint32_t i = 0; i < group->output_count; i++)
+        if (group->outputs[i] >= next)
+            return kiln__fail(err, KILN_INVALID, "output %u of a group is value %u of %u", i, group->outputs[i], next);
+    return p->flags & KILN_GROUP_STREAMING ? check_streaming(p, err) : KILN_OK;
+}
+
+/* ---- for people --------------------------------------------------------------------------------------------------- */
+
+static void print_heading(struct printer *p)
+{
+    const struct kiln_group *group = p->group;
+    uint32_t value = 0;
+    kiln__buffer_printf(p->text, "; kiln element-wise kernel%s\n", p->flags & KILN_GROUP_STREAMING ? ", streaming" : "");
+    for (uint32_t i = 0; i < group->operand_count; i++, value++)
+        kiln__buffer_printf(p->text, "; v%u: operand %s %c\n", value, kiln__dtypes[p->dtypes[value]].name, p->letters[i]);
+    for (uint32_t i = 0; i < group->constant_count; i++, value++)
+        kiln__buffer_printf(p->text, "; v%u: constant %s\n", value, kiln__dtypes[p->dtypes[value]].name);
+    for (uint32_t i = 0; i < group->instr_count; i++, value++) {
+        const struct kiln_instr *instr = &group->instrs[i];
+        kiln__buffer_printf(p->text, "; v%u: %s = %s(", value, kiln__dtypes[instr->dtype].name, kiln__ops[instr->op].name);
+        for (int k = 0; k < kiln__ops[instr->op].arity; k++)
+            kiln__buffer_printf(p->text, "%sv%u", k ? ", " : "", instr->in[k]);
+        kiln__buffer_printf(p->text, ")\n");
+    }
+    kiln__buffer_printf(p->text, "; outputs:");
+    for (uint32_t i = 0; i < group->output_count; i++) kiln__buffer_printf(p->text, " v%u", group->outputs[i]);
+    kiln__buffer_printf(p->text, "\n\n");
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------- */
+
+static const char *value_name(char *out, uint32_t value)
+{
+    snprintf(out, NAME_SIZE, "%%v%u", value);
+    return out;
+}
+
+/* Pointers and strides: outputs are %o0, %o1, ..., operands %p0, %p1, ...; .row and .inner are their strides. */
+static void print_pointer(struct printer *p, char letter, uint32_t index, uint32_t slot, bool inner)
+{
+    kiln__buffer_printf(p->text, "  %%%c%u.arg = getelementptr inbounds i64, ptr %%args, i64 %u\n", letter, index, slot);
+    kiln__buffer_printf(p->text, "  %%%c%u = load ptr, ptr %%%c%u.arg, align 8\n", letter, index, letter, index);
+    if (p->flags & KILN_GROUP_STREAMING) return;
+    kiln__buffer_printf(p->text, "  %%%c%u.rowat = getelementptr inbounds i64, ptr %%strides, i64 %u\n", letter, index, 2 * slot);
+    kiln__buffer_printf(p->text, "  %%%c%u.row = load i64, ptr %%%c%u.rowat, align 8\n", letter, index, letter, index);
+    if (!inner) return;
+    kiln__buffer_printf(p->text, "  %%%c%u.innerat = getelementptr inbounds i64, ptr %%strides, i64 %u\n", letter, index,
+                        2 * slot + 1);
+    kiln__buffer_printf(p->text, "  %%%c%u.inner = load i64, ptr %%%c%u.innerat, align 8\n", letter, index, letter, index);
+}
+
+static void print_arguments(struct printer *p)
+{
+    const struct kiln_group *group = p->group;
+    uint32_t slot = 0;
+    char name[NAME_SIZE], bits[NAME_SIZE];
+    for (uint32_t i = 0; i < group->output_count; i++) print_pointer(p, 'o', i, slot++, false);
+    for (uint32_t i = 0; i < group->operand_count; i++)
+        print_pointer(p, 'p', i, slot++, p->letters[i] == KILN_LAYOUT_STRIDED);
+    for (uint32_t i = 0; i < group->constant_count; i++, slot++) {
+        uint32_t value = group->operand_count + i;
+        snprintf(bits, sizeof bits, "%%k%u", i);
+        kiln__buffer_printf(p->text, "  %%k%u.arg = getelementptr inbounds i64, ptr %%args, i64 %u\n", i, slot);
+        kiln__buffer_printf(p->text, "  %%k%u = load i64, ptr %%k%u.arg, align 8\n", i, i);
+        kiln__ir_constant(p->text, &p->declarations, value_name(name, value), p->dtypes[value], bits);
+    }
+}
+
+/* The element every iteration shares, from `base` (%p or %pN.base). */
+static void print_shared_loads(struct printer *p, const char *base)
+{
+    char name[NAME_SIZE], pointer[NAME_SIZE];
+    for (uint32_t i = 0; i < p->group->operand_count; i++) {
+        if (p->letters[i] != KILN_LAYOUT_SCALAR) continue;
+        snprintf(pointer, sizeof pointer, "%%p%u%s", i, base);
+        kiln__ir_load(p->text, &p->declarations, value_name(name, i), p->dtypes[i], pointer, "");
+    }
+}
+
+static void print_element_loads(struct printer *p)
+{
+    char name[NAME_SIZE], pointer[NAME_SIZE];
+    for (uint32_t i = 0; i < p->group->operand_count; i++) {
+        if (p->letters[i] == KILN_LAYOUT_SCALAR) continue;
+        if (p->letters[i] == KILN_LAYOUT_STRIDED) {
+            kiln__buffer_printf(p->text, "  %%p%u.off = mul nsw i64 %%i, %%p%u.inner\n", i, i);
+            kiln__buffer_printf(p->text, "  %%p%u.at = getelementptr inbounds i8, ptr %%p%u.base, i64 %%p%u.off\n", i, i, i);
+        } else {
+            kiln__buffer_printf(p->text, "  %%p%u.at = getelementptr inbounds [%zu x i8], ptr %%p%u.base, i64 %%i\n", i,
+                                kiln__dtype_size(p->dtypes[i]), i);
+        }
+        snprintf(pointer, sizeof pointer, "%%p%u.at", i);
+        kiln__ir_load(p->text, &p->declarations, value_name(name, i), p->dtypes[i], pointer, PARALLEL);
+    }
+}
+
+static kiln_status print_instr(struct printer *p, uint32_t index, kiln_error *err)
+{
+    char name[NAME_SIZE], inputs[3][NAME_SIZE];
+    const char *pointers[3] = {inputs[0], inputs[1], inputs[2]};
+    const struct kiln_instr *instr = &p->group->instrs[index];
+    const struct kiln_op_info *info = &kiln__ops[instr->op];
+    value_name(name, p->group->operand_count + p->group->constant_count + index);
+    for (int i = 0; i < info->arity; i++) value_name(inputs[i], instr->in[i]);
+    enum kiln_dtype in_dtype = p->dtypes[instr->in[info->dtype_rule == KILN_RULE_SELECT]];
+    if (instr->op == KILN_OP_CAST) {
+        kiln__ir_cast(p->text, &p->declarations, name, instr->dtype, inputs[0], in_dtype, 0);
+        return KILN_OK;
+    }
+    return kiln__ir_apply(p->text, &p->declarations, name, instr->op, instr->dtype, in_dtype, pointers, err);
+}
+
+static void print_stores(struct printer *p)
+{
+    char name[NAME_SIZE], pointer[NAME_SIZE];
+    for (uint32_t i = 0; i < p->group->output_count; i++) {
+        uint32_t value = p->group->outputs[i];
+        kiln__buffer_printf(p->text, "  %%o%u.at = getelementptr inbounds [%zu x i8], ptr %%o%u.base, i64 %%i\n", i,
+                            kiln__dtype_size(p->dtypes[value]), i);
+        snprintf(pointer, sizeof pointer, "%%o%u.at", i);
+        kiln__ir_store(p->text, value_name(name, value), p->dtypes[value], pointer, PARALLEL);
+    }
+}
+
+/* From block `from` to block `to`, over %count elements at %oN.base and %pN.base; %count is at least 1. */
+static kiln_status print_inner_loop(struct printer *p, const char *from, const char *to, kiln_error *err)
+{
+    kiln__buffer_printf(p->text, "  br label %%inner\n\ninner:\n");
+    kiln__buffer_printf(p->text, "  %%i = phi i64 [ 0, %%%s ], [ %%i.next, %%inner ]\n", from);
+    print_element_loads(p);
+    for (uint32_t i = 0; i < p->group->instr_count; i++) {
+        kiln_status status = print_instr(p, i, err);
+        if (status) return status;
+    }
+    print_stores(p);
+    kiln__buffer_printf(p->text, "  %%i.next = add nuw nsw i64 %%i, 1\n  %%i.done = icmp eq i64 %%i.next, %%count\n");
+    kiln__buffer_printf(p->text, "  br i1 %%i.done, label %%%s, label %%inner, !llvm.loop !1\n\n", to);
+    return KILN_OK;
+}
+
+/* ---- rows --------------------------------------------------------------------------------------------------------- */
+
+static void print_row_base(struct printer *p, char letter, uint32_t index)
+{
+    kiln__buffer_printf(p->text, "  %%%c%u.skip = mul nsw i64 %%row, %%%c%u.row\n", letter, index, letter, index);
+    kiln__buffer_printf(p->text, "  %%%c%u.base = getelementptr inbounds i8, ptr %%%c%u, i64 %%%c%u.skip\n", letter, index,
+                        letter, index, letter, index);
+}
+
+static kiln_status print_rows(struct printer *p, kiln_error *err)
+{
+    print_arguments(p);
+    kiln__buffer_printf(p->text, "  %%count = add i64 %%n, 0\n"
+                                 "  %%some.rows = icmp sgt i64 %%rows, 0\n  %%some.n = icmp sgt i64 %%n, 0\n"
+                                 "  %%some = and i1 %%some.rows, %%some.n\n  br i1 %%some, label %%outer, label %%exit\n\n"
+                                 "outer:\n  %%row = phi i64 [ 0, %%entry ], [ %%row.next, %%outer.end ]\n");
+    for (uint32_t i = 0; i < p->group->output_count; i++) print_row_base(p, 'o', i);
+    for (uint32_t i = 0; i < p->group->operand_count; i++) print_row_base(p, 'p', i);
+    print_shared_loads(p, ".base");
+    kiln_status status = print_inner_loop(p, "outer", "outer.end", err);
+    kiln__buffer_printf(p->text, "outer.end:\n  %%row.next = add nuw nsw i64 %%row, 1\n"
+                                 "  %%row.done = icmp eq i64 %%row.next, %%rows\n"
+                                 "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n  ret void\n}\n");
+    return status;
+}
+
+/* ---- streaming ---------------------------------------------------------------------------------------------------- */
+
+static size_t tile_elements(const struct printer *p, size_t size)
+{
+    size_t tile = TILE;
+    while (tile > LINE_BYTES && tile * size * p->group->output_count > TILE_BYTES) tile /= 2;
+    return tile;
+}
+
+static void print_tile_start(struct printer *p, size_t size, size_t tile)
+{
+    kiln__buffer_printf(p->text, "tile:\n  %%done = phi i64 [ 0, %%start ], [ %%done.next, %%tile.end ]\n"
+                                 "  %%left = sub nsw i64 %%n, %%done\n");
+    kiln__buffer_printf(p->text, "  %%at = getelementptr inbounds [%zu x i8], ptr %%o0, i64 %%done\n", size);
+    kiln__buffer_printf(p->text, "  %%at.bits = ptrtoint ptr %%at to i64\n  %%over.bytes = and i64 %%at.bits, %d\n", LINE_BYTES - 1);
+    kiln__buffer_printf(p->text, "  %%over = udiv i64 %%over.bytes, %zu\n  %%whole = sub nsw i64 %zu, %%over\n", size, tile);
+    kiln__buffer_printf(p->text, "  %%count = call i64 @llvm.smin.i64(i64 %%left, i64 %%whole)\n");
+    for (uint32_t i = 0; i < p->group->operand_count; i++)
+        if (p->letters[i] == KILN_LAYOUT_PACKED)
+            kiln__buffer_printf(p->text, "  %%p%u.base = getelementptr inbounds [%zu x i8], ptr %%p%u, i64 %%done\n", i,
+                                kiln__dtype_size(p->dtypes[i]), i);
+}
+
+static void print_tile_end(struct printer *p, size_t size)
+{
+    kiln__buffer_printf(p->text, "tile.end:\n  %%bytes = mul nuw nsw i64 %%count, %zu\n", size);
+    for (uint32_t i = 0; i < p->group->output_count; i++) {
+        kiln__buffer_printf(p->text, "  %%o%u.to = getelementptr inbounds [%zu x i8], ptr %%o%u, i64 %%done\n", i, size, i);
+        kiln__buffer_printf(p->text, "  call void @stream(ptr %%o%u.to, ptr %%o%u.base, i64 %%bytes)\n", i, i);
+    }
+    kiln__buffer_printf(p->text, "  %%done.next = add nuw nsw i64 %%done, %%count\n"
+                                 "  %%all = icmp sge i64 %%done.next, %%n\n  br i1 %%all, label %%finish, label %%tile\n\n"
+                                 "finish:\n  call void @llvm.x86.sse.sfence()\n  br label %%exit\n\nexit:\n  ret void\n}\n");
+}
+
+/*
+ * Copies a tile: elements up to the first cache line, whole lines past the caches, the rest as elements again. Elements
+ * of 8 bytes go as two halves, because a complex64 needs to be aligned to 4 bytes only.
+ */
+static void print_stream(struct printer *p, size_t element_size)
+{
+    size_t size = element_size > 4 ? 4 : element_size, bits = size * 8;
+    kiln__buffer_printf(p->text,
+        "\ndefine internal void @stream(ptr %%to, ptr %%from, i64 %%bytes) {\nentry:\n"
+        "  %%to.bits = ptrtoint ptr %%to to i64\n  %%back = sub i64 0, %%to.bits\n  %%gap = and i64 %%back, %d\n"
+        "  %%head = call i64 @llvm.smin.i64(i64 %%gap, i64 %%bytes)\n  %%rest = sub i64 %%bytes, %%head\n"
+        "  %%lines = and i64 %%rest, -%d\n  %%lines.end = add i64 %%head, %%lines\n  br label %%head.test\n\n",
+        LINE_BYTES - 1, LINE_BYTES);
+    static const char *const edges[2][3] = {{"head", "entry", "0"}, {"tail", "line.test", "%line.at"}};
+    for (int edge = 0; edge < 2; edge++) {
+        const char *name = edges[edge][0];
+        kiln__buffer_printf(p->text,
+            "%s.test:\n  %%%s.at = phi i64 [ %s, %%%s ], [ %%%s.next, %%%s.body ]\n"
+            "  %%%s.more = icmp ult i64 %%%s.at, %s\n  br i1 %%%s.more, label %%%s.body, label %%%s\n\n"
+            "%s.body:\n  %%%s.src = getelementptr inbounds i8, ptr %%from, i64 %%%s.at\n"
+            "  %%%s.dst = getelementptr inbounds i8, ptr %%to, i64 %%%s.at\n"
+            "  %%%s.x = load i%zu, ptr %%%s.src, align %zu\n  store i%zu %%%s.x, ptr %%%s.dst, align %zu\n"
+            "  %%%s.next = add nuw nsw i64 %%%s.at, %zu\n  br label %%%s.test\n\n",
+            name, name, edges[edge][2], edges[edge][1], name, name, name, name, edge ? "%bytes" : "%head", name, name,
+            edge ? "end" : "line.test", name, name, name, name, name, name, bits, name, size, bits, name, name, size, name,
+            name, size, name);
+        if (edge) break;
+        kiln__buffer_printf(p->text,
+            "line.test:\n  %%line.at = phi i64 [ %%head, %%head.test ], [ %%line.next, %%line.body ]\n"
+            "  %%line.more = icmp ult i64 %%line.at, %%lines.end\n  br i1 %%line.more, label %%line.body, label %%tail.test\n\n"
+            "line.body:\n  %%line.src = getelementptr inbounds i8, ptr %%from, i64 %%line.at\n"
+            "  %%line.dst = getelementptr inbounds i8, ptr %%to, i64 %%line.at\n"
+            "  %%line.x = load <16 x i32>, ptr %%line.src, align %zu\n"
+            "  store <16 x i32> %%line.x, ptr %%line.dst, align %d, !nontemporal !3\n"
+            "  %%line.next = add nuw nsw i64 %%line.at, %d\n  br label %%line.test\n\n", size, LINE_BYTES, LINE_BYTES);
+    }
+    kiln__buffer_printf(p->text, "end:\n  ret void\n}\n");
+}
+
+static kiln_status print_streaming(struct printer *p, kiln_error *err)
+{
+    size_t size = kiln__dtype_size(p->dtypes[p->group->outputs[0]]), tile = tile_elements(p, size);
+    for (uint32_t i = 0; i < p->group->output_count; i++)
+        kiln__buffer_printf(p->text, "  %%o%u.base = alloca [%zu x i8], align %d\n", i, tile * size, LINE_BYTES);
+    print_arguments(p);
+    kiln__buffer_printf(p->text, "  %%some.rows = icmp sgt i64 %%rows, 0\n  %%some.n = icmp sgt i64 %%n, 0\n"
+                                 "  %%some = and i1 %%some.rows, %%some.n\n  br i1 %%some, label %%start, label %%exit\n\nstart:\n");
+    print_shared_loads(p, "");
+    kiln__buffer_printf(p->text, "  br label %%tile\n\n");
+    print_tile_start(p, size, tile);
+    kiln_status status = print_inner_loop(p, "tile", "tile.end", err);
+    print_tile_end(p, size);
+    print_stream(p, size);
+    return status;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------------------- */
+
+static kiln_status print_kernel(struct printer *p, kiln_error *err)
+{
+    bool streaming = p->flags & KILN_GROUP_STREAMING;
+    print_heading(p);
+    kiln__buffer_printf(p->text, "define void @kernel(ptr noalias readonly %%args, ptr noalias readonly %%strides, "
+                                 "i64 %%rows, i64 %%n) {\nentry:\n");
+    kiln_status status = streaming ? print_streaming(p, err) : print_rows(p, err);
+    if (status) return status;
+    if (p->declarations.size) kiln__buffer_printf(p->text, "\n%s", (const char *)p->declarations.data);
+    kiln__buffer_printf(p->text, "\n!0 = distinct !{}\n!1 = distinct !{!1, !2}\n!2 = !{!\"llvm.loop.parallel_accesses\", !0}\n");
+    if (streaming) kiln__buffer_printf(p->text, "!3 = !{i32 1}\n");
+    if (p->text->failed || p->declarations.failed) return kiln__no_memory(err, "the text of a kernel");
+    return KILN_OK;
+}
+
+kiln_status kiln__group_print(const struct kiln_group *group, const char *letters, unsigned flags,
+                              struct kiln_buffer *text, kiln_error *err)
+{
+    struct printer p = {.group = group, .letters = letters, .flags = flags, .text = text};
+    p.dtypes = calloc(value_count(group) + 1u, 1);
+    if (!p.dtypes) return kiln__no_memory(err, "the text of a kernel");
+    kiln_status status = check_group(&p, err);
+    if (!status) status = print_kernel(&p, err);
+    free(p.dtypes);
+    kiln__buffer_release(&p.declarations);
+    return status;
+}

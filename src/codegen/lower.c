@@ -1,0 +1,378 @@
+/*
+ * lower.c - see lower.h. What is printed depends on its arguments only: temporaries are the result's name and a suffix.
+ *
+ * Every operation rounds to its dtype: a 16-bit float is computed in float, narrowed and widened again, except where a
+ * template only picks or flips a value that is rounded already (`exact`). Nothing is contracted: no fast-math flag.
+ */
+#include "codegen/lower.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct ir_type {
+    const char *value, *memory, *suffix; /* suffix: of intrinsics and helpers on the value type */
+    int bits;                            /* of the value type */
+};
+
+static const struct ir_type types[KILN_DTYPE_COUNT] = {
+    [KILN_BOOL] = {"i1", "i8", "i1", 1},          [KILN_UINT8] = {"i8", "i8", "i8", 8},
+    [KILN_UINT16] = {"i16", "i16", "i16", 16},    [KILN_UINT32] = {"i32", "i32", "i32", 32},
+    [KILN_UINT64] = {"i64", "i64", "i64", 64},    [KILN_INT8] = {"i8", "i8", "i8", 8},
+    [KILN_INT16] = {"i16", "i16", "i16", 16},     [KILN_INT32] = {"i32", "i32", "i32", 32},
+    [KILN_INT64] = {"i64", "i64", "i64", 64},     [KILN_FLOAT16] = {"float", "i16", "f32", 32},
+    [KILN_FLOAT32] = {"float", "float", "f32", 32}, [KILN_FLOAT64] = {"double", "double", "f64", 64},
+    [KILN_BFLOAT16] = {"float", "i16", "f32", 32}, [KILN_COMPLEX64] = {"float", "float", "f32", 32},
+};
+
+/*
+ * $r the result's name, $0 $1 $2 the inputs' names, $T the value type of the inputs, $M its suffix in names of
+ * intrinsics. Lines are separated by ';'. For complex, $rr and $ri, $0r and $0i are the parts. Complex numbers are
+ * ordered by their real parts, then by their imaginary parts. maximum and minimum pass NaN on.
+ */
+struct template {
+    const char *name;
+    const char *lines;
+    bool exact; /* the result is one of the inputs, or one with its sign changed: no rounding */
+};
+
+#define COMPLEX_ORDER(strict, last)                                                                                    \
+    "$r.a = fcmp " strict " float $0r, $1r;$r.b = fcmp oeq float $0r, $1r;$r.c = fcmp " last " float $0i, $1i;"         \
+    "$r.d = and i1 $r.b, $r.c;"
+#define COMPLEX_COMPARE(strict, last) COMPLEX_ORDER(strict, last) "$r = or i1 $r.a, $r.d"
+#define COMPLEX_CHOOSE(strict)                                                                                         \
+    COMPLEX_ORDER(strict, strict)                                                                                      \
+    "$r.e = or i1 $r.a, $r.d;$r.f = fcmp ord float $1r, $1i;$r.g = and i1 $r.e, $r.f;"                                  \
+    "$r.h = fcmp uno float $0r, $0i;$r.k = or i1 $r.g, $r.h;"                                                           \
+    "$rr = select i1 $r.k, float $0r, float $1r;$ri = select i1 $r.k, float $0i, float $1i"
+#define FLOAT_CHOOSE(strict)                                                                                           \
+    "$r.a = fcmp " strict " $T $0, $1;$r.b = fcmp uno $T $0, $0;$r.c = or i1 $r.a, $r.b;$r = select i1 $r.c, $T $0, $T $1"
+#define COMPLEX_MULTIPLY(a, b)                                                                                         \
+    "$r.a = fmul float " a "r, " b "r;$r.b = fmul float " a "i, " b "i;$rr = fsub float $r.a, $r.b;"                     \
+    "$r.c = fmul float " a "r, " b "i;$r.d = fmul float " a "i, " b "r;$ri = fadd float $r.c, $r.d"
+
+static const struct template templates[] = {
+    {"copy", "$r = or $T $0, $0", true},
+    {"abs", "$r.a = sub $T 0, $0;$r.b = icmp slt $T $0, 0;$r = select i1 $r.b, $T $r.a, $T $0", true},
+    {"fabs", "$r = call $T @llvm.fabs.$M($T $0)", true},
+    {"neg", "$r = sub $T 0, $0", true},
+    {"fneg", "$r = fneg $T $0", true},
+    {"cneg", "$rr = fneg float $0r;$ri = fneg float $0i", true},
+    {"square", "$r = mul $T $0, $0", true},
+    {"fsquare", "$r = fmul $T $0, $0", false},
+    {"csquare", COMPLEX_MULTIPLY("$0", "$0"), true},
+    {"fsqrt", "$r = call $T @llvm.sqrt.$M($T $0)", false},
+    {"frsqrt", "$r.a = call $T @llvm.sqrt.$M($T $0);$r = fdiv $T 1.0, $r.a", false},
+    {"not", "$r = xor i1 $0, true", true},
+    {"cadd", "$rr = fadd float $0r, $1r;$ri = fadd float $0i, $1i", true},
+    {"csub", "$rr = fsub float $0r, $1r;$ri = fsub float $0i, $1i", true},
+    {"cmul", COMPLEX_MULTIPLY("$0", "$1"), true},
+    {"cdiv", /* in double, where the products are exact and nothing overflows */
+     "$r.a = fpext float $0r to double;$r.b = fpext float $0i to double;"
+     "$r.c = fpext float $1r to double;$r.d = fpext float $1i to double;"
+     "$r.cc = fmul double $r.c, $r.c;$r.dd = fmul double $r.d, $r.d;$r.n = fadd double $r.cc, $r.dd;"
+     "$r.ac = fmul double $r.a, $r.c;$r.bd = fmul double $r.b, $r.d;$r.e = fadd double $r.ac, $r.bd;"
+     "$r.bc = fmul double $r.b, $r.c;$r.ad = fmul double $r.a, $r.d;$r.f = fsub double $r.bc, $r.ad;"
+     "$r.g = fdiv double $r.e, $r.n;$r.h = fdiv double $r.f, $r.n;"
+     "$rr = fptrunc double $r.g to float;$ri = fptrunc double $r.h to float", true},
+    {"smaximum", "$r = call $T @llvm.smax.$M($T $0, $T $1)", true},
+    {"sminimum", "$r = call $T @llvm.smin.$M($T $0, $T $1)", true},
+    {"umaximum", "$r = call $T @llvm.umax.$M($T $0, $T $1)", true},
+    {"uminimum", "$r = call $T @llvm.umin.$M($T $0, $T $1)", true},
+    {"fmaximum", FLOAT_CHOOSE("ogt"), true},
+    {"fminimum", FLOAT_CHOOSE("olt"), true},
+    {"cmaximum", COMPLEX_CHOOSE("ogt"), true},
+    {"cminimum", COMPLEX_CHOOSE("olt"), true},
+    {"ceq", "$r.a = fcmp oeq float $0r, $1r;$r.b = fcmp oeq float $0i, $1i;$r = and i1 $r.a, $r.b", true},
+    {"cne", "$r.a = fcmp une float $0r, $1r;$r.b = fcmp une float $0i, $1i;$r = or i1 $r.a, $r.b", true},
+    {"clt", COMPLEX_COMPARE("olt", "olt"), true},
+    {"cle", COMPLEX_COMPARE("olt", "ole"), true},
+    {"cgt", COMPLEX_COMPARE("ogt", "ogt"), true},
+    {"cge", COMPLEX_COMPARE("ogt", "oge"), true},
+    {"select", "$r = select i1 $0, $T $1, $T $2", true},
+    {"cselect", "$rr = select i1 $0, float $1r, float $2r;$ri = select i1 $0, float $1i, float $2i", true},
+};
+
+enum { NAME_SIZE = 64, LINE_SIZE = 160 };
+
+static bool is_narrow(enum kiln_dtype dtype)
+{
+    return dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16;
+}
+
+const char *kiln__ir_value_type(enum kiln_dtype dtype)
+{
+    return types[dtype].value;
+}
+
+const char *kiln__ir_memory_type(enum kiln_dtype dtype)
+{
+    return types[dtype].memory;
+}
+
+int kiln__ir_parts(enum kiln_dtype dtype)
+{
+    return dtype == KILN_COMPLEX64 ? 2 : 1;
+}
+
+const char *kiln__ir_part(enum kiln_dtype dtype, int part)
+{
+    return dtype != KILN_COMPLEX64 ? "" : part ? "i" : "r";
+}
+
+void kiln__ir_declare(struct kiln_buffer *declarations, const char *result, const char *name, const char *arguments)
+{
+    char line[LINE_SIZE];
+    snprintf(line, sizeof line, "declare %s @%s(%s)\n", result, name, arguments);
+    if (declarations->data && strstr((const char *)declarations->data, line)) return;
+    kiln__buffer_append(declarations, line, strlen(line));
+}
+
+/* ---- 16-bit floats ------------------------------------------------------------------------------------------------ */
+
+static void narrow(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *bits, enum kiln_dtype dtype,
+                   const char *source)
+{
+    const char *helper = dtype == KILN_FLOAT16 ? "kiln_narrow_f16" : "kiln_narrow_bf16";
+    kiln__ir_declare(declarations, "zeroext i16", helper, "float");
+    kiln__buffer_printf(text, "  %s = call zeroext i16 @%s(float %s)\n", bits, helper, source);
+}
+
+static void widen(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name, enum kiln_dtype dtype,
+                  const char *bits)
+{
+    const char *helper = dtype == KILN_FLOAT16 ? "kiln_widen_f16" : "kiln_widen_bf16";
+    kiln__ir_declare(declarations, "float", helper, "i16 zeroext");
+    kiln__buffer_printf(text, "  %s = call float @%s(i16 zeroext %s)\n", name, helper, bits);
+}
+
+/* name.bits = the float `source` rounded to `dtype`; name = that as a float again, unless it is `source` itself. */
+static void round_to(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name, enum kiln_dtype dtype,
+                     const char *source)
+{
+    char bits[NAME_SIZE];
+    snprintf(bits, sizeof bits, "%s.bits", name);
+    narrow(text, declarations, bits, dtype, source);
+    if (strcmp(name, source) != 0) widen(text, declarations, name, dtype, bits);
+}
+
+/* ---- conversions -------------------------------------------------------------------------------------------------- */
+
+static const char *typed(char *out, const char *type, int lanes)
+{
+    if (lanes) snprintf(out, NAME_SIZE, "<%d x %s>", lanes, type);
+    else snprintf(out, NAME_SIZE, "%s", type);
+    return out;
+}
+
+static void float_to_int(struct kiln_buffer *text, const char *name, enum kiln_dtype to, const char *source,
+                         enum kiln_dtype from, int lanes)
+{
+    char a[NAME_SIZE], b[NAME_SIZE], vector[16] = "";
+    const char *how = kiln__dtypes[to].kind == KILN_KIND_SIGNED ? "fptosi" : "fptoui";
+    if (lanes) snprintf(vector, sizeof vector, "v%d", lanes);
+    kiln__buffer_printf(text, "  %s = call %s @llvm.%s.sat.%s%s.%s%s(%s %s)\n", name, typed(a, types[to].value, lanes),
+                        how, vector, types[to].suffix, vector, types[from].suffix, typed(b, types[from].value, lanes),
+                        source);
+}
+
+/* The LLVM instruction for a conversion between two numbers; NULL: the bits stay as they are. */
+static const char *conversion(enum kiln_dtype to, enum kiln_dtype from)
+{
+    bool to_float = kiln__dtypes[to].kind >= KILN_KIND_FLOAT, from_float = kiln__dtypes[from].kind >= KILN_KIND_FLOAT;
+    bool is_signed = kiln__dtypes[from].kind == KILN_KIND_SIGNED;
+    if (to_float && !from_float) return is_signed ? "sitofp" : "uitofp";
+    if (types[to].bits == types[from].bits) return NULL;
+    if (to_float) return types[to].bits > types[from].bits ? "fpext" : "fptrunc";
+    if (types[to].bits < types[from].bits) return "trunc";
+    return is_signed ? "sext" : "zext";
+}
+
+/* One part to one part, into `name`, without rounding to a 16-bit dtype. */
+static void convert_part(struct kiln_buffer *text, const char *name, enum kiln_dtype to, const char *source,
+                         enum kiln_dtype from, int lanes)
+{
+    char a[NAME_SIZE], b[NAME_SIZE];
+    bool from_float = kiln__dtypes[from].kind >= KILN_KIND_FLOAT, to_float = kiln__dtypes[to].kind >= KILN_KIND_FLOAT;
+    typed(a, types[from].value, lanes), typed(b, types[to].value, lanes);
+    if (to == KILN_BOOL) {
+        kiln__buffer_printf(text, "  %s = %s %s %s, zeroinitializer\n", name, from_float ? "fcmp une" : "icmp ne", a, source);
+    } else if (from_float && !to_float) {
+        float_to_int(text, name, to, source, from, lanes);
+    } else if (conversion(to, from)) {
+        kiln__buffer_printf(text, "  %s = %s %s %s to %s\n", name, conversion(to, from), a, source, b);
+    } else {
+        kiln__buffer_printf(text, "  %s = bitcast %s %s to %s\n", name, a, source, b);
+    }
+}
+
+static void complex_to_bool(struct kiln_buffer *text, const char *name, const char *source)
+{
+    kiln__buffer_printf(text,
+                        "  %s.a = fcmp une float %sr, 0.0\n  %s.b = fcmp une float %si, 0.0\n  %s = or i1 %s.a, %s.b\n",
+                        name, source, name, source, name, name, name);
+}
+
+void kiln__ir_cast(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name, enum kiln_dtype to,
+                   const char *source, enum kiln_dtype from, int lanes)
+{
+    char result[NAME_SIZE], part[NAME_SIZE], type[NAME_SIZE];
+    if (to == KILN_BOOL && from == KILN_COMPLEX64) {
+        complex_to_bool(text, name, source);
+        return;
+    }
+    bool rounds = is_narrow(to) && from != to && !lanes;
+    snprintf(result, sizeof result, "%s%s", name, rounds ? ".wide" : kiln__ir_part(to, 0));
+    snprintf(part, sizeof part, "%s%s", source, kiln__ir_part(from, 0));
+    convert_part(text, result, to, part, from, lanes);
+    if (is_narrow(to) && !lanes) round_to(text, declarations, name, to, result);
+    if (to == KILN_COMPLEX64 && from == KILN_COMPLEX64) {
+        kiln__buffer_printf(text, "  %si = bitcast %s %si to %s\n", name, typed(type, "float", lanes), source, type);
+    } else if (to == KILN_COMPLEX64) {
+        typed(type, "float", lanes);
+        kiln__buffer_printf(text, "  %si = bitcast %s zeroinitializer to %s\n", name, type, type);
+    }
+}
+
+/* ---- operations --------------------------------------------------------------------------------------------------- */
+
+static const struct template *find_template(const char *name)
+{
+    for (size_t i = 0; i < sizeof templates / sizeof templates[0]; i++)
+        if (strcmp(templates[i].name, name) == 0) return &templates[i];
+    return NULL;
+}
+
+/* Copies the template, replacing what stands behind each '$'. */
+static void expand(struct kiln_buffer *text, const char *lines, const char *name, enum kiln_dtype in_dtype,
+                   const char *const *inputs)
+{
+    kiln__buffer_printf(text, "  ");
+    for (const char *at = lines; *at; at++) {
+        if (*at == ';') {
+            kiln__buffer_printf(text, "\n  ");
+        } else if (*at != '$') {
+            kiln__buffer_append(text, at, 1);
+        } else {
+            at++;
+            const char *word = *at == 'r'   ? name
+                               : *at == 'T' ? types[in_dtype].value
+                               : *at == 'M' ? types[in_dtype].suffix
+                                            : inputs[*at - '0'];
+            kiln__buffer_append(text, word, strlen(word));
+        }
+    }
+    kiln__buffer_printf(text, "\n");
+}
+
+static void instruction(struct kiln_buffer *text, const char *word, const char *name, enum kiln_dtype in_dtype,
+                        const char *const *inputs, int arity)
+{
+    kiln__buffer_printf(text, "  %s = %s %s %s", name, word, types[in_dtype].value, inputs[0]);
+    for (int i = 1; i < arity; i++) kiln__buffer_printf(text, ", %s", inputs[i]);
+    kiln__buffer_printf(text, "\n");
+}
+
+static void helper(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *word, const char *name,
+                   enum kiln_dtype in_dtype, const char *const *inputs, int arity)
+{
+    char function[NAME_SIZE], arguments[NAME_SIZE] = "";
+    const char *type = types[in_dtype].value;
+    snprintf(function, sizeof function, "kiln_%s_%s", word, types[in_dtype].suffix);
+    kiln__buffer_printf(text, "  %s = call %s @%s(", name, type, function);
+    for (int i = 0; i < arity; i++) {
+        size_t used = strlen(arguments);
+        kiln__buffer_printf(text, "%s%s %s", i ? ", " : "", type, inputs[i]);
+        snprintf(arguments + used, sizeof arguments - used, "%s%s", i ? ", " : "", type);
+    }
+    kiln__buffer_printf(text, ")\n");
+    kiln__ir_declare(declarations, type, function, arguments);
+}
+
+kiln_status kiln__ir_apply(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
+                           enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype in_dtype, const char *const *inputs,
+                           kiln_error *err)
+{
+    char wide[NAME_SIZE];
+    const struct kiln_op_info *info = &kiln__ops[op];
+    const char *column = info->lower[kiln__dtypes[in_dtype].kind];
+    if (!column) return kiln__fail(err, KILN_INVALID, "[%s] is not defined for %s", info->name, kiln__dtypes[in_dtype].name);
+    const struct template *lines = find_template(column);
+    bool rounds = is_narrow(dtype) && !(lines && lines->exact);
+    snprintf(wide, sizeof wide, "%s%s", name, rounds ? ".wide" : "");
+    if (lines) expand(text, lines->lines, wide, in_dtype, inputs);
+    else if (column[0] == '@') helper(text, declarations, column + 1, wide, in_dtype, inputs, info->arity);
+    else instruction(text, column, wide, in_dtype, inputs, info->arity);
+    if (is_narrow(dtype)) round_to(text, declarations, name, dtype, wide);
+    return KILN_OK;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+static void load_complex(struct kiln_buffer *text, const char *name, const char *pointer, const char *tail)
+{
+    kiln__buffer_printf(text,
+                        "  %sr = load float, ptr %s, align 4%s\n  %s.at = getelementptr inbounds i8, ptr %s, i64 4\n"
+                        "  %si = load float, ptr %s.at, align 4%s\n",
+                        name, pointer, tail, name, pointer, name, name, tail);
+}
+
+void kiln__ir_load(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name, enum kiln_dtype dtype,
+                   const char *pointer, const char *tail)
+{
+    char raw[NAME_SIZE];
+    if (dtype == KILN_COMPLEX64) {
+        load_complex(text, name, pointer, tail);
+        return;
+    }
+    bool direct = dtype != KILN_BOOL && !is_narrow(dtype);
+    snprintf(raw, sizeof raw, "%s%s", name, direct ? "" : ".bits");
+    kiln__buffer_printf(text, "  %s = load %s, ptr %s, align %zu%s\n", raw, types[dtype].memory, pointer,
+                        kiln__dtypes[dtype].size, tail);
+    if (dtype == KILN_BOOL) kiln__buffer_printf(text, "  %s = icmp ne i8 %s, 0\n", name, raw);
+    if (is_narrow(dtype)) widen(text, declarations, name, dtype, raw);
+}
+
+static void store_complex(struct kiln_buffer *text, const char *name, const char *pointer, const char *tail)
+{
+    kiln__buffer_printf(text,
+                        "  store float %sr, ptr %s, align 4%s\n  %s.i = getelementptr inbounds i8, ptr %s, i64 4\n"
+                        "  store float %si, ptr %s.i, align 4%s\n",
+                        name, pointer, tail, pointer, pointer, name, pointer, tail);
+}
+
+void kiln__ir_store(struct kiln_buffer *text, const char *name, enum kiln_dtype dtype, const char *pointer,
+                    const char *tail)
+{
+    char raw[NAME_SIZE];
+    if (dtype == KILN_COMPLEX64) {
+        store_complex(text, name, pointer, tail);
+        return;
+    }
+    snprintf(raw, sizeof raw, "%s%s", dtype == KILN_BOOL ? pointer : name,
+             dtype == KILN_BOOL || is_narrow(dtype) ? ".bits" : "");
+    if (dtype == KILN_BOOL) kiln__buffer_printf(text, "  %s = zext i1 %s to i8\n", raw, name);
+    kiln__buffer_printf(text, "  store %s %s, ptr %s, align %zu%s\n", types[dtype].memory, raw, pointer,
+                        kiln__dtypes[dtype].size, tail);
+}
+
+void kiln__ir_constant(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
+                       enum kiln_dtype dtype, const char *bits)
+{
+    int size_bits = (int)kiln__dtypes[dtype].size * 8;
+    if (dtype == KILN_COMPLEX64) {
+        kiln__buffer_printf(text,
+                            "  %s.a = trunc i64 %s to i32\n  %sr = bitcast i32 %s.a to float\n"
+                            "  %s.b = lshr i64 %s, 32\n  %s.c = trunc i64 %s.b to i32\n  %si = bitcast i32 %s.c to float\n",
+                            name, bits, name, name, name, bits, name, name, name, name);
+    } else if (dtype == KILN_BOOL) {
+        kiln__buffer_printf(text, "  %s = icmp ne i64 %s, 0\n", name, bits);
+    } else if (size_bits == 64) {
+        kiln__buffer_printf(text, "  %s = bitcast i64 %s to %s\n", name, bits, types[dtype].value);
+    } else {
+        char low[NAME_SIZE];
+        snprintf(low, sizeof low, "%s.bits", name);
+        kiln__buffer_printf(text, "  %s = trunc i64 %s to i%d\n", low, bits, size_bits);
+        if (is_narrow(dtype)) widen(text, declarations, name, dtype, low);
+        else kiln__buffer_printf(text, "  %s = bitcast i%d %s to %s\n", name, size_bits, low, types[dtype].value);
+    }
+}
