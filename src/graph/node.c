@@ -94,24 +94,29 @@ kiln_status kiln__node_set_outputs(struct kiln_node *node, struct kiln_array *co
     return KILN_OK;
 }
 
-struct kiln_array *kiln__node_output(struct kiln_node *node, uint32_t idx)
+/* With the lock held: a reference to the output unless its last one has gone. */
+static struct kiln_array *try_ref(struct kiln_array *output)
 {
-    pthread_mutex_lock(&outputs_lock);
-    struct kiln_array *output = node->outputs[idx];
     uint32_t refs = output ? atomic_load_explicit(&output->refs, memory_order_relaxed) : 0;
     while (refs && !atomic_compare_exchange_weak_explicit(&output->refs, &refs, refs + 1, memory_order_relaxed,
                                                           memory_order_relaxed)) {
     }
-    pthread_mutex_unlock(&outputs_lock);
     return refs ? output : NULL;
 }
 
-/* The runner's last look: once an output is ready it may be freed without telling the node. */
+struct kiln_array *kiln__node_output(struct kiln_node *node, uint32_t idx)
+{
+    pthread_mutex_lock(&outputs_lock);
+    struct kiln_array *output = try_ref(node->outputs[idx]);
+    pthread_mutex_unlock(&outputs_lock);
+    return output;
+}
+
 struct kiln_array *kiln__node_take_output(struct kiln_node *node, uint32_t idx)
 {
-    struct kiln_array *output = kiln__node_output(node, idx);
     pthread_mutex_lock(&outputs_lock);
-    if (output) node->outputs[idx] = NULL;
+    struct kiln_array *output = try_ref(node->outputs[idx]);
+    node->outputs[idx] = NULL;
     pthread_mutex_unlock(&outputs_lock);
     return output;
 }
