@@ -33,13 +33,13 @@ static void print_entry(const kiln_entry *entry, const kiln_entry_info *info)
     print_metadata(info);
     puts("\nkey");
     for (size_t i = 0; kiln_entry_key_field(entry, i, &name, &value); i++) {
-        printf("  %-14.*s  ", (int)name.size, (const char *)name.data);
+        printf("  %-18.*s  ", (int)name.size, (const char *)name.data);
         print_value(value);
     }
     puts("\nsections");
     const char *section;
     for (size_t i = 0; (section = kiln_entry_section(entry, i, &value)); i++)
-        printf("  %-14s  %zu bytes\n", section, value.size);
+        printf("  %-18s  %zu bytes\n", section, value.size);
     kiln_bytes text = kiln_entry_get(entry, "text");
     if (!text.data) return;
     puts("\ntext");

@@ -63,8 +63,8 @@ static int memory_file(const char *name, char path[64])
     return file;
 }
 
-/* Runs a program with its output and errors in `output` (cut at `size`); its exit status, or -1. */
-static int run(char *const words[], char *output, size_t size)
+/* Runs a program that reads `input`, with its output and errors in `output` (cut at `size`); its exit status, or -1. */
+static int run(char *const words[], int input, char *output, size_t size)
 {
     int ends[2], status = -1;
     pid_t process;
@@ -72,6 +72,7 @@ static int run(char *const words[], char *output, size_t size)
     if (pipe2(ends, O_CLOEXEC) != 0) return -1;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
     int error = posix_spawnp(&process, words[0], &actions, NULL, words, environ);
@@ -112,10 +113,11 @@ static kiln_status compile(void *self, const kiln_request *request, kiln_bytes t
     char source_path[64], object_path[64], output[900];
     int source = memory_file("kernel.c", source_path), object = memory_file("kernel.so", object_path);
     kiln_status status = KILN_COMPILE_FAILED;
-    char *words[] = {(char *)cc->program, FLAGS, source_path, "-o", object_path, NULL};
-    if (source < 0 || object < 0 || !write_all(source, text.data, text.size))
+    /* Read from standard input, the source has no name that could get into the object: same text, same bytes. */
+    char *words[] = {(char *)cc->program, FLAGS, "-", "-o", object_path, NULL};
+    if (source < 0 || object < 0 || !write_all(source, text.data, text.size) || lseek(source, 0, SEEK_SET) != 0)
         fail(err, status, "a file in memory", strerror(errno));
-    else if (run(words, output, sizeof output) != 0)
+    else if (run(words, source, output, sizeof output) != 0)
         fail(err, status, kiln_request_function(request), output);
     else
         status = take_object(object, out, err);
@@ -178,12 +180,13 @@ static bool cc_init(struct cc *cc)
     uint64_t digest;
     const char *chosen = getenv("CC");
     cc->program = chosen && *chosen ? chosen : "cc";
-    if (run((char *[]){(char *)cc->program, "-print-prog-name=cc1", NULL}, path, sizeof path) != 0) return false;
+    if (run((char *[]){(char *)cc->program, "-print-prog-name=cc1", NULL}, STDIN_FILENO, path, sizeof path) != 0)
+        return false;
     path[strcspn(path, "\n")] = '\0';
     if (path[0] != '/') { /* clang: one program does all; the shell finds it */
         char find[512];
         snprintf(find, sizeof find, "command -v -- '%s'", cc->program);
-        if (run((char *[]){"sh", "-c", find, NULL}, path, sizeof path) != 0) return false;
+        if (run((char *[]){"sh", "-c", find, NULL}, STDIN_FILENO, path, sizeof path) != 0) return false;
         path[strcspn(path, "\n")] = '\0';
     }
     if (!content_digest(path, &digest)) return false;
