@@ -17,6 +17,7 @@
 
 enum {
     PAGE = 4096,
+    CODE_START = 64, /* callers built with clang's -fsanitize=function read the bytes before an entry */
     MAX_SECTIONS = 4096,
     MAX_IMAGE = 1 << 28, /* far below 2 GiB: a 32-bit distance reaches everything in an image */
 };
@@ -48,6 +49,7 @@ struct loader {
     size_t section_names_size;
     unsigned char *base; /* the mapping */
     size_t code_size, size;
+    bool has_code;
     void *entry;
 };
 
@@ -195,6 +197,7 @@ static kiln_status place_sections(struct loader *loader, bool is_code)
         size_t alignment = section->sh_addralign > 1 ? (size_t)section->sh_addralign : 1;
         size_t offset = (loader->size + alignment - 1) & ~(alignment - 1);
         loader->places[i] = (struct place){true, offset};
+        loader->has_code |= is_code;
         loader->size = offset + (size_t)section->sh_size;
         if (loader->size > MAX_IMAGE) return REFUSE(loader, "larger than %d bytes in memory", MAX_IMAGE);
     }
@@ -204,7 +207,7 @@ static kiln_status place_sections(struct loader *loader, bool is_code)
 
 static kiln_status map_image(struct loader *loader)
 {
-    if (loader->code_size == 0) return REFUSE(loader, "it holds no code");
+    if (!loader->has_code) return REFUSE(loader, "it holds no code");
     void *base = mmap(NULL, loader->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) return kiln__no_memory(loader->err, "an object's image");
     loader->base = base;
@@ -385,7 +388,7 @@ static kiln_status load(struct loader *loader)
 
 kiln_status kiln__image_load(kiln_bytes object, const char *entry, struct kiln_image **out, kiln_error *err)
 {
-    struct loader loader = {.object = object, .entry_name = entry, .err = err};
+    struct loader loader = {.object = object, .entry_name = entry, .err = err, .size = CODE_START};
     struct kiln_image *image = calloc(1, sizeof(*image));
     kiln_status status = image != NULL ? load(&loader) : kiln__no_memory(err, "an image");
     free(loader.sections);

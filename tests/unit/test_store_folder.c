@@ -152,7 +152,7 @@ static void artifact_outlives_tier_and_file(void **state)
 
 static void flip_byte(const char *path, off_t at)
 {
-    char byte;
+    char byte = 0;
     int fd = open(path, O_RDWR);
     assert_true(fd >= 0 && pread(fd, &byte, 1, at) == 1);
     byte ^= 1;
