@@ -1,0 +1,167 @@
+/*
+ * compile.c - from text to an object, as a recipe: parse, attributes, link the helpers, hide, passes, emit, check.
+ *
+ * Each job has a context of its own; only the target machine is kept. Nothing of the process (environment, addresses,
+ * order of jobs) reaches the object.
+ */
+#include <string.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/IRReader.h>
+#include <llvm-c/Linker.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "compiler/internal.h"
+
+/*
+ * The loop has one block and simple addresses, so few passes are needed: inline the helpers, clean up, put the loop into
+ * the form the vectoriser wants, vectorise, clean up.
+ */
+#define INLINE "always-inline,globaldce,"
+#define SIMPLIFY "sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg"
+#define VECTORIZE                                                                                                      \
+    "loop-simplify,lcssa,loop-mssa(licm),loop(indvars),loop-vectorize,instcombine<no-verify-fixpoint>,early-cse,"         \
+    "simplifycfg,loop-mssa(licm),loop(indvars)"
+
+static const char *const pipelines[2] = {INLINE "function(" SIMPLIFY ")",
+                                         INLINE "function(" SIMPLIFY "," VECTORIZE ")"};
+
+struct compilation {
+    struct kiln_session session;
+    const struct kiln_plugin_job *job;
+    struct kiln_buffer *object;
+    LLVMTargetMachineRef machine;
+    LLVMModuleRef module;
+};
+
+static kiln_status parse(struct compilation *c, kiln_error *err)
+{
+    kiln_bytes text = c->job->text;
+    char *message = NULL;
+    LLVMMemoryBufferRef input = LLVMCreateMemoryBufferWithMemoryRangeCopy(text.data, text.size, "kernel");
+    if (LLVMParseIRInContext(c->session.context, input, &c->module, &message))
+        return kiln__session_fail(&c->session, "the text is not valid LLVM IR", message, err);
+    LLVMValueRef entry = LLVMGetNamedFunction(c->module, c->job->entry);
+    if (!entry || LLVMIsDeclaration(entry))
+        return kiln__fail(err, KILN_COMPILE_FAILED, "the text does not define the entry \"%s\"", c->job->entry);
+    return KILN_OK;
+}
+
+static void set_target(struct compilation *c)
+{
+    char *triple = LLVMGetTargetMachineTriple(c->machine);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
+    LLVMSetTarget(c->module, triple);
+    LLVMSetModuleDataLayout(c->module, layout);
+    LLVMDisposeTargetData(layout);
+    LLVMDisposeMessage(triple);
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f)) kiln__attributes_set(c->session.context, f, c->job->target);
+}
+
+static bool uses_runtime(LLVMModuleRef module)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        size_t size;
+        if (LLVMIsDeclaration(f) && strncmp(LLVMGetValueName2(f, &size), "kiln_", 5) == 0) return true;
+    }
+    return false;
+}
+
+/* The bitcode is read lazily: only the bodies of the helpers in use are. */
+static kiln_status link_runtime(struct compilation *c, kiln_error *err)
+{
+    kiln_bytes bytes = c->job->runtime;
+    LLVMModuleRef runtime = NULL;
+    if (!bytes.size || !uses_runtime(c->module)) return KILN_OK;
+    LLVMMemoryBufferRef input = LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes.data, bytes.size, "runtime");
+    if (LLVMGetBitcodeModuleInContext2(c->session.context, input, &runtime)) {
+        LLVMDisposeMemoryBuffer(input);
+        return kiln__session_fail(&c->session, "the run-time library is not readable", NULL, err);
+    }
+    LLVMSetTarget(runtime, LLVMGetTarget(c->module));
+    LLVMSetDataLayout(runtime, LLVMGetDataLayoutStr(c->module));
+    if (LLVMLinkModules2(c->module, runtime))
+        return kiln__session_fail(&c->session, "the run-time library does not fit the text", NULL, err);
+    return KILN_OK;
+}
+
+static void hide_all_but_entry(struct compilation *c)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f; f = LLVMGetNextFunction(f)) {
+        size_t size;
+        if (LLVMIsDeclaration(f)) continue;
+        LLVMSetLinkage(f, strcmp(LLVMGetValueName2(f, &size), c->job->entry) ? LLVMInternalLinkage : LLVMExternalLinkage);
+    }
+}
+
+static void allow_fast_math(LLVMModuleRef module)
+{
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+                if (LLVMCanValueUseFastMathFlags(i))
+                    LLVMSetFastMathFlags(i, LLVMFastMathAllowContract | LLVMFastMathAllowReassoc);
+}
+
+static kiln_status run_passes(struct compilation *c, kiln_error *err)
+{
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(c->module, pipelines[c->job->opt_level > 0], c->machine, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (!error) return KILN_OK;
+    char *message = LLVMGetErrorMessage(error);
+    kiln__fail(err, KILN_COMPILE_FAILED, "LLVM's passes failed: %s", message);
+    LLVMDisposeErrorMessage(message);
+    return KILN_COMPILE_FAILED;
+}
+
+static kiln_status emit(struct compilation *c, kiln_error *err)
+{
+    LLVMMemoryBufferRef output = NULL;
+    char *message = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(c->machine, c->module, LLVMObjectFile, &message, &output))
+        return kiln__session_fail(&c->session, "LLVM could not make an object", message, err);
+    const char *start = LLVMGetBufferStart(output);
+    size_t size = LLVMGetBufferSize(output);
+    kiln_status status = KILN_OK;
+    if (c->session.diagnostic[0]) status = kiln__session_fail(&c->session, "LLVM could not make an object", NULL, err);
+    if (!status) status = kiln__object_check(start, size, c->job->entry, err);
+    if (!status) kiln__buffer_append(c->object, start, size);
+    if (!status && c->object->failed) status = kiln__no_memory(err, "an object");
+    LLVMDisposeMemoryBuffer(output);
+    return status;
+}
+
+static kiln_status compile(void *data, kiln_error *err)
+{
+    struct compilation *c = data;
+    char *message = NULL;
+    kiln_status status = kiln__machine_get(c->job->target, c->job->opt_level, &c->machine, err);
+    if (!status) status = parse(c, err);
+    if (status) return status;
+    set_target(c);
+    status = link_runtime(c, err);
+    if (status) return status;
+    hide_all_but_entry(c);
+    if (c->job->fast_math) allow_fast_math(c->module);
+    if (LLVMVerifyModule(c->module, LLVMReturnStatusAction, &message))
+        return kiln__session_fail(&c->session, "the text is not valid LLVM IR", message, err);
+    LLVMDisposeMessage(message);
+    status = run_passes(c, err);
+    return status ? status : emit(c, err);
+}
+
+kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer *object, kiln_error *err)
+{
+    struct compilation c = {.job = job, .object = object};
+    if (!job->entry || !job->entry[0] || !job->text.size)
+        return kiln__fail(err, KILN_INVALID, "a job needs text and the name of an entry");
+    kiln_status status = kiln__session_open(&c.session, err);
+    if (status) return status;
+    status = kiln__session_guard(&c.session, compile, &c, err);
+    if (c.session.context && c.module) LLVMDisposeModule(c.module);
+    kiln__session_close(&c.session);
+    return status;
+}
