@@ -251,18 +251,33 @@ static kiln_operation *const operations[KILN_OP_COUNT] = {
     [KILN_OP_RANDOM_BITS] = kiln__run_random_bits,
 };
 
-static kiln_status run_node(struct kiln_node *node, struct kiln_array *array, kiln_error *err)
+/* What a failed attempt had given the array already. */
+static void take_bytes_away(struct kiln_array *array)
 {
-    if (node->op == KILN_OP_PLAN) {
-        if (kiln__plan_eval) return kiln__plan_eval(node, err);
+    kiln__storage_unref(array->storage);
+    array->storage = NULL;
+    array->data = NULL;
+}
+
+static kiln_status run_plan(struct kiln_node *node, kiln_error *err)
+{
+    if (!kiln__plan_eval) {
         return kiln__fail(err, KILN_INVALID, "[eval] A compiled function can't run: no plan runner is installed.");
     }
-    kiln_status status = operations[node->op](node, array, err);
-    if (status != KILN_OK && array->storage) {
-        kiln__storage_unref(array->storage);
-        array->storage = NULL;
-        array->data = NULL;
+    kiln_status status = kiln__plan_eval(node, err);
+    for (uint32_t i = 0; status != KILN_OK && i < node->output_count; i++) {
+        struct kiln_array *output = kiln__node_output(node, i);
+        if (output) take_bytes_away(output);
+        kiln__array_unref(output);
     }
+    return status;
+}
+
+static kiln_status run_node(struct kiln_node *node, struct kiln_array *array, kiln_error *err)
+{
+    if (node->op == KILN_OP_PLAN) return run_plan(node, err);
+    kiln_status status = operations[node->op](node, array, err);
+    if (status != KILN_OK) take_bytes_away(array);
     return status;
 }
 
@@ -286,7 +301,7 @@ static void make_ready(struct kiln_node *node, struct kiln_array *array)
 static void make_outputs_ready(struct kiln_node *node)
 {
     for (uint32_t i = 0; i < node->output_count; i++) {
-        struct kiln_array *output = kiln__node_output(node, i);
+        struct kiln_array *output = kiln__node_take_output(node, i);
         if (!output) continue;
         pthread_mutex_lock(&graph.lock);
         atomic_store_explicit(&output->node, NULL, memory_order_release);

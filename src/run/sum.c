@@ -1,5 +1,5 @@
 /*
- * reduce.c - reductions along one axis.
+ * sum.c - reductions along one axis.
  *
  * The order of additions is the kernel's, a function of the axis' length alone: here only whole rows are handed out, so
  * layout, batch and threads can't change a bit of the result.
