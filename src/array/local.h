@@ -32,9 +32,8 @@ struct kiln_storage_list {
 struct kiln_local {
     struct kiln_block_list blocks[KILN_BLOCK_CLASSES];
     struct kiln_storage_list storage[KILN_SMALL_CLASSES];
-    _Atomic int64_t active; /* bytes of small storage made less those freed here since the last fold; may be negative */
-    _Atomic int64_t
-        ceiling; /* largest `active` at an allocation since the last fold or peak reset, or KILN_NO_CEILING */
+    _Atomic int64_t active;          /* bytes of small storage made here less those freed here, since the last fold */
+    _Atomic int64_t ceiling;         /* highest `active` at an allocation, or none since the last fold or peak reset */
     _Atomic int64_t cached;          /* bytes in the lists of storage */
     _Atomic uint64_t epoch;          /* of the cache when the lists were last valid */
     struct kiln_local *next, **link; /* the registry; guarded by the memory lock */

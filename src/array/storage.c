@@ -5,9 +5,9 @@
  * it and counted there, so that a warm call writes no line that another thread uses. Large storage goes through the
  * memory lock, with four size classes per power of two, so at most a quarter is unused.
  *
- * Numbers: active = shared.active + the sum of every thread's `active`: exact. The peak is exact where one thread
- * allocates. With several, each thread's highest point is combined with what the others hold when it is folded in; a
- * thread folds whenever its part leaves +-256 KiB, so the peak is off by less than that per thread.
+ * Numbers: active = shared.active + the sum of every thread's `active`: exact. The peak is exact while one thread
+ * allocates, wherever its storage is freed. With several, each thread's highest point is combined with what the others
+ * hold when it is settled; a thread folds before its part exceeds 256 KiB, so the peak is off by less than that each.
  * The cache counts the bytes that freed storage held when it was live, so that freeing moves bytes from active to
  * cache.
  *
@@ -152,24 +152,35 @@ static int64_t active_now(void)
     return sum;
 }
 
-static void raise_peak(int64_t value)
+/* With the lock held: the peak takes in each thread's ceiling on top of what the others hold now. */
+static void settle_peak(void)
 {
-    if (value > shared.peak) shared.peak = value;
+    int64_t active = active_now();
+    for (struct kiln_local *local = kiln__local_first(); local; local = local->next) {
+        int64_t ceiling = load(&local->ceiling);
+        int64_t total = ceiling == KILN_NO_CEILING ? 0 : active - load(&local->active) + ceiling;
+        if (total > shared.peak) shared.peak = total;
+    }
 }
 
 void kiln__storage_fold(struct kiln_local *local)
 {
-    int64_t active = load(&local->active), ceiling = load(&local->ceiling);
-    if (ceiling != KILN_NO_CEILING) raise_peak(active_now() - active + ceiling);
-    shared.active += active;
+    settle_peak();
+    shared.active += load(&local->active);
     store(&local->active, 0);
     store(&local->ceiling, KILN_NO_CEILING);
 }
 
-static void fold(struct kiln_local *local)
+/* Bytes made (or, negative, freed) on the shared path. The peak is settled first, while the ceilings still fit. */
+static void count_shared(int64_t bytes)
 {
     kiln__local_lock();
-    kiln__storage_fold(local);
+    if (kiln__local_current)
+        kiln__storage_fold(kiln__local_current);
+    else
+        settle_peak();
+    shared.active += bytes;
+    if (bytes > 0 && active_now() > shared.peak) shared.peak = active_now();
     kiln__local_unlock();
 }
 
@@ -182,28 +193,17 @@ static void count_small_new(struct kiln_local *local, size_t size)
     int64_t active = load(&local->active) + (int64_t)size;
     store(&local->active, active);
     if (active > load(&local->ceiling)) store(&local->ceiling, active);
-    if (active > FOLD_BYTES) fold(local);
+    if (active > FOLD_BYTES) count_shared(0);
 }
 
+/* A thread that frees more than it made frees what another one made: counted in the shared part, at once. */
 static void count_small_free(struct kiln_local *local, size_t size)
 {
     int64_t active = load(&local->active) - (int64_t)size;
-    store(&local->active, active);
-    if (active < -FOLD_BYTES) fold(local);
-}
-
-/* With the lock held, so that the peak is that of this moment. */
-static void count_large_new(size_t size)
-{
-    if (kiln__local_current) kiln__storage_fold(kiln__local_current);
-    shared.active += (int64_t)size;
-    raise_peak(active_now());
-}
-
-static void count_large_free(size_t size)
-{
-    if (kiln__local_current) kiln__storage_fold(kiln__local_current);
-    shared.active -= (int64_t)size;
+    if (active < 0)
+        count_shared(-(int64_t)size);
+    else
+        store(&local->active, active);
 }
 
 /* ---- small storage ----------------------------------------------------------------------------------------------- */
@@ -299,7 +299,6 @@ static struct kiln_storage *reuse_large(uint32_t size_class, size_t size)
     if (storage) {
         shared.free[size_class] = storage->payload;
         shared.cache -= (int64_t)storage->size;
-        count_large_new(size);
     } else if ((uint64_t)active_now() + (uint64_t)shared.cache + size > kiln__memory_limit()) {
         too_much = detach_cache();
     }
@@ -319,16 +318,12 @@ static struct kiln_storage *shared_new(size_t size)
     size_t capacity = 0;
     uint32_t size_class = size <= SMALL_MAX ? small_class(size) : large_class(size, &capacity);
     struct kiln_storage *storage = reuse_large(size_class, size);
-    if (storage) return storage;
-    storage = make_storage(size_class, capacity);
+    if (!storage) storage = make_storage(size_class, capacity);
     if (!storage) {
         kiln__memory_clear_cache();
         storage = make_storage(size_class, capacity);
     }
-    if (!storage) return NULL;
-    kiln__local_lock();
-    count_large_new(size);
-    kiln__local_unlock();
+    if (storage) count_shared((int64_t)size);
     return storage;
 }
 
@@ -337,8 +332,8 @@ static void shared_free(struct kiln_storage *storage)
 {
     size_t limit = cache_limit();
     struct kiln_storage *out = NULL;
+    count_shared(-(int64_t)storage->size);
     kiln__local_lock();
-    count_large_free(storage->size);
     if (storage->size_class < KILN_SMALL_CLASSES || storage->size > limit) {
         storage->payload = NULL;
         out = storage;
@@ -415,26 +410,15 @@ void kiln__storage_unref(struct kiln_storage *storage)
 
 /* ---- the numbers ------------------------------------------------------------------------------------------------- */
 
-/* The highest total that one thread's ceiling, on top of what the others hold now, gives. */
-static int64_t peak_now(int64_t active)
-{
-    int64_t peak = shared.peak;
-    for (struct kiln_local *local = kiln__local_first(); local; local = local->next) {
-        int64_t ceiling = load(&local->ceiling);
-        int64_t total = ceiling == KILN_NO_CEILING ? 0 : active - load(&local->active) + ceiling;
-        if (total > peak) peak = total;
-    }
-    return peak;
-}
-
 void kiln__memory_get(struct kiln_memory *out)
 {
     kiln__local_lock();
+    settle_peak();
     int64_t active = active_now(), cache = shared.cache;
     uint64_t epoch = atomic_load_explicit(&shared.epoch, memory_order_relaxed);
     for (struct kiln_local *local = kiln__local_first(); local; local = local->next)
         if (atomic_load_explicit(&local->epoch, memory_order_relaxed) == epoch) cache += load(&local->cached);
-    *out = (struct kiln_memory){.active = (size_t)active, .peak = (size_t)peak_now(active), .cache = (size_t)cache};
+    *out = (struct kiln_memory){.active = (size_t)active, .peak = (size_t)shared.peak, .cache = (size_t)cache};
     kiln__local_unlock();
 }
 
