@@ -1,0 +1,191 @@
+/*
+ * test_mlxc_device.c - devices, streams, memory, version: what a client asks before it computes.
+ */
+#include <pthread.h>
+
+#include "mlxc_support.h"
+
+static void expect_string(mlx_string text, const char *expected)
+{
+    assert_string_equal(mlx_string_data(text), expected);
+    mlx_string_free(text);
+}
+
+static void test_devices(void **state)
+{
+    mlx_device cpu = mlx_device_new_type(MLX_CPU, 0), gpu = mlx_device_new_type(MLX_GPU, 0), got = mlx_device_new();
+    mlx_string text = mlx_string_new();
+    mlx_device_type type = MLX_GPU;
+    bool available = false;
+    int number = -1;
+    (void)state;
+    assert_null(got.ctx);
+    assert_int_equal(mlx_get_default_device(&got), 0);
+    assert_true(mlx_device_equal(got, cpu));
+    assert_false(mlx_device_equal(got, gpu));
+    assert_int_equal(mlx_device_tostring(&text, got), 0);
+    expect_string(text, "Device(cpu, 0)");
+    assert_int_equal(mlx_device_get_type(&type, got), 0), assert_int_equal(type, MLX_CPU);
+    assert_int_equal(mlx_device_get_index(&number, got), 0), assert_int_equal(number, 0);
+    assert_int_equal(mlx_device_is_available(&available, cpu), 0), assert_true(available);
+    assert_int_equal(mlx_device_is_available(&available, gpu), 0), assert_false(available);
+    assert_int_equal(mlx_device_count(&number, MLX_CPU), 0), assert_int_equal(number, 1);
+    assert_int_equal(mlx_device_count(&number, MLX_GPU), 0), assert_int_equal(number, 0);
+    assert_int_equal(mlx_set_default_device(cpu), 0);
+    expect_no_error();
+    assert_int_equal(mlx_set_default_device(gpu), 1), expect_error("Device(gpu, 0)");
+    assert_int_equal(mlx_device_set(&got, gpu), 0);
+    assert_true(mlx_device_equal(got, gpu));
+    assert_int_equal(mlx_device_set(&got, mlx_device_new()), 1), expect_error("expected a non-empty mlx_device");
+    assert_null(mlx_device_new_type((mlx_device_type)5, 0).ctx), expect_error("type 5");
+    mlx_device_free(cpu);
+    mlx_device_free(gpu);
+    mlx_device_free(got);
+}
+
+static void test_device_info(void **state)
+{
+    mlx_device cpu = mlx_device_new_type(MLX_CPU, 0);
+    mlx_device_info info = mlx_device_info_new();
+    mlx_vector_string keys = mlx_vector_string_new();
+    const char *text = NULL;
+    size_t size = 77;
+    bool flag = false;
+    (void)state;
+    assert_null(info.ctx);
+    assert_int_equal(mlx_device_info_get(&info, cpu), 0);
+    assert_int_equal(mlx_device_info_has_key(&flag, info, "device_name"), 0), assert_true(flag);
+    assert_int_equal(mlx_device_info_has_key(&flag, info, "memory_size"), 0), assert_false(flag);
+    assert_int_equal(mlx_device_info_is_string(&flag, info, "architecture"), 0), assert_true(flag);
+    assert_int_equal(mlx_device_info_get_string(&text, info, "architecture"), 0), assert_true(strlen(text) > 0);
+    assert_int_equal(mlx_device_info_get_string(&text, info, "device_name"), 0), assert_true(strlen(text) > 0);
+    assert_int_equal(mlx_device_info_get_string(&text, info, "memory_size"), 2);
+    assert_int_equal(mlx_device_info_is_string(&flag, info, "memory_size"), 2);
+    assert_int_equal(mlx_device_info_get_size(&size, info, "memory_size"), 2);
+    assert_int_equal(mlx_device_info_get_size(&size, info, "device_name"), 2);
+    assert_int_equal(size, 77);
+    assert_int_equal(mlx_device_info_get_keys(&keys, info), 0);
+    assert_int_equal(mlx_vector_string_size(keys), 2);
+    expect_no_error();
+    mlx_vector_string_free(keys);
+    mlx_device_info_free(info);
+    mlx_device_free(cpu);
+}
+
+static void *use_stream(void *stream)
+{
+    mlx_array a = mlx_array_new_float(2), res = mlx_array_new();
+    mlx_add(&res, a, a, *(mlx_stream *)stream);
+    float value = 0;
+    mlx_array_item_float32(&value, res);
+    mlx_array_free(a);
+    mlx_array_free(res);
+    return (void *)(intptr_t)value;
+}
+
+static void test_streams(void **state)
+{
+    mlx_device cpu = mlx_device_new_type(MLX_CPU, 0), gpu = mlx_device_new_type(MLX_GPU, 0), device = mlx_device_new();
+    mlx_stream first = mlx_default_cpu_stream_new(), second = mlx_default_cpu_stream_new(), got = mlx_stream_new();
+    mlx_string text = mlx_string_new();
+    int index = -1;
+    (void)state;
+    assert_null(got.ctx);
+    assert_ptr_not_equal(first.ctx, second.ctx);
+    assert_true(mlx_stream_equal(first, second));
+    assert_int_equal(mlx_get_default_stream(&got, cpu), 0);
+    assert_true(mlx_stream_equal(first, got));
+    assert_int_equal(mlx_stream_tostring(&text, got), 0);
+    expect_string(text, "Stream(Device(cpu, 0), 0)");
+    mlx_stream made = mlx_stream_new_device(cpu);
+    assert_false(mlx_stream_equal(first, made));
+    assert_int_equal(mlx_stream_get_index(&index, made), 0), assert_true(index > 0);
+    assert_int_equal(mlx_stream_get_device(&device, made), 0);
+    assert_true(mlx_device_equal(device, cpu));
+    assert_int_equal(mlx_set_default_stream(made), 0);
+    assert_int_equal(mlx_get_default_stream(&got, cpu), 0);
+    assert_true(mlx_stream_equal(got, made));
+    assert_int_equal(mlx_set_default_stream(first), 0);
+    assert_int_equal(mlx_stream_set(&got, first), 0);
+    assert_int_equal(mlx_synchronize(made), 0);
+    expect_no_error();
+    assert_null(mlx_stream_new_device(gpu).ctx), expect_error("Device(gpu, 0)");
+    assert_int_equal(mlx_get_default_stream(&got, gpu), 1), expect_error("Device(gpu, 0)");
+    assert_int_equal(mlx_synchronize(mlx_stream_new()), 1), expect_error("expected a non-empty mlx_stream");
+    mlx_stream_free(first), mlx_stream_free(second), mlx_stream_free(got), mlx_stream_free(made);
+    mlx_device_free(cpu), mlx_device_free(gpu), mlx_device_free(device);
+}
+
+/* A program that insists on the GPU's stream gets one that works, on any thread. */
+static void test_gpu_stream_is_usable(void **state)
+{
+    mlx_stream stream = mlx_default_gpu_stream_new();
+    pthread_t thread;
+    void *result;
+    (void)state;
+    assert_non_null(stream.ctx);
+    assert_int_equal((intptr_t)use_stream(&stream), 4);
+    assert_int_equal(pthread_create(&thread, NULL, use_stream, &stream), 0);
+    pthread_join(thread, &result);
+    assert_int_equal((intptr_t)result, 4);
+    mlx_stream_free(stream);
+    expect_no_error();
+}
+
+static void test_memory(void **state)
+{
+    static float values[1 << 18];
+    size_t before, active, peak, limit, previous;
+    (void)state;
+    assert_int_equal(mlx_clear_cache(), 0);
+    assert_int_equal(mlx_get_active_memory(&before), 0);
+    mlx_array array = floats(values, 1 << 18);
+    assert_int_equal(mlx_get_active_memory(&active), 0);
+    assert_int_equal(active - before, sizeof values);
+    assert_int_equal(mlx_reset_peak_memory(), 0);
+    assert_int_equal(mlx_get_peak_memory(&peak), 0);
+    assert_int_equal(peak, 0);
+    mlx_array_free(array);
+    assert_int_equal(mlx_get_active_memory(&active), 0);
+    assert_int_equal(active, before);
+    assert_int_equal(mlx_get_cache_memory(&active), 0);
+    assert_true(active >= sizeof values);
+    assert_int_equal(mlx_clear_cache(), 0);
+    assert_int_equal(mlx_get_cache_memory(&active), 0);
+    assert_int_equal(active, 0);
+    assert_int_equal(mlx_get_memory_limit(&limit), 0);
+    assert_int_equal(mlx_set_memory_limit(&previous, limit), 0);
+    assert_int_equal(previous, limit);
+    assert_int_equal(mlx_set_cache_limit(&limit, 1 << 20), 0);
+    assert_int_equal(mlx_set_cache_limit(&previous, limit), 0);
+    assert_int_equal(previous, 1 << 20);
+    assert_int_equal(mlx_set_wired_limit(&previous, 1 << 20), 0);
+    assert_int_equal(previous, 0);
+    assert_int_equal(mlx_set_wired_limit(&previous, 0), 0);
+    assert_int_equal(previous, 0);
+    expect_no_error();
+}
+
+static void test_what_is_there(void **state)
+{
+    mlx_string text = mlx_string_new();
+    bool metal = true, cuda = true;
+    (void)state;
+    assert_int_equal(mlx_version(&text), 0);
+    expect_string(text, "0.32.2");
+    assert_int_equal(mlx_metal_is_available(&metal), 0), assert_false(metal);
+    assert_int_equal(mlx_cuda_is_available(&cuda), 0), assert_false(cuda);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_devices, install_handler),
+        cmocka_unit_test_setup(test_device_info, install_handler),
+        cmocka_unit_test_setup(test_streams, install_handler),
+        cmocka_unit_test_setup(test_gpu_stream_is_usable, install_handler),
+        cmocka_unit_test_setup(test_memory, install_handler),
+        cmocka_unit_test_setup(test_what_is_there, install_handler),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
