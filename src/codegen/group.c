@@ -332,7 +332,7 @@ static void print_stream(struct printer *p, size_t element_size)
             "%s.body:\n  %%%s.src = getelementptr inbounds i8, ptr %%from, i64 %%%s.at\n"
             "  %%%s.dst = getelementptr inbounds i8, ptr %%to, i64 %%%s.at\n"
             "  %%%s.x = load i%zu, ptr %%%s.src, align %zu\n  store i%zu %%%s.x, ptr %%%s.dst, align %zu\n"
-            "  %%%s.next = add nuw nsw i64 %%%s.at, %zu\n  br label %%%s.test\n\n",
+            "  %%%s.next = add nuw nsw i64 %%%s.at, %zu\n  br label %%%s.test, !llvm.loop !4\n\n",
             name, name, edges[edge][2], edges[edge][1], name, name, name, name, edge ? "%bytes" : "%head", name, name,
             edge ? "end" : "line.test", name, name, name, name, name, name, bits, name, size, bits, name, name, size, name,
             name, size, name);
@@ -378,7 +378,8 @@ static kiln_status print_kernel(struct printer *p, kiln_error *err)
     if (status) return status;
     if (p->declarations.size) kiln__buffer_printf(p->text, "\n%s", (const char *)p->declarations.data);
     kiln__buffer_printf(p->text, "\n!0 = distinct !{}\n!1 = distinct !{!1, !2}\n!2 = !{!\"llvm.loop.parallel_accesses\", !0}\n");
-    if (streaming) kiln__buffer_printf(p->text, "!3 = !{i32 1}\n");
+    if (streaming)
+        kiln__buffer_printf(p->text, "!3 = !{i32 1}\n!4 = distinct !{!4, !5}\n!5 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
     if (p->text->failed || p->declarations.failed) return kiln__no_memory(err, "the text of a kernel");
     return KILN_OK;
 }

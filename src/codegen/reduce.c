@@ -163,7 +163,7 @@ static void print_tail(struct reducer *r)
                             kiln__ir_part(r->sum, part));
         kiln__buffer_printf(r->text, "  store %s %%new%d, ptr %%lane%d, align 4\n", type, part, part);
     }
-    kiln__buffer_printf(r->text, "  %%t.next = add nuw nsw i64 %%t, 1\n  br label %%tail.test\n\n");
+    kiln__buffer_printf(r->text, "  %%t.next = add nuw nsw i64 %%t, 1\n  br label %%tail.test, !llvm.loop !0\n\n");
 }
 
 /* %total (or %totalr, %totali) = the lanes of one part, added in pairs. */
@@ -193,6 +193,7 @@ static void print_finish(struct reducer *r)
     kiln__buffer_printf(r->text, "  %%row.next = add nuw nsw i64 %%row, 1\n  %%row.done = icmp eq i64 %%row.next, %%rows\n"
                                  "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n  ret void\n}\n");
     if (r->declarations.size) kiln__buffer_printf(r->text, "\n%s", (const char *)r->declarations.data);
+    kiln__buffer_printf(r->text, "\n!0 = distinct !{!0, !1}\n!1 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
 }
 
 static kiln_status check(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out, char letter, kiln_error *err)

@@ -1,0 +1,163 @@
+/*
+ * test_codegen_compile.c - every operation, dtype and layout compiles for every level of x86-64 into an object that needs
+ * nothing from outside (the plug-in refuses others); loops become vector code.
+ */
+#include <stdio.h>
+
+#include "codegen_support.h"
+
+static const char *const targets[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+enum { TARGETS = sizeof targets / sizeof targets[0] };
+
+struct one_op {
+    struct kiln_group group;
+    struct kiln_instr instr;
+    uint8_t dtypes[3];
+    uint32_t output;
+};
+
+/* False where the operation is not defined for inputs of this dtype. `to`: of a cast. */
+static bool make_one_op(struct one_op *one, enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to)
+{
+    const struct kiln_op_info *info = &kiln__ops[op];
+    if (info->kind != KILN_OP_ELEMENTWISE || !info->lower[kiln__dtypes[dtype].kind]) return false;
+    bool gives_bool = info->dtype_rule == KILN_RULE_COMPARE || info->dtype_rule == KILN_RULE_LOGIC;
+    one->instr = (struct kiln_instr){.op = (uint16_t)op, .dtype = (uint8_t)(gives_bool ? KILN_BOOL : dtype), .in = {0, 1, 2}};
+    if (info->dtype_rule == KILN_RULE_CAST) one->instr.dtype = (uint8_t)to;
+    for (int i = 0; i < 3; i++) one->dtypes[i] = (uint8_t)dtype;
+    if (info->dtype_rule == KILN_RULE_SELECT) one->dtypes[0] = KILN_BOOL;
+    one->output = (uint32_t)info->arity;
+    one->group = (struct kiln_group){.operand_count = (uint32_t)info->arity,
+                                     .instr_count = 1,
+                                     .output_count = 1,
+                                     .operand_dtypes = one->dtypes,
+                                     .instrs = &one->instr,
+                                     .outputs = &one->output};
+    return true;
+}
+
+static void compile_variant(struct one_op *one, char letter, unsigned flags, const char *target)
+{
+    struct kiln_buffer text = {0}, object = {0};
+    kiln_error err = {0};
+    char letters[4] = {letter, letter, letter, 0};
+    letters[one->group.operand_count] = 0;
+    if (kiln__group_print(&one->group, letters, flags, &text, &err)) fail_msg("%s", err.text);
+    compile_text(&text, target, 2, &object);
+    assert_true(object.size > 0);
+    kiln__buffer_release(&text);
+    kiln__buffer_release(&object);
+}
+
+/* One compile per (op, dtype, letter); the target goes round, so that all are seen with each other in the end. */
+static void every_op_dtype_and_letter(void **state)
+{
+    (void)state;
+    struct one_op one;
+    int count = 0;
+    for (int op = 0; op < KILN_OP_COUNT; op++)
+        for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++) {
+            if (!make_one_op(&one, op, dtype, dtype)) continue;
+            if (op == KILN_OP_CAST) continue;
+            for (const char *letter = "csv"; *letter; letter++)
+                for (int t = 1; t < TARGETS; t++, count++) compile_variant(&one, *letter, 0, targets[t]);
+        }
+    print_message("%d kernels\n", count);
+    assert_true(count > 500);
+}
+
+static void every_cast(void **state)
+{
+    (void)state;
+    struct one_op one;
+    for (int from = 0; from < KILN_DTYPE_COUNT; from++)
+        for (int to = 0; to < KILN_DTYPE_COUNT; to++)
+            for (int t = 0; t < TARGETS; t++) {
+                assert_true(make_one_op(&one, KILN_OP_CAST, from, to));
+                compile_variant(&one, "csv"[(from + to) % 3], 0, targets[t]);
+            }
+}
+
+static void every_dtype_streams(void **state)
+{
+    (void)state;
+    struct one_op one;
+    for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++)
+        for (int t = 0; t < TARGETS; t++) {
+            assert_true(make_one_op(&one, KILN_OP_ADD, dtype, dtype));
+            compile_variant(&one, 'c', KILN_GROUP_STREAMING, targets[t]);
+        }
+}
+
+static void every_sum(void **state)
+{
+    (void)state;
+    for (int in = 0; in < KILN_DTYPE_COUNT; in++)
+        for (int out = 1; out < KILN_DTYPE_COUNT; out++) {
+            if (in == KILN_COMPLEX64 && out != KILN_COMPLEX64) continue;
+            struct kiln_buffer text = {0}, object = {0};
+            kiln_error err = {0};
+            if (kiln__reduction_print(KILN_OP_SUM, in, out, (in + out) % 2 ? 'c' : 'v', &text, &err)) fail_msg("%s", err.text);
+            compile_text(&text, targets[(in + out) / 2 % TARGETS], 2, &object);
+            kiln__buffer_release(&text);
+            kiln__buffer_release(&object);
+        }
+}
+
+/* ---- vector code -------------------------------------------------------------------------------------------------- */
+
+static bool disassembly_has(const struct kiln_buffer *object, const char *word)
+{
+    char path[] = "/tmp/kiln-test-XXXXXX", command[256], line[512];
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    FILE *stream = fdopen(file, "w");
+    assert_int_equal(fwrite(object->data, 1, object->size, stream), object->size);
+    fclose(stream);
+    snprintf(command, sizeof command, "llvm-objdump-19 -d %s", path);
+    FILE *pipe = popen(command, "r");
+    bool found = false;
+    while (pipe && fgets(line, sizeof line, pipe)) found |= strstr(line, word) != NULL;
+    if (pipe) pclose(pipe);
+    remove(path);
+    return found;
+}
+
+static void loops_become_vectors(void **state)
+{
+    (void)state;
+    if (system("llvm-objdump-19 --version >/dev/null 2>&1") != 0) {
+        print_message("llvm-objdump-19 is missing: the machine code was not looked at\n");
+        skip();
+    }
+    static const struct {
+        enum kiln_op op;
+        const char *word;
+    } expected[] = {{KILN_OP_MULTIPLY, "vmulps"}, {KILN_OP_EXP, "vmulps"},      {KILN_OP_LOG, "vdivps"},
+                    {KILN_OP_ERF, "vdivps"},      {KILN_OP_SIGMOID, "vdivps"},  {KILN_OP_TANH, "vdivps"},
+                    {KILN_OP_SQRT, "vsqrtps"},    {KILN_OP_LOGADDEXP, "vdivps"}, {KILN_OP_MAXIMUM, "ymm"}};
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        for (int narrow = 0; narrow < 2; narrow++) {
+            struct one_op one;
+            struct kiln_buffer text = {0}, object = {0};
+            make_one_op(&one, expected[i].op, narrow ? KILN_FLOAT16 : KILN_FLOAT32, KILN_FLOAT32);
+            assert_int_equal(kiln__group_print(&one.group, one.group.operand_count == 2 ? "cc" : "c", 0, &text, NULL), KILN_OK);
+            compile_text(&text, "x86-64-v3", 2, &object);
+            assert_true(disassembly_has(&object, expected[i].word) && disassembly_has(&object, "ymm"));
+            kiln__buffer_clear(&object);
+            compile_text(&text, "x86-64-v3", 0, &object);
+            assert_false(disassembly_has(&object, "ymm"));
+            kiln__buffer_release(&object);
+            kiln__buffer_release(&text);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_op_dtype_and_letter), cmocka_unit_test(every_cast),
+        cmocka_unit_test(every_dtype_streams),       cmocka_unit_test(every_sum),
+        cmocka_unit_test(loops_become_vectors),
+    };
+    return cmocka_run_group_tests(tests, open_plugin, NULL);
+}
