@@ -5,7 +5,7 @@
 
 #include "mlxc_support.h"
 
-static void expect_string(mlx_string text, const char *expected)
+static void expect_and_free(mlx_string text, const char *expected)
 {
     assert_string_equal(mlx_string_data(text), expected);
     mlx_string_free(text);
@@ -24,7 +24,7 @@ static void test_devices(void **state)
     assert_true(mlx_device_equal(got, cpu));
     assert_false(mlx_device_equal(got, gpu));
     assert_int_equal(mlx_device_tostring(&text, got), 0);
-    expect_string(text, "Device(cpu, 0)");
+    expect_and_free(text, "Device(cpu, 0)");
     assert_int_equal(mlx_device_get_type(&type, got), 0), assert_int_equal(type, MLX_CPU);
     assert_int_equal(mlx_device_get_index(&number, got), 0), assert_int_equal(number, 0);
     assert_int_equal(mlx_device_is_available(&available, cpu), 0), assert_true(available);
@@ -96,7 +96,7 @@ static void test_streams(void **state)
     assert_int_equal(mlx_get_default_stream(&got, cpu), 0);
     assert_true(mlx_stream_equal(first, got));
     assert_int_equal(mlx_stream_tostring(&text, got), 0);
-    expect_string(text, "Stream(Device(cpu, 0), 0)");
+    expect_and_free(text, "Stream(Device(cpu, 0), 0)");
     mlx_stream made = mlx_stream_new_device(cpu);
     assert_false(mlx_stream_equal(first, made));
     assert_int_equal(mlx_stream_get_index(&index, made), 0), assert_true(index > 0);
@@ -172,7 +172,7 @@ static void test_what_is_there(void **state)
     bool metal = true, cuda = true;
     (void)state;
     assert_int_equal(mlx_version(&text), 0);
-    expect_string(text, "0.32.2");
+    expect_and_free(text, "0.32.2");
     assert_int_equal(mlx_metal_is_available(&metal), 0), assert_false(metal);
     assert_int_equal(mlx_cuda_is_available(&cuda), 0), assert_false(cuda);
 }
