@@ -16,9 +16,9 @@ enum {
     PARALLEL_MIN = 64 << 10, /* elements; below that waking a thread costs more than it saves */
     PART_MIN = 16 << 10,     /* elements of a part */
     PARTS_PER_THREAD = 4,
-    STREAM_MIN = 4 << 20, /* bytes of an output from which non-temporal stores pay */
-    LINE = 64,            /* bytes; columns are cut at multiples of that many elements, so at whole lines */
-    FEW_ROWS = 16,        /* a rows axis shorter than that is exchanged for the longest one */
+    STREAM_MIN = 32 << 20, /* bytes touched by a launch; measured: with 48 MiB streaming pays, with 24 not yet */
+    LINE = 64,             /* bytes; columns are cut at multiples of that many elements, so at whole lines */
+    FEW_ROWS = 16,         /* a rows axis shorter than that is exchanged for the longest one */
     INLINE_POINTERS = 16
 };
 
@@ -152,13 +152,22 @@ static bool packed_letters(const struct kiln_group *group, struct kiln_array *co
     return true;
 }
 
-static bool should_stream(const struct kiln_group *group, struct kiln_array *const *outputs)
+static int64_t bytes_of(const struct kiln_array *array)
 {
+    return array->size * (int64_t)kiln__dtype_size(array->dtype);
+}
+
+/* Results that will be out of the caches before anybody reads them should not push out what is in there. */
+static bool should_stream(const struct kiln_group *group, struct kiln_array *const *operands,
+                          struct kiln_array *const *outputs)
+{
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < group->operand_count; i++) bytes += bytes_of(operands[i]);
     for (uint32_t i = 0; i < group->output_count; i++) {
-        if (outputs[i]->size * (int64_t)kiln__dtype_size(outputs[i]->dtype) < STREAM_MIN) return false;
         if ((uintptr_t)outputs[i]->data % LINE != 0) return false;
+        bytes += bytes_of(outputs[i]);
     }
-    return true;
+    return bytes >= STREAM_MIN;
 }
 
 static kiln_status launch_packed(struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
@@ -185,7 +194,7 @@ static kiln_status launch_packed(struct kiln_group_kernels *kernels, struct kiln
                             .rows = 1,
                             .n = outputs[0]->size,
                             .total_rows = 1};
-    unsigned flags = should_stream(group, outputs) ? KILN_GROUP_STREAMING : 0;
+    unsigned flags = should_stream(group, operands, outputs) ? KILN_GROUP_STREAMING : 0;
     kiln_status status = kiln__variant_get(kernels, letters, flags, &launch.entry, err);
     if (status == KILN_OK) run(&launch, true);
     return status;

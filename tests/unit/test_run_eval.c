@@ -351,7 +351,9 @@ static void a_forked_child_evaluates(void **state)
     skip(); /* it does not follow threads into a child */
 #endif
     kiln_error err;
-    eval(chain(scalar_f32(0), 1)); /* the kernel is known before the fork */
+    struct kiln_array *first = chain(scalar_f32(0), 1);
+    eval(first); /* the kernel is known before the fork */
+    kiln__array_unref(first);
     struct kiln_array *input = counting(0, SHAPE(4)), *outputs[2];
     make_plan(input, outputs);
     atomic_store(&plan_runs, 0);

@@ -192,7 +192,7 @@ static void large_in_every_layout(void **state)
 static void very_large_with_odd_sizes(void **state)
 {
     (void)state;
-    static const int sizes[] = {1 << 20, (1 << 20) + 1, (1 << 20) + 63, 1572869, 3000001};
+    static const int sizes[] = {(1 << 20) + 63, 1 << 22, (1 << 22) + 1, (1 << 22) + 63, 5000001};
     struct kiln_array *half = counting(0.5f, 0, NULL);
     for (size_t i = 0; i < COUNT(sizes); i++) {
         struct kiln_array *a = counting(0, SHAPE(sizes[i])), *sum = binary(KILN_OP_ADD, a, half);
