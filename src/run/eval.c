@@ -273,6 +273,11 @@ static kiln_status run_plan(struct kiln_node *node, kiln_error *err)
     return status;
 }
 
+kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    return operations[node->op](node, out, err);
+}
+
 static kiln_status run_node(struct kiln_node *node, struct kiln_array *array, kiln_error *err)
 {
     if (node->op == KILN_OP_PLAN) return run_plan(node, err);

@@ -19,6 +19,9 @@ kiln_operation kiln__run_sum;                               /* sum.c */
 kiln_operation kiln__run_matmul;                            /* blas.c */
 kiln_operation kiln__run_random_bits;                       /* random.c */
 
+/* Any of them, by node->op; not a plan. */
+kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);
+
 /* Packed storage of its own for `out`. */
 kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err);
 /* `out` becomes a view of `base`; offset and strides in elements. */

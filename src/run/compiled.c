@@ -1,0 +1,278 @@
+/*
+ * compiled.c - the path of a compiled call, as a recipe.
+ *
+ *     sign the inputs -> front -> results of the process                      hit: run the plan, or return one lazy node
+ *       | miss: one thread works, the others wait
+ *     trace -> captured arrays ready -> simplify -> fuse -> plan
+ *
+ * A plan is pinned by this thread's hazard slot while it runs, so a hit writes nothing that another thread reads.
+ */
+#include "run/compiled.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cache/cache.h"
+#include "run/eval.h"
+#include "run/plan.h"
+
+struct kiln_compiled {
+    _Atomic uint32_t refs;
+    bool shapeless;
+    struct kiln_results results; /* signature -> plan */
+    kiln_callback callback;
+    void *payload;
+    void (*free_payload)(void *payload);
+    struct kiln_compiled *next, **link; /* all compiled functions */
+    char name[];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list of all */
+static struct kiln_compiled *all;
+
+static _Atomic int compile_mode = KILN_COMPILE_ENABLED;
+
+int kiln__compile_mode(void)
+{
+    return atomic_load_explicit(&compile_mode, memory_order_relaxed);
+}
+
+void kiln__set_compile_mode(int mode)
+{
+    atomic_store_explicit(&compile_mode, mode, memory_order_relaxed);
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------------- */
+
+kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *payload, void (*free_payload)(void *), bool shapeless,
+                               struct kiln_compiled **out, kiln_error *err)
+{
+    kiln_cache *cache = kiln_cache_default();
+    struct kiln_compiled *compiled = calloc(1, sizeof *compiled + strlen(name) + 1);
+    if (!cache || !compiled) {
+        free(compiled);
+        return kiln__no_memory(err, "a compiled function");
+    }
+    atomic_init(&compiled->refs, 1);
+    compiled->shapeless = shapeless;
+    compiled->callback = callback;
+    compiled->payload = payload;
+    compiled->free_payload = free_payload;
+    strcpy(compiled->name, name);
+    kiln__results_init(&compiled->results, cache->index, KILN_LEVEL_CALL, kiln__plan_unref);
+    pthread_mutex_lock(&lock);
+    compiled->next = all;
+    compiled->link = &all;
+    if (all) all->link = &compiled->next;
+    all = compiled;
+    pthread_mutex_unlock(&lock);
+    *out = compiled;
+    return KILN_OK;
+}
+
+void kiln__compiled_ref(struct kiln_compiled *compiled)
+{
+    atomic_fetch_add_explicit(&compiled->refs, 1, memory_order_relaxed);
+}
+
+void kiln__compiled_unref(struct kiln_compiled *compiled)
+{
+    if (!compiled || atomic_fetch_sub_explicit(&compiled->refs, 1, memory_order_acq_rel) != 1) return;
+    pthread_mutex_lock(&lock);
+    *compiled->link = compiled->next;
+    if (compiled->next) compiled->next->link = compiled->link;
+    pthread_mutex_unlock(&lock);
+    kiln__results_release(&compiled->results);
+    if (compiled->free_payload) compiled->free_payload(compiled->payload);
+    free(compiled);
+}
+
+void kiln__compiled_clear(struct kiln_compiled *compiled)
+{
+    kiln__results_clear(&compiled->results);
+}
+
+void kiln__compiled_clear_all(void)
+{
+    pthread_mutex_lock(&lock);
+    for (struct kiln_compiled *compiled = all; compiled; compiled = compiled->next) kiln__results_clear(&compiled->results);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- outputs -------------------------------------------------------------------------------------------------- */
+
+void kiln__output_list_release(struct kiln_output_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) kiln__array_unref(list->arrays[i]);
+    if (list->arrays != list->few) free(list->arrays);
+    list->count = 0;
+    list->arrays = list->few;
+}
+
+static kiln_status make_room(struct kiln_output_list *list, size_t count, kiln_error *err)
+{
+    bool fits = count <= sizeof list->few / sizeof *list->few;
+    list->arrays = fits ? list->few : malloc(count * sizeof *list->arrays);
+    return list->arrays ? KILN_OK : kiln__no_memory(err, "the outputs of a call");
+}
+
+/* ---- a miss --------------------------------------------------------------------------------------------------- */
+
+struct miss {
+    struct kiln_compiled *compiled;
+    struct kiln_array *const *inputs;
+    size_t count;
+};
+
+/* Captured arrays are computed once, here, and then belong to the plan. */
+static kiln_status make_constants_ready(const struct kiln_tape *tape, kiln_error *err)
+{
+    for (uint32_t i = 0; i < tape->count; i++) {
+        struct kiln_array *array = tape->values[i].array;
+        kiln_status status = array && !kiln__array_is_ready(array) ? kiln__eval(&array, 1, err) : KILN_OK;
+        if (status) return status;
+    }
+    return KILN_OK;
+}
+
+/* What a trace of one shape can't tell about another is refused now, not computed wrongly later. */
+static kiln_status check_shapeless(const struct kiln_tape *tape, kiln_error *err)
+{
+    for (uint32_t i = 0; i < tape->count; i++) {
+        const struct kiln_value *value = &tape->values[i];
+        if (value->kind == KILN_VALUE_NODE && kiln__ops[value->op].kind != KILN_OP_ELEMENTWISE)
+            return kiln__fail(err, KILN_INVALID, "[compile] %s can't be part of a shapeless function; only element-wise operations can. "
+                                                 "Compile it without shapeless.", kiln__ops[value->op].name);
+    }
+    return KILN_OK;
+}
+
+static kiln_status plan_from_tape(struct kiln_tape *tape, bool shapeless, struct kiln_plan **out, kiln_error *err)
+{
+    enum { MEMBERS = 256 }; /* of one kernel; a longer chain becomes several kernels, since compile time grows faster than linearly */
+    int mode = kiln__compile_mode();
+    kiln_status status = shapeless ? check_shapeless(tape, err) : KILN_OK;
+    if (!status) status = make_constants_ready(tape, err);
+    if (!status && mode == KILN_COMPILE_NO_SIMPLIFY) kiln__tape_mark(tape);
+    if (!status && mode != KILN_COMPILE_NO_SIMPLIFY) status = kiln__tape_simplify(tape, err);
+    if (!status) status = kiln__tape_fuse(tape, shapeless, mode == KILN_COMPILE_NO_FUSE ? 1 : MEMBERS, err);
+    if (!status) status = kiln__plan_new(tape, shapeless, out, err);
+    return status;
+}
+
+static kiln_status make_plan(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+{
+    (void)reads;
+    const struct miss *miss = context;
+    struct kiln_compiled *compiled = miss->compiled;
+    struct kiln_cache *cache = kiln_cache_default();
+    struct kiln_tape *tape = NULL;
+    struct kiln_plan *plan = NULL;
+    uint64_t start = kiln__clock_ns();
+    kiln_status status = kiln__trace(compiled->callback, compiled->payload, miss->inputs, miss->count, &tape, err);
+    if (!status) status = plan_from_tape(tape, compiled->shapeless, &plan, err);
+    kiln__tape_free(tape);
+    kiln__add(&cache->counts.traces, 1);
+    kiln__add(&cache->counts.trace_ns, kiln__clock_ns() - start);
+    if (!status) *value = plan;
+    return status;
+}
+
+/* ---- the call ------------------------------------------------------------------------------------------------- */
+
+/* dtype, rank, and dims two to a word. */
+static void sign_input(struct kiln_signature *signature, const struct kiln_array *array, bool shapeless)
+{
+    uint32_t ndim = array->ndim, count = shapeless ? 0 : (ndim + 1) / 2;
+    uint64_t *words = kiln__signature_grow(signature, 1 + count);
+    if (!words) return;
+    words[0] = kiln__item(KILN_ITEM_ARRAY, (uint32_t)array->dtype << 8 | ndim, count);
+    if (!count) return;
+    words[count] = 0;
+    memcpy(words + 1, array->dims, ndim * sizeof *array->dims);
+}
+
+/* Elements the call will make; a guess from the largest input when the trace was of other shapes. */
+static int64_t work_of_call(const struct kiln_plan *plan, struct kiln_array *const *inputs, size_t count)
+{
+    int64_t largest = 1;
+    if (!plan->shapeless) return plan->work;
+    for (size_t i = 0; i < count; i++) largest = inputs[i]->size > largest ? inputs[i]->size : largest;
+    return largest * (plan->step_count + 1);
+}
+
+static kiln_status run_plan(struct kiln_plan *plan, struct kiln_array *const *inputs, size_t count, struct kiln_output_list *out, kiln_error *err)
+{
+    kiln_status status = make_room(out, plan->output_count, err);
+    if (status) return status;
+    bool at_once = work_of_call(plan, inputs, count) <= KILN_RUN_AT_ONCE;
+    for (size_t i = 0; i < count && at_once; i++) at_once = kiln__array_is_ready(inputs[i]);
+    status = at_once ? kiln__plan_run(plan, inputs, out->arrays, err) : kiln__plan_defer(plan, inputs, out->arrays, err);
+    if (!status)
+        out->count = plan->output_count;
+    else if (out->arrays != out->few)
+        free(out->arrays);
+    return status;
+}
+
+/* Inside a trace: the function itself, so that it becomes part of that trace. */
+static kiln_status call_plainly(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
+                                struct kiln_output_list *out, kiln_error *err)
+{
+    size_t output_count = 0;
+    struct kiln_array **outputs = NULL;
+    kiln_status status = compiled->callback(compiled->payload, inputs, count, &outputs, &output_count, err);
+    if (status) return status;
+    out->arrays = outputs ? outputs : out->few;
+    out->count = output_count;
+    return KILN_OK;
+}
+
+static kiln_status check_inputs(struct kiln_array *const *inputs, size_t count, kiln_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (inputs[i]->trace) return kiln__fail(err, KILN_INVALID, "[compile] Input %zu belongs to a trace that has ended.", i);
+    return KILN_OK;
+}
+
+static kiln_status find_or_make_plan(struct kiln_compiled *compiled, const struct kiln_signature *signature, struct kiln_array *const *inputs,
+                                     size_t count, void **plan, kiln_error *err)
+{
+    struct kiln_cache *cache = kiln_cache_default();
+    *plan = kiln__results_lookup(&compiled->results, signature);
+    if (__builtin_expect(*plan != NULL, 1)) return KILN_OK;
+    struct miss miss = {compiled, inputs, count};
+    bool made;
+    kiln__explain_miss(&compiled->results, signature, compiled->name);
+    kiln_status status = kiln__results_make(&compiled->results, signature, make_plan, &miss, plan, &made, err);
+    if (!status && !made)
+        kiln__count(&kiln__this_thread->process_hits[cache->index]);
+    else
+        kiln__add(&cache->counts.calls, 1);
+    return status;
+}
+
+kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
+                                struct kiln_output_list *out, kiln_error *err)
+{
+    struct kiln_signature signature;
+    void *plan = NULL;
+    out->count = 0;
+    out->arrays = out->few;
+    if (kiln__trace_running()) return call_plainly(compiled, inputs, count, out, err);
+    kiln_status status = check_inputs(inputs, count, err);
+    bool pinned = false;
+    while (!status && !pinned) { /* again when the plans were cleared in between */
+        kiln__results_begin(&compiled->results, NULL, &signature);
+        for (size_t i = 0; i < count; i++) sign_input(&signature, inputs[i], compiled->shapeless);
+        status = signature.status ? kiln__no_memory(err, "a call key")
+                                  : find_or_make_plan(compiled, &signature, inputs, count, &plan, err);
+        if (!status) pinned = kiln__results_pin(&compiled->results, &signature, plan);
+        kiln__signature_release(&signature);
+    }
+    if (status) return status;
+    status = run_plan(plan, inputs, count, out, err);
+    kiln__results_unpin();
+    return status;
+}

@@ -1,0 +1,47 @@
+/*
+ * compiled.h - compiled functions: trace once per signature, replay without calling the function.
+ *
+ * A signature is dtype and shape of each input (dtype and rank when shapeless). One trace per signature for the whole
+ * process; threads that come while it runs wait for it. The front of src/cache finds the plan.
+ * Functions may be made, used and freed on different threads; the last reference frees the payload, once.
+ */
+#ifndef KILN_RUN_COMPILED_H
+#define KILN_RUN_COMPILED_H
+
+#include "trace/trace.h"
+
+struct kiln_compiled; /* reference counted */
+
+/* Numbered as in the mlx-c ABI. Read when a function is traced; "disabled" is for the ABI, which then makes plain closures. */
+enum kiln_compile_mode { KILN_COMPILE_DISABLED, KILN_COMPILE_NO_SIMPLIFY, KILN_COMPILE_NO_FUSE, KILN_COMPILE_ENABLED };
+
+int kiln__compile_mode(void);
+void kiln__set_compile_mode(int mode);
+
+/* `name` prefixes errors and appears in logs; copied. On failure the payload stays the caller's. */
+kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *payload, void (*free_payload)(void *), bool shapeless,
+                               struct kiln_compiled **out, kiln_error *err);
+void kiln__compiled_ref(struct kiln_compiled *compiled);
+void kiln__compiled_unref(struct kiln_compiled *compiled); /* NULL is fine */
+
+struct kiln_output_list {
+    size_t count;
+    struct kiln_array **arrays; /* `few`, or malloc'ed; references */
+    struct kiln_array *few[8];
+};
+
+void kiln__output_list_release(struct kiln_output_list *list);
+
+/*
+ * Calls it. Inside a running trace the function itself is called and so becomes part of that trace. Otherwise inputs are
+ * never evaluated: when all are ready and the plan makes at most KILN_RUN_AT_ONCE elements it runs now; else the outputs
+ * are lazy, made by one node. On failure `out` holds nothing.
+ */
+enum { KILN_RUN_AT_ONCE = 1 << 15 };
+kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
+                                struct kiln_output_list *out, kiln_error *err);
+
+void kiln__compiled_clear(struct kiln_compiled *compiled); /* forgets its plans; running ones finish */
+void kiln__compiled_clear_all(void);                       /* of every function of the process */
+
+#endif

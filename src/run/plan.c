@@ -1,0 +1,223 @@
+/*
+ * plan.c - running plans, at once or as one lazy node.
+ *
+ * A run keeps its arrays in a table of slots of its own, so that several threads can run one plan. Inputs and constants are
+ * borrowed; what a step makes is owned by its slot until it is released or handed out.
+ */
+#include "run/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/eval.h"
+#include "run/operation.h"
+
+enum { FEW_SLOTS = 32 };
+
+struct run {
+    const struct kiln_plan *plan;
+    struct kiln_array **slots;
+    struct kiln_shape *shapes; /* of each slot in this call */
+    struct kiln_array *few_slots[FEW_SLOTS];
+};
+
+void kiln__plan_ref(struct kiln_plan *plan)
+{
+    atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
+}
+
+void kiln__plan_unref(void *value)
+{
+    struct kiln_plan *plan = value;
+    if (!plan || atomic_fetch_sub_explicit(&plan->refs, 1, memory_order_acq_rel) != 1) return;
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        if (plan->steps[i].kernels) kiln__group_kernels_release(plan->steps[i].kernels);
+        free(plan->steps[i].kernels);
+    }
+    for (uint32_t i = 0; i < plan->constant_count; i++) kiln__array_unref(plan->constants[i]);
+    free(plan->constants);
+    kiln__arena_release(&plan->arena);
+    free(plan);
+}
+
+/* ---- shapes of a shapeless call ------------------------------------------------------------------------------- */
+
+/* The shape of an element-wise group is the broadcast of what it reads. */
+static kiln_status infer_group(const struct kiln_step *step, struct kiln_shape *shapes, int32_t *dims, kiln_error *err)
+{
+    size_t ndim = 0;
+    for (uint32_t i = 0; i < step->input_count; i++) {
+        const struct kiln_shape *input = &shapes[step->inputs[i]];
+        int joined[KILN_MAX_NDIM];
+        size_t joined_ndim;
+        kiln_status status = kiln__broadcast_shapes(dims, ndim, input->dims, input->ndim, joined, &joined_ndim, err);
+        if (status) return status;
+        ndim = joined_ndim;
+        memcpy(dims, joined, ndim * sizeof *dims);
+    }
+    for (uint32_t i = 0; i < step->output_count; i++) {
+        shapes[step->outputs[i]].ndim = (uint8_t)ndim;
+        shapes[step->outputs[i]].dims = dims;
+    }
+    return KILN_OK;
+}
+
+/* A shapeless plan has element-wise groups only: compiled.c refuses other operations when it traces. */
+static kiln_status infer_shapes(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_shape **out, kiln_error *err)
+{
+    size_t dims_size = (size_t)plan->step_count * KILN_MAX_NDIM * sizeof(int32_t);
+    struct kiln_shape *shapes = malloc(plan->slot_count * sizeof *shapes + dims_size + 1);
+    if (!shapes) return kiln__no_memory(err, "the shapes of a call");
+    int32_t *dims = (int32_t *)(shapes + plan->slot_count);
+    memcpy(shapes, plan->shapes, plan->slot_count * sizeof *shapes);
+    for (uint32_t i = 0; i < plan->input_count; i++) shapes[i].dims = inputs[i]->dims;
+    kiln_status status = KILN_OK;
+    for (uint32_t i = 0; i < plan->step_count && !status; i++) status = infer_group(&plan->steps[i], shapes, dims + i * KILN_MAX_NDIM, err);
+    if (status)
+        free(shapes);
+    else
+        *out = shapes;
+    return status;
+}
+
+static kiln_status run_begin(struct run *run, const struct kiln_plan *plan, struct kiln_array *const *inputs, kiln_error *err)
+{
+    run->plan = plan;
+    run->slots = plan->slot_count <= FEW_SLOTS ? run->few_slots : malloc(plan->slot_count * sizeof *run->slots);
+    run->shapes = plan->shapes;
+    if (!run->slots) return kiln__no_memory(err, "the slots of a call");
+    uint32_t fixed = plan->input_count + plan->constant_count;
+    if (plan->input_count) memcpy(run->slots, inputs, plan->input_count * sizeof *inputs);
+    if (plan->constant_count) memcpy(run->slots + plan->input_count, plan->constants, plan->constant_count * sizeof *inputs);
+    memset(run->slots + fixed, 0, (plan->slot_count - fixed) * sizeof *run->slots);
+    kiln_status status = plan->shapeless ? infer_shapes(plan, inputs, &run->shapes, err) : KILN_OK;
+    if (status && run->slots != run->few_slots) free(run->slots);
+    return status;
+}
+
+static void run_end(struct run *run)
+{
+    const struct kiln_plan *plan = run->plan;
+    for (uint32_t i = plan->input_count + plan->constant_count; i < plan->slot_count; i++) kiln__array_unref(run->slots[i]);
+    if (run->shapes != plan->shapes) free(run->shapes);
+    if (run->slots != run->few_slots) free(run->slots);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------------------- */
+
+static kiln_status run_group(struct run *run, const struct kiln_step *step, kiln_error *err)
+{
+    struct kiln_array *operands[step->input_count + 1], *outputs[step->output_count];
+    kiln_status status = KILN_OK;
+    for (uint32_t i = 0; i < step->input_count; i++) operands[i] = run->slots[step->inputs[i]];
+    for (uint32_t i = 0; i < step->output_count && !status; i++) {
+        const struct kiln_shape *shape = &run->shapes[step->outputs[i]];
+        status = kiln__array_alloc(shape->dtype, shape->ndim, shape->dims, &run->slots[step->outputs[i]], err);
+        outputs[i] = run->slots[step->outputs[i]];
+    }
+    return status ? status : kiln__launch(step->kernels, operands, step->constants, outputs, err);
+}
+
+static kiln_status run_operation(struct run *run, const struct kiln_step *step, kiln_error *err)
+{
+    struct kiln_array *inputs[step->input_count + 1], *out;
+    const struct kiln_shape *shape = &run->shapes[step->outputs[0]];
+    for (uint32_t i = 0; i < step->input_count; i++) inputs[i] = run->slots[step->inputs[i]];
+    const struct kiln_node node = {.op = step->op, .attr_count = (uint16_t)step->attr_count, .input_count = step->input_count,
+                                   .inputs = inputs, .attrs = step->attrs};
+    kiln_status status = kiln__array_new(shape->dtype, shape->ndim, shape->dims, &out, err);
+    if (status) return status;
+    run->slots[step->outputs[0]] = out;
+    return kiln__run_operation(&node, out, err);
+}
+
+static kiln_status run_steps(struct run *run, kiln_error *err)
+{
+    const struct kiln_plan *plan = run->plan;
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        const struct kiln_step *step = &plan->steps[i];
+        kiln_status status = step->kernels ? run_group(run, step, err) : run_operation(run, step, err);
+        if (status) return status;
+        for (uint32_t k = 0; k < step->release_count; k++) {
+            kiln__array_unref(run->slots[step->releases[k]]);
+            run->slots[step->releases[k]] = NULL;
+        }
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs, kiln_error *err)
+{
+    struct run run;
+    kiln_status status = run_begin(&run, plan, inputs, err);
+    if (status) return status;
+    status = run_steps(&run, err);
+    for (uint32_t i = 0; i < plan->output_count && !status; i++) outputs[i] = kiln__array_ref(run.slots[plan->outputs[i]]);
+    run_end(&run);
+    return status;
+}
+
+/* ---- a plan as one lazy node ---------------------------------------------------------------------------------- */
+
+/* The bytes of `made` become those of the lazy array `out`, which stays lazy until eval.c says otherwise. */
+static void move_bytes(struct kiln_array *out, const struct kiln_array *made)
+{
+    out->storage = made->storage ? kiln__storage_ref(made->storage) : NULL;
+    out->data = made->data;
+    memcpy(out->strides, made->strides, made->ndim * sizeof *made->strides);
+    out->row_contiguous = made->row_contiguous;
+}
+
+static kiln_status eval_plan(struct kiln_node *node, kiln_error *err)
+{
+    const struct kiln_plan *plan = node->plan;
+    struct kiln_array **made = malloc((plan->output_count + 1) * sizeof *made);
+    if (!made) return kiln__no_memory(err, "the outputs of a call");
+    kiln_status status = kiln__plan_run(plan, node->inputs, made, err);
+    for (uint32_t i = 0; i < plan->output_count && !status; i++) {
+        struct kiln_array *output = kiln__node_output(node, i);
+        if (output) move_bytes(output, made[i]);
+        kiln__array_unref(output);
+        kiln__array_unref(made[i]);
+    }
+    free(made);
+    return status;
+}
+
+__attribute__((constructor)) static void install(void)
+{
+    kiln__plan_eval = eval_plan;
+    kiln__node_free_plan = kiln__plan_unref;
+}
+
+static kiln_status make_outputs(const struct kiln_plan *plan, const struct kiln_shape *shapes, struct kiln_array **outputs, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    uint32_t made = 0;
+    for (; made < plan->output_count && !status; made++) {
+        const struct kiln_shape *shape = &shapes[plan->outputs[made]];
+        status = kiln__array_new(shape->dtype, shape->ndim, shape->dims, &outputs[made], err);
+    }
+    for (uint32_t i = 0; status && i + 1 < made; i++) kiln__array_unref(outputs[i]);
+    return status;
+}
+
+kiln_status kiln__plan_defer(struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs, kiln_error *err)
+{
+    struct kiln_node *node = NULL;
+    struct kiln_shape *shapes = plan->shapes;
+    kiln_status status = plan->shapeless ? infer_shapes(plan, inputs, &shapes, err) : KILN_OK;
+    if (status) return status;
+    status = make_outputs(plan, shapes, outputs, err);
+    if (shapes != plan->shapes) free(shapes);
+    if (status) return status;
+    status = kiln__node_new(KILN_OP_PLAN, inputs, plan->input_count, NULL, 0, &node, err);
+    if (!status) {
+        kiln__plan_ref(plan);
+        node->plan = plan;
+        status = kiln__node_set_outputs(node, outputs, plan->output_count, err);
+        if (status) kiln__node_unref(node);
+    }
+    for (uint32_t i = 0; status && i < plan->output_count; i++) kiln__array_unref(outputs[i]);
+    return status;
+}

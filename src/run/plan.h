@@ -1,0 +1,53 @@
+/*
+ * plan.h - what tracing, simplifying and fusing a signature gave: a flat list of steps over slots.
+ *
+ * A slot holds an array while a plan runs: first the inputs, then captured constants, then what steps make. A step is one
+ * kernel launch or one operation; it knows the slots that nobody reads after it, so intermediates are released as
+ * early as they can be. Plans are immutable and reference counted; any number of threads may run one at the same time.
+ */
+#ifndef KILN_RUN_PLAN_H
+#define KILN_RUN_PLAN_H
+
+#include "run/launch.h"
+#include "trace/tape.h"
+
+struct kiln_shape {
+    uint8_t dtype, ndim;
+    int32_t *dims;
+};
+
+struct kiln_step {
+    struct kiln_group_kernels *kernels; /* NULL: an operation */
+    uint8_t op;
+    uint32_t attr_count, input_count, output_count, release_count;
+    int64_t *attrs;
+    uint32_t *inputs;   /* slots */
+    uint32_t *outputs;  /* slots */
+    uint32_t *releases; /* slots that nobody reads after this step */
+    uint64_t *constants;
+};
+
+struct kiln_plan {
+    _Atomic uint32_t refs;
+    struct kiln_arena arena; /* holds everything below but kernels and constants */
+    bool shapeless;
+    uint32_t slot_count, input_count, constant_count, step_count, output_count;
+    struct kiln_shape *shapes;       /* of each slot as traced */
+    struct kiln_array **constants;   /* references; slots input_count ... */
+    struct kiln_step *steps;
+    uint32_t *outputs; /* slots */
+    int64_t work;      /* elements that steps make, as traced */
+};
+
+/* Needs a tape that was simplified (or marked) and fused. Takes references to its constants. */
+kiln_status kiln__plan_new(const struct kiln_tape *tape, bool shapeless, struct kiln_plan **out, kiln_error *err);
+void kiln__plan_ref(struct kiln_plan *plan);
+void kiln__plan_unref(void *plan); /* NULL is fine */
+
+/* Runs it on ready inputs. `outputs` gets output_count references; untouched on failure. */
+kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs, kiln_error *err);
+
+/* One lazy node for the whole plan; the inputs may be lazy. `outputs` gets output_count references. */
+kiln_status kiln__plan_defer(struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs, kiln_error *err);
+
+#endif

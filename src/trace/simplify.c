@@ -1,0 +1,114 @@
+/*
+ * simplify.c - equal things once, and nothing that nobody needs.
+ *
+ * One walk over the tape in order: inputs of a value are replaced by what they were merged into, then the value itself is
+ * looked up by what it is made of. Floats are compared by bits, so -0.0 and 0.0, and NaNs of other bits, stay apart.
+ * Each value is seen once: linear, however often one scalar is used.
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/table.h"
+#include "graph/node.h"
+#include "trace/tape.h"
+
+/* ---- operations that do nothing ------------------------------------------------------------------------------- */
+
+static bool same_shape(const struct kiln_value *a, const struct kiln_value *b)
+{
+    return a->ndim == b->ndim && memcmp(a->dims, b->dims, a->ndim * sizeof *a->dims) == 0;
+}
+
+/* Views and casts to what the input is already. */
+static bool does_nothing(const struct kiln_value *value, const struct kiln_value *input)
+{
+    bool may = value->op == KILN_OP_CAST || value->op == KILN_OP_RESHAPE || value->op == KILN_OP_BROADCAST;
+    return may && value->dtype == input->dtype && same_shape(value, input);
+}
+
+/* ---- equal values --------------------------------------------------------------------------------------------- */
+
+static bool equal_constants(const struct kiln_value *a, const struct kiln_value *b)
+{
+    if (a->array == b->array) return true;
+    return kiln__value_is_scalar(a) && kiln__value_is_scalar(b) && a->dtype == b->dtype &&
+           memcmp(a->array->data, b->array->data, kiln__dtype_size(a->dtype)) == 0;
+}
+
+static bool equal_nodes(const struct kiln_value *a, const struct kiln_value *b)
+{
+    return a->op == b->op && a->dtype == b->dtype && a->input_count == b->input_count && a->attr_count == b->attr_count &&
+           same_shape(a, b) && memcmp(a->inputs, b->inputs, a->input_count * sizeof *a->inputs) == 0 &&
+           memcmp(a->attrs, b->attrs, a->attr_count * sizeof *a->attrs) == 0;
+}
+
+struct candidate {
+    const struct kiln_tape *tape;
+    const struct kiln_value *value;
+};
+
+static bool equal_values(const void *context, uint32_t index)
+{
+    const struct candidate *candidate = context;
+    const struct kiln_value *other = &candidate->tape->values[index];
+    if (other->kind != candidate->value->kind) return false;
+    return other->kind == KILN_VALUE_CONSTANT ? equal_constants(other, candidate->value) : equal_nodes(other, candidate->value);
+}
+
+static uint64_t hash_value(const struct kiln_value *value)
+{
+    if (value->kind == KILN_VALUE_CONSTANT) {
+        bool is_scalar = kiln__value_is_scalar(value);
+        return is_scalar ? kiln__hash(value->array->data, kiln__dtype_size(value->dtype)) + value->dtype
+                         : kiln__hash(&value->array, sizeof value->array);
+    }
+    uint64_t hash = kiln__hash(value->inputs, value->input_count * sizeof *value->inputs);
+    hash = hash * 31 + kiln__hash(value->attrs, value->attr_count * sizeof *value->attrs);
+    return hash * 31 + value->op * 16u + value->dtype;
+}
+
+/* ---- the pass ------------------------------------------------------------------------------------------------- */
+
+void kiln__tape_mark(struct kiln_tape *tape)
+{
+    for (uint32_t i = 0; i < tape->output_count; i++) {
+        tape->values[tape->outputs[i]].is_output = true;
+        tape->values[tape->outputs[i]].is_live = true;
+    }
+    for (uint32_t i = tape->count; i-- > 0;) {
+        struct kiln_value *value = &tape->values[i];
+        for (uint32_t k = 0; value->is_live && k < value->input_count; k++) tape->values[value->inputs[k]].is_live = true;
+    }
+}
+
+/* What value `i` is merged into: itself, an equal earlier one, or its input. UINT32_MAX: out of memory. */
+static uint32_t merge(struct kiln_tape *tape, uint32_t i, struct kiln_table *table)
+{
+    struct kiln_value *value = &tape->values[i];
+    if (value->kind == KILN_VALUE_INPUT) return i;
+    if (value->kind == KILN_VALUE_NODE && value->input_count == 1 && does_nothing(value, &tape->values[value->inputs[0]]))
+        return value->inputs[0];
+    const struct candidate candidate = {tape, value};
+    uint32_t *place = kiln__table_place(table, hash_value(value), equal_values, &candidate);
+    if (!place) return UINT32_MAX;
+    if (*place == KILN_TABLE_EMPTY) *place = i;
+    return *place;
+}
+
+kiln_status kiln__tape_simplify(struct kiln_tape *tape, kiln_error *err)
+{
+    struct kiln_table table = {0};
+    uint32_t *merged = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *merged);
+    bool failed = !merged;
+    for (uint32_t i = 0; i < tape->count && !failed; i++) {
+        struct kiln_value *value = &tape->values[i];
+        for (uint32_t k = 0; k < value->input_count; k++) value->inputs[k] = merged[value->inputs[k]];
+        merged[i] = merge(tape, i, &table);
+        failed = merged[i] == UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < tape->output_count && !failed; i++) tape->outputs[i] = merged[tape->outputs[i]];
+    kiln__table_release(&table);
+    if (failed) return kiln__no_memory(err, "a trace");
+    kiln__tape_mark(tape);
+    return KILN_OK;
+}

@@ -1,0 +1,71 @@
+/*
+ * tape.h - what a trace recorded: values in the order in which they can be computed.
+ *
+ * Passes, in order: record (trace.c), simplify, fuse. Each pass keeps the order and the meaning of `outputs`. All of it lives
+ * in one arena and goes at once; arrays that the function captured are held by a reference each.
+ */
+#ifndef KILN_TRACE_TAPE_H
+#define KILN_TRACE_TAPE_H
+
+#include "array/array.h"
+#include "base/arena.h"
+#include "graph/ops.h"
+
+enum kiln_value_kind { KILN_VALUE_INPUT, KILN_VALUE_CONSTANT, KILN_VALUE_NODE };
+
+#define KILN_NO_GROUP UINT32_MAX
+
+struct kiln_value {
+    uint8_t kind; /* enum kiln_value_kind */
+    uint8_t op;   /* of a node */
+    uint8_t dtype;
+    uint8_t ndim;
+    bool is_output;
+    bool is_live; /* an output needs it */
+    uint16_t attr_count;
+    uint32_t input_count;
+    uint32_t group;           /* of a node, after fuse: index of its group, or KILN_NO_GROUP */
+    const int32_t *dims;
+    const int64_t *attrs;
+    uint32_t *inputs;         /* earlier values */
+    struct kiln_array *array; /* of a constant: a reference */
+};
+
+/* Element-wise nodes that become one kernel. Members are in tape order; the last one is the root and runs the shape. */
+struct kiln_fused {
+    uint32_t root;
+    uint32_t member_count;
+    uint32_t input_bound; /* at most this many inputs from outside */
+};
+
+struct kiln_tape {
+    struct kiln_arena arena;
+    struct kiln_value *values;
+    uint32_t count, cap;
+    uint32_t input_count; /* the first values are the inputs */
+    uint32_t *outputs;
+    uint32_t output_count;
+    struct kiln_fused *groups;
+    uint32_t group_count;
+};
+
+void kiln__tape_free(struct kiln_tape *tape); /* NULL is fine */
+
+/* Is it a constant of one element without axes, ready: an argument of a kernel rather than an operand? */
+bool kiln__value_is_scalar(const struct kiln_value *value);
+
+/*
+ * Drops operations that do nothing, merges equal scalars and equal operations on equal inputs, and marks what the outputs
+ * need. Needs captured arrays to be ready. Linear in the tape.
+ */
+kiln_status kiln__tape_simplify(struct kiln_tape *tape, kiln_error *err);
+/* Marks what the outputs need and nothing else: for the mode without simplification. */
+void kiln__tape_mark(struct kiln_tape *tape);
+
+/*
+ * Puts element-wise nodes into groups. A node joins the group of its consumers when they are all in one group of the same
+ * shape; so nothing is computed twice and no group waits for itself. `limit`: members per group (1: no fusion).
+ */
+kiln_status kiln__tape_fuse(struct kiln_tape *tape, bool shapeless, uint32_t limit, kiln_error *err);
+
+#endif

@@ -1,0 +1,250 @@
+/*
+ * trace.c - placeholders, the callback, and the walk from its outputs back to them.
+ *
+ * The walk is iterative: a chain of a million operations does not touch the stack.
+ */
+#include "trace/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/table.h"
+#include "graph/node.h"
+
+static _Thread_local uint64_t running; /* id of this thread's trace, or 0 */
+static _Atomic uint64_t next_id = 1;
+
+static bool is_running(uint64_t trace)
+{
+    return trace == running;
+}
+
+__attribute__((constructor)) static void install(void)
+{
+    kiln__trace_is_running = is_running;
+}
+
+bool kiln__trace_running(void)
+{
+    return running != 0;
+}
+
+/* ---- the walk ------------------------------------------------------------------------------------------------- */
+
+struct frame {
+    struct kiln_array *array;
+    uint32_t next_input;
+};
+
+struct recorder {
+    struct kiln_tape *tape;
+    uint64_t trace;
+    struct kiln_array *const *placeholders;
+    struct kiln_array *const *originals; /* the call's own inputs: capturing one of them is a mistake */
+    struct kiln_array **arrays;          /* array of each value, to find it again; borrowed */
+    struct kiln_table table;
+    struct frame *stack;
+    size_t depth, stack_cap;
+};
+
+static bool same_array(const void *context, uint32_t index)
+{
+    const void *const *pair = context; /* recorder, array */
+    return ((const struct recorder *)pair[0])->arrays[index] == pair[1];
+}
+
+static uint32_t *place_of(struct recorder *recorder, const struct kiln_array *array)
+{
+    const void *pair[] = {recorder, array};
+    return kiln__table_place(&recorder->table, kiln__hash(&array, sizeof array), same_array, pair);
+}
+
+static bool grow_values(struct recorder *recorder)
+{
+    struct kiln_tape *tape = recorder->tape;
+    uint32_t cap = tape->cap ? tape->cap * 2 : 16;
+    struct kiln_value *values = kiln__arena_array(&tape->arena, cap, sizeof *values);
+    struct kiln_array **arrays = realloc(recorder->arrays, cap * sizeof *arrays);
+    if (arrays) recorder->arrays = arrays;
+    if (!values || !arrays) return false;
+    if (tape->count) memcpy(values, tape->values, tape->count * sizeof *values);
+    tape->values = values;
+    tape->cap = cap;
+    return true;
+}
+
+/* Appends a value for `array`; what its kind adds is filled in by the caller. */
+static struct kiln_value *append(struct recorder *recorder, struct kiln_array *array, enum kiln_value_kind kind)
+{
+    struct kiln_tape *tape = recorder->tape;
+    uint32_t *place = place_of(recorder, array);
+    if (!place || (tape->count == tape->cap && !grow_values(recorder))) return NULL;
+    struct kiln_value *value = &tape->values[tape->count];
+    value->kind = (uint8_t)kind;
+    value->dtype = array->dtype;
+    value->ndim = array->ndim;
+    value->group = KILN_NO_GROUP;
+    value->dims = kiln__arena_copy(&tape->arena, array->dims, array->ndim * sizeof *array->dims);
+    if (!value->dims) return NULL;
+    recorder->arrays[tape->count] = array;
+    *place = tape->count++;
+    return value;
+}
+
+static kiln_status append_constant(struct recorder *recorder, struct kiln_array *array, kiln_error *err)
+{
+    for (uint32_t i = 0; i < recorder->tape->input_count; i++)
+        if (recorder->originals[i] == array)
+            return kiln__fail(err, KILN_INVALID, "[compile] The function uses input %u directly instead of the argument it was given; "
+                                                 "use the argument, or pass a copy.", i);
+    struct kiln_value *value = append(recorder, array, KILN_VALUE_CONSTANT);
+    if (!value) return kiln__no_memory(err, "a trace");
+    value->array = kiln__array_ref(array);
+    return KILN_OK;
+}
+
+static kiln_status append_node(struct recorder *recorder, struct kiln_array *array, kiln_error *err)
+{
+    struct kiln_arena *arena = &recorder->tape->arena;
+    const struct kiln_node *node = atomic_load_explicit(&array->node, memory_order_relaxed);
+    struct kiln_value *value = append(recorder, array, KILN_VALUE_NODE);
+    if (!value) return kiln__no_memory(err, "a trace");
+    value->op = node->op;
+    value->attr_count = node->attr_count;
+    value->input_count = node->input_count;
+    value->attrs = kiln__arena_copy(arena, node->attrs, node->attr_count * sizeof *node->attrs);
+    uint32_t *inputs = kiln__arena_array(arena, node->input_count + 1, sizeof *inputs);
+    value->inputs = inputs;
+    if (!value->attrs || !inputs) return kiln__no_memory(err, "a trace");
+    for (uint32_t i = 0; i < node->input_count; i++) inputs[i] = *place_of(recorder, node->inputs[i]);
+    return KILN_OK;
+}
+
+static bool push(struct recorder *recorder, struct kiln_array *array)
+{
+    if (recorder->depth == recorder->stack_cap) {
+        size_t cap = recorder->stack_cap ? recorder->stack_cap * 2 : 64;
+        struct frame *stack = realloc(recorder->stack, cap * sizeof *stack);
+        if (!stack) return false;
+        recorder->stack = stack;
+        recorder->stack_cap = cap;
+    }
+    recorder->stack[recorder->depth++] = (struct frame){array, 0};
+    return true;
+}
+
+static bool is_recorded(const struct recorder *recorder, const struct kiln_array *array)
+{
+    const void *pair[] = {recorder, array};
+    return kiln__table_find(&recorder->table, kiln__hash(&array, sizeof array), same_array, pair) != KILN_TABLE_EMPTY;
+}
+
+/* Depth first, inputs before the node that reads them. */
+static kiln_status record_from(struct recorder *recorder, struct kiln_array *output, kiln_error *err)
+{
+    if (is_recorded(recorder, output)) return KILN_OK;
+    if (!push(recorder, output)) return kiln__no_memory(err, "a trace");
+    while (recorder->depth) {
+        struct frame *frame = &recorder->stack[recorder->depth - 1];
+        struct kiln_array *array = frame->array;
+        kiln_status status = KILN_OK;
+        if (array->trace != recorder->trace) {
+            status = append_constant(recorder, array, err);
+        } else {
+            const struct kiln_node *node = atomic_load_explicit(&array->node, memory_order_relaxed);
+            while (frame->next_input < node->input_count && is_recorded(recorder, node->inputs[frame->next_input])) frame->next_input++;
+            if (frame->next_input < node->input_count) {
+                if (!push(recorder, node->inputs[frame->next_input])) return kiln__no_memory(err, "a trace");
+                continue;
+            }
+            status = append_node(recorder, array, err);
+        }
+        if (status) return status;
+        recorder->depth--;
+    }
+    return KILN_OK;
+}
+
+static kiln_status record(struct recorder *recorder, struct kiln_array *const *outputs, size_t count, kiln_error *err)
+{
+    struct kiln_tape *tape = recorder->tape;
+    tape->outputs = kiln__arena_array(&tape->arena, count + 1, sizeof *tape->outputs);
+    if (!tape->outputs) return kiln__no_memory(err, "a trace");
+    for (uint32_t i = 0; i < tape->input_count; i++)
+        if (!append(recorder, recorder->placeholders[i], KILN_VALUE_INPUT)) return kiln__no_memory(err, "a trace");
+    for (size_t i = 0; i < count; i++) {
+        if (!outputs[i]) return kiln__fail(err, KILN_INVALID, "[compile] Output %zu of the function is empty.", i);
+        kiln_status status = record_from(recorder, outputs[i], err);
+        if (status) return status;
+        tape->outputs[tape->output_count++] = *place_of(recorder, outputs[i]);
+    }
+    return KILN_OK;
+}
+
+/* ---- running the function ------------------------------------------------------------------------------------- */
+
+static void release_arrays(struct kiln_array **arrays, size_t count)
+{
+    for (size_t i = 0; i < count; i++) kiln__array_unref(arrays[i]);
+    free(arrays);
+}
+
+static kiln_status make_placeholders(struct kiln_array *const *inputs, size_t count, uint64_t trace, struct kiln_array ***out, kiln_error *err)
+{
+    struct kiln_array **placeholders = calloc(count + 1, sizeof *placeholders);
+    kiln_status status = placeholders ? KILN_OK : kiln__no_memory(err, "a trace");
+    for (size_t i = 0; i < count && !status; i++) {
+        status = kiln__array_new(inputs[i]->dtype, inputs[i]->ndim, inputs[i]->dims, &placeholders[i], err);
+        if (!status) placeholders[i]->trace = trace;
+    }
+    if (status)
+        release_arrays(placeholders, placeholders ? count : 0);
+    else
+        *out = placeholders;
+    return status;
+}
+
+kiln_status kiln__trace(kiln_callback callback, void *payload, struct kiln_array *const *inputs, size_t count,
+                        struct kiln_tape **out, kiln_error *err)
+{
+    struct kiln_array **placeholders = NULL, **outputs = NULL;
+    size_t output_count = 0;
+    uint64_t trace = atomic_fetch_add(&next_id, 1);
+    struct kiln_tape *tape = calloc(1, sizeof *tape);
+    if (!tape) return kiln__no_memory(err, "a trace");
+    tape->input_count = (uint32_t)count;
+    kiln_status status = make_placeholders(inputs, count, trace, &placeholders, err);
+    if (!status) {
+        running = trace;
+        status = callback(payload, placeholders, count, &outputs, &output_count, err);
+        running = 0;
+    }
+    if (!status) {
+        struct recorder recorder = {.tape = tape, .trace = trace, .placeholders = placeholders, .originals = inputs};
+        status = record(&recorder, outputs, output_count, err);
+        kiln__table_release(&recorder.table);
+        free(recorder.arrays);
+        free(recorder.stack);
+    }
+    release_arrays(outputs, output_count);
+    release_arrays(placeholders, placeholders ? count : 0);
+    if (status)
+        kiln__tape_free(tape);
+    else
+        *out = tape;
+    return status;
+}
+
+void kiln__tape_free(struct kiln_tape *tape)
+{
+    if (!tape) return;
+    for (uint32_t i = 0; i < tape->count; i++) kiln__array_unref(tape->values[i].array);
+    kiln__arena_release(&tape->arena);
+    free(tape);
+}
+
+bool kiln__value_is_scalar(const struct kiln_value *value)
+{
+    return value->kind == KILN_VALUE_CONSTANT && value->ndim == 0 && kiln__array_is_ready(value->array);
+}

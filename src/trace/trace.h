@@ -1,0 +1,29 @@
+/*
+ * trace.h - running a function on placeholders to see what it does.
+ *
+ * While a trace runs on a thread, operations on its placeholders make tracers: arrays that know how they are made and are
+ * never evaluated. One trace runs per thread at a time (a compiled function called inside a trace runs as it is, and so
+ * becomes part of it). Trace ids are never reused, so a tracer that outlives its trace is recognised, and refused.
+ */
+#ifndef KILN_TRACE_TRACE_H
+#define KILN_TRACE_TRACE_H
+
+#include "trace/tape.h"
+
+/*
+ * A function on arrays. On success *outputs is a malloc'ed list of references, the caller's to release and free. Runs
+ * synchronously on the thread that calls; inputs are borrowed for the call.
+ */
+typedef kiln_status (*kiln_callback)(void *payload, struct kiln_array *const *inputs, size_t count,
+                                     struct kiln_array ***outputs, size_t *output_count, kiln_error *err);
+
+bool kiln__trace_running(void); /* on this thread */
+
+/*
+ * Calls `callback` once on placeholders like `inputs` and records what it did. A failing callback, a NULL output, an
+ * input array captured instead of its placeholder: an error, and nothing is left behind.
+ */
+kiln_status kiln__trace(kiln_callback callback, void *payload, struct kiln_array *const *inputs, size_t count,
+                        struct kiln_tape **out, kiln_error *err);
+
+#endif
