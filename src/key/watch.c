@@ -177,7 +177,7 @@ static int by_module_and_name(const void *a, const void *b)
 
 kiln_status kiln__watched_content(struct kiln_watched *watched, size_t count, struct kiln_content_key *key, kiln_error *err)
 {
-    qsort(watched, count, sizeof *watched, by_module_and_name);
+    if (count) qsort(watched, count, sizeof *watched, by_module_and_name);
     for (size_t i = 0; i < count; i++) {
         const struct kiln_watch *watch = watched[i].watch;
         struct kiln_buffer name = {0};
