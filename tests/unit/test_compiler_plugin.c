@@ -1,0 +1,194 @@
+/*
+ * test_compiler_plugin.c - the LLVM plug-in by itself: what it refuses and how it says so, that it prints nothing, that equal
+ * input gives equal bytes on every thread.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "codegen_support.h"
+
+static const char simple[] = "define void @kernel(ptr %a, ptr %s, i64 %r, i64 %n) {\n  store i64 %n, ptr %a\n  ret void\n}\n";
+static const char calls_exp[] = "define void @kernel(ptr %a, ptr %s, i64 %r, i64 %n) {\n  %x = load float, ptr %s\n"
+                                "  %y = call float @kiln_exp_f32(float %x)\n  store float %y, ptr %a\n  ret void\n}\n"
+                                "declare float @kiln_exp_f32(float)\n";
+
+static kiln_status compile(const char *text, const char *target, struct kiln_buffer *object, kiln_error *err)
+{
+    struct kiln_plugin_job job = {.text = {text, strlen(text)},
+                                  .runtime = runtime_for("x86-64-v3"),
+                                  .target = target,
+                                  .entry = "kernel",
+                                  .opt_level = 2};
+    return plugin->compile(&job, object, err);
+}
+
+/* Whatever LLVM has to say comes back as text; nothing reaches stderr. */
+static void expect_failure(const char *text, const char *target, kiln_status status, const char *word)
+{
+    char path[] = "/tmp/kiln-test-XXXXXX", printed[64];
+    struct kiln_buffer object = {0};
+    kiln_error err = {0};
+    int file = mkstemp(path), saved = dup(2);
+    dup2(file, 2);
+    kiln_status got = compile(text, target, &object, &err);
+    dup2(saved, 2);
+    close(saved);
+    assert_int_equal(pread(file, printed, sizeof printed, 0), 0);
+    close(file);
+    remove(path);
+    assert_int_equal(got, status);
+    assert_int_equal(err.status, status);
+    assert_int_equal(object.size, 0);
+    if (!strstr(err.text, word)) fail_msg("\"%s\" does not say \"%s\"", err.text, word);
+    assert_int_equal(compile(simple, "x86-64-v3", &object, &err), KILN_OK); /* and the next job is fine */
+    kiln__buffer_release(&object);
+}
+
+static void bad_text_is_an_error(void **state)
+{
+    (void)state;
+    expect_failure("this is no IR", "x86-64-v3", KILN_COMPILE_FAILED, "not valid LLVM IR");
+    expect_failure("define void @kernel() {\n  ret i32 0\n}\n", "x86-64-v3", KILN_COMPILE_FAILED, "not valid LLVM IR");
+    expect_failure("define void @kernel() {\n  br label %a\na:\n  %x = add i32 %y, 1\n  %y = add i32 %x, 1\n  ret void\n}\n",
+                   "x86-64-v3", KILN_COMPILE_FAILED, "not valid LLVM IR");
+    expect_failure("define void @other() {\n  ret void\n}\n", "x86-64-v3", KILN_COMPILE_FAILED, "kernel");
+    expect_failure("declare void @kernel()\n", "x86-64-v3", KILN_COMPILE_FAILED, "kernel");
+}
+
+static void what_comes_from_outside_is_named(void **state)
+{
+    (void)state;
+    expect_failure("define void @kernel() {\n  call void @puts()\n  ret void\n}\ndeclare void @puts()\n", "x86-64-v3",
+                   KILN_COMPILE_FAILED, "\"puts\"");
+    expect_failure("define void @kernel(ptr %p) {\n  %x = load double, ptr %p\n  %y = frem double %x, 3.0\n"
+                   "  store double %y, ptr %p\n  ret void\n}\n",
+                   "x86-64-v3", KILN_COMPILE_FAILED, "\"fmod\"");
+    expect_failure("define void @kernel(ptr %p, i64 %n) {\n  call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 %n, i1 false)\n"
+                   "  ret void\n}\n",
+                   "x86-64-v3", KILN_COMPILE_FAILED, "\"memset\"");
+    expect_failure("@table = external global i32\ndefine i32 @kernel() {\n  %x = load i32, ptr @table\n  ret i32 %x\n}\n",
+                   "x86-64-v3", KILN_COMPILE_FAILED, "\"table\"");
+}
+
+/* Errors that LLVM finds only while it makes machine code. */
+static void code_that_cannot_be_made_is_an_error(void **state)
+{
+    (void)state;
+    expect_failure("define void @kernel() {\n  call void asm sideeffect \"no such thing\", \"\"()\n  ret void\n}\n", "x86-64-v3",
+                   KILN_COMPILE_FAILED, "");
+    expect_failure("define void @kernel() {\n  %x = call <16 x float> asm \"nop\", \"={nowhere}\"()\n  ret void\n}\n", "x86-64-v3",
+                   KILN_COMPILE_FAILED, "");
+}
+
+static void unknown_targets_are_errors(void **state)
+{
+    (void)state;
+    struct kiln_buffer bitcode = {0};
+    kiln_error err = {0};
+    expect_failure(simple, "pentium-9", KILN_INVALID, "pentium-9");
+    expect_failure(simple, NULL, KILN_INVALID, "x86-64-v3");
+    assert_int_equal(plugin->prepare("native", &bitcode, &err), KILN_INVALID);
+    assert_int_equal(bitcode.size, 0);
+}
+
+static void a_damaged_runtime_is_an_error(void **state)
+{
+    (void)state;
+    struct kiln_buffer object = {0};
+    kiln_error err = {0};
+    struct kiln_plugin_job job = {.text = {calls_exp, sizeof calls_exp - 1}, .target = "x86-64-v3", .entry = "kernel"};
+    assert_int_equal(plugin->compile(&job, &object, &err), KILN_COMPILE_FAILED);
+    assert_non_null(strstr(err.text, "kiln_exp_f32"));
+    job.runtime = (kiln_bytes){"BC garbage, no bitcode at all", 29};
+    assert_int_equal(plugin->compile(&job, &object, &err), KILN_COMPILE_FAILED);
+    assert_non_null(strstr(err.text, "run-time library"));
+    assert_int_equal(object.size, 0);
+}
+
+static void jobs_without_text_or_entry_are_errors(void **state)
+{
+    (void)state;
+    struct kiln_buffer object = {0};
+    kiln_error err = {0};
+    struct kiln_plugin_job job = {.text = {simple, 0}, .target = "x86-64-v3", .entry = "kernel"};
+    assert_int_equal(plugin->compile(&job, &object, &err), KILN_INVALID);
+    job = (struct kiln_plugin_job){.text = {simple, sizeof simple - 1}, .target = "x86-64-v3"};
+    assert_int_equal(plugin->compile(&job, &object, &err), KILN_INVALID);
+}
+
+/* ---- equal bytes -------------------------------------------------------------------------------------------------- */
+
+static void *compile_often(void *out)
+{
+    struct kiln_buffer *first = out;
+    kiln_error err = {0};
+    for (int i = 0; i < 20; i++) {
+        struct kiln_buffer object = {0};
+        if (compile(calls_exp, i % 2 ? "x86-64-v2" : "x86-64-v3", &object, &err)) return out;
+        if (i == 0) *first = object;
+        bool differs = i % 2 == 0 && (object.size != first->size || memcmp(object.data, first->data, first->size) != 0);
+        if (i) kiln__buffer_release(&object);
+        if (differs) return out;
+    }
+    return NULL;
+}
+
+static void equal_input_gives_equal_bytes_on_every_thread(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    struct kiln_buffer objects[THREADS] = {{0}};
+    void *failed;
+    runtime_for("x86-64-v3");
+    for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, compile_often, &objects[i]);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+        assert_int_equal(objects[i].size, objects[0].size);
+        assert_memory_equal(objects[i].data, objects[0].data, objects[0].size);
+    }
+    for (int i = 0; i < THREADS; i++) kiln__buffer_release(&objects[i]);
+}
+
+static void preparing_gives_equal_bytes(void **state)
+{
+    (void)state;
+    struct kiln_buffer a = {0}, b = {0}, other = {0};
+    assert_int_equal(plugin->prepare("x86-64-v3", &a, NULL), KILN_OK);
+    assert_int_equal(plugin->prepare("x86-64-v4", &other, NULL), KILN_OK);
+    assert_int_equal(plugin->prepare("x86-64-v3", &b, NULL), KILN_OK);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.data, b.data, a.size);
+    assert_true(other.size != a.size || memcmp(other.data, a.data, a.size) != 0);
+    assert_int_equal(strlen(plugin->runtime_digest), 64);
+    kiln__buffer_release(&a), kiln__buffer_release(&b), kiln__buffer_release(&other);
+}
+
+static void an_object_runs(void **state)
+{
+    (void)state;
+    struct kiln_buffer text = {0};
+    kiln__buffer_append(&text, calls_exp, sizeof calls_exp - 1);
+    float in = 1.0f, out = 0;
+    kernel_entry entry = load_text(&text, "x86-64-v2");
+    ((void (*)(float *, float *, int64_t, int64_t))entry)(&out, &in, 0, 0);
+    assert_true(out > 2.718281f && out < 2.718283f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_text_is_an_error),
+        cmocka_unit_test(what_comes_from_outside_is_named),
+        cmocka_unit_test(code_that_cannot_be_made_is_an_error),
+        cmocka_unit_test(unknown_targets_are_errors),
+        cmocka_unit_test(a_damaged_runtime_is_an_error),
+        cmocka_unit_test(jobs_without_text_or_entry_are_errors),
+        cmocka_unit_test(equal_input_gives_equal_bytes_on_every_thread),
+        cmocka_unit_test(preparing_gives_equal_bytes),
+        cmocka_unit_test(an_object_runs),
+    };
+    return cmocka_run_group_tests(tests, open_plugin, NULL);
+}
