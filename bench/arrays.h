@@ -22,8 +22,11 @@ struct compiled {
     mlx_vector_array inputs, outputs;
 };
 
-/* A function of two arrays of `length` floats, not called yet. */
-bool compiled_init(struct compiled *compiled, enum expression expression, int length);
+/* Numbers between 1 and 3, so that no step of an expression meets an infinity or a denormal. */
+void fill_inputs(float *a, float *b, int length);
+
+/* A function of two arrays of `length` floats, whose values are copied; not called yet. */
+bool compiled_init(struct compiled *compiled, enum expression expression, const float *a, const float *b, int length);
 /* One call with its result: the values are there when it returns; NULL when it failed. */
 const float *compiled_call(struct compiled *compiled);
 void compiled_release(struct compiled *compiled);

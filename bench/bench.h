@@ -40,8 +40,17 @@ static inline double now_ns(void)
 void sample_add(struct samples *samples, double ns);
 double sample_median(const struct samples *samples);
 
-/* Median over repeats of the time of one call of `work(ctx)`; `calls` of them make one sample. */
-double measure(void (*work)(void *ctx), void *ctx, int calls, int repeats);
+struct work {
+    void (*run)(void *ctx);
+    void *ctx;
+    double ns; /* the result: median time of one call */
+};
+
+/*
+ * Fills in the medians of all. The works take turns, sample by sample, so that whatever else the machine does meets
+ * all of them alike; `calls` of one make a sample.
+ */
+void measure(struct work *works, int count, int calls, int repeats);
 
 /* Each fills rows and returns how many. */
 int bench_look_up(struct row *rows, int repeats);

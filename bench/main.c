@@ -11,7 +11,7 @@
 
 #include "bench.h"
 
-enum { MAX_ROWS = 32, DEFAULT_REPEATS = 11 };
+enum { MAX_ROWS = 32, MAX_WORKS = 4, DEFAULT_REPEATS = 11 };
 
 void sample_add(struct samples *samples, double ns)
 {
@@ -32,16 +32,20 @@ double sample_median(const struct samples *samples)
     return sorted.ns[sorted.count / 2];
 }
 
-double measure(void (*work)(void *ctx), void *ctx, int calls, int repeats)
+static double time_calls(const struct work *work, int calls)
 {
-    struct samples samples = {.count = 0};
-    work(ctx);
-    for (int i = 0; i < repeats; i++) {
-        double start = now_ns();
-        for (int k = 0; k < calls; k++) work(ctx);
-        sample_add(&samples, (now_ns() - start) / calls);
-    }
-    return sample_median(&samples);
+    double start = now_ns();
+    for (int i = 0; i < calls; i++) work->run(work->ctx);
+    return (now_ns() - start) / calls;
+}
+
+void measure(struct work *works, int count, int calls, int repeats)
+{
+    struct samples samples[MAX_WORKS] = {{.count = 0}};
+    for (int i = 0; i < count; i++) works[i].run(works[i].ctx);
+    for (int k = 0; k < repeats; k++)
+        for (int i = 0; i < count; i++) sample_add(&samples[i], time_calls(&works[i], calls));
+    for (int i = 0; i < count; i++) works[i].ns = sample_median(&samples[i]);
 }
 
 /* ---- printing ------------------------------------------------------------------------------------------------ */

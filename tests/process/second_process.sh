@@ -17,7 +17,7 @@ expect "damage" "$(counter stats corrupt 2)" 0
 # What is mapped when the work is done: the first kind of process has LLVM, the second has not.
 "$build/tests/maps" >cold
 "$build/tests/maps" >warm
-KILN_CACHE_DIR=$work/other "$build/tests/maps" >other
+KILN_CACHE_DIR=$work/fresh "$build/tests/maps" >other
 expect "libLLVM in a process that compiles" "$(grep -c libLLVM other | sed 's/[1-9][0-9]*/some/')" some
 expect "libLLVM in a process that does not" "$(grep -c libLLVM warm || true)" 0
 expect "writable and executable memory" "$(grep -c ' rwx' warm cold other | cut -d: -f2 | sort -u)" 0
