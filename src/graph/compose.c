@@ -56,25 +56,25 @@ static struct chain chain_start(struct kiln_array *value, kiln_error *err)
     return (struct chain){kiln__array_ref(value), KILN_OK, err};
 }
 
-/* The step's result takes the place of the value before it. */
-static void chain_take(struct chain *chain, kiln_status status, struct kiln_array *value)
+/* What a step has put into `*value` takes the place of the value before it. */
+static void chain_take(struct chain *chain, kiln_status status, struct kiln_array *const *value)
 {
     chain->status = status;
     if (status) return;
     kiln__array_unref(chain->value);
-    chain->value = value;
+    chain->value = *value;
 }
 
 static void chain_unary(struct chain *chain, enum kiln_op op)
 {
     struct kiln_array *next = NULL;
-    if (!chain->status) chain_take(chain, kiln__unary(op, chain->value, &next, chain->err), next);
+    if (!chain->status) chain_take(chain, kiln__unary(op, chain->value, &next, chain->err), &next);
 }
 
 static void chain_binary(struct chain *chain, enum kiln_op op, struct kiln_array *other)
 {
     struct kiln_array *next = NULL;
-    if (!chain->status) chain_take(chain, kiln__binary(op, chain->value, other, &next, chain->err), next);
+    if (!chain->status) chain_take(chain, kiln__binary(op, chain->value, other, &next, chain->err), &next);
 }
 
 static void chain_scalar(struct chain *chain, enum kiln_op op, float constant)
@@ -89,7 +89,7 @@ static void chain_scalar(struct chain *chain, enum kiln_op op, float constant)
 static void chain_astype(struct chain *chain, enum kiln_dtype dtype)
 {
     struct kiln_array *next = NULL;
-    if (!chain->status) chain_take(chain, kiln__astype(chain->value, dtype, &next, chain->err), next);
+    if (!chain->status) chain_take(chain, kiln__astype(chain->value, dtype, &next, chain->err), &next);
 }
 
 typedef kiln_status axis_step(struct kiln_array *a, int axis, struct kiln_array **out, kiln_error *err);
@@ -97,7 +97,7 @@ typedef kiln_status axis_step(struct kiln_array *a, int axis, struct kiln_array 
 static void chain_axis(struct chain *chain, axis_step *step, int axis)
 {
     struct kiln_array *next = NULL;
-    if (!chain->status) chain_take(chain, step(chain->value, axis, &next, chain->err), next);
+    if (!chain->status) chain_take(chain, step(chain->value, axis, &next, chain->err), &next);
 }
 
 typedef kiln_status dims_step(struct kiln_array *a, const int *dims, size_t ndim, struct kiln_array **out,
@@ -106,7 +106,7 @@ typedef kiln_status dims_step(struct kiln_array *a, const int *dims, size_t ndim
 static void chain_dims(struct chain *chain, dims_step *step, const int *dims, size_t ndim)
 {
     struct kiln_array *next = NULL;
-    if (!chain->status) chain_take(chain, step(chain->value, dims, ndim, &next, chain->err), next);
+    if (!chain->status) chain_take(chain, step(chain->value, dims, ndim, &next, chain->err), &next);
 }
 
 static kiln_status chain_end(struct chain *chain, struct kiln_array **out)
