@@ -2,7 +2,9 @@
  * storage.h - the bytes behind arrays: counted, reused, reference counted.
  *
  * Storage carries its device. Active bytes are payload bytes of live storage; freed storage goes to a cache (by size
- * class) until the limit or kiln__memory_clear_cache(). Alignment is 64 bytes. Safe from every thread.
+ * class) until the limit or kiln__memory_clear_cache(). Alignment is 64 bytes. Safe from every thread. Foreign memory is
+ * not counted. The memory limit is soft: an allocation that would exceed it, with what the cache holds, empties the cache
+ * first; only a size above the machine's memory is refused.
  */
 #ifndef KILN_ARRAY_STORAGE_H
 #define KILN_ARRAY_STORAGE_H
@@ -20,7 +22,7 @@ struct kiln_storage {
     void *payload;
 };
 
-/* KILN_NO_MEMORY (with the size in the text) also when `size` is above the memory limit of the machine. */
+/* KILN_NO_MEMORY (with the size in the text) also when `size` is above the memory of the machine. */
 kiln_status kiln__storage_new(size_t size, struct kiln_storage **out, kiln_error *err);
 /* Wraps memory of the caller's; nothing is copied. On failure free_foreign has not been called. */
 kiln_status kiln__storage_foreign(void *data, size_t size, void (*free_foreign)(void *), void *payload,
