@@ -26,8 +26,11 @@ target_link_libraries(mlxc PRIVATE -Wl,--whole-archive kiln_engine -Wl,--no-whol
                       Threads::Threads ${CMAKE_DL_LIBS} m)
 set(mlxc_map ${CMAKE_SOURCE_DIR}/src/mlxc/mlxc.map)
 target_link_options(mlxc PRIVATE -Wl,--version-script=${mlxc_map} -Wl,-z,nodelete -Wl,--build-id)
-set_target_properties(mlxc PROPERTIES LINK_DEPENDS ${mlxc_map} BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+set_target_properties(mlxc PROPERTIES LINK_DEPENDS ${mlxc_map} INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
 
 # Headers and table agree: written anew from the table, each header comes out as it is.
 enable_testing()
 add_test(NAME mlxc_headers COMMAND sh ${CMAKE_SOURCE_DIR}/tools/abi_check.sh ${AWK} ${CMAKE_SOURCE_DIR})
+
+install(TARGETS mlxc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/mlx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

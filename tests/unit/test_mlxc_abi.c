@@ -119,9 +119,10 @@ static void test_operations_refuse_empty_arrays(void **state)
 static void test_free_of_nothing_is_silent(void **state)
 {
     static const char *const names[] = {
-        "mlx_array_free",       "mlx_vector_array_free",  "mlx_vector_vector_array_free", "mlx_vector_int_free",
-        "mlx_string_free",      "mlx_vector_string_free", "mlx_closure_free",             "mlx_stream_free",
-        "mlx_device_info_free", "mlx_device_free",
+        "mlx_array_free",      "mlx_vector_array_free", "mlx_vector_vector_array_free",
+        "mlx_vector_int_free", "mlx_string_free",       "mlx_vector_string_free",
+        "mlx_closure_free",    "mlx_stream_free",       "mlx_device_info_free",
+        "mlx_device_free",
     };
     (void)state;
     error_count = 0;

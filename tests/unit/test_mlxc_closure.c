@@ -136,12 +136,14 @@ static void test_closure_failures(void **state)
     assert_int_equal(mlx_closure_apply(&res, unary, in), 1);
     expect_error("mlx_closure returned a non-zero value at ");
     assert_int_equal(mlx_closure_apply(&res, nothing, in), 1), expect_error("mlx_vector_array");
-    assert_int_equal(mlx_closure_apply(&res, mlx_closure_new(), in), 1), expect_error("expected a non-empty mlx_closure");
+    assert_int_equal(mlx_closure_apply(&res, mlx_closure_new(), in), 1),
+        expect_error("expected a non-empty mlx_closure");
     assert_int_equal(mlx_closure_apply(&res, failing, (mlx_vector_array){NULL}), 1);
     expect_error("expected a non-empty mlx_vector_array");
     assert_null(res.ctx);
     assert_null(mlx_closure_new_func(NULL).ctx), expect_error("NULL");
-    assert_int_equal(mlx_compile(&failing, mlx_closure_new(), false), 1), expect_error("expected a non-empty mlx_closure");
+    assert_int_equal(mlx_compile(&failing, mlx_closure_new(), false), 1),
+        expect_error("expected a non-empty mlx_closure");
     mlx_closure_free(failing), mlx_closure_free(nothing), mlx_closure_free(unary);
     assert_int_equal(probe.freed, 1);
     mlx_array_free(x), mlx_vector_array_free(in);

@@ -1,5 +1,6 @@
 /*
- * test_mlxc_error.c - the error handler: text, thread, data and its destructor, and the default, which ends the process.
+ * test_mlxc_error.c - the error handler: text, thread, data and its destructor, and the default, which ends the
+ * process.
  */
 #include <pthread.h>
 #include <sys/wait.h>

@@ -46,7 +46,8 @@ static void test_result_box(void **state)
     expect_text(res, "array(4, dtype=float32)");
     mlx_array copy = old;
     assert_int_equal(mlx_add(&old, res, res, stream), 0);
-    expect_text(copy, "array(8, dtype=float32)"); /* the box was kept: another copy of the handle sees the new content */
+    expect_text(copy,
+                "array(8, dtype=float32)"); /* the box was kept: another copy of the handle sees the new content */
     for (int i = 0; i < 3; i++) assert_int_equal(mlx_add(&a, a, a, stream), 0);
     expect_text(a, "array(16, dtype=float32)");
     mlx_array_free(a), mlx_array_free(res), mlx_array_free(old);
@@ -81,9 +82,9 @@ static void test_dtypes(void **state)
         int (*function)(mlx_array *, const mlx_array, const mlx_array, const mlx_stream);
         mlx_dtype a, b, result;
     } cases[] = {
-        {mlx_add, MLX_BFLOAT16, MLX_FLOAT32, MLX_FLOAT32}, {mlx_add, MLX_BOOL, MLX_BOOL, MLX_BOOL},
-        {mlx_add, MLX_UINT64, MLX_INT8, MLX_FLOAT32},      {mlx_add, MLX_UINT8, MLX_INT8, MLX_INT16},
-        {mlx_divide, MLX_INT32, MLX_INT32, MLX_FLOAT32},   {mlx_equal, MLX_INT32, MLX_FLOAT32, MLX_BOOL},
+        {mlx_add, MLX_BFLOAT16, MLX_FLOAT32, MLX_FLOAT32},     {mlx_add, MLX_BOOL, MLX_BOOL, MLX_BOOL},
+        {mlx_add, MLX_UINT64, MLX_INT8, MLX_FLOAT32},          {mlx_add, MLX_UINT8, MLX_INT8, MLX_INT16},
+        {mlx_divide, MLX_INT32, MLX_INT32, MLX_FLOAT32},       {mlx_equal, MLX_INT32, MLX_FLOAT32, MLX_BOOL},
         {mlx_maximum, MLX_FLOAT16, MLX_BFLOAT16, MLX_FLOAT32}, {mlx_multiply, MLX_INT32, MLX_COMPLEX64, MLX_COMPLEX64},
     };
     (void)state;

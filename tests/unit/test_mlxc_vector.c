@@ -91,7 +91,8 @@ static void test_empty_vectors_are_errors(void **state)
     (void)state;
     assert_int_equal(mlx_vector_array_size(none), 0), expect_error("expected a non-empty mlx_vector_array");
     assert_int_equal(mlx_vector_array_get(&got, none, 0), 1), expect_error("expected a non-empty mlx_vector_array");
-    assert_int_equal(mlx_vector_array_append_value(none, got), 1), expect_error("expected a non-empty mlx_vector_array");
+    assert_int_equal(mlx_vector_array_append_value(none, got), 1),
+        expect_error("expected a non-empty mlx_vector_array");
     assert_int_equal(mlx_vector_array_set(&vector, none), 1), expect_error("expected a non-empty mlx_vector_array");
     assert_int_equal(mlx_eval(none), 1), expect_error("expected a non-empty mlx_vector_array");
     assert_int_equal(mlx_async_eval(none), 1), expect_error("expected a non-empty mlx_vector_array");
