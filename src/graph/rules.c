@@ -120,12 +120,12 @@ static kiln_status dtype_sum(const struct kiln_call *call, struct kiln_result *o
     return KILN_OK;
 }
 
-/* Promoted, and a float: real floating-point only. */
+/* Promoted, and a float or complex: there is no product of integers. */
 static kiln_status dtype_matmul(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     enum kiln_dtype dtype = promote_inputs(call, 0);
-    if (!kiln__dtype_is_float(dtype))
-        return refuse(call, err, "Only real floating point types are supported, but %s and %s give %s.",
+    if (kiln__dtypes[dtype].kind < KILN_KIND_FLOAT)
+        return refuse(call, err, "Only floating point and complex types are supported, but %s and %s give %s.",
                       kiln__dtypes[call->inputs[0]->dtype].name, kiln__dtypes[call->inputs[1]->dtype].name,
                       kiln__dtypes[dtype].name);
     all_dtypes(out, dtype, dtype);

@@ -212,7 +212,7 @@ static void test_matmul(void **state)
         "[matmul] Last dimension of first input with shape (5,3,4) must match second to last dimension of second "
         "input with shape (4,3,4).");
     check_refused(kiln__matmul(ints, ints, &out, &err),
-                  "[matmul] Only real floating point types are supported, but int32 and int32 give int32.");
+                  "[matmul] Only floating point and complex types are supported, but int32 and int32 give int32.");
     check_refused(kiln__matmul(NULL, ints, &out, &err), "[matmul] input is empty.");
     struct kiln_array *three = shaped(KILN_FLOAT32, 3, 2, 3, END);
     check_refused(kiln__matmul(three, batch, &out, &err),

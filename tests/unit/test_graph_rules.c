@@ -262,8 +262,11 @@ static void test_matmul(void **state)
     check_refused(kiln__binary(KILN_OP_MATMUL, a, bad, &out, &err),
                   "[matmul] The last dimension of the first input with shape (5,2,3) must match the second to last "
                   "dimension of the second input with shape (5,2,3).");
+    struct kiln_array *complex = shaped(KILN_COMPLEX64, 3, 3, END);
+    check_made(kiln__binary(KILN_OP_MATMUL, complex, ints, &out, &err), KILN_COMPLEX64, 3, 3, END);
+    kiln__array_unref(complex);
     check_refused(kiln__binary(KILN_OP_MATMUL, ints, ints, &out, &err),
-                  "[matmul] Only real floating point types are supported, but int32 and int32 give int32.");
+                  "[matmul] Only floating point and complex types are supported, but int32 and int32 give int32.");
     kiln__array_unref(a);
     kiln__array_unref(b);
     kiln__array_unref(c);
