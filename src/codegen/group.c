@@ -5,8 +5,8 @@
  *         for each element:  load, compute, store          (no iteration depends on another: LLVM makes vectors of it)
  *
  * The streaming form has one row and goes through it in tiles: the inner loop writes a tile into a buffer on the stack,
- * which then moves to the output in whole cache lines with non-temporal stores. The first tile is cut so that the second
- * starts on a cache line.
+ * which then moves to the output in whole cache lines with non-temporal stores. The first tile is cut so that the
+ * second starts on a cache line.
  */
 #include "codegen/group.h"
 
@@ -35,7 +35,8 @@ static uint32_t value_count(const struct kiln_group *group)
     return group->operand_count + group->constant_count + group->instr_count;
 }
 
-/* ---- checks ------------------------------------------------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------------------------------------------------
+ */
 
 static kiln_status check_dtype(int dtype, kiln_error *err)
 {
@@ -43,7 +44,8 @@ static kiln_status check_dtype(int dtype, kiln_error *err)
     return kiln__fail(err, KILN_INVALID, "a group has dtype %d; dtypes are 0 to %d", dtype, KILN_DTYPE_COUNT - 1);
 }
 
-/* The dtypes an operation may see: all inputs alike, but for the condition of a selection; the result follows the rule. */
+/* The dtypes an operation may see: all inputs alike, but for the condition of a selection; the result follows the rule.
+ */
 static bool dtypes_agree(const struct printer *p, const struct kiln_instr *instr)
 {
     const struct kiln_op_info *info = &kiln__ops[instr->op];
@@ -62,11 +64,12 @@ static kiln_status check_instr(const struct printer *p, uint32_t index, kiln_err
     const struct kiln_instr *instr = &p->group->instrs[index];
     uint32_t before = p->group->operand_count + p->group->constant_count + index;
     if (instr->op >= KILN_OP_COUNT || kiln__ops[instr->op].kind != KILN_OP_ELEMENTWISE)
-        return kiln__fail(err, KILN_INVALID, "instruction %u of a group is not element-wise (operation %u)", index, instr->op);
+        return kiln__fail(err, KILN_INVALID, "instruction %u of a group is not element-wise (operation %u)", index,
+                          instr->op);
     for (int i = 0; i < kiln__ops[instr->op].arity; i++)
         if (instr->in[i] >= before)
-            return kiln__fail(err, KILN_INVALID, "instruction %u reads value %u, which is not computed before it", index,
-                              instr->in[i]);
+            return kiln__fail(err, KILN_INVALID, "instruction %u reads value %u, which is not computed before it",
+                              index, instr->in[i]);
     if (check_dtype(instr->dtype, err)) return KILN_INVALID;
     if (!dtypes_agree(p, instr))
         return kiln__fail(err, KILN_INVALID, "[%s] instruction %u of a group has inputs or a result of the wrong dtype",
@@ -90,7 +93,8 @@ static kiln_status check_letters(const struct printer *p, kiln_error *err)
 {
     size_t count = p->group->operand_count;
     if (strlen(p->letters) != count || strspn(p->letters, "csv") != count)
-        return kiln__fail(err, KILN_INVALID, "layout \"%s\" must have one of c, s, v for each of %zu operands", p->letters, count);
+        return kiln__fail(err, KILN_INVALID, "layout \"%s\" must have one of c, s, v for each of %zu operands",
+                          p->letters, count);
     return KILN_OK;
 }
 
@@ -115,20 +119,24 @@ static kiln_status check_group(struct printer *p, kiln_error *err)
     return p->flags & KILN_GROUP_STREAMING ? check_streaming(p, err) : KILN_OK;
 }
 
-/* ---- for people --------------------------------------------------------------------------------------------------- */
+/* ---- for people ---------------------------------------------------------------------------------------------------
+ */
 
 static void print_heading(struct printer *p)
 {
     const struct kiln_group *group = p->group;
     uint32_t value = 0;
-    kiln__buffer_printf(p->text, "; kiln element-wise kernel%s\n", p->flags & KILN_GROUP_STREAMING ? ", streaming" : "");
+    kiln__buffer_printf(p->text, "; kiln element-wise kernel%s\n",
+                        p->flags & KILN_GROUP_STREAMING ? ", streaming" : "");
     for (uint32_t i = 0; i < group->operand_count; i++, value++)
-        kiln__buffer_printf(p->text, "; v%u: operand %s %c\n", value, kiln__dtypes[p->dtypes[value]].name, p->letters[i]);
+        kiln__buffer_printf(p->text, "; v%u: operand %s %c\n", value, kiln__dtypes[p->dtypes[value]].name,
+                            p->letters[i]);
     for (uint32_t i = 0; i < group->constant_count; i++, value++)
         kiln__buffer_printf(p->text, "; v%u: constant %s\n", value, kiln__dtypes[p->dtypes[value]].name);
     for (uint32_t i = 0; i < group->instr_count; i++, value++) {
         const struct kiln_instr *instr = &group->instrs[i];
-        kiln__buffer_printf(p->text, "; v%u: %s = %s(", value, kiln__dtypes[instr->dtype].name, kiln__ops[instr->op].name);
+        kiln__buffer_printf(p->text, "; v%u: %s = %s(", value, kiln__dtypes[instr->dtype].name,
+                            kiln__ops[instr->op].name);
         for (int k = 0; k < kiln__ops[instr->op].arity; k++)
             kiln__buffer_printf(p->text, "%sv%u", k ? ", " : "", instr->in[k]);
         kiln__buffer_printf(p->text, ")\n");
@@ -138,7 +146,8 @@ static void print_heading(struct printer *p)
     kiln__buffer_printf(p->text, "\n\n");
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------- */
+/* ---- pieces -------------------------------------------------------------------------------------------------------
+ */
 
 static const char *value_name(char *out, uint32_t value)
 {
@@ -149,15 +158,18 @@ static const char *value_name(char *out, uint32_t value)
 /* Pointers and strides: outputs are %o0, %o1, ..., operands %p0, %p1, ...; .row and .inner are their strides. */
 static void print_pointer(struct printer *p, char letter, uint32_t index, uint32_t slot, bool inner)
 {
-    kiln__buffer_printf(p->text, "  %%%c%u.arg = getelementptr inbounds i64, ptr %%args, i64 %u\n", letter, index, slot);
+    kiln__buffer_printf(p->text, "  %%%c%u.arg = getelementptr inbounds i64, ptr %%args, i64 %u\n", letter, index,
+                        slot);
     kiln__buffer_printf(p->text, "  %%%c%u = load ptr, ptr %%%c%u.arg, align 8\n", letter, index, letter, index);
     if (p->flags & KILN_GROUP_STREAMING) return;
-    kiln__buffer_printf(p->text, "  %%%c%u.rowat = getelementptr inbounds i64, ptr %%strides, i64 %u\n", letter, index, 2 * slot);
+    kiln__buffer_printf(p->text, "  %%%c%u.rowat = getelementptr inbounds i64, ptr %%strides, i64 %u\n", letter, index,
+                        2 * slot);
     kiln__buffer_printf(p->text, "  %%%c%u.row = load i64, ptr %%%c%u.rowat, align 8\n", letter, index, letter, index);
     if (!inner) return;
-    kiln__buffer_printf(p->text, "  %%%c%u.innerat = getelementptr inbounds i64, ptr %%strides, i64 %u\n", letter, index,
-                        2 * slot + 1);
-    kiln__buffer_printf(p->text, "  %%%c%u.inner = load i64, ptr %%%c%u.innerat, align 8\n", letter, index, letter, index);
+    kiln__buffer_printf(p->text, "  %%%c%u.innerat = getelementptr inbounds i64, ptr %%strides, i64 %u\n", letter,
+                        index, 2 * slot + 1);
+    kiln__buffer_printf(p->text, "  %%%c%u.inner = load i64, ptr %%%c%u.innerat, align 8\n", letter, index, letter,
+                        index);
 }
 
 static void print_arguments(struct printer *p)
@@ -195,7 +207,8 @@ static void print_element_loads(struct printer *p)
         if (p->letters[i] == KILN_LAYOUT_SCALAR) continue;
         if (p->letters[i] == KILN_LAYOUT_STRIDED) {
             kiln__buffer_printf(p->text, "  %%p%u.off = mul nsw i64 %%i, %%p%u.inner\n", i, i);
-            kiln__buffer_printf(p->text, "  %%p%u.at = getelementptr inbounds i8, ptr %%p%u.base, i64 %%p%u.off\n", i, i, i);
+            kiln__buffer_printf(p->text, "  %%p%u.at = getelementptr inbounds i8, ptr %%p%u.base, i64 %%p%u.off\n", i,
+                                i, i);
         } else {
             kiln__buffer_printf(p->text, "  %%p%u.at = getelementptr inbounds [%zu x i8], ptr %%p%u.base, i64 %%i\n", i,
                                 kiln__dtype_size(p->dtypes[i]), i);
@@ -249,22 +262,24 @@ static kiln_status print_inner_loop(struct printer *p, const char *from, const c
     return KILN_OK;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------------------
+ */
 
 static void print_row_base(struct printer *p, char letter, uint32_t index)
 {
     kiln__buffer_printf(p->text, "  %%%c%u.skip = mul nsw i64 %%row, %%%c%u.row\n", letter, index, letter, index);
-    kiln__buffer_printf(p->text, "  %%%c%u.base = getelementptr inbounds i8, ptr %%%c%u, i64 %%%c%u.skip\n", letter, index,
-                        letter, index, letter, index);
+    kiln__buffer_printf(p->text, "  %%%c%u.base = getelementptr inbounds i8, ptr %%%c%u, i64 %%%c%u.skip\n", letter,
+                        index, letter, index, letter, index);
 }
 
 static kiln_status print_rows(struct printer *p, kiln_error *err)
 {
     print_arguments(p);
-    kiln__buffer_printf(p->text, "  %%count = add i64 %%n, 0\n"
-                                 "  %%some.rows = icmp sgt i64 %%rows, 0\n  %%some.n = icmp sgt i64 %%n, 0\n"
-                                 "  %%some = and i1 %%some.rows, %%some.n\n  br i1 %%some, label %%outer, label %%exit\n\n"
-                                 "outer:\n  %%row = phi i64 [ 0, %%entry ], [ %%row.next, %%outer.end ]\n");
+    kiln__buffer_printf(p->text,
+                        "  %%count = add i64 %%n, 0\n"
+                        "  %%some.rows = icmp sgt i64 %%rows, 0\n  %%some.n = icmp sgt i64 %%n, 0\n"
+                        "  %%some = and i1 %%some.rows, %%some.n\n  br i1 %%some, label %%outer, label %%exit\n\n"
+                        "outer:\n  %%row = phi i64 [ 0, %%entry ], [ %%row.next, %%outer.end ]\n");
     for (uint32_t i = 0; i < p->group->output_count; i++) print_row_base(p, 'o', i);
     for (uint32_t i = 0; i < p->group->operand_count; i++) print_row_base(p, 'p', i);
     print_shared_loads(p, ".base");
@@ -275,7 +290,8 @@ static kiln_status print_rows(struct printer *p, kiln_error *err)
     return status;
 }
 
-/* ---- streaming ---------------------------------------------------------------------------------------------------- */
+/* ---- streaming ----------------------------------------------------------------------------------------------------
+ */
 
 static size_t tile_elements(const struct printer *p, size_t size)
 {
@@ -289,8 +305,10 @@ static void print_tile_start(struct printer *p, size_t size, size_t tile)
     kiln__buffer_printf(p->text, "tile:\n  %%done = phi i64 [ 0, %%start ], [ %%done.next, %%tile.end ]\n"
                                  "  %%left = sub nsw i64 %%n, %%done\n");
     kiln__buffer_printf(p->text, "  %%at = getelementptr inbounds [%zu x i8], ptr %%o0, i64 %%done\n", size);
-    kiln__buffer_printf(p->text, "  %%at.bits = ptrtoint ptr %%at to i64\n  %%over.bytes = and i64 %%at.bits, %d\n", LINE_BYTES - 1);
-    kiln__buffer_printf(p->text, "  %%over = udiv i64 %%over.bytes, %zu\n  %%whole = sub nsw i64 %zu, %%over\n", size, tile);
+    kiln__buffer_printf(p->text, "  %%at.bits = ptrtoint ptr %%at to i64\n  %%over.bytes = and i64 %%at.bits, %d\n",
+                        LINE_BYTES - 1);
+    kiln__buffer_printf(p->text, "  %%over = udiv i64 %%over.bytes, %zu\n  %%whole = sub nsw i64 %zu, %%over\n", size,
+                        tile);
     kiln__buffer_printf(p->text, "  %%count = call i64 @llvm.smin.i64(i64 %%left, i64 %%whole)\n");
     for (uint32_t i = 0; i < p->group->operand_count; i++)
         if (p->letters[i] == KILN_LAYOUT_PACKED)
@@ -302,12 +320,14 @@ static void print_tile_end(struct printer *p, size_t size)
 {
     kiln__buffer_printf(p->text, "tile.end:\n  %%bytes = mul nuw nsw i64 %%count, %zu\n", size);
     for (uint32_t i = 0; i < p->group->output_count; i++) {
-        kiln__buffer_printf(p->text, "  %%o%u.to = getelementptr inbounds [%zu x i8], ptr %%o%u, i64 %%done\n", i, size, i);
+        kiln__buffer_printf(p->text, "  %%o%u.to = getelementptr inbounds [%zu x i8], ptr %%o%u, i64 %%done\n", i, size,
+                            i);
         kiln__buffer_printf(p->text, "  call void @stream(ptr %%o%u.to, ptr %%o%u.base, i64 %%bytes)\n", i, i);
     }
-    kiln__buffer_printf(p->text, "  %%done.next = add nuw nsw i64 %%done, %%count\n"
-                                 "  %%all = icmp sge i64 %%done.next, %%n\n  br i1 %%all, label %%finish, label %%tile\n\n"
-                                 "finish:\n  call void @llvm.x86.sse.sfence()\n  br label %%exit\n\nexit:\n  ret void\n}\n");
+    kiln__buffer_printf(p->text,
+                        "  %%done.next = add nuw nsw i64 %%done, %%count\n"
+                        "  %%all = icmp sge i64 %%done.next, %%n\n  br i1 %%all, label %%finish, label %%tile\n\n"
+                        "finish:\n  call void @llvm.x86.sse.sfence()\n  br label %%exit\n\nexit:\n  ret void\n}\n");
 }
 
 /*
@@ -317,7 +337,8 @@ static void print_tile_end(struct printer *p, size_t size)
 static void print_stream(struct printer *p, size_t element_size)
 {
     size_t size = element_size > 4 ? 4 : element_size, bits = size * 8;
-    kiln__buffer_printf(p->text,
+    kiln__buffer_printf(
+        p->text,
         "\ndefine internal void @stream(ptr %%to, ptr %%from, i64 %%bytes) {\nentry:\n"
         "  %%to.bits = ptrtoint ptr %%to to i64\n  %%back = sub i64 0, %%to.bits\n  %%gap = and i64 %%back, %d\n"
         "  %%head = call i64 @llvm.smin.i64(i64 %%gap, i64 %%bytes)\n  %%rest = sub i64 %%bytes, %%head\n"
@@ -326,7 +347,8 @@ static void print_stream(struct printer *p, size_t element_size)
     static const char *const edges[2][3] = {{"head", "entry", "0"}, {"tail", "line.test", "%line.at"}};
     for (int edge = 0; edge < 2; edge++) {
         const char *name = edges[edge][0];
-        kiln__buffer_printf(p->text,
+        kiln__buffer_printf(
+            p->text,
             "%s.test:\n  %%%s.at = phi i64 [ %s, %%%s ], [ %%%s.next, %%%s.body ]\n"
             "  %%%s.more = icmp ult i64 %%%s.at, %s\n  br i1 %%%s.more, label %%%s.body, label %%%s\n\n"
             "%s.body:\n  %%%s.src = getelementptr inbounds i8, ptr %%from, i64 %%%s.at\n"
@@ -334,17 +356,19 @@ static void print_stream(struct printer *p, size_t element_size)
             "  %%%s.x = load i%zu, ptr %%%s.src, align %zu\n  store i%zu %%%s.x, ptr %%%s.dst, align %zu\n"
             "  %%%s.next = add nuw nsw i64 %%%s.at, %zu\n  br label %%%s.test, !llvm.loop !4\n\n",
             name, name, edges[edge][2], edges[edge][1], name, name, name, name, edge ? "%bytes" : "%head", name, name,
-            edge ? "end" : "line.test", name, name, name, name, name, name, bits, name, size, bits, name, name, size, name,
-            name, size, name);
+            edge ? "end" : "line.test", name, name, name, name, name, name, bits, name, size, bits, name, name, size,
+            name, name, size, name);
         if (edge) break;
         kiln__buffer_printf(p->text,
-            "line.test:\n  %%line.at = phi i64 [ %%head, %%head.test ], [ %%line.next, %%line.body ]\n"
-            "  %%line.more = icmp ult i64 %%line.at, %%lines.end\n  br i1 %%line.more, label %%line.body, label %%tail.test\n\n"
-            "line.body:\n  %%line.src = getelementptr inbounds i8, ptr %%from, i64 %%line.at\n"
-            "  %%line.dst = getelementptr inbounds i8, ptr %%to, i64 %%line.at\n"
-            "  %%line.x = load <16 x i32>, ptr %%line.src, align %zu\n"
-            "  store <16 x i32> %%line.x, ptr %%line.dst, align %d, !nontemporal !3\n"
-            "  %%line.next = add nuw nsw i64 %%line.at, %d\n  br label %%line.test\n\n", size, LINE_BYTES, LINE_BYTES);
+                            "line.test:\n  %%line.at = phi i64 [ %%head, %%head.test ], [ %%line.next, %%line.body ]\n"
+                            "  %%line.more = icmp ult i64 %%line.at, %%lines.end\n  br i1 %%line.more, label "
+                            "%%line.body, label %%tail.test\n\n"
+                            "line.body:\n  %%line.src = getelementptr inbounds i8, ptr %%from, i64 %%line.at\n"
+                            "  %%line.dst = getelementptr inbounds i8, ptr %%to, i64 %%line.at\n"
+                            "  %%line.x = load <16 x i32>, ptr %%line.src, align %zu\n"
+                            "  store <16 x i32> %%line.x, ptr %%line.dst, align %d, !nontemporal !3\n"
+                            "  %%line.next = add nuw nsw i64 %%line.at, %d\n  br label %%line.test\n\n",
+                            size, LINE_BYTES, LINE_BYTES);
     }
     kiln__buffer_printf(p->text, "end:\n  ret void\n}\n");
 }
@@ -355,8 +379,9 @@ static kiln_status print_streaming(struct printer *p, kiln_error *err)
     for (uint32_t i = 0; i < p->group->output_count; i++)
         kiln__buffer_printf(p->text, "  %%o%u.base = alloca [%zu x i8], align %d\n", i, tile * size, LINE_BYTES);
     print_arguments(p);
-    kiln__buffer_printf(p->text, "  %%some.rows = icmp sgt i64 %%rows, 0\n  %%some.n = icmp sgt i64 %%n, 0\n"
-                                 "  %%some = and i1 %%some.rows, %%some.n\n  br i1 %%some, label %%start, label %%exit\n\nstart:\n");
+    kiln__buffer_printf(
+        p->text, "  %%some.rows = icmp sgt i64 %%rows, 0\n  %%some.n = icmp sgt i64 %%n, 0\n"
+                 "  %%some = and i1 %%some.rows, %%some.n\n  br i1 %%some, label %%start, label %%exit\n\nstart:\n");
     print_shared_loads(p, "");
     kiln__buffer_printf(p->text, "  br label %%tile\n\n");
     print_tile_start(p, size, tile);
@@ -366,7 +391,8 @@ static kiln_status print_streaming(struct printer *p, kiln_error *err)
     return status;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------------------
+ */
 
 static kiln_status print_kernel(struct printer *p, kiln_error *err)
 {
@@ -377,9 +403,11 @@ static kiln_status print_kernel(struct printer *p, kiln_error *err)
     kiln_status status = streaming ? print_streaming(p, err) : print_rows(p, err);
     if (status) return status;
     if (p->declarations.size) kiln__buffer_printf(p->text, "\n%s", (const char *)p->declarations.data);
-    kiln__buffer_printf(p->text, "\n!0 = distinct !{}\n!1 = distinct !{!1, !2}\n!2 = !{!\"llvm.loop.parallel_accesses\", !0}\n");
+    kiln__buffer_printf(p->text,
+                        "\n!0 = distinct !{}\n!1 = distinct !{!1, !2}\n!2 = !{!\"llvm.loop.parallel_accesses\", !0}\n");
     if (streaming)
-        kiln__buffer_printf(p->text, "!3 = !{i32 1}\n!4 = distinct !{!4, !5}\n!5 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
+        kiln__buffer_printf(p->text,
+                            "!3 = !{i32 1}\n!4 = distinct !{!4, !5}\n!5 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
     if (p->text->failed || p->declarations.failed) return kiln__no_memory(err, "the text of a kernel");
     return KILN_OK;
 }

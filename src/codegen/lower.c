@@ -15,13 +15,20 @@ struct ir_type {
 };
 
 static const struct ir_type types[KILN_DTYPE_COUNT] = {
-    [KILN_BOOL] = {"i1", "i8", "i1", 1},          [KILN_UINT8] = {"i8", "i8", "i8", 8},
-    [KILN_UINT16] = {"i16", "i16", "i16", 16},    [KILN_UINT32] = {"i32", "i32", "i32", 32},
-    [KILN_UINT64] = {"i64", "i64", "i64", 64},    [KILN_INT8] = {"i8", "i8", "i8", 8},
-    [KILN_INT16] = {"i16", "i16", "i16", 16},     [KILN_INT32] = {"i32", "i32", "i32", 32},
-    [KILN_INT64] = {"i64", "i64", "i64", 64},     [KILN_FLOAT16] = {"float", "i16", "f32", 32},
-    [KILN_FLOAT32] = {"float", "float", "f32", 32}, [KILN_FLOAT64] = {"double", "double", "f64", 64},
-    [KILN_BFLOAT16] = {"float", "i16", "f32", 32}, [KILN_COMPLEX64] = {"float", "float", "f32", 32},
+    [KILN_BOOL] = {"i1", "i8", "i1", 1},
+    [KILN_UINT8] = {"i8", "i8", "i8", 8},
+    [KILN_UINT16] = {"i16", "i16", "i16", 16},
+    [KILN_UINT32] = {"i32", "i32", "i32", 32},
+    [KILN_UINT64] = {"i64", "i64", "i64", 64},
+    [KILN_INT8] = {"i8", "i8", "i8", 8},
+    [KILN_INT16] = {"i16", "i16", "i16", 16},
+    [KILN_INT32] = {"i32", "i32", "i32", 32},
+    [KILN_INT64] = {"i64", "i64", "i64", 64},
+    [KILN_FLOAT16] = {"float", "i16", "f32", 32},
+    [KILN_FLOAT32] = {"float", "float", "f32", 32},
+    [KILN_FLOAT64] = {"double", "double", "f64", 64},
+    [KILN_BFLOAT16] = {"float", "i16", "f32", 32},
+    [KILN_COMPLEX64] = {"float", "float", "f32", 32},
 };
 
 /*
@@ -29,25 +36,27 @@ static const struct ir_type types[KILN_DTYPE_COUNT] = {
  * intrinsics. Lines are separated by ';'. For complex, $rr and $ri, $0r and $0i are the parts. Complex numbers are
  * ordered by their real parts, then by their imaginary parts. maximum and minimum pass NaN on.
  */
-struct template {
+struct template
+{
     const char *name;
     const char *lines;
     bool exact; /* the result is one of the inputs, or one with its sign changed: no rounding */
 };
 
 #define COMPLEX_ORDER(strict, last)                                                                                    \
-    "$r.a = fcmp " strict " float $0r, $1r;$r.b = fcmp oeq float $0r, $1r;$r.c = fcmp " last " float $0i, $1i;"         \
+    "$r.a = fcmp " strict " float $0r, $1r;$r.b = fcmp oeq float $0r, $1r;$r.c = fcmp " last " float $0i, $1i;"        \
     "$r.d = and i1 $r.b, $r.c;"
 #define COMPLEX_COMPARE(strict, last) COMPLEX_ORDER(strict, last) "$r = or i1 $r.a, $r.d"
 #define COMPLEX_CHOOSE(strict)                                                                                         \
     COMPLEX_ORDER(strict, strict)                                                                                      \
-    "$r.e = or i1 $r.a, $r.d;$r.f = fcmp ord float $1r, $1i;$r.g = and i1 $r.e, $r.f;"                                  \
-    "$r.h = fcmp uno float $0r, $0i;$r.k = or i1 $r.g, $r.h;"                                                           \
+    "$r.e = or i1 $r.a, $r.d;$r.f = fcmp ord float $1r, $1i;$r.g = and i1 $r.e, $r.f;"                                 \
+    "$r.h = fcmp uno float $0r, $0i;$r.k = or i1 $r.g, $r.h;"                                                          \
     "$rr = select i1 $r.k, float $0r, float $1r;$ri = select i1 $r.k, float $0i, float $1i"
 #define FLOAT_CHOOSE(strict)                                                                                           \
-    "$r.a = fcmp " strict " $T $0, $1;$r.b = fcmp uno $T $0, $0;$r.c = or i1 $r.a, $r.b;$r = select i1 $r.c, $T $0, $T $1"
+    "$r.a = fcmp " strict                                                                                              \
+    " $T $0, $1;$r.b = fcmp uno $T $0, $0;$r.c = or i1 $r.a, $r.b;$r = select i1 $r.c, $T $0, $T $1"
 #define COMPLEX_MULTIPLY(a, b)                                                                                         \
-    "$r.a = fmul float " a "r, " b "r;$r.b = fmul float " a "i, " b "i;$rr = fsub float $r.a, $r.b;"                     \
+    "$r.a = fmul float " a "r, " b "r;$r.b = fmul float " a "i, " b "i;$rr = fsub float $r.a, $r.b;"                   \
     "$r.c = fmul float " a "r, " b "i;$r.d = fmul float " a "i, " b "r;$ri = fadd float $r.c, $r.d"
 
 static const struct template templates[] = {
@@ -73,7 +82,8 @@ static const struct template templates[] = {
      "$r.ac = fmul double $r.a, $r.c;$r.bd = fmul double $r.b, $r.d;$r.e = fadd double $r.ac, $r.bd;"
      "$r.bc = fmul double $r.b, $r.c;$r.ad = fmul double $r.a, $r.d;$r.f = fsub double $r.bc, $r.ad;"
      "$r.g = fdiv double $r.e, $r.n;$r.h = fdiv double $r.f, $r.n;"
-     "$rr = fptrunc double $r.g to float;$ri = fptrunc double $r.h to float", true},
+     "$rr = fptrunc double $r.g to float;$ri = fptrunc double $r.h to float",
+     true},
     {"smaximum", "$r = call $T @llvm.smax.$M($T $0, $T $1)", true},
     {"sminimum", "$r = call $T @llvm.smin.$M($T $0, $T $1)", true},
     {"umaximum", "$r = call $T @llvm.umax.$M($T $0, $T $1)", true},
@@ -127,7 +137,8 @@ void kiln__ir_declare(struct kiln_buffer *declarations, const char *result, cons
     kiln__buffer_append(declarations, line, strlen(line));
 }
 
-/* ---- 16-bit floats ------------------------------------------------------------------------------------------------ */
+/* ---- 16-bit floats ------------------------------------------------------------------------------------------------
+ */
 
 static void narrow(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *bits, enum kiln_dtype dtype,
                    const char *source)
@@ -146,8 +157,8 @@ static void widen(struct kiln_buffer *text, struct kiln_buffer *declarations, co
 }
 
 /* name.bits = the float `source` rounded to `dtype`; name = that as a float again, unless it is `source` itself. */
-static void round_to(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name, enum kiln_dtype dtype,
-                     const char *source)
+static void round_to(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
+                     enum kiln_dtype dtype, const char *source)
 {
     char bits[NAME_SIZE];
     snprintf(bits, sizeof bits, "%s.bits", name);
@@ -155,12 +166,15 @@ static void round_to(struct kiln_buffer *text, struct kiln_buffer *declarations,
     if (strcmp(name, source) != 0) widen(text, declarations, name, dtype, bits);
 }
 
-/* ---- conversions -------------------------------------------------------------------------------------------------- */
+/* ---- conversions --------------------------------------------------------------------------------------------------
+ */
 
 static const char *typed(char *out, const char *type, int lanes)
 {
-    if (lanes) snprintf(out, NAME_SIZE, "<%d x %s>", lanes, type);
-    else snprintf(out, NAME_SIZE, "%s", type);
+    if (lanes)
+        snprintf(out, NAME_SIZE, "<%d x %s>", lanes, type);
+    else
+        snprintf(out, NAME_SIZE, "%s", type);
     return out;
 }
 
@@ -195,7 +209,8 @@ static void convert_part(struct kiln_buffer *text, const char *name, enum kiln_d
     bool from_float = kiln__dtypes[from].kind >= KILN_KIND_FLOAT, to_float = kiln__dtypes[to].kind >= KILN_KIND_FLOAT;
     typed(a, types[from].value, lanes), typed(b, types[to].value, lanes);
     if (to == KILN_BOOL) {
-        kiln__buffer_printf(text, "  %s = %s %s %s, zeroinitializer\n", name, from_float ? "fcmp une" : "icmp ne", a, source);
+        kiln__buffer_printf(text, "  %s = %s %s %s, zeroinitializer\n", name, from_float ? "fcmp une" : "icmp ne", a,
+                            source);
     } else if (from_float && !to_float) {
         float_to_int(text, name, to, source, from, lanes);
     } else if (conversion(to, from)) {
@@ -233,7 +248,8 @@ void kiln__ir_cast(struct kiln_buffer *text, struct kiln_buffer *declarations, c
     }
 }
 
-/* ---- operations --------------------------------------------------------------------------------------------------- */
+/* ---- operations ---------------------------------------------------------------------------------------------------
+ */
 
 static const struct template *find_template(const char *name)
 {
@@ -295,18 +311,23 @@ kiln_status kiln__ir_apply(struct kiln_buffer *text, struct kiln_buffer *declara
     char wide[NAME_SIZE];
     const struct kiln_op_info *info = &kiln__ops[op];
     const char *column = info->lower[kiln__dtypes[in_dtype].kind];
-    if (!column) return kiln__fail(err, KILN_INVALID, "[%s] is not defined for %s", info->name, kiln__dtypes[in_dtype].name);
+    if (!column)
+        return kiln__fail(err, KILN_INVALID, "[%s] is not defined for %s", info->name, kiln__dtypes[in_dtype].name);
     const struct template *lines = find_template(column);
     bool rounds = is_narrow(dtype) && !(lines && lines->exact);
     snprintf(wide, sizeof wide, "%s%s", name, rounds ? ".wide" : "");
-    if (lines) expand(text, lines->lines, wide, in_dtype, inputs);
-    else if (column[0] == '@') helper(text, declarations, column + 1, wide, in_dtype, inputs, info->arity);
-    else instruction(text, column, wide, in_dtype, inputs, info->arity);
+    if (lines)
+        expand(text, lines->lines, wide, in_dtype, inputs);
+    else if (column[0] == '@')
+        helper(text, declarations, column + 1, wide, in_dtype, inputs, info->arity);
+    else
+        instruction(text, column, wide, in_dtype, inputs, info->arity);
     if (is_narrow(dtype)) round_to(text, declarations, name, dtype, wide);
     return KILN_OK;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------------------
+ */
 
 static void load_complex(struct kiln_buffer *text, const char *name, const char *pointer, const char *tail)
 {
@@ -360,10 +381,11 @@ void kiln__ir_constant(struct kiln_buffer *text, struct kiln_buffer *declaration
 {
     int size_bits = (int)kiln__dtypes[dtype].size * 8;
     if (dtype == KILN_COMPLEX64) {
-        kiln__buffer_printf(text,
-                            "  %s.a = trunc i64 %s to i32\n  %sr = bitcast i32 %s.a to float\n"
-                            "  %s.b = lshr i64 %s, 32\n  %s.c = trunc i64 %s.b to i32\n  %si = bitcast i32 %s.c to float\n",
-                            name, bits, name, name, name, bits, name, name, name, name);
+        kiln__buffer_printf(
+            text,
+            "  %s.a = trunc i64 %s to i32\n  %sr = bitcast i32 %s.a to float\n"
+            "  %s.b = lshr i64 %s, 32\n  %s.c = trunc i64 %s.b to i32\n  %si = bitcast i32 %s.c to float\n",
+            name, bits, name, name, name, bits, name, name, name, name);
     } else if (dtype == KILN_BOOL) {
         kiln__buffer_printf(text, "  %s = icmp ne i64 %s, 0\n", name, bits);
     } else if (size_bits == 64) {
@@ -372,7 +394,9 @@ void kiln__ir_constant(struct kiln_buffer *text, struct kiln_buffer *declaration
         char low[NAME_SIZE];
         snprintf(low, sizeof low, "%s.bits", name);
         kiln__buffer_printf(text, "  %s = trunc i64 %s to i%d\n", low, bits, size_bits);
-        if (is_narrow(dtype)) widen(text, declarations, name, dtype, low);
-        else kiln__buffer_printf(text, "  %s = bitcast i%d %s to %s\n", name, size_bits, low, types[dtype].value);
+        if (is_narrow(dtype))
+            widen(text, declarations, name, dtype, low);
+        else
+            kiln__buffer_printf(text, "  %s = bitcast i%d %s to %s\n", name, size_bits, low, types[dtype].value);
     }
 }

@@ -3,7 +3,8 @@
  *
  * A value of number N is named by its text `name`, "%vN": one SSA value, or for complex64 two, "%vNr" and "%vNi".
  * In memory bool is i8 and 16-bit floats are i16; in values bool is i1 and 16-bit floats are float, already rounded to
- * their dtype, with their bits beside them as "%vN.bits". `lanes` is 0 for scalars and 16 for the vectors of reductions.
+ * their dtype, with their bits beside them as "%vN.bits". `lanes` is 0 for scalars and 16 for the vectors of
+ * reductions.
  */
 #ifndef KILN_CODEGEN_LOWER_H
 #define KILN_CODEGEN_LOWER_H

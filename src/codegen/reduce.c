@@ -32,42 +32,50 @@ static const char *add_word(enum kiln_dtype dtype)
 
 static void print_head(struct reducer *r)
 {
-    kiln__buffer_printf(r->text, "; kiln reduction: %s = sum(%s %c), %d partial sums of %s\n\n", kiln__dtypes[r->out].name,
-                        kiln__dtypes[r->in].name, r->packed ? 'c' : 'v', LANES, kiln__dtypes[r->sum].name);
-    kiln__buffer_printf(r->text,
-        "define void @kernel(ptr noalias readonly %%args, ptr noalias readonly %%strides, i64 %%rows, i64 %%n) {\nentry:\n");
+    kiln__buffer_printf(r->text, "; kiln reduction: %s = sum(%s %c), %d partial sums of %s\n\n",
+                        kiln__dtypes[r->out].name, kiln__dtypes[r->in].name, r->packed ? 'c' : 'v', LANES,
+                        kiln__dtypes[r->sum].name);
+    kiln__buffer_printf(r->text, "define void @kernel(ptr noalias readonly %%args, ptr noalias readonly %%strides, i64 "
+                                 "%%rows, i64 %%n) {\nentry:\n");
     for (int part = 0; part < kiln__ir_parts(r->sum); part++)
-        kiln__buffer_printf(r->text, "  %%lanes%d = alloca [%d x %s], align 64\n", part, LANES, kiln__ir_value_type(r->sum));
-    kiln__buffer_printf(r->text,
-        "  %%o = load ptr, ptr %%args, align 8\n  %%p.arg = getelementptr inbounds i64, ptr %%args, i64 1\n"
-        "  %%p = load ptr, ptr %%p.arg, align 8\n  %%o.row = load i64, ptr %%strides, align 8\n"
-        "  %%p.rowat = getelementptr inbounds i64, ptr %%strides, i64 2\n  %%p.row = load i64, ptr %%p.rowat, align 8\n");
+        kiln__buffer_printf(r->text, "  %%lanes%d = alloca [%d x %s], align 64\n", part, LANES,
+                            kiln__ir_value_type(r->sum));
+    kiln__buffer_printf(
+        r->text, "  %%o = load ptr, ptr %%args, align 8\n  %%p.arg = getelementptr inbounds i64, ptr %%args, i64 1\n"
+                 "  %%p = load ptr, ptr %%p.arg, align 8\n  %%o.row = load i64, ptr %%strides, align 8\n"
+                 "  %%p.rowat = getelementptr inbounds i64, ptr %%strides, i64 2\n  %%p.row = load i64, ptr %%p.rowat, "
+                 "align 8\n");
     if (r->packed) {
         kiln__buffer_printf(r->text, "  %%inner = add i64 0, %zu\n", kiln__dtype_size(r->in));
     } else {
         kiln__buffer_printf(r->text, "  %%p.innerat = getelementptr inbounds i64, ptr %%strides, i64 3\n"
                                      "  %%inner = load i64, ptr %%p.innerat, align 8\n");
     }
-    kiln__buffer_printf(r->text,
-        "  %%blocks = and i64 %%n, -%d\n  %%some = icmp sgt i64 %%rows, 0\n  br i1 %%some, label %%outer, label %%exit\n\n"
+    kiln__buffer_printf(
+        r->text,
+        "  %%blocks = and i64 %%n, -%d\n  %%some = icmp sgt i64 %%rows, 0\n  br i1 %%some, label %%outer, label "
+        "%%exit\n\n"
         "outer:\n  %%row = phi i64 [ 0, %%entry ], [ %%row.next, %%finish ]\n  %%o.skip = mul nsw i64 %%row, %%o.row\n"
         "  %%o.at = getelementptr inbounds i8, ptr %%o, i64 %%o.skip\n  %%p.skip = mul nsw i64 %%row, %%p.row\n"
-        "  %%base = getelementptr inbounds i8, ptr %%p, i64 %%p.skip\n  br label %%block.test\n\n", LANES);
+        "  %%base = getelementptr inbounds i8, ptr %%p, i64 %%p.skip\n  br label %%block.test\n\n",
+        LANES);
 }
 
 /* %x (or %xr, %xi) = 16 neighbours from memory, as they lie there. */
 static void print_packed_block(struct reducer *r, const char *name)
 {
     const char *type = kiln__ir_memory_type(r->in);
-    kiln__buffer_printf(r->text, "  %%from = getelementptr inbounds [%zu x i8], ptr %%base, i64 %%j\n", kiln__dtype_size(r->in));
+    kiln__buffer_printf(r->text, "  %%from = getelementptr inbounds [%zu x i8], ptr %%base, i64 %%j\n",
+                        kiln__dtype_size(r->in));
     if (r->in != KILN_COMPLEX64) {
-        kiln__buffer_printf(r->text, "  %s = load <%d x %s>, ptr %%from, align %zu\n", name, LANES, type, kiln__dtype_size(r->in));
+        kiln__buffer_printf(r->text, "  %s = load <%d x %s>, ptr %%from, align %zu\n", name, LANES, type,
+                            kiln__dtype_size(r->in));
         return;
     }
     kiln__buffer_printf(r->text, "  %%pairs = load <%d x float>, ptr %%from, align 4\n", 2 * LANES);
     for (int part = 0; part < 2; part++) {
-        kiln__buffer_printf(r->text, "  %s%s = shufflevector <%d x float> %%pairs, <%d x float> poison, <%d x i32> <", name,
-                            kiln__ir_part(r->in, part), 2 * LANES, 2 * LANES, LANES);
+        kiln__buffer_printf(r->text, "  %s%s = shufflevector <%d x float> %%pairs, <%d x float> poison, <%d x i32> <",
+                            name, kiln__ir_part(r->in, part), 2 * LANES, 2 * LANES, LANES);
         for (int k = 0; k < LANES; k++) kiln__buffer_printf(r->text, "%si32 %d", k ? ", " : "", 2 * k + part);
         kiln__buffer_printf(r->text, ">\n");
     }
@@ -80,16 +88,21 @@ static void print_strided_block(struct reducer *r, const char *name)
     int parts = kiln__ir_parts(r->in);
     size_t align = kiln__dtype_size(r->in) / (size_t)parts;
     for (int k = 0; k < LANES; k++) {
-        kiln__buffer_printf(r->text, "  %%j%d = add nuw nsw i64 %%j, %d\n  %%j%d.skip = mul nsw i64 %%j%d, %%inner\n", k, k, k, k);
+        kiln__buffer_printf(r->text, "  %%j%d = add nuw nsw i64 %%j, %d\n  %%j%d.skip = mul nsw i64 %%j%d, %%inner\n",
+                            k, k, k, k);
         kiln__buffer_printf(r->text, "  %%at%d = getelementptr inbounds i8, ptr %%base, i64 %%j%d.skip\n", k, k);
         for (int part = 0; part < parts; part++) {
             char before[NAME_SIZE];
             snprintf(before, sizeof before, "%%g%d_%d", part, k - 1);
-            kiln__buffer_printf(r->text, "  %%at%d_%d = getelementptr inbounds i8, ptr %%at%d, i64 %d\n", part, k, k, 4 * part);
-            kiln__buffer_printf(r->text, "  %%e%d_%d = load %s, ptr %%at%d_%d, align %zu\n", part, k, type, part, k, align);
+            kiln__buffer_printf(r->text, "  %%at%d_%d = getelementptr inbounds i8, ptr %%at%d, i64 %d\n", part, k, k,
+                                4 * part);
+            kiln__buffer_printf(r->text, "  %%e%d_%d = load %s, ptr %%at%d_%d, align %zu\n", part, k, type, part, k,
+                                align);
             const char *last = k == LANES - 1 ? name : NULL;
-            if (last) kiln__buffer_printf(r->text, "  %s%s", name, kiln__ir_part(r->in, part));
-            else kiln__buffer_printf(r->text, "  %%g%d_%d", part, k);
+            if (last)
+                kiln__buffer_printf(r->text, "  %s%s", name, kiln__ir_part(r->in, part));
+            else
+                kiln__buffer_printf(r->text, "  %%g%d_%d", part, k);
             kiln__buffer_printf(r->text, " = insertelement <%d x %s> %s, %s %%e%d_%d, i64 %d\n", LANES, type,
                                 k ? before : "poison", type, part, k, k);
         }
@@ -99,10 +112,12 @@ static void print_strided_block(struct reducer *r, const char *name)
 /* kiln_widen_f16() of codegen/runtime, on a vector. */
 static void print_widen_f16(struct reducer *r)
 {
-    kiln__buffer_printf(r->text,
+    kiln__buffer_printf(
+        r->text,
         "  %%w.b = zext <16 x i16> %%raw to <16 x i32>\n  %%w.m = and <16 x i32> %%w.b, splat (i32 32767)\n"
         "  %%w.s = shl <16 x i32> %%w.m, splat (i32 13)\n  %%w.n = add <16 x i32> %%w.s, splat (i32 939524096)\n"
-        "  %%w.i = icmp uge <16 x i32> %%w.m, splat (i32 31744)\n  %%w.x = add <16 x i32> %%w.n, splat (i32 939524096)\n"
+        "  %%w.i = icmp uge <16 x i32> %%w.m, splat (i32 31744)\n  %%w.x = add <16 x i32> %%w.n, splat (i32 "
+        "939524096)\n"
         "  %%w.k = select <16 x i1> %%w.i, <16 x i32> %%w.x, <16 x i32> %%w.n\n"
         "  %%w.d = add <16 x i32> %%w.s, splat (i32 947912704)\n  %%w.e = bitcast <16 x i32> %%w.d to <16 x float>\n"
         "  %%w.f = fsub <16 x float> %%w.e, splat (float 0x3F10000000000000)\n"
@@ -117,8 +132,10 @@ static void print_block_value(struct reducer *r)
 {
     bool direct = r->in != KILN_BOOL && !is_narrow(r->in);
     const char *name = direct ? "%x" : "%raw";
-    if (r->packed) print_packed_block(r, name);
-    else print_strided_block(r, name);
+    if (r->packed)
+        print_packed_block(r, name);
+    else
+        print_strided_block(r, name);
     if (r->in == KILN_BOOL) kiln__buffer_printf(r->text, "  %%x = icmp ne <16 x i8> %%raw, zeroinitializer\n");
     if (r->in == KILN_FLOAT16) print_widen_f16(r);
     if (r->in == KILN_BFLOAT16)
@@ -133,14 +150,16 @@ static void print_blocks(struct reducer *r)
     int parts = kiln__ir_parts(r->sum);
     kiln__buffer_printf(r->text, "block.test:\n  %%j = phi i64 [ 0, %%outer ], [ %%j.next, %%block ]\n");
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(r->text, "  %%sum%d = phi <%d x %s> [ zeroinitializer, %%outer ], [ %%sum%d.next, %%block ]\n", part,
+        kiln__buffer_printf(r->text,
+                            "  %%sum%d = phi <%d x %s> [ zeroinitializer, %%outer ], [ %%sum%d.next, %%block ]\n", part,
                             LANES, type, part);
-    kiln__buffer_printf(r->text, "  %%more = icmp slt i64 %%j, %%blocks\n  br i1 %%more, label %%block, label %%spill\n\nblock:\n");
+    kiln__buffer_printf(
+        r->text, "  %%more = icmp slt i64 %%j, %%blocks\n  br i1 %%more, label %%block, label %%spill\n\nblock:\n");
     print_block_value(r);
     kiln__ir_cast(r->text, &r->declarations, "%y", r->sum, "%x", r->in, LANES);
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(r->text, "  %%sum%d.next = %s <%d x %s> %%sum%d, %%y%s\n", part, add_word(r->sum), LANES, type, part,
-                            kiln__ir_part(r->sum, part));
+        kiln__buffer_printf(r->text, "  %%sum%d.next = %s <%d x %s> %%sum%d, %%y%s\n", part, add_word(r->sum), LANES,
+                            type, part, kiln__ir_part(r->sum, part));
     kiln__buffer_printf(r->text, "  %%j.next = add nuw nsw i64 %%j, %d\n  br label %%block.test\n\nspill:\n", LANES);
     for (int part = 0; part < parts; part++)
         kiln__buffer_printf(r->text, "  store <%d x %s> %%sum%d, ptr %%lanes%d, align 64\n", LANES, type, part, part);
@@ -150,14 +169,16 @@ static void print_blocks(struct reducer *r)
 static void print_tail(struct reducer *r)
 {
     const char *type = kiln__ir_value_type(r->sum);
-    kiln__buffer_printf(r->text,
+    kiln__buffer_printf(
+        r->text,
         "tail.test:\n  %%t = phi i64 [ %%blocks, %%spill ], [ %%t.next, %%tail ]\n  %%t.more = icmp slt i64 %%t, %%n\n"
         "  br i1 %%t.more, label %%tail, label %%finish\n\ntail:\n  %%t.skip = mul nsw i64 %%t, %%inner\n"
         "  %%t.at = getelementptr inbounds i8, ptr %%base, i64 %%t.skip\n  %%lane = sub nsw i64 %%t, %%blocks\n");
     kiln__ir_load(r->text, &r->declarations, "%t.x", r->in, "%t.at", "");
     kiln__ir_cast(r->text, &r->declarations, "%t.y", r->sum, "%t.x", r->in, 0);
     for (int part = 0; part < kiln__ir_parts(r->sum); part++) {
-        kiln__buffer_printf(r->text, "  %%lane%d = getelementptr inbounds %s, ptr %%lanes%d, i64 %%lane\n", part, type, part);
+        kiln__buffer_printf(r->text, "  %%lane%d = getelementptr inbounds %s, ptr %%lanes%d, i64 %%lane\n", part, type,
+                            part);
         kiln__buffer_printf(r->text, "  %%old%d = load %s, ptr %%lane%d, align 4\n", part, type, part);
         kiln__buffer_printf(r->text, "  %%new%d = %s %s %%old%d, %%t.y%s\n", part, add_word(r->sum), type, part,
                             kiln__ir_part(r->sum, part));
@@ -172,16 +193,17 @@ static void print_combine(struct reducer *r, int part)
     const char *type = kiln__ir_value_type(r->sum);
     kiln__buffer_printf(r->text, "  %%c%d_16 = load <%d x %s>, ptr %%lanes%d, align 64\n", part, LANES, type, part);
     for (int half = LANES / 2; half >= 1; half /= 2) {
-        kiln__buffer_printf(r->text, "  %%h%d_%d = shufflevector <%d x %s> %%c%d_%d, <%d x %s> poison, <%d x i32> <", part, half,
-                            2 * half, type, part, 2 * half, 2 * half, type, half);
+        kiln__buffer_printf(r->text, "  %%h%d_%d = shufflevector <%d x %s> %%c%d_%d, <%d x %s> poison, <%d x i32> <",
+                            part, half, 2 * half, type, part, 2 * half, 2 * half, type, half);
         for (int k = 0; k < half; k++) kiln__buffer_printf(r->text, "%si32 %d", k ? ", " : "", half + k);
-        kiln__buffer_printf(r->text, ">\n  %%l%d_%d = shufflevector <%d x %s> %%c%d_%d, <%d x %s> poison, <%d x i32> <", part,
-                            half, 2 * half, type, part, 2 * half, 2 * half, type, half);
+        kiln__buffer_printf(r->text, ">\n  %%l%d_%d = shufflevector <%d x %s> %%c%d_%d, <%d x %s> poison, <%d x i32> <",
+                            part, half, 2 * half, type, part, 2 * half, 2 * half, type, half);
         for (int k = 0; k < half; k++) kiln__buffer_printf(r->text, "%si32 %d", k ? ", " : "", k);
-        kiln__buffer_printf(r->text, ">\n  %%c%d_%d = %s <%d x %s> %%l%d_%d, %%h%d_%d\n", part, half, add_word(r->sum), half,
-                            type, part, half, part, half);
+        kiln__buffer_printf(r->text, ">\n  %%c%d_%d = %s <%d x %s> %%l%d_%d, %%h%d_%d\n", part, half, add_word(r->sum),
+                            half, type, part, half, part, half);
     }
-    kiln__buffer_printf(r->text, "  %%total%s = extractelement <1 x %s> %%c%d_1, i64 0\n", kiln__ir_part(r->sum, part), type, part);
+    kiln__buffer_printf(r->text, "  %%total%s = extractelement <1 x %s> %%c%d_1, i64 0\n", kiln__ir_part(r->sum, part),
+                        type, part);
 }
 
 static void print_finish(struct reducer *r)
@@ -190,15 +212,17 @@ static void print_finish(struct reducer *r)
     for (int part = 0; part < kiln__ir_parts(r->sum); part++) print_combine(r, part);
     kiln__ir_cast(r->text, &r->declarations, "%result", r->out, "%total", r->sum, 0);
     kiln__ir_store(r->text, "%result", r->out, "%o.at", "");
-    kiln__buffer_printf(r->text, "  %%row.next = add nuw nsw i64 %%row, 1\n  %%row.done = icmp eq i64 %%row.next, %%rows\n"
-                                 "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n  ret void\n}\n");
+    kiln__buffer_printf(r->text,
+                        "  %%row.next = add nuw nsw i64 %%row, 1\n  %%row.done = icmp eq i64 %%row.next, %%rows\n"
+                        "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n  ret void\n}\n");
     if (r->declarations.size) kiln__buffer_printf(r->text, "\n%s", (const char *)r->declarations.data);
     kiln__buffer_printf(r->text, "\n!0 = distinct !{!0, !1}\n!1 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
 }
 
 static kiln_status check(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out, char letter, kiln_error *err)
 {
-    if ((int)op != KILN_OP_SUM) return kiln__fail(err, KILN_INVALID, "operation %d is not a reduction this generator knows: sum", op);
+    if ((int)op != KILN_OP_SUM)
+        return kiln__fail(err, KILN_INVALID, "operation %d is not a reduction this generator knows: sum", op);
     if ((unsigned)in >= KILN_DTYPE_COUNT || (unsigned)out >= KILN_DTYPE_COUNT || out == KILN_BOOL)
         return kiln__fail(err, KILN_INVALID, "[sum] dtypes %d to %d; a sum is a number", in, out);
     if (kiln__dtypes[in].kind == KILN_KIND_COMPLEX && out != KILN_COMPLEX64)
@@ -213,7 +237,8 @@ kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln
 {
     kiln_status status = check(op, in, out, letter, err);
     if (status) return status;
-    struct reducer r = {.in = in, .out = out, .sum = is_narrow(out) ? KILN_FLOAT32 : out, .packed = letter == 'c', .text = text};
+    struct reducer r = {
+        .in = in, .out = out, .sum = is_narrow(out) ? KILN_FLOAT32 : out, .packed = letter == 'c', .text = text};
     print_head(&r);
     print_blocks(&r);
     print_tail(&r);

@@ -6,8 +6,8 @@
 
 #include "compiler/internal.h"
 
-static const char *const removed_strings[] = {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "min-legal-vector-width",
-                                              "stack-protector-buffer-size"};
+static const char *const removed_strings[] = {"target-cpu",    "target-features",        "tune-cpu",
+                                              "frame-pointer", "min-legal-vector-width", "stack-protector-buffer-size"};
 static const char *const removed_kinds[] = {"uwtable", "noinline", "optnone", "ssp", "sspstrong"};
 
 static unsigned kind_of(const char *name)

@@ -15,13 +15,13 @@
 #include "compiler/internal.h"
 
 /*
- * The loop has one block and simple addresses, so few passes are needed: inline the helpers, clean up, put the loop into
- * the form the vectoriser wants, vectorise, clean up.
+ * The loop has one block and simple addresses, so few passes are needed: inline the helpers, clean up, put the loop
+ * into the form the vectoriser wants, vectorise, clean up.
  */
-#define INLINE "always-inline,globaldce,"
+#define INLINE   "always-inline,globaldce,"
 #define SIMPLIFY "sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg"
 #define VECTORIZE                                                                                                      \
-    "loop-simplify,lcssa,loop-mssa(licm),loop(indvars),loop-vectorize,instcombine<no-verify-fixpoint>,early-cse,"         \
+    "loop-simplify,lcssa,loop-mssa(licm),loop(indvars),loop-vectorize,instcombine<no-verify-fixpoint>,early-cse,"      \
     "simplifycfg,loop-mssa(licm),loop(indvars)"
 
 static const char *const pipelines[2] = {INLINE "function(" SIMPLIFY ")",
@@ -92,7 +92,8 @@ static void hide_all_but_entry(struct compilation *c)
     for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f; f = LLVMGetNextFunction(f)) {
         size_t size;
         if (LLVMIsDeclaration(f)) continue;
-        LLVMSetLinkage(f, strcmp(LLVMGetValueName2(f, &size), c->job->entry) ? LLVMInternalLinkage : LLVMExternalLinkage);
+        LLVMSetLinkage(f,
+                       strcmp(LLVMGetValueName2(f, &size), c->job->entry) ? LLVMInternalLinkage : LLVMExternalLinkage);
     }
 }
 

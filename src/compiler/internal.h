@@ -32,8 +32,8 @@ struct kiln_session {
 kiln_status kiln__session_open(struct kiln_session *session, kiln_error *err);
 void kiln__session_close(struct kiln_session *session);
 /* Runs work(data) with the guard set. KILN_COMPILE_FAILED with LLVM's text after a fatal error. */
-kiln_status kiln__session_guard(struct kiln_session *session, kiln_status (*work)(void *data, kiln_error *err), void *data,
-                                kiln_error *err);
+kiln_status kiln__session_guard(struct kiln_session *session, kiln_status (*work)(void *data, kiln_error *err),
+                                void *data, kiln_error *err);
 /* KILN_COMPILE_FAILED with `what`, LLVM's `message` (freed; may be NULL) and the diagnostic. */
 kiln_status kiln__session_fail(struct kiln_session *session, const char *what, char *message, kiln_error *err);
 

@@ -58,8 +58,8 @@ void kiln__session_close(struct kiln_session *session)
     session->context = NULL;
 }
 
-kiln_status kiln__session_guard(struct kiln_session *session, kiln_status (*work)(void *data, kiln_error *err), void *data,
-                                kiln_error *err)
+kiln_status kiln__session_guard(struct kiln_session *session, kiln_status (*work)(void *data, kiln_error *err),
+                                void *data, kiln_error *err)
 {
     if (setjmp(session->escape)) {
         current = NULL;

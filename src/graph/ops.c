@@ -7,7 +7,7 @@
 #include "array/dtype.h"
 
 const struct kiln_op_info kiln__ops[KILN_OP_COUNT] = {
-#define KILN_ELEMENTWISE(ID, op_name, op_arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)            \
+#define KILN_ELEMENTWISE(ID, op_name, op_arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)           \
     [KILN_OP_##ID] = {.name = #op_name,                                                                                \
                       .arity = op_arity,                                                                               \
                       .kind = KILN_OP_ELEMENTWISE,                                                                     \

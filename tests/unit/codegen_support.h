@@ -1,6 +1,6 @@
 /*
- * codegen_support.h - for tests that compile kernels: the plug-in of KILN_PLUGIN, the run-time library for a target, and
- * text to a callable kernel by our own loader.
+ * codegen_support.h - for tests that compile kernels: the plug-in of KILN_PLUGIN, the run-time library for a target,
+ * and text to a callable kernel by our own loader.
  */
 #ifndef KILN_TESTS_CODEGEN_SUPPORT_H
 #define KILN_TESTS_CODEGEN_SUPPORT_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include <cmocka.h>
 
 #include "codegen/group.h"
@@ -48,7 +49,8 @@ static kiln_bytes runtime_for(const char *target)
     return (kiln_bytes){known[i].bitcode.data, known[i].bitcode.size};
 }
 
-static void compile_text(const struct kiln_buffer *text, const char *target, unsigned opt_level, struct kiln_buffer *object)
+static void compile_text(const struct kiln_buffer *text, const char *target, unsigned opt_level,
+                         struct kiln_buffer *object)
 {
     kiln_error err = {0};
     struct kiln_plugin_job job = {.text = {text->data, text->size},

@@ -1,6 +1,6 @@
 /*
- * test_codegen_compile.c - every operation, dtype and layout compiles for every level of x86-64 into an object that needs
- * nothing from outside (the plug-in refuses others); loops become vector code.
+ * test_codegen_compile.c - every operation, dtype and layout compiles for every level of x86-64 into an object that
+ * needs nothing from outside (the plug-in refuses others); loops become vector code.
  */
 #include <stdio.h>
 
@@ -22,7 +22,8 @@ static bool make_one_op(struct one_op *one, enum kiln_op op, enum kiln_dtype dty
     const struct kiln_op_info *info = &kiln__ops[op];
     if (info->kind != KILN_OP_ELEMENTWISE || !info->lower[kiln__dtypes[dtype].kind]) return false;
     bool gives_bool = info->dtype_rule == KILN_RULE_COMPARE || info->dtype_rule == KILN_RULE_LOGIC;
-    one->instr = (struct kiln_instr){.op = (uint16_t)op, .dtype = (uint8_t)(gives_bool ? KILN_BOOL : dtype), .in = {0, 1, 2}};
+    one->instr =
+        (struct kiln_instr){.op = (uint16_t)op, .dtype = (uint8_t)(gives_bool ? KILN_BOOL : dtype), .in = {0, 1, 2}};
     if (info->dtype_rule == KILN_RULE_CAST) one->instr.dtype = (uint8_t)to;
     for (int i = 0; i < 3; i++) one->dtypes[i] = (uint8_t)dtype;
     if (info->dtype_rule == KILN_RULE_SELECT) one->dtypes[0] = KILN_BOOL;
@@ -97,14 +98,16 @@ static void every_sum(void **state)
             if (in == KILN_COMPLEX64 && out != KILN_COMPLEX64) continue;
             struct kiln_buffer text = {0}, object = {0};
             kiln_error err = {0};
-            if (kiln__reduction_print(KILN_OP_SUM, in, out, (in + out) % 2 ? 'c' : 'v', &text, &err)) fail_msg("%s", err.text);
+            if (kiln__reduction_print(KILN_OP_SUM, in, out, (in + out) % 2 ? 'c' : 'v', &text, &err))
+                fail_msg("%s", err.text);
             compile_text(&text, targets[(in + out) / 2 % TARGETS], 2, &object);
             kiln__buffer_release(&text);
             kiln__buffer_release(&object);
         }
 }
 
-/* ---- vector code -------------------------------------------------------------------------------------------------- */
+/* ---- vector code --------------------------------------------------------------------------------------------------
+ */
 
 static bool disassembly_has(const struct kiln_buffer *object, const char *word)
 {
@@ -133,15 +136,16 @@ static void loops_become_vectors(void **state)
     static const struct {
         enum kiln_op op;
         const char *word;
-    } expected[] = {{KILN_OP_MULTIPLY, "vmulps"}, {KILN_OP_EXP, "vmulps"},      {KILN_OP_LOG, "vdivps"},
-                    {KILN_OP_ERF, "vdivps"},      {KILN_OP_SIGMOID, "vdivps"},  {KILN_OP_TANH, "vdivps"},
+    } expected[] = {{KILN_OP_MULTIPLY, "vmulps"}, {KILN_OP_EXP, "vmulps"},       {KILN_OP_LOG, "vdivps"},
+                    {KILN_OP_ERF, "vdivps"},      {KILN_OP_SIGMOID, "vdivps"},   {KILN_OP_TANH, "vdivps"},
                     {KILN_OP_SQRT, "vsqrtps"},    {KILN_OP_LOGADDEXP, "vdivps"}, {KILN_OP_MAXIMUM, "ymm"}};
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         for (int narrow = 0; narrow < 2; narrow++) {
             struct one_op one;
             struct kiln_buffer text = {0}, object = {0};
             make_one_op(&one, expected[i].op, narrow ? KILN_FLOAT16 : KILN_FLOAT32, KILN_FLOAT32);
-            assert_int_equal(kiln__group_print(&one.group, one.group.operand_count == 2 ? "cc" : "c", 0, &text, NULL), KILN_OK);
+            assert_int_equal(kiln__group_print(&one.group, one.group.operand_count == 2 ? "cc" : "c", 0, &text, NULL),
+                             KILN_OK);
             compile_text(&text, "x86-64-v3", 2, &object);
             assert_true(disassembly_has(&object, expected[i].word) && disassembly_has(&object, "ymm"));
             kiln__buffer_clear(&object);

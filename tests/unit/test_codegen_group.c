@@ -1,7 +1,7 @@
 /*
- * test_codegen_group.c - the printed text. A file in tests/golden is its own input: the heading of a kernel describes its
- * group in full, so the test reads the heading, prints that group and compares the whole text. KILN_GOLDEN_UPDATE=1 writes
- * the files anew.
+ * test_codegen_group.c - the printed text. A file in tests/golden is its own input: the heading of a kernel describes
+ * its group in full, so the test reads the heading, prints that group and compares the whole text. KILN_GOLDEN_UPDATE=1
+ * writes the files anew.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include <cmocka.h>
 
 #include "base/file.h"
@@ -44,7 +45,8 @@ static int op_named(const char *name)
 
 static void read_outputs(struct description *d, const char *line)
 {
-    for (const char *at = line; (at = strchr(at, 'v')); at++) d->outputs[d->group.output_count++] = (uint32_t)atoi(at + 1);
+    for (const char *at = line; (at = strchr(at, 'v')); at++)
+        d->outputs[d->group.output_count++] = (uint32_t)atoi(at + 1);
 }
 
 static void read_line(struct description *d, const char *line)
@@ -60,10 +62,10 @@ static void read_line(struct description *d, const char *line)
         d->operands[d->group.operand_count++] = (uint8_t)dtype_named(first);
     } else if (sscanf(line, "; v%u: constant %31s", &value, first) == 2) {
         d->constants[d->group.constant_count++] = (uint8_t)dtype_named(first);
-    } else if (sscanf(line, "; v%u: %31s = %31[^(](v%u, v%u, v%u", &value, first, second, &in[0], &in[1], &in[2]) >= 4) {
-        d->instrs[d->group.instr_count++] = (struct kiln_instr){.op = (uint16_t)op_named(second),
-                                                                .dtype = (uint8_t)dtype_named(first),
-                                                                .in = {in[0], in[1], in[2]}};
+    } else if (sscanf(line, "; v%u: %31s = %31[^(](v%u, v%u, v%u", &value, first, second, &in[0], &in[1], &in[2]) >=
+               4) {
+        d->instrs[d->group.instr_count++] = (struct kiln_instr){
+            .op = (uint16_t)op_named(second), .dtype = (uint8_t)dtype_named(first), .in = {in[0], in[1], in[2]}};
     } else {
         fail_msg("not a heading: %s", line);
     }
@@ -111,8 +113,8 @@ static void check_golden(const char *name)
 static void texts_are_as_in_golden(void **state)
 {
     (void)state;
-    static const char *const names[] = {"fused_f32", "swiglu_bf16", "strided_mixed", "select_constant", "complex_divide",
-                                        "streaming_f32"};
+    static const char *const names[] = {"fused_f32",       "swiglu_bf16",    "strided_mixed",
+                                        "select_constant", "complex_divide", "streaming_f32"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) check_golden(names[i]);
 }
 
@@ -150,7 +152,8 @@ static void bad_groups_are_errors(void **state)
     expect_invalid(&d, "cc", 0, "output 0");
     describe(&d, multiply), d.group.output_count = 0;
     expect_invalid(&d, "cc", 0, "at least one output");
-    describe(&d, multiply), d.operands[0] = d.operands[1] = d.instrs[0].dtype = KILN_COMPLEX64, d.instrs[0].op = KILN_OP_LOGADDEXP;
+    describe(&d, multiply), d.operands[0] = d.operands[1] = d.instrs[0].dtype = KILN_COMPLEX64,
+                            d.instrs[0].op = KILN_OP_LOGADDEXP;
     expect_invalid(&d, "cc", 0, "not defined for complex64");
 }
 
@@ -158,8 +161,9 @@ static void streaming_needs_one_element_size(void **state)
 {
     (void)state;
     struct description d;
-    describe(&d, "; kiln element-wise kernel\n; v0: operand float32 c\n; v1: float64 = astype(v0)\n; v2: float32 = exp(v0)\n"
-                 "; outputs: v1 v2\n");
+    describe(
+        &d, "; kiln element-wise kernel\n; v0: operand float32 c\n; v1: float64 = astype(v0)\n; v2: float32 = exp(v0)\n"
+            "; outputs: v1 v2\n");
     expect_invalid(&d, "c", KILN_GROUP_STREAMING, "one size");
 }
 

@@ -1,6 +1,6 @@
 /*
- * test_codegen_results.c - compiled kernels give bit for bit what scalar C gives: every operation and dtype, every cast, every
- * layout, streaming at every alignment, sums in their stated order. NaN equals NaN, whatever its payload.
+ * test_codegen_results.c - compiled kernels give bit for bit what scalar C gives: every operation and dtype, every
+ * cast, every layout, streaming at every alignment, sums in their stated order. NaN equals NaN, whatever its payload.
  *
  * The reference for math helpers is their own source built for the host (test_codegen_runtime.c measures that), so that
  * inlining and vectorising is shown to change nothing.
@@ -27,7 +27,8 @@ static int setup(void **state)
     return open_plugin(state);
 }
 
-/* ---- one element as C sees it ------------------------------------------------------------------------------------- */
+/* ---- one element as C sees it -------------------------------------------------------------------------------------
+ */
 
 struct value {
     enum kiln_dtype dtype;
@@ -65,9 +66,12 @@ static struct value load_value(enum kiln_dtype dtype, const void *at)
 static void store_value(const struct value *v, void *at)
 {
     uint64_t bits = (uint64_t)v->whole;
-    if (v->dtype == KILN_FLOAT64) bits = bits_of_f64(v->real);
-    else if (v->dtype == KILN_FLOAT16) bits = kiln__float_to_half((float)v->real);
-    else if (v->dtype == KILN_BFLOAT16) bits = kiln__float_to_bfloat((float)v->real);
+    if (v->dtype == KILN_FLOAT64)
+        bits = bits_of_f64(v->real);
+    else if (v->dtype == KILN_FLOAT16)
+        bits = kiln__float_to_half((float)v->real);
+    else if (v->dtype == KILN_BFLOAT16)
+        bits = kiln__float_to_bfloat((float)v->real);
     else if (!is_whole(v->dtype))
         bits = bits_of_f32((float)v->real) |
                (v->dtype == KILN_COMPLEX64 ? (uint64_t)bits_of_f32((float)v->imag) << 32 : 0);
@@ -83,7 +87,8 @@ static bool same(const struct value *a, const struct value *b)
     return real && imag;
 }
 
-/* ---- reference ---------------------------------------------------------------------------------------------------- */
+/* ---- reference ----------------------------------------------------------------------------------------------------
+ */
 
 static double rounded(enum kiln_dtype dtype, double value)
 {
@@ -169,16 +174,35 @@ static struct value whole_op(enum kiln_op op, const struct value *a, const struc
     uint64_t x = (uint64_t)a->whole, y = (uint64_t)b->whole, r = 0;
     bool is_bool = a->dtype == KILN_BOOL;
     switch ((int)op) {
-    case KILN_OP_ADD: r = is_bool ? x | y : x + y; break;
-    case KILN_OP_SUBTRACT: r = is_bool ? x ^ y : x - y; break;
-    case KILN_OP_MULTIPLY: r = x * y; break;
-    case KILN_OP_SQUARE: r = x * x; break;
-    case KILN_OP_NEGATIVE: r = 0 - x; break;
-    case KILN_OP_ABS: r = kiln__dtypes[a->dtype].kind == KILN_KIND_SIGNED && a->whole < 0 ? 0 - x : x; break;
-    case KILN_OP_LOGICAL_NOT: r = !x; break;
-    case KILN_OP_LOGICAL_AND: r = x && y; break;
-    case KILN_OP_LOGICAL_OR: r = x || y; break;
-    default: fail_msg("no reference for %s", kiln__ops[op].name);
+    case KILN_OP_ADD:
+        r = is_bool ? x | y : x + y;
+        break;
+    case KILN_OP_SUBTRACT:
+        r = is_bool ? x ^ y : x - y;
+        break;
+    case KILN_OP_MULTIPLY:
+        r = x * y;
+        break;
+    case KILN_OP_SQUARE:
+        r = x * x;
+        break;
+    case KILN_OP_NEGATIVE:
+        r = 0 - x;
+        break;
+    case KILN_OP_ABS:
+        r = kiln__dtypes[a->dtype].kind == KILN_KIND_SIGNED && a->whole < 0 ? 0 - x : x;
+        break;
+    case KILN_OP_LOGICAL_NOT:
+        r = !x;
+        break;
+    case KILN_OP_LOGICAL_AND:
+        r = x && y;
+        break;
+    case KILN_OP_LOGICAL_OR:
+        r = x || y;
+        break;
+    default:
+        fail_msg("no reference for %s", kiln__ops[op].name);
     }
     return (struct value){.dtype = a->dtype, .whole = wrapped(a->dtype, r)};
 }
@@ -186,22 +210,38 @@ static struct value whole_op(enum kiln_op op, const struct value *a, const struc
 static double f64_op(enum kiln_op op, double x, double y)
 {
     switch ((int)op) {
-    case KILN_OP_ADD: return x + y;
-    case KILN_OP_SUBTRACT: return x - y;
-    case KILN_OP_MULTIPLY: return x * y;
-    case KILN_OP_DIVIDE: return x / y;
-    case KILN_OP_SQUARE: return x * x;
-    case KILN_OP_NEGATIVE: return -x;
-    case KILN_OP_ABS: return fabs(x);
-    case KILN_OP_SQRT: return sqrt(x);
-    case KILN_OP_RSQRT: return 1 / sqrt(x);
-    case KILN_OP_EXP: return kiln_exp_f64(x);
-    case KILN_OP_LOG: return kiln_log_f64(x);
-    case KILN_OP_ERF: return kiln_erf_f64(x);
-    case KILN_OP_SIGMOID: return kiln_sigmoid_f64(x);
-    case KILN_OP_TANH: return kiln_tanh_f64(x);
-    case KILN_OP_LOGADDEXP: return kiln_logaddexp_f64(x, y);
-    default: fail_msg("no reference for %s", kiln__ops[op].name);
+    case KILN_OP_ADD:
+        return x + y;
+    case KILN_OP_SUBTRACT:
+        return x - y;
+    case KILN_OP_MULTIPLY:
+        return x * y;
+    case KILN_OP_DIVIDE:
+        return x / y;
+    case KILN_OP_SQUARE:
+        return x * x;
+    case KILN_OP_NEGATIVE:
+        return -x;
+    case KILN_OP_ABS:
+        return fabs(x);
+    case KILN_OP_SQRT:
+        return sqrt(x);
+    case KILN_OP_RSQRT:
+        return 1 / sqrt(x);
+    case KILN_OP_EXP:
+        return kiln_exp_f64(x);
+    case KILN_OP_LOG:
+        return kiln_log_f64(x);
+    case KILN_OP_ERF:
+        return kiln_erf_f64(x);
+    case KILN_OP_SIGMOID:
+        return kiln_sigmoid_f64(x);
+    case KILN_OP_TANH:
+        return kiln_tanh_f64(x);
+    case KILN_OP_LOGADDEXP:
+        return kiln_logaddexp_f64(x, y);
+    default:
+        fail_msg("no reference for %s", kiln__ops[op].name);
     }
     return 0;
 }
@@ -209,22 +249,38 @@ static double f64_op(enum kiln_op op, double x, double y)
 static float f32_op(enum kiln_op op, float x, float y)
 {
     switch ((int)op) {
-    case KILN_OP_ADD: return x + y;
-    case KILN_OP_SUBTRACT: return x - y;
-    case KILN_OP_MULTIPLY: return x * y;
-    case KILN_OP_DIVIDE: return x / y;
-    case KILN_OP_SQUARE: return x * x;
-    case KILN_OP_NEGATIVE: return -x;
-    case KILN_OP_ABS: return fabsf(x);
-    case KILN_OP_SQRT: return sqrtf(x);
-    case KILN_OP_RSQRT: return 1 / sqrtf(x);
-    case KILN_OP_EXP: return kiln_exp_f32(x);
-    case KILN_OP_LOG: return kiln_log_f32(x);
-    case KILN_OP_ERF: return kiln_erf_f32(x);
-    case KILN_OP_SIGMOID: return kiln_sigmoid_f32(x);
-    case KILN_OP_TANH: return kiln_tanh_f32(x);
-    case KILN_OP_LOGADDEXP: return kiln_logaddexp_f32(x, y);
-    default: fail_msg("no reference for %s", kiln__ops[op].name);
+    case KILN_OP_ADD:
+        return x + y;
+    case KILN_OP_SUBTRACT:
+        return x - y;
+    case KILN_OP_MULTIPLY:
+        return x * y;
+    case KILN_OP_DIVIDE:
+        return x / y;
+    case KILN_OP_SQUARE:
+        return x * x;
+    case KILN_OP_NEGATIVE:
+        return -x;
+    case KILN_OP_ABS:
+        return fabsf(x);
+    case KILN_OP_SQRT:
+        return sqrtf(x);
+    case KILN_OP_RSQRT:
+        return 1 / sqrtf(x);
+    case KILN_OP_EXP:
+        return kiln_exp_f32(x);
+    case KILN_OP_LOG:
+        return kiln_log_f32(x);
+    case KILN_OP_ERF:
+        return kiln_erf_f32(x);
+    case KILN_OP_SIGMOID:
+        return kiln_sigmoid_f32(x);
+    case KILN_OP_TANH:
+        return kiln_tanh_f32(x);
+    case KILN_OP_LOGADDEXP:
+        return kiln_logaddexp_f32(x, y);
+    default:
+        fail_msg("no reference for %s", kiln__ops[op].name);
     }
     return 0;
 }
@@ -235,17 +291,29 @@ static struct value complex_op(enum kiln_op op, const struct value *x, const str
     double n = (double)c * c + (double)d * d;
     float re = 0, im = 0;
     switch ((int)op) {
-    case KILN_OP_ADD: re = a + c, im = b + d; break;
-    case KILN_OP_SUBTRACT: re = a - c, im = b - d; break;
-    case KILN_OP_MULTIPLY: re = a * c - b * d, im = a * d + b * c; break;
-    case KILN_OP_SQUARE: re = a * a - b * b, im = a * b + b * a; break;
-    case KILN_OP_NEGATIVE: re = -a, im = -b; break;
+    case KILN_OP_ADD:
+        re = a + c, im = b + d;
+        break;
+    case KILN_OP_SUBTRACT:
+        re = a - c, im = b - d;
+        break;
+    case KILN_OP_MULTIPLY:
+        re = a * c - b * d, im = a * d + b * c;
+        break;
+    case KILN_OP_SQUARE:
+        re = a * a - b * b, im = a * b + b * a;
+        break;
+    case KILN_OP_NEGATIVE:
+        re = -a, im = -b;
+        break;
     case KILN_OP_DIVIDE:
         re = (float)(((double)a * c + (double)b * d) / n), im = (float)(((double)b * c - (double)a * d) / n);
         break;
-    default: fail_msg("no reference for %s", kiln__ops[op].name);
+    default:
+        fail_msg("no reference for %s", kiln__ops[op].name);
     }
-    return (struct value){.dtype = KILN_COMPLEX64, .real = re, .imag = im};
+    return (struct value){
+        .dtype = KILN_COMPLEX64, .real = rounded(KILN_FLOAT32, re), .imag = rounded(KILN_FLOAT32, im)};
 }
 
 static struct value compared(enum kiln_op op, const struct value *a, const struct value *b)
@@ -270,7 +338,8 @@ static struct value reference(enum kiln_op op, const struct value *in)
     return (struct value){.dtype = dtype, .real = rounded(dtype, f32_op(op, (float)in[0].real, (float)in[1].real))};
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------ */
+/* ---- running ------------------------------------------------------------------------------------------------------
+ */
 
 static uint64_t random_bits(void)
 {
@@ -281,7 +350,8 @@ static uint64_t random_bits(void)
 
 static double special(void)
 {
-    static const double values[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 1e-42, -3.0, 255.5, 65504, 1e300, 0.5, -0.25};
+    static const double values[] = {0.0,   -0.0, 1.0,   -1.0,  INFINITY, -INFINITY, NAN,
+                                    1e-42, -3.0, 255.5, 65504, 1e300,    0.5,       -0.25};
     return values[random_bits() % (sizeof values / sizeof values[0])];
 }
 
@@ -294,7 +364,10 @@ static double number(void)
 static void fill(enum kiln_dtype dtype, char *data, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct value v = {.dtype = dtype, .real = number(), .imag = number(), .whole = (int64_t)(random_bits() >> random_bits() % 64)};
+        struct value v = {.dtype = dtype,
+                          .real = number(),
+                          .imag = number(),
+                          .whole = (int64_t)(random_bits() >> random_bits() % 64)};
         if (random_bits() % 2) v.whole = -v.whole;
         if (dtype == KILN_BOOL) v.whole &= 1;
         if (dtype != KILN_COMPLEX64) v.imag = 0;
@@ -302,7 +375,8 @@ static void fill(enum kiln_dtype dtype, char *data, size_t count)
     }
 }
 
-static void expect_same(const struct value *want, const struct value *got, const char *what, const char *letters, const char *target)
+static void expect_same(const struct value *want, const struct value *got, const char *what, const char *letters,
+                        const char *target)
 {
     if (same(want, got)) return;
     fail_msg("%s %s \"%s\" %s: want %lld %a %a, got %lld %a %a", what, kiln__dtypes[want->dtype].name, letters, target,
@@ -310,7 +384,8 @@ static void expect_same(const struct value *want, const struct value *got, const
 }
 
 /* Runs op on three rows of COUNT elements, operands laid out as `letters` say, and compares every element. */
-static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to, const char *letters, const char *target)
+static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to, const char *letters,
+                     const char *target)
 {
     enum { ROWS = 3 };
     static char data[3][ROWS * (COUNT + 1) * 2 * 8], result[ROWS * COUNT * 8];
@@ -355,7 +430,8 @@ static void operations_equal_scalar_c(void **state)
     for (int op = 0; op < KILN_OP_COUNT; op++)
         for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++) {
             const struct kiln_op_info *info = &kiln__ops[op];
-            if (info->kind != KILN_OP_ELEMENTWISE || op == KILN_OP_CAST || !info->lower[kiln__dtypes[dtype].kind]) continue;
+            if (info->kind != KILN_OP_ELEMENTWISE || op == KILN_OP_CAST || !info->lower[kiln__dtypes[dtype].kind])
+                continue;
             for (int t = 0; t < 3 && host_targets[t]; t++) {
                 snprintf(letters, sizeof letters, "%.*s", info->arity, layouts[(op + dtype + t) % 4]);
                 check_op(op, dtype, dtype, letters, host_targets[t]);
@@ -373,7 +449,17 @@ static void casts_equal_scalar_c(void **state)
             for (int t = 0; t < 3 && host_targets[t]; t++) check_op(KILN_OP_CAST, from, to, "c", host_targets[t]);
 }
 
-/* ---- streaming and constants ---------------------------------------------------------------------------------------- */
+/* ---- streaming and constants ----------------------------------------------------------------------------------------
+ */
+
+/* Element by element, because the sign of a NaN may depend on which operand an instruction takes first. */
+static void expect_same_bytes(enum kiln_dtype dtype, const char *a, const char *b, size_t size)
+{
+    for (size_t i = 0; i < size; i += kiln__dtype_size(dtype)) {
+        struct value want = load_value(dtype, a + i), got = load_value(dtype, b + i);
+        expect_same(&want, &got, "streaming", "cs", host_targets[0]);
+    }
+}
 
 /* out0 = a * k + b, out1 = a - b at every misalignment and around the tile size; nothing outside is written. */
 static void streaming_equals_plain(void **state)
@@ -383,7 +469,8 @@ static void streaming_equals_plain(void **state)
     for (size_t d = 0; d < sizeof dtypes; d++) {
         uint8_t dtype = dtypes[d], operands[2] = {dtype, dtype};
         size_t size = kiln__dtype_size(dtype);
-        struct kiln_instr instrs[] = {{KILN_OP_MULTIPLY, dtype, {0, 2}}, {KILN_OP_ADD, dtype, {3, 1}}, {KILN_OP_SUBTRACT, dtype, {0, 1}}};
+        struct kiln_instr instrs[] = {
+            {KILN_OP_MULTIPLY, dtype, {0, 2}}, {KILN_OP_ADD, dtype, {3, 1}}, {KILN_OP_SUBTRACT, dtype, {0, 1}}};
         uint32_t outputs[] = {4, 5};
         struct kiln_group group = {2, 1, 3, 2, operands, &dtype, instrs, outputs};
         struct kiln_buffer text = {0};
@@ -392,6 +479,7 @@ static void streaming_equals_plain(void **state)
         assert_int_equal(kiln__group_print(&group, "cs", KILN_GROUP_STREAMING, &text, NULL), KILN_OK);
         kernel_entry streaming = load_text(&text, host_targets[0]);
         static _Alignas(64) char a[8 * 4096], out[4][8 * 4096];
+        static const char untouched[8] = "UUUUUUUU"; /* 0x55 */
         fill(dtype, a, 4096);
         static const int64_t counts[] = {0, 1, 7, 64, 1023, 1024, 1025, 3000};
         for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
@@ -406,14 +494,15 @@ static void streaming_equals_plain(void **state)
                     args[1] = (uint64_t)(uintptr_t)(out[2 * k + 1] + (shift * 3 % 64) * size);
                     (k ? streaming : plain)(args, strides, 1, n);
                 }
-                assert_memory_equal(out[0], out[2], sizeof out[0]);
-                assert_memory_equal(out[1], out[3], sizeof out[1]);
-                assert_true(n == 0 || memcmp(out[0] + shift * size, out[1] + (shift * 3 % 64) * size, (size_t)n * size) || n == 1);
+                expect_same_bytes(dtype, out[0], out[2], sizeof out[0]);
+                expect_same_bytes(dtype, out[1], out[3], sizeof out[1]);
+                assert_true(n == 0 || memcmp(out[0] + shift * size, untouched, size) != 0);
             }
     }
 }
 
-/* ---- sums --------------------------------------------------------------------------------------------------------- */
+/* ---- sums ---------------------------------------------------------------------------------------------------------
+ */
 
 /* The order that group.h promises, in plain C. */
 static struct value sum_reference(enum kiln_dtype in, enum kiln_dtype out, const char *data, int64_t stride, int64_t n)

@@ -1,13 +1,14 @@
 /*
  * test_codegen_runtime.c - the math helpers, built for the host from the same source, against a reference of higher
- * precision: float32 against libm's double functions, float64 against its long double ones. A float32 sweep walks the bit
- * patterns of every finite number, denormals included, in steps; the special values are checked one by one.
+ * precision: float32 against libm's double functions, float64 against its long double ones. A float32 sweep walks the
+ * bit patterns of every finite number, denormals included, in steps; the special values are checked one by one.
  */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
 #include "codegen/runtime/runtime.c"

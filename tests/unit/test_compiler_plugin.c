@@ -1,6 +1,6 @@
 /*
- * test_compiler_plugin.c - the LLVM plug-in by itself: what it refuses and how it says so, that it prints nothing, that equal
- * input gives equal bytes on every thread.
+ * test_compiler_plugin.c - the LLVM plug-in by itself: what it refuses and how it says so, that it prints nothing, that
+ * equal input gives equal bytes on every thread.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -8,7 +8,8 @@
 
 #include "codegen_support.h"
 
-static const char simple[] = "define void @kernel(ptr %a, ptr %s, i64 %r, i64 %n) {\n  store i64 %n, ptr %a\n  ret void\n}\n";
+static const char simple[] =
+    "define void @kernel(ptr %a, ptr %s, i64 %r, i64 %n) {\n  store i64 %n, ptr %a\n  ret void\n}\n";
 static const char calls_exp[] = "define void @kernel(ptr %a, ptr %s, i64 %r, i64 %n) {\n  %x = load float, ptr %s\n"
                                 "  %y = call float @kiln_exp_f32(float %x)\n  store float %y, ptr %a\n  ret void\n}\n"
                                 "declare float @kiln_exp_f32(float)\n";
@@ -50,8 +51,9 @@ static void bad_text_is_an_error(void **state)
     (void)state;
     expect_failure("this is no IR", "x86-64-v3", KILN_COMPILE_FAILED, "not valid LLVM IR");
     expect_failure("define void @kernel() {\n  ret i32 0\n}\n", "x86-64-v3", KILN_COMPILE_FAILED, "not valid LLVM IR");
-    expect_failure("define void @kernel() {\n  br label %a\na:\n  %x = add i32 %y, 1\n  %y = add i32 %x, 1\n  ret void\n}\n",
-                   "x86-64-v3", KILN_COMPILE_FAILED, "not valid LLVM IR");
+    expect_failure(
+        "define void @kernel() {\n  br label %a\na:\n  %x = add i32 %y, 1\n  %y = add i32 %x, 1\n  ret void\n}\n",
+        "x86-64-v3", KILN_COMPILE_FAILED, "not valid LLVM IR");
     expect_failure("define void @other() {\n  ret void\n}\n", "x86-64-v3", KILN_COMPILE_FAILED, "kernel");
     expect_failure("declare void @kernel()\n", "x86-64-v3", KILN_COMPILE_FAILED, "kernel");
 }
@@ -64,21 +66,23 @@ static void what_comes_from_outside_is_named(void **state)
     expect_failure("define void @kernel(ptr %p) {\n  %x = load double, ptr %p\n  %y = frem double %x, 3.0\n"
                    "  store double %y, ptr %p\n  ret void\n}\n",
                    "x86-64-v3", KILN_COMPILE_FAILED, "\"fmod\"");
-    expect_failure("define void @kernel(ptr %p, i64 %n) {\n  call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 %n, i1 false)\n"
-                   "  ret void\n}\n",
-                   "x86-64-v3", KILN_COMPILE_FAILED, "\"memset\"");
-    expect_failure("@table = external global i32\ndefine i32 @kernel() {\n  %x = load i32, ptr @table\n  ret i32 %x\n}\n",
-                   "x86-64-v3", KILN_COMPILE_FAILED, "\"table\"");
+    expect_failure(
+        "define void @kernel(ptr %p, i64 %n) {\n  call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 %n, i1 false)\n"
+        "  ret void\n}\n",
+        "x86-64-v3", KILN_COMPILE_FAILED, "\"memset\"");
+    expect_failure(
+        "@table = external global i32\ndefine i32 @kernel() {\n  %x = load i32, ptr @table\n  ret i32 %x\n}\n",
+        "x86-64-v3", KILN_COMPILE_FAILED, "\"table\"");
 }
 
 /* Errors that LLVM finds only while it makes machine code. */
 static void code_that_cannot_be_made_is_an_error(void **state)
 {
     (void)state;
-    expect_failure("define void @kernel() {\n  call void asm sideeffect \"no such thing\", \"\"()\n  ret void\n}\n", "x86-64-v3",
-                   KILN_COMPILE_FAILED, "");
-    expect_failure("define void @kernel() {\n  %x = call <16 x float> asm \"nop\", \"={nowhere}\"()\n  ret void\n}\n", "x86-64-v3",
-                   KILN_COMPILE_FAILED, "");
+    expect_failure("define void @kernel() {\n  call void asm sideeffect \"no such thing\", \"\"()\n  ret void\n}\n",
+                   "x86-64-v3", KILN_COMPILE_FAILED, "");
+    expect_failure("define void @kernel() {\n  %x = call <16 x float> asm \"nop\", \"={nowhere}\"()\n  ret void\n}\n",
+                   "x86-64-v3", KILN_COMPILE_FAILED, "");
 }
 
 static void unknown_targets_are_errors(void **state)
@@ -117,7 +121,8 @@ static void jobs_without_text_or_entry_are_errors(void **state)
     assert_int_equal(plugin->compile(&job, &object, &err), KILN_INVALID);
 }
 
-/* ---- equal bytes -------------------------------------------------------------------------------------------------- */
+/* ---- equal bytes --------------------------------------------------------------------------------------------------
+ */
 
 static void *compile_often(void *out)
 {

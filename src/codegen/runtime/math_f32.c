@@ -16,9 +16,9 @@
 #define F32_INFINITY __builtin_inff()
 
 struct f32_reduced {
-    float rest;     /* r */
+    float rest;      /* r */
     float high, low; /* r = high - low, high exact: the part of r that rounding lost counts */
-    int32_t two;    /* k */
+    int32_t two;     /* k */
 };
 
 static inline struct f32_reduced f32_reduce(float x)
@@ -78,8 +78,8 @@ float kiln_log_f32(float x)
 }
 
 /*
- * z = exp(-|x|), then z / (1 + z) or 1 / (1 + z). What rounding 1 + z and the last step of exp lost is put back, because
- * just below a power of two the error of z would count twice.
+ * z = exp(-|x|), then z / (1 + z) or 1 / (1 + z). What rounding 1 + z and the last step of exp lost is put back,
+ * because just below a power of two the error of z would count twice.
  */
 float kiln_sigmoid_f32(float x)
 {

@@ -11,9 +11,9 @@
 #define F64_INFINITY __builtin_inf()
 
 struct f64_reduced {
-    double rest;     /* r */
+    double rest;      /* r */
     double high, low; /* r = high - low, high exact: the part of r that rounding lost counts */
-    int64_t two;    /* k */
+    int64_t two;      /* k */
 };
 
 static inline struct f64_reduced f64_reduce(double x)
