@@ -45,6 +45,8 @@ static void sign_digest(struct kiln_signature *signature, const struct kiln_dige
 static kiln_status describe(const struct job *job, struct kiln_artifact *artifact)
 {
     const kiln_request *request = job->request;
+    free(artifact->target);
+    free(artifact->function);
     artifact->target = strdup(request->device->target.name);
     artifact->function = strdup(request->function);
     artifact->isa = request->device->target.isa;

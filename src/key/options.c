@@ -8,19 +8,19 @@
 
 #include "base/log.h"
 
-struct pushed {
-    struct pushed *below;
+struct kiln_pushed_option {
+    struct kiln_pushed_option *below;
     char *value; /* points behind the name */
     char name[];
 };
 
-static _Thread_local struct pushed *top;
+_Thread_local struct kiln_pushed_option *kiln__pushed_options;
 static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void free_stack(void *stack)
 {
-    for (struct pushed *option = stack, *below; option; option = below) {
+    for (struct kiln_pushed_option *option = stack, *below; option; option = below) {
         below = option->below;
         free(option);
     }
@@ -35,47 +35,46 @@ kiln_status kiln_option_push(const char *name, const char *value)
 {
     if (!name || !*name || !value) return KILN_INVALID;
     size_t name_size = strlen(name) + 1, value_size = strlen(value) + 1;
-    struct pushed *option = malloc(sizeof *option + name_size + value_size);
+    struct kiln_pushed_option *option = malloc(sizeof *option + name_size + value_size);
     if (!option) return KILN_NO_MEMORY;
     pthread_once(&once, make_key);
     memcpy(option->name, name, name_size);
     option->value = option->name + name_size;
     memcpy(option->value, value, value_size);
-    option->below = top;
-    top = option;
-    pthread_setspecific(at_thread_end, top);
+    option->below = kiln__pushed_options;
+    kiln__pushed_options = option;
+    pthread_setspecific(at_thread_end, kiln__pushed_options);
     return KILN_OK;
 }
 
 void kiln_option_pop(void)
 {
-    struct pushed *option = top;
+    struct kiln_pushed_option *option = kiln__pushed_options;
     if (!option) return;
-    top = option->below;
-    pthread_setspecific(at_thread_end, top);
+    kiln__pushed_options = option->below;
+    pthread_setspecific(at_thread_end, kiln__pushed_options);
     free(option);
 }
 
 const char *kiln__options_find(const char *name)
 {
-    for (const struct pushed *option = top; option; option = option->below)
+    for (const struct kiln_pushed_option *option = kiln__pushed_options; option; option = option->below)
         if (!strcmp(option->name, name)) return option->value;
     return NULL;
 }
 
 /* The smallest visible name that is greater than `after` (NULL: the smallest); sorted order without a sorted copy. */
-static const struct pushed *next_by_name(const char *after)
+static const struct kiln_pushed_option *next_by_name(const char *after)
 {
-    const struct pushed *best = NULL;
-    for (const struct pushed *option = top; option; option = option->below)
+    const struct kiln_pushed_option *best = NULL;
+    for (const struct kiln_pushed_option *option = kiln__pushed_options; option; option = option->below)
         if ((!after || strcmp(option->name, after) > 0) && (!best || strcmp(option->name, best->name) < 0)) best = option;
     return best;
 }
 
-void kiln__options_sign(struct kiln_signature *signature)
+void kiln__options_sign_all(struct kiln_signature *signature)
 {
-    if (__builtin_expect(!top, 1)) return;
-    for (const struct pushed *option = next_by_name(NULL); option; option = next_by_name(option->name)) {
+    for (const struct kiln_pushed_option *option = next_by_name(NULL); option; option = next_by_name(option->name)) {
         kiln__signature_bytes(signature, KILN_ITEM_OPTIONS, 0, option->name, strlen(option->name));
         kiln__signature_bytes(signature, KILN_ITEM_OPTIONS, 1, option->value, strlen(option->value));
     }
@@ -87,7 +86,7 @@ void kiln__options_content(const struct kiln_options *options, struct kiln_conte
     snprintf(level, sizeof level, "%u", options->opt_level);
     kiln__content_text(key, "option opt_level", level);
     kiln__content_text(key, "option fast_math", options->fast_math ? "1" : "0");
-    for (const struct pushed *option = next_by_name(NULL); option; option = next_by_name(option->name)) {
+    for (const struct kiln_pushed_option *option = next_by_name(NULL); option; option = next_by_name(option->name)) {
         /* name and value stand behind one another, each with its NUL */
         kiln__content_field(key, "pushed", option->name, strlen(option->name) + 1 + strlen(option->value));
     }

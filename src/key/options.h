@@ -20,7 +20,13 @@ struct kiln_options {
 struct kiln_options kiln__options_from_environment(void);
 
 /* Adds the thread's pushed options to a call key; nothing when there are none. */
-void kiln__options_sign(struct kiln_signature *signature);
+extern _Thread_local struct kiln_pushed_option *kiln__pushed_options;
+void kiln__options_sign_all(struct kiln_signature *signature);
+
+static inline void kiln__options_sign(struct kiln_signature *signature)
+{
+    if (__builtin_expect(kiln__pushed_options != NULL, 0)) kiln__options_sign_all(signature);
+}
 /* Adds them, resolved, to a content key. */
 void kiln__options_content(const struct kiln_options *options, struct kiln_content_key *key);
 /* The thread's value of a pushed option, or NULL. */

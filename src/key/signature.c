@@ -60,20 +60,12 @@ void kiln_sign_bytes(kiln_signature *signature, const void *data, size_t size)
     kiln__signature_bytes(signature, KILN_ITEM_BYTES, 0, data, size);
 }
 
-kiln_status kiln__signature_argument(struct kiln_signature *signature, const kiln_arg *arg, size_t position, kiln_error *err)
+kiln_status kiln__signature_refuse(const struct kiln_signature *signature, const kiln_arg *arg, size_t position, kiln_error *err)
 {
     const kiln_type *type = arg->type;
+    const char *name = type && type->name ? type->name : "(unnamed)";
     if (!type || !type->sign)
-        return kiln__fail(err, KILN_UNSIGNED, "argument %zu: type %s can't sign itself; give its kiln_type a sign()", position,
-                          type && type->name ? type->name : "(none)");
-    uint32_t start = signature->count;
-    uint64_t *words = kiln__signature_grow(signature, 2);
-    if (words) words[1] = (uint64_t)(uintptr_t)type;
-    kiln_status status = words ? type->sign(signature, arg->value) : KILN_NO_MEMORY;
+        return kiln__fail(err, KILN_UNSIGNED, "argument %zu: type %s can't sign itself; give its kiln_type a sign()", position, name);
     if (signature->status) return kiln__fail(err, signature->status, "argument %zu: key too large or out of memory", position);
-    if (status)
-        return kiln__fail(err, KILN_UNSIGNED, "argument %zu: signing a value of type %s failed", position,
-                          type->name ? type->name : "(unnamed)");
-    signature->words[start] = kiln__item(KILN_ITEM_ARGUMENT, 0, signature->count - start - 1);
-    return KILN_OK;
+    return kiln__fail(err, KILN_UNSIGNED, "argument %zu: signing a value of type %s failed", position, name);
 }

@@ -92,12 +92,36 @@ static inline void kiln__signature_word(struct kiln_signature *signature, uint64
 /* An item of bytes, zero-padded to whole words, under `tag`. */
 void kiln__signature_bytes(struct kiln_signature *signature, enum kiln_item tag, uint32_t info, const void *data, size_t size);
 
-/* One argument: ARGUMENT item around what the type signs. `position` is for the error text. */
-kiln_status kiln__signature_argument(struct kiln_signature *signature, const kiln_arg *arg, size_t position, kiln_error *err);
+/* The error for an argument that could not be signed. */
+kiln_status kiln__signature_refuse(const struct kiln_signature *signature, const kiln_arg *arg, size_t position, kiln_error *err);
 
+/* One argument: ARGUMENT item around what the type signs. `position` is for the error text. */
+static inline kiln_status kiln__signature_argument(struct kiln_signature *signature, const kiln_arg *arg, size_t position, kiln_error *err)
+{
+    const kiln_type *type = arg->type;
+    uint32_t start = signature->count;
+    if (__builtin_expect(!type || !type->sign, 0)) return kiln__signature_refuse(signature, arg, position, err);
+    uint64_t *words = kiln__signature_grow(signature, 2);
+    if (__builtin_expect(!words || type->sign(signature, arg->value) != KILN_OK || signature->status, 0))
+        return kiln__signature_refuse(signature, arg, position, err);
+    words = signature->words + start; /* it may have moved */
+    words[0] = kiln__item(KILN_ITEM_ARGUMENT, 0, signature->count - start - 1);
+    words[1] = (uint64_t)(uintptr_t)type;
+    return KILN_OK;
+}
+
+/*
+ * Word by word on purpose: the words of a key were stored just now, one by one, and a wider load of several of them would
+ * have to wait until the stores have left the store buffer.
+ */
 static inline bool kiln__key_equal(const uint64_t *a, const uint64_t *b, uint32_t count)
 {
-    return memcmp(a, b, (size_t)count * sizeof *a) == 0;
+    uint64_t differ = 0;
+    uint32_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        differ |= (a[i] ^ b[i]) | (a[i + 1] ^ b[i + 1]) | (a[i + 2] ^ b[i + 2]) | (a[i + 3] ^ b[i + 3]);
+    for (; i < count; i++) differ |= a[i] ^ b[i];
+    return !differ;
 }
 
 #endif

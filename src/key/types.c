@@ -61,12 +61,8 @@ static bool tensor_is_sound(const struct kiln_dltensor *tensor)
 }
 
 /* Packed strides are written out, so that NULL and explicit packed strides are one key. */
-static void write_strides(const struct kiln_dltensor *tensor, uint64_t *out)
+static void write_packed_strides(const struct kiln_dltensor *tensor, uint64_t *out)
 {
-    if (tensor->strides) {
-        memcpy(out, tensor->strides, (size_t)tensor->ndim * sizeof *out);
-        return;
-    }
     uint64_t stride = 1;
     for (int i = tensor->ndim; i-- > 0;) {
         out[i] = stride;
@@ -74,6 +70,7 @@ static void write_strides(const struct kiln_dltensor *tensor, uint64_t *out)
     }
 }
 
+/* On every call: plain loops, since ranks are small and a call of memcpy costs more than four words. */
 static kiln_status sign_tensor(kiln_signature *signature, const void *value)
 {
     const struct kiln_dltensor *tensor = value;
@@ -83,10 +80,13 @@ static kiln_status sign_tensor(kiln_signature *signature, const void *value)
     if (!words) return KILN_NO_MEMORY;
     words[0] = kiln__item(KILN_ITEM_TENSOR, 0, 1 + 2 * ndim);
     words[1] = tensor_facts(tensor, true);
-    if (ndim) {
-        memcpy(words + 2, tensor->shape, ndim * sizeof *words);
-        write_strides(tensor, words + 2 + ndim);
+    const int64_t *shape = tensor->shape, *strides = tensor->strides;
+    for (uint32_t i = 0; i < ndim; i++) words[2 + i] = (uint64_t)shape[i];
+    if (!strides) {
+        write_packed_strides(tensor, words + 2 + ndim);
+        return KILN_OK;
     }
+    for (uint32_t i = 0; i < ndim; i++) words[2 + ndim + i] = (uint64_t)strides[i];
     return KILN_OK;
 }
 
@@ -103,8 +103,7 @@ static kiln_status sign_tensor_dynamic(kiln_signature *signature, const void *va
     const struct kiln_dltensor *tensor = value;
     if (!tensor_is_sound(tensor)) return KILN_INVALID;
     uint64_t classes[2] = {0, 0}, packed[TENSOR_MAX_NDIM] = {0};
-    const struct kiln_dltensor without_strides = {.ndim = tensor->ndim, .shape = tensor->shape};
-    write_strides(&without_strides, packed);
+    write_packed_strides(tensor, packed);
     for (int i = 0; i < tensor->ndim; i++) {
         int64_t stride = tensor->strides ? tensor->strides[i] : (int64_t)packed[i];
         classes[i / 32] |= (uint64_t)classify(stride, (int64_t)packed[i]) << (2 * (i % 32));
