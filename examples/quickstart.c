@@ -18,7 +18,8 @@ int main(void)
     mlx_array xy[] = {mlx_array_new_data((float[]){3, 5}, (int[]){2}, 1, MLX_FLOAT32), mlx_array_new_float(4)};
     mlx_vector_array in = mlx_vector_array_new_data(xy, 2), out = mlx_vector_array_new();
     mlx_string text = mlx_string_new();
-    if (mlx_closure_apply(&out, fast, in) || mlx_vector_array_get(xy, out, 0) || mlx_array_tostring(&text, *xy))
-        return 1;
-    return puts(mlx_string_data(text)) < 0; /* array([25, 41], dtype=float32) */
+    if (!mlx_closure_apply(&out, fast, in) && !mlx_vector_array_get(xy, out, 0) && !mlx_array_tostring(&text, *xy))
+        puts(mlx_string_data(text)); /* array([25, 41], dtype=float32) */
+    mlx_string_free(text), mlx_array_free(xy[0]), mlx_array_free(xy[1]), mlx_vector_array_free(in);
+    mlx_vector_array_free(out), mlx_closure_free(fast), mlx_closure_free(plain), mlx_stream_free(stream);
 }

@@ -10,8 +10,6 @@ trap 'status=$?; [ $status = 0 ] && rm -rf "$work" || echo "$name: files are lef
 cd "$work"
 unset KILN_CACHE_PATH KILN_MODE KILN_DRIFT KILN_TARGET KILN_LOG KILN_STATS KILN_OPT_LEVEL KILN_FAST_MATH
 export KILN_CACHE_DIR="$work/cache"
-# A sanitizer's own limits should not read as Kiln's leaks: tests of processes look at counters.
-export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 
 fail()
 {
