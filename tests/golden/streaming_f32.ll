@@ -8,8 +8,8 @@
 
 define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {
 entry:
-  %o0.base = alloca [4096 x i8], align 64
-  %o1.base = alloca [4096 x i8], align 64
+  %o0.base = alloca [512 x i8], align 64
+  %o1.base = alloca [512 x i8], align 64
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8
   %o1.arg = getelementptr inbounds i64, ptr %args, i64 1
@@ -33,7 +33,7 @@ tile:
   %at.bits = ptrtoint ptr %at to i64
   %over.bytes = and i64 %at.bits, 63
   %over = udiv i64 %over.bytes, 4
-  %whole = sub nsw i64 1024, %over
+  %whole = sub nsw i64 128, %over
   %count = call i64 @llvm.smin.i64(i64 %left, i64 %whole)
   %p0.base = getelementptr inbounds [4 x i8], ptr %p0, i64 %done
   %p1.base = getelementptr inbounds [4 x i8], ptr %p1, i64 %done
