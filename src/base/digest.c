@@ -11,8 +11,9 @@
 #include <string.h>
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
+
+#include "base/cpu.h"
 #endif
 
 typedef void compress_function(uint32_t state[8], const uint8_t *blocks, size_t count);
@@ -112,10 +113,9 @@ __attribute__((target("sha,sse4.1,ssse3"))) static void compress_native(uint32_t
 
 static compress_function *pick_compress(void)
 {
-    unsigned a, b, c, d;
-    bool has_sse = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_SSSE3) && (c & bit_SSE4_1);
-    bool has_sha = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & 1u << 29);
-    return has_sse && has_sha ? compress_native : compress_portable;
+    static const struct kiln_cpu_bit ssse3 = {CPUID_INDEX_1, 2, 9}, sse4_1 = {CPUID_INDEX_1, 2, 19}, sha = {CPUID_INDEX_7, 1, 29};
+    bool has_all = kiln__cpu_has(ssse3) && kiln__cpu_has(sse4_1) && kiln__cpu_has(sha);
+    return has_all ? compress_native : compress_portable;
 }
 #else
 static compress_function *pick_compress(void)

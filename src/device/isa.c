@@ -6,11 +6,12 @@
  */
 #include "device/isa.h"
 
-#include <cpuid.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/cpu.h"
 
 /* Instructions beyond a level that LLVM uses on its own for the CPUs in the table below. */
 enum feature {
@@ -64,46 +65,41 @@ static const struct {
 
 enum { TARGET_COUNT = sizeof(targets) / sizeof(targets[0]) };
 
-/* Where cpuid says it: the register is 0 for eax to 3 for edx. */
-struct cpuid_bit {
-    unsigned leaf, subleaf, reg, bit;
-};
-
 /* Rows of one level, each with all it adds. Levels: the x86-64 psABI, table 3.1. */
 static const struct {
     enum kiln_isa isa;
-    struct cpuid_bit at;
+    struct kiln_cpu_bit at;
 } level_bits[] = {
-    {KILN_ISA_X86_64_V2, {1, 0, 2, 0}},          /* SSE3 */
-    {KILN_ISA_X86_64_V2, {1, 0, 2, 9}},          /* SSSE3 */
-    {KILN_ISA_X86_64_V2, {1, 0, 2, 13}},         /* CMPXCHG16B */
-    {KILN_ISA_X86_64_V2, {1, 0, 2, 19}},         /* SSE4.1 */
-    {KILN_ISA_X86_64_V2, {1, 0, 2, 20}},         /* SSE4.2 */
-    {KILN_ISA_X86_64_V2, {1, 0, 2, 23}},         /* POPCNT */
-    {KILN_ISA_X86_64_V2, {0x80000001, 0, 2, 0}}, /* LAHF, SAHF */
-    {KILN_ISA_X86_64_V3, {1, 0, 2, 12}},         /* FMA */
-    {KILN_ISA_X86_64_V3, {1, 0, 2, 22}},         /* MOVBE */
-    {KILN_ISA_X86_64_V3, {1, 0, 2, 27}},         /* OSXSAVE */
-    {KILN_ISA_X86_64_V3, {1, 0, 2, 28}},         /* AVX */
-    {KILN_ISA_X86_64_V3, {1, 0, 2, 29}},         /* F16C */
-    {KILN_ISA_X86_64_V3, {7, 0, 1, 3}},          /* BMI1 */
-    {KILN_ISA_X86_64_V3, {7, 0, 1, 5}},          /* AVX2 */
-    {KILN_ISA_X86_64_V3, {7, 0, 1, 8}},          /* BMI2 */
-    {KILN_ISA_X86_64_V3, {0x80000001, 0, 2, 5}}, /* LZCNT */
-    {KILN_ISA_X86_64_V4, {7, 0, 1, 16}},         /* AVX512F */
-    {KILN_ISA_X86_64_V4, {7, 0, 1, 17}},         /* AVX512DQ */
-    {KILN_ISA_X86_64_V4, {7, 0, 1, 28}},         /* AVX512CD */
-    {KILN_ISA_X86_64_V4, {7, 0, 1, 30}},         /* AVX512BW */
-    {KILN_ISA_X86_64_V4, {7, 0, 1, 31}},         /* AVX512VL */
+    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 0}},          /* SSE3 */
+    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 9}},          /* SSSE3 */
+    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 13}},         /* CMPXCHG16B */
+    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 19}},         /* SSE4.1 */
+    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 20}},         /* SSE4.2 */
+    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 23}},         /* POPCNT */
+    {KILN_ISA_X86_64_V2, {CPUID_INDEX_80000001, 2, 0}}, /* LAHF, SAHF */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 12}},         /* FMA */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 22}},         /* MOVBE */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 27}},         /* OSXSAVE */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 28}},         /* AVX */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 29}},         /* F16C */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_7, 1, 3}},          /* BMI1 */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_7, 1, 5}},          /* AVX2 */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_7, 1, 8}},          /* BMI2 */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_80000001, 2, 5}}, /* LZCNT */
+    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 16}},         /* AVX512F */
+    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 17}},         /* AVX512DQ */
+    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 28}},         /* AVX512CD */
+    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 30}},         /* AVX512BW */
+    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 31}},         /* AVX512VL */
 };
 
 static const struct {
     enum feature feature;
-    struct cpuid_bit at;
+    struct kiln_cpu_bit at;
 } feature_bits[] = {
-    {SSE4A, {0x80000001, 0, 2, 6}}, {GFNI, {7, 0, 2, 8}},     {VBMI, {7, 0, 2, 1}},    {VBMI2, {7, 0, 2, 6}},
-    {IFMA, {7, 0, 1, 21}},          {VNNI, {7, 0, 2, 11}},    {BITALG, {7, 0, 2, 12}}, {POPCNT512, {7, 0, 2, 14}},
-    {BF16, {7, 1, 0, 5}},           {AVX_VNNI, {7, 1, 0, 4}}, {FP16, {7, 0, 3, 23}},
+    {SSE4A, {CPUID_INDEX_80000001, 2, 6}}, {GFNI, {CPUID_INDEX_7, 2, 8}},     {VBMI, {CPUID_INDEX_7, 2, 1}},    {VBMI2, {CPUID_INDEX_7, 2, 6}},
+    {IFMA, {CPUID_INDEX_7, 1, 21}},          {VNNI, {CPUID_INDEX_7, 2, 11}},    {BITALG, {CPUID_INDEX_7, 2, 12}}, {POPCNT512, {CPUID_INDEX_7, 2, 14}},
+    {BF16, {CPUID_INDEX_7_ECX_1, 0, 5}},           {AVX_VNNI, {CPUID_INDEX_7_ECX_1, 0, 4}}, {FP16, {CPUID_INDEX_7, 3, 23}},
 };
 
 static struct {
@@ -112,18 +108,11 @@ static struct {
 } host; /* written once, by probe() */
 static pthread_once_t probe_once = PTHREAD_ONCE_INIT;
 
-static bool has_bit(struct cpuid_bit at)
-{
-    unsigned regs[4];
-    if (!__get_cpuid_count(at.leaf, at.subleaf, &regs[0], &regs[1], &regs[2], &regs[3])) return false;
-    return regs[at.reg] >> at.bit & 1u;
-}
-
 /* The register state that the operating system saves for a thread (XCR0). */
 static uint64_t saved_state(void)
 {
     uint32_t low, high;
-    if (!has_bit((struct cpuid_bit){1, 0, 2, 27})) return 0;
+    if (!kiln__cpu_has((struct kiln_cpu_bit){CPUID_INDEX_1, 2, 27})) return 0;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (uint64_t)high << 32 | low;
 }
@@ -136,7 +125,7 @@ static bool has_level(enum kiln_isa isa, uint64_t saved)
     };
     if ((saved & needed_state[isa]) != needed_state[isa]) return false;
     for (size_t i = 0; i < sizeof(level_bits) / sizeof(level_bits[0]); i++) {
-        if (level_bits[i].isa == isa && !has_bit(level_bits[i].at)) return false;
+        if (level_bits[i].isa == isa && !kiln__cpu_has(level_bits[i].at)) return false;
     }
     return true;
 }
@@ -147,7 +136,7 @@ static void probe(void)
     host.isa = KILN_ISA_X86_64_V1;
     while (host.isa < KILN_ISA_X86_64_V4 && has_level(host.isa + 1, saved)) host.isa++;
     for (size_t i = 0; i < sizeof(feature_bits) / sizeof(feature_bits[0]); i++) {
-        if (has_bit(feature_bits[i].at)) host.features |= feature_bits[i].feature;
+        if (kiln__cpu_has(feature_bits[i].at)) host.features |= feature_bits[i].feature;
     }
 }
 
