@@ -1,6 +1,7 @@
 /*
- * test_codegen_compile.c - every operation, dtype and layout compiles for every level of x86-64 into an object that
- * needs nothing from outside (the plug-in refuses others); loops become vector code.
+ * test_codegen_compile.c - kernels compile into objects that need nothing from outside (the plug-in refuses others):
+ * every operation, dtype and letter for x86-64-v2 to v4; every pair of dtypes of a cast for every level, and of a sum
+ * for one level, each with one letter. Loops become vector code.
  */
 #include <stdio.h>
 
@@ -50,7 +51,7 @@ static void compile_variant(struct one_op *one, char letter, unsigned flags, con
     kiln__buffer_release(&object);
 }
 
-/* One compile per (op, dtype, letter); the target goes round, so that all are seen with each other in the end. */
+/* All operands have the same letter here; test_codegen_results.c mixes them. Casts have a test of their own. */
 static void every_op_dtype_and_letter(void **state)
 {
     (void)state;
