@@ -302,16 +302,19 @@ static void make_ready(struct kiln_node *node, struct kiln_array *array)
     kiln__node_unref(node);
 }
 
-/* All outputs of a plan; an output that another thread frees meanwhile has let go of the node by itself. */
+/*
+ * All outputs of a plan; an output that another thread frees meanwhile has let go of the node by itself. Each leaves
+ * the node in one step under the lock, so that a fork between two of them leaves the child a plan with the others to
+ * make.
+ */
 static void make_outputs_ready(struct kiln_node *node)
 {
     for (uint32_t i = 0; i < node->output_count; i++) {
-        struct kiln_array *output = kiln__node_take_output(node, i);
-        if (!output) continue;
         pthread_mutex_lock(&graph.lock);
-        atomic_store_explicit(&output->node, NULL, memory_order_release);
+        struct kiln_array *output = kiln__node_take_output(node, i);
+        if (output) atomic_store_explicit(&output->node, NULL, memory_order_release);
         pthread_mutex_unlock(&graph.lock);
-        kiln__node_unref(node);
+        if (output) kiln__node_unref(node);
         kiln__array_unref(output);
     }
     pthread_mutex_lock(&graph.lock);

@@ -167,11 +167,13 @@ static void threads_with_overlapping_graphs(void **state)
 /* ---- failures ------------------------------------------------------------------------------------------------ */
 
 static atomic_int plan_runs, plan_failures;
+static atomic_bool plan_is_held; /* a plan that has begun goes on when this is false */
 
 /* Adds one to the first input for output 0, two for output 1; fails as often as plan_failures says. */
 static kiln_status plan_in_the_test(struct kiln_node *node, kiln_error *err)
 {
     atomic_fetch_add(&plan_runs, 1);
+    while (atomic_load(&plan_is_held)) usleep(100);
     usleep(2000);
     if (atomic_load(&plan_failures) > 0) {
         atomic_fetch_sub(&plan_failures, 1);
@@ -334,6 +336,7 @@ static void an_error_of_async_surfaces_at_eval(void **state)
 static int child_works(struct kiln_array *lazy)
 {
     alarm(60);
+    atomic_store(&plan_is_held, false);
     kiln_error err;
     struct kiln_array *mine = chain(counting(0, SHAPE(10)), 5);
     if (kiln__eval_async(&mine, 1, &err) != KILN_OK) return 1;
@@ -357,12 +360,14 @@ static void a_forked_child_evaluates(void **state)
     struct kiln_array *input = counting(0, SHAPE(4)), *outputs[2];
     make_plan(input, outputs);
     atomic_store(&plan_runs, 0);
+    atomic_store(&plan_is_held, true);
     must(kiln__eval_async(outputs, 1, &err), &err);
     while (atomic_load(&plan_runs) == 0) usleep(100);
     pid_t child = fork();
     if (child == 0) _exit(child_works(outputs[0]));
     int status = -1;
     assert_int_equal(waitpid(child, &status, 0), child);
+    atomic_store(&plan_is_held, false);
     assert_int_equal(status, 0);
     eval(outputs[0]);
     unref_all((struct kiln_array *[]){input, outputs[0], outputs[1]}, 3);
