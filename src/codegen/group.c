@@ -1,7 +1,7 @@
 /*
  * group.c - the text of an element-wise kernel: see group.h for its interface.
  *
- *     for each row:  base pointers; elements that a whole row shares
+ *     for each row:  base pointers; elements that a whole row shares, and what is computed from those alone
  *         for each element:  load, compute, store          (no iteration depends on another: LLVM makes vectors of it)
  *
  * The streaming form has one row and goes through it in tiles: the inner loop writes a tile into a buffer on the stack,
@@ -30,6 +30,7 @@ struct printer {
     const char *letters;
     unsigned flags;
     uint8_t *dtypes; /* of each value */
+    bool *shared;    /* is the value the same for a whole row? */
     struct kiln_buffer *text;
     struct kiln_buffer declarations;
 };
@@ -121,6 +122,20 @@ static kiln_status check_group(struct printer *p, kiln_error *err)
         if (group->outputs[i] >= next)
             return kiln__fail(err, KILN_INVALID, "output %u of a group is value %u of %u", i, group->outputs[i], next);
     return p->flags & KILN_GROUP_STREAMING ? check_streaming(p, err) : KILN_OK;
+}
+
+/* Scalar operands, constants, and what is computed from nothing else. */
+static void find_shared(struct printer *p)
+{
+    const struct kiln_group *group = p->group;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < group->operand_count; i++) p->shared[next++] = p->letters[i] == KILN_LAYOUT_SCALAR;
+    for (uint32_t i = 0; i < group->constant_count; i++) p->shared[next++] = true;
+    for (uint32_t i = 0; i < group->instr_count; i++, next++) {
+        p->shared[next] = true;
+        for (int k = 0; k < kiln__ops[group->instrs[i].op].arity; k++)
+            p->shared[next] &= p->shared[group->instrs[i].in[k]];
+    }
 }
 
 /* ---- for people ---------------------------------------------------------------------------------------------------
@@ -238,6 +253,16 @@ static kiln_status print_instr(struct printer *p, uint32_t index, kiln_error *er
     return kiln__ir_apply(p->text, &p->declarations, name, instr->op, instr->dtype, in_dtype, pointers, err);
 }
 
+/* The instructions whose results a whole row shares, or the others. */
+static kiln_status print_instrs(struct printer *p, bool shared, kiln_error *err)
+{
+    uint32_t first = p->group->operand_count + p->group->constant_count;
+    kiln_status status = KILN_OK;
+    for (uint32_t i = 0; i < p->group->instr_count && !status; i++)
+        if (p->shared[first + i] == shared) status = print_instr(p, i, err);
+    return status;
+}
+
 static void print_stores(struct printer *p)
 {
     char name[NAME_SIZE], pointer[NAME_SIZE];
@@ -256,10 +281,8 @@ static kiln_status print_inner_loop(struct printer *p, const char *from, const c
     kiln__buffer_printf(p->text, "  br label %%inner\n\ninner:\n");
     kiln__buffer_printf(p->text, "  %%i = phi i64 [ 0, %%%s ], [ %%i.next, %%inner ]\n", from);
     print_element_loads(p);
-    for (uint32_t i = 0; i < p->group->instr_count; i++) {
-        kiln_status status = print_instr(p, i, err);
-        if (status) return status;
-    }
+    kiln_status status = print_instrs(p, false, err);
+    if (status) return status;
     print_stores(p);
     kiln__buffer_printf(p->text, "  %%i.next = add nuw nsw i64 %%i, 1\n  %%i.done = icmp eq i64 %%i.next, %%count\n");
     kiln__buffer_printf(p->text, "  br i1 %%i.done, label %%%s, label %%inner, !llvm.loop !1\n\n", to);
@@ -287,7 +310,8 @@ static kiln_status print_rows(struct printer *p, kiln_error *err)
     for (uint32_t i = 0; i < p->group->output_count; i++) print_row_base(p, 'o', i);
     for (uint32_t i = 0; i < p->group->operand_count; i++) print_row_base(p, 'p', i);
     print_shared_loads(p, ".base");
-    kiln_status status = print_inner_loop(p, "outer", "outer.end", err);
+    kiln_status status = print_instrs(p, true, err);
+    if (!status) status = print_inner_loop(p, "outer", "outer.end", err);
     kiln__buffer_printf(p->text, "outer.end:\n  %%row.next = add nuw nsw i64 %%row, 1\n"
                                  "  %%row.done = icmp eq i64 %%row.next, %%rows\n"
                                  "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n  ret void\n}\n");
@@ -380,9 +404,10 @@ static kiln_status print_streaming(struct printer *p, kiln_error *err)
         p->text, "  %%some.rows = icmp sgt i64 %%rows, 0\n  %%some.n = icmp sgt i64 %%n, 0\n"
                  "  %%some = and i1 %%some.rows, %%some.n\n  br i1 %%some, label %%start, label %%exit\n\nstart:\n");
     print_shared_loads(p, "");
+    kiln_status status = print_instrs(p, true, err);
     kiln__buffer_printf(p->text, "  br label %%tile\n\n");
     print_tile_start(p, size, tile);
-    kiln_status status = print_inner_loop(p, "tile", "tile.end", err);
+    if (!status) status = print_inner_loop(p, "tile", "tile.end", err);
     print_tile_end(p, size);
     print_stream(p, size);
     return status;
@@ -414,9 +439,13 @@ kiln_status kiln__group_print(const struct kiln_group *group, const char *letter
 {
     struct printer p = {.group = group, .letters = letters, .flags = flags, .text = text};
     p.dtypes = calloc(value_count(group) + 1u, 1);
-    if (!p.dtypes) return kiln__no_memory(err, "the text of a kernel");
-    kiln_status status = check_group(&p, err);
-    if (!status) status = print_kernel(&p, err);
+    p.shared = calloc(value_count(group) + 1u, sizeof *p.shared);
+    kiln_status status = p.dtypes && p.shared ? check_group(&p, err) : kiln__no_memory(err, "the text of a kernel");
+    if (!status) {
+        find_shared(&p);
+        status = print_kernel(&p, err);
+    }
+    free(p.shared);
     free(p.dtypes);
     kiln__buffer_release(&p.declarations);
     return status;

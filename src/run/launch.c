@@ -165,6 +165,7 @@ static bool should_stream(const struct kiln_group *group, struct kiln_array *con
     for (uint32_t i = 0; i < group->operand_count; i++) bytes += bytes_of(operands[i]);
     for (uint32_t i = 0; i < group->output_count; i++) {
         if ((uintptr_t)outputs[i]->data % LINE != 0) return false;
+        if (kiln__dtype_size(outputs[i]->dtype) != kiln__dtype_size(outputs[0]->dtype)) return false;
         bytes += bytes_of(outputs[i]);
     }
     return bytes >= STREAM_MIN;

@@ -33,7 +33,14 @@ static bool is_elementwise(const struct kiln_value *value)
     return value->kind == KILN_VALUE_NODE && kiln__ops[value->op].kind == KILN_OP_ELEMENTWISE;
 }
 
-/* Shapes of a shapeless tape may part at another call, so there a group has one output: its root. */
+static bool is_one_element(const struct kiln_value *value)
+{
+    for (uint32_t i = 0; i < value->ndim; i++)
+        if (value->dims[i] != 1) return false;
+    return true;
+}
+
+/* One element is computed once per row of the kernel, whatever the group's shape. Shapes of a shapeless tape may part at another call, so there a group has one output: its root. */
 static bool may_join(const struct fuser *fuser, uint32_t i)
 {
     const struct kiln_tape *tape = fuser->tape;
@@ -42,6 +49,7 @@ static bool may_join(const struct fuser *fuser, uint32_t i)
     const struct kiln_fused *group = &tape->groups[fuser->home[i]];
     if (group->member_count >= fuser->limit || group->input_bound + value->input_count > GROUP_INPUTS) return false;
     if (value->is_output && fuser->shapeless) return false;
+    if (is_one_element(value) && !value->is_output) return true;
     return same_shape(value, &tape->values[group->root]);
 }
 

@@ -64,7 +64,7 @@ void kiln__tape_mark(struct kiln_tape *tape);
 
 /*
  * Puts element-wise nodes into groups. A node joins the group of its consumers when they are all in one group of the same
- * shape; so nothing is computed twice and no group waits for itself. `limit`: members per group (1: no fusion).
+ * shape (or the node is one element); so nothing is computed twice and no group waits for itself. `limit`: members per group (1: no fusion).
  */
 kiln_status kiln__tape_fuse(struct kiln_tape *tape, bool shapeless, uint32_t limit, kiln_error *err);
 

@@ -51,6 +51,7 @@ outer:
   %p2.skip = mul nsw i64 %row, %p2.row
   %p2.base = getelementptr inbounds i8, ptr %p2, i64 %p2.skip
   %v1 = load i8, ptr %p1.base, align 1
+  %v3 = zext i8 %v1 to i32
   br label %inner
 
 inner:
@@ -61,7 +62,6 @@ inner:
   %p2.at = getelementptr inbounds [1 x i8], ptr %p2.base, i64 %i
   %v2.bits = load i8, ptr %p2.at, align 1, !llvm.access.group !0
   %v2 = icmp ne i8 %v2.bits, 0
-  %v3 = zext i8 %v1 to i32
   %v4 = call i32 @llvm.smax.i32(i32 %v0, i32 %v3)
   %v5 = sitofp i32 %v4 to float
   %v6 = xor i1 %v2, true
