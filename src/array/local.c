@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fork.h"
+
 _Thread_local struct kiln_local *kiln__local_current __attribute__((tls_model("initial-exec")));
 static _Thread_local bool ended
     __attribute__((tls_model("initial-exec"))); /* this thread had a part and gave it back */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `first` and the shared state of storage.c */
+KILN_LEAF_LOCK(lock); /* guards `first` and the shared state of storage.c */
 static struct kiln_local *first;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -53,8 +55,6 @@ static void end_thread(void *value)
 static void prepare(void)
 {
     has_key = pthread_key_create(&key, end_thread) == 0;
-    /* A child of fork must not find the lock taken by a thread that it does not have. */
-    pthread_atfork(kiln__local_lock, kiln__local_unlock, kiln__local_unlock);
 }
 
 struct kiln_local *kiln__local_new(void)

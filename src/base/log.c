@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fork.h"
 #include "base/digest.h"
 
 enum { LINE_SIZE = 4096, REMEMBERED = 64 };
@@ -107,7 +108,7 @@ void kiln__log(enum kiln_log kind, const char *format, ...)
     va_end(list);
 }
 
-static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below; nothing is called under it */
+KILN_LEAF_LOCK(said_lock); /* guards the two below; nothing is called under it */
 static struct kiln_digest said[REMEMBERED];
 static size_t said_count;
 

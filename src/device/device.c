@@ -13,11 +13,12 @@
 #include <string.h>
 #include <unistd.h> /* environ */
 
+#include "base/fork.h"
 #include "device/isa.h"
 
 enum { MAX_INDEX = 1023 }; /* of logical devices of one target; names stay short and ids small */
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
+KILN_LEAF_LOCK(list_lock); /* guards the two below */
 static kiln_device *devices;
 static uint32_t device_count;
 

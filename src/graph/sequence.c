@@ -8,10 +8,11 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "base/fork.h"
 #include "array/threefry.h"
 #include "graph/compose.h" /* kiln__random_seed */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards both; a leaf */
+KILN_LEAF_LOCK(lock); /* guards both; a leaf */
 static uint32_t state[2];
 static bool seeded;
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "mlxc/closure.h"
 #include "run/compiled.h"
 
@@ -75,7 +76,7 @@ struct shared {
     uint64_t constants[];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `first` and the list behind it */
+KILN_LEAF_LOCK(lock); /* guards `first` and the list behind it */
 static struct shared *first;
 
 static bool is_same(const struct shared *entry, uintptr_t function_id, bool shapeless, const uint64_t *constants,

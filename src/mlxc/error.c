@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fork.h"
 #include "base/buffer.h"
 #include "mlx/c/error.h"
 
@@ -21,7 +22,7 @@ struct handler {
     void (*dtor)(void *);
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `current` and every handler's refs */
+KILN_LEAF_LOCK(lock); /* guards `current` and every handler's refs */
 static struct handler *current;                          /* NULL: the default */
 
 static struct handler *take(void)
