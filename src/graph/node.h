@@ -60,5 +60,7 @@ kiln_status kiln__broadcast_shapes(const int *a, size_t a_ndim, const int *b, si
 
 /* Where the graph asks about traces, which live in a room below it: the id of a trace that runs on this thread? */
 extern bool (*kiln__trace_is_running)(uint64_t trace);
+/* Was it passed to the function that this thread traces, which got a placeholder for it? Using it there is a mistake. */
+extern bool (*kiln__trace_replaces)(const struct kiln_array *array);
 
 #endif

@@ -19,6 +19,7 @@ enum {
 struct fuser {
     struct kiln_tape *tape;
     uint32_t *home;
+    uint32_t *reader; /* the group that was last seen reading a value */
     bool shapeless;
     uint32_t limit;
 };
@@ -40,7 +41,20 @@ static bool is_one_element(const struct kiln_value *value)
     return true;
 }
 
-/* One element is computed once per row of the kernel, whatever the group's shape. Shapes of a shapeless tape may part at another call, so there a group has one output: its root. */
+/* Counts what `value` reads as inputs of its group, each value once. */
+static void note_inputs(struct fuser *fuser, const struct kiln_value *value)
+{
+    for (uint32_t k = 0; k < value->input_count; k++) {
+        uint32_t *reader = &fuser->reader[value->inputs[k]];
+        if (*reader != value->group) fuser->tape->groups[value->group].input_bound++;
+        *reader = value->group;
+    }
+}
+
+/*
+ * One element is computed once per row of the kernel, whatever the group's shape. Shapes of a shapeless tape may part at
+ * another call, so there a group has one output: its root.
+ */
 static bool may_join(const struct fuser *fuser, uint32_t i)
 {
     const struct kiln_tape *tape = fuser->tape;
@@ -64,20 +78,24 @@ static uint32_t join_or_start(struct fuser *fuser, uint32_t i)
         tape->groups[index] = (struct kiln_fused){.root = i};
     }
     tape->groups[index].member_count++;
-    tape->groups[index].input_bound += tape->values[i].input_count;
     return index;
 }
 
 kiln_status kiln__tape_fuse(struct kiln_tape *tape, bool shapeless, uint32_t limit, kiln_error *err)
 {
-    struct fuser fuser = {tape, kiln__arena_array(&tape->arena, tape->count + 1, sizeof(uint32_t)), shapeless, limit};
+    struct fuser fuser = {.tape = tape, .shapeless = shapeless, .limit = limit};
+    fuser.home = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.home);
+    fuser.reader = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.reader);
     tape->groups = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *tape->groups);
-    if (!fuser.home || !tape->groups) return kiln__no_memory(err, "a trace");
-    for (uint32_t i = 0; i < tape->count; i++) fuser.home[i] = UNSEEN;
+    if (!fuser.home || !fuser.reader || !tape->groups) return kiln__no_memory(err, "a trace");
+    for (uint32_t i = 0; i < tape->count; i++) fuser.home[i] = fuser.reader[i] = UNSEEN;
     for (uint32_t i = tape->count; i-- > 0;) {
         struct kiln_value *value = &tape->values[i];
         if (!value->is_live) continue;
-        if (is_elementwise(value)) value->group = join_or_start(&fuser, i);
+        if (is_elementwise(value)) {
+            value->group = join_or_start(&fuser, i);
+            note_inputs(&fuser, value);
+        }
         for (uint32_t k = 0; k < value->input_count; k++) {
             uint32_t *home = &fuser.home[value->inputs[k]];
             if (value->group == KILN_NO_GROUP)

@@ -13,6 +13,8 @@
 #include "graph/node.h"
 
 static _Thread_local uint64_t running; /* id of this thread's trace, or 0 */
+static _Thread_local struct kiln_array *const *running_inputs; /* what its call was given */
+static _Thread_local size_t running_count;
 static _Atomic uint64_t next_id = 1;
 
 static bool is_running(uint64_t trace)
@@ -20,9 +22,17 @@ static bool is_running(uint64_t trace)
     return trace == running;
 }
 
+static bool is_replaced(const struct kiln_array *array)
+{
+    for (size_t i = 0; i < running_count; i++)
+        if (running_inputs[i] == array) return true;
+    return false;
+}
+
 __attribute__((constructor)) static void install(void)
 {
     kiln__trace_is_running = is_running;
+    kiln__trace_replaces = is_replaced;
 }
 
 bool kiln__trace_running(void)
@@ -52,6 +62,12 @@ static bool same_array(const void *context, uint32_t index)
 {
     const void *const *pair = context; /* recorder, array */
     return ((const struct recorder *)pair[0])->arrays[index] == pair[1];
+}
+
+static uint32_t index_of(const struct recorder *recorder, const struct kiln_array *array)
+{
+    const void *pair[] = {recorder, array};
+    return kiln__table_find(&recorder->table, kiln__hash(&array, sizeof array), same_array, pair);
 }
 
 static uint32_t *place_of(struct recorder *recorder, const struct kiln_array *array)
@@ -98,6 +114,9 @@ static kiln_status append_constant(struct recorder *recorder, struct kiln_array 
         if (recorder->originals[i] == array)
             return kiln__fail(err, KILN_INVALID, "[compile] The function uses input %u directly instead of the argument it was given; "
                                                  "use the argument, or pass a copy.", i);
+    if (array->trace)
+        return kiln__fail(err, KILN_INVALID, "[compile] The function uses an array that belongs to a trace that has ended; "
+                                             "only arrays of this call, or evaluated ones, can be used.");
     struct kiln_value *value = append(recorder, array, KILN_VALUE_CONSTANT);
     if (!value) return kiln__no_memory(err, "a trace");
     value->array = kiln__array_ref(array);
@@ -117,7 +136,7 @@ static kiln_status append_node(struct recorder *recorder, struct kiln_array *arr
     uint32_t *inputs = kiln__arena_array(arena, node->input_count + 1, sizeof *inputs);
     value->inputs = inputs;
     if (!value->attrs || !inputs) return kiln__no_memory(err, "a trace");
-    for (uint32_t i = 0; i < node->input_count; i++) inputs[i] = *place_of(recorder, node->inputs[i]);
+    for (uint32_t i = 0; i < node->input_count; i++) inputs[i] = index_of(recorder, node->inputs[i]);
     return KILN_OK;
 }
 
@@ -136,8 +155,7 @@ static bool push(struct recorder *recorder, struct kiln_array *array)
 
 static bool is_recorded(const struct recorder *recorder, const struct kiln_array *array)
 {
-    const void *pair[] = {recorder, array};
-    return kiln__table_find(&recorder->table, kiln__hash(&array, sizeof array), same_array, pair) != KILN_TABLE_EMPTY;
+    return index_of(recorder, array) != KILN_TABLE_EMPTY;
 }
 
 /* Depth first, inputs before the node that reads them. */
@@ -177,7 +195,7 @@ static kiln_status record(struct recorder *recorder, struct kiln_array *const *o
         if (!outputs[i]) return kiln__fail(err, KILN_INVALID, "[compile] Output %zu of the function is empty.", i);
         kiln_status status = record_from(recorder, outputs[i], err);
         if (status) return status;
-        tape->outputs[tape->output_count++] = *place_of(recorder, outputs[i]);
+        tape->outputs[tape->output_count++] = index_of(recorder, outputs[i]);
     }
     return KILN_OK;
 }
@@ -217,7 +235,10 @@ kiln_status kiln__trace(kiln_callback callback, void *payload, struct kiln_array
     kiln_status status = make_placeholders(inputs, count, trace, &placeholders, err);
     if (!status) {
         running = trace;
+        running_inputs = inputs;
+        running_count = count;
         status = callback(payload, placeholders, count, &outputs, &output_count, err);
+        running_count = 0;
         running = 0;
     }
     if (!status) {
