@@ -16,7 +16,6 @@
 
 bool (*kiln__trace_is_running)(uint64_t trace);
 bool (*kiln__trace_replaces)(const struct kiln_array *array);
-bool (*kiln__trace_replaces)(const struct kiln_array *array);
 void (*kiln__node_free_plan)(void *plan);
 
 /* Guards `outputs` of every plan node, between the thread that runs a node and threads that free its outputs. */
@@ -145,11 +144,6 @@ static kiln_status find_trace(const struct kiln_call *call, uint64_t *out, kiln_
     uint64_t trace = 0;
     for (size_t i = 0; i < call->count; i++) {
         uint64_t id = call->inputs[i]->trace;
-        if (id == 0 && kiln__trace_replaces && kiln__trace_replaces(call->inputs[i]))
-            return kiln__fail(err, KILN_INVALID,
-                              "[%s] Input %zu was passed to the function that is being compiled, and is used there "
-                              "directly; use the argument that the function was given.",
-                              kiln__ops[call->op].name, i);
         if (id == 0 && kiln__trace_replaces && kiln__trace_replaces(call->inputs[i]))
             return kiln__fail(err, KILN_INVALID,
                               "[%s] Input %zu was passed to the function that is being compiled, and is used there "
