@@ -19,7 +19,7 @@ static char folder[64];
 
 static const char *in_folder(const char *name)
 {
-    static char path[128];
+    static char path[sizeof(folder) + 1 + 256]; /* a name of a folder entry is at most 255 bytes */
     snprintf(path, sizeof(path), "%s/%s", folder, name);
     return path;
 }
