@@ -93,24 +93,33 @@ static kiln_status compile(const struct job *job, struct kiln_artifact **out, ki
     return KILN_OK;
 }
 
+static bool find_stored(const struct job *job, struct kiln_artifact **out)
+{
+    kiln_bytes key = {job->content->fields.data, job->content->fields.size};
+    return kiln__chain_get(job->request->cache->tiers, &job->content->digest, key, out) == KILN_OK;
+}
+
+/* Stored, or compiled by another process while we wait for it, or compiled here while others wait for us. */
 static kiln_status make_artifact(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     (void)reads;
     const struct job *job = context;
     struct kiln_cache *cache = job->request->cache;
     struct kiln_artifact *artifact = NULL;
-    kiln_bytes key = {job->content->fields.data, job->content->fields.size};
-    if (kiln__chain_get(cache->tiers, &job->content->digest, key, &artifact) == KILN_OK) {
+    struct kiln_lock *lock = NULL;
+    kiln_status status = KILN_OK;
+    bool found = find_stored(job, &artifact);
+    if (!found && cache->mode == KILN_MODE_NO_COMPILE) return refuse_to_compile(job, err);
+    if (!found && kiln__chain_lock(cache->tiers, &job->content->digest, false, &lock)) found = find_stored(job, &artifact);
+    if (found) {
         kiln__add(&cache->counts.disk_hits, 1);
         kiln__add(&cache->counts.saved_ns, artifact->compile_ns);
-    } else {
-        if (cache->mode == KILN_MODE_NO_COMPILE) return refuse_to_compile(job, err);
-        kiln_status status = compile(job, &artifact, err);
-        if (status) return status;
+    } else if (!(status = compile(job, &artifact, err))) {
         kiln__chain_put(cache->tiers, artifact);
     }
-    *value = artifact;
-    return KILN_OK;
+    kiln__lock_release(lock);
+    if (!status) *value = artifact;
+    return status;
 }
 
 static kiln_status get_artifact(struct job *job, struct kiln_artifact **borrowed, kiln_error *err)
@@ -270,16 +279,16 @@ static kiln_status make_runtime(void *context, void **value, struct kiln_read_re
 {
     (void)reads;
     const struct runtime_job *runtime = context;
-    const struct kiln_content_key *content = runtime->job.content;
     struct kiln_tier *tiers = runtime->job.request->cache->tiers;
     struct kiln_artifact *artifact = NULL;
-    if (kiln__chain_get(tiers, &content->digest, (kiln_bytes){content->fields.data, content->fields.size}, &artifact)) {
-        kiln_status status = prepare_runtime(runtime, &artifact, err);
-        if (status) return status;
-        kiln__chain_put(tiers, artifact);
-    }
-    *value = artifact;
-    return KILN_OK;
+    struct kiln_lock *lock = NULL;
+    kiln_status status = KILN_OK;
+    bool found = find_stored(&runtime->job, &artifact);
+    if (!found && kiln__chain_lock(tiers, &runtime->job.content->digest, true, &lock)) found = find_stored(&runtime->job, &artifact);
+    if (!found && !(status = prepare_runtime(runtime, &artifact, err))) kiln__chain_put(tiers, artifact);
+    kiln__lock_release(lock);
+    if (!status) *value = artifact;
+    return status;
 }
 
 kiln_status kiln__runtime_get(const kiln_request *request, const char *toolchain, const char *digest,

@@ -33,12 +33,29 @@ kiln_status kiln__chain_get(struct kiln_tier *first, const struct kiln_digest *d
     return (kiln_status)KILN_MISS;
 }
 
-void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifact)
+static struct kiln_tier *last_writable(struct kiln_tier *first)
 {
     struct kiln_tier *last = NULL;
     for (struct kiln_tier *tier = first; tier != NULL; tier = tier->next) {
         if (tier->writable) last = tier;
     }
+    return last;
+}
+
+bool kiln__chain_lock(struct kiln_tier *first, const struct kiln_digest *digest, bool is_last, struct kiln_lock **out)
+{
+    struct kiln_tier *tier = last_writable(first);
+    *out = NULL;
+    if (tier == NULL || tier->methods->lock == NULL) return false;
+    kiln_error err = {.status = KILN_OK, .text = ""};
+    kiln_status status = tier->methods->lock(tier, digest, is_last, out, &err);
+    if (status < 0) report(tier, status, "lock", &err);
+    return status == KILN_OK;
+}
+
+void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifact)
+{
+    struct kiln_tier *last = last_writable(first);
     if (last == NULL) return;
     kiln_error err = {.status = KILN_OK, .text = ""};
     kiln_status status = last->methods->put(last, artifact, &err);

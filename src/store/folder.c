@@ -3,7 +3,7 @@
  *
  * Invariants: a name ending in .kiln appears by rename only, so readers take no lock and see a whole file or none; an
  * artifact leaves here only when its file is ours (or root's), its checksum is right, its full key is the one asked
- * for and this CPU can run it. Other names: *.tmp-* is being written, *.bad was put aside.
+ * for and this CPU can run it. Other names: *.tmp-* is being written, *.lock is being made, *.bad was put aside.
  */
 #include "store/tier.h"
 
@@ -145,6 +145,18 @@ static kiln_status prepare_folder(const struct folder *folder, const char *path,
     return status == KILN_OK ? check_folder(folder->path, true, err) : status;
 }
 
+static kiln_status folder_lock(struct kiln_tier *tier, const struct kiln_digest *digest, bool is_last,
+                               struct kiln_lock **out, kiln_error *err)
+{
+    struct folder *folder = (struct folder *)tier;
+    char *artifact = entry_path(folder, digest, KILN_ARTIFACT_SUFFIX), *path = entry_path(folder, digest, ".lock");
+    kiln_status status = artifact != NULL && path != NULL ? prepare_folder(folder, path, err) : kiln__no_memory(err, "a path");
+    if (status == KILN_OK) status = kiln__lock_take(path, artifact, is_last, out, err);
+    free(artifact);
+    free(path);
+    return status;
+}
+
 static kiln_status publish(struct folder *folder, const char *path, const struct kiln_buffer *bytes, kiln_error *err)
 {
     if (bytes->size > folder->prune.max_bytes) {
@@ -183,7 +195,7 @@ static void folder_free(struct kiln_tier *tier)
     free(folder);
 }
 
-static const struct kiln_tier_methods folder_methods = {folder_get, folder_put, folder_free};
+static const struct kiln_tier_methods folder_methods = {folder_get, folder_put, folder_free, folder_lock};
 
 kiln_status kiln__tier_folder(const char *path, bool writable, uint64_t max_bytes, uint64_t max_files,
                               struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err)

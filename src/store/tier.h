@@ -10,6 +10,7 @@
 #define KILN_STORE_TIER_H
 
 #include "store/artifact.h"
+#include "store/lock.h"
 
 struct kiln_tier;
 
@@ -23,6 +24,9 @@ struct kiln_tier_methods {
                        struct kiln_artifact **out, kiln_error *err);
     kiln_status (*put)(struct kiln_tier *tier, const struct kiln_artifact *artifact, kiln_error *err);
     void (*free)(struct kiln_tier *tier);
+    /* kiln__lock_take() for an artifact; NULL: nobody else can put into this tier. */
+    kiln_status (*lock)(struct kiln_tier *tier, const struct kiln_digest *digest, bool is_last, struct kiln_lock **out,
+                        kiln_error *err);
 };
 
 struct kiln_tier {
@@ -47,6 +51,11 @@ kiln_status kiln__chain_get(struct kiln_tier *first, const struct kiln_digest *d
                             struct kiln_artifact **out);
 /* Puts into the last writable tier; a fault is counted and logged once. */
 void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifact);
+/*
+ * Before making an artifact: waits while another process makes it, and takes the lock that makes others wait. True: it may
+ * be there now, look again. *out (may be NULL) is to be released after the put. A fault is counted and skipped.
+ */
+bool kiln__chain_lock(struct kiln_tier *first, const struct kiln_digest *digest, bool is_last, struct kiln_lock **out);
 void kiln__chain_free(struct kiln_tier *first);
 
 #endif
