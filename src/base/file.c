@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/process.h"
+
 static kiln_status fail_io(kiln_error *err, const char *verb, const char *path)
 {
     int code = errno;
@@ -95,6 +97,14 @@ kiln_status kiln__file_read(const char *path, size_t limit, struct kiln_buffer *
     return status;
 }
 
+static const char temporary_mark[] = ".tmp-";
+
+bool kiln__temporary_is_abandoned(const char *name)
+{
+    const char *mark = strstr(name, temporary_mark);
+    return mark != NULL && kiln__process_is_gone(mark + sizeof(temporary_mark) - 1);
+}
+
 static bool write_all(int fd, const char *data, size_t size)
 {
     while (size > 0) {
@@ -108,8 +118,9 @@ static bool write_all(int fd, const char *data, size_t size)
 
 kiln_status kiln__file_publish(const char *path, const void *data, size_t size, kiln_error *err)
 {
-    char *temporary = NULL;
-    if (asprintf(&temporary, "%s.tmp-XXXXXX", path) < 0) return kiln__no_memory(err, path);
+    char *temporary = NULL, process[KILN_PROCESS_TEXT];
+    kiln__process_text(process);
+    if (asprintf(&temporary, "%s%s%s-XXXXXX", path, temporary_mark, process) < 0) return kiln__no_memory(err, path);
     kiln_status status = KILN_OK;
     int fd = mkostemp(temporary, O_CLOEXEC); /* mode 0600, a name nobody has */
     if (fd < 0) {

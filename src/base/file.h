@@ -25,6 +25,9 @@ kiln_status kiln__file_read(const char *path, size_t limit, struct kiln_buffer *
 /* Writes `path` under a unique temporary name in the same folder and renames it. On failure nothing is left behind. */
 kiln_status kiln__file_publish(const char *path, const void *data, size_t size, kiln_error *err);
 
+/* `name` is that of a temporary file whose writer is known to be gone. */
+bool kiln__temporary_is_abandoned(const char *name);
+
 /* Makes the folder and those above it, the last with mode 0700. An existing folder is fine. */
 kiln_status kiln__folder_make(const char *path, kiln_error *err);
 

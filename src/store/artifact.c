@@ -418,6 +418,19 @@ static kiln_status decode_all(kiln_bytes bytes, struct kiln_artifact *artifact, 
     return decode_metadata(reader.bytes + compared, bytes.size - compared, artifact, err);
 }
 
+/* Later formats keep the magic, version and compared_size in their places, and the digest at the end of `compared`. */
+bool kiln__artifact_is_newer(kiln_bytes bytes)
+{
+    struct reader reader = {.bytes = bytes.data, .size = bytes.size};
+    const uint8_t *start = take(&reader, sizeof(magic));
+    if (start == NULL || memcmp(start, magic, sizeof(magic)) != 0) return false;
+    uint64_t version = take_integer(&reader, 4);
+    if (version <= FORMAT_VERSION || take(&reader, 4) == NULL) return false;
+    uint64_t compared_size = take_integer(&reader, 8);
+    if (reader.failed || compared_size > bytes.size || compared_size < HEADER_SIZE + KILN_DIGEST_SIZE) return false;
+    return checksum_fits(bytes.data, (size_t)compared_size);
+}
+
 kiln_status kiln__artifact_decode(kiln_bytes bytes, bool is_mapping, struct kiln_artifact **out, kiln_error *err)
 {
     struct kiln_artifact *artifact = kiln__artifact_new();

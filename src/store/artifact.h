@@ -53,4 +53,7 @@ kiln_status kiln__artifact_encode(const struct kiln_artifact *artifact, struct k
  */
 kiln_status kiln__artifact_decode(kiln_bytes bytes, bool is_mapping, struct kiln_artifact **out, kiln_error *err);
 
+/* `bytes` are a whole artifact of a later format: nothing for this library, and not its to remove. */
+bool kiln__artifact_is_newer(kiln_bytes bytes);
+
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "store/prune.h"
 
 enum { TOUCH_AFTER_S = 3600 }; /* a hit rewrites a file's time, which orders eviction, at most this often */
@@ -95,6 +96,9 @@ static kiln_status load(const char *path, const struct kiln_digest *digest, kiln
     if (status != KILN_OK) return status;
     if (!is_trusted(info, true)) {
         status = kiln__fail(err, KILN_IO, "%s: others own this entry or may write it", path);
+    } else if (kiln__artifact_is_newer(bytes)) {
+        kiln__log(KILN_LOG_FAULT, "%s is of a later version of the library: left alone", path);
+        status = (kiln_status)KILN_MISS;
     } else {
         status = kiln__artifact_decode(bytes, true, &artifact, err);
     }
@@ -157,6 +161,16 @@ static kiln_status folder_lock(struct kiln_tier *tier, const struct kiln_digest 
     return status;
 }
 
+/* A later version of the library has the same key, and its own file. */
+static bool holds_newer(const char *path)
+{
+    kiln_bytes bytes;
+    if (kiln__file_map(path, &bytes, NULL) != KILN_OK) return false;
+    bool is_newer = kiln__artifact_is_newer(bytes);
+    kiln__file_unmap(bytes);
+    return is_newer;
+}
+
 static kiln_status publish(struct folder *folder, const char *path, const struct kiln_buffer *bytes, kiln_error *err)
 {
     if (bytes->size > folder->prune.max_bytes) {
@@ -164,7 +178,8 @@ static kiln_status publish(struct folder *folder, const char *path, const struct
                           bytes->size, (unsigned long long)folder->prune.max_bytes);
     }
     kiln_status status = prepare_folder(folder, path, err);
-    return status == KILN_OK ? kiln__file_publish(path, bytes->data, bytes->size, err) : status;
+    if (status != KILN_OK || holds_newer(path)) return status;
+    return kiln__file_publish(path, bytes->data, bytes->size, err);
 }
 
 static kiln_status folder_put(struct kiln_tier *tier, const struct kiln_artifact *artifact, kiln_error *err)

@@ -55,10 +55,25 @@ void kiln__lock_set_limits(uint64_t wait_ms, uint64_t stale_ms)
     atomic_store(&stale_limit_ms, stale_ms ? stale_ms : DEFAULT_STALE_MS);
 }
 
+/* What follows the ending of a lock's name: "", or "-<process>-<number>" when it is being broken; NULL: no lock. */
+static const char *after_ending(const char *name)
+{
+    static const char ending[] = ".lock";
+    const char *found = strstr(name, ending);
+    if (!found) return NULL;
+    found += sizeof ending - 1;
+    return !*found || *found == '-' ? found : NULL;
+}
+
 bool kiln__lock_is_name(const char *name)
 {
-    const char *ending = strstr(name, ".lock");
-    return ending && (!ending[5] || ending[5] == '-');
+    return after_ending(name) != NULL;
+}
+
+bool kiln__lock_is_abandoned(const char *name)
+{
+    const char *after = after_ending(name);
+    return after && *after && kiln__process_is_gone(after + 1);
 }
 
 static bool exists(const char *path)

@@ -28,8 +28,10 @@ kiln_status kiln__lock_take(const char *path, const char *artifact, bool is_last
 /* Call it after the artifact was put, on the thread that took it; NULL is fine. */
 void kiln__lock_release(struct kiln_lock *lock);
 
-/* `name` of a file beside artifacts is a lock's, or a broken one's. */
+/* `name` of a file beside artifacts is a lock's, or that of one being broken. */
 bool kiln__lock_is_name(const char *name);
+/* It is one being broken by a process that is known to be gone. */
+bool kiln__lock_is_abandoned(const char *name);
 
 /* For tests. 0 is the default: 10 s and 5 s. */
 void kiln__lock_set_limits(uint64_t wait_ms, uint64_t stale_ms);

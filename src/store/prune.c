@@ -16,9 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "store/lock.h"
+
 enum {
     SUB_FOLDERS = 256,
-    STALE_TEMPORARY_S = 3600, /* a writer that left this behind is gone */
+    STALE_S = 3600,           /* a writer that left this behind is gone */
     SAMPLE_SHARE = 64,        /* of the distance to a bound that may be used up after a sample, ... */
     EXACT_SHARE = 4,          /* ... and after an exact count */
 };
@@ -78,7 +81,13 @@ static void add_file(struct listing *listing, const char *folder, const char *na
     listing->size_bytes += file->size_bytes;
 }
 
-/* Lists artifacts and what was put aside; removes temporary files whose writers are gone. Other names are not ours. */
+/* A temporary file or a lock that nobody will come back for: unchanged for long, or of a process that has ended. */
+static bool is_left_over(const char *name, const struct stat *info, time_t now)
+{
+    return now - info->st_mtime > STALE_S || kiln__temporary_is_abandoned(name) || kiln__lock_is_abandoned(name);
+}
+
+/* Lists artifacts and what was put aside; removes what writers left that are gone. Other names are not ours. */
 static void list_folder(const char *folder, struct listing *listing)
 {
     DIR *entries = opendir(folder);
@@ -86,13 +95,13 @@ static void list_folder(const char *folder, struct listing *listing)
     time_t now = time(NULL);
     for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
         struct stat info;
-        bool is_temporary = strstr(entry->d_name, ".tmp-") != NULL;
+        bool is_temporary = strstr(entry->d_name, ".tmp-") != NULL || kiln__lock_is_name(entry->d_name);
         bool is_kept = ends_with(entry->d_name, KILN_ARTIFACT_SUFFIX) || ends_with(entry->d_name, ".bad");
         if (!is_temporary && !is_kept) continue;
         if (fstatat(dirfd(entries), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) continue;
         if (!is_temporary)
             add_file(listing, folder, entry->d_name, &info);
-        else if (now - info.st_mtime > STALE_TEMPORARY_S)
+        else if (is_left_over(entry->d_name, &info, now))
             unlinkat(dirfd(entries), entry->d_name, 0);
     }
     closedir(entries);
