@@ -137,12 +137,12 @@ static void add_tiers(struct kiln_cache *cache, const kiln_cache_options *option
 
 static enum kiln_mode mode_from_environment(void)
 {
-    static const char *const names[] = {"normal", "off", "no-compile"};
+    static const char *const names[] = {"normal", "off", "no-compile", "compile-only"};
     const char *value = getenv("KILN_MODE");
     if (!value || !*value) return KILN_MODE_NORMAL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(value, names[i])) return (enum kiln_mode)i;
-    kiln__log_once("KILN_MODE=%s is not one of normal, off, no-compile; using normal", value);
+    kiln__log_once("KILN_MODE=%s is not one of normal, off, no-compile, compile-only; using normal", value);
     return KILN_MODE_NORMAL;
 }
 

@@ -8,7 +8,7 @@
 #include "cache/statistics.h"
 #include "store/tier.h"
 
-enum kiln_mode { KILN_MODE_NORMAL, KILN_MODE_OFF, KILN_MODE_NO_COMPILE };
+enum kiln_mode { KILN_MODE_NORMAL, KILN_MODE_OFF, KILN_MODE_NO_COMPILE, KILN_MODE_COMPILE_ONLY };
 
 struct kiln_cache {
     uint32_t index; /* of the hit counters in every thread's record */

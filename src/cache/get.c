@@ -249,7 +249,9 @@ static kiln_status work_on_miss(struct miss *miss, void **executable, kiln_error
     kiln__explain_miss(&function->results, miss->signature, miss->definition->name);
     bool made;
     status = kiln__results_make(&function->results, miss->signature, make_result, miss, executable, &made, err);
-    if (status > 0) status = kiln__fail(err, KILN_INVALID, "%s: lower() asks for the very entry it is making", miss->definition->name);
+    if ((int)status == KILN_RECURSIVE)
+        status = kiln__fail(err, KILN_INVALID, "%s: lower() asks for the very entry it is making", miss->definition->name);
+    if (status == KILN_COMPILED) *executable = NULL;
     if (!status && !made) { /* somebody else made it while we looked: a hit of the process after all */
         kiln__add(&function->cache->counts.calls, (uint64_t)-1);
         kiln__count(&kiln__this_thread->process_hits[function->cache->index]);

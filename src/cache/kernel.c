@@ -153,6 +153,11 @@ static kiln_status link_kernel(const struct job *job, struct kiln_artifact *arti
     return KILN_OK;
 }
 
+static kiln_status say_compiled(const struct job *job, kiln_error *err)
+{
+    return kiln__fail(err, KILN_COMPILED, "%s: KILN_MODE=compile-only: compiled and stored, not linked", job->request->function);
+}
+
 static kiln_status make_kernel(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     (void)reads;
@@ -160,7 +165,7 @@ static kiln_status make_kernel(void *context, void **value, struct kiln_read_rec
     struct kiln_artifact *artifact = NULL;
     struct kiln_kernel *kernel = calloc(1, sizeof *kernel);
     kiln_status status = kernel ? get_artifact(job, &artifact, err) : kiln__no_memory(err, "a kernel");
-    if (!status) status = link_kernel(job, artifact, kernel, err);
+    if (!status) status = job->request->cache->mode == KILN_MODE_COMPILE_ONLY ? say_compiled(job, err) : link_kernel(job, artifact, kernel, err);
     if (status) {
         free(kernel);
         return status;
@@ -184,7 +189,7 @@ static kiln_status get(struct job *job, uint64_t kept, struct kiln_kernel **out,
     void *value = kiln__results_peek(&cache->kernels, &signature);
     bool made = false;
     kiln_status status = value ? KILN_OK : kiln__results_make(&cache->kernels, &signature, make_kernel, job, &value, &made, err);
-    if (status > 0) return kiln__fail(err, KILN_INVALID, "%s: linking it asks for itself", job->request->function);
+    if ((int)status == KILN_RECURSIVE) return kiln__fail(err, KILN_INVALID, "%s: linking it asks for itself", job->request->function);
     if (status) return status;
     if (!made) kiln__add(&cache->counts.kernel_hits, 1);
     *out = value;
@@ -212,6 +217,7 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
     kiln_status status = kiln__request_content(&request, compiler->name, compiler->digest, text, false, &content, err);
     struct kiln_kernel *kernel = NULL;
     if (!status) status = get(&job, KEPT, &kernel, err);
+    if (status == KILN_COMPILED) status = KILN_LINK_FAILED; /* to those who want to run it; the text says why */
     if (!status) *executable = kernel->executable;
     kiln__kernel_unref(kernel); /* the table keeps it */
     kiln__content_release(&content);
