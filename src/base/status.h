@@ -2,7 +2,7 @@
  * status.h - outcomes inside the library.
  *
  * 0 is done, negative failed, positive is a normal other outcome: a miss is no error. The public codes stand in
- * kiln.h; the positive ones below never leave the library.
+ * kiln.h; the positive ones below and up to 9 never leave the library.
  */
 #ifndef KILN_BASE_STATUS_H
 #define KILN_BASE_STATUS_H
