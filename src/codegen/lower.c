@@ -227,19 +227,30 @@ static void complex_to_bool(struct kiln_buffer *text, const char *name, const ch
                         name, source, name, source, name, name, name);
 }
 
+/* Copies a 16-bit float by its bits: widening and narrowing would make a signalling NaN quiet. */
+static void copy_narrow(struct kiln_buffer *text, const char *name, const char *source)
+{
+    kiln__buffer_printf(text, "  %s = bitcast float %s to float\n  %s.bits = bitcast i16 %s.bits to i16\n", name,
+                        source, name, source);
+}
+
 void kiln__ir_cast(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name, enum kiln_dtype to,
                    const char *source, enum kiln_dtype from, int lanes)
 {
     char result[NAME_SIZE], part[NAME_SIZE], type[NAME_SIZE];
+    if (from == to && is_narrow(to) && !lanes) {
+        copy_narrow(text, name, source);
+        return;
+    }
     if (to == KILN_BOOL && from == KILN_COMPLEX64) {
         complex_to_bool(text, name, source);
         return;
     }
-    bool rounds = is_narrow(to) && from != to && !lanes;
+    bool rounds = is_narrow(to) && !lanes;
     snprintf(result, sizeof result, "%s%s", name, rounds ? ".wide" : kiln__ir_part(to, 0));
     snprintf(part, sizeof part, "%s%s", source, kiln__ir_part(from, 0));
     convert_part(text, result, to, part, from, lanes);
-    if (is_narrow(to) && !lanes) round_to(text, declarations, name, to, result);
+    if (rounds) round_to(text, declarations, name, to, result);
     if (to == KILN_COMPLEX64 && from == KILN_COMPLEX64) {
         kiln__buffer_printf(text, "  %si = bitcast %s %si to %s\n", name, typed(type, "float", lanes), source, type);
     } else if (to == KILN_COMPLEX64) {
