@@ -33,7 +33,7 @@ static void explain_tensor(size_t position, const uint64_t *was, const uint64_t 
         int shift;
         uint64_t mask;
     } facts[] = {{"dtype code", 56, 0xff}, {"dtype bits", 48, 0xff}, {"dtype lanes", 32, 0xffff},
-                 {"device type", 16, 0xff}, {"alignment (log2)", 8, 0xff}, {"rank", 0, 0xff}};
+                 {"device type", 16, 0xffff}, {"alignment (log2)", 8, 0xff}, {"rank", 0, 0xff}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         unsigned long long old = was[1] >> facts[i].shift & facts[i].mask, new = is[1] >> facts[i].shift & facts[i].mask;
         if (old != new) say(out, "argument %zu: %s was %llu, is %llu", position, facts[i].name, old, new);
@@ -95,21 +95,51 @@ static void explain_item(size_t position, const uint64_t *was, const uint64_t *i
         say(out, "item %zu is of another kind", position);
 }
 
+/* A key's items stand in this order; each part is compared on its own, so that a push does not move the arguments. */
+enum part { OPTIONS, ARGUMENTS, WATCHES, PARTS };
+
+static enum part part_of(uint64_t header)
+{
+    enum kiln_item tag = kiln__item_tag(header);
+    return tag == KILN_ITEM_OPTIONS ? OPTIONS : tag == KILN_ITEM_ARGUMENT || tag == KILN_ITEM_ARRAY ? ARGUMENTS : WATCHES;
+}
+
+struct run {
+    const uint64_t *words;
+    uint32_t at, end, count;
+};
+
+static void next_part(struct run *run, enum part part)
+{
+    run->at = run->end;
+    while (run->end < run->count && part_of(run->words[run->end]) == part) run->end += 1 + kiln__item_words(run->words[run->end]);
+}
+
+static void explain_part(enum part part, struct run *was, struct run *is, struct kiln_buffer *out)
+{
+    static const char *const names[PARTS] = {"pushed options", "arguments", "watches"};
+    for (size_t position = 0; was->at < was->end && is->at < is->end; position++) {
+        const uint64_t *old = was->words + was->at, *new = is->words + is->at;
+        uint32_t old_step = 1 + kiln__item_words(*old), step = 1 + kiln__item_words(*new);
+        if (step != old_step || !kiln__key_equal(old, new, step)) explain_item(position, old, new, out);
+        was->at += old_step;
+        is->at += step;
+    }
+    if (is->at < is->end) say(out, "more %s than before", names[part]);
+    if (was->at < was->end) say(out, "fewer %s than before", names[part]);
+}
+
 void kiln__explain(const uint64_t *was, uint32_t was_count, const uint64_t *is, uint32_t is_count, struct kiln_buffer *out)
 {
     if (was[2] >> 32 != is[2] >> 32)
         say(out, "another device");
     else if (was[2] != is[2])
         say(out, "the device was reset");
-    uint32_t at = HEAD_WORDS, old = HEAD_WORDS;
-    size_t position = 0;
-    for (; at < is_count && old < was_count; position++) {
-        uint32_t step = 1 + kiln__item_words(is[at]), old_step = 1 + kiln__item_words(was[old]);
-        if (step != old_step || !kiln__key_equal(was + old, is + at, step)) explain_item(position, was + old, is + at, out);
-        at += step;
-        old += old_step;
+    struct run old = {was, HEAD_WORDS, HEAD_WORDS, was_count}, new = {is, HEAD_WORDS, HEAD_WORDS, is_count};
+    for (enum part part = OPTIONS; part < PARTS; part++) {
+        next_part(&old, part);
+        next_part(&new, part);
+        explain_part(part, &old, &new, out);
     }
-    if (at < is_count) say(out, "more arguments or watches than before");
-    if (old < was_count) say(out, "fewer arguments or watches than before");
     if (!out->size) say(out, "nothing differs: the entry was dropped");
 }

@@ -20,6 +20,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void free_stack(void *stack)
 {
+    kiln__pushed_options = NULL; /* destructors that run later may still call Kiln */
     for (struct kiln_pushed_option *option = stack, *below; option; option = below) {
         below = option->below;
         free(option);

@@ -145,7 +145,7 @@ static void reads_content(const kiln_request *request, struct kiln_content_key *
 {
     for (const struct kiln_read_record *read = request->reads; read; read = read->next) {
         struct kiln_buffer name = {0};
-        kiln__buffer_printf(&name, "read %s %s", read->module, read->name);
+        kiln__content_place(&name, "read", read->module, read->name);
         if (!name.failed) kiln__content_field(key, (const char *)name.data, read->value, read->size);
         key->fields.failed |= name.failed;
         kiln__buffer_release(&name);
@@ -159,7 +159,7 @@ kiln_status kiln__request_content(const struct kiln_request *request, const char
     kiln__content_text(out, "compiler", compiler);
     kiln__content_text(out, "toolchain", toolchain);
     kiln__content_text(out, "target", request->device->target.name);
-    kiln__options_content(&request->options, out);
+    if (!request->without_options) kiln__options_content(&request->options, out);
     kiln_status status = kiln__watched_content(request->watched, request->watched_count, out, err);
     if (status) return status;
     reads_content(request, out);

@@ -29,6 +29,7 @@ struct kiln_request {
     kiln_device *device;
     const char *function;
     struct kiln_options options;
+    bool without_options; /* the run-time library: the same whatever is pushed or set */
     size_t arg_count;
     const uint64_t **args; /* header word of each ARGUMENT item, inside the key */
     size_t watched_count;

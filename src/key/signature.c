@@ -10,8 +10,8 @@ bool kiln__signature_spill(struct kiln_signature *signature, uint32_t more)
 {
     enum { LARGEST = 1 << 20 }; /* words: 8 MiB of key is a mistake, not a call */
     uint32_t cap = signature->cap * 2;
-    while (cap < signature->count + more && cap < LARGEST) cap *= 2;
-    if (signature->status || cap < signature->count + more) goto failed;
+    if (signature->status || more > LARGEST || signature->count > LARGEST - more) goto failed;
+    while (cap < signature->count + more) cap *= 2;
     uint64_t *words = malloc((size_t)cap * sizeof *words);
     if (!words) goto failed;
     memcpy(words, signature->words, (size_t)signature->count * sizeof *words);

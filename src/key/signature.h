@@ -36,6 +36,7 @@ struct kiln_signature {
     uint64_t *words; /* `few`, or the heap */
     uint32_t count, cap;
     kiln_status status; /* KILN_OK, or why this key can't be used */
+    uint32_t depth;     /* of lists within lists, while they are signed */
     uint64_t few[KILN_SIGNATURE_WORDS];
 };
 
@@ -65,6 +66,7 @@ static inline void kiln__signature_init(struct kiln_signature *signature)
     signature->count = 0;
     signature->cap = KILN_SIGNATURE_WORDS;
     signature->status = KILN_OK;
+    signature->depth = 0;
 }
 
 static inline void kiln__signature_release(struct kiln_signature *signature)

@@ -52,12 +52,13 @@ static uint64_t tensor_facts(const struct kiln_dltensor *tensor, bool with_align
     uint64_t address = (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset;
     uint64_t alignment = with_alignment ? (uint64_t)__builtin_ctzll(address | 64) : 0;
     return (uint64_t)tensor->dtype.code << 56 | (uint64_t)tensor->dtype.bits << 48 | (uint64_t)tensor->dtype.lanes << 32 |
-           (uint64_t)(uint8_t)tensor->device.type << 16 | alignment << 8 | (uint64_t)tensor->ndim;
+           (uint64_t)(uint16_t)tensor->device.type << 16 | alignment << 8 | (uint64_t)tensor->ndim;
 }
 
 static bool tensor_is_sound(const struct kiln_dltensor *tensor)
 {
-    return tensor && tensor->ndim >= 0 && tensor->ndim <= TENSOR_MAX_NDIM && (tensor->shape || !tensor->ndim);
+    return tensor && tensor->ndim >= 0 && tensor->ndim <= TENSOR_MAX_NDIM && (tensor->shape || !tensor->ndim) &&
+           tensor->device.type >= 0 && tensor->device.type <= UINT16_MAX;
 }
 
 /* Packed strides are written out, so that NULL and explicit packed strides are one key. */
@@ -119,12 +120,15 @@ static kiln_status sign_tensor_dynamic(kiln_signature *signature, const void *va
 
 static kiln_status sign_list(kiln_signature *signature, const void *value)
 {
+    enum { DEEPEST = 64 }; /* a list that holds itself is an error, not a stack overflow */
     const kiln_args *args = value;
-    if (!args || (args->count && !args->data)) return KILN_INVALID;
+    if (!args || (args->count && !args->data) || signature->depth >= DEEPEST) return KILN_INVALID;
     uint32_t start = signature->count;
     kiln__signature_word(signature, 0);
+    signature->depth++;
     for (size_t i = 0; i < args->count; i++)
         if (kiln__signature_argument(signature, &args->data[i], i, NULL)) return KILN_UNSIGNED;
+    signature->depth--;
     if (!signature->status) signature->words[start] = kiln__item(KILN_ITEM_LIST, 0, signature->count - start - 1);
     return KILN_OK;
 }

@@ -1,73 +1,141 @@
 /*
  * watch.c - see watch.h; and kiln_var, a value with an epoch.
  *
- * A kiln_var's value is replaced as a whole under its lock; signing copies it under the same lock, so no key holds half
- * of two values.
+ * A kiln_var is signed without a lock, on every call: its epoch is odd while a setter writes, and a reader whose epoch
+ * changed meanwhile copies again, so no key holds half of two values. A value that outgrows its room moves to a new one; the
+ * old rooms stay until the variable is freed, since a reader may be in one: together they are no larger than the last.
  */
 #include "key/watch.h"
 
 #include <pthread.h>
+#include <sched.h>
+
+struct room {
+    struct room *older;
+    uint32_t cap;           /* words */
+    _Atomic uint64_t size;  /* bytes of the value */
+    _Atomic uint64_t words[]; /* zeros behind the value up to a whole word */
+};
 
 struct kiln_var {
-    pthread_mutex_t lock; /* guards data and size */
-    void *data;
-    size_t size;
-    _Atomic uint64_t epoch; /* bumped when the value changes */
+    pthread_mutex_t lock; /* one setter at a time */
+    _Atomic uint64_t epoch;
+    _Atomic(struct room *) room;
     char name[];
 };
 
 /* ---- kiln_var ------------------------------------------------------------------------------------------------- */
 
-static void *copy_bytes(const void *data, size_t size)
+enum { LARGEST_VALUE = 1 << 22 }; /* bytes: a key could not hold more */
+
+static uint32_t words_of(size_t size)
 {
-    void *copy = malloc(size ? size : 1);
-    if (copy && size) memcpy(copy, data, size);
-    return copy;
+    return (uint32_t)((size + 7) / 8);
+}
+
+static uint64_t word_at(const void *data, size_t size, uint32_t i)
+{
+    uint64_t word = 0;
+    memcpy(&word, (const char *)data + (size_t)i * 8, size - (size_t)i * 8 < 8 ? size - (size_t)i * 8 : 8);
+    return word;
+}
+
+static void fill(struct room *room, const void *data, size_t size)
+{
+    atomic_store_explicit(&room->size, size, memory_order_release);
+    for (uint32_t i = 0; i < words_of(size); i++) atomic_store_explicit(&room->words[i], word_at(data, size, i), memory_order_release);
+}
+
+static struct room *room_new(struct room *older, const void *data, size_t size)
+{
+    uint32_t cap = older ? older->cap * 2 : 1;
+    if (cap < words_of(size)) cap = words_of(size);
+    struct room *room = calloc(1, sizeof *room + cap * sizeof *room->words);
+    if (!room) return NULL;
+    room->older = older;
+    room->cap = cap;
+    fill(room, data, size);
+    return room;
 }
 
 kiln_status kiln_var_new(const char *name, const void *data, size_t size, kiln_var **out, kiln_error *err)
 {
-    if (!name || !*name || !out || (!data && size))
-        return kiln__fail(err, KILN_INVALID, "kiln_var_new: needs a name, a place for the result, and data for its %zu bytes", size);
+    if (!name || !*name || !out || (!data && size) || size > LARGEST_VALUE)
+        return kiln__fail(err, KILN_INVALID, "kiln_var_new: needs a name, a place for the result, and data for its %zu bytes (at most %d)", size,
+                          (int)LARGEST_VALUE);
     kiln_var *var = malloc(sizeof *var + strlen(name) + 1);
-    void *copy = copy_bytes(data, size);
-    if (!var || !copy) {
+    struct room *room = room_new(NULL, data, size);
+    if (!var || !room) {
         free(var);
-        free(copy);
+        free(room);
         return kiln__no_memory(err, "a variable");
     }
     pthread_mutex_init(&var->lock, NULL);
-    var->data = copy;
-    var->size = size;
-    atomic_init(&var->epoch, 1);
+    atomic_init(&var->room, room);
+    atomic_init(&var->epoch, 0);
     strcpy(var->name, name);
     *out = var;
     return KILN_OK;
 }
 
+static bool holds(const struct room *room, const void *data, size_t size)
+{
+    bool same = atomic_load_explicit(&room->size, memory_order_relaxed) == size;
+    for (uint32_t i = 0; same && i < words_of(size); i++)
+        same = atomic_load_explicit(&room->words[i], memory_order_relaxed) == word_at(data, size, i);
+    return same;
+}
+
+/* With the lock held. The stores of the value stand between those of an odd and of the next even epoch. */
+static void replace(kiln_var *var, struct room *room, const void *data, size_t size)
+{
+    uint64_t epoch = atomic_load_explicit(&var->epoch, memory_order_relaxed);
+    if (words_of(size) > room->cap) {
+        struct room *larger = room_new(room, data, size);
+        if (!larger) return; /* the old value stays */
+        atomic_store_explicit(&var->room, larger, memory_order_release);
+    } else {
+        atomic_store_explicit(&var->epoch, epoch + 1, memory_order_relaxed);
+        fill(room, data, size);
+    }
+    atomic_store_explicit(&var->epoch, epoch + 2, memory_order_release);
+}
+
 void kiln_var_set(kiln_var *var, const void *data, size_t size)
 {
-    if (!var || (!data && size)) return;
-    void *copy = copy_bytes(data, size);
-    if (!copy) return;
+    if (!var || (!data && size) || size > LARGEST_VALUE) return;
     pthread_mutex_lock(&var->lock);
-    if (size != var->size || memcmp(copy, var->data, size)) {
-        void *old = var->data;
-        var->data = copy;
-        var->size = size;
-        copy = old;
-        atomic_fetch_add_explicit(&var->epoch, 1, memory_order_release);
-    }
+    struct room *room = atomic_load_explicit(&var->room, memory_order_relaxed);
+    if (!holds(room, data, size)) replace(var, room, data, size);
     pthread_mutex_unlock(&var->lock);
-    free(copy);
 }
 
 void kiln_var_free(kiln_var *var)
 {
     if (!var) return;
+    for (struct room *room = atomic_load(&var->room), *older; room; room = older) {
+        older = room->older;
+        free(room);
+    }
     pthread_mutex_destroy(&var->lock);
-    free(var->data);
     free(var);
+}
+
+/* Copies the value behind what is in the key. False: a setter was at work; nothing was added. */
+static bool try_sign(kiln_var *var, struct kiln_signature *signature)
+{
+    uint32_t start = signature->count;
+    uint64_t epoch = atomic_load_explicit(&var->epoch, memory_order_acquire);
+    struct room *room = atomic_load_explicit(&var->room, memory_order_acquire);
+    uint64_t size = atomic_load_explicit(&room->size, memory_order_acquire);
+    if (epoch & 1 || words_of(size) > room->cap) return false;
+    uint64_t *words = kiln__signature_grow(signature, 1 + words_of(size));
+    if (!words) return true; /* the key says so itself */
+    words[0] = kiln__item(KILN_ITEM_VARIABLE, (uint32_t)(size & 7), words_of(size));
+    for (uint32_t i = 0; i < words_of(size); i++) words[1 + i] = atomic_load_explicit(&room->words[i], memory_order_acquire);
+    if (atomic_load_explicit(&var->epoch, memory_order_relaxed) == epoch) return true;
+    signature->count = start;
+    return false;
 }
 
 /* ---- lists ---------------------------------------------------------------------------------------------------- */
@@ -142,9 +210,7 @@ static void sign_environment(const struct kiln_watch *watch, struct kiln_signatu
 
 static void sign_variable(const struct kiln_watch *watch, struct kiln_signature *signature)
 {
-    pthread_mutex_lock(&watch->var->lock);
-    kiln__signature_bytes(signature, KILN_ITEM_VARIABLE, 0, watch->var->data, watch->var->size);
-    pthread_mutex_unlock(&watch->var->lock);
+    while (!try_sign(watch->var, signature)) sched_yield(); /* a setter writes for nanoseconds */
 }
 
 void kiln__watches_sign(const struct kiln_watches *watches, struct kiln_signature *signature)
@@ -172,7 +238,11 @@ static int by_module_and_name(const void *a, const void *b)
     const struct kiln_watch *left = ((const struct kiln_watched *)a)->watch, *right = ((const struct kiln_watched *)b)->watch;
     int order = strcmp(left->module, right->module);
     if (!order) order = strcmp(left->name, right->name);
-    return order ? order : (int)left->kind - (int)right->kind;
+    if (!order) order = (int)left->kind - (int)right->kind;
+    if (order) return order;
+    /* two owners of one name: as they stand in the key */
+    uintptr_t left_data = (uintptr_t)((const struct kiln_watched *)a)->data, right_data = (uintptr_t)((const struct kiln_watched *)b)->data;
+    return (left_data > right_data) - (left_data < right_data);
 }
 
 kiln_status kiln__watched_content(struct kiln_watched *watched, size_t count, struct kiln_content_key *key, kiln_error *err)
@@ -181,11 +251,16 @@ kiln_status kiln__watched_content(struct kiln_watched *watched, size_t count, st
     for (size_t i = 0; i < count; i++) {
         const struct kiln_watch *watch = watched[i].watch;
         struct kiln_buffer name = {0};
-        kiln__buffer_printf(&name, "watch %s %s", watch->module, watch->name);
-        if (name.failed) return kiln__no_memory(err, "a content key");
+        if (watch->kind == KILN_ITEM_MEMORY)
+            kiln__content_place(&name, "watch", watch->module, watch->name);
+        else
+            kiln__buffer_printf(&name, "%s %s", watch->kind == KILN_ITEM_ENVIRONMENT ? "environment" : "variable", watch->name);
         /* unset and empty differ: a set value of the environment has at least its NUL */
-        kiln__content_field(key, (const char *)name.data, watched[i].data ? watched[i].data : "", watched[i].data ? watched[i].size : 0);
+        if (!name.failed)
+            kiln__content_field(key, (const char *)name.data, watched[i].data ? watched[i].data : "", watched[i].data ? watched[i].size : 0);
+        bool failed = name.failed;
         kiln__buffer_release(&name);
+        if (failed) return kiln__no_memory(err, "a content key");
     }
     return KILN_OK;
 }
