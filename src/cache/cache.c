@@ -146,7 +146,21 @@ static enum kiln_mode mode_from_environment(void)
     return KILN_MODE_NORMAL;
 }
 
-/* Takes the smallest index no open cache has. */
+static void release_artifact(void *value)
+{
+    kiln__artifact_unref(value);
+}
+
+static void init_tables(struct kiln_cache *cache)
+{
+    kiln__results_init(&cache->kernels, cache->index, KILN_LEVEL_KERNEL, kiln__kernel_unref);
+    cache->kernels.acquire = kiln__kernel_acquire;
+    kiln__results_init(&cache->artifacts, cache->index, KILN_LEVEL_ARTIFACT, release_artifact);
+    kiln__results_init(&cache->runtimes, cache->index, KILN_LEVEL_RUNTIME, release_artifact);
+    pthread_mutex_init(&cache->functions_lock, NULL);
+}
+
+/* Takes the smallest index no open cache has. From then on a reset of a device finds the cache, so its tables come first. */
 static bool enlist(struct kiln_cache *cache)
 {
     pthread_mutex_lock(&lock);
@@ -155,6 +169,7 @@ static bool enlist(struct kiln_cache *cache)
     bool found = taken != UINT64_MAX;
     if (found) {
         cache->index = (uint32_t)__builtin_ctzll(~taken);
+        init_tables(cache);
         sum_hits(cache->index, &cache->at_open);
         cache->next = open_caches;
         open_caches = cache;
@@ -175,11 +190,6 @@ static void delist(struct kiln_cache *cache)
     pthread_mutex_unlock(&lock);
 }
 
-static void release_artifact(void *value)
-{
-    kiln__artifact_unref(value);
-}
-
 kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out, kiln_error *err)
 {
     kiln_cache_options resolved = {.struct_size = sizeof resolved};
@@ -195,10 +205,6 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
         return kiln__fail(err, KILN_INVALID, "kiln_cache_open: %d caches are open, which is the most; close one", KILN_MAX_CACHES);
     }
     cache->mode = mode_from_environment();
-    kiln__results_init(&cache->kernels, cache->index, KILN_LEVEL_KERNEL, kiln__kernel_unref);
-    cache->kernels.acquire = kiln__kernel_acquire;
-    kiln__results_init(&cache->artifacts, cache->index, KILN_LEVEL_ARTIFACT, release_artifact);
-    kiln__results_init(&cache->runtimes, cache->index, KILN_LEVEL_RUNTIME, release_artifact);
     if (cache->mode != KILN_MODE_OFF) add_tiers(cache, &resolved);
     kiln__statistics_at_exit();
     *out = cache;
@@ -213,6 +219,7 @@ void kiln_cache_close(kiln_cache *cache)
     kiln__results_release(&cache->artifacts);
     kiln__results_release(&cache->runtimes);
     kiln__chain_free(cache->tiers);
+    pthread_mutex_destroy(&cache->functions_lock);
     free(cache);
 }
 

@@ -20,6 +20,8 @@ struct kiln_cache {
     struct kiln_results kernels;   /* (content key, device) -> struct kiln_kernel */
     struct kiln_results artifacts; /* content key -> struct kiln_artifact */
     struct kiln_results runtimes;  /* target -> the run-time library prepared for it, as an artifact */
+    pthread_mutex_t functions_lock;   /* guards the list; taken before any lock of a function or of results */
+    struct kiln_function *functions;  /* all that are not freed */
     struct kiln_cache *next;       /* open caches */
 };
 

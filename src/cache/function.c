@@ -81,7 +81,21 @@ static struct kiln_function *function_new(kiln_cache *cache, struct kiln_definit
     kiln__results_init(&function->results, cache->index, KILN_LEVEL_CALL, kiln__kernel_unref);
     function->results.expose = expose_executable;
     pthread_mutex_init(&function->lock, NULL);
+    pthread_mutex_lock(&cache->functions_lock);
+    function->next = cache->functions;
+    function->link = &cache->functions;
+    if (function->next) function->next->link = &function->next;
+    cache->functions = function;
+    pthread_mutex_unlock(&cache->functions_lock);
     return function;
+}
+
+static void delist(struct kiln_function *function)
+{
+    pthread_mutex_lock(&function->cache->functions_lock);
+    *function->link = function->next;
+    if (function->next) function->next->link = function->link;
+    pthread_mutex_unlock(&function->cache->functions_lock);
 }
 
 kiln_status kiln_function_new(kiln_cache *cache, const kiln_function_options *options, kiln_function **out, kiln_error *err)
@@ -120,9 +134,10 @@ static void function_unref(struct kiln_function *function)
 void kiln_function_free(kiln_function *function)
 {
     if (!function) return;
+    delist(function);
     kiln__results_clear(&function->results);
-    kiln__kernels_sweep(function->cache);
     kiln__results_release(&function->results);
+    kiln__kernels_sweep(function->cache);
     function_unref(function);
 }
 
@@ -144,12 +159,13 @@ kiln_status kiln_function_bind(kiln_function *base, void *payload, void (*free_p
     kiln_status status = definition_new(&options, &definition, err);
     kiln__definition_unref(of_base);
     if (status) return status;
-    struct kiln_function *function = function_new(base->cache, definition, base->flags);
+    struct kiln_function *function = function_new(base->cache, definition, 0);
     if (!function) {
         kiln__definition_unref(definition);
         return kiln__no_memory(err, "a function");
     }
     pthread_mutex_lock(&base->lock);
+    function->flags = base->flags;
     status = kiln__watches_copy(&function->watches, &base->watches, err);
     atomic_store(&function->plain, atomic_load(&base->plain));
     pthread_mutex_unlock(&base->lock);
@@ -165,6 +181,13 @@ kiln_status kiln_function_bind(kiln_function *base, void *payload, void (*free_p
     return KILN_OK;
 }
 
+/* With the lock held: what the next call sees is what later ones are compared with. */
+static void forget_baseline(struct kiln_function *function)
+{
+    free(function->baseline);
+    function->baseline = NULL;
+}
+
 kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_options *options, kiln_error *err)
 {
     if (!function) return kiln__fail(err, KILN_INVALID, "kiln_function_redefine: needs a function");
@@ -175,6 +198,7 @@ kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_
     struct kiln_definition *old = function->definition;
     function->definition = definition;
     function->flags = options->flags;
+    forget_baseline(function);
     pthread_mutex_unlock(&function->lock);
     kiln__results_clear(&function->results);
     kiln__kernels_sweep(function->cache);
@@ -188,14 +212,15 @@ static kiln_status add_watch(kiln_function *function, enum kiln_item kind, const
                              size_t size, kiln_var *var, kiln_error *err)
 {
     pthread_mutex_lock(&function->lock);
+    const struct kiln_watch *last = function->watches.last;
     kiln_status status = kiln__watches_add(&function->watches, kind, module, name, address, size, var, err);
-    if (!status) {
+    bool added = function->watches.last != last; /* a known one changes nothing, and drops nothing */
+    if (added) {
         atomic_store_explicit(&function->plain, false, memory_order_release);
-        free(function->baseline); /* another set of watches, another baseline */
-        function->baseline = NULL;
+        forget_baseline(function); /* another set of watches, another baseline */
     }
     pthread_mutex_unlock(&function->lock);
-    if (!status) kiln__results_clear(&function->results);
+    if (added) kiln__results_clear(&function->results);
     return status;
 }
 
@@ -228,13 +253,30 @@ static bool reaches(struct kiln_function *from, const struct kiln_function *to, 
     return false;
 }
 
-kiln_status kiln_depends(kiln_function *function, kiln_function *callee, kiln_error *err)
+/* Guards adding dependencies, in all functions: two threads must not close a cycle between them. Taken first of all locks. */
+static pthread_mutex_t graph_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static kiln_status refuse_cycle(struct kiln_function *function, struct kiln_function *callee, kiln_error *err)
 {
-    if (!function || !callee) return kiln__fail(err, KILN_INVALID, "kiln_depends: needs two functions");
-    if (function == callee) return KILN_OK;
-    if (reaches(callee, function, 0))
-        return kiln__fail(err, KILN_INVALID, "kiln_depends: %s depends on %s already; a cycle is not supported", callee->definition->name,
-                          function->definition->name);
+    struct kiln_definition *caller_definition = kiln__definition_ref(function), *callee_definition = kiln__definition_ref(callee);
+    kiln__fail(err, KILN_INVALID, "kiln_depends: %s depends on %s already; a cycle is not supported", callee_definition->name,
+               caller_definition->name);
+    kiln__definition_unref(caller_definition);
+    kiln__definition_unref(callee_definition);
+    return KILN_INVALID;
+}
+
+static bool depends_directly(struct kiln_function *function, const struct kiln_function *callee)
+{
+    struct kiln_dependency *dependency = atomic_load(&function->dependencies);
+    while (dependency && dependency->callee != callee) dependency = atomic_load(&dependency->next);
+    return dependency != NULL;
+}
+
+static kiln_status add_dependency(struct kiln_function *function, struct kiln_function *callee, bool *added, kiln_error *err)
+{
+    if (depends_directly(function, callee)) return KILN_OK;
+    if (reaches(callee, function, 0)) return refuse_cycle(function, callee, err);
     struct kiln_dependency *dependency = calloc(1, sizeof *dependency);
     if (!dependency) return kiln__no_memory(err, "a dependency");
     atomic_fetch_add_explicit(&callee->refs, 1, memory_order_relaxed);
@@ -243,11 +285,22 @@ kiln_status kiln_depends(kiln_function *function, kiln_function *callee, kiln_er
     atomic_store(&dependency->next, atomic_load(&function->dependencies));
     atomic_store_explicit(&function->dependencies, dependency, memory_order_release);
     atomic_store_explicit(&function->plain, false, memory_order_release);
-    free(function->baseline);
-    function->baseline = NULL;
+    forget_baseline(function);
     pthread_mutex_unlock(&function->lock);
-    kiln__results_clear(&function->results);
+    *added = true;
     return KILN_OK;
+}
+
+kiln_status kiln_depends(kiln_function *function, kiln_function *callee, kiln_error *err)
+{
+    if (!function || !callee) return kiln__fail(err, KILN_INVALID, "kiln_depends: needs two functions");
+    if (function == callee) return KILN_OK;
+    bool added = false;
+    pthread_mutex_lock(&graph_lock);
+    kiln_status status = add_dependency(function, callee, &added, err);
+    pthread_mutex_unlock(&graph_lock);
+    if (added) kiln__results_clear(&function->results);
+    return status;
 }
 
 /* A callee's generation stands in front of its watches: redefining it is a new key here too. */
@@ -267,13 +320,13 @@ void kiln__function_sign(struct kiln_function *function, struct kiln_signature *
 }
 
 void kiln__function_each_watch(struct kiln_function *function, void (*visit)(void *context, const struct kiln_watch *watch),
-                               void (*enter)(void *context), void *context)
+                               void (*enter)(void *context, const struct kiln_results *callee), void *context)
 {
     struct kiln_watch *watch = atomic_load_explicit(&function->watches.first, memory_order_acquire);
     for (; watch; watch = atomic_load_explicit(&watch->next, memory_order_acquire)) visit(context, watch);
     struct kiln_dependency *dependency = atomic_load_explicit(&function->dependencies, memory_order_acquire);
     for (; dependency; dependency = atomic_load_explicit(&dependency->next, memory_order_acquire)) {
-        enter(context);
+        enter(context, &dependency->callee->results);
         kiln__function_each_watch(dependency->callee, visit, enter, context);
     }
 }

@@ -37,17 +37,18 @@ struct kiln_function {
     _Atomic(struct kiln_dependency *) dependencies;
     uint64_t *baseline; /* watched part of the key of the first call, then of the last drift */
     uint32_t baseline_count;
+    struct kiln_function *next, **link; /* functions of the cache that are not freed */
 };
 
 struct kiln_definition *kiln__definition_ref(struct kiln_function *function);
 void kiln__definition_unref(struct kiln_definition *definition);
 
 /*
- * Appends what the function and those it depends on watch. `visit` (may be NULL) is called for each watch in the same
- * order, so that values can be found again in the key.
+ * Appends what the function and those it depends on watch. `visit` is called for each watch in the same order, `enter` for
+ * each function depended on, so that values can be found again in the key. Both lists may have grown since it was signed.
  */
 void kiln__function_sign(struct kiln_function *function, struct kiln_signature *signature);
 void kiln__function_each_watch(struct kiln_function *function, void (*visit)(void *context, const struct kiln_watch *watch),
-                               void (*enter)(void *context), void *context);
+                               void (*enter)(void *context, const struct kiln_results *callee), void *context);
 
 #endif

@@ -23,6 +23,7 @@ static pthread_once_t why_once = PTHREAD_ONCE_INIT;
 
 static void free_why(void *buffer)
 {
+    why_registered = false;
     kiln__buffer_release(buffer);
 }
 
@@ -36,6 +37,16 @@ const char *kiln_why(void)
     return why.size ? (const char *)why.data : "";
 }
 
+/* The very key is known: lower() read a variable that has changed. */
+static void explain_reads(const struct kiln_read_record *read, struct kiln_buffer *text)
+{
+    while (read && !memcmp(read->address, read->value, read->size)) read = read->next;
+    if (read)
+        kiln__buffer_printf(text, "%s: %s, which lower() read, has another value", read->module, read->name);
+    else
+        kiln__buffer_printf(text, "made meanwhile by another thread");
+}
+
 /* Before the miss is worked on: what this key has that the nearest known one has not. */
 void kiln__explain_miss(struct kiln_results *results, const struct kiln_signature *signature, const char *name)
 {
@@ -44,7 +55,9 @@ void kiln__explain_miss(struct kiln_results *results, const struct kiln_signatur
     kiln__buffer_clear(&why);
     struct kiln_buffer text = {0};
     const struct kiln_entry *entry = kiln__results_nearest(results, signature);
-    if (entry)
+    if (entry && entry->count == signature->count && kiln__key_equal(entry->key, signature->words, entry->count))
+        explain_reads(entry->reads, &text);
+    else if (entry)
         kiln__explain(entry->key, entry->count, signature->words, signature->count, &text);
     else
         kiln__buffer_printf(&text, "first call");
@@ -64,47 +77,76 @@ struct miss {
     uint32_t watches_at; /* where in the key the watched values start */
     size_t arg_count;
     kiln_request request;
-    uint32_t at; /* while collecting watched values */
-    bool failed;
 };
 
-static void skip_dependency(void *context)
+enum { CHANGED = 3 }; /* what the function watches is not what it watched when this was written */
+
+/* The values of a function's watches inside a key, found again in the order they were signed in. */
+struct values {
+    const uint64_t *words;
+    uint32_t at, end;
+    struct kiln_watched *data;
+    size_t count;
+    kiln_status status;
+};
+
+static void enter_dependency(void *context, const struct kiln_results *callee)
 {
-    struct miss *miss = context;
-    miss->at += 3;
+    struct values *values = context;
+    const uint64_t *words = values->words + values->at;
+    if (values->status) return;
+    if (values->end - values->at < 3 || kiln__item_tag(words[0]) != KILN_ITEM_DEPENDENCY || words[1] != callee->id)
+        values->status = (kiln_status)CHANGED;
+    else
+        values->at += 3;
 }
 
-static void collect_watch(void *context, const struct kiln_watch *watch)
+static void take_value(void *context, const struct kiln_watch *watch)
 {
-    struct miss *miss = context;
-    kiln_request *request = &miss->request;
-    struct kiln_watched value = kiln__watched_read(watch, miss->signature->words, &miss->at);
-    struct kiln_watched *grown = miss->failed ? NULL : realloc(request->watched, (request->watched_count + 1) * sizeof *grown);
-    if (!grown) {
-        miss->failed = true;
+    struct values *values = context;
+    if (values->status) return;
+    if (values->at >= values->end || kiln__item_tag(values->words[values->at]) != watch->kind) {
+        values->status = (kiln_status)CHANGED;
         return;
     }
-    request->watched = grown;
-    grown[request->watched_count++] = value;
+    struct kiln_watched *grown = realloc(values->data, (values->count + 1) * sizeof *grown);
+    if (!grown) {
+        values->status = KILN_NO_MEMORY;
+        return;
+    }
+    values->data = grown;
+    grown[values->count++] = kiln__watched_read(watch, values->words, &values->at);
+}
+
+/* KILN_OK, and data to be freed; KILN_NO_MEMORY; or CHANGED. */
+static kiln_status find_values(struct kiln_function *function, const uint64_t *words, uint32_t count, struct values *values)
+{
+    *values = (struct values){.words = words, .end = count};
+    kiln__function_each_watch(function, take_value, enter_dependency, values);
+    if (!values->status && values->at != count) values->status = (kiln_status)CHANGED;
+    if (values->status) free(values->data);
+    return values->status;
 }
 
 static kiln_status build_request(struct miss *miss, kiln_error *err)
 {
     kiln_request *request = &miss->request;
-    *request = (kiln_request){.cache = miss->function->cache, .device = miss->device, .function = miss->definition->name,
-                              .options = kiln__options_from_environment(), .arg_count = miss->arg_count};
-    request->args = malloc((miss->arg_count + 1) * sizeof *request->args);
+    struct values values;
     const uint64_t *words = miss->signature->words;
+    kiln_status status = find_values(miss->function, words + miss->watches_at, miss->signature->count - miss->watches_at, &values);
+    if (status) return status > 0 ? status : kiln__no_memory(err, "a request");
+    *request = (kiln_request){.cache = miss->function->cache, .device = miss->device, .options = kiln__options_from_environment(),
+                              .arg_count = miss->arg_count, .watched = values.data, .watched_count = values.count};
+    request->args = malloc((miss->arg_count + 1) * sizeof *request->args);
     uint32_t at = 3;
     while (at < miss->watches_at && kiln__item_tag(words[at]) == KILN_ITEM_OPTIONS) at += 1 + kiln__item_words(words[at]);
     for (size_t i = 0; request->args && i < miss->arg_count; i++) {
         request->args[i] = words + at;
         at += 1 + kiln__item_words(words[at]);
     }
-    miss->at = miss->watches_at;
-    miss->failed = !request->args;
-    kiln__function_each_watch(miss->function, collect_watch, skip_dependency, miss);
-    return miss->failed ? kiln__no_memory(err, "a request") : KILN_OK;
+    if (request->args) return KILN_OK;
+    free(values.data);
+    return kiln__no_memory(err, "a request");
 }
 
 /* ---- a miss --------------------------------------------------------------------------------------------------- */
@@ -128,8 +170,7 @@ static kiln_status make_result(void *context, void **value, struct kiln_read_rec
     struct miss *miss = context;
     kiln_text text = {{0}};
     bool fixed = !miss->definition->lower;
-    kiln_status status = build_request(miss, err);
-    if (!status && !fixed) status = lower(miss, &text, err);
+    kiln_status status = fixed ? KILN_OK : lower(miss, &text, err);
     const struct kiln_buffer *source = fixed ? &miss->definition->text : &text.buffer;
     kiln_bytes call_key = {miss->signature->words, (size_t)miss->signature->count * sizeof(uint64_t)};
     struct kiln_kernel *kernel = NULL;
@@ -142,26 +183,11 @@ static kiln_status make_result(void *context, void **value, struct kiln_read_rec
     } else {
         kiln__reads_free(miss->request.reads);
     }
-    free(miss->request.args);
-    free(miss->request.watched);
     kiln__buffer_release(&text.buffer);
     return status;
 }
 
 /* ---- drift ---------------------------------------------------------------------------------------------------- */
-
-struct drift {
-    const uint64_t *was, *is;
-    uint32_t was_at, is_at;
-    struct kiln_buffer text;
-};
-
-static void pass_dependency(void *context)
-{
-    struct drift *drift = context;
-    drift->was_at += 3;
-    drift->is_at += 3;
-}
 
 static void print_value(const struct kiln_watched *value, struct kiln_buffer *out)
 {
@@ -181,17 +207,24 @@ static void print_value(const struct kiln_watched *value, struct kiln_buffer *ou
     }
 }
 
-static void compare_watch(void *context, const struct kiln_watch *watch)
+static bool is_same(const struct kiln_watched *was, const struct kiln_watched *is)
 {
-    struct drift *drift = context;
-    struct kiln_watched was = kiln__watched_read(watch, drift->was, &drift->was_at), is = kiln__watched_read(watch, drift->is, &drift->is_at);
-    bool same = was.size == is.size && !was.data == !is.data && !memcmp(was.data ? was.data : "", is.data ? is.data : "", was.data ? was.size : 0);
-    if (same) return;
-    if (drift->text.size) kiln__buffer_printf(&drift->text, "; ");
-    kiln__buffer_printf(&drift->text, "%s%s%s was ", watch->module, *watch->module ? ": " : "", watch->name);
-    print_value(&was, &drift->text);
-    kiln__buffer_printf(&drift->text, ", is ");
-    print_value(&is, &drift->text);
+    if (!was->data || !is->data) return !was->data == !is->data;
+    return was->size == is->size && !memcmp(was->data, is->data, was->size);
+}
+
+/* One text for each value that changed: "module: name was 1, is 2; ..." */
+static void compare_values(const struct values *was, const struct values *is, struct kiln_buffer *text)
+{
+    for (size_t i = 0; i < was->count; i++) {
+        const struct kiln_watch *watch = is->data[i].watch;
+        if (is_same(&was->data[i], &is->data[i])) continue;
+        if (text->size) kiln__buffer_printf(text, "; ");
+        kiln__buffer_printf(text, "%s%s%s was ", watch->module, *watch->module ? ": " : "", watch->name);
+        print_value(&was->data[i], text);
+        kiln__buffer_printf(text, ", is ");
+        print_value(&is->data[i], text);
+    }
 }
 
 static void set_baseline(struct kiln_function *function, const uint64_t *words, uint32_t count)
@@ -210,6 +243,28 @@ static bool is_strict(const struct kiln_function *function)
     return function->flags & KILN_STRICT || (value && !strcmp(value, "error"));
 }
 
+/* With the lock held; the key's words differ from the baseline's. A function depended on that was redefined is no drift. */
+static kiln_status follow_or_refuse(struct miss *miss, const uint64_t *words, uint32_t count, kiln_error *err)
+{
+    struct kiln_function *function = miss->function;
+    const struct values is = {.data = miss->request.watched, .count = miss->request.watched_count};
+    struct values was;
+    struct kiln_buffer text = {0};
+    kiln_status status = find_values(function, function->baseline, function->baseline_count, &was);
+    if (status < 0) return kiln__no_memory(err, "a baseline");
+    if (status == KILN_OK && was.count == is.count) compare_values(&was, &is, &text);
+    if (status == KILN_OK) free(was.data);
+    bool drifted = text.size || text.failed;
+    if (drifted) kiln__add(&function->cache->counts.drifts, 1);
+    status = KILN_OK;
+    if (drifted && is_strict(function))
+        status = kiln__fail(err, KILN_DRIFTED, "%s: %s", function->definition->name, text.failed ? "a watched value changed" : (const char *)text.data);
+    else
+        set_baseline(function, words, count);
+    kiln__buffer_release(&text);
+    return status;
+}
+
 /* On a miss: have the watched values changed since the last one? Strict functions keep their first baseline and refuse. */
 static kiln_status check_drift(struct miss *miss, kiln_error *err)
 {
@@ -219,38 +274,26 @@ static kiln_status check_drift(struct miss *miss, kiln_error *err)
     if (!count) return KILN_OK;
     kiln_status status = KILN_OK;
     pthread_mutex_lock(&function->lock);
-    if (!function->baseline) {
+    if (!function->baseline)
         set_baseline(function, words, count);
-    } else if (count != function->baseline_count || !kiln__key_equal(words, function->baseline, count)) {
-        struct drift drift = {.was = function->baseline, .is = words};
-        kiln__add(&function->cache->counts.drifts, 1);
-        if (is_strict(function)) {
-            kiln__function_each_watch(function, compare_watch, pass_dependency, &drift);
-            status = kiln__fail(err, KILN_DRIFTED, "%s: %s", function->definition->name,
-                                drift.text.size ? (const char *)drift.text.data : "a function it depends on was redefined");
-            kiln__buffer_release(&drift.text);
-        } else {
-            set_baseline(function, words, count);
-        }
-    }
+    else if (count != function->baseline_count || !kiln__key_equal(words, function->baseline, count))
+        status = follow_or_refuse(miss, words, count, err);
     pthread_mutex_unlock(&function->lock);
     return status;
 }
 
 /* ---- kiln_get ------------------------------------------------------------------------------------------------- */
 
-static kiln_status work_on_miss(struct miss *miss, void **executable, kiln_error *err)
+static kiln_status make_or_wait(struct miss *miss, void **executable, kiln_error *err)
 {
     struct kiln_function *function = miss->function;
-    kiln__add(&function->cache->counts.calls, 1);
-    kiln_status status = check_drift(miss, err);
-    if (status) return status;
-    miss->definition = kiln__definition_ref(function);
-    kiln__explain_miss(&function->results, miss->signature, miss->definition->name);
     bool made;
-    status = kiln__results_make(&function->results, miss->signature, make_result, miss, executable, &made, err);
+    miss->definition = kiln__definition_ref(function);
+    miss->request.function = miss->definition->name;
+    kiln__explain_miss(&function->results, miss->signature, miss->definition->name);
+    kiln_status status = kiln__results_make(&function->results, miss->signature, make_result, miss, executable, &made, err);
     if ((int)status == KILN_RECURSIVE)
-        status = kiln__fail(err, KILN_INVALID, "%s: lower() asks for the very entry it is making", miss->definition->name);
+        status = kiln__fail(err, KILN_INVALID, "%s: lower() asks for the very entry it is making, or nests too deep", miss->definition->name);
     if (status == KILN_COMPILED) *executable = NULL;
     if (!status && !made) { /* somebody else made it while we looked: a hit of the process after all */
         kiln__add(&function->cache->counts.calls, (uint64_t)-1);
@@ -260,13 +303,29 @@ static kiln_status work_on_miss(struct miss *miss, void **executable, kiln_error
     return status;
 }
 
+/* CHANGED: what the function watches changed since the key was signed; sign again. */
+static kiln_status work_on_miss(struct miss *miss, void **executable, kiln_error *err)
+{
+    kiln_status status = build_request(miss, err);
+    if (status > 0) return status;
+    kiln__add(&miss->function->cache->counts.calls, 1);
+    if (status) return status;
+    status = check_drift(miss, err);
+    if (!status) status = make_or_wait(miss, executable, err);
+    free(miss->request.args);
+    free(miss->request.watched);
+    return status;
+}
+
 kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count, kiln_device *device, void **executable, kiln_error *err)
 {
     if (__builtin_expect(!function || !executable || (count && !args), 0))
         return kiln__fail(err, KILN_INVALID, "kiln_get: needs a function, %zu arguments and a place for the executable", count);
     if (!device && !(device = kiln__device_current(err))) return KILN_INVALID;
     struct kiln_signature signature;
-    kiln_status status = KILN_OK;
+    kiln_status status;
+again:
+    status = KILN_OK;
     kiln__results_begin(&function->results, device, &signature);
     kiln__options_sign(&signature);
     for (size_t i = 0; i < count && !status; i++) status = kiln__signature_argument(&signature, &args[i], i, err);
@@ -285,5 +344,6 @@ kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count
         kiln__add(&function->cache->counts.calls, 1);
     }
     kiln__signature_release(&signature);
+    if (__builtin_expect((int)status == CHANGED, 0)) goto again;
     return status;
 }

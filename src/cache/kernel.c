@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cache/cache.h"
+#include "cache/function.h"
 
 /* What a miss carries down through its makers. */
 struct job {
@@ -228,12 +228,21 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
 
 static bool is_of_device(const struct kiln_entry *entry, const void *device)
 {
-    return entry->key[2] >> 32 == ((const kiln_device *)device)->id && entry->key[3] != KEPT;
+    return entry->key[2] >> 32 == ((const kiln_device *)device)->id;
+}
+
+static bool is_kernel_of_device(const struct kiln_entry *entry, const void *device)
+{
+    return is_of_device(entry, device) && entry->key[3] != KEPT;
 }
 
 static void drop_kernels(struct kiln_cache *cache, void *device)
 {
-    kiln__results_remove(&cache->kernels, is_of_device, device);
+    pthread_mutex_lock(&cache->functions_lock);
+    for (struct kiln_function *function = cache->functions; function; function = function->next)
+        kiln__results_remove(&function->results, is_of_device, device);
+    pthread_mutex_unlock(&cache->functions_lock);
+    kiln__results_remove(&cache->kernels, is_kernel_of_device, device);
 }
 
 static bool is_unused(const struct kiln_entry *entry, const void *context)
@@ -303,7 +312,7 @@ kiln_status kiln__runtime_get(const kiln_request *request, const char *toolchain
 {
     struct kiln_results *runtimes = &request->cache->runtimes;
     struct kiln_content_key content = {0};
-    kiln_request of_runtime = {.cache = request->cache, .device = request->device, .function = "(run-time library)"};
+    kiln_request of_runtime = {.cache = request->cache, .device = request->device, .function = "(run-time library)", .without_options = true};
     struct runtime_job runtime = {{&of_runtime, NULL, {digest, strlen(digest)}, {NULL, 0}, &content}, prepare};
     kiln_status status = kiln__request_content(&of_runtime, "runtime", toolchain, runtime.job.text, false, &content, err);
     if (!status) {

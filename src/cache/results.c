@@ -19,7 +19,6 @@ struct kiln_result_table {
 /* One key being made. The maker owns it; it goes when the last waiter has read the outcome. */
 struct kiln_flight {
     struct kiln_flight *next;
-    const struct kiln_thread *maker;
     pthread_cond_t done;
     bool landed;
     kiln_status status;
@@ -138,7 +137,7 @@ static void *find_value(struct kiln_results *results, const struct kiln_signatur
                         struct kiln_thread *thread, bool *has_reads)
 {
     atomic_store_explicit(&thread->reading, results, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst);
+    kiln__light_barrier();
     struct kiln_entry *entry = kiln__results_find(results, signature, hash);
     void *value = NULL;
     if (entry && kiln__reads_hold(entry->reads)) {
@@ -210,13 +209,11 @@ static kiln_status flight_wait(struct kiln_results *results, struct kiln_flight 
     return status;
 }
 
-static struct kiln_flight *flight_start(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash,
-                                        const struct kiln_thread *thread)
+static struct kiln_flight *flight_start(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash)
 {
     struct kiln_flight *flight = calloc(1, sizeof *flight);
     if (!flight) return NULL;
     pthread_cond_init(&flight->done, NULL);
-    flight->maker = thread;
     flight->hash = hash;
     flight->count = signature->count;
     flight->key = signature->words;
@@ -249,30 +246,43 @@ static void limbo_add(struct kiln_results *results, void *value)
     results->limbo = limbo;
 }
 
-/* Replaces an entry whose reads hold no more. Its value may be in use, so it goes to limbo. */
-static void replace(struct kiln_results *results, struct kiln_entry *known, struct kiln_entry *entry)
+static bool is_in_limbo(const struct kiln_results *results, const void *value)
+{
+    const struct kiln_limbo *limbo = results->limbo;
+    while (limbo && limbo->value != value) limbo = limbo->next;
+    return limbo != NULL;
+}
+
+/*
+ * Replaces an entry whose reads hold no more. Callers may still hold its value, so it goes to limbo until the next clear;
+ * when it is there already (a variable that goes to and fro), this reference to it is one too many and returned.
+ */
+static void *replace(struct kiln_results *results, struct kiln_entry *known, struct kiln_entry *entry)
 {
     struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     size_t i = known->hash & table->mask;
     while (atomic_load_explicit(&table->slots[i], memory_order_relaxed) != known) i = (i + 1) & table->mask;
     atomic_store_explicit(&table->slots[i], entry, memory_order_release);
-    limbo_add(results, known->value);
+    void *unwanted = is_in_limbo(results, known->value) ? known->value : NULL;
+    if (!unwanted) limbo_add(results, known->value);
     kiln__heavy_barrier();
     while (kiln__is_read(results)) sched_yield();
     entry_free(known);
+    return unwanted;
 }
 
 /*
  * With the lock held: publishes a made value, unless the results were cleared meanwhile (the value is then handed out
- * but not kept: it goes to limbo) or somebody else published first (then theirs is used).
+ * but not kept: it goes to limbo) or somebody else published first (then theirs is used). `*unwanted` is what the caller
+ * releases once it has given up the lock: releasing may run code of the user's.
  */
 static kiln_status publish(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash, void **value,
-                           struct kiln_read_record *reads, kiln_error *err)
+                           struct kiln_read_record *reads, void **unwanted, kiln_error *err)
 {
     bool current = (uint32_t)signature->words[1] == atomic_load_explicit(&results->generation, memory_order_relaxed);
     struct kiln_entry *known = current ? kiln__results_find(results, signature, hash) : NULL;
     if (known && kiln__reads_hold(known->reads)) {
-        results->release(*value);
+        *unwanted = *value;
         kiln__reads_free(reads);
         *value = known->value;
         return KILN_OK;
@@ -286,11 +296,11 @@ static kiln_status publish(struct kiln_results *results, const struct kiln_signa
     if (!entry || !make_room(results)) {
         free(entry);
         kiln__reads_free(reads);
-        results->release(*value);
+        *unwanted = *value;
         return kiln__no_memory(err, "a result");
     }
     if (known) {
-        replace(results, known, entry);
+        *unwanted = replace(results, known, entry);
     } else {
         place(atomic_load_explicit(&results->table, memory_order_relaxed), entry);
         results->count++;
@@ -302,20 +312,24 @@ static kiln_status fly(struct kiln_results *results, const struct kiln_signature
                        struct kiln_flight *flight, kiln_maker *make, void *context, void **value, kiln_error *err)
 {
     unsigned outer_level = thread->flight_level;
+    const struct kiln_making making = {thread->making, signature};
     struct kiln_read_record *reads = NULL;
     kiln_error error = {KILN_OK, ""};
     if (thread->flight_level < (unsigned)results->level) thread->flight_level = (unsigned)results->level;
-    void *new_value = NULL;
+    void *new_value = NULL, *unwanted = NULL;
+    thread->making = &making;
     kiln_status status = make(context, &new_value, &reads, &error);
+    thread->making = making.outer;
     thread->flight_level = outer_level;
 
     pthread_mutex_lock(&results->lock);
     bool keeps_reads = reads != NULL;
-    if (status == KILN_OK) status = publish(results, signature, hash, &new_value, reads, &error);
+    if (status == KILN_OK) status = publish(results, signature, hash, &new_value, reads, &unwanted, &error);
     if (flight) flight_land(results, flight, status, new_value, &error);
     if (status == KILN_OK) new_value = hand_out(results, new_value);
     pthread_mutex_unlock(&results->lock);
 
+    if (unwanted) results->release(unwanted);
     if (status == KILN_OK) {
         *value = new_value;
         if (!keeps_reads && results->level == KILN_LEVEL_CALL)
@@ -324,6 +338,19 @@ static kiln_status fly(struct kiln_results *results, const struct kiln_signature
         *err = error;
     }
     return status;
+}
+
+/* Nobody nests this deep on purpose; a maker that asks for ever new keys ends here and not at the end of the stack. */
+enum { DEEPEST = 512 };
+
+static bool is_making(const struct kiln_thread *thread, const struct kiln_signature *signature)
+{
+    unsigned depth = 0;
+    for (const struct kiln_making *making = thread->making; making; making = making->outer)
+        if (++depth >= DEEPEST || (making->signature->count == signature->count &&
+                                   kiln__key_equal(making->signature->words, signature->words, signature->count)))
+            return true;
+    return false;
 }
 
 kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_signature *signature, kiln_maker *make,
@@ -340,18 +367,18 @@ kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_s
         pthread_mutex_unlock(&results->lock);
         return KILN_OK;
     }
-    struct kiln_flight *flight = flight_find(results, signature, hash);
-    if (flight && flight->maker == thread) {
+    if (is_making(thread, signature)) {
         pthread_mutex_unlock(&results->lock);
         return (kiln_status)KILN_RECURSIVE;
     }
+    struct kiln_flight *flight = flight_find(results, signature, hash);
     if (flight && thread->flight_level < (unsigned)results->level) {
         kiln_status status = flight_wait(results, flight, value, err);
         pthread_mutex_unlock(&results->lock);
         return status;
     }
     bool alone = flight != NULL; /* waiting could close a cycle: make it privately */
-    flight = alone ? NULL : flight_start(results, signature, hash, thread);
+    flight = alone ? NULL : flight_start(results, signature, hash);
     pthread_mutex_unlock(&results->lock);
     if (!alone && !flight) return kiln__no_memory(err, "a flight");
     if (made) *made = true;
@@ -360,41 +387,47 @@ kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_s
 
 /* ---- removal -------------------------------------------------------------------------------------------------- */
 
+/* Without the lock: releasing may run code of the user's, and takes as long as that takes. */
 static void release_or_limbo(struct kiln_results *results, void *value)
 {
-    if (kiln__is_used(value))
-        limbo_add(results, value);
-    else
+    if (!kiln__is_used(value)) {
         results->release(value);
+        return;
+    }
+    pthread_mutex_lock(&results->lock);
+    limbo_add(results, value);
+    pthread_mutex_unlock(&results->lock);
 }
 
-static void sweep_limbo(struct kiln_results *results, bool all)
+static void drop_limbo(struct kiln_results *results, struct kiln_limbo *limbo, bool all)
 {
-    struct kiln_limbo **link = &results->limbo;
-    while (*link) {
-        struct kiln_limbo *limbo = *link;
-        if (!all && kiln__is_used(limbo->value)) {
-            link = &limbo->next;
-            continue;
-        }
-        *link = limbo->next;
-        results->release(limbo->value);
+    while (limbo) {
+        struct kiln_limbo *next = limbo->next;
+        if (all)
+            results->release(limbo->value);
+        else
+            release_or_limbo(results, limbo->value);
         free(limbo);
+        limbo = next;
     }
+}
+
+static void drop_entry(struct kiln_results *results, struct kiln_entry *entry, bool all)
+{
+    if (all)
+        results->release(entry->value);
+    else
+        release_or_limbo(results, entry->value);
+    entry_free(entry);
 }
 
 static void drop_table(struct kiln_results *results, struct kiln_result_table *table, bool all)
 {
     for (size_t i = 0; table && i <= table->mask; i++) {
         struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
-        if (!entry) continue;
-        if (all)
-            results->release(entry->value);
-        else
-            release_or_limbo(results, entry->value);
-        entry_free(entry);
+        if (entry && entry != &moved) drop_entry(results, entry, all);
     }
-    free_tables(table);
+    free(table);
 }
 
 void kiln__results_clear(struct kiln_results *results)
@@ -402,19 +435,21 @@ void kiln__results_clear(struct kiln_results *results)
     pthread_mutex_lock(&results->lock);
     atomic_fetch_add_explicit(&results->generation, 1, memory_order_acq_rel);
     struct kiln_result_table *table = atomic_exchange(&results->table, NULL), *old = results->old_tables;
+    struct kiln_limbo *limbo = results->limbo;
     results->old_tables = NULL;
+    results->limbo = NULL;
     results->count = 0;
     kiln__heavy_barrier();
     while (kiln__is_read(results)) sched_yield(); /* a walk takes nanoseconds */
-    sweep_limbo(results, false);
+    pthread_mutex_unlock(&results->lock);
+    drop_limbo(results, limbo, false);
     drop_table(results, table, false);
     free_tables(old);
-    pthread_mutex_unlock(&results->lock);
 }
 
 /* Survivors move to a table of their own, so that readers see the old one or the new one, whole. */
 static struct kiln_result_table *survivors(struct kiln_result_table *table, bool (*matches)(const struct kiln_entry *, const void *),
-                                           const void *context)
+                                           const void *context, size_t *count)
 {
     struct kiln_result_table *kept = calloc(1, sizeof *kept + (table->mask + 1) * sizeof *kept->slots);
     if (!kept) return NULL;
@@ -423,6 +458,7 @@ static struct kiln_result_table *survivors(struct kiln_result_table *table, bool
         struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
         if (!entry || matches(entry, context)) continue;
         place(kept, entry);
+        ++*count;
         atomic_store_explicit(&table->slots[i], &moved, memory_order_relaxed);
     }
     return kept;
@@ -433,38 +469,37 @@ void kiln__results_remove(struct kiln_results *results, bool (*matches)(const st
 {
     pthread_mutex_lock(&results->lock);
     struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
-    struct kiln_result_table *kept = table ? survivors(table, matches, context) : NULL;
+    size_t kept_count = 0;
+    struct kiln_result_table *kept = table ? survivors(table, matches, context, &kept_count) : NULL;
     if (kept) {
+        results->count = kept_count;
         atomic_store_explicit(&results->table, kept, memory_order_release);
         kiln__heavy_barrier();
         while (kiln__is_read(results)) sched_yield();
-        for (size_t i = 0; i <= table->mask; i++) {
-            struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
-            if (!entry || entry == &moved) continue;
-            release_or_limbo(results, entry->value);
-            entry_free(entry);
-            results->count--;
-        }
-        free(table);
     }
     pthread_mutex_unlock(&results->lock);
+    if (kept) drop_table(results, table, false);
 }
 
 void kiln__results_release(struct kiln_results *results)
 {
     drop_table(results, atomic_load(&results->table), true);
     free_tables(results->old_tables);
-    sweep_limbo(results, true);
+    drop_limbo(results, results->limbo, true);
     pthread_mutex_destroy(&results->lock);
 }
 
 /* ---- explaining ----------------------------------------------------------------------------------------------- */
 
+/* From the start or from the end, whichever agrees more: an option pushed moves all that follows. */
 static uint32_t common_words(const struct kiln_entry *entry, const struct kiln_signature *signature)
 {
-    uint32_t same = 0, shorter = entry->count < signature->count ? entry->count : signature->count;
-    for (uint32_t i = 0; i < shorter; i++) same += entry->key[i] == signature->words[i];
-    return same;
+    uint32_t from_start = 0, from_end = 0, shorter = entry->count < signature->count ? entry->count : signature->count;
+    for (uint32_t i = 0; i < shorter; i++) {
+        from_start += entry->key[i] == signature->words[i];
+        from_end += entry->key[entry->count - 1 - i] == signature->words[signature->count - 1 - i];
+    }
+    return from_start > from_end ? from_start : from_end;
 }
 
 const struct kiln_entry *kiln__results_nearest(struct kiln_results *results, const struct kiln_signature *signature)

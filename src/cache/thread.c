@@ -59,6 +59,7 @@ struct kiln_thread *kiln__thread_attach(void)
     if (!thread) return NULL;
     thread->last = &thread->none;
     thread->flight_level = 0;
+    thread->making = NULL;
     pthread_setspecific(at_thread_end, thread);
     return kiln__this_thread = thread;
 }
@@ -81,8 +82,16 @@ void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *si
     thread->last = slot;
 }
 
-/* Without the system call readers' stores are made visible by a full fence here and the kernel's own at each switch;
- * that is not a guarantee, so kiln__is_used() is then always true and nothing is reclaimed before close. */
+void kiln__light_barrier(void)
+{
+    if (have_membarrier)
+        atomic_signal_fence(memory_order_seq_cst);
+    else
+        atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* Pins use no light barrier, for speed: without the system call kiln__is_used() is always true, and nothing that could be
+ * pinned is released before close. */
 void kiln__heavy_barrier(void)
 {
     pthread_once(&once, set_up);

@@ -26,11 +26,18 @@ struct kiln_front_slot {
     uint64_t key[KILN_FRONT_WORDS];
 };
 
+/* A key this thread is making; on its stack, the innermost first. */
+struct kiln_making {
+    const struct kiln_making *outer;
+    const struct kiln_signature *signature;
+};
+
 struct kiln_thread {
     struct kiln_front_slot *last; /* the last hit, or the empty slot `none` */
     _Atomic(const void *) reading; /* results whose table this thread is walking */
     _Atomic(const void *) using;   /* value this thread is running */
     unsigned flight_level;         /* the highest level of single flight this thread works for; see results.h */
+    const struct kiln_making *making;
     _Atomic uint64_t front_hits[KILN_MAX_CACHES];
     _Atomic uint64_t process_hits[KILN_MAX_CACHES];
     _Atomic bool in_use;
@@ -83,6 +90,8 @@ void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *si
 /* All threads that ever attached; for summing counters. */
 struct kiln_thread *kiln__threads(void);
 
+/* Between a store to a hazard slot and the loads it protects; a real fence only where the system has no membarrier(). */
+void kiln__light_barrier(void);
 /* After this, every thread's earlier stores to its hazard slots are visible here. */
 void kiln__heavy_barrier(void);
 /* Is some thread walking `results`, running `value`? Call kiln__heavy_barrier() first. */
