@@ -221,26 +221,27 @@ static inline mlx_array packed_array(const struct numbers *numbers)
     return array;
 }
 
-/* Element `index` of the result lies at `index` of the memory, reversed or spread on the way. */
+/* Element `index` of the result lies at `index` of the memory, reversed or, in the last three axes, spread on the way.
+ */
 static inline mlx_array rearranged(const struct numbers *numbers, enum layout layout)
 {
     struct shape memory = numbers->shape;
     int ndim = memory.ndim, start[MAX_RANK], stop[MAX_RANK], step[MAX_RANK], index[MAX_RANK], place[MAX_RANK];
     for (int i = 0; i < ndim; i++) {
         int n = numbers->shape.dims[i];
-        memory.dims[layout == TRANSPOSED ? ndim - 1 - i : i] = layout == SPREAD ? 2 * n + 1 : n;
-        step[i] = layout == REVERSED ? -1 : 2;
-        start[i] = layout == REVERSED ? n - 1 : 1;
-        stop[i] = layout == REVERSED ? -n - 1 : 2 * n + 1;
+        bool spread = layout == SPREAD && ndim - i <= 3;
+        memory.dims[layout == TRANSPOSED ? ndim - 1 - i : i] = spread ? 2 * n + 1 : n;
+        step[i] = layout == REVERSED ? -1 : spread ? 2 : 1;
+        start[i] = layout == REVERSED ? n - 1 : spread;
+        stop[i] = layout == REVERSED ? -n - 1 : memory.dims[i];
     }
     struct numbers stored = numbers_new(numbers->dtype, &memory);
     for (int i = 0; i < stored.size; i++) put(&stored, i, chosen(numbers->dtype, i)); /* what nobody may read */
     for (int i = 0; i < numbers->size; i++) {
         unravel(i, &numbers->shape, index);
         for (int k = 0; k < ndim; k++) {
-            int at = layout == REVERSED ? numbers->shape.dims[k] - 1 - index[k]
-                     : layout == SPREAD ? 2 * index[k] + 1
-                                        : index[k];
+            int at = layout == REVERSED ? numbers->shape.dims[k] - 1 - index[k] : index[k];
+            if (layout == SPREAD && ndim - k <= 3) at = 2 * at + 1;
             place[layout == TRANSPOSED ? ndim - 1 - k : k] = at;
         }
         memcpy(stored.data + ravel(place, ndim, &memory) * facts[numbers->dtype].size,
