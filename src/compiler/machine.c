@@ -2,7 +2,8 @@
  * machine.c - target machines: making one costs milliseconds, so each thread keeps those it used.
  *
  * LLVM prints to stderr when it does not know a CPU, so names are checked against the list of x86-64 CPUs of LLVM 19
- * first. A thread's machines are freed when it ends.
+ * first. A thread's machines are freed when it ends; those of the main thread stay until the process does, because other
+ * exit handlers may still compile.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -115,7 +116,12 @@ static void start(void)
 
 void kiln__machine_forget(void)
 {
+    struct machine *list = pthread_getspecific(machines);
     pthread_setspecific(machines, NULL);
+    for (struct machine *m = list, *next; m; m = next) {
+        next = m->next;
+        free(m); /* what LLVM made is in an unknown state: lost, not freed */
+    }
 }
 
 kiln_status kiln__machine_check(const char *target, kiln_error *err)

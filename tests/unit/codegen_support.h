@@ -61,6 +61,32 @@ static void compile_text(const struct kiln_buffer *text, const char *target, uns
     if (plugin->compile(&job, object, &err)) fail_msg("%s\n%s", err.text, (const char *)text->data);
 }
 
+/* Images that load_text() made: kernels are called as long as the program runs. */
+struct loaded_image {
+    struct loaded_image *next;
+    struct kiln_image *image;
+};
+static struct loaded_image *loaded_images;
+
+static void free_images(void)
+{
+    for (struct loaded_image *loaded = loaded_images, *next; loaded; loaded = next) {
+        next = loaded->next;
+        kiln__image_free(loaded->image);
+        free(loaded);
+    }
+    loaded_images = NULL;
+}
+
+static __attribute__((unused)) void keep_image(struct kiln_image *image)
+{
+    struct loaded_image *loaded = malloc(sizeof *loaded);
+    assert_non_null(loaded);
+    if (!loaded_images) atexit(free_images);
+    *loaded = (struct loaded_image){loaded_images, image};
+    loaded_images = loaded;
+}
+
 /* Empties `text`. The image stays mapped until the program ends. */
 static __attribute__((unused)) kernel_entry load_text(struct kiln_buffer *text, const char *target)
 {
@@ -71,6 +97,7 @@ static __attribute__((unused)) kernel_entry load_text(struct kiln_buffer *text, 
     if (kiln__image_load((kiln_bytes){object.data, object.size}, "kernel", &image, &err)) fail_msg("%s", err.text);
     kiln__buffer_release(&object);
     kiln__buffer_release(text);
+    keep_image(image);
     kernel_entry entry;
     void *address = kiln__image_entry(image);
     memcpy(&entry, &address, sizeof entry);
