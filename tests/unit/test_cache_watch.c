@@ -1,0 +1,377 @@
+/*
+ * test_cache_watch.c - what a function reads besides its arguments, through kiln_get: drift followed or refused, per owner.
+ */
+#include "cache_support.h"
+
+#include "cache/function.h"
+
+struct world {
+    kiln_cache *cache;
+    struct fake fake;
+    struct program program;
+};
+
+static int set_up(void **state)
+{
+    struct world *world = calloc(1, sizeof *world);
+    fake_init(&world->fake);
+    world->program.text = "add";
+    world->cache = open_cache("");
+    unsetenv("KILN_DRIFT");
+    unsetenv("KILN_TEST_A");
+    *state = world;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *world = *state;
+    kiln_cache_close(world->cache);
+    assert_int_equal(world->fake.unlinks, world->fake.links);
+    free(world);
+    return 0;
+}
+
+static kiln_function *make(struct world *world, const char *name, unsigned flags)
+{
+    const kiln_function_options options = {.struct_size = sizeof options, .name = name, .compiler = &world->fake.compiler,
+                                           .lower = program_lower, .payload = &world->program, .flags = flags};
+    kiln_function *function = NULL;
+    assert_int_equal(kiln_function_new(world->cache, &options, &function, NULL), KILN_OK);
+    return function;
+}
+
+static void test_refused(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = make(world, "f", 0);
+    int x = 0, y = 0;
+    kiln_error err = {0};
+    assert_int_equal(kiln_watch(NULL, "m", "x", &x, 4, &err), KILN_INVALID);
+    assert_int_equal(kiln_watch(f, NULL, "x", &x, 4, &err), KILN_INVALID);
+    assert_int_equal(kiln_watch(f, "m", NULL, &x, 4, &err), KILN_INVALID);
+    assert_int_equal(kiln_watch(f, "m", "", &x, 4, &err), KILN_INVALID);
+    assert_int_equal(kiln_watch(f, "m", "x", NULL, 4, &err), KILN_INVALID);
+    assert_int_equal(kiln_watch(f, "m", "x", &x, 0, &err), KILN_INVALID);
+    assert_int_equal(kiln_watch(f, "m", "x", &x, 4, &err), KILN_OK);
+    assert_int_equal(kiln_watch(f, "m", "x", &y, 4, &err), KILN_INVALID);
+    assert_int_equal(kiln_watch_env(NULL, "A", &err), KILN_INVALID);
+    assert_int_equal(kiln_watch_env(f, NULL, &err), KILN_INVALID);
+    assert_int_equal(kiln_watch_env(f, "", &err), KILN_INVALID);
+    assert_int_equal(kiln_watch_env(f, "A=B", &err), KILN_INVALID);
+    assert_int_equal(kiln_watch_var(f, NULL, &err), KILN_INVALID);
+    assert_int_equal(kiln_watch_var(NULL, NULL, &err), KILN_INVALID);
+    assert_int_equal(kiln_depends(f, NULL, &err), KILN_INVALID);
+    assert_int_equal(kiln_depends(NULL, f, &err), KILN_INVALID);
+    kiln_function_free(f);
+}
+
+/* A, B, A: two lowerings, two compiles, and back for nothing. */
+static void test_memory_is_followed(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = make(world, "f", 0);
+    int scale = 1;
+    assert_int_equal(KILN_WATCH(f, scale), KILN_OK);
+    struct image *a = get(f, NO_ARGS);
+    scale = 2;
+    struct image *b = get(f, NO_ARGS);
+    assert_ptr_not_equal(a, b); /* values are content: (module, name) with its value */
+    assert_string_equal(kiln_why(), "f: a watched variable has another value");
+    scale = 1;
+    assert_ptr_equal(get(f, NO_ARGS), a);
+    scale = 2;
+    assert_ptr_equal(get(f, NO_ARGS), b);
+    assert_counters(world->cache, .calls = 4, .front_hits = 2, .traces = 2, .compiles = 2, .links = 2, .drifts = 1);
+    kiln_function_free(f);
+}
+
+static void test_environment_is_followed(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = make(world, "f", 0);
+    assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+    struct image *unset = get(f, NO_ARGS);
+    setenv("KILN_TEST_A", "", 1);
+    struct image *empty = get(f, NO_ARGS);
+    static char in_place[] = "KILN_TEST_A=1";
+    putenv(in_place);
+    struct image *one = get(f, NO_ARGS);
+    in_place[12] = '2';
+    struct image *two = get(f, NO_ARGS);
+    assert_true(unset != empty && empty != one && one != two);
+    in_place[12] = '1';
+    assert_ptr_equal(get(f, NO_ARGS), one);
+    unsetenv("KILN_TEST_A");
+    assert_ptr_equal(get(f, NO_ARGS), unset);
+    assert_counters(world->cache, .calls = 6, .front_hits = 2, .traces = 4, .compiles = 4, .links = 4, .drifts = 3);
+    kiln_function_free(f);
+}
+
+static kiln_status print_environment(void *payload, const kiln_request *request, kiln_text *text, kiln_error *err)
+{
+    (void)payload, (void)err;
+    const char *value = kiln_request_env(request, "KILN_TEST_A");
+    setenv("KILN_TEST_A", "changed while lowering", 1);
+    const char *again = kiln_request_env(request, "KILN_TEST_A"); /* as the key saw it */
+    assert_true(value ? !strcmp(value, again) : !again);
+    return kiln_text_printf(text, "%s", value ? value : "(unset)");
+}
+
+static void test_request_env(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = new_function(world->cache, &world->fake.compiler, "f", print_environment, NULL);
+    assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+    assert_string_equal(get(f, NO_ARGS)->text, "(unset)");
+    setenv("KILN_TEST_A", "x", 1);
+    assert_string_equal(get(f, NO_ARGS)->text, "x");
+    setenv("KILN_TEST_A", "", 1);
+    assert_string_equal(get(f, NO_ARGS)->text, "");
+    kiln_function_free(f);
+}
+
+static void test_variable_is_followed(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = make(world, "f", 0);
+    kiln_var *var = NULL;
+    assert_int_equal(kiln_var_new("tile", "8", 1, &var, NULL), KILN_OK);
+    assert_int_equal(kiln_watch_var(f, var, NULL), KILN_OK);
+    struct image *eight = get(f, NO_ARGS);
+    kiln_var_set(var, "8", 1); /* an equal value changes nothing */
+    assert_ptr_equal(get(f, NO_ARGS), eight);
+    kiln_var_set(var, "16", 2);
+    assert_ptr_not_equal(get(f, NO_ARGS), eight);
+    kiln_var_set(var, "8", 1);
+    assert_ptr_equal(get(f, NO_ARGS), eight);
+    assert_counters(world->cache, .calls = 4, .front_hits = 2, .traces = 2, .compiles = 2, .links = 2, .drifts = 1);
+    kiln_function_free(f);
+    kiln_var_free(var);
+}
+
+/* Saying it again costs nothing: also on every call, as a careful program does. */
+static void test_known_watch_drops_nothing(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = make(world, "f", KILN_STRICT), *g = make(world, "g", 0);
+    int scale = 1;
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(KILN_WATCH(f, scale), KILN_OK);
+        assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+        assert_int_equal(kiln_depends(f, g, NULL), KILN_OK);
+        get(f, NO_ARGS);
+    }
+    assert_counters(world->cache, .calls = 10, .front_hits = 9, .traces = 1, .compiles = 1, .links = 1);
+    scale = 2;
+    assert_int_equal(KILN_WATCH(f, scale), KILN_OK); /* and does not hide a drift */
+    get_fails(f, NO_ARGS, KILN_DRIFTED, "scale was 1, is 2");
+    kiln_function_free(f);
+    kiln_function_free(g);
+}
+
+/* ---- strict --------------------------------------------------------------------------------------------------- */
+
+static void test_strict(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = make(world, "f", KILN_STRICT);
+    int scale = 1;
+    int64_t wide = 5;
+    char odd[3] = "ab";
+    assert_int_equal(kiln_watch(f, "numbers.c", "scale", &scale, sizeof scale, NULL), KILN_OK);
+    assert_int_equal(kiln_watch(f, "numbers.c", "wide", &wide, sizeof wide, NULL), KILN_OK);
+    assert_int_equal(kiln_watch(f, "numbers.c", "odd", odd, sizeof odd, NULL), KILN_OK);
+    assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+    struct image *image = get(f, NO_ARGS);
+    scale = 2;
+    get_fails(f, NO_ARGS, KILN_DRIFTED, "f: numbers.c: scale was 1, is 2");
+    get_fails(f, NO_ARGS, KILN_DRIFTED, "f: numbers.c: scale was 1, is 2"); /* the baseline stays */
+    assert_counters(world->cache, .calls = 3, .traces = 1, .compiles = 1, .links = 1, .drifts = 2);
+    setenv("KILN_TEST_A", "on", 1);
+    get_fails(f, NO_ARGS, KILN_DRIFTED, "numbers.c: scale was 1, is 2; KILN_TEST_A was unset, is \"on\"");
+    scale = 1;
+    unsetenv("KILN_TEST_A");
+    assert_ptr_equal(get(f, NO_ARGS), image);
+    wide = -1;
+    get_fails(f, NO_ARGS, KILN_DRIFTED, "numbers.c: wide was 5, is -1");
+    wide = 5;
+    odd[0] = 'c';
+    get_fails(f, NO_ARGS, KILN_DRIFTED, "numbers.c: odd was 616200, is 636200");
+    get_fails(f, ARGS(I64(1)), KILN_DRIFTED, "odd"); /* whatever the arguments */
+    assert_int_equal(world->program.lowers, 1);
+    kiln_function_free(f);
+}
+
+static void test_strict_by_environment(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = make(world, "f", 0);
+    int scale = 1;
+    assert_int_equal(kiln_watch(f, "m", "scale", &scale, sizeof scale, NULL), KILN_OK);
+    get(f, NO_ARGS);
+    setenv("KILN_DRIFT", "error", 1);
+    scale = 2;
+    get_fails(f, NO_ARGS, KILN_DRIFTED, "m: scale was 1, is 2");
+    setenv("KILN_DRIFT", "follow", 1);
+    get(f, NO_ARGS);
+    assert_counters(world->cache, .calls = 3, .traces = 2, .compiles = 2, .links = 2, .drifts = 2);
+    unsetenv("KILN_DRIFT");
+    kiln_function_free(f);
+}
+
+/* Each owner has its own watches and baseline: a second owner's extra global is checked. */
+static void test_drift_per_owner(void **state)
+{
+    struct world *world = *state;
+    kiln_function *base = make(world, "f", KILN_STRICT), *owner = NULL;
+    int shared = 1, extra = 1, late = 1;
+    assert_int_equal(kiln_watch(base, "m", "shared", &shared, sizeof shared, NULL), KILN_OK);
+    assert_int_equal(kiln_function_bind(base, &world->program, NULL, &owner, NULL), KILN_OK);
+    assert_int_equal(kiln_watch(owner, "m", "extra", &extra, sizeof extra, NULL), KILN_OK);
+    assert_int_equal(kiln_watch(base, "m", "late", &late, sizeof late, NULL), KILN_OK); /* after the bind: not the owner's */
+    get(base, NO_ARGS);
+    get(owner, NO_ARGS);
+    extra = 2;
+    get_fails(owner, NO_ARGS, KILN_DRIFTED, "m: extra was 1, is 2");
+    get(base, NO_ARGS);
+    extra = 1, shared = 2;
+    get_fails(owner, NO_ARGS, KILN_DRIFTED, "m: shared was 1, is 2");
+    get_fails(base, NO_ARGS, KILN_DRIFTED, "m: shared was 1, is 2");
+    shared = 1, late = 2;
+    get(owner, NO_ARGS);
+    get_fails(base, NO_ARGS, KILN_DRIFTED, "m: late was 1, is 2");
+    kiln_function_free(base);
+    get(owner, NO_ARGS);
+    kiln_function_free(owner);
+}
+
+/* ---- dependencies --------------------------------------------------------------------------------------------- */
+
+static void test_watches_of_a_callee(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = make(world, "f", KILN_STRICT), *g = make(world, "g", 0), *h = make(world, "h", 0);
+    int x = 1, y = 1;
+    assert_int_equal(kiln_depends(f, g, NULL), KILN_OK);
+    assert_int_equal(kiln_depends(g, h, NULL), KILN_OK);
+    assert_int_equal(kiln_watch(h, "m", "x", &x, sizeof x, NULL), KILN_OK);
+    struct image *image = get(f, NO_ARGS);
+    x = 2;
+    get_fails(f, NO_ARGS, KILN_DRIFTED, "f: m: x was 1, is 2");
+    x = 1;
+    assert_ptr_equal(get(f, NO_ARGS), image);
+    /* another watch of the callee's: f misses, with a new baseline, which is no drift */
+    assert_int_equal(kiln_watch(h, "m", "y", &y, sizeof y, NULL), KILN_OK);
+    get(f, NO_ARGS);
+    y = 2;
+    get_fails(f, NO_ARGS, KILN_DRIFTED, "f: m: y was 1, is 2");
+    assert_counters(world->cache, .calls = 5, .front_hits = 1, .traces = 2, .compiles = 2, .links = 2, .drifts = 2);
+    kiln_function_free(h); /* in any order */
+    kiln_function_free(g);
+    y = 1;
+    get(f, NO_ARGS);
+    kiln_function_free(f);
+}
+
+/* A redefined callee is a reason to lower again, not a drift; a value that changed meanwhile is still one. */
+static void test_redefined_callee_is_no_drift(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = make(world, "f", KILN_STRICT), *g = make(world, "g", 0);
+    int x = 1;
+    const kiln_function_options options = {.struct_size = sizeof options, .name = "g", .compiler = &world->fake.compiler,
+                                           .lower = program_lower, .payload = &world->program};
+    assert_int_equal(kiln_watch(f, "m", "x", &x, sizeof x, NULL), KILN_OK);
+    assert_int_equal(kiln_depends(f, g, NULL), KILN_OK);
+    get(f, NO_ARGS);
+    assert_int_equal(kiln_function_redefine(g, &options, NULL), KILN_OK);
+    get(f, NO_ARGS);
+    assert_counters(world->cache, .calls = 2, .traces = 2, .kernel_hits = 1, .compiles = 1, .links = 1);
+    assert_int_equal(kiln_function_redefine(g, &options, NULL), KILN_OK);
+    x = 2;
+    get_fails(f, NO_ARGS, KILN_DRIFTED, "f: m: x was 1, is 2");
+    const kiln_function_options strict = {.struct_size = sizeof strict, .name = "f", .compiler = &world->fake.compiler, .lower = program_lower,
+                                          .payload = &world->program, .flags = KILN_STRICT};
+    assert_int_equal(kiln_function_redefine(f, &strict, NULL), KILN_OK); /* a new definition, a new baseline */
+    get(f, NO_ARGS);
+    kiln_function_free(f);
+    kiln_function_free(g);
+}
+
+static void test_cycles(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = make(world, "f", 0), *g = make(world, "g", 0), *h = make(world, "h", 0);
+    kiln_error err = {0};
+    assert_int_equal(kiln_depends(f, f, &err), KILN_OK);
+    assert_int_equal(kiln_depends(f, g, &err), KILN_OK);
+    assert_int_equal(kiln_depends(g, h, &err), KILN_OK);
+    assert_int_equal(kiln_depends(h, f, &err), KILN_INVALID);
+    assert_string_equal(err.text, "kiln_depends: f depends on h already; a cycle is not supported");
+    assert_int_equal(kiln_depends(f, h, &err), KILN_OK);
+    get(f, NO_ARGS);
+    kiln_function_free(f);
+    kiln_function_free(g);
+    kiln_function_free(h);
+}
+
+/* ---- reads ---------------------------------------------------------------------------------------------------- */
+
+static int a_global = 1, another_global = 1;
+
+static kiln_status read_globals(void *payload, const kiln_request *request, kiln_text *text, kiln_error *err)
+{
+    (void)payload, (void)err;
+    int value, other = 0;
+    kiln_status status = kiln_read(request, "m", "a_global", &a_global, sizeof a_global, &value);
+    if (!status && value > 1) status = kiln_read(request, "m", "another_global", &another_global, sizeof another_global, &other);
+    return status ? status : kiln_text_printf(text, "%d %d", value, other);
+}
+
+static void test_read(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = new_function(world->cache, &world->fake.compiler, "f", read_globals, NULL);
+    a_global = 1, another_global = 1;
+    struct image *one = get(f, NO_ARGS);
+    assert_string_equal(one->text, "1 0");
+    assert_ptr_equal(get(f, NO_ARGS), one);
+    assert_counters(world->cache, .calls = 2, .process_hits = 1, .traces = 1, .compiles = 1, .links = 1);
+    another_global = 2; /* this entry did not read it */
+    assert_ptr_equal(get(f, NO_ARGS), one);
+    a_global = 2;
+    struct image *two = get(f, NO_ARGS);
+    assert_string_equal(two->text, "2 2");
+    assert_string_equal(kiln_why(), "f: m: a_global, which lower() read, has another value");
+    another_global = 3;
+    assert_string_equal(get(f, NO_ARGS)->text, "2 3");
+    assert_string_equal(one->text, "1 0"); /* handed out: valid until the function is freed */
+    assert_string_equal(two->text, "2 2");
+    assert_counters(world->cache, .calls = 5, .process_hits = 2, .traces = 3, .compiles = 3, .links = 3);
+    for (int i = 0; i < 100; i++) { /* to and fro: lowered again, compiled no more, nothing piles up */
+        another_global = 2 + i % 2;
+        get(f, NO_ARGS);
+    }
+    assert_counters(world->cache, .calls = 105, .process_hits = 2, .traces = 103, .kernel_hits = 100, .compiles = 3, .links = 3);
+    size_t limbo = 0;
+    const struct kiln_limbo { struct kiln_limbo *next; } *first = (const void *)f->results.limbo;
+    for (; first; first = first->next) limbo++;
+    assert_true(limbo <= 3);
+    kiln_function_free(f);
+    assert_int_equal(world->fake.unlinks, 3);
+}
+
+#define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_WORLD(test_refused), WITH_WORLD(test_memory_is_followed), WITH_WORLD(test_environment_is_followed),
+        WITH_WORLD(test_request_env), WITH_WORLD(test_variable_is_followed), WITH_WORLD(test_known_watch_drops_nothing),
+        WITH_WORLD(test_strict), WITH_WORLD(test_strict_by_environment), WITH_WORLD(test_drift_per_owner),
+        WITH_WORLD(test_watches_of_a_callee), WITH_WORLD(test_redefined_callee_is_no_drift), WITH_WORLD(test_cycles),
+        WITH_WORLD(test_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
