@@ -16,7 +16,7 @@ void kiln__fork_guard(pthread_mutex_t *lock);
 /* Defines a static leaf lock that is guarded. */
 #define KILN_LEAF_LOCK(name)                                                                                           \
     static pthread_mutex_t name = PTHREAD_MUTEX_INITIALIZER;                                                           \
-    __attribute__((constructor)) static void guard_##name(void)                                                        \
+    __attribute__((constructor(1000))) static void guard_##name(void) /* before gate.c's, see there */                 \
     {                                                                                                                  \
         kiln__fork_guard(&name);                                                                                       \
     }                                                                                                                  \

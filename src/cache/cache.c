@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "base/gate.h"
 #include "base/log.h"
 #include "cache/kernel.h"
 
@@ -43,21 +44,21 @@ void kiln_cache_counters(const kiln_cache *cache, kiln_counters *out)
 
 void kiln__process_counters(kiln_counters *out)
 {
-    pthread_mutex_lock(&lock);
+    kiln__mutex_lock(&lock);
     *out = closed;
     for (struct kiln_cache *cache = open_caches; cache; cache = cache->next) {
         kiln_counters counters;
         kiln_cache_counters(cache, &counters);
         kiln__counters_add(out, &counters);
     }
-    pthread_mutex_unlock(&lock);
+    kiln__mutex_unlock(&lock);
 }
 
 void kiln__each_cache(void (*visit)(struct kiln_cache *cache, void *context), void *context)
 {
-    pthread_mutex_lock(&lock);
+    kiln__mutex_lock(&lock);
     for (struct kiln_cache *cache = open_caches; cache; cache = cache->next) visit(cache, context);
-    pthread_mutex_unlock(&lock);
+    kiln__mutex_unlock(&lock);
 }
 
 /* ---- folders -------------------------------------------------------------------------------------------------- */
@@ -163,7 +164,7 @@ static void init_tables(struct kiln_cache *cache)
 /* Takes the smallest index no open cache has. From then on a reset of a device finds the cache, so its tables come first. */
 static bool enlist(struct kiln_cache *cache)
 {
-    pthread_mutex_lock(&lock);
+    kiln__mutex_lock(&lock);
     uint64_t taken = 0;
     for (struct kiln_cache *other = open_caches; other; other = other->next) taken |= 1ull << other->index;
     bool found = taken != UINT64_MAX;
@@ -174,20 +175,20 @@ static bool enlist(struct kiln_cache *cache)
         cache->next = open_caches;
         open_caches = cache;
     }
-    pthread_mutex_unlock(&lock);
+    kiln__mutex_unlock(&lock);
     return found;
 }
 
 static void delist(struct kiln_cache *cache)
 {
     kiln_counters counters;
-    pthread_mutex_lock(&lock);
+    kiln__mutex_lock(&lock);
     kiln_cache_counters(cache, &counters);
     kiln__counters_add(&closed, &counters);
     struct kiln_cache **link = &open_caches;
     while (*link != cache) link = &(*link)->next;
     *link = cache->next;
-    pthread_mutex_unlock(&lock);
+    kiln__mutex_unlock(&lock);
 }
 
 kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out, kiln_error *err)

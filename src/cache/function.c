@@ -6,6 +6,8 @@
  */
 #include "cache/function.h"
 
+#include "base/gate.h"
+
 /* ---- definitions ---------------------------------------------------------------------------------------------- */
 
 static kiln_status check_options(const kiln_function_options *options, kiln_error *err)
@@ -46,10 +48,10 @@ static kiln_status definition_new(const kiln_function_options *options, struct k
 
 struct kiln_definition *kiln__definition_ref(struct kiln_function *function)
 {
-    pthread_mutex_lock(&function->lock);
+    kiln__mutex_lock(&function->lock);
     struct kiln_definition *definition = function->definition;
     atomic_fetch_add_explicit(&definition->refs, 1, memory_order_relaxed);
-    pthread_mutex_unlock(&function->lock);
+    kiln__mutex_unlock(&function->lock);
     return definition;
 }
 
@@ -81,21 +83,21 @@ static struct kiln_function *function_new(kiln_cache *cache, struct kiln_definit
     kiln__results_init(&function->results, cache->index, KILN_LEVEL_CALL, kiln__kernel_unref);
     function->results.expose = expose_executable;
     pthread_mutex_init(&function->lock, NULL);
-    pthread_mutex_lock(&cache->functions_lock);
+    kiln__mutex_lock(&cache->functions_lock);
     function->next = cache->functions;
     function->link = &cache->functions;
     if (function->next) function->next->link = &function->next;
     cache->functions = function;
-    pthread_mutex_unlock(&cache->functions_lock);
+    kiln__mutex_unlock(&cache->functions_lock);
     return function;
 }
 
 static void delist(struct kiln_function *function)
 {
-    pthread_mutex_lock(&function->cache->functions_lock);
+    kiln__mutex_lock(&function->cache->functions_lock);
     *function->link = function->next;
     if (function->next) function->next->link = function->link;
-    pthread_mutex_unlock(&function->cache->functions_lock);
+    kiln__mutex_unlock(&function->cache->functions_lock);
 }
 
 kiln_status kiln_function_new(kiln_cache *cache, const kiln_function_options *options, kiln_function **out, kiln_error *err)
@@ -164,11 +166,11 @@ kiln_status kiln_function_bind(kiln_function *base, void *payload, void (*free_p
         kiln__definition_unref(definition);
         return kiln__no_memory(err, "a function");
     }
-    pthread_mutex_lock(&base->lock);
+    kiln__mutex_lock(&base->lock);
     function->flags = base->flags;
     status = kiln__watches_copy(&function->watches, &base->watches, err);
     atomic_store(&function->plain, atomic_load(&base->plain));
-    pthread_mutex_unlock(&base->lock);
+    kiln__mutex_unlock(&base->lock);
     for (struct kiln_dependency *d = atomic_load(&base->dependencies); d && !status; d = atomic_load(&d->next))
         status = kiln_depends(function, d->callee, err);
     if (status) {
@@ -194,12 +196,12 @@ kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_
     struct kiln_definition *definition = NULL;
     kiln_status status = definition_new(options, &definition, err);
     if (status) return status;
-    pthread_mutex_lock(&function->lock);
+    kiln__mutex_lock(&function->lock);
     struct kiln_definition *old = function->definition;
     function->definition = definition;
     function->flags = options->flags;
     forget_baseline(function);
-    pthread_mutex_unlock(&function->lock);
+    kiln__mutex_unlock(&function->lock);
     kiln__results_clear(&function->results);
     kiln__kernels_sweep(function->cache);
     kiln__definition_unref(old);
@@ -211,7 +213,7 @@ kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_
 static kiln_status add_watch(kiln_function *function, enum kiln_item kind, const char *module, const char *name, const void *address,
                              size_t size, kiln_var *var, kiln_error *err)
 {
-    pthread_mutex_lock(&function->lock);
+    kiln__mutex_lock(&function->lock);
     const struct kiln_watch *last = function->watches.last;
     kiln_status status = kiln__watches_add(&function->watches, kind, module, name, address, size, var, err);
     bool added = function->watches.last != last; /* a known one changes nothing, and drops nothing */
@@ -219,7 +221,7 @@ static kiln_status add_watch(kiln_function *function, enum kiln_item kind, const
         atomic_store_explicit(&function->plain, false, memory_order_release);
         forget_baseline(function); /* another set of watches, another baseline */
     }
-    pthread_mutex_unlock(&function->lock);
+    kiln__mutex_unlock(&function->lock);
     if (added) kiln__results_clear(&function->results);
     return status;
 }
@@ -281,12 +283,12 @@ static kiln_status add_dependency(struct kiln_function *function, struct kiln_fu
     if (!dependency) return kiln__no_memory(err, "a dependency");
     atomic_fetch_add_explicit(&callee->refs, 1, memory_order_relaxed);
     dependency->callee = callee;
-    pthread_mutex_lock(&function->lock);
+    kiln__mutex_lock(&function->lock);
     atomic_store(&dependency->next, atomic_load(&function->dependencies));
     atomic_store_explicit(&function->dependencies, dependency, memory_order_release);
     atomic_store_explicit(&function->plain, false, memory_order_release);
     forget_baseline(function);
-    pthread_mutex_unlock(&function->lock);
+    kiln__mutex_unlock(&function->lock);
     *added = true;
     return KILN_OK;
 }
@@ -296,9 +298,9 @@ kiln_status kiln_depends(kiln_function *function, kiln_function *callee, kiln_er
     if (!function || !callee) return kiln__fail(err, KILN_INVALID, "kiln_depends: needs two functions");
     if (function == callee) return KILN_OK;
     bool added = false;
-    pthread_mutex_lock(&graph_lock);
+    kiln__mutex_lock(&graph_lock);
     kiln_status status = add_dependency(function, callee, &added, err);
-    pthread_mutex_unlock(&graph_lock);
+    kiln__mutex_unlock(&graph_lock);
     if (added) kiln__results_clear(&function->results);
     return status;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/gate.h"
 #include "base/log.h"
 #include "cache/function.h"
 #include "key/explain.h"
@@ -273,12 +274,12 @@ static kiln_status check_drift(struct miss *miss, kiln_error *err)
     uint32_t count = miss->signature->count - miss->watches_at;
     if (!count) return KILN_OK;
     kiln_status status = KILN_OK;
-    pthread_mutex_lock(&function->lock);
+    kiln__mutex_lock(&function->lock);
     if (!function->baseline)
         set_baseline(function, words, count);
     else if (count != function->baseline_count || !kiln__key_equal(words, function->baseline, count))
         status = follow_or_refuse(miss, words, count, err);
-    pthread_mutex_unlock(&function->lock);
+    kiln__mutex_unlock(&function->lock);
     return status;
 }
 

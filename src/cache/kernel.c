@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/gate.h"
 #include "base/log.h"
 #include "cache/function.h"
 
@@ -73,7 +74,9 @@ static kiln_status compile(const struct job *job, struct kiln_artifact **out, ki
     if (!artifact) return kiln__no_memory(err, "an artifact");
     uint64_t start = kiln__clock_ns();
     kiln_error error = {KILN_OK, ""};
+    kiln__work_begin();
     kiln_status status = compiler->compile(compiler->self, job->request, job->text, artifact, &error);
+    kiln__work_end();
     artifact->compile_ns = kiln__clock_ns() - start;
     kiln__add(&cache->counts.compiles, 1);
     kiln__add(&cache->counts.compile_ns, artifact->compile_ns);
@@ -238,10 +241,10 @@ static bool is_kernel_of_device(const struct kiln_entry *entry, const void *devi
 
 static void drop_kernels(struct kiln_cache *cache, void *device)
 {
-    pthread_mutex_lock(&cache->functions_lock);
+    kiln__mutex_lock(&cache->functions_lock);
     for (struct kiln_function *function = cache->functions; function; function = function->next)
         kiln__results_remove(&function->results, is_of_device, device);
-    pthread_mutex_unlock(&cache->functions_lock);
+    kiln__mutex_unlock(&cache->functions_lock);
     kiln__results_remove(&cache->kernels, is_kernel_of_device, device);
 }
 

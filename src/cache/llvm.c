@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gate.h"
 #include "cache/kernel.h"
 #include "cache/toolchain.h"
 #include "compiler/plugin.h"
@@ -41,10 +42,10 @@ static kiln_status get_plugin(const struct kiln_plugin **out, kiln_error *err)
     kiln_status status = KILN_OK;
     *out = atomic_load_explicit(&plugin, memory_order_acquire);
     if (*out) return KILN_OK;
-    pthread_mutex_lock(&lock);
+    kiln__mutex_lock(&lock);
     if (!atomic_load_explicit(&plugin, memory_order_relaxed)) status = open_plugin(err);
     *out = atomic_load_explicit(&plugin, memory_order_relaxed);
-    pthread_mutex_unlock(&lock);
+    kiln__mutex_unlock(&lock);
     return status;
 }
 
@@ -97,22 +98,22 @@ static kiln_status link_object(void *self, const kiln_artifact *artifact, kiln_d
         return status;
     }
     *executable = kiln__image_entry(linked->image);
-    pthread_mutex_lock(&images_lock);
+    kiln__mutex_lock(&images_lock);
     linked->next = images;
     images = linked;
-    pthread_mutex_unlock(&images_lock);
+    kiln__mutex_unlock(&images_lock);
     return KILN_OK;
 }
 
 static void unlink_object(void *self, void *executable)
 {
     (void)self;
-    pthread_mutex_lock(&images_lock);
+    kiln__mutex_lock(&images_lock);
     struct linked **link = &images;
     while (*link && kiln__image_entry((*link)->image) != executable) link = &(*link)->next;
     struct linked *found = *link;
     if (found) *link = found->next;
-    pthread_mutex_unlock(&images_lock);
+    kiln__mutex_unlock(&images_lock);
     if (!found) return;
     kiln__image_free(found->image);
     free(found);

@@ -10,15 +10,23 @@
 
 #include <sched.h>
 
+#include "base/gate.h"
+
 struct kiln_result_table {
     struct kiln_result_table *older;
     size_t mask;
     _Atomic(struct kiln_entry *) slots[];
 };
 
-/* One key being made. The maker owns it; it goes when the last waiter has read the outcome. */
+/*
+ * One key being made. The maker owns it; it goes when the last waiter has read the outcome. Waiters wait with a lock of the
+ * flight's own, so that fork never finds the results' lock in the hands of one that just woke up; in a forked child,
+ * flights of other threads will never land and are passed over.
+ */
 struct kiln_flight {
     struct kiln_flight *next;
+    unsigned forks; /* kiln__forks() when it started */
+    pthread_mutex_t lock; /* guards `landed` while somebody waits; taken after the results' lock */
     pthread_cond_t done;
     bool landed;
     kiln_status status;
@@ -178,7 +186,7 @@ void *kiln__results_peek(struct kiln_results *results, const struct kiln_signatu
 static struct kiln_flight *flight_find(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash)
 {
     struct kiln_flight *flight = results->flights;
-    while (flight && (flight->hash != hash || flight->count != signature->count ||
+    while (flight && (flight->forks != kiln__forks() || flight->hash != hash || flight->count != signature->count ||
                       !kiln__key_equal(flight->key, signature->words, flight->count)))
         flight = flight->next;
     return flight;
@@ -194,6 +202,7 @@ static void flight_remove(struct kiln_results *results, struct kiln_flight *flig
 static void flight_free(struct kiln_flight *flight)
 {
     pthread_cond_destroy(&flight->done);
+    pthread_mutex_destroy(&flight->lock);
     free(flight);
 }
 
@@ -201,7 +210,11 @@ static void flight_free(struct kiln_flight *flight)
 static kiln_status flight_wait(struct kiln_results *results, struct kiln_flight *flight, void **value, kiln_error *err)
 {
     flight->waiters++;
-    while (!flight->landed) pthread_cond_wait(&flight->done, &results->lock);
+    kiln__mutex_unlock(&results->lock);
+    pthread_mutex_lock(&flight->lock);
+    while (!flight->landed) pthread_cond_wait(&flight->done, &flight->lock);
+    pthread_mutex_unlock(&flight->lock);
+    kiln__mutex_lock(&results->lock);
     kiln_status status = flight->status;
     if (status == KILN_OK) *value = flight->value; /* handed out for us when it landed */
     if (status && err) *err = flight->error;
@@ -213,6 +226,8 @@ static struct kiln_flight *flight_start(struct kiln_results *results, const stru
 {
     struct kiln_flight *flight = calloc(1, sizeof *flight);
     if (!flight) return NULL;
+    flight->forks = kiln__forks();
+    pthread_mutex_init(&flight->lock, NULL);
     pthread_cond_init(&flight->done, NULL);
     flight->hash = hash;
     flight->count = signature->count;
@@ -225,16 +240,23 @@ static struct kiln_flight *flight_start(struct kiln_results *results, const stru
 static void flight_land(struct kiln_results *results, struct kiln_flight *flight, kiln_status status, void *value, const kiln_error *error)
 {
     flight_remove(results, flight);
-    flight->landed = true;
+    if (flight->forks != kiln__forks()) { /* we are the child of its maker; those who waited were not copied */
+        free(flight);
+        return;
+    }
     flight->status = status;
     flight->value = value;
     for (unsigned i = 0; status == KILN_OK && results->acquire && i < flight->waiters; i++) results->acquire(value);
     if (status == KILN_OK && results->expose) flight->value = results->expose(value);
     flight->error = *error;
-    if (flight->waiters)
-        pthread_cond_broadcast(&flight->done);
-    else
+    if (!flight->waiters) {
         flight_free(flight);
+        return;
+    }
+    pthread_mutex_lock(&flight->lock);
+    flight->landed = true;
+    pthread_cond_broadcast(&flight->done);
+    pthread_mutex_unlock(&flight->lock);
 }
 
 static void limbo_add(struct kiln_results *results, void *value)
@@ -322,12 +344,12 @@ static kiln_status fly(struct kiln_results *results, const struct kiln_signature
     thread->making = making.outer;
     thread->flight_level = outer_level;
 
-    pthread_mutex_lock(&results->lock);
+    kiln__mutex_lock(&results->lock);
     bool keeps_reads = reads != NULL;
     if (status == KILN_OK) status = publish(results, signature, hash, &new_value, reads, &unwanted, &error);
     if (flight) flight_land(results, flight, status, new_value, &error);
     if (status == KILN_OK) new_value = hand_out(results, new_value);
-    pthread_mutex_unlock(&results->lock);
+    kiln__mutex_unlock(&results->lock);
 
     if (unwanted) results->release(unwanted);
     if (status == KILN_OK) {
@@ -360,26 +382,26 @@ kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_s
     if (made) *made = false;
     if (!thread) return kiln__no_memory(err, "a thread record");
     uint64_t hash = hash_of(signature);
-    pthread_mutex_lock(&results->lock);
+    kiln__mutex_lock(&results->lock);
     struct kiln_entry *entry = kiln__results_find(results, signature, hash); /* again, now that nobody can add one */
     if (entry && kiln__reads_hold(entry->reads)) {
         *value = hand_out(results, entry->value);
-        pthread_mutex_unlock(&results->lock);
+        kiln__mutex_unlock(&results->lock);
         return KILN_OK;
     }
     if (is_making(thread, signature)) {
-        pthread_mutex_unlock(&results->lock);
+        kiln__mutex_unlock(&results->lock);
         return (kiln_status)KILN_RECURSIVE;
     }
     struct kiln_flight *flight = flight_find(results, signature, hash);
     if (flight && thread->flight_level < (unsigned)results->level) {
         kiln_status status = flight_wait(results, flight, value, err);
-        pthread_mutex_unlock(&results->lock);
+        kiln__mutex_unlock(&results->lock);
         return status;
     }
     bool alone = flight != NULL; /* waiting could close a cycle: make it privately */
     flight = alone ? NULL : flight_start(results, signature, hash);
-    pthread_mutex_unlock(&results->lock);
+    kiln__mutex_unlock(&results->lock);
     if (!alone && !flight) return kiln__no_memory(err, "a flight");
     if (made) *made = true;
     return fly(results, signature, hash, thread, flight, make, context, value, err);
@@ -394,9 +416,9 @@ static void release_or_limbo(struct kiln_results *results, void *value)
         results->release(value);
         return;
     }
-    pthread_mutex_lock(&results->lock);
+    kiln__mutex_lock(&results->lock);
     limbo_add(results, value);
-    pthread_mutex_unlock(&results->lock);
+    kiln__mutex_unlock(&results->lock);
 }
 
 static void drop_limbo(struct kiln_results *results, struct kiln_limbo *limbo, bool all)
@@ -432,7 +454,7 @@ static void drop_table(struct kiln_results *results, struct kiln_result_table *t
 
 void kiln__results_clear(struct kiln_results *results)
 {
-    pthread_mutex_lock(&results->lock);
+    kiln__mutex_lock(&results->lock);
     atomic_fetch_add_explicit(&results->generation, 1, memory_order_acq_rel);
     struct kiln_result_table *table = atomic_exchange(&results->table, NULL), *old = results->old_tables;
     struct kiln_limbo *limbo = results->limbo;
@@ -441,7 +463,7 @@ void kiln__results_clear(struct kiln_results *results)
     results->count = 0;
     kiln__heavy_barrier();
     while (kiln__is_read(results)) sched_yield(); /* a walk takes nanoseconds */
-    pthread_mutex_unlock(&results->lock);
+    kiln__mutex_unlock(&results->lock);
     drop_limbo(results, limbo, false);
     drop_table(results, table, false);
     free_tables(old);
@@ -467,7 +489,7 @@ static struct kiln_result_table *survivors(struct kiln_result_table *table, bool
 void kiln__results_remove(struct kiln_results *results, bool (*matches)(const struct kiln_entry *entry, const void *context),
                           const void *context)
 {
-    pthread_mutex_lock(&results->lock);
+    kiln__mutex_lock(&results->lock);
     struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     size_t kept_count = 0;
     struct kiln_result_table *kept = table ? survivors(table, matches, context, &kept_count) : NULL;
@@ -477,7 +499,7 @@ void kiln__results_remove(struct kiln_results *results, bool (*matches)(const st
         kiln__heavy_barrier();
         while (kiln__is_read(results)) sched_yield();
     }
-    pthread_mutex_unlock(&results->lock);
+    kiln__mutex_unlock(&results->lock);
     if (kept) drop_table(results, table, false);
 }
 
@@ -505,7 +527,7 @@ static uint32_t common_words(const struct kiln_entry *entry, const struct kiln_s
 const struct kiln_entry *kiln__results_nearest(struct kiln_results *results, const struct kiln_signature *signature)
 {
     enum { LOOK_AT = 256 }; /* a miss is explained against the nearest of a bounded number of entries */
-    pthread_mutex_lock(&results->lock);
+    kiln__mutex_lock(&results->lock);
     struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     const struct kiln_entry *best = NULL;
     for (size_t i = 0, seen = 0; table && i <= table->mask && seen < LOOK_AT; i++) {
@@ -519,5 +541,5 @@ const struct kiln_entry *kiln__results_nearest(struct kiln_results *results, con
 
 void kiln__results_nearest_done(struct kiln_results *results)
 {
-    pthread_mutex_unlock(&results->lock);
+    kiln__mutex_unlock(&results->lock);
 }

@@ -16,17 +16,29 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool have_membarrier;
 
 /* Hit counts stay in the record: they belong to the caches, not to the thread that ends. */
-static void detach(void *record)
+static void give_back(struct kiln_thread *thread)
 {
-    struct kiln_thread *thread = record;
-    kiln__this_thread = NULL;
     atomic_store(&thread->reading, NULL);
     atomic_store(&thread->using, NULL);
     atomic_store_explicit(&thread->in_use, false, memory_order_release);
 }
 
+static void detach(void *record)
+{
+    kiln__this_thread = NULL;
+    give_back(record);
+}
+
+/* The child has one thread: nobody else reads or uses anything, and the other records can be taken. */
+static void after_fork_in_child(void)
+{
+    for (struct kiln_thread *thread = kiln__threads(); thread; thread = thread->next)
+        if (thread != kiln__this_thread) give_back(thread);
+}
+
 static void set_up(void)
 {
+    pthread_atfork(NULL, NULL, after_fork_in_child);
     pthread_key_create(&at_thread_end, detach);
     have_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }

@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "base/gate.h"
+
 struct room {
     struct room *older;
     uint32_t cap;           /* words */
@@ -104,10 +106,10 @@ static void replace(kiln_var *var, struct room *room, const void *data, size_t s
 void kiln_var_set(kiln_var *var, const void *data, size_t size)
 {
     if (!var || (!data && size) || size > LARGEST_VALUE) return;
-    pthread_mutex_lock(&var->lock);
+    kiln__mutex_lock(&var->lock);
     struct room *room = atomic_load_explicit(&var->room, memory_order_relaxed);
     if (!holds(room, data, size)) replace(var, room, data, size);
-    pthread_mutex_unlock(&var->lock);
+    kiln__mutex_unlock(&var->lock);
 }
 
 void kiln_var_free(kiln_var *var)

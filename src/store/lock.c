@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/gate.h"
 #include "base/log.h"
 #include "base/process.h"
 
@@ -38,6 +39,7 @@ struct kiln_lock {
     char *path;
     int fd; /* open until released: the file's number is not given to another meanwhile */
     uint64_t since_ns;
+    unsigned forks; /* kiln__forks() when it was taken: a child of the holder does not hold it */
     bool has_beater;
     pthread_t beater;
     pthread_mutex_t mutex; /* guards `is_over` */
@@ -169,7 +171,7 @@ static kiln_status create(const char *path, struct kiln_lock **out, kiln_error *
     ssize_t written = write(fd, text, strlen(text)); /* on a full disk the lock says nothing; the heartbeat tells */
     (void)written;
     struct kiln_lock *lock = calloc(1, sizeof *lock);
-    if (lock) *lock = (struct kiln_lock){.path = strdup(path), .fd = fd, .since_ns = kiln__clock_ns()};
+    if (lock) *lock = (struct kiln_lock){.path = strdup(path), .fd = fd, .since_ns = kiln__clock_ns(), .forks = kiln__forks()};
     if (!lock || !lock->path) {
         unlink(path);
         if (!lock) close(fd);
@@ -193,6 +195,10 @@ void kiln__lock_release(struct kiln_lock *lock)
     struct stat ours, there;
     if (!lock) return;
     held--;
+    if (lock->forks != kiln__forks()) {
+        lock_free(lock);
+        return;
+    }
     remember_longest(kiln__clock_ns() - lock->since_ns);
     stop_beating(lock);
     bool is_ours = fstat(lock->fd, &ours) == 0 && lstat(lock->path, &there) == 0 && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gate.h"
+
 struct memory {
     struct kiln_tier tier; /* first: a kiln_tier * is a struct memory * */
     pthread_mutex_t lock;  /* guards the three below */
@@ -62,10 +64,10 @@ static kiln_status memory_get(struct kiln_tier *tier, const struct kiln_digest *
 {
     struct memory *memory = (struct memory *)tier;
     (void)err;
-    pthread_mutex_lock(&memory->lock);
+    kiln__mutex_lock(&memory->lock);
     struct kiln_artifact *found = memory->cap > 0 ? *find_slot(memory->slots, memory->cap, digest, key) : NULL;
     if (found != NULL) kiln__artifact_ref(found);
-    pthread_mutex_unlock(&memory->lock);
+    kiln__mutex_unlock(&memory->lock);
     if (found == NULL) return (kiln_status)KILN_MISS;
     *out = found;
     return KILN_OK;
@@ -77,7 +79,7 @@ static kiln_status memory_put(struct kiln_tier *tier, const struct kiln_artifact
     struct kiln_artifact *kept = (struct kiln_artifact *)(uintptr_t)artifact; /* only its reference count changes */
     struct kiln_digest digest = digest_of(artifact);
     kiln_status status = KILN_OK;
-    pthread_mutex_lock(&memory->lock);
+    kiln__mutex_lock(&memory->lock);
     if (memory->count >= memory->cap / 4 * 3 && !grow(memory)) {
         status = kiln__no_memory(err, "the memory tier");
     } else {
@@ -87,7 +89,7 @@ static kiln_status memory_put(struct kiln_tier *tier, const struct kiln_artifact
         kiln__artifact_unref(*slot);
         *slot = kept;
     }
-    pthread_mutex_unlock(&memory->lock);
+    kiln__mutex_unlock(&memory->lock);
     return status;
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/gate.h"
 #include "store/lock.h"
 
 enum {
@@ -193,13 +194,13 @@ static uint64_t look_at_everything(struct kiln_prune *prune, const char *folder,
 uint64_t kiln__prune_after_put(struct kiln_prune *prune, const char *folder, const char *path, uint64_t size_bytes)
 {
     uint64_t evicted = 0;
-    pthread_mutex_lock(&prune->lock);
+    kiln__mutex_lock(&prune->lock);
     if (prune->bytes_left > size_bytes && prune->files_left > 1) {
         prune->bytes_left -= size_bytes;
         prune->files_left -= 1;
     } else if (!sample_is_small(prune, path)) {
         evicted = look_at_everything(prune, folder, path);
     }
-    pthread_mutex_unlock(&prune->lock);
+    kiln__mutex_unlock(&prune->lock);
     return evicted;
 }
