@@ -11,6 +11,7 @@
 #include "base/gate.h"
 #include "base/log.h"
 #include "cache/kernel.h"
+#include "store/settings.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `open_caches`, `closed`, and handing out indices */
 static struct kiln_cache *open_caches;
@@ -63,36 +64,6 @@ void kiln__each_cache(void (*visit)(struct kiln_cache *cache, void *context), vo
 
 /* ---- folders -------------------------------------------------------------------------------------------------- */
 
-/* KILN_CACHE_DIR, XDG_CACHE_HOME/kiln, ~/.cache/kiln; "" when there is none of them: memory only. */
-static void default_folder(struct kiln_buffer *out)
-{
-    const char *value = getenv("KILN_CACHE_DIR");
-    if (value) {
-        kiln__buffer_printf(out, "%s", value);
-    } else if ((value = getenv("XDG_CACHE_HOME")) && *value == '/') {
-        kiln__buffer_printf(out, "%s/kiln", value);
-    } else if ((value = getenv("HOME")) && *value) {
-        kiln__buffer_printf(out, "%s/.cache/kiln", value);
-    }
-}
-
-/* "5G", "300M", "1048576" */
-static uint64_t parse_size(const char *text, uint64_t otherwise)
-{
-    static const struct {
-        char letter;
-        int shift;
-    } units[] = {{'\0', 0}, {'K', 10}, {'M', 20}, {'G', 30}, {'T', 40}};
-    char *end;
-    unsigned long long number = text ? strtoull(text, &end, 10) : 0;
-    if (!text || end == text || !number) return otherwise;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if ((*end & ~0x20) == units[i].letter && (!*end || !end[1]) && number <= UINT64_MAX >> units[i].shift)
-            return (uint64_t)number << units[i].shift;
-    kiln__log_once("KILN_CACHE_SIZE=%s is not a size such as 500M or 5G; using the default", text);
-    return otherwise;
-}
-
 static void add_tier(struct kiln_cache *cache, const char *path, bool writable, uint64_t max_bytes, uint64_t max_files)
 {
     struct kiln_tier *tier = NULL, **link = &cache->tiers;
@@ -122,12 +93,14 @@ static void add_search_path(struct kiln_cache *cache)
 static void add_tiers(struct kiln_cache *cache, const kiln_cache_options *options)
 {
     struct kiln_buffer folder = {0};
-    uint64_t max_bytes = options->max_bytes ? options->max_bytes : parse_size(getenv("KILN_CACHE_SIZE"), 5ull << 30);
-    uint64_t max_files = options->max_files ? options->max_files : 200000;
+    uint64_t max_bytes, max_files;
+    kiln_default_bounds(&max_bytes, &max_files);
+    if (options->max_bytes) max_bytes = options->max_bytes;
+    if (options->max_files) max_files = options->max_files;
     if (options->folder)
         kiln__buffer_printf(&folder, "%s", options->folder);
     else
-        default_folder(&folder);
+        kiln__default_folder(&folder);
     for (const char *const *path = options->read_only_folders; path && *path; path++) add_tier(cache, *path, false, 0, 0);
     add_search_path(cache);
     if (folder.size && !folder.failed) add_tier(cache, (const char *)folder.data, true, max_bytes, max_files);

@@ -1,5 +1,6 @@
 /*
- * inspect.c - see kiln/inspect.h: lists a folder's artifacts and opens them, without writing anything.
+ * inspect.c - see kiln/inspect.h: lists a folder's artifacts and opens them, without writing anything but the name of what
+ * kiln_inspect_put_aside() is told to put aside.
  *
  * A file counts as an artifact when its name is a digest (64 hexadecimal digits) and the artifact suffix; temporary
  * files, locks and files that were put aside have other names. Folders are walked two levels deep, so that fanning out
@@ -18,6 +19,7 @@
 #include "base/file.h"
 #include "key/content.h"
 #include "store/prune.h"
+#include "store/settings.h"
 #include "store/tier.h"
 
 enum { DIGEST_DIGITS = KILN_INSPECT_DIGEST - 1, MAX_DEPTH = 2 };
@@ -42,24 +44,23 @@ struct kiln_entry {
 
 /* ---- folders ------------------------------------------------------------------------------------------------- */
 
-static kiln_status copy_path(char *path, size_t size, const char *start, const char *end, kiln_error *err)
-{
-    int length = snprintf(path, size, "%s%s", start, end);
-    if (length < 0 || (size_t)length >= size)
-        return kiln__fail(err, KILN_INVALID, "the path %s%s is too long", start, end);
-    return KILN_OK;
-}
-
-/* As caches choose it; cache/cache.c. */
 kiln_status kiln_inspect_default_folder(char *path, size_t size, kiln_error *err)
 {
-    const char *own = getenv("KILN_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (own && !*own)
-        return kiln__fail(err, KILN_INVALID, "no cache folder: KILN_CACHE_DIR is empty, so caches are in memory only");
-    if (own) return copy_path(path, size, own, "", err);
-    if (xdg && *xdg == '/') return copy_path(path, size, xdg, "/kiln", err);
-    if (home && *home) return copy_path(path, size, home, "/.cache/kiln", err);
-    return kiln__fail(err, KILN_INVALID, "no cache folder: none of KILN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
+    struct kiln_buffer folder = {0};
+    kiln_status status = KILN_OK;
+    kiln__default_folder(&folder);
+    if (folder.failed)
+        status = kiln__no_memory(err, "a path");
+    else if (folder.size == 0)
+        status = kiln__fail(err, KILN_INVALID, "no cache folder: %s", getenv("KILN_CACHE_DIR")
+                                ? "KILN_CACHE_DIR is empty, so caches are in memory only"
+                                : "none of KILN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
+    else if (folder.size >= size)
+        status = kiln__fail(err, KILN_INVALID, "the path %s is too long", (const char *)folder.data);
+    else
+        snprintf(path, size, "%s", (const char *)folder.data);
+    kiln__buffer_release(&folder);
+    return status;
 }
 
 /* The nearest folder above `path` that exists decides whether it can be made. */
@@ -222,6 +223,20 @@ const char *kiln_inspect_digest(const kiln_inspector *inspector, size_t index)
     return index < inspector->count ? inspector->files[index].digest : NULL;
 }
 
+kiln_status kiln_inspect_put_aside(const kiln_inspector *inspector, size_t index, kiln_error *err)
+{
+    if (index >= inspector->count)
+        return kiln__fail(err, KILN_INVALID, "artifact %zu was asked for, there are %zu", index, inspector->count);
+    const char *path = inspector->files[index].path;
+    char *aside = strndup(path, strlen(path) - strlen(KILN_ARTIFACT_SUFFIX) + strlen(KILN_ASIDE_SUFFIX));
+    if (!aside) return kiln__no_memory(err, "a path");
+    strcpy(aside + strlen(path) - strlen(KILN_ARTIFACT_SUFFIX), KILN_ASIDE_SUFFIX);
+    kiln_status status = KILN_OK;
+    if (rename(path, aside) != 0) status = kiln__fail(err, KILN_IO, "%s: %s", path, strerror(errno));
+    free(aside);
+    return status;
+}
+
 kiln_status kiln_inspect_find(const kiln_inspector *inspector, const char *prefix, size_t *index, kiln_error *err)
 {
     size_t length = strlen(prefix), matches = 0, first = 0;
@@ -284,6 +299,20 @@ void kiln_entry_close(kiln_entry *entry)
     kiln__artifact_unref(entry->artifact);
     free(entry->path);
     free(entry);
+}
+
+kiln_status kiln_entry_check_usable(const kiln_entry *entry, kiln_error *err)
+{
+    const struct kiln_artifact *artifact = entry->artifact;
+    struct stat info;
+    if (stat(entry->path, &info) != 0) return kiln__fail(err, KILN_IO, "%s: %s", entry->path, strerror(errno));
+    if ((info.st_uid != geteuid() && info.st_uid != 0) || (info.st_mode & (S_IWGRP | S_IWOTH)))
+        return kiln__fail(err, KILN_IO, "not used: owner %u, mode %03o; others own the file or may write it",
+                          (unsigned)info.st_uid, (unsigned)info.st_mode & 07777);
+    if (artifact->isa > kiln__isa_host())
+        return kiln__fail(err, KILN_INVALID, "foreign: it needs %s, this machine is %s", kiln__isa_name(artifact->isa),
+                          kiln__isa_name(kiln__isa_host()));
+    return KILN_OK;
 }
 
 static const char *text_or_empty(const char *text)

@@ -7,6 +7,7 @@
 #include "store/prune.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,8 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/gate.h"
+#include "base/status.h"
 #include "store/lock.h"
 
 enum {
@@ -53,10 +56,18 @@ void kiln__prune_release(struct kiln_prune *prune)
     pthread_mutex_destroy(&prune->lock);
 }
 
-static bool ends_with(const char *name, const char *suffix)
+static const char digits[] = "0123456789abcdef";
+
+bool kiln__is_sub_folder_name(const char *name)
 {
-    size_t size = strlen(name), suffix_size = strlen(suffix);
-    return size >= suffix_size && strcmp(name + size - suffix_size, suffix) == 0;
+    return strspn(name, digits) == 2 && name[2] == '\0';
+}
+
+/* What follows the digest that every name of ours starts with; NULL: not ours. */
+static const char *after_digest(const char *name)
+{
+    size_t size = strspn(name, digits);
+    return size == KILN_DIGEST_HEX - 1 ? name + size : NULL;
 }
 
 static void add_file(struct listing *listing, const char *folder, const char *name, const struct stat *info)
@@ -77,7 +88,7 @@ static void add_file(struct listing *listing, const char *folder, const char *na
     }
     file->size_bytes = (uint64_t)info->st_size;
     file->used = info->st_mtim;
-    file->is_artifact = ends_with(name, KILN_ARTIFACT_SUFFIX);
+    file->is_artifact = strcmp(after_digest(name), KILN_ARTIFACT_SUFFIX) == 0;
     listing->count++;
     listing->size_bytes += file->size_bytes;
 }
@@ -96,8 +107,10 @@ static void list_folder(const char *folder, struct listing *listing)
     time_t now = time(NULL);
     for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
         struct stat info;
-        bool is_temporary = strstr(entry->d_name, ".tmp-") != NULL || kiln__lock_is_name(entry->d_name);
-        bool is_kept = ends_with(entry->d_name, KILN_ARTIFACT_SUFFIX) || ends_with(entry->d_name, ".bad");
+        const char *ending = after_digest(entry->d_name);
+        if (ending == NULL) continue;
+        bool is_temporary = strstr(ending, ".tmp-") != NULL || kiln__lock_is_name(entry->d_name);
+        bool is_kept = strcmp(ending, KILN_ARTIFACT_SUFFIX) == 0 || strcmp(ending, KILN_ASIDE_SUFFIX) == 0;
         if (!is_temporary && !is_kept) continue;
         if (fstatat(dirfd(entries), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) continue;
         if (!is_temporary)
@@ -108,7 +121,12 @@ static void list_folder(const char *folder, struct listing *listing)
     closedir(entries);
 }
 
-static void list_everything(const char *folder, struct listing *listing)
+static void tell(const kiln_progress *progress, const char *what, uint64_t done, uint64_t total)
+{
+    if (progress != NULL && progress->report != NULL) progress->report(progress->context, what, done, total);
+}
+
+static void list_everything(const char *folder, struct listing *listing, const kiln_progress *progress)
 {
     for (unsigned i = 0; i < SUB_FOLDERS; i++) {
         char *sub_folder;
@@ -118,6 +136,7 @@ static void list_everything(const char *folder, struct listing *listing)
         }
         list_folder(sub_folder, listing);
         free(sub_folder);
+        tell(progress, "looking", i + 1, SUB_FOLDERS);
     }
 }
 
@@ -143,20 +162,47 @@ static uint64_t reduced(uint64_t bound)
     return kept == bound && bound > 1 ? bound - 1 : kept;
 }
 
-static uint64_t evict(const struct kiln_prune *prune, struct listing *listing, const char *spared, uint64_t *bytes,
-                      uint64_t *files)
+static void note_failure(const struct file *file, int code, kiln_prune_report *report)
+{
+    char text[128];
+    if (report->failed_files++ > 0) return;
+    snprintf(report->failure, sizeof(report->failure), "%.120s: %s", file->path, strerror_r(code, text, sizeof(text)));
+}
+
+/* Least recently used first, until the rest is what `keep` allows; `spared` may be NULL. Returns the artifacts removed. */
+static uint64_t evict(const struct kiln_prune_keep *keep, struct listing *listing, const char *spared,
+                      const kiln_progress *progress, kiln_prune_report *report)
 {
     uint64_t evicted = 0;
     qsort(listing->files, listing->count, sizeof(*listing->files), compare_use);
     for (size_t i = 0; i < listing->count; i++) {
         const struct file *file = &listing->files[i];
-        if (*bytes <= reduced(prune->max_bytes) && *files <= reduced(prune->max_files)) break;
-        if (strcmp(file->path, spared) == 0) continue;
-        bool is_removed = unlink(file->path) == 0;
-        evicted += is_removed && file->is_artifact;
-        *bytes -= file->size_bytes, *files -= 1;
+        bool is_over = report->kept_bytes > keep->bytes || report->kept_files > keep->files;
+        if (!is_over && file->used.tv_sec >= keep->used_since) break;
+        if (spared != NULL && strcmp(file->path, spared) == 0) continue;
+        if (keep->dry_run || unlink(file->path) == 0) {
+            evicted += file->is_artifact;
+            report->removed_bytes += file->size_bytes, report->removed_files += 1;
+        } else if (errno != ENOENT) { /* otherwise somebody else removed it */
+            note_failure(file, errno, report);
+            continue;
+        }
+        report->kept_bytes -= file->size_bytes, report->kept_files -= 1;
+        if (i % 64 == 0) tell(progress, "removing", i, listing->count);
     }
     return evicted;
+}
+
+kiln_status kiln__prune_now(const char *folder, const struct kiln_prune_keep *keep, const kiln_progress *progress,
+                            kiln_prune_report *report, kiln_error *err)
+{
+    struct listing all = {0};
+    list_everything(folder, &all, progress);
+    *report = (kiln_prune_report){.kept_files = all.count, .kept_bytes = all.size_bytes};
+    kiln_status status = all.failed ? kiln__no_memory(err, "a list of artifacts") : KILN_OK;
+    if (status == KILN_OK && all.count > 0) evict(keep, &all, NULL, progress, report);
+    release_listing(&all);
+    return status;
 }
 
 static void allow(struct kiln_prune *prune, uint64_t bytes, uint64_t files, uint64_t share)
@@ -183,10 +229,12 @@ static bool sample_is_small(struct kiln_prune *prune, const char *path)
 static uint64_t look_at_everything(struct kiln_prune *prune, const char *folder, const char *path)
 {
     struct listing all = {0};
-    list_everything(folder, &all);
-    uint64_t bytes = all.size_bytes, files = all.count, evicted = 0;
-    if (bytes > prune->max_bytes || files > prune->max_files) evicted = evict(prune, &all, path, &bytes, &files);
-    allow(prune, bytes, files, EXACT_SHARE);
+    list_everything(folder, &all, NULL);
+    kiln_prune_report report = {.kept_files = all.count, .kept_bytes = all.size_bytes};
+    const struct kiln_prune_keep keep = {reduced(prune->max_bytes), reduced(prune->max_files), INT64_MIN, false};
+    bool is_over = report.kept_bytes > prune->max_bytes || report.kept_files > prune->max_files;
+    uint64_t evicted = is_over ? evict(&keep, &all, path, NULL, &report) : 0;
+    allow(prune, report.kept_bytes, report.kept_files, EXACT_SHARE);
     release_listing(&all);
     return evicted;
 }

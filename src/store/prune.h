@@ -10,9 +10,13 @@
 #define KILN_STORE_PRUNE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "kiln/maintain.h"
+
 #define KILN_ARTIFACT_SUFFIX ".kiln"
+#define KILN_ASIDE_SUFFIX ".bad" /* what was put aside: no longer than the above */
 
 struct kiln_prune {
     uint64_t max_bytes, max_files;
@@ -29,5 +33,19 @@ void kiln__prune_release(struct kiln_prune *prune);
  * tenth more than needed so that the next put does not begin again; never `path` itself. Returns the artifacts removed.
  */
 uint64_t kiln__prune_after_put(struct kiln_prune *prune, const char *folder, const char *path, uint64_t size_bytes);
+
+/* What is to stay: at most so much, and nothing used before `used_since`. */
+struct kiln_prune_keep {
+    uint64_t bytes, files;
+    int64_t used_since; /* seconds as of time(); INT64_MIN: no matter when */
+    bool dry_run;
+};
+
+/* Looks at everything below `folder` and removes what is not to stay. KILN_NO_MEMORY: nothing was removed. */
+kiln_status kiln__prune_now(const char *folder, const struct kiln_prune_keep *keep, const kiln_progress *progress,
+                            kiln_prune_report *report, kiln_error *err);
+
+/* "00" to "ff": the sub-folders that hold artifacts. */
+bool kiln__is_sub_folder_name(const char *name);
 
 #endif

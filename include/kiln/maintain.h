@@ -1,0 +1,77 @@
+/*
+ * kiln/maintain.h - keeping a cache folder in order, for tools: put damaged artifacts aside, prune, clear, fill.
+ *
+ * Everything here is safe while other processes use the folder: at worst they compile again what was removed. Only files
+ * that Kiln itself writes are ever removed or renamed, told by their names: 64 hexadecimal digits and an ending of ours,
+ * in a sub-folder named by the first two. Symbolic links are not followed below the folder.
+ */
+#ifndef KILN_MAINTAIN_H
+#define KILN_MAINTAIN_H
+
+#include "kiln/inspect.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Called now and then while something takes long; `what` is a word such as "removing", `total` 0 when not known. */
+typedef struct kiln_progress {
+    void (*report)(void *context, const char *what, uint64_t done, uint64_t total); /* NULL: nobody wants to know */
+    void *context;
+} kiln_progress;
+
+/* Renames file `index` so that caches no longer find it, and people can look at it. KILN_IO: it can't be renamed. */
+kiln_status kiln_inspect_put_aside(const kiln_inspector *inspector, size_t index, kiln_error *err);
+
+typedef struct kiln_prune_options {
+    size_t struct_size;
+    uint64_t max_bytes, max_files; /* 0: no bound; exact, unlike those of a cache, which leaves itself some room */
+    uint64_t max_age_s;            /* 0: no bound; counted from the last use, which caches note once an hour */
+    bool dry_run;                  /* removes nothing and counts the same */
+    kiln_progress progress;
+} kiln_prune_options;
+
+typedef struct kiln_prune_report {
+    uint64_t removed_files, removed_bytes; /* artifacts, and what was put aside */
+    uint64_t kept_files, kept_bytes;
+    uint64_t failed_files; /* of the kept ones: those that could not be removed */
+    char failure[256];     /* why the first of them could not */
+} kiln_prune_report;
+
+/*
+ * Removes what was not used for longest until the bounds hold; the code is that by which a cache keeps its own bounds.
+ * `folder` NULL: the default one. KILN_IO: there is no such folder. Files that can't be removed are no failure: see the
+ * report.
+ */
+kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, kiln_prune_report *report, kiln_error *err);
+
+/* The most a cache keeps when nobody says otherwise: KILN_CACHE_SIZE, else 5 GiB; and 200,000 files. */
+void kiln_default_bounds(uint64_t *max_bytes, uint64_t *max_files);
+/* "5G", "300m", "1048576"; false: it is no size. */
+bool kiln_parse_size(const char *text, uint64_t *out);
+
+/*
+ * Would kiln_clear() do it? KILN_OK and what there is to remove; KILN_INVALID: the folder holds something that no cache
+ * folder holds, which the text names, so it is none; KILN_IO: it can't be read.
+ */
+kiln_status kiln_clear_check(const char *folder, kiln_prune_report *report, kiln_error *err);
+/* Removes every artifact and everything put aside, and sub-folders that are empty then; the folder itself stays.
+ * Nothing is removed from a folder that is not a cache. */
+kiln_status kiln_clear(const char *folder, const kiln_progress *progress, kiln_prune_report *report, kiln_error *err);
+
+typedef enum kiln_warmed { KILN_WARM_COMPILED, KILN_WARM_WAS_THERE } kiln_warmed;
+
+/*
+ * Compiles `text` (LLVM IR) for `target` into `folder`, which is made when missing, unless it is there already. Nothing is
+ * linked or run, so the target need not be one of this machine ("native" is); KILN_OPT_LEVEL and KILN_FAST_MATH are read as
+ * by a cache. A process that later lowers to the same text for the same target and options finds it, with the same
+ * libraries. `name` is for people. KILN_INVALID: no such target; KILN_IO: compiled, but it could not be stored.
+ * Several threads may warm one folder at once.
+ */
+kiln_status kiln_warm(const char *folder, const char *target, const char *name, kiln_bytes text, kiln_warmed *out,
+                      kiln_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,108 @@
+/*
+ * maintain.c - pruning and clearing a folder on somebody's word; see kiln/maintain.h.
+ *
+ * Invariant: files go through kiln__prune_now() only, which knows our names; here only empty sub-folders are removed, and
+ * only below a folder that holds nothing but what a cache folder holds.
+ */
+#include "kiln/maintain.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "store/prune.h"
+
+enum { LONGEST_PATH = 4096 };
+
+/* Opens `folder`, or the default one, whose path is put into `path`. */
+static kiln_status open_folder(const char *folder, char path[LONGEST_PATH], DIR **out, kiln_error *err)
+{
+    if (folder == NULL) {
+        kiln_status status = kiln_inspect_default_folder(path, LONGEST_PATH, err);
+        if (status != KILN_OK) return status;
+    } else if (strlen(folder) >= LONGEST_PATH || *folder == '\0') {
+        return kiln__fail(err, KILN_INVALID, "the path of a folder has 1 to %d bytes", LONGEST_PATH - 1);
+    } else {
+        strcpy(path, folder);
+    }
+    *out = opendir(path);
+    if (*out == NULL) return kiln__fail(err, KILN_IO, "%s: %s", path, strerror(errno));
+    return KILN_OK;
+}
+
+kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, kiln_prune_report *report, kiln_error *err)
+{
+    char path[LONGEST_PATH];
+    DIR *list;
+    if (options == NULL || report == NULL || options->struct_size != sizeof(*options))
+        return kiln__fail(err, KILN_INVALID, "kiln_prune: needs options with their struct_size, and a report");
+    kiln_status status = open_folder(folder, path, &list, err);
+    if (status != KILN_OK) return status;
+    closedir(list);
+    int64_t now = time(NULL);
+    bool has_age = options->max_age_s > 0 && options->max_age_s < (uint64_t)now;
+    const struct kiln_prune_keep keep = {
+        .bytes = options->max_bytes > 0 ? options->max_bytes : UINT64_MAX,
+        .files = options->max_files > 0 ? options->max_files : UINT64_MAX,
+        .used_since = has_age ? now - (int64_t)options->max_age_s : INT64_MIN,
+        .dry_run = options->dry_run,
+    };
+    return kiln__prune_now(path, &keep, &options->progress, report, err);
+}
+
+/* A cache folder holds sub-folders of two digits. Files that the system leaves behind begin with a dot. */
+static kiln_status check_names(const char *path, DIR *list, kiln_error *err)
+{
+    for (struct dirent *item; (item = readdir(list)) != NULL;) {
+        struct stat info;
+        bool is_dot = strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0;
+        bool is_hidden = strncmp(item->d_name, ".nfs", 4) == 0;
+        if (is_dot || is_hidden) continue;
+        bool is_ours = kiln__is_sub_folder_name(item->d_name) &&
+                       fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
+        if (!is_ours)
+            return kiln__fail(err, KILN_INVALID, "%s is not a cache folder: Kiln would not have made '%s' in it", path,
+                              item->d_name);
+    }
+    return KILN_OK;
+}
+
+/* Those that somebody has put something else into stay, as rmdir() refuses them. */
+static void remove_empty_folders(DIR *list)
+{
+    rewinddir(list);
+    for (struct dirent *item; (item = readdir(list)) != NULL;)
+        if (kiln__is_sub_folder_name(item->d_name)) unlinkat(dirfd(list), item->d_name, AT_REMOVEDIR);
+}
+
+static kiln_status clear(const char *folder, bool dry_run, const kiln_progress *progress, kiln_prune_report *report,
+                         kiln_error *err)
+{
+    char path[LONGEST_PATH];
+    DIR *list;
+    if (report == NULL) return kiln__fail(err, KILN_INVALID, "kiln_clear: needs a report");
+    kiln_status status = open_folder(folder, path, &list, err);
+    if (status != KILN_OK) return status;
+    const struct kiln_prune_keep nothing = {.used_since = INT64_MAX, .dry_run = dry_run};
+    status = check_names(path, list, err);
+    if (status == KILN_OK) status = kiln__prune_now(path, &nothing, progress, report, err);
+    if (status == KILN_OK && !dry_run) remove_empty_folders(list);
+    closedir(list);
+    return status;
+}
+
+kiln_status kiln_clear_check(const char *folder, kiln_prune_report *report, kiln_error *err)
+{
+    return clear(folder, true, NULL, report, err);
+}
+
+kiln_status kiln_clear(const char *folder, const kiln_progress *progress, kiln_prune_report *report, kiln_error *err)
+{
+    return clear(folder, false, progress, report, err);
+}

@@ -1,0 +1,16 @@
+/*
+ * settings.h - what the environment says about folders: where the default one is, and how large it may become.
+ *
+ * Read anew on each call, as getenv() is; caches and the tools for their folders ask here, so that they agree.
+ */
+#ifndef KILN_STORE_SETTINGS_H
+#define KILN_STORE_SETTINGS_H
+
+#include "base/buffer.h"
+#include "kiln/maintain.h"
+
+/* Appends KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; nothing when there is none of them, or KILN_CACHE_DIR is
+ * empty: memory only. */
+void kiln__default_folder(struct kiln_buffer *out);
+
+#endif
