@@ -21,6 +21,24 @@ foreach(source ${unit_tests})
     ENVIRONMENT "KILN_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache;KILN_PLUGIN=${CMAKE_BINARY_DIR}/lib/libkiln-llvm.so")
 endforeach()
 
+# Hits allocate nothing and take no lock: what the archive calls is counted by the test.
+target_link_options(test_cache_hit PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
+                    -Wl,--wrap=pthread_mutex_lock,--wrap=syscall)
+
+# The cache again with all hashes equal: nothing may rest on them.
+add_library(kiln_core_equal_hashes STATIC EXCLUDE_FROM_ALL ${cache_sources})
+target_include_directories(kiln_core_equal_hashes PUBLIC include src)
+target_compile_definitions(kiln_core_equal_hashes PUBLIC KILN_TEST_EQUAL_HASHES)
+target_link_libraries(kiln_core_equal_hashes PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
+foreach(name test_cache_results test_cache_get test_cache_watch test_cache_threads)
+  add_executable(${name}_equal_hashes ${CMAKE_SOURCE_DIR}/tests/unit/${name}.c)
+  set_target_properties(${name}_equal_hashes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(${name}_equal_hashes PRIVATE tests)
+  target_link_libraries(${name}_equal_hashes PRIVATE kiln_core_equal_hashes ${CMOCKA} m)
+  add_test(NAME ${name}_equal_hashes COMMAND ${name}_equal_hashes)
+  set_tests_properties(${name}_equal_hashes PROPERTIES TIMEOUT 300 ENVIRONMENT "KILN_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache")
+endforeach()
+
 # tests/process/<name>.sh BUILD SOURCE: whole programs, each in a temporary folder, with counters asserted.
 if(TARGET mlxc AND TARGET kiln_command)
   add_executable(maps ${CMAKE_SOURCE_DIR}/tests/process/maps.c)

@@ -14,7 +14,7 @@ static const char *const status_names[] = {
 const char *kiln_status_name(kiln_status status)
 {
     if (status == KILN_COMPILED) return "KILN_COMPILED";
-    size_t idx = (size_t)(-(int)status);
+    size_t idx = (size_t)-(int64_t)status;
     return idx < sizeof status_names / sizeof *status_names ? status_names[idx] : "unknown status";
 }
 

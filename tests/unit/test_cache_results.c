@@ -1,0 +1,460 @@
+/*
+ * test_cache_results.c - the table of results: made once, found by key and never by hash, removed without a visit to other
+ * threads. Built a second time with all hashes equal.
+ */
+#include "cache_support.h"
+
+#include <sched.h>
+
+#include "cache/results.h"
+
+struct value {
+    uint64_t id;
+    _Atomic int alive;
+};
+
+static _Atomic unsigned made_count, released_count;
+
+static struct value *value_new(uint64_t id)
+{
+    struct value *value = calloc(1, sizeof *value);
+    value->id = id;
+    value->alive = 1;
+    made_count++;
+    return value;
+}
+
+static void value_release(void *value)
+{
+    ((struct value *)value)->alive = 0;
+    released_count++;
+    free(value);
+}
+
+static void sign(const struct kiln_results *results, uint64_t id, struct kiln_signature *signature)
+{
+    kiln__results_begin(results, NULL, signature);
+    kiln_sign_u64(signature, id);
+}
+
+static kiln_status make(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+{
+    (void)reads, (void)err;
+    *value = value_new(*(uint64_t *)context);
+    return KILN_OK;
+}
+
+static struct value *look_up(struct kiln_results *results, uint64_t id)
+{
+    struct kiln_signature signature;
+    sign(results, id, &signature);
+    return kiln__results_lookup(results, &signature);
+}
+
+static struct value *get_or_make(struct kiln_results *results, uint64_t id, bool *made)
+{
+    struct kiln_signature signature;
+    void *value = NULL;
+    sign(results, id, &signature);
+    assert_int_equal(kiln__results_make(results, &signature, make, &id, &value, made, NULL), KILN_OK);
+    return value;
+}
+
+static int set_up(void **state)
+{
+    struct kiln_results *results = malloc(sizeof *results);
+    made_count = released_count = 0;
+    kiln__results_init(results, 63, KILN_LEVEL_CALL, value_release);
+    *state = results;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    kiln__results_release(*state);
+    assert_int_equal(made_count, released_count);
+    free(*state);
+    return 0;
+}
+
+enum { MANY = 400 };
+
+static void test_many_keys(void **state)
+{
+    struct kiln_results *results = *state;
+    bool made;
+    for (uint64_t id = 0; id < MANY; id++) {
+        assert_null(look_up(results, id));
+        assert_int_equal(get_or_make(results, id, &made)->id, id);
+        assert_true(made);
+    }
+    for (int round = 0; round < 2; round++)
+        for (uint64_t id = 0; id < MANY; id++) assert_int_equal(look_up(results, id)->id, id);
+    for (uint64_t id = 0; id < MANY; id++) {
+        struct kiln_signature signature;
+        sign(results, id, &signature);
+        assert_int_equal(((struct value *)kiln__results_peek(results, &signature))->id, id);
+        assert_int_equal(get_or_make(results, id, &made)->id, id);
+        assert_false(made);
+    }
+    assert_int_equal(made_count, MANY);
+}
+
+/* Two tables with the same arguments, in one front: ids keep them apart. */
+static void test_two_tables(void **state)
+{
+    struct kiln_results *results = *state, other;
+    kiln__results_init(&other, 63, KILN_LEVEL_CALL, value_release);
+    assert_true(other.id > results->id);
+    for (uint64_t id = 0; id < 50; id++) {
+        get_or_make(results, id, NULL);
+        assert_null(look_up(&other, id));
+        struct kiln_signature signature;
+        uint64_t theirs = id + 1000;
+        void *value;
+        sign(&other, id, &signature);
+        assert_int_equal(kiln__results_make(&other, &signature, make, &theirs, &value, NULL, NULL), KILN_OK);
+        assert_int_equal(look_up(results, id)->id, id);
+        assert_int_equal(look_up(&other, id)->id, theirs);
+    }
+    kiln__results_clear(&other);
+    for (uint64_t id = 0; id < 50; id++) {
+        assert_null(look_up(&other, id));
+        assert_int_equal(look_up(results, id)->id, id);
+    }
+    kiln__results_release(&other);
+}
+
+static void test_clear(void **state)
+{
+    struct kiln_results *results = *state;
+    for (uint64_t id = 0; id < 20; id++) get_or_make(results, id, NULL);
+    for (uint64_t id = 0; id < 20; id++) look_up(results, id); /* into the front */
+    kiln__results_clear(results);
+    assert_int_equal(released_count, 20);
+    for (uint64_t id = 0; id < 20; id++) assert_null(look_up(results, id));
+    get_or_make(results, 3, NULL);
+    assert_int_equal(look_up(results, 3)->id, 3);
+    kiln__results_clear(results);
+    kiln__results_clear(results);
+    assert_int_equal(released_count, 21);
+}
+
+static bool is_odd(const struct kiln_entry *entry, const void *context)
+{
+    (void)context;
+    return ((struct value *)entry->value)->id % 2;
+}
+
+static void test_remove(void **state)
+{
+    struct kiln_results *results = *state;
+    kiln__results_remove(results, is_odd, NULL); /* nothing there */
+    for (uint64_t id = 0; id < MANY; id++) get_or_make(results, id, NULL);
+    kiln__results_remove(results, is_odd, NULL);
+    assert_int_equal(released_count, MANY / 2);
+    assert_int_equal(results->count, MANY / 2);
+    for (uint64_t id = 0; id < MANY; id++) {
+        struct kiln_signature signature;
+        sign(results, id, &signature);
+        const struct value *value = kiln__results_peek(results, &signature);
+        assert_true(id % 2 ? !value : value->id == id);
+    }
+    bool made;
+    for (uint64_t id = 0; id < MANY; id++) {
+        get_or_make(results, id, &made);
+        assert_int_equal(made, id % 2);
+    }
+}
+
+/* A value that runs is not released under its user; it is at the next clear. */
+static void test_pin(void **state)
+{
+    struct kiln_results *results = *state;
+    struct kiln_signature signature;
+    struct value *value = get_or_make(results, 1, NULL);
+    sign(results, 1, &signature);
+    assert_true(kiln__results_pin(results, &signature, value));
+    kiln__results_clear(results);
+    assert_int_equal(value->alive, 1);
+    assert_int_equal(released_count, 0);
+    assert_false(kiln__results_pin(results, &signature, value)); /* too late: look up again */
+    kiln__results_clear(results);
+    assert_int_equal(released_count, 0);
+    kiln__results_unpin();
+    kiln__results_clear(results);
+    assert_int_equal(released_count, 1);
+}
+
+/* ---- made while cleared --------------------------------------------------------------------------------------- */
+
+struct clearing {
+    struct kiln_results *results;
+    uint64_t id;
+};
+
+static kiln_status make_and_clear(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+{
+    struct clearing *clearing = context;
+    kiln__results_clear(clearing->results);
+    return make(&clearing->id, value, reads, err);
+}
+
+static void test_cleared_while_made(void **state)
+{
+    struct kiln_results *results = *state;
+    struct clearing clearing = {results, 5};
+    struct kiln_signature signature;
+    void *value = NULL;
+    sign(results, 5, &signature);
+    assert_int_equal(kiln__results_make(results, &signature, make_and_clear, &clearing, &value, NULL, NULL), KILN_OK);
+    assert_int_equal(((struct value *)value)->id, 5); /* handed out, not kept */
+    assert_int_equal(released_count, 0);
+    assert_null(look_up(results, 5));
+    kiln__results_clear(results);
+    assert_int_equal(released_count, 1);
+}
+
+static kiln_status fail_to_make(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+{
+    (void)context, (void)value, (void)reads;
+    return kiln__fail(err, KILN_LOWER_FAILED, "no");
+}
+
+static void test_failure_leaves_nothing(void **state)
+{
+    struct kiln_results *results = *state;
+    struct kiln_signature signature;
+    kiln_error err = {0};
+    void *value = &err;
+    sign(results, 5, &signature);
+    assert_int_equal(kiln__results_make(results, &signature, fail_to_make, NULL, &value, NULL, &err), KILN_LOWER_FAILED);
+    assert_ptr_equal(value, &err);
+    assert_string_equal(err.text, "no");
+    assert_null(results->flights);
+    assert_null(look_up(results, 5));
+    assert_int_equal(get_or_make(results, 5, NULL)->id, 5);
+}
+
+struct nested {
+    struct kiln_results *results;
+    kiln_status status;
+};
+
+static kiln_status make_itself(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+{
+    struct nested *nested = context;
+    struct kiln_signature signature;
+    void *inner;
+    uint64_t id = 9;
+    sign(nested->results, id, &signature);
+    nested->status = kiln__results_make(nested->results, &signature, make, &id, &inner, NULL, NULL);
+    return make(&id, value, reads, err);
+}
+
+static void test_recursion(void **state)
+{
+    struct kiln_results *results = *state;
+    struct nested nested = {results, KILN_OK};
+    struct kiln_signature signature;
+    void *value;
+    sign(results, 9, &signature);
+    assert_int_equal(kiln__results_make(results, &signature, make_itself, &nested, &value, NULL, NULL), KILN_OK);
+    assert_int_equal(nested.status, KILN_RECURSIVE);
+    assert_int_equal(made_count, 1);
+    sign(results, 10, &signature); /* another key within it is fine */
+    assert_int_equal(kiln__results_make(results, &signature, make_itself, &nested, &value, NULL, NULL), KILN_OK);
+    assert_int_equal(nested.status, KILN_OK);
+}
+
+static void test_nearest(void **state)
+{
+    struct kiln_results *results = *state;
+    struct kiln_signature signature;
+    sign(results, 7, &signature);
+    assert_null(kiln__results_nearest(results, &signature));
+    kiln__results_nearest_done(results);
+    get_or_make(results, 8, NULL);
+    const struct kiln_entry *entry = kiln__results_nearest(results, &signature);
+    assert_non_null(entry);
+    assert_int_equal(((struct value *)entry->value)->id, 8);
+    kiln__results_nearest_done(results);
+}
+
+/* ---- readers against removers --------------------------------------------------------------------------------- */
+
+struct storm {
+    struct kiln_results *results;
+    _Atomic bool stop;
+    _Atomic unsigned wrong, runs;
+};
+
+/* As a compiled call does it: look up, pin, run, unpin. */
+static void *run_values(void *context)
+{
+    struct storm *storm = context;
+    for (uint64_t i = 0; !storm->stop; i++) {
+        uint64_t id = i % 7;
+        struct kiln_signature signature;
+        sign(storm->results, id, &signature);
+        void *value = kiln__results_lookup(storm->results, &signature);
+        if (!value && kiln__results_make(storm->results, &signature, make, &id, &value, NULL, NULL)) storm->wrong++;
+        if (kiln__results_pin(storm->results, &signature, value)) {
+            struct value *running = value;
+            if (running->id != id || !running->alive) storm->wrong++;
+            sched_yield();
+            if (!running->alive) storm->wrong++;
+            storm->runs++;
+        }
+        kiln__results_unpin();
+    }
+    return NULL;
+}
+
+static void test_readers_against_clear(void **state)
+{
+    struct storm storm = {.results = *state};
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, run_values, &storm);
+    for (int i = 0; i < 400; i++) {
+        kiln__results_clear(storm.results);
+        unsigned runs = storm.runs;
+        while (storm.runs < runs + 3) sched_yield();
+    }
+    storm.stop = true;
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    assert_int_equal(storm.wrong, 0);
+    assert_true(released_count > 0);
+}
+
+/* Kernels are counted references: what a reader acquired stays though the table let go of it. */
+struct counted {
+    _Atomic int refs;
+    uint64_t id;
+};
+
+static void counted_acquire(void *value)
+{
+    ((struct counted *)value)->refs++;
+}
+
+static void counted_release(void *value)
+{
+    if (--((struct counted *)value)->refs == 0) {
+        released_count++;
+        free(value);
+    }
+}
+
+static kiln_status make_counted(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+{
+    (void)reads, (void)err;
+    struct counted *counted = calloc(1, sizeof *counted);
+    counted->refs = 1;
+    counted->id = *(uint64_t *)context;
+    made_count++;
+    *value = counted;
+    return KILN_OK;
+}
+
+static void *use_counted(void *context)
+{
+    struct storm *storm = context;
+    for (uint64_t i = 0; !storm->stop; i++) {
+        uint64_t id = i % 5;
+        struct kiln_signature signature;
+        sign(storm->results, id, &signature);
+        void *value = kiln__results_peek(storm->results, &signature);
+        if (!value && kiln__results_make(storm->results, &signature, make_counted, &id, &value, NULL, NULL)) storm->wrong++;
+        if (((struct counted *)value)->id != id) storm->wrong++;
+        counted_release(value);
+        storm->runs++;
+    }
+    return NULL;
+}
+
+static bool is_everything(const struct kiln_entry *entry, const void *context)
+{
+    (void)entry, (void)context;
+    return true;
+}
+
+static bool is_nothing(const struct kiln_entry *entry, const void *context)
+{
+    (void)entry, (void)context;
+    return false;
+}
+
+static void test_readers_against_remove(void **state)
+{
+    (void)state;
+    struct kiln_results results;
+    kiln__results_init(&results, 63, KILN_LEVEL_KERNEL, counted_release);
+    results.acquire = counted_acquire;
+    struct storm storm = {.results = &results};
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, use_counted, &storm);
+    for (int i = 0; i < 400; i++) {
+        kiln__results_remove(&results, i % 2 ? is_everything : is_nothing, NULL);
+        unsigned runs = storm.runs;
+        while (storm.runs < runs + 3) sched_yield();
+    }
+    storm.stop = true;
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    assert_int_equal(storm.wrong, 0);
+    kiln__results_release(&results);
+}
+
+/* ---- through kiln_get ----------------------------------------------------------------------------------------- */
+
+static void test_functions(void **state)
+{
+    (void)state;
+    kiln_cache *cache = open_cache("");
+    struct fake fake;
+    fake_init(&fake);
+    kiln_function *functions[20];
+    enum { ARGUMENTS = 20 };
+    char text[20][16];
+    for (int i = 0; i < 20; i++) {
+        snprintf(text[i], sizeof text[i], "text %d", i);
+        functions[i] = new_text(cache, &fake.compiler, "f", text[i]);
+    }
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 20; i++)
+            for (int64_t argument = 0; argument < ARGUMENTS; argument++)
+                assert_string_equal(get_i64(functions[i], argument)->text, text[i]);
+    kiln_counters counters;
+    kiln_cache_counters(cache, &counters);
+    assert_int_equal(counters.calls, 3 * 20 * ARGUMENTS);
+    assert_int_equal(counters.front_hits + counters.process_hits, 2 * 20 * ARGUMENTS);
+    assert_int_equal(counters.compiles, 20 * ARGUMENTS);
+    assert_int_equal(counters.links, 20 * ARGUMENTS);
+    for (int i = 0; i < 20; i++) kiln_function_free(functions[i]);
+    kiln_cache_close(cache);
+    assert_int_equal(fake.unlinks, fake.links);
+}
+
+#ifdef KILN_TEST_EQUAL_HASHES
+static void test_hashes_are_equal(void **state)
+{
+    (void)state;
+    assert_int_equal(kiln__hash("a", 1), kiln__hash("b", 1));
+}
+#endif
+
+#define WITH_RESULTS(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_RESULTS(test_many_keys), WITH_RESULTS(test_two_tables), WITH_RESULTS(test_clear), WITH_RESULTS(test_remove),
+        WITH_RESULTS(test_pin), WITH_RESULTS(test_cleared_while_made), WITH_RESULTS(test_failure_leaves_nothing),
+        WITH_RESULTS(test_recursion), WITH_RESULTS(test_nearest), WITH_RESULTS(test_readers_against_clear),
+        WITH_RESULTS(test_readers_against_remove), cmocka_unit_test(test_functions),
+#ifdef KILN_TEST_EQUAL_HASHES
+        cmocka_unit_test(test_hashes_are_equal),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
