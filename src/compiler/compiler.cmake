@@ -14,7 +14,7 @@ set(runtime_bitcode ${CMAKE_BINARY_DIR}/kiln_runtime.bc)
 set(runtime_digest ${CMAKE_BINARY_DIR}/kiln_runtime_digest.h)
 add_custom_command(
   OUTPUT ${runtime_bitcode} ${runtime_digest}
-  COMMAND ${CLANG_FOR_BITCODE} --target=x86_64-pc-linux-gnu -std=gnu11 -O2 -c -emit-llvm -ffreestanding -ffp-contract=off
+  COMMAND ${CLANG_FOR_BITCODE} --target=x86_64-pc-linux-gnu -std=gnu11 -O2 -c -emit-llvm -ffreestanding -fno-math-errno -ffp-contract=off
           -fno-vectorize -fno-slp-vectorize -fno-strict-aliasing -fno-unwind-tables -fno-asynchronous-unwind-tables
           -Wall -Wextra runtime.c -o ${runtime_bitcode}
   COMMAND ${CMAKE_COMMAND} -DINPUT=${runtime_bitcode} -DOUTPUT=${runtime_digest}

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,48 @@ static long double sigmoid_f80(long double x)
     return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
 }
 
+/* The inverse by Newton's method, on the smaller of erf and its complement. */
+static long double erfinv_f80(long double y)
+{
+    long double t = fabsl(y), x = 0.9L * t;
+    if (t >= 1) return t == 1 ? y * INFINITY : NAN;
+    if (t > 0.7L) x = sqrtl(-logl((1 - t) * (1 + t))) * 0.9L;
+    for (int i = 0; i < 60 && t > 1e-20L; i++) {
+        long double slope = 2 / sqrtl(acosl(-1)) * expl(-x * x);
+        long double step = t > 0.7L ? (1 - t - erfcl(x)) / slope : (erfl(x) - t) / slope;
+        if (t > 0.7L) step = -(logl(erfcl(x)) - logl(1 - t)) * erfcl(x) / slope;
+        x -= step;
+        if (fabsl(step) < 1e-19L * x) break;
+    }
+    if (t <= 1e-20L) x = t * sqrtl(acosl(-1)) / 2;
+    return copysignl(x, y);
+}
+
+static double erfinv_f64(double y)
+{
+    return (double)erfinv_f80(y);
+}
+
+static long double degrees_f80(long double x)
+{
+    return x * (180 / acosl(-1));
+}
+
+static double degrees_f64(double x)
+{
+    return (double)degrees_f80(x);
+}
+
+static long double radians_f80(long double x)
+{
+    return x * (acosl(-1) / 180);
+}
+
+static double radians_f64(double x)
+{
+    return (double)radians_f80(x);
+}
+
 struct f32_case {
     const char *name;
     float (*helper)(float);
@@ -53,13 +96,49 @@ static const struct f32_case f32_cases[] = {{"exp", kiln_exp_f32, exp},
                                             {"log", kiln_log_f32, log},
                                             {"erf", kiln_erf_f32, erf},
                                             {"sigmoid", kiln_sigmoid_f32, sigmoid_f64},
-                                            {"tanh", kiln_tanh_f32, tanh}};
+                                            {"tanh", kiln_tanh_f32, tanh},
+                                            {"expm1", kiln_expm1_f32, expm1},
+                                            {"log1p", kiln_log1p_f32, log1p},
+                                            {"log2", kiln_log2_f32, log2},
+                                            {"log10", kiln_log10_f32, log10},
+                                            {"sin", kiln_sin_f32, sin},
+                                            {"cos", kiln_cos_f32, cos},
+                                            {"tan", kiln_tan_f32, tan},
+                                            {"arcsin", kiln_arcsin_f32, asin},
+                                            {"arccos", kiln_arccos_f32, acos},
+                                            {"arctan", kiln_arctan_f32, atan},
+                                            {"sinh", kiln_sinh_f32, sinh},
+                                            {"cosh", kiln_cosh_f32, cosh},
+                                            {"arcsinh", kiln_arcsinh_f32, asinh},
+                                            {"arccosh", kiln_arccosh_f32, acosh},
+                                            {"arctanh", kiln_arctanh_f32, atanh},
+                                            {"erfinv", kiln_erfinv_f32, erfinv_f64},
+                                            {"degrees", kiln_degrees_f32, degrees_f64},
+                                            {"radians", kiln_radians_f32, radians_f64}};
 
 static const struct f64_case f64_cases[] = {{"exp", kiln_exp_f64, expl},
                                             {"log", kiln_log_f64, logl},
                                             {"erf", kiln_erf_f64, erfl},
                                             {"sigmoid", kiln_sigmoid_f64, sigmoid_f80},
-                                            {"tanh", kiln_tanh_f64, tanhl}};
+                                            {"tanh", kiln_tanh_f64, tanhl},
+                                            {"expm1", kiln_expm1_f64, expm1l},
+                                            {"log1p", kiln_log1p_f64, log1pl},
+                                            {"log2", kiln_log2_f64, log2l},
+                                            {"log10", kiln_log10_f64, log10l},
+                                            {"sin", kiln_sin_f64, sinl},
+                                            {"cos", kiln_cos_f64, cosl},
+                                            {"tan", kiln_tan_f64, tanl},
+                                            {"arcsin", kiln_arcsin_f64, asinl},
+                                            {"arccos", kiln_arccos_f64, acosl},
+                                            {"arctan", kiln_arctan_f64, atanl},
+                                            {"sinh", kiln_sinh_f64, sinhl},
+                                            {"cosh", kiln_cosh_f64, coshl},
+                                            {"arcsinh", kiln_arcsinh_f64, asinhl},
+                                            {"arccosh", kiln_arccosh_f64, acoshl},
+                                            {"arctanh", kiln_arctanh_f64, atanhl},
+                                            {"erfinv", kiln_erfinv_f64, erfinv_f80},
+                                            {"degrees", kiln_degrees_f64, degrees_f80},
+                                            {"radians", kiln_radians_f64, radians_f80}};
 
 enum { F32_CASES = sizeof f32_cases / sizeof f32_cases[0], F64_CASES = sizeof f64_cases / sizeof f64_cases[0] };
 
@@ -164,6 +243,118 @@ static void logaddexp_of_pairs(void **state)
     assert_true(isnan(kiln_logaddexp_f64(NAN, 1)) && isnan(kiln_logaddexp_f64(1, NAN)));
 }
 
+/* What C says of each: infinities, zeros of both signs, NaN, where a function ends. */
+static void edges_are_those_of_the_c_library(void **state)
+{
+    static const float edges[] = {0.0f,  -0.0f,     INFINITY,   -INFINITY, NAN,  1.0f,
+                                  -1.0f, 0x1p-149f, -0x1p-149f, 1.5f,      -1.5f};
+    (void)state;
+    for (int i = 0; i < F32_CASES; i++)
+        for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
+            float got = f32_cases[i].helper(edges[k]), want = (float)f32_cases[i].reference(edges[k]);
+            double wide = f64_cases[i].helper(edges[k]), wide_want = (double)f64_cases[i].reference(edges[k]);
+            if (isnan(want) || isinf(want) || want == 0)
+                if (isnan(want) ? !isnan(got) : got != want || !signbit(got) != !signbit(want))
+                    fail_msg("%s_f32(%a) is %a", f32_cases[i].name, edges[k], got);
+            if (isnan(wide_want) || isinf(wide_want) || wide_want == 0)
+                if (isnan(wide_want) ? !isnan(wide) : wide != wide_want || !signbit(wide) != !signbit(wide_want))
+                    fail_msg("%s_f64(%a) is %a", f64_cases[i].name, edges[k], wide);
+        }
+}
+
+/* The arguments nearest to a multiple of pi/2, where most of the bits cancel. */
+static void hard_angles(void **state)
+{
+    static const double angles[] = {6381956970095103.0 * 0x1p797, 0x1.6ac5b262ca1ffp849, 0x1.921fb54442d18p0,
+                                    0x1.921fb54442d18p1,          0x1.2d97c7f3321d2p1,   1e22,
+                                    0x1.fffffffffffffp1023};
+    double worst = 0;
+    (void)state;
+    for (size_t k = 0; k < sizeof angles / sizeof *angles; k++)
+        for (int i = 0; i < F64_CASES; i++)
+            if (f64_cases[i].helper == kiln_sin_f64 || f64_cases[i].helper == kiln_cos_f64 ||
+                f64_cases[i].helper == kiln_tan_f64)
+                check(f64_cases[i].name, angles[k], f64_error(&f64_cases[i], angles[k]), &worst);
+}
+
+/* ---- two arguments ------------------------------------------------------------------------------------------------
+ */
+
+static bool same_f64(double a, double b)
+{
+    return isnan(b) ? isnan(a) : a == b && !signbit(a) == !signbit(b);
+}
+
+static double remainder_reference(double x, double y)
+{
+    double rest = fmod(x, y);
+    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+static void check_pair_f32(float a, float b)
+{
+    double power = pow(a, b), angle = atan2(a, b);
+    float rest = (float)remainder_reference(a, b);
+    if (!same_f64(kiln_remainder_f32(a, b), rest))
+        fail_msg("remainder_f32(%a, %a) is %a, not %a", a, b, kiln_remainder_f32(a, b), rest);
+    if (!same_f64(kiln_power_f32(a, b), (float)power) && !(fabs(kiln_power_f32(a, b) - power) <= ulp_of_f32(power)))
+        fail_msg("power_f32(%a, %a) is %a, not %a", a, b, kiln_power_f32(a, b), power);
+    if (!same_f64(kiln_arctan2_f32(a, b), (float)angle) && !(fabs(kiln_arctan2_f32(a, b) - angle) <= ulp_of_f32(angle)))
+        fail_msg("arctan2_f32(%a, %a) is %a, not %a", a, b, kiln_arctan2_f32(a, b), angle);
+}
+
+static void check_pair_f64(double a, double b, double *worst)
+{
+    long double power = powl(a, b), angle = atan2l(a, b);
+    double rest = remainder_reference(a, b);
+    if (!same_f64(kiln_remainder_f64(a, b), rest))
+        fail_msg("remainder_f64(%a, %a) is %a, not %a", a, b, kiln_remainder_f64(a, b), rest);
+    if (!same_f64(kiln_power_f64(a, b), (double)power))
+        check("power", a, (double)(fabsl(kiln_power_f64(a, b) - power) / ulp_of_f64(power)), worst);
+    if (!same_f64(kiln_arctan2_f64(a, b), (double)angle))
+        check("arctan2", a, (double)(fabsl(kiln_arctan2_f64(a, b) - angle) / ulp_of_f64(angle)), worst);
+}
+
+static void pairs_of_arguments(void **state)
+{
+    static const double edges[] = {0.0,   -0.0,   INFINITY, -INFINITY, NAN,    1.0,     -1.0, 2.0,      -2.0,
+                                   3.0,   -3.0,   0.5,      -0.5,      1e-40,  -1e-40,  1e38, -1e38,    7.25,
+                                   -7.25, 1e20,   -1e20,    0.999999,  1e-3,   33.0,    34.0, 16777217, 1.0000001,
+                                   1e300, -1e300, 1e-310,   -1e-310,   0x1p53, 0x1.8p51};
+    double worst = 0;
+    uint64_t random = 88172645463325252u;
+    (void)state;
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+        for (size_t j = 0; j < sizeof edges / sizeof *edges; j++) {
+            check_pair_f32((float)edges[i], (float)edges[j]);
+            check_pair_f64(edges[i], edges[j], &worst);
+        }
+    for (int i = 0; i < 300000; i++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        double a = ldexp((double)(int64_t)random, (int)(random % 61) - 93),
+               b = (double)(int32_t)(random >> 20) * 0x1p-24;
+        check_pair_f32((float)a, (float)b);
+        check_pair_f64(fabs(a) * (i & 1 ? 1 : -1), i & 1 ? b : rint(b), &worst);
+    }
+    print_message("two arguments, f64: at most %.3f ulp\n", worst);
+}
+
+static void powers_of_integers(void **state)
+{
+    (void)state;
+    assert_int_equal(kiln_spower_i32(-3, 5), -243);
+    assert_int_equal(kiln_spower_i32(7, 0), 1);
+    assert_int_equal(kiln_spower_i32(0, 0), 1);
+    assert_int_equal(kiln_spower_i32(2, -1), 0);
+    assert_int_equal(kiln_spower_i32(0, -1), 0);
+    assert_int_equal(kiln_spower_i32(1, -7), 1);
+    assert_int_equal(kiln_spower_i64(-1, -7), -1);
+    assert_int_equal(kiln_spower_i64(-1, INT64_MIN), 1);
+    assert_int_equal(kiln_upower_i8(3, 200), 161);
+    assert_int_equal(kiln_upower_i64(3, 40), 12157665459056928801u);
+    assert_int_equal(kiln_spower_i16(2, 16), 0);
+}
+
 /* The exact value of a half, from its definition. */
 static double value_of_f16(uint16_t bits)
 {
@@ -225,6 +416,10 @@ int main(void)
         cmocka_unit_test(f64_sweep),
         cmocka_unit_test(special_values),
         cmocka_unit_test(logaddexp_of_pairs),
+        cmocka_unit_test(edges_are_those_of_the_c_library),
+        cmocka_unit_test(hard_angles),
+        cmocka_unit_test(pairs_of_arguments),
+        cmocka_unit_test(powers_of_integers),
         cmocka_unit_test(widening_is_exact_and_narrowing_undoes_it),
         cmocka_unit_test(narrowing_rounds_to_nearest_even),
     };

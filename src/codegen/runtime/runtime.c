@@ -8,3 +8,7 @@
 #include "convert.c"
 #include "math_f32.c"
 #include "math_f64.c"
+#include "inverse.c"
+#include "logs.c"
+#include "power.c"
+#include "trig.c"

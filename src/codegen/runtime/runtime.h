@@ -1,8 +1,8 @@
 /*
  * runtime.h - the math helpers that kernels call: kiln_<op>_<abbreviation of the dtype>.
  *
- * Every helper is plain C without branches, calls, tables or state, so that it vectorises once it is inlined into a
- * kernel's loop. No fused multiply-add is used, so that a result is the same on every target. Errors: 2 ulp or better
+ * Every helper is plain C without branches, calls or state, so that it vectorises once it is inlined into a kernel's
+ * loop (two have loops, see power.c; one reads a table of constants, see trig.c). No fused multiply-add is used, so that a result is the same on every target. Errors: 2 ulp or better
  * (logaddexp: 2 ulp of the larger of 1 and the result); infinities, NaN, denormals and signed zeros are right.
  */
 #ifndef KILN_CODEGEN_RUNTIME_H
@@ -16,6 +16,27 @@ float kiln_erf_f32(float x);
 float kiln_sigmoid_f32(float x);
 float kiln_tanh_f32(float x);
 float kiln_logaddexp_f32(float a, float b);
+float kiln_expm1_f32(float x);
+float kiln_log1p_f32(float x);
+float kiln_log2_f32(float x);
+float kiln_log10_f32(float x);
+float kiln_sin_f32(float x);
+float kiln_cos_f32(float x);
+float kiln_tan_f32(float x);
+float kiln_arcsin_f32(float x);
+float kiln_arccos_f32(float x);
+float kiln_arctan_f32(float x);
+float kiln_sinh_f32(float x);
+float kiln_cosh_f32(float x);
+float kiln_arcsinh_f32(float x);
+float kiln_arccosh_f32(float x);
+float kiln_arctanh_f32(float x);
+float kiln_erfinv_f32(float x);
+float kiln_degrees_f32(float x);
+float kiln_radians_f32(float x);
+float kiln_power_f32(float a, float b);
+float kiln_remainder_f32(float a, float b);
+float kiln_arctan2_f32(float y, float x);
 
 double kiln_exp_f64(double x);
 double kiln_log_f64(double x);
@@ -23,6 +44,37 @@ double kiln_erf_f64(double x);
 double kiln_sigmoid_f64(double x);
 double kiln_tanh_f64(double x);
 double kiln_logaddexp_f64(double a, double b);
+double kiln_expm1_f64(double x);
+double kiln_log1p_f64(double x);
+double kiln_log2_f64(double x);
+double kiln_log10_f64(double x);
+double kiln_sin_f64(double x);
+double kiln_cos_f64(double x);
+double kiln_tan_f64(double x);
+double kiln_arcsin_f64(double x);
+double kiln_arccos_f64(double x);
+double kiln_arctan_f64(double x);
+double kiln_sinh_f64(double x);
+double kiln_cosh_f64(double x);
+double kiln_arcsinh_f64(double x);
+double kiln_arccosh_f64(double x);
+double kiln_arctanh_f64(double x);
+double kiln_erfinv_f64(double x);
+double kiln_degrees_f64(double x);
+double kiln_radians_f64(double x);
+double kiln_power_f64(double a, double b);
+double kiln_remainder_f64(double a, double b);
+double kiln_arctan2_f64(double y, double x);
+
+/* Powers of integers modulo 2^bits. A negative exponent gives 1 / x cut to a whole number; 0 for x = 0. */
+int8_t kiln_spower_i8(int8_t x, int8_t y);
+uint8_t kiln_upower_i8(uint8_t x, uint8_t y);
+int16_t kiln_spower_i16(int16_t x, int16_t y);
+uint16_t kiln_upower_i16(uint16_t x, uint16_t y);
+int32_t kiln_spower_i32(int32_t x, int32_t y);
+uint32_t kiln_upower_i32(uint32_t x, uint32_t y);
+int64_t kiln_spower_i64(int64_t x, int64_t y);
+uint64_t kiln_upower_i64(uint64_t x, uint64_t y);
 
 /* 16-bit floats: widening is exact, narrowing rounds to nearest even and keeps NaN a NaN. */
 float kiln_widen_f16(uint16_t bits);
