@@ -215,19 +215,18 @@ struct sight {
     uint64_t since_ns;
 };
 
-/* Opened anew each time, which makes network file systems ask the server. False: there is no lock, or none to be read. */
+/* Opened anew each time, which makes network file systems ask the server. What can't be read has no text and no heartbeat.
+ * False: there is no lock. */
 static bool look(const char *path, struct sight *out)
 {
     struct stat info;
+    *out = (struct sight){.since_ns = kiln__clock_ns()};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) return false;
+    if (fd < 0) return errno != ENOENT;
     ssize_t got = read(fd, out->text, TEXT_SIZE - 1);
-    bool is_seen = got >= 0 && fstat(fd, &info) == 0;
+    out->text[got > 0 ? got : 0] = '\0';
+    if (fstat(fd, &info) == 0) out->beat = info.st_mtim;
     close(fd);
-    if (!is_seen) return false;
-    out->text[got] = '\0';
-    out->beat = info.st_mtim;
-    out->since_ns = kiln__clock_ns();
     return true;
 }
 
@@ -256,7 +255,7 @@ static void break_lock(const char *path, const struct sight *judged)
             int back = link(aside, path); /* fails when there is a newer one: then two compile */
             (void)back;
         }
-        unlink(aside);
+        remove(aside);
         kiln__log(KILN_LOG_FAULT, "broke the lock %s: its holder is gone or stands still", path);
     }
     free(aside);

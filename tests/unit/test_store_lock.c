@@ -1,0 +1,269 @@
+/*
+ * test_store_lock.c - the lock of one artifact by itself: what it writes, who may break it, when waiting ends.
+ */
+#include "process_support.h"
+
+#include "base/process.h"
+#include "store/lock.h"
+
+struct world {
+    char folder[64];
+    char lock[128], artifact[128];
+};
+
+static int set_up(void **state)
+{
+    struct world *world = calloc(1, sizeof *world);
+    make_folder(world->folder, sizeof world->folder);
+    snprintf(world->lock, sizeof world->lock, "%s/aa.lock", world->folder);
+    snprintf(world->artifact, sizeof world->artifact, "%s/aa.kiln", world->folder);
+    *state = world;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *world = *state;
+    kiln__lock_set_limits(0, 0);
+    remove_folder(world->folder);
+    free(world);
+    return 0;
+}
+
+static void write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static void read_text(const char *path, char out[256])
+{
+    int fd = open(path, O_RDONLY);
+    assert_true(fd >= 0);
+    ssize_t got = read(fd, out, 255);
+    assert_true(got >= 0);
+    out[got] = '\0';
+    close(fd);
+}
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static int take(const struct world *world, bool is_last, struct kiln_lock **out)
+{
+    kiln_error err = {0};
+    return kiln__lock_take(world->lock, world->artifact, is_last, out, &err);
+}
+
+static void test_take_and_release(void **state)
+{
+    struct world *world = *state;
+    struct kiln_lock *lock = NULL;
+    char text[256], self[KILN_PROCESS_TEXT], wanted[256];
+    assert_int_equal(take(world, false, &lock), KILN_MISS);
+    assert_non_null(lock);
+    read_text(world->lock, text);
+    kiln__process_text(self);
+    snprintf(wanted, sizeof wanted, "kiln-lock 1 %s ", self);
+    assert_memory_equal(text, wanted, strlen(wanted));
+    assert_int_equal(strlen(text), strlen(wanted) + 17); /* random digits and the end of the line */
+    kiln__lock_release(lock);
+    assert_int_equal(count_files(world->folder, "", NULL), 0);
+    kiln__lock_release(NULL);
+}
+
+static void test_artifact_ends_it_at_once(void **state)
+{
+    struct world *world = *state;
+    struct kiln_lock *lock = NULL;
+    kiln__lock_set_limits(60000, 60000);
+    write_file(world->artifact, "x");
+    write_file(world->lock, "held by somebody\n");
+    assert_int_equal(take(world, false, &lock), KILN_OK);
+    assert_null(lock);
+    unlink(world->lock);
+    assert_int_equal(take(world, false, &lock), KILN_OK); /* taken, but look again first */
+    assert_non_null(lock);
+    kiln__lock_release(lock);
+}
+
+/* Texts of holders that are gone or unknown, and whether that is certain. */
+static void test_who_is_gone(void **state)
+{
+    (void)state;
+    char self[KILN_PROCESS_TEXT], text[2 * KILN_PROCESS_TEXT];
+    kiln__process_text(self);
+    assert_false(kiln__process_is_gone(self));
+    snprintf(text, sizeof text, "%s-and-more", self);
+    assert_false(kiln__process_is_gone(text));
+    const char *const unknown[] = {"", "-", "nonsense", "0123456789abcdef-1-1", "0000000000000000-999999999-1"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) assert_false(kiln__process_is_gone(unknown[i]));
+    snprintf(text, sizeof text, "%.17s", self); /* the host alone */
+    assert_false(kiln__process_is_gone(text));
+    snprintf(text, sizeof text, "%.17s999999999-1", self); /* no such process */
+    assert_true(kiln__process_is_gone(text));
+    snprintf(text, sizeof text, "%.17s%d-1", self, (int)getpid()); /* the number went to another since */
+    assert_true(kiln__process_is_gone(text));
+    pid_t child = fork();
+    if (child == 0) _exit(0);
+    siginfo_t info;
+    waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT); /* ended, not reaped */
+    snprintf(text, sizeof text, "%.17s%d-0", self, (int)child);
+    assert_true(kiln__process_is_gone(text));
+    status_of(child);
+    assert_true(kiln__process_is_gone(text));
+}
+
+static void test_broken_when_holder_is_gone(void **state)
+{
+    struct world *world = *state;
+    struct kiln_lock *lock = NULL;
+    char self[KILN_PROCESS_TEXT], text[256];
+    kiln__lock_set_limits(60000, 60000);
+    kiln__process_text(self);
+    snprintf(text, sizeof text, "kiln-lock 1 %.17s999999999-1 0000000000000000\n", self);
+    write_file(world->lock, text);
+    assert_int_equal(take(world, false, &lock), KILN_MISS);
+    assert_non_null(lock);
+    kiln__lock_release(lock);
+    assert_int_equal(count_files(world->folder, "", NULL), 0);
+}
+
+static void test_broken_when_it_stands_still(void **state)
+{
+    struct world *world = *state;
+    static const char *const texts[] = {"", "kiln-lock 1 0123456789abcdef-1-1 00\n", "kiln-lock 2 of the future\n", "\xff\xfe"};
+    kiln__lock_set_limits(60000, 50);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct kiln_lock *lock = NULL;
+        write_file(world->lock, texts[i]);
+        assert_int_equal(take(world, false, &lock), KILN_MISS);
+        assert_non_null(lock);
+        kiln__lock_release(lock);
+        assert_int_equal(count_files(world->folder, "", NULL), 0);
+    }
+}
+
+static void hold_and_sleep(struct shared *shared, const char *folder, unsigned index)
+{
+    struct world world;
+    struct kiln_lock *lock;
+    (void)index;
+    snprintf(world.lock, sizeof world.lock, "%s/aa.lock", folder);
+    snprintf(world.artifact, sizeof world.artifact, "%s/aa.kiln", folder);
+    require(take(&world, false, &lock) == KILN_MISS && lock);
+    atomic_store(&shared->ready, 1);
+    require(wait_for(&shared->may_finish, 1));
+    kiln__lock_release(lock);
+}
+
+/* A holder that lives is not broken, and not waited for beyond the bound; its lock stays. */
+static void test_bounded_wait(void **state)
+{
+    struct world *world = *state;
+    struct shared *shared = share();
+    struct kiln_lock *lock = NULL;
+    kiln__lock_set_limits(200, 60000);
+    pid_t child = start_child(hold_and_sleep, shared, world->folder, 0);
+    assert_true(wait_for(&shared->ready, 1));
+    assert_int_equal(take(world, false, &lock), KILN_MISS);
+    assert_null(lock);
+    assert_true(exists(world->lock));
+    shared->may_finish = 1;
+    end_well(child);
+    assert_false(exists(world->lock));
+    unshare_memory(shared);
+}
+
+/* Who holds one lock waits for no other, except for one whose holder takes none. */
+static void test_nested(void **state)
+{
+    struct world *world = *state;
+    struct kiln_lock *outer = NULL, *inner = NULL;
+    char other[128];
+    kiln__lock_set_limits(60000, 300);
+    snprintf(other, sizeof other, "%s/bb.lock", world->folder);
+    assert_int_equal(take(world, false, &outer), KILN_MISS);
+    write_file(other, "held by somebody\n");
+    assert_int_equal(kiln__lock_take(other, world->artifact, false, &inner, NULL), KILN_MISS);
+    assert_null(inner); /* at once, without the lock */
+    assert_true(exists(other));
+    assert_int_equal(kiln__lock_take(other, world->artifact, true, &inner, NULL), KILN_MISS);
+    assert_non_null(inner); /* waited until it was stale */
+    kiln__lock_release(inner);
+    kiln__lock_release(outer);
+    write_file(other, "held by somebody\n");
+    assert_int_equal(kiln__lock_take(other, world->artifact, false, &inner, NULL), KILN_MISS);
+    assert_non_null(inner); /* holding nothing, it waits again */
+    kiln__lock_release(inner);
+}
+
+/* One that was broken meanwhile, and is somebody else's now, stays theirs. */
+static void test_release_leaves_others_alone(void **state)
+{
+    struct world *world = *state;
+    struct kiln_lock *lock = NULL;
+    assert_int_equal(take(world, false, &lock), KILN_MISS);
+    assert_int_equal(unlink(world->lock), 0);
+    write_file(world->lock, "somebody else's\n");
+    kiln__lock_release(lock);
+    assert_true(exists(world->lock));
+}
+
+static void test_faults(void **state)
+{
+    struct world *world = *state;
+    struct kiln_lock *lock = NULL;
+    kiln_error err = {0};
+    assert_int_equal(kiln__lock_take("/nonexistent/aa.lock", world->artifact, false, &lock, &err), KILN_IO);
+    assert_non_null(strstr(err.text, "/nonexistent/aa.lock"));
+    assert_null(lock);
+    kiln__lock_set_limits(60000, 20);
+    mkdir(world->lock, 0700); /* a folder of that name is broken like any lock that stands still */
+    assert_int_equal(take(world, false, &lock), KILN_MISS);
+    assert_non_null(lock);
+    kiln__lock_release(lock);
+    assert_int_equal(symlink("/nonexistent/elsewhere", world->lock), 0); /* not followed */
+    assert_int_equal(take(world, false, &lock), KILN_MISS);
+    assert_non_null(lock);
+    assert_false(exists("/nonexistent/elsewhere"));
+    kiln__lock_release(lock);
+    assert_int_equal(count_files(world->folder, "", NULL), 0);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    char self[KILN_PROCESS_TEXT], name[256];
+    kiln__process_text(self);
+    assert_true(kiln__lock_is_name("0a.lock"));
+    assert_false(kiln__lock_is_name("0a.kiln"));
+    assert_false(kiln__lock_is_name("0a.lockout"));
+    assert_false(kiln__lock_is_abandoned("0a.lock"));
+    snprintf(name, sizeof name, "0a.lock-%s-0", self);
+    assert_true(kiln__lock_is_name(name));
+    assert_false(kiln__lock_is_abandoned(name));
+    snprintf(name, sizeof name, "0a.lock-%.17s999999999-1-0", self);
+    assert_true(kiln__lock_is_abandoned(name));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_take_and_release, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_artifact_ends_it_at_once, set_up, tear_down),
+        cmocka_unit_test(test_who_is_gone),
+        cmocka_unit_test_setup_teardown(test_broken_when_holder_is_gone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_broken_when_it_stands_still, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bounded_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nested, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_release_leaves_others_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_faults, set_up, tear_down),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
