@@ -1,0 +1,174 @@
+/*
+ * test_cache_llvm.c - the real compiler behind kiln.h: LLVM IR in, machine code out, and no LLVM in the process that follows.
+ * Skipped when KILN_PLUGIN names no plug-in.
+ */
+#include "cache_support.h"
+
+#include <sys/wait.h>
+
+static const char twice_plus_one[] = "define i64 @kernel(i64 %x) {\n"
+                                     "  %twice = shl i64 %x, 1\n"
+                                     "  %sum = add i64 %twice, 1\n"
+                                     "  ret i64 %sum\n"
+                                     "}\n";
+
+typedef int64_t kernel(int64_t x);
+
+static bool have_plugin(void)
+{
+    const char *plugin = getenv("KILN_PLUGIN");
+    if (plugin && access(plugin, R_OK) == 0) return true;
+    print_message("skipped: KILN_PLUGIN=%s is not there\n", plugin ? plugin : "");
+    return false;
+}
+
+static bool is_mapped(const char *name)
+{
+    char line[4096];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && !found && fgets(line, sizeof line, maps)) found = strstr(line, name) != NULL;
+    if (maps) fclose(maps);
+    return found;
+}
+
+static kernel *get_kernel(kiln_function *function, kiln_device *device)
+{
+    void *executable = NULL;
+    kiln_error err = {0};
+    if (kiln_get(function, NULL, 0, device, &executable, &err)) fail_msg("%s", err.text);
+    return (kernel *)executable;
+}
+
+static void run_once(const char *folder, kiln_counters *counters)
+{
+    kiln_cache *cache = open_cache(folder);
+    kiln_function *function = new_text(cache, NULL, "twice_plus_one", twice_plus_one);
+    kernel *run = get_kernel(function, NULL);
+    for (int64_t x = -3; x < 4; x++) assert_int_equal(run(x), 2 * x + 1);
+    kiln_cache_counters(cache, counters);
+    kiln_function_free(function);
+    kiln_cache_close(cache);
+}
+
+static int child(const char *task, const char *folder)
+{
+    kiln_counters counters;
+    if (!strcmp(task, "warm")) {
+        run_once(folder, &counters);
+        return counters.compiles == 0 && counters.disk_hits == 1 && counters.links == 1 && !is_mapped("libLLVM") ? 0 : 1;
+    }
+    kiln_cache *cache = open_cache(folder); /* "missing": KILN_PLUGIN names nothing */
+    kiln_function *function = new_text(cache, NULL, "f", twice_plus_one);
+    kiln_error err = {0};
+    void *executable;
+    kiln_status status = kiln_get(function, NULL, 0, NULL, &executable, &err);
+    kiln_function_free(function);
+    kiln_cache_close(cache);
+    return status == KILN_NO_COMPILER && strstr(err.text, "/no/plug-in/here") && strstr(err.text, "KILN_PLUGIN") ? 0 : 1;
+}
+
+static void run_child(const char *task, const char *folder, const char *plugin)
+{
+    char program[4096] = "";
+    assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (plugin) setenv("KILN_PLUGIN", plugin, 1);
+        execl(program, program, task, folder, (char *)NULL);
+        _exit(127);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static void test_from_cold_to_warm(void **state)
+{
+    (void)state;
+    if (!have_plugin()) skip();
+    char root[64], folder[80];
+    make_folder(root, sizeof root);
+    snprintf(folder, sizeof folder, "%s/cache", root);
+    kiln_counters counters;
+    run_once(folder, &counters);
+    assert_int_equal(counters.compiles, 1);
+    assert_int_equal(counters.links, 1);
+    run_child("warm", folder, NULL);
+    remove_folder(root);
+}
+
+static void test_missing_plugin(void **state)
+{
+    (void)state;
+    run_child("missing", "", "/no/plug-in/here");
+}
+
+static void test_devices_and_faults(void **state)
+{
+    (void)state;
+    if (!have_plugin()) skip();
+    kiln_cache *cache = open_cache("");
+    kiln_device *first = NULL, *second = NULL;
+    assert_int_equal(kiln_device_find("cpu:native", &first, NULL), KILN_OK);
+    assert_int_equal(kiln_device_find("cpu:native#1", &second, NULL), KILN_OK);
+    kiln_function *function = new_text(cache, kiln_compiler_llvm(), "f", twice_plus_one);
+    kernel *one = get_kernel(function, first), *two = get_kernel(function, second);
+    assert_true(one != two);
+    assert_int_equal(one(20), 41);
+    assert_int_equal(two(20), 41);
+    assert_counters(cache, .calls = 2, .compiles = 1, .links = 2);
+    kiln_device_reset(first);
+    assert_int_equal(get_kernel(function, first)(20), 41);
+    assert_counters(cache, .calls = 3, .compiles = 1, .links = 3);
+    kiln_function *wrong = new_text(cache, NULL, "wrong", "define i64 @kernel(i64 %x) {\n  ret i64 %y\n}\n");
+    get_fails(wrong, NO_ARGS, KILN_COMPILE_FAILED, "wrong: ");
+    kiln_function *nameless = new_text(cache, NULL, "nameless", "define i64 @other(i64 %x) {\n  ret i64 %x\n}\n");
+    void *executable;
+    kiln_error err = {0};
+    kiln_status status = kiln_get(nameless, NULL, 0, NULL, &executable, &err);
+    assert_true(status == KILN_COMPILE_FAILED || status == KILN_LINK_FAILED);
+    assert_non_null(strstr(err.text, "kernel"));
+    kiln_function_free(function);
+    kiln_function_free(wrong);
+    kiln_function_free(nameless);
+    kiln_cache_close(cache);
+}
+
+/* The run-time library is the same whatever options are pushed: prepared once. */
+static void test_runtime_library_once(void **state)
+{
+    (void)state;
+    if (!have_plugin()) skip();
+    kiln_cache *cache = open_cache("");
+    kiln_function *function = new_text(cache, NULL, "f", twice_plus_one);
+    get_kernel(function, NULL);
+    kiln_option_push("unroll", "4");
+    get_kernel(function, NULL);
+    kiln_option_pop();
+    assert_int_equal(cache->runtimes.count, 1);
+    assert_counters(cache, .calls = 2, .compiles = 2, .links = 2);
+    kiln_function_free(function);
+    kiln_cache_close(cache);
+}
+
+static void test_compiler(void **state)
+{
+    (void)state;
+    const kiln_compiler *compiler = kiln_compiler_llvm();
+    assert_ptr_equal(compiler, kiln_compiler_llvm());
+    assert_int_equal(compiler->struct_size, sizeof *compiler);
+    assert_string_equal(compiler->name, "llvm");
+    assert_non_null(strstr(compiler->digest, "plugin:"));
+    assert_non_null(strstr(compiler->digest, "llvm:"));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3) return child(argv[1], argv[2]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_compiler),        cmocka_unit_test(test_from_cold_to_warm),    cmocka_unit_test(test_missing_plugin),
+        cmocka_unit_test(test_devices_and_faults), cmocka_unit_test(test_runtime_library_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
