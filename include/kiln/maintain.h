@@ -62,13 +62,13 @@ kiln_status kiln_clear(const char *folder, const kiln_progress *progress, kiln_p
 typedef enum kiln_warmed { KILN_WARM_COMPILED, KILN_WARM_WAS_THERE } kiln_warmed;
 
 /*
- * Compiles `text` (LLVM IR) for `target` into `folder`, which is made when missing, unless it is there already. Nothing is
- * linked or run, so the target need not be one of this machine ("native" is); KILN_OPT_LEVEL and KILN_FAST_MATH are read as
- * by a cache. A process that later lowers to the same text for the same target and options finds it, with the same
- * libraries. `name` is for people. KILN_INVALID: no such target; KILN_IO: compiled, but it could not be stored.
- * Several threads may warm one folder at once.
+ * Compiles `text` (LLVM IR) for `target` ("native", "x86-64-v3", ...) into the folder of `cache`, unless it is there
+ * already. Nothing is linked or run, so the target need not be one that this machine can run. KILN_OPT_LEVEL, KILN_FAST_MATH
+ * and pushed options count as they do for kiln_get(). A process of the same libraries that later lowers to the same text for
+ * the same target and options finds it. `name` is for people.
+ * KILN_INVALID: no such target; KILN_IO: it could not be stored. Several threads may warm one cache at once.
  */
-kiln_status kiln_warm(const char *folder, const char *target, const char *name, kiln_bytes text, kiln_warmed *out,
+kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, kiln_bytes text, kiln_warmed *out,
                       kiln_error *err);
 
 #ifdef __cplusplus

@@ -138,6 +138,13 @@ static kiln_status get_artifact(struct job *job, struct kiln_artifact **borrowed
     return status;
 }
 
+kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
+                                  const struct kiln_content_key *content, struct kiln_artifact **borrowed, kiln_error *err)
+{
+    struct job job = {request, compiler, text, {NULL, 0}, content};
+    return get_artifact(&job, borrowed, err);
+}
+
 /* ---- executables ---------------------------------------------------------------------------------------------- */
 
 static kiln_status link_kernel(const struct job *job, struct kiln_artifact *artifact, struct kiln_kernel *kernel, kiln_error *err)
@@ -283,6 +290,7 @@ static kiln_status prepare_runtime(const struct runtime_job *runtime, struct kil
     if (!status && (kiln_artifact_put(artifact, "bitcode", bitcode.data, bitcode.size) || describe(&runtime->job, artifact)))
         status = kiln__no_memory(err, "the run-time library");
     if (!status) {
+        artifact->isa = KILN_ISA_X86_64_V1; /* bitcode is not run: any machine may compile with it */
         artifact->compile_ns = kiln__clock_ns() - start;
         *out = artifact;
     } else {

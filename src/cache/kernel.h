@@ -32,6 +32,10 @@ void kiln__kernels_sweep(kiln_cache *cache);
 kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
                                    const char *name, kiln_bytes text, void **executable, kiln_error *err);
 
+/* The artifact alone, stored or compiled: nothing is linked, so the request's target need not run here. */
+kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
+                                  const struct kiln_content_key *content, struct kiln_artifact **borrowed, kiln_error *err);
+
 /* The run-time library prepared for the request's target: from memory, a folder, or made by `prepare` now. */
 kiln_status kiln__runtime_get(const kiln_request *request, const char *toolchain, const char *digest,
                               kiln_status (*prepare)(const char *target, struct kiln_buffer *bitcode, kiln_error *err),

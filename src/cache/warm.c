@@ -1,0 +1,81 @@
+/*
+ * warm.c - kiln_warm(): fills a folder for processes to come; see kiln/maintain.h.
+ *
+ * The content key is made by the code that makes it for a call, from a request without arguments or watches, as a function
+ * that lowers has. Whether the folder holds the artifact is asked of the file itself: a tier answers for artifacts that
+ * this machine can run only, and a call goes on when storing failed, which here is the very thing that must not fail.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cache/cache.h"
+#include "cache/kernel.h"
+#include "kiln/maintain.h"
+#include "store/prune.h"
+
+/* The folder that a put goes to; NULL: there is none. */
+static const char *folder_of(const kiln_cache *cache)
+{
+    const char *folder = NULL;
+    for (const struct kiln_tier *tier = cache->tiers; tier; tier = tier->next)
+        if (tier->writable) folder = tier->label;
+    return folder;
+}
+
+static bool is_stored(const char *folder, const struct kiln_content_key *content)
+{
+    char hex[KILN_DIGEST_HEX], *path;
+    kiln_bytes bytes;
+    struct kiln_artifact *artifact = NULL;
+    kiln__digest_hex(&content->digest, hex);
+    if (asprintf(&path, "%s/%.2s/%s%s", folder, hex, hex, KILN_ARTIFACT_SUFFIX) < 0) return false;
+    bool is_mapped = kiln__file_map(path, &bytes, NULL) == KILN_OK;
+    free(path);
+    if (!is_mapped) return false;
+    if (kiln__artifact_decode(bytes, true, &artifact, NULL) != KILN_OK) {
+        kiln__file_unmap(bytes);
+        return false;
+    }
+    bool is_same = artifact->key.size == content->fields.size &&
+                   memcmp(artifact->key.data, content->fields.data, content->fields.size) == 0;
+    kiln__artifact_unref(artifact);
+    return is_same;
+}
+
+/* What is found elsewhere, in a read-only folder or in memory, is put into the folder as well. */
+static kiln_status store(const kiln_request *request, kiln_bytes text, const char *folder,
+                         const struct kiln_content_key *content, kiln_error *err)
+{
+    struct kiln_artifact *artifact = NULL;
+    kiln_status status = kiln__kernel_artifact(request, kiln_compiler_llvm(), text, content, &artifact, err);
+    if (status) return status;
+    if (is_stored(folder, content)) return KILN_OK;
+    kiln__chain_put(request->cache->tiers, artifact);
+    if (is_stored(folder, content)) return KILN_OK;
+    return kiln__fail(err, KILN_IO, "%s: it could not be stored in %s (KILN_LOG=fault says why)", request->function, folder);
+}
+
+kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, kiln_bytes text, kiln_warmed *out, kiln_error *err)
+{
+    if (!cache || !target || !name || !text.data || !out)
+        return kiln__fail(err, KILN_INVALID, "kiln_warm: needs a cache, a target, a name, a text and a place for the result");
+    const char *folder = folder_of(cache);
+    if (!folder) return kiln__fail(err, KILN_IO, "%s: the cache has no folder that can be written", name);
+    kiln_device device = {.id = 0};
+    kiln_status status = kiln__target_resolve(target, &device.target, err);
+    if (status) return status;
+    const kiln_compiler *compiler = kiln_compiler_llvm();
+    struct kiln_content_key content = {0};
+    const kiln_request request = {
+        .cache = cache, .device = &device, .function = name, .options = kiln__options_from_environment()};
+    status = kiln__request_content(&request, compiler->name, compiler->digest, text, false, &content, err);
+    if (!status && is_stored(folder, &content)) {
+        *out = KILN_WARM_WAS_THERE;
+    } else if (!status) {
+        *out = KILN_WARM_COMPILED;
+        status = store(&request, text, folder, &content, err);
+    }
+    kiln__content_release(&content);
+    return status;
+}
