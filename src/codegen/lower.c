@@ -33,8 +33,9 @@ static const struct ir_type types[KILN_DTYPE_COUNT] = {
 
 /*
  * $r the result's name, $0 $1 $2 the inputs' names, $T the value type of the inputs, $M its suffix in names of
- * intrinsics. Lines are separated by ';'. For complex, $rr and $ri, $0r and $0i are the parts. Complex numbers are
- * ordered by their real parts, then by their imaginary parts. maximum and minimum pass NaN on.
+ * intrinsics, $W its bits, $L the last of them. Lines are separated by ';'. For complex, $rr and $ri, $0r and $0i are
+ * the parts. Complex numbers are ordered by their real parts, then by their imaginary parts. maximum and minimum pass
+ * NaN on.
  */
 struct template
 {
@@ -59,7 +60,97 @@ struct template
     "$r.a = fmul float " a "r, " b "r;$r.b = fmul float " a "i, " b "i;$rr = fsub float $r.a, $r.b;"                   \
     "$r.c = fmul float " a "r, " b "i;$r.d = fmul float " a "i, " b "r;$ri = fadd float $r.c, $r.d"
 
+#define INFINITY_BITS "0x7FF0000000000000" /* of a float too: LLVM writes them as doubles */
+/* What divides by zero, or the lowest number by -1, divides by 1 instead; the quotient is chosen afterwards. */
+#define SAFE_DIVISOR                                                                                                   \
+    "$r.z = icmp eq $T $1, 0;$r.m = icmp eq $T $1, -1;$r.u = or i1 $r.z, $r.m;$r.d = select i1 $r.u, $T 1, $T $1;"
+
 static const struct template templates[] = {
+    {"fcopy", "$r = bitcast $T $0 to $T", true},
+    {"zero", "$r = bitcast $T zeroinitializer to $T", true},
+    {"false", "$r = icmp ne $T $0, $0", true},
+    {"true", "$r = icmp eq $T $0, $0", true},
+    {"invert", "$r = xor $T $0, -1", true},
+    {"cabs", /* in double, where nothing overflows; an infinite part counts more than a NaN */
+     "$r.a = fpext float $0r to double;$r.b = fpext float $0i to double;$r.c = fmul double $r.a, $r.a;"
+     "$r.d = fmul double $r.b, $r.b;$r.e = fadd double $r.c, $r.d;$r.f = call double @llvm.sqrt.f64(double $r.e);"
+     "$r.g = fptrunc double $r.f to float;$r.h = call float @llvm.fabs.f32(float $0r);"
+     "$r.j = call float @llvm.fabs.f32(float $0i);$r.k = fcmp oeq float $r.h, " INFINITY_BITS ";"
+     "$r.l = fcmp oeq float $r.j, " INFINITY_BITS ";$r.m = or i1 $r.k, $r.l;"
+     "$r = select i1 $r.m, float " INFINITY_BITS ", float $r.g",
+     true},
+    {"ffloor", "$r = call $T @llvm.floor.$M($T $0)", true},
+    {"fceil", "$r = call $T @llvm.ceil.$M($T $0)", true},
+    {"fround", "$r = call $T @llvm.roundeven.$M($T $0)", true},
+    {"cround", "$rr = call float @llvm.roundeven.f32(float $0r);$ri = call float @llvm.roundeven.f32(float $0i)", true},
+    {"sign", "$r.a = icmp sgt $T $0, 0;$r.b = zext i1 $r.a to $T;$r.c = ashr $T $0, $L;$r = or $T $r.b, $r.c", true},
+    {"usign", "$r.a = icmp ne $T $0, 0;$r = zext i1 $r.a to $T", true},
+    {"fsign", /* NaN gives 0 */
+     "$r.a = fcmp ogt $T $0, 0.0;$r.b = fcmp olt $T $0, 0.0;$r.c = select i1 $r.a, $T 1.0, $T 0.0;"
+     "$r = select i1 $r.b, $T -1.0, $T $r.c",
+     true},
+    {"csign", /* x / |x|, and 0 for 0 */
+     "$r.a = fpext float $0r to double;$r.b = fpext float $0i to double;$r.c = fmul double $r.a, $r.a;"
+     "$r.d = fmul double $r.b, $r.b;$r.e = fadd double $r.c, $r.d;$r.f = call double @llvm.sqrt.f64(double $r.e);"
+     "$r.z = fcmp oeq double $r.e, 0.0;$r.n = select i1 $r.z, double 1.0, double $r.f;$r.g = fdiv double $r.a, $r.n;"
+     "$r.h = fdiv double $r.b, $r.n;$rr = fptrunc double $r.g to float;$ri = fptrunc double $r.h to float",
+     true},
+    {"freciprocal", "$r = fdiv $T 1.0, $0", false},
+    {"creciprocal",
+     "$r.c = fpext float $0r to double;$r.d = fpext float $0i to double;$r.e = fneg double $r.d;"
+     "$r.cc = fmul double $r.c, $r.c;$r.dd = fmul double $r.d, $r.d;$r.n = fadd double $r.cc, $r.dd;"
+     "$r.g = fdiv double $r.c, $r.n;$r.h = fdiv double $r.e, $r.n;"
+     "$rr = fptrunc double $r.g to float;$ri = fptrunc double $r.h to float",
+     true},
+    {"fisnan", "$r = fcmp uno $T $0, $0", true},
+    {"fisinf", "$r.a = call $T @llvm.fabs.$M($T $0);$r = fcmp oeq $T $r.a, " INFINITY_BITS, true},
+    {"fisfinite", "$r.a = call $T @llvm.fabs.$M($T $0);$r = fcmp olt $T $r.a, " INFINITY_BITS, true},
+    {"fisposinf", "$r = fcmp oeq $T $0, " INFINITY_BITS, true},
+    {"fisneginf", "$r.a = fneg $T $0;$r = fcmp oeq $T $r.a, " INFINITY_BITS, true},
+    {"cisnan", "$r = fcmp uno float $0r, $0i", true},
+    {"cisinf",
+     "$r.a = call float @llvm.fabs.f32(float $0r);$r.b = call float @llvm.fabs.f32(float $0i);"
+     "$r.c = fcmp oeq float $r.a, " INFINITY_BITS ";$r.d = fcmp oeq float $r.b, " INFINITY_BITS
+     ";$r = or i1 $r.c, $r.d",
+     true},
+    {"cisfinite",
+     "$r.a = call float @llvm.fabs.f32(float $0r);$r.b = call float @llvm.fabs.f32(float $0i);"
+     "$r.c = fcmp olt float $r.a, " INFINITY_BITS ";$r.d = fcmp olt float $r.b, " INFINITY_BITS
+     ";$r = and i1 $r.c, $r.d",
+     true},
+    {"cisposinf", "$r.a = fcmp oeq float $0r, " INFINITY_BITS ";$r.b = fcmp oeq float $0i, 0.0;$r = and i1 $r.a, $r.b",
+     true},
+    {"cisneginf",
+     "$r.n = fneg float $0r;$r.a = fcmp oeq float $r.n, " INFINITY_BITS
+     ";$r.b = fcmp oeq float $0i, 0.0;$r = and i1 $r.a, $r.b",
+     true},
+    {"creal", "$r = bitcast float $0r to float", true},
+    {"cimag", "$r = bitcast float $0i to float", true},
+    {"cconjugate", "$rr = bitcast float $0r to float;$ri = fneg float $0i", true},
+    {"sfloordivide", /* cut towards zero; 0 for a division by zero */
+     SAFE_DIVISOR "$r.q = sdiv $T $0, $r.d;$r.n = sub $T 0, $0;$r.s = select i1 $r.m, $T $r.n, $T $r.q;"
+                  "$r = select i1 $r.z, $T 0, $T $r.s",
+     true},
+    {"ufloordivide",
+     "$r.z = icmp eq $T $1, 0;$r.d = select i1 $r.z, $T 1, $T $1;$r.q = udiv $T $0, $r.d;"
+     "$r = select i1 $r.z, $T 0, $T $r.q",
+     true},
+    {"ffloordivide", "$r.q = fdiv $T $0, $1;$r = call $T @llvm.floor.$M($T $r.q)", false},
+    {"sremainder", /* the divisor's sign; 0 for a division by zero, as by 1 and by -1 */
+     SAFE_DIVISOR "$r.e = srem $T $0, $r.d;$r.n = icmp ne $T $r.e, 0;$r.x = xor $T $r.e, $1;$r.s = icmp slt $T $r.x, 0;"
+                  "$r.c = and i1 $r.n, $r.s;$r.f = select i1 $r.c, $T $1, $T 0;$r = add $T $r.e, $r.f",
+     true},
+    {"uremainder", "$r.z = icmp eq $T $1, 0;$r.d = select i1 $r.z, $T 1, $T $1;$r = urem $T $0, $r.d", true},
+    {"bpower", "$r.a = xor i1 $1, true;$r = or i1 $0, $r.a", true},
+    {"leftshift", /* by the width or more, or by a negative number: nothing is left */
+     "$r.a = icmp ult $T $1, $W;$r.b = select i1 $r.a, $T $1, $T 0;$r.c = shl $T $0, $r.b;"
+     "$r = select i1 $r.a, $T $r.c, $T 0",
+     true},
+    {"urightshift",
+     "$r.a = icmp ult $T $1, $W;$r.b = select i1 $r.a, $T $1, $T 0;$r.c = lshr $T $0, $r.b;"
+     "$r = select i1 $r.a, $T $r.c, $T 0",
+     true},
+    {"srightshift", "$r.a = icmp ult $T $1, $W;$r.b = select i1 $r.a, $T $1, $T $L;$r = ashr $T $0, $r.b", true},
     {"copy", "$r = or $T $0, $0", true},
     {"abs", "$r.a = sub $T 0, $0;$r.b = icmp slt $T $0, 0;$r = select i1 $r.b, $T $r.a, $T $0", true},
     {"fabs", "$r = call $T @llvm.fabs.$M($T $0)", true},
@@ -227,21 +318,10 @@ static void complex_to_bool(struct kiln_buffer *text, const char *name, const ch
                         name, source, name, source, name, name, name);
 }
 
-/* Copies a 16-bit float by its bits: widening and narrowing would make a signalling NaN quiet. */
-static void copy_narrow(struct kiln_buffer *text, const char *name, const char *source)
-{
-    kiln__buffer_printf(text, "  %s = bitcast float %s to float\n  %s.bits = bitcast i16 %s.bits to i16\n", name,
-                        source, name, source);
-}
-
 void kiln__ir_cast(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name, enum kiln_dtype to,
                    const char *source, enum kiln_dtype from, int lanes)
 {
     char result[NAME_SIZE], part[NAME_SIZE], type[NAME_SIZE];
-    if (from == to && is_narrow(to) && !lanes) {
-        copy_narrow(text, name, source);
-        return;
-    }
     if (to == KILN_BOOL && from == KILN_COMPLEX64) {
         complex_to_bool(text, name, source);
         return;
@@ -273,6 +353,9 @@ static const struct template *find_template(const char *name)
 static void expand(struct kiln_buffer *text, const char *lines, const char *name, enum kiln_dtype in_dtype,
                    const char *const *inputs)
 {
+    char width[8], last[8];
+    snprintf(width, sizeof width, "%d", types[in_dtype].bits);
+    snprintf(last, sizeof last, "%d", types[in_dtype].bits - 1);
     kiln__buffer_printf(text, "  ");
     for (const char *at = lines; *at; at++) {
         if (*at == ';') {
@@ -284,6 +367,8 @@ static void expand(struct kiln_buffer *text, const char *lines, const char *name
             const char *word = *at == 'r'   ? name
                                : *at == 'T' ? types[in_dtype].value
                                : *at == 'M' ? types[in_dtype].suffix
+                               : *at == 'W' ? width
+                               : *at == 'L' ? last
                                             : inputs[*at - '0'];
             kiln__buffer_append(text, word, strlen(word));
         }
@@ -364,12 +449,28 @@ void kiln__ir_load(struct kiln_buffer *text, struct kiln_buffer *declarations, c
     if (is_narrow(dtype)) widen(text, declarations, name, dtype, raw);
 }
 
+/*
+ * out = the float as it is stored: any NaN becomes the one with the sign clear and no payload. Which NaN an instruction
+ * gives depends on how LLVM arranges its operands, so on what it was fused with; what is stored must not.
+ */
+static void settle_nan(struct kiln_buffer *text, const char *out, const char *type, const char *value)
+{
+    kiln__buffer_printf(text, "  %s.nan = fcmp uno %s %s, 0.0\n", out, type, value);
+    kiln__buffer_printf(text, "  %s = select i1 %s.nan, %s 0x7FF8000000000000, %s %s\n", out, out, type, type, value);
+}
+
 static void store_complex(struct kiln_buffer *text, const char *name, const char *pointer, const char *tail)
 {
+    char value[NAME_SIZE], out[2][NAME_SIZE];
+    for (int i = 0; i < 2; i++) {
+        snprintf(value, sizeof value, "%s%s", name, kiln__ir_part(KILN_COMPLEX64, i));
+        snprintf(out[i], sizeof out[i], "%s.out%d", pointer, i);
+        settle_nan(text, out[i], "float", value);
+    }
     kiln__buffer_printf(text,
-                        "  store float %sr, ptr %s, align 4%s\n  %s.i = getelementptr inbounds i8, ptr %s, i64 4\n"
-                        "  store float %si, ptr %s.i, align 4%s\n",
-                        name, pointer, tail, pointer, pointer, name, pointer, tail);
+                        "  store float %s, ptr %s, align 4%s\n  %s.i = getelementptr inbounds i8, ptr %s, i64 4\n"
+                        "  store float %s, ptr %s.i, align 4%s\n",
+                        out[0], pointer, tail, pointer, pointer, out[1], pointer, tail);
 }
 
 void kiln__ir_store(struct kiln_buffer *text, const char *name, enum kiln_dtype dtype, const char *pointer,
@@ -380,8 +481,12 @@ void kiln__ir_store(struct kiln_buffer *text, const char *name, enum kiln_dtype 
         store_complex(text, name, pointer, tail);
         return;
     }
-    snprintf(raw, sizeof raw, "%s%s", dtype == KILN_BOOL ? pointer : name,
-             dtype == KILN_BOOL || is_narrow(dtype) ? ".bits" : "");
+    bool settles = dtype == KILN_FLOAT32 || dtype == KILN_FLOAT64; /* narrowing has done it for 16-bit floats */
+    snprintf(raw, sizeof raw, "%s%s", settles || dtype == KILN_BOOL ? pointer : name,
+             settles                                  ? ".out"
+             : dtype == KILN_BOOL || is_narrow(dtype) ? ".bits"
+                                                      : "");
+    if (settles) settle_nan(text, raw, types[dtype].value, name);
     if (dtype == KILN_BOOL) kiln__buffer_printf(text, "  %s = zext i1 %s to i8\n", raw, name);
     kiln__buffer_printf(text, "  store %s %s, ptr %s, align %zu%s\n", types[dtype].memory, raw, pointer,
                         kiln__dtypes[dtype].size, tail);

@@ -1,8 +1,8 @@
 /*
  * copy.c - operations that move elements: packing and concatenation.
  *
- * The copy kernel is the cast of a dtype to itself, so copying has the layouts, vectors and threads of every other
- * kernel.
+ * The copy kernel is the cast of an unsigned integer of the element's size to itself: every bit is kept, and copying
+ * has the layouts, vectors and threads of every other kernel.
  */
 #include "run/launch.h"
 #include "run/operation.h"
@@ -20,8 +20,10 @@ kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err)
 /* Copies `source` to `data`, which has the given strides, in elements. */
 static kiln_status copy_to(const struct kiln_array *source, char *data, const int64_t *strides, kiln_error *err)
 {
+    static const uint8_t bits[] = {[1] = KILN_UINT8, [2] = KILN_UINT16, [4] = KILN_UINT32, [8] = KILN_UINT64};
+    enum kiln_dtype dtype = (enum kiln_dtype)bits[kiln__dtype_size(source->dtype)];
     struct kiln_group_kernels *kernels;
-    kiln_status status = kiln__op_kernels(KILN_OP_CAST, source->dtype, source->dtype, &kernels, err);
+    kiln_status status = kiln__op_kernels(KILN_OP_CAST, dtype, dtype, &kernels, err);
     if (status != KILN_OK) return status;
     struct kiln_region regions[2];
     struct kiln_loop loop;

@@ -73,9 +73,13 @@ inner:
   %v3.d = and i1 %v3.b, %v3.c
   %v3 = or i1 %v3.a, %v3.d
   %o0.at = getelementptr inbounds [8 x i8], ptr %o0.base, i64 %i
-  store float %v2r, ptr %o0.at, align 4, !llvm.access.group !0
+  %o0.at.out0.nan = fcmp uno float %v2r, 0.0
+  %o0.at.out0 = select i1 %o0.at.out0.nan, float 0x7FF8000000000000, float %v2r
+  %o0.at.out1.nan = fcmp uno float %v2i, 0.0
+  %o0.at.out1 = select i1 %o0.at.out1.nan, float 0x7FF8000000000000, float %v2i
+  store float %o0.at.out0, ptr %o0.at, align 4, !llvm.access.group !0
   %o0.at.i = getelementptr inbounds i8, ptr %o0.at, i64 4
-  store float %v2i, ptr %o0.at.i, align 4, !llvm.access.group !0
+  store float %o0.at.out1, ptr %o0.at.i, align 4, !llvm.access.group !0
   %o1.at = getelementptr inbounds [1 x i8], ptr %o1.base, i64 %i
   %o1.at.bits = zext i1 %v3 to i8
   store i8 %o1.at.bits, ptr %o1.at, align 1, !llvm.access.group !0

@@ -49,9 +49,13 @@ inner:
   %v3 = fadd float %v0, %v1
   %v4 = fmul float %v2, %v3
   %o0.at = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i
-  store float %v4, ptr %o0.at, align 4, !llvm.access.group !0
+  %o0.at.out.nan = fcmp uno float %v4, 0.0
+  %o0.at.out = select i1 %o0.at.out.nan, float 0x7FF8000000000000, float %v4
+  store float %o0.at.out, ptr %o0.at, align 4, !llvm.access.group !0
   %o1.at = getelementptr inbounds [4 x i8], ptr %o1.base, i64 %i
-  store float %v3, ptr %o1.at, align 4, !llvm.access.group !0
+  %o1.at.out.nan = fcmp uno float %v3, 0.0
+  %o1.at.out = select i1 %o1.at.out.nan, float 0x7FF8000000000000, float %v3
+  store float %o1.at.out, ptr %o1.at, align 4, !llvm.access.group !0
   %i.next = add nuw nsw i64 %i, 1
   %i.done = icmp eq i64 %i.next, %count
   br i1 %i.done, label %tile.end, label %inner, !llvm.loop !1

@@ -66,7 +66,9 @@ inner:
   %v5 = sitofp i32 %v4 to float
   %v6 = xor i1 %v2, true
   %o0.at = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i
-  store float %v5, ptr %o0.at, align 4, !llvm.access.group !0
+  %o0.at.out.nan = fcmp uno float %v5, 0.0
+  %o0.at.out = select i1 %o0.at.out.nan, float 0x7FF8000000000000, float %v5
+  store float %o0.at.out, ptr %o0.at, align 4, !llvm.access.group !0
   %o1.at = getelementptr inbounds [1 x i8], ptr %o1.base, i64 %i
   %o1.at.bits = zext i1 %v6 to i8
   store i8 %o1.at.bits, ptr %o1.at, align 1, !llvm.access.group !0

@@ -1,6 +1,7 @@
 /*
  * convert.c - 16-bit floats to float32 and back, as integer operations: the compiler's own half and bfloat types
- * become library calls on older targets. Denormals never pass through a denormal float32, which would be slow.
+ * become library calls on older targets. Denormals never pass through a denormal float32, which would be slow. Any
+ * NaN becomes the quiet one with the sign clear, as in lower.c.
  */
 #include "runtime.h"
 
@@ -15,8 +16,7 @@ uint16_t kiln_narrow_bf16(float value)
 {
     uint32_t bits = bits_of_f32(value);
     uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-    uint32_t quiet = bits >> 16 | 0x40u;
-    return (uint16_t)(value == value ? rounded : quiet);
+    return (uint16_t)(value == value ? rounded : 0x7fc0u);
 }
 
 /* A denormal half is m * 2^-24: placed in the low bits of 2^-14's significand, then 2^-14 is taken away, exactly. */
@@ -38,8 +38,7 @@ uint16_t kiln_narrow_f16(float value)
     uint32_t magnitude = bits & 0x7fffffffu;
     uint32_t normal = (magnitude - (112u << 23) + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
     uint32_t tiny = bits_of_f32(f32_of_bits(magnitude) + 0.5f) - (126u << 23);
-    uint32_t special = magnitude > 0x7f800000u ? 0x7e00u | (magnitude >> 13 & 0x3ffu) : 0x7c00u;
     uint32_t finite = magnitude < 113u << 23 ? tiny : normal;
-    uint32_t result = magnitude >= 143u << 23 ? special : finite;
-    return (uint16_t)(result | (bits >> 16 & 0x8000u));
+    uint32_t result = (magnitude >= 143u << 23 ? 0x7c00u : finite) | (bits >> 16 & 0x8000u);
+    return (uint16_t)(value == value ? result : 0x7e00u);
 }
