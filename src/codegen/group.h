@@ -25,7 +25,7 @@
  * 'c' inner stride is one element, 's' inner stride is 0 (one element per row), 'v' inner stride is whatever strides say.
  * Outputs are always 'c'.
  */
-enum { KILN_LAYOUT_PACKED = 'c', KILN_LAYOUT_SCALAR = 's', KILN_LAYOUT_STRIDED = 'v' };
+enum { KILN_LAYOUT_PACKED = 'c', KILN_LAYOUT_SCALAR = 's', KILN_LAYOUT_STRIDED = 'v', KILN_LAYOUT_ROWS = 'r' };
 
 enum {
     KILN_GROUP_STREAMING = 1u << 0 /* non-temporal stores; only with rows == 1 and all letters 'c' or 's' */
@@ -51,9 +51,10 @@ kiln_status kiln__group_print(const struct kiln_group *group, const char *letter
                               struct kiln_buffer *text, kiln_error *err);
 
 /*
- * Prints a reduction (KILN_OP_SUM) of one operand of dtype `in` to dtype `out`. The order of additions depends on n
- * only: 16 partial sums, element i in lane i mod 16, combined pairwise at the end; 16-bit floats accumulate in float32.
- * `letter` is 'c' or 'v' for the operand along the reduced axis.
+ * Prints a reduction (an operation of kind REDUCE) of one operand of dtype `in` to dtype `out`. The order depends on n
+ * only: 16 lanes, element i in lane i mod 16, combined pairwise at the end; 16-bit floats accumulate in float32.
+ * `letter` is 'c' or 'v' for the operand along the reduced axis; 'r' when the operand and the output both have a row
+ * stride of one element.
  */
 kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out, char letter,
                                   struct kiln_buffer *text, kiln_error *err);

@@ -1,51 +1,39 @@
 /*
- * reduce.c - the text of a reduction along one axis: see group.h.
+ * reduce.c - the text of a reduction along one axis: see group.h. What a lane holds and how lanes are combined is in
+ * combine.c; the form for columns in reduce_columns.c.
  *
- * 16 partial sums, element i in lane i mod 16: whole blocks of 16 are added as vectors; the partial sums then go to the
- * stack, where the elements that are left over are added one by one to their lanes; then lanes k and k + 8 are added,
- * k and k + 4, and so on. Nothing of this depends on the layout, so 'c' and 'v' give the same bits.
+ * 16 lanes, element i in lane i mod 16: whole blocks of 16 are combined as vectors; the lanes then go to the stack,
+ * where the elements that are left over are combined one by one with their lanes; then lanes k and k + 8 are combined,
+ * k and k + 4, and so on. Nothing of this depends on the layout, so 'c', 'v' and 'r' give the same bits.
  */
 #include <stdio.h>
 
+#include "codegen/combine.h"
 #include "codegen/group.h"
 #include "codegen/lower.h"
 
-enum { LANES = 16, NAME_SIZE = 64 };
-
-struct reducer {
-    enum kiln_dtype in, out;
-    enum kiln_dtype sum; /* of the partial sums: the output's, float32 for 16-bit floats */
-    bool packed;
-    struct kiln_buffer *text;
-    struct kiln_buffer declarations;
-};
+enum { LANES = KILN_REDUCE_LANES, NAME_SIZE = 64 };
 
 static bool is_narrow(enum kiln_dtype dtype)
 {
     return dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16;
 }
 
-static const char *add_word(enum kiln_dtype dtype)
+static void print_head(struct kiln_reducer *r)
 {
-    return kiln__dtypes[dtype].kind >= KILN_KIND_FLOAT ? "fadd" : "add";
-}
-
-static void print_head(struct reducer *r)
-{
-    kiln__buffer_printf(r->text, "; kiln reduction: %s = sum(%s %c), %d partial sums of %s\n\n",
-                        kiln__dtypes[r->out].name, kiln__dtypes[r->in].name, r->packed ? 'c' : 'v', LANES,
-                        kiln__dtypes[r->sum].name);
+    kiln__buffer_printf(r->text, "; kiln reduction: %s = %s(%s %c), %d lanes of %s\n\n", kiln__dtypes[r->out].name,
+                        kiln__ops[r->op].name, kiln__dtypes[r->in].name, r->letter, LANES, kiln__dtypes[r->lane].name);
     kiln__buffer_printf(r->text, "define void @kernel(ptr noalias readonly %%args, ptr noalias readonly %%strides, i64 "
                                  "%%rows, i64 %%n) {\nentry:\n");
-    for (int part = 0; part < kiln__ir_parts(r->sum); part++)
+    for (int part = 0; part < kiln__ir_parts(r->lane); part++)
         kiln__buffer_printf(r->text, "  %%lanes%d = alloca [%d x %s], align 64\n", part, LANES,
-                            kiln__ir_value_type(r->sum));
+                            kiln__ir_value_type(r->lane));
     kiln__buffer_printf(
         r->text, "  %%o = load ptr, ptr %%args, align 8\n  %%p.arg = getelementptr inbounds i64, ptr %%args, i64 1\n"
                  "  %%p = load ptr, ptr %%p.arg, align 8\n  %%o.row = load i64, ptr %%strides, align 8\n"
                  "  %%p.rowat = getelementptr inbounds i64, ptr %%strides, i64 2\n  %%p.row = load i64, ptr %%p.rowat, "
                  "align 8\n");
-    if (r->packed) {
+    if (r->letter == KILN_LAYOUT_PACKED) {
         kiln__buffer_printf(r->text, "  %%inner = add i64 0, %zu\n", kiln__dtype_size(r->in));
     } else {
         kiln__buffer_printf(r->text, "  %%p.innerat = getelementptr inbounds i64, ptr %%strides, i64 3\n"
@@ -62,7 +50,7 @@ static void print_head(struct reducer *r)
 }
 
 /* %x (or %xr, %xi) = 16 neighbours from memory, as they lie there. */
-static void print_packed_block(struct reducer *r, const char *name)
+static void print_packed_block(struct kiln_reducer *r, const char *name)
 {
     const char *type = kiln__ir_memory_type(r->in);
     kiln__buffer_printf(r->text, "  %%from = getelementptr inbounds [%zu x i8], ptr %%base, i64 %%j\n",
@@ -82,7 +70,7 @@ static void print_packed_block(struct reducer *r, const char *name)
 }
 
 /* The same, gathered element by element. */
-static void print_strided_block(struct reducer *r, const char *name)
+static void print_strided_block(struct kiln_reducer *r, const char *name)
 {
     const char *type = kiln__ir_memory_type(r->in);
     int parts = kiln__ir_parts(r->in);
@@ -110,7 +98,7 @@ static void print_strided_block(struct reducer *r, const char *name)
 }
 
 /* kiln_widen_f16() of codegen/runtime, on a vector. */
-static void print_widen_f16(struct reducer *r)
+static void print_widen_f16(struct kiln_reducer *r)
 {
     kiln__buffer_printf(
         r->text,
@@ -128,11 +116,11 @@ static void print_widen_f16(struct reducer *r)
 }
 
 /* %x = the 16 elements of the block as values of dtype `in`. */
-static void print_block_value(struct reducer *r)
+static void print_block_value(struct kiln_reducer *r)
 {
     bool direct = r->in != KILN_BOOL && !is_narrow(r->in);
     const char *name = direct ? "%x" : "%raw";
-    if (r->packed)
+    if (r->letter == KILN_LAYOUT_PACKED)
         print_packed_block(r, name);
     else
         print_strided_block(r, name);
@@ -144,74 +132,94 @@ static void print_block_value(struct reducer *r)
                                      "  %%x = bitcast <16 x i32> %%w.s to <16 x float>\n");
 }
 
-static void print_blocks(struct reducer *r)
+static void print_blocks(struct kiln_reducer *r)
 {
-    const char *type = kiln__ir_value_type(r->sum);
-    int parts = kiln__ir_parts(r->sum);
+    const char *type = kiln__ir_value_type(r->lane);
+    int parts = kiln__ir_parts(r->lane);
     kiln__buffer_printf(r->text, "block.test:\n  %%j = phi i64 [ 0, %%outer ], [ %%j.next, %%block ]\n");
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(r->text,
-                            "  %%sum%d = phi <%d x %s> [ zeroinitializer, %%outer ], [ %%sum%d.next, %%block ]\n", part,
-                            LANES, type, part);
+        kiln__buffer_printf(
+            r->text, "  %%sum%s = phi <%d x %s> [ splat (%s %s), %%outer ], [ %%sum.next%s, %%block ]\n",
+            kiln__ir_part(r->lane, part), LANES, type, type, kiln__reduce_start(r, part), kiln__ir_part(r->lane, part));
     kiln__buffer_printf(
         r->text, "  %%more = icmp slt i64 %%j, %%blocks\n  br i1 %%more, label %%block, label %%spill\n\nblock:\n");
     print_block_value(r);
-    kiln__ir_cast(r->text, &r->declarations, "%y", r->sum, "%x", r->in, LANES);
-    for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(r->text, "  %%sum%d.next = %s <%d x %s> %%sum%d, %%y%s\n", part, add_word(r->sum), LANES,
-                            type, part, kiln__ir_part(r->sum, part));
+    kiln__reduce_enter(r, "%y", "%x", LANES);
+    kiln__reduce_combine(r, "%sum.next", "%sum", "%y", LANES);
     kiln__buffer_printf(r->text, "  %%j.next = add nuw nsw i64 %%j, %d\n  br label %%block.test\n\nspill:\n", LANES);
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(r->text, "  store <%d x %s> %%sum%d, ptr %%lanes%d, align 64\n", LANES, type, part, part);
+        kiln__buffer_printf(r->text, "  store <%d x %s> %%sum%s, ptr %%lanes%d, align 64\n", LANES, type,
+                            kiln__ir_part(r->lane, part), part);
     kiln__buffer_printf(r->text, "  br label %%tail.test\n\n");
 }
 
-static void print_tail(struct reducer *r)
+static size_t lane_align(const struct kiln_reducer *r)
 {
-    const char *type = kiln__ir_value_type(r->sum);
+    return kiln__dtype_size(r->lane) / (size_t)kiln__ir_parts(r->lane);
+}
+
+static void print_tail(struct kiln_reducer *r)
+{
+    const char *type = kiln__ir_value_type(r->lane);
     kiln__buffer_printf(
         r->text,
         "tail.test:\n  %%t = phi i64 [ %%blocks, %%spill ], [ %%t.next, %%tail ]\n  %%t.more = icmp slt i64 %%t, %%n\n"
         "  br i1 %%t.more, label %%tail, label %%finish\n\ntail:\n  %%t.skip = mul nsw i64 %%t, %%inner\n"
         "  %%t.at = getelementptr inbounds i8, ptr %%base, i64 %%t.skip\n  %%lane = sub nsw i64 %%t, %%blocks\n");
     kiln__ir_load(r->text, &r->declarations, "%t.x", r->in, "%t.at", "");
-    kiln__ir_cast(r->text, &r->declarations, "%t.y", r->sum, "%t.x", r->in, 0);
-    for (int part = 0; part < kiln__ir_parts(r->sum); part++) {
+    kiln__reduce_enter(r, "%t.y", "%t.x", 0);
+    for (int part = 0; part < kiln__ir_parts(r->lane); part++) {
         kiln__buffer_printf(r->text, "  %%lane%d = getelementptr inbounds %s, ptr %%lanes%d, i64 %%lane\n", part, type,
                             part);
-        kiln__buffer_printf(r->text, "  %%old%d = load %s, ptr %%lane%d, align 4\n", part, type, part);
-        kiln__buffer_printf(r->text, "  %%new%d = %s %s %%old%d, %%t.y%s\n", part, add_word(r->sum), type, part,
-                            kiln__ir_part(r->sum, part));
-        kiln__buffer_printf(r->text, "  store %s %%new%d, ptr %%lane%d, align 4\n", type, part, part);
+        kiln__buffer_printf(r->text, "  %%old%s = load %s, ptr %%lane%d, align %zu\n", kiln__ir_part(r->lane, part),
+                            type, part, lane_align(r));
     }
+    kiln__reduce_combine(r, "%new", "%old", "%t.y", 0);
+    for (int part = 0; part < kiln__ir_parts(r->lane); part++)
+        kiln__buffer_printf(r->text, "  store %s %%new%s, ptr %%lane%d, align %zu\n", type,
+                            kiln__ir_part(r->lane, part), part, lane_align(r));
     kiln__buffer_printf(r->text, "  %%t.next = add nuw nsw i64 %%t, 1\n  br label %%tail.test, !llvm.loop !0\n\n");
 }
 
-/* %total (or %totalr, %totali) = the lanes of one part, added in pairs. */
-static void print_combine(struct reducer *r, int part)
+/* name = lanes from .. from + half of `source`, one part of it. */
+static void print_half(struct kiln_reducer *r, const char *name, const char *source, int half, int from)
 {
-    const char *type = kiln__ir_value_type(r->sum);
-    kiln__buffer_printf(r->text, "  %%c%d_16 = load <%d x %s>, ptr %%lanes%d, align 64\n", part, LANES, type, part);
-    for (int half = LANES / 2; half >= 1; half /= 2) {
-        kiln__buffer_printf(r->text, "  %%h%d_%d = shufflevector <%d x %s> %%c%d_%d, <%d x %s> poison, <%d x i32> <",
-                            part, half, 2 * half, type, part, 2 * half, 2 * half, type, half);
-        for (int k = 0; k < half; k++) kiln__buffer_printf(r->text, "%si32 %d", k ? ", " : "", half + k);
-        kiln__buffer_printf(r->text, ">\n  %%l%d_%d = shufflevector <%d x %s> %%c%d_%d, <%d x %s> poison, <%d x i32> <",
-                            part, half, 2 * half, type, part, 2 * half, 2 * half, type, half);
-        for (int k = 0; k < half; k++) kiln__buffer_printf(r->text, "%si32 %d", k ? ", " : "", k);
-        kiln__buffer_printf(r->text, ">\n  %%c%d_%d = %s <%d x %s> %%l%d_%d, %%h%d_%d\n", part, half, add_word(r->sum),
-                            half, type, part, half, part, half);
+    const char *type = kiln__ir_value_type(r->lane);
+    for (int part = 0; part < kiln__ir_parts(r->lane); part++) {
+        const char *suffix = kiln__ir_part(r->lane, part);
+        kiln__buffer_printf(r->text, "  %s%s = shufflevector <%d x %s> %s%s, <%d x %s> poison, <%d x i32> <", name,
+                            suffix, 2 * half, type, source, suffix, 2 * half, type, half);
+        for (int k = 0; k < half; k++) kiln__buffer_printf(r->text, "%si32 %d", k ? ", " : "", from + k);
+        kiln__buffer_printf(r->text, ">\n");
     }
-    kiln__buffer_printf(r->text, "  %%total%s = extractelement <1 x %s> %%c%d_1, i64 0\n", kiln__ir_part(r->sum, part),
-                        type, part);
 }
 
-static void print_finish(struct reducer *r)
+void kiln__reduce_total(struct kiln_reducer *r)
+{
+    const char *type = kiln__ir_value_type(r->lane);
+    char all[NAME_SIZE], low[NAME_SIZE], high[NAME_SIZE];
+    for (int part = 0; part < kiln__ir_parts(r->lane); part++)
+        kiln__buffer_printf(r->text, "  %%c%d%s = load <%d x %s>, ptr %%lanes%d, align 64\n", LANES,
+                            kiln__ir_part(r->lane, part), LANES, type, part);
+    for (int half = LANES / 2; half >= 1; half /= 2) {
+        snprintf(all, sizeof all, "%%c%d", 2 * half);
+        snprintf(low, sizeof low, "%%l%d", half);
+        snprintf(high, sizeof high, "%%h%d", half);
+        print_half(r, low, all, half, 0);
+        print_half(r, high, all, half, half);
+        snprintf(all, sizeof all, "%%c%d", half);
+        kiln__reduce_combine(r, all, low, high, half);
+    }
+    for (int part = 0; part < kiln__ir_parts(r->lane); part++)
+        kiln__buffer_printf(r->text, "  %%total%s = extractelement <1 x %s> %%c1%s, i64 0\n",
+                            kiln__ir_part(r->lane, part), type, kiln__ir_part(r->lane, part));
+}
+
+static void print_finish(struct kiln_reducer *r)
 {
     kiln__buffer_printf(r->text, "finish:\n");
-    for (int part = 0; part < kiln__ir_parts(r->sum); part++) print_combine(r, part);
-    kiln__ir_cast(r->text, &r->declarations, "%result", r->out, "%total", r->sum, 0);
-    kiln__ir_store(r->text, "%result", r->out, "%o.at", "");
+    kiln__reduce_total(r);
+    kiln__reduce_leave(r, "%total", "%o.at", "");
     kiln__buffer_printf(r->text,
                         "  %%row.next = add nuw nsw i64 %%row, 1\n  %%row.done = icmp eq i64 %%row.next, %%rows\n"
                         "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n  ret void\n}\n");
@@ -219,30 +227,20 @@ static void print_finish(struct reducer *r)
     kiln__buffer_printf(r->text, "\n!0 = distinct !{!0, !1}\n!1 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
 }
 
-static kiln_status check(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out, char letter, kiln_error *err)
-{
-    if ((int)op != KILN_OP_SUM)
-        return kiln__fail(err, KILN_INVALID, "operation %d is not a reduction this generator knows: sum", op);
-    if ((unsigned)in >= KILN_DTYPE_COUNT || (unsigned)out >= KILN_DTYPE_COUNT || out == KILN_BOOL)
-        return kiln__fail(err, KILN_INVALID, "[sum] dtypes %d to %d; a sum is a number", in, out);
-    if (kiln__dtypes[in].kind == KILN_KIND_COMPLEX && out != KILN_COMPLEX64)
-        return kiln__fail(err, KILN_INVALID, "[sum] of complex64 is complex64, not %s", kiln__dtypes[out].name);
-    if (letter != KILN_LAYOUT_PACKED && letter != KILN_LAYOUT_STRIDED)
-        return kiln__fail(err, KILN_INVALID, "[sum] layout '%c'; it must be c or v", letter);
-    return KILN_OK;
-}
-
 kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out, char letter,
                                   struct kiln_buffer *text, kiln_error *err)
 {
-    kiln_status status = check(op, in, out, letter, err);
+    struct kiln_reducer r = {.text = text};
+    kiln_status status = kiln__reducer_init(&r, op, in, out, letter, err);
     if (status) return status;
-    struct reducer r = {
-        .in = in, .out = out, .sum = is_narrow(out) ? KILN_FLOAT32 : out, .packed = letter == 'c', .text = text};
-    print_head(&r);
-    print_blocks(&r);
-    print_tail(&r);
-    print_finish(&r);
+    if (letter == KILN_LAYOUT_ROWS) {
+        kiln__reduce_columns_print(&r);
+    } else {
+        print_head(&r);
+        print_blocks(&r);
+        print_tail(&r);
+        print_finish(&r);
+    }
     if (text->failed || r.declarations.failed) status = kiln__no_memory(err, "the text of a reduction");
     kiln__buffer_release(&r.declarations);
     return status;

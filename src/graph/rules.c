@@ -61,6 +61,27 @@ static kiln_status dtype_FLOATING(const struct kiln_call *call, struct kiln_resu
     return check_lowering(call, dtype, err);
 }
 
+/* Promoted; complex64 gives float32. */
+static kiln_status dtype_REAL(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    enum kiln_dtype dtype = promote_inputs(call, 0);
+    all_dtypes(out, dtype, dtype == KILN_COMPLEX64 ? KILN_FLOAT32 : dtype);
+    return check_lowering(call, dtype, err);
+}
+
+/* Promoted; two bools are shifted as uint8. */
+static kiln_status dtype_SHIFT(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    enum kiln_dtype promoted = promote_inputs(call, 0), dtype = promoted == KILN_BOOL ? KILN_UINT8 : promoted;
+    all_dtypes(out, dtype, dtype);
+    return check_lowering(call, dtype, err);
+}
+
+static kiln_status dtype_BY_HAND(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    return dtype_SAME(call, out, err);
+}
+
 /* Promoted inputs, a bool result. */
 static kiln_status dtype_COMPARE(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
@@ -117,6 +138,33 @@ static kiln_status dtype_sum(const struct kiln_call *call, struct kiln_result *o
     (void)err;
     enum kiln_dtype dtype = call->inputs[0]->dtype;
     all_dtypes(out, dtype, (enum kiln_dtype)sums[dtype]);
+    return KILN_OK;
+}
+
+/* all, any: bool, whatever the input; a complex one is cast before. */
+static kiln_status dtype_truth(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    (void)err;
+    enum kiln_dtype dtype = call->inputs[0]->dtype;
+    all_dtypes(out, dtype == KILN_COMPLEX64 ? KILN_BOOL : dtype, KILN_BOOL);
+    return KILN_OK;
+}
+
+/* Places along an axis, whatever the input. */
+static kiln_status dtype_place(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    (void)err;
+    all_dtypes(out, call->inputs[0]->dtype, KILN_UINT32);
+    return KILN_OK;
+}
+
+/* Running sums and products: bool becomes int32. */
+static kiln_status dtype_running(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    (void)err;
+    enum kiln_dtype dtype = call->inputs[0]->dtype;
+    if (dtype == KILN_BOOL) dtype = KILN_INT32;
+    all_dtypes(out, dtype, dtype);
     return KILN_OK;
 }
 
@@ -395,6 +443,26 @@ static kiln_status shape_sum(const struct kiln_call *call, struct kiln_result *o
     return KILN_OK;
 }
 
+/* min, max, argmin, argmax: as sum, of at least one element. */
+static kiln_status shape_extreme(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    kiln_status status = shape_sum(call, out, err);
+    char text[KILN_SHAPE_TEXT];
+    if (!status && call->inputs[0]->dims[call->attrs[0]] == 0)
+        return refuse(call, err, "Cannot reduce axis %lld of shape %s: it has no elements.", (long long)call->attrs[0],
+                      input_text(call, 0, text));
+    return status;
+}
+
+/* cumsum and its like: the axis, then 1 to start at its end, then 1 to count the element itself. */
+static kiln_status shape_running(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    kiln_status status = expect_attrs(call, 3, err);
+    if (!status) status = expect_axis(call, 0, call->inputs[0]->ndim, err);
+    if (!status) same_shape(call->inputs[0], out);
+    return status;
+}
+
 /*
  * matmul: no attributes. Both inputs have the same rank, at least 2, and equal batch dims: kiln__matmul() adds the
  * views (expand_dims for 1-d inputs, broadcast_to for batch dims) that make it so.
@@ -452,6 +520,17 @@ static const struct {
     [KILN_OP_CONTIGUOUS] = {dtype_moved, shape_contiguous},
     [KILN_OP_CONCATENATE] = {dtype_moved, shape_concatenate},
     [KILN_OP_SUM] = {dtype_sum, shape_sum},
+    [KILN_OP_PROD] = {dtype_sum, shape_sum},
+    [KILN_OP_MIN] = {dtype_moved, shape_extreme},
+    [KILN_OP_MAX] = {dtype_moved, shape_extreme},
+    [KILN_OP_ALL] = {dtype_truth, shape_sum},
+    [KILN_OP_ANY] = {dtype_truth, shape_sum},
+    [KILN_OP_ARGMIN] = {dtype_place, shape_extreme},
+    [KILN_OP_ARGMAX] = {dtype_place, shape_extreme},
+    [KILN_OP_CUMSUM] = {dtype_running, shape_running},
+    [KILN_OP_CUMPROD] = {dtype_running, shape_running},
+    [KILN_OP_CUMMAX] = {dtype_moved, shape_running},
+    [KILN_OP_CUMMIN] = {dtype_moved, shape_running},
     [KILN_OP_MATMUL] = {dtype_matmul, shape_matmul},
     [KILN_OP_RANDOM_BITS] = {dtype_random_bits, shape_random_bits},
     [KILN_OP_PLAN] = {dtype_none, shape_none},

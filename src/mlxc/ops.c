@@ -41,7 +41,10 @@
 #define KILN_FUNCTION_COMPARE(arity, ID, name)  KILN_ARITY_##arity(ID, name)
 #define KILN_FUNCTION_LOGIC(arity, ID, name)    KILN_ARITY_##arity(ID, name)
 #define KILN_FUNCTION_SELECT(arity, ID, name)   KILN_ARITY_##arity(ID, name)
+#define KILN_FUNCTION_REAL(arity, ID, name)     KILN_ARITY_##arity(ID, name)
+#define KILN_FUNCTION_SHIFT(arity, ID, name)    KILN_ARITY_##arity(ID, name)
 #define KILN_FUNCTION_CAST(arity, ID, name)
+#define KILN_FUNCTION_BY_HAND(arity, ID, name)
 
 #define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                 \
     KILN_FUNCTION_##rule(arity, ID, name)
@@ -200,14 +203,7 @@ int mlx_contiguous(mlx_array *res, const mlx_array a, bool allow_col_major, cons
     KILN_RETURN_RESULT(res, kiln__unary(KILN_OP_CONTIGUOUS, kiln__unwrap(a), &out, &err));
 }
 
-/* ---- reductions and products ---------------------------------------------------------------------------------- */
-
-int mlx_sum_axis(mlx_array *res, const mlx_array a, int axis, bool keepdims, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    KILN_RETURN_RESULT(res, kiln__sum_axis(kiln__unwrap(a), axis, keepdims, &out, &err));
-}
+/* ---- products ------------------------------------------------------------------------------------------------- */
 
 int mlx_matmul(mlx_array *res, const mlx_array a, const mlx_array b, const mlx_stream s)
 {

@@ -30,6 +30,7 @@ struct launch {
     struct kiln_loop *outer;     /* axes outside the kernel's two; NULL: none */
     int64_t rows, n, total_rows; /* total_rows: rows times the outer axes */
     int64_t row_step, col_step, col_parts;
+    bool few_parts; /* wide ones read memory faster than they balance */
 };
 
 /* ---- running a part ------------------------------------------------------------------------------------------ */
@@ -108,7 +109,8 @@ static int64_t divide_up(int64_t a, int64_t b)
 static int64_t cut(struct launch *launch, bool columns_may_be_cut)
 {
     int64_t total = launch->total_rows * launch->n;
-    int64_t parts = smaller((int64_t)kiln__pool_width() * PARTS_PER_THREAD, total / PART_MIN);
+    int64_t per_thread = launch->few_parts ? 1 : PARTS_PER_THREAD;
+    int64_t parts = smaller((int64_t)kiln__pool_width() * per_thread, total / PART_MIN);
     launch->row_step = launch->total_rows;
     launch->col_step = launch->n;
     launch->col_parts = 1;
@@ -332,7 +334,12 @@ kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct ki
     int64_t strides[4] = {0, loop->regions[0].item, 0, stride};
     struct launch launch = {.pointers = 2, .args_count = 2, .args = args, .strides = strides, .n = n};
     take_rows(&launch, loop, strides);
-    char letters[2] = {stride == loop->regions[1].item ? KILN_LAYOUT_PACKED : KILN_LAYOUT_STRIDED, 0};
+    bool rows_are_packed = strides[0] == loop->regions[0].item && strides[2] == loop->regions[1].item;
+    char letters[2] = {rows_are_packed                     ? KILN_LAYOUT_ROWS
+                       : stride == loop->regions[1].item ? KILN_LAYOUT_PACKED
+                                                           : KILN_LAYOUT_STRIDED,
+                       0};
+    launch.few_parts = rows_are_packed;
     kiln_status status = kiln__variant_get(kernels, letters, 0, &launch.entry, err);
     if (status == KILN_OK) run(&launch, false);
     return status;

@@ -16,7 +16,7 @@ enum { KILN_LAUNCH_MAX_ARGS = 4096 };
 /*
  * A group and the variants of its kernel that were needed so far: a short list, published entry by entry, read without
  * a lock. Variants are compiled when a layout first asks for them. Made once per (op, dtypes) for uncompiled operations
- * and once per fused group of a plan. A group whose one instruction is a reduction (KILN_OP_SUM) makes reductions.
+ * and once per fused group of a plan. A group whose one instruction is a reduction (kind REDUCE) makes reductions.
  */
 struct kiln_group_kernels {
     struct kiln_group group; /* owned: each of its four arrays comes from malloc, or is NULL */

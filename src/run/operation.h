@@ -15,7 +15,9 @@ kiln_operation kiln__run_elementwise;
 kiln_operation kiln__run_reshape, kiln__run_broadcast, kiln__run_expand_dims, kiln__run_squeeze, kiln__run_transpose,
     kiln__run_slice;                                        /* view.c */
 kiln_operation kiln__run_contiguous, kiln__run_concatenate; /* copy.c */
-kiln_operation kiln__run_sum;                               /* sum.c */
+kiln_operation kiln__run_reduction;                         /* reduction.c */
+kiln_operation kiln__run_place;                             /* place.c: argmin, argmax */
+kiln_operation kiln__run_running;                           /* running.c: cumsum and its like */
 kiln_operation kiln__run_matmul;                            /* blas.c */
 kiln_operation kiln__run_random_bits;                       /* random.c */
 

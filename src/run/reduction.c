@@ -1,18 +1,18 @@
 /*
- * sum.c - reductions along one axis.
+ * reduction.c - reductions along one axis.
  *
- * The order of additions is the kernel's, a function of the axis' length alone: here only whole rows are handed out, so
+ * The order is the kernel's, a function of the axis' length alone: here only whole rows are handed out, so
  * layout, batch and threads can't change a bit of the result.
  */
 #include "run/launch.h"
 #include "run/operation.h"
 
-kiln_status kiln__run_sum(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+kiln_status kiln__run_reduction(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
     const struct kiln_array *in = node->inputs[0];
     size_t axis = (size_t)node->attrs[0];
     struct kiln_group_kernels *kernels;
-    kiln_status status = kiln__op_kernels(KILN_OP_SUM, in->dtype, out->dtype, &kernels, err);
+    kiln_status status = kiln__op_kernels(node->op, in->dtype, out->dtype, &kernels, err);
     if (status == KILN_OK) status = kiln__output_alloc(out, err);
     if (status != KILN_OK) return status;
     struct kiln_region regions[2] = {{.data = out->data, .item = (int64_t)kiln__dtype_size(out->dtype)}};

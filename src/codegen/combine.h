@@ -1,0 +1,46 @@
+/*
+ * combine.h - what the reductions have in common: what a lane holds, what it starts with, and how two lanes become one.
+ *
+ * Inside the codegen room. A lane holds the output's dtype, but float32 for 16-bit floats, and uint8 (0 or 1) for bool,
+ * because lanes go through memory.
+ */
+#ifndef KILN_CODEGEN_COMBINE_H
+#define KILN_CODEGEN_COMBINE_H
+
+#include "array/dtype.h"
+#include "base/buffer.h"
+#include "base/status.h"
+#include "graph/ops.h"
+
+enum { KILN_REDUCE_LANES = 16 };
+
+/* A reduction about to be printed. */
+struct kiln_reducer {
+    enum kiln_op op;
+    enum kiln_dtype in, out, lane;
+    char letter; /* of the operand: see group.h */
+    struct kiln_buffer *text;
+    struct kiln_buffer declarations;
+};
+
+/* KILN_INVALID: not a reduction, or not defined for these dtypes. Fills op, in, out, lane and letter. */
+kiln_status kiln__reducer_init(struct kiln_reducer *reducer, enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out,
+                               char letter, kiln_error *err);
+/* The constant a lane starts with, one part of it, such as "0xFFF0000000000000". */
+const char *kiln__reduce_start(const struct kiln_reducer *reducer, int part);
+/* Does combining with the start once more change nothing? */
+bool kiln__reduce_start_is_neutral(const struct kiln_reducer *reducer);
+/* name = a combined with b: values of `lanes` lanes, 0 for one element. */
+void kiln__reduce_combine(struct kiln_reducer *reducer, const char *name, const char *a, const char *b, int lanes);
+/* name = the element `source` of dtype in, as a lane holds it. */
+void kiln__reduce_enter(struct kiln_reducer *reducer, const char *name, const char *source, int lanes);
+/* The lane `source` becomes an element of dtype out, at `pointer`. */
+void kiln__reduce_leave(struct kiln_reducer *reducer, const char *source, const char *pointer, const char *tail);
+
+/* reduce.c: %total (or %totalr, %totali) = all lanes at %lanes0 (and %lanes1), combined in pairs. */
+void kiln__reduce_total(struct kiln_reducer *reducer);
+
+/* reduce_columns.c: the form for neighbouring outputs. */
+void kiln__reduce_columns_print(struct kiln_reducer *reducer);
+
+#endif
