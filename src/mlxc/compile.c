@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/fork.h"
+#include "base/hash.h"
 #include "mlxc/closure.h"
 #include "run/compiled.h"
 
@@ -68,7 +69,7 @@ kiln_status kiln__closure_run_compiled(struct kiln_closure *closure, struct kiln
 /* ---- shared functions ----------------------------------------------------------------------------------------- */
 
 struct shared {
-    struct shared *next;
+    struct shared *next; /* in its bucket */
     struct kiln_compiled *compiled; /* a reference */
     uintptr_t function_id;
     bool shapeless;
@@ -76,8 +77,17 @@ struct shared {
     uint64_t constants[];
 };
 
-KILN_LEAF_LOCK(lock); /* guards `first` and the list behind it */
-static struct shared *first;
+enum { BUCKETS = 4096 }; /* some clients compile anew for every value of a constant */
+
+KILN_LEAF_LOCK(lock); /* guards the buckets and the lists behind them */
+static struct shared *buckets[BUCKETS];
+
+static struct shared **bucket_of(uintptr_t function_id, bool shapeless, const uint64_t *constants, size_t count)
+{
+    uint64_t hash = count ? kiln__hash(constants, count * sizeof *constants) : 0;
+    const uint64_t words[] = {function_id, shapeless, hash};
+    return &buckets[kiln__hash(words, sizeof words) % BUCKETS];
+}
 
 static bool is_same(const struct shared *entry, uintptr_t function_id, bool shapeless, const uint64_t *constants,
                     size_t count)
@@ -86,32 +96,82 @@ static bool is_same(const struct shared *entry, uintptr_t function_id, bool shap
            (count == 0 || !memcmp(entry->constants, constants, count * sizeof *constants));
 }
 
-/* With the lock held. A reference for the caller. */
+/* With the lock held: a reference for the caller, or NULL. */
+static struct kiln_compiled *find(uintptr_t function_id, bool shapeless, const uint64_t *constants, size_t count)
+{
+    struct shared *entry = *bucket_of(function_id, shapeless, constants, count);
+    while (entry && !is_same(entry, function_id, shapeless, constants, count)) entry = entry->next;
+    if (!entry) return NULL;
+    kiln__compiled_ref(entry->compiled);
+    return entry->compiled;
+}
+
+static kiln_status new_shared(uintptr_t function_id, bool shapeless, const uint64_t *constants, size_t count,
+                              struct shared **out, kiln_error *err)
+{
+    size_t size_bytes;
+    struct shared *entry = NULL;
+    if (__builtin_mul_overflow(count, sizeof *constants, &size_bytes) ||
+        __builtin_add_overflow(size_bytes, sizeof *entry, &size_bytes) || !(entry = malloc(size_bytes)))
+        return kiln__no_memory(err, "a compiled closure");
+    kiln_status status = kiln__compiled_new("closure", trace_closure, NULL, NULL, shapeless, &entry->compiled, err);
+    if (status != KILN_OK) {
+        free(entry);
+        return status;
+    }
+    entry->function_id = function_id;
+    entry->shapeless = shapeless;
+    entry->constant_count = count;
+    if (count) memcpy(entry->constants, constants, count * sizeof *constants);
+    *out = entry;
+    return KILN_OK;
+}
+
+static void free_shared(struct shared *entry)
+{
+    kiln__compiled_unref(entry->compiled);
+    free(entry);
+}
+
+/* A reference for the caller. Made without the lock; of two threads that make the same entry, one keeps the other's. */
 static kiln_status find_or_add(uintptr_t function_id, bool shapeless, const uint64_t *constants, size_t count,
                                struct kiln_compiled **out, kiln_error *err)
 {
-    struct shared *entry = first;
-    while (entry && !is_same(entry, function_id, shapeless, constants, count)) entry = entry->next;
-    if (!entry) {
-        size_t size_bytes;
-        if (__builtin_mul_overflow(count, sizeof *constants, &size_bytes) ||
-            __builtin_add_overflow(size_bytes, sizeof *entry, &size_bytes) || !(entry = malloc(size_bytes)))
-            return kiln__no_memory(err, "a compiled closure");
-        kiln_status status = kiln__compiled_new("closure", trace_closure, NULL, NULL, shapeless, &entry->compiled, err);
-        if (status != KILN_OK) {
-            free(entry);
-            return status;
-        }
-        entry->function_id = function_id;
-        entry->shapeless = shapeless;
-        entry->constant_count = count;
-        if (count) memcpy(entry->constants, constants, count * sizeof *constants);
-        entry->next = first;
-        first = entry;
+    struct shared *entry = NULL;
+    pthread_mutex_lock(&lock);
+    *out = find(function_id, shapeless, constants, count);
+    pthread_mutex_unlock(&lock);
+    if (*out) return KILN_OK;
+    kiln_status status = new_shared(function_id, shapeless, constants, count, &entry, err);
+    if (status != KILN_OK) return status;
+    pthread_mutex_lock(&lock);
+    *out = find(function_id, shapeless, constants, count);
+    if (!*out) {
+        struct shared **bucket = bucket_of(function_id, shapeless, constants, count);
+        entry->next = *bucket;
+        *bucket = entry;
+        kiln__compiled_ref(entry->compiled);
+        *out = entry->compiled;
+        entry = NULL;
     }
-    kiln__compiled_ref(entry->compiled);
-    *out = entry->compiled;
+    pthread_mutex_unlock(&lock);
+    if (entry) free_shared(entry);
     return KILN_OK;
+}
+
+/* With the lock held: moves the entries of one id, or all, from a bucket to *gone. */
+static void take_out(struct shared **bucket, bool all, uintptr_t function_id, struct shared **gone)
+{
+    for (struct shared **link = bucket; *link;) {
+        struct shared *entry = *link;
+        if (all || entry->function_id == function_id) {
+            *link = entry->next;
+            entry->next = *gone;
+            *gone = entry;
+        } else {
+            link = &entry->next;
+        }
+    }
 }
 
 /* Drops the entries of one id, or all. What closures hold goes on working, from an empty cache. */
@@ -119,22 +179,12 @@ static void erase(bool all, uintptr_t function_id)
 {
     struct shared *gone = NULL;
     pthread_mutex_lock(&lock);
-    for (struct shared **link = &first; *link;) {
-        struct shared *entry = *link;
-        if (all || entry->function_id == function_id) {
-            *link = entry->next;
-            entry->next = gone;
-            gone = entry;
-        } else {
-            link = &entry->next;
-        }
-    }
+    for (size_t i = 0; i < BUCKETS; i++) take_out(&buckets[i], all, function_id, &gone);
     pthread_mutex_unlock(&lock);
     while (gone) {
         struct shared *next = gone->next;
         kiln__compiled_clear(gone->compiled);
-        kiln__compiled_unref(gone->compiled);
-        free(gone);
+        free_shared(gone);
         gone = next;
     }
 }
@@ -180,10 +230,7 @@ int mlx_detail_compile(mlx_closure *res, const mlx_closure fun, uintptr_t fun_id
     if (constants_num) KILN_NEED_POINTER(constants);
     struct kiln_closure *source = kiln__unwrap_closure(fun);
     if (kiln__compile_mode() == MLX_COMPILE_MODE_DISABLED) return kiln__give_closure(res, kiln__closure_ref(source));
-    pthread_mutex_lock(&lock);
-    kiln_status status = find_or_add(fun_id, shapeless, constants, constants_num, &compiled, &err);
-    pthread_mutex_unlock(&lock);
-    if (status != KILN_OK) return KILN_FAIL(&err);
+    if (find_or_add(fun_id, shapeless, constants, constants_num, &compiled, &err) != KILN_OK) return KILN_FAIL(&err);
     return give_compiled(res, compiled, kiln__closure_ref(source));
 }
 
@@ -195,9 +242,9 @@ int mlx_detail_compile_erase(uintptr_t fun_id)
 
 int mlx_detail_compile_clear_cache(void)
 {
+    kiln_error err;
     erase(true, 0);
-    kiln__compiled_clear_all();
-    return 0;
+    return kiln__compiled_clear_all(&err) == KILN_OK ? 0 : KILN_FAIL(&err);
 }
 
 int mlx_enable_compile(void)

@@ -136,14 +136,29 @@ static uint32_t slot_for(struct builder *builder, uint32_t value)
     return builder->slots[value] = slot;
 }
 
+/* Views may have more elements than fit: the sum stops at the largest number. */
 static void count_work(struct kiln_plan *plan, const struct kiln_value *value)
 {
     int64_t size = 1;
-    for (uint32_t i = 0; i < value->ndim; i++) size *= value->dims[i];
-    plan->work += size;
+    bool is_empty = false, is_more = false;
+    for (uint32_t i = 0; i < value->ndim; i++) is_empty |= value->dims[i] == 0;
+    for (uint32_t i = 0; i < value->ndim; i++) is_more |= __builtin_mul_overflow(size, value->dims[i], &size);
+    if (is_empty) return;
+    if (is_more || __builtin_add_overflow(plan->work, size, &plan->work)) plan->work = INT64_MAX;
 }
 
 /* ---- steps ---------------------------------------------------------------------------------------------------- */
+
+static struct kiln_shape *shape_of_rows(struct builder *builder, uint32_t index)
+{
+    struct kiln_arena *arena = &builder->plan->arena;
+    const struct kiln_value *elements = &builder->tape->values[builder->tape->groups[index].shape];
+    struct kiln_shape *shape = kiln__arena_alloc(arena, sizeof *shape);
+    int32_t *dims = kiln__arena_copy(arena, elements->dims, elements->ndim * sizeof *dims);
+    if (!shape || !dims) return NULL;
+    *shape = (struct kiln_shape){elements->dtype, elements->ndim, dims};
+    return shape;
+}
 
 static bool add_group(struct builder *builder, uint32_t index)
 {
@@ -161,6 +176,7 @@ static bool add_group(struct builder *builder, uint32_t index)
     step->output_count = list_outputs(builder, index, outputs);
     snprintf(step->kernels->name, sizeof step->kernels->name, "fused_%u", builder->tape->groups[index].member_count);
     if (!fill_group(builder, index, &boundary, outputs, step->output_count, &step->kernels->group)) return false;
+    if (builder->tape->groups[index].has_rows && !(step->rows = shape_of_rows(builder, index))) return false;
     step->input_count = boundary.operand_count;
     for (uint32_t i = 0; i < boundary.operand_count; i++) step->inputs[i] = slot_for(builder, boundary.operands[i]);
     for (uint32_t i = 0; i < step->output_count; i++) {
@@ -211,17 +227,32 @@ static bool add_releases(struct builder *builder)
     return true;
 }
 
-/* Inputs and captured arrays have fixed slots, in front. Scalars that only kernels read get none, unless they are outputs. */
+/* Scalars that only kernels read are arguments of theirs. Operations and callers want an array. */
+static bool *find_needed(const struct builder *builder)
+{
+    const struct kiln_tape *tape = builder->tape;
+    bool *needed = kiln__arena_array(&builder->plan->arena, tape->count + 1, sizeof *needed);
+    for (uint32_t i = 0; needed && i < tape->count; i++) {
+        const struct kiln_value *value = &tape->values[i];
+        needed[i] |= value->is_live && (value->is_output || !kiln__value_is_scalar(value));
+        if (!value->is_live || value->group != KILN_NO_GROUP) continue;
+        for (uint32_t k = 0; k < value->input_count; k++) needed[value->inputs[k]] = true;
+    }
+    return needed;
+}
+
+/* Inputs and captured arrays have fixed slots, in front. */
 static bool add_fixed_slots(struct builder *builder)
 {
     const struct kiln_tape *tape = builder->tape;
     struct kiln_plan *plan = builder->plan;
+    const bool *needed = find_needed(builder);
     plan->constants = calloc(tape->count + 1, sizeof *plan->constants);
-    if (!plan->constants) return false;
+    if (!needed || !plan->constants) return false;
     for (uint32_t i = 0; i < tape->input_count; i++) slot_for(builder, i);
     for (uint32_t i = 0; i < tape->count; i++) {
         const struct kiln_value *value = &tape->values[i];
-        if (value->kind != KILN_VALUE_CONSTANT || !value->is_live) continue;
+        if (value->kind != KILN_VALUE_CONSTANT || !needed[i]) continue;
         slot_for(builder, i);
         plan->constants[plan->constant_count++] = kiln__array_ref(value->array);
     }

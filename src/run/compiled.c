@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fork.h"
 #include "cache/cache.h"
 #include "run/eval.h"
 #include "run/plan.h"
@@ -28,7 +29,7 @@ struct kiln_compiled {
     char name[];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list of all */
+KILN_LEAF_LOCK(lock); /* guards the list of all */
 static struct kiln_compiled *all;
 
 static _Atomic int compile_mode = KILN_COMPILE_ENABLED;
@@ -93,11 +94,41 @@ void kiln__compiled_clear(struct kiln_compiled *compiled)
     kiln__results_clear(&compiled->results);
 }
 
-void kiln__compiled_clear_all(void)
+/* A reference, unless the last one has gone already. */
+static bool try_ref(struct kiln_compiled *compiled)
 {
+    uint32_t refs = atomic_load_explicit(&compiled->refs, memory_order_relaxed);
+    while (refs && !atomic_compare_exchange_weak_explicit(&compiled->refs, &refs, refs + 1, memory_order_acquire, memory_order_relaxed)) {
+    }
+    return refs != 0;
+}
+
+/* References to all functions; NULL: out of memory. */
+static struct kiln_compiled **list_all(size_t *count)
+{
+    size_t size = 0;
     pthread_mutex_lock(&lock);
-    for (struct kiln_compiled *compiled = all; compiled; compiled = compiled->next) kiln__results_clear(&compiled->results);
+    for (const struct kiln_compiled *compiled = all; compiled; compiled = compiled->next) size++;
+    struct kiln_compiled **list = malloc((size + 1) * sizeof *list);
+    *count = 0;
+    for (struct kiln_compiled *compiled = all; compiled && list; compiled = compiled->next)
+        if (try_ref(compiled)) list[(*count)++] = compiled;
     pthread_mutex_unlock(&lock);
+    return list;
+}
+
+/* Without the lock: what a plan holds may run code of the user's when it goes. */
+kiln_status kiln__compiled_clear_all(kiln_error *err)
+{
+    size_t count;
+    struct kiln_compiled **list = list_all(&count);
+    if (!list) return kiln__no_memory(err, "the list of compiled functions");
+    for (size_t i = 0; i < count; i++) {
+        kiln__results_clear(&list[i]->results);
+        kiln__compiled_unref(list[i]);
+    }
+    free(list);
+    return KILN_OK;
 }
 
 /* ---- outputs -------------------------------------------------------------------------------------------------- */
@@ -199,7 +230,7 @@ static int64_t work_of_call(const struct kiln_plan *plan, struct kiln_array *con
     int64_t largest = 1;
     if (!plan->shapeless) return plan->work;
     for (size_t i = 0; i < count; i++) largest = inputs[i]->size > largest ? inputs[i]->size : largest;
-    return largest * (plan->step_count + 1);
+    return __builtin_mul_overflow(largest, (int64_t)plan->step_count + 1, &largest) ? INT64_MAX : largest;
 }
 
 static kiln_status run_plan(struct kiln_plan *plan, struct kiln_array *const *inputs, size_t count, struct kiln_output_list *out, kiln_error *err)
@@ -211,8 +242,8 @@ static kiln_status run_plan(struct kiln_plan *plan, struct kiln_array *const *in
     status = at_once ? kiln__plan_run(plan, inputs, out->arrays, err) : kiln__plan_defer(plan, inputs, out->arrays, err);
     if (!status)
         out->count = plan->output_count;
-    else if (out->arrays != out->few)
-        free(out->arrays);
+    else
+        kiln__output_list_release(out);
     return status;
 }
 
@@ -269,6 +300,7 @@ kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_arra
         status = signature.status ? kiln__no_memory(err, "a call key")
                                   : find_or_make_plan(compiled, &signature, inputs, count, &plan, err);
         if (!status) pinned = kiln__results_pin(&compiled->results, &signature, plan);
+        if (!status && !pinned) kiln__results_unpin();
         kiln__signature_release(&signature);
     }
     if (status) return status;

@@ -42,6 +42,6 @@ kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_arra
                                 struct kiln_output_list *out, kiln_error *err);
 
 void kiln__compiled_clear(struct kiln_compiled *compiled); /* forgets its plans; running ones finish */
-void kiln__compiled_clear_all(void);                       /* of every function of the process */
+kiln_status kiln__compiled_clear_all(kiln_error *err);     /* of every function of the process */
 
 #endif

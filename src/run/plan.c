@@ -12,12 +12,20 @@
 #include "run/eval.h"
 #include "run/operation.h"
 
-enum { FEW_SLOTS = 32 };
+enum { FEW_SLOTS = 32, FEW_STEPS = 4, FEW_INPUTS = 64 };
+
+/* Shapes of a shapeless call: of each slot, and the dims of what steps make. */
+struct call_shapes {
+    struct kiln_shape *shapes;
+    struct kiln_shape few_shapes[FEW_SLOTS];
+    int32_t few_dims[FEW_STEPS * KILN_MAX_NDIM];
+};
 
 struct run {
     const struct kiln_plan *plan;
     struct kiln_array **slots;
-    struct kiln_shape *shapes; /* of each slot in this call */
+    const struct kiln_shape *shapes; /* of each slot in this call */
+    struct call_shapes *call_shapes; /* of a shapeless plan */
     struct kiln_array *few_slots[FEW_SLOTS];
 };
 
@@ -50,8 +58,9 @@ static kiln_status infer_group(const struct kiln_step *step, struct kiln_shape *
         const struct kiln_shape *input = &shapes[step->inputs[i]];
         int joined[KILN_MAX_NDIM];
         size_t joined_ndim;
-        kiln_status status = kiln__broadcast_shapes(dims, ndim, input->dims, input->ndim, joined, &joined_ndim, err);
-        if (status) return status;
+        kiln_error plain = {.text = ""};
+        kiln_status status = kiln__broadcast_shapes(dims, ndim, input->dims, input->ndim, joined, &joined_ndim, &plain);
+        if (status) return kiln__fail(err, status, "[compile] %.900s", plain.text);
         ndim = joined_ndim;
         memcpy(dims, joined, ndim * sizeof *dims);
     }
@@ -63,21 +72,25 @@ static kiln_status infer_group(const struct kiln_step *step, struct kiln_shape *
 }
 
 /* A shapeless plan has element-wise groups only: compiled.c refuses other operations when it traces. */
-static kiln_status infer_shapes(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_shape **out, kiln_error *err)
+static kiln_status infer_shapes(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct call_shapes *out, kiln_error *err)
 {
     size_t dims_size = (size_t)plan->step_count * KILN_MAX_NDIM * sizeof(int32_t);
-    struct kiln_shape *shapes = malloc(plan->slot_count * sizeof *shapes + dims_size + 1);
-    if (!shapes) return kiln__no_memory(err, "the shapes of a call");
-    int32_t *dims = (int32_t *)(shapes + plan->slot_count);
-    memcpy(shapes, plan->shapes, plan->slot_count * sizeof *shapes);
-    for (uint32_t i = 0; i < plan->input_count; i++) shapes[i].dims = inputs[i]->dims;
+    bool fits = plan->slot_count <= FEW_SLOTS && plan->step_count <= FEW_STEPS;
+    out->shapes = fits ? out->few_shapes : malloc(plan->slot_count * sizeof *out->shapes + dims_size);
+    if (!out->shapes) return kiln__no_memory(err, "the shapes of a call");
+    int32_t *dims = fits ? out->few_dims : (int32_t *)(out->shapes + plan->slot_count);
+    memcpy(out->shapes, plan->shapes, plan->slot_count * sizeof *out->shapes);
+    for (uint32_t i = 0; i < plan->input_count; i++) out->shapes[i].dims = inputs[i]->dims;
     kiln_status status = KILN_OK;
-    for (uint32_t i = 0; i < plan->step_count && !status; i++) status = infer_group(&plan->steps[i], shapes, dims + i * KILN_MAX_NDIM, err);
-    if (status)
-        free(shapes);
-    else
-        *out = shapes;
+    for (uint32_t i = 0; i < plan->step_count && !status; i++)
+        status = infer_group(&plan->steps[i], out->shapes, dims + (size_t)i * KILN_MAX_NDIM, err);
+    if (status && !fits) free(out->shapes);
     return status;
+}
+
+static void shapes_release(struct call_shapes *shapes)
+{
+    if (shapes->shapes != shapes->few_shapes) free(shapes->shapes);
 }
 
 static kiln_status run_begin(struct run *run, const struct kiln_plan *plan, struct kiln_array *const *inputs, kiln_error *err)
@@ -90,7 +103,8 @@ static kiln_status run_begin(struct run *run, const struct kiln_plan *plan, stru
     if (plan->input_count) memcpy(run->slots, inputs, plan->input_count * sizeof *inputs);
     if (plan->constant_count) memcpy(run->slots + plan->input_count, plan->constants, plan->constant_count * sizeof *inputs);
     memset(run->slots + fixed, 0, (plan->slot_count - fixed) * sizeof *run->slots);
-    kiln_status status = plan->shapeless ? infer_shapes(plan, inputs, &run->shapes, err) : KILN_OK;
+    kiln_status status = plan->shapeless ? infer_shapes(plan, inputs, run->call_shapes, err) : KILN_OK;
+    if (plan->shapeless) run->shapes = run->call_shapes->shapes;
     if (status && run->slots != run->few_slots) free(run->slots);
     return status;
 }
@@ -99,7 +113,7 @@ static void run_end(struct run *run)
 {
     const struct kiln_plan *plan = run->plan;
     for (uint32_t i = plan->input_count + plan->constant_count; i < plan->slot_count; i++) kiln__array_unref(run->slots[i]);
-    if (run->shapes != plan->shapes) free(run->shapes);
+    if (plan->shapeless) shapes_release(run->call_shapes);
     if (run->slots != run->few_slots) free(run->slots);
 }
 
@@ -115,20 +129,29 @@ static kiln_status run_group(struct run *run, const struct kiln_step *step, kiln
         status = kiln__array_alloc(shape->dtype, shape->ndim, shape->dims, &run->slots[step->outputs[i]], err);
         outputs[i] = run->slots[step->outputs[i]];
     }
-    return status ? status : kiln__launch(step->kernels, operands, step->constants, outputs, err);
+    if (status) return status;
+    if (step->rows)
+        return kiln__launch_rows(step->kernels, step->rows->dims, step->rows->ndim, operands, step->constants, outputs, err);
+    return kiln__launch(step->kernels, operands, step->constants, outputs, err);
 }
 
+/* Some operations take any number of inputs. */
 static kiln_status run_operation(struct run *run, const struct kiln_step *step, kiln_error *err)
 {
-    struct kiln_array *inputs[step->input_count + 1], *out;
+    struct kiln_array *few[FEW_INPUTS], *out;
+    struct kiln_array **inputs = step->input_count <= FEW_INPUTS ? few : malloc(step->input_count * sizeof *inputs);
+    if (!inputs) return kiln__no_memory(err, "the inputs of an operation");
     const struct kiln_shape *shape = &run->shapes[step->outputs[0]];
     for (uint32_t i = 0; i < step->input_count; i++) inputs[i] = run->slots[step->inputs[i]];
     const struct kiln_node node = {.op = step->op, .attr_count = (uint16_t)step->attr_count, .input_count = step->input_count,
                                    .inputs = inputs, .attrs = step->attrs};
     kiln_status status = kiln__array_new(shape->dtype, shape->ndim, shape->dims, &out, err);
-    if (status) return status;
-    run->slots[step->outputs[0]] = out;
-    return kiln__run_operation(&node, out, err);
+    if (!status) {
+        run->slots[step->outputs[0]] = out;
+        status = kiln__run_operation(&node, out, err);
+    }
+    if (inputs != few) free(inputs);
+    return status;
 }
 
 static kiln_status run_steps(struct run *run, kiln_error *err)
@@ -148,7 +171,9 @@ static kiln_status run_steps(struct run *run, kiln_error *err)
 
 kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs, kiln_error *err)
 {
+    struct call_shapes shapes;
     struct run run;
+    run.call_shapes = &shapes;
     kiln_status status = run_begin(&run, plan, inputs, err);
     if (status) return status;
     status = run_steps(&run, err);
@@ -205,11 +230,12 @@ static kiln_status make_outputs(const struct kiln_plan *plan, const struct kiln_
 kiln_status kiln__plan_defer(struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs, kiln_error *err)
 {
     struct kiln_node *node = NULL;
-    struct kiln_shape *shapes = plan->shapes;
+    struct call_shapes shapes;
+    if (plan->output_count == 0) return KILN_OK; /* nothing that could be evaluated */
     kiln_status status = plan->shapeless ? infer_shapes(plan, inputs, &shapes, err) : KILN_OK;
     if (status) return status;
-    status = make_outputs(plan, shapes, outputs, err);
-    if (shapes != plan->shapes) free(shapes);
+    status = make_outputs(plan, plan->shapeless ? shapes.shapes : plan->shapes, outputs, err);
+    if (plan->shapeless) shapes_release(&shapes);
     if (status) return status;
     status = kiln__node_new(KILN_OP_PLAN, inputs, plan->input_count, NULL, 0, &node, err);
     if (!status) {
