@@ -47,7 +47,7 @@ static kiln_status check_folder(const char *path, bool writable, kiln_error *err
     if (!S_ISDIR(info.st_mode)) return kiln__fail(err, KILN_IO, "the cache folder %s is not a folder", path);
     if (is_trusted(&info, !writable)) return KILN_OK;
     return kiln__fail(err, KILN_IO,
-                      "the cache folder %s is not used: owner %u, mode %03o; it must belong to user %u%s, and neither "
+                      "the cache folder %s has owner %u and mode %03o; it must belong to user %u%s, and neither "
                       "group nor others may write it",
                       path, (unsigned)info.st_uid, (unsigned)info.st_mode & 07777, (unsigned)geteuid(),
                       writable ? "" : " or root");
