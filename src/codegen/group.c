@@ -14,26 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/lower.h"
+#include "codegen/combine.h"
+#include "codegen/printer.h"
 
 /*
  * A tile of 512 bytes per output: the processor then overlaps its copy with the loads of the next tile, and reaches
  * 0.96 of a loop written by hand with non-temporal stores; with 4096 bytes it was 0.79.
  */
-enum { NAME_SIZE = 64, TILE_BYTES = 512, LINE_BYTES = 64 };
-
-/* Accesses of the inner loop belong to group !0, which its loop !1 declares free of dependences. */
-#define PARALLEL ", !llvm.access.group !0"
-
-struct printer {
-    const struct kiln_group *group;
-    const char *letters;
-    unsigned flags;
-    uint8_t *dtypes; /* of each value */
-    bool *shared;    /* is the value the same for a whole row? */
-    struct kiln_buffer *text;
-    struct kiln_buffer declarations;
-};
+enum { TILE_BYTES = 512, LINE_BYTES = 64 };
 
 static uint32_t value_count(const struct kiln_group *group)
 {
@@ -51,7 +39,7 @@ static kiln_status check_dtype(int dtype, kiln_error *err)
 
 /* The dtypes an operation may see: all inputs alike, but for the condition of a selection; the result follows the rule.
  */
-static bool dtypes_agree(const struct printer *p, const struct kiln_instr *instr)
+static bool dtypes_agree(const struct kiln_printer *p, const struct kiln_instr *instr)
 {
     const struct kiln_op_info *info = &kiln__ops[instr->op];
     bool selects = info->dtype_rule == KILN_RULE_SELECT;
@@ -60,29 +48,32 @@ static bool dtypes_agree(const struct printer *p, const struct kiln_instr *instr
     uint8_t first = p->dtypes[instr->in[selects]];
     for (int i = selects; i < info->arity; i++)
         if (p->dtypes[instr->in[i]] != first) return false;
-    bool gives_bool = info->dtype_rule == KILN_RULE_COMPARE || info->dtype_rule == KILN_RULE_LOGIC;
-    return instr->dtype == (gives_bool ? KILN_BOOL : first);
+    return instr->dtype == kiln__op_result(instr->op, first);
 }
 
-static kiln_status check_instr(const struct printer *p, uint32_t index, kiln_error *err)
+static kiln_status check_instr(const struct kiln_printer *p, uint32_t index, kiln_error *err)
 {
     const struct kiln_instr *instr = &p->group->instrs[index];
     uint32_t before = p->group->operand_count + p->group->constant_count + index;
-    if (instr->op >= KILN_OP_COUNT || kiln__ops[instr->op].kind != KILN_OP_ELEMENTWISE)
-        return kiln__fail(err, KILN_INVALID, "instruction %u of a group is not element-wise (operation %u)", index,
-                          instr->op);
+    bool reduces = p->flags & KILN_GROUP_ROWS && instr->op < KILN_OP_COUNT && kiln__ops[instr->op].kind == KILN_OP_REDUCE;
+    if (instr->op >= KILN_OP_COUNT || (kiln__ops[instr->op].kind != KILN_OP_ELEMENTWISE && !reduces))
+        return kiln__fail(err, KILN_INVALID, "instruction %u of a group is not element-wise, nor a reduction in a kernel with rows (operation %u)",
+                          index, instr->op);
     for (int i = 0; i < kiln__ops[instr->op].arity; i++)
         if (instr->in[i] >= before)
             return kiln__fail(err, KILN_INVALID, "instruction %u reads value %u, which is not computed before it",
                               index, instr->in[i]);
     if (check_dtype(instr->dtype, err)) return KILN_INVALID;
+    if (reduces)
+        return kiln__reducer_init(&(struct kiln_reducer){0}, instr->op, p->dtypes[instr->in[0]], instr->dtype, KILN_LAYOUT_PACKED,
+                                  err);
     if (!dtypes_agree(p, instr))
         return kiln__fail(err, KILN_INVALID, "[%s] instruction %u of a group has inputs or a result of the wrong dtype",
                           kiln__ops[instr->op].name, index);
     return KILN_OK;
 }
 
-static kiln_status check_streaming(const struct printer *p, kiln_error *err)
+static kiln_status check_streaming(const struct kiln_printer *p, kiln_error *err)
 {
     const struct kiln_group *group = p->group;
     for (uint32_t i = 0; i < group->operand_count; i++)
@@ -94,7 +85,7 @@ static kiln_status check_streaming(const struct printer *p, kiln_error *err)
     return KILN_OK;
 }
 
-static kiln_status check_letters(const struct printer *p, kiln_error *err)
+static kiln_status check_letters(const struct kiln_printer *p, kiln_error *err)
 {
     size_t count = p->group->operand_count;
     if (strlen(p->letters) != count || strspn(p->letters, "csv") != count)
@@ -104,7 +95,7 @@ static kiln_status check_letters(const struct printer *p, kiln_error *err)
 }
 
 /* Fills in the values' dtypes on the way. */
-static kiln_status check_group(struct printer *p, kiln_error *err)
+static kiln_status check_group(struct kiln_printer *p, kiln_error *err)
 {
     const struct kiln_group *group = p->group;
     uint32_t next = 0;
@@ -124,8 +115,8 @@ static kiln_status check_group(struct printer *p, kiln_error *err)
     return p->flags & KILN_GROUP_STREAMING ? check_streaming(p, err) : KILN_OK;
 }
 
-/* Scalar operands, constants, and what is computed from nothing else. */
-static void find_shared(struct printer *p)
+/* Scalar operands, constants, reductions, and what is computed from nothing else. */
+static void find_shared(struct kiln_printer *p)
 {
     const struct kiln_group *group = p->group;
     uint32_t next = 0;
@@ -133,6 +124,7 @@ static void find_shared(struct printer *p)
     for (uint32_t i = 0; i < group->constant_count; i++) p->shared[next++] = true;
     for (uint32_t i = 0; i < group->instr_count; i++, next++) {
         p->shared[next] = true;
+        if (kiln__ops[group->instrs[i].op].kind == KILN_OP_REDUCE) continue;
         for (int k = 0; k < kiln__ops[group->instrs[i].op].arity; k++)
             p->shared[next] &= p->shared[group->instrs[i].in[k]];
     }
@@ -141,11 +133,11 @@ static void find_shared(struct printer *p)
 /* ---- for people ---------------------------------------------------------------------------------------------------
  */
 
-static void print_heading(struct printer *p)
+static void print_heading(struct kiln_printer *p)
 {
     const struct kiln_group *group = p->group;
     uint32_t value = 0;
-    kiln__buffer_printf(p->text, "; kiln element-wise kernel%s\n",
+    kiln__buffer_printf(p->text, "; kiln %s kernel%s\n", p->flags & KILN_GROUP_ROWS ? "row" : "element-wise",
                         p->flags & KILN_GROUP_STREAMING ? ", streaming" : "");
     for (uint32_t i = 0; i < group->operand_count; i++, value++)
         kiln__buffer_printf(p->text, "; v%u: operand %s %c\n", value, kiln__dtypes[p->dtypes[value]].name,
@@ -168,14 +160,14 @@ static void print_heading(struct printer *p)
 /* ---- pieces -------------------------------------------------------------------------------------------------------
  */
 
-static const char *value_name(char *out, uint32_t value)
+const char *kiln__value_name(const struct kiln_printer *p, char *out, uint32_t value)
 {
-    snprintf(out, NAME_SIZE, "%%v%u", value);
+    snprintf(out, KILN_IR_NAME, "%%v%u%s", value, p->shared[value] ? "" : p->pass);
     return out;
 }
 
 /* Pointers and strides: outputs are %o0, %o1, ..., operands %p0, %p1, ...; .row and .inner are their strides. */
-static void print_pointer(struct printer *p, char letter, uint32_t index, uint32_t slot, bool inner)
+static void print_pointer(struct kiln_printer *p, char letter, uint32_t index, uint32_t slot, bool inner)
 {
     kiln__buffer_printf(p->text, "  %%%c%u.arg = getelementptr inbounds i64, ptr %%args, i64 %u\n", letter, index,
                         slot);
@@ -191,11 +183,11 @@ static void print_pointer(struct printer *p, char letter, uint32_t index, uint32
                         index);
 }
 
-static void print_arguments(struct printer *p)
+void kiln__print_arguments(struct kiln_printer *p)
 {
     const struct kiln_group *group = p->group;
     uint32_t slot = 0;
-    char name[NAME_SIZE], bits[NAME_SIZE];
+    char name[KILN_IR_NAME], bits[KILN_IR_NAME];
     for (uint32_t i = 0; i < group->output_count; i++) print_pointer(p, 'o', i, slot++, false);
     for (uint32_t i = 0; i < group->operand_count; i++)
         print_pointer(p, 'p', i, slot++, p->letters[i] == KILN_LAYOUT_STRIDED);
@@ -204,47 +196,48 @@ static void print_arguments(struct printer *p)
         snprintf(bits, sizeof bits, "%%k%u", i);
         kiln__buffer_printf(p->text, "  %%k%u.arg = getelementptr inbounds i64, ptr %%args, i64 %u\n", i, slot);
         kiln__buffer_printf(p->text, "  %%k%u = load i64, ptr %%k%u.arg, align 8\n", i, i);
-        kiln__ir_constant(p->text, &p->declarations, value_name(name, value), p->dtypes[value], bits);
+        kiln__ir_constant(p->text, &p->declarations, kiln__value_name(p, name, value), p->dtypes[value], bits);
     }
 }
 
 /* The element every iteration shares, from `base` (%p or %pN.base). */
-static void print_shared_loads(struct printer *p, const char *base)
+void kiln__print_shared_loads(struct kiln_printer *p, const char *base)
 {
-    char name[NAME_SIZE], pointer[NAME_SIZE];
+    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->operand_count; i++) {
         if (p->letters[i] != KILN_LAYOUT_SCALAR) continue;
         snprintf(pointer, sizeof pointer, "%%p%u%s", i, base);
-        kiln__ir_load(p->text, &p->declarations, value_name(name, i), p->dtypes[i], pointer, "");
+        kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, i), p->dtypes[i], pointer, "");
     }
 }
 
-static void print_element_loads(struct printer *p)
+void kiln__print_element_loads(struct kiln_printer *p)
 {
-    char name[NAME_SIZE], pointer[NAME_SIZE];
+    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->operand_count; i++) {
-        if (p->letters[i] == KILN_LAYOUT_SCALAR) continue;
+        if (p->letters[i] == KILN_LAYOUT_SCALAR || (p->needed && !p->needed[i])) continue;
         if (p->letters[i] == KILN_LAYOUT_STRIDED) {
-            kiln__buffer_printf(p->text, "  %%p%u.off = mul nsw i64 %%i, %%p%u.inner\n", i, i);
-            kiln__buffer_printf(p->text, "  %%p%u.at = getelementptr inbounds i8, ptr %%p%u.base, i64 %%p%u.off\n", i,
-                                i, i);
+            kiln__buffer_printf(p->text, "  %%p%u.off%s = mul nsw i64 %%i%s, %%p%u.inner\n", i, p->pass, p->pass, i);
+            kiln__buffer_printf(p->text, "  %%p%u.at%s = getelementptr inbounds i8, ptr %%p%u.base, i64 %%p%u.off%s\n",
+                                i, p->pass, i, i, p->pass);
         } else {
-            kiln__buffer_printf(p->text, "  %%p%u.at = getelementptr inbounds [%zu x i8], ptr %%p%u.base, i64 %%i\n", i,
-                                kiln__dtype_size(p->dtypes[i]), i);
+            kiln__buffer_printf(p->text,
+                                "  %%p%u.at%s = getelementptr inbounds [%zu x i8], ptr %%p%u.base, i64 %%i%s\n", i,
+                                p->pass, kiln__dtype_size(p->dtypes[i]), i, p->pass);
         }
-        snprintf(pointer, sizeof pointer, "%%p%u.at", i);
-        kiln__ir_load(p->text, &p->declarations, value_name(name, i), p->dtypes[i], pointer, PARALLEL);
+        snprintf(pointer, sizeof pointer, "%%p%u.at%s", i, p->pass);
+        kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, i), p->dtypes[i], pointer, KILN_PARALLEL);
     }
 }
 
-static kiln_status print_instr(struct printer *p, uint32_t index, kiln_error *err)
+kiln_status kiln__print_instr(struct kiln_printer *p, uint32_t index, kiln_error *err)
 {
-    char name[NAME_SIZE], inputs[3][NAME_SIZE];
+    char name[KILN_IR_NAME], inputs[3][KILN_IR_NAME];
     const char *pointers[3] = {inputs[0], inputs[1], inputs[2]};
     const struct kiln_instr *instr = &p->group->instrs[index];
     const struct kiln_op_info *info = &kiln__ops[instr->op];
-    value_name(name, p->group->operand_count + p->group->constant_count + index);
-    for (int i = 0; i < info->arity; i++) value_name(inputs[i], instr->in[i]);
+    kiln__value_name(p, name, p->group->operand_count + p->group->constant_count + index);
+    for (int i = 0; i < info->arity; i++) kiln__value_name(p, inputs[i], instr->in[i]);
     enum kiln_dtype in_dtype = p->dtypes[instr->in[info->dtype_rule == KILN_RULE_SELECT]];
     if (instr->op == KILN_OP_CAST) {
         kiln__ir_cast(p->text, &p->declarations, name, instr->dtype, inputs[0], in_dtype, 0);
@@ -254,33 +247,33 @@ static kiln_status print_instr(struct printer *p, uint32_t index, kiln_error *er
 }
 
 /* The instructions whose results a whole row shares, or the others. */
-static kiln_status print_instrs(struct printer *p, bool shared, kiln_error *err)
+static kiln_status print_instrs(struct kiln_printer *p, bool shared, kiln_error *err)
 {
     uint32_t first = p->group->operand_count + p->group->constant_count;
     kiln_status status = KILN_OK;
     for (uint32_t i = 0; i < p->group->instr_count && !status; i++)
-        if (p->shared[first + i] == shared) status = print_instr(p, i, err);
+        if (p->shared[first + i] == shared) status = kiln__print_instr(p, i, err);
     return status;
 }
 
-static void print_stores(struct printer *p)
+static void print_stores(struct kiln_printer *p)
 {
-    char name[NAME_SIZE], pointer[NAME_SIZE];
+    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->output_count; i++) {
         uint32_t value = p->group->outputs[i];
         kiln__buffer_printf(p->text, "  %%o%u.at = getelementptr inbounds [%zu x i8], ptr %%o%u.base, i64 %%i\n", i,
                             kiln__dtype_size(p->dtypes[value]), i);
         snprintf(pointer, sizeof pointer, "%%o%u.at", i);
-        kiln__ir_store(p->text, value_name(name, value), p->dtypes[value], pointer, PARALLEL);
+        kiln__ir_store(p->text, kiln__value_name(p, name, value), p->dtypes[value], pointer, KILN_PARALLEL);
     }
 }
 
 /* From block `from` to block `to`, over %count elements at %oN.base and %pN.base; %count is at least 1. */
-static kiln_status print_inner_loop(struct printer *p, const char *from, const char *to, kiln_error *err)
+static kiln_status print_inner_loop(struct kiln_printer *p, const char *from, const char *to, kiln_error *err)
 {
     kiln__buffer_printf(p->text, "  br label %%inner\n\ninner:\n");
     kiln__buffer_printf(p->text, "  %%i = phi i64 [ 0, %%%s ], [ %%i.next, %%inner ]\n", from);
-    print_element_loads(p);
+    kiln__print_element_loads(p);
     kiln_status status = print_instrs(p, false, err);
     if (status) return status;
     print_stores(p);
@@ -292,24 +285,24 @@ static kiln_status print_inner_loop(struct printer *p, const char *from, const c
 /* ---- rows ---------------------------------------------------------------------------------------------------------
  */
 
-static void print_row_base(struct printer *p, char letter, uint32_t index)
+void kiln__print_row_base(struct kiln_printer *p, char letter, uint32_t index)
 {
     kiln__buffer_printf(p->text, "  %%%c%u.skip = mul nsw i64 %%row, %%%c%u.row\n", letter, index, letter, index);
     kiln__buffer_printf(p->text, "  %%%c%u.base = getelementptr inbounds i8, ptr %%%c%u, i64 %%%c%u.skip\n", letter,
                         index, letter, index, letter, index);
 }
 
-static kiln_status print_rows(struct printer *p, kiln_error *err)
+static kiln_status print_rows(struct kiln_printer *p, kiln_error *err)
 {
-    print_arguments(p);
+    kiln__print_arguments(p);
     kiln__buffer_printf(p->text,
                         "  %%count = add i64 %%n, 0\n"
                         "  %%some.rows = icmp sgt i64 %%rows, 0\n  %%some.n = icmp sgt i64 %%n, 0\n"
                         "  %%some = and i1 %%some.rows, %%some.n\n  br i1 %%some, label %%outer, label %%exit\n\n"
                         "outer:\n  %%row = phi i64 [ 0, %%entry ], [ %%row.next, %%outer.end ]\n");
-    for (uint32_t i = 0; i < p->group->output_count; i++) print_row_base(p, 'o', i);
-    for (uint32_t i = 0; i < p->group->operand_count; i++) print_row_base(p, 'p', i);
-    print_shared_loads(p, ".base");
+    for (uint32_t i = 0; i < p->group->output_count; i++) kiln__print_row_base(p, 'o', i);
+    for (uint32_t i = 0; i < p->group->operand_count; i++) kiln__print_row_base(p, 'p', i);
+    kiln__print_shared_loads(p, ".base");
     kiln_status status = print_instrs(p, true, err);
     if (!status) status = print_inner_loop(p, "outer", "outer.end", err);
     kiln__buffer_printf(p->text, "outer.end:\n  %%row.next = add nuw nsw i64 %%row, 1\n"
@@ -321,7 +314,7 @@ static kiln_status print_rows(struct printer *p, kiln_error *err)
 /* ---- streaming ----------------------------------------------------------------------------------------------------
  */
 
-static void print_tile_start(struct printer *p, size_t size, size_t tile)
+static void print_tile_start(struct kiln_printer *p, size_t size, size_t tile)
 {
     kiln__buffer_printf(p->text, "tile:\n  %%done = phi i64 [ 0, %%start ], [ %%done.next, %%tile.end ]\n"
                                  "  %%left = sub nsw i64 %%n, %%done\n");
@@ -337,7 +330,7 @@ static void print_tile_start(struct printer *p, size_t size, size_t tile)
                                 kiln__dtype_size(p->dtypes[i]), i);
 }
 
-static void print_tile_end(struct printer *p, size_t size)
+static void print_tile_end(struct kiln_printer *p, size_t size)
 {
     kiln__buffer_printf(p->text, "tile.end:\n  %%bytes = mul nuw nsw i64 %%count, %zu\n", size);
     for (uint32_t i = 0; i < p->group->output_count; i++) {
@@ -355,7 +348,7 @@ static void print_tile_end(struct printer *p, size_t size)
  * Copies a tile: elements up to the first cache line, whole lines past the caches, the rest as elements again. Elements
  * of 8 bytes go as two halves, because a complex64 needs to be aligned to 4 bytes only.
  */
-static void print_stream(struct printer *p, size_t element_size)
+static void print_stream(struct kiln_printer *p, size_t element_size)
 {
     size_t size = element_size > 4 ? 4 : element_size, bits = size * 8;
     kiln__buffer_printf(
@@ -394,16 +387,16 @@ static void print_stream(struct printer *p, size_t element_size)
     kiln__buffer_printf(p->text, "end:\n  ret void\n}\n");
 }
 
-static kiln_status print_streaming(struct printer *p, kiln_error *err)
+static kiln_status print_streaming(struct kiln_printer *p, kiln_error *err)
 {
     size_t size = kiln__dtype_size(p->dtypes[p->group->outputs[0]]), tile = TILE_BYTES / size;
     for (uint32_t i = 0; i < p->group->output_count; i++)
         kiln__buffer_printf(p->text, "  %%o%u.base = alloca [%zu x i8], align %d\n", i, tile * size, LINE_BYTES);
-    print_arguments(p);
+    kiln__print_arguments(p);
     kiln__buffer_printf(
         p->text, "  %%some.rows = icmp sgt i64 %%rows, 0\n  %%some.n = icmp sgt i64 %%n, 0\n"
                  "  %%some = and i1 %%some.rows, %%some.n\n  br i1 %%some, label %%start, label %%exit\n\nstart:\n");
-    print_shared_loads(p, "");
+    kiln__print_shared_loads(p, "");
     kiln_status status = print_instrs(p, true, err);
     kiln__buffer_printf(p->text, "  br label %%tile\n\n");
     print_tile_start(p, size, tile);
@@ -416,18 +409,20 @@ static kiln_status print_streaming(struct printer *p, kiln_error *err)
 /* ---- the whole ----------------------------------------------------------------------------------------------------
  */
 
-static kiln_status print_kernel(struct printer *p, kiln_error *err)
+static kiln_status print_kernel(struct kiln_printer *p, kiln_error *err)
 {
-    bool streaming = p->flags & KILN_GROUP_STREAMING;
+    bool streaming = p->flags & KILN_GROUP_STREAMING, with_rows = p->flags & KILN_GROUP_ROWS;
     print_heading(p);
     kiln__buffer_printf(p->text, "define void @kernel(ptr noalias readonly %%args, ptr noalias readonly %%strides, "
                                  "i64 %%rows, i64 %%n) {\nentry:\n");
-    kiln_status status = streaming ? print_streaming(p, err) : print_rows(p, err);
+    kiln_status status = with_rows ? kiln__rows_print(p, err) : streaming ? print_streaming(p, err) : print_rows(p, err);
     if (status) return status;
     if (p->declarations.size) kiln__buffer_printf(p->text, "\n%s", (const char *)p->declarations.data);
     kiln__buffer_printf(p->text,
                         "\n!0 = distinct !{}\n!1 = distinct !{!1, !2}\n!2 = !{!\"llvm.loop.parallel_accesses\", !0}\n");
-    if (streaming)
+    if (with_rows)
+        kiln__buffer_printf(p->text, "!3 = distinct !{!3, !4}\n!4 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
+    else if (streaming)
         kiln__buffer_printf(p->text,
                             "!3 = !{i32 1}\n!4 = distinct !{!4, !5}\n!5 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
     if (p->text->failed || p->declarations.failed) return kiln__no_memory(err, "the text of a kernel");
@@ -437,7 +432,7 @@ static kiln_status print_kernel(struct printer *p, kiln_error *err)
 kiln_status kiln__group_print(const struct kiln_group *group, const char *letters, unsigned flags,
                               struct kiln_buffer *text, kiln_error *err)
 {
-    struct printer p = {.group = group, .letters = letters, .flags = flags, .text = text};
+    struct kiln_printer p = {.group = group, .letters = letters, .flags = flags, .text = text, .pass = ""};
     p.dtypes = calloc(value_count(group) + 1u, 1);
     p.shared = calloc(value_count(group) + 1u, sizeof *p.shared);
     kiln_status status = p.dtypes && p.shared ? check_group(&p, err) : kiln__no_memory(err, "the text of a kernel");

@@ -28,12 +28,18 @@
 enum { KILN_LAYOUT_PACKED = 'c', KILN_LAYOUT_SCALAR = 's', KILN_LAYOUT_STRIDED = 'v', KILN_LAYOUT_ROWS = 'r' };
 
 enum {
-    KILN_GROUP_STREAMING = 1u << 0 /* non-temporal stores; only with rows == 1 and all letters 'c' or 's' */
+    KILN_GROUP_STREAMING = 1u << 0, /* non-temporal stores; only with rows == 1 and all letters 'c' or 's' */
+    KILN_GROUP_ROWS = 1u << 1 /* reductions along the row, and outputs of one element per row; letters may be mixed */
 };
+
+/*
+ * A kernel with rows (KILN_GROUP_ROWS) may have instructions of kind REDUCE, whose result is one value for each row, like
+ * operands with the letter 's' and whatever is computed from such values alone; they are computed once per row.
+ */
 
 /* Values are numbered: operands first, then constants, then instructions in order. */
 struct kiln_instr {
-    uint16_t op;    /* enum kiln_op, element-wise */
+    uint16_t op;    /* enum kiln_op, element-wise or a reduction */
     uint8_t dtype;  /* of the result; the inputs' dtypes are those of the values */
     uint32_t in[3]; /* value numbers, as many as the op's arity */
 };

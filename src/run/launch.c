@@ -344,3 +344,65 @@ kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct ki
     if (status == KILN_OK) run(&launch, false);
     return status;
 }
+
+/* ---- rows ----------------------------------------------------------------------------------------------------- */
+
+/* Regions over `dims`; an output of the whole row may lack the last axis. */
+static void fill_row_regions(const struct kiln_group *group, struct kiln_array *const *operands, struct kiln_array *const *outputs,
+                             struct kiln_loop *loop)
+{
+    for (size_t i = 0; i < loop->count; i++) {
+        bool is_output = i < group->output_count;
+        const struct kiln_array *array = is_output ? outputs[i] : operands[i - group->output_count];
+        struct kiln_region *region = &loop->regions[i];
+        if (!is_output || array->ndim == loop->ndim) {
+            kiln__region_from_array(region, loop, array);
+            continue;
+        }
+        region->data = array->data;
+        region->item = (int64_t)kiln__dtype_size(array->dtype);
+        for (size_t k = 0; k < array->ndim; k++) region->strides[k] = array->strides[k] * region->item;
+        region->strides[loop->ndim - 1] = 0;
+    }
+}
+
+static char row_letter(const struct kiln_region *region, size_t axis)
+{
+    int64_t stride = region->strides[axis];
+    return stride == 0 ? KILN_LAYOUT_SCALAR : stride == region->item ? KILN_LAYOUT_PACKED : KILN_LAYOUT_STRIDED;
+}
+
+kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t *dims, size_t ndim, struct kiln_array *const *operands,
+                              const uint64_t *constants, struct kiln_array *const *outputs, kiln_error *err)
+{
+    const struct kiln_group *group = &kernels->group;
+    size_t pointers = (size_t)group->output_count + group->operand_count, count = pointers + group->constant_count;
+    if (count > KILN_LAUNCH_MAX_ARGS)
+        return kiln__fail(err, KILN_INVALID, "a kernel has %zu arguments, at most %d work", count, KILN_LAUNCH_MAX_ARGS);
+    struct kiln_region *regions = malloc(pointers * sizeof *regions);
+    if (!regions) return kiln__no_memory(err, "a launch");
+    uint64_t args[count];
+    int64_t strides[2 * pointers];
+    char letters[group->operand_count + 1];
+    struct kiln_loop loop;
+    kiln__loop_init(&loop, ndim, dims, regions, pointers);
+    fill_row_regions(group, operands, outputs, &loop);
+    for (size_t i = 0; i < group->operand_count; i++) letters[i] = row_letter(&regions[group->output_count + i], ndim - 1);
+    letters[group->operand_count] = '\0';
+    struct launch launch = {.pointers = pointers, .args_count = count, .args = args, .strides = strides, .n = dims[ndim - 1]};
+    for (size_t i = 0; i < pointers; i++) {
+        args[i] = (uint64_t)(uintptr_t)regions[i].data;
+        strides[2 * i + 1] = regions[i].strides[ndim - 1];
+    }
+    for (size_t i = pointers; i < count; i++) args[i] = constants[i - pointers];
+    kiln__loop_remove_axis(&loop, ndim - 1);
+    kiln_status status = KILN_OK;
+    if (kiln__loop_size(&loop) > 0) {
+        kiln__loop_collapse(&loop);
+        take_rows(&launch, &loop, strides);
+        status = kiln__variant_get(kernels, letters, KILN_GROUP_ROWS, &launch.entry, err);
+        if (status == KILN_OK) run(&launch, false);
+    }
+    free(regions);
+    return status;
+}

@@ -65,4 +65,12 @@ kiln_status kiln__launch_loop(struct kiln_group_kernels *kernels, struct kiln_lo
 kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
                                    int64_t stride, kiln_error *err);
 
+/*
+ * A group with reductions along its rows: `dims` is the shape of its elements, whose last axis is the row. Operands
+ * broadcast to it; an output has that shape, or one element per row (with or without the last axis).
+ */
+kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t *dims, size_t ndim,
+                              struct kiln_array *const *operands, const uint64_t *constants,
+                              struct kiln_array *const *outputs, kiln_error *err);
+
 #endif

@@ -18,6 +18,7 @@ struct kiln_shape {
 
 struct kiln_step {
     struct kiln_group_kernels *kernels; /* NULL: an operation */
+    const struct kiln_shape *rows;      /* a kernel with rows: the shape of its elements; else NULL */
     uint8_t op;
     uint32_t attr_count, input_count, output_count, release_count;
     int64_t *attrs;

@@ -1,16 +1,21 @@
 /*
- * fuse.c - which element-wise nodes become one kernel.
+ * fuse.c - which nodes become one kernel: element-wise ones, and reductions along the last axis with what stands before and
+ * after them.
  *
  * One walk backwards. `home` of a value is the one group that all its consumers so far are in. When a node is reached, all its
  * consumers have been seen: if they share a group of the node's shape, it joins. Because every consumer of a node that joins
  * is in the group (an output of the tape is written by the group itself), a group can run where its root stands.
+ *
+ * A group with rows has elements of some shape, and values of which there is one for each row: results of reductions that
+ * keep their axis, and what is computed from those alone. Such values are computed once per row, never per element.
  */
 #include <string.h>
 
 #include "trace/tape.h"
 
 enum {
-    GROUP_INPUTS = 48 /* operands and constants of one kernel; every one is a pointer kept live in its loop */
+    GROUP_INPUTS = 48, /* operands and constants of one kernel; every one is a pointer kept live in its loop */
+    ROW_MIN = 32       /* elements; shorter rows reduce faster many at a time, by the reduction's own kernel */
 };
 
 #define UNSEEN UINT32_MAX
@@ -20,6 +25,7 @@ struct fuser {
     struct kiln_tape *tape;
     uint32_t *home;
     uint32_t *reader; /* the group that was last seen reading a value */
+    uint32_t *row_of; /* a value there is one of for each row: a value with the shape of the elements; else UNSEEN */
     bool shapeless;
     uint32_t limit;
 };
@@ -39,6 +45,42 @@ static bool is_one_element(const struct kiln_value *value)
     for (uint32_t i = 0; i < value->ndim; i++)
         if (value->dims[i] != 1) return false;
     return true;
+}
+
+/* A reduction of a row that is long enough, along the last axis. */
+static bool reduces_rows(const struct fuser *fuser, const struct kiln_value *value)
+{
+    if (fuser->shapeless || value->kind != KILN_VALUE_NODE || kiln__ops[value->op].kind != KILN_OP_REDUCE) return false;
+    const struct kiln_value *input = &fuser->tape->values[value->inputs[0]];
+    return value->attrs[0] == input->ndim - 1 && input->dims[input->ndim - 1] >= ROW_MIN;
+}
+
+static bool keeps_axis(const struct fuser *fuser, const struct kiln_value *value)
+{
+    return value->ndim == fuser->tape->values[value->inputs[0]].ndim;
+}
+
+/* Like the elements, but for a last axis of size one. */
+static bool is_row_of(const struct kiln_value *value, const struct kiln_value *elements)
+{
+    return value->ndim == elements->ndim && value->ndim > 0 && value->dims[value->ndim - 1] == 1 &&
+           memcmp(value->dims, elements->dims, (value->ndim - 1u) * sizeof *value->dims) == 0;
+}
+
+/* Forward: reductions that keep their axis start it, element-wise nodes on them carry it on. */
+static void find_row_values(struct fuser *fuser)
+{
+    struct kiln_tape *tape = fuser->tape;
+    for (uint32_t i = 0; i < tape->count; i++) {
+        const struct kiln_value *value = &tape->values[i];
+        fuser->row_of[i] = UNSEEN;
+        if (reduces_rows(fuser, value) && keeps_axis(fuser, value)) fuser->row_of[i] = value->inputs[0];
+        if (!is_elementwise(value)) continue;
+        for (uint32_t k = 0; k < value->input_count && fuser->row_of[i] == UNSEEN; k++) {
+            uint32_t source = fuser->row_of[value->inputs[k]];
+            if (source != UNSEEN && is_row_of(value, &tape->values[source])) fuser->row_of[i] = source;
+        }
+    }
 }
 
 /* Counts what `value` reads as inputs of its group, each value once. */
@@ -62,23 +104,42 @@ static bool may_join(const struct fuser *fuser, uint32_t i)
     if (fuser->home[i] >= MIXED) return false;
     const struct kiln_fused *group = &tape->groups[fuser->home[i]];
     if (group->member_count >= fuser->limit || group->input_bound + value->input_count > GROUP_INPUTS) return false;
+    const struct kiln_value *elements = &tape->values[group->shape];
     if (value->is_output && fuser->shapeless) return false;
+    if (reduces_rows(fuser, value))
+        return keeps_axis(fuser, value) && same_shape(&tape->values[value->inputs[0]], elements);
     if (is_one_element(value) && !value->is_output) return true;
-    return same_shape(value, &tape->values[group->root]);
+    if (fuser->row_of[i] != UNSEEN && is_row_of(value, elements)) return true;
+    return same_shape(value, elements);
 }
 
 static uint32_t join_or_start(struct fuser *fuser, uint32_t i)
 {
     struct kiln_tape *tape = fuser->tape;
+    const struct kiln_value *value = &tape->values[i];
     uint32_t index = fuser->home[i];
     if (may_join(fuser, i)) {
         tape->groups[index].input_bound -= 1; /* this node was one of its inputs */
     } else {
         index = tape->group_count++;
-        tape->groups[index] = (struct kiln_fused){.root = i};
+        tape->groups[index] = (struct kiln_fused){.root = i, .shape = i};
+        if (fuser->row_of[i] != UNSEEN) tape->groups[index].shape = fuser->row_of[i];
+        if (reduces_rows(fuser, value)) tape->groups[index].shape = value->inputs[0];
     }
+    tape->groups[index].has_rows |= fuser->row_of[i] != UNSEEN || reduces_rows(fuser, value);
     tape->groups[index].member_count++;
     return index;
+}
+
+/* A reduction that nothing joined has kernels of its own, for more layouts. */
+static void dissolve_lone_reductions(struct kiln_tape *tape)
+{
+    for (uint32_t i = 0; i < tape->group_count; i++) {
+        struct kiln_value *root = &tape->values[tape->groups[i].root];
+        if (tape->groups[i].member_count != 1 || kiln__ops[root->op].kind != KILN_OP_REDUCE) continue;
+        root->group = KILN_NO_GROUP;
+        tape->groups[i].member_count = 0;
+    }
 }
 
 kiln_status kiln__tape_fuse(struct kiln_tape *tape, bool shapeless, uint32_t limit, kiln_error *err)
@@ -86,13 +147,15 @@ kiln_status kiln__tape_fuse(struct kiln_tape *tape, bool shapeless, uint32_t lim
     struct fuser fuser = {.tape = tape, .shapeless = shapeless, .limit = limit};
     fuser.home = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.home);
     fuser.reader = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.reader);
+    fuser.row_of = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.row_of);
     tape->groups = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *tape->groups);
-    if (!fuser.home || !fuser.reader || !tape->groups) return kiln__no_memory(err, "a trace");
+    if (!fuser.home || !fuser.reader || !fuser.row_of || !tape->groups) return kiln__no_memory(err, "a trace");
     for (uint32_t i = 0; i < tape->count; i++) fuser.home[i] = fuser.reader[i] = UNSEEN;
+    find_row_values(&fuser);
     for (uint32_t i = tape->count; i-- > 0;) {
         struct kiln_value *value = &tape->values[i];
         if (!value->is_live) continue;
-        if (is_elementwise(value)) {
+        if (is_elementwise(value) || reduces_rows(&fuser, value)) {
             value->group = join_or_start(&fuser, i);
             note_inputs(&fuser, value);
         }
@@ -106,5 +169,6 @@ kiln_status kiln__tape_fuse(struct kiln_tape *tape, bool shapeless, uint32_t lim
                 *home = MIXED;
         }
     }
+    dissolve_lone_reductions(tape);
     return KILN_OK;
 }

@@ -31,9 +31,11 @@ struct kiln_value {
     struct kiln_array *array; /* of a constant: a reference */
 };
 
-/* Element-wise nodes that become one kernel. Members are in tape order; the last one is the root and runs the shape. */
+/* Nodes that become one kernel. Members are in tape order; the last one is the root. */
 struct kiln_fused {
     uint32_t root;
+    uint32_t shape; /* a value with the shape of the kernel's elements */
+    bool has_rows;  /* it has reductions, or values of which there is one for each row */
     uint32_t member_count;
     uint32_t input_bound; /* at most this many inputs from outside */
 };
@@ -63,7 +65,7 @@ kiln_status kiln__tape_simplify(struct kiln_tape *tape, kiln_error *err);
 void kiln__tape_mark(struct kiln_tape *tape);
 
 /*
- * Puts element-wise nodes into groups. A node joins the group of its consumers when they are all in one group of the same
+ * Puts element-wise nodes, and reductions along the last axis, into groups. A node joins the group of its consumers when they are all in one group of the same
  * shape (or the node is one element); so nothing is computed twice and no group waits for itself. `limit`: members per group (1: no fusion).
  */
 kiln_status kiln__tape_fuse(struct kiln_tape *tape, bool shapeless, uint32_t limit, kiln_error *err);

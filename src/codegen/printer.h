@@ -1,0 +1,48 @@
+/*
+ * printer.h - what the printers of element-wise and of row kernels share. Inside the codegen room.
+ *
+ * Values are named %v0, %v1, ...; a row kernel computes some of them once per pass over a row, and then a suffix of the
+ * pass follows. Pointers of outputs are %o0, ..., of operands %p0, ...; .row and .inner are their strides, .base is where
+ * the current row starts.
+ */
+#ifndef KILN_CODEGEN_PRINTER_H
+#define KILN_CODEGEN_PRINTER_H
+
+#include "codegen/group.h"
+#include "codegen/lower.h"
+
+enum { KILN_IR_NAME = 64 };
+
+/* Accesses of an inner loop belong to group !0, which its loop !1 declares free of dependences. */
+#define KILN_PARALLEL ", !llvm.access.group !0"
+
+struct kiln_printer {
+    const struct kiln_group *group;
+    const char *letters;
+    unsigned flags;
+    uint8_t *dtypes;    /* of each value */
+    bool *shared;       /* is the value the same for a whole row? */
+    const bool *needed; /* NULL: all; else which values this pass computes */
+    const char *pass;   /* suffix of names inside the current pass: "" or ".0", ".1", ... */
+    struct kiln_buffer *text;
+    struct kiln_buffer declarations;
+};
+
+/* Fills `out`, of KILN_IR_NAME bytes, and returns it. */
+const char *kiln__value_name(const struct kiln_printer *p, char *out, uint32_t value);
+
+/* Loads the pointers, strides and constants from the kernel's arguments. */
+void kiln__print_arguments(struct kiln_printer *p);
+/* %oN.base or %pN.base for the row %row. */
+void kiln__print_row_base(struct kiln_printer *p, char letter, uint32_t index);
+/* Operands that a whole row shares, from `base`: ".base" or "". */
+void kiln__print_shared_loads(struct kiln_printer *p, const char *base);
+/* The other operands at %i, with the pass's suffix. */
+void kiln__print_element_loads(struct kiln_printer *p);
+/* One element-wise instruction. */
+kiln_status kiln__print_instr(struct kiln_printer *p, uint32_t index, kiln_error *err);
+
+/* rows.c: a kernel with reductions along the row. The dtypes are checked. */
+kiln_status kiln__rows_print(struct kiln_printer *p, kiln_error *err);
+
+#endif

@@ -1,0 +1,406 @@
+/*
+ * rows.c - the text of a kernel with reductions along its rows: softmax, norms, a sum of a chain.
+ *
+ *     for each row:
+ *         for each pass:     tile by tile: compute what is reduced into a buffer on the stack, reduce the buffer
+ *                            then what the row shares from here on, computed once
+ *         element outputs:   one more loop over the row
+ *         row outputs:       stored once
+ *
+ * A reduction belongs to the pass after everything it needs; element values are computed again in each pass that needs
+ * them, from memory that is in the cache by then. The order of a reduction is that of reduce.c: tiles are whole blocks
+ * of lanes, so element i is in lane i mod 16, and the bits are those of the operation on its own.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/combine.h"
+#include "codegen/printer.h"
+
+enum { TILE = 256, LANES = KILN_REDUCE_LANES };
+
+/* Metadata of the passes' loops; below it stand those of group.c. Every loop has a node of its own. */
+enum { FIRST_LOOP = 10 };
+
+struct rows {
+    struct kiln_printer *p;
+    uint32_t first;    /* number of the first instruction's value */
+    uint32_t *stage;   /* of each value: passes that must be over before it can be known */
+    bool *needed;      /* of each value, in the current pass */
+    uint32_t passes;
+};
+
+static bool is_reduction(const struct kiln_instr *instr)
+{
+    return kiln__ops[instr->op].kind == KILN_OP_REDUCE;
+}
+
+/* Bytes of one part of a lane: how it lies in the buffers. */
+static size_t lane_align(const struct kiln_reducer *reducer)
+{
+    return kiln__dtype_size(reducer->lane) / (size_t)kiln__ir_parts(reducer->lane);
+}
+
+static struct kiln_reducer reducer_of(struct rows *rows, uint32_t index)
+{
+    struct kiln_reducer reducer = {.text = rows->p->text};
+    const struct kiln_instr *instr = &rows->p->group->instrs[index];
+    kiln__reducer_init(&reducer, instr->op, rows->p->dtypes[instr->in[0]], instr->dtype, KILN_LAYOUT_PACKED, NULL);
+    return reducer;
+}
+
+/* ---- when ----------------------------------------------------------------------------------------------------- */
+
+static void find_stages(struct rows *rows)
+{
+    const struct kiln_group *group = rows->p->group;
+    for (uint32_t i = 0; i < group->instr_count; i++) {
+        const struct kiln_instr *instr = &group->instrs[i];
+        uint32_t stage = 0;
+        for (int k = 0; k < kiln__ops[instr->op].arity; k++)
+            if (rows->stage[instr->in[k]] > stage) stage = rows->stage[instr->in[k]];
+        rows->stage[rows->first + i] = stage + is_reduction(instr);
+        if (is_reduction(instr) && stage + 1 > rows->passes) rows->passes = stage + 1;
+    }
+}
+
+static bool is_reduced_in(const struct rows *rows, uint32_t index, uint32_t pass)
+{
+    return is_reduction(&rows->p->group->instrs[index]) && rows->stage[rows->first + index] == pass + 1;
+}
+
+/* Element values that the marked ones are computed from, marked too. */
+static void mark_inputs(struct rows *rows)
+{
+    const struct kiln_group *group = rows->p->group;
+    for (uint32_t i = group->instr_count; i-- > 0;) {
+        const struct kiln_instr *instr = &group->instrs[i];
+        if (!rows->needed[rows->first + i] || rows->p->shared[rows->first + i]) continue;
+        for (int k = 0; k < kiln__ops[instr->op].arity; k++) rows->needed[instr->in[k]] = true;
+    }
+}
+
+static void clear_marks(struct rows *rows)
+{
+    memset(rows->needed, 0, (rows->first + rows->p->group->instr_count) * sizeof *rows->needed);
+}
+
+/* ---- lines ---------------------------------------------------------------------------------------------------- */
+
+/* Instructions whose result the row shares and that can be known once `stage` passes are over. */
+static kiln_status print_shared(struct rows *rows, uint32_t stage, kiln_error *err)
+{
+    const struct kiln_group *group = rows->p->group;
+    kiln_status status = KILN_OK;
+    for (uint32_t i = 0; i < group->instr_count && !status; i++) {
+        uint32_t value = rows->first + i;
+        if (!is_reduction(&group->instrs[i]) && rows->p->shared[value] && rows->stage[value] == stage)
+            status = kiln__print_instr(rows->p, i, err);
+    }
+    return status;
+}
+
+static kiln_status print_elements(struct rows *rows, kiln_error *err)
+{
+    const struct kiln_group *group = rows->p->group;
+    kiln_status status = KILN_OK;
+    kiln__print_element_loads(rows->p);
+    for (uint32_t i = 0; i < group->instr_count && !status; i++) {
+        uint32_t value = rows->first + i;
+        if (rows->needed[value] && !rows->p->shared[value]) status = kiln__print_instr(rows->p, i, err);
+    }
+    return status;
+}
+
+static void print_buffers(struct rows *rows)
+{
+    for (uint32_t i = 0; i < rows->p->group->instr_count; i++) {
+        if (!is_reduction(&rows->p->group->instrs[i])) continue;
+        struct kiln_reducer reducer = reducer_of(rows, i);
+        const char *type = kiln__ir_value_type(reducer.lane);
+        for (int part = 0; part < kiln__ir_parts(reducer.lane); part++)
+            kiln__buffer_printf(rows->p->text,
+                                "  %%lanes%u.%d = alloca [%d x %s], align 64\n  %%tile%u.%d = alloca [%d x %s], align 64\n", i,
+                                part, LANES, type, i, part, TILE, type);
+        kiln__buffer_printf(rows->p->text, "  %%slot%u = alloca [16 x i8], align 16\n", i);
+    }
+}
+
+static void print_starts(struct rows *rows, uint32_t pass)
+{
+    for (uint32_t i = 0; i < rows->p->group->instr_count; i++) {
+        if (!is_reduced_in(rows, i, pass)) continue;
+        struct kiln_reducer reducer = reducer_of(rows, i);
+        const char *type = kiln__ir_value_type(reducer.lane);
+        for (int part = 0; part < kiln__ir_parts(reducer.lane); part++)
+            kiln__buffer_printf(rows->p->text, "  store <%d x %s> splat (%s %s), ptr %%lanes%u.%d, align 64\n", LANES, type,
+                                type, kiln__reduce_start(&reducer, part), i, part);
+    }
+}
+
+/* What is reduced, as its lanes hold it, goes to the tile's buffer. */
+static void print_entries(struct rows *rows, uint32_t pass)
+{
+    struct kiln_printer *p = rows->p;
+    kiln__buffer_printf(p->text, "  %%k%s = sub nsw i64 %%i%s, %%t%s\n", p->pass, p->pass, p->pass);
+    for (uint32_t i = 0; i < p->group->instr_count; i++) {
+        if (!is_reduced_in(rows, i, pass)) continue;
+        struct kiln_reducer reducer = reducer_of(rows, i);
+        char source[KILN_IR_NAME], entry[KILN_IR_NAME];
+        snprintf(entry, sizeof entry, "%%e%u", i);
+        reducer.declarations = p->declarations;
+        kiln__reduce_enter(&reducer, entry, kiln__value_name(p, source, p->group->instrs[i].in[0]), 0);
+        p->declarations = reducer.declarations;
+        const char *type = kiln__ir_value_type(reducer.lane);
+        for (int part = 0; part < kiln__ir_parts(reducer.lane); part++) {
+            kiln__buffer_printf(p->text, "  %%e%u.at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%k%s\n", i, part, type, i,
+                                part, p->pass);
+            kiln__buffer_printf(p->text, "  store %s %s%s, ptr %%e%u.at%d, align %zu" KILN_PARALLEL "\n", type, entry,
+                                kiln__ir_part(reducer.lane, part), i, part, lane_align(&reducer));
+        }
+    }
+}
+
+static void print_part_arguments(struct kiln_printer *p, const struct kiln_reducer *reducer, const char *name, uint32_t index)
+{
+    for (int part = 0; part < kiln__ir_parts(reducer->lane); part++)
+        kiln__buffer_printf(p->text, "ptr %%%s%u.%d, ", name, index, part);
+}
+
+static void print_accumulations(struct rows *rows, uint32_t pass)
+{
+    struct kiln_printer *p = rows->p;
+    kiln__buffer_printf(p->text, "  %%t.count%s = sub nsw i64 %%t.next%s, %%t%s\n", p->pass, p->pass, p->pass);
+    for (uint32_t i = 0; i < p->group->instr_count; i++) {
+        if (!is_reduced_in(rows, i, pass)) continue;
+        struct kiln_reducer reducer = reducer_of(rows, i);
+        kiln__buffer_printf(p->text, "  call void @accumulate%u(", i);
+        print_part_arguments(p, &reducer, "lanes", i);
+        print_part_arguments(p, &reducer, "tile", i);
+        kiln__buffer_printf(p->text, "i64 %%t.count%s)\n", p->pass);
+    }
+}
+
+/* The reductions of the pass as values of the row. */
+static void print_totals(struct rows *rows, uint32_t pass)
+{
+    struct kiln_printer *p = rows->p;
+    for (uint32_t i = 0; i < p->group->instr_count; i++) {
+        if (!is_reduced_in(rows, i, pass)) continue;
+        struct kiln_reducer reducer = reducer_of(rows, i);
+        char name[KILN_IR_NAME], slot[KILN_IR_NAME];
+        snprintf(slot, sizeof slot, "%%slot%u", i);
+        kiln__buffer_printf(p->text, "  call void @total%u(", i);
+        print_part_arguments(p, &reducer, "lanes", i);
+        kiln__buffer_printf(p->text, "ptr %%slot%u)\n", i);
+        kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, rows->first + i), p->dtypes[rows->first + i], slot, "");
+    }
+}
+
+/* ---- passes --------------------------------------------------------------------------------------------------- */
+
+static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
+{
+    struct kiln_printer *p = rows->p;
+    char suffix[16], before[16];
+    snprintf(suffix, sizeof suffix, ".%u", pass);
+    if (pass)
+        snprintf(before, sizeof before, "done.%u", pass - 1);
+    else
+        snprintf(before, sizeof before, "outer");
+    p->pass = suffix;
+    clear_marks(rows);
+    for (uint32_t i = 0; i < p->group->instr_count; i++)
+        if (is_reduced_in(rows, i, pass)) rows->needed[p->group->instrs[i].in[0]] = true;
+    mark_inputs(rows);
+    print_starts(rows, pass);
+    kiln__buffer_printf(p->text,
+                        "  br label %%tiles%s\n\ntiles%s:\n  %%t%s = phi i64 [ 0, %%%s ], [ %%t.next%s, %%tile.end%s ]\n"
+                        "  %%t.more%s = icmp slt i64 %%t%s, %%n\n  br i1 %%t.more%s, label %%tile%s, label %%done%s\n\n",
+                        suffix, suffix, suffix, before, suffix, suffix, suffix, suffix, suffix, suffix, suffix);
+    kiln__buffer_printf(p->text,
+                        "tile%s:\n  %%t.far%s = add nsw i64 %%t%s, %d\n"
+                        "  %%t.next%s = call i64 @llvm.smin.i64(i64 %%t.far%s, i64 %%n)\n  br label %%inner%s\n\n"
+                        "inner%s:\n  %%i%s = phi i64 [ %%t%s, %%tile%s ], [ %%i.next%s, %%inner%s ]\n",
+                        suffix, suffix, suffix, TILE, suffix, suffix, suffix, suffix, suffix, suffix, suffix, suffix, suffix);
+    kiln_status status = print_elements(rows, err);
+    print_entries(rows, pass);
+    kiln__buffer_printf(p->text,
+                        "  %%i.next%s = add nuw nsw i64 %%i%s, 1\n  %%i.done%s = icmp eq i64 %%i.next%s, %%t.next%s\n"
+                        "  br i1 %%i.done%s, label %%tile.end%s, label %%inner%s, !llvm.loop !%u\n\ntile.end%s:\n",
+                        suffix, suffix, suffix, suffix, suffix, suffix, suffix, suffix, FIRST_LOOP + pass, suffix);
+    print_accumulations(rows, pass);
+    kiln__buffer_printf(p->text, "  br label %%tiles%s\n\ndone%s:\n", suffix, suffix);
+    print_totals(rows, pass);
+    if (!status) status = print_shared(rows, pass + 1, err);
+    p->pass = "";
+    return status;
+}
+
+static bool has_element_outputs(const struct rows *rows)
+{
+    for (uint32_t i = 0; i < rows->p->group->output_count; i++)
+        if (!rows->p->shared[rows->p->group->outputs[i]]) return true;
+    return false;
+}
+
+static kiln_status print_element_outputs(struct rows *rows, kiln_error *err)
+{
+    struct kiln_printer *p = rows->p;
+    char name[KILN_IR_NAME], pointer[KILN_IR_NAME], before[24];
+    if (rows->passes)
+        snprintf(before, sizeof before, "done.%u", rows->passes - 1);
+    else
+        snprintf(before, sizeof before, "outer");
+    if (!has_element_outputs(rows)) {
+        kiln__buffer_printf(p->text, "  br label %%outer.end\n\n");
+        return KILN_OK;
+    }
+    p->pass = ".out";
+    clear_marks(rows);
+    for (uint32_t i = 0; i < p->group->output_count; i++) rows->needed[p->group->outputs[i]] = true;
+    mark_inputs(rows);
+    kiln__buffer_printf(p->text,
+                        "  %%some.n = icmp sgt i64 %%n, 0\n  br i1 %%some.n, label %%inner.out, label %%outer.end\n\n"
+                        "inner.out:\n  %%i.out = phi i64 [ 0, %%%s ], [ %%i.next.out, %%inner.out ]\n", before);
+    kiln_status status = print_elements(rows, err);
+    for (uint32_t i = 0; i < p->group->output_count; i++) {
+        uint32_t value = p->group->outputs[i];
+        if (p->shared[value]) continue;
+        kiln__buffer_printf(p->text, "  %%o%u.at = getelementptr inbounds [%zu x i8], ptr %%o%u.base, i64 %%i.out\n", i,
+                            kiln__dtype_size(p->dtypes[value]), i);
+        snprintf(pointer, sizeof pointer, "%%o%u.at", i);
+        kiln__ir_store(p->text, kiln__value_name(p, name, value), p->dtypes[value], pointer, KILN_PARALLEL);
+    }
+    kiln__buffer_printf(p->text, "  %%i.next.out = add nuw nsw i64 %%i.out, 1\n  %%i.done.out = icmp eq i64 %%i.next.out, %%n\n"
+                                 "  br i1 %%i.done.out, label %%outer.end, label %%inner.out, !llvm.loop !1\n\n");
+    p->pass = "";
+    return status;
+}
+
+static void print_row_outputs(struct rows *rows)
+{
+    struct kiln_printer *p = rows->p;
+    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
+    for (uint32_t i = 0; i < p->group->output_count; i++) {
+        uint32_t value = p->group->outputs[i];
+        if (!p->shared[value]) continue;
+        snprintf(pointer, sizeof pointer, "%%o%u.base", i);
+        kiln__ir_store(p->text, kiln__value_name(p, name, value), p->dtypes[value], pointer, "");
+    }
+}
+
+/* ---- the reductions ------------------------------------------------------------------------------------------- */
+
+/* Adds %n elements at %tile to the lanes: whole blocks as vectors, the rest lane by lane. */
+static void print_accumulate(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
+{
+    const char *type = kiln__ir_value_type(reducer->lane);
+    int parts = kiln__ir_parts(reducer->lane);
+    kiln__buffer_printf(p->text, "\ndefine internal void @accumulate%u(", index);
+    print_part_arguments(p, reducer, "lanes", index);
+    print_part_arguments(p, reducer, "tile", index);
+    kiln__buffer_printf(p->text, "i64 %%n) {\nentry:\n  %%blocks = and i64 %%n, -%d\n", LANES);
+    for (int part = 0; part < parts; part++)
+        kiln__buffer_printf(p->text, "  %%first%s = load <%d x %s>, ptr %%lanes%u.%d, align 64\n", kiln__ir_part(reducer->lane, part),
+                            LANES, type, index, part);
+    kiln__buffer_printf(p->text, "  br label %%test\n\ntest:\n  %%j = phi i64 [ 0, %%entry ], [ %%j.next, %%block ]\n");
+    for (int part = 0; part < parts; part++) {
+        const char *suffix = kiln__ir_part(reducer->lane, part);
+        kiln__buffer_printf(p->text, "  %%acc%s = phi <%d x %s> [ %%first%s, %%entry ], [ %%new%s, %%block ]\n", suffix, LANES, type,
+                            suffix, suffix);
+    }
+    kiln__buffer_printf(p->text, "  %%more = icmp slt i64 %%j, %%blocks\n  br i1 %%more, label %%block, label %%spill\n\nblock:\n");
+    for (int part = 0; part < parts; part++)
+        kiln__buffer_printf(p->text, "  %%at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%j\n  %%x%s = load <%d x %s>, ptr %%at%d, align %zu\n",
+                            part, type, index, part, kiln__ir_part(reducer->lane, part), LANES, type, part, lane_align(reducer));
+    kiln__reduce_combine(reducer, "%new", "%acc", "%x", LANES);
+    kiln__buffer_printf(p->text, "  %%j.next = add nuw nsw i64 %%j, %d\n  br label %%test\n\nspill:\n", LANES);
+    for (int part = 0; part < parts; part++)
+        kiln__buffer_printf(p->text, "  store <%d x %s> %%acc%s, ptr %%lanes%u.%d, align 64\n", LANES, type,
+                            kiln__ir_part(reducer->lane, part), index, part);
+    kiln__buffer_printf(p->text, "  br label %%tail.test\n\ntail.test:\n  %%r = phi i64 [ %%blocks, %%spill ], [ %%r.next, %%tail ]\n"
+                                 "  %%r.more = icmp slt i64 %%r, %%n\n  br i1 %%r.more, label %%tail, label %%exit\n\ntail:\n"
+                                 "  %%lane = sub nsw i64 %%r, %%blocks\n");
+    for (int part = 0; part < parts; part++)
+        kiln__buffer_printf(p->text,
+                            "  %%l.at%d = getelementptr inbounds %s, ptr %%lanes%u.%d, i64 %%lane\n  %%old%s = load %s, ptr %%l.at%d, align %zu\n"
+                            "  %%y.at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%r\n  %%y%s = load %s, ptr %%y.at%d, align %zu\n",
+                            part, type, index, part, kiln__ir_part(reducer->lane, part), type, part, lane_align(reducer), part, type,
+                            index, part, kiln__ir_part(reducer->lane, part), type, part, lane_align(reducer));
+    kiln__reduce_combine(reducer, "%sum", "%old", "%y", 0);
+    for (int part = 0; part < parts; part++)
+        kiln__buffer_printf(p->text, "  store %s %%sum%s, ptr %%l.at%d, align %zu\n", type, kiln__ir_part(reducer->lane, part), part,
+                            lane_align(reducer));
+    kiln__buffer_printf(p->text, "  %%r.next = add nuw nsw i64 %%r, 1\n  br label %%tail.test, !llvm.loop !3\n\nexit:\n  ret void\n}\n");
+}
+
+static void print_total(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
+{
+    kiln__buffer_printf(p->text, "\ndefine internal void @total%u(", index);
+    print_part_arguments(p, reducer, "lanes", index);
+    kiln__buffer_printf(p->text, "ptr %%to) {\n");
+    for (int part = 0; part < kiln__ir_parts(reducer->lane); part++)
+        kiln__buffer_printf(p->text, "  %%lanes%d = getelementptr inbounds i8, ptr %%lanes%u.%d, i64 0\n", part, index, part);
+    kiln__reduce_total(reducer);
+    kiln__reduce_leave(reducer, "%total", "%to", "");
+    kiln__buffer_printf(p->text, "  ret void\n}\n");
+}
+
+static void print_functions(struct rows *rows)
+{
+    struct kiln_printer *p = rows->p;
+    for (uint32_t i = 0; i < p->group->instr_count; i++) {
+        if (!is_reduction(&p->group->instrs[i])) continue;
+        struct kiln_reducer reducer = reducer_of(rows, i);
+        reducer.declarations = p->declarations;
+        print_accumulate(p, &reducer, i);
+        print_total(p, &reducer, i);
+        p->declarations = reducer.declarations;
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------ */
+
+static kiln_status print_body(struct rows *rows, kiln_error *err)
+{
+    struct kiln_printer *p = rows->p;
+    print_buffers(rows);
+    kiln__print_arguments(p);
+    kiln__buffer_printf(p->text, "  %%some.rows = icmp sgt i64 %%rows, 0\n  br i1 %%some.rows, label %%outer, label %%exit\n\n"
+                                 "outer:\n  %%row = phi i64 [ 0, %%entry ], [ %%row.next, %%outer.end ]\n");
+    for (uint32_t i = 0; i < p->group->output_count; i++) kiln__print_row_base(p, 'o', i);
+    for (uint32_t i = 0; i < p->group->operand_count; i++) kiln__print_row_base(p, 'p', i);
+    kiln__print_shared_loads(p, ".base");
+    kiln_status status = print_shared(rows, 0, err);
+    for (uint32_t pass = 0; pass < rows->passes && !status; pass++) status = print_pass(rows, pass, err);
+    if (!status) status = print_element_outputs(rows, err);
+    kiln__buffer_printf(p->text, "outer.end:\n");
+    print_row_outputs(rows);
+    kiln__buffer_printf(p->text, "  %%row.next = add nuw nsw i64 %%row, 1\n  %%row.done = icmp eq i64 %%row.next, %%rows\n"
+                                 "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n  ret void\n}\n");
+    print_functions(rows);
+    for (uint32_t pass = 0; pass < rows->passes; pass++)
+        kiln__buffer_printf(p->text, "\n!%u = distinct !{!%u, !2}", FIRST_LOOP + pass, FIRST_LOOP + pass);
+    kiln__buffer_printf(p->text, "\n");
+    return status;
+}
+
+kiln_status kiln__rows_print(struct kiln_printer *p, kiln_error *err)
+{
+    struct rows rows = {.p = p, .first = p->group->operand_count + p->group->constant_count};
+    size_t count = rows.first + p->group->instr_count;
+    rows.stage = calloc(count, sizeof *rows.stage);
+    rows.needed = calloc(count, sizeof *rows.needed);
+    p->needed = rows.needed;
+    kiln_status status = rows.stage && rows.needed ? KILN_OK : kiln__no_memory(err, "the text of a kernel");
+    if (!status) {
+        find_stages(&rows);
+        status = print_body(&rows, err);
+    }
+    p->needed = NULL;
+    free(rows.stage);
+    free(rows.needed);
+    return status;
+}

@@ -1,0 +1,207 @@
+; kiln row kernel
+; v0: operand float16 v
+; v1: operand float16 s
+; v2: constant float16
+; v3: float16 = square(v0)
+; v4: float16 = sum(v3)
+; v5: float16 = multiply(v4, v2)
+; v6: float16 = add(v5, v1)
+; v7: float16 = rsqrt(v6)
+; v8: float16 = multiply(v0, v7)
+; outputs: v8 v7
+
+define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {
+entry:
+  %lanes1.0 = alloca [16 x float], align 64
+  %tile1.0 = alloca [256 x float], align 64
+  %slot1 = alloca [16 x i8], align 16
+  %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
+  %o0 = load ptr, ptr %o0.arg, align 8
+  %o0.rowat = getelementptr inbounds i64, ptr %strides, i64 0
+  %o0.row = load i64, ptr %o0.rowat, align 8
+  %o1.arg = getelementptr inbounds i64, ptr %args, i64 1
+  %o1 = load ptr, ptr %o1.arg, align 8
+  %o1.rowat = getelementptr inbounds i64, ptr %strides, i64 2
+  %o1.row = load i64, ptr %o1.rowat, align 8
+  %p0.arg = getelementptr inbounds i64, ptr %args, i64 2
+  %p0 = load ptr, ptr %p0.arg, align 8
+  %p0.rowat = getelementptr inbounds i64, ptr %strides, i64 4
+  %p0.row = load i64, ptr %p0.rowat, align 8
+  %p0.innerat = getelementptr inbounds i64, ptr %strides, i64 5
+  %p0.inner = load i64, ptr %p0.innerat, align 8
+  %p1.arg = getelementptr inbounds i64, ptr %args, i64 3
+  %p1 = load ptr, ptr %p1.arg, align 8
+  %p1.rowat = getelementptr inbounds i64, ptr %strides, i64 6
+  %p1.row = load i64, ptr %p1.rowat, align 8
+  %k0.arg = getelementptr inbounds i64, ptr %args, i64 4
+  %k0 = load i64, ptr %k0.arg, align 8
+  %v2.bits = trunc i64 %k0 to i16
+  %v2 = call float @kiln_widen_f16(i16 zeroext %v2.bits)
+  %some.rows = icmp sgt i64 %rows, 0
+  br i1 %some.rows, label %outer, label %exit
+
+outer:
+  %row = phi i64 [ 0, %entry ], [ %row.next, %outer.end ]
+  %o0.skip = mul nsw i64 %row, %o0.row
+  %o0.base = getelementptr inbounds i8, ptr %o0, i64 %o0.skip
+  %o1.skip = mul nsw i64 %row, %o1.row
+  %o1.base = getelementptr inbounds i8, ptr %o1, i64 %o1.skip
+  %p0.skip = mul nsw i64 %row, %p0.row
+  %p0.base = getelementptr inbounds i8, ptr %p0, i64 %p0.skip
+  %p1.skip = mul nsw i64 %row, %p1.row
+  %p1.base = getelementptr inbounds i8, ptr %p1, i64 %p1.skip
+  %v1.bits = load i16, ptr %p1.base, align 2
+  %v1 = call float @kiln_widen_f16(i16 zeroext %v1.bits)
+  store <16 x float> splat (float 0.0), ptr %lanes1.0, align 64
+  br label %tiles.0
+
+tiles.0:
+  %t.0 = phi i64 [ 0, %outer ], [ %t.next.0, %tile.end.0 ]
+  %t.more.0 = icmp slt i64 %t.0, %n
+  br i1 %t.more.0, label %tile.0, label %done.0
+
+tile.0:
+  %t.far.0 = add nsw i64 %t.0, 256
+  %t.next.0 = call i64 @llvm.smin.i64(i64 %t.far.0, i64 %n)
+  br label %inner.0
+
+inner.0:
+  %i.0 = phi i64 [ %t.0, %tile.0 ], [ %i.next.0, %inner.0 ]
+  %p0.off.0 = mul nsw i64 %i.0, %p0.inner
+  %p0.at.0 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.off.0
+  %v0.0.bits = load i16, ptr %p0.at.0, align 2, !llvm.access.group !0
+  %v0.0 = call float @kiln_widen_f16(i16 zeroext %v0.0.bits)
+  %v3.0.wide = fmul float %v0.0, %v0.0
+  %v3.0.bits = call zeroext i16 @kiln_narrow_f16(float %v3.0.wide)
+  %v3.0 = call float @kiln_widen_f16(i16 zeroext %v3.0.bits)
+  %k.0 = sub nsw i64 %i.0, %t.0
+  %e1 = bitcast float %v3.0 to float
+  %e1.at0 = getelementptr inbounds float, ptr %tile1.0, i64 %k.0
+  store float %e1, ptr %e1.at0, align 4, !llvm.access.group !0
+  %i.next.0 = add nuw nsw i64 %i.0, 1
+  %i.done.0 = icmp eq i64 %i.next.0, %t.next.0
+  br i1 %i.done.0, label %tile.end.0, label %inner.0, !llvm.loop !10
+
+tile.end.0:
+  %t.count.0 = sub nsw i64 %t.next.0, %t.0
+  call void @accumulate1(ptr %lanes1.0, ptr %tile1.0, i64 %t.count.0)
+  br label %tiles.0
+
+done.0:
+  call void @total1(ptr %lanes1.0, ptr %slot1)
+  %v4.bits = load i16, ptr %slot1, align 2
+  %v4 = call float @kiln_widen_f16(i16 zeroext %v4.bits)
+  %v5.wide = fmul float %v4, %v2
+  %v5.bits = call zeroext i16 @kiln_narrow_f16(float %v5.wide)
+  %v5 = call float @kiln_widen_f16(i16 zeroext %v5.bits)
+  %v6.wide = fadd float %v5, %v1
+  %v6.bits = call zeroext i16 @kiln_narrow_f16(float %v6.wide)
+  %v6 = call float @kiln_widen_f16(i16 zeroext %v6.bits)
+  %v7.wide.a = call float @llvm.sqrt.f32(float %v6)
+  %v7.wide = fdiv float 1.0, %v7.wide.a
+  %v7.bits = call zeroext i16 @kiln_narrow_f16(float %v7.wide)
+  %v7 = call float @kiln_widen_f16(i16 zeroext %v7.bits)
+  %some.n = icmp sgt i64 %n, 0
+  br i1 %some.n, label %inner.out, label %outer.end
+
+inner.out:
+  %i.out = phi i64 [ 0, %done.0 ], [ %i.next.out, %inner.out ]
+  %p0.off.out = mul nsw i64 %i.out, %p0.inner
+  %p0.at.out = getelementptr inbounds i8, ptr %p0.base, i64 %p0.off.out
+  %v0.out.bits = load i16, ptr %p0.at.out, align 2, !llvm.access.group !0
+  %v0.out = call float @kiln_widen_f16(i16 zeroext %v0.out.bits)
+  %v8.out.wide = fmul float %v0.out, %v7
+  %v8.out.bits = call zeroext i16 @kiln_narrow_f16(float %v8.out.wide)
+  %v8.out = call float @kiln_widen_f16(i16 zeroext %v8.out.bits)
+  %o0.at = getelementptr inbounds [2 x i8], ptr %o0.base, i64 %i.out
+  store i16 %v8.out.bits, ptr %o0.at, align 2, !llvm.access.group !0
+  %i.next.out = add nuw nsw i64 %i.out, 1
+  %i.done.out = icmp eq i64 %i.next.out, %n
+  br i1 %i.done.out, label %outer.end, label %inner.out, !llvm.loop !1
+
+outer.end:
+  store i16 %v7.bits, ptr %o1.base, align 2
+  %row.next = add nuw nsw i64 %row, 1
+  %row.done = icmp eq i64 %row.next, %rows
+  br i1 %row.done, label %exit, label %outer
+
+exit:
+  ret void
+}
+
+define internal void @accumulate1(ptr %lanes1.0, ptr %tile1.0, i64 %n) {
+entry:
+  %blocks = and i64 %n, -16
+  %first = load <16 x float>, ptr %lanes1.0, align 64
+  br label %test
+
+test:
+  %j = phi i64 [ 0, %entry ], [ %j.next, %block ]
+  %acc = phi <16 x float> [ %first, %entry ], [ %new, %block ]
+  %more = icmp slt i64 %j, %blocks
+  br i1 %more, label %block, label %spill
+
+block:
+  %at0 = getelementptr inbounds float, ptr %tile1.0, i64 %j
+  %x = load <16 x float>, ptr %at0, align 4
+  %new = fadd <16 x float> %acc, %x
+  %j.next = add nuw nsw i64 %j, 16
+  br label %test
+
+spill:
+  store <16 x float> %acc, ptr %lanes1.0, align 64
+  br label %tail.test
+
+tail.test:
+  %r = phi i64 [ %blocks, %spill ], [ %r.next, %tail ]
+  %r.more = icmp slt i64 %r, %n
+  br i1 %r.more, label %tail, label %exit
+
+tail:
+  %lane = sub nsw i64 %r, %blocks
+  %l.at0 = getelementptr inbounds float, ptr %lanes1.0, i64 %lane
+  %old = load float, ptr %l.at0, align 4
+  %y.at0 = getelementptr inbounds float, ptr %tile1.0, i64 %r
+  %y = load float, ptr %y.at0, align 4
+  %sum = fadd float %old, %y
+  store float %sum, ptr %l.at0, align 4
+  %r.next = add nuw nsw i64 %r, 1
+  br label %tail.test, !llvm.loop !3
+
+exit:
+  ret void
+}
+
+define internal void @total1(ptr %lanes1.0, ptr %to) {
+  %lanes0 = getelementptr inbounds i8, ptr %lanes1.0, i64 0
+  %c16 = load <16 x float>, ptr %lanes0, align 64
+  %l8 = shufflevector <16 x float> %c16, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %h8 = shufflevector <16 x float> %c16, <16 x float> poison, <8 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
+  %c8 = fadd <8 x float> %l8, %h8
+  %l4 = shufflevector <8 x float> %c8, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %h4 = shufflevector <8 x float> %c8, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %c4 = fadd <4 x float> %l4, %h4
+  %l2 = shufflevector <4 x float> %c4, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %h2 = shufflevector <4 x float> %c4, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %c2 = fadd <2 x float> %l2, %h2
+  %l1 = shufflevector <2 x float> %c2, <2 x float> poison, <1 x i32> <i32 0>
+  %h1 = shufflevector <2 x float> %c2, <2 x float> poison, <1 x i32> <i32 1>
+  %c1 = fadd <1 x float> %l1, %h1
+  %total = extractelement <1 x float> %c1, i64 0
+  %result.wide = bitcast float %total to float
+  %result.bits = call zeroext i16 @kiln_narrow_f16(float %result.wide)
+  %result = call float @kiln_widen_f16(i16 zeroext %result.bits)
+  store i16 %result.bits, ptr %to, align 2
+  ret void
+}
+
+!10 = distinct !{!10, !2}
+
+declare float @kiln_widen_f16(i16 zeroext)
+declare zeroext i16 @kiln_narrow_f16(float)
+
+!0 = distinct !{}
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.parallel_accesses", !0}
+!3 = distinct !{!3, !4}
+!4 = !{!"llvm.loop.vectorize.width", i32 1}

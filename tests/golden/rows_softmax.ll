@@ -1,0 +1,289 @@
+; kiln row kernel
+; v0: operand float32 c
+; v1: float32 = max(v0)
+; v2: float32 = subtract(v0, v1)
+; v3: float32 = exp(v2)
+; v4: float32 = sum(v3)
+; v5: float32 = divide(v3, v4)
+; outputs: v5
+
+define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {
+entry:
+  %lanes0.0 = alloca [16 x float], align 64
+  %tile0.0 = alloca [256 x float], align 64
+  %slot0 = alloca [16 x i8], align 16
+  %lanes3.0 = alloca [16 x float], align 64
+  %tile3.0 = alloca [256 x float], align 64
+  %slot3 = alloca [16 x i8], align 16
+  %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
+  %o0 = load ptr, ptr %o0.arg, align 8
+  %o0.rowat = getelementptr inbounds i64, ptr %strides, i64 0
+  %o0.row = load i64, ptr %o0.rowat, align 8
+  %p0.arg = getelementptr inbounds i64, ptr %args, i64 1
+  %p0 = load ptr, ptr %p0.arg, align 8
+  %p0.rowat = getelementptr inbounds i64, ptr %strides, i64 2
+  %p0.row = load i64, ptr %p0.rowat, align 8
+  %some.rows = icmp sgt i64 %rows, 0
+  br i1 %some.rows, label %outer, label %exit
+
+outer:
+  %row = phi i64 [ 0, %entry ], [ %row.next, %outer.end ]
+  %o0.skip = mul nsw i64 %row, %o0.row
+  %o0.base = getelementptr inbounds i8, ptr %o0, i64 %o0.skip
+  %p0.skip = mul nsw i64 %row, %p0.row
+  %p0.base = getelementptr inbounds i8, ptr %p0, i64 %p0.skip
+  store <16 x float> splat (float 0xFFF0000000000000), ptr %lanes0.0, align 64
+  br label %tiles.0
+
+tiles.0:
+  %t.0 = phi i64 [ 0, %outer ], [ %t.next.0, %tile.end.0 ]
+  %t.more.0 = icmp slt i64 %t.0, %n
+  br i1 %t.more.0, label %tile.0, label %done.0
+
+tile.0:
+  %t.far.0 = add nsw i64 %t.0, 256
+  %t.next.0 = call i64 @llvm.smin.i64(i64 %t.far.0, i64 %n)
+  br label %inner.0
+
+inner.0:
+  %i.0 = phi i64 [ %t.0, %tile.0 ], [ %i.next.0, %inner.0 ]
+  %p0.at.0 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0
+  %v0.0 = load float, ptr %p0.at.0, align 4, !llvm.access.group !0
+  %k.0 = sub nsw i64 %i.0, %t.0
+  %e0 = bitcast float %v0.0 to float
+  %e0.at0 = getelementptr inbounds float, ptr %tile0.0, i64 %k.0
+  store float %e0, ptr %e0.at0, align 4, !llvm.access.group !0
+  %i.next.0 = add nuw nsw i64 %i.0, 1
+  %i.done.0 = icmp eq i64 %i.next.0, %t.next.0
+  br i1 %i.done.0, label %tile.end.0, label %inner.0, !llvm.loop !10
+
+tile.end.0:
+  %t.count.0 = sub nsw i64 %t.next.0, %t.0
+  call void @accumulate0(ptr %lanes0.0, ptr %tile0.0, i64 %t.count.0)
+  br label %tiles.0
+
+done.0:
+  call void @total0(ptr %lanes0.0, ptr %slot0)
+  %v1 = load float, ptr %slot0, align 4
+  store <16 x float> splat (float 0.0), ptr %lanes3.0, align 64
+  br label %tiles.1
+
+tiles.1:
+  %t.1 = phi i64 [ 0, %done.0 ], [ %t.next.1, %tile.end.1 ]
+  %t.more.1 = icmp slt i64 %t.1, %n
+  br i1 %t.more.1, label %tile.1, label %done.1
+
+tile.1:
+  %t.far.1 = add nsw i64 %t.1, 256
+  %t.next.1 = call i64 @llvm.smin.i64(i64 %t.far.1, i64 %n)
+  br label %inner.1
+
+inner.1:
+  %i.1 = phi i64 [ %t.1, %tile.1 ], [ %i.next.1, %inner.1 ]
+  %p0.at.1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1
+  %v0.1 = load float, ptr %p0.at.1, align 4, !llvm.access.group !0
+  %v2.1 = fsub float %v0.1, %v1
+  %v3.1 = call float @kiln_exp_f32(float %v2.1)
+  %k.1 = sub nsw i64 %i.1, %t.1
+  %e3 = bitcast float %v3.1 to float
+  %e3.at0 = getelementptr inbounds float, ptr %tile3.0, i64 %k.1
+  store float %e3, ptr %e3.at0, align 4, !llvm.access.group !0
+  %i.next.1 = add nuw nsw i64 %i.1, 1
+  %i.done.1 = icmp eq i64 %i.next.1, %t.next.1
+  br i1 %i.done.1, label %tile.end.1, label %inner.1, !llvm.loop !11
+
+tile.end.1:
+  %t.count.1 = sub nsw i64 %t.next.1, %t.1
+  call void @accumulate3(ptr %lanes3.0, ptr %tile3.0, i64 %t.count.1)
+  br label %tiles.1
+
+done.1:
+  call void @total3(ptr %lanes3.0, ptr %slot3)
+  %v4 = load float, ptr %slot3, align 4
+  %some.n = icmp sgt i64 %n, 0
+  br i1 %some.n, label %inner.out, label %outer.end
+
+inner.out:
+  %i.out = phi i64 [ 0, %done.1 ], [ %i.next.out, %inner.out ]
+  %p0.at.out = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.out
+  %v0.out = load float, ptr %p0.at.out, align 4, !llvm.access.group !0
+  %v2.out = fsub float %v0.out, %v1
+  %v3.out = call float @kiln_exp_f32(float %v2.out)
+  %v5.out = fdiv float %v3.out, %v4
+  %o0.at = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.out
+  %o0.at.out.nan = fcmp uno float %v5.out, 0.0
+  %o0.at.out = select i1 %o0.at.out.nan, float 0x7FF8000000000000, float %v5.out
+  store float %o0.at.out, ptr %o0.at, align 4, !llvm.access.group !0
+  %i.next.out = add nuw nsw i64 %i.out, 1
+  %i.done.out = icmp eq i64 %i.next.out, %n
+  br i1 %i.done.out, label %outer.end, label %inner.out, !llvm.loop !1
+
+outer.end:
+  %row.next = add nuw nsw i64 %row, 1
+  %row.done = icmp eq i64 %row.next, %rows
+  br i1 %row.done, label %exit, label %outer
+
+exit:
+  ret void
+}
+
+define internal void @accumulate0(ptr %lanes0.0, ptr %tile0.0, i64 %n) {
+entry:
+  %blocks = and i64 %n, -16
+  %first = load <16 x float>, ptr %lanes0.0, align 64
+  br label %test
+
+test:
+  %j = phi i64 [ 0, %entry ], [ %j.next, %block ]
+  %acc = phi <16 x float> [ %first, %entry ], [ %new, %block ]
+  %more = icmp slt i64 %j, %blocks
+  br i1 %more, label %block, label %spill
+
+block:
+  %at0 = getelementptr inbounds float, ptr %tile0.0, i64 %j
+  %x = load <16 x float>, ptr %at0, align 4
+  %new.a = fcmp ogt <16 x float> %acc, %x
+  %new.b = fcmp uno <16 x float> %acc, %acc
+  %new.c = or <16 x i1> %new.a, %new.b
+  %new = select <16 x i1> %new.c, <16 x float> %acc, <16 x float> %x
+  %j.next = add nuw nsw i64 %j, 16
+  br label %test
+
+spill:
+  store <16 x float> %acc, ptr %lanes0.0, align 64
+  br label %tail.test
+
+tail.test:
+  %r = phi i64 [ %blocks, %spill ], [ %r.next, %tail ]
+  %r.more = icmp slt i64 %r, %n
+  br i1 %r.more, label %tail, label %exit
+
+tail:
+  %lane = sub nsw i64 %r, %blocks
+  %l.at0 = getelementptr inbounds float, ptr %lanes0.0, i64 %lane
+  %old = load float, ptr %l.at0, align 4
+  %y.at0 = getelementptr inbounds float, ptr %tile0.0, i64 %r
+  %y = load float, ptr %y.at0, align 4
+  %sum.a = fcmp ogt float %old, %y
+  %sum.b = fcmp uno float %old, %old
+  %sum.c = or i1 %sum.a, %sum.b
+  %sum = select i1 %sum.c, float %old, float %y
+  store float %sum, ptr %l.at0, align 4
+  %r.next = add nuw nsw i64 %r, 1
+  br label %tail.test, !llvm.loop !3
+
+exit:
+  ret void
+}
+
+define internal void @total0(ptr %lanes0.0, ptr %to) {
+  %lanes0 = getelementptr inbounds i8, ptr %lanes0.0, i64 0
+  %c16 = load <16 x float>, ptr %lanes0, align 64
+  %l8 = shufflevector <16 x float> %c16, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %h8 = shufflevector <16 x float> %c16, <16 x float> poison, <8 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
+  %c8.a = fcmp ogt <8 x float> %l8, %h8
+  %c8.b = fcmp uno <8 x float> %l8, %l8
+  %c8.c = or <8 x i1> %c8.a, %c8.b
+  %c8 = select <8 x i1> %c8.c, <8 x float> %l8, <8 x float> %h8
+  %l4 = shufflevector <8 x float> %c8, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %h4 = shufflevector <8 x float> %c8, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %c4.a = fcmp ogt <4 x float> %l4, %h4
+  %c4.b = fcmp uno <4 x float> %l4, %l4
+  %c4.c = or <4 x i1> %c4.a, %c4.b
+  %c4 = select <4 x i1> %c4.c, <4 x float> %l4, <4 x float> %h4
+  %l2 = shufflevector <4 x float> %c4, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %h2 = shufflevector <4 x float> %c4, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %c2.a = fcmp ogt <2 x float> %l2, %h2
+  %c2.b = fcmp uno <2 x float> %l2, %l2
+  %c2.c = or <2 x i1> %c2.a, %c2.b
+  %c2 = select <2 x i1> %c2.c, <2 x float> %l2, <2 x float> %h2
+  %l1 = shufflevector <2 x float> %c2, <2 x float> poison, <1 x i32> <i32 0>
+  %h1 = shufflevector <2 x float> %c2, <2 x float> poison, <1 x i32> <i32 1>
+  %c1.a = fcmp ogt <1 x float> %l1, %h1
+  %c1.b = fcmp uno <1 x float> %l1, %l1
+  %c1.c = or <1 x i1> %c1.a, %c1.b
+  %c1 = select <1 x i1> %c1.c, <1 x float> %l1, <1 x float> %h1
+  %total = extractelement <1 x float> %c1, i64 0
+  %result = bitcast float %total to float
+  %to.out.nan = fcmp uno float %result, 0.0
+  %to.out = select i1 %to.out.nan, float 0x7FF8000000000000, float %result
+  store float %to.out, ptr %to, align 4
+  ret void
+}
+
+define internal void @accumulate3(ptr %lanes3.0, ptr %tile3.0, i64 %n) {
+entry:
+  %blocks = and i64 %n, -16
+  %first = load <16 x float>, ptr %lanes3.0, align 64
+  br label %test
+
+test:
+  %j = phi i64 [ 0, %entry ], [ %j.next, %block ]
+  %acc = phi <16 x float> [ %first, %entry ], [ %new, %block ]
+  %more = icmp slt i64 %j, %blocks
+  br i1 %more, label %block, label %spill
+
+block:
+  %at0 = getelementptr inbounds float, ptr %tile3.0, i64 %j
+  %x = load <16 x float>, ptr %at0, align 4
+  %new = fadd <16 x float> %acc, %x
+  %j.next = add nuw nsw i64 %j, 16
+  br label %test
+
+spill:
+  store <16 x float> %acc, ptr %lanes3.0, align 64
+  br label %tail.test
+
+tail.test:
+  %r = phi i64 [ %blocks, %spill ], [ %r.next, %tail ]
+  %r.more = icmp slt i64 %r, %n
+  br i1 %r.more, label %tail, label %exit
+
+tail:
+  %lane = sub nsw i64 %r, %blocks
+  %l.at0 = getelementptr inbounds float, ptr %lanes3.0, i64 %lane
+  %old = load float, ptr %l.at0, align 4
+  %y.at0 = getelementptr inbounds float, ptr %tile3.0, i64 %r
+  %y = load float, ptr %y.at0, align 4
+  %sum = fadd float %old, %y
+  store float %sum, ptr %l.at0, align 4
+  %r.next = add nuw nsw i64 %r, 1
+  br label %tail.test, !llvm.loop !3
+
+exit:
+  ret void
+}
+
+define internal void @total3(ptr %lanes3.0, ptr %to) {
+  %lanes0 = getelementptr inbounds i8, ptr %lanes3.0, i64 0
+  %c16 = load <16 x float>, ptr %lanes0, align 64
+  %l8 = shufflevector <16 x float> %c16, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %h8 = shufflevector <16 x float> %c16, <16 x float> poison, <8 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
+  %c8 = fadd <8 x float> %l8, %h8
+  %l4 = shufflevector <8 x float> %c8, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %h4 = shufflevector <8 x float> %c8, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %c4 = fadd <4 x float> %l4, %h4
+  %l2 = shufflevector <4 x float> %c4, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %h2 = shufflevector <4 x float> %c4, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %c2 = fadd <2 x float> %l2, %h2
+  %l1 = shufflevector <2 x float> %c2, <2 x float> poison, <1 x i32> <i32 0>
+  %h1 = shufflevector <2 x float> %c2, <2 x float> poison, <1 x i32> <i32 1>
+  %c1 = fadd <1 x float> %l1, %h1
+  %total = extractelement <1 x float> %c1, i64 0
+  %result = bitcast float %total to float
+  %to.out.nan = fcmp uno float %result, 0.0
+  %to.out = select i1 %to.out.nan, float 0x7FF8000000000000, float %result
+  store float %to.out, ptr %to, align 4
+  ret void
+}
+
+!10 = distinct !{!10, !2}
+!11 = distinct !{!11, !2}
+
+declare float @kiln_exp_f32(float)
+
+!0 = distinct !{}
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.parallel_accesses", !0}
+!3 = distinct !{!3, !4}
+!4 = !{!"llvm.loop.vectorize.width", i32 1}

@@ -1,0 +1,208 @@
+/*
+ * test_mlxc_rows.c - functions with reductions along the last axis become one kernel, and keep every bit.
+ *
+ * The counters are those of the default cache; libmlxc and this program share one libkiln.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <kiln.h>
+#include <mlx/c/mlx.h>
+
+static mlx_stream stream;
+
+typedef int callback(mlx_vector_array *res, const mlx_vector_array in);
+
+/* Takes the first input, calls `body` on it, and hands out what it made. */
+static int with_input(mlx_vector_array *res, const mlx_vector_array in, int (*body)(mlx_array *x))
+{
+    mlx_array x = mlx_array_new();
+    int code = mlx_vector_array_get(&x, in, 0);
+    if (!code) code = body(&x);
+    if (!code) code = mlx_vector_array_set_value(res, x);
+    mlx_array_free(x);
+    return code;
+}
+
+static int mean(mlx_array *out, mlx_array x)
+{
+    mlx_array count = mlx_array_new_float((float)mlx_array_dim(x, -1)), sum = mlx_array_new();
+    int code = mlx_sum_axis(&sum, x, -1, true, stream) || mlx_divide(out, sum, count, stream);
+    mlx_array_free(count);
+    mlx_array_free(sum);
+    return code;
+}
+
+static int softmax_body(mlx_array *x)
+{
+    mlx_array top = mlx_array_new(), sum = mlx_array_new();
+    int code = mlx_max_axis(&top, *x, -1, true, stream) || mlx_subtract(x, *x, top, stream) || mlx_exp(x, *x, stream) ||
+               mlx_sum_axis(&sum, *x, -1, true, stream) || mlx_divide(x, *x, sum, stream);
+    mlx_array_free(top);
+    mlx_array_free(sum);
+    return code;
+}
+
+static int layer_norm_body(mlx_array *x)
+{
+    mlx_array middle = mlx_array_new(), spread = mlx_array_new(), eps = mlx_array_new_float(1e-5f);
+    int code = mean(&middle, *x) || mlx_subtract(x, *x, middle, stream) || mlx_square(&spread, *x, stream) ||
+               mean(&spread, spread) || mlx_add(&spread, spread, eps, stream) || mlx_rsqrt(&spread, spread, stream) ||
+               mlx_multiply(x, *x, spread, stream);
+    mlx_array_free(middle);
+    mlx_array_free(spread);
+    mlx_array_free(eps);
+    return code;
+}
+
+static int rms_norm_body(mlx_array *x)
+{
+    return mlx_fast_rms_norm(x, *x, (mlx_array){NULL}, 1e-5f, stream);
+}
+
+static int logsumexp_body(mlx_array *x)
+{
+    mlx_array top = mlx_array_new();
+    int code = mlx_max_axis(&top, *x, -1, true, stream) || mlx_subtract(x, *x, top, stream) || mlx_exp(x, *x, stream) ||
+               mlx_sum_axis(x, *x, -1, true, stream) || mlx_log(x, *x, stream) || mlx_add(x, *x, top, stream);
+    mlx_array_free(top);
+    return code;
+}
+
+/* A chain into a sum that loses its axis. */
+static int sum_of_chain_body(mlx_array *x)
+{
+    return mlx_square(x, *x, stream) || mlx_exp(x, *x, stream) || mlx_sum_axis(x, *x, -1, false, stream);
+}
+
+#define CALLBACK(name)                                                                                                 \
+    static int name(mlx_vector_array *res, const mlx_vector_array in)                                                  \
+    {                                                                                                                  \
+        return with_input(res, in, name##_body);                                                                       \
+    }
+CALLBACK(softmax)
+CALLBACK(layer_norm)
+CALLBACK(rms_norm)
+CALLBACK(logsumexp)
+CALLBACK(sum_of_chain)
+
+static callback *const functions[] = {softmax, layer_norm, rms_norm, logsumexp, sum_of_chain};
+
+static mlx_array make_input(int rows, int n, mlx_dtype dtype, bool transposed)
+{
+    float *data = malloc((size_t)rows * (size_t)n * sizeof *data + 1);
+    for (int i = 0; i < rows * n; i++) data[i] = (float)((uint32_t)i * 2654435761u >> 20) / 700.0f - 2.5f;
+    mlx_array x = mlx_array_new_data(data, transposed ? (int[]){n, rows} : (int[]){rows, n}, 2, MLX_FLOAT32);
+    free(data);
+    assert_int_equal(mlx_astype(&x, x, dtype, stream), 0);
+    if (transposed) assert_int_equal(mlx_transpose(&x, x, stream), 0);
+    assert_int_equal(mlx_array_eval(x), 0);
+    return x;
+}
+
+static mlx_array call(mlx_closure closure, mlx_array x)
+{
+    mlx_vector_array in = mlx_vector_array_new_value(x), out = mlx_vector_array_new();
+    mlx_array result = mlx_array_new();
+    assert_int_equal(mlx_closure_apply(&out, closure, in), 0);
+    assert_int_equal(mlx_vector_array_get(&result, out, 0), 0);
+    assert_int_equal(mlx_contiguous(&result, result, false, stream), 0);
+    assert_int_equal(mlx_array_eval(result), 0);
+    mlx_vector_array_free(in);
+    mlx_vector_array_free(out);
+    return result;
+}
+
+static uint64_t compiles(void)
+{
+    kiln_counters counters;
+    kiln_cache_counters(kiln_cache_default(), &counters);
+    return counters.compiles + counters.disk_hits;
+}
+
+static void assert_equal_bits(callback *function, mlx_array x)
+{
+    mlx_closure plain = mlx_closure_new_func(function), compiled = mlx_closure_new();
+    assert_int_equal(mlx_compile(&compiled, plain, false), 0);
+    mlx_array expected = call(plain, x), got = call(compiled, x);
+    assert_int_equal(mlx_array_nbytes(got), mlx_array_nbytes(expected));
+    assert_int_equal(mlx_array_ndim(got), mlx_array_ndim(expected));
+    assert_int_equal(mlx_array_dtype(got), mlx_array_dtype(expected));
+    assert_memory_equal(mlx_array_data_uint8(got), mlx_array_data_uint8(expected), mlx_array_nbytes(expected));
+    mlx_array_free(expected);
+    mlx_array_free(got);
+    mlx_closure_free(plain);
+    mlx_closure_free(compiled);
+}
+
+static void bits_are_those_of_the_operations(void **state)
+{
+    (void)state;
+    static const int lengths[] = {1, 31, 32, 33, 77, 256, 257, 1000};
+    static const mlx_dtype dtypes[] = {MLX_FLOAT32, MLX_FLOAT64, MLX_FLOAT16, MLX_BFLOAT16};
+    for (size_t f = 0; f < sizeof functions / sizeof *functions; f++)
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+            for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+                bool transposed = i % 3 == 2;
+                mlx_array x = make_input(5, lengths[i], dtypes[d], transposed);
+                assert_equal_bits(functions[f], x);
+                mlx_array_free(x);
+            }
+}
+
+static void large_ones_use_threads_and_keep_the_bits(void **state)
+{
+    (void)state;
+    mlx_array x = make_input(300, 700, MLX_FLOAT32, false);
+    for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) assert_equal_bits(functions[f], x);
+    mlx_array_free(x);
+}
+
+static void each_is_one_kernel(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
+        mlx_array x = make_input(3, 64, MLX_FLOAT32, false);
+        mlx_closure plain = mlx_closure_new_func(functions[f]), compiled = mlx_closure_new();
+        assert_int_equal(mlx_compile(&compiled, plain, false), 0);
+        uint64_t before = compiles();
+        mlx_vector_array in = mlx_vector_array_new_value(x), out = mlx_vector_array_new();
+        assert_int_equal(mlx_closure_apply(&out, compiled, in), 0);
+        assert_int_equal(mlx_eval(out), 0);
+        assert_true(compiles() - before <= 1); /* 0 when an earlier test has made it in this process */
+        mlx_vector_array_free(in);
+        mlx_vector_array_free(out);
+        mlx_closure_free(plain);
+        mlx_closure_free(compiled);
+        mlx_array_free(x);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    stream = mlx_default_cpu_stream_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return mlx_stream_free(stream);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_is_one_kernel),
+        cmocka_unit_test(bits_are_those_of_the_operations),
+        cmocka_unit_test(large_ones_use_threads_and_keep_the_bits),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
