@@ -11,7 +11,7 @@
 
 #include "bench.h"
 
-enum { MAX_ROWS = 32, MAX_WORKS = 4, DEFAULT_REPEATS = 11 };
+enum { MAX_ROWS = 32, MAX_WORKS = 8, DEFAULT_REPEATS = 11 };
 
 void sample_add(struct samples *samples, double ns)
 {

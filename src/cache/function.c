@@ -306,9 +306,9 @@ kiln_status kiln_depends(kiln_function *function, kiln_function *callee, kiln_er
 }
 
 /* A callee's generation stands in front of its watches: redefining it is a new key here too. */
-void kiln__function_sign(struct kiln_function *function, struct kiln_signature *signature)
+void kiln__function_sign(struct kiln_function *function, const struct kiln_environment *environment, struct kiln_signature *signature)
 {
-    kiln__watches_sign(&function->watches, signature);
+    kiln__watches_sign(&function->watches, environment, signature);
     struct kiln_dependency *dependency = atomic_load_explicit(&function->dependencies, memory_order_acquire);
     for (; dependency; dependency = atomic_load_explicit(&dependency->next, memory_order_acquire)) {
         const struct kiln_results *results = &dependency->callee->results;
@@ -317,7 +317,7 @@ void kiln__function_sign(struct kiln_function *function, struct kiln_signature *
         words[0] = kiln__item(KILN_ITEM_DEPENDENCY, 0, 2);
         words[1] = results->id;
         words[2] = atomic_load_explicit(&results->generation, memory_order_acquire);
-        kiln__function_sign(dependency->callee, signature);
+        kiln__function_sign(dependency->callee, environment, signature);
     }
 }
 

@@ -47,7 +47,7 @@ void kiln__definition_unref(struct kiln_definition *definition);
  * Appends what the function and those it depends on watch. `visit` is called for each watch in the same order, `enter` for
  * each function depended on, so that values can be found again in the key. Both lists may have grown since it was signed.
  */
-void kiln__function_sign(struct kiln_function *function, struct kiln_signature *signature);
+void kiln__function_sign(struct kiln_function *function, const struct kiln_environment *environment, struct kiln_signature *signature);
 void kiln__function_each_watch(struct kiln_function *function, void (*visit)(void *context, const struct kiln_watch *watch),
                                void (*enter)(void *context, const struct kiln_results *callee), void *context);
 

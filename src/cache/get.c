@@ -136,11 +136,11 @@ static kiln_status build_request(struct miss *miss, kiln_error *err)
     const uint64_t *words = miss->signature->words;
     kiln_status status = find_values(miss->function, words + miss->watches_at, miss->signature->count - miss->watches_at, &values);
     if (status) return status > 0 ? status : kiln__no_memory(err, "a request");
-    *request = (kiln_request){.cache = miss->function->cache, .device = miss->device, .options = kiln__options_from_environment(),
+    *request = (kiln_request){.cache = miss->function->cache, .device = miss->device, .options = kiln__options_unpack((uint32_t)(words[1] >> 32)),
                               .arg_count = miss->arg_count, .watched = values.data, .watched_count = values.count};
     request->args = malloc((miss->arg_count + 1) * sizeof *request->args);
-    uint32_t at = 3;
-    while (at < miss->watches_at && kiln__item_tag(words[at]) == KILN_ITEM_OPTIONS) at += 1 + kiln__item_words(words[at]);
+    kiln__options_take(&request->options, words + 3, miss->watches_at - 3);
+    uint32_t at = 3 + request->options.pushed_count;
     for (size_t i = 0; request->args && i < miss->arg_count; i++) {
         request->args[i] = words + at;
         at += 1 + kiln__item_words(words[at]);
@@ -322,16 +322,17 @@ kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count
 {
     if (__builtin_expect(!function || !executable || (count && !args), 0))
         return kiln__fail(err, KILN_INVALID, "kiln_get: needs a function, %zu arguments and a place for the executable", count);
-    if (!device && !(device = kiln__device_current(err))) return KILN_INVALID;
+    const struct kiln_environment *environment = kiln__environment();
+    if (!device && !(device = kiln__device_current_in(environment, err))) return KILN_INVALID;
     struct kiln_signature signature;
     kiln_status status;
 again:
     status = KILN_OK;
-    kiln__results_begin(&function->results, device, &signature);
+    kiln__results_begin_call(&function->results, device, kiln__options_packed(environment), &signature);
     kiln__options_sign(&signature);
     for (size_t i = 0; i < count && !status; i++) status = kiln__signature_argument(&signature, &args[i], i, err);
     uint32_t watches_at = signature.count;
-    if (!atomic_load_explicit(&function->plain, memory_order_acquire)) kiln__function_sign(function, &signature);
+    if (!atomic_load_explicit(&function->plain, memory_order_acquire)) kiln__function_sign(function, environment, &signature);
     if (!status && signature.status) status = kiln__fail(err, signature.status, "kiln_get: the key is too large");
     if (!status) {
         void *found = kiln__results_lookup(&function->results, &signature);

@@ -64,6 +64,15 @@ static inline void kiln__results_begin(const struct kiln_results *results, const
     signature->count = 3;
 }
 
+/* Starts the key of a call: the options stand above the generation. */
+static inline void kiln__results_begin_call(const struct kiln_results *results, const kiln_device *device, uint32_t options,
+                                            struct kiln_signature *signature)
+{
+    kiln__results_begin(results, KILN_SEGMENT_DEVICE ? device : NULL, signature);
+    if (!KILN_SEGMENT_GENERATION) signature->few[1] = 0;
+    if (KILN_SEGMENT_OPTIONS) signature->few[1] |= (uint64_t)options << 32;
+}
+
 /* The table of the process; counts nothing. NULL: not there. */
 struct kiln_entry *kiln__results_find(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash);
 

@@ -16,7 +16,8 @@
 
 #include "key/signature.h"
 
-enum { KILN_FRONT_SLOTS = 256, KILN_FRONT_WORDS = 29, KILN_MAX_CACHES = 64 };
+/* A slot is an odd number of cache lines, so that slots do not compete for the same few sets of a cache. */
+enum { KILN_FRONT_SLOTS = 256, KILN_FRONT_WORDS = 69, KILN_MAX_CACHES = 64 };
 
 struct kiln_front_slot {
     uint32_t count; /* words of key; 0: empty */

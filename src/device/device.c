@@ -117,60 +117,43 @@ const char *kiln_device_target(const kiln_device *device)
 
 /* ---- the current device ---------------------------------------------------------------------------------------
  *
- * A thread that set none uses "cpu", which follows KILN_TARGET while the program runs. getenv on every call would
- * cost more than the look-up it belongs to, so the thread remembers where in `environ` the variable stood, its
- * bytes, and where the array ended. setenv and unsetenv change the array, its end or the entry; then it looks again.
+ * A thread that set none uses "cpu", which follows KILN_TARGET while the program runs: resolved again whenever this
+ * thread's copy of the environment has another version.
  */
-struct default_device {
-    kiln_device *device; /* NULL: not resolved yet */
-    char **environment;
-    size_t count, at; /* entries; the place of KILN_TARGET, or `count` when it is not set */
-    char *last;       /* the last entry */
-    char *entry;      /* at `at`; NULL when not set */
-    char text[64];    /* a copy of the entry, because a putenv buffer can be edited in place */
-};
-
 static _Thread_local kiln_device *chosen_device;
-static _Thread_local struct default_device default_device;
+static _Thread_local struct {
+    kiln_device *device; /* NULL: not resolved yet */
+    uint64_t version;
+} default_device;
 
-static bool is_fresh(const struct default_device *known)
+kiln_device *kiln__device_current_in(const struct kiln_environment *environment, kiln_error *err)
 {
-    if (known->device == NULL || environ != known->environment) return false;
-    if (environ == NULL) return true;
-    if (environ[known->count] != NULL || environ[known->at] != known->entry) return false;
-    if (known->count > 0 && environ[known->count - 1] != known->last) return false;
-    return known->entry == NULL || strncmp(known->entry, known->text, sizeof(known->text)) == 0;
-}
-
-static void remember_environment(struct default_device *known)
-{
-    static const char prefix[] = "KILN_TARGET=";
-    size_t count = 0, at = SIZE_MAX;
-    for (; environ != NULL && environ[count] != NULL; count++) {
-        if (at == SIZE_MAX && strncmp(environ[count], prefix, sizeof(prefix) - 1) == 0) at = count;
-    }
-    known->environment = environ;
-    known->count = count;
-    known->at = at == SIZE_MAX ? count : at;
-    known->last = count > 0 ? environ[count - 1] : NULL;
-    known->entry = at == SIZE_MAX ? NULL : environ[at];
-    if (known->entry != NULL) snprintf(known->text, sizeof(known->text), "%s", known->entry);
+    if (chosen_device != NULL) return chosen_device;
+    if (environment != NULL && default_device.device != NULL && default_device.version == environment->version)
+        return default_device.device;
+    kiln_device *device = NULL;
+    if (kiln_device_find("cpu", &device, err) != KILN_OK) return NULL;
+    default_device.device = environment != NULL ? device : NULL;
+    default_device.version = environment != NULL ? environment->version : 0;
+    return device;
 }
 
 kiln_device *kiln__device_current(kiln_error *err)
 {
-    struct default_device *known = &default_device;
-    if (chosen_device != NULL) return chosen_device;
-    if (is_fresh(known)) return known->device;
-    known->device = NULL;
-    remember_environment(known);
-    kiln_device *device = NULL;
-    if (kiln_device_find("cpu", &device, err) == KILN_OK) known->device = device;
-    return known->device;
+    return kiln__device_current_in(chosen_device != NULL ? NULL : kiln__environment(), err);
 }
 
 kiln_status kiln_set_current_device(kiln_device *device)
 {
     chosen_device = device; /* NULL: "cpu" again */
     return KILN_OK;
+}
+
+kiln_device *kiln__device_by_id(uint32_t id)
+{
+    pthread_mutex_lock(&list_lock);
+    kiln_device *device = devices;
+    while (device != NULL && device->id != id) device = device->next;
+    pthread_mutex_unlock(&list_lock);
+    return device;
 }

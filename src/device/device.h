@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "base/environment.h"
 #include "base/status.h"
 
 /* Instruction set levels of x86-64, in order: each has all of those before it. */
@@ -37,5 +38,10 @@ kiln_status kiln__target_resolve(const char *name, struct kiln_target *out, kiln
 
 /* The calling thread's device, "cpu" at first (which KILN_TARGET resolves). NULL only when that failed: see err. */
 kiln_device *kiln__device_current(kiln_error *err);
+/* The same for one who has just looked at the environment (NULL: could not). */
+kiln_device *kiln__device_current_in(const struct kiln_environment *environment, kiln_error *err);
+
+/* NULL: there is none. */
+kiln_device *kiln__device_by_id(uint32_t id);
 
 #endif

@@ -57,13 +57,6 @@ void kiln_option_pop(void)
     free(option);
 }
 
-const char *kiln__options_find(const char *name)
-{
-    for (const struct kiln_pushed_option *option = kiln__pushed_options; option; option = option->below)
-        if (!strcmp(option->name, name)) return option->value;
-    return NULL;
-}
-
 /* The smallest visible name that is greater than `after` (NULL: the smallest); sorted order without a sorted copy. */
 static const struct kiln_pushed_option *next_by_name(const char *after)
 {
@@ -73,12 +66,30 @@ static const struct kiln_pushed_option *next_by_name(const char *after)
     return best;
 }
 
+/* One item per visible option: name and value stand behind one another, each with its NUL. */
 void kiln__options_sign_all(struct kiln_signature *signature)
 {
-    for (const struct kiln_pushed_option *option = next_by_name(NULL); option; option = next_by_name(option->name)) {
-        kiln__signature_bytes(signature, KILN_ITEM_OPTIONS, 0, option->name, strlen(option->name));
-        kiln__signature_bytes(signature, KILN_ITEM_OPTIONS, 1, option->value, strlen(option->value));
+    for (const struct kiln_pushed_option *option = next_by_name(NULL); option; option = next_by_name(option->name))
+        kiln__signature_bytes(signature, KILN_ITEM_OPTIONS, 0, option->name, strlen(option->name) + 1 + strlen(option->value) + 1);
+}
+
+/* ---- options of a key ----------------------------------------------------------------------------------------- */
+
+void kiln__options_take(struct kiln_options *options, const uint64_t *words, uint32_t count)
+{
+    options->pushed = words;
+    options->pushed_count = 0;
+    while (options->pushed_count < count && kiln__item_tag(words[options->pushed_count]) == KILN_ITEM_OPTIONS)
+        options->pushed_count += 1 + kiln__item_words(words[options->pushed_count]);
+}
+
+const char *kiln__options_find(const struct kiln_options *options, const char *name)
+{
+    for (uint32_t at = 0; at < options->pushed_count; at += 1 + kiln__item_words(options->pushed[at])) {
+        const char *text = (const char *)(options->pushed + at + 1);
+        if (!strcmp(text, name)) return text + strlen(text) + 1;
     }
+    return NULL;
 }
 
 void kiln__options_content(const struct kiln_options *options, struct kiln_content_key *key)
@@ -87,11 +98,14 @@ void kiln__options_content(const struct kiln_options *options, struct kiln_conte
     snprintf(level, sizeof level, "%u", options->opt_level);
     kiln__content_text(key, "option opt_level", level);
     kiln__content_text(key, "option fast_math", options->fast_math ? "1" : "0");
-    for (const struct kiln_pushed_option *option = next_by_name(NULL); option; option = next_by_name(option->name)) {
-        /* name and value stand behind one another, each with its NUL */
-        kiln__content_field(key, "pushed", option->name, strlen(option->name) + 1 + strlen(option->value));
+    for (uint32_t at = 0; at < options->pushed_count; at += 1 + kiln__item_words(options->pushed[at])) {
+        const char *text = (const char *)(options->pushed + at + 1);
+        size_t name_size = strlen(text) + 1;
+        kiln__content_field(key, "pushed", text, name_size + strlen(text + name_size));
     }
 }
+
+/* ---- options of the environment ------------------------------------------------------------------------------- */
 
 static unsigned read_digit(const char *name, unsigned largest, unsigned otherwise)
 {
@@ -106,4 +120,23 @@ struct kiln_options kiln__options_from_environment(void)
 {
     return (struct kiln_options){.opt_level = read_digit("KILN_OPT_LEVEL", 3, 2),
                                  .fast_math = read_digit("KILN_FAST_MATH", 1, 0) != 0};
+}
+
+static _Thread_local struct {
+    uint64_t version; /* of the environment; 0: nothing known */
+    uint32_t packed;
+} known;
+
+uint32_t kiln__options_packed(const struct kiln_environment *environment)
+{
+    if (__builtin_expect(environment && known.version == environment->version, 1)) return known.packed;
+    struct kiln_options options = kiln__options_from_environment();
+    known.packed = options.opt_level | (uint32_t)options.fast_math << 2;
+    known.version = environment ? environment->version : 0;
+    return known.packed;
+}
+
+struct kiln_options kiln__options_unpack(uint32_t packed)
+{
+    return (struct kiln_options){.opt_level = packed & 3, .fast_math = (packed >> 2 & 1) != 0};
 }

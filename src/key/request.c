@@ -46,7 +46,7 @@ const char *kiln_request_env(const kiln_request *request, const char *name)
 const char *kiln_request_option(const kiln_request *request, const char *name)
 {
     static const char *const levels[] = {"0", "1", "2", "3"};
-    const char *pushed = kiln__options_find(name);
+    const char *pushed = kiln__options_find(&request->options, name);
     if (pushed) return pushed;
     if (!strcmp(name, "opt_level")) return levels[request->options.opt_level & 3];
     if (!strcmp(name, "fast_math")) return levels[request->options.fast_math];
@@ -92,7 +92,7 @@ kiln_status kiln_read(const kiln_request *request, const char *module, const cha
 
 bool kiln__reads_hold(const struct kiln_read_record *reads)
 {
-    for (; reads; reads = reads->next)
+    for (; reads && KILN_SEGMENT_READS; reads = reads->next)
         if (memcmp(reads->address, reads->value, reads->size)) return false;
     return true;
 }

@@ -12,6 +12,7 @@ bool kiln__signature_spill(struct kiln_signature *signature, uint32_t more)
     uint32_t cap = signature->cap * 2;
     if (signature->status || more > LARGEST || signature->count > LARGEST - more) goto failed;
     while (cap < signature->count + more) cap *= 2;
+    if (cap > LARGEST) cap = LARGEST;
     uint64_t *words = malloc((size_t)cap * sizeof *words);
     if (!words) goto failed;
     memcpy(words, signature->words, (size_t)signature->count * sizeof *words);

@@ -13,8 +13,9 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "key/segments.h"
 
-enum { KILN_SIGNATURE_WORDS = 64 }; /* on the stack: 12 matrices */
+enum { KILN_SIGNATURE_WORDS = 96 }; /* on the stack: 11 matrices */
 
 enum kiln_item {
     KILN_ITEM_HEAD = 1, /* results id, generation, device */
@@ -107,6 +108,7 @@ static inline kiln_status kiln__signature_argument(struct kiln_signature *signat
     if (__builtin_expect(!words || type->sign(signature, arg->value) != KILN_OK || signature->status, 0))
         return kiln__signature_refuse(signature, arg, position, err);
     words = signature->words + start; /* it may have moved */
+    if (!KILN_SEGMENT_ARGUMENTS) signature->count = start + 2;
     words[0] = kiln__item(KILN_ITEM_ARGUMENT, 0, signature->count - start - 1);
     words[1] = (uint64_t)(uintptr_t)type;
     return KILN_OK;

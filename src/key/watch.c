@@ -157,10 +157,12 @@ kiln_status kiln__watches_add(struct kiln_watches *watches, enum kiln_item kind,
     const struct kiln_watch *known = find(watches, kind, module, name);
     if (known && known->address == address && known->size == size && known->var == var) return KILN_OK;
     if (known) return kiln__fail(err, KILN_INVALID, "%s in %s is watched already, at another address or size", name, module);
+    uint32_t index = kind == KILN_ITEM_ENVIRONMENT ? kiln__environment_index(name) : 0;
+    if (index == UINT32_MAX) return kiln__no_memory(err, "a watch");
     size_t module_size = strlen(module) + 1, name_size = strlen(name) + 1;
     struct kiln_watch *watch = malloc(sizeof *watch + module_size + name_size);
     if (!watch) return kiln__no_memory(err, "a watch");
-    *watch = (struct kiln_watch){.kind = kind, .address = address, .size = size, .var = var};
+    *watch = (struct kiln_watch){.kind = kind, .index = index, .address = address, .size = size, .var = var};
     memcpy(watch->module, module, module_size);
     watch->name = watch->module + module_size;
     memcpy(watch->name, name, name_size);
@@ -195,33 +197,72 @@ void kiln__watches_release(struct kiln_watches *watches)
 
 /* ---- signing -------------------------------------------------------------------------------------------------- */
 
-static void sign_memory(const struct kiln_watch *watch, struct kiln_signature *signature)
+/* On every call: variables of one word or less are the usual ones, and a call of memcpy costs more than they do. */
+static inline void sign_memory(const struct kiln_watch *watch, struct kiln_signature *signature)
 {
-    kiln__signature_bytes(signature, KILN_ITEM_MEMORY, 0, watch->address, watch->size);
+    size_t size = watch->size;
+    const void *address = watch->address;
+    if (!KILN_SEGMENT_WATCHES) {
+        kiln__signature_word(signature, kiln__item(KILN_ITEM_MEMORY, 0, 0));
+    } else if (size == 4 || size == 8) {
+        uint64_t *words = kiln__signature_grow(signature, 2);
+        if (!words) return;
+        words[0] = kiln__item(KILN_ITEM_MEMORY, (uint32_t)(size & 7), 1);
+        if (size == 8) {
+            memcpy(words + 1, address, 8);
+        } else {
+            uint32_t narrow;
+            memcpy(&narrow, address, 4);
+            words[1] = narrow;
+        }
+    } else {
+        kiln__signature_bytes(signature, KILN_ITEM_MEMORY, 0, address, size);
+    }
 }
 
 /* A set variable keeps its NUL, so the key itself can be read as a string. */
-static void sign_environment(const struct kiln_watch *watch, struct kiln_signature *signature)
+static void sign_environment_slowly(const struct kiln_watch *watch, struct kiln_signature *signature)
 {
-    const char *value = getenv(watch->name);
+    const char *value = KILN_SEGMENT_ENVIRONMENT ? getenv(watch->name) : NULL;
     if (value)
         kiln__signature_bytes(signature, KILN_ITEM_ENVIRONMENT, 1, value, strlen(value) + 1);
     else
         kiln__signature_word(signature, kiln__item(KILN_ITEM_ENVIRONMENT, 0, 0));
 }
 
+static inline void sign_environment(const struct kiln_watch *watch, const struct kiln_environment *environment, struct kiln_signature *signature)
+{
+    const struct kiln_variable *variable = KILN_SEGMENT_ENVIRONMENT && environment ? kiln__environment_variable(environment, watch->index) : NULL;
+    if (__builtin_expect(!variable, 0)) {
+        sign_environment_slowly(watch, signature);
+        return;
+    }
+    uint32_t size = variable->size, count = (size + 7) / 8;
+    uint64_t *words = kiln__signature_grow(signature, 1 + count);
+    if (!words) return;
+    words[0] = kiln__item(KILN_ITEM_ENVIRONMENT, size ? 1u << 8 | (size & 7) : 0, count);
+    for (uint32_t i = 0; i < count; i++) words[1 + i] = variable->words[i];
+}
+
 static void sign_variable(const struct kiln_watch *watch, struct kiln_signature *signature)
 {
+    if (!KILN_SEGMENT_WATCHES) {
+        kiln__signature_word(signature, kiln__item(KILN_ITEM_VARIABLE, 0, 0));
+        return;
+    }
     while (!try_sign(watch->var, signature)) sched_yield(); /* a setter writes for nanoseconds */
 }
 
-void kiln__watches_sign(const struct kiln_watches *watches, struct kiln_signature *signature)
+void kiln__watches_sign(const struct kiln_watches *watches, const struct kiln_environment *environment, struct kiln_signature *signature)
 {
     const struct kiln_watch *watch = atomic_load_explicit(&watches->first, memory_order_acquire);
     for (; watch; watch = atomic_load_explicit(&watch->next, memory_order_acquire)) {
-        if (watch->kind == KILN_ITEM_MEMORY) sign_memory(watch, signature);
-        if (watch->kind == KILN_ITEM_ENVIRONMENT) sign_environment(watch, signature);
-        if (watch->kind == KILN_ITEM_VARIABLE) sign_variable(watch, signature);
+        if (watch->kind == KILN_ITEM_MEMORY)
+            sign_memory(watch, signature);
+        else if (watch->kind == KILN_ITEM_ENVIRONMENT)
+            sign_environment(watch, environment, signature);
+        else
+            sign_variable(watch, signature);
     }
 }
 

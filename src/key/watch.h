@@ -5,20 +5,23 @@
  * order of registration; the content key sorts them by (module, name), so that order of registration does not matter
  * across processes. Registration is rare and made safe by the owner's lock; signing reads `first` with acquire order.
  *
- * The setenv rule: signing calls getenv(), so changing the environment while another thread is inside Kiln is a
- * race of the program's own, as with any other getenv().
+ * The setenv rule: signing reads the environment as getenv() does (base/environment.h), so changing it while another thread
+ * is inside Kiln is a race of the program's own.
  */
 #ifndef KILN_KEY_WATCH_H
 #define KILN_KEY_WATCH_H
 
 #include <stdatomic.h>
 
+#include "base/environment.h"
 #include "key/content.h"
+#include "key/segments.h"
 #include "key/signature.h"
 
 struct kiln_watch {
     _Atomic(struct kiln_watch *) next;
     enum kiln_item kind; /* KILN_ITEM_MEMORY, _ENVIRONMENT or _VARIABLE */
+    uint32_t index;      /* environment: of base/environment.h */
     const void *address; /* memory */
     size_t size;
     kiln_var *var;
@@ -38,8 +41,8 @@ kiln_status kiln__watches_add(struct kiln_watches *watches, enum kiln_item kind,
 kiln_status kiln__watches_copy(struct kiln_watches *to, const struct kiln_watches *from, kiln_error *err);
 void kiln__watches_release(struct kiln_watches *watches);
 
-/* Appends one item per watch. */
-void kiln__watches_sign(const struct kiln_watches *watches, struct kiln_signature *signature);
+/* Appends one item per watch. `environment`: as kiln__environment() gave it in this call. */
+void kiln__watches_sign(const struct kiln_watches *watches, const struct kiln_environment *environment, struct kiln_signature *signature);
 
 /* A value of a watch as it stands in a key, for content keys, drift texts and kiln_request_env(). */
 struct kiln_watched {

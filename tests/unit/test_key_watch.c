@@ -16,7 +16,7 @@ static struct key sign(const struct kiln_watches *watches)
     struct kiln_signature signature;
     struct key key = {0};
     kiln__signature_init(&signature);
-    kiln__watches_sign(watches, &signature);
+    kiln__watches_sign(watches, kiln__environment(), &signature);
     kiln__options_sign(&signature);
     assert_int_equal(signature.status, KILN_OK);
     assert_true(signature.count <= 64);
@@ -189,7 +189,8 @@ static void test_no_torn_value(void **state)
 
 static void *sees_no_options(void *out)
 {
-    *(bool *)out = kiln__options_find("a") == NULL && kiln_option_push("left", "behind") == KILN_OK; /* freed when the thread ends */
+    const struct kiln_watches none = {0};
+    *(bool *)out = sign(&none).count == 0 && kiln_option_push("left", "behind") == KILN_OK; /* freed when the thread ends */
     return NULL;
 }
 
@@ -205,9 +206,12 @@ static void test_options(void **state)
     struct key a1b2 = sign(&none);
     assert_int_equal(kiln_option_push("a", "3"), KILN_OK);
     struct key a3b2 = sign(&none);
-    assert_string_equal(kiln__options_find("a"), "3");
-    assert_string_equal(kiln__options_find("b"), "2");
-    assert_null(kiln__options_find("c"));
+    struct kiln_options options = {0};
+    kiln__options_take(&options, a3b2.words, a3b2.count);
+    assert_int_equal(options.pushed_count, a3b2.count);
+    assert_string_equal(kiln__options_find(&options, "a"), "3");
+    assert_string_equal(kiln__options_find(&options, "b"), "2");
+    assert_null(kiln__options_find(&options, "c"));
     assert_false(same(plain, a1) || same(a1, a1b2) || same(a1b2, a3b2));
     kiln_option_pop();
     assert_true(same(a1b2, sign(&none)));

@@ -1,0 +1,52 @@
+/*
+ * segments.h - the segments of a key, each of which a test build can leave out.
+ *
+ * Tests of stale code run against builds with -DKILN_TEST_WITHOUT_<SEGMENT> too, and must fail there: so each shows that it
+ * would notice. In every other build all of these are 1 and cost nothing.
+ */
+#ifndef KILN_KEY_SEGMENTS_H
+#define KILN_KEY_SEGMENTS_H
+
+#ifdef KILN_TEST_WITHOUT_WATCHES
+#define KILN_SEGMENT_WATCHES 0
+#else
+#define KILN_SEGMENT_WATCHES 1 /* watched memory and kiln_vars */
+#endif
+
+#ifdef KILN_TEST_WITHOUT_READS
+#define KILN_SEGMENT_READS 0
+#else
+#define KILN_SEGMENT_READS 1 /* what lower() read for one entry */
+#endif
+
+#ifdef KILN_TEST_WITHOUT_ENVIRONMENT
+#define KILN_SEGMENT_ENVIRONMENT 0
+#else
+#define KILN_SEGMENT_ENVIRONMENT 1 /* watched variables of the environment */
+#endif
+
+#ifdef KILN_TEST_WITHOUT_OPTIONS
+#define KILN_SEGMENT_OPTIONS 0
+#else
+#define KILN_SEGMENT_OPTIONS 1 /* KILN_OPT_LEVEL, KILN_FAST_MATH, pushed options */
+#endif
+
+#ifdef KILN_TEST_WITHOUT_DEVICE
+#define KILN_SEGMENT_DEVICE 0
+#else
+#define KILN_SEGMENT_DEVICE 1
+#endif
+
+#ifdef KILN_TEST_WITHOUT_ARGUMENTS
+#define KILN_SEGMENT_ARGUMENTS 0
+#else
+#define KILN_SEGMENT_ARGUMENTS 1 /* what arguments sign; their types stay */
+#endif
+
+#ifdef KILN_TEST_WITHOUT_GENERATION
+#define KILN_SEGMENT_GENERATION 0
+#else
+#define KILN_SEGMENT_GENERATION 1 /* of a function's results and of those it depends on */
+#endif
+
+#endif
