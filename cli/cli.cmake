@@ -7,4 +7,10 @@ if(TARGET mlxc)
   target_compile_definitions(kiln_command PRIVATE KILN_VERSION_TEXT="${PROJECT_VERSION}")
   target_include_directories(kiln_command PRIVATE include)
   target_link_libraries(kiln_command PRIVATE mlxc kiln m Threads::Threads ${CMAKE_DL_LIBS})
+  # The manual page, from the texts of --help.
+  set(manual_page ${CMAKE_BINARY_DIR}/share/man/man1/kiln.1)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/man/man1)
+  add_custom_command(OUTPUT ${manual_page} COMMAND kiln_command --man > ${manual_page}.new
+    COMMAND ${CMAKE_COMMAND} -E rename ${manual_page}.new ${manual_page} DEPENDS kiln_command VERBATIM)
+  add_custom_target(manual ALL DEPENDS ${manual_page})
 endif()

@@ -22,19 +22,27 @@ struct command {
     const char *usage;   /* "kiln ls [--folder DIR] [--json]" */
     const char *help;    /* what --help adds to the usage; ends with a newline */
     const char *takes;   /* options with a value it knows, separated by spaces: "--folder --section" */
+    const char *flags;   /* options without one, besides --json and --help; NULL: none */
     int max_operands;
     int (*run)(const struct command *command, int count, char **words);
     bool hidden;
 };
 
-extern const struct command cmd_demo, cmd_stats, cmd_ls, cmd_show, cmd_doctor;
+extern const struct command cmd_demo, cmd_stats, cmd_ls, cmd_show, cmd_verify, cmd_prune, cmd_clear, cmd_warm, cmd_doctor;
 int run_demo_process(const struct command *command, int count, char **words); /* the other processes of the demo */
+
+enum { MAX_TARGETS = 16, MANY_OPERANDS = 1 << 20 };
 
 /* Words after the command's name, sorted out. */
 struct options {
-    bool json, help;
-    const char *folder, *section; /* NULL: not given */
-    const char *operand;          /* the one word that is no option; NULL: not given */
+    bool json, help, repair, yes, dry_run;
+    const char *folder, *section;    /* NULL: not given */
+    const char *size, *files, *older;
+    const char *targets[MAX_TARGETS]; /* --target may be given more than once */
+    int target_count;
+    const char *operand; /* the last word that is no option; NULL: not given */
+    char **operands;     /* all of them: the front of `words`, which is sorted for it */
+    int operand_count;
 };
 
 /* EXIT_FINE; or EXIT_USAGE after saying on stderr what is right. */
@@ -43,6 +51,10 @@ int parse_options(const struct command *command, int count, char **words, struct
 int usage_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "kiln ls: text" on stderr; gives EXIT_WRONG. */
 int failure(const struct command *command, const char *text);
+
+/* `kiln --man`: the texts of --help as a manual page (roff). */
+void print_manual(FILE *out, const struct command *const *commands, const char *about, const char *exit_codes,
+                  const char *version);
 
 /* ---- printing ------------------------------------------------------------------------------------------------ */
 
@@ -57,6 +69,19 @@ const char *format_ns(char *buffer, size_t size, uint64_t ns);
 const char *format_time(char *buffer, size_t size, uint64_t unix_s);
 /* True when every byte can stand on a line of a terminal. */
 bool is_printable(const void *data, size_t size);
+
+/* ---- progress ------------------------------------------------------------------------------------------------ */
+
+/* One line on stderr when work takes longer than half a second; never when stderr is no terminal. */
+struct progress {
+    const char *command;
+    uint64_t start_ns, shown_ns;
+    bool is_terminal, is_shown;
+};
+
+void progress_begin(struct progress *progress, const struct command *command);
+void progress_report(void *progress, const char *what, uint64_t done, uint64_t total);
+void progress_end(struct progress *progress); /* clears the line */
 
 /* ---- counters ------------------------------------------------------------------------------------------------ */
 

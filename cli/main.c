@@ -14,19 +14,21 @@
 static const struct command cmd_demo_process = {.name = "demo-process", .run = run_demo_process, .hidden = true};
 
 static const struct command *const all_commands[] = {
-    &cmd_demo, &cmd_stats, &cmd_ls, &cmd_show, &cmd_doctor, &cmd_demo_process, NULL,
+    &cmd_demo,  &cmd_stats, &cmd_ls,   &cmd_show,   &cmd_verify,       &cmd_prune,
+    &cmd_clear, &cmd_warm,  &cmd_doctor, &cmd_demo_process, NULL,
 };
+
+static const char about[] = "Looks into the cache of compiled kernels, keeps it in order, and shows what it saves.\n";
+static const char exit_codes[] = "Exit codes: 0 fine, 1 found something wrong, 2 wrong usage.\n";
 
 static void print_help(FILE *out)
 {
-    fputs("usage: kiln COMMAND [OPTIONS]\n\n"
-          "Looks into the cache of compiled kernels, and shows what it saves.\n\n",
-          out);
+    fprintf(out, "usage: kiln COMMAND [OPTIONS]\n\n%s\n", about);
     for (const struct command *const *at = all_commands; *at; at++)
         if (!(*at)->hidden) fprintf(out, "  %-8s %s\n", (*at)->name, (*at)->summary);
-    fputs("\nkiln COMMAND --help says more. kiln --version prints the version.\n"
-          "Exit codes: 0 fine, 1 found something wrong, 2 wrong usage.\n",
-          out);
+    fprintf(out,
+            "\nkiln COMMAND --help says more. kiln --version prints the version, kiln --man the manual page.\n%s",
+            exit_codes);
 }
 
 static const struct command *find_command(const char *name)
@@ -66,6 +68,10 @@ int main(int count, char **words)
     }
     if (strcmp(words[1], "--version") == 0) {
         puts("kiln " KILN_VERSION_TEXT);
+        return finish(EXIT_FINE);
+    }
+    if (strcmp(words[1], "--man") == 0) {
+        print_manual(stdout, all_commands, about, exit_codes, KILN_VERSION_TEXT);
         return finish(EXIT_FINE);
     }
     const struct command *command = find_command(words[1]);

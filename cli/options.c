@@ -33,18 +33,36 @@ static bool is_listed(const char *list, const char *word)
     return false;
 }
 
-/* Where an option's value goes; NULL when there is no such option. */
+/* Where an option's value goes; NULL when there is no such option, or no more room for it. */
 static const char **value_of(struct options *options, const char *name)
 {
-    if (strcmp(name, "--folder") == 0) return &options->folder;
-    if (strcmp(name, "--section") == 0) return &options->section;
+    const struct {
+        const char *name, **value;
+    } values[] = {{"--folder", &options->folder}, {"--section", &options->section}, {"--size", &options->size},
+                  {"--files", &options->files},   {"--older", &options->older}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (strcmp(name, values[i].name) == 0) return values[i].value;
+    bool is_target = strcmp(name, "--target") == 0 && options->target_count < MAX_TARGETS;
+    return is_target ? &options->targets[options->target_count++] : NULL;
+}
+
+static bool *flag_of(const struct command *command, struct options *options, const char *name)
+{
+    const struct {
+        const char *name;
+        bool *flag;
+    } flags[] = {{"--repair", &options->repair}, {"--yes", &options->yes}, {"--dry-run", &options->dry_run}};
+    if (!command->flags || !is_listed(command->flags, name)) return NULL;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (strcmp(name, flags[i].name) == 0) return flags[i].flag;
     return NULL;
 }
 
 static int unknown_option(const struct command *command, const char *word)
 {
-    return usage_error(command, "there is no option '%s'; there are %s%s--json and --help", word, command->takes,
-                       *command->takes ? " " : "");
+    const char *flags = command->flags ? command->flags : "";
+    return usage_error(command, "there is no option '%s'; there are %s%s%s%s--json and --help", word, command->takes,
+                       *command->takes ? " " : "", flags, *flags ? " " : "");
 }
 
 static int parse_option(const struct command *command, const char *word, const char *next, bool *took_next,
@@ -52,6 +70,8 @@ static int parse_option(const struct command *command, const char *word, const c
 {
     if (strcmp(word, "--json") == 0) return out->json = true, EXIT_FINE;
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return out->help = true, EXIT_FINE;
+    bool *flag = flag_of(command, out, word);
+    if (flag) return *flag = true, EXIT_FINE;
     char name[32];
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
@@ -59,7 +79,9 @@ static int parse_option(const struct command *command, const char *word, const c
     if (!is_listed(command->takes, name)) return unknown_option(command, word);
     const char *value = equals ? equals + 1 : next;
     if (!value || !*value) return usage_error(command, "%s needs a value", name);
-    *value_of(out, name) = value;
+    const char **place = value_of(out, name);
+    if (!place) return usage_error(command, "%s can be given %d times at most", name, MAX_TARGETS);
+    *place = value;
     *took_next = !equals;
     return EXIT_FINE;
 }
@@ -71,17 +93,19 @@ static void print_command_help(const struct command *command)
 
 int parse_options(const struct command *command, int count, char **words, struct options *out)
 {
-    *out = (struct options){0};
-    int operands = 0;
+    *out = (struct options){.operands = words};
+    bool is_over = false; /* "--": what follows are operands, whatever they begin with */
     for (int i = 0; i < count; i++) {
         bool took_next = false;
         int status = EXIT_FINE;
-        if (words[i][0] == '-') {
+        if (!is_over && strcmp(words[i], "--") == 0) {
+            is_over = true;
+        } else if (!is_over && words[i][0] == '-' && words[i][1]) {
             status = parse_option(command, words[i], i + 1 < count ? words[i + 1] : NULL, &took_next, out);
-        } else if (++operands > command->max_operands) {
+        } else if (out->operand_count == command->max_operands) {
             status = usage_error(command, "'%s' is one word too many", words[i]);
         } else {
-            out->operand = words[i];
+            out->operand = out->operands[out->operand_count++] = words[i];
         }
         if (status != EXIT_FINE) return status;
         i += took_next;

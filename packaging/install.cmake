@@ -6,6 +6,7 @@ foreach(library kiln mlxc kiln-llvm)
 endforeach()
 if(TARGET kiln_command)
   install(TARGETS kiln_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES ${CMAKE_BINARY_DIR}/share/man/man1/kiln.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(CODE "

@@ -4,12 +4,13 @@
 
 DESTDIR= cmake --install "$build" --prefix "$work/usr" >log
 export PKG_CONFIG_PATH="$(dirname "$(find usr -name mlxc.pc)")"
-for header in kiln.h kiln/inspect.h mlx/c/mlx.h; do [ -e "usr/include/$header" ] || fail "$header is not installed"; done
+for header in kiln.h kiln/inspect.h kiln/maintain.h mlx/c/mlx.h; do [ -e "usr/include/$header" ] || fail "$header is not installed"; done
 expect "version" "$(pkg-config --modversion kiln)" "$(pkg-config --modversion mlxc)"
 libraries=$(pkg-config --variable=libdir mlxc)
 if ! grep -q 'KILN_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
     cc "$source/examples/quickstart.c" -o quickstart $(pkg-config --cflags --libs mlxc) -Wl,-rpath,"$libraries" -Wl,-rpath-link,"$libraries"
     expect "the installed library" "$(./quickstart)" "$("$bin/quickstart")"
 fi
+[ -s usr/share/man/man1/kiln.1 ] || fail "the manual page is not installed"
 exits 0 usr/bin/kiln doctor
 says out "$work/usr"

@@ -1,0 +1,122 @@
+/*
+ * cmd_verify.c - `kiln verify`: every artifact of a folder is read in full: format, checksum, that its key's digest is its
+ * name, and whether this machine would use it. With --repair, what is bad is put aside.
+ *
+ * Bad is what no machine can use. An artifact for another CPU is told, but it is not bad: a folder may serve many machines.
+ */
+#include "cli.h"
+#include "kiln/maintain.h"
+
+struct sums {
+    uint64_t sound, foreign, bad, repaired, failed, bytes;
+};
+
+static void print_finding(const char *digest, const char *kind, const char *text, bool json, bool is_first)
+{
+    if (!json) {
+        printf("%.12s  %s: %s\n", digest, kind, text);
+        return;
+    }
+    printf("%s{\"digest\":\"%s\",\"kind\":\"%s\",\"text\":", is_first ? "" : ",\n", digest, kind);
+    print_json_text(stdout, text);
+    fputs("}", stdout);
+}
+
+/* KILN_OK; KILN_INVALID with *is_foreign: sound, for another machine; otherwise bad. A file that has gone is KILN_OK. */
+static kiln_status check(const kiln_inspector *inspector, size_t index, bool *is_foreign, kiln_error *err)
+{
+    kiln_entry *entry = NULL;
+    *is_foreign = false;
+    kiln_status status = kiln_entry_open(inspector, index, &entry, err);
+    if (status != KILN_OK) return status;
+    status = kiln_entry_check_usable(entry, err);
+    *is_foreign = status == KILN_INVALID;
+    kiln_entry_close(entry);
+    return status;
+}
+
+static void repair(const struct command *command, const kiln_inspector *inspector, size_t index, struct sums *sums)
+{
+    kiln_error err = {0};
+    if (kiln_inspect_put_aside(inspector, index, &err) == KILN_OK) {
+        sums->repaired++;
+        return;
+    }
+    sums->failed++;
+    failure(command, err.text);
+}
+
+static struct sums verify_all(const struct command *command, const struct options *options,
+                              const kiln_inspector *inspector)
+{
+    struct sums sums = {0};
+    struct progress progress;
+    size_t count = kiln_inspect_count(inspector);
+    progress_begin(&progress, command);
+    for (size_t i = 0; i < count; i++) {
+        kiln_error err = {0};
+        bool is_foreign;
+        progress_report(&progress, "checking", i, count);
+        sums.bytes += kiln_inspect_size_bytes(inspector, i);
+        if (check(inspector, i, &is_foreign, &err) == KILN_OK) {
+            sums.sound++;
+            continue;
+        }
+        progress_end(&progress);
+        print_finding(kiln_inspect_digest(inspector, i), is_foreign ? "foreign" : "bad", err.text, options->json,
+                      sums.bad + sums.foreign == 0);
+        *(is_foreign ? &sums.foreign : &sums.bad) += 1;
+        if (!is_foreign && options->repair) repair(command, inspector, i, &sums);
+    }
+    progress_end(&progress);
+    return sums;
+}
+
+static void print_sums(const char *folder, const struct sums *sums, bool json)
+{
+    char size[32];
+    if (json) {
+        fputs("],\"folder\":", stdout);
+        print_json_text(stdout, folder);
+        printf(",\"sound\":%llu,\"foreign\":%llu,\"bad\":%llu,\"repaired\":%llu,\"size_bytes\":%llu}\n",
+               (unsigned long long)sums->sound, (unsigned long long)sums->foreign, (unsigned long long)sums->bad,
+               (unsigned long long)sums->repaired, (unsigned long long)sums->bytes);
+        return;
+    }
+    printf("%s: %llu sound", folder, (unsigned long long)sums->sound);
+    if (sums->foreign) printf(", %llu for other machines", (unsigned long long)sums->foreign);
+    printf(", %llu bad", (unsigned long long)sums->bad);
+    if (sums->repaired) printf(" (%llu put aside)", (unsigned long long)sums->repaired);
+    printf(", %s\n", format_bytes(size, sizeof size, sums->bytes));
+}
+
+static int run(const struct command *command, int count, char **words)
+{
+    struct options options;
+    int status = parse_options(command, count, words, &options);
+    if (status != EXIT_FINE || options.help) return status;
+    kiln_inspector *inspector = NULL;
+    kiln_error err = {0};
+    if (kiln_inspect_open(options.folder, &inspector, &err) != KILN_OK) return failure(command, err.text);
+    if (options.json) fputs("{\"findings\":[", stdout);
+    struct sums sums = verify_all(command, &options, inspector);
+    print_sums(kiln_inspect_folder(inspector), &sums, options.json);
+    kiln_inspect_close(inspector);
+    return sums.bad > sums.repaired ? EXIT_WRONG : EXIT_FINE;
+}
+
+const struct command cmd_verify = {
+    .name = "verify",
+    .summary = "check every artifact of a folder",
+    .usage = "kiln verify [--repair] [--folder DIR] [--json]",
+    .help = "Reads every artifact in full: format, checksum, that its name is its key's digest, that only its owner can\n"
+            "write it, and whether this machine can run it. What is bad no process would use; each would compile anew.\n"
+            "Artifacts for other machines are counted, and are not bad.\n"
+            "Exit code 1: something bad is there, and was not put aside; or the folder can't be read.\n\n"
+            "  --repair      put what is bad aside: DIGEST.kiln becomes DIGEST.bad, until it is pruned\n"
+            "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
+            "  --json        an object: findings, and how many of each kind\n",
+    .takes = "--folder",
+    .flags = "--repair",
+    .run = run,
+};
