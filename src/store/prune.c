@@ -102,8 +102,12 @@ static bool is_left_over(const char *name, const struct stat *info, time_t now)
 /* Lists artifacts and what was put aside; removes what writers left that are gone. Other names are not ours. */
 static void list_folder(const char *folder, struct listing *listing)
 {
-    DIR *entries = opendir(folder);
-    if (entries == NULL) return;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); /* a link leads to what is not ours */
+    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+    if (entries == NULL) {
+        if (fd >= 0) close(fd);
+        return;
+    }
     time_t now = time(NULL);
     for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
         struct stat info;
