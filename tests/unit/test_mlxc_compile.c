@@ -23,8 +23,9 @@
 #define COUNTS_ALLOCATIONS 1
 #endif
 
-static _Thread_local bool counting_allocations;
-static _Thread_local size_t allocations;
+/* volatile: the compiler knows that malloc reads and writes no variable of the program */
+static _Thread_local volatile bool counting_allocations;
+static _Thread_local volatile size_t allocations;
 
 #if COUNTS_ALLOCATIONS
 void *__libc_malloc(size_t size);
