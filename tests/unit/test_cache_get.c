@@ -651,10 +651,15 @@ static void test_unlink_may_call(void **state)
     get(f, NO_ARGS);
     kiln_function_trim(f);
     assert_int_equal(loud.unlinks, 1);
+    kiln_device *device = NULL;
+    assert_int_equal(kiln_device_find("cpu:native#6", &device, NULL), KILN_OK);
+    get_on(f, NO_ARGS, device);
+    kiln_device_reset(device);
+    assert_int_equal(loud.unlinks, 2);
     get(f, NO_ARGS);
     kiln_function_free(f);
-    assert_int_equal(loud.unlinks, 2);
-    assert_int_equal(world->program.lowers, 2);
+    assert_int_equal(loud.unlinks, 3);
+    assert_int_equal(world->program.lowers, 3);
     kiln_function_free(asked_by_unlink);
     asked_by_unlink = NULL;
 }
