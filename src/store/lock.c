@@ -242,16 +242,21 @@ static bool is_abandoned(const struct sight *sight)
     return kiln__clock_ns() - sight->since_ns > atomic_load(&stale_limit_ms) * 1000000;
 }
 
-/* Moves the lock away under a name of our own and looks at what that was. */
+static bool still_says(const char *path, const struct sight *judged)
+{
+    struct sight now;
+    return look(path, &now) && !strcmp(now.text, judged->text);
+}
+
+/* Moves the lock away under a name of our own, unless somebody else was quicker. */
 static void break_lock(const char *path, const struct sight *judged)
 {
-    struct sight moved;
     char *aside, process[KILN_PROCESS_TEXT];
     static _Atomic unsigned count;
     kiln__process_text(process);
     if (asprintf(&aside, "%s-%s-%u", path, process, atomic_fetch_add(&count, 1)) < 0) return;
-    if (rename(path, aside) == 0) {
-        if (look(aside, &moved) && strcmp(moved.text, judged->text)) {
+    if (still_says(path, judged) && rename(path, aside) == 0) {
+        if (!still_says(aside, judged)) {
             int back = link(aside, path); /* fails when there is a newer one: then two compile */
             (void)back;
         }
