@@ -6,6 +6,7 @@
 #include "key/explain.h"
 
 #include "key/dlpack.h"
+#include "key/options.h"
 
 enum { HEAD_WORDS = 3 };
 
@@ -129,12 +130,20 @@ static void explain_part(enum part part, struct run *was, struct run *is, struct
     if (was->at < was->end) say(out, "fewer %s than before", names[part]);
 }
 
+static void explain_options(uint32_t was, uint32_t is, struct kiln_buffer *out)
+{
+    struct kiln_options old = kiln__options_unpack(was), new = kiln__options_unpack(is);
+    if (old.opt_level != new.opt_level) say(out, "KILN_OPT_LEVEL was %u, is %u", old.opt_level, new.opt_level);
+    if (old.fast_math != new.fast_math) say(out, "KILN_FAST_MATH was %d, is %d", old.fast_math, new.fast_math);
+}
+
 void kiln__explain(const uint64_t *was, uint32_t was_count, const uint64_t *is, uint32_t is_count, struct kiln_buffer *out)
 {
     if (was[2] >> 32 != is[2] >> 32)
         say(out, "another device");
     else if (was[2] != is[2])
         say(out, "the device was reset");
+    explain_options((uint32_t)(was[1] >> 32), (uint32_t)(is[1] >> 32), out);
     struct run old = {was, HEAD_WORDS, HEAD_WORDS, was_count}, new = {is, HEAD_WORDS, HEAD_WORDS, is_count};
     for (enum part part = OPTIONS; part < PARTS; part++) {
         next_part(&old, part);

@@ -393,6 +393,32 @@ static void test_pushed_options(void **state)
     kiln_function_free(f);
 }
 
+/* Those of the environment are read live, and key and compile see the same. */
+static kiln_status print_options(void *payload, const kiln_request *request, kiln_text *text, kiln_error *err)
+{
+    (void)payload, (void)err;
+    return kiln_text_printf(text, "%s %s", kiln_request_option(request, "opt_level"), kiln_request_option(request, "fast_math"));
+}
+
+static void test_options_of_the_environment(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = new_function(world->cache, &world->fake.compiler, "f", print_options, NULL);
+    struct image *usual = get(f, NO_ARGS);
+    assert_string_equal(usual->text, "2 0");
+    setenv("KILN_OPT_LEVEL", "3", 1);
+    assert_string_equal(get(f, NO_ARGS)->text, "3 0");
+    assert_string_equal(kiln_why(), "f: KILN_OPT_LEVEL was 2, is 3");
+    setenv("KILN_FAST_MATH", "1", 1);
+    assert_string_equal(get(f, NO_ARGS)->text, "3 1");
+    assert_non_null(strstr(kiln_why(), "KILN_FAST_MATH was 0, is 1"));
+    unsetenv("KILN_OPT_LEVEL");
+    unsetenv("KILN_FAST_MATH");
+    assert_ptr_equal(get(f, NO_ARGS), usual);
+    assert_counters(world->cache, .calls = 4, .front_hits = 1, .traces = 3, .compiles = 3, .links = 3);
+    kiln_function_free(f);
+}
+
 /* ---- devices -------------------------------------------------------------------------------------------------- */
 
 static void test_two_devices_of_one_target(void **state)
@@ -674,6 +700,7 @@ int main(void)
         WITH_WORLD(test_text_of_a_function), WITH_WORLD(test_invalid_calls), WITH_WORLD(test_large_keys),
         WITH_WORLD(test_many_signatures), WITH_WORLD(test_failures), WITH_WORLD(test_odd_failures),
         WITH_WORLD(test_request_and_text), WITH_WORLD(test_artifact), WITH_WORLD(test_pushed_options),
+        WITH_WORLD(test_options_of_the_environment),
         WITH_WORLD(test_two_devices_of_one_target), WITH_WORLD(test_current_device), WITH_WORLD(test_reset_links_again),
         WITH_WORLD(test_trim), WITH_WORLD(test_redefine), WITH_WORLD(test_bind), WITH_WORLD(test_asking_for_itself),
         WITH_WORLD(test_nesting), WITH_WORLD(test_why), WITH_WORLD(test_unlink_may_call),

@@ -86,6 +86,9 @@ static void test_device(void **state)
     expect(&was, &is, "another device");
     begin(&was, 1ull << 32), begin(&is, 1ull << 32 | 1);
     expect(&was, &is, "the device was reset");
+    begin(&was, 1ull << 32), begin(&is, 1ull << 32);
+    was.words[1] = 2ull << 32 | 9, is.words[1] = 7ull << 32 | 9;
+    expect(&was, &is, "KILN_OPT_LEVEL was 2, is 3; KILN_FAST_MATH was 0, is 1");
 }
 
 /* Options stand before the arguments, and must not shift their numbers. */
