@@ -1,5 +1,5 @@
 /*
- * function.c - making, binding, redefining and freeing functions, and declaring what they read.
+ * function.c - making, binding, redefining and freeing functions, and declaring what they read. Dependencies: depends.c.
  *
  * Invariant: whatever changes what a function is (definition, watches, dependencies) clears its results, which bumps
  * the generation in its keys and in the keys of all that depend on it; so no old entry can match afterwards.
@@ -75,7 +75,7 @@ static struct kiln_function *function_new(kiln_cache *cache, struct kiln_definit
 {
     struct kiln_function *function = calloc(1, sizeof *function);
     if (!function) return NULL;
-    atomic_init(&function->refs, 1);
+    function->refs = 1;
     atomic_init(&function->plain, true);
     function->cache = cache;
     function->flags = flags;
@@ -116,16 +116,9 @@ kiln_status kiln_function_new(kiln_cache *cache, const kiln_function_options *op
     return KILN_OK;
 }
 
-static void function_unref(struct kiln_function *function)
+static void destroy(struct kiln_function *function)
 {
-    if (atomic_fetch_sub_explicit(&function->refs, 1, memory_order_acq_rel) != 1) return;
-    struct kiln_dependency *dependency = atomic_load(&function->dependencies);
-    while (dependency) {
-        struct kiln_dependency *next = atomic_load(&dependency->next);
-        function_unref(dependency->callee);
-        free(dependency);
-        dependency = next;
-    }
+    kiln__dependencies_release(function);
     kiln__definition_unref(function->definition);
     kiln__watches_release(&function->watches);
     pthread_mutex_destroy(&function->lock);
@@ -140,7 +133,10 @@ void kiln_function_free(kiln_function *function)
     kiln__results_clear(&function->results);
     kiln__results_release(&function->results);
     kiln__kernels_sweep(function->cache);
-    function_unref(function);
+    for (struct kiln_function *gone = kiln__function_let_go(function), *next; gone; gone = next) {
+        next = gone->walk_next;
+        destroy(gone);
+    }
 }
 
 void kiln_function_trim(kiln_function *function)
@@ -171,8 +167,7 @@ kiln_status kiln_function_bind(kiln_function *base, void *payload, void (*free_p
     status = kiln__watches_copy(&function->watches, &base->watches, err);
     atomic_store(&function->plain, atomic_load(&base->plain));
     kiln__mutex_unlock(&base->lock);
-    for (struct kiln_dependency *d = atomic_load(&base->dependencies); d && !status; d = atomic_load(&d->next))
-        status = kiln_depends(function, d->callee, err);
+    if (!status) status = kiln__dependencies_copy(function, base, err);
     if (status) {
         kiln_function_free(function);
         return status;
@@ -188,6 +183,15 @@ static void forget_baseline(struct kiln_function *function)
 {
     free(function->baseline);
     function->baseline = NULL;
+}
+
+void kiln__function_changed(struct kiln_function *function)
+{
+    kiln__mutex_lock(&function->lock);
+    atomic_store_explicit(&function->plain, false, memory_order_release);
+    forget_baseline(function); /* another set of watches, another baseline */
+    kiln__mutex_unlock(&function->lock);
+    kiln__results_clear(&function->results);
 }
 
 kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_options *options, kiln_error *err)
@@ -217,12 +221,8 @@ static kiln_status add_watch(kiln_function *function, enum kiln_item kind, const
     const struct kiln_watch *last = function->watches.last;
     kiln_status status = kiln__watches_add(&function->watches, kind, module, name, address, size, var, err);
     bool added = function->watches.last != last; /* a known one changes nothing, and drops nothing */
-    if (added) {
-        atomic_store_explicit(&function->plain, false, memory_order_release);
-        forget_baseline(function); /* another set of watches, another baseline */
-    }
     kiln__mutex_unlock(&function->lock);
-    if (added) kiln__results_clear(&function->results);
+    if (added) kiln__function_changed(function);
     return status;
 }
 
@@ -244,91 +244,4 @@ kiln_status kiln_watch_var(kiln_function *function, kiln_var *var, kiln_error *e
 {
     if (!function || !var) return kiln__fail(err, KILN_INVALID, "kiln_watch_var: needs a function and a variable");
     return add_watch(function, KILN_ITEM_VARIABLE, "", NULL, NULL, 0, var, err);
-}
-
-static bool reaches(struct kiln_function *from, const struct kiln_function *to, unsigned depth)
-{
-    if (from == to) return true;
-    if (depth > 64) return true; /* deeper than anybody nests: treat as a cycle */
-    for (struct kiln_dependency *d = atomic_load(&from->dependencies); d; d = atomic_load(&d->next))
-        if (reaches(d->callee, to, depth + 1)) return true;
-    return false;
-}
-
-/* Guards adding dependencies, in all functions: two threads must not close a cycle between them. Taken first of all locks. */
-static pthread_mutex_t graph_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static kiln_status refuse_cycle(struct kiln_function *function, struct kiln_function *callee, kiln_error *err)
-{
-    struct kiln_definition *caller_definition = kiln__definition_ref(function), *callee_definition = kiln__definition_ref(callee);
-    kiln__fail(err, KILN_INVALID, "kiln_depends: %s depends on %s already; a cycle is not supported", callee_definition->name,
-               caller_definition->name);
-    kiln__definition_unref(caller_definition);
-    kiln__definition_unref(callee_definition);
-    return KILN_INVALID;
-}
-
-static bool depends_directly(struct kiln_function *function, const struct kiln_function *callee)
-{
-    struct kiln_dependency *dependency = atomic_load(&function->dependencies);
-    while (dependency && dependency->callee != callee) dependency = atomic_load(&dependency->next);
-    return dependency != NULL;
-}
-
-static kiln_status add_dependency(struct kiln_function *function, struct kiln_function *callee, bool *added, kiln_error *err)
-{
-    if (depends_directly(function, callee)) return KILN_OK;
-    if (reaches(callee, function, 0)) return refuse_cycle(function, callee, err);
-    struct kiln_dependency *dependency = calloc(1, sizeof *dependency);
-    if (!dependency) return kiln__no_memory(err, "a dependency");
-    atomic_fetch_add_explicit(&callee->refs, 1, memory_order_relaxed);
-    dependency->callee = callee;
-    kiln__mutex_lock(&function->lock);
-    atomic_store(&dependency->next, atomic_load(&function->dependencies));
-    atomic_store_explicit(&function->dependencies, dependency, memory_order_release);
-    atomic_store_explicit(&function->plain, false, memory_order_release);
-    forget_baseline(function);
-    kiln__mutex_unlock(&function->lock);
-    *added = true;
-    return KILN_OK;
-}
-
-kiln_status kiln_depends(kiln_function *function, kiln_function *callee, kiln_error *err)
-{
-    if (!function || !callee) return kiln__fail(err, KILN_INVALID, "kiln_depends: needs two functions");
-    if (function == callee) return KILN_OK;
-    bool added = false;
-    kiln__mutex_lock(&graph_lock);
-    kiln_status status = add_dependency(function, callee, &added, err);
-    kiln__mutex_unlock(&graph_lock);
-    if (added) kiln__results_clear(&function->results);
-    return status;
-}
-
-/* A callee's generation stands in front of its watches: redefining it is a new key here too. */
-void kiln__function_sign(struct kiln_function *function, const struct kiln_environment *environment, struct kiln_signature *signature)
-{
-    kiln__watches_sign(&function->watches, environment, signature);
-    struct kiln_dependency *dependency = atomic_load_explicit(&function->dependencies, memory_order_acquire);
-    for (; dependency; dependency = atomic_load_explicit(&dependency->next, memory_order_acquire)) {
-        const struct kiln_results *results = &dependency->callee->results;
-        uint64_t *words = kiln__signature_grow(signature, 3);
-        if (!words) return;
-        words[0] = kiln__item(KILN_ITEM_DEPENDENCY, 0, 2);
-        words[1] = results->id;
-        words[2] = atomic_load_explicit(&results->generation, memory_order_acquire);
-        kiln__function_sign(dependency->callee, environment, signature);
-    }
-}
-
-void kiln__function_each_watch(struct kiln_function *function, void (*visit)(void *context, const struct kiln_watch *watch),
-                               void (*enter)(void *context, const struct kiln_results *callee), void *context)
-{
-    struct kiln_watch *watch = atomic_load_explicit(&function->watches.first, memory_order_acquire);
-    for (; watch; watch = atomic_load_explicit(&watch->next, memory_order_acquire)) visit(context, watch);
-    struct kiln_dependency *dependency = atomic_load_explicit(&function->dependencies, memory_order_acquire);
-    for (; dependency; dependency = atomic_load_explicit(&dependency->next, memory_order_acquire)) {
-        enter(context, &dependency->callee->results);
-        kiln__function_each_watch(dependency->callee, visit, enter, context);
-    }
 }

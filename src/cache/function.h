@@ -21,12 +21,18 @@ struct kiln_definition {
 };
 
 struct kiln_dependency {
-    _Atomic(struct kiln_dependency *) next;
+    struct kiln_dependency *next;
     struct kiln_function *callee; /* a reference */
 };
 
+/* All functions that one reaches through dependencies, each once, without itself; for signing. Immutable. */
+struct kiln_callees {
+    struct kiln_callees *older;
+    uint32_t count;
+    struct kiln_function *functions[];
+};
+
 struct kiln_function {
-    _Atomic uint32_t refs; /* the handle, and functions that depend on this one */
     kiln_cache *cache;
     unsigned flags;
     _Atomic bool plain; /* nothing watched, nothing depended on: the key is the arguments alone */
@@ -34,14 +40,23 @@ struct kiln_function {
     pthread_mutex_t lock; /* guards definition, adding to watches and dependencies, and the baseline */
     struct kiln_definition *definition;
     struct kiln_watches watches;
-    _Atomic(struct kiln_dependency *) dependencies;
+    _Atomic(struct kiln_callees *) callees; /* NULL: none, or not listed yet */
     uint64_t *baseline; /* watched part of the key of the first call, then of the last drift */
     uint32_t baseline_count;
     struct kiln_function *next, **link; /* functions of the cache that are not freed */
+    /* The rest belongs to depends.c, under its lock. */
+    uint32_t refs; /* the handle, and dependencies on this one */
+    struct kiln_dependency *dependencies;
+    uint64_t walk; /* the last walk that came here */
+    struct kiln_function *walk_next, *reached_next;
+    uint32_t inner_refs;
 };
 
 struct kiln_definition *kiln__definition_ref(struct kiln_function *function);
 void kiln__definition_unref(struct kiln_definition *definition);
+
+/* With a new set of watches or dependencies: its entries go, and with its generation those of all that depend on it. */
+void kiln__function_changed(struct kiln_function *function);
 
 /*
  * Appends what the function and those it depends on watch. `visit` is called for each watch in the same order, `enter` for
@@ -49,6 +64,13 @@ void kiln__definition_unref(struct kiln_definition *definition);
  */
 void kiln__function_sign(struct kiln_function *function, const struct kiln_environment *environment, struct kiln_signature *signature);
 void kiln__function_each_watch(struct kiln_function *function, void (*visit)(void *context, const struct kiln_watch *watch),
-                               void (*enter)(void *context, const struct kiln_results *callee), void *context);
+                               void (*enter)(void *context, struct kiln_function *callee), void *context);
+
+/* Before a miss is worked on: is the list of callees that was signed still all? KILN_NO_MEMORY, or KILN_OK. */
+kiln_status kiln__callees_update(struct kiln_function *function, bool *changed);
+kiln_status kiln__dependencies_copy(struct kiln_function *to, struct kiln_function *from, kiln_error *err);
+/* Gives up the handle. Returns a list, linked by walk_next, of functions that nobody needs any more: to be freed. */
+struct kiln_function *kiln__function_let_go(struct kiln_function *function);
+void kiln__dependencies_release(struct kiln_function *function);
 
 #endif

@@ -91,12 +91,12 @@ struct values {
     kiln_status status;
 };
 
-static void enter_dependency(void *context, const struct kiln_results *callee)
+static void enter_dependency(void *context, struct kiln_function *callee)
 {
     struct values *values = context;
     const uint64_t *words = values->words + values->at;
     if (values->status) return;
-    if (values->end - values->at < 3 || kiln__item_tag(words[0]) != KILN_ITEM_DEPENDENCY || words[1] != callee->id)
+    if (values->end - values->at < 3 || kiln__item_tag(words[0]) != KILN_ITEM_DEPENDENCY || words[1] != callee->results.id)
         values->status = (kiln_status)CHANGED;
     else
         values->at += 3;
@@ -134,6 +134,10 @@ static kiln_status build_request(struct miss *miss, kiln_error *err)
     kiln_request *request = &miss->request;
     struct values values;
     const uint64_t *words = miss->signature->words;
+    bool changed = false;
+    if (!atomic_load_explicit(&miss->function->plain, memory_order_acquire) && kiln__callees_update(miss->function, &changed))
+        return kiln__no_memory(err, "a request");
+    if (changed) return (kiln_status)CHANGED;
     kiln_status status = find_values(miss->function, words + miss->watches_at, miss->signature->count - miss->watches_at, &values);
     if (status) return status > 0 ? status : kiln__no_memory(err, "a request");
     *request = (kiln_request){.cache = miss->function->cache, .device = miss->device, .options = kiln__options_unpack((uint32_t)(words[1] >> 32)),

@@ -299,21 +299,78 @@ static void test_redefined_callee_is_no_drift(void **state)
     kiln_function_free(g);
 }
 
+static void redefine(struct world *world, kiln_function *function, const char *name)
+{
+    const kiln_function_options options = {.struct_size = sizeof options, .name = name, .compiler = &world->fake.compiler,
+                                           .lower = program_lower, .payload = &world->program, .free_payload = program_free};
+    assert_int_equal(kiln_function_redefine(function, &options, NULL), KILN_OK);
+}
+
+static unsigned lowers(struct world *world, kiln_function *function)
+{
+    unsigned before = world->program.lowers;
+    get(function, NO_ARGS);
+    return world->program.lowers - before;
+}
+
+/* f -> g -> h -> f: whoever is changed, all follow; a fourth one that nobody depends on concerns nobody. */
 static void test_cycles(void **state)
 {
     struct world *world = *state;
-    kiln_function *f = make(world, "f", 0), *g = make(world, "g", 0), *h = make(world, "h", 0);
-    kiln_error err = {0};
-    assert_int_equal(kiln_depends(f, f, &err), KILN_OK);
-    assert_int_equal(kiln_depends(f, g, &err), KILN_OK);
-    assert_int_equal(kiln_depends(g, h, &err), KILN_OK);
-    assert_int_equal(kiln_depends(h, f, &err), KILN_INVALID);
-    assert_string_equal(err.text, "kiln_depends: f depends on h already; a cycle is not supported");
-    assert_int_equal(kiln_depends(f, h, &err), KILN_OK);
-    get(f, NO_ARGS);
-    kiln_function_free(f);
-    kiln_function_free(g);
-    kiln_function_free(h);
+    kiln_function *ring[] = {make(world, "f", 0), make(world, "g", 0), make(world, "h", 0)}, *alone = make(world, "alone", 0);
+    int x = 1, y = 1;
+    assert_int_equal(kiln_depends(ring[0], ring[0], NULL), KILN_OK);
+    for (int i = 0; i < 3; i++) assert_int_equal(kiln_depends(ring[i], ring[(i + 1) % 3], NULL), KILN_OK);
+    assert_int_equal(kiln_depends(alone, ring[0], NULL), KILN_OK);
+    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 1);
+    assert_int_equal(lowers(world, alone), 1);
+    for (int changed = 0; changed < 3; changed++) {
+        redefine(world, ring[changed], "again");
+        for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[(changed + i * 2) % 3]), 1); /* in another order each time */
+        for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 0);
+        assert_int_equal(lowers(world, alone), 1);
+    }
+    redefine(world, alone, "alone");
+    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 0);
+    assert_int_equal(kiln_watch(ring[2], "m", "x", &x, sizeof x, NULL), KILN_OK); /* later: joins all the same */
+    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 1);
+    x = 2;
+    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 1);
+    kiln_function *late = make(world, "late", 0);
+    assert_int_equal(kiln_watch(late, "m", "y", &y, sizeof y, NULL), KILN_OK);
+    assert_int_equal(kiln_depends(ring[1], late, NULL), KILN_OK); /* an edge behind others */
+    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 1);
+    y = 2;
+    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 1);
+    kiln_function_free(late); /* it goes on inside */
+    y = 3;
+    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 1);
+    unsigned frees = world->program.frees;
+    kiln_function_free(ring[0]);
+    kiln_function_free(ring[2]);
+    assert_int_equal(world->program.frees, frees); /* alone and ring[1] reach them */
+    assert_int_equal(lowers(world, ring[1]), 1);
+    kiln_function_free(ring[1]);
+    assert_int_equal(world->program.frees, frees);
+    assert_int_equal(lowers(world, alone), 1);
+    kiln_function_free(alone);
+    assert_int_equal(world->program.frees, frees + 4); /* each payload once; late and the firsts have no free_payload */
+}
+
+/* More functions than a walk that calls itself would survive. */
+static void test_long_chain(void **state)
+{
+    struct world *world = *state;
+    enum { LENGTH = 2000 };
+    kiln_function **chain = calloc(LENGTH, sizeof *chain);
+    for (int i = 0; i < LENGTH; i++) chain[i] = make(world, "f", 0);
+    for (int i = 0; i + 1 < LENGTH; i++) assert_int_equal(kiln_depends(chain[i], chain[i + 1], NULL), KILN_OK);
+    assert_int_equal(lowers(world, chain[0]), 1);
+    assert_int_equal(lowers(world, chain[0]), 0);
+    redefine(world, chain[LENGTH - 1], "f");
+    assert_int_equal(lowers(world, chain[0]), 1);
+    for (int i = 0; i < LENGTH; i++) kiln_function_free(chain[i]);
+    free(chain);
 }
 
 /* ---- reads ---------------------------------------------------------------------------------------------------- */
@@ -371,6 +428,7 @@ int main(void)
         WITH_WORLD(test_request_env), WITH_WORLD(test_variable_is_followed), WITH_WORLD(test_known_watch_drops_nothing),
         WITH_WORLD(test_strict), WITH_WORLD(test_strict_by_environment), WITH_WORLD(test_drift_per_owner),
         WITH_WORLD(test_watches_of_a_callee), WITH_WORLD(test_redefined_callee_is_no_drift), WITH_WORLD(test_cycles),
+        WITH_WORLD(test_long_chain),
         WITH_WORLD(test_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
