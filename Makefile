@@ -5,7 +5,7 @@
 #   make test       build with gcc and clang, run tests  make fuzz    every fuzz target for FUZZ_SECONDS
 #   make bench      measure, with floors of this run     make format  clang-format on our sources
 #   make install    PREFIX, DESTDIR                      make layers  list includes that point upwards
-#   make clean      remove build/
+#   make clean      remove build/                        make soak    tests that take minutes
 
 CC_GCC ?= gcc
 CC_CLANG ?= clang-19
@@ -20,7 +20,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0
 CTEST = ctest --output-on-failure $(TEST_ARGS)
 
-.PHONY: all setup build demo test test-clang bench asan tsan fuzz format layers install clean
+.PHONY: all setup build demo test test-clang soak bench asan tsan fuzz format layers install clean
 
 all: build
 
@@ -35,7 +35,10 @@ demo: build
 	@build/bin/kiln demo $(DEMO_ARGS)
 
 test: build test-clang
-	@$(CTEST) --test-dir build
+	@$(CTEST) -LE soak --test-dir build
+
+soak: build
+	@$(CTEST) -L soak --test-dir build
 
 test-clang: setup
 	@$(CONFIGURE) -B build/clang -DCMAKE_C_COMPILER=$(CC_CLANG)
@@ -47,13 +50,13 @@ bench: build
 asan: setup
 	@$(CONFIGURE) -B build/asan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=address,undefined
 	@cmake --build build/asan
-	@$(SUPPRESS_LEAKS) $(CTEST) --test-dir build/asan
+	@$(SUPPRESS_LEAKS) $(CTEST) -LE soak --test-dir build/asan
 
 # setarch -R: the thread sanitizer of gcc 12 can't place its shadow under some kernels' address randomisation.
 tsan: setup
 	@$(CONFIGURE) -B build/tsan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=thread
 	@cmake --build build/tsan
-	@setarch -R $(CTEST) --test-dir build/tsan
+	@setarch -R $(CTEST) -LE soak --test-dir build/tsan
 
 fuzz: setup
 	@$(CONFIGURE) -B build/fuzz -DCMAKE_C_COMPILER=$(CC_CLANG) -DKILN_FUZZ=ON

@@ -17,6 +17,9 @@ foreach(source ${unit_tests})
     target_link_libraries(${name} PRIVATE kiln_core ${CMOCKA} m)
   endif()
   add_test(NAME ${name} COMMAND ${name})
+  if(name MATCHES "^test_soak_") # minutes, not seconds: `make soak`
+    set_tests_properties(${name} PROPERTIES LABELS soak)
+  endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT 300
     ENVIRONMENT "KILN_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache;KILN_PLUGIN=${CMAKE_BINARY_DIR}/lib/libkiln-llvm.so")
 endforeach()
