@@ -123,6 +123,10 @@ static void destroy(struct kiln_function *function)
     kiln__watches_release(&function->watches);
     pthread_mutex_destroy(&function->lock);
     free(function->baseline);
+    for (struct kiln_parameters *parameters = atomic_load(&function->parameters), *older; parameters; parameters = older) {
+        older = parameters->older;
+        free(parameters);
+    }
     free(function);
 }
 
@@ -167,6 +171,8 @@ kiln_status kiln_function_bind(kiln_function *base, void *payload, void (*free_p
     status = kiln__watches_copy(&function->watches, &base->watches, err);
     atomic_store(&function->plain, atomic_load(&base->plain));
     kiln__mutex_unlock(&base->lock);
+    const struct kiln_parameters *parameters = atomic_load(&base->parameters);
+    if (!status && parameters) status = kiln_function_declare(function, parameters->types, parameters->count, err);
     if (!status) status = kiln__dependencies_copy(function, base, err);
     if (status) {
         kiln_function_free(function);
@@ -209,6 +215,22 @@ kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_
     kiln__results_clear(&function->results);
     kiln__kernels_sweep(function->cache);
     kiln__definition_unref(old);
+    return KILN_OK;
+}
+
+kiln_status kiln_function_declare(kiln_function *function, const kiln_type *const *types, size_t count, kiln_error *err)
+{
+    if (!function || (count && !types)) return kiln__fail(err, KILN_INVALID, "kiln_function_declare: needs a function and %zu types", count);
+    for (size_t i = 0; i < count; i++)
+        if (!types[i]) return kiln__fail(err, KILN_INVALID, "kiln_function_declare: type %zu is NULL; kiln_none stands for nothing", i);
+    struct kiln_parameters *parameters = malloc(sizeof *parameters + count * sizeof *types);
+    if (!parameters) return kiln__no_memory(err, "a declaration");
+    parameters->count = count;
+    for (size_t i = 0; i < count; i++) parameters->types[i] = types[i];
+    kiln__mutex_lock(&function->lock);
+    parameters->older = atomic_load(&function->parameters);
+    atomic_store_explicit(&function->parameters, parameters, memory_order_release);
+    kiln__mutex_unlock(&function->lock);
     return KILN_OK;
 }
 

@@ -32,6 +32,13 @@ struct kiln_callees {
     struct kiln_function *functions[];
 };
 
+/* Declared types of parameters; immutable. */
+struct kiln_parameters {
+    struct kiln_parameters *older; /* somebody may be signing with it */
+    size_t count;
+    const kiln_type *types[];
+};
+
 struct kiln_function {
     kiln_cache *cache;
     unsigned flags;
@@ -41,6 +48,7 @@ struct kiln_function {
     struct kiln_definition *definition;
     struct kiln_watches watches;
     _Atomic(struct kiln_callees *) callees; /* NULL: none, or not listed yet */
+    _Atomic(struct kiln_parameters *) parameters; /* NULL: not declared */
     uint64_t *baseline; /* watched part of the key of the first call, then of the last drift */
     uint32_t baseline_count;
     struct kiln_function *next, **link; /* functions of the cache that are not freed */

@@ -353,3 +353,20 @@ again:
     if (__builtin_expect((int)status == CHANGED, 0)) goto again;
     return status;
 }
+
+kiln_status kiln_get_values(kiln_function *function, const void *const *values, size_t count, kiln_device *device, void **executable, kiln_error *err)
+{
+    enum { FEW = 16 };
+    if (!function || (count && !values)) return kiln__fail(err, KILN_INVALID, "kiln_get_values: needs a function and %zu values", count);
+    const struct kiln_parameters *parameters = atomic_load_explicit(&function->parameters, memory_order_acquire);
+    if (!parameters) return kiln__fail(err, KILN_INVALID, "kiln_get_values: the types were not declared; call kiln_function_declare() first");
+    if (count != parameters->count)
+        return kiln__fail(err, KILN_INVALID, "kiln_get_values: %zu values were given, %zu parameters are declared", count, parameters->count);
+    kiln_arg few[FEW], *args = count <= FEW ? few : malloc(count * sizeof *args);
+    if (!args) return kiln__no_memory(err, "a list of arguments");
+    few[0].type = NULL; /* also when there are none */
+    for (size_t i = 0; i < count; i++) args[i] = (kiln_arg){parameters->types[i], values[i]};
+    kiln_status status = kiln_get(function, args, count, device, executable, err);
+    if (args != few) free(args);
+    return status;
+}

@@ -24,7 +24,7 @@ enum kiln_item {
     KILN_ITEM_U64,
     KILN_ITEM_F64,
     KILN_ITEM_BYTES, /* info: bytes in the last word (0: full) */
-    KILN_ITEM_TENSOR,
+    KILN_ITEM_TENSOR, /* info: enum kiln_tensor_form */
     KILN_ITEM_LIST,
     KILN_ITEM_ARRAY, /* of the engine: info holds dtype and rank, then dims two to a word */
     KILN_ITEM_DEPENDENCY, /* generation of a function this one uses */
@@ -32,6 +32,13 @@ enum kiln_item {
     KILN_ITEM_ENVIRONMENT, /* info 1: set, with a NUL at the end; 0: unset */
     KILN_ITEM_VARIABLE, /* a kiln_var's bytes */
 };
+
+/* First word: what is the same in all forms. Then, STATIC: dims, strides. DYNAMIC: 2 bits per axis, enum kiln_stride_class,
+ * in two words. RULED: per axis (kind << 32 | divisor) of the dim, the dim, the same of the stride, the stride. */
+enum kiln_tensor_form { KILN_TENSOR_STATIC, KILN_TENSOR_DYNAMIC, KILN_TENSOR_RULED };
+
+/* What of a stride a kernel for any dims can rely on: 0, 1, the packed value, or nothing. */
+enum kiln_stride_class { KILN_STRIDE_ANY, KILN_STRIDE_ZERO, KILN_STRIDE_ONE, KILN_STRIDE_PACKED };
 
 struct kiln_signature {
     uint64_t *words; /* `few`, or the heap */

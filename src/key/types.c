@@ -79,7 +79,7 @@ static kiln_status sign_tensor(kiln_signature *signature, const void *value)
     uint32_t ndim = (uint32_t)tensor->ndim;
     uint64_t *words = kiln__signature_grow(signature, 2 + 2 * ndim);
     if (!words) return KILN_NO_MEMORY;
-    words[0] = kiln__item(KILN_ITEM_TENSOR, 0, 1 + 2 * ndim);
+    words[0] = kiln__item(KILN_ITEM_TENSOR, KILN_TENSOR_STATIC, 1 + 2 * ndim);
     words[1] = tensor_facts(tensor, true);
     const int64_t *shape = tensor->shape, *strides = tensor->strides;
     for (uint32_t i = 0; i < ndim; i++) words[2 + i] = (uint64_t)shape[i];
@@ -91,12 +91,9 @@ static kiln_status sign_tensor(kiln_signature *signature, const void *value)
     return KILN_OK;
 }
 
-/* What of a stride a kernel for any dims can rely on: 0, 1, the packed value, or nothing. */
-enum stride_class { STRIDE_ANY, STRIDE_ZERO, STRIDE_ONE, STRIDE_PACKED };
-
-static enum stride_class classify(int64_t stride, int64_t packed)
+static enum kiln_stride_class classify(int64_t stride, int64_t packed)
 {
-    return stride == 1 ? STRIDE_ONE : stride == 0 ? STRIDE_ZERO : stride == packed ? STRIDE_PACKED : STRIDE_ANY;
+    return stride == 1 ? KILN_STRIDE_ONE : stride == 0 ? KILN_STRIDE_ZERO : stride == packed ? KILN_STRIDE_PACKED : KILN_STRIDE_ANY;
 }
 
 static kiln_status sign_tensor_dynamic(kiln_signature *signature, const void *value)
@@ -111,10 +108,56 @@ static kiln_status sign_tensor_dynamic(kiln_signature *signature, const void *va
     }
     uint64_t *words = kiln__signature_grow(signature, 4);
     if (!words) return KILN_NO_MEMORY;
-    words[0] = kiln__item(KILN_ITEM_TENSOR, 1, 3);
+    words[0] = kiln__item(KILN_ITEM_TENSOR, KILN_TENSOR_DYNAMIC, 3);
     words[1] = tensor_facts(tensor, false);
     words[2] = classes[0];
     words[3] = classes[1];
+    return KILN_OK;
+}
+
+/* ---- a rule per axis ------------------------------------------------------------------------------------------ */
+
+static bool rules_are_sound(const kiln_rule *rules, size_t count)
+{
+    for (size_t i = 0; rules && i < count; i++)
+        if (rules[i].kind > KILN_DIVISIBLE || (rules[i].kind == KILN_DIVISIBLE) != (rules[i].divisor != 0)) return false;
+    return true;
+}
+
+/* What code made under a rule may rely on. */
+static uint64_t ruled(const kiln_rule *rule, int64_t value)
+{
+    if (!rule || rule->kind == KILN_STATIC) return (uint64_t)value;
+    return rule->kind == KILN_DIVISIBLE && value % (int64_t)rule->divisor == 0;
+}
+
+static uint64_t rule_word(const kiln_rule *rule)
+{
+    return rule ? (uint64_t)rule->kind << 32 | rule->divisor : KILN_STATIC;
+}
+
+/* Per axis four words: rule of the dim, the dim under it, rule of the stride, the stride under it. */
+static kiln_status sign_tensor_spec(kiln_signature *signature, const void *value)
+{
+    const kiln_tensor_spec *spec = value;
+    const struct kiln_dltensor *tensor = spec ? spec->tensor : NULL;
+    if (!tensor_is_sound(tensor)) return KILN_INVALID;
+    uint32_t ndim = (uint32_t)tensor->ndim;
+    bool is_bare = !spec->dims && !spec->strides;
+    if ((!is_bare && spec->count != ndim) || !rules_are_sound(spec->dims, ndim) || !rules_are_sound(spec->strides, ndim)) return KILN_INVALID;
+    uint64_t packed[TENSOR_MAX_NDIM] = {0}, *words = kiln__signature_grow(signature, 2 + 4 * ndim);
+    if (!words) return KILN_NO_MEMORY;
+    words[0] = kiln__item(KILN_ITEM_TENSOR, KILN_TENSOR_RULED, 1 + 4 * ndim);
+    words[1] = tensor_facts(tensor, true);
+    write_packed_strides(tensor, packed);
+    for (uint32_t i = 0; i < ndim; i++) {
+        const kiln_rule *dim = spec->dims ? &spec->dims[i] : NULL, *stride = spec->strides ? &spec->strides[i] : NULL;
+        uint64_t *axis = words + 2 + 4 * i;
+        axis[0] = rule_word(dim);
+        axis[1] = ruled(dim, tensor->shape[i]);
+        axis[2] = rule_word(stride);
+        axis[3] = ruled(stride, tensor->strides ? tensor->strides[i] : (int64_t)packed[i]);
+    }
     return KILN_OK;
 }
 
@@ -144,5 +187,6 @@ const kiln_type kiln_pointer = {"pointer", sign_nothing};
 const kiln_type kiln_stream = {"stream", sign_nothing};
 const kiln_type kiln_tensor = {"tensor", sign_tensor};
 const kiln_type kiln_tensor_dynamic = {"tensor_dynamic", sign_tensor_dynamic};
+const kiln_type kiln_tensor_ruled = {"tensor_ruled", sign_tensor_spec};
 const kiln_type kiln_list = {"list", sign_list};
 const kiln_type kiln_none = {"none", sign_nothing};
