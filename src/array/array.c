@@ -70,7 +70,8 @@ static void set_packed_strides(struct kiln_array *array)
     int64_t stride = 1;
     for (size_t i = array->ndim; i-- > 0;) {
         array->strides[i] = stride;
-        stride *= array->dims[i] ? array->dims[i] : 1;
+        /* Only an empty array can have dims whose product overflows; its strides are never used. */
+        (void)__builtin_mul_overflow(stride, array->dims[i] ? array->dims[i] : 1, &stride);
     }
     array->row_contiguous = true;
 }
@@ -164,7 +165,7 @@ void kiln__array_update_layout(struct kiln_array *array)
     for (size_t i = array->ndim; i-- > 0;) {
         if (array->dims[i] == 1) continue; /* its stride is never used */
         packed &= array->strides[i] == expected;
-        expected *= array->dims[i];
+        (void)__builtin_mul_overflow(expected, array->dims[i], &expected); /* as above */
     }
     array->row_contiguous = packed || array->size <= 1;
 }
