@@ -184,6 +184,7 @@ static enum kiln_dtype wanted_dtype(const struct kiln_result *result, size_t i)
 
 static bool needs_casts(const struct kiln_call *call, const struct kiln_result *result)
 {
+    if (result->as_they_are) return false;
     for (size_t i = 0; i < call->count; i++)
         if (call->inputs[i]->dtype != wanted_dtype(result, i)) return true;
     return false;

@@ -531,6 +531,12 @@ static const struct {
     [KILN_OP_CUMPROD] = {dtype_running, shape_running},
     [KILN_OP_CUMMAX] = {dtype_moved, shape_running},
     [KILN_OP_CUMMIN] = {dtype_moved, shape_running},
+    [KILN_OP_TAKE] = {kiln__dtype_indexed, kiln__shape_take},
+    [KILN_OP_GATHER] = {kiln__dtype_indexed, kiln__shape_gather},
+    [KILN_OP_TAKE_ALONG] = {kiln__dtype_indexed, kiln__shape_take_along},
+    [KILN_OP_SCATTER] = {kiln__dtype_scatter, kiln__shape_scatter},
+    [KILN_OP_PUT_ALONG] = {kiln__dtype_put_along, kiln__shape_put_along},
+    [KILN_OP_SLICE_UPDATE] = {kiln__dtype_slice_update, kiln__shape_slice_update},
     [KILN_OP_MATMUL] = {dtype_matmul, shape_matmul},
     [KILN_OP_RANDOM_BITS] = {dtype_random_bits, shape_random_bits},
     [KILN_OP_PLAN] = {dtype_none, shape_none},
@@ -554,6 +560,7 @@ kiln_status kiln__rules_check(const struct kiln_call *call, struct kiln_result *
     if ((unsigned)call->op >= KILN_OP_COUNT)
         return kiln__fail(err, KILN_INVALID, "there is no operation with number %d", (int)call->op);
     kiln_status status = check_inputs(call, err);
+    out->as_they_are = false;
     if (!status) status = rules[call->op].dtype(call, out, err);
     if (!status) status = rules[call->op].shape(call, out, err);
     return status;

@@ -17,6 +17,7 @@ struct kiln_call {
 };
 
 struct kiln_result {
+    bool as_they_are;            /* no input is cast, and `first` and `rest` mean nothing */
     enum kiln_dtype first, rest; /* what input 0 and the other inputs are cast to */
     enum kiln_dtype dtype;       /* of the result */
     size_t ndim;
@@ -25,5 +26,11 @@ struct kiln_result {
 
 /* Checks everything: inputs, attributes, dtypes, shapes. Error texts begin with "[name] ". */
 kiln_status kiln__rules_check(const struct kiln_call *call, struct kiln_result *out, kiln_error *err);
+
+/* rules_index.c: operations with index arrays and slices. */
+typedef kiln_status kiln_rule_check(const struct kiln_call *call, struct kiln_result *out, kiln_error *err);
+kiln_rule_check kiln__dtype_indexed, kiln__dtype_scatter, kiln__dtype_put_along, kiln__dtype_slice_update;
+kiln_rule_check kiln__shape_take, kiln__shape_gather, kiln__shape_take_along, kiln__shape_scatter, kiln__shape_put_along,
+    kiln__shape_slice_update;
 
 #endif

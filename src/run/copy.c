@@ -17,8 +17,7 @@ kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err)
     return KILN_OK;
 }
 
-/* Copies `source` to `data`, which has the given strides, in elements. */
-static kiln_status copy_to(const struct kiln_array *source, char *data, const int64_t *strides, kiln_error *err)
+kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int64_t *strides, kiln_error *err)
 {
     static const uint8_t bits[] = {[1] = KILN_UINT8, [2] = KILN_UINT16, [4] = KILN_UINT32, [8] = KILN_UINT64};
     enum kiln_dtype dtype = (enum kiln_dtype)bits[kiln__dtype_size(source->dtype)];
@@ -42,7 +41,7 @@ kiln_status kiln__copy_packed(const struct kiln_array *source, char *destination
         strides[i] = stride;
         stride *= source->dims[i];
     }
-    return copy_to(source, destination, strides, err);
+    return kiln__copy_to(source, destination, strides, err);
 }
 
 kiln_status kiln__run_contiguous(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
@@ -63,7 +62,7 @@ kiln_status kiln__run_concatenate(const struct kiln_node *node, struct kiln_arra
     char *data = out->data;
     for (uint32_t i = 0; status == KILN_OK && i < node->input_count; i++) {
         const struct kiln_array *in = node->inputs[i];
-        if (in->size > 0) status = copy_to(in, data, out->strides, err);
+        if (in->size > 0) status = kiln__copy_to(in, data, out->strides, err);
         data += in->dims[axis] * out->strides[axis] * (int64_t)kiln__dtype_size(out->dtype);
     }
     return status;

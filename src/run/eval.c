@@ -258,6 +258,12 @@ static kiln_operation *const operations[KILN_OP_COUNT] = {
     [KILN_OP_CUMPROD] = kiln__run_running,
     [KILN_OP_CUMMAX] = kiln__run_running,
     [KILN_OP_CUMMIN] = kiln__run_running,
+    [KILN_OP_TAKE] = kiln__run_take,
+    [KILN_OP_GATHER] = kiln__run_gather,
+    [KILN_OP_TAKE_ALONG] = kiln__run_take_along,
+    [KILN_OP_SCATTER] = kiln__run_scatter,
+    [KILN_OP_PUT_ALONG] = kiln__run_put_along,
+    [KILN_OP_SLICE_UPDATE] = kiln__run_slice_update,
     [KILN_OP_MATMUL] = kiln__run_matmul,
     [KILN_OP_RANDOM_BITS] = kiln__run_random_bits,
 };

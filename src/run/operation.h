@@ -18,6 +18,8 @@ kiln_operation kiln__run_contiguous, kiln__run_concatenate; /* copy.c */
 kiln_operation kiln__run_reduction;                         /* reduction.c */
 kiln_operation kiln__run_place;                             /* place.c: argmin, argmax */
 kiln_operation kiln__run_running;                           /* running.c: cumsum and its like */
+kiln_operation kiln__run_take, kiln__run_gather, kiln__run_take_along;            /* gather.c */
+kiln_operation kiln__run_scatter, kiln__run_put_along, kiln__run_slice_update;    /* scatter.c */
 kiln_operation kiln__run_matmul;                            /* blas.c */
 kiln_operation kiln__run_random_bits;                       /* random.c */
 
@@ -28,6 +30,8 @@ kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array 
 kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err);
 /* `out` becomes a view of `base`; offset and strides in elements. */
 void kiln__output_view(struct kiln_array *out, struct kiln_array *base, int64_t offset, const int64_t *strides);
+/* All of `source` to `data`, which has these strides, in elements. */
+kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int64_t *strides, kiln_error *err);
 /* All of `source`, row-major, packed at `destination`, which has room for it. */
 kiln_status kiln__copy_packed(const struct kiln_array *source, char *destination, kiln_error *err);
 

@@ -143,7 +143,7 @@ static kiln_status run_operation(struct run *run, const struct kiln_step *step, 
     if (!inputs) return kiln__no_memory(err, "the inputs of an operation");
     const struct kiln_shape *shape = &run->shapes[step->outputs[0]];
     for (uint32_t i = 0; i < step->input_count; i++) inputs[i] = run->slots[step->inputs[i]];
-    const struct kiln_node node = {.op = step->op, .attr_count = (uint16_t)step->attr_count, .input_count = step->input_count,
+    const struct kiln_node node = {.refs = step->release_count && step->releases[0] == step->inputs[0], .op = step->op, .attr_count = (uint16_t)step->attr_count, .input_count = step->input_count,
                                    .inputs = inputs, .attrs = step->attrs};
     kiln_status status = kiln__array_new(shape->dtype, shape->ndim, shape->dims, &out, err);
     if (!status) {

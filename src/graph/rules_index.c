@@ -1,0 +1,251 @@
+/*
+ * rules_index.c - rules of operations with index arrays and slices. Inputs are taken as they are: indexing.c has cast
+ * updates to the dtype of the array they go into. Values of indices are checked when they are read, at evaluation.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "graph/indexing.h"
+#include "graph/rules.h"
+
+#define refuse(call, err, format, ...)                                                                                 \
+    kiln__fail(err, KILN_INVALID, "[%s] " format, kiln__ops[(call)->op].name, ##__VA_ARGS__)
+
+/* ---- dtypes ------------------------------------------------------------------------------------------------------ */
+
+static kiln_status check_indices(const struct kiln_call *call, size_t first, size_t end, kiln_error *err)
+{
+    for (size_t i = first; i < end; i++) {
+        enum kiln_dtype_kind kind = kiln__dtypes[call->inputs[i]->dtype].kind;
+        if (kind != KILN_KIND_SIGNED && kind != KILN_KIND_UNSIGNED)
+            return refuse(call, err, "Indices must be integers, got %s.", kiln__dtypes[call->inputs[i]->dtype].name);
+    }
+    return KILN_OK;
+}
+
+static kiln_status check_update(const struct kiln_call *call, size_t i, kiln_error *err)
+{
+    if (call->inputs[i]->dtype == call->inputs[0]->dtype) return KILN_OK;
+    return refuse(call, err, "Updates must have the array's dtype %s, got %s.",
+                  kiln__dtypes[call->inputs[0]->dtype].name, kiln__dtypes[call->inputs[i]->dtype].name);
+}
+
+static void as_they_are(const struct kiln_call *call, struct kiln_result *out)
+{
+    out->as_they_are = true;
+    out->first = out->rest = out->dtype = call->inputs[0]->dtype;
+}
+
+/* An array, then index arrays. */
+kiln_status kiln__dtype_indexed(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    as_they_are(call, out);
+    return check_indices(call, 1, call->count, err);
+}
+
+/* An array, updates, index arrays. */
+kiln_status kiln__dtype_scatter(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    as_they_are(call, out);
+    if (call->count < 2) return refuse(call, err, "expected an array and updates.");
+    kiln_status status = check_update(call, 1, err);
+    return status ? status : check_indices(call, 2, call->count, err);
+}
+
+/* An array, indices, updates. */
+kiln_status kiln__dtype_put_along(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    as_they_are(call, out);
+    kiln_status status = check_update(call, 2, err);
+    return status ? status : check_indices(call, 1, 2, err);
+}
+
+kiln_status kiln__dtype_slice_update(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    as_they_are(call, out);
+    return check_update(call, 1, err);
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
+
+static const char *input_text(const struct kiln_call *call, size_t i, char text[KILN_SHAPE_TEXT])
+{
+    return kiln__shape_text(call->inputs[i]->dims, call->inputs[i]->ndim, text);
+}
+
+static kiln_status expect_attrs(const struct kiln_call *call, size_t count, kiln_error *err)
+{
+    if (call->attr_count == count) return KILN_OK;
+    return refuse(call, err, "expected %zu attributes, got %zu.", count, call->attr_count);
+}
+
+static kiln_status expect_axis(const struct kiln_call *call, size_t i, kiln_error *err)
+{
+    size_t ndim = call->inputs[0]->ndim;
+    if (call->attrs[i] >= 0 && call->attrs[i] < (int64_t)ndim) return KILN_OK;
+    return refuse(call, err, "Axis %lld is out of range for an array of %zu dimensions.", (long long)call->attrs[i],
+                  ndim);
+}
+
+static kiln_status expect_mode(const struct kiln_call *call, kiln_error *err)
+{
+    if (call->attrs[0] >= 0 && call->attrs[0] < KILN_MERGE_MODES) return KILN_OK;
+    return refuse(call, err, "mode %lld is none.", (long long)call->attrs[0]);
+}
+
+static void same_shape(const struct kiln_array *array, struct kiln_result *out)
+{
+    out->ndim = array->ndim;
+    memcpy(out->dims, array->dims, array->ndim * sizeof *out->dims);
+}
+
+static kiln_status check_rank(const struct kiln_call *call, size_t ndim, kiln_error *err)
+{
+    if (ndim <= KILN_MAX_NDIM) return KILN_OK;
+    return refuse(call, err, "The result would have %zu dimensions, more than the %d that are supported.", ndim,
+                  KILN_MAX_NDIM);
+}
+
+/* take: the axis; the indices' dims take its place. */
+kiln_status kiln__shape_take(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    const struct kiln_array *in = call->inputs[0], *indices = call->inputs[1];
+    kiln_status status = expect_attrs(call, 1, err);
+    if (!status) status = expect_axis(call, 0, err);
+    if (!status) status = check_rank(call, (size_t)in->ndim + indices->ndim - 1, err);
+    if (status) return status;
+    out->ndim = 0;
+    for (size_t i = 0; i < in->ndim; i++) {
+        if ((int64_t)i != call->attrs[0]) {
+            out->dims[out->ndim++] = in->dims[i];
+            continue;
+        }
+        for (size_t k = 0; k < indices->ndim; k++) out->dims[out->ndim++] = indices->dims[k];
+    }
+    return KILN_OK;
+}
+
+/* All index arrays from input `first` on have one shape; an axis each in the attributes from `attr` on, none twice. */
+static kiln_status check_index_arrays(const struct kiln_call *call, size_t first, size_t attr, kiln_error *err)
+{
+    uint64_t seen = 0;
+    for (size_t i = first; i < call->count; i++, attr++) {
+        const struct kiln_array *indices = call->inputs[i], *one = call->inputs[first];
+        kiln_status status = expect_axis(call, attr, err);
+        if (status) return status;
+        if (seen >> call->attrs[attr] & 1)
+            return refuse(call, err, "Axis %lld appears twice.", (long long)call->attrs[attr]);
+        seen |= UINT64_C(1) << call->attrs[attr];
+        if (indices->ndim != one->ndim || memcmp(indices->dims, one->dims, one->ndim * sizeof *one->dims) != 0) {
+            char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
+            return refuse(call, err, "Index arrays must have one shape, got %s and %s.", input_text(call, first, left),
+                          input_text(call, i, right));
+        }
+    }
+    return KILN_OK;
+}
+
+/* gather: an axis for each index array, then the size of the slice along each axis of the array. */
+kiln_status kiln__shape_gather(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    const struct kiln_array *in = call->inputs[0];
+    size_t count = call->count - 1;
+    kiln_status status = expect_attrs(call, count + in->ndim, err);
+    if (!status) status = check_index_arrays(call, 1, 0, err);
+    out->ndim = 0;
+    if (!status && count) same_shape(call->inputs[1], out);
+    if (!status) status = check_rank(call, out->ndim + in->ndim, err);
+    if (status) return status;
+    for (size_t i = 0; i < in->ndim; i++) {
+        int64_t size = call->attrs[count + i];
+        if (size < 0 || size > in->dims[i])
+            return refuse(call, err, "A slice of %lld does not fit axis %zu of size %d.", (long long)size, i,
+                          in->dims[i]);
+        out->dims[out->ndim++] = (int)size;
+    }
+    return KILN_OK;
+}
+
+/* `indices` has the array's dims, but for the axis in attribute `attr`. */
+static kiln_status check_along(const struct kiln_call *call, size_t attr, kiln_error *err)
+{
+    const struct kiln_array *in = call->inputs[0], *indices = call->inputs[1];
+    kiln_status status = expect_axis(call, attr, err);
+    if (status) return status;
+    bool fits = in->ndim == indices->ndim;
+    for (size_t i = 0; fits && i < in->ndim; i++)
+        fits = (int64_t)i == call->attrs[attr] || in->dims[i] == indices->dims[i];
+    if (fits) return KILN_OK;
+    char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
+    return refuse(call, err, "Indices of shape %s do not fit an array of shape %s outside of axis %lld.",
+                  input_text(call, 1, left), input_text(call, 0, right), (long long)call->attrs[attr]);
+}
+
+/* take_along_axis: the axis. */
+kiln_status kiln__shape_take_along(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    kiln_status status = expect_attrs(call, 1, err);
+    if (!status) status = check_along(call, 0, err);
+    if (!status) same_shape(call->inputs[1], out);
+    return status;
+}
+
+/* scatter: the mode, then an axis for each index array. Updates have the indices' dims, then those of a slice. */
+kiln_status kiln__shape_scatter(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    const struct kiln_array *in = call->inputs[0], *updates = call->inputs[1];
+    size_t count = call->count - 2, before = count ? call->inputs[2]->ndim : 0;
+    kiln_status status = expect_attrs(call, 1 + count, err);
+    if (!status) status = expect_mode(call, err);
+    if (!status) status = check_index_arrays(call, 2, 1, err);
+    if (status) return status;
+    bool fits = updates->ndim == before + in->ndim;
+    for (size_t i = 0; fits && i < before; i++) fits = updates->dims[i] == call->inputs[2]->dims[i];
+    for (size_t i = 0; fits && i < in->ndim; i++) fits = updates->dims[before + i] <= in->dims[i];
+    if (!fits) {
+        char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
+        return refuse(call, err,
+                      "Updates of shape %s do not fit an array of shape %s: expected the dimensions of the indices, "
+                      "then those of a slice.",
+                      input_text(call, 1, left), input_text(call, 0, right));
+    }
+    same_shape(in, out);
+    return KILN_OK;
+}
+
+/* put_along_axis: the mode, the axis. Updates have the shape of the indices. */
+kiln_status kiln__shape_put_along(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    const struct kiln_array *indices = call->inputs[1], *updates = call->inputs[2];
+    kiln_status status = expect_attrs(call, 2, err);
+    if (!status) status = expect_mode(call, err);
+    if (!status) status = check_along(call, 1, err);
+    if (status) return status;
+    if (indices->ndim != updates->ndim || memcmp(indices->dims, updates->dims, indices->ndim * sizeof *indices->dims)) {
+        char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
+        return refuse(call, err, "Values of shape %s do not fit indices of shape %s.", input_text(call, 2, left),
+                      input_text(call, 1, right));
+    }
+    same_shape(call->inputs[0], out);
+    return KILN_OK;
+}
+
+/* slice_update: the mode, then as slice; the update has the shape of the slice. */
+kiln_status kiln__shape_slice_update(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    const struct kiln_array *update = call->inputs[1];
+    kiln_status status = expect_attrs(call, 1 + 3 * (size_t)call->inputs[0]->ndim, err);
+    if (!status) status = expect_mode(call, err);
+    if (status) return status;
+    struct kiln_call slice = {KILN_OP_SLICE, call->inputs, 1, call->attrs + 1, call->attr_count - 1};
+    struct kiln_result cut;
+    status = kiln__rules_check(&slice, &cut, err);
+    if (status) return status;
+    if (cut.ndim != update->ndim || memcmp(cut.dims, update->dims, cut.ndim * sizeof *cut.dims) != 0) {
+        char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
+        return refuse(call, err, "An update of shape %s does not fit a slice of shape %s.", input_text(call, 1, left),
+                      kiln__shape_text(cut.dims, cut.ndim, right));
+    }
+    same_shape(call->inputs[0], out);
+    return KILN_OK;
+}
