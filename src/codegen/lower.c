@@ -353,7 +353,7 @@ static const struct template *find_template(const char *name)
 static void expand(struct kiln_buffer *text, const char *lines, const char *name, enum kiln_dtype in_dtype,
                    const char *const *inputs)
 {
-    char width[8], last[8];
+    char width[16], last[16];
     snprintf(width, sizeof width, "%d", types[in_dtype].bits);
     snprintf(last, sizeof last, "%d", types[in_dtype].bits - 1);
     kiln__buffer_printf(text, "  ");

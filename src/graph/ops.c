@@ -21,3 +21,10 @@ const struct kiln_op_info kiln__ops[KILN_OP_COUNT] = {
     [KILN_OP_##ID] = {.name = #op_name, .arity = op_arity, .kind = KILN_OP_##op_kind, .dtype_rule = KILN_RULE_NONE},
 #include "graph/ops.def"
 };
+
+int kiln__op_result(enum kiln_op op, int operand)
+{
+    uint8_t rule = kiln__ops[op].dtype_rule;
+    if (rule == KILN_RULE_COMPARE || rule == KILN_RULE_LOGIC) return KILN_BOOL;
+    return rule == KILN_RULE_REAL && operand == KILN_COMPLEX64 ? KILN_FLOAT32 : operand;
+}

@@ -1,6 +1,6 @@
 /*
  * test_codegen_compile.c - kernels compile into objects that need nothing from outside (the plug-in refuses others):
- * every operation, dtype and letter for x86-64-v2 to v4; every pair of dtypes of a cast for every level, and of a sum
+ * every operation, dtype and letter for x86-64-v2 and v4, a third of them for v3; every pair of dtypes of a cast for every level, and of a sum
  * for one level, each with one letter. Loops become vector code.
  */
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "codegen_support.h"
 
 static const char *const targets[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
-enum { TARGETS = sizeof targets / sizeof targets[0] };
+enum { TARGETS = sizeof targets / sizeof targets[0], LEVEL_3 = 2 };
 
 struct one_op {
     struct kiln_group group;
@@ -22,9 +22,8 @@ static bool make_one_op(struct one_op *one, enum kiln_op op, enum kiln_dtype dty
 {
     const struct kiln_op_info *info = &kiln__ops[op];
     if (info->kind != KILN_OP_ELEMENTWISE || !info->lower[kiln__dtypes[dtype].kind]) return false;
-    bool gives_bool = info->dtype_rule == KILN_RULE_COMPARE || info->dtype_rule == KILN_RULE_LOGIC;
     one->instr =
-        (struct kiln_instr){.op = (uint16_t)op, .dtype = (uint8_t)(gives_bool ? KILN_BOOL : dtype), .in = {0, 1, 2}};
+        (struct kiln_instr){.op = (uint16_t)op, .dtype = (uint8_t)kiln__op_result(op, dtype), .in = {0, 1, 2}};
     if (info->dtype_rule == KILN_RULE_CAST) one->instr.dtype = (uint8_t)to;
     for (int i = 0; i < 3; i++) one->dtypes[i] = (uint8_t)dtype;
     if (info->dtype_rule == KILN_RULE_SELECT) one->dtypes[0] = KILN_BOOL;
@@ -51,7 +50,7 @@ static void compile_variant(struct one_op *one, char letter, unsigned flags, con
     kiln__buffer_release(&object);
 }
 
-/* All operands have the same letter here; test_codegen_results.c mixes them. Casts have a test of their own. */
+/* Levels 2 and 4 for all, level 3 for a third: the whole takes long. All operands have the same letter here; test_codegen_results.c mixes them. Casts have a test of their own. */
 static void every_op_dtype_and_letter(void **state)
 {
     (void)state;
@@ -62,7 +61,11 @@ static void every_op_dtype_and_letter(void **state)
             if (!make_one_op(&one, op, dtype, dtype)) continue;
             if (op == KILN_OP_CAST) continue;
             for (const char *letter = "csv"; *letter; letter++)
-                for (int t = 1; t < TARGETS; t++, count++) compile_variant(&one, *letter, 0, targets[t]);
+                for (int t = 1; t < TARGETS; t++) {
+                    if (t == LEVEL_3 && (op + dtype + *letter) % 3) continue;
+                    compile_variant(&one, *letter, 0, targets[t]);
+                    count++;
+                }
         }
     print_message("%d kernels\n", count);
     assert_true(count > 500);

@@ -253,6 +253,9 @@ static void edges_are_those_of_the_c_library(void **state)
         for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
             float got = f32_cases[i].helper(edges[k]), want = (float)f32_cases[i].reference(edges[k]);
             double wide = f64_cases[i].helper(edges[k]), wide_want = (double)f64_cases[i].reference(edges[k]);
+            double worst = 0;
+            check(f32_cases[i].name, edges[k], f32_error(&f32_cases[i], edges[k]), &worst);
+            check(f64_cases[i].name, edges[k], f64_error(&f64_cases[i], edges[k]), &worst);
             if (isnan(want) || isinf(want) || want == 0)
                 if (isnan(want) ? !isnan(got) : got != want || !signbit(got) != !signbit(want))
                     fail_msg("%s_f32(%a) is %a", f32_cases[i].name, edges[k], got);

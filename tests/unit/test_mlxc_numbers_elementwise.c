@@ -196,6 +196,7 @@ static void test_refusals(void **state)
         for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
             const struct operation *op = &operations[o];
             if (is_accepted(op, operand_dtype(op, dtype, dtype))) continue;
+            if (op->unary == mlx_abs && dtype == MLX_COMPLEX64) continue; /* float32: see test_mlxc_elementwise.c */
             struct shape shape = {1, {3}};
             struct numbers input = numbers_new(dtype, &shape);
             mlx_array arrays[2] = {packed_array(&input), packed_array(&input)}, res = mlx_array_new();

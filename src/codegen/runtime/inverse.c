@@ -93,7 +93,8 @@ double kiln_arcsin_f64(double x)
     double v = is_far ? __builtin_sqrt(z) : t;
     double tail = v * arc_sine_tail(z);
     double high = f64_of_bits(bits_of_f64(v) & 0xffffffff00000000u);
-    double low = (z - high * high) / (v + high); /* v = high + low, closer than v is */
+    double sum = v + high;
+    double low = (z - high * high) / (sum == 0.0 ? 1.0 : sum); /* v = high + low, closer than v is */
     double rest = (2.0 * tail - (PI_LOW / 2 - 2.0 * low)) - (PI_HIGH / 4 - 2.0 * high);
     return f64_with_sign(is_far ? PI_HIGH / 4 - rest : v + tail, x);
 }
