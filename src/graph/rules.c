@@ -454,6 +454,15 @@ static kiln_status shape_extreme(const struct kiln_call *call, struct kiln_resul
     return status;
 }
 
+/* sort, argsort: the axis. */
+static kiln_status shape_sorted(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    kiln_status status = expect_attrs(call, 1, err);
+    if (!status) status = expect_axis(call, 0, call->inputs[0]->ndim, err);
+    if (!status) same_shape(call->inputs[0], out);
+    return status;
+}
+
 /* cumsum and its like: the axis, then 1 to start at its end, then 1 to count the element itself. */
 static kiln_status shape_running(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
@@ -537,6 +546,8 @@ static const struct {
     [KILN_OP_SCATTER] = {kiln__dtype_scatter, kiln__shape_scatter},
     [KILN_OP_PUT_ALONG] = {kiln__dtype_put_along, kiln__shape_put_along},
     [KILN_OP_SLICE_UPDATE] = {kiln__dtype_slice_update, kiln__shape_slice_update},
+    [KILN_OP_SORT] = {dtype_moved, shape_sorted},
+    [KILN_OP_ARGSORT] = {dtype_place, shape_sorted},
     [KILN_OP_MATMUL] = {dtype_matmul, shape_matmul},
     [KILN_OP_RANDOM_BITS] = {dtype_random_bits, shape_random_bits},
     [KILN_OP_PLAN] = {dtype_none, shape_none},
