@@ -26,6 +26,7 @@ struct run {
     struct kiln_array **slots;
     const struct kiln_shape *shapes; /* of each slot in this call */
     struct call_shapes *call_shapes; /* of a shapeless plan */
+    bool owns_inputs;                /* nobody but the node that is being evaluated refers to inputs with one reference */
     struct kiln_array *few_slots[FEW_SLOTS];
 };
 
@@ -119,14 +120,66 @@ static void run_end(struct run *run)
 
 /* ---- steps ---------------------------------------------------------------------------------------------------- */
 
+/*
+ * Donation: an output takes the storage of an operand that nobody reads after this step and nobody else holds. A kernel reads
+ * element i of its operands before it writes element i of an output, so packed arrays of one size may share bytes.
+ * An input may be donated by the last step only: a step that fails after it would leave nothing to try again with.
+ */
+static bool is_last_use(const struct run *run, const struct kiln_step *step, uint32_t slot)
+{
+    const struct kiln_plan *plan = run->plan;
+    for (uint32_t i = 0; i < step->release_count; i++)
+        if (step->releases[i] == slot) return true;
+    if (slot >= plan->input_count || !run->owns_inputs || step != &plan->steps[plan->step_count - 1]) return false;
+    for (uint32_t i = 0; i < plan->output_count; i++)
+        if (plan->outputs[i] == slot) return false;
+    return true;
+}
+
+static bool is_sole_owner(const struct kiln_array *array)
+{
+    const struct kiln_storage *storage = array->storage;
+    return storage && !storage->free_foreign && storage->size_class != UINT32_MAX && array->data == storage->data &&
+           atomic_load_explicit(&array->refs, memory_order_acquire) == 1 &&
+           atomic_load_explicit(&storage->refs, memory_order_acquire) == 1;
+}
+
+/* Storage for an array like `out`, taken from an operand; NULL: none fits. */
+static struct kiln_storage *take_storage(const struct run *run, const struct kiln_step *step, const struct kiln_array *out)
+{
+    for (uint32_t i = 0; i < step->input_count; i++) {
+        const struct kiln_array *operand = run->slots[step->inputs[i]];
+        bool fits = operand->row_contiguous && operand->size == out->size &&
+                    kiln__dtype_size(operand->dtype) == kiln__dtype_size(out->dtype);
+        if (fits && is_sole_owner(operand) && is_last_use(run, step, step->inputs[i])) return kiln__storage_ref(operand->storage);
+    }
+    return NULL;
+}
+
+static kiln_status make_output(const struct run *run, const struct kiln_step *step, uint32_t slot, kiln_error *err)
+{
+    const struct kiln_shape *shape = &run->shapes[slot];
+    struct kiln_array *out;
+    kiln_status status = kiln__array_new(shape->dtype, shape->ndim, shape->dims, &out, err);
+    if (status) return status;
+    out->storage = out->size ? take_storage(run, step, out) : NULL;
+    if (!out->storage) status = kiln__storage_new((size_t)out->size * kiln__dtype_size(out->dtype), &out->storage, err);
+    if (status) {
+        kiln__array_unref(out);
+        return status;
+    }
+    out->data = out->storage->data;
+    run->slots[slot] = out;
+    return KILN_OK;
+}
+
 static kiln_status run_group(struct run *run, const struct kiln_step *step, kiln_error *err)
 {
     struct kiln_array *operands[step->input_count + 1], *outputs[step->output_count];
     kiln_status status = KILN_OK;
     for (uint32_t i = 0; i < step->input_count; i++) operands[i] = run->slots[step->inputs[i]];
     for (uint32_t i = 0; i < step->output_count && !status; i++) {
-        const struct kiln_shape *shape = &run->shapes[step->outputs[i]];
-        status = kiln__array_alloc(shape->dtype, shape->ndim, shape->dims, &run->slots[step->outputs[i]], err);
+        status = make_output(run, step, step->outputs[i], err);
         outputs[i] = run->slots[step->outputs[i]];
     }
     if (status) return status;
@@ -169,17 +222,24 @@ static kiln_status run_steps(struct run *run, kiln_error *err)
     return KILN_OK;
 }
 
-kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs, kiln_error *err)
+static kiln_status run_plan(const struct kiln_plan *plan, struct kiln_array *const *inputs, bool owns_inputs, struct kiln_array **outputs,
+                            kiln_error *err)
 {
     struct call_shapes shapes;
     struct run run;
     run.call_shapes = &shapes;
+    run.owns_inputs = owns_inputs;
     kiln_status status = run_begin(&run, plan, inputs, err);
     if (status) return status;
     status = run_steps(&run, err);
     for (uint32_t i = 0; i < plan->output_count && !status; i++) outputs[i] = kiln__array_ref(run.slots[plan->outputs[i]]);
     run_end(&run);
     return status;
+}
+
+kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs, kiln_error *err)
+{
+    return run_plan(plan, inputs, false, outputs, err);
 }
 
 /* ---- a plan as one lazy node ---------------------------------------------------------------------------------- */
@@ -198,7 +258,7 @@ static kiln_status eval_plan(struct kiln_node *node, kiln_error *err)
     const struct kiln_plan *plan = node->plan;
     struct kiln_array **made = malloc((plan->output_count + 1) * sizeof *made);
     if (!made) return kiln__no_memory(err, "the outputs of a call");
-    kiln_status status = kiln__plan_run(plan, node->inputs, made, err);
+    kiln_status status = run_plan(plan, node->inputs, true, made, err);
     for (uint32_t i = 0; i < plan->output_count && !status; i++) {
         struct kiln_array *output = kiln__node_output(node, i);
         if (output) move_bytes(output, made[i]);
