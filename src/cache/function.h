@@ -74,6 +74,9 @@ void kiln__function_sign(struct kiln_function *function, const struct kiln_envir
 void kiln__function_each_watch(struct kiln_function *function, void (*visit)(void *context, const struct kiln_watch *watch),
                                void (*enter)(void *context, struct kiln_function *callee), void *context);
 
+/* Writes the reason of a miss to kiln_why() and, when asked for, to the log; `key_text` gets the key in words. In why.c. */
+void kiln__explain_call(struct kiln_function *function, const struct kiln_signature *signature, const char *name, struct kiln_buffer *key_text);
+
 /* Before a miss is worked on: is the list of callees that was signed still all? KILN_NO_MEMORY, or KILN_OK. */
 kiln_status kiln__callees_update(struct kiln_function *function, bool *changed);
 kiln_status kiln__dependencies_copy(struct kiln_function *to, struct kiln_function *from, kiln_error *err);

@@ -15,59 +15,6 @@
 #include "cache/function.h"
 #include "key/explain.h"
 
-static _Thread_local struct kiln_buffer why;
-static _Thread_local bool why_registered;
-static pthread_key_t why_key;
-static pthread_once_t why_once = PTHREAD_ONCE_INIT;
-
-/* ---- explain -------------------------------------------------------------------------------------------------- */
-
-static void free_why(void *buffer)
-{
-    why_registered = false;
-    kiln__buffer_release(buffer);
-}
-
-static void make_why_key(void)
-{
-    pthread_key_create(&why_key, free_why);
-}
-
-const char *kiln_why(void)
-{
-    return why.size ? (const char *)why.data : "";
-}
-
-/* The very key is known: lower() read a variable that has changed. */
-static void explain_reads(const struct kiln_read_record *read, struct kiln_buffer *text)
-{
-    while (read && !memcmp(read->address, read->value, read->size)) read = read->next;
-    if (read)
-        kiln__buffer_printf(text, "%s: %s, which lower() read, has another value", read->module, read->name);
-    else
-        kiln__buffer_printf(text, "made meanwhile by another thread");
-}
-
-/* Before the miss is worked on: what this key has that the nearest known one has not. */
-void kiln__explain_miss(struct kiln_results *results, const struct kiln_signature *signature, const char *name)
-{
-    pthread_once(&why_once, make_why_key);
-    if (!why_registered) why_registered = pthread_setspecific(why_key, &why) == 0;
-    kiln__buffer_clear(&why);
-    struct kiln_buffer text = {0};
-    const struct kiln_entry *entry = kiln__results_nearest(results, signature);
-    if (entry && entry->count == signature->count && kiln__key_equal(entry->key, signature->words, entry->count))
-        explain_reads(entry->reads, &text);
-    else if (entry)
-        kiln__explain(entry->key, entry->count, signature->words, signature->count, &text);
-    else
-        kiln__buffer_printf(&text, "first call");
-    kiln__results_nearest_done(results);
-    if (!text.failed) kiln__buffer_printf(&why, "%s: %s", name, (const char *)text.data);
-    kiln__buffer_release(&text);
-    if (!why.failed) kiln__log(KILN_LOG_MISS, "miss %s", kiln_why());
-}
-
 /* ---- the request ---------------------------------------------------------------------------------------------- */
 
 struct miss {
@@ -77,6 +24,7 @@ struct miss {
     const struct kiln_signature *signature;
     uint32_t watches_at; /* where in the key the watched values start */
     size_t arg_count;
+    struct kiln_buffer key_text; /* the key in words, for kiln_why() and for the artifact */
     kiln_request request;
 };
 
@@ -177,7 +125,7 @@ static kiln_status make_result(void *context, void **value, struct kiln_read_rec
     bool fixed = !miss->definition->lower;
     kiln_status status = fixed ? KILN_OK : lower(miss, &text, err);
     const struct kiln_buffer *source = fixed ? &miss->definition->text : &text.buffer;
-    kiln_bytes call_key = {miss->signature->words, (size_t)miss->signature->count * sizeof(uint64_t)};
+    kiln_bytes call_key = {miss->key_text.data, miss->key_text.failed ? 0 : miss->key_text.size};
     struct kiln_kernel *kernel = NULL;
     if (!status)
         status = kiln__kernel_get(&miss->request, miss->definition->compiler, (kiln_bytes){source->data, source->size}, fixed,
@@ -194,24 +142,6 @@ static kiln_status make_result(void *context, void **value, struct kiln_read_rec
 
 /* ---- drift ---------------------------------------------------------------------------------------------------- */
 
-static void print_value(const struct kiln_watched *value, struct kiln_buffer *out)
-{
-    if (!value->data) {
-        kiln__buffer_printf(out, "unset");
-    } else if (value->watch->kind == KILN_ITEM_ENVIRONMENT) {
-        kiln__buffer_printf(out, "\"%s\"", (const char *)value->data);
-    } else if (value->size == 4 || value->size == 8) {
-        int64_t wide = 0;
-        int32_t narrow;
-        memcpy(&wide, value->data, value->size);
-        memcpy(&narrow, value->data, 4);
-        kiln__buffer_printf(out, "%lld", value->size == 4 ? (long long)narrow : (long long)wide);
-    } else {
-        for (size_t i = 0; i < value->size && i < 16; i++) kiln__buffer_printf(out, "%02x", ((const unsigned char *)value->data)[i]);
-        if (value->size > 16) kiln__buffer_printf(out, "...");
-    }
-}
-
 static bool is_same(const struct kiln_watched *was, const struct kiln_watched *is)
 {
     if (!was->data || !is->data) return !was->data == !is->data;
@@ -226,9 +156,9 @@ static void compare_values(const struct values *was, const struct values *is, st
         if (is_same(&was->data[i], &is->data[i])) continue;
         if (text->size) kiln__buffer_printf(text, "; ");
         kiln__buffer_printf(text, "%s%s%s was ", watch->module, *watch->module ? ": " : "", watch->name);
-        print_value(&was->data[i], text);
+        kiln__value_print(&was->data[i], text);
         kiln__buffer_printf(text, ", is ");
-        print_value(&is->data[i], text);
+        kiln__value_print(&is->data[i], text);
     }
 }
 
@@ -295,7 +225,7 @@ static kiln_status make_or_wait(struct miss *miss, void **executable, kiln_error
     bool made;
     miss->definition = kiln__definition_ref(function);
     miss->request.function = miss->definition->name;
-    kiln__explain_miss(&function->results, miss->signature, miss->definition->name);
+    kiln__explain_call(function, miss->signature, miss->definition->name, &miss->key_text);
     kiln_status status = kiln__results_make(&function->results, miss->signature, make_result, miss, executable, &made, err);
     if ((int)status == KILN_RECURSIVE)
         status = kiln__fail(err, KILN_INVALID, "%s: lower() asks for the very entry it is making, or nests too deep", miss->definition->name);
@@ -304,6 +234,7 @@ static kiln_status make_or_wait(struct miss *miss, void **executable, kiln_error
         kiln__add(&function->cache->counts.calls, (uint64_t)-1);
         kiln__count(&kiln__this_thread->process_hits[function->cache->index]);
     }
+    kiln__buffer_release(&miss->key_text);
     kiln__definition_unref(miss->definition);
     return status;
 }

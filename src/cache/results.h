@@ -104,7 +104,7 @@ typedef kiln_status kiln_maker(void *context, void **value, struct kiln_read_rec
 kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_signature *signature, kiln_maker *make,
                                void *context, void **value, bool *made, kiln_error *err);
 
-/* Writes the reason of a miss to kiln_why() and, when asked for, to the log. In get.c. */
+/* Writes the reason of a miss to kiln_why() and, when asked for, to the log: for results of no function. In why.c. */
 void kiln__explain_miss(struct kiln_results *results, const struct kiln_signature *signature, const char *name);
 
 /* An entry other than the one for `signature` whose key is nearest to it, for explaining a miss; NULL: none. Call `done`

@@ -1,189 +1,118 @@
 /*
- * explain.c - walks two call keys item by item. Items are self-describing, so a difference is named by its place and kind.
+ * explain.c - comparing the texts of two keys, line by line; the texts are made in print.c.
  *
- * A key starts with three plain words (results id, generation, device); items follow. Whatever the words say, nothing
- * outside them is read: an item counts only when it ends within what it is part of.
+ * A line is found by its name, in the order of the other text, so that an option pushed before the arguments moves nothing.
  */
 #include "key/explain.h"
 
-#include "key/dlpack.h"
-#include "key/options.h"
-
-enum { HEAD_WORDS = 3 };
-
-static void say(struct kiln_buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(struct kiln_buffer *out, const char *format, ...)
-{
-    va_list list;
-    if (out->size) kiln__buffer_append(out, "; ", 2);
-    va_start(list, format);
-    kiln__buffer_vprintf(out, format, list);
-    va_end(list);
-}
-
-static const char *name_of_type(uint64_t word)
-{
-    const kiln_type *type = (const kiln_type *)(uintptr_t)word;
-    return type->name ? type->name : "(unnamed type)";
-}
-
-/* The item at `words` ends within `room` words. */
-static bool fits(const uint64_t *words, uint32_t room)
-{
-    return room > 0 && kiln__item_words(*words) < room;
-}
-
-static void explain_tensor(size_t position, const uint64_t *was, const uint64_t *is, struct kiln_buffer *out)
-{
-    static const struct {
-        const char *name;
-        int shift;
-        uint64_t mask;
-    } facts[] = {{"dtype code", 56, 0xff}, {"dtype bits", 48, 0xff}, {"dtype lanes", 32, 0xffff},
-                 {"device type", 16, 0xffff}, {"alignment (log2)", 8, 0xff}, {"rank", 0, 0xff}};
-    if (!kiln__item_words(*was) || !kiln__item_words(*is)) return;
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        unsigned long long old = was[1] >> facts[i].shift & facts[i].mask, new = is[1] >> facts[i].shift & facts[i].mask;
-        if (old != new) say(out, "argument %zu: %s was %llu, is %llu", position, facts[i].name, old, new);
-    }
-    if (kiln__item_words(*was) != kiln__item_words(*is) || kiln__item_info(*was)) {
-        bool both = kiln__item_words(*was) == kiln__item_words(*is) && kiln__item_words(*is) >= 2;
-        if (both && was[2] != is[2]) say(out, "argument %zu: layout class differs", position);
-        return;
-    }
-    uint32_t ndim = (kiln__item_words(*was) - 1) / 2;
-    for (uint32_t i = 0; i < 2 * ndim; i++)
-        if (was[2 + i] != is[2 + i])
-            say(out, "argument %zu: %s %u was %lld, is %lld", position, i < ndim ? "dim" : "stride", i % ndim, (long long)was[2 + i], (long long)is[2 + i]);
-}
-
-static void explain_array(size_t position, const uint64_t *was, const uint64_t *is, struct kiln_buffer *out)
-{
-    uint32_t old = kiln__item_info(*was), new = kiln__item_info(*is);
-    if (old >> 8 != new >> 8) say(out, "input %zu: dtype was %u, is %u", position, old >> 8, new >> 8);
-    if ((old & 0xff) != (new & 0xff)) {
-        say(out, "input %zu: rank was %u, is %u", position, old & 0xff, new & 0xff);
-        return;
-    }
-    const int32_t *old_dims = (const int32_t *)(was + 1), *new_dims = (const int32_t *)(is + 1);
-    uint32_t words = kiln__item_words(*was) < kiln__item_words(*is) ? kiln__item_words(*was) : kiln__item_words(*is);
-    for (uint32_t i = 0; i < (new & 0xff) && i / 2 < words; i++)
-        if (old_dims[i] != new_dims[i]) say(out, "input %zu: dim %u was %d, is %d", position, i, old_dims[i], new_dims[i]);
-}
-
-static void explain_argument(size_t position, const uint64_t *was, const uint64_t *is, kiln_type_namer *type_name,
-                             struct kiln_buffer *out)
-{
-    uint32_t old_words = kiln__item_words(*was), words = kiln__item_words(*is);
-    if (!old_words || !words) {
-        say(out, "argument %zu differs", position);
-        return;
-    }
-    if (was[1] != is[1]) {
-        say(out, "argument %zu: type was %s, is %s", position, type_name(was[1]), type_name(is[1]));
-        return;
-    }
-    bool both = fits(was + 2, old_words - 1) && fits(is + 2, words - 1);
-    enum kiln_item old = both ? kiln__item_tag(was[2]) : 0, new = both ? kiln__item_tag(is[2]) : 0;
-    size_t before = out->size;
-    if (old == KILN_ITEM_TENSOR && new == KILN_ITEM_TENSOR)
-        explain_tensor(position, was + 2, is + 2, out);
-    else if (old == KILN_ITEM_U64 && new == KILN_ITEM_U64 && kiln__item_words(was[2]) && kiln__item_words(is[2]))
-        say(out, "argument %zu: %s was %#llx, is %#llx", position, type_name(is[1]), (unsigned long long)was[3], (unsigned long long)is[3]);
-    if (out->size == before) say(out, "argument %zu: its %s differs", position, type_name(is[1]));
-}
-
-static void explain_item(size_t position, const uint64_t *was, const uint64_t *is, kiln_type_namer *type_name, struct kiln_buffer *out)
-{
-    static const char *const names[] = {
-        [KILN_ITEM_OPTIONS] = "a pushed option", [KILN_ITEM_DEPENDENCY] = "a function it depends on was redefined",
-        [KILN_ITEM_MEMORY] = "a watched variable", [KILN_ITEM_ENVIRONMENT] = "a watched environment variable",
-        [KILN_ITEM_VARIABLE] = "a watched kiln_var",
-    };
-    enum kiln_item old = kiln__item_tag(*was), new = kiln__item_tag(*is);
-    if (old == KILN_ITEM_ARGUMENT && new == KILN_ITEM_ARGUMENT)
-        explain_argument(position, was, is, type_name, out);
-    else if (old == KILN_ITEM_ARRAY && new == KILN_ITEM_ARRAY)
-        explain_array(position, was, is, out);
-    else if (old == new && (size_t)new < sizeof names / sizeof *names && names[new])
-        say(out, new == KILN_ITEM_DEPENDENCY ? "%s" : "%s has another value", names[new]);
-    else
-        say(out, "item %zu is of another kind", position);
-}
-
-/* A key's items stand in this order; each part is compared on its own, so that a push does not move the arguments. */
-enum part { OPTIONS, ARGUMENTS, WATCHES, PARTS };
-
-static enum part part_of(uint64_t header)
-{
-    enum kiln_item tag = kiln__item_tag(header);
-    return tag == KILN_ITEM_OPTIONS ? OPTIONS : tag == KILN_ITEM_ARGUMENT || tag == KILN_ITEM_ARRAY ? ARGUMENTS : WATCHES;
-}
-
-struct run {
-    const uint64_t *words;
-    uint32_t at, end, count;
+struct line {
+    const char *name, *value;
+    size_t name_size, value_size;
 };
 
-static void next_part(struct run *run, enum part part)
+/* The line at *at, which moves behind it. False at the end. */
+static bool next_line(const char **at, struct line *line)
 {
-    run->at = run->end;
-    for (const uint64_t *item; item = run->words + run->end, fits(item, run->count - run->end) && part_of(*item) == part;)
-        run->end += 1 + kiln__item_words(*item);
+    const char *start = *at;
+    if (!start || !*start) return false;
+    size_t size = strcspn(start, "\n");
+    const char *tab = memchr(start, '\t', size);
+    line->name = start;
+    line->name_size = tab ? (size_t)(tab - start) : size;
+    line->value = tab ? tab + 1 : start + size;
+    line->value_size = (size_t)(start + size - line->value);
+    *at = start + size + (start[size] == '\n');
+    return true;
 }
 
-static void explain_part(enum part part, struct run *was, struct run *is, kiln_type_namer *type_name, struct kiln_buffer *out)
+static bool is_same(const char *a, size_t a_size, const char *b, size_t b_size)
 {
-    static const char *const names[PARTS] = {"pushed options", "arguments", "watches"};
-    for (size_t position = 0; was->at < was->end && is->at < is->end; position++) {
-        const uint64_t *old = was->words + was->at, *new = is->words + is->at;
-        uint32_t old_step = 1 + kiln__item_words(*old), step = 1 + kiln__item_words(*new);
-        if (step != old_step || !kiln__key_equal(old, new, step)) explain_item(position, old, new, type_name, out);
-        was->at += old_step;
-        is->at += step;
-    }
-    if (is->at < is->end) say(out, "more %s than before", names[part]);
-    if (was->at < was->end) say(out, "fewer %s than before", names[part]);
+    return a_size == b_size && !memcmp(a, b, a_size);
 }
 
-static void explain_options(uint32_t was, uint32_t is, struct kiln_buffer *out)
+/* From *at on, and then from the start: in texts of one function the line is the next one. */
+static bool find_line(const char *text, const char **at, const struct line *wanted, struct line *found)
 {
-    struct kiln_options old = kiln__options_unpack(was), new = kiln__options_unpack(is);
-    if (old.opt_level != new.opt_level) say(out, "KILN_OPT_LEVEL was %u, is %u", old.opt_level, new.opt_level);
-    if (old.fast_math != new.fast_math) say(out, "KILN_FAST_MATH was %d, is %d", old.fast_math, new.fast_math);
+    const char *from = *at;
+    while (next_line(&from, found))
+        if (is_same(found->name, found->name_size, wanted->name, wanted->name_size)) {
+            *at = from;
+            return true;
+        }
+    for (from = text; from < *at && next_line(&from, found);)
+        if (is_same(found->name, found->name_size, wanted->name, wanted->name_size)) return true;
+    return false;
 }
 
-/* What follows the last item that is in its place; nothing, in a key that was made here. */
-static bool has_same_rest(const struct run *was, const struct run *is)
+static bool begins(const struct line *line, const char *word)
 {
-    uint32_t size = was->count - was->end;
-    return size == is->count - is->end && kiln__key_equal(was->words + was->end, is->words + is->end, size);
+    size_t size = strlen(word);
+    return line->name_size > size && !memcmp(line->name, word, size);
 }
 
-void kiln__explain_words(const uint64_t *was, uint32_t was_count, const uint64_t *is, uint32_t is_count,
-                         kiln_type_namer *type_name, struct kiln_buffer *out)
+static void say(struct kiln_buffer *out, const struct line *line, const char *was, size_t was_size, const char *is, size_t is_size)
 {
-    if (was_count < HEAD_WORDS || is_count < HEAD_WORDS) {
-        say(out, "a key is cut off");
+    if (out->size) kiln__buffer_append(out, "; ", 2);
+    kiln__buffer_append(out, line->name, line->name_size);
+    if (begins(line, "function ")) {
+        kiln__buffer_printf(out, ", which it uses, changed");
         return;
     }
-    if (was[2] >> 32 != is[2] >> 32)
-        say(out, "another device");
-    else if (was[2] != is[2])
-        say(out, "the device was reset");
-    explain_options((uint32_t)(was[1] >> 32), (uint32_t)(is[1] >> 32), out);
-    struct run old = {was, HEAD_WORDS, HEAD_WORDS, was_count}, new = {is, HEAD_WORDS, HEAD_WORDS, is_count};
-    for (enum part part = OPTIONS; part < PARTS; part++) {
-        next_part(&old, part);
-        next_part(&new, part);
-        explain_part(part, &old, &new, type_name, out);
-    }
-    if (!has_same_rest(&old, &new)) say(out, "the rest of the key differs");
-    if (!out->size) say(out, "nothing differs: the entry was dropped");
+    kiln__buffer_printf(out, " was %.*s, is %.*s", (int)was_size, was, (int)is_size, is);
 }
 
-void kiln__explain(const uint64_t *was, uint32_t was_count, const uint64_t *is, uint32_t is_count, struct kiln_buffer *out)
+/* Details of an argument that is not there, or is of another type, were said with its type or number. */
+static bool is_detail(const struct line *line)
 {
-    kiln__explain_words(was, was_count, is, is_count, name_of_type, out);
+    return begins(line, "argument ") || begins(line, "input ");
+}
+
+static void say_missing(const char *text, const char *other, bool was, struct kiln_buffer *out)
+{
+    static const char nothing[] = "not there";
+    struct line line, found;
+    const char *at = text, *other_at = other;
+    while (next_line(&at, &line)) {
+        if (is_detail(&line) || find_line(other, &other_at, &line, &found)) continue;
+        if (was)
+            say(out, &line, line.value, line.value_size, nothing, sizeof nothing - 1);
+        else
+            say(out, &line, nothing, sizeof nothing - 1, line.value, line.value_size);
+    }
+}
+
+void kiln__explain(const char *was, const char *is, struct kiln_buffer *out)
+{
+    struct line old, new;
+    const char *was_at = was, *is_at = is;
+    while (next_line(&is_at, &new))
+        if (find_line(was, &was_at, &new, &old) && !is_same(old.value, old.value_size, new.value, new.value_size))
+            say(out, &new, old.value, old.value_size, new.value, new.value_size);
+    say_missing(was, is, true, out);
+    say_missing(is, was, false, out);
+}
+
+/* ---- two texts of a program ----------------------------------------------------------------------------------- */
+
+static size_t line_size(const char *text, size_t size)
+{
+    const char *end = size ? memchr(text, '\n', size) : NULL;
+    return end ? (size_t)(end - text) : size;
+}
+
+void kiln__explain_lines(kiln_bytes was, kiln_bytes is, struct kiln_buffer *out)
+{
+    enum { SHOWN = 160 };
+    const char *old = was.data, *new = is.data;
+    size_t old_rest = was.size, new_rest = is.size;
+    for (size_t number = 1; old_rest || new_rest; number++) {
+        size_t old_size = line_size(old, old_rest), new_size = line_size(new, new_rest);
+        if (!old_rest || !new_rest || !is_same(old, old_size, new, new_size)) {
+            kiln__buffer_printf(out, "line %zu was \"%.*s\", is \"%.*s\"", number, (int)(old_size < SHOWN ? old_size : SHOWN), old ? old : "",
+                                (int)(new_size < SHOWN ? new_size : SHOWN), new ? new : "");
+            return;
+        }
+        old += old_size + (old_size < old_rest), old_rest -= old_size + (old_size < old_rest);
+        new += new_size + (new_size < new_rest), new_rest -= new_size + (new_size < new_rest);
+    }
 }

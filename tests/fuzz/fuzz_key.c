@@ -55,26 +55,55 @@ static uint64_t *copy_words(const uint8_t *data, uint32_t count)
     return words;
 }
 
+static void print(const uint64_t *words, uint32_t count, struct kiln_buffer *out)
+{
+    if (kiln__key_print(words, count, name_of, out) > count) abort();
+    kiln__buffer_append(out, "", 0);
+}
+
+static const char *text_of(const struct kiln_buffer *buffer)
+{
+    return buffer->size ? (const char *)buffer->data : "";
+}
+
 static void explain(const uint8_t *data, size_t size)
 {
     if (size < 1) return;
     uint32_t count = (uint32_t)((size - 1) / 8), first = count ? data[0] % (count + 1) : 0;
     uint64_t *was = copy_words(data + 1, first), *is = copy_words(data + 1 + first * 8, count - first);
-    struct kiln_buffer text = {0}, again = {0};
+    struct kiln_buffer old = {0}, new = {0}, again = {0}, text = {0}, same = {0};
     if (was && is) {
-        kiln__explain_words(was, first, is, count - first, name_of, &text);
-        kiln__explain_words(was, first, is, count - first, name_of, &again);
-        if (!text.failed && !again.failed && (text.size == 0 || strcmp((char *)text.data, (char *)again.data) != 0)) abort();
+        print(was, first, &old);
+        print(is, count - first, &new);
+        print(is, count - first, &again);
+        bool failed = old.failed || new.failed || again.failed;
+        if (!failed && strcmp(text_of(&new), text_of(&again)) != 0) abort();
+        if (!failed) kiln__explain(text_of(&old), text_of(&new), &text);
+        if (!failed) kiln__explain(text_of(&new), text_of(&again), &same);
+        kiln__explain_lines((kiln_bytes){data, size / 2}, (kiln_bytes){data + size / 2, size - size / 2}, &text);
+        (void)same; /* names may come twice in words of any origin: then a text may differ from itself */
     }
-    kiln__buffer_release(&text);
+    kiln__buffer_release(&old);
+    kiln__buffer_release(&new);
     kiln__buffer_release(&again);
+    kiln__buffer_release(&text);
+    kiln__buffer_release(&same);
     free(was);
     free(is);
+}
+
+static void print_fields(const uint8_t *data, size_t size)
+{
+    struct kiln_buffer out = {0};
+    struct kiln_field field;
+    for (size_t offset = 0; kiln__content_next((kiln_bytes){data, size}, &offset, &field);) kiln__field_print(&field, &out);
+    kiln__buffer_release(&out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     walk_fields(data, size);
+    print_fields(data, size);
     explain(data, size);
     return 0;
 }

@@ -408,10 +408,10 @@ static void test_options_of_the_environment(void **state)
     assert_string_equal(usual->text, "2 0");
     setenv("KILN_OPT_LEVEL", "3", 1);
     assert_string_equal(get(f, NO_ARGS)->text, "3 0");
-    assert_string_equal(kiln_why(), "f: KILN_OPT_LEVEL was 2, is 3");
+    assert_string_equal(kiln_why(), "f: KILN_OPT_LEVEL was 2 or unset, is 3");
     setenv("KILN_FAST_MATH", "1", 1);
     assert_string_equal(get(f, NO_ARGS)->text, "3 1");
-    assert_non_null(strstr(kiln_why(), "KILN_FAST_MATH was 0, is 1"));
+    assert_non_null(strstr(kiln_why(), "KILN_FAST_MATH was unset or 0, is 1"));
     unsetenv("KILN_OPT_LEVEL");
     unsetenv("KILN_FAST_MATH");
     assert_ptr_equal(get(f, NO_ARGS), usual);
@@ -468,7 +468,7 @@ static void test_reset_links_again(void **state)
     assert_int_equal(world->fake.unlinks, 1); /* at once, also from functions that are not called again */
     assert_ptr_equal(get_on(f, NO_ARGS, second), other);
     assert_ptr_equal(get_on(f, NO_ARGS, first)->device, first);
-    assert_string_equal(kiln_why(), "f: another device");
+    assert_non_null(strstr(kiln_why(), "#4; resets of the device was 0, is 1"));
     assert_counters(world->cache, .calls = 5, .front_hits = 1, .traces = 4, .kernel_hits = 1, .compiles = 1, .links = 3);
     for (int i = 0; i < 100; i++) { /* nothing piles up */
         kiln_device_reset(first);
@@ -521,7 +521,7 @@ static void test_redefine(void **state)
     unsigned lowers = world->program.lowers;
     get(g, NO_ARGS); /* depends on f: misses */
     assert_int_equal(world->program.lowers, lowers + 1);
-    assert_string_equal(kiln_why(), "f: a function it depends on was redefined");
+    assert_string_equal(kiln_why(), "f: function f2, which it uses, changed");
     get(h, NO_ARGS); /* does not: hits */
     assert_int_equal(world->program.lowers, lowers + 1);
     assert_counters(world->cache, .calls = 7, .front_hits = 2, .traces = 5, .kernel_hits = 3, .compiles = 2, .links = 2);
@@ -649,11 +649,11 @@ static void test_why(void **state)
     get(f, ARGS(I64(1), {&kiln_tensor, &t}));
     assert_string_equal(kiln_why(), "f: argument 1: dim 0 was 1024, is 2048");
     get(f, ARGS(I64(2), {&kiln_tensor, &t}));
-    assert_string_equal(kiln_why(), "f: argument 0: const_i64 was 0x1, is 0x2");
+    assert_string_equal(kiln_why(), "f: argument 0: const_i64 was 1, is 2");
     kiln_option_push("unroll", "4");
     get(f, ARGS(I64(2), {&kiln_tensor, &t}));
     kiln_option_pop();
-    assert_string_equal(kiln_why(), "f: more pushed options than before");
+    assert_string_equal(kiln_why(), "f: option unroll was not there, is 4");
     kiln_function_free(f);
 }
 

@@ -1,0 +1,380 @@
+/*
+ * print.c - the text of a key; see explain.h.
+ *
+ * Invariant: an item counts only when it ends within what it is part of, so that words of any origin can be printed. Text from
+ * outside is quoted unless it is plain; what is too long to show is shown in part, with its size and a hash.
+ */
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "device/device.h"
+#include "key/explain.h"
+#include "key/options.h"
+
+enum { HEAD_WORDS = 3, MOST_LINES = 1000, SHOWN_TEXT = 64, SHOWN_BYTES = 16 };
+
+struct printer {
+    kiln_type_namer *type_name; /* NULL: the words are of this process */
+    struct kiln_buffer *out;
+    unsigned lines;
+    unsigned depth;
+};
+
+static bool line(struct printer *printer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool line(struct printer *printer, const char *format, ...)
+{
+    if (++printer->lines > MOST_LINES) return false;
+    va_list list;
+    va_start(list, format);
+    kiln__buffer_vprintf(printer->out, format, list);
+    va_end(list);
+    kiln__buffer_append(printer->out, "\n", 1);
+    return true;
+}
+
+/* ---- values --------------------------------------------------------------------------------------------------- */
+
+static bool is_plain(const char *text, size_t size)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-/:,@%#";
+    if (!size || (size == 5 && !memcmp(text, "unset", 5))) return false;
+    for (size_t i = 0; i < size; i++)
+        if (!text[i] || !strchr(plain, text[i])) return false;
+    return true;
+}
+
+static void print_rest(const void *data, size_t size, size_t shown, struct kiln_buffer *out)
+{
+    if (size > shown) kiln__buffer_printf(out, "... (%zu bytes, hash %08x)", size, (unsigned)kiln__hash(data, size));
+}
+
+static void print_text(const char *text, size_t size, struct kiln_buffer *out)
+{
+    size_t shown = size < SHOWN_TEXT ? size : SHOWN_TEXT;
+    if (is_plain(text, size) && shown == size) {
+        kiln__buffer_append(out, text, size);
+        return;
+    }
+    kiln__buffer_append(out, "\"", 1);
+    for (size_t i = 0; i < shown; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+            kiln__buffer_printf(out, "\\x%02x", c);
+        else
+            kiln__buffer_append(out, &text[i], 1);
+    }
+    kiln__buffer_append(out, "\"", 1);
+    print_rest(text, size, shown, out);
+}
+
+/* A number when it has the size of one. */
+static void print_bytes(const void *data, size_t size, struct kiln_buffer *out)
+{
+    int32_t narrow;
+    int64_t wide;
+    if (size == sizeof narrow) {
+        memcpy(&narrow, data, size);
+        kiln__buffer_printf(out, "%d", narrow);
+    } else if (size == sizeof wide) {
+        memcpy(&wide, data, size);
+        kiln__buffer_printf(out, "%lld", (long long)wide);
+    } else {
+        size_t shown = size < SHOWN_BYTES ? size : SHOWN_BYTES;
+        for (size_t i = 0; i < shown; i++) kiln__buffer_printf(out, "%02x", ((const unsigned char *)data)[i]);
+        if (!size) kiln__buffer_printf(out, "nothing");
+        print_rest(data, size, shown, out);
+    }
+}
+
+void kiln__value_print(const struct kiln_watched *watched, struct kiln_buffer *out)
+{
+    if (!watched->data)
+        kiln__buffer_printf(out, "unset");
+    else if (watched->watch->kind == KILN_ITEM_ENVIRONMENT)
+        print_text(watched->data, watched->size - 1, out);
+    else
+        print_bytes(watched->data, watched->size, out);
+}
+
+/* ---- names ---------------------------------------------------------------------------------------------------- */
+
+/* As they are, but no character that would end a name or a line. */
+static void print_name(const char *name, size_t size, struct kiln_buffer *out)
+{
+    for (size_t i = 0; i < size; i++) {
+        char c = (unsigned char)name[i] < 0x20 ? '?' : name[i];
+        kiln__buffer_append(out, &c, 1);
+    }
+}
+
+static void print_place(const char *module, size_t module_size, const char *name, size_t name_size, struct kiln_buffer *out)
+{
+    print_name(module, module_size, out);
+    if (module_size) kiln__buffer_append(out, ": ", 2);
+    print_name(name, name_size, out);
+    kiln__buffer_append(out, "\t", 1);
+}
+
+void kiln__watched_print(const struct kiln_watched *watched, struct kiln_buffer *out)
+{
+    const struct kiln_watch *watch = watched->watch;
+    if (watch->kind == KILN_ITEM_VARIABLE) kiln__buffer_printf(out, "variable ");
+    print_place(watch->module, strlen(watch->module), watch->name, strlen(watch->name), out);
+    kiln__value_print(watched, out);
+    kiln__buffer_append(out, "\n", 1);
+}
+
+void kiln__callee_print(const char *name, uint64_t generation, struct kiln_buffer *out)
+{
+    kiln__buffer_printf(out, "function ");
+    print_name(name, strlen(name), out);
+    kiln__buffer_printf(out, "\t%llu\n", (unsigned long long)generation);
+}
+
+/* "watch 3 m.c scale": the size of the module's name stands in front of it. */
+static void print_field_place(const struct kiln_field *field, size_t prefix, struct kiln_buffer *out)
+{
+    size_t at = prefix, module_size = 0;
+    while (at < field->name_size && field->name[at] >= '0' && field->name[at] <= '9' && module_size < field->name_size)
+        module_size = module_size * 10 + (size_t)(field->name[at++] - '0');
+    at += at < field->name_size;
+    if (module_size > field->name_size - at) module_size = field->name_size - at;
+    size_t name_at = at + module_size + (at + module_size < field->name_size);
+    print_place(field->name + at, module_size, field->name + name_at, field->name_size - name_at, out);
+}
+
+void kiln__field_print(const struct kiln_field *field, struct kiln_buffer *out)
+{
+    static const struct {
+        const char *prefix;
+        enum kiln_item kind;
+    } kinds[] = {{"watch ", KILN_ITEM_MEMORY}, {"read ", KILN_ITEM_MEMORY}, {"environment ", KILN_ITEM_ENVIRONMENT}, {"variable ", KILN_ITEM_VARIABLE}};
+    size_t i = 0, count = sizeof kinds / sizeof *kinds, prefix = 0;
+    for (; i < count; i++) {
+        prefix = strlen(kinds[i].prefix);
+        if (field->name_size > prefix && !memcmp(field->name, kinds[i].prefix, prefix)) break;
+    }
+    enum kiln_item kind = i < count ? kinds[i].kind : 0;
+    if (kind == KILN_ITEM_MEMORY)
+        print_field_place(field, prefix, out);
+    else
+        print_place("", 0, field->name + (kind == KILN_ITEM_ENVIRONMENT ? prefix : 0),
+                    field->name_size - (kind == KILN_ITEM_ENVIRONMENT ? prefix : 0), out);
+    if (kind == KILN_ITEM_ENVIRONMENT && !field->value.size)
+        kiln__buffer_printf(out, "unset");
+    else if (kind == KILN_ITEM_ENVIRONMENT)
+        print_text(field->value.data, field->value.size - 1, out);
+    else if (kind || (field->name_size > 9 && !memcmp(field->name, "argument ", 9)))
+        print_bytes(field->value.data, field->value.size, out);
+    else
+        print_text(field->value.data, field->value.size, out);
+    kiln__buffer_append(out, "\n", 1);
+}
+
+/* ---- tensors -------------------------------------------------------------------------------------------------- */
+
+static void print_dtype(struct printer *printer, const char *place, uint64_t facts)
+{
+    static const char *const codes[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
+    unsigned code = (unsigned)(facts >> 56) & 0xff, bits = (unsigned)(facts >> 48) & 0xff, lanes = (unsigned)(facts >> 32) & 0xffff;
+    char unknown[16], more[16] = "";
+    snprintf(unknown, sizeof unknown, "code%u.", code);
+    if (lanes != 1) snprintf(more, sizeof more, "x%u", lanes);
+    line(printer, "%s: dtype\t%s%u%s", place, code < sizeof codes / sizeof *codes ? codes[code] : unknown, bits, more);
+}
+
+static void print_ruled(struct printer *printer, const char *place, const char *what, uint32_t axis, const uint64_t *words)
+{
+    uint32_t kind = (uint32_t)(words[0] >> 32), divisor = (uint32_t)words[0];
+    if (kind == KILN_STATIC)
+        line(printer, "%s: %s %u\t%lld", place, what, axis, (long long)words[1]);
+    else if (kind == KILN_DIVISIBLE)
+        line(printer, "%s: %s %u\t%s by %u", place, what, axis, words[1] ? "divisible" : "not divisible", divisor);
+    else
+        line(printer, "%s: %s %u\tdynamic", place, what, axis);
+}
+
+static void print_tensor(struct printer *printer, const char *place, const uint64_t *item)
+{
+    static const char *const classes[] = {"any", "0", "1", "packed"};
+    uint32_t words = kiln__item_words(*item), form = kiln__item_info(*item);
+    if (!words) return;
+    uint64_t facts = item[1], rank = facts & 0xff;
+    print_dtype(printer, place, facts);
+    line(printer, "%s: device type\t%u", place, (unsigned)(facts >> 16) & 0xffff);
+    if (form != KILN_TENSOR_DYNAMIC) line(printer, "%s: alignment\t%llu", place, 1ull << (facts >> 8 & 63));
+    line(printer, "%s: rank\t%u", place, (unsigned)rank);
+    uint32_t ndim = (words - 1) / 2;
+    for (uint32_t i = 0; form == KILN_TENSOR_STATIC && i < 2 * ndim; i++)
+        if (!line(printer, "%s: %s %u\t%lld", place, i < ndim ? "dim" : "stride", i % ndim, (long long)item[2 + i])) return;
+    for (uint32_t i = 0; form == KILN_TENSOR_DYNAMIC && words == 3 && i < rank && i < 64; i++)
+        line(printer, "%s: stride %u\t%s", place, i, classes[item[2 + i / 32] >> 2 * (i % 32) & 3]);
+    for (uint32_t i = 0; form == KILN_TENSOR_RULED && i < 2 * ((words - 1) / 4); i++)
+        print_ruled(printer, place, i % 2 ? "stride" : "dim", i / 2, item + 2 + 2 * i);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------------------ */
+
+/* The item at `words` ends within `room` words. */
+static bool fits(const uint64_t *words, uint32_t room)
+{
+    return room > 0 && kiln__item_words(*words) < room;
+}
+
+static bool is_type(const struct printer *printer, uint64_t word, const kiln_type *type)
+{
+    return !printer->type_name && word == (uint64_t)(uintptr_t)type;
+}
+
+static const char *name_of_type(const struct printer *printer, uint64_t word)
+{
+    if (printer->type_name) return printer->type_name(word);
+    const kiln_type *type = (const kiln_type *)(uintptr_t)word;
+    return type->name ? type->name : "(unnamed)";
+}
+
+static void print_number(struct printer *printer, const char *name, uint64_t type, uint64_t bits, bool is_double)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    if ((is_double || is_type(printer, type, &kiln_const_f64)) && value == value)
+        line(printer, "%s\t%.17g", name, value);
+    else if (is_double || is_type(printer, type, &kiln_const_f64))
+        line(printer, "%s\tnan %#llx", name, (unsigned long long)bits);
+    else if (is_type(printer, type, &kiln_const_bool))
+        line(printer, "%s\t%s", name, bits ? "true" : "false");
+    else
+        line(printer, "%s\t%lld", name, (long long)bits);
+}
+
+static void print_item_bytes(struct printer *printer, const char *name, uint64_t type, const uint64_t *item)
+{
+    uint32_t words = kiln__item_words(*item), rest = kiln__item_info(*item) & 7;
+    size_t size = (size_t)words * 8 - (rest && words ? 8 - rest : 0);
+    struct kiln_buffer value = {0};
+    if (is_type(printer, type, &kiln_const_bytes))
+        print_bytes(item + 1, size, &value);
+    else
+        print_text((const char *)(item + 1), size, &value);
+    if (!value.failed) line(printer, "%s\t%s", name, (const char *)value.data);
+    kiln__buffer_release(&value);
+}
+
+static void print_arguments(struct printer *printer, const char *place, const char *each, const uint64_t *words, uint32_t room);
+
+/* What a type's sign() wrote; a type that writes one item is its value, of others the items are numbered. */
+static void print_signed(struct printer *printer, const char *place, uint64_t type, const uint64_t *words, uint32_t room)
+{
+    bool only = fits(words, room) && 1 + kiln__item_words(*words) == room;
+    char name[320];
+    for (unsigned number = 0; fits(words, room); number++) {
+        uint32_t step = 1 + kiln__item_words(*words);
+        enum kiln_item tag = kiln__item_tag(*words);
+        if (only)
+            snprintf(name, sizeof name, "%s: %.80s", place, name_of_type(printer, type));
+        else
+            snprintf(name, sizeof name, "%s: %.80s[%u]", place, name_of_type(printer, type), number);
+        if (tag == KILN_ITEM_TENSOR)
+            print_tensor(printer, place, words);
+        else if ((tag == KILN_ITEM_U64 || tag == KILN_ITEM_F64) && step == 2)
+            print_number(printer, name, type, words[1], tag == KILN_ITEM_F64);
+        else if (tag == KILN_ITEM_BYTES)
+            print_item_bytes(printer, name, type, words);
+        else if (tag == KILN_ITEM_LIST)
+            print_arguments(printer, place, "item", words + 1, step - 1);
+        words += step;
+        room -= step;
+    }
+}
+
+static void print_argument(struct printer *printer, const char *place, const uint64_t *item)
+{
+    uint32_t words = kiln__item_words(*item);
+    if (!words) return;
+    struct kiln_buffer name = {0};
+    print_text(name_of_type(printer, item[1]), strlen(name_of_type(printer, item[1])), &name);
+    if (!name.failed) line(printer, "%s: type\t%s", place, (const char *)name.data);
+    kiln__buffer_release(&name);
+    print_signed(printer, place, item[1], item + 2, words - 1);
+}
+
+static void print_array(struct printer *printer, const char *place, const uint64_t *item)
+{
+    uint32_t info = kiln__item_info(*item), words = kiln__item_words(*item), rank = info & 0xff;
+    line(printer, "%s: dtype\t%u", place, info >> 8);
+    line(printer, "%s: rank\t%u", place, rank);
+    for (uint32_t i = 0; i < rank && i / 2 < words; i++) {
+        int32_t dim;
+        memcpy(&dim, (const int32_t *)(item + 1) + i, sizeof dim);
+        if (!line(printer, "%s: dim %u\t%d", place, i, dim)) return;
+    }
+}
+
+static void print_arguments(struct printer *printer, const char *place, const char *each, const uint64_t *words, uint32_t room)
+{
+    enum { DEEPEST = 8 };
+    char name[120];
+    unsigned count = 0;
+    for (uint32_t at = 0; fits(words + at, room - at); at += 1 + kiln__item_words(words[at])) count++;
+    if (count || *place) line(printer, "%s%snumber of %ss\t%u", place, *place ? ": " : "", each, count);
+    if (printer->depth >= DEEPEST) return;
+    printer->depth++;
+    for (unsigned i = 0; i < count && printer->lines < MOST_LINES; i++) {
+        snprintf(name, sizeof name, "%.80s%s%s %u", place, *place ? ": " : "", each, i);
+        if (kiln__item_tag(*words) == KILN_ITEM_ARGUMENT) print_argument(printer, name, words);
+        if (kiln__item_tag(*words) == KILN_ITEM_ARRAY) print_array(printer, name, words);
+        words += 1 + kiln__item_words(*words);
+    }
+    printer->depth--;
+}
+
+/* ---- a key ---------------------------------------------------------------------------------------------------- */
+
+static void print_head(struct printer *printer, const uint64_t *words)
+{
+    uint32_t id = (uint32_t)(words[2] >> 32), resets = (uint32_t)words[2];
+    const kiln_device *device = id && !printer->type_name ? kiln__device_by_id(id) : NULL;
+    if (device)
+        line(printer, "device\t%s", kiln_device_name(device));
+    else if (id)
+        line(printer, "device\tnumber %u", id);
+    struct kiln_options options = kiln__options_unpack((uint32_t)(words[1] >> 32));
+    if (!id) return; /* keys of the engine have none of these */
+    line(printer, "resets of the device\t%u", resets);
+    line(printer, "KILN_OPT_LEVEL\t%u%s", options.opt_level, options.opt_level == 2 ? " or unset" : "");
+    line(printer, "KILN_FAST_MATH\t%s", options.fast_math ? "1" : "unset or 0");
+}
+
+static void print_option(struct printer *printer, const uint64_t *item)
+{
+    size_t size = (size_t)kiln__item_words(*item) * 8, name_size = strnlen((const char *)(item + 1), size);
+    const char *name = (const char *)(item + 1), *value = name + name_size + (name_size < size);
+    struct kiln_buffer text = {0};
+    kiln__buffer_printf(&text, "option ");
+    print_place("", 0, name, name_size, &text);
+    print_text(value, strnlen(value, (size_t)(name + size - value)), &text);
+    if (!text.failed) line(printer, "%s", (const char *)text.data);
+    kiln__buffer_release(&text);
+}
+
+static uint32_t run_of(const uint64_t *words, uint32_t at, uint32_t count, enum kiln_item tag)
+{
+    while (fits(words + at, count - at) && kiln__item_tag(words[at]) == tag) at += 1 + kiln__item_words(words[at]);
+    return at;
+}
+
+uint32_t kiln__key_print(const uint64_t *words, uint32_t count, kiln_type_namer *type_name, struct kiln_buffer *out)
+{
+    struct printer printer = {.type_name = type_name, .out = out};
+    if (count < HEAD_WORDS) return count;
+    print_head(&printer, words);
+    uint32_t options_end = run_of(words, HEAD_WORDS, count, KILN_ITEM_OPTIONS);
+    for (uint32_t at = HEAD_WORDS; at < options_end; at += 1 + kiln__item_words(words[at])) print_option(&printer, words + at);
+    uint32_t end = run_of(words, options_end, count, KILN_ITEM_ARGUMENT);
+    print_arguments(&printer, "", "argument", words + options_end, end - options_end);
+    uint32_t arrays_end = run_of(words, end, count, KILN_ITEM_ARRAY);
+    print_arguments(&printer, "", "input", words + end, arrays_end - end);
+    if (printer.lines > MOST_LINES) kiln__buffer_printf(out, "more\tnot shown\n");
+    return arrays_end;
+}
