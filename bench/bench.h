@@ -52,13 +52,25 @@ struct work {
  */
 void measure(struct work *works, int count, int calls, int repeats);
 
+/* Is the row asked for? --only picks rows whose names hold its words; heavy rows need --all, or to be picked. */
+bool is_wanted(const char *name);
+bool is_heavy_wanted(const char *name);
+/* The row could not be measured. */
+void row_fail(struct row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Each fills rows and returns how many. */
 int bench_look_up(struct row *rows, int repeats);
+int bench_signatures(struct row *rows, int repeats);
 int bench_processes(struct row *rows, int repeats);
+int bench_cold(struct row *rows, int repeats);
+int bench_disk(struct row *rows, int repeats);
 int bench_warm(struct row *rows, int repeats);
 int bench_memory(struct row *rows, int repeats);
 
-/* The other processes of bench_processes(): first calls, timed inside, printed on stdout. */
-int bench_child(const char *phase);
+/* What the other processes of the bench do: each fills in up to three numbers, which are printed on stdout; false: there is
+ * no such phase here, or it failed. */
+bool processes_phase(const char *phase, double out[3]);
+bool cold_phase(const char *phase, double out[3]);
+bool disk_phase(const char *phase, double out[3]);
 
 #endif

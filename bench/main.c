@@ -3,15 +3,15 @@
  *
  * The bench works in a temporary folder of its own, so that it neither uses nor fills the user's cache.
  */
-#include <errno.h>
-#include <ftw.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "bench.h"
+#include "child.h"
 
-enum { MAX_ROWS = 32, MAX_WORKS = 8, DEFAULT_REPEATS = 11 };
+enum { MAX_ROWS = 48, MAX_WORKS = 8, DEFAULT_REPEATS = 11 };
 
 void sample_add(struct samples *samples, double ns)
 {
@@ -46,6 +46,30 @@ void measure(struct work *works, int count, int calls, int repeats)
     for (int k = 0; k < repeats; k++)
         for (int i = 0; i < count; i++) sample_add(&samples[i], time_calls(&works[i], calls));
     for (int i = 0; i < count; i++) works[i].ns = sample_median(&samples[i]);
+}
+
+/* ---- which rows ---------------------------------------------------------------------------------------------- */
+
+static const char *only; /* NULL: all but the heavy ones */
+static bool is_all;
+
+bool is_wanted(const char *name)
+{
+    return !only || strstr(name, only);
+}
+
+bool is_heavy_wanted(const char *name)
+{
+    return only ? strstr(name, only) != NULL : is_all;
+}
+
+void row_fail(struct row *row, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(row->why, sizeof row->why, format, list);
+    va_end(list);
+    row->is_missing = true;
 }
 
 /* ---- printing ------------------------------------------------------------------------------------------------ */
@@ -98,39 +122,63 @@ static void print_json(const struct row *rows, int count)
 
 /* ---- running ------------------------------------------------------------------------------------------------- */
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-    (void)info, (void)kind, (void)walk;
-    return remove(path);
-}
-
 static int usage(void)
 {
-    fputs("usage: kiln-bench [--repeats N] [--json]\n  N: 1 to 64, 11 when not given\n", stderr);
+    fputs("usage: kiln-bench [--repeats N] [--only TEXT] [--all] [--json]\n"
+          "  --repeats N  1 to 64, 11 when not given\n"
+          "  --only TEXT  rows whose names hold it, heavy ones as well\n"
+          "  --all        heavy rows too, which take longer than 20 seconds or a gigabyte\n",
+          stderr);
     return 2;
+}
+
+static int be_child(const char *phase)
+{
+    double out[3] = {0};
+    bool is_done = processes_phase(phase, out) || cold_phase(phase, out) || disk_phase(phase, out);
+    printf("%.0f %.0f %.0f\n", out[0], out[1], out[2]);
+    return is_done ? 0 : 1;
+}
+
+static int run_all(struct row rows[MAX_ROWS], int repeats)
+{
+    static int (*const parts[])(struct row *, int) = {bench_look_up, bench_signatures, bench_processes, bench_cold,
+                                                      bench_disk,    bench_warm,       bench_memory};
+    int used = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        int count = parts[i](rows + used, repeats), kept = 0;
+        for (int k = 0; k < count; k++)
+            if (is_wanted(rows[used + k].name)) rows[used + kept++] = rows[used + k];
+        used += kept;
+    }
+    return used;
 }
 
 int main(int count, char **words)
 {
-    static int (*const parts[])(struct row *, int) = {bench_look_up, bench_processes, bench_warm, bench_memory};
     struct row rows[MAX_ROWS];
-    int used = 0, repeats = DEFAULT_REPEATS;
+    int repeats = DEFAULT_REPEATS;
     bool json = false, is_missing = false;
-    if (count == 3 && strcmp(words[1], "--child") == 0) return bench_child(words[2]);
+    if (count == 3 && strcmp(words[1], "--child") == 0) return be_child(words[2]);
     for (int i = 1; i < count; i++) {
         if (strcmp(words[i], "--json") == 0)
             json = true;
+        else if (strcmp(words[i], "--all") == 0)
+            is_all = true;
         else if (strcmp(words[i], "--repeats") == 0 && i + 1 < count)
             repeats = atoi(words[++i]);
+        else if (strcmp(words[i], "--only") == 0 && i + 1 < count)
+            only = words[++i];
         else
             return usage();
     }
     if (repeats < 1 || repeats > MAX_SAMPLES) return usage();
     char folder[] = "/tmp/kiln-bench-XXXXXX";
     if (!mkdtemp(folder) || setenv("KILN_CACHE_DIR", folder, 1) != 0) return perror("kiln-bench"), 1;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) used += parts[i](rows + used, repeats);
-    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    int used = run_all(rows, repeats);
+    remove_folder(folder);
     for (int i = 0; i < used; i++) is_missing |= rows[i].is_missing;
+    if (!used) return fprintf(stderr, "kiln-bench: no row's name holds '%s'\n", only), 2;
     (json ? print_json : print_table)(rows, used);
     return is_missing;
 }

@@ -84,9 +84,16 @@ static struct row measure_warm(const char *name, const char *aim, enum expressio
 
 int bench_warm(struct row *rows, int repeats)
 {
-    rows[0] = measure_warm("warm call with result, 16 floats, 1 op", "0.4 us", EXPRESSION_MULTIPLY, 16, repeats);
-    rows[1] = measure_warm("warm call with result, 16 floats, 50 ops", "0.4 us", EXPRESSION_CHAIN, 16, repeats);
-    rows[2] =
-        measure_warm("warm call with result, 1024 floats, 1 op", "1 us", EXPRESSION_MULTIPLY, MAX_LENGTH, repeats);
-    return 3;
+    static const struct {
+        const char *name, *aim;
+        enum expression expression;
+        int length;
+    } kinds[] = {{"warm call with result, 16 floats, 1 op", "0.4 us", EXPRESSION_MULTIPLY, 16},
+                 {"warm call with result, 16 floats, 50 ops", "0.4 us", EXPRESSION_CHAIN, 16},
+                 {"warm call with result, 1024 floats, 1 op", "1 us", EXPRESSION_MULTIPLY, MAX_LENGTH}};
+    int count = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (is_wanted(kinds[i].name))
+            rows[count++] = measure_warm(kinds[i].name, kinds[i].aim, kinds[i].expression, kinds[i].length, repeats);
+    return count;
 }
