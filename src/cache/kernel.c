@@ -217,12 +217,12 @@ kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *c
     return status;
 }
 
-kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
+kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device, uint32_t options,
                                    const char *name, kiln_bytes text, void **executable, kiln_error *err)
 {
     if (!compiler) return kiln__fail(err, KILN_NO_COMPILER, "%s: there is no compiler", name);
     struct kiln_content_key content = {0};
-    kiln_request request = {.cache = cache, .device = device, .function = name, .options = kiln__options_from_environment()};
+    kiln_request request = {.cache = cache, .device = device, .function = name, .options = kiln__options_unpack(options)};
     struct job job = {&request, compiler, text, {NULL, 0}, &content};
     kiln_status status = kiln__request_content(&request, compiler->name, compiler->digest, text, false, &content, err);
     struct kiln_kernel *kernel = NULL;

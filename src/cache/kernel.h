@@ -28,8 +28,8 @@ void kiln__kernel_unref(void *kernel); /* NULL is fine */
 /* Drops from the table what nobody but the table refers to. */
 void kiln__kernels_sweep(kiln_cache *cache);
 
-/* An executable that depends on nothing but its text, valid until the cache is closed: neither sweep nor reset drop it. */
-kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
+/* An executable that depends on nothing but its text and the packed options, valid until the cache is closed: neither sweep nor reset drop it. */
+kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device, uint32_t options,
                                    const char *name, kiln_bytes text, void **executable, kiln_error *err);
 
 /* The artifact alone, stored or compiled: nothing is linked, so the request's target need not run here. */

@@ -29,6 +29,7 @@ struct kiln_variant {
     kiln_kernel_entry entry;
     const struct kiln_device *device; /* what it is linked for; a reset device makes it match no more */
     uint32_t generation;
+    uint32_t options; /* of the environment, packed: key/options.h */
     unsigned flags;
     char letters[];
 };

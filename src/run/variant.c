@@ -29,12 +29,18 @@ void kiln__group_kernels_release(struct kiln_group_kernels *kernels)
 
 /* ---- variants of a group ------------------------------------------------------------------------------------- */
 
-static const struct kiln_variant *find(const struct kiln_variant *list, const struct kiln_device *device,
-                                       uint32_t generation, const char *letters, size_t count, unsigned flags)
+/* What a variant is found by, besides its letters. */
+struct place {
+    kiln_device *device;
+    uint32_t generation, options;
+    unsigned flags;
+};
+
+static const struct kiln_variant *find(const struct kiln_variant *list, const struct place *place, const char *letters, size_t count)
 {
     for (; list; list = list->next) {
-        if (list->device == device && list->generation == generation && list->flags == flags &&
-            memcmp(list->letters, letters, count) == 0) {
+        if (list->device == place->device && list->generation == place->generation && list->options == place->options &&
+            list->flags == place->flags && memcmp(list->letters, letters, count) == 0) {
             return list;
         }
     }
@@ -54,15 +60,15 @@ static kiln_status print(const struct kiln_group *group, const char *letters, un
     return kiln__reduction_print(instr->op, group->operand_dtypes[0], instr->dtype, letters[0], text, err);
 }
 
-static kiln_status compile(struct kiln_group_kernels *kernels, kiln_device *device, const char *letters, unsigned flags,
+static kiln_status compile(struct kiln_group_kernels *kernels, const struct place *place, const char *letters,
                            kiln_kernel_entry *entry, kiln_error *err)
 {
     struct kiln_buffer text = {0};
     void *executable = NULL;
-    kiln_status status = print(&kernels->group, letters, flags, &text, err);
+    kiln_status status = print(&kernels->group, letters, place->flags, &text, err);
     if (status == KILN_OK && text.failed) status = kiln__no_memory(err, "the text of a kernel");
     if (status == KILN_OK) {
-        status = kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), device, kernels->name,
+        status = kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), place->device, place->options, kernels->name,
                                         (kiln_bytes){text.data, text.size}, &executable, err);
     }
     kiln__buffer_release(&text);
@@ -71,12 +77,11 @@ static kiln_status compile(struct kiln_group_kernels *kernels, kiln_device *devi
 }
 
 /* Makes `mine` the head of the list, or frees it when an equal one got there first. */
-static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, struct kiln_variant *mine, size_t count)
+static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, struct kiln_variant *mine, const struct place *place, size_t count)
 {
     struct kiln_variant *head = atomic_load_explicit(&kernels->variants, memory_order_acquire);
     do {
-        const struct kiln_variant *other =
-            find(head, mine->device, mine->generation, mine->letters, count, mine->flags);
+        const struct kiln_variant *other = find(head, place, mine->letters, count);
         if (other) {
             free(mine);
             return other;
@@ -90,25 +95,26 @@ static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, st
 kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *letters, unsigned flags,
                               kiln_kernel_entry *out, kiln_error *err)
 {
-    kiln_device *device = kiln__device_current(err);
-    if (!device) return KILN_INVALID;
+    const struct kiln_environment *environment = kiln__environment();
+    struct place place = {.device = kiln__device_current_in(environment, err), .options = kiln__options_packed(environment), .flags = flags};
+    if (!place.device) return KILN_INVALID;
     size_t count = kernels->group.operand_count;
-    uint32_t generation = atomic_load_explicit(&device->generation, memory_order_relaxed);
-    const struct kiln_variant *known =
-        find(atomic_load_explicit(&kernels->variants, memory_order_acquire), device, generation, letters, count, flags);
+    place.generation = atomic_load_explicit(&place.device->generation, memory_order_relaxed);
+    const struct kiln_variant *known = find(atomic_load_explicit(&kernels->variants, memory_order_acquire), &place, letters, count);
     if (!known) {
         struct kiln_variant *mine = calloc(1, sizeof *mine + count + 1);
         if (!mine) return kiln__no_memory(err, "a kernel variant");
-        mine->device = device;
-        mine->generation = generation;
+        mine->device = place.device;
+        mine->generation = place.generation;
+        mine->options = place.options;
         mine->flags = flags;
         memcpy(mine->letters, letters, count);
-        kiln_status status = compile(kernels, device, mine->letters, flags, &mine->entry, err);
+        kiln_status status = compile(kernels, &place, mine->letters, &mine->entry, err);
         if (status != KILN_OK) {
             free(mine);
             return status;
         }
-        known = publish(kernels, mine, count);
+        known = publish(kernels, mine, &place, count);
     }
     *out = known->entry;
     return KILN_OK;
