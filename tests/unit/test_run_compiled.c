@@ -472,6 +472,45 @@ static void test_large_calls_are_lazy(void **state)
     kiln__compiled_unref(compiled);
 }
 
+/* Rows of 64: an output of the first pass over a row, outputs of a later pass, and the input read again there. */
+static size_t rows_in_passes(struct kiln_array *const *in, size_t count, struct kiln_array **out)
+{
+    (void)count;
+    struct kiln_array *squares = U(SQUARE, in[0]), *total = keep(sum_axis(squares, 1, true));
+    out[0] = squares;
+    out[1] = B(DIVIDE, squares, total);
+    out[2] = B(SUBTRACT, in[0], total);
+    out[3] = B(ADD, out[1], in[0]);
+    return 4;
+}
+
+/* The input is the call's own and may lend its storage to an output: no pass may then find it overwritten. */
+static void test_storage_of_an_input_is_taken_after_its_last_use(void **state)
+{
+    (void)state;
+    struct function function = {.body = rows_in_passes};
+    for (int columns = 8; columns <= 4096; columns *= 8) {
+        struct kiln_compiled *compiled = compile(&function, false);
+        struct kiln_array *base = counting(1, SHAPE(3, columns)), *x = unary(KILN_OP_NEGATIVE, base), *plain[4];
+        struct kiln_array *lazy = unary(KILN_OP_NEGATIVE, base);
+        struct kiln_output_list out;
+        must_be(kiln__compiled_call(compiled, &lazy, 1, &out, &err));
+        kiln__array_unref(lazy);
+        eval(out.arrays[0]);
+        size_t start = scratch_count;
+        rows_in_passes(&x, 1, plain);
+        for (int i = 0; i < 4; i++) {
+            eval(plain[i]);
+            assert_memory_equal(out.arrays[i]->data, plain[i]->data, (size_t)plain[i]->size * 4);
+        }
+        drop_scratch(start);
+        kiln__output_list_release(&out);
+        kiln__array_unref(x);
+        kiln__array_unref(base);
+        kiln__compiled_unref(compiled);
+    }
+}
+
 /* Outputs that are freed while another thread makes them ready, one after the other: we begin at the other end. */
 static void test_outputs_freed_during_evaluation(void **state)
 {
@@ -915,6 +954,7 @@ int main(void)
         cmocka_unit_test(test_many_outputs_and_none),
         cmocka_unit_test(test_lazy_inputs_stay_lazy),
         cmocka_unit_test(test_large_calls_are_lazy),
+        cmocka_unit_test(test_storage_of_an_input_is_taken_after_its_last_use),
         cmocka_unit_test(test_outputs_freed_during_evaluation),
         cmocka_unit_test(test_constants_are_exact_and_share_a_kernel),
         cmocka_unit_test(test_neighbouring_constants_do_not_merge),
