@@ -125,11 +125,20 @@ static void release_artifact(void *value)
     kiln__artifact_unref(value);
 }
 
+static void acquire_artifact(void *value)
+{
+    kiln__artifact_ref(value);
+}
+
+enum { MOST_ARTIFACTS = 4096 }; /* in memory: each is a mapping, of which a process may have some 65,000 */
+
 static void init_tables(struct kiln_cache *cache)
 {
     kiln__results_init(&cache->kernels, cache->index, KILN_LEVEL_KERNEL, kiln__kernel_unref);
     cache->kernels.acquire = kiln__kernel_acquire;
     kiln__results_init(&cache->artifacts, cache->index, KILN_LEVEL_ARTIFACT, release_artifact);
+    cache->artifacts.acquire = acquire_artifact;
+    kiln__results_bound(&cache->artifacts, MOST_ARTIFACTS, NULL);
     kiln__results_init(&cache->runtimes, cache->index, KILN_LEVEL_RUNTIME, release_artifact);
     pthread_mutex_init(&cache->functions_lock, NULL);
 }
@@ -174,6 +183,8 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
     if (options) memcpy(&resolved, options, options->struct_size);
     struct kiln_cache *cache = calloc(1, sizeof *cache);
     if (!cache) return kiln__no_memory(err, "a cache");
+    cache->max_results = resolved.max_results ? resolved.max_results : 1024;
+    cache->max_linked_bytes = resolved.max_linked_bytes ? resolved.max_linked_bytes : 256u << 20;
     if (!enlist(cache)) {
         free(cache);
         return kiln__fail(err, KILN_INVALID, "kiln_cache_open: %d caches are open, which is the most; close one", KILN_MAX_CACHES);

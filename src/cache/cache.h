@@ -17,6 +17,8 @@ struct kiln_cache {
     struct kiln_tier_events events;
     struct kiln_counts counts;
     kiln_counters at_open; /* what the hit counters of this index held when the cache was opened */
+    uint64_t max_results, max_linked_bytes;
+    _Atomic uint64_t linked_bytes; /* of artifacts that are linked */
     struct kiln_results kernels;   /* (content key, device) -> struct kiln_kernel */
     struct kiln_results artifacts; /* content key -> struct kiln_artifact */
     struct kiln_results runtimes;  /* target -> the run-time library prepared for it, as an artifact */

@@ -31,6 +31,7 @@ void kiln__kernel_unref(void *value)
     struct kiln_kernel *kernel = value;
     if (!kernel || atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_acq_rel) != 1) return;
     if (kernel->compiler->unlink) kernel->compiler->unlink(kernel->compiler->self, kernel->executable);
+    atomic_fetch_sub_explicit(&kernel->cache->linked_bytes, kernel->size_bytes, memory_order_relaxed);
     kiln__artifact_unref(kernel->artifact);
     free(kernel);
 }
@@ -125,7 +126,8 @@ static kiln_status make_artifact(void *context, void **value, struct kiln_read_r
     return status;
 }
 
-static kiln_status get_artifact(struct job *job, struct kiln_artifact **borrowed, kiln_error *err)
+/* *out is the caller's reference. */
+static kiln_status get_artifact(struct job *job, struct kiln_artifact **out, kiln_error *err)
 {
     struct kiln_results *artifacts = &job->request->cache->artifacts;
     struct kiln_signature signature;
@@ -134,15 +136,15 @@ static kiln_status get_artifact(struct job *job, struct kiln_artifact **borrowed
     void *value = kiln__results_peek(artifacts, &signature);
     kiln_status status = value ? KILN_OK : kiln__results_make(artifacts, &signature, make_artifact, job, &value, NULL, err);
     if (status > 0) status = kiln__fail(err, KILN_INVALID, "%s: compiling it asks for itself", job->request->function);
-    if (!status) *borrowed = value;
+    if (!status) *out = value;
     return status;
 }
 
 kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
-                                  const struct kiln_content_key *content, struct kiln_artifact **borrowed, kiln_error *err)
+                                  const struct kiln_content_key *content, struct kiln_artifact **out, kiln_error *err)
 {
     struct job job = {request, compiler, text, {NULL, 0}, content};
-    return get_artifact(&job, borrowed, err);
+    return get_artifact(&job, out, err);
 }
 
 /* ---- executables ---------------------------------------------------------------------------------------------- */
@@ -160,6 +162,9 @@ static kiln_status link_kernel(const struct job *job, struct kiln_artifact *arti
     kiln__artifact_ref(artifact);
     kernel->artifact = artifact;
     kernel->compiler = job->compiler;
+    kernel->cache = cache;
+    for (size_t i = 0; i < artifact->section_count; i++) kernel->size_bytes += artifact->sections[i].size;
+    kiln__add(&cache->linked_bytes, kernel->size_bytes);
     return KILN_OK;
 }
 
@@ -176,6 +181,7 @@ static kiln_status make_kernel(void *context, void **value, struct kiln_read_rec
     struct kiln_kernel *kernel = calloc(1, sizeof *kernel);
     kiln_status status = kernel ? get_artifact(job, &artifact, err) : kiln__no_memory(err, "a kernel");
     if (!status) status = job->request->cache->mode == KILN_MODE_COMPILE_ONLY ? say_compiled(job, err) : link_kernel(job, artifact, kernel, err);
+    kiln__artifact_unref(artifact);
     if (status) {
         free(kernel);
         return status;
@@ -202,6 +208,7 @@ static kiln_status get(struct job *job, uint64_t kept, struct kiln_kernel **out,
     if ((int)status == KILN_RECURSIVE) return kiln__fail(err, KILN_INVALID, "%s: linking it asks for itself", job->request->function);
     if (status) return status;
     if (!made) kiln__add(&cache->counts.kernel_hits, 1);
+    if (made && atomic_load_explicit(&cache->linked_bytes, memory_order_relaxed) > cache->max_linked_bytes) kiln__kernels_sweep(cache);
     *out = value;
     return KILN_OK;
 }

@@ -15,6 +15,8 @@ struct kiln_kernel {
     void *executable;
     const kiln_compiler *compiler;
     struct kiln_artifact *artifact;
+    kiln_cache *cache;
+    uint64_t size_bytes; /* of the artifact's sections */
 };
 
 /*
@@ -34,7 +36,7 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
 
 /* The artifact alone, stored or compiled: nothing is linked, so the request's target need not run here. */
 kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
-                                  const struct kiln_content_key *content, struct kiln_artifact **borrowed, kiln_error *err);
+                                  const struct kiln_content_key *content, struct kiln_artifact **out, kiln_error *err);
 
 /* The run-time library prepared for the request's target: from memory, a folder, or made by `prepare` now. */
 kiln_status kiln__runtime_get(const kiln_request *request, const char *toolchain, const char *digest,

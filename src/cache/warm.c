@@ -50,8 +50,8 @@ static kiln_status store(const kiln_request *request, kiln_bytes text, const cha
     struct kiln_artifact *artifact = NULL;
     kiln_status status = kiln__kernel_artifact(request, kiln_compiler_llvm(), text, content, &artifact, err);
     if (status) return status;
-    if (is_stored(folder, content)) return KILN_OK;
-    kiln__chain_put(request->cache->tiers, artifact);
+    if (!is_stored(folder, content)) kiln__chain_put(request->cache->tiers, artifact);
+    kiln__artifact_unref(artifact);
     if (is_stored(folder, content)) return KILN_OK;
     return kiln__fail(err, KILN_IO, "%s: it could not be stored in %s (KILN_LOG=fault says why)", request->function, folder);
 }

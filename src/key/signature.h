@@ -43,6 +43,7 @@ enum kiln_stride_class { KILN_STRIDE_ANY, KILN_STRIDE_ZERO, KILN_STRIDE_ONE, KIL
 struct kiln_signature {
     uint64_t *words; /* `few`, or the heap */
     uint32_t count, cap;
+    uint32_t epoch; /* of the results the key belongs to, when it was begun; not part of the key */
     kiln_status status; /* KILN_OK, or why this key can't be used */
     uint32_t depth;     /* of lists within lists, while they are signed */
     uint64_t few[KILN_SIGNATURE_WORDS];

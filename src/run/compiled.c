@@ -62,6 +62,7 @@ kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *p
     compiled->free_payload = free_payload;
     strcpy(compiled->name, name);
     kiln__results_init(&compiled->results, cache->index, KILN_LEVEL_CALL, kiln__plan_unref);
+    kiln__results_bound(&compiled->results, cache->max_results, &cache->counts.evictions);
     pthread_mutex_lock(&lock);
     compiled->next = all;
     compiled->link = &all;
