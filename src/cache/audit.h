@@ -1,0 +1,29 @@
+/*
+ * audit.h - KILN_AUDIT: does a hit give what a miss would give now?
+ *
+ * With KILN_AUDIT=1 results of calls stay out of the fronts, and hits 2, 4, 8, ... of an entry lower or trace again and compare.
+ * A difference means that something the function reads is not in its key. It is said on stderr, and counted; the call still
+ * gets what it would have got. KILN_AUDIT=FILE appends the lines to that file too, and at exit how many hits were looked at.
+ * Off, it costs nothing: the decision is made on the slow way of a look-up.
+ */
+#ifndef KILN_CACHE_AUDIT_H
+#define KILN_CACHE_AUDIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+bool kiln__audit_on(void);
+/* Test hook: for results that are made from now on. */
+void kiln__audit_set(bool on);
+
+/* Is it the turn of an entry's hit number `hits`? */
+static inline bool kiln__audit_is_due(uint32_t hits)
+{
+    return hits >= 2 && (hits & (hits - 1)) == 0;
+}
+
+/* A hit was audited; `difference` is NULL, or says in words what is different now. */
+void kiln__audit_report(const char *function, const char *difference);
+void kiln__audit_counts(uint64_t *audits, uint64_t *differences);
+
+#endif
