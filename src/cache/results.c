@@ -64,6 +64,12 @@ void kiln__results_init(struct kiln_results *results, uint32_t cache, enum kiln_
     pthread_mutex_init(&results->lock, NULL);
 }
 
+void kiln__results_bound(struct kiln_results *results, size_t limit, _Atomic uint64_t *evictions)
+{
+    results->limit = limit;
+    results->evictions = evictions;
+}
+
 /* ---- table ---------------------------------------------------------------------------------------------------- */
 
 static struct kiln_entry *probe(struct kiln_result_table *table, const uint64_t *key, uint32_t count, uint64_t hash)
@@ -110,7 +116,7 @@ static struct kiln_entry *entry_new(const struct kiln_signature *signature, uint
     size_t size = (size_t)signature->count * sizeof *signature->words;
     struct kiln_entry *entry = malloc(sizeof *entry + size);
     if (!entry) return NULL;
-    *entry = (struct kiln_entry){.hash = hash, .value = value, .reads = reads, .count = signature->count};
+    *entry = (struct kiln_entry){.hash = hash, .value = value, .reads = reads, .recent = true, .count = signature->count};
     memcpy(entry->key, signature->words, size);
     return entry;
 }
@@ -154,6 +160,8 @@ static void *find_value(struct kiln_results *results, const struct kiln_signatur
     if (entry && kiln__reads_hold(entry->reads)) {
         value = hand_out(results, entry->value);
         *has_reads = entry->reads != NULL;
+        if (!atomic_load_explicit(&entry->recent, memory_order_relaxed))
+            atomic_store_explicit(&entry->recent, true, memory_order_relaxed);
     }
     atomic_store_explicit(&thread->reading, NULL, memory_order_release);
     return value;
@@ -299,6 +307,145 @@ static bool is_in_limbo(const struct kiln_results *results, const void *value)
     return limbo != NULL;
 }
 
+/* ---- removal -------------------------------------------------------------------------------------------------- */
+
+/* Without the lock: releasing may run code of the user's, and takes as long as that takes. */
+static void release_or_limbo(struct kiln_results *results, void *value)
+{
+    if (!kiln__is_used(value)) {
+        results->release(value);
+        return;
+    }
+    kiln__mutex_lock(&results->lock);
+    limbo_add(results, value);
+    kiln__mutex_unlock(&results->lock);
+}
+
+static void drop_limbo(struct kiln_results *results, struct kiln_limbo *limbo, bool all)
+{
+    while (limbo) {
+        struct kiln_limbo *next = limbo->next;
+        if (all)
+            results->release(limbo->value);
+        else
+            release_or_limbo(results, limbo->value);
+        free(limbo);
+        limbo = next;
+    }
+}
+
+static void drop_entry(struct kiln_results *results, struct kiln_entry *entry, bool all)
+{
+    if (all)
+        results->release(entry->value);
+    else
+        release_or_limbo(results, entry->value);
+    entry_free(entry);
+}
+
+static void drop_table(struct kiln_results *results, struct kiln_result_table *table, bool all)
+{
+    for (size_t i = 0; table && i <= table->mask; i++) {
+        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        if (entry && entry != &moved) drop_entry(results, entry, all);
+    }
+    free(table);
+}
+
+/* Survivors move to a table of their own, so that readers see the old one or the new one, whole. */
+static struct kiln_result_table *survivors(struct kiln_result_table *table, bool (*matches)(const struct kiln_entry *, const void *),
+                                           const void *context, size_t *count)
+{
+    struct kiln_result_table *kept = calloc(1, sizeof *kept + (table->mask + 1) * sizeof *kept->slots);
+    if (!kept) return NULL;
+    kept->mask = table->mask;
+    for (size_t i = 0; i <= table->mask; i++) {
+        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        if (!entry || matches(entry, context)) continue;
+        place(kept, entry);
+        ++*count;
+        atomic_store_explicit(&table->slots[i], &moved, memory_order_relaxed);
+    }
+    return kept;
+}
+
+/* What went out of the table and has to be dropped once the lock is given up. */
+struct kiln_removed {
+    struct kiln_result_table *table;
+    struct kiln_limbo *limbo;
+};
+
+static void drop_removed(struct kiln_results *results, struct kiln_removed *removed)
+{
+    drop_limbo(results, removed->limbo, false);
+    drop_table(results, removed->table, false);
+}
+
+/* With the lock held: leaves only entries that do not match, in a new table. False: out of memory, nothing changed. */
+static bool take_out(struct kiln_results *results, bool (*matches)(const struct kiln_entry *, const void *), const void *context,
+                     struct kiln_removed *removed)
+{
+    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    size_t count = 0;
+    struct kiln_result_table *kept = table ? survivors(table, matches, context, &count) : NULL;
+    if (!kept) return false;
+    results->count = count;
+    atomic_store_explicit(&results->table, kept, memory_order_release);
+    kiln__heavy_barrier();
+    while (kiln__is_read(results)) sched_yield(); /* a walk takes nanoseconds */
+    removed->table = table;
+    return true;
+}
+
+/* Not found lately before found lately, and among equals the older first. */
+static int by_age(const void *a, const void *b)
+{
+    const struct kiln_entry *left = *(struct kiln_entry *const *)a, *right = *(struct kiln_entry *const *)b;
+    bool left_recent = atomic_load_explicit(&left->recent, memory_order_relaxed);
+    bool right_recent = atomic_load_explicit(&right->recent, memory_order_relaxed);
+    if (left_recent != right_recent) return left_recent ? 1 : -1;
+    return left->order < right->order ? -1 : left->order > right->order;
+}
+
+static bool is_dropped(const struct kiln_entry *entry, const void *context)
+{
+    (void)context;
+    return entry->dropped;
+}
+
+/*
+ * The limit is reached: the least recently used eighth goes. Fronts hide what they hit from the table, so their slots are
+ * made void too: what is in use is found in the table again at its next call, and so counts as recent the next time.
+ */
+static void drop_oldest(struct kiln_results *results, struct kiln_removed *removed)
+{
+    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    struct kiln_entry **entries = malloc(results->count * sizeof *entries);
+    size_t count = 0, leaving = results->limit / 8 ? results->limit / 8 : 1;
+    if (!entries || !table) {
+        free(entries);
+        return;
+    }
+    for (size_t i = 0; i <= table->mask && count < results->count; i++) {
+        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        if (entry) entries[count++] = entry;
+    }
+    qsort(entries, count, sizeof *entries, by_age);
+    for (size_t i = 0; i < count; i++) {
+        entries[i]->dropped = i < leaving;
+        atomic_store_explicit(&entries[i]->recent, false, memory_order_relaxed);
+    }
+    free(entries);
+    atomic_fetch_add_explicit(&results->epoch, 1, memory_order_acq_rel);
+    if (!take_out(results, is_dropped, NULL, removed)) return;
+    removed->limbo = results->limbo; /* those that are still in use come back */
+    results->limbo = NULL;
+    if (!results->evictions) return;
+    atomic_fetch_add_explicit(results->evictions, leaving < count ? leaving : count, memory_order_relaxed);
+    kiln__log_once("a function has more than %zu signatures in use; the least recently used results are dropped, and made again "
+                   "when asked for (evictions counts them)", results->limit);
+}
+
 /*
  * Replaces an entry whose reads hold no more. Callers may still hold its value, so it goes to limbo until the next clear;
  * when it is there already (a variable that goes to and fro), this reference to it is one too many and returned.
@@ -323,7 +470,7 @@ static void *replace(struct kiln_results *results, struct kiln_entry *known, str
  * releases once it has given up the lock: releasing may run code of the user's.
  */
 static kiln_status publish(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash, void **value,
-                           struct kiln_read_record *reads, void **unwanted, kiln_error *err)
+                           struct kiln_read_record *reads, void **unwanted, struct kiln_removed *removed, kiln_error *err)
 {
     bool current = (uint32_t)signature->words[1] == atomic_load_explicit(&results->generation, memory_order_relaxed);
     struct kiln_entry *known = current ? kiln__results_find(results, signature, hash) : NULL;
@@ -338,6 +485,7 @@ static kiln_status publish(struct kiln_results *results, const struct kiln_signa
         limbo_add(results, *value);
         return KILN_OK;
     }
+    if (!known && results->limit && results->count >= results->limit) drop_oldest(results, removed);
     struct kiln_entry *entry = entry_new(signature, hash, *value, reads);
     if (!entry || !make_room(results)) {
         free(entry);
@@ -348,6 +496,7 @@ static kiln_status publish(struct kiln_results *results, const struct kiln_signa
     if (known) {
         *unwanted = replace(results, known, entry);
     } else {
+        entry->order = results->next_order++;
         place(atomic_load_explicit(&results->table, memory_order_relaxed), entry);
         results->count++;
     }
@@ -363,6 +512,7 @@ static kiln_status fly(struct kiln_results *results, const struct kiln_signature
     kiln_error error = {KILN_OK, ""};
     if (thread->flight_level < (unsigned)results->level) thread->flight_level = (unsigned)results->level;
     void *new_value = NULL, *unwanted = NULL;
+    struct kiln_removed removed = {NULL, NULL};
     thread->making = &making;
     kiln_status status = make(context, &new_value, &reads, &error);
     thread->making = making.outer;
@@ -370,12 +520,13 @@ static kiln_status fly(struct kiln_results *results, const struct kiln_signature
 
     kiln__mutex_lock(&results->lock);
     bool keeps_reads = reads != NULL;
-    if (status == KILN_OK) status = publish(results, signature, hash, &new_value, reads, &unwanted, &error);
+    if (status == KILN_OK) status = publish(results, signature, hash, &new_value, reads, &unwanted, &removed, &error);
     if (flight) flight_land(results, flight, status, new_value, &error);
     if (status == KILN_OK) new_value = hand_out(results, new_value);
     kiln__mutex_unlock(&results->lock);
 
     if (unwanted) results->release(unwanted);
+    drop_removed(results, &removed);
     if (status == KILN_OK) {
         *value = new_value;
         if (!keeps_reads && results->level == KILN_LEVEL_CALL && !results->audited)
@@ -431,51 +582,6 @@ kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_s
     return fly(results, signature, hash, thread, flight, make, context, value, err);
 }
 
-/* ---- removal -------------------------------------------------------------------------------------------------- */
-
-/* Without the lock: releasing may run code of the user's, and takes as long as that takes. */
-static void release_or_limbo(struct kiln_results *results, void *value)
-{
-    if (!kiln__is_used(value)) {
-        results->release(value);
-        return;
-    }
-    kiln__mutex_lock(&results->lock);
-    limbo_add(results, value);
-    kiln__mutex_unlock(&results->lock);
-}
-
-static void drop_limbo(struct kiln_results *results, struct kiln_limbo *limbo, bool all)
-{
-    while (limbo) {
-        struct kiln_limbo *next = limbo->next;
-        if (all)
-            results->release(limbo->value);
-        else
-            release_or_limbo(results, limbo->value);
-        free(limbo);
-        limbo = next;
-    }
-}
-
-static void drop_entry(struct kiln_results *results, struct kiln_entry *entry, bool all)
-{
-    if (all)
-        results->release(entry->value);
-    else
-        release_or_limbo(results, entry->value);
-    entry_free(entry);
-}
-
-static void drop_table(struct kiln_results *results, struct kiln_result_table *table, bool all)
-{
-    for (size_t i = 0; table && i <= table->mask; i++) {
-        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
-        if (entry && entry != &moved) drop_entry(results, entry, all);
-    }
-    free(table);
-}
-
 void kiln__results_clear(struct kiln_results *results)
 {
     kiln__mutex_lock(&results->lock);
@@ -493,38 +599,14 @@ void kiln__results_clear(struct kiln_results *results)
     free_tables(old);
 }
 
-/* Survivors move to a table of their own, so that readers see the old one or the new one, whole. */
-static struct kiln_result_table *survivors(struct kiln_result_table *table, bool (*matches)(const struct kiln_entry *, const void *),
-                                           const void *context, size_t *count)
-{
-    struct kiln_result_table *kept = calloc(1, sizeof *kept + (table->mask + 1) * sizeof *kept->slots);
-    if (!kept) return NULL;
-    kept->mask = table->mask;
-    for (size_t i = 0; i <= table->mask; i++) {
-        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
-        if (!entry || matches(entry, context)) continue;
-        place(kept, entry);
-        ++*count;
-        atomic_store_explicit(&table->slots[i], &moved, memory_order_relaxed);
-    }
-    return kept;
-}
-
 void kiln__results_remove(struct kiln_results *results, bool (*matches)(const struct kiln_entry *entry, const void *context),
                           const void *context)
 {
+    struct kiln_removed removed = {NULL, NULL};
     kiln__mutex_lock(&results->lock);
-    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
-    size_t kept_count = 0;
-    struct kiln_result_table *kept = table ? survivors(table, matches, context, &kept_count) : NULL;
-    if (kept) {
-        results->count = kept_count;
-        atomic_store_explicit(&results->table, kept, memory_order_release);
-        kiln__heavy_barrier();
-        while (kiln__is_read(results)) sched_yield();
-    }
+    take_out(results, matches, context, &removed);
     kiln__mutex_unlock(&results->lock);
-    if (kept) drop_table(results, table, false);
+    drop_removed(results, &removed);
 }
 
 void kiln__results_release(struct kiln_results *results)

@@ -27,6 +27,9 @@ struct kiln_entry {
     uint64_t hash;
     void *value;
     struct kiln_read_record *reads; /* variables lower() read; such entries are not put into fronts */
+    uint64_t order;       /* of making */
+    _Atomic bool recent;  /* found in the table since the last time results were dropped; written only when clear */
+    bool dropped;         /* chosen to go; guarded by the lock */
     uint32_t count;
     _Atomic uint32_t hits; /* counted when audited */
     uint64_t key[];
@@ -35,6 +38,7 @@ struct kiln_entry {
 struct kiln_results {
     uint64_t id;                 /* never reused; first word of every key */
     _Atomic uint32_t generation; /* second word; bumped by clear */
+    _Atomic uint32_t epoch;      /* bumped when entries are dropped: slots of fronts then match no more */
     uint32_t cache;              /* index of the cache, for hit counts */
     enum kiln_level level;
     void (*release)(void *value);
@@ -48,6 +52,9 @@ struct kiln_results {
     struct kiln_flight *flights;
     struct kiln_limbo *limbo; /* removed values that were in use when removed */
     size_t count;
+    size_t limit;                 /* entries; 0: any number. The least recently used eighth goes when it is reached. */
+    _Atomic uint64_t *evictions;  /* counts what the limit dropped; may be NULL */
+    uint64_t next_order;
 };
 
 void kiln__results_init(struct kiln_results *results, uint32_t cache, enum kiln_level level, void (*release)(void *value));
@@ -65,6 +72,7 @@ static inline void kiln__results_begin(const struct kiln_results *results, const
     words[1] = atomic_load_explicit(&results->generation, memory_order_acquire);
     words[2] = device ? (uint64_t)device->id << 32 | atomic_load_explicit(&device->generation, memory_order_acquire) : 0;
     signature->count = 3;
+    signature->epoch = atomic_load_explicit(&results->epoch, memory_order_acquire);
 }
 
 /* Starts the key of a call: the options stand above the generation. */
@@ -81,6 +89,8 @@ struct kiln_entry *kiln__results_find(struct kiln_results *results, const struct
 
 /* The table of the process only: nothing is counted, no front is touched. NULL: not there. Acquired, when it has that. */
 void *kiln__results_peek(struct kiln_results *results, const struct kiln_signature *signature);
+/* At most `limit` entries from now on; what goes is counted in *evictions. Before the first look-up. */
+void kiln__results_bound(struct kiln_results *results, size_t limit, _Atomic uint64_t *evictions);
 /* Removes entries that match. When out of memory they stay. */
 void kiln__results_remove(struct kiln_results *results, bool (*matches)(const struct kiln_entry *entry, const void *context),
                           const void *context);
@@ -136,7 +146,8 @@ static inline bool kiln__results_pin(struct kiln_results *results, const struct 
     struct kiln_thread *thread = kiln__this_thread;
     atomic_store_explicit(&thread->using, value, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); /* the remover's membarrier does the rest */
-    return atomic_load_explicit(&results->generation, memory_order_acquire) == (uint32_t)signature->words[1];
+    return atomic_load_explicit(&results->generation, memory_order_acquire) == (uint32_t)signature->words[1] &&
+           atomic_load_explicit(&results->epoch, memory_order_acquire) == signature->epoch;
 }
 
 static inline void kiln__results_unpin(void)

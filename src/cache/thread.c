@@ -89,6 +89,7 @@ void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *si
     struct kiln_front_slot *slot = kiln__front_slot(thread, hash);
     slot->count = signature->count;
     slot->cache = cache;
+    slot->epoch = signature->epoch;
     slot->value = value;
     slot->results = (void *)results;
     memcpy(slot->key, signature->words, (size_t)signature->count * sizeof *slot->key);

@@ -22,6 +22,7 @@ enum { KILN_FRONT_SLOTS = 256, KILN_FRONT_WORDS = 69, KILN_MAX_CACHES = 64 };
 struct kiln_front_slot {
     uint32_t count; /* words of key; 0: empty */
     uint32_t cache; /* index of the cache that counts the hit */
+    uint32_t epoch; /* of the results, when it was put here: dropping results bumps theirs, and the slot matches no more */
     void *value;
     void *results; /* whose result it is; compared only */
     uint64_t key[KILN_FRONT_WORDS];
@@ -74,13 +75,17 @@ static inline struct kiln_front_slot *kiln__front_slot(struct kiln_thread *threa
 static inline struct kiln_front_slot *kiln__front_last(struct kiln_thread *thread, const struct kiln_signature *signature)
 {
     struct kiln_front_slot *slot = thread->last;
-    return slot->count == signature->count && kiln__key_equal(slot->key, signature->words, slot->count) ? slot : NULL;
+    bool matches = slot->count == signature->count && slot->epoch == signature->epoch &&
+                   kiln__key_equal(slot->key, signature->words, slot->count);
+    return matches ? slot : NULL;
 }
 
 static inline struct kiln_front_slot *kiln__front_find(struct kiln_thread *thread, const struct kiln_signature *signature, uint64_t hash)
 {
     struct kiln_front_slot *slot = kiln__front_slot(thread, hash);
-    if (slot->count != signature->count || !kiln__key_equal(slot->key, signature->words, slot->count)) return NULL;
+    if (slot->count != signature->count || slot->epoch != signature->epoch ||
+        !kiln__key_equal(slot->key, signature->words, slot->count))
+        return NULL;
     thread->last = slot;
     return slot;
 }
