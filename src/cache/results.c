@@ -176,6 +176,8 @@ static void *audited_lookup(struct kiln_results *results, const struct kiln_sign
     void *value = NULL;
     if (entry && kiln__reads_hold(entry->reads)) {
         kiln__count(&thread->process_hits[results->cache]);
+        if (!atomic_load_explicit(&entry->recent, memory_order_relaxed))
+            atomic_store_explicit(&entry->recent, true, memory_order_relaxed);
         if (results->keep && kiln__audit_is_due(atomic_fetch_add_explicit(&entry->hits, 1, memory_order_relaxed) + 1)) {
             results->keep(entry->value);
             thread->audited = entry->value;

@@ -14,7 +14,9 @@
 
 #include "base/clock.h"
 #include "base/fork.h"
+#include "cache/audit.h"
 #include "cache/cache.h"
+#include "run/audit.h"
 #include "run/eval.h"
 #include "run/plan.h"
 
@@ -25,6 +27,7 @@ struct kiln_compiled {
     kiln_callback callback;
     void *payload;
     void (*free_payload)(void *payload);
+    struct kiln_trace_texts texts;      /* when audited */
     struct kiln_compiled *next, **link; /* all compiled functions */
     char name[];
 };
@@ -42,6 +45,11 @@ int kiln__compile_mode(void)
 void kiln__set_compile_mode(int mode)
 {
     atomic_store_explicit(&compile_mode, mode, memory_order_relaxed);
+}
+
+static void keep_plan(void *plan)
+{
+    kiln__plan_ref(plan);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------- */
@@ -62,6 +70,7 @@ kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *p
     compiled->free_payload = free_payload;
     strcpy(compiled->name, name);
     kiln__results_init(&compiled->results, cache->index, KILN_LEVEL_CALL, kiln__plan_unref);
+    compiled->results.keep = keep_plan;
     kiln__results_bound(&compiled->results, cache->max_results, &cache->counts.evictions);
     pthread_mutex_lock(&lock);
     compiled->next = all;
@@ -86,6 +95,7 @@ void kiln__compiled_unref(struct kiln_compiled *compiled)
     if (compiled->next) compiled->next->link = compiled->link;
     pthread_mutex_unlock(&lock);
     kiln__results_release(&compiled->results);
+    kiln__trace_texts_release(&compiled->texts);
     if (compiled->free_payload) compiled->free_payload(compiled->payload);
     free(compiled);
 }
@@ -193,6 +203,14 @@ static kiln_status plan_from_tape(struct kiln_tape *tape, bool shapeless, struct
     return status;
 }
 
+/* Captured arrays are made ready first, so that their elements are part of the text. */
+static kiln_status print_trace(const struct kiln_compiled *compiled, const struct kiln_tape *tape, struct kiln_buffer *text, kiln_error *err)
+{
+    kiln_status status = make_constants_ready(tape, err);
+    if (!status) kiln__tape_print(tape, compiled->shapeless, text);
+    return status;
+}
+
 static kiln_status make_plan(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     (void)reads;
@@ -203,12 +221,36 @@ static kiln_status make_plan(void *context, void **value, struct kiln_read_recor
     struct kiln_plan *plan = NULL;
     uint64_t start = kiln__clock_ns();
     kiln_status status = kiln__trace(compiled->callback, compiled->payload, miss->inputs, miss->count, &tape, err);
+    struct kiln_buffer text = {0};
+    if (!status && compiled->results.audited) status = print_trace(compiled, tape, &text, err);
     if (!status) status = plan_from_tape(tape, compiled->shapeless, &plan, err);
+    if (!status && compiled->results.audited) kiln__trace_text_keep(&compiled->texts, plan, &text);
+    kiln__buffer_release(&text);
     kiln__tape_free(tape);
     kiln__add(&cache->counts.traces, 1);
     kiln__add(&cache->counts.trace_ns, kiln__clock_ns() - start);
     if (!status) *value = plan;
     return status;
+}
+
+/* A hit whose turn it is: traces again and compares. The call gets the plan it would have got, whatever comes out. */
+static void audit(const struct miss *miss, struct kiln_plan *plan)
+{
+    struct kiln_compiled *compiled = miss->compiled;
+    struct kiln_tape *tape = NULL;
+    struct kiln_buffer text = {0}, difference = {0};
+    kiln_error error = {KILN_OK, ""};
+    kiln_status status = kiln__trace(compiled->callback, compiled->payload, miss->inputs, miss->count, &tape, &error);
+    if (!status) status = print_trace(compiled, tape, &text, &error);
+    if (status)
+        kiln__buffer_printf(&difference, "tracing again failed: %s", error.text);
+    else
+        kiln__trace_text_compare(&compiled->texts, plan, &text, &difference);
+    kiln__add(&kiln_cache_default()->counts.traces, 1);
+    kiln__audit_report(compiled->name, difference.size ? (const char *)difference.data : NULL);
+    kiln__tape_free(tape);
+    kiln__buffer_release(&text);
+    kiln__buffer_release(&difference);
 }
 
 /* ---- the call ------------------------------------------------------------------------------------------------- */
@@ -276,6 +318,12 @@ static kiln_status find_or_make_plan(struct kiln_compiled *compiled, const struc
     if (__builtin_expect(*plan != NULL, 1)) return KILN_OK;
     struct miss miss = {compiled, inputs, count};
     bool made;
+    *plan = kiln__results_audited(&compiled->results);
+    if (*plan) {
+        audit(&miss, *plan);
+        kiln__plan_unref(*plan); /* pinned and looked at again by the caller */
+        return KILN_OK;
+    }
     kiln__explain_miss(&compiled->results, signature, compiled->name);
     kiln_status status = kiln__results_make(&compiled->results, signature, make_plan, &miss, plan, &made, err);
     if (!status && !made)
