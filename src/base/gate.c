@@ -1,10 +1,10 @@
 /*
  * gate.c - see gate.h.
  *
- * A gate counts the threads inside and can be closed. Invariant: whoever is inside came in while no fork was under way, or is
- * there since before; entering announces itself first and looks at the gate then, closing does it the other way around.
- * The handlers are registered when the library is loaded: after those of leaf locks, which therefore are still free while
- * fork waits here, and before those that other rooms register on their first use.
+ * A gate counts the threads inside and can be closed. Invariant: whoever is inside came in while no fork was under way,
+ * or is there since before; entering announces itself first and looks at the gate then, closing does it the other way
+ * around. The handlers are registered when the library is loaded: after those of leaf locks, which therefore are still
+ * free while fork waits here, and before those that other rooms register on their first use.
  */
 #include "base/gate.h"
 

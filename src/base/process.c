@@ -41,7 +41,8 @@ static void find_host(void)
     memcpy(host, hex, HOST_DIGITS);
 }
 
-/* State and start time of a process; false when they can't be read. The name before them may hold anything but ends in ')'. */
+/* State and start time of a process; false when they can't be read. The name before them may hold anything but ends in
+ * ')'. */
 static bool look_at(long pid, char *state, unsigned long long *start)
 {
     char path[64], text[1024];

@@ -154,7 +154,8 @@ static kiln_status folder_lock(struct kiln_tier *tier, const struct kiln_digest 
 {
     struct folder *folder = (struct folder *)tier;
     char *artifact = entry_path(folder, digest, KILN_ARTIFACT_SUFFIX), *path = entry_path(folder, digest, ".lock");
-    kiln_status status = artifact != NULL && path != NULL ? prepare_folder(folder, path, err) : kiln__no_memory(err, "a path");
+    kiln_status status =
+        artifact != NULL && path != NULL ? prepare_folder(folder, path, err) : kiln__no_memory(err, "a path");
     if (status == KILN_OK) status = kiln__lock_take(path, artifact, is_last, out, err);
     free(artifact);
     free(path);

@@ -100,7 +100,8 @@ static void *beat(void *context)
     pthread_mutex_lock(&lock->mutex);
     while (!lock->is_over) {
         add_ms(&next, atomic_load(&stale_limit_ms) / BEATS_BEFORE_STALE + 1);
-        while (!lock->is_over && pthread_cond_timedwait(&lock->over, &lock->mutex, &next) != ETIMEDOUT) {}
+        while (!lock->is_over && pthread_cond_timedwait(&lock->over, &lock->mutex, &next) != ETIMEDOUT) {
+        }
         if (!lock->is_over) futimens(lock->fd, NULL);
     }
     pthread_mutex_unlock(&lock->mutex);
@@ -171,7 +172,9 @@ static kiln_status create(const char *path, struct kiln_lock **out, kiln_error *
     ssize_t written = write(fd, text, strlen(text)); /* on a full disk the lock says nothing; the heartbeat tells */
     (void)written;
     struct kiln_lock *lock = calloc(1, sizeof *lock);
-    if (lock) *lock = (struct kiln_lock){.path = strdup(path), .fd = fd, .since_ns = kiln__clock_ns(), .forks = kiln__forks()};
+    if (lock)
+        *lock =
+            (struct kiln_lock){.path = strdup(path), .fd = fd, .since_ns = kiln__clock_ns(), .forks = kiln__forks()};
     if (!lock || !lock->path) {
         unlink(path);
         if (!lock) close(fd);
@@ -187,7 +190,8 @@ static kiln_status create(const char *path, struct kiln_lock **out, kiln_error *
 static void remember_longest(uint64_t ns)
 {
     uint64_t known = atomic_load(&longest_ns);
-    while (ns > known && !atomic_compare_exchange_weak(&longest_ns, &known, ns)) {}
+    while (ns > known && !atomic_compare_exchange_weak(&longest_ns, &known, ns)) {
+    }
 }
 
 void kiln__lock_release(struct kiln_lock *lock)
@@ -201,7 +205,8 @@ void kiln__lock_release(struct kiln_lock *lock)
     }
     remember_longest(kiln__clock_ns() - lock->since_ns);
     stop_beating(lock);
-    bool is_ours = fstat(lock->fd, &ours) == 0 && lstat(lock->path, &there) == 0 && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+    bool is_ours = fstat(lock->fd, &ours) == 0 && lstat(lock->path, &there) == 0 && ours.st_dev == there.st_dev &&
+                   ours.st_ino == there.st_ino;
     if (is_ours) unlink(lock->path);
     lock_free(lock);
 }
@@ -215,8 +220,8 @@ struct sight {
     uint64_t since_ns;
 };
 
-/* Opened anew each time, which makes network file systems ask the server. What can't be read has no text and no heartbeat.
- * False: there is no lock. */
+/* Opened anew each time, which makes network file systems ask the server. What can't be read has no text and no
+ * heartbeat. False: there is no lock. */
 static bool look(const char *path, struct sight *out)
 {
     struct stat info;
@@ -238,7 +243,8 @@ static bool is_same_beat(const struct sight *a, const struct sight *b)
 static bool is_abandoned(const struct sight *sight)
 {
     static const char head[] = "kiln-lock 1 ";
-    if (!strncmp(sight->text, head, sizeof head - 1) && kiln__process_is_gone(sight->text + sizeof head - 1)) return true;
+    if (!strncmp(sight->text, head, sizeof head - 1) && kiln__process_is_gone(sight->text + sizeof head - 1))
+        return true;
     return kiln__clock_ns() - sight->since_ns > atomic_load(&stale_limit_ms) * 1000000;
 }
 
@@ -303,7 +309,8 @@ static kiln_status take_or_wait(const char *path, const char *artifact, struct k
     }
 }
 
-kiln_status kiln__lock_take(const char *path, const char *artifact, bool is_last, struct kiln_lock **out, kiln_error *err)
+kiln_status kiln__lock_take(const char *path, const char *artifact, bool is_last, struct kiln_lock **out,
+                            kiln_error *err)
 {
     *out = NULL;
     kiln_status status = held && !is_last ? create(path, out, err) : take_or_wait(path, artifact, out, err);

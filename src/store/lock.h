@@ -1,13 +1,14 @@
 /*
- * lock.h - single flight across processes: one of them compiles an artifact, the others wait for it. Inside the store room.
+ * lock.h - single flight across processes: one of them compiles an artifact, the others wait for it. Inside the store
+ * room.
  *
- * A lock is a file beside the artifact. It only ever saves work: whatever goes wrong with it, the worst is a second compile
- * of the same bytes. It needs nothing of the file system but creating a file that is not there yet, and renaming.
- * Its holder writes who it is and renews the file's time (the heartbeat) from a thread of its own. Others break the lock when
- * the holder is known to be gone, or when the heartbeat stands still for as long as `stale`; by their own
- * clocks, so clocks of several machines need not agree. A holder that lives is waited for at most `wait` or ten times the
- * longest compile of this process, whichever is more; then everybody compiles on their own.
- * Format: docs/formats/lock.md
+ * A lock is a file beside the artifact. It only ever saves work: whatever goes wrong with it, the worst is a second
+ * compile of the same bytes. It needs nothing of the file system but creating a file that is not there yet, and
+ * renaming. Its holder writes who it is and renews the file's time (the heartbeat) from a thread of its own. Others
+ * break the lock when the holder is known to be gone, or when the heartbeat stands still for as long as `stale`; by
+ * their own clocks, so clocks of several machines need not agree. A holder that lives is waited for at most `wait` or
+ * ten times the longest compile of this process, whichever is more; then everybody compiles on their own. Format:
+ * docs/formats/lock.md
  */
 #ifndef KILN_STORE_LOCK_H
 #define KILN_STORE_LOCK_H
@@ -19,11 +20,12 @@ struct kiln_lock;
 /*
  * Takes the lock at `path`, in a folder that exists, or waits until the file `artifact` is there. *out is NULL when it
  * isn't held: the artifact came, the wait was too long, or it isn't ours to wait. A thread that holds a lock does not
- * wait for another, since the other's holder might wait for this one; is_last says that whoever holds this lock takes no
- * further ones, which makes waiting for it safe.
- * KILN_OK: the artifact is there now. KILN_MISS: it isn't: make it. A failure: the lock can't be used.
+ * wait for another, since the other's holder might wait for this one; is_last says that whoever holds this lock takes
+ * no further ones, which makes waiting for it safe. KILN_OK: the artifact is there now. KILN_MISS: it isn't: make it. A
+ * failure: the lock can't be used.
  */
-kiln_status kiln__lock_take(const char *path, const char *artifact, bool is_last, struct kiln_lock **out, kiln_error *err);
+kiln_status kiln__lock_take(const char *path, const char *artifact, bool is_last, struct kiln_lock **out,
+                            kiln_error *err);
 
 /* Call it after the artifact was put, on the thread that took it; NULL is fine. */
 void kiln__lock_release(struct kiln_lock *lock);

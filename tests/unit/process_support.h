@@ -1,8 +1,9 @@
 /*
- * process_support.h - for tests with several processes: children with a body, memory they share, a compiler that they count in.
+ * process_support.h - for tests with several processes: children with a body, memory they share, a compiler that they
+ * count in.
  *
- * A child is forked while the test has one thread, and leaves by _exit() only. What it finds wrong it prints, and exits with
- * 1; cmocka's assertions belong to the parent.
+ * A child is forked while the test has one thread, and leaves by _exit() only. What it finds wrong it prints, and exits
+ * with 1; cmocka's assertions belong to the parent.
  */
 #ifndef TESTS_UNIT_PROCESS_SUPPORT_H
 #define TESTS_UNIT_PROCESS_SUPPORT_H
@@ -29,12 +30,12 @@
 #define UNDER_TSAN 0
 #endif
 
-#define require(condition)                                                                                                       \
-    do {                                                                                                                         \
-        if (!(condition)) {                                                                                                      \
-            fprintf(stderr, "%s:%d: in a child: not so: %s\n", __FILE__, __LINE__, #condition);                                  \
-            _exit(1);                                                                                                            \
-        }                                                                                                                        \
+#define require(condition)                                                                                             \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: in a child: not so: %s\n", __FILE__, __LINE__, #condition);                        \
+            _exit(1);                                                                                                  \
+        }                                                                                                              \
     } while (0)
 
 enum { CHILDREN = 8, PATIENCE_MS = 60000 };
@@ -47,7 +48,7 @@ struct shared {
     _Atomic unsigned compiling, at_once; /* now, and the most that ever were */
     _Atomic unsigned may_finish;         /* a compile whose text starts with "slow" waits for this */
     _Atomic unsigned done;
-    _Atomic unsigned sleep_ms; /* of every compile */
+    _Atomic unsigned sleep_ms;                                    /* of every compile */
     _Atomic uint64_t compiled, disk_hits, faults, corrupt, links; /* sums of the children's counters */
 };
 
@@ -66,7 +67,8 @@ UNUSED static void unshare_memory(struct shared *shared)
 UNUSED static void sleep_ms(unsigned ms)
 {
     struct timespec left = {ms / 1000, (long)(ms % 1000) * 1000000};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR) {}
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
 }
 
 /* False when it does not come to pass for a minute. */
@@ -81,12 +83,14 @@ UNUSED static bool wait_for(_Atomic unsigned *value, unsigned least)
 
 /* ---- a compiler whose work others see --------------------------------------------------------------------------- */
 
-UNUSED static kiln_status shared_compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
+UNUSED static kiln_status shared_compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                                         kiln_error *err)
 {
     (void)request, (void)err;
     struct shared *shared = self;
     unsigned now = atomic_fetch_add(&shared->compiling, 1) + 1, most = atomic_load(&shared->at_once);
-    while (now > most && !atomic_compare_exchange_weak(&shared->at_once, &most, now)) {}
+    while (now > most && !atomic_compare_exchange_weak(&shared->at_once, &most, now)) {
+    }
     atomic_fetch_add(&shared->compiles, 1);
     if (atomic_load(&shared->sleep_ms)) sleep_ms(atomic_load(&shared->sleep_ms));
     if (text.size >= 4 && !memcmp(text.data, "slow", 4)) require(wait_for(&shared->may_finish, 1));
@@ -94,7 +98,8 @@ UNUSED static kiln_status shared_compile(void *self, const kiln_request *request
     return kiln_artifact_put(out, "code", text.data, text.size);
 }
 
-UNUSED static kiln_status shared_link(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable, kiln_error *err)
+UNUSED static kiln_status shared_link(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
+                                      kiln_error *err)
 {
     (void)self, (void)device, (void)err;
     kiln_bytes code = kiln_artifact_get(artifact, "code");
@@ -110,8 +115,13 @@ UNUSED static void shared_unlink(void *self, void *executable)
 
 UNUSED static kiln_compiler compiler_of(struct shared *shared)
 {
-    return (kiln_compiler){.struct_size = sizeof(kiln_compiler), .name = "shared", .digest = "1", .compile = shared_compile,
-                           .link = shared_link, .unlink = shared_unlink, .self = shared};
+    return (kiln_compiler){.struct_size = sizeof(kiln_compiler),
+                           .name = "shared",
+                           .digest = "1",
+                           .compile = shared_compile,
+                           .link = shared_link,
+                           .unlink = shared_unlink,
+                           .self = shared};
 }
 
 /* In a child: a cache on `folder`, the texts one after the other, counters added to the shared ones. */
@@ -123,7 +133,8 @@ UNUSED static void use_folder(struct shared *shared, const char *folder, const c
     kiln_error err = {0};
     require(kiln_cache_open(&options, &cache, &err) == KILN_OK);
     for (size_t i = 0; i < count; i++) {
-        const kiln_function_options of = {.struct_size = sizeof of, .name = "f", .compiler = &compiler, .text = {texts[i], strlen(texts[i])}};
+        const kiln_function_options of = {
+            .struct_size = sizeof of, .name = "f", .compiler = &compiler, .text = {texts[i], strlen(texts[i])}};
         kiln_function *function = NULL;
         void *executable = NULL;
         require(kiln_function_new(cache, &of, &function, &err) == KILN_OK);
@@ -176,14 +187,16 @@ UNUSED static void say_go(struct shared *shared, unsigned count)
 UNUSED static int status_of(pid_t child)
 {
     int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
     return status;
 }
 
 UNUSED static void end_well(pid_t child)
 {
     int status = status_of(child);
-    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("child %d ended with status %#x", (int)child, (unsigned)status);
+    if (!WIFEXITED(status) || WEXITSTATUS(status))
+        fail_msg("child %d ended with status %#x", (int)child, (unsigned)status);
 }
 
 UNUSED static void end_all_well(const pid_t *children, size_t count)

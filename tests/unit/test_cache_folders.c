@@ -1,6 +1,6 @@
 /*
- * test_cache_folders.c - folders as they come: missing, read-only, not a folder, full, deleted meanwhile, of others, open to
- * others, of another version of the library. Every call succeeds, and what can be used is used.
+ * test_cache_folders.c - folders as they come: missing, read-only, not a folder, full, deleted meanwhile, of others,
+ * open to others, of another version of the library. Every call succeeds, and what can be used is used.
  *
  * Everything runs in a child without privileges, since root ignores permissions: started as root, it becomes nobody.
  */
@@ -64,8 +64,8 @@ static struct counts counts_of(struct shared *shared, const char *folder, const 
 {
     struct counts before = {shared->compiled, shared->disk_hits, shared->faults, shared->corrupt};
     use(shared, folder, text);
-    return (struct counts){shared->compiled - before.compiled, shared->disk_hits - before.disk_hits, shared->faults - before.faults,
-                           shared->corrupt - before.corrupt};
+    return (struct counts){shared->compiled - before.compiled, shared->disk_hits - before.disk_hits,
+                           shared->faults - before.faults, shared->corrupt - before.corrupt};
 }
 
 /* ---- bodies ------------------------------------------------------------------------------------------------------ */
@@ -141,7 +141,8 @@ static void in_full(struct shared *shared, const char *folder, unsigned index)
     snprintf(filler, sizeof filler, "%s/filler", folder);
     int fd = open(filler, O_CREAT | O_WRONLY, 0600);
     require(fd >= 0);
-    while (write(fd, zeros, sizeof zeros) > 0) {}
+    while (write(fd, zeros, sizeof zeros) > 0) {
+    }
     require(errno == ENOSPC);
     struct counts hit = counts_of(shared, folder, "a");
     require(hit.disk_hits == 1 && hit.compiled == 0);
@@ -165,7 +166,8 @@ static void in_deleted(struct shared *shared, const char *folder, unsigned index
     drop_privileges();
     require(kiln_cache_open(&options, &cache, NULL) == KILN_OK);
     for (size_t i = 0; i < 3; i++) {
-        const kiln_function_options of = {.struct_size = sizeof of, .name = "f", .compiler = &compiler, .text = {texts[i], 1}};
+        const kiln_function_options of = {
+            .struct_size = sizeof of, .name = "f", .compiler = &compiler, .text = {texts[i], 1}};
         kiln_function *function = NULL;
         void *executable = NULL, *again = NULL;
         require(kiln_function_new(cache, &of, &function, NULL) == KILN_OK);
@@ -262,13 +264,15 @@ static void in_search_path(struct shared *shared, const char *folder, unsigned i
     require(a.compiled == 0 && a.disk_hits == 1 && a.faults == 1); /* the fault: there is no such folder */
     require(b.compiled == 0 && b.disk_hits == 1);
     require(c.compiled == 1 && c.disk_hits == 0);
-    require(count_files(own, ".kiln", NULL) == 1 && count_files(first, "", NULL) == 1 && count_files(second, "", NULL) == 1);
+    require(count_files(own, ".kiln", NULL) == 1 && count_files(first, "", NULL) == 1 &&
+            count_files(second, "", NULL) == 1);
     require(unsetenv("KILN_CACHE_PATH") == 0);
     make_read_only(first, 0700);
     make_read_only(second, 0700);
 }
 
-/* ---- another version of the library -------------------------------------------------------------------------------- */
+/* ---- another version of the library --------------------------------------------------------------------------------
+ */
 
 static void write_at(const char *path, const void *data, size_t size, off_t offset)
 {
@@ -284,7 +288,8 @@ static size_t read_all(const char *path, unsigned char *out, size_t size)
     return (size_t)got;
 }
 
-/* A whole file of format 2: a miss, and it is neither damaged nor replaced. With a wrong checksum it is a damaged file. */
+/* A whole file of format 2: a miss, and it is neither damaged nor replaced. With a wrong checksum it is a damaged file.
+ */
 static void in_newer(struct shared *shared, const char *folder, unsigned index)
 {
     static unsigned char bytes[65536], after[65536];
@@ -315,10 +320,10 @@ static void in_newer(struct shared *shared, const char *folder, unsigned index)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
-#define RUN(name)                                                                                                                \
-    static void test_##name(void **state)                                                                                        \
-    {                                                                                                                            \
-        run(*state, in_##name);                                                                                                  \
+#define RUN(name)                                                                                                      \
+    static void test_##name(void **state)                                                                              \
+    {                                                                                                                  \
+        run(*state, in_##name);                                                                                        \
     }
 RUN(missing)
 RUN(read_only)

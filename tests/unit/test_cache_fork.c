@@ -1,9 +1,9 @@
 /*
- * test_cache_fork.c - fork of a process that uses a cache: the child hits what its parent has, compiles what it lacks, and
- * finds no lock taken, whatever other threads of the parent were doing.
+ * test_cache_fork.c - fork of a process that uses a cache: the child hits what its parent has, compiles what it lacks,
+ * and finds no lock taken, whatever other threads of the parent were doing.
  *
- * The thread sanitizer can't follow a child of several threads that starts threads itself, which a compile does; under it
- * only the parents without other threads are tested.
+ * The thread sanitizer can't follow a child of several threads that starts threads itself, which a compile does; under
+ * it only the parents without other threads are tested.
  */
 #include "process_support.h"
 
@@ -60,7 +60,8 @@ static void check_in_child(struct world *world, kiln_function *function, void *k
     require(call(function, other, &executable) == KILN_OK && executable != known);
     require(call(function, other, &executable) == KILN_OK);
     kiln_function *own = NULL;
-    const kiln_function_options of = {.struct_size = sizeof of, .name = "own", .compiler = &world->compiler, .text = {"own", 3}};
+    const kiln_function_options of = {
+        .struct_size = sizeof of, .name = "own", .compiler = &world->compiler, .text = {"own", 3}};
     require(kiln_function_new(world->cache, &of, &own, NULL) == KILN_OK);
     require(kiln_get(own, NULL, 0, NULL, &executable, NULL) == KILN_OK && !strcmp(executable, "own"));
     kiln_function_free(own);
@@ -112,7 +113,8 @@ static void *hammer(void *context)
     for (int64_t i = 0; !busy->stop; i++) {
         void *executable = NULL;
         kiln_function *own = NULL;
-        const kiln_function_options of = {.struct_size = sizeof of, .name = "own", .compiler = &world->compiler, .text = {"hammer", 6}};
+        const kiln_function_options of = {
+            .struct_size = sizeof of, .name = "own", .compiler = &world->compiler, .text = {"hammer", 6}};
         if (kiln_function_new(world->cache, &of, &own, NULL)) continue;
         kiln_watch_env(own, "KILN_TEST_NOT_THERE", NULL);
         call(own, i % 4, &executable);
@@ -204,7 +206,8 @@ static void test_child_of_an_unfinished_lowering(void **state)
 {
     struct world *world = *state;
     if (UNDER_TSAN) skip();
-    struct busy busy = {.world = world, .function = new_function(world->cache, &world->compiler, "f", lower_slowly, world->shared)};
+    struct busy busy = {.world = world,
+                        .function = new_function(world->cache, &world->compiler, "f", lower_slowly, world->shared)};
     pthread_t makers[2]; /* one makes, the other waits for it */
     for (int i = 0; i < 2; i++) pthread_create(&makers[i], NULL, compile_slowly, &busy);
     assert_true(wait_for(&world->shared->ready, 1));
@@ -223,9 +226,11 @@ static void test_child_of_an_unfinished_lowering(void **state)
     kiln_function_free(busy.function);
 }
 
-/* ---- a compiler that forks ------------------------------------------------------------------------------------------ */
+/* ---- a compiler that forks ------------------------------------------------------------------------------------------
+ */
 
-static kiln_status compile_by_child(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
+static kiln_status compile_by_child(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                                    kiln_error *err)
 {
     pid_t child = fork();
     if (child == 0) _exit(7);
@@ -265,7 +270,8 @@ static void test_compilers_that_fork(void **state)
 }
 
 /* A child forked inside of a compile goes on with it; the lock stays its parent's. */
-static kiln_status compile_in_both(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
+static kiln_status compile_in_both(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                                   kiln_error *err)
 {
     struct shared *shared = self;
     pid_t child = fork();

@@ -50,13 +50,14 @@ static void test_off(void **state)
     struct world *world = *state;
     compile_normally(world, "a");
     kiln_cache *cache = open_in_mode(world, "off");
-    kiln_function *function = new_text(cache, &world->fake.compiler, "f", "a"), *other = new_text(cache, &world->fake.compiler, "g", "a");
+    kiln_function *function = new_text(cache, &world->fake.compiler, "f", "a"),
+                  *other = new_text(cache, &world->fake.compiler, "g", "a");
     struct image *first = get(function, NO_ARGS);
     assert_ptr_equal(get(function, NO_ARGS), first); /* alive, and used again */
     assert_string_equal(first->text, "a");
     assert_ptr_equal(get(other, NO_ARGS), first); /* the same kernel of this process */
-    assert_int_equal(world->fake.compiles, 2);   /* what the folder has is not used */
-    assert_int_equal(world->fake.unlinks, 1);    /* of compile_normally() */
+    assert_int_equal(world->fake.compiles, 2);    /* what the folder has is not used */
+    assert_int_equal(world->fake.unlinks, 1);     /* of compile_normally() */
     kiln_function_free(function);
     assert_string_equal(first->text, "a"); /* the other function uses it still */
     kiln_function_free(other);
@@ -70,7 +71,8 @@ static void test_off_and_on(void **state)
 {
     struct world *world = *state;
     kiln_cache *off = open_in_mode(world, "off"), *on = open_in_mode(world, "normal");
-    kiln_function *of_off = new_text(off, &world->fake.compiler, "f", "a"), *of_on = new_text(on, &world->fake.compiler, "f", "a");
+    kiln_function *of_off = new_text(off, &world->fake.compiler, "f", "a"),
+                  *of_on = new_text(on, &world->fake.compiler, "f", "a");
     get(of_off, NO_ARGS);
     assert_int_equal(count_files(world->folder, "", NULL), 0);
     get(of_on, NO_ARGS);
@@ -89,7 +91,8 @@ static void test_no_compile(void **state)
     char digest[65], path[PATH_MAX];
     compile_normally(world, "a");
     kiln_cache *cache = open_in_mode(world, "no-compile");
-    kiln_function *stored = new_text(cache, &world->fake.compiler, "f", "a"), *missing = new_text(cache, &world->fake.compiler, "g", "b");
+    kiln_function *stored = new_text(cache, &world->fake.compiler, "f", "a"),
+                  *missing = new_text(cache, &world->fake.compiler, "g", "b");
     assert_string_equal(get(stored, NO_ARGS)->text, "a");
     kiln_error err = {0};
     void *executable = NULL;
@@ -100,8 +103,8 @@ static void test_no_compile(void **state)
     assert_int_equal(sscanf(key, "content key %64[0-9a-f]", digest), 1);
     assert_int_equal(strlen(digest), 64);
     assert_int_equal(world->fake.compiles, 1);
-    assert_int_equal(count_files(world->folder, "", NULL), 1); /* not even a lock */
-    compile_normally(world, "b");                              /* another process makes it ... */
+    assert_int_equal(count_files(world->folder, "", NULL), 1);     /* not even a lock */
+    compile_normally(world, "b");                                  /* another process makes it ... */
     assert_int_equal(count_files(world->folder, digest, path), 1); /* ... under the key that was named */
     assert_string_equal(get(missing, NO_ARGS)->text, "b");
     kiln_function_free(stored);
@@ -142,7 +145,8 @@ static void test_compile_only_of_what_fails_and_what_is_there(void **state)
     struct world *world = *state;
     compile_normally(world, "a");
     kiln_cache *cache = open_in_mode(world, "compile-only");
-    kiln_function *stored = new_text(cache, &world->fake.compiler, "f", "a"), *wrong = new_text(cache, &world->fake.compiler, "g", "b");
+    kiln_function *stored = new_text(cache, &world->fake.compiler, "f", "a"),
+                  *wrong = new_text(cache, &world->fake.compiler, "g", "b");
     void *executable = NULL;
     assert_int_equal(kiln_get(stored, NO_ARGS, NULL, &executable, NULL), KILN_COMPILED);
     assert_int_equal(world->fake.compiles, 1);

@@ -1,6 +1,6 @@
 /*
- * test_cache_processes.c - several processes on one folder: one compile of a key, other keys undisturbed, holders that die or
- * stand still, writers that are killed, artifacts that travel.
+ * test_cache_processes.c - several processes on one folder: one compile of a key, other keys undisturbed, holders that
+ * die or stand still, writers that are killed, artifacts that travel.
  */
 #include "process_support.h"
 
@@ -67,7 +67,8 @@ static void use_llvm(struct shared *shared, const char *folder, unsigned index)
 {
     (void)index;
     const kiln_cache_options options = {.struct_size = sizeof options, .folder = folder};
-    const kiln_function_options of = {.struct_size = sizeof of, .name = "triple", .text = {llvm_text, strlen(llvm_text)}};
+    const kiln_function_options of = {
+        .struct_size = sizeof of, .name = "triple", .text = {llvm_text, strlen(llvm_text)}};
     kiln_cache *cache = NULL;
     kiln_function *function = NULL;
     void *executable = NULL;
@@ -152,7 +153,8 @@ static void test_a_slow_compile_delays_no_other_key(void **state)
     assert_int_equal(world->shared->compiles, 4);
 }
 
-/* ---- holders that fail -------------------------------------------------------------------------------------------- */
+/* ---- holders that fail --------------------------------------------------------------------------------------------
+ */
 
 static void wait_for_slow(struct shared *shared, const char *folder, unsigned index)
 {
@@ -232,7 +234,8 @@ static void test_long_compile_is_waited_for(void **state)
     assert_int_equal(world->shared->compiles, 1);
 }
 
-/* ---- writers that are killed ---------------------------------------------------------------------------------------- */
+/* ---- writers that are killed ----------------------------------------------------------------------------------------
+ */
 
 enum { KILLS = 200, TEXT_SIZE = 4000 };
 
@@ -300,7 +303,8 @@ static void test_killed_writers(void **state)
         if (i % 10 == 9) remove_folder(world->folder), mkdir(world->folder, 0700);
     }
     assert_true(left > 0); /* otherwise nobody was killed at work */
-    for (unsigned i = 0; i < 8; i++) end_well(start_child(get_many, world->shared, world->folder, i)); /* right results */
+    for (unsigned i = 0; i < 8; i++)
+        end_well(start_child(get_many, world->shared, world->folder, i)); /* right results */
     assert_int_equal(world->shared->corrupt, 0);
     assert_int_equal(world->shared->faults, 0);
     assert_int_equal(count_files(world->folder, ".bad", NULL), 0);
@@ -312,7 +316,8 @@ static void test_leftovers_go(void **state)
 {
     struct world *world = *state;
     kiln__lock_set_limits(60000, 200);
-    char path[PATH_MAX], of_dead[PATH_MAX + 128], of_other_host[PATH_MAX + 128], old_lock[PATH_MAX + 128], own[PATH_MAX + 128];
+    char path[PATH_MAX], of_dead[PATH_MAX + 128], of_other_host[PATH_MAX + 128], old_lock[PATH_MAX + 128],
+        own[PATH_MAX + 128];
     end_well(start_child(get_others, world->shared, world->folder, 0));
     assert_int_equal(count_files(world->folder, ".kiln", path), 3);
     char self[KILN_PROCESS_TEXT];
@@ -337,7 +342,8 @@ static void test_leftovers_go(void **state)
     age(old_lock, 7200);
     strcat(path, ".kiln");
     assert_int_equal(unlink(path), 0);
-    end_well(start_child(get_others, world->shared, world->folder, 0)); /* the old lock: stale, so it is broken or gone */
+    end_well(
+        start_child(get_others, world->shared, world->folder, 0)); /* the old lock: stale, so it is broken or gone */
     assert_int_equal(access(path, F_OK), 0);
     assert_int_not_equal(access(of_dead, F_OK), 0);
     assert_int_not_equal(access(old_lock, F_OK), 0);
@@ -345,7 +351,8 @@ static void test_leftovers_go(void **state)
     assert_int_equal(access(own, F_OK), 0);
 }
 
-/* ---- artifacts that travel --------------------------------------------------------------------------------------------- */
+/* ---- artifacts that travel
+ * --------------------------------------------------------------------------------------------- */
 
 static size_t read_file(const char *path, unsigned char *out, size_t size)
 {

@@ -1,7 +1,8 @@
 /*
- * test_soak_processes.c - a minute of everything at once on one folder: eight processes that ask for a few dozen keys under a
- * bound that evicts, killed, stopped, with entries cut, flipped and deleted under them. Results stay right, nobody
- * hangs, and in the end the folder is within its bound. Run by `make soak`; KILN_SOAK_SECONDS changes the minute.
+ * test_soak_processes.c - a minute of everything at once on one folder: eight processes that ask for a few dozen keys
+ * under a bound that evicts, killed, stopped, with entries cut, flipped and deleted under them. Results stay right,
+ * nobody hangs, and in the end the folder is within its bound. Run by `make soak`; KILN_SOAK_SECONDS changes the
+ * minute.
  */
 #include "process_support.h"
 
@@ -32,7 +33,8 @@ static void ask(struct shared *shared, const char *folder, unsigned index)
             void *executable = NULL;
             kiln_error err = {0};
             fill_text(text, (unsigned)rand_r(&seed) % KEYS);
-            const kiln_function_options of = {.struct_size = sizeof of, .name = "f", .compiler = &compiler, .text = {text, TEXT_SIZE - 1}};
+            const kiln_function_options of = {
+                .struct_size = sizeof of, .name = "f", .compiler = &compiler, .text = {text, TEXT_SIZE - 1}};
             require(kiln_function_new(cache, &of, &function, &err) == KILN_OK);
             kiln_status status = kiln_get(function, NULL, 0, NULL, &executable, &err);
             if (status) fprintf(stderr, "%s\n", err.text);
@@ -85,7 +87,8 @@ static void damage(const char *folder, unsigned *seed)
 static void check_killed(pid_t child)
 {
     int status = status_of(child);
-    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) fail_msg("child %d ended by itself, with status %#x", (int)child, (unsigned)status);
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+        fail_msg("child %d ended by itself, with status %#x", (int)child, (unsigned)status);
 }
 
 static void test_everything(void **state)
@@ -121,8 +124,8 @@ static void test_everything(void **state)
     assert_true(wait_for(&shared->done, done + 2 * CHILDREN)); /* undisturbed, they get on */
     for (unsigned i = 0; i < CHILDREN; i++) kill(children[i], SIGKILL);
     for (unsigned i = 0; i < CHILDREN; i++) check_killed(children[i]);
-    print_message("%u killed, %u compiles, %llu hits, %llu damaged\n", kills, shared->compiles, (unsigned long long)shared->disk_hits,
-                  (unsigned long long)shared->corrupt);
+    print_message("%u killed, %u compiles, %llu hits, %llu damaged\n", kills, shared->compiles,
+                  (unsigned long long)shared->disk_hits, (unsigned long long)shared->corrupt);
     assert_true(shared->disk_hits > 0 && shared->corrupt > 0 && kills > 0);
     assert_in_range(count_files(folder, ".kiln", NULL), 1, MAX_FILES + CHILDREN + 1);
     remove_folder(top);

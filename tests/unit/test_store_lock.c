@@ -136,7 +136,8 @@ static void test_broken_when_holder_is_gone(void **state)
 static void test_broken_when_it_stands_still(void **state)
 {
     struct world *world = *state;
-    static const char *const texts[] = {"", "kiln-lock 1 0123456789abcdef-1-1 00\n", "kiln-lock 2 of the future\n", "\xff\xfe"};
+    static const char *const texts[] = {"", "kiln-lock 1 0123456789abcdef-1-1 00\n", "kiln-lock 2 of the future\n",
+                                        "\xff\xfe"};
     kiln__lock_set_limits(60000, 50);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct kiln_lock *lock = NULL;
