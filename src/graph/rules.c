@@ -393,6 +393,35 @@ static kiln_status shape_slice(const struct kiln_call *call, struct kiln_result 
     return KILN_OK;
 }
 
+/*
+ * as_strided: dims[ndim], strides[ndim] and an offset, in elements of the input as if it were packed; every element of
+ * the result has to be one of the input's.
+ */
+static kiln_status shape_as_strided(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    if (call->attr_count % 2 == 0) return refuse(call, err, "expected dims, as many strides, and an offset.");
+    struct kiln_call dims = *call;
+    dims.attr_count = call->attr_count / 2;
+    kiln_status status = dims_from_attrs(&dims, out, err);
+    int64_t size = 0;
+    if (!status) status = add_name(call, kiln__shape_check(out->dims, out->ndim, call->inputs[0]->dtype, &size, err), err);
+    if (status || size == 0) return status;
+    const int64_t *strides = call->attrs + out->ndim;
+    int64_t first = call->attrs[2 * out->ndim], last = first;
+    bool inside = true;
+    for (size_t i = 0; inside && i < out->ndim; i++) {
+        int64_t reach;
+        inside = !__builtin_mul_overflow(strides[i], (int64_t)out->dims[i] - 1, &reach);
+        int64_t *end = reach < 0 ? &first : &last;
+        inside = inside && !__builtin_add_overflow(*end, reach, end);
+    }
+    if (inside && first >= 0 && last < call->inputs[0]->size) return KILN_OK;
+    char text[KILN_SHAPE_TEXT];
+    return refuse(call, err, "Shape %s with these strides, from element %lld on, reaches outside of the %lld elements.",
+                  kiln__shape_text(out->dims, out->ndim, text), (long long)call->attrs[2 * out->ndim],
+                  (long long)call->inputs[0]->size);
+}
+
 /* contiguous: no attributes; the same elements, packed. */
 static kiln_status shape_contiguous(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
@@ -526,6 +555,7 @@ static const struct {
     [KILN_OP_SQUEEZE] = {dtype_moved, shape_squeeze},
     [KILN_OP_TRANSPOSE] = {dtype_moved, shape_transpose},
     [KILN_OP_SLICE] = {dtype_moved, shape_slice},
+    [KILN_OP_AS_STRIDED] = {dtype_moved, shape_as_strided},
     [KILN_OP_CONTIGUOUS] = {dtype_moved, shape_contiguous},
     [KILN_OP_CONCATENATE] = {dtype_moved, shape_concatenate},
     [KILN_OP_SUM] = {dtype_sum, shape_sum},

@@ -145,3 +145,19 @@ kiln_status kiln__run_slice(const struct kiln_node *node, struct kiln_array *out
     kiln__output_view(out, in, out->size == 0 ? 0 : offset, strides);
     return KILN_OK;
 }
+
+/* Attributes: dims, strides and an offset, checked against the input's size. An input that is not packed is packed. */
+kiln_status kiln__run_as_strided(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    struct kiln_array *in = node->inputs[0], *packed = NULL;
+    kiln_status status = KILN_OK;
+    if (!in->row_contiguous) {
+        status = kiln__array_alloc(in->dtype, in->ndim, in->dims, &packed, err);
+        if (status == KILN_OK) status = kiln__copy_packed(in, packed->data, err);
+        in = packed;
+    }
+    if (status == KILN_OK)
+        kiln__output_view(out, in, out->size == 0 ? 0 : node->attrs[2 * out->ndim], node->attrs + out->ndim);
+    kiln__array_unref(packed);
+    return status;
+}

@@ -1,0 +1,163 @@
+/*
+ * creation.c - see creation.h. Sequences are filled at once, in float64, and cast; everything else compares positions
+ * along two axes, which fuses into one kernel.
+ */
+#include "graph/creation.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "graph/reductions.h" /* expressions */
+#include "graph/shapes.h"
+
+/* ---- sequences --------------------------------------------------------------------------------------------------- */
+
+/* first + i * step, as `dtype`. */
+static kiln_status sequence(double first, double step, int count, enum kiln_dtype dtype, struct kiln_array **out,
+                            kiln_error *err)
+{
+    struct kiln_array *wide = NULL;
+    kiln_status status = kiln__array_alloc(KILN_FLOAT64, 1, &count, &wide, err);
+    if (status) return status;
+    double *values = (double *)(void *)wide->data;
+    for (int i = 0; i < count; i++) values[i] = first + i * step;
+    status = kiln__astype(wide, dtype, out, err);
+    kiln__array_unref(wide);
+    return status;
+}
+
+kiln_status kiln__arange(double start, double stop, double step, enum kiln_dtype dtype, struct kiln_array **out,
+                         kiln_error *err)
+{
+    if (dtype == KILN_BOOL) return kiln__fail(err, KILN_INVALID, "[arange] bool is not supported.");
+    double length = ceil((stop - start) / step);
+    if (!isfinite(start) || !isfinite(stop) || isnan(length) || length > INT_MAX)
+        return kiln__fail(err, KILN_INVALID, "[arange] From %g to %g in steps of %g there are not 0 to %d elements.",
+                          start, stop, step, INT_MAX);
+    if (kiln__dtypes[dtype].kind < KILN_KIND_FLOAT) {
+        double first = trunc(start);
+        step = trunc(start + step) - first;
+        start = first;
+    }
+    return sequence(start, step, length > 0 ? (int)length : 0, dtype, out, err);
+}
+
+kiln_status kiln__linspace(double start, double stop, int count, enum kiln_dtype dtype, struct kiln_array **out,
+                           kiln_error *err)
+{
+    if (count < 0) return kiln__fail(err, KILN_INVALID, "[linspace] The number of elements can't be %d.", count);
+    struct kiln_array *wide = NULL;
+    kiln_status status = kiln__array_alloc(KILN_FLOAT64, 1, &count, &wide, err);
+    if (status) return status;
+    double *values = (double *)(void *)wide->data;
+    for (int i = 0; i < count; i++) {
+        double at = count > 1 ? (double)i / (count - 1) : 0;
+        values[i] = i > 0 && i == count - 1 ? stop : start * (1 - at) + stop * at;
+    }
+    status = kiln__astype(wide, dtype, out, err);
+    kiln__array_unref(wide);
+    return status;
+}
+
+/* ---- triangles and diagonals ------------------------------------------------------------------------------------- */
+
+/* 0, 1, ... along one of two axes. */
+static struct kiln_array *positions(struct kiln_expression *e, int count, bool down)
+{
+    struct kiln_array *line = NULL;
+    kiln_status status = e->status ? e->status : sequence(0, 1, count, KILN_INT64, &line, e->err);
+    int dims[2] = {down ? count : 1, down ? 1 : count};
+    return kiln__e_reshape(e, kiln__e_hold(e, status, line), dims, 2);
+}
+
+/* For each place: row + k compared with column. */
+static struct kiln_array *compare_places(struct kiln_expression *e, enum kiln_op op, int rows, int columns, int k)
+{
+    struct kiln_array *row = kiln__e_binary(e, KILN_OP_ADD, positions(e, rows, true), kiln__e_number(e, k, KILN_INT64));
+    return kiln__e_binary(e, op, row, positions(e, columns, false));
+}
+
+static kiln_status check_sizes(const char *name, int rows, int columns, kiln_error *err)
+{
+    if (rows >= 0 && columns >= 0) return KILN_OK;
+    return kiln__fail(err, KILN_INVALID, "[%s] A matrix can't have %d rows and %d columns.", name, rows, columns);
+}
+
+kiln_status kiln__eye(const char *name, int rows, int columns, int k, enum kiln_dtype dtype, struct kiln_array **out,
+                      kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    kiln_status status = check_sizes(name, rows, columns, err);
+    if (status) return status;
+    struct kiln_array *places = compare_places(&e, KILN_OP_EQUAL, rows, columns, k);
+    return kiln__e_end(&e, kiln__e_astype(&e, places, dtype), out);
+}
+
+kiln_status kiln__tri(int rows, int columns, int k, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    kiln_status status = check_sizes("tri", rows, columns, err);
+    if (status) return status;
+    struct kiln_array *places = compare_places(&e, KILN_OP_GREATER_EQUAL, rows, columns, k);
+    return kiln__e_end(&e, kiln__e_astype(&e, places, dtype), out);
+}
+
+/* `a` where the comparison holds, else 0. */
+static kiln_status triangle(const char *name, struct kiln_array *a, enum kiln_op op, int k, struct kiln_array **out,
+                            kiln_error *err)
+{
+    if (!a) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", name);
+    if (a->ndim < 2)
+        return kiln__fail(err, KILN_INVALID, "[%s] Expected an array of at least 2 dimensions, got %d.", name, a->ndim);
+    struct kiln_expression e = {.err = err};
+    struct kiln_array *places = compare_places(&e, op, a->dims[a->ndim - 2], a->dims[a->ndim - 1], k);
+    struct kiln_array *zero = kiln__e_astype(&e, kiln__e_number(&e, 0, KILN_FLOAT32), (enum kiln_dtype)a->dtype);
+    return kiln__e_end(&e, kiln__e_select(&e, places, a, zero), out);
+}
+
+kiln_status kiln__tril(struct kiln_array *a, int k, struct kiln_array **out, kiln_error *err)
+{
+    return triangle("tril", a, KILN_OP_GREATER_EQUAL, k, out, err);
+}
+
+kiln_status kiln__triu(struct kiln_array *a, int k, struct kiln_array **out, kiln_error *err)
+{
+    return triangle("triu", a, KILN_OP_LESS_EQUAL, k, out, err);
+}
+
+/* Element i of `a` lies in row i (k >= 0) or column i: a line, filled up to the matrix' size, at the diagonal's places.
+ */
+static kiln_status diagonal_matrix(struct kiln_array *a, int k, struct kiln_array **out, kiln_error *err)
+{
+    int64_t more = k < 0 ? -(int64_t)k : k;
+    if (a->dims[0] + more > INT_MAX)
+        return kiln__fail(err, KILN_INVALID, "[diag] Diagonal %d is too far out for %d elements.", k, a->dims[0]);
+    int n = a->dims[0] + (int)more, none = 0, after = (int)more, axis = 0;
+    struct kiln_expression e = {.err = err};
+    struct kiln_array *zero = kiln__e_astype(&e, kiln__e_number(&e, 0, KILN_FLOAT32), (enum kiln_dtype)a->dtype);
+    struct kiln_array *line = NULL;
+    if (!zero) return kiln__e_end(&e, NULL, out);
+    struct kiln_padding padding = {&axis, &none, &after, 1, "constant", zero};
+    kiln_status status = kiln__pad(a, &padding, &line, err);
+    line = kiln__e_reshape(&e, kiln__e_hold(&e, status, line), k >= 0 ? (int[]){n, 1} : (int[]){1, n}, 2);
+    struct kiln_array *places = compare_places(&e, KILN_OP_EQUAL, n, n, k);
+    return kiln__e_end(&e, kiln__e_select(&e, places, line, zero), out);
+}
+
+kiln_status kiln__diag(struct kiln_array *a, int k, struct kiln_array **out, kiln_error *err)
+{
+    if (!a) return kiln__fail(err, KILN_INVALID, "[diag] input is empty.");
+    if (a->ndim == 2) return kiln__diagonal(a, k, 0, 1, out, err);
+    if (a->ndim == 1) return diagonal_matrix(a, k, out, err);
+    return kiln__fail(err, KILN_INVALID, "[diag] Expected an array of 1 or 2 dimensions, got %d.", a->ndim);
+}
+
+kiln_status kiln__ones(const int *dims, size_t ndim, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *one = NULL;
+    kiln_status status = kiln__array_scalar(KILN_BOOL, &(bool){true}, &one, err);
+    if (!status) status = kiln__full(dims, ndim, dtype, one, out, err);
+    kiln__array_unref(one);
+    return status;
+}

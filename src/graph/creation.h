@@ -1,0 +1,27 @@
+/*
+ * creation.h - arrays made from numbers. Same contract as kiln__apply(). Error texts begin with "[name] ".
+ */
+#ifndef KILN_GRAPH_CREATION_H
+#define KILN_GRAPH_CREATION_H
+
+#include "graph/node.h"
+
+/* start, start + step, ... before stop. Integer dtypes count in whole steps, as if start and start + step were cut. */
+kiln_status kiln__arange(double start, double stop, double step, enum kiln_dtype dtype, struct kiln_array **out,
+                         kiln_error *err);
+/* `count` numbers from start to stop, both included. */
+kiln_status kiln__linspace(double start, double stop, int count, enum kiln_dtype dtype, struct kiln_array **out,
+                           kiln_error *err);
+/* Ones on diagonal k of rows x columns; `name` is the caller's for error texts. */
+kiln_status kiln__eye(const char *name, int rows, int columns, int k, enum kiln_dtype dtype, struct kiln_array **out,
+                      kiln_error *err);
+/* Ones on and below diagonal k. */
+kiln_status kiln__tri(int rows, int columns, int k, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err);
+/* The last two axes, zero above (tril) or below (triu) diagonal k. */
+kiln_status kiln__tril(struct kiln_array *a, int k, struct kiln_array **out, kiln_error *err);
+kiln_status kiln__triu(struct kiln_array *a, int k, struct kiln_array **out, kiln_error *err);
+/* 1-d: a square matrix with `a` on diagonal k. 2-d: that diagonal. */
+kiln_status kiln__diag(struct kiln_array *a, int k, struct kiln_array **out, kiln_error *err);
+kiln_status kiln__ones(const int *dims, size_t ndim, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err);
+
+#endif
