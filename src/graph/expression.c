@@ -119,3 +119,18 @@ struct kiln_array *kiln__e_cut(struct kiln_expression *e, struct kiln_array *a, 
     kiln_status status = kiln__slice(a, start, stop, steps, a->ndim, &out, e->err);
     return kiln__e_hold(e, status, out);
 }
+
+struct kiln_array *kiln__e_data(struct kiln_expression *e, const void *data, enum kiln_dtype dtype, const int *dims,
+                                size_t ndim)
+{
+    struct kiln_array *out = NULL;
+    if (e->status) return NULL;
+    kiln_status status = kiln__array_from_data(data, dtype, ndim, dims, &out, e->err);
+    return kiln__e_hold(e, status, out);
+}
+
+struct kiln_array *kiln__e_concatenate(struct kiln_expression *e, struct kiln_array *const *arrays, size_t count,
+                                       int axis)
+{
+    return kiln__e_apply(e, KILN_OP_CONCATENATE, arrays, count, (int64_t[]){axis}, 1);
+}

@@ -41,6 +41,11 @@ struct kiln_array *kiln__e_number(struct kiln_expression *e, double value, enum 
 struct kiln_array *kiln__e_reshape(struct kiln_expression *e, struct kiln_array *a, const int *dims, size_t ndim);
 struct kiln_array *kiln__e_broadcast(struct kiln_expression *e, struct kiln_array *a, const int *dims, size_t ndim);
 struct kiln_array *kiln__e_matmul(struct kiln_expression *e, struct kiln_array *a, struct kiln_array *b);
+/* An array of these bytes, packed. */
+struct kiln_array *kiln__e_data(struct kiln_expression *e, const void *data, enum kiln_dtype dtype, const int *dims,
+                                size_t ndim);
+struct kiln_array *kiln__e_concatenate(struct kiln_expression *e, struct kiln_array *const *arrays, size_t count,
+                                       int axis);
 /* `order` has an axis of `a` for each axis of the result. */
 struct kiln_array *kiln__e_transpose(struct kiln_expression *e, struct kiln_array *a, const int64_t *order);
 /* Elements first, first + step, ... below end of one axis; the others whole. */

@@ -1,0 +1,262 @@
+/*
+ * layers.c - see layers.h.
+ */
+#include "graph/layers.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/reductions.h"
+
+static enum kiln_dtype wide_dtype(enum kiln_dtype dtype)
+{
+    return dtype == KILN_FLOAT64 ? KILN_FLOAT64 : KILN_FLOAT32;
+}
+
+/* ---- layer_norm ------------------------------------------------------------------------------------------------ */
+
+static kiln_status check_row(const char *what, const struct kiln_array *x, const struct kiln_array *row,
+                             enum kiln_dtype *dtype, kiln_error *err)
+{
+    if (!row) return KILN_OK;
+    if (row->ndim != 1 || row->dims[0] != x->dims[x->ndim - 1]) {
+        char text[KILN_SHAPE_TEXT];
+        return kiln__fail(err, KILN_INVALID,
+                          "[layer_norm] %s must have shape (%d), as the last dimension of the input, got %s.", what,
+                          x->dims[x->ndim - 1], kiln__shape_text(row->dims, row->ndim, text));
+    }
+    *dtype = kiln__dtype_promote(*dtype, (enum kiln_dtype)row->dtype);
+    return KILN_OK;
+}
+
+kiln_status kiln__layer_norm(struct kiln_array *x, struct kiln_array *weight, struct kiln_array *bias, float eps,
+                             struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    if (!x) return kiln__fail(err, KILN_INVALID, "[layer_norm] input is empty.");
+    if (x->ndim == 0) return kiln__fail(err, KILN_INVALID, "[layer_norm] Input must have at least 1 dimension, got 0.");
+    enum kiln_dtype dtype = x->dtype;
+    kiln_status status = check_row("Weight", x, weight, &dtype, err);
+    if (!status) status = check_row("Bias", x, bias, &dtype, err);
+    if (status) return status;
+    if (!kiln__dtype_is_float(dtype))
+        return kiln__fail(err, KILN_INVALID, "[layer_norm] %s is not supported: expected a float type.",
+                          kiln__dtypes[dtype].name);
+    int axis = x->ndim - 1;
+    struct kiln_array *wide = kiln__e_astype(&e, x, wide_dtype(dtype));
+    struct kiln_array *n = kiln__e_number(&e, x->dims[axis], wide_dtype(dtype));
+    struct kiln_array *mean = kiln__e_binary(&e, KILN_OP_DIVIDE, kiln__e_reduce_axis(&e, KILN_OP_SUM, wide, axis), n);
+    struct kiln_array *centred = kiln__e_binary(&e, KILN_OP_SUBTRACT, wide, mean);
+    struct kiln_array *squares = kiln__e_unary(&e, KILN_OP_SQUARE, centred);
+    struct kiln_array *variance =
+        kiln__e_binary(&e, KILN_OP_DIVIDE, kiln__e_reduce_axis(&e, KILN_OP_SUM, squares, axis), n);
+    struct kiln_array *safe = kiln__e_binary(&e, KILN_OP_ADD, variance, kiln__e_number(&e, eps, wide_dtype(dtype)));
+    struct kiln_array *result = kiln__e_binary(&e, KILN_OP_MULTIPLY, centred, kiln__e_unary(&e, KILN_OP_RSQRT, safe));
+    if (weight) result = kiln__e_binary(&e, KILN_OP_MULTIPLY, result, kiln__e_astype(&e, weight, wide_dtype(dtype)));
+    if (bias) result = kiln__e_binary(&e, KILN_OP_ADD, result, kiln__e_astype(&e, bias, wide_dtype(dtype)));
+    return kiln__e_end(&e, kiln__e_astype(&e, result, dtype), out);
+}
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+static struct kiln_array *scaled(struct kiln_expression *e, struct kiln_array *a, float by)
+{
+    if (!a || by == 1.0f) return a;
+    return kiln__e_binary(e, KILN_OP_MULTIPLY, a,
+                          kiln__e_astype(e, kiln__e_number(e, by, wide_dtype(a->dtype)), a->dtype));
+}
+
+kiln_status kiln__addmm(struct kiln_array *c, struct kiln_array *a, struct kiln_array *b, float alpha, float beta,
+                        struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    if (!a || !b || !c) return kiln__fail(err, KILN_INVALID, "[addmm] input is empty.");
+    enum kiln_dtype dtype = kiln__dtype_promote(kiln__dtype_promote(a->dtype, b->dtype), c->dtype);
+    struct kiln_array *product = kiln__e_matmul(&e, kiln__e_astype(&e, a, dtype), kiln__e_astype(&e, b, dtype));
+    struct kiln_array *rest = scaled(&e, kiln__e_astype(&e, c, dtype), beta);
+    return kiln__e_end(&e, kiln__e_binary(&e, KILN_OP_ADD, scaled(&e, product, alpha), rest), out);
+}
+
+static kiln_status check_conv1d(const struct kiln_array *input, const struct kiln_array *weight, struct kiln_conv how,
+                                int64_t *length, kiln_error *err)
+{
+    char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
+    if (!input || !weight) return kiln__fail(err, KILN_INVALID, "[conv1d] input is empty.");
+    if (input->ndim != 3 || weight->ndim != 3)
+        return kiln__fail(err, KILN_INVALID, "[conv1d] Expected an input and a weight of 3 dimensions, got %d and %d.",
+                          input->ndim, weight->ndim);
+    if (how.stride < 1 || how.dilation < 1 || how.groups < 1 || how.padding < 0)
+        return kiln__fail(err, KILN_INVALID,
+                          "[conv1d] stride %d, dilation %d and groups %d must be at least 1, padding %d at least 0.",
+                          how.stride, how.dilation, how.groups, how.padding);
+    if (input->dims[2] % how.groups || weight->dims[0] % how.groups || input->dims[2] / how.groups != weight->dims[2] ||
+        weight->dims[1] == 0)
+        return kiln__fail(err, KILN_INVALID,
+                          "[conv1d] A weight of shape %s does not fit an input of shape %s with %d groups: expected "
+                          "(outputs, width, channels / groups).",
+                          kiln__shape_text(weight->dims, 3, left), kiln__shape_text(input->dims, 3, right), how.groups);
+    int64_t padded = input->dims[1] + 2 * (int64_t)how.padding;
+    int64_t window = (int64_t)how.dilation * (weight->dims[1] - 1) + 1;
+    *length = padded < window ? 0 : (padded - window) / how.stride + 1;
+    if (*length == 0 || padded > INT_MAX || *length * weight->dims[1] > INT_MAX)
+        return kiln__fail(err, KILN_INVALID, "[conv1d] A window of %lld does not fit a padded input of length %lld.",
+                          (long long)window, (long long)padded);
+    return KILN_OK;
+}
+
+static struct kiln_array *pad_length(struct kiln_expression *e, struct kiln_array *x, int padding)
+{
+    struct kiln_array *zeros = NULL;
+    if (!x || padding == 0) return x;
+    kiln_status status = kiln__zeros((int[]){x->dims[0], padding, x->dims[2]}, 3, x->dtype, &zeros, e->err);
+    zeros = kiln__e_hold(e, status, zeros);
+    return kiln__e_concatenate(e, (struct kiln_array *[]){zeros, x, zeros}, 3, 1);
+}
+
+/* (batch, length, width, channels): what each place of the result sees. */
+static struct kiln_array *windows(struct kiln_expression *e, struct kiln_array *x, int length, int width,
+                                  struct kiln_conv how)
+{
+    int32_t *places = malloc((size_t)length * (size_t)width * sizeof *places);
+    if (!places) {
+        e->status = kiln__no_memory(e->err, "a convolution");
+        return NULL;
+    }
+    for (int i = 0; i < length; i++)
+        for (int k = 0; k < width; k++) places[i * width + k] = i * how.stride + k * how.dilation;
+    struct kiln_array *indices = kiln__e_data(e, places, KILN_INT32, (int[]){length, width}, 2);
+    free(places);
+    return kiln__e_apply(e, KILN_OP_TAKE, (struct kiln_array *[]){x, indices}, 2, (int64_t[]){1}, 1);
+}
+
+/* For each group a product (places, width * channels) @ (width * channels, outputs). */
+kiln_status kiln__conv1d(struct kiln_array *input, struct kiln_array *weight, struct kiln_conv how,
+                         struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    int64_t length = 0;
+    kiln_status status = check_conv1d(input, weight, how, &length, err);
+    if (status) return status;
+    enum kiln_dtype dtype = kiln__dtype_promote(input->dtype, weight->dtype);
+    int batch = input->dims[0], width = weight->dims[1], channels = weight->dims[2], groups = how.groups;
+    int outputs = weight->dims[0] / groups, places = (int)length;
+    struct kiln_array *x = pad_length(&e, kiln__e_astype(&e, input, dtype), how.padding);
+    x = windows(&e, x, places, width, how);
+    x = kiln__e_reshape(&e, x, (int[]){batch * places, width, groups, channels}, 4);
+    x = kiln__e_transpose(&e, x, (int64_t[]){2, 0, 1, 3});
+    x = kiln__e_reshape(&e, x, (int[]){groups, batch * places, width * channels}, 3);
+    struct kiln_array *w =
+        kiln__e_reshape(&e, kiln__e_astype(&e, weight, dtype), (int[]){groups, outputs, width * channels}, 3);
+    w = kiln__e_transpose(&e, w, (int64_t[]){0, 2, 1});
+    struct kiln_array *y = kiln__e_transpose(&e, kiln__e_matmul(&e, x, w), (int64_t[]){1, 0, 2});
+    return kiln__e_end(&e, kiln__e_reshape(&e, y, (int[]){batch, places, groups * outputs}, 3), out);
+}
+
+/* ---- rope ----------------------------------------------------------------------------------------------------------
+ */
+
+static kiln_status check_rope(const struct kiln_array *x, const struct kiln_rope *how, const struct kiln_array *offset,
+                              kiln_error *err)
+{
+    if (!x || !offset) return kiln__fail(err, KILN_INVALID, "[rope] input is empty.");
+    if (x->ndim < 2)
+        return kiln__fail(err, KILN_INVALID, "[rope] Input must have at least 2 dimensions, got %d.", x->ndim);
+    if (!kiln__dtype_is_float(x->dtype))
+        return kiln__fail(err, KILN_INVALID, "[rope] Input must be a float type, got %s.", kiln__dtypes[x->dtype].name);
+    if (how->dims < 2 || how->dims % 2 || how->dims > x->dims[x->ndim - 1])
+        return kiln__fail(err, KILN_INVALID, "[rope] dims is %d; expected an even number from 2 to %d.", how->dims,
+                          x->dims[x->ndim - 1]);
+    if (!how->base == !how->freqs)
+        return kiln__fail(err, KILN_INVALID, "[rope] Exactly one of base and freqs must be given.");
+    if (how->freqs && (how->freqs->ndim != 1 || how->freqs->dims[0] != how->dims / 2))
+        return kiln__fail(err, KILN_INVALID, "[rope] freqs must have shape (%d), half of dims.", how->dims / 2);
+    if (kiln__dtypes[offset->dtype].kind >= KILN_KIND_FLOAT)
+        return kiln__fail(err, KILN_INVALID, "[rope] offset must be an integer, got %s.",
+                          kiln__dtypes[offset->dtype].name);
+    if (offset->size != 1 && (offset->ndim != 1 || x->ndim < 3 || offset->dims[0] != x->dims[0]))
+        return kiln__fail(err, KILN_INVALID, "[rope] offset must be one integer, or one for each of the %d in a batch.",
+                          x->dims[0]);
+    return KILN_OK;
+}
+
+/* The turn per position of each pair: 1 / freqs, or base to the power of -i / (dims / 2). */
+static struct kiln_array *turns(struct kiln_expression *e, const struct kiln_rope *how)
+{
+    int half = how->dims / 2;
+    if (how->freqs)
+        return kiln__e_binary(e, KILN_OP_DIVIDE, kiln__e_number(e, 1, KILN_FLOAT32),
+                              kiln__e_astype(e, how->freqs, KILN_FLOAT32));
+    float *values = malloc((size_t)half * sizeof *values);
+    if (!values) {
+        e->status = kiln__no_memory(e->err, "rope");
+        return NULL;
+    }
+    for (int i = 0; i < half; i++) values[i] = (float)pow((double)*how->base, -(double)i / half);
+    struct kiln_array *out = kiln__e_data(e, values, KILN_FLOAT32, &half, 1);
+    free(values);
+    return out;
+}
+
+/* (..., positions, 1), float32 */
+static struct kiln_array *positions(struct kiln_expression *e, const struct kiln_array *x, struct kiln_array *offset,
+                                    float scale)
+{
+    int count = x->dims[x->ndim - 2], dims[KILN_MAX_NDIM];
+    float *values = malloc(((size_t)count + 1) * sizeof *values);
+    if (!values) {
+        e->status = kiln__no_memory(e->err, "rope");
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) values[i] = (float)i;
+    struct kiln_array *range = kiln__e_data(e, values, KILN_FLOAT32, (int[]){count, 1}, 2);
+    free(values);
+    for (int i = 0; i < x->ndim; i++) dims[i] = 1;
+    if (offset->size != 1) dims[0] = offset->dims[0];
+    struct kiln_array *first =
+        kiln__e_reshape(e, kiln__e_astype(e, offset, KILN_FLOAT32), dims, offset->size != 1 ? x->ndim : 0u);
+    struct kiln_array *sum = kiln__e_binary(e, KILN_OP_ADD, range, first);
+    return scale == 1.0f ? sum : kiln__e_binary(e, KILN_OP_MULTIPLY, sum, kiln__e_number(e, scale, KILN_FLOAT32));
+}
+
+/* Puts the turned pairs back to where they came from. */
+static struct kiln_array *join_pairs(struct kiln_expression *e, struct kiln_array *first, struct kiln_array *second,
+                                     bool traditional, int dims)
+{
+    int joined[KILN_MAX_NDIM];
+    if (!first || !second) return NULL;
+    int axis = first->ndim - 1;
+    if (!traditional) return kiln__e_concatenate(e, (struct kiln_array *[]){first, second}, 2, axis);
+    memcpy(joined, first->dims, first->ndim * sizeof *joined);
+    joined[axis] = dims;
+    int64_t last[1] = {axis + 1};
+    struct kiln_array *pair[2] = {kiln__e_apply(e, KILN_OP_EXPAND_DIMS, &first, 1, last, 1),
+                                  kiln__e_apply(e, KILN_OP_EXPAND_DIMS, &second, 1, last, 1)};
+    return kiln__e_reshape(e, kiln__e_concatenate(e, pair, 2, axis + 1), joined, (size_t)axis + 1);
+}
+
+kiln_status kiln__rope(struct kiln_array *x, struct kiln_rope how, struct kiln_array *offset, struct kiln_array **out,
+                       kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    kiln_status status = check_rope(x, &how, offset, err);
+    if (status) return status;
+    int axis = x->ndim - 1, half = how.dims / 2, all = x->dims[axis], step = how.traditional ? 2 : 1;
+    struct kiln_array *angle =
+        kiln__e_binary(&e, KILN_OP_MULTIPLY, positions(&e, x, offset, how.scale), turns(&e, &how));
+    struct kiln_array *cosine = kiln__e_unary(&e, KILN_OP_COS, angle), *sine = kiln__e_unary(&e, KILN_OP_SIN, angle);
+    struct kiln_array *a = kiln__e_cut(&e, x, axis, 0, how.traditional ? how.dims : half, step);
+    struct kiln_array *b = kiln__e_cut(&e, x, axis, how.traditional ? 1 : half, how.dims, step);
+    struct kiln_array *first = kiln__e_binary(&e, KILN_OP_SUBTRACT, kiln__e_binary(&e, KILN_OP_MULTIPLY, a, cosine),
+                                              kiln__e_binary(&e, KILN_OP_MULTIPLY, b, sine));
+    struct kiln_array *second = kiln__e_binary(&e, KILN_OP_ADD, kiln__e_binary(&e, KILN_OP_MULTIPLY, a, sine),
+                                               kiln__e_binary(&e, KILN_OP_MULTIPLY, b, cosine));
+    struct kiln_array *turned = join_pairs(&e, kiln__e_astype(&e, first, x->dtype),
+                                           kiln__e_astype(&e, second, x->dtype), how.traditional, how.dims);
+    if (how.dims < all) {
+        struct kiln_array *rest = kiln__e_cut(&e, x, axis, how.dims, all, 1);
+        turned = kiln__e_concatenate(&e, (struct kiln_array *[]){turned, rest}, 2, axis);
+    }
+    return kiln__e_end(&e, turned, out);
+}
