@@ -310,11 +310,12 @@ static kiln_status check_inputs(struct kiln_array *const *inputs, size_t count, 
     return KILN_OK;
 }
 
+/* `again`: the plan was dropped or cleared before it could be pinned; the call is counted already. */
 static kiln_status find_or_make_plan(struct kiln_compiled *compiled, const struct kiln_signature *signature, struct kiln_array *const *inputs,
-                                     size_t count, void **plan, kiln_error *err)
+                                     size_t count, bool again, void **plan, kiln_error *err)
 {
     struct kiln_cache *cache = kiln_cache_default();
-    *plan = kiln__results_lookup(&compiled->results, signature);
+    *plan = again ? kiln__results_peek(&compiled->results, signature) : kiln__results_lookup(&compiled->results, signature);
     if (__builtin_expect(*plan != NULL, 1)) return KILN_OK;
     struct miss miss = {compiled, inputs, count};
     bool made;
@@ -326,10 +327,8 @@ static kiln_status find_or_make_plan(struct kiln_compiled *compiled, const struc
     }
     kiln__explain_miss(&compiled->results, signature, compiled->name);
     kiln_status status = kiln__results_make(&compiled->results, signature, make_plan, &miss, plan, &made, err);
-    if (!status && !made)
-        kiln__count(&kiln__this_thread->process_hits[cache->index]);
-    else
-        kiln__add(&cache->counts.calls, 1);
+    if (!status && !made && !again) kiln__count(&kiln__this_thread->process_hits[cache->index]);
+    if ((status || made) && !again) kiln__add(&cache->counts.calls, 1);
     return status;
 }
 
@@ -342,14 +341,15 @@ kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_arra
     out->arrays = out->few;
     if (kiln__trace_running()) return call_plainly(compiled, inputs, count, out, err);
     kiln_status status = check_inputs(inputs, count, err);
-    bool pinned = false;
+    bool pinned = false, again = false;
     while (!status && !pinned) { /* again when the plans were cleared in between */
         kiln__results_begin(&compiled->results, NULL, &signature);
         for (size_t i = 0; i < count; i++) sign_input(&signature, inputs[i], compiled->shapeless);
         status = signature.status ? kiln__no_memory(err, "a call key")
-                                  : find_or_make_plan(compiled, &signature, inputs, count, &plan, err);
+                                  : find_or_make_plan(compiled, &signature, inputs, count, again, &plan, err);
         if (!status) pinned = kiln__results_pin(&compiled->results, &signature, plan);
         if (!status && !pinned) kiln__results_unpin();
+        again = true;
         kiln__signature_release(&signature);
     }
     if (status) return status;
