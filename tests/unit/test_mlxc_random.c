@@ -1,0 +1,184 @@
+/*
+ * test_mlxc_random.c - random numbers: the words every implementation gives, ranges and moments of distributions.
+ */
+#include "support/arrays.h"
+
+static mlx_array key, res;
+
+static int set_up_key(void **state)
+{
+    set_up(state);
+    key = mlx_array_new(), res = mlx_array_new();
+    return mlx_random_key(&key, 42);
+}
+
+static int drop_key(void **state)
+{
+    (void)state;
+    return mlx_array_free(key) + mlx_array_free(res);
+}
+
+static void known_words(void **state)
+{
+    static const uint32_t words[4] = {2465931498u, 3679230171u, 255383827u, 267815257u};
+    int shape = 4, bytes = 7;
+    (void)state;
+    struct numbers got = read_array(key);
+    assert_true(got.dtype == MLX_UINT32 && got.size == 2 && get(&got, 0).u == 0 && get(&got, 1).u == 42);
+    numbers_free(&got);
+    expect_ok(mlx_random_bits(&res, &shape, 1, 4, key, stream), "bits");
+    got = read_array(res);
+    for (int i = 0; i < 4; i++) assert_int_equal(get(&got, i).u, words[i]);
+    numbers_free(&got);
+    shape = 8; /* four words' bytes in memory order */
+    expect_ok(mlx_random_bits(&res, &shape, 1, 2, key, stream), "bits of 2 bytes");
+    got = read_array(res);
+    assert_int_equal(got.dtype, MLX_UINT16);
+    for (int i = 0; i < 8; i++) assert_int_equal(get(&got, i).u, words[i / 2] >> 16 * (i % 2) & 0xffff);
+    numbers_free(&got);
+    expect_ok(mlx_random_bits(&res, &bytes, 1, 1, key, stream), "bits of 1 byte");
+    got = read_array(res);
+    assert_true(got.dtype == MLX_UINT8 && got.size == 7);
+    numbers_free(&got);
+}
+
+static void known_uniform(void **state)
+{
+    static const double want[4] = {0.574144, 0.856638, 0.0594612, 0.0623556};
+    int shape = 4;
+    mlx_array low = mlx_array_new_float(0), high = mlx_array_new_float(1);
+    (void)state;
+    expect_ok(mlx_random_uniform(&res, low, high, &shape, 1, MLX_FLOAT32, key, stream), "uniform");
+    struct numbers got = read_array(res);
+    for (int i = 0; i < 4; i++) assert_true(fabs(to_double(get(&got, i)) - want[i]) < 1e-6);
+    numbers_free(&got), mlx_array_free(low), mlx_array_free(high);
+}
+
+static void keys_split(void **state)
+{
+    mlx_array first = mlx_array_new(), second = mlx_array_new();
+    (void)state;
+    expect_ok(mlx_random_split_num(&res, key, 2, stream), "split");
+    expect_ok(mlx_random_split(&first, &second, key, stream), "split");
+    struct numbers both = read_array(res), a = read_array(first), b = read_array(second);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(get(&a, i).u, get(&both, i).u);
+        assert_int_equal(get(&b, i).u, get(&both, 2 + i).u);
+    }
+    numbers_free(&both), numbers_free(&a), numbers_free(&b);
+    mlx_array_free(first), mlx_array_free(second);
+}
+
+/* Mean, variance, and bounds of 20000 numbers. */
+static void check_moments(double mean, double variance, double low, double high, const char *what)
+{
+    struct numbers got = read_array(res);
+    double sum = 0, squares = 0;
+    for (int i = 0; i < got.size; i++) {
+        double x = to_double(get(&got, i));
+        if (!(x >= low && x < high)) fail_msg("%s gave %g", what, x);
+        sum += x, squares += (x - mean) * (x - mean);
+    }
+    if (fabs(sum / got.size - mean) > 0.05 * sqrt(variance)) fail_msg("%s: mean %g", what, sum / got.size);
+    if (fabs(squares / got.size - variance) > 0.08 * variance) fail_msg("%s: variance %g", what, squares / got.size);
+    numbers_free(&got);
+}
+
+static void distributions(void **state)
+{
+    static const mlx_dtype dtypes[] = {MLX_FLOAT32, MLX_FLOAT16, MLX_BFLOAT16};
+    int shape[2] = {200, 100};
+    mlx_array low = mlx_array_new_int(-3), high = mlx_array_new_int(5), p = mlx_array_new_float(0.25f);
+    (void)state;
+    for (int d = 0; d < 3; d++) {
+        expect_ok(mlx_random_uniform(&res, low, high, shape, 2, dtypes[d], key, stream), "uniform");
+        check_moments(1, 64.0 / 12, -3, d ? 5.1 : 5, "uniform");
+        expect_ok(mlx_random_normal(&res, shape, 2, dtypes[d], 2, 3, key, stream), "normal");
+        check_moments(2, 9, -100, 100, "normal");
+        expect_ok(mlx_random_gumbel(&res, shape, 2, dtypes[d], key, stream), "gumbel");
+        check_moments(0.5772157, 1.644934, -10, 100, "gumbel");
+    }
+    expect_ok(mlx_random_randint(&res, low, high, shape, 2, MLX_INT32, key, stream), "randint");
+    check_moments(0.5, 63.0 / 12, -3, 5, "randint");
+    expect_ok(mlx_random_bernoulli(&res, p, shape, 2, key, stream), "bernoulli");
+    check_moments(0.25, 0.1875, 0, 2, "bernoulli");
+    mlx_array_free(low), mlx_array_free(high), mlx_array_free(p);
+}
+
+/* Without a key: another sequence each time, the same after the same seed. */
+static void seeds(void **state)
+{
+    int shape = 3;
+    struct numbers got[4];
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        if (i % 2 == 0) expect_ok(mlx_random_seed(7), "seed");
+        expect_ok(mlx_random_bits(&res, &shape, 1, 4, (mlx_array){0}, stream), "bits");
+        got[i] = read_array(res);
+    }
+    expect_same_bits(&got[0], &got[2], "after the seed");
+    expect_same_bits(&got[1], &got[3], "the second after the seed");
+    assert_true(get(&got[0], 0).u != get(&got[1], 0).u);
+    for (int i = 0; i < 4; i++) numbers_free(&got[i]);
+}
+
+static void categories(void **state)
+{
+    float logits[6] = {0, -INFINITY, 1, 3, 0, -INFINITY};
+    int shape[2] = {2, 3}, many[2] = {500, 2}, counts[2][3] = {{0}};
+    mlx_array a = mlx_array_new_data(logits, shape, 2, MLX_FLOAT32);
+    (void)state;
+    expect_ok(mlx_random_categorical(&res, a, -1, key, stream), "categorical");
+    assert_true(mlx_array_ndim(res) == 1 && mlx_array_dim(res, 0) == 2 && mlx_array_dtype(res) == MLX_UINT32);
+    expect_ok(mlx_random_categorical_shape(&res, a, 1, many, 2, key, stream), "categorical");
+    struct numbers got = read_array(res);
+    assert_true(got.shape.ndim == 2 && got.shape.dims[0] == 500);
+    for (int i = 0; i < 1000; i++) counts[i % 2][get(&got, i).u]++;
+    assert_true(counts[0][1] == 0 && counts[1][2] == 0);
+    assert_true(abs(counts[0][2] - 366) < 60 && abs(counts[1][0] - 476) < 40);
+    numbers_free(&got);
+    expect_ok(mlx_random_categorical_num_samples(&res, a, 1, 7, key, stream), "categorical");
+    assert_true(mlx_array_ndim(res) == 2 && mlx_array_dim(res, 0) == 2 && mlx_array_dim(res, 1) == 7);
+    mlx_array_free(a);
+}
+
+static void permutations(void **state)
+{
+    bool seen[50] = {false};
+    (void)state;
+    expect_ok(mlx_random_permutation_arange(&res, 50, key, stream), "permutation");
+    struct numbers got = read_array(res);
+    for (int i = 0; i < 50; i++) seen[get(&got, i).u] = true;
+    for (int i = 0; i < 50; i++) assert_true(seen[i]);
+    numbers_free(&got);
+}
+
+static void bad_input_is_refused(void **state)
+{
+    int shape = 4, negative = -1;
+    mlx_array none = {0}, one = mlx_array_new_float(1), out = {0};
+    (void)state;
+    expect_refusal(mlx_random_bits(&out, &shape, 1, 3, key, stream), out, "a width of 3");
+    expect_refusal(mlx_random_bits(&out, &negative, 1, 4, key, stream), out, "a negative size");
+    expect_refusal(mlx_random_bits(&out, &shape, 1, 4, one, stream), out, "a key that is none");
+    expect_refusal(mlx_random_uniform(&out, one, one, &shape, 1, MLX_INT32, key, stream), out, "uniform integers");
+    expect_refusal(mlx_random_uniform(&out, none, one, &shape, 1, MLX_FLOAT32, key, stream), out, "no bound");
+    expect_refusal(mlx_random_categorical(&out, one, 0, key, stream), out, "an axis too large");
+    expect_refusal(mlx_random_split_num(&out, key, 0, stream), out, "no keys");
+    mlx_array_free(one);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(known_words, set_up_key, drop_key),
+        cmocka_unit_test_setup_teardown(known_uniform, set_up_key, drop_key),
+        cmocka_unit_test_setup_teardown(keys_split, set_up_key, drop_key),
+        cmocka_unit_test_setup_teardown(distributions, set_up_key, drop_key),
+        cmocka_unit_test_setup_teardown(seeds, set_up_key, drop_key),
+        cmocka_unit_test_setup_teardown(categories, set_up_key, drop_key),
+        cmocka_unit_test_setup_teardown(permutations, set_up_key, drop_key),
+        cmocka_unit_test_setup_teardown(bad_input_is_refused, set_up_key, drop_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, tear_down);
+}
