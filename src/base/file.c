@@ -49,15 +49,43 @@ kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err)
     return kiln__file_map_stat(path, out, &info, err);
 }
 
+/* `size` bytes, or as many as are there; the rest stays zero. */
+static bool read_all(int fd, char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t got = read(fd, data, size);
+        if (got < 0 && errno != EINTR) return false;
+        if (got == 0) return true;
+        if (got > 0) data += got, size -= (size_t)got;
+    }
+    return true;
+}
+
+/*
+ * Touching a mapped page of a file that somebody has truncated meanwhile kills the process. Nobody truncates large files
+ * by accident in the moment they are read; small ones, nearly all artifacts, are copied, which costs no more than the
+ * first touch of a page.
+ */
+static void *map_or_copy(int fd, size_t size)
+{
+    enum { COPIED = 1 << 20 };
+    if (size > COPIED) return mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) return data;
+    if (read_all(fd, data, size)) return data;
+    munmap(data, size);
+    return MAP_FAILED;
+}
+
 kiln_status kiln__file_map_stat(const char *path, kiln_bytes *out, struct stat *info, kiln_error *err)
 {
     int fd = -1;
     kiln_status status = open_regular(path, &fd, info, err);
     if (status != KILN_OK) return status;
     size_t size = (size_t)info->st_size;
-    void *data = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : (void *)"";
+    void *data = size > 0 ? map_or_copy(fd, size) : (void *)"";
     if (data == MAP_FAILED)
-        status = fail_io(err, "map", path);
+        status = fail_io(err, "read", path);
     else
         *out = (kiln_bytes){data, size};
     close(fd);
