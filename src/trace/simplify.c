@@ -26,6 +26,37 @@ static bool does_nothing(const struct kiln_value *value, const struct kiln_value
     return may && value->dtype == input->dtype && same_shape(value, input);
 }
 
+/* ---- what an element-wise operation need not wait for ---------------------------------------------------------- */
+
+/* Would the shape of `value` be the same with `other` for its input k? */
+static bool keeps_shape(const struct kiln_tape *tape, const struct kiln_value *value, uint32_t k, uint32_t other)
+{
+    bool has_rank = false;
+    for (uint32_t axis = 0; axis < value->ndim; axis++) {
+        bool found = value->dims[axis] == 1;
+        for (uint32_t i = 0; i < value->input_count; i++) {
+            const struct kiln_value *input = &tape->values[i == k ? other : value->inputs[i]];
+            uint32_t missing = value->ndim - input->ndim;
+            has_rank |= missing == 0;
+            found |= axis >= missing && input->dims[axis - missing] == value->dims[axis];
+        }
+        if (!found) return false;
+    }
+    return has_rank || value->ndim == 0;
+}
+
+/* It broadcasts on its own and reads any layout: explicit broadcasts and packing before it are left out. */
+static void look_through(struct kiln_tape *tape, struct kiln_value *value, uint32_t k)
+{
+    for (;;) {
+        const struct kiln_value *input = &tape->values[value->inputs[k]];
+        bool is_packing = input->kind == KILN_VALUE_NODE && input->op == KILN_OP_CONTIGUOUS;
+        bool is_broadcast = input->kind == KILN_VALUE_NODE && input->op == KILN_OP_BROADCAST;
+        if (!is_packing && !(is_broadcast && keeps_shape(tape, value, k, input->inputs[0]))) return;
+        value->inputs[k] = input->inputs[0];
+    }
+}
+
 /* ---- equal values --------------------------------------------------------------------------------------------- */
 
 static bool equal_constants(const struct kiln_value *a, const struct kiln_value *b)
@@ -103,6 +134,8 @@ kiln_status kiln__tape_simplify(struct kiln_tape *tape, kiln_error *err)
     for (uint32_t i = 0; i < tape->count && !failed; i++) {
         struct kiln_value *value = &tape->values[i];
         for (uint32_t k = 0; k < value->input_count; k++) value->inputs[k] = merged[value->inputs[k]];
+        bool is_elementwise = value->kind == KILN_VALUE_NODE && kiln__ops[value->op].kind == KILN_OP_ELEMENTWISE;
+        for (uint32_t k = 0; is_elementwise && k < value->input_count; k++) look_through(tape, value, k);
         merged[i] = merge(tape, i, &table);
         failed = merged[i] == UINT32_MAX;
     }

@@ -57,7 +57,7 @@ void kiln__tape_free(struct kiln_tape *tape); /* NULL is fine */
 bool kiln__value_is_scalar(const struct kiln_value *value);
 
 /*
- * Drops operations that do nothing, merges equal scalars and equal operations on equal inputs, and marks what the outputs
+ * Drops operations that do nothing, and broadcasts and packing before element-wise ones; merges equal scalars and equal operations on equal inputs, and marks what the outputs
  * need. Needs captured arrays to be ready. Linear in the tape.
  */
 kiln_status kiln__tape_simplify(struct kiln_tape *tape, kiln_error *err);

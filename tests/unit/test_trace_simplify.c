@@ -155,6 +155,31 @@ static size_t unused(struct kiln_array *const *in, size_t count, struct kiln_arr
     return 1;
 }
 
+/* in[0] of shape (3): a row of it is broadcast to (2, 3), packed, and met by another of that shape. */
+static size_t broadcast_before_add(struct kiln_array *const *in, size_t count, struct kiln_array **out)
+{
+    (void)count;
+    struct kiln_array *wide = keep(apply(KILN_OP_BROADCAST, in, 1, (int64_t[]){2, 3}, 2));
+    struct kiln_array *packed = keep(apply(KILN_OP_CONTIGUOUS, &wide, 1, NULL, 0));
+    float zeros[6] = {0};
+    struct kiln_array *other = keep(from_data(zeros, KILN_FLOAT32, 2, (int[]){2, 3}));
+    out[0] = B(ADD, packed, other); /* (2, 3) without them too */
+    out[1] = U(EXP, packed);        /* (2, 3) only because of the broadcast; packing goes all the same */
+    return 2;
+}
+
+static void test_element_wise_operations_broadcast_on_their_own(void **state)
+{
+    (void)state;
+    struct kiln_tape *tape = simplified(broadcast_before_add, 1, SHAPE(3));
+    expect_op(tape, CONTIGUOUS, 0);
+    expect_op(tape, BROADCAST, 1);
+    const struct kiln_value *sum = &tape->values[tape->outputs[0]], *power = &tape->values[tape->outputs[1]];
+    assert_int_equal(sum->inputs[0], 0);
+    assert_int_equal(tape->values[power->inputs[0]].op, KILN_OP_BROADCAST);
+    kiln__tape_free(tape);
+}
+
 static void test_unused_results_are_not_recorded(void **state)
 {
     (void)state;
@@ -230,6 +255,7 @@ int main(void)
         cmocka_unit_test(test_equal_operations_are_shared),
         cmocka_unit_test(test_different_operations_stay_apart),
         cmocka_unit_test(test_operations_that_do_nothing_go),
+        cmocka_unit_test(test_element_wise_operations_broadcast_on_their_own),
         cmocka_unit_test(test_unused_results_are_not_recorded),
         cmocka_unit_test(test_marking_alone_merges_nothing),
         cmocka_unit_test(test_long_tapes),
