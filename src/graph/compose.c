@@ -343,9 +343,9 @@ kiln_status kiln__full(const int *dims, size_t ndim, enum kiln_dtype dtype, stru
     int64_t size;
     kiln_status status = require(value, "full", err);
     kiln_error plain;
-    if (!status && kiln__shape_check(dims, ndim, dtype, &size, &plain))
-        status = kiln__fail(err, KILN_INVALID, "[full] %.900s", plain.text);
     if (status) return status;
+    status = kiln__shape_check(dims, ndim, dtype, &size, &plain);
+    if (status) return kiln__fail(err, status, "[full] %.900s", plain.text);
     struct chain chain = chain_start(value, err);
     chain_astype(&chain, dtype);
     chain_dims(&chain, kiln__broadcast_to, dims, ndim);

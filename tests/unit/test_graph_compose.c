@@ -175,7 +175,7 @@ static void test_full(void **state)
                   "[broadcast_to] Cannot broadcast array of shape (3) into shape (2,4).");
     check_made(kiln__zeros(NULL, 0, KILN_COMPLEX64, &out, &err), KILN_COMPLEX64, END);
     check_made(kiln__zeros(DIMS(2, 0), KILN_BOOL, &out, &err), KILN_BOOL, 2, 0, END);
-    check_refused(kiln__zeros(DIMS(-2), KILN_BOOL, &out, &err), "shape (-2) has a negative size");
+    check_refused(kiln__zeros(DIMS(-2), KILN_BOOL, &out, &err), "[full] shape (-2) has a negative size");
     check_refused(kiln__zeros(DIMS(2), (enum kiln_dtype) - 1, &out, &err), "there is no dtype -1");
     assert_int_equal(kiln__zeros(DIMS(INT_MAX, INT_MAX, 9), KILN_BOOL, &out, &err), KILN_NO_MEMORY);
     assert_int_equal(kiln__zeros(DIMS(2), KILN_FLOAT32, &out, &err), KILN_OK);
