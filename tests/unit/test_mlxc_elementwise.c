@@ -365,6 +365,33 @@ static void test_complex(void **state)
     mlx_array_free(z), mlx_array_free(res);
 }
 
+/* erf undoes it: relative to x, the error of erfinv(x) counts by at most its own size. */
+static void test_erfinv(void **state)
+{
+    (void)state;
+    static const mlx_dtype dtypes[] = {MLX_FLOAT32, MLX_FLOAT64};
+    enum { COUNT = 4001 };
+    struct shape shape = {1, {COUNT + 6}};
+    for (int d = 0; d < 2; d++) {
+        struct numbers input = numbers_new(dtypes[d], &shape);
+        const double edges[] = {1, -1, 0, -0.0, 1.5, NAN};
+        for (int i = 0; i < COUNT; i++) put(&input, i, scalar_cast(make_double((i - 2000) / 2000.5), dtypes[d]));
+        for (int i = 0; i < 6; i++) put(&input, COUNT + i, scalar_cast(make_double(edges[i]), dtypes[d]));
+        mlx_array a = packed_array(&input), res = mlx_array_new();
+        expect_ok(mlx_erfinv(&res, a, stream), "erfinv");
+        struct numbers got = read_array(res);
+        for (int i = 0; i < COUNT; i++) {
+            long double x = wide_value(get(&input, i)), back = erfl(wide_value(get(&got, i)));
+            if (!(fabsl(back - x) <= fabsl(x) * (d ? 0x1p-51L : 0x1p-23L)))
+                fail_msg("erf(erfinv(%.17Lg)) is %.17Lg", x, back);
+        }
+        const double want[] = {INFINITY, -INFINITY, 0, -0.0, NAN, NAN};
+        for (int i = 0; i < 6; i++) assert_true(same_float(to_double(get(&got, COUNT + i)), want[i]));
+        mlx_array_free(a), mlx_array_free(res);
+        numbers_free(&input), numbers_free(&got);
+    }
+}
+
 /* ---- refusals -----------------------------------------------------------------------------------------------------
  */
 
@@ -588,6 +615,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_every_operation_and_dtype, set_up),
         cmocka_unit_test_setup(test_complex, set_up),
+        cmocka_unit_test_setup(test_erfinv, set_up),
         cmocka_unit_test_setup(test_refused_dtypes, set_up),
         cmocka_unit_test_setup(test_empty_handles, set_up),
         cmocka_unit_test_setup(test_shapes_that_do_not_fit, set_up),
