@@ -1,5 +1,6 @@
 /*
- * arrange.c - the part of shapes.h that copies: repeating, rolling, padding; and what has several results.
+ * arrange.c - what copies, of shapes.h and compose.h: repeating, tiling, rolling, padding; and what has several
+ * results.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -50,6 +51,47 @@ kiln_status kiln__roll(struct kiln_array *a, int64_t shift, int axis, struct kil
     if (by == 0) return kiln__e_end(&e, a, out);
     struct kiln_array *parts[2] = {kiln__e_cut(&e, a, at, n - by, n, 1), kiln__e_cut(&e, a, at, 0, n - by, 1)};
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_CONCATENATE, parts, 2, (int64_t[]){at}, 1), out);
+}
+
+/* The shapes that tiling goes through: (2,3) three times down is (1,2,3), broadcast to (3,2,3), reshaped to (6,3). */
+struct tiling {
+    int split[2 * KILN_MAX_NDIM], repeated[2 * KILN_MAX_NDIM], result[KILN_MAX_NDIM];
+    size_t split_ndim, ndim;
+};
+
+static kiln_status plan_tiling(const struct kiln_array *a, const int *reps, size_t count, struct tiling *out,
+                               kiln_error *err)
+{
+    *out = (struct tiling){.ndim = count > a->ndim ? count : a->ndim};
+    if (out->ndim > KILN_MAX_NDIM)
+        return kiln__fail(err, KILN_INVALID, "[tile] %zu dimensions are more than the %d that are supported.",
+                          out->ndim, KILN_MAX_NDIM);
+    for (size_t i = 0; i < out->ndim; i++) {
+        size_t from_end = out->ndim - i;
+        int dim = from_end <= a->ndim ? a->dims[a->ndim - from_end] : 1;
+        int times = from_end <= count ? reps[count - from_end] : 1;
+        if (times < 0 || __builtin_mul_overflow(dim, times, &out->result[i]))
+            return kiln__fail(err, KILN_INVALID, "[tile] Cannot repeat axis %zu of size %d %d times.", i, dim, times);
+        if (times != 1) {
+            out->split[out->split_ndim] = 1;
+            out->repeated[out->split_ndim++] = times;
+        }
+        out->split[out->split_ndim] = dim;
+        out->repeated[out->split_ndim++] = dim;
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__tile(struct kiln_array *a, const int *reps, size_t count, struct kiln_array **out, kiln_error *err)
+{
+    struct tiling tiling;
+    kiln_status status = require(a, "tile", err);
+    if (!status) status = plan_tiling(a, reps, count, &tiling, err);
+    if (status) return status;
+    struct kiln_expression e = {.err = err};
+    struct kiln_array *x = kiln__e_reshape(&e, a, tiling.split, tiling.split_ndim);
+    x = kiln__e_broadcast(&e, x, tiling.repeated, tiling.split_ndim);
+    return kiln__e_end(&e, kiln__e_reshape(&e, x, tiling.result, tiling.ndim), out);
 }
 
 /* ---- padding ----------------------------------------------------------------------------------------------------- */

@@ -100,15 +100,6 @@ static void chain_axis(struct chain *chain, axis_step *step, int axis)
     if (!chain->status) chain_take(chain, step(chain->value, axis, &next, chain->err), &next);
 }
 
-typedef kiln_status dims_step(struct kiln_array *a, const int *dims, size_t ndim, struct kiln_array **out,
-                              kiln_error *err);
-
-static void chain_dims(struct chain *chain, dims_step *step, const int *dims, size_t ndim)
-{
-    struct kiln_array *next = NULL;
-    if (!chain->status) chain_take(chain, step(chain->value, dims, ndim, &next, chain->err), &next);
-}
-
 static kiln_status chain_end(struct chain *chain, struct kiln_array **out)
 {
     if (chain->status)
@@ -291,75 +282,6 @@ kiln_status kiln__stack(struct kiln_array *const *arrays, size_t count, int axis
     if (!status) status = kiln__concatenate(rows, count, (int)plain, out, err);
     for (size_t i = 0; i < count; i++) kiln__array_unref(rows[i]);
     free(rows);
-    return status;
-}
-
-/* The shapes that tiling goes through: (2,3) three times down is (1,2,3), broadcast to (3,2,3), reshaped to (6,3). */
-struct tiling {
-    int split[2 * KILN_MAX_NDIM], repeated[2 * KILN_MAX_NDIM], result[KILN_MAX_NDIM];
-    size_t split_ndim, ndim;
-};
-
-static kiln_status plan_tiling(const struct kiln_array *a, const int *reps, size_t count, struct tiling *out,
-                               kiln_error *err)
-{
-    *out = (struct tiling){.ndim = count > a->ndim ? count : a->ndim};
-    kiln_status status = check_rank("tile", out->ndim, err);
-    for (size_t i = 0; !status && i < out->ndim; i++) {
-        size_t from_end = out->ndim - i;
-        int dim = from_end <= a->ndim ? a->dims[a->ndim - from_end] : 1;
-        int times = from_end <= count ? reps[count - from_end] : 1;
-        if (times < 0 || __builtin_mul_overflow(dim, times, &out->result[i]))
-            return kiln__fail(err, KILN_INVALID, "[tile] Cannot repeat axis %zu of size %d %d times.", i, dim, times);
-        if (times != 1) {
-            out->split[out->split_ndim] = 1;
-            out->repeated[out->split_ndim++] = times;
-        }
-        out->split[out->split_ndim] = dim;
-        out->repeated[out->split_ndim++] = dim;
-    }
-    return status;
-}
-
-kiln_status kiln__tile(struct kiln_array *a, const int *reps, size_t count, struct kiln_array **out, kiln_error *err)
-{
-    struct tiling tiling;
-    kiln_status status = require(a, "tile", err);
-    if (!status) status = plan_tiling(a, reps, count, &tiling, err);
-    if (status) return status;
-    struct chain chain = chain_start(a, err);
-    chain_dims(&chain, kiln__reshape, tiling.split, tiling.split_ndim);
-    chain_dims(&chain, kiln__broadcast_to, tiling.repeated, tiling.split_ndim);
-    chain_dims(&chain, kiln__reshape, tiling.result, tiling.ndim);
-    return chain_end(&chain, out);
-}
-
-/* ---- filling ----------------------------------------------------------------------------------------------------- */
-
-/* Packed, because programs read the bytes of an evaluated result as a row of elements. */
-kiln_status kiln__full(const int *dims, size_t ndim, enum kiln_dtype dtype, struct kiln_array *value,
-                       struct kiln_array **out, kiln_error *err)
-{
-    int64_t size;
-    kiln_status status = require(value, "full", err);
-    kiln_error plain;
-    if (status) return status;
-    status = kiln__shape_check(dims, ndim, dtype, &size, &plain);
-    if (status) return kiln__fail(err, status, "[full] %.900s", plain.text);
-    struct chain chain = chain_start(value, err);
-    chain_astype(&chain, dtype);
-    chain_dims(&chain, kiln__broadcast_to, dims, ndim);
-    if (ndim) chain_unary(&chain, KILN_OP_CONTIGUOUS);
-    return chain_end(&chain, out);
-}
-
-kiln_status kiln__zeros(const int *dims, size_t ndim, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err)
-{
-    static const char zero[16];
-    struct kiln_array *value = NULL;
-    kiln_status status = kiln__array_scalar(dtype, zero, &value, err);
-    if (!status) status = kiln__full(dims, ndim, dtype, value, out, err);
-    kiln__array_unref(value);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /*
- * creation.c - see creation.h. Sequences are filled at once, in float64, and cast; everything else compares positions
- * along two axes, which fuses into one kernel.
+ * creation.c - see creation.h; filling is in compose.h, which others use. Sequences are filled at once, in float64, and
+ * cast; everything else compares positions along two axes, which fuses into one kernel.
  */
 #include "graph/creation.h"
 
@@ -151,6 +151,32 @@ kiln_status kiln__diag(struct kiln_array *a, int k, struct kiln_array **out, kil
     if (a->ndim == 2) return kiln__diagonal(a, k, 0, 1, out, err);
     if (a->ndim == 1) return diagonal_matrix(a, k, out, err);
     return kiln__fail(err, KILN_INVALID, "[diag] Expected an array of 1 or 2 dimensions, got %d.", a->ndim);
+}
+
+/* ---- filling ----------------------------------------------------------------------------------------------------- */
+
+/* Packed, because programs read the bytes of an evaluated result as a row of elements. */
+kiln_status kiln__full(const int *dims, size_t ndim, enum kiln_dtype dtype, struct kiln_array *value,
+                       struct kiln_array **out, kiln_error *err)
+{
+    int64_t size;
+    kiln_error plain;
+    if (!value) return kiln__fail(err, KILN_INVALID, "[full] input is empty.");
+    kiln_status status = kiln__shape_check(dims, ndim, dtype, &size, &plain);
+    if (status) return kiln__fail(err, status, "[full] %.900s", plain.text);
+    struct kiln_expression e = {.err = err};
+    struct kiln_array *x = kiln__e_broadcast(&e, kiln__e_astype(&e, value, dtype), dims, ndim);
+    return kiln__e_end(&e, ndim ? kiln__e_unary(&e, KILN_OP_CONTIGUOUS, x) : x, out);
+}
+
+kiln_status kiln__zeros(const int *dims, size_t ndim, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err)
+{
+    static const char zero[16];
+    struct kiln_array *value = NULL;
+    kiln_status status = kiln__array_scalar(dtype, zero, &value, err);
+    if (!status) status = kiln__full(dims, ndim, dtype, value, out, err);
+    kiln__array_unref(value);
+    return status;
 }
 
 kiln_status kiln__ones(const int *dims, size_t ndim, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err)
