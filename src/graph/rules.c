@@ -578,6 +578,7 @@ static const struct {
     [KILN_OP_SLICE_UPDATE] = {kiln__dtype_slice_update, kiln__shape_slice_update},
     [KILN_OP_SORT] = {dtype_moved, shape_sorted},
     [KILN_OP_ARGSORT] = {dtype_place, shape_sorted},
+    [KILN_OP_LOAD] = {kiln__dtype_load, kiln__shape_load},
     [KILN_OP_MATMUL] = {dtype_matmul, shape_matmul},
     [KILN_OP_RANDOM_BITS] = {dtype_random_bits, shape_random_bits},
     [KILN_OP_PLAN] = {dtype_none, shape_none},

@@ -33,4 +33,6 @@ kiln_rule_check kiln__dtype_indexed, kiln__dtype_scatter, kiln__dtype_put_along,
 kiln_rule_check kiln__shape_take, kiln__shape_gather, kiln__shape_take_along, kiln__shape_scatter, kiln__shape_put_along,
     kiln__shape_slice_update;
 
+kiln_rule_check kiln__dtype_load, kiln__shape_load;
+
 #endif

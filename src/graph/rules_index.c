@@ -249,3 +249,24 @@ kiln_status kiln__shape_slice_update(const struct kiln_call *call, struct kiln_r
     same_shape(call->inputs[0], out);
     return KILN_OK;
 }
+
+/* ---- load -------------------------------------------------------------------------------------------------------- */
+
+/* load: the offset, the dtype, the dims; the input is a handle to what is read, from run/source.c. */
+kiln_status kiln__dtype_load(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    as_they_are(call, out);
+    if (call->attr_count < 2 || call->attrs[1] < 0 || call->attrs[1] >= KILN_DTYPE_COUNT)
+        return refuse(call, err, "expected an offset and a dtype.");
+    out->dtype = (enum kiln_dtype)call->attrs[1];
+    return KILN_OK;
+}
+
+kiln_status kiln__shape_load(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    kiln_status status = check_rank(call, call->attr_count - 2, err);
+    if (status) return status;
+    out->ndim = call->attr_count - 2;
+    for (size_t i = 0; i < out->ndim; i++) out->dims[i] = (int)call->attrs[2 + i];
+    return KILN_OK;
+}

@@ -267,6 +267,7 @@ static kiln_operation *const operations[KILN_OP_COUNT] = {
     [KILN_OP_SLICE_UPDATE] = kiln__run_slice_update,
     [KILN_OP_SORT] = kiln__run_sort,
     [KILN_OP_ARGSORT] = kiln__run_sort,
+    [KILN_OP_LOAD] = kiln__run_load,
     [KILN_OP_MATMUL] = kiln__run_matmul,
     [KILN_OP_RANDOM_BITS] = kiln__run_random_bits,
 };
