@@ -29,6 +29,7 @@ struct command {
 };
 
 extern const struct command cmd_demo, cmd_stats, cmd_ls, cmd_show, cmd_verify, cmd_prune, cmd_clear, cmd_warm, cmd_doctor;
+extern const struct command cmd_why, cmd_audit;
 int run_demo_process(const struct command *command, int count, char **words); /* the other processes of the demo */
 
 enum { MAX_TARGETS = 16, MANY_OPERANDS = 1 << 20 };

@@ -36,7 +36,7 @@ add_library(kiln_core_equal_hashes STATIC EXCLUDE_FROM_ALL ${cache_sources})
 target_include_directories(kiln_core_equal_hashes PUBLIC include src)
 target_compile_definitions(kiln_core_equal_hashes PUBLIC KILN_TEST_EQUAL_HASHES)
 target_link_libraries(kiln_core_equal_hashes PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
-foreach(name test_cache_results test_cache_get test_cache_watch test_cache_threads)
+foreach(name test_cache_results test_cache_get test_cache_watch test_cache_threads test_cache_classes_more)
   add_executable(${name}_equal_hashes ${CMAKE_SOURCE_DIR}/tests/unit/${name}.c)
   set_target_properties(${name}_equal_hashes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name}_equal_hashes PRIVATE tests)
@@ -45,12 +45,67 @@ foreach(name test_cache_results test_cache_get test_cache_watch test_cache_threa
   set_tests_properties(${name}_equal_hashes PROPERTIES TIMEOUT 300 ENVIRONMENT "KILN_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache")
 endforeach()
 
+# Modules that tests load and unload.
+foreach(number one two)
+  add_library(module_${number} MODULE ${CMAKE_SOURCE_DIR}/tests/support/module.c)
+  set_target_properties(module_${number} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(module_${number} PRIVATE include)
+  target_compile_definitions(module_${number} PRIVATE MODULE_TEXT="${number}")
+endforeach()
+add_dependencies(test_cache_classes module_one module_two)
+set_target_properties(test_cache_classes PROPERTIES ENABLE_EXPORTS ON) # for the modules
+
+# Tests of stale code against a build without that segment of the key: there each must fail, or it would notice nothing.
+set(segment_tests
+  "WATCHES test_cache_classes test_key_class_01_stale_global test_key_class_02_behind_helpers test_key_class_03_pointee"
+  "WATCHES test_cache_classes test_key_class_05_second_owner test_key_class_06_configuration test_key_class_07_payload_in_place"
+  "WATCHES test_cache_classes test_key_class_12_variable_changes_meanwhile"
+  "WATCHES test_cache_classes_more test_key_class_34_callee_watches test_key_class_41_bound_global"
+  "READS test_cache_classes test_key_class_04_read_in_a_branch"
+  "IDENTITY test_cache_classes test_key_class_07_payload_at_the_same_address test_key_class_08_reloaded_module test_key_class_09_threads"
+  "ENVIRONMENT test_cache_classes test_key_class_10_environment"
+  "ENVIRONMENT test_cache_classes_more test_key_class_41_bound_environment"
+  "OPTIONS test_cache_classes test_key_class_12_key_and_compile"
+  "OPTIONS test_cache_classes_more test_key_class_35_options"
+  "DEVICE test_cache_classes_more test_key_class_30_device"
+  "ARGUMENTS test_cache_classes_more test_key_class_13_scalars test_key_class_14_neighbours test_key_class_15_layout"
+  "ARGUMENTS test_cache_classes_more test_key_class_16_padding test_key_class_41_bound_argument"
+  "GENERATION test_cache_classes_more test_key_class_34_redefined test_key_class_34_mutual")
+foreach(row ${segment_tests})
+  separate_arguments(row)
+  list(POP_FRONT row segment program)
+  string(TOLOWER ${segment} suffix)
+  set(library kiln_core_without_${suffix})
+  if(NOT TARGET ${library})
+    add_library(${library} STATIC EXCLUDE_FROM_ALL ${cache_sources})
+    target_include_directories(${library} PUBLIC include src)
+    target_compile_definitions(${library} PUBLIC KILN_TEST_WITHOUT_${segment})
+    target_link_libraries(${library} PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
+  endif()
+  set(variant ${program}_without_${suffix})
+  if(NOT TARGET ${variant})
+    add_executable(${variant} ${CMAKE_SOURCE_DIR}/tests/unit/${program}.c)
+    set_target_properties(${variant} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests ENABLE_EXPORTS ON)
+    target_include_directories(${variant} PRIVATE tests)
+    target_link_libraries(${variant} PRIVATE ${library} ${CMOCKA} m)
+    add_dependencies(${variant} module_one module_two)
+  endif()
+  foreach(test ${row})
+    add_test(NAME without_${suffix}_${test} COMMAND ${CMAKE_SOURCE_DIR}/tests/must_fail.sh $<TARGET_FILE:${variant}> ${test})
+    set_tests_properties(without_${suffix}_${test} PROPERTIES TIMEOUT 100 ENVIRONMENT "KILN_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache")
+  endforeach()
+endforeach()
+
 # tests/process/<name>.sh BUILD SOURCE: whole programs, each in a temporary folder, with counters asserted.
 if(TARGET mlxc AND TARGET kiln_command)
   add_executable(maps ${CMAKE_SOURCE_DIR}/tests/process/maps.c)
   set_target_properties(maps PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(maps PRIVATE include)
   target_link_libraries(maps PRIVATE mlxc)
+  add_executable(forgetful ${CMAKE_SOURCE_DIR}/tests/process/forgetful.c)
+  set_target_properties(forgetful PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(forgetful PRIVATE include)
+  target_link_libraries(forgetful PRIVATE kiln)
   file(GLOB process_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/process/*.sh)
   list(FILTER process_tests EXCLUDE REGEX "/lib\\.sh$")
   foreach(script ${process_tests})

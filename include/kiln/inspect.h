@@ -70,6 +70,19 @@ const char *kiln_entry_section(const kiln_entry *entry, size_t index, kiln_bytes
 kiln_bytes kiln_entry_get(const kiln_entry *entry, const char *name);
 /* Field `index` of the structured content key. False: there is none. Both are bytes without a NUL. */
 bool kiln_entry_key_field(const kiln_entry *entry, size_t index, kiln_bytes *name, kiln_bytes *value);
+/* The key of the call it was first compiled for, as text: lines of a name, a tab and a value. Empty when unknown. */
+kiln_bytes kiln_entry_call(const kiln_entry *entry);
+
+/* In words what differs between two artifacts: "target was x86-64-v3, is x86-64-v4; ...". "" when nothing does. */
+typedef struct kiln_difference {
+    char *content; /* fields of the content keys */
+    char *call;    /* facts of the calls they were first compiled for */
+    char *text;    /* the first line in which the texts differ */
+} kiln_difference;
+
+/* After success release *out. KILN_NO_MEMORY. */
+kiln_status kiln_entry_compare(const kiln_entry *was, const kiln_entry *is, kiln_difference *out, kiln_error *err);
+void kiln_difference_release(kiln_difference *difference);
 
 #ifdef __cplusplus
 }

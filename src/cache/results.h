@@ -80,6 +80,7 @@ static inline void kiln__results_begin_call(const struct kiln_results *results, 
                                             struct kiln_signature *signature)
 {
     kiln__results_begin(results, KILN_SEGMENT_DEVICE ? device : NULL, signature);
+    if (!KILN_SEGMENT_IDENTITY) signature->few[0] = 1;
     if (!KILN_SEGMENT_GENERATION) signature->few[1] = 0;
     if (KILN_SEGMENT_OPTIONS) signature->few[1] |= (uint64_t)options << 32;
 }

@@ -43,6 +43,12 @@
 #define KILN_SEGMENT_ARGUMENTS 1 /* what arguments sign; their types stay */
 #endif
 
+#ifdef KILN_TEST_WITHOUT_IDENTITY
+#define KILN_SEGMENT_IDENTITY 0
+#else
+#define KILN_SEGMENT_IDENTITY 1 /* the id of a function's results, never used again */
+#endif
+
 #ifdef KILN_TEST_WITHOUT_GENERATION
 #define KILN_SEGMENT_GENERATION 0
 #else

@@ -371,3 +371,8 @@ bool kiln_entry_key_field(const kiln_entry *entry, size_t index, kiln_bytes *nam
     }
     return false;
 }
+
+kiln_bytes kiln_entry_call(const kiln_entry *entry)
+{
+    return (kiln_bytes){entry->artifact->call_key.data, entry->artifact->call_key.size};
+}

@@ -1,0 +1,130 @@
+/*
+ * cmd_audit.c - `kiln audit PROGRAM [ARGS]`: runs a program with KILN_AUDIT, and says what its functions read that is not in
+ * their keys. The program's processes append what they find to a temporary file.
+ */
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+struct findings {
+    unsigned long long audited;
+    char **differences; /* each once */
+    size_t count;
+};
+
+static bool is_known(const struct findings *findings, const char *text)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (strcmp(findings->differences[i], text) == 0) return true;
+    return false;
+}
+
+static void add_difference(struct findings *findings, const char *text)
+{
+    if (is_known(findings, text)) return;
+    char **grown = realloc(findings->differences, (findings->count + 1) * sizeof *grown);
+    if (!grown) return;
+    findings->differences = grown;
+    if ((grown[findings->count] = strdup(text))) findings->count++;
+}
+
+/* "difference NAME: words", and one "audited N" for each process. */
+static bool read_findings(const char *path, struct findings *findings)
+{
+    static const char difference[] = "difference ", audited[] = "audited ";
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    char *line = NULL;
+    size_t room = 0;
+    for (ssize_t size; (size = getline(&line, &room, file)) > 0;) {
+        if (line[size - 1] == '\n') line[size - 1] = '\0';
+        if (strncmp(line, difference, sizeof difference - 1) == 0) add_difference(findings, line + sizeof difference - 1);
+        if (strncmp(line, audited, sizeof audited - 1) == 0) findings->audited += strtoull(line + sizeof audited - 1, NULL, 10);
+    }
+    free(line);
+    fclose(file);
+    return true;
+}
+
+/* The program's exit code, 128 and more for a signal; -1: it could not be started, see errno. */
+static int run_program(char **words)
+{
+    pid_t process;
+    int status = 0, error = posix_spawnp(&process, words[0], NULL, NULL, words, environ);
+    if (error) return errno = error, -1;
+    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void print_findings(const struct findings *findings, int exit_code, bool json)
+{
+    FILE *out = json ? stdout : stderr; /* stdout is the program's */
+    if (json) {
+        printf("{\"exit_code\":%d,\"audited\":%llu,\"differences\":[", exit_code, findings->audited);
+        for (size_t i = 0; i < findings->count; i++) {
+            if (i) fputs(",", out);
+            print_json_text(out, findings->differences[i]);
+        }
+        puts("]}");
+        return;
+    }
+    fprintf(out, "kiln audit: %llu hits were looked at again; %zu give something else now\n", findings->audited, findings->count);
+    for (size_t i = 0; i < findings->count; i++) fprintf(out, "  %s\n", findings->differences[i]);
+    if (!findings->audited) fputs("  (no function was called often enough with the same key: the third call is the first looked at)\n", out);
+    if (exit_code) fprintf(out, "  the program itself ended with %d\n", exit_code);
+}
+
+static int audit(const struct command *command, char **words, bool json)
+{
+    char path[4096];
+    const char *parent = getenv("TMPDIR");
+    struct findings findings = {0};
+    snprintf(path, sizeof path, "%s/kiln-audit-XXXXXX", parent && *parent ? parent : "/tmp");
+    int descriptor = mkstemp(path);
+    if (descriptor < 0 || setenv("KILN_AUDIT", path, 1) != 0) return failure(command, "no temporary file could be made; TMPDIR says where");
+    close(descriptor);
+    int exit_code = run_program(words), error = errno;
+    bool is_read = read_findings(path, &findings);
+    unlink(path);
+    if (exit_code < 0 || !is_read) {
+        char text[512];
+        snprintf(text, sizeof text, "%.400s: %s", words[0], exit_code < 0 ? strerror(error) : "what it found can't be read");
+        return failure(command, text);
+    }
+    print_findings(&findings, exit_code, json);
+    for (size_t i = 0; i < findings.count; i++) free(findings.differences[i]);
+    free(findings.differences);
+    return findings.count || exit_code ? EXIT_WRONG : EXIT_FINE;
+}
+
+/* Words behind the program's name are the program's, whatever they look like. */
+static int run(const struct command *command, int count, char **words)
+{
+    int own = 0;
+    while (own < count && words[own][0] == '-' && strcmp(words[own], "--") != 0) own++;
+    struct options options;
+    int status = parse_options(command, own, words, &options);
+    if (status != EXIT_FINE || options.help) return status;
+    if (own < count && strcmp(words[own], "--") == 0) own++;
+    if (own == count) return usage_error(command, "which program?");
+    return audit(command, words + own, options.json);
+}
+
+const struct command cmd_audit = {
+    .name = "audit",
+    .summary = "run a program and find what its functions read that is not in their keys",
+    .usage = "kiln audit [--json] [--] PROGRAM [ARGUMENTS]",
+    .help = "Runs PROGRAM with KILN_AUDIT: on hits 2, 4, 8, ... of each key its functions are lowered or traced again, and what\n"
+            "comes out is compared with what the hit gave. A difference is something that a function reads and no key holds: watch\n"
+            "it (kiln_watch, kiln_read), or pass it as an argument.\n"
+            "Exit code 1: there was a difference, or the program did not end with 0.\n\n"
+            "  --json  one object, behind what the program prints\n",
+    .takes = "",
+    .run = run,
+};

@@ -1,0 +1,153 @@
+/*
+ * cmd_why.c - `kiln why A [B]`: why are these two artifacts, and not one? In words, from the files alone: the fields of their
+ * content keys, the calls they were first compiled for, and the first line in which their texts differ.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "kiln/inspect.h"
+
+struct pair {
+    kiln_entry *was, *is;
+    kiln_difference difference;
+};
+
+static kiln_status open_entry(const kiln_inspector *inspector, const char *prefix, kiln_entry **out, kiln_error *err)
+{
+    size_t index;
+    kiln_status status = kiln_inspect_find(inspector, prefix, &index, err);
+    return status == KILN_OK ? kiln_entry_open(inspector, index, out, err) : status;
+}
+
+static size_t length_of(const kiln_difference *difference)
+{
+    return strlen(difference->content) + strlen(difference->call) + strlen(difference->text);
+}
+
+static bool is_candidate(const kiln_entry *entry, const kiln_entry_info *of)
+{
+    kiln_entry_info info;
+    kiln_entry_describe(entry, &info);
+    return strcmp(info.function, of->function) == 0 && strcmp(info.digest, of->digest) != 0;
+}
+
+/* The artifact of the same function that has least to be said about it. `pair->was` stays NULL when there is none. */
+static kiln_status find_nearest(const kiln_inspector *inspector, struct pair *pair, kiln_error *err)
+{
+    kiln_entry_info of;
+    kiln_entry_describe(pair->is, &of);
+    for (size_t i = 0; i < kiln_inspect_count(inspector); i++) {
+        kiln_entry *entry = NULL;
+        kiln_difference difference;
+        if (kiln_entry_open(inspector, i, &entry, NULL) != KILN_OK) continue; /* damaged: not for us to say */
+        if (!is_candidate(entry, &of)) {
+            kiln_entry_close(entry);
+            continue;
+        }
+        kiln_status status = kiln_entry_compare(entry, pair->is, &difference, err);
+        if (status != KILN_OK) {
+            kiln_entry_close(entry);
+            return status;
+        }
+        bool is_nearer = !pair->was || length_of(&difference) < length_of(&pair->difference);
+        if (is_nearer) {
+            kiln_entry_close(pair->was);
+            if (pair->difference.content) kiln_difference_release(&pair->difference);
+            pair->was = entry;
+            pair->difference = difference;
+        } else {
+            kiln_entry_close(entry);
+            kiln_difference_release(&difference);
+        }
+    }
+    return KILN_OK;
+}
+
+/* ---- printing ------------------------------------------------------------------------------------------------ */
+
+static void print_part(const char *title, const char *words)
+{
+    if (!*words) return;
+    printf("%s\n", title);
+    for (const char *end; (end = strstr(words, "; ")); words = end + 2) printf("  %.*s\n", (int)(end - words), words);
+    printf("  %s\n", words);
+}
+
+static void print_pair(const kiln_entry_info *was, const kiln_entry_info *is, const kiln_difference *difference)
+{
+    printf("was %.12s  %s\nis  %.12s  %s\n", was->digest, was->function, is->digest, is->function);
+    print_part("\nkey", difference->content);
+    print_part("\ncall", difference->call);
+    if (*difference->text) printf("\ntext\n  %s\n", difference->text);
+    if (!length_of(difference)) puts("\nnothing differs");
+}
+
+static void print_json(const kiln_entry_info *was, const kiln_entry_info *is, const kiln_difference *difference)
+{
+    printf("{\"was\":\"%s\",\"is\":\"%s\",\"key\":", was->digest, is->digest);
+    print_json_text(stdout, difference->content);
+    fputs(",\"call\":", stdout);
+    print_json_text(stdout, difference->call);
+    fputs(",\"text\":", stdout);
+    print_json_text(stdout, difference->text);
+    puts("}");
+}
+
+static int explain(const struct command *command, const struct options *options, const kiln_inspector *inspector, struct pair *pair)
+{
+    kiln_error err = {0};
+    kiln_status status = open_entry(inspector, options->operands[options->operand_count - 1], &pair->is, &err);
+    if (status == KILN_OK && options->operand_count == 2) {
+        status = open_entry(inspector, options->operands[0], &pair->was, &err);
+        if (status == KILN_OK) status = kiln_entry_compare(pair->was, pair->is, &pair->difference, &err);
+    } else if (status == KILN_OK) {
+        status = find_nearest(inspector, pair, &err);
+    }
+    if (status != KILN_OK) return failure(command, err.text);
+    kiln_entry_info was, is;
+    kiln_entry_describe(pair->is, &is);
+    if (!pair->was) {
+        if (options->json)
+            printf("{\"was\":null,\"is\":\"%s\"}\n", is.digest);
+        else
+            printf("is  %.12s  %s\n\nit is the only artifact of this function here\n", is.digest, is.function);
+        return EXIT_FINE;
+    }
+    kiln_entry_describe(pair->was, &was);
+    (options->json ? print_json : print_pair)(&was, &is, &pair->difference);
+    return EXIT_FINE;
+}
+
+static int run(const struct command *command, int count, char **words)
+{
+    struct options options;
+    int status = parse_options(command, count, words, &options);
+    if (status != EXIT_FINE || options.help) return status;
+    if (!options.operand) return usage_error(command, "which artifact? `kiln ls` lists their digests");
+    kiln_inspector *inspector = NULL;
+    kiln_error err = {0};
+    if (kiln_inspect_open(options.folder, &inspector, &err) != KILN_OK) return failure(command, err.text);
+    struct pair pair = {0};
+    status = explain(command, &options, inspector, &pair);
+    kiln_entry_close(pair.was);
+    kiln_entry_close(pair.is);
+    kiln_difference_release(&pair.difference);
+    kiln_inspect_close(inspector);
+    return status;
+}
+
+const struct command cmd_why = {
+    .name = "why",
+    .summary = "say what differs between two artifacts, and so why one was compiled",
+    .usage = "kiln why [A] B [--folder DIR] [--json]",
+    .help = "Says in words why B was compiled although A was there: fields of the key, the calls they were first compiled for,\n"
+            "and the first line in which their texts differ. Without A: against the nearest artifact of the same function.\n"
+            "A digest may be cut, as long as it names one artifact only. While a program runs, KILN_LOG=miss says the same.\n"
+            "Exit code 1: there is no such artifact, or it is damaged.\n\n"
+            "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
+            "  --json        one object\n",
+    .takes = "--folder",
+    .max_operands = 2,
+    .run = run,
+};

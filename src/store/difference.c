@@ -1,0 +1,62 @@
+/*
+ * difference.c - two artifacts, and in words what differs between them. See kiln/inspect.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "key/explain.h"
+#include "kiln/inspect.h"
+
+static void print_content(const kiln_entry *entry, struct kiln_buffer *out)
+{
+    kiln_bytes name, value;
+    for (size_t i = 0; kiln_entry_key_field(entry, i, &name, &value); i++)
+        kiln__field_print(&(struct kiln_field){name.data, name.size, value}, out);
+}
+
+static void print_call(const kiln_entry *entry, struct kiln_buffer *out)
+{
+    kiln_bytes call = kiln_entry_call(entry);
+    if (call.size && !memchr(call.data, '\0', call.size)) kiln__buffer_append(out, call.data, call.size);
+}
+
+static char *compare(const kiln_entry *was, const kiln_entry *is, void (*print)(const kiln_entry *entry, struct kiln_buffer *out))
+{
+    struct kiln_buffer old = {0}, new = {0}, text = {0};
+    print(was, &old);
+    print(is, &new);
+    if (!old.failed && !new.failed && old.size && new.size) kiln__explain((const char *)old.data, (const char *)new.data, &text);
+    char *words = old.failed || new.failed || text.failed ? NULL : strdup(text.size ? (const char *)text.data : "");
+    kiln__buffer_release(&old);
+    kiln__buffer_release(&new);
+    kiln__buffer_release(&text);
+    return words;
+}
+
+static char *compare_texts(const kiln_entry *was, const kiln_entry *is)
+{
+    struct kiln_buffer text = {0};
+    kiln__explain_lines(kiln_entry_get(was, "text"), kiln_entry_get(is, "text"), &text);
+    char *words = text.failed ? NULL : strdup(text.size ? (const char *)text.data : "");
+    kiln__buffer_release(&text);
+    return words;
+}
+
+kiln_status kiln_entry_compare(const kiln_entry *was, const kiln_entry *is, kiln_difference *out, kiln_error *err)
+{
+    kiln_difference difference = {compare(was, is, print_content), compare(was, is, print_call), compare_texts(was, is)};
+    if (!difference.content || !difference.call || !difference.text) {
+        kiln_difference_release(&difference);
+        return kiln__no_memory(err, "a comparison");
+    }
+    *out = difference;
+    return KILN_OK;
+}
+
+void kiln_difference_release(kiln_difference *difference)
+{
+    free(difference->content);
+    free(difference->call);
+    free(difference->text);
+    memset(difference, 0, sizeof *difference);
+}

@@ -1,0 +1,10 @@
+#!/bin/sh
+# must_fail.sh PROGRAM TEST: the program, built without a segment of the key, runs that one test, which must fail: by an
+# assertion, not because the program could not run.
+program=$1
+test=$2
+output=$("$program" "$test" 2>&1)
+status=$?
+case $output in *"$test"*) ;; *) echo "$output"; echo "$test did not run"; exit 1 ;; esac
+[ $status != 0 ] || { echo "$test passes without this segment: it would not notice"; exit 1; }
+[ $status -lt 126 ] || { echo "$output"; echo "$program ended with $status instead of a failed test"; exit 1; }
