@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const status_names[] = {
     "KILN_OK",           "KILN_INVALID",        "KILN_NO_MEMORY",   "KILN_UNSIGNED",    "KILN_DRIFTED",       "KILN_LOWER_FAILED",
@@ -26,6 +27,17 @@ kiln_status kiln__fail(kiln_error *err, kiln_status status, const char *format, 
         err->status = status;
         vsnprintf(err->text, sizeof err->text, format, list);
         va_end(list);
+    }
+    return status;
+}
+
+kiln_status kiln__fail_as(kiln_error *err, kiln_status status, const char *name)
+{
+    if (err) {
+        char text[sizeof err->text];
+        memcpy(text, err->text, sizeof text);
+        size_t room = sizeof text - 1, used = strnlen(name, room / 2);
+        snprintf(err->text, sizeof err->text, "%.*s: %.*s", (int)used, name, (int)(room - used - 2), text);
     }
     return status;
 }

@@ -16,6 +16,7 @@
 
 bool (*kiln__trace_is_running)(uint64_t trace);
 bool (*kiln__trace_replaces)(const struct kiln_array *array);
+kiln_status (*kiln__trace_keep)(struct kiln_array *tracer, kiln_error *err);
 void (*kiln__node_free_plan)(void *plan);
 
 /* Guards `outputs` of every plan node, between the thread that runs a node and threads that free its outputs. */
@@ -173,8 +174,12 @@ static kiln_status make_lazy(const struct kiln_call *call, const struct kiln_res
     }
     array->trace = trace;
     atomic_store_explicit(&array->node, node, memory_order_release);
-    *out = array;
-    return KILN_OK;
+    status = trace && kiln__trace_keep ? kiln__trace_keep(array, err) : KILN_OK;
+    if (status)
+        kiln__array_unref(array);
+    else
+        *out = array;
+    return status;
 }
 
 static enum kiln_dtype wanted_dtype(const struct kiln_result *result, size_t i)

@@ -23,6 +23,7 @@ void kiln__closure_unref(struct kiln_closure *closure)
         struct kiln_closure *source = closure->source;
         if (closure->compiled) kiln__compiled_unref(closure->compiled);
         if (closure->dtor) closure->dtor(closure->payload);
+        free(closure->name);
         free(closure);
         closure = source;
     }
@@ -54,7 +55,7 @@ static int run_plain(const struct kiln_closure *closure, mlx_vector_array *res, 
     return closure->function.plain(res, input);
 }
 
-static int run_with_payload(const struct kiln_closure *closure, mlx_vector_array *res, mlx_vector_array input)
+int kiln__closure_run_payload(const struct kiln_closure *closure, mlx_vector_array *res, mlx_vector_array input)
 {
     return closure->function.with_payload(res, input, closure->payload);
 }
@@ -71,15 +72,35 @@ static int run_unary(const struct kiln_closure *closure, mlx_vector_array *res, 
     return code;
 }
 
+/* A result that was left empty leaves *res empty: run_callback() says so. */
+int kiln__closure_run_arrays(const struct kiln_closure *closure, mlx_vector_array *res, mlx_vector_array input)
+{
+    mlx_array in[3] = {{NULL}}, out = {NULL};
+    int code = 0;
+    for (uint32_t i = 0; i < closure->arity && !code; i++) code = mlx_vector_array_get(&in[i], input, i);
+    if (!code && closure->arity == 1) code = closure->function.one(&out, in[0], closure->payload);
+    if (!code && closure->arity == 2) code = closure->function.two(&out, in[0], in[1], closure->payload);
+    if (!code && closure->arity == 3) code = closure->function.three(&out, in[0], in[1], in[2], closure->payload);
+    if (!code && out.ctx) code = mlx_vector_array_set_value(res, out);
+    for (uint32_t i = 0; i < closure->arity; i++) mlx_array_free(in[i]);
+    mlx_array_free(out);
+    return code;
+}
+
 static kiln_status run_callback(const struct kiln_closure *closure, struct kiln_array *const *inputs, size_t count,
                                 mlx_vector_array *res, kiln_error *err)
 {
     mlx_vector_array input = {NULL};
+    if (closure->arity && count != closure->arity)
+        return kiln__fail(err, KILN_INVALID, "the function takes %u input%s, got %zu", closure->arity,
+                          closure->arity == 1 ? "" : "s", count);
     for (size_t i = 0; i < count; i++) kiln__array_ref(inputs[i]);
     if (kiln__give_arrays(&input, inputs, count)) return kiln__no_memory(err, "the inputs of a closure");
     int code = closure->run(closure, res, input);
     mlx_vector_array_free(input);
     if (code) return kiln__fail(err, KILN_LOWER_FAILED, "mlx_closure returned a non-zero value");
+    if (!res->ctx && closure->arity)
+        return kiln__fail(err, KILN_LOWER_FAILED, "the function returned 0 and left its result empty");
     if (!res->ctx)
         return kiln__fail(err, KILN_LOWER_FAILED, "expected a non-empty mlx_vector_array from an mlx_closure");
     return KILN_OK;
@@ -88,8 +109,9 @@ static kiln_status run_callback(const struct kiln_closure *closure, struct kiln_
 kiln_status kiln__closure_run(struct kiln_closure *closure, struct kiln_array *const *inputs, size_t count,
                               mlx_vector_array *res, kiln_error *err)
 {
-    return closure->run ? run_callback(closure, inputs, count, res, err)
-                        : kiln__closure_run_compiled(closure, inputs, count, res, err);
+    kiln_status status = closure->run ? run_callback(closure, inputs, count, res, err)
+                                      : kiln__closure_run_compiled(closure, inputs, count, res, err);
+    return status && closure->name ? kiln__fail_as(err, status, closure->name) : status;
 }
 
 /* ---- the ABI -------------------------------------------------------------------------------------------------- */
@@ -143,7 +165,7 @@ mlx_closure mlx_closure_new_func_payload(int (*fun)(mlx_vector_array *, const ml
                                          void (*dtor)(void *))
 {
     struct kiln_closure model = {
-        .run = run_with_payload, .function.with_payload = fun, .payload = payload, .dtor = dtor};
+        .run = kiln__closure_run_payload, .function.with_payload = fun, .payload = payload, .dtor = dtor};
     return new_closure(model, fun != NULL);
 }
 

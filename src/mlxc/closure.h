@@ -19,7 +19,12 @@ struct kiln_closure {
         int (*plain)(mlx_vector_array *, const mlx_vector_array);
         int (*with_payload)(mlx_vector_array *, const mlx_vector_array, void *);
         int (*unary)(mlx_array *, const mlx_array);
+        int (*one)(mlx_array *, const mlx_array, void *); /* of kiln/compile.h, as the next two */
+        int (*two)(mlx_array *, const mlx_array, const mlx_array, void *);
+        int (*three)(mlx_array *, const mlx_array, const mlx_array, const mlx_array, void *);
     } function;
+    uint32_t arity; /* of `one`, `two` and `three`; else 0 */
+    char *name;     /* prefixes errors; malloc'ed, or NULL */
     void *payload;
     void (*dtor)(void *);
     struct kiln_compiled *compiled; /* a reference; NULL unless compiled */
@@ -36,6 +41,10 @@ static inline struct kiln_closure *kiln__closure_ref(struct kiln_closure *closur
     atomic_fetch_add_explicit(&closure->refs, 1, memory_order_relaxed);
     return closure;
 }
+
+/* Runs `one`, `two` or `three`: those whose arity is not 0. */
+int kiln__closure_run_arrays(const struct kiln_closure *closure, mlx_vector_array *res, mlx_vector_array input);
+int kiln__closure_run_payload(const struct kiln_closure *closure, mlx_vector_array *res, mlx_vector_array input);
 
 /* A zeroed closure with one reference; NULL when out of memory. */
 struct kiln_closure *kiln__closure_new(void);

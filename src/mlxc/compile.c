@@ -5,6 +5,7 @@
  * made under one (function id, shapeless, constants) share a compiled function, which the table below keeps until it is
  * erased; the closures keep their own source, so that a payload never outlives its last closure. A trace of a shared
  * function calls the source of the closure that is being applied: `applied` names it, on the thread that traces.
+ * _mlx_kiln_compile, which kiln/compile.h stands on: mlx_compile of a function that has a name.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "base/fork.h"
 #include "base/hash.h"
+#include "kiln/compile.h"
 #include "mlxc/closure.h"
 #include "run/compiled.h"
 
@@ -265,4 +267,79 @@ int mlx_set_compile_mode(mlx_compile_mode mode)
         return KILN_FAIL_TEXT("[set_compile_mode] expected one of mlx_compile_mode (0 to 3)");
     kiln__set_compile_mode((int)mode);
     return 0;
+}
+
+/* ---- kiln/compile.h ------------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    size_t size = strspn(name, allowed);
+    return size > 0 && size <= KILN_COMPILE_NAME && !name[size];
+}
+
+/* Without the payload's destructor, which is set when nothing can fail any more. */
+static struct kiln_closure *new_source(int arity, void (*fun)(void), void *payload)
+{
+    struct kiln_closure *source = kiln__closure_new();
+    if (!source) return NULL;
+    source->arity = (uint32_t)arity;
+    source->payload = payload;
+    source->run = arity ? kiln__closure_run_arrays : kiln__closure_run_payload;
+    switch (arity) {
+    case 0: source->function.with_payload = (int (*)(mlx_vector_array *, const mlx_vector_array, void *))fun; break;
+    case 1: source->function.one = (int (*)(mlx_array *, const mlx_array, void *))fun; break;
+    case 2: source->function.two = (int (*)(mlx_array *, const mlx_array, const mlx_array, void *))fun; break;
+    default:
+        source->function.three = (int (*)(mlx_array *, const mlx_array, const mlx_array, const mlx_array, void *))fun;
+    }
+    return source;
+}
+
+/* Takes over `source`; *out is a closure whose reference is the caller's. */
+static kiln_status compile_named(const char *name, struct kiln_closure *source, bool shapeless,
+                                 struct kiln_closure **out, kiln_error *err)
+{
+    struct kiln_closure *closure = kiln__closure_new();
+    kiln_status status = closure ? KILN_OK : kiln__no_memory(err, "a compiled closure");
+    if (!status)
+        status = kiln__compiled_new(name, trace_closure, source, free_source, shapeless, &closure->compiled, err);
+    if (status) {
+        kiln__closure_unref(source);
+        kiln__closure_unref(closure);
+        return status;
+    }
+    kiln__compiled_use_name(closure->compiled);
+    *out = closure;
+    return KILN_OK;
+}
+
+int _mlx_kiln_compile(mlx_closure *res, const char *name, int arity, void (*fun)(void), void *payload,
+                      void (*dtor)(void *), bool shapeless)
+{
+    kiln_error err;
+    KILN_NEED_POINTER(res);
+    KILN_NEED_POINTER(name);
+    if (!is_name(name))
+        return KILN_FAIL_TEXT("[kiln_compile] expected a name of 1 to 48 letters, digits, '_', '.' or '-'");
+    if (!fun || arity < 0 || arity > 3)
+        return KILN_FAIL_TEXT("[kiln_compile] expected a function of any number of arrays (0), or of 1, 2 or 3");
+    struct kiln_closure *closure = NULL, *source = new_source(arity, fun, payload);
+    if (!source) return KILN_FAIL_TEXT("out of memory: a closure");
+    bool is_plain = kiln__compile_mode() == MLX_COMPILE_MODE_DISABLED;
+    kiln_status status = KILN_OK;
+    if (!is_plain) {
+        status = compile_named(name, source, shapeless, &closure, &err);
+    } else if (!(source->name = strdup(name))) {
+        status = kiln__no_memory(&err, "a closure");
+        kiln__closure_unref(source);
+    } else {
+        closure = source;
+    }
+    if (status) return KILN_FAIL(&err);
+    kiln__closure_ref(source); /* while the destructor is not there yet, so that a failure does not run it */
+    int code = kiln__give_closure(res, closure);
+    if (!code) source->dtor = dtor;
+    kiln__closure_unref(source);
+    return code;
 }

@@ -18,6 +18,7 @@ struct builder {
     uint32_t *slots;   /* of each value */
     uint32_t *numbers; /* of each value inside the group being built */
     uint32_t *members, *starts; /* values of each group, in tape order */
+    uint32_t kernel_count;
 };
 
 /* ---- groups --------------------------------------------------------------------------------------------------- */
@@ -160,6 +161,18 @@ static struct kiln_shape *shape_of_rows(struct builder *builder, uint32_t index)
     return shape;
 }
 
+/* The function's name, numbered from the second kernel on; or what the kernel is. */
+static void name_kernel(struct builder *builder, uint32_t index, struct kiln_group_kernels *kernels)
+{
+    const char *name = builder->plan->name;
+    char number[16] = "";
+    if (builder->kernel_count++) snprintf(number, sizeof number, "_%u", builder->kernel_count);
+    if (name)
+        snprintf(kernels->name, sizeof kernels->name, "%.*s%s", (int)(sizeof kernels->name - sizeof number), name, number);
+    else
+        snprintf(kernels->name, sizeof kernels->name, "fused_%u", builder->tape->groups[index].member_count);
+}
+
 static bool add_group(struct builder *builder, uint32_t index)
 {
     struct kiln_plan *plan = builder->plan;
@@ -174,7 +187,7 @@ static bool add_group(struct builder *builder, uint32_t index)
     plan->step_count++; /* from here on freeing the plan frees the kernels */
     if (!outputs || !step->inputs || !step->constants || !step->kernels) return false;
     step->output_count = list_outputs(builder, index, outputs);
-    snprintf(step->kernels->name, sizeof step->kernels->name, "fused_%u", builder->tape->groups[index].member_count);
+    name_kernel(builder, index, step->kernels);
     if (!fill_group(builder, index, &boundary, outputs, step->output_count, &step->kernels->group)) return false;
     if (builder->tape->groups[index].has_rows && !(step->rows = shape_of_rows(builder, index))) return false;
     step->input_count = boundary.operand_count;
@@ -264,6 +277,8 @@ static bool build(struct builder *builder)
     const struct kiln_tape *tape = builder->tape;
     struct kiln_plan *plan = builder->plan;
     plan->input_count = tape->input_count;
+    plan->name = tape->name ? kiln__arena_copy(&plan->arena, tape->name, strlen(tape->name) + 1) : NULL;
+    if (tape->name && !plan->name) return false;
     plan->shapes = kiln__arena_array(&plan->arena, tape->count + 1, sizeof *plan->shapes);
     plan->steps = kiln__arena_array(&plan->arena, tape->count + 1, sizeof *plan->steps);
     plan->outputs = kiln__arena_array(&plan->arena, tape->output_count + 1, sizeof *plan->outputs);

@@ -23,6 +23,7 @@
 struct kiln_compiled {
     _Atomic uint32_t refs;
     bool shapeless;
+    bool uses_name;
     struct kiln_results results; /* signature -> plan */
     kiln_callback callback;
     void *payload;
@@ -80,6 +81,11 @@ kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *p
     pthread_mutex_unlock(&lock);
     *out = compiled;
     return KILN_OK;
+}
+
+void kiln__compiled_use_name(struct kiln_compiled *compiled)
+{
+    compiled->uses_name = true;
 }
 
 void kiln__compiled_ref(struct kiln_compiled *compiled)
@@ -220,7 +226,8 @@ static kiln_status make_plan(void *context, void **value, struct kiln_read_recor
     struct kiln_tape *tape = NULL;
     struct kiln_plan *plan = NULL;
     uint64_t start = kiln__clock_ns();
-    kiln_status status = kiln__trace(compiled->callback, compiled->payload, miss->inputs, miss->count, &tape, err);
+    kiln_status status = kiln__trace_named(compiled->uses_name ? compiled->name : NULL, compiled->callback, compiled->payload,
+                                           miss->inputs, miss->count, &tape, err);
     struct kiln_buffer text = {0};
     if (!status && compiled->results.audited) status = print_trace(compiled, tape, &text, err);
     if (!status) status = plan_from_tape(tape, compiled->shapeless, &plan, err);
@@ -332,14 +339,11 @@ static kiln_status find_or_make_plan(struct kiln_compiled *compiled, const struc
     return status;
 }
 
-kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
-                                struct kiln_output_list *out, kiln_error *err)
+static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
+                             struct kiln_output_list *out, kiln_error *err)
 {
     struct kiln_signature signature;
     void *plan = NULL;
-    out->count = 0;
-    out->arrays = out->few;
-    if (kiln__trace_running()) return call_plainly(compiled, inputs, count, out, err);
     kiln_status status = check_inputs(inputs, count, err);
     bool pinned = false, again = false;
     while (!status && !pinned) { /* again when the plans were cleared in between */
@@ -355,5 +359,16 @@ kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_arra
     if (status) return status;
     status = run_plan(plan, inputs, count, out, err);
     kiln__results_unpin();
+    return status;
+}
+
+kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
+                                struct kiln_output_list *out, kiln_error *err)
+{
+    out->count = 0;
+    out->arrays = out->few;
+    kiln_status status = __builtin_expect(kiln__trace_running(), 0) ? call_plainly(compiled, inputs, count, out, err)
+                                                                    : call_plan(compiled, inputs, count, out, err);
+    if (__builtin_expect(status != KILN_OK, 0) && compiled->uses_name) kiln__fail_as(err, status, compiled->name);
     return status;
 }

@@ -18,9 +18,11 @@ enum kiln_compile_mode { KILN_COMPILE_DISABLED, KILN_COMPILE_NO_SIMPLIFY, KILN_C
 int kiln__compile_mode(void);
 void kiln__set_compile_mode(int mode);
 
-/* `name` prefixes errors and appears in logs; copied. On failure the payload stays the caller's. */
+/* `name` appears in logs; copied. On failure the payload stays the caller's. */
 kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *payload, void (*free_payload)(void *), bool shapeless,
                                struct kiln_compiled **out, kiln_error *err);
+/* Before the first call: its name prefixes errors and is that of its kernels, and its traces are kiln__trace_named(). */
+void kiln__compiled_use_name(struct kiln_compiled *compiled);
 void kiln__compiled_ref(struct kiln_compiled *compiled);
 void kiln__compiled_unref(struct kiln_compiled *compiled); /* NULL is fine */
 

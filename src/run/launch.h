@@ -20,7 +20,7 @@ enum { KILN_LAUNCH_MAX_ARGS = 4096 };
  */
 struct kiln_group_kernels {
     struct kiln_group group; /* owned: each of its four arrays comes from malloc, or is NULL */
-    char name[64];           /* for people: "multiply" or "fused_3" */
+    char name[64];           /* for people: "multiply", "swiglu" or "fused_3" */
     _Atomic(struct kiln_variant *) variants;
 };
 

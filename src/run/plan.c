@@ -266,7 +266,7 @@ static kiln_status eval_plan(struct kiln_node *node, kiln_error *err)
         kiln__array_unref(made[i]);
     }
     free(made);
-    return status;
+    return status && plan->name ? kiln__fail_as(err, status, plan->name) : status;
 }
 
 __attribute__((constructor)) static void install(void)

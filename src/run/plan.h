@@ -31,6 +31,7 @@ struct kiln_step {
 struct kiln_plan {
     _Atomic uint32_t refs;
     struct kiln_arena arena; /* holds everything below but kernels and constants */
+    const char *name; /* of the function; NULL: it has none */
     bool shapeless;
     uint32_t slot_count, input_count, constant_count, step_count, output_count;
     struct kiln_shape *shapes;       /* of each slot as traced */

@@ -42,6 +42,7 @@ struct kiln_fused {
 
 struct kiln_tape {
     struct kiln_arena arena;
+    const char *name; /* of the function, for people; borrowed, NULL: it has none */
     struct kiln_value *values;
     uint32_t count, cap;
     uint32_t input_count; /* the first values are the inputs */

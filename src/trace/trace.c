@@ -1,10 +1,12 @@
 /*
  * trace.c - placeholders, the callback, and the walk from its outputs back to them.
  *
- * The walk is iterative: a chain of a million operations does not touch the stack.
+ * The walk is iterative: a chain of a million operations does not touch the stack. Tracers are kept until the trace ends and
+ * then released as a group, the youngest first: one that has another reference by then is held by the function's own doing.
  */
 #include "trace/trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +18,10 @@ static _Thread_local uint64_t running; /* id of this thread's trace, or 0 */
 static _Thread_local struct kiln_array *const *running_inputs; /* what its call was given */
 static _Thread_local size_t running_count;
 static _Atomic uint64_t next_id = 1;
+
+/* The tracers of this thread's trace in the order in which they were made; references. */
+static _Thread_local struct kiln_array **tracers;
+static _Thread_local size_t tracer_count, tracer_cap;
 
 static bool is_running(uint64_t trace)
 {
@@ -29,8 +35,22 @@ static bool is_replaced(const struct kiln_array *array)
     return false;
 }
 
+static kiln_status keep_tracer(struct kiln_array *tracer, kiln_error *err)
+{
+    if (tracer_count == tracer_cap) {
+        size_t cap = tracer_cap ? tracer_cap * 2 : 64;
+        struct kiln_array **list = realloc(tracers, cap * sizeof *list);
+        if (!list) return kiln__no_memory(err, "a trace");
+        tracers = list;
+        tracer_cap = cap;
+    }
+    tracers[tracer_count++] = kiln__array_ref(tracer);
+    return KILN_OK;
+}
+
 __attribute__((constructor)) static void install(void)
 {
+    kiln__trace_keep = keep_tracer;
     kiln__trace_is_running = is_running;
     kiln__trace_replaces = is_replaced;
 }
@@ -223,15 +243,67 @@ static kiln_status make_placeholders(struct kiln_array *const *inputs, size_t co
     return status;
 }
 
+/* What the function still holds, the first that was made. */
+struct held {
+    size_t count;
+    char text[KILN_SHAPE_TEXT + 100];
+};
+
+static void describe(struct held *held, const char *what, size_t number, const struct kiln_array *array)
+{
+    char shape[KILN_SHAPE_TEXT];
+    snprintf(held->text, sizeof held->text, "%s %zu, %s of shape %s", what, number, kiln__dtypes[array->dtype].name,
+             kiln__shape_text(array->dims, array->ndim, shape));
+    held->count++;
+}
+
+/* What is held loses its node, so that it holds nothing else of the trace; it can be freed, and asked for its shape. */
+static void release_tracers(struct held *held)
+{
+    char what[80];
+    while (tracer_count) {
+        struct kiln_array *tracer = tracers[--tracer_count];
+        struct kiln_node *node = atomic_load_explicit(&tracer->node, memory_order_relaxed);
+        if (atomic_load_explicit(&tracer->refs, memory_order_acquire) > 1) {
+            snprintf(what, sizeof what, "the result of %s, operation", kiln__ops[node->op].name);
+            describe(held, what, tracer_count, tracer);
+            atomic_store_explicit(&tracer->node, NULL, memory_order_relaxed);
+            kiln__node_unref(node);
+        }
+        kiln__array_unref(tracer);
+    }
+    free(tracers);
+    tracers = NULL;
+    tracer_cap = 0;
+}
+
+static void release_placeholders(struct kiln_array **placeholders, size_t count, struct held *held)
+{
+    for (size_t i = placeholders ? count : 0; i-- > 0;) {
+        if (atomic_load_explicit(&placeholders[i]->refs, memory_order_acquire) > 1)
+            describe(held, "argument", i, placeholders[i]);
+        kiln__array_unref(placeholders[i]);
+    }
+    free(placeholders);
+}
+
 kiln_status kiln__trace(kiln_callback callback, void *payload, struct kiln_array *const *inputs, size_t count,
                         struct kiln_tape **out, kiln_error *err)
 {
+    return kiln__trace_named(NULL, callback, payload, inputs, count, out, err);
+}
+
+kiln_status kiln__trace_named(const char *name, kiln_callback callback, void *payload, struct kiln_array *const *inputs,
+                              size_t count, struct kiln_tape **out, kiln_error *err)
+{
+    struct held held = {0};
     struct kiln_array **placeholders = NULL, **outputs = NULL;
     size_t output_count = 0;
     uint64_t trace = atomic_fetch_add(&next_id, 1);
     struct kiln_tape *tape = calloc(1, sizeof *tape);
     if (!tape) return kiln__no_memory(err, "a trace");
     tape->input_count = (uint32_t)count;
+    tape->name = name;
     kiln_status status = make_placeholders(inputs, count, trace, &placeholders, err);
     if (!status) {
         running = trace;
@@ -249,7 +321,11 @@ kiln_status kiln__trace(kiln_callback callback, void *payload, struct kiln_array
         free(recorder.stack);
     }
     release_arrays(outputs, output_count);
-    release_arrays(placeholders, placeholders ? count : 0);
+    release_tracers(&held);
+    release_placeholders(placeholders, count, &held);
+    if (!status && name && held.count)
+        status = kiln__fail(err, KILN_INVALID, "[compile] The function returned and still holds %zu of its trace's arrays, first %s. "
+                                               "Free it before returning, or make it an output.", held.count, held.text);
     if (status)
         kiln__tape_free(tape);
     else

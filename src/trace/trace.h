@@ -25,5 +25,11 @@ bool kiln__trace_running(void); /* on this thread */
  */
 kiln_status kiln__trace(kiln_callback callback, void *payload, struct kiln_array *const *inputs, size_t count,
                         struct kiln_tape **out, kiln_error *err);
+/*
+ * For a function with a name (borrowed by the tape; NULL: as above): an array of the trace that is still held somewhere
+ * when the callback returns fails it too. Otherwise such an array stays the holder's to free, and using it is an error.
+ */
+kiln_status kiln__trace_named(const char *name, kiln_callback callback, void *payload, struct kiln_array *const *inputs,
+                              size_t count, struct kiln_tape **out, kiln_error *err);
 
 #endif

@@ -47,10 +47,20 @@ static void test_every_name_exists(void **state)
         if (!dlsym(library, rows[i].name)) fail_msg("%s is missing", rows[i].name);
 }
 
+/* What include/kiln/compile.h stands on; not of mlx-c. */
+static const char *const own_names[] = {"_mlx_kiln_compile"};
+
+static bool is_own(const char *name)
+{
+    for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++)
+        if (!strcmp(name, own_names[i])) return true;
+    return false;
+}
+
 static void test_no_other_name_is_exported(void **state)
 {
     char command[1200], line[400], name[300];
-    int count = 0;
+    int count = 0, own = 0;
     (void)state;
     snprintf(command, sizeof command, "nm -D --defined-only '%s'", library_path);
     FILE *names = popen(command, "r");
@@ -59,9 +69,11 @@ static void test_no_other_name_is_exported(void **state)
         if (sscanf(line, "%*s %*s %299s", name) != 1) continue;
         if (strncmp(name, "mlx_", 4) && strncmp(name, "_mlx_", 5)) fail_msg("%s is exported", name);
         count++;
+        own += is_own(name);
     }
     assert_int_equal(pclose(names), 0);
-    assert_int_equal(count, NAMES);
+    assert_int_equal(own, sizeof own_names / sizeof *own_names);
+    assert_int_equal(count, NAMES + own);
 }
 
 /* Fourteen words of zero: every parameter of every function, on this machine's calling convention, but floats. */

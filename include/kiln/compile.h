@@ -1,0 +1,128 @@
+/*
+ * kiln/compile.h - compiled functions of arrays that have a name, on top of the mlx-c interface. Link with libmlxc.so.
+ *
+ * The function is called once for each signature (dtype and shape of every input; dtype and rank when shapeless), on
+ * arrays that have a shape and no elements, and what it does to them is compiled. It must do the same each time: use
+ * its arguments and its payload, never the arrays the caller passed; free what it makes; return 0, or anything else to
+ * fail. A trace whose arrays are still held somewhere when the function returns fails, and the error says which one.
+ *
+ * The result is a closure like any other: mlx_closure_apply() calls it, from every thread, mlx_closure_free() drops it.
+ * The name prefixes every error of its calls ("swiglu: ...") and is that of its kernels in KILN_LOG and `kiln ls`.
+ *
+ *     static int silu(mlx_array *res, const mlx_array x, void *stream)
+ *     {
+ *         int failed = mlx_sigmoid(res, x, *(mlx_stream *)stream) || mlx_multiply(res, x, *res, *(mlx_stream *)stream);
+ *         return failed;
+ *     }
+ *     kiln_compile_unary(&fast, "silu", silu, &stream, NULL, true);
+ *     kiln_call_unary(&y, fast, x);
+ */
+#ifndef KILN_COMPILE_H
+#define KILN_COMPILE_H
+
+#include "mlx/c/array.h"
+#include "mlx/c/closure.h"
+#include "mlx/c/vector.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { KILN_COMPILE_NAME = 48 }; /* characters of a name: letters, digits, '_', '.' and '-' */
+
+/*
+ * Makes a compiled closure and puts it into *res. `dtor` (NULL: none) gets the payload once, when the last reference to
+ * the closure goes, on whatever thread that happens; when the call fails it does not run, and the payload stays the
+ * caller's. Returns 0, or 1 after the error handler was told. While compilation is disabled (mlx_disable_compile) the
+ * closure calls the function each time.
+ *
+ * The general form: any number of inputs, and of outputs, which it puts into *res; none is fine, as an empty vector.
+ */
+static inline int kiln_compile(mlx_closure *res, const char *name,
+                               int (*fun)(mlx_vector_array *res, const mlx_vector_array inputs, void *payload),
+                               void *payload, void (*dtor)(void *), bool shapeless);
+/* Functions of one, two and three arrays that make one, in *res, which is empty when they are called. */
+static inline int kiln_compile_unary(mlx_closure *res, const char *name,
+                                     int (*fun)(mlx_array *res, const mlx_array x, void *payload), void *payload,
+                                     void (*dtor)(void *), bool shapeless);
+static inline int kiln_compile_binary(mlx_closure *res, const char *name,
+                                      int (*fun)(mlx_array *res, const mlx_array x, const mlx_array y, void *payload),
+                                      void *payload, void (*dtor)(void *), bool shapeless);
+static inline int kiln_compile_ternary(mlx_closure *res, const char *name,
+                                       int (*fun)(mlx_array *res, const mlx_array x, const mlx_array y,
+                                                  const mlx_array z, void *payload),
+                                       void *payload, void (*dtor)(void *), bool shapeless);
+
+/* Calls a closure of one output; *res is as before on failure. */
+static inline int kiln_call(mlx_array *res, const mlx_closure fun, const mlx_array *inputs, size_t count);
+static inline int kiln_call_unary(mlx_array *res, const mlx_closure fun, const mlx_array x);
+static inline int kiln_call_binary(mlx_array *res, const mlx_closure fun, const mlx_array x, const mlx_array y);
+static inline int kiln_call_ternary(mlx_array *res, const mlx_closure fun, const mlx_array x, const mlx_array y,
+                                    const mlx_array z);
+
+/* ---- how; the one function behind them may change with the version of the library ---------------------------------- */
+
+/* arity 0: the general form. */
+int _mlx_kiln_compile(mlx_closure *res, const char *name, int arity, void (*fun)(void), void *payload,
+                      void (*dtor)(void *), bool shapeless);
+
+static inline int kiln_compile(mlx_closure *res, const char *name,
+                               int (*fun)(mlx_vector_array *res, const mlx_vector_array inputs, void *payload),
+                               void *payload, void (*dtor)(void *), bool shapeless)
+{
+    return _mlx_kiln_compile(res, name, 0, (void (*)(void))fun, payload, dtor, shapeless);
+}
+
+static inline int kiln_compile_unary(mlx_closure *res, const char *name,
+                                     int (*fun)(mlx_array *res, const mlx_array x, void *payload), void *payload,
+                                     void (*dtor)(void *), bool shapeless)
+{
+    return _mlx_kiln_compile(res, name, 1, (void (*)(void))fun, payload, dtor, shapeless);
+}
+
+static inline int kiln_compile_binary(mlx_closure *res, const char *name,
+                                      int (*fun)(mlx_array *res, const mlx_array x, const mlx_array y, void *payload),
+                                      void *payload, void (*dtor)(void *), bool shapeless)
+{
+    return _mlx_kiln_compile(res, name, 2, (void (*)(void))fun, payload, dtor, shapeless);
+}
+
+static inline int kiln_compile_ternary(mlx_closure *res, const char *name,
+                                       int (*fun)(mlx_array *res, const mlx_array x, const mlx_array y,
+                                                  const mlx_array z, void *payload),
+                                       void *payload, void (*dtor)(void *), bool shapeless)
+{
+    return _mlx_kiln_compile(res, name, 3, (void (*)(void))fun, payload, dtor, shapeless);
+}
+
+static inline int kiln_call(mlx_array *res, const mlx_closure fun, const mlx_array *inputs, size_t count)
+{
+    mlx_vector_array in = mlx_vector_array_new_data(inputs, count), out = mlx_vector_array_new();
+    int code = !in.ctx || mlx_closure_apply(&out, fun, in) || mlx_vector_array_get(res, out, 0);
+    mlx_vector_array_free(in);
+    mlx_vector_array_free(out);
+    return code;
+}
+
+static inline int kiln_call_unary(mlx_array *res, const mlx_closure fun, const mlx_array x)
+{
+    return kiln_call(res, fun, &x, 1);
+}
+
+static inline int kiln_call_binary(mlx_array *res, const mlx_closure fun, const mlx_array x, const mlx_array y)
+{
+    const mlx_array inputs[] = {x, y};
+    return kiln_call(res, fun, inputs, 2);
+}
+
+static inline int kiln_call_ternary(mlx_array *res, const mlx_closure fun, const mlx_array x, const mlx_array y,
+                                    const mlx_array z)
+{
+    const mlx_array inputs[] = {x, y, z};
+    return kiln_call(res, fun, inputs, 3);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
