@@ -18,7 +18,7 @@ BENCH_ARGS ?=
 DEMO_ARGS ?=
 CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOTICE
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0
-CTEST = ctest --output-on-failure $(TEST_ARGS)
+CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
 .PHONY: all setup build demo test test-clang soak bench asan tsan fuzz format layers install clean
 
