@@ -1,0 +1,34 @@
+#!/bin/sh
+# The examples compute what plain C does, say what the cache did, and compile nothing in a second process. Their kernels
+# are in the folder under the names of their functions.
+. "$(dirname "$0")/lib.sh"
+
+# The number after WORD in what an example printed last.
+printed()
+{
+    sed -n "s/^calls.* $2 \([0-9]*\).*/\1/p" "$1"
+}
+
+# run_twice EXAMPLE TRACES
+run_twice()
+{
+    KILN_STATS=$work/stats-$1 "$bin/$1" >"$1.first"
+    KILN_STATS=$work/stats-$1 "$bin/$1" >"$1.second"
+    cat "$1.first"
+    expect "$1: results" "$(grep -v '^calls' "$1.second")" "$(grep -v '^calls' "$1.first")"
+    expect "$1: results that are wrong" "$(grep -c WRONG "$1.first" || true)" 0
+    [ "$(printed "$1.first" compiles)" -ge 1 ] || fail "$1: the first process compiled nothing"
+    expect "$1: compiles of the second process" "$(printed "$1.second" compiles)" 0
+    expect "$1: compiles by its statistics" "$(counter "stats-$1" compiles 2)" 0
+    expect "$1: traces" "$(printed "$1.first" traces)" "$2"
+    expect "$1: traces of the second process" "$(printed "$1.second" traces)" "$2"
+}
+
+run_twice swiglu 1
+run_twice softmax 2
+run_twice transformer 6
+"$bin/kiln" ls >list
+for name in swiglu softmax transformer; do grep -q " $name" list || { cat list >&2; fail "no kernel is called $name"; }; done
+KILN_CACHE_DIR=$work/other KILN_LOG=miss "$bin/softmax" >out 2>log
+says log "miss softmax: first call"
+says log "compile softmax for "
