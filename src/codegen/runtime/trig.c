@@ -40,22 +40,6 @@ static inline struct trig_angle trig_from_turns(struct trig_turns turns, double 
     return (struct trig_angle){is_small ? x : radians.high, is_small ? 0.0 : radians.low, is_small ? 0u : quadrant};
 }
 
-/* x is a float32: 24 bits, below 2^128, so nine pieces reach far enough. */
-static inline struct trig_angle trig_reduce_f32(double x)
-{
-    struct trig_turns turns = {0.0, 0.0, 0.0};
-    turns = trig_add(turns, x * 0x1.45f306p-1);
-    turns = trig_add(turns, x * 0x1.b93910p-26);
-    turns = trig_add(turns, x * 0x1.529fc0p-52);
-    turns = trig_add(turns, x * 0x1.3abe88p-75);
-    turns = trig_add(turns, x * 0x1.ea69bap-97);
-    turns = trig_add(turns, x * 0x1.81b6c4p-121);
-    turns = trig_add(turns, x * 0x1.2b3278p-145);
-    turns = trig_add(turns, x * 0x1.0e4104p-170);
-    turns = trig_add(turns, x * 0x1.fca2c6p-193);
-    return trig_from_turns(turns, x);
-}
-
 /* 2/pi in pieces of 24 bits. */
 static const uint32_t trig_two_over_pi[] = {
     0xa2f983, 0x6e4e44, 0x1529fc, 0x2757d1, 0xf534dd, 0xc0db62, 0x95993c, 0x439041, 0xfe5163, 0xabdebb, 0xc561b7,
@@ -164,19 +148,107 @@ double kiln_tan_f64(double x)
     return x == 0.0 ? x : result;
 }
 
+/* ---- float32 ------------------------------------------------------------------------------------------------------
+ */
+
+struct trig_short {
+    double radians;
+    uint64_t quadrant; /* modulo 4 */
+};
+
+/* Takes the whole part out of the turns. */
+static inline double trig_take_whole(double turns, double *whole)
+{
+    double nearest = (turns + F64_WHOLE) - F64_WHOLE;
+    *whole += nearest;
+    return turns - nearest;
+}
+
+/* One of five, without a table: reading one would keep the loop from becoming vector code. */
+static inline double trig_pick(int32_t index, int32_t a, int32_t b, int32_t c, int32_t d, int32_t e)
+{
+    double low = index == 0 ? (double)a : (double)b;
+    double high = index == 2 ? (double)c : (double)d;
+    double early = index < 2 ? low : high;
+    return index == 4 ? (double)e : early;
+}
+
+/*
+ * x = m * 2^e with m of 24 bits: five pieces from number `first` on, below 2^50 each, so that all is exact until the
+ * whole part has gone three times. What the last two pieces add is too small to bring it back.
+ */
+static inline struct trig_short trig_reduce_f32(float x)
+{
+    uint32_t bits = bits_of_f32(x);
+    int32_t exponent = (int32_t)(bits >> 23 & 0xffu) - 150;
+    int32_t first = exponent < 26 ? 0 : (exponent - 2) / 24;
+    int32_t shift = exponent - 24 * (first + 1);
+    double m = (double)(int32_t)((bits & 0x7fffffu) | 0x800000u);
+    double scaled = m * f64_of_bits((uint64_t)(int64_t)(shift + 1023) << 52);
+    double whole = 0.0;
+    double turns = trig_take_whole(scaled * trig_pick(first, 0xa2f983, 0x6e4e44, 0x1529fc, 0x2757d1, 0xf534dd), &whole);
+    turns = trig_take_whole(
+        turns + scaled * 0x1p-24 * trig_pick(first, 0x6e4e44, 0x1529fc, 0x2757d1, 0xf534dd, 0xc0db62), &whole);
+    turns = trig_take_whole(
+        turns + scaled * 0x1p-48 * trig_pick(first, 0x1529fc, 0x2757d1, 0xf534dd, 0xc0db62, 0x95993c), &whole);
+    turns += scaled * 0x1p-72 * trig_pick(first, 0x2757d1, 0xf534dd, 0xc0db62, 0x95993c, 0x439041) +
+             scaled * 0x1p-96 * trig_pick(first, 0xf534dd, 0xc0db62, 0x95993c, 0x439041, 0xfe5163);
+    int is_small = __builtin_fabsf(x) < 0x1.921fb6p-1f;
+    uint64_t is_negative = 0u - (uint64_t)(bits >> 31);
+    double radians = turns * 0x1.921fb54442d18p+0;
+    uint64_t quadrant = bits_of_f64(whole + F64_WHOLE);
+    quadrant = (quadrant ^ is_negative) - is_negative; /* -q: the angle was that of |x| */
+    radians = f64_of_bits(bits_of_f64(radians) ^ (is_negative & 0x8000000000000000u));
+    return (struct trig_short){is_small ? (double)x : radians, is_small ? 0u : quadrant & 3u};
+}
+
+static inline double trig_short_sine(double r)
+{
+    double z = r * r;
+    double p = -1.0 / 39916800;
+    p = p * z + 1.0 / 362880;
+    p = p * z - 1.0 / 5040;
+    p = p * z + 1.0 / 120;
+    p = p * z - 1.0 / 6;
+    return r + r * z * p;
+}
+
+static inline double trig_short_cosine(double r)
+{
+    double z = r * r;
+    double p = 1.0 / 479001600;
+    p = p * z - 1.0 / 3628800;
+    p = p * z + 1.0 / 40320;
+    p = p * z - 1.0 / 720;
+    p = p * z + 1.0 / 24;
+    p = p * z - 0.5;
+    return 1.0 + z * p;
+}
+
+static inline float trig_short_wave(float x, uint64_t turn)
+{
+    struct trig_short angle = trig_reduce_f32(x);
+    uint64_t quadrant = angle.quadrant + turn;
+    double value = quadrant & 1u ? trig_short_cosine(angle.radians) : trig_short_sine(angle.radians);
+    return (float)f64_of_bits(bits_of_f64(value) ^ (quadrant & 2u) << 62) + (x - x);
+}
+
 float kiln_sin_f32(float x)
 {
-    float result = (float)trig_wave(trig_reduce_f32(x), 0) + (x - x);
+    float result = trig_short_wave(x, 0);
     return x == 0.0f ? x : result;
 }
 
 float kiln_cos_f32(float x)
 {
-    return (float)trig_wave(trig_reduce_f32(x), 1) + (x - x);
+    return trig_short_wave(x, 1);
 }
 
 float kiln_tan_f32(float x)
 {
-    float result = (float)trig_tangent(trig_reduce_f32(x)) + (x - x);
+    struct trig_short angle = trig_reduce_f32(x);
+    double sine = trig_short_sine(angle.radians), cosine = trig_short_cosine(angle.radians);
+    int is_odd = angle.quadrant & 1u;
+    float result = (float)((is_odd ? cosine : sine) / (is_odd ? -sine : cosine)) + (x - x);
     return x == 0.0f ? x : result;
 }
