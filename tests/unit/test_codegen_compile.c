@@ -110,6 +110,27 @@ static void every_sum(void **state)
         }
 }
 
+/* What the rules make of them, in each layout. */
+static void every_reduction(void **state)
+{
+    static const uint16_t ops[] = {KILN_OP_PROD, KILN_OP_MIN, KILN_OP_MAX, KILN_OP_ALL, KILN_OP_ANY, KILN_OP_SUM};
+    (void)state;
+    for (int op = 0; op < 6; op++)
+        for (int in = 0; in < KILN_DTYPE_COUNT; in++)
+            for (int letter = 0; letter < 3; letter++) {
+                bool gives_truth = ops[op] == KILN_OP_ALL || ops[op] == KILN_OP_ANY;
+                bool sums = ops[op] == KILN_OP_PROD || ops[op] == KILN_OP_SUM;
+                int out = gives_truth ? KILN_BOOL : sums && in == KILN_BOOL ? KILN_INT32 : in;
+                if (gives_truth && in == KILN_COMPLEX64) continue;
+                struct kiln_buffer text = {0}, object = {0};
+                kiln_error err = {0};
+                if (kiln__reduction_print(ops[op], in, out, "cvr"[letter], &text, &err)) fail_msg("%s", err.text);
+                compile_text(&text, targets[(op + in + letter) % TARGETS], 2, &object);
+                kiln__buffer_release(&text);
+                kiln__buffer_release(&object);
+            }
+}
+
 /* ---- vector code --------------------------------------------------------------------------------------------------
  */
 
@@ -168,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_dtype_and_letter), cmocka_unit_test(every_cast),
         cmocka_unit_test(every_dtype_streams),       cmocka_unit_test(every_sum),
+        cmocka_unit_test(every_reduction),
         cmocka_unit_test(loops_become_vectors),
     };
     return cmocka_run_group_tests(tests, open_plugin, NULL);
