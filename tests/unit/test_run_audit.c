@@ -1,0 +1,87 @@
+/*
+ * test_run_audit.c - compiled functions under KILN_AUDIT; and kernels of arrays that follow the options of the environment.
+ */
+#include "trace_support.h"
+
+#include "cache/audit.h"
+#include "run/audit.h"
+#include "run/compiled.h"
+
+static float factor = 2;
+
+static size_t scaled(struct kiln_array *const *in, size_t count, struct kiln_array **out)
+{
+    (void)count;
+    out[0] = B(MULTIPLY, in[0], number(factor));
+    return 1;
+}
+
+static uint64_t differences(uint64_t *audits)
+{
+    uint64_t count;
+    kiln__audit_counts(audits, &count);
+    return count;
+}
+
+static void call_times(struct kiln_compiled *compiled, int times)
+{
+    for (int i = 0; i < times; i++) {
+        struct kiln_array *x = counting(1, SHAPE(4));
+        struct kiln_output_list out;
+        must_be(kiln__compiled_call(compiled, &x, 1, &out, &err));
+        eval(out.arrays[0]);
+        kiln__output_list_release(&out);
+        kiln__array_unref(x);
+    }
+}
+
+static void test_audit(void **state)
+{
+    (void)state;
+    struct function function = {.body = scaled};
+    struct kiln_compiled *compiled = NULL;
+    kiln__audit_set(true);
+    must_be(kiln__compiled_new("scaled", call_body, &function, NULL, false, &compiled, &err));
+    uint64_t audits, before = differences(&audits), audits_before = audits;
+    factor = 2;
+    call_times(compiled, 9); /* hits 1 to 8 */
+    assert_int_equal(function.calls, 1 + 3);
+    assert_int_equal(differences(&audits), before);
+    assert_int_equal(audits - audits_before, 3);
+    factor = 3; /* what a trace captured is fixed; the audit says that it would be captured anew */
+    call_times(compiled, 8);
+    assert_int_equal(differences(&audits) - before, 1);
+    kiln__compiled_unref(compiled);
+    kiln__audit_set(false);
+    factor = 2;
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    struct function function = {.body = scaled};
+    struct kiln_compiled *compiled = NULL;
+    must_be(kiln__compiled_new("scaled", call_body, &function, NULL, false, &compiled, &err));
+    static const struct {
+        const char *level;
+        unsigned makes; /* another kernel: compiled, or found on disk */
+    } rows[] = {{"1", 1}, {"1", 0}, {"3", 1}, {"1", 0}, {"3", 0}};
+    call_times(compiled, 2);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        kiln_counters counters, after;
+        kiln_cache_counters(kiln_cache_default(), &counters);
+        setenv("KILN_OPT_LEVEL", rows[i].level, 1);
+        call_times(compiled, 3);
+        kiln_cache_counters(kiln_cache_default(), &after);
+        assert_int_equal(after.links - counters.links, rows[i].makes);
+        assert_int_equal(after.traces, counters.traces);
+    }
+    unsetenv("KILN_OPT_LEVEL");
+    kiln__compiled_unref(compiled);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_audit), cmocka_unit_test(test_options)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
