@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "demo_drift.h"
 #include "demo_work.h"
 
 enum { MAX_ROWS = 4 };
@@ -19,6 +20,7 @@ enum { MAX_ROWS = 4 };
 struct demo {
     struct demo_row rows[MAX_ROWS];
     int count;
+    struct drift_step drift[2][DRIFT_STEPS]; /* follow, strict */
 };
 
 static const char *const row_titles[MAX_ROWS] = {"cold", "from disk, next process", "warm", "warm, two threads"};
@@ -100,6 +102,31 @@ static void print_table(const struct demo *demo)
            format_ns(saved, sizeof saved, demo->rows[1].counters.saved_ns));
 }
 
+static const char *outcome(const struct drift_step *step)
+{
+    return !step->is_right ? "WRONG" : step->is_refused ? "refused" : step->is_compiled ? "compiled" : "from memory";
+}
+
+static void print_drift(const struct demo *demo)
+{
+    printf("\n%-32s %-14s %s\n", "a watched variable changes", "follow", "strict");
+    for (int i = 0; i < DRIFT_STEPS; i++) {
+        const struct drift_step *follow = &demo->drift[0][i], *strict = &demo->drift[1][i];
+        printf("scale is %-23d %-14s %s%s%s%s\n", follow->value, outcome(follow), outcome(strict), *strict->text ? " (" : "", strict->text,
+               *strict->text ? ")" : "");
+    }
+}
+
+static void print_json_drift(const struct demo *demo)
+{
+    for (int mode = 0; mode < 2; mode++) {
+        printf("%s\"%s\":[", mode ? "," : "", mode ? "strict" : "follow");
+        for (int i = 0; i < DRIFT_STEPS; i++)
+            printf("%s{\"scale\":%d,\"outcome\":\"%s\"}", i ? "," : "", demo->drift[mode][i].value, outcome(&demo->drift[mode][i]));
+        fputs("]", stdout);
+    }
+}
+
 static void print_json(const struct demo *demo, bool is_fine)
 {
     printf("{\"fine\":%s,\"rows\":[", is_fine ? "true" : "false");
@@ -113,7 +140,9 @@ static void print_json(const struct demo *demo, bool is_fine)
         print_json_counters(stdout, &row->counters);
         fputs("}", stdout);
     }
-    puts("]}");
+    fputs("],\n\"drift\":{", stdout);
+    print_json_drift(demo);
+    puts("}}");
 }
 
 /* NULL: all is as it should be. */
@@ -124,6 +153,11 @@ static const char *find_fault(const struct demo *demo)
     if (demo->rows[0].counters.compiles == 0) return "the cold process compiled nothing";
     for (int i = 1; i < demo->count; i++)
         if (demo->rows[i].counters.compiles != 0) return "the second process compiled again";
+    for (int i = 0; i < DRIFT_STEPS; i++) {
+        const struct drift_step *follow = &demo->drift[0][i], *strict = &demo->drift[1][i];
+        if (!follow->is_right || !strict->is_right || follow->is_refused || strict->is_refused != (strict->value != 1))
+            return "a watched variable that changed was neither followed nor refused";
+    }
     return NULL;
 }
 
@@ -136,14 +170,15 @@ static int run(const struct command *command, int count, char **words)
     if (!make_folder(folder, sizeof folder))
         return failure(command, "no temporary folder could be made; TMPDIR says where");
     struct demo demo = {0};
-    bool is_run = run_process("first", 1, &demo) && run_process("all", 3, &demo);
+    bool is_run = run_process("first", 1, &demo) && run_process("all", 3, &demo) && demo_drift(false, demo.drift[0]) &&
+                  demo_drift(true, demo.drift[1]);
     nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     if (!is_run) return failure(command, "a process of the demo failed; `kiln doctor` may say why");
     const char *fault = find_fault(&demo);
     if (options.json)
         print_json(&demo, !fault);
     else
-        print_table(&demo);
+        print_table(&demo), print_drift(&demo);
     return fault ? failure(command, fault) : EXIT_FINE;
 }
 
@@ -153,7 +188,8 @@ const struct command cmd_demo = {
     .usage = "kiln demo [--json]",
     .help = "Compiles (a*b)*(a+b), x*sigmoid(x)*y and gelu in a fresh folder, calls them from a second process, again, "
             "and\n"
-            "from two threads. Shows the time of one call with its result, the counters, and the compile time saved.\n"
+            "from two threads. Shows the time of one call with its result, the counters, and the compile time saved. Then\n"
+            "what a function does whose watched variable changes: the default follows it, a strict one refuses.\n"
             "Exit code 1: a result is wrong, or the second process compiled anything.\n\n"
             "  --json  one object with a list of rows\n",
     .takes = "",

@@ -8,6 +8,7 @@ exits 0 "$bin/kiln" demo
 cat out
 says out "from disk, next process"
 says out "the next process compiled 0 kernels"
+says out "refused (strict: demo: scale was 1, is 2)"
 expect "wrong results" "$(grep -c WRONG out || true)" 0
 exits 0 "$bin/kiln" demo --json
 is_json out
