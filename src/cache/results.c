@@ -638,11 +638,15 @@ const struct kiln_entry *kiln__results_nearest(struct kiln_results *results, con
     kiln__mutex_lock(&results->lock);
     struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     const struct kiln_entry *best = NULL;
+    uint32_t most = 0;
     for (size_t i = 0, seen = 0; table && i <= table->mask && seen < LOOK_AT; i++) {
         const struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
         if (!entry) continue;
         seen++;
-        if (!best || common_words(entry, signature) > common_words(best, signature)) best = entry;
+        uint32_t common = common_words(entry, signature);
+        if (best && common <= most) continue;
+        best = entry;
+        most = common;
     }
     return best;
 }
