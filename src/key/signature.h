@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "key/dlpack.h"
 #include "key/segments.h"
 
 enum { KILN_SIGNATURE_WORDS = 96 }; /* on the stack: 11 matrices */
@@ -106,11 +107,60 @@ void kiln__signature_bytes(struct kiln_signature *signature, enum kiln_item tag,
 /* The error for an argument that could not be signed. */
 kiln_status kiln__signature_refuse(const struct kiln_signature *signature, const kiln_arg *arg, size_t position, kiln_error *err);
 
+enum { KILN_TENSOR_MAX_NDIM = 64 };
+
+static inline bool kiln__tensor_is_sound(const struct kiln_dltensor *tensor)
+{
+    return tensor && (uint32_t)tensor->ndim <= KILN_TENSOR_MAX_NDIM && (tensor->shape || !tensor->ndim) && (uint32_t)tensor->device.type <= UINT16_MAX;
+}
+
+/* dtype, rank, alignment and device type in one word: all a tensor has besides dims and strides. */
+static inline uint64_t kiln__tensor_facts(const struct kiln_dltensor *tensor, bool with_alignment)
+{
+    uint64_t address = (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset;
+    uint64_t alignment = with_alignment ? (uint64_t)__builtin_ctzll(address | 64) : 0;
+    return (uint64_t)tensor->dtype.code << 56 | (uint64_t)tensor->dtype.bits << 48 | (uint64_t)tensor->dtype.lanes << 32 |
+           (uint64_t)tensor->device.type << 16 | alignment << 8 | (uint64_t)tensor->ndim;
+}
+
+/* The words of a TENSOR item with static dims and strides, 2 + 2 * ndim of them. Plain loops, since ranks are small and a call of
+ * memcpy costs more than four words. Packed strides are written out, so that NULL and explicit packed strides are one key. */
+static inline void kiln__tensor_write(const struct kiln_dltensor *tensor, uint64_t *words)
+{
+    uint32_t ndim = (uint32_t)tensor->ndim;
+    const int64_t *shape = tensor->shape, *strides = tensor->strides;
+    words[0] = kiln__item(KILN_ITEM_TENSOR, KILN_TENSOR_STATIC, 1 + 2 * ndim);
+    words[1] = kiln__tensor_facts(tensor, true);
+    words += 2;
+    for (uint32_t i = 0; i < ndim; i++) words[i] = (uint64_t)shape[i];
+    words += ndim;
+    uint64_t stride = 1;
+    if (strides)
+        for (uint32_t i = 0; i < ndim; i++) words[i] = (uint64_t)strides[i];
+    else
+        for (uint32_t i = ndim; i-- > 0; stride *= (uint64_t)shape[i]) words[i] = stride;
+}
+
+/* The same as below, in one piece, for the type that most calls are made of. False: let the long way say what is wrong. */
+static inline bool kiln__signature_tensor(struct kiln_signature *signature, const struct kiln_dltensor *tensor)
+{
+    if (__builtin_expect(!kiln__tensor_is_sound(tensor), 0)) return false;
+    uint32_t count = 4 + 2 * (uint32_t)tensor->ndim;
+    if (__builtin_expect(signature->count + count > signature->cap, 0)) return false;
+    uint64_t *words = signature->words + signature->count;
+    words[0] = kiln__item(KILN_ITEM_ARGUMENT, 0, count - 1);
+    words[1] = (uint64_t)(uintptr_t)&kiln_tensor;
+    kiln__tensor_write(tensor, words + 2);
+    signature->count += count;
+    return true;
+}
+
 /* One argument: ARGUMENT item around what the type signs. `position` is for the error text. */
 static inline kiln_status kiln__signature_argument(struct kiln_signature *signature, const kiln_arg *arg, size_t position, kiln_error *err)
 {
     const kiln_type *type = arg->type;
     uint32_t start = signature->count;
+    if (KILN_SEGMENT_ARGUMENTS && type == &kiln_tensor && kiln__signature_tensor(signature, arg->value)) return KILN_OK;
     if (__builtin_expect(!type || !type->sign, 0)) return kiln__signature_refuse(signature, arg, position, err);
     uint64_t *words = kiln__signature_grow(signature, 2);
     if (__builtin_expect(!words || type->sign(signature, arg->value) != KILN_OK || signature->status, 0))
@@ -128,12 +178,13 @@ static inline kiln_status kiln__signature_argument(struct kiln_signature *signat
  */
 static inline bool kiln__key_equal(const uint64_t *a, const uint64_t *b, uint32_t count)
 {
-    uint64_t differ = 0;
-    uint32_t i = 0;
-    for (; i + 4 <= count; i += 4)
-        differ |= (a[i] ^ b[i]) | (a[i + 1] ^ b[i + 1]) | (a[i + 2] ^ b[i + 2]) | (a[i + 3] ^ b[i + 3]);
-    for (; i < count; i++) differ |= a[i] ^ b[i];
-    return !differ;
+    uint64_t differ = 0, more = 0;
+    for (const uint64_t *end = a + (count & ~3u); a != end; a += 4, b += 4) {
+        differ |= (a[0] ^ b[0]) | (a[1] ^ b[1]);
+        more |= (a[2] ^ b[2]) | (a[3] ^ b[3]);
+    }
+    for (const uint64_t *end = a + (count & 3); a != end; a++, b++) differ |= *a ^ *b;
+    return !(differ | more);
 }
 
 #endif

@@ -44,24 +44,6 @@ static kiln_status sign_nothing(kiln_signature *signature, const void *value)
     return KILN_OK;
 }
 
-enum { TENSOR_MAX_NDIM = 64 };
-
-/* dtype, rank, alignment and device type in one word: all a tensor has besides dims and strides. */
-static uint64_t tensor_facts(const struct kiln_dltensor *tensor, bool with_alignment)
-{
-    uint64_t address = (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset;
-    uint64_t alignment = with_alignment ? (uint64_t)__builtin_ctzll(address | 64) : 0;
-    return (uint64_t)tensor->dtype.code << 56 | (uint64_t)tensor->dtype.bits << 48 | (uint64_t)tensor->dtype.lanes << 32 |
-           (uint64_t)(uint16_t)tensor->device.type << 16 | alignment << 8 | (uint64_t)tensor->ndim;
-}
-
-static bool tensor_is_sound(const struct kiln_dltensor *tensor)
-{
-    return tensor && tensor->ndim >= 0 && tensor->ndim <= TENSOR_MAX_NDIM && (tensor->shape || !tensor->ndim) &&
-           tensor->device.type >= 0 && tensor->device.type <= UINT16_MAX;
-}
-
-/* Packed strides are written out, so that NULL and explicit packed strides are one key. */
 static void write_packed_strides(const struct kiln_dltensor *tensor, uint64_t *out)
 {
     uint64_t stride = 1;
@@ -71,23 +53,13 @@ static void write_packed_strides(const struct kiln_dltensor *tensor, uint64_t *o
     }
 }
 
-/* On every call: plain loops, since ranks are small and a call of memcpy costs more than four words. */
 static kiln_status sign_tensor(kiln_signature *signature, const void *value)
 {
     const struct kiln_dltensor *tensor = value;
-    if (!tensor_is_sound(tensor)) return KILN_INVALID;
-    uint32_t ndim = (uint32_t)tensor->ndim;
-    uint64_t *words = kiln__signature_grow(signature, 2 + 2 * ndim);
+    if (!kiln__tensor_is_sound(tensor)) return KILN_INVALID;
+    uint64_t *words = kiln__signature_grow(signature, 2 + 2 * (uint32_t)tensor->ndim);
     if (!words) return KILN_NO_MEMORY;
-    words[0] = kiln__item(KILN_ITEM_TENSOR, KILN_TENSOR_STATIC, 1 + 2 * ndim);
-    words[1] = tensor_facts(tensor, true);
-    const int64_t *shape = tensor->shape, *strides = tensor->strides;
-    for (uint32_t i = 0; i < ndim; i++) words[2 + i] = (uint64_t)shape[i];
-    if (!strides) {
-        write_packed_strides(tensor, words + 2 + ndim);
-        return KILN_OK;
-    }
-    for (uint32_t i = 0; i < ndim; i++) words[2 + ndim + i] = (uint64_t)strides[i];
+    kiln__tensor_write(tensor, words);
     return KILN_OK;
 }
 
@@ -99,8 +71,8 @@ static enum kiln_stride_class classify(int64_t stride, int64_t packed)
 static kiln_status sign_tensor_dynamic(kiln_signature *signature, const void *value)
 {
     const struct kiln_dltensor *tensor = value;
-    if (!tensor_is_sound(tensor)) return KILN_INVALID;
-    uint64_t classes[2] = {0, 0}, packed[TENSOR_MAX_NDIM] = {0};
+    if (!kiln__tensor_is_sound(tensor)) return KILN_INVALID;
+    uint64_t classes[2] = {0, 0}, packed[KILN_TENSOR_MAX_NDIM] = {0};
     write_packed_strides(tensor, packed);
     for (int i = 0; i < tensor->ndim; i++) {
         int64_t stride = tensor->strides ? tensor->strides[i] : (int64_t)packed[i];
@@ -109,7 +81,7 @@ static kiln_status sign_tensor_dynamic(kiln_signature *signature, const void *va
     uint64_t *words = kiln__signature_grow(signature, 4);
     if (!words) return KILN_NO_MEMORY;
     words[0] = kiln__item(KILN_ITEM_TENSOR, KILN_TENSOR_DYNAMIC, 3);
-    words[1] = tensor_facts(tensor, false);
+    words[1] = kiln__tensor_facts(tensor, false);
     words[2] = classes[0];
     words[3] = classes[1];
     return KILN_OK;
@@ -141,14 +113,14 @@ static kiln_status sign_tensor_spec(kiln_signature *signature, const void *value
 {
     const kiln_tensor_spec *spec = value;
     const struct kiln_dltensor *tensor = spec ? spec->tensor : NULL;
-    if (!tensor_is_sound(tensor)) return KILN_INVALID;
+    if (!kiln__tensor_is_sound(tensor)) return KILN_INVALID;
     uint32_t ndim = (uint32_t)tensor->ndim;
     bool is_bare = !spec->dims && !spec->strides;
     if ((!is_bare && spec->count != ndim) || !rules_are_sound(spec->dims, ndim) || !rules_are_sound(spec->strides, ndim)) return KILN_INVALID;
-    uint64_t packed[TENSOR_MAX_NDIM] = {0}, *words = kiln__signature_grow(signature, 2 + 4 * ndim);
+    uint64_t packed[KILN_TENSOR_MAX_NDIM] = {0}, *words = kiln__signature_grow(signature, 2 + 4 * ndim);
     if (!words) return KILN_NO_MEMORY;
     words[0] = kiln__item(KILN_ITEM_TENSOR, KILN_TENSOR_RULED, 1 + 4 * ndim);
-    words[1] = tensor_facts(tensor, true);
+    words[1] = kiln__tensor_facts(tensor, true);
     write_packed_strides(tensor, packed);
     for (uint32_t i = 0; i < ndim; i++) {
         const kiln_rule *dim = spec->dims ? &spec->dims[i] : NULL, *stride = spec->strides ? &spec->strides[i] : NULL;
