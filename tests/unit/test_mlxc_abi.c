@@ -153,9 +153,9 @@ static void test_a_function_that_is_not_there_yet_says_so(void **state)
     expect_error("[mlx_linalg_cholesky] not implemented");
     assert_ptr_equal(res.ctx, box);
     expect_text(res, "array(5, dtype=int32)");
-    mlx_io_reader reader = mlx_io_reader_new(NULL, (mlx_io_vtable){0});
-    assert_null(reader.ctx);
-    expect_error("[mlx_io_reader_new] not implemented");
+    mlx_io_gguf gguf = mlx_io_gguf_new();
+    assert_null(gguf.ctx);
+    expect_error("[mlx_io_gguf_new] not implemented");
     mlx_array_free(res);
     mlx_stream_free(stream);
 }
