@@ -269,7 +269,7 @@ static inline mlx_array make_array(const struct numbers *numbers, enum layout la
 /* A function of arrays: fills outputs[0..], returns 0 or the code of what failed. */
 typedef int array_function(const mlx_array *inputs, int input_count, mlx_array *outputs, const void *context);
 
-enum { MAX_OUTPUTS = 16, MAX_INPUTS = 80 };
+enum { MAX_OUTPUTS = 40, MAX_INPUTS = 80 };
 
 struct traced_call {
     array_function *function;

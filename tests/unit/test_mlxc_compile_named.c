@@ -95,8 +95,8 @@ static void test_no_outputs(void **state)
 
 static void test_bad_arguments(void **state)
 {
-    static const char *const names[] = {
-        "", "two words", "line\nbreak", "\"", "a-name-that-is-much-too-long-for-anybody-to-read-to-its-end"};
+    static const char *const names[] = {"", "two words", "line\nbreak", "\"",
+                                        "a-name-that-is-much-too-long-for-anybody-to-read-to-its-end"};
     int weight = 1;
     (void)state;
     mlx_closure fun = mlx_closure_new();
@@ -228,8 +228,9 @@ static void refused(int (*body)(mlx_array *, const mlx_array, void *), const cha
 static void test_held_arrays_are_named(void **state)
 {
     (void)state;
-    refused(holds_its_argument, "keeper: [compile] The function returned and still holds 1 of its trace's arrays, first "
-                                "argument 0, float32 of shape (2)");
+    refused(holds_its_argument,
+            "keeper: [compile] The function returned and still holds 1 of its trace's arrays, first "
+            "argument 0, float32 of shape (2)");
     refused(holds_a_product, "first the result of multiply, operation 1, float32 of shape (2)");
     refused(holds_its_result, "first the result of add, operation 0, float32 of shape (2)");
 }
