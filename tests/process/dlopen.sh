@@ -1,0 +1,24 @@
+#!/bin/sh
+# Programs that open the library at run time, in C and in Python: they find every name of the table, compile a callback
+# of theirs and get an error, and print the same.
+. "$(dirname "$0")/lib.sh"
+library=$build/lib/libmlxc.so
+table=$source/src/mlxc/abi.tsv
+cat >expected <<END
+$(($(wc -l <"$table") - 1)) names
+20 and 92 from 1 call of the callback
+code 1: expected a non-empty mlx_array
+closed
+END
+
+"$build/tests/dlopen" "$library" "$table" >c
+diff -u expected c >&2 || fail "the C program prints something else"
+
+if nm -D "$library" | grep -q ' U __[at]san_init'; then
+    echo "dlopen: a library with a sanitizer cannot be opened from python3: its program is skipped"
+elif command -v python3 >/dev/null 2>&1; then
+    python3 "$source/tests/process/dlopen.py" "$library" "$table" >python
+    diff -u expected python >&2 || fail "the Python program prints something else"
+else
+    echo "dlopen: there is no python3: its program is skipped"
+fi
