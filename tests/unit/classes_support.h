@@ -15,10 +15,14 @@ struct world {
     char folder[64];
 };
 
+static void *kept_images[4096]; /* until the test is over */
+static size_t kept_count;
+
 UNUSED static void keep_image(void *self, void *executable)
 {
-    (void)executable;
     ((struct fake *)self)->unlinks++;
+    assert_true(kept_count < sizeof kept_images / sizeof *kept_images);
+    kept_images[kept_count++] = executable;
 }
 
 UNUSED static int set_up(void **state)
@@ -38,6 +42,7 @@ UNUSED static int tear_down(void **state)
     struct world *world = *state;
     kiln_cache_close(world->cache);
     if (*world->folder) remove_folder(world->folder);
+    while (kept_count) free(kept_images[--kept_count]);
     free(world);
     return 0;
 }
