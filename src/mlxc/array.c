@@ -248,6 +248,7 @@ int mlx_array_eval(mlx_array arr)
 
 int _mlx_array_wait(const mlx_array arr)
 {
+    KILN_NEED_ARRAY(arr);
     return mlx_array_eval(arr);
 }
 
@@ -319,8 +320,6 @@ KILN_LAYOUT_FUNCTION(is_col_contiguous)
 /* Evaluates and copies the first `size_bytes` of the only element. */
 static int read_item(void *res, size_t size_bytes, mlx_array arr)
 {
-    KILN_NEED_POINTER(res);
-    KILN_NEED_ARRAY(arr);
     const struct kiln_array *array = kiln__unwrap(arr);
     if (array->size != 1) {
         _mlx_error(__FILE__, __LINE__, "[item] expected an array with 1 element, this one has %lld",
@@ -336,7 +335,6 @@ static int read_item(void *res, size_t size_bytes, mlx_array arr)
 
 static const void *read_data(mlx_array arr)
 {
-    KILN_NEED_OR(arr, "mlx_array", NULL);
     if (!kiln__array_is_ready(kiln__unwrap(arr))) {
         KILN_FAIL_TEXT("[data] the array is not evaluated; call mlx_eval or mlx_array_eval first");
         return NULL;
@@ -347,10 +345,13 @@ static const void *read_data(mlx_array arr)
 #define KILN_ELEMENT_FUNCTIONS(name, type)                                                                             \
     int mlx_array_item_##name(type *res, const mlx_array arr)                                                          \
     {                                                                                                                  \
+        KILN_NEED_POINTER(res);                                                                                        \
+        KILN_NEED_ARRAY(arr);                                                                                          \
         return read_item(res, sizeof *res, arr);                                                                       \
     }                                                                                                                  \
     const type *mlx_array_data_##name(const mlx_array arr)                                                             \
     {                                                                                                                  \
+        KILN_NEED_OR(arr, "mlx_array", NULL);                                                                          \
         return read_data(arr);                                                                                         \
     }
 

@@ -102,7 +102,7 @@ int mlx_closure_kwargs_apply(mlx_vector_array *res, mlx_closure_kwargs cls, cons
     if (code)
         code = KILN_FAIL_TEXT("mlx_closure returned a non-zero value");
     else if (!made.ctx)
-        code = KILN_FAIL_EMPTY("mlx_vector_array");
+        code = kiln__mlxc_empty(__FILE__, __LINE__, "mlx_vector_array", "res", "the callback");
     else
         code = mlx_vector_array_set(res, made);
     mlx_vector_array_free(made);

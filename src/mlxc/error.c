@@ -99,9 +99,9 @@ int kiln__mlxc_fail(const char *file, int line, const char *text)
     return 1;
 }
 
-int kiln__mlxc_empty(const char *file, int line, const char *type)
+int kiln__mlxc_empty(const char *file, int line, const char *type, const char *argument, const char *function)
 {
-    _mlx_error(file, line, "expected a non-empty %s", type);
+    _mlx_error(file, line, "expected a non-empty %s for %s of %s", type, argument, function);
     return 1;
 }
 

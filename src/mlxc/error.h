@@ -11,18 +11,18 @@
 
 /* Each returns 1, the code of a failed call, so that a function can end in `return KILN_FAIL(&err)`. */
 int kiln__mlxc_fail(const char *file, int line, const char *text);
-int kiln__mlxc_empty(const char *file, int line, const char *type); /* "expected a non-empty <type>" */
+/* "expected a non-empty <type> for <argument> of <function>" */
+int kiln__mlxc_empty(const char *file, int line, const char *type, const char *argument, const char *function);
 void kiln__mlxc_not_implemented(const char *name);
 
-#define KILN_FAIL(err)        kiln__mlxc_fail(__FILE__, __LINE__, (err)->text)
-#define KILN_FAIL_TEXT(text)  kiln__mlxc_fail(__FILE__, __LINE__, (text))
-#define KILN_FAIL_EMPTY(type) kiln__mlxc_empty(__FILE__, __LINE__, (type))
+#define KILN_FAIL(err)       kiln__mlxc_fail(__FILE__, __LINE__, (err)->text)
+#define KILN_FAIL_TEXT(text) kiln__mlxc_fail(__FILE__, __LINE__, (text))
 
-/* Leaves the function with `value` when `handle` is empty. */
+/* Leaves the function, one of the ABI, with `value` when its argument `handle` is empty. */
 #define KILN_NEED_OR(handle, type, value)                                                                              \
     do {                                                                                                               \
         if (__builtin_expect(!(handle).ctx, 0)) {                                                                      \
-            KILN_FAIL_EMPTY(type);                                                                                     \
+            kiln__mlxc_empty(__FILE__, __LINE__, type, #handle, __func__);                                             \
             return value;                                                                                              \
         }                                                                                                              \
     } while (0)

@@ -25,13 +25,14 @@
         KILN_RETURN_RESULT(res, kiln__binary(KILN_OP_##ID, kiln__unwrap(a), kiln__unwrap(b), &out, &err));             \
     }
 #define KILN_ARITY_3(ID, name)                                                                                         \
-    int mlx_##name(mlx_array *res, const mlx_array a, const mlx_array b, const mlx_array c, const mlx_stream s)        \
+    int mlx_##name(mlx_array *res, const mlx_array condition, const mlx_array x, const mlx_array y,                    \
+                   const mlx_stream s)                                                                                 \
     {                                                                                                                  \
-        KILN_NEED_ARRAY(a);                                                                                            \
-        KILN_NEED_ARRAY(b);                                                                                            \
-        KILN_NEED_ARRAY(c);                                                                                            \
+        KILN_NEED_ARRAY(condition);                                                                                    \
+        KILN_NEED_ARRAY(x);                                                                                            \
+        KILN_NEED_ARRAY(y);                                                                                            \
         KILN_NEED_STREAM(s);                                                                                           \
-        struct kiln_array *inputs[3] = {kiln__unwrap(a), kiln__unwrap(b), kiln__unwrap(c)};                            \
+        struct kiln_array *inputs[3] = {kiln__unwrap(condition), kiln__unwrap(x), kiln__unwrap(y)};                    \
         KILN_RETURN_RESULT(res, kiln__apply(KILN_OP_##ID, inputs, 3, NULL, 0, &out, &err));                            \
     }
 

@@ -90,6 +90,8 @@ int mlx_softmax_axes(mlx_array *res, const mlx_array a, const int *axes, size_t 
 
 int mlx_softmax_axis(mlx_array *res, const mlx_array a, int axis, bool precise, const mlx_stream s)
 {
+    KILN_NEED_ARRAY(a);
+    KILN_NEED_STREAM(s);
     return mlx_softmax_axes(res, a, &axis, 1, precise, s);
 }
 

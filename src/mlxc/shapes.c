@@ -4,6 +4,7 @@
 #include "graph/shapes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph/compose.h"
 #include "mlxc/vector.h"
@@ -215,6 +216,7 @@ int mlx_pad(mlx_array *res, const mlx_array a, const int *axes, size_t axes_num,
     KILN_NEED_ARRAY(a);
     KILN_NEED_STREAM(s);
     KILN_NEED_POINTER(mode);
+    if (!strcmp(mode, "constant")) KILN_NEED_ARRAY(pad_value);
     if (low_pad_size_num != axes_num || high_pad_size_num != axes_num) {
         _mlx_error(__FILE__, __LINE__, "[pad] expected a low and a high size for each of %zu axes; got %zu and %zu",
                    axes_num, low_pad_size_num, high_pad_size_num);
@@ -234,6 +236,7 @@ int mlx_pad_symmetric(mlx_array *res, const mlx_array a, int pad_width, const ml
     KILN_NEED_ARRAY(a);
     KILN_NEED_STREAM(s);
     KILN_NEED_POINTER(mode);
+    if (!strcmp(mode, "constant")) KILN_NEED_ARRAY(pad_value);
     size_t ndim = kiln__unwrap(a)->ndim;
     for (size_t i = 0; i < ndim; i++) axes[i] = (int)i, sizes[i] = pad_width;
     struct kiln_padding padding = {axes, sizes, sizes, ndim, mode, kiln__unwrap_optional(pad_value)};

@@ -174,7 +174,6 @@ static int append_items(const struct item_kind *kind, struct kiln_vector *vector
 
 static int set_vector(const struct item_kind *kind, void **ctx, const struct kiln_vector *src)
 {
-    if (!src) return KILN_FAIL_EMPTY(kind->type);
     return set_items(kind, ctx, src->data, src->size);
 }
 
@@ -186,20 +185,9 @@ static int free_vector(const struct item_kind *kind, struct kiln_vector *vector)
     return 0;
 }
 
-static size_t vector_size(const struct item_kind *kind, const struct kiln_vector *vector)
-{
-    if (vector) return vector->size;
-    KILN_FAIL_EMPTY(kind->type);
-    return 0;
-}
-
 /* The item at `idx`, or NULL after the handler was called. */
 static const union kiln_item *item_at(const struct item_kind *kind, const struct kiln_vector *vector, size_t idx)
 {
-    if (!vector) {
-        KILN_FAIL_EMPTY(kind->type);
-        return NULL;
-    }
     if (idx < vector->size) return &vector->data[idx];
     _mlx_error(__FILE__, __LINE__, "[%s_get] index %zu is out of range for a vector of size %zu", kind->type, idx,
                vector->size);
@@ -208,29 +196,31 @@ static const union kiln_item *item_at(const struct item_kind *kind, const struct
 
 /* ---- values of the caller's as items -------------------------------------------------------------------------- */
 
-/* Each fills *item without taking a reference, or reports what is wrong with the value and returns 1. */
-static int item_of_array(union kiln_item *item, mlx_array value)
+/* Each fills *item without taking a reference, or reports what `function` got wrong and returns 1. */
+static int item_of_array(union kiln_item *item, mlx_array value, const char *function)
 {
-    KILN_NEED_ARRAY(value);
+    if (!value.ctx) return kiln__mlxc_empty(__FILE__, __LINE__, "mlx_array", "val", function);
     item->array = kiln__unwrap(value);
     return 0;
 }
 
-static int item_of_list(union kiln_item *item, mlx_vector_array value)
+static int item_of_list(union kiln_item *item, mlx_vector_array value, const char *function)
 {
-    KILN_NEED_VECTOR(value);
+    if (!value.ctx) return kiln__mlxc_empty(__FILE__, __LINE__, "mlx_vector_array", "val", function);
     item->vector = value.ctx;
     return 0;
 }
 
-static int item_of_number(union kiln_item *item, int value)
+static int item_of_number(union kiln_item *item, int value, const char *function)
 {
+    (void)function;
     item->number = value;
     return 0;
 }
 
-static int item_of_text(union kiln_item *item, const char *value)
+static int item_of_text(union kiln_item *item, const char *value, const char *function)
 {
+    (void)function;
     KILN_NEED_POINTER(value);
     item->text = (char *)value; /* only ever copied from */
     return 0;
@@ -274,13 +264,14 @@ enum { CHUNK = 16 }; /* values turned into items at a time */
     int handle##_set(handle *vec, const handle src)                                                                    \
     {                                                                                                                  \
         KILN_NEED_POINTER(vec);                                                                                        \
+        KILN_NEED(src, #handle);                                                                                       \
         return set_vector(&kind##_kind, &vec->ctx, src.ctx);                                                           \
     }                                                                                                                  \
     int handle##_free(handle vec)                                                                                      \
     {                                                                                                                  \
         return free_vector(&kind##_kind, vec.ctx);                                                                     \
     }                                                                                                                  \
-    static int kind##_append_all(struct kiln_vector *vector, data_type data, size_t size)                              \
+    static int kind##_append_all(struct kiln_vector *vector, data_type data, size_t size, const char *function)        \
     {                                                                                                                  \
         union kiln_item items[CHUNK];                                                                                  \
         size_t before = vector->size;                                                                                  \
@@ -288,7 +279,8 @@ enum { CHUNK = 16 }; /* values turned into items at a time */
         for (size_t done = 0; done < size;) {                                                                          \
             size_t count = 0;                                                                                          \
             int code = 0;                                                                                              \
-            while (!code && count < CHUNK && done < size) code = item_of_##kind(&items[count++], data[done++]);        \
+            while (!code && count < CHUNK && done < size)                                                              \
+                code = item_of_##kind(&items[count++], data[done++], function);                                        \
             if (!code) code = append_items(&kind##_kind, vector, items, count);                                        \
             if (code) {                                                                                                \
                 vector_cut(&kind##_kind, vector, before);                                                              \
@@ -302,7 +294,7 @@ enum { CHUNK = 16 }; /* values turned into items at a time */
         struct kiln_vector made;                                                                                       \
         KILN_NEED_POINTER(vec);                                                                                        \
         vector_init(&made);                                                                                            \
-        if (!kind##_append_all(&made, data, size)) return give(&kind##_kind, &vec->ctx, &made);                        \
+        if (!kind##_append_all(&made, data, size, __func__)) return give(&kind##_kind, &vec->ctx, &made);              \
         vector_release(&kind##_kind, &made);                                                                           \
         return 1;                                                                                                      \
     }                                                                                                                  \
@@ -316,34 +308,37 @@ enum { CHUNK = 16 }; /* values turned into items at a time */
     {                                                                                                                  \
         union kiln_item item = {0};                                                                                    \
         KILN_NEED_POINTER(vec);                                                                                        \
-        if (item_of_##kind(&item, val)) return 1;                                                                      \
+        if (item_of_##kind(&item, val, __func__)) return 1;                                                            \
         return set_items(&kind##_kind, &vec->ctx, &item, 1);                                                           \
     }                                                                                                                  \
     handle handle##_new_value(value_type val)                                                                          \
     {                                                                                                                  \
         handle made = {NULL};                                                                                          \
-        handle##_set_value(&made, val);                                                                                \
+        union kiln_item item = {0};                                                                                    \
+        if (!item_of_##kind(&item, val, __func__)) set_items(&kind##_kind, &made.ctx, &item, 1);                       \
         return made;                                                                                                   \
     }                                                                                                                  \
     int handle##_append_data(handle vec, data_type data, size_t size)                                                  \
     {                                                                                                                  \
         KILN_NEED(vec, #handle);                                                                                       \
-        return kind##_append_all(vec.ctx, data, size);                                                                 \
+        return kind##_append_all(vec.ctx, data, size, __func__);                                                       \
     }                                                                                                                  \
     int handle##_append_value(handle vec, value_type val)                                                              \
     {                                                                                                                  \
         union kiln_item item = {0};                                                                                    \
         KILN_NEED(vec, #handle);                                                                                       \
-        if (item_of_##kind(&item, val)) return 1;                                                                      \
+        if (item_of_##kind(&item, val, __func__)) return 1;                                                            \
         return append_items(&kind##_kind, vec.ctx, &item, 1);                                                          \
     }                                                                                                                  \
     size_t handle##_size(handle vec)                                                                                   \
     {                                                                                                                  \
-        return vector_size(&kind##_kind, vec.ctx);                                                                     \
+        KILN_NEED_OR(vec, #handle, 0);                                                                                 \
+        return ((const struct kiln_vector *)vec.ctx)->size;                                                            \
     }                                                                                                                  \
     int handle##_get(out_type *res, const handle vec, size_t idx)                                                      \
     {                                                                                                                  \
         KILN_NEED_POINTER(res);                                                                                        \
+        KILN_NEED(vec, #handle);                                                                                       \
         const union kiln_item *item = item_at(&kind##_kind, vec.ctx, idx);                                             \
         return item ? kind##_of_item(res, *item) : 1;                                                                  \
     }

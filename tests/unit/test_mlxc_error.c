@@ -27,7 +27,7 @@ static void test_text_ends_in_file_and_line(void **state)
 {
     (void)state;
     assert_int_equal(mlx_array_ndim(mlx_array_new()), 0);
-    const char *at = strstr(error_text, "expected a non-empty mlx_array at ");
+    const char *at = strstr(error_text, "expected a non-empty mlx_array for arr of mlx_array_ndim at ");
     assert_ptr_equal(at, error_text);
     int line = 0;
     char file[200];
@@ -112,7 +112,7 @@ static void test_default_prints_and_exits(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 255);
-    assert_ptr_equal(strstr(text, "MLX error: expected a non-empty mlx_string at "), text);
+    assert_ptr_equal(strstr(text, "MLX error: expected a non-empty mlx_string for str of mlx_string_data at "), text);
     assert_int_equal(text[size - 1], '\n');
 }
 

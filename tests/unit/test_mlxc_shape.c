@@ -1,11 +1,12 @@
 /*
- * test_mlxc_shape.c - functions that rearrange elements and make arrays from numbers, on every dtype and layout, plainly
- * and compiled: each element of a result is compared with the element of the input that a few lines of C name. What does
- * not fit is refused, with the function in the text, and leaves the result alone.
+ * test_mlxc_shape.c - functions that rearrange elements and make arrays from numbers, on every dtype and layout,
+ * plainly and compiled: each element of a result is compared with the element of the input that a few lines of C name.
+ * What does not fit is refused, with the function in the text, and leaves the result alone.
  */
 #include "support/arrays.h"
 
-/* ---- one input, one result ---------------------------------------------------------------------------------------- */
+/* ---- one input, one result ----------------------------------------------------------------------------------------
+ */
 
 enum { FILLED = -1, A = 2, B = 3, C = 4 }; /* inputs have shape (A, B, C), or what the case says */
 
@@ -35,7 +36,11 @@ static int at(int a, int b, int c)
     {                                                                                                                  \
         return expression;                                                                                             \
     }
-#define LIST(...) (const int[]){__VA_ARGS__}
+#define LIST(...)                                                                                                      \
+    (const int[])                                                                                                      \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
 
 CALL(swapaxes, mlx_swapaxes(res, a, 0, -1, s))
 FROM(swapaxes, at(i[2], i[1], i[0]))
@@ -178,12 +183,14 @@ static void test_moves(void **state)
             for (int layout = 0; layout < LAYOUT_COUNT; layout++) check_move(&moves[m], dtype, layout);
 }
 
-/* ---- padding with a value, several results ------------------------------------------------------------------------ */
+/* ---- padding with a value, several results ------------------------------------------------------------------------
+ */
 
 static void expect_values(mlx_array array, const struct shape *shape, const double *want, const char *what)
 {
     struct numbers got = read_array(array);
-    if (!same_shapes(&got.shape, shape)) fail_msg("%s: a result of rank %d and size %d", what, got.shape.ndim, got.size);
+    if (!same_shapes(&got.shape, shape))
+        fail_msg("%s: a result of rank %d and size %d", what, got.shape.ndim, got.size);
     for (int i = 0; i < got.size; i++)
         if (to_double(get(&got, i)) != want[i])
             fail_msg("%s: element %d is %g, expected %g", what, i, to_double(get(&got, i)), want[i]);
@@ -191,7 +198,13 @@ static void expect_values(mlx_array array, const struct shape *shape, const doub
 }
 
 #define EXPECT(array, what, dims, ...) expect_values(array, &(struct shape)dims, (const double[]){__VA_ARGS__}, what)
-#define DIMS(count, ...)               {count, {__VA_ARGS__}}
+#define DIMS(count, ...)                                                                                               \
+    {                                                                                                                  \
+        count,                                                                                                         \
+        {                                                                                                              \
+            __VA_ARGS__                                                                                                \
+        }                                                                                                              \
+    }
 
 static mlx_array matrix(void)
 {
@@ -296,7 +309,8 @@ static void test_joining(void **state)
     mlx_vector_array_free(two), mlx_vector_array_free(lines);
 }
 
-/* ---- arrays from numbers ------------------------------------------------------------------------------------------ */
+/* ---- arrays from numbers ------------------------------------------------------------------------------------------
+ */
 
 static void test_sequences(void **state)
 {
@@ -353,7 +367,8 @@ static void test_filled(void **state)
     mlx_array_free(res), mlx_array_free(a), mlx_array_free(seven);
 }
 
-/* ---- refusals ----------------------------------------------------------------------------------------------------- */
+/* ---- refusals -----------------------------------------------------------------------------------------------------
+ */
 
 static mlx_array cube; /* (2, 3, 4) */
 
@@ -449,10 +464,10 @@ static void test_strides_stay_inside(void **state)
         int64_t strides[2];
         size_t offset;
     } bad[] = {
-        {{5, 5}, {4, 2}, 0},          {{2, 3}, {12, 4}, 4},           {{2, 3}, {-1, 1}, 0},
-        {{1, 1}, {0, 0}, 24},         {{3, 2}, {INT64_MAX, 1}, 0},    {{3, 3}, {INT64_MAX / 2, INT64_MAX / 2}, 0},
-        {{1, 1}, {0, 0}, SIZE_MAX},   {{2, 2}, {INT64_MIN, 1}, 0},    {{-1, 2}, {1, 1}, 0},
-        {{2, 2}, {1, 1}, INT64_MAX},  {{2147483647, 2}, {1, 1}, 0},
+        {{5, 5}, {4, 2}, 0},         {{2, 3}, {12, 4}, 4},         {{2, 3}, {-1, 1}, 0},
+        {{1, 1}, {0, 0}, 24},        {{3, 2}, {INT64_MAX, 1}, 0},  {{3, 3}, {INT64_MAX / 2, INT64_MAX / 2}, 0},
+        {{1, 1}, {0, 0}, SIZE_MAX},  {{2, 2}, {INT64_MIN, 1}, 0},  {{-1, 2}, {1, 1}, 0},
+        {{2, 2}, {1, 1}, INT64_MAX}, {{2147483647, 2}, {1, 1}, 0},
     };
     (void)state;
     mlx_stream s = stream;
@@ -501,7 +516,8 @@ static void test_empty_handles(void **state)
     REFUSED("non-empty mlx_array", mlx_ones_like(res, empty, s));
     REFUSED("non-empty mlx_stream", mlx_arange(res, 0, 1, 1, MLX_FLOAT32, no_stream));
     REFUSED("non-NULL pointer", mlx_pad(res, cube, NULL, 0, NULL, 0, NULL, 0, empty, NULL, s));
-    REFUSED("[pad]", mlx_pad(res, cube, LIST(0), 1, LIST(1), 1, LIST(1), 1, empty, "constant", s));
+    REFUSED("non-empty mlx_array for pad_value of mlx_pad",
+            mlx_pad(res, cube, LIST(0), 1, LIST(1), 1, LIST(1), 1, empty, "constant", s));
     VECTOR_REFUSED("non-empty mlx_array", mlx_split(res, empty, 1, 0, s));
     VECTOR_REFUSED("non-empty mlx_vector_array", mlx_broadcast_arrays(res, no_vector, s));
     VECTOR_REFUSED("non-empty mlx_vector_array", mlx_meshgrid(res, no_vector, true, "xy", s));
