@@ -47,7 +47,7 @@ int main(void)
     mlx_closure fast = mlx_closure_new();
     stream = mlx_default_cpu_stream_new();
     kiln_compile_unary(&fast, "softmax", softmax, NULL, NULL, false);
-    run(fast, 3, 5);
+    run(fast, 3, 64);
     run(fast, 40, 1000);
     run(fast, 40, 1000);
     mlx_closure_free(fast), mlx_stream_free(stream);

@@ -27,8 +27,9 @@ run_twice()
 run_twice swiglu 1
 run_twice softmax 2
 run_twice transformer 6
+for example in swiglu softmax; do expect "kernels of $example" "$(printed $example.first compiles)" 1; done
 "$bin/kiln" ls >list
-for name in swiglu softmax transformer; do grep -q " $name" list || { cat list >&2; fail "no kernel is called $name"; }; done
+for kernel in swiglu softmax transformer; do grep -q " $kernel" list || { cat list >&2; fail "no kernel is called $kernel"; }; done
 KILN_CACHE_DIR=$work/other KILN_LOG=miss "$bin/softmax" >out 2>log
 says log "miss softmax: first call"
 says log "compile softmax for "
