@@ -1,6 +1,6 @@
 /*
- * cmd_audit.c - `kiln audit PROGRAM [ARGS]`: runs a program with KILN_AUDIT, and says what its functions read that is not in
- * their keys. The program's processes append what they find to a temporary file.
+ * cmd_audit.c - `kiln audit PROGRAM [ARGS]`: runs a program with KILN_AUDIT, and says what its functions read that is
+ * not in their keys. The program's processes append what they find to a temporary file.
  */
 #include <errno.h>
 #include <spawn.h>
@@ -43,8 +43,10 @@ static bool read_findings(const char *path, struct findings *findings)
     size_t room = 0;
     for (ssize_t size; (size = getline(&line, &room, file)) > 0;) {
         if (line[size - 1] == '\n') line[size - 1] = '\0';
-        if (strncmp(line, difference, sizeof difference - 1) == 0) add_difference(findings, line + sizeof difference - 1);
-        if (strncmp(line, audited, sizeof audited - 1) == 0) findings->audited += strtoull(line + sizeof audited - 1, NULL, 10);
+        if (strncmp(line, difference, sizeof difference - 1) == 0)
+            add_difference(findings, line + sizeof difference - 1);
+        if (strncmp(line, audited, sizeof audited - 1) == 0)
+            findings->audited += strtoull(line + sizeof audited - 1, NULL, 10);
     }
     free(line);
     fclose(file);
@@ -74,9 +76,12 @@ static void print_findings(const struct findings *findings, int exit_code, bool 
         puts("]}");
         return;
     }
-    fprintf(out, "kiln audit: %llu hits were looked at again; %zu give something else now\n", findings->audited, findings->count);
+    fprintf(out, "kiln audit: %llu hits were looked at again; %zu give something else now\n", findings->audited,
+            findings->count);
     for (size_t i = 0; i < findings->count; i++) fprintf(out, "  %s\n", findings->differences[i]);
-    if (!findings->audited) fputs("  (no function was called often enough with the same key: the third call is the first looked at)\n", out);
+    if (!findings->audited)
+        fputs("  (no function was called often enough with the same key: the third call is the first looked at)\n",
+              out);
     if (exit_code) fprintf(out, "  the program itself ended with %d\n", exit_code);
 }
 
@@ -87,14 +92,16 @@ static int audit(const struct command *command, char **words, bool json)
     struct findings findings = {0};
     snprintf(path, sizeof path, "%s/kiln-audit-XXXXXX", parent && *parent ? parent : "/tmp");
     int descriptor = mkstemp(path);
-    if (descriptor < 0 || setenv("KILN_AUDIT", path, 1) != 0) return failure(command, "no temporary file could be made; TMPDIR says where");
+    if (descriptor < 0 || setenv("KILN_AUDIT", path, 1) != 0)
+        return failure(command, "no temporary file could be made; TMPDIR says where");
     close(descriptor);
     int exit_code = run_program(words), error = errno;
     bool is_read = read_findings(path, &findings);
     unlink(path);
     if (exit_code < 0 || !is_read) {
         char text[512];
-        snprintf(text, sizeof text, "%.400s: %s", words[0], exit_code < 0 ? strerror(error) : "what it found can't be read");
+        snprintf(text, sizeof text, "%.400s: %s", words[0],
+                 exit_code < 0 ? strerror(error) : "what it found can't be read");
         return failure(command, text);
     }
     print_findings(&findings, exit_code, json);
@@ -120,8 +127,10 @@ const struct command cmd_audit = {
     .name = "audit",
     .summary = "run a program and find what its functions read that is not in their keys",
     .usage = "kiln audit [--json] [--] PROGRAM [ARGUMENTS]",
-    .help = "Runs PROGRAM with KILN_AUDIT: on hits 2, 4, 8, ... of each key its functions are lowered or traced again, and what\n"
-            "comes out is compared with what the hit gave. A difference is something that a function reads and no key holds: watch\n"
+    .help = "Runs PROGRAM with KILN_AUDIT: on hits 2, 4, 8, ... of each key its functions are lowered or traced again, "
+            "and what\n"
+            "comes out is compared with what the hit gave. A difference is something that a function reads and no key "
+            "holds: watch\n"
             "it (kiln_watch, kiln_read), or pass it as an argument.\n"
             "Exit code 1: there was a difference, or the program did not end with 0.\n\n"
             "  --json  one object, behind what the program prints\n",

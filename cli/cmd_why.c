@@ -1,6 +1,6 @@
 /*
- * cmd_why.c - `kiln why A [B]`: why are these two artifacts, and not one? In words, from the files alone: the fields of their
- * content keys, the calls they were first compiled for, and the first line in which their texts differ.
+ * cmd_why.c - `kiln why A [B]`: why are these two artifacts, and not one? In words, from the files alone: the fields of
+ * their content keys, the calls they were first compiled for, and the first line in which their texts differ.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,8 @@ static void print_json(const kiln_entry_info *was, const kiln_entry_info *is, co
     puts("}");
 }
 
-static int explain(const struct command *command, const struct options *options, const kiln_inspector *inspector, struct pair *pair)
+static int explain(const struct command *command, const struct options *options, const kiln_inspector *inspector,
+                   struct pair *pair)
 {
     kiln_error err = {0};
     kiln_status status = open_entry(inspector, options->operands[options->operand_count - 1], &pair->is, &err);
@@ -141,9 +142,12 @@ const struct command cmd_why = {
     .name = "why",
     .summary = "say what differs between two artifacts, and so why one was compiled",
     .usage = "kiln why [A] B [--folder DIR] [--json]",
-    .help = "Says in words why B was compiled although A was there: fields of the key, the calls they were first compiled for,\n"
-            "and the first line in which their texts differ. Without A: against the nearest artifact of the same function.\n"
-            "A digest may be cut, as long as it names one artifact only. While a program runs, KILN_LOG=miss says the same.\n"
+    .help = "Says in words why B was compiled although A was there: fields of the key, the calls they were first "
+            "compiled for,\n"
+            "and the first line in which their texts differ. Without A: against the nearest artifact of the same "
+            "function.\n"
+            "A digest may be cut, as long as it names one artifact only. While a program runs, KILN_LOG=miss says the "
+            "same.\n"
             "Exit code 1: there is no such artifact, or it is damaged.\n\n"
             "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
             "  --json        one object\n",

@@ -1,6 +1,6 @@
 /*
- * demo_drift.c - a variable that a function watches changes: followed by default, refused when strict. One function each, with a
- * compiler that only counts.
+ * demo_drift.c - a variable that a function watches changes: followed by default, refused when strict. One function
+ * each, with a compiler that only counts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +16,16 @@ static kiln_status lower(void *payload, const kiln_request *request, kiln_text *
     return kiln_text_printf(text, "scale %d", scale);
 }
 
-static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
+static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                           kiln_error *err)
 {
     (void)self, (void)request, (void)err;
     return kiln_artifact_put(out, "code", text.data, text.size);
 }
 
 /* The executable is the text that it was made from. */
-static kiln_status link_code(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable, kiln_error *err)
+static kiln_status link_code(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
+                             kiln_error *err)
 {
     (void)self, (void)device, (void)err;
     kiln_bytes code = kiln_artifact_get(artifact, "code");
@@ -37,7 +39,12 @@ static void unlink_code(void *self, void *executable)
     free(executable);
 }
 
-static const kiln_compiler counting = {.struct_size = sizeof counting, .name = "demo", .digest = "1", .compile = compile, .link = link_code, .unlink = unlink_code};
+static const kiln_compiler counting = {.struct_size = sizeof counting,
+                                       .name = "demo",
+                                       .digest = "1",
+                                       .compile = compile,
+                                       .link = link_code,
+                                       .unlink = unlink_code};
 
 static void call(kiln_cache *cache, kiln_function *function, int value, struct drift_step *step)
 {
@@ -61,11 +68,15 @@ bool demo_drift(bool strict, struct drift_step steps[DRIFT_STEPS])
 {
     static const int values[DRIFT_STEPS] = {1, 2, 1};
     const kiln_cache_options memory_only = {.struct_size = sizeof memory_only, .folder = ""};
-    const kiln_function_options options = {.struct_size = sizeof options, .name = strict ? "strict" : "follow", .compiler = &counting, .lower = lower,
+    const kiln_function_options options = {.struct_size = sizeof options,
+                                           .name = strict ? "strict" : "follow",
+                                           .compiler = &counting,
+                                           .lower = lower,
                                            .flags = strict ? KILN_STRICT : 0};
     kiln_cache *cache = NULL;
     kiln_function *function = NULL;
-    bool is_made = kiln_cache_open(&memory_only, &cache, NULL) == KILN_OK && kiln_function_new(cache, &options, &function, NULL) == KILN_OK &&
+    bool is_made = kiln_cache_open(&memory_only, &cache, NULL) == KILN_OK &&
+                   kiln_function_new(cache, &options, &function, NULL) == KILN_OK &&
                    kiln_watch(function, "demo", "scale", &scale, sizeof scale, NULL) == KILN_OK;
     for (int i = 0; i < DRIFT_STEPS && is_made; i++) call(cache, function, values[i], &steps[i]);
     kiln_function_free(function);

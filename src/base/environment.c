@@ -1,8 +1,8 @@
 /*
  * environment.c - see environment.h. Names are registered once and never go; each thread's copy goes with the thread.
  *
- * Invariant: `array` is set last, and cleared before anything else changes, so a copy that could not be completed is never
- * taken for one that stands.
+ * Invariant: `array` is set last, and cleared before anything else changes, so a copy that could not be completed is
+ * never taken for one that stands.
  */
 #include "base/environment.h"
 
@@ -120,7 +120,8 @@ static bool copy_values(struct kiln_environment *known)
         known->count = count;
     }
     for (uint32_t i = 0; i < count; i++)
-        if (!copy_value(&known->variables[i], i < KILN_CORE_VARIABLES ? core_names[i] : names[i - KILN_CORE_VARIABLES])) return false;
+        if (!copy_value(&known->variables[i], i < KILN_CORE_VARIABLES ? core_names[i] : names[i - KILN_CORE_VARIABLES]))
+            return false;
     known->core_is_set = false;
     for (uint32_t i = 0; i < KILN_CORE_VARIABLES; i++) known->core_is_set |= known->variables[i].value != NULL;
     return true;

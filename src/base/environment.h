@@ -1,13 +1,13 @@
 /*
  * environment.h - variables of the environment, read live on every call without searching for them.
  *
- * Each thread keeps a copy of the pointers in `environ`, and of the bytes of the variables that somebody wants to know. While
- * the pointers are the same, a variable stands where it stood, and only its bytes are compared, since a putenv() buffer can
- * be edited in place; what was unset is unset still. On any difference everything is asked for again with getenv(), so both
- * ways give the same bytes. Only pointers that are in `environ` at that moment are followed.
+ * Each thread keeps a copy of the pointers in `environ`, and of the bytes of the variables that somebody wants to know.
+ * While the pointers are the same, a variable stands where it stood, and only its bytes are compared, since a putenv()
+ * buffer can be edited in place; what was unset is unset still. On any difference everything is asked for again with
+ * getenv(), so both ways give the same bytes. Only pointers that are in `environ` at that moment are followed.
  *
- * The rule for programs is that of getenv(): no other thread may change the environment meanwhile. And the name in a putenv()
- * buffer must not be edited in place.
+ * The rule for programs is that of getenv(): no other thread may change the environment meanwhile. And the name in a
+ * putenv() buffer must not be edited in place.
  */
 #ifndef KILN_BASE_ENVIRONMENT_H
 #define KILN_BASE_ENVIRONMENT_H
@@ -29,8 +29,8 @@ struct kiln_variable {
 };
 
 struct kiln_environment {
-    char **array;  /* `environ` when it was read; NULL: not read yet */
-    size_t bytes;  /* of `entries`, with the NULL at the end */
+    char **array;   /* `environ` when it was read; NULL: not read yet */
+    size_t bytes;   /* of `entries`, with the NULL at the end */
     char **entries; /* a copy of the array */
     size_t entry_cap;
     uint32_t count;                  /* variables */
@@ -67,14 +67,16 @@ static inline bool kiln__variable_stands(const struct kiln_variable *variable)
 static inline const struct kiln_environment *kiln__environment(void)
 {
     const struct kiln_environment *known = &kiln__this_environment;
-    if (__builtin_expect(known->array && known->array == environ && !memcmp(environ, known->entries, known->bytes), 1) &&
+    if (__builtin_expect(known->array && known->array == environ && !memcmp(environ, known->entries, known->bytes),
+                         1) &&
         __builtin_expect(!known->core_is_set || kiln__environment_core_stands(known), 1) && !kiln__environment_is_slow)
         return known;
     return kiln__environment_read();
 }
 
 /* A variable as it is now, by its index. NULL: out of memory. After kiln__environment(). */
-static inline const struct kiln_variable *kiln__environment_variable(const struct kiln_environment *environment, uint32_t index)
+static inline const struct kiln_variable *kiln__environment_variable(const struct kiln_environment *environment,
+                                                                     uint32_t index)
 {
     if (__builtin_expect(index < environment->count, 1)) {
         const struct kiln_variable *variable = &environment->variables[index];

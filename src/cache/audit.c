@@ -65,7 +65,8 @@ void kiln__audit_report(const char *function, const char *difference)
     atomic_fetch_add_explicit(&audit_count, 1, memory_order_relaxed);
     if (!difference) return;
     atomic_fetch_add_explicit(&difference_count, 1, memory_order_relaxed);
-    kiln__log_once("audit: %s: the same key gives something else now, so something it reads is not in its key: %s", function, difference);
+    kiln__log_once("audit: %s: the same key gives something else now, so something it reads is not in its key: %s",
+                   function, difference);
     struct kiln_buffer line = {0};
     kiln__buffer_printf(&line, "difference %s: %s", function, difference);
     for (size_t i = 0; i < line.size; i++)

@@ -1,17 +1,17 @@
 /*
  * depends.c - functions that use other functions: who reaches whom, what that adds to a key, and who may go.
  *
- * Edges are added under the graph's lock and go with the function they start at. Cycles are allowed: a pair that calls one
- * another has each other's watches and generation in its keys. For signing, each function keeps a flat list of all it
- * reaches. A list may be out of date, but no entry is made with one that is: a miss looks again before it works, and whoever
- * adds an edge bumps the generation of the function it starts at afterwards, which is in the keys of all that reach it.
- * A function whose handle was freed stays while one with a handle reaches it.
+ * Edges are added under the graph's lock and go with the function they start at. Cycles are allowed: a pair that calls
+ * one another has each other's watches and generation in its keys. For signing, each function keeps a flat list of all
+ * it reaches. A list may be out of date, but no entry is made with one that is: a miss looks again before it works, and
+ * whoever adds an edge bumps the generation of the function it starts at afterwards, which is in the keys of all that
+ * reach it. A function whose handle was freed stays while one with a handle reaches it.
  */
 #include "base/gate.h"
 #include "cache/function.h"
 
 static pthread_mutex_t graph_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before any other lock */
-static uint64_t walks;                                         /* a number for each walk, so that marks need no clearing */
+static uint64_t walks; /* a number for each walk, so that marks need no clearing */
 
 /* ---- walking, with the graph's lock held ---------------------------------------------------------------------- */
 
@@ -49,7 +49,9 @@ static uint32_t reach(struct kiln_function *function)
 static bool is_listed(const struct kiln_callees *callees, const struct kiln_function *function)
 {
     uint32_t i = 0, count = callees ? callees->count : 0;
-    for (function = function->walk_next; function && i < count && callees->functions[i] == function; function = function->walk_next) i++;
+    for (function = function->walk_next; function && i < count && callees->functions[i] == function;
+         function = function->walk_next)
+        i++;
     return !function && i == count;
 }
 
@@ -64,7 +66,8 @@ kiln_status kiln__callees_update(struct kiln_function *function, bool *changed)
     if (new) {
         new->older = old; /* somebody may be signing with it */
         new->count = 0;
-        for (struct kiln_function *callee = function->walk_next; callee; callee = callee->walk_next) new->functions[new->count++] = callee;
+        for (struct kiln_function *callee = function->walk_next; callee; callee = callee->walk_next)
+            new->functions[new->count++] = callee;
         atomic_store_explicit(&function->callees, new, memory_order_release);
     }
     kiln__mutex_unlock(&graph_lock);
@@ -72,7 +75,8 @@ kiln_status kiln__callees_update(struct kiln_function *function, bool *changed)
 }
 
 /* A callee's generation stands in front of its watches: redefining it is a new key here too. */
-void kiln__function_sign(struct kiln_function *function, const struct kiln_environment *environment, struct kiln_signature *signature)
+void kiln__function_sign(struct kiln_function *function, const struct kiln_environment *environment,
+                         struct kiln_signature *signature)
 {
     kiln__watches_sign(&function->watches, environment, signature);
     const struct kiln_callees *callees = atomic_load_explicit(&function->callees, memory_order_acquire);
@@ -87,13 +91,15 @@ void kiln__function_sign(struct kiln_function *function, const struct kiln_envir
     }
 }
 
-static void visit_watches(const struct kiln_function *function, void (*visit)(void *context, const struct kiln_watch *watch), void *context)
+static void visit_watches(const struct kiln_function *function,
+                          void (*visit)(void *context, const struct kiln_watch *watch), void *context)
 {
     struct kiln_watch *watch = atomic_load_explicit(&function->watches.first, memory_order_acquire);
     for (; watch; watch = atomic_load_explicit(&watch->next, memory_order_acquire)) visit(context, watch);
 }
 
-void kiln__function_each_watch(struct kiln_function *function, void (*visit)(void *context, const struct kiln_watch *watch),
+void kiln__function_each_watch(struct kiln_function *function,
+                               void (*visit)(void *context, const struct kiln_watch *watch),
                                void (*enter_callee)(void *context, struct kiln_function *callee), void *context)
 {
     visit_watches(function, visit, context);
@@ -159,7 +165,8 @@ static uint64_t mark_those_that_stay(struct kiln_function *from)
     for (struct kiln_function *function = from; function; function = function->walk_next) function->inner_refs = 0;
     for (struct kiln_function *function = from; function; function = function->walk_next)
         for (struct kiln_dependency *edge = function->dependencies; edge; edge = edge->next) edge->callee->inner_refs++;
-    for (struct kiln_function *function = from; function; function = function->walk_next) function->reached_next = function->walk_next;
+    for (struct kiln_function *function = from; function; function = function->walk_next)
+        function->reached_next = function->walk_next;
     uint64_t stays = ++walks;
     for (struct kiln_function *function = from; function; function = next) {
         next = function->reached_next;

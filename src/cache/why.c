@@ -1,7 +1,9 @@
 /*
- * why.c - why a call missed: its key against the nearest known one, in words, kept for kiln_why() and written to the log.
+ * why.c - why a call missed: its key against the nearest known one, in words, kept for kiln_why() and written to the
+ * log.
  *
- * The nearest key is copied while its results are locked, and both are printed afterwards: printing asks functions for names.
+ * The nearest key is copied while its results are locked, and both are printed afterwards: printing asks functions for
+ * names.
  */
 #include "base/gate.h"
 #include "base/log.h"
@@ -37,7 +39,8 @@ struct walk {
     struct kiln_buffer *out;
 };
 
-/* The item that should be next in the key; when it isn't, what follows was signed with other watches and is left out. */
+/* The item that should be next in the key; when it isn't, what follows was signed with other watches and is left out.
+ */
 static bool is_next(struct walk *walk, enum kiln_item tag)
 {
     bool is_there = walk->at < walk->end && kiln__item_words(walk->words[walk->at]) < walk->end - walk->at &&
@@ -88,7 +91,8 @@ static void explain_reads(const struct kiln_read_record *read, struct kiln_buffe
 }
 
 /* Fills `text` when there is nothing to compare; else gives a copy of the nearest key, to be freed. */
-static uint64_t *copy_nearest(struct kiln_results *results, const struct kiln_signature *signature, uint32_t *count, struct kiln_buffer *text)
+static uint64_t *copy_nearest(struct kiln_results *results, const struct kiln_signature *signature, uint32_t *count,
+                              struct kiln_buffer *text)
 {
     uint64_t *copy = NULL;
     const struct kiln_entry *entry = kiln__results_nearest(results, signature);
@@ -105,8 +109,8 @@ static uint64_t *copy_nearest(struct kiln_results *results, const struct kiln_si
     return copy;
 }
 
-static void explain(struct kiln_results *results, struct kiln_function *function, const struct kiln_signature *signature, const char *name,
-                    struct kiln_buffer *key_text)
+static void explain(struct kiln_results *results, struct kiln_function *function,
+                    const struct kiln_signature *signature, const char *name, struct kiln_buffer *key_text)
 {
     pthread_once(&once, make_key);
     if (!is_registered) is_registered = pthread_setspecific(at_thread_end, &why) == 0;
@@ -128,7 +132,8 @@ static void explain(struct kiln_results *results, struct kiln_function *function
     if (!why.failed) kiln__log(KILN_LOG_MISS, "miss %s", kiln_why());
 }
 
-void kiln__explain_call(struct kiln_function *function, const struct kiln_signature *signature, const char *name, struct kiln_buffer *key_text)
+void kiln__explain_call(struct kiln_function *function, const struct kiln_signature *signature, const char *name,
+                        struct kiln_buffer *key_text)
 {
     explain(&function->results, function, signature, name, key_text);
 }

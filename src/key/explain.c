@@ -1,7 +1,8 @@
 /*
  * explain.c - comparing the texts of two keys, line by line; the texts are made in print.c.
  *
- * A line is found by its name, in the order of the other text, so that an option pushed before the arguments moves nothing.
+ * A line is found by its name, in the order of the other text, so that an option pushed before the arguments moves
+ * nothing.
  */
 #include "key/explain.h"
 
@@ -50,7 +51,8 @@ static bool begins(const struct line *line, const char *word)
     return line->name_size > size && !memcmp(line->name, word, size);
 }
 
-static void say(struct kiln_buffer *out, const struct line *line, const char *was, size_t was_size, const char *is, size_t is_size)
+static void say(struct kiln_buffer *out, const struct line *line, const char *was, size_t was_size, const char *is,
+                size_t is_size)
 {
     if (out->size) kiln__buffer_append(out, "; ", 2);
     kiln__buffer_append(out, line->name, line->name_size);
@@ -108,7 +110,8 @@ void kiln__explain_lines(kiln_bytes was, kiln_bytes is, struct kiln_buffer *out)
     for (size_t number = 1; old_rest || new_rest; number++) {
         size_t old_size = line_size(old, old_rest), new_size = line_size(new, new_rest);
         if (!old_rest || !new_rest || !is_same(old, old_size, new, new_size)) {
-            kiln__buffer_printf(out, "line %zu was \"%.*s\", is \"%.*s\"", number, (int)(old_size < SHOWN ? old_size : SHOWN), old ? old : "",
+            kiln__buffer_printf(out, "line %zu was \"%.*s\", is \"%.*s\"", number,
+                                (int)(old_size < SHOWN ? old_size : SHOWN), old ? old : "",
                                 (int)(new_size < SHOWN ? new_size : SHOWN), new ? new : "");
             return;
         }

@@ -1,8 +1,8 @@
 /*
  * explain.h - keys as text, and in words what differs between two of them.
  *
- * A key's text has one line per fact: a name, a tab, a value. It holds no address and no id, so it means the same in every
- * process; artifacts keep that of the first call (docs/formats/key.md). Two texts are compared by name.
+ * A key's text has one line per fact: a name, a tab, a value. It holds no address and no id, so it means the same in
+ * every process; artifacts keep that of the first call (docs/formats/key.md). Two texts are compared by name.
  */
 #ifndef KILN_KEY_EXPLAIN_H
 #define KILN_KEY_EXPLAIN_H
@@ -15,8 +15,8 @@
 typedef const char *kiln_type_namer(uint64_t type);
 
 /*
- * Head, options and arguments of a call key. Returns where the rest begins, what a function watches. Whatever the words say,
- * nothing outside of them is read. `type_name` is for words of another origin than this process; NULL otherwise.
+ * Head, options and arguments of a call key. Returns where the rest begins, what a function watches. Whatever the words
+ * say, nothing outside of them is read. `type_name` is for words of another origin than this process; NULL otherwise.
  */
 uint32_t kiln__key_print(const uint64_t *words, uint32_t count, kiln_type_namer *type_name, struct kiln_buffer *out);
 /* A line for a watched value, and for a function that is depended on. */

@@ -1,8 +1,8 @@
 /*
  * print.c - the text of a key; see explain.h.
  *
- * Invariant: an item counts only when it ends within what it is part of, so that words of any origin can be printed. Text from
- * outside is quoted unless it is plain; what is too long to show is shown in part, with its size and a hash.
+ * Invariant: an item counts only when it ends within what it is part of, so that words of any origin can be printed.
+ * Text from outside is quoted unless it is plain; what is too long to show is shown in part, with its size and a hash.
  */
 #include <stdio.h>
 
@@ -108,7 +108,8 @@ static void print_name(const char *name, size_t size, struct kiln_buffer *out)
     }
 }
 
-static void print_place(const char *module, size_t module_size, const char *name, size_t name_size, struct kiln_buffer *out)
+static void print_place(const char *module, size_t module_size, const char *name, size_t name_size,
+                        struct kiln_buffer *out)
 {
     print_name(module, module_size, out);
     if (module_size) kiln__buffer_append(out, ": ", 2);
@@ -149,7 +150,10 @@ void kiln__field_print(const struct kiln_field *field, struct kiln_buffer *out)
     static const struct {
         const char *prefix;
         enum kiln_item kind;
-    } kinds[] = {{"watch ", KILN_ITEM_MEMORY}, {"read ", KILN_ITEM_MEMORY}, {"environment ", KILN_ITEM_ENVIRONMENT}, {"variable ", KILN_ITEM_VARIABLE}};
+    } kinds[] = {{"watch ", KILN_ITEM_MEMORY},
+                 {"read ", KILN_ITEM_MEMORY},
+                 {"environment ", KILN_ITEM_ENVIRONMENT},
+                 {"variable ", KILN_ITEM_VARIABLE}};
     size_t i = 0, count = sizeof kinds / sizeof *kinds, prefix = 0;
     for (; i < count; i++) {
         prefix = strlen(kinds[i].prefix);
@@ -177,14 +181,16 @@ void kiln__field_print(const struct kiln_field *field, struct kiln_buffer *out)
 static void print_dtype(struct printer *printer, const char *place, uint64_t facts)
 {
     static const char *const codes[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
-    unsigned code = (unsigned)(facts >> 56) & 0xff, bits = (unsigned)(facts >> 48) & 0xff, lanes = (unsigned)(facts >> 32) & 0xffff;
+    unsigned code = (unsigned)(facts >> 56) & 0xff, bits = (unsigned)(facts >> 48) & 0xff,
+             lanes = (unsigned)(facts >> 32) & 0xffff;
     char unknown[16], more[16] = "";
     snprintf(unknown, sizeof unknown, "code%u.", code);
     if (lanes != 1) snprintf(more, sizeof more, "x%u", lanes);
     line(printer, "%s: dtype\t%s%u%s", place, code < sizeof codes / sizeof *codes ? codes[code] : unknown, bits, more);
 }
 
-static void print_ruled(struct printer *printer, const char *place, const char *what, uint32_t axis, const uint64_t *words)
+static void print_ruled(struct printer *printer, const char *place, const char *what, uint32_t axis,
+                        const uint64_t *words)
 {
     uint32_t kind = (uint32_t)(words[0] >> 32), divisor = (uint32_t)words[0];
     if (kind == KILN_STATIC)
@@ -207,7 +213,8 @@ static void print_tensor(struct printer *printer, const char *place, const uint6
     line(printer, "%s: rank\t%u", place, (unsigned)rank);
     uint32_t ndim = (words - 1) / 2;
     for (uint32_t i = 0; form == KILN_TENSOR_STATIC && i < 2 * ndim; i++)
-        if (!line(printer, "%s: %s %u\t%lld", place, i < ndim ? "dim" : "stride", i % ndim, (long long)item[2 + i])) return;
+        if (!line(printer, "%s: %s %u\t%lld", place, i < ndim ? "dim" : "stride", i % ndim, (long long)item[2 + i]))
+            return;
     for (uint32_t i = 0; form == KILN_TENSOR_DYNAMIC && words == 3 && i < rank && i < 64; i++)
         line(printer, "%s: stride %u\t%s", place, i, classes[item[2 + i / 32] >> 2 * (i % 32) & 3]);
     for (uint32_t i = 0; form == KILN_TENSOR_RULED && i < 2 * ((words - 1) / 4); i++)
@@ -261,10 +268,12 @@ static void print_item_bytes(struct printer *printer, const char *name, uint64_t
     kiln__buffer_release(&value);
 }
 
-static void print_arguments(struct printer *printer, const char *place, const char *each, const uint64_t *words, uint32_t room);
+static void print_arguments(struct printer *printer, const char *place, const char *each, const uint64_t *words,
+                            uint32_t room);
 
 /* What a type's sign() wrote; a type that writes one item is its value, of others the items are numbered. */
-static void print_signed(struct printer *printer, const char *place, uint64_t type, const uint64_t *words, uint32_t room)
+static void print_signed(struct printer *printer, const char *place, uint64_t type, const uint64_t *words,
+                         uint32_t room)
 {
     bool only = fits(words, room) && 1 + kiln__item_words(*words) == room;
     char name[320];
@@ -311,7 +320,8 @@ static void print_array(struct printer *printer, const char *place, const uint64
     }
 }
 
-static void print_arguments(struct printer *printer, const char *place, const char *each, const uint64_t *words, uint32_t room)
+static void print_arguments(struct printer *printer, const char *place, const char *each, const uint64_t *words,
+                            uint32_t room)
 {
     enum { DEEPEST = 8 };
     char name[120];
@@ -370,7 +380,8 @@ uint32_t kiln__key_print(const uint64_t *words, uint32_t count, kiln_type_namer 
     if (count < HEAD_WORDS) return count;
     print_head(&printer, words);
     uint32_t options_end = run_of(words, HEAD_WORDS, count, KILN_ITEM_OPTIONS);
-    for (uint32_t at = HEAD_WORDS; at < options_end; at += 1 + kiln__item_words(words[at])) print_option(&printer, words + at);
+    for (uint32_t at = HEAD_WORDS; at < options_end; at += 1 + kiln__item_words(words[at]))
+        print_option(&printer, words + at);
     uint32_t end = run_of(words, options_end, count, KILN_ITEM_ARGUMENT);
     print_arguments(&printer, "", "argument", words + options_end, end - options_end);
     uint32_t arrays_end = run_of(words, end, count, KILN_ITEM_ARRAY);

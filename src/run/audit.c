@@ -39,13 +39,16 @@ static void print_constant(const struct kiln_value *value, struct kiln_buffer *o
 static void print_value(const struct kiln_value *value, uint32_t index, bool shapeless, struct kiln_buffer *out)
 {
     kiln__buffer_printf(out, "%%%u: dtype %u", index, value->dtype);
-    for (uint32_t i = 0; i < value->ndim && !shapeless; i++) kiln__buffer_printf(out, "%s%d", i ? "x" : " ", value->dims[i]);
+    for (uint32_t i = 0; i < value->ndim && !shapeless; i++)
+        kiln__buffer_printf(out, "%s%d", i ? "x" : " ", value->dims[i]);
     if (value->kind == KILN_VALUE_CONSTANT) print_constant(value, out);
     if (value->kind == KILN_VALUE_INPUT) kiln__buffer_printf(out, " input");
     if (value->kind == KILN_VALUE_NODE) {
         kiln__buffer_printf(out, " = %s", kiln__ops[value->op].name);
-        for (uint32_t i = 0; i < value->input_count; i++) kiln__buffer_printf(out, "%s%%%u", i ? ", " : " ", value->inputs[i]);
-        for (uint32_t i = 0; i < value->attr_count; i++) kiln__buffer_printf(out, "%s%lld", i ? ", " : " [", (long long)value->attrs[i]);
+        for (uint32_t i = 0; i < value->input_count; i++)
+            kiln__buffer_printf(out, "%s%%%u", i ? ", " : " ", value->inputs[i]);
+        for (uint32_t i = 0; i < value->attr_count; i++)
+            kiln__buffer_printf(out, "%s%lld", i ? ", " : " [", (long long)value->attrs[i]);
         if (value->attr_count) kiln__buffer_printf(out, "]");
     }
     kiln__buffer_printf(out, "\n");
@@ -85,13 +88,14 @@ void kiln__trace_text_keep(struct kiln_trace_texts *texts, const struct kiln_pla
     pthread_mutex_unlock(&lock);
 }
 
-void kiln__trace_text_compare(struct kiln_trace_texts *texts, const struct kiln_plan *plan, const struct kiln_buffer *text,
-                              struct kiln_buffer *difference)
+void kiln__trace_text_compare(struct kiln_trace_texts *texts, const struct kiln_plan *plan,
+                              const struct kiln_buffer *text, struct kiln_buffer *difference)
 {
     pthread_mutex_lock(&lock);
     const struct kiln_trace_text *known = find(texts, plan);
     if (known && !known->text.failed && !text->failed)
-        kiln__explain_lines((kiln_bytes){known->text.data, known->text.size}, (kiln_bytes){text->data, text->size}, difference);
+        kiln__explain_lines((kiln_bytes){known->text.data, known->text.size}, (kiln_bytes){text->data, text->size},
+                            difference);
     pthread_mutex_unlock(&lock);
 }
 

@@ -20,12 +20,14 @@ static void print_call(const kiln_entry *entry, struct kiln_buffer *out)
     if (call.size && !memchr(call.data, '\0', call.size)) kiln__buffer_append(out, call.data, call.size);
 }
 
-static char *compare(const kiln_entry *was, const kiln_entry *is, void (*print)(const kiln_entry *entry, struct kiln_buffer *out))
+static char *compare(const kiln_entry *was, const kiln_entry *is,
+                     void (*print)(const kiln_entry *entry, struct kiln_buffer *out))
 {
     struct kiln_buffer old = {0}, new = {0}, text = {0};
     print(was, &old);
     print(is, &new);
-    if (!old.failed && !new.failed && old.size && new.size) kiln__explain((const char *)old.data, (const char *)new.data, &text);
+    if (!old.failed && !new.failed && old.size &&new.size)
+        kiln__explain((const char *)old.data, (const char *)new.data, &text);
     char *words = old.failed || new.failed || text.failed ? NULL : strdup(text.size ? (const char *)text.data : "");
     kiln__buffer_release(&old);
     kiln__buffer_release(&new);
@@ -44,7 +46,8 @@ static char *compare_texts(const kiln_entry *was, const kiln_entry *is)
 
 kiln_status kiln_entry_compare(const kiln_entry *was, const kiln_entry *is, kiln_difference *out, kiln_error *err)
 {
-    kiln_difference difference = {compare(was, is, print_content), compare(was, is, print_call), compare_texts(was, is)};
+    kiln_difference difference = {compare(was, is, print_content), compare(was, is, print_call),
+                                  compare_texts(was, is)};
     if (!difference.content || !difference.call || !difference.text) {
         kiln_difference_release(&difference);
         return kiln__no_memory(err, "a comparison");

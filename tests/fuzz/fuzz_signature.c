@@ -1,10 +1,10 @@
 /*
- * fuzz_signature.c - structured arguments from any bytes: what is signed can be read back, and two different argument lists
- * never encode alike.
+ * fuzz_signature.c - structured arguments from any bytes: what is signed can be read back, and two different argument
+ * lists never encode alike.
  *
- * Bytes become a list of arguments and, beside it, a text that describes it without ambiguity. The list is signed; the words are
- * read back into a text by the format alone (docs/formats/key.md), and both texts must be the same. Two lists from the two halves
- * of the input have equal words exactly when they have equal texts.
+ * Bytes become a list of arguments and, beside it, a text that describes it without ambiguity. The list is signed; the
+ * words are read back into a text by the format alone (docs/formats/key.md), and both texts must be the same. Two lists
+ * from the two halves of the input have equal words exactly when they have equal texts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +46,9 @@ static void *take_memory(size_t size)
 /* ---- arguments from bytes ------------------------------------------------------------------------------------- */
 
 static const kiln_type *const types[] = {
-    &kiln_const_i64, &kiln_const_f64, &kiln_const_bool, &kiln_const_string, &kiln_const_bytes,
-    &kiln_scalar_i64, &kiln_scalar_f64, &kiln_pointer, &kiln_stream, &kiln_none, &kiln_tensor, &kiln_tensor_ruled, &kiln_list,
+    &kiln_const_i64,  &kiln_const_f64,    &kiln_const_bool, &kiln_const_string, &kiln_const_bytes,
+    &kiln_scalar_i64, &kiln_scalar_f64,   &kiln_pointer,    &kiln_stream,       &kiln_none,
+    &kiln_tensor,     &kiln_tensor_ruled, &kiln_list,
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -71,28 +72,35 @@ struct tensor {
 
 static uint64_t rule_value(const kiln_rule *rule, int64_t value)
 {
-    return rule->kind == KILN_STATIC ? (uint64_t)value : rule->kind == KILN_DIVISIBLE ? value % (int64_t)rule->divisor == 0 : 0;
+    return rule->kind == KILN_STATIC      ? (uint64_t)value
+           : rule->kind == KILN_DIVISIBLE ? value % (int64_t)rule->divisor == 0
+                                          : 0;
 }
 
 static void describe_tensor(const struct tensor *t, bool ruled, struct kiln_buffer *out)
 {
     const struct kiln_dltensor *tensor = &t->tensor;
     uint64_t address = (uint64_t)(uintptr_t)tensor->data;
-    kiln__buffer_printf(out, " %d %d.%d.%d on %d aligned %d rank %d", ruled, tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes,
-                        tensor->device.type, __builtin_ctzll(address | 64), tensor->ndim);
+    kiln__buffer_printf(out, " %d %d.%d.%d on %d aligned %d rank %d", ruled, tensor->dtype.code, tensor->dtype.bits,
+                        tensor->dtype.lanes, tensor->device.type, __builtin_ctzll(address | 64), tensor->ndim);
     for (int i = 0; i < tensor->ndim; i++) {
         if (!ruled) kiln__buffer_printf(out, " %lld/%lld", (long long)t->shape[i], (long long)t->strides[i]);
         for (int which = 0; ruled && which < 2; which++)
-            kiln__buffer_printf(out, " %u.%u.%llu", t->rules[which][i].kind, t->rules[which][i].divisor,
-                                (unsigned long long)rule_value(&t->rules[which][i], which ? t->strides[i] : t->shape[i]));
+            kiln__buffer_printf(
+                out, " %u.%u.%llu", t->rules[which][i].kind, t->rules[which][i].divisor,
+                (unsigned long long)rule_value(&t->rules[which][i], which ? t->strides[i] : t->shape[i]));
     }
 }
 
 static struct tensor *take_tensor(struct source *source, bool ruled, struct kiln_buffer *out)
 {
     struct tensor *t = take_memory(sizeof *t);
-    t->tensor = (struct kiln_dltensor){.data = (void *)(uintptr_t)(take(source) << 1), .device = {take(source), 0}, .ndim = take(source) % (MOST_DIMS + 1),
-                                       .dtype = {take(source), take(source), take(source)}, .shape = t->shape, .strides = t->strides};
+    t->tensor = (struct kiln_dltensor){.data = (void *)(uintptr_t)(take(source) << 1),
+                                       .device = {take(source), 0},
+                                       .ndim = take(source) % (MOST_DIMS + 1),
+                                       .dtype = {take(source), take(source), take(source)},
+                                       .shape = t->shape,
+                                       .strides = t->strides};
     bool packed = take(source) & 1;
     int64_t stride = 1;
     for (int i = t->tensor.ndim; i-- > 0;) {
@@ -179,13 +187,15 @@ static void read_tensor(const uint64_t *item, struct kiln_buffer *out)
     uint64_t facts = item[1];
     bool ruled = kiln__item_info(*item) == KILN_TENSOR_RULED;
     int rank = (int)(facts & 0xff);
-    kiln__buffer_printf(out, " %d %d.%d.%d on %d aligned %d rank %d", ruled, (int)(facts >> 56), (int)(facts >> 48 & 0xff),
-                        (int)(facts >> 32 & 0xffff), (int)(facts >> 16 & 0xffff), (int)(facts >> 8 & 0xff), rank);
+    kiln__buffer_printf(out, " %d %d.%d.%d on %d aligned %d rank %d", ruled, (int)(facts >> 56),
+                        (int)(facts >> 48 & 0xff), (int)(facts >> 32 & 0xffff), (int)(facts >> 16 & 0xffff),
+                        (int)(facts >> 8 & 0xff), rank);
     for (int i = 0; i < rank; i++) {
         const uint64_t *axis = item + 2 + 4 * i;
         if (!ruled) kiln__buffer_printf(out, " %lld/%lld", (long long)item[2 + i], (long long)item[2 + rank + i]);
         for (int which = 0; ruled && which < 2; which++)
-            kiln__buffer_printf(out, " %u.%u.%llu", (unsigned)(axis[2 * which] >> 32), (unsigned)axis[2 * which], (unsigned long long)axis[2 * which + 1]);
+            kiln__buffer_printf(out, " %u.%u.%llu", (unsigned)(axis[2 * which] >> 32), (unsigned)axis[2 * which],
+                                (unsigned long long)axis[2 * which + 1]);
     }
 }
 
@@ -200,7 +210,8 @@ static void read_arg(const uint64_t *item, struct kiln_buffer *out)
         uint32_t words = kiln__item_words(*inner), rest = kiln__item_info(*inner) & 7;
         if (words + 2 != kiln__item_words(*item)) abort();
         if (kiln__item_tag(*inner) == KILN_ITEM_U64) describe_word(inner[1], out);
-        if (kiln__item_tag(*inner) == KILN_ITEM_BYTES) describe_bytes(inner + 1, (size_t)words * 8 - (rest ? 8 - rest : 0), out);
+        if (kiln__item_tag(*inner) == KILN_ITEM_BYTES)
+            describe_bytes(inner + 1, (size_t)words * 8 - (rest ? 8 - rest : 0), out);
         if (kiln__item_tag(*inner) == KILN_ITEM_TENSOR) read_tensor(inner, out);
         if (kiln__item_tag(*inner) == KILN_ITEM_LIST) read_args(inner + 1, words, out);
     }
@@ -240,7 +251,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct kiln_buffer texts[2] = {{0}, {0}};
     sign_and_read(data, size / 2, &keys[0], &texts[0]);
     sign_and_read(data + size / 2, size - size / 2, &keys[1], &texts[1]);
-    bool same_words = keys[0].count == keys[1].count && !memcmp(keys[0].words, keys[1].words, keys[0].count * sizeof *keys[0].words);
+    bool same_words =
+        keys[0].count == keys[1].count && !memcmp(keys[0].words, keys[1].words, keys[0].count * sizeof *keys[0].words);
     if (same_words != is_same(&texts[0], &texts[1])) abort();
     for (int i = 0; i < 2; i++) {
         kiln__signature_release(&keys[i]);

@@ -1,5 +1,6 @@
 /*
- * forgetful.c - a program whose function reads a variable; watched only when its first argument says so. For `kiln audit`.
+ * forgetful.c - a program whose function reads a variable; watched only when its first argument says so. For `kiln
+ * audit`.
  */
 #include <stdlib.h>
 
@@ -13,13 +14,15 @@ static kiln_status lower(void *payload, const kiln_request *request, kiln_text *
     return kiln_text_printf(text, "scale %d\n", scale);
 }
 
-static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
+static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                           kiln_error *err)
 {
     (void)self, (void)request, (void)err;
     return kiln_artifact_put(out, "code", text.data, text.size);
 }
 
-static kiln_status link_it(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable, kiln_error *err)
+static kiln_status link_it(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
+                           kiln_error *err)
 {
     (void)artifact, (void)device, (void)err;
     *executable = self;
@@ -29,8 +32,14 @@ static kiln_status link_it(void *self, const kiln_artifact *artifact, kiln_devic
 int main(int count, char **words)
 {
     static int anything;
-    static const kiln_compiler compiler = {.struct_size = sizeof compiler, .name = "none", .digest = "1", .compile = compile, .link = link_it, .self = &anything};
-    const kiln_function_options options = {.struct_size = sizeof options, .name = "forgetful", .compiler = &compiler, .lower = lower};
+    static const kiln_compiler compiler = {.struct_size = sizeof compiler,
+                                           .name = "none",
+                                           .digest = "1",
+                                           .compile = compile,
+                                           .link = link_it,
+                                           .self = &anything};
+    const kiln_function_options options = {
+        .struct_size = sizeof options, .name = "forgetful", .compiler = &compiler, .lower = lower};
     kiln_function *function = NULL;
     void *executable;
     (void)words;

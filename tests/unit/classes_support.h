@@ -1,8 +1,10 @@
 /*
- * classes_support.h - for the tests of the failure classes of compile caches, numbered as in the list they are taken from.
+ * classes_support.h - for the tests of the failure classes of compile caches, numbered as in the list they are taken
+ * from.
  *
- * Each check of stale code runs against builds that leave a segment of the key out as well, and must fail there; so executables
- * are never freed here: what a broken key hands out can be looked at. A program takes the name of the one test to run.
+ * Each check of stale code runs against builds that leave a segment of the key out as well, and must fail there; so
+ * executables are never freed here: what a broken key hands out can be looked at. A program takes the name of the one
+ * test to run.
  */
 #ifndef TESTS_UNIT_CLASSES_SUPPORT_H
 #define TESTS_UNIT_CLASSES_SUPPORT_H
@@ -27,7 +29,8 @@ UNUSED static void keep_image(void *self, void *executable)
 
 UNUSED static int set_up(void **state)
 {
-    static const char *const unwanted[] = {"KILN_DRIFT", "KILN_TARGET", "KILN_OPT_LEVEL", "KILN_FAST_MATH", "KILN_MODE", "KILN_AUDIT", "KILN_TEST_A", "KILN_TEST_B"};
+    static const char *const unwanted[] = {"KILN_DRIFT", "KILN_TARGET", "KILN_OPT_LEVEL", "KILN_FAST_MATH",
+                                           "KILN_MODE",  "KILN_AUDIT",  "KILN_TEST_A",    "KILN_TEST_B"};
     for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) unsetenv(unwanted[i]);
     struct world *world = calloc(1, sizeof *world);
     fake_init(&world->fake);
@@ -56,7 +59,8 @@ UNUSED static void reopen(struct world *world)
 }
 
 UNUSED static kiln_function *lowered(struct world *world, const char *name,
-                                     kiln_status (*lower)(void *, const kiln_request *, kiln_text *, kiln_error *), void *payload)
+                                     kiln_status (*lower)(void *, const kiln_request *, kiln_text *, kiln_error *),
+                                     void *payload)
 {
     return new_function(world->cache, &world->fake.compiler, name, lower, payload);
 }
@@ -80,7 +84,8 @@ UNUSED static kiln_status print_int(void *payload, const kiln_request *request, 
     return kiln_text_printf(text, "%d", *(const int *)payload);
 }
 
-#define WATCHES_INT(function, name, variable) assert_int_equal(kiln_watch((function), "m", (name), &(variable), sizeof(variable), NULL), KILN_OK)
+#define WATCHES_INT(function, name, variable)                                                                          \
+    assert_int_equal(kiln_watch((function), "m", (name), &(variable), sizeof(variable), NULL), KILN_OK)
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 UNUSED static void only_named(int count, char **words)

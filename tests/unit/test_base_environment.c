@@ -1,5 +1,6 @@
 /*
- * test_base_environment.c - the fast way to the environment says what getenv() says, whatever was done to the environment.
+ * test_base_environment.c - the fast way to the environment says what getenv() says, whatever was done to the
+ * environment.
  */
 #include "cache_support.h"
 
@@ -18,7 +19,8 @@ static void compare(void)
         assert_non_null(variable);
         assert_int_equal(variable->size, value ? strlen(value) + 1 : 0);
         if (value) assert_string_equal(variable->words, value);
-        for (uint32_t k = variable->size; k < (variable->size + 7) / 8 * 8; k++) assert_int_equal(((const char *)variable->words)[k], 0);
+        for (uint32_t k = variable->size; k < (variable->size + 7) / 8 * 8; k++)
+            assert_int_equal(((const char *)variable->words)[k], 0);
     }
 }
 

@@ -61,16 +61,19 @@ static void test_on(void **state)
     int payload = 1;
     kiln__audit_set(true);
     kiln_cache *cache = open_cache("");
-    kiln_function *f = new_function(cache, &fake.compiler, "f", print_payload, &payload), *g = new_text(cache, &fake.compiler, "g", "fixed");
+    kiln_function *f = new_function(cache, &fake.compiler, "f", print_payload, &payload),
+                  *g = new_text(cache, &fake.compiler, "g", "fixed");
     struct counts before = count();
     lowers = 0;
-    for (int i = 0; i <= 16; i++) assert_string_equal(get(f, ARGS(I64(1)))->text, "first\nsecond 1\n"); /* hits 1 to 16 */
+    for (int i = 0; i <= 16; i++)
+        assert_string_equal(get(f, ARGS(I64(1)))->text, "first\nsecond 1\n"); /* hits 1 to 16 */
     assert_int_equal(lowers, 1 + 4);
     assert_int_equal(count().audits - before.audits, 4);
     assert_int_equal(count().differences, before.differences);
     assert_counters(cache, .calls = 17, .process_hits = 16, .traces = 5, .compiles = 1, .links = 1);
     payload = 2; /* nobody watches it */
-    for (int i = 0; i < 16; i++) assert_string_equal(get(f, ARGS(I64(1)))->text, "first\nsecond 1\n"); /* hit 32 finds out, and still gets it */
+    for (int i = 0; i < 16; i++)
+        assert_string_equal(get(f, ARGS(I64(1)))->text, "first\nsecond 1\n"); /* hit 32 finds out, and still gets it */
     assert_int_equal(count().differences - before.differences, 1);
     payload = -1;
     for (int i = 0; i < 32; i++) get(f, ARGS(I64(1)));
@@ -126,6 +129,7 @@ static void test_declared(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_turns), cmocka_unit_test(test_off), cmocka_unit_test(test_on), cmocka_unit_test(test_declared)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_turns), cmocka_unit_test(test_off),
+                                       cmocka_unit_test(test_on), cmocka_unit_test(test_declared)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

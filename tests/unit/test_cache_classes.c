@@ -100,7 +100,8 @@ static void test_key_class_02_behind_helpers(void **state)
     dlclose(module);
     /* a helper that is a function of Kiln's own: only the inner one watches, the outer one follows */
     int scale = 1;
-    kiln_function *outer = lowered(world, "outer", print_int, &scale), *inner = lowered(world, "inner", print_int, &scale);
+    kiln_function *outer = lowered(world, "outer", print_int, &scale),
+                  *inner = lowered(world, "inner", print_int, &scale);
     WATCHES_INT(inner, "scale", scale);
     assert_int_equal(kiln_depends(outer, inner, NULL), KILN_OK);
     gives(outer, NO_ARGS, "1");
@@ -128,8 +129,12 @@ static void test_key_class_03_pointee(void **state)
     pointee = 5;
     gives(f, NO_ARGS, "5");
     kiln_function_free(f);
-    const kiln_function_options strict = {.struct_size = sizeof strict, .name = "g", .compiler = &world->fake.compiler, .lower = print_pointee,
-                                          .payload = &pointer, .flags = KILN_STRICT};
+    const kiln_function_options strict = {.struct_size = sizeof strict,
+                                          .name = "g",
+                                          .compiler = &world->fake.compiler,
+                                          .lower = print_pointee,
+                                          .payload = &pointer,
+                                          .flags = KILN_STRICT};
     kiln_function *g = NULL;
     assert_int_equal(kiln_function_new(world->cache, &strict, &g, NULL), KILN_OK);
     assert_int_equal(kiln_watch(g, "m", "*pointer", pointer, sizeof *pointer, NULL), KILN_OK);
@@ -275,7 +280,8 @@ static void *use_twice(void *context)
     for (int i = 0; i < 2; i++) {
         pthread_barrier_wait(&user->turn);
         void *executable = NULL;
-        if (!kiln_get(user->function, NO_ARGS, NULL, &executable, NULL)) snprintf(user->texts[i], sizeof user->texts[i], "%s", ((struct image *)executable)->text);
+        if (!kiln_get(user->function, NO_ARGS, NULL, &executable, NULL))
+            snprintf(user->texts[i], sizeof user->texts[i], "%s", ((struct image *)executable)->text);
         pthread_barrier_wait(&user->turn);
     }
     return NULL;
@@ -366,15 +372,17 @@ static void test_key_class_11_source_of_the_target(void **state)
     }
 }
 
-static kiln_status compile_with_option(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
+static kiln_status compile_with_option(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                                       kiln_error *err)
 {
     (void)self, (void)text, (void)err;
     char code[160];
     const char *unroll = kiln_request_option(request, "unroll");
     setenv("KILN_OPT_LEVEL", "1", 1); /* too late for this one */
     kiln_option_push("unroll", "16");
-    int size = snprintf(code, sizeof code, "level %s, fast %s, unroll %s, for %s", kiln_request_option(request, "opt_level"),
-                        kiln_request_option(request, "fast_math"), unroll ? unroll : "-", kiln_request_target(request));
+    int size =
+        snprintf(code, sizeof code, "level %s, fast %s, unroll %s, for %s", kiln_request_option(request, "opt_level"),
+                 kiln_request_option(request, "fast_math"), unroll ? unroll : "-", kiln_request_target(request));
     kiln_option_pop();
     kiln_status status = kiln_artifact_put(out, "code", code, (size_t)size);
     return status ? status : kiln_artifact_set_entry(out, "start");
@@ -463,7 +471,8 @@ static int in_another_process(const char *folder)
     int scale = 7;
     struct world world = {.cache = open_cache(folder)};
     fake_init(&world.fake);
-    kiln_function *f = new_text(world.cache, &world.fake.compiler, "f", "fixed"), *g = lowered(&world, "g", print_int, &scale);
+    kiln_function *f = new_text(world.cache, &world.fake.compiler, "f", "fixed"),
+                  *g = lowered(&world, "g", print_int, &scale);
     setenv("KILN_TEST_A", "on", 1);
     kiln_watch(f, "m", "scale", &scale, sizeof scale, NULL);
     kiln_watch_env(f, "KILN_TEST_A", NULL);

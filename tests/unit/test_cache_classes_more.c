@@ -1,5 +1,6 @@
 /*
- * test_cache_classes_more.c - failure classes 13 to 41: arguments, hits that work, failures, re-entrancy, options, order.
+ * test_cache_classes_more.c - failure classes 13 to 41: arguments, hits that work, failures, re-entrancy, options,
+ * order.
  */
 #include "classes_support.h"
 
@@ -54,9 +55,10 @@ static void test_key_class_13_scalars(void **state)
     const uint64_t bits[2] = {0x7ff8000000000000, 0x7ff8000000000001};
     memcpy(nans, bits, sizeof nans);
     bool yes = true, no = false;
-    all_differ(f, ARGS({&kiln_const_i64, &one}, {&kiln_const_i64, &zero}, {&kiln_const_f64, &one_point}, {&kiln_const_f64, &plus_zero},
-                       {&kiln_const_f64, &minus_zero}, {&kiln_const_f64, &nans[0]}, {&kiln_const_f64, &nans[1]}, {&kiln_const_bool, &yes},
-                       {&kiln_const_bool, &no}, {&kiln_scalar_i64, &one}, {&kiln_scalar_f64, &one_point}, {&kiln_none, NULL}));
+    all_differ(f, ARGS({&kiln_const_i64, &one}, {&kiln_const_i64, &zero}, {&kiln_const_f64, &one_point},
+                       {&kiln_const_f64, &plus_zero}, {&kiln_const_f64, &minus_zero}, {&kiln_const_f64, &nans[0]},
+                       {&kiln_const_f64, &nans[1]}, {&kiln_const_bool, &yes}, {&kiln_const_bool, &no},
+                       {&kiln_scalar_i64, &one}, {&kiln_scalar_f64, &one_point}, {&kiln_none, NULL}));
     unsigned compiles = world->fake.compiles;
     for (int i = 0; i < 1000; i++) get(f, ARGS({&kiln_const_f64, &(const double){nans[0]}}));
     assert_int_equal(world->fake.compiles, compiles);
@@ -68,7 +70,8 @@ static void test_key_class_13_scalars(void **state)
 static struct kiln_dltensor tensor_of(int64_t *shape, int64_t *strides, int ndim)
 {
     static _Alignas(64) char data[64];
-    return (struct kiln_dltensor){.data = data, .device = {1, 0}, .ndim = ndim, .dtype = {2, 32, 1}, .shape = shape, .strides = strides};
+    return (struct kiln_dltensor){
+        .data = data, .device = {1, 0}, .ndim = ndim, .dtype = {2, 32, 1}, .shape = shape, .strides = strides};
 }
 
 /* Neighbours do not merge: {12,3} is not {1,23}, "ab"+"c" is not "a"+"bc", nothing is not zero. */
@@ -78,13 +81,15 @@ static void test_key_class_14_neighbours(void **state)
     kiln_function *f = fixed(world);
     int64_t wide[] = {12, 3}, tall[] = {1, 23}, flat[] = {123};
     struct kiln_dltensor a = tensor_of(wide, NULL, 2), b = tensor_of(tall, NULL, 2), c = tensor_of(flat, NULL, 1);
-    const kiln_arg ab[] = {{&kiln_const_string, "ab"}, {&kiln_const_string, "c"}}, bc[] = {{&kiln_const_string, "a"}, {&kiln_const_string, "bc"}};
+    const kiln_arg ab[] = {{&kiln_const_string, "ab"}, {&kiln_const_string, "c"}},
+                   bc[] = {{&kiln_const_string, "a"}, {&kiln_const_string, "bc"}};
     const kiln_args first = {ab, 2}, second = {bc, 2}, only = {ab, 1}, none = {NULL, 0};
     const kiln_arg inner[] = {{&kiln_list, &only}, {&kiln_const_string, "c"}}, lists[] = {{&kiln_list, &first}};
     const kiln_args mixed = {inner, 2}, nested = {lists, 1};
-    all_differ(f, ARGS({&kiln_tensor, &a}, {&kiln_tensor, &b}, {&kiln_tensor, &c}, {&kiln_list, &first}, {&kiln_list, &second},
-                       {&kiln_list, &only}, {&kiln_list, &none}, {&kiln_list, &mixed}, {&kiln_list, &nested}, I64(0), {&kiln_none, NULL},
-                       {&kiln_const_string, ""}, {&kiln_const_string, "a"}));
+    all_differ(f, ARGS({&kiln_tensor, &a}, {&kiln_tensor, &b}, {&kiln_tensor, &c}, {&kiln_list, &first},
+                       {&kiln_list, &second}, {&kiln_list, &only}, {&kiln_list, &none}, {&kiln_list, &mixed},
+                       {&kiln_list, &nested}, I64(0), {&kiln_none, NULL}, {&kiln_const_string, ""},
+                       {&kiln_const_string, "a"}));
     struct image *missing = get(f, NO_ARGS), *zero = get(f, ARGS(I64(0))), *two = get(f, ARGS(I64(0), I64(0)));
     assert_true(missing != zero && zero != two && two != missing);
     kiln_function_free(f);
@@ -94,28 +99,38 @@ static void test_key_class_15_layout(void **state)
 {
     struct world *world = *state;
     kiln_function *f = fixed(world);
-    int64_t shape[] = {8, 16}, empty[] = {0, 16}, one[] = {1, 16}, packed[] = {16, 1}, turned[] = {1, 8}, back[] = {-8, 1}, repeated[] = {0, 1};
-    struct kiln_dltensor plain = tensor_of(shape, NULL, 2), permuted = tensor_of(shape, turned, 2), negative = tensor_of(shape, back, 2),
-                         broadcast = tensor_of(shape, repeated, 2), nothing = tensor_of(empty, NULL, 2), single = tensor_of(one, NULL, 2);
-    const kiln_rule fixed_rules[] = {{KILN_STATIC, 0}, {KILN_STATIC, 0}}, by_eight[] = {{KILN_DIVISIBLE, 8}, {KILN_STATIC, 0}},
-                    by_four[] = {{KILN_DIVISIBLE, 4}, {KILN_STATIC, 0}}, dynamic[] = {{KILN_DYNAMIC, 0}, {KILN_STATIC, 0}};
+    int64_t shape[] = {8, 16}, empty[] = {0, 16}, one[] = {1, 16}, packed[] = {16, 1}, turned[] = {1, 8},
+            back[] = {-8, 1}, repeated[] = {0, 1};
+    struct kiln_dltensor plain = tensor_of(shape, NULL, 2), permuted = tensor_of(shape, turned, 2),
+                         negative = tensor_of(shape, back, 2), broadcast = tensor_of(shape, repeated, 2),
+                         nothing = tensor_of(empty, NULL, 2), single = tensor_of(one, NULL, 2);
+    const kiln_rule fixed_rules[] = {{KILN_STATIC, 0}, {KILN_STATIC, 0}},
+                    by_eight[] = {{KILN_DIVISIBLE, 8}, {KILN_STATIC, 0}},
+                    by_four[] = {{KILN_DIVISIBLE, 4}, {KILN_STATIC, 0}},
+                    dynamic[] = {{KILN_DYNAMIC, 0}, {KILN_STATIC, 0}};
     const kiln_tensor_spec minus_eight = {&negative, NULL, fixed_rules, 2}, divisible = {&negative, NULL, by_eight, 2},
-                           by_another = {&negative, NULL, by_four, 2}, any = {&negative, NULL, dynamic, 2}, any_dim = {&negative, dynamic, NULL, 2};
-    all_differ(f, ARGS({&kiln_tensor, &plain}, {&kiln_tensor, &permuted}, {&kiln_tensor, &negative}, {&kiln_tensor, &broadcast},
-                       {&kiln_tensor, &nothing}, {&kiln_tensor, &single}, {&kiln_tensor_dynamic, &plain}, {&kiln_tensor_dynamic, &permuted},
-                       {&kiln_tensor_dynamic, &negative}, {&kiln_tensor_dynamic, &broadcast}, {&kiln_tensor_ruled, &minus_eight},
-                       {&kiln_tensor_ruled, &divisible}, {&kiln_tensor_ruled, &by_another}, {&kiln_tensor_ruled, &any}, {&kiln_tensor_ruled, &any_dim}));
+                           by_another = {&negative, NULL, by_four, 2}, any = {&negative, NULL, dynamic, 2},
+                           any_dim = {&negative, dynamic, NULL, 2};
+    all_differ(f, ARGS({&kiln_tensor, &plain}, {&kiln_tensor, &permuted}, {&kiln_tensor, &negative},
+                       {&kiln_tensor, &broadcast}, {&kiln_tensor, &nothing}, {&kiln_tensor, &single},
+                       {&kiln_tensor_dynamic, &plain}, {&kiln_tensor_dynamic, &permuted},
+                       {&kiln_tensor_dynamic, &negative}, {&kiln_tensor_dynamic, &broadcast},
+                       {&kiln_tensor_ruled, &minus_eight}, {&kiln_tensor_ruled, &divisible},
+                       {&kiln_tensor_ruled, &by_another}, {&kiln_tensor_ruled, &any}, {&kiln_tensor_ruled, &any_dim}));
     struct kiln_dltensor explicit_strides = tensor_of(shape, packed, 2);
     assert_ptr_equal(get(f, ARGS({&kiln_tensor, &explicit_strides})), get(f, ARGS({&kiln_tensor, &plain})));
     /* under a rule: other sizes of the same divisibility are the same code, others are not */
     int64_t sixteen[] = {16, 16}, twelve[] = {12, 16};
-    struct kiln_dltensor more = tensor_of(sixteen, packed, 2), fewer = tensor_of(twelve, packed, 2), same = tensor_of(shape, packed, 2);
-    const kiln_tensor_spec rows = {&same, by_eight, NULL, 2}, more_rows = {&more, by_eight, NULL, 2}, odd_rows = {&fewer, by_eight, NULL, 2};
+    struct kiln_dltensor more = tensor_of(sixteen, packed, 2), fewer = tensor_of(twelve, packed, 2),
+                         same = tensor_of(shape, packed, 2);
+    const kiln_tensor_spec rows = {&same, by_eight, NULL, 2}, more_rows = {&more, by_eight, NULL, 2},
+                           odd_rows = {&fewer, by_eight, NULL, 2};
     struct image *eight = get(f, ARGS({&kiln_tensor_ruled, &rows}));
     assert_ptr_equal(get(f, ARGS({&kiln_tensor_ruled, &more_rows})), eight);
     assert_ptr_not_equal(get(f, ARGS({&kiln_tensor_ruled, &odd_rows})), eight);
     const kiln_rule wrong[] = {{KILN_DIVISIBLE, 0}, {KILN_STATIC, 0}};
-    const kiln_tensor_spec short_list = {&plain, by_eight, NULL, 1}, no_divisor = {&plain, wrong, NULL, 2}, no_tensor = {NULL, NULL, NULL, 0};
+    const kiln_tensor_spec short_list = {&plain, by_eight, NULL, 1}, no_divisor = {&plain, wrong, NULL, 2},
+                           no_tensor = {NULL, NULL, NULL, 0};
     get_fails(f, ARGS({&kiln_tensor_ruled, &short_list}), KILN_UNSIGNED, "tensor_ruled");
     get_fails(f, ARGS({&kiln_tensor_ruled, &no_divisor}), KILN_UNSIGNED, "tensor_ruled");
     get_fails(f, ARGS({&kiln_tensor_ruled, &no_tensor}), KILN_UNSIGNED, "tensor_ruled");
@@ -188,7 +203,8 @@ static void test_key_class_18_hits_make_no_system_call(void **state)
         get(f, ARGS({&kiln_tensor, &tensor}));
         if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT)) _exit(0); /* not allowed here: nothing to be seen */
         int failures = 0;
-        for (int i = 0; i < 1000; i++) failures += kiln_get(f, ARGS({&kiln_tensor, &tensor}), NULL, &executable, NULL) != KILN_OK;
+        for (int i = 0; i < 1000; i++)
+            failures += kiln_get(f, ARGS({&kiln_tensor, &tensor}), NULL, &executable, NULL) != KILN_OK;
         syscall(SYS_exit, failures != 0);
     }
     int status = -1;
@@ -222,7 +238,8 @@ static int collect(const char *path, const struct stat *info, int kind, struct F
 {
     (void)info, (void)kind, (void)walk;
     size_t size = strlen(path);
-    if (size > 5 && !strcmp(path + size - 5, ".kiln") && found_count < 4) snprintf(found_paths[found_count++], sizeof *found_paths, "%s", path);
+    if (size > 5 && !strcmp(path + size - 5, ".kiln") && found_count < 4)
+        snprintf(found_paths[found_count++], sizeof *found_paths, "%s", path);
     return 0;
 }
 
@@ -311,7 +328,8 @@ static void test_key_class_32_half_filled(void **state)
     world->fake.fails_to_link = false;
     gives(f, NO_ARGS, "add");
     gives(f, NO_ARGS, "add");
-    assert_counters(world->cache, .calls = 5, .front_hits = 1, .traces = 4, .compiles = 2, .links = 2); /* what was compiled stays */
+    assert_counters(world->cache, .calls = 5, .front_hits = 1, .traces = 4, .compiles = 2,
+                    .links = 2); /* what was compiled stays */
     kiln_function_free(f);
 }
 
@@ -356,10 +374,14 @@ static kiln_status lower_callee(void *payload, const kiln_request *request, kiln
     return kiln_text_printf(text, "calls %s", caller->status ? "itself" : ((struct image *)executable)->text);
 }
 
-static void redefine(struct world *world, kiln_function *function, kiln_status (*lower)(void *, const kiln_request *, kiln_text *, kiln_error *),
-                     void *payload)
+static void redefine(struct world *world, kiln_function *function,
+                     kiln_status (*lower)(void *, const kiln_request *, kiln_text *, kiln_error *), void *payload)
 {
-    const kiln_function_options options = {.struct_size = sizeof options, .name = "again", .compiler = &world->fake.compiler, .lower = lower, .payload = payload};
+    const kiln_function_options options = {.struct_size = sizeof options,
+                                           .name = "again",
+                                           .compiler = &world->fake.compiler,
+                                           .lower = lower,
+                                           .payload = payload};
     assert_int_equal(kiln_function_redefine(function, &options, NULL), KILN_OK);
 }
 
@@ -368,7 +390,8 @@ static void test_key_class_34_reentrant(void **state)
     struct world *world = *state;
     int one = 1;
     struct caller to_g = {0}, to_itself = {0};
-    kiln_function *f = lowered(world, "f", lower_callee, &to_g), *g = lowered(world, "g", print_int, &one), *h = lowered(world, "h", lower_callee, &to_itself);
+    kiln_function *f = lowered(world, "f", lower_callee, &to_g), *g = lowered(world, "g", print_int, &one),
+                  *h = lowered(world, "h", lower_callee, &to_itself);
     to_g.callee = g, to_itself.callee = h;
     gives(f, NO_ARGS, "calls 1");
     gives(h, NO_ARGS, "calls itself"); /* told, not deadlocked */
@@ -397,7 +420,8 @@ static void test_key_class_34_redefined(void **state)
     struct world *world = *state;
     int one = 1, two = 2;
     struct caller to_g = {0};
-    kiln_function *f = lowered(world, "f", lower_callee, &to_g), *g = lowered(world, "g", print_int, &one), *h = lowered(world, "h", print_int, &one);
+    kiln_function *f = lowered(world, "f", lower_callee, &to_g), *g = lowered(world, "g", print_int, &one),
+                  *h = lowered(world, "h", print_int, &one);
     to_g.callee = g;
     assert_int_equal(kiln_depends(f, g, NULL), KILN_OK);
     gives(f, NO_ARGS, "calls 1");
@@ -548,7 +572,8 @@ static struct image *get_values(kiln_function *function, const void *const *valu
     return executable;
 }
 
-static kiln_function *bound(struct world *world, kiln_status (*lower)(void *, const kiln_request *, kiln_text *, kiln_error *), void *payload)
+static kiln_function *
+bound(struct world *world, kiln_status (*lower)(void *, const kiln_request *, kiln_text *, kiln_error *), void *payload)
 {
     static const kiln_type *const types[] = {&kiln_const_i64, &kiln_scalar_f64};
     kiln_function *base = lowered(world, "f", lower, NULL), *owner = NULL;
@@ -592,7 +617,8 @@ static void test_key_class_41_bound_argument(void **state)
     const kiln_type *many[20];
     const void *many_values[20];
     for (int i = 0; i < 20; i++) many[i] = &kiln_const_i64, many_values[i] = &number;
-    assert_int_equal(kiln_function_declare(undeclared, many, 20, &err), KILN_OK); /* again, and more than fit on the stack */
+    assert_int_equal(kiln_function_declare(undeclared, many, 20, &err),
+                     KILN_OK); /* again, and more than fit on the stack */
     assert_string_equal(get_values(undeclared, many_values, 20)->text, "5");
     kiln_function_free(undeclared);
     kiln_function_free(f);

@@ -1,6 +1,6 @@
 /*
- * test_key_encoding.c - the fuzz target for signatures on bytes that are the same each time: random ones, and pairs that differ
- * in one byte.
+ * test_key_encoding.c - the fuzz target for signatures on bytes that are the same each time: random ones, and pairs
+ * that differ in one byte.
  */
 #include "cache_support.h"
 
