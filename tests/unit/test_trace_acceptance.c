@@ -71,12 +71,10 @@ static size_t divmod_twice(struct kiln_array *const *in, size_t count, struct ki
 static void test_66_and_68_divmod_twice_is_one_in_order(void **state)
 {
     (void)state;
-    struct kiln_tape *tape = simplified(divmod_twice, 2, SHAPE(3)), *once = simplified(divmod_twice, 2, SHAPE(3));
+    struct kiln_tape *tape = simplified(divmod_twice, 2, SHAPE(3));
     assert_int_equal(tape->outputs[0], tape->outputs[2]);
     assert_int_equal(tape->outputs[1], tape->outputs[3]);
     assert_int_not_equal(tape->outputs[0], tape->outputs[1]);
-    assert_int_equal(count_live(tape, KILN_VALUE_NODE), count_live(once, KILN_VALUE_NODE));
-    kiln__tape_free(once);
     expect_nodes(tape, 2, KILN_OP_FLOOR_DIVIDE, 1);
 }
 
