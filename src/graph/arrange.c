@@ -91,7 +91,8 @@ kiln_status kiln__tile(struct kiln_array *a, const int *reps, size_t count, stru
     struct kiln_expression e = {.err = err};
     struct kiln_array *x = kiln__e_reshape(&e, a, tiling.split, tiling.split_ndim);
     x = kiln__e_broadcast(&e, x, tiling.repeated, tiling.split_ndim);
-    return kiln__e_end(&e, kiln__e_reshape(&e, x, tiling.result, tiling.ndim), out);
+    status = kiln__e_end(&e, kiln__e_reshape(&e, x, tiling.result, tiling.ndim), out);
+    return status ? kiln__fail_as(err, status, "tile") : status;
 }
 
 /* ---- padding ----------------------------------------------------------------------------------------------------- */

@@ -76,7 +76,8 @@ kiln_status kiln__addmm(struct kiln_array *c, struct kiln_array *a, struct kiln_
     enum kiln_dtype dtype = kiln__dtype_promote(kiln__dtype_promote(a->dtype, b->dtype), c->dtype);
     struct kiln_array *product = kiln__e_matmul(&e, kiln__e_astype(&e, a, dtype), kiln__e_astype(&e, b, dtype));
     struct kiln_array *rest = scaled(&e, kiln__e_astype(&e, c, dtype), beta);
-    return kiln__e_end(&e, kiln__e_binary(&e, KILN_OP_ADD, scaled(&e, product, alpha), rest), out);
+    kiln_status status = kiln__e_end(&e, kiln__e_binary(&e, KILN_OP_ADD, scaled(&e, product, alpha), rest), out);
+    return status ? kiln__fail_as(err, status, "addmm") : status;
 }
 
 static kiln_status check_conv1d(const struct kiln_array *input, const struct kiln_array *weight, struct kiln_conv how,

@@ -166,8 +166,8 @@ static kiln_status make_lazy(const struct kiln_call *call, const struct kiln_res
     struct kiln_array *array = NULL;
     struct kiln_node *node = NULL;
     kiln_status status = kiln__array_new(result->dtype, result->ndim, result->dims, &array, err);
-    if (!status)
-        status = kiln__node_new(call->op, call->inputs, call->count, call->attrs, call->attr_count, &node, err);
+    if (status) return kiln__fail_as(err, status, kiln__ops[call->op].name);
+    status = kiln__node_new(call->op, call->inputs, call->count, call->attrs, call->attr_count, &node, err);
     if (status) {
         kiln__array_unref(array);
         return status;

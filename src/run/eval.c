@@ -303,8 +303,9 @@ static kiln_status run_node(struct kiln_node *node, struct kiln_array *array, ki
 {
     if (node->op == KILN_OP_PLAN) return run_plan(node, err);
     kiln_status status = operations[node->op](node, array, err);
-    if (status != KILN_OK) take_bytes_away(array);
-    return status;
+    if (status == KILN_OK) return status;
+    take_bytes_away(array);
+    return status == KILN_NO_MEMORY ? kiln__fail_as(err, status, kiln__ops[node->op].name) : status;
 }
 
 /* With graph.lock held. */
