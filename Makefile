@@ -57,7 +57,7 @@ asan: setup
 tsan: setup
 	@$(CONFIGURE) -B build/tsan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=thread
 	@cmake --build build/tsan
-	@setarch -R $(CTEST) -LE soak --test-dir build/tsan
+	@TSAN_OPTIONS=suppressions=$(CURDIR)/tools/tsan.supp setarch -R $(CTEST) -LE soak --test-dir build/tsan
 
 fuzz: setup
 	@$(CONFIGURE) -B build/fuzz -DCMAKE_C_COMPILER=$(CC_CLANG) -DKILN_FUZZ=ON
