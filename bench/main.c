@@ -11,7 +11,7 @@
 #include "bench.h"
 #include "child.h"
 
-enum { MAX_ROWS = 48, MAX_WORKS = 8, DEFAULT_REPEATS = 11 };
+enum { MAX_ROWS = 64, MAX_WORKS = 8, DEFAULT_REPEATS = 11 };
 
 void sample_add(struct samples *samples, double ns)
 {
@@ -135,7 +135,8 @@ static int usage(void)
 static int be_child(const char *phase)
 {
     double out[3] = {0};
-    bool is_done = processes_phase(phase, out) || cold_phase(phase, out) || disk_phase(phase, out);
+    bool is_done = processes_phase(phase, out) || cold_phase(phase, out) || disk_phase(phase, out) ||
+                   plain_phase(phase, out);
     printf("%.0f %.0f %.0f\n", out[0], out[1], out[2]);
     return is_done ? 0 : 1;
 }
@@ -143,7 +144,8 @@ static int be_child(const char *phase)
 static int run_all(struct row rows[MAX_ROWS], int repeats)
 {
     static int (*const parts[])(struct row *, int) = {bench_look_up, bench_signatures, bench_processes, bench_cold,
-                                                      bench_disk,    bench_warm,       bench_memory};
+                                                      bench_disk,    bench_warm,       bench_memory,    bench_plain,
+                                                      bench_fused,   bench_lasting,    bench_growth};
     int used = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         int count = parts[i](rows + used, repeats), kept = 0;

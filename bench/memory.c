@@ -3,16 +3,14 @@
  * are loops by hand on as many threads as there are cores, with ordinary and with non-temporal stores.
  */
 #include <immintrin.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "arrays.h"
 #include "bench.h"
+#include "parallel.h"
 
-enum { LENGTH = 16 << 20, MAX_THREADS = 64, LANES = 16, HUGE_PAGE = 2 << 20 };
+enum { LENGTH = 16 << 20 };
 
 typedef void (*loop)(float *out, const float *a, const float *b, size_t length);
 
@@ -64,50 +62,20 @@ __attribute__((target("avx512f"))) static void stream_avx512(float *out, const f
     _mm_sfence();
 }
 
-struct part {
-    loop run;
-    float *out;
-    const float *a, *b;
-    size_t length;
-    pthread_t thread;
-    bool is_started;
-};
-
-static void *run_part(void *argument)
-{
-    struct part *part = argument;
-    part->run(part->out, part->a, part->b, part->length);
-    return NULL;
-}
-
 struct by_hand {
     loop run;
     float *out, *a, *b;
-    int threads;
 };
+
+static void run_range(void *ctx, size_t start, size_t end)
+{
+    const struct by_hand *work = ctx;
+    work->run(work->out + start, work->a + start, work->b + start, end - start);
+}
 
 static void run_by_hand(void *ctx)
 {
-    const struct by_hand *work = ctx;
-    struct part parts[MAX_THREADS];
-    size_t step = (LENGTH / (size_t)work->threads + LANES - 1) / LANES * LANES;
-    for (int i = work->threads - 1; i >= 0; i--) {
-        size_t start = step * (size_t)i, end = start + step < LENGTH ? start + step : LENGTH;
-        if (start > end) start = end;
-        parts[i] = (struct part){work->run, work->out + start, work->a + start, work->b + start, end - start, 0, false};
-        parts[i].is_started = i > 0 && pthread_create(&parts[i].thread, NULL, run_part, &parts[i]) == 0;
-        if (!parts[i].is_started) run_part(&parts[i]);
-    }
-    for (int i = 0; i < work->threads; i++)
-        if (parts[i].is_started) pthread_join(parts[i].thread, NULL);
-}
-
-/* As large arrays should be kept: in huge pages where the system has them. */
-static float *new_array(void)
-{
-    float *data = aligned_alloc(HUGE_PAGE, LENGTH * sizeof *data);
-    if (data) madvise(data, LENGTH * sizeof *data, MADV_HUGEPAGE);
-    return data;
+    run_parallel(run_range, ctx, LENGTH);
 }
 
 static void choose_loops(loop *plain, loop *streaming)
@@ -115,12 +83,6 @@ static void choose_loops(loop *plain, loop *streaming)
     bool has_512 = __builtin_cpu_supports("avx512f"), has_256 = __builtin_cpu_supports("avx2");
     *plain = has_512 ? loop_avx512 : has_256 ? loop_avx2 : loop_plain;
     *streaming = has_512 ? stream_avx512 : has_256 ? stream_avx2 : stream_sse;
-}
-
-static int core_count(void)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (int)cores;
 }
 
 static void call_compiled(void *ctx)
@@ -140,7 +102,7 @@ int bench_memory(struct row *rows, int repeats)
 {
     static const char name[] = "(a*b)*(a+b), 64 MiB each";
     if (!is_wanted(name)) return 0;
-    struct by_hand plain = {.out = new_array(), .a = new_array(), .b = new_array(), .threads = core_count()};
+    struct by_hand plain = {.out = new_floats(LENGTH), .a = new_floats(LENGTH), .b = new_floats(LENGTH)};
     struct by_hand streaming = plain;
     struct compiled compiled = {0};
     struct work works[] = {{call_compiled, &compiled, 0}, {run_by_hand, &plain, 0}, {run_by_hand, &streaming, 0}};

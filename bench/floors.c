@@ -1,0 +1,135 @@
+/*
+ * floors.c - see floors.h. Built with -march=native and without fused multiply-adds: the helpers are the source that
+ * kernels inline, so values agree bit for bit.
+ */
+#include "floors.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+#include "codegen/runtime/math_f32.c"
+
+#define INVERSE_ROOT_2 0.70710678118654752440f
+
+enum { BLOCK = 1024 }; /* floats; computed in the first cache, then streamed */
+
+#if defined(__AVX512F__)
+typedef __m512 wide;
+#define load_wide _mm512_loadu_ps
+#define stream_wide _mm512_stream_ps
+#elif defined(__AVX__)
+typedef __m256 wide;
+#define load_wide _mm256_loadu_ps
+#define stream_wide _mm256_stream_ps
+#else
+typedef __m128 wide;
+#define load_wide _mm_loadu_ps
+#define stream_wide _mm_stream_ps
+#endif
+
+enum { WIDTH = sizeof(wide) / sizeof(float), CHAINS = 8 }; /* sums that do not wait for each other */
+
+void run_floor(void *ctx)
+{
+    const struct floor *floor = ctx;
+    run_parallel(floor->run, ctx, floor->length);
+}
+
+typedef void (*block_function)(float *restrict out, const float *restrict a, const float *restrict b, size_t length);
+
+static void run_plain(block_function block, const struct floor *floor, size_t start, size_t end)
+{
+    block(floor->out + start, floor->a + start, floor->b ? floor->b + start : NULL, end - start);
+}
+
+/* Parts begin at whole lines, and lengths are multiples of a vector. */
+static void run_stream(block_function block, const struct floor *floor, size_t start, size_t end)
+{
+    float buffer[BLOCK] __attribute__((aligned(64)));
+    for (size_t i = start; i < end; i += BLOCK) {
+        size_t count = end - i < BLOCK ? end - i : BLOCK;
+        block(buffer, floor->a + i, floor->b ? floor->b + i : NULL, count);
+        for (size_t k = 0; k < count; k += WIDTH) stream_wide(floor->out + i + k, load_wide(buffer + k));
+    }
+    _mm_sfence();
+}
+
+/* ---- one step -------------------------------------------------------------------------------------------------- */
+
+static void add_block(float *restrict out, const float *restrict a, const float *restrict b, size_t length)
+{
+    for (size_t i = 0; i < length; i++) out[i] = a[i] + b[i];
+}
+
+void floor_add(void *ctx, size_t start, size_t end)
+{
+    run_plain(add_block, ctx, start, end);
+}
+
+void floor_add_stream(void *ctx, size_t start, size_t end)
+{
+    const struct floor *floor = ctx;
+    for (size_t i = start; i < end; i += WIDTH)
+        stream_wide(floor->out + i, load_wide(floor->a + i) + load_wide(floor->b + i));
+    _mm_sfence();
+}
+
+void floor_copy(void *ctx, size_t start, size_t end)
+{
+    const struct floor *floor = ctx;
+    memcpy(floor->out + start, floor->a + start, (end - start) * sizeof(float));
+}
+
+void floor_copy_stream(void *ctx, size_t start, size_t end)
+{
+    const struct floor *floor = ctx;
+    for (size_t i = start; i < end; i += WIDTH) stream_wide(floor->out + i, load_wide(floor->a + i));
+    _mm_sfence();
+}
+
+void floor_sum(void *ctx, size_t start, size_t end)
+{
+    const struct floor *floor = ctx;
+    wide sums[CHAINS] = {{0}};
+    float total = 0;
+    size_t i = start;
+    for (; i + CHAINS * WIDTH <= end; i += CHAINS * WIDTH)
+        for (size_t k = 0; k < CHAINS; k++) sums[k] += load_wide(floor->a + i + k * WIDTH);
+    for (; i < end; i++) total += floor->a[i];
+    for (size_t k = 0; k < CHAINS; k++)
+        for (size_t lane = 0; lane < WIDTH; lane++) total += sums[k][lane];
+    if (start < end) floor->out[start] = total;
+}
+
+/* ---- with helpers ---------------------------------------------------------------------------------------------- */
+
+__attribute__((flatten)) static void swiglu_block(float *restrict out, const float *restrict a, const float *restrict b, size_t length)
+{
+    for (size_t i = 0; i < length; i++) out[i] = a[i] * kiln_sigmoid_f32(a[i]) * b[i];
+}
+
+__attribute__((flatten)) static void gelu_block(float *restrict out, const float *restrict a, const float *restrict b, size_t length)
+{
+    (void)b;
+    for (size_t i = 0; i < length; i++) out[i] = a[i] * (kiln_erf_f32(a[i] * INVERSE_ROOT_2) + 1.0f) * 0.5f;
+}
+
+void floor_swiglu(void *ctx, size_t start, size_t end)
+{
+    run_plain(swiglu_block, ctx, start, end);
+}
+
+void floor_swiglu_stream(void *ctx, size_t start, size_t end)
+{
+    run_stream(swiglu_block, ctx, start, end);
+}
+
+void floor_gelu(void *ctx, size_t start, size_t end)
+{
+    run_plain(gelu_block, ctx, start, end);
+}
+
+void floor_gelu_stream(void *ctx, size_t start, size_t end)
+{
+    run_stream(gelu_block, ctx, start, end);
+}
