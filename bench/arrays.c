@@ -142,7 +142,8 @@ static int (*const expressions[EXPRESSION_COUNT])(mlx_array *, mlx_array, mlx_ar
 static int callback(mlx_vector_array *res, const mlx_vector_array in, void *payload)
 {
     mlx_array a = mlx_array_new(), b = mlx_array_new(), out = mlx_array_new();
-    int failed = mlx_vector_array_get(&a, in, 0) || (mlx_vector_array_size(in) > 1 && mlx_vector_array_get(&b, in, 1)) ||
+    int failed = mlx_vector_array_get(&a, in, 0) ||
+                 (mlx_vector_array_size(in) > 1 && mlx_vector_array_get(&b, in, 1)) ||
                  expressions[(uintptr_t)payload](&out, a, b) || mlx_vector_array_set_value(res, out);
     mlx_array_free(a);
     mlx_array_free(b);
@@ -185,7 +186,8 @@ bool compiled_init_shaped(struct compiled *compiled, enum expression expression,
     const mlx_array arrays[] = {mlx_array_new_data(a, shape, ndim, MLX_FLOAT32),
                                 b ? mlx_array_new_data(b, shape, ndim, MLX_FLOAT32) : mlx_array_new()};
     mlx_closure plain = mlx_closure_new_func_payload(callback, (void *)(uintptr_t)expression, NULL);
-    *compiled = (struct compiled){mlx_closure_new(), mlx_vector_array_new_data(arrays, b ? 2 : 1), mlx_vector_array_new()};
+    *compiled =
+        (struct compiled){mlx_closure_new(), mlx_vector_array_new_data(arrays, b ? 2 : 1), mlx_vector_array_new()};
     bool is_made = mlx_compile(&compiled->closure, plain, false) == 0 && mlx_eval(compiled->inputs) == 0;
     mlx_closure_free(plain);
     mlx_array_free(arrays[0]);
@@ -218,7 +220,8 @@ void compiled_release(struct compiled *compiled)
 
 /* ---- not compiled ---------------------------------------------------------------------------------------------- */
 
-bool plain_init(struct plain *plain, enum expression expression, const float *a, const float *b, const int *shape, int ndim)
+bool plain_init(struct plain *plain, enum expression expression, const float *a, const float *b, const int *shape,
+                int ndim)
 {
     bench_stream();
     plain->expression = expression;

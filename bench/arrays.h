@@ -49,7 +49,8 @@ struct plain {
     enum expression expression;
 };
 
-bool plain_init(struct plain *plain, enum expression expression, const float *a, const float *b, const int *shape, int ndim);
+bool plain_init(struct plain *plain, enum expression expression, const float *a, const float *b, const int *shape,
+                int ndim);
 const float *plain_call(struct plain *plain); /* as compiled_call() */
 void plain_release(struct plain *plain);
 

@@ -71,8 +71,8 @@ int bench_fused(struct row *rows, int repeats);
 int bench_lasting(struct row *rows, int repeats);
 int bench_growth(struct row *rows, int repeats);
 
-/* What the other processes of the bench do: each fills in up to three numbers, which are printed on stdout; false: there is
- * no such phase here, or it failed. */
+/* What the other processes of the bench do: each fills in up to three numbers, which are printed on stdout; false:
+ * there is no such phase here, or it failed. */
 bool processes_phase(const char *phase, double out[3]);
 bool cold_phase(const char *phase, double out[3]);
 bool disk_phase(const char *phase, double out[3]);

@@ -15,15 +15,15 @@ enum { BLOCK = 1024 }; /* floats; computed in the first cache, then streamed */
 
 #if defined(__AVX512F__)
 typedef __m512 wide;
-#define load_wide _mm512_loadu_ps
+#define load_wide   _mm512_loadu_ps
 #define stream_wide _mm512_stream_ps
 #elif defined(__AVX__)
 typedef __m256 wide;
-#define load_wide _mm256_loadu_ps
+#define load_wide   _mm256_loadu_ps
 #define stream_wide _mm256_stream_ps
 #else
 typedef __m128 wide;
-#define load_wide _mm_loadu_ps
+#define load_wide   _mm_loadu_ps
 #define stream_wide _mm_stream_ps
 #endif
 
@@ -103,12 +103,14 @@ void floor_sum(void *ctx, size_t start, size_t end)
 
 /* ---- with helpers ---------------------------------------------------------------------------------------------- */
 
-__attribute__((flatten)) static void swiglu_block(float *restrict out, const float *restrict a, const float *restrict b, size_t length)
+__attribute__((flatten)) static void swiglu_block(float *restrict out, const float *restrict a, const float *restrict b,
+                                                  size_t length)
 {
     for (size_t i = 0; i < length; i++) out[i] = a[i] * kiln_sigmoid_f32(a[i]) * b[i];
 }
 
-__attribute__((flatten)) static void gelu_block(float *restrict out, const float *restrict a, const float *restrict b, size_t length)
+__attribute__((flatten)) static void gelu_block(float *restrict out, const float *restrict a, const float *restrict b,
+                                                size_t length)
 {
     (void)b;
     for (size_t i = 0; i < length; i++) out[i] = a[i] * (kiln_erf_f32(a[i] * INVERSE_ROOT_2) + 1.0f) * 0.5f;

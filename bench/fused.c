@@ -78,7 +78,8 @@ static void measure_kind(struct row *row, const struct kind *kind, float *const 
     struct floor floor = {kind->floor, arrays[2], arrays[0], arrays[1], LENGTH}, other = floor;
     other.run = kind->other_floor;
     struct work works[] = {{call_compiled, &call, 0}, {run_floor, &floor, 0}, {run_floor, &other, 0}};
-    bool is_made = compiled_init_shaped(&call.compiled, kind->expression, arrays[0], kind->has_b ? arrays[1] : NULL, shape, 2);
+    bool is_made =
+        compiled_init_shaped(&call.compiled, kind->expression, arrays[0], kind->has_b ? arrays[1] : NULL, shape, 2);
     const float *values = is_made ? compiled_call(&call.compiled) : NULL;
     run_floor(&floor);
     if (!values) {

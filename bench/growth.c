@@ -43,7 +43,8 @@ static double time_nodes(const int *nodes)
     float x[LENGTH], y[LENGTH];
     const int shape[] = {LENGTH};
     fill_inputs(x, y, LENGTH);
-    const mlx_array arrays[] = {mlx_array_new_data(x, shape, 1, MLX_FLOAT32), mlx_array_new_data(y, shape, 1, MLX_FLOAT32)};
+    const mlx_array arrays[] = {mlx_array_new_data(x, shape, 1, MLX_FLOAT32),
+                                mlx_array_new_data(y, shape, 1, MLX_FLOAT32)};
     mlx_closure plain = mlx_closure_new_func_payload(chain, (void *)nodes, NULL);
     struct compiled compiled = {mlx_closure_new(), mlx_vector_array_new_data(arrays, 2), mlx_vector_array_new()};
     bool is_made = mlx_compile(&compiled.closure, plain, false) == 0;
@@ -60,7 +61,8 @@ static double time_nodes(const int *nodes)
 
 int bench_growth(struct row *rows, int repeats)
 {
-    static const char *const names[] = {"trace and simplify, per node of 10,000", "trace and simplify, per node of 100,000"};
+    static const char *const names[] = {"trace and simplify, per node of 10,000",
+                                        "trace and simplify, per node of 100,000"};
     static char floor_names[SIZES - 1][64];
     struct samples samples[SIZES] = {{.count = 0}};
     bool is_fine = true;
@@ -78,10 +80,14 @@ int bench_growth(struct row *rows, int repeats)
     for (int i = 1; i < SIZES; i++) {
         struct row *row = &rows[i - 1];
         double ns = sample_median(&samples[i]), nodes = (double)sizes[i] / sizes[0];
-        *row = (struct row){
-            .name = names[i - 1], .floor_name = floor_names[i - 1], .aim = "1.0 of the floor", .ns = ns, .floor_ns = small};
+        *row = (struct row){.name = names[i - 1],
+                            .floor_name = floor_names[i - 1],
+                            .aim = "1.0 of the floor",
+                            .ns = ns,
+                            .floor_ns = small};
         if (!is_fine) row_fail(row, "a call failed");
-        snprintf(floor_names[i - 1], sizeof floor_names[0], "per node of 1,000; slope %.2f", log(ns * nodes / small) / log(nodes));
+        snprintf(floor_names[i - 1], sizeof floor_names[0], "per node of 1,000; slope %.2f",
+                 log(ns * nodes / small) / log(nodes));
     }
     return SIZES - 1;
 }

@@ -164,7 +164,8 @@ static double time_threads(const struct compiled *compiled, int threads)
     bool is_fine = true;
     for (int i = 0; i < threads; i++) is_fine = caller_init(&callers[i], compiled) && is_fine;
     for (int i = 0; i < threads; i++)
-        if (pthread_create(&callers[i].thread, NULL, call_often, &callers[i]) != 0) abort(); /* the first one has begun */
+        if (pthread_create(&callers[i].thread, NULL, call_often, &callers[i]) != 0)
+            abort(); /* the first one has begun */
     for (int i = 0; i < threads; i++) {
         pthread_join(callers[i].thread, NULL);
         is_fine = is_fine && callers[i].call.failures == 0;

@@ -135,8 +135,8 @@ static int usage(void)
 static int be_child(const char *phase)
 {
     double out[3] = {0};
-    bool is_done = processes_phase(phase, out) || cold_phase(phase, out) || disk_phase(phase, out) ||
-                   plain_phase(phase, out);
+    bool is_done =
+        processes_phase(phase, out) || cold_phase(phase, out) || disk_phase(phase, out) || plain_phase(phase, out);
     printf("%.0f %.0f %.0f\n", out[0], out[1], out[2]);
     return is_done ? 0 : 1;
 }

@@ -100,8 +100,7 @@ static void measure_kind(struct row *row, const struct kind *kind, const struct 
     struct floor floor = {kind->floor, arrays->out, arrays->a, arrays->b, LENGTH}, other = floor;
     other.run = kind->other_floor;
     struct work works[] = {{call_plain, &call, 0}, {run_floor, &floor, 0}, {run_floor, &other, 0}};
-    bool is_made =
-        plain_init(&call.plain, kind->expression, arrays->a, kind->has_b ? arrays->b : NULL, shape, 2);
+    bool is_made = plain_init(&call.plain, kind->expression, arrays->a, kind->has_b ? arrays->b : NULL, shape, 2);
     const float *values = is_made ? plain_call(&call.plain) : NULL;
     if (!values) {
         row_fail(row, "the operation failed");
