@@ -2,10 +2,11 @@
  * copy.c - operations that move elements: packing and concatenation.
  *
  * The copy kernel is the cast of an unsigned integer of the element's size to itself: every bit is kept, and copying
- * has the layouts, vectors and threads of every other kernel.
+ * has the layouts, vectors and threads of every other kernel. Transposed copies go by tiles instead.
  */
 #include "run/launch.h"
 #include "run/operation.h"
+#include "run/transpose.h"
 
 kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err)
 {
@@ -22,8 +23,6 @@ kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int
     static const uint8_t bits[] = {[1] = KILN_UINT8, [2] = KILN_UINT16, [4] = KILN_UINT32, [8] = KILN_UINT64};
     enum kiln_dtype dtype = (enum kiln_dtype)bits[kiln__dtype_size(source->dtype)];
     struct kiln_group_kernels *kernels;
-    kiln_status status = kiln__op_kernels(KILN_OP_CAST, dtype, dtype, &kernels, err);
-    if (status != KILN_OK) return status;
     struct kiln_region regions[2];
     struct kiln_loop loop;
     kiln__loop_init(&loop, source->ndim, source->dims, regions, 2);
@@ -31,7 +30,10 @@ kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int
     regions[0].data = data;
     regions[0].item = regions[1].item;
     for (size_t i = 0; i < loop.ndim; i++) regions[0].strides[i] = strides[i] * regions[0].item;
-    return kiln__launch_loop(kernels, &loop, NULL, err);
+    kiln__loop_collapse(&loop);
+    if (kiln__transpose_copy(&loop)) return KILN_OK;
+    kiln_status status = kiln__op_kernels(KILN_OP_CAST, dtype, dtype, &kernels, err);
+    return status == KILN_OK ? kiln__launch_loop(kernels, &loop, NULL, err) : status;
 }
 
 kiln_status kiln__copy_packed(const struct kiln_array *source, char *destination, kiln_error *err)
