@@ -414,12 +414,13 @@ static kiln_status print_kernel(struct kiln_printer *p, kiln_error *err)
     bool streaming = p->flags & KILN_GROUP_STREAMING, with_rows = p->flags & KILN_GROUP_ROWS;
     print_heading(p);
     kiln__buffer_printf(p->text, "define void @kernel(ptr noalias readonly %%args, ptr noalias readonly %%strides, "
-                                 "i64 %%rows, i64 %%n) {\nentry:\n");
+                                 "i64 %%rows, i64 %%n) #0 {\nentry:\n");
     kiln_status status = with_rows ? kiln__rows_print(p, err) : streaming ? print_streaming(p, err) : print_rows(p, err);
     if (status) return status;
     if (p->declarations.size) kiln__buffer_printf(p->text, "\n%s", (const char *)p->declarations.data);
     kiln__buffer_printf(p->text,
                         "\n!0 = distinct !{}\n!1 = distinct !{!1, !2}\n!2 = !{!\"llvm.loop.parallel_accesses\", !0}\n");
+    kiln__buffer_printf(p->text, "attributes #0 = { \"prefer-vector-width\"=\"512\" }\n"); /* x86-64-v4 alone means 256 */
     if (with_rows)
         kiln__buffer_printf(p->text, "!3 = distinct !{!3, !4}\n!4 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
     else if (streaming)

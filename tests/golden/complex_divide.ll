@@ -5,7 +5,7 @@
 ; v3: bool = less(v2, v1)
 ; outputs: v2 v3
 
-define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {
+define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8
@@ -99,3 +99,4 @@ exit:
 !0 = distinct !{}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
+attributes #0 = { "prefer-vector-width"="512" }

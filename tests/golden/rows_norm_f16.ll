@@ -10,7 +10,7 @@
 ; v8: float16 = multiply(v0, v7)
 ; outputs: v8 v7
 
-define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {
+define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %lanes1.0 = alloca [16 x float], align 64
   %tile1.0 = alloca [256 x float], align 64
@@ -203,5 +203,6 @@ declare zeroext i16 @kiln_narrow_f16(float)
 !0 = distinct !{}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
+attributes #0 = { "prefer-vector-width"="512" }
 !3 = distinct !{!3, !4}
 !4 = !{!"llvm.loop.vectorize.width", i32 1}

@@ -7,7 +7,7 @@
 ; v5: float32 = divide(v3, v4)
 ; outputs: v5
 
-define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {
+define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %lanes0.0 = alloca [16 x float], align 64
   %tile0.0 = alloca [256 x float], align 64
@@ -285,5 +285,6 @@ declare float @kiln_exp_f32(float)
 !0 = distinct !{}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
+attributes #0 = { "prefer-vector-width"="512" }
 !3 = distinct !{!3, !4}
 !4 = !{!"llvm.loop.vectorize.width", i32 1}

@@ -5,7 +5,7 @@
 ; v3: float16 = where(v2, v1, v0)
 ; outputs: v3
 
-define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {
+define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8
@@ -62,3 +62,4 @@ declare zeroext i16 @kiln_narrow_f16(float)
 !0 = distinct !{}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
+attributes #0 = { "prefer-vector-width"="512" }

@@ -6,7 +6,7 @@
 ; v4: float32 = multiply(v2, v3)
 ; outputs: v4 v3
 
-define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {
+define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.base = alloca [512 x i8], align 64
   %o1.base = alloca [512 x i8], align 64
@@ -135,6 +135,7 @@ end:
 !0 = distinct !{}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
+attributes #0 = { "prefer-vector-width"="512" }
 !3 = !{i32 1}
 !4 = distinct !{!4, !5}
 !5 = !{!"llvm.loop.vectorize.width", i32 1}

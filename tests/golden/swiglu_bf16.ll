@@ -6,7 +6,7 @@
 ; v4: bfloat16 = multiply(v3, v1)
 ; outputs: v4
 
-define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {
+define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8
@@ -75,3 +75,4 @@ declare zeroext i16 @kiln_narrow_bf16(float)
 !0 = distinct !{}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
+attributes #0 = { "prefer-vector-width"="512" }
