@@ -250,6 +250,147 @@ static void test_more_than_memory(void **state)
     mlx_array_free(sum);
 }
 
+/* ---- values in an array of indices --------------------------------------------------------------------------------
+ */
+
+/* Each reads or writes the matrix (2, 3) through inputs[1], two indices along axis 0; inputs[2] is what is written. */
+struct indexed {
+    const char *name;
+    int (*call)(mlx_array *res, mlx_array indices, mlx_array updates);
+};
+
+static int call_take(mlx_array *res, mlx_array indices, mlx_array updates)
+{
+    (void)updates;
+    return mlx_take_axis(res, matrix, indices, 0, stream);
+}
+
+static int call_gather(mlx_array *res, mlx_array indices, mlx_array updates)
+{
+    (void)updates;
+    return mlx_gather_single(res, matrix, indices, 0, LIST(1, 3), 2, stream);
+}
+
+/* The same two indices as a (2, 1) array, for functions that go along an axis. */
+static int as_column(mlx_array *column, mlx_array indices)
+{
+    return mlx_reshape(column, indices, LIST(2, 1), 2, stream);
+}
+
+static int call_take_along(mlx_array *res, mlx_array indices, mlx_array updates)
+{
+    mlx_array column = mlx_array_new();
+    (void)updates;
+    int code = as_column(&column, indices) || mlx_take_along_axis(res, matrix, column, 0, stream);
+    mlx_array_free(column);
+    return code;
+}
+
+#define ALONG(name)                                                                                                    \
+    static int call_##name(mlx_array *res, mlx_array indices, mlx_array updates)                                       \
+    {                                                                                                                  \
+        mlx_array column = mlx_array_new();                                                                            \
+        (void)updates;                                                                                                 \
+        int code = as_column(&column, indices) || mlx_##name(res, matrix, column, scalar, 0, stream);                  \
+        mlx_array_free(column);                                                                                        \
+        return code;                                                                                                   \
+    }
+
+ALONG(put_along_axis)
+ALONG(scatter_add_axis)
+
+#define SCATTER(name)                                                                                                  \
+    static int call_##name(mlx_array *res, mlx_array indices, mlx_array updates)                                       \
+    {                                                                                                                  \
+        return mlx_##name##_single(res, matrix, indices, updates, 0, stream);                                          \
+    }
+
+SCATTER(scatter)
+SCATTER(scatter_add)
+SCATTER(scatter_prod)
+SCATTER(scatter_max)
+SCATTER(scatter_min)
+
+static const struct indexed indexed[] = {
+    {"take", call_take},
+    {"gather", call_gather},
+    {"take_along_axis", call_take_along},
+    {"put_along_axis", call_put_along_axis},
+    {"scatter_add_axis", call_scatter_add_axis},
+    {"scatter", call_scatter},
+    {"scatter_add", call_scatter_add},
+    {"scatter_prod", call_scatter_prod},
+    {"scatter_max", call_scatter_max},
+    {"scatter_min", call_scatter_min},
+};
+
+/* An array_function; inputs: the indices and the updates. */
+static int call_indexed(const mlx_array *inputs, int input_count, mlx_array *outputs, const void *context)
+{
+    (void)input_count;
+    return ((const struct indexed *)context)->call(&outputs[0], inputs[0], inputs[1]);
+}
+
+/* Evaluates to an error, each time it is asked, and has no data. */
+static void expect_no_value(mlx_array array, const char *what)
+{
+    for (int i = 0; i < 2; i++) {
+        int code = mlx_array_eval(array);
+        if (code != 1 || error_count != 1 || !strstr(error_text, "is out of range"))
+            fail_msg("%s: evaluation gave %d and %d errors: \"%s\"", what, code, error_count, error_text);
+        error_count = 0, error_text[0] = '\0';
+    }
+    assert_null(mlx_array_data_float32(array));
+    error_count = 0, error_text[0] = '\0';
+}
+
+/* A compiled call computes right away when its inputs are there: so it fails itself, and its result stays empty. */
+static void expect_no_call(mlx_closure compiled, const mlx_array *inputs, const char *what)
+{
+    mlx_vector_array in = mlx_vector_array_new_data(inputs, 2), out = mlx_vector_array_new();
+    int code = mlx_closure_apply(&out, compiled, in);
+    if (code != 1 || error_count != 1 || !strstr(error_text, "is out of range"))
+        fail_msg("%s: a compiled call gave %d and %d errors: \"%s\"", what, code, error_count, error_text);
+    error_count = 0, error_text[0] = '\0';
+    assert_int_equal(mlx_vector_array_size(out), 0);
+    mlx_vector_array_free(in), mlx_vector_array_free(out);
+}
+
+static void check_index(const struct indexed *function, mlx_dtype dtype, uint64_t bad, mlx_array updates)
+{
+    char what[120], bytes[16] = {0};
+    int count = 2;
+    struct traced_call call = {call_indexed, function, 1, 0};
+    scalar_store(bytes, make_wrapped(1, dtype));
+    scalar_store(bytes + facts[dtype].size, make_wrapped(bad, dtype));
+    snprintf(what, sizeof what, "%s with %s %lld", function->name, facts[dtype].name, (long long)bad);
+    mlx_array inputs[2] = {mlx_array_new_data(bytes, &count, 1, dtype), updates}, res = mlx_array_new();
+    expect_ok(function->call(&res, inputs[0], updates), what);
+    expect_no_value(res, what);
+    mlx_array_free(res);
+    mlx_closure compiled = compile_call(&call, false);
+    expect_no_call(compiled, inputs, what);
+    mlx_closure_free(compiled), mlx_array_free(inputs[0]);
+}
+
+static void test_index_values(void **state)
+{
+    static const int64_t low[] = {-3, -4, -100}, high[] = {2, 3, 100};
+    mlx_array updates = ramp(3, LIST(2, 1, 3), MLX_FLOAT32);
+    (void)state;
+    for (size_t f = 0; f < sizeof indexed / sizeof *indexed; f++)
+        for (mlx_dtype dtype = MLX_UINT8; dtype <= MLX_INT64; dtype++) {
+            uint64_t most = facts[dtype].kind == IS_SIGNED ? UINT64_MAX >> 1 : UINT64_MAX;
+            most >>= 64 - 8 * facts[dtype].size;
+            check_index(&indexed[f], dtype, most, updates);
+            check_index(&indexed[f], dtype, (uint64_t)high[f % 3], updates);
+            if (facts[dtype].kind != IS_SIGNED) continue;
+            check_index(&indexed[f], dtype, (uint64_t)low[f % 3], updates);
+            check_index(&indexed[f], dtype, ~most, updates);
+        }
+    mlx_array_free(updates);
+}
+
 #define READING(X)                                                                                                     \
     X(bool, bool)                                                                                                      \
     X(uint8, uint8_t)                                                                                                  \
@@ -290,6 +431,7 @@ int main(void)
         cmocka_unit_test_setup(test_negative_sizes, set_up),
         cmocka_unit_test_setup(test_products_that_overflow, set_up),
         cmocka_unit_test_setup(test_more_than_memory, set_up),
+        cmocka_unit_test_setup(test_index_values, set_up),
         cmocka_unit_test_setup(test_reading_what_is_not_there, set_up),
     };
     return cmocka_run_group_tests(tests, make_arrays, free_arrays);
