@@ -1,5 +1,6 @@
 /*
- * parallel.c - see parallel.h. Threads are made for each run: for arrays this large that costs nothing that shows.
+ * parallel.c - see parallel.h. Threads are kept, as a library would keep them. A run waits for the threads that took a
+ * part of it, not for those that have not woken yet; it must not be called from two threads at once.
  */
 #include "parallel.h"
 
@@ -18,12 +19,35 @@ struct job {
     atomic_size_t next;
 };
 
-static void *take_parts(void *argument)
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t opened = PTHREAD_COND_INITIALIZER, left = PTHREAD_COND_INITIALIZER;
+static struct job *current; /* guarded by lock, as what follows; NULL: no job is open */
+static unsigned generation;
+static int started, inside;
+
+static void take_parts(struct job *job)
 {
-    struct job *job = argument;
     size_t start;
     while ((start = atomic_fetch_add(&job->next, job->step)) < job->length)
         job->run(job->ctx, start, job->length - start < job->step ? job->length : start + job->step);
+}
+
+/* A thread that wakes too late finds no job, and nobody has waited for it. */
+static void *help(void *unused)
+{
+    (void)unused;
+    unsigned seen = 0;
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (!current || generation == seen) pthread_cond_wait(&opened, &lock);
+        struct job *job = current;
+        seen = generation;
+        inside++;
+        pthread_mutex_unlock(&lock);
+        take_parts(job);
+        pthread_mutex_lock(&lock);
+        if (--inside == 0) pthread_cond_signal(&left);
+    }
     return NULL;
 }
 
@@ -33,15 +57,31 @@ int core_count(void)
     return cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (int)cores;
 }
 
+static void start_threads(int wanted)
+{
+    pthread_t thread;
+    while (started < wanted && pthread_create(&thread, NULL, help, NULL) == 0) {
+        pthread_detach(thread);
+        started++;
+    }
+}
+
 void run_parallel(range_function run, void *ctx, size_t length)
 {
-    pthread_t threads[MAX_THREADS];
-    int started = 0, cores = core_count();
+    int cores = core_count();
     struct job job = {.run = run, .ctx = ctx, .length = length};
     job.step = (length / (size_t)(cores * PARTS_PER_THREAD) / LANES + 1) * LANES;
-    while (started < cores - 1 && pthread_create(&threads[started], NULL, take_parts, &job) == 0) started++;
+    pthread_mutex_lock(&lock);
+    start_threads(cores - 1);
+    current = &job;
+    generation++;
+    pthread_cond_broadcast(&opened);
+    pthread_mutex_unlock(&lock);
     take_parts(&job);
-    for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    pthread_mutex_lock(&lock);
+    current = NULL;
+    while (inside > 0) pthread_cond_wait(&left, &lock);
+    pthread_mutex_unlock(&lock);
 }
 
 float *new_floats(size_t length)
