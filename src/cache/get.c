@@ -324,46 +324,80 @@ static kiln_status work_on_miss(struct miss *miss, void **executable, kiln_error
     return status;
 }
 
+/* Passed by value to what is not inlined, so that it stays in registers on a hit. */
+struct call {
+    kiln_function *function;
+    const kiln_arg *args;
+    size_t count;
+    kiln_device *device;
+    const struct kiln_environment *environment;
+};
+
+/* Head, pushed options, arguments, watched values. *watches_at: where the last part starts. */
+__attribute__((always_inline)) static inline kiln_status sign_call(const struct call *call, struct kiln_signature *signature, uint32_t *watches_at, kiln_error *err)
+{
+    kiln_function *function = call->function;
+    kiln_status status = KILN_OK;
+    kiln__results_begin_call(&function->results, call->device, kiln__options_packed(call->environment), signature);
+    kiln__options_sign(signature);
+    for (size_t i = 0; i < call->count && !status; i++) status = kiln__signature_argument(signature, &call->args[i], i, err);
+    *watches_at = signature->count;
+    if (!atomic_load_explicit(&function->plain, memory_order_acquire)) kiln__function_sign(function, call->environment, signature);
+    if (!status && signature->status) status = kiln__fail(err, signature->status, "kiln_get: the key is too large");
+    return status;
+}
+
+__attribute__((noinline)) static kiln_status audit_or_make(struct call call, const struct kiln_signature *signature,
+                                                           uint32_t watches_at, void **executable, kiln_error *err)
+{
+    struct miss miss = {.function = call.function, .device = call.device, .signature = signature, .watches_at = watches_at,
+                        .arg_count = call.count};
+    struct kiln_kernel *audited = kiln__results_audited(&call.function->results);
+    if (!audited) return work_on_miss(&miss, executable, err);
+    audit(&miss, audited, executable);
+    return KILN_OK;
+}
+
+/* CHANGED: sign again. */
+__attribute__((always_inline)) static inline kiln_status get_once(const struct call *call, void **executable, kiln_error *err)
+{
+    struct kiln_signature signature;
+    uint32_t watches_at;
+    kiln_status status = sign_call(call, &signature, &watches_at, err);
+    if (__builtin_expect(status == KILN_OK, 1)) {
+        void *found = kiln__results_lookup(&call->function->results, &signature);
+        if (__builtin_expect(found != NULL, 1))
+            *executable = found;
+        else
+            status = audit_or_make(*call, &signature, watches_at, executable, err);
+    } else {
+        kiln__add(&call->function->cache->counts.calls, 1);
+    }
+    kiln__signature_release(&signature);
+    return status;
+}
+
+/* What the function watches changed while it was lowered. */
+__attribute__((noinline)) static kiln_status get_again(struct call call, void **executable, kiln_error *err)
+{
+    enum { MOST_TRIES = 15 };
+    for (int i = 0; i < MOST_TRIES; i++) {
+        kiln_status status = get_once(&call, executable, err);
+        if ((int)status != CHANGED) return status;
+    }
+    kiln__add(&call.function->cache->counts.calls, 1);
+    return kiln__fail(err, KILN_DRIFTED, "what the function watches changed in each of %d tries to lower it", MOST_TRIES + 1);
+}
+
 kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count, kiln_device *device, void **executable, kiln_error *err)
 {
     if (__builtin_expect(!function || !executable || (count && !args), 0))
         return kiln__fail(err, KILN_INVALID, "kiln_get: needs a function, %zu arguments and a place for the executable", count);
     const struct kiln_environment *environment = kiln__environment();
     if (!device && !(device = kiln__device_current_in(environment, err))) return KILN_INVALID;
-    enum { MOST_TRIES = 16 };
-    struct kiln_signature signature;
-    kiln_status status;
-    int tries = 0;
-again:
-    status = KILN_OK;
-    kiln__results_begin_call(&function->results, device, kiln__options_packed(environment), &signature);
-    kiln__options_sign(&signature);
-    for (size_t i = 0; i < count && !status; i++) status = kiln__signature_argument(&signature, &args[i], i, err);
-    uint32_t watches_at = signature.count;
-    if (!atomic_load_explicit(&function->plain, memory_order_acquire)) kiln__function_sign(function, environment, &signature);
-    if (!status && signature.status) status = kiln__fail(err, signature.status, "kiln_get: the key is too large");
-    if (!status) {
-        void *found = kiln__results_lookup(&function->results, &signature);
-        if (__builtin_expect(found != NULL, 1)) {
-            *executable = found;
-        } else {
-            struct miss miss = {.function = function, .device = device, .signature = &signature, .watches_at = watches_at, .arg_count = count};
-            struct kiln_kernel *audited = kiln__results_audited(&function->results);
-            if (audited)
-                audit(&miss, audited, executable);
-            else
-                status = work_on_miss(&miss, executable, err);
-        }
-    } else {
-        kiln__add(&function->cache->counts.calls, 1);
-    }
-    kiln__signature_release(&signature);
-    if (__builtin_expect((int)status == CHANGED, 0)) {
-        if (++tries < MOST_TRIES) goto again;
-        kiln__add(&function->cache->counts.calls, 1);
-        return kiln__fail(err, KILN_DRIFTED, "what the function watches changed in each of %d tries to lower it", MOST_TRIES);
-    }
-    return status;
+    const struct call call = {function, args, count, device, environment};
+    kiln_status status = get_once(&call, executable, err);
+    return __builtin_expect((int)status == CHANGED, 0) ? get_again(call, executable, err) : status;
 }
 
 kiln_status kiln_get_values(kiln_function *function, const void *const *values, size_t count, kiln_device *device, void **executable, kiln_error *err)
