@@ -25,7 +25,8 @@ void remove_folder(const char *folder);
 char *folder_before(void);
 void folder_back(char *before);
 
-/* Every artifact with machine code in KILN_CACHE_DIR, from its file to executable memory: time, 0 when there is none. */
+/* Every artifact with machine code in KILN_CACHE_DIR, from its file to executable memory: time, 0 when there is none.
+ */
 double load_by_hand(void);
 
 #endif

@@ -43,7 +43,8 @@ static double time_crowd(int threads, int *compiles)
     const kiln_cache_options memory_only = {.struct_size = sizeof memory_only, .folder = ""};
     fake_init(&fake);
     fake.busy_ns = compile_ns;
-    kiln_function *function = kiln_cache_open(&memory_only, &cache, NULL) == KILN_OK ? fake_function(cache, &fake, NULL) : NULL;
+    kiln_function *function =
+        kiln_cache_open(&memory_only, &cache, NULL) == KILN_OK ? fake_function(cache, &fake, NULL) : NULL;
     bool is_fine = function != NULL && pthread_barrier_init(&start, NULL, (unsigned)threads + 1) == 0;
     if (!is_fine) return 0;
     for (int i = 0; i < threads; i++) {
@@ -84,7 +85,8 @@ static void measure_threads(struct row *row, int repeats)
 bool cold_phase(const char *phase, double out[3])
 {
     static const char text[] = "define i64 @kernel(i64 %x) {\n  %y = mul i64 %x, 3\n  ret i64 %y\n}\n";
-    const kiln_function_options options = {.struct_size = sizeof options, .name = "triple", .text = {text, sizeof text - 1}};
+    const kiln_function_options options = {
+        .struct_size = sizeof options, .name = "triple", .text = {text, sizeof text - 1}};
     kiln_function *function = NULL;
     kiln_counters counters;
     void *executable;
@@ -125,7 +127,8 @@ static void measure_processes(struct row *row, int repeats)
     struct samples all = {.count = 0}, one = {.count = 0};
     char *before = folder_before();
     for (int i = 0; i < repeats && i < MAX_RUNS && !row->is_missing; i++) {
-        double compiles, alone_compiles, alone = time_processes(1, &alone_compiles), together = time_processes(CROWD, &compiles);
+        double compiles, alone_compiles, alone = time_processes(1, &alone_compiles),
+                                         together = time_processes(CROWD, &compiles);
         if (!alone || !together)
             row_fail(row, "a process failed");
         else if (compiles != 1)
@@ -194,7 +197,8 @@ static void measure_hits(struct row *row, int repeats)
     struct hits hits = {0};
     struct compiling compiling = {.next = 0};
     pthread_t thread;
-    if (kiln_cache_open(&memory_only, &cache, &err) != KILN_OK || !(hits.function = fake_function(cache, &quick, &err)) ||
+    if (kiln_cache_open(&memory_only, &cache, &err) != KILN_OK ||
+        !(hits.function = fake_function(cache, &quick, &err)) ||
         kiln_function_new(cache, &options, &compiling.function, &err) != KILN_OK) {
         row_fail(row, "%s", err.text);
         return;

@@ -1,8 +1,8 @@
 /*
  * disk.c - what the folder costs: 100 kernels in a new process, and a folder of 100,000 artifacts.
  *
- * The crowd of artifacts is made by hand: copies of one real artifact under names of their own, which a look-up never opens
- * and pruning treats as it does any other. Times of last use are spread, so that pruning has an order to find.
+ * The crowd of artifacts is made by hand: copies of one real artifact under names of their own, which a look-up never
+ * opens and pruning treats as it does any other. Times of last use are spread, so that pruning has an order to find.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,10 +23,12 @@ enum { KERNELS = 100, CROWD = 100000, LOOK_UPS = 200, MAX_RUNS = 7, SUB_FOLDERS 
 static kiln_status get_kernel(int number)
 {
     char text[200];
-    int size = snprintf(text, sizeof text,
-                        "define i64 @kernel(i64 %%x) {\n  %%y = mul i64 %%x, %d\n  %%z = add i64 %%y, %d\n  ret i64 %%z\n}\n",
-                        number + 3, number);
-    const kiln_function_options options = {.struct_size = sizeof options, .name = "kernel", .text = {text, (size_t)size}};
+    int size =
+        snprintf(text, sizeof text,
+                 "define i64 @kernel(i64 %%x) {\n  %%y = mul i64 %%x, %d\n  %%z = add i64 %%y, %d\n  ret i64 %%z\n}\n",
+                 number + 3, number);
+    const kiln_function_options options = {
+        .struct_size = sizeof options, .name = "kernel", .text = {text, (size_t)size}};
     kiln_function *function = NULL;
     void *executable;
     kiln_status status = kiln_function_new(kiln_cache_default(), &options, &function, NULL);
@@ -86,8 +88,8 @@ static double time_look_ups(const char *folder, const struct fake *fake)
         .struct_size = sizeof numbered, .name = "numbered", .compiler = &fake->compiler, .text = {"numbered", 8}};
     kiln_cache *cache = NULL;
     kiln_function *function = NULL;
-    bool is_fine =
-        kiln_cache_open(&options, &cache, NULL) == KILN_OK && kiln_function_new(cache, &numbered, &function, NULL) == KILN_OK;
+    bool is_fine = kiln_cache_open(&options, &cache, NULL) == KILN_OK &&
+                   kiln_function_new(cache, &numbered, &function, NULL) == KILN_OK;
     double start = now_ns();
     for (int i = 0; i < LOOK_UPS && is_fine; i++) is_fine = get_numbered(function, i) == KILN_OK;
     double ns = (now_ns() - start) / LOOK_UPS;
@@ -102,7 +104,8 @@ static size_t read_artifact(const char *folder, char *data, size_t size)
     kiln_entry *entry = NULL;
     kiln_entry_info info;
     size_t got = 0;
-    if (kiln_inspect_open(folder, &inspector, NULL) == KILN_OK && kiln_entry_open(inspector, 0, &entry, NULL) == KILN_OK) {
+    if (kiln_inspect_open(folder, &inspector, NULL) == KILN_OK &&
+        kiln_entry_open(inspector, 0, &entry, NULL) == KILN_OK) {
         kiln_entry_describe(entry, &info);
         FILE *file = fopen(info.path, "r");
         if (file) {

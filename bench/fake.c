@@ -5,7 +5,8 @@
 
 #include "bench.h"
 
-static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
+static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                           kiln_error *err)
 {
     (void)request, (void)err;
     struct fake *fake = self;

@@ -1,6 +1,6 @@
 /*
- * look_up.c - kiln_get alone, on a hit: the price of a safe look-up, with three tensors, and with what a function watches.
- * The floor is the one thing that can't be left out, comparing 256 bytes of key.
+ * look_up.c - kiln_get alone, on a hit: the price of a safe look-up, with three tensors, and with what a function
+ * watches. The floor is the one thing that can't be left out, comparing 256 bytes of key.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,8 @@ static void compare(void *ctx)
 
 static int64_t globals[MORE_GLOBALS];
 
-/* The first `count` globals, and the variables of the environment when there are any globals at all; two of those are set. */
+/* The first `count` globals, and the variables of the environment when there are any globals at all; two of those are
+ * set. */
 static kiln_status watch(kiln_function *function, size_t count, kiln_error *err)
 {
     char name[32];
@@ -64,7 +65,8 @@ static const struct {
 } kinds[] = {{3, 0}, {8, 0}, {3, GLOBALS}, {3, MORE_GLOBALS}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static kiln_status make(kiln_cache *cache, const kiln_compiler *compiler, struct tensor *tensors, struct look_up *look_ups, kiln_error *err)
+static kiln_status make(kiln_cache *cache, const kiln_compiler *compiler, struct tensor *tensors,
+                        struct look_up *look_ups, kiln_error *err)
 {
     const kiln_function_options options = {
         .struct_size = sizeof options, .name = "nothing", .compiler = compiler, .text = {"nothing", 7}};
@@ -78,17 +80,18 @@ static kiln_status make(kiln_cache *cache, const kiln_compiler *compiler, struct
     return status;
 }
 
-static const char *const names[] = {"look-up alone, 3 tensors", "  with 4 globals, 8 variables (2 set)", "  each further watched word",
-                                    "  each further tensor, signed, compared"};
+static const char *const names[] = {"look-up alone, 3 tensors", "  with 4 globals, 8 variables (2 set)",
+                                    "  each further watched word", "  each further tensor, signed, compared"};
 
 static void fill_rows(struct row *rows, const struct work *works)
 {
     double floor_ns = works[KINDS].ns;
     rows[0] = (struct row){.name = names[0], .aim = "40 ns", .ns = works[0].ns};
     rows[1] = (struct row){.name = names[1], .aim = "80 ns", .ns = works[2].ns};
-    rows[2] = (struct row){.name = names[2], .aim = "3 ns",
-                           .ns = (works[3].ns - works[2].ns) / (MORE_GLOBALS - GLOBALS)};
-    rows[3] = (struct row){.name = names[3], .aim = "5 ns to sign",
+    rows[2] =
+        (struct row){.name = names[2], .aim = "3 ns", .ns = (works[3].ns - works[2].ns) / (MORE_GLOBALS - GLOBALS)};
+    rows[3] = (struct row){.name = names[3],
+                           .aim = "5 ns to sign",
                            .ns = (works[1].ns - works[0].ns) / (double)(kinds[1].tensors - kinds[0].tensors)};
     for (int i = 0; i < 4; i++) {
         rows[i].floor_name = i < 2 ? "memcmp of 256 bytes" : "memcmp of 256 bytes / 32";
@@ -112,7 +115,8 @@ int bench_look_up(struct row *rows, int repeats)
     kiln_cache *cache = NULL;
     kiln_error err = {0};
     const kiln_cache_options memory_only = {.struct_size = sizeof memory_only, .folder = ""};
-    if (kiln_cache_open(&memory_only, &cache, &err) != KILN_OK || make(cache, &fake.compiler, tensors, look_ups, &err) != KILN_OK) {
+    if (kiln_cache_open(&memory_only, &cache, &err) != KILN_OK ||
+        make(cache, &fake.compiler, tensors, look_ups, &err) != KILN_OK) {
         rows[0] = (struct row){.name = names[0], .is_missing = true};
         snprintf(rows[0].why, sizeof rows[0].why, "%.255s", err.text);
         return 1;

@@ -1,6 +1,6 @@
 /*
- * signatures.c - look-ups over many signatures, and from two threads at once. The floor is a bare table: the same dims are
- * hashed and compared, and nothing else is done.
+ * signatures.c - look-ups over many signatures, and from two threads at once. The floor is a bare table: the same dims
+ * are hashed and compared, and nothing else is done.
  *
  * Signatures are spread over functions of a thousand each, which is within what a function keeps by default.
  */
@@ -153,7 +153,8 @@ static void measure_walk(struct row *row, uint32_t count, uint64_t seed, int cal
 {
     struct set set = {.cache = NULL};
     struct table table = {0};
-    struct walk walks[] = {{.set = &set, .count = count, .random = seed}, {.table = &table, .count = count, .random = seed}};
+    struct walk walks[] = {{.set = &set, .count = count, .random = seed},
+                           {.table = &table, .count = count, .random = seed}};
     struct work works[] = {{walk_set, &walks[0], 0}, {walk_table, &walks[1], 0}};
     if (!set_open(&set, count) || !set_fill(&set) || !table_init(&table, count)) {
         row_fail(row, "%s", set.err.text);
@@ -165,7 +166,8 @@ static void measure_walk(struct row *row, uint32_t count, uint64_t seed, int cal
         row->ns = works[0].ns;
         row->floor_ns = works[1].ns;
         if (walks[0].failures || walks[1].failures) row_fail(row, "a look-up failed");
-        if (after.traces != before.traces) row_fail(row, "%llu look-ups were misses", (unsigned long long)(after.traces - before.traces));
+        if (after.traces != before.traces)
+            row_fail(row, "%llu look-ups were misses", (unsigned long long)(after.traces - before.traces));
     }
     table_release(&table);
     set_close(&set);

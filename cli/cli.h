@@ -28,7 +28,8 @@ struct command {
     bool hidden;
 };
 
-extern const struct command cmd_demo, cmd_stats, cmd_ls, cmd_show, cmd_verify, cmd_prune, cmd_clear, cmd_warm, cmd_doctor;
+extern const struct command cmd_demo, cmd_stats, cmd_ls, cmd_show, cmd_verify, cmd_prune, cmd_clear, cmd_warm,
+    cmd_doctor;
 extern const struct command cmd_why, cmd_audit;
 int run_demo_process(const struct command *command, int count, char **words); /* the other processes of the demo */
 
@@ -37,7 +38,7 @@ enum { MAX_TARGETS = 16, MANY_OPERANDS = 1 << 20 };
 /* Words after the command's name, sorted out. */
 struct options {
     bool json, help, repair, yes, dry_run;
-    const char *folder, *section;    /* NULL: not given */
+    const char *folder, *section; /* NULL: not given */
     const char *size, *files, *older;
     const char *targets[MAX_TARGETS]; /* --target may be given more than once */
     int target_count;

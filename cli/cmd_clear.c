@@ -1,6 +1,6 @@
 /*
- * cmd_clear.c - `kiln clear`: removes every artifact of a folder, after asking. Only files that Kiln wrote are removed, and
- * none at all when the folder holds anything that a cache folder does not.
+ * cmd_clear.c - `kiln clear`: removes every artifact of a folder, after asking. Only files that Kiln wrote are removed,
+ * and none at all when the folder holds anything that a cache folder does not.
  */
 #include <string.h>
 #include <unistd.h>
@@ -71,7 +71,8 @@ const struct command cmd_clear = {
     .name = "clear",
     .summary = "remove every artifact of a folder",
     .usage = "kiln clear [--yes] [--folder DIR] [--json]",
-    .help = "Removes every artifact, after asking. The folder itself stays. Only files that Kiln wrote are removed, and none\n"
+    .help = "Removes every artifact, after asking. The folder itself stays. Only files that Kiln wrote are removed, "
+            "and none\n"
             "at all when the folder holds something else: then it is not a cache folder.\n"
             "Exit code 1: it is not a cache folder, a file could not be removed, or the answer was not yes.\n\n"
             "  --yes         do not ask; needed where nobody can answer\n"

@@ -112,8 +112,8 @@ static void print_drift(const struct demo *demo)
     printf("\n%-32s %-14s %s\n", "a watched variable changes", "follow", "strict");
     for (int i = 0; i < DRIFT_STEPS; i++) {
         const struct drift_step *follow = &demo->drift[0][i], *strict = &demo->drift[1][i];
-        printf("scale is %-23d %-14s %s%s%s%s\n", follow->value, outcome(follow), outcome(strict), *strict->text ? " (" : "", strict->text,
-               *strict->text ? ")" : "");
+        printf("scale is %-23d %-14s %s%s%s%s\n", follow->value, outcome(follow), outcome(strict),
+               *strict->text ? " (" : "", strict->text, *strict->text ? ")" : "");
     }
 }
 
@@ -122,7 +122,8 @@ static void print_json_drift(const struct demo *demo)
     for (int mode = 0; mode < 2; mode++) {
         printf("%s\"%s\":[", mode ? "," : "", mode ? "strict" : "follow");
         for (int i = 0; i < DRIFT_STEPS; i++)
-            printf("%s{\"scale\":%d,\"outcome\":\"%s\"}", i ? "," : "", demo->drift[mode][i].value, outcome(&demo->drift[mode][i]));
+            printf("%s{\"scale\":%d,\"outcome\":\"%s\"}", i ? "," : "", demo->drift[mode][i].value,
+                   outcome(&demo->drift[mode][i]));
         fputs("]", stdout);
     }
 }
@@ -186,12 +187,13 @@ const struct command cmd_demo = {
     .name = "demo",
     .summary = "run three functions cold, from disk, warm and on two threads",
     .usage = "kiln demo [--json]",
-    .help = "Compiles (a*b)*(a+b), x*sigmoid(x)*y and gelu in a fresh folder, calls them from a second process, again, "
-            "and\n"
-            "from two threads. Shows the time of one call with its result, the counters, and the compile time saved. Then\n"
-            "what a function does whose watched variable changes: the default follows it, a strict one refuses.\n"
-            "Exit code 1: a result is wrong, or the second process compiled anything.\n\n"
-            "  --json  one object with a list of rows\n",
+    .help =
+        "Compiles (a*b)*(a+b), x*sigmoid(x)*y and gelu in a fresh folder, calls them from a second process, again, "
+        "and\n"
+        "from two threads. Shows the time of one call with its result, the counters, and the compile time saved. Then\n"
+        "what a function does whose watched variable changes: the default follows it, a strict one refuses.\n"
+        "Exit code 1: a result is wrong, or the second process compiled anything.\n\n"
+        "  --json  one object with a list of rows\n",
     .takes = "",
     .run = run,
 };

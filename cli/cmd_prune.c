@@ -75,16 +75,17 @@ const struct command cmd_prune = {
     .name = "prune",
     .summary = "remove what was not used for longest",
     .usage = "kiln prune [--size SIZE] [--files COUNT] [--older TIME] [--dry-run] [--folder DIR] [--json]",
-    .help = "Removes artifacts until all bounds that are given hold, those not used for longest first. Without any, the\n"
-            "bounds are those that caches keep by themselves: KILN_CACHE_SIZE or 5 GiB, and 200,000 files.\n"
-            "Programs that use the folder meanwhile compile again what they miss.\n"
-            "Exit code 1: a file could not be removed, or the folder can't be read.\n\n"
-            "  --size SIZE    keep at most so many bytes: 500M, 2G\n"
-            "  --files COUNT  keep at most so many files\n"
-            "  --older TIME   remove what was not used for so long: 90s, 15m, 12h, 30d, 8w; use is noted once an hour\n"
-            "  --dry-run      remove nothing, say what would be\n"
-            "  --folder DIR   instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
-            "  --json         an object: files and bytes, removed and kept\n",
+    .help =
+        "Removes artifacts until all bounds that are given hold, those not used for longest first. Without any, the\n"
+        "bounds are those that caches keep by themselves: KILN_CACHE_SIZE or 5 GiB, and 200,000 files.\n"
+        "Programs that use the folder meanwhile compile again what they miss.\n"
+        "Exit code 1: a file could not be removed, or the folder can't be read.\n\n"
+        "  --size SIZE    keep at most so many bytes: 500M, 2G\n"
+        "  --files COUNT  keep at most so many files\n"
+        "  --older TIME   remove what was not used for so long: 90s, 15m, 12h, 30d, 8w; use is noted once an hour\n"
+        "  --dry-run      remove nothing, say what would be\n"
+        "  --folder DIR   instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
+        "  --json         an object: files and bytes, removed and kept\n",
     .takes = "--size --files --older --folder",
     .flags = "--dry-run",
     .run = run,

@@ -1,8 +1,9 @@
 /*
- * cmd_verify.c - `kiln verify`: every artifact of a folder is read in full: format, checksum, that its key's digest is its
- * name, and whether this machine would use it. With --repair, what is bad is put aside.
+ * cmd_verify.c - `kiln verify`: every artifact of a folder is read in full: format, checksum, that its key's digest is
+ * its name, and whether this machine would use it. With --repair, what is bad is put aside.
  *
- * Bad is what no machine can use. An artifact for another CPU is told, but it is not bad: a folder may serve many machines.
+ * Bad is what no machine can use. An artifact for another CPU is told, but it is not bad: a folder may serve many
+ * machines.
  */
 #include "cli.h"
 #include "kiln/maintain.h"
@@ -22,7 +23,8 @@ static void print_finding(const char *digest, const char *kind, const char *text
     fputs("}", stdout);
 }
 
-/* KILN_OK; KILN_INVALID with *is_foreign: sound, for another machine; otherwise bad. A file that has gone is KILN_OK. */
+/* KILN_OK; KILN_INVALID with *is_foreign: sound, for another machine; otherwise bad. A file that has gone is KILN_OK.
+ */
 static kiln_status check(const kiln_inspector *inspector, size_t index, bool *is_foreign, kiln_error *err)
 {
     kiln_entry *entry = NULL;
@@ -109,13 +111,14 @@ const struct command cmd_verify = {
     .name = "verify",
     .summary = "check every artifact of a folder",
     .usage = "kiln verify [--repair] [--folder DIR] [--json]",
-    .help = "Reads every artifact in full: format, checksum, that its name is its key's digest, that only its owner can\n"
-            "write it, and whether this machine can run it. What is bad no process would use; each would compile anew.\n"
-            "Artifacts for other machines are counted, and are not bad.\n"
-            "Exit code 1: something bad is there, and was not put aside; or the folder can't be read.\n\n"
-            "  --repair      put what is bad aside: DIGEST.kiln becomes DIGEST.bad, until it is pruned\n"
-            "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
-            "  --json        an object: findings, and how many of each kind\n",
+    .help =
+        "Reads every artifact in full: format, checksum, that its name is its key's digest, that only its owner can\n"
+        "write it, and whether this machine can run it. What is bad no process would use; each would compile anew.\n"
+        "Artifacts for other machines are counted, and are not bad.\n"
+        "Exit code 1: something bad is there, and was not put aside; or the folder can't be read.\n\n"
+        "  --repair      put what is bad aside: DIGEST.kiln becomes DIGEST.bad, until it is pruned\n"
+        "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
+        "  --json        an object: findings, and how many of each kind\n",
     .takes = "--folder",
     .flags = "--repair",
     .run = run,

@@ -77,7 +77,8 @@ static int read_source(const struct command *command, const char *path, struct s
     if (file && !is_stdin) fclose(file);
     if (!is_read) return failure(command, text);
     if (source->size) return EXIT_FINE;
-    snprintf(text, sizeof text, "%.400s is empty; LLVM IR text is needed, such as kiln show DIGEST --section text prints", path);
+    snprintf(text, sizeof text,
+             "%.400s is empty; LLVM IR text is needed, such as kiln show DIGEST --section text prints", path);
     return failure(command, text);
 }
 
@@ -198,7 +199,8 @@ static int run(const struct command *command, int count, char **words)
     struct options options;
     int status = parse_options(command, count, words, &options);
     if (status != EXIT_FINE || options.help) return status;
-    if (!options.operand_count) return usage_error(command, "which kernels? Name files of LLVM IR text, or - for stdin");
+    if (!options.operand_count)
+        return usage_error(command, "which kernels? Name files of LLVM IR text, or - for stdin");
     const char *own = getenv("KILN_TARGET");
     if (!options.target_count) options.targets[options.target_count++] = own && *own ? own : "native";
     size_t sources = (size_t)options.operand_count;
@@ -219,17 +221,20 @@ const struct command cmd_warm = {
     .name = "warm",
     .summary = "compile kernels into a folder, to be shipped",
     .usage = "kiln warm FILE... [--target TARGET]... [--folder DIR] [--json]",
-    .help = "Compiles each FILE for each TARGET into a folder, unless it is there already. A FILE holds LLVM IR text, as\n"
-            "`kiln show DIGEST --section text` prints it; - is stdin. Nothing is run, so targets may be those of other machines.\n"
-            "A process that lowers to the same text, for the same target and with the same KILN_OPT_LEVEL and\n"
-            "KILN_FAST_MATH, then compiles nothing. The folder can be copied, and used read-only:\n\n"
-            "    kiln warm kernels/*.ll --target x86-64-v3 --target x86-64-v4 --folder cache\n"
-            "    KILN_CACHE_PATH=cache ./program\n\n"
-            "It must belong to root or the user of the program, and be writable by its owner only.\n"
-            "Exit code 1: a file can't be read, and nothing was compiled; or some did not compile or could not be stored.\n\n"
-            "  --target TARGET  native (or KILN_TARGET) when not given; x86-64-v3, znver4, ...; up to 16 of them\n"
-            "  --folder DIR     instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
-            "  --json           a list of {file, target, outcome, error}; outcome is compiled, there or failed\n",
+    .help =
+        "Compiles each FILE for each TARGET into a folder, unless it is there already. A FILE holds LLVM IR text, as\n"
+        "`kiln show DIGEST --section text` prints it; - is stdin. Nothing is run, so targets may be those of other "
+        "machines.\n"
+        "A process that lowers to the same text, for the same target and with the same KILN_OPT_LEVEL and\n"
+        "KILN_FAST_MATH, then compiles nothing. The folder can be copied, and used read-only:\n\n"
+        "    kiln warm kernels/*.ll --target x86-64-v3 --target x86-64-v4 --folder cache\n"
+        "    KILN_CACHE_PATH=cache ./program\n\n"
+        "It must belong to root or the user of the program, and be writable by its owner only.\n"
+        "Exit code 1: a file can't be read, and nothing was compiled; or some did not compile or could not be "
+        "stored.\n\n"
+        "  --target TARGET  native (or KILN_TARGET) when not given; x86-64-v3, znver4, ...; up to 16 of them\n"
+        "  --folder DIR     instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
+        "  --json           a list of {file, target, outcome, error}; outcome is compiled, there or failed\n",
     .takes = "--target --folder",
     .max_operands = MANY_OPERANDS,
     .run = run,

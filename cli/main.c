@@ -14,8 +14,8 @@
 static const struct command cmd_demo_process = {.name = "demo-process", .run = run_demo_process, .hidden = true};
 
 static const struct command *const all_commands[] = {
-    &cmd_demo,  &cmd_stats, &cmd_ls,   &cmd_show,   &cmd_verify,       &cmd_prune,
-    &cmd_clear, &cmd_warm,  &cmd_why,  &cmd_audit,  &cmd_doctor, &cmd_demo_process, NULL,
+    &cmd_demo, &cmd_stats, &cmd_ls,    &cmd_show,   &cmd_verify,       &cmd_prune, &cmd_clear,
+    &cmd_warm, &cmd_why,   &cmd_audit, &cmd_doctor, &cmd_demo_process, NULL,
 };
 
 static const char about[] = "Looks into the cache of compiled kernels, keeps it in order, and shows what it saves.\n";
@@ -26,8 +26,7 @@ static void print_help(FILE *out)
     fprintf(out, "usage: kiln COMMAND [OPTIONS]\n\n%s\n", about);
     for (const struct command *const *at = all_commands; *at; at++)
         if (!(*at)->hidden) fprintf(out, "  %-8s %s\n", (*at)->name, (*at)->summary);
-    fprintf(out,
-            "\nkiln COMMAND --help says more. kiln --version prints the version, kiln --man the manual page.\n%s",
+    fprintf(out, "\nkiln COMMAND --help says more. kiln --version prints the version, kiln --man the manual page.\n%s",
             exit_codes);
 }
 

@@ -86,8 +86,11 @@ static void print_command(FILE *out, const struct command *command)
 void print_manual(FILE *out, const struct command *const *commands, const char *about, const char *exit_codes,
                   const char *version)
 {
-    fprintf(out, ".TH KILN 1 \"\" \"kiln %s\" \"User Commands\"\n.SH NAME\nkiln \\- the cache of compiled kernels\n", version);
-    fputs(".SH SYNOPSIS\n.B kiln\nCOMMAND [OPTIONS]\n.br\n.B kiln\n\\-\\-help | \\-\\-version | \\-\\-man\n.SH DESCRIPTION\n", out);
+    fprintf(out, ".TH KILN 1 \"\" \"kiln %s\" \"User Commands\"\n.SH NAME\nkiln \\- the cache of compiled kernels\n",
+            version);
+    fputs(".SH SYNOPSIS\n.B kiln\nCOMMAND [OPTIONS]\n.br\n.B kiln\n\\-\\-help | \\-\\-version | \\-\\-man\n.SH "
+          "DESCRIPTION\n",
+          out);
     print_help_text(out, about);
     for (const struct command *const *at = commands; *at; at++) {
         if ((*at)->hidden) continue;

@@ -35,7 +35,8 @@ static inline void check(const char *what, mlx_array got, const float *want, siz
     double largest = 0;
     mlx_array packed = mlx_array_new();
     mlx_stream stream = mlx_default_cpu_stream_new();
-    if (mlx_contiguous(&packed, got, false, stream) || mlx_array_eval(packed) || mlx_array_size(packed) != count) exit(2);
+    if (mlx_contiguous(&packed, got, false, stream) || mlx_array_eval(packed) || mlx_array_size(packed) != count)
+        exit(2);
     const float *values = mlx_array_data_float32(packed);
     for (size_t i = 0; i < count; i++) {
         double error = fabs((double)values[i] - (double)want[i]) / fmax(1, fabs((double)want[i]));

@@ -1,6 +1,6 @@
 /*
- * swiglu.c - silu(gate) * up, where silu is a compiled function of its own: called inside it becomes part of it, so that
- * both together are one kernel. Shapeless: one trace for all matrices.
+ * swiglu.c - silu(gate) * up, where silu is a compiled function of its own: called inside it becomes part of it, so
+ * that both together are one kernel. Shapeless: one trace for all matrices.
  */
 #include "support.h"
 

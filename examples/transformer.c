@@ -1,9 +1,9 @@
 /*
  * transformer.c - two layers of a transformer, one token at a time, with keys and values that grow by one each step.
  *
- * The step is one compiled function: the token's vector and the keys and values of each layer go in, the next vector and the
- * longer keys and values come out. Each length is traced once; the kernels do not depend on it, so none is compiled after
- * the first steps. The weights are captured.
+ * The step is one compiled function: the token's vector and the keys and values of each layer go in, the next vector
+ * and the longer keys and values come out. Each length is traced once; the kernels do not depend on it, so none is
+ * compiled after the first steps. The weights are captured.
  */
 #include "support.h"
 
@@ -13,8 +13,9 @@ enum { LAYERS = 2, WIDTH = 16, HEADS = 2, HEAD = WIDTH / HEADS, HIDDEN = 24, STE
 enum weight { NORM_1, QUERY, KEY, VALUE, OUT, NORM_2, GATE, UP, DOWN, WEIGHTS };
 
 static const int weight_shapes[WEIGHTS][2] = {
-    [NORM_1] = {1, WIDTH}, [QUERY] = {WIDTH, WIDTH}, [KEY] = {WIDTH, WIDTH},   [VALUE] = {WIDTH, WIDTH},  [OUT] = {WIDTH, WIDTH},
-    [NORM_2] = {1, WIDTH}, [GATE] = {WIDTH, HIDDEN}, [UP] = {WIDTH, HIDDEN}, [DOWN] = {HIDDEN, WIDTH},
+    [NORM_1] = {1, WIDTH},    [QUERY] = {WIDTH, WIDTH}, [KEY] = {WIDTH, WIDTH},
+    [VALUE] = {WIDTH, WIDTH}, [OUT] = {WIDTH, WIDTH},   [NORM_2] = {1, WIDTH},
+    [GATE] = {WIDTH, HIDDEN}, [UP] = {WIDTH, HIDDEN},   [DOWN] = {HIDDEN, WIDTH},
 };
 
 static float weights[LAYERS][WEIGHTS][WIDTH * HIDDEN];
@@ -38,7 +39,8 @@ static void make_weights(void)
 static int swiglu(mlx_array *res, const mlx_array gate, const mlx_array up, void *unused)
 {
     (void)unused;
-    return mlx_sigmoid(res, gate, stream) || mlx_multiply(res, *res, gate, stream) || mlx_multiply(res, *res, up, stream);
+    return mlx_sigmoid(res, gate, stream) || mlx_multiply(res, *res, gate, stream) ||
+           mlx_multiply(res, *res, up, stream);
 }
 
 /* x times a matrix, as (1, heads, 1, head). */
@@ -72,8 +74,8 @@ static int attend(mlx_array *x, const mlx_array *w, mlx_array *keys, mlx_array *
     failed = failed || project(&query, norm, w[QUERY]) || rotate(&query, position);
     failed = failed || project(&row, norm, w[KEY]) || rotate(&row, position) || append(keys, row);
     failed = failed || project(&row, norm, w[VALUE]) || append(values, row);
-    failed = failed || mlx_fast_scaled_dot_product_attention(&row, query, *keys, *values, 1 / sqrtf(HEAD), "", mlx_array_empty,
-                                                             mlx_array_empty, false, stream);
+    failed = failed || mlx_fast_scaled_dot_product_attention(&row, query, *keys, *values, 1 / sqrtf(HEAD), "",
+                                                             mlx_array_empty, mlx_array_empty, false, stream);
     failed = failed || mlx_reshape(&row, row, flat, 2, stream) || mlx_matmul(&row, row, w[OUT], stream);
     failed = failed || mlx_add(x, *x, row, stream);
     return mlx_array_free(norm), mlx_array_free(query), mlx_array_free(row), failed;

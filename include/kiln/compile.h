@@ -60,7 +60,8 @@ static inline int kiln_call_binary(mlx_array *res, const mlx_closure fun, const 
 static inline int kiln_call_ternary(mlx_array *res, const mlx_closure fun, const mlx_array x, const mlx_array y,
                                     const mlx_array z);
 
-/* ---- how; the one function behind them may change with the version of the library ---------------------------------- */
+/* ---- how; the one function behind them may change with the version of the library ----------------------------------
+ */
 
 /* arity 0: the general form. */
 int _mlx_kiln_compile(mlx_closure *res, const char *name, int arity, void (*fun)(void), void *payload,

@@ -49,8 +49,8 @@ kiln_status kiln_inspect_find(const kiln_inspector *inspector, const char *prefi
 kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_entry **out, kiln_error *err);
 void kiln_entry_close(kiln_entry *entry); /* NULL is fine */
 
-/* Would a cache of this process use it? KILN_INVALID: it is sound, but for a CPU that this one is not (what a folder for
- * several machines may well hold). KILN_IO: others own the file or may write it. */
+/* Would a cache of this process use it? KILN_INVALID: it is sound, but for a CPU that this one is not (what a folder
+ * for several machines may well hold). KILN_IO: others own the file or may write it. */
 kiln_status kiln_entry_check_usable(const kiln_entry *entry, kiln_error *err);
 
 typedef struct kiln_entry_info {

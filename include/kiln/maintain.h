@@ -1,9 +1,9 @@
 /*
  * kiln/maintain.h - keeping a cache folder in order, for tools: put damaged artifacts aside, prune, clear, fill.
  *
- * Everything here is safe while other processes use the folder: at worst they compile again what was removed. Only files
- * that Kiln itself writes are ever removed or renamed, told by their names: 64 hexadecimal digits and an ending of ours,
- * in a sub-folder named by the first two. Symbolic links are not followed below the folder.
+ * Everything here is safe while other processes use the folder: at worst they compile again what was removed. Only
+ * files that Kiln itself writes are ever removed or renamed, told by their names: 64 hexadecimal digits and an ending
+ * of ours, in a sub-folder named by the first two. Symbolic links are not followed below the folder.
  */
 #ifndef KILN_MAINTAIN_H
 #define KILN_MAINTAIN_H
@@ -43,7 +43,8 @@ typedef struct kiln_prune_report {
  * `folder` NULL: the default one. KILN_IO: there is no such folder. Files that can't be removed are no failure: see the
  * report.
  */
-kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, kiln_prune_report *report, kiln_error *err);
+kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, kiln_prune_report *report,
+                       kiln_error *err);
 
 /* The most a cache keeps when nobody says otherwise: KILN_CACHE_SIZE, else 5 GiB; and 200,000 files. */
 void kiln_default_bounds(uint64_t *max_bytes, uint64_t *max_files);
@@ -63,10 +64,10 @@ typedef enum kiln_warmed { KILN_WARM_COMPILED, KILN_WARM_WAS_THERE } kiln_warmed
 
 /*
  * Compiles `text` (LLVM IR) for `target` ("native", "x86-64-v3", ...) into the folder of `cache`, unless it is there
- * already. Nothing is linked or run, so the target need not be one that this machine can run. KILN_OPT_LEVEL, KILN_FAST_MATH
- * and pushed options count as they do for kiln_get(). A process of the same libraries that later lowers to the same text for
- * the same target and options finds it. `name` is for people.
- * KILN_INVALID: no such target; KILN_IO: it could not be stored. Several threads may warm one cache at once.
+ * already. Nothing is linked or run, so the target need not be one that this machine can run. KILN_OPT_LEVEL,
+ * KILN_FAST_MATH and pushed options count as they do for kiln_get(). A process of the same libraries that later lowers
+ * to the same text for the same target and options finds it. `name` is for people. KILN_INVALID: no such target;
+ * KILN_IO: it could not be stored. Several threads may warm one cache at once.
  */
 kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, kiln_bytes text, kiln_warmed *out,
                       kiln_error *err);

@@ -174,8 +174,8 @@ void kiln__array_update_layout(struct kiln_array *array)
 
 /*
  * The only owner of a ready array needs no atomic subtraction: nobody else can take a reference. A lazy array may still
- * be found by the thread that runs its node (kiln__node_output()), so its count does go to 0. Ready is asked first: that
- * thread takes its reference before it makes the array ready, so a count read afterwards has it.
+ * be found by the thread that runs its node (kiln__node_output()), so its count does go to 0. Ready is asked first:
+ * that thread takes its reference before it makes the array ready, so a count read afterwards has it.
  */
 static bool is_last(struct kiln_array *array)
 {

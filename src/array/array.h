@@ -17,16 +17,16 @@
 
 enum { KILN_MAX_NDIM = 32 };
 
-struct kiln_node;  /* graph/node.h */
+struct kiln_node; /* graph/node.h */
 
 struct kiln_array {
     _Atomic uint32_t refs;
     uint8_t dtype;
     uint8_t ndim;
-    bool row_contiguous;            /* packed, last axis fastest; size 0 and 1 count as packed */
-    int64_t size;                   /* elements */
+    bool row_contiguous;              /* packed, last axis fastest; size 0 and 1 count as packed */
+    int64_t size;                     /* elements */
     _Atomic(struct kiln_node *) node; /* NULL: ready */
-    uint64_t trace;                 /* id of the trace a tracer belongs to, else 0; ids are never reused */
+    uint64_t trace;                   /* id of the trace a tracer belongs to, else 0; ids are never reused */
     struct kiln_storage *storage;
     char *data;       /* first element of this view */
     int64_t *strides; /* in elements; points behind dims */
@@ -51,24 +51,26 @@ void kiln__array_unref(struct kiln_array *array);
 kiln_status kiln__shape_check(const int *dims, size_t ndim, enum kiln_dtype dtype, int64_t *size, kiln_error *err);
 
 /* A shape without bytes: data NULL, packed strides, no node. The caller gives it storage or a node. */
-kiln_status kiln__array_new(enum kiln_dtype dtype, size_t ndim, const int *dims, struct kiln_array **out, kiln_error *err);
+kiln_status kiln__array_new(enum kiln_dtype dtype, size_t ndim, const int *dims, struct kiln_array **out,
+                            kiln_error *err);
 /* With storage of its own, uninitialised. */
-kiln_status kiln__array_alloc(enum kiln_dtype dtype, size_t ndim, const int *dims, struct kiln_array **out, kiln_error *err);
+kiln_status kiln__array_alloc(enum kiln_dtype dtype, size_t ndim, const int *dims, struct kiln_array **out,
+                              kiln_error *err);
 /* Copies `data` (packed). */
 kiln_status kiln__array_from_data(const void *data, enum kiln_dtype dtype, size_t ndim, const int *dims,
                                   struct kiln_array **out, kiln_error *err);
 /* A 0-d array of one element, `bytes` holding it. */
 kiln_status kiln__array_scalar(enum kiln_dtype dtype, const void *bytes, struct kiln_array **out, kiln_error *err);
 /* Another view of `base`'s storage; `base` must be ready. offset and strides in elements of base's dtype. */
-kiln_status kiln__array_view(struct kiln_array *base, size_t ndim, const int *dims, const int64_t *strides, int64_t offset,
-                             struct kiln_array **out, kiln_error *err);
+kiln_status kiln__array_view(struct kiln_array *base, size_t ndim, const int *dims, const int64_t *strides,
+                             int64_t offset, struct kiln_array **out, kiln_error *err);
 
 /* Recomputes row_contiguous from dims and strides. */
 void kiln__array_update_layout(struct kiln_array *array);
 
 /*
- * Releasing without recursion: an array whose last reference goes is put on the list `*pending` (linked through `data`),
- * and kiln__array_free_pending() works the list off, which may make it grow. Start with `pending` NULL.
+ * Releasing without recursion: an array whose last reference goes is put on the list `*pending` (linked through
+ * `data`), and kiln__array_free_pending() works the list off, which may make it grow. Start with `pending` NULL.
  */
 void kiln__array_unref_later(struct kiln_array *array, struct kiln_array **pending); /* NULL is fine */
 void kiln__array_free_pending(struct kiln_array *pending);

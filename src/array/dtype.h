@@ -8,16 +8,29 @@
 #include <stddef.h>
 
 enum kiln_dtype {
-    KILN_BOOL, KILN_UINT8, KILN_UINT16, KILN_UINT32, KILN_UINT64, KILN_INT8, KILN_INT16, KILN_INT32, KILN_INT64,
-    KILN_FLOAT16, KILN_FLOAT32, KILN_FLOAT64, KILN_BFLOAT16, KILN_COMPLEX64, KILN_DTYPE_COUNT
+    KILN_BOOL,
+    KILN_UINT8,
+    KILN_UINT16,
+    KILN_UINT32,
+    KILN_UINT64,
+    KILN_INT8,
+    KILN_INT16,
+    KILN_INT32,
+    KILN_INT64,
+    KILN_FLOAT16,
+    KILN_FLOAT32,
+    KILN_FLOAT64,
+    KILN_BFLOAT16,
+    KILN_COMPLEX64,
+    KILN_DTYPE_COUNT
 };
 
 enum kiln_dtype_kind { KILN_KIND_BOOL, KILN_KIND_UNSIGNED, KILN_KIND_SIGNED, KILN_KIND_FLOAT, KILN_KIND_COMPLEX };
 
 struct kiln_dtype_info {
-    const char *name;  /* "float32" */
-    const char *abbr;  /* "f32": in text, keys and helper names */
-    size_t size;       /* bytes of one element */
+    const char *name; /* "float32" */
+    const char *abbr; /* "f32": in text, keys and helper names */
+    size_t size;      /* bytes of one element */
     enum kiln_dtype_kind kind;
 };
 

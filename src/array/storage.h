@@ -2,9 +2,9 @@
  * storage.h - the bytes behind arrays: counted, reused, reference counted.
  *
  * Storage carries its device. Active bytes are payload bytes of live storage; freed storage goes to a cache (by size
- * class) until the limit or kiln__memory_clear_cache(). Alignment is 64 bytes. Safe from every thread. Foreign memory is
- * not counted. The memory limit is soft: an allocation that would exceed it, with what the cache holds, empties the cache
- * first; only a size above the machine's memory is refused.
+ * class) until the limit or kiln__memory_clear_cache(). Alignment is 64 bytes. Safe from every thread. Foreign memory
+ * is not counted. The memory limit is soft: an allocation that would exceed it, with what the cache holds, empties the
+ * cache first; only a size above the machine's memory is refused.
  */
 #ifndef KILN_ARRAY_STORAGE_H
 #define KILN_ARRAY_STORAGE_H

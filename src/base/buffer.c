@@ -42,7 +42,9 @@ void kiln__buffer_vprintf(struct kiln_buffer *buffer, const char *format, va_lis
 {
     va_list again;
     va_copy(again, list);
-    int size = reserve(buffer, 128) ? vsnprintf((char *)buffer->data + buffer->size, buffer->cap - buffer->size, format, list) : -1;
+    int size = reserve(buffer, 128)
+                   ? vsnprintf((char *)buffer->data + buffer->size, buffer->cap - buffer->size, format, list)
+                   : -1;
     if (size < 0) {
         buffer->failed = true;
     } else if (buffer->size + (size_t)size < buffer->cap) {

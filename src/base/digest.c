@@ -113,7 +113,8 @@ __attribute__((target("sha,sse4.1,ssse3"))) static void compress_native(uint32_t
 
 static compress_function *pick_compress(void)
 {
-    static const struct kiln_cpu_bit ssse3 = {CPUID_INDEX_1, 2, 9}, sse4_1 = {CPUID_INDEX_1, 2, 19}, sha = {CPUID_INDEX_7, 1, 29};
+    static const struct kiln_cpu_bit ssse3 = {CPUID_INDEX_1, 2, 9}, sse4_1 = {CPUID_INDEX_1, 2, 19},
+                                     sha = {CPUID_INDEX_7, 1, 29};
     bool has_all = kiln__cpu_has(ssse3) && kiln__cpu_has(sse4_1) && kiln__cpu_has(sha);
     return has_all ? compress_native : compress_portable;
 }

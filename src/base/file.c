@@ -62,9 +62,9 @@ static bool read_all(int fd, char *data, size_t size)
 }
 
 /*
- * Touching a mapped page of a file that somebody has truncated meanwhile kills the process. Nobody truncates large files
- * by accident in the moment they are read; small ones, nearly all artifacts, are copied, which costs no more than the
- * first touch of a page.
+ * Touching a mapped page of a file that somebody has truncated meanwhile kills the process. Nobody truncates large
+ * files by accident in the moment they are read; small ones, nearly all artifacts, are copied, which costs no more than
+ * the first touch of a page.
  */
 static void *map_or_copy(int fd, size_t size)
 {

@@ -13,8 +13,8 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
-/* The whole file in memory of its own (a copy, or a private mapping of a large one), given back with kiln__file_unmap().
- * KILN_MISS: no such file. */
+/* The whole file in memory of its own (a copy, or a private mapping of a large one), given back with
+ * kiln__file_unmap(). KILN_MISS: no such file. */
 kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err);
 /* The same, and what fstat said about the very file that was read. */
 kiln_status kiln__file_map_stat(const char *path, kiln_bytes *out, struct stat *info, kiln_error *err);

@@ -1,9 +1,9 @@
 /*
  * fork.h - locks that must be free in a forked child.
  *
- * A fork copies the memory of all threads but only one of them; a lock that another thread held would stay locked in the
- * child for ever. Guarded locks are taken around every fork, in the order they were registered, and given back in parent
- * and child. Guard leaf locks only: nothing else may be locked while one is held.
+ * A fork copies the memory of all threads but only one of them; a lock that another thread held would stay locked in
+ * the child for ever. Guarded locks are taken around every fork, in the order they were registered, and given back in
+ * parent and child. Guard leaf locks only: nothing else may be locked while one is held.
  */
 #ifndef KILN_BASE_FORK_H
 #define KILN_BASE_FORK_H

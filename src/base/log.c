@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fork.h"
 #include "base/digest.h"
+#include "base/fork.h"
 
 enum { LINE_SIZE = 4096, REMEMBERED = 64 };
 

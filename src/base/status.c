@@ -8,8 +8,9 @@
 #include <string.h>
 
 static const char *const status_names[] = {
-    "KILN_OK",           "KILN_INVALID",        "KILN_NO_MEMORY",   "KILN_UNSIGNED",    "KILN_DRIFTED",       "KILN_LOWER_FAILED",
-    "KILN_COMPILE_FAILED", "KILN_LINK_FAILED", "KILN_NO_COMPILER", "KILN_WOULD_COMPILE", "KILN_IO",
+    "KILN_OK",           "KILN_INVALID",        "KILN_NO_MEMORY",   "KILN_UNSIGNED",    "KILN_DRIFTED",
+    "KILN_LOWER_FAILED", "KILN_COMPILE_FAILED", "KILN_LINK_FAILED", "KILN_NO_COMPILER", "KILN_WOULD_COMPILE",
+    "KILN_IO",
 };
 
 const char *kiln_status_name(kiln_status status)

@@ -18,7 +18,8 @@ enum { KILN_MISS = 1 }; /* nothing stored under this key */
 kiln_status kiln__fail(kiln_error *err, kiln_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts "name: " in front of the text of `err` (may be NULL), whose end is cut when it gets too long. Returns `status`. */
+/* Puts "name: " in front of the text of `err` (may be NULL), whose end is cut when it gets too long. Returns `status`.
+ */
 kiln_status kiln__fail_as(kiln_error *err, kiln_status status, const char *name);
 
 /* KILN_NO_MEMORY with a text that names `what` could not be allocated. */

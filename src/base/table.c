@@ -43,8 +43,8 @@ uint32_t *kiln__table_place(struct kiln_table *table, uint64_t hash, bool (*equa
     }
 }
 
-uint32_t kiln__table_find(const struct kiln_table *table, uint64_t hash, bool (*equal)(const void *context, uint32_t index),
-                          const void *context)
+uint32_t kiln__table_find(const struct kiln_table *table, uint64_t hash,
+                          bool (*equal)(const void *context, uint32_t index), const void *context)
 {
     if (!table->slots) return KILN_TABLE_EMPTY;
     for (size_t at = hash & table->mask;; at = (at + 1) & table->mask) {

@@ -24,8 +24,8 @@ struct kiln_table {
 uint32_t *kiln__table_place(struct kiln_table *table, uint64_t hash, bool (*equal)(const void *context, uint32_t index),
                             const void *context);
 /* The index of that entry, or KILN_TABLE_EMPTY. */
-uint32_t kiln__table_find(const struct kiln_table *table, uint64_t hash, bool (*equal)(const void *context, uint32_t index),
-                          const void *context);
+uint32_t kiln__table_find(const struct kiln_table *table, uint64_t hash,
+                          bool (*equal)(const void *context, uint32_t index), const void *context);
 void kiln__table_release(struct kiln_table *table);
 
 #endif

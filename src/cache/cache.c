@@ -1,8 +1,8 @@
 /*
  * cache.c - opening and closing caches, and reading their counters.
  *
- * Invariant: an index is held by one open cache at a time; hit counters of threads are never reset, so a cache subtracts
- * what they held when it was opened.
+ * Invariant: an index is held by one open cache at a time; hit counters of threads are never reset, so a cache
+ * subtracts what they held when it was opened.
  */
 #include "cache/cache.h"
 
@@ -101,7 +101,8 @@ static void add_tiers(struct kiln_cache *cache, const kiln_cache_options *option
         kiln__buffer_printf(&folder, "%s", options->folder);
     else
         kiln__default_folder(&folder);
-    for (const char *const *path = options->read_only_folders; path && *path; path++) add_tier(cache, *path, false, 0, 0);
+    for (const char *const *path = options->read_only_folders; path && *path; path++)
+        add_tier(cache, *path, false, 0, 0);
     add_search_path(cache);
     if (folder.size && !folder.failed) add_tier(cache, (const char *)folder.data, true, max_bytes, max_files);
     kiln__buffer_release(&folder);
@@ -143,7 +144,8 @@ static void init_tables(struct kiln_cache *cache)
     pthread_mutex_init(&cache->functions_lock, NULL);
 }
 
-/* Takes the smallest index no open cache has. From then on a reset of a device finds the cache, so its tables come first. */
+/* Takes the smallest index no open cache has. From then on a reset of a device finds the cache, so its tables come
+ * first. */
 static bool enlist(struct kiln_cache *cache)
 {
     kiln__mutex_lock(&lock);
@@ -178,7 +180,8 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
     kiln_cache_options resolved = {.struct_size = sizeof resolved};
     if (!out) return kiln__fail(err, KILN_INVALID, "kiln_cache_open: no place for the result");
     if (options && (options->struct_size < sizeof options->struct_size || options->struct_size > sizeof resolved))
-        return kiln__fail(err, KILN_INVALID, "kiln_cache_open: struct_size is %zu, expected sizeof(kiln_cache_options), at most %zu",
+        return kiln__fail(err, KILN_INVALID,
+                          "kiln_cache_open: struct_size is %zu, expected sizeof(kiln_cache_options), at most %zu",
                           options->struct_size, sizeof resolved);
     if (options) memcpy(&resolved, options, options->struct_size);
     struct kiln_cache *cache = calloc(1, sizeof *cache);
@@ -187,7 +190,8 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
     cache->max_linked_bytes = resolved.max_linked_bytes ? resolved.max_linked_bytes : 256u << 20;
     if (!enlist(cache)) {
         free(cache);
-        return kiln__fail(err, KILN_INVALID, "kiln_cache_open: %d caches are open, which is the most; close one", KILN_MAX_CACHES);
+        return kiln__fail(err, KILN_INVALID, "kiln_cache_open: %d caches are open, which is the most; close one",
+                          KILN_MAX_CACHES);
     }
     cache->mode = mode_from_environment();
     if (cache->mode != KILN_MODE_OFF) add_tiers(cache, &resolved);

@@ -1,5 +1,6 @@
 /*
- * function.c - making, binding, redefining and freeing functions, and declaring what they read. Dependencies: depends.c.
+ * function.c - making, binding, redefining and freeing functions, and declaring what they read. Dependencies:
+ * depends.c.
  *
  * Invariant: whatever changes what a function is (definition, watches, dependencies) clears its results, which bumps
  * the generation in its keys and in the keys of all that depend on it; so no old entry can match afterwards.
@@ -13,15 +14,20 @@
 static kiln_status check_options(const kiln_function_options *options, kiln_error *err)
 {
     if (!options || options->struct_size != sizeof *options)
-        return kiln__fail(err, KILN_INVALID, "function options: struct_size is %zu, expected %zu", options ? options->struct_size : 0, sizeof *options);
-    if (!options->name || !*options->name) return kiln__fail(err, KILN_INVALID, "function options: a function needs a name");
+        return kiln__fail(err, KILN_INVALID, "function options: struct_size is %zu, expected %zu",
+                          options ? options->struct_size : 0, sizeof *options);
+    if (!options->name || !*options->name)
+        return kiln__fail(err, KILN_INVALID, "function options: a function needs a name");
     if (!options->lower == !options->text.data)
         return kiln__fail(err, KILN_INVALID, "%s: give text or lower(), one of them", options->name);
     if (options->flags & ~(unsigned)KILN_STRICT)
-        return kiln__fail(err, KILN_INVALID, "%s: unknown flags %#x", options->name, options->flags & ~(unsigned)KILN_STRICT);
+        return kiln__fail(err, KILN_INVALID, "%s: unknown flags %#x", options->name,
+                          options->flags & ~(unsigned)KILN_STRICT);
     const kiln_compiler *compiler = options->compiler;
-    if (compiler && (compiler->struct_size != sizeof *compiler || !compiler->name || !compiler->digest || !compiler->compile || !compiler->link))
-        return kiln__fail(err, KILN_INVALID, "%s: a compiler needs struct_size %zu, name, digest, compile and link", options->name, sizeof *compiler);
+    if (compiler && (compiler->struct_size != sizeof *compiler || !compiler->name || !compiler->digest ||
+                     !compiler->compile || !compiler->link))
+        return kiln__fail(err, KILN_INVALID, "%s: a compiler needs struct_size %zu, name, digest, compile and link",
+                          options->name, sizeof *compiler);
     return KILN_OK;
 }
 
@@ -102,9 +108,11 @@ static void delist(struct kiln_function *function)
     kiln__mutex_unlock(&function->cache->functions_lock);
 }
 
-kiln_status kiln_function_new(kiln_cache *cache, const kiln_function_options *options, kiln_function **out, kiln_error *err)
+kiln_status kiln_function_new(kiln_cache *cache, const kiln_function_options *options, kiln_function **out,
+                              kiln_error *err)
 {
-    if (!cache || !out) return kiln__fail(err, KILN_INVALID, "kiln_function_new: needs a cache and a place for the result");
+    if (!cache || !out)
+        return kiln__fail(err, KILN_INVALID, "kiln_function_new: needs a cache and a place for the result");
     struct kiln_definition *definition = NULL;
     kiln_status status = definition_new(options, &definition, err);
     if (status) return status;
@@ -125,7 +133,8 @@ static void destroy(struct kiln_function *function)
     kiln__watches_release(&function->watches);
     pthread_mutex_destroy(&function->lock);
     free(function->baseline);
-    for (struct kiln_parameters *parameters = atomic_load(&function->parameters), *older; parameters; parameters = older) {
+    for (struct kiln_parameters *parameters = atomic_load(&function->parameters), *older; parameters;
+         parameters = older) {
         older = parameters->older;
         free(parameters);
     }
@@ -152,13 +161,21 @@ void kiln_function_trim(kiln_function *function)
     kiln__kernels_sweep(function->cache);
 }
 
-kiln_status kiln_function_bind(kiln_function *base, void *payload, void (*free_payload)(void *), kiln_function **out, kiln_error *err)
+kiln_status kiln_function_bind(kiln_function *base, void *payload, void (*free_payload)(void *), kiln_function **out,
+                               kiln_error *err)
 {
-    if (!base || !out) return kiln__fail(err, KILN_INVALID, "kiln_function_bind: needs a function and a place for the result");
+    if (!base || !out)
+        return kiln__fail(err, KILN_INVALID, "kiln_function_bind: needs a function and a place for the result");
     struct kiln_definition *of_base = kiln__definition_ref(base), *definition = NULL;
     const kiln_function_options options = {
-        .struct_size = sizeof options, .name = of_base->name, .compiler = of_base->compiler, .lower = of_base->lower,
-        .text = {of_base->lower ? NULL : of_base->text.data ? (void *)of_base->text.data : "", of_base->text.size},
+        .struct_size = sizeof options,
+        .name = of_base->name,
+        .compiler = of_base->compiler,
+        .lower = of_base->lower,
+        .text = {of_base->lower       ? NULL
+                 : of_base->text.data ? (void *)of_base->text.data
+                                      : "",
+                 of_base->text.size},
     };
     kiln_status status = definition_new(&options, &definition, err);
     kiln__definition_unref(of_base);
@@ -222,9 +239,12 @@ kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_
 
 kiln_status kiln_function_declare(kiln_function *function, const kiln_type *const *types, size_t count, kiln_error *err)
 {
-    if (!function || (count && !types)) return kiln__fail(err, KILN_INVALID, "kiln_function_declare: needs a function and %zu types", count);
+    if (!function || (count && !types))
+        return kiln__fail(err, KILN_INVALID, "kiln_function_declare: needs a function and %zu types", count);
     for (size_t i = 0; i < count; i++)
-        if (!types[i]) return kiln__fail(err, KILN_INVALID, "kiln_function_declare: type %zu is NULL; kiln_none stands for nothing", i);
+        if (!types[i])
+            return kiln__fail(err, KILN_INVALID,
+                              "kiln_function_declare: type %zu is NULL; kiln_none stands for nothing", i);
     struct kiln_parameters *parameters = malloc(sizeof *parameters + count * sizeof *types);
     if (!parameters) return kiln__no_memory(err, "a declaration");
     parameters->count = count;
@@ -238,8 +258,8 @@ kiln_status kiln_function_declare(kiln_function *function, const kiln_type *cons
 
 /* ---- what it reads -------------------------------------------------------------------------------------------- */
 
-static kiln_status add_watch(kiln_function *function, enum kiln_item kind, const char *module, const char *name, const void *address,
-                             size_t size, kiln_var *var, kiln_error *err)
+static kiln_status add_watch(kiln_function *function, enum kiln_item kind, const char *module, const char *name,
+                             const void *address, size_t size, kiln_var *var, kiln_error *err)
 {
     kiln__mutex_lock(&function->lock);
     const struct kiln_watch *last = function->watches.last;
@@ -250,17 +270,20 @@ static kiln_status add_watch(kiln_function *function, enum kiln_item kind, const
     return status;
 }
 
-kiln_status kiln_watch(kiln_function *function, const char *module, const char *name, const void *address, size_t size, kiln_error *err)
+kiln_status kiln_watch(kiln_function *function, const char *module, const char *name, const void *address, size_t size,
+                       kiln_error *err)
 {
     if (!function || !module || !name || !*name || !address || !size)
-        return kiln__fail(err, KILN_INVALID, "kiln_watch: needs a function, a module, a name, an address and a size above 0");
+        return kiln__fail(err, KILN_INVALID,
+                          "kiln_watch: needs a function, a module, a name, an address and a size above 0");
     return add_watch(function, KILN_ITEM_MEMORY, module, name, address, size, NULL, err);
 }
 
 kiln_status kiln_watch_env(kiln_function *function, const char *name, kiln_error *err)
 {
     if (!function || !name || !*name || strchr(name, '='))
-        return kiln__fail(err, KILN_INVALID, "kiln_watch_env: needs a function and the name of a variable, without '='");
+        return kiln__fail(err, KILN_INVALID,
+                          "kiln_watch_env: needs a function and the name of a variable, without '='");
     return add_watch(function, KILN_ITEM_ENVIRONMENT, "", name, NULL, 0, NULL, err);
 }
 

@@ -1,8 +1,9 @@
 /*
  * function.h - function handles: what is compiled, what it watches, and its results.
  *
- * A definition (text or lower(), compiler, payload) is immutable and reference counted: redefining swaps it, and a miss that
- * runs meanwhile keeps the one it started with. A function that another depends on lives on inside until that one goes.
+ * A definition (text or lower(), compiler, payload) is immutable and reference counted: redefining swaps it, and a miss
+ * that runs meanwhile keeps the one it started with. A function that another depends on lives on inside until that one
+ * goes.
  */
 #ifndef KILN_CACHE_FUNCTION_H
 #define KILN_CACHE_FUNCTION_H
@@ -47,7 +48,7 @@ struct kiln_function {
     pthread_mutex_t lock; /* guards definition, adding to watches and dependencies, and the baseline */
     struct kiln_definition *definition;
     struct kiln_watches watches;
-    _Atomic(struct kiln_callees *) callees; /* NULL: none, or not listed yet */
+    _Atomic(struct kiln_callees *) callees;       /* NULL: none, or not listed yet */
     _Atomic(struct kiln_parameters *) parameters; /* NULL: not declared */
     uint64_t *baseline; /* watched part of the key of the first call, then of the last drift */
     uint32_t baseline_count;
@@ -67,15 +68,20 @@ void kiln__definition_unref(struct kiln_definition *definition);
 void kiln__function_changed(struct kiln_function *function);
 
 /*
- * Appends what the function and those it depends on watch. `visit` is called for each watch in the same order, `enter` for
- * each function depended on, so that values can be found again in the key. Both lists may have grown since it was signed.
+ * Appends what the function and those it depends on watch. `visit` is called for each watch in the same order, `enter`
+ * for each function depended on, so that values can be found again in the key. Both lists may have grown since it was
+ * signed.
  */
-void kiln__function_sign(struct kiln_function *function, const struct kiln_environment *environment, struct kiln_signature *signature);
-void kiln__function_each_watch(struct kiln_function *function, void (*visit)(void *context, const struct kiln_watch *watch),
+void kiln__function_sign(struct kiln_function *function, const struct kiln_environment *environment,
+                         struct kiln_signature *signature);
+void kiln__function_each_watch(struct kiln_function *function,
+                               void (*visit)(void *context, const struct kiln_watch *watch),
                                void (*enter)(void *context, struct kiln_function *callee), void *context);
 
-/* Writes the reason of a miss to kiln_why() and, when asked for, to the log; `key_text` gets the key in words. In why.c. */
-void kiln__explain_call(struct kiln_function *function, const struct kiln_signature *signature, const char *name, struct kiln_buffer *key_text);
+/* Writes the reason of a miss to kiln_why() and, when asked for, to the log; `key_text` gets the key in words. In
+ * why.c. */
+void kiln__explain_call(struct kiln_function *function, const struct kiln_signature *signature, const char *name,
+                        struct kiln_buffer *key_text);
 
 /* Before a miss is worked on: is the list of callees that was signed still all? KILN_NO_MEMORY, or KILN_OK. */
 kiln_status kiln__callees_update(struct kiln_function *function, bool *changed);

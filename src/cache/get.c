@@ -45,7 +45,8 @@ static void enter_dependency(void *context, struct kiln_function *callee)
     struct values *values = context;
     const uint64_t *words = values->words + values->at;
     if (values->status) return;
-    if (values->end - values->at < 3 || kiln__item_tag(words[0]) != KILN_ITEM_DEPENDENCY || words[1] != callee->results.id)
+    if (values->end - values->at < 3 || kiln__item_tag(words[0]) != KILN_ITEM_DEPENDENCY ||
+        words[1] != callee->results.id)
         values->status = (kiln_status)CHANGED;
     else
         values->at += 3;
@@ -69,7 +70,8 @@ static void take_value(void *context, const struct kiln_watch *watch)
 }
 
 /* KILN_OK, and data to be freed; KILN_NO_MEMORY; or CHANGED. */
-static kiln_status find_values(struct kiln_function *function, const uint64_t *words, uint32_t count, struct values *values)
+static kiln_status find_values(struct kiln_function *function, const uint64_t *words, uint32_t count,
+                               struct values *values)
 {
     *values = (struct values){.words = words, .end = count};
     kiln__function_each_watch(function, take_value, enter_dependency, values);
@@ -84,13 +86,19 @@ static kiln_status build_request(struct miss *miss, kiln_error *err)
     struct values values;
     const uint64_t *words = miss->signature->words;
     bool changed = false;
-    if (!atomic_load_explicit(&miss->function->plain, memory_order_acquire) && kiln__callees_update(miss->function, &changed))
+    if (!atomic_load_explicit(&miss->function->plain, memory_order_acquire) &&
+        kiln__callees_update(miss->function, &changed))
         return kiln__no_memory(err, "a request");
     if (changed) return (kiln_status)CHANGED;
-    kiln_status status = find_values(miss->function, words + miss->watches_at, miss->signature->count - miss->watches_at, &values);
+    kiln_status status =
+        find_values(miss->function, words + miss->watches_at, miss->signature->count - miss->watches_at, &values);
     if (status) return status > 0 ? status : kiln__no_memory(err, "a request");
-    *request = (kiln_request){.cache = miss->function->cache, .device = miss->device, .options = kiln__options_unpack((uint32_t)(words[1] >> 32)),
-                              .arg_count = miss->arg_count, .watched = values.data, .watched_count = values.count};
+    *request = (kiln_request){.cache = miss->function->cache,
+                              .device = miss->device,
+                              .options = kiln__options_unpack((uint32_t)(words[1] >> 32)),
+                              .arg_count = miss->arg_count,
+                              .watched = values.data,
+                              .watched_count = values.count};
     request->args = malloc((miss->arg_count + 1) * sizeof *request->args);
     kiln__options_take(&request->options, words + 3, miss->watches_at - 3);
     uint32_t at = 3 + request->options.pushed_count;
@@ -115,13 +123,14 @@ static kiln_status lower(struct miss *miss, kiln_text *text, kiln_error *err)
     kiln__add(&cache->counts.traces, 1);
     kiln__add(&cache->counts.trace_ns, kiln__clock_ns() - start);
     if (status || miss->request.read_status)
-        return kiln__fail(err, KILN_LOWER_FAILED, "%s: %s", definition->name, error.text[0] ? error.text : "lower() failed without a message");
+        return kiln__fail(err, KILN_LOWER_FAILED, "%s: %s", definition->name,
+                          error.text[0] ? error.text : "lower() failed without a message");
     return text->buffer.failed ? kiln__no_memory(err, "a text") : KILN_OK;
 }
 
 /*
- * lower() reads watched variables itself, later than the key did. Do they still hold what the key says? Those of the environment
- * it has from the request.
+ * lower() reads watched variables itself, later than the key did. Do they still hold what the key says? Those of the
+ * environment it has from the request.
  */
 static bool watched_memory_stands(const struct miss *miss)
 {
@@ -135,7 +144,8 @@ static bool watched_memory_stands(const struct miss *miss)
         uint64_t was = words[at], is = now.words[now_at];
         if (kiln__item_tag(was) != kiln__item_tag(is)) break; /* other watches: its generation is another one by now */
         bool read_later = kiln__item_tag(was) == KILN_ITEM_MEMORY || kiln__item_tag(was) == KILN_ITEM_VARIABLE;
-        if (read_later) stands = was == is && kiln__key_equal(words + at, now.words + now_at, 1 + kiln__item_words(was));
+        if (read_later)
+            stands = was == is && kiln__key_equal(words + at, now.words + now_at, 1 + kiln__item_words(was));
         at += 1 + kiln__item_words(was);
         now_at += 1 + kiln__item_words(is);
     }
@@ -154,8 +164,8 @@ static kiln_status make_result(void *context, void **value, struct kiln_read_rec
     kiln_bytes call_key = {miss->key_text.data, miss->key_text.failed ? 0 : miss->key_text.size};
     struct kiln_kernel *kernel = NULL;
     if (!status)
-        status = kiln__kernel_get(&miss->request, miss->definition->compiler, (kiln_bytes){source->data, source->size}, fixed,
-                                  call_key, &kernel, err);
+        status = kiln__kernel_get(&miss->request, miss->definition->compiler, (kiln_bytes){source->data, source->size},
+                                  fixed, call_key, &kernel, err);
     if (!status) {
         *value = kernel;
         *reads = miss->request.reads;
@@ -179,12 +189,15 @@ static void lower_and_compare(struct miss *miss, const struct kiln_kernel *kerne
     kiln_status status = fixed ? KILN_OK : lower(miss, &text, &error);
     const struct kiln_buffer *source = fixed ? &definition->text : &text.buffer;
     kiln_bytes is = {source->data, source->size}, was = kiln_artifact_get(kernel->artifact, "text");
-    if (!status) status = kiln__request_content(&miss->request, definition->compiler->name, definition->compiler->digest, is, fixed, &content, &error);
+    if (!status)
+        status = kiln__request_content(&miss->request, definition->compiler->name, definition->compiler->digest, is,
+                                       fixed, &content, &error);
     if (status) {
         kiln__buffer_printf(difference, "lowering again failed: %s", error.text);
     } else if (memcmp(&content.digest, &kernel->artifact->digest, sizeof content.digest)) {
         kiln__explain_lines(was, is, difference);
-        if (!difference->size) kiln__buffer_printf(difference, "the text is the same, another field of the content key is not");
+        if (!difference->size)
+            kiln__buffer_printf(difference, "the text is the same, another field of the content key is not");
     }
     kiln__content_release(&content);
     kiln__reads_free(miss->request.reads);
@@ -248,7 +261,8 @@ static bool is_strict(const struct kiln_function *function)
     return function->flags & KILN_STRICT || (value && !strcmp(value, "error"));
 }
 
-/* With the lock held; the key's words differ from the baseline's. A function depended on that was redefined is no drift. */
+/* With the lock held; the key's words differ from the baseline's. A function depended on that was redefined is no
+ * drift. */
 static kiln_status follow_or_refuse(struct miss *miss, const uint64_t *words, uint32_t count, kiln_error *err)
 {
     struct kiln_function *function = miss->function;
@@ -263,14 +277,16 @@ static kiln_status follow_or_refuse(struct miss *miss, const uint64_t *words, ui
     if (drifted) kiln__add(&function->cache->counts.drifts, 1);
     status = KILN_OK;
     if (drifted && is_strict(function))
-        status = kiln__fail(err, KILN_DRIFTED, "%s: %s", function->definition->name, text.failed ? "a watched value changed" : (const char *)text.data);
+        status = kiln__fail(err, KILN_DRIFTED, "%s: %s", function->definition->name,
+                            text.failed ? "a watched value changed" : (const char *)text.data);
     else
         set_baseline(function, words, count);
     kiln__buffer_release(&text);
     return status;
 }
 
-/* On a miss: have the watched values changed since the last one? Strict functions keep their first baseline and refuse. */
+/* On a miss: have the watched values changed since the last one? Strict functions keep their first baseline and refuse.
+ */
 static kiln_status check_drift(struct miss *miss, kiln_error *err)
 {
     struct kiln_function *function = miss->function;
@@ -296,9 +312,11 @@ static kiln_status make_or_wait(struct miss *miss, void **executable, kiln_error
     miss->definition = kiln__definition_ref(function);
     miss->request.function = miss->definition->name;
     kiln__explain_call(function, miss->signature, miss->definition->name, &miss->key_text);
-    kiln_status status = kiln__results_make(&function->results, miss->signature, make_result, miss, executable, &made, err);
+    kiln_status status =
+        kiln__results_make(&function->results, miss->signature, make_result, miss, executable, &made, err);
     if ((int)status == KILN_RECURSIVE)
-        status = kiln__fail(err, KILN_INVALID, "%s: lower() asks for the very entry it is making, or nests too deep", miss->definition->name);
+        status = kiln__fail(err, KILN_INVALID, "%s: lower() asks for the very entry it is making, or nests too deep",
+                            miss->definition->name);
     if (status == KILN_COMPILED) *executable = NULL;
     if ((int)status == CHANGED) kiln__add(&function->cache->counts.calls, (uint64_t)-1); /* the next try is the call */
     if (!status && !made) { /* somebody else made it while we looked: a hit of the process after all */
@@ -334,15 +352,18 @@ struct call {
 };
 
 /* Head, pushed options, arguments, watched values. *watches_at: where the last part starts. */
-__attribute__((always_inline)) static inline kiln_status sign_call(const struct call *call, struct kiln_signature *signature, uint32_t *watches_at, kiln_error *err)
+__attribute__((always_inline)) static inline kiln_status
+sign_call(const struct call *call, struct kiln_signature *signature, uint32_t *watches_at, kiln_error *err)
 {
     kiln_function *function = call->function;
     kiln_status status = KILN_OK;
     kiln__results_begin_call(&function->results, call->device, kiln__options_packed(call->environment), signature);
     kiln__options_sign(signature);
-    for (size_t i = 0; i < call->count && !status; i++) status = kiln__signature_argument(signature, &call->args[i], i, err);
+    for (size_t i = 0; i < call->count && !status; i++)
+        status = kiln__signature_argument(signature, &call->args[i], i, err);
     *watches_at = signature->count;
-    if (!atomic_load_explicit(&function->plain, memory_order_acquire)) kiln__function_sign(function, call->environment, signature);
+    if (!atomic_load_explicit(&function->plain, memory_order_acquire))
+        kiln__function_sign(function, call->environment, signature);
     if (!status && signature->status) status = kiln__fail(err, signature->status, "kiln_get: the key is too large");
     return status;
 }
@@ -350,7 +371,10 @@ __attribute__((always_inline)) static inline kiln_status sign_call(const struct 
 __attribute__((noinline)) static kiln_status audit_or_make(struct call call, const struct kiln_signature *signature,
                                                            uint32_t watches_at, void **executable, kiln_error *err)
 {
-    struct miss miss = {.function = call.function, .device = call.device, .signature = signature, .watches_at = watches_at,
+    struct miss miss = {.function = call.function,
+                        .device = call.device,
+                        .signature = signature,
+                        .watches_at = watches_at,
                         .arg_count = call.count};
     struct kiln_kernel *audited = kiln__results_audited(&call.function->results);
     if (!audited) return work_on_miss(&miss, executable, err);
@@ -359,7 +383,8 @@ __attribute__((noinline)) static kiln_status audit_or_make(struct call call, con
 }
 
 /* CHANGED: sign again. */
-__attribute__((always_inline)) static inline kiln_status get_once(const struct call *call, void **executable, kiln_error *err)
+__attribute__((always_inline)) static inline kiln_status get_once(const struct call *call, void **executable,
+                                                                  kiln_error *err)
 {
     struct kiln_signature signature;
     uint32_t watches_at;
@@ -386,13 +411,16 @@ __attribute__((noinline)) static kiln_status get_again(struct call call, void **
         if ((int)status != CHANGED) return status;
     }
     kiln__add(&call.function->cache->counts.calls, 1);
-    return kiln__fail(err, KILN_DRIFTED, "what the function watches changed in each of %d tries to lower it", MOST_TRIES + 1);
+    return kiln__fail(err, KILN_DRIFTED, "what the function watches changed in each of %d tries to lower it",
+                      MOST_TRIES + 1);
 }
 
-kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count, kiln_device *device, void **executable, kiln_error *err)
+kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count, kiln_device *device,
+                     void **executable, kiln_error *err)
 {
     if (__builtin_expect(!function || !executable || (count && !args), 0))
-        return kiln__fail(err, KILN_INVALID, "kiln_get: needs a function, %zu arguments and a place for the executable", count);
+        return kiln__fail(err, KILN_INVALID, "kiln_get: needs a function, %zu arguments and a place for the executable",
+                          count);
     const struct kiln_environment *environment = kiln__environment();
     if (!device && !(device = kiln__device_current_in(environment, err))) return KILN_INVALID;
     const struct call call = {function, args, count, device, environment};
@@ -400,14 +428,19 @@ kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count
     return __builtin_expect((int)status == CHANGED, 0) ? get_again(call, executable, err) : status;
 }
 
-kiln_status kiln_get_values(kiln_function *function, const void *const *values, size_t count, kiln_device *device, void **executable, kiln_error *err)
+kiln_status kiln_get_values(kiln_function *function, const void *const *values, size_t count, kiln_device *device,
+                            void **executable, kiln_error *err)
 {
     enum { FEW = 16 };
-    if (!function || (count && !values)) return kiln__fail(err, KILN_INVALID, "kiln_get_values: needs a function and %zu values", count);
+    if (!function || (count && !values))
+        return kiln__fail(err, KILN_INVALID, "kiln_get_values: needs a function and %zu values", count);
     const struct kiln_parameters *parameters = atomic_load_explicit(&function->parameters, memory_order_acquire);
-    if (!parameters) return kiln__fail(err, KILN_INVALID, "kiln_get_values: the types were not declared; call kiln_function_declare() first");
+    if (!parameters)
+        return kiln__fail(err, KILN_INVALID,
+                          "kiln_get_values: the types were not declared; call kiln_function_declare() first");
     if (count != parameters->count)
-        return kiln__fail(err, KILN_INVALID, "kiln_get_values: %zu values were given, %zu parameters are declared", count, parameters->count);
+        return kiln__fail(err, KILN_INVALID, "kiln_get_values: %zu values were given, %zu parameters are declared",
+                          count, parameters->count);
     kiln_arg few[FEW], *args = count <= FEW ? few : malloc(count * sizeof *args);
     if (!args) return kiln__no_memory(err, "a list of arguments");
     few[0].type = NULL; /* also when there are none */

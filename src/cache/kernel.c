@@ -1,7 +1,8 @@
 /*
  * kernel.c - see kernel.h. Two tables: artifacts by content key, executables by (content key, device).
  *
- * The content key is made once per miss and passed down; an artifact taken from a tier has been compared with it in full.
+ * The content key is made once per miss and passed down; an artifact taken from a tier has been compared with it in
+ * full.
  */
 #include "cache/kernel.h"
 
@@ -64,7 +65,8 @@ static kiln_status refuse_to_compile(const struct job *job, kiln_error *err)
 {
     char hex[KILN_DIGEST_HEX];
     kiln__digest_hex(&job->content->digest, hex);
-    return kiln__fail(err, KILN_WOULD_COMPILE, "%s: KILN_MODE=no-compile and nothing stored fits; content key %s", job->request->function, hex);
+    return kiln__fail(err, KILN_WOULD_COMPILE, "%s: KILN_MODE=no-compile and nothing stored fits; content key %s",
+                      job->request->function, hex);
 }
 
 static kiln_status compile(const struct job *job, struct kiln_artifact **out, kiln_error *err)
@@ -81,11 +83,13 @@ static kiln_status compile(const struct job *job, struct kiln_artifact **out, ki
     artifact->compile_ns = kiln__clock_ns() - start;
     kiln__add(&cache->counts.compiles, 1);
     kiln__add(&cache->counts.compile_ns, artifact->compile_ns);
-    kiln__log(KILN_LOG_MISS, "compile %s for %s with %s: %.1f ms%s", job->request->function, job->request->device->target.name,
-              compiler->name, (double)artifact->compile_ns / 1e6, status ? ", failed" : "");
+    kiln__log(KILN_LOG_MISS, "compile %s for %s with %s: %.1f ms%s", job->request->function,
+              job->request->device->target.name, compiler->name, (double)artifact->compile_ns / 1e6,
+              status ? ", failed" : "");
     if (status) {
         status = status == KILN_NO_COMPILER || status == KILN_NO_MEMORY ? status : KILN_COMPILE_FAILED;
-        kiln__fail(err, status, "%s: %s", job->request->function, error.text[0] ? error.text : "the compiler failed without a message");
+        kiln__fail(err, status, "%s: %s", job->request->function,
+                   error.text[0] ? error.text : "the compiler failed without a message");
     } else if ((status = describe(job, artifact))) {
         kiln__no_memory(err, "an artifact");
     }
@@ -114,7 +118,8 @@ static kiln_status make_artifact(void *context, void **value, struct kiln_read_r
     kiln_status status = KILN_OK;
     bool found = find_stored(job, &artifact);
     if (!found && cache->mode == KILN_MODE_NO_COMPILE) return refuse_to_compile(job, err);
-    if (!found && kiln__chain_lock(cache->tiers, &job->content->digest, false, &lock)) found = find_stored(job, &artifact);
+    if (!found && kiln__chain_lock(cache->tiers, &job->content->digest, false, &lock))
+        found = find_stored(job, &artifact);
     if (found) {
         kiln__add(&cache->counts.disk_hits, 1);
         kiln__add(&cache->counts.saved_ns, artifact->compile_ns);
@@ -134,7 +139,8 @@ static kiln_status get_artifact(struct job *job, struct kiln_artifact **out, kil
     kiln__results_begin(artifacts, NULL, &signature);
     sign_digest(&signature, &job->content->digest);
     void *value = kiln__results_peek(artifacts, &signature);
-    kiln_status status = value ? KILN_OK : kiln__results_make(artifacts, &signature, make_artifact, job, &value, NULL, err);
+    kiln_status status =
+        value ? KILN_OK : kiln__results_make(artifacts, &signature, make_artifact, job, &value, NULL, err);
     if (status > 0) status = kiln__fail(err, KILN_INVALID, "%s: compiling it asks for itself", job->request->function);
     if (!status) *out = value;
     return status;
@@ -149,16 +155,19 @@ kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compil
 
 /* ---- executables ---------------------------------------------------------------------------------------------- */
 
-static kiln_status link_kernel(const struct job *job, struct kiln_artifact *artifact, struct kiln_kernel *kernel, kiln_error *err)
+static kiln_status link_kernel(const struct job *job, struct kiln_artifact *artifact, struct kiln_kernel *kernel,
+                               kiln_error *err)
 {
     struct kiln_cache *cache = job->request->cache;
     uint64_t start = kiln__clock_ns();
     kiln_error error = {KILN_OK, ""};
-    kiln_status status = job->compiler->link(job->compiler->self, artifact, job->request->device, &kernel->executable, &error);
+    kiln_status status =
+        job->compiler->link(job->compiler->self, artifact, job->request->device, &kernel->executable, &error);
     kiln__add(&cache->counts.links, 1);
     kiln__add(&cache->counts.link_ns, kiln__clock_ns() - start);
     if (status) return kiln__fail(err, KILN_LINK_FAILED, "%s: %s", job->request->function, error.text);
-    if (!kernel->executable) return kiln__fail(err, KILN_LINK_FAILED, "%s: link() gave no executable", job->request->function);
+    if (!kernel->executable)
+        return kiln__fail(err, KILN_LINK_FAILED, "%s: link() gave no executable", job->request->function);
     kiln__artifact_ref(artifact);
     kernel->artifact = artifact;
     kernel->compiler = job->compiler;
@@ -170,7 +179,8 @@ static kiln_status link_kernel(const struct job *job, struct kiln_artifact *arti
 
 static kiln_status say_compiled(const struct job *job, kiln_error *err)
 {
-    return kiln__fail(err, KILN_COMPILED, "%s: KILN_MODE=compile-only: compiled and stored, not linked", job->request->function);
+    return kiln__fail(err, KILN_COMPILED, "%s: KILN_MODE=compile-only: compiled and stored, not linked",
+                      job->request->function);
 }
 
 static kiln_status make_kernel(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
@@ -180,7 +190,9 @@ static kiln_status make_kernel(void *context, void **value, struct kiln_read_rec
     struct kiln_artifact *artifact = NULL;
     struct kiln_kernel *kernel = calloc(1, sizeof *kernel);
     kiln_status status = kernel ? get_artifact(job, &artifact, err) : kiln__no_memory(err, "a kernel");
-    if (!status) status = job->request->cache->mode == KILN_MODE_COMPILE_ONLY ? say_compiled(job, err) : link_kernel(job, artifact, kernel, err);
+    if (!status)
+        status = job->request->cache->mode == KILN_MODE_COMPILE_ONLY ? say_compiled(job, err)
+                                                                     : link_kernel(job, artifact, kernel, err);
     kiln__artifact_unref(artifact);
     if (status) {
         free(kernel);
@@ -204,32 +216,38 @@ static kiln_status get(struct job *job, uint64_t kept, struct kiln_kernel **out,
     sign_digest(&signature, &job->content->digest);
     void *value = kiln__results_peek(&cache->kernels, &signature);
     bool made = false;
-    kiln_status status = value ? KILN_OK : kiln__results_make(&cache->kernels, &signature, make_kernel, job, &value, &made, err);
-    if ((int)status == KILN_RECURSIVE) return kiln__fail(err, KILN_INVALID, "%s: linking it asks for itself", job->request->function);
+    kiln_status status =
+        value ? KILN_OK : kiln__results_make(&cache->kernels, &signature, make_kernel, job, &value, &made, err);
+    if ((int)status == KILN_RECURSIVE)
+        return kiln__fail(err, KILN_INVALID, "%s: linking it asks for itself", job->request->function);
     if (status) return status;
     if (!made) kiln__add(&cache->counts.kernel_hits, 1);
-    if (made && atomic_load_explicit(&cache->linked_bytes, memory_order_relaxed) > cache->max_linked_bytes) kiln__kernels_sweep(cache);
+    if (made && atomic_load_explicit(&cache->linked_bytes, memory_order_relaxed) > cache->max_linked_bytes)
+        kiln__kernels_sweep(cache);
     *out = value;
     return KILN_OK;
 }
 
-kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text, bool fixed_text,
-                             kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err)
+kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
+                             bool fixed_text, kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err)
 {
     struct kiln_content_key content = {0};
     struct job job = {request, compiler, text, call_key, &content};
-    kiln_status status = kiln__request_content(request, compiler->name, compiler->digest, text, fixed_text, &content, err);
+    kiln_status status =
+        kiln__request_content(request, compiler->name, compiler->digest, text, fixed_text, &content, err);
     if (!status) status = get(&job, 0, out, err);
     kiln__content_release(&content);
     return status;
 }
 
-kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device, uint32_t options,
-                                   const char *name, kiln_bytes text, void **executable, kiln_error *err)
+kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
+                                   uint32_t options, const char *name, kiln_bytes text, void **executable,
+                                   kiln_error *err)
 {
     if (!compiler) return kiln__fail(err, KILN_NO_COMPILER, "%s: there is no compiler", name);
     struct kiln_content_key content = {0};
-    kiln_request request = {.cache = cache, .device = device, .function = name, .options = kiln__options_unpack(options)};
+    kiln_request request = {
+        .cache = cache, .device = device, .function = name, .options = kiln__options_unpack(options)};
     struct job job = {&request, compiler, text, {NULL, 0}, &content};
     kiln_status status = kiln__request_content(&request, compiler->name, compiler->digest, text, false, &content, err);
     struct kiln_kernel *kernel = NULL;
@@ -293,8 +311,10 @@ static kiln_status prepare_runtime(const struct runtime_job *runtime, struct kil
     struct kiln_buffer bitcode = {0};
     struct kiln_artifact *artifact = kiln__artifact_new();
     uint64_t start = kiln__clock_ns();
-    kiln_status status = artifact ? runtime->prepare(runtime->job.request->device->target.name, &bitcode, err) : KILN_NO_MEMORY;
-    if (!status && (kiln_artifact_put(artifact, "bitcode", bitcode.data, bitcode.size) || describe(&runtime->job, artifact)))
+    kiln_status status =
+        artifact ? runtime->prepare(runtime->job.request->device->target.name, &bitcode, err) : KILN_NO_MEMORY;
+    if (!status &&
+        (kiln_artifact_put(artifact, "bitcode", bitcode.data, bitcode.size) || describe(&runtime->job, artifact)))
         status = kiln__no_memory(err, "the run-time library");
     if (!status) {
         artifact->isa = KILN_ISA_X86_64_V1; /* bitcode is not run: any machine may compile with it */
@@ -317,7 +337,8 @@ static kiln_status make_runtime(void *context, void **value, struct kiln_read_re
     struct kiln_lock *lock = NULL;
     kiln_status status = KILN_OK;
     bool found = find_stored(&runtime->job, &artifact);
-    if (!found && kiln__chain_lock(tiers, &runtime->job.content->digest, true, &lock)) found = find_stored(&runtime->job, &artifact);
+    if (!found && kiln__chain_lock(tiers, &runtime->job.content->digest, true, &lock))
+        found = find_stored(&runtime->job, &artifact);
     if (!found && !(status = prepare_runtime(runtime, &artifact, err))) kiln__chain_put(tiers, artifact);
     kiln__lock_release(lock);
     if (!status) *value = artifact;
@@ -330,9 +351,11 @@ kiln_status kiln__runtime_get(const kiln_request *request, const char *toolchain
 {
     struct kiln_results *runtimes = &request->cache->runtimes;
     struct kiln_content_key content = {0};
-    kiln_request of_runtime = {.cache = request->cache, .device = request->device, .function = "(run-time library)", .without_options = true};
+    kiln_request of_runtime = {
+        .cache = request->cache, .device = request->device, .function = "(run-time library)", .without_options = true};
     struct runtime_job runtime = {{&of_runtime, NULL, {digest, strlen(digest)}, {NULL, 0}, &content}, prepare};
-    kiln_status status = kiln__request_content(&of_runtime, "runtime", toolchain, runtime.job.text, false, &content, err);
+    kiln_status status =
+        kiln__request_content(&of_runtime, "runtime", toolchain, runtime.job.text, false, &content, err);
     if (!status) {
         struct kiln_signature signature;
         kiln__results_begin(runtimes, NULL, &signature);

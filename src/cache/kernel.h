@@ -23,16 +23,18 @@ struct kiln_kernel {
  * The kernel for `text`, through `compiler`. fixed_text: the text does not depend on the arguments, so they enter the
  * content key. call_key (may be empty) is kept with a new artifact for `kiln why`. *out is the caller's reference.
  */
-kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text, bool fixed_text,
-                             kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err);
+kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
+                             bool fixed_text, kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err);
 void kiln__kernel_acquire(void *kernel);
 void kiln__kernel_unref(void *kernel); /* NULL is fine */
 /* Drops from the table what nobody but the table refers to. */
 void kiln__kernels_sweep(kiln_cache *cache);
 
-/* An executable that depends on nothing but its text and the packed options, valid until the cache is closed: neither sweep nor reset drop it. */
-kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device, uint32_t options,
-                                   const char *name, kiln_bytes text, void **executable, kiln_error *err);
+/* An executable that depends on nothing but its text and the packed options, valid until the cache is closed: neither
+ * sweep nor reset drop it. */
+kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
+                                   uint32_t options, const char *name, kiln_bytes text, void **executable,
+                                   kiln_error *err);
 
 /* The artifact alone, stored or compiled: nothing is linked, so the request's target need not run here. */
 kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,

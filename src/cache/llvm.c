@@ -1,8 +1,8 @@
 /*
  * llvm.c - kiln_compiler_llvm(): the LLVM plug-in behind the compiler interface.
  *
- * libkiln-llvm.so is opened by the first compile and never before, because opening libLLVM costs tens of milliseconds. The
- * tool chain's digest is therefore read from the files: the build ids of the plug-in and of the libLLVM beside it.
+ * libkiln-llvm.so is opened by the first compile and never before, because opening libLLVM costs tens of milliseconds.
+ * The tool chain's digest is therefore read from the files: the build ids of the plug-in and of the libLLVM beside it.
  * Linking needs no LLVM at all: it is the ELF loader of src/link.
  */
 #include <dlfcn.h>
@@ -51,7 +51,8 @@ static kiln_status get_plugin(const struct kiln_plugin **out, kiln_error *err)
 
 static const char entry_name[] = "kernel";
 
-static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
+static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                           kiln_error *err)
 {
     (void)self;
     const struct kiln_plugin *table;
@@ -59,7 +60,8 @@ static kiln_status compile(void *self, const kiln_request *request, kiln_bytes t
     struct kiln_buffer object = {0};
     kiln_status status = get_plugin(&table, err);
     if (!status)
-        status = kiln__runtime_get(request, kiln_compiler_llvm()->digest, table->runtime_digest, table->prepare, &runtime, err);
+        status = kiln__runtime_get(request, kiln_compiler_llvm()->digest, table->runtime_digest, table->prepare,
+                                   &runtime, err);
     if (!status) {
         const struct kiln_plugin_job job = {
             .text = text,
@@ -87,12 +89,14 @@ struct linked {
 static struct linked *images;
 static pthread_mutex_t images_lock = PTHREAD_MUTEX_INITIALIZER; /* guards `images` */
 
-static kiln_status link_object(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable, kiln_error *err)
+static kiln_status link_object(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
+                               kiln_error *err)
 {
     (void)self, (void)device;
     struct linked *linked = malloc(sizeof *linked);
     if (!linked) return kiln__no_memory(err, "an image");
-    kiln_status status = kiln__image_load(kiln_artifact_get(artifact, "object"), kiln_artifact_entry(artifact), &linked->image, err);
+    kiln_status status =
+        kiln__image_load(kiln_artifact_get(artifact, "object"), kiln_artifact_entry(artifact), &linked->image, err);
     if (status) {
         free(linked);
         return status;
@@ -119,7 +123,8 @@ static void unlink_object(void *self, void *executable)
     free(found);
 }
 
-static kiln_compiler compiler = {.struct_size = sizeof compiler, .name = "llvm", .compile = compile, .link = link_object, .unlink = unlink_object};
+static kiln_compiler compiler = {
+    .struct_size = sizeof compiler, .name = "llvm", .compile = compile, .link = link_object, .unlink = unlink_object};
 static char digest[160];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

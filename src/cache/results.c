@@ -21,13 +21,13 @@ struct kiln_result_table {
 };
 
 /*
- * One key being made. The maker owns it; it goes when the last waiter has read the outcome. Waiters wait with a lock of the
- * flight's own, so that fork never finds the results' lock in the hands of one that just woke up; in a forked child,
- * flights of other threads will never land and are passed over.
+ * One key being made. The maker owns it; it goes when the last waiter has read the outcome. Waiters wait with a lock of
+ * the flight's own, so that fork never finds the results' lock in the hands of one that just woke up; in a forked
+ * child, flights of other threads will never land and are passed over.
  */
 struct kiln_flight {
     struct kiln_flight *next;
-    unsigned forks; /* kiln__forks() when it started */
+    unsigned forks;       /* kiln__forks() when it started */
     pthread_mutex_t lock; /* guards `landed` while somebody waits; taken after the results' lock */
     pthread_cond_t done;
     bool landed;
@@ -53,7 +53,8 @@ static uint64_t hash_of(const struct kiln_signature *signature)
     return kiln__hash(signature->words, (size_t)signature->count * sizeof *signature->words);
 }
 
-void kiln__results_init(struct kiln_results *results, uint32_t cache, enum kiln_level level, void (*release)(void *value))
+void kiln__results_init(struct kiln_results *results, uint32_t cache, enum kiln_level level,
+                        void (*release)(void *value))
 {
     memset(results, 0, sizeof *results);
     results->id = atomic_fetch_add(&next_id, 1);
@@ -111,12 +112,14 @@ static bool make_room(struct kiln_results *results)
     return true;
 }
 
-static struct kiln_entry *entry_new(const struct kiln_signature *signature, uint64_t hash, void *value, struct kiln_read_record *reads)
+static struct kiln_entry *entry_new(const struct kiln_signature *signature, uint64_t hash, void *value,
+                                    struct kiln_read_record *reads)
 {
     size_t size = (size_t)signature->count * sizeof *signature->words;
     struct kiln_entry *entry = malloc(sizeof *entry + size);
     if (!entry) return NULL;
-    *entry = (struct kiln_entry){.hash = hash, .value = value, .reads = reads, .recent = true, .count = signature->count};
+    *entry =
+        (struct kiln_entry){.hash = hash, .value = value, .reads = reads, .recent = true, .count = signature->count};
     memcpy(entry->key, signature->words, size);
     return entry;
 }
@@ -138,7 +141,8 @@ static void free_tables(struct kiln_result_table *table)
 
 /* ---- look-up -------------------------------------------------------------------------------------------------- */
 
-struct kiln_entry *kiln__results_find(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash)
+struct kiln_entry *kiln__results_find(struct kiln_results *results, const struct kiln_signature *signature,
+                                      uint64_t hash)
 {
     return probe(atomic_load_explicit(&results->table, memory_order_acquire), signature->words, signature->count, hash);
 }
@@ -167,8 +171,10 @@ static void *find_value(struct kiln_results *results, const struct kiln_signatur
     return value;
 }
 
-/* A hit, which never comes from a front. When it is its turn to be audited the value is put aside, and NULL returned. */
-static void *audited_lookup(struct kiln_results *results, const struct kiln_signature *signature, struct kiln_thread *thread)
+/* A hit, which never comes from a front. When it is its turn to be audited the value is put aside, and NULL returned.
+ */
+static void *audited_lookup(struct kiln_results *results, const struct kiln_signature *signature,
+                            struct kiln_thread *thread)
 {
     atomic_store_explicit(&thread->reading, results, memory_order_relaxed);
     kiln__light_barrier();
@@ -217,7 +223,8 @@ void *kiln__results_peek(struct kiln_results *results, const struct kiln_signatu
 
 /* ---- single flight -------------------------------------------------------------------------------------------- */
 
-static struct kiln_flight *flight_find(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash)
+static struct kiln_flight *flight_find(struct kiln_results *results, const struct kiln_signature *signature,
+                                       uint64_t hash)
 {
     struct kiln_flight *flight = results->flights;
     while (flight && (flight->forks != kiln__forks() || flight->hash != hash || flight->count != signature->count ||
@@ -256,7 +263,8 @@ static kiln_status flight_wait(struct kiln_results *results, struct kiln_flight 
     return status;
 }
 
-static struct kiln_flight *flight_start(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash)
+static struct kiln_flight *flight_start(struct kiln_results *results, const struct kiln_signature *signature,
+                                        uint64_t hash)
 {
     struct kiln_flight *flight = calloc(1, sizeof *flight);
     if (!flight) return NULL;
@@ -271,7 +279,8 @@ static struct kiln_flight *flight_start(struct kiln_results *results, const stru
     return flight;
 }
 
-static void flight_land(struct kiln_results *results, struct kiln_flight *flight, kiln_status status, void *value, const kiln_error *error)
+static void flight_land(struct kiln_results *results, struct kiln_flight *flight, kiln_status status, void *value,
+                        const kiln_error *error)
 {
     flight_remove(results, flight);
     if (flight->forks != kiln__forks()) { /* we are the child of its maker; those who waited were not copied */
@@ -355,7 +364,8 @@ static void drop_table(struct kiln_results *results, struct kiln_result_table *t
 }
 
 /* Survivors move to a table of their own, so that readers see the old one or the new one, whole. */
-static struct kiln_result_table *survivors(struct kiln_result_table *table, bool (*matches)(const struct kiln_entry *, const void *),
+static struct kiln_result_table *survivors(struct kiln_result_table *table,
+                                           bool (*matches)(const struct kiln_entry *, const void *),
                                            const void *context, size_t *count)
 {
     struct kiln_result_table *kept = calloc(1, sizeof *kept + (table->mask + 1) * sizeof *kept->slots);
@@ -384,8 +394,8 @@ static void drop_removed(struct kiln_results *results, struct kiln_removed *remo
 }
 
 /* With the lock held: leaves only entries that do not match, in a new table. False: out of memory, nothing changed. */
-static bool take_out(struct kiln_results *results, bool (*matches)(const struct kiln_entry *, const void *), const void *context,
-                     struct kiln_removed *removed)
+static bool take_out(struct kiln_results *results, bool (*matches)(const struct kiln_entry *, const void *),
+                     const void *context, struct kiln_removed *removed)
 {
     struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     size_t count = 0;
@@ -416,8 +426,9 @@ static bool is_dropped(const struct kiln_entry *entry, const void *context)
 }
 
 /*
- * The limit is reached: the least recently used eighth goes. Fronts hide what they hit from the table, so their slots are
- * made void too: what is in use is found in the table again at its next call, and so counts as recent the next time.
+ * The limit is reached: the least recently used eighth goes. Fronts hide what they hit from the table, so their slots
+ * are made void too: what is in use is found in the table again at its next call, and so counts as recent the next
+ * time.
  */
 static void drop_oldest(struct kiln_results *results, struct kiln_removed *removed)
 {
@@ -444,13 +455,15 @@ static void drop_oldest(struct kiln_results *results, struct kiln_removed *remov
     results->limbo = NULL;
     if (!results->evictions) return;
     atomic_fetch_add_explicit(results->evictions, leaving < count ? leaving : count, memory_order_relaxed);
-    kiln__log_once("a function has more than %zu signatures in use; the least recently used results are dropped, and made again "
-                   "when asked for (evictions counts them)", results->limit);
+    kiln__log_once(
+        "a function has more than %zu signatures in use; the least recently used results are dropped, and made again "
+        "when asked for (evictions counts them)",
+        results->limit);
 }
 
 /*
- * Replaces an entry whose reads hold no more. Callers may still hold its value, so it goes to limbo until the next clear;
- * when it is there already (a variable that goes to and fro), this reference to it is one too many and returned.
+ * Replaces an entry whose reads hold no more. Callers may still hold its value, so it goes to limbo until the next
+ * clear; when it is there already (a variable that goes to and fro), this reference to it is one too many and returned.
  */
 static void *replace(struct kiln_results *results, struct kiln_entry *known, struct kiln_entry *entry)
 {
@@ -468,11 +481,12 @@ static void *replace(struct kiln_results *results, struct kiln_entry *known, str
 
 /*
  * With the lock held: publishes a made value, unless the results were cleared meanwhile (the value is then handed out
- * but not kept: it goes to limbo) or somebody else published first (then theirs is used). `*unwanted` is what the caller
- * releases once it has given up the lock: releasing may run code of the user's.
+ * but not kept: it goes to limbo) or somebody else published first (then theirs is used). `*unwanted` is what the
+ * caller releases once it has given up the lock: releasing may run code of the user's.
  */
-static kiln_status publish(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash, void **value,
-                           struct kiln_read_record *reads, void **unwanted, struct kiln_removed *removed, kiln_error *err)
+static kiln_status publish(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash,
+                           void **value, struct kiln_read_record *reads, void **unwanted, struct kiln_removed *removed,
+                           kiln_error *err)
 {
     bool current = (uint32_t)signature->words[1] == atomic_load_explicit(&results->generation, memory_order_relaxed);
     struct kiln_entry *known = current ? kiln__results_find(results, signature, hash) : NULL;
@@ -505,8 +519,9 @@ static kiln_status publish(struct kiln_results *results, const struct kiln_signa
     return KILN_OK;
 }
 
-static kiln_status fly(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash, struct kiln_thread *thread,
-                       struct kiln_flight *flight, kiln_maker *make, void *context, void **value, kiln_error *err)
+static kiln_status fly(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash,
+                       struct kiln_thread *thread, struct kiln_flight *flight, kiln_maker *make, void *context,
+                       void **value, kiln_error *err)
 {
     unsigned outer_level = thread->flight_level;
     const struct kiln_making making = {thread->making, signature};
@@ -601,8 +616,8 @@ void kiln__results_clear(struct kiln_results *results)
     free_tables(old);
 }
 
-void kiln__results_remove(struct kiln_results *results, bool (*matches)(const struct kiln_entry *entry, const void *context),
-                          const void *context)
+void kiln__results_remove(struct kiln_results *results,
+                          bool (*matches)(const struct kiln_entry *entry, const void *context), const void *context)
 {
     struct kiln_removed removed = {NULL, NULL};
     kiln__mutex_lock(&results->lock);

@@ -2,9 +2,9 @@
  * results.h - results of this process: call key -> an opaque value, made once.
  *
  * Used for executables of kiln_get, plans of compile, kernels and artifacts by content key. Look-up order:
- * this thread's front, then the table of the process; both without a lock. A miss is worked on by one thread, the others
- * that ask for the same key wait for it (single flight); no lock is held while a maker runs; a failure wakes the waiters
- * with the error and leaves nothing behind.
+ * this thread's front, then the table of the process; both without a lock. A miss is worked on by one thread, the
+ * others that ask for the same key wait for it (single flight); no lock is held while a maker runs; a failure wakes the
+ * waiters with the error and leaves nothing behind.
  *
  * Levels keep waiting free of cycles: a maker may ask other results for values, and a thread waits for another's flight
  * only at a higher level than it works for itself. At the same or a lower level it makes the value on its own instead.
@@ -27,9 +27,9 @@ struct kiln_entry {
     uint64_t hash;
     void *value;
     struct kiln_read_record *reads; /* variables lower() read; such entries are not put into fronts */
-    uint64_t order;       /* of making */
-    _Atomic bool recent;  /* found in the table since the last time results were dropped; written only when clear */
-    bool dropped;         /* chosen to go; guarded by the lock */
+    uint64_t order;                 /* of making */
+    _Atomic bool recent; /* found in the table since the last time results were dropped; written only when clear */
+    bool dropped;        /* chosen to go; guarded by the lock */
     uint32_t count;
     _Atomic uint32_t hits; /* counted when audited */
     uint64_t key[];
@@ -42,42 +42,45 @@ struct kiln_results {
     uint32_t cache;              /* index of the cache, for hit counts */
     enum kiln_level level;
     void (*release)(void *value);
-    void (*acquire)(void *value);  /* NULL, or takes a reference for each caller that peek or make hands the value to */
-    void (*keep)(void *value);     /* takes a reference that release() gives back; needed when audited */
-    bool audited;                  /* fronts are not used, and some hits are audited; see audit.h */
-    void *(*expose)(void *value);  /* NULL, or what look-up, make and fronts hand out instead of the value itself */
-    pthread_mutex_t lock; /* guards what follows, and writing of `table` */
+    void (*acquire)(void *value); /* NULL, or takes a reference for each caller that peek or make hands the value to */
+    void (*keep)(void *value);    /* takes a reference that release() gives back; needed when audited */
+    bool audited;                 /* fronts are not used, and some hits are audited; see audit.h */
+    void *(*expose)(void *value); /* NULL, or what look-up, make and fronts hand out instead of the value itself */
+    pthread_mutex_t lock;         /* guards what follows, and writing of `table` */
     _Atomic(struct kiln_result_table *) table; /* read without the lock */
-    struct kiln_result_table *old_tables; /* outgrown; a reader may still walk them */
+    struct kiln_result_table *old_tables;      /* outgrown; a reader may still walk them */
     struct kiln_flight *flights;
     struct kiln_limbo *limbo; /* removed values that were in use when removed */
     size_t count;
-    size_t limit;                 /* entries; 0: any number. The least recently used eighth goes when it is reached. */
-    _Atomic uint64_t *evictions;  /* counts what the limit dropped; may be NULL */
+    size_t limit;                /* entries; 0: any number. The least recently used eighth goes when it is reached. */
+    _Atomic uint64_t *evictions; /* counts what the limit dropped; may be NULL */
     uint64_t next_order;
 };
 
-void kiln__results_init(struct kiln_results *results, uint32_t cache, enum kiln_level level, void (*release)(void *value));
+void kiln__results_init(struct kiln_results *results, uint32_t cache, enum kiln_level level,
+                        void (*release)(void *value));
 /* Nobody may be using it. Releases all values. */
 void kiln__results_release(struct kiln_results *results);
 /* Removes everything: no later look-up finds it, on any thread. Values in use are released when no longer used. */
 void kiln__results_clear(struct kiln_results *results);
 
 /* Starts a key: HEAD item with id, generation and device (NULL: none). */
-static inline void kiln__results_begin(const struct kiln_results *results, const kiln_device *device, struct kiln_signature *signature)
+static inline void kiln__results_begin(const struct kiln_results *results, const kiln_device *device,
+                                       struct kiln_signature *signature)
 {
     kiln__signature_init(signature);
     uint64_t *words = signature->few;
     words[0] = results->id;
     words[1] = atomic_load_explicit(&results->generation, memory_order_acquire);
-    words[2] = device ? (uint64_t)device->id << 32 | atomic_load_explicit(&device->generation, memory_order_acquire) : 0;
+    words[2] =
+        device ? (uint64_t)device->id << 32 | atomic_load_explicit(&device->generation, memory_order_acquire) : 0;
     signature->count = 3;
     signature->epoch = atomic_load_explicit(&results->epoch, memory_order_acquire);
 }
 
 /* Starts the key of a call: the options stand above the generation. */
-static inline void kiln__results_begin_call(const struct kiln_results *results, const kiln_device *device, uint32_t options,
-                                            struct kiln_signature *signature)
+static inline void kiln__results_begin_call(const struct kiln_results *results, const kiln_device *device,
+                                            uint32_t options, struct kiln_signature *signature)
 {
     kiln__results_begin(results, KILN_SEGMENT_DEVICE ? device : NULL, signature);
     if (!KILN_SEGMENT_IDENTITY) signature->few[0] = 1;
@@ -86,21 +89,23 @@ static inline void kiln__results_begin_call(const struct kiln_results *results, 
 }
 
 /* The table of the process; counts nothing. NULL: not there. */
-struct kiln_entry *kiln__results_find(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash);
+struct kiln_entry *kiln__results_find(struct kiln_results *results, const struct kiln_signature *signature,
+                                      uint64_t hash);
 
-/* The table of the process only: nothing is counted, no front is touched. NULL: not there. Acquired, when it has that. */
+/* The table of the process only: nothing is counted, no front is touched. NULL: not there. Acquired, when it has that.
+ */
 void *kiln__results_peek(struct kiln_results *results, const struct kiln_signature *signature);
 /* At most `limit` entries from now on; what goes is counted in *evictions. Before the first look-up. */
 void kiln__results_bound(struct kiln_results *results, size_t limit, _Atomic uint64_t *evictions);
 /* Removes entries that match. When out of memory they stay. */
-void kiln__results_remove(struct kiln_results *results, bool (*matches)(const struct kiln_entry *entry, const void *context),
-                          const void *context);
+void kiln__results_remove(struct kiln_results *results,
+                          bool (*matches)(const struct kiln_entry *entry, const void *context), const void *context);
 
 void *kiln__results_lookup_slow(struct kiln_results *results, const struct kiln_signature *signature);
 
 /*
- * After a look-up that gave NULL: the value of a hit whose turn it is to be audited, counted already, to be released; or NULL:
- * it was a miss.
+ * After a look-up that gave NULL: the value of a hit whose turn it is to be audited, counted already, to be released;
+ * or NULL: it was a miss.
  */
 static inline void *kiln__results_audited(const struct kiln_results *results)
 {
@@ -133,8 +138,8 @@ kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_s
 /* Writes the reason of a miss to kiln_why() and, when asked for, to the log: for results of no function. In why.c. */
 void kiln__explain_miss(struct kiln_results *results, const struct kiln_signature *signature, const char *name);
 
-/* An entry other than the one for `signature` whose key is nearest to it, for explaining a miss; NULL: none. Call `done`
- * when it is no longer looked at. */
+/* An entry other than the one for `signature` whose key is nearest to it, for explaining a miss; NULL: none. Call
+ * `done` when it is no longer looked at. */
 const struct kiln_entry *kiln__results_nearest(struct kiln_results *results, const struct kiln_signature *signature);
 void kiln__results_nearest_done(struct kiln_results *results);
 
@@ -142,7 +147,8 @@ void kiln__results_nearest_done(struct kiln_results *results);
  * Pins `value` for this thread while it runs it, so that a concurrent clear does not release it. False: it was removed
  * meanwhile; look up again.
  */
-static inline bool kiln__results_pin(struct kiln_results *results, const struct kiln_signature *signature, const void *value)
+static inline bool kiln__results_pin(struct kiln_results *results, const struct kiln_signature *signature,
+                                     const void *value)
 {
     struct kiln_thread *thread = kiln__this_thread;
     atomic_store_explicit(&thread->using, value, memory_order_relaxed);

@@ -21,8 +21,8 @@ void kiln__counters_add(kiln_counters *to, const kiln_counters *from)
 void kiln__counters_print(const kiln_counters *counters, struct kiln_buffer *out)
 {
     const char *separator = "{";
-#define ROW(field)                                                                                                               \
-    kiln__buffer_printf(out, "%s\"" #field "\":%llu", separator, (unsigned long long)counters->field);                           \
+#define ROW(field)                                                                                                     \
+    kiln__buffer_printf(out, "%s\"" #field "\":%llu", separator, (unsigned long long)counters->field);                 \
     separator = ",";
     KILN_COUNTERS(ROW)
 #undef ROW

@@ -1,8 +1,8 @@
 /*
  * statistics.h - exact counters, and the line of JSON that KILN_STATS asks for.
  *
- * Hits are counted per thread (thread.h), everything rarer in the cache itself. Reading sums them. Counts of closed caches
- * are kept for the process's line.
+ * Hits are counted per thread (thread.h), everything rarer in the cache itself. Reading sums them. Counts of closed
+ * caches are kept for the process's line.
  */
 #ifndef KILN_CACHE_STATISTICS_H
 #define KILN_CACHE_STATISTICS_H
@@ -13,9 +13,12 @@
 #include "base/status.h"
 
 /* One row per field of kiln_counters, in its order. */
-#define KILN_COUNTERS(ROW)                                                                                                       \
-    ROW(calls) ROW(front_hits) ROW(process_hits) ROW(traces) ROW(kernel_hits) ROW(disk_hits) ROW(remote_hits) ROW(compiles)      \
-    ROW(links) ROW(drifts) ROW(corrupt) ROW(cache_faults) ROW(evictions) ROW(trace_ns) ROW(compile_ns) ROW(link_ns) ROW(saved_ns)
+#define KILN_COUNTERS(ROW)                                                                                             \
+    ROW(calls)                                                                                                         \
+    ROW(front_hits)                                                                                                    \
+    ROW(process_hits)                                                                                                  \
+    ROW(traces) ROW(kernel_hits) ROW(disk_hits) ROW(remote_hits) ROW(compiles) ROW(links) ROW(drifts) ROW(corrupt)     \
+        ROW(cache_faults) ROW(evictions) ROW(trace_ns) ROW(compile_ns) ROW(link_ns) ROW(saved_ns)
 
 /* calls here are those that missed; hits are added when read. */
 struct kiln_counts {

@@ -59,7 +59,8 @@ static struct kiln_thread *make(void)
     memset(thread, 0, sizeof *thread);
     atomic_store(&thread->in_use, true);
     thread->next = atomic_load(&registry);
-    while (!atomic_compare_exchange_weak(&registry, &thread->next, thread)) {}
+    while (!atomic_compare_exchange_weak(&registry, &thread->next, thread)) {
+    }
     return thread;
 }
 
@@ -104,8 +105,8 @@ void kiln__light_barrier(void)
         atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* Pins use no light barrier, for speed: without the system call kiln__is_used() is always true, and nothing that could be
- * pinned is released before close. */
+/* Pins use no light barrier, for speed: without the system call kiln__is_used() is always true, and nothing that could
+ * be pinned is released before close. */
 void kiln__heavy_barrier(void)
 {
     pthread_once(&once, set_up);

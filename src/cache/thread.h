@@ -1,13 +1,13 @@
 /*
  * thread.h - what each thread keeps: its front, its hazard slots, its hit counts.
  *
- * The front is direct-mapped, of fixed size, with the key bytes inline. Nothing in a slot is dereferenced before the whole
- * key matches, and a key begins with an id that is never reused and a generation that removal bumps; so removing a
- * result needs no visit to other threads: their slots simply match no more.
+ * The front is direct-mapped, of fixed size, with the key bytes inline. Nothing in a slot is dereferenced before the
+ * whole key matches, and a key begins with an id that is never reused and a generation that removal bumps; so removing
+ * a result needs no visit to other threads: their slots simply match no more.
  *
- * Reclaiming what another thread may be reading puts the cost on the remover: readers store to their own hazard slots with
- * a compiler barrier only, removers run membarrier() and then look at all slots.
- * Records are reused when a thread ends and never freed, so 10,000 short threads cost the memory of those alive at once.
+ * Reclaiming what another thread may be reading puts the cost on the remover: readers store to their own hazard slots
+ * with a compiler barrier only, removers run membarrier() and then look at all slots. Records are reused when a thread
+ * ends and never freed, so 10,000 short threads cost the memory of those alive at once.
  */
 #ifndef KILN_CACHE_THREAD_H
 #define KILN_CACHE_THREAD_H
@@ -22,7 +22,8 @@ enum { KILN_FRONT_SLOTS = 256, KILN_FRONT_WORDS = 69, KILN_MAX_CACHES = 64 };
 struct kiln_front_slot {
     uint32_t count; /* words of key; 0: empty */
     uint32_t cache; /* index of the cache that counts the hit */
-    uint32_t epoch; /* of the results, when it was put here: dropping results bumps theirs, and the slot matches no more */
+    uint32_t
+        epoch; /* of the results, when it was put here: dropping results bumps theirs, and the slot matches no more */
     void *value;
     void *results; /* whose result it is; compared only */
     uint64_t key[KILN_FRONT_WORDS];
@@ -35,7 +36,7 @@ struct kiln_making {
 };
 
 struct kiln_thread {
-    struct kiln_front_slot *last; /* the last hit, or the empty slot `none` */
+    struct kiln_front_slot *last;  /* the last hit, or the empty slot `none` */
     _Atomic(const void *) reading; /* results whose table this thread is walking */
     _Atomic(const void *) using;   /* value this thread is running */
     unsigned flight_level;         /* the highest level of single flight this thread works for; see results.h */
@@ -72,7 +73,8 @@ static inline struct kiln_front_slot *kiln__front_slot(struct kiln_thread *threa
 }
 
 /* The last hit again? The common case, without a hash. */
-static inline struct kiln_front_slot *kiln__front_last(struct kiln_thread *thread, const struct kiln_signature *signature)
+static inline struct kiln_front_slot *kiln__front_last(struct kiln_thread *thread,
+                                                       const struct kiln_signature *signature)
 {
     struct kiln_front_slot *slot = thread->last;
     bool matches = slot->count == signature->count && slot->epoch == signature->epoch &&
@@ -80,7 +82,8 @@ static inline struct kiln_front_slot *kiln__front_last(struct kiln_thread *threa
     return matches ? slot : NULL;
 }
 
-static inline struct kiln_front_slot *kiln__front_find(struct kiln_thread *thread, const struct kiln_signature *signature, uint64_t hash)
+static inline struct kiln_front_slot *kiln__front_find(struct kiln_thread *thread,
+                                                       const struct kiln_signature *signature, uint64_t hash)
 {
     struct kiln_front_slot *slot = kiln__front_slot(thread, hash);
     if (slot->count != signature->count || slot->epoch != signature->epoch ||
@@ -97,7 +100,8 @@ void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *si
 /* All threads that ever attached; for summing counters. */
 struct kiln_thread *kiln__threads(void);
 
-/* Between a store to a hazard slot and the loads it protects; a real fence only where the system has no membarrier(). */
+/* Between a store to a hazard slot and the loads it protects; a real fence only where the system has no membarrier().
+ */
 void kiln__light_barrier(void);
 /* After this, every thread's earlier stores to its hazard slots are visible here. */
 void kiln__heavy_barrier(void);

@@ -1,10 +1,10 @@
 /*
  * toolchain.c - see toolchain.h.
  *
- * A build id is a note in the first pages of an ELF file. libLLVM is looked for where the dynamic loader would find it for
- * the plug-in: LD_LIBRARY_PATH, the plug-in's folder, the folder it was linked from, the system's folders. If that search ever
- * differed from the loader's, the digest would name another libLLVM of the same major version: the plug-in's own id, which
- * is made from its code, and the file that stands there still enter the key.
+ * A build id is a note in the first pages of an ELF file. libLLVM is looked for where the dynamic loader would find it
+ * for the plug-in: LD_LIBRARY_PATH, the plug-in's folder, the folder it was linked from, the system's folders. If that
+ * search ever differed from the loader's, the digest would name another libLLVM of the same major version: the
+ * plug-in's own id, which is made from its code, and the file that stands there still enter the key.
  */
 #include "cache/toolchain.h"
 
@@ -41,7 +41,8 @@ kiln_status kiln__plugin_path(char *out, size_t size, kiln_error *err)
     else
         snprintf(out, size, "%s/libkiln-llvm.so", folder);
     if (access(out, R_OK) == 0) return KILN_OK;
-    return kiln__fail(err, KILN_NO_COMPILER, "the compiler plug-in %s is not there; install it or name it in KILN_PLUGIN", out);
+    return kiln__fail(err, KILN_NO_COMPILER,
+                      "the compiler plug-in %s is not there; install it or name it in KILN_PLUGIN", out);
 }
 
 /* Appends the id in hexadecimal when the note segment at `data` holds one. */
@@ -51,10 +52,12 @@ static bool find_note(const unsigned char *data, size_t size, char *out, size_t 
     while (at + sizeof(Elf64_Nhdr) <= size) {
         Elf64_Nhdr note;
         memcpy(&note, data + at, sizeof note);
-        size_t name = at + sizeof note, id = name + ((note.n_namesz + 3u) & ~3u), end = id + ((note.n_descsz + 3u) & ~3u);
+        size_t name = at + sizeof note, id = name + ((note.n_namesz + 3u) & ~3u),
+               end = id + ((note.n_descsz + 3u) & ~3u);
         if (end > size || end < id) return false;
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(data + name, "GNU", 4)) {
-            for (size_t i = 0; i < note.n_descsz && 2 * i + 3 <= out_size; i++) snprintf(out + 2 * i, 3, "%02x", data[id + i]);
+            for (size_t i = 0; i < note.n_descsz && 2 * i + 3 <= out_size; i++)
+                snprintf(out + 2 * i, 3, "%02x", data[id + i]);
             return note.n_descsz > 0;
         }
         at = end;
@@ -80,7 +83,9 @@ static bool build_id(const char *path, char *out, size_t out_size)
         size_t at = elf.e_phoff + i * sizeof segment;
         if (at + sizeof segment > (size_t)size) break;
         memcpy(&segment, head + at, sizeof segment);
-        if (segment.p_type != PT_NOTE || segment.p_offset > (size_t)size || segment.p_filesz > (size_t)size - segment.p_offset) continue;
+        if (segment.p_type != PT_NOTE || segment.p_offset > (size_t)size ||
+            segment.p_filesz > (size_t)size - segment.p_offset)
+            continue;
         if (find_note(head + segment.p_offset, segment.p_filesz, out, out_size)) return true;
     }
     return false;
@@ -89,14 +94,17 @@ static bool build_id(const char *path, char *out, size_t out_size)
 static bool id_in_folder(const char *folder, size_t folder_size, char *out, size_t size)
 {
     char path[4096];
-    if (!folder_size || (size_t)snprintf(path, sizeof path, "%.*s/%s", (int)folder_size, folder, KILN_LLVM_LIBRARY) >= sizeof path)
+    if (!folder_size ||
+        (size_t)snprintf(path, sizeof path, "%.*s/%s", (int)folder_size, folder, KILN_LLVM_LIBRARY) >= sizeof path)
         return false;
     return build_id(path, out, size);
 }
 
 static bool llvm_id(char *out, size_t size)
 {
-    static const char *const folders[] = {KILN_LLVM_FOLDER, "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/usr/local/lib", "/lib64", "/usr/lib64"};
+    static const char *const folders[] = {
+        KILN_LLVM_FOLDER, "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/usr/local/lib", "/lib64",
+        "/usr/lib64"};
     char own[3000];
     for (const char *path = getenv("LD_LIBRARY_PATH"); path && *path;) {
         size_t length = strcspn(path, ":");

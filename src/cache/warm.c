@@ -1,9 +1,10 @@
 /*
  * warm.c - kiln_warm(): fills a folder for processes to come; see kiln/maintain.h.
  *
- * The content key is made by the code that makes it for a call, from a request without arguments or watches, as a function
- * that lowers has. Whether the folder holds the artifact is asked of the file itself: a tier answers for artifacts that
- * this machine can run only, and a call goes on when storing failed, which here is the very thing that must not fail.
+ * The content key is made by the code that makes it for a call, from a request without arguments or watches, as a
+ * function that lowers has. Whether the folder holds the artifact is asked of the file itself: a tier answers for
+ * artifacts that this machine can run only, and a call goes on when storing failed, which here is the very thing that
+ * must not fail.
  */
 #include <stdio.h>
 #include <string.h>
@@ -53,13 +54,16 @@ static kiln_status store(const kiln_request *request, kiln_bytes text, const cha
     if (!is_stored(folder, content)) kiln__chain_put(request->cache->tiers, artifact);
     kiln__artifact_unref(artifact);
     if (is_stored(folder, content)) return KILN_OK;
-    return kiln__fail(err, KILN_IO, "%s: it could not be stored in %s (KILN_LOG=fault says why)", request->function, folder);
+    return kiln__fail(err, KILN_IO, "%s: it could not be stored in %s (KILN_LOG=fault says why)", request->function,
+                      folder);
 }
 
-kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, kiln_bytes text, kiln_warmed *out, kiln_error *err)
+kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, kiln_bytes text, kiln_warmed *out,
+                      kiln_error *err)
 {
     if (!cache || !target || !name || !text.data || !out)
-        return kiln__fail(err, KILN_INVALID, "kiln_warm: needs a cache, a target, a name, a text and a place for the result");
+        return kiln__fail(err, KILN_INVALID,
+                          "kiln_warm: needs a cache, a target, a name, a text and a place for the result");
     const char *folder = folder_of(cache);
     if (!folder) return kiln__fail(err, KILN_IO, "%s: the cache has no folder that can be written", name);
     kiln_device device = {.id = 0};

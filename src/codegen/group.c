@@ -55,18 +55,21 @@ static kiln_status check_instr(const struct kiln_printer *p, uint32_t index, kil
 {
     const struct kiln_instr *instr = &p->group->instrs[index];
     uint32_t before = p->group->operand_count + p->group->constant_count + index;
-    bool reduces = p->flags & KILN_GROUP_ROWS && instr->op < KILN_OP_COUNT && kiln__ops[instr->op].kind == KILN_OP_REDUCE;
+    bool reduces =
+        p->flags & KILN_GROUP_ROWS && instr->op < KILN_OP_COUNT && kiln__ops[instr->op].kind == KILN_OP_REDUCE;
     if (instr->op >= KILN_OP_COUNT || (kiln__ops[instr->op].kind != KILN_OP_ELEMENTWISE && !reduces))
-        return kiln__fail(err, KILN_INVALID, "instruction %u of a group is not element-wise, nor a reduction in a kernel with rows (operation %u)",
-                          index, instr->op);
+        return kiln__fail(
+            err, KILN_INVALID,
+            "instruction %u of a group is not element-wise, nor a reduction in a kernel with rows (operation %u)",
+            index, instr->op);
     for (int i = 0; i < kiln__ops[instr->op].arity; i++)
         if (instr->in[i] >= before)
             return kiln__fail(err, KILN_INVALID, "instruction %u reads value %u, which is not computed before it",
                               index, instr->in[i]);
     if (check_dtype(instr->dtype, err)) return KILN_INVALID;
     if (reduces)
-        return kiln__reducer_init(&(struct kiln_reducer){0}, instr->op, p->dtypes[instr->in[0]], instr->dtype, KILN_LAYOUT_PACKED,
-                                  err);
+        return kiln__reducer_init(&(struct kiln_reducer){0}, instr->op, p->dtypes[instr->in[0]], instr->dtype,
+                                  KILN_LAYOUT_PACKED, err);
     if (!dtypes_agree(p, instr))
         return kiln__fail(err, KILN_INVALID, "[%s] instruction %u of a group has inputs or a result of the wrong dtype",
                           kiln__ops[instr->op].name, index);
@@ -415,12 +418,15 @@ static kiln_status print_kernel(struct kiln_printer *p, kiln_error *err)
     print_heading(p);
     kiln__buffer_printf(p->text, "define void @kernel(ptr noalias readonly %%args, ptr noalias readonly %%strides, "
                                  "i64 %%rows, i64 %%n) #0 {\nentry:\n");
-    kiln_status status = with_rows ? kiln__rows_print(p, err) : streaming ? print_streaming(p, err) : print_rows(p, err);
+    kiln_status status = with_rows   ? kiln__rows_print(p, err)
+                         : streaming ? print_streaming(p, err)
+                                     : print_rows(p, err);
     if (status) return status;
     if (p->declarations.size) kiln__buffer_printf(p->text, "\n%s", (const char *)p->declarations.data);
     kiln__buffer_printf(p->text,
                         "\n!0 = distinct !{}\n!1 = distinct !{!1, !2}\n!2 = !{!\"llvm.loop.parallel_accesses\", !0}\n");
-    kiln__buffer_printf(p->text, "attributes #0 = { \"prefer-vector-width\"=\"512\" }\n"); /* x86-64-v4 alone means 256 */
+    kiln__buffer_printf(p->text,
+                        "attributes #0 = { \"prefer-vector-width\"=\"512\" }\n"); /* x86-64-v4 alone means 256 */
     if (with_rows)
         kiln__buffer_printf(p->text, "!3 = distinct !{!3, !4}\n!4 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
     else if (streaming)

@@ -22,8 +22,8 @@
 
 /*
  * Layout of an operand along the inner loop:
- * 'c' inner stride is one element, 's' inner stride is 0 (one element per row), 'v' inner stride is whatever strides say.
- * Outputs are always 'c'.
+ * 'c' inner stride is one element, 's' inner stride is 0 (one element per row), 'v' inner stride is whatever strides
+ * say. Outputs are always 'c'.
  */
 enum { KILN_LAYOUT_PACKED = 'c', KILN_LAYOUT_SCALAR = 's', KILN_LAYOUT_STRIDED = 'v', KILN_LAYOUT_ROWS = 'r' };
 
@@ -33,8 +33,8 @@ enum {
 };
 
 /*
- * A kernel with rows (KILN_GROUP_ROWS) may have instructions of kind REDUCE, whose result is one value for each row, like
- * operands with the letter 's' and whatever is computed from such values alone; they are computed once per row.
+ * A kernel with rows (KILN_GROUP_ROWS) may have instructions of kind REDUCE, whose result is one value for each row,
+ * like operands with the letter 's' and whatever is computed from such values alone; they are computed once per row.
  */
 
 /* Values are numbered: operands first, then constants, then instructions in order. */

@@ -2,8 +2,8 @@
  * printer.h - what the printers of element-wise and of row kernels share. Inside the codegen room.
  *
  * Values are named %v0, %v1, ...; a row kernel computes some of them once per pass over a row, and then a suffix of the
- * pass follows. Pointers of outputs are %o0, ..., of operands %p0, ...; .row and .inner are their strides, .base is where
- * the current row starts.
+ * pass follows. Pointers of outputs are %o0, ..., of operands %p0, ...; .row and .inner are their strides, .base is
+ * where the current row starts.
  */
 #ifndef KILN_CODEGEN_PRINTER_H
 #define KILN_CODEGEN_PRINTER_H

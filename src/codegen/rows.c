@@ -25,9 +25,9 @@ enum { FIRST_LOOP = 10 };
 
 struct rows {
     struct kiln_printer *p;
-    uint32_t first;    /* number of the first instruction's value */
-    uint32_t *stage;   /* of each value: passes that must be over before it can be known */
-    bool *needed;      /* of each value, in the current pass */
+    uint32_t first;  /* number of the first instruction's value */
+    uint32_t *stage; /* of each value: passes that must be over before it can be known */
+    bool *needed;    /* of each value, in the current pass */
     uint32_t passes;
 };
 
@@ -120,9 +120,10 @@ static void print_buffers(struct rows *rows)
         struct kiln_reducer reducer = reducer_of(rows, i);
         const char *type = kiln__ir_value_type(reducer.lane);
         for (int part = 0; part < kiln__ir_parts(reducer.lane); part++)
-            kiln__buffer_printf(rows->p->text,
-                                "  %%lanes%u.%d = alloca [%d x %s], align 64\n  %%tile%u.%d = alloca [%d x %s], align 64\n", i,
-                                part, LANES, type, i, part, TILE, type);
+            kiln__buffer_printf(
+                rows->p->text,
+                "  %%lanes%u.%d = alloca [%d x %s], align 64\n  %%tile%u.%d = alloca [%d x %s], align 64\n", i, part,
+                LANES, type, i, part, TILE, type);
         kiln__buffer_printf(rows->p->text, "  %%slot%u = alloca [16 x i8], align 16\n", i);
     }
 }
@@ -134,8 +135,8 @@ static void print_starts(struct rows *rows, uint32_t pass)
         struct kiln_reducer reducer = reducer_of(rows, i);
         const char *type = kiln__ir_value_type(reducer.lane);
         for (int part = 0; part < kiln__ir_parts(reducer.lane); part++)
-            kiln__buffer_printf(rows->p->text, "  store <%d x %s> splat (%s %s), ptr %%lanes%u.%d, align 64\n", LANES, type,
-                                type, kiln__reduce_start(&reducer, part), i, part);
+            kiln__buffer_printf(rows->p->text, "  store <%d x %s> splat (%s %s), ptr %%lanes%u.%d, align 64\n", LANES,
+                                type, type, kiln__reduce_start(&reducer, part), i, part);
     }
 }
 
@@ -154,15 +155,16 @@ static void print_entries(struct rows *rows, uint32_t pass)
         p->declarations = reducer.declarations;
         const char *type = kiln__ir_value_type(reducer.lane);
         for (int part = 0; part < kiln__ir_parts(reducer.lane); part++) {
-            kiln__buffer_printf(p->text, "  %%e%u.at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%k%s\n", i, part, type, i,
-                                part, p->pass);
+            kiln__buffer_printf(p->text, "  %%e%u.at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%k%s\n", i,
+                                part, type, i, part, p->pass);
             kiln__buffer_printf(p->text, "  store %s %s%s, ptr %%e%u.at%d, align %zu" KILN_PARALLEL "\n", type, entry,
                                 kiln__ir_part(reducer.lane, part), i, part, lane_align(&reducer));
         }
     }
 }
 
-static void print_part_arguments(struct kiln_printer *p, const struct kiln_reducer *reducer, const char *name, uint32_t index)
+static void print_part_arguments(struct kiln_printer *p, const struct kiln_reducer *reducer, const char *name,
+                                 uint32_t index)
 {
     for (int part = 0; part < kiln__ir_parts(reducer->lane); part++)
         kiln__buffer_printf(p->text, "ptr %%%s%u.%d, ", name, index, part);
@@ -194,7 +196,8 @@ static void print_totals(struct rows *rows, uint32_t pass)
         kiln__buffer_printf(p->text, "  call void @total%u(", i);
         print_part_arguments(p, &reducer, "lanes", i);
         kiln__buffer_printf(p->text, "ptr %%slot%u)\n", i);
-        kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, rows->first + i), p->dtypes[rows->first + i], slot, "");
+        kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, rows->first + i), p->dtypes[rows->first + i],
+                      slot, "");
     }
 }
 
@@ -215,15 +218,17 @@ static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
         if (is_reduced_in(rows, i, pass)) rows->needed[p->group->instrs[i].in[0]] = true;
     mark_inputs(rows);
     print_starts(rows, pass);
-    kiln__buffer_printf(p->text,
-                        "  br label %%tiles%s\n\ntiles%s:\n  %%t%s = phi i64 [ 0, %%%s ], [ %%t.next%s, %%tile.end%s ]\n"
-                        "  %%t.more%s = icmp slt i64 %%t%s, %%n\n  br i1 %%t.more%s, label %%tile%s, label %%done%s\n\n",
-                        suffix, suffix, suffix, before, suffix, suffix, suffix, suffix, suffix, suffix, suffix);
+    kiln__buffer_printf(
+        p->text,
+        "  br label %%tiles%s\n\ntiles%s:\n  %%t%s = phi i64 [ 0, %%%s ], [ %%t.next%s, %%tile.end%s ]\n"
+        "  %%t.more%s = icmp slt i64 %%t%s, %%n\n  br i1 %%t.more%s, label %%tile%s, label %%done%s\n\n",
+        suffix, suffix, suffix, before, suffix, suffix, suffix, suffix, suffix, suffix, suffix);
     kiln__buffer_printf(p->text,
                         "tile%s:\n  %%t.far%s = add nsw i64 %%t%s, %d\n"
                         "  %%t.next%s = call i64 @llvm.smin.i64(i64 %%t.far%s, i64 %%n)\n  br label %%inner%s\n\n"
                         "inner%s:\n  %%i%s = phi i64 [ %%t%s, %%tile%s ], [ %%i.next%s, %%inner%s ]\n",
-                        suffix, suffix, suffix, TILE, suffix, suffix, suffix, suffix, suffix, suffix, suffix, suffix, suffix);
+                        suffix, suffix, suffix, TILE, suffix, suffix, suffix, suffix, suffix, suffix, suffix, suffix,
+                        suffix);
     kiln_status status = print_elements(rows, err);
     print_entries(rows, pass);
     kiln__buffer_printf(p->text,
@@ -263,7 +268,8 @@ static kiln_status print_element_outputs(struct rows *rows, kiln_error *err)
     mark_inputs(rows);
     kiln__buffer_printf(p->text,
                         "  %%some.n = icmp sgt i64 %%n, 0\n  br i1 %%some.n, label %%inner.out, label %%outer.end\n\n"
-                        "inner.out:\n  %%i.out = phi i64 [ 0, %%%s ], [ %%i.next.out, %%inner.out ]\n", before);
+                        "inner.out:\n  %%i.out = phi i64 [ 0, %%%s ], [ %%i.next.out, %%inner.out ]\n",
+                        before);
     kiln_status status = print_elements(rows, err);
     for (uint32_t i = 0; i < p->group->output_count; i++) {
         uint32_t value = p->group->outputs[i];
@@ -273,8 +279,9 @@ static kiln_status print_element_outputs(struct rows *rows, kiln_error *err)
         snprintf(pointer, sizeof pointer, "%%o%u.at", i);
         kiln__ir_store(p->text, kiln__value_name(p, name, value), p->dtypes[value], pointer, KILN_PARALLEL);
     }
-    kiln__buffer_printf(p->text, "  %%i.next.out = add nuw nsw i64 %%i.out, 1\n  %%i.done.out = icmp eq i64 %%i.next.out, %%n\n"
-                                 "  br i1 %%i.done.out, label %%outer.end, label %%inner.out, !llvm.loop !1\n\n");
+    kiln__buffer_printf(p->text,
+                        "  %%i.next.out = add nuw nsw i64 %%i.out, 1\n  %%i.done.out = icmp eq i64 %%i.next.out, %%n\n"
+                        "  br i1 %%i.done.out, label %%outer.end, label %%inner.out, !llvm.loop !1\n\n");
     p->pass = "";
     return status;
 }
@@ -303,37 +310,47 @@ static void print_accumulate(struct kiln_printer *p, struct kiln_reducer *reduce
     print_part_arguments(p, reducer, "tile", index);
     kiln__buffer_printf(p->text, "i64 %%n) {\nentry:\n  %%blocks = and i64 %%n, -%d\n", LANES);
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  %%first%s = load <%d x %s>, ptr %%lanes%u.%d, align 64\n", kiln__ir_part(reducer->lane, part),
-                            LANES, type, index, part);
+        kiln__buffer_printf(p->text, "  %%first%s = load <%d x %s>, ptr %%lanes%u.%d, align 64\n",
+                            kiln__ir_part(reducer->lane, part), LANES, type, index, part);
     kiln__buffer_printf(p->text, "  br label %%test\n\ntest:\n  %%j = phi i64 [ 0, %%entry ], [ %%j.next, %%block ]\n");
     for (int part = 0; part < parts; part++) {
         const char *suffix = kiln__ir_part(reducer->lane, part);
-        kiln__buffer_printf(p->text, "  %%acc%s = phi <%d x %s> [ %%first%s, %%entry ], [ %%new%s, %%block ]\n", suffix, LANES, type,
-                            suffix, suffix);
+        kiln__buffer_printf(p->text, "  %%acc%s = phi <%d x %s> [ %%first%s, %%entry ], [ %%new%s, %%block ]\n", suffix,
+                            LANES, type, suffix, suffix);
     }
-    kiln__buffer_printf(p->text, "  %%more = icmp slt i64 %%j, %%blocks\n  br i1 %%more, label %%block, label %%spill\n\nblock:\n");
+    kiln__buffer_printf(
+        p->text, "  %%more = icmp slt i64 %%j, %%blocks\n  br i1 %%more, label %%block, label %%spill\n\nblock:\n");
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  %%at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%j\n  %%x%s = load <%d x %s>, ptr %%at%d, align %zu\n",
-                            part, type, index, part, kiln__ir_part(reducer->lane, part), LANES, type, part, lane_align(reducer));
+        kiln__buffer_printf(p->text,
+                            "  %%at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%j\n  %%x%s = load <%d x %s>, "
+                            "ptr %%at%d, align %zu\n",
+                            part, type, index, part, kiln__ir_part(reducer->lane, part), LANES, type, part,
+                            lane_align(reducer));
     kiln__reduce_combine(reducer, "%new", "%acc", "%x", LANES);
     kiln__buffer_printf(p->text, "  %%j.next = add nuw nsw i64 %%j, %d\n  br label %%test\n\nspill:\n", LANES);
     for (int part = 0; part < parts; part++)
         kiln__buffer_printf(p->text, "  store <%d x %s> %%acc%s, ptr %%lanes%u.%d, align 64\n", LANES, type,
                             kiln__ir_part(reducer->lane, part), index, part);
-    kiln__buffer_printf(p->text, "  br label %%tail.test\n\ntail.test:\n  %%r = phi i64 [ %%blocks, %%spill ], [ %%r.next, %%tail ]\n"
-                                 "  %%r.more = icmp slt i64 %%r, %%n\n  br i1 %%r.more, label %%tail, label %%exit\n\ntail:\n"
-                                 "  %%lane = sub nsw i64 %%r, %%blocks\n");
+    kiln__buffer_printf(
+        p->text, "  br label %%tail.test\n\ntail.test:\n  %%r = phi i64 [ %%blocks, %%spill ], [ %%r.next, %%tail ]\n"
+                 "  %%r.more = icmp slt i64 %%r, %%n\n  br i1 %%r.more, label %%tail, label %%exit\n\ntail:\n"
+                 "  %%lane = sub nsw i64 %%r, %%blocks\n");
     for (int part = 0; part < parts; part++)
         kiln__buffer_printf(p->text,
-                            "  %%l.at%d = getelementptr inbounds %s, ptr %%lanes%u.%d, i64 %%lane\n  %%old%s = load %s, ptr %%l.at%d, align %zu\n"
-                            "  %%y.at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%r\n  %%y%s = load %s, ptr %%y.at%d, align %zu\n",
-                            part, type, index, part, kiln__ir_part(reducer->lane, part), type, part, lane_align(reducer), part, type,
-                            index, part, kiln__ir_part(reducer->lane, part), type, part, lane_align(reducer));
+                            "  %%l.at%d = getelementptr inbounds %s, ptr %%lanes%u.%d, i64 %%lane\n  %%old%s = load "
+                            "%s, ptr %%l.at%d, align %zu\n"
+                            "  %%y.at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%r\n  %%y%s = load %s, ptr "
+                            "%%y.at%d, align %zu\n",
+                            part, type, index, part, kiln__ir_part(reducer->lane, part), type, part,
+                            lane_align(reducer), part, type, index, part, kiln__ir_part(reducer->lane, part), type,
+                            part, lane_align(reducer));
     kiln__reduce_combine(reducer, "%sum", "%old", "%y", 0);
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  store %s %%sum%s, ptr %%l.at%d, align %zu\n", type, kiln__ir_part(reducer->lane, part), part,
-                            lane_align(reducer));
-    kiln__buffer_printf(p->text, "  %%r.next = add nuw nsw i64 %%r, 1\n  br label %%tail.test, !llvm.loop !3\n\nexit:\n  ret void\n}\n");
+        kiln__buffer_printf(p->text, "  store %s %%sum%s, ptr %%l.at%d, align %zu\n", type,
+                            kiln__ir_part(reducer->lane, part), part, lane_align(reducer));
+    kiln__buffer_printf(
+        p->text,
+        "  %%r.next = add nuw nsw i64 %%r, 1\n  br label %%tail.test, !llvm.loop !3\n\nexit:\n  ret void\n}\n");
 }
 
 static void print_total(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
@@ -342,7 +359,8 @@ static void print_total(struct kiln_printer *p, struct kiln_reducer *reducer, ui
     print_part_arguments(p, reducer, "lanes", index);
     kiln__buffer_printf(p->text, "ptr %%to) {\n");
     for (int part = 0; part < kiln__ir_parts(reducer->lane); part++)
-        kiln__buffer_printf(p->text, "  %%lanes%d = getelementptr inbounds i8, ptr %%lanes%u.%d, i64 0\n", part, index, part);
+        kiln__buffer_printf(p->text, "  %%lanes%d = getelementptr inbounds i8, ptr %%lanes%u.%d, i64 0\n", part, index,
+                            part);
     kiln__reduce_total(reducer);
     kiln__reduce_leave(reducer, "%total", "%to", "");
     kiln__buffer_printf(p->text, "  ret void\n}\n");
@@ -368,8 +386,9 @@ static kiln_status print_body(struct rows *rows, kiln_error *err)
     struct kiln_printer *p = rows->p;
     print_buffers(rows);
     kiln__print_arguments(p);
-    kiln__buffer_printf(p->text, "  %%some.rows = icmp sgt i64 %%rows, 0\n  br i1 %%some.rows, label %%outer, label %%exit\n\n"
-                                 "outer:\n  %%row = phi i64 [ 0, %%entry ], [ %%row.next, %%outer.end ]\n");
+    kiln__buffer_printf(p->text,
+                        "  %%some.rows = icmp sgt i64 %%rows, 0\n  br i1 %%some.rows, label %%outer, label %%exit\n\n"
+                        "outer:\n  %%row = phi i64 [ 0, %%entry ], [ %%row.next, %%outer.end ]\n");
     for (uint32_t i = 0; i < p->group->output_count; i++) kiln__print_row_base(p, 'o', i);
     for (uint32_t i = 0; i < p->group->operand_count; i++) kiln__print_row_base(p, 'p', i);
     kiln__print_shared_loads(p, ".base");
@@ -378,8 +397,9 @@ static kiln_status print_body(struct rows *rows, kiln_error *err)
     if (!status) status = print_element_outputs(rows, err);
     kiln__buffer_printf(p->text, "outer.end:\n");
     print_row_outputs(rows);
-    kiln__buffer_printf(p->text, "  %%row.next = add nuw nsw i64 %%row, 1\n  %%row.done = icmp eq i64 %%row.next, %%rows\n"
-                                 "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n  ret void\n}\n");
+    kiln__buffer_printf(p->text,
+                        "  %%row.next = add nuw nsw i64 %%row, 1\n  %%row.done = icmp eq i64 %%row.next, %%rows\n"
+                        "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n  ret void\n}\n");
     print_functions(rows);
     for (uint32_t pass = 0; pass < rows->passes; pass++)
         kiln__buffer_printf(p->text, "\n!%u = distinct !{!%u, !2}", FIRST_LOOP + pass, FIRST_LOOP + pass);

@@ -2,8 +2,8 @@
  * machine.c - target machines: making one costs milliseconds, so each thread keeps those it used.
  *
  * LLVM prints to stderr when it does not know a CPU, so names are checked against the list of x86-64 CPUs of LLVM 19
- * first. A thread's machines are freed when it ends; those of the main thread stay until the process does, because other
- * exit handlers may still compile.
+ * first. A thread's machines are freed when it ends; those of the main thread stay until the process does, because
+ * other exit handlers may still compile.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -14,12 +14,12 @@ enum { KILN_PLUGIN_VERSION = 1 };
 #define KILN_PLUGIN_SYMBOL "kiln_llvm_plugin" /* const struct kiln_plugin kiln_llvm_plugin */
 
 struct kiln_plugin_job {
-    kiln_bytes text;     /* LLVM IR */
-    kiln_bytes runtime;  /* bitcode made by prepare() for this target; its helpers are linked in where used */
-    const char *target;  /* an LLVM CPU name: "x86-64-v3" */
-    const char *entry;   /* the one function that stays visible */
-    unsigned opt_level;  /* 0 to 3 */
-    bool fast_math;      /* allow contraction and reassociation */
+    kiln_bytes text;    /* LLVM IR */
+    kiln_bytes runtime; /* bitcode made by prepare() for this target; its helpers are linked in where used */
+    const char *target; /* an LLVM CPU name: "x86-64-v3" */
+    const char *entry;  /* the one function that stays visible */
+    unsigned opt_level; /* 0 to 3 */
+    bool fast_math;     /* allow contraction and reassociation */
 };
 
 struct kiln_plugin {

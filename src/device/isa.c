@@ -70,36 +70,37 @@ static const struct {
     enum kiln_isa isa;
     struct kiln_cpu_bit at;
 } level_bits[] = {
-    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 0}},          /* SSE3 */
-    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 9}},          /* SSSE3 */
-    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 13}},         /* CMPXCHG16B */
-    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 19}},         /* SSE4.1 */
-    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 20}},         /* SSE4.2 */
-    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 23}},         /* POPCNT */
+    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 0}},        /* SSE3 */
+    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 9}},        /* SSSE3 */
+    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 13}},       /* CMPXCHG16B */
+    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 19}},       /* SSE4.1 */
+    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 20}},       /* SSE4.2 */
+    {KILN_ISA_X86_64_V2, {CPUID_INDEX_1, 2, 23}},       /* POPCNT */
     {KILN_ISA_X86_64_V2, {CPUID_INDEX_80000001, 2, 0}}, /* LAHF, SAHF */
-    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 12}},         /* FMA */
-    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 22}},         /* MOVBE */
-    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 27}},         /* OSXSAVE */
-    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 28}},         /* AVX */
-    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 29}},         /* F16C */
-    {KILN_ISA_X86_64_V3, {CPUID_INDEX_7, 1, 3}},          /* BMI1 */
-    {KILN_ISA_X86_64_V3, {CPUID_INDEX_7, 1, 5}},          /* AVX2 */
-    {KILN_ISA_X86_64_V3, {CPUID_INDEX_7, 1, 8}},          /* BMI2 */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 12}},       /* FMA */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 22}},       /* MOVBE */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 27}},       /* OSXSAVE */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 28}},       /* AVX */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_1, 2, 29}},       /* F16C */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_7, 1, 3}},        /* BMI1 */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_7, 1, 5}},        /* AVX2 */
+    {KILN_ISA_X86_64_V3, {CPUID_INDEX_7, 1, 8}},        /* BMI2 */
     {KILN_ISA_X86_64_V3, {CPUID_INDEX_80000001, 2, 5}}, /* LZCNT */
-    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 16}},         /* AVX512F */
-    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 17}},         /* AVX512DQ */
-    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 28}},         /* AVX512CD */
-    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 30}},         /* AVX512BW */
-    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 31}},         /* AVX512VL */
+    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 16}},       /* AVX512F */
+    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 17}},       /* AVX512DQ */
+    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 28}},       /* AVX512CD */
+    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 30}},       /* AVX512BW */
+    {KILN_ISA_X86_64_V4, {CPUID_INDEX_7, 1, 31}},       /* AVX512VL */
 };
 
 static const struct {
     enum feature feature;
     struct kiln_cpu_bit at;
 } feature_bits[] = {
-    {SSE4A, {CPUID_INDEX_80000001, 2, 6}}, {GFNI, {CPUID_INDEX_7, 2, 8}},     {VBMI, {CPUID_INDEX_7, 2, 1}},    {VBMI2, {CPUID_INDEX_7, 2, 6}},
-    {IFMA, {CPUID_INDEX_7, 1, 21}},          {VNNI, {CPUID_INDEX_7, 2, 11}},    {BITALG, {CPUID_INDEX_7, 2, 12}}, {POPCNT512, {CPUID_INDEX_7, 2, 14}},
-    {BF16, {CPUID_INDEX_7_ECX_1, 0, 5}},           {AVX_VNNI, {CPUID_INDEX_7_ECX_1, 0, 4}}, {FP16, {CPUID_INDEX_7, 3, 23}},
+    {SSE4A, {CPUID_INDEX_80000001, 2, 6}},   {GFNI, {CPUID_INDEX_7, 2, 8}},       {VBMI, {CPUID_INDEX_7, 2, 1}},
+    {VBMI2, {CPUID_INDEX_7, 2, 6}},          {IFMA, {CPUID_INDEX_7, 1, 21}},      {VNNI, {CPUID_INDEX_7, 2, 11}},
+    {BITALG, {CPUID_INDEX_7, 2, 12}},        {POPCNT512, {CPUID_INDEX_7, 2, 14}}, {BF16, {CPUID_INDEX_7_ECX_1, 0, 5}},
+    {AVX_VNNI, {CPUID_INDEX_7_ECX_1, 0, 4}}, {FP16, {CPUID_INDEX_7, 3, 23}},
 };
 
 static struct {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fork.h"
 #include "array/block.h"
+#include "base/fork.h"
 #include "graph/rules.h"
 
 bool (*kiln__trace_is_running)(uint64_t trace);

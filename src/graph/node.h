@@ -18,8 +18,8 @@ struct kiln_node {
     uint8_t op;            /* enum kiln_op */
     uint16_t attr_count;
     uint32_t input_count;
-    kiln_error *error;     /* of a failed evaluation */
-    void *plan;            /* KILN_OP_PLAN: a reference to the plan; see run/plan.h */
+    kiln_error *error;           /* of a failed evaluation */
+    void *plan;                  /* KILN_OP_PLAN: a reference to the plan; see run/plan.h */
     struct kiln_array **outputs; /* KILN_OP_PLAN: borrowed; NULL where one was freed */
     uint32_t output_count;
     struct kiln_array **inputs; /* point behind the struct */
@@ -27,8 +27,8 @@ struct kiln_node {
 };
 
 /*
- * Applies an operation: checks arity, dtypes and shapes, adds the casts that promotion asks for, and makes a lazy array.
- * Inputs that are tracers of this thread's running trace make a tracer; of a trace that has ended: KILN_INVALID.
+ * Applies an operation: checks arity, dtypes and shapes, adds the casts that promotion asks for, and makes a lazy
+ * array. Inputs that are tracers of this thread's running trace make a tracer; of a trace that has ended: KILN_INVALID.
  * `name` prefixes error texts ("[add] ..."). `*out` is the caller's reference; inputs are borrowed.
  */
 kiln_status kiln__apply(enum kiln_op op, struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
@@ -46,7 +46,8 @@ kiln_status kiln__infer(enum kiln_op op, struct kiln_array *const *inputs, size_
  */
 kiln_status kiln__node_new(enum kiln_op op, struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
                            size_t attr_count, struct kiln_node **out, kiln_error *err);
-kiln_status kiln__node_set_outputs(struct kiln_node *node, struct kiln_array *const *outputs, size_t count, kiln_error *err);
+kiln_status kiln__node_set_outputs(struct kiln_node *node, struct kiln_array *const *outputs, size_t count,
+                                   kiln_error *err);
 struct kiln_array *kiln__node_output(struct kiln_node *node, uint32_t idx);
 /* The same, and the node forgets it: for run/eval.c, right before it makes the output ready. */
 struct kiln_array *kiln__node_take_output(struct kiln_node *node, uint32_t idx);
@@ -62,7 +63,8 @@ kiln_status kiln__broadcast_shapes(const int *a, size_t a_ndim, const int *b, si
 extern bool (*kiln__trace_is_running)(uint64_t trace);
 /* Takes a reference to a tracer that was just made, for as long as its trace runs. */
 extern kiln_status (*kiln__trace_keep)(struct kiln_array *tracer, kiln_error *err);
-/* Was it passed to the function that this thread traces, which got a placeholder for it? Using it there is a mistake. */
+/* Was it passed to the function that this thread traces, which got a placeholder for it? Using it there is a mistake.
+ */
 extern bool (*kiln__trace_replaces)(const struct kiln_array *array);
 
 #endif

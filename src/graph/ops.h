@@ -8,7 +8,7 @@
 
 enum kiln_op {
 #define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex) KILN_OP_##ID,
-#define KILN_OPERATION(ID, name, arity, kind) KILN_OP_##ID,
+#define KILN_OPERATION(ID, name, arity, kind)                                                          KILN_OP_##ID,
 #include "graph/ops.def"
     KILN_OP_COUNT
 };
@@ -16,8 +16,16 @@ enum kiln_op {
 enum kiln_op_kind { KILN_OP_ELEMENTWISE, KILN_OP_VIEW, KILN_OP_REDUCE, KILN_OP_COPY, KILN_OP_LIBRARY };
 
 enum kiln_dtype_rule {
-    KILN_RULE_NONE, KILN_RULE_SAME, KILN_RULE_FLOATING, KILN_RULE_COMPARE, KILN_RULE_LOGIC, KILN_RULE_SELECT, KILN_RULE_CAST,
-    KILN_RULE_REAL, KILN_RULE_SHIFT, KILN_RULE_BY_HAND
+    KILN_RULE_NONE,
+    KILN_RULE_SAME,
+    KILN_RULE_FLOATING,
+    KILN_RULE_COMPARE,
+    KILN_RULE_LOGIC,
+    KILN_RULE_SELECT,
+    KILN_RULE_CAST,
+    KILN_RULE_REAL,
+    KILN_RULE_SHIFT,
+    KILN_RULE_BY_HAND
 };
 
 struct kiln_op_info {
@@ -30,7 +38,8 @@ struct kiln_op_info {
 
 extern const struct kiln_op_info kiln__ops[KILN_OP_COUNT];
 
-/* The dtype that an element-wise operation, but for a cast, gives for operands of dtype `operand`. Both enum kiln_dtype. */
+/* The dtype that an element-wise operation, but for a cast, gives for operands of dtype `operand`. Both enum
+ * kiln_dtype. */
 int kiln__op_result(enum kiln_op op, int operand);
 
 #endif

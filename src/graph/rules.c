@@ -404,7 +404,8 @@ static kiln_status shape_as_strided(const struct kiln_call *call, struct kiln_re
     dims.attr_count = call->attr_count / 2;
     kiln_status status = dims_from_attrs(&dims, out, err);
     int64_t size = 0;
-    if (!status) status = add_name(call, kiln__shape_check(out->dims, out->ndim, call->inputs[0]->dtype, &size, err), err);
+    if (!status)
+        status = add_name(call, kiln__shape_check(out->dims, out->ndim, call->inputs[0]->dtype, &size, err), err);
     if (status || size == 0) return status;
     const int64_t *strides = call->attrs + out->ndim;
     int64_t first = call->attrs[2 * out->ndim], last = first;

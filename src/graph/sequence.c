@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "base/fork.h"
 #include "array/threefry.h"
+#include "base/fork.h"
 #include "graph/compose.h" /* kiln__random_seed */
 
 KILN_LEAF_LOCK(lock); /* guards both; a leaf */

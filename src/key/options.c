@@ -62,7 +62,8 @@ static const struct kiln_pushed_option *next_by_name(const char *after)
 {
     const struct kiln_pushed_option *best = NULL;
     for (const struct kiln_pushed_option *option = kiln__pushed_options; option; option = option->below)
-        if ((!after || strcmp(option->name, after) > 0) && (!best || strcmp(option->name, best->name) < 0)) best = option;
+        if ((!after || strcmp(option->name, after) > 0) && (!best || strcmp(option->name, best->name) < 0))
+            best = option;
     return best;
 }
 
@@ -70,7 +71,8 @@ static const struct kiln_pushed_option *next_by_name(const char *after)
 void kiln__options_sign_all(struct kiln_signature *signature)
 {
     for (const struct kiln_pushed_option *option = next_by_name(NULL); option; option = next_by_name(option->name))
-        kiln__signature_bytes(signature, KILN_ITEM_OPTIONS, 0, option->name, strlen(option->name) + 1 + strlen(option->value) + 1);
+        kiln__signature_bytes(signature, KILN_ITEM_OPTIONS, 0, option->name,
+                              strlen(option->name) + 1 + strlen(option->value) + 1);
 }
 
 /* ---- options of a key ----------------------------------------------------------------------------------------- */

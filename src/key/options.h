@@ -1,8 +1,9 @@
 /*
  * options.h - code generation options: from the environment, and pushed by the calling thread.
  *
- * Read once per call, into the call key; lowering, compile and content key take them from there, so what changes later, in
- * another thread or inside a callback, is the next call's. The innermost push of a name wins; other threads do not see it.
+ * Read once per call, into the call key; lowering, compile and content key take them from there, so what changes later,
+ * in another thread or inside a callback, is the next call's. The innermost push of a name wins; other threads do not
+ * see it.
  */
 #ifndef KILN_KEY_OPTIONS_H
 #define KILN_KEY_OPTIONS_H

@@ -70,7 +70,8 @@ kiln_status kiln_text_printf(kiln_text *text, const char *format, ...)
 
 /* ---- reads ---------------------------------------------------------------------------------------------------- */
 
-kiln_status kiln_read(const kiln_request *request, const char *module, const char *name, const void *address, size_t size, void *out)
+kiln_status kiln_read(const kiln_request *request, const char *module, const char *name, const void *address,
+                      size_t size, void *out)
 {
     if (!request || !module || !name || !address || !out) return KILN_INVALID;
     kiln_request *mutable_request = (kiln_request *)request; /* the record of reads is ours, not the callback's */
@@ -124,7 +125,8 @@ static void argument_content(const uint64_t *item, struct kiln_buffer *out)
         kiln__buffer_append(out, item + 1, (size_t)count * sizeof *item);
         return;
     }
-    for (uint32_t at = kiln__item_tag(*item) == KILN_ITEM_ARGUMENT ? 2 : 1; at <= count; at += 1 + kiln__item_words(item[at]))
+    for (uint32_t at = kiln__item_tag(*item) == KILN_ITEM_ARGUMENT ? 2 : 1; at <= count;
+         at += 1 + kiln__item_words(item[at]))
         argument_content(item + at, out);
 }
 

@@ -1,8 +1,8 @@
 /*
  * segments.h - the segments of a key, each of which a test build can leave out.
  *
- * Tests of stale code run against builds with -DKILN_TEST_WITHOUT_<SEGMENT> too, and must fail there: so each shows that it
- * would notice. In every other build all of these are 1 and cost nothing.
+ * Tests of stale code run against builds with -DKILN_TEST_WITHOUT_<SEGMENT> too, and must fail there: so each shows
+ * that it would notice. In every other build all of these are 1 and cost nothing.
  */
 #ifndef KILN_KEY_SEGMENTS_H
 #define KILN_KEY_SEGMENTS_H

@@ -25,7 +25,8 @@ failed:
     return false;
 }
 
-void kiln__signature_bytes(struct kiln_signature *signature, enum kiln_item tag, uint32_t info, const void *data, size_t size)
+void kiln__signature_bytes(struct kiln_signature *signature, enum kiln_item tag, uint32_t info, const void *data,
+                           size_t size)
 {
     if (size > (size_t)1 << 24) { /* spill would refuse it; keep the count below from wrapping */
         signature->status = KILN_NO_MEMORY;
@@ -61,12 +62,15 @@ void kiln_sign_bytes(kiln_signature *signature, const void *data, size_t size)
     kiln__signature_bytes(signature, KILN_ITEM_BYTES, 0, data, size);
 }
 
-kiln_status kiln__signature_refuse(const struct kiln_signature *signature, const kiln_arg *arg, size_t position, kiln_error *err)
+kiln_status kiln__signature_refuse(const struct kiln_signature *signature, const kiln_arg *arg, size_t position,
+                                   kiln_error *err)
 {
     const kiln_type *type = arg->type;
     const char *name = type && type->name ? type->name : "(unnamed)";
     if (!type || !type->sign)
-        return kiln__fail(err, KILN_UNSIGNED, "argument %zu: type %s can't sign itself; give its kiln_type a sign()", position, name);
-    if (signature->status) return kiln__fail(err, signature->status, "argument %zu: key too large or out of memory", position);
+        return kiln__fail(err, KILN_UNSIGNED, "argument %zu: type %s can't sign itself; give its kiln_type a sign()",
+                          position, name);
+    if (signature->status)
+        return kiln__fail(err, signature->status, "argument %zu: key too large or out of memory", position);
     return kiln__fail(err, KILN_UNSIGNED, "argument %zu: signing a value of type %s failed", position, name);
 }

@@ -2,9 +2,9 @@
  * signature.h - a call key (K1) while it is written.
  *
  * A key is a run of 64-bit words made of items. Each item starts with a header word, (tag, info, words that follow), so
- * that neighbours can't merge: "ab"+"c" is not "a"+"bc", a missing argument is not a zero. Keys live on the caller's stack
- * and spill to the heap only when they outgrow it; a key that could not grow is marked and never matches.
- * A key is valid in its process only: it holds ids and addresses of types. explain.c turns it into words for people.
+ * that neighbours can't merge: "ab"+"c" is not "a"+"bc", a missing argument is not a zero. Keys live on the caller's
+ * stack and spill to the heap only when they outgrow it; a key that could not grow is marked and never matches. A key
+ * is valid in its process only: it holds ids and addresses of types. explain.c turns it into words for people.
  */
 #ifndef KILN_KEY_SIGNATURE_H
 #define KILN_KEY_SIGNATURE_H
@@ -24,18 +24,19 @@ enum kiln_item {
     KILN_ITEM_ARGUMENT, /* address of the type, then the items its sign() wrote */
     KILN_ITEM_U64,
     KILN_ITEM_F64,
-    KILN_ITEM_BYTES, /* info: bytes in the last word (0: full) */
+    KILN_ITEM_BYTES,  /* info: bytes in the last word (0: full) */
     KILN_ITEM_TENSOR, /* info: enum kiln_tensor_form */
     KILN_ITEM_LIST,
-    KILN_ITEM_ARRAY, /* of the engine: info holds dtype and rank, then dims two to a word */
-    KILN_ITEM_DEPENDENCY, /* generation of a function this one uses */
-    KILN_ITEM_MEMORY, /* a watched variable's bytes */
+    KILN_ITEM_ARRAY,       /* of the engine: info holds dtype and rank, then dims two to a word */
+    KILN_ITEM_DEPENDENCY,  /* generation of a function this one uses */
+    KILN_ITEM_MEMORY,      /* a watched variable's bytes */
     KILN_ITEM_ENVIRONMENT, /* info 1: set, with a NUL at the end; 0: unset */
-    KILN_ITEM_VARIABLE, /* a kiln_var's bytes */
+    KILN_ITEM_VARIABLE,    /* a kiln_var's bytes */
 };
 
-/* First word: what is the same in all forms. Then, STATIC: dims, strides. DYNAMIC: 2 bits per axis, enum kiln_stride_class,
- * in two words. RULED: per axis (kind << 32 | divisor) of the dim, the dim, the same of the stride, the stride. */
+/* First word: what is the same in all forms. Then, STATIC: dims, strides. DYNAMIC: 2 bits per axis, enum
+ * kiln_stride_class, in two words. RULED: per axis (kind << 32 | divisor) of the dim, the dim, the same of the stride,
+ * the stride. */
 enum kiln_tensor_form { KILN_TENSOR_STATIC, KILN_TENSOR_DYNAMIC, KILN_TENSOR_RULED };
 
 /* What of a stride a kernel for any dims can rely on: 0, 1, the packed value, or nothing. */
@@ -44,7 +45,7 @@ enum kiln_stride_class { KILN_STRIDE_ANY, KILN_STRIDE_ZERO, KILN_STRIDE_ONE, KIL
 struct kiln_signature {
     uint64_t *words; /* `few`, or the heap */
     uint32_t count, cap;
-    uint32_t epoch; /* of the results the key belongs to, when it was begun; not part of the key */
+    uint32_t epoch;     /* of the results the key belongs to, when it was begun; not part of the key */
     kiln_status status; /* KILN_OK, or why this key can't be used */
     uint32_t depth;     /* of lists within lists, while they are signed */
     uint64_t few[KILN_SIGNATURE_WORDS];
@@ -102,16 +103,19 @@ static inline void kiln__signature_word(struct kiln_signature *signature, uint64
 }
 
 /* An item of bytes, zero-padded to whole words, under `tag`. */
-void kiln__signature_bytes(struct kiln_signature *signature, enum kiln_item tag, uint32_t info, const void *data, size_t size);
+void kiln__signature_bytes(struct kiln_signature *signature, enum kiln_item tag, uint32_t info, const void *data,
+                           size_t size);
 
 /* The error for an argument that could not be signed. */
-kiln_status kiln__signature_refuse(const struct kiln_signature *signature, const kiln_arg *arg, size_t position, kiln_error *err);
+kiln_status kiln__signature_refuse(const struct kiln_signature *signature, const kiln_arg *arg, size_t position,
+                                   kiln_error *err);
 
 enum { KILN_TENSOR_MAX_NDIM = 64 };
 
 static inline bool kiln__tensor_is_sound(const struct kiln_dltensor *tensor)
 {
-    return tensor && (uint32_t)tensor->ndim <= KILN_TENSOR_MAX_NDIM && (tensor->shape || !tensor->ndim) && (uint32_t)tensor->device.type <= UINT16_MAX;
+    return tensor && (uint32_t)tensor->ndim <= KILN_TENSOR_MAX_NDIM && (tensor->shape || !tensor->ndim) &&
+           (uint32_t)tensor->device.type <= UINT16_MAX;
 }
 
 /* dtype, rank, alignment and device type in one word: all a tensor has besides dims and strides. */
@@ -119,12 +123,14 @@ static inline uint64_t kiln__tensor_facts(const struct kiln_dltensor *tensor, bo
 {
     uint64_t address = (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset;
     uint64_t alignment = with_alignment ? (uint64_t)__builtin_ctzll(address | 64) : 0;
-    return (uint64_t)tensor->dtype.code << 56 | (uint64_t)tensor->dtype.bits << 48 | (uint64_t)tensor->dtype.lanes << 32 |
-           (uint64_t)tensor->device.type << 16 | alignment << 8 | (uint64_t)tensor->ndim;
+    return (uint64_t)tensor->dtype.code << 56 | (uint64_t)tensor->dtype.bits << 48 |
+           (uint64_t)tensor->dtype.lanes << 32 | (uint64_t)tensor->device.type << 16 | alignment << 8 |
+           (uint64_t)tensor->ndim;
 }
 
-/* The words of a TENSOR item with static dims and strides, 2 + 2 * ndim of them. Plain loops, since ranks are small and a call of
- * memcpy costs more than four words. Packed strides are written out, so that NULL and explicit packed strides are one key. */
+/* The words of a TENSOR item with static dims and strides, 2 + 2 * ndim of them. Plain loops, since ranks are small and
+ * a call of memcpy costs more than four words. Packed strides are written out, so that NULL and explicit packed strides
+ * are one key. */
 static inline void kiln__tensor_write(const struct kiln_dltensor *tensor, uint64_t *words)
 {
     uint32_t ndim = (uint32_t)tensor->ndim;
@@ -141,7 +147,8 @@ static inline void kiln__tensor_write(const struct kiln_dltensor *tensor, uint64
         for (uint32_t i = ndim; i-- > 0; stride *= (uint64_t)shape[i]) words[i] = stride;
 }
 
-/* The same as below, in one piece, for the type that most calls are made of. False: let the long way say what is wrong. */
+/* The same as below, in one piece, for the type that most calls are made of. False: let the long way say what is wrong.
+ */
 static inline bool kiln__signature_tensor(struct kiln_signature *signature, const struct kiln_dltensor *tensor)
 {
     if (__builtin_expect(!kiln__tensor_is_sound(tensor), 0)) return false;
@@ -156,7 +163,8 @@ static inline bool kiln__signature_tensor(struct kiln_signature *signature, cons
 }
 
 /* One argument: ARGUMENT item around what the type signs. `position` is for the error text. */
-static inline kiln_status kiln__signature_argument(struct kiln_signature *signature, const kiln_arg *arg, size_t position, kiln_error *err)
+static inline kiln_status kiln__signature_argument(struct kiln_signature *signature, const kiln_arg *arg,
+                                                   size_t position, kiln_error *err)
 {
     const kiln_type *type = arg->type;
     uint32_t start = signature->count;
@@ -173,8 +181,8 @@ static inline kiln_status kiln__signature_argument(struct kiln_signature *signat
 }
 
 /*
- * Word by word on purpose: the words of a key were stored just now, one by one, and a wider load of several of them would
- * have to wait until the stores have left the store buffer.
+ * Word by word on purpose: the words of a key were stored just now, one by one, and a wider load of several of them
+ * would have to wait until the stores have left the store buffer.
  */
 static inline bool kiln__key_equal(const uint64_t *a, const uint64_t *b, uint32_t count)
 {

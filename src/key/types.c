@@ -65,7 +65,10 @@ static kiln_status sign_tensor(kiln_signature *signature, const void *value)
 
 static enum kiln_stride_class classify(int64_t stride, int64_t packed)
 {
-    return stride == 1 ? KILN_STRIDE_ONE : stride == 0 ? KILN_STRIDE_ZERO : stride == packed ? KILN_STRIDE_PACKED : KILN_STRIDE_ANY;
+    return stride == 1        ? KILN_STRIDE_ONE
+           : stride == 0      ? KILN_STRIDE_ZERO
+           : stride == packed ? KILN_STRIDE_PACKED
+                              : KILN_STRIDE_ANY;
 }
 
 static kiln_status sign_tensor_dynamic(kiln_signature *signature, const void *value)
@@ -92,7 +95,8 @@ static kiln_status sign_tensor_dynamic(kiln_signature *signature, const void *va
 static bool rules_are_sound(const kiln_rule *rules, size_t count)
 {
     for (size_t i = 0; rules && i < count; i++)
-        if (rules[i].kind > KILN_DIVISIBLE || (rules[i].kind == KILN_DIVISIBLE) != (rules[i].divisor != 0)) return false;
+        if (rules[i].kind > KILN_DIVISIBLE || (rules[i].kind == KILN_DIVISIBLE) != (rules[i].divisor != 0))
+            return false;
     return true;
 }
 
@@ -116,7 +120,9 @@ static kiln_status sign_tensor_spec(kiln_signature *signature, const void *value
     if (!kiln__tensor_is_sound(tensor)) return KILN_INVALID;
     uint32_t ndim = (uint32_t)tensor->ndim;
     bool is_bare = !spec->dims && !spec->strides;
-    if ((!is_bare && spec->count != ndim) || !rules_are_sound(spec->dims, ndim) || !rules_are_sound(spec->strides, ndim)) return KILN_INVALID;
+    if ((!is_bare && spec->count != ndim) || !rules_are_sound(spec->dims, ndim) ||
+        !rules_are_sound(spec->strides, ndim))
+        return KILN_INVALID;
     uint64_t packed[KILN_TENSOR_MAX_NDIM] = {0}, *words = kiln__signature_grow(signature, 2 + 4 * ndim);
     if (!words) return KILN_NO_MEMORY;
     words[0] = kiln__item(KILN_ITEM_TENSOR, KILN_TENSOR_RULED, 1 + 4 * ndim);

@@ -2,8 +2,9 @@
  * watch.c - see watch.h; and kiln_var, a value with an epoch.
  *
  * A kiln_var is signed without a lock, on every call: its epoch is odd while a setter writes, and a reader whose epoch
- * changed meanwhile copies again, so no key holds half of two values. A value that outgrows its room moves to a new one; the
- * old rooms stay until the variable is freed, since a reader may be in one: together they are no larger than the last.
+ * changed meanwhile copies again, so no key holds half of two values. A value that outgrows its room moves to a new
+ * one; the old rooms stay until the variable is freed, since a reader may be in one: together they are no larger than
+ * the last.
  */
 #include "key/watch.h"
 
@@ -14,8 +15,8 @@
 
 struct room {
     struct room *older;
-    uint32_t cap;           /* words */
-    _Atomic uint64_t size;  /* bytes of the value */
+    uint32_t cap;             /* words */
+    _Atomic uint64_t size;    /* bytes of the value */
     _Atomic uint64_t words[]; /* zeros behind the value up to a whole word */
 };
 
@@ -45,7 +46,8 @@ static uint64_t word_at(const void *data, size_t size, uint32_t i)
 static void fill(struct room *room, const void *data, size_t size)
 {
     atomic_store_explicit(&room->size, size, memory_order_release);
-    for (uint32_t i = 0; i < words_of(size); i++) atomic_store_explicit(&room->words[i], word_at(data, size, i), memory_order_release);
+    for (uint32_t i = 0; i < words_of(size); i++)
+        atomic_store_explicit(&room->words[i], word_at(data, size, i), memory_order_release);
 }
 
 static struct room *room_new(struct room *older, const void *data, size_t size)
@@ -63,8 +65,9 @@ static struct room *room_new(struct room *older, const void *data, size_t size)
 kiln_status kiln_var_new(const char *name, const void *data, size_t size, kiln_var **out, kiln_error *err)
 {
     if (!name || !*name || !out || (!data && size) || size > LARGEST_VALUE)
-        return kiln__fail(err, KILN_INVALID, "kiln_var_new: needs a name, a place for the result, and data for its %zu bytes (at most %d)", size,
-                          (int)LARGEST_VALUE);
+        return kiln__fail(err, KILN_INVALID,
+                          "kiln_var_new: needs a name, a place for the result, and data for its %zu bytes (at most %d)",
+                          size, (int)LARGEST_VALUE);
     kiln_var *var = malloc(sizeof *var + strlen(name) + 1);
     struct room *room = room_new(NULL, data, size);
     if (!var || !room) {
@@ -134,7 +137,8 @@ static bool try_sign(kiln_var *var, struct kiln_signature *signature)
     uint64_t *words = kiln__signature_grow(signature, 1 + words_of(size));
     if (!words) return true; /* the key says so itself */
     words[0] = kiln__item(KILN_ITEM_VARIABLE, (uint32_t)(size & 7), words_of(size));
-    for (uint32_t i = 0; i < words_of(size); i++) words[1 + i] = atomic_load_explicit(&room->words[i], memory_order_acquire);
+    for (uint32_t i = 0; i < words_of(size); i++)
+        words[1 + i] = atomic_load_explicit(&room->words[i], memory_order_acquire);
     if (atomic_load_explicit(&var->epoch, memory_order_relaxed) == epoch) return true;
     signature->count = start;
     return false;
@@ -142,7 +146,8 @@ static bool try_sign(kiln_var *var, struct kiln_signature *signature)
 
 /* ---- lists ---------------------------------------------------------------------------------------------------- */
 
-static struct kiln_watch *find(const struct kiln_watches *watches, enum kiln_item kind, const char *module, const char *name)
+static struct kiln_watch *find(const struct kiln_watches *watches, enum kiln_item kind, const char *module,
+                               const char *name)
 {
     struct kiln_watch *watch = atomic_load_explicit(&watches->first, memory_order_acquire);
     while (watch && (watch->kind != kind || strcmp(watch->module, module) || strcmp(watch->name, name)))
@@ -156,7 +161,8 @@ kiln_status kiln__watches_add(struct kiln_watches *watches, enum kiln_item kind,
     if (kind == KILN_ITEM_VARIABLE) name = var->name;
     const struct kiln_watch *known = find(watches, kind, module, name);
     if (known && known->address == address && known->size == size && known->var == var) return KILN_OK;
-    if (known) return kiln__fail(err, KILN_INVALID, "%s in %s is watched already, at another address or size", name, module);
+    if (known)
+        return kiln__fail(err, KILN_INVALID, "%s in %s is watched already, at another address or size", name, module);
     uint32_t index = kind == KILN_ITEM_ENVIRONMENT ? kiln__environment_index(name) : 0;
     if (index == UINT32_MAX) return kiln__no_memory(err, "a watch");
     size_t module_size = strlen(module) + 1, name_size = strlen(name) + 1;
@@ -177,7 +183,8 @@ kiln_status kiln__watches_add(struct kiln_watches *watches, enum kiln_item kind,
 kiln_status kiln__watches_copy(struct kiln_watches *to, const struct kiln_watches *from, kiln_error *err)
 {
     for (struct kiln_watch *watch = atomic_load(&from->first); watch; watch = atomic_load(&watch->next)) {
-        kiln_status status = kiln__watches_add(to, watch->kind, watch->module, watch->name, watch->address, watch->size, watch->var, err);
+        kiln_status status = kiln__watches_add(to, watch->kind, watch->module, watch->name, watch->address, watch->size,
+                                               watch->var, err);
         if (status) return status;
     }
     return KILN_OK;
@@ -230,9 +237,11 @@ static void sign_environment_slowly(const struct kiln_watch *watch, struct kiln_
         kiln__signature_word(signature, kiln__item(KILN_ITEM_ENVIRONMENT, 0, 0));
 }
 
-static inline void sign_environment(const struct kiln_watch *watch, const struct kiln_environment *environment, struct kiln_signature *signature)
+static inline void sign_environment(const struct kiln_watch *watch, const struct kiln_environment *environment,
+                                    struct kiln_signature *signature)
 {
-    const struct kiln_variable *variable = KILN_SEGMENT_ENVIRONMENT && environment ? kiln__environment_variable(environment, watch->index) : NULL;
+    const struct kiln_variable *variable =
+        KILN_SEGMENT_ENVIRONMENT && environment ? kiln__environment_variable(environment, watch->index) : NULL;
     if (__builtin_expect(!variable, 0)) {
         sign_environment_slowly(watch, signature);
         return;
@@ -253,7 +262,8 @@ static void sign_variable(const struct kiln_watch *watch, struct kiln_signature 
     while (!try_sign(watch->var, signature)) sched_yield(); /* a setter writes for nanoseconds */
 }
 
-void kiln__watches_sign(const struct kiln_watches *watches, const struct kiln_environment *environment, struct kiln_signature *signature)
+void kiln__watches_sign(const struct kiln_watches *watches, const struct kiln_environment *environment,
+                        struct kiln_signature *signature)
 {
     const struct kiln_watch *watch = atomic_load_explicit(&watches->first, memory_order_acquire);
     for (; watch; watch = atomic_load_explicit(&watch->next, memory_order_acquire)) {
@@ -278,17 +288,20 @@ struct kiln_watched kiln__watched_read(const struct kiln_watch *watch, const uin
 
 static int by_module_and_name(const void *a, const void *b)
 {
-    const struct kiln_watch *left = ((const struct kiln_watched *)a)->watch, *right = ((const struct kiln_watched *)b)->watch;
+    const struct kiln_watch *left = ((const struct kiln_watched *)a)->watch,
+                            *right = ((const struct kiln_watched *)b)->watch;
     int order = strcmp(left->module, right->module);
     if (!order) order = strcmp(left->name, right->name);
     if (!order) order = (int)left->kind - (int)right->kind;
     if (order) return order;
     /* two owners of one name: as they stand in the key */
-    uintptr_t left_data = (uintptr_t)((const struct kiln_watched *)a)->data, right_data = (uintptr_t)((const struct kiln_watched *)b)->data;
+    uintptr_t left_data = (uintptr_t)((const struct kiln_watched *)a)->data,
+              right_data = (uintptr_t)((const struct kiln_watched *)b)->data;
     return (left_data > right_data) - (left_data < right_data);
 }
 
-kiln_status kiln__watched_content(struct kiln_watched *watched, size_t count, struct kiln_content_key *key, kiln_error *err)
+kiln_status kiln__watched_content(struct kiln_watched *watched, size_t count, struct kiln_content_key *key,
+                                  kiln_error *err)
 {
     if (count) qsort(watched, count, sizeof *watched, by_module_and_name);
     for (size_t i = 0; i < count; i++) {
@@ -297,10 +310,12 @@ kiln_status kiln__watched_content(struct kiln_watched *watched, size_t count, st
         if (watch->kind == KILN_ITEM_MEMORY)
             kiln__content_place(&name, "watch", watch->module, watch->name);
         else
-            kiln__buffer_printf(&name, "%s %s", watch->kind == KILN_ITEM_ENVIRONMENT ? "environment" : "variable", watch->name);
+            kiln__buffer_printf(&name, "%s %s", watch->kind == KILN_ITEM_ENVIRONMENT ? "environment" : "variable",
+                                watch->name);
         /* unset and empty differ: a set value of the environment has at least its NUL */
         if (!name.failed)
-            kiln__content_field(key, (const char *)name.data, watched[i].data ? watched[i].data : "", watched[i].data ? watched[i].size : 0);
+            kiln__content_field(key, (const char *)name.data, watched[i].data ? watched[i].data : "",
+                                watched[i].data ? watched[i].size : 0);
         bool failed = name.failed;
         kiln__buffer_release(&name);
         if (failed) return kiln__no_memory(err, "a content key");

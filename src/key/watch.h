@@ -5,8 +5,8 @@
  * order of registration; the content key sorts them by (module, name), so that order of registration does not matter
  * across processes. Registration is rare and made safe by the owner's lock; signing reads `first` with acquire order.
  *
- * The setenv rule: signing reads the environment as getenv() does (base/environment.h), so changing it while another thread
- * is inside Kiln is a race of the program's own.
+ * The setenv rule: signing reads the environment as getenv() does (base/environment.h), so changing it while another
+ * thread is inside Kiln is a race of the program's own.
  */
 #ifndef KILN_KEY_WATCH_H
 #define KILN_KEY_WATCH_H
@@ -42,7 +42,8 @@ kiln_status kiln__watches_copy(struct kiln_watches *to, const struct kiln_watche
 void kiln__watches_release(struct kiln_watches *watches);
 
 /* Appends one item per watch. `environment`: as kiln__environment() gave it in this call. */
-void kiln__watches_sign(const struct kiln_watches *watches, const struct kiln_environment *environment, struct kiln_signature *signature);
+void kiln__watches_sign(const struct kiln_watches *watches, const struct kiln_environment *environment,
+                        struct kiln_signature *signature);
 
 /* A value of a watch as it stands in a key, for content keys, drift texts and kiln_request_env(). */
 struct kiln_watched {
@@ -54,6 +55,7 @@ struct kiln_watched {
 struct kiln_watched kiln__watched_read(const struct kiln_watch *watch, const uint64_t *words, uint32_t *at);
 
 /* Adds watched values to a content key, sorted by (module, name). */
-kiln_status kiln__watched_content(struct kiln_watched *watched, size_t count, struct kiln_content_key *key, kiln_error *err);
+kiln_status kiln__watched_content(struct kiln_watched *watched, size_t count, struct kiln_content_key *key,
+                                  kiln_error *err);
 
 #endif

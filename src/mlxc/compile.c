@@ -71,7 +71,7 @@ kiln_status kiln__closure_run_compiled(struct kiln_closure *closure, struct kiln
 /* ---- shared functions ----------------------------------------------------------------------------------------- */
 
 struct shared {
-    struct shared *next; /* in its bucket */
+    struct shared *next;            /* in its bucket */
     struct kiln_compiled *compiled; /* a reference */
     uintptr_t function_id;
     bool shapeless;
@@ -287,9 +287,15 @@ static struct kiln_closure *new_source(int arity, void (*fun)(void), void *paylo
     source->payload = payload;
     source->run = arity ? kiln__closure_run_arrays : kiln__closure_run_payload;
     switch (arity) {
-    case 0: source->function.with_payload = (int (*)(mlx_vector_array *, const mlx_vector_array, void *))fun; break;
-    case 1: source->function.one = (int (*)(mlx_array *, const mlx_array, void *))fun; break;
-    case 2: source->function.two = (int (*)(mlx_array *, const mlx_array, const mlx_array, void *))fun; break;
+    case 0:
+        source->function.with_payload = (int (*)(mlx_vector_array *, const mlx_vector_array, void *))fun;
+        break;
+    case 1:
+        source->function.one = (int (*)(mlx_array *, const mlx_array, void *))fun;
+        break;
+    case 2:
+        source->function.two = (int (*)(mlx_array *, const mlx_array, const mlx_array, void *))fun;
+        break;
     default:
         source->function.three = (int (*)(mlx_array *, const mlx_array, const mlx_array, const mlx_array, void *))fun;
     }

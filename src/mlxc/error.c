@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/fork.h"
 #include "base/buffer.h"
+#include "base/fork.h"
 #include "mlx/c/error.h"
 
 struct handler {
@@ -22,8 +22,8 @@ struct handler {
     void (*dtor)(void *);
 };
 
-KILN_LEAF_LOCK(lock); /* guards `current` and every handler's refs */
-static struct handler *current;                          /* NULL: the default */
+KILN_LEAF_LOCK(lock);           /* guards `current` and every handler's refs */
+static struct handler *current; /* NULL: the default */
 
 static struct handler *take(void)
 {

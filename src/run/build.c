@@ -2,7 +2,8 @@
  * build.c - a fused tape becomes a plan.
  *
  * Values that live only inside a group get no slot. A group runs where its root stands on the tape, which is after
- * everything it reads (see trace/fuse.c). The last reader of a slot releases it, unless it is an input, a constant or an output.
+ * everything it reads (see trace/fuse.c). The last reader of a slot releases it, unless it is an input, a constant or
+ * an output.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@
 struct builder {
     const struct kiln_tape *tape;
     struct kiln_plan *plan;
-    uint32_t *slots;   /* of each value */
-    uint32_t *numbers; /* of each value inside the group being built */
+    uint32_t *slots;            /* of each value */
+    uint32_t *numbers;          /* of each value inside the group being built */
     uint32_t *members, *starts; /* values of each group, in tape order */
     uint32_t kernel_count;
 };
@@ -30,7 +31,8 @@ static bool collect_members(struct builder *builder)
     builder->starts = kiln__arena_array(arena, tape->group_count + 2, sizeof *builder->starts);
     builder->members = kiln__arena_array(arena, tape->count + 1, sizeof *builder->members);
     if (!builder->starts || !builder->members) return false;
-    for (uint32_t i = 0; i < tape->group_count; i++) builder->starts[i + 2] = builder->starts[i + 1] + tape->groups[i].member_count;
+    for (uint32_t i = 0; i < tape->group_count; i++)
+        builder->starts[i + 2] = builder->starts[i + 1] + tape->groups[i].member_count;
     for (uint32_t i = 0; i < tape->count; i++) {
         uint32_t group = tape->values[i].group;
         if (tape->values[i].is_live && group != KILN_NO_GROUP) builder->members[builder->starts[group + 1]++] = i;
@@ -75,7 +77,8 @@ static void number_values(struct builder *builder, uint32_t group, const struct 
     uint32_t next = 0;
     for (uint32_t i = 0; i < boundary->operand_count; i++) builder->numbers[boundary->operands[i]] = next++;
     for (uint32_t i = 0; i < boundary->scalar_count; i++) builder->numbers[boundary->scalars[i]] = next++;
-    for (uint32_t m = builder->starts[group]; m < builder->starts[group + 1]; m++) builder->numbers[builder->members[m]] = next++;
+    for (uint32_t m = builder->starts[group]; m < builder->starts[group + 1]; m++)
+        builder->numbers[builder->members[m]] = next++;
 }
 
 /* The root first: it is the group's result; then members that are outputs of the function. */
@@ -90,8 +93,8 @@ static uint32_t list_outputs(const struct builder *builder, uint32_t group, uint
     return count;
 }
 
-static bool fill_group(struct builder *builder, uint32_t group, const struct boundary *boundary, const uint32_t *outputs,
-                       uint32_t output_count, struct kiln_group *out)
+static bool fill_group(struct builder *builder, uint32_t group, const struct boundary *boundary,
+                       const uint32_t *outputs, uint32_t output_count, struct kiln_group *out)
 {
     const struct kiln_tape *tape = builder->tape;
     out->operand_count = boundary->operand_count;
@@ -103,8 +106,10 @@ static bool fill_group(struct builder *builder, uint32_t group, const struct bou
     out->instrs = calloc(out->instr_count, sizeof *out->instrs);
     out->outputs = malloc(output_count * sizeof *out->outputs);
     if (!out->operand_dtypes || !out->constant_dtypes || !out->instrs || !out->outputs) return false;
-    for (uint32_t i = 0; i < boundary->operand_count; i++) out->operand_dtypes[i] = tape->values[boundary->operands[i]].dtype;
-    for (uint32_t i = 0; i < boundary->scalar_count; i++) out->constant_dtypes[i] = tape->values[boundary->scalars[i]].dtype;
+    for (uint32_t i = 0; i < boundary->operand_count; i++)
+        out->operand_dtypes[i] = tape->values[boundary->operands[i]].dtype;
+    for (uint32_t i = 0; i < boundary->scalar_count; i++)
+        out->constant_dtypes[i] = tape->values[boundary->scalars[i]].dtype;
     for (uint32_t i = 0; i < output_count; i++) out->outputs[i] = builder->numbers[outputs[i]];
     for (uint32_t i = 0; i < out->instr_count; i++) {
         const struct kiln_value *value = &tape->values[builder->members[builder->starts[group] + i]];
@@ -168,7 +173,8 @@ static void name_kernel(struct builder *builder, uint32_t index, struct kiln_gro
     char number[16] = "";
     if (builder->kernel_count++) snprintf(number, sizeof number, "_%u", builder->kernel_count);
     if (name)
-        snprintf(kernels->name, sizeof kernels->name, "%.*s%s", (int)(sizeof kernels->name - sizeof number), name, number);
+        snprintf(kernels->name, sizeof kernels->name, "%.*s%s", (int)(sizeof kernels->name - sizeof number), name,
+                 number);
     else
         snprintf(kernels->name, sizeof kernels->name, "fused_%u", builder->tape->groups[index].member_count);
 }
@@ -292,9 +298,11 @@ static bool build(struct builder *builder)
         if (!value->is_live || value->kind != KILN_VALUE_NODE) continue;
         bool is_inner = value->group != KILN_NO_GROUP && tape->groups[value->group].root != i;
         if (is_inner) continue;
-        if (value->group == KILN_NO_GROUP ? !add_operation(builder, i) : !add_group(builder, value->group)) return false;
+        if (value->group == KILN_NO_GROUP ? !add_operation(builder, i) : !add_group(builder, value->group))
+            return false;
     }
-    for (uint32_t i = 0; i < tape->output_count; i++) plan->outputs[plan->output_count++] = builder->slots[tape->outputs[i]];
+    for (uint32_t i = 0; i < tape->output_count; i++)
+        plan->outputs[plan->output_count++] = builder->slots[tape->outputs[i]];
     return add_releases(builder);
 }
 

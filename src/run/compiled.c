@@ -1,9 +1,8 @@
 /*
  * compiled.c - the path of a compiled call, as a recipe.
  *
- *     sign the inputs -> front -> results of the process                      hit: run the plan, or return one lazy node
- *       | miss: one thread works, the others wait
- *     trace -> captured arrays ready -> simplify -> fuse -> plan
+ *     sign the inputs -> front -> results of the process                      hit: run the plan, or return one lazy
+ * node | miss: one thread works, the others wait trace -> captured arrays ready -> simplify -> fuse -> plan
  *
  * A plan is pinned by this thread's hazard slot while it runs, so a hit writes nothing that another thread reads.
  */
@@ -55,8 +54,8 @@ static void keep_plan(void *plan)
 
 /* ---- life ----------------------------------------------------------------------------------------------------- */
 
-kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *payload, void (*free_payload)(void *), bool shapeless,
-                               struct kiln_compiled **out, kiln_error *err)
+kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *payload, void (*free_payload)(void *),
+                               bool shapeless, struct kiln_compiled **out, kiln_error *err)
 {
     kiln_cache *cache = kiln_cache_default();
     struct kiln_compiled *compiled = calloc(1, sizeof *compiled + strlen(name) + 1);
@@ -115,7 +114,8 @@ void kiln__compiled_clear(struct kiln_compiled *compiled)
 static bool try_ref(struct kiln_compiled *compiled)
 {
     uint32_t refs = atomic_load_explicit(&compiled->refs, memory_order_relaxed);
-    while (refs && !atomic_compare_exchange_weak_explicit(&compiled->refs, &refs, refs + 1, memory_order_acquire, memory_order_relaxed)) {
+    while (refs && !atomic_compare_exchange_weak_explicit(&compiled->refs, &refs, refs + 1, memory_order_acquire,
+                                                          memory_order_relaxed)) {
     }
     return refs != 0;
 }
@@ -190,15 +190,19 @@ static kiln_status check_shapeless(const struct kiln_tape *tape, kiln_error *err
     for (uint32_t i = 0; i < tape->count; i++) {
         const struct kiln_value *value = &tape->values[i];
         if (value->kind == KILN_VALUE_NODE && kiln__ops[value->op].kind != KILN_OP_ELEMENTWISE)
-            return kiln__fail(err, KILN_INVALID, "[compile] %s can't be part of a shapeless function; only element-wise operations can. "
-                                                 "Compile it without shapeless.", kiln__ops[value->op].name);
+            return kiln__fail(err, KILN_INVALID,
+                              "[compile] %s can't be part of a shapeless function; only element-wise operations can. "
+                              "Compile it without shapeless.",
+                              kiln__ops[value->op].name);
     }
     return KILN_OK;
 }
 
 static kiln_status plan_from_tape(struct kiln_tape *tape, bool shapeless, struct kiln_plan **out, kiln_error *err)
 {
-    enum { MEMBERS = 256 }; /* of one kernel; a longer chain becomes several kernels, since compile time grows faster than linearly */
+    enum {
+        MEMBERS = 256
+    }; /* of one kernel; a longer chain becomes several kernels, since compile time grows faster than linearly */
     int mode = kiln__compile_mode();
     kiln_status status = shapeless ? check_shapeless(tape, err) : KILN_OK;
     if (!status) status = make_constants_ready(tape, err);
@@ -210,7 +214,8 @@ static kiln_status plan_from_tape(struct kiln_tape *tape, bool shapeless, struct
 }
 
 /* Captured arrays are made ready first, so that their elements are part of the text. */
-static kiln_status print_trace(const struct kiln_compiled *compiled, const struct kiln_tape *tape, struct kiln_buffer *text, kiln_error *err)
+static kiln_status print_trace(const struct kiln_compiled *compiled, const struct kiln_tape *tape,
+                               struct kiln_buffer *text, kiln_error *err)
 {
     kiln_status status = make_constants_ready(tape, err);
     if (!status) kiln__tape_print(tape, compiled->shapeless, text);
@@ -226,8 +231,8 @@ static kiln_status make_plan(void *context, void **value, struct kiln_read_recor
     struct kiln_tape *tape = NULL;
     struct kiln_plan *plan = NULL;
     uint64_t start = kiln__clock_ns();
-    kiln_status status = kiln__trace_named(compiled->uses_name ? compiled->name : NULL, compiled->callback, compiled->payload,
-                                           miss->inputs, miss->count, &tape, err);
+    kiln_status status = kiln__trace_named(compiled->uses_name ? compiled->name : NULL, compiled->callback,
+                                           compiled->payload, miss->inputs, miss->count, &tape, err);
     struct kiln_buffer text = {0};
     if (!status && compiled->results.audited) status = print_trace(compiled, tape, &text, err);
     if (!status) status = plan_from_tape(tape, compiled->shapeless, &plan, err);
@@ -283,13 +288,15 @@ static int64_t work_of_call(const struct kiln_plan *plan, struct kiln_array *con
     return __builtin_mul_overflow(largest, (int64_t)plan->step_count + 1, &largest) ? INT64_MAX : largest;
 }
 
-static kiln_status run_plan(struct kiln_plan *plan, struct kiln_array *const *inputs, size_t count, struct kiln_output_list *out, kiln_error *err)
+static kiln_status run_plan(struct kiln_plan *plan, struct kiln_array *const *inputs, size_t count,
+                            struct kiln_output_list *out, kiln_error *err)
 {
     kiln_status status = make_room(out, plan->output_count, err);
     if (status) return status;
     bool at_once = work_of_call(plan, inputs, count) <= KILN_RUN_AT_ONCE;
     for (size_t i = 0; i < count && at_once; i++) at_once = kiln__array_is_ready(inputs[i]);
-    status = at_once ? kiln__plan_run(plan, inputs, out->arrays, err) : kiln__plan_defer(plan, inputs, out->arrays, err);
+    status =
+        at_once ? kiln__plan_run(plan, inputs, out->arrays, err) : kiln__plan_defer(plan, inputs, out->arrays, err);
     if (!status)
         out->count = plan->output_count;
     else
@@ -313,16 +320,19 @@ static kiln_status call_plainly(struct kiln_compiled *compiled, struct kiln_arra
 static kiln_status check_inputs(struct kiln_array *const *inputs, size_t count, kiln_error *err)
 {
     for (size_t i = 0; i < count; i++)
-        if (inputs[i]->trace) return kiln__fail(err, KILN_INVALID, "[compile] Input %zu belongs to a trace that has ended.", i);
+        if (inputs[i]->trace)
+            return kiln__fail(err, KILN_INVALID, "[compile] Input %zu belongs to a trace that has ended.", i);
     return KILN_OK;
 }
 
 /* `again`: the plan was dropped or cleared before it could be pinned; the call is counted already. */
-static kiln_status find_or_make_plan(struct kiln_compiled *compiled, const struct kiln_signature *signature, struct kiln_array *const *inputs,
-                                     size_t count, bool again, void **plan, kiln_error *err)
+static kiln_status find_or_make_plan(struct kiln_compiled *compiled, const struct kiln_signature *signature,
+                                     struct kiln_array *const *inputs, size_t count, bool again, void **plan,
+                                     kiln_error *err)
 {
     struct kiln_cache *cache = kiln_cache_default();
-    *plan = again ? kiln__results_peek(&compiled->results, signature) : kiln__results_lookup(&compiled->results, signature);
+    *plan =
+        again ? kiln__results_peek(&compiled->results, signature) : kiln__results_lookup(&compiled->results, signature);
     if (__builtin_expect(*plan != NULL, 1)) return KILN_OK;
     struct miss miss = {compiled, inputs, count};
     bool made;

@@ -12,16 +12,18 @@
 
 struct kiln_compiled; /* reference counted */
 
-/* Numbered as in the mlx-c ABI. Read when a function is traced; "disabled" is for the ABI, which then makes plain closures. */
+/* Numbered as in the mlx-c ABI. Read when a function is traced; "disabled" is for the ABI, which then makes plain
+ * closures. */
 enum kiln_compile_mode { KILN_COMPILE_DISABLED, KILN_COMPILE_NO_SIMPLIFY, KILN_COMPILE_NO_FUSE, KILN_COMPILE_ENABLED };
 
 int kiln__compile_mode(void);
 void kiln__set_compile_mode(int mode);
 
 /* `name` appears in logs; copied. On failure the payload stays the caller's. */
-kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *payload, void (*free_payload)(void *), bool shapeless,
-                               struct kiln_compiled **out, kiln_error *err);
-/* Before the first call: its name prefixes errors and is that of its kernels, and its traces are kiln__trace_named(). */
+kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *payload, void (*free_payload)(void *),
+                               bool shapeless, struct kiln_compiled **out, kiln_error *err);
+/* Before the first call: its name prefixes errors and is that of its kernels, and its traces are kiln__trace_named().
+ */
 void kiln__compiled_use_name(struct kiln_compiled *compiled);
 void kiln__compiled_ref(struct kiln_compiled *compiled);
 void kiln__compiled_unref(struct kiln_compiled *compiled); /* NULL is fine */
@@ -35,9 +37,9 @@ struct kiln_output_list {
 void kiln__output_list_release(struct kiln_output_list *list);
 
 /*
- * Calls it. Inside a running trace the function itself is called and so becomes part of that trace. Otherwise inputs are
- * never evaluated: when all are ready and the plan makes at most KILN_RUN_AT_ONCE elements it runs now; else the outputs
- * are lazy, made by one node. On failure `out` holds nothing.
+ * Calls it. Inside a running trace the function itself is called and so becomes part of that trace. Otherwise inputs
+ * are never evaluated: when all are ready and the plan makes at most KILN_RUN_AT_ONCE elements it runs now; else the
+ * outputs are lazy, made by one node. On failure `out` holds nothing.
  */
 enum { KILN_RUN_AT_ONCE = 1 << 15 };
 kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,

@@ -335,9 +335,9 @@ kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct ki
     struct launch launch = {.pointers = 2, .args_count = 2, .args = args, .strides = strides, .n = n};
     take_rows(&launch, loop, strides);
     bool rows_are_packed = strides[0] == loop->regions[0].item && strides[2] == loop->regions[1].item;
-    char letters[2] = {rows_are_packed                     ? KILN_LAYOUT_ROWS
+    char letters[2] = {rows_are_packed                   ? KILN_LAYOUT_ROWS
                        : stride == loop->regions[1].item ? KILN_LAYOUT_PACKED
-                                                           : KILN_LAYOUT_STRIDED,
+                                                         : KILN_LAYOUT_STRIDED,
                        0};
     launch.few_parts = rows_are_packed;
     kiln_status status = kiln__variant_get(kernels, letters, 0, &launch.entry, err);
@@ -348,8 +348,8 @@ kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct ki
 /* ---- rows ----------------------------------------------------------------------------------------------------- */
 
 /* Regions over `dims`; an output of the whole row may lack the last axis. */
-static void fill_row_regions(const struct kiln_group *group, struct kiln_array *const *operands, struct kiln_array *const *outputs,
-                             struct kiln_loop *loop)
+static void fill_row_regions(const struct kiln_group *group, struct kiln_array *const *operands,
+                             struct kiln_array *const *outputs, struct kiln_loop *loop)
 {
     for (size_t i = 0; i < loop->count; i++) {
         bool is_output = i < group->output_count;
@@ -372,13 +372,15 @@ static char row_letter(const struct kiln_region *region, size_t axis)
     return stride == 0 ? KILN_LAYOUT_SCALAR : stride == region->item ? KILN_LAYOUT_PACKED : KILN_LAYOUT_STRIDED;
 }
 
-kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t *dims, size_t ndim, struct kiln_array *const *operands,
-                              const uint64_t *constants, struct kiln_array *const *outputs, kiln_error *err)
+kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t *dims, size_t ndim,
+                              struct kiln_array *const *operands, const uint64_t *constants,
+                              struct kiln_array *const *outputs, kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
     size_t pointers = (size_t)group->output_count + group->operand_count, count = pointers + group->constant_count;
     if (count > KILN_LAUNCH_MAX_ARGS)
-        return kiln__fail(err, KILN_INVALID, "a kernel has %zu arguments, at most %d work", count, KILN_LAUNCH_MAX_ARGS);
+        return kiln__fail(err, KILN_INVALID, "a kernel has %zu arguments, at most %d work", count,
+                          KILN_LAUNCH_MAX_ARGS);
     struct kiln_region *regions = malloc(pointers * sizeof *regions);
     if (!regions) return kiln__no_memory(err, "a launch");
     uint64_t args[count];
@@ -387,9 +389,11 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
     struct kiln_loop loop;
     kiln__loop_init(&loop, ndim, dims, regions, pointers);
     fill_row_regions(group, operands, outputs, &loop);
-    for (size_t i = 0; i < group->operand_count; i++) letters[i] = row_letter(&regions[group->output_count + i], ndim - 1);
+    for (size_t i = 0; i < group->operand_count; i++)
+        letters[i] = row_letter(&regions[group->output_count + i], ndim - 1);
     letters[group->operand_count] = '\0';
-    struct launch launch = {.pointers = pointers, .args_count = count, .args = args, .strides = strides, .n = dims[ndim - 1]};
+    struct launch launch = {
+        .pointers = pointers, .args_count = count, .args = args, .strides = strides, .n = dims[ndim - 1]};
     for (size_t i = 0; i < pointers; i++) {
         args[i] = (uint64_t)(uintptr_t)regions[i].data;
         strides[2 * i + 1] = regions[i].strides[ndim - 1];

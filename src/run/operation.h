@@ -13,17 +13,17 @@ typedef kiln_status kiln_operation(const struct kiln_node *node, struct kiln_arr
 
 kiln_operation kiln__run_elementwise;
 kiln_operation kiln__run_reshape, kiln__run_broadcast, kiln__run_expand_dims, kiln__run_squeeze, kiln__run_transpose,
-    kiln__run_slice, kiln__run_as_strided;                  /* view.c */
-kiln_operation kiln__run_contiguous, kiln__run_concatenate; /* copy.c */
-kiln_operation kiln__run_reduction;                         /* reduction.c */
-kiln_operation kiln__run_place;                             /* place.c: argmin, argmax */
-kiln_operation kiln__run_running;                           /* running.c: cumsum and its like */
-kiln_operation kiln__run_take, kiln__run_gather, kiln__run_take_along;            /* gather.c */
-kiln_operation kiln__run_scatter, kiln__run_put_along, kiln__run_slice_update;    /* scatter.c */
-kiln_operation kiln__run_sort;                                                    /* sort.c */
-kiln_operation kiln__run_load;                                                    /* source.c */
-kiln_operation kiln__run_matmul;                            /* blas.c */
-kiln_operation kiln__run_random_bits;                       /* random.c */
+    kiln__run_slice, kiln__run_as_strided;                                     /* view.c */
+kiln_operation kiln__run_contiguous, kiln__run_concatenate;                    /* copy.c */
+kiln_operation kiln__run_reduction;                                            /* reduction.c */
+kiln_operation kiln__run_place;                                                /* place.c: argmin, argmax */
+kiln_operation kiln__run_running;                                              /* running.c: cumsum and its like */
+kiln_operation kiln__run_take, kiln__run_gather, kiln__run_take_along;         /* gather.c */
+kiln_operation kiln__run_scatter, kiln__run_put_along, kiln__run_slice_update; /* scatter.c */
+kiln_operation kiln__run_sort;                                                 /* sort.c */
+kiln_operation kiln__run_load;                                                 /* source.c */
+kiln_operation kiln__run_matmul;                                               /* blas.c */
+kiln_operation kiln__run_random_bits;                                          /* random.c */
 
 /* Any of them, by node->op; not a plan. */
 kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);

@@ -1,8 +1,8 @@
 /*
  * plan.c - running plans, at once or as one lazy node.
  *
- * A run keeps its arrays in a table of slots of its own, so that several threads can run one plan. Inputs and constants are
- * borrowed; what a step makes is owned by its slot until it is released or handed out.
+ * A run keeps its arrays in a table of slots of its own, so that several threads can run one plan. Inputs and constants
+ * are borrowed; what a step makes is owned by its slot until it is released or handed out.
  */
 #include "run/plan.h"
 
@@ -26,7 +26,7 @@ struct run {
     struct kiln_array **slots;
     const struct kiln_shape *shapes; /* of each slot in this call */
     struct call_shapes *call_shapes; /* of a shapeless plan */
-    bool owns_inputs;                /* nobody but the node that is being evaluated refers to inputs with one reference */
+    bool owns_inputs; /* nobody but the node that is being evaluated refers to inputs with one reference */
     struct kiln_array *few_slots[FEW_SLOTS];
 };
 
@@ -73,7 +73,8 @@ static kiln_status infer_group(const struct kiln_step *step, struct kiln_shape *
 }
 
 /* A shapeless plan has element-wise groups only: compiled.c refuses other operations when it traces. */
-static kiln_status infer_shapes(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct call_shapes *out, kiln_error *err)
+static kiln_status infer_shapes(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct call_shapes *out,
+                                kiln_error *err)
 {
     size_t dims_size = (size_t)plan->step_count * KILN_MAX_NDIM * sizeof(int32_t);
     bool fits = plan->slot_count <= FEW_SLOTS && plan->step_count <= FEW_STEPS;
@@ -94,7 +95,8 @@ static void shapes_release(struct call_shapes *shapes)
     if (shapes->shapes != shapes->few_shapes) free(shapes->shapes);
 }
 
-static kiln_status run_begin(struct run *run, const struct kiln_plan *plan, struct kiln_array *const *inputs, kiln_error *err)
+static kiln_status run_begin(struct run *run, const struct kiln_plan *plan, struct kiln_array *const *inputs,
+                             kiln_error *err)
 {
     run->plan = plan;
     run->slots = plan->slot_count <= FEW_SLOTS ? run->few_slots : malloc(plan->slot_count * sizeof *run->slots);
@@ -102,7 +104,8 @@ static kiln_status run_begin(struct run *run, const struct kiln_plan *plan, stru
     if (!run->slots) return kiln__no_memory(err, "the slots of a call");
     uint32_t fixed = plan->input_count + plan->constant_count;
     if (plan->input_count) memcpy(run->slots, inputs, plan->input_count * sizeof *inputs);
-    if (plan->constant_count) memcpy(run->slots + plan->input_count, plan->constants, plan->constant_count * sizeof *inputs);
+    if (plan->constant_count)
+        memcpy(run->slots + plan->input_count, plan->constants, plan->constant_count * sizeof *inputs);
     memset(run->slots + fixed, 0, (plan->slot_count - fixed) * sizeof *run->slots);
     kiln_status status = plan->shapeless ? infer_shapes(plan, inputs, run->call_shapes, err) : KILN_OK;
     if (plan->shapeless) run->shapes = run->call_shapes->shapes;
@@ -113,7 +116,8 @@ static kiln_status run_begin(struct run *run, const struct kiln_plan *plan, stru
 static void run_end(struct run *run)
 {
     const struct kiln_plan *plan = run->plan;
-    for (uint32_t i = plan->input_count + plan->constant_count; i < plan->slot_count; i++) kiln__array_unref(run->slots[i]);
+    for (uint32_t i = plan->input_count + plan->constant_count; i < plan->slot_count; i++)
+        kiln__array_unref(run->slots[i]);
     if (plan->shapeless) shapes_release(run->call_shapes);
     if (run->slots != run->few_slots) free(run->slots);
 }
@@ -121,9 +125,10 @@ static void run_end(struct run *run)
 /* ---- steps ---------------------------------------------------------------------------------------------------- */
 
 /*
- * Donation: an output takes the storage of an operand that nobody reads after this step and nobody else holds. A kernel reads
- * element i of its operands before it writes element i of an output, so packed arrays of one size may share bytes.
- * An input may be donated by the last step only: a step that fails after it would leave nothing to try again with.
+ * Donation: an output takes the storage of an operand that nobody reads after this step and nobody else holds. A kernel
+ * reads element i of its operands before it writes element i of an output, so packed arrays of one size may share
+ * bytes. An input may be donated by the last step only: a step that fails after it would leave nothing to try again
+ * with.
  */
 static bool is_last_use(const struct run *run, const struct kiln_step *step, uint32_t slot)
 {
@@ -145,13 +150,15 @@ static bool is_sole_owner(const struct kiln_array *array)
 }
 
 /* Storage for an array like `out`, taken from an operand; NULL: none fits. */
-static struct kiln_storage *take_storage(const struct run *run, const struct kiln_step *step, const struct kiln_array *out)
+static struct kiln_storage *take_storage(const struct run *run, const struct kiln_step *step,
+                                         const struct kiln_array *out)
 {
     for (uint32_t i = 0; i < step->input_count; i++) {
         const struct kiln_array *operand = run->slots[step->inputs[i]];
         bool fits = operand->row_contiguous && operand->size == out->size &&
                     kiln__dtype_size(operand->dtype) == kiln__dtype_size(out->dtype);
-        if (fits && is_sole_owner(operand) && is_last_use(run, step, step->inputs[i])) return kiln__storage_ref(operand->storage);
+        if (fits && is_sole_owner(operand) && is_last_use(run, step, step->inputs[i]))
+            return kiln__storage_ref(operand->storage);
     }
     return NULL;
 }
@@ -184,7 +191,8 @@ static kiln_status run_group(struct run *run, const struct kiln_step *step, kiln
     }
     if (status) return status;
     if (step->rows)
-        return kiln__launch_rows(step->kernels, step->rows->dims, step->rows->ndim, operands, step->constants, outputs, err);
+        return kiln__launch_rows(step->kernels, step->rows->dims, step->rows->ndim, operands, step->constants, outputs,
+                                 err);
     return kiln__launch(step->kernels, operands, step->constants, outputs, err);
 }
 
@@ -196,8 +204,12 @@ static kiln_status run_operation(struct run *run, const struct kiln_step *step, 
     if (!inputs) return kiln__no_memory(err, "the inputs of an operation");
     const struct kiln_shape *shape = &run->shapes[step->outputs[0]];
     for (uint32_t i = 0; i < step->input_count; i++) inputs[i] = run->slots[step->inputs[i]];
-    const struct kiln_node node = {.refs = step->release_count && step->releases[0] == step->inputs[0], .op = step->op, .attr_count = (uint16_t)step->attr_count, .input_count = step->input_count,
-                                   .inputs = inputs, .attrs = step->attrs};
+    const struct kiln_node node = {.refs = step->release_count && step->releases[0] == step->inputs[0],
+                                   .op = step->op,
+                                   .attr_count = (uint16_t)step->attr_count,
+                                   .input_count = step->input_count,
+                                   .inputs = inputs,
+                                   .attrs = step->attrs};
     kiln_status status = kiln__array_new(shape->dtype, shape->ndim, shape->dims, &out, err);
     if (!status) {
         run->slots[step->outputs[0]] = out;
@@ -222,8 +234,8 @@ static kiln_status run_steps(struct run *run, kiln_error *err)
     return KILN_OK;
 }
 
-static kiln_status run_plan(const struct kiln_plan *plan, struct kiln_array *const *inputs, bool owns_inputs, struct kiln_array **outputs,
-                            kiln_error *err)
+static kiln_status run_plan(const struct kiln_plan *plan, struct kiln_array *const *inputs, bool owns_inputs,
+                            struct kiln_array **outputs, kiln_error *err)
 {
     struct call_shapes shapes;
     struct run run;
@@ -232,12 +244,14 @@ static kiln_status run_plan(const struct kiln_plan *plan, struct kiln_array *con
     kiln_status status = run_begin(&run, plan, inputs, err);
     if (status) return status;
     status = run_steps(&run, err);
-    for (uint32_t i = 0; i < plan->output_count && !status; i++) outputs[i] = kiln__array_ref(run.slots[plan->outputs[i]]);
+    for (uint32_t i = 0; i < plan->output_count && !status; i++)
+        outputs[i] = kiln__array_ref(run.slots[plan->outputs[i]]);
     run_end(&run);
     return status;
 }
 
-kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs, kiln_error *err)
+kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs,
+                           kiln_error *err)
 {
     return run_plan(plan, inputs, false, outputs, err);
 }
@@ -275,7 +289,8 @@ __attribute__((constructor)) static void install(void)
     kiln__node_free_plan = kiln__plan_unref;
 }
 
-static kiln_status make_outputs(const struct kiln_plan *plan, const struct kiln_shape *shapes, struct kiln_array **outputs, kiln_error *err)
+static kiln_status make_outputs(const struct kiln_plan *plan, const struct kiln_shape *shapes,
+                                struct kiln_array **outputs, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     uint32_t made = 0;
@@ -287,7 +302,8 @@ static kiln_status make_outputs(const struct kiln_plan *plan, const struct kiln_
     return status;
 }
 
-kiln_status kiln__plan_defer(struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs, kiln_error *err)
+kiln_status kiln__plan_defer(struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs,
+                             kiln_error *err)
 {
     struct kiln_node *node = NULL;
     struct call_shapes shapes;

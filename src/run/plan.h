@@ -1,8 +1,8 @@
 /*
  * plan.h - what tracing, simplifying and fusing a signature gave: a flat list of steps over slots.
  *
- * A slot holds an array while a plan runs: first the inputs, then captured constants, then what steps make. A step is one
- * kernel launch or one operation; it knows the slots that nobody reads after it, so intermediates are released as
+ * A slot holds an array while a plan runs: first the inputs, then captured constants, then what steps make. A step is
+ * one kernel launch or one operation; it knows the slots that nobody reads after it, so intermediates are released as
  * early as they can be. Plans are immutable and reference counted; any number of threads may run one at the same time.
  */
 #ifndef KILN_RUN_PLAN_H
@@ -31,11 +31,11 @@ struct kiln_step {
 struct kiln_plan {
     _Atomic uint32_t refs;
     struct kiln_arena arena; /* holds everything below but kernels and constants */
-    const char *name; /* of the function; NULL: it has none */
+    const char *name;        /* of the function; NULL: it has none */
     bool shapeless;
     uint32_t slot_count, input_count, constant_count, step_count, output_count;
-    struct kiln_shape *shapes;       /* of each slot as traced */
-    struct kiln_array **constants;   /* references; slots input_count ... */
+    struct kiln_shape *shapes;     /* of each slot as traced */
+    struct kiln_array **constants; /* references; slots input_count ... */
     struct kiln_step *steps;
     uint32_t *outputs; /* slots */
     int64_t work;      /* elements that steps make, as traced */
@@ -47,9 +47,11 @@ void kiln__plan_ref(struct kiln_plan *plan);
 void kiln__plan_unref(void *plan); /* NULL is fine */
 
 /* Runs it on ready inputs. `outputs` gets output_count references; untouched on failure. */
-kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs, kiln_error *err);
+kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs,
+                           kiln_error *err);
 
 /* One lazy node for the whole plan; the inputs may be lazy. `outputs` gets output_count references. */
-kiln_status kiln__plan_defer(struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs, kiln_error *err);
+kiln_status kiln__plan_defer(struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs,
+                             kiln_error *err);
 
 #endif

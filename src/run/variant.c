@@ -36,7 +36,8 @@ struct place {
     unsigned flags;
 };
 
-static const struct kiln_variant *find(const struct kiln_variant *list, const struct place *place, const char *letters, size_t count)
+static const struct kiln_variant *find(const struct kiln_variant *list, const struct place *place, const char *letters,
+                                       size_t count)
 {
     for (; list; list = list->next) {
         if (list->device == place->device && list->generation == place->generation && list->options == place->options &&
@@ -68,8 +69,8 @@ static kiln_status compile(struct kiln_group_kernels *kernels, const struct plac
     kiln_status status = print(&kernels->group, letters, place->flags, &text, err);
     if (status == KILN_OK && text.failed) status = kiln__no_memory(err, "the text of a kernel");
     if (status == KILN_OK) {
-        status = kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), place->device, place->options, kernels->name,
-                                        (kiln_bytes){text.data, text.size}, &executable, err);
+        status = kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), place->device, place->options,
+                                        kernels->name, (kiln_bytes){text.data, text.size}, &executable, err);
     }
     kiln__buffer_release(&text);
     if (status == KILN_OK) memcpy(entry, &executable, sizeof executable);
@@ -77,7 +78,8 @@ static kiln_status compile(struct kiln_group_kernels *kernels, const struct plac
 }
 
 /* Makes `mine` the head of the list, or frees it when an equal one got there first. */
-static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, struct kiln_variant *mine, const struct place *place, size_t count)
+static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, struct kiln_variant *mine,
+                                          const struct place *place, size_t count)
 {
     struct kiln_variant *head = atomic_load_explicit(&kernels->variants, memory_order_acquire);
     do {
@@ -96,11 +98,14 @@ kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *le
                               kiln_kernel_entry *out, kiln_error *err)
 {
     const struct kiln_environment *environment = kiln__environment();
-    struct place place = {.device = kiln__device_current_in(environment, err), .options = kiln__options_packed(environment), .flags = flags};
+    struct place place = {.device = kiln__device_current_in(environment, err),
+                          .options = kiln__options_packed(environment),
+                          .flags = flags};
     if (!place.device) return KILN_INVALID;
     size_t count = kernels->group.operand_count;
     place.generation = atomic_load_explicit(&place.device->generation, memory_order_relaxed);
-    const struct kiln_variant *known = find(atomic_load_explicit(&kernels->variants, memory_order_acquire), &place, letters, count);
+    const struct kiln_variant *known =
+        find(atomic_load_explicit(&kernels->variants, memory_order_acquire), &place, letters, count);
     if (!known) {
         struct kiln_variant *mine = calloc(1, sizeof *mine + count + 1);
         if (!mine) return kiln__no_memory(err, "a kernel variant");

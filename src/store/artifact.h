@@ -32,7 +32,7 @@ struct kiln_artifact {
     struct kiln_digest digest; /* of `key` */
     size_t section_count;
     struct kiln_section sections[KILN_ARTIFACT_MAX_SECTIONS];
-    uint64_t compile_ns;         /* metadata: no comparison covers what follows */
+    uint64_t compile_ns; /* metadata: no comparison covers what follows */
     uint64_t created_unix_s;
     char *function;              /* metadata: name of the function first compiled for, for people */
     struct kiln_buffer call_key; /* metadata: the first call's structured K1, for `kiln why` */

@@ -1,6 +1,6 @@
 /*
- * inspect.c - see kiln/inspect.h: lists a folder's artifacts and opens them, without writing anything but the name of what
- * kiln_inspect_put_aside() is told to put aside.
+ * inspect.c - see kiln/inspect.h: lists a folder's artifacts and opens them, without writing anything but the name of
+ * what kiln_inspect_put_aside() is told to put aside.
  *
  * A file counts as an artifact when its name is a digest (64 hexadecimal digits) and the artifact suffix; temporary
  * files, locks and files that were put aside have other names. Folders are walked two levels deep, so that fanning out
@@ -52,9 +52,9 @@ kiln_status kiln_inspect_default_folder(char *path, size_t size, kiln_error *err
     if (folder.failed)
         status = kiln__no_memory(err, "a path");
     else if (folder.size == 0)
-        status = kiln__fail(err, KILN_INVALID, "no cache folder: %s", getenv("KILN_CACHE_DIR")
-                                ? "KILN_CACHE_DIR is empty, so caches are in memory only"
-                                : "none of KILN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
+        status = kiln__fail(err, KILN_INVALID, "no cache folder: %s",
+                            getenv("KILN_CACHE_DIR") ? "KILN_CACHE_DIR is empty, so caches are in memory only"
+                                                     : "none of KILN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
     else if (folder.size >= size)
         status = kiln__fail(err, KILN_INVALID, "the path %s is too long", (const char *)folder.data);
     else

@@ -1,8 +1,8 @@
 /*
  * maintain.c - pruning and clearing a folder on somebody's word; see kiln/maintain.h.
  *
- * Invariant: files go through kiln__prune_now() only, which knows our names; here only empty sub-folders are removed, and
- * only below a folder that holds nothing but what a cache folder holds.
+ * Invariant: files go through kiln__prune_now() only, which knows our names; here only empty sub-folders are removed,
+ * and only below a folder that holds nothing but what a cache folder holds.
  */
 #include "kiln/maintain.h"
 
@@ -36,7 +36,8 @@ static kiln_status open_folder(const char *folder, char path[LONGEST_PATH], DIR 
     return KILN_OK;
 }
 
-kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, kiln_prune_report *report, kiln_error *err)
+kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, kiln_prune_report *report,
+                       kiln_error *err)
 {
     char path[LONGEST_PATH];
     DIR *list;

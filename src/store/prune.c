@@ -25,9 +25,9 @@
 
 enum {
     SUB_FOLDERS = 256,
-    STALE_S = 3600,           /* a writer that left this behind is gone */
-    SAMPLE_SHARE = 64,        /* of the distance to a bound that may be used up after a sample, ... */
-    EXACT_SHARE = 4,          /* ... and after an exact count */
+    STALE_S = 3600,    /* a writer that left this behind is gone */
+    SAMPLE_SHARE = 64, /* of the distance to a bound that may be used up after a sample, ... */
+    EXACT_SHARE = 4,   /* ... and after an exact count */
 };
 
 struct file {
@@ -173,7 +173,8 @@ static void note_failure(const struct file *file, int code, kiln_prune_report *r
     snprintf(report->failure, sizeof(report->failure), "%.120s: %s", file->path, strerror_r(code, text, sizeof(text)));
 }
 
-/* Least recently used first, until the rest is what `keep` allows; `spared` may be NULL. Returns the artifacts removed. */
+/* Least recently used first, until the rest is what `keep` allows; `spared` may be NULL. Returns the artifacts removed.
+ */
 static uint64_t evict(const struct kiln_prune_keep *keep, struct listing *listing, const char *spared,
                       const kiln_progress *progress, kiln_prune_report *report)
 {

@@ -16,7 +16,7 @@
 #include "kiln/maintain.h"
 
 #define KILN_ARTIFACT_SUFFIX ".kiln"
-#define KILN_ASIDE_SUFFIX ".bad" /* what was put aside: no longer than the above */
+#define KILN_ASIDE_SUFFIX    ".bad" /* what was put aside: no longer than the above */
 
 struct kiln_prune {
     uint64_t max_bytes, max_files;

@@ -9,8 +9,8 @@
 #include "base/buffer.h"
 #include "kiln/maintain.h"
 
-/* Appends KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; nothing when there is none of them, or KILN_CACHE_DIR is
- * empty: memory only. */
+/* Appends KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; nothing when there is none of them, or KILN_CACHE_DIR
+ * is empty: memory only. */
 void kiln__default_folder(struct kiln_buffer *out);
 
 #endif

@@ -52,8 +52,8 @@ kiln_status kiln__chain_get(struct kiln_tier *first, const struct kiln_digest *d
 /* Puts into the last writable tier; a fault is counted and logged once. */
 void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifact);
 /*
- * Before making an artifact: waits while another process makes it, and takes the lock that makes others wait. True: it may
- * be there now, look again. *out (may be NULL) is to be released after the put. A fault is counted and skipped.
+ * Before making an artifact: waits while another process makes it, and takes the lock that makes others wait. True: it
+ * may be there now, look again. *out (may be NULL) is to be released after the put. A fault is counted and skipped.
  */
 bool kiln__chain_lock(struct kiln_tier *first, const struct kiln_digest *digest, bool is_last, struct kiln_lock **out);
 void kiln__chain_free(struct kiln_tier *first);

@@ -1,13 +1,15 @@
 /*
- * fuse.c - which nodes become one kernel: element-wise ones, and reductions along the last axis with what stands before and
- * after them.
+ * fuse.c - which nodes become one kernel: element-wise ones, and reductions along the last axis with what stands before
+ * and after them.
  *
- * One walk backwards. `home` of a value is the one group that all its consumers so far are in. When a node is reached, all its
- * consumers have been seen: if they share a group of the node's shape, it joins. Because every consumer of a node that joins
- * is in the group (an output of the tape is written by the group itself), a group can run where its root stands.
+ * One walk backwards. `home` of a value is the one group that all its consumers so far are in. When a node is reached,
+ * all its consumers have been seen: if they share a group of the node's shape, it joins. Because every consumer of a
+ * node that joins is in the group (an output of the tape is written by the group itself), a group can run where its
+ * root stands.
  *
- * A group with rows has elements of some shape, and values of which there is one for each row: results of reductions that
- * keep their axis, and what is computed from those alone. Such values are computed once per row, never per element.
+ * A group with rows has elements of some shape, and values of which there is one for each row: results of reductions
+ * that keep their axis, and what is computed from those alone. Such values are computed once per row, never per
+ * element.
  */
 #include <string.h>
 
@@ -94,8 +96,8 @@ static void note_inputs(struct fuser *fuser, const struct kiln_value *value)
 }
 
 /*
- * One element is computed once per row of the kernel, whatever the group's shape. Shapes of a shapeless tape may part at
- * another call, so there a group has one output: its root.
+ * One element is computed once per row of the kernel, whatever the group's shape. Shapes of a shapeless tape may part
+ * at another call, so there a group has one output: its root.
  */
 static bool may_join(const struct fuser *fuser, uint32_t i)
 {

@@ -1,8 +1,8 @@
 /*
  * simplify.c - equal things once, and nothing that nobody needs.
  *
- * One walk over the tape in order: inputs of a value are replaced by what they were merged into, then the value itself is
- * looked up by what it is made of. Floats are compared by bits, so -0.0 and 0.0, and NaNs of other bits, stay apart.
+ * One walk over the tape in order: inputs of a value are replaced by what they were merged into, then the value itself
+ * is looked up by what it is made of. Floats are compared by bits, so -0.0 and 0.0, and NaNs of other bits, stay apart.
  * Each value is seen once: linear, however often one scalar is used.
  */
 #include <string.h>
@@ -68,8 +68,9 @@ static bool equal_constants(const struct kiln_value *a, const struct kiln_value 
 
 static bool equal_nodes(const struct kiln_value *a, const struct kiln_value *b)
 {
-    return a->op == b->op && a->dtype == b->dtype && a->input_count == b->input_count && a->attr_count == b->attr_count &&
-           same_shape(a, b) && memcmp(a->inputs, b->inputs, a->input_count * sizeof *a->inputs) == 0 &&
+    return a->op == b->op && a->dtype == b->dtype && a->input_count == b->input_count &&
+           a->attr_count == b->attr_count && same_shape(a, b) &&
+           memcmp(a->inputs, b->inputs, a->input_count * sizeof *a->inputs) == 0 &&
            memcmp(a->attrs, b->attrs, a->attr_count * sizeof *a->attrs) == 0;
 }
 
@@ -83,7 +84,8 @@ static bool equal_values(const void *context, uint32_t index)
     const struct candidate *candidate = context;
     const struct kiln_value *other = &candidate->tape->values[index];
     if (other->kind != candidate->value->kind) return false;
-    return other->kind == KILN_VALUE_CONSTANT ? equal_constants(other, candidate->value) : equal_nodes(other, candidate->value);
+    return other->kind == KILN_VALUE_CONSTANT ? equal_constants(other, candidate->value)
+                                              : equal_nodes(other, candidate->value);
 }
 
 static uint64_t hash_value(const struct kiln_value *value)
@@ -108,7 +110,8 @@ void kiln__tape_mark(struct kiln_tape *tape)
     }
     for (uint32_t i = tape->count; i-- > 0;) {
         struct kiln_value *value = &tape->values[i];
-        for (uint32_t k = 0; value->is_live && k < value->input_count; k++) tape->values[value->inputs[k]].is_live = true;
+        for (uint32_t k = 0; value->is_live && k < value->input_count; k++)
+            tape->values[value->inputs[k]].is_live = true;
     }
 }
 
@@ -117,7 +120,8 @@ static uint32_t merge(struct kiln_tape *tape, uint32_t i, struct kiln_table *tab
 {
     struct kiln_value *value = &tape->values[i];
     if (value->kind == KILN_VALUE_INPUT) return i;
-    if (value->kind == KILN_VALUE_NODE && value->input_count == 1 && does_nothing(value, &tape->values[value->inputs[0]]))
+    if (value->kind == KILN_VALUE_NODE && value->input_count == 1 &&
+        does_nothing(value, &tape->values[value->inputs[0]]))
         return value->inputs[0];
     const struct candidate candidate = {tape, value};
     uint32_t *place = kiln__table_place(table, hash_value(value), equal_values, &candidate);

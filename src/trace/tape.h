@@ -1,8 +1,8 @@
 /*
  * tape.h - what a trace recorded: values in the order in which they can be computed.
  *
- * Passes, in order: record (trace.c), simplify, fuse. Each pass keeps the order and the meaning of `outputs`. All of it lives
- * in one arena and goes at once; arrays that the function captured are held by a reference each.
+ * Passes, in order: record (trace.c), simplify, fuse. Each pass keeps the order and the meaning of `outputs`. All of it
+ * lives in one arena and goes at once; arrays that the function captured are held by a reference each.
  */
 #ifndef KILN_TRACE_TAPE_H
 #define KILN_TRACE_TAPE_H
@@ -24,7 +24,7 @@ struct kiln_value {
     bool is_live; /* an output needs it */
     uint16_t attr_count;
     uint32_t input_count;
-    uint32_t group;           /* of a node, after fuse: index of its group, or KILN_NO_GROUP */
+    uint32_t group; /* of a node, after fuse: index of its group, or KILN_NO_GROUP */
     const int32_t *dims;
     const int64_t *attrs;
     uint32_t *inputs;         /* earlier values */
@@ -58,16 +58,17 @@ void kiln__tape_free(struct kiln_tape *tape); /* NULL is fine */
 bool kiln__value_is_scalar(const struct kiln_value *value);
 
 /*
- * Drops operations that do nothing, and broadcasts and packing before element-wise ones; merges equal scalars and equal operations on equal inputs, and marks what the outputs
- * need. Needs captured arrays to be ready. Linear in the tape.
+ * Drops operations that do nothing, and broadcasts and packing before element-wise ones; merges equal scalars and equal
+ * operations on equal inputs, and marks what the outputs need. Needs captured arrays to be ready. Linear in the tape.
  */
 kiln_status kiln__tape_simplify(struct kiln_tape *tape, kiln_error *err);
 /* Marks what the outputs need and nothing else: for the mode without simplification. */
 void kiln__tape_mark(struct kiln_tape *tape);
 
 /*
- * Puts element-wise nodes, and reductions along the last axis, into groups. A node joins the group of its consumers when they are all in one group of the same
- * shape (or the node is one element); so nothing is computed twice and no group waits for itself. `limit`: members per group (1: no fusion).
+ * Puts element-wise nodes, and reductions along the last axis, into groups. A node joins the group of its consumers
+ * when they are all in one group of the same shape (or the node is one element); so nothing is computed twice and no
+ * group waits for itself. `limit`: members per group (1: no fusion).
  */
 kiln_status kiln__tape_fuse(struct kiln_tape *tape, bool shapeless, uint32_t limit, kiln_error *err);
 

@@ -1,8 +1,9 @@
 /*
  * trace.c - placeholders, the callback, and the walk from its outputs back to them.
  *
- * The walk is iterative: a chain of a million operations does not touch the stack. Tracers are kept until the trace ends and
- * then released as a group, the youngest first: one that has another reference by then is held by the function's own doing.
+ * The walk is iterative: a chain of a million operations does not touch the stack. Tracers are kept until the trace
+ * ends and then released as a group, the youngest first: one that has another reference by then is held by the
+ * function's own doing.
  */
 #include "trace/trace.h"
 
@@ -14,7 +15,7 @@
 #include "base/table.h"
 #include "graph/node.h"
 
-static _Thread_local uint64_t running; /* id of this thread's trace, or 0 */
+static _Thread_local uint64_t running;                         /* id of this thread's trace, or 0 */
 static _Thread_local struct kiln_array *const *running_inputs; /* what its call was given */
 static _Thread_local size_t running_count;
 static _Atomic uint64_t next_id = 1;
@@ -132,11 +133,14 @@ static kiln_status append_constant(struct recorder *recorder, struct kiln_array 
 {
     for (uint32_t i = 0; i < recorder->tape->input_count; i++)
         if (recorder->originals[i] == array)
-            return kiln__fail(err, KILN_INVALID, "[compile] The function uses input %u directly instead of the argument it was given; "
-                                                 "use the argument, or pass a copy.", i);
+            return kiln__fail(err, KILN_INVALID,
+                              "[compile] The function uses input %u directly instead of the argument it was given; "
+                              "use the argument, or pass a copy.",
+                              i);
     if (array->trace)
-        return kiln__fail(err, KILN_INVALID, "[compile] The function uses an array that belongs to a trace that has ended; "
-                                             "only arrays of this call, or evaluated ones, can be used.");
+        return kiln__fail(err, KILN_INVALID,
+                          "[compile] The function uses an array that belongs to a trace that has ended; "
+                          "only arrays of this call, or evaluated ones, can be used.");
     struct kiln_value *value = append(recorder, array, KILN_VALUE_CONSTANT);
     if (!value) return kiln__no_memory(err, "a trace");
     value->array = kiln__array_ref(array);
@@ -191,7 +195,8 @@ static kiln_status record_from(struct recorder *recorder, struct kiln_array *out
             status = append_constant(recorder, array, err);
         } else {
             const struct kiln_node *node = atomic_load_explicit(&array->node, memory_order_relaxed);
-            while (frame->next_input < node->input_count && is_recorded(recorder, node->inputs[frame->next_input])) frame->next_input++;
+            while (frame->next_input < node->input_count && is_recorded(recorder, node->inputs[frame->next_input]))
+                frame->next_input++;
             if (frame->next_input < node->input_count) {
                 if (!push(recorder, node->inputs[frame->next_input])) return kiln__no_memory(err, "a trace");
                 continue;
@@ -228,7 +233,8 @@ static void release_arrays(struct kiln_array **arrays, size_t count)
     free(arrays);
 }
 
-static kiln_status make_placeholders(struct kiln_array *const *inputs, size_t count, uint64_t trace, struct kiln_array ***out, kiln_error *err)
+static kiln_status make_placeholders(struct kiln_array *const *inputs, size_t count, uint64_t trace,
+                                     struct kiln_array ***out, kiln_error *err)
 {
     struct kiln_array **placeholders = calloc(count + 1, sizeof *placeholders);
     kiln_status status = placeholders ? KILN_OK : kiln__no_memory(err, "a trace");
@@ -324,8 +330,10 @@ kiln_status kiln__trace_named(const char *name, kiln_callback callback, void *pa
     release_tracers(&held);
     release_placeholders(placeholders, count, &held);
     if (!status && name && held.count)
-        status = kiln__fail(err, KILN_INVALID, "[compile] The function returned and still holds %zu of its trace's arrays, first %s. "
-                                               "Free it before returning, or make it an output.", held.count, held.text);
+        status = kiln__fail(err, KILN_INVALID,
+                            "[compile] The function returned and still holds %zu of its trace's arrays, first %s. "
+                            "Free it before returning, or make it an output.",
+                            held.count, held.text);
     if (status)
         kiln__tape_free(tape);
     else

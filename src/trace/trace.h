@@ -1,9 +1,10 @@
 /*
  * trace.h - running a function on placeholders to see what it does.
  *
- * While a trace runs on a thread, operations on its placeholders make tracers: arrays that know how they are made and are
- * never evaluated. One trace runs per thread at a time (a compiled function called inside a trace runs as it is, and so
- * becomes part of it). Trace ids are never reused, so a tracer that outlives its trace is recognised, and refused.
+ * While a trace runs on a thread, operations on its placeholders make tracers: arrays that know how they are made and
+ * are never evaluated. One trace runs per thread at a time (a compiled function called inside a trace runs as it is,
+ * and so becomes part of it). Trace ids are never reused, so a tracer that outlives its trace is recognised, and
+ * refused.
  */
 #ifndef KILN_TRACE_TRACE_H
 #define KILN_TRACE_TRACE_H

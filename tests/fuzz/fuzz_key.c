@@ -2,8 +2,8 @@
  * fuzz_key.c - any bytes as the text forms of keys: the fields of a content key, and the words of two call keys.
  *
  * Fields: every name and value lies within the bytes, the walk ends, and writing them again gives the bytes that were
- * walked. Call keys: whatever the words are, a text comes out, the same each time, and nothing outside is read: each key
- * stands in memory of exactly its size.
+ * walked. Call keys: whatever the words are, a text comes out, the same each time, and nothing outside is read: each
+ * key stands in memory of exactly its size.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,8 @@ static void print_fields(const uint8_t *data, size_t size)
 {
     struct kiln_buffer out = {0};
     struct kiln_field field;
-    for (size_t offset = 0; kiln__content_next((kiln_bytes){data, size}, &offset, &field);) kiln__field_print(&field, &out);
+    for (size_t offset = 0; kiln__content_next((kiln_bytes){data, size}, &offset, &field);)
+        kiln__field_print(&field, &out);
     kiln__buffer_release(&out);
 }
 

@@ -9,7 +9,8 @@ static int callback(mlx_vector_array *res, const mlx_vector_array in)
 {
     mlx_stream stream = mlx_default_cpu_stream_new();
     mlx_array x = mlx_array_new();
-    int failed = mlx_vector_array_get(&x, in, 0) || mlx_multiply(&x, x, x, stream) || mlx_vector_array_set_value(res, x);
+    int failed =
+        mlx_vector_array_get(&x, in, 0) || mlx_multiply(&x, x, x, stream) || mlx_vector_array_set_value(res, x);
     mlx_array_free(x);
     mlx_stream_free(stream);
     return failed;

@@ -1,8 +1,9 @@
 /*
- * cache_support.h - for the tests of the key and cache rooms: a compiler that counts, a function that counts, exact counters.
+ * cache_support.h - for the tests of the key and cache rooms: a compiler that counts, a function that counts, exact
+ * counters.
  *
- * The fake compiler's artifact is its text; its executable is a struct that remembers text and device, so a test can see
- * whose result it was given.
+ * The fake compiler's artifact is its text; its executable is a struct that remembers text and device, so a test can
+ * see whose result it was given.
  */
 #ifndef TESTS_UNIT_CACHE_SUPPORT_H
 #define TESTS_UNIT_CACHE_SUPPORT_H
@@ -40,7 +41,8 @@ struct fake {
     pthread_barrier_t *at_compile; /* both sides wait here, when set */
 };
 
-UNUSED static kiln_status fake_compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
+UNUSED static kiln_status fake_compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                                       kiln_error *err)
 {
     struct fake *fake = self;
     fake->compiles++;
@@ -53,7 +55,8 @@ UNUSED static kiln_status fake_compile(void *self, const kiln_request *request, 
     return status ? status : kiln_artifact_set_entry(out, "start");
 }
 
-UNUSED static kiln_status fake_link(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable, kiln_error *err)
+UNUSED static kiln_status fake_link(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
+                                    kiln_error *err)
 {
     struct fake *fake = self;
     fake->links++;
@@ -78,8 +81,13 @@ UNUSED static void fake_unlink(void *self, void *executable)
 
 UNUSED static void fake_init(struct fake *fake)
 {
-    *fake = (struct fake){.compiler = {.struct_size = sizeof fake->compiler, .name = "fake", .digest = "1", .compile = fake_compile,
-                                       .link = fake_link, .unlink = fake_unlink, .self = fake}};
+    *fake = (struct fake){.compiler = {.struct_size = sizeof fake->compiler,
+                                       .name = "fake",
+                                       .digest = "1",
+                                       .compile = fake_compile,
+                                       .link = fake_link,
+                                       .unlink = fake_unlink,
+                                       .self = fake}};
 }
 
 /* ---- a function that is lowered ------------------------------------------------------------------------------- */
@@ -123,18 +131,22 @@ UNUSED static kiln_cache *open_cache(const char *folder)
 }
 
 UNUSED static kiln_function *new_function(kiln_cache *cache, const kiln_compiler *compiler, const char *name,
-                                          kiln_status (*lower)(void *, const kiln_request *, kiln_text *, kiln_error *), void *payload)
+                                          kiln_status (*lower)(void *, const kiln_request *, kiln_text *, kiln_error *),
+                                          void *payload)
 {
-    const kiln_function_options options = {.struct_size = sizeof options, .name = name, .compiler = compiler, .lower = lower, .payload = payload};
+    const kiln_function_options options = {
+        .struct_size = sizeof options, .name = name, .compiler = compiler, .lower = lower, .payload = payload};
     kiln_function *function = NULL;
     kiln_error err = {0};
     if (kiln_function_new(cache, &options, &function, &err)) fail_msg("%s", err.text);
     return function;
 }
 
-UNUSED static kiln_function *new_text(kiln_cache *cache, const kiln_compiler *compiler, const char *name, const char *text)
+UNUSED static kiln_function *new_text(kiln_cache *cache, const kiln_compiler *compiler, const char *name,
+                                      const char *text)
 {
-    const kiln_function_options options = {.struct_size = sizeof options, .name = name, .compiler = compiler, .text = {text, strlen(text)}};
+    const kiln_function_options options = {
+        .struct_size = sizeof options, .name = name, .compiler = compiler, .text = {text, strlen(text)}};
     kiln_function *function = NULL;
     kiln_error err = {0};
     if (kiln_function_new(cache, &options, &function, &err)) fail_msg("%s", err.text);
@@ -142,8 +154,14 @@ UNUSED static kiln_function *new_text(kiln_cache *cache, const kiln_compiler *co
 }
 
 #define ARGS(...) (const kiln_arg[]){__VA_ARGS__}, sizeof((const kiln_arg[]){__VA_ARGS__}) / sizeof(kiln_arg)
-#define NO_ARGS NULL, 0
-#define I64(x) {&kiln_const_i64, &(const int64_t){x}}
+#define NO_ARGS   NULL, 0
+#define I64(x)                                                                                                         \
+    {                                                                                                                  \
+        &kiln_const_i64, &(const int64_t)                                                                              \
+        {                                                                                                              \
+            x                                                                                                          \
+        }                                                                                                              \
+    }
 
 UNUSED static struct image *get_on(kiln_function *function, const kiln_arg *args, size_t count, kiln_device *device)
 {
@@ -165,7 +183,8 @@ UNUSED static struct image *get_i64(kiln_function *function, int64_t value)
 }
 
 /* The call must fail like this, with this in its text, and leave the result alone. */
-UNUSED static void get_fails(kiln_function *function, const kiln_arg *args, size_t count, kiln_status status, const char *text)
+UNUSED static void get_fails(kiln_function *function, const kiln_arg *args, size_t count, kiln_status status,
+                             const char *text)
 {
     kiln_error err = {0};
     void *executable = &err;
@@ -188,11 +207,11 @@ UNUSED static void check_counters(const kiln_cache *cache, kiln_counters expecte
     expected.front_hits += expected.process_hits, expected.process_hits = 0;
 #endif
     counters.trace_ns = counters.compile_ns = counters.link_ns = counters.saved_ns = 0;
-#define ROW(field)                                                                                                               \
-    if (counters.field != expected.field) {                                                                                      \
-        same = false;                                                                                                            \
-        print_error("%s:%d: " #field " is %llu, expected %llu\n", file, line, (unsigned long long)counters.field,                \
-                    (unsigned long long)expected.field);                                                                         \
+#define ROW(field)                                                                                                     \
+    if (counters.field != expected.field) {                                                                            \
+        same = false;                                                                                                  \
+        print_error("%s:%d: " #field " is %llu, expected %llu\n", file, line, (unsigned long long)counters.field,      \
+                    (unsigned long long)expected.field);                                                               \
     }
     KILN_COUNTERS(ROW)
 #undef ROW

@@ -17,7 +17,8 @@ static struct {
     int compiles, links, unlinks;
 } calls;
 
-static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
+static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                           kiln_error *err)
 {
     (void)self, (void)err, (void)text;
     calls.compiles++;
@@ -26,7 +27,8 @@ static kiln_status compile(void *self, const kiln_request *request, kiln_bytes t
 }
 
 /* The executable is a copy of the argument's signature, whose second word is the number. */
-static kiln_status link_number(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable, kiln_error *err)
+static kiln_status link_number(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
+                               kiln_error *err)
 {
     (void)self, (void)device, (void)err;
     kiln_bytes number = kiln_artifact_get(artifact, "number");
@@ -169,8 +171,10 @@ static void the_default_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_bounded_and_right), cmocka_unit_test(what_is_in_use_stays),
-        cmocka_unit_test(dropped_results_come_back),     cmocka_unit_test(linked_bytes_are_bounded),
+        cmocka_unit_test(results_are_bounded_and_right),
+        cmocka_unit_test(what_is_in_use_stays),
+        cmocka_unit_test(dropped_results_come_back),
+        cmocka_unit_test(linked_bytes_are_bounded),
         cmocka_unit_test(the_default_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

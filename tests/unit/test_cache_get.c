@@ -44,12 +44,20 @@ static void test_status_names(void **state)
         kiln_status status;
         const char *name;
     } rows[] = {
-        {KILN_OK, "KILN_OK"}, {KILN_INVALID, "KILN_INVALID"}, {KILN_NO_MEMORY, "KILN_NO_MEMORY"}, {KILN_UNSIGNED, "KILN_UNSIGNED"},
-        {KILN_DRIFTED, "KILN_DRIFTED"}, {KILN_LOWER_FAILED, "KILN_LOWER_FAILED"}, {KILN_COMPILE_FAILED, "KILN_COMPILE_FAILED"},
-        {KILN_LINK_FAILED, "KILN_LINK_FAILED"}, {KILN_NO_COMPILER, "KILN_NO_COMPILER"},
-        {KILN_WOULD_COMPILE, "KILN_WOULD_COMPILE"}, {KILN_IO, "KILN_IO"},
+        {KILN_OK, "KILN_OK"},
+        {KILN_INVALID, "KILN_INVALID"},
+        {KILN_NO_MEMORY, "KILN_NO_MEMORY"},
+        {KILN_UNSIGNED, "KILN_UNSIGNED"},
+        {KILN_DRIFTED, "KILN_DRIFTED"},
+        {KILN_LOWER_FAILED, "KILN_LOWER_FAILED"},
+        {KILN_COMPILE_FAILED, "KILN_COMPILE_FAILED"},
+        {KILN_LINK_FAILED, "KILN_LINK_FAILED"},
+        {KILN_NO_COMPILER, "KILN_NO_COMPILER"},
+        {KILN_WOULD_COMPILE, "KILN_WOULD_COMPILE"},
+        {KILN_IO, "KILN_IO"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) assert_string_equal(kiln_status_name(rows[i].status), rows[i].name);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_string_equal(kiln_status_name(rows[i].status), rows[i].name);
     assert_string_equal(kiln_status_name((kiln_status)1), "unknown status");
     assert_string_equal(kiln_status_name((kiln_status)-11), "unknown status");
     assert_string_equal(kiln_status_name((kiln_status)INT32_MIN), "unknown status");
@@ -89,7 +97,8 @@ static void test_many_caches(void **state)
     assert_int_equal(kiln_cache_open(&options, &one_more, &err), KILN_INVALID);
     assert_non_null(strstr(err.text, "64 caches are open"));
     assert_null(one_more);
-    for (size_t i = 0; i < count; i++) { /* counts of one cache are not another's, nor those of an earlier one with its place */
+    for (size_t i = 0; i < count;
+         i++) { /* counts of one cache are not another's, nor those of an earlier one with its place */
         kiln_function *function = new_text(caches[i], &fake.compiler, "f", "x");
         for (size_t j = 0; j <= i; j++) get(function, NO_ARGS);
         assert_counters(caches[i], .calls = i + 1, .front_hits = i, .compiles = 1, .links = 1);
@@ -125,15 +134,19 @@ static void test_function_options(void **state)
     struct world *world = *state;
     kiln_function *function = NULL;
     kiln_error err = {0};
-    const kiln_function_options good = {.struct_size = sizeof good, .name = "f", .compiler = &world->fake.compiler, .lower = program_lower,
-                                        .payload = &world->program, .free_payload = program_free};
+    const kiln_function_options good = {.struct_size = sizeof good,
+                                        .name = "f",
+                                        .compiler = &world->fake.compiler,
+                                        .lower = program_lower,
+                                        .payload = &world->program,
+                                        .free_payload = program_free};
     kiln_compiler broken = world->fake.compiler;
-#define REFUSED(change, what)                                                                                                    \
-    do {                                                                                                                         \
-        kiln_function_options options = good;                                                                                    \
-        change;                                                                                                                  \
-        assert_int_equal(kiln_function_new(world->cache, &options, &function, &err), KILN_INVALID);                              \
-        if (!strstr(err.text, what)) fail_msg("%s", err.text);                                                                   \
+#define REFUSED(change, what)                                                                                          \
+    do {                                                                                                               \
+        kiln_function_options options = good;                                                                          \
+        change;                                                                                                        \
+        assert_int_equal(kiln_function_new(world->cache, &options, &function, &err), KILN_INVALID);                    \
+        if (!strstr(err.text, what)) fail_msg("%s", err.text);                                                         \
     } while (0)
     REFUSED(options.struct_size = 8, "struct_size is 8");
     REFUSED(options.struct_size++, "struct_size");
@@ -174,7 +187,8 @@ static void test_hit_and_miss(void **state)
     assert_ptr_equal(get(f, ARGS(I64(1))), one);
     assert_counters(world->cache, .calls = 2, .front_hits = 1, .traces = 1, .compiles = 1, .links = 1);
     assert_ptr_equal(get(f, ARGS(I64(2))), one); /* lowered again, to the same text */
-    assert_counters(world->cache, .calls = 3, .front_hits = 1, .traces = 2, .kernel_hits = 1, .compiles = 1, .links = 1);
+    assert_counters(world->cache, .calls = 3, .front_hits = 1, .traces = 2, .kernel_hits = 1, .compiles = 1,
+                    .links = 1);
     assert_int_equal(world->program.lowers, 2);
     kiln_counters counters;
     kiln_cache_counters(world->cache, &counters);
@@ -186,10 +200,11 @@ static void test_hit_and_miss(void **state)
 static void test_text_of_a_function(void **state)
 {
     struct world *world = *state;
-    kiln_function *f = new_text(world->cache, &world->fake.compiler, "f", "mul"), *g = new_text(world->cache, &world->fake.compiler, "g", "mul");
+    kiln_function *f = new_text(world->cache, &world->fake.compiler, "f", "mul"),
+                  *g = new_text(world->cache, &world->fake.compiler, "g", "mul");
     struct image *image = get(f, ARGS(I64(1)));
     assert_string_equal(image->text, "mul");
-    assert_ptr_equal(get(g, ARGS(I64(1))), image); /* the same content, whatever it is called */
+    assert_ptr_equal(get(g, ARGS(I64(1))), image);     /* the same content, whatever it is called */
     assert_ptr_not_equal(get(g, ARGS(I64(2))), image); /* fixed text: the arguments are content */
     assert_counters(world->cache, .calls = 3, .kernel_hits = 1, .compiles = 2, .links = 2);
     kiln_function_free(f);
@@ -230,7 +245,8 @@ static void test_large_keys(void **state)
     assert_counters(world->cache, .calls = 2, .process_hits = 1, .traces = 1, .compiles = 1, .links = 1);
     text[1000] = 'y';
     get(f, ARGS({&kiln_const_string, text}));
-    assert_counters(world->cache, .calls = 3, .process_hits = 1, .traces = 2, .kernel_hits = 1, .compiles = 1, .links = 1);
+    assert_counters(world->cache, .calls = 3, .process_hits = 1, .traces = 2, .kernel_hits = 1, .compiles = 1,
+                    .links = 1);
     kiln_function_free(f);
 }
 
@@ -277,7 +293,8 @@ static void test_failures(void **state)
     world->fake.links--; /* the failed one has nothing to unlink */
 }
 
-static kiln_status link_to_nothing(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable, kiln_error *err)
+static kiln_status link_to_nothing(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
+                                   kiln_error *err)
 {
     (void)self, (void)artifact, (void)device, (void)err;
     *executable = NULL;
@@ -290,7 +307,8 @@ static kiln_status fail_silently(void *payload, const kiln_request *request, kil
     return KILN_NO_MEMORY;
 }
 
-static kiln_status missing_compiler(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
+static kiln_status missing_compiler(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                                    kiln_error *err)
 {
     (void)self, (void)request, (void)text, (void)out;
     snprintf(err->text, sizeof err->text, "install it");
@@ -325,7 +343,8 @@ static kiln_status look_at_request(void *payload, const kiln_request *request, k
     assert_ptr_equal(kiln_request_device(request), device);
     assert_string_equal(kiln_request_target(request), kiln_device_target(device));
     assert_int_equal(kiln_request_arg_count(request), 2);
-    kiln_bytes first = kiln_request_arg(request, 0), second = kiln_request_arg(request, 1), none = kiln_request_arg(request, 2);
+    kiln_bytes first = kiln_request_arg(request, 0), second = kiln_request_arg(request, 1),
+               none = kiln_request_arg(request, 2);
     const uint64_t expected[] = {kiln__item(KILN_ITEM_U64, 0, 1), 7};
     assert_int_equal(first.size, sizeof expected);
     assert_memory_equal(first.data, expected, sizeof expected);
@@ -353,7 +372,8 @@ static void test_request_and_text(void **state)
     kiln_function_free(f);
 }
 
-static kiln_status look_at_artifact(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable, kiln_error *err)
+static kiln_status look_at_artifact(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
+                                    kiln_error *err)
 {
     assert_string_equal(kiln_artifact_entry(artifact), "start");
     kiln_bytes code = kiln_artifact_get(artifact, "code");
@@ -397,7 +417,8 @@ static void test_pushed_options(void **state)
 static kiln_status print_options(void *payload, const kiln_request *request, kiln_text *text, kiln_error *err)
 {
     (void)payload, (void)err;
-    return kiln_text_printf(text, "%s %s", kiln_request_option(request, "opt_level"), kiln_request_option(request, "fast_math"));
+    return kiln_text_printf(text, "%s %s", kiln_request_option(request, "opt_level"),
+                            kiln_request_option(request, "fast_math"));
 }
 
 static void test_options_of_the_environment(void **state)
@@ -469,7 +490,8 @@ static void test_reset_links_again(void **state)
     assert_ptr_equal(get_on(f, NO_ARGS, second), other);
     assert_ptr_equal(get_on(f, NO_ARGS, first)->device, first);
     assert_non_null(strstr(kiln_why(), "#4; resets of the device was 0, is 1"));
-    assert_counters(world->cache, .calls = 5, .front_hits = 1, .traces = 4, .kernel_hits = 1, .compiles = 1, .links = 3);
+    assert_counters(world->cache, .calls = 5, .front_hits = 1, .traces = 4, .kernel_hits = 1, .compiles = 1,
+                    .links = 3);
     for (int i = 0; i < 100; i++) { /* nothing piles up */
         kiln_device_reset(first);
         get_on(f, NO_ARGS, first);
@@ -499,8 +521,12 @@ static void test_redefine(void **state)
 {
     struct world *world = *state;
     struct program next = {.text = "sub"};
-    kiln_function_options options = {.struct_size = sizeof options, .name = "f2", .compiler = &world->fake.compiler, .lower = program_lower,
-                                     .payload = &world->program, .free_payload = program_free};
+    kiln_function_options options = {.struct_size = sizeof options,
+                                     .name = "f2",
+                                     .compiler = &world->fake.compiler,
+                                     .lower = program_lower,
+                                     .payload = &world->program,
+                                     .free_payload = program_free};
     kiln_function *f = NULL, *g = lowered(world), *h = lowered(world);
     kiln_error err = {0};
     assert_int_equal(kiln_function_new(world->cache, &options, &f, NULL), KILN_OK);
@@ -513,7 +539,8 @@ static void test_redefine(void **state)
     assert_int_equal(kiln_function_redefine(NULL, &options, &err), KILN_INVALID);
     options.struct_size = sizeof options;
     get(f, NO_ARGS); /* a refused definition changes nothing */
-    assert_counters(world->cache, .calls = 4, .front_hits = 1, .traces = 3, .kernel_hits = 2, .compiles = 1, .links = 1);
+    assert_counters(world->cache, .calls = 4, .front_hits = 1, .traces = 3, .kernel_hits = 2, .compiles = 1,
+                    .links = 1);
     options.payload = &next;
     assert_int_equal(kiln_function_redefine(f, &options, &err), KILN_OK);
     assert_int_equal(world->program.frees, 1);
@@ -524,7 +551,8 @@ static void test_redefine(void **state)
     assert_string_equal(kiln_why(), "f: function f2, which it uses, changed");
     get(h, NO_ARGS); /* does not: hits */
     assert_int_equal(world->program.lowers, lowers + 1);
-    assert_counters(world->cache, .calls = 7, .front_hits = 2, .traces = 5, .kernel_hits = 3, .compiles = 2, .links = 2);
+    assert_counters(world->cache, .calls = 7, .front_hits = 2, .traces = 5, .kernel_hits = 3, .compiles = 2,
+                    .links = 2);
     kiln_function_free(f);
     assert_int_equal(next.frees, 0); /* g depends on it still */
     get(g, NO_ARGS);
@@ -695,15 +723,32 @@ static void test_unlink_may_call(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status_names), cmocka_unit_test(test_open_and_close), cmocka_unit_test(test_many_caches),
-        cmocka_unit_test(test_default_cache), WITH_WORLD(test_function_options), WITH_WORLD(test_hit_and_miss),
-        WITH_WORLD(test_text_of_a_function), WITH_WORLD(test_invalid_calls), WITH_WORLD(test_large_keys),
-        WITH_WORLD(test_many_signatures), WITH_WORLD(test_failures), WITH_WORLD(test_odd_failures),
-        WITH_WORLD(test_request_and_text), WITH_WORLD(test_artifact), WITH_WORLD(test_pushed_options),
+        cmocka_unit_test(test_status_names),
+        cmocka_unit_test(test_open_and_close),
+        cmocka_unit_test(test_many_caches),
+        cmocka_unit_test(test_default_cache),
+        WITH_WORLD(test_function_options),
+        WITH_WORLD(test_hit_and_miss),
+        WITH_WORLD(test_text_of_a_function),
+        WITH_WORLD(test_invalid_calls),
+        WITH_WORLD(test_large_keys),
+        WITH_WORLD(test_many_signatures),
+        WITH_WORLD(test_failures),
+        WITH_WORLD(test_odd_failures),
+        WITH_WORLD(test_request_and_text),
+        WITH_WORLD(test_artifact),
+        WITH_WORLD(test_pushed_options),
         WITH_WORLD(test_options_of_the_environment),
-        WITH_WORLD(test_two_devices_of_one_target), WITH_WORLD(test_current_device), WITH_WORLD(test_reset_links_again),
-        WITH_WORLD(test_trim), WITH_WORLD(test_redefine), WITH_WORLD(test_bind), WITH_WORLD(test_asking_for_itself),
-        WITH_WORLD(test_nesting), WITH_WORLD(test_why), WITH_WORLD(test_unlink_may_call),
+        WITH_WORLD(test_two_devices_of_one_target),
+        WITH_WORLD(test_current_device),
+        WITH_WORLD(test_reset_links_again),
+        WITH_WORLD(test_trim),
+        WITH_WORLD(test_redefine),
+        WITH_WORLD(test_bind),
+        WITH_WORLD(test_asking_for_itself),
+        WITH_WORLD(test_nesting),
+        WITH_WORLD(test_why),
+        WITH_WORLD(test_unlink_may_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,8 @@ static void fill(struct arguments *arguments)
 {
     *arguments = (struct arguments){.shape = {{64, 32}, {64, 32}, {64, 32}}, .factor = 0.5};
     for (int i = 0; i < 3; i++) {
-        arguments->tensors[i] = (struct kiln_dltensor){.data = (void *)4096, .device = {1, 0}, .ndim = 2, .dtype = {2, 32, 1}};
+        arguments->tensors[i] =
+            (struct kiln_dltensor){.data = (void *)4096, .device = {1, 0}, .ndim = 2, .dtype = {2, 32, 1}};
         arguments->tensors[i].shape = arguments->shape[i];
         arguments->args[i] = (kiln_arg){&kiln_tensor, &arguments->tensors[i]};
     }
@@ -125,7 +126,8 @@ static unsigned hit(kiln_function *function, const kiln_arg *args, size_t count,
     unsigned failures = 0;
     void *executable;
     counting = true;
-    for (unsigned i = 0; i < times; i++) failures += kiln_get(function, args, count, NULL, &executable, NULL) != KILN_OK;
+    for (unsigned i = 0; i < times; i++)
+        failures += kiln_get(function, args, count, NULL, &executable, NULL) != KILN_OK;
     counting = false;
     return failures;
 }
@@ -231,7 +233,8 @@ static void test_process_hits_of_a_second_thread(void **state)
     pthread_join(thread, NULL);
     assert_int_equal(second.failures, 0);
     nothing_was_needed();
-    assert_counters(world->cache, .calls = 2000, .process_hits = 1000, .traces = 1000, .kernel_hits = 999, .compiles = 1, .links = 1);
+    assert_counters(world->cache, .calls = 2000, .process_hits = 1000, .traces = 1000, .kernel_hits = 999,
+                    .compiles = 1, .links = 1);
 }
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -239,8 +242,9 @@ static void test_process_hits_of_a_second_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_WORLD(test_counting_counts), WITH_WORLD(test_front_hits), WITH_WORLD(test_hits_with_watches),
-        WITH_WORLD(test_hits_of_long_keys), WITH_WORLD(test_hits_with_pushed_options), WITH_WORLD(test_process_hits_of_a_second_thread),
+        WITH_WORLD(test_counting_counts),          WITH_WORLD(test_front_hits),
+        WITH_WORLD(test_hits_with_watches),        WITH_WORLD(test_hits_of_long_keys),
+        WITH_WORLD(test_hits_with_pushed_options), WITH_WORLD(test_process_hits_of_a_second_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

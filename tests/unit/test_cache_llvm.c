@@ -1,6 +1,6 @@
 /*
- * test_cache_llvm.c - the real compiler behind kiln.h: LLVM IR in, machine code out, and no LLVM in the process that follows.
- * Skipped when KILN_PLUGIN names no plug-in.
+ * test_cache_llvm.c - the real compiler behind kiln.h: LLVM IR in, machine code out, and no LLVM in the process that
+ * follows. Skipped when KILN_PLUGIN names no plug-in.
  */
 #include "cache_support.h"
 
@@ -56,7 +56,8 @@ static int child(const char *task, const char *folder)
     kiln_counters counters;
     if (!strcmp(task, "warm")) {
         run_once(folder, &counters);
-        return counters.compiles == 0 && counters.disk_hits == 1 && counters.links == 1 && !is_mapped("libLLVM") ? 0 : 1;
+        return counters.compiles == 0 && counters.disk_hits == 1 && counters.links == 1 && !is_mapped("libLLVM") ? 0
+                                                                                                                 : 1;
     }
     kiln_cache *cache = open_cache(folder); /* "missing": KILN_PLUGIN names nothing */
     kiln_function *function = new_text(cache, NULL, "f", twice_plus_one);
@@ -65,7 +66,8 @@ static int child(const char *task, const char *folder)
     kiln_status status = kiln_get(function, NULL, 0, NULL, &executable, &err);
     kiln_function_free(function);
     kiln_cache_close(cache);
-    return status == KILN_NO_COMPILER && strstr(err.text, "/no/plug-in/here") && strstr(err.text, "KILN_PLUGIN") ? 0 : 1;
+    return status == KILN_NO_COMPILER && strstr(err.text, "/no/plug-in/here") && strstr(err.text, "KILN_PLUGIN") ? 0
+                                                                                                                 : 1;
 }
 
 static void run_child(const char *task, const char *folder, const char *plugin)
@@ -167,8 +169,11 @@ int main(int argc, char **argv)
 {
     if (argc == 3) return child(argv[1], argv[2]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_compiler),        cmocka_unit_test(test_from_cold_to_warm),    cmocka_unit_test(test_missing_plugin),
-        cmocka_unit_test(test_devices_and_faults), cmocka_unit_test(test_runtime_library_once),
+        cmocka_unit_test(test_compiler),
+        cmocka_unit_test(test_from_cold_to_warm),
+        cmocka_unit_test(test_missing_plugin),
+        cmocka_unit_test(test_devices_and_faults),
+        cmocka_unit_test(test_runtime_library_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

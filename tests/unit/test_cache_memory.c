@@ -1,6 +1,6 @@
 /*
- * test_cache_memory.c - an allocation that fails at any point of a miss: an error, or the right result; never a crash, a leak
- * or an object that can't be used afterwards.
+ * test_cache_memory.c - an allocation that fails at any point of a miss: an error, or the right result; never a crash,
+ * a leak or an object that can't be used afterwards.
  *
  * The linker wraps the allocators (tests.cmake), so the n-th allocation of the library's archive on this thread fails.
  */
@@ -46,7 +46,8 @@ char *__wrap_strdup(const char *text)
 }
 
 /* The test's own allocations must not fail: linking is part of the test. */
-static kiln_status safe_link(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable, kiln_error *err)
+static kiln_status safe_link(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
+                             kiln_error *err)
 {
     long left = countdown;
     countdown = -1;
@@ -81,7 +82,8 @@ static bool miss_with_failure(long n, const char *folder, bool with_watches)
     countdown = -1;
     if (status) {
         assert_true(has_failed);
-        assert_in_set((unsigned long)-(int)status, ((const unsigned long[]){-KILN_NO_MEMORY, -KILN_LOWER_FAILED, -KILN_COMPILE_FAILED}), 3);
+        assert_in_set((unsigned long)-(int)status,
+                      ((const unsigned long[]){-KILN_NO_MEMORY, -KILN_LOWER_FAILED, -KILN_COMPILE_FAILED}), 3);
         assert_true(strlen(err.text) > 0);
         assert_null(executable);
     }

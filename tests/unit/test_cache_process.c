@@ -15,7 +15,8 @@ struct world {
 
 static int set_up(void **state)
 {
-    static const char *const names[] = {"KILN_MODE", "KILN_STATS", "KILN_CACHE_DIR", "KILN_CACHE_PATH", "KILN_CACHE_SIZE"};
+    static const char *const names[] = {"KILN_MODE", "KILN_STATS", "KILN_CACHE_DIR", "KILN_CACHE_PATH",
+                                        "KILN_CACHE_SIZE"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
     struct world *world = calloc(1, sizeof *world);
     make_folder(world->root, sizeof world->root);
@@ -60,7 +61,8 @@ static void get_rich(kiln_function *function)
     const kiln_arg inner[] = {{&mine, "abcd"}, I64(5)};
     const kiln_args list = {inner, 2};
     kiln_option_push("unroll", "4");
-    assert_string_equal(get(function, ARGS({&kiln_list, &list}, {&mine, "efgh"}, {&kiln_stream, NULL}))->text, "rich text");
+    assert_string_equal(get(function, ARGS({&kiln_list, &list}, {&mine, "efgh"}, {&kiln_stream, NULL}))->text,
+                        "rich text");
     kiln_option_pop();
 }
 
@@ -136,7 +138,8 @@ static size_t count_files(const char *folder, const char *ending, char *last, si
         struct stat info;
         if (entry->d_name[0] == '.' || stat(path, &info)) continue;
         if (S_ISDIR(info.st_mode)) count += count_files(path, ending, last, size);
-        if (S_ISREG(info.st_mode) && length > ending_length && !strcmp(entry->d_name + length - ending_length, ending)) {
+        if (S_ISREG(info.st_mode) && length > ending_length &&
+            !strcmp(entry->d_name + length - ending_length, ending)) {
             count++;
             if (last) snprintf(last, size, "%s", path);
         }
@@ -364,7 +367,8 @@ static void test_stats(void **state)
     assert_int_equal(line[0], '{');
     assert_int_equal(second[-2], '}');
     static const char *const grown[] = {"calls", "compiles", "links"};
-    for (size_t i = 0; i < 3; i++) assert_int_equal(field_of(second, grown[i]), field_of(line, grown[i]) + 1); /* closed caches and open ones */
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(field_of(second, grown[i]), field_of(line, grown[i]) + 1); /* closed caches and open ones */
     assert_int_equal(field_of(second, "front_hits"), field_of(line, "front_hits"));
     kiln_function_free(function);
     kiln_cache_close(cache);
@@ -376,9 +380,15 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "child")) return child(argv[2]);
     const struct CMUnitTest tests[] = {
-        WITH_WORLD(test_second_process_compiles_nothing), WITH_WORLD(test_child_first), WITH_WORLD(test_unusable_folder),
-        WITH_WORLD(test_damaged_artifact), WITH_WORLD(test_mode_off), WITH_WORLD(test_mode_no_compile),
-        WITH_WORLD(test_read_only_folders), WITH_WORLD(test_folder_of_the_environment), WITH_WORLD(test_bounds),
+        WITH_WORLD(test_second_process_compiles_nothing),
+        WITH_WORLD(test_child_first),
+        WITH_WORLD(test_unusable_folder),
+        WITH_WORLD(test_damaged_artifact),
+        WITH_WORLD(test_mode_off),
+        WITH_WORLD(test_mode_no_compile),
+        WITH_WORLD(test_read_only_folders),
+        WITH_WORLD(test_folder_of_the_environment),
+        WITH_WORLD(test_bounds),
         WITH_WORLD(test_stats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

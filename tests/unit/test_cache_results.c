@@ -1,6 +1,6 @@
 /*
- * test_cache_results.c - the table of results: made once, found by key and never by hash, removed without a visit to other
- * threads. Built a second time with all hashes equal.
+ * test_cache_results.c - the table of results: made once, found by key and never by hash, removed without a visit to
+ * other threads. Built a second time with all hashes equal.
  */
 #include "cache_support.h"
 
@@ -228,7 +228,8 @@ static void test_failure_leaves_nothing(void **state)
     kiln_error err = {0};
     void *value = &err;
     sign(results, 5, &signature);
-    assert_int_equal(kiln__results_make(results, &signature, fail_to_make, NULL, &value, NULL, &err), KILN_LOWER_FAILED);
+    assert_int_equal(kiln__results_make(results, &signature, fail_to_make, NULL, &value, NULL, &err),
+                     KILN_LOWER_FAILED);
     assert_ptr_equal(value, &err);
     assert_string_equal(err.text, "no");
     assert_null(results->flights);
@@ -365,7 +366,8 @@ static void *use_counted(void *context)
         struct kiln_signature signature;
         sign(storm->results, id, &signature);
         void *value = kiln__results_peek(storm->results, &signature);
-        if (!value && kiln__results_make(storm->results, &signature, make_counted, &id, &value, NULL, NULL)) storm->wrong++;
+        if (!value && kiln__results_make(storm->results, &signature, make_counted, &id, &value, NULL, NULL))
+            storm->wrong++;
         if (((struct counted *)value)->id != id) storm->wrong++;
         counted_release(value);
         storm->runs++;
@@ -448,10 +450,18 @@ static void test_hashes_are_equal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_RESULTS(test_many_keys), WITH_RESULTS(test_two_tables), WITH_RESULTS(test_clear), WITH_RESULTS(test_remove),
-        WITH_RESULTS(test_pin), WITH_RESULTS(test_cleared_while_made), WITH_RESULTS(test_failure_leaves_nothing),
-        WITH_RESULTS(test_recursion), WITH_RESULTS(test_nearest), WITH_RESULTS(test_readers_against_clear),
-        WITH_RESULTS(test_readers_against_remove), cmocka_unit_test(test_functions),
+        WITH_RESULTS(test_many_keys),
+        WITH_RESULTS(test_two_tables),
+        WITH_RESULTS(test_clear),
+        WITH_RESULTS(test_remove),
+        WITH_RESULTS(test_pin),
+        WITH_RESULTS(test_cleared_while_made),
+        WITH_RESULTS(test_failure_leaves_nothing),
+        WITH_RESULTS(test_recursion),
+        WITH_RESULTS(test_nearest),
+        WITH_RESULTS(test_readers_against_clear),
+        WITH_RESULTS(test_readers_against_remove),
+        cmocka_unit_test(test_functions),
 #ifdef KILN_TEST_EQUAL_HASHES
         cmocka_unit_test(test_hashes_are_equal),
 #endif

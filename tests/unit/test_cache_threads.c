@@ -85,7 +85,8 @@ static void test_one_key(void **state)
         assert_ptr_equal(callers[i].executable, callers[0].executable);
     }
     assert_int_equal(world->program.lowers, 1);
-    assert_counters(world->cache, .calls = THREADS, .process_hits = THREADS - 1, .traces = 1, .compiles = 1, .links = 1);
+    assert_counters(world->cache, .calls = THREADS, .process_hits = THREADS - 1, .traces = 1, .compiles = 1,
+                    .links = 1);
     kiln_function_free(f);
 }
 
@@ -98,7 +99,8 @@ static void test_one_content(void **state)
         callers[i].function = new_function(world->cache, &world->fake.compiler, "f", program_lower, &world->program);
     call_together(callers, THREADS);
     for (int i = 0; i < THREADS; i++) assert_ptr_equal(callers[i].executable, callers[0].executable);
-    assert_counters(world->cache, .calls = THREADS, .traces = THREADS, .kernel_hits = THREADS - 1, .compiles = 1, .links = 1);
+    assert_counters(world->cache, .calls = THREADS, .traces = THREADS, .kernel_hits = THREADS - 1, .compiles = 1,
+                    .links = 1);
     for (int i = 0; i < THREADS; i++) kiln_function_free(callers[i].function);
 }
 
@@ -225,7 +227,8 @@ static kiln_status ask_for_self(void *payload, const kiln_request *request, kiln
     (void)request;
     struct selfish *selfish = payload;
     void *executable;
-    if (selfish->lowers++ < 2) pthread_barrier_wait(selfish->meet); /* the flight does not land before both are inside */
+    if (selfish->lowers++ < 2)
+        pthread_barrier_wait(selfish->meet); /* the flight does not land before both are inside */
     int64_t argument = 0;
     const kiln_arg arg = {&kiln_const_i64, &argument};
     if (kiln_get(selfish->self, &arg, 1, NULL, &executable, err)) selfish->errors++;
@@ -284,7 +287,8 @@ static void *work(void *context)
         if (*worker->stop) return NULL;
         void *executable = NULL;
         for (int i = 0; i < 3; i++)
-            if (kiln_get(*worker->function, NULL, 0, NULL, &executable, NULL) || strcmp(((struct image *)executable)->text, worker->expected))
+            if (kiln_get(*worker->function, NULL, 0, NULL, &executable, NULL) ||
+                strcmp(((struct image *)executable)->text, worker->expected))
                 worker->wrong++;
         pthread_barrier_wait(worker->end);
     }
@@ -303,7 +307,8 @@ static void test_make_use_free(void **state)
     pthread_barrier_init(&start, NULL, WORKERS + 1);
     pthread_barrier_init(&end, NULL, WORKERS + 1);
     for (int i = 0; i < WORKERS; i++) {
-        workers[i] = (struct worker){.start = &start, .end = &end, .function = &function, .stop = &stop, .expected = text};
+        workers[i] =
+            (struct worker){.start = &start, .end = &end, .function = &function, .stop = &stop, .expected = text};
         pthread_create(&workers[i].thread, NULL, work, &workers[i]);
     }
     for (int round = 0; round < ROUNDS; round++) {
@@ -404,24 +409,30 @@ static void *call_and_call(void *context)
     return NULL;
 }
 
-/* Watches, dependencies and definitions come while other threads call: nothing is read behind a key, all calls succeed. */
+/* Watches, dependencies and definitions come while other threads call: nothing is read behind a key, all calls succeed.
+ */
 static void test_changes_during_calls(void **state)
 {
     struct world *world = *state;
     enum { ROUNDS = 300, CALLERS = 3 };
     static int values[8];
     kiln_function *callee = new_function(world->cache, &world->fake.compiler, "callee", program_lower, &world->program);
-    const kiln_function_options options = {.struct_size = sizeof options, .name = "f", .compiler = &world->fake.compiler,
-                                           .lower = program_lower, .payload = &world->program};
+    const kiln_function_options options = {.struct_size = sizeof options,
+                                           .name = "f",
+                                           .compiler = &world->fake.compiler,
+                                           .lower = program_lower,
+                                           .payload = &world->program};
     unsigned calls = 0;
     for (int round = 0; round < ROUNDS / 10; round++) {
-        struct churn churn = {.function = new_function(world->cache, &world->fake.compiler, "f", program_lower, &world->program)};
+        struct churn churn = {
+            .function = new_function(world->cache, &world->fake.compiler, "f", program_lower, &world->program)};
         pthread_t threads[CALLERS];
         for (int i = 0; i < CALLERS; i++) pthread_create(&threads[i], NULL, call_and_call, &churn);
         for (int i = 0; i < 8; i++) {
             char name[8];
             snprintf(name, sizeof name, "v%d", i);
-            assert_int_equal(kiln_watch(i % 2 ? callee : churn.function, "m", name, &values[i], sizeof *values, NULL), KILN_OK);
+            assert_int_equal(kiln_watch(i % 2 ? callee : churn.function, "m", name, &values[i], sizeof *values, NULL),
+                             KILN_OK);
             if (i == 3) assert_int_equal(kiln_depends(churn.function, callee, NULL), KILN_OK);
             if (i == 5) assert_int_equal(kiln_function_redefine(churn.function, &options, NULL), KILN_OK);
             unsigned now = churn.calls;
@@ -463,7 +474,8 @@ static void test_two_halves_of_a_cycle(void **state)
     pthread_barrier_t start;
     pthread_barrier_init(&start, NULL, 2);
     for (int round = 0; round < 200; round++) {
-        kiln_function *f = new_text(world->cache, &world->fake.compiler, "f", "f"), *g = new_text(world->cache, &world->fake.compiler, "g", "g");
+        kiln_function *f = new_text(world->cache, &world->fake.compiler, "f", "f"),
+                      *g = new_text(world->cache, &world->fake.compiler, "g", "g");
         struct half halves[2] = {{f, g, &start, KILN_OK}, {g, f, &start, KILN_OK}};
         pthread_t threads[2];
         for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, depend, &halves[i]);
@@ -507,10 +519,18 @@ static void test_reset_during_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_WORLD(test_one_key), WITH_WORLD(test_one_content), WITH_WORLD(test_other_keys_in_parallel),
-        WITH_WORLD(test_hits_during_a_compile), WITH_WORLD(test_failing_maker), WITH_WORLD(test_asking_for_one_another),
-        WITH_WORLD(test_private_recursion_ends), WITH_WORLD(test_make_use_free), WITH_WORLD(test_freed_elsewhere),
-        WITH_WORLD(test_short_threads), WITH_WORLD(test_changes_during_calls), WITH_WORLD(test_two_halves_of_a_cycle),
+        WITH_WORLD(test_one_key),
+        WITH_WORLD(test_one_content),
+        WITH_WORLD(test_other_keys_in_parallel),
+        WITH_WORLD(test_hits_during_a_compile),
+        WITH_WORLD(test_failing_maker),
+        WITH_WORLD(test_asking_for_one_another),
+        WITH_WORLD(test_private_recursion_ends),
+        WITH_WORLD(test_make_use_free),
+        WITH_WORLD(test_freed_elsewhere),
+        WITH_WORLD(test_short_threads),
+        WITH_WORLD(test_changes_during_calls),
+        WITH_WORLD(test_two_halves_of_a_cycle),
         WITH_WORLD(test_reset_during_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /*
- * test_cache_watch.c - what a function reads besides its arguments, through kiln_get: drift followed or refused, per owner.
+ * test_cache_watch.c - what a function reads besides its arguments, through kiln_get: drift followed or refused, per
+ * owner.
  */
 #include "cache_support.h"
 
@@ -34,8 +35,12 @@ static int tear_down(void **state)
 
 static kiln_function *make(struct world *world, const char *name, unsigned flags)
 {
-    const kiln_function_options options = {.struct_size = sizeof options, .name = name, .compiler = &world->fake.compiler,
-                                           .lower = program_lower, .payload = &world->program, .flags = flags};
+    const kiln_function_options options = {.struct_size = sizeof options,
+                                           .name = name,
+                                           .compiler = &world->fake.compiler,
+                                           .lower = program_lower,
+                                           .payload = &world->program,
+                                           .flags = flags};
     kiln_function *function = NULL;
     assert_int_equal(kiln_function_new(world->cache, &options, &function, NULL), KILN_OK);
     return function;
@@ -229,7 +234,8 @@ static void test_drift_per_owner(void **state)
     assert_int_equal(kiln_watch(base, "m", "shared", &shared, sizeof shared, NULL), KILN_OK);
     assert_int_equal(kiln_function_bind(base, &world->program, NULL, &owner, NULL), KILN_OK);
     assert_int_equal(kiln_watch(owner, "m", "extra", &extra, sizeof extra, NULL), KILN_OK);
-    assert_int_equal(kiln_watch(base, "m", "late", &late, sizeof late, NULL), KILN_OK); /* after the bind: not the owner's */
+    assert_int_equal(kiln_watch(base, "m", "late", &late, sizeof late, NULL),
+                     KILN_OK); /* after the bind: not the owner's */
     get(base, NO_ARGS);
     get(owner, NO_ARGS);
     extra = 2;
@@ -280,8 +286,11 @@ static void test_redefined_callee_is_no_drift(void **state)
     struct world *world = *state;
     kiln_function *f = make(world, "f", KILN_STRICT), *g = make(world, "g", 0);
     int x = 1;
-    const kiln_function_options options = {.struct_size = sizeof options, .name = "g", .compiler = &world->fake.compiler,
-                                           .lower = program_lower, .payload = &world->program};
+    const kiln_function_options options = {.struct_size = sizeof options,
+                                           .name = "g",
+                                           .compiler = &world->fake.compiler,
+                                           .lower = program_lower,
+                                           .payload = &world->program};
     assert_int_equal(kiln_watch(f, "m", "x", &x, sizeof x, NULL), KILN_OK);
     assert_int_equal(kiln_depends(f, g, NULL), KILN_OK);
     get(f, NO_ARGS);
@@ -291,8 +300,12 @@ static void test_redefined_callee_is_no_drift(void **state)
     assert_int_equal(kiln_function_redefine(g, &options, NULL), KILN_OK);
     x = 2;
     get_fails(f, NO_ARGS, KILN_DRIFTED, "f: m: x was 1, is 2");
-    const kiln_function_options strict = {.struct_size = sizeof strict, .name = "f", .compiler = &world->fake.compiler, .lower = program_lower,
-                                          .payload = &world->program, .flags = KILN_STRICT};
+    const kiln_function_options strict = {.struct_size = sizeof strict,
+                                          .name = "f",
+                                          .compiler = &world->fake.compiler,
+                                          .lower = program_lower,
+                                          .payload = &world->program,
+                                          .flags = KILN_STRICT};
     assert_int_equal(kiln_function_redefine(f, &strict, NULL), KILN_OK); /* a new definition, a new baseline */
     get(f, NO_ARGS);
     kiln_function_free(f);
@@ -301,8 +314,12 @@ static void test_redefined_callee_is_no_drift(void **state)
 
 static void redefine(struct world *world, kiln_function *function, const char *name)
 {
-    const kiln_function_options options = {.struct_size = sizeof options, .name = name, .compiler = &world->fake.compiler,
-                                           .lower = program_lower, .payload = &world->program, .free_payload = program_free};
+    const kiln_function_options options = {.struct_size = sizeof options,
+                                           .name = name,
+                                           .compiler = &world->fake.compiler,
+                                           .lower = program_lower,
+                                           .payload = &world->program,
+                                           .free_payload = program_free};
     assert_int_equal(kiln_function_redefine(function, &options, NULL), KILN_OK);
 }
 
@@ -317,7 +334,8 @@ static unsigned lowers(struct world *world, kiln_function *function)
 static void test_cycles(void **state)
 {
     struct world *world = *state;
-    kiln_function *ring[] = {make(world, "f", 0), make(world, "g", 0), make(world, "h", 0)}, *alone = make(world, "alone", 0);
+    kiln_function *ring[] = {make(world, "f", 0), make(world, "g", 0), make(world, "h", 0)},
+                  *alone = make(world, "alone", 0);
     int x = 1, y = 1;
     assert_int_equal(kiln_depends(ring[0], ring[0], NULL), KILN_OK);
     for (int i = 0; i < 3; i++) assert_int_equal(kiln_depends(ring[i], ring[(i + 1) % 3], NULL), KILN_OK);
@@ -326,7 +344,8 @@ static void test_cycles(void **state)
     assert_int_equal(lowers(world, alone), 1);
     for (int changed = 0; changed < 3; changed++) {
         redefine(world, ring[changed], "again");
-        for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[(changed + i * 2) % 3]), 1); /* in another order each time */
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(lowers(world, ring[(changed + i * 2) % 3]), 1); /* in another order each time */
         for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 0);
         assert_int_equal(lowers(world, alone), 1);
     }
@@ -382,7 +401,8 @@ static kiln_status read_globals(void *payload, const kiln_request *request, kiln
     (void)payload, (void)err;
     int value, other = 0;
     kiln_status status = kiln_read(request, "m", "a_global", &a_global, sizeof a_global, &value);
-    if (!status && value > 1) status = kiln_read(request, "m", "another_global", &another_global, sizeof another_global, &other);
+    if (!status && value > 1)
+        status = kiln_read(request, "m", "another_global", &another_global, sizeof another_global, &other);
     return status ? status : kiln_text_printf(text, "%d %d", value, other);
 }
 
@@ -410,9 +430,12 @@ static void test_read(void **state)
         another_global = 2 + i % 2;
         get(f, NO_ARGS);
     }
-    assert_counters(world->cache, .calls = 105, .process_hits = 2, .traces = 103, .kernel_hits = 100, .compiles = 3, .links = 3);
+    assert_counters(world->cache, .calls = 105, .process_hits = 2, .traces = 103, .kernel_hits = 100, .compiles = 3,
+                    .links = 3);
     size_t limbo = 0;
-    const struct kiln_limbo { struct kiln_limbo *next; } *first = (const void *)f->results.limbo;
+    const struct kiln_limbo {
+        struct kiln_limbo *next;
+    } *first = (const void *)f->results.limbo;
     for (; first; first = first->next) limbo++;
     assert_true(limbo <= 3);
     kiln_function_free(f);
@@ -424,10 +447,18 @@ static void test_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_WORLD(test_refused), WITH_WORLD(test_memory_is_followed), WITH_WORLD(test_environment_is_followed),
-        WITH_WORLD(test_request_env), WITH_WORLD(test_variable_is_followed), WITH_WORLD(test_known_watch_drops_nothing),
-        WITH_WORLD(test_strict), WITH_WORLD(test_strict_by_environment), WITH_WORLD(test_drift_per_owner),
-        WITH_WORLD(test_watches_of_a_callee), WITH_WORLD(test_redefined_callee_is_no_drift), WITH_WORLD(test_cycles),
+        WITH_WORLD(test_refused),
+        WITH_WORLD(test_memory_is_followed),
+        WITH_WORLD(test_environment_is_followed),
+        WITH_WORLD(test_request_env),
+        WITH_WORLD(test_variable_is_followed),
+        WITH_WORLD(test_known_watch_drops_nothing),
+        WITH_WORLD(test_strict),
+        WITH_WORLD(test_strict_by_environment),
+        WITH_WORLD(test_drift_per_owner),
+        WITH_WORLD(test_watches_of_a_callee),
+        WITH_WORLD(test_redefined_callee_is_no_drift),
+        WITH_WORLD(test_cycles),
         WITH_WORLD(test_long_chain),
         WITH_WORLD(test_read),
     };

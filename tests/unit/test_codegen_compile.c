@@ -1,7 +1,7 @@
 /*
  * test_codegen_compile.c - kernels compile into objects that need nothing from outside (the plug-in refuses others):
- * every operation, dtype and letter for x86-64-v2 and v4, a third of them for v3; every pair of dtypes of a cast for every level, and of a sum
- * for one level, each with one letter. Loops become vector code.
+ * every operation, dtype and letter for x86-64-v2 and v4, a third of them for v3; every pair of dtypes of a cast for
+ * every level, and of a sum for one level, each with one letter. Loops become vector code.
  */
 #include <stdio.h>
 
@@ -22,8 +22,7 @@ static bool make_one_op(struct one_op *one, enum kiln_op op, enum kiln_dtype dty
 {
     const struct kiln_op_info *info = &kiln__ops[op];
     if (info->kind != KILN_OP_ELEMENTWISE || !info->lower[kiln__dtypes[dtype].kind]) return false;
-    one->instr =
-        (struct kiln_instr){.op = (uint16_t)op, .dtype = (uint8_t)kiln__op_result(op, dtype), .in = {0, 1, 2}};
+    one->instr = (struct kiln_instr){.op = (uint16_t)op, .dtype = (uint8_t)kiln__op_result(op, dtype), .in = {0, 1, 2}};
     if (info->dtype_rule == KILN_RULE_CAST) one->instr.dtype = (uint8_t)to;
     for (int i = 0; i < 3; i++) one->dtypes[i] = (uint8_t)dtype;
     if (info->dtype_rule == KILN_RULE_SELECT) one->dtypes[0] = KILN_BOOL;
@@ -50,7 +49,8 @@ static void compile_variant(struct one_op *one, char letter, unsigned flags, con
     kiln__buffer_release(&object);
 }
 
-/* Levels 2 and 4 for all, level 3 for a third: the whole takes long. All operands have the same letter here; test_codegen_results.c mixes them. Casts have a test of their own. */
+/* Levels 2 and 4 for all, level 3 for a third: the whole takes long. All operands have the same letter here;
+ * test_codegen_results.c mixes them. Casts have a test of their own. */
 static void every_op_dtype_and_letter(void **state)
 {
     (void)state;
@@ -189,8 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_dtype_and_letter), cmocka_unit_test(every_cast),
         cmocka_unit_test(every_dtype_streams),       cmocka_unit_test(every_sum),
-        cmocka_unit_test(every_reduction),
-        cmocka_unit_test(loops_become_vectors),
+        cmocka_unit_test(every_reduction),           cmocka_unit_test(loops_become_vectors),
     };
     return cmocka_run_group_tests(tests, open_plugin, NULL);
 }

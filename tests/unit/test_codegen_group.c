@@ -115,8 +115,8 @@ static void check_golden(const char *name)
 static void texts_are_as_in_golden(void **state)
 {
     (void)state;
-    static const char *const names[] = {"fused_f32",       "swiglu_bf16", "rows_softmax", "rows_norm_f16",    "strided_mixed",
-                                        "select_constant", "complex_divide", "streaming_f32"};
+    static const char *const names[] = {"fused_f32",     "swiglu_bf16",     "rows_softmax",   "rows_norm_f16",
+                                        "strided_mixed", "select_constant", "complex_divide", "streaming_f32"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) check_golden(names[i]);
 }
 

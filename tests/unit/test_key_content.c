@@ -14,8 +14,8 @@ static kiln_device *cpu(void)
 
 static bool is_field(const struct kiln_field *field, const char *name, const char *value)
 {
-    return field->name_size == strlen(name) && !memcmp(field->name, name, field->name_size) && field->value.size == strlen(value) &&
-           !memcmp(field->value.data, value, field->value.size);
+    return field->name_size == strlen(name) && !memcmp(field->name, name, field->name_size) &&
+           field->value.size == strlen(value) && !memcmp(field->value.data, value, field->value.size);
 }
 
 static void test_encoding(void **state)
@@ -58,11 +58,13 @@ static void test_walk(void **state)
     assert_false(kiln__content_next((kiln_bytes){lies, 6}, &offset, &field));
 }
 
-static void content(const kiln_request *request, const char *compiler, const char *toolchain, const char *text, bool with_arguments,
-                    struct kiln_content_key *out)
+static void content(const kiln_request *request, const char *compiler, const char *toolchain, const char *text,
+                    bool with_arguments, struct kiln_content_key *out)
 {
     *out = (struct kiln_content_key){0};
-    assert_int_equal(kiln__request_content(request, compiler, toolchain, (kiln_bytes){text, strlen(text)}, with_arguments, out, NULL), KILN_OK);
+    assert_int_equal(kiln__request_content(request, compiler, toolchain, (kiln_bytes){text, strlen(text)},
+                                           with_arguments, out, NULL),
+                     KILN_OK);
 }
 
 /* "unroll" is pushed and signed; then it is popped again, which changes nothing for this key. */
@@ -81,8 +83,13 @@ static void test_fields_of_a_request(void **state)
     struct kiln_signature pushed;
     kiln_request request = {.device = cpu(), .function = "f", .options = {2, false}};
     static const char *const expected[][2] = {
-        {"format", "1"}, {"compiler", "fake"}, {"toolchain", "7"}, {"target", "x86-64-v2"},
-        {"option opt_level", "2"}, {"option fast_math", "0"}, {"pushed", "unroll\0004"},
+        {"format", "1"},
+        {"compiler", "fake"},
+        {"toolchain", "7"},
+        {"target", "x86-64-v2"},
+        {"option opt_level", "2"},
+        {"option fast_math", "0"},
+        {"pushed", "unroll\0004"},
         {"text", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}, /* SHA-256 of "abc" */
     };
     struct kiln_content_key key;
@@ -110,9 +117,9 @@ static void test_what_decides(void **state)
     struct kiln_content_key base, other;
     kiln_request request = {.device = cpu(), .function = "f", .options = {2, false}};
     content(&request, "fake", "1", "abc", false, &base);
-#define SAME(expected, ...)                                                                                                      \
-    content(__VA_ARGS__, &other);                                                                                                \
-    assert_int_equal(!memcmp(&base.digest, &other.digest, sizeof base.digest), expected);                                        \
+#define SAME(expected, ...)                                                                                            \
+    content(__VA_ARGS__, &other);                                                                                      \
+    assert_int_equal(!memcmp(&base.digest, &other.digest, sizeof base.digest), expected);                              \
     kiln__content_release(&other)
     SAME(true, &request, "fake", "1", "abc", false);
     SAME(false, &request, "cake", "1", "abc", false);
@@ -172,18 +179,21 @@ static void test_arguments_by_type_name(void **state)
 {
     (void)state;
     const kiln_type mine = {"mine", sign_it}, twin = {"mine", sign_it}, other = {"other", sign_it};
-    assert_true(equal(with_args(ARGS({&mine, "abc"})), with_args(ARGS({&twin, "abc"})))); /* addresses differ between processes */
+    assert_true(equal(with_args(ARGS({&mine, "abc"})),
+                      with_args(ARGS({&twin, "abc"})))); /* addresses differ between processes */
     assert_false(equal(with_args(ARGS({&mine, "abc"})), with_args(ARGS({&other, "abc"}))));
     assert_false(equal(with_args(ARGS({&mine, "abc"})), with_args(ARGS({&mine, "abd"}))));
-    const kiln_arg in_list[] = {{&mine, "abc"}}, twin_in_list[] = {{&twin, "abc"}}, two[] = {{&mine, "abc"}, {&mine, "abc"}};
+    const kiln_arg in_list[] = {{&mine, "abc"}}, twin_in_list[] = {{&twin, "abc"}},
+                   two[] = {{&mine, "abc"}, {&mine, "abc"}};
     const kiln_args list = {in_list, 1}, twin_list = {twin_in_list, 1}, list_of_two = {two, 2};
     assert_true(equal(with_args(ARGS({&kiln_list, &list})), with_args(ARGS({&kiln_list, &twin_list}))));
-    assert_false(equal(with_args(ARGS({&kiln_list, &list}, {&kiln_list, &list})), with_args(ARGS({&kiln_list, &list_of_two}))));
+    assert_false(
+        equal(with_args(ARGS({&kiln_list, &list}, {&kiln_list, &list})), with_args(ARGS({&kiln_list, &list_of_two}))));
     assert_false(equal(with_args(ARGS(I64(1), I64(2))), with_args(ARGS(I64(2), I64(1)))));
 }
 
-static kiln_status add(struct kiln_watches *watches, enum kiln_item kind, const char *module, const char *name, const void *address,
-                       size_t size, kiln_var *var)
+static kiln_status add(struct kiln_watches *watches, enum kiln_item kind, const char *module, const char *name,
+                       const void *address, size_t size, kiln_var *var)
 {
     return kiln__watches_add(watches, kind, module, name, address, size, var, NULL);
 }
@@ -208,7 +218,8 @@ static struct kiln_digest with_watches(const struct kiln_watches *watches)
 }
 
 /* One watch: its digest. */
-static struct kiln_digest with_watch(enum kiln_item kind, const char *module, const char *name, const void *address, size_t size, kiln_var *var)
+static struct kiln_digest with_watch(enum kiln_item kind, const char *module, const char *name, const void *address,
+                                     size_t size, kiln_var *var)
 {
     struct kiln_watches watches = {0};
     assert_int_equal(add(&watches, kind, module, name, address, size, var), KILN_OK);
@@ -225,10 +236,12 @@ static void test_watches(void **state)
     assert_int_equal(kiln_var_new("KILN_TEST_X", "1", 2, &var, NULL), KILN_OK);
     setenv("KILN_TEST_X", "1", 1);
     struct kiln_digest base = with_watch(KILN_ITEM_MEMORY, "m", "x", one, 2, NULL);
-    assert_true(equal(base, with_watch(KILN_ITEM_MEMORY, "m", "x", (char[2]){"1"}, 2, NULL))); /* by value, not by address */
+    assert_true(
+        equal(base, with_watch(KILN_ITEM_MEMORY, "m", "x", (char[2]){"1"}, 2, NULL))); /* by value, not by address */
     assert_false(equal(base, with_watch(KILN_ITEM_MEMORY, "m", "x", two, 2, NULL)));
     assert_false(equal(base, with_watch(KILN_ITEM_MEMORY, "m", "y", one, 2, NULL)));
-    assert_false(equal(with_watch(KILN_ITEM_MEMORY, "a b", "c", one, 2, NULL), with_watch(KILN_ITEM_MEMORY, "a", "b c", one, 2, NULL)));
+    assert_false(equal(with_watch(KILN_ITEM_MEMORY, "a b", "c", one, 2, NULL),
+                       with_watch(KILN_ITEM_MEMORY, "a", "b c", one, 2, NULL)));
     struct kiln_digest memory = with_watch(KILN_ITEM_MEMORY, "", "KILN_TEST_X", one, 2, NULL);
     struct kiln_digest environment = with_watch(KILN_ITEM_ENVIRONMENT, "", "KILN_TEST_X", NULL, 0, NULL);
     struct kiln_digest variable = with_watch(KILN_ITEM_VARIABLE, "", NULL, NULL, 0, var);

@@ -19,7 +19,8 @@ static void begin(struct kiln_signature *signature, uint64_t device)
 
 static void add(struct kiln_signature *signature, const kiln_arg *args, size_t count)
 {
-    for (size_t i = 0; i < count; i++) assert_int_equal(kiln__signature_argument(signature, &args[i], i, NULL), KILN_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(kiln__signature_argument(signature, &args[i], i, NULL), KILN_OK);
 }
 
 static void expect(struct kiln_signature *was, struct kiln_signature *is, const char *text)
@@ -65,7 +66,8 @@ static void test_arguments(void **state)
     explain(ARGS(I64(1)), ARGS({&kiln_const_f64, &half}), "argument 0: type was const_i64, is const_f64");
     explain(ARGS({&kiln_const_f64, &zero}), ARGS({&kiln_const_f64, &minus_zero}), "argument 0: const_f64 was 0, is -0");
     explain(ARGS({&kiln_const_bool, &no}), ARGS({&kiln_const_bool, &yes}), "argument 0: const_bool was false, is true");
-    explain(ARGS({&kiln_const_string, "a"}), ARGS({&kiln_const_string, "b\tc"}), "argument 0: const_string was a, is \"b\\x09c\"");
+    explain(ARGS({&kiln_const_string, "a"}), ARGS({&kiln_const_string, "b\tc"}),
+            "argument 0: const_string was a, is \"b\\x09c\"");
     explain(ARGS({&kiln_const_bytes, &((kiln_bytes){"ab", 2})}), ARGS({&kiln_const_bytes, &((kiln_bytes){"ac", 2})}),
             "argument 0: const_bytes was 6162, is 6163");
     explain(ARGS({&pair_type, one_two}), ARGS({&pair_type, one_three}), "argument 0: pair[1] was 2, is 3");
@@ -96,7 +98,8 @@ static void test_lists(void **state)
     const kiln_args outer = {&nested, 1}, outer_other = {&nested_other, 1};
     explain(ARGS({&kiln_list, &list}), ARGS({&kiln_list, &other}), "argument 0: item 1: const_i64 was 2, is 3");
     explain(ARGS({&kiln_list, &short_list}), ARGS({&kiln_list, &list}), "argument 0: number of items was 1, is 2");
-    explain(ARGS({&kiln_list, &outer}), ARGS({&kiln_list, &outer_other}), "argument 0: item 0: item 1: const_i64 was 2, is 3");
+    explain(ARGS({&kiln_list, &outer}), ARGS({&kiln_list, &outer_other}),
+            "argument 0: item 0: item 1: const_i64 was 2, is 3");
 }
 
 static void test_tensors(void **state)
@@ -115,18 +118,23 @@ static void test_tensors(void **state)
             "argument 0: dim 1 was 8, is 16; argument 0: stride 0 was 8, is 16");
     explain(ARGS({&kiln_tensor, &t}), ARGS({&kiln_tensor, &turned}),
             "argument 0: stride 0 was 8, is 1; argument 0: stride 1 was 1, is 4");
-    explain(ARGS({&kiln_tensor, &t}), ARGS({&kiln_tensor, &flat}), "argument 0: rank was 2, is 1; argument 0: stride 0 was 8, is 1");
+    explain(ARGS({&kiln_tensor, &t}), ARGS({&kiln_tensor, &flat}),
+            "argument 0: rank was 2, is 1; argument 0: stride 0 was 8, is 1");
     explain(ARGS({&kiln_tensor, &t}), ARGS({&kiln_tensor, &narrow}),
             "argument 0: dtype was float32, is float16; argument 0: alignment was 64, is 2");
     explain(ARGS({&kiln_tensor, &t}), ARGS({&kiln_tensor, &elsewhere}), "argument 0: device type was 1, is 2");
-    explain(ARGS({&kiln_tensor_dynamic, &t}), ARGS({&kiln_tensor_dynamic, &turned}), "argument 0: stride 0 was packed, is 1; argument 0: stride 1 was 1, is any");
-    const kiln_rule fixed[] = {{KILN_STATIC, 0}, {KILN_STATIC, 0}}, free_rows[] = {{KILN_DYNAMIC, 0}, {KILN_DIVISIBLE, 8}};
-    const kiln_tensor_spec all = {&t, fixed, NULL, 2}, some = {&t, free_rows, NULL, 2}, odd = {&turned, free_rows, free_rows, 2};
+    explain(ARGS({&kiln_tensor_dynamic, &t}), ARGS({&kiln_tensor_dynamic, &turned}),
+            "argument 0: stride 0 was packed, is 1; argument 0: stride 1 was 1, is any");
+    const kiln_rule fixed[] = {{KILN_STATIC, 0}, {KILN_STATIC, 0}},
+                    free_rows[] = {{KILN_DYNAMIC, 0}, {KILN_DIVISIBLE, 8}};
+    const kiln_tensor_spec all = {&t, fixed, NULL, 2}, some = {&t, free_rows, NULL, 2},
+                           odd = {&turned, free_rows, free_rows, 2};
     explain(ARGS({&kiln_tensor_ruled, &all}), ARGS({&kiln_tensor_ruled, &some}),
             "argument 0: dim 0 was 4, is dynamic; argument 0: dim 1 was 8, is divisible by 8");
     explain(ARGS({&kiln_tensor_ruled, &some}), ARGS({&kiln_tensor_ruled, &odd}),
             "argument 0: stride 0 was 8, is dynamic; argument 0: stride 1 was 1, is not divisible by 8");
-    explain(ARGS({&kiln_tensor, &t}), ARGS({&kiln_tensor_dynamic, &t}), "argument 0: type was tensor, is tensor_dynamic; argument 0: stride 0 was 8, is packed");
+    explain(ARGS({&kiln_tensor, &t}), ARGS({&kiln_tensor_dynamic, &t}),
+            "argument 0: type was tensor, is tensor_dynamic; argument 0: stride 0 was 8, is packed");
 }
 
 static void test_device(void **state)
@@ -205,15 +213,22 @@ static void test_watches(void **state)
     int64_t wide = -5, wider = 6;
     assert_int_equal(kiln_var_new("tile", "8", 1, &var, NULL), KILN_OK);
     assert_int_equal(kiln__watches_add(&watches, KILN_ITEM_MEMORY, "m.c", "scale", &one, 4, NULL, NULL), KILN_OK);
-    assert_int_equal(kiln__watches_add(&watches, KILN_ITEM_ENVIRONMENT, "", "KILN_TEST_E", NULL, 0, NULL, NULL), KILN_OK);
+    assert_int_equal(kiln__watches_add(&watches, KILN_ITEM_ENVIRONMENT, "", "KILN_TEST_E", NULL, 0, NULL, NULL),
+                     KILN_OK);
     assert_int_equal(kiln__watches_add(&watches, KILN_ITEM_VARIABLE, "", NULL, NULL, 0, var, NULL), KILN_OK);
     struct kiln_watch *memory = watches.first, *environment = memory->next, *variable = environment->next;
-    compare_values(&(struct kiln_watched){memory, &one, 4}, &(struct kiln_watched){memory, &two, 4}, "m.c: scale was 1, is 2");
-    compare_values(&(struct kiln_watched){memory, &wide, 8}, &(struct kiln_watched){memory, &wider, 8}, "m.c: scale was -5, is 6");
-    compare_values(&(struct kiln_watched){memory, "ab", 3}, &(struct kiln_watched){memory, "cb", 3}, "m.c: scale was 616200, is 636200");
-    compare_values(&(struct kiln_watched){environment, NULL, 0}, &(struct kiln_watched){environment, "1", 2}, "KILN_TEST_E was unset, is 1");
-    compare_values(&(struct kiln_watched){environment, "", 1}, &(struct kiln_watched){environment, "unset", 6}, "KILN_TEST_E was \"\", is \"unset\"");
-    compare_values(&(struct kiln_watched){variable, "8", 1}, &(struct kiln_watched){variable, "16", 2}, "variable tile was 38, is 3136");
+    compare_values(&(struct kiln_watched){memory, &one, 4}, &(struct kiln_watched){memory, &two, 4},
+                   "m.c: scale was 1, is 2");
+    compare_values(&(struct kiln_watched){memory, &wide, 8}, &(struct kiln_watched){memory, &wider, 8},
+                   "m.c: scale was -5, is 6");
+    compare_values(&(struct kiln_watched){memory, "ab", 3}, &(struct kiln_watched){memory, "cb", 3},
+                   "m.c: scale was 616200, is 636200");
+    compare_values(&(struct kiln_watched){environment, NULL, 0}, &(struct kiln_watched){environment, "1", 2},
+                   "KILN_TEST_E was unset, is 1");
+    compare_values(&(struct kiln_watched){environment, "", 1}, &(struct kiln_watched){environment, "unset", 6},
+                   "KILN_TEST_E was \"\", is \"unset\"");
+    compare_values(&(struct kiln_watched){variable, "8", 1}, &(struct kiln_watched){variable, "16", 2},
+                   "variable tile was 38, is 3136");
     kiln__watches_release(&watches);
     kiln_var_free(var);
 }
@@ -244,7 +259,8 @@ static void test_lines(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct kiln_buffer out = {0};
-        kiln__explain_lines((kiln_bytes){rows[i].was, strlen(rows[i].was)}, (kiln_bytes){rows[i].is, strlen(rows[i].is)}, &out);
+        kiln__explain_lines((kiln_bytes){rows[i].was, strlen(rows[i].was)},
+                            (kiln_bytes){rows[i].is, strlen(rows[i].is)}, &out);
         assert_string_equal(out.size ? (char *)out.data : "", rows[i].text);
         kiln__buffer_release(&out);
     }
@@ -269,7 +285,8 @@ static void test_fields(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct kiln_buffer out = {0};
-        kiln__field_print(&(struct kiln_field){rows[i].name, strlen(rows[i].name), {rows[i].value, rows[i].size}}, &out);
+        kiln__field_print(&(struct kiln_field){rows[i].name, strlen(rows[i].name), {rows[i].value, rows[i].size}},
+                          &out);
         assert_string_equal((char *)out.data, rows[i].text);
         kiln__buffer_release(&out);
     }
@@ -290,17 +307,22 @@ static void test_arrays(void **state)
         kiln__signature_word(&is, kiln__item(KILN_ITEM_ARRAY, (row == 1 ? 6u : 5u) << 8 | (row == 2 ? 1 : 2), 1));
         memcpy(&word, row == 0 ? other : dims, sizeof word);
         kiln__signature_word(&is, word);
-        expect(&was, &is, row == 0 ? "input 0: dim 1 was 8, is 9" : row == 1 ? "input 0: dtype was 5, is 6" : "input 0: rank was 2, is 1");
+        expect(&was, &is,
+               row == 0   ? "input 0: dim 1 was 8, is 9"
+               : row == 1 ? "input 0: dtype was 5, is 6"
+                          : "input 0: rank was 2, is 1");
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments), cmocka_unit_test(test_lists),   cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_device),    cmocka_unit_test(test_options), cmocka_unit_test(test_options_of_the_environment),
-        cmocka_unit_test(test_watches),   cmocka_unit_test(test_callees), cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_fields),    cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_arguments), cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_tensors),   cmocka_unit_test(test_device),
+        cmocka_unit_test(test_options),   cmocka_unit_test(test_options_of_the_environment),
+        cmocka_unit_test(test_watches),   cmocka_unit_test(test_callees),
+        cmocka_unit_test(test_lines),     cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,13 +32,31 @@ static bool same(struct key a, struct key b)
     return a.count == b.count && kiln__key_equal(a.words, b.words, a.count);
 }
 
-#define assert_same(a, b) assert_true(same(a, b))
+#define assert_same(a, b)      assert_true(same(a, b))
 #define assert_different(a, b) assert_false(same(a, b))
-#define SIGN(...) sign(ARGS(__VA_ARGS__))
-#define F64(x) {&kiln_const_f64, &(const double){x}}
-#define BOOL(x) {&kiln_const_bool, &(const bool){x}}
+#define SIGN(...)              sign(ARGS(__VA_ARGS__))
+#define F64(x)                                                                                                         \
+    {                                                                                                                  \
+        &kiln_const_f64, &(const double)                                                                               \
+        {                                                                                                              \
+            x                                                                                                          \
+        }                                                                                                              \
+    }
+#define BOOL(x)                                                                                                        \
+    {                                                                                                                  \
+        &kiln_const_bool, &(const bool)                                                                                \
+        {                                                                                                              \
+            x                                                                                                          \
+        }                                                                                                              \
+    }
 #define STRING(x) {&kiln_const_string, x}
-#define LIST(...) {&kiln_list, &(const kiln_args){ARGS(__VA_ARGS__)}}
+#define LIST(...)                                                                                                      \
+    {                                                                                                                  \
+        &kiln_list, &(const kiln_args)                                                                                 \
+        {                                                                                                              \
+            ARGS(__VA_ARGS__)                                                                                          \
+        }                                                                                                              \
+    }
 
 static void test_constants(void **state)
 {
@@ -120,14 +138,19 @@ static struct kiln_dltensor tensor(int ndim, const int64_t *shape, const int64_t
     return t;
 }
 
-#define DIMS(...) (const int64_t[]){__VA_ARGS__}
-#define TENSOR(t) SIGN({&kiln_tensor, &(t)})
+#define DIMS(...)                                                                                                      \
+    (const int64_t[])                                                                                                  \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
+#define TENSOR(t)  SIGN({&kiln_tensor, &(t)})
 #define DYNAMIC(t) SIGN({&kiln_tensor_dynamic, &(t)})
 
 static void test_tensor_dims_and_strides(void **state)
 {
     (void)state;
-    struct kiln_dltensor a = tensor(2, DIMS(12, 3), NULL), b = tensor(2, DIMS(1, 23), NULL), c = tensor(2, DIMS(12, 3), DIMS(3, 1));
+    struct kiln_dltensor a = tensor(2, DIMS(12, 3), NULL), b = tensor(2, DIMS(1, 23), NULL),
+                         c = tensor(2, DIMS(12, 3), DIMS(3, 1));
     struct kiln_dltensor backwards = tensor(2, DIMS(12, 3), DIMS(3, -8)), spread = tensor(2, DIMS(12, 3), DIMS(0, 1));
     struct kiln_dltensor flat = tensor(1, DIMS(36), NULL), scalar = tensor(0, NULL, NULL);
     assert_different(TENSOR(a), TENSOR(b));
@@ -138,7 +161,8 @@ static void test_tensor_dims_and_strides(void **state)
     assert_different(TENSOR(a), TENSOR(flat));
     assert_different(TENSOR(flat), TENSOR(scalar));
     assert_same(TENSOR(scalar), TENSOR(scalar));
-    assert_different(SIGN({&kiln_tensor, &flat}, {&kiln_tensor, &scalar}), SIGN({&kiln_tensor, &scalar}, {&kiln_tensor, &flat}));
+    assert_different(SIGN({&kiln_tensor, &flat}, {&kiln_tensor, &scalar}),
+                     SIGN({&kiln_tensor, &scalar}, {&kiln_tensor, &flat}));
 }
 
 static void test_tensor_facts(void **state)
@@ -176,8 +200,10 @@ static void test_tensor_dynamic(void **state)
 {
     (void)state;
     struct kiln_dltensor small = tensor(2, DIMS(2, 3), NULL), large = tensor(2, DIMS(200, 300), DIMS(300, 1));
-    struct kiln_dltensor turned = tensor(2, DIMS(200, 300), DIMS(1, 200)), any = tensor(2, DIMS(200, 300), DIMS(301, 1));
-    struct kiln_dltensor spread = tensor(2, DIMS(200, 300), DIMS(0, 1)), flat = tensor(1, DIMS(6), NULL), unaligned = large;
+    struct kiln_dltensor turned = tensor(2, DIMS(200, 300), DIMS(1, 200)),
+                         any = tensor(2, DIMS(200, 300), DIMS(301, 1));
+    struct kiln_dltensor spread = tensor(2, DIMS(200, 300), DIMS(0, 1)), flat = tensor(1, DIMS(6), NULL),
+                         unaligned = large;
     assert_same(DYNAMIC(small), DYNAMIC(large));
     assert_different(DYNAMIC(large), DYNAMIC(turned));
     assert_different(DYNAMIC(large), DYNAMIC(any));
@@ -220,7 +246,8 @@ static void test_unsigned(void **state)
     const kiln_arg mute_arg = {&mute, &mute};
     const kiln_args list = {&mute_arg, 1}, no_data = {NULL, 1};
     const kiln_bytes no_bytes = {NULL, 3};
-    struct kiln_dltensor deep = tensor(65, DIMS(1), NULL), negative = tensor(-1, DIMS(1), NULL), bare = tensor(1, NULL, NULL);
+    struct kiln_dltensor deep = tensor(65, DIMS(1), NULL), negative = tensor(-1, DIMS(1), NULL),
+                         bare = tensor(1, NULL, NULL);
     struct kiln_dltensor nowhere = tensor(1, DIMS(1), NULL);
     nowhere.device.type = 1 << 20;
     refused(&mute, &mute, KILN_UNSIGNED, "my_matrix");
@@ -309,12 +336,18 @@ static void test_own_type(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constants),         cmocka_unit_test(test_strings_and_bytes),
-        cmocka_unit_test(test_types_alone),       cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_list_that_holds_itself), cmocka_unit_test(test_tensor_dims_and_strides),
-        cmocka_unit_test(test_tensor_facts),      cmocka_unit_test(test_tensor_dynamic),
-        cmocka_unit_test(test_unsigned),          cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_spill),             cmocka_unit_test(test_own_type),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_strings_and_bytes),
+        cmocka_unit_test(test_types_alone),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_list_that_holds_itself),
+        cmocka_unit_test(test_tensor_dims_and_strides),
+        cmocka_unit_test(test_tensor_facts),
+        cmocka_unit_test(test_tensor_dynamic),
+        cmocka_unit_test(test_unsigned),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_spill),
+        cmocka_unit_test(test_own_type),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

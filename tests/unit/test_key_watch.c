@@ -77,7 +77,8 @@ static void test_environment(void **state)
     (void)state;
     struct kiln_watches watches = {0};
     unsetenv("KILN_TEST_V");
-    assert_int_equal(kiln__watches_add(&watches, KILN_ITEM_ENVIRONMENT, "", "KILN_TEST_V", NULL, 0, NULL, NULL), KILN_OK);
+    assert_int_equal(kiln__watches_add(&watches, KILN_ITEM_ENVIRONMENT, "", "KILN_TEST_V", NULL, 0, NULL, NULL),
+                     KILN_OK);
     struct key unset = sign(&watches);
     setenv("KILN_TEST_V", "", 1);
     struct key empty = sign(&watches);
@@ -190,7 +191,8 @@ static void test_no_torn_value(void **state)
 static void *sees_no_options(void *out)
 {
     const struct kiln_watches none = {0};
-    *(bool *)out = sign(&none).count == 0 && kiln_option_push("left", "behind") == KILN_OK; /* freed when the thread ends */
+    *(bool *)out =
+        sign(&none).count == 0 && kiln_option_push("left", "behind") == KILN_OK; /* freed when the thread ends */
     return NULL;
 }
 
@@ -265,8 +267,12 @@ static void test_options_of_the_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_known_watch), cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_variable),      cmocka_unit_test(test_no_torn_value), cmocka_unit_test(test_options),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_known_watch),
+        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_variable),
+        cmocka_unit_test(test_no_torn_value),
+        cmocka_unit_test(test_options),
         cmocka_unit_test(test_options_of_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

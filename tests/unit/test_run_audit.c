@@ -1,5 +1,6 @@
 /*
- * test_run_audit.c - compiled functions under KILN_AUDIT; and kernels of arrays that follow the options of the environment.
+ * test_run_audit.c - compiled functions under KILN_AUDIT; and kernels of arrays that follow the options of the
+ * environment.
  */
 #include "trace_support.h"
 

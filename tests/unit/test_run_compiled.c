@@ -619,8 +619,8 @@ static void test_signatures_do_not_merge(void **state)
 enum { SHAPES = 10000, KEPT = 1024 };
 
 /*
- * Ten thousand shapes, twice: all right, one kernel, and no more plans than are kept, so each is traced again when its turn
- * comes. Clearing gives the memory back.
+ * Ten thousand shapes, twice: all right, one kernel, and no more plans than are kept, so each is traced again when its
+ * turn comes. Clearing gives the memory back.
  */
 static void test_very_many_signatures(void **state)
 {

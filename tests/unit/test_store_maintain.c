@@ -51,7 +51,8 @@ static void store(struct world *world, struct kiln_tier *tier, int number)
     snprintf(world->paths[number], sizeof world->paths[number], "%s/%.2s/%s.kiln", world->folder, hex, hex);
     kiln__artifact_unref(artifact);
     /* Artifact 0 was used last a day ago, 1 two days ago, ... */
-    const struct timespec times[2] = {{.tv_sec = time(NULL) - 86400 * (number + 1)}, {.tv_sec = time(NULL) - 86400 * (number + 1)}};
+    const struct timespec times[2] = {{.tv_sec = time(NULL) - 86400 * (number + 1)},
+                                      {.tv_sec = time(NULL) - 86400 * (number + 1)}};
     assert_int_equal(utimensat(AT_FDCWD, world->paths[number], times, 0), 0);
 }
 
@@ -137,9 +138,11 @@ static void leaves_other_names_alone(void **state)
     char sub_folder[256], path[512], upper[512];
     kiln_prune_report report;
     const kiln_prune_options options = {.struct_size = sizeof options, .max_files = 1};
-    snprintf(sub_folder, sizeof sub_folder, "%.*s", (int)(strrchr(world->paths[0], '/') - world->paths[0]), world->paths[0]);
+    snprintf(sub_folder, sizeof sub_folder, "%.*s", (int)(strrchr(world->paths[0], '/') - world->paths[0]),
+             world->paths[0]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) write_file(sub_folder, names[i]);
-    snprintf(upper, sizeof upper, "%s/ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789.kiln", sub_folder);
+    snprintf(upper, sizeof upper, "%s/ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789.kiln",
+             sub_folder);
     write_file(sub_folder, strrchr(upper, '/') + 1);
     assert_int_equal(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
     assert_int_equal(report.removed_files, ARTIFACTS - 1);
@@ -269,10 +272,22 @@ static void parses_sizes(void **state)
         const char *text;
         bool is_size;
         uint64_t size;
-    } cases[] = {{"0", true, 0}, {"17", true, 17}, {"2k", true, 2048}, {"3M", true, 3 << 20}, {"5G", true, 5ull << 30},
-                 {"1t", true, 1ull << 40}, {"18446744073709551615", true, UINT64_MAX}, {"18446744073709551616", false, 0},
-                 {"16777216T", false, 0}, {"", false, 0}, {"G", false, 0}, {"-1", false, 0}, {"1 G", false, 0},
-                 {"1GB", false, 0}, {"1x", false, 0}, {" 1", false, 0}};
+    } cases[] = {{"0", true, 0},
+                 {"17", true, 17},
+                 {"2k", true, 2048},
+                 {"3M", true, 3 << 20},
+                 {"5G", true, 5ull << 30},
+                 {"1t", true, 1ull << 40},
+                 {"18446744073709551615", true, UINT64_MAX},
+                 {"18446744073709551616", false, 0},
+                 {"16777216T", false, 0},
+                 {"", false, 0},
+                 {"G", false, 0},
+                 {"-1", false, 0},
+                 {"1 G", false, 0},
+                 {"1GB", false, 0},
+                 {"1x", false, 0},
+                 {" 1", false, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t size = 0;
         assert_int_equal(kiln_parse_size(cases[i].text, &size), cases[i].is_size);

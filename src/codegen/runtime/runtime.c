@@ -5,6 +5,8 @@
 
 #include "bits.h"
 
+/* In this order: later files use what earlier ones define. */
+/* clang-format off */
 #include "convert.c"
 #include "math_f32.c"
 #include "math_f64.c"
@@ -12,3 +14,4 @@
 #include "logs.c"
 #include "power.c"
 #include "trig.c"
+/* clang-format on */
