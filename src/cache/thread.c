@@ -53,7 +53,8 @@ static struct kiln_thread *reuse(void)
     return NULL;
 }
 
-/* Fresh pages are zero and cost nothing until a slot is used: clearing a record by hand took a third of a warm start. */
+/* Fresh pages are zero and cost nothing until a slot is used: clearing a record by hand took a third of a warm start.
+ */
 static struct kiln_thread *make(void)
 {
     struct kiln_thread *thread = mmap(NULL, sizeof *thread, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

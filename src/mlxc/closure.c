@@ -191,12 +191,14 @@ int mlx_closure_apply(mlx_vector_array *res, mlx_closure cls, const mlx_vector_a
     KILN_NEED_POINTER(res);
     KILN_NEED_CLOSURE(cls);
     KILN_NEED_VECTOR(input);
-    /* The callback may free the handle it came through. */
-    struct kiln_closure *closure = kiln__closure_ref(kiln__unwrap_closure(cls));
+    /* The callback may free the handle it came through; a compiled closure sees to that itself, when it calls one. */
+    struct kiln_closure *closure = kiln__unwrap_closure(cls);
+    bool held = closure->run != NULL;
+    if (held) kiln__closure_ref(closure);
     struct kiln_array *const *arrays = kiln__vector_arrays(input, &count);
     int code =
         kiln__closure_run(closure, arrays, count, &made, &err) == KILN_OK ? give_outputs(res, &made) : KILN_FAIL(&err);
     mlx_vector_array_free(made);
-    kiln__closure_unref(closure);
+    if (held) kiln__closure_unref(closure);
     return code;
 }

@@ -40,9 +40,12 @@ static kiln_status trace_closure(void *payload, struct kiln_array *const *inputs
                                  struct kiln_array ***outputs, size_t *output_count, kiln_error *err)
 {
     mlx_vector_array res = {NULL};
-    kiln_status status = kiln__closure_run(payload ? payload : applied->source, inputs, count, &res, err);
+    struct kiln_closure *source =
+        kiln__closure_ref(payload ? payload : applied->source); /* it may free its own handle */
+    kiln_status status = kiln__closure_run(source, inputs, count, &res, err);
     if (status == KILN_OK) status = take_outputs(res, outputs, output_count, err);
     mlx_vector_array_free(res);
+    kiln__closure_unref(source);
     return status;
 }
 

@@ -325,10 +325,17 @@ static kiln_status check_inputs(struct kiln_array *const *inputs, size_t count, 
     return KILN_OK;
 }
 
+/* Before code of the user's runs: it may free the last handle. A hit runs none, and so writes to no count. */
+static void hold(struct kiln_compiled *compiled, bool *held)
+{
+    if (!*held) kiln__compiled_ref(compiled);
+    *held = true;
+}
+
 /* `again`: the plan was dropped or cleared before it could be pinned; the call is counted already. */
 static kiln_status find_or_make_plan(struct kiln_compiled *compiled, const struct kiln_signature *signature,
-                                     struct kiln_array *const *inputs, size_t count, bool again, void **plan,
-                                     kiln_error *err)
+                                     struct kiln_array *const *inputs, size_t count, bool again, bool *held,
+                                     void **plan, kiln_error *err)
 {
     struct kiln_cache *cache = kiln_cache_default();
     *plan =
@@ -336,6 +343,7 @@ static kiln_status find_or_make_plan(struct kiln_compiled *compiled, const struc
     if (__builtin_expect(*plan != NULL, 1)) return KILN_OK;
     struct miss miss = {compiled, inputs, count};
     bool made;
+    hold(compiled, held);
     *plan = kiln__results_audited(&compiled->results);
     if (*plan) {
         audit(&miss, *plan);
@@ -349,7 +357,7 @@ static kiln_status find_or_make_plan(struct kiln_compiled *compiled, const struc
     return status;
 }
 
-static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
+static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count, bool *held,
                              struct kiln_output_list *out, kiln_error *err)
 {
     struct kiln_signature signature;
@@ -360,7 +368,7 @@ static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *
         kiln__results_begin(&compiled->results, NULL, &signature);
         for (size_t i = 0; i < count; i++) sign_input(&signature, inputs[i], compiled->shapeless);
         status = signature.status ? kiln__no_memory(err, "a call key")
-                                  : find_or_make_plan(compiled, &signature, inputs, count, again, &plan, err);
+                                  : find_or_make_plan(compiled, &signature, inputs, count, again, held, &plan, err);
         if (!status) pinned = kiln__results_pin(&compiled->results, &signature, plan);
         if (!status && !pinned) kiln__results_unpin();
         again = true;
@@ -377,8 +385,15 @@ kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_arra
 {
     out->count = 0;
     out->arrays = out->few;
-    kiln_status status = __builtin_expect(kiln__trace_running(), 0) ? call_plainly(compiled, inputs, count, out, err)
-                                                                    : call_plan(compiled, inputs, count, out, err);
+    bool held = false;
+    kiln_status status;
+    if (__builtin_expect(kiln__trace_running(), 0)) {
+        hold(compiled, &held);
+        status = call_plainly(compiled, inputs, count, out, err);
+    } else {
+        status = call_plan(compiled, inputs, count, &held, out, err);
+    }
     if (__builtin_expect(status != KILN_OK, 0) && compiled->uses_name) kiln__fail_as(err, status, compiled->name);
+    if (__builtin_expect(held, 0)) kiln__compiled_unref(compiled);
     return status;
 }

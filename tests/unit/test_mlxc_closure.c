@@ -149,6 +149,40 @@ static void test_closure_failures(void **state)
     mlx_array_free(x), mlx_vector_array_free(in);
 }
 
+static mlx_closure own_handle;
+
+/* Frees the handle it is called through: everything it needs lives on until the call is over. */
+static int frees_its_handle(mlx_vector_array *res, const mlx_vector_array in, void *payload)
+{
+    mlx_closure_free(own_handle);
+    return probe_callback(res, in, payload);
+}
+
+static void test_a_callback_may_free_its_own_handle(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) { /* plain, compiled, compiled under an id */
+        struct probe probe = {0};
+        mlx_closure plain = mlx_closure_new_func_payload(frees_its_handle, &probe, free_probe);
+        own_handle = mlx_closure_new();
+        if (kind == 0) assert_int_equal(mlx_closure_set(&own_handle, plain), 0);
+        if (kind == 1) assert_int_equal(mlx_compile(&own_handle, plain, false), 0);
+        if (kind == 2) assert_int_equal(mlx_detail_compile(&own_handle, plain, 4711, false, NULL, 0), 0);
+        mlx_closure_free(plain);
+        mlx_array x = floats((float[]){1, 2}, 2);
+        mlx_vector_array in = mlx_vector_array_new_value(x), out = mlx_vector_array_new();
+        assert_int_equal(mlx_closure_apply(&out, own_handle, in), 0);
+        assert_int_equal(mlx_vector_array_size(out), 1);
+        assert_int_equal(mlx_eval(out), 0);
+        assert_int_equal(probe.freed, 1);
+        mlx_array_free(x);
+        mlx_vector_array_free(in);
+        mlx_vector_array_free(out);
+    }
+    assert_int_equal(mlx_detail_compile_erase(4711), 0);
+    expect_no_error();
+}
+
 static void test_payload_goes_with_the_last_sharer(void **state)
 {
     struct probe probe = {0}, other = {0};
@@ -387,6 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_plain_closures, set_up),
         cmocka_unit_test_setup(test_closure_failures, set_up),
+        cmocka_unit_test_setup(test_a_callback_may_free_its_own_handle, set_up),
         cmocka_unit_test_setup(test_payload_goes_with_the_last_sharer, set_up),
         cmocka_unit_test_setup(test_compiled_traces_once_per_signature, set_up),
         cmocka_unit_test_setup(test_shapeless, set_up),
