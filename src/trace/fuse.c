@@ -32,16 +32,6 @@ struct fuser {
     uint32_t limit;
 };
 
-static bool same_shape(const struct kiln_value *a, const struct kiln_value *b)
-{
-    return a->ndim == b->ndim && memcmp(a->dims, b->dims, a->ndim * sizeof *a->dims) == 0;
-}
-
-static bool is_elementwise(const struct kiln_value *value)
-{
-    return value->kind == KILN_VALUE_NODE && kiln__ops[value->op].kind == KILN_OP_ELEMENTWISE;
-}
-
 static bool is_one_element(const struct kiln_value *value)
 {
     for (uint32_t i = 0; i < value->ndim; i++)
@@ -77,7 +67,7 @@ static void find_row_values(struct fuser *fuser)
         const struct kiln_value *value = &tape->values[i];
         fuser->row_of[i] = UNSEEN;
         if (reduces_rows(fuser, value) && keeps_axis(fuser, value)) fuser->row_of[i] = value->inputs[0];
-        if (!is_elementwise(value)) continue;
+        if (!kiln__value_is_elementwise(value)) continue;
         for (uint32_t k = 0; k < value->input_count && fuser->row_of[i] == UNSEEN; k++) {
             uint32_t source = fuser->row_of[value->inputs[k]];
             if (source != UNSEEN && is_row_of(value, &tape->values[source])) fuser->row_of[i] = source;
@@ -109,10 +99,10 @@ static bool may_join(const struct fuser *fuser, uint32_t i)
     const struct kiln_value *elements = &tape->values[group->shape];
     if (value->is_output && fuser->shapeless) return false;
     if (reduces_rows(fuser, value))
-        return keeps_axis(fuser, value) && same_shape(&tape->values[value->inputs[0]], elements);
+        return keeps_axis(fuser, value) && kiln__value_same_shape(&tape->values[value->inputs[0]], elements);
     if (is_one_element(value) && !value->is_output) return true;
     if (fuser->row_of[i] != UNSEEN && is_row_of(value, elements)) return true;
-    return same_shape(value, elements);
+    return kiln__value_same_shape(value, elements);
 }
 
 static uint32_t join_or_start(struct fuser *fuser, uint32_t i)
@@ -157,7 +147,7 @@ kiln_status kiln__tape_fuse(struct kiln_tape *tape, bool shapeless, uint32_t lim
     for (uint32_t i = tape->count; i-- > 0;) {
         struct kiln_value *value = &tape->values[i];
         if (!value->is_live) continue;
-        if (is_elementwise(value) || reduces_rows(&fuser, value)) {
+        if (kiln__value_is_elementwise(value) || reduces_rows(&fuser, value)) {
             value->group = join_or_start(&fuser, i);
             note_inputs(&fuser, value);
         }

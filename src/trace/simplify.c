@@ -14,16 +14,11 @@
 
 /* ---- operations that do nothing ------------------------------------------------------------------------------- */
 
-static bool same_shape(const struct kiln_value *a, const struct kiln_value *b)
-{
-    return a->ndim == b->ndim && memcmp(a->dims, b->dims, a->ndim * sizeof *a->dims) == 0;
-}
-
 /* Views and casts to what the input is already. */
 static bool does_nothing(const struct kiln_value *value, const struct kiln_value *input)
 {
     bool may = value->op == KILN_OP_CAST || value->op == KILN_OP_RESHAPE || value->op == KILN_OP_BROADCAST;
-    return may && value->dtype == input->dtype && same_shape(value, input);
+    return may && value->dtype == input->dtype && kiln__value_same_shape(value, input);
 }
 
 /* ---- what an element-wise operation need not wait for ---------------------------------------------------------- */
@@ -69,7 +64,7 @@ static bool equal_constants(const struct kiln_value *a, const struct kiln_value 
 static bool equal_nodes(const struct kiln_value *a, const struct kiln_value *b)
 {
     return a->op == b->op && a->dtype == b->dtype && a->input_count == b->input_count &&
-           a->attr_count == b->attr_count && same_shape(a, b) &&
+           a->attr_count == b->attr_count && kiln__value_same_shape(a, b) &&
            memcmp(a->inputs, b->inputs, a->input_count * sizeof *a->inputs) == 0 &&
            memcmp(a->attrs, b->attrs, a->attr_count * sizeof *a->attrs) == 0;
 }
@@ -138,8 +133,8 @@ kiln_status kiln__tape_simplify(struct kiln_tape *tape, kiln_error *err)
     for (uint32_t i = 0; i < tape->count && !failed; i++) {
         struct kiln_value *value = &tape->values[i];
         for (uint32_t k = 0; k < value->input_count; k++) value->inputs[k] = merged[value->inputs[k]];
-        bool is_elementwise = value->kind == KILN_VALUE_NODE && kiln__ops[value->op].kind == KILN_OP_ELEMENTWISE;
-        for (uint32_t k = 0; is_elementwise && k < value->input_count; k++) look_through(tape, value, k);
+        for (uint32_t k = 0; kiln__value_is_elementwise(value) && k < value->input_count; k++)
+            look_through(tape, value, k);
         merged[i] = merge(tape, i, &table);
         failed = merged[i] == UINT32_MAX;
     }

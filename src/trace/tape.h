@@ -7,6 +7,8 @@
 #ifndef KILN_TRACE_TAPE_H
 #define KILN_TRACE_TAPE_H
 
+#include <string.h>
+
 #include "array/array.h"
 #include "base/arena.h"
 #include "graph/ops.h"
@@ -53,6 +55,16 @@ struct kiln_tape {
 };
 
 void kiln__tape_free(struct kiln_tape *tape); /* NULL is fine */
+
+static inline bool kiln__value_same_shape(const struct kiln_value *a, const struct kiln_value *b)
+{
+    return a->ndim == b->ndim && memcmp(a->dims, b->dims, a->ndim * sizeof *a->dims) == 0;
+}
+
+static inline bool kiln__value_is_elementwise(const struct kiln_value *value)
+{
+    return value->kind == KILN_VALUE_NODE && kiln__ops[value->op].kind == KILN_OP_ELEMENTWISE;
+}
 
 /* Is it a constant of one element without axes, ready: an argument of a kernel rather than an operand? */
 bool kiln__value_is_scalar(const struct kiln_value *value);
