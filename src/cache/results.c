@@ -210,7 +210,7 @@ void *kiln__results_lookup_slow(struct kiln_results *results, const struct kiln_
     void *value = find_value(results, signature, hash, thread, &has_reads);
     if (!value) return NULL;
     kiln__count(&thread->process_hits[results->cache]);
-    if (!has_reads) kiln__front_put(thread, signature, hash, results->cache, results, value);
+    if (!has_reads) kiln__front_put(thread, signature, hash, results->cache, value);
     return value;
 }
 
@@ -547,7 +547,7 @@ static kiln_status fly(struct kiln_results *results, const struct kiln_signature
     if (status == KILN_OK) {
         *value = new_value;
         if (!keeps_reads && results->level == KILN_LEVEL_CALL && !results->audited)
-            kiln__front_put(thread, signature, hash, results->cache, results, new_value);
+            kiln__front_put(thread, signature, hash, results->cache, new_value);
     } else if (err) {
         *err = error;
     }

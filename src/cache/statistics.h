@@ -13,14 +13,13 @@
 #include "base/status.h"
 
 /* One row per field of kiln_counters, in its order. */
+/* clang-format off */
 #define KILN_COUNTERS(ROW)                                                                                             \
-    ROW(calls)                                                                                                         \
-    ROW(front_hits)                                                                                                    \
-    ROW(process_hits)                                                                                                  \
-    ROW(traces)                                                                                                        \
-    ROW(kernel_hits)                                                                                                   \
-    ROW(disk_hits) ROW(remote_hits) ROW(compiles) ROW(links) ROW(drifts) ROW(corrupt) ROW(cache_faults) ROW(evictions) \
-        ROW(trace_ns) ROW(compile_ns) ROW(link_ns) ROW(saved_ns)
+    ROW(calls) ROW(front_hits) ROW(process_hits) ROW(traces)                                                           \
+    ROW(kernel_hits) ROW(disk_hits) ROW(remote_hits) ROW(compiles) ROW(links)                                          \
+    ROW(drifts) ROW(corrupt) ROW(cache_faults) ROW(evictions)                                                          \
+    ROW(trace_ns) ROW(compile_ns) ROW(link_ns) ROW(saved_ns)
+/* clang-format on */
 
 /* calls here are those that missed; hits are added when read. */
 struct kiln_counts {

@@ -86,7 +86,7 @@ struct kiln_thread *kiln__threads(void)
 }
 
 void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *signature, uint64_t hash, uint32_t cache,
-                     const void *results, void *value)
+                     void *value)
 {
     if (signature->count > KILN_FRONT_WORDS) return;
     struct kiln_front_slot *slot = kiln__front_slot(thread, hash);
@@ -94,7 +94,6 @@ void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *si
     slot->cache = cache;
     slot->epoch = signature->epoch;
     slot->value = value;
-    slot->results = (void *)results;
     memcpy(slot->key, signature->words, (size_t)signature->count * sizeof *slot->key);
     thread->last = slot;
 }

@@ -25,7 +25,6 @@ struct kiln_front_slot {
     uint32_t
         epoch; /* of the results, when it was put here: dropping results bumps theirs, and the slot matches no more */
     void *value;
-    void *results; /* whose result it is; compared only */
     uint64_t key[KILN_FRONT_WORDS];
 };
 
@@ -95,7 +94,7 @@ static inline struct kiln_front_slot *kiln__front_find(struct kiln_thread *threa
 
 /* Remembers a result. Keys of more than KILN_FRONT_WORDS are left to the results of the process. */
 void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *signature, uint64_t hash, uint32_t cache,
-                     const void *results, void *value);
+                     void *value);
 
 /* All threads that ever attached; for summing counters. */
 struct kiln_thread *kiln__threads(void);

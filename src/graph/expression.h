@@ -2,7 +2,7 @@
  * expression.h - formulas over arrays, written as nested calls.
  *
  *     struct kiln_expression e = {.err = err};
- *     struct kiln_array *x = kiln__e_binary(&e, KILN_OP_SUBTRACT, a, kiln__e_reduce(&e, KILN_OP_MAX, a, axis));
+ *     struct kiln_array *x = kiln__e_binary(&e, KILN_OP_SUBTRACT, a, kiln__e_unary(&e, KILN_OP_ABS, b));
  *     return kiln__e_end(&e, kiln__e_unary(&e, KILN_OP_EXP, x), out);
  *
  * Each call gives a borrowed array that the expression holds until its end, or NULL after the first failure; NULL as an

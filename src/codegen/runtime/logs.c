@@ -9,44 +9,6 @@
 
 /* ---- logarithms -------------------------------------------------------------------------------------------------- */
 
-/* x = 2^k (1 + f); log(1 + f) = f - half + s * (half + series), half = f * f / 2, s = f / (2 + f). */
-struct f64_log {
-    double k, f, half, tail; /* tail = s * (half + series) */
-};
-
-static inline struct f64_log f64_log_pieces(double x)
-{
-    const uint64_t root_half = 0x3fe6a09e667f3bcdu;
-    int is_tiny = x < 0x1p-1022;
-    uint64_t bits = bits_of_f64(is_tiny ? x * 0x1p52 : x) - root_half;
-    uint64_t exponent = (uint64_t)((int64_t)bits >> 52) - (is_tiny ? 52u : 0u);
-    double k = f64_of_bits(bits_of_f64(F64_WHOLE) + exponent) - F64_WHOLE;
-    double f = f64_of_bits((bits & 0xfffffffffffffu) + root_half) - 1.0;
-    double s = f / (2.0 + f), z = s * s;
-    double p = 2.0 / 23;
-    p = p * z + 2.0 / 21;
-    p = p * z + 2.0 / 19;
-    p = p * z + 2.0 / 17;
-    p = p * z + 2.0 / 15;
-    p = p * z + 2.0 / 13;
-    p = p * z + 2.0 / 11;
-    p = p * z + 2.0 / 9;
-    p = p * z + 2.0 / 7;
-    p = p * z + 2.0 / 5;
-    p = p * z + 2.0 / 3;
-    double half = 0.5 * f * f;
-    return (struct f64_log){k, f, half, s * (half + z * p)};
-}
-
-/* Zero, infinity, negative numbers and NaN, for a logarithm of any base. */
-static inline double f64_log_cases(double x, double finite)
-{
-    double result = x == __builtin_inf() ? x : finite;
-    result = x < 0.0 ? __builtin_nan("") : result;
-    result = x == 0.0 ? -__builtin_inf() : result;
-    return x == x ? result : x;
-}
-
 /*
  * The base is given by 1 / log(base) and log_base(2), each as a number with 32 bits and what is left of it. f - half is
  * cut to 21 bits as well, so that the first product is exact, and 2^k gives exactly k in base 2.

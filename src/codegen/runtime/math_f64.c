@@ -4,10 +4,10 @@
 #include "runtime.h"
 
 #include "bits.h"
+#include "exact.h"
 
 #define F64_LN2_HIGH 0x1.62e42feep-1
 #define F64_LN2_LOW  0x1.a39ef35793c76p-33
-#define F64_ROUNDER  0x1.8p52
 #define F64_INFINITY __builtin_inf()
 
 struct f64_reduced {
@@ -18,11 +18,11 @@ struct f64_reduced {
 
 static inline struct f64_reduced f64_reduce(double x)
 {
-    double shifted = x * 0x1.71547652b82fep+0 + F64_ROUNDER;
-    double whole = shifted - F64_ROUNDER;
+    double shifted = x * 0x1.71547652b82fep+0 + F64_WHOLE;
+    double whole = shifted - F64_WHOLE;
     double high = x - whole * F64_LN2_HIGH;
     double low = whole * F64_LN2_LOW;
-    int64_t two = (int64_t)(bits_of_f64(shifted) - bits_of_f64(F64_ROUNDER));
+    int64_t two = (int64_t)(bits_of_f64(shifted) - bits_of_f64(F64_WHOLE));
     return (struct f64_reduced){high - low, high, low, two};
 }
 
@@ -60,16 +60,20 @@ double kiln_exp_f64(double x)
     return mantissa * f64_power_of_two(half) * f64_power_of_two(part.two - half);
 }
 
-double kiln_log_f64(double x)
+/* x = 2^k (1 + f); log(1 + f) = f - half + s * (half + series), half = f * f / 2, s = f / (2 + f). */
+struct f64_log {
+    double k, f, half, tail; /* tail = s * (half + series) */
+};
+
+static inline struct f64_log f64_log_pieces(double x)
 {
     const uint64_t root_half = 0x3fe6a09e667f3bcdu;
     int is_tiny = x < 0x1p-1022;
     uint64_t bits = bits_of_f64(is_tiny ? x * 0x1p52 : x) - root_half;
     uint64_t exponent = (uint64_t)((int64_t)bits >> 52) - (is_tiny ? 52u : 0u);
-    double k = f64_of_bits(bits_of_f64(F64_ROUNDER) + exponent) - F64_ROUNDER;
+    double k = f64_of_bits(bits_of_f64(F64_WHOLE) + exponent) - F64_WHOLE;
     double f = f64_of_bits((bits & 0xfffffffffffffu) + root_half) - 1.0;
-    double s = f / (2.0 + f);
-    double z = s * s;
+    double s = f / (2.0 + f), z = s * s;
     double p = 2.0 / 23;
     p = p * z + 2.0 / 21;
     p = p * z + 2.0 / 19;
@@ -80,13 +84,25 @@ double kiln_log_f64(double x)
     p = p * z + 2.0 / 9;
     p = p * z + 2.0 / 7;
     p = p * z + 2.0 / 5;
-    double series = z * (p * z + 2.0 / 3);
-    double half_square = 0.5 * f * f;
-    double finite = k * F64_LN2_HIGH + (f - (half_square - (s * (half_square + series) + k * F64_LN2_LOW)));
-    double result = x == F64_INFINITY ? x : finite;
+    p = p * z + 2.0 / 3;
+    double half = 0.5 * f * f;
+    return (struct f64_log){k, f, half, s * (half + z * p)};
+}
+
+/* Zero, infinity, negative numbers and NaN, for a logarithm of any base. */
+static inline double f64_log_cases(double x, double finite)
+{
+    double result = x == __builtin_inf() ? x : finite;
     result = x < 0.0 ? __builtin_nan("") : result;
-    result = x == 0.0 ? -F64_INFINITY : result;
+    result = x == 0.0 ? -__builtin_inf() : result;
     return x == x ? result : x;
+}
+
+double kiln_log_f64(double x)
+{
+    struct f64_log log = f64_log_pieces(x);
+    double finite = log.k * F64_LN2_HIGH + (log.f - (log.half - (log.tail + log.k * F64_LN2_LOW)));
+    return f64_log_cases(x, finite);
 }
 
 double kiln_sigmoid_f64(double x)
