@@ -23,7 +23,7 @@
  */
 enum { TILE_BYTES = 512, LINE_BYTES = 64 };
 
-static uint32_t value_count(const struct kiln_group *group)
+uint32_t kiln__group_values(const struct kiln_group *group)
 {
     return group->operand_count + group->constant_count + group->instr_count;
 }
@@ -88,22 +88,24 @@ static kiln_status check_streaming(const struct kiln_printer *p, kiln_error *err
     return KILN_OK;
 }
 
-static kiln_status check_letters(const struct kiln_printer *p, kiln_error *err)
+static kiln_status check_letters(const struct kiln_printer *p, const char *allowed, kiln_error *err)
 {
-    size_t count = p->group->operand_count;
-    if (strlen(p->letters) != count || strspn(p->letters, "csv") != count)
-        return kiln__fail(err, KILN_INVALID, "layout \"%s\" must have one of c, s, v for each of %zu operands",
-                          p->letters, count);
-    return KILN_OK;
+    size_t count = p->group->operand_count, length = strlen(allowed);
+    char list[32] = "";
+    if (strlen(p->letters) == count && strspn(p->letters, allowed) == count) return KILN_OK;
+    for (size_t i = 0; i < length && 3 * i < sizeof list - 3; i++)
+        snprintf(list + 3 * i, sizeof list - 3 * i, i + 1 < length ? "%c, " : "%c", allowed[i]);
+    return kiln__fail(err, KILN_INVALID, "layout \"%s\" must have one of %s for each of %zu operands", p->letters, list,
+                      count);
 }
 
 /* Fills in the values' dtypes on the way. */
-static kiln_status check_group(struct kiln_printer *p, kiln_error *err)
+static kiln_status check_group(struct kiln_printer *p, const char *allowed, kiln_error *err)
 {
     const struct kiln_group *group = p->group;
     uint32_t next = 0;
     if (!group->output_count) return kiln__fail(err, KILN_INVALID, "a group needs at least one output");
-    if (check_letters(p, err)) return KILN_INVALID;
+    if (check_letters(p, allowed, err)) return KILN_INVALID;
     for (uint32_t i = 0; i < group->operand_count; i++) p->dtypes[next++] = group->operand_dtypes[i];
     for (uint32_t i = 0; i < group->constant_count; i++) p->dtypes[next++] = group->constant_dtypes[i];
     for (uint32_t i = 0; i < next; i++)
@@ -118,12 +120,11 @@ static kiln_status check_group(struct kiln_printer *p, kiln_error *err)
     return p->flags & KILN_GROUP_STREAMING ? check_streaming(p, err) : KILN_OK;
 }
 
-/* Scalar operands, constants, reductions, and what is computed from nothing else. */
-static void find_shared(struct kiln_printer *p)
+void kiln__printer_share(struct kiln_printer *p, char letter)
 {
     const struct kiln_group *group = p->group;
     uint32_t next = 0;
-    for (uint32_t i = 0; i < group->operand_count; i++) p->shared[next++] = p->letters[i] == KILN_LAYOUT_SCALAR;
+    for (uint32_t i = 0; i < group->operand_count; i++) p->shared[next++] = p->letters[i] == letter;
     for (uint32_t i = 0; i < group->constant_count; i++) p->shared[next++] = true;
     for (uint32_t i = 0; i < group->instr_count; i++, next++) {
         p->shared[next] = true;
@@ -136,12 +137,10 @@ static void find_shared(struct kiln_printer *p)
 /* ---- for people ---------------------------------------------------------------------------------------------------
  */
 
-static void print_heading(struct kiln_printer *p)
+void kiln__print_heading(struct kiln_printer *p)
 {
     const struct kiln_group *group = p->group;
     uint32_t value = 0;
-    kiln__buffer_printf(p->text, "; kiln %s kernel%s\n", p->flags & KILN_GROUP_ROWS ? "row" : "element-wise",
-                        p->flags & KILN_GROUP_STREAMING ? ", streaming" : "");
     for (uint32_t i = 0; i < group->operand_count; i++, value++)
         kiln__buffer_printf(p->text, "; v%u: operand %s %c\n", value, kiln__dtypes[p->dtypes[value]].name,
                             p->letters[i]);
@@ -249,8 +248,7 @@ kiln_status kiln__print_instr(struct kiln_printer *p, uint32_t index, kiln_error
     return kiln__ir_apply(p->text, &p->declarations, name, instr->op, instr->dtype, in_dtype, pointers, err);
 }
 
-/* The instructions whose results a whole row shares, or the others. */
-static kiln_status print_instrs(struct kiln_printer *p, bool shared, kiln_error *err)
+kiln_status kiln__print_instrs(struct kiln_printer *p, bool shared, kiln_error *err)
 {
     uint32_t first = p->group->operand_count + p->group->constant_count;
     kiln_status status = KILN_OK;
@@ -277,7 +275,7 @@ static kiln_status print_inner_loop(struct kiln_printer *p, const char *from, co
     kiln__buffer_printf(p->text, "  br label %%inner\n\ninner:\n");
     kiln__buffer_printf(p->text, "  %%i = phi i64 [ 0, %%%s ], [ %%i.next, %%inner ]\n", from);
     kiln__print_element_loads(p);
-    kiln_status status = print_instrs(p, false, err);
+    kiln_status status = kiln__print_instrs(p, false, err);
     if (status) return status;
     print_stores(p);
     kiln__buffer_printf(p->text, "  %%i.next = add nuw nsw i64 %%i, 1\n  %%i.done = icmp eq i64 %%i.next, %%count\n");
@@ -306,7 +304,7 @@ static kiln_status print_rows(struct kiln_printer *p, kiln_error *err)
     for (uint32_t i = 0; i < p->group->output_count; i++) kiln__print_row_base(p, 'o', i);
     for (uint32_t i = 0; i < p->group->operand_count; i++) kiln__print_row_base(p, 'p', i);
     kiln__print_shared_loads(p, ".base");
-    kiln_status status = print_instrs(p, true, err);
+    kiln_status status = kiln__print_instrs(p, true, err);
     if (!status) status = print_inner_loop(p, "outer", "outer.end", err);
     kiln__buffer_printf(p->text, "outer.end:\n  %%row.next = add nuw nsw i64 %%row, 1\n"
                                  "  %%row.done = icmp eq i64 %%row.next, %%rows\n"
@@ -400,7 +398,7 @@ static kiln_status print_streaming(struct kiln_printer *p, kiln_error *err)
         p->text, "  %%some.rows = icmp sgt i64 %%rows, 0\n  %%some.n = icmp sgt i64 %%n, 0\n"
                  "  %%some = and i1 %%some.rows, %%some.n\n  br i1 %%some, label %%start, label %%exit\n\nstart:\n");
     kiln__print_shared_loads(p, "");
-    kiln_status status = print_instrs(p, true, err);
+    kiln_status status = kiln__print_instrs(p, true, err);
     kiln__buffer_printf(p->text, "  br label %%tile\n\n");
     print_tile_start(p, size, tile);
     if (!status) status = print_inner_loop(p, "tile", "tile.end", err);
@@ -415,7 +413,9 @@ static kiln_status print_streaming(struct kiln_printer *p, kiln_error *err)
 static kiln_status print_kernel(struct kiln_printer *p, kiln_error *err)
 {
     bool streaming = p->flags & KILN_GROUP_STREAMING, with_rows = p->flags & KILN_GROUP_ROWS;
-    print_heading(p);
+    kiln__buffer_printf(p->text, "; kiln %s kernel%s\n", with_rows ? "row" : "element-wise",
+                        streaming ? ", streaming" : "");
+    kiln__print_heading(p);
     kiln__buffer_printf(p->text, "define void @kernel(ptr noalias readonly %%args, ptr noalias readonly %%strides, "
                                  "i64 %%rows, i64 %%n) #0 {\nentry:\n");
     kiln_status status = with_rows   ? kiln__rows_print(p, err)
@@ -436,19 +436,29 @@ static kiln_status print_kernel(struct kiln_printer *p, kiln_error *err)
     return KILN_OK;
 }
 
+kiln_status kiln__printer_init(struct kiln_printer *p, const char *allowed, kiln_error *err)
+{
+    p->dtypes = calloc(kiln__group_values(p->group) + 1u, 1);
+    p->shared = calloc(kiln__group_values(p->group) + 1u, sizeof *p->shared);
+    if (!p->dtypes || !p->shared) return kiln__no_memory(err, "the text of a kernel");
+    kiln_status status = check_group(p, allowed, err);
+    if (!status) kiln__printer_share(p, KILN_LAYOUT_SCALAR);
+    return status;
+}
+
+void kiln__printer_release(struct kiln_printer *p)
+{
+    free(p->shared);
+    free(p->dtypes);
+    kiln__buffer_release(&p->declarations);
+}
+
 kiln_status kiln__group_print(const struct kiln_group *group, const char *letters, unsigned flags,
                               struct kiln_buffer *text, kiln_error *err)
 {
     struct kiln_printer p = {.group = group, .letters = letters, .flags = flags, .text = text, .pass = ""};
-    p.dtypes = calloc(value_count(group) + 1u, 1);
-    p.shared = calloc(value_count(group) + 1u, sizeof *p.shared);
-    kiln_status status = p.dtypes && p.shared ? check_group(&p, err) : kiln__no_memory(err, "the text of a kernel");
-    if (!status) {
-        find_shared(&p);
-        status = print_kernel(&p, err);
-    }
-    free(p.shared);
-    free(p.dtypes);
-    kiln__buffer_release(&p.declarations);
+    kiln_status status = kiln__printer_init(&p, "csv", err);
+    if (!status) status = print_kernel(&p, err);
+    kiln__printer_release(&p);
     return status;
 }

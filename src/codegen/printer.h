@@ -1,5 +1,5 @@
 /*
- * printer.h - what the printers of element-wise and of row kernels share. Inside the codegen room.
+ * printer.h - what the printers of kernels share: element-wise, rows, GPUs. Inside the codegen room.
  *
  * Values are named %v0, %v1, ...; a row kernel computes some of them once per pass over a row, and then a suffix of the
  * pass follows. Pointers of outputs are %o0, ..., of operands %p0, ...; .row and .inner are their strides, .base is
@@ -28,6 +28,21 @@ struct kiln_printer {
     struct kiln_buffer declarations;
 };
 
+/* Operands, constants and instructions. */
+uint32_t kiln__group_values(const struct kiln_group *group);
+
+/*
+ * Checks the group, whose letters must be among `allowed`, and fills in dtypes and shared. Whatever it returns, the
+ * printer is released afterwards.
+ */
+kiln_status kiln__printer_init(struct kiln_printer *p, const char *allowed, kiln_error *err);
+void kiln__printer_release(struct kiln_printer *p);
+/* shared: operands with `letter`, constants, reductions, and what is computed from nothing else. */
+void kiln__printer_share(struct kiln_printer *p, char letter);
+
+/* The group, one comment per value, for people and for tests that read it back. */
+void kiln__print_heading(struct kiln_printer *p);
+
 /* Fills `out`, of KILN_IR_NAME bytes, and returns it. */
 const char *kiln__value_name(const struct kiln_printer *p, char *out, uint32_t value);
 
@@ -39,6 +54,8 @@ void kiln__print_row_base(struct kiln_printer *p, char letter, uint32_t index);
 void kiln__print_shared_loads(struct kiln_printer *p, const char *base);
 /* The other operands at %i, with the pass's suffix. */
 void kiln__print_element_loads(struct kiln_printer *p);
+/* The element-wise instructions whose results are shared, or the others. */
+kiln_status kiln__print_instrs(struct kiln_printer *p, bool shared, kiln_error *err);
 /* One element-wise instruction. */
 kiln_status kiln__print_instr(struct kiln_printer *p, uint32_t index, kiln_error *err);
 

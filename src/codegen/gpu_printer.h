@@ -1,0 +1,54 @@
+/*
+ * gpu_printer.h - what the printers of GPU schedules share. Inside the codegen room.
+ *
+ * kiln__gpu_open() prints the head of the kernel and gives its parameters the names that printer.h and lower.h use:
+ *
+ *     %oN, %pN               pointers of outputs and operands: cast to plain pointers, so that loads and stores are
+ *                            those of lower.c; LLVM finds the address space again
+ *     %vN                    constants
+ *     %thread, %block        i32, of this block and of the grid
+ *     %WORD.word, %WORD      a word of the schedule: as it came (i64), and in the index type of the form
+ *     %axisA.size.word, %axisA.size; %oN.axisA, %pN.axisA    size of axis A; byte strides (i64) along it
+ *
+ * The index type is i32, or i64 where the form is long: kiln__gpu_index(). A schedule's printer prints from `define` to
+ * the closing brace; kiln__gpu_print() does heading, declarations and annotations. What several elements of one thread
+ * compute has the suffix `pass` of the printer, as in row kernels.
+ */
+#ifndef KILN_CODEGEN_GPU_PRINTER_H
+#define KILN_CODEGEN_GPU_PRINTER_H
+
+#include "codegen/gpu.h"
+#include "codegen/printer.h"
+
+const char *kiln__gpu_index(const struct kiln_gpu_form *form);
+
+/*
+ * `words`: the names of the schedule's words, separated by blanks, without the axes, which follow them. The word
+ * "inner" stands for one word per operand, i64 and named %pN.inner.
+ */
+void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *words);
+
+/*
+ * %oN.base and %pN.base: the pointers moved to place `index` (a name or number of the index type) of the axes from
+ * `first` to before `last`, in row-major order. %axisA.at are the coordinates. Once per kernel and axis.
+ */
+void kiln__gpu_place(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *index, uint32_t first,
+                     uint32_t last);
+
+/* name = the index `source` as i64. */
+void kiln__gpu_extend(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *name, const char *source);
+
+/* @name: `count` elements of `type` that the threads of a block share; use it as ptr addrspace(3) @name. */
+void kiln__gpu_shared(struct kiln_printer *p, const char *name, const char *type, uint32_t count);
+
+/* All threads of the block wait for each other. */
+void kiln__gpu_barrier(struct kiln_printer *p);
+
+/* One per schedule: see gpu.h. The group is checked. */
+kiln_status kiln__gpu_print_packed(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
+kiln_status kiln__gpu_print_strided(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
+kiln_status kiln__gpu_print_tiled(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
+kiln_status kiln__gpu_print_rows(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
+kiln_status kiln__gpu_print_columns(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
+
+#endif
