@@ -31,6 +31,9 @@ target_link_options(test_cache_hit PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wra
 # Allocations of the archive fail one after the other.
 target_link_options(test_cache_memory PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup)
 
+# Counts the parts of large launches.
+target_link_options(test_run_sum PRIVATE -Wl,--wrap=kiln__pool_run)
+
 # The cache again with all hashes equal: nothing may rest on them.
 add_library(kiln_core_equal_hashes STATIC EXCLUDE_FROM_ALL ${cache_sources})
 target_include_directories(kiln_core_equal_hashes PUBLIC include src)

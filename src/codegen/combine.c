@@ -57,6 +57,11 @@ static int size_index(enum kiln_dtype dtype)
     return __builtin_ctz((unsigned)kiln__dtype_size(dtype));
 }
 
+enum kiln_dtype kiln__reduction_total_dtype(enum kiln_dtype out)
+{
+    return out == KILN_FLOAT16 || out == KILN_BFLOAT16 ? KILN_FLOAT32 : out;
+}
+
 kiln_status kiln__reducer_init(struct kiln_reducer *reducer, enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out,
                                char letter, kiln_error *err)
 {
@@ -75,7 +80,7 @@ kiln_status kiln__reducer_init(struct kiln_reducer *reducer, enum kiln_op op, en
     reducer->in = in;
     reducer->out = out;
     reducer->letter = letter;
-    reducer->lane = out == KILN_BOOL ? KILN_UINT8 : out == KILN_FLOAT16 || out == KILN_BFLOAT16 ? KILN_FLOAT32 : out;
+    reducer->lane = out == KILN_BOOL ? KILN_UINT8 : kiln__reduction_total_dtype(out);
     return KILN_OK;
 }
 
@@ -91,6 +96,17 @@ const char *kiln__reduce_start(const struct kiln_reducer *reducer, int part)
     if (kind == KILN_KIND_SIGNED) return (highest ? highest_signed : lowest_signed)[size_index(reducer->lane)];
     if (!highest) return "0";
     return kind == KILN_KIND_BOOL ? "1" : highest_unsigned[size_index(reducer->lane)];
+}
+
+size_t kiln__reduce_lane_align(const struct kiln_reducer *reducer)
+{
+    return kiln__dtype_size(reducer->lane) / (size_t)kiln__ir_parts(reducer->lane);
+}
+
+size_t kiln__reduce_lanes_align(const struct kiln_reducer *reducer)
+{
+    size_t align = KILN_REDUCE_LANES * kiln__reduce_lane_align(reducer);
+    return align < 64 ? align : 64;
 }
 
 /* (x + yi) * (1 + 0i) makes a NaN of an infinite part. */

@@ -37,6 +37,10 @@ void kiln__reduce_enter(struct kiln_reducer *reducer, const char *name, const ch
 /* The lane `source` becomes an element of dtype out, at `pointer`. */
 void kiln__reduce_leave(struct kiln_reducer *reducer, const char *source, const char *pointer, const char *tail);
 
+/* Alignment of one part of a lane in memory, and of all 16 of them, of which those of the next level may follow. */
+size_t kiln__reduce_lane_align(const struct kiln_reducer *reducer);
+size_t kiln__reduce_lanes_align(const struct kiln_reducer *reducer);
+
 /* reduce.c: %total (or %totalr, %totali) = all lanes at %lanes0 (and %lanes1), combined in pairs. */
 void kiln__reduce_total(struct kiln_reducer *reducer);
 

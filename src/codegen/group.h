@@ -57,10 +57,23 @@ kiln_status kiln__group_print(const struct kiln_group *group, const char *letter
                               struct kiln_buffer *text, kiln_error *err);
 
 /*
- * Prints a reduction (an operation of kind REDUCE) of one operand of dtype `in` to dtype `out`. The order depends on n
- * only: 16 lanes, element i in lane i mod 16, combined pairwise at the end; 16-bit floats accumulate in float32.
- * `letter` is 'c' or 'v' for the operand along the reduced axis; 'r' when the operand and the output both have a row
- * stride of one element.
+ * The order of a reduction R depends on n only; it is the same for every layout, number of threads and target:
+ *
+ *     n <= 1024:  16 lanes, element i in lane i mod 16, each lane from its start in order of i; then lanes k and k + 8
+ *                 are combined, k and k + 4, k and k + 2, k and k + 1.
+ *     n > 1024:   R of the totals of the chunks [0, 1024), [1024, 2048), ..., the last of which may be shorter.
+ *
+ * 16-bit floats accumulate in float32, also from level to level, and are rounded once at the end.
+ */
+enum { KILN_REDUCE_CHUNK = 1024 };
+
+/* What totals are held in between the levels. */
+enum kiln_dtype kiln__reduction_total_dtype(enum kiln_dtype out);
+
+/*
+ * Prints a reduction (an operation of kind REDUCE) of one operand of dtype `in` to dtype `out`, for n up to
+ * KILN_REDUCE_CHUNK; of longer ones it is the kernel of one level. `letter` is 'c' or 'v' for the operand along the
+ * reduced axis; 'r' when the operand and the output both have a row stride of one element.
  */
 kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out, char letter,
                                   struct kiln_buffer *text, kiln_error *err);

@@ -1,6 +1,6 @@
 /*
- * reduce.c - the text of a reduction along one axis: see group.h. What a lane holds and how lanes are combined is in
- * combine.c; the form for columns in reduce_columns.c.
+ * reduce.c - the text of one level of a reduction along one axis: see group.h. What a lane holds and how lanes are
+ * combined is in combine.c; the form for columns in reduce_columns.c.
  *
  * 16 lanes, element i in lane i mod 16: whole blocks of 16 are combined as vectors; the lanes then go to the stack,
  * where the elements that are left over are combined one by one with their lanes; then lanes k and k + 8 are combined,
@@ -153,11 +153,6 @@ static void print_blocks(struct kiln_reducer *r)
     kiln__buffer_printf(r->text, "  br label %%tail.test\n\n");
 }
 
-static size_t lane_align(const struct kiln_reducer *r)
-{
-    return kiln__dtype_size(r->lane) / (size_t)kiln__ir_parts(r->lane);
-}
-
 static void print_tail(struct kiln_reducer *r)
 {
     const char *type = kiln__ir_value_type(r->lane);
@@ -172,12 +167,12 @@ static void print_tail(struct kiln_reducer *r)
         kiln__buffer_printf(r->text, "  %%lane%d = getelementptr inbounds %s, ptr %%lanes%d, i64 %%lane\n", part, type,
                             part);
         kiln__buffer_printf(r->text, "  %%old%s = load %s, ptr %%lane%d, align %zu\n", kiln__ir_part(r->lane, part),
-                            type, part, lane_align(r));
+                            type, part, kiln__reduce_lane_align(r));
     }
     kiln__reduce_combine(r, "%new", "%old", "%t.y", 0);
     for (int part = 0; part < kiln__ir_parts(r->lane); part++)
         kiln__buffer_printf(r->text, "  store %s %%new%s, ptr %%lane%d, align %zu\n", type,
-                            kiln__ir_part(r->lane, part), part, lane_align(r));
+                            kiln__ir_part(r->lane, part), part, kiln__reduce_lane_align(r));
     kiln__buffer_printf(r->text, "  %%t.next = add nuw nsw i64 %%t, 1\n  br label %%tail.test, !llvm.loop !0\n\n");
 }
 
@@ -199,8 +194,8 @@ void kiln__reduce_total(struct kiln_reducer *r)
     const char *type = kiln__ir_value_type(r->lane);
     char all[NAME_SIZE], low[NAME_SIZE], high[NAME_SIZE];
     for (int part = 0; part < kiln__ir_parts(r->lane); part++)
-        kiln__buffer_printf(r->text, "  %%c%d%s = load <%d x %s>, ptr %%lanes%d, align 64\n", LANES,
-                            kiln__ir_part(r->lane, part), LANES, type, part);
+        kiln__buffer_printf(r->text, "  %%c%d%s = load <%d x %s>, ptr %%lanes%d, align %zu\n", LANES,
+                            kiln__ir_part(r->lane, part), LANES, type, part, kiln__reduce_lanes_align(r));
     for (int half = LANES / 2; half >= 1; half /= 2) {
         snprintf(all, sizeof all, "%%c%d", 2 * half);
         snprintf(low, sizeof low, "%%l%d", half);

@@ -65,7 +65,7 @@ static void print_lane_load(struct kiln_reducer *r, const char *name)
     for (int part = 0; part < kiln__ir_parts(r->lane); part++) {
         const char *suffix = kiln__ir_part(r->lane, part);
         kiln__buffer_printf(r->text, "  %%%s%s = load %s, ptr %%%s.at%s, align %zu" PARALLEL "\n", name, suffix, type,
-                            name, suffix, kiln__dtype_size(r->lane) / (size_t)kiln__ir_parts(r->lane));
+                            name, suffix, kiln__reduce_lane_align(r));
     }
 }
 
@@ -77,7 +77,7 @@ static void print_lane_store(struct kiln_reducer *r, const char *value, const ch
         const char *suffix = kiln__ir_part(r->lane, part);
         kiln__buffer_printf(r->text, "  store %s %s%s, ptr %%%s.at%s, align %zu" PARALLEL "\n", type,
                             value ? value : kiln__reduce_start(r, part), value ? suffix : "", name, suffix,
-                            kiln__dtype_size(r->lane) / (size_t)kiln__ir_parts(r->lane));
+                            kiln__reduce_lane_align(r));
     }
 }
 

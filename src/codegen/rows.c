@@ -8,8 +8,12 @@
  *         row outputs:       stored once
  *
  * A reduction belongs to the pass after everything it needs; element values are computed again in each pass that needs
- * them, from memory that is in the cache by then. The order of a reduction is that of reduce.c: tiles are whole blocks
- * of lanes, so element i is in lane i mod 16, and the bits are those of the operation on its own.
+ * them, from memory that is in the cache by then.
+ *
+ * The order of a reduction is that of group.h: tiles are whole blocks of lanes and parts of one chunk, so element i is
+ * in lane i mod 16, and the bits are those of the operation on its own. Each level has lanes. At the end of a chunk its
+ * total is taken from the lanes of level 0 and goes to a lane of level 1, and so on, as digits carry. Lanes hold their
+ * start before a row and after it, for taking a total puts it there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +22,14 @@
 #include "codegen/combine.h"
 #include "codegen/printer.h"
 
-enum { TILE = 256, LANES = KILN_REDUCE_LANES };
+enum {
+    TILE = 256, /* divides a chunk */
+    LANES = KILN_REDUCE_LANES,
+    CHUNK_BITS = 10, /* of KILN_REDUCE_CHUNK */
+    LEVELS = 4       /* enough for 2^40 elements */
+};
+
+_Static_assert(KILN_REDUCE_CHUNK == 1 << CHUNK_BITS && KILN_REDUCE_CHUNK % TILE == 0, "tiles make up chunks");
 
 /* Metadata of the passes' loops; below it stand those of group.c. Every loop has a node of its own. */
 enum { FIRST_LOOP = 10 };
@@ -34,12 +45,6 @@ struct rows {
 static bool is_reduction(const struct kiln_instr *instr)
 {
     return kiln__ops[instr->op].kind == KILN_OP_REDUCE;
-}
-
-/* Bytes of one part of a lane: how it lies in the buffers. */
-static size_t lane_align(const struct kiln_reducer *reducer)
-{
-    return kiln__dtype_size(reducer->lane) / (size_t)kiln__ir_parts(reducer->lane);
 }
 
 static struct kiln_reducer reducer_of(struct rows *rows, uint32_t index)
@@ -123,20 +128,21 @@ static void print_buffers(struct rows *rows)
             kiln__buffer_printf(
                 rows->p->text,
                 "  %%lanes%u.%d = alloca [%d x %s], align 64\n  %%tile%u.%d = alloca [%d x %s], align 64\n", i, part,
-                LANES, type, i, part, TILE, type);
+                LEVELS * LANES, type, i, part, TILE, type);
         kiln__buffer_printf(rows->p->text, "  %%slot%u = alloca [16 x i8], align 16\n", i);
     }
 }
 
-static void print_starts(struct rows *rows, uint32_t pass)
+/* All lanes of all levels hold their start. */
+static void print_starts(struct rows *rows)
 {
     for (uint32_t i = 0; i < rows->p->group->instr_count; i++) {
-        if (!is_reduced_in(rows, i, pass)) continue;
+        if (!is_reduction(&rows->p->group->instrs[i])) continue;
         struct kiln_reducer reducer = reducer_of(rows, i);
         const char *type = kiln__ir_value_type(reducer.lane);
         for (int part = 0; part < kiln__ir_parts(reducer.lane); part++)
-            kiln__buffer_printf(rows->p->text, "  store <%d x %s> splat (%s %s), ptr %%lanes%u.%d, align 64\n", LANES,
-                                type, type, kiln__reduce_start(&reducer, part), i, part);
+            kiln__buffer_printf(rows->p->text, "  store <%d x %s> splat (%s %s), ptr %%lanes%u.%d, align 64\n",
+                                LEVELS * LANES, type, type, kiln__reduce_start(&reducer, part), i, part);
     }
 }
 
@@ -158,7 +164,7 @@ static void print_entries(struct rows *rows, uint32_t pass)
             kiln__buffer_printf(p->text, "  %%e%u.at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%k%s\n", i,
                                 part, type, i, part, p->pass);
             kiln__buffer_printf(p->text, "  store %s %s%s, ptr %%e%u.at%d, align %zu" KILN_PARALLEL "\n", type, entry,
-                                kiln__ir_part(reducer.lane, part), i, part, lane_align(&reducer));
+                                kiln__ir_part(reducer.lane, part), i, part, kiln__reduce_lane_align(&reducer));
         }
     }
 }
@@ -170,9 +176,23 @@ static void print_part_arguments(struct kiln_printer *p, const struct kiln_reduc
         kiln__buffer_printf(p->text, "ptr %%%s%u.%d, ", name, index, part);
 }
 
+static void print_total_calls(struct rows *rows, uint32_t pass, const char *at)
+{
+    struct kiln_printer *p = rows->p;
+    for (uint32_t i = 0; i < p->group->instr_count; i++) {
+        if (!is_reduced_in(rows, i, pass)) continue;
+        struct kiln_reducer reducer = reducer_of(rows, i);
+        kiln__buffer_printf(p->text, "  call void @total%u(", i);
+        print_part_arguments(p, &reducer, "lanes", i);
+        kiln__buffer_printf(p->text, "i64 %s, i64 %%n, ptr %%slot%u)\n", at, i);
+    }
+}
+
+/* The tile's elements go to the lanes; at the end of a chunk that is not the last the totals are carried. */
 static void print_accumulations(struct rows *rows, uint32_t pass)
 {
     struct kiln_printer *p = rows->p;
+    char at[KILN_IR_NAME];
     kiln__buffer_printf(p->text, "  %%t.count%s = sub nsw i64 %%t.next%s, %%t%s\n", p->pass, p->pass, p->pass);
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
         if (!is_reduced_in(rows, i, pass)) continue;
@@ -182,20 +202,26 @@ static void print_accumulations(struct rows *rows, uint32_t pass)
         print_part_arguments(p, &reducer, "tile", i);
         kiln__buffer_printf(p->text, "i64 %%t.count%s)\n", p->pass);
     }
+    kiln__buffer_printf(p->text,
+                        "  %%t.part%1$s = and i64 %%t.next%1$s, %2$d\n  %%t.whole%1$s = icmp eq i64 %%t.part%1$s, 0\n"
+                        "  %%t.before%1$s = icmp slt i64 %%t.next%1$s, %%n\n"
+                        "  %%t.carry%1$s = and i1 %%t.whole%1$s, %%t.before%1$s\n"
+                        "  br i1 %%t.carry%1$s, label %%carry%1$s, label %%tile.end%1$s\n\ncarry%1$s:\n",
+                        p->pass, KILN_REDUCE_CHUNK - 1);
+    snprintf(at, sizeof at, "%%t.next%s", p->pass);
+    print_total_calls(rows, pass, at);
+    kiln__buffer_printf(p->text, "  br label %%tile.end%s\n\n", p->pass);
 }
 
 /* The reductions of the pass as values of the row. */
 static void print_totals(struct rows *rows, uint32_t pass)
 {
     struct kiln_printer *p = rows->p;
+    print_total_calls(rows, pass, "%n");
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
         if (!is_reduced_in(rows, i, pass)) continue;
-        struct kiln_reducer reducer = reducer_of(rows, i);
         char name[KILN_IR_NAME], slot[KILN_IR_NAME];
         snprintf(slot, sizeof slot, "%%slot%u", i);
-        kiln__buffer_printf(p->text, "  call void @total%u(", i);
-        print_part_arguments(p, &reducer, "lanes", i);
-        kiln__buffer_printf(p->text, "ptr %%slot%u)\n", i);
         kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, rows->first + i), p->dtypes[rows->first + i],
                       slot, "");
     }
@@ -217,7 +243,6 @@ static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
     for (uint32_t i = 0; i < p->group->instr_count; i++)
         if (is_reduced_in(rows, i, pass)) rows->needed[p->group->instrs[i].in[0]] = true;
     mark_inputs(rows);
-    print_starts(rows, pass);
     kiln__buffer_printf(
         p->text,
         "  br label %%tiles%s\n\ntiles%s:\n  %%t%s = phi i64 [ 0, %%%s ], [ %%t.next%s, %%tile.end%s ]\n"
@@ -233,10 +258,10 @@ static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
     print_entries(rows, pass);
     kiln__buffer_printf(p->text,
                         "  %%i.next%s = add nuw nsw i64 %%i%s, 1\n  %%i.done%s = icmp eq i64 %%i.next%s, %%t.next%s\n"
-                        "  br i1 %%i.done%s, label %%tile.end%s, label %%inner%s, !llvm.loop !%u\n\ntile.end%s:\n",
+                        "  br i1 %%i.done%s, label %%reduce%s, label %%inner%s, !llvm.loop !%u\n\nreduce%s:\n",
                         suffix, suffix, suffix, suffix, suffix, suffix, suffix, suffix, FIRST_LOOP + pass, suffix);
     print_accumulations(rows, pass);
-    kiln__buffer_printf(p->text, "  br label %%tiles%s\n\ndone%s:\n", suffix, suffix);
+    kiln__buffer_printf(p->text, "tile.end%s:\n  br label %%tiles%s\n\ndone%s:\n", suffix, suffix, suffix);
     print_totals(rows, pass);
     if (!status) status = print_shared(rows, pass + 1, err);
     p->pass = "";
@@ -325,7 +350,7 @@ static void print_accumulate(struct kiln_printer *p, struct kiln_reducer *reduce
                             "  %%at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%j\n  %%x%s = load <%d x %s>, "
                             "ptr %%at%d, align %zu\n",
                             part, type, index, part, kiln__ir_part(reducer->lane, part), LANES, type, part,
-                            lane_align(reducer));
+                            kiln__reduce_lane_align(reducer));
     kiln__reduce_combine(reducer, "%new", "%acc", "%x", LANES);
     kiln__buffer_printf(p->text, "  %%j.next = add nuw nsw i64 %%j, %d\n  br label %%test\n\nspill:\n", LANES);
     for (int part = 0; part < parts; part++)
@@ -342,28 +367,79 @@ static void print_accumulate(struct kiln_printer *p, struct kiln_reducer *reduce
                             "  %%y.at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%r\n  %%y%s = load %s, ptr "
                             "%%y.at%d, align %zu\n",
                             part, type, index, part, kiln__ir_part(reducer->lane, part), type, part,
-                            lane_align(reducer), part, type, index, part, kiln__ir_part(reducer->lane, part), type,
-                            part, lane_align(reducer));
+                            kiln__reduce_lane_align(reducer), part, type, index, part,
+                            kiln__ir_part(reducer->lane, part), type, part, kiln__reduce_lane_align(reducer));
     kiln__reduce_combine(reducer, "%sum", "%old", "%y", 0);
     for (int part = 0; part < parts; part++)
         kiln__buffer_printf(p->text, "  store %s %%sum%s, ptr %%l.at%d, align %zu\n", type,
-                            kiln__ir_part(reducer->lane, part), part, lane_align(reducer));
+                            kiln__ir_part(reducer->lane, part), part, kiln__reduce_lane_align(reducer));
     kiln__buffer_printf(
         p->text,
         "  %%r.next = add nuw nsw i64 %%r, 1\n  br label %%tail.test, !llvm.loop !3\n\nexit:\n  ret void\n}\n");
 }
 
+/* %total of a level, whose lanes then hold their start again. */
+static void print_level(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
+{
+    const char *type = kiln__ir_value_type(reducer->lane);
+    int parts = kiln__ir_parts(reducer->lane);
+    for (int part = 0; part < parts; part++)
+        kiln__buffer_printf(p->text, "  %%lanes%d = getelementptr inbounds %s, ptr %%lanes%u.%d, i64 %%skip\n", part,
+                            type, index, part);
+    kiln__reduce_total(reducer);
+    for (int part = 0; part < parts; part++)
+        kiln__buffer_printf(p->text, "  store <%d x %s> splat (%s %s), ptr %%lanes%d, align %zu\n", LANES, type, type,
+                            kiln__reduce_start(reducer, part), part, kiln__reduce_lanes_align(reducer));
+}
+
+/* %total goes to its lane of the next level: its number among the totals of this level, mod 16. */
+static void print_carry(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
+{
+    const char *type = kiln__ir_value_type(reducer->lane);
+    int parts = kiln__ir_parts(reducer->lane);
+    kiln__buffer_printf(p->text,
+                        "  %%last = sub nsw i64 %%at, 1\n  %%number = lshr i64 %%last, %%bits\n"
+                        "  %%lane = and i64 %%number, %d\n  %%skip.next = add nuw nsw i64 %%skip, %d\n"
+                        "  %%to.lane = add nuw nsw i64 %%skip.next, %%lane\n",
+                        LANES - 1, LANES);
+    for (int part = 0; part < parts; part++)
+        kiln__buffer_printf(p->text,
+                            "  %%up.at%1$d = getelementptr inbounds %2$s, ptr %%lanes%3$u.%1$d, i64 %%to.lane\n"
+                            "  %%old%4$s = load %2$s, ptr %%up.at%1$d, align %5$zu\n",
+                            part, type, index, kiln__ir_part(reducer->lane, part), kiln__reduce_lane_align(reducer));
+    kiln__reduce_combine(reducer, "%new", "%old", "%total", 0);
+    for (int part = 0; part < parts; part++)
+        kiln__buffer_printf(p->text, "  store %s %%new%s, ptr %%up.at%d, align %zu\n", type,
+                            kiln__ir_part(reducer->lane, part), part, kiln__reduce_lane_align(reducer));
+}
+
+/*
+ * After `at` elements, at the end of a chunk or of the row of n: the levels whose chunks end here are carried to the
+ * next; at the end of the row the total of all goes to `to`. A total of level k spans 2^bits elements, bits = 10 k
+ * + 10.
+ */
 static void print_total(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
 {
     kiln__buffer_printf(p->text, "\ndefine internal void @total%u(", index);
     print_part_arguments(p, reducer, "lanes", index);
-    kiln__buffer_printf(p->text, "ptr %%to) {\n");
-    for (int part = 0; part < kiln__ir_parts(reducer->lane); part++)
-        kiln__buffer_printf(p->text, "  %%lanes%d = getelementptr inbounds i8, ptr %%lanes%u.%d, i64 0\n", part, index,
-                            part);
-    kiln__reduce_total(reducer);
+    kiln__buffer_printf(p->text,
+                        "i64 %%at, i64 %%n, ptr %%to) {\nentry:\n  %%is.end = icmp eq i64 %%at, %%n\n"
+                        "  br label %%level\n\nlevel:\n  %%skip = phi i64 [ 0, %%entry ], [ %%skip.next, %%carry ]\n"
+                        "  %%bits = phi i64 [ %d, %%entry ], [ %%bits.next, %%carry ]\n",
+                        CHUNK_BITS);
+    print_level(p, reducer, index);
+    kiln__buffer_printf(p->text, "  %%span = shl i64 1, %%bits\n  %%is.top = icmp sge i64 %%span, %%n\n"
+                                 "  %%is.all = and i1 %%is.end, %%is.top\n"
+                                 "  br i1 %%is.all, label %%leave, label %%carry\n\ncarry:\n");
+    print_carry(p, reducer, index);
+    kiln__buffer_printf(p->text,
+                        "  %%bits.next = add nuw nsw i64 %%bits, %d\n  %%mask = shl i64 -1, %%bits.next\n"
+                        "  %%floor = and i64 %%at, %%mask\n  %%is.whole = icmp eq i64 %%floor, %%at\n"
+                        "  %%goes.on = or i1 %%is.end, %%is.whole\n"
+                        "  br i1 %%goes.on, label %%level, label %%exit\n\nleave:\n",
+                        CHUNK_BITS);
     kiln__reduce_leave(reducer, "%total", "%to", "");
-    kiln__buffer_printf(p->text, "  ret void\n}\n");
+    kiln__buffer_printf(p->text, "  br label %%exit\n\nexit:\n  ret void\n}\n");
 }
 
 static void print_functions(struct rows *rows)
@@ -386,6 +462,7 @@ static kiln_status print_body(struct rows *rows, kiln_error *err)
     struct kiln_printer *p = rows->p;
     print_buffers(rows);
     kiln__print_arguments(p);
+    print_starts(rows);
     kiln__buffer_printf(p->text,
                         "  %%some.rows = icmp sgt i64 %%rows, 0\n  br i1 %%some.rows, label %%outer, label %%exit\n\n"
                         "outer:\n  %%row = phi i64 [ 0, %%entry ], [ %%row.next, %%outer.end ]\n");

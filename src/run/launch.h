@@ -60,8 +60,8 @@ kiln_status kiln__launch_loop(struct kiln_group_kernels *kernels, struct kiln_lo
                               kiln_error *err);
 
 /*
- * A reduction: `loop` has the axes that stay and two regions, the output and the input. Each output element is made
- * from `n` input elements that lie `stride` bytes apart.
+ * One level of a reduction (codegen/group.h): `loop` has the axes that stay and two regions, the output and the input.
+ * Each output element is made from `n` input elements, at most KILN_REDUCE_CHUNK, that lie `stride` bytes apart.
  */
 kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
                                    int64_t stride, kiln_error *err);

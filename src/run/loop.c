@@ -38,6 +38,12 @@ void kiln__loop_remove_axis(struct kiln_loop *loop, size_t axis)
     for (; axis < loop->ndim; axis++) move_axis(loop, axis, axis + 1);
 }
 
+void kiln__loop_insert_axis(struct kiln_loop *loop, size_t axis, int64_t dim)
+{
+    for (size_t i = loop->ndim++; i > axis; i--) move_axis(loop, i, i - 1);
+    loop->dims[axis] = dim;
+}
+
 static bool can_merge(const struct kiln_loop *loop, size_t outer, size_t inner)
 {
     for (size_t i = 0; i < loop->count; i++) {

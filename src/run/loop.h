@@ -29,6 +29,8 @@ void kiln__loop_init(struct kiln_loop *loop, size_t ndim, const int32_t *dims, s
 void kiln__region_from_array(struct kiln_region *region, const struct kiln_loop *loop, const struct kiln_array *array);
 /* Takes one axis out of the loop. */
 void kiln__loop_remove_axis(struct kiln_loop *loop, size_t axis);
+/* One more axis of `dim`, before the axis that stands at `axis`; the caller sets its strides. */
+void kiln__loop_insert_axis(struct kiln_loop *loop, size_t axis, int64_t dim);
 /* Leaves 0 axes for a single element. */
 void kiln__loop_collapse(struct kiln_loop *loop);
 /* Appends an axis of size one, along which every region is packed. */

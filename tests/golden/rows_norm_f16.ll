@@ -12,7 +12,7 @@
 
 define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
-  %lanes1.0 = alloca [16 x float], align 64
+  %lanes1.0 = alloca [64 x float], align 64
   %tile1.0 = alloca [256 x float], align 64
   %slot1 = alloca [16 x i8], align 16
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
@@ -37,6 +37,7 @@ entry:
   %k0 = load i64, ptr %k0.arg, align 8
   %v2.bits = trunc i64 %k0 to i16
   %v2 = call float @kiln_widen_f16(i16 zeroext %v2.bits)
+  store <64 x float> splat (float 0.0), ptr %lanes1.0, align 64
   %some.rows = icmp sgt i64 %rows, 0
   br i1 %some.rows, label %outer, label %exit
 
@@ -52,7 +53,6 @@ outer:
   %p1.base = getelementptr inbounds i8, ptr %p1, i64 %p1.skip
   %v1.bits = load i16, ptr %p1.base, align 2
   %v1 = call float @kiln_widen_f16(i16 zeroext %v1.bits)
-  store <16 x float> splat (float 0.0), ptr %lanes1.0, align 64
   br label %tiles.0
 
 tiles.0:
@@ -80,15 +80,26 @@ inner.0:
   store float %e1, ptr %e1.at0, align 4, !llvm.access.group !0
   %i.next.0 = add nuw nsw i64 %i.0, 1
   %i.done.0 = icmp eq i64 %i.next.0, %t.next.0
-  br i1 %i.done.0, label %tile.end.0, label %inner.0, !llvm.loop !10
+  br i1 %i.done.0, label %reduce.0, label %inner.0, !llvm.loop !10
 
-tile.end.0:
+reduce.0:
   %t.count.0 = sub nsw i64 %t.next.0, %t.0
   call void @accumulate1(ptr %lanes1.0, ptr %tile1.0, i64 %t.count.0)
+  %t.part.0 = and i64 %t.next.0, 1023
+  %t.whole.0 = icmp eq i64 %t.part.0, 0
+  %t.before.0 = icmp slt i64 %t.next.0, %n
+  %t.carry.0 = and i1 %t.whole.0, %t.before.0
+  br i1 %t.carry.0, label %carry.0, label %tile.end.0
+
+carry.0:
+  call void @total1(ptr %lanes1.0, i64 %t.next.0, i64 %n, ptr %slot1)
+  br label %tile.end.0
+
+tile.end.0:
   br label %tiles.0
 
 done.0:
-  call void @total1(ptr %lanes1.0, ptr %slot1)
+  call void @total1(ptr %lanes1.0, i64 %n, i64 %n, ptr %slot1)
   %v4.bits = load i16, ptr %slot1, align 2
   %v4 = call float @kiln_widen_f16(i16 zeroext %v4.bits)
   %v5.wide = fmul float %v4, %v2
@@ -172,8 +183,15 @@ exit:
   ret void
 }
 
-define internal void @total1(ptr %lanes1.0, ptr %to) {
-  %lanes0 = getelementptr inbounds i8, ptr %lanes1.0, i64 0
+define internal void @total1(ptr %lanes1.0, i64 %at, i64 %n, ptr %to) {
+entry:
+  %is.end = icmp eq i64 %at, %n
+  br label %level
+
+level:
+  %skip = phi i64 [ 0, %entry ], [ %skip.next, %carry ]
+  %bits = phi i64 [ 10, %entry ], [ %bits.next, %carry ]
+  %lanes0 = getelementptr inbounds float, ptr %lanes1.0, i64 %skip
   %c16 = load <16 x float>, ptr %lanes0, align 64
   %l8 = shufflevector <16 x float> %c16, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %h8 = shufflevector <16 x float> %c16, <16 x float> poison, <8 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
@@ -188,10 +206,37 @@ define internal void @total1(ptr %lanes1.0, ptr %to) {
   %h1 = shufflevector <2 x float> %c2, <2 x float> poison, <1 x i32> <i32 1>
   %c1 = fadd <1 x float> %l1, %h1
   %total = extractelement <1 x float> %c1, i64 0
+  store <16 x float> splat (float 0.0), ptr %lanes0, align 64
+  %span = shl i64 1, %bits
+  %is.top = icmp sge i64 %span, %n
+  %is.all = and i1 %is.end, %is.top
+  br i1 %is.all, label %leave, label %carry
+
+carry:
+  %last = sub nsw i64 %at, 1
+  %number = lshr i64 %last, %bits
+  %lane = and i64 %number, 15
+  %skip.next = add nuw nsw i64 %skip, 16
+  %to.lane = add nuw nsw i64 %skip.next, %lane
+  %up.at0 = getelementptr inbounds float, ptr %lanes1.0, i64 %to.lane
+  %old = load float, ptr %up.at0, align 4
+  %new = fadd float %old, %total
+  store float %new, ptr %up.at0, align 4
+  %bits.next = add nuw nsw i64 %bits, 10
+  %mask = shl i64 -1, %bits.next
+  %floor = and i64 %at, %mask
+  %is.whole = icmp eq i64 %floor, %at
+  %goes.on = or i1 %is.end, %is.whole
+  br i1 %goes.on, label %level, label %exit
+
+leave:
   %result.wide = bitcast float %total to float
   %result.bits = call zeroext i16 @kiln_narrow_f16(float %result.wide)
   %result = call float @kiln_widen_f16(i16 zeroext %result.bits)
   store i16 %result.bits, ptr %to, align 2
+  br label %exit
+
+exit:
   ret void
 }
 

@@ -9,10 +9,10 @@
 
 define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
-  %lanes0.0 = alloca [16 x float], align 64
+  %lanes0.0 = alloca [64 x float], align 64
   %tile0.0 = alloca [256 x float], align 64
   %slot0 = alloca [16 x i8], align 16
-  %lanes3.0 = alloca [16 x float], align 64
+  %lanes3.0 = alloca [64 x float], align 64
   %tile3.0 = alloca [256 x float], align 64
   %slot3 = alloca [16 x i8], align 16
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
@@ -23,6 +23,8 @@ entry:
   %p0 = load ptr, ptr %p0.arg, align 8
   %p0.rowat = getelementptr inbounds i64, ptr %strides, i64 2
   %p0.row = load i64, ptr %p0.rowat, align 8
+  store <64 x float> splat (float 0xFFF0000000000000), ptr %lanes0.0, align 64
+  store <64 x float> splat (float 0.0), ptr %lanes3.0, align 64
   %some.rows = icmp sgt i64 %rows, 0
   br i1 %some.rows, label %outer, label %exit
 
@@ -32,7 +34,6 @@ outer:
   %o0.base = getelementptr inbounds i8, ptr %o0, i64 %o0.skip
   %p0.skip = mul nsw i64 %row, %p0.row
   %p0.base = getelementptr inbounds i8, ptr %p0, i64 %p0.skip
-  store <16 x float> splat (float 0xFFF0000000000000), ptr %lanes0.0, align 64
   br label %tiles.0
 
 tiles.0:
@@ -55,17 +56,27 @@ inner.0:
   store float %e0, ptr %e0.at0, align 4, !llvm.access.group !0
   %i.next.0 = add nuw nsw i64 %i.0, 1
   %i.done.0 = icmp eq i64 %i.next.0, %t.next.0
-  br i1 %i.done.0, label %tile.end.0, label %inner.0, !llvm.loop !10
+  br i1 %i.done.0, label %reduce.0, label %inner.0, !llvm.loop !10
 
-tile.end.0:
+reduce.0:
   %t.count.0 = sub nsw i64 %t.next.0, %t.0
   call void @accumulate0(ptr %lanes0.0, ptr %tile0.0, i64 %t.count.0)
+  %t.part.0 = and i64 %t.next.0, 1023
+  %t.whole.0 = icmp eq i64 %t.part.0, 0
+  %t.before.0 = icmp slt i64 %t.next.0, %n
+  %t.carry.0 = and i1 %t.whole.0, %t.before.0
+  br i1 %t.carry.0, label %carry.0, label %tile.end.0
+
+carry.0:
+  call void @total0(ptr %lanes0.0, i64 %t.next.0, i64 %n, ptr %slot0)
+  br label %tile.end.0
+
+tile.end.0:
   br label %tiles.0
 
 done.0:
-  call void @total0(ptr %lanes0.0, ptr %slot0)
+  call void @total0(ptr %lanes0.0, i64 %n, i64 %n, ptr %slot0)
   %v1 = load float, ptr %slot0, align 4
-  store <16 x float> splat (float 0.0), ptr %lanes3.0, align 64
   br label %tiles.1
 
 tiles.1:
@@ -90,15 +101,26 @@ inner.1:
   store float %e3, ptr %e3.at0, align 4, !llvm.access.group !0
   %i.next.1 = add nuw nsw i64 %i.1, 1
   %i.done.1 = icmp eq i64 %i.next.1, %t.next.1
-  br i1 %i.done.1, label %tile.end.1, label %inner.1, !llvm.loop !11
+  br i1 %i.done.1, label %reduce.1, label %inner.1, !llvm.loop !11
 
-tile.end.1:
+reduce.1:
   %t.count.1 = sub nsw i64 %t.next.1, %t.1
   call void @accumulate3(ptr %lanes3.0, ptr %tile3.0, i64 %t.count.1)
+  %t.part.1 = and i64 %t.next.1, 1023
+  %t.whole.1 = icmp eq i64 %t.part.1, 0
+  %t.before.1 = icmp slt i64 %t.next.1, %n
+  %t.carry.1 = and i1 %t.whole.1, %t.before.1
+  br i1 %t.carry.1, label %carry.1, label %tile.end.1
+
+carry.1:
+  call void @total3(ptr %lanes3.0, i64 %t.next.1, i64 %n, ptr %slot3)
+  br label %tile.end.1
+
+tile.end.1:
   br label %tiles.1
 
 done.1:
-  call void @total3(ptr %lanes3.0, ptr %slot3)
+  call void @total3(ptr %lanes3.0, i64 %n, i64 %n, ptr %slot3)
   %v4 = load float, ptr %slot3, align 4
   %some.n = icmp sgt i64 %n, 0
   br i1 %some.n, label %inner.out, label %outer.end
@@ -176,8 +198,15 @@ exit:
   ret void
 }
 
-define internal void @total0(ptr %lanes0.0, ptr %to) {
-  %lanes0 = getelementptr inbounds i8, ptr %lanes0.0, i64 0
+define internal void @total0(ptr %lanes0.0, i64 %at, i64 %n, ptr %to) {
+entry:
+  %is.end = icmp eq i64 %at, %n
+  br label %level
+
+level:
+  %skip = phi i64 [ 0, %entry ], [ %skip.next, %carry ]
+  %bits = phi i64 [ 10, %entry ], [ %bits.next, %carry ]
+  %lanes0 = getelementptr inbounds float, ptr %lanes0.0, i64 %skip
   %c16 = load <16 x float>, ptr %lanes0, align 64
   %l8 = shufflevector <16 x float> %c16, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %h8 = shufflevector <16 x float> %c16, <16 x float> poison, <8 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
@@ -204,10 +233,40 @@ define internal void @total0(ptr %lanes0.0, ptr %to) {
   %c1.c = or <1 x i1> %c1.a, %c1.b
   %c1 = select <1 x i1> %c1.c, <1 x float> %l1, <1 x float> %h1
   %total = extractelement <1 x float> %c1, i64 0
+  store <16 x float> splat (float 0xFFF0000000000000), ptr %lanes0, align 64
+  %span = shl i64 1, %bits
+  %is.top = icmp sge i64 %span, %n
+  %is.all = and i1 %is.end, %is.top
+  br i1 %is.all, label %leave, label %carry
+
+carry:
+  %last = sub nsw i64 %at, 1
+  %number = lshr i64 %last, %bits
+  %lane = and i64 %number, 15
+  %skip.next = add nuw nsw i64 %skip, 16
+  %to.lane = add nuw nsw i64 %skip.next, %lane
+  %up.at0 = getelementptr inbounds float, ptr %lanes0.0, i64 %to.lane
+  %old = load float, ptr %up.at0, align 4
+  %new.a = fcmp ogt float %old, %total
+  %new.b = fcmp uno float %old, %old
+  %new.c = or i1 %new.a, %new.b
+  %new = select i1 %new.c, float %old, float %total
+  store float %new, ptr %up.at0, align 4
+  %bits.next = add nuw nsw i64 %bits, 10
+  %mask = shl i64 -1, %bits.next
+  %floor = and i64 %at, %mask
+  %is.whole = icmp eq i64 %floor, %at
+  %goes.on = or i1 %is.end, %is.whole
+  br i1 %goes.on, label %level, label %exit
+
+leave:
   %result = bitcast float %total to float
   %to.out.nan = fcmp uno float %result, 0.0
   %to.out = select i1 %to.out.nan, float 0x7FF8000000000000, float %result
   store float %to.out, ptr %to, align 4
+  br label %exit
+
+exit:
   ret void
 }
 
@@ -254,8 +313,15 @@ exit:
   ret void
 }
 
-define internal void @total3(ptr %lanes3.0, ptr %to) {
-  %lanes0 = getelementptr inbounds i8, ptr %lanes3.0, i64 0
+define internal void @total3(ptr %lanes3.0, i64 %at, i64 %n, ptr %to) {
+entry:
+  %is.end = icmp eq i64 %at, %n
+  br label %level
+
+level:
+  %skip = phi i64 [ 0, %entry ], [ %skip.next, %carry ]
+  %bits = phi i64 [ 10, %entry ], [ %bits.next, %carry ]
+  %lanes0 = getelementptr inbounds float, ptr %lanes3.0, i64 %skip
   %c16 = load <16 x float>, ptr %lanes0, align 64
   %l8 = shufflevector <16 x float> %c16, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %h8 = shufflevector <16 x float> %c16, <16 x float> poison, <8 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
@@ -270,10 +336,37 @@ define internal void @total3(ptr %lanes3.0, ptr %to) {
   %h1 = shufflevector <2 x float> %c2, <2 x float> poison, <1 x i32> <i32 1>
   %c1 = fadd <1 x float> %l1, %h1
   %total = extractelement <1 x float> %c1, i64 0
+  store <16 x float> splat (float 0.0), ptr %lanes0, align 64
+  %span = shl i64 1, %bits
+  %is.top = icmp sge i64 %span, %n
+  %is.all = and i1 %is.end, %is.top
+  br i1 %is.all, label %leave, label %carry
+
+carry:
+  %last = sub nsw i64 %at, 1
+  %number = lshr i64 %last, %bits
+  %lane = and i64 %number, 15
+  %skip.next = add nuw nsw i64 %skip, 16
+  %to.lane = add nuw nsw i64 %skip.next, %lane
+  %up.at0 = getelementptr inbounds float, ptr %lanes3.0, i64 %to.lane
+  %old = load float, ptr %up.at0, align 4
+  %new = fadd float %old, %total
+  store float %new, ptr %up.at0, align 4
+  %bits.next = add nuw nsw i64 %bits, 10
+  %mask = shl i64 -1, %bits.next
+  %floor = and i64 %at, %mask
+  %is.whole = icmp eq i64 %floor, %at
+  %goes.on = or i1 %is.end, %is.whole
+  br i1 %goes.on, label %level, label %exit
+
+leave:
   %result = bitcast float %total to float
   %to.out.nan = fcmp uno float %result, 0.0
   %to.out = select i1 %to.out.nan, float 0x7FF8000000000000, float %result
   store float %to.out, ptr %to, align 4
+  br label %exit
+
+exit:
   ret void
 }
 

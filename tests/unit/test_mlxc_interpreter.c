@@ -339,7 +339,7 @@ static void work_join(const struct graph *graph, const struct step *step, const 
     }
 }
 
-/* ---- reductions: 16 lanes, element i in lane i mod 16, lanes combined in pairs ------------------------------------
+/* ---- reductions: 16 lanes, element i in lane i mod 16, lanes combined in pairs; rows have less than a chunk -------
  */
 
 static const struct reduction {

@@ -144,7 +144,7 @@ static void assert_equal_bits(callback *function, mlx_array x)
 static void bits_are_those_of_the_operations(void **state)
 {
     (void)state;
-    static const int lengths[] = {1, 31, 32, 33, 77, 256, 257, 1000};
+    static const int lengths[] = {1, 31, 32, 33, 77, 256, 257, 1000, 1024, 1025, 5000};
     static const mlx_dtype dtypes[] = {MLX_FLOAT32, MLX_FLOAT64, MLX_FLOAT16, MLX_BFLOAT16};
     for (size_t f = 0; f < sizeof functions / sizeof *functions; f++)
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)

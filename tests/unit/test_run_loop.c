@@ -70,7 +70,7 @@ static void transposed_axes_stay_apart(void **state)
     expect(SHAPE(3, 4, 5), (int64_t[]){20, 5, 1}, (int64_t[]){-1, 15, 3}, 2);
 }
 
-static void an_axis_can_be_taken_out(void **state)
+static void an_axis_can_be_taken_out_and_put_in(void **state)
 {
     (void)state;
     struct kiln_region regions[2];
@@ -80,6 +80,11 @@ static void an_axis_can_be_taken_out(void **state)
     assert_int_equal(loop.ndim, 2);
     assert_int_equal(loop.dims[1], 4);
     assert_int_equal(regions[1].strides[1], 24);
+    kiln__loop_insert_axis(&loop, 1, 5);
+    assert_int_equal(loop.ndim, 3);
+    assert_memory_equal(loop.dims, ((int64_t[]){2, 5, 4}), 3 * sizeof *loop.dims);
+    assert_int_equal(regions[1].strides[2], 24);
+    kiln__loop_remove_axis(&loop, 1);
     kiln__loop_append_unit(&loop);
     assert_int_equal(loop.ndim, 3);
     assert_int_equal(loop.dims[2], 1);
@@ -89,9 +94,11 @@ static void an_axis_can_be_taken_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packed_becomes_one_axis),       cmocka_unit_test(axes_of_one_go),
-        cmocka_unit_test(broadcast_axes_merge_together), cmocka_unit_test(transposed_axes_stay_apart),
-        cmocka_unit_test(an_axis_can_be_taken_out),
+        cmocka_unit_test(packed_becomes_one_axis),
+        cmocka_unit_test(axes_of_one_go),
+        cmocka_unit_test(broadcast_axes_merge_together),
+        cmocka_unit_test(transposed_axes_stay_apart),
+        cmocka_unit_test(an_axis_can_be_taken_out_and_put_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

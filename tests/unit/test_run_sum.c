@@ -4,6 +4,17 @@
 #include "run/pool.h"
 #include "unit/run_support.h"
 
+/* How many parts the pool was last asked to share; the linker puts this before the pool's own. */
+static int64_t shared_parts;
+void __real_kiln__pool_run(void (*part)(void *ctx, int64_t i), void *ctx, int64_t count);
+void __wrap_kiln__pool_run(void (*part)(void *ctx, int64_t i), void *ctx, int64_t count);
+
+void __wrap_kiln__pool_run(void (*part)(void *ctx, int64_t i), void *ctx, int64_t count)
+{
+    if (count > shared_parts) shared_parts = count;
+    __real_kiln__pool_run(part, ctx, count);
+}
+
 /* Values of many sizes, so that another order of additions gives other bits. */
 static struct kiln_array *uneven(size_t ndim, const int *dims)
 {
@@ -96,6 +107,20 @@ static void bits_do_not_depend_on_threads(void **state)
     kiln__array_unref(a);
 }
 
+static void one_long_row_uses_all_threads(void **state)
+{
+    (void)state;
+    struct kiln_array *a = uneven(SHAPE(1 << 20)), *column = NULL;
+    must_be(kiln__reshape(a, (int[]){1 << 20, 1}, 2, &column, &err));
+    struct kiln_array *sums[] = {sum_axis(a, 0, false), sum_axis(column, 0, false)};
+    for (int i = 0; i < 2; i++) {
+        shared_parts = 0;
+        eval(sums[i]);
+        assert_true(kiln__pool_width() == 1 || shared_parts >= kiln__pool_width());
+    }
+    unref_all((struct kiln_array *[]){a, column, sums[0], sums[1]}, 4);
+}
+
 static void sums_of_nothing_are_zero(void **state)
 {
     (void)state;
@@ -160,6 +185,7 @@ int main(void)
         cmocka_unit_test(bits_do_not_depend_on_the_layout),
         cmocka_unit_test(a_row_alone_equals_the_row_in_a_batch),
         cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(one_long_row_uses_all_threads),
         cmocka_unit_test(sums_of_nothing_are_zero),
         cmocka_unit_test(broadcast_and_reversed_inputs),
         cmocka_unit_test(every_dtype),
