@@ -1,0 +1,31 @@
+/*
+ * gpu_emulator.h - runs kernels for GPUs on this machine, so that their results can be compared without a GPU.
+ *
+ * A kernel's text is translated into text for the CPU with the interface of group.h, and compiled and loaded as any
+ * other kernel is. A call of that kernel is one thread of a launch; gpu_emulator_launch() makes all of them: blocks in
+ * turn, the threads of a block as fibers, so that barriers, shuffles and shared memory work as they do on a GPU.
+ * One launch at a time.
+ */
+#ifndef KILN_TESTS_GPU_EMULATOR_H
+#define KILN_TESTS_GPU_EMULATOR_H
+
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+typedef void (*gpu_emulator_thread)(const uint64_t *words, const int64_t *unused, int64_t, int64_t);
+
+/*
+ * Appends the text for the CPU; the entry is @kernel. Returns NULL, or what stands in the way. Shared memory has a
+ * place in the emulator, the same for all kernels. Understood: threads' and blocks' numbers, barrier0, bar.warp.sync,
+ * and shfl.sync of i32 and f32.
+ */
+const char *gpu_emulator_translate(const char *text, struct kiln_buffer *out);
+
+/*
+ * Runs `grid` blocks of `block` threads; `words` are the kernel's parameters. Returns NULL, or what a GPU would have
+ * hung or gone wrong at: threads that wait for one that is gone or waits elsewhere.
+ */
+const char *gpu_emulator_launch(gpu_emulator_thread kernel, uint32_t grid, uint32_t block, const uint64_t *words);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * gpu_support.h - for tests of kernels for GPUs: text to a kernel that the emulator runs here.
+ */
+#ifndef KILN_TESTS_GPU_SUPPORT_H
+#define KILN_TESTS_GPU_SUPPORT_H
+
+#include "codegen_support.h"
+
+#include "codegen/gpu.h"
+#include "support/gpu_emulator.h"
+
+/* Empties `text`. */
+static gpu_emulator_thread load_gpu_text(struct kiln_buffer *text)
+{
+    struct kiln_buffer host = {0};
+    const char *fault = gpu_emulator_translate((const char *)text->data, &host);
+    if (fault) fail_msg("%s is not understood by the emulator\n%s", fault, (const char *)text->data);
+    kiln__buffer_release(text);
+    return load_text(&host, "x86-64-v2");
+}
+
+static void launch_gpu(gpu_emulator_thread kernel, uint32_t grid, const uint64_t *words)
+{
+    const char *fault = gpu_emulator_launch(kernel, grid, KILN_GPU_BLOCK, words);
+    if (fault) fail_msg("%s", fault);
+}
+
+#endif
