@@ -16,11 +16,8 @@
  * start before a row and after it, for taking a total puts it there.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "codegen/combine.h"
-#include "codegen/printer.h"
+#include "codegen/stages.h"
 
 enum {
     TILE = 256, /* divides a chunk */
@@ -34,79 +31,9 @@ _Static_assert(KILN_REDUCE_CHUNK == 1 << CHUNK_BITS && KILN_REDUCE_CHUNK % TILE 
 /* Metadata of the passes' loops; below it stand those of group.c. Every loop has a node of its own. */
 enum { FIRST_LOOP = 10 };
 
-struct rows {
-    struct kiln_printer *p;
-    uint32_t first;  /* number of the first instruction's value */
-    uint32_t *stage; /* of each value: passes that must be over before it can be known */
-    bool *needed;    /* of each value, in the current pass */
-    uint32_t passes;
-};
-
-static bool is_reduction(const struct kiln_instr *instr)
-{
-    return kiln__ops[instr->op].kind == KILN_OP_REDUCE;
-}
-
-static struct kiln_reducer reducer_of(struct rows *rows, uint32_t index)
-{
-    struct kiln_reducer reducer = {.text = rows->p->text};
-    const struct kiln_instr *instr = &rows->p->group->instrs[index];
-    kiln__reducer_init(&reducer, instr->op, rows->p->dtypes[instr->in[0]], instr->dtype, KILN_LAYOUT_PACKED, NULL);
-    return reducer;
-}
-
-/* ---- when ----------------------------------------------------------------------------------------------------- */
-
-static void find_stages(struct rows *rows)
-{
-    const struct kiln_group *group = rows->p->group;
-    for (uint32_t i = 0; i < group->instr_count; i++) {
-        const struct kiln_instr *instr = &group->instrs[i];
-        uint32_t stage = 0;
-        for (int k = 0; k < kiln__ops[instr->op].arity; k++)
-            if (rows->stage[instr->in[k]] > stage) stage = rows->stage[instr->in[k]];
-        rows->stage[rows->first + i] = stage + is_reduction(instr);
-        if (is_reduction(instr) && stage + 1 > rows->passes) rows->passes = stage + 1;
-    }
-}
-
-static bool is_reduced_in(const struct rows *rows, uint32_t index, uint32_t pass)
-{
-    return is_reduction(&rows->p->group->instrs[index]) && rows->stage[rows->first + index] == pass + 1;
-}
-
-/* Element values that the marked ones are computed from, marked too. */
-static void mark_inputs(struct rows *rows)
-{
-    const struct kiln_group *group = rows->p->group;
-    for (uint32_t i = group->instr_count; i-- > 0;) {
-        const struct kiln_instr *instr = &group->instrs[i];
-        if (!rows->needed[rows->first + i] || rows->p->shared[rows->first + i]) continue;
-        for (int k = 0; k < kiln__ops[instr->op].arity; k++) rows->needed[instr->in[k]] = true;
-    }
-}
-
-static void clear_marks(struct rows *rows)
-{
-    memset(rows->needed, 0, (rows->first + rows->p->group->instr_count) * sizeof *rows->needed);
-}
-
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
 
-/* Instructions whose result the row shares and that can be known once `stage` passes are over. */
-static kiln_status print_shared(struct rows *rows, uint32_t stage, kiln_error *err)
-{
-    const struct kiln_group *group = rows->p->group;
-    kiln_status status = KILN_OK;
-    for (uint32_t i = 0; i < group->instr_count && !status; i++) {
-        uint32_t value = rows->first + i;
-        if (!is_reduction(&group->instrs[i]) && rows->p->shared[value] && rows->stage[value] == stage)
-            status = kiln__print_instr(rows->p, i, err);
-    }
-    return status;
-}
-
-static kiln_status print_elements(struct rows *rows, kiln_error *err)
+static kiln_status print_elements(struct kiln_stages *rows, kiln_error *err)
 {
     const struct kiln_group *group = rows->p->group;
     kiln_status status = KILN_OK;
@@ -118,11 +45,11 @@ static kiln_status print_elements(struct rows *rows, kiln_error *err)
     return status;
 }
 
-static void print_buffers(struct rows *rows)
+static void print_buffers(struct kiln_stages *rows)
 {
     for (uint32_t i = 0; i < rows->p->group->instr_count; i++) {
-        if (!is_reduction(&rows->p->group->instrs[i])) continue;
-        struct kiln_reducer reducer = reducer_of(rows, i);
+        if (!kiln__is_reduction(&rows->p->group->instrs[i])) continue;
+        struct kiln_reducer reducer = kiln__stages_reducer(rows, i);
         const char *type = kiln__ir_value_type(reducer.lane);
         for (int part = 0; part < kiln__ir_parts(reducer.lane); part++)
             kiln__buffer_printf(
@@ -134,11 +61,11 @@ static void print_buffers(struct rows *rows)
 }
 
 /* All lanes of all levels hold their start. */
-static void print_starts(struct rows *rows)
+static void print_starts(struct kiln_stages *rows)
 {
     for (uint32_t i = 0; i < rows->p->group->instr_count; i++) {
-        if (!is_reduction(&rows->p->group->instrs[i])) continue;
-        struct kiln_reducer reducer = reducer_of(rows, i);
+        if (!kiln__is_reduction(&rows->p->group->instrs[i])) continue;
+        struct kiln_reducer reducer = kiln__stages_reducer(rows, i);
         const char *type = kiln__ir_value_type(reducer.lane);
         for (int part = 0; part < kiln__ir_parts(reducer.lane); part++)
             kiln__buffer_printf(rows->p->text, "  store <%d x %s> splat (%s %s), ptr %%lanes%u.%d, align 64\n",
@@ -147,13 +74,13 @@ static void print_starts(struct rows *rows)
 }
 
 /* What is reduced, as its lanes hold it, goes to the tile's buffer. */
-static void print_entries(struct rows *rows, uint32_t pass)
+static void print_entries(struct kiln_stages *rows, uint32_t pass)
 {
     struct kiln_printer *p = rows->p;
     kiln__buffer_printf(p->text, "  %%k%s = sub nsw i64 %%i%s, %%t%s\n", p->pass, p->pass, p->pass);
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
-        if (!is_reduced_in(rows, i, pass)) continue;
-        struct kiln_reducer reducer = reducer_of(rows, i);
+        if (!kiln__is_reduced_in(rows, i, pass)) continue;
+        struct kiln_reducer reducer = kiln__stages_reducer(rows, i);
         char source[KILN_IR_NAME], entry[KILN_IR_NAME];
         snprintf(entry, sizeof entry, "%%e%u", i);
         reducer.declarations = p->declarations;
@@ -176,12 +103,12 @@ static void print_part_arguments(struct kiln_printer *p, const struct kiln_reduc
         kiln__buffer_printf(p->text, "ptr %%%s%u.%d, ", name, index, part);
 }
 
-static void print_total_calls(struct rows *rows, uint32_t pass, const char *at)
+static void print_total_calls(struct kiln_stages *rows, uint32_t pass, const char *at)
 {
     struct kiln_printer *p = rows->p;
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
-        if (!is_reduced_in(rows, i, pass)) continue;
-        struct kiln_reducer reducer = reducer_of(rows, i);
+        if (!kiln__is_reduced_in(rows, i, pass)) continue;
+        struct kiln_reducer reducer = kiln__stages_reducer(rows, i);
         kiln__buffer_printf(p->text, "  call void @total%u(", i);
         print_part_arguments(p, &reducer, "lanes", i);
         kiln__buffer_printf(p->text, "i64 %s, i64 %%n, ptr %%slot%u)\n", at, i);
@@ -189,14 +116,14 @@ static void print_total_calls(struct rows *rows, uint32_t pass, const char *at)
 }
 
 /* The tile's elements go to the lanes; at the end of a chunk that is not the last the totals are carried. */
-static void print_accumulations(struct rows *rows, uint32_t pass)
+static void print_accumulations(struct kiln_stages *rows, uint32_t pass)
 {
     struct kiln_printer *p = rows->p;
     char at[KILN_IR_NAME];
     kiln__buffer_printf(p->text, "  %%t.count%s = sub nsw i64 %%t.next%s, %%t%s\n", p->pass, p->pass, p->pass);
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
-        if (!is_reduced_in(rows, i, pass)) continue;
-        struct kiln_reducer reducer = reducer_of(rows, i);
+        if (!kiln__is_reduced_in(rows, i, pass)) continue;
+        struct kiln_reducer reducer = kiln__stages_reducer(rows, i);
         kiln__buffer_printf(p->text, "  call void @accumulate%u(", i);
         print_part_arguments(p, &reducer, "lanes", i);
         print_part_arguments(p, &reducer, "tile", i);
@@ -214,12 +141,12 @@ static void print_accumulations(struct rows *rows, uint32_t pass)
 }
 
 /* The reductions of the pass as values of the row. */
-static void print_totals(struct rows *rows, uint32_t pass)
+static void print_totals(struct kiln_stages *rows, uint32_t pass)
 {
     struct kiln_printer *p = rows->p;
     print_total_calls(rows, pass, "%n");
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
-        if (!is_reduced_in(rows, i, pass)) continue;
+        if (!kiln__is_reduced_in(rows, i, pass)) continue;
         char name[KILN_IR_NAME], slot[KILN_IR_NAME];
         snprintf(slot, sizeof slot, "%%slot%u", i);
         kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, rows->first + i), p->dtypes[rows->first + i],
@@ -229,7 +156,7 @@ static void print_totals(struct rows *rows, uint32_t pass)
 
 /* ---- passes --------------------------------------------------------------------------------------------------- */
 
-static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
+static kiln_status print_pass(struct kiln_stages *rows, uint32_t pass, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
     char suffix[16], before[16];
@@ -239,10 +166,8 @@ static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
     else
         snprintf(before, sizeof before, "outer");
     p->pass = suffix;
-    clear_marks(rows);
-    for (uint32_t i = 0; i < p->group->instr_count; i++)
-        if (is_reduced_in(rows, i, pass)) rows->needed[p->group->instrs[i].in[0]] = true;
-    mark_inputs(rows);
+    kiln__stages_need_nothing(rows);
+    kiln__stages_need(rows, pass, NULL);
     kiln__buffer_printf(
         p->text,
         "  br label %%tiles%s\n\ntiles%s:\n  %%t%s = phi i64 [ 0, %%%s ], [ %%t.next%s, %%tile.end%s ]\n"
@@ -263,19 +188,12 @@ static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
     print_accumulations(rows, pass);
     kiln__buffer_printf(p->text, "tile.end%s:\n  br label %%tiles%s\n\ndone%s:\n", suffix, suffix, suffix);
     print_totals(rows, pass);
-    if (!status) status = print_shared(rows, pass + 1, err);
+    if (!status) status = kiln__print_stage(rows, pass + 1, err);
     p->pass = "";
     return status;
 }
 
-static bool has_element_outputs(const struct rows *rows)
-{
-    for (uint32_t i = 0; i < rows->p->group->output_count; i++)
-        if (!rows->p->shared[rows->p->group->outputs[i]]) return true;
-    return false;
-}
-
-static kiln_status print_element_outputs(struct rows *rows, kiln_error *err)
+static kiln_status print_element_outputs(struct kiln_stages *rows, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
     char name[KILN_IR_NAME], pointer[KILN_IR_NAME], before[24];
@@ -283,14 +201,13 @@ static kiln_status print_element_outputs(struct rows *rows, kiln_error *err)
         snprintf(before, sizeof before, "done.%u", rows->passes - 1);
     else
         snprintf(before, sizeof before, "outer");
-    if (!has_element_outputs(rows)) {
+    if (!kiln__has_element_outputs(rows)) {
         kiln__buffer_printf(p->text, "  br label %%outer.end\n\n");
         return KILN_OK;
     }
     p->pass = ".out";
-    clear_marks(rows);
-    for (uint32_t i = 0; i < p->group->output_count; i++) rows->needed[p->group->outputs[i]] = true;
-    mark_inputs(rows);
+    kiln__stages_need_nothing(rows);
+    kiln__stages_need(rows, rows->passes, NULL);
     kiln__buffer_printf(p->text,
                         "  %%some.n = icmp sgt i64 %%n, 0\n  br i1 %%some.n, label %%inner.out, label %%outer.end\n\n"
                         "inner.out:\n  %%i.out = phi i64 [ 0, %%%s ], [ %%i.next.out, %%inner.out ]\n",
@@ -311,7 +228,7 @@ static kiln_status print_element_outputs(struct rows *rows, kiln_error *err)
     return status;
 }
 
-static void print_row_outputs(struct rows *rows)
+static void print_row_outputs(struct kiln_stages *rows)
 {
     struct kiln_printer *p = rows->p;
     char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
@@ -442,12 +359,12 @@ static void print_total(struct kiln_printer *p, struct kiln_reducer *reducer, ui
     kiln__buffer_printf(p->text, "  br label %%exit\n\nexit:\n  ret void\n}\n");
 }
 
-static void print_functions(struct rows *rows)
+static void print_functions(struct kiln_stages *rows)
 {
     struct kiln_printer *p = rows->p;
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
-        if (!is_reduction(&p->group->instrs[i])) continue;
-        struct kiln_reducer reducer = reducer_of(rows, i);
+        if (!kiln__is_reduction(&p->group->instrs[i])) continue;
+        struct kiln_reducer reducer = kiln__stages_reducer(rows, i);
         reducer.declarations = p->declarations;
         print_accumulate(p, &reducer, i);
         print_total(p, &reducer, i);
@@ -457,7 +374,7 @@ static void print_functions(struct rows *rows)
 
 /* ---- the whole ------------------------------------------------------------------------------------------------ */
 
-static kiln_status print_body(struct rows *rows, kiln_error *err)
+static kiln_status print_body(struct kiln_stages *rows, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
     print_buffers(rows);
@@ -469,7 +386,7 @@ static kiln_status print_body(struct rows *rows, kiln_error *err)
     for (uint32_t i = 0; i < p->group->output_count; i++) kiln__print_row_base(p, 'o', i);
     for (uint32_t i = 0; i < p->group->operand_count; i++) kiln__print_row_base(p, 'p', i);
     kiln__print_shared_loads(p, ".base");
-    kiln_status status = print_shared(rows, 0, err);
+    kiln_status status = kiln__print_stage(rows, 0, err);
     for (uint32_t pass = 0; pass < rows->passes && !status; pass++) status = print_pass(rows, pass, err);
     if (!status) status = print_element_outputs(rows, err);
     kiln__buffer_printf(p->text, "outer.end:\n");
@@ -486,18 +403,9 @@ static kiln_status print_body(struct rows *rows, kiln_error *err)
 
 kiln_status kiln__rows_print(struct kiln_printer *p, kiln_error *err)
 {
-    struct rows rows = {.p = p, .first = p->group->operand_count + p->group->constant_count};
-    size_t count = rows.first + p->group->instr_count;
-    rows.stage = calloc(count, sizeof *rows.stage);
-    rows.needed = calloc(count, sizeof *rows.needed);
-    p->needed = rows.needed;
-    kiln_status status = rows.stage && rows.needed ? KILN_OK : kiln__no_memory(err, "the text of a kernel");
-    if (!status) {
-        find_stages(&rows);
-        status = print_body(&rows, err);
-    }
-    p->needed = NULL;
-    free(rows.stage);
-    free(rows.needed);
+    struct kiln_stages stages;
+    kiln_status status = kiln__stages_init(&stages, p, err);
+    if (!status) status = print_body(&stages, err);
+    kiln__stages_release(&stages);
     return status;
 }
