@@ -27,6 +27,9 @@ foreach(source ${unit_tests})
     ENVIRONMENT "KILN_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache;KILN_PLUGIN=${CMAKE_BINARY_DIR}/lib/libkiln-llvm.so")
 endforeach()
 
+# Every helper that runtime.h declares is compiled for GPUs.
+target_compile_definitions(test_compiler_ptx PRIVATE KILN_RUNTIME_HEADER="${CMAKE_SOURCE_DIR}/src/codegen/runtime/runtime.h")
+
 # Hits allocate nothing and take no lock: what the archive calls is counted by the test.
 target_link_options(test_cache_hit PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
                     -Wl,--wrap=pthread_mutex_lock,--wrap=syscall)

@@ -1,8 +1,9 @@
 /*
- * compile.c - from text to an object, as a recipe: parse, attributes, link the helpers, hide, passes, emit, check.
+ * compile.c - from text to an object or PTX, as a recipe: parse, attributes, link the helpers, hide, passes, emit,
+ * check.
  *
  * Each job has a context of its own; only the target machine is kept. Nothing of the process (environment, addresses,
- * order of jobs) reaches the object.
+ * order of jobs) reaches the result.
  */
 #include <string.h>
 
@@ -14,23 +15,11 @@
 
 #include "compiler/internal.h"
 
-/*
- * The loop has one block and simple addresses, so few passes are needed: inline the helpers, clean up, put the loop
- * into the form the vectoriser wants, vectorise, clean up.
- */
-#define INLINE   "always-inline,globaldce,"
-#define SIMPLIFY "sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg"
-#define VECTORIZE                                                                                                      \
-    "loop-simplify,lcssa,loop-mssa(licm),loop(indvars),loop-vectorize,instcombine<no-verify-fixpoint>,early-cse,"      \
-    "simplifycfg,loop-mssa(licm),loop(indvars)"
-
-static const char *const pipelines[2] = {INLINE "function(" SIMPLIFY ")",
-                                         INLINE "function(" SIMPLIFY "," VECTORIZE ")"};
-
 struct compilation {
     struct kiln_session session;
     const struct kiln_plugin_job *job;
-    struct kiln_buffer *object;
+    const struct kiln_family *family;
+    struct kiln_buffer *code;
     LLVMTargetMachineRef machine;
     LLVMModuleRef module;
 };
@@ -92,8 +81,9 @@ static void hide_all_but_entry(struct compilation *c)
     for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f; f = LLVMGetNextFunction(f)) {
         size_t size;
         if (LLVMIsDeclaration(f)) continue;
-        LLVMSetLinkage(f,
-                       strcmp(LLVMGetValueName2(f, &size), c->job->entry) ? LLVMInternalLinkage : LLVMExternalLinkage);
+        bool is_entry = strcmp(LLVMGetValueName2(f, &size), c->job->entry) == 0;
+        LLVMSetLinkage(f, is_entry ? LLVMExternalLinkage : LLVMInternalLinkage);
+        if (!is_entry && c->family->inlines_all) kiln__attribute_add(c->session.context, f, "alwaysinline");
     }
 }
 
@@ -109,7 +99,7 @@ static void allow_fast_math(LLVMModuleRef module)
 static kiln_status run_passes(struct compilation *c, kiln_error *err)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(c->module, pipelines[c->job->opt_level > 0], c->machine, options);
+    LLVMErrorRef error = LLVMRunPasses(c->module, c->family->pipelines[c->job->opt_level > 0], c->machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (!error) return KILN_OK;
     char *message = LLVMGetErrorMessage(error);
@@ -120,17 +110,18 @@ static kiln_status run_passes(struct compilation *c, kiln_error *err)
 
 static kiln_status emit(struct compilation *c, kiln_error *err)
 {
+    static const char failed[] = "LLVM could not make code of the text";
     LLVMMemoryBufferRef output = NULL;
     char *message = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(c->machine, c->module, LLVMObjectFile, &message, &output))
-        return kiln__session_fail(&c->session, "LLVM could not make an object", message, err);
+    if (LLVMTargetMachineEmitToMemoryBuffer(c->machine, c->module, c->family->output, &message, &output))
+        return kiln__session_fail(&c->session, failed, message, err);
     const char *start = LLVMGetBufferStart(output);
     size_t size = LLVMGetBufferSize(output);
     kiln_status status = KILN_OK;
-    if (c->session.diagnostic[0]) status = kiln__session_fail(&c->session, "LLVM could not make an object", NULL, err);
-    if (!status) status = kiln__object_check(start, size, c->job->entry, err);
-    if (!status) kiln__buffer_append(c->object, start, size);
-    if (!status && c->object->failed) status = kiln__no_memory(err, "an object");
+    if (c->session.diagnostic[0]) status = kiln__session_fail(&c->session, failed, NULL, err);
+    if (!status) status = c->family->check(start, size, c->job->entry, err);
+    if (!status) kiln__buffer_append(c->code, start, size);
+    if (!status && c->code->failed) status = kiln__no_memory(err, "a kernel's code");
     LLVMDisposeMemoryBuffer(output);
     return status;
 }
@@ -139,7 +130,7 @@ static kiln_status compile(void *data, kiln_error *err)
 {
     struct compilation *c = data;
     char *message = NULL;
-    kiln_status status = kiln__machine_get(c->job->target, c->job->opt_level, &c->machine, err);
+    kiln_status status = kiln__machine_get(c->family, c->job->target, c->job->opt_level, &c->machine, err);
     if (!status) status = parse(c, err);
     if (status) return status;
     set_target(c);
@@ -154,12 +145,13 @@ static kiln_status compile(void *data, kiln_error *err)
     return status ? status : emit(c, err);
 }
 
-kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer *object, kiln_error *err)
+kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer *code, kiln_error *err)
 {
-    struct compilation c = {.job = job, .object = object};
+    struct compilation c = {.job = job, .code = code};
     if (!job->entry || !job->entry[0] || !job->text.size)
         return kiln__fail(err, KILN_INVALID, "a job needs text and the name of an entry");
-    kiln_status status = kiln__session_open(&c.session, err);
+    kiln_status status = kiln__family_get(job->target, &c.family, err);
+    if (!status) status = kiln__session_open(&c.session, err);
     if (status) return status;
     status = kiln__session_guard(&c.session, compile, &c, err);
     if (c.session.context && c.module) LLVMDisposeModule(c.module);

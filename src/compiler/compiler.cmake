@@ -1,37 +1,47 @@
-# The LLVM plug-in, libkiln-llvm.so, and the run-time library of math helpers as bitcode inside it.
+# The LLVM plug-in, libkiln-llvm.so, and the run-time library of math helpers as bitcode inside it: once for x86-64, once
+# for NVIDIA GPUs.
 find_program(LLVM_CONFIG NAMES llvm-config-19 REQUIRED)
 find_program(CLANG_FOR_BITCODE NAMES clang-19 REQUIRED)
 execute_process(COMMAND ${LLVM_CONFIG} --includedir OUTPUT_VARIABLE llvm_include OUTPUT_STRIP_TRAILING_WHITESPACE
                 COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${LLVM_CONFIG} --libdir OUTPUT_VARIABLE llvm_libdir OUTPUT_STRIP_TRAILING_WHITESPACE
                 COMMAND_ERROR_IS_FATAL ANY)
-find_library(LLVM_LIBRARY NAMES LLVM-19 HINTS ${llvm_libdir} REQUIRED)
 
 # Compiled in its own folder under relative names, so that the bitcode does not depend on where the tree is.
 set(runtime_folder ${CMAKE_SOURCE_DIR}/src/codegen/runtime)
 file(GLOB runtime_sources CONFIGURE_DEPENDS ${runtime_folder}/*.c ${runtime_folder}/*.h)
-set(runtime_bitcode ${CMAKE_BINARY_DIR}/kiln_runtime.bc)
+function(add_runtime output)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CLANG_FOR_BITCODE} ${ARGN} -std=gnu11 -O2 -c -emit-llvm -ffreestanding -fno-math-errno -ffp-contract=off
+            -fno-vectorize -fno-slp-vectorize -fno-strict-aliasing -fno-unwind-tables -fno-asynchronous-unwind-tables
+            -Wall -Wextra runtime.c -o ${output}
+    WORKING_DIRECTORY ${runtime_folder}
+    DEPENDS ${runtime_sources}
+    VERBATIM)
+endfunction()
+set(runtime_x86 ${CMAKE_BINARY_DIR}/kiln_runtime_x86.bc)
+set(runtime_nvptx ${CMAKE_BINARY_DIR}/kiln_runtime_nvptx.bc)
+add_runtime(${runtime_x86} --target=x86_64-pc-linux-gnu)
+add_runtime(${runtime_nvptx} --target=nvptx64-nvidia-cuda -march=sm_70) # the least of family.c
 set(runtime_digest ${CMAKE_BINARY_DIR}/kiln_runtime_digest.h)
 add_custom_command(
-  OUTPUT ${runtime_bitcode} ${runtime_digest}
-  COMMAND ${CLANG_FOR_BITCODE} --target=x86_64-pc-linux-gnu -std=gnu11 -O2 -c -emit-llvm -ffreestanding -fno-math-errno -ffp-contract=off
-          -fno-vectorize -fno-slp-vectorize -fno-strict-aliasing -fno-unwind-tables -fno-asynchronous-unwind-tables
-          -Wall -Wextra runtime.c -o ${runtime_bitcode}
-  COMMAND ${CMAKE_COMMAND} -DINPUT=${runtime_bitcode} -DOUTPUT=${runtime_digest}
+  OUTPUT ${runtime_digest}
+  COMMAND ${CMAKE_COMMAND} "-DFILES=${runtime_x86};${runtime_nvptx}" -DOUTPUT=${runtime_digest}
           -P ${CMAKE_SOURCE_DIR}/src/compiler/digest.cmake
-  WORKING_DIRECTORY ${runtime_folder}
-  DEPENDS ${runtime_sources} ${CMAKE_SOURCE_DIR}/src/compiler/digest.cmake
+  DEPENDS ${runtime_x86} ${runtime_nvptx} ${CMAKE_SOURCE_DIR}/src/compiler/digest.cmake
   VERBATIM)
 
 file(GLOB compiler_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/compiler/*.c)
 add_library(kiln-llvm MODULE ${compiler_sources} ${CMAKE_SOURCE_DIR}/src/base/buffer.c ${CMAKE_SOURCE_DIR}/src/base/status.c
             ${runtime_digest})
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/compiler/runtime.c ${CMAKE_SOURCE_DIR}/src/compiler/plugin.c
-  PROPERTIES OBJECT_DEPENDS "${runtime_bitcode};${runtime_digest}")
-target_compile_definitions(kiln-llvm PRIVATE KILN_RUNTIME_BITCODE="${runtime_bitcode}")
+  PROPERTIES OBJECT_DEPENDS "${runtime_x86};${runtime_nvptx};${runtime_digest}")
+target_compile_definitions(kiln-llvm PRIVATE KILN_RUNTIME_X86="${runtime_x86}" KILN_RUNTIME_NVPTX="${runtime_nvptx}")
 target_include_directories(kiln-llvm PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR})
 target_include_directories(kiln-llvm SYSTEM PRIVATE ${llvm_include})
-target_link_libraries(kiln-llvm PRIVATE ${LLVM_LIBRARY} Threads::Threads)
 set(plugin_map ${CMAKE_SOURCE_DIR}/src/compiler/plugin.map)
 target_link_options(kiln-llvm PRIVATE -Wl,--version-script=${plugin_map} -Wl,-z,nodelete -Wl,--build-id)
 set_target_properties(kiln-llvm PROPERTIES PREFIX lib LINK_DEPENDS ${plugin_map} INSTALL_RPATH "${llvm_libdir}")
+find_library(LLVM_LIBRARY NAMES LLVM-19 HINTS ${llvm_libdir} REQUIRED)
+target_link_libraries(kiln-llvm PRIVATE ${LLVM_LIBRARY} Threads::Threads)

@@ -11,13 +11,32 @@
 
 #include "compiler/plugin.h"
 
-/* runtime.c: the run-time library that is built in. */
-kiln_bytes kiln__runtime_bitcode(void);
+/*
+ * family.c: the kinds of targets. A target is one of the names in `targets`; what differs between the kinds stands
+ * here and nowhere else.
+ */
+struct kiln_family {
+    const char *name; /* for messages */
+    const char *triple, *features;
+    const char *const *targets; /* CPU names of LLVM 19, then NULL */
+    LLVMCodeGenFileType output;
+    bool inlines_all;            /* every function of the text goes into the entry: a call is expensive there */
+    const char *pipelines[2];    /* LLVM's passes, without and with optimisation */
+    kiln_bytes (*runtime)(void); /* the run-time library as it is built in */
+    /* Refuses output that has no such entry, or that needs something from outside, and names it. */
+    kiln_status (*check)(const void *data, size_t size, const char *entry, kiln_error *err);
+};
+/* KILN_INVALID: no family has such a target. Also starts LLVM's code generators. */
+kiln_status kiln__family_get(const char *target, const struct kiln_family **out, kiln_error *err);
+
+/* runtime.c: the run-time libraries that are built in. */
+kiln_bytes kiln__runtime_x86(void);
+kiln_bytes kiln__runtime_nvptx(void);
 kiln_status kiln__runtime_prepare(const char *target, struct kiln_buffer *bitcode, kiln_error *err);
 
-/* machine.c: this thread's target machine, kept until the thread ends. KILN_INVALID: LLVM 19 has no such CPU. */
-kiln_status kiln__machine_check(const char *target, kiln_error *err);
-kiln_status kiln__machine_get(const char *target, unsigned opt_level, LLVMTargetMachineRef *out, kiln_error *err);
+/* machine.c: this thread's target machine, kept until the thread ends. */
+kiln_status kiln__machine_get(const struct kiln_family *family, const char *target, unsigned opt_level,
+                              LLVMTargetMachineRef *out, kiln_error *err);
 void kiln__machine_forget(void); /* of this thread, without freeing them: LLVM failed while using them */
 
 /*
@@ -37,14 +56,15 @@ kiln_status kiln__session_guard(struct kiln_session *session, kiln_status (*work
 /* KILN_COMPILE_FAILED with `what`, LLVM's `message` (freed; may be NULL) and the diagnostic. */
 kiln_status kiln__session_fail(struct kiln_session *session, const char *what, char *message, kiln_error *err);
 
-/* object.c: refuses an object that needs something from outside, and names it. */
+/* object.c and ptx.c: the checks of the families. */
 kiln_status kiln__object_check(const void *data, size_t size, const char *entry, kiln_error *err);
+kiln_status kiln__ptx_check(const void *data, size_t size, const char *entry, kiln_error *err);
 
 /* attributes.c: what every function of a kernel carries. */
 void kiln__attributes_set(LLVMContextRef context, LLVMValueRef function, const char *target);
 void kiln__attribute_add(LLVMContextRef context, LLVMValueRef function, const char *name);
 
 /* compile.c */
-kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer *object, kiln_error *err);
+kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer *code, kiln_error *err);
 
 #endif

@@ -16,20 +16,24 @@ enum { KILN_PLUGIN_VERSION = 1 };
 struct kiln_plugin_job {
     kiln_bytes text;    /* LLVM IR */
     kiln_bytes runtime; /* bitcode made by prepare() for this target; its helpers are linked in where used */
-    const char *target; /* an LLVM CPU name: "x86-64-v3" */
-    const char *entry;  /* the one function that stays visible */
+    const char *target; /* an LLVM CPU name: "x86-64-v3", or "sm_90" */
+    const char *entry;  /* the one function that stays visible; a ptx_kernel where the target is a GPU */
     unsigned opt_level; /* 0 to 3 */
     bool fast_math;     /* allow contraction and reassociation */
 };
 
 struct kiln_plugin {
     uint32_t version;
-    /* Digest of the run-time library's source bitcode that is built into the plug-in, as hexadecimal text. */
+    /* Digest of the run-time libraries' source bitcode that is built into the plug-in, as hexadecimal text. */
     const char *runtime_digest;
     /* The run-time library of math helpers, made ready for one target, as bitcode. Deterministic. */
     kiln_status (*prepare)(const char *target, struct kiln_buffer *bitcode, kiln_error *err);
-    /* An ELF object: position-independent, self-contained, no undefined symbol. Deterministic. */
-    kiln_status (*compile)(const struct kiln_plugin_job *job, struct kiln_buffer *object, kiln_error *err);
+    /*
+     * For a CPU an ELF object: position-independent, self-contained, no undefined symbol. For a GPU ("sm_...") PTX, as
+     * text without a zero at its end, that defines the entry and needs no function or variable from outside.
+     * Deterministic.
+     */
+    kiln_status (*compile)(const struct kiln_plugin_job *job, struct kiln_buffer *code, kiln_error *err);
 };
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * runtime.c - the run-time library: bitcode built into the plug-in, made ready for a target on request.
+ * runtime.c - the run-time library: bitcode built into the plug-in, one for each family of targets, made ready for a
+ * target on request.
  *
  * Ready means: compiled for the target's CPU, always inlined, and linkonce_odr, so that a kernel takes only the helpers
  * it calls. What comes out depends on the built-in bitcode, the target's name and LLVM only.
@@ -9,24 +10,32 @@
 
 #include "compiler/internal.h"
 
-__asm__(".pushsection .rodata\n"
-        ".balign 16\n"
-        ".type kiln_runtime_start, @object\n"
-        "kiln_runtime_start:\n"
-        ".incbin \"" KILN_RUNTIME_BITCODE "\"\n"
-        "kiln_runtime_end:\n"
-        ".byte 0\n"
-        ".popsection\n");
-extern const char kiln_runtime_start[] __attribute__((visibility("hidden")));
-extern const char kiln_runtime_end[] __attribute__((visibility("hidden")));
+#define EMBED(name, file)                                                                                              \
+    __asm__(".pushsection .rodata\n"                                                                                   \
+            ".balign 16\n"                                                                                             \
+            ".type " #name "_start, @object\n" #name "_start:\n"                                                       \
+            ".incbin \"" file "\"\n" #name "_end:\n"                                                                   \
+            ".byte 0\n"                                                                                                \
+            ".popsection\n");                                                                                          \
+    extern const char name##_start[] __attribute__((visibility("hidden")));                                            \
+    extern const char name##_end[] __attribute__((visibility("hidden")))
 
-kiln_bytes kiln__runtime_bitcode(void)
+EMBED(kiln_runtime_x86, KILN_RUNTIME_X86);
+EMBED(kiln_runtime_nvptx, KILN_RUNTIME_NVPTX);
+
+kiln_bytes kiln__runtime_x86(void)
 {
-    return (kiln_bytes){kiln_runtime_start, (size_t)(kiln_runtime_end - kiln_runtime_start)};
+    return (kiln_bytes){kiln_runtime_x86_start, (size_t)(kiln_runtime_x86_end - kiln_runtime_x86_start)};
+}
+
+kiln_bytes kiln__runtime_nvptx(void)
+{
+    return (kiln_bytes){kiln_runtime_nvptx_start, (size_t)(kiln_runtime_nvptx_end - kiln_runtime_nvptx_start)};
 }
 
 struct preparation {
     struct kiln_session session;
+    const struct kiln_family *family;
     const char *target;
     struct kiln_buffer *bitcode;
 };
@@ -44,7 +53,7 @@ static void make_ready(LLVMContextRef context, LLVMModuleRef module, const char 
 static kiln_status prepare(void *data, kiln_error *err)
 {
     struct preparation *p = data;
-    kiln_bytes source = kiln__runtime_bitcode();
+    kiln_bytes source = p->family->runtime();
     LLVMMemoryBufferRef input = LLVMCreateMemoryBufferWithMemoryRange(source.data, source.size, "kiln_runtime", 0);
     LLVMModuleRef module = NULL;
     if (LLVMParseBitcodeInContext2(p->session.context, input, &module)) {
@@ -63,9 +72,8 @@ static kiln_status prepare(void *data, kiln_error *err)
 kiln_status kiln__runtime_prepare(const char *target, struct kiln_buffer *bitcode, kiln_error *err)
 {
     struct preparation p = {.target = target, .bitcode = bitcode};
-    kiln_status status = kiln__machine_check(target, err);
-    if (status) return status;
-    status = kiln__session_open(&p.session, err);
+    kiln_status status = kiln__family_get(target, &p.family, err);
+    if (!status) status = kiln__session_open(&p.session, err);
     if (status) return status;
     status = kiln__session_guard(&p.session, prepare, &p, err);
     kiln__session_close(&p.session);

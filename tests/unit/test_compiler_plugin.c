@@ -3,48 +3,12 @@
  * equal input gives equal bytes on every thread.
  */
 #include <pthread.h>
-#include <stdio.h>
-#include <unistd.h>
 
-#include "codegen_support.h"
+#include "compiler_support.h"
 
-static const char simple[] =
-    "define void @kernel(ptr %a, ptr %s, i64 %r, i64 %n) {\n  store i64 %n, ptr %a\n  ret void\n}\n";
 static const char calls_exp[] = "define void @kernel(ptr %a, ptr %s, i64 %r, i64 %n) {\n  %x = load float, ptr %s\n"
                                 "  %y = call float @kiln_exp_f32(float %x)\n  store float %y, ptr %a\n  ret void\n}\n"
                                 "declare float @kiln_exp_f32(float)\n";
-
-static kiln_status compile(const char *text, const char *target, struct kiln_buffer *object, kiln_error *err)
-{
-    struct kiln_plugin_job job = {.text = {text, strlen(text)},
-                                  .runtime = runtime_for("x86-64-v3"),
-                                  .target = target,
-                                  .entry = "kernel",
-                                  .opt_level = 2};
-    return plugin->compile(&job, object, err);
-}
-
-/* Whatever LLVM has to say comes back as text; nothing reaches stderr. */
-static void expect_failure(const char *text, const char *target, kiln_status status, const char *word)
-{
-    char path[] = "/tmp/kiln-test-XXXXXX", printed[64];
-    struct kiln_buffer object = {0};
-    kiln_error err = {0};
-    int file = mkstemp(path), saved = dup(2);
-    dup2(file, 2);
-    kiln_status got = compile(text, target, &object, &err);
-    dup2(saved, 2);
-    close(saved);
-    assert_int_equal(pread(file, printed, sizeof printed, 0), 0);
-    close(file);
-    remove(path);
-    assert_int_equal(got, status);
-    assert_int_equal(err.status, status);
-    assert_int_equal(object.size, 0);
-    if (!strstr(err.text, word)) fail_msg("\"%s\" does not say \"%s\"", err.text, word);
-    assert_int_equal(compile(simple, "x86-64-v3", &object, &err), KILN_OK); /* and the next job is fine */
-    kiln__buffer_release(&object);
-}
 
 static void bad_text_is_an_error(void **state)
 {
