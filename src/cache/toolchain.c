@@ -4,7 +4,8 @@
  * A build id is a note in the first pages of an ELF file. libLLVM is looked for where the dynamic loader would find it
  * for the plug-in: LD_LIBRARY_PATH, the plug-in's folder, the folder it was linked from, the system's folders. If that
  * search ever differed from the loader's, the digest would name another libLLVM of the same major version: the
- * plug-in's own id, which is made from its code, and the file that stands there still enter the key.
+ * plug-in's own id, which is made from its code, and the file that stands there still enter the key. A plug-in with
+ * LLVM inside says so in a note; its own id then says all, and is the same on every machine.
  */
 #include "cache/toolchain.h"
 
@@ -15,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "compiler/plugin.h"
 
 #ifndef KILN_LLVM_LIBRARY
 #define KILN_LLVM_LIBRARY "libLLVM.so.19.1"
@@ -45,59 +48,81 @@ kiln_status kiln__plugin_path(char *out, size_t size, kiln_error *err)
                       "the compiler plug-in %s is not there; install it or name it in KILN_PLUGIN", out);
 }
 
-/* Appends the id in hexadecimal when the note segment at `data` holds one. */
-static bool find_note(const unsigned char *data, size_t size, char *out, size_t out_size)
+/* The first pages of a file: it is never mapped, let alone loaded. */
+struct head {
+    unsigned char bytes[16384];
+    size_t size;
+};
+
+static bool read_head(const char *path, struct head *head)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t size = read(fd, head->bytes, sizeof head->bytes);
+    close(fd);
+    head->size = size > 0 ? (size_t)size : 0;
+    return head->size >= sizeof(Elf64_Ehdr) && !memcmp(head->bytes, ELFMAG, SELFMAG);
+}
+
+/* What a note says. Its owner counts with the zero at its end, as in the file. */
+struct note {
+    const unsigned char *data;
+    size_t size;
+};
+
+static bool find_in_segment(const unsigned char *data, size_t size, const char *owner, uint32_t type, struct note *out)
 {
     size_t at = 0;
     while (at + sizeof(Elf64_Nhdr) <= size) {
         Elf64_Nhdr note;
         memcpy(&note, data + at, sizeof note);
-        size_t name = at + sizeof note, id = name + ((note.n_namesz + 3u) & ~3u),
-               end = id + ((note.n_descsz + 3u) & ~3u);
-        if (end > size || end < id) return false;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(data + name, "GNU", 4)) {
-            for (size_t i = 0; i < note.n_descsz && 2 * i + 3 <= out_size; i++)
-                snprintf(out + 2 * i, 3, "%02x", data[id + i]);
-            return note.n_descsz > 0;
+        size_t name = at + sizeof note, text = name + ((note.n_namesz + 3u) & ~3u),
+               end = text + ((note.n_descsz + 3u) & ~3u);
+        if (end > size || end < text) return false;
+        if (note.n_type == type && note.n_namesz == strlen(owner) + 1 && !memcmp(data + name, owner, note.n_namesz)) {
+            *out = (struct note){data + text, note.n_descsz};
+            return true;
         }
         at = end;
     }
     return false;
 }
 
-/* Reads the head of the file only: it is never mapped, let alone loaded. */
-static bool build_id(const char *path, char *out, size_t out_size)
+static bool find_note(const struct head *head, const char *owner, uint32_t type, struct note *out)
 {
-    enum { HEAD = 16384 };
-    unsigned char head[HEAD];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    ssize_t size = read(fd, head, sizeof head);
-    close(fd);
     Elf64_Ehdr elf;
-    if (size < (ssize_t)sizeof elf) return false;
-    memcpy(&elf, head, sizeof elf);
-    if (memcmp(elf.e_ident, ELFMAG, SELFMAG) || elf.e_phentsize != sizeof(Elf64_Phdr)) return false;
+    memcpy(&elf, head->bytes, sizeof elf);
+    if (elf.e_phentsize != sizeof(Elf64_Phdr)) return false;
     for (size_t i = 0; i < elf.e_phnum; i++) {
         Elf64_Phdr segment;
         size_t at = elf.e_phoff + i * sizeof segment;
-        if (at + sizeof segment > (size_t)size) break;
-        memcpy(&segment, head + at, sizeof segment);
-        if (segment.p_type != PT_NOTE || segment.p_offset > (size_t)size ||
-            segment.p_filesz > (size_t)size - segment.p_offset)
+        if (at > head->size || head->size - at < sizeof segment) break;
+        memcpy(&segment, head->bytes + at, sizeof segment);
+        if (segment.p_type != PT_NOTE || segment.p_offset > head->size ||
+            segment.p_filesz > head->size - segment.p_offset)
             continue;
-        if (find_note(head + segment.p_offset, segment.p_filesz, out, out_size)) return true;
+        if (find_in_segment(head->bytes + segment.p_offset, segment.p_filesz, owner, type, out)) return true;
     }
     return false;
+}
+
+/* The id in hexadecimal. */
+static bool build_id(const struct head *head, char *out, size_t out_size)
+{
+    struct note id;
+    if (!find_note(head, "GNU", NT_GNU_BUILD_ID, &id) || !id.size) return false;
+    for (size_t i = 0; i < id.size && 2 * i + 3 <= out_size; i++) snprintf(out + 2 * i, 3, "%02x", id.data[i]);
+    return true;
 }
 
 static bool id_in_folder(const char *folder, size_t folder_size, char *out, size_t size)
 {
     char path[4096];
+    struct head head;
     if (!folder_size ||
         (size_t)snprintf(path, sizeof path, "%.*s/%s", (int)folder_size, folder, KILN_LLVM_LIBRARY) >= sizeof path)
         return false;
-    return build_id(path, out, size);
+    return read_head(path, &head) && build_id(&head, out, size);
 }
 
 static bool llvm_id(char *out, size_t size)
@@ -121,7 +146,13 @@ static bool llvm_id(char *out, size_t size)
 void kiln__toolchain_digest(char *out, size_t size)
 {
     char path[4096], plugin[64] = "none", llvm[64] = "none";
-    if (kiln__plugin_path(path, sizeof path, NULL) == KILN_OK) build_id(path, plugin, sizeof plugin);
-    llvm_id(llvm, sizeof llvm);
+    struct head head;
+    struct note inside;
+    bool has_plugin = kiln__plugin_path(path, sizeof path, NULL) == KILN_OK && read_head(path, &head);
+    if (has_plugin) build_id(&head, plugin, sizeof plugin);
+    if (has_plugin && find_note(&head, KILN_PLUGIN_NOTE, KILN_PLUGIN_HAS_LLVM, &inside))
+        snprintf(llvm, sizeof llvm, "inside");
+    else
+        llvm_id(llvm, sizeof llvm);
     snprintf(out, size, "plugin:%s llvm:%s", plugin, llvm);
 }

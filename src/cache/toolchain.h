@@ -11,7 +11,10 @@
 /* KILN_PLUGIN, else libkiln-llvm.so beside the library this code is in. KILN_NO_COMPILER when there is no such file. */
 kiln_status kiln__plugin_path(char *out, size_t size, kiln_error *err);
 
-/* "plugin:<build id> llvm:<build id>"; a file that can't be found gives "none", so that its coming is a new key. */
+/*
+ * "plugin:<build id> llvm:<build id>"; a file that can't be found gives "none", so that its coming is a new key. LLVM
+ * is "inside" where the plug-in was linked with all of it (KILN_STATIC_LLVM).
+ */
 void kiln__toolchain_digest(char *out, size_t size);
 
 #endif

@@ -1,5 +1,6 @@
 # The LLVM plug-in, libkiln-llvm.so, and the run-time library of math helpers as bitcode inside it: once for x86-64, once
 # for NVIDIA GPUs.
+option(KILN_STATIC_LLVM "put LLVM into the plug-in, which then needs nothing but the C library" OFF)
 find_program(LLVM_CONFIG NAMES llvm-config-19 REQUIRED)
 find_program(CLANG_FOR_BITCODE NAMES clang-19 REQUIRED)
 execute_process(COMMAND ${LLVM_CONFIG} --includedir OUTPUT_VARIABLE llvm_include OUTPUT_STRIP_TRAILING_WHITESPACE
@@ -42,6 +43,19 @@ target_include_directories(kiln-llvm PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE
 target_include_directories(kiln-llvm SYSTEM PRIVATE ${llvm_include})
 set(plugin_map ${CMAKE_SOURCE_DIR}/src/compiler/plugin.map)
 target_link_options(kiln-llvm PRIVATE -Wl,--version-script=${plugin_map} -Wl,-z,nodelete -Wl,--build-id)
-set_target_properties(kiln-llvm PROPERTIES PREFIX lib LINK_DEPENDS ${plugin_map} INSTALL_RPATH "${llvm_libdir}")
-find_library(LLVM_LIBRARY NAMES LLVM-19 HINTS ${llvm_libdir} REQUIRED)
-target_link_libraries(kiln-llvm PRIVATE ${LLVM_LIBRARY} Threads::Threads)
+set_target_properties(kiln-llvm PROPERTIES PREFIX lib LINK_DEPENDS ${plugin_map})
+if(KILN_STATIC_LLVM)
+  # One file for machines without LLVM: it needs the C library only. Stripped, because the archives bring 200 MiB.
+  execute_process(COMMAND ${LLVM_CONFIG} --link-static --libs x86codegen nvptxcodegen passes bitreader bitwriter irreader linker
+                  OUTPUT_VARIABLE llvm_archives OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(llvm_archives)
+  target_compile_definitions(kiln-llvm PRIVATE KILN_STATIC_LLVM)
+  target_link_options(kiln-llvm PRIVATE -Wl,--gc-sections -Wl,-z,defs -Wl,-s -static-libgcc)
+  target_link_directories(kiln-llvm PRIVATE ${llvm_libdir})
+  target_link_libraries(kiln-llvm PRIVATE ${llvm_archives} -Wl,-Bstatic stdc++ zstd z -Wl,-Bdynamic m Threads::Threads ${CMAKE_DL_LIBS})
+  set_target_properties(kiln-llvm PROPERTIES SKIP_BUILD_RPATH ON)
+else()
+  find_library(LLVM_LIBRARY NAMES LLVM-19 HINTS ${llvm_libdir} REQUIRED)
+  target_link_libraries(kiln-llvm PRIVATE ${LLVM_LIBRARY} Threads::Threads)
+  set_target_properties(kiln-llvm PROPERTIES INSTALL_RPATH "${llvm_libdir}")
+endif()

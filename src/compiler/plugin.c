@@ -1,5 +1,5 @@
 /*
- * plugin.c - the one symbol this library exports; see plugin.h.
+ * plugin.c - the one symbol this library exports, and the note that says whether LLVM is inside; see plugin.h.
  */
 #include "compiler/internal.h"
 
@@ -12,3 +12,13 @@ const struct kiln_plugin kiln_llvm_plugin = {
     .prepare = kiln__runtime_prepare,
     .compile = kiln__compile,
 };
+
+#ifdef KILN_STATIC_LLVM
+__asm__(".pushsection .note.kiln, \"a\", @note\n"
+        ".balign 4\n"
+        ".long 5, 0, 1\n" /* size of the owner's name, of the content; KILN_PLUGIN_HAS_LLVM */
+        ".asciz \"" KILN_PLUGIN_NOTE "\"\n"
+        ".balign 4\n"
+        ".popsection\n");
+_Static_assert(sizeof KILN_PLUGIN_NOTE == 5 && KILN_PLUGIN_HAS_LLVM == 1, "what the note says");
+#endif

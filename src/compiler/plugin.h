@@ -13,6 +13,10 @@
 enum { KILN_PLUGIN_VERSION = 1 };
 #define KILN_PLUGIN_SYMBOL "kiln_llvm_plugin" /* const struct kiln_plugin kiln_llvm_plugin */
 
+/* An ELF note, without content, of a plug-in that has LLVM inside and needs no libLLVM. */
+#define KILN_PLUGIN_NOTE "Kiln"
+enum { KILN_PLUGIN_HAS_LLVM = 1 };
+
 struct kiln_plugin_job {
     kiln_bytes text;    /* LLVM IR */
     kiln_bytes runtime; /* bitcode made by prepare() for this target; its helpers are linked in where used */
