@@ -19,7 +19,7 @@ struct schedule {
 };
 
 static const struct schedule schedules[] = {
-    [KILN_GPU_PACKED] = {"packed", "cs", 0, false, false, NULL},
+    [KILN_GPU_PACKED] = {"packed", "cs", 0, false, false, kiln__gpu_print_packed},
     [KILN_GPU_STRIDED] = {"strided", "csv", 1, true, false, NULL},
     [KILN_GPU_TILED] = {"tiled", "csvt", 2, true, false, NULL},
     [KILN_GPU_ROWS] = {"rows", "csv", 1, true, true, NULL},
@@ -167,8 +167,9 @@ static void coordinates(struct kiln_printer *p, const char *type, const char *in
             kiln__buffer_printf(p->text, "  %%axis%u.at = add %s %s, 0\n", a, type, left);
             continue;
         }
-        kiln__buffer_printf(p->text, "  %%axis%u.at = urem %s %s, %%axis%u.size\n", a, type, left, a);
         kiln__buffer_printf(p->text, "  %%axis%u.left = udiv %s %s, %%axis%u.size\n", a, type, left, a);
+        kiln__buffer_printf(p->text, "  %%axis%u.whole = mul nuw %s %%axis%u.left, %%axis%u.size\n", a, type, a, a);
+        kiln__buffer_printf(p->text, "  %%axis%u.at = sub nuw %s %s, %%axis%u.whole\n", a, type, left, a);
         snprintf(left, sizeof left, "%%axis%u.left", a);
     }
 }
@@ -241,6 +242,7 @@ static kiln_status print_kernel(struct kiln_printer *p, const struct kiln_gpu_fo
     if (p->declarations.size) kiln__buffer_printf(p->text, "\n%s", (const char *)p->declarations.data);
     kiln__buffer_printf(p->text, "\n!nvvm.annotations = !{!0}\n!0 = !{ptr @kernel, !\"maxntidx\", i32 %d}\n",
                         KILN_GPU_BLOCK);
+    kiln__buffer_printf(p->text, "!1 = distinct !{!1, !2}\n!2 = !{!\"llvm.loop.unroll.disable\"}\n");
     if (p->text->failed || p->declarations.failed) return kiln__no_memory(err, "the text of a kernel");
     return KILN_OK;
 }

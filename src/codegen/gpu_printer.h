@@ -20,6 +20,9 @@
 #include "codegen/gpu.h"
 #include "codegen/printer.h"
 
+/* At the branch back of a loop that rarely runs: it is not unrolled. */
+#define KILN_GPU_ROLLED ", !llvm.loop !1"
+
 const char *kiln__gpu_index(const struct kiln_gpu_form *form);
 
 /*
@@ -43,6 +46,17 @@ void kiln__gpu_shared(struct kiln_printer *p, const char *name, const char *type
 
 /* All threads of the block wait for each other. */
 void kiln__gpu_barrier(struct kiln_printer *p);
+
+/*
+ * Neighbours of one thread, element k with the suffix kiln__gpu_pass(k). From `pointer` on they are loaded into the
+ * values of an operand, or stored from the value of an output, with accesses of up to 16 bytes, to which it is aligned.
+ */
+enum { KILN_GPU_MAX_WIDTH = 8 };
+const char *kiln__gpu_pass(uint32_t element);
+void kiln__gpu_load_vector(struct kiln_printer *p, uint32_t operand, const char *pointer, uint32_t width);
+void kiln__gpu_store_vector(struct kiln_printer *p, uint32_t output, const char *pointer, uint32_t width);
+/* The instructions whose results are not shared, for elements 0 to width - 1. */
+kiln_status kiln__gpu_compute(struct kiln_printer *p, uint32_t width, kiln_error *err);
 
 /* One per schedule: see gpu.h. The group is checked. */
 kiln_status kiln__gpu_print_packed(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);

@@ -193,7 +193,7 @@ static const struct template templates[] = {
     {"cselect", "$rr = select i1 $0, float $1r, float $2r;$ri = select i1 $0, float $1i, float $2i", true},
 };
 
-enum { NAME_SIZE = 64, LINE_SIZE = 160 };
+enum { NAME_SIZE = KILN_IR_NAME, LINE_SIZE = 160 };
 
 static bool is_narrow(enum kiln_dtype dtype)
 {
@@ -425,6 +425,22 @@ kiln_status kiln__ir_apply(struct kiln_buffer *text, struct kiln_buffer *declara
 /* ---- memory -------------------------------------------------------------------------------------------------------
  */
 
+const char *kiln__ir_raw(char *out, const char *name, enum kiln_dtype dtype, int part)
+{
+    bool direct = dtype != KILN_BOOL && !is_narrow(dtype);
+    snprintf(out, NAME_SIZE, "%s%s", name, direct ? kiln__ir_part(dtype, part) : ".bits");
+    return out;
+}
+
+void kiln__ir_from_raw(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
+                       enum kiln_dtype dtype)
+{
+    char raw[NAME_SIZE];
+    kiln__ir_raw(raw, name, dtype, 0);
+    if (dtype == KILN_BOOL) kiln__buffer_printf(text, "  %s = icmp ne i8 %s, 0\n", name, raw);
+    if (is_narrow(dtype)) widen(text, declarations, name, dtype, raw);
+}
+
 static void load_complex(struct kiln_buffer *text, const char *name, const char *pointer, const char *tail)
 {
     kiln__buffer_printf(text,
@@ -441,12 +457,9 @@ void kiln__ir_load(struct kiln_buffer *text, struct kiln_buffer *declarations, c
         load_complex(text, name, pointer, tail);
         return;
     }
-    bool direct = dtype != KILN_BOOL && !is_narrow(dtype);
-    snprintf(raw, sizeof raw, "%s%s", name, direct ? "" : ".bits");
-    kiln__buffer_printf(text, "  %s = load %s, ptr %s, align %zu%s\n", raw, types[dtype].memory, pointer,
-                        kiln__dtypes[dtype].size, tail);
-    if (dtype == KILN_BOOL) kiln__buffer_printf(text, "  %s = icmp ne i8 %s, 0\n", name, raw);
-    if (is_narrow(dtype)) widen(text, declarations, name, dtype, raw);
+    kiln__buffer_printf(text, "  %s = load %s, ptr %s, align %zu%s\n", kiln__ir_raw(raw, name, dtype, 0),
+                        types[dtype].memory, pointer, kiln__dtypes[dtype].size, tail);
+    kiln__ir_from_raw(text, declarations, name, dtype);
 }
 
 /*
@@ -459,14 +472,28 @@ static void settle_nan(struct kiln_buffer *text, const char *out, const char *ty
     kiln__buffer_printf(text, "  %s = select i1 %s.nan, %s 0x7FF8000000000000, %s %s\n", out, out, type, type, value);
 }
 
+const char *kiln__ir_to_raw(struct kiln_buffer *text, char *out, const char *name, enum kiln_dtype dtype, int part,
+                            const char *prefix)
+{
+    char value[NAME_SIZE];
+    bool settles = dtype == KILN_FLOAT32 || dtype == KILN_FLOAT64 || dtype == KILN_COMPLEX64;
+    snprintf(value, sizeof value, "%s%s", name, kiln__ir_part(dtype, part));
+    if (settles) {
+        snprintf(out, NAME_SIZE, "%s.out%s", prefix, dtype != KILN_COMPLEX64 ? "" : part ? "1" : "0");
+        settle_nan(text, out, types[dtype].value, value);
+    } else if (dtype == KILN_BOOL) {
+        snprintf(out, NAME_SIZE, "%s.bits", prefix);
+        kiln__buffer_printf(text, "  %s = zext i1 %s to i8\n", out, name);
+    } else {
+        snprintf(out, NAME_SIZE, "%s%s", name, is_narrow(dtype) ? ".bits" : ""); /* narrowing settled the NaNs */
+    }
+    return out;
+}
+
 static void store_complex(struct kiln_buffer *text, const char *name, const char *pointer, const char *tail)
 {
-    char value[NAME_SIZE], out[2][NAME_SIZE];
-    for (int i = 0; i < 2; i++) {
-        snprintf(value, sizeof value, "%s%s", name, kiln__ir_part(KILN_COMPLEX64, i));
-        snprintf(out[i], sizeof out[i], "%s.out%d", pointer, i);
-        settle_nan(text, out[i], "float", value);
-    }
+    char out[2][NAME_SIZE];
+    for (int i = 0; i < 2; i++) kiln__ir_to_raw(text, out[i], name, KILN_COMPLEX64, i, pointer);
     kiln__buffer_printf(text,
                         "  store float %s, ptr %s, align 4%s\n  %s.i = getelementptr inbounds i8, ptr %s, i64 4\n"
                         "  store float %s, ptr %s.i, align 4%s\n",
@@ -481,13 +508,7 @@ void kiln__ir_store(struct kiln_buffer *text, const char *name, enum kiln_dtype 
         store_complex(text, name, pointer, tail);
         return;
     }
-    bool settles = dtype == KILN_FLOAT32 || dtype == KILN_FLOAT64; /* narrowing has done it for 16-bit floats */
-    snprintf(raw, sizeof raw, "%s%s", settles || dtype == KILN_BOOL ? pointer : name,
-             settles                                  ? ".out"
-             : dtype == KILN_BOOL || is_narrow(dtype) ? ".bits"
-                                                      : "");
-    if (settles) settle_nan(text, raw, types[dtype].value, name);
-    if (dtype == KILN_BOOL) kiln__buffer_printf(text, "  %s = zext i1 %s to i8\n", raw, name);
+    kiln__ir_to_raw(text, raw, name, dtype, 0, pointer);
     kiln__buffer_printf(text, "  store %s %s, ptr %s, align %zu%s\n", types[dtype].memory, raw, pointer,
                         kiln__dtypes[dtype].size, tail);
 }

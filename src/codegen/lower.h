@@ -14,6 +14,8 @@
 #include "base/status.h"
 #include "graph/ops.h"
 
+enum { KILN_IR_NAME = 64 }; /* bytes of a name's buffer */
+
 /* "float": the type of one part of a value; "i16": of one part of an element in memory. */
 const char *kiln__ir_value_type(enum kiln_dtype dtype);
 const char *kiln__ir_memory_type(enum kiln_dtype dtype);
@@ -36,6 +38,17 @@ void kiln__ir_load(struct kiln_buffer *text, struct kiln_buffer *declarations, c
                    const char *pointer, const char *tail);
 void kiln__ir_store(struct kiln_buffer *text, const char *name, enum kiln_dtype dtype, const char *pointer,
                     const char *tail);
+/*
+ * The two halves of a load and of a store, for elements that move together: an element as it lies in memory is one
+ * register per part, of the memory type. kiln__ir_raw() names what a load must fill before kiln__ir_from_raw() makes
+ * the value of it; kiln__ir_to_raw() makes what is stored, with temporaries that begin with `prefix`. `out` has
+ * KILN_IR_NAME bytes or more and is returned.
+ */
+const char *kiln__ir_raw(char *out, const char *name, enum kiln_dtype dtype, int part);
+void kiln__ir_from_raw(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
+                       enum kiln_dtype dtype);
+const char *kiln__ir_to_raw(struct kiln_buffer *text, char *out, const char *name, enum kiln_dtype dtype, int part,
+                            const char *prefix);
 /* name = the value whose bits are in the i64 `bits`. */
 void kiln__ir_constant(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
                        enum kiln_dtype dtype, const char *bits);

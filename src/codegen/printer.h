@@ -11,8 +11,6 @@
 #include "codegen/group.h"
 #include "codegen/lower.h"
 
-enum { KILN_IR_NAME = 64 };
-
 /* Accesses of an inner loop belong to group !0, which its loop !1 declares free of dependences. */
 #define KILN_PARALLEL ", !llvm.access.group !0"
 

@@ -1,5 +1,6 @@
 /*
- * test_codegen_gpu.c - kernels for GPUs, run by the emulator.
+ * test_codegen_gpu.c - element-wise kernels for GPUs, run by the emulator, give bit for bit what the CPU's kernels
+ * give, and write nothing else: every operation and dtype, every cast, every layout of each schedule.
  */
 #include <stdio.h>
 
@@ -56,10 +57,260 @@ static void emulator_runs_blocks(void **state)
     assert_non_null(gpu_emulator_launch(kernel, BLOCKS, KILN_GPU_BLOCK, words));
 }
 
+/* ---- launches -------------------------------------------------------------------------------------------------- */
+
+enum { MAX_POINTERS = 80, MAX_CONSTANTS = 320, ARENA = 1 << 16, MARGIN = 1 << 14 };
+
+/* A kernel and an index space. Strides are in elements, start is where a pointer begins in its arena. */
+struct launch {
+    const struct kiln_group *group;
+    const char *letters;
+    struct kiln_gpu_form form;
+    uint32_t axes; /* of the index space; the form's are 0 for packed ones */
+    int64_t sizes[KILN_GPU_MAX_AXES];
+    int64_t strides[MAX_POINTERS][KILN_GPU_MAX_AXES];
+    int64_t start[MAX_POINTERS];
+    uint64_t constants[MAX_CONSTANTS];
+};
+
+static _Alignas(64) char arenas[MAX_POINTERS][ARENA]; /* outputs of the GPU, then operands */
+static _Alignas(64) char wanted[4][ARENA];            /* outputs of the CPU */
+
+static uint64_t random_bits(void)
+{
+    static uint64_t seed = 42;
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return seed >> 13 ^ seed << 19;
+}
+
+/* Any bits, or a number of moderate size. */
+static uint64_t element_bits(enum kiln_dtype dtype)
+{
+    uint64_t bits = random_bits();
+    double number = ((double)(bits % 2000001) - 1000000) / 100000;
+    float single = (float)number;
+    uint32_t word;
+    memcpy(&word, &single, sizeof word);
+    if (dtype == KILN_BOOL) return bits & 1;
+    if (random_bits() % 4 == 0 || kiln__dtypes[dtype].kind < KILN_KIND_FLOAT) return bits >> random_bits() % 56;
+    if (dtype == KILN_FLOAT64) memcpy(&bits, &number, sizeof bits);
+    if (dtype == KILN_FLOAT16) return 0x3000 + bits % 0x2000 + (bits & 0x8000);
+    if (dtype == KILN_BFLOAT16) return word >> 16;
+    if (dtype == KILN_FLOAT32) return word;
+    return dtype == KILN_COMPLEX64 ? (uint64_t)word << 32 | (word ^ (uint32_t)(bits << 31)) : bits;
+}
+
+static void fill(enum kiln_dtype dtype, char *data)
+{
+    size_t size = kiln__dtype_size(dtype);
+    for (size_t i = 0; i + size <= ARENA; i += size) {
+        uint64_t bits = element_bits(dtype);
+        memcpy(data + i, &bits, size);
+    }
+}
+
+static enum kiln_dtype dtype_of(const struct kiln_group *group, uint32_t value)
+{
+    uint32_t first = group->operand_count + group->constant_count;
+    if (value < group->operand_count) return group->operand_dtypes[value];
+    return value < first ? group->constant_dtypes[value - group->operand_count] : group->instrs[value - first].dtype;
+}
+
+static int64_t pointer_size(const struct kiln_group *group, uint32_t pointer)
+{
+    bool is_output = pointer < group->output_count;
+    uint32_t value = is_output ? group->outputs[pointer] : pointer - group->output_count;
+    return (int64_t)kiln__dtype_size(dtype_of(group, value));
+}
+
+static int64_t product(const int64_t *sizes, uint32_t count)
+{
+    int64_t total = 1;
+    for (uint32_t i = 0; i < count; i++) total *= sizes[i];
+    return total;
+}
+
+static uint64_t pointer_word(const struct launch *l, uint32_t pointer)
+{
+    return (uint64_t)(uintptr_t)(arenas[pointer] + MARGIN + l->start[pointer] * pointer_size(l->group, pointer));
+}
+
+/* One call of the CPU's kernel per element, so that every layout is the same to it. */
+static void run_on_cpu(const struct launch *l, kernel_entry kernel)
+{
+    const struct kiln_group *group = l->group;
+    uint32_t pointers = group->output_count + group->operand_count;
+    uint64_t args[MAX_POINTERS + MAX_CONSTANTS];
+    int64_t strides[2 * MAX_POINTERS] = {0}, total = product(l->sizes, l->axes);
+    for (uint32_t i = 0; i < group->constant_count; i++) args[pointers + i] = l->constants[i];
+    for (int64_t index = 0; index < total; index++) {
+        for (uint32_t p = 0; p < pointers; p++) {
+            int64_t left = index, offset = 0;
+            for (uint32_t a = l->axes; a-- > 0; left /= l->sizes[a]) offset += left % l->sizes[a] * l->strides[p][a];
+            args[p] = pointer_word(l, p) + (uint64_t)(offset * pointer_size(group, p));
+            if (p < group->output_count) args[p] += (uint64_t)(wanted[p] - arenas[p]);
+        }
+        kernel(args, strides, 1, 1);
+    }
+}
+
+static int64_t tiles(int64_t size)
+{
+    return (size + KILN_GPU_TILE - 1) / KILN_GPU_TILE;
+}
+
+/* The words of gpu.h; returns the grid. */
+static uint32_t words_of(const struct launch *l, uint64_t *words)
+{
+    const struct kiln_group *group = l->group;
+    uint32_t pointers = group->output_count + group->operand_count, axes = l->axes, next = 0;
+    int64_t total = product(l->sizes, axes), width = kiln__gpu_width(group, l->letters), blocks;
+    bool tiled = l->form.schedule == KILN_GPU_TILED;
+    for (uint32_t p = 0; p < pointers; p++) words[next++] = pointer_word(l, p);
+    for (uint32_t i = 0; i < group->constant_count; i++) words[next++] = l->constants[i];
+    if (tiled) {
+        words[next++] = (uint64_t)tiles(l->sizes[axes - 2]), words[next++] = (uint64_t)tiles(l->sizes[axes - 1]);
+        blocks = tiles(l->sizes[axes - 2]) * tiles(l->sizes[axes - 1]) * product(l->sizes, axes - 2);
+    } else {
+        int64_t each = l->form.schedule == KILN_GPU_PACKED || l->form.wide ? width : 1;
+        words[next++] = (uint64_t)total;
+        blocks = (total + KILN_GPU_BLOCK * each - 1) / (KILN_GPU_BLOCK * each);
+    }
+    for (uint32_t a = 0; a < l->form.axes; a++) {
+        words[next++] = (uint64_t)l->sizes[a];
+        for (uint32_t p = 0; p < pointers; p++) words[next++] = (uint64_t)(l->strides[p][a] * pointer_size(group, p));
+    }
+    return (uint32_t)blocks;
+}
+
+static void explain(const struct launch *l, uint32_t output)
+{
+    for (size_t i = 0; i < ARENA; i++) {
+        if (arenas[output][i] == wanted[output][i]) continue;
+        fail_msg("[%s] of %s, letters \"%s\", schedule %d%s%s: output %u differs at byte %lld of %lld",
+                 kiln__ops[l->group->instrs[l->group->instr_count - 1].op].name,
+                 kiln__dtypes[l->group->operand_count ? l->group->operand_dtypes[0] : 0].name, l->letters,
+                 (int)l->form.schedule, l->form.wide ? ", wide" : "", l->form.is_long ? ", long" : "", output,
+                 (long long)i - MARGIN - l->start[output] * pointer_size(l->group, output),
+                 (long long)(product(l->sizes, l->axes) * pointer_size(l->group, output)));
+    }
+}
+
+static kernel_entry cpu_kernel(const struct kiln_group *group)
+{
+    char letters[MAX_POINTERS + 1];
+    struct kiln_buffer text = {0};
+    kiln_error err = {0};
+    memset(letters, 'v', group->operand_count);
+    letters[group->operand_count] = 0;
+    if (kiln__group_print(group, letters, 0, &text, &err)) fail_msg("%s", err.text);
+    return load_text(&text, "x86-64-v2");
+}
+
+static gpu_emulator_thread gpu_kernel(const struct launch *l)
+{
+    struct kiln_buffer text = {0};
+    kiln_error err = {0};
+    if (kiln__gpu_print(l->group, l->letters, &l->form, &text, &err)) fail_msg("%s", err.text);
+    return load_gpu_text(&text);
+}
+
+static void check_launch(const struct launch *l, kernel_entry cpu, gpu_emulator_thread gpu)
+{
+    static uint64_t words[MAX_POINTERS + MAX_CONSTANTS + 2 + KILN_GPU_MAX_AXES * (1 + MAX_POINTERS)];
+    const struct kiln_group *group = l->group;
+    memset(wanted, 0x55, sizeof wanted);
+    for (uint32_t i = 0; i < group->output_count; i++) memset(arenas[i], 0x55, ARENA);
+    for (uint32_t i = 0; i < group->operand_count; i++) fill(group->operand_dtypes[i], arenas[group->output_count + i]);
+    run_on_cpu(l, cpu);
+    uint32_t grid = words_of(l, words);
+    launch_gpu(gpu, grid, words);
+    for (uint32_t i = 0; i < group->output_count; i++)
+        if (memcmp(arenas[i], wanted[i], ARENA) != 0) explain(l, i);
+}
+
+/* ---- every operation ------------------------------------------------------------------------------------------- */
+
+struct one_op {
+    struct kiln_group group;
+    struct kiln_instr instr;
+    uint8_t dtypes[3];
+    uint32_t output;
+};
+
+/* False where the operation is not defined for inputs of this dtype. `to`: of a cast. */
+static bool make_one_op(struct one_op *one, enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to)
+{
+    const struct kiln_op_info *info = &kiln__ops[op];
+    if (info->kind != KILN_OP_ELEMENTWISE || !info->lower[kiln__dtypes[dtype].kind]) return false;
+    one->instr = (struct kiln_instr){.op = (uint16_t)op, .dtype = (uint8_t)kiln__op_result(op, dtype), .in = {0, 1, 2}};
+    if (info->dtype_rule == KILN_RULE_CAST) one->instr.dtype = (uint8_t)to;
+    for (int i = 0; i < 3; i++) one->dtypes[i] = (uint8_t)dtype;
+    if (info->dtype_rule == KILN_RULE_SELECT) one->dtypes[0] = KILN_BOOL;
+    one->output = (uint32_t)info->arity;
+    one->group = (struct kiln_group){.operand_count = (uint32_t)info->arity,
+                                     .instr_count = 1,
+                                     .output_count = 1,
+                                     .operand_dtypes = one->dtypes,
+                                     .instrs = &one->instr,
+                                     .outputs = &one->output};
+    return true;
+}
+
+static struct launch packed_launch(const struct kiln_group *group, const char *letters, bool wide)
+{
+    struct launch l = {.group = group, .letters = letters, .form = {KILN_GPU_PACKED, 0, wide, false}, .axes = 1};
+    for (uint32_t i = 0; i < group->output_count; i++) l.strides[i][0] = 1;
+    for (uint32_t i = 0; i < group->operand_count; i++) l.strides[group->output_count + i][0] = letters[i] == 'c';
+    return l;
+}
+
+/* More than one block, a thread with some of its elements, and threads with none. */
+static void check_packed(const struct kiln_group *group, const char *letters, bool wide, kernel_entry cpu)
+{
+    struct launch l = packed_launch(group, letters, wide);
+    uint32_t width = kiln__gpu_width(group, letters), pointers = group->output_count + group->operand_count;
+    gpu_emulator_thread gpu = gpu_kernel(&l);
+    for (uint32_t i = 0; i < pointers && !wide; i++) l.start[i] = i % 3 + 1;
+    l.sizes[0] = KILN_GPU_BLOCK * width + 5 * width + width / 2;
+    check_launch(&l, cpu, gpu);
+    l.sizes[0] = 1;
+    check_launch(&l, cpu, gpu);
+}
+
+static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to)
+{
+    static const char *const layouts[] = {"ccc", "csc", "scc", "ccs"};
+    struct one_op one;
+    char letters[4];
+    if (!make_one_op(&one, op, dtype, to)) return;
+    snprintf(letters, sizeof letters, "%.*s", (int)one.group.operand_count, layouts[(op + dtype) % 4]);
+    kernel_entry cpu = cpu_kernel(&one.group);
+    check_packed(&one.group, letters, true, cpu);
+    check_packed(&one.group, letters, false, cpu);
+}
+
+static void packed_operations(void **state)
+{
+    (void)state;
+    for (int op = 0; op < KILN_OP_COUNT; op++)
+        for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++)
+            if (op != KILN_OP_CAST) check_op(op, dtype, dtype);
+}
+
+static void packed_casts(void **state)
+{
+    (void)state;
+    for (int from = 0; from < KILN_DTYPE_COUNT; from++)
+        for (int to = 0; to < KILN_DTYPE_COUNT; to++) check_op(KILN_OP_CAST, from, to);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(emulator_runs_blocks),
+        cmocka_unit_test(packed_operations),
+        cmocka_unit_test(packed_casts),
     };
     return cmocka_run_group_tests(tests, open_plugin, NULL);
 }
