@@ -377,6 +377,31 @@ static void tables_are_read_through_the_read_only_cache(void **state)
     free(ptx);
 }
 
+/* One instruction rounds; NaN gets the bits it has on CPUs (0x7e00, 0x7fc0). */
+static void short_floats_are_converted_by_instructions(void **state)
+{
+    (void)state;
+    static const char text[] =
+        HEAD "  %x = load i16, ptr addrspace(1) %a\n"
+             "  %w = call float @kiln_widen_f16(i16 %x)\n"
+             "  %h = call i16 @kiln_narrow_f16(float %w)\n"
+             "  %b16 = call i16 @kiln_narrow_bf16(float %w)\n"
+             "  store i16 %h, ptr addrspace(1) %o\n"
+             "  store i16 %b16, ptr addrspace(1) %b\n" TAIL "declare float @kiln_widen_f16(i16)\n"
+             "declare i16 @kiln_narrow_f16(float)\n"
+             "declare i16 @kiln_narrow_bf16(float)\n";
+    char *ptx = print_ptx(text, "sm_90", 2, false);
+    expect(ptx, "cvt.f32.f16", 1);
+    expect(ptx, "cvt.rn.bf16.f32", 1);
+    expect(ptx, ", 32256, %p", 1);
+    expect(ptx, ", 32704, %p", 1);
+    free(ptx);
+    ptx = print_ptx(text, "sm_70", 2, false); /* which has no such instruction for bfloat16 */
+    expect(ptx, "cvt.rn.bf16.f32", 0);
+    expect(ptx, ", 32704, %p", 1);
+    free(ptx);
+}
+
 static void preparing_gives_equal_bytes(void **state)
 {
     (void)state;
@@ -415,6 +440,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(equal_text_gives_equal_ptx_in_every_process),
         cmocka_unit_test(each_helper_compiles_and_needs_nothing),
         cmocka_unit_test(tables_are_read_through_the_read_only_cache),
+        cmocka_unit_test(short_floats_are_converted_by_instructions),
         cmocka_unit_test(preparing_gives_equal_bytes),
     };
     return cmocka_run_group_tests(tests, open_plugin, NULL);

@@ -1,7 +1,9 @@
 /*
  * convert.c - 16-bit floats to float32 and back, as integer operations: the compiler's own half and bfloat types
- * become library calls on older targets. Denormals never pass through a denormal float32, which would be slow. Any
- * NaN becomes the quiet one with the sign clear, as in lower.c.
+ * become library calls on older CPUs. Denormals never pass through a denormal float32, which would be slow. Any NaN
+ * becomes the quiet one with the sign clear, as in lower.c.
+ *
+ * GPUs have instructions for what takes a dozen operations here; they round alike, so only NaN needs a word.
  */
 #include "runtime.h"
 
@@ -11,6 +13,33 @@ float kiln_widen_bf16(uint16_t bits)
 {
     return f32_of_bits((uint32_t)bits << 16);
 }
+
+#ifdef __NVPTX__
+
+uint16_t kiln_narrow_bf16(float value)
+{
+    __bf16 rounded = (__bf16)value;
+    uint16_t bits;
+    __builtin_memcpy(&bits, &rounded, sizeof bits);
+    return value == value ? bits : 0x7fc0u;
+}
+
+float kiln_widen_f16(uint16_t bits)
+{
+    _Float16 value;
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return (float)value;
+}
+
+uint16_t kiln_narrow_f16(float value)
+{
+    _Float16 rounded = (_Float16)value;
+    uint16_t bits;
+    __builtin_memcpy(&bits, &rounded, sizeof bits);
+    return value == value ? bits : 0x7e00u;
+}
+
+#else
 
 uint16_t kiln_narrow_bf16(float value)
 {
@@ -42,3 +71,5 @@ uint16_t kiln_narrow_f16(float value)
     uint32_t result = (magnitude >= 143u << 23 ? 0x7c00u : finite) | (bits >> 16 & 0x8000u);
     return (uint16_t)(value == value ? result : 0x7e00u);
 }
+
+#endif
