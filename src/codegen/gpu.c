@@ -20,8 +20,8 @@ struct schedule {
 
 static const struct schedule schedules[] = {
     [KILN_GPU_PACKED] = {"packed", "cs", 0, false, false, kiln__gpu_print_packed},
-    [KILN_GPU_STRIDED] = {"strided", "csv", 1, true, false, NULL},
-    [KILN_GPU_TILED] = {"tiled", "csvt", 2, true, false, NULL},
+    [KILN_GPU_STRIDED] = {"strided", "csv", 1, true, false, kiln__gpu_print_strided},
+    [KILN_GPU_TILED] = {"tiled", "csvt", 2, true, false, kiln__gpu_print_tiled},
     [KILN_GPU_ROWS] = {"rows", "csv", 1, true, true, NULL},
     [KILN_GPU_COLUMNS] = {"columns", "c", 0, true, true, NULL},
 };
@@ -156,6 +156,18 @@ void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_form *form, co
 }
 
 /* ---- places -------------------------------------------------------------------------------------------------- */
+
+void kiln__gpu_first(struct kiln_printer *p, const struct kiln_gpu_form *form, uint32_t per_block, uint32_t per_thread)
+{
+    const char *type = kiln__gpu_index(form), *suffix = form->is_long ? ".long" : "";
+    if (form->is_long) {
+        kiln__buffer_printf(p->text, "  %%block.long = zext i32 %%block to i64\n");
+        kiln__buffer_printf(p->text, "  %%thread.long = zext i32 %%thread to i64\n");
+    }
+    kiln__buffer_printf(p->text, "  %%before = mul nuw %s %%block%s, %u\n", type, suffix, per_block);
+    kiln__buffer_printf(p->text, "  %%own = mul nuw %s %%thread%s, %u\n", type, suffix, per_thread);
+    kiln__buffer_printf(p->text, "  %%first = add nuw %s %%before, %%own\n", type);
+}
 
 /* %axisA.at from the innermost axis outwards; what is left over belongs to the outermost. */
 static void coordinates(struct kiln_printer *p, const char *type, const char *index, uint32_t first, uint32_t last)

@@ -22,15 +22,7 @@ struct packed {
 static void print_elements(const struct packed *k)
 {
     struct kiln_buffer *text = k->p->text;
-    const char *block = "%block", *thread = "%thread";
-    if (k->form->is_long) {
-        kiln__buffer_printf(text, "  %%block.long = zext i32 %%block to i64\n");
-        kiln__buffer_printf(text, "  %%thread.long = zext i32 %%thread to i64\n");
-        block = "%block.long", thread = "%thread.long";
-    }
-    kiln__buffer_printf(text, "  %%before = mul nuw %s %s, %u\n", k->type, block, KILN_GPU_BLOCK * k->width);
-    kiln__buffer_printf(text, "  %%own = mul nuw %s %s, %u\n", k->type, thread, k->form->wide ? k->width : 1);
-    kiln__buffer_printf(text, "  %%first = add nuw %s %%before, %%own\n", k->type);
+    kiln__gpu_first(k->p, k->form, KILN_GPU_BLOCK * k->width, k->form->wide ? k->width : 1);
     kiln__buffer_printf(text, "  %%last = add nuw %s %%first, %u\n", k->type, (k->width - 1) * k->step);
     kiln__buffer_printf(text, "  %%whole = icmp ult %s %%last, %%n\n", k->type);
 }

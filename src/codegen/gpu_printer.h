@@ -31,6 +31,9 @@ const char *kiln__gpu_index(const struct kiln_gpu_form *form);
  */
 void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *words);
 
+/* %first = %block * per_block + %thread * per_thread, of the index type. */
+void kiln__gpu_first(struct kiln_printer *p, const struct kiln_gpu_form *form, uint32_t per_block, uint32_t per_thread);
+
 /*
  * %oN.base and %pN.base: the pointers moved to place `index` (a name or number of the index type) of the axes from
  * `first` to before `last`, in row-major order. %axisA.at are the coordinates. Once per kernel and axis.

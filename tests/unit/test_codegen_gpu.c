@@ -71,6 +71,7 @@ struct launch {
     int64_t strides[MAX_POINTERS][KILN_GPU_MAX_AXES];
     int64_t start[MAX_POINTERS];
     uint64_t constants[MAX_CONSTANTS];
+    bool in_place; /* output 0 has the bytes of operand 0 */
 };
 
 static _Alignas(64) char arenas[MAX_POINTERS][ARENA]; /* outputs of the GPU, then operands */
@@ -167,6 +168,7 @@ static uint32_t words_of(const struct launch *l, uint64_t *words)
     int64_t total = product(l->sizes, axes), width = kiln__gpu_width(group, l->letters), blocks;
     bool tiled = l->form.schedule == KILN_GPU_TILED;
     for (uint32_t p = 0; p < pointers; p++) words[next++] = pointer_word(l, p);
+    if (l->in_place) words[group->output_count] = words[0];
     for (uint32_t i = 0; i < group->constant_count; i++) words[next++] = l->constants[i];
     if (tiled) {
         words[next++] = (uint64_t)tiles(l->sizes[axes - 2]), words[next++] = (uint64_t)tiles(l->sizes[axes - 1]);
@@ -222,6 +224,10 @@ static void check_launch(const struct launch *l, kernel_entry cpu, gpu_emulator_
     memset(wanted, 0x55, sizeof wanted);
     for (uint32_t i = 0; i < group->output_count; i++) memset(arenas[i], 0x55, ARENA);
     for (uint32_t i = 0; i < group->operand_count; i++) fill(group->operand_dtypes[i], arenas[group->output_count + i]);
+    if (l->in_place) {
+        memcpy(arenas[0], arenas[group->output_count], ARENA);
+        memcpy(wanted[0], arenas[group->output_count], ARENA);
+    }
     run_on_cpu(l, cpu);
     uint32_t grid = words_of(l, words);
     launch_gpu(gpu, grid, words);
@@ -305,12 +311,277 @@ static void packed_casts(void **state)
         for (int to = 0; to < KILN_DTYPE_COUNT; to++) check_op(KILN_OP_CAST, from, to);
 }
 
-int main(void)
+static void packed_in_place(void **state)
+{
+    (void)state;
+    static const uint8_t dtypes[] = {KILN_FLOAT32, KILN_FLOAT16, KILN_FLOAT64, KILN_BOOL};
+    for (size_t d = 0; d < sizeof dtypes; d++)
+        for (int wide = 0; wide < 2; wide++) {
+            struct one_op one;
+            assert_true(make_one_op(&one, KILN_OP_MAXIMUM, dtypes[d], 0));
+            struct launch l = packed_launch(&one.group, "cc", wide);
+            l.in_place = true, l.sizes[0] = 3000;
+            check_launch(&l, cpu_kernel(&one.group), gpu_kernel(&l));
+        }
+}
+
+/* ---- mixed groups ---------------------------------------------------------------------------------------------- */
+
+/*
+ * Operands of different dtypes and a constant of each kind: the sum of all in float32, and it in other dtypes, as up to
+ * four outputs.
+ */
+struct mixed {
+    struct kiln_group group;
+    uint8_t operands[MAX_POINTERS], constants[MAX_CONSTANTS];
+    struct kiln_instr instrs[2 * (MAX_POINTERS + MAX_CONSTANTS) + 4];
+    uint32_t outputs[4];
+};
+
+static void add_mixed(struct mixed *m, enum kiln_op op, enum kiln_dtype dtype, uint32_t a, uint32_t b)
+{
+    m->instrs[m->group.instr_count++] = (struct kiln_instr){(uint16_t)op, (uint8_t)dtype, {a, b}};
+}
+
+static void make_mixed(struct mixed *m, uint32_t operands, uint32_t constants, uint32_t outputs, uint32_t seed)
+{
+    static const uint8_t results[] = {KILN_FLOAT32, KILN_FLOAT16, KILN_COMPLEX64, KILN_INT8, KILN_BOOL, KILN_FLOAT64};
+    uint32_t inputs = operands + constants;
+    memset(m, 0, sizeof *m);
+    m->group = (struct kiln_group){operands, constants, 0, outputs, m->operands, m->constants, m->instrs, m->outputs};
+    for (uint32_t i = 0; i < operands; i++) m->operands[i] = (uint8_t)((seed + i * 5) % KILN_DTYPE_COUNT);
+    for (uint32_t i = 0; i < constants; i++) m->constants[i] = (uint8_t)((seed + i * 3) % KILN_DTYPE_COUNT);
+    for (uint32_t i = 0; i < inputs; i++) add_mixed(m, KILN_OP_CAST, KILN_FLOAT32, i, 0);
+    for (uint32_t i = 1; i < inputs; i++)
+        add_mixed(m, KILN_OP_ADD, KILN_FLOAT32, i == 1 ? inputs : inputs + m->group.instr_count - 1, inputs + i);
+    uint32_t sum = inputs + m->group.instr_count - 1;
+    for (uint32_t i = 0; i < outputs; i++) {
+        add_mixed(m, KILN_OP_CAST, results[(seed + i) % 6], sum, 0);
+        m->outputs[i] = inputs + m->group.instr_count - 1;
+    }
+    m->outputs[outputs - 1] = outputs > 3 ? 0 : m->outputs[outputs - 1]; /* an operand as it is */
+}
+
+static void set_constants(struct launch *l)
+{
+    for (uint32_t i = 0; i < l->group->constant_count; i++) {
+        enum kiln_dtype dtype = l->group->constant_dtypes[i];
+        uint64_t bits = element_bits(dtype);
+        memcpy(&l->constants[i], &bits, kiln__dtype_size(dtype));
+    }
+}
+
+static void packed_mixed_groups(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t operands, constants, outputs;
+    } shapes[] = {{1, 0, 1}, {2, 3, 2}, {5, 2, 4}, {14, 14, 3}, {64, 0, 1}, {64, 300, 4}, {1, 300, 1}};
+    struct mixed m;
+    char letters[MAX_POINTERS + 1] = "";
+    for (uint32_t i = 0; i < 4 * sizeof shapes / sizeof shapes[0]; i++) {
+        make_mixed(&m, shapes[i / 4].operands, shapes[i / 4].constants, shapes[i / 4].outputs, i);
+        for (uint32_t k = 0; k < m.group.operand_count; k++) letters[k] = random_bits() % 4 ? 'c' : 's';
+        letters[m.group.operand_count] = 0;
+        struct launch l = packed_launch(&m.group, letters, i % 2);
+        l.form.is_long = i / 2 % 2;
+        l.sizes[0] = 1 + (int64_t)(random_bits() % 2500);
+        set_constants(&l);
+        check_launch(&l, cpu_kernel(&m.group), gpu_kernel(&l));
+    }
+}
+
+static void width_is_bounded(void **state)
+{
+    (void)state;
+    struct mixed m;
+    struct one_op one;
+    static const struct {
+        enum kiln_dtype dtype;
+        uint32_t width;
+    } expected[] = {{KILN_FLOAT32, 4}, {KILN_UINT8, 8}, {KILN_BFLOAT16, 8}, {KILN_FLOAT64, 2}, {KILN_COMPLEX64, 2}};
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        assert_true(make_one_op(&one, KILN_OP_ADD, expected[i].dtype, 0));
+        assert_int_equal(kiln__gpu_width(&one.group, "cc"), expected[i].width);
+    }
+    assert_true(make_one_op(&one, KILN_OP_LESS, KILN_FLOAT32, 0));
+    assert_int_equal(kiln__gpu_width(&one.group, "cc"), 8); /* bool is the smallest */
+    make_mixed(&m, 64, 0, 1, 0);
+    char letters[65] = "";
+    memset(letters, 'c', 64);
+    assert_int_equal(kiln__gpu_width(&m.group, letters), 1);
+}
+
+/* ---- index spaces ---------------------------------------------------------------------------------------------- */
+
+enum { MAX_TOTAL = 1400 };
+
+static void random_sizes(struct launch *l, uint32_t axes, uint32_t multiple)
+{
+    int64_t room = MAX_TOTAL / multiple;
+    l->axes = l->form.axes = (uint8_t)axes;
+    for (uint32_t a = axes; a-- > 0;) {
+        int64_t most = axes > 4 && a + 2 < axes ? 3 : 70;
+        l->sizes[a] = 1 + (int64_t)(random_bits() % (uint64_t)(most < room ? most : room));
+        room /= l->sizes[a];
+        if (a + 1 == axes) l->sizes[a] *= multiple;
+    }
+}
+
+/* Packed in the order of the axes, `last` innermost, times `gap` but along the innermost. */
+static void pack_strides(struct launch *l, uint32_t pointer, uint32_t last, int64_t gap)
+{
+    int64_t stride = 1;
+    for (uint32_t k = 0; k < l->axes; k++) {
+        uint32_t a = (last + l->axes - k) % l->axes;
+        l->strides[pointer][a] = k ? stride * gap : 1;
+        stride *= l->sizes[a];
+    }
+}
+
+/* Some axes broadcast, some backwards; the last `kept` are left as they are. */
+static void vary_strides(struct launch *l, uint32_t pointer, uint32_t kept)
+{
+    for (uint32_t a = 0; a + kept < l->axes; a++) {
+        if (random_bits() % 4 == 0) l->strides[pointer][a] = 0;
+        if (random_bits() % 4 != 0) continue;
+        l->start[pointer] += (l->sizes[a] - 1) * l->strides[pointer][a];
+        l->strides[pointer][a] = -l->strides[pointer][a];
+    }
+}
+
+static void check_space(struct launch *l)
+{
+    set_constants(l);
+    check_launch(l, cpu_kernel(l->group), gpu_kernel(l));
+}
+
+static void strided_spaces(void **state)
+{
+    (void)state;
+    struct mixed m;
+    for (uint32_t i = 0; i < 48; i++) {
+        char letters[8] = "";
+        make_mixed(&m, 1 + i % 4, i % 3, 1 + i % 2, i);
+        struct launch l = {.group = &m.group, .letters = letters};
+        l.form = (struct kiln_gpu_form){.schedule = KILN_GPU_STRIDED, .is_long = i % 3 == 0};
+        random_sizes(&l, 1 + i % KILN_GPU_MAX_AXES, 1);
+        for (uint32_t p = 0; p < m.group.output_count; p++) pack_strides(&l, p, l.axes - 1, 1);
+        for (uint32_t k = 0; k < m.group.operand_count; k++) {
+            uint32_t p = m.group.output_count + k;
+            l.start[p] = (int64_t)(random_bits() % 3);
+            pack_strides(&l, p, (uint32_t)(random_bits() % l.axes), 1 + (int64_t)(random_bits() % 2));
+            vary_strides(&l, p, 0);
+            int64_t inner = l.strides[p][l.axes - 1];
+            letters[k] = inner == 1 ? 'c' : inner == 0 ? 's' : 'v';
+        }
+        check_space(&l);
+    }
+}
+
+static void strided_wide_spaces(void **state)
+{
+    (void)state;
+    struct mixed m;
+    for (uint32_t i = 0; i < 48; i++) {
+        char letters[8] = "";
+        make_mixed(&m, 1 + i % 4, i % 3, 1 + i % 2, i);
+        for (uint32_t k = 0; k < m.group.operand_count; k++) letters[k] = random_bits() % 3 ? 'c' : 's';
+        struct launch l = {.group = &m.group, .letters = letters};
+        l.form = (struct kiln_gpu_form){.schedule = KILN_GPU_STRIDED, .wide = true, .is_long = i % 3 == 0};
+        random_sizes(&l, 1 + i % KILN_GPU_MAX_AXES, 8);
+        for (uint32_t p = 0; p < m.group.output_count; p++) pack_strides(&l, p, l.axes - 1, 1);
+        for (uint32_t k = 0; k < m.group.operand_count; k++) {
+            uint32_t p = m.group.output_count + k;
+            pack_strides(&l, p, l.axes - 1, 1 + (int64_t)(random_bits() % 2));
+            vary_strides(&l, p, 1);
+            if (letters[k] == 's') l.strides[p][l.axes - 1] = 0, l.start[p] += 3;
+        }
+        check_space(&l);
+    }
+}
+
+/* Operands that are packed along columns, along rows, or along another axis; rows and columns around whole tiles. */
+static void check_tiled(struct mixed *m, uint32_t axes, bool is_long)
+{
+    char letters[MAX_POINTERS + 1] = "";
+    struct launch l = {.group = &m->group, .letters = letters};
+    l.form = (struct kiln_gpu_form){.schedule = KILN_GPU_TILED, .is_long = is_long};
+    random_sizes(&l, axes, 1);
+    for (uint32_t p = 0; p < m->group.output_count; p++) pack_strides(&l, p, axes - 1, 1);
+    for (uint32_t k = 0; k < m->group.operand_count; k++) {
+        uint32_t p = m->group.output_count + k;
+        uint32_t last = random_bits() % 2 ? axes - 2 : (uint32_t)(random_bits() % axes);
+        l.start[p] = (int64_t)(random_bits() % 3);
+        pack_strides(&l, p, last, 1 + (int64_t)(random_bits() % 2));
+        vary_strides(&l, p, last == axes - 2 ? 2 : 0);
+        int64_t inner = l.strides[p][axes - 1];
+        letters[k] = last == axes - 2 ? 't' : inner == 1 ? 'c' : inner == 0 ? 's' : 'v';
+    }
+    check_space(&l);
+}
+
+static void tiled_spaces(void **state)
+{
+    (void)state;
+    struct mixed m;
+    for (uint32_t i = 0; i < 48; i++) {
+        make_mixed(&m, 1 + i % 4, i % 3, 1 + i % 2, i);
+        check_tiled(&m, 2 + i % 4, i % 3 == 0);
+    }
+    for (uint32_t i = 0; i < 2; i++) { /* more than shared memory holds */
+        make_mixed(&m, 40, 0, 1, i);
+        check_tiled(&m, 2, false);
+    }
+}
+
+/* The sum of a matrix and its transpose's like, into the first: what lies outside the tile must not be added twice. */
+static void tiled_in_place(void **state)
+{
+    (void)state;
+    struct one_op one;
+    assert_true(make_one_op(&one, KILN_OP_ADD, KILN_INT32, 0));
+    struct launch l = {.group = &one.group, .letters = "ct", .in_place = true, .axes = 2, .sizes = {35, 37}};
+    l.form = (struct kiln_gpu_form){.schedule = KILN_GPU_TILED, .axes = 2};
+    for (uint32_t p = 0; p < 3; p++) pack_strides(&l, p, p == 2 ? 0 : 1, 1);
+    check_space(&l);
+}
+
+/* ---- errors ---------------------------------------------------------------------------------------------------- */
+
+static void expect_invalid(const char *letters, struct kiln_gpu_form form, const char *word)
+{
+    struct one_op one;
+    struct kiln_buffer text = {0};
+    kiln_error err = {0};
+    assert_true(make_one_op(&one, KILN_OP_ADD, KILN_FLOAT32, 0));
+    assert_int_equal(kiln__gpu_print(&one.group, letters, &form, &text, &err), KILN_INVALID);
+    if (!strstr(err.text, word)) fail_msg("\"%s\" does not say \"%s\"", err.text, word);
+    kiln__buffer_release(&text);
+}
+
+static void bad_forms_are_errors(void **state)
+{
+    (void)state;
+    expect_invalid("cv", (struct kiln_gpu_form){KILN_GPU_PACKED, 0, false, false}, "one of c, s for each of 2");
+    expect_invalid("ct", (struct kiln_gpu_form){KILN_GPU_STRIDED, 1, false, false}, "one of c, s, v for each of 2");
+    expect_invalid("cx", (struct kiln_gpu_form){KILN_GPU_TILED, 2, false, false}, "one of c, s, v, t for each of 2");
+    expect_invalid("cv", (struct kiln_gpu_form){KILN_GPU_STRIDED, 1, true, false}, "packed or scalar");
+    expect_invalid("cc", (struct kiln_gpu_form){KILN_GPU_PACKED, 1, false, false}, "takes 0 to 0");
+    expect_invalid("cc", (struct kiln_gpu_form){KILN_GPU_STRIDED, 9, false, false}, "takes 1 to 8");
+    expect_invalid("cc", (struct kiln_gpu_form){KILN_GPU_TILED, 1, false, false}, "takes 2 to 8");
+    expect_invalid("cc", (struct kiln_gpu_form){(enum kiln_gpu_schedule)99, 1, false, false}, "schedule 99");
+}
+
+int main(int count, char **words)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(emulator_runs_blocks),
-        cmocka_unit_test(packed_operations),
-        cmocka_unit_test(packed_casts),
+        cmocka_unit_test(emulator_runs_blocks), cmocka_unit_test(packed_operations),
+        cmocka_unit_test(packed_casts),         cmocka_unit_test(packed_in_place),
+        cmocka_unit_test(packed_mixed_groups),  cmocka_unit_test(width_is_bounded),
+        cmocka_unit_test(strided_spaces),       cmocka_unit_test(strided_wide_spaces),
+        cmocka_unit_test(tiled_spaces),         cmocka_unit_test(bad_forms_are_errors),
     };
+    if (count > 1) cmocka_set_test_filter(words[1]);
     return cmocka_run_group_tests(tests, open_plugin, NULL);
 }
