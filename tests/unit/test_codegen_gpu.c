@@ -580,7 +580,8 @@ int main(int count, char **words)
         cmocka_unit_test(packed_casts),         cmocka_unit_test(packed_in_place),
         cmocka_unit_test(packed_mixed_groups),  cmocka_unit_test(width_is_bounded),
         cmocka_unit_test(strided_spaces),       cmocka_unit_test(strided_wide_spaces),
-        cmocka_unit_test(tiled_spaces),         cmocka_unit_test(bad_forms_are_errors),
+        cmocka_unit_test(tiled_spaces),         cmocka_unit_test(tiled_in_place),
+        cmocka_unit_test(bad_forms_are_errors),
     };
     if (count > 1) cmocka_set_test_filter(words[1]);
     return cmocka_run_group_tests(tests, open_plugin, NULL);
