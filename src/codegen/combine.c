@@ -115,6 +115,14 @@ bool kiln__reduce_start_is_neutral(const struct kiln_reducer *reducer)
     return reducer->op != KILN_OP_PROD || reducer->out != KILN_COMPLEX64;
 }
 
+/* Sums and products of floats round. Of several largest or smallest elements the last wins, of several NaN the first.
+ */
+bool kiln__reduce_is_associative(const struct kiln_reducer *reducer)
+{
+    bool rounds = kiln__dtypes[reducer->out].kind >= KILN_KIND_FLOAT;
+    return !rounds || (reducer->op != KILN_OP_SUM && reducer->op != KILN_OP_PROD);
+}
+
 void kiln__reduce_combine(struct kiln_reducer *reducer, const char *name, const char *a, const char *b, int lanes)
 {
     char type[NAME_SIZE], truth[NAME_SIZE];

@@ -30,6 +30,8 @@ kiln_status kiln__reducer_init(struct kiln_reducer *reducer, enum kiln_op op, en
 const char *kiln__reduce_start(const struct kiln_reducer *reducer, int part);
 /* Does combining with the start once more change nothing? */
 bool kiln__reduce_start_is_neutral(const struct kiln_reducer *reducer);
+/* Does it not matter which neighbours are combined first? */
+bool kiln__reduce_is_associative(const struct kiln_reducer *reducer);
 /* name = a combined with b: values of `lanes` lanes, 0 for one element. */
 void kiln__reduce_combine(struct kiln_reducer *reducer, const char *name, const char *a, const char *b, int lanes);
 /* name = the element `source` of dtype in, as a lane holds it. */

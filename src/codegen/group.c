@@ -413,8 +413,11 @@ static kiln_status print_streaming(struct kiln_printer *p, kiln_error *err)
 static kiln_status print_kernel(struct kiln_printer *p, kiln_error *err)
 {
     bool streaming = p->flags & KILN_GROUP_STREAMING, with_rows = p->flags & KILN_GROUP_ROWS;
+    bool is_short = with_rows && p->flags & KILN_GROUP_SHORT;
     kiln__buffer_printf(p->text, "; kiln %s kernel%s\n", with_rows ? "row" : "element-wise",
-                        streaming ? ", streaming" : "");
+                        streaming  ? ", streaming"
+                        : is_short ? ", short"
+                                   : "");
     kiln__print_heading(p);
     kiln__buffer_printf(p->text, "define void @kernel(ptr noalias readonly %%args, ptr noalias readonly %%strides, "
                                  "i64 %%rows, i64 %%n) #0 {\nentry:\n");

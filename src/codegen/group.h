@@ -29,8 +29,11 @@ enum { KILN_LAYOUT_PACKED = 'c', KILN_LAYOUT_SCALAR = 's', KILN_LAYOUT_STRIDED =
 
 enum {
     KILN_GROUP_STREAMING = 1u << 0, /* non-temporal stores; only with rows == 1 and all letters 'c' or 's' */
-    KILN_GROUP_ROWS = 1u << 1 /* reductions along the row, and outputs of one element per row; letters may be mixed */
+    KILN_GROUP_ROWS = 1u << 1, /* reductions along the row, and outputs of one element per row; letters may be mixed */
+    KILN_GROUP_SHORT = 1u << 2 /* with rows: n is at most KILN_SHORT_ROW, so that a row of values fits the stack */
 };
+
+enum { KILN_SHORT_ROW = 8192 };
 
 /*
  * A kernel with rows (KILN_GROUP_ROWS) may have instructions of kind REDUCE, whose result is one value for each row,
@@ -51,6 +54,9 @@ struct kiln_group {
     struct kiln_instr *instrs;
     uint32_t *outputs; /* value numbers */
 };
+
+/* Can KILN_GROUP_SHORT make a difference? */
+bool kiln__group_may_keep(const struct kiln_group *group);
 
 /* Prints the kernel's LLVM IR; the entry is @kernel. `letters` has one letter per operand. */
 kiln_status kiln__group_print(const struct kiln_group *group, const char *letters, unsigned flags,

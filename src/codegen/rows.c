@@ -7,81 +7,135 @@
  *         element outputs:   one more loop over the row
  *         row outputs:       stored once
  *
- * A reduction belongs to the pass after everything it needs; element values are computed again in each pass that needs
- * them, from memory that is in the cache by then.
+ * A reduction belongs to the pass after everything it needs. Element values are computed again in each pass that needs
+ * them, from memory that is in the cache by then; in short rows, expensive ones are kept (keep.h). What lies in memory
+ * as lanes hold it is reduced from there, without a buffer.
  *
- * The order of a reduction is that of group.h: tiles are whole blocks of lanes and parts of one chunk, so element i is
- * in lane i mod 16, and the bits are those of the operation on its own. Each level has lanes. At the end of a chunk its
- * total is taken from the lanes of level 0 and goes to a lane of level 1, and so on, as digits carry. Lanes hold their
- * start before a row and after it, for taking a total puts it there.
+ * The order of a reduction is that of group.h: tiles are whole blocks of lanes and parts of one chunk, so the bits are
+ * those of the operation on its own. The functions that add a tile to the lanes and take totals are in row_totals.c.
  */
 #include <stdio.h>
 
-#include "codegen/stages.h"
+#include "codegen/keep.h"
+#include "codegen/row_totals.h"
 
-enum {
-    TILE = 256, /* divides a chunk */
-    LANES = KILN_REDUCE_LANES,
-    CHUNK_BITS = 10, /* of KILN_REDUCE_CHUNK */
-    LEVELS = 4       /* enough for 2^40 elements */
-};
+enum { TILE = 256 };
 
-_Static_assert(KILN_REDUCE_CHUNK == 1 << CHUNK_BITS && KILN_REDUCE_CHUNK % TILE == 0, "tiles make up chunks");
+_Static_assert(KILN_REDUCE_CHUNK % TILE == 0 && TILE % KILN_REDUCE_LANES == 0, "tiles make up chunks");
 
 /* Metadata of the passes' loops; below it stand those of group.c. Every loop has a node of its own. */
 enum { FIRST_LOOP = 10 };
 
+struct rows {
+    struct kiln_printer *p;
+    struct kiln_stages stages;
+    struct kiln_keeping keeping;
+};
+
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
 
-static kiln_status print_elements(struct kiln_stages *rows, kiln_error *err)
+/* Computes the value and keeps it, loads what an earlier pass kept, or just computes it. */
+static kiln_status print_element(struct rows *rows, uint32_t index, uint32_t pass, kiln_error *err)
+{
+    struct kiln_printer *p = rows->p;
+    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
+    uint32_t value = rows->stages.first + index, kept = kiln__kept_in(&rows->keeping, value);
+    enum kiln_dtype dtype = p->dtypes[value];
+    kiln__value_name(p, name, value);
+    snprintf(pointer, sizeof pointer, "%%kept%u.at%s", value, p->pass);
+    if (kept != KILN_NEVER)
+        kiln__buffer_printf(p->text, "  %s = getelementptr inbounds [%zu x i8], ptr %%kept%u, i64 %%i%s\n", pointer,
+                            kiln__dtype_size(dtype), value, p->pass);
+    kiln_status status = KILN_OK;
+    if (kept == KILN_NEVER || kept == pass)
+        status = kiln__print_instr(p, index, err);
+    else
+        kiln__ir_load(p->text, &p->declarations, name, dtype, pointer, KILN_PARALLEL);
+    if (kept == pass) kiln__ir_store(p->text, name, dtype, pointer, KILN_PARALLEL);
+    return status;
+}
+
+static kiln_status print_elements(struct rows *rows, uint32_t pass, kiln_error *err)
 {
     const struct kiln_group *group = rows->p->group;
     kiln_status status = KILN_OK;
     kiln__print_element_loads(rows->p);
     for (uint32_t i = 0; i < group->instr_count && !status; i++) {
-        uint32_t value = rows->first + i;
-        if (rows->needed[value] && !rows->p->shared[value]) status = kiln__print_instr(rows->p, i, err);
+        uint32_t value = rows->stages.first + i;
+        if (rows->stages.needed[value] && !rows->p->shared[value]) status = print_element(rows, i, pass, err);
     }
     return status;
 }
 
-static void print_buffers(struct kiln_stages *rows)
+/*
+ * Do the elements that are reduced lie somewhere as their lanes hold them, packed? Then they are read from there, and
+ * `base` is where the row of them starts.
+ */
+static bool is_in_place(const struct rows *rows, uint32_t index, uint32_t pass, char *base)
+{
+    const struct kiln_printer *p = rows->p;
+    struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, index);
+    uint32_t value = p->group->instrs[index].in[0];
+    uint32_t kept = kiln__kept_in(&rows->keeping, value);
+    if (reducer.in != reducer.lane || reducer.out == KILN_BOOL || reducer.in == KILN_COMPLEX64) return false;
+    bool is_operand = value < p->group->operand_count && p->letters[value] == KILN_LAYOUT_PACKED;
+    snprintf(base, KILN_IR_NAME, is_operand ? "%%p%u.base" : "%%kept%u", value);
+    return is_operand || (kept != KILN_NEVER && kept <= pass);
+}
+
+/* Is there something to compute for the elements, before they are reduced? */
+static bool has_elements(const struct rows *rows, uint32_t pass)
+{
+    char base[KILN_IR_NAME];
+    for (uint32_t i = 0; i < rows->keeping.count; i++)
+        if (rows->keeping.passes[i] == pass) return true;
+    for (uint32_t i = 0; i < rows->p->group->instr_count; i++)
+        if (kiln__is_reduced_in(&rows->stages, i, pass) && !is_in_place(rows, i, pass, base)) return true;
+    return false;
+}
+
+static void print_buffers(struct rows *rows)
 {
     for (uint32_t i = 0; i < rows->p->group->instr_count; i++) {
         if (!kiln__is_reduction(&rows->p->group->instrs[i])) continue;
-        struct kiln_reducer reducer = kiln__stages_reducer(rows, i);
+        struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, i);
         const char *type = kiln__ir_value_type(reducer.lane);
         for (int part = 0; part < kiln__ir_parts(reducer.lane); part++)
             kiln__buffer_printf(
                 rows->p->text,
                 "  %%lanes%u.%d = alloca [%d x %s], align 64\n  %%tile%u.%d = alloca [%d x %s], align 64\n", i, part,
-                LEVELS * LANES, type, i, part, TILE, type);
+                KILN_ROW_LANES, type, i, part, TILE, type);
         kiln__buffer_printf(rows->p->text, "  %%slot%u = alloca [16 x i8], align 16\n", i);
+    }
+    for (uint32_t i = 0; i < rows->keeping.count; i++) {
+        uint32_t value = rows->keeping.values[i];
+        kiln__buffer_printf(rows->p->text, "  %%kept%u = alloca [%d x [%zu x i8]], align 64\n", value, KILN_SHORT_ROW,
+                            kiln__dtype_size(rows->p->dtypes[value]));
     }
 }
 
 /* All lanes of all levels hold their start. */
-static void print_starts(struct kiln_stages *rows)
+static void print_starts(struct rows *rows)
 {
     for (uint32_t i = 0; i < rows->p->group->instr_count; i++) {
         if (!kiln__is_reduction(&rows->p->group->instrs[i])) continue;
-        struct kiln_reducer reducer = kiln__stages_reducer(rows, i);
+        struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, i);
         const char *type = kiln__ir_value_type(reducer.lane);
         for (int part = 0; part < kiln__ir_parts(reducer.lane); part++)
             kiln__buffer_printf(rows->p->text, "  store <%d x %s> splat (%s %s), ptr %%lanes%u.%d, align 64\n",
-                                LEVELS * LANES, type, type, kiln__reduce_start(&reducer, part), i, part);
+                                KILN_ROW_LANES, type, type, kiln__reduce_start(&reducer, part), i, part);
     }
 }
 
 /* What is reduced, as its lanes hold it, goes to the tile's buffer. */
-static void print_entries(struct kiln_stages *rows, uint32_t pass)
+static void print_entries(struct rows *rows, uint32_t pass)
 {
     struct kiln_printer *p = rows->p;
     kiln__buffer_printf(p->text, "  %%k%s = sub nsw i64 %%i%s, %%t%s\n", p->pass, p->pass, p->pass);
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
-        if (!kiln__is_reduced_in(rows, i, pass)) continue;
-        struct kiln_reducer reducer = kiln__stages_reducer(rows, i);
-        char source[KILN_IR_NAME], entry[KILN_IR_NAME];
+        char source[KILN_IR_NAME], entry[KILN_IR_NAME], base[KILN_IR_NAME];
+        if (!kiln__is_reduced_in(&rows->stages, i, pass) || is_in_place(rows, i, pass, base)) continue;
+        struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, i);
         snprintf(entry, sizeof entry, "%%e%u", i);
         reducer.declarations = p->declarations;
         kiln__reduce_enter(&reducer, entry, kiln__value_name(p, source, p->group->instrs[i].in[0]), 0);
@@ -96,37 +150,34 @@ static void print_entries(struct kiln_stages *rows, uint32_t pass)
     }
 }
 
-static void print_part_arguments(struct kiln_printer *p, const struct kiln_reducer *reducer, const char *name,
-                                 uint32_t index)
-{
-    for (int part = 0; part < kiln__ir_parts(reducer->lane); part++)
-        kiln__buffer_printf(p->text, "ptr %%%s%u.%d, ", name, index, part);
-}
-
-static void print_total_calls(struct kiln_stages *rows, uint32_t pass, const char *at)
+static void print_total_calls(struct rows *rows, uint32_t pass, const char *at)
 {
     struct kiln_printer *p = rows->p;
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
-        if (!kiln__is_reduced_in(rows, i, pass)) continue;
-        struct kiln_reducer reducer = kiln__stages_reducer(rows, i);
+        if (!kiln__is_reduced_in(&rows->stages, i, pass)) continue;
+        struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, i);
         kiln__buffer_printf(p->text, "  call void @total%u(", i);
-        print_part_arguments(p, &reducer, "lanes", i);
+        kiln__print_row_arguments(p, &reducer, "lanes", i);
         kiln__buffer_printf(p->text, "i64 %s, i64 %%n, ptr %%slot%u)\n", at, i);
     }
 }
 
 /* The tile's elements go to the lanes; at the end of a chunk that is not the last the totals are carried. */
-static void print_accumulations(struct kiln_stages *rows, uint32_t pass)
+static void print_accumulations(struct rows *rows, uint32_t pass)
 {
     struct kiln_printer *p = rows->p;
-    char at[KILN_IR_NAME];
+    char at[KILN_IR_NAME], base[KILN_IR_NAME];
     kiln__buffer_printf(p->text, "  %%t.count%s = sub nsw i64 %%t.next%s, %%t%s\n", p->pass, p->pass, p->pass);
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
-        if (!kiln__is_reduced_in(rows, i, pass)) continue;
-        struct kiln_reducer reducer = kiln__stages_reducer(rows, i);
+        if (!kiln__is_reduced_in(&rows->stages, i, pass)) continue;
+        struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, i);
+        bool in_place = is_in_place(rows, i, pass, base);
+        if (in_place)
+            kiln__buffer_printf(p->text, "  %%from%u.0 = getelementptr inbounds %s, ptr %s, i64 %%t%s\n", i,
+                                kiln__ir_value_type(reducer.lane), base, p->pass);
         kiln__buffer_printf(p->text, "  call void @accumulate%u(", i);
-        print_part_arguments(p, &reducer, "lanes", i);
-        print_part_arguments(p, &reducer, "tile", i);
+        kiln__print_row_arguments(p, &reducer, "lanes", i);
+        kiln__print_row_arguments(p, &reducer, in_place ? "from" : "tile", i);
         kiln__buffer_printf(p->text, "i64 %%t.count%s)\n", p->pass);
     }
     kiln__buffer_printf(p->text,
@@ -141,22 +192,41 @@ static void print_accumulations(struct kiln_stages *rows, uint32_t pass)
 }
 
 /* The reductions of the pass as values of the row. */
-static void print_totals(struct kiln_stages *rows, uint32_t pass)
+static void print_totals(struct rows *rows, uint32_t pass)
 {
     struct kiln_printer *p = rows->p;
     print_total_calls(rows, pass, "%n");
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
-        if (!kiln__is_reduced_in(rows, i, pass)) continue;
+        if (!kiln__is_reduced_in(&rows->stages, i, pass)) continue;
         char name[KILN_IR_NAME], slot[KILN_IR_NAME];
         snprintf(slot, sizeof slot, "%%slot%u", i);
-        kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, rows->first + i), p->dtypes[rows->first + i],
-                      slot, "");
+        kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, rows->stages.first + i),
+                      p->dtypes[rows->stages.first + i], slot, "");
     }
 }
 
 /* ---- passes --------------------------------------------------------------------------------------------------- */
 
-static kiln_status print_pass(struct kiln_stages *rows, uint32_t pass, kiln_error *err)
+/* Computes the elements of the tile. */
+static kiln_status print_tile(struct rows *rows, uint32_t pass, kiln_error *err)
+{
+    struct kiln_printer *p = rows->p;
+    kiln__buffer_printf(p->text,
+                        "  br label %%inner%1$s\n\n"
+                        "inner%1$s:\n  %%i%1$s = phi i64 [ %%t%1$s, %%tile%1$s ], [ %%i.next%1$s, %%inner%1$s ]\n",
+                        p->pass);
+    kiln_status status = print_elements(rows, pass, err);
+    print_entries(rows, pass);
+    kiln__buffer_printf(p->text,
+                        "  %%i.next%1$s = add nuw nsw i64 %%i%1$s, 1\n"
+                        "  %%i.done%1$s = icmp eq i64 %%i.next%1$s, %%t.next%1$s\n"
+                        "  br i1 %%i.done%1$s, label %%reduce%1$s, label %%inner%1$s, !llvm.loop !%2$u\n\n"
+                        "reduce%1$s:\n",
+                        p->pass, FIRST_LOOP + pass);
+    return status;
+}
+
+static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
     char suffix[16], before[16];
@@ -166,8 +236,8 @@ static kiln_status print_pass(struct kiln_stages *rows, uint32_t pass, kiln_erro
     else
         snprintf(before, sizeof before, "outer");
     p->pass = suffix;
-    kiln__stages_need_nothing(rows);
-    kiln__stages_need(rows, pass, NULL);
+    kiln__stages_need_nothing(&rows->stages);
+    kiln__stages_need(&rows->stages, pass, kiln__keeping_held(&rows->keeping, pass));
     kiln__buffer_printf(
         p->text,
         "  br label %%tiles%s\n\ntiles%s:\n  %%t%s = phi i64 [ 0, %%%s ], [ %%t.next%s, %%tile.end%s ]\n"
@@ -175,44 +245,37 @@ static kiln_status print_pass(struct kiln_stages *rows, uint32_t pass, kiln_erro
         suffix, suffix, suffix, before, suffix, suffix, suffix, suffix, suffix, suffix, suffix);
     kiln__buffer_printf(p->text,
                         "tile%s:\n  %%t.far%s = add nsw i64 %%t%s, %d\n"
-                        "  %%t.next%s = call i64 @llvm.smin.i64(i64 %%t.far%s, i64 %%n)\n  br label %%inner%s\n\n"
-                        "inner%s:\n  %%i%s = phi i64 [ %%t%s, %%tile%s ], [ %%i.next%s, %%inner%s ]\n",
-                        suffix, suffix, suffix, TILE, suffix, suffix, suffix, suffix, suffix, suffix, suffix, suffix,
-                        suffix);
-    kiln_status status = print_elements(rows, err);
-    print_entries(rows, pass);
-    kiln__buffer_printf(p->text,
-                        "  %%i.next%s = add nuw nsw i64 %%i%s, 1\n  %%i.done%s = icmp eq i64 %%i.next%s, %%t.next%s\n"
-                        "  br i1 %%i.done%s, label %%reduce%s, label %%inner%s, !llvm.loop !%u\n\nreduce%s:\n",
-                        suffix, suffix, suffix, suffix, suffix, suffix, suffix, suffix, FIRST_LOOP + pass, suffix);
+                        "  %%t.next%s = call i64 @llvm.smin.i64(i64 %%t.far%s, i64 %%n)\n",
+                        suffix, suffix, suffix, TILE, suffix, suffix);
+    kiln_status status = has_elements(rows, pass) ? print_tile(rows, pass, err) : KILN_OK;
     print_accumulations(rows, pass);
     kiln__buffer_printf(p->text, "tile.end%s:\n  br label %%tiles%s\n\ndone%s:\n", suffix, suffix, suffix);
     print_totals(rows, pass);
-    if (!status) status = kiln__print_stage(rows, pass + 1, err);
+    if (!status) status = kiln__print_stage(&rows->stages, pass + 1, err);
     p->pass = "";
     return status;
 }
 
-static kiln_status print_element_outputs(struct kiln_stages *rows, kiln_error *err)
+static kiln_status print_element_outputs(struct rows *rows, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
     char name[KILN_IR_NAME], pointer[KILN_IR_NAME], before[24];
-    if (rows->passes)
-        snprintf(before, sizeof before, "done.%u", rows->passes - 1);
+    if (rows->stages.passes)
+        snprintf(before, sizeof before, "done.%u", rows->stages.passes - 1);
     else
         snprintf(before, sizeof before, "outer");
-    if (!kiln__has_element_outputs(rows)) {
+    if (!kiln__has_element_outputs(&rows->stages)) {
         kiln__buffer_printf(p->text, "  br label %%outer.end\n\n");
         return KILN_OK;
     }
     p->pass = ".out";
-    kiln__stages_need_nothing(rows);
-    kiln__stages_need(rows, rows->passes, NULL);
+    kiln__stages_need_nothing(&rows->stages);
+    kiln__stages_need(&rows->stages, rows->stages.passes, kiln__keeping_held(&rows->keeping, rows->stages.passes));
     kiln__buffer_printf(p->text,
                         "  %%some.n = icmp sgt i64 %%n, 0\n  br i1 %%some.n, label %%inner.out, label %%outer.end\n\n"
                         "inner.out:\n  %%i.out = phi i64 [ 0, %%%s ], [ %%i.next.out, %%inner.out ]\n",
                         before);
-    kiln_status status = print_elements(rows, err);
+    kiln_status status = print_elements(rows, rows->stages.passes, err);
     for (uint32_t i = 0; i < p->group->output_count; i++) {
         uint32_t value = p->group->outputs[i];
         if (p->shared[value]) continue;
@@ -228,7 +291,7 @@ static kiln_status print_element_outputs(struct kiln_stages *rows, kiln_error *e
     return status;
 }
 
-static void print_row_outputs(struct kiln_stages *rows)
+static void print_row_outputs(struct rows *rows)
 {
     struct kiln_printer *p = rows->p;
     char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
@@ -240,141 +303,21 @@ static void print_row_outputs(struct kiln_stages *rows)
     }
 }
 
-/* ---- the reductions ------------------------------------------------------------------------------------------- */
-
-/* Adds %n elements at %tile to the lanes: whole blocks as vectors, the rest lane by lane. */
-static void print_accumulate(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
-{
-    const char *type = kiln__ir_value_type(reducer->lane);
-    int parts = kiln__ir_parts(reducer->lane);
-    kiln__buffer_printf(p->text, "\ndefine internal void @accumulate%u(", index);
-    print_part_arguments(p, reducer, "lanes", index);
-    print_part_arguments(p, reducer, "tile", index);
-    kiln__buffer_printf(p->text, "i64 %%n) {\nentry:\n  %%blocks = and i64 %%n, -%d\n", LANES);
-    for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  %%first%s = load <%d x %s>, ptr %%lanes%u.%d, align 64\n",
-                            kiln__ir_part(reducer->lane, part), LANES, type, index, part);
-    kiln__buffer_printf(p->text, "  br label %%test\n\ntest:\n  %%j = phi i64 [ 0, %%entry ], [ %%j.next, %%block ]\n");
-    for (int part = 0; part < parts; part++) {
-        const char *suffix = kiln__ir_part(reducer->lane, part);
-        kiln__buffer_printf(p->text, "  %%acc%s = phi <%d x %s> [ %%first%s, %%entry ], [ %%new%s, %%block ]\n", suffix,
-                            LANES, type, suffix, suffix);
-    }
-    kiln__buffer_printf(
-        p->text, "  %%more = icmp slt i64 %%j, %%blocks\n  br i1 %%more, label %%block, label %%spill\n\nblock:\n");
-    for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text,
-                            "  %%at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%j\n  %%x%s = load <%d x %s>, "
-                            "ptr %%at%d, align %zu\n",
-                            part, type, index, part, kiln__ir_part(reducer->lane, part), LANES, type, part,
-                            kiln__reduce_lane_align(reducer));
-    kiln__reduce_combine(reducer, "%new", "%acc", "%x", LANES);
-    kiln__buffer_printf(p->text, "  %%j.next = add nuw nsw i64 %%j, %d\n  br label %%test\n\nspill:\n", LANES);
-    for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  store <%d x %s> %%acc%s, ptr %%lanes%u.%d, align 64\n", LANES, type,
-                            kiln__ir_part(reducer->lane, part), index, part);
-    kiln__buffer_printf(
-        p->text, "  br label %%tail.test\n\ntail.test:\n  %%r = phi i64 [ %%blocks, %%spill ], [ %%r.next, %%tail ]\n"
-                 "  %%r.more = icmp slt i64 %%r, %%n\n  br i1 %%r.more, label %%tail, label %%exit\n\ntail:\n"
-                 "  %%lane = sub nsw i64 %%r, %%blocks\n");
-    for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text,
-                            "  %%l.at%d = getelementptr inbounds %s, ptr %%lanes%u.%d, i64 %%lane\n  %%old%s = load "
-                            "%s, ptr %%l.at%d, align %zu\n"
-                            "  %%y.at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%r\n  %%y%s = load %s, ptr "
-                            "%%y.at%d, align %zu\n",
-                            part, type, index, part, kiln__ir_part(reducer->lane, part), type, part,
-                            kiln__reduce_lane_align(reducer), part, type, index, part,
-                            kiln__ir_part(reducer->lane, part), type, part, kiln__reduce_lane_align(reducer));
-    kiln__reduce_combine(reducer, "%sum", "%old", "%y", 0);
-    for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  store %s %%sum%s, ptr %%l.at%d, align %zu\n", type,
-                            kiln__ir_part(reducer->lane, part), part, kiln__reduce_lane_align(reducer));
-    kiln__buffer_printf(
-        p->text,
-        "  %%r.next = add nuw nsw i64 %%r, 1\n  br label %%tail.test, !llvm.loop !3\n\nexit:\n  ret void\n}\n");
-}
-
-/* %total of a level, whose lanes then hold their start again. */
-static void print_level(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
-{
-    const char *type = kiln__ir_value_type(reducer->lane);
-    int parts = kiln__ir_parts(reducer->lane);
-    for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  %%lanes%d = getelementptr inbounds %s, ptr %%lanes%u.%d, i64 %%skip\n", part,
-                            type, index, part);
-    kiln__reduce_total(reducer);
-    for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  store <%d x %s> splat (%s %s), ptr %%lanes%d, align %zu\n", LANES, type, type,
-                            kiln__reduce_start(reducer, part), part, kiln__reduce_lanes_align(reducer));
-}
-
-/* %total goes to its lane of the next level: its number among the totals of this level, mod 16. */
-static void print_carry(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
-{
-    const char *type = kiln__ir_value_type(reducer->lane);
-    int parts = kiln__ir_parts(reducer->lane);
-    kiln__buffer_printf(p->text,
-                        "  %%last = sub nsw i64 %%at, 1\n  %%number = lshr i64 %%last, %%bits\n"
-                        "  %%lane = and i64 %%number, %d\n  %%skip.next = add nuw nsw i64 %%skip, %d\n"
-                        "  %%to.lane = add nuw nsw i64 %%skip.next, %%lane\n",
-                        LANES - 1, LANES);
-    for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text,
-                            "  %%up.at%1$d = getelementptr inbounds %2$s, ptr %%lanes%3$u.%1$d, i64 %%to.lane\n"
-                            "  %%old%4$s = load %2$s, ptr %%up.at%1$d, align %5$zu\n",
-                            part, type, index, kiln__ir_part(reducer->lane, part), kiln__reduce_lane_align(reducer));
-    kiln__reduce_combine(reducer, "%new", "%old", "%total", 0);
-    for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  store %s %%new%s, ptr %%up.at%d, align %zu\n", type,
-                            kiln__ir_part(reducer->lane, part), part, kiln__reduce_lane_align(reducer));
-}
-
-/*
- * After `at` elements, at the end of a chunk or of the row of n: the levels whose chunks end here are carried to the
- * next; at the end of the row the total of all goes to `to`. A total of level k spans 2^bits elements, bits = 10 k
- * + 10.
- */
-static void print_total(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
-{
-    kiln__buffer_printf(p->text, "\ndefine internal void @total%u(", index);
-    print_part_arguments(p, reducer, "lanes", index);
-    kiln__buffer_printf(p->text,
-                        "i64 %%at, i64 %%n, ptr %%to) {\nentry:\n  %%is.end = icmp eq i64 %%at, %%n\n"
-                        "  br label %%level\n\nlevel:\n  %%skip = phi i64 [ 0, %%entry ], [ %%skip.next, %%carry ]\n"
-                        "  %%bits = phi i64 [ %d, %%entry ], [ %%bits.next, %%carry ]\n",
-                        CHUNK_BITS);
-    print_level(p, reducer, index);
-    kiln__buffer_printf(p->text, "  %%span = shl i64 1, %%bits\n  %%is.top = icmp sge i64 %%span, %%n\n"
-                                 "  %%is.all = and i1 %%is.end, %%is.top\n"
-                                 "  br i1 %%is.all, label %%leave, label %%carry\n\ncarry:\n");
-    print_carry(p, reducer, index);
-    kiln__buffer_printf(p->text,
-                        "  %%bits.next = add nuw nsw i64 %%bits, %d\n  %%mask = shl i64 -1, %%bits.next\n"
-                        "  %%floor = and i64 %%at, %%mask\n  %%is.whole = icmp eq i64 %%floor, %%at\n"
-                        "  %%goes.on = or i1 %%is.end, %%is.whole\n"
-                        "  br i1 %%goes.on, label %%level, label %%exit\n\nleave:\n",
-                        CHUNK_BITS);
-    kiln__reduce_leave(reducer, "%total", "%to", "");
-    kiln__buffer_printf(p->text, "  br label %%exit\n\nexit:\n  ret void\n}\n");
-}
-
-static void print_functions(struct kiln_stages *rows)
+static void print_functions(struct rows *rows)
 {
     struct kiln_printer *p = rows->p;
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
         if (!kiln__is_reduction(&p->group->instrs[i])) continue;
-        struct kiln_reducer reducer = kiln__stages_reducer(rows, i);
+        struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, i);
         reducer.declarations = p->declarations;
-        print_accumulate(p, &reducer, i);
-        print_total(p, &reducer, i);
+        kiln__print_row_totals(p, &reducer, i);
         p->declarations = reducer.declarations;
     }
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------ */
 
-static kiln_status print_body(struct kiln_stages *rows, kiln_error *err)
+static kiln_status print_body(struct rows *rows, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
     print_buffers(rows);
@@ -386,8 +329,8 @@ static kiln_status print_body(struct kiln_stages *rows, kiln_error *err)
     for (uint32_t i = 0; i < p->group->output_count; i++) kiln__print_row_base(p, 'o', i);
     for (uint32_t i = 0; i < p->group->operand_count; i++) kiln__print_row_base(p, 'p', i);
     kiln__print_shared_loads(p, ".base");
-    kiln_status status = kiln__print_stage(rows, 0, err);
-    for (uint32_t pass = 0; pass < rows->passes && !status; pass++) status = print_pass(rows, pass, err);
+    kiln_status status = kiln__print_stage(&rows->stages, 0, err);
+    for (uint32_t pass = 0; pass < rows->stages.passes && !status; pass++) status = print_pass(rows, pass, err);
     if (!status) status = print_element_outputs(rows, err);
     kiln__buffer_printf(p->text, "outer.end:\n");
     print_row_outputs(rows);
@@ -395,7 +338,7 @@ static kiln_status print_body(struct kiln_stages *rows, kiln_error *err)
                         "  %%row.next = add nuw nsw i64 %%row, 1\n  %%row.done = icmp eq i64 %%row.next, %%rows\n"
                         "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n  ret void\n}\n");
     print_functions(rows);
-    for (uint32_t pass = 0; pass < rows->passes; pass++)
+    for (uint32_t pass = 0; pass < rows->stages.passes; pass++)
         kiln__buffer_printf(p->text, "\n!%u = distinct !{!%u, !2}", FIRST_LOOP + pass, FIRST_LOOP + pass);
     kiln__buffer_printf(p->text, "\n");
     return status;
@@ -403,9 +346,11 @@ static kiln_status print_body(struct kiln_stages *rows, kiln_error *err)
 
 kiln_status kiln__rows_print(struct kiln_printer *p, kiln_error *err)
 {
-    struct kiln_stages stages;
-    kiln_status status = kiln__stages_init(&stages, p, err);
-    if (!status) status = print_body(&stages, err);
-    kiln__stages_release(&stages);
+    struct rows rows = {.p = p};
+    kiln_status status = kiln__stages_init(&rows.stages, p, err);
+    if (!status) status = kiln__keeping_init(&rows.keeping, &rows.stages, err);
+    if (!status) status = print_body(&rows, err);
+    kiln__keeping_release(&rows.keeping);
+    kiln__stages_release(&rows.stages);
     return status;
 }

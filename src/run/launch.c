@@ -404,7 +404,9 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
     if (kiln__loop_size(&loop) > 0) {
         kiln__loop_collapse(&loop);
         take_rows(&launch, &loop, strides);
-        status = kiln__variant_get(kernels, letters, KILN_GROUP_ROWS, &launch.entry, err);
+        bool keeps = launch.n <= KILN_SHORT_ROW && kiln__group_may_keep(group);
+        unsigned flags = KILN_GROUP_ROWS | (keeps ? KILN_GROUP_SHORT : 0);
+        status = kiln__variant_get(kernels, letters, flags, &launch.entry, err);
         if (status == KILN_OK) run(&launch, false);
     }
     free(regions);

@@ -140,42 +140,43 @@ exit:
   ret void
 }
 
-define internal void @accumulate1(ptr %lanes1.0, ptr %tile1.0, i64 %n) {
-entry:
-  %blocks = and i64 %n, -16
-  %first = load <16 x float>, ptr %lanes1.0, align 64
-  br label %test
+define internal void @accumulate1(ptr %lanes1.0, ptr %elements1.0, i64 %count) #0 {
+entry.end:
+  %entry.j = add i64 0, 0
+  %entry.acc = load <16 x float>, ptr %lanes1.0, align 64
+  br label %one.test
 
-test:
-  %j = phi i64 [ 0, %entry ], [ %j.next, %block ]
-  %acc = phi <16 x float> [ %first, %entry ], [ %new, %block ]
-  %more = icmp slt i64 %j, %blocks
-  br i1 %more, label %block, label %spill
+one.test:
+  %one.j = phi i64 [ %entry.j, %entry.end ], [ %one.next, %one ]
+  %one.acc = phi <16 x float> [ %entry.acc, %entry.end ], [ %one.new, %one ]
+  %one.next = add nuw nsw i64 %one.j, 16
+  %one.fits = icmp sle i64 %one.next, %count
+  br i1 %one.fits, label %one, label %one.end
 
-block:
-  %at0 = getelementptr inbounds float, ptr %tile1.0, i64 %j
-  %x = load <16 x float>, ptr %at0, align 4
-  %new = fadd <16 x float> %acc, %x
-  %j.next = add nuw nsw i64 %j, 16
-  br label %test
+one:
+  %one.j0 = add nuw nsw i64 %one.j, 0
+  %one.at0.0 = getelementptr inbounds float, ptr %elements1.0, i64 %one.j0
+  %one.x0 = load <16 x float>, ptr %one.at0.0, align 4
+  %one.new = fadd <16 x float> %one.acc, %one.x0
+  br label %one.test
 
-spill:
-  store <16 x float> %acc, ptr %lanes1.0, align 64
+one.end:
+  store <16 x float> %one.acc, ptr %lanes1.0, align 64
   br label %tail.test
 
 tail.test:
-  %r = phi i64 [ %blocks, %spill ], [ %r.next, %tail ]
-  %r.more = icmp slt i64 %r, %n
+  %r = phi i64 [ %one.j, %one.end ], [ %r.next, %tail ]
+  %r.more = icmp slt i64 %r, %count
   br i1 %r.more, label %tail, label %exit
 
 tail:
-  %lane = sub nsw i64 %r, %blocks
-  %l.at0 = getelementptr inbounds float, ptr %lanes1.0, i64 %lane
-  %old = load float, ptr %l.at0, align 4
-  %y.at0 = getelementptr inbounds float, ptr %tile1.0, i64 %r
-  %y = load float, ptr %y.at0, align 4
-  %sum = fadd float %old, %y
-  store float %sum, ptr %l.at0, align 4
+  %lane = sub nsw i64 %r, %one.j
+  %lane.at0 = getelementptr inbounds float, ptr %lanes1.0, i64 %lane
+  %old = load float, ptr %lane.at0, align 4
+  %x.at0 = getelementptr inbounds float, ptr %elements1.0, i64 %r
+  %x = load float, ptr %x.at0, align 4
+  %new = fadd float %old, %x
+  store float %new, ptr %lane.at0, align 4
   %r.next = add nuw nsw i64 %r, 1
   br label %tail.test, !llvm.loop !3
 
@@ -183,7 +184,7 @@ exit:
   ret void
 }
 
-define internal void @total1(ptr %lanes1.0, i64 %at, i64 %n, ptr %to) {
+define internal void @total1(ptr %lanes1.0, i64 %at, i64 %n, ptr %to) #0 {
 entry:
   %is.end = icmp eq i64 %at, %n
   br label %level

@@ -44,23 +44,9 @@ tiles.0:
 tile.0:
   %t.far.0 = add nsw i64 %t.0, 256
   %t.next.0 = call i64 @llvm.smin.i64(i64 %t.far.0, i64 %n)
-  br label %inner.0
-
-inner.0:
-  %i.0 = phi i64 [ %t.0, %tile.0 ], [ %i.next.0, %inner.0 ]
-  %p0.at.0 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0
-  %v0.0 = load float, ptr %p0.at.0, align 4, !llvm.access.group !0
-  %k.0 = sub nsw i64 %i.0, %t.0
-  %e0 = bitcast float %v0.0 to float
-  %e0.at0 = getelementptr inbounds float, ptr %tile0.0, i64 %k.0
-  store float %e0, ptr %e0.at0, align 4, !llvm.access.group !0
-  %i.next.0 = add nuw nsw i64 %i.0, 1
-  %i.done.0 = icmp eq i64 %i.next.0, %t.next.0
-  br i1 %i.done.0, label %reduce.0, label %inner.0, !llvm.loop !10
-
-reduce.0:
   %t.count.0 = sub nsw i64 %t.next.0, %t.0
-  call void @accumulate0(ptr %lanes0.0, ptr %tile0.0, i64 %t.count.0)
+  %from0.0 = getelementptr inbounds float, ptr %p0.base, i64 %t.0
+  call void @accumulate0(ptr %lanes0.0, ptr %from0.0, i64 %t.count.0)
   %t.part.0 = and i64 %t.next.0, 1023
   %t.whole.0 = icmp eq i64 %t.part.0, 0
   %t.before.0 = icmp slt i64 %t.next.0, %n
@@ -149,48 +135,90 @@ exit:
   ret void
 }
 
-define internal void @accumulate0(ptr %lanes0.0, ptr %tile0.0, i64 %n) {
-entry:
-  %blocks = and i64 %n, -16
-  %first = load <16 x float>, ptr %lanes0.0, align 64
-  br label %test
+define internal void @accumulate0(ptr %lanes0.0, ptr %elements0.0, i64 %count) #0 {
+entry.end:
+  %entry.j = add i64 0, 0
+  %entry.acc = load <16 x float>, ptr %lanes0.0, align 64
+  br label %four.test
 
-test:
-  %j = phi i64 [ 0, %entry ], [ %j.next, %block ]
-  %acc = phi <16 x float> [ %first, %entry ], [ %new, %block ]
-  %more = icmp slt i64 %j, %blocks
-  br i1 %more, label %block, label %spill
+four.test:
+  %four.j = phi i64 [ %entry.j, %entry.end ], [ %four.next, %four ]
+  %four.acc = phi <16 x float> [ %entry.acc, %entry.end ], [ %four.new, %four ]
+  %four.next = add nuw nsw i64 %four.j, 64
+  %four.fits = icmp sle i64 %four.next, %count
+  br i1 %four.fits, label %four, label %four.end
 
-block:
-  %at0 = getelementptr inbounds float, ptr %tile0.0, i64 %j
-  %x = load <16 x float>, ptr %at0, align 4
-  %new.a = fcmp ogt <16 x float> %acc, %x
-  %new.b = fcmp uno <16 x float> %acc, %acc
-  %new.c = or <16 x i1> %new.a, %new.b
-  %new = select <16 x i1> %new.c, <16 x float> %acc, <16 x float> %x
-  %j.next = add nuw nsw i64 %j, 16
-  br label %test
+four:
+  %four.j0 = add nuw nsw i64 %four.j, 0
+  %four.at0.0 = getelementptr inbounds float, ptr %elements0.0, i64 %four.j0
+  %four.x0 = load <16 x float>, ptr %four.at0.0, align 4
+  %four.j1 = add nuw nsw i64 %four.j, 16
+  %four.at1.0 = getelementptr inbounds float, ptr %elements0.0, i64 %four.j1
+  %four.x1 = load <16 x float>, ptr %four.at1.0, align 4
+  %four.j2 = add nuw nsw i64 %four.j, 32
+  %four.at2.0 = getelementptr inbounds float, ptr %elements0.0, i64 %four.j2
+  %four.x2 = load <16 x float>, ptr %four.at2.0, align 4
+  %four.j3 = add nuw nsw i64 %four.j, 48
+  %four.at3.0 = getelementptr inbounds float, ptr %elements0.0, i64 %four.j3
+  %four.x3 = load <16 x float>, ptr %four.at3.0, align 4
+  %four.y0.a = fcmp ogt <16 x float> %four.x0, %four.x1
+  %four.y0.b = fcmp uno <16 x float> %four.x0, %four.x0
+  %four.y0.c = or <16 x i1> %four.y0.a, %four.y0.b
+  %four.y0 = select <16 x i1> %four.y0.c, <16 x float> %four.x0, <16 x float> %four.x1
+  %four.y1.a = fcmp ogt <16 x float> %four.x2, %four.x3
+  %four.y1.b = fcmp uno <16 x float> %four.x2, %four.x2
+  %four.y1.c = or <16 x i1> %four.y1.a, %four.y1.b
+  %four.y1 = select <16 x i1> %four.y1.c, <16 x float> %four.x2, <16 x float> %four.x3
+  %four.z0.a = fcmp ogt <16 x float> %four.y0, %four.y1
+  %four.z0.b = fcmp uno <16 x float> %four.y0, %four.y0
+  %four.z0.c = or <16 x i1> %four.z0.a, %four.z0.b
+  %four.z0 = select <16 x i1> %four.z0.c, <16 x float> %four.y0, <16 x float> %four.y1
+  %four.new.a = fcmp ogt <16 x float> %four.acc, %four.z0
+  %four.new.b = fcmp uno <16 x float> %four.acc, %four.acc
+  %four.new.c = or <16 x i1> %four.new.a, %four.new.b
+  %four.new = select <16 x i1> %four.new.c, <16 x float> %four.acc, <16 x float> %four.z0
+  br label %four.test
 
-spill:
-  store <16 x float> %acc, ptr %lanes0.0, align 64
+four.end:
+  br label %one.test
+
+one.test:
+  %one.j = phi i64 [ %four.j, %four.end ], [ %one.next, %one ]
+  %one.acc = phi <16 x float> [ %four.acc, %four.end ], [ %one.new, %one ]
+  %one.next = add nuw nsw i64 %one.j, 16
+  %one.fits = icmp sle i64 %one.next, %count
+  br i1 %one.fits, label %one, label %one.end
+
+one:
+  %one.j0 = add nuw nsw i64 %one.j, 0
+  %one.at0.0 = getelementptr inbounds float, ptr %elements0.0, i64 %one.j0
+  %one.x0 = load <16 x float>, ptr %one.at0.0, align 4
+  %one.new.a = fcmp ogt <16 x float> %one.acc, %one.x0
+  %one.new.b = fcmp uno <16 x float> %one.acc, %one.acc
+  %one.new.c = or <16 x i1> %one.new.a, %one.new.b
+  %one.new = select <16 x i1> %one.new.c, <16 x float> %one.acc, <16 x float> %one.x0
+  br label %one.test
+
+one.end:
+  store <16 x float> %one.acc, ptr %lanes0.0, align 64
   br label %tail.test
 
 tail.test:
-  %r = phi i64 [ %blocks, %spill ], [ %r.next, %tail ]
-  %r.more = icmp slt i64 %r, %n
+  %r = phi i64 [ %one.j, %one.end ], [ %r.next, %tail ]
+  %r.more = icmp slt i64 %r, %count
   br i1 %r.more, label %tail, label %exit
 
 tail:
-  %lane = sub nsw i64 %r, %blocks
-  %l.at0 = getelementptr inbounds float, ptr %lanes0.0, i64 %lane
-  %old = load float, ptr %l.at0, align 4
-  %y.at0 = getelementptr inbounds float, ptr %tile0.0, i64 %r
-  %y = load float, ptr %y.at0, align 4
-  %sum.a = fcmp ogt float %old, %y
-  %sum.b = fcmp uno float %old, %old
-  %sum.c = or i1 %sum.a, %sum.b
-  %sum = select i1 %sum.c, float %old, float %y
-  store float %sum, ptr %l.at0, align 4
+  %lane = sub nsw i64 %r, %one.j
+  %lane.at0 = getelementptr inbounds float, ptr %lanes0.0, i64 %lane
+  %old = load float, ptr %lane.at0, align 4
+  %x.at0 = getelementptr inbounds float, ptr %elements0.0, i64 %r
+  %x = load float, ptr %x.at0, align 4
+  %new.a = fcmp ogt float %old, %x
+  %new.b = fcmp uno float %old, %old
+  %new.c = or i1 %new.a, %new.b
+  %new = select i1 %new.c, float %old, float %x
+  store float %new, ptr %lane.at0, align 4
   %r.next = add nuw nsw i64 %r, 1
   br label %tail.test, !llvm.loop !3
 
@@ -198,7 +226,7 @@ exit:
   ret void
 }
 
-define internal void @total0(ptr %lanes0.0, i64 %at, i64 %n, ptr %to) {
+define internal void @total0(ptr %lanes0.0, i64 %at, i64 %n, ptr %to) #0 {
 entry:
   %is.end = icmp eq i64 %at, %n
   br label %level
@@ -270,42 +298,43 @@ exit:
   ret void
 }
 
-define internal void @accumulate3(ptr %lanes3.0, ptr %tile3.0, i64 %n) {
-entry:
-  %blocks = and i64 %n, -16
-  %first = load <16 x float>, ptr %lanes3.0, align 64
-  br label %test
+define internal void @accumulate3(ptr %lanes3.0, ptr %elements3.0, i64 %count) #0 {
+entry.end:
+  %entry.j = add i64 0, 0
+  %entry.acc = load <16 x float>, ptr %lanes3.0, align 64
+  br label %one.test
 
-test:
-  %j = phi i64 [ 0, %entry ], [ %j.next, %block ]
-  %acc = phi <16 x float> [ %first, %entry ], [ %new, %block ]
-  %more = icmp slt i64 %j, %blocks
-  br i1 %more, label %block, label %spill
+one.test:
+  %one.j = phi i64 [ %entry.j, %entry.end ], [ %one.next, %one ]
+  %one.acc = phi <16 x float> [ %entry.acc, %entry.end ], [ %one.new, %one ]
+  %one.next = add nuw nsw i64 %one.j, 16
+  %one.fits = icmp sle i64 %one.next, %count
+  br i1 %one.fits, label %one, label %one.end
 
-block:
-  %at0 = getelementptr inbounds float, ptr %tile3.0, i64 %j
-  %x = load <16 x float>, ptr %at0, align 4
-  %new = fadd <16 x float> %acc, %x
-  %j.next = add nuw nsw i64 %j, 16
-  br label %test
+one:
+  %one.j0 = add nuw nsw i64 %one.j, 0
+  %one.at0.0 = getelementptr inbounds float, ptr %elements3.0, i64 %one.j0
+  %one.x0 = load <16 x float>, ptr %one.at0.0, align 4
+  %one.new = fadd <16 x float> %one.acc, %one.x0
+  br label %one.test
 
-spill:
-  store <16 x float> %acc, ptr %lanes3.0, align 64
+one.end:
+  store <16 x float> %one.acc, ptr %lanes3.0, align 64
   br label %tail.test
 
 tail.test:
-  %r = phi i64 [ %blocks, %spill ], [ %r.next, %tail ]
-  %r.more = icmp slt i64 %r, %n
+  %r = phi i64 [ %one.j, %one.end ], [ %r.next, %tail ]
+  %r.more = icmp slt i64 %r, %count
   br i1 %r.more, label %tail, label %exit
 
 tail:
-  %lane = sub nsw i64 %r, %blocks
-  %l.at0 = getelementptr inbounds float, ptr %lanes3.0, i64 %lane
-  %old = load float, ptr %l.at0, align 4
-  %y.at0 = getelementptr inbounds float, ptr %tile3.0, i64 %r
-  %y = load float, ptr %y.at0, align 4
-  %sum = fadd float %old, %y
-  store float %sum, ptr %l.at0, align 4
+  %lane = sub nsw i64 %r, %one.j
+  %lane.at0 = getelementptr inbounds float, ptr %lanes3.0, i64 %lane
+  %old = load float, ptr %lane.at0, align 4
+  %x.at0 = getelementptr inbounds float, ptr %elements3.0, i64 %r
+  %x = load float, ptr %x.at0, align 4
+  %new = fadd float %old, %x
+  store float %new, ptr %lane.at0, align 4
   %r.next = add nuw nsw i64 %r, 1
   br label %tail.test, !llvm.loop !3
 
@@ -313,7 +342,7 @@ exit:
   ret void
 }
 
-define internal void @total3(ptr %lanes3.0, i64 %at, i64 %n, ptr %to) {
+define internal void @total3(ptr %lanes3.0, i64 %at, i64 %n, ptr %to) #0 {
 entry:
   %is.end = icmp eq i64 %at, %n
   br label %level

@@ -55,8 +55,8 @@ static void read_line(struct description *d, const char *line)
     unsigned value, in[3] = {0};
     if (strncmp(line, "; kiln element-wise", 19) == 0) {
         d->flags = strstr(line, "streaming") ? KILN_GROUP_STREAMING : 0;
-    } else if (strcmp(line, "; kiln row kernel") == 0) {
-        d->flags = KILN_GROUP_ROWS;
+    } else if (strncmp(line, "; kiln row kernel", 17) == 0) {
+        d->flags = KILN_GROUP_ROWS | (strstr(line, "short") ? KILN_GROUP_SHORT : 0);
     } else if (strncmp(line, "; outputs:", 10) == 0) {
         read_outputs(d, line + 10);
     } else if (sscanf(line, "; v%u: operand %31s %c", &value, first, &letter) == 3) {
@@ -115,8 +115,9 @@ static void check_golden(const char *name)
 static void texts_are_as_in_golden(void **state)
 {
     (void)state;
-    static const char *const names[] = {"fused_f32",     "swiglu_bf16",     "rows_softmax",   "rows_norm_f16",
-                                        "strided_mixed", "select_constant", "complex_divide", "streaming_f32"};
+    static const char *const names[] = {"fused_f32",          "swiglu_bf16",    "rows_softmax",
+                                        "rows_softmax_short", "rows_norm_f16",  "strided_mixed",
+                                        "select_constant",    "complex_divide", "streaming_f32"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) check_golden(names[i]);
 }
 

@@ -81,6 +81,33 @@ static int sum_of_chain_body(mlx_array *x)
     return mlx_square(x, *x, stream) || mlx_exp(x, *x, stream) || mlx_sum_axis(x, *x, -1, false, stream);
 }
 
+/* Two values that later passes need again, one of them computed from the other. */
+static int gated_body(mlx_array *x)
+{
+    mlx_array gate = mlx_array_new(), middle = mlx_array_new(), sum = mlx_array_new();
+    int code = mlx_tanh(&gate, *x, stream) || mean(&middle, gate) || mlx_subtract(&middle, gate, middle, stream) ||
+               mlx_exp(x, middle, stream) || mlx_multiply(&sum, *x, gate, stream) ||
+               mlx_sum_axis(&sum, sum, -1, true, stream) || mlx_divide(x, *x, sum, stream) ||
+               mlx_add(x, *x, gate, stream);
+    mlx_array_free(gate);
+    mlx_array_free(middle);
+    mlx_array_free(sum);
+    return code;
+}
+
+/* Reductions of the input itself. */
+static int span_body(mlx_array *x)
+{
+    mlx_array low = mlx_array_new(), high = mlx_array_new(), product = mlx_array_new();
+    int code = mlx_min_axis(&low, *x, -1, true, stream) || mlx_max_axis(&high, *x, -1, true, stream) ||
+               mlx_prod_axis(&product, *x, -1, true, stream) || mlx_maximum(&low, low, *x, stream) ||
+               mlx_minimum(&high, high, low, stream) || mlx_add(x, high, product, stream);
+    mlx_array_free(low);
+    mlx_array_free(high);
+    mlx_array_free(product);
+    return code;
+}
+
 #define CALLBACK(name)                                                                                                 \
     static int name(mlx_vector_array *res, const mlx_vector_array in)                                                  \
     {                                                                                                                  \
@@ -91,8 +118,10 @@ CALLBACK(layer_norm)
 CALLBACK(rms_norm)
 CALLBACK(logsumexp)
 CALLBACK(sum_of_chain)
+CALLBACK(gated)
+CALLBACK(span)
 
-static callback *const functions[] = {softmax, layer_norm, rms_norm, logsumexp, sum_of_chain};
+static callback *const functions[] = {softmax, layer_norm, rms_norm, logsumexp, sum_of_chain, gated, span};
 
 static mlx_array make_input(int rows, int n, mlx_dtype dtype, bool transposed)
 {
@@ -144,7 +173,7 @@ static void assert_equal_bits(callback *function, mlx_array x)
 static void bits_are_those_of_the_operations(void **state)
 {
     (void)state;
-    static const int lengths[] = {1, 31, 32, 33, 77, 256, 257, 1000, 1024, 1025, 5000};
+    static const int lengths[] = {1, 31, 32, 33, 77, 256, 257, 1000, 1024, 1025, 5000, 8192, 8193};
     static const mlx_dtype dtypes[] = {MLX_FLOAT32, MLX_FLOAT64, MLX_FLOAT16, MLX_BFLOAT16};
     for (size_t f = 0; f < sizeof functions / sizeof *functions; f++)
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
@@ -154,6 +183,17 @@ static void bits_are_those_of_the_operations(void **state)
                 assert_equal_bits(functions[f], x);
                 mlx_array_free(x);
             }
+}
+
+static void every_dtype_is_reduced_where_it_lies(void **state)
+{
+    (void)state;
+    for (mlx_dtype dtype = MLX_BOOL; dtype <= MLX_COMPLEX64; dtype++)
+        for (int transposed = 0; transposed < 2; transposed++) {
+            mlx_array x = make_input(3, 1500, dtype, transposed);
+            assert_equal_bits(span, x);
+            mlx_array_free(x);
+        }
 }
 
 static void large_ones_use_threads_and_keep_the_bits(void **state)
@@ -202,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_is_one_kernel),
         cmocka_unit_test(bits_are_those_of_the_operations),
+        cmocka_unit_test(every_dtype_is_reduced_where_it_lies),
         cmocka_unit_test(large_ones_use_threads_and_keep_the_bits),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
