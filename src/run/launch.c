@@ -3,7 +3,8 @@
  *
  * A kernel has two loops: rows, and n elements along the innermost axis. Packed arrays need just the inner one. For
  * everything else the index space is collapsed, the two loops take its best axes, and an odometer walks the rest.
- * A launch is cut into parts that write disjoint elements; what a part computes does not depend on the cut.
+ * A launch is cut into parts that write disjoint elements; what a part computes does not depend on the cut. Parts with
+ * operands that are packed along another axis go by tiles (tiles.h).
  */
 #include "run/launch.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "run/pool.h"
+#include "run/tiles.h"
 
 enum {
     PARALLEL_MIN = 64 << 10, /* elements; below that waking a thread costs more than it saves */
@@ -30,6 +32,8 @@ struct launch {
     struct kiln_loop *outer;     /* axes outside the kernel's two; NULL: none */
     int64_t rows, n, total_rows; /* total_rows: rows times the outer axes */
     int64_t row_step, col_step, col_parts;
+    struct kiln_tiles tiles;
+    char *scratch;  /* of the tiles, for each part */
     bool few_parts; /* wide ones read memory faster than they balance */
 };
 
@@ -63,10 +67,14 @@ static void advance(const struct launch *launch, int64_t *index, uint64_t *args)
     }
 }
 
-static void call(const struct launch *launch, uint64_t *args, int64_t row, int64_t rows, int64_t n)
+static void call(const struct launch *launch, uint64_t *args, int64_t row, int64_t rows, int64_t n, int64_t part)
 {
     for (size_t i = 0; i < launch->pointers; i++) args[i] += (uint64_t)(row * launch->strides[2 * i]);
-    launch->entry(args, launch->strides, rows, n);
+    if (launch->tiles.count)
+        kiln__tiles_run(&launch->tiles, launch->entry, args, launch->strides, rows, n,
+                        launch->scratch + (size_t)part * launch->tiles.scratch_bytes);
+    else
+        launch->entry(args, launch->strides, rows, n);
     for (size_t i = 0; i < launch->pointers; i++) args[i] -= (uint64_t)(row * launch->strides[2 * i]);
 }
 
@@ -87,13 +95,13 @@ static void run_part(void *ctx, int64_t part)
     memcpy(args, launch->args, sizeof args);
     for (size_t i = 0; i < launch->pointers; i++) args[i] += (uint64_t)(col * launch->strides[2 * i + 1]);
     if (!launch->outer) {
-        call(launch, args, row, end - row, n);
+        call(launch, args, row, end - row, n, part);
         return;
     }
     seek(launch, row / launch->rows, index, args);
     for (int64_t first = row % launch->rows; row < end; first = 0) {
         int64_t count = smaller(launch->rows - first, end - row);
-        call(launch, args, first, count, n);
+        call(launch, args, first, count, n, part);
         row += count;
         if (row < end) advance(launch, index, args);
     }
@@ -124,16 +132,22 @@ static int64_t cut(struct launch *launch, bool columns_may_be_cut)
     return divide_up(launch->total_rows, launch->row_step) * launch->col_parts;
 }
 
-static void run(struct launch *launch, bool columns_may_be_cut)
+static kiln_status run(struct launch *launch, bool columns_may_be_cut, kiln_error *err)
 {
     int64_t parts = cut(launch, columns_may_be_cut);
+    if (launch->tiles.count) {
+        launch->scratch = malloc((size_t)parts * launch->tiles.scratch_bytes);
+        if (!launch->scratch) return kiln__no_memory(err, "the tiles of a launch");
+    }
     if (parts > 1) {
         kiln__pool_run(run_part, launch, parts);
-    } else if (launch->outer) {
+    } else if (launch->outer || launch->tiles.count) {
         run_part(launch, 0);
     } else {
         launch->entry(launch->args, launch->strides, launch->rows, launch->n);
     }
+    free(launch->scratch);
+    return KILN_OK;
 }
 
 /* ---- packed arrays ------------------------------------------------------------------------------------------- */
@@ -199,7 +213,7 @@ static kiln_status launch_packed(struct kiln_group_kernels *kernels, struct kiln
                             .total_rows = 1};
     unsigned flags = should_stream(group, operands, outputs) ? KILN_GROUP_STREAMING : 0;
     kiln_status status = kiln__variant_get(kernels, letters, flags, &launch.entry, err);
-    if (status == KILN_OK) run(&launch, true);
+    if (status == KILN_OK) status = run(&launch, true, err);
     return status;
 }
 
@@ -232,14 +246,13 @@ static void choose_rows(struct kiln_loop *loop)
     }
 }
 
-static void choose_letters(const struct kiln_loop *loop, size_t outputs, char *letters)
+static void choose_letters(const struct launch *launch, const struct kiln_loop *loop, size_t outputs, char *letters)
 {
-    size_t inner = loop->ndim - 1;
     bool strided = false;
     for (size_t i = outputs; i < loop->count; i++) {
-        const struct kiln_region *region = &loop->regions[i];
-        letters[i - outputs] = region->strides[inner] == 0 ? KILN_LAYOUT_SCALAR : KILN_LAYOUT_PACKED;
-        strided |= region->strides[inner] != 0 && region->strides[inner] != region->item;
+        int64_t stride = launch->strides[2 * i + 1];
+        letters[i - outputs] = stride == 0 ? KILN_LAYOUT_SCALAR : KILN_LAYOUT_PACKED;
+        strided |= stride != 0 && stride != loop->regions[i].item && !kiln__tiles_turn(&launch->tiles, i);
     }
     if (strided) memset(letters, KILN_LAYOUT_STRIDED, loop->count - outputs);
 }
@@ -271,17 +284,20 @@ kiln_status kiln__launch_loop(struct kiln_group_kernels *kernels, struct kiln_lo
     kiln__loop_collapse(loop);
     if (!outputs_are_packed_inside(loop, group->output_count)) kiln__loop_append_unit(loop);
     choose_rows(loop);
-    choose_letters(loop, group->output_count, letters);
     struct launch launch = {.pointers = loop->count, .args_count = count, .args = args, .strides = strides};
+    launch.tiles.pointers = loop->count;
+    launch.tiles.args_count = count;
     launch.n = loop->dims[--loop->ndim];
     for (size_t i = 0; i < loop->count; i++) {
         args[i] = (uint64_t)(uintptr_t)loop->regions[i].data;
         strides[2 * i + 1] = loop->regions[i].strides[loop->ndim];
     }
     for (size_t i = loop->count; i < count; i++) args[i] = constants[i - loop->count];
+    kiln__tiles_choose(&launch.tiles, loop, group->output_count, strides, launch.n, false);
+    choose_letters(&launch, loop, group->output_count, letters);
     take_rows(&launch, loop, strides);
     kiln_status status = kiln__variant_get(kernels, letters, 0, &launch.entry, err);
-    if (status == KILN_OK) run(&launch, true);
+    if (status == KILN_OK) status = run(&launch, true, err);
     return status;
 }
 
@@ -341,7 +357,7 @@ kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct ki
                        0};
     launch.few_parts = rows_are_packed;
     kiln_status status = kiln__variant_get(kernels, letters, 0, &launch.entry, err);
-    if (status == KILN_OK) run(&launch, false);
+    if (status == KILN_OK) status = run(&launch, false, err);
     return status;
 }
 
@@ -394,6 +410,8 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
     letters[group->operand_count] = '\0';
     struct launch launch = {
         .pointers = pointers, .args_count = count, .args = args, .strides = strides, .n = dims[ndim - 1]};
+    launch.tiles.pointers = pointers;
+    launch.tiles.args_count = count;
     for (size_t i = 0; i < pointers; i++) {
         args[i] = (uint64_t)(uintptr_t)regions[i].data;
         strides[2 * i + 1] = regions[i].strides[ndim - 1];
@@ -403,11 +421,14 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
     kiln_status status = KILN_OK;
     if (kiln__loop_size(&loop) > 0) {
         kiln__loop_collapse(&loop);
+        kiln__tiles_choose(&launch.tiles, &loop, group->output_count, strides, launch.n, true);
+        for (size_t i = 0; i < launch.tiles.count; i++)
+            letters[launch.tiles.places[i] - group->output_count] = KILN_LAYOUT_PACKED;
         take_rows(&launch, &loop, strides);
         bool keeps = launch.n <= KILN_SHORT_ROW && kiln__group_may_keep(group);
         unsigned flags = KILN_GROUP_ROWS | (keeps ? KILN_GROUP_SHORT : 0);
         status = kiln__variant_get(kernels, letters, flags, &launch.entry, err);
-        if (status == KILN_OK) run(&launch, false);
+        if (status == KILN_OK) status = run(&launch, false, err);
     }
     free(regions);
     return status;

@@ -27,6 +27,7 @@ struct plane {
     const char *from;
     int64_t to_row, from_row; /* bytes from one destination row, one source row, to the next */
     int64_t rows, n;          /* of the destination; the source has n rows */
+    int64_t item, side;       /* bytes of an element; elements of a line */
     bool stream;
 };
 
@@ -36,9 +37,7 @@ struct copy {
     struct plane plane;
     struct kiln_loop outer; /* the other axes */
     struct kiln_region regions[2];
-    int64_t bands, band_rows, side; /* side: elements of a line */
-    int64_t item;
-    tile_function tile;
+    int64_t bands, band_rows;
 };
 
 /* ---- one tile -------------------------------------------------------------------------------------------------- */
@@ -124,15 +123,29 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /* One line of each of `side` source rows, up to `rows` elements of them. */
-static void copy_tile(const struct copy *copy, const struct plane *plane, int64_t row, int64_t col)
+static void copy_tile(const struct plane *plane, int64_t row, int64_t col)
 {
-    char *to = plane->to + row * plane->to_row + col * copy->item;
-    const char *from = plane->from + row * copy->item + col * plane->from_row;
-    int64_t rows = smaller(copy->side, plane->rows - row), n = smaller(copy->side, plane->n - col);
-    if (rows == copy->side && n == copy->side)
-        copy->tile(plane, to, from);
+    char *to = plane->to + row * plane->to_row + col * plane->item;
+    const char *from = plane->from + row * plane->item + col * plane->from_row;
+    int64_t rows = smaller(plane->side, plane->rows - row), n = smaller(plane->side, plane->n - col);
+    if (rows == plane->side && n == plane->side)
+        tiles[plane->item](plane, to, from);
     else
-        copy_edge(plane, to, from, rows, n, (size_t)copy->item);
+        copy_edge(plane, to, from, rows, n, (size_t)plane->item);
+}
+
+static void copy_rows(const struct plane *plane, int64_t first, int64_t end)
+{
+    for (int64_t col = 0; col < plane->n; col += plane->side) {
+        for (int64_t row = first; row < end; row += plane->side) copy_tile(plane, row, col);
+    }
+}
+
+void kiln__transpose_block(char *to, int64_t to_row, const char *from, int64_t from_row, int64_t rows, int64_t n,
+                           int64_t item)
+{
+    const struct plane plane = {to, from, to_row, from_row, rows, n, item, LINE / item, false};
+    copy_rows(&plane, 0, rows);
 }
 
 static void run_band(void *ctx, int64_t part)
@@ -146,10 +159,7 @@ static void run_band(void *ctx, int64_t part)
         plane.to += index * copy->regions[0].strides[axis];
         plane.from += index * copy->regions[1].strides[axis];
     }
-    int64_t end = smaller(first + copy->band_rows, plane.rows);
-    for (int64_t col = 0; col < plane.n; col += copy->side) {
-        for (int64_t row = first; row < end; row += copy->side) copy_tile(copy, &plane, row, col);
-    }
+    copy_rows(&plane, first, smaller(first + copy->band_rows, plane.rows));
 #if defined(__x86_64__)
     if (plane.stream) _mm_sfence();
 #endif
@@ -187,13 +197,10 @@ bool kiln__transpose_copy(const struct kiln_loop *loop)
         return false;
     if (loop->dims[across] < side || loop->dims[last] < side) return false;
     struct copy copy = {.plane = {to->data, from->data, to->strides[across], from->strides[last], loop->dims[across],
-                                  loop->dims[last], should_stream(loop)},
+                                  loop->dims[last], item, side, should_stream(loop)},
                         .outer = *loop,
                         .regions = {*to, *from},
-                        .side = side,
-                        .band_rows = side * BAND_LINES,
-                        .item = item,
-                        .tile = tiles[item]};
+                        .band_rows = side * BAND_LINES};
     copy.bands = (copy.plane.rows + copy.band_rows - 1) / copy.band_rows;
     copy.outer.regions = copy.regions;
     kiln__loop_remove_axis(&copy.outer, last);

@@ -12,4 +12,11 @@
  */
 bool kiln__transpose_copy(const struct kiln_loop *loop);
 
+/*
+ * Copies `rows` rows of `n` elements of `item` bytes on this thread: element i of a row lies i * from_row bytes from
+ * its first in the source, where the elements of one column are packed.
+ */
+void kiln__transpose_block(char *to, int64_t to_row, const char *from, int64_t from_row, int64_t rows, int64_t n,
+                           int64_t item);
+
 #endif
