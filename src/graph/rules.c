@@ -557,6 +557,7 @@ static const struct {
     [KILN_OP_TRANSPOSE] = {dtype_moved, shape_transpose},
     [KILN_OP_SLICE] = {dtype_moved, shape_slice},
     [KILN_OP_AS_STRIDED] = {dtype_moved, shape_as_strided},
+    [KILN_OP_REARRANGE] = {dtype_moved, kiln__shape_rearrange},
     [KILN_OP_CONTIGUOUS] = {dtype_moved, shape_contiguous},
     [KILN_OP_CONCATENATE] = {dtype_moved, shape_concatenate},
     [KILN_OP_SUM] = {dtype_sum, shape_sum},

@@ -31,7 +31,7 @@ kiln_status kiln__rules_check(const struct kiln_call *call, struct kiln_result *
 typedef kiln_status kiln_rule_check(const struct kiln_call *call, struct kiln_result *out, kiln_error *err);
 kiln_rule_check kiln__dtype_indexed, kiln__dtype_scatter, kiln__dtype_put_along, kiln__dtype_slice_update;
 kiln_rule_check kiln__shape_take, kiln__shape_gather, kiln__shape_take_along, kiln__shape_scatter,
-    kiln__shape_put_along, kiln__shape_slice_update;
+    kiln__shape_put_along, kiln__shape_slice_update, kiln__shape_rearrange;
 
 kiln_rule_check kiln__dtype_load, kiln__shape_load;
 

@@ -270,3 +270,61 @@ kiln_status kiln__shape_load(const struct kiln_call *call, struct kiln_result *o
     for (size_t i = 0; i < out->ndim; i++) out->dims[i] = (int)call->attrs[2 + i];
     return KILN_OK;
 }
+
+/* ---- rearranged axes --------------------------------------------------------------------------------------------- */
+
+/* Elements start, start + step, ... of an axis of size n, `count` of them. */
+static bool lies_inside(int64_t start, int64_t step, int64_t count, int64_t n)
+{
+    int64_t last;
+    return start >= 0 && start < n && !__builtin_mul_overflow(step, count - 1, &last) &&
+           !__builtin_add_overflow(start, last, &last) && last >= 0 && last < n;
+}
+
+static kiln_status take_axis(const struct kiln_call *call, const int64_t *row, size_t ndim, uint64_t *seen,
+                             kiln_error *err)
+{
+    const struct kiln_array *input = call->inputs[0];
+    int64_t dim = row[0], axis = row[ndim], step = row[2 * ndim];
+    if (dim < 0 || dim > INT_MAX) return refuse(call, err, "A dimension can't be %lld.", (long long)dim);
+    if (axis == -1) return KILN_OK;
+    if (axis < -1 || axis >= input->ndim || *seen >> axis & 1)
+        return refuse(call, err, "Axis %lld can't be taken: there are %d, each once, or -1 to repeat.", (long long)axis,
+                      input->ndim);
+    *seen |= UINT64_C(1) << axis;
+    if (lies_inside(call->attrs[axis], step, dim, input->dims[axis])) return KILN_OK;
+    return refuse(call, err, "%lld elements from %lld in steps of %lld are not inside axis %lld of size %d.",
+                  (long long)dim, (long long)call->attrs[axis], (long long)step, (long long)axis, input->dims[axis]);
+}
+
+/*
+ * rearrange: start[input's ndim], then dim[ndim], axis[ndim], step[ndim]: element k of an axis is element start + k *
+ * step of the input's axis; axis -1 repeats what is at the start. An axis that is not taken is at its start. Views of
+ * views are made into this by trace/views.c.
+ */
+kiln_status kiln__shape_rearrange(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    const struct kiln_array *input = call->inputs[0];
+    size_t base = input->ndim, ndim = call->attr_count < base ? 0 : (call->attr_count - base) / 3;
+    if (call->attr_count != base + 3 * ndim || ndim > KILN_MAX_NDIM)
+        return refuse(call, err,
+                      "expected a start for each of %zu axes, then dims, axes and steps; got %zu attributes.", base,
+                      call->attr_count);
+    const int64_t *dims = call->attrs + base;
+    uint64_t seen = 0;
+    bool is_empty = false;
+    for (size_t i = 0; i < ndim; i++) is_empty |= dims[i] == 0;
+    for (size_t i = 0; i < base && !is_empty; i++)
+        if (!lies_inside(call->attrs[i], 0, 1, input->dims[i]))
+            return refuse(call, err, "Axis %zu of size %d has no element %lld.", i, input->dims[i],
+                          (long long)call->attrs[i]);
+    for (size_t i = 0; i < ndim; i++) {
+        const int64_t nothing[] = {dims[i], -1, 0};
+        kiln_status status = take_axis(call, is_empty ? nothing : dims + i, is_empty ? 1 : ndim, &seen, err);
+        if (status) return status;
+        out->dims[i] = (int)dims[i];
+    }
+    out->ndim = ndim;
+    int64_t size;
+    return kiln__shape_check(out->dims, out->ndim, input->dtype, &size, err);
+}

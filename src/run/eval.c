@@ -245,6 +245,7 @@ static kiln_operation *const operations[KILN_OP_COUNT] = {
     [KILN_OP_TRANSPOSE] = kiln__run_transpose,
     [KILN_OP_SLICE] = kiln__run_slice,
     [KILN_OP_AS_STRIDED] = kiln__run_as_strided,
+    [KILN_OP_REARRANGE] = kiln__run_rearrange,
     [KILN_OP_CONTIGUOUS] = kiln__run_contiguous,
     [KILN_OP_CONCATENATE] = kiln__run_concatenate,
     [KILN_OP_SUM] = kiln__run_reduction,

@@ -13,7 +13,7 @@ typedef kiln_status kiln_operation(const struct kiln_node *node, struct kiln_arr
 
 kiln_operation kiln__run_elementwise;
 kiln_operation kiln__run_reshape, kiln__run_broadcast, kiln__run_expand_dims, kiln__run_squeeze, kiln__run_transpose,
-    kiln__run_slice, kiln__run_as_strided;                                     /* view.c */
+    kiln__run_slice, kiln__run_as_strided, kiln__run_rearrange;                /* view.c */
 kiln_operation kiln__run_contiguous, kiln__run_concatenate;                    /* copy.c */
 kiln_operation kiln__run_reduction;                                            /* reduction.c */
 kiln_operation kiln__run_place;                                                /* place.c: argmin, argmax */

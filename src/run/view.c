@@ -146,6 +146,19 @@ kiln_status kiln__run_slice(const struct kiln_node *node, struct kiln_array *out
     return KILN_OK;
 }
 
+/* Attributes: a start for each axis of the input; then dims, axes of the input (-1: repeats) and steps. */
+kiln_status kiln__run_rearrange(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    (void)err;
+    struct kiln_array *in = node->inputs[0];
+    const int64_t *axes = node->attrs + in->ndim + out->ndim, *steps = axes + out->ndim;
+    int64_t strides[KILN_MAX_NDIM], offset = 0;
+    for (size_t i = 0; i < in->ndim; i++) offset += node->attrs[i] * in->strides[i];
+    for (size_t i = 0; i < out->ndim; i++) strides[i] = axes[i] < 0 ? 0 : steps[i] * in->strides[axes[i]];
+    kiln__output_view(out, in, out->size == 0 ? 0 : offset, strides);
+    return KILN_OK;
+}
+
 /* Attributes: dims, strides and an offset, checked against the input's size. An input that is not packed is packed. */
 kiln_status kiln__run_as_strided(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {

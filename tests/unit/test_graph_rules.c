@@ -183,6 +183,26 @@ static void test_views(void **state)
     kiln__array_unref(a);
 }
 
+/* Starts of three axes; then dims, axes and steps. */
+static void test_rearrange(void **state)
+{
+    (void)state;
+    struct kiln_array *a = shaped(KILN_INT16, 2, 3, 4, END);
+    check_made(apply(KILN_OP_REARRANGE, a, ATTRS(1, 0, 3, /**/ 2, 5, /**/ 2, -1, /**/ -3, 0)), KILN_INT16, 2, 5, END);
+    check_made(apply(KILN_OP_REARRANGE, a, ATTRS(1, 2, 3)), KILN_INT16, END);
+    check_made(apply(KILN_OP_REARRANGE, a, ATTRS(9, 9, 9, /**/ 0, 3, /**/ 7, 7, /**/ 7, 7)), KILN_INT16, 0, 3, END);
+    check_refused(apply(KILN_OP_REARRANGE, a, ATTRS(0, 0, 0, 1)),
+                  "[rearrange] expected a start for each of 3 axes, then dims, axes and steps; got 4 attributes.");
+    check_refused(apply(KILN_OP_REARRANGE, a, ATTRS(0, 3, 0)), "[rearrange] Axis 1 of size 3 has no element 3.");
+    check_refused(apply(KILN_OP_REARRANGE, a, ATTRS(0, 1, 0, /**/ 3, /**/ 1, /**/ 1)),
+                  "[rearrange] 3 elements from 1 in steps of 1 are not inside axis 1 of size 3.");
+    check_refused(apply(KILN_OP_REARRANGE, a, ATTRS(0, 0, 0, /**/ 2, 2, /**/ 1, 1, /**/ 1, 1)),
+                  "[rearrange] Axis 1 can't be taken: there are 3, each once, or -1 to repeat.");
+    check_refused(apply(KILN_OP_REARRANGE, a, ATTRS(0, 0, 0, /**/ -1, /**/ 0, /**/ 1)),
+                  "[rearrange] A dimension can't be -1.");
+    kiln__array_unref(a);
+}
+
 /* Every start, stop and stride of a short axis: what passes stays inside, and has as many elements as a loop counts. */
 static void test_slice(void **state)
 {
@@ -315,12 +335,19 @@ static void test_infer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elementwise),    cmocka_unit_test(test_known_dtypes),
-        cmocka_unit_test(test_select),         cmocka_unit_test(test_broadcast_errors),
-        cmocka_unit_test(test_huge_broadcast), cmocka_unit_test(test_cast),
-        cmocka_unit_test(test_views),          cmocka_unit_test(test_slice),
-        cmocka_unit_test(test_concatenate),    cmocka_unit_test(test_sum),
-        cmocka_unit_test(test_matmul),         cmocka_unit_test(test_random_bits),
+        cmocka_unit_test(test_elementwise),
+        cmocka_unit_test(test_known_dtypes),
+        cmocka_unit_test(test_select),
+        cmocka_unit_test(test_broadcast_errors),
+        cmocka_unit_test(test_huge_broadcast),
+        cmocka_unit_test(test_cast),
+        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_rearrange),
+        cmocka_unit_test(test_slice),
+        cmocka_unit_test(test_concatenate),
+        cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_matmul),
+        cmocka_unit_test(test_random_bits),
         cmocka_unit_test(test_infer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
