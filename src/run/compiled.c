@@ -208,6 +208,7 @@ static kiln_status plan_from_tape(struct kiln_tape *tape, bool shapeless, struct
     if (!status) status = make_constants_ready(tape, err);
     if (!status && mode == KILN_COMPILE_NO_SIMPLIFY) kiln__tape_mark(tape);
     if (!status && mode != KILN_COMPILE_NO_SIMPLIFY) status = kiln__tape_simplify(tape, err);
+    if (!status && mode == KILN_COMPILE_ENABLED && !shapeless) status = kiln__tape_push_views(tape, err);
     if (!status) status = kiln__tape_fuse(tape, shapeless, mode == KILN_COMPILE_NO_FUSE ? 1 : MEMBERS, err);
     if (!status) status = kiln__plan_new(tape, shapeless, out, err);
     return status;

@@ -17,6 +17,7 @@
 
 enum {
     GROUP_INPUTS = 48, /* operands and constants of one kernel; every one is a pointer kept live in its loop */
+    REPEATED_TREE = 4, /* cheap operations that may be computed for each element of a larger kernel */
     ROW_MIN = 32       /* elements; shorter rows reduce faster many at a time, by the reduction's own kernel */
 };
 
@@ -27,6 +28,7 @@ struct fuser {
     struct kiln_tape *tape;
     uint32_t *home;
     uint32_t *reader; /* the group that was last seen reading a value */
+    struct kiln_cost *costs;
     uint32_t *row_of; /* a value there is one of for each row: a value with the shape of the elements; else UNSEEN */
     bool shapeless;
     uint32_t limit;
@@ -39,12 +41,16 @@ static bool is_one_element(const struct kiln_value *value)
     return true;
 }
 
-/* A reduction of a row that is long enough, along the last axis. */
+bool kiln__value_reduces_rows(const struct kiln_tape *tape, const struct kiln_value *value)
+{
+    if (value->kind != KILN_VALUE_NODE || kiln__ops[value->op].kind != KILN_OP_REDUCE) return false;
+    const struct kiln_value *input = &tape->values[value->inputs[0]];
+    return value->attrs[0] == input->ndim - 1 && input->dims[input->ndim - 1] >= ROW_MIN;
+}
+
 static bool reduces_rows(const struct fuser *fuser, const struct kiln_value *value)
 {
-    if (fuser->shapeless || value->kind != KILN_VALUE_NODE || kiln__ops[value->op].kind != KILN_OP_REDUCE) return false;
-    const struct kiln_value *input = &fuser->tape->values[value->inputs[0]];
-    return value->attrs[0] == input->ndim - 1 && input->dims[input->ndim - 1] >= ROW_MIN;
+    return !fuser->shapeless && kiln__value_reduces_rows(fuser->tape, value);
 }
 
 static bool keeps_axis(const struct fuser *fuser, const struct kiln_value *value)
@@ -75,6 +81,17 @@ static void find_row_values(struct fuser *fuser)
     }
 }
 
+/* A value that others repeat, and that takes less to compute for each repetition than to keep: 1 + w before x * (1 +
+ * w).
+ */
+static bool is_worth_repeating(const struct fuser *fuser, uint32_t i, const struct kiln_value *elements)
+{
+    const struct kiln_value *value = &fuser->tape->values[i];
+    const struct kiln_cost *cost = &fuser->costs[i];
+    return !fuser->shapeless && !value->is_output && cost->is_cheap && cost->tree <= REPEATED_TREE &&
+           value->ndim <= elements->ndim;
+}
+
 /* Counts what `value` reads as inputs of its group, each value once. */
 static void note_inputs(struct fuser *fuser, const struct kiln_value *value)
 {
@@ -102,7 +119,7 @@ static bool may_join(const struct fuser *fuser, uint32_t i)
         return keeps_axis(fuser, value) && kiln__value_same_shape(&tape->values[value->inputs[0]], elements);
     if (is_one_element(value) && !value->is_output) return true;
     if (fuser->row_of[i] != UNSEEN && is_row_of(value, elements)) return true;
-    return kiln__value_same_shape(value, elements);
+    return kiln__value_same_shape(value, elements) || is_worth_repeating(fuser, i, elements);
 }
 
 static uint32_t join_or_start(struct fuser *fuser, uint32_t i)
@@ -141,7 +158,9 @@ kiln_status kiln__tape_fuse(struct kiln_tape *tape, bool shapeless, uint32_t lim
     fuser.reader = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.reader);
     fuser.row_of = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.row_of);
     tape->groups = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *tape->groups);
-    if (!fuser.home || !fuser.reader || !fuser.row_of || !tape->groups) return kiln__no_memory(err, "a trace");
+    fuser.costs = kiln__tape_costs(tape);
+    if (!fuser.home || !fuser.reader || !fuser.row_of || !fuser.costs || !tape->groups)
+        return kiln__no_memory(err, "a trace");
     for (uint32_t i = 0; i < tape->count; i++) fuser.home[i] = fuser.reader[i] = UNSEEN;
     find_row_values(&fuser);
     for (uint32_t i = tape->count; i-- > 0;) {

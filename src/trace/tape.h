@@ -1,8 +1,9 @@
 /*
  * tape.h - what a trace recorded: values in the order in which they can be computed.
  *
- * Passes, in order: record (trace.c), simplify, fuse. Each pass keeps the order and the meaning of `outputs`. All of it
- * lives in one arena and goes at once; arrays that the function captured are held by a reference each.
+ * Passes, in order: record (trace.c), simplify, push views, fuse. Each pass keeps the order and the meaning of
+ * `outputs`. All of it lives in one arena and goes at once; arrays that the function captured are held by a reference
+ * each.
  */
 #ifndef KILN_TRACE_TAPE_H
 #define KILN_TRACE_TAPE_H
@@ -76,6 +77,22 @@ bool kiln__value_is_scalar(const struct kiln_value *value);
 kiln_status kiln__tape_simplify(struct kiln_tape *tape, kiln_error *err);
 /* Marks what the outputs need and nothing else: for the mode without simplification. */
 void kiln__tape_mark(struct kiln_tape *tape);
+
+/*
+ * Moves views of element-wise results to what these are computed from, so that the operations before and after a view
+ * can become one kernel. Needs a simplified tape of one shape, and leaves one. Linear in the tape.
+ */
+kiln_status kiln__tape_push_views(struct kiln_tape *tape, kiln_error *err);
+
+/* What computing a value takes, from what is not element-wise (or a view) up to the value itself. */
+struct kiln_cost {
+    uint8_t tree;  /* operations, counted as often as they are needed; 255: or more */
+    bool is_cheap; /* each is an instruction or a few */
+};
+struct kiln_cost *kiln__tape_costs(struct kiln_tape *tape); /* of each value, in the arena; NULL: out of memory */
+
+/* Does it reduce rows that are long enough to be computed together with what is reduced? */
+bool kiln__value_reduces_rows(const struct kiln_tape *tape, const struct kiln_value *value);
 
 /*
  * Puts element-wise nodes, and reductions along the last axis, into groups. A node joins the group of its consumers

@@ -1,0 +1,396 @@
+/*
+ * views.c - view(op(x, y)) becomes op(view(x), view(y)).
+ *
+ * A kernel reads operands of any layout, so a view of an input costs nothing, while a view of a result ends a kernel:
+ * the result has to lie in memory to be looked at. One walk backwards collects what is asked of each value: itself
+ * (asked without a view), or itself under a view. When a value is reached, everything that will be asked of it is
+ * known:
+ *
+ *     a view             passes on what is asked of it, combined with what it does
+ *     element-wise       is computed under the view, and asks its inputs for themselves under that view (see may_push)
+ *     anything else      is computed as it is, and looked at
+ *
+ * One walk forward then writes a new tape with a value for each asked thing, in the same order. Whoever needs a value
+ * in memory asks `firmly`: outputs, and operations that are not element-wise. Such values are not computed again.
+ *
+ * Linear: an element-wise value is computed under more than one view only when the tree above what it is computed from
+ * is small, and then the copies have no more nodes than that tree.
+ */
+#include "trace/view.h"
+
+enum {
+    SAME_WORK_TREE = 64, /* operations that may be copied when the copies together have no more elements */
+    MORE_WORK_TREE = 4,  /* cheap operations that may be computed more often */
+    SEARCHED = 8         /* asks that are compared with a new one; equal ones beyond are merged by simplify */
+};
+
+enum { TURNS = 3 }; /* see turn_of() */
+
+enum how {
+    HOW_AS_IT_IS, /* the value itself */
+    HOW_PUSHED,   /* computed under the view, from `inputs` */
+    HOW_LOOKED,   /* a view of what inputs[0] asked for */
+    HOW_PASSED,   /* what inputs[0] asked for */
+    HOW_KEPT,     /* a reduction with its axis kept */
+    HOW_DROPPED   /* a reduction without its axis, from the one that keeps it */
+};
+
+struct ask {
+    struct ask *next;
+    const struct kiln_view *view; /* NULL: the value itself */
+    bool is_firm;
+    uint8_t how;
+    uint32_t index;      /* on the new tape */
+    struct ask **inputs; /* of earlier values; of HOW_LOOKED and HOW_DROPPED: of this one */
+};
+
+struct pass {
+    struct kiln_tape *tape;
+    struct ask **asks; /* of each value */
+    struct kiln_cost *costs;
+    bool *is_flat; /* of each value: a reshape of what it is computed from is likely to be free */
+    uint32_t ask_count;
+    bool failed; /* out of memory */
+};
+
+/* ---- asking --------------------------------------------------------------------------------------------------- */
+
+/* The value itself stands first among what is asked of it, so there is one of these. */
+static struct ask *find(const struct pass *pass, uint32_t value, const struct kiln_view *view)
+{
+    struct ask *known = pass->asks[value];
+    for (uint32_t searched = 0; known && searched < SEARCHED; searched++, known = known->next)
+        if (kiln__view_equal(known->view, view)) return known;
+    return NULL;
+}
+
+static struct ask *ask(struct pass *pass, uint32_t value, const struct kiln_view *view, bool is_firm)
+{
+    struct ask *asked = find(pass, value, view), **place = &pass->asks[value];
+    if (!asked) {
+        asked = kiln__arena_alloc(&pass->tape->arena, sizeof *asked);
+        pass->failed |= !asked;
+        if (!asked) return NULL;
+        if (view && *place && !(*place)->view) place = &(*place)->next;
+        *asked = (struct ask){.next = *place, .view = view};
+        *place = asked;
+        pass->ask_count++;
+    }
+    asked->is_firm |= is_firm;
+    return asked;
+}
+
+static struct ask **room_for_inputs(struct pass *pass, uint32_t count)
+{
+    struct ask **inputs = kiln__arena_array(&pass->tape->arena, count + 1, sizeof *inputs);
+    pass->failed |= !inputs;
+    return inputs;
+}
+
+static void ask_for_inputs(struct pass *pass, const struct kiln_value *value, struct ask *asked, bool is_firm)
+{
+    asked->inputs = room_for_inputs(pass, value->input_count);
+    for (uint32_t k = 0; k < value->input_count && !pass->failed; k++) {
+        const struct kiln_view *view = NULL;
+        bool possible = true;
+        if (asked->view)
+            pass->failed |= !kiln__view_of_operand(pass->tape, asked->view, value,
+                                                   &pass->tape->values[value->inputs[k]], &view, &possible);
+        if (!pass->failed) asked->inputs[k] = ask(pass, value->inputs[k], view, is_firm);
+    }
+}
+
+static void look(struct pass *pass, struct ask *asked, struct ask *at)
+{
+    asked->how = HOW_LOOKED;
+    asked->inputs = room_for_inputs(pass, 1);
+    if (asked->inputs) asked->inputs[0] = at;
+}
+
+/* ---- element-wise values -------------------------------------------------------------------------------------- */
+
+static double size_of(const struct kiln_value *value, const struct kiln_view *view)
+{
+    double size = 1;
+    for (uint32_t i = 0; i < (view ? view->ndim : value->ndim); i++)
+        size *= (double)(view ? kiln__view_dim(view, i) : value->dims[i]);
+    return size;
+}
+
+/* Operands that would have to be copied first, or that a reshape can't be split into, keep it where it is. */
+static bool may_reshape(struct pass *pass, const struct kiln_value *value, const struct kiln_view *view)
+{
+    for (uint32_t k = 0; k < value->input_count; k++) {
+        const struct kiln_view *of_operand;
+        bool possible;
+        const struct kiln_value *input = &pass->tape->values[value->inputs[k]];
+        pass->failed |= !kiln__view_of_operand(pass->tape, view, value, input, &of_operand, &possible);
+        if (pass->failed || !possible || !pass->is_flat[value->inputs[k]]) return false;
+    }
+    return true;
+}
+
+/*
+ * Not where the value lies in memory anyway, or where elements would be computed again for each repetition. Otherwise:
+ * when one thing is asked; when all of them together are no more elements than the value has; when it is next to
+ * nothing to compute.
+ */
+static bool may_push(struct pass *pass, uint32_t index)
+{
+    const struct kiln_value *value = &pass->tape->values[index];
+    const struct kiln_cost *cost = &pass->costs[index];
+    double elements = 0;
+    uint32_t count = 0;
+    for (const struct ask *asked = pass->asks[index]; asked; asked = asked->next) {
+        if (asked->is_firm || (asked->view && kiln__view_repeats(asked->view))) return false;
+        if (asked->view && asked->view->op == KILN_OP_RESHAPE && !may_reshape(pass, value, asked->view)) return false;
+        elements += size_of(value, asked->view);
+        count++;
+    }
+    if (count == 1) return true;
+    if (elements <= size_of(value, NULL)) return cost->tree <= SAME_WORK_TREE;
+    return cost->is_cheap && cost->tree <= MORE_WORK_TREE;
+}
+
+static void visit_elementwise(struct pass *pass, uint32_t index)
+{
+    const struct kiln_value *value = &pass->tape->values[index];
+    bool push = may_push(pass, index);
+    struct ask *itself = push ? NULL : ask(pass, index, NULL, false);
+    for (struct ask *asked = pass->asks[index]; asked && !pass->failed; asked = asked->next) {
+        if (asked->view && !push) {
+            look(pass, asked, itself);
+            continue;
+        }
+        asked->how = asked->view ? HOW_PUSHED : HOW_AS_IT_IS;
+        ask_for_inputs(pass, value, asked, false);
+    }
+}
+
+/* ---- views ---------------------------------------------------------------------------------------------------- */
+
+static bool any_firm(const struct ask *asked)
+{
+    while (asked && !asked->is_firm) asked = asked->next;
+    return asked != NULL;
+}
+
+static bool all_combine(const struct ask *asked, const struct kiln_view *view)
+{
+    while (asked && kiln__view_combine_is(asked->view, view)) asked = asked->next;
+    return asked == NULL;
+}
+
+/* Somebody needs it as an array, or looks at it in a way that doesn't combine with its own: it stays a value. */
+static void visit_view(struct pass *pass, uint32_t index)
+{
+    const struct kiln_value *value = &pass->tape->values[index];
+    const struct kiln_view *own = NULL;
+    pass->failed |= !kiln__view_of(pass->tape, value, &own);
+    if (pass->failed) return;
+    bool is_firm = any_firm(pass->asks[index]);
+    struct ask *itself = is_firm || !all_combine(pass->asks[index], own) ? ask(pass, index, NULL, false) : NULL;
+    for (struct ask *asked = pass->asks[index]; asked && !pass->failed; asked = asked->next) {
+        if (asked == itself && is_firm) {
+            ask_for_inputs(pass, value, asked, true);
+            continue;
+        }
+        if (!kiln__view_combine_is(asked->view, own)) {
+            look(pass, asked, itself);
+            continue;
+        }
+        const struct kiln_view *both;
+        const struct kiln_value *base = &pass->tape->values[value->inputs[0]];
+        asked->how = HOW_PASSED;
+        asked->inputs = room_for_inputs(pass, 1);
+        pass->failed |= !kiln__view_combine(pass->tape, asked->view, own, base, &both);
+        if (!pass->failed) asked->inputs[0] = ask(pass, value->inputs[0], both, false);
+    }
+}
+
+/* ---- everything else ------------------------------------------------------------------------------------------ */
+
+/* Reduced without its axis and given one again: the reduction that keeps it, which can share a kernel with others. */
+static struct ask *find_kept(const struct pass *pass, const struct kiln_value *value, struct ask *asked)
+{
+    if (!kiln__value_reduces_rows(pass->tape, value) || value->attrs[1]) return NULL;
+    while (asked && !kiln__view_appends_axis(asked->view, value)) asked = asked->next;
+    return asked;
+}
+
+static void visit_other(struct pass *pass, uint32_t index)
+{
+    const struct kiln_value *value = &pass->tape->values[index];
+    struct ask *kept = find_kept(pass, value, pass->asks[index]);
+    bool needs_itself = false;
+    for (const struct ask *asked = pass->asks[index]; asked; asked = asked->next) needs_itself |= asked != kept;
+    struct ask *itself = needs_itself ? ask(pass, index, NULL, false) : NULL;
+    for (struct ask *asked = pass->asks[index]; asked && !pass->failed; asked = asked->next) {
+        if (asked == kept) {
+            asked->how = HOW_KEPT;
+            asked->inputs = room_for_inputs(pass, 1);
+            if (asked->inputs) asked->inputs[0] = ask(pass, value->inputs[0], NULL, false);
+        } else if (asked->view) {
+            look(pass, asked, itself);
+        } else if (kept) {
+            look(pass, asked, kept);
+            asked->how = HOW_DROPPED;
+        } else {
+            ask_for_inputs(pass, value, asked, !kiln__value_reduces_rows(pass->tape, value));
+        }
+    }
+}
+
+static void visit(struct pass *pass, uint32_t index)
+{
+    const struct kiln_value *value = &pass->tape->values[index];
+    if (value->kind != KILN_VALUE_NODE) {
+        struct ask *itself = ask(pass, index, NULL, false);
+        for (struct ask *asked = pass->asks[index]; asked && !pass->failed; asked = asked->next)
+            if (asked->view) look(pass, asked, itself);
+    } else if (kiln__value_is_elementwise(value)) {
+        visit_elementwise(pass, index);
+    } else if (kiln__view_is(value)) {
+        visit_view(pass, index);
+    } else {
+        visit_other(pass, index);
+    }
+}
+
+/* ---- the new tape --------------------------------------------------------------------------------------------- */
+
+static const int32_t *dims_of_view(struct pass *pass, const struct kiln_view *view)
+{
+    int32_t *dims = kiln__arena_array(&pass->tape->arena, view->ndim + 1u, sizeof *dims);
+    pass->failed |= !dims;
+    for (uint32_t i = 0; dims && i < view->ndim; i++) dims[i] = (int32_t)kiln__view_dim(view, i);
+    return dims;
+}
+
+static void take_view_shape(struct pass *pass, const struct kiln_view *view, struct kiln_value *value)
+{
+    value->dims = dims_of_view(pass, view);
+    value->ndim = view->ndim;
+}
+
+/* Fills what differs from the value of the old tape. */
+static void fill(struct pass *pass, const struct ask *asked, struct kiln_value *made)
+{
+    static const int64_t last_axis_kept[] = {0, 1};
+    struct kiln_arena *arena = &pass->tape->arena;
+    int64_t *attrs;
+    switch (asked->how) {
+    case HOW_PUSHED:
+        take_view_shape(pass, asked->view, made);
+        break;
+    case HOW_LOOKED:
+        take_view_shape(pass, asked->view, made);
+        made->kind = KILN_VALUE_NODE;
+        made->op = asked->view->op;
+        made->array = NULL;
+        made->attrs = asked->view->attrs;
+        made->attr_count = asked->view->attr_count;
+        made->input_count = 1;
+        break;
+    case HOW_KEPT:
+        take_view_shape(pass, asked->view, made);
+        made->attrs = attrs = kiln__arena_copy(arena, last_axis_kept, sizeof last_axis_kept);
+        pass->failed |= !attrs;
+        if (attrs) attrs[0] = made->ndim - 1;
+        break;
+    case HOW_DROPPED:
+        made->op = KILN_OP_SQUEEZE;
+        made->attr_count = 1;
+        made->attrs = attrs = kiln__arena_alloc(arena, sizeof *attrs);
+        pass->failed |= !attrs;
+        if (attrs) attrs[0] = made->ndim;
+        break;
+    }
+}
+
+static void write_value(struct pass *pass, uint32_t index, struct ask *asked, struct kiln_value *values,
+                        uint32_t *count)
+{
+    if (asked->how == HOW_PASSED) {
+        asked->index = asked->inputs[0]->index;
+        return;
+    }
+    struct kiln_value *made = &values[*count];
+    *made = pass->tape->values[index];
+    made->is_live = made->is_output = false;
+    fill(pass, asked, made);
+    if (made->kind == KILN_VALUE_NODE) {
+        made->inputs = kiln__arena_array(&pass->tape->arena, made->input_count + 1, sizeof *made->inputs);
+        pass->failed |= !made->inputs;
+        for (uint32_t k = 0; made->inputs && k < made->input_count; k++) made->inputs[k] = asked->inputs[k]->index;
+    }
+    asked->index = (*count)++;
+}
+
+/* A value stands before what looks at it, a reduction that keeps its axis before the one that drops it. */
+static int turn_of(const struct ask *asked)
+{
+    return asked->how == HOW_LOOKED ? 2 : asked->how == HOW_DROPPED;
+}
+
+static bool write_tape(struct pass *pass, struct ask *const *outputs)
+{
+    struct kiln_tape *tape = pass->tape;
+    uint32_t count = 0, cap = pass->ask_count + 1;
+    struct kiln_value *values = kiln__arena_array(&tape->arena, cap, sizeof *values);
+    if (!values) return false;
+    for (uint32_t i = 0; i < tape->input_count; i++) write_value(pass, i, pass->asks[i], values, &count);
+    for (uint32_t i = 0; i < tape->count && !pass->failed; i++)
+        for (int turn = 0; turn < TURNS; turn++)
+            for (struct ask *asked = pass->asks[i]; asked; asked = asked->next)
+                if (turn_of(asked) == turn && (i >= tape->input_count || asked->view))
+                    write_value(pass, i, asked, values, &count);
+    if (pass->failed) return false;
+    for (uint32_t i = 0; i < tape->output_count; i++) tape->outputs[i] = outputs[i]->index;
+    tape->values = values;
+    tape->count = count;
+    tape->cap = cap;
+    return true;
+}
+
+/* ---- the pass ------------------------------------------------------------------------------------------------- */
+
+/* Leaves are taken to be packed; a transposed or cut value is not. */
+static bool find_flat(struct pass *pass)
+{
+    const struct kiln_tape *tape = pass->tape;
+    pass->is_flat = kiln__arena_array(&pass->tape->arena, tape->count + 1, sizeof *pass->is_flat);
+    for (uint32_t i = 0; pass->is_flat && i < tape->count; i++) {
+        const struct kiln_value *value = &tape->values[i];
+        bool is_node = value->kind == KILN_VALUE_NODE, is_view = is_node && kiln__ops[value->op].kind == KILN_OP_VIEW;
+        bool keeps_order =
+            value->op == KILN_OP_RESHAPE || value->op == KILN_OP_EXPAND_DIMS || value->op == KILN_OP_SQUEEZE;
+        pass->is_flat[i] = !is_view || keeps_order;
+        for (uint32_t k = 0; (is_view || kiln__value_is_elementwise(value)) && k < value->input_count; k++)
+            pass->is_flat[i] &= pass->is_flat[value->inputs[k]];
+        if (value->kind == KILN_VALUE_CONSTANT && value->array) pass->is_flat[i] = value->array->row_contiguous;
+    }
+    return pass->is_flat != NULL;
+}
+
+static bool has_views(const struct kiln_tape *tape)
+{
+    for (uint32_t i = 0; i < tape->count; i++)
+        if (tape->values[i].is_live && kiln__view_is(&tape->values[i])) return true;
+    return false;
+}
+
+kiln_status kiln__tape_push_views(struct kiln_tape *tape, kiln_error *err)
+{
+    struct pass pass = {.tape = tape};
+    if (!has_views(tape)) return KILN_OK;
+    pass.asks = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *pass.asks);
+    pass.costs = kiln__tape_costs(tape);
+    struct ask **outputs = kiln__arena_array(&tape->arena, tape->output_count + 1, sizeof *outputs);
+    if (!pass.asks || !pass.costs || !outputs || !find_flat(&pass)) return kiln__no_memory(err, "a trace");
+    for (uint32_t i = 0; i < tape->output_count; i++) outputs[i] = ask(&pass, tape->outputs[i], NULL, true);
+    for (uint32_t i = tape->count; i-- > 0 && !pass.failed;)
+        if (tape->values[i].is_live || tape->values[i].kind != KILN_VALUE_NODE) visit(&pass, i);
+    if (pass.failed || !write_tape(&pass, outputs)) return kiln__no_memory(err, "a trace");
+    return kiln__tape_simplify(tape, err);
+}
