@@ -104,4 +104,32 @@ static __attribute__((unused)) kernel_entry load_text(struct kiln_buffer *text, 
     return entry;
 }
 
+/* A group of one element-wise operation. */
+struct one_op {
+    struct kiln_group group;
+    struct kiln_instr instr;
+    uint8_t dtypes[3];
+    uint32_t output;
+};
+
+/* False where the operation is not defined for inputs of this dtype. `to`: of a cast. */
+static __attribute__((unused)) bool make_one_op(struct one_op *one, enum kiln_op op, enum kiln_dtype dtype,
+                                                enum kiln_dtype to)
+{
+    const struct kiln_op_info *info = &kiln__ops[op];
+    if (info->kind != KILN_OP_ELEMENTWISE || !info->lower[kiln__dtypes[dtype].kind]) return false;
+    one->instr = (struct kiln_instr){.op = (uint16_t)op, .dtype = (uint8_t)kiln__op_result(op, dtype), .in = {0, 1, 2}};
+    if (info->dtype_rule == KILN_RULE_CAST) one->instr.dtype = (uint8_t)to;
+    for (int i = 0; i < 3; i++) one->dtypes[i] = (uint8_t)dtype;
+    if (info->dtype_rule == KILN_RULE_SELECT) one->dtypes[0] = KILN_BOOL;
+    one->output = (uint32_t)info->arity;
+    one->group = (struct kiln_group){.operand_count = (uint32_t)info->arity,
+                                     .instr_count = 1,
+                                     .output_count = 1,
+                                     .operand_dtypes = one->dtypes,
+                                     .instrs = &one->instr,
+                                     .outputs = &one->output};
+    return true;
+}
+
 #endif

@@ -10,32 +10,6 @@
 static const char *const targets[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
 enum { TARGETS = sizeof targets / sizeof targets[0], LEVEL_3 = 2 };
 
-struct one_op {
-    struct kiln_group group;
-    struct kiln_instr instr;
-    uint8_t dtypes[3];
-    uint32_t output;
-};
-
-/* False where the operation is not defined for inputs of this dtype. `to`: of a cast. */
-static bool make_one_op(struct one_op *one, enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to)
-{
-    const struct kiln_op_info *info = &kiln__ops[op];
-    if (info->kind != KILN_OP_ELEMENTWISE || !info->lower[kiln__dtypes[dtype].kind]) return false;
-    one->instr = (struct kiln_instr){.op = (uint16_t)op, .dtype = (uint8_t)kiln__op_result(op, dtype), .in = {0, 1, 2}};
-    if (info->dtype_rule == KILN_RULE_CAST) one->instr.dtype = (uint8_t)to;
-    for (int i = 0; i < 3; i++) one->dtypes[i] = (uint8_t)dtype;
-    if (info->dtype_rule == KILN_RULE_SELECT) one->dtypes[0] = KILN_BOOL;
-    one->output = (uint32_t)info->arity;
-    one->group = (struct kiln_group){.operand_count = (uint32_t)info->arity,
-                                     .instr_count = 1,
-                                     .output_count = 1,
-                                     .operand_dtypes = one->dtypes,
-                                     .instrs = &one->instr,
-                                     .outputs = &one->output};
-    return true;
-}
-
 static void compile_variant(struct one_op *one, char letter, unsigned flags, const char *target)
 {
     struct kiln_buffer text = {0}, object = {0};

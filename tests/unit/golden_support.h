@@ -1,0 +1,143 @@
+/*
+ * golden_support.h - golden texts of kernels. A file in tests/golden is its own input: the heading of a kernel
+ * describes its group in full, so a test reads the heading, prints that group and compares the whole text.
+ * KILN_GOLDEN_UPDATE=1 writes the files anew.
+ */
+#ifndef KILN_TESTS_GOLDEN_SUPPORT_H
+#define KILN_TESTS_GOLDEN_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "codegen/gpu.h"
+
+enum { LIMIT = 32 };
+
+struct description {
+    struct kiln_group group;
+    uint8_t operands[LIMIT], constants[LIMIT];
+    struct kiln_instr instrs[LIMIT];
+    uint32_t outputs[LIMIT];
+    char letters[LIMIT + 1];
+    unsigned flags;            /* of a kernel for CPUs */
+    struct kiln_gpu_form form; /* of one for GPUs */
+};
+
+static int dtype_named(const char *name)
+{
+    for (int i = 0; i < KILN_DTYPE_COUNT; i++)
+        if (strcmp(kiln__dtypes[i].name, name) == 0) return i;
+    fail_msg("no dtype %s", name);
+    return 0;
+}
+
+static int op_named(const char *name)
+{
+    for (int i = 0; i < KILN_OP_COUNT; i++)
+        if (strcmp(kiln__ops[i].name, name) == 0) return i;
+    fail_msg("no operation %s", name);
+    return 0;
+}
+
+static void read_outputs(struct description *d, const char *line)
+{
+    for (const char *at = line; (at = strchr(at, 'v')); at++)
+        d->outputs[d->group.output_count++] = (uint32_t)atoi(at + 1);
+}
+
+static void read_form(struct description *d, const char *line)
+{
+    static const char *const schedules[] = {"packed", "strided", "tiled", "rows", "columns"};
+    char schedule[32] = "";
+    unsigned axes = 0;
+    assert_int_equal(sscanf(line, "; kiln gpu kernel, %31[^,], %u axes", schedule, &axes), 2);
+    for (int i = 0; i < 5; i++)
+        if (strcmp(schedule, schedules[i]) == 0) d->form.schedule = (enum kiln_gpu_schedule)i;
+    d->form.axes = (uint8_t)axes;
+    d->form.wide = strstr(line, ", wide") != NULL;
+    d->form.is_long = strstr(line, ", long") != NULL;
+}
+
+static void read_line(struct description *d, const char *line)
+{
+    char first[32], second[32], letter;
+    unsigned value, in[3] = {0};
+    if (strncmp(line, "; kiln element-wise", 19) == 0) {
+        d->flags = strstr(line, "streaming") ? KILN_GROUP_STREAMING : 0;
+    } else if (strncmp(line, "; kiln gpu", 10) == 0) {
+        read_form(d, line);
+    } else if (strncmp(line, "; kiln row kernel", 17) == 0) {
+        d->flags = KILN_GROUP_ROWS | (strstr(line, "short") ? KILN_GROUP_SHORT : 0);
+    } else if (strncmp(line, "; outputs:", 10) == 0) {
+        read_outputs(d, line + 10);
+    } else if (sscanf(line, "; v%u: operand %31s %c", &value, first, &letter) == 3) {
+        d->letters[d->group.operand_count] = letter;
+        d->operands[d->group.operand_count++] = (uint8_t)dtype_named(first);
+    } else if (sscanf(line, "; v%u: constant %31s", &value, first) == 2) {
+        d->constants[d->group.constant_count++] = (uint8_t)dtype_named(first);
+    } else if (sscanf(line, "; v%u: %31s = %31[^(](v%u, v%u, v%u", &value, first, second, &in[0], &in[1], &in[2]) >=
+               4) {
+        d->instrs[d->group.instr_count++] = (struct kiln_instr){
+            .op = (uint16_t)op_named(second), .dtype = (uint8_t)dtype_named(first), .in = {in[0], in[1], in[2]}};
+    } else {
+        fail_msg("not a heading: %s", line);
+    }
+}
+
+static void describe(struct description *d, const char *heading)
+{
+    char line[256];
+    memset(d, 0, sizeof *d);
+    d->group.operand_dtypes = d->operands;
+    d->group.constant_dtypes = d->constants;
+    d->group.instrs = d->instrs;
+    d->group.outputs = d->outputs;
+    for (; *heading == ';'; heading = strchr(heading, '\n') + 1) {
+        snprintf(line, sizeof line, "%.*s", (int)(strchr(heading, '\n') - heading), heading);
+        read_line(d, line);
+    }
+}
+
+static void golden_path(char *out, size_t size, const char *name)
+{
+    const char *slash = strrchr(__FILE__, '/');
+    snprintf(out, size, "%.*s/../golden/%s", (int)(slash - __FILE__), __FILE__, name);
+}
+
+/* Compares `text` with tests/golden/NAME. */
+static void expect_golden(const char *name, const struct kiln_buffer *text)
+{
+    char path[512];
+    struct kiln_buffer expected = {0};
+    kiln_error err = {0};
+    golden_path(path, sizeof path, name);
+    if (getenv("KILN_GOLDEN_UPDATE")) {
+        assert_int_equal(kiln__file_publish(path, text->data, text->size, &err), KILN_OK);
+        return;
+    }
+    if (kiln__file_read(path, 1 << 20, &expected, &err)) fail_msg("%s: %s", path, err.text);
+    assert_string_equal((const char *)text->data, (const char *)expected.data);
+    kiln__buffer_release(&expected);
+}
+
+/* Reads the heading of tests/golden/NAME. */
+static void describe_golden(struct description *d, const char *name)
+{
+    char path[512];
+    struct kiln_buffer heading = {0};
+    kiln_error err = {0};
+    golden_path(path, sizeof path, name);
+    if (kiln__file_read(path, 1 << 20, &heading, &err)) fail_msg("%s: %s", path, err.text);
+    describe(d, (const char *)heading.data);
+    kiln__buffer_release(&heading);
+}
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * test_codegen_gpu_text.c - the printed text of kernels for GPUs and the PTX it becomes; every operation, dtype and
+ * schedule gives PTX; and what the PTX of fast kernels must look like.
+ */
+#include "golden_support.h"
+
+#include "codegen_support.h"
+
+#define TARGET "sm_90"
+
+static void print(const struct description *d, struct kiln_buffer *text)
+{
+    kiln_error err = {0};
+    if (kiln__gpu_print(&d->group, d->letters, &d->form, text, &err)) fail_msg("%s", err.text);
+}
+
+static void check_golden(const char *name)
+{
+    char file[64];
+    struct kiln_buffer text = {0}, ptx = {0};
+    struct description d;
+    snprintf(file, sizeof file, "%s.ll", name);
+    describe_golden(&d, file);
+    print(&d, &text);
+    expect_golden(file, &text);
+    compile_text(&text, TARGET, 2, &ptx);
+    snprintf(file, sizeof file, "%s.ptx", name);
+    expect_golden(file, &ptx);
+    kiln__buffer_release(&text);
+    kiln__buffer_release(&ptx);
+}
+
+static void texts_are_as_in_golden(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gpu_packed_f32",   "gpu_packed_mixed", "gpu_packed_long",
+                                        "gpu_strided_wide", "gpu_strided",      "gpu_tiled_f32"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) check_golden(names[i]);
+}
+
+/* ---- every operation ------------------------------------------------------------------------------------------- */
+
+/* A load or store that does not say which memory it means: LLVM has not found it. */
+static bool has_generic_access(const char *ptx)
+{
+    static const char *const places[] = {"global", "param", "shared", "const"};
+    for (const char *at = ptx; (at = strstr(at, "\t")); at++) {
+        bool known = strncmp(at, "\tld.", 4) != 0 && strncmp(at, "\tst.", 4) != 0;
+        for (int i = 0; i < 4; i++) known |= strncmp(at + 4, places[i], strlen(places[i])) == 0;
+        if (!known) return true;
+    }
+    return false;
+}
+
+static void compile_form(const struct one_op *one, char letter, struct kiln_gpu_form form)
+{
+    struct description d = {.group = one->group, .form = form};
+    struct kiln_buffer text = {0}, ptx = {0};
+    memset(d.letters, letter, one->group.operand_count);
+    print(&d, &text);
+    compile_text(&text, TARGET, 2, &ptx);
+    if (has_generic_access((const char *)ptx.data)) fail_msg("%s", (const char *)ptx.data);
+    kiln__buffer_release(&text);
+    kiln__buffer_release(&ptx);
+}
+
+/* Wide ones for all; the others, which differ in where they find their elements, by turns. */
+static void every_operation_gives_ptx(void **state)
+{
+    (void)state;
+    static const struct kiln_gpu_form forms[] = {
+        {KILN_GPU_PACKED, 0, false, false}, {KILN_GPU_STRIDED, 2, true, false}, {KILN_GPU_TILED, 3, false, false}};
+    struct one_op one;
+    for (int op = 0; op < KILN_OP_COUNT; op++)
+        for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++) {
+            if (!make_one_op(&one, op, dtype, dtype)) continue;
+            compile_form(&one, 'c', (struct kiln_gpu_form){KILN_GPU_PACKED, 0, true, false});
+            int turn = (op + dtype) % 3;
+            compile_form(&one, turn == 2 ? 't' : 'c', forms[turn]);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_are_as_in_golden),
+        cmocka_unit_test(every_operation_gives_ptx),
+    };
+    return cmocka_run_group_tests(tests, open_plugin, NULL);
+}
