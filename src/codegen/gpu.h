@@ -45,7 +45,7 @@ enum kiln_gpu_schedule {
      * words: rows, n, warps per row (1, 2, 4 or 8), inner strides of the operands in bytes (one word each), axes (the
      * rows' index space; 1 or more). Groups with KILN_GROUP_ROWS, or whose one instruction is a reduction: letters 'c',
      * 's', 'v' are along the row. A block computes 8 / warps-per-row rows, block b from row b * that. n is at most
-     * KILN_GPU_MAX_ROW; `wide`: the rows of 'c' operands and of element outputs start at 16 bytes.
+     * KILN_GPU_MAX_ROW. Neighbouring threads have neighbouring elements, so `wide` makes no difference.
      */
     KILN_GPU_ROWS,
     /*
@@ -72,6 +72,9 @@ struct kiln_gpu_form {
  * or instructions; the same for equal groups.
  */
 uint32_t kiln__gpu_width(const struct kiln_group *group, const char *letters);
+
+/* Warps per row for rows of n elements: as many as read the row once, 1024 elements each, up to 8. */
+uint32_t kiln__gpu_row_warps(int64_t n);
 
 /* Prints the kernel; the entry is @kernel. `letters` has one letter per operand. */
 kiln_status kiln__gpu_print(const struct kiln_group *group, const char *letters, const struct kiln_gpu_form *form,
