@@ -23,7 +23,7 @@ static const struct schedule schedules[] = {
     [KILN_GPU_STRIDED] = {"strided", "csv", 1, true, false, kiln__gpu_print_strided},
     [KILN_GPU_TILED] = {"tiled", "csvt", 2, true, false, kiln__gpu_print_tiled},
     [KILN_GPU_ROWS] = {"rows", "csv", 1, true, true, kiln__gpu_print_rows},
-    [KILN_GPU_COLUMNS] = {"columns", "c", 0, true, true, NULL},
+    [KILN_GPU_COLUMNS] = {"columns", "c", 0, true, true, kiln__gpu_print_columns},
 };
 enum { SCHEDULES = sizeof schedules / sizeof schedules[0] };
 

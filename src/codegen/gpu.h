@@ -51,14 +51,15 @@ enum kiln_gpu_schedule {
     /*
      * words: columns, n, chunks, the operand's byte stride along the reduced axis, the output's byte stride from chunk
      * to chunk, blocks of columns, axes (the outer axes; 0 or more, strides of output and operand). One instruction,
-     * a reduction of an operand that is packed along columns. A thread reduces elements [c * 1024, (c + 1) * 1024) of
-     * one column, for chunk c: the output has one element per column and chunk, packed along columns. Block b: blocks
-     * of columns count fastest, then chunks, then outer axes.
+     * a reduction of an operand that is packed along columns. A block reduces elements [c * 1024, (c + 1) * 1024) of
+     * KILN_GPU_COLUMNS_BLOCK columns, for chunk c: the output has one element per column and chunk, packed along
+     * columns; where there are several chunks, its dtype is kiln__reduction_total_dtype(). Block b: blocks of columns
+     * count fastest, then chunks, then outer axes.
      */
     KILN_GPU_COLUMNS,
 };
 
-enum { KILN_GPU_MAX_ROW = 1024 * 1024 };
+enum { KILN_GPU_MAX_ROW = 1024 * 1024, KILN_GPU_COLUMNS_BLOCK = 32 };
 
 struct kiln_gpu_form {
     enum kiln_gpu_schedule schedule;

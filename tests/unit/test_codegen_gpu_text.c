@@ -33,8 +33,9 @@ static void check_golden(const char *name)
 static void texts_are_as_in_golden(void **state)
 {
     (void)state;
-    static const char *const names[] = {"gpu_packed_f32",   "gpu_packed_mixed", "gpu_packed_long",
-                                        "gpu_strided_wide", "gpu_strided",      "gpu_tiled_f32"};
+    static const char *const names[] = {"gpu_packed_f32", "gpu_packed_mixed", "gpu_packed_long",  "gpu_strided_wide",
+                                        "gpu_strided",    "gpu_tiled_f32",    "gpu_rows_softmax", "gpu_rows_norm_f16",
+                                        "gpu_rows_any",   "gpu_columns_bf16"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) check_golden(names[i]);
 }
 
@@ -80,11 +81,63 @@ static void every_operation_gives_ptx(void **state)
         }
 }
 
+static void compile_reduction(int op, int dtype, struct kiln_gpu_form form)
+{
+    uint8_t operand = (uint8_t)dtype;
+    uint32_t output = 1;
+    struct kiln_instr instr = {(uint16_t)op, (uint8_t)dtype, {0}};
+    if (op == KILN_OP_ALL || op == KILN_OP_ANY) instr.dtype = KILN_BOOL;
+    struct one_op one = {.group = {.operand_count = 1,
+                                   .instr_count = 1,
+                                   .output_count = 1,
+                                   .operand_dtypes = &operand,
+                                   .instrs = &instr,
+                                   .outputs = &output}};
+    compile_form(&one, form.schedule == KILN_GPU_ROWS && dtype % 2 ? 'v' : 'c', form);
+}
+
+static void every_reduction_gives_ptx(void **state)
+{
+    (void)state;
+    for (int op = KILN_OP_SUM; op <= KILN_OP_ANY; op++)
+        for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++) {
+            bool is_logic = op == KILN_OP_ALL || op == KILN_OP_ANY, is_sum = op == KILN_OP_SUM || op == KILN_OP_PROD;
+            if ((is_logic && dtype == KILN_COMPLEX64) || (is_sum && dtype == KILN_BOOL)) continue;
+            compile_reduction(op, dtype, (struct kiln_gpu_form){KILN_GPU_ROWS, 1, false, dtype % 3 == 0});
+            compile_reduction(op, dtype, (struct kiln_gpu_form){KILN_GPU_COLUMNS, dtype % 3, false, false});
+        }
+}
+
+/* Loads of several elements before the first is used, the next ones at fixed distances. */
+static void rows_are_read_well(void **state)
+{
+    (void)state;
+    struct description d;
+    struct kiln_buffer text = {0}, ptx = {0};
+    describe_golden(&d, "gpu_rows_softmax.ll");
+    print(&d, &text);
+    compile_text(&text, TARGET, 2, &ptx);
+    const char *first = strstr((const char *)ptx.data, "\tld.global.f32");
+    assert_non_null(first);
+    for (int i = 1; i < 8; i++) {
+        char offset[16];
+        snprintf(offset, sizeof offset, "+%d];\n", 128 * i);
+        first = strchr(first, '\n') + 1;
+        assert_memory_equal(first, "\tld.global.f32", 14);
+        assert_ptr_equal(strstr(first, offset), strchr(first, '+'));
+    }
+    assert_null(strstr((const char *)ptx.data, ".local"));
+    kiln__buffer_release(&text);
+    kiln__buffer_release(&ptx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_as_in_golden),
         cmocka_unit_test(every_operation_gives_ptx),
+        cmocka_unit_test(every_reduction_gives_ptx),
+        cmocka_unit_test(rows_are_read_well),
     };
     return cmocka_run_group_tests(tests, open_plugin, NULL);
 }
