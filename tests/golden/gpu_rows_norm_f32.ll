@@ -1,0 +1,643 @@
+; kiln gpu kernel, rows, 1 axes
+; v0: operand float32 c
+; v1: operand float32 c
+; v2: operand float32 s
+; v3: constant float32
+; v4: float32 = square(v0)
+; v5: float32 = sum(v4)
+; v6: float32 = multiply(v5, v2)
+; v7: float32 = add(v6, v3)
+; v8: float32 = rsqrt(v7)
+; v9: float32 = multiply(v0, v8)
+; v10: float32 = multiply(v9, v1)
+; outputs: v10
+
+define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %k0, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %p0.inner, i64 %p1.inner, i64 %p2.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0) {
+entry:
+  %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
+  %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
+  %p1 = addrspacecast ptr addrspace(1) %p1.global to ptr
+  %p2 = addrspacecast ptr addrspace(1) %p2.global to ptr
+  %v3.bits = trunc i64 %k0 to i32
+  %v3 = bitcast i32 %v3.bits to float
+  %rows = trunc i64 %rows.word to i32
+  %n = trunc i64 %n.word to i32
+  %warps = trunc i64 %warps.word to i32
+  %axis0.size = trunc i64 %axis0.size.word to i32
+  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %lane = and i32 %thread, 31
+  %warp = lshr i32 %thread, 5
+  %team = trunc i64 %warps.word to i32
+  %team.bits = call i32 @llvm.cttz.i32(i32 %team, i1 true)
+  %team.mask = sub nuw nsw i32 %team, 1
+  %member = and i32 %warp, %team.mask
+  %row.here = lshr i32 %warp, %team.bits
+  %row.count = lshr i32 8, %team.bits
+  %block.long = zext i32 %block to i64
+  %row.count.long = zext i32 %row.count to i64
+  %row.here.long = zext i32 %row.here to i64
+  %row.block = mul nuw nsw i64 %block.long, %row.count.long
+  %row = add nuw nsw i64 %row.block, %row.here.long
+  %is.row = icmp ult i64 %row, %rows.word
+  %row.safe = select i1 %is.row, i64 %row, i64 0
+  %row.index = trunc i64 %row.safe to i32
+  %length.all = trunc i64 %n.word to i32
+  %length = select i1 %is.row, i32 %length.all, i32 0
+  %is.alone = icmp eq i32 %team, 1
+  %length.less = sub i32 %length.all, 1
+  %is.single = icmp ult i32 %length.less, 1024
+  %lane.low = and i32 %lane, 15
+  %is.low = icmp eq i32 %lane, %lane.low
+  %lane.member = and i32 %lane, %team.mask
+  %is.member = icmp eq i32 %lane.member, %member
+  %is.owner = and i1 %is.low, %is.member
+  %place.row = mul nuw nsw i32 %row.here, 16
+  %place.short = add nuw nsw i32 %place.row, %lane.low
+  %place = zext i32 %place.short to i64
+  %lane.any = or i32 %lane, %member
+  %is.leader = icmp eq i32 %lane.any, 0
+  %is.first = and i1 %is.leader, %is.row
+  %axis0.at = add i32 %row.index, 0
+  %axis0.long = zext i32 %axis0.at to i64
+  %o0.skip0 = mul nsw i64 %axis0.long, %o0.axis0
+  %o0.to0 = getelementptr inbounds i8, ptr %o0, i64 %o0.skip0
+  %o0.base = getelementptr inbounds i8, ptr %o0.to0, i64 0
+  %p0.skip0 = mul nsw i64 %axis0.long, %p0.axis0
+  %p0.to0 = getelementptr inbounds i8, ptr %p0, i64 %p0.skip0
+  %p0.base = getelementptr inbounds i8, ptr %p0.to0, i64 0
+  %p1.skip0 = mul nsw i64 %axis0.long, %p1.axis0
+  %p1.to0 = getelementptr inbounds i8, ptr %p1, i64 %p1.skip0
+  %p1.base = getelementptr inbounds i8, ptr %p1.to0, i64 0
+  %p2.skip0 = mul nsw i64 %axis0.long, %p2.axis0
+  %p2.to0 = getelementptr inbounds i8, ptr %p2, i64 %p2.skip0
+  %p2.base = getelementptr inbounds i8, ptr %p2.to0, i64 0
+  %v2 = load float, ptr %p2.base, align 4
+  br label %chunks.0
+
+chunks.0:
+  %c.0 = phi i32 [ %member, %entry ], [ %c.next.0, %chunk.end.0 ]
+  %up1.0 = phi float [ 0.0, %entry ], [ %up.next1.0, %chunk.end.0 ]
+  %from.0 = mul nuw nsw i32 %c.0, 1024
+  %c.some.0 = icmp ult i32 %from.0, %length
+  br i1 %c.some.0, label %chunk.0, label %chunks.end.0
+
+chunk.0:
+  %left.0 = sub nuw nsw i32 %length, %from.0
+  %count.0 = call i32 @llvm.umin.i32(i32 %left.0, i32 1024)
+  %first.0 = add nuw nsw i32 %from.0, %lane
+  %c.next.0 = add nuw nsw i32 %c.0, %team
+  br label %blocks.0w
+
+blocks.0w:
+  %b.0w = phi i32 [ 0, %chunk.0 ], [ %b.next.0w, %block.0w ]
+  %lane1.0w = phi float [ 0.0, %chunk.0 ], [ %both1.0w7, %block.0w ]
+  %b.next.0w = add nuw nsw i32 %b.0w, 256
+  %b.more.0w = icmp ule i32 %b.next.0w, %count.0
+  br i1 %b.more.0w, label %block.0w, label %rests.0w
+
+block.0w:
+  %i.short.0w = add nuw nsw i32 %first.0, %b.0w
+  %i.0w = zext i32 %i.short.0w to i64
+  %s.row.0w = mul nuw nsw i32 %b.0w, 8
+  %s.short.0w = add nuw nsw i32 %s.row.0w, %thread
+  %s.0w = zext i32 %s.short.0w to i64
+  %i.0w0 = add nuw nsw i64 %i.0w, 0
+  %s.0w0 = add nuw nsw i64 %s.0w, 0
+  %p0.at.0w0 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w0
+  %v0.0w0 = load float, ptr %p0.at.0w0, align 4
+  %i.0w1 = add nuw nsw i64 %i.0w, 32
+  %s.0w1 = add nuw nsw i64 %s.0w, 256
+  %p0.at.0w1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w1
+  %v0.0w1 = load float, ptr %p0.at.0w1, align 4
+  %i.0w2 = add nuw nsw i64 %i.0w, 64
+  %s.0w2 = add nuw nsw i64 %s.0w, 512
+  %p0.at.0w2 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w2
+  %v0.0w2 = load float, ptr %p0.at.0w2, align 4
+  %i.0w3 = add nuw nsw i64 %i.0w, 96
+  %s.0w3 = add nuw nsw i64 %s.0w, 768
+  %p0.at.0w3 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w3
+  %v0.0w3 = load float, ptr %p0.at.0w3, align 4
+  %i.0w4 = add nuw nsw i64 %i.0w, 128
+  %s.0w4 = add nuw nsw i64 %s.0w, 1024
+  %p0.at.0w4 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w4
+  %v0.0w4 = load float, ptr %p0.at.0w4, align 4
+  %i.0w5 = add nuw nsw i64 %i.0w, 160
+  %s.0w5 = add nuw nsw i64 %s.0w, 1280
+  %p0.at.0w5 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w5
+  %v0.0w5 = load float, ptr %p0.at.0w5, align 4
+  %i.0w6 = add nuw nsw i64 %i.0w, 192
+  %s.0w6 = add nuw nsw i64 %s.0w, 1536
+  %p0.at.0w6 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w6
+  %v0.0w6 = load float, ptr %p0.at.0w6, align 4
+  %i.0w7 = add nuw nsw i64 %i.0w, 224
+  %s.0w7 = add nuw nsw i64 %s.0w, 1792
+  %p0.at.0w7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w7
+  %v0.0w7 = load float, ptr %p0.at.0w7, align 4
+  %v4.0w0 = fmul float %v0.0w0, %v0.0w0
+  %keep0.0w0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w0
+  %keep0.0w0 = getelementptr inbounds i8, ptr %keep0.0w0.slot, i64 0
+  store float %v0.0w0, ptr %keep0.0w0, align 4
+  %e1.0w0 = bitcast float %v4.0w0 to float
+  %other1.0w0.from = bitcast float %e1.0w0 to i32
+  %other1.0w0.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w0.from, i32 16, i32 31)
+  %other1.0w0 = bitcast i32 %other1.0w0.to to float
+  %own1.0w0 = fadd float %lane1.0w, %e1.0w0
+  %both1.0w0 = fadd float %own1.0w0, %other1.0w0
+  %v4.0w1 = fmul float %v0.0w1, %v0.0w1
+  %keep0.0w1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w1
+  %keep0.0w1 = getelementptr inbounds i8, ptr %keep0.0w1.slot, i64 0
+  store float %v0.0w1, ptr %keep0.0w1, align 4
+  %e1.0w1 = bitcast float %v4.0w1 to float
+  %other1.0w1.from = bitcast float %e1.0w1 to i32
+  %other1.0w1.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w1.from, i32 16, i32 31)
+  %other1.0w1 = bitcast i32 %other1.0w1.to to float
+  %own1.0w1 = fadd float %both1.0w0, %e1.0w1
+  %both1.0w1 = fadd float %own1.0w1, %other1.0w1
+  %v4.0w2 = fmul float %v0.0w2, %v0.0w2
+  %keep0.0w2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w2
+  %keep0.0w2 = getelementptr inbounds i8, ptr %keep0.0w2.slot, i64 0
+  store float %v0.0w2, ptr %keep0.0w2, align 4
+  %e1.0w2 = bitcast float %v4.0w2 to float
+  %other1.0w2.from = bitcast float %e1.0w2 to i32
+  %other1.0w2.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w2.from, i32 16, i32 31)
+  %other1.0w2 = bitcast i32 %other1.0w2.to to float
+  %own1.0w2 = fadd float %both1.0w1, %e1.0w2
+  %both1.0w2 = fadd float %own1.0w2, %other1.0w2
+  %v4.0w3 = fmul float %v0.0w3, %v0.0w3
+  %keep0.0w3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w3
+  %keep0.0w3 = getelementptr inbounds i8, ptr %keep0.0w3.slot, i64 0
+  store float %v0.0w3, ptr %keep0.0w3, align 4
+  %e1.0w3 = bitcast float %v4.0w3 to float
+  %other1.0w3.from = bitcast float %e1.0w3 to i32
+  %other1.0w3.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w3.from, i32 16, i32 31)
+  %other1.0w3 = bitcast i32 %other1.0w3.to to float
+  %own1.0w3 = fadd float %both1.0w2, %e1.0w3
+  %both1.0w3 = fadd float %own1.0w3, %other1.0w3
+  %v4.0w4 = fmul float %v0.0w4, %v0.0w4
+  %keep0.0w4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w4
+  %keep0.0w4 = getelementptr inbounds i8, ptr %keep0.0w4.slot, i64 0
+  store float %v0.0w4, ptr %keep0.0w4, align 4
+  %e1.0w4 = bitcast float %v4.0w4 to float
+  %other1.0w4.from = bitcast float %e1.0w4 to i32
+  %other1.0w4.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w4.from, i32 16, i32 31)
+  %other1.0w4 = bitcast i32 %other1.0w4.to to float
+  %own1.0w4 = fadd float %both1.0w3, %e1.0w4
+  %both1.0w4 = fadd float %own1.0w4, %other1.0w4
+  %v4.0w5 = fmul float %v0.0w5, %v0.0w5
+  %keep0.0w5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w5
+  %keep0.0w5 = getelementptr inbounds i8, ptr %keep0.0w5.slot, i64 0
+  store float %v0.0w5, ptr %keep0.0w5, align 4
+  %e1.0w5 = bitcast float %v4.0w5 to float
+  %other1.0w5.from = bitcast float %e1.0w5 to i32
+  %other1.0w5.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w5.from, i32 16, i32 31)
+  %other1.0w5 = bitcast i32 %other1.0w5.to to float
+  %own1.0w5 = fadd float %both1.0w4, %e1.0w5
+  %both1.0w5 = fadd float %own1.0w5, %other1.0w5
+  %v4.0w6 = fmul float %v0.0w6, %v0.0w6
+  %keep0.0w6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w6
+  %keep0.0w6 = getelementptr inbounds i8, ptr %keep0.0w6.slot, i64 0
+  store float %v0.0w6, ptr %keep0.0w6, align 4
+  %e1.0w6 = bitcast float %v4.0w6 to float
+  %other1.0w6.from = bitcast float %e1.0w6 to i32
+  %other1.0w6.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w6.from, i32 16, i32 31)
+  %other1.0w6 = bitcast i32 %other1.0w6.to to float
+  %own1.0w6 = fadd float %both1.0w5, %e1.0w6
+  %both1.0w6 = fadd float %own1.0w6, %other1.0w6
+  %v4.0w7 = fmul float %v0.0w7, %v0.0w7
+  %keep0.0w7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w7
+  %keep0.0w7 = getelementptr inbounds i8, ptr %keep0.0w7.slot, i64 0
+  store float %v0.0w7, ptr %keep0.0w7, align 4
+  %e1.0w7 = bitcast float %v4.0w7 to float
+  %other1.0w7.from = bitcast float %e1.0w7 to i32
+  %other1.0w7.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w7.from, i32 16, i32 31)
+  %other1.0w7 = bitcast i32 %other1.0w7.to to float
+  %own1.0w7 = fadd float %both1.0w6, %e1.0w7
+  %both1.0w7 = fadd float %own1.0w7, %other1.0w7
+  br label %blocks.0w
+
+rests.0w:
+  %r.0w = phi i32 [ %b.0w, %blocks.0w ], [ %r.next.0w, %join.0w ]
+  %rest1.0w = phi float [ %lane1.0w, %blocks.0w ], [ %rest.next1.0w, %join.0w ]
+  %r.more.0w = icmp ult i32 %r.0w, %count.0
+  br i1 %r.more.0w, label %rest.0w, label %chunk.end.0
+
+rest.0w:
+  %r.at.0w = add nuw nsw i32 %r.0w, %lane
+  %r.is.0w = icmp ult i32 %r.at.0w, %count.0
+  br i1 %r.is.0w, label %value.0w, label %join.0w
+
+value.0w:
+  %i.short.0wx = add nuw nsw i32 %first.0, %r.0w
+  %i.0wx = zext i32 %i.short.0wx to i64
+  %s.row.0wx = mul nuw nsw i32 %r.0w, 8
+  %s.short.0wx = add nuw nsw i32 %s.row.0wx, %thread
+  %s.0wx = zext i32 %s.short.0wx to i64
+  %p0.at.0wx = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0wx
+  %v0.0wx = load float, ptr %p0.at.0wx, align 4
+  %v4.0wx = fmul float %v0.0wx, %v0.0wx
+  %keep0.0wx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0wx
+  %keep0.0wx = getelementptr inbounds i8, ptr %keep0.0wx.slot, i64 0
+  store float %v0.0wx, ptr %keep0.0wx, align 4
+  %e1.0wx = bitcast float %v4.0wx to float
+  br label %join.0w
+
+join.0w:
+  %entry1.0w = phi float [ %e1.0wx, %value.0w ], [ 0.0, %rest.0w ]
+  %r.far.0w = add nuw nsw i32 %r.at.0w, 16
+  %r.other.0w = icmp ult i32 %r.far.0w, %count.0
+  %other1.0w.from = bitcast float %entry1.0w to i32
+  %other1.0w.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w.from, i32 16, i32 31)
+  %other1.0w = bitcast i32 %other1.0w.to to float
+  %own1.0w = fadd float %rest1.0w, %entry1.0w
+  %one1.0w = select i1 %r.is.0w, float %own1.0w, float %rest1.0w
+  %both1.0w = fadd float %one1.0w, %other1.0w
+  %rest.next1.0w = select i1 %r.other.0w, float %both1.0w, float %one1.0w
+  %r.next.0w = add nuw nsw i32 %r.0w, 32
+  br label %rests.0w
+
+chunk.end.0:
+  %all1.0 = phi float [ %rest1.0w, %rests.0w ]
+  %c.lane.0 = and i32 %c.0, 15
+  %is.mine.0 = icmp eq i32 %c.lane.0, %lane
+  %chunk1.0.h8.from = bitcast float %all1.0 to i32
+  %chunk1.0.h8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk1.0.h8.from, i32 8, i32 31)
+  %chunk1.0.h8 = bitcast i32 %chunk1.0.h8.to to float
+  %chunk1.0.l8 = fadd float %all1.0, %chunk1.0.h8
+  %chunk1.0.h4.from = bitcast float %chunk1.0.l8 to i32
+  %chunk1.0.h4.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk1.0.h4.from, i32 4, i32 31)
+  %chunk1.0.h4 = bitcast i32 %chunk1.0.h4.to to float
+  %chunk1.0.l4 = fadd float %chunk1.0.l8, %chunk1.0.h4
+  %chunk1.0.h2.from = bitcast float %chunk1.0.l4 to i32
+  %chunk1.0.h2.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk1.0.h2.from, i32 2, i32 31)
+  %chunk1.0.h2 = bitcast i32 %chunk1.0.h2.to to float
+  %chunk1.0.l2 = fadd float %chunk1.0.l4, %chunk1.0.h2
+  %chunk1.0.h1.from = bitcast float %chunk1.0.l2 to i32
+  %chunk1.0.h1.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk1.0.h1.from, i32 1, i32 31)
+  %chunk1.0.h1 = bitcast i32 %chunk1.0.h1.to to float
+  %chunk1.0 = fadd float %chunk1.0.l2, %chunk1.0.h1
+  %whole1.0.from = bitcast float %chunk1.0 to i32
+  %whole1.0.to = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %whole1.0.from, i32 0, i32 31)
+  %whole1.0 = bitcast i32 %whole1.0.to to float
+  %up.more1.0 = fadd float %up1.0, %whole1.0
+  %up.sum1.0 = select i1 %is.single, float %whole1.0, float %up.more1.0
+  %up.next1.0 = select i1 %is.mine.0, float %up.sum1.0, float %up1.0
+  br label %chunks.0
+
+chunks.end.0:
+  br i1 %is.alone, label %known.0, label %publish.0
+
+publish.0:
+  br i1 %is.owner, label %give.0, label %meet.0
+
+give.0:
+  %up1.0.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
+  %up1.0.at = getelementptr inbounds float, ptr addrspace(3) %up1.0.to, i64 %place
+  store float %up1.0, ptr addrspace(3) %up1.0.at, align 4
+  br label %meet.0
+
+meet.0:
+  call void @llvm.nvvm.barrier0()
+  %met1.0.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
+  %met1.0.at = getelementptr inbounds float, ptr addrspace(3) %met1.0.to, i64 %place
+  %met1.0 = load float, ptr addrspace(3) %met1.0.at, align 4
+  br label %known.0
+
+known.0:
+  %known1.0 = phi float [ %up1.0, %chunks.end.0 ], [ %met1.0, %meet.0 ]
+  br i1 %is.single, label %done.0, label %tree.0
+
+tree.0:
+  %tree1.0.h8.from = bitcast float %known1.0 to i32
+  %tree1.0.h8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %tree1.0.h8.from, i32 8, i32 31)
+  %tree1.0.h8 = bitcast i32 %tree1.0.h8.to to float
+  %tree1.0.l8 = fadd float %known1.0, %tree1.0.h8
+  %tree1.0.h4.from = bitcast float %tree1.0.l8 to i32
+  %tree1.0.h4.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %tree1.0.h4.from, i32 4, i32 31)
+  %tree1.0.h4 = bitcast i32 %tree1.0.h4.to to float
+  %tree1.0.l4 = fadd float %tree1.0.l8, %tree1.0.h4
+  %tree1.0.h2.from = bitcast float %tree1.0.l4 to i32
+  %tree1.0.h2.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %tree1.0.h2.from, i32 2, i32 31)
+  %tree1.0.h2 = bitcast i32 %tree1.0.h2.to to float
+  %tree1.0.l2 = fadd float %tree1.0.l4, %tree1.0.h2
+  %tree1.0.h1.from = bitcast float %tree1.0.l2 to i32
+  %tree1.0.h1.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %tree1.0.h1.from, i32 1, i32 31)
+  %tree1.0.h1 = bitcast i32 %tree1.0.h1.to to float
+  %tree1.0 = fadd float %tree1.0.l2, %tree1.0.h1
+  br label %done.0
+
+done.0:
+  %top1.0 = phi float [ %known1.0, %known.0 ], [ %tree1.0, %tree.0 ]
+  %total1.0.from = bitcast float %top1.0 to i32
+  %total1.0.to = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %total1.0.from, i32 0, i32 31)
+  %total1.0 = bitcast i32 %total1.0.to to float
+  %v5 = bitcast float %total1.0 to float
+  %v6 = fmul float %v5, %v2
+  %v7 = fadd float %v6, %v3
+  %v8.a = call float @llvm.sqrt.f32(float %v7)
+  %v8 = fdiv float 1.0, %v8.a
+  br label %chunks.out
+
+chunks.out:
+  %c.out = phi i32 [ %member, %done.0 ], [ %c.next.out, %chunk.end.out ]
+  %from.out = mul nuw nsw i32 %c.out, 1024
+  %c.some.out = icmp ult i32 %from.out, %length
+  br i1 %c.some.out, label %chunk.out, label %chunks.end.out
+
+chunk.out:
+  %left.out = sub nuw nsw i32 %length, %from.out
+  %count.out = call i32 @llvm.umin.i32(i32 %left.out, i32 1024)
+  %first.out = add nuw nsw i32 %from.out, %lane
+  %c.next.out = add nuw nsw i32 %c.out, %team
+  %c.far.out = mul nuw nsw i32 %c.next.out, 1024
+  %is.far.out = icmp ult i32 %c.far.out, %length
+  br i1 %is.far.out, label %blocks.outf, label %blocks.outl
+
+blocks.outf:
+  %b.outf = phi i32 [ 0, %chunk.out ], [ %b.next.outf, %block.outf ]
+  %b.next.outf = add nuw nsw i32 %b.outf, 256
+  %b.more.outf = icmp ule i32 %b.next.outf, %count.out
+  br i1 %b.more.outf, label %block.outf, label %chunk.end.out
+
+block.outf:
+  %i.short.outf = add nuw nsw i32 %first.out, %b.outf
+  %i.outf = zext i32 %i.short.outf to i64
+  %s.row.outf = mul nuw nsw i32 %b.outf, 8
+  %s.short.outf = add nuw nsw i32 %s.row.outf, %thread
+  %s.outf = zext i32 %s.short.outf to i64
+  %i.outf0 = add nuw nsw i64 %i.outf, 0
+  %s.outf0 = add nuw nsw i64 %s.outf, 0
+  %p0.at.outf0 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf0
+  %v0.outf0 = load float, ptr %p0.at.outf0, align 4
+  %p1.at.outf0 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf0
+  %v1.outf0 = load float, ptr %p1.at.outf0, align 4
+  %i.outf1 = add nuw nsw i64 %i.outf, 32
+  %s.outf1 = add nuw nsw i64 %s.outf, 256
+  %p0.at.outf1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf1
+  %v0.outf1 = load float, ptr %p0.at.outf1, align 4
+  %p1.at.outf1 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf1
+  %v1.outf1 = load float, ptr %p1.at.outf1, align 4
+  %i.outf2 = add nuw nsw i64 %i.outf, 64
+  %s.outf2 = add nuw nsw i64 %s.outf, 512
+  %p0.at.outf2 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf2
+  %v0.outf2 = load float, ptr %p0.at.outf2, align 4
+  %p1.at.outf2 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf2
+  %v1.outf2 = load float, ptr %p1.at.outf2, align 4
+  %i.outf3 = add nuw nsw i64 %i.outf, 96
+  %s.outf3 = add nuw nsw i64 %s.outf, 768
+  %p0.at.outf3 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf3
+  %v0.outf3 = load float, ptr %p0.at.outf3, align 4
+  %p1.at.outf3 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf3
+  %v1.outf3 = load float, ptr %p1.at.outf3, align 4
+  %i.outf4 = add nuw nsw i64 %i.outf, 128
+  %s.outf4 = add nuw nsw i64 %s.outf, 1024
+  %p0.at.outf4 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf4
+  %v0.outf4 = load float, ptr %p0.at.outf4, align 4
+  %p1.at.outf4 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf4
+  %v1.outf4 = load float, ptr %p1.at.outf4, align 4
+  %i.outf5 = add nuw nsw i64 %i.outf, 160
+  %s.outf5 = add nuw nsw i64 %s.outf, 1280
+  %p0.at.outf5 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf5
+  %v0.outf5 = load float, ptr %p0.at.outf5, align 4
+  %p1.at.outf5 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf5
+  %v1.outf5 = load float, ptr %p1.at.outf5, align 4
+  %i.outf6 = add nuw nsw i64 %i.outf, 192
+  %s.outf6 = add nuw nsw i64 %s.outf, 1536
+  %p0.at.outf6 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf6
+  %v0.outf6 = load float, ptr %p0.at.outf6, align 4
+  %p1.at.outf6 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf6
+  %v1.outf6 = load float, ptr %p1.at.outf6, align 4
+  %i.outf7 = add nuw nsw i64 %i.outf, 224
+  %s.outf7 = add nuw nsw i64 %s.outf, 1792
+  %p0.at.outf7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf7
+  %v0.outf7 = load float, ptr %p0.at.outf7, align 4
+  %p1.at.outf7 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf7
+  %v1.outf7 = load float, ptr %p1.at.outf7, align 4
+  %v9.outf0 = fmul float %v0.outf0, %v8
+  %v10.outf0 = fmul float %v9.outf0, %v1.outf0
+  %v9.outf1 = fmul float %v0.outf1, %v8
+  %v10.outf1 = fmul float %v9.outf1, %v1.outf1
+  %v9.outf2 = fmul float %v0.outf2, %v8
+  %v10.outf2 = fmul float %v9.outf2, %v1.outf2
+  %v9.outf3 = fmul float %v0.outf3, %v8
+  %v10.outf3 = fmul float %v9.outf3, %v1.outf3
+  %v9.outf4 = fmul float %v0.outf4, %v8
+  %v10.outf4 = fmul float %v9.outf4, %v1.outf4
+  %v9.outf5 = fmul float %v0.outf5, %v8
+  %v10.outf5 = fmul float %v9.outf5, %v1.outf5
+  %v9.outf6 = fmul float %v0.outf6, %v8
+  %v10.outf6 = fmul float %v9.outf6, %v1.outf6
+  %v9.outf7 = fmul float %v0.outf7, %v8
+  %v10.outf7 = fmul float %v9.outf7, %v1.outf7
+  %o0.at.outf0 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf0
+  %o0.at.outf0.out.nan = fcmp uno float %v10.outf0, 0.0
+  %o0.at.outf0.out = select i1 %o0.at.outf0.out.nan, float 0x7FF8000000000000, float %v10.outf0
+  store float %o0.at.outf0.out, ptr %o0.at.outf0, align 4
+  %o0.at.outf1 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf1
+  %o0.at.outf1.out.nan = fcmp uno float %v10.outf1, 0.0
+  %o0.at.outf1.out = select i1 %o0.at.outf1.out.nan, float 0x7FF8000000000000, float %v10.outf1
+  store float %o0.at.outf1.out, ptr %o0.at.outf1, align 4
+  %o0.at.outf2 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf2
+  %o0.at.outf2.out.nan = fcmp uno float %v10.outf2, 0.0
+  %o0.at.outf2.out = select i1 %o0.at.outf2.out.nan, float 0x7FF8000000000000, float %v10.outf2
+  store float %o0.at.outf2.out, ptr %o0.at.outf2, align 4
+  %o0.at.outf3 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf3
+  %o0.at.outf3.out.nan = fcmp uno float %v10.outf3, 0.0
+  %o0.at.outf3.out = select i1 %o0.at.outf3.out.nan, float 0x7FF8000000000000, float %v10.outf3
+  store float %o0.at.outf3.out, ptr %o0.at.outf3, align 4
+  %o0.at.outf4 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf4
+  %o0.at.outf4.out.nan = fcmp uno float %v10.outf4, 0.0
+  %o0.at.outf4.out = select i1 %o0.at.outf4.out.nan, float 0x7FF8000000000000, float %v10.outf4
+  store float %o0.at.outf4.out, ptr %o0.at.outf4, align 4
+  %o0.at.outf5 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf5
+  %o0.at.outf5.out.nan = fcmp uno float %v10.outf5, 0.0
+  %o0.at.outf5.out = select i1 %o0.at.outf5.out.nan, float 0x7FF8000000000000, float %v10.outf5
+  store float %o0.at.outf5.out, ptr %o0.at.outf5, align 4
+  %o0.at.outf6 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf6
+  %o0.at.outf6.out.nan = fcmp uno float %v10.outf6, 0.0
+  %o0.at.outf6.out = select i1 %o0.at.outf6.out.nan, float 0x7FF8000000000000, float %v10.outf6
+  store float %o0.at.outf6.out, ptr %o0.at.outf6, align 4
+  %o0.at.outf7 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf7
+  %o0.at.outf7.out.nan = fcmp uno float %v10.outf7, 0.0
+  %o0.at.outf7.out = select i1 %o0.at.outf7.out.nan, float 0x7FF8000000000000, float %v10.outf7
+  store float %o0.at.outf7.out, ptr %o0.at.outf7, align 4
+  br label %blocks.outf
+
+blocks.outl:
+  %b.outl = phi i32 [ 0, %chunk.out ], [ %b.next.outl, %block.outl ]
+  %b.next.outl = add nuw nsw i32 %b.outl, 256
+  %b.more.outl = icmp ule i32 %b.next.outl, %count.out
+  br i1 %b.more.outl, label %block.outl, label %rests.outl
+
+block.outl:
+  %i.short.outl = add nuw nsw i32 %first.out, %b.outl
+  %i.outl = zext i32 %i.short.outl to i64
+  %s.row.outl = mul nuw nsw i32 %b.outl, 8
+  %s.short.outl = add nuw nsw i32 %s.row.outl, %thread
+  %s.outl = zext i32 %s.short.outl to i64
+  %i.outl0 = add nuw nsw i64 %i.outl, 0
+  %s.outl0 = add nuw nsw i64 %s.outl, 0
+  %p1.at.outl0 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl0
+  %v1.outl0 = load float, ptr %p1.at.outl0, align 4
+  %held0.outl0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl0
+  %held0.outl0 = getelementptr inbounds i8, ptr %held0.outl0.slot, i64 0
+  %v0.outl0 = load float, ptr %held0.outl0, align 4
+  %i.outl1 = add nuw nsw i64 %i.outl, 32
+  %s.outl1 = add nuw nsw i64 %s.outl, 256
+  %p1.at.outl1 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl1
+  %v1.outl1 = load float, ptr %p1.at.outl1, align 4
+  %held0.outl1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl1
+  %held0.outl1 = getelementptr inbounds i8, ptr %held0.outl1.slot, i64 0
+  %v0.outl1 = load float, ptr %held0.outl1, align 4
+  %i.outl2 = add nuw nsw i64 %i.outl, 64
+  %s.outl2 = add nuw nsw i64 %s.outl, 512
+  %p1.at.outl2 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl2
+  %v1.outl2 = load float, ptr %p1.at.outl2, align 4
+  %held0.outl2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl2
+  %held0.outl2 = getelementptr inbounds i8, ptr %held0.outl2.slot, i64 0
+  %v0.outl2 = load float, ptr %held0.outl2, align 4
+  %i.outl3 = add nuw nsw i64 %i.outl, 96
+  %s.outl3 = add nuw nsw i64 %s.outl, 768
+  %p1.at.outl3 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl3
+  %v1.outl3 = load float, ptr %p1.at.outl3, align 4
+  %held0.outl3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl3
+  %held0.outl3 = getelementptr inbounds i8, ptr %held0.outl3.slot, i64 0
+  %v0.outl3 = load float, ptr %held0.outl3, align 4
+  %i.outl4 = add nuw nsw i64 %i.outl, 128
+  %s.outl4 = add nuw nsw i64 %s.outl, 1024
+  %p1.at.outl4 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl4
+  %v1.outl4 = load float, ptr %p1.at.outl4, align 4
+  %held0.outl4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl4
+  %held0.outl4 = getelementptr inbounds i8, ptr %held0.outl4.slot, i64 0
+  %v0.outl4 = load float, ptr %held0.outl4, align 4
+  %i.outl5 = add nuw nsw i64 %i.outl, 160
+  %s.outl5 = add nuw nsw i64 %s.outl, 1280
+  %p1.at.outl5 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl5
+  %v1.outl5 = load float, ptr %p1.at.outl5, align 4
+  %held0.outl5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl5
+  %held0.outl5 = getelementptr inbounds i8, ptr %held0.outl5.slot, i64 0
+  %v0.outl5 = load float, ptr %held0.outl5, align 4
+  %i.outl6 = add nuw nsw i64 %i.outl, 192
+  %s.outl6 = add nuw nsw i64 %s.outl, 1536
+  %p1.at.outl6 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl6
+  %v1.outl6 = load float, ptr %p1.at.outl6, align 4
+  %held0.outl6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl6
+  %held0.outl6 = getelementptr inbounds i8, ptr %held0.outl6.slot, i64 0
+  %v0.outl6 = load float, ptr %held0.outl6, align 4
+  %i.outl7 = add nuw nsw i64 %i.outl, 224
+  %s.outl7 = add nuw nsw i64 %s.outl, 1792
+  %p1.at.outl7 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl7
+  %v1.outl7 = load float, ptr %p1.at.outl7, align 4
+  %held0.outl7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl7
+  %held0.outl7 = getelementptr inbounds i8, ptr %held0.outl7.slot, i64 0
+  %v0.outl7 = load float, ptr %held0.outl7, align 4
+  %v9.outl0 = fmul float %v0.outl0, %v8
+  %v10.outl0 = fmul float %v9.outl0, %v1.outl0
+  %v9.outl1 = fmul float %v0.outl1, %v8
+  %v10.outl1 = fmul float %v9.outl1, %v1.outl1
+  %v9.outl2 = fmul float %v0.outl2, %v8
+  %v10.outl2 = fmul float %v9.outl2, %v1.outl2
+  %v9.outl3 = fmul float %v0.outl3, %v8
+  %v10.outl3 = fmul float %v9.outl3, %v1.outl3
+  %v9.outl4 = fmul float %v0.outl4, %v8
+  %v10.outl4 = fmul float %v9.outl4, %v1.outl4
+  %v9.outl5 = fmul float %v0.outl5, %v8
+  %v10.outl5 = fmul float %v9.outl5, %v1.outl5
+  %v9.outl6 = fmul float %v0.outl6, %v8
+  %v10.outl6 = fmul float %v9.outl6, %v1.outl6
+  %v9.outl7 = fmul float %v0.outl7, %v8
+  %v10.outl7 = fmul float %v9.outl7, %v1.outl7
+  %o0.at.outl0 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl0
+  %o0.at.outl0.out.nan = fcmp uno float %v10.outl0, 0.0
+  %o0.at.outl0.out = select i1 %o0.at.outl0.out.nan, float 0x7FF8000000000000, float %v10.outl0
+  store float %o0.at.outl0.out, ptr %o0.at.outl0, align 4
+  %o0.at.outl1 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl1
+  %o0.at.outl1.out.nan = fcmp uno float %v10.outl1, 0.0
+  %o0.at.outl1.out = select i1 %o0.at.outl1.out.nan, float 0x7FF8000000000000, float %v10.outl1
+  store float %o0.at.outl1.out, ptr %o0.at.outl1, align 4
+  %o0.at.outl2 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl2
+  %o0.at.outl2.out.nan = fcmp uno float %v10.outl2, 0.0
+  %o0.at.outl2.out = select i1 %o0.at.outl2.out.nan, float 0x7FF8000000000000, float %v10.outl2
+  store float %o0.at.outl2.out, ptr %o0.at.outl2, align 4
+  %o0.at.outl3 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl3
+  %o0.at.outl3.out.nan = fcmp uno float %v10.outl3, 0.0
+  %o0.at.outl3.out = select i1 %o0.at.outl3.out.nan, float 0x7FF8000000000000, float %v10.outl3
+  store float %o0.at.outl3.out, ptr %o0.at.outl3, align 4
+  %o0.at.outl4 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl4
+  %o0.at.outl4.out.nan = fcmp uno float %v10.outl4, 0.0
+  %o0.at.outl4.out = select i1 %o0.at.outl4.out.nan, float 0x7FF8000000000000, float %v10.outl4
+  store float %o0.at.outl4.out, ptr %o0.at.outl4, align 4
+  %o0.at.outl5 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl5
+  %o0.at.outl5.out.nan = fcmp uno float %v10.outl5, 0.0
+  %o0.at.outl5.out = select i1 %o0.at.outl5.out.nan, float 0x7FF8000000000000, float %v10.outl5
+  store float %o0.at.outl5.out, ptr %o0.at.outl5, align 4
+  %o0.at.outl6 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl6
+  %o0.at.outl6.out.nan = fcmp uno float %v10.outl6, 0.0
+  %o0.at.outl6.out = select i1 %o0.at.outl6.out.nan, float 0x7FF8000000000000, float %v10.outl6
+  store float %o0.at.outl6.out, ptr %o0.at.outl6, align 4
+  %o0.at.outl7 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl7
+  %o0.at.outl7.out.nan = fcmp uno float %v10.outl7, 0.0
+  %o0.at.outl7.out = select i1 %o0.at.outl7.out.nan, float 0x7FF8000000000000, float %v10.outl7
+  store float %o0.at.outl7.out, ptr %o0.at.outl7, align 4
+  br label %blocks.outl
+
+rests.outl:
+  %r.outl = phi i32 [ %b.outl, %blocks.outl ], [ %r.next.outl, %join.outl ]
+  %r.more.outl = icmp ult i32 %r.outl, %count.out
+  br i1 %r.more.outl, label %rest.outl, label %chunk.end.out
+
+rest.outl:
+  %r.at.outl = add nuw nsw i32 %r.outl, %lane
+  %r.is.outl = icmp ult i32 %r.at.outl, %count.out
+  br i1 %r.is.outl, label %value.outl, label %join.outl
+
+value.outl:
+  %i.short.outlx = add nuw nsw i32 %first.out, %r.outl
+  %i.outlx = zext i32 %i.short.outlx to i64
+  %s.row.outlx = mul nuw nsw i32 %r.outl, 8
+  %s.short.outlx = add nuw nsw i32 %s.row.outlx, %thread
+  %s.outlx = zext i32 %s.short.outlx to i64
+  %p1.at.outlx = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outlx
+  %v1.outlx = load float, ptr %p1.at.outlx, align 4
+  %held0.outlx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outlx
+  %held0.outlx = getelementptr inbounds i8, ptr %held0.outlx.slot, i64 0
+  %v0.outlx = load float, ptr %held0.outlx, align 4
+  %v9.outlx = fmul float %v0.outlx, %v8
+  %v10.outlx = fmul float %v9.outlx, %v1.outlx
+  %o0.at.outlx = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outlx
+  %o0.at.outlx.out.nan = fcmp uno float %v10.outlx, 0.0
+  %o0.at.outlx.out = select i1 %o0.at.outlx.out.nan, float 0x7FF8000000000000, float %v10.outlx
+  store float %o0.at.outlx.out, ptr %o0.at.outlx, align 4
+  br label %join.outl
+
+join.outl:
+  %r.next.outl = add nuw nsw i32 %r.outl, 32
+  br label %rests.outl
+
+chunk.end.out:
+  br label %chunks.out
+
+chunks.end.out:
+  br i1 %is.first, label %row.outputs, label %exit
+
+row.outputs:
+  br label %exit
+
+exit:
+  ret void
+}
+
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.cttz.i32(i32, i1 immarg)
+declare i32 @llvm.umin.i32(i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
+declare void @llvm.nvvm.barrier0()
+@kept = internal addrspace(3) global [32768 x i8] undef, align 16
+@lanes = internal addrspace(3) global [256 x i8] undef, align 16
+
+!nvvm.annotations = !{!0}
+!0 = !{ptr @kernel, !"maxntidx", i32 256}
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.unroll.disable"}
