@@ -143,6 +143,103 @@ void kiln__reduce_combine(struct kiln_reducer *reducer, const char *name, const 
     kiln__buffer_printf(reducer->text, "\n");
 }
 
+/* name = lanes from .. from + half of `source`, one part of it. */
+static void print_half(struct kiln_reducer *r, const char *name, const char *source, int half, int from)
+{
+    const char *type = kiln__ir_value_type(r->lane);
+    for (int part = 0; part < kiln__ir_parts(r->lane); part++) {
+        const char *suffix = kiln__ir_part(r->lane, part);
+        kiln__buffer_printf(r->text, "  %s%s = shufflevector <%d x %s> %s%s, <%d x %s> poison, <%d x i32> <", name,
+                            suffix, 2 * half, type, source, suffix, 2 * half, type, half);
+        for (int k = 0; k < half; k++) kiln__buffer_printf(r->text, "%si32 %d", k ? ", " : "", from + k);
+        kiln__buffer_printf(r->text, ">\n");
+    }
+}
+
+void kiln__reduce_total(struct kiln_reducer *r)
+{
+    for (int part = 0; part < kiln__ir_parts(r->lane); part++)
+        kiln__buffer_printf(r->text, "  %%c16%s = load <16 x %s>, ptr %%lanes%d, align %zu\n",
+                            kiln__ir_part(r->lane, part), kiln__ir_value_type(r->lane), part,
+                            kiln__reduce_lanes_align(r));
+    kiln__reduce_pairs(r, "%c16");
+}
+
+void kiln__reduce_pairs(struct kiln_reducer *r, const char *lanes)
+{
+    char all[NAME_SIZE], low[NAME_SIZE], high[NAME_SIZE];
+    snprintf(all, sizeof all, "%s", lanes);
+    for (int half = KILN_REDUCE_LANES / 2; half >= 1; half /= 2) {
+        snprintf(low, sizeof low, "%%l%d", half);
+        snprintf(high, sizeof high, "%%h%d", half);
+        print_half(r, low, all, half, 0);
+        print_half(r, high, all, half, half);
+        snprintf(all, sizeof all, "%%c%d", half);
+        kiln__reduce_combine(r, all, low, high, half);
+    }
+    for (int part = 0; part < kiln__ir_parts(r->lane); part++)
+        kiln__buffer_printf(r->text, "  %%total%s = extractelement <1 x %s> %%c1%s, i64 0\n",
+                            kiln__ir_part(r->lane, part), kiln__ir_value_type(r->lane), kiln__ir_part(r->lane, part));
+}
+
+/* ---- the end of a row ------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *type, *name; /* in the intrinsic's name */
+    int bytes;
+} masked[] = {{"float", "f32", 4}, {"double", "f64", 8}, {"i32", "i32", 4}, {"i64", "i64", 8}};
+
+enum { MASKED = sizeof masked / sizeof masked[0] };
+
+static size_t masked_index(const char *type)
+{
+    size_t i = 0;
+    while (i < MASKED && strcmp(masked[i].type, type) != 0) i++;
+    return i;
+}
+
+bool kiln__reduce_has_masked_load(const char *type)
+{
+    return masked_index(type) < MASKED;
+}
+
+void kiln__reduce_mask(struct kiln_reducer *r, const char *count)
+{
+    kiln__buffer_printf(r->text,
+                        "  %%mask.n = trunc i64 %s to i32\n  %%mask.one = insertelement <16 x i32> poison, i32 "
+                        "%%mask.n, i64 0\n  %%mask.all = shufflevector <16 x i32> %%mask.one, <16 x i32> poison, "
+                        "<16 x i32> zeroinitializer\n  %%mask = icmp ult <16 x i32> <",
+                        count);
+    for (int k = 0; k < KILN_REDUCE_LANES; k++) kiln__buffer_printf(r->text, "%si32 %d", k ? ", " : "", k);
+    kiln__buffer_printf(r->text, ">, %%mask.all\n");
+}
+
+void kiln__reduce_masked_load(struct kiln_reducer *r, const char *name, const char *type, const char *pointer)
+{
+    size_t i = masked_index(type);
+    char function[NAME_SIZE], vector[NAME_SIZE], arguments[2 * NAME_SIZE];
+    snprintf(function, sizeof function, "llvm.masked.load.v16%s.p0", masked[i].name);
+    snprintf(vector, sizeof vector, "<16 x %s>", type);
+    snprintf(arguments, sizeof arguments, "ptr, i32, <16 x i1>, %s", vector);
+    kiln__buffer_printf(r->text, "  %s = call %s @%s(ptr %s, i32 %d, <16 x i1> %%mask, %s zeroinitializer)\n", name,
+                        vector, function, pointer, masked[i].bytes, vector);
+    kiln__ir_declare(&r->declarations, vector, function, arguments);
+}
+
+void kiln__reduce_masked_combine(struct kiln_reducer *r, const char *name, const char *a, const char *b)
+{
+    char all[NAME_SIZE];
+    const char *type = kiln__ir_value_type(r->lane);
+    snprintf(all, sizeof all, "%s.all", name);
+    kiln__reduce_combine(r, all, a, b, KILN_REDUCE_LANES);
+    for (int part = 0; part < kiln__ir_parts(r->lane); part++)
+        kiln__buffer_printf(r->text,
+                            "  %1$s%2$s = select <16 x i1> %%mask, <16 x %3$s> %4$s%2$s, <16 x %3$s> %5$s%2$s\n", name,
+                            kiln__ir_part(r->lane, part), type, all, a);
+}
+
+/* ---- in and out ------------------------------------------------------------------------------------------------- */
+
 void kiln__reduce_enter(struct kiln_reducer *reducer, const char *name, const char *source, int lanes)
 {
     char truth[NAME_SIZE];

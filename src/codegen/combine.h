@@ -43,8 +43,21 @@ void kiln__reduce_leave(struct kiln_reducer *reducer, const char *source, const 
 size_t kiln__reduce_lane_align(const struct kiln_reducer *reducer);
 size_t kiln__reduce_lanes_align(const struct kiln_reducer *reducer);
 
-/* reduce.c: %total (or %totalr, %totali) = all lanes at %lanes0 (and %lanes1), combined in pairs. */
+/* %total (or %totalr, %totali) = the 16 lanes of `lanes`, a vector for each part, combined in pairs. */
+void kiln__reduce_pairs(struct kiln_reducer *reducer, const char *lanes);
+/* The same of the lanes in memory, at %lanes0 (and %lanes1). */
 void kiln__reduce_total(struct kiln_reducer *reducer);
+
+/*
+ * Fewer than 16 elements at the end of a row, as a vector. Of elements smaller than 4 bytes most targets can't load
+ * some; those are taken one by one. kiln__reduce_mask() prints %mask: the first `count` lanes, an i64.
+ */
+bool kiln__reduce_has_masked_load(const char *type);
+void kiln__reduce_mask(struct kiln_reducer *reducer, const char *count);
+/* name = the elements of `type` at `pointer` in the lanes of %mask, 0 in the others. */
+void kiln__reduce_masked_load(struct kiln_reducer *reducer, const char *name, const char *type, const char *pointer);
+/* name = a combined with b in the lanes of %mask, a in the others. */
+void kiln__reduce_masked_combine(struct kiln_reducer *reducer, const char *name, const char *a, const char *b);
 
 /* reduce_columns.c: the form for neighbouring outputs. */
 void kiln__reduce_columns_print(struct kiln_reducer *reducer);

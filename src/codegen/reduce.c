@@ -2,8 +2,9 @@
  * reduce.c - the text of one level of a reduction along one axis: see group.h. What a lane holds and how lanes are
  * combined is in combine.c; the form for columns in reduce_columns.c.
  *
- * 16 lanes, element i in lane i mod 16: whole blocks of 16 are combined as vectors; the lanes then go to the stack,
- * where the elements that are left over are combined one by one with their lanes; then lanes k and k + 8 are combined,
+ * 16 lanes, element i in lane i mod 16: whole blocks of 16 are combined as vectors. The elements that are left over are
+ * combined with their lanes as one vector, of which the other lanes stay out; or the lanes go to the stack, and the
+ * elements are combined with them one by one. Then lanes k and k + 8 are combined,
  * k and k + 4, and so on. Nothing of this depends on the layout, so 'c', 'v' and 'r' give the same bits.
  */
 #include <stdio.h>
@@ -142,23 +143,49 @@ static void print_blocks(struct kiln_reducer *r)
             r->text, "  %%sum%s = phi <%d x %s> [ splat (%s %s), %%outer ], [ %%sum.next%s, %%block ]\n",
             kiln__ir_part(r->lane, part), LANES, type, type, kiln__reduce_start(r, part), kiln__ir_part(r->lane, part));
     kiln__buffer_printf(
-        r->text, "  %%more = icmp slt i64 %%j, %%blocks\n  br i1 %%more, label %%block, label %%spill\n\nblock:\n");
+        r->text, "  %%more = icmp slt i64 %%j, %%blocks\n  br i1 %%more, label %%block, label %%end\n\nblock:\n");
     print_block_value(r);
     kiln__reduce_enter(r, "%y", "%x", LANES);
     kiln__reduce_combine(r, "%sum.next", "%sum", "%y", LANES);
-    kiln__buffer_printf(r->text, "  %%j.next = add nuw nsw i64 %%j, %d\n  br label %%block.test\n\nspill:\n", LANES);
-    for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(r->text, "  store <%d x %s> %%sum%s, ptr %%lanes%d, align 64\n", LANES, type,
-                            kiln__ir_part(r->lane, part), part);
-    kiln__buffer_printf(r->text, "  br label %%tail.test\n\n");
+    kiln__buffer_printf(r->text, "  %%j.next = add nuw nsw i64 %%j, %d\n  br label %%block.test\n\nend:\n", LANES);
 }
 
+/* What is left over as one vector, then all lanes. */
+static bool has_masked_tail(const struct kiln_reducer *r)
+{
+    bool direct = r->in != KILN_COMPLEX64 && r->in != KILN_BOOL && !is_narrow(r->in);
+    return r->letter == KILN_LAYOUT_PACKED && direct && kiln__reduce_has_masked_load(kiln__ir_memory_type(r->in));
+}
+
+static void print_masked_tail(struct kiln_reducer *r)
+{
+    kiln__buffer_printf(r->text,
+                        "  %%left = sub nsw i64 %%n, %%blocks\n  %%is.left = icmp ne i64 %%left, 0\n"
+                        "  br i1 %%is.left, label %%tail, label %%finish\n\ntail:\n"
+                        "  %%t.at = getelementptr inbounds [%zu x i8], ptr %%base, i64 %%blocks\n",
+                        kiln__dtype_size(r->in));
+    kiln__reduce_mask(r, "%left");
+    kiln__reduce_masked_load(r, "%t.x", kiln__ir_memory_type(r->in), "%t.at");
+    kiln__reduce_enter(r, "%t.y", "%t.x", LANES);
+    kiln__reduce_masked_combine(r, "%new", "%sum", "%t.y");
+    kiln__buffer_printf(r->text, "  br label %%finish\n\nfinish:\n");
+    for (int part = 0; part < kiln__ir_parts(r->lane); part++)
+        kiln__buffer_printf(r->text, "  %%all%1$s = phi <%2$d x %3$s> [ %%sum%1$s, %%end ], [ %%new%1$s, %%tail ]\n",
+                            kiln__ir_part(r->lane, part), LANES, kiln__ir_value_type(r->lane));
+    kiln__reduce_pairs(r, "%all");
+}
+
+/* The lanes go to memory, and what is left over to them, one by one. */
 static void print_tail(struct kiln_reducer *r)
 {
     const char *type = kiln__ir_value_type(r->lane);
+    for (int part = 0; part < kiln__ir_parts(r->lane); part++)
+        kiln__buffer_printf(r->text, "  store <%d x %s> %%sum%s, ptr %%lanes%d, align 64\n", LANES, type,
+                            kiln__ir_part(r->lane, part), part);
+    kiln__buffer_printf(r->text, "  br label %%tail.test\n\n");
     kiln__buffer_printf(
         r->text,
-        "tail.test:\n  %%t = phi i64 [ %%blocks, %%spill ], [ %%t.next, %%tail ]\n  %%t.more = icmp slt i64 %%t, %%n\n"
+        "tail.test:\n  %%t = phi i64 [ %%blocks, %%end ], [ %%t.next, %%tail ]\n  %%t.more = icmp slt i64 %%t, %%n\n"
         "  br i1 %%t.more, label %%tail, label %%finish\n\ntail:\n  %%t.skip = mul nsw i64 %%t, %%inner\n"
         "  %%t.at = getelementptr inbounds i8, ptr %%base, i64 %%t.skip\n  %%lane = sub nsw i64 %%t, %%blocks\n");
     kiln__ir_load(r->text, &r->declarations, "%t.x", r->in, "%t.at", "");
@@ -173,47 +200,13 @@ static void print_tail(struct kiln_reducer *r)
     for (int part = 0; part < kiln__ir_parts(r->lane); part++)
         kiln__buffer_printf(r->text, "  store %s %%new%s, ptr %%lane%d, align %zu\n", type,
                             kiln__ir_part(r->lane, part), part, kiln__reduce_lane_align(r));
-    kiln__buffer_printf(r->text, "  %%t.next = add nuw nsw i64 %%t, 1\n  br label %%tail.test, !llvm.loop !0\n\n");
-}
-
-/* name = lanes from .. from + half of `source`, one part of it. */
-static void print_half(struct kiln_reducer *r, const char *name, const char *source, int half, int from)
-{
-    const char *type = kiln__ir_value_type(r->lane);
-    for (int part = 0; part < kiln__ir_parts(r->lane); part++) {
-        const char *suffix = kiln__ir_part(r->lane, part);
-        kiln__buffer_printf(r->text, "  %s%s = shufflevector <%d x %s> %s%s, <%d x %s> poison, <%d x i32> <", name,
-                            suffix, 2 * half, type, source, suffix, 2 * half, type, half);
-        for (int k = 0; k < half; k++) kiln__buffer_printf(r->text, "%si32 %d", k ? ", " : "", from + k);
-        kiln__buffer_printf(r->text, ">\n");
-    }
-}
-
-void kiln__reduce_total(struct kiln_reducer *r)
-{
-    const char *type = kiln__ir_value_type(r->lane);
-    char all[NAME_SIZE], low[NAME_SIZE], high[NAME_SIZE];
-    for (int part = 0; part < kiln__ir_parts(r->lane); part++)
-        kiln__buffer_printf(r->text, "  %%c%d%s = load <%d x %s>, ptr %%lanes%d, align %zu\n", LANES,
-                            kiln__ir_part(r->lane, part), LANES, type, part, kiln__reduce_lanes_align(r));
-    for (int half = LANES / 2; half >= 1; half /= 2) {
-        snprintf(all, sizeof all, "%%c%d", 2 * half);
-        snprintf(low, sizeof low, "%%l%d", half);
-        snprintf(high, sizeof high, "%%h%d", half);
-        print_half(r, low, all, half, 0);
-        print_half(r, high, all, half, half);
-        snprintf(all, sizeof all, "%%c%d", half);
-        kiln__reduce_combine(r, all, low, high, half);
-    }
-    for (int part = 0; part < kiln__ir_parts(r->lane); part++)
-        kiln__buffer_printf(r->text, "  %%total%s = extractelement <1 x %s> %%c1%s, i64 0\n",
-                            kiln__ir_part(r->lane, part), type, kiln__ir_part(r->lane, part));
+    kiln__buffer_printf(r->text,
+                        "  %%t.next = add nuw nsw i64 %%t, 1\n  br label %%tail.test, !llvm.loop !0\n\nfinish:\n");
+    kiln__reduce_total(r);
 }
 
 static void print_finish(struct kiln_reducer *r)
 {
-    kiln__buffer_printf(r->text, "finish:\n");
-    kiln__reduce_total(r);
     kiln__reduce_leave(r, "%total", "%o.at", "");
     kiln__buffer_printf(r->text,
                         "  %%row.next = add nuw nsw i64 %%row, 1\n  %%row.done = icmp eq i64 %%row.next, %%rows\n"
@@ -233,7 +226,10 @@ kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln
     } else {
         print_head(&r);
         print_blocks(&r);
-        print_tail(&r);
+        if (has_masked_tail(&r))
+            print_masked_tail(&r);
+        else
+            print_tail(&r);
         print_finish(&r);
     }
     if (text->failed || r.declarations.failed) status = kiln__no_memory(err, "the text of a reduction");

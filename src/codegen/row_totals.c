@@ -83,11 +83,42 @@ static void print_loop(struct kiln_printer *p, struct kiln_reducer *reducer, uin
     kiln__buffer_printf(p->text, "  br label %%%1$s.test\n\n%1$s.end:\n", loop);
 }
 
-/* What is left after the last whole block, lane by lane. */
+/* What is left after the last whole block, as one vector: %lanes of the one or the other. */
+static void print_masked_tail(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
+{
+    const char *type = kiln__ir_value_type(reducer->lane);
+    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
+    kiln__buffer_printf(p->text, "  %%left = sub nsw i64 %%count, %%one.j\n  %%is.left = icmp ne i64 %%left, 0\n"
+                                 "  br i1 %%is.left, label %%tail, label %%exit\n\ntail:\n");
+    kiln__reduce_mask(reducer, "%left");
+    for (int part = 0; part < kiln__ir_parts(reducer->lane); part++) {
+        snprintf(name, sizeof name, "%%x%s", kiln__ir_part(reducer->lane, part));
+        snprintf(pointer, sizeof pointer, "%%x.at%d", part);
+        kiln__buffer_printf(p->text, "  %s = getelementptr inbounds %s, ptr %%elements%u.%d, i64 %%one.j\n", pointer,
+                            type, index, part);
+        kiln__reduce_masked_load(reducer, name, type, pointer);
+    }
+    kiln__reduce_masked_combine(reducer, "%new", "%one.acc", "%x");
+    kiln__buffer_printf(p->text, "  br label %%exit\n\nexit:\n");
+    for (int part = 0; part < kiln__ir_parts(reducer->lane); part++) {
+        const char *suffix = kiln__ir_part(reducer->lane, part);
+        kiln__buffer_printf(p->text,
+                            "  %%all%1$s = phi <%2$d x %3$s> [ %%one.acc%1$s, %%one.end ], [ %%new%1$s, %%tail ]\n",
+                            suffix, LANES, type);
+    }
+    for (int part = 0; part < kiln__ir_parts(reducer->lane); part++)
+        kiln__buffer_printf(p->text, "  store <%d x %s> %%all%s, ptr %%lanes%u.%d, align 64\n", LANES, type,
+                            kiln__ir_part(reducer->lane, part), index, part);
+}
+
+/* The same lane by lane, in memory. */
 static void print_tail(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
 {
     const char *type = kiln__ir_value_type(reducer->lane);
     int parts = kiln__ir_parts(reducer->lane);
+    for (int part = 0; part < parts; part++)
+        kiln__buffer_printf(p->text, "  store <%d x %s> %%one.acc%s, ptr %%lanes%u.%d, align 64\n", LANES, type,
+                            kiln__ir_part(reducer->lane, part), index, part);
     kiln__buffer_printf(p->text, "  br label %%tail.test\n\ntail.test:\n"
                                  "  %%r = phi i64 [ %%one.j, %%one.end ], [ %%r.next, %%tail ]\n"
                                  "  %%r.more = icmp slt i64 %%r, %%count\n"
@@ -104,7 +135,8 @@ static void print_tail(struct kiln_printer *p, struct kiln_reducer *reducer, uin
     for (int part = 0; part < parts; part++)
         kiln__buffer_printf(p->text, "  store %s %%new%s, ptr %%lane.at%d, align %zu\n", type,
                             kiln__ir_part(reducer->lane, part), part, kiln__reduce_lane_align(reducer));
-    kiln__buffer_printf(p->text, "  %%r.next = add nuw nsw i64 %%r, 1\n  br label %%tail.test, !llvm.loop !3\n\n");
+    kiln__buffer_printf(p->text,
+                        "  %%r.next = add nuw nsw i64 %%r, 1\n  br label %%tail.test, !llvm.loop !3\n\nexit:\n");
 }
 
 static void print_accumulate(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
@@ -121,11 +153,11 @@ static void print_accumulate(struct kiln_printer *p, struct kiln_reducer *reduce
                             kiln__ir_part(reducer->lane, part), LANES, type, index, part);
     if (in_pairs) print_loop(p, reducer, index, "four", 4, "entry");
     print_loop(p, reducer, index, "one", 1, in_pairs ? "four" : "entry");
-    for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  store <%d x %s> %%one.acc%s, ptr %%lanes%u.%d, align 64\n", LANES, type,
-                            kiln__ir_part(reducer->lane, part), index, part);
-    print_tail(p, reducer, index);
-    kiln__buffer_printf(p->text, "exit:\n  ret void\n}\n");
+    if (kiln__reduce_has_masked_load(type))
+        print_masked_tail(p, reducer, index);
+    else
+        print_tail(p, reducer, index);
+    kiln__buffer_printf(p->text, "  ret void\n}\n");
 }
 
 /* ---- totals ---------------------------------------------------------------------------------------------------- */

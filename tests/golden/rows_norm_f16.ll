@@ -161,26 +161,24 @@ one:
   br label %one.test
 
 one.end:
-  store <16 x float> %one.acc, ptr %lanes1.0, align 64
-  br label %tail.test
-
-tail.test:
-  %r = phi i64 [ %one.j, %one.end ], [ %r.next, %tail ]
-  %r.more = icmp slt i64 %r, %count
-  br i1 %r.more, label %tail, label %exit
+  %left = sub nsw i64 %count, %one.j
+  %is.left = icmp ne i64 %left, 0
+  br i1 %is.left, label %tail, label %exit
 
 tail:
-  %lane = sub nsw i64 %r, %one.j
-  %lane.at0 = getelementptr inbounds float, ptr %lanes1.0, i64 %lane
-  %old = load float, ptr %lane.at0, align 4
-  %x.at0 = getelementptr inbounds float, ptr %elements1.0, i64 %r
-  %x = load float, ptr %x.at0, align 4
-  %new = fadd float %old, %x
-  store float %new, ptr %lane.at0, align 4
-  %r.next = add nuw nsw i64 %r, 1
-  br label %tail.test, !llvm.loop !3
+  %mask.n = trunc i64 %left to i32
+  %mask.one = insertelement <16 x i32> poison, i32 %mask.n, i64 0
+  %mask.all = shufflevector <16 x i32> %mask.one, <16 x i32> poison, <16 x i32> zeroinitializer
+  %mask = icmp ult <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>, %mask.all
+  %x.at0 = getelementptr inbounds float, ptr %elements1.0, i64 %one.j
+  %x = call <16 x float> @llvm.masked.load.v16f32.p0(ptr %x.at0, i32 4, <16 x i1> %mask, <16 x float> zeroinitializer)
+  %new.all = fadd <16 x float> %one.acc, %x
+  %new = select <16 x i1> %mask, <16 x float> %new.all, <16 x float> %one.acc
+  br label %exit
 
 exit:
+  %all = phi <16 x float> [ %one.acc, %one.end ], [ %new, %tail ]
+  store <16 x float> %all, ptr %lanes1.0, align 64
   ret void
 }
 
@@ -245,6 +243,7 @@ exit:
 
 declare float @kiln_widen_f16(i16 zeroext)
 declare zeroext i16 @kiln_narrow_f16(float)
+declare <16 x float> @llvm.masked.load.v16f32.p0(ptr, i32, <16 x i1>, <16 x float>)
 
 !0 = distinct !{}
 !1 = distinct !{!1, !2}

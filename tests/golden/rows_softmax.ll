@@ -200,29 +200,27 @@ one:
   br label %one.test
 
 one.end:
-  store <16 x float> %one.acc, ptr %lanes0.0, align 64
-  br label %tail.test
-
-tail.test:
-  %r = phi i64 [ %one.j, %one.end ], [ %r.next, %tail ]
-  %r.more = icmp slt i64 %r, %count
-  br i1 %r.more, label %tail, label %exit
+  %left = sub nsw i64 %count, %one.j
+  %is.left = icmp ne i64 %left, 0
+  br i1 %is.left, label %tail, label %exit
 
 tail:
-  %lane = sub nsw i64 %r, %one.j
-  %lane.at0 = getelementptr inbounds float, ptr %lanes0.0, i64 %lane
-  %old = load float, ptr %lane.at0, align 4
-  %x.at0 = getelementptr inbounds float, ptr %elements0.0, i64 %r
-  %x = load float, ptr %x.at0, align 4
-  %new.a = fcmp ogt float %old, %x
-  %new.b = fcmp uno float %old, %old
-  %new.c = or i1 %new.a, %new.b
-  %new = select i1 %new.c, float %old, float %x
-  store float %new, ptr %lane.at0, align 4
-  %r.next = add nuw nsw i64 %r, 1
-  br label %tail.test, !llvm.loop !3
+  %mask.n = trunc i64 %left to i32
+  %mask.one = insertelement <16 x i32> poison, i32 %mask.n, i64 0
+  %mask.all = shufflevector <16 x i32> %mask.one, <16 x i32> poison, <16 x i32> zeroinitializer
+  %mask = icmp ult <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>, %mask.all
+  %x.at0 = getelementptr inbounds float, ptr %elements0.0, i64 %one.j
+  %x = call <16 x float> @llvm.masked.load.v16f32.p0(ptr %x.at0, i32 4, <16 x i1> %mask, <16 x float> zeroinitializer)
+  %new.all.a = fcmp ogt <16 x float> %one.acc, %x
+  %new.all.b = fcmp uno <16 x float> %one.acc, %one.acc
+  %new.all.c = or <16 x i1> %new.all.a, %new.all.b
+  %new.all = select <16 x i1> %new.all.c, <16 x float> %one.acc, <16 x float> %x
+  %new = select <16 x i1> %mask, <16 x float> %new.all, <16 x float> %one.acc
+  br label %exit
 
 exit:
+  %all = phi <16 x float> [ %one.acc, %one.end ], [ %new, %tail ]
+  store <16 x float> %all, ptr %lanes0.0, align 64
   ret void
 }
 
@@ -319,26 +317,24 @@ one:
   br label %one.test
 
 one.end:
-  store <16 x float> %one.acc, ptr %lanes3.0, align 64
-  br label %tail.test
-
-tail.test:
-  %r = phi i64 [ %one.j, %one.end ], [ %r.next, %tail ]
-  %r.more = icmp slt i64 %r, %count
-  br i1 %r.more, label %tail, label %exit
+  %left = sub nsw i64 %count, %one.j
+  %is.left = icmp ne i64 %left, 0
+  br i1 %is.left, label %tail, label %exit
 
 tail:
-  %lane = sub nsw i64 %r, %one.j
-  %lane.at0 = getelementptr inbounds float, ptr %lanes3.0, i64 %lane
-  %old = load float, ptr %lane.at0, align 4
-  %x.at0 = getelementptr inbounds float, ptr %elements3.0, i64 %r
-  %x = load float, ptr %x.at0, align 4
-  %new = fadd float %old, %x
-  store float %new, ptr %lane.at0, align 4
-  %r.next = add nuw nsw i64 %r, 1
-  br label %tail.test, !llvm.loop !3
+  %mask.n = trunc i64 %left to i32
+  %mask.one = insertelement <16 x i32> poison, i32 %mask.n, i64 0
+  %mask.all = shufflevector <16 x i32> %mask.one, <16 x i32> poison, <16 x i32> zeroinitializer
+  %mask = icmp ult <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>, %mask.all
+  %x.at0 = getelementptr inbounds float, ptr %elements3.0, i64 %one.j
+  %x = call <16 x float> @llvm.masked.load.v16f32.p0(ptr %x.at0, i32 4, <16 x i1> %mask, <16 x float> zeroinitializer)
+  %new.all = fadd <16 x float> %one.acc, %x
+  %new = select <16 x i1> %mask, <16 x float> %new.all, <16 x float> %one.acc
+  br label %exit
 
 exit:
+  %all = phi <16 x float> [ %one.acc, %one.end ], [ %new, %tail ]
+  store <16 x float> %all, ptr %lanes3.0, align 64
   ret void
 }
 
@@ -403,6 +399,7 @@ exit:
 !11 = distinct !{!11, !2}
 
 declare float @kiln_exp_f32(float)
+declare <16 x float> @llvm.masked.load.v16f32.p0(ptr, i32, <16 x i1>, <16 x float>)
 
 !0 = distinct !{}
 !1 = distinct !{!1, !2}

@@ -7,6 +7,8 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "codegen_support.h"
 
@@ -562,13 +564,40 @@ static void sums_keep_their_order(void **state)
             }
 }
 
+/* Rows that end where memory ends: nothing behind them may be read. */
+static void sums_stay_inside_their_rows(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    for (int in = 0; in < KILN_DTYPE_COUNT; in++)
+        for (int t = 0; t < 3 && host_targets[t]; t++) {
+            bool small = kiln__dtype_size(in) < 4 && is_whole(in);
+            enum kiln_dtype out = small ? KILN_INT32 : in;
+            struct kiln_buffer text = {0};
+            if (kiln__reduction_print(KILN_OP_SUM, in, out, 'c', &text, NULL)) fail();
+            kernel_entry kernel = load_text(&text, host_targets[t]);
+            int64_t size = (int64_t)kiln__dtype_size(in), strides[4] = {16, 0, 0, size};
+            for (int64_t n = 1; n <= 40; n++) {
+                char result[16], *row = pages + page - n * size;
+                uint64_t args[2] = {(uint64_t)(uintptr_t)result, (uint64_t)(uintptr_t)row};
+                fill(in, row, (size_t)n);
+                kernel(args, strides, 1, n);
+                struct value want = sum_reference(in, out, row, size, n), got = load_value(out, result);
+                expect_same(&want, &got, "sum", "c", host_targets[t]);
+            }
+        }
+    munmap(pages, 2 * page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_equal_scalar_c),
-        cmocka_unit_test(casts_equal_scalar_c),
-        cmocka_unit_test(streaming_equals_plain),
-        cmocka_unit_test(sums_keep_their_order),
+        cmocka_unit_test(operations_equal_scalar_c),   cmocka_unit_test(casts_equal_scalar_c),
+        cmocka_unit_test(streaming_equals_plain),      cmocka_unit_test(sums_keep_their_order),
+        cmocka_unit_test(sums_stay_inside_their_rows),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
