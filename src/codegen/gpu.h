@@ -24,8 +24,8 @@ enum { KILN_GPU_BLOCK = 256, KILN_GPU_WARP = 32, KILN_GPU_TILE = 32, KILN_GPU_MA
 enum kiln_gpu_schedule {
     /*
      * words: n. Element i of every 'c' operand and output is i elements behind its pointer; 's' operands have one
-     * element. A thread computes kiln__gpu_width() elements: neighbours, with 16-byte accesses, where the form is
-     * `wide`; block b begins at element b * KILN_GPU_BLOCK * width.
+     * element. A thread computes kiln__gpu_width() elements: neighbours, with accesses of up to 16 bytes, where the
+     * form is `wide`; block b begins at element b * KILN_GPU_BLOCK * width.
      */
     KILN_GPU_PACKED,
     /*
@@ -69,8 +69,8 @@ struct kiln_gpu_form {
 };
 
 /*
- * Neighbours a thread computes: 16 bytes of the smallest packed element, at most 8, fewer in groups with many operands
- * or instructions; the same for equal groups.
+ * Neighbours a thread computes: 16 bytes of the largest packed element, fewer in groups with many operands or
+ * instructions; the same for equal groups.
  */
 uint32_t kiln__gpu_width(const struct kiln_group *group, const char *letters);
 

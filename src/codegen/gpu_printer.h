@@ -52,9 +52,10 @@ void kiln__gpu_barrier(struct kiln_printer *p);
 
 /*
  * Neighbours of one thread, element k with the suffix kiln__gpu_pass(k). From `pointer` on they are loaded into the
- * values of an operand, or stored from the value of an output, with accesses of up to 16 bytes, to which it is aligned.
+ * values of an operand, or stored from the value of an output, with one access of at most 16 bytes, to which it is
+ * aligned.
  */
-enum { KILN_GPU_MAX_WIDTH = 8 };
+enum { KILN_GPU_MAX_WIDTH = 16 };
 const char *kiln__gpu_pass(uint32_t element);
 void kiln__gpu_load_vector(struct kiln_printer *p, uint32_t operand, const char *pointer, uint32_t width);
 void kiln__gpu_store_vector(struct kiln_printer *p, uint32_t output, const char *pointer, uint32_t width);

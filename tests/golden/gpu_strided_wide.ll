@@ -50,20 +50,18 @@ element:
   %p2.skip1 = mul nsw i64 %axis1.long, %p2.axis1
   %p2.to1 = getelementptr inbounds i8, ptr %p2.to0, i64 %p2.skip1
   %p2.base = getelementptr inbounds i8, ptr %p2.to1, i64 0
-  %p0.at0 = getelementptr inbounds i8, ptr %p0.base, i64 0
-  %p0.chunk0 = load <4 x i32>, ptr %p0.at0, align 16
-  %p0.parts0 = bitcast <4 x i32> %p0.chunk0 to <4 x float>
-  %v0.0 = extractelement <4 x float> %p0.parts0, i32 0
-  %v0.1 = extractelement <4 x float> %p0.parts0, i32 1
-  %v0.2 = extractelement <4 x float> %p0.parts0, i32 2
-  %v0.3 = extractelement <4 x float> %p0.parts0, i32 3
-  %p1.at0 = getelementptr inbounds i8, ptr %p1.base, i64 0
-  %p1.chunk0 = load <4 x i32>, ptr %p1.at0, align 16
-  %p1.parts0 = bitcast <4 x i32> %p1.chunk0 to <4 x float>
-  %v1.0 = extractelement <4 x float> %p1.parts0, i32 0
-  %v1.1 = extractelement <4 x float> %p1.parts0, i32 1
-  %v1.2 = extractelement <4 x float> %p1.parts0, i32 2
-  %v1.3 = extractelement <4 x float> %p1.parts0, i32 3
+  %p0.whole = load <4 x i32>, ptr %p0.base, align 16
+  %p0.parts = bitcast <4 x i32> %p0.whole to <4 x float>
+  %v0.0 = extractelement <4 x float> %p0.parts, i32 0
+  %v0.1 = extractelement <4 x float> %p0.parts, i32 1
+  %v0.2 = extractelement <4 x float> %p0.parts, i32 2
+  %v0.3 = extractelement <4 x float> %p0.parts, i32 3
+  %p1.whole = load <4 x i32>, ptr %p1.base, align 16
+  %p1.parts = bitcast <4 x i32> %p1.whole to <4 x float>
+  %v1.0 = extractelement <4 x float> %p1.parts, i32 0
+  %v1.1 = extractelement <4 x float> %p1.parts, i32 1
+  %v1.2 = extractelement <4 x float> %p1.parts, i32 2
+  %v1.3 = extractelement <4 x float> %p1.parts, i32 3
   %v2 = load float, ptr %p2.base, align 4
   %v3.0 = fadd float %v0.0, %v1.0
   %v4.0 = fmul float %v3.0, %v2
@@ -75,19 +73,18 @@ element:
   %v4.3 = fmul float %v3.3, %v2
   %o0.0.out.nan = fcmp uno float %v4.0, 0.0
   %o0.0.out = select i1 %o0.0.out.nan, float 0x7FF8000000000000, float %v4.0
-  %o0.set0 = insertelement <4 x float> poison, float %o0.0.out, i32 0
+  %o0.parts0 = insertelement <4 x float> poison, float %o0.0.out, i32 0
   %o0.1.out.nan = fcmp uno float %v4.1, 0.0
   %o0.1.out = select i1 %o0.1.out.nan, float 0x7FF8000000000000, float %v4.1
-  %o0.set1 = insertelement <4 x float> %o0.set0, float %o0.1.out, i32 1
+  %o0.parts1 = insertelement <4 x float> %o0.parts0, float %o0.1.out, i32 1
   %o0.2.out.nan = fcmp uno float %v4.2, 0.0
   %o0.2.out = select i1 %o0.2.out.nan, float 0x7FF8000000000000, float %v4.2
-  %o0.set2 = insertelement <4 x float> %o0.set1, float %o0.2.out, i32 2
+  %o0.parts2 = insertelement <4 x float> %o0.parts1, float %o0.2.out, i32 2
   %o0.3.out.nan = fcmp uno float %v4.3, 0.0
   %o0.3.out = select i1 %o0.3.out.nan, float 0x7FF8000000000000, float %v4.3
-  %o0.set3 = insertelement <4 x float> %o0.set2, float %o0.3.out, i32 3
-  %o0.at0 = getelementptr inbounds i8, ptr %o0.base, i64 0
-  %o0.chunk0 = bitcast <4 x float> %o0.set3 to <4 x i32>
-  store <4 x i32> %o0.chunk0, ptr %o0.at0, align 16
+  %o0.parts3 = insertelement <4 x float> %o0.parts2, float %o0.3.out, i32 3
+  %o0.whole = bitcast <4 x float> %o0.parts3 to <4 x i32>
+  store <4 x i32> %o0.whole, ptr %o0.base, align 16
   br label %exit
 
 exit:

@@ -88,12 +88,13 @@ static __attribute__((unused)) void keep_image(struct kiln_image *image)
 }
 
 /* Empties `text`. The image stays mapped until the program ends. */
-static __attribute__((unused)) kernel_entry load_text(struct kiln_buffer *text, const char *target)
+static __attribute__((unused)) kernel_entry load_text_at(struct kiln_buffer *text, const char *target,
+                                                         unsigned opt_level)
 {
     struct kiln_buffer object = {0};
     struct kiln_image *image = NULL;
     kiln_error err = {0};
-    compile_text(text, target, 2, &object);
+    compile_text(text, target, opt_level, &object);
     if (kiln__image_load((kiln_bytes){object.data, object.size}, "kernel", &image, &err)) fail_msg("%s", err.text);
     kiln__buffer_release(&object);
     kiln__buffer_release(text);
@@ -102,6 +103,11 @@ static __attribute__((unused)) kernel_entry load_text(struct kiln_buffer *text, 
     void *address = kiln__image_entry(image);
     memcpy(&entry, &address, sizeof entry);
     return entry;
+}
+
+static __attribute__((unused)) kernel_entry load_text(struct kiln_buffer *text, const char *target)
+{
+    return load_text_at(text, target, 2);
 }
 
 /* A group of one element-wise operation. */

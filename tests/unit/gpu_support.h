@@ -10,13 +10,18 @@
 #include "support/gpu_emulator.h"
 
 /* Empties `text`. */
-static gpu_emulator_thread load_gpu_text(struct kiln_buffer *text)
+static gpu_emulator_thread load_gpu_text_at(struct kiln_buffer *text, unsigned opt_level)
 {
     struct kiln_buffer host = {0};
     const char *fault = gpu_emulator_translate((const char *)text->data, &host);
     if (fault) fail_msg("%s is not understood by the emulator\n%s", fault, (const char *)text->data);
     kiln__buffer_release(text);
-    return load_text(&host, "x86-64-v2");
+    return load_text_at(&host, "x86-64-v2", opt_level);
+}
+
+static __attribute__((unused)) gpu_emulator_thread load_gpu_text(struct kiln_buffer *text)
+{
+    return load_gpu_text_at(text, 2);
 }
 
 static void launch_gpu(gpu_emulator_thread kernel, uint32_t grid, const uint64_t *words)
