@@ -117,8 +117,9 @@ float kiln_tanh_f32(float x)
 }
 
 /*
- * |x| < 1: x + x times a polynomial in x^2. Beyond: 1 - exp(-x^2 + P(u)), P a fit of log(erfc(x)) + x^2 in a variable u
- * that runs from 1 at x = 1 to -1 at x = 4, where the result is 1 already.
+ * |x| < 1: x + x times a polynomial in x^2. Beyond: 1 - 2^q, q a fit of log2(erfc(|x|)) up to 4, where the result is 1
+ * already; each fit is as good as it must be after it is taken from 1. No division, and q needs no care for its size:
+ * gelu is bound by arithmetic on GPUs.
  */
 float kiln_erf_f32(float x)
 {
@@ -135,16 +136,23 @@ float kiln_erf_f32(float x)
     float small = x + x * p;
 
     float far = magnitude > 4.0f ? 4.0f : magnitude;
-    float u = (1.0f / (4.0f + far) - 0.1625f) * 26.666666667f;
-    float q = 6.1551915316e-6f;
-    q = q * u - 3.6034742413e-5f;
-    q = q * u + 5.1453606279e-5f;
-    q = q * u - 8.3094393979e-4f;
-    q = q * u + 6.9195071638e-3f;
-    q = q * u + 9.7020665323e-3f;
-    q = q * u + 5.6210928305e-1f;
-    q = q * u - 1.4275269927f;
-    float large = f32_of_bits(bits_of_f32(1.0f - kiln_exp_f32(q - far * far)) | sign);
+    float q = 2.67724649517e-4f;
+    q = q * far - 4.24093633153e-3f;
+    q = q * far + 3.14583410754e-2f;
+    q = q * far - 1.48651324400e-1f;
+    q = q * far - 9.20765223865e-1f;
+    q = q * far - 1.62597494801f;
+    q = q * far - 5.10339340984e-4f;
+    float shifted = q + F32_ROUNDER;
+    float r = q - (shifted - F32_ROUNDER);
+    float e = 1.32764889686e-3f;
+    e = e * r + 9.67554152911e-3f;
+    e = e * r + 5.55071322173e-2f;
+    e = e * r + 2.40221197184e-1f;
+    e = e * r + 6.93146967090e-1f;
+    e = e * r + 1.00000007166f;
+    float complement = e * f32_power_of_two((int32_t)(bits_of_f32(shifted) - bits_of_f32(F32_ROUNDER)));
+    float large = f32_of_bits(bits_of_f32(1.0f - complement) | sign);
     return magnitude < 1.0f ? small : large;
 }
 
