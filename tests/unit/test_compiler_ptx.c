@@ -417,7 +417,9 @@ static void preparing_gives_equal_bytes(void **state)
 static int print_for_parent(void)
 {
     if (open_plugin(NULL)) return 1;
-    fputs(print_ptx(calls_sin, "sm_90", 2, false), stdout);
+    char *ptx = print_ptx(calls_sin, "sm_90", 2, false);
+    fputs(ptx, stdout);
+    free(ptx);
     return 0;
 }
 
