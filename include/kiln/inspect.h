@@ -70,7 +70,8 @@ const char *kiln_entry_section(const kiln_entry *entry, size_t index, kiln_bytes
 kiln_bytes kiln_entry_get(const kiln_entry *entry, const char *name);
 /* Field `index` of the structured content key. False: there is none. Both are bytes without a NUL. */
 bool kiln_entry_key_field(const kiln_entry *entry, size_t index, kiln_bytes *name, kiln_bytes *value);
-/* The key of the call it was first compiled for, as text: lines of a name, a tab and a value. Empty when unknown. */
+/* The key of the call it was first compiled for, as text: lines of a name, a tab and a value. Of a kernel of arrays:
+ * function, operands, operations, bytes moved, and its plan (docs/formats/key.md). Empty when unknown. */
 kiln_bytes kiln_entry_call(const kiln_entry *entry);
 
 /* In words what differs between two artifacts: "target was x86-64-v3, is x86-64-v4; ...". "" when nothing does. */

@@ -20,6 +20,7 @@ struct job {
     kiln_bytes text;
     kiln_bytes call_key;
     const struct kiln_content_key *content;
+    const struct kiln_note *note; /* instead of a call key; may be NULL */
 };
 
 void kiln__kernel_acquire(void *value)
@@ -57,6 +58,7 @@ static kiln_status describe(const struct job *job, struct kiln_artifact *artifac
     artifact->created_unix_s = (uint64_t)time(NULL);
     kiln__buffer_append(&artifact->key, job->content->fields.data, job->content->fields.size);
     kiln__buffer_append(&artifact->call_key, job->call_key.data, job->call_key.size);
+    if (job->note) job->note->print(job->note->context, &artifact->call_key);
     bool complete = artifact->target && artifact->function && !artifact->key.failed && !artifact->call_key.failed;
     return complete ? kiln_artifact_put(artifact, "text", job->text.data, job->text.size) : KILN_NO_MEMORY;
 }
@@ -149,7 +151,7 @@ static kiln_status get_artifact(struct job *job, struct kiln_artifact **out, kil
 kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
                                   const struct kiln_content_key *content, struct kiln_artifact **out, kiln_error *err)
 {
-    struct job job = {request, compiler, text, {NULL, 0}, content};
+    struct job job = {request, compiler, text, {NULL, 0}, content, NULL};
     return get_artifact(&job, out, err);
 }
 
@@ -232,7 +234,7 @@ kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *c
                              bool fixed_text, kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err)
 {
     struct kiln_content_key content = {0};
-    struct job job = {request, compiler, text, call_key, &content};
+    struct job job = {request, compiler, text, call_key, &content, NULL};
     kiln_status status =
         kiln__request_content(request, compiler->name, compiler->digest, text, fixed_text, &content, err);
     if (!status) status = get(&job, 0, out, err);
@@ -241,14 +243,14 @@ kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *c
 }
 
 kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
-                                   uint32_t options, const char *name, kiln_bytes text, void **executable,
-                                   kiln_error *err)
+                                   uint32_t options, const char *name, kiln_bytes text, const struct kiln_note *note,
+                                   void **executable, kiln_error *err)
 {
     if (!compiler) return kiln__fail(err, KILN_NO_COMPILER, "%s: there is no compiler", name);
     struct kiln_content_key content = {0};
     kiln_request request = {
         .cache = cache, .device = device, .function = name, .options = kiln__options_unpack(options)};
-    struct job job = {&request, compiler, text, {NULL, 0}, &content};
+    struct job job = {&request, compiler, text, {NULL, 0}, &content, note};
     kiln_status status = kiln__request_content(&request, compiler->name, compiler->digest, text, false, &content, err);
     struct kiln_kernel *kernel = NULL;
     if (!status) status = get(&job, KEPT, &kernel, err);
@@ -353,7 +355,7 @@ kiln_status kiln__runtime_get(const kiln_request *request, const char *toolchain
     struct kiln_content_key content = {0};
     kiln_request of_runtime = {
         .cache = request->cache, .device = request->device, .function = "(run-time library)", .without_options = true};
-    struct runtime_job runtime = {{&of_runtime, NULL, {digest, strlen(digest)}, {NULL, 0}, &content}, prepare};
+    struct runtime_job runtime = {{&of_runtime, NULL, {digest, strlen(digest)}, {NULL, 0}, &content, NULL}, prepare};
     kiln_status status =
         kiln__request_content(&of_runtime, "runtime", toolchain, runtime.job.text, false, &content, err);
     if (!status) {

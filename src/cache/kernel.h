@@ -30,11 +30,17 @@ void kiln__kernel_unref(void *kernel); /* NULL is fine */
 /* Drops from the table what nobody but the table refers to. */
 void kiln__kernels_sweep(kiln_cache *cache);
 
+/* Prints what a new artifact is for, as lines like those of a call key; asked only after the compiler has run. */
+struct kiln_note {
+    void (*print)(const void *context, struct kiln_buffer *out);
+    const void *context;
+};
+
 /* An executable that depends on nothing but its text and the packed options, valid until the cache is closed: neither
- * sweep nor reset drop it. */
+ * sweep nor reset drop it. `note` (may be NULL) is kept with a new artifact. */
 kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
-                                   uint32_t options, const char *name, kiln_bytes text, void **executable,
-                                   kiln_error *err);
+                                   uint32_t options, const char *name, kiln_bytes text, const struct kiln_note *note,
+                                   void **executable, kiln_error *err);
 
 /* The artifact alone, stored or compiled: nothing is linked, so the request's target need not run here. */
 kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,

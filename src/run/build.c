@@ -194,6 +194,8 @@ static bool add_group(struct builder *builder, uint32_t index)
     if (!outputs || !step->inputs || !step->constants || !step->kernels) return false;
     step->output_count = list_outputs(builder, index, outputs);
     name_kernel(builder, index, step->kernels);
+    step->kernels->plan = plan;
+    step->kernels->step = plan->step_count - 1;
     if (!fill_group(builder, index, &boundary, outputs, step->output_count, &step->kernels->group)) return false;
     if (builder->tape->groups[index].has_rows && !(step->rows = shape_of_rows(builder, index))) return false;
     step->input_count = boundary.operand_count;

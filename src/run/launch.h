@@ -19,8 +19,10 @@ enum { KILN_LAUNCH_MAX_ARGS = 4096 };
  * and once per fused group of a plan. A group whose one instruction is a reduction (kind REDUCE) makes reductions.
  */
 struct kiln_group_kernels {
-    struct kiln_group group; /* owned: each of its four arrays comes from malloc, or is NULL */
-    char name[64];           /* for people: "multiply", "swiglu" or "fused_3" */
+    struct kiln_group group;      /* owned: each of its four arrays comes from malloc, or is NULL */
+    char name[64];                /* for people: "multiply", "swiglu" or "fused_3" */
+    const struct kiln_plan *plan; /* that owns it; NULL: of an uncompiled operation */
+    uint32_t step;                /* of the plan */
     _Atomic(struct kiln_variant *) variants;
 };
 

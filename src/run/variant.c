@@ -10,6 +10,7 @@
 #include "cache/kernel.h"
 #include "device/device.h"
 #include "run/launch.h"
+#include "run/note.h"
 
 void kiln__group_kernels_release(struct kiln_group_kernels *kernels)
 {
@@ -66,11 +67,13 @@ static kiln_status compile(struct kiln_group_kernels *kernels, const struct plac
 {
     struct kiln_buffer text = {0};
     void *executable = NULL;
+    const struct kiln_note_of of = {kernels, letters};
+    const struct kiln_note note = {kiln__note_print, &of};
     kiln_status status = print(&kernels->group, letters, place->flags, &text, err);
     if (status == KILN_OK && text.failed) status = kiln__no_memory(err, "the text of a kernel");
     if (status == KILN_OK) {
         status = kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), place->device, place->options,
-                                        kernels->name, (kiln_bytes){text.data, text.size}, &executable, err);
+                                        kernels->name, (kiln_bytes){text.data, text.size}, &note, &executable, err);
     }
     kiln__buffer_release(&text);
     if (status == KILN_OK) memcpy(entry, &executable, sizeof executable);

@@ -35,7 +35,7 @@ struct kiln_artifact {
     uint64_t compile_ns; /* metadata: no comparison covers what follows */
     uint64_t created_unix_s;
     char *function;              /* metadata: name of the function first compiled for, for people */
-    struct kiln_buffer call_key; /* metadata: the first call's structured K1, for `kiln why` */
+    struct kiln_buffer call_key; /* metadata: what it was first compiled for, for `kiln why` and `show` */
     kiln_bytes mapping;          /* the file it came from, or empty */
 };
 
