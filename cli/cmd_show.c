@@ -1,88 +1,12 @@
 /*
- * cmd_show.c - `kiln show DIGEST`: one artifact: metadata, the fields of its content key, its sections, and the text it
- * was compiled from. --section writes one section's bytes as they are, so that objdump and others can read them.
+ * cmd_show.c - `kiln show DIGEST | FUNCTION`: one artifact, or the plan and the kernels of a function. --section writes
+ * one section's bytes as they are, so that objdump and others can read them.
  */
 #include <string.h>
 
-#include "cli.h"
-#include "kiln/inspect.h"
+#include "show.h"
 
-enum { LONGEST_VALUE = 96 }; /* a longer key field, such as the text, is told by its size */
-
-static void print_value(kiln_bytes value)
-{
-    if (value.size <= LONGEST_VALUE && is_printable(value.data, value.size))
-        printf("%.*s\n", (int)value.size, (const char *)value.data);
-    else
-        printf("(%zu bytes)\n", value.size);
-}
-
-static void print_metadata(const kiln_entry_info *info)
-{
-    char buffer[32];
-    printf("digest    %s\nfile      %s\nfunction  %s\ntarget    %s\nentry     %s\n", info->digest, info->path,
-           *info->function ? info->function : "-", info->target, info->entry);
-    printf("size      %s\n", format_bytes(buffer, sizeof buffer, info->size_bytes));
-    printf("compiled  %s", format_time(buffer, sizeof buffer, info->created_unix_s));
-    printf(", in %s\n", format_ns(buffer, sizeof buffer, info->compile_ns));
-}
-
-static void print_entry(const kiln_entry *entry, const kiln_entry_info *info)
-{
-    kiln_bytes name, value;
-    print_metadata(info);
-    puts("\nkey");
-    for (size_t i = 0; kiln_entry_key_field(entry, i, &name, &value); i++) {
-        printf("  %-18.*s  ", (int)name.size, (const char *)name.data);
-        print_value(value);
-    }
-    puts("\nsections");
-    const char *section;
-    for (size_t i = 0; (section = kiln_entry_section(entry, i, &value)); i++)
-        printf("  %-18s  %zu bytes\n", section, value.size);
-    kiln_bytes text = kiln_entry_get(entry, "text");
-    if (!text.data) return;
-    puts("\ntext");
-    fwrite(text.data, 1, text.size, stdout);
-    if (text.size && ((const char *)text.data)[text.size - 1] != '\n') puts("");
-}
-
-static void print_json_entry(const kiln_entry *entry, const kiln_entry_info *info)
-{
-    kiln_bytes name, value;
-    const char *section;
-    printf("{\"digest\":\"%s\",\"path\":", info->digest);
-    print_json_text(stdout, info->path);
-    fputs(",\"function\":", stdout);
-    print_json_text(stdout, info->function);
-    fputs(",\"target\":", stdout);
-    print_json_text(stdout, info->target);
-    fputs(",\"entry\":", stdout);
-    print_json_text(stdout, info->entry);
-    printf(",\"size_bytes\":%llu,\"compile_ns\":%llu,\"created_unix_s\":%llu,\"key\":[",
-           (unsigned long long)info->size_bytes, (unsigned long long)info->compile_ns,
-           (unsigned long long)info->created_unix_s);
-    for (size_t i = 0; kiln_entry_key_field(entry, i, &name, &value); i++) {
-        fputs(i ? ",{\"name\":" : "{\"name\":", stdout);
-        print_json_string(stdout, name.data, name.size);
-        fputs(",\"value\":", stdout);
-        print_json_string(stdout, value.data, value.size);
-        fputs("}", stdout);
-    }
-    fputs("],\"sections\":[", stdout);
-    for (size_t i = 0; (section = kiln_entry_section(entry, i, &value)); i++) {
-        fputs(i ? ",{\"name\":" : "{\"name\":", stdout);
-        print_json_text(stdout, section);
-        printf(",\"size_bytes\":%zu}", value.size);
-    }
-    kiln_bytes text = kiln_entry_get(entry, "text");
-    fputs("],\"text\":", stdout);
-    if (text.data)
-        print_json_string(stdout, text.data, text.size);
-    else
-        fputs("null", stdout);
-    puts("}");
-}
+enum { SURE_DIGITS = 8 }; /* so many hexadecimal digits are looked for as a digest first, then as a name */
 
 static int write_section(const struct command *command, const kiln_entry *entry, const char *name)
 {
@@ -100,22 +24,57 @@ static int write_section(const struct command *command, const kiln_entry *entry,
     return failure(command, text);
 }
 
-static int show(const struct command *command, const struct options *options, const kiln_inspector *inspector)
+static int show_entry(const struct command *command, const struct options *options, const kiln_entry *entry)
+{
+    if (options->section) return write_section(command, entry, options->section);
+    (options->json ? print_json_entry : print_entry)(entry);
+    if (options->json) puts("");
+    return EXIT_FINE;
+}
+
+static int show_function(const struct command *command, const struct options *options, const struct shown *shown)
+{
+    if (options->section && shown->own > 1) {
+        char text[160];
+        snprintf(text, sizeof text, "'%.64s' has %zu artifacts; give the digest of one", options->operand, shown->own);
+        return failure(command, text);
+    }
+    if (options->section) return write_section(command, shown->entries[0], options->section);
+    (options->json ? print_json_shown : print_shown)(shown, options->operand);
+    return EXIT_FINE;
+}
+
+static kiln_status open_digest(const kiln_inspector *inspector, const char *prefix, kiln_entry **out, kiln_error *err)
 {
     size_t index;
+    kiln_status status = kiln_inspect_find(inspector, prefix, &index, err);
+    return status == KILN_OK ? kiln_entry_open(inspector, index, out, err) : status;
+}
+
+static bool is_digits(const char *word)
+{
+    return strspn(word, "0123456789abcdef") == strlen(word);
+}
+
+/* A function may be called "add", and digests begin like that: a few digits are a name first. */
+static int show(const struct command *command, const struct options *options, const kiln_inspector *inspector)
+{
     kiln_entry *entry = NULL;
-    kiln_error err = {0};
-    if (kiln_inspect_find(inspector, options->operand, &index, &err) != KILN_OK ||
-        kiln_entry_open(inspector, index, &entry, &err) != KILN_OK)
-        return failure(command, err.text);
-    kiln_entry_info info;
-    kiln_entry_describe(entry, &info);
-    int status = EXIT_FINE;
-    if (options->section)
-        status = write_section(command, entry, options->section);
-    else
-        (options->json ? print_json_entry : print_entry)(entry, &info);
+    struct shown shown = {0};
+    kiln_error by_name = {0}, by_digest = {0};
+    const char *word = options->operand;
+    bool is_sure = is_digits(word) && strlen(word) >= SURE_DIGITS;
+    bool found = is_sure && open_digest(inspector, word, &entry, &by_digest) == KILN_OK;
+    if (!found && find_shown(inspector, word, &shown, &by_name) == KILN_OK) {
+        found = true;
+        add_shared(inspector, word, &shown);
+    }
+    if (!found && !is_sure && is_digits(word)) found = open_digest(inspector, word, &entry, &by_digest) == KILN_OK;
+    int status = !found  ? failure(command, is_digits(word) ? by_digest.text : by_name.text)
+                 : entry ? show_entry(command, options, entry)
+                         : show_function(command, options, &shown);
     kiln_entry_close(entry);
+    release_shown(&shown);
     return status;
 }
 
@@ -124,7 +83,7 @@ static int run(const struct command *command, int count, char **words)
     struct options options;
     int status = parse_options(command, count, words, &options);
     if (status != EXIT_FINE || options.help) return status;
-    if (!options.operand) return usage_error(command, "which artifact? `kiln ls` lists their digests");
+    if (!options.operand) return usage_error(command, "which artifact? `kiln ls` lists their digests and functions");
     if (options.json && options.section)
         return usage_error(command, "--section writes bytes as they are, so --json can't be given with it");
     kiln_inspector *inspector = NULL;
@@ -137,9 +96,13 @@ static int run(const struct command *command, int count, char **words)
 
 const struct command cmd_show = {
     .name = "show",
-    .summary = "show one artifact: metadata, key, sections, text",
-    .usage = "kiln show DIGEST [--section NAME] [--folder DIR] [--json]",
-    .help = "Shows one artifact. DIGEST may be cut, as long as it names one artifact only.\n"
+    .summary = "show one artifact, or the plan and kernels of a function",
+    .usage = "kiln show DIGEST|FUNCTION [--section NAME] [--folder DIR] [--json]",
+    .help = "Shows one artifact: metadata, what it was first compiled for, key, sections, text. DIGEST may be cut, as\n"
+            "long as it names one artifact only.\n"
+            "Of a compiled function of arrays it shows the plan: each step with the bytes that it reads and writes,\n"
+            "for the shapes that were traced, and each kernel with the operations that it fused and its text. A\n"
+            "kernel that functions share has the name of the first; its mark, in brackets, says which steps run it.\n"
             "Exit code 1: there is no such artifact or section, or it is damaged.\n\n"
             "  --section NAME  write that section's bytes to stdout: kiln show 3f2a --section object > kernel.o\n"
             "  --folder DIR    instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"

@@ -1,22 +1,45 @@
 /*
- * cmd_why.c - `kiln why A [B]`: why are these two artifacts, and not one? In words, from the files alone: the fields of
+ * cmd_why.c - `kiln why [A] B`: why are these two artifacts, and not one? In words, from the files alone: the fields of
  * their content keys, the calls they were first compiled for, and the first line in which their texts differ.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "kiln/inspect.h"
+#include "show.h"
 
 struct pair {
     kiln_entry *was, *is;
     kiln_difference difference;
 };
 
-static kiln_status open_entry(const kiln_inspector *inspector, const char *prefix, kiln_entry **out, kiln_error *err)
+static uint64_t age_of(const kiln_entry *entry)
+{
+    kiln_entry_info info;
+    kiln_entry_describe(entry, &info);
+    return info.created_unix_s;
+}
+
+/* The youngest artifact of a function. */
+static kiln_status open_youngest(const kiln_inspector *inspector, const char *name, kiln_entry **out, kiln_error *err)
+{
+    struct shown shown;
+    kiln_status status = find_shown(inspector, name, &shown, err);
+    size_t youngest = 0;
+    for (size_t i = 1; i < shown.count; i++)
+        if (age_of(shown.entries[i]) >= age_of(shown.entries[youngest])) youngest = i;
+    if (status == KILN_OK) {
+        *out = shown.entries[youngest];
+        shown.entries[youngest] = NULL;
+    }
+    release_shown(&shown);
+    return status;
+}
+
+static kiln_status open_entry(const kiln_inspector *inspector, const char *word, kiln_entry **out, kiln_error *err)
 {
     size_t index;
-    kiln_status status = kiln_inspect_find(inspector, prefix, &index, err);
+    if (strspn(word, "0123456789abcdef") != strlen(word)) return open_youngest(inspector, word, out, err);
+    kiln_status status = kiln_inspect_find(inspector, word, &index, err);
     return status == KILN_OK ? kiln_entry_open(inspector, index, out, err) : status;
 }
 
@@ -146,7 +169,9 @@ const struct command cmd_why = {
             "compiled for,\n"
             "and the first line in which their texts differ. Without A: against the nearest artifact of the same "
             "function.\n"
-            "A digest may be cut, as long as it names one artifact only. While a program runs, KILN_LOG=miss says the "
+            "A and B are digests, which may be cut as long as they name one artifact only, or functions, for the "
+            "youngest artifact of each.\n"
+            "While a program runs, KILN_LOG=miss says the "
             "same.\n"
             "Exit code 1: there is no such artifact, or it is damaged.\n\n"
             "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"

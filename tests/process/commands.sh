@@ -39,7 +39,7 @@ expect "an empty list" "$(cat out)" "[]"
 exits 1 "$kiln" show abc --folder empty
 says err "no artifact in empty begins with abc"
 exits 1 "$kiln" show xyz --folder empty
-says err "is not a digest"
+says err "or was first compiled for a function of that name"
 
 # A folder with something in it.
 KILN_STATS=$work/stats "$bin/quickstart" >/dev/null

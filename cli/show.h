@@ -1,0 +1,32 @@
+/*
+ * show.h - what `kiln show` prints of an artifact, and of all artifacts of a function.
+ */
+#ifndef KILN_CLI_SHOW_H
+#define KILN_CLI_SHOW_H
+
+#include "cli.h"
+#include "kiln/inspect.h"
+
+/* One line of what an artifact was first compiled for: a name, a tab and a value. False: *rest holds no more. */
+bool next_fact(kiln_bytes *rest, kiln_bytes *name, kiln_bytes *value);
+bool fact_is(kiln_bytes name, const char *word);
+
+void print_entry(const kiln_entry *entry);
+void print_json_entry(const kiln_entry *entry); /* without a newline */
+void print_text(const kiln_entry *entry);       /* what it was compiled from, if that was kept */
+
+/* Artifacts of a function, opened. */
+struct shown {
+    kiln_entry **entries;
+    size_t count;
+    size_t own; /* the first ones, from the oldest to the youngest, were first compiled for it */
+};
+/* What was first compiled for a function of that name. Release it. KILN_INVALID: there is none. */
+kiln_status find_shown(const kiln_inspector *inspector, const char *name, struct shown *out, kiln_error *err);
+/* Adds kernels of its plans that were first compiled for others. */
+void add_shared(const kiln_inspector *inspector, const char *name, struct shown *shown);
+void release_shown(struct shown *shown);
+void print_shown(const struct shown *shown, const char *name);
+void print_json_shown(const struct shown *shown, const char *name);
+
+#endif
