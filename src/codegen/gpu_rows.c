@@ -21,12 +21,11 @@
  * where operands do.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "codegen/gpu_lanes.h"
 #include "codegen/gpu_printer.h"
-#include "codegen/stages.h"
+#include "codegen/gpu_slots.h"
 
 enum {
     WARPS = KILN_GPU_BLOCK / KILN_GPU_WARP,
@@ -34,8 +33,7 @@ enum {
     CHUNK = KILN_REDUCE_CHUNK,
     TEAM_LANES = WARPS / 2 * LANES, /* lanes of the rows that have two warps or more */
     SHARED_BYTES = 48 * 1024,
-    SLOT_BYTES = 4, /* kept of an element, at most */
-    KEPT_BYTES = SLOT_BYTES * WARPS * CHUNK,
+    KEPT_BYTES = KILN_SLOT_BYTES * WARPS * CHUNK,
     MAX_COPIES = 8,
     COPIED_LOADS = 16, /* a thread has no more loads than that under way, */
     COPIED_INSTRS = 64 /* and a loop no more instructions of the group */
@@ -45,10 +43,7 @@ struct rows {
     struct kiln_printer *p;
     const struct kiln_gpu_form *form;
     struct kiln_stages stages;
-    uint8_t *held;  /* of each value: 0, or 1 + its first byte in the slots where earlier passes kept it */
-    uint8_t *keeps; /* the same for later passes */
-    bool *used;     /* of each value: a later pass computes something from it */
-    bool can_keep, has_kept;
+    struct kiln_slots slots;
     uint32_t lanes_bytes; /* of shared memory in use */
     uint32_t pass;
     char tag[16];    /* of the pass: ".0", or ".out" */
@@ -78,83 +73,12 @@ static bool find_reduction(const struct rows *rows, uint32_t *index)
     return *index < rows->p->group->instr_count;
 }
 
-static bool has_any(const struct rows *rows, const uint8_t *marks)
-{
-    for (uint32_t i = 0; i < kiln__group_values(rows->p->group); i++)
-        if (marks[i]) return true;
-    return false;
-}
-
-/* ---- what is kept ---------------------------------------------------------------------------------------------- */
-
-/* What this pass has at hand, as `keeps`; what later passes need, as `stages.needed`. */
-static void find_needs(struct rows *rows)
-{
-    uint32_t count = kiln__group_values(rows->p->group);
-    kiln__stages_need_nothing(&rows->stages);
-    kiln__stages_need(&rows->stages, rows->pass, rows->held);
-    for (uint32_t i = 0; i < count; i++) rows->keeps[i] = rows->stages.needed[i] || rows->held[i];
-    kiln__stages_need_nothing(&rows->stages);
-    for (uint32_t pass = rows->pass + 1; pass <= rows->stages.passes; pass++)
-        kiln__stages_need(&rows->stages, pass, NULL);
-}
-
-/* What later passes compute from values that this pass has at hand. */
-static void find_used(struct rows *rows)
-{
-    const struct kiln_group *group = rows->p->group;
-    memset(rows->used, 0, kiln__group_values(group) * sizeof *rows->used);
-    for (uint32_t i = 0; i < group->output_count; i++) rows->used[group->outputs[i]] = true;
-    for (uint32_t i = 0; i < group->instr_count; i++) {
-        uint32_t value = rows->stages.first + i;
-        bool is_later = kiln__is_reduction(&group->instrs[i])
-                            ? rows->stages.stage[value] > rows->pass + 1
-                            : rows->stages.needed[value] && !rows->p->shared[value] && !rows->keeps[value];
-        for (int k = 0; k < kiln__ops[group->instrs[i].op].arity && is_later; k++)
-            rows->used[group->instrs[i].in[k]] = true;
-    }
-}
-
-/* 1 + the first of `size` free bytes of a slot, or 0. */
-static uint8_t take_bytes(unsigned *taken, size_t size)
-{
-    for (size_t first = 0; first + size <= SLOT_BYTES; first += size) {
-        unsigned mask = ((1u << size) - 1) << first;
-        if (*taken & mask) continue;
-        *taken |= mask;
-        return (uint8_t)(first + 1);
-    }
-    return 0;
-}
-
-/* What is held already stays where it is; among the others, large ones come first, and of those later ones. */
-static void find_kept(struct rows *rows)
-{
-    uint32_t count = kiln__group_values(rows->p->group);
-    unsigned taken = 0;
-    find_needs(rows);
-    find_used(rows);
-    for (uint32_t i = 0; i < count; i++) {
-        bool is_kept = rows->keeps[i] && rows->used[i] && !rows->p->shared[i] && rows->can_keep;
-        rows->used[i] = is_kept && !rows->held[i];
-        rows->keeps[i] = is_kept ? rows->held[i] : 0;
-        if (rows->keeps[i]) taken |= ((1u << kiln__dtype_size(rows->p->dtypes[i])) - 1) << (rows->held[i] - 1);
-    }
-    for (size_t size = SLOT_BYTES; size; size /= 2) {
-        for (uint32_t i = count; i-- > 0;) {
-            if (!rows->used[i] || kiln__dtype_size(rows->p->dtypes[i]) != size) continue;
-            rows->keeps[i] = take_bytes(&taken, size);
-            rows->has_kept |= rows->keeps[i] != 0;
-        }
-    }
-}
-
 /* ---- elements -------------------------------------------------------------------------------------------------- */
 
 /* Is the value in a slot for chunks of this kind? */
 static bool is_held(const struct rows *rows, const struct kind *kind, uint32_t value)
 {
-    return kind->uses_held && rows->held[value];
+    return kind->uses_held && rows->slots.held[value];
 }
 
 static bool is_loaded(const struct rows *rows, const struct kind *kind, uint32_t operand)
@@ -183,7 +107,7 @@ static void print_slot(struct rows *rows, const char *pointer, int first)
 {
     PRINT("  %1$s.slot = getelementptr inbounds [%2$d x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 "
           "%%s%3$s\n  %1$s = getelementptr inbounds i8, ptr %1$s.slot, i64 %4$d\n",
-          pointer, SLOT_BYTES, rows->p->pass, first);
+          pointer, KILN_SLOT_BYTES, rows->p->pass, first);
 }
 
 static void print_operand_load(struct rows *rows, uint32_t operand)
@@ -211,7 +135,7 @@ static void print_loads(struct rows *rows, const struct kind *kind)
     for (uint32_t i = 0; i < kiln__group_values(p->group); i++) {
         if (!rows->stages.needed[i] || !is_held(rows, kind, i)) continue;
         struct kiln_name slot = kiln__name("held", i, p->pass);
-        print_slot(rows, slot.text, rows->held[i] - 1);
+        print_slot(rows, slot.text, rows->slots.held[i] - 1);
         kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, i), p->dtypes[i], slot.text, "");
     }
 }
@@ -224,7 +148,7 @@ static void print_keep(struct rows *rows, uint32_t value)
     struct kiln_name slot = kiln__name("keep", value, p->pass);
     char name[KILN_IR_NAME];
     bool is_narrow = dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16;
-    print_slot(rows, slot.text, rows->keeps[value] - 1);
+    print_slot(rows, slot.text, rows->slots.keeps[value] - 1);
     kiln__value_name(p, name, value);
     if (dtype == KILN_BOOL)
         kiln__ir_store(p->text, name, dtype, slot.text, "");
@@ -240,7 +164,7 @@ static kiln_status print_values(struct rows *rows, const struct kind *kind, kiln
     for (uint32_t i = 0; i < group->instr_count && !status; i++)
         if (is_computed(rows, kind, i)) status = kiln__print_instr(rows->p, i, err);
     for (uint32_t i = 0; i < kiln__group_values(group) && kind->keeps; i++)
-        if (rows->keeps[i] && !rows->held[i]) print_keep(rows, i);
+        if (rows->slots.keeps[i] && !rows->slots.held[i]) print_keep(rows, i);
     return status;
 }
 
@@ -427,7 +351,7 @@ static kiln_status print_chunk(struct rows *rows, const struct kind *kind, kiln_
     char tag[16];
     snprintf(tag, sizeof tag, "%.12s%c", rows->tag, kind->letter);
     kiln__stages_need_nothing(&rows->stages);
-    kiln__stages_need(&rows->stages, rows->pass, kind->uses_held ? rows->held : NULL);
+    kiln__stages_need(&rows->stages, rows->pass, kind->uses_held ? rows->slots.held : NULL);
     kiln_status status = print_blocks(rows, kind, tag, err);
     if (!status && kind->has_rest) status = print_rest(rows, kind, tag, err);
     return status;
@@ -492,7 +416,7 @@ static void print_chunks_head(struct rows *rows)
 
 static kiln_status print_chunks(struct rows *rows, kiln_error *err)
 {
-    bool has_far = has_any(rows, rows->held);
+    bool has_far = kiln__slots_hold_any(&rows->slots);
     kiln_status status = KILN_OK;
     print_chunks_head(rows);
     if (has_far) {
@@ -578,14 +502,12 @@ static void print_results(struct rows *rows)
 static kiln_status print_pass(struct rows *rows, kiln_error *err)
 {
     snprintf(rows->tag, sizeof rows->tag, ".%u", rows->pass);
-    find_kept(rows);
+    kiln__slots_choose(&rows->slots, rows->pass);
     kiln_status status = print_chunks(rows, err);
     print_meeting(rows);
     print_results(rows);
     snprintf(rows->before, sizeof rows->before, "done%.12s", rows->tag);
-    uint8_t *held = rows->held;
-    rows->held = rows->keeps;
-    rows->keeps = held;
+    kiln__slots_turn(&rows->slots);
     return status ? status : kiln__print_stage(&rows->stages, rows->pass + 1, err);
 }
 
@@ -593,7 +515,7 @@ static kiln_status print_element_outputs(struct rows *rows, kiln_error *err)
 {
     if (!kiln__has_element_outputs(&rows->stages)) return KILN_OK;
     snprintf(rows->tag, sizeof rows->tag, ".out");
-    memset(rows->keeps, 0, kiln__group_values(rows->p->group));
+    kiln__slots_choose(&rows->slots, rows->pass);
     if (!rows->stages.passes) kiln__gpu_barrier(rows->p);
     return print_chunks(rows, err);
 }
@@ -662,7 +584,7 @@ static kiln_status print_body(struct rows *rows, kiln_error *err)
     for (rows->pass = 0; rows->pass < rows->stages.passes && !status; rows->pass++) status = print_pass(rows, err);
     if (!status) status = print_element_outputs(rows, err);
     print_row_outputs(rows);
-    if (rows->has_kept) kiln__gpu_shared(p, "kept", "i8", KEPT_BYTES);
+    if (rows->slots.has_kept) kiln__gpu_shared(p, "kept", "i8", KEPT_BYTES);
     if (rows->lanes_bytes) kiln__gpu_shared(p, "lanes", "i8", rows->lanes_bytes);
     return status;
 }
@@ -677,7 +599,7 @@ static kiln_status check_memory(struct rows *rows, kiln_error *err)
         bytes += kiln__lane_bytes(&r, TEAM_LANES);
         count++;
     }
-    rows->can_keep = bytes + KEPT_BYTES <= SHARED_BYTES;
+    rows->slots.is_closed = bytes + KEPT_BYTES > SHARED_BYTES;
     if (bytes <= SHARED_BYTES) return KILN_OK;
     return kiln__fail(err, KILN_INVALID, "%u reductions of a row need %u bytes of a GPU's shared memory; it has %d",
                       count, bytes, SHARED_BYTES);
@@ -693,17 +615,11 @@ uint32_t kiln__gpu_row_warps(int64_t n)
 kiln_status kiln__gpu_print_rows(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err)
 {
     struct rows rows = {.p = p, .form = form, .before = "entry"};
-    size_t count = kiln__group_values(p->group) + 1u;
-    rows.held = calloc(count, sizeof *rows.held);
-    rows.keeps = calloc(count, sizeof *rows.keeps);
-    rows.used = calloc(count, sizeof *rows.used);
     kiln_status status = kiln__stages_init(&rows.stages, p, err);
-    if (!rows.held || !rows.keeps || !rows.used) status = kiln__no_memory(err, "the text of a kernel");
+    if (!status) status = kiln__slots_init(&rows.slots, &rows.stages, err);
     if (!status) status = check_memory(&rows, err);
     if (!status) status = print_body(&rows, err);
+    kiln__slots_release(&rows.slots);
     kiln__stages_release(&rows.stages);
-    free(rows.held);
-    free(rows.keeps);
-    free(rows.used);
     return status;
 }
