@@ -410,6 +410,30 @@ static kiln_status print_streaming(struct kiln_printer *p, kiln_error *err)
 /* ---- the whole ----------------------------------------------------------------------------------------------------
  */
 
+bool kiln__is_expensive(const struct kiln_instr *instr)
+{
+    const char *lowering = kiln__ops[instr->op].lower[KILN_KIND_FLOAT];
+    return lowering && lowering[0] == '@';
+}
+
+/*
+ * Iterations LLVM is told to interleave; 0: as it likes, which is one when they are long. The steps of a helper wait
+ * for each other, so a processor needs several iterations side by side; with many helpers registers and time to compile
+ * run out, and rows may be too short for more than two.
+ */
+static int interleaved(const struct kiln_printer *p)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->group->instr_count; i++) count += kiln__is_expensive(&p->group->instrs[i]);
+    bool many = count > 4 || p->flags & KILN_GROUP_ROWS;
+    return count == 0 || count > 16 ? 0 : many ? 2 : 4;
+}
+
+const char *kiln__loop_hints(const struct kiln_printer *p)
+{
+    return interleaved(p) ? ", !7" : "";
+}
+
 static kiln_status print_kernel(struct kiln_printer *p, kiln_error *err)
 {
     bool streaming = p->flags & KILN_GROUP_STREAMING, with_rows = p->flags & KILN_GROUP_ROWS;
@@ -426,8 +450,11 @@ static kiln_status print_kernel(struct kiln_printer *p, kiln_error *err)
                                      : print_rows(p, err);
     if (status) return status;
     if (p->declarations.size) kiln__buffer_printf(p->text, "\n%s", (const char *)p->declarations.data);
-    kiln__buffer_printf(p->text,
-                        "\n!0 = distinct !{}\n!1 = distinct !{!1, !2}\n!2 = !{!\"llvm.loop.parallel_accesses\", !0}\n");
+    kiln__buffer_printf(
+        p->text, "\n!0 = distinct !{}\n!1 = distinct !{!1, !2%s}\n!2 = !{!\"llvm.loop.parallel_accesses\", !0}\n",
+        kiln__loop_hints(p));
+    if (interleaved(p))
+        kiln__buffer_printf(p->text, "!7 = !{!\"llvm.loop.interleave.count\", i32 %d}\n", interleaved(p));
     kiln__buffer_printf(p->text,
                         "attributes #0 = { \"prefer-vector-width\"=\"512\" }\n"); /* x86-64-v4 alone means 256 */
     if (with_rows)

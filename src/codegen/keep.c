@@ -20,16 +20,10 @@ const uint8_t *kiln__keeping_held(struct kiln_keeping *keeping, uint32_t pass)
     return keeping->held;
 }
 
-static bool is_expensive(const struct kiln_instr *instr)
-{
-    const char *lowering = kiln__ops[instr->op].lower[KILN_KIND_FLOAT];
-    return lowering && lowering[0] == '@';
-}
-
 bool kiln__group_may_keep(const struct kiln_group *group)
 {
     for (uint32_t i = 0; i < group->instr_count; i++)
-        if (is_expensive(&group->instrs[i])) return true;
+        if (kiln__is_expensive(&group->instrs[i])) return true;
     return false;
 }
 
@@ -48,7 +42,7 @@ static void choose_in(struct kiln_keeping *keeping, struct kiln_stages *stages, 
     for (uint32_t i = stages->p->group->instr_count; i-- > 0 && keeping->count < KILN_KEPT_MAX;) {
         uint32_t value = stages->first + i;
         if (!here[value] || !stages->needed[value] || kiln__kept_in(keeping, value) != KILN_NEVER) continue;
-        if (stages->p->shared[value] || !is_expensive(&stages->p->group->instrs[i])) continue;
+        if (stages->p->shared[value] || !kiln__is_expensive(&stages->p->group->instrs[i])) continue;
         keeping->values[keeping->count] = value;
         keeping->passes[keeping->count++] = pass;
         need(keeping, stages, pass + 1, stages->passes + 1);

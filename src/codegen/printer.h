@@ -57,6 +57,11 @@ kiln_status kiln__print_instrs(struct kiln_printer *p, bool shared, kiln_error *
 /* One element-wise instruction. */
 kiln_status kiln__print_instr(struct kiln_printer *p, uint32_t index, kiln_error *err);
 
+/* Is the result computed by a helper of codegen/runtime, in many steps that wait for each other? */
+bool kiln__is_expensive(const struct kiln_instr *instr);
+/* What follows !2 in the metadata of an inner loop: how many iterations LLVM works on at a time. */
+const char *kiln__loop_hints(const struct kiln_printer *p);
+
 /* rows.c: a kernel with reductions along the row. The dtypes are checked. */
 kiln_status kiln__rows_print(struct kiln_printer *p, kiln_error *err);
 

@@ -339,7 +339,8 @@ static kiln_status print_body(struct rows *rows, kiln_error *err)
                         "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n  ret void\n}\n");
     print_functions(rows);
     for (uint32_t pass = 0; pass < rows->stages.passes; pass++)
-        kiln__buffer_printf(p->text, "\n!%u = distinct !{!%u, !2}", FIRST_LOOP + pass, FIRST_LOOP + pass);
+        kiln__buffer_printf(p->text, "\n!%u = distinct !{!%u, !2%s}", FIRST_LOOP + pass, FIRST_LOOP + pass,
+                            kiln__loop_hints(p));
     kiln__buffer_printf(p->text, "\n");
     return status;
 }

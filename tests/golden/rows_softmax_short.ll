@@ -396,15 +396,16 @@ exit:
   ret void
 }
 
-!10 = distinct !{!10, !2}
-!11 = distinct !{!11, !2}
+!10 = distinct !{!10, !2, !7}
+!11 = distinct !{!11, !2, !7}
 
 declare float @kiln_exp_f32(float)
 declare <16 x float> @llvm.masked.load.v16f32.p0(ptr, i32, <16 x i1>, <16 x float>)
 
 !0 = distinct !{}
-!1 = distinct !{!1, !2}
+!1 = distinct !{!1, !2, !7}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
+!7 = !{!"llvm.loop.interleave.count", i32 2}
 attributes #0 = { "prefer-vector-width"="512" }
 !3 = distinct !{!3, !4}
 !4 = !{!"llvm.loop.vectorize.width", i32 1}

@@ -73,6 +73,7 @@ declare float @kiln_sigmoid_f32(float)
 declare zeroext i16 @kiln_narrow_bf16(float)
 
 !0 = distinct !{}
-!1 = distinct !{!1, !2}
+!1 = distinct !{!1, !2, !7}
 !2 = !{!"llvm.loop.parallel_accesses", !0}
+!7 = !{!"llvm.loop.interleave.count", i32 4}
 attributes #0 = { "prefer-vector-width"="512" }
