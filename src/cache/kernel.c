@@ -12,6 +12,7 @@
 #include "base/gate.h"
 #include "base/log.h"
 #include "cache/function.h"
+#include "link/link.h"
 
 /* What a miss carries down through its makers. */
 struct job {
@@ -103,10 +104,44 @@ static kiln_status compile(const struct job *job, struct kiln_artifact **out, ki
     return KILN_OK;
 }
 
+/*
+ * An artifact for a GPU has PTX. The driver turns it into machine code, once: that becomes a section of the artifact,
+ * and the next process loads it. A GPU that is not here needs none.
+ */
+static bool has_machine_code(const struct kiln_artifact *artifact, const void *context)
+{
+    const struct kiln_gpu *gpu = ((const struct job *)context)->request->device->gpu;
+    char name[KILN_CUBIN_NAME];
+    if (!gpu || gpu->is_absent || !kiln_artifact_get(artifact, "ptx").data) return true;
+    return kiln_artifact_get(artifact, kiln__cubin_name(gpu->target, name)).data != NULL;
+}
+
+/* Puts machine code into *artifact, or leaves it as it is: linking will then say what is wrong. */
+static bool add_machine_code(const struct job *job, struct kiln_artifact **artifact)
+{
+    const struct kiln_gpu *gpu = job->request->device->gpu;
+    struct kiln_buffer cubin = {0};
+    char name[KILN_CUBIN_NAME];
+    uint64_t start = kiln__clock_ns();
+    kiln_status status = kiln__ptx_assemble(gpu, kiln_artifact_get(*artifact, "ptx"), &cubin, NULL);
+    struct kiln_artifact *copy = status ? NULL : kiln__artifact_copy(*artifact);
+    if (copy && !kiln_artifact_put(copy, kiln__cubin_name(gpu->target, name), cubin.data, cubin.size)) {
+        copy->compile_ns += kiln__clock_ns() - start;
+        kiln__artifact_unref(*artifact);
+        *artifact = copy;
+    } else {
+        kiln__artifact_unref(copy);
+        copy = NULL;
+    }
+    kiln__buffer_release(&cubin);
+    return copy != NULL;
+}
+
 static bool find_stored(const struct job *job, struct kiln_artifact **out)
 {
     kiln_bytes key = {job->content->fields.data, job->content->fields.size};
-    return kiln__chain_get(job->request->cache->tiers, &job->content->digest, key, out) == KILN_OK;
+    return kiln__chain_find(job->request->cache->tiers, &job->content->digest, key, has_machine_code, job, out) ==
+           KILN_OK;
 }
 
 /* Stored, or compiled by another process while we wait for it, or compiled here while others wait for us. */
@@ -125,9 +160,12 @@ static kiln_status make_artifact(void *context, void **value, struct kiln_read_r
     if (found) {
         kiln__add(&cache->counts.disk_hits, 1);
         kiln__add(&cache->counts.saved_ns, artifact->compile_ns);
-    } else if (!(status = compile(job, &artifact, err))) {
-        kiln__chain_put(cache->tiers, artifact);
+    } else {
+        status = compile(job, &artifact, err);
     }
+    bool is_new = !found && !status;
+    if (!status && !has_machine_code(artifact, job)) is_new |= add_machine_code(job, &artifact);
+    if (is_new) kiln__chain_put(cache->tiers, artifact);
     kiln__lock_release(lock);
     if (!status) *value = artifact;
     return status;

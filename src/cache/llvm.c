@@ -3,7 +3,7 @@
  *
  * libkiln-llvm.so is opened by the first compile and never before, because opening libLLVM costs tens of milliseconds.
  * The tool chain's digest is therefore read from the files: the build ids of the plug-in and of the libLLVM beside it.
- * Linking needs no LLVM at all: it is the ELF loader of src/link.
+ * Linking needs no LLVM at all: it is the ELF loader of src/link, or the GPU's driver.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -74,57 +74,92 @@ static kiln_status compile(void *self, const kiln_request *request, kiln_bytes t
         status = table->compile(&job, &object, err);
     }
     if (!status && object.failed) status = kiln__no_memory(err, "an object");
-    if (!status) status = kiln_artifact_put(out, "object", object.data, object.size);
+    const char *section = request->device->gpu ? "ptx" : "object";
+    if (!status) status = kiln_artifact_put(out, section, object.data, object.size);
     if (!status) status = kiln_artifact_set_entry(out, entry_name);
     kiln__buffer_release(&object);
     return status;
 }
 
-/* The executable is the entry's address; the image is found again through a list, since unlink is rare. */
+/*
+ * The executable is the entry's address, of a GPU the driver's CUfunction; what was loaded is found again through a
+ * list, since unlink is rare.
+ */
 struct linked {
     struct linked *next;
-    struct kiln_image *image;
+    void *executable;
+    struct kiln_image *image;   /* on a CPU */
+    struct kiln_module *module; /* on a GPU */
 };
 
-static struct linked *images;
-static pthread_mutex_t images_lock = PTHREAD_MUTEX_INITIALIZER; /* guards `images` */
+static struct linked *all_linked;
+static pthread_mutex_t linked_lock = PTHREAD_MUTEX_INITIALIZER; /* guards `all_linked` */
 
-static kiln_status link_object(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
-                               kiln_error *err)
+static kiln_status link_on_cpu(const kiln_artifact *artifact, struct linked *linked, kiln_error *err)
 {
-    (void)self, (void)device;
-    struct linked *linked = malloc(sizeof *linked);
-    if (!linked) return kiln__no_memory(err, "an image");
     kiln_status status =
         kiln__image_load(kiln_artifact_get(artifact, "object"), kiln_artifact_entry(artifact), &linked->image, err);
+    if (!status) linked->executable = kiln__image_entry(linked->image);
+    return status;
+}
+
+/* Machine code is in the artifact (kernel.c puts it there); if not, the driver makes it for this process alone. */
+static kiln_status link_on_gpu(const kiln_artifact *artifact, const struct kiln_gpu *gpu, struct linked *linked,
+                               kiln_error *err)
+{
+    char name[KILN_CUBIN_NAME];
+    struct kiln_buffer made = {0};
+    kiln_bytes cubin = kiln_artifact_get(artifact, kiln__cubin_name(gpu->target, name));
+    kiln_status status = KILN_OK;
+    if (gpu->is_absent)
+        return kiln__fail(err, KILN_LINK_FAILED, "%s is not here; use KILN_MODE=compile-only", gpu->name);
+    if (!cubin.data) {
+        status = kiln__ptx_assemble(gpu, kiln_artifact_get(artifact, "ptx"), &made, err);
+        cubin = (kiln_bytes){made.data, made.size};
+    }
+    if (!status) status = kiln__module_load(gpu, cubin, kiln_artifact_entry(artifact), &linked->module, err);
+    if (!status) linked->executable = kiln__module_function(linked->module);
+    kiln__buffer_release(&made);
+    return status;
+}
+
+static kiln_status link_artifact(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
+                                 kiln_error *err)
+{
+    (void)self;
+    struct linked *linked = calloc(1, sizeof *linked);
+    if (!linked) return kiln__no_memory(err, "an image");
+    kiln_status status =
+        device->gpu ? link_on_gpu(artifact, device->gpu, linked, err) : link_on_cpu(artifact, linked, err);
     if (status) {
         free(linked);
         return status;
     }
-    *executable = kiln__image_entry(linked->image);
-    kiln__mutex_lock(&images_lock);
-    linked->next = images;
-    images = linked;
-    kiln__mutex_unlock(&images_lock);
+    *executable = linked->executable;
+    kiln__mutex_lock(&linked_lock);
+    linked->next = all_linked;
+    all_linked = linked;
+    kiln__mutex_unlock(&linked_lock);
     return KILN_OK;
 }
 
-static void unlink_object(void *self, void *executable)
+static void unlink_artifact(void *self, void *executable)
 {
     (void)self;
-    kiln__mutex_lock(&images_lock);
-    struct linked **link = &images;
-    while (*link && kiln__image_entry((*link)->image) != executable) link = &(*link)->next;
+    kiln__mutex_lock(&linked_lock);
+    struct linked **link = &all_linked;
+    while (*link && (*link)->executable != executable) link = &(*link)->next;
     struct linked *found = *link;
     if (found) *link = found->next;
-    kiln__mutex_unlock(&images_lock);
+    kiln__mutex_unlock(&linked_lock);
     if (!found) return;
     kiln__image_free(found->image);
+    kiln__module_free(found->module);
     free(found);
 }
 
 static kiln_compiler compiler = {
-    .struct_size = sizeof compiler, .name = "llvm", .compile = compile, .link = link_object, .unlink = unlink_object};
+    .struct_size = sizeof compiler, .name = "llvm", .compile = compile, .link = link_artifact, .unlink = unlink_artifact};
 static char digest[160];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -45,39 +45,73 @@ static const char *default_target(void)
     return name != NULL && name[0] != '\0' ? name : "native";
 }
 
-static kiln_status parse_name(const char *name, struct kiln_target *target, unsigned *index, kiln_error *err)
+/* What a name means: a device that may be in the list already. */
+struct wanted {
+    struct kiln_target target;
+    struct kiln_gpu *gpu;
+    char name[sizeof(((kiln_device *)0)->name)]; /* canonical */
+};
+
+static kiln_status parse_cpu(const char *name, struct wanted *out, kiln_error *err)
 {
-    if (strncmp(name, "cuda", 4) == 0) {
-        return kiln__fail(err, KILN_INVALID,
-                          "device \"%.64s\": CUDA devices are not supported in this version; use \"cpu\"", name);
-    }
     size_t prefix = strcspn(name, ":#");
     const char *text = name + prefix;
     size_t target_size = *text == ':' ? strcspn(++text, "#") : 0;
-    char wanted[sizeof(target->name)] = "";
-    bool is_valid = prefix == 3 && memcmp(name, "cpu", 3) == 0 && target_size < sizeof(wanted) &&
-                    (target_size > 0) == (name[prefix] == ':') && parse_index(text + target_size, index);
+    char target[sizeof(out->target.name)] = "";
+    unsigned index = 0;
+    bool is_valid = prefix == 3 && memcmp(name, "cpu", 3) == 0 && target_size < sizeof(target) &&
+                    (target_size > 0) == (name[prefix] == ':') && parse_index(text + target_size, &index);
     if (!is_valid) {
         return kiln__fail(err, KILN_INVALID,
                           "unknown device \"%.64s\"; right would be \"cpu\", \"cpu:x86-64-v3\" or, for a second device "
-                          "of one target, \"cpu:native#1\" (numbers up to %d)",
+                          "of one target, \"cpu:native#1\" (numbers up to %d), \"cuda:0\" or, to compile for a GPU that "
+                          "is not here, \"cuda:sm_90\"",
                           name, MAX_INDEX);
     }
-    memcpy(wanted, text, target_size);
-    kiln_status status = kiln__target_resolve(target_size > 0 ? wanted : default_target(), target, err);
-    return status == KILN_OK ? kiln__target_check_host(target, err) : status;
+    memcpy(target, text, target_size);
+    kiln_status status = kiln__target_resolve(target_size > 0 ? target : default_target(), &out->target, err);
+    if (status == KILN_OK) status = kiln__target_check_host(&out->target, err);
+    if (index == 0)
+        snprintf(out->name, sizeof(out->name), "cpu:%.48s", out->target.name);
+    else
+        snprintf(out->name, sizeof(out->name), "cpu:%.48s#%u", out->target.name, index);
+    return status;
+}
+
+/* "cuda", "cuda:1" or "cuda:sm_90". Code for a GPU can be kept by every machine. */
+static kiln_status parse_cuda(const char *name, struct wanted *out, kiln_error *err)
+{
+    const char *text = name[4] == ':' ? name + 5 : "0";
+    char *end;
+    unsigned long index = strtoul(text, &end, 10);
+    bool is_number = *text >= '0' && *text <= '9' && *end == '\0' && index <= MAX_INDEX;
+    bool is_valid = name[4] == '\0' || (name[4] == ':' && *text != '\0');
+    if (!is_valid)
+        return kiln__fail(err, KILN_INVALID, "unknown device \"%.64s\"; right would be \"cuda:0\" or \"cuda:sm_90\"",
+                          name);
+    kiln_status status =
+        is_number ? kiln__gpu_get((unsigned)index, &out->gpu, err) : kiln__gpu_absent(text, &out->gpu, err);
+    if (status != KILN_OK) return kiln__fail_as(err, status, name);
+    snprintf(out->target.name, sizeof(out->target.name), "%s", out->gpu->target);
+    out->target.isa = KILN_ISA_X86_64_V1;
+    if (out->gpu->is_absent)
+        snprintf(out->name, sizeof(out->name), "cuda:%s", out->gpu->target);
+    else
+        snprintf(out->name, sizeof(out->name), "cuda:%u", out->gpu->index);
+    return KILN_OK;
 }
 
 /* Under the lock. NULL: out of memory. */
-static kiln_device *find_or_add(const char *canonical, const struct kiln_target *target)
+static kiln_device *find_or_add(const struct wanted *wanted)
 {
     kiln_device *device = devices;
-    while (device != NULL && strcmp(device->name, canonical) != 0) device = device->next;
+    while (device != NULL && strcmp(device->name, wanted->name) != 0) device = device->next;
     if (device != NULL) return device;
     device = calloc(1, sizeof(*device));
     if (device == NULL) return NULL;
-    snprintf(device->name, sizeof(device->name), "%s", canonical);
-    device->target = *target;
+    memcpy(device->name, wanted->name, sizeof(device->name));
+    device->target = wanted->target;
+    device->gpu = wanted->gpu;
     device->id = ++device_count;
     device->next = devices;
     return devices = device;
@@ -85,20 +119,15 @@ static kiln_device *find_or_add(const char *canonical, const struct kiln_target 
 
 kiln_status kiln_device_find(const char *name, kiln_device **out, kiln_error *err)
 {
-    struct kiln_target target;
-    unsigned index = 0;
-    char canonical[sizeof((*out)->name)];
+    struct wanted wanted = {.gpu = NULL};
     if (name == NULL || out == NULL) {
         return kiln__fail(err, KILN_INVALID, "kiln_device_find: name and out must not be NULL");
     }
-    kiln_status status = parse_name(name, &target, &index, err);
+    bool is_cuda = strncmp(name, "cuda", 4) == 0;
+    kiln_status status = is_cuda ? parse_cuda(name, &wanted, err) : parse_cpu(name, &wanted, err);
     if (status != KILN_OK) return status;
-    if (index == 0)
-        snprintf(canonical, sizeof(canonical), "cpu:%s", target.name);
-    else
-        snprintf(canonical, sizeof(canonical), "cpu:%s#%u", target.name, index);
     pthread_mutex_lock(&list_lock);
-    kiln_device *device = find_or_add(canonical, &target);
+    kiln_device *device = find_or_add(&wanted);
     pthread_mutex_unlock(&list_lock);
     if (device == NULL) return kiln__no_memory(err, "a device");
     *out = device;

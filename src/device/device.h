@@ -12,18 +12,20 @@
 
 #include "base/environment.h"
 #include "base/status.h"
+#include "device/gpu.h"
 
 /* Instruction set levels of x86-64, in order: each has all of those before it. */
 enum kiln_isa { KILN_ISA_X86_64_V1 = 1, KILN_ISA_X86_64_V2, KILN_ISA_X86_64_V3, KILN_ISA_X86_64_V4 };
 
 struct kiln_target {
-    char name[48];     /* resolved: the LLVM CPU name, never "native" */
-    enum kiln_isa isa; /* the least instruction set that can run it */
+    char name[48];     /* resolved: the LLVM CPU name, never "native"; of a GPU "sm_90" */
+    enum kiln_isa isa; /* the least instruction set of a machine that can run it; code for GPUs asks for none */
 };
 
 struct kiln_device {
     char name[64]; /* canonical: "cpu:x86-64-v4#1" is one device however it was asked for */
     struct kiln_target target;
+    struct kiln_gpu *gpu;        /* NULL: a CPU */
     uint32_t id;                 /* small, unique in the process; enters call keys */
     _Atomic uint32_t generation; /* bumped by a reset; enters call keys, so old entries match no more */
     struct kiln_device *next;

@@ -106,6 +106,33 @@ kiln_status kiln_artifact_put(kiln_artifact *artifact, const char *section, cons
     return KILN_OK;
 }
 
+static char *replace_text(char **place, const char *text)
+{
+    free(*place);
+    return *place = strdup(text);
+}
+
+struct kiln_artifact *kiln__artifact_copy(const struct kiln_artifact *artifact)
+{
+    struct kiln_artifact *copy = kiln__artifact_new();
+    if (copy == NULL) return NULL;
+    copy->isa = artifact->isa;
+    copy->digest = artifact->digest;
+    copy->compile_ns = artifact->compile_ns;
+    copy->created_unix_s = artifact->created_unix_s;
+    kiln__buffer_append(&copy->key, artifact->key.data, artifact->key.size);
+    kiln__buffer_append(&copy->call_key, artifact->call_key.data, artifact->call_key.size);
+    bool complete = replace_text(&copy->entry, artifact->entry) && replace_text(&copy->target, artifact->target) &&
+                    replace_text(&copy->function, artifact->function) && !copy->key.failed && !copy->call_key.failed;
+    for (size_t i = 0; i < artifact->section_count && complete; i++) {
+        const struct kiln_section *section = &artifact->sections[i];
+        complete = kiln_artifact_put(copy, section->name, section->data, section->size) == KILN_OK;
+    }
+    if (complete) return copy;
+    kiln__artifact_unref(copy);
+    return NULL;
+}
+
 kiln_bytes kiln_artifact_get(const kiln_artifact *artifact, const char *section)
 {
     if (artifact == NULL || section == NULL) return (kiln_bytes){NULL, 0};

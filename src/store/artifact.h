@@ -43,6 +43,9 @@ struct kiln_artifact *kiln__artifact_new(void); /* NULL: out of memory */
 void kiln__artifact_ref(struct kiln_artifact *artifact);
 void kiln__artifact_unref(struct kiln_artifact *artifact); /* NULL is fine */
 
+/* A copy of its own, to add sections to; NULL: out of memory. */
+struct kiln_artifact *kiln__artifact_copy(const struct kiln_artifact *artifact);
+
 /* Appends the file's bytes. Key and payload come out byte-identical for equal input; metadata stands last. */
 kiln_status kiln__artifact_encode(const struct kiln_artifact *artifact, struct kiln_buffer *out, kiln_error *err);
 

@@ -21,16 +21,36 @@ static void report(struct kiln_tier *tier, kiln_status status, const char *verb,
     kiln__log(KILN_LOG_FAULT, "%s: %s", tier->label, err->text);
 }
 
+kiln_status kiln__chain_find(struct kiln_tier *first, const struct kiln_digest *digest, kiln_bytes key,
+                             bool (*is_wanted)(const struct kiln_artifact *artifact, const void *context),
+                             const void *context, struct kiln_artifact **out)
+{
+    struct kiln_artifact *second_best = NULL;
+    for (struct kiln_tier *tier = first; tier != NULL; tier = tier->next) {
+        kiln_error err = {.status = KILN_OK, .text = ""};
+        struct kiln_artifact *found = NULL;
+        kiln_status status = tier->methods->get(tier, digest, key, &found, &err);
+        if (status < 0) report(tier, status, "read", &err);
+        if (status != KILN_OK) continue;
+        if (is_wanted == NULL || is_wanted(found, context)) {
+            kiln__artifact_unref(second_best);
+            *out = found;
+            return KILN_OK;
+        }
+        if (second_best == NULL)
+            second_best = found;
+        else
+            kiln__artifact_unref(found);
+    }
+    if (second_best == NULL) return (kiln_status)KILN_MISS;
+    *out = second_best;
+    return KILN_OK;
+}
+
 kiln_status kiln__chain_get(struct kiln_tier *first, const struct kiln_digest *digest, kiln_bytes key,
                             struct kiln_artifact **out)
 {
-    for (struct kiln_tier *tier = first; tier != NULL; tier = tier->next) {
-        kiln_error err = {.status = KILN_OK, .text = ""};
-        kiln_status status = tier->methods->get(tier, digest, key, out, &err);
-        if (status == KILN_OK) return KILN_OK;
-        if (status < 0) report(tier, status, "read", &err);
-    }
-    return (kiln_status)KILN_MISS;
+    return kiln__chain_find(first, digest, key, NULL, NULL, out);
 }
 
 static struct kiln_tier *last_writable(struct kiln_tier *first)

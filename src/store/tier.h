@@ -49,6 +49,10 @@ kiln_status kiln__tier_memory(struct kiln_tier_events *events, struct kiln_tier 
 /* Looks through the chain in order. Faults are counted in each tier's events, logged once, and skipped. */
 kiln_status kiln__chain_get(struct kiln_tier *first, const struct kiln_digest *digest, kiln_bytes key,
                             struct kiln_artifact **out);
+/* The same, but one for which `is_wanted` is true is preferred to those found before it. NULL: any. */
+kiln_status kiln__chain_find(struct kiln_tier *first, const struct kiln_digest *digest, kiln_bytes key,
+                             bool (*is_wanted)(const struct kiln_artifact *artifact, const void *context),
+                             const void *context, struct kiln_artifact **out);
 /* Puts into the last writable tier; a fault is counted and logged once. */
 void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifact);
 /*

@@ -87,7 +87,8 @@ static void bad_names_say_what_is_right(void **state)
         "cpux",
         "cpu:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) expect_invalid(names[i], "right would be");
-    expect_invalid("cuda:0", "not supported in this version");
+    expect_invalid("cuda:sm_1", "known are sm_70");
+    expect_invalid("cudax", "right would be \"cuda:0\"");
     expect_invalid("cpu:pentium9", "known are native, x86-64, x86-64-v2");
     expect_invalid("cpu:native:x", "unknown target");
     assert_int_equal(kiln_device_find(NULL, NULL, NULL), KILN_INVALID);

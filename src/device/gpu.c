@@ -1,0 +1,298 @@
+/*
+ * gpu.c - see gpu.h.
+ *
+ * Invariant: an entry of `gpus` is filled under the lock before its pointer is published, and never changes or goes
+ * away after that. The driver is asked for nothing before somebody asks for a GPU; the variables are read then.
+ */
+#include "device/gpu.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fork.h"
+#include "device/cuda.h"
+
+enum { MAX_GPUS = 64 };
+
+static const char *const targets[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90"};
+enum { TARGET_COUNT = sizeof targets / sizeof *targets };
+
+KILN_LEAF_LOCK(lock); /* guards making GPUs */
+static _Atomic(struct kiln_gpu *) gpus[MAX_GPUS];
+static struct kiln_gpu *absent[TARGET_COUNT]; /* under the lock */
+
+/* ---- counts --------------------------------------------------------------------------------------------------- */
+
+static _Atomic uint64_t counts[KILN_GPU_COUNTS];
+
+void kiln__gpu_count_add(enum kiln_gpu_count count, uint64_t amount)
+{
+    atomic_fetch_add_explicit(&counts[count], amount, memory_order_relaxed);
+}
+
+void kiln__gpu_counts(struct kiln_gpu_counts *out)
+{
+    uint64_t *const fields[KILN_GPU_COUNTS] = {
+        [KILN_GPU_LAUNCHES] = &out->launches,
+        [KILN_GPU_REPLAYS] = &out->replays,
+        [KILN_GPU_DRIVER_COMPILES] = &out->driver_compiles,
+        [KILN_GPU_HOST_OPERATIONS] = &out->host_operations,
+        [KILN_GPU_BYTES_TO_DEVICE] = &out->bytes_to_device,
+        [KILN_GPU_BYTES_TO_HOST] = &out->bytes_to_host,
+    };
+    for (int i = 0; i < KILN_GPU_COUNTS; i++) *fields[i] = atomic_load_explicit(&counts[i], memory_order_relaxed);
+}
+
+/* ---- which there are ------------------------------------------------------------------------------------------ */
+
+/* The target that compile-only mode asks for; NULL: none. */
+static const char *target_to_compile_for(void)
+{
+    const char *mode = getenv("KILN_MODE"), *target = getenv("KILN_GPU_TARGET");
+    bool asked = mode && !strcmp(mode, "compile-only") && target && *target;
+    return asked ? target : NULL;
+}
+
+unsigned kiln__gpu_count(void)
+{
+    const struct kiln_cuda *cuda;
+    int count = 0;
+    if (target_to_compile_for()) return 1;
+    if (kiln__cuda(&cuda, NULL) || cuda->device_count(&count) || count < 0) return 0;
+    return count < MAX_GPUS ? (unsigned)count : MAX_GPUS;
+}
+
+static kiln_status describe(const struct kiln_cuda *cuda, struct kiln_gpu *gpu, kiln_error *err)
+{
+    int device = 0, major = 0, minor = 0;
+    int result = cuda->device_get(&device, (int)gpu->index);
+    if (!result) result = cuda->device_name(gpu->name, sizeof gpu->name, device);
+    if (!result) result = cuda->device_attribute(&major, KILN_CUDA_MAJOR, device);
+    if (!result) result = cuda->device_attribute(&minor, KILN_CUDA_MINOR, device);
+    if (!result) result = cuda->device_attribute(&gpu->multiprocessors, KILN_CUDA_MULTIPROCESSORS, device);
+    if (!result) result = cuda->device_memory(&gpu->memory, device);
+    if (!result) result = cuda->context_retain(&gpu->context, device);
+    if (result) return kiln__cuda_fail(err, KILN_INVALID, result, "this GPU can't be used");
+    snprintf(gpu->target, sizeof gpu->target, "sm_%d", major * 10 + minor);
+    return KILN_OK;
+}
+
+static kiln_status find_hardware(unsigned index, struct kiln_gpu **out, kiln_error *err)
+{
+    const struct kiln_cuda *cuda;
+    int count = 0;
+    kiln_status status = kiln__cuda(&cuda, err);
+    if (status) return status;
+    int result = cuda->device_count(&count);
+    if (result) return kiln__cuda_fail(err, KILN_INVALID, result, "the GPUs can't be counted");
+    if (index >= (unsigned)count)
+        return kiln__fail(err, KILN_INVALID, "there is no GPU %u; this machine has %d", index, count);
+    struct kiln_gpu *gpu = calloc(1, sizeof *gpu);
+    if (!gpu) return kiln__no_memory(err, "a GPU");
+    gpu->index = index;
+    status = describe(cuda, gpu, err);
+    if (status)
+        free(gpu);
+    else
+        *out = gpu;
+    return status;
+}
+
+static kiln_status refuse_target(const char *target, kiln_error *err)
+{
+    char known[100] = "";
+    for (int i = 0; i < TARGET_COUNT; i++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", targets[i]);
+    return kiln__fail(err, KILN_INVALID, "unknown GPU target \"%.32s\"; known are %s", target, known);
+}
+
+/* With the lock held. */
+static kiln_status find_absent(const char *target, struct kiln_gpu **out, kiln_error *err)
+{
+    int i = 0;
+    while (i < TARGET_COUNT && strcmp(targets[i], target) != 0) i++;
+    if (i == TARGET_COUNT) return refuse_target(target, err);
+    if (!absent[i] && (absent[i] = calloc(1, sizeof **absent))) {
+        absent[i]->is_absent = true;
+        snprintf(absent[i]->target, sizeof absent[i]->target, "%s", target);
+        snprintf(absent[i]->name, sizeof absent[i]->name, "a GPU of %s, to compile for", target);
+    }
+    if (!absent[i]) return kiln__no_memory(err, "a GPU");
+    *out = absent[i];
+    return KILN_OK;
+}
+
+kiln_status kiln__gpu_absent(const char *target, struct kiln_gpu **out, kiln_error *err)
+{
+    pthread_mutex_lock(&lock);
+    kiln_status status = find_absent(target, out, err);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* With the lock held, if it was not found before. */
+static kiln_status find(unsigned index, struct kiln_gpu **out, kiln_error *err)
+{
+    const char *target = target_to_compile_for();
+    if (target && index == 0) return find_absent(target, out, err);
+    return find_hardware(index, out, err);
+}
+
+kiln_status kiln__gpu_get(unsigned index, struct kiln_gpu **out, kiln_error *err)
+{
+    if (index >= MAX_GPUS) return kiln__fail(err, KILN_INVALID, "GPU %u: at most %d are used", index, MAX_GPUS);
+    struct kiln_gpu *gpu = atomic_load_explicit(&gpus[index], memory_order_acquire);
+    kiln_status status = KILN_OK;
+    if (!gpu) {
+        pthread_mutex_lock(&lock);
+        gpu = atomic_load_explicit(&gpus[index], memory_order_relaxed);
+        if (!gpu) status = find(index, &gpu, err);
+        if (!status) atomic_store_explicit(&gpus[index], gpu, memory_order_release);
+        pthread_mutex_unlock(&lock);
+    }
+    if (!status) *out = gpu;
+    return status;
+}
+
+/* ---- using one ------------------------------------------------------------------------------------------------ */
+
+/* Only for a GPU that is here: its driver is open. */
+static const struct kiln_cuda *driver(void)
+{
+    const struct kiln_cuda *cuda = NULL;
+    kiln__cuda(&cuda, NULL);
+    return cuda;
+}
+
+kiln_status kiln__gpu_enter(const struct kiln_gpu *gpu, kiln_error *err)
+{
+    void *current = NULL;
+    if (gpu->is_absent) return KILN_OK;
+    const struct kiln_cuda *cuda = driver();
+    int result = cuda->context_get(&current);
+    if (!result && current == gpu->context) return KILN_OK;
+    result = cuda->context_set(gpu->context);
+    return result ? kiln__cuda_fail(err, KILN_IO, result, gpu->name) : KILN_OK;
+}
+
+kiln_status kiln__gpu_alloc(const struct kiln_gpu *gpu, size_t size, char **out, kiln_error *err)
+{
+    uint64_t address = 0;
+    if (gpu->is_absent) {
+        *out = calloc(1, size);
+        return *out ? KILN_OK : kiln__no_memory(err, "memory of a GPU that is not here");
+    }
+    int result = driver()->memory_new(&address, size);
+    if (result == KILN_CUDA_OUT_OF_MEMORY)
+        return kiln__fail(err, KILN_NO_MEMORY, "cannot allocate %zu bytes on %s, which has %zu", size, gpu->name,
+                          gpu->memory);
+    if (result) return kiln__cuda_fail(err, KILN_IO, result, "memory can't be allocated");
+    *out = (char *)(uintptr_t)address;
+    return KILN_OK;
+}
+
+void kiln__gpu_free(const struct kiln_gpu *gpu, char *data)
+{
+    if (gpu->is_absent)
+        free(data);
+    else
+        driver()->memory_free((uint64_t)(uintptr_t)data);
+}
+
+kiln_status kiln__gpu_upload(const struct kiln_gpu *gpu, char *to, const void *from, size_t size, kiln_error *err)
+{
+    kiln__gpu_count_add(KILN_GPU_BYTES_TO_DEVICE, size);
+    if (gpu->is_absent) {
+        memcpy(to, from, size);
+        return KILN_OK;
+    }
+    int result = driver()->copy_to_device((uint64_t)(uintptr_t)to, from, size);
+    return result ? kiln__cuda_fail(err, KILN_IO, result, "a copy to the GPU failed") : KILN_OK;
+}
+
+kiln_status kiln__gpu_download(const struct kiln_gpu *gpu, void *to, const char *from, size_t size, kiln_error *err)
+{
+    kiln__gpu_count_add(KILN_GPU_BYTES_TO_HOST, size);
+    if (gpu->is_absent) {
+        memcpy(to, from, size);
+        return KILN_OK;
+    }
+    int result = driver()->copy_to_host(to, (uint64_t)(uintptr_t)from, size);
+    return result ? kiln__cuda_fail(err, KILN_IO, result, "a copy from the GPU failed") : KILN_OK;
+}
+
+kiln_status kiln__gpu_wait(const struct kiln_gpu *gpu, kiln_error *err)
+{
+    int result = gpu->is_absent ? 0 : driver()->stream_wait(NULL);
+    return result ? kiln__cuda_fail(err, KILN_IO, result, "work on the GPU failed") : KILN_OK;
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------------- */
+
+static int launch_on(const struct kiln_cuda *cuda, const struct kiln_gpu_call *call, void *stream)
+{
+    size_t size = call->word_count * sizeof *call->words;
+    void *extra[] = {(void *)1, (void *)(uintptr_t)call->words, (void *)2, &size, NULL}; /* buffer, its size, end */
+    return cuda->launch(call->function, call->grid, 1, 1, call->block, 1, 1, 0, stream, NULL, extra);
+}
+
+kiln_status kiln__gpu_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err)
+{
+    if (gpu->is_absent) return KILN_OK;
+    kiln__gpu_count_add(KILN_GPU_LAUNCHES, 1);
+    int result = launch_on(driver(), call, NULL);
+    return result ? kiln__cuda_fail(err, KILN_IO, result, "a kernel can't be launched") : KILN_OK;
+}
+
+static int capture(const struct kiln_cuda *cuda, void *stream, const struct kiln_gpu_call *calls, size_t count,
+                   void **graph)
+{
+    int result = cuda->capture_begin(stream, KILN_CUDA_CAPTURE_THREAD_LOCAL);
+    if (result) return result;
+    for (size_t i = 0; i < count && !result; i++) result = launch_on(cuda, &calls[i], stream);
+    int ended = cuda->capture_end(stream, graph);
+    return result ? result : ended;
+}
+
+/* A stream to capture on, one per thread that captures: the default stream can't. */
+static int capture_stream(const struct kiln_cuda *cuda, const struct kiln_gpu *gpu, void **out)
+{
+    static _Thread_local struct {
+        void *context, *stream;
+    } mine;
+    int result = 0;
+    if (mine.context != gpu->context) result = cuda->stream_new(&mine.stream, KILN_CUDA_NON_BLOCKING);
+    if (!result) mine.context = gpu->context;
+    *out = mine.stream;
+    return result;
+}
+
+kiln_status kiln__gpu_replay_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count, void **out,
+                                 kiln_error *err)
+{
+    void *graph = NULL, *stream = NULL;
+    *out = NULL;
+    if (gpu->is_absent) return KILN_OK;
+    const struct kiln_cuda *cuda = driver();
+    int result = capture_stream(cuda, gpu, &stream);
+    if (!result) result = capture(cuda, stream, calls, count, &graph);
+    if (!result) result = cuda->replay_new(out, graph, 0);
+    if (graph) cuda->graph_free(graph);
+    return result ? kiln__cuda_fail(err, KILN_IO, result, "launches can't be captured") : KILN_OK;
+}
+
+kiln_status kiln__gpu_replay(const struct kiln_gpu *gpu, void *replay, kiln_error *err)
+{
+    if (gpu->is_absent) return KILN_OK;
+    kiln__gpu_count_add(KILN_GPU_REPLAYS, 1);
+    int result = driver()->replay_launch(replay, NULL);
+    return result ? kiln__cuda_fail(err, KILN_IO, result, "launches can't be replayed") : KILN_OK;
+}
+
+void kiln__gpu_replay_free(const struct kiln_gpu *gpu, void *replay)
+{
+    if (!gpu->is_absent && replay) driver()->replay_free(replay);
+}

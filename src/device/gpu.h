@@ -1,0 +1,83 @@
+/*
+ * gpu.h - the GPUs that may be used: their memory, copies and launches.
+ *
+ * A place is a number: 0 is the host's memory and CPU, 1 + n is GPU n. Everything a process does on one GPU goes
+ * through the driver's default stream, in order; so memory that is freed may be used again at once by what is launched
+ * later. Copies to and from the host wait for what they depend on; launches do not wait.
+ *
+ * With KILN_MODE=compile-only, KILN_GPU_TARGET (say "sm_90") makes GPU 0 one that is not here: kernels are compiled for
+ * it, launches do nothing, and its memory is the host's, zeroed. Artifacts made so are complete for a machine that has
+ * such a GPU.
+ *
+ * Every function may be called from any thread. An error of the driver is KILN_IO with its name and text, or
+ * KILN_NO_MEMORY.
+ */
+#ifndef KILN_DEVICE_GPU_H
+#define KILN_DEVICE_GPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct kiln_gpu {
+    unsigned index;
+    bool is_absent;    /* compile only */
+    char target[16];   /* "sm_90" */
+    char name[128];    /* for people: "NVIDIA H200" */
+    size_t memory;     /* bytes; 0 when it is absent */
+    int multiprocessors;
+    void *context;     /* the driver's primary context, shared with every other user of the GPU in this process */
+};
+
+/* What the GPUs of this process did, counted since it started. */
+struct kiln_gpu_counts {
+    uint64_t launches, replays; /* kernels launched one by one; graphs replayed */
+    uint64_t driver_compiles;   /* PTX that the driver turned into machine code */
+    uint64_t host_operations;   /* operations without a GPU kernel, run on the CPU */
+    uint64_t bytes_to_device, bytes_to_host;
+};
+enum kiln_gpu_count {
+    KILN_GPU_LAUNCHES,
+    KILN_GPU_REPLAYS,
+    KILN_GPU_DRIVER_COMPILES,
+    KILN_GPU_HOST_OPERATIONS,
+    KILN_GPU_BYTES_TO_DEVICE,
+    KILN_GPU_BYTES_TO_HOST,
+    KILN_GPU_COUNTS
+};
+void kiln__gpu_count_add(enum kiln_gpu_count count, uint64_t amount);
+void kiln__gpu_counts(struct kiln_gpu_counts *out);
+
+unsigned kiln__gpu_count(void); /* 0: none; kiln__gpu_get(0) says why */
+/* GPU `index`, made ready on first use. KILN_INVALID: there is none, and why. */
+kiln_status kiln__gpu_get(unsigned index, struct kiln_gpu **out, kiln_error *err);
+/* A GPU of architecture `target` that is not here, to compile for. KILN_INVALID lists the targets. */
+kiln_status kiln__gpu_absent(const char *target, struct kiln_gpu **out, kiln_error *err);
+
+/* Makes the GPU current on this thread, once per call that uses it. */
+kiln_status kiln__gpu_enter(const struct kiln_gpu *gpu, kiln_error *err);
+
+/* The rest works on the GPU that was entered. */
+kiln_status kiln__gpu_alloc(const struct kiln_gpu *gpu, size_t size, char **out, kiln_error *err);
+void kiln__gpu_free(const struct kiln_gpu *gpu, char *data);
+kiln_status kiln__gpu_upload(const struct kiln_gpu *gpu, char *to, const void *from, size_t size, kiln_error *err);
+kiln_status kiln__gpu_download(const struct kiln_gpu *gpu, void *to, const char *from, size_t size, kiln_error *err);
+kiln_status kiln__gpu_wait(const struct kiln_gpu *gpu, kiln_error *err);
+
+/* One launch as the driver wants it; each word is a parameter of 8 bytes. */
+struct kiln_gpu_call {
+    void *function; /* a CUfunction */
+    uint32_t grid, block;
+    size_t word_count;
+    const uint64_t *words;
+};
+kiln_status kiln__gpu_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err);
+
+/* Several launches as one graph, to be replayed with the same words. NULL in *out when the GPU is absent. */
+kiln_status kiln__gpu_replay_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count, void **out,
+                                 kiln_error *err);
+kiln_status kiln__gpu_replay(const struct kiln_gpu *gpu, void *replay, kiln_error *err);
+void kiln__gpu_replay_free(const struct kiln_gpu *gpu, void *replay);
+
+#endif
