@@ -158,6 +158,25 @@ kiln_status kiln__array_view(struct kiln_array *base, size_t ndim, const int *di
     return KILN_OK;
 }
 
+kiln_status kiln__array_at(struct kiln_array *array, uint32_t place, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_storage *storage;
+    if (!array->storage || array->storage->place == place) {
+        *out = kiln__array_ref(array);
+        return KILN_OK;
+    }
+    kiln_status status = kiln__storage_at(array->storage, place, &storage, err);
+    if (status) return status;
+    struct kiln_array *made = make_array((enum kiln_dtype)array->dtype, array->ndim, array->dims, array->size);
+    if (!made) return kiln__no_memory(err, "an array");
+    memcpy(made->strides, array->strides, array->ndim * sizeof *array->strides);
+    made->row_contiguous = array->row_contiguous;
+    made->storage = kiln__storage_ref(storage);
+    made->data = storage->data + (array->data - array->storage->data);
+    *out = made;
+    return KILN_OK;
+}
+
 void kiln__array_update_layout(struct kiln_array *array)
 {
     int64_t expected = 1;

@@ -65,6 +65,15 @@ kiln_status kiln__array_scalar(enum kiln_dtype dtype, const void *bytes, struct 
 kiln_status kiln__array_view(struct kiln_array *base, size_t ndim, const int *dims, const int64_t *strides,
                              int64_t offset, struct kiln_array **out, kiln_error *err);
 
+/* The same elements and layout at `place` (storage.h): the array itself, or one over its storage's twin. `array` must be
+ * ready. *out is the caller's reference. */
+kiln_status kiln__array_at(struct kiln_array *array, uint32_t place, struct kiln_array **out, kiln_error *err);
+/* Where its bytes are: 0 for an array without storage. */
+static inline uint32_t kiln__array_place(const struct kiln_array *array)
+{
+    return array->storage ? array->storage->place : 0;
+}
+
 /* Recomputes row_contiguous from dims and strides. */
 void kiln__array_update_layout(struct kiln_array *array);
 

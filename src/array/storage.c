@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "array/block.h"
+#include "array/gpu_storage.h"
 #include "array/local.h"
 
 enum {
@@ -102,6 +103,8 @@ static struct kiln_storage *small_from_system(uint32_t size_class)
     storage->size_class = size_class;
     storage->data = (char *)storage + HEADER;
     storage->free_foreign = NULL;
+    atomic_init(&storage->twin, NULL);
+    storage->place = 0;
     return storage;
 }
 
@@ -394,9 +397,20 @@ static bool is_last(_Atomic uint32_t *refs)
            atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
 }
 
+static void drop_twin(struct kiln_storage *storage)
+{
+    kiln__storage_unref(atomic_exchange_explicit(&storage->twin, NULL, memory_order_acq_rel));
+}
+
 void kiln__storage_unref(struct kiln_storage *storage)
 {
     if (!storage || !is_last(&storage->refs)) return;
+    if (__builtin_expect(atomic_load_explicit(&storage->twin, memory_order_acquire) != NULL, 0)) drop_twin(storage);
+    if (__builtin_expect(storage->place != 0, 0)) {
+        count_shared(-(int64_t)storage->size);
+        kiln__gpu_storage_free(storage);
+        return;
+    }
     if (storage->size_class == FOREIGN_CLASS) {
         foreign_free(storage);
         return;
@@ -406,6 +420,53 @@ void kiln__storage_unref(struct kiln_storage *storage)
         small_free(local, storage);
     else
         shared_free(storage);
+}
+
+/* ---- other places ------------------------------------------------------------------------------------------------ */
+
+kiln_status kiln__storage_new_at(uint32_t place, size_t size, struct kiln_storage **out, kiln_error *err)
+{
+    if (!place) return kiln__storage_new(size, out, err);
+    kiln_status status = kiln__gpu_storage_new(place, size, out, err);
+    if (!status) count_shared((int64_t)size);
+    return status;
+}
+
+static kiln_status copy_to(struct kiln_storage *to, const struct kiln_storage *from, kiln_error *err)
+{
+    struct kiln_storage *host = NULL;
+    if (!from->size) return KILN_OK;
+    if (!from->place) return kiln__gpu_storage_write(to, from->data, err);
+    if (!to->place) return kiln__gpu_storage_read(from, to->data, err);
+    kiln_status status = kiln__storage_new(from->size, &host, err); /* from one GPU to another, through the host */
+    if (!status) status = kiln__gpu_storage_read(from, host->data, err);
+    if (!status) status = kiln__gpu_storage_write(to, host->data, err);
+    kiln__storage_unref(host);
+    return status;
+}
+
+kiln_status kiln__storage_at(struct kiln_storage *storage, uint32_t place, struct kiln_storage **out, kiln_error *err)
+{
+    struct kiln_storage *twin = NULL, *other = NULL;
+    if (storage->place == place) {
+        *out = storage;
+        return KILN_OK;
+    }
+    for (;;) {
+        twin = atomic_load_explicit(&storage->twin, memory_order_acquire);
+        if (twin && twin->place == place) break;
+        if (twin) return kiln__storage_at(twin, place, out, err); /* a chain of places, each with its own twin */
+        kiln_status status = kiln__storage_new_at(place, storage->size, &twin, err);
+        if (!status) status = copy_to(twin, storage, err);
+        if (!status && atomic_compare_exchange_strong_explicit(&storage->twin, &other, twin, memory_order_acq_rel,
+                                                               memory_order_acquire))
+            break;
+        kiln__storage_unref(twin); /* failed, or another thread was first */
+        other = NULL;
+        if (status) return status;
+    }
+    *out = twin;
+    return KILN_OK;
 }
 
 /* ---- the numbers ------------------------------------------------------------------------------------------------- */
@@ -420,6 +481,7 @@ void kiln__memory_get(struct kiln_memory *out)
         if (atomic_load_explicit(&local->epoch, memory_order_relaxed) == epoch) cache += load(&local->cached);
     *out = (struct kiln_memory){.active = (size_t)active, .peak = (size_t)shared.peak, .cache = (size_t)cache};
     kiln__local_unlock();
+    out->cache += kiln__gpu_storage_cached();
 }
 
 void kiln__memory_reset_peak(void)
@@ -439,6 +501,7 @@ void kiln__memory_clear_cache(void)
     atomic_fetch_add_explicit(&shared.epoch, 1, memory_order_relaxed);
     kiln__local_unlock();
     free_list(all);
+    kiln__gpu_storage_clear();
     if (local) refresh(local);
 }
 

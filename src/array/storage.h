@@ -1,7 +1,8 @@
 /*
  * storage.h - the bytes behind arrays: counted, reused, reference counted.
  *
- * Storage carries its device. Active bytes are payload bytes of live storage; freed storage goes to a cache (by size
+ * Storage carries its place: 0 is host memory, 1 + n the memory of GPU n. It may have a twin: the same bytes at another
+ * place, copied when somebody there asks for them and kept as long as the storage lives, since bytes do not change. Active bytes are payload bytes of live storage; freed storage goes to a cache (by size
  * class) until the limit or kiln__memory_clear_cache(). Alignment is 64 bytes. Safe from every thread. Foreign memory
  * is not counted. The memory limit is soft: an allocation that would exceed it, with what the cache holds, empties the
  * cache first; only a size above the machine's memory is refused.
@@ -20,10 +21,17 @@ struct kiln_storage {
     char *data;
     void (*free_foreign)(void *); /* foreign memory: called once with `payload` at the last release */
     void *payload;
+    _Atomic(struct kiln_storage *) twin; /* the same bytes elsewhere; owned. NULL: not asked for yet */
+    uint32_t place;
 };
 
 /* KILN_NO_MEMORY (with the size in the text) also when `size` is above the memory of the machine. */
 kiln_status kiln__storage_new(size_t size, struct kiln_storage **out, kiln_error *err);
+/* The same at a place; storage on a GPU is aligned to 256 bytes. */
+kiln_status kiln__storage_new_at(uint32_t place, size_t size, struct kiln_storage **out, kiln_error *err);
+/* The bytes of `storage` at `place`: itself, or its twin, copied now if need be. Borrowed: lives as long as `storage`.
+ * Waits for what makes the bytes. */
+kiln_status kiln__storage_at(struct kiln_storage *storage, uint32_t place, struct kiln_storage **out, kiln_error *err);
 /* Wraps memory of the caller's; nothing is copied. On failure free_foreign has not been called. */
 kiln_status kiln__storage_foreign(void *data, size_t size, void (*free_foreign)(void *), void *payload,
                                   struct kiln_storage **out, kiln_error *err);

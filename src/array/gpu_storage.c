@@ -1,0 +1,151 @@
+/*
+ * gpu_storage.c - see gpu_storage.h.
+ *
+ * Four size classes per power of two, from 512 bytes on. Lists and sums are guarded by the lock; the driver is called
+ * without it.
+ */
+#include "array/gpu_storage.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "array/block.h"
+#include "base/fork.h"
+#include "device/gpu.h"
+
+enum { SMALLEST = 512, FIRST_EXPONENT = 8, CLASSES = 224, MAX_PLACES = 64 };
+
+KILN_LEAF_LOCK(lock);
+static struct kiln_storage *kept[MAX_PLACES][CLASSES]; /* linked through `payload` */
+static size_t kept_bytes, kept_count;
+
+static uint32_t class_of(size_t size, size_t *capacity)
+{
+    if (size < SMALLEST) size = SMALLEST;
+    unsigned exponent = 63u - (unsigned)__builtin_clzll(size - 1);
+    size_t quarters = ((size - 1) >> (exponent - 2)) + 1; /* 5 to 8 */
+    *capacity = quarters << (exponent - 2);
+    return (exponent - FIRST_EXPONENT) * 4 + (uint32_t)(quarters - 5);
+}
+
+static struct kiln_storage *take_kept(uint32_t place, uint32_t size_class)
+{
+    pthread_mutex_lock(&lock);
+    struct kiln_storage *storage = kept[place - 1][size_class];
+    if (storage) {
+        kept[place - 1][size_class] = storage->payload;
+        kept_bytes -= storage->size;
+        kept_count--;
+    }
+    pthread_mutex_unlock(&lock);
+    return storage;
+}
+
+static kiln_status make(const struct kiln_gpu *gpu, size_t capacity, struct kiln_storage **out, kiln_error *err)
+{
+    struct kiln_storage *storage = kiln__block_new(sizeof *storage);
+    char *data = NULL;
+    if (!storage) return kiln__no_memory(err, "the header of storage");
+    kiln_status status = kiln__gpu_alloc(gpu, capacity, &data, err);
+    if (status == KILN_NO_MEMORY) {
+        kiln__gpu_storage_clear();
+        status = kiln__gpu_alloc(gpu, capacity, &data, err);
+    }
+    if (status) {
+        kiln__block_free(storage, sizeof *storage);
+        return status;
+    }
+    *storage = (struct kiln_storage){.data = data};
+    *out = storage;
+    return KILN_OK;
+}
+
+kiln_status kiln__gpu_storage_new(uint32_t place, size_t size, struct kiln_storage **out, kiln_error *err)
+{
+    struct kiln_gpu *gpu;
+    size_t capacity = 0;
+    if (size > (size_t)1 << 46) return kiln__fail(err, KILN_NO_MEMORY, "no GPU has %zu bytes", size);
+    uint32_t size_class = class_of(size, &capacity);
+    struct kiln_storage *storage = take_kept(place, size_class);
+    if (!storage) {
+        kiln_status status = kiln__gpu_get(place - 1, &gpu, err);
+        if (!status) status = kiln__gpu_enter(gpu, err);
+        if (!status) status = make(gpu, capacity, &storage, err);
+        if (status) return status;
+        storage->size_class = size_class;
+        storage->place = place;
+    }
+    atomic_store_explicit(&storage->refs, 1, memory_order_relaxed);
+    storage->size = size;
+    *out = storage;
+    return KILN_OK;
+}
+
+void kiln__gpu_storage_free(struct kiln_storage *storage)
+{
+    pthread_mutex_lock(&lock);
+    storage->payload = kept[storage->place - 1][storage->size_class];
+    kept[storage->place - 1][storage->size_class] = storage;
+    kept_bytes += storage->size;
+    kept_count++;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Copies wait for what was launched before them, so nothing still uses the bytes when they go. */
+static kiln_status enter(const struct kiln_storage *storage, struct kiln_gpu **out, kiln_error *err)
+{
+    kiln_status status = kiln__gpu_get(storage->place - 1, out, err);
+    return status ? status : kiln__gpu_enter(*out, err);
+}
+
+kiln_status kiln__gpu_storage_write(struct kiln_storage *storage, const char *from, kiln_error *err)
+{
+    struct kiln_gpu *gpu;
+    kiln_status status = enter(storage, &gpu, err);
+    return status ? status : kiln__gpu_upload(gpu, storage->data, from, storage->size, err);
+}
+
+kiln_status kiln__gpu_storage_read(const struct kiln_storage *storage, char *to, kiln_error *err)
+{
+    struct kiln_gpu *gpu;
+    kiln_status status = enter(storage, &gpu, err);
+    return status ? status : kiln__gpu_download(gpu, to, storage->data, storage->size, err);
+}
+
+size_t kiln__gpu_storage_cached(void)
+{
+    pthread_mutex_lock(&lock);
+    size_t bytes = kept_bytes;
+    pthread_mutex_unlock(&lock);
+    return bytes;
+}
+
+static struct kiln_storage *detach_all(void)
+{
+    struct kiln_storage *all = NULL;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < (size_t)MAX_PLACES * CLASSES && kept_count > 0; i++) {
+        struct kiln_storage **list = &kept[i / CLASSES][i % CLASSES];
+        while (*list) {
+            struct kiln_storage *storage = *list;
+            *list = storage->payload;
+            kept_count--;
+            storage->payload = all;
+            all = storage;
+        }
+    }
+    kept_bytes = 0;
+    pthread_mutex_unlock(&lock);
+    return all;
+}
+
+/* The driver waits for running work before it gives memory back. */
+void kiln__gpu_storage_clear(void)
+{
+    for (struct kiln_storage *storage = detach_all(), *next; storage; storage = next) {
+        struct kiln_gpu *gpu;
+        next = storage->payload;
+        if (!enter(storage, &gpu, NULL)) kiln__gpu_free(gpu, storage->data);
+        kiln__block_free(storage, sizeof *storage);
+    }
+}
