@@ -158,6 +158,15 @@ kiln_status kiln__array_view(struct kiln_array *base, size_t ndim, const int *di
     return KILN_OK;
 }
 
+kiln_status kiln__array_host(const struct kiln_array *array, const char **data, kiln_error *err)
+{
+    struct kiln_storage *host = NULL;
+    bool is_here = !array->storage || array->storage->place == 0;
+    kiln_status status = is_here ? KILN_OK : kiln__storage_at(array->storage, 0, &host, err);
+    if (!status) *data = is_here ? array->data : host->data + (array->data - array->storage->data);
+    return status;
+}
+
 kiln_status kiln__array_at(struct kiln_array *array, uint32_t place, struct kiln_array **out, kiln_error *err)
 {
     struct kiln_storage *storage;

@@ -11,6 +11,7 @@
 #define KILN_ARRAY_STORAGE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "base/status.h"
 
@@ -41,6 +42,13 @@ static inline struct kiln_storage *kiln__storage_ref(struct kiln_storage *storag
 {
     atomic_fetch_add_explicit(&storage->refs, 1, memory_order_relaxed);
     return storage;
+}
+
+/* May its bytes be changed by the only one who holds it? Not foreign ones, and not while a twin has copies. */
+static inline bool kiln__storage_is_exclusive(struct kiln_storage *storage)
+{
+    return storage->size_class != UINT32_MAX && atomic_load_explicit(&storage->refs, memory_order_acquire) == 1 &&
+           atomic_load_explicit(&storage->twin, memory_order_relaxed) == NULL;
 }
 
 struct kiln_memory {

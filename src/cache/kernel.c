@@ -292,8 +292,8 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
     kiln_status status = kiln__request_content(&request, compiler->name, compiler->digest, text, false, &content, err);
     struct kiln_kernel *kernel = NULL;
     if (!status) status = get(&job, KEPT, &kernel, err);
-    if (status == KILN_COMPILED) status = KILN_LINK_FAILED; /* to those who want to run it; the text says why */
-    if (!status) *executable = kernel->executable;
+    if (!status || status == KILN_COMPILED) *executable = status ? NULL : kernel->executable;
+    if (status == KILN_COMPILED) status = KILN_OK;
     kiln__kernel_unref(kernel); /* the table keeps it */
     kiln__content_release(&content);
     return status;

@@ -37,7 +37,8 @@ struct kiln_note {
 };
 
 /* An executable that depends on nothing but its text and the packed options, valid until the cache is closed: neither
- * sweep nor reset drop it. `note` (may be NULL) is kept with a new artifact. */
+ * sweep nor reset drop it. NULL when KILN_MODE=compile-only: it was compiled and stored. `note` (may be NULL) is kept
+ * with a new artifact. */
 kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
                                    uint32_t options, const char *name, kiln_bytes text, const struct kiln_note *note,
                                    void **executable, kiln_error *err);

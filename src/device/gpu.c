@@ -15,7 +15,7 @@
 #include "base/fork.h"
 #include "device/cuda.h"
 
-enum { MAX_GPUS = 64 };
+enum { MAX_GPUS = 63 };
 
 static const char *const targets[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90"};
 enum { TARGET_COUNT = sizeof targets / sizeof *targets };

@@ -8,6 +8,7 @@
 
 #include "mlxc/handle.h"
 #include "run/eval.h"
+#include "run/where.h"
 
 /* ---- boxes ---------------------------------------------------------------------------------------------------- */
 
@@ -243,6 +244,7 @@ int mlx_array_eval(mlx_array arr)
     KILN_NEED_ARRAY(arr);
     struct kiln_array *array = kiln__unwrap(arr);
     KILN_TRY(kiln__eval(&array, 1, &err));
+    KILN_TRY(kiln__wait(&array, 1, &err));
     return 0;
 }
 
@@ -326,10 +328,13 @@ static int read_item(void *res, size_t size_bytes, mlx_array arr)
                    (long long)array->size);
         return 1;
     }
+    kiln_error err;
+    const char *data = NULL;
     if (mlx_array_eval(arr)) return 1;
+    KILN_TRY(kiln__array_host(array, &data, &err));
     size_t item_bytes = kiln__dtype_size(array->dtype);
     memset(res, 0, size_bytes);
-    memcpy(res, array->data, size_bytes < item_bytes ? size_bytes : item_bytes);
+    memcpy(res, data, size_bytes < item_bytes ? size_bytes : item_bytes);
     return 0;
 }
 
@@ -339,7 +344,10 @@ static const void *read_data(mlx_array arr)
         KILN_FAIL_TEXT("[data] the array is not evaluated; call mlx_eval or mlx_array_eval first");
         return NULL;
     }
-    return kiln__unwrap(arr)->data;
+    kiln_error err;
+    const char *data = NULL;
+    if (kiln__array_host(kiln__unwrap(arr), &data, &err) != KILN_OK) KILN_FAIL(&err);
+    return data;
 }
 
 #define KILN_ELEMENT_FUNCTIONS(name, type)                                                                             \

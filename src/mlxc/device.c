@@ -1,5 +1,5 @@
 /*
- * device.c - device.h of the ABI. One device exists: the CPU. GPU devices can be named, not used.
+ * device.c - device.h of the ABI: the CPU, and the GPUs that the driver has.
  */
 #include "mlxc/device.h"
 
@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 
 #include "base/file.h"
+#include "device/gpu.h"
 
 static const char *const type_names[] = {[MLX_CPU] = "cpu", [MLX_GPU] = "gpu"};
 static const struct kiln_device_box cpu = {MLX_CPU, 0};
@@ -20,7 +21,8 @@ static bool is_type(mlx_device_type type)
 
 bool kiln__device_exists(struct kiln_device_box device)
 {
-    return device.type == cpu.type && device.index == cpu.index;
+    if (device.type == MLX_CPU) return device.index == cpu.index;
+    return device.index >= 0 && (unsigned)device.index < kiln__gpu_count();
 }
 
 int kiln__give_device(mlx_device *res, struct kiln_device_box device)
@@ -101,18 +103,35 @@ int mlx_device_get_type(mlx_device_type *type, mlx_device dev)
 
 int mlx_get_default_device(mlx_device *dev)
 {
+    uint32_t place = kiln__place_default();
     KILN_NEED_POINTER(dev);
-    return kiln__give_device(dev, cpu);
+    return kiln__give_device(dev, place ? (struct kiln_device_box){MLX_GPU, (int)place - 1} : cpu);
+}
+
+int kiln__no_device(const char *what, struct kiln_device_box device)
+{
+    char text[40];
+    kiln_error err = {KILN_OK, ""};
+    struct kiln_gpu *gpu;
+    kiln__device_print(device, text, sizeof text);
+    if (kiln__gpu_count() > 0)
+        _mlx_error(__FILE__, __LINE__, "[%s] there is no %s; there are Device(cpu, 0) and %u GPUs, Device(gpu, 0) first",
+                   what, text, kiln__gpu_count());
+    else if (device.type == MLX_GPU && kiln__gpu_get(0, &gpu, &err))
+        _mlx_error(__FILE__, __LINE__, "[%s] there is no %s; Device(cpu, 0) is the only device (%s)", what, text,
+                   err.text);
+    else
+        _mlx_error(__FILE__, __LINE__, "[%s] there is no %s; Device(cpu, 0) is the only device", what, text);
+    return 1;
 }
 
 int mlx_set_default_device(mlx_device dev)
 {
-    char text[40];
     KILN_NEED_DEVICE(dev);
-    if (kiln__device_exists(kiln__unwrap_device(dev))) return 0;
-    kiln__device_print(kiln__unwrap_device(dev), text, sizeof text);
-    _mlx_error(__FILE__, __LINE__, "[set_default_device] there is no %s; Device(cpu, 0) is the only device", text);
-    return 1;
+    struct kiln_device_box device = kiln__unwrap_device(dev);
+    if (!kiln__device_exists(device)) return kiln__no_device("set_default_device", device);
+    kiln__place_set_default(device.type == MLX_GPU ? 1 + (uint32_t)device.index : 0);
+    return 0;
 }
 
 int mlx_device_is_available(bool *avail, mlx_device dev)
@@ -127,31 +146,34 @@ int mlx_device_count(int *count, mlx_device_type type)
 {
     KILN_NEED_POINTER(count);
     if (!is_type(type)) return KILN_FAIL_TEXT("[device_count] expected MLX_CPU or MLX_GPU");
-    *count = type == MLX_CPU ? 1 : 0;
+    *count = type == MLX_CPU ? 1 : (int)kiln__gpu_count();
     return 0;
 }
 
 /* ---- what a device says about itself -------------------------------------------------------------------------- */
 
-/* All values are strings: the CPU has no sizes to tell. */
 struct info {
-    char architecture[80], device_name[80];
+    char architecture[80], device_name[128];
+    size_t memory_size; /* of a GPU */
+    bool is_gpu;
 };
 
 static const struct info_key {
     const char *name;
     size_t offset;
+    bool is_size; /* known for GPUs only */
 } info_keys[] = {
-    {"architecture", offsetof(struct info, architecture)},
-    {"device_name", offsetof(struct info, device_name)},
+    {"architecture", offsetof(struct info, architecture), false},
+    {"device_name", offsetof(struct info, device_name), false},
+    {"memory_size", offsetof(struct info, memory_size), true},
 };
 
 enum { NOT_FOUND = 2, INFO_KEYS = sizeof info_keys / sizeof *info_keys };
 
-static const struct info_key *find_key(const char *name)
+static const struct info_key *find_key(const struct info *info, const char *name)
 {
     for (int i = 0; i < INFO_KEYS; i++)
-        if (!strcmp(info_keys[i].name, name)) return &info_keys[i];
+        if (!strcmp(info_keys[i].name, name) && (info->is_gpu || !info_keys[i].is_size)) return &info_keys[i];
     return NULL;
 }
 
@@ -172,20 +194,43 @@ mlx_device_info mlx_device_info_new(void)
     return (mlx_device_info){NULL};
 }
 
-int mlx_device_info_get(mlx_device_info *info, mlx_device dev)
+static void describe_cpu(struct info *info)
 {
     struct utsname machine;
+    bool is_known = uname(&machine) == 0;
+    snprintf(info->architecture, sizeof info->architecture, "%s", is_known ? machine.machine : "unknown");
+    memcpy(info->device_name, info->architecture, sizeof info->architecture);
+    read_cpu_name(info->device_name, sizeof info->device_name);
+}
+
+static kiln_status describe_gpu(struct info *info, int index, kiln_error *err)
+{
+    struct kiln_gpu *gpu;
+    kiln_status status = kiln__gpu_get((unsigned)index, &gpu, err);
+    if (status) return status;
+    snprintf(info->architecture, sizeof info->architecture, "%s", gpu->target);
+    snprintf(info->device_name, sizeof info->device_name, "%s", gpu->name);
+    info->memory_size = gpu->memory;
+    info->is_gpu = true;
+    return KILN_OK;
+}
+
+int mlx_device_info_get(mlx_device_info *info, mlx_device dev)
+{
+    kiln_error err;
+    struct info made = {.is_gpu = false};
     KILN_NEED_POINTER(info);
     KILN_NEED_DEVICE(dev);
-    if (!kiln__device_exists(kiln__unwrap_device(dev)))
-        return KILN_FAIL_TEXT("[device_info] there is no such device; Device(cpu, 0) is the only one");
-    struct info *made = info->ctx ? info->ctx : malloc(sizeof *made);
-    if (!made) return KILN_FAIL_TEXT("out of memory: device info");
-    bool is_known = uname(&machine) == 0;
-    snprintf(made->architecture, sizeof made->architecture, "%s", is_known ? machine.machine : "unknown");
-    memcpy(made->device_name, made->architecture, sizeof made->device_name);
-    read_cpu_name(made->device_name, sizeof made->device_name);
-    info->ctx = made;
+    struct kiln_device_box device = kiln__unwrap_device(dev);
+    if (!kiln__device_exists(device)) return kiln__no_device("device_info", device);
+    if (device.type == MLX_GPU)
+        KILN_TRY(describe_gpu(&made, device.index, &err));
+    else
+        describe_cpu(&made);
+    struct info *kept = info->ctx ? info->ctx : malloc(sizeof *kept);
+    if (!kept) return KILN_FAIL_TEXT("out of memory: device info");
+    *kept = made;
+    info->ctx = kept;
     return 0;
 }
 
@@ -200,7 +245,7 @@ int mlx_device_info_has_key(bool *exists, mlx_device_info info, const char *key)
     KILN_NEED_POINTER(exists);
     KILN_NEED_POINTER(key);
     KILN_NEED(info, "mlx_device_info");
-    *exists = find_key(key) != NULL;
+    *exists = find_key(info.ctx, key) != NULL;
     return 0;
 }
 
@@ -209,8 +254,9 @@ int mlx_device_info_is_string(bool *is_string, mlx_device_info info, const char 
     KILN_NEED_POINTER(is_string);
     KILN_NEED_POINTER(key);
     KILN_NEED(info, "mlx_device_info");
-    if (!find_key(key)) return NOT_FOUND;
-    *is_string = true;
+    const struct info_key *found = find_key(info.ctx, key);
+    if (!found) return NOT_FOUND;
+    *is_string = !found->is_size;
     return 0;
 }
 
@@ -219,8 +265,8 @@ int mlx_device_info_get_string(const char **value, mlx_device_info info, const c
     KILN_NEED_POINTER(value);
     KILN_NEED_POINTER(key);
     KILN_NEED(info, "mlx_device_info");
-    const struct info_key *found = find_key(key);
-    if (!found) return NOT_FOUND;
+    const struct info_key *found = find_key(info.ctx, key);
+    if (!found || found->is_size) return NOT_FOUND;
     *value = (const char *)info.ctx + found->offset;
     return 0;
 }
@@ -230,14 +276,19 @@ int mlx_device_info_get_size(size_t *value, mlx_device_info info, const char *ke
     KILN_NEED_POINTER(value);
     KILN_NEED_POINTER(key);
     KILN_NEED(info, "mlx_device_info");
-    return NOT_FOUND;
+    const struct info_key *found = find_key(info.ctx, key);
+    if (!found || !found->is_size) return NOT_FOUND;
+    memcpy(value, (const char *)info.ctx + found->offset, sizeof *value);
+    return 0;
 }
 
 int mlx_device_info_get_keys(mlx_vector_string *keys, mlx_device_info info)
 {
     const char *names[INFO_KEYS];
+    size_t count = 0;
     KILN_NEED_POINTER(keys);
     KILN_NEED(info, "mlx_device_info");
-    for (int i = 0; i < INFO_KEYS; i++) names[i] = info_keys[i].name;
-    return mlx_vector_string_set_data(keys, names, INFO_KEYS);
+    for (int i = 0; i < INFO_KEYS; i++)
+        if (find_key(info.ctx, info_keys[i].name)) names[count++] = info_keys[i].name;
+    return mlx_vector_string_set_data(keys, names, count);
 }

@@ -6,21 +6,13 @@
 
 #include "mlxc/handle.h"
 
-struct kiln_device_box {
-    mlx_device_type type;
-    int index;
-};
-
-struct kiln_stream_box {
-    struct kiln_device_box device;
-    int index; /* unique in the process */
-};
-
 _Static_assert(sizeof(struct kiln_stream_box) <= KILN_BOX_SMALL_SIZE, "a stream fits a small box");
 
-/* Is there such a device: "cpu" 0, and nothing else. */
+/* Is there such a device: "cpu" 0, or a GPU. */
 bool kiln__device_exists(struct kiln_device_box device);
 int kiln__give_device(mlx_device *res, struct kiln_device_box device);
+/* Reports through the handler that there is no such device, and which there are; returns 1. */
+int kiln__no_device(const char *what, struct kiln_device_box device);
 /* "Device(cpu, 0)" */
 void kiln__device_print(struct kiln_device_box device, char *text, size_t size);
 

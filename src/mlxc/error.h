@@ -29,10 +29,16 @@ void kiln__mlxc_not_implemented(const char *name);
 #define KILN_NEED(handle, type) KILN_NEED_OR(handle, type, 1)
 
 #define KILN_NEED_ARRAY(a)   KILN_NEED(a, "mlx_array")
-#define KILN_NEED_STREAM(s)  KILN_NEED(s, "mlx_stream")
 #define KILN_NEED_DEVICE(d)  KILN_NEED(d, "mlx_device")
 #define KILN_NEED_VECTOR(v)  KILN_NEED(v, "mlx_vector_array")
 #define KILN_NEED_CLOSURE(c) KILN_NEED(c, "mlx_closure")
+
+/* Also makes the stream's device the place of what the call makes (handle.h). */
+#define KILN_NEED_STREAM(s)                                                                                            \
+    do {                                                                                                               \
+        KILN_NEED(s, "mlx_stream");                                                                                    \
+        kiln__use_stream(s);                                                                                           \
+    } while (0)
 
 /* Leaves the function with 1 when a pointer of the caller's is NULL. */
 #define KILN_NEED_POINTER(pointer)                                                                                     \

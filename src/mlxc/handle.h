@@ -8,6 +8,7 @@
 #define KILN_MLXC_HANDLE_H
 
 #include "array/array.h"
+#include "graph/place.h"
 #include "mlx/c/mlx.h"
 #include "mlxc/box.h"
 #include "mlxc/error.h"
@@ -15,6 +16,23 @@
 struct kiln_array_box {
     struct kiln_array *array; /* never NULL */
 };
+
+struct kiln_device_box {
+    mlx_device_type type;
+    int index;
+};
+
+struct kiln_stream_box {
+    struct kiln_device_box device;
+    int index; /* unique in the process */
+};
+
+/* What the call makes runs where its stream belongs. */
+static inline void kiln__use_stream(mlx_stream handle)
+{
+    const struct kiln_stream_box *stream = handle.ctx;
+    kiln__place_choose(stream->device.type == MLX_GPU ? 1 + (uint32_t)stream->device.index : 0);
+}
 
 /* The handle must not be empty. */
 static inline struct kiln_array *kiln__unwrap(mlx_array handle)

@@ -197,7 +197,7 @@ static kiln_status print_header(const struct kiln_map *arrays, const struct kiln
     return status;
 }
 
-static kiln_status write_array(const struct kiln_array *array, write_bytes *write, void *context, kiln_error *err)
+static kiln_status write_packed(const struct kiln_array *array, write_bytes *write, void *context, kiln_error *err)
 {
     size_t size = (size_t)array->size * kiln__dtype_size(array->dtype);
     char *packed = array->row_contiguous || size == 0 ? NULL : malloc(size);
@@ -206,6 +206,15 @@ static kiln_status write_array(const struct kiln_array *array, write_bytes *writ
     if (status == KILN_OK && size > 0 && !write(context, packed ? packed : array->data, size))
         status = kiln__fail(err, KILN_INVALID, "[save_safetensors] writing failed: %s", strerror(errno));
     free(packed);
+    return status;
+}
+
+static kiln_status write_array(struct kiln_array *array, write_bytes *write, void *context, kiln_error *err)
+{
+    struct kiln_array *here = NULL;
+    kiln_status status = kiln__array_at(array, 0, &here, err);
+    if (status == KILN_OK) status = write_packed(here, write, context, err);
+    kiln__array_unref(here);
     return status;
 }
 

@@ -1,8 +1,9 @@
 /*
  * stream.c - stream.h of the ABI. Streams are numbers of the process, valid on every thread.
  *
- * All work runs on the CPU in an order that its data asks for, so a stream is an identity and no queue. The default GPU
- * stream is the default CPU stream: programs that insist on it run.
+ * A stream says on which device work runs; it is an identity and no queue: the CPU works in an order that its data asks
+ * for, each GPU in the order of the calls. Without a GPU the default GPU stream is the default CPU stream: programs that
+ * insist on it run.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,9 +11,13 @@
 
 #include "mlxc/device.h"
 #include "run/eval.h"
+#include "run/where.h"
 
-static _Atomic int last_index;    /* of the newest stream; 0 is the default at first */
-static _Atomic int default_index; /* of the CPU */
+enum { MAX_GPUS = 63 };
+
+static _Atomic int last_index;             /* of the newest stream; 0 is the CPU's default at first */
+static _Atomic int default_index;          /* of the CPU */
+static _Atomic int gpu_defaults[MAX_GPUS]; /* of the GPUs; 0: not asked for yet */
 
 static struct kiln_stream_box unwrap(mlx_stream handle)
 {
@@ -28,19 +33,13 @@ static int give(mlx_stream *res, struct kiln_stream_box stream)
     return 0;
 }
 
-static struct kiln_stream_box default_stream(void)
+static struct kiln_stream_box default_stream(struct kiln_device_box device)
 {
-    return (struct kiln_stream_box){{MLX_CPU, 0}, atomic_load(&default_index)};
-}
-
-/* Reports that `device` cannot have streams, when it cannot. */
-static int check_device(const char *what, struct kiln_device_box device)
-{
-    char text[40];
-    if (kiln__device_exists(device)) return 0;
-    kiln__device_print(device, text, sizeof text);
-    _mlx_error(__FILE__, __LINE__, "[%s] there is no %s; Device(cpu, 0) is the only device", what, text);
-    return 1;
+    int none = 0;
+    if (device.type == MLX_CPU) return (struct kiln_stream_box){device, atomic_load(&default_index)};
+    _Atomic int *index = &gpu_defaults[device.index];
+    if (!atomic_load(index)) atomic_compare_exchange_strong(index, &none, atomic_fetch_add(&last_index, 1) + 1);
+    return (struct kiln_stream_box){device, atomic_load(index)};
 }
 
 mlx_stream mlx_stream_new(void)
@@ -53,7 +52,9 @@ mlx_stream mlx_stream_new_device(mlx_device dev)
     mlx_stream made = {NULL};
     KILN_NEED_OR(dev, "mlx_device", made);
     struct kiln_device_box device = kiln__unwrap_device(dev);
-    if (check_device("new_stream", device) == 0)
+    if (!kiln__device_exists(device))
+        kiln__no_device("new_stream", device);
+    else
         give(&made, (struct kiln_stream_box){device, atomic_fetch_add(&last_index, 1) + 1});
     return made;
 }
@@ -106,7 +107,9 @@ int mlx_stream_get_index(int *index, mlx_stream stream)
 int mlx_synchronize(mlx_stream stream)
 {
     KILN_NEED_STREAM(stream);
+    kiln_error err;
     kiln__eval_synchronize();
+    KILN_TRY(kiln__wait_place(kiln__place_current(), &err)); /* that of the stream */
     return 0;
 }
 
@@ -114,25 +117,31 @@ int mlx_get_default_stream(mlx_stream *stream, mlx_device dev)
 {
     KILN_NEED_POINTER(stream);
     KILN_NEED_DEVICE(dev);
-    if (check_device("default_stream", kiln__unwrap_device(dev))) return 1;
-    return give(stream, default_stream());
+    struct kiln_device_box device = kiln__unwrap_device(dev);
+    if (!kiln__device_exists(device)) return kiln__no_device("default_stream", device);
+    return give(stream, default_stream(device));
 }
 
 int mlx_set_default_stream(mlx_stream stream)
 {
     KILN_NEED_STREAM(stream);
-    atomic_store(&default_index, unwrap(stream).index);
+    struct kiln_stream_box chosen = unwrap(stream);
+    atomic_store(chosen.device.type == MLX_GPU ? &gpu_defaults[chosen.device.index] : &default_index, chosen.index);
     return 0;
 }
 
 mlx_stream mlx_default_cpu_stream_new(void)
 {
     mlx_stream made = {NULL};
-    give(&made, default_stream());
+    give(&made, default_stream((struct kiln_device_box){MLX_CPU, 0}));
     return made;
 }
 
 mlx_stream mlx_default_gpu_stream_new(void)
 {
-    return mlx_default_cpu_stream_new();
+    mlx_stream made = {NULL};
+    struct kiln_device_box first = {MLX_GPU, 0};
+    if (!kiln__device_exists(first)) return mlx_default_cpu_stream_new();
+    give(&made, default_stream(first));
+    return made;
 }

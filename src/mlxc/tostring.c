@@ -79,13 +79,15 @@ int mlx_array_tostring(mlx_string *str, const mlx_array arr)
     KILN_NEED_POINTER(str);
     KILN_NEED_ARRAY(arr);
     struct kiln_array *array = kiln__unwrap(arr);
+    const char *data = NULL;
     KILN_TRY(kiln__eval(&array, 1, &err));
+    KILN_TRY(kiln__array_host(array, &data, &err));
     struct kiln_buffer text = {0};
     kiln__buffer_append(&text, "array(", 6);
     if (array->ndim)
-        print_axis(&text, array, array->data, 0);
+        print_axis(&text, array, data, 0);
     else
-        print_element[array->dtype](&text, array->data);
+        print_element[array->dtype](&text, data);
     kiln__buffer_printf(&text, ", dtype=%s)", kiln__dtypes[array->dtype].name);
     int code = text.failed ? KILN_FAIL_TEXT("out of memory: the text of an array")
                            : kiln__give_text(str, (const char *)text.data, text.size);

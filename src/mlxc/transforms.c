@@ -3,6 +3,7 @@
  */
 #include "mlxc/vector.h"
 #include "run/eval.h"
+#include "run/where.h"
 
 int mlx_eval(const mlx_vector_array outputs)
 {
@@ -11,6 +12,7 @@ int mlx_eval(const mlx_vector_array outputs)
     KILN_NEED_VECTOR(outputs);
     struct kiln_array *const *arrays = kiln__vector_arrays(outputs, &count);
     KILN_TRY(kiln__eval(arrays, count, &err));
+    KILN_TRY(kiln__wait(arrays, count, &err));
     return 0;
 }
 

@@ -23,17 +23,18 @@ KILN_LEAF_LOCK(lock); /* guards all lists */
 static void print_constant(const struct kiln_value *value, struct kiln_buffer *out)
 {
     const struct kiln_array *array = value->array;
-    if (!kiln__array_is_ready(array) || !array->row_contiguous || !array->data) {
+    const char *data = NULL;
+    if (!kiln__array_is_ready(array) || !array->row_contiguous || kiln__array_host(array, &data, NULL) || !data) {
         kiln__buffer_printf(out, " captured");
         return;
     }
     size_t size = (size_t)array->size * kiln__dtype_size(value->dtype);
     if (array->size != 1) {
-        kiln__buffer_printf(out, " captured, hash %016llx", (unsigned long long)kiln__hash(array->data, size));
+        kiln__buffer_printf(out, " captured, hash %016llx", (unsigned long long)kiln__hash(data, size));
         return;
     }
     kiln__buffer_printf(out, " = 0x");
-    for (size_t i = size; i-- > 0;) kiln__buffer_printf(out, "%02x", ((const unsigned char *)array->data)[i]);
+    for (size_t i = size; i-- > 0;) kiln__buffer_printf(out, "%02x", ((const unsigned char *)data)[i]);
 }
 
 static void print_value(const struct kiln_value *value, uint32_t index, bool shapeless, struct kiln_buffer *out)

@@ -12,8 +12,10 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "run/cublas.h"
 #include "run/launch.h"
 #include "run/operation.h"
+#include "run/where.h"
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* of the CBLAS interface */
 
@@ -108,7 +110,8 @@ static kiln_status pack(struct kiln_array *in, enum kiln_dtype dtype, struct kil
     for (size_t i = 0; i < in->ndim; i++) dims[i] = i + 2 < in->ndim && in->strides[i] == 0 ? 1 : in->dims[i];
     kiln_status status = kiln__op_kernels(KILN_OP_CAST, in->dtype, dtype, &kernels, err);
     if (status == KILN_OK) status = kiln__array_view(in, in->ndim, dims, in->strides, 0, &view, err);
-    if (status == KILN_OK) status = kiln__array_alloc(dtype, in->ndim, dims, &copy, err);
+    if (status == KILN_OK) status = kiln__array_new(dtype, in->ndim, dims, &copy, err);
+    if (status == KILN_OK) status = kiln__output_alloc(copy, err);
     if (status == KILN_OK) status = kiln__launch(kernels, &view, NULL, &copy, err);
     kiln__array_unref(view);
     if (status == KILN_OK)
@@ -192,16 +195,75 @@ static void multiply_batches(struct product *product, struct kiln_array *out)
     }
 }
 
+/* ---- on a GPU -------------------------------------------------------------------------------------------------- */
+
+/* The batch axes as one, when both operands walk through them evenly; otherwise the last of them. */
+static int64_t even_batch(const struct product *product, const struct kiln_array *out, int64_t *a_step, int64_t *b_step)
+{
+    int64_t count = 1;
+    *a_step = *b_step = 0;
+    for (size_t i = out->ndim - 2u; i-- > 0;) {
+        if (out->dims[i] == 1) continue;
+        int64_t a = product->a.batch[i], b = product->b.batch[i];
+        if (count == 1) {
+            *a_step = a;
+            *b_step = b;
+        } else if (a != count * *a_step || b != count * *b_step || count * out->dims[i] > INT_MAX) {
+            break;
+        }
+        count *= out->dims[i];
+    }
+    return count;
+}
+
+static int64_t batch_offset(const struct matrix *matrix, const struct kiln_array *out, int64_t index)
+{
+    int64_t offset = 0;
+    for (size_t i = out->ndim - 2u; i-- > 0; index /= out->dims[i]) offset += index % out->dims[i] * matrix->batch[i];
+    return offset;
+}
+
+static kiln_status multiply_on_gpu(struct product *product, struct kiln_array *out, kiln_error *err)
+{
+    int64_t item = (int64_t)kiln__dtype_size(product->dtype), batches = 1, a_step, b_step;
+    for (size_t i = 0; i + 2 < out->ndim; i++) batches *= out->dims[i];
+    batches = merge_batch(product, out, batches);
+    int64_t count = batches == 1 ? 1 : even_batch(product, out, &a_step, &b_step);
+    if (count == 1) a_step = b_step = 0;
+    kiln_status status = KILN_OK;
+    for (int64_t batch = 0; batch < batches && !status; batch += count) {
+        struct kiln_gpu_product part = {.dtype = product->dtype,
+                                        .a_is_transposed = product->a.trans == TRANS,
+                                        .b_is_transposed = product->b.trans == TRANS,
+                                        .m = product->m,
+                                        .n = product->n,
+                                        .k = product->k,
+                                        .a_lead = product->a.lead,
+                                        .b_lead = product->b.lead,
+                                        .a_step = a_step / item,
+                                        .b_step = b_step / item,
+                                        .count = (int)count,
+                                        .a = product->a.array->data + batch_offset(&product->a, out, batch),
+                                        .b = product->b.array->data + batch_offset(&product->b, out, batch),
+                                        .c = out->data + batch * product->m * product->n * item};
+        status = kiln__cublas_multiply(&part, err);
+    }
+    return status;
+}
+
 /* `out` is packed, has storage and the product's dtype. */
 static kiln_status matmul_into(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
     struct kiln_array *a = node->inputs[0], *b = node->inputs[1];
     struct product product = {
         .dtype = out->dtype, .m = a->dims[a->ndim - 2], .n = b->dims[b->ndim - 1], .k = a->dims[a->ndim - 1]};
-    kiln_status status = get_blas(&product.blas, err);
+    kiln_status status = kiln__here ? KILN_OK : get_blas(&product.blas, err);
     if (status == KILN_OK) status = prepare(a, out->dtype, &product.a, err);
     if (status == KILN_OK) status = prepare(b, out->dtype, &product.b, err);
-    if (status == KILN_OK) multiply_batches(&product, out);
+    if (status == KILN_OK && kiln__here)
+        status = multiply_on_gpu(&product, out, err);
+    else if (status == KILN_OK)
+        multiply_batches(&product, out);
     kiln__array_unref(product.a.array);
     kiln__array_unref(product.b.array);
     return status;
@@ -230,5 +292,5 @@ kiln_status kiln__run_matmul(const struct kiln_node *node, struct kiln_array *ou
         return KILN_OK;
     }
     bool is_narrow = out->dtype == KILN_FLOAT16 || out->dtype == KILN_BFLOAT16;
-    return is_narrow ? matmul_wide(node, out, err) : matmul_into(node, out, err);
+    return is_narrow && !kiln__here ? matmul_wide(node, out, err) : matmul_into(node, out, err);
 }

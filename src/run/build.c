@@ -11,6 +11,8 @@
 
 #include "run/plan.h"
 
+#include "run/gpu.h"
+
 #define NO_SLOT UINT32_MAX
 
 struct builder {
@@ -308,16 +310,30 @@ static bool build(struct builder *builder)
     return add_releases(builder);
 }
 
+/* Operations that launch nothing, or kernels only, may stand between the launches of a replay. */
+static bool can_replay(const struct kiln_plan *plan)
+{
+    uint32_t kernels = 0;
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        const struct kiln_step *step = &plan->steps[i];
+        if (!step->kernels && kiln__ops[step->op].kind != KILN_OP_VIEW) return false;
+        kernels += step->kernels != NULL;
+    }
+    return plan->place && kernels > 1;
+}
+
 kiln_status kiln__plan_new(const struct kiln_tape *tape, bool shapeless, struct kiln_plan **out, kiln_error *err)
 {
     struct kiln_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return kiln__no_memory(err, "a plan");
     atomic_init(&plan->refs, 1);
     plan->shapeless = shapeless;
+    plan->place = tape->place;
     struct builder builder = {.tape = tape, .plan = plan};
     bool done = build(&builder);
     free(builder.slots);
     free(builder.numbers);
+    if (done && can_replay(plan)) plan->replay = kiln__replay_new(); /* without one, every call launches */
     if (!done) {
         kiln__plan_unref(plan);
         return kiln__no_memory(err, "a plan");

@@ -15,9 +15,11 @@
 #include "base/fork.h"
 #include "cache/audit.h"
 #include "cache/cache.h"
+#include "graph/place.h"
 #include "run/audit.h"
 #include "run/eval.h"
 #include "run/plan.h"
+#include "run/where.h"
 
 struct kiln_compiled {
     _Atomic uint32_t refs;
@@ -173,12 +175,26 @@ struct miss {
     size_t count;
 };
 
+/* Scalars are read by the passes to come, on the CPU. */
+static kiln_status bring_scalar_here(struct kiln_array **array, kiln_error *err)
+{
+    struct kiln_array *here = NULL;
+    if ((*array)->size != 1 || kiln__array_place(*array) == 0) return KILN_OK;
+    kiln_status status = kiln__array_at(*array, 0, &here, err);
+    if (status) return status;
+    kiln__array_unref(*array);
+    *array = here;
+    return KILN_OK;
+}
+
 /* Captured arrays are computed once, here, and then belong to the plan. */
 static kiln_status make_constants_ready(const struct kiln_tape *tape, kiln_error *err)
 {
     for (uint32_t i = 0; i < tape->count; i++) {
-        struct kiln_array *array = tape->values[i].array;
-        kiln_status status = array && !kiln__array_is_ready(array) ? kiln__eval(&array, 1, err) : KILN_OK;
+        struct kiln_array **array = &tape->values[i].array;
+        if (!*array) continue;
+        kiln_status status = kiln__array_is_ready(*array) ? KILN_OK : kiln__eval(array, 1, err);
+        if (!status) status = bring_scalar_here(array, err);
         if (status) return status;
     }
     return KILN_OK;
@@ -294,7 +310,7 @@ static kiln_status run_plan(struct kiln_plan *plan, struct kiln_array *const *in
 {
     kiln_status status = make_room(out, plan->output_count, err);
     if (status) return status;
-    bool at_once = work_of_call(plan, inputs, count) <= KILN_RUN_AT_ONCE;
+    bool at_once = plan->place || work_of_call(plan, inputs, count) <= KILN_RUN_AT_ONCE; /* a GPU only starts it */
     for (size_t i = 0; i < count && at_once; i++) at_once = kiln__array_is_ready(inputs[i]);
     status =
         at_once ? kiln__plan_run(plan, inputs, out->arrays, err) : kiln__plan_defer(plan, inputs, out->arrays, err);
@@ -363,10 +379,13 @@ static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *
 {
     struct kiln_signature signature;
     void *plan = NULL;
+    kiln_device *device = NULL; /* the default one, if it is a GPU: what a trace does without a stream runs there */
+    uint32_t place = kiln__place_default();
     kiln_status status = check_inputs(inputs, count, err);
+    if (!status && place) status = kiln__place_device(place, &device, err);
     bool pinned = false, again = false;
     while (!status && !pinned) { /* again when the plans were cleared in between */
-        kiln__results_begin(&compiled->results, NULL, &signature);
+        kiln__results_begin(&compiled->results, device, &signature);
         for (size_t i = 0; i < count; i++) sign_input(&signature, inputs[i], compiled->shapeless);
         status = signature.status ? kiln__no_memory(err, "a call key")
                                   : find_or_make_plan(compiled, &signature, inputs, count, again, held, &plan, err);

@@ -7,11 +7,13 @@
 #include "run/launch.h"
 #include "run/operation.h"
 #include "run/transpose.h"
+#include "run/where.h"
 
 kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err)
 {
     struct kiln_storage *storage;
-    kiln_status status = kiln__storage_new((size_t)out->size * kiln__dtype_size(out->dtype), &storage, err);
+    size_t size = (size_t)out->size * kiln__dtype_size(out->dtype);
+    kiln_status status = kiln__storage_new_at(kiln__here, size, &storage, err);
     if (status != KILN_OK) return status;
     out->storage = storage;
     out->data = storage->data;
@@ -31,7 +33,7 @@ kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int
     regions[0].item = regions[1].item;
     for (size_t i = 0; i < loop.ndim; i++) regions[0].strides[i] = strides[i] * regions[0].item;
     kiln__loop_collapse(&loop);
-    if (kiln__transpose_copy(&loop)) return KILN_OK;
+    if (!kiln__here && kiln__transpose_copy(&loop)) return KILN_OK;
     kiln_status status = kiln__op_kernels(KILN_OP_CAST, dtype, dtype, &kernels, err);
     return status == KILN_OK ? kiln__launch_loop(kernels, &loop, NULL, err) : status;
 }

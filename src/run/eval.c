@@ -15,8 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/cublas.h"
 #include "run/launch.h"
+#include "run/merge.h"
 #include "run/operation.h"
+#include "run/where.h"
 
 kiln_status (*kiln__plan_eval)(struct kiln_node *node, kiln_error *err);
 
@@ -295,15 +298,64 @@ static kiln_status run_plan(struct kiln_node *node, kiln_error *err)
     return status;
 }
 
+/* How operations run on a GPU. Others run on the CPU; what they read there is copied. */
+enum ability { ON_CPU, ON_GPU, AS_VIEW };
+static const uint8_t abilities[KILN_OP_COUNT] = {
+#define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                 \
+    [KILN_OP_##ID] = ON_GPU,
+#include "graph/ops.def"
+    [KILN_OP_RESHAPE] = AS_VIEW,   [KILN_OP_BROADCAST] = AS_VIEW,  [KILN_OP_EXPAND_DIMS] = AS_VIEW,
+    [KILN_OP_SQUEEZE] = AS_VIEW,   [KILN_OP_TRANSPOSE] = AS_VIEW,  [KILN_OP_SLICE] = AS_VIEW,
+    [KILN_OP_AS_STRIDED] = AS_VIEW, [KILN_OP_CONTIGUOUS] = ON_GPU, [KILN_OP_CONCATENATE] = ON_GPU,
+    [KILN_OP_SUM] = ON_GPU,        [KILN_OP_PROD] = ON_GPU,        [KILN_OP_MIN] = ON_GPU,
+    [KILN_OP_MAX] = ON_GPU,        [KILN_OP_ALL] = ON_GPU,         [KILN_OP_ANY] = ON_GPU,
+    [KILN_OP_SLICE_UPDATE] = ON_GPU, [KILN_OP_MATMUL] = ON_GPU,
+};
+
+/* Of those, what needs more than a schedule of the code generator. */
+static bool can_run_on_gpu(const struct kiln_node *node)
+{
+    if (node->op == KILN_OP_SLICE_UPDATE) return node->attrs[0] == KILN_MERGE_SET;
+    if (node->op == KILN_OP_MATMUL && node->inputs[1]->size == 0) return false;
+    if (node->op == KILN_OP_MATMUL) return kiln__cublas_can(node->inputs[0]->dtype);
+    return abilities[node->op] == ON_GPU;
+}
+
+/* A view stays where its bytes are; what can't run on the GPU runs on the CPU. */
+static uint32_t place_for(const struct kiln_node *node)
+{
+    if (abilities[node->op] == AS_VIEW) return kiln__array_place(node->inputs[0]);
+    if (!node->place || can_run_on_gpu(node)) return node->place;
+    if (node->op != KILN_OP_LOAD) kiln__gpu_count_add(KILN_GPU_HOST_OPERATIONS, 1);
+    return 0;
+}
+
+static kiln_status run_elsewhere(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    uint32_t place = place_for(node), before = 0;
+    struct kiln_moved moved;
+    struct kiln_node there = *node;
+    kiln_status status = kiln__move(&moved, node->inputs, node->input_count, place, err);
+    there.inputs = moved.arrays;
+    if (!status) status = kiln__run_at(place, &before, err);
+    if (!status) {
+        status = operations[node->op](&there, out, err);
+        kiln__here = before;
+    }
+    kiln__moved_release(&moved);
+    return status;
+}
+
 kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    return operations[node->op](node, out, err);
+    bool is_here = !node->place && kiln__all_at(node->inputs, node->input_count, 0);
+    return __builtin_expect(is_here, 1) ? operations[node->op](node, out, err) : run_elsewhere(node, out, err);
 }
 
 static kiln_status run_node(struct kiln_node *node, struct kiln_array *array, kiln_error *err)
 {
     if (node->op == KILN_OP_PLAN) return run_plan(node, err);
-    kiln_status status = operations[node->op](node, array, err);
+    kiln_status status = kiln__run_operation(node, array, err);
     if (status == KILN_OK) return status;
     take_bytes_away(array);
     return status == KILN_NO_MEMORY ? kiln__fail_as(err, status, kiln__ops[node->op].name) : status;

@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/gpu.h"
 #include "run/pool.h"
 #include "run/tiles.h"
+#include "run/where.h"
 
 enum {
     PARALLEL_MIN = 64 << 10, /* elements; below that waking a thread costs more than it saves */
@@ -134,6 +136,7 @@ static int64_t cut(struct launch *launch, bool columns_may_be_cut)
 
 static kiln_status run(struct launch *launch, bool columns_may_be_cut, kiln_error *err)
 {
+    if (!launch->entry) return KILN_OK; /* compiled only: nothing is computed */
     int64_t parts = cut(launch, columns_may_be_cut);
     if (launch->tiles.count) {
         launch->scratch = malloc((size_t)parts * launch->tiles.scratch_bytes);
@@ -272,6 +275,7 @@ static void take_rows(struct launch *launch, struct kiln_loop *loop, int64_t *st
 kiln_status kiln__launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
                               kiln_error *err)
 {
+    if (kiln__here) return kiln__gpu_launch_loop(kernels, loop, constants, err);
     const struct kiln_group *group = &kernels->group;
     size_t count = loop->count + group->constant_count;
     if (count > KILN_LAUNCH_MAX_ARGS)
@@ -332,6 +336,7 @@ kiln_status kiln__launch(struct kiln_group_kernels *kernels, struct kiln_array *
                           KILN_LAUNCH_MAX_ARGS);
     int64_t size = outputs[0]->size;
     if (size == 0) return KILN_OK;
+    if (kiln__here) return kiln__gpu_launch_group(kernels, operands, constants, outputs, err);
     char letters[group->operand_count + 1];
     if (packed_letters(group, operands, size, letters)) {
         return launch_packed(kernels, operands, letters, constants, outputs, err);
@@ -344,6 +349,7 @@ kiln_status kiln__launch(struct kiln_group_kernels *kernels, struct kiln_array *
 kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
                                    int64_t stride, kiln_error *err)
 {
+    if (kiln__here) return kiln__gpu_launch_reduction(kernels, loop, n, stride, err);
     if (kiln__loop_size(loop) == 0) return KILN_OK;
     kiln__loop_collapse(loop);
     uint64_t args[] = {(uint64_t)(uintptr_t)loop->regions[0].data, (uint64_t)(uintptr_t)loop->regions[1].data};
@@ -400,7 +406,7 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
     struct kiln_region *regions = malloc(pointers * sizeof *regions);
     if (!regions) return kiln__no_memory(err, "a launch");
     uint64_t args[count];
-    int64_t strides[2 * pointers];
+    int64_t strides[2 * pointers], inner[pointers];
     char letters[group->operand_count + 1];
     struct kiln_loop loop;
     kiln__loop_init(&loop, ndim, dims, regions, pointers);
@@ -414,12 +420,14 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
     launch.tiles.args_count = count;
     for (size_t i = 0; i < pointers; i++) {
         args[i] = (uint64_t)(uintptr_t)regions[i].data;
-        strides[2 * i + 1] = regions[i].strides[ndim - 1];
+        inner[i] = strides[2 * i + 1] = regions[i].strides[ndim - 1];
     }
     for (size_t i = pointers; i < count; i++) args[i] = constants[i - pointers];
     kiln__loop_remove_axis(&loop, ndim - 1);
     kiln_status status = KILN_OK;
-    if (kiln__loop_size(&loop) > 0) {
+    if (kiln__here) {
+        status = kiln__gpu_launch_rows(kernels, &loop, launch.n, inner, constants, letters, err);
+    } else if (kiln__loop_size(&loop) > 0) {
         kiln__loop_collapse(&loop);
         kiln__tiles_choose(&launch.tiles, &loop, group->output_count, strides, launch.n, true);
         for (size_t i = 0; i < launch.tiles.count; i++)

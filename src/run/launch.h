@@ -1,11 +1,13 @@
 /*
- * launch.h - a group, arrays and the kernel variant for their layout: find it, run it, on as many cores as pay.
+ * launch.h - a group, arrays and the kernel variant for their layout: find it, run it, on as many cores as pay, or on the
+ * GPU that kiln__here names (run/gpu.h has those launches).
  */
 #ifndef KILN_RUN_LAUNCH_H
 #define KILN_RUN_LAUNCH_H
 
 #include "array/array.h"
 #include "codegen/group.h"
+#include "device/device.h"
 #include "run/loop.h"
 
 typedef void (*kiln_kernel_entry)(const uint64_t *args, const int64_t *strides, int64_t rows, int64_t n);
@@ -28,7 +30,7 @@ struct kiln_group_kernels {
 
 struct kiln_variant {
     struct kiln_variant *next;
-    kiln_kernel_entry entry;
+    void *executable; /* an address, or a GPU's function */
     const struct kiln_device *device; /* what it is linked for; a reset device makes it match no more */
     uint32_t generation;
     uint32_t options; /* of the environment, packed: key/options.h */
@@ -46,6 +48,11 @@ kiln_status kiln__op_kernels(enum kiln_op op, enum kiln_dtype in, enum kiln_dtyp
 /* The variant for these letters, compiled if it is new (through the default cache). */
 kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *letters, unsigned flags,
                               kiln_kernel_entry *out, kiln_error *err);
+
+/* The same for a GPU and one of its schedules; the function is the driver's. NULL: compiled only (KILN_MODE). */
+struct kiln_gpu_form;
+kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *letters,
+                                  const struct kiln_gpu_form *form, void **function, kiln_error *err);
 
 /*
  * Computes outputs (already allocated, packed, all of one shape) from ready operands that broadcast to that shape.

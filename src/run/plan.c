@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "run/eval.h"
+#include "run/gpu.h"
 #include "run/operation.h"
+#include "run/where.h"
 
 enum { FEW_SLOTS = 32, FEW_STEPS = 4, FEW_INPUTS = 64 };
 
@@ -44,6 +46,7 @@ void kiln__plan_unref(void *value)
         free(plan->steps[i].kernels);
     }
     for (uint32_t i = 0; i < plan->constant_count; i++) kiln__array_unref(plan->constants[i]);
+    kiln__replay_free(plan->replay);
     free(plan->constants);
     kiln__arena_release(&plan->arena);
     free(plan);
@@ -96,7 +99,7 @@ static void shapes_release(struct call_shapes *shapes)
 }
 
 static kiln_status run_begin(struct run *run, const struct kiln_plan *plan, struct kiln_array *const *inputs,
-                             kiln_error *err)
+                             struct kiln_array *const *constants, kiln_error *err)
 {
     run->plan = plan;
     run->slots = plan->slot_count <= FEW_SLOTS ? run->few_slots : malloc(plan->slot_count * sizeof *run->slots);
@@ -105,7 +108,7 @@ static kiln_status run_begin(struct run *run, const struct kiln_plan *plan, stru
     uint32_t fixed = plan->input_count + plan->constant_count;
     if (plan->input_count) memcpy(run->slots, inputs, plan->input_count * sizeof *inputs);
     if (plan->constant_count)
-        memcpy(run->slots + plan->input_count, plan->constants, plan->constant_count * sizeof *inputs);
+        memcpy(run->slots + plan->input_count, constants, plan->constant_count * sizeof *inputs);
     memset(run->slots + fixed, 0, (plan->slot_count - fixed) * sizeof *run->slots);
     kiln_status status = plan->shapeless ? infer_shapes(plan, inputs, run->call_shapes, err) : KILN_OK;
     if (plan->shapeless) run->shapes = run->call_shapes->shapes;
@@ -143,10 +146,9 @@ static bool is_last_use(const struct run *run, const struct kiln_step *step, uin
 
 static bool is_sole_owner(const struct kiln_array *array)
 {
-    const struct kiln_storage *storage = array->storage;
-    return storage && !storage->free_foreign && storage->size_class != UINT32_MAX && array->data == storage->data &&
-           atomic_load_explicit(&array->refs, memory_order_acquire) == 1 &&
-           atomic_load_explicit(&storage->refs, memory_order_acquire) == 1;
+    struct kiln_storage *storage = array->storage;
+    return storage && array->data == storage->data && atomic_load_explicit(&array->refs, memory_order_acquire) == 1 &&
+           kiln__storage_is_exclusive(storage);
 }
 
 /* Storage for an array like `out`, taken from an operand; NULL: none fits. */
@@ -156,7 +158,8 @@ static struct kiln_storage *take_storage(const struct run *run, const struct kil
     for (uint32_t i = 0; i < step->input_count; i++) {
         const struct kiln_array *operand = run->slots[step->inputs[i]];
         bool fits = operand->row_contiguous && operand->size == out->size &&
-                    kiln__dtype_size(operand->dtype) == kiln__dtype_size(out->dtype);
+                    kiln__dtype_size(operand->dtype) == kiln__dtype_size(out->dtype) &&
+                    kiln__array_place(operand) == kiln__here;
         if (fits && is_sole_owner(operand) && is_last_use(run, step, step->inputs[i]))
             return kiln__storage_ref(operand->storage);
     }
@@ -170,7 +173,8 @@ static kiln_status make_output(const struct run *run, const struct kiln_step *st
     kiln_status status = kiln__array_new(shape->dtype, shape->ndim, shape->dims, &out, err);
     if (status) return status;
     out->storage = out->size ? take_storage(run, step, out) : NULL;
-    if (!out->storage) status = kiln__storage_new((size_t)out->size * kiln__dtype_size(out->dtype), &out->storage, err);
+    size_t bytes = (size_t)out->size * kiln__dtype_size(out->dtype);
+    if (!out->storage) status = kiln__storage_new_at(kiln__here, bytes, &out->storage, err);
     if (status) {
         kiln__array_unref(out);
         return status;
@@ -180,11 +184,12 @@ static kiln_status make_output(const struct run *run, const struct kiln_step *st
     return KILN_OK;
 }
 
-static kiln_status run_group(struct run *run, const struct kiln_step *step, kiln_error *err)
+/* `operands` are at kiln__here. */
+static kiln_status launch_group(struct run *run, const struct kiln_step *step, struct kiln_array *const *operands,
+                                kiln_error *err)
 {
-    struct kiln_array *operands[step->input_count + 1], *outputs[step->output_count];
+    struct kiln_array *outputs[step->output_count];
     kiln_status status = KILN_OK;
-    for (uint32_t i = 0; i < step->input_count; i++) operands[i] = run->slots[step->inputs[i]];
     for (uint32_t i = 0; i < step->output_count && !status; i++) {
         status = make_output(run, step, step->outputs[i], err);
         outputs[i] = run->slots[step->outputs[i]];
@@ -194,6 +199,36 @@ static kiln_status run_group(struct run *run, const struct kiln_step *step, kiln
         return kiln__launch_rows(step->kernels, step->rows->dims, step->rows->ndim, operands, step->constants, outputs,
                                  err);
     return kiln__launch(step->kernels, operands, step->constants, outputs, err);
+}
+
+/* A kernel that the GPU can't run runs on the CPU; one whose operands an operation left on the CPU gets copies. */
+static kiln_status run_group_elsewhere(struct run *run, const struct kiln_step *step, struct kiln_array *const *operands,
+                                       bool can_launch, kiln_error *err)
+{
+    uint32_t before = 0, place = can_launch ? run->plan->place : 0;
+    struct kiln_moved moved;
+    kiln_status status = kiln__move(&moved, operands, step->input_count, place, err);
+    if (!can_launch) kiln__gpu_count_add(KILN_GPU_HOST_OPERATIONS, 1);
+    if (!status) status = kiln__run_at(place, &before, err);
+    if (!status) {
+        status = launch_group(run, step, moved.arrays, err);
+        kiln__here = before;
+    }
+    kiln__moved_release(&moved);
+    return status;
+}
+
+static kiln_status run_group(struct run *run, const struct kiln_step *step, kiln_error *err)
+{
+    struct kiln_array *operands[step->input_count + 1];
+    for (uint32_t i = 0; i < step->input_count; i++) operands[i] = run->slots[step->inputs[i]];
+    if (!run->plan->place) return launch_group(run, step, operands, err);
+    const struct kiln_shape *shape = step->rows ? step->rows : &run->shapes[step->outputs[0]];
+    bool can_launch =
+        kiln__gpu_can_launch(&step->kernels->group, shape->ndim, step->rows ? shape->dims[shape->ndim - 1] : 0);
+    if (can_launch && kiln__all_at(operands, step->input_count, run->plan->place))
+        return launch_group(run, step, operands, err);
+    return run_group_elsewhere(run, step, operands, can_launch, err);
 }
 
 /* Some operations take any number of inputs. */
@@ -208,6 +243,7 @@ static kiln_status run_operation(struct run *run, const struct kiln_step *step, 
                                    .op = step->op,
                                    .attr_count = (uint16_t)step->attr_count,
                                    .input_count = step->input_count,
+                                   .place = run->plan->place,
                                    .inputs = inputs,
                                    .attrs = step->attrs};
     kiln_status status = kiln__array_new(shape->dtype, shape->ndim, shape->dims, &out, err);
@@ -234,20 +270,52 @@ static kiln_status run_steps(struct run *run, kiln_error *err)
     return KILN_OK;
 }
 
-static kiln_status run_plan(const struct kiln_plan *plan, struct kiln_array *const *inputs, bool owns_inputs,
-                            struct kiln_array **outputs, kiln_error *err)
+static kiln_status run_here(const struct kiln_plan *plan, struct kiln_array *const *inputs,
+                            struct kiln_array *const *constants, bool owns_inputs, struct kiln_array **outputs,
+                            kiln_error *err)
 {
     struct call_shapes shapes;
     struct run run;
     run.call_shapes = &shapes;
     run.owns_inputs = owns_inputs;
-    kiln_status status = run_begin(&run, plan, inputs, err);
+    kiln_status status = run_begin(&run, plan, inputs, constants, err);
     if (status) return status;
     status = run_steps(&run, err);
     for (uint32_t i = 0; i < plan->output_count && !status; i++)
         outputs[i] = kiln__array_ref(run.slots[plan->outputs[i]]);
     run_end(&run);
     return status;
+}
+
+/* Inputs and captured arrays are copied to the GPU first, those that are not there. */
+static kiln_status run_on_gpu(const struct kiln_plan *plan, struct kiln_array *const *inputs, bool owns_inputs,
+                              struct kiln_array **outputs, kiln_error *err)
+{
+    struct kiln_moved moved = {.arrays = moved.few}, constants = {.arrays = constants.few};
+    uint32_t before = 0;
+    bool are_there = kiln__all_at(inputs, plan->input_count, plan->place);
+    kiln_status status = kiln__run_at(plan->place, &before, err);
+    if (status) return status;
+    if (!are_there) status = kiln__move(&moved, inputs, plan->input_count, plan->place, err);
+    if (!status) status = kiln__move(&constants, plan->constants, plan->constant_count, plan->place, err);
+    if (!status) {
+        kiln__replay_begin(plan->replay);
+        status = run_here(plan, are_there ? inputs : moved.arrays, constants.arrays, owns_inputs && are_there, outputs, err);
+        kiln_status started = kiln__replay_end(!status, err);
+        for (uint32_t i = 0; started && !status && i < plan->output_count; i++) kiln__array_unref(outputs[i]);
+        if (!status) status = started;
+    }
+    kiln__here = before;
+    kiln__moved_release(&moved);
+    kiln__moved_release(&constants);
+    return status;
+}
+
+static kiln_status run_plan(const struct kiln_plan *plan, struct kiln_array *const *inputs, bool owns_inputs,
+                            struct kiln_array **outputs, kiln_error *err)
+{
+    if (__builtin_expect(plan->place != 0, 0)) return run_on_gpu(plan, inputs, owns_inputs, outputs, err);
+    return run_here(plan, inputs, plan->constants, owns_inputs, outputs, err);
 }
 
 kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs,

@@ -146,8 +146,7 @@ static bool owns_input(const struct kiln_node *node)
 {
     const struct kiln_array *in = node->inputs[0];
     return atomic_load_explicit(&node->refs, memory_order_relaxed) > 0 && in->storage &&
-           in->storage->size_class != UINT32_MAX && atomic_load_explicit(&in->refs, memory_order_acquire) == 1 &&
-           atomic_load_explicit(&in->storage->refs, memory_order_acquire) == 1;
+           atomic_load_explicit(&in->refs, memory_order_acquire) == 1 && kiln__storage_is_exclusive(in->storage);
 }
 
 /* Inputs: the array, an update of the slice's shape. Attributes: the mode, then start, stop and step of each axis. */

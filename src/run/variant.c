@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cache/kernel.h"
+#include "codegen/gpu.h"
 #include "device/device.h"
 #include "run/launch.h"
 #include "run/note.h"
@@ -35,6 +36,7 @@ struct place {
     kiln_device *device;
     uint32_t generation, options;
     unsigned flags;
+    const struct kiln_gpu_form *form; /* on a GPU; `flags` is this, packed */
 };
 
 static const struct kiln_variant *find(const struct kiln_variant *list, const struct place *place, const char *letters,
@@ -54,29 +56,28 @@ static bool is_reduction(const struct kiln_group *group)
     return group->instr_count == 1 && kiln__ops[group->instrs[0].op].kind == KILN_OP_REDUCE;
 }
 
-static kiln_status print(const struct kiln_group *group, const char *letters, unsigned flags, struct kiln_buffer *text,
-                         kiln_error *err)
+static kiln_status print(const struct kiln_group *group, const char *letters, const struct place *place,
+                         struct kiln_buffer *text, kiln_error *err)
 {
-    if (!is_reduction(group)) return kiln__group_print(group, letters, flags, text, err);
+    if (place->form) return kiln__gpu_print(group, letters, place->form, text, err);
+    if (!is_reduction(group)) return kiln__group_print(group, letters, place->flags, text, err);
     const struct kiln_instr *instr = &group->instrs[0];
     return kiln__reduction_print(instr->op, group->operand_dtypes[0], instr->dtype, letters[0], text, err);
 }
 
 static kiln_status compile(struct kiln_group_kernels *kernels, const struct place *place, const char *letters,
-                           kiln_kernel_entry *entry, kiln_error *err)
+                           void **executable, kiln_error *err)
 {
     struct kiln_buffer text = {0};
-    void *executable = NULL;
     const struct kiln_note_of of = {kernels, letters};
     const struct kiln_note note = {kiln__note_print, &of};
-    kiln_status status = print(&kernels->group, letters, place->flags, &text, err);
+    kiln_status status = print(&kernels->group, letters, place, &text, err);
     if (status == KILN_OK && text.failed) status = kiln__no_memory(err, "the text of a kernel");
     if (status == KILN_OK) {
         status = kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), place->device, place->options,
-                                        kernels->name, (kiln_bytes){text.data, text.size}, &note, &executable, err);
+                                        kernels->name, (kiln_bytes){text.data, text.size}, &note, executable, err);
     }
     kiln__buffer_release(&text);
-    if (status == KILN_OK) memcpy(entry, &executable, sizeof executable);
     return status;
 }
 
@@ -97,6 +98,32 @@ static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, st
     return mine;
 }
 
+static kiln_status get(struct kiln_group_kernels *kernels, struct place *place, const char *letters, void **out,
+                       kiln_error *err)
+{
+    size_t count = kernels->group.operand_count;
+    place->generation = atomic_load_explicit(&place->device->generation, memory_order_relaxed);
+    const struct kiln_variant *known =
+        find(atomic_load_explicit(&kernels->variants, memory_order_acquire), place, letters, count);
+    if (!known) {
+        struct kiln_variant *mine = calloc(1, sizeof *mine + count + 1);
+        if (!mine) return kiln__no_memory(err, "a kernel variant");
+        mine->device = place->device;
+        mine->generation = place->generation;
+        mine->options = place->options;
+        mine->flags = place->flags;
+        memcpy(mine->letters, letters, count);
+        kiln_status status = compile(kernels, place, mine->letters, &mine->executable, err);
+        if (status != KILN_OK) {
+            free(mine);
+            return status;
+        }
+        known = publish(kernels, mine, place, count);
+    }
+    *out = known->executable;
+    return KILN_OK;
+}
+
 kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *letters, unsigned flags,
                               kiln_kernel_entry *out, kiln_error *err)
 {
@@ -104,28 +131,27 @@ kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *le
     struct place place = {.device = kiln__device_current_in(environment, err),
                           .options = kiln__options_packed(environment),
                           .flags = flags};
+    void *executable = NULL;
     if (!place.device) return KILN_INVALID;
-    size_t count = kernels->group.operand_count;
-    place.generation = atomic_load_explicit(&place.device->generation, memory_order_relaxed);
-    const struct kiln_variant *known =
-        find(atomic_load_explicit(&kernels->variants, memory_order_acquire), &place, letters, count);
-    if (!known) {
-        struct kiln_variant *mine = calloc(1, sizeof *mine + count + 1);
-        if (!mine) return kiln__no_memory(err, "a kernel variant");
-        mine->device = place.device;
-        mine->generation = place.generation;
-        mine->options = place.options;
-        mine->flags = flags;
-        memcpy(mine->letters, letters, count);
-        kiln_status status = compile(kernels, &place, mine->letters, &mine->entry, err);
-        if (status != KILN_OK) {
-            free(mine);
-            return status;
-        }
-        known = publish(kernels, mine, &place, count);
-    }
-    *out = known->entry;
-    return KILN_OK;
+    kiln_status status = get(kernels, &place, letters, &executable, err);
+    if (status == KILN_OK) memcpy(out, &executable, sizeof executable);
+    return status;
+}
+
+static unsigned pack_form(const struct kiln_gpu_form *form)
+{
+    return (unsigned)form->schedule | (unsigned)form->axes << 8 | (unsigned)form->wide << 16 |
+           (unsigned)form->is_long << 17 | 1u << 31;
+}
+
+kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *letters,
+                                  const struct kiln_gpu_form *form, void **function, kiln_error *err)
+{
+    struct place place = {.device = device,
+                          .options = kiln__options_packed(kiln__environment()),
+                          .flags = pack_form(form),
+                          .form = form};
+    return get(kernels, &place, letters, function, err);
 }
 
 /* ---- kernels of uncompiled operations ------------------------------------------------------------------------ */

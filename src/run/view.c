@@ -165,7 +165,8 @@ kiln_status kiln__run_as_strided(const struct kiln_node *node, struct kiln_array
     struct kiln_array *in = node->inputs[0], *packed = NULL;
     kiln_status status = KILN_OK;
     if (!in->row_contiguous) {
-        status = kiln__array_alloc(in->dtype, in->ndim, in->dims, &packed, err);
+        status = kiln__array_new(in->dtype, in->ndim, in->dims, &packed, err);
+        if (status == KILN_OK) status = kiln__output_alloc(packed, err);
         if (status == KILN_OK) status = kiln__copy_packed(in, packed->data, err);
         in = packed;
     }

@@ -154,6 +154,7 @@ static kiln_status append_node(struct recorder *recorder, struct kiln_array *arr
     struct kiln_value *value = append(recorder, array, KILN_VALUE_NODE);
     if (!value) return kiln__no_memory(err, "a trace");
     value->op = node->op;
+    if (node->place > recorder->tape->place) recorder->tape->place = node->place;
     value->attr_count = node->attr_count;
     value->input_count = node->input_count;
     value->attrs = kiln__arena_copy(arena, node->attrs, node->attr_count * sizeof *node->attrs);

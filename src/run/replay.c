@@ -1,0 +1,141 @@
+/*
+ * replay.c - the launches of a plan as one graph of the driver's.
+ *
+ * A plan with several kernels launches the same functions each time; when the arrays lie where they lay before, as they
+ * do in a loop that frees its results, the whole list of launches is the same, word for word. The second time such a
+ * list comes it is captured as a graph, and from then on one call of the driver starts all of it. Any difference gives
+ * up the graph and launches one by one: what runs is always the list that was collected now.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "run/gpu.h"
+
+enum { FEWEST = 2 }; /* launches that make a graph worth it */
+
+/* Calls and their words, one after the other; `words` of a call in a list is its place in `words` of the list. */
+struct list {
+    struct kiln_buffer calls, words;
+};
+
+struct kiln_replay {
+    _Atomic bool is_used; /* by the thread that collects */
+    const struct kiln_gpu *gpu;
+    struct list now, before;
+    void *graph; /* of `before`; NULL: none yet */
+};
+
+static _Thread_local struct kiln_replay *collecting;
+
+struct kiln_replay *kiln__replay_new(void)
+{
+    return calloc(1, sizeof(struct kiln_replay));
+}
+
+static void list_release(struct list *list)
+{
+    kiln__buffer_release(&list->calls);
+    kiln__buffer_release(&list->words);
+}
+
+void kiln__replay_free(struct kiln_replay *replay)
+{
+    if (!replay) return;
+    if (replay->graph) kiln__gpu_replay_free(replay->gpu, replay->graph);
+    list_release(&replay->now);
+    list_release(&replay->before);
+    free(replay);
+}
+
+void kiln__replay_begin(struct kiln_replay *replay)
+{
+    if (!replay || atomic_exchange_explicit(&replay->is_used, true, memory_order_acquire)) return;
+    replay->now.calls.size = replay->now.words.size = 0;
+    collecting = replay;
+}
+
+kiln_status kiln__replay_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err)
+{
+    struct kiln_replay *replay = collecting;
+    if (!replay) return kiln__gpu_launch(gpu, call, err);
+    struct kiln_gpu_call kept = *call;
+    replay->gpu = gpu;
+    kept.words = (const uint64_t *)(uintptr_t)replay->now.words.size;
+    kiln__buffer_append(&replay->now.words, call->words, call->word_count * sizeof *call->words);
+    kiln__buffer_append(&replay->now.calls, &kept, sizeof kept);
+    bool failed = replay->now.words.failed || replay->now.calls.failed;
+    return failed ? kiln__no_memory(err, "a list of launches") : KILN_OK;
+}
+
+static size_t count_of(const struct list *list)
+{
+    return list->calls.size / sizeof(struct kiln_gpu_call);
+}
+
+static struct kiln_gpu_call call_at(const struct list *list, size_t index)
+{
+    struct kiln_gpu_call call;
+    memcpy(&call, list->calls.data + index * sizeof call, sizeof call);
+    call.words = (const uint64_t *)(const void *)(list->words.data + (uintptr_t)call.words);
+    return call;
+}
+
+static bool are_equal(const struct kiln_buffer *a, const struct kiln_buffer *b)
+{
+    return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
+}
+
+static kiln_status launch_all(const struct kiln_replay *replay, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    for (size_t i = 0; i < count_of(&replay->now) && !status; i++) {
+        struct kiln_gpu_call call = call_at(&replay->now, i);
+        status = kiln__gpu_launch(replay->gpu, &call, err);
+    }
+    return status;
+}
+
+/* A graph of `before`; none when the driver refuses. */
+static void capture(struct kiln_replay *replay)
+{
+    size_t count = count_of(&replay->before);
+    struct kiln_gpu_call *calls = malloc(count * sizeof *calls);
+    if (!calls) return;
+    for (size_t i = 0; i < count; i++) calls[i] = call_at(&replay->before, i);
+    kiln__gpu_replay_new(replay->gpu, calls, count, &replay->graph, NULL);
+    free(calls);
+}
+
+static void keep(struct kiln_replay *replay)
+{
+    struct list old = replay->before;
+    if (replay->graph) kiln__gpu_replay_free(replay->gpu, replay->graph);
+    replay->graph = NULL;
+    replay->before = replay->now;
+    replay->now = old;
+}
+
+static kiln_status start(struct kiln_replay *replay, kiln_error *err)
+{
+    bool same = are_equal(&replay->now.calls, &replay->before.calls) && are_equal(&replay->now.words, &replay->before.words);
+    if (same && !replay->graph) capture(replay);
+    if (same && replay->graph) return kiln__gpu_replay(replay->gpu, replay->graph, err);
+    kiln_status status = launch_all(replay, err);
+    if (!same) keep(replay);
+    return status;
+}
+
+kiln_status kiln__replay_end(bool launch, kiln_error *err)
+{
+    struct kiln_replay *replay = collecting;
+    if (!replay) return KILN_OK;
+    collecting = NULL;
+    size_t count = count_of(&replay->now);
+    kiln_status status = KILN_OK;
+    if (launch && count > 0) status = count < FEWEST ? launch_all(replay, err) : start(replay, err);
+    replay->now.calls.failed = replay->now.words.failed = false;
+    atomic_store_explicit(&replay->is_used, false, memory_order_release);
+    return status;
+}
