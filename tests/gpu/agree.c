@@ -1,0 +1,402 @@
+/*
+ * agree.c - the same operations on the CPU and on the GPU give the same bits.
+ *
+ * Each case makes arrays from fixed pseudo-random bytes, applies one operation or a compiled function on each device,
+ * and compares all bytes. Skips with a line when there is no GPU. Matrix products are compared with a tolerance: the
+ * libraries order their sums differently.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kiln/compile.h"
+#include "mlx/c/mlx.h"
+
+static mlx_stream cpu, gpu, stream; /* `stream` is what the case under test uses */
+static int cases, failures;
+
+static const char *const dtype_names[] = {"bool",  "uint8", "uint16",  "uint32",  "uint64",  "int8",     "int16",
+                                          "int32", "int64", "float16", "float32", "float64", "bfloat16", "complex64"};
+
+/* ---- arrays ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t next_random(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    return state ^= state << 17;
+}
+
+/* Numbers from -8 to 8, with a few special ones, converted to the dtype on the CPU. */
+static mlx_array make(mlx_dtype dtype, const int *shape, int ndim)
+{
+    size_t size = 1;
+    mlx_array wide, res = mlx_array_new();
+    for (int i = 0; i < ndim; i++) size *= (size_t)shape[i];
+    float *data = malloc((size + 1) * sizeof *data);
+    for (size_t i = 0; i < size; i++) {
+        uint64_t r = next_random();
+        data[i] = (float)((int64_t)(r % 16001) - 8000) / 1000.0f;
+        if (r % 97 == 0) data[i] = 0.0f;
+        if (r % 193 == 0 && dtype >= MLX_FLOAT16) data[i] = r & 1024 ? INFINITY : NAN;
+    }
+    wide = mlx_array_new_data(data, shape, ndim, MLX_FLOAT32);
+    mlx_astype(&res, wide, dtype, cpu);
+    mlx_array_eval(res);
+    mlx_array_free(wide);
+    free(data);
+    return res;
+}
+
+static const void *bytes_of(mlx_array a)
+{
+    return mlx_array_data_uint8(a);
+}
+
+/* ---- comparing -------------------------------------------------------------------------------------------------- */
+
+static mlx_array packed(mlx_array a)
+{
+    mlx_array res = mlx_array_new();
+    mlx_contiguous(&res, a, false, stream);
+    mlx_array_eval(res);
+    return res;
+}
+
+static void compare(const char *what, mlx_array on_cpu, mlx_array on_gpu)
+{
+    stream = cpu;
+    mlx_array a = packed(on_cpu);
+    stream = gpu;
+    mlx_array b = packed(on_gpu);
+    size_t size = mlx_array_nbytes(a), item = mlx_array_itemsize(a);
+    const unsigned char *x = bytes_of(a), *y = bytes_of(b);
+    cases++;
+    if (mlx_array_nbytes(b) != size || mlx_array_dtype(a) != mlx_array_dtype(b)) {
+        printf("FAIL %s: other shape or dtype\n", what);
+        failures++;
+    } else if (size && (!x || !y || memcmp(x, y, size) != 0)) {
+        size_t at = 0, different = 0, first = 0;
+        for (; x && y && at < size; at += item)
+            if (memcmp(x + at, y + at, item) && !different++) first = at;
+        printf("FAIL %s: %zu of %zu elements differ, first %zu: cpu", what, different, size / item, first / item);
+        for (size_t i = item; y && i-- > 0;) printf(" %02x", x[first + i]);
+        printf(" gpu");
+        for (size_t i = item; y && i-- > 0;) printf(" %02x", y[first + i]);
+        printf("\n");
+        failures++;
+    }
+    mlx_array_free(a), mlx_array_free(b);
+}
+
+/* ---- operations ---------------------------------------------------------------------------------------------------
+ */
+
+typedef int (*unary)(mlx_array *, const mlx_array, const mlx_stream);
+typedef int (*binary)(mlx_array *, const mlx_array, const mlx_array, const mlx_stream);
+
+#define ROW(name) {#name, mlx_##name}
+static const struct {
+    const char *name;
+    unary call;
+} unaries[] = {ROW(abs),     ROW(negative),   ROW(square), ROW(sqrt),   ROW(rsqrt),      ROW(exp),    ROW(expm1),
+               ROW(log),     ROW(log2),       ROW(log10),  ROW(log1p),  ROW(sin),        ROW(cos),    ROW(tan),
+               ROW(sinh),    ROW(cosh),       ROW(tanh),   ROW(arcsin), ROW(arccos),     ROW(arctan), ROW(arcsinh),
+               ROW(arccosh), ROW(arctanh),    ROW(erf),    ROW(erfinv), ROW(sigmoid),    ROW(floor),  ROW(ceil),
+               ROW(sign),    ROW(reciprocal), ROW(isnan),  ROW(isinf),  ROW(logical_not)};
+static const struct {
+    const char *name;
+    binary call;
+} binaries[] = {ROW(add),       ROW(subtract), ROW(multiply),     ROW(divide),   ROW(maximum),
+                ROW(minimum),   ROW(power),    ROW(equal),        ROW(less),     ROW(greater_equal),
+                ROW(logaddexp), ROW(arctan2),  ROW(floor_divide), ROW(remainder)};
+#undef ROW
+
+static bool quiet;
+
+static void ignore(const char *text, void *data)
+{
+    (void)data;
+    if (!quiet) printf("error: %s\n", text);
+}
+
+static void check_unaries(mlx_dtype dtype)
+{
+    const int shape[] = {37, 29};
+    mlx_array in = make(dtype, shape, 2);
+    for (size_t i = 0; i < sizeof unaries / sizeof *unaries; i++) {
+        char what[80];
+        mlx_array a = mlx_array_new(), b = mlx_array_new();
+        quiet = true; /* not every operation knows every dtype */
+        int code = unaries[i].call(&a, in, cpu);
+        quiet = false;
+        snprintf(what, sizeof what, "%s(%s)", unaries[i].name, dtype_names[dtype]);
+        if (!code && !unaries[i].call(&b, in, gpu)) compare(what, a, b);
+        mlx_array_free(a), mlx_array_free(b);
+    }
+    mlx_array_free(in);
+}
+
+static void check_binaries(mlx_dtype dtype)
+{
+    const int shape[] = {17, 64}, row[] = {64}, column[] = {17, 1}, flipped[] = {64, 17};
+    mlx_array whole = make(dtype, shape, 2), turned = mlx_array_new(), wide = make(dtype, flipped, 2);
+    mlx_transpose(&turned, wide, cpu);
+    mlx_array others[] = {make(dtype, shape, 2), make(dtype, row, 1), make(dtype, column, 2), make(dtype, NULL, 0),
+                          turned};
+    for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++) {
+        for (size_t k = 0; k < 5; k++) {
+            char what[80];
+            mlx_array a = mlx_array_new(), b = mlx_array_new();
+            quiet = true;
+            int code = binaries[i].call(&a, whole, others[k], cpu);
+            quiet = false;
+            snprintf(what, sizeof what, "%s(%s), layout %zu", binaries[i].name, dtype_names[dtype], k);
+            if (!code && !binaries[i].call(&b, whole, others[k], gpu)) compare(what, a, b);
+            mlx_array_free(a), mlx_array_free(b);
+        }
+    }
+    for (size_t k = 0; k < 5; k++) mlx_array_free(others[k]);
+    mlx_array_free(whole), mlx_array_free(wide);
+}
+
+static void check_casts(mlx_dtype dtype)
+{
+    const int shape[] = {1001};
+    mlx_array in = make(dtype, shape, 1);
+    for (int to = MLX_BOOL; to <= MLX_COMPLEX64; to++) {
+        char what[80];
+        mlx_array a = mlx_array_new(), b = mlx_array_new();
+        snprintf(what, sizeof what, "%s to %s", dtype_names[dtype], dtype_names[to]);
+        if (!mlx_astype(&a, in, (mlx_dtype)to, cpu) && !mlx_astype(&b, in, (mlx_dtype)to, gpu)) compare(what, a, b);
+        mlx_array_free(a), mlx_array_free(b);
+    }
+    mlx_array_free(in);
+}
+
+/* ---- reductions ---------------------------------------------------------------------------------------------------
+ */
+
+typedef int (*reduction)(mlx_array *, const mlx_array, int, bool, const mlx_stream);
+
+static void check_reductions(mlx_dtype dtype)
+{
+    static const int shapes[][2] = {{3, 1},    {5, 17},    {300, 1000}, {7, 1025},
+                                    {2, 5000}, {1500, 40}, {1, 70000},  {200, 3000}};
+#define ROW(name) {#name, mlx_##name##_axis}
+    static const struct {
+        const char *name;
+        reduction call;
+    } reductions[] = {ROW(sum), ROW(prod), ROW(max), ROW(min), ROW(all), ROW(any), ROW(mean), ROW(logsumexp)};
+#undef ROW
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        mlx_array in = make(dtype, shapes[s], 2);
+        for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++) {
+            for (int axis = 0; axis < 2; axis++) {
+                char what[100];
+                mlx_array a = mlx_array_new(), b = mlx_array_new();
+                quiet = true;
+                int code = reductions[i].call(&a, in, axis, axis == 0, cpu);
+                quiet = false;
+                snprintf(what, sizeof what, "%s(%s %d x %d, axis %d)", reductions[i].name, dtype_names[dtype],
+                         shapes[s][0], shapes[s][1], axis);
+                if (!code && !reductions[i].call(&b, in, axis, axis == 0, gpu)) compare(what, a, b);
+                mlx_array_free(a), mlx_array_free(b);
+            }
+        }
+        mlx_array_free(in);
+    }
+}
+
+/* ---- compiled functions -------------------------------------------------------------------------------------------
+ */
+
+static int swiglu(mlx_array *res, const mlx_array x, const mlx_array y, void *unused)
+{
+    (void)unused;
+    return mlx_sigmoid(res, x, stream) || mlx_multiply(res, x, *res, stream) || mlx_multiply(res, *res, y, stream);
+}
+
+static int softmax(mlx_array *res, const mlx_array x, const mlx_array y, void *unused)
+{
+    (void)unused;
+    mlx_array top = mlx_array_new(), sum = mlx_array_new(), scaled = mlx_array_new();
+    int code = mlx_multiply(&scaled, x, y, stream) || mlx_max_axis(&top, scaled, -1, true, stream) ||
+               mlx_subtract(res, scaled, top, stream) || mlx_exp(res, *res, stream) ||
+               mlx_sum_axis(&sum, *res, -1, true, stream) || mlx_divide(res, *res, sum, stream);
+    mlx_array_free(top), mlx_array_free(sum), mlx_array_free(scaled);
+    return code;
+}
+
+static int norm(mlx_array *res, const mlx_array x, const mlx_array y, void *unused)
+{
+    (void)unused;
+    mlx_array mean = mlx_array_new(), eps = mlx_array_new_float(1e-5f);
+    int code = mlx_square(res, x, stream) || mlx_mean_axis(&mean, *res, -1, true, stream) ||
+               mlx_add(&mean, mean, eps, stream) || mlx_rsqrt(&mean, mean, stream) ||
+               mlx_multiply(res, x, mean, stream) || mlx_multiply(res, *res, y, stream);
+    mlx_array_free(mean), mlx_array_free(eps);
+    return code;
+}
+
+/* Several kernels, so that a replay comes in: each sum along the first axis ends one. */
+static int chain(mlx_array *res, const mlx_array x, const mlx_array y, void *unused)
+{
+    (void)unused;
+    mlx_array sum = mlx_array_new();
+    int code = mlx_multiply(res, x, y, stream);
+    for (int i = 0; i < 3 && !code; i++)
+        code = mlx_max_axis(&sum, *res, 0, true, stream) || mlx_subtract(res, *res, sum, stream) ||
+               mlx_tanh(res, *res, stream) || mlx_add(res, *res, y, stream);
+    mlx_array_free(sum);
+    return code;
+}
+
+static void check_compiled(void)
+{
+    static const struct {
+        const char *name;
+        int (*call)(mlx_array *, const mlx_array, const mlx_array, void *);
+    } functions[] = {{"swiglu", swiglu}, {"softmax", softmax}, {"norm", norm}, {"chain", chain}};
+    static const int shapes[][2] = {{4, 33}, {64, 1024}, {10, 1030}, {100, 4096}, {3, 20000}};
+    static const mlx_dtype dtypes[] = {MLX_FLOAT32, MLX_FLOAT16, MLX_BFLOAT16, MLX_FLOAT64};
+    for (size_t f = 0; f < 4; f++) {
+        for (size_t d = 0; d < 4; d++) {
+            mlx_closure on_cpu = mlx_closure_new(), on_gpu = mlx_closure_new();
+            kiln_compile_binary(&on_cpu, functions[f].name, functions[f].call, NULL, NULL, false);
+            kiln_compile_binary(&on_gpu, functions[f].name, functions[f].call, NULL, NULL, false);
+            for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+                mlx_array x = make(dtypes[d], shapes[s], 2), y = make(dtypes[d], shapes[s], 2);
+                for (int again = 0; again < 4; again++) {
+                    char what[100];
+                    mlx_array a = mlx_array_new(), b = mlx_array_new();
+                    snprintf(what, sizeof what, "compiled %s(%s %d x %d), call %d", functions[f].name,
+                             dtype_names[dtypes[d]], shapes[s][0], shapes[s][1], again);
+                    stream = cpu;
+                    int code = kiln_call_binary(&a, on_cpu, x, y);
+                    stream = gpu;
+                    if (!code && !kiln_call_binary(&b, on_gpu, x, y)) compare(what, a, b);
+                    mlx_array_free(a), mlx_array_free(b);
+                }
+                mlx_array_free(x), mlx_array_free(y);
+            }
+            mlx_closure_free(on_cpu), mlx_closure_free(on_gpu);
+        }
+    }
+}
+
+/* ---- layouts, and what runs elsewhere ------------------------------------------------------------------------------
+ */
+
+static int turn(mlx_array *res, mlx_array x)
+{
+    const int axes[] = {2, 0, 1};
+    return mlx_transpose_axes(res, x, axes, 3, stream) || mlx_contiguous(res, *res, false, stream);
+}
+
+static int cut(mlx_array *res, mlx_array x)
+{
+    const int start[] = {1, 0, -1}, stop[] = {9, 40, -100}, step[] = {2, 3, -2};
+    return mlx_slice(res, x, start, 3, stop, 3, step, 3, stream) || mlx_add(res, *res, *res, stream);
+}
+
+static int reshape(mlx_array *res, mlx_array x)
+{
+    const int shape[] = {-1, 7};
+    mlx_array turned = mlx_array_new();
+    int code = mlx_transpose(&turned, x, stream) || mlx_reshape(res, turned, shape, 2, stream);
+    mlx_array_free(turned);
+    return code;
+}
+
+static int join(mlx_array *res, mlx_array x)
+{
+    const mlx_array both[] = {x, x};
+    mlx_vector_array list = mlx_vector_array_new_data(both, 2);
+    int code = mlx_concatenate_axis(res, list, 1, stream);
+    mlx_vector_array_free(list);
+    return code;
+}
+
+static int ordered(mlx_array *res, mlx_array x)
+{
+    return mlx_sort_axis(res, x, -1, stream) || mlx_cumsum(res, *res, 1, false, true, stream);
+}
+
+static void check_others(void)
+{
+    static const struct {
+        const char *name;
+        int (*call)(mlx_array *res, mlx_array x);
+    } others[] = {
+        {"transpose", turn}, {"slice", cut}, {"reshape", reshape}, {"concatenate", join}, {"sort and cumsum", ordered}};
+    const int shape[] = {10, 42, 70};
+    for (int dtype = MLX_BOOL; dtype <= MLX_COMPLEX64; dtype++) {
+        mlx_array x = make((mlx_dtype)dtype, shape, 3);
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+            char what[80];
+            mlx_array a = mlx_array_new(), b = mlx_array_new();
+            snprintf(what, sizeof what, "%s(%s)", others[i].name, dtype_names[dtype]);
+            quiet = true;
+            stream = cpu;
+            int code = others[i].call(&a, x);
+            quiet = false;
+            stream = gpu;
+            if (!code && !others[i].call(&b, x)) compare(what, a, b);
+            mlx_array_free(a), mlx_array_free(b);
+        }
+        mlx_array_free(x);
+    }
+}
+
+static void check_products(void)
+{
+    const int left[] = {3, 50, 64}, right[] = {64, 33};
+    static const mlx_dtype dtypes[] = {MLX_FLOAT32, MLX_FLOAT64, MLX_FLOAT16, MLX_BFLOAT16};
+    for (size_t d = 0; d < 4; d++) {
+        mlx_array l = mlx_array_new(), r = mlx_array_new(), a = mlx_array_new(), b = mlx_array_new();
+        mlx_array one = mlx_array_new_float(0.5f), near = mlx_array_new();
+        bool is_near = false;
+        mlx_full(&l, left, 3, one, dtypes[d], cpu), mlx_full(&r, right, 2, one, dtypes[d], cpu);
+        mlx_array noise = make(dtypes[d], left, 3);
+        mlx_nan_to_num(&noise, noise, 1, (mlx_optional_float){2, true}, (mlx_optional_float){-2, true}, cpu);
+        mlx_add(&l, l, noise, cpu);
+        mlx_matmul(&a, l, r, cpu), mlx_matmul(&b, l, r, gpu);
+        mlx_allclose(&near, a, b, 1e-2, 1e-2, false, cpu);
+        cases++;
+        if (mlx_array_item_bool(&is_near, near) || !is_near) {
+            printf("FAIL matmul(%s)\n", dtype_names[dtypes[d]]);
+            failures++;
+        }
+        mlx_array_free(l), mlx_array_free(r), mlx_array_free(a), mlx_array_free(b), mlx_array_free(one);
+        mlx_array_free(near), mlx_array_free(noise);
+    }
+}
+
+int main(void)
+{
+    bool available = false;
+    mlx_cuda_is_available(&available);
+    if (!available) {
+        printf("skipped: there is no GPU\n");
+        return 77;
+    }
+    mlx_set_error_handler(ignore, NULL, NULL);
+    cpu = mlx_default_cpu_stream_new(), gpu = mlx_default_gpu_stream_new();
+    for (int dtype = MLX_BOOL; dtype <= MLX_COMPLEX64; dtype++) {
+        check_unaries((mlx_dtype)dtype);
+        check_binaries((mlx_dtype)dtype);
+        check_casts((mlx_dtype)dtype);
+        check_reductions((mlx_dtype)dtype);
+    }
+    check_compiled();
+    check_others();
+    check_products();
+    printf("%d cases, %d failures\n", cases, failures);
+    mlx_stream_free(cpu), mlx_stream_free(gpu);
+    return failures ? 1 : 0;
+}
