@@ -65,8 +65,8 @@ kiln_status kiln__array_scalar(enum kiln_dtype dtype, const void *bytes, struct 
 kiln_status kiln__array_view(struct kiln_array *base, size_t ndim, const int *dims, const int64_t *strides,
                              int64_t offset, struct kiln_array **out, kiln_error *err);
 
-/* The same elements and layout at `place` (storage.h): the array itself, or one over its storage's twin. `array` must be
- * ready. *out is the caller's reference. */
+/* The same elements and layout at `place` (storage.h): the array itself, or one over its storage's twin. `array` must
+ * be ready. *out is the caller's reference. */
 kiln_status kiln__array_at(struct kiln_array *array, uint32_t place, struct kiln_array **out, kiln_error *err);
 /* Its first element in host memory, copied there if need be; valid as long as its storage. `array` must be ready. */
 kiln_status kiln__array_host(const struct kiln_array *array, const char **data, kiln_error *err);

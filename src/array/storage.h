@@ -2,10 +2,11 @@
  * storage.h - the bytes behind arrays: counted, reused, reference counted.
  *
  * Storage carries its place: 0 is host memory, 1 + n the memory of GPU n. It may have a twin: the same bytes at another
- * place, copied when somebody there asks for them and kept as long as the storage lives, since bytes do not change. Active bytes are payload bytes of live storage; freed storage goes to a cache (by size
- * class) until the limit or kiln__memory_clear_cache(). Alignment is 64 bytes. Safe from every thread. Foreign memory
- * is not counted. The memory limit is soft: an allocation that would exceed it, with what the cache holds, empties the
- * cache first; only a size above the machine's memory is refused.
+ * place, copied when somebody there asks for them and kept as long as the storage lives, since bytes do not change.
+ * Active bytes are payload bytes of live storage; freed storage goes to a cache (by size class) until the limit or
+ * kiln__memory_clear_cache(). Alignment is 64 bytes. Safe from every thread. Foreign memory is not counted. The memory
+ * limit is soft: an allocation that would exceed it, with what the cache holds, empties the cache first; only a size
+ * above the machine's memory is refused.
  */
 #ifndef KILN_ARRAY_STORAGE_H
 #define KILN_ARRAY_STORAGE_H

@@ -158,8 +158,11 @@ static void unlink_artifact(void *self, void *executable)
     free(found);
 }
 
-static kiln_compiler compiler = {
-    .struct_size = sizeof compiler, .name = "llvm", .compile = compile, .link = link_artifact, .unlink = unlink_artifact};
+static kiln_compiler compiler = {.struct_size = sizeof compiler,
+                                 .name = "llvm",
+                                 .compile = compile,
+                                 .link = link_artifact,
+                                 .unlink = unlink_artifact};
 static char digest[160];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -26,8 +26,8 @@ static bool fill(void *library)
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         void *address = dlsym(library, fields[i].symbol);
         if (!address) {
-            snprintf(problem, sizeof problem, "libcuda.so.1 has no %s: the driver is too old (CUDA 12 or newer is needed)",
-                     fields[i].symbol);
+            snprintf(problem, sizeof problem,
+                     "libcuda.so.1 has no %s: the driver is too old (CUDA 12 or newer is needed)", fields[i].symbol);
             return false;
         }
         memcpy((char *)&table + fields[i].offset, &address, sizeof address);

@@ -62,11 +62,12 @@ static kiln_status parse_cpu(const char *name, struct wanted *out, kiln_error *e
     bool is_valid = prefix == 3 && memcmp(name, "cpu", 3) == 0 && target_size < sizeof(target) &&
                     (target_size > 0) == (name[prefix] == ':') && parse_index(text + target_size, &index);
     if (!is_valid) {
-        return kiln__fail(err, KILN_INVALID,
-                          "unknown device \"%.64s\"; right would be \"cpu\", \"cpu:x86-64-v3\" or, for a second device "
-                          "of one target, \"cpu:native#1\" (numbers up to %d), \"cuda:0\" or, to compile for a GPU that "
-                          "is not here, \"cuda:sm_90\"",
-                          name, MAX_INDEX);
+        return kiln__fail(
+            err, KILN_INVALID,
+            "unknown device \"%.64s\"; right would be \"cpu\", \"cpu:x86-64-v3\" or, for a second device "
+            "of one target, \"cpu:native#1\" (numbers up to %d), \"cuda:0\" or, to compile for a GPU that "
+            "is not here, \"cuda:sm_90\"",
+            name, MAX_INDEX);
     }
     memcpy(target, text, target_size);
     kiln_status status = kiln__target_resolve(target_size > 0 ? target : default_target(), &out->target, err);

@@ -270,8 +270,8 @@ static int capture_stream(const struct kiln_cuda *cuda, const struct kiln_gpu *g
     return result;
 }
 
-kiln_status kiln__gpu_replay_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count, void **out,
-                                 kiln_error *err)
+kiln_status kiln__gpu_replay_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count,
+                                 void **out, kiln_error *err)
 {
     void *graph = NULL, *stream = NULL;
     *out = NULL;

@@ -22,12 +22,12 @@
 
 struct kiln_gpu {
     unsigned index;
-    bool is_absent;    /* compile only */
-    char target[16];   /* "sm_90" */
-    char name[128];    /* for people: "NVIDIA H200" */
-    size_t memory;     /* bytes; 0 when it is absent */
+    bool is_absent;  /* compile only */
+    char target[16]; /* "sm_90" */
+    char name[128];  /* for people: "NVIDIA H200" */
+    size_t memory;   /* bytes; 0 when it is absent */
     int multiprocessors;
-    void *context;     /* the driver's primary context, shared with every other user of the GPU in this process */
+    void *context; /* the driver's primary context, shared with every other user of the GPU in this process */
 };
 
 /* What the GPUs of this process did, counted since it started. */
@@ -75,8 +75,8 @@ struct kiln_gpu_call {
 kiln_status kiln__gpu_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err);
 
 /* Several launches as one graph, to be replayed with the same words. NULL in *out when the GPU is absent. */
-kiln_status kiln__gpu_replay_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count, void **out,
-                                 kiln_error *err);
+kiln_status kiln__gpu_replay_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count,
+                                 void **out, kiln_error *err);
 kiln_status kiln__gpu_replay(const struct kiln_gpu *gpu, void *replay, kiln_error *err);
 void kiln__gpu_replay_free(const struct kiln_gpu *gpu, void *replay);
 

@@ -75,9 +75,11 @@ kiln_status kiln__node_new(enum kiln_op op, struct kiln_array *const *inputs, si
         return kiln__fail(err, KILN_INVALID, "[%s] too many inputs or attributes.", kiln__ops[op].name);
     struct kiln_node *node = kiln__block_new(block_size(count, attr_count));
     if (!node) return kiln__no_memory(err, "a node");
-    *node = (struct kiln_node){
-        .refs = 1, .op = (uint8_t)op, .attr_count = (uint16_t)attr_count, .input_count = (uint32_t)count,
-        .place = kiln__place_current()};
+    *node = (struct kiln_node){.refs = 1,
+                               .op = (uint8_t)op,
+                               .attr_count = (uint16_t)attr_count,
+                               .input_count = (uint32_t)count,
+                               .place = kiln__place_current()};
     node->inputs = (struct kiln_array **)(void *)(node + 1);
     node->attrs = (int64_t *)(void *)(node->inputs + count);
     for (size_t i = 0; i < count; i++) node->inputs[i] = kiln__array_ref(inputs[i]);

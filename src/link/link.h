@@ -33,6 +33,6 @@ kiln_status kiln__ptx_assemble(const struct kiln_gpu *gpu, kiln_bytes ptx, struc
 kiln_status kiln__module_load(const struct kiln_gpu *gpu, kiln_bytes cubin, const char *entry, struct kiln_module **out,
                               kiln_error *err);
 void *kiln__module_function(const struct kiln_module *module); /* a CUfunction */
-void kiln__module_free(struct kiln_module *module); /* NULL is fine; nothing may be running in it */
+void kiln__module_free(struct kiln_module *module);            /* NULL is fine; nothing may be running in it */
 
 #endif

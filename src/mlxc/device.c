@@ -115,8 +115,9 @@ int kiln__no_device(const char *what, struct kiln_device_box device)
     struct kiln_gpu *gpu;
     kiln__device_print(device, text, sizeof text);
     if (kiln__gpu_count() > 0)
-        _mlx_error(__FILE__, __LINE__, "[%s] there is no %s; there are Device(cpu, 0) and %u GPUs, Device(gpu, 0) first",
-                   what, text, kiln__gpu_count());
+        _mlx_error(__FILE__, __LINE__,
+                   "[%s] there is no %s; there are Device(cpu, 0) and %u GPUs, Device(gpu, 0) first", what, text,
+                   kiln__gpu_count());
     else if (device.type == MLX_GPU && kiln__gpu_get(0, &gpu, &err))
         _mlx_error(__FILE__, __LINE__, "[%s] there is no %s; Device(cpu, 0) is the only device (%s)", what, text,
                    err.text);

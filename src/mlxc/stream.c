@@ -2,8 +2,8 @@
  * stream.c - stream.h of the ABI. Streams are numbers of the process, valid on every thread.
  *
  * A stream says on which device work runs; it is an identity and no queue: the CPU works in an order that its data asks
- * for, each GPU in the order of the calls. Without a GPU the default GPU stream is the default CPU stream: programs that
- * insist on it run.
+ * for, each GPU in the order of the calls. Without a GPU the default GPU stream is the default CPU stream: programs
+ * that insist on it run.
  */
 #include <stdatomic.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@ kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err)
 {
     struct kiln_storage *storage;
     size_t size = (size_t)out->size * kiln__dtype_size(out->dtype);
-    kiln_status status = kiln__storage_new_at(kiln__here, size, &storage, err);
+    kiln_status status = kiln__output_storage(size, &storage, err);
     if (status != KILN_OK) return status;
     out->storage = storage;
     out->data = storage->data;

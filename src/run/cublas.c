@@ -18,11 +18,20 @@ enum { MAX_PLACES = 64, NONE = -1, COMPUTE_32F = 68, COMPUTE_64F = 70, DEFAULT_A
 static const struct {
     int type, compute;
 } types[KILN_DTYPE_COUNT] = {
-    [KILN_BOOL] = {NONE, 0},    [KILN_UINT8] = {NONE, 0},         [KILN_UINT16] = {NONE, 0},
-    [KILN_UINT32] = {NONE, 0},  [KILN_UINT64] = {NONE, 0},        [KILN_INT8] = {NONE, 0},
-    [KILN_INT16] = {NONE, 0},   [KILN_INT32] = {NONE, 0},         [KILN_INT64] = {NONE, 0},
-    [KILN_FLOAT16] = {2, COMPUTE_32F},  [KILN_FLOAT32] = {0, COMPUTE_32F}, [KILN_FLOAT64] = {1, COMPUTE_64F},
-    [KILN_BFLOAT16] = {14, COMPUTE_32F}, [KILN_COMPLEX64] = {4, COMPUTE_32F},
+    [KILN_BOOL] = {NONE, 0},
+    [KILN_UINT8] = {NONE, 0},
+    [KILN_UINT16] = {NONE, 0},
+    [KILN_UINT32] = {NONE, 0},
+    [KILN_UINT64] = {NONE, 0},
+    [KILN_INT8] = {NONE, 0},
+    [KILN_INT16] = {NONE, 0},
+    [KILN_INT32] = {NONE, 0},
+    [KILN_INT64] = {NONE, 0},
+    [KILN_FLOAT16] = {2, COMPUTE_32F},
+    [KILN_FLOAT32] = {0, COMPUTE_32F},
+    [KILN_FLOAT64] = {1, COMPUTE_64F},
+    [KILN_BFLOAT16] = {14, COMPUTE_32F},
+    [KILN_COMPLEX64] = {4, COMPUTE_32F},
 };
 
 static struct {
@@ -42,7 +51,8 @@ static void open_library(void)
 {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"};
     void *opened = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !opened; i++) opened = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < sizeof names / sizeof *names && !opened; i++)
+        opened = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     void *create = opened ? dlsym(opened, "cublasCreate_v2") : NULL;
     void *multiply = opened ? dlsym(opened, "cublasGemmStridedBatchedEx") : NULL;
     memcpy(&library.create, &create, sizeof create);

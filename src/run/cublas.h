@@ -7,8 +7,8 @@
 #include "array/dtype.h"
 #include "base/status.h"
 
-/* `count` products of row-major matrices, c = a b; a is m x k, b is k x n, c packed. Steps in elements, from one product
- * to the next. */
+/* `count` products of row-major matrices, c = a b; a is m x k, b is k x n, c packed. Steps in elements, from one
+ * product to the next. */
 struct kiln_gpu_product {
     enum kiln_dtype dtype;
     bool a_is_transposed, b_is_transposed; /* as they lie in memory */

@@ -304,11 +304,11 @@ static const uint8_t abilities[KILN_OP_COUNT] = {
 #define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                 \
     [KILN_OP_##ID] = ON_GPU,
 #include "graph/ops.def"
-    [KILN_OP_RESHAPE] = AS_VIEW,   [KILN_OP_BROADCAST] = AS_VIEW,  [KILN_OP_EXPAND_DIMS] = AS_VIEW,
-    [KILN_OP_SQUEEZE] = AS_VIEW,   [KILN_OP_TRANSPOSE] = AS_VIEW,  [KILN_OP_SLICE] = AS_VIEW,
-    [KILN_OP_AS_STRIDED] = AS_VIEW, [KILN_OP_CONTIGUOUS] = ON_GPU, [KILN_OP_CONCATENATE] = ON_GPU,
-    [KILN_OP_SUM] = ON_GPU,        [KILN_OP_PROD] = ON_GPU,        [KILN_OP_MIN] = ON_GPU,
-    [KILN_OP_MAX] = ON_GPU,        [KILN_OP_ALL] = ON_GPU,         [KILN_OP_ANY] = ON_GPU,
+    [KILN_OP_RESHAPE] = AS_VIEW,     [KILN_OP_BROADCAST] = AS_VIEW, [KILN_OP_EXPAND_DIMS] = AS_VIEW,
+    [KILN_OP_SQUEEZE] = AS_VIEW,     [KILN_OP_TRANSPOSE] = AS_VIEW, [KILN_OP_SLICE] = AS_VIEW,
+    [KILN_OP_AS_STRIDED] = AS_VIEW,  [KILN_OP_CONTIGUOUS] = ON_GPU, [KILN_OP_CONCATENATE] = ON_GPU,
+    [KILN_OP_SUM] = ON_GPU,          [KILN_OP_PROD] = ON_GPU,       [KILN_OP_MIN] = ON_GPU,
+    [KILN_OP_MAX] = ON_GPU,          [KILN_OP_ALL] = ON_GPU,        [KILN_OP_ANY] = ON_GPU,
     [KILN_OP_SLICE_UPDATE] = ON_GPU, [KILN_OP_MATMUL] = ON_GPU,
 };
 

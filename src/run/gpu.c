@@ -75,10 +75,8 @@ static kiln_status start(struct kiln_group_kernels *kernels, const char *letters
                          int64_t blocks, const struct words *words, kiln_error *err)
 {
     kiln_device *device;
-    struct kiln_gpu_call call = {.grid = (uint32_t)blocks,
-                                 .block = KILN_GPU_BLOCK,
-                                 .word_count = words->count,
-                                 .words = words->data};
+    struct kiln_gpu_call call = {
+        .grid = (uint32_t)blocks, .block = KILN_GPU_BLOCK, .word_count = words->count, .words = words->data};
     kiln_status status = kiln__place_device(kiln__here, &device, err);
     if (blocks > INT32_MAX) return kiln__fail(err, KILN_INVALID, "%s: too many elements for one launch", kernels->name);
     if (!status) status = kiln__gpu_variant_get(kernels, device, letters, form, &call.function, err);
@@ -102,9 +100,8 @@ static kiln_status launch_packed(struct kiln_group_kernels *kernels, const struc
 {
     const struct kiln_group *group = &kernels->group;
     int64_t n = loop->dims[0], width = kiln__gpu_width(group, letters);
-    struct kiln_gpu_form form = {.schedule = KILN_GPU_PACKED,
-                                 .wide = is_wide(loop, letters, group->output_count),
-                                 .is_long = n > LONGEST};
+    struct kiln_gpu_form form = {
+        .schedule = KILN_GPU_PACKED, .wide = is_wide(loop, letters, group->output_count), .is_long = n > LONGEST};
     add_pointers(words, loop);
     add_constants(words, group, constants);
     add(words, n);
@@ -170,10 +167,8 @@ static kiln_status launch_strided(struct kiln_group_kernels *kernels, const stru
     int64_t total = kiln__loop_size(loop);
     if (!wide) memset(letters, KILN_LAYOUT_STRIDED, group->operand_count);
     int64_t width = wide ? kiln__gpu_width(group, letters) : 1;
-    struct kiln_gpu_form form = {.schedule = KILN_GPU_STRIDED,
-                                 .axes = (uint8_t)loop->ndim,
-                                 .wide = wide,
-                                 .is_long = total > LONGEST};
+    struct kiln_gpu_form form = {
+        .schedule = KILN_GPU_STRIDED, .axes = (uint8_t)loop->ndim, .wide = wide, .is_long = total > LONGEST};
     add_pointers(words, loop);
     add_constants(words, group, constants);
     add(words, total);
@@ -208,9 +203,8 @@ static kiln_status launch_tiled(struct kiln_group_kernels *kernels, struct kiln_
     int64_t row_tiles = divide_up(loop->dims[inner - 1], KILN_GPU_TILE);
     int64_t column_tiles = divide_up(loop->dims[inner], KILN_GPU_TILE), outer = 1;
     for (size_t axis = 0; axis + 1 < inner; axis++) outer *= loop->dims[axis];
-    struct kiln_gpu_form form = {.schedule = KILN_GPU_TILED,
-                                 .axes = (uint8_t)loop->ndim,
-                                 .is_long = kiln__loop_size(loop) > LONGEST};
+    struct kiln_gpu_form form = {
+        .schedule = KILN_GPU_TILED, .axes = (uint8_t)loop->ndim, .is_long = kiln__loop_size(loop) > LONGEST};
     add_pointers(words, loop);
     add_constants(words, group, constants);
     add(words, row_tiles);
@@ -290,10 +284,8 @@ static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_l
         for (size_t axis = 0; axis < loop->ndim; axis++)
             wide &= loop->regions[i].strides[axis] % WIDE == 0 || loop->dims[axis] == 1;
     }
-    struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS,
-                                 .axes = (uint8_t)loop->ndim,
-                                 .wide = wide,
-                                 .is_long = rows > LONGEST};
+    struct kiln_gpu_form form = {
+        .schedule = KILN_GPU_ROWS, .axes = (uint8_t)loop->ndim, .wide = wide, .is_long = rows > LONGEST};
     add_pointers(words, loop);
     add_constants(words, group, constants);
     add(words, rows);
@@ -326,9 +318,8 @@ static kiln_status launch_columns(struct kiln_group_kernels *kernels, struct kil
     words->count = 0;
     loop->ndim--;
     int64_t outer = kiln__loop_size(loop);
-    struct kiln_gpu_form form = {.schedule = KILN_GPU_COLUMNS,
-                                 .axes = (uint8_t)loop->ndim,
-                                 .is_long = outer * columns > LONGEST};
+    struct kiln_gpu_form form = {
+        .schedule = KILN_GPU_COLUMNS, .axes = (uint8_t)loop->ndim, .is_long = outer * columns > LONGEST};
     add_pointers(words, loop);
     add(words, columns);
     add(words, n);

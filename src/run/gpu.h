@@ -32,7 +32,7 @@ int64_t kiln__gpu_longest_reduction(const struct kiln_loop *loop, int64_t stride
  * launches at once. See replay.c.
  */
 struct kiln_replay;
-struct kiln_replay *kiln__replay_new(void); /* NULL: out of memory */
+struct kiln_replay *kiln__replay_new(void);         /* NULL: out of memory */
 void kiln__replay_free(struct kiln_replay *replay); /* NULL is fine */
 void kiln__replay_begin(struct kiln_replay *replay);
 /* launch: false after a failure, when nothing of the list is to start. */

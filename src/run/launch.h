@@ -1,6 +1,6 @@
 /*
- * launch.h - a group, arrays and the kernel variant for their layout: find it, run it, on as many cores as pay, or on the
- * GPU that kiln__here names (run/gpu.h has those launches).
+ * launch.h - a group, arrays and the kernel variant for their layout: find it, run it, on as many cores as pay, or on
+ * the GPU that kiln__here names (run/gpu.h has those launches).
  */
 #ifndef KILN_RUN_LAUNCH_H
 #define KILN_RUN_LAUNCH_H
@@ -30,7 +30,7 @@ struct kiln_group_kernels {
 
 struct kiln_variant {
     struct kiln_variant *next;
-    void *executable; /* an address, or a GPU's function */
+    void *executable;                 /* an address, or a GPU's function */
     const struct kiln_device *device; /* what it is linked for; a reset device makes it match no more */
     uint32_t generation;
     uint32_t options; /* of the environment, packed: key/options.h */

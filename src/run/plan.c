@@ -107,8 +107,7 @@ static kiln_status run_begin(struct run *run, const struct kiln_plan *plan, stru
     if (!run->slots) return kiln__no_memory(err, "the slots of a call");
     uint32_t fixed = plan->input_count + plan->constant_count;
     if (plan->input_count) memcpy(run->slots, inputs, plan->input_count * sizeof *inputs);
-    if (plan->constant_count)
-        memcpy(run->slots + plan->input_count, constants, plan->constant_count * sizeof *inputs);
+    if (plan->constant_count) memcpy(run->slots + plan->input_count, constants, plan->constant_count * sizeof *inputs);
     memset(run->slots + fixed, 0, (plan->slot_count - fixed) * sizeof *run->slots);
     kiln_status status = plan->shapeless ? infer_shapes(plan, inputs, run->call_shapes, err) : KILN_OK;
     if (plan->shapeless) run->shapes = run->call_shapes->shapes;
@@ -174,7 +173,7 @@ static kiln_status make_output(const struct run *run, const struct kiln_step *st
     if (status) return status;
     out->storage = out->size ? take_storage(run, step, out) : NULL;
     size_t bytes = (size_t)out->size * kiln__dtype_size(out->dtype);
-    if (!out->storage) status = kiln__storage_new_at(kiln__here, bytes, &out->storage, err);
+    if (!out->storage) status = kiln__output_storage(bytes, &out->storage, err);
     if (status) {
         kiln__array_unref(out);
         return status;
@@ -202,8 +201,8 @@ static kiln_status launch_group(struct run *run, const struct kiln_step *step, s
 }
 
 /* A kernel that the GPU can't run runs on the CPU; one whose operands an operation left on the CPU gets copies. */
-static kiln_status run_group_elsewhere(struct run *run, const struct kiln_step *step, struct kiln_array *const *operands,
-                                       bool can_launch, kiln_error *err)
+static kiln_status run_group_elsewhere(struct run *run, const struct kiln_step *step,
+                                       struct kiln_array *const *operands, bool can_launch, kiln_error *err)
 {
     uint32_t before = 0, place = can_launch ? run->plan->place : 0;
     struct kiln_moved moved;
@@ -300,7 +299,8 @@ static kiln_status run_on_gpu(const struct kiln_plan *plan, struct kiln_array *c
     if (!status) status = kiln__move(&constants, plan->constants, plan->constant_count, plan->place, err);
     if (!status) {
         kiln__replay_begin(plan->replay);
-        status = run_here(plan, are_there ? inputs : moved.arrays, constants.arrays, owns_inputs && are_there, outputs, err);
+        status =
+            run_here(plan, are_there ? inputs : moved.arrays, constants.arrays, owns_inputs && are_there, outputs, err);
         kiln_status started = kiln__replay_end(!status, err);
         for (uint32_t i = 0; started && !status && i < plan->output_count; i++) kiln__array_unref(outputs[i]);
         if (!status) status = started;

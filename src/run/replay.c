@@ -119,7 +119,8 @@ static void keep(struct kiln_replay *replay)
 
 static kiln_status start(struct kiln_replay *replay, kiln_error *err)
 {
-    bool same = are_equal(&replay->now.calls, &replay->before.calls) && are_equal(&replay->now.words, &replay->before.words);
+    bool same =
+        are_equal(&replay->now.calls, &replay->before.calls) && are_equal(&replay->now.words, &replay->before.words);
     if (same && !replay->graph) capture(replay);
     if (same && replay->graph) return kiln__gpu_replay(replay->gpu, replay->graph, err);
     kiln_status status = launch_all(replay, err);

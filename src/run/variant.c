@@ -147,10 +147,8 @@ static unsigned pack_form(const struct kiln_gpu_form *form)
 kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *letters,
                                   const struct kiln_gpu_form *form, void **function, kiln_error *err)
 {
-    struct place place = {.device = device,
-                          .options = kiln__options_packed(kiln__environment()),
-                          .flags = pack_form(form),
-                          .form = form};
+    struct place place = {
+        .device = device, .options = kiln__options_packed(kiln__environment()), .flags = pack_form(form), .form = form};
     return get(kernels, &place, letters, function, err);
 }
 

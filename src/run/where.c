@@ -5,6 +5,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cache/cache.h"
 
 enum { MAX_PLACES = 63 }; /* places are bits of a word */
 
@@ -27,6 +31,15 @@ kiln_status kiln__place_device(uint32_t place, kiln_device **out, kiln_error *er
     status = kiln_device_find(name, out, err);
     if (!status) atomic_store_explicit(&devices[place - 1], *out, memory_order_release);
     return status;
+}
+
+kiln_status kiln__output_storage(size_t size, struct kiln_storage **out, kiln_error *err)
+{
+    kiln_status status = kiln__storage_new_at(kiln__here, size, out, err);
+    if (__builtin_expect(status || kiln_cache_default()->mode != KILN_MODE_COMPILE_ONLY, 1)) return status;
+    kiln__log_once("KILN_MODE=compile-only: kernels are compiled and stored, not run; results are zeros");
+    if (!kiln__here) memset((*out)->data, 0, size);
+    return KILN_OK;
 }
 
 kiln_status kiln__run_at(uint32_t place, uint32_t *before, kiln_error *err)

@@ -13,6 +13,9 @@ extern _Thread_local uint32_t kiln__here __attribute__((tls_model("initial-exec"
 /* Sets the place and gives the one before, to be set again afterwards. On a GPU it becomes current on this thread. */
 kiln_status kiln__run_at(uint32_t place, uint32_t *before, kiln_error *err);
 
+/* Storage for an output, here; zeroed when kernels are compiled only (KILN_MODE), since nothing will write it. */
+kiln_status kiln__output_storage(size_t size, struct kiln_storage **out, kiln_error *err);
+
 /* The GPU of a place that is not 0, and the device its kernels are linked for. */
 kiln_status kiln__place_device(uint32_t place, kiln_device **out, kiln_error *err);
 
