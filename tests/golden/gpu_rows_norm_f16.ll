@@ -108,8 +108,8 @@ chunk.0:
 
 blocks.0w:
   %b.0w = phi i32 [ 0, %chunk.0 ], [ %b.next.0w, %block.0w ]
-  %lane2.0w = phi float [ 0.0, %chunk.0 ], [ %both2.0w7, %block.0w ]
-  %b.next.0w = add nuw nsw i32 %b.0w, 256
+  %lane2.0w = phi float [ 0.0, %chunk.0 ], [ %both2.0w15, %block.0w ]
+  %b.next.0w = add nuw nsw i32 %b.0w, 512
   %b.more.0w = icmp ule i32 %b.next.0w, %count.0
   br i1 %b.more.0w, label %block.0w, label %rests.0w
 
@@ -167,6 +167,54 @@ block.0w:
   %p0.at.0w7 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w7.skip
   %v0.0w7.bits = load i16, ptr %p0.at.0w7, align 2
   %v0.0w7 = call float @kiln_widen_f16(i16 zeroext %v0.0w7.bits)
+  %i.0w8 = add nuw nsw i64 %i.0w, 256
+  %s.0w8 = add nuw nsw i64 %s.0w, 2048
+  %p0.at.0w8.skip = mul nsw i64 %i.0w8, %p0.inner
+  %p0.at.0w8 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w8.skip
+  %v0.0w8.bits = load i16, ptr %p0.at.0w8, align 2
+  %v0.0w8 = call float @kiln_widen_f16(i16 zeroext %v0.0w8.bits)
+  %i.0w9 = add nuw nsw i64 %i.0w, 288
+  %s.0w9 = add nuw nsw i64 %s.0w, 2304
+  %p0.at.0w9.skip = mul nsw i64 %i.0w9, %p0.inner
+  %p0.at.0w9 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w9.skip
+  %v0.0w9.bits = load i16, ptr %p0.at.0w9, align 2
+  %v0.0w9 = call float @kiln_widen_f16(i16 zeroext %v0.0w9.bits)
+  %i.0w10 = add nuw nsw i64 %i.0w, 320
+  %s.0w10 = add nuw nsw i64 %s.0w, 2560
+  %p0.at.0w10.skip = mul nsw i64 %i.0w10, %p0.inner
+  %p0.at.0w10 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w10.skip
+  %v0.0w10.bits = load i16, ptr %p0.at.0w10, align 2
+  %v0.0w10 = call float @kiln_widen_f16(i16 zeroext %v0.0w10.bits)
+  %i.0w11 = add nuw nsw i64 %i.0w, 352
+  %s.0w11 = add nuw nsw i64 %s.0w, 2816
+  %p0.at.0w11.skip = mul nsw i64 %i.0w11, %p0.inner
+  %p0.at.0w11 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w11.skip
+  %v0.0w11.bits = load i16, ptr %p0.at.0w11, align 2
+  %v0.0w11 = call float @kiln_widen_f16(i16 zeroext %v0.0w11.bits)
+  %i.0w12 = add nuw nsw i64 %i.0w, 384
+  %s.0w12 = add nuw nsw i64 %s.0w, 3072
+  %p0.at.0w12.skip = mul nsw i64 %i.0w12, %p0.inner
+  %p0.at.0w12 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w12.skip
+  %v0.0w12.bits = load i16, ptr %p0.at.0w12, align 2
+  %v0.0w12 = call float @kiln_widen_f16(i16 zeroext %v0.0w12.bits)
+  %i.0w13 = add nuw nsw i64 %i.0w, 416
+  %s.0w13 = add nuw nsw i64 %s.0w, 3328
+  %p0.at.0w13.skip = mul nsw i64 %i.0w13, %p0.inner
+  %p0.at.0w13 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w13.skip
+  %v0.0w13.bits = load i16, ptr %p0.at.0w13, align 2
+  %v0.0w13 = call float @kiln_widen_f16(i16 zeroext %v0.0w13.bits)
+  %i.0w14 = add nuw nsw i64 %i.0w, 448
+  %s.0w14 = add nuw nsw i64 %s.0w, 3584
+  %p0.at.0w14.skip = mul nsw i64 %i.0w14, %p0.inner
+  %p0.at.0w14 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w14.skip
+  %v0.0w14.bits = load i16, ptr %p0.at.0w14, align 2
+  %v0.0w14 = call float @kiln_widen_f16(i16 zeroext %v0.0w14.bits)
+  %i.0w15 = add nuw nsw i64 %i.0w, 480
+  %s.0w15 = add nuw nsw i64 %s.0w, 3840
+  %p0.at.0w15.skip = mul nsw i64 %i.0w15, %p0.inner
+  %p0.at.0w15 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w15.skip
+  %v0.0w15.bits = load i16, ptr %p0.at.0w15, align 2
+  %v0.0w15 = call float @kiln_widen_f16(i16 zeroext %v0.0w15.bits)
   %v3.0w0 = bitcast float %v0.0w0 to float
   %v4.0w0 = fmul float %v3.0w0, %v3.0w0
   %keep3.0w0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w0
@@ -255,6 +303,94 @@ block.0w:
   %other2.0w7 = bitcast i32 %other2.0w7.to to float
   %own2.0w7 = fadd float %both2.0w6, %e2.0w7
   %both2.0w7 = fadd float %own2.0w7, %other2.0w7
+  %v3.0w8 = bitcast float %v0.0w8 to float
+  %v4.0w8 = fmul float %v3.0w8, %v3.0w8
+  %keep3.0w8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w8
+  %keep3.0w8 = getelementptr inbounds i8, ptr %keep3.0w8.slot, i64 0
+  store float %v3.0w8, ptr %keep3.0w8, align 4
+  %e2.0w8 = bitcast float %v4.0w8 to float
+  %other2.0w8.from = bitcast float %e2.0w8 to i32
+  %other2.0w8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w8.from, i32 16, i32 31)
+  %other2.0w8 = bitcast i32 %other2.0w8.to to float
+  %own2.0w8 = fadd float %both2.0w7, %e2.0w8
+  %both2.0w8 = fadd float %own2.0w8, %other2.0w8
+  %v3.0w9 = bitcast float %v0.0w9 to float
+  %v4.0w9 = fmul float %v3.0w9, %v3.0w9
+  %keep3.0w9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w9
+  %keep3.0w9 = getelementptr inbounds i8, ptr %keep3.0w9.slot, i64 0
+  store float %v3.0w9, ptr %keep3.0w9, align 4
+  %e2.0w9 = bitcast float %v4.0w9 to float
+  %other2.0w9.from = bitcast float %e2.0w9 to i32
+  %other2.0w9.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w9.from, i32 16, i32 31)
+  %other2.0w9 = bitcast i32 %other2.0w9.to to float
+  %own2.0w9 = fadd float %both2.0w8, %e2.0w9
+  %both2.0w9 = fadd float %own2.0w9, %other2.0w9
+  %v3.0w10 = bitcast float %v0.0w10 to float
+  %v4.0w10 = fmul float %v3.0w10, %v3.0w10
+  %keep3.0w10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w10
+  %keep3.0w10 = getelementptr inbounds i8, ptr %keep3.0w10.slot, i64 0
+  store float %v3.0w10, ptr %keep3.0w10, align 4
+  %e2.0w10 = bitcast float %v4.0w10 to float
+  %other2.0w10.from = bitcast float %e2.0w10 to i32
+  %other2.0w10.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w10.from, i32 16, i32 31)
+  %other2.0w10 = bitcast i32 %other2.0w10.to to float
+  %own2.0w10 = fadd float %both2.0w9, %e2.0w10
+  %both2.0w10 = fadd float %own2.0w10, %other2.0w10
+  %v3.0w11 = bitcast float %v0.0w11 to float
+  %v4.0w11 = fmul float %v3.0w11, %v3.0w11
+  %keep3.0w11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w11
+  %keep3.0w11 = getelementptr inbounds i8, ptr %keep3.0w11.slot, i64 0
+  store float %v3.0w11, ptr %keep3.0w11, align 4
+  %e2.0w11 = bitcast float %v4.0w11 to float
+  %other2.0w11.from = bitcast float %e2.0w11 to i32
+  %other2.0w11.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w11.from, i32 16, i32 31)
+  %other2.0w11 = bitcast i32 %other2.0w11.to to float
+  %own2.0w11 = fadd float %both2.0w10, %e2.0w11
+  %both2.0w11 = fadd float %own2.0w11, %other2.0w11
+  %v3.0w12 = bitcast float %v0.0w12 to float
+  %v4.0w12 = fmul float %v3.0w12, %v3.0w12
+  %keep3.0w12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w12
+  %keep3.0w12 = getelementptr inbounds i8, ptr %keep3.0w12.slot, i64 0
+  store float %v3.0w12, ptr %keep3.0w12, align 4
+  %e2.0w12 = bitcast float %v4.0w12 to float
+  %other2.0w12.from = bitcast float %e2.0w12 to i32
+  %other2.0w12.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w12.from, i32 16, i32 31)
+  %other2.0w12 = bitcast i32 %other2.0w12.to to float
+  %own2.0w12 = fadd float %both2.0w11, %e2.0w12
+  %both2.0w12 = fadd float %own2.0w12, %other2.0w12
+  %v3.0w13 = bitcast float %v0.0w13 to float
+  %v4.0w13 = fmul float %v3.0w13, %v3.0w13
+  %keep3.0w13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w13
+  %keep3.0w13 = getelementptr inbounds i8, ptr %keep3.0w13.slot, i64 0
+  store float %v3.0w13, ptr %keep3.0w13, align 4
+  %e2.0w13 = bitcast float %v4.0w13 to float
+  %other2.0w13.from = bitcast float %e2.0w13 to i32
+  %other2.0w13.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w13.from, i32 16, i32 31)
+  %other2.0w13 = bitcast i32 %other2.0w13.to to float
+  %own2.0w13 = fadd float %both2.0w12, %e2.0w13
+  %both2.0w13 = fadd float %own2.0w13, %other2.0w13
+  %v3.0w14 = bitcast float %v0.0w14 to float
+  %v4.0w14 = fmul float %v3.0w14, %v3.0w14
+  %keep3.0w14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w14
+  %keep3.0w14 = getelementptr inbounds i8, ptr %keep3.0w14.slot, i64 0
+  store float %v3.0w14, ptr %keep3.0w14, align 4
+  %e2.0w14 = bitcast float %v4.0w14 to float
+  %other2.0w14.from = bitcast float %e2.0w14 to i32
+  %other2.0w14.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w14.from, i32 16, i32 31)
+  %other2.0w14 = bitcast i32 %other2.0w14.to to float
+  %own2.0w14 = fadd float %both2.0w13, %e2.0w14
+  %both2.0w14 = fadd float %own2.0w14, %other2.0w14
+  %v3.0w15 = bitcast float %v0.0w15 to float
+  %v4.0w15 = fmul float %v3.0w15, %v3.0w15
+  %keep3.0w15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w15
+  %keep3.0w15 = getelementptr inbounds i8, ptr %keep3.0w15.slot, i64 0
+  store float %v3.0w15, ptr %keep3.0w15, align 4
+  %e2.0w15 = bitcast float %v4.0w15 to float
+  %other2.0w15.from = bitcast float %e2.0w15 to i32
+  %other2.0w15.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w15.from, i32 16, i32 31)
+  %other2.0w15 = bitcast i32 %other2.0w15.to to float
+  %own2.0w15 = fadd float %both2.0w14, %e2.0w15
+  %both2.0w15 = fadd float %own2.0w15, %other2.0w15
   br label %blocks.0w
 
 rests.0w:

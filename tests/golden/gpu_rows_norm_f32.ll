@@ -91,8 +91,8 @@ chunk.0:
 
 blocks.0w:
   %b.0w = phi i32 [ 0, %chunk.0 ], [ %b.next.0w, %block.0w ]
-  %lane1.0w = phi float [ 0.0, %chunk.0 ], [ %both1.0w7, %block.0w ]
-  %b.next.0w = add nuw nsw i32 %b.0w, 256
+  %lane1.0w = phi float [ 0.0, %chunk.0 ], [ %both1.0w15, %block.0w ]
+  %b.next.0w = add nuw nsw i32 %b.0w, 512
   %b.more.0w = icmp ule i32 %b.next.0w, %count.0
   br i1 %b.more.0w, label %block.0w, label %rests.0w
 
@@ -134,6 +134,38 @@ block.0w:
   %s.0w7 = add nuw nsw i64 %s.0w, 1792
   %p0.at.0w7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w7
   %v0.0w7 = load float, ptr %p0.at.0w7, align 4
+  %i.0w8 = add nuw nsw i64 %i.0w, 256
+  %s.0w8 = add nuw nsw i64 %s.0w, 2048
+  %p0.at.0w8 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w8
+  %v0.0w8 = load float, ptr %p0.at.0w8, align 4
+  %i.0w9 = add nuw nsw i64 %i.0w, 288
+  %s.0w9 = add nuw nsw i64 %s.0w, 2304
+  %p0.at.0w9 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w9
+  %v0.0w9 = load float, ptr %p0.at.0w9, align 4
+  %i.0w10 = add nuw nsw i64 %i.0w, 320
+  %s.0w10 = add nuw nsw i64 %s.0w, 2560
+  %p0.at.0w10 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w10
+  %v0.0w10 = load float, ptr %p0.at.0w10, align 4
+  %i.0w11 = add nuw nsw i64 %i.0w, 352
+  %s.0w11 = add nuw nsw i64 %s.0w, 2816
+  %p0.at.0w11 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w11
+  %v0.0w11 = load float, ptr %p0.at.0w11, align 4
+  %i.0w12 = add nuw nsw i64 %i.0w, 384
+  %s.0w12 = add nuw nsw i64 %s.0w, 3072
+  %p0.at.0w12 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w12
+  %v0.0w12 = load float, ptr %p0.at.0w12, align 4
+  %i.0w13 = add nuw nsw i64 %i.0w, 416
+  %s.0w13 = add nuw nsw i64 %s.0w, 3328
+  %p0.at.0w13 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w13
+  %v0.0w13 = load float, ptr %p0.at.0w13, align 4
+  %i.0w14 = add nuw nsw i64 %i.0w, 448
+  %s.0w14 = add nuw nsw i64 %s.0w, 3584
+  %p0.at.0w14 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w14
+  %v0.0w14 = load float, ptr %p0.at.0w14, align 4
+  %i.0w15 = add nuw nsw i64 %i.0w, 480
+  %s.0w15 = add nuw nsw i64 %s.0w, 3840
+  %p0.at.0w15 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w15
+  %v0.0w15 = load float, ptr %p0.at.0w15, align 4
   %v4.0w0 = fmul float %v0.0w0, %v0.0w0
   %keep0.0w0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w0
   %keep0.0w0 = getelementptr inbounds i8, ptr %keep0.0w0.slot, i64 0
@@ -214,6 +246,86 @@ block.0w:
   %other1.0w7 = bitcast i32 %other1.0w7.to to float
   %own1.0w7 = fadd float %both1.0w6, %e1.0w7
   %both1.0w7 = fadd float %own1.0w7, %other1.0w7
+  %v4.0w8 = fmul float %v0.0w8, %v0.0w8
+  %keep0.0w8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w8
+  %keep0.0w8 = getelementptr inbounds i8, ptr %keep0.0w8.slot, i64 0
+  store float %v0.0w8, ptr %keep0.0w8, align 4
+  %e1.0w8 = bitcast float %v4.0w8 to float
+  %other1.0w8.from = bitcast float %e1.0w8 to i32
+  %other1.0w8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w8.from, i32 16, i32 31)
+  %other1.0w8 = bitcast i32 %other1.0w8.to to float
+  %own1.0w8 = fadd float %both1.0w7, %e1.0w8
+  %both1.0w8 = fadd float %own1.0w8, %other1.0w8
+  %v4.0w9 = fmul float %v0.0w9, %v0.0w9
+  %keep0.0w9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w9
+  %keep0.0w9 = getelementptr inbounds i8, ptr %keep0.0w9.slot, i64 0
+  store float %v0.0w9, ptr %keep0.0w9, align 4
+  %e1.0w9 = bitcast float %v4.0w9 to float
+  %other1.0w9.from = bitcast float %e1.0w9 to i32
+  %other1.0w9.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w9.from, i32 16, i32 31)
+  %other1.0w9 = bitcast i32 %other1.0w9.to to float
+  %own1.0w9 = fadd float %both1.0w8, %e1.0w9
+  %both1.0w9 = fadd float %own1.0w9, %other1.0w9
+  %v4.0w10 = fmul float %v0.0w10, %v0.0w10
+  %keep0.0w10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w10
+  %keep0.0w10 = getelementptr inbounds i8, ptr %keep0.0w10.slot, i64 0
+  store float %v0.0w10, ptr %keep0.0w10, align 4
+  %e1.0w10 = bitcast float %v4.0w10 to float
+  %other1.0w10.from = bitcast float %e1.0w10 to i32
+  %other1.0w10.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w10.from, i32 16, i32 31)
+  %other1.0w10 = bitcast i32 %other1.0w10.to to float
+  %own1.0w10 = fadd float %both1.0w9, %e1.0w10
+  %both1.0w10 = fadd float %own1.0w10, %other1.0w10
+  %v4.0w11 = fmul float %v0.0w11, %v0.0w11
+  %keep0.0w11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w11
+  %keep0.0w11 = getelementptr inbounds i8, ptr %keep0.0w11.slot, i64 0
+  store float %v0.0w11, ptr %keep0.0w11, align 4
+  %e1.0w11 = bitcast float %v4.0w11 to float
+  %other1.0w11.from = bitcast float %e1.0w11 to i32
+  %other1.0w11.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w11.from, i32 16, i32 31)
+  %other1.0w11 = bitcast i32 %other1.0w11.to to float
+  %own1.0w11 = fadd float %both1.0w10, %e1.0w11
+  %both1.0w11 = fadd float %own1.0w11, %other1.0w11
+  %v4.0w12 = fmul float %v0.0w12, %v0.0w12
+  %keep0.0w12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w12
+  %keep0.0w12 = getelementptr inbounds i8, ptr %keep0.0w12.slot, i64 0
+  store float %v0.0w12, ptr %keep0.0w12, align 4
+  %e1.0w12 = bitcast float %v4.0w12 to float
+  %other1.0w12.from = bitcast float %e1.0w12 to i32
+  %other1.0w12.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w12.from, i32 16, i32 31)
+  %other1.0w12 = bitcast i32 %other1.0w12.to to float
+  %own1.0w12 = fadd float %both1.0w11, %e1.0w12
+  %both1.0w12 = fadd float %own1.0w12, %other1.0w12
+  %v4.0w13 = fmul float %v0.0w13, %v0.0w13
+  %keep0.0w13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w13
+  %keep0.0w13 = getelementptr inbounds i8, ptr %keep0.0w13.slot, i64 0
+  store float %v0.0w13, ptr %keep0.0w13, align 4
+  %e1.0w13 = bitcast float %v4.0w13 to float
+  %other1.0w13.from = bitcast float %e1.0w13 to i32
+  %other1.0w13.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w13.from, i32 16, i32 31)
+  %other1.0w13 = bitcast i32 %other1.0w13.to to float
+  %own1.0w13 = fadd float %both1.0w12, %e1.0w13
+  %both1.0w13 = fadd float %own1.0w13, %other1.0w13
+  %v4.0w14 = fmul float %v0.0w14, %v0.0w14
+  %keep0.0w14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w14
+  %keep0.0w14 = getelementptr inbounds i8, ptr %keep0.0w14.slot, i64 0
+  store float %v0.0w14, ptr %keep0.0w14, align 4
+  %e1.0w14 = bitcast float %v4.0w14 to float
+  %other1.0w14.from = bitcast float %e1.0w14 to i32
+  %other1.0w14.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w14.from, i32 16, i32 31)
+  %other1.0w14 = bitcast i32 %other1.0w14.to to float
+  %own1.0w14 = fadd float %both1.0w13, %e1.0w14
+  %both1.0w14 = fadd float %own1.0w14, %other1.0w14
+  %v4.0w15 = fmul float %v0.0w15, %v0.0w15
+  %keep0.0w15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w15
+  %keep0.0w15 = getelementptr inbounds i8, ptr %keep0.0w15.slot, i64 0
+  store float %v0.0w15, ptr %keep0.0w15, align 4
+  %e1.0w15 = bitcast float %v4.0w15 to float
+  %other1.0w15.from = bitcast float %e1.0w15 to i32
+  %other1.0w15.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w15.from, i32 16, i32 31)
+  %other1.0w15 = bitcast i32 %other1.0w15.to to float
+  %own1.0w15 = fadd float %both1.0w14, %e1.0w15
+  %both1.0w15 = fadd float %own1.0w15, %other1.0w15
   br label %blocks.0w
 
 rests.0w:
@@ -465,7 +577,7 @@ block.outf:
 
 blocks.outl:
   %b.outl = phi i32 [ 0, %chunk.out ], [ %b.next.outl, %block.outl ]
-  %b.next.outl = add nuw nsw i32 %b.outl, 256
+  %b.next.outl = add nuw nsw i32 %b.outl, 512
   %b.more.outl = icmp ule i32 %b.next.outl, %count.out
   br i1 %b.more.outl, label %block.outl, label %rests.outl
 
@@ -531,6 +643,62 @@ block.outl:
   %held0.outl7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl7
   %held0.outl7 = getelementptr inbounds i8, ptr %held0.outl7.slot, i64 0
   %v0.outl7 = load float, ptr %held0.outl7, align 4
+  %i.outl8 = add nuw nsw i64 %i.outl, 256
+  %s.outl8 = add nuw nsw i64 %s.outl, 2048
+  %p1.at.outl8 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl8
+  %v1.outl8 = load float, ptr %p1.at.outl8, align 4
+  %held0.outl8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl8
+  %held0.outl8 = getelementptr inbounds i8, ptr %held0.outl8.slot, i64 0
+  %v0.outl8 = load float, ptr %held0.outl8, align 4
+  %i.outl9 = add nuw nsw i64 %i.outl, 288
+  %s.outl9 = add nuw nsw i64 %s.outl, 2304
+  %p1.at.outl9 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl9
+  %v1.outl9 = load float, ptr %p1.at.outl9, align 4
+  %held0.outl9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl9
+  %held0.outl9 = getelementptr inbounds i8, ptr %held0.outl9.slot, i64 0
+  %v0.outl9 = load float, ptr %held0.outl9, align 4
+  %i.outl10 = add nuw nsw i64 %i.outl, 320
+  %s.outl10 = add nuw nsw i64 %s.outl, 2560
+  %p1.at.outl10 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl10
+  %v1.outl10 = load float, ptr %p1.at.outl10, align 4
+  %held0.outl10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl10
+  %held0.outl10 = getelementptr inbounds i8, ptr %held0.outl10.slot, i64 0
+  %v0.outl10 = load float, ptr %held0.outl10, align 4
+  %i.outl11 = add nuw nsw i64 %i.outl, 352
+  %s.outl11 = add nuw nsw i64 %s.outl, 2816
+  %p1.at.outl11 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl11
+  %v1.outl11 = load float, ptr %p1.at.outl11, align 4
+  %held0.outl11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl11
+  %held0.outl11 = getelementptr inbounds i8, ptr %held0.outl11.slot, i64 0
+  %v0.outl11 = load float, ptr %held0.outl11, align 4
+  %i.outl12 = add nuw nsw i64 %i.outl, 384
+  %s.outl12 = add nuw nsw i64 %s.outl, 3072
+  %p1.at.outl12 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl12
+  %v1.outl12 = load float, ptr %p1.at.outl12, align 4
+  %held0.outl12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl12
+  %held0.outl12 = getelementptr inbounds i8, ptr %held0.outl12.slot, i64 0
+  %v0.outl12 = load float, ptr %held0.outl12, align 4
+  %i.outl13 = add nuw nsw i64 %i.outl, 416
+  %s.outl13 = add nuw nsw i64 %s.outl, 3328
+  %p1.at.outl13 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl13
+  %v1.outl13 = load float, ptr %p1.at.outl13, align 4
+  %held0.outl13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl13
+  %held0.outl13 = getelementptr inbounds i8, ptr %held0.outl13.slot, i64 0
+  %v0.outl13 = load float, ptr %held0.outl13, align 4
+  %i.outl14 = add nuw nsw i64 %i.outl, 448
+  %s.outl14 = add nuw nsw i64 %s.outl, 3584
+  %p1.at.outl14 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl14
+  %v1.outl14 = load float, ptr %p1.at.outl14, align 4
+  %held0.outl14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl14
+  %held0.outl14 = getelementptr inbounds i8, ptr %held0.outl14.slot, i64 0
+  %v0.outl14 = load float, ptr %held0.outl14, align 4
+  %i.outl15 = add nuw nsw i64 %i.outl, 480
+  %s.outl15 = add nuw nsw i64 %s.outl, 3840
+  %p1.at.outl15 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl15
+  %v1.outl15 = load float, ptr %p1.at.outl15, align 4
+  %held0.outl15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl15
+  %held0.outl15 = getelementptr inbounds i8, ptr %held0.outl15.slot, i64 0
+  %v0.outl15 = load float, ptr %held0.outl15, align 4
   %v9.outl0 = fmul float %v0.outl0, %v8
   %v10.outl0 = fmul float %v9.outl0, %v1.outl0
   %v9.outl1 = fmul float %v0.outl1, %v8
@@ -547,6 +715,22 @@ block.outl:
   %v10.outl6 = fmul float %v9.outl6, %v1.outl6
   %v9.outl7 = fmul float %v0.outl7, %v8
   %v10.outl7 = fmul float %v9.outl7, %v1.outl7
+  %v9.outl8 = fmul float %v0.outl8, %v8
+  %v10.outl8 = fmul float %v9.outl8, %v1.outl8
+  %v9.outl9 = fmul float %v0.outl9, %v8
+  %v10.outl9 = fmul float %v9.outl9, %v1.outl9
+  %v9.outl10 = fmul float %v0.outl10, %v8
+  %v10.outl10 = fmul float %v9.outl10, %v1.outl10
+  %v9.outl11 = fmul float %v0.outl11, %v8
+  %v10.outl11 = fmul float %v9.outl11, %v1.outl11
+  %v9.outl12 = fmul float %v0.outl12, %v8
+  %v10.outl12 = fmul float %v9.outl12, %v1.outl12
+  %v9.outl13 = fmul float %v0.outl13, %v8
+  %v10.outl13 = fmul float %v9.outl13, %v1.outl13
+  %v9.outl14 = fmul float %v0.outl14, %v8
+  %v10.outl14 = fmul float %v9.outl14, %v1.outl14
+  %v9.outl15 = fmul float %v0.outl15, %v8
+  %v10.outl15 = fmul float %v9.outl15, %v1.outl15
   %o0.at.outl0 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl0
   %o0.at.outl0.out.nan = fcmp uno float %v10.outl0, 0.0
   %o0.at.outl0.out = select i1 %o0.at.outl0.out.nan, float 0x7FF8000000000000, float %v10.outl0
@@ -579,6 +763,38 @@ block.outl:
   %o0.at.outl7.out.nan = fcmp uno float %v10.outl7, 0.0
   %o0.at.outl7.out = select i1 %o0.at.outl7.out.nan, float 0x7FF8000000000000, float %v10.outl7
   store float %o0.at.outl7.out, ptr %o0.at.outl7, align 4
+  %o0.at.outl8 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl8
+  %o0.at.outl8.out.nan = fcmp uno float %v10.outl8, 0.0
+  %o0.at.outl8.out = select i1 %o0.at.outl8.out.nan, float 0x7FF8000000000000, float %v10.outl8
+  store float %o0.at.outl8.out, ptr %o0.at.outl8, align 4
+  %o0.at.outl9 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl9
+  %o0.at.outl9.out.nan = fcmp uno float %v10.outl9, 0.0
+  %o0.at.outl9.out = select i1 %o0.at.outl9.out.nan, float 0x7FF8000000000000, float %v10.outl9
+  store float %o0.at.outl9.out, ptr %o0.at.outl9, align 4
+  %o0.at.outl10 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl10
+  %o0.at.outl10.out.nan = fcmp uno float %v10.outl10, 0.0
+  %o0.at.outl10.out = select i1 %o0.at.outl10.out.nan, float 0x7FF8000000000000, float %v10.outl10
+  store float %o0.at.outl10.out, ptr %o0.at.outl10, align 4
+  %o0.at.outl11 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl11
+  %o0.at.outl11.out.nan = fcmp uno float %v10.outl11, 0.0
+  %o0.at.outl11.out = select i1 %o0.at.outl11.out.nan, float 0x7FF8000000000000, float %v10.outl11
+  store float %o0.at.outl11.out, ptr %o0.at.outl11, align 4
+  %o0.at.outl12 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl12
+  %o0.at.outl12.out.nan = fcmp uno float %v10.outl12, 0.0
+  %o0.at.outl12.out = select i1 %o0.at.outl12.out.nan, float 0x7FF8000000000000, float %v10.outl12
+  store float %o0.at.outl12.out, ptr %o0.at.outl12, align 4
+  %o0.at.outl13 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl13
+  %o0.at.outl13.out.nan = fcmp uno float %v10.outl13, 0.0
+  %o0.at.outl13.out = select i1 %o0.at.outl13.out.nan, float 0x7FF8000000000000, float %v10.outl13
+  store float %o0.at.outl13.out, ptr %o0.at.outl13, align 4
+  %o0.at.outl14 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl14
+  %o0.at.outl14.out.nan = fcmp uno float %v10.outl14, 0.0
+  %o0.at.outl14.out = select i1 %o0.at.outl14.out.nan, float 0x7FF8000000000000, float %v10.outl14
+  store float %o0.at.outl14.out, ptr %o0.at.outl14, align 4
+  %o0.at.outl15 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl15
+  %o0.at.outl15.out.nan = fcmp uno float %v10.outl15, 0.0
+  %o0.at.outl15.out = select i1 %o0.at.outl15.out.nan, float 0x7FF8000000000000, float %v10.outl15
+  store float %o0.at.outl15.out, ptr %o0.at.outl15, align 4
   br label %blocks.outl
 
 rests.outl:

@@ -75,8 +75,8 @@ chunk.0:
 
 blocks.0w:
   %b.0w = phi i32 [ 0, %chunk.0 ], [ %b.next.0w, %block.0w ]
-  %lane0.0w = phi float [ 0xFFF0000000000000, %chunk.0 ], [ %both0.0w7, %block.0w ]
-  %b.next.0w = add nuw nsw i32 %b.0w, 256
+  %lane0.0w = phi float [ 0xFFF0000000000000, %chunk.0 ], [ %both0.0w15, %block.0w ]
+  %b.next.0w = add nuw nsw i32 %b.0w, 512
   %b.more.0w = icmp ule i32 %b.next.0w, %count.0
   br i1 %b.more.0w, label %block.0w, label %rests.0w
 
@@ -118,6 +118,38 @@ block.0w:
   %s.0w7 = add nuw nsw i64 %s.0w, 1792
   %p0.at.0w7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w7
   %v0.0w7 = load float, ptr %p0.at.0w7, align 4
+  %i.0w8 = add nuw nsw i64 %i.0w, 256
+  %s.0w8 = add nuw nsw i64 %s.0w, 2048
+  %p0.at.0w8 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w8
+  %v0.0w8 = load float, ptr %p0.at.0w8, align 4
+  %i.0w9 = add nuw nsw i64 %i.0w, 288
+  %s.0w9 = add nuw nsw i64 %s.0w, 2304
+  %p0.at.0w9 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w9
+  %v0.0w9 = load float, ptr %p0.at.0w9, align 4
+  %i.0w10 = add nuw nsw i64 %i.0w, 320
+  %s.0w10 = add nuw nsw i64 %s.0w, 2560
+  %p0.at.0w10 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w10
+  %v0.0w10 = load float, ptr %p0.at.0w10, align 4
+  %i.0w11 = add nuw nsw i64 %i.0w, 352
+  %s.0w11 = add nuw nsw i64 %s.0w, 2816
+  %p0.at.0w11 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w11
+  %v0.0w11 = load float, ptr %p0.at.0w11, align 4
+  %i.0w12 = add nuw nsw i64 %i.0w, 384
+  %s.0w12 = add nuw nsw i64 %s.0w, 3072
+  %p0.at.0w12 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w12
+  %v0.0w12 = load float, ptr %p0.at.0w12, align 4
+  %i.0w13 = add nuw nsw i64 %i.0w, 416
+  %s.0w13 = add nuw nsw i64 %s.0w, 3328
+  %p0.at.0w13 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w13
+  %v0.0w13 = load float, ptr %p0.at.0w13, align 4
+  %i.0w14 = add nuw nsw i64 %i.0w, 448
+  %s.0w14 = add nuw nsw i64 %s.0w, 3584
+  %p0.at.0w14 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w14
+  %v0.0w14 = load float, ptr %p0.at.0w14, align 4
+  %i.0w15 = add nuw nsw i64 %i.0w, 480
+  %s.0w15 = add nuw nsw i64 %s.0w, 3840
+  %p0.at.0w15 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w15
+  %v0.0w15 = load float, ptr %p0.at.0w15, align 4
   %keep0.0w0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w0
   %keep0.0w0 = getelementptr inbounds i8, ptr %keep0.0w0.slot, i64 0
   store float %v0.0w0, ptr %keep0.0w0, align 4
@@ -238,6 +270,126 @@ block.0w:
   %both0.0w7.b = fcmp uno float %own0.0w7, %own0.0w7
   %both0.0w7.c = or i1 %both0.0w7.a, %both0.0w7.b
   %both0.0w7 = select i1 %both0.0w7.c, float %own0.0w7, float %other0.0w7
+  %keep0.0w8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w8
+  %keep0.0w8 = getelementptr inbounds i8, ptr %keep0.0w8.slot, i64 0
+  store float %v0.0w8, ptr %keep0.0w8, align 4
+  %e0.0w8 = bitcast float %v0.0w8 to float
+  %other0.0w8.from = bitcast float %e0.0w8 to i32
+  %other0.0w8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w8.from, i32 16, i32 31)
+  %other0.0w8 = bitcast i32 %other0.0w8.to to float
+  %own0.0w8.a = fcmp ogt float %both0.0w7, %e0.0w8
+  %own0.0w8.b = fcmp uno float %both0.0w7, %both0.0w7
+  %own0.0w8.c = or i1 %own0.0w8.a, %own0.0w8.b
+  %own0.0w8 = select i1 %own0.0w8.c, float %both0.0w7, float %e0.0w8
+  %both0.0w8.a = fcmp ogt float %own0.0w8, %other0.0w8
+  %both0.0w8.b = fcmp uno float %own0.0w8, %own0.0w8
+  %both0.0w8.c = or i1 %both0.0w8.a, %both0.0w8.b
+  %both0.0w8 = select i1 %both0.0w8.c, float %own0.0w8, float %other0.0w8
+  %keep0.0w9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w9
+  %keep0.0w9 = getelementptr inbounds i8, ptr %keep0.0w9.slot, i64 0
+  store float %v0.0w9, ptr %keep0.0w9, align 4
+  %e0.0w9 = bitcast float %v0.0w9 to float
+  %other0.0w9.from = bitcast float %e0.0w9 to i32
+  %other0.0w9.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w9.from, i32 16, i32 31)
+  %other0.0w9 = bitcast i32 %other0.0w9.to to float
+  %own0.0w9.a = fcmp ogt float %both0.0w8, %e0.0w9
+  %own0.0w9.b = fcmp uno float %both0.0w8, %both0.0w8
+  %own0.0w9.c = or i1 %own0.0w9.a, %own0.0w9.b
+  %own0.0w9 = select i1 %own0.0w9.c, float %both0.0w8, float %e0.0w9
+  %both0.0w9.a = fcmp ogt float %own0.0w9, %other0.0w9
+  %both0.0w9.b = fcmp uno float %own0.0w9, %own0.0w9
+  %both0.0w9.c = or i1 %both0.0w9.a, %both0.0w9.b
+  %both0.0w9 = select i1 %both0.0w9.c, float %own0.0w9, float %other0.0w9
+  %keep0.0w10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w10
+  %keep0.0w10 = getelementptr inbounds i8, ptr %keep0.0w10.slot, i64 0
+  store float %v0.0w10, ptr %keep0.0w10, align 4
+  %e0.0w10 = bitcast float %v0.0w10 to float
+  %other0.0w10.from = bitcast float %e0.0w10 to i32
+  %other0.0w10.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w10.from, i32 16, i32 31)
+  %other0.0w10 = bitcast i32 %other0.0w10.to to float
+  %own0.0w10.a = fcmp ogt float %both0.0w9, %e0.0w10
+  %own0.0w10.b = fcmp uno float %both0.0w9, %both0.0w9
+  %own0.0w10.c = or i1 %own0.0w10.a, %own0.0w10.b
+  %own0.0w10 = select i1 %own0.0w10.c, float %both0.0w9, float %e0.0w10
+  %both0.0w10.a = fcmp ogt float %own0.0w10, %other0.0w10
+  %both0.0w10.b = fcmp uno float %own0.0w10, %own0.0w10
+  %both0.0w10.c = or i1 %both0.0w10.a, %both0.0w10.b
+  %both0.0w10 = select i1 %both0.0w10.c, float %own0.0w10, float %other0.0w10
+  %keep0.0w11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w11
+  %keep0.0w11 = getelementptr inbounds i8, ptr %keep0.0w11.slot, i64 0
+  store float %v0.0w11, ptr %keep0.0w11, align 4
+  %e0.0w11 = bitcast float %v0.0w11 to float
+  %other0.0w11.from = bitcast float %e0.0w11 to i32
+  %other0.0w11.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w11.from, i32 16, i32 31)
+  %other0.0w11 = bitcast i32 %other0.0w11.to to float
+  %own0.0w11.a = fcmp ogt float %both0.0w10, %e0.0w11
+  %own0.0w11.b = fcmp uno float %both0.0w10, %both0.0w10
+  %own0.0w11.c = or i1 %own0.0w11.a, %own0.0w11.b
+  %own0.0w11 = select i1 %own0.0w11.c, float %both0.0w10, float %e0.0w11
+  %both0.0w11.a = fcmp ogt float %own0.0w11, %other0.0w11
+  %both0.0w11.b = fcmp uno float %own0.0w11, %own0.0w11
+  %both0.0w11.c = or i1 %both0.0w11.a, %both0.0w11.b
+  %both0.0w11 = select i1 %both0.0w11.c, float %own0.0w11, float %other0.0w11
+  %keep0.0w12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w12
+  %keep0.0w12 = getelementptr inbounds i8, ptr %keep0.0w12.slot, i64 0
+  store float %v0.0w12, ptr %keep0.0w12, align 4
+  %e0.0w12 = bitcast float %v0.0w12 to float
+  %other0.0w12.from = bitcast float %e0.0w12 to i32
+  %other0.0w12.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w12.from, i32 16, i32 31)
+  %other0.0w12 = bitcast i32 %other0.0w12.to to float
+  %own0.0w12.a = fcmp ogt float %both0.0w11, %e0.0w12
+  %own0.0w12.b = fcmp uno float %both0.0w11, %both0.0w11
+  %own0.0w12.c = or i1 %own0.0w12.a, %own0.0w12.b
+  %own0.0w12 = select i1 %own0.0w12.c, float %both0.0w11, float %e0.0w12
+  %both0.0w12.a = fcmp ogt float %own0.0w12, %other0.0w12
+  %both0.0w12.b = fcmp uno float %own0.0w12, %own0.0w12
+  %both0.0w12.c = or i1 %both0.0w12.a, %both0.0w12.b
+  %both0.0w12 = select i1 %both0.0w12.c, float %own0.0w12, float %other0.0w12
+  %keep0.0w13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w13
+  %keep0.0w13 = getelementptr inbounds i8, ptr %keep0.0w13.slot, i64 0
+  store float %v0.0w13, ptr %keep0.0w13, align 4
+  %e0.0w13 = bitcast float %v0.0w13 to float
+  %other0.0w13.from = bitcast float %e0.0w13 to i32
+  %other0.0w13.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w13.from, i32 16, i32 31)
+  %other0.0w13 = bitcast i32 %other0.0w13.to to float
+  %own0.0w13.a = fcmp ogt float %both0.0w12, %e0.0w13
+  %own0.0w13.b = fcmp uno float %both0.0w12, %both0.0w12
+  %own0.0w13.c = or i1 %own0.0w13.a, %own0.0w13.b
+  %own0.0w13 = select i1 %own0.0w13.c, float %both0.0w12, float %e0.0w13
+  %both0.0w13.a = fcmp ogt float %own0.0w13, %other0.0w13
+  %both0.0w13.b = fcmp uno float %own0.0w13, %own0.0w13
+  %both0.0w13.c = or i1 %both0.0w13.a, %both0.0w13.b
+  %both0.0w13 = select i1 %both0.0w13.c, float %own0.0w13, float %other0.0w13
+  %keep0.0w14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w14
+  %keep0.0w14 = getelementptr inbounds i8, ptr %keep0.0w14.slot, i64 0
+  store float %v0.0w14, ptr %keep0.0w14, align 4
+  %e0.0w14 = bitcast float %v0.0w14 to float
+  %other0.0w14.from = bitcast float %e0.0w14 to i32
+  %other0.0w14.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w14.from, i32 16, i32 31)
+  %other0.0w14 = bitcast i32 %other0.0w14.to to float
+  %own0.0w14.a = fcmp ogt float %both0.0w13, %e0.0w14
+  %own0.0w14.b = fcmp uno float %both0.0w13, %both0.0w13
+  %own0.0w14.c = or i1 %own0.0w14.a, %own0.0w14.b
+  %own0.0w14 = select i1 %own0.0w14.c, float %both0.0w13, float %e0.0w14
+  %both0.0w14.a = fcmp ogt float %own0.0w14, %other0.0w14
+  %both0.0w14.b = fcmp uno float %own0.0w14, %own0.0w14
+  %both0.0w14.c = or i1 %both0.0w14.a, %both0.0w14.b
+  %both0.0w14 = select i1 %both0.0w14.c, float %own0.0w14, float %other0.0w14
+  %keep0.0w15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w15
+  %keep0.0w15 = getelementptr inbounds i8, ptr %keep0.0w15.slot, i64 0
+  store float %v0.0w15, ptr %keep0.0w15, align 4
+  %e0.0w15 = bitcast float %v0.0w15 to float
+  %other0.0w15.from = bitcast float %e0.0w15 to i32
+  %other0.0w15.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w15.from, i32 16, i32 31)
+  %other0.0w15 = bitcast i32 %other0.0w15.to to float
+  %own0.0w15.a = fcmp ogt float %both0.0w14, %e0.0w15
+  %own0.0w15.b = fcmp uno float %both0.0w14, %both0.0w14
+  %own0.0w15.c = or i1 %own0.0w15.a, %own0.0w15.b
+  %own0.0w15 = select i1 %own0.0w15.c, float %both0.0w14, float %e0.0w15
+  %both0.0w15.a = fcmp ogt float %own0.0w15, %other0.0w15
+  %both0.0w15.b = fcmp uno float %own0.0w15, %own0.0w15
+  %both0.0w15.c = or i1 %both0.0w15.a, %both0.0w15.b
+  %both0.0w15 = select i1 %both0.0w15.c, float %own0.0w15, float %other0.0w15
   br label %blocks.0w
 
 rests.0w:
@@ -408,8 +560,8 @@ chunk.1:
 
 blocks.1f:
   %b.1f = phi i32 [ 0, %chunk.1 ], [ %b.next.1f, %block.1f ]
-  %lane3.1f = phi float [ 0.0, %chunk.1 ], [ %both3.1f7, %block.1f ]
-  %b.next.1f = add nuw nsw i32 %b.1f, 256
+  %lane3.1f = phi float [ 0.0, %chunk.1 ], [ %both3.1f15, %block.1f ]
+  %b.next.1f = add nuw nsw i32 %b.1f, 512
   %b.more.1f = icmp ule i32 %b.next.1f, %count.1
   br i1 %b.more.1f, label %block.1f, label %chunk.end.1
 
@@ -451,6 +603,38 @@ block.1f:
   %s.1f7 = add nuw nsw i64 %s.1f, 1792
   %p0.at.1f7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f7
   %v0.1f7 = load float, ptr %p0.at.1f7, align 4
+  %i.1f8 = add nuw nsw i64 %i.1f, 256
+  %s.1f8 = add nuw nsw i64 %s.1f, 2048
+  %p0.at.1f8 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f8
+  %v0.1f8 = load float, ptr %p0.at.1f8, align 4
+  %i.1f9 = add nuw nsw i64 %i.1f, 288
+  %s.1f9 = add nuw nsw i64 %s.1f, 2304
+  %p0.at.1f9 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f9
+  %v0.1f9 = load float, ptr %p0.at.1f9, align 4
+  %i.1f10 = add nuw nsw i64 %i.1f, 320
+  %s.1f10 = add nuw nsw i64 %s.1f, 2560
+  %p0.at.1f10 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f10
+  %v0.1f10 = load float, ptr %p0.at.1f10, align 4
+  %i.1f11 = add nuw nsw i64 %i.1f, 352
+  %s.1f11 = add nuw nsw i64 %s.1f, 2816
+  %p0.at.1f11 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f11
+  %v0.1f11 = load float, ptr %p0.at.1f11, align 4
+  %i.1f12 = add nuw nsw i64 %i.1f, 384
+  %s.1f12 = add nuw nsw i64 %s.1f, 3072
+  %p0.at.1f12 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f12
+  %v0.1f12 = load float, ptr %p0.at.1f12, align 4
+  %i.1f13 = add nuw nsw i64 %i.1f, 416
+  %s.1f13 = add nuw nsw i64 %s.1f, 3328
+  %p0.at.1f13 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f13
+  %v0.1f13 = load float, ptr %p0.at.1f13, align 4
+  %i.1f14 = add nuw nsw i64 %i.1f, 448
+  %s.1f14 = add nuw nsw i64 %s.1f, 3584
+  %p0.at.1f14 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f14
+  %v0.1f14 = load float, ptr %p0.at.1f14, align 4
+  %i.1f15 = add nuw nsw i64 %i.1f, 480
+  %s.1f15 = add nuw nsw i64 %s.1f, 3840
+  %p0.at.1f15 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f15
+  %v0.1f15 = load float, ptr %p0.at.1f15, align 4
   %v2.1f0 = fsub float %v0.1f0, %v1
   %v3.1f0 = call float @kiln_exp_f32(float %v2.1f0)
   %e3.1f0 = bitcast float %v3.1f0 to float
@@ -515,6 +699,70 @@ block.1f:
   %other3.1f7 = bitcast i32 %other3.1f7.to to float
   %own3.1f7 = fadd float %both3.1f6, %e3.1f7
   %both3.1f7 = fadd float %own3.1f7, %other3.1f7
+  %v2.1f8 = fsub float %v0.1f8, %v1
+  %v3.1f8 = call float @kiln_exp_f32(float %v2.1f8)
+  %e3.1f8 = bitcast float %v3.1f8 to float
+  %other3.1f8.from = bitcast float %e3.1f8 to i32
+  %other3.1f8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f8.from, i32 16, i32 31)
+  %other3.1f8 = bitcast i32 %other3.1f8.to to float
+  %own3.1f8 = fadd float %both3.1f7, %e3.1f8
+  %both3.1f8 = fadd float %own3.1f8, %other3.1f8
+  %v2.1f9 = fsub float %v0.1f9, %v1
+  %v3.1f9 = call float @kiln_exp_f32(float %v2.1f9)
+  %e3.1f9 = bitcast float %v3.1f9 to float
+  %other3.1f9.from = bitcast float %e3.1f9 to i32
+  %other3.1f9.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f9.from, i32 16, i32 31)
+  %other3.1f9 = bitcast i32 %other3.1f9.to to float
+  %own3.1f9 = fadd float %both3.1f8, %e3.1f9
+  %both3.1f9 = fadd float %own3.1f9, %other3.1f9
+  %v2.1f10 = fsub float %v0.1f10, %v1
+  %v3.1f10 = call float @kiln_exp_f32(float %v2.1f10)
+  %e3.1f10 = bitcast float %v3.1f10 to float
+  %other3.1f10.from = bitcast float %e3.1f10 to i32
+  %other3.1f10.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f10.from, i32 16, i32 31)
+  %other3.1f10 = bitcast i32 %other3.1f10.to to float
+  %own3.1f10 = fadd float %both3.1f9, %e3.1f10
+  %both3.1f10 = fadd float %own3.1f10, %other3.1f10
+  %v2.1f11 = fsub float %v0.1f11, %v1
+  %v3.1f11 = call float @kiln_exp_f32(float %v2.1f11)
+  %e3.1f11 = bitcast float %v3.1f11 to float
+  %other3.1f11.from = bitcast float %e3.1f11 to i32
+  %other3.1f11.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f11.from, i32 16, i32 31)
+  %other3.1f11 = bitcast i32 %other3.1f11.to to float
+  %own3.1f11 = fadd float %both3.1f10, %e3.1f11
+  %both3.1f11 = fadd float %own3.1f11, %other3.1f11
+  %v2.1f12 = fsub float %v0.1f12, %v1
+  %v3.1f12 = call float @kiln_exp_f32(float %v2.1f12)
+  %e3.1f12 = bitcast float %v3.1f12 to float
+  %other3.1f12.from = bitcast float %e3.1f12 to i32
+  %other3.1f12.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f12.from, i32 16, i32 31)
+  %other3.1f12 = bitcast i32 %other3.1f12.to to float
+  %own3.1f12 = fadd float %both3.1f11, %e3.1f12
+  %both3.1f12 = fadd float %own3.1f12, %other3.1f12
+  %v2.1f13 = fsub float %v0.1f13, %v1
+  %v3.1f13 = call float @kiln_exp_f32(float %v2.1f13)
+  %e3.1f13 = bitcast float %v3.1f13 to float
+  %other3.1f13.from = bitcast float %e3.1f13 to i32
+  %other3.1f13.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f13.from, i32 16, i32 31)
+  %other3.1f13 = bitcast i32 %other3.1f13.to to float
+  %own3.1f13 = fadd float %both3.1f12, %e3.1f13
+  %both3.1f13 = fadd float %own3.1f13, %other3.1f13
+  %v2.1f14 = fsub float %v0.1f14, %v1
+  %v3.1f14 = call float @kiln_exp_f32(float %v2.1f14)
+  %e3.1f14 = bitcast float %v3.1f14 to float
+  %other3.1f14.from = bitcast float %e3.1f14 to i32
+  %other3.1f14.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f14.from, i32 16, i32 31)
+  %other3.1f14 = bitcast i32 %other3.1f14.to to float
+  %own3.1f14 = fadd float %both3.1f13, %e3.1f14
+  %both3.1f14 = fadd float %own3.1f14, %other3.1f14
+  %v2.1f15 = fsub float %v0.1f15, %v1
+  %v3.1f15 = call float @kiln_exp_f32(float %v2.1f15)
+  %e3.1f15 = bitcast float %v3.1f15 to float
+  %other3.1f15.from = bitcast float %e3.1f15 to i32
+  %other3.1f15.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f15.from, i32 16, i32 31)
+  %other3.1f15 = bitcast i32 %other3.1f15.to to float
+  %own3.1f15 = fadd float %both3.1f14, %e3.1f15
+  %both3.1f15 = fadd float %own3.1f15, %other3.1f15
   br label %blocks.1f
 
 blocks.1l:

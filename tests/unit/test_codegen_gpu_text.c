@@ -120,7 +120,7 @@ static void rows_are_read_well(void **state)
     compile_text(&text, TARGET, 2, &ptx);
     const char *first = strstr((const char *)ptx.data, "\tld.global.f32");
     assert_non_null(first);
-    for (int i = 1; i < 8; i++) {
+    for (int i = 1; i < 16; i++) {
         char offset[16];
         snprintf(offset, sizeof offset, "+%d];\n", 128 * i);
         first = strchr(first, '\n') + 1;
