@@ -439,8 +439,8 @@ static void strided_spaces(void **state)
     (void)state;
     struct mixed m;
     for (uint32_t i = 0; i < 48; i++) {
-        char letters[8] = "";
-        make_mixed(&m, 1 + i % 4, i % 3, 1 + i % 2, i);
+        char letters[MAX_POINTERS + 1] = "";
+        make_mixed(&m, i % 16 == 15 ? 64 : 1 + i % 4, i % 3, 1 + i % 2, i);
         struct launch l = {.group = &m.group, .letters = letters};
         l.form = (struct kiln_gpu_form){.schedule = KILN_GPU_STRIDED, .is_long = i % 3 == 0};
         random_sizes(&l, 1 + i % KILN_GPU_MAX_AXES, 1);
