@@ -6,6 +6,7 @@
 #   make bench      measure, with floors of this run     make format  clang-format on our sources
 #   make install    PREFIX, DESTDIR                      make layers  list includes that point upwards
 #   make clean      remove build/                        make soak    tests that take minutes
+#   make bench-gpu  the same on an NVIDIA GPU (KILN_LIB: folder of the libraries; needs nvcc, no other set-up)
 
 CC_GCC ?= gcc
 CC_CLANG ?= clang-19
@@ -21,7 +22,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build demo test test-clang soak bench asan tsan fuzz format layers install clean
+.PHONY: all setup build demo test test-clang soak bench bench-gpu asan tsan fuzz format layers install clean
 
 all: build
 
@@ -47,6 +48,9 @@ test-clang: setup
 
 bench: build
 	@build/bin/kiln-bench $(BENCH_ARGS)
+
+bench-gpu:
+	@bench/gpu/run.sh $(BENCH_ARGS)
 
 asan: setup
 	@$(CONFIGURE) -B build/asan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=address,undefined
