@@ -7,6 +7,7 @@
 #   make install    PREFIX, DESTDIR                      make layers  list includes that point upwards
 #   make clean      remove build/                        make soak    tests that take minutes
 #   make bench-gpu  the same on an NVIDIA GPU (KILN_LIB: folder of the libraries; needs nvcc, no other set-up)
+#   make test-gpu   tests on an NVIDIA GPU, if there is one
 
 CC_GCC ?= gcc
 CC_CLANG ?= clang-19
@@ -22,7 +23,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build demo test test-clang soak bench bench-gpu asan tsan fuzz format layers install clean
+.PHONY: all setup build demo test test-gpu test-clang soak bench bench-gpu asan tsan fuzz format layers install clean
 
 all: build
 
@@ -38,6 +39,10 @@ demo: build
 
 test: build test-clang
 	@$(CTEST) -LE soak --test-dir build
+
+test-gpu: build
+	@cmake --build build --target gpu_tests
+	@tools/test_gpu.sh build/tests/gpu
 
 soak: build
 	@$(CTEST) -L soak --test-dir build

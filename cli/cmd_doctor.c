@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "kiln/gpu.h"
 #include "kiln/inspect.h"
 
 enum level { LEVEL_OK, LEVEL_WARN, LEVEL_FAIL };
@@ -132,6 +133,23 @@ static void check_blas(struct report *report)
     say(report, LEVEL_OK, "matrix", "%s", config ? config() : "libopenblas.so.0");
 }
 
+/* Not having one is fine. */
+static void check_gpu(struct report *report)
+{
+    kiln_error err = {0};
+    kiln_gpu_info info = {.struct_size = sizeof info};
+    unsigned count = kiln_gpu_count();
+    if (count == 0 && kiln_gpu_describe(0, &info, &err) != KILN_OK)
+        say(report, LEVEL_OK, "gpu", "none: %s", err.text);
+    for (unsigned i = 0; i < count; i++) {
+        if (kiln_gpu_describe(i, &info, &err) != KILN_OK)
+            say(report, LEVEL_WARN, "gpu", "cuda:%u: %s", i, err.text);
+        else
+            say(report, LEVEL_OK, "gpu", "cuda:%u: %s, %s, %llu MiB, CUDA %d.%d", i, info.name, info.target,
+                (unsigned long long)(info.size_bytes >> 20), info.driver_version / 1000, info.driver_version % 1000 / 10);
+    }
+}
+
 /* ---- environment --------------------------------------------------------------------------------------------- */
 
 static const struct variable {
@@ -142,8 +160,10 @@ static const struct variable {
     {"KILN_CACHE_DIR", NULL},
     {"KILN_CACHE_PATH", NULL},
     {"KILN_CACHE_SIZE", NULL},
+    {"KILN_DEVICE", NULL},
     {"KILN_DRIFT", "error"},
     {"KILN_FAST_MATH", "0 1"},
+    {"KILN_GPU_TARGET", "sm_70 sm_75 sm_80 sm_86 sm_89 sm_90"},
     {"KILN_LOG", NULL},
     {"KILN_MODE", "normal off no-compile compile-only"},
     {"KILN_OPT_LEVEL", "0 1 2 3"},
@@ -192,7 +212,7 @@ static void check_environment(struct report *report)
 static int run(const struct command *command, int count, char **words)
 {
     static void (*const checks[])(struct report *) = {
-        check_target, check_folder, check_read_only_folders, check_plugin, check_blas, check_environment,
+        check_target, check_folder, check_read_only_folders, check_plugin, check_blas, check_gpu, check_environment,
     };
     struct options options;
     int status = parse_options(command, count, words, &options);

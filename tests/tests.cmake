@@ -152,3 +152,5 @@ if(KILN_FUZZ)
     add_dependencies(fuzzers fuzz_${name})
   endforeach()
 endif()
+
+include(${CMAKE_SOURCE_DIR}/tests/gpu/gpu.cmake)

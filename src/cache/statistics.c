@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "cache/cache.h"
+#include "device/gpu.h"
 
 void kiln__counters_add(kiln_counters *to, const kiln_counters *from)
 {
@@ -27,6 +28,21 @@ void kiln__counters_print(const kiln_counters *counters, struct kiln_buffer *out
     KILN_COUNTERS(ROW)
 #undef ROW
     kiln__buffer_append(out, "}", 1);
+}
+
+/* Fields of GPUs follow, inside the same braces, once one was used. */
+static void print_gpu_counters(struct kiln_buffer *out)
+{
+    struct kiln_gpu_counts counts;
+    kiln__gpu_counts(&counts);
+    if (!counts.launches && !counts.replays && !counts.driver_compiles) return;
+    out->size--;
+    kiln__buffer_printf(out,
+                        ",\"gpu_launches\":%llu,\"gpu_replays\":%llu,\"gpu_driver_compiles\":%llu,"
+                        "\"gpu_host_operations\":%llu,\"gpu_bytes_to_device\":%llu,\"gpu_bytes_to_host\":%llu}",
+                        (unsigned long long)counts.launches, (unsigned long long)counts.replays,
+                        (unsigned long long)counts.driver_compiles, (unsigned long long)counts.host_operations,
+                        (unsigned long long)counts.bytes_to_device, (unsigned long long)counts.bytes_to_host);
 }
 
 static void write_line(int fd, const struct kiln_buffer *line)
@@ -47,6 +63,7 @@ kiln_status kiln_stats_write(void)
     struct kiln_buffer line = {0};
     kiln__process_counters(&counters);
     kiln__counters_print(&counters, &line);
+    if (!line.failed) print_gpu_counters(&line);
     kiln__buffer_append(&line, "\n", 1);
     kiln_status status = line.failed ? KILN_NO_MEMORY : KILN_OK;
     bool to_stderr = !strcmp(where, "1");

@@ -1,0 +1,25 @@
+# Tests on a GPU: `make test-gpu`. agree.c compares it with the CPU; the tests of the ABI run again with the GPU's default
+# stream wherever they ask for the CPU's. Left out are those whose subject is the host itself.
+set(gpu_tests acceptance array closure compile compile_named compile_numbers_random compile_numbers_traps elementwise fast
+    index interpreter io numbers_cast numbers_elementwise numbers_layouts numbers_moves numbers_reduce ops random reduce
+    reduce_means refusals rows shape sort)
+set(gpu_programs)
+foreach(test ${gpu_tests})
+  set(name gpu_${test})
+  add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/unit/test_mlxc_${test}.c)
+  target_include_directories(${name} PRIVATE include src tests)
+  target_compile_definitions(${name} PRIVATE mlx_default_cpu_stream_new=mlx_default_gpu_stream_new)
+  target_link_libraries(${name} PRIVATE mlxc kiln ${CMOCKA} m Threads::Threads)
+  list(APPEND gpu_programs ${name})
+endforeach()
+add_executable(gpu_agree ${CMAKE_SOURCE_DIR}/tests/gpu/agree.c) # in every build, so that it stays sound
+target_include_directories(gpu_agree PRIVATE include)
+target_link_libraries(gpu_agree PRIVATE mlxc kiln m)
+list(APPEND gpu_programs gpu_agree)
+set_target_properties(${gpu_programs} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/gpu)
+add_custom_target(gpu_tests DEPENDS ${gpu_programs})
+
+# Without a GPU it says so; with one, `make test-gpu` runs it.
+add_test(NAME gpu_agree COMMAND gpu_agree)
+set_tests_properties(gpu_agree PROPERTIES SKIP_RETURN_CODE 77 LABELS gpu
+  ENVIRONMENT "KILN_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache")
