@@ -15,7 +15,7 @@
 
 #include "codegen/group.h"
 
-enum { KILN_GPU_BLOCK = 256, KILN_GPU_WARP = 32, KILN_GPU_TILE = 32, KILN_GPU_MAX_AXES = 8 };
+enum { KILN_GPU_BLOCK = 256, KILN_GPU_WARP = 32, KILN_GPU_TILE = 32, KILN_GPU_MAX_AXES = 33 };
 
 /*
  * "axes": for each of `axes` axes, outermost first: its size, then the byte stride of each pointer (outputs, operands)

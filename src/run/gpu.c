@@ -257,11 +257,6 @@ kiln_status kiln__gpu_launch_group(struct kiln_group_kernels *kernels, struct ki
 
 /* ---- rows and reductions -------------------------------------------------------------------------------------- */
 
-static int64_t warps_for(int64_t n)
-{
-    return n <= 1024 ? 1 : n <= 2048 ? 2 : n <= 4096 ? 4 : 8;
-}
-
 /* `loop` has the rows' axes; `inner` the strides along the row, per region. */
 static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
                                const int64_t *inner, const uint64_t *constants, const char *letters, kiln_error *err)
@@ -276,7 +271,7 @@ static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_l
     uint64_t buffer[1 + room];
     struct words *words = (struct words *)buffer;
     words->count = 0;
-    int64_t rows = kiln__loop_size(loop), warps = warps_for(n);
+    int64_t rows = kiln__loop_size(loop), warps = kiln__gpu_row_warps(n);
     for (size_t i = 0; i < loop->count; i++) {
         bool is_vector = i < outputs ? inner[i] != 0 : letters[i - outputs] == KILN_LAYOUT_PACKED;
         if (!is_vector) continue;
@@ -312,7 +307,7 @@ int64_t kiln__gpu_longest_reduction(const struct kiln_loop *loop, int64_t stride
 static kiln_status launch_columns(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n, int64_t stride,
                                   kiln_error *err)
 {
-    int64_t columns = loop->dims[loop->ndim - 1], blocks = divide_up(columns, KILN_GPU_BLOCK);
+    int64_t columns = loop->dims[loop->ndim - 1], blocks = divide_up(columns, KILN_GPU_COLUMNS_BLOCK);
     uint64_t buffer[1 + 2 + 8 + 3 * (KILN_MAX_NDIM + 2)];
     struct words *words = (struct words *)buffer;
     words->count = 0;
