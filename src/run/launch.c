@@ -388,10 +388,11 @@ static void fill_row_regions(const struct kiln_group *group, struct kiln_array *
     }
 }
 
-static char row_letter(const struct kiln_region *region, size_t axis)
+/* By shape: a row that repeats one element has as many elements as others, and so has what is made of it. */
+static char row_letter(const struct kiln_region *region, const struct kiln_array *operand, int32_t n, size_t axis)
 {
-    int64_t stride = region->strides[axis];
-    return stride == 0 ? KILN_LAYOUT_SCALAR : stride == region->item ? KILN_LAYOUT_PACKED : KILN_LAYOUT_STRIDED;
+    if (operand->ndim == 0 || operand->dims[operand->ndim - 1] != n) return KILN_LAYOUT_SCALAR;
+    return region->strides[axis] == region->item ? KILN_LAYOUT_PACKED : KILN_LAYOUT_STRIDED;
 }
 
 kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t *dims, size_t ndim,
@@ -412,7 +413,7 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
     kiln__loop_init(&loop, ndim, dims, regions, pointers);
     fill_row_regions(group, operands, outputs, &loop);
     for (size_t i = 0; i < group->operand_count; i++)
-        letters[i] = row_letter(&regions[group->output_count + i], ndim - 1);
+        letters[i] = row_letter(&regions[group->output_count + i], operands[i], dims[ndim - 1], ndim - 1);
     letters[group->operand_count] = '\0';
     struct launch launch = {
         .pointers = pointers, .args_count = count, .args = args, .strides = strides, .n = dims[ndim - 1]};

@@ -196,6 +196,30 @@ static void every_dtype_is_reduced_where_it_lies(void **state)
         }
 }
 
+/* Each row repeats one element. */
+static int repeated_body(mlx_array *x)
+{
+    mlx_array one = mlx_array_new();
+    int code = mlx_slice(&one, *x, (int[]){0, 0}, 2, (int[]){1 << 30, 1}, 2, (int[]){1, 1}, 2, stream) ||
+               mlx_broadcast_to(&one, one, (int[]){3, 64}, 2, stream) || mlx_square(x, one, stream) ||
+               mlx_sum_axis(x, *x, -1, true, stream) || mlx_multiply(x, one, *x, stream);
+    mlx_array_free(one);
+    return code;
+}
+
+static int repeated(mlx_vector_array *res, const mlx_vector_array in)
+{
+    return with_input(res, in, repeated_body);
+}
+
+static void rows_that_repeat_an_element_are_rows(void **state)
+{
+    (void)state;
+    mlx_array x = make_input(3, 64, MLX_FLOAT32, false);
+    assert_equal_bits(repeated, x);
+    mlx_array_free(x);
+}
+
 static void large_ones_use_threads_and_keep_the_bits(void **state)
 {
     (void)state;
@@ -243,6 +267,7 @@ int main(void)
         cmocka_unit_test(each_is_one_kernel),
         cmocka_unit_test(bits_are_those_of_the_operations),
         cmocka_unit_test(every_dtype_is_reduced_where_it_lies),
+        cmocka_unit_test(rows_that_repeat_an_element_are_rows),
         cmocka_unit_test(large_ones_use_threads_and_keep_the_bits),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
