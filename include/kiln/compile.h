@@ -31,6 +31,12 @@ extern "C" {
 enum { KILN_COMPILE_NAME = 48 }; /* characters of a name: letters, digits, '_', '.' and '-' */
 
 /*
+ * `shapeless`: the function is called once for all sizes of the same ranks and dtypes. What it asks of arrays follows
+ * their sizes: a reshape with -1, slices that count from the end or end beyond it, splits, padding, means, products,
+ * zeros_like and all other operations. Numbers that it works out on its own, say from mlx_array_shape(), are those of
+ * the first call and stay, as captured arrays do; where one does not fit the sizes of a later call, that call fails and
+ * says so. Ranks stay too: squeeze without axes may not change one.
+ *
  * Makes a compiled closure and puts it into *res. `dtor` (NULL: none) gets the payload once, when the last reference to
  * the closure goes, on whatever thread that happens; when the call fails it does not run, and the payload stays the
  * caller's. Returns 0, or 1 after the error handler was told. While compilation is disabled (mlx_disable_compile) the

@@ -19,7 +19,7 @@
 #include "device/device.h"
 #include "key/request.h"
 
-enum kiln_level { KILN_LEVEL_CALL = 1, KILN_LEVEL_KERNEL, KILN_LEVEL_ARTIFACT, KILN_LEVEL_RUNTIME };
+enum kiln_level { KILN_LEVEL_CALL = 1, KILN_LEVEL_RECORD, KILN_LEVEL_KERNEL, KILN_LEVEL_ARTIFACT, KILN_LEVEL_RUNTIME };
 
 enum { KILN_RECURSIVE = 2 }; /* this thread is making this very key */
 

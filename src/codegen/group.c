@@ -28,6 +28,27 @@ uint32_t kiln__group_values(const struct kiln_group *group)
     return group->operand_count + group->constant_count + group->instr_count;
 }
 
+_Static_assert(sizeof(struct kiln_instr) == 16 &&
+                   sizeof(struct kiln_group) == 4 * sizeof(uint32_t) + 4 * sizeof(void *),
+               "what is new in a group has to be compared");
+
+static bool equal_instrs(const struct kiln_instr *a, const struct kiln_instr *b)
+{
+    return a->op == b->op && a->dtype == b->dtype && a->in[0] == b->in[0] && a->in[1] == b->in[1] &&
+           a->in[2] == b->in[2];
+}
+
+bool kiln__group_equal(const struct kiln_group *a, const struct kiln_group *b)
+{
+    bool equal = a->operand_count == b->operand_count && a->constant_count == b->constant_count &&
+                 a->instr_count == b->instr_count && a->output_count == b->output_count &&
+                 memcmp(a->operand_dtypes, b->operand_dtypes, a->operand_count) == 0 &&
+                 memcmp(a->constant_dtypes, b->constant_dtypes, a->constant_count) == 0 &&
+                 memcmp(a->outputs, b->outputs, a->output_count * sizeof *a->outputs) == 0;
+    for (uint32_t i = 0; equal && i < a->instr_count; i++) equal = equal_instrs(&a->instrs[i], &b->instrs[i]);
+    return equal;
+}
+
 /* ---- checks -------------------------------------------------------------------------------------------------------
  */
 

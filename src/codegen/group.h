@@ -55,6 +55,9 @@ struct kiln_group {
     uint32_t *outputs; /* value numbers */
 };
 
+/* Do they give the same text for the same letters and flags? */
+bool kiln__group_equal(const struct kiln_group *a, const struct kiln_group *b);
+
 /* Can KILN_GROUP_SHORT make a difference? */
 bool kiln__group_may_keep(const struct kiln_group *group);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/creation.h"
+#include "graph/formula.h"
 #include "graph/indexing.h"
 #include "graph/reductions.h" /* kiln__plain_axis, expressions */
 #include "graph/rules.h"
@@ -22,6 +23,13 @@ static kiln_status require(const struct kiln_array *array, const char *name, kil
 kiln_status kiln__repeat(struct kiln_array *a, int repeats, int axis, struct kiln_array **out, kiln_error *err)
 {
     int dims[KILN_MAX_NDIM + 1], result[KILN_MAX_NDIM], at = 0;
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_REPEAT);
+        kiln__ask_array(&question, a);
+        kiln__ask_number(&question, repeats);
+        kiln__ask_number(&question, axis);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require(a, "repeat", err);
     if (!status) status = kiln__plain_axis("repeat", axis, a->ndim, &at, err);
     if (status) return status;
@@ -40,9 +48,23 @@ kiln_status kiln__repeat(struct kiln_array *a, int repeats, int axis, struct kil
     return kiln__e_end(&e, kiln__e_reshape(&e, x, result, a->ndim), out);
 }
 
+kiln_status kiln__answer_repeat(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question);
+    int repeats = (int)kiln__asked_number(question);
+    return kiln__repeat(a, repeats, (int)kiln__asked_number(question), out, err);
+}
+
 kiln_status kiln__roll(struct kiln_array *a, int64_t shift, int axis, struct kiln_array **out, kiln_error *err)
 {
     int at = 0;
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_ROLL);
+        kiln__ask_array(&question, a);
+        kiln__ask_number(&question, shift);
+        kiln__ask_number(&question, axis);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require(a, "roll", err);
     if (!status) status = kiln__plain_axis("roll", axis, a->ndim, &at, err);
     if (status) return status;
@@ -51,6 +73,13 @@ kiln_status kiln__roll(struct kiln_array *a, int64_t shift, int axis, struct kil
     if (by == 0) return kiln__e_end(&e, a, out);
     struct kiln_array *parts[2] = {kiln__e_cut(&e, a, at, n - by, n, 1), kiln__e_cut(&e, a, at, 0, n - by, 1)};
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_CONCATENATE, parts, 2, (int64_t[]){at}, 1), out);
+}
+
+kiln_status kiln__answer_roll(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question);
+    int64_t shift = kiln__asked_number(question);
+    return kiln__roll(a, shift, (int)kiln__asked_number(question), out, err);
 }
 
 /* The shapes that tiling goes through: (2,3) three times down is (1,2,3), broadcast to (3,2,3), reshaped to (6,3). */
@@ -85,6 +114,12 @@ static kiln_status plan_tiling(const struct kiln_array *a, const int *reps, size
 kiln_status kiln__tile(struct kiln_array *a, const int *reps, size_t count, struct kiln_array **out, kiln_error *err)
 {
     struct tiling tiling;
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_TILE);
+        kiln__ask_array(&question, a);
+        kiln__ask_numbers(&question, reps, count);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require(a, "tile", err);
     if (!status) status = plan_tiling(a, reps, count, &tiling, err);
     if (status) return status;
@@ -93,6 +128,14 @@ kiln_status kiln__tile(struct kiln_array *a, const int *reps, size_t count, stru
     x = kiln__e_broadcast(&e, x, tiling.repeated, tiling.split_ndim);
     status = kiln__e_end(&e, kiln__e_reshape(&e, x, tiling.result, tiling.ndim), out);
     return status ? kiln__fail_as(err, status, "tile") : status;
+}
+
+kiln_status kiln__answer_tile(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int reps[KILN_QUESTION_NUMBERS];
+    struct kiln_array *a = kiln__asked_array(question);
+    size_t count = kiln__asked_numbers(question, reps);
+    return kiln__tile(a, reps, count, out, err);
 }
 
 /* ---- padding ----------------------------------------------------------------------------------------------------- */
@@ -184,15 +227,42 @@ static kiln_status pad_edge(struct kiln_array *a, const struct margins *margins,
     return status;
 }
 
+static kiln_status ask_pad(struct kiln_array *a, const struct kiln_padding *padding, bool is_edge,
+                           struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_question question = kiln__ask(KILN_FORMULA_PAD);
+    kiln__ask_array(&question, a);
+    kiln__ask_array(&question, padding->value);
+    kiln__ask_numbers(&question, padding->axes, padding->count);
+    kiln__ask_numbers(&question, padding->low, padding->count);
+    kiln__ask_numbers(&question, padding->high, padding->count);
+    kiln__ask_number(&question, is_edge);
+    return kiln__ask_end(&question, out, err);
+}
+
+kiln_status kiln__answer_pad(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int axes[KILN_QUESTION_NUMBERS], low[KILN_QUESTION_NUMBERS], high[KILN_QUESTION_NUMBERS];
+    struct kiln_array *a = kiln__asked_array(question);
+    struct kiln_padding padding = {.axes = axes, .low = low, .high = high, .value = kiln__asked_array(question)};
+    kiln__asked_numbers(question, axes);
+    kiln__asked_numbers(question, low);
+    padding.count = kiln__asked_numbers(question, high);
+    padding.mode = kiln__asked_number(question) ? "edge" : "constant";
+    return kiln__pad(a, &padding, out, err);
+}
+
 kiln_status kiln__pad(struct kiln_array *a, const struct kiln_padding *padding, struct kiln_array **out,
                       kiln_error *err)
 {
     struct margins margins;
+    bool is_constant = strcmp(padding->mode, "constant") == 0, is_edge = strcmp(padding->mode, "edge") == 0;
+    if (kiln__records(a) && (is_constant || is_edge)) return ask_pad(a, padding, is_edge, out, err);
     kiln_status status = require(a, "pad", err);
     if (!status) status = find_margins(a, padding, &margins, err);
     if (status) return status;
-    if (strcmp(padding->mode, "constant") == 0) return pad_constant(a, &margins, padding->value, out, err);
-    if (strcmp(padding->mode, "edge") == 0) return pad_edge(a, &margins, out, err);
+    if (is_constant) return pad_constant(a, &margins, padding->value, out, err);
+    if (is_edge) return pad_edge(a, &margins, out, err);
     return kiln__fail(err, KILN_INVALID, "[pad] The mode must be \"constant\" or \"edge\", got \"%.40s\".",
                       padding->mode);
 }
@@ -214,23 +284,59 @@ static void clear(struct kiln_array **out, size_t count)
     for (size_t i = 0; i < count; i++) out[i] = NULL;
 }
 
+static bool records_any(struct kiln_array *const *arrays, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (kiln__records(arrays[i])) return true;
+    return false;
+}
+
+/* The shape that all of them are broadcast to. */
+static kiln_status join_shapes(struct kiln_array *const *arrays, size_t count, int *dims, size_t *ndim, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    *ndim = 0;
+    for (size_t i = 0; !status && i < count; i++) {
+        status = require(arrays[i], "broadcast_arrays", err);
+        if (!status && kiln__broadcast_shapes(dims, *ndim, arrays[i]->dims, arrays[i]->ndim, dims, ndim, NULL)) {
+            char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
+            status = kiln__fail(err, KILN_INVALID, "[broadcast_arrays] Shapes %s and %s cannot be broadcast.",
+                                kiln__shape_text(dims, *ndim, left),
+                                kiln__shape_text(arrays[i]->dims, arrays[i]->ndim, right));
+        }
+    }
+    return status;
+}
+
+static kiln_status ask_broadcast_array(struct kiln_array *const *arrays, size_t count, size_t i,
+                                       struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_question question = kiln__ask(KILN_FORMULA_BROADCAST_ARRAYS);
+    kiln__ask_arrays(&question, arrays, count);
+    kiln__ask_number(&question, (int64_t)i);
+    return kiln__ask_end(&question, out, err);
+}
+
+kiln_status kiln__answer_broadcast_arrays(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int dims[KILN_MAX_NDIM];
+    size_t ndim = 0;
+    kiln_status status = join_shapes(question->arrays, question->array_count, dims, &ndim, err);
+    if (status) return status;
+    return kiln__broadcast_to(question->arrays[kiln__asked_number(question)], dims, ndim, out, err);
+}
+
 kiln_status kiln__broadcast_arrays(struct kiln_array *const *arrays, size_t count, struct kiln_array **out,
                                    kiln_error *err)
 {
     int dims[KILN_MAX_NDIM];
     size_t ndim = 0;
-    kiln_status status = KILN_OK;
+    bool records = records_any(arrays, count);
     clear(out, count);
-    for (size_t i = 0; !status && i < count; i++) {
-        status = require(arrays[i], "broadcast_arrays", err);
-        if (!status && kiln__broadcast_shapes(dims, ndim, arrays[i]->dims, arrays[i]->ndim, dims, &ndim, NULL)) {
-            char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
-            status = kiln__fail(err, KILN_INVALID, "[broadcast_arrays] Shapes %s and %s cannot be broadcast.",
-                                kiln__shape_text(dims, ndim, left),
-                                kiln__shape_text(arrays[i]->dims, arrays[i]->ndim, right));
-        }
-    }
-    for (size_t i = 0; !status && i < count; i++) status = kiln__broadcast_to(arrays[i], dims, ndim, &out[i], err);
+    kiln_status status = join_shapes(arrays, count, dims, &ndim, err);
+    for (size_t i = 0; !status && i < count; i++)
+        status = records ? ask_broadcast_array(arrays, count, i, &out[i], err)
+                         : kiln__broadcast_to(arrays[i], dims, ndim, &out[i], err);
     return all_or_none(status, out, count);
 }
 
@@ -250,34 +356,104 @@ static int plain_position(int position, int n)
     return plain < 0 ? 0 : plain > n ? n : (int)plain;
 }
 
+/* From one position to another; NULL: the beginning, the end. */
+static kiln_status split_range(struct kiln_array *a, int axis, const int *from, const int *to, struct kiln_array **out,
+                               kiln_error *err)
+{
+    int at = 0;
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_SPLIT_RANGE);
+        kiln__ask_array(&question, a);
+        kiln__ask_number(&question, axis);
+        kiln__ask_numbers(&question, from, from != NULL);
+        kiln__ask_numbers(&question, to, to != NULL);
+        return kiln__ask_end(&question, out, err);
+    }
+    kiln_status status = require(a, "split", err);
+    if (!status) status = kiln__plain_axis("split", axis, a->ndim, &at, err);
+    if (status) return status;
+    int first = from ? plain_position(*from, a->dims[at]) : 0;
+    int end = to ? plain_position(*to, a->dims[at]) : a->dims[at];
+    return cut(a, at, first, end > first ? end : first, out, err);
+}
+
+kiln_status kiln__answer_split_range(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int from[KILN_QUESTION_NUMBERS], to[KILN_QUESTION_NUMBERS];
+    struct kiln_array *a = kiln__asked_array(question);
+    int axis = (int)kiln__asked_number(question);
+    bool has_from = kiln__asked_numbers(question, from), has_to = kiln__asked_numbers(question, to);
+    return split_range(a, axis, has_from ? from : NULL, has_to ? to : NULL, out, err);
+}
+
 kiln_status kiln__split_at(struct kiln_array *a, const int *positions, size_t count, int axis, struct kiln_array **out,
                            kiln_error *err)
 {
-    int at = 0, first = 0;
+    kiln_status status = KILN_OK;
     clear(out, count);
-    kiln_status status = require(a, "split", err);
-    if (!status) status = kiln__plain_axis("split", axis, a->ndim, &at, err);
-    for (size_t i = 0; !status && i < count; i++) {
-        int end = i + 1 < count ? plain_position(positions[i], a->dims[at]) : a->dims[at];
-        status = cut(a, at, first, end > first ? end : first, &out[i], err);
-        first = end;
-    }
+    for (size_t i = 0; !status && i < count; i++)
+        status = split_range(a, axis, i ? &positions[i - 1] : NULL, i + 1 < count ? &positions[i] : NULL, &out[i], err);
     return all_or_none(status, out, count);
 }
 
-kiln_status kiln__split(struct kiln_array *a, int count, int axis, struct kiln_array **out, kiln_error *err)
+/* Part i of `count` equal ones. */
+static kiln_status split_part(struct kiln_array *a, int count, int axis, int i, struct kiln_array **out,
+                              kiln_error *err)
 {
     int at = 0;
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_SPLIT_PART);
+        kiln__ask_array(&question, a);
+        kiln__ask_numbers(&question, (int[]){count, axis, i}, 3);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require(a, "split", err);
     if (!status) status = kiln__plain_axis("split", axis, a->ndim, &at, err);
     if (status) return status;
     if (count <= 0 || a->dims[at] % count)
         return kiln__fail(err, KILN_INVALID, "[split] Axis %d of size %d can't be split into %d equal parts.", at,
                           a->dims[at], count);
-    clear(out, (size_t)count);
     int length = a->dims[at] / count;
-    for (int i = 0; !status && i < count; i++) status = cut(a, at, i * length, (i + 1) * length, &out[i], err);
+    return cut(a, at, i * length, (i + 1) * length, out, err);
+}
+
+kiln_status kiln__answer_split_part(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int numbers[KILN_QUESTION_NUMBERS];
+    struct kiln_array *a = kiln__asked_array(question);
+    kiln__asked_numbers(question, numbers);
+    return split_part(a, numbers[0], numbers[1], numbers[2], out, err);
+}
+
+kiln_status kiln__split(struct kiln_array *a, int count, int axis, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *none = NULL;
+    kiln_status status = KILN_OK;
+    if (count <= 0) return split_part(a, count, axis, 0, &none, err); /* says what is wrong */
+    clear(out, (size_t)count);
+    for (int i = 0; !status && i < count; i++) status = split_part(a, count, axis, i, &out[i], err);
     return all_or_none(status, out, (size_t)count);
+}
+
+static kiln_status ask_meshgrid(struct kiln_array *const *arrays, size_t count, bool sparse, bool is_xy, size_t i,
+                                struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_question question = kiln__ask(KILN_FORMULA_MESHGRID);
+    kiln__ask_arrays(&question, arrays, count);
+    kiln__ask_numbers(&question, (int[]){sparse, is_xy, (int)i}, 3);
+    return kiln__ask_end(&question, out, err);
+}
+
+kiln_status kiln__answer_meshgrid(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int numbers[KILN_QUESTION_NUMBERS];
+    struct kiln_array *grid[KILN_MAX_NDIM] = {NULL};
+    size_t count = question->array_count;
+    kiln__asked_numbers(question, numbers);
+    kiln_status status = kiln__meshgrid(question->arrays, count, numbers[0], numbers[1] ? "xy" : "ij", grid, err);
+    if (!status) *out = kiln__array_ref(grid[numbers[2]]);
+    for (size_t i = 0; i < count; i++) kiln__array_unref(grid[i]);
+    return status;
 }
 
 /* Array i lies along axis i; with "xy" the first two change places. */
@@ -292,6 +468,11 @@ kiln_status kiln__meshgrid(struct kiln_array *const *arrays, size_t count, bool 
                           indexing);
     if (count > KILN_MAX_NDIM)
         return kiln__fail(err, KILN_INVALID, "[meshgrid] Expected at most %d arrays, got %zu.", KILN_MAX_NDIM, count);
+    if (records_any(arrays, count)) {
+        for (size_t i = 0; !status && i < count; i++)
+            status = ask_meshgrid(arrays, count, sparse, strcmp(indexing, "xy") == 0, i, &out[i], err);
+        return all_or_none(status, out, count);
+    }
     for (size_t i = 0; !status && i < count; i++) {
         int dims[KILN_MAX_NDIM];
         status = require(arrays[i], "meshgrid", err);

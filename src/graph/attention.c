@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/formula.h"
 #include "graph/layers.h"
 #include "graph/reductions.h"
 
@@ -119,8 +120,50 @@ static struct kiln_array *weigh(struct kiln_expression *e, const struct kiln_att
     return kiln__e_cut(e, kiln__e_softmax_last(e, all), 4, 1, s->keys + 1, 1);
 }
 
+static bool records(const struct kiln_attention *a)
+{
+    return kiln__records(a->q) || kiln__records(a->k) || kiln__records(a->v) || kiln__records(a->mask) ||
+           kiln__records(a->sinks);
+}
+
+static const char *const modes[] = {"", "causal", "array"};
+enum { MODES = sizeof modes / sizeof *modes };
+
+static int mode_number(const char *mode)
+{
+    int number = 0;
+    while (number < MODES && strcmp(mode ? mode : "", modes[number]) != 0) number++;
+    return number;
+}
+
+static kiln_status ask_attention(const struct kiln_attention *a, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_question question = kiln__ask(KILN_FORMULA_ATTENTION);
+    kiln__ask_array(&question, a->q);
+    kiln__ask_array(&question, a->k);
+    kiln__ask_array(&question, a->v);
+    kiln__ask_real(&question, a->scale);
+    kiln__ask_number(&question, mode_number(a->mask_mode));
+    kiln__ask_array(&question, a->mask);
+    kiln__ask_array(&question, a->sinks);
+    return kiln__ask_end(&question, out, err);
+}
+
+kiln_status kiln__answer_attention(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_attention a = {.q = kiln__asked_array(question)};
+    a.k = kiln__asked_array(question);
+    a.v = kiln__asked_array(question);
+    a.scale = kiln__asked_real(question);
+    a.mask_mode = modes[kiln__asked_number(question)];
+    a.mask = kiln__asked_array(question);
+    a.sinks = kiln__asked_array(question);
+    return kiln__attention(&a, out, err);
+}
+
 kiln_status kiln__attention(const struct kiln_attention *a, struct kiln_array **out, kiln_error *err)
 {
+    if (records(a) && mode_number(a->mask_mode) < MODES) return ask_attention(a, out, err);
     struct kiln_expression e = {.err = err};
     struct sizes s = {0};
     kiln_status status = check_ranks(a, err);

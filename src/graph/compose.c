@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/formula.h"
 #include "graph/sequence.h"
 
 static kiln_status require(struct kiln_array *array, const char *name, kiln_error *err)
@@ -170,9 +171,20 @@ static kiln_status resolve_dims(int64_t size, const int *dims, size_t ndim, int 
     return KILN_OK;
 }
 
+/* A question about one array and a list of dims. */
+static kiln_status ask_dims(enum kiln_formula formula, struct kiln_array *a, const int *dims, size_t ndim,
+                            struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_question question = kiln__ask(formula);
+    kiln__ask_array(&question, a);
+    kiln__ask_numbers(&question, dims, ndim);
+    return kiln__ask_end(&question, out, err);
+}
+
 kiln_status kiln__reshape(struct kiln_array *a, const int *dims, size_t ndim, struct kiln_array **out, kiln_error *err)
 {
     int plain[KILN_MAX_NDIM];
+    if (kiln__records(a)) return ask_dims(KILN_FORMULA_RESHAPE, a, dims, ndim, out, err);
     kiln_status status = require(a, "reshape", err);
     if (!status) status = check_rank("reshape", ndim, err);
     if (!status) status = resolve_dims(a->size, dims, ndim, plain, err);
@@ -182,12 +194,46 @@ kiln_status kiln__reshape(struct kiln_array *a, const int *dims, size_t ndim, st
     return KILN_OK;
 }
 
+kiln_status kiln__answer_reshape(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int dims[KILN_QUESTION_NUMBERS];
+    struct kiln_array *a = kiln__asked_array(question);
+    size_t ndim = kiln__asked_numbers(question, dims);
+    return kiln__reshape(a, dims, ndim, out, err);
+}
+
+kiln_status kiln__reshape_like(struct kiln_array *a, struct kiln_array *like, struct kiln_array **out, kiln_error *err)
+{
+    if (kiln__records(a) || kiln__records(like)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_RESHAPE_LIKE);
+        kiln__ask_array(&question, a);
+        kiln__ask_array(&question, like);
+        return kiln__ask_end(&question, out, err);
+    }
+    return kiln__reshape(a, like->dims, like->ndim, out, err);
+}
+
+kiln_status kiln__answer_reshape_like(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question);
+    return kiln__reshape_like(a, kiln__asked_array(question), out, err);
+}
+
 kiln_status kiln__broadcast_to(struct kiln_array *a, const int *dims, size_t ndim, struct kiln_array **out,
                                kiln_error *err)
 {
+    if (kiln__records(a)) return ask_dims(KILN_FORMULA_BROADCAST_TO, a, dims, ndim, out, err);
     if (!a || !has_shape(a, dims, ndim)) return apply_dims(KILN_OP_BROADCAST, a, dims, ndim, out, err);
     *out = kiln__array_ref(a);
     return KILN_OK;
+}
+
+kiln_status kiln__answer_broadcast_to(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int dims[KILN_QUESTION_NUMBERS];
+    struct kiln_array *a = kiln__asked_array(question);
+    size_t ndim = kiln__asked_numbers(question, dims);
+    return kiln__broadcast_to(a, dims, ndim, out, err);
 }
 
 kiln_status kiln__expand_dims(struct kiln_array *a, int axis, struct kiln_array **out, kiln_error *err)
@@ -224,6 +270,14 @@ kiln_status kiln__slice(struct kiln_array *a, const int *start, const int *stop,
                         struct kiln_array **out, kiln_error *err)
 {
     int64_t attrs[3 * KILN_MAX_NDIM];
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_SLICE);
+        kiln__ask_array(&question, a);
+        kiln__ask_numbers(&question, start, count);
+        kiln__ask_numbers(&question, stop, count);
+        kiln__ask_numbers(&question, strides, count);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require(a, "slice", err);
     if (status) return status;
     if (count != a->ndim)
@@ -235,6 +289,16 @@ kiln_status kiln__slice(struct kiln_array *a, const int *start, const int *stop,
         attrs[2 * count + i] = strides[i] == INT_MIN ? -INT_MAX : strides[i]; /* both take one element at most */
     }
     return apply1(KILN_OP_SLICE, a, attrs, 3 * count, out, err);
+}
+
+kiln_status kiln__answer_slice(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int start[KILN_QUESTION_NUMBERS], stop[KILN_QUESTION_NUMBERS], strides[KILN_QUESTION_NUMBERS];
+    struct kiln_array *a = kiln__asked_array(question);
+    kiln__asked_numbers(question, start);
+    kiln__asked_numbers(question, stop);
+    size_t count = kiln__asked_numbers(question, strides);
+    return kiln__slice(a, start, stop, strides, count, out, err);
 }
 
 /* ---- several arrays ---------------------------------------------------------------------------------------------- */
@@ -354,6 +418,12 @@ static kiln_status as_matrix(struct kiln_array *a, int axis, struct kiln_array *
 kiln_status kiln__matmul(struct kiln_array *a, struct kiln_array *b, struct kiln_array **out, kiln_error *err)
 {
     struct kiln_array *left = NULL, *right = NULL, *product = NULL;
+    if (kiln__records(a) || kiln__records(b)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_MATMUL);
+        kiln__ask_array(&question, a);
+        kiln__ask_array(&question, b);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require(a, "matmul", err);
     if (!status) status = require(b, "matmul", err);
     if (!status) status = check_matmul(a, b, err);
@@ -367,6 +437,12 @@ kiln_status kiln__matmul(struct kiln_array *a, struct kiln_array *b, struct kiln
     if (b->ndim == 1) chain_axis(&result, kiln__squeeze_axis, -1);
     if (a->ndim == 1) chain_axis(&result, kiln__squeeze_axis, b->ndim == 1 ? -1 : -2);
     return chain_end(&result, out);
+}
+
+kiln_status kiln__answer_matmul(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question);
+    return kiln__matmul(a, kiln__asked_array(question), out, err);
 }
 
 static kiln_status check_rms_norm(const struct kiln_array *x, const struct kiln_array *weight, enum kiln_dtype *dtype,
@@ -402,8 +478,15 @@ static kiln_status inverse_rms(struct kiln_array *x, float eps, struct kiln_arra
 kiln_status kiln__rms_norm(struct kiln_array *x, struct kiln_array *weight, float eps, struct kiln_array **out,
                            kiln_error *err)
 {
-    enum kiln_dtype dtype;
+    enum kiln_dtype dtype = KILN_FLOAT32;
     struct kiln_array *scale = NULL;
+    if (kiln__records(x) || kiln__records(weight)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_RMS_NORM);
+        kiln__ask_array(&question, x);
+        kiln__ask_array(&question, weight);
+        kiln__ask_real(&question, eps);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = check_rms_norm(x, weight, &dtype, err);
     if (status) return status;
     struct chain chain = chain_start(x, err);
@@ -414,6 +497,12 @@ kiln_status kiln__rms_norm(struct kiln_array *x, struct kiln_array *weight, floa
     if (weight) chain_binary(&chain, KILN_OP_MULTIPLY, weight);
     kiln__array_unref(scale);
     return chain_end(&chain, out);
+}
+
+kiln_status kiln__answer_rms_norm(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *x = kiln__asked_array(question), *weight = kiln__asked_array(question);
+    return kiln__rms_norm(x, weight, kiln__asked_real(question), out, err);
 }
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
@@ -428,15 +517,32 @@ kiln_status kiln__random_key(uint64_t seed, struct kiln_array **out, kiln_error 
     return key_array((uint32_t[2]){(uint32_t)(seed >> 32), (uint32_t)seed}, out, err);
 }
 
+kiln_status kiln__random_next_key(struct kiln_array **out, kiln_error *err)
+{
+    uint32_t words[2];
+    kiln__sequence_next(words);
+    return key_array(words, out, err);
+}
+
 kiln_status kiln__random_bits(const int *dims, size_t ndim, struct kiln_array *key, struct kiln_array **out,
                               kiln_error *err)
 {
     if (key) return apply_dims(KILN_OP_RANDOM_BITS, key, dims, ndim, out, err);
-    uint32_t words[2];
-    kiln__sequence_next(words);
-    kiln_status status = key_array(words, &key, err);
+    kiln_status status = kiln__random_next_key(&key, err);
     if (!status) status = apply_dims(KILN_OP_RANDOM_BITS, key, dims, ndim, out, err);
     kiln__array_unref(key);
+    return status;
+}
+
+/* The last of a question's arrays is a key; one that is not given is drawn now, so that each answer has the same. */
+kiln_status kiln__ask_random(struct kiln_question *question, struct kiln_array *key, struct kiln_array **out,
+                             kiln_error *err)
+{
+    struct kiln_array *drawn = NULL;
+    kiln_status status = key ? KILN_OK : kiln__random_next_key(&drawn, err);
+    kiln__ask_array(question, key ? key : drawn);
+    if (!status) status = kiln__ask_end(question, out, err);
+    kiln__array_unref(drawn);
     return status;
 }
 
@@ -463,6 +569,12 @@ kiln_status kiln__random_bernoulli(struct kiln_array *p, const int *dims, size_t
                                    struct kiln_array **out, kiln_error *err)
 {
     struct kiln_array *bits = NULL;
+    if (kiln__records(p)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_BERNOULLI);
+        kiln__ask_array(&question, p);
+        kiln__ask_numbers(&question, dims, ndim);
+        return kiln__ask_random(&question, key, out, err);
+    }
     kiln_status status = check_bernoulli(p, dims, ndim, err);
     if (!status) status = kiln__random_bits(dims, ndim, key, &bits, err);
     if (status) return status;
@@ -474,4 +586,12 @@ kiln_status kiln__random_bernoulli(struct kiln_array *p, const int *dims, size_t
     kiln__array_unref(threshold.value);
     kiln__array_unref(bits);
     return status;
+}
+
+kiln_status kiln__answer_bernoulli(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int dims[KILN_QUESTION_NUMBERS];
+    struct kiln_array *p = kiln__asked_array(question);
+    size_t ndim = kiln__asked_numbers(question, dims);
+    return kiln__random_bernoulli(p, dims, ndim, kiln__asked_array(question), out, err);
 }

@@ -15,6 +15,8 @@ kiln_status kiln__astype(struct kiln_array *a, enum kiln_dtype dtype, struct kil
                          kiln_error *err); /* same dtype: the same array */
 kiln_status kiln__reshape(struct kiln_array *a, const int *dims, size_t ndim, struct kiln_array **out,
                           kiln_error *err); /* one -1 allowed */
+kiln_status kiln__reshape_like(struct kiln_array *a, struct kiln_array *like, struct kiln_array **out,
+                               kiln_error *err); /* to the shape of `like` */
 kiln_status kiln__broadcast_to(struct kiln_array *a, const int *dims, size_t ndim, struct kiln_array **out,
                                kiln_error *err);
 kiln_status kiln__expand_dims(struct kiln_array *a, int axis, struct kiln_array **out, kiln_error *err);
@@ -38,7 +40,9 @@ kiln_status kiln__rms_norm(struct kiln_array *x, struct kiln_array *weight, floa
 void kiln__random_seed(uint64_t seed);
 /* The key that `seed` stands for: uint32[2]. */
 kiln_status kiln__random_key(uint64_t seed, struct kiln_array **out, kiln_error *err);
-/* key may be NULL: the next key of the process-wide sequence. */
+/* The next key of the process-wide sequence. */
+kiln_status kiln__random_next_key(struct kiln_array **out, kiln_error *err);
+/* key may be NULL: the next one. */
 kiln_status kiln__random_bits(const int *dims, size_t ndim, struct kiln_array *key, struct kiln_array **out,
                               kiln_error *err);
 kiln_status kiln__random_bernoulli(struct kiln_array *p, const int *dims, size_t ndim, struct kiln_array *key,

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/formula.h"
 #include "graph/reductions.h" /* expressions */
 #include "graph/shapes.h"
 
@@ -107,6 +108,13 @@ kiln_status kiln__tri(int rows, int columns, int k, enum kiln_dtype dtype, struc
 static kiln_status triangle(const char *name, struct kiln_array *a, enum kiln_op op, int k, struct kiln_array **out,
                             kiln_error *err)
 {
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_TRIANGLE);
+        kiln__ask_array(&question, a);
+        kiln__ask_number(&question, op == KILN_OP_LESS_EQUAL);
+        kiln__ask_number(&question, k);
+        return kiln__ask_end(&question, out, err);
+    }
     if (!a) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", name);
     if (a->ndim < 2)
         return kiln__fail(err, KILN_INVALID, "[%s] Expected an array of at least 2 dimensions, got %d.", name, a->ndim);
@@ -124,6 +132,14 @@ kiln_status kiln__tril(struct kiln_array *a, int k, struct kiln_array **out, kil
 kiln_status kiln__triu(struct kiln_array *a, int k, struct kiln_array **out, kiln_error *err)
 {
     return triangle("triu", a, KILN_OP_LESS_EQUAL, k, out, err);
+}
+
+kiln_status kiln__answer_triangle(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question);
+    bool upper = kiln__asked_number(question);
+    int k = (int)kiln__asked_number(question);
+    return upper ? kiln__triu(a, k, out, err) : kiln__tril(a, k, out, err);
 }
 
 /* Element i of `a` lies in row i (k >= 0) or column i: a line, filled up to the matrix' size, at the diagonal's places.
@@ -145,8 +161,20 @@ static kiln_status diagonal_matrix(struct kiln_array *a, int k, struct kiln_arra
     return kiln__e_end(&e, kiln__e_select(&e, places, line, zero), out);
 }
 
+kiln_status kiln__answer_diag(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question);
+    return kiln__diag(a, (int)kiln__asked_number(question), out, err);
+}
+
 kiln_status kiln__diag(struct kiln_array *a, int k, struct kiln_array **out, kiln_error *err)
 {
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_DIAG);
+        kiln__ask_array(&question, a);
+        kiln__ask_number(&question, k);
+        return kiln__ask_end(&question, out, err);
+    }
     if (!a) return kiln__fail(err, KILN_INVALID, "[diag] input is empty.");
     if (a->ndim == 2) return kiln__diagonal(a, k, 0, 1, out, err);
     if (a->ndim == 1) return diagonal_matrix(a, k, out, err);
@@ -186,4 +214,47 @@ kiln_status kiln__ones(const int *dims, size_t ndim, enum kiln_dtype dtype, stru
     if (!status) status = kiln__full(dims, ndim, dtype, one, out, err);
     kiln__array_unref(one);
     return status;
+}
+
+kiln_status kiln__full_like(struct kiln_array *like, struct kiln_array *value, enum kiln_dtype dtype,
+                            struct kiln_array **out, kiln_error *err)
+{
+    if (!like) return kiln__fail(err, KILN_INVALID, "[full_like] input is empty.");
+    if (kiln__records(like) || kiln__records(value)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_FULL_LIKE);
+        kiln__ask_array(&question, like);
+        kiln__ask_array(&question, value);
+        kiln__ask_number(&question, dtype);
+        return kiln__ask_end(&question, out, err);
+    }
+    return kiln__full(like->dims, like->ndim, dtype, value, out, err);
+}
+
+kiln_status kiln__answer_full_like(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *like = kiln__asked_array(question), *value = kiln__asked_array(question);
+    return kiln__full_like(like, value, (enum kiln_dtype)kiln__asked_number(question), out, err);
+}
+
+/* Filled with an element of `dtype`, as the dtype of `like`. */
+static kiln_status element_like(const char *name, struct kiln_array *like, enum kiln_dtype dtype, const void *element,
+                                struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *value = NULL;
+    if (!like) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", name);
+    kiln_status status = kiln__array_scalar(dtype, element, &value, err);
+    if (!status) status = kiln__full_like(like, value, (enum kiln_dtype)like->dtype, out, err);
+    kiln__array_unref(value);
+    return status;
+}
+
+kiln_status kiln__zeros_like(struct kiln_array *like, struct kiln_array **out, kiln_error *err)
+{
+    static const char zero[16];
+    return element_like("zeros_like", like, like ? (enum kiln_dtype)like->dtype : KILN_BOOL, zero, out, err);
+}
+
+kiln_status kiln__ones_like(struct kiln_array *like, struct kiln_array **out, kiln_error *err)
+{
+    return element_like("ones_like", like, KILN_BOOL, &(bool){true}, out, err);
 }

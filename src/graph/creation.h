@@ -23,5 +23,10 @@ kiln_status kiln__triu(struct kiln_array *a, int k, struct kiln_array **out, kil
 /* 1-d: a square matrix with `a` on diagonal k. 2-d: that diagonal. */
 kiln_status kiln__diag(struct kiln_array *a, int k, struct kiln_array **out, kiln_error *err);
 kiln_status kiln__ones(const int *dims, size_t ndim, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err);
+/* Of the shape of `like`: `value`, which is broadcast to it, as `dtype`; or 0 or 1 of the dtype of `like`. */
+kiln_status kiln__full_like(struct kiln_array *like, struct kiln_array *value, enum kiln_dtype dtype,
+                            struct kiln_array **out, kiln_error *err);
+kiln_status kiln__zeros_like(struct kiln_array *like, struct kiln_array **out, kiln_error *err);
+kiln_status kiln__ones_like(struct kiln_array *like, struct kiln_array **out, kiln_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/formula.h"
 #include "graph/reductions.h"
 
 static kiln_status require(const struct kiln_array *array, const char *name, kiln_error *err)
@@ -172,6 +173,13 @@ static bool same_shape(const struct kiln_array *a, const struct kiln_array *b)
 kiln_status kiln__array_equal(struct kiln_array *a, struct kiln_array *b, bool equal_nan, struct kiln_array **out,
                               kiln_error *err)
 {
+    if (kiln__records(a) || kiln__records(b)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_ARRAY_EQUAL);
+        kiln__ask_array(&question, a);
+        kiln__ask_array(&question, b);
+        kiln__ask_number(&question, equal_nan);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require(a, "array_equal", err);
     if (!status) status = require(b, "array_equal", err);
     if (status) return status;
@@ -182,4 +190,10 @@ kiln_status kiln__array_equal(struct kiln_array *a, struct kiln_array *b, bool e
     if (!same) return kiln__e_end(&e, NULL, out);
     status = all_of(same, &result, err);
     return kiln__e_end(&e, kiln__e_hold(&e, status, result), out);
+}
+
+kiln_status kiln__answer_array_equal(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question), *b = kiln__asked_array(question);
+    return kiln__array_equal(a, b, kiln__asked_number(question), out, err);
 }

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "graph/formula.h"
 #include "graph/reductions.h" /* kiln__plain_axis */
 
 static kiln_status require(const char *name, const struct kiln_array *a, const struct kiln_array *b, kiln_error *err)
@@ -67,6 +68,13 @@ kiln_status kiln__take_along_axis(struct kiln_array *a, struct kiln_array *indic
     static const char name[] = "take_along_axis";
     int plain = 0, a_dims[KILN_MAX_NDIM], dims[KILN_MAX_NDIM];
     struct kiln_expression e = {.err = err};
+    if (kiln__records(a) || kiln__records(indices)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_TAKE_ALONG_AXIS);
+        kiln__ask_array(&question, a);
+        kiln__ask_array(&question, indices);
+        kiln__ask_number(&question, axis);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require(name, a, indices, err);
     if (!status) status = check_ranks(name, a, indices, err);
     if (!status) status = kiln__plain_axis(name, axis, a->ndim, &plain, err);
@@ -78,12 +86,27 @@ kiln_status kiln__take_along_axis(struct kiln_array *a, struct kiln_array *indic
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_TAKE_ALONG, inputs, 2, (int64_t[]){plain}, 1), out);
 }
 
+kiln_status kiln__answer_take_along_axis(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question), *indices = kiln__asked_array(question);
+    return kiln__take_along_axis(a, indices, (int)kiln__asked_number(question), out, err);
+}
+
 kiln_status kiln__put_along_axis(enum kiln_merge_mode mode, struct kiln_array *a, struct kiln_array *indices,
                                  struct kiln_array *values, int axis, struct kiln_array **out, kiln_error *err)
 {
     const char *name = mode == KILN_MERGE_SET ? "put_along_axis" : "scatter_add_axis";
     int plain = 0, dims[KILN_MAX_NDIM];
     struct kiln_expression e = {.err = err};
+    if (kiln__records(a) || kiln__records(indices) || kiln__records(values)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_PUT_ALONG_AXIS);
+        kiln__ask_array(&question, a);
+        kiln__ask_array(&question, indices);
+        kiln__ask_array(&question, values);
+        kiln__ask_number(&question, mode);
+        kiln__ask_number(&question, axis);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require(name, a, indices, err);
     if (!status) status = require(name, a, values, err);
     if (!status) status = check_ranks(name, a, indices, err);
@@ -93,6 +116,14 @@ kiln_status kiln__put_along_axis(enum kiln_merge_mode mode, struct kiln_array *a
     struct kiln_array *updates = kiln__e_broadcast(&e, kiln__e_astype(&e, values, a->dtype), dims, a->ndim);
     struct kiln_array *inputs[3] = {a, kiln__e_broadcast(&e, indices, dims, a->ndim), updates};
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_PUT_ALONG, inputs, 3, (int64_t[]){mode, plain}, 2), out);
+}
+
+kiln_status kiln__answer_put_along_axis(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question), *indices = kiln__asked_array(question);
+    struct kiln_array *values = kiln__asked_array(question);
+    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__asked_number(question);
+    return kiln__put_along_axis(mode, a, indices, values, (int)kiln__asked_number(question), out, err);
 }
 
 /* ---- gather and scatter ------------------------------------------------------------------------------------------ */
@@ -129,12 +160,46 @@ static kiln_status add_indices(struct kiln_expression *e, const char *name, cons
     return status;
 }
 
+static bool records_any(const struct kiln_array *a, const struct kiln_array *b, struct kiln_index_list list)
+{
+    bool records = kiln__records(a) || kiln__records(b);
+    for (size_t i = 0; i < list.count && !records; i++) records = kiln__records(list.indices[i]);
+    return records;
+}
+
+/* Axes, then the index arrays; as many as the array can have axes, or the question is refused anyway. */
+static void ask_list(struct kiln_question *question, struct kiln_index_list list)
+{
+    kiln__ask_numbers(question, list.axes, list.count);
+    for (size_t i = 0; i < list.count && !question->is_too_long; i++) kiln__ask_array(question, list.indices[i]);
+}
+
+struct asked_list {
+    struct kiln_index_list list; /* points to the others */
+    int axes[KILN_QUESTION_NUMBERS];
+    struct kiln_array *indices[KILN_QUESTION_ARRAYS];
+};
+
+static void read_list(struct kiln_question *question, struct asked_list *out)
+{
+    size_t count = kiln__asked_numbers(question, out->axes);
+    for (size_t i = 0; i < count; i++) out->indices[i] = kiln__asked_array(question);
+    out->list = (struct kiln_index_list){out->indices, out->axes, count};
+}
+
 kiln_status kiln__gather(struct kiln_array *a, struct kiln_index_list list, const int *slice_sizes, size_t size_count,
                          struct kiln_array **out, kiln_error *err)
 {
     struct kiln_array *inputs[1 + KILN_MAX_NDIM] = {a};
     int64_t attrs[2 * KILN_MAX_NDIM];
     struct kiln_expression e = {.err = err};
+    if (records_any(a, NULL, list)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_GATHER);
+        kiln__ask_array(&question, a);
+        ask_list(&question, list);
+        kiln__ask_numbers(&question, slice_sizes, size_count);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = check_list("gather", a, list, err);
     if (status) return status;
     if (size_count != a->ndim)
@@ -146,18 +211,45 @@ kiln_status kiln__gather(struct kiln_array *a, struct kiln_index_list list, cons
                        out);
 }
 
+kiln_status kiln__answer_gather(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int sizes[KILN_QUESTION_NUMBERS];
+    struct asked_list asked;
+    struct kiln_array *a = kiln__asked_array(question);
+    read_list(question, &asked);
+    size_t count = kiln__asked_numbers(question, sizes);
+    return kiln__gather(a, asked.list, sizes, count, out, err);
+}
+
 kiln_status kiln__scatter(enum kiln_merge_mode mode, struct kiln_array *a, struct kiln_index_list list,
                           struct kiln_array *updates, struct kiln_array **out, kiln_error *err)
 {
     struct kiln_array *inputs[2 + KILN_MAX_NDIM] = {a};
     int64_t attrs[1 + KILN_MAX_NDIM] = {mode};
     struct kiln_expression e = {.err = err};
+    if (records_any(a, updates, list)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_SCATTER);
+        kiln__ask_array(&question, a);
+        kiln__ask_array(&question, updates);
+        kiln__ask_number(&question, mode);
+        ask_list(&question, list);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = check_list("scatter", a, list, err);
     if (!status) status = require("scatter", a, updates, err);
     if (status) return status;
     inputs[1] = kiln__e_astype(&e, updates, a->dtype);
     if (!e.status) e.status = add_indices(&e, "scatter", a, list, inputs + 2, attrs + 1);
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_SCATTER, inputs, 2 + list.count, attrs, 1 + list.count), out);
+}
+
+kiln_status kiln__answer_scatter(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_list asked;
+    struct kiln_array *a = kiln__asked_array(question), *updates = kiln__asked_array(question);
+    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__asked_number(question);
+    read_list(question, &asked);
+    return kiln__scatter(mode, a, asked.list, updates, out, err);
 }
 
 /* ---- slices ------------------------------------------------------------------------------------------------------ */
@@ -169,6 +261,16 @@ kiln_status kiln__slice_update(enum kiln_merge_mode mode, struct kiln_array *a, 
     int64_t attrs[1 + 3 * KILN_MAX_NDIM] = {mode};
     struct kiln_array *cut = NULL;
     struct kiln_expression e = {.err = err};
+    if (a && (kiln__records(a) || kiln__records(update))) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_SLICE_UPDATE);
+        kiln__ask_array(&question, a);
+        kiln__ask_array(&question, update);
+        kiln__ask_number(&question, mode);
+        kiln__ask_numbers(&question, start, a->ndim);
+        kiln__ask_numbers(&question, stop, a->ndim);
+        kiln__ask_numbers(&question, strides, a->ndim);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require("slice_update", a, update, err);
     if (status) return status;
     status = kiln__slice(a, start, stop, strides, a->ndim, &cut, err); /* says what the plain slice is */
@@ -180,4 +282,15 @@ kiln_status kiln__slice_update(enum kiln_merge_mode mode, struct kiln_array *a, 
     }
     struct kiln_array *inputs[2] = {a, cut ? update : NULL};
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_SLICE_UPDATE, inputs, 2, attrs, 1 + 3 * (size_t)a->ndim), out);
+}
+
+kiln_status kiln__answer_slice_update(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int start[KILN_QUESTION_NUMBERS], stop[KILN_QUESTION_NUMBERS], strides[KILN_QUESTION_NUMBERS];
+    struct kiln_array *a = kiln__asked_array(question), *update = kiln__asked_array(question);
+    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__asked_number(question);
+    kiln__asked_numbers(question, start);
+    kiln__asked_numbers(question, stop);
+    kiln__asked_numbers(question, strides);
+    return kiln__slice_update(mode, a, update, start, stop, strides, out, err);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/formula.h"
 #include "graph/reductions.h"
 
 static enum kiln_dtype wide_dtype(enum kiln_dtype dtype)
@@ -35,6 +36,14 @@ kiln_status kiln__layer_norm(struct kiln_array *x, struct kiln_array *weight, st
                              struct kiln_array **out, kiln_error *err)
 {
     struct kiln_expression e = {.err = err};
+    if (kiln__records(x) || kiln__records(weight) || kiln__records(bias)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_LAYER_NORM);
+        kiln__ask_array(&question, x);
+        kiln__ask_array(&question, weight);
+        kiln__ask_array(&question, bias);
+        kiln__ask_real(&question, eps);
+        return kiln__ask_end(&question, out, err);
+    }
     if (!x) return kiln__fail(err, KILN_INVALID, "[layer_norm] input is empty.");
     if (x->ndim == 0) return kiln__fail(err, KILN_INVALID, "[layer_norm] Input must have at least 1 dimension, got 0.");
     enum kiln_dtype dtype = x->dtype;
@@ -57,6 +66,13 @@ kiln_status kiln__layer_norm(struct kiln_array *x, struct kiln_array *weight, st
     if (weight) result = kiln__e_binary(&e, KILN_OP_MULTIPLY, result, kiln__e_astype(&e, weight, wide_dtype(dtype)));
     if (bias) result = kiln__e_binary(&e, KILN_OP_ADD, result, kiln__e_astype(&e, bias, wide_dtype(dtype)));
     return kiln__e_end(&e, kiln__e_astype(&e, result, dtype), out);
+}
+
+kiln_status kiln__answer_layer_norm(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *x = kiln__asked_array(question), *weight = kiln__asked_array(question);
+    struct kiln_array *bias = kiln__asked_array(question);
+    return kiln__layer_norm(x, weight, bias, kiln__asked_real(question), out, err);
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -138,6 +154,13 @@ kiln_status kiln__conv1d(struct kiln_array *input, struct kiln_array *weight, st
 {
     struct kiln_expression e = {.err = err};
     int64_t length = 0;
+    if (kiln__records(input) || kiln__records(weight)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_CONV1D);
+        kiln__ask_array(&question, input);
+        kiln__ask_array(&question, weight);
+        kiln__ask_numbers(&question, (int[]){how.stride, how.padding, how.dilation, how.groups}, 4);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = check_conv1d(input, weight, how, &length, err);
     if (status) return status;
     enum kiln_dtype dtype = kiln__dtype_promote(input->dtype, weight->dtype);
@@ -153,6 +176,15 @@ kiln_status kiln__conv1d(struct kiln_array *input, struct kiln_array *weight, st
     w = kiln__e_transpose(&e, w, (int64_t[]){0, 2, 1});
     struct kiln_array *y = kiln__e_transpose(&e, kiln__e_matmul(&e, x, w), (int64_t[]){1, 0, 2});
     return kiln__e_end(&e, kiln__e_reshape(&e, y, (int[]){batch, places, groups * outputs}, 3), out);
+}
+
+kiln_status kiln__answer_conv1d(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int numbers[KILN_QUESTION_NUMBERS];
+    struct kiln_array *input = kiln__asked_array(question), *weight = kiln__asked_array(question);
+    kiln__asked_numbers(question, numbers);
+    struct kiln_conv how = {numbers[0], numbers[1], numbers[2], numbers[3]};
+    return kiln__conv1d(input, weight, how, out, err);
 }
 
 /* ---- rope ----------------------------------------------------------------------------------------------------------
@@ -237,10 +269,40 @@ static struct kiln_array *join_pairs(struct kiln_expression *e, struct kiln_arra
     return kiln__e_reshape(e, kiln__e_concatenate(e, pair, 2, axis + 1), joined, (size_t)axis + 1);
 }
 
+static kiln_status ask_rope(struct kiln_array *x, const struct kiln_rope *how, struct kiln_array *offset,
+                            struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_question question = kiln__ask(KILN_FORMULA_ROPE);
+    kiln__ask_array(&question, x);
+    kiln__ask_array(&question, offset);
+    kiln__ask_array(&question, how->freqs);
+    kiln__ask_number(&question, how->dims);
+    kiln__ask_number(&question, how->traditional);
+    kiln__ask_real(&question, how->scale);
+    kiln__ask_number(&question, how->base != NULL);
+    kiln__ask_real(&question, how->base ? *how->base : 0);
+    return kiln__ask_end(&question, out, err);
+}
+
+kiln_status kiln__answer_rope(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *x = kiln__asked_array(question), *offset = kiln__asked_array(question);
+    struct kiln_rope how = {.freqs = kiln__asked_array(question)};
+    how.dims = (int)kiln__asked_number(question);
+    how.traditional = kiln__asked_number(question);
+    how.scale = kiln__asked_real(question);
+    bool has_base = kiln__asked_number(question);
+    float base = kiln__asked_real(question);
+    how.base = has_base ? &base : NULL;
+    return kiln__rope(x, how, offset, out, err);
+}
+
 kiln_status kiln__rope(struct kiln_array *x, struct kiln_rope how, struct kiln_array *offset, struct kiln_array **out,
                        kiln_error *err)
 {
     struct kiln_expression e = {.err = err};
+    if (kiln__records(x) || kiln__records(offset) || kiln__records(how.freqs))
+        return ask_rope(x, &how, offset, out, err);
     kiln_status status = check_rope(x, &how, offset, err);
     if (status) return status;
     int axis = x->ndim - 1, half = how.dims / 2, all = x->dims[axis], step = how.traditional ? 2 : 1;

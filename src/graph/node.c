@@ -130,19 +130,6 @@ struct kiln_array *kiln__node_take_output(struct kiln_node *node, uint32_t idx)
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 
-kiln_status kiln__infer(enum kiln_op op, struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
-                        size_t attr_count, enum kiln_dtype *dtype, size_t *ndim, int *dims, kiln_error *err)
-{
-    struct kiln_call call = {op, inputs, count, attrs, attr_count};
-    struct kiln_result result;
-    kiln_status status = kiln__rules_check(&call, &result, err);
-    if (status) return status;
-    *dtype = result.dtype;
-    *ndim = result.ndim;
-    memcpy(dims, result.dims, result.ndim * sizeof *dims);
-    return KILN_OK;
-}
-
 /* The trace that the result belongs to: the youngest of the inputs', all of which have to be running. */
 static kiln_status find_trace(const struct kiln_call *call, uint64_t *out, kiln_error *err)
 {
@@ -221,6 +208,14 @@ static kiln_status make_with_casts(const struct kiln_call *call, const struct ki
     for (size_t i = 0; i < call->count; i++) kiln__array_unref(inputs[i]);
     free(inputs);
     return status;
+}
+
+kiln_status kiln__apply_result(const struct kiln_call *call, const struct kiln_result *result, struct kiln_array **out,
+                               kiln_error *err)
+{
+    uint64_t trace = 0;
+    kiln_status status = find_trace(call, &trace, err);
+    return status ? status : make_lazy(call, result, trace, out, err);
 }
 
 kiln_status kiln__apply(enum kiln_op op, struct kiln_array *const *inputs, size_t count, const int64_t *attrs,

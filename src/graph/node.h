@@ -35,10 +35,6 @@ struct kiln_node {
 kiln_status kiln__apply(enum kiln_op op, struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
                         size_t attr_count, struct kiln_array **out, kiln_error *err);
 
-/* Shape and dtype of the result, without making it; shapeless plans ask again at each call. dims: KILN_MAX_NDIM. */
-kiln_status kiln__infer(enum kiln_op op, struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
-                        size_t attr_count, enum kiln_dtype *dtype, size_t *ndim, int *dims, kiln_error *err);
-
 /*
  * A node with one reference, which holds references to its inputs; nothing is checked. For the run room's plan nodes:
  * kiln__node_set_outputs() makes the fresh lazy arrays `outputs` share the node, one reference each (the caller gives

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/formula.h"
+#include "graph/indexing.h"
 #include "graph/reductions.h"
 
 static struct kiln_array *words(struct kiln_expression *e, struct kiln_dims shape, struct kiln_array *key)
@@ -179,11 +181,65 @@ static kiln_status check_logits(const struct kiln_array *logits, int axis, int *
     return kiln__plain_axis("categorical", axis, logits->ndim, plain, err);
 }
 
+/* A question about one array, an axis and numbers. */
+static kiln_status ask_axis(enum kiln_formula formula, struct kiln_array *a, int axis, struct kiln_dims numbers,
+                            struct kiln_array *key, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_question question = kiln__ask(formula);
+    kiln__ask_array(&question, a);
+    kiln__ask_number(&question, axis);
+    kiln__ask_numbers(&question, numbers.dims, numbers.ndim);
+    return kiln__ask_random(&question, key, out, err);
+}
+
+struct asked_axis {
+    struct kiln_array *a, *key;
+    int axis, numbers[KILN_QUESTION_NUMBERS];
+    size_t count;
+};
+
+static struct asked_axis read_axis(struct kiln_question *question)
+{
+    struct asked_axis asked;
+    asked.a = kiln__asked_array(question);
+    asked.axis = (int)kiln__asked_number(question);
+    asked.count = kiln__asked_numbers(question, asked.numbers);
+    asked.key = kiln__asked_array(question);
+    return asked;
+}
+
+kiln_status kiln__answer_categorical(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axis asked = read_axis(question);
+    return kiln__random_categorical(asked.a, asked.axis, asked.key, out, err);
+}
+
+kiln_status kiln__answer_categorical_shape(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axis asked = read_axis(question);
+    struct kiln_dims shape = {asked.numbers, asked.count};
+    return kiln__random_categorical_shape(asked.a, asked.axis, shape, asked.key, out, err);
+}
+
+kiln_status kiln__answer_categorical_samples(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axis asked = read_axis(question);
+    return kiln__random_categorical_samples(asked.a, asked.axis, asked.numbers[0], asked.key, out, err);
+}
+
+kiln_status kiln__answer_permutation(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axis asked = read_axis(question);
+    return kiln__random_permutation(asked.a, asked.axis, asked.key, out, err);
+}
+
 kiln_status kiln__random_categorical(struct kiln_array *logits, int axis, struct kiln_array *key,
                                      struct kiln_array **out, kiln_error *err)
 {
     struct kiln_expression e = {.err = err};
     int plain = 0;
+    if (kiln__records(logits))
+        return ask_axis(KILN_FORMULA_CATEGORICAL, logits, axis, (struct kiln_dims){NULL, 0}, key, out, err);
     kiln_status status = check_logits(logits, axis, &plain, err);
     if (status) return status;
     return kiln__e_end(&e, pick(&e, logits, plain, (struct kiln_dims){logits->dims, logits->ndim}, key), out);
@@ -195,6 +251,7 @@ kiln_status kiln__random_categorical_shape(struct kiln_array *logits, int axis, 
     struct kiln_expression e = {.err = err};
     int plain = 0, rest[KILN_MAX_NDIM], dims[KILN_MAX_NDIM];
     size_t rest_ndim = 0, ndim = 0;
+    if (kiln__records(logits)) return ask_axis(KILN_FORMULA_CATEGORICAL_SHAPE, logits, axis, shape, key, out, err);
     kiln_status status = check_logits(logits, axis, &plain, err);
     if (status) return status;
     for (int i = 0; i < logits->ndim; i++)
@@ -211,6 +268,40 @@ kiln_status kiln__random_categorical_shape(struct kiln_array *logits, int axis, 
     size_t at = (size_t)plain + shape.ndim - rest_ndim;
     for (size_t i = 0; i <= shape.ndim; i++) dims[i] = i == at ? logits->dims[plain] : shape.dims[i - (i > at)];
     return kiln__e_end(&e, pick(&e, logits, (int)at, (struct kiln_dims){dims, shape.ndim + 1}, key), out);
+}
+
+kiln_status kiln__random_categorical_samples(struct kiln_array *logits, int axis, int count, struct kiln_array *key,
+                                             struct kiln_array **out, kiln_error *err)
+{
+    int dims[KILN_MAX_NDIM], plain = 0;
+    size_t ndim = 0;
+    if (kiln__records(logits))
+        return ask_axis(KILN_FORMULA_CATEGORICAL_SAMPLES, logits, axis, (struct kiln_dims){&count, 1}, key, out, err);
+    kiln_status status = check_logits(logits, axis, &plain, err);
+    if (status) return status;
+    for (int i = 0; i < logits->ndim; i++)
+        if (i != plain) dims[ndim++] = logits->dims[i];
+    dims[ndim++] = count;
+    struct kiln_array *wider = NULL;
+    status = kiln__expand_dims(logits, logits->ndim, &wider, err);
+    if (!status) status = kiln__random_categorical_shape(wider, plain, (struct kiln_dims){dims, ndim}, key, out, err);
+    kiln__array_unref(wider);
+    return status;
+}
+
+kiln_status kiln__random_permutation(struct kiln_array *a, int axis, struct kiln_array *key, struct kiln_array **out,
+                                     kiln_error *err)
+{
+    struct kiln_array *order = NULL;
+    int plain = 0;
+    if (!a) return kiln__fail(err, KILN_INVALID, "[permutation] input is empty.");
+    if (kiln__records(a))
+        return ask_axis(KILN_FORMULA_PERMUTATION, a, axis, (struct kiln_dims){NULL, 0}, key, out, err);
+    kiln_status status = kiln__plain_axis("permutation", axis, a->ndim, &plain, err);
+    if (!status) status = kiln__random_order(a->dims[plain], key, &order, err);
+    if (!status) status = kiln__take_axis(a, order, plain, out, err);
+    kiln__array_unref(order);
+    return status;
 }
 
 kiln_status kiln__random_order(int count, struct kiln_array *key, struct kiln_array **out, kiln_error *err)

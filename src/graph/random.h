@@ -39,6 +39,12 @@ kiln_status kiln__random_categorical(struct kiln_array *logits, int axis, struct
 /* The result has `shape`, to which logits without the axis are broadcast. */
 kiln_status kiln__random_categorical_shape(struct kiln_array *logits, int axis, struct kiln_dims shape,
                                            struct kiln_array *key, struct kiln_array **out, kiln_error *err);
+/* `count` places for each row, along a new last axis. */
+kiln_status kiln__random_categorical_samples(struct kiln_array *logits, int axis, int count, struct kiln_array *key,
+                                             struct kiln_array **out, kiln_error *err);
+/* Rows along the axis, in a random order. */
+kiln_status kiln__random_permutation(struct kiln_array *a, int axis, struct kiln_array *key, struct kiln_array **out,
+                                     kiln_error *err);
 /* 0 to count - 1 in a random order. */
 kiln_status kiln__random_order(int count, struct kiln_array *key, struct kiln_array **out, kiln_error *err);
 

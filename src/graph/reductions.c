@@ -9,6 +9,8 @@
 #include <limits.h>
 #include <math.h>
 
+#include "graph/formula.h"
+
 kiln_status kiln__plain_axis(const char *name, int axis, size_t ndim, int *out, kiln_error *err)
 {
     int64_t plain = axis < 0 ? (int64_t)axis + (int64_t)ndim : axis;
@@ -118,11 +120,50 @@ static struct kiln_array *reduce_set(struct kiln_expression *e, enum kiln_op op,
     return keepdims ? keep_axes(e, reduced, a, set) : reduced;
 }
 
+/* A question about one array, a number and axes. */
+static kiln_status ask_axes(enum kiln_formula formula, int number, struct kiln_array *a, struct kiln_axes axes,
+                            struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_question question = kiln__ask(formula);
+    bool all = axes.count == KILN_ALL_AXES;
+    kiln__ask_number(&question, number);
+    kiln__ask_array(&question, a);
+    kiln__ask_number(&question, all);
+    kiln__ask_numbers(&question, axes.axes, all ? 0 : axes.count);
+    kiln__ask_number(&question, axes.keepdims);
+    return kiln__ask_end(&question, out, err);
+}
+
+struct asked_axes {
+    struct kiln_array *a;
+    struct kiln_axes axes; /* points to `list` */
+    int list[KILN_QUESTION_NUMBERS];
+};
+
+/* Reads it; returns the number. */
+static int read_axes(struct kiln_question *question, struct asked_axes *asked)
+{
+    int number = (int)kiln__asked_number(question);
+    asked->a = kiln__asked_array(question);
+    bool all = kiln__asked_number(question);
+    size_t count = kiln__asked_numbers(question, asked->list);
+    asked->axes = (struct kiln_axes){asked->list, all ? KILN_ALL_AXES : count, kiln__asked_number(question)};
+    return number;
+}
+
+kiln_status kiln__answer_reduce(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    int op = read_axes(question, &asked);
+    return kiln__reduce((enum kiln_op)op, asked.a, asked.axes, out, err);
+}
+
 kiln_status kiln__reduce(enum kiln_op op, struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out,
                          kiln_error *err)
 {
     uint64_t set = 0;
     struct kiln_expression e = {.err = err};
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_REDUCE, op, a, axes, out, err);
     kiln_status status = axes_to_set(kiln__ops[op].name, a, axes, &set, err);
     return status ? status : kiln__e_end(&e, reduce_set(&e, op, a, set, axes.keepdims), out);
 }
@@ -153,10 +194,18 @@ static struct kiln_array *mean_of(struct kiln_expression *e, struct kiln_array *
     return divide_by(e, reduce_set(e, KILN_OP_SUM, wide, set, keepdims), elements_of(wide, set));
 }
 
+kiln_status kiln__answer_mean(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    read_axes(question, &asked);
+    return kiln__mean(asked.a, asked.axes, out, err);
+}
+
 kiln_status kiln__mean(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err)
 {
     uint64_t set = 0;
     struct kiln_expression e = {.err = err};
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_MEAN, 0, a, axes, out, err);
     kiln_status status = axes_to_set("mean", a, axes, &set, err);
     if (status) return status;
     struct kiln_array *mean = mean_of(&e, kiln__e_astype(&e, a, wide_dtype(a->dtype)), set, axes.keepdims);
@@ -182,13 +231,29 @@ static kiln_status variance(const char *name, struct kiln_array *a, struct kiln_
     return kiln__e_end(&e, kiln__e_astype(&e, result, at_least_float(a->dtype)), out);
 }
 
+kiln_status kiln__answer_var(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    int ddof = read_axes(question, &asked);
+    return kiln__var(asked.a, asked.axes, ddof, out, err);
+}
+
+kiln_status kiln__answer_std(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    int ddof = read_axes(question, &asked);
+    return kiln__std(asked.a, asked.axes, ddof, out, err);
+}
+
 kiln_status kiln__var(struct kiln_array *a, struct kiln_axes axes, int ddof, struct kiln_array **out, kiln_error *err)
 {
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_VAR, ddof, a, axes, out, err);
     return variance("var", a, axes, ddof, false, out, err);
 }
 
 kiln_status kiln__std(struct kiln_array *a, struct kiln_axes axes, int ddof, struct kiln_array **out, kiln_error *err)
 {
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_STD, ddof, a, axes, out, err);
     return variance("std", a, axes, ddof, true, out, err);
 }
 
@@ -205,6 +270,7 @@ kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct 
 {
     uint64_t set = 0;
     struct kiln_expression e = {.err = err};
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_LOGSUMEXP, 0, a, axes, out, err);
     kiln_status status = axes_to_set("logsumexp", a, axes, &set, err);
     if (!status) status = check_real("logsumexp", a, err);
     if (status) return status;
@@ -227,6 +293,13 @@ kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct 
     return kiln__e_end(&e, result, out);
 }
 
+kiln_status kiln__answer_logsumexp(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    read_axes(question, &asked);
+    return kiln__logsumexp(asked.a, asked.axes, out, err);
+}
+
 static struct kiln_array *softmax_of(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
 {
     if (!a || e->status) return NULL;
@@ -242,10 +315,18 @@ struct kiln_array *kiln__e_softmax_last(struct kiln_expression *e, struct kiln_a
     return a ? softmax_of(e, a, UINT64_C(1) << (a->ndim - 1)) : NULL;
 }
 
+kiln_status kiln__answer_softmax(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    read_axes(question, &asked);
+    return kiln__softmax(asked.a, asked.axes, out, err);
+}
+
 kiln_status kiln__softmax(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err)
 {
     uint64_t set = 0;
     struct kiln_expression e = {.err = err};
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_SOFTMAX, 0, a, axes, out, err);
     kiln_status status = axes_to_set("softmax", a, axes, &set, err);
     if (!status) status = check_real("softmax", a, err);
     if (status) return status;
@@ -272,11 +353,20 @@ kiln_status kiln__place(enum kiln_op op, struct kiln_array *a, bool keepdims, st
 {
     struct kiln_expression e = {.err = err};
     int dims[KILN_MAX_NDIM];
+    if (kiln__records(a))
+        return ask_axes(KILN_FORMULA_PLACE, op, a, (struct kiln_axes){NULL, KILN_ALL_AXES, keepdims}, out, err);
     if (!a) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", kiln__ops[op].name);
     struct kiln_array *flat = kiln__e_reshape(&e, a, (int[]){(int)(a->size <= INT_MAX ? a->size : -2)}, 1);
     struct kiln_array *place = reduce_one(&e, op, flat, 0, false);
     for (int i = 0; i < a->ndim; i++) dims[i] = 1;
     return kiln__e_end(&e, keepdims ? kiln__e_reshape(&e, place, dims, a->ndim) : place, out);
+}
+
+kiln_status kiln__answer_place(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    int op = read_axes(question, &asked);
+    return kiln__place((enum kiln_op)op, asked.a, asked.axes.keepdims, out, err);
 }
 
 kiln_status kiln__running(enum kiln_op op, struct kiln_array *a, int axis, bool reverse, bool inclusive,

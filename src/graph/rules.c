@@ -1,10 +1,10 @@
 /*
  * rules.c - one shape rule and one dtype rule per operation, in a table indexed by the operation.
  *
- * A rule reads dtypes and dims of the inputs and the attributes, never data, so it holds for tracers and shapeless
- * plans as well. Attributes are complete and normalised (no negative axis, no -1): compose.c does that. A rule still
- * checks them against the shapes, because a shapeless plan asks again with other shapes: nothing that passes here can
- * read outside of its inputs.
+ * A rule reads dtypes and dims of the inputs and the attributes, never data, so it holds for tracers as well. Attributes
+ * are complete and normalised (no negative axis, no -1): compose.c does that. A rule still checks them against the
+ * shapes, because a replay applies what was recorded to other shapes: nothing that passes here can read outside of its
+ * inputs.
  */
 #include "graph/rules.h"
 
@@ -193,7 +193,7 @@ static kiln_status dtype_random_bits(const struct kiln_call *call, struct kiln_r
 static kiln_status dtype_none(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     (void)out;
-    return refuse(call, err, "This operation has several results and can't be applied like the others.");
+    return refuse(call, err, "This operation can't be applied like the others.");
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
@@ -535,7 +535,7 @@ static kiln_status shape_random_bits(const struct kiln_call *call, struct kiln_r
     return dims_from_attrs(call, out, err);
 }
 
-/* compiled: made by the run room with kiln__node_new(), which knows its outputs. */
+/* compiled: made by the run room with kiln__node_new(), which knows its outputs. formula: see formula.h. */
 static kiln_status shape_none(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     return dtype_none(call, out, err);
@@ -583,6 +583,7 @@ static const struct {
     [KILN_OP_LOAD] = {kiln__dtype_load, kiln__shape_load},
     [KILN_OP_MATMUL] = {dtype_matmul, shape_matmul},
     [KILN_OP_RANDOM_BITS] = {dtype_random_bits, shape_random_bits},
+    [KILN_OP_FORMULA] = {dtype_none, shape_none},
     [KILN_OP_PLAN] = {dtype_none, shape_none},
 };
 

@@ -1,6 +1,6 @@
 /*
- * rules.h - what an operation accepts and what it gives: dtypes and shapes. Inside the graph room; others ask
- * kiln__infer() in node.h. The attributes of every operation are written down in rules.c, at its shape rule.
+ * rules.h - what an operation accepts and what it gives: dtypes and shapes. Inside the graph room; others call
+ * kiln__apply() of node.h. The attributes of every operation are written down in rules.c, at its shape rule.
  */
 #ifndef KILN_GRAPH_RULES_H
 #define KILN_GRAPH_RULES_H
@@ -26,6 +26,10 @@ struct kiln_result {
 
 /* Checks everything: inputs, attributes, dtypes, shapes. Error texts begin with "[name] ". */
 kiln_status kiln__rules_check(const struct kiln_call *call, struct kiln_result *out, kiln_error *err);
+
+/* The lazy array for a call whose result is known, of inputs that need no casts; finds the trace it belongs to. */
+kiln_status kiln__apply_result(const struct kiln_call *call, const struct kiln_result *result, struct kiln_array **out,
+                               kiln_error *err);
 
 /* rules_index.c: operations with index arrays and slices. */
 typedef kiln_status kiln_rule_check(const struct kiln_call *call, struct kiln_result *out, kiln_error *err);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "graph/formula.h"
 #include "graph/reductions.h" /* kiln__plain_axis, expressions */
 
 static kiln_status require(const struct kiln_array *array, const char *name, kiln_error *err)
@@ -21,6 +22,13 @@ kiln_status kiln__flatten(struct kiln_array *a, int first, int last, struct kiln
     int dims[KILN_MAX_NDIM], start = 0, end = 0;
     int64_t product = 1;
     size_t ndim = 0;
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_FLATTEN);
+        kiln__ask_array(&question, a);
+        kiln__ask_number(&question, first);
+        kiln__ask_number(&question, last);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require(a, "flatten", err);
     if (status) return status;
     if (a->ndim == 0) return kiln__reshape(a, (int[]){1}, 1, out, err);
@@ -37,6 +45,13 @@ kiln_status kiln__flatten(struct kiln_array *a, int first, int last, struct kiln
     dims[ndim++] = (int)product;
     for (int i = end + 1; i < a->ndim; i++) dims[ndim++] = a->dims[i];
     return kiln__reshape(a, dims, ndim, out, err);
+}
+
+kiln_status kiln__answer_flatten(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question);
+    int first = (int)kiln__asked_number(question);
+    return kiln__flatten(a, first, (int)kiln__asked_number(question), out, err);
 }
 
 /* Copies `dims`, with its one -1 replaced by what is left of `size`; they have to have `size` elements. */
@@ -68,6 +83,13 @@ kiln_status kiln__unflatten(struct kiln_array *a, int axis, const int *dims, siz
                             kiln_error *err)
 {
     int result[2 * KILN_MAX_NDIM], at = 0;
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_UNFLATTEN);
+        kiln__ask_array(&question, a);
+        kiln__ask_number(&question, axis);
+        kiln__ask_numbers(&question, dims, count);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require(a, "unflatten", err);
     if (!status) status = kiln__plain_axis("unflatten", axis, a->ndim, &at, err);
     if (status) return status;
@@ -80,6 +102,25 @@ kiln_status kiln__unflatten(struct kiln_array *a, int axis, const int *dims, siz
     size_t left = a->ndim - 1u - (size_t)at;
     memcpy(result + at + count, a->dims + at + 1, left * sizeof *result);
     return kiln__reshape(a, result, a->ndim - 1u + count, out, err);
+}
+
+kiln_status kiln__answer_unflatten(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int dims[KILN_QUESTION_NUMBERS];
+    struct kiln_array *a = kiln__asked_array(question);
+    int axis = (int)kiln__asked_number(question);
+    size_t count = kiln__asked_numbers(question, dims);
+    return kiln__unflatten(a, axis, dims, count, out, err);
+}
+
+/* A question about one array and a list of axes. */
+static kiln_status ask_axes(enum kiln_formula formula, struct kiln_array *a, const int *axes, size_t count,
+                            struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_question question = kiln__ask(formula);
+    kiln__ask_array(&question, a);
+    kiln__ask_numbers(&question, axes, count);
+    return kiln__ask_end(&question, out, err);
 }
 
 /* A bit per axis; an axis that appears twice is an error. */
@@ -109,16 +150,23 @@ static kiln_status drop_axes(struct kiln_array *a, uint64_t set, struct kiln_arr
 kiln_status kiln__squeeze_all(struct kiln_array *a, struct kiln_array **out, kiln_error *err)
 {
     uint64_t set = 0;
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_SQUEEZE_ALL, a, NULL, 0, out, err);
     kiln_status status = require(a, "squeeze", err);
     if (status) return status;
     for (size_t i = 0; i < a->ndim; i++) set |= (uint64_t)(a->dims[i] == 1) << i;
     return drop_axes(a, set, out, err);
 }
 
+kiln_status kiln__answer_squeeze_all(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    return kiln__squeeze_all(kiln__asked_array(question), out, err);
+}
+
 kiln_status kiln__squeeze_axes(struct kiln_array *a, const int *axes, size_t count, struct kiln_array **out,
                                kiln_error *err)
 {
     uint64_t set = 0;
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_SQUEEZE_AXES, a, axes, count, out, err);
     kiln_status status = require(a, "squeeze", err);
     if (!status) status = axis_set("squeeze", axes, count, a->ndim, &set, err);
     for (size_t i = 0; !status && i < a->ndim; i++)
@@ -128,11 +176,20 @@ kiln_status kiln__squeeze_axes(struct kiln_array *a, const int *axes, size_t cou
     return status ? status : drop_axes(a, set, out, err);
 }
 
+kiln_status kiln__answer_squeeze_axes(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int axes[KILN_QUESTION_NUMBERS];
+    struct kiln_array *a = kiln__asked_array(question);
+    size_t count = kiln__asked_numbers(question, axes);
+    return kiln__squeeze_axes(a, axes, count, out, err);
+}
+
 kiln_status kiln__expand_dims_axes(struct kiln_array *a, const int *axes, size_t count, struct kiln_array **out,
                                    kiln_error *err)
 {
     uint64_t set = 0;
     int dims[KILN_MAX_NDIM];
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_EXPAND_DIMS_AXES, a, axes, count, out, err);
     kiln_status status = require(a, "expand_dims", err);
     if (status) return status;
     if (count > KILN_MAX_NDIM || a->ndim + count > KILN_MAX_NDIM)
@@ -145,10 +202,24 @@ kiln_status kiln__expand_dims_axes(struct kiln_array *a, const int *axes, size_t
     return kiln__reshape(a, dims, ndim, out, err);
 }
 
+kiln_status kiln__answer_expand_dims_axes(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int axes[KILN_QUESTION_NUMBERS];
+    struct kiln_array *a = kiln__asked_array(question);
+    size_t count = kiln__asked_numbers(question, axes);
+    return kiln__expand_dims_axes(a, axes, count, out, err);
+}
+
 kiln_status kiln__atleast(struct kiln_array *a, size_t ndim, struct kiln_array **out, kiln_error *err)
 {
     static const char *const names[] = {"atleast_1d", "atleast_2d", "atleast_3d"};
     int dims[3] = {1, 1, 1};
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_ATLEAST);
+        kiln__ask_array(&question, a);
+        kiln__ask_number(&question, (int64_t)ndim);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require(a, names[ndim - 1], err);
     if (status) return status;
     if (a->ndim >= ndim) {
@@ -158,6 +229,12 @@ kiln_status kiln__atleast(struct kiln_array *a, size_t ndim, struct kiln_array *
     if (a->ndim == 1) dims[1] = a->dims[0];
     if (a->ndim == 2) dims[0] = a->dims[0], dims[1] = a->dims[1];
     return kiln__reshape(a, dims, ndim, out, err);
+}
+
+kiln_status kiln__answer_atleast(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question);
+    return kiln__atleast(a, (size_t)kiln__asked_number(question), out, err);
 }
 
 /* ---- order of axes ----------------------------------------------------------------------------------------------- */
@@ -243,6 +320,12 @@ kiln_status kiln__diagonal(struct kiln_array *a, int offset, int axis1, int axis
 {
     int64_t order[KILN_MAX_NDIM];
     int row = 0, column = 0, next = 0;
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_DIAGONAL);
+        kiln__ask_array(&question, a);
+        kiln__ask_numbers(&question, (int[]){offset, axis1, axis2}, 3);
+        return kiln__ask_end(&question, out, err);
+    }
     kiln_status status = require(a, "diagonal", err);
     if (status) return status;
     if (a->ndim < 2)
@@ -260,4 +343,12 @@ kiln_status kiln__diagonal(struct kiln_array *a, int offset, int axis1, int axis
     if (!status) status = last_diagonal(last, offset, out, err);
     kiln__array_unref(last);
     return status;
+}
+
+kiln_status kiln__answer_diagonal(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int numbers[KILN_QUESTION_NUMBERS];
+    struct kiln_array *a = kiln__asked_array(question);
+    kiln__asked_numbers(question, numbers);
+    return kiln__diagonal(a, numbers[0], numbers[1], numbers[2], out, err);
 }

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "graph/formula.h"
+
 struct name {
     const struct kiln_array *array; /* NULL: a free slot */
     char letter;
@@ -104,7 +106,7 @@ static bool print_operation(struct printer *printer, const struct kiln_array *ar
 {
     if (!set_name(printer, array, 'v', printer->values++)) return false;
     print_type(printer, array);
-    kiln__buffer_printf(printer->text, " = %s(", kiln__ops[node->op].name);
+    kiln__buffer_printf(printer->text, " = %s(", kiln__operation_name(node->op, node->attrs));
     for (uint32_t i = 0; i < node->input_count; i++) {
         if (i) kiln__buffer_printf(printer->text, ", ");
         print_name(printer, node->inputs[i]);

@@ -80,16 +80,14 @@ int mlx_ones_like(mlx_array *res, const mlx_array a, const mlx_stream s)
 {
     KILN_NEED_ARRAY(a);
     KILN_NEED_STREAM(s);
-    struct kiln_array *like = kiln__unwrap(a);
-    KILN_RETURN_RESULT(res, kiln__ones(like->dims, like->ndim, (enum kiln_dtype)like->dtype, &out, &err));
+    KILN_RETURN_RESULT(res, kiln__ones_like(kiln__unwrap(a), &out, &err));
 }
 
 int mlx_zeros_like(mlx_array *res, const mlx_array a, const mlx_stream s)
 {
     KILN_NEED_ARRAY(a);
     KILN_NEED_STREAM(s);
-    struct kiln_array *like = kiln__unwrap(a);
-    KILN_RETURN_RESULT(res, kiln__zeros(like->dims, like->ndim, (enum kiln_dtype)like->dtype, &out, &err));
+    KILN_RETURN_RESULT(res, kiln__zeros_like(kiln__unwrap(a), &out, &err));
 }
 
 int mlx_full_like(mlx_array *res, const mlx_array a, const mlx_array vals, mlx_dtype dtype, const mlx_stream s)
@@ -98,6 +96,5 @@ int mlx_full_like(mlx_array *res, const mlx_array a, const mlx_array vals, mlx_d
     KILN_NEED_ARRAY(vals);
     KILN_NEED_STREAM(s);
     KILN_NEED_DTYPE("full_like", dtype);
-    struct kiln_array *like = kiln__unwrap(a);
-    KILN_RETURN_RESULT(res, kiln__full(like->dims, like->ndim, (enum kiln_dtype)dtype, kiln__unwrap(vals), &out, &err));
+    KILN_RETURN_RESULT(res, kiln__full_like(kiln__unwrap(a), kiln__unwrap(vals), (enum kiln_dtype)dtype, &out, &err));
 }

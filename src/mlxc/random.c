@@ -151,25 +151,10 @@ int mlx_random_categorical_shape(mlx_array *res, const mlx_array logits, int axi
 int mlx_random_categorical_num_samples(mlx_array *res, const mlx_array logits_, int axis, int num_samples,
                                        const mlx_array key, const mlx_stream s)
 {
-    int dims[KILN_MAX_NDIM];
-    kiln_error err;
-    struct kiln_array *logits = NULL, *out = NULL;
-    KILN_NEED_POINTER(res);
     KILN_NEED_ARRAY(logits_);
     KILN_NEED_STREAM(s);
-    struct kiln_array *given = kiln__unwrap(logits_);
-    int plain = axis < 0 ? axis + given->ndim : axis;
-    size_t ndim = 0;
-    for (int i = 0; i < given->ndim; i++)
-        if (i != plain) dims[ndim++] = given->dims[i];
-    if (ndim == KILN_MAX_NDIM || plain < 0 || plain >= given->ndim)
-        return KILN_FAIL_TEXT("[categorical] the axis is out of range");
-    dims[ndim++] = num_samples;
-    KILN_TRY(kiln__expand_dims(given, given->ndim, &logits, &err));
-    kiln_status status = kiln__random_categorical_shape(logits, plain, (struct kiln_dims){dims, ndim}, KEY, &out, &err);
-    kiln__array_unref(logits);
-    KILN_TRY(status);
-    return kiln__give(res, out);
+    KILN_RETURN_RESULT(res,
+                       kiln__random_categorical_samples(kiln__unwrap(logits_), axis, num_samples, KEY, &out, &err));
 }
 
 int mlx_random_permutation_arange(mlx_array *res, int x, const mlx_array key, const mlx_stream s)
@@ -180,17 +165,7 @@ int mlx_random_permutation_arange(mlx_array *res, int x, const mlx_array key, co
 
 int mlx_random_permutation(mlx_array *res, const mlx_array x, int axis, const mlx_array key, const mlx_stream s)
 {
-    kiln_error err;
-    struct kiln_array *order = NULL, *out = NULL;
-    KILN_NEED_POINTER(res);
     KILN_NEED_ARRAY(x);
     KILN_NEED_STREAM(s);
-    struct kiln_array *array = kiln__unwrap(x);
-    int plain = axis < 0 ? axis + array->ndim : axis;
-    if (plain < 0 || plain >= array->ndim) return KILN_FAIL_TEXT("[permutation] the axis is out of range");
-    KILN_TRY(kiln__random_order(array->dims[plain], KEY, &order, &err));
-    kiln_status status = kiln__take_axis(array, order, plain, &out, &err);
-    kiln__array_unref(order);
-    KILN_TRY(status);
-    return kiln__give(res, out);
+    KILN_RETURN_RESULT(res, kiln__random_permutation(kiln__unwrap(x), axis, KEY, &out, &err));
 }

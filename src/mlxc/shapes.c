@@ -158,7 +158,7 @@ static kiln_status roll_all(struct kiln_array *a, int64_t shift, struct kiln_arr
 {
     struct kiln_array *rolled = NULL;
     kiln_status status = on_flat(a, roll_flat, shift, &rolled, err);
-    if (!status) status = kiln__reshape(rolled, a->dims, a->ndim, out, err);
+    if (!status) status = kiln__reshape_like(rolled, a, out, err);
     kiln__array_unref(rolled);
     return status;
 }

@@ -8,6 +8,7 @@
 
 #include "base/fork.h"
 #include "base/hash.h"
+#include "graph/formula.h"
 #include "key/explain.h"
 
 struct kiln_trace_text {
@@ -45,7 +46,7 @@ static void print_value(const struct kiln_value *value, uint32_t index, bool sha
     if (value->kind == KILN_VALUE_CONSTANT) print_constant(value, out);
     if (value->kind == KILN_VALUE_INPUT) kiln__buffer_printf(out, " input");
     if (value->kind == KILN_VALUE_NODE) {
-        kiln__buffer_printf(out, " = %s", kiln__ops[value->op].name);
+        kiln__buffer_printf(out, " = %s", kiln__operation_name(value->op, value->attrs));
         for (uint32_t i = 0; i < value->input_count; i++)
             kiln__buffer_printf(out, "%s%%%u", i ? ", " : " ", value->inputs[i]);
         for (uint32_t i = 0; i < value->attr_count; i++)

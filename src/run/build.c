@@ -22,6 +22,7 @@ struct builder {
     uint32_t *numbers;          /* of each value inside the group being built */
     uint32_t *members, *starts; /* values of each group, in tape order */
     uint32_t kernel_count;
+    struct kiln_kernel_set *set;
 };
 
 /* ---- groups --------------------------------------------------------------------------------------------------- */
@@ -199,6 +200,7 @@ static bool add_group(struct builder *builder, uint32_t index)
     step->kernels->plan = plan;
     step->kernels->step = plan->step_count - 1;
     if (!fill_group(builder, index, &boundary, outputs, step->output_count, &step->kernels->group)) return false;
+    if (builder->set) kiln__shared_join(builder->set, step->kernels);
     if (builder->tape->groups[index].has_rows && !(step->rows = shape_of_rows(builder, index))) return false;
     step->input_count = boundary.operand_count;
     for (uint32_t i = 0; i < boundary.operand_count; i++) step->inputs[i] = slot_for(builder, boundary.operands[i]);
@@ -322,14 +324,14 @@ static bool can_replay(const struct kiln_plan *plan)
     return plan->place && kernels > 1;
 }
 
-kiln_status kiln__plan_new(const struct kiln_tape *tape, bool shapeless, struct kiln_plan **out, kiln_error *err)
+kiln_status kiln__plan_new(const struct kiln_tape *tape, struct kiln_kernel_set *set, struct kiln_plan **out,
+                           kiln_error *err)
 {
     struct kiln_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return kiln__no_memory(err, "a plan");
     atomic_init(&plan->refs, 1);
-    plan->shapeless = shapeless;
     plan->place = tape->place;
-    struct builder builder = {.tape = tape, .plan = plan};
+    struct builder builder = {.tape = tape, .plan = plan, .set = set};
     bool done = build(&builder);
     free(builder.slots);
     free(builder.numbers);

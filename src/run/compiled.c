@@ -1,8 +1,12 @@
 /*
  * compiled.c - the path of a compiled call, as a recipe.
  *
- *     sign the inputs -> front -> results of the process                      hit: run the plan, or return one lazy
- * node | miss: one thread works, the others wait trace -> captured arrays ready -> simplify -> fuse -> plan
+ *     sign the inputs -> front -> results of the process ---- hit: run the plan, or return one lazy node
+ *       | miss: one thread works, the others wait
+ *     trace -> captured arrays ready -> simplify -> fuse -> plan
+ *
+ * A shapeless function is traced for dtypes and ranks alone, and that trace is kept as a record. For a plan, replaying
+ * the record takes the place of the trace.
  *
  * A plan is pinned by this thread's hazard slot while it runs, so a hit writes nothing that another thread reads.
  */
@@ -26,13 +30,25 @@ struct kiln_compiled {
     bool shapeless;
     bool uses_name;
     struct kiln_results results; /* signature -> plan */
+    struct kiln_results records; /* of a shapeless function: dtypes and ranks -> struct record */
     kiln_callback callback;
     void *payload;
     void (*free_payload)(void *payload);
+    struct kiln_kernel_set kernels;     /* of all its plans */
     struct kiln_trace_texts texts;      /* when audited */
     struct kiln_compiled *next, **link; /* all compiled functions */
     char name[];
 };
+
+/* What a shapeless function gave when it was traced; plans for sizes at hand are made from it. */
+struct record {
+    _Atomic uint32_t refs;
+    struct kiln_tape *tape;
+};
+
+enum {
+    SHAPES = 256
+}; /* plans of a shapeless function that are kept: making one again needs no trace and no compiler */
 
 KILN_LEAF_LOCK(lock); /* guards the list of all */
 static struct kiln_compiled *all;
@@ -54,7 +70,30 @@ static void keep_plan(void *plan)
     kiln__plan_ref(plan);
 }
 
+static void keep_record(void *value)
+{
+    struct record *record = value;
+    atomic_fetch_add_explicit(&record->refs, 1, memory_order_relaxed);
+}
+
+static void drop_record(void *value)
+{
+    struct record *record = value;
+    if (!record || atomic_fetch_sub_explicit(&record->refs, 1, memory_order_acq_rel) != 1) return;
+    kiln__tape_free(record->tape);
+    free(record);
+}
+
 /* ---- life ----------------------------------------------------------------------------------------------------- */
+
+/* What is dropped and needs a trace to come back is counted. */
+static void bound_results(struct kiln_compiled *compiled, struct kiln_cache *cache)
+{
+    size_t shapes = cache->max_results && cache->max_results < SHAPES ? cache->max_results : SHAPES;
+    struct kiln_results *traced = compiled->shapeless ? &compiled->records : &compiled->results;
+    kiln__results_bound(traced, cache->max_results, &cache->counts.evictions);
+    if (compiled->shapeless) kiln__results_bound(&compiled->results, shapes, NULL);
+}
 
 kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *payload, void (*free_payload)(void *),
                                bool shapeless, struct kiln_compiled **out, kiln_error *err)
@@ -73,7 +112,9 @@ kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *p
     strcpy(compiled->name, name);
     kiln__results_init(&compiled->results, cache->index, KILN_LEVEL_CALL, kiln__plan_unref);
     compiled->results.keep = keep_plan;
-    kiln__results_bound(&compiled->results, cache->max_results, &cache->counts.evictions);
+    kiln__results_init(&compiled->records, cache->index, KILN_LEVEL_RECORD, drop_record);
+    compiled->records.acquire = keep_record;
+    bound_results(compiled, cache);
     pthread_mutex_lock(&lock);
     compiled->next = all;
     compiled->link = &all;
@@ -102,13 +143,17 @@ void kiln__compiled_unref(struct kiln_compiled *compiled)
     if (compiled->next) compiled->next->link = compiled->link;
     pthread_mutex_unlock(&lock);
     kiln__results_release(&compiled->results);
+    kiln__results_release(&compiled->records);
+    kiln__kernel_set_release(&compiled->kernels);
     kiln__trace_texts_release(&compiled->texts);
     if (compiled->free_payload) compiled->free_payload(compiled->payload);
     free(compiled);
 }
 
+/* Records first: a call that still finds one has begun before plans are cleared, and its plan is found no more. */
 void kiln__compiled_clear(struct kiln_compiled *compiled)
 {
+    kiln__results_clear(&compiled->records);
     kiln__results_clear(&compiled->results);
 }
 
@@ -143,7 +188,7 @@ kiln_status kiln__compiled_clear_all(kiln_error *err)
     struct kiln_compiled **list = list_all(&count);
     if (!list) return kiln__no_memory(err, "the list of compiled functions");
     for (size_t i = 0; i < count; i++) {
-        kiln__results_clear(&list[i]->results);
+        kiln__compiled_clear(list[i]);
         kiln__compiled_unref(list[i]);
     }
     free(list);
@@ -167,12 +212,28 @@ static kiln_status make_room(struct kiln_output_list *list, size_t count, kiln_e
     return list->arrays ? KILN_OK : kiln__no_memory(err, "the outputs of a call");
 }
 
+/* ---- keys ----------------------------------------------------------------------------------------------------- */
+
+/* dtype, rank, and, if asked for, dims, two to a word. */
+static void sign_input(struct kiln_signature *signature, const struct kiln_array *array, bool with_dims)
+{
+    uint32_t ndim = array->ndim, count = with_dims ? (ndim + 1) / 2 : 0;
+    uint64_t *words = kiln__signature_grow(signature, 1 + count);
+    if (!words) return;
+    words[0] = kiln__item(KILN_ITEM_ARRAY, (uint32_t)array->dtype << 8 | ndim, count);
+    if (!count) return;
+    words[count] = 0;
+    memcpy(words + 1, array->dims, ndim * sizeof *array->dims);
+}
+
 /* ---- a miss --------------------------------------------------------------------------------------------------- */
 
 struct miss {
     struct kiln_compiled *compiled;
     struct kiln_array *const *inputs;
     size_t count;
+    kiln_device *device; /* of the key */
+    bool replayed;       /* the plan was made without a trace */
 };
 
 /* Scalars are read by the passes to come, on the CPU. */
@@ -200,33 +261,19 @@ static kiln_status make_constants_ready(const struct kiln_tape *tape, kiln_error
     return KILN_OK;
 }
 
-/* What a trace of one shape can't tell about another is refused now, not computed wrongly later. */
-static kiln_status check_shapeless(const struct kiln_tape *tape, kiln_error *err)
-{
-    for (uint32_t i = 0; i < tape->count; i++) {
-        const struct kiln_value *value = &tape->values[i];
-        if (value->kind == KILN_VALUE_NODE && kiln__ops[value->op].kind != KILN_OP_ELEMENTWISE)
-            return kiln__fail(err, KILN_INVALID,
-                              "[compile] %s can't be part of a shapeless function; only element-wise operations can. "
-                              "Compile it without shapeless.",
-                              kiln__ops[value->op].name);
-    }
-    return KILN_OK;
-}
-
-static kiln_status plan_from_tape(struct kiln_tape *tape, bool shapeless, struct kiln_plan **out, kiln_error *err)
+static kiln_status plan_from_tape(struct kiln_tape *tape, struct kiln_kernel_set *kernels, struct kiln_plan **out,
+                                  kiln_error *err)
 {
     enum {
         MEMBERS = 256
     }; /* of one kernel; a longer chain becomes several kernels, since compile time grows faster than linearly */
     int mode = kiln__compile_mode();
-    kiln_status status = shapeless ? check_shapeless(tape, err) : KILN_OK;
-    if (!status) status = make_constants_ready(tape, err);
+    kiln_status status = make_constants_ready(tape, err);
     if (!status && mode == KILN_COMPILE_NO_SIMPLIFY) kiln__tape_mark(tape);
     if (!status && mode != KILN_COMPILE_NO_SIMPLIFY) status = kiln__tape_simplify(tape, err);
-    if (!status && mode == KILN_COMPILE_ENABLED && !shapeless) status = kiln__tape_push_views(tape, err);
-    if (!status) status = kiln__tape_fuse(tape, shapeless, mode == KILN_COMPILE_NO_FUSE ? 1 : MEMBERS, err);
-    if (!status) status = kiln__plan_new(tape, shapeless, out, err);
+    if (!status && mode == KILN_COMPILE_ENABLED) status = kiln__tape_push_views(tape, err);
+    if (!status) status = kiln__tape_fuse(tape, mode == KILN_COMPILE_NO_FUSE ? 1 : MEMBERS, err);
+    if (!status) status = kiln__plan_new(tape, kernels, out, err);
     return status;
 }
 
@@ -239,25 +286,89 @@ static kiln_status print_trace(const struct kiln_compiled *compiled, const struc
     return status;
 }
 
+/* Calls the function, on placeholders. */
+static kiln_status trace(const struct miss *miss, struct kiln_tape **out, kiln_error *err)
+{
+    const struct kiln_compiled *compiled = miss->compiled;
+    const struct kiln_traced function = {.callback = compiled->callback,
+                                         .payload = compiled->payload,
+                                         .name = compiled->uses_name ? compiled->name : NULL,
+                                         .shapeless = compiled->shapeless};
+    struct kiln_cache *cache = kiln_cache_default();
+    uint64_t start = kiln__clock_ns();
+    kiln_status status = kiln__trace_function(&function, miss->inputs, miss->count, out, err);
+    kiln__add(&cache->counts.traces, 1);
+    kiln__add(&cache->counts.trace_ns, kiln__clock_ns() - start);
+    return status;
+}
+
+static kiln_status make_record(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+{
+    (void)reads;
+    struct kiln_tape *tape = NULL;
+    struct record *record = NULL;
+    kiln_status status = trace(context, &tape, err);
+    if (!status) status = make_constants_ready(tape, err);
+    if (!status && !(record = calloc(1, sizeof *record))) status = kiln__no_memory(err, "a trace");
+    if (status) {
+        kiln__tape_free(tape);
+        return status;
+    }
+    atomic_init(&record->refs, 1);
+    record->tape = tape;
+    *value = record;
+    return KILN_OK;
+}
+
+/* A reference to what the function gave for these dtypes and ranks. */
+static kiln_status find_or_make_record(struct miss *miss, struct record **out, kiln_error *err)
+{
+    struct kiln_results *records = &miss->compiled->records;
+    struct kiln_signature signature;
+    bool made = false;
+    kiln_status status = KILN_OK;
+    kiln__results_begin(records, miss->device, &signature);
+    for (size_t i = 0; i < miss->count; i++) sign_input(&signature, miss->inputs[i], false);
+    void *record = kiln__results_peek(records, &signature);
+    if (signature.status) status = kiln__no_memory(err, "a call key");
+    if (!record && !status) {
+        kiln__explain_miss(records, &signature, miss->compiled->name);
+        status = kiln__results_make(records, &signature, make_record, miss, &record, &made, err);
+    }
+    kiln__signature_release(&signature);
+    miss->replayed = !status && !made;
+    *out = record;
+    return status;
+}
+
+/* The tape for the sizes at hand, and the text that an audit compares with. */
+static kiln_status tape_from_record(struct miss *miss, struct kiln_tape **out, struct kiln_buffer *text,
+                                    kiln_error *err)
+{
+    struct record *record = NULL;
+    kiln_status status = find_or_make_record(miss, &record, err);
+    if (status) return status;
+    if (miss->compiled->results.audited) kiln__tape_print(record->tape, true, text);
+    status = kiln__tape_replay(record->tape, miss->inputs, miss->count, out, err);
+    drop_record(record);
+    return status;
+}
+
 static kiln_status make_plan(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     (void)reads;
-    const struct miss *miss = context;
+    struct miss *miss = context;
     struct kiln_compiled *compiled = miss->compiled;
-    struct kiln_cache *cache = kiln_cache_default();
+    bool audited = compiled->results.audited;
     struct kiln_tape *tape = NULL;
     struct kiln_plan *plan = NULL;
-    uint64_t start = kiln__clock_ns();
-    kiln_status status = kiln__trace_named(compiled->uses_name ? compiled->name : NULL, compiled->callback,
-                                           compiled->payload, miss->inputs, miss->count, &tape, err);
     struct kiln_buffer text = {0};
-    if (!status && compiled->results.audited) status = print_trace(compiled, tape, &text, err);
-    if (!status) status = plan_from_tape(tape, compiled->shapeless, &plan, err);
-    if (!status && compiled->results.audited) kiln__trace_text_keep(&compiled->texts, plan, &text);
+    kiln_status status = compiled->shapeless ? tape_from_record(miss, &tape, &text, err) : trace(miss, &tape, err);
+    if (!status && audited && !compiled->shapeless) status = print_trace(compiled, tape, &text, err);
+    if (!status) status = plan_from_tape(tape, &compiled->kernels, &plan, err);
+    if (!status && audited) kiln__trace_text_keep(&compiled->texts, plan, &text);
     kiln__buffer_release(&text);
     kiln__tape_free(tape);
-    kiln__add(&cache->counts.traces, 1);
-    kiln__add(&cache->counts.trace_ns, kiln__clock_ns() - start);
     if (!status) *value = plan;
     return status;
 }
@@ -269,13 +380,12 @@ static void audit(const struct miss *miss, struct kiln_plan *plan)
     struct kiln_tape *tape = NULL;
     struct kiln_buffer text = {0}, difference = {0};
     kiln_error error = {KILN_OK, ""};
-    kiln_status status = kiln__trace(compiled->callback, compiled->payload, miss->inputs, miss->count, &tape, &error);
+    kiln_status status = trace(miss, &tape, &error);
     if (!status) status = print_trace(compiled, tape, &text, &error);
     if (status)
         kiln__buffer_printf(&difference, "tracing again failed: %s", error.text);
     else
         kiln__trace_text_compare(&compiled->texts, plan, &text, &difference);
-    kiln__add(&kiln_cache_default()->counts.traces, 1);
     kiln__audit_report(compiled->name, difference.size ? (const char *)difference.data : NULL);
     kiln__tape_free(tape);
     kiln__buffer_release(&text);
@@ -284,33 +394,12 @@ static void audit(const struct miss *miss, struct kiln_plan *plan)
 
 /* ---- the call ------------------------------------------------------------------------------------------------- */
 
-/* dtype, rank, and dims two to a word. */
-static void sign_input(struct kiln_signature *signature, const struct kiln_array *array, bool shapeless)
-{
-    uint32_t ndim = array->ndim, count = shapeless ? 0 : (ndim + 1) / 2;
-    uint64_t *words = kiln__signature_grow(signature, 1 + count);
-    if (!words) return;
-    words[0] = kiln__item(KILN_ITEM_ARRAY, (uint32_t)array->dtype << 8 | ndim, count);
-    if (!count) return;
-    words[count] = 0;
-    memcpy(words + 1, array->dims, ndim * sizeof *array->dims);
-}
-
-/* Elements the call will make; a guess from the largest input when the trace was of other shapes. */
-static int64_t work_of_call(const struct kiln_plan *plan, struct kiln_array *const *inputs, size_t count)
-{
-    int64_t largest = 1;
-    if (!plan->shapeless) return plan->work;
-    for (size_t i = 0; i < count; i++) largest = inputs[i]->size > largest ? inputs[i]->size : largest;
-    return __builtin_mul_overflow(largest, (int64_t)plan->step_count + 1, &largest) ? INT64_MAX : largest;
-}
-
 static kiln_status run_plan(struct kiln_plan *plan, struct kiln_array *const *inputs, size_t count,
                             struct kiln_output_list *out, kiln_error *err)
 {
     kiln_status status = make_room(out, plan->output_count, err);
     if (status) return status;
-    bool at_once = plan->place || work_of_call(plan, inputs, count) <= KILN_RUN_AT_ONCE; /* a GPU only starts it */
+    bool at_once = plan->place || plan->work <= KILN_RUN_AT_ONCE; /* a GPU only starts it */
     for (size_t i = 0; i < count && at_once; i++) at_once = kiln__array_is_ready(inputs[i]);
     status =
         at_once ? kiln__plan_run(plan, inputs, out->arrays, err) : kiln__plan_defer(plan, inputs, out->arrays, err);
@@ -350,25 +439,25 @@ static void hold(struct kiln_compiled *compiled, bool *held)
 }
 
 /* `again`: the plan was dropped or cleared before it could be pinned; the call is counted already. */
-static kiln_status find_or_make_plan(struct kiln_compiled *compiled, const struct kiln_signature *signature,
-                                     struct kiln_array *const *inputs, size_t count, bool again, bool *held,
+static kiln_status find_or_make_plan(struct miss *miss, const struct kiln_signature *signature, bool again, bool *held,
                                      void **plan, kiln_error *err)
 {
+    struct kiln_compiled *compiled = miss->compiled;
     struct kiln_cache *cache = kiln_cache_default();
     *plan =
         again ? kiln__results_peek(&compiled->results, signature) : kiln__results_lookup(&compiled->results, signature);
     if (__builtin_expect(*plan != NULL, 1)) return KILN_OK;
-    struct miss miss = {compiled, inputs, count};
     bool made;
     hold(compiled, held);
     *plan = kiln__results_audited(&compiled->results);
     if (*plan) {
-        audit(&miss, *plan);
+        audit(miss, *plan);
         kiln__plan_unref(*plan); /* pinned and looked at again by the caller */
         return KILN_OK;
     }
-    kiln__explain_miss(&compiled->results, signature, compiled->name);
-    kiln_status status = kiln__results_make(&compiled->results, signature, make_plan, &miss, plan, &made, err);
+    if (!compiled->shapeless) kiln__explain_miss(&compiled->results, signature, compiled->name);
+    kiln_status status = kiln__results_make(&compiled->results, signature, make_plan, miss, plan, &made, err);
+    made &= !miss->replayed;
     if (!status && !made && !again) kiln__count(&kiln__this_thread->process_hits[cache->index]);
     if ((status || made) && !again) kiln__add(&cache->counts.calls, 1);
     return status;
@@ -384,11 +473,12 @@ static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *
     kiln_status status = check_inputs(inputs, count, err);
     if (!status && place) status = kiln__place_device(place, &device, err);
     bool pinned = false, again = false;
+    struct miss miss = {compiled, inputs, count, device, false};
     while (!status && !pinned) { /* again when the plans were cleared in between */
         kiln__results_begin(&compiled->results, device, &signature);
-        for (size_t i = 0; i < count; i++) sign_input(&signature, inputs[i], compiled->shapeless);
+        for (size_t i = 0; i < count; i++) sign_input(&signature, inputs[i], true);
         status = signature.status ? kiln__no_memory(err, "a call key")
-                                  : find_or_make_plan(compiled, &signature, inputs, count, again, held, &plan, err);
+                                  : find_or_make_plan(&miss, &signature, again, held, &plan, err);
         if (!status) pinned = kiln__results_pin(&compiled->results, &signature, plan);
         if (!status && !pinned) kiln__results_unpin();
         again = true;

@@ -1,8 +1,9 @@
 /*
- * compiled.h - compiled functions: trace once per signature, replay without calling the function.
+ * compiled.h - compiled functions: trace once per signature, then run without calling the function.
  *
- * A signature is dtype and shape of each input (dtype and rank when shapeless). One trace per signature for the whole
- * process; threads that come while it runs wait for it. The front of src/cache finds the plan.
+ * A signature is dtype and shape of each input. One trace per signature for the whole process; threads that come while
+ * it runs wait for it. The front of src/cache finds the plan. A shapeless function is traced once for dtypes and ranks;
+ * a plan for other sizes is made from what that trace recorded.
  * Functions may be made, used and freed on different threads; the last reference frees the payload, once.
  */
 #ifndef KILN_RUN_COMPILED_H
@@ -22,8 +23,8 @@ void kiln__set_compile_mode(int mode);
 /* `name` appears in logs; copied. On failure the payload stays the caller's. */
 kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *payload, void (*free_payload)(void *),
                                bool shapeless, struct kiln_compiled **out, kiln_error *err);
-/* Before the first call: its name prefixes errors and is that of its kernels, and its traces are kiln__trace_named().
- */
+/* Before the first call: its name prefixes errors and is that of its kernels, and its traces may hold no
+ * arrays (trace/trace.h). */
 void kiln__compiled_use_name(struct kiln_compiled *compiled);
 void kiln__compiled_ref(struct kiln_compiled *compiled);
 void kiln__compiled_unref(struct kiln_compiled *compiled); /* NULL is fine */

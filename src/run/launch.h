@@ -21,10 +21,11 @@ enum { KILN_LAUNCH_MAX_ARGS = 4096 };
  * and once per fused group of a plan. A group whose one instruction is a reduction (kind REDUCE) makes reductions.
  */
 struct kiln_group_kernels {
-    struct kiln_group group;      /* owned: each of its four arrays comes from malloc, or is NULL */
+    struct kiln_group group;      /* each of its four arrays comes from malloc, or is NULL; owned, or those of `same` */
     char name[64];                /* for people: "multiply", "swiglu" or "fused_3" */
     const struct kiln_plan *plan; /* that owns it; NULL: of an uncompiled operation */
     uint32_t step;                /* of the plan */
+    struct kiln_group_kernels *same; /* NULL, or others with an equal group, whose variants are used: run/shared.h */
     _Atomic(struct kiln_variant *) variants;
 };
 
@@ -38,6 +39,7 @@ struct kiln_variant {
     char letters[];
 };
 
+void kiln__group_release(struct kiln_group *group);
 /* Frees the variants' list and the group's arrays, not the struct. Nothing may be running in them. */
 void kiln__group_kernels_release(struct kiln_group_kernels *kernels);
 

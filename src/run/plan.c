@@ -14,20 +14,11 @@
 #include "run/operation.h"
 #include "run/where.h"
 
-enum { FEW_SLOTS = 32, FEW_STEPS = 4, FEW_INPUTS = 64 };
-
-/* Shapes of a shapeless call: of each slot, and the dims of what steps make. */
-struct call_shapes {
-    struct kiln_shape *shapes;
-    struct kiln_shape few_shapes[FEW_SLOTS];
-    int32_t few_dims[FEW_STEPS * KILN_MAX_NDIM];
-};
+enum { FEW_SLOTS = 32, FEW_INPUTS = 64 };
 
 struct run {
     const struct kiln_plan *plan;
     struct kiln_array **slots;
-    const struct kiln_shape *shapes; /* of each slot in this call */
-    struct call_shapes *call_shapes; /* of a shapeless plan */
     bool owns_inputs; /* nobody but the node that is being evaluated refers to inputs with one reference */
     struct kiln_array *few_slots[FEW_SLOTS];
 };
@@ -52,67 +43,17 @@ void kiln__plan_unref(void *value)
     free(plan);
 }
 
-/* ---- shapes of a shapeless call ------------------------------------------------------------------------------- */
-
-/* The shape of an element-wise group is the broadcast of what it reads. */
-static kiln_status infer_group(const struct kiln_step *step, struct kiln_shape *shapes, int32_t *dims, kiln_error *err)
-{
-    size_t ndim = 0;
-    for (uint32_t i = 0; i < step->input_count; i++) {
-        const struct kiln_shape *input = &shapes[step->inputs[i]];
-        int joined[KILN_MAX_NDIM];
-        size_t joined_ndim;
-        kiln_error plain = {.text = ""};
-        kiln_status status = kiln__broadcast_shapes(dims, ndim, input->dims, input->ndim, joined, &joined_ndim, &plain);
-        if (status) return kiln__fail(err, status, "[compile] %.900s", plain.text);
-        ndim = joined_ndim;
-        memcpy(dims, joined, ndim * sizeof *dims);
-    }
-    for (uint32_t i = 0; i < step->output_count; i++) {
-        shapes[step->outputs[i]].ndim = (uint8_t)ndim;
-        shapes[step->outputs[i]].dims = dims;
-    }
-    return KILN_OK;
-}
-
-/* A shapeless plan has element-wise groups only: compiled.c refuses other operations when it traces. */
-static kiln_status infer_shapes(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct call_shapes *out,
-                                kiln_error *err)
-{
-    size_t dims_size = (size_t)plan->step_count * KILN_MAX_NDIM * sizeof(int32_t);
-    bool fits = plan->slot_count <= FEW_SLOTS && plan->step_count <= FEW_STEPS;
-    out->shapes = fits ? out->few_shapes : malloc(plan->slot_count * sizeof *out->shapes + dims_size);
-    if (!out->shapes) return kiln__no_memory(err, "the shapes of a call");
-    int32_t *dims = fits ? out->few_dims : (int32_t *)(out->shapes + plan->slot_count);
-    memcpy(out->shapes, plan->shapes, plan->slot_count * sizeof *out->shapes);
-    for (uint32_t i = 0; i < plan->input_count; i++) out->shapes[i].dims = inputs[i]->dims;
-    kiln_status status = KILN_OK;
-    for (uint32_t i = 0; i < plan->step_count && !status; i++)
-        status = infer_group(&plan->steps[i], out->shapes, dims + (size_t)i * KILN_MAX_NDIM, err);
-    if (status && !fits) free(out->shapes);
-    return status;
-}
-
-static void shapes_release(struct call_shapes *shapes)
-{
-    if (shapes->shapes != shapes->few_shapes) free(shapes->shapes);
-}
-
 static kiln_status run_begin(struct run *run, const struct kiln_plan *plan, struct kiln_array *const *inputs,
                              struct kiln_array *const *constants, kiln_error *err)
 {
     run->plan = plan;
     run->slots = plan->slot_count <= FEW_SLOTS ? run->few_slots : malloc(plan->slot_count * sizeof *run->slots);
-    run->shapes = plan->shapes;
     if (!run->slots) return kiln__no_memory(err, "the slots of a call");
     uint32_t fixed = plan->input_count + plan->constant_count;
     if (plan->input_count) memcpy(run->slots, inputs, plan->input_count * sizeof *inputs);
     if (plan->constant_count) memcpy(run->slots + plan->input_count, constants, plan->constant_count * sizeof *inputs);
     memset(run->slots + fixed, 0, (plan->slot_count - fixed) * sizeof *run->slots);
-    kiln_status status = plan->shapeless ? infer_shapes(plan, inputs, run->call_shapes, err) : KILN_OK;
-    if (plan->shapeless) run->shapes = run->call_shapes->shapes;
-    if (status && run->slots != run->few_slots) free(run->slots);
-    return status;
+    return KILN_OK;
 }
 
 static void run_end(struct run *run)
@@ -120,7 +61,6 @@ static void run_end(struct run *run)
     const struct kiln_plan *plan = run->plan;
     for (uint32_t i = plan->input_count + plan->constant_count; i < plan->slot_count; i++)
         kiln__array_unref(run->slots[i]);
-    if (plan->shapeless) shapes_release(run->call_shapes);
     if (run->slots != run->few_slots) free(run->slots);
 }
 
@@ -167,7 +107,7 @@ static struct kiln_storage *take_storage(const struct run *run, const struct kil
 
 static kiln_status make_output(const struct run *run, const struct kiln_step *step, uint32_t slot, kiln_error *err)
 {
-    const struct kiln_shape *shape = &run->shapes[slot];
+    const struct kiln_shape *shape = &run->plan->shapes[slot];
     struct kiln_array *out;
     kiln_status status = kiln__array_new(shape->dtype, shape->ndim, shape->dims, &out, err);
     if (status) return status;
@@ -222,7 +162,7 @@ static kiln_status run_group(struct run *run, const struct kiln_step *step, kiln
     struct kiln_array *operands[step->input_count + 1];
     for (uint32_t i = 0; i < step->input_count; i++) operands[i] = run->slots[step->inputs[i]];
     if (!run->plan->place) return launch_group(run, step, operands, err);
-    const struct kiln_shape *shape = step->rows ? step->rows : &run->shapes[step->outputs[0]];
+    const struct kiln_shape *shape = step->rows ? step->rows : &run->plan->shapes[step->outputs[0]];
     bool can_launch =
         kiln__gpu_can_launch(&step->kernels->group, shape->ndim, step->rows ? shape->dims[shape->ndim - 1] : 0);
     if (can_launch && kiln__all_at(operands, step->input_count, run->plan->place))
@@ -236,7 +176,7 @@ static kiln_status run_operation(struct run *run, const struct kiln_step *step, 
     struct kiln_array *few[FEW_INPUTS], *out;
     struct kiln_array **inputs = step->input_count <= FEW_INPUTS ? few : malloc(step->input_count * sizeof *inputs);
     if (!inputs) return kiln__no_memory(err, "the inputs of an operation");
-    const struct kiln_shape *shape = &run->shapes[step->outputs[0]];
+    const struct kiln_shape *shape = &run->plan->shapes[step->outputs[0]];
     for (uint32_t i = 0; i < step->input_count; i++) inputs[i] = run->slots[step->inputs[i]];
     const struct kiln_node node = {.refs = step->release_count && step->releases[0] == step->inputs[0],
                                    .op = step->op,
@@ -273,9 +213,7 @@ static kiln_status run_here(const struct kiln_plan *plan, struct kiln_array *con
                             struct kiln_array *const *constants, bool owns_inputs, struct kiln_array **outputs,
                             kiln_error *err)
 {
-    struct call_shapes shapes;
     struct run run;
-    run.call_shapes = &shapes;
     run.owns_inputs = owns_inputs;
     kiln_status status = run_begin(&run, plan, inputs, constants, err);
     if (status) return status;
@@ -357,13 +295,12 @@ __attribute__((constructor)) static void install(void)
     kiln__node_free_plan = kiln__plan_unref;
 }
 
-static kiln_status make_outputs(const struct kiln_plan *plan, const struct kiln_shape *shapes,
-                                struct kiln_array **outputs, kiln_error *err)
+static kiln_status make_outputs(const struct kiln_plan *plan, struct kiln_array **outputs, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     uint32_t made = 0;
     for (; made < plan->output_count && !status; made++) {
-        const struct kiln_shape *shape = &shapes[plan->outputs[made]];
+        const struct kiln_shape *shape = &plan->shapes[plan->outputs[made]];
         status = kiln__array_new(shape->dtype, shape->ndim, shape->dims, &outputs[made], err);
     }
     for (uint32_t i = 0; status && i + 1 < made; i++) kiln__array_unref(outputs[i]);
@@ -374,12 +311,8 @@ kiln_status kiln__plan_defer(struct kiln_plan *plan, struct kiln_array *const *i
                              kiln_error *err)
 {
     struct kiln_node *node = NULL;
-    struct call_shapes shapes;
     if (plan->output_count == 0) return KILN_OK; /* nothing that could be evaluated */
-    kiln_status status = plan->shapeless ? infer_shapes(plan, inputs, &shapes, err) : KILN_OK;
-    if (status) return status;
-    status = make_outputs(plan, plan->shapeless ? shapes.shapes : plan->shapes, outputs, err);
-    if (plan->shapeless) shapes_release(&shapes);
+    kiln_status status = make_outputs(plan, outputs, err);
     if (status) return status;
     status = kiln__node_new(KILN_OP_PLAN, inputs, plan->input_count, NULL, 0, &node, err);
     if (!status) {

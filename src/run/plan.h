@@ -8,7 +8,7 @@
 #ifndef KILN_RUN_PLAN_H
 #define KILN_RUN_PLAN_H
 
-#include "run/launch.h"
+#include "run/shared.h"
 #include "trace/tape.h"
 
 struct kiln_shape {
@@ -30,9 +30,8 @@ struct kiln_step {
 
 struct kiln_plan {
     _Atomic uint32_t refs;
-    struct kiln_arena arena; /* holds everything below but kernels and constants */
-    const char *name;        /* of the function; NULL: it has none */
-    bool shapeless;
+    struct kiln_arena arena;    /* holds everything below but kernels and constants */
+    const char *name;           /* of the function; NULL: it has none */
     uint32_t place;             /* where it runs: graph/place.h */
     struct kiln_replay *replay; /* on a GPU, when all its steps are kernels and views: see run/gpu.h; else NULL */
     uint32_t slot_count, input_count, constant_count, step_count, output_count;
@@ -43,8 +42,12 @@ struct kiln_plan {
     int64_t work;      /* elements that steps make, as traced */
 };
 
-/* Needs a tape that was simplified (or marked) and fused. Takes references to its constants. */
-kiln_status kiln__plan_new(const struct kiln_tape *tape, bool shapeless, struct kiln_plan **out, kiln_error *err);
+/*
+ * Needs a tape that was simplified (or marked) and fused. Takes references to its constants. Kernels are shared with
+ * other plans of the set, which may be NULL.
+ */
+kiln_status kiln__plan_new(const struct kiln_tape *tape, struct kiln_kernel_set *set, struct kiln_plan **out,
+                           kiln_error *err);
 void kiln__plan_ref(struct kiln_plan *plan);
 void kiln__plan_unref(void *plan); /* NULL is fine */
 

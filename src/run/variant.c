@@ -12,6 +12,16 @@
 #include "device/device.h"
 #include "run/launch.h"
 #include "run/note.h"
+#include "run/shared.h"
+
+void kiln__group_release(struct kiln_group *group)
+{
+    free(group->operand_dtypes);
+    free(group->constant_dtypes);
+    free(group->instrs);
+    free(group->outputs);
+    memset(group, 0, sizeof *group);
+}
 
 void kiln__group_kernels_release(struct kiln_group_kernels *kernels)
 {
@@ -22,11 +32,10 @@ void kiln__group_kernels_release(struct kiln_group_kernels *kernels)
         variant = next;
     }
     atomic_store_explicit(&kernels->variants, NULL, memory_order_relaxed);
-    free(kernels->group.operand_dtypes);
-    free(kernels->group.constant_dtypes);
-    free(kernels->group.instrs);
-    free(kernels->group.outputs);
-    memset(&kernels->group, 0, sizeof kernels->group);
+    if (kernels->same)
+        kiln__shared_leave(kernels);
+    else
+        kiln__group_release(&kernels->group);
 }
 
 /* ---- variants of a group ------------------------------------------------------------------------------------- */
@@ -101,10 +110,11 @@ static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, st
 static kiln_status get(struct kiln_group_kernels *kernels, struct place *place, const char *letters, void **out,
                        kiln_error *err)
 {
+    struct kiln_group_kernels *home = kernels->same ? kernels->same : kernels;
     size_t count = kernels->group.operand_count;
     place->generation = atomic_load_explicit(&place->device->generation, memory_order_relaxed);
     const struct kiln_variant *known =
-        find(atomic_load_explicit(&kernels->variants, memory_order_acquire), place, letters, count);
+        find(atomic_load_explicit(&home->variants, memory_order_acquire), place, letters, count);
     if (!known) {
         struct kiln_variant *mine = calloc(1, sizeof *mine + count + 1);
         if (!mine) return kiln__no_memory(err, "a kernel variant");
@@ -118,7 +128,7 @@ static kiln_status get(struct kiln_group_kernels *kernels, struct place *place, 
             free(mine);
             return status;
         }
-        known = publish(kernels, mine, place, count);
+        known = publish(home, mine, place, count);
     }
     *out = known->executable;
     return KILN_OK;

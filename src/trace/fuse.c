@@ -30,7 +30,6 @@ struct fuser {
     uint32_t *reader; /* the group that was last seen reading a value */
     struct kiln_cost *costs;
     uint32_t *row_of; /* a value there is one of for each row: a value with the shape of the elements; else UNSEEN */
-    bool shapeless;
     uint32_t limit;
 };
 
@@ -50,7 +49,7 @@ bool kiln__value_reduces_rows(const struct kiln_tape *tape, const struct kiln_va
 
 static bool reduces_rows(const struct fuser *fuser, const struct kiln_value *value)
 {
-    return !fuser->shapeless && kiln__value_reduces_rows(fuser->tape, value);
+    return kiln__value_reduces_rows(fuser->tape, value);
 }
 
 static bool keeps_axis(const struct fuser *fuser, const struct kiln_value *value)
@@ -88,8 +87,7 @@ static bool is_worth_repeating(const struct fuser *fuser, uint32_t i, const stru
 {
     const struct kiln_value *value = &fuser->tape->values[i];
     const struct kiln_cost *cost = &fuser->costs[i];
-    return !fuser->shapeless && !value->is_output && cost->is_cheap && cost->tree <= REPEATED_TREE &&
-           value->ndim <= elements->ndim;
+    return !value->is_output && cost->is_cheap && cost->tree <= REPEATED_TREE && value->ndim <= elements->ndim;
 }
 
 /* Counts what `value` reads as inputs of its group, each value once. */
@@ -103,8 +101,7 @@ static void note_inputs(struct fuser *fuser, const struct kiln_value *value)
 }
 
 /*
- * One element is computed once per row of the kernel, whatever the group's shape. Shapes of a shapeless tape may part
- * at another call, so there a group has one output: its root.
+ * One element is computed once per row of the kernel, whatever the group's shape.
  */
 static bool may_join(const struct fuser *fuser, uint32_t i)
 {
@@ -114,7 +111,6 @@ static bool may_join(const struct fuser *fuser, uint32_t i)
     const struct kiln_fused *group = &tape->groups[fuser->home[i]];
     if (group->member_count >= fuser->limit || group->input_bound + value->input_count > GROUP_INPUTS) return false;
     const struct kiln_value *elements = &tape->values[group->shape];
-    if (value->is_output && fuser->shapeless) return false;
     if (reduces_rows(fuser, value))
         return keeps_axis(fuser, value) && kiln__value_same_shape(&tape->values[value->inputs[0]], elements);
     if (is_one_element(value) && !value->is_output) return true;
@@ -151,9 +147,9 @@ static void dissolve_lone_reductions(struct kiln_tape *tape)
     }
 }
 
-kiln_status kiln__tape_fuse(struct kiln_tape *tape, bool shapeless, uint32_t limit, kiln_error *err)
+kiln_status kiln__tape_fuse(struct kiln_tape *tape, uint32_t limit, kiln_error *err)
 {
-    struct fuser fuser = {.tape = tape, .shapeless = shapeless, .limit = limit};
+    struct fuser fuser = {.tape = tape, .limit = limit};
     fuser.home = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.home);
     fuser.reader = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.reader);
     fuser.row_of = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.row_of);

@@ -100,6 +100,6 @@ bool kiln__value_reduces_rows(const struct kiln_tape *tape, const struct kiln_va
  * when they are all in one group of the same shape (or the node is one element); so nothing is computed twice and no
  * group waits for itself. `limit`: members per group (1: no fusion).
  */
-kiln_status kiln__tape_fuse(struct kiln_tape *tape, bool shapeless, uint32_t limit, kiln_error *err);
+kiln_status kiln__tape_fuse(struct kiln_tape *tape, uint32_t limit, kiln_error *err);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "base/table.h"
-#include "graph/node.h"
+#include "graph/formula.h"
 
 static _Thread_local uint64_t running;                         /* id of this thread's trace, or 0 */
 static _Thread_local struct kiln_array *const *running_inputs; /* what its call was given */
@@ -72,7 +72,7 @@ struct recorder {
     struct kiln_tape *tape;
     uint64_t trace;
     struct kiln_array *const *placeholders;
-    struct kiln_array *const *originals; /* the call's own inputs: capturing one of them is a mistake */
+    struct kiln_array *const *originals; /* the call's own inputs: capturing one of them is a mistake; or NULL */
     struct kiln_array **arrays;          /* array of each value, to find it again; borrowed */
     struct kiln_table table;
     struct frame *stack;
@@ -131,7 +131,7 @@ static struct kiln_value *append(struct recorder *recorder, struct kiln_array *a
 
 static kiln_status append_constant(struct recorder *recorder, struct kiln_array *array, kiln_error *err)
 {
-    for (uint32_t i = 0; i < recorder->tape->input_count; i++)
+    for (uint32_t i = 0; recorder->originals && i < recorder->tape->input_count; i++)
         if (recorder->originals[i] == array)
             return kiln__fail(err, KILN_INVALID,
                               "[compile] The function uses input %u directly instead of the argument it was given; "
@@ -272,7 +272,7 @@ static void release_tracers(struct held *held)
         struct kiln_array *tracer = tracers[--tracer_count];
         struct kiln_node *node = atomic_load_explicit(&tracer->node, memory_order_relaxed);
         if (atomic_load_explicit(&tracer->refs, memory_order_acquire) > 1) {
-            snprintf(what, sizeof what, "the result of %s, operation", kiln__ops[node->op].name);
+            snprintf(what, sizeof what, "the result of %s, operation", kiln__operation_name(node->op, node->attrs));
             describe(held, what, tracer_count, tracer);
             atomic_store_explicit(&tracer->node, NULL, memory_order_relaxed);
             kiln__node_unref(node);
@@ -297,11 +297,26 @@ static void release_placeholders(struct kiln_array **placeholders, size_t count,
 kiln_status kiln__trace(kiln_callback callback, void *payload, struct kiln_array *const *inputs, size_t count,
                         struct kiln_tape **out, kiln_error *err)
 {
-    return kiln__trace_named(NULL, callback, payload, inputs, count, out, err);
+    return kiln__trace_function(&(struct kiln_traced){callback, payload, NULL, false, false}, inputs, count, out, err);
 }
 
-kiln_status kiln__trace_named(const char *name, kiln_callback callback, void *payload, struct kiln_array *const *inputs,
-                              size_t count, struct kiln_tape **out, kiln_error *err)
+static kiln_status call_function(const struct kiln_traced *function, uint64_t trace, struct kiln_array *const *inputs,
+                                 struct kiln_array **placeholders, size_t count, struct kiln_array ***outputs,
+                                 size_t *output_count, kiln_error *err)
+{
+    running = trace;
+    running_inputs = inputs;
+    running_count = function->may_use_its_call ? 0 : count;
+    kiln__records_formulas = function->shapeless;
+    kiln_status status = function->callback(function->payload, placeholders, count, outputs, output_count, err);
+    kiln__records_formulas = false;
+    running_count = 0;
+    running = 0;
+    return status;
+}
+
+kiln_status kiln__trace_function(const struct kiln_traced *function, struct kiln_array *const *inputs, size_t count,
+                                 struct kiln_tape **out, kiln_error *err)
 {
     struct held held = {0};
     struct kiln_array **placeholders = NULL, **outputs = NULL;
@@ -310,18 +325,14 @@ kiln_status kiln__trace_named(const char *name, kiln_callback callback, void *pa
     struct kiln_tape *tape = calloc(1, sizeof *tape);
     if (!tape) return kiln__no_memory(err, "a trace");
     tape->input_count = (uint32_t)count;
-    tape->name = name;
+    tape->name = function->name;
     kiln_status status = make_placeholders(inputs, count, trace, &placeholders, err);
+    if (!status) status = call_function(function, trace, inputs, placeholders, count, &outputs, &output_count, err);
     if (!status) {
-        running = trace;
-        running_inputs = inputs;
-        running_count = count;
-        status = callback(payload, placeholders, count, &outputs, &output_count, err);
-        running_count = 0;
-        running = 0;
-    }
-    if (!status) {
-        struct recorder recorder = {.tape = tape, .trace = trace, .placeholders = placeholders, .originals = inputs};
+        struct recorder recorder = {.tape = tape,
+                                    .trace = trace,
+                                    .placeholders = placeholders,
+                                    .originals = function->may_use_its_call ? NULL : inputs};
         status = record(&recorder, outputs, output_count, err);
         kiln__table_release(&recorder.table);
         free(recorder.arrays);
@@ -330,7 +341,7 @@ kiln_status kiln__trace_named(const char *name, kiln_callback callback, void *pa
     release_arrays(outputs, output_count);
     release_tracers(&held);
     release_placeholders(placeholders, count, &held);
-    if (!status && name && held.count)
+    if (!status && function->name && held.count)
         status = kiln__fail(err, KILN_INVALID,
                             "[compile] The function returned and still holds %zu of its trace's arrays, first %s. "
                             "Free it before returning, or make it an output.",

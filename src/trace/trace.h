@@ -26,11 +26,28 @@ bool kiln__trace_running(void); /* on this thread */
  */
 kiln_status kiln__trace(kiln_callback callback, void *payload, struct kiln_array *const *inputs, size_t count,
                         struct kiln_tape **out, kiln_error *err);
+
+/* More about a function: zero is what kiln__trace() takes it for. */
+struct kiln_traced {
+    kiln_callback callback;
+    void *payload;
+    /*
+     * Borrowed by the tape. With a name, an array of the trace that is still held somewhere when the callback returns
+     * fails it too. Otherwise such an array stays the holder's to free, and using it is an error.
+     */
+    const char *name;
+    bool shapeless;        /* the tape keeps what was asked for (graph/formula.h), to be replayed, never to be run */
+    bool may_use_its_call; /* captured arrays may be among the call's inputs */
+};
+
+kiln_status kiln__trace_function(const struct kiln_traced *function, struct kiln_array *const *inputs, size_t count,
+                                 struct kiln_tape **out, kiln_error *err);
+
 /*
- * For a function with a name (borrowed by the tape; NULL: as above): an array of the trace that is still held somewhere
- * when the callback returns fails it too. Otherwise such an array stays the holder's to free, and using it is an error.
+ * The tape that a function would have given for `inputs`, from the tape that it gave in a shapeless trace, for inputs
+ * of the same dtypes and ranks. The function is not called. A size that does not fit what was asked for is an error.
  */
-kiln_status kiln__trace_named(const char *name, kiln_callback callback, void *payload, struct kiln_array *const *inputs,
-                              size_t count, struct kiln_tape **out, kiln_error *err);
+kiln_status kiln__tape_replay(const struct kiln_tape *record, struct kiln_array *const *inputs, size_t count,
+                              struct kiln_tape **out, kiln_error *err);
 
 #endif

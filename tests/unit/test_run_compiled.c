@@ -134,18 +134,32 @@ static void test_shapeless(void **state)
     struct kiln_compiled *compiled = compile(&function, true);
     kiln_counters before = counters();
     for (int i = 0; i < 20; i++) expect_twice_plus_one(compiled, SHAPE(i));
-    expect_since(&before, 19, 0, 1);
+    expect_since(&before, 0, 19, 1); /* what was recorded serves every size */
+    for (int i = 0; i < 20; i++) expect_twice_plus_one(compiled, SHAPE(19));
+    expect_since(&before, 20, 19, 1);
     expect_twice_plus_one(compiled, SHAPE(2, 2));
     expect_twice_plus_one(compiled, SHAPE(200, 300)); /* above what runs at once */
-    expect_since(&before, 20, 0, 2);
+    expect_since(&before, 20, 20, 2);
+    assert_int_equal(function.calls, 2);
+    kiln__compiled_clear(compiled);
+    expect_twice_plus_one(compiled, SHAPE(3));
+    expect_since(&before, 20, 20, 3);
     kiln__compiled_unref(compiled);
 }
 
-static size_t sums(struct kiln_array *const *in, size_t count, struct kiln_array **out)
+/* More sizes than are kept: plans come back without a trace, nothing is counted as lost. */
+static void test_shapeless_with_many_sizes(void **state)
 {
-    (void)count;
-    out[0] = U(EXP, keep(sum_axis(in[0], 0, false)));
-    return 1;
+    (void)state;
+    struct function function = {.body = twice_plus_one};
+    struct kiln_compiled *compiled = compile(&function, true);
+    kiln_counters before = counters();
+    for (int i = 1; i <= 1500; i++) expect_twice_plus_one(compiled, SHAPE(i));
+    for (int i = 1; i <= 1500; i += 100) expect_twice_plus_one(compiled, SHAPE(i));
+    assert_int_equal(function.calls, 1);
+    assert_int_equal(counters().evictions, before.evictions);
+    assert_int_equal(counters().compiles, before.compiles);
+    kiln__compiled_unref(compiled);
 }
 
 static size_t adds(struct kiln_array *const *in, size_t count, struct kiln_array **out)
@@ -155,22 +169,23 @@ static size_t adds(struct kiln_array *const *in, size_t count, struct kiln_array
     return 1;
 }
 
+/* Sizes that do not fit each other, asked for ready and lazy inputs; good ones before and after. */
 static void test_shapeless_refusals(void **state)
 {
     (void)state;
-    struct function function = {.body = sums}, pair = {.body = adds};
-    struct kiln_compiled *compiled = compile(&function, true), *adding = compile(&pair, true);
+    struct function pair = {.body = adds};
+    struct kiln_compiled *adding = compile(&pair, true);
     struct kiln_array *four = counting(0, SHAPE(4)), *five = counting(0, SHAPE(5));
     struct kiln_array *lazy = unary(KILN_OP_ABS, five);
-    expect_refused(compiled, &four, 1, "sum can't be part of a shapeless function");
-    expect_refused(compiled, &four, 1, "Compile it without shapeless");
-    assert_int_equal(function.calls, 2);
     kiln__array_unref(call(adding, (struct kiln_array *[]){four, four}, 2));
-    expect_refused(adding, (struct kiln_array *[]){four, five}, 2, "[compile] Shapes (4) and (5) cannot be broadcast");
-    expect_refused(adding, (struct kiln_array *[]){four, lazy}, 2, "[compile] Shapes (4) and (5) cannot be broadcast");
+    kiln_counters before = counters();
+    expect_refused(adding, (struct kiln_array *[]){four, five}, 2, "[add] Shapes (4) and (5) cannot be broadcast");
+    expect_refused(adding, (struct kiln_array *[]){four, lazy}, 2, "was traced with other sizes");
     kiln__array_unref(call(adding, (struct kiln_array *[]){five, lazy}, 2));
+    assert_int_equal(pair.calls, 1);
+    assert_int_equal(counters().traces, before.traces);
+    assert_int_equal(counters().calls - before.calls, 3);
     unref_all((struct kiln_array *[]){four, five, lazy}, 3);
-    kiln__compiled_unref(compiled);
     kiln__compiled_unref(adding);
 }
 
@@ -698,6 +713,29 @@ static void test_first_calls_at_once_trace_once(void **state)
     kiln__compiled_unref(shared_function);
 }
 
+static void *first_call_of_a_size(void *id)
+{
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < 10; i++) expect_twice_plus_one(shared_function, SHAPE(1 + (int)(intptr_t)id + i % 3));
+    return NULL;
+}
+
+/* Each with sizes of its own: they wait for one record. */
+static void test_first_calls_at_once_of_a_shapeless_function(void **state)
+{
+    (void)state;
+    struct function function = {.body = slow_twice_plus_one};
+    shared_function = compile(&function, true);
+    kiln_counters before = counters();
+    run_threads(first_call_of_a_size, THREADS);
+    kiln_counters now = counters();
+    assert_int_equal(function.calls, 1);
+    assert_int_equal(now.traces - before.traces, 1);
+    assert_int_equal(now.calls - before.calls, THREADS * 10);
+    assert_int_equal(now.front_hits + now.process_hits - before.front_hits - before.process_hits, THREADS * 10 - 1);
+    kiln__compiled_unref(shared_function);
+}
+
 static void *failing_first_call(void *unused)
 {
     (void)unused;
@@ -784,11 +822,13 @@ static void *call_until_cleared(void *id)
 static void test_clearing_while_others_call(void **state)
 {
     (void)state;
-    struct function function = {.body = twice_plus_one};
-    shared_function = compile(&function, false);
-    atomic_store(&working, 3);
-    run_threads(call_until_cleared, 4);
-    kiln__compiled_unref(shared_function);
+    for (int shapeless = 0; shapeless < 2; shapeless++) {
+        struct function function = {.body = twice_plus_one};
+        shared_function = compile(&function, shapeless);
+        atomic_store(&working, 3);
+        run_threads(call_until_cleared, 4);
+        kiln__compiled_unref(shared_function);
+    }
 }
 
 /* Handed over between two threads: made here, used there, freed here, other functions made in between. */
@@ -947,6 +987,7 @@ int main(void)
         cmocka_unit_test(test_traces_once_per_signature),
         cmocka_unit_test(test_another_shape_compiles_nothing),
         cmocka_unit_test(test_shapeless),
+        cmocka_unit_test(test_shapeless_with_many_sizes),
         cmocka_unit_test(test_shapeless_refusals),
         cmocka_unit_test(test_nested_compile_becomes_part_of_the_outer),
         cmocka_unit_test(test_a_function_that_calls_itself_ends_as_it_would_plainly),
@@ -965,6 +1006,7 @@ int main(void)
         cmocka_unit_test(test_signatures_do_not_merge),
         cmocka_unit_test(test_very_many_signatures),
         cmocka_unit_test(test_first_calls_at_once_trace_once),
+        cmocka_unit_test(test_first_calls_at_once_of_a_shapeless_function),
         cmocka_unit_test(test_waiters_get_the_error),
         cmocka_unit_test(test_a_slow_trace_delays_nobody_else),
         cmocka_unit_test(test_clearing_while_others_call),

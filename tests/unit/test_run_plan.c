@@ -5,13 +5,13 @@
 
 #include "run/plan.h"
 
-static struct kiln_plan *plan_of(function_body *body, size_t count, size_t ndim, const int *dims, bool shapeless)
+static struct kiln_plan *plan_of(function_body *body, size_t count, size_t ndim, const int *dims)
 {
     struct kiln_tape *tape = tape_of(body, count, ndim, dims);
     struct kiln_plan *plan = NULL;
     must_be(kiln__tape_simplify(tape, &err));
-    must_be(kiln__tape_fuse(tape, shapeless, 256, &err));
-    must_be(kiln__plan_new(tape, shapeless, &plan, &err));
+    must_be(kiln__tape_fuse(tape, 256, &err));
+    must_be(kiln__plan_new(tape, NULL, &plan, &err));
     kiln__tape_free(tape);
     return plan;
 }
@@ -36,7 +36,7 @@ static size_t chain_sum_chain(struct kiln_array *const *in, size_t count, struct
 static void test_chain_sum_chain_has_three_steps(void **state)
 {
     (void)state;
-    struct kiln_plan *plan = plan_of(chain_sum_chain, 1, SHAPE(4), false);
+    struct kiln_plan *plan = plan_of(chain_sum_chain, 1, SHAPE(4));
     assert_int_equal(plan->step_count, 3);
     assert_non_null(plan->steps[0].kernels);
     assert_null(plan->steps[1].kernels);
@@ -64,7 +64,7 @@ static size_t gelu(struct kiln_array *const *in, size_t count, struct kiln_array
 static void test_scalars_take_no_slot(void **state)
 {
     (void)state;
-    struct kiln_plan *plan = plan_of(gelu, 1, SHAPE(4), false);
+    struct kiln_plan *plan = plan_of(gelu, 1, SHAPE(4));
     assert_int_equal(plan->step_count, 1);
     assert_int_equal(plan->steps[0].input_count, 1);
     assert_int_equal(plan->steps[0].kernels->group.constant_count, 3);
@@ -87,7 +87,7 @@ static void test_scalars_that_others_read_take_one(void **state)
 {
     (void)state;
     struct kiln_array *x = counting(1, SHAPE(2)), *outputs[3];
-    struct kiln_plan *plan = plan_of(scalar_elsewhere, 1, SHAPE(2), false);
+    struct kiln_plan *plan = plan_of(scalar_elsewhere, 1, SHAPE(2));
     assert_int_equal(plan->constant_count, 2);
     must_be(kiln__plan_run(plan, &x, outputs, &err));
     assert_float_equal(element_f32(outputs[0], 1), 4, 0);
@@ -124,7 +124,7 @@ static void test_outputs_inside_a_group_and_inputs_as_outputs(void **state)
 {
     (void)state;
     struct kiln_array *inputs[2] = {counting(1, SHAPE(3)), counting(10, SHAPE(3))}, *outputs[4];
-    struct kiln_plan *plan = plan_of(several, 2, SHAPE(3), false);
+    struct kiln_plan *plan = plan_of(several, 2, SHAPE(3));
     assert_int_equal(plan->step_count, 1);
     assert_int_equal(plan->steps[0].output_count, 2);
     must_be(kiln__plan_run(plan, inputs, outputs, &err));
@@ -148,7 +148,7 @@ static void test_deferring_evaluates_nothing(void **state)
     (void)state;
     struct kiln_array *base[2] = {counting(1, SHAPE(3)), counting(10, SHAPE(3))}, *outputs[4];
     struct kiln_array *lazy[2] = {unary(KILN_OP_ABS, base[0]), unary(KILN_OP_ABS, base[1])};
-    struct kiln_plan *plan = plan_of(several, 2, SHAPE(3), false);
+    struct kiln_plan *plan = plan_of(several, 2, SHAPE(3));
     size_t before = memory_now();
     must_be(kiln__plan_defer(plan, lazy, outputs, &err));
     assert_int_equal(plan->refs, 2); /* the node's, so the plan may be forgotten */
@@ -177,7 +177,7 @@ static void test_no_outputs(void **state)
 {
     (void)state;
     struct kiln_array *x = counting(1, SHAPE(3)), *lazy = unary(KILN_OP_EXP, x);
-    struct kiln_plan *plan = plan_of(nothing, 1, SHAPE(3), false);
+    struct kiln_plan *plan = plan_of(nothing, 1, SHAPE(3));
     must_be(kiln__plan_run(plan, &x, NULL, &err));
     must_be(kiln__plan_defer(plan, &lazy, NULL, &err));
     kiln__array_unref(lazy);
@@ -190,77 +190,12 @@ static void test_outputs_freed_unevaluated(void **state)
 {
     (void)state;
     struct kiln_array *inputs[2] = {counting(1, SHAPE(1000)), counting(10, SHAPE(1000))}, *outputs[4];
-    struct kiln_plan *plan = plan_of(several, 2, SHAPE(1000), false);
+    struct kiln_plan *plan = plan_of(several, 2, SHAPE(1000));
     size_t before = memory_now();
     must_be(kiln__plan_defer(plan, inputs, outputs, &err));
     unref_all(outputs, 4);
     assert_int_equal(plan->refs, 1);
     assert_int_equal(memory_now(), before);
-    unref_all(inputs, 2);
-    kiln__plan_unref(plan);
-}
-
-/* ---- shapeless ------------------------------------------------------------------------------------------------ */
-
-static size_t exp_plus(struct kiln_array *const *in, size_t count, struct kiln_array **out)
-{
-    (void)count;
-    out[0] = B(ADD, U(SQUARE, in[0]), in[1]);
-    out[1] = U(SQUARE, in[0]);
-    return 2;
-}
-
-static void expect_shape(const struct kiln_array *array, size_t ndim, const int *dims)
-{
-    assert_int_equal(array->ndim, ndim);
-    for (size_t i = 0; i < ndim; i++) assert_int_equal(array->dims[i], dims[i]);
-}
-
-/* Traced at one shape, called at others, in both orders of broadcasting and with nothing at all. */
-static void test_shapeless_shapes(void **state)
-{
-    (void)state;
-    const struct {
-        int a[2], b[2], both[2];
-    } calls[] = {{{2, 3}, {2, 3}, {2, 3}}, {{1, 3}, {2, 1}, {2, 3}}, {{4, 1}, {1, 5}, {4, 5}},
-                 {{0, 3}, {1, 3}, {0, 3}}, {{1, 1}, {0, 1}, {0, 1}}, {{7, 2}, {1, 1}, {7, 2}}};
-    for (size_t traced = 0; traced < 2; traced++) {
-        struct kiln_plan *plan = plan_of(exp_plus, 2, SHAPE(traced ? 1 : 2, traced ? 1 : 3), true);
-        assert_int_equal(plan->step_count, 2); /* the shared square is an output, so it has a kernel of its own */
-        for (size_t i = 0; i < COUNT(calls); i++) {
-            struct kiln_array *inputs[2] = {counting(1, 2, calls[i].a), counting(5, 2, calls[i].b)}, *outputs[2];
-            for (int deferred = 0; deferred < 2; deferred++) {
-                if (deferred)
-                    must_be(kiln__plan_defer(plan, inputs, outputs, &err));
-                else
-                    must_be(kiln__plan_run(plan, inputs, outputs, &err));
-                expect_shape(outputs[0], 2, calls[i].both);
-                expect_shape(outputs[1], 2, calls[i].a);
-                eval(outputs[0]);
-                for (int64_t k = 0; k < outputs[0]->size; k++) {
-                    int64_t row = k / calls[i].both[1], column = k % calls[i].both[1];
-                    int64_t at_a = (calls[i].a[0] == 1 ? 0 : row) * calls[i].a[1] + (calls[i].a[1] == 1 ? 0 : column);
-                    int64_t at_b = (calls[i].b[0] == 1 ? 0 : row) * calls[i].b[1] + (calls[i].b[1] == 1 ? 0 : column);
-                    assert_float_equal(element_f32(outputs[0], k), (float)((1 + at_a) * (1 + at_a) + 5 + at_b), 0);
-                }
-                unref_all(outputs, 2);
-            }
-            unref_all(inputs, 2);
-        }
-        kiln__plan_unref(plan);
-    }
-}
-
-static void test_shapeless_shapes_that_do_not_fit(void **state)
-{
-    (void)state;
-    struct kiln_plan *plan = plan_of(exp_plus, 2, SHAPE(2, 3), true);
-    struct kiln_array *inputs[2] = {counting(1, SHAPE(2, 3)), counting(5, SHAPE(2, 4))}, *outputs[2];
-    kiln_error err = {.text = ""};
-    assert_int_equal(kiln__plan_run(plan, inputs, outputs, &err), KILN_INVALID);
-    assert_non_null(strstr(err.text, "(2,3)"));
-    assert_non_null(strstr(err.text, "(2,4)"));
-    assert_int_equal(kiln__plan_defer(plan, inputs, outputs, &err), KILN_INVALID);
     unref_all(inputs, 2);
     kiln__plan_unref(plan);
 }
@@ -283,7 +218,7 @@ static size_t join_many(struct kiln_array *const *in, size_t count, struct kiln_
 static void test_an_operation_with_very_many_inputs(void **state)
 {
     (void)state;
-    struct kiln_plan *plan = plan_of(join_many, 1, SHAPE(1), false);
+    struct kiln_plan *plan = plan_of(join_many, 1, SHAPE(1));
     struct kiln_array *x = counting(3, SHAPE(1)), *output;
     must_be(kiln__plan_run(plan, &x, &output, &err));
     assert_int_equal(output->size, PARTS);
@@ -317,8 +252,8 @@ static void test_work_is_counted_without_overflow(void **state)
     struct kiln_plan *plan = NULL;
     must_be(kiln__trace(call_body, &function, inputs, 2, &tape, &err));
     must_be(kiln__tape_simplify(tape, &err));
-    must_be(kiln__tape_fuse(tape, false, 256, &err));
-    must_be(kiln__plan_new(tape, false, &plan, &err));
+    must_be(kiln__tape_fuse(tape, 256, &err));
+    must_be(kiln__plan_new(tape, NULL, &plan, &err));
     kiln__tape_free(tape);
     assert_true(plan->work == INT64_MAX);
     must_be(kiln__plan_run(plan, inputs, outputs, &err));
@@ -338,8 +273,6 @@ int main(void)
         cmocka_unit_test(test_deferring_evaluates_nothing),
         cmocka_unit_test(test_no_outputs),
         cmocka_unit_test(test_outputs_freed_unevaluated),
-        cmocka_unit_test(test_shapeless_shapes),
-        cmocka_unit_test(test_shapeless_shapes_that_do_not_fit),
         cmocka_unit_test(test_an_operation_with_very_many_inputs),
         cmocka_unit_test(test_work_is_counted_without_overflow),
     };

@@ -178,7 +178,7 @@ static void test_71_equal_and_equal_nan_stay_apart(void **state)
 static struct kiln_tape *fused(function_body *body, size_t count, size_t ndim, const int *dims)
 {
     struct kiln_tape *tape = simplified(body, count, ndim, dims);
-    must_be(kiln__tape_fuse(tape, false, 256, &err));
+    must_be(kiln__tape_fuse(tape, 256, &err));
     return tape;
 }
 

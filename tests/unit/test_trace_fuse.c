@@ -5,18 +5,17 @@
 
 enum { NO_LIMIT = 256 };
 
-static struct kiln_tape *fused_with(function_body *body, size_t count, size_t ndim, const int *dims, bool shapeless,
-                                    uint32_t limit)
+static struct kiln_tape *fused_with(function_body *body, size_t count, size_t ndim, const int *dims, uint32_t limit)
 {
     struct kiln_tape *tape = tape_of(body, count, ndim, dims);
     must_be(kiln__tape_simplify(tape, &err));
-    must_be(kiln__tape_fuse(tape, shapeless, limit, &err));
+    must_be(kiln__tape_fuse(tape, limit, &err));
     return tape;
 }
 
 static struct kiln_tape *fused(function_body *body, size_t count, size_t ndim, const int *dims)
 {
-    return fused_with(body, count, ndim, dims, false, NO_LIMIT);
+    return fused_with(body, count, ndim, dims, NO_LIMIT);
 }
 
 /* Every group's root comes after what its members read, and no member but outputs and the root is read from outside. */
@@ -130,10 +129,8 @@ static void test_shapes_and_outputs(void **state)
     (void)state;
     expect_groups(fused(other_shape, 1, SHAPE(4, 5)), 2, 1);
     expect_groups(fused(inner_output, 1, SHAPE(4)), 1, 0);
-    /* Shapes of another call may part the two outputs. */
-    expect_groups(fused_with(inner_output, 1, SHAPE(4), true, NO_LIMIT), 2, 0);
-    expect_groups(fused_with(unary_chain, 1, SHAPE(4), false, 1), 5, 0);
-    expect_groups(fused_with(unary_chain, 1, SHAPE(4), false, 2), 3, 0);
+    expect_groups(fused_with(unary_chain, 1, SHAPE(4), 1), 5, 0);
+    expect_groups(fused_with(unary_chain, 1, SHAPE(4), 2), 3, 0);
 }
 
 /* a feeds b's group through a reduction, and b itself: joining a and b would make a group wait for itself */

@@ -213,7 +213,7 @@ static struct kiln_tape *prepared(function_body *body)
     must_be(kiln__trace(call_body, &function, inputs, INPUTS, &tape, &err));
     must_be(kiln__tape_simplify(tape, &err));
     must_be(kiln__tape_push_views(tape, &err));
-    must_be(kiln__tape_fuse(tape, false, NO_LIMIT, &err));
+    must_be(kiln__tape_fuse(tape, NO_LIMIT, &err));
     unref_all(inputs, INPUTS);
     return tape;
 }
