@@ -1,9 +1,9 @@
 /*
  * transformer.c - two layers of a transformer, one token at a time, with keys and values that grow by one each step.
  *
- * The step is one compiled function: the token's vector and the keys and values of each layer go in, the next vector
- * and the longer keys and values come out. Each length is traced once; the kernels do not depend on it, so none is
- * compiled after the first steps. The weights are captured.
+ * The step is one compiled function: the token's vector, the keys and values of each layer and the token's position go
+ * in, the next vector and the longer keys and values come out. It is shapeless: one trace serves every length. The
+ * position is an array, because a number would be that of the first step for ever. The weights are captured.
  */
 #include "support.h"
 
@@ -50,10 +50,10 @@ static int project(mlx_array *res, mlx_array x, mlx_array weight)
     return mlx_matmul(res, x, weight, stream) || mlx_reshape(res, *res, shape, 4, stream);
 }
 
-static int rotate(mlx_array *res, int position)
+static int rotate(mlx_array *res, mlx_array position)
 {
     const mlx_optional_float base = {.value = 10000, .has_value = true};
-    return mlx_fast_rope(res, *res, HEAD, false, base, 1, position, mlx_array_empty, stream);
+    return mlx_fast_rope_dynamic(res, *res, HEAD, false, base, 1, position, mlx_array_empty, stream);
 }
 
 /* *cache gets one more row. */
@@ -65,11 +65,10 @@ static int append(mlx_array *cache, mlx_array row)
     return mlx_vector_array_free(parts), failed;
 }
 
-static int attend(mlx_array *x, const mlx_array *w, mlx_array *keys, mlx_array *values)
+static int attend(mlx_array *x, const mlx_array *w, mlx_array *keys, mlx_array *values, mlx_array position)
 {
     static const int flat[] = {1, WIDTH};
     mlx_array norm = mlx_array_new(), query = mlx_array_new(), row = mlx_array_new();
-    int position = mlx_array_dim(*keys, 2);
     int failed = mlx_fast_rms_norm(&norm, *x, w[NORM_1], 1e-5f, stream);
     failed = failed || project(&query, norm, w[QUERY]) || rotate(&query, position);
     failed = failed || project(&row, norm, w[KEY]) || rotate(&row, position) || append(keys, row);
@@ -90,22 +89,24 @@ static int feed_forward(mlx_array *x, const mlx_array *w, mlx_closure activation
     return mlx_array_free(norm), mlx_array_free(gate), mlx_array_free(up), failed;
 }
 
-/* In and out: the vector, then keys and values of each layer. */
+enum { STATE = 1 + 2 * LAYERS };
+
+/* In and out: the vector, then keys and values of each layer. In: the position. */
 static int step(mlx_vector_array *res, const mlx_vector_array in, void *activation)
 {
-    mlx_array state[1 + 2 * LAYERS];
+    mlx_array state[STATE + 1];
     int failed = 0;
-    for (size_t i = 0; i < 1 + 2 * LAYERS; i++) {
+    for (size_t i = 0; i < STATE + 1; i++) {
         state[i] = mlx_array_new();
         failed = failed || mlx_vector_array_get(&state[i], in, i);
     }
     for (int layer = 0; layer < LAYERS; layer++) {
         mlx_array *cache = &state[1 + 2 * layer];
-        failed = failed || attend(&state[0], arrays[layer], &cache[0], &cache[1]) ||
+        failed = failed || attend(&state[0], arrays[layer], &cache[0], &cache[1], state[STATE]) ||
                  feed_forward(&state[0], arrays[layer], *(mlx_closure *)activation);
     }
-    failed = failed || mlx_vector_array_set_data(res, state, 1 + 2 * LAYERS);
-    for (size_t i = 0; i < 1 + 2 * LAYERS; i++) mlx_array_free(state[i]);
+    failed = failed || mlx_vector_array_set_data(res, state, STATE);
+    for (size_t i = 0; i < STATE + 1; i++) mlx_array_free(state[i]);
     return failed;
 }
 
@@ -203,10 +204,13 @@ static void generate(mlx_closure fast)
     fill(x, WIDTH, 99);
     mlx_vector_array state = first_state(x);
     for (int position = 0; position < STEPS; position++) {
+        mlx_array at = mlx_array_new_int(position);
         step_in_c(x, position);
+        mlx_vector_array_append_value(state, at);
         if (mlx_closure_apply(&state, fast, state) || mlx_vector_array_get(&out, state, 0)) exit(2);
         snprintf(what, sizeof what, "token %d", position);
         check(what, out, x, WIDTH);
+        mlx_array_free(at);
     }
     mlx_vector_array_free(state), mlx_array_free(out);
 }
@@ -216,10 +220,10 @@ int main(void)
     mlx_closure fast = mlx_closure_new(), activation = mlx_closure_new();
     stream = mlx_default_cpu_stream_new();
     make_weights();
-    kiln_compile_binary(&activation, "swiglu", swiglu, NULL, NULL, false);
-    kiln_compile(&fast, "transformer", step, &activation, NULL, false);
+    kiln_compile_binary(&activation, "swiglu", swiglu, NULL, NULL, true);
+    kiln_compile(&fast, "transformer", step, &activation, NULL, true);
     generate(fast);
-    generate(fast); /* every length is known now */
+    generate(fast);
     mlx_closure_free(fast), mlx_closure_free(activation);
     for (int i = 0; i < LAYERS * WEIGHTS; i++) mlx_array_free(arrays[i / WEIGHTS][i % WEIGHTS]);
     mlx_stream_free(stream);
