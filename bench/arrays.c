@@ -179,8 +179,8 @@ mlx_stream bench_stream(void)
     return stream;
 }
 
-bool compiled_init_shaped(struct compiled *compiled, enum expression expression, const float *a, const float *b,
-                          const int *shape, int ndim)
+static bool init(struct compiled *compiled, enum expression expression, const float *a, const float *b,
+                 const int *shape, int ndim, bool shapeless)
 {
     bench_stream();
     const mlx_array arrays[] = {mlx_array_new_data(a, shape, ndim, MLX_FLOAT32),
@@ -188,16 +188,28 @@ bool compiled_init_shaped(struct compiled *compiled, enum expression expression,
     mlx_closure plain = mlx_closure_new_func_payload(callback, (void *)(uintptr_t)expression, NULL);
     *compiled =
         (struct compiled){mlx_closure_new(), mlx_vector_array_new_data(arrays, b ? 2 : 1), mlx_vector_array_new()};
-    bool is_made = mlx_compile(&compiled->closure, plain, false) == 0 && mlx_eval(compiled->inputs) == 0;
+    bool is_made = mlx_compile(&compiled->closure, plain, shapeless) == 0 && mlx_eval(compiled->inputs) == 0;
     mlx_closure_free(plain);
     mlx_array_free(arrays[0]);
     mlx_array_free(arrays[1]);
     return is_made;
 }
 
+bool compiled_init_shaped(struct compiled *compiled, enum expression expression, const float *a, const float *b,
+                          const int *shape, int ndim)
+{
+    return init(compiled, expression, a, b, shape, ndim, false);
+}
+
 bool compiled_init(struct compiled *compiled, enum expression expression, const float *a, const float *b, int length)
 {
-    return compiled_init_shaped(compiled, expression, a, b, &length, 1);
+    return init(compiled, expression, a, b, &length, 1, false);
+}
+
+bool compiled_init_shapeless(struct compiled *compiled, enum expression expression, const float *a, const float *b,
+                             int length)
+{
+    return init(compiled, expression, a, b, &length, 1, true);
 }
 
 const float *compiled_call(struct compiled *compiled)

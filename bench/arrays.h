@@ -36,6 +36,9 @@ void fill_inputs(float *a, float *b, int length);
 
 /* A function of two arrays of `length` floats, whose values are copied; not called yet. */
 bool compiled_init(struct compiled *compiled, enum expression expression, const float *a, const float *b, int length);
+/* The same, shapeless. */
+bool compiled_init_shapeless(struct compiled *compiled, enum expression expression, const float *a, const float *b,
+                             int length);
 /* One call with its result: the values are there when it returns; NULL when it failed. */
 const float *compiled_call(struct compiled *compiled);
 void compiled_release(struct compiled *compiled);

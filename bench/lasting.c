@@ -1,6 +1,7 @@
 /*
  * lasting.c - a warm call of one compiled function after much else happened to it: thousands of other shapes, thousands
- * of failed traces, another thread that calls it as well. The floor is the same call before, or alone.
+ * of failed traces, another thread that calls it as well. The floor is the same call before, or alone. And calls with
+ * shapes that are new, of a function that is traced once and of one that is traced for each.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -60,6 +61,39 @@ static bool see_shapes(struct call *call)
     fill_inputs(a, b, LENGTH + SHAPES);
     for (int i = 1; i <= SHAPES && is_right; i++) is_right = call_with_length(&call->compiled, a, b, LENGTH + i);
     return is_right;
+}
+
+/* ---- new shapes ------------------------------------------------------------------------------------------------ */
+
+/* Time of a call with a length that no call had before; 0: it failed. */
+static double time_new_lengths(bool shapeless)
+{
+    static float a[LENGTH + SHAPES], b[LENGTH + SHAPES];
+    struct compiled compiled;
+    fill_inputs(a, b, LENGTH + SHAPES);
+    bool is_right = shapeless ? compiled_init_shapeless(&compiled, EXPRESSION_PRODUCT_AND_SUM, a, b, LENGTH)
+                              : compiled_init(&compiled, EXPRESSION_PRODUCT_AND_SUM, a, b, LENGTH);
+    is_right = is_right && compiled_call(&compiled);
+    double start = now_ns();
+    for (int i = 1; i <= SHAPES / 8 && is_right; i++) is_right = call_with_length(&compiled, a, b, LENGTH + i);
+    double ns = (now_ns() - start) / (SHAPES / 8);
+    compiled_release(&compiled);
+    return is_right ? ns : 0;
+}
+
+static void measure_new_lengths(struct row *row, int repeats)
+{
+    struct samples traced = {.count = 0}, replayed = {.count = 0};
+    bool is_fine = true;
+    for (int i = 0; i < repeats && is_fine; i++) {
+        double with = time_new_lengths(false), without = time_new_lengths(true);
+        is_fine = with > 0 && without > 0;
+        sample_add(&traced, with);
+        sample_add(&replayed, without);
+    }
+    row->ns = sample_median(&replayed);
+    row->floor_ns = sample_median(&traced);
+    if (!is_fine) row_fail(row, "a call failed");
 }
 
 /* ---- failed traces --------------------------------------------------------------------------------------------- */
@@ -198,6 +232,7 @@ int bench_lasting(struct row *rows, int repeats)
         const char *name, *floor_name;
         void (*measure)(struct row *, int);
     } kinds[] = {{"warm call after 4,000 shapes", "the same before", measure_shapes},
+                 {"shapeless call with a new length", "traced for each", measure_new_lengths},
                  {"warm call after 3,000 failed traces", "the same before", measure_failures},
                  {"warm call, 2 threads on one function", "1 thread", measure_threads}};
     int count = 0;
