@@ -30,7 +30,7 @@ enum {
     MAX_SETS = 8,  /* sets of inputs used in turn, so that none is in the L2 cache when its turn comes */
     VARIANTS = 3,  /* by hand */
     REPEATS = 25,  /* of which the median counts */
-    CALLS = 4,     /* between two events */
+    CALLS = 8,     /* between two events */
     SMALL = 32,    /* side of the small arrays */
     BATCHES = 41,  /* of small launches */
     PROCESSES = 5, /* warm ones */
