@@ -647,7 +647,7 @@ static bool read_text(const char *path, char *text, size_t size)
     return length > 0 || fail("%s: nothing was written there", path);
 }
 
-static bool spawn_first(const char *output)
+static bool spawn_first(const char *output, bool is_quiet)
 {
     extern char **environ;
     char start[40], program[] = "/proc/self/exe", flag[] = "--first";
@@ -657,6 +657,7 @@ static bool spawn_first(const char *output)
     int status = 1;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (is_quiet) posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     snprintf(start, sizeof start, "%.3f", now_us());
     int error = posix_spawn(&child, program, &actions, NULL, args, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -672,7 +673,7 @@ static bool run_child(const char *folder, struct first *first)
     snprintf(output, sizeof output, "%s/output", folder);
     unlink(stats);
     setenv("KILN_STATS", stats, 1);
-    bool ok = spawn_first(output) && read_text(output, text, sizeof text);
+    bool ok = spawn_first(output, false) && read_text(output, text, sizeof text);
     unsetenv("KILN_STATS");
     if (!ok) return false;
     if (sscanf(text, "%lf %lf", &first->up_ms, &first->all_ms) != 2) return fail("the child printed \"%.40s\"", text);
@@ -695,32 +696,60 @@ static void print_first(const char *name, const struct first *first, const char 
     fflush(stdout);
 }
 
+/*
+ * Runs once more with the driver's compiler switched off. That works only if nothing needs it; that an empty cache
+ * fails so shows that the switch switches.
+ */
+static bool works_without_driver_compiler(const char *folder, const char *cache)
+{
+    char output[300];
+    snprintf(output, sizeof output, "%s/output", folder);
+    setenv("CUDA_DISABLE_PTX_JIT", "1", 1);
+    setenv("KILN_CACHE_DIR", cache, 1);
+    bool ok = spawn_first(output, true);
+    unsetenv("CUDA_DISABLE_PTX_JIT");
+    return ok;
+}
+
+/* 0 or 1; -1 when the switch does nothing here. */
+static long find_driver_compiles(const char *folder, const char *cache)
+{
+    char empty[300];
+    snprintf(empty, sizeof empty, "%s/empty", folder);
+    bool with_cache = works_without_driver_compiler(folder, cache);
+    bool without = works_without_driver_compiler(folder, empty);
+    *last_error = 0;
+    return without ? -1 : !with_cache;
+}
+
 static bool is_faster(const struct first &a, const struct first &b)
 {
     return a.all_ms - a.up_ms < b.all_ms - b.up_ms;
 }
 
+static bool measure_in(const char *folder, const char *cache, const char *cold_name, const char *warm_name)
+{
+    struct first runs[PROCESSES], *middle = &runs[PROCESSES / 2];
+    setenv("KILN_CACHE_DIR", cache, 1);
+    if (!run_child(folder, &runs[0])) return false;
+    print_first(cold_name, &runs[0], NULL);
+    for (int i = 0; i < PROCESSES; i++)
+        if (!run_child(folder, &runs[i])) return false;
+    std::sort(runs, runs + PROCESSES, is_faster);
+    if (middle->driver_compiles < 0) middle->driver_compiles = find_driver_compiles(folder, cache);
+    print_first(warm_name, middle, "0 compiles");
+    return true;
+}
+
+/* The last row: it leaves KILN_CACHE_DIR changed, which this process does not read again. */
 static bool measure_processes(const char *cold_name, const char *warm_name)
 {
     char folder[200], cache[230], command[300];
     const char *temporary = getenv("TMPDIR");
-    struct first runs[PROCESSES];
     snprintf(folder, sizeof folder, "%.150s/kiln-bench-gpu-XXXXXX", temporary && *temporary ? temporary : "/tmp");
     if (!mkdtemp(folder)) return fail("%s can't be made", folder);
     snprintf(cache, sizeof cache, "%s/cache", folder);
-    const char *before = getenv("KILN_CACHE_DIR");
-    char *kept = before ? strdup(before) : NULL;
-    setenv("KILN_CACHE_DIR", cache, 1);
-    bool ok = run_child(folder, &runs[0]);
-    if (ok) print_first(cold_name, &runs[0], NULL);
-    for (int i = 0; i < PROCESSES && ok; i++) ok = run_child(folder, &runs[i]);
-    if (ok) std::sort(runs, runs + PROCESSES, is_faster);
-    if (ok) print_first(warm_name, &runs[PROCESSES / 2], "0 compiles");
-    if (kept)
-        setenv("KILN_CACHE_DIR", kept, 1);
-    else
-        unsetenv("KILN_CACHE_DIR");
-    free(kept);
+    bool ok = measure_in(folder, cache, cold_name, warm_name);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command) == 0 && ok;
 }
