@@ -3,7 +3,7 @@
 cd "$(dirname "$0")/.." || exit 1
 for tool in clang-format-19 clang-format; do
     if command -v "$tool" >/dev/null 2>&1; then
-        find include/kiln src cli bench examples tests -name '*.[ch]' -print0 | xargs -0 "$tool" -i
+        find include/kiln src cli bench examples tests \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print0 | xargs -0 "$tool" -i
         exit
     fi
 done

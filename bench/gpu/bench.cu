@@ -24,6 +24,7 @@
 
 #include "kernels.cuh"
 #include "kiln/compile.h"
+#include "kiln/gpu.h"
 #include "mlx/c/mlx.h"
 
 enum {
@@ -81,6 +82,15 @@ static void print_failure(const char *name)
     printf("}\n");
     fflush(stdout);
     *last_error = 0;
+}
+
+static kiln_gpu_counters counters(void)
+{
+    kiln_gpu_counters now;
+    memset(&now, 0, sizeof now);
+    now.struct_size = sizeof now;
+    kiln_gpu_counters_read(&now);
+    return now;
 }
 
 /* ---- functions of arrays ----------------------------------------------------------------------------------------- */
@@ -409,7 +419,9 @@ static bool is_right(struct row *row, const void *ours, size_t length)
 static bool check_row(struct row *row)
 {
     mlx_array res = mlx_array_new();
-    bool ok = call_ours(row, 0, &res) && mlx_array_eval(res) == 0;
+    const uint64_t on_host = counters().host_operations;
+    bool ok = call_ours(row, 0, &res) && mlx_array_eval(res) == 0 &&
+              (counters().host_operations == on_host || fail("it ran on the CPU"));
     const void *data = ok ? mlx_array_data_uint8(res) : NULL;
     ok = ok && (data ? is_right(row, data, mlx_array_size(res)) : fail("the result has no data"));
     mlx_array_free(res);
@@ -573,16 +585,20 @@ static bool measure_small(struct small *small, const char *name, const char *aim
 {
     double ours[BATCHES], floor[BATCHES];
     for (int i = 0; i < 5; i++) time_batch(small, call_small), time_batch(small, launch_small);
+    const kiln_gpu_counters before = counters();
     for (int i = 0; i < BATCHES; i++) {
         ours[i] = time_batch(small, call_small);
         floor[i] = time_batch(small, launch_small);
     }
+    const kiln_gpu_counters after = counters();
     if (small->failures) return *last_error ? false : fail("%d launches failed", small->failures);
     const double us = median(ours, BATCHES), floor_us = median(floor, BATCHES);
     printf("{\"row\": ");
     print_string(name);
     printf(", \"unit\": \"us\", \"ours\": %.3f, \"hand\": %.3f, \"ratio\": %.3f, \"of\": \"cuLaunchKernel\"", us,
            floor_us, us / floor_us);
+    printf(", \"launches\": %llu, \"replays\": %llu", (unsigned long long)(after.launches - before.launches),
+           (unsigned long long)(after.replays - before.replays));
     if (aim) printf(", \"aim\": \"%s\"", aim);
     printf("}\n");
     fflush(stdout);
@@ -627,7 +643,7 @@ static int run_first(double start_us)
 
 struct first {
     double up_ms, all_ms;
-    long compiles, links, driver_compiles; /* -1: the library does not say */
+    long compiles, links, driver_compiles; /* -1: not in the line */
 };
 
 static long field(const char *line, const char *name)
@@ -647,7 +663,7 @@ static bool read_text(const char *path, char *text, size_t size)
     return length > 0 || fail("%s: nothing was written there", path);
 }
 
-static bool spawn_first(const char *output, bool is_quiet)
+static bool spawn_first(const char *output)
 {
     extern char **environ;
     char start[40], program[] = "/proc/self/exe", flag[] = "--first";
@@ -657,7 +673,6 @@ static bool spawn_first(const char *output, bool is_quiet)
     int status = 1;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (is_quiet) posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     snprintf(start, sizeof start, "%.3f", now_us());
     int error = posix_spawn(&child, program, &actions, NULL, args, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -673,14 +688,14 @@ static bool run_child(const char *folder, struct first *first)
     snprintf(output, sizeof output, "%s/output", folder);
     unlink(stats);
     setenv("KILN_STATS", stats, 1);
-    bool ok = spawn_first(output, false) && read_text(output, text, sizeof text);
+    bool ok = spawn_first(output) && read_text(output, text, sizeof text);
     unsetenv("KILN_STATS");
     if (!ok) return false;
     if (sscanf(text, "%lf %lf", &first->up_ms, &first->all_ms) != 2) return fail("the child printed \"%.40s\"", text);
     if (!read_text(stats, text, sizeof text)) return false;
     first->compiles = field(text, "compiles");
     first->links = field(text, "links");
-    first->driver_compiles = field(text, "driver_compiles");
+    first->driver_compiles = field(text, "gpu_driver_compiles");
     return true;
 }
 
@@ -696,32 +711,6 @@ static void print_first(const char *name, const struct first *first, const char 
     fflush(stdout);
 }
 
-/*
- * Runs once more with the driver's compiler switched off. That works only if nothing needs it; that an empty cache
- * fails so shows that the switch switches.
- */
-static bool works_without_driver_compiler(const char *folder, const char *cache)
-{
-    char output[300];
-    snprintf(output, sizeof output, "%s/output", folder);
-    setenv("CUDA_DISABLE_PTX_JIT", "1", 1);
-    setenv("KILN_CACHE_DIR", cache, 1);
-    bool ok = spawn_first(output, true);
-    unsetenv("CUDA_DISABLE_PTX_JIT");
-    return ok;
-}
-
-/* 0 or 1; -1 when the switch does nothing here. */
-static long find_driver_compiles(const char *folder, const char *cache)
-{
-    char empty[300];
-    snprintf(empty, sizeof empty, "%s/empty", folder);
-    bool with_cache = works_without_driver_compiler(folder, cache);
-    bool without = works_without_driver_compiler(folder, empty);
-    *last_error = 0;
-    return without ? -1 : !with_cache;
-}
-
 static bool is_faster(const struct first &a, const struct first &b)
 {
     return a.all_ms - a.up_ms < b.all_ms - b.up_ms;
@@ -729,15 +718,14 @@ static bool is_faster(const struct first &a, const struct first &b)
 
 static bool measure_in(const char *folder, const char *cache, const char *cold_name, const char *warm_name)
 {
-    struct first runs[PROCESSES], *middle = &runs[PROCESSES / 2];
+    struct first runs[PROCESSES];
     setenv("KILN_CACHE_DIR", cache, 1);
     if (!run_child(folder, &runs[0])) return false;
     print_first(cold_name, &runs[0], NULL);
     for (int i = 0; i < PROCESSES; i++)
         if (!run_child(folder, &runs[i])) return false;
     std::sort(runs, runs + PROCESSES, is_faster);
-    if (middle->driver_compiles < 0) middle->driver_compiles = find_driver_compiles(folder, cache);
-    print_first(warm_name, middle, "0 compiles");
+    print_first(warm_name, &runs[PROCESSES / 2], "0 compiles");
     return true;
 }
 

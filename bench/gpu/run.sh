@@ -33,7 +33,7 @@ export KILN_CACHE_DIR="$work/cache" PYTHONDONTWRITEBYTECODE=1
 
 build() {
     "$nvcc" -O3 -std=c++17 -arch="$1" -Iinclude bench/gpu/bench.cu -o "$work/bench" "$libraries/libmlxc.so" \
-        -Xlinker -rpath -Xlinker "$libraries" -Xlinker -rpath-link -Xlinker "$libraries" -ldl
+        -Xlinker "$libraries/libkiln.so.0" -Xlinker -rpath -Xlinker "$libraries" -ldl
 }
 build "$arch" || build sm_90 || exit 1
 
