@@ -298,18 +298,14 @@ static kiln_status run_plan(struct kiln_node *node, kiln_error *err)
     return status;
 }
 
-/* How operations run on a GPU. Others run on the CPU; what they read there is copied. */
-enum ability { ON_CPU, ON_GPU, AS_VIEW };
-static const uint8_t abilities[KILN_OP_COUNT] = {
+/* What runs on a GPU. Views need nobody to run them; others run on the CPU, and what they read there is copied. */
+static const bool has_gpu_schedule[KILN_OP_COUNT] = {
 #define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                 \
-    [KILN_OP_##ID] = ON_GPU,
+    [KILN_OP_##ID] = true,
 #include "graph/ops.def"
-    [KILN_OP_RESHAPE] = AS_VIEW,     [KILN_OP_BROADCAST] = AS_VIEW, [KILN_OP_EXPAND_DIMS] = AS_VIEW,
-    [KILN_OP_SQUEEZE] = AS_VIEW,     [KILN_OP_TRANSPOSE] = AS_VIEW, [KILN_OP_SLICE] = AS_VIEW,
-    [KILN_OP_AS_STRIDED] = AS_VIEW,  [KILN_OP_CONTIGUOUS] = ON_GPU, [KILN_OP_CONCATENATE] = ON_GPU,
-    [KILN_OP_SUM] = ON_GPU,          [KILN_OP_PROD] = ON_GPU,       [KILN_OP_MIN] = ON_GPU,
-    [KILN_OP_MAX] = ON_GPU,          [KILN_OP_ALL] = ON_GPU,        [KILN_OP_ANY] = ON_GPU,
-    [KILN_OP_SLICE_UPDATE] = ON_GPU, [KILN_OP_MATMUL] = ON_GPU,
+    [KILN_OP_CONTIGUOUS] = true, [KILN_OP_CONCATENATE] = true, [KILN_OP_SUM] = true,          [KILN_OP_PROD] = true,
+    [KILN_OP_MIN] = true,        [KILN_OP_MAX] = true,         [KILN_OP_ALL] = true,          [KILN_OP_ANY] = true,
+    [KILN_OP_MATMUL] = true,     [KILN_OP_SLICE_UPDATE] = true,
 };
 
 /* Of those, what needs more than a schedule of the code generator. */
@@ -318,13 +314,13 @@ static bool can_run_on_gpu(const struct kiln_node *node)
     if (node->op == KILN_OP_SLICE_UPDATE) return node->attrs[0] == KILN_MERGE_SET;
     if (node->op == KILN_OP_MATMUL && node->inputs[1]->size == 0) return false;
     if (node->op == KILN_OP_MATMUL) return kiln__cublas_can(node->inputs[0]->dtype);
-    return abilities[node->op] == ON_GPU;
+    return has_gpu_schedule[node->op];
 }
 
 /* A view stays where its bytes are; what can't run on the GPU runs on the CPU. */
 static uint32_t place_for(const struct kiln_node *node)
 {
-    if (abilities[node->op] == AS_VIEW) return kiln__array_place(node->inputs[0]);
+    if (kiln__ops[node->op].kind == KILN_OP_VIEW) return kiln__array_place(node->inputs[0]);
     if (!node->place || can_run_on_gpu(node)) return node->place;
     if (node->op != KILN_OP_LOAD) kiln__gpu_count_add(KILN_GPU_HOST_OPERATIONS, 1);
     return 0;

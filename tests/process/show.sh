@@ -51,7 +51,7 @@ steps=$(grep -c '^  step ' out)
 for mark in $(grep -o '\[[0-9a-f]*\]: ' out | tr -d '[]: ' | sort -u); do
     grep -q "^kernel [a-z_0-9]* \[$mark\]  " out || fail "a step runs [$mark], which is not among the kernels"
 done
-says out "kernel add ["
+says out "kernel swiglu ["
 
 # Operations on their own, and what is not there.
 exits 0 "$kiln" show add
