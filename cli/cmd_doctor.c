@@ -139,14 +139,14 @@ static void check_gpu(struct report *report)
     kiln_error err = {0};
     kiln_gpu_info info = {.struct_size = sizeof info};
     unsigned count = kiln_gpu_count();
-    if (count == 0 && kiln_gpu_describe(0, &info, &err) != KILN_OK)
-        say(report, LEVEL_OK, "gpu", "none: %s", err.text);
+    if (count == 0 && kiln_gpu_describe(0, &info, &err) != KILN_OK) say(report, LEVEL_OK, "gpu", "none: %s", err.text);
     for (unsigned i = 0; i < count; i++) {
         if (kiln_gpu_describe(i, &info, &err) != KILN_OK)
             say(report, LEVEL_WARN, "gpu", "cuda:%u: %s", i, err.text);
         else
             say(report, LEVEL_OK, "gpu", "cuda:%u: %s, %s, %llu MiB, CUDA %d.%d", i, info.name, info.target,
-                (unsigned long long)(info.size_bytes >> 20), info.driver_version / 1000, info.driver_version % 1000 / 10);
+                (unsigned long long)(info.size_bytes >> 20), info.driver_version / 1000,
+                info.driver_version % 1000 / 10);
     }
 }
 

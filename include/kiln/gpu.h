@@ -5,9 +5,9 @@
  * Kiln opens the driver when one is first asked for. Everything it does on one GPU runs on the driver's default stream,
  * in the order of the calls. Every function may be called from any thread.
  *
- * KILN_DEVICE=cuda:0 makes a GPU the default device of arrays. With KILN_MODE=compile-only, KILN_GPU_TARGET (sm_70, sm_75,
- * sm_80, sm_86, sm_89 or sm_90) is a GPU that is not here: a program compiles for it and computes nothing, and the folder
- * it fills is complete for a machine that has such a GPU.
+ * KILN_DEVICE=cuda:0 makes a GPU the default device of arrays. With KILN_MODE=compile-only, KILN_GPU_TARGET (sm_70,
+ * sm_75, sm_80, sm_86, sm_89 or sm_90) is a GPU that is not here: a program compiles for it and computes nothing, and
+ * the folder it fills is complete for a machine that has such a GPU.
  */
 #ifndef KILN_GPU_H
 #define KILN_GPU_H

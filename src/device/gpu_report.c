@@ -32,9 +32,8 @@ kiln_status kiln_gpu_describe(unsigned index, kiln_gpu_info *out, kiln_error *er
     kiln_status status = check_size(out->struct_size, sizeof(kiln_gpu_info), "kiln_gpu_info", err);
     if (!status) status = kiln__gpu_get(index, &gpu, err);
     if (status) return status;
-    kiln_gpu_info info = {.struct_size = out->struct_size,
-                          .size_bytes = gpu->memory,
-                          .multiprocessors = gpu->multiprocessors};
+    kiln_gpu_info info = {
+        .struct_size = out->struct_size, .size_bytes = gpu->memory, .multiprocessors = gpu->multiprocessors};
     memcpy(info.name, gpu->name, sizeof info.name);
     memcpy(info.target, gpu->target, sizeof info.target);
     if (!gpu->is_absent && !kiln__cuda(&cuda, NULL)) cuda->driver_version(&info.driver_version);

@@ -1,10 +1,10 @@
 /*
  * rules.c - one shape rule and one dtype rule per operation, in a table indexed by the operation.
  *
- * A rule reads dtypes and dims of the inputs and the attributes, never data, so it holds for tracers as well. Attributes
- * are complete and normalised (no negative axis, no -1): compose.c does that. A rule still checks them against the
- * shapes, because a replay applies what was recorded to other shapes: nothing that passes here can read outside of its
- * inputs.
+ * A rule reads dtypes and dims of the inputs and the attributes, never data, so it holds for tracers as well.
+ * Attributes are complete and normalised (no negative axis, no -1): compose.c does that. A rule still checks them
+ * against the shapes, because a replay applies what was recorded to other shapes: nothing that passes here can read
+ * outside of its inputs.
  */
 #include "graph/rules.h"
 

@@ -549,7 +549,8 @@ static void bad_forms_are_errors(void **state)
     expect_invalid("cx", (struct kiln_gpu_form){KILN_GPU_TILED, 2, false, false}, "one of c, s, v, t for each of 2");
     expect_invalid("cv", (struct kiln_gpu_form){KILN_GPU_STRIDED, 1, true, false}, "packed or scalar");
     expect_invalid("cc", (struct kiln_gpu_form){KILN_GPU_PACKED, 1, false, false}, "takes 0 to 0");
-    expect_invalid("cc", (struct kiln_gpu_form){KILN_GPU_STRIDED, KILN_GPU_MAX_AXES + 1, false, false}, "takes 1 to 33");
+    expect_invalid("cc", (struct kiln_gpu_form){KILN_GPU_STRIDED, KILN_GPU_MAX_AXES + 1, false, false},
+                   "takes 1 to 33");
     expect_invalid("cc", (struct kiln_gpu_form){KILN_GPU_TILED, 1, false, false}, "takes 2 to 33");
     expect_invalid("cc", (struct kiln_gpu_form){(enum kiln_gpu_schedule)99, 1, false, false}, "schedule 99");
 }
