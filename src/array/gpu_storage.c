@@ -28,8 +28,27 @@ static uint32_t class_of(size_t size, size_t *capacity)
     return (exponent - FIRST_EXPONENT) * 4 + (uint32_t)(quarters - 5);
 }
 
+/* What this thread freed while it held. */
+static _Thread_local struct {
+    bool holds;
+    struct kiln_storage *first; /* linked through `payload` */
+} mine;
+
+static struct kiln_storage *take_mine(uint32_t place, uint32_t size_class)
+{
+    for (struct kiln_storage **link = &mine.first; *link; link = (struct kiln_storage **)&(*link)->payload) {
+        struct kiln_storage *storage = *link;
+        if (storage->place != place || storage->size_class != size_class) continue;
+        *link = storage->payload;
+        return storage;
+    }
+    return NULL;
+}
+
 static struct kiln_storage *take_kept(uint32_t place, uint32_t size_class)
 {
+    struct kiln_storage *freed = mine.first ? take_mine(place, size_class) : NULL;
+    if (freed) return freed;
     pthread_mutex_lock(&lock);
     struct kiln_storage *storage = kept[place - 1][size_class];
     if (storage) {
@@ -81,8 +100,22 @@ kiln_status kiln__gpu_storage_new(uint32_t place, size_t size, struct kiln_stora
     return KILN_OK;
 }
 
+void kiln__gpu_storage_hold(bool hold)
+{
+    mine.holds = hold;
+    for (struct kiln_storage *next; !hold && mine.first; mine.first = next) {
+        next = mine.first->payload;
+        kiln__gpu_storage_free(mine.first);
+    }
+}
+
 void kiln__gpu_storage_free(struct kiln_storage *storage)
 {
+    if (mine.holds) {
+        storage->payload = mine.first;
+        mine.first = storage;
+        return;
+    }
     pthread_mutex_lock(&lock);
     storage->payload = kept[storage->place - 1][storage->size_class];
     kept[storage->place - 1][storage->size_class] = storage;

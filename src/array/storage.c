@@ -209,6 +209,18 @@ static void count_small_free(struct kiln_local *local, size_t size)
         store(&local->active, active);
 }
 
+/* Bytes of other places: small ones as small storage is, so that a launch takes no lock for them. */
+static void count_elsewhere(size_t size, bool is_new)
+{
+    struct kiln_local *local = size <= SMALL_MAX ? kiln__local() : NULL;
+    if (!local)
+        count_shared(is_new ? (int64_t)size : -(int64_t)size);
+    else if (is_new)
+        count_small_new(local, size);
+    else
+        count_small_free(local, size);
+}
+
 /* ---- small storage ----------------------------------------------------------------------------------------------- */
 
 void kiln__storage_drain(struct kiln_local *local)
@@ -407,7 +419,7 @@ void kiln__storage_unref(struct kiln_storage *storage)
     if (!storage || !is_last(&storage->refs)) return;
     if (__builtin_expect(atomic_load_explicit(&storage->twin, memory_order_acquire) != NULL, 0)) drop_twin(storage);
     if (__builtin_expect(storage->place != 0, 0)) {
-        count_shared(-(int64_t)storage->size);
+        count_elsewhere(storage->size, false);
         kiln__gpu_storage_free(storage);
         return;
     }
@@ -428,8 +440,13 @@ kiln_status kiln__storage_new_at(uint32_t place, size_t size, struct kiln_storag
 {
     if (!place) return kiln__storage_new(size, out, err);
     kiln_status status = kiln__gpu_storage_new(place, size, out, err);
-    if (!status) count_shared((int64_t)size);
+    if (!status) count_elsewhere(size, true);
     return status;
+}
+
+void kiln__storage_hold(bool hold)
+{
+    kiln__gpu_storage_hold(hold);
 }
 
 static kiln_status copy_to(struct kiln_storage *to, const struct kiln_storage *from, kiln_error *err)

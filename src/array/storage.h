@@ -38,6 +38,8 @@ kiln_status kiln__storage_at(struct kiln_storage *storage, uint32_t place, struc
 kiln_status kiln__storage_foreign(void *data, size_t size, void (*free_foreign)(void *), void *payload,
                                   struct kiln_storage **out, kiln_error *err);
 void kiln__storage_unref(struct kiln_storage *storage); /* NULL is fine */
+/* While held, what this thread frees on GPUs is given to nobody but this thread. */
+void kiln__storage_hold(bool hold);
 
 static inline struct kiln_storage *kiln__storage_ref(struct kiln_storage *storage)
 {

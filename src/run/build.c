@@ -312,16 +312,17 @@ static bool build(struct builder *builder)
     return add_releases(builder);
 }
 
-/* Operations that launch nothing, or kernels only, may stand between the launches of a replay. */
+/* Worth it for a plan of kernels and what runs as kernels; libraries launch by themselves. */
 static bool can_replay(const struct kiln_plan *plan)
 {
-    uint32_t kernels = 0;
+    uint32_t launches = 0;
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const struct kiln_step *step = &plan->steps[i];
-        if (!step->kernels && kiln__ops[step->op].kind != KILN_OP_VIEW) return false;
-        kernels += step->kernels != NULL;
+        enum kiln_op_kind kind = step->kernels ? KILN_OP_ELEMENTWISE : kiln__ops[step->op].kind;
+        if (kind == KILN_OP_LIBRARY) return false;
+        launches += kind != KILN_OP_VIEW;
     }
-    return plan->place && kernels > 1;
+    return plan->place && launches > 1;
 }
 
 kiln_status kiln__plan_new(const struct kiln_tape *tape, struct kiln_kernel_set *set, struct kiln_plan **out,

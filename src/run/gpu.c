@@ -23,8 +23,10 @@ enum {
 
 struct words {
     size_t count;
+    bool keep; /* the launch, for the next time: again.c */
     uint64_t data[];
 };
+enum { HEADER_WORDS = sizeof(struct words) / sizeof(uint64_t) };
 
 static void add(struct words *words, int64_t value)
 {
@@ -80,6 +82,7 @@ static kiln_status start(struct kiln_group_kernels *kernels, const char *letters
     kiln_status status = kiln__place_device(kiln__here, &device, err);
     if (blocks > INT32_MAX) return kiln__fail(err, KILN_INVALID, "%s: too many elements for one launch", kernels->name);
     if (!status) status = kiln__gpu_variant_get(kernels, device, letters, form, &call.function, err);
+    if (!status && words->keep) kiln__gpu_keep_launch(kernels, device, &call);
     return status ? status : kiln__replay_launch(device->gpu, &call, err);
 }
 
@@ -213,8 +216,8 @@ static kiln_status launch_tiled(struct kiln_group_kernels *kernels, struct kiln_
     return start(kernels, letters, &form, outer * row_tiles * column_tiles, words, err);
 }
 
-kiln_status kiln__gpu_launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
-                                  kiln_error *err)
+static kiln_status launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
+                               bool keep, kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
     size_t outputs = group->output_count;
@@ -225,9 +228,10 @@ kiln_status kiln__gpu_launch_loop(struct kiln_group_kernels *kernels, struct kil
     if (loop->ndim == 0) kiln__loop_append_unit(loop);
     size_t room = words_for(group, loop->ndim);
     if (room > MAX_WORDS) return cannot(kernels, err);
-    uint64_t buffer[1 + room];
+    uint64_t buffer[HEADER_WORDS + room];
     struct words *words = (struct words *)buffer;
     words->count = 0;
+    words->keep = keep;
     size_t inner = loop->ndim - 1, transposed = find_transposed(loop, outputs);
     bool packed = outputs_are_packed(loop, outputs, inner), simple = choose_letters(loop, outputs, letters);
     if (loop->ndim == 1 && packed && simple) return launch_packed(kernels, loop, letters, constants, words, err);
@@ -237,11 +241,20 @@ kiln_status kiln__gpu_launch_loop(struct kiln_group_kernels *kernels, struct kil
     return launch_strided(kernels, loop, letters, constants, wide, words, err);
 }
 
+kiln_status kiln__gpu_launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
+                                  kiln_error *err)
+{
+    return launch_loop(kernels, loop, constants, false, err);
+}
+
 kiln_status kiln__gpu_launch_group(struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
                                    const uint64_t *constants, struct kiln_array *const *outputs, kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
     size_t count = (size_t)group->output_count + group->operand_count;
+    bool keep;
+    kiln_status status = KILN_OK;
+    if (kiln__gpu_launch_again(kernels, operands, outputs, &keep, &status, err)) return status;
     struct kiln_region few[8], *regions = count <= 8 ? few : malloc(count * sizeof *regions);
     struct kiln_loop loop;
     if (!regions) return kiln__no_memory(err, "a launch");
@@ -250,7 +263,7 @@ kiln_status kiln__gpu_launch_group(struct kiln_group_kernels *kernels, struct ki
         bool is_output = i < group->output_count;
         kiln__region_from_array(&regions[i], &loop, is_output ? outputs[i] : operands[i - group->output_count]);
     }
-    kiln_status status = kiln__gpu_launch_loop(kernels, &loop, constants, err);
+    status = launch_loop(kernels, &loop, constants, keep, err);
     if (regions != few) free(regions);
     return status;
 }
@@ -259,7 +272,8 @@ kiln_status kiln__gpu_launch_group(struct kiln_group_kernels *kernels, struct ki
 
 /* `loop` has the rows' axes; `inner` the strides along the row, per region. */
 static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
-                               const int64_t *inner, const uint64_t *constants, const char *letters, kiln_error *err)
+                               const int64_t *inner, const uint64_t *constants, const char *letters, bool keep,
+                               kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
     size_t outputs = group->output_count;
@@ -268,9 +282,10 @@ static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_l
     if (loop->ndim == 0) kiln__loop_append_unit(loop);
     size_t room = words_for(group, loop->ndim);
     if (room > MAX_WORDS || n > KILN_GPU_MAX_ROW) return cannot(kernels, err);
-    uint64_t buffer[1 + room];
+    uint64_t buffer[HEADER_WORDS + room];
     struct words *words = (struct words *)buffer;
     words->count = 0;
+    words->keep = keep;
     int64_t rows = kiln__loop_size(loop), warps = kiln__gpu_row_warps(n);
     for (size_t i = 0; i < loop->count; i++) {
         bool is_vector = i < outputs ? inner[i] != 0 : letters[i - outputs] == KILN_LAYOUT_PACKED;
@@ -292,9 +307,10 @@ static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_l
 }
 
 kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
-                                  const int64_t *inner, const uint64_t *constants, const char *letters, kiln_error *err)
+                                  const int64_t *inner, const uint64_t *constants, const char *letters, bool keep,
+                                  kiln_error *err)
 {
-    return kiln__loop_size(loop) == 0 ? KILN_OK : launch_rows(kernels, loop, n, inner, constants, letters, err);
+    return kiln__loop_size(loop) == 0 ? KILN_OK : launch_rows(kernels, loop, n, inner, constants, letters, keep, err);
 }
 
 int64_t kiln__gpu_longest_reduction(const struct kiln_loop *loop, int64_t stride)
@@ -308,9 +324,10 @@ static kiln_status launch_columns(struct kiln_group_kernels *kernels, struct kil
                                   kiln_error *err)
 {
     int64_t columns = loop->dims[loop->ndim - 1], blocks = divide_up(columns, KILN_GPU_COLUMNS_BLOCK);
-    uint64_t buffer[1 + 2 + 8 + 3 * (KILN_MAX_NDIM + 2)];
+    uint64_t buffer[HEADER_WORDS + 2 + 8 + 3 * (KILN_MAX_NDIM + 2)];
     struct words *words = (struct words *)buffer;
     words->count = 0;
+    words->keep = false;
     loop->ndim--;
     int64_t outer = kiln__loop_size(loop);
     struct kiln_gpu_form form = {
@@ -337,5 +354,5 @@ kiln_status kiln__gpu_launch_reduction(struct kiln_group_kernels *kernels, struc
     if (has_columns && n <= KILN_REDUCE_CHUNK) return launch_columns(kernels, loop, n, stride, err);
     const int64_t inner[2] = {0, stride};
     const char *letters = stride == loop->regions[1].item ? "c" : "v";
-    return launch_rows(kernels, loop, n, inner, NULL, letters, err);
+    return launch_rows(kernels, loop, n, inner, NULL, letters, false, err);
 }

@@ -18,13 +18,23 @@ kiln_status kiln__gpu_launch_reduction(struct kiln_group_kernels *kernels, struc
                                        int64_t stride, kiln_error *err);
 /* `loop` has the axes of the rows; `inner` is each region's stride along the row, of n elements. */
 kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
-                                  const int64_t *inner, const uint64_t *constants, const char *letters,
+                                  const int64_t *inner, const uint64_t *constants, const char *letters, bool keep,
                                   kiln_error *err);
 
 /* Can the GPU run a group with that many parameters, and rows of that length (0: it has none)? */
 bool kiln__gpu_can_launch(const struct kiln_group *group, size_t ndim, int64_t row);
 /* The longest axis that one launch reduces: `rows` of them at a time, elements `stride` bytes apart. */
 int64_t kiln__gpu_longest_reduction(const struct kiln_loop *loop, int64_t stride);
+
+/*
+ * Launches of a plan's step that differ in pointers only: see again.c. True: launched, with *status, as it was before.
+ * Else *keep says whether this launch is one to keep for the next time.
+ */
+bool kiln__gpu_launch_again(const struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
+                            struct kiln_array *const *outputs, bool *keep, kiln_status *status, kiln_error *err);
+void kiln__gpu_keep_launch(struct kiln_group_kernels *kernels, const kiln_device *device,
+                           const struct kiln_gpu_call *call);
+void kiln__gpu_forget_launches(struct kiln_group_kernels *kernels);
 
 /*
  * Launches between begin and end are collected, and start at the end: one by one, or as one graph when the same list
@@ -37,6 +47,8 @@ void kiln__replay_free(struct kiln_replay *replay); /* NULL is fine */
 void kiln__replay_begin(struct kiln_replay *replay);
 /* launch: false after a failure, when nothing of the list is to start. */
 kiln_status kiln__replay_end(bool launch, kiln_error *err);
+/* Starts what was collected and collects no more, before something that is not a launch uses what they make. */
+kiln_status kiln__replay_flush(kiln_error *err);
 /* Launches now, or adds to the list that this thread collects. */
 kiln_status kiln__replay_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err);
 

@@ -404,6 +404,9 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
     if (count > KILN_LAUNCH_MAX_ARGS)
         return kiln__fail(err, KILN_INVALID, "a kernel has %zu arguments, at most %d work", count,
                           KILN_LAUNCH_MAX_ARGS);
+    bool keep = false;
+    kiln_status status = KILN_OK;
+    if (kiln__here && kiln__gpu_launch_again(kernels, operands, outputs, &keep, &status, err)) return status;
     struct kiln_region *regions = malloc(pointers * sizeof *regions);
     if (!regions) return kiln__no_memory(err, "a launch");
     uint64_t args[count];
@@ -425,9 +428,8 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
     }
     for (size_t i = pointers; i < count; i++) args[i] = constants[i - pointers];
     kiln__loop_remove_axis(&loop, ndim - 1);
-    kiln_status status = KILN_OK;
     if (kiln__here) {
-        status = kiln__gpu_launch_rows(kernels, &loop, launch.n, inner, constants, letters, err);
+        status = kiln__gpu_launch_rows(kernels, &loop, launch.n, inner, constants, letters, keep, err);
     } else if (kiln__loop_size(&loop) > 0) {
         kiln__loop_collapse(&loop);
         kiln__tiles_choose(&launch.tiles, &loop, group->output_count, strides, launch.n, true);

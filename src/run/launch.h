@@ -27,6 +27,7 @@ struct kiln_group_kernels {
     uint32_t step;                /* of the plan */
     struct kiln_group_kernels *same; /* NULL, or others with an equal group, whose variants are used: run/shared.h */
     _Atomic(struct kiln_variant *) variants;
+    _Atomic(struct kiln_gpu_known *) known; /* launches on GPUs: run/again.c */
 };
 
 struct kiln_variant {

@@ -224,28 +224,43 @@ static kiln_status run_here(const struct kiln_plan *plan, struct kiln_array *con
     return status;
 }
 
-/* Inputs and captured arrays are copied to the GPU first, those that are not there. */
+/* Everything it reads is on the GPU, which is current. */
+static kiln_status run_there(const struct kiln_plan *plan, struct kiln_array *const *inputs,
+                             struct kiln_array *const *constants, bool owns_inputs, struct kiln_array **outputs,
+                             kiln_error *err)
+{
+    if (!plan->replay) return run_here(plan, inputs, constants, owns_inputs, outputs, err);
+    kiln__replay_begin(plan->replay);
+    kiln_status status = run_here(plan, inputs, constants, owns_inputs, outputs, err);
+    kiln_status started = kiln__replay_end(!status, err);
+    for (uint32_t i = 0; started && !status && i < plan->output_count; i++) kiln__array_unref(outputs[i]);
+    return status ? status : started;
+}
+
+/* Inputs and captured arrays that are elsewhere are copied to the GPU first. */
+static kiln_status run_with_copies(const struct kiln_plan *plan, struct kiln_array *const *inputs,
+                                   struct kiln_array **outputs, kiln_error *err)
+{
+    struct kiln_moved moved = {.arrays = moved.few}, constants = {.arrays = constants.few};
+    kiln_status status = kiln__move(&moved, inputs, plan->input_count, plan->place, err);
+    if (!status) status = kiln__move(&constants, plan->constants, plan->constant_count, plan->place, err);
+    if (!status) status = run_there(plan, moved.arrays, constants.arrays, false, outputs, err);
+    kiln__moved_release(&moved);
+    kiln__moved_release(&constants);
+    return status;
+}
+
 static kiln_status run_on_gpu(const struct kiln_plan *plan, struct kiln_array *const *inputs, bool owns_inputs,
                               struct kiln_array **outputs, kiln_error *err)
 {
-    struct kiln_moved moved = {.arrays = moved.few}, constants = {.arrays = constants.few};
     uint32_t before = 0;
-    bool are_there = kiln__all_at(inputs, plan->input_count, plan->place);
     kiln_status status = kiln__run_at(plan->place, &before, err);
     if (status) return status;
-    if (!are_there) status = kiln__move(&moved, inputs, plan->input_count, plan->place, err);
-    if (!status) status = kiln__move(&constants, plan->constants, plan->constant_count, plan->place, err);
-    if (!status) {
-        kiln__replay_begin(plan->replay);
-        status =
-            run_here(plan, are_there ? inputs : moved.arrays, constants.arrays, owns_inputs && are_there, outputs, err);
-        kiln_status started = kiln__replay_end(!status, err);
-        for (uint32_t i = 0; started && !status && i < plan->output_count; i++) kiln__array_unref(outputs[i]);
-        if (!status) status = started;
-    }
+    bool are_there = kiln__all_at(inputs, plan->input_count, plan->place) &&
+                     kiln__all_at(plan->constants, plan->constant_count, plan->place);
+    status = are_there ? run_there(plan, inputs, plan->constants, owns_inputs, outputs, err)
+                       : run_with_copies(plan, inputs, outputs, err);
     kiln__here = before;
-    kiln__moved_release(&moved);
-    kiln__moved_release(&constants);
     return status;
 }
 

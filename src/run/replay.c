@@ -2,14 +2,19 @@
  * replay.c - the launches of a plan as one graph of the driver's.
  *
  * A plan with several kernels launches the same functions each time; when the arrays lie where they lay before, as they
- * do in a loop that frees its results, the whole list of launches is the same, word for word. The second time such a
- * list comes it is captured as a graph, and from then on one call of the driver starts all of it. Any difference gives
- * up the graph and launches one by one: what runs is always the list that was collected now.
+ * do in a loop that frees its results, the whole list of launches is the same, word for word. The second time a list
+ * comes it is captured as a graph, and from then on one call of the driver starts all of it. The last few lists are
+ * known, since a loop may keep one result while it makes the next. What runs is always the list that was collected now.
+ *
+ * Nothing of a list runs before its end. So what is freed meanwhile is kept for this thread (array/storage.h): another
+ * thread's launches would come first. And what must come after a launch, a copy or another library's work, first ends
+ * the list: kiln__replay_flush().
  */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "array/storage.h"
 #include "base/buffer.h"
 #include "run/gpu.h"
 
@@ -20,11 +25,20 @@ struct list {
     struct kiln_buffer calls, words;
 };
 
+/* A list that came before. */
+struct past {
+    struct list list;
+    void *graph; /* of it; NULL: it came once */
+};
+
+enum { KEPT = 4 };
+
 struct kiln_replay {
     _Atomic bool is_used; /* by the thread that collects */
     const struct kiln_gpu *gpu;
-    struct list now, before;
-    void *graph; /* of `before`; NULL: none yet */
+    struct list now;
+    struct past past[KEPT];
+    unsigned oldest; /* of `past` */
 };
 
 static _Thread_local struct kiln_replay *collecting;
@@ -43,17 +57,20 @@ static void list_release(struct list *list)
 void kiln__replay_free(struct kiln_replay *replay)
 {
     if (!replay) return;
-    if (replay->graph) kiln__gpu_replay_free(replay->gpu, replay->graph);
+    for (unsigned i = 0; i < KEPT; i++) {
+        if (replay->past[i].graph) kiln__gpu_replay_free(replay->gpu, replay->past[i].graph);
+        list_release(&replay->past[i].list);
+    }
     list_release(&replay->now);
-    list_release(&replay->before);
     free(replay);
 }
 
 void kiln__replay_begin(struct kiln_replay *replay)
 {
-    if (!replay || atomic_exchange_explicit(&replay->is_used, true, memory_order_acquire)) return;
+    if (!replay || collecting || atomic_exchange_explicit(&replay->is_used, true, memory_order_acquire)) return;
     replay->now.calls.size = replay->now.words.size = 0;
     collecting = replay;
+    kiln__storage_hold(true);
 }
 
 kiln_status kiln__replay_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err)
@@ -97,46 +114,71 @@ static kiln_status launch_all(const struct kiln_replay *replay, kiln_error *err)
     return status;
 }
 
-/* A graph of `before`; none when the driver refuses. */
-static void capture(struct kiln_replay *replay)
+/* A graph of `past`; none when the driver refuses. */
+static void capture(const struct kiln_replay *replay, struct past *past)
 {
-    size_t count = count_of(&replay->before);
+    size_t count = count_of(&past->list);
     struct kiln_gpu_call *calls = malloc(count * sizeof *calls);
     if (!calls) return;
-    for (size_t i = 0; i < count; i++) calls[i] = call_at(&replay->before, i);
-    kiln__gpu_replay_new(replay->gpu, calls, count, &replay->graph, NULL);
+    for (size_t i = 0; i < count; i++) calls[i] = call_at(&past->list, i);
+    kiln__gpu_replay_new(replay->gpu, calls, count, &past->graph, NULL);
     free(calls);
 }
 
+static struct past *find_past(struct kiln_replay *replay)
+{
+    for (unsigned i = 0; i < KEPT; i++) {
+        struct list *list = &replay->past[i].list;
+        if (are_equal(&list->calls, &replay->now.calls) && are_equal(&list->words, &replay->now.words))
+            return &replay->past[i];
+    }
+    return NULL;
+}
+
+/* `now` takes the place of the oldest list. */
 static void keep(struct kiln_replay *replay)
 {
-    struct list old = replay->before;
-    if (replay->graph) kiln__gpu_replay_free(replay->gpu, replay->graph);
-    replay->graph = NULL;
-    replay->before = replay->now;
+    struct past *past = &replay->past[replay->oldest];
+    struct list old = past->list;
+    if (past->graph) kiln__gpu_replay_free(replay->gpu, past->graph);
+    *past = (struct past){.list = replay->now};
     replay->now = old;
+    replay->oldest = (replay->oldest + 1) % KEPT;
 }
 
 static kiln_status start(struct kiln_replay *replay, kiln_error *err)
 {
-    bool same =
-        are_equal(&replay->now.calls, &replay->before.calls) && are_equal(&replay->now.words, &replay->before.words);
-    if (same && !replay->graph) capture(replay);
-    if (same && replay->graph) return kiln__gpu_replay(replay->gpu, replay->graph, err);
+    struct past *past = find_past(replay);
+    if (past && !past->graph) capture(replay, past);
+    if (past && past->graph) return kiln__gpu_replay(replay->gpu, past->graph, err);
     kiln_status status = launch_all(replay, err);
-    if (!same) keep(replay);
+    if (!past) keep(replay);
     return status;
+}
+
+static void end(struct kiln_replay *replay)
+{
+    collecting = NULL;
+    kiln__storage_hold(false);
+    replay->now.calls.failed = replay->now.words.failed = false;
+    atomic_store_explicit(&replay->is_used, false, memory_order_release);
 }
 
 kiln_status kiln__replay_end(bool launch, kiln_error *err)
 {
     struct kiln_replay *replay = collecting;
-    if (!replay) return KILN_OK;
-    collecting = NULL;
-    size_t count = count_of(&replay->now);
     kiln_status status = KILN_OK;
-    if (launch && count > 0) status = count < FEWEST ? launch_all(replay, err) : start(replay, err);
-    replay->now.calls.failed = replay->now.words.failed = false;
-    atomic_store_explicit(&replay->is_used, false, memory_order_release);
+    if (!replay) return status;
+    if (launch) status = count_of(&replay->now) < FEWEST ? launch_all(replay, err) : start(replay, err);
+    end(replay);
+    return status;
+}
+
+kiln_status kiln__replay_flush(kiln_error *err)
+{
+    struct kiln_replay *replay = collecting;
+    if (__builtin_expect(!replay, 1)) return KILN_OK;
+    kiln_status status = launch_all(replay, err);
+    end(replay);
     return status;
 }

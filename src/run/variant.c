@@ -10,7 +10,7 @@
 #include "cache/kernel.h"
 #include "codegen/gpu.h"
 #include "device/device.h"
-#include "run/launch.h"
+#include "run/gpu.h"
 #include "run/note.h"
 #include "run/shared.h"
 
@@ -32,6 +32,7 @@ void kiln__group_kernels_release(struct kiln_group_kernels *kernels)
         variant = next;
     }
     atomic_store_explicit(&kernels->variants, NULL, memory_order_relaxed);
+    kiln__gpu_forget_launches(kernels);
     if (kernels->same)
         kiln__shared_leave(kernels);
     else

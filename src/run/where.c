@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "cache/cache.h"
+#include "run/gpu.h"
 
 enum { MAX_PLACES = 63 }; /* places are bits of a word */
 
@@ -83,6 +84,7 @@ kiln_status kiln__move(struct kiln_moved *out, struct kiln_array *const *arrays,
     bool fits = count <= sizeof out->few / sizeof *out->few;
     kiln_status status = KILN_OK;
     out->count = 0;
+    if (!kiln__all_at(arrays, count, place)) status = kiln__replay_flush(err);
     out->arrays = fits ? out->few : malloc(count * sizeof *arrays);
     if (!out->arrays) {
         out->arrays = out->few;
