@@ -56,6 +56,15 @@ static bool is_digits(const char *word)
     return strspn(word, "0123456789abcdef") == strlen(word);
 }
 
+/* A word that may be either is said to be neither. */
+static int not_found(const struct command *command, const kiln_error *by_digest, const kiln_error *by_name)
+{
+    char text[sizeof by_digest->text + 80];
+    if (!by_digest) return failure(command, by_name->text);
+    snprintf(text, sizeof text, "%s; none was first compiled for a function of that name", by_digest->text);
+    return failure(command, text);
+}
+
 /* A function may be called "add", and digests begin like that: a few digits are a name first. */
 static int show(const struct command *command, const struct options *options, const kiln_inspector *inspector)
 {
@@ -70,9 +79,8 @@ static int show(const struct command *command, const struct options *options, co
         add_shared(inspector, word, &shown);
     }
     if (!found && !is_sure && is_digits(word)) found = open_digest(inspector, word, &entry, &by_digest) == KILN_OK;
-    int status = !found  ? failure(command, is_digits(word) ? by_digest.text : by_name.text)
-                 : entry ? show_entry(command, options, entry)
-                         : show_function(command, options, &shown);
+    if (!found) return not_found(command, is_digits(word) ? &by_digest : NULL, &by_name);
+    int status = entry ? show_entry(command, options, entry) : show_function(command, options, &shown);
     kiln_entry_close(entry);
     release_shown(&shown);
     return status;
@@ -100,9 +108,10 @@ const struct command cmd_show = {
     .usage = "kiln show DIGEST|FUNCTION [--section NAME] [--folder DIR] [--json]",
     .help = "Shows one artifact: metadata, what it was first compiled for, key, sections, text. DIGEST may be cut, as\n"
             "long as it names one artifact only.\n"
-            "Of a compiled function of arrays it shows the plan: each step with the bytes that it reads and writes,\n"
-            "for the shapes that were traced, and each kernel with the operations that it fused and its text. A\n"
-            "kernel that functions share has the name of the first; its mark, in brackets, says which steps run it.\n"
+            "Of a compiled function of arrays it shows the plan: what the function takes and gives, each step with\n"
+            "the bytes that it reads and writes, for the shapes that were traced, and each kernel with the operations\n"
+            "that it fused and its text. A kernel that functions share has the name of the first; its mark, in\n"
+            "brackets, says which steps run it.\n"
             "Exit code 1: there is no such artifact or section, or it is damaged.\n\n"
             "  --section NAME  write that section's bytes to stdout: kiln show 3f2a --section object > kernel.o\n"
             "  --folder DIR    instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"

@@ -39,7 +39,7 @@ static void make_weights(void)
 static int swiglu(mlx_array *res, const mlx_array gate, const mlx_array up, void *unused)
 {
     (void)unused;
-    return mlx_sigmoid(res, gate, stream) || mlx_multiply(res, *res, gate, stream) ||
+    return mlx_sigmoid(res, gate, stream) || mlx_multiply(res, gate, *res, stream) ||
            mlx_multiply(res, *res, up, stream);
 }
 

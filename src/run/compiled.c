@@ -369,8 +369,10 @@ static kiln_status make_plan(void *context, void **value, struct kiln_read_recor
     if (!status && audited) kiln__trace_text_keep(&compiled->texts, plan, &text);
     kiln__buffer_release(&text);
     kiln__tape_free(tape);
-    if (!status) *value = plan;
-    return status;
+    if (status) return status;
+    plan->is_shapeless = compiled->shapeless;
+    *value = plan;
+    return KILN_OK;
 }
 
 /* A hit whose turn it is: traces again and compares. The call gets the plan it would have got, whatever comes out. */

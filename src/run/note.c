@@ -1,13 +1,13 @@
 /*
  * note.c - see note.h. A kernel of a plan tells its operands and results with the shapes of the call that was traced,
- * the operations that it fused, the bytes that it moves, and all steps of its plan. Values are named by position:
- * operands a0, a1, ..., constants c0, ..., results of operations v0, ...
+ * the operations that it fused, the bytes that it moves, and its plan: what it takes and gives, and all its steps.
+ * Values are named by position: operands a0, a1, ..., constants c0, ..., results of operations v0, ...
  */
 #include "run/note.h"
 
 #include "base/digest.h"
 
-enum { LISTED_STEPS = 100, LISTED_OPERATIONS = 16 };
+enum { LISTED_STEPS = 256, LISTED_OPERATIONS = 16, LISTED_ARRAYS = 16 };
 
 /* ---- names and sizes ------------------------------------------------------------------------------------------ */
 
@@ -134,28 +134,58 @@ static void print_mark(const struct kiln_group *group, const char *before, struc
 
 /* ---- its plan ------------------------------------------------------------------------------------------------- */
 
+/* "float32 (2,3), int32 (4)"; `slots` NULL: the first ones. */
+static void print_arrays(const struct kiln_plan *plan, const uint32_t *slots, uint32_t count, struct kiln_buffer *out)
+{
+    for (uint32_t i = 0; i < count && i < LISTED_ARRAYS; i++) {
+        uint32_t slot = slots ? slots[i] : i;
+        kiln__buffer_printf(out, "%s%s", i ? ", " : "", kiln__dtypes[plan->shapes[slot].dtype].name);
+        print_shape(plan, slot, out);
+    }
+    if (count > LISTED_ARRAYS) kiln__buffer_printf(out, " and %u more", count - LISTED_ARRAYS);
+    if (!count) kiln__buffer_printf(out, "nothing");
+}
+
+static void print_kernel(const struct kiln_group_kernels *kernels, struct kiln_buffer *out)
+{
+    const struct kiln_group *group = &kernels->group;
+    kiln__buffer_printf(out, "kernel ");
+    print_name(kernels->name, out);
+    print_mark(group, " [", out);
+    kiln__buffer_printf(out, "]");
+    for (uint32_t i = 0; i < group->instr_count && i < LISTED_OPERATIONS; i++)
+        kiln__buffer_printf(out, "%s%s", i ? ", " : ": ", kiln__ops[group->instrs[i].op].name);
+    if (group->instr_count > LISTED_OPERATIONS)
+        kiln__buffer_printf(out, " and %u more", group->instr_count - LISTED_OPERATIONS);
+}
+
 static void print_step(const struct kiln_plan *plan, uint32_t index, struct kiln_buffer *out)
 {
     const struct kiln_step *step = &plan->steps[index];
     kiln__buffer_printf(out, "step %u\t", index + 1);
-    if (step->kernels) {
-        const struct kiln_group *group = &step->kernels->group;
-        kiln__buffer_printf(out, "kernel ");
-        print_name(step->kernels->name, out);
-        print_mark(group, " [", out);
-        kiln__buffer_printf(out, "]");
-        for (uint32_t i = 0; i < group->instr_count && i < LISTED_OPERATIONS; i++)
-            kiln__buffer_printf(out, "%s%s", i ? ", " : ": ", kiln__ops[group->instrs[i].op].name);
-        if (group->instr_count > LISTED_OPERATIONS)
-            kiln__buffer_printf(out, " and %u more", group->instr_count - LISTED_OPERATIONS);
-    } else {
-        kiln__buffer_printf(out, "%s", kiln__ops[step->op].name);
-    }
-    if (moves_nothing(step))
-        kiln__buffer_printf(out, ", a view\n");
+    if (step->kernels)
+        print_kernel(step->kernels, out);
     else
-        kiln__buffer_printf(out, ", reads %.0f bytes, writes %.0f\n", bytes_read(plan, step),
-                            bytes_written(plan, step));
+        kiln__buffer_printf(out, "%s", kiln__ops[step->op].name);
+    if (moves_nothing(step))
+        kiln__buffer_printf(out, ", a view");
+    else
+        kiln__buffer_printf(out, ", reads %.0f bytes, writes %.0f", bytes_read(plan, step), bytes_written(plan, step));
+    kiln__buffer_printf(out, ", gives ");
+    print_arrays(plan, step->outputs, step->output_count, out);
+    kiln__buffer_printf(out, "\n");
+}
+
+/* What the function takes and gives, and the arrays that it captured and steps read. */
+static void print_signature(const struct kiln_plan *plan, struct kiln_buffer *out)
+{
+    kiln__buffer_printf(out, "takes\t");
+    print_arrays(plan, NULL, plan->input_count, out);
+    if (plan->constant_count) kiln__buffer_printf(out, "; captured %u", plan->constant_count);
+    kiln__buffer_printf(out, "\ngives\t");
+    print_arrays(plan, plan->outputs, plan->output_count, out);
+    kiln__buffer_printf(out, "\n");
+    if (plan->is_shapeless) kiln__buffer_printf(out, "shapeless\tone trace serves other sizes too\n");
 }
 
 static void print_plan(const struct kiln_plan *plan, struct kiln_buffer *out)
@@ -167,6 +197,7 @@ static void print_plan(const struct kiln_plan *plan, struct kiln_buffer *out)
     }
     kiln__buffer_printf(out, "plan\t%u step%s, reads %.0f bytes, writes %.0f\n", plan->step_count,
                         plan->step_count == 1 ? "" : "s", reads, writes);
+    print_signature(plan, out);
     for (uint32_t i = 0; i < plan->step_count && i < LISTED_STEPS; i++) print_step(plan, i, out);
     if (plan->step_count > LISTED_STEPS) kiln__buffer_printf(out, "more\t%u steps\n", plan->step_count - LISTED_STEPS);
 }

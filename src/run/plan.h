@@ -32,6 +32,7 @@ struct kiln_plan {
     _Atomic uint32_t refs;
     struct kiln_arena arena;    /* holds everything below but kernels and constants */
     const char *name;           /* of the function; NULL: it has none */
+    bool is_shapeless;          /* made from a record that serves other sizes too */
     uint32_t place;             /* where it runs: graph/place.h */
     struct kiln_replay *replay; /* on a GPU, when all its steps are kernels and views: see run/gpu.h; else NULL */
     uint32_t slot_count, input_count, constant_count, step_count, output_count;

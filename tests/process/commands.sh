@@ -37,7 +37,7 @@ says out "no artifacts"
 exits 0 "$kiln" ls --folder=empty --json
 expect "an empty list" "$(cat out)" "[]"
 exits 1 "$kiln" show abc --folder empty
-says err "no artifact in empty begins with abc"
+says err "no artifact in empty begins with abc; none was first compiled for a function of that name"
 exits 1 "$kiln" show xyz --folder empty
 says err "or was first compiled for a function of that name"
 

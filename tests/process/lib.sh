@@ -8,7 +8,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kiln-test-XXXXXX")
 name=$(basename "$0" .sh)
 trap 'status=$?; [ $status = 0 ] && rm -rf "$work" || echo "$name: files are left in $work" >&2; exit $status' EXIT
 cd "$work"
-unset KILN_CACHE_PATH KILN_MODE KILN_DRIFT KILN_TARGET KILN_LOG KILN_STATS KILN_OPT_LEVEL KILN_FAST_MATH
+unset KILN_CACHE_PATH KILN_MODE KILN_DRIFT KILN_TARGET KILN_LOG KILN_STATS KILN_OPT_LEVEL KILN_FAST_MATH KILN_DEVICE \
+    KILN_GPU_TARGET
 export KILN_CACHE_DIR="$work/cache"
 
 fail()

@@ -12,6 +12,7 @@ says out "  swiglu  "
 # Its one kernel: three operations over two operands of 2 x 3 floats, as traced.
 exits 0 "$kiln" show swiglu
 says out "plan of swiglu: 1 step, reads 48 bytes, writes 24"
+says out "  takes           float32 (2,3), float32 (2,3)"
 says out "]: sigmoid, multiply, multiply, reads 48 bytes, writes 24"
 says out "float32 (2,3), packed"
 says out "float32 sigmoid(a0)"
@@ -53,12 +54,45 @@ for mark in $(grep -o '\[[0-9a-f]*\]: ' out | tr -d '[]: ' | sort -u); do
 done
 says out "kernel swiglu ["
 
+# What the function takes and gives, kernels and other steps in order, each with its bytes and shapes; a plan's kernels follow it.
+export KILN_CACHE_DIR="$work/layers"
+"$build/tests/shown"
+exits 0 "$kiln" show layer
+says out "plan of layer: 4 steps, reads 31744 bytes, writes 20480"
+says out "  takes           float32 (20,48), float32 (48,64), float32 (1,64)"
+says out "  gives           float32 (20,64)"
+says out "  step 1          matmul, reads 16128 bytes, writes 5120, gives float32 (20,64)"
+says out "]: max, subtract, exp, sum, divide, reads 5120 bytes, writes 5120, gives float32 (20,64)"
+says out "  step 3          sort, reads 5120 bytes, writes 5120, gives float32 (20,64)"
+says out "]: multiply, tanh, reads 5376 bytes, writes 5120, gives float32 (20,64)"
+expect "kernels" "$(grep -c '^kernel layer' out)" 2
+expect "texts" "$(grep -c '^define void @kernel' out)" 2
+if grep -q shapeless out; then fail "it is not shapeless"; fi
+
+# A shapeless function, called with two sizes: one plan, that of its first call.
+export KILN_CACHE_DIR="$work/shapeless"
+"$build/tests/shown" shapeless
+exits 0 "$kiln" show layer
+says out "  takes           float32 (20,48), float32 (48,64), float32 (1,64)"
+says out "  shapeless       one trace serves other sizes too"
+expect "plans" "$(grep -c '^plan of layer' out)" 1
+
+# For a GPU that is not here: the same plan, and the text of kernels for that target.
+export KILN_CACHE_DIR="$work/gpu"
+exits 0 env KILN_MODE=compile-only KILN_GPU_TARGET=sm_90 "$build/tests/shown" gpu
+exits 0 "$kiln" show layer
+says out "  step 1          matmul, reads 16128 bytes, writes 5120, gives float32 (20,64)"
+says out "  for sm_90, compiled"
+expect "kernels for the GPU" "$(grep -c '^define ptx_kernel void @kernel' out)" 2
+
 # Operations on their own, and what is not there.
+export KILN_CACHE_DIR="$work/layers"
 exits 0 "$kiln" show add
 says out "float32 add(a0, a1)"
 exits 1 "$kiln" show nothing
-says err "was first compiled for a function of that name"
+says err "begins with 'nothing' or was first compiled for a function of that name"
 
 # Nothing of it is left when the artifacts have gone.
+export KILN_CACHE_DIR="$work/cache"
 exits 0 "$kiln" clear --yes
 exits 1 "$kiln" show swiglu
