@@ -227,9 +227,26 @@ const struct command cmd_doctor = {
     .name = "doctor",
     .summary = "check what Kiln needs on this machine",
     .usage = "kiln doctor [--json]",
-    .help = "Checks the target, the cache folder, the LLVM plug-in, OpenBLAS and the KILN_ variables that are set.\n"
-            "Exit code 1: a check failed. Warnings do not count.\n\n"
-            "  --json  a list of {check, level, text}\n",
+    .help =
+        "Checks the target, the cache folder, the LLVM plug-in, OpenBLAS, the GPUs and the KILN_ variables that are "
+        "set.\n"
+        "Exit code 1: a check failed. Warnings do not count.\n\n"
+        "  --json  a list of {check, level, text}\n\n"
+        "Variables of the environment:\n\n"
+        "  KILN_CACHE_DIR   the folder that is read and written\n"
+        "  KILN_CACHE_PATH  folders that are read first, separated by colons\n"
+        "  KILN_CACHE_SIZE  bound of the folder, 500M or 5G for example\n"
+        "  KILN_MODE        normal, off (no folder), no-compile (a miss is an error), compile-only (fill the folder)\n"
+        "  KILN_TARGET      what \"cpu\" compiles for: native, x86-64-v3, znver4, ...\n"
+        "  KILN_DEVICE      default device of arrays: cpu, cuda:0\n"
+        "  KILN_GPU_TARGET  with compile-only: a GPU that is not here, sm_90 for example\n"
+        "  KILN_OPT_LEVEL   0 to 3\n"
+            "  KILN_FAST_MATH   1 allows what is not exact\n"
+        "  KILN_STATS       1, or a file: counters when the process ends\n"
+        "  KILN_LOG         miss, fault or all: a line for each\n"
+        "  KILN_AUDIT       1, or a file: hits are lowered again and compared\n"
+        "  KILN_DRIFT       error: a function that reads what is in no key fails\n"
+        "  KILN_PLUGIN      the compiler's library\n",
     .takes = "",
     .run = run,
 };

@@ -100,16 +100,31 @@ kiln_status kiln__gpu_storage_new(uint32_t place, size_t size, struct kiln_stora
     return KILN_OK;
 }
 
-void kiln__gpu_storage_hold(bool hold)
+/* Copies wait for what was launched before them, so nothing still uses the bytes when they go. */
+static kiln_status enter(const struct kiln_storage *storage, struct kiln_gpu **out, kiln_error *err)
+{
+    kiln_status status = kiln__gpu_get(storage->place - 1, out, err);
+    return status ? status : kiln__gpu_enter(*out, err);
+}
+
+/* The driver waits for running work before it gives memory back. */
+static void give_back(struct kiln_storage *storage)
+{
+    struct kiln_gpu *gpu;
+    if (!enter(storage, &gpu, NULL)) kiln__gpu_free(gpu, storage->data);
+    kiln__block_free(storage, sizeof *storage);
+}
+
+void kiln__gpu_storage_hold(bool hold, size_t limit)
 {
     mine.holds = hold;
     for (struct kiln_storage *next; !hold && mine.first; mine.first = next) {
         next = mine.first->payload;
-        kiln__gpu_storage_free(mine.first);
+        kiln__gpu_storage_free(mine.first, limit);
     }
 }
 
-void kiln__gpu_storage_free(struct kiln_storage *storage)
+void kiln__gpu_storage_free(struct kiln_storage *storage, size_t limit)
 {
     if (mine.holds) {
         storage->payload = mine.first;
@@ -117,18 +132,15 @@ void kiln__gpu_storage_free(struct kiln_storage *storage)
         return;
     }
     pthread_mutex_lock(&lock);
-    storage->payload = kept[storage->place - 1][storage->size_class];
-    kept[storage->place - 1][storage->size_class] = storage;
-    kept_bytes += storage->size;
-    kept_count++;
+    bool keep = storage->size <= limit && kept_bytes <= limit - storage->size;
+    if (keep) {
+        storage->payload = kept[storage->place - 1][storage->size_class];
+        kept[storage->place - 1][storage->size_class] = storage;
+        kept_bytes += storage->size;
+        kept_count++;
+    }
     pthread_mutex_unlock(&lock);
-}
-
-/* Copies wait for what was launched before them, so nothing still uses the bytes when they go. */
-static kiln_status enter(const struct kiln_storage *storage, struct kiln_gpu **out, kiln_error *err)
-{
-    kiln_status status = kiln__gpu_get(storage->place - 1, out, err);
-    return status ? status : kiln__gpu_enter(*out, err);
+    if (!keep) give_back(storage);
 }
 
 kiln_status kiln__gpu_storage_write(struct kiln_storage *storage, const char *from, kiln_error *err)
@@ -172,13 +184,10 @@ static struct kiln_storage *detach_all(void)
     return all;
 }
 
-/* The driver waits for running work before it gives memory back. */
 void kiln__gpu_storage_clear(void)
 {
     for (struct kiln_storage *storage = detach_all(), *next; storage; storage = next) {
-        struct kiln_gpu *gpu;
         next = storage->payload;
-        if (!enter(storage, &gpu, NULL)) kiln__gpu_free(gpu, storage->data);
-        kiln__block_free(storage, sizeof *storage);
+        give_back(storage);
     }
 }

@@ -10,8 +10,9 @@
 #include "array/storage.h"
 
 kiln_status kiln__gpu_storage_new(uint32_t place, size_t size, struct kiln_storage **out, kiln_error *err);
-void kiln__gpu_storage_free(struct kiln_storage *storage);
-void kiln__gpu_storage_hold(bool hold); /* see kiln__storage_hold() */
+/* Kept, unless that would be more than `limit` bytes in all. */
+void kiln__gpu_storage_free(struct kiln_storage *storage, size_t limit);
+void kiln__gpu_storage_hold(bool hold, size_t limit); /* see kiln__storage_hold() */
 /* All of its bytes from or to host memory. */
 kiln_status kiln__gpu_storage_write(struct kiln_storage *storage, const char *from, kiln_error *err);
 kiln_status kiln__gpu_storage_read(const struct kiln_storage *storage, char *to, kiln_error *err);

@@ -67,6 +67,12 @@ static size_t cache_limit(void)
     return limit == SIZE_MAX ? machine_bytes() / 4 : limit;
 }
 
+/* Unless a limit was set, a GPU's freed memory is kept until the GPU has no more. */
+static size_t gpu_cache_limit(void)
+{
+    return atomic_load_explicit(&shared.cache_limit, memory_order_relaxed);
+}
+
 size_t kiln__memory_limit(void)
 {
     size_t limit = atomic_load_explicit(&shared.limit, memory_order_relaxed);
@@ -420,7 +426,7 @@ void kiln__storage_unref(struct kiln_storage *storage)
     if (__builtin_expect(atomic_load_explicit(&storage->twin, memory_order_acquire) != NULL, 0)) drop_twin(storage);
     if (__builtin_expect(storage->place != 0, 0)) {
         count_elsewhere(storage->size, false);
-        kiln__gpu_storage_free(storage);
+        kiln__gpu_storage_free(storage, gpu_cache_limit());
         return;
     }
     if (storage->size_class == FOREIGN_CLASS) {
@@ -446,7 +452,7 @@ kiln_status kiln__storage_new_at(uint32_t place, size_t size, struct kiln_storag
 
 void kiln__storage_hold(bool hold)
 {
-    kiln__gpu_storage_hold(hold);
+    kiln__gpu_storage_hold(hold, gpu_cache_limit());
 }
 
 static kiln_status copy_to(struct kiln_storage *to, const struct kiln_storage *from, kiln_error *err)

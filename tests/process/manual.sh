@@ -24,3 +24,9 @@ if command -v groff >/dev/null 2>&1; then
     groff -man -Tascii -ww page >/dev/null 2>err
     expect "complaints of groff" "$(cat err)" ""
 fi
+
+# Every variable that the sources read is explained.
+"$kiln" doctor --help >help
+for variable in $(grep -rho 'getenv("KILN_[A-Z_]*")' "$source/src" "$source/cli" | grep -o 'KILN_[A-Z_]*' | sort -u); do
+    says help "  $variable "
+done
