@@ -235,9 +235,12 @@ static kiln_status run_there(const struct kiln_plan *plan, struct kiln_array *co
                              struct kiln_array *const *constants, bool owns_inputs, struct kiln_array **outputs,
                              kiln_error *err)
 {
+    kiln_device *device;
+    kiln_status status = KILN_OK;
     if (!plan->replay) return run_here(plan, inputs, constants, owns_inputs, outputs, err);
-    kiln__replay_begin(plan->replay);
-    kiln_status status = run_here(plan, inputs, constants, owns_inputs, outputs, err);
+    if ((status = kiln__place_device(plan->place, &device, err))) return status;
+    kiln__replay_begin(plan->replay, device);
+    status = run_here(plan, inputs, constants, owns_inputs, outputs, err);
     kiln_status started = kiln__replay_end(!status, err);
     for (uint32_t i = 0; started && !status && i < plan->output_count; i++) kiln__array_unref(outputs[i]);
     return status ? status : started;
