@@ -139,7 +139,7 @@ static void init_tables(struct kiln_cache *cache)
     cache->kernels.acquire = kiln__kernel_acquire;
     kiln__results_init(&cache->artifacts, cache->index, KILN_LEVEL_ARTIFACT, release_artifact);
     cache->artifacts.acquire = acquire_artifact;
-    kiln__results_bound(&cache->artifacts, MOST_ARTIFACTS, NULL);
+    kiln__results_bound(&cache->artifacts, MOST_ARTIFACTS, "", NULL);
     kiln__results_init(&cache->runtimes, cache->index, KILN_LEVEL_RUNTIME, release_artifact);
     pthread_mutex_init(&cache->functions_lock, NULL);
 }

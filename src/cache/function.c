@@ -89,7 +89,7 @@ static struct kiln_function *function_new(kiln_cache *cache, struct kiln_definit
     kiln__results_init(&function->results, cache->index, KILN_LEVEL_CALL, kiln__kernel_unref);
     function->results.expose = expose_executable;
     function->results.keep = kiln__kernel_acquire;
-    kiln__results_bound(&function->results, cache->max_results, &cache->counts.evictions);
+    kiln__results_bound(&function->results, cache->max_results, definition->name, &cache->counts.evictions);
     pthread_mutex_init(&function->lock, NULL);
     kiln__mutex_lock(&cache->functions_lock);
     function->next = cache->functions;

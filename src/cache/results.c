@@ -9,6 +9,7 @@
 #include "cache/results.h"
 
 #include <sched.h>
+#include <stdio.h>
 
 #include "base/gate.h"
 #include "base/log.h"
@@ -65,8 +66,9 @@ void kiln__results_init(struct kiln_results *results, uint32_t cache, enum kiln_
     pthread_mutex_init(&results->lock, NULL);
 }
 
-void kiln__results_bound(struct kiln_results *results, size_t limit, _Atomic uint64_t *evictions)
+void kiln__results_bound(struct kiln_results *results, size_t limit, const char *name, _Atomic uint64_t *evictions)
 {
+    snprintf(results->name, sizeof results->name, "%s", name);
     results->limit = limit;
     results->evictions = evictions;
 }
@@ -425,16 +427,31 @@ static bool is_dropped(const struct kiln_entry *entry, const void *context)
     return entry->dropped;
 }
 
+static size_t leaving_of(const struct kiln_results *results)
+{
+    return results->limit / 8 ? results->limit / 8 : 1;
+}
+
 /*
- * The limit is reached: the least recently used eighth goes. Fronts hide what they hit from the table, so their slots
- * are made void too: what is in use is found in the table again at its next call, and so counts as recent the next
- * time.
+ * What is used from here on counts as recent when results are dropped next. Fronts hide what they hit from the table,
+ * so their slots are made void: what is in use is found in the table again at its next call.
  */
+static void begin_period(struct kiln_results *results)
+{
+    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    for (size_t i = 0; table && i <= table->mask; i++) {
+        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        if (entry) atomic_store_explicit(&entry->recent, false, memory_order_relaxed);
+    }
+    atomic_fetch_add_explicit(&results->epoch, 1, memory_order_acq_rel);
+}
+
+/* The limit is reached: the least recently used eighth goes. */
 static void drop_oldest(struct kiln_results *results, struct kiln_removed *removed)
 {
     struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     struct kiln_entry **entries = malloc(results->count * sizeof *entries);
-    size_t count = 0, leaving = results->limit / 8 ? results->limit / 8 : 1;
+    size_t count = 0, leaving = leaving_of(results);
     if (!entries || !table) {
         free(entries);
         return;
@@ -444,21 +461,18 @@ static void drop_oldest(struct kiln_results *results, struct kiln_removed *remov
         if (entry) entries[count++] = entry;
     }
     qsort(entries, count, sizeof *entries, by_age);
-    for (size_t i = 0; i < count; i++) {
-        entries[i]->dropped = i < leaving;
-        atomic_store_explicit(&entries[i]->recent, false, memory_order_relaxed);
-    }
+    for (size_t i = 0; i < count; i++) entries[i]->dropped = i < leaving;
     free(entries);
-    atomic_fetch_add_explicit(&results->epoch, 1, memory_order_acq_rel);
+    begin_period(results);
     if (!take_out(results, is_dropped, NULL, removed)) return;
     removed->limbo = results->limbo; /* those that are still in use come back */
     results->limbo = NULL;
     if (!results->evictions) return;
     atomic_fetch_add_explicit(results->evictions, leaving < count ? leaving : count, memory_order_relaxed);
-    kiln__log_once(
-        "a function has more than %zu signatures in use; the least recently used results are dropped, and made again "
-        "when asked for (evictions counts them)",
-        results->limit);
+    kiln__log_once("%s has more than %zu signatures in use; the least recently used results are dropped, and made "
+                   "again when asked "
+                   "for (evictions counts them)",
+                   results->name, results->limit);
 }
 
 /*
@@ -515,6 +529,7 @@ static kiln_status publish(struct kiln_results *results, const struct kiln_signa
         entry->order = results->next_order++;
         place(atomic_load_explicit(&results->table, memory_order_relaxed), entry);
         results->count++;
+        if (results->limit && results->count + leaving_of(results) == results->limit) begin_period(results);
     }
     return KILN_OK;
 }

@@ -28,8 +28,8 @@ struct kiln_entry {
     void *value;
     struct kiln_read_record *reads; /* variables lower() read; such entries are not put into fronts */
     uint64_t order;                 /* of making */
-    _Atomic bool recent; /* found in the table since the last time results were dropped; written only when clear */
-    bool dropped;        /* chosen to go; guarded by the lock */
+    _Atomic bool recent;            /* found in the table since the period began; written only when clear */
+    bool dropped;                   /* chosen to go; guarded by the lock */
     uint32_t count;
     _Atomic uint32_t hits; /* counted when audited */
     uint64_t key[];
@@ -53,6 +53,7 @@ struct kiln_results {
     struct kiln_limbo *limbo; /* removed values that were in use when removed */
     size_t count;
     size_t limit;                /* entries; 0: any number. The least recently used eighth goes when it is reached. */
+    char name[64];               /* for the one line that says so */
     _Atomic uint64_t *evictions; /* counts what the limit dropped; may be NULL */
     uint64_t next_order;
 };
@@ -95,8 +96,11 @@ struct kiln_entry *kiln__results_find(struct kiln_results *results, const struct
 /* The table of the process only: nothing is counted, no front is touched. NULL: not there. Acquired, when it has that.
  */
 void *kiln__results_peek(struct kiln_results *results, const struct kiln_signature *signature);
-/* At most `limit` entries from now on; what goes is counted in *evictions. Before the first look-up. */
-void kiln__results_bound(struct kiln_results *results, size_t limit, _Atomic uint64_t *evictions);
+/*
+ * At most `limit` entries from now on; unless evictions is NULL, what goes is counted in it, and the first time said
+ * with the function's name. Before the first look-up.
+ */
+void kiln__results_bound(struct kiln_results *results, size_t limit, const char *name, _Atomic uint64_t *evictions);
 /* Removes entries that match. When out of memory they stay. */
 void kiln__results_remove(struct kiln_results *results,
                           bool (*matches)(const struct kiln_entry *entry, const void *context), const void *context);

@@ -91,8 +91,8 @@ static void bound_results(struct kiln_compiled *compiled, struct kiln_cache *cac
 {
     size_t shapes = cache->max_results && cache->max_results < SHAPES ? cache->max_results : SHAPES;
     struct kiln_results *traced = compiled->shapeless ? &compiled->records : &compiled->results;
-    kiln__results_bound(traced, cache->max_results, &cache->counts.evictions);
-    if (compiled->shapeless) kiln__results_bound(&compiled->results, shapes, NULL);
+    kiln__results_bound(traced, cache->max_results, compiled->name, &cache->counts.evictions);
+    if (compiled->shapeless) kiln__results_bound(&compiled->results, shapes, compiled->name, NULL);
 }
 
 kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *payload, void (*free_payload)(void *),

@@ -119,6 +119,7 @@ static void what_is_in_use_stays(void **state)
     assert_int_equal(after.compiles, before.compiles);
     assert_int_equal(after.links, before.links);
     assert_int_equal(before.compiles, 1000);
+    assert_int_equal(before.process_hits + before.front_hits, 2 * 999 - 1); /* number 0 was never made again */
     kiln_function_free(function);
     kiln_cache_close(cache);
 }

@@ -189,6 +189,12 @@ static void test_9_to_14_forms_and_captured_variables(void **state)
     assert_int_equal(mlx_compile(&fun, none, false), 1); /* 14 */
     assert_int_equal(error_count, 1);
     error_count = 0;
+    mlx_disable_compile(); /* mlx-c looks at the handle first: an empty one is refused in every mode */
+    assert_int_equal(mlx_compile(&fun, none, false), 1);
+    mlx_enable_compile();
+    assert_int_equal(error_count, 1);
+    error_count = 0;
+    expect_call(fun, &x, 1, (float[]){1, 4}, 2); /* and leaves what was there */
     mlx_closure_free(fun), mlx_closure_free(again), mlx_array_free(x);
 }
 
@@ -216,10 +222,43 @@ static void test_15_to_17_captured_arrays_that_change(void **state)
     expect_call(fun, &x, 1, (float[]){6, 7}, 2);
     expect_ok(mlx_array_set_float(&captured.arrays[0], 9), "set"); /* rebound */
     expect_call(fun, &x, 1, (float[]){6, 7}, 2);
+    expect_ok(mlx_reshape(&captured.arrays[0], captured.arrays[0], (int[]){1, 1, 1}, 3, stream), "reshape");
+    expect_call(fun, &x, 1, (float[]){6, 7}, 2);
     mlx_array_free(captured.arrays[0]); /* gone; the plan keeps its own */
     expect_call(fun, &x, 1, (float[]){6, 7}, 2);
     mlx_closure_free(fun), mlx_array_free(x);
     assert_int_equal(traced.calls, 1);
+}
+
+BODY(plus_both_of_a_map)
+{
+    const mlx_map_string_to_array *map = context;
+    mlx_array *first = next_made(), *second = next_made();
+    (void)count;
+    if (mlx_map_string_to_array_get(first, *map, "first") || mlx_map_string_to_array_get(second, *map, "second"))
+        made_code = 1;
+    give(out, b(mlx_add, b(mlx_multiply, in[0], *first), *second));
+    return done();
+}
+
+/* 17: a captured map of arrays, one of which is replaced later. */
+static void test_17_a_captured_map(void **state)
+{
+    (void)state;
+    mlx_map_string_to_array map = mlx_map_string_to_array_new();
+    mlx_array x = FLOATS(2), ten = mlx_array_new_float(10);
+    expect_ok(mlx_map_string_to_array_insert(map, "first", ten) || mlx_map_string_to_array_insert(map, "second", x),
+              "insert");
+    mlx_array in = COUNTING(MLX_FLOAT32, 2);
+    struct traced_call traced = {plus_both_of_a_map, &map, 1, 0};
+    mlx_closure fun = compile_call(&traced, false);
+    expect_call(fun, &in, 1, (float[]){11, 22}, 2);
+    expect_ok(mlx_map_string_to_array_insert(map, "first", x), "insert");
+    expect_call(fun, &in, 1, (float[]){11, 22}, 2);
+    mlx_map_string_to_array_free(map);
+    expect_call(fun, &in, 1, (float[]){11, 22}, 2);
+    assert_int_equal(traced.calls, 1);
+    free_all((mlx_array[]){x, ten, in}, 3), mlx_closure_free(fun);
 }
 
 /* 19: a lazy array that both read; the result of one is the input of the other. */
@@ -486,6 +525,19 @@ BODY(equal_nan)
     return done();
 }
 
+/* 69: one key, three widths; each is used on, so that all of them are steps of one plan. */
+BODY(words_of_three_widths)
+{
+    UNUSED;
+    for (int i = 0; i < 3; i++) {
+        mlx_array *words = next_made();
+        if (mlx_random_bits(words, (int[]){9}, 1, 1 << i, in[0], stream)) made_code = 1;
+        give(&out[i], *words);
+        give(&out[3 + i], as(*words, MLX_FLOAT32));
+    }
+    return done();
+}
+
 static void test_62_to_71_in_every_mode(void **state)
 {
     struct numbers got[2];
@@ -495,6 +547,7 @@ static void test_62_to_71_in_every_mode(void **state)
         BOTH_WAYS(through_copies, 2, FLOATS(2, 3));
         BOTH_WAYS(logs_and_exps, 3, FLOATS(2, 3));
         BOTH_WAYS(divmod_stacked, 1, FLOATS(5), FLOATS(5));
+        BOTH_WAYS(words_of_three_widths, 6, COUNTING(MLX_UINT32, 2));
         mlx_array x = FLOATS(3);
         run_both_ways(equal_nan, NULL, &x, 1, got, 2, 2, "equal_nan");
         assert_true(!get(&got[0], 0).u && get(&got[1], 0).u);
@@ -709,6 +762,30 @@ BODY(small_whole_numbers)
     give(&out[1], b(mlx_greater, twice, in[1]));
     give(&out[2], u(mlx_abs, b(mlx_maximum, twice, in[1])));
     return done();
+}
+
+/* 125: 2^24 + 1 is no float32, 2^53 + 1 no float64. */
+BODY(large_odd_numbers)
+{
+    UNUSED;
+    const int64_t odd = (INT64_C(1) << 53) + 1;
+    give(&out[0], b(mlx_add, in[0], keep(mlx_array_new_int(16777217))));
+    give(&out[1], b(mlx_add, in[0], keep(mlx_array_new_data(&odd, NULL, 0, MLX_INT64))));
+    give(&out[2], b(mlx_add, as(in[0], MLX_FLOAT64), keep(mlx_array_new_float64(16777217))));
+    return done();
+}
+
+static void test_125_large_odd_constants(void **state)
+{
+    struct numbers got[3];
+    (void)state;
+    mlx_array zero = mlx_array_new_int(0);
+    run_both_ways(large_odd_numbers, NULL, &zero, 1, got, 3, 2, "large odd numbers");
+    assert_int_equal(get(&got[0], 0).i, 16777217);
+    assert_true(get(&got[1], 0).i == (INT64_C(1) << 53) + 1);
+    assert_true(to_double(get(&got[2], 0)) == 16777217);
+    for (int i = 0; i < 3; i++) numbers_free(&got[i]);
+    mlx_array_free(zero);
 }
 
 BODY(pi_and_third)
@@ -1007,6 +1084,7 @@ int main(void)
         cmocka_unit_test_setup(test_6_and_8_arrays_made_inside_and_no_inputs, set_up),
         cmocka_unit_test_setup(test_9_to_14_forms_and_captured_variables, set_up),
         cmocka_unit_test_setup(test_15_to_17_captured_arrays_that_change, set_up),
+        cmocka_unit_test_setup(test_17_a_captured_map, set_up),
         cmocka_unit_test_setup(test_19_two_functions_share_what_they_capture, set_up),
         cmocka_unit_test_setup(test_21_state_that_a_trace_changes, set_up),
         cmocka_unit_test_setup(test_22_captured_and_reduced_without_inputs, set_up),
@@ -1020,6 +1098,7 @@ int main(void)
         cmocka_unit_test_setup(test_91_another_default_stream, set_up),
         cmocka_unit_test_setup(test_92_and_93_nan_and_infinity, set_up),
         cmocka_unit_test_setup(test_94_to_97_names_dtypes_and_doubles, set_up),
+        cmocka_unit_test_setup(test_125_large_odd_constants, set_up),
         cmocka_unit_test_setup(test_98_and_99_ranks_and_many_inputs, set_up),
         cmocka_unit_test_setup(test_100_negative_strides, set_up),
         cmocka_unit_test_setup(test_101_an_input_lends_its_storage, set_up),

@@ -222,6 +222,22 @@ static void test_104_reshape(void **state)
     mlx_closure_free(fun), mlx_closure_free(rows);
 }
 
+/* ---- 105: operands that repeat, either way -------------------------------------------------------------------- */
+
+BODY(minus_times)
+{
+    UNUSED;
+    give(out, b(mlx_multiply, b(mlx_subtract, in[0], in[1]), in[0]));
+    return done();
+}
+
+static void test_105_broadcasts_of_operands(void **state)
+{
+    (void)state;
+    CHECK_ROWS(ROW(minus_times, "3,3 1,3 3,1 1,1 0,1 7,7 2,3"), ROW(minus_times, "2x3,3 2x1,3 1x3,1 4x5,5 1x1,1 2x3,2"),
+               ROW(minus_times, "3,2x3 3,2x1 1,1x3 1,1x1 5,4x5"), ROW(minus_times, "(),2x3 (),1x1 (),0x3"));
+}
+
 /* ---- 106: reductions ------------------------------------------------------------------------------------------ */
 
 ONE(sum_last, sum_axis, x, -1, true)
@@ -378,6 +394,36 @@ static void test_112_and_113_broadcasts(void **state)
     expect_compiled_refusal(fun, &other, 1, "[broadcast_to] Cannot broadcast array of shape (2,4) into shape (2,3).");
     free_arrays((mlx_array[]){fits, other}, 2);
     mlx_closure_free(fun);
+}
+
+/* ---- 114: what gradients compute, written out ----------------------------------------------------------------- */
+
+/* sum(x * y): each operand gets the other one, summed over what it repeats and in its own shape. */
+BODY(gradients_of_a_sum)
+{
+    UNUSED;
+    mlx_array ones = u(mlx_ones_like, b(mlx_multiply, in[0], in[1]));
+    mlx_array wide[2] = {b(mlx_multiply, ones, in[1]), b(mlx_multiply, ones, in[0])};
+    give(&out[0], b(mlx_add, u(mlx_zeros_like, in[0]), sum(wide[0], 0, true)));
+    give(&out[1], b(mlx_add, u(mlx_zeros_like, in[1]), sum(wide[1], 1, true)));
+    return done();
+}
+
+/* x y: gradients are products with the other one's transposition, and have the shapes of x and y. */
+BODY(gradients_of_a_product)
+{
+    UNUSED;
+    mlx_array ones = u(mlx_ones_like, b(mlx_matmul, in[0], in[1]));
+    give(&out[0], b(mlx_matmul, ones, u(mlx_transpose, in[1])));
+    give(&out[1], b(mlx_matmul, u(mlx_transpose, in[0]), ones));
+    return done();
+}
+
+static void test_114_shapes_of_gradients(void **state)
+{
+    (void)state;
+    CHECK_ROWS({"a sum", gradients_of_a_sum, 2, "1x3,2x1 1x40,5x1 1x1,1x1 1x2,7x1"},
+               {"a product", gradients_of_a_product, 2, "2x3,3x4 4x3,3x2 1x1,1x1 5x1,1x6"});
 }
 
 /* ---- 115: reductions after take ------------------------------------------------------------------------------- */
@@ -675,12 +721,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_104_reshape, set_up),
+        cmocka_unit_test_setup(test_105_broadcasts_of_operands, set_up),
         cmocka_unit_test_setup(test_106_reductions, set_up),
         cmocka_unit_test_setup(test_107_averages, set_up),
         cmocka_unit_test_setup(test_108_unflatten_rows_and_likes, set_up),
         cmocka_unit_test_setup(test_110_products, set_up),
         cmocka_unit_test_setup(test_111_slices, set_up),
         cmocka_unit_test_setup(test_112_and_113_broadcasts, set_up),
+        cmocka_unit_test_setup(test_114_shapes_of_gradients, set_up),
         cmocka_unit_test_setup(test_115_reductions_after_take, set_up),
         cmocka_unit_test_setup(test_shapes_and_copies, set_up),
         cmocka_unit_test_setup(test_orders_and_indices, set_up),

@@ -173,6 +173,26 @@ static void test_71_equal_and_equal_nan_stay_apart(void **state)
     kiln__tape_free(tape);
 }
 
+/* What is made of constants alone is no part of the tape, however it is made: its value is, once. */
+static size_t constants_alone(struct kiln_array *const *in, size_t count, struct kiln_array **out)
+{
+    struct kiln_array *four = B(MULTIPLY, number(2), U(ABS, number(-2)));
+    (void)count;
+    out[0] = B(ADD, B(ADD, in[0], four), U(SQRT, B(MULTIPLY, four, number(4))));
+    return 1;
+}
+
+static void test_constants_are_folded(void **state)
+{
+    (void)state;
+    struct kiln_tape *tape = tape_of(constants_alone, 1, SHAPE(3));
+    for (uint32_t i = 0; i < tape->count; i++)
+        if (tape->values[i].array) eval(tape->values[i].array); /* as a compiled function does */
+    must_be(kiln__tape_simplify(tape, &err));
+    assert_int_equal(count_live(tape, KILN_VALUE_CONSTANT), 1); /* 4 and the root of 16 */
+    expect_nodes(tape, 2, KILN_OP_ADD, 2);
+}
+
 /* ---- H. fusion ------------------------------------------------------------------------------------------------ */
 
 static struct kiln_tape *fused(function_body *body, size_t count, size_t ndim, const int *dims)
@@ -289,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_69_random_words_of_two_widths_stay_apart),
         cmocka_unit_test(test_70_logs_of_other_bases_stay_apart),
         cmocka_unit_test(test_71_equal_and_equal_nan_stay_apart),
+        cmocka_unit_test(test_constants_are_folded),
         cmocka_unit_test(test_77_a_lone_binary),
         cmocka_unit_test(test_78_binary_into_unary_and_binary),
         cmocka_unit_test(test_83_twenty_deep),
