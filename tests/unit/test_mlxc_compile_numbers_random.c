@@ -6,14 +6,53 @@
  */
 #include "support/programs.h"
 
+/* ---- what the programs were made of, so that a kind that no longer occurs is missed --------------------------- */
+
+static struct {
+    int dtypes[DTYPE_COUNT], ranks[MAX_RANK + 1]; /* of inputs */
+    int empty, ones, backwards, turned, spread;   /* inputs with such axes, or laid out like that */
+    int broadcasts;                               /* steps whose operands have other shapes than their result */
+    int most_inputs;
+} seen;
+
+static void note_input(const struct value *value, enum layout layout)
+{
+    bool has_empty = false, has_one = false, has_many = false;
+    for (int i = 0; i < value->shape.ndim; i++) {
+        has_empty |= value->shape.dims[i] == 0;
+        has_one |= value->shape.dims[i] == 1;
+        has_many |= value->shape.dims[i] > 1;
+    }
+    seen.dtypes[value->dtype]++;
+    seen.ranks[value->shape.ndim]++;
+    seen.empty += has_empty;
+    seen.ones += has_one;
+    if (has_empty || !has_many) return;
+    seen.backwards += layout == REVERSED;
+    seen.turned += layout == TRANSPOSED && value->shape.ndim > 1;
+    seen.spread += layout == SPREAD;
+}
+
+static void note_steps(const struct program *program)
+{
+    if (program->input_count > seen.most_inputs) seen.most_inputs = program->input_count;
+    for (int i = 0; i < program->step_count; i++) {
+        const struct step *step = &program->steps[i];
+        const struct shape *result = &program->values[program->input_count + i].shape;
+        for (int k = 0; k < step->in_count && step->op; k++)
+            seen.broadcasts += !same_shapes(&program->values[step->in[k]].shape, result);
+    }
+}
+
 static void make_inputs(const struct program *program, uint64_t seed, mlx_array *arrays, bool views)
 {
     uint64_t state = seed * 7919 + 13;
     for (int i = 0; i < program->input_count; i++) {
         const struct value *value = &program->values[i];
         struct numbers numbers = numbers_filled(value->dtype, &value->shape, random_value, &state);
-        arrays[i] =
-            make_array(&numbers, views && one_in(&state, 3) ? (enum layout)random_below(&state, LAYOUT_COUNT) : PACKED);
+        enum layout layout = views && one_in(&state, 3) ? (enum layout)random_below(&state, LAYOUT_COUNT) : PACKED;
+        arrays[i] = make_array(&numbers, layout);
+        note_input(value, layout);
         numbers_free(&numbers);
     }
 }
@@ -51,6 +90,7 @@ static void check_program(uint64_t seed, int inputs, int steps)
     if (only_seed()) program_print(&program);
     struct traced_call call = {program_run, &program, program.output_count, 0};
     mlx_closure compiled = compile_call(&call, false);
+    note_steps(&program);
     make_inputs(&program, seed, arrays, true);
     make_inputs(&program, seed + 1000, others, seed % 5 == 0);
     compare_run(&program, compiled, arrays, "miss");
@@ -83,6 +123,7 @@ static void test_many_inputs(void **state)
 {
     (void)state;
     for (uint64_t seed = 401; seed <= 412; seed++) check_program(seed, 10 + (int)(seed * 7 % 55), 40);
+    for (uint64_t seed = 413; seed <= 418; seed++) check_program(seed, 64, 90);
 }
 
 /* ---- shapeless ----------------------------------------------------------------------------------------------------
@@ -128,12 +169,27 @@ static void test_shapeless_programs(void **state)
     for (uint64_t seed = 501; seed <= 540; seed++) check_shapeless(seed);
 }
 
+/* The last test: whether the others were about everything they are for. */
+static void test_every_kind_occurred(void **state)
+{
+    (void)state;
+    if (only_seed()) return;
+    for (int i = 0; i < DTYPE_COUNT; i++)
+        if (seen.dtypes[i] < 10) fail_msg("%s: only %d inputs", facts[i].name, seen.dtypes[i]);
+    for (int i = 0; i <= 10; i++)
+        if (seen.ranks[i] < 10) fail_msg("%d axes: only %d inputs", i, seen.ranks[i]);
+    assert_true(seen.empty >= 10 && seen.ones >= 10);
+    assert_true(seen.backwards >= 10 && seen.turned >= 10 && seen.spread >= 10);
+    assert_true(seen.broadcasts >= 100);
+    assert_int_equal(seen.most_inputs, 64);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_short_programs, set_up),     cmocka_unit_test_setup(test_longer_programs, set_up),
         cmocka_unit_test_setup(test_deep_programs, set_up),      cmocka_unit_test_setup(test_many_inputs, set_up),
-        cmocka_unit_test_setup(test_shapeless_programs, set_up),
+        cmocka_unit_test_setup(test_shapeless_programs, set_up), cmocka_unit_test(test_every_kind_occurred),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);
 }
