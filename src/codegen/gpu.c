@@ -252,8 +252,10 @@ static kiln_status print_kernel(struct kiln_printer *p, const struct kiln_gpu_fo
     kiln_status status = schedule->print(p, form, err);
     if (status) return status;
     if (p->declarations.size) kiln__buffer_printf(p->text, "\n%s", (const char *)p->declarations.data);
-    kiln__buffer_printf(p->text, "\n!nvvm.annotations = !{!0}\n!0 = !{ptr @kernel, !\"maxntidx\", i32 %d}\n",
+    kiln__buffer_printf(p->text, "\n!nvvm.annotations = !{!0}\n!0 = !{ptr @kernel, !\"maxntidx\", i32 %d",
                         KILN_GPU_BLOCK);
+    if (p->blocks) kiln__buffer_printf(p->text, ", !\"minctasm\", i32 %u", p->blocks);
+    kiln__buffer_printf(p->text, "}\n");
     kiln__buffer_printf(p->text, "!1 = distinct !{!1, !2}\n!2 = !{!\"llvm.loop.unroll.disable\"}\n");
     if (p->text->failed || p->declarations.failed) return kiln__no_memory(err, "the text of a kernel");
     return KILN_OK;

@@ -45,7 +45,7 @@ enum kiln_gpu_schedule {
      * words: rows, n, warps per row (1, 2, 4 or 8), inner strides of the operands in bytes (one word each), axes (the
      * rows' index space; 1 or more). Groups with KILN_GROUP_ROWS, or whose one instruction is a reduction: letters 'c',
      * 's', 'v' are along the row. A block computes 8 / warps-per-row rows, block b from row b * that. n is at most
-     * KILN_GPU_MAX_ROW. Neighbouring threads have neighbouring elements, so `wide` makes no difference.
+     * KILN_GPU_MAX_ROW. Neighbouring threads have neighbouring elements, one each, so `wide` makes no difference.
      */
     KILN_GPU_ROWS,
     /*

@@ -108,12 +108,45 @@ void kiln__lane_down(struct kiln_printer *p, struct kiln_reducer *r, const char 
     exchange_lane(p, r, name, source, "down", distance);
 }
 
+void kiln__lane_across(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *source)
+{
+    exchange_lane(p, r, name, source, "bfly", KILN_REDUCE_LANES);
+}
+
 void kiln__lane_first(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *source)
 {
     exchange_lane(p, r, name, source, "idx", 0);
 }
 
-void kiln__lane_total(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *source)
+/* ---- combination ----------------------------------------------------------------------------------------------- */
+
+enum kiln_lane_order kiln__lane_order(const struct kiln_reducer *r)
+{
+    bool chooses = r->op == KILN_OP_MAX || r->op == KILN_OP_MIN;
+    if (kiln__dtypes[r->lane].kind < KILN_KIND_FLOAT) return KILN_LANES_FREE;
+    return chooses && r->lane == KILN_FLOAT32 ? KILN_LANES_QUICK : KILN_LANES_ORDERED;
+}
+
+void kiln__lane_combine(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *a, const char *b)
+{
+    (void)p;
+    kiln__reduce_combine(r, name, a, b, 0);
+}
+
+void kiln__lane_combine_quickly(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *a,
+                                const char *b)
+{
+    const char *function = r->op == KILN_OP_MAX ? "llvm.maximum.f32" : "llvm.minimum.f32";
+    if (kiln__lane_order(r) != KILN_LANES_QUICK) {
+        kiln__reduce_combine(r, name, a, b, 0);
+        return;
+    }
+    kiln__ir_declare(&p->declarations, "float", function, "float, float");
+    kiln__buffer_printf(p->text, "  %s = call float @%s(float %s, float %s)\n", name, function, a, b);
+}
+
+void kiln__lane_total(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *source,
+                      kiln_lane_combine *combine)
 {
     char low[KILN_IR_NAME], high[KILN_IR_NAME], both[KILN_IR_NAME];
     snprintf(low, sizeof low, "%s", source);
@@ -121,7 +154,7 @@ void kiln__lane_total(struct kiln_printer *p, struct kiln_reducer *r, const char
         snprintf(high, sizeof high, "%.48s.h%d", name, half);
         snprintf(both, sizeof both, half > 1 ? "%.48s.l%d" : "%.48s", name, half);
         kiln__lane_down(p, r, high, low, half);
-        kiln__reduce_combine(r, both, low, high, 0);
+        combine(p, r, both, low, high);
         snprintf(low, sizeof low, "%s", both);
     }
 }

@@ -26,10 +26,27 @@ void kiln__lane_select(struct kiln_reducer *r, const char *name, const char *con
 /* name = the lane of the thread `distance` further on in the warp. */
 void kiln__lane_down(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *source,
                      int distance);
+/* name = the lane of the thread 16 further on in the warp, or 16 before. */
+void kiln__lane_across(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *source);
 /* name = the lane of the warp's first thread. */
 void kiln__lane_first(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *source);
+
+/*
+ * Must elements be combined in the order of group.h to give its bits? Integers need not, nor maxima and minima of
+ * float32 lanes, but for one thing: of zeros, all largest, the last one's sign wins. Quick ones take +0 for larger than
+ * -0, in any order, and whoever gets a zero asks again in order. Which NaN it is shows nowhere.
+ */
+enum kiln_lane_order { KILN_LANES_FREE, KILN_LANES_QUICK, KILN_LANES_ORDERED };
+enum kiln_lane_order kiln__lane_order(const struct kiln_reducer *r);
+
+/* name = a combined with b: in order, or as quickly as kiln__lane_order() allows. */
+typedef void kiln_lane_combine(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *a,
+                               const char *b);
+kiln_lane_combine kiln__lane_combine, kiln__lane_combine_quickly;
+
 /* name, in the warp's first thread, = all 16 lanes combined in pairs. Temporaries are the name and a suffix. */
-void kiln__lane_total(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *source);
+void kiln__lane_total(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *source,
+                      kiln_lane_combine *combine);
 
 /* Bytes of `count` lanes in shared memory, aligned to 16. */
 uint32_t kiln__lane_bytes(const struct kiln_reducer *r, uint32_t count);

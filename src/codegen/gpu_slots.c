@@ -99,6 +99,7 @@ void kiln__slots_choose(struct kiln_slots *slots, uint32_t pass)
             if (!slots->used[i] || kiln__dtype_size(p->dtypes[i]) != size) continue;
             slots->keeps[i] = take_bytes(&taken, size);
             slots->has_kept |= slots->keeps[i] != 0;
+            slots->has_words |= slots->keeps[i] && size == KILN_SLOT_BYTES;
         }
     }
 }

@@ -20,6 +20,7 @@ struct kiln_slots {
     bool *used;     /* of each value: a later pass computes something from it */
     bool is_closed; /* nothing is kept */
     bool has_kept;  /* something is, in some pass */
+    bool has_words; /* something of 4 bytes */
 };
 
 /* Whatever it returns, the slots are released afterwards. */

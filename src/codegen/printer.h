@@ -22,6 +22,7 @@ struct kiln_printer {
     bool *shared;       /* is the value the same for a whole row? */
     const bool *needed; /* NULL: all; else which values this pass computes */
     const char *pass;   /* suffix of names inside the current pass: "" or ".0", ".1", ... */
+    uint32_t blocks;    /* of a GPU's kernel, that registers must suffice for on one multiprocessor; 0: one */
     struct kiln_buffer *text;
     struct kiln_buffer declarations;
 };

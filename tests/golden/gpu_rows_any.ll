@@ -45,6 +45,9 @@ entry:
   %lane.any = or i32 %lane, %member
   %is.leader = icmp eq i32 %lane.any, 0
   %is.first = and i1 %is.leader, %is.row
+  %half = lshr i32 %lane, 4
+  %spread.half = mul nuw nsw i32 %half, 16
+  %spread = add nuw nsw i32 %spread.half, %lane.low
   %axis0.at = add i32 %row.index, 0
   %axis0.long = zext i32 %axis0.at to i64
   %o0.skip0 = mul nsw i64 %axis0.long, %o0.axis0
@@ -56,8 +59,8 @@ entry:
   br label %chunks.0
 
 chunks.0:
-  %c.0 = phi i32 [ %member, %entry ], [ %c.next.0, %chunk.end.0 ]
-  %up0.0 = phi i8 [ 0, %entry ], [ %up.next0.0, %chunk.end.0 ]
+  %c.0 = phi i32 [ %member, %entry ], [ %c.next.0, %carry.0 ]
+  %up0.0 = phi i8 [ 0, %entry ], [ %up.next0.0, %carry.0 ]
   %from.0 = mul nuw nsw i32 %c.0, 1024
   %c.some.0 = icmp ult i32 %from.0, %length
   br i1 %c.some.0, label %chunk.0, label %chunks.end.0
@@ -65,22 +68,31 @@ chunks.0:
 chunk.0:
   %left.0 = sub nuw nsw i32 %length, %from.0
   %count.0 = call i32 @llvm.umin.i32(i32 %left.0, i32 1024)
-  %first.0 = add nuw nsw i32 %from.0, %lane
+  %spans.0 = and i32 %count.0, -512
+  %first.0 = add nuw nsw i32 %from.0, %spread
   %c.next.0 = add nuw nsw i32 %c.0, %team
   br label %blocks.0w
 
 blocks.0w:
-  %b.0w = phi i32 [ 0, %chunk.0 ], [ %b.next.0w, %block.0w ]
-  %lane0.0w = phi i8 [ 0, %chunk.0 ], [ %both0.0w15, %block.0w ]
+  %b.0w = phi i32 [ 0, %chunk.0 ], [ %b.next.0w, %block.end.0w ]
+  %lane0.0w = phi i8 [ 0, %chunk.0 ], [ %lane.next0.0w, %block.end.0w ]
   %b.next.0w = add nuw nsw i32 %b.0w, 512
-  %b.more.0w = icmp ule i32 %b.next.0w, %count.0
+  %b.more.0w = icmp ule i32 %b.next.0w, %spans.0
   br i1 %b.more.0w, label %block.0w, label %rests.0w
 
 block.0w:
-  %i.short.0w = add nuw nsw i32 %first.0, %b.0w
+  %i.part.0w = and i32 %b.0w, 0
+  %i.half.0w = lshr i32 %i.part.0w, 1
+  %i.at.0w = sub nuw nsw i32 %b.0w, %i.half.0w
+  %i.short.0w = add nuw nsw i32 %first.0, %i.at.0w
   %i.0w = zext i32 %i.short.0w to i64
-  %s.row.0w = mul nuw nsw i32 %b.0w, 8
-  %s.short.0w = add nuw nsw i32 %s.row.0w, %thread
+  %s.group.0w = udiv i32 %b.0w, 32
+  %s.all.0w = mul nuw nsw i32 %s.group.0w, 256
+  %s.own.0w = add nuw nsw i32 %s.all.0w, %thread
+  %s.first.0w = mul nuw nsw i32 %s.own.0w, 1
+  %s.number.0w = udiv i32 %b.0w, 32
+  %s.member.0w = urem i32 %s.number.0w, 1
+  %s.short.0w = add nuw nsw i32 %s.first.0w, %s.member.0w
   %s.0w = zext i32 %s.short.0w to i64
   %i.0w0 = add nuw nsw i64 %i.0w, 0
   %s.0w0 = add nuw nsw i64 %s.0w, 0
@@ -163,101 +175,40 @@ block.0w:
   %v0.0w15.bits = load i8, ptr %p0.at.0w15, align 1
   %v0.0w15 = icmp ne i8 %v0.0w15.bits, 0
   %e0.0w0 = zext i1 %v0.0w0 to i8
-  %other0.0w0.from = zext i8 %e0.0w0 to i32
-  %other0.0w0.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w0.from, i32 16, i32 31)
-  %other0.0w0 = trunc i32 %other0.0w0.to to i8
-  %own0.0w0 = or i8 %lane0.0w, %e0.0w0
-  %both0.0w0 = or i8 %own0.0w0, %other0.0w0
   %e0.0w1 = zext i1 %v0.0w1 to i8
-  %other0.0w1.from = zext i8 %e0.0w1 to i32
-  %other0.0w1.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w1.from, i32 16, i32 31)
-  %other0.0w1 = trunc i32 %other0.0w1.to to i8
-  %own0.0w1 = or i8 %both0.0w0, %e0.0w1
-  %both0.0w1 = or i8 %own0.0w1, %other0.0w1
   %e0.0w2 = zext i1 %v0.0w2 to i8
-  %other0.0w2.from = zext i8 %e0.0w2 to i32
-  %other0.0w2.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w2.from, i32 16, i32 31)
-  %other0.0w2 = trunc i32 %other0.0w2.to to i8
-  %own0.0w2 = or i8 %both0.0w1, %e0.0w2
-  %both0.0w2 = or i8 %own0.0w2, %other0.0w2
   %e0.0w3 = zext i1 %v0.0w3 to i8
-  %other0.0w3.from = zext i8 %e0.0w3 to i32
-  %other0.0w3.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w3.from, i32 16, i32 31)
-  %other0.0w3 = trunc i32 %other0.0w3.to to i8
-  %own0.0w3 = or i8 %both0.0w2, %e0.0w3
-  %both0.0w3 = or i8 %own0.0w3, %other0.0w3
   %e0.0w4 = zext i1 %v0.0w4 to i8
-  %other0.0w4.from = zext i8 %e0.0w4 to i32
-  %other0.0w4.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w4.from, i32 16, i32 31)
-  %other0.0w4 = trunc i32 %other0.0w4.to to i8
-  %own0.0w4 = or i8 %both0.0w3, %e0.0w4
-  %both0.0w4 = or i8 %own0.0w4, %other0.0w4
   %e0.0w5 = zext i1 %v0.0w5 to i8
-  %other0.0w5.from = zext i8 %e0.0w5 to i32
-  %other0.0w5.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w5.from, i32 16, i32 31)
-  %other0.0w5 = trunc i32 %other0.0w5.to to i8
-  %own0.0w5 = or i8 %both0.0w4, %e0.0w5
-  %both0.0w5 = or i8 %own0.0w5, %other0.0w5
   %e0.0w6 = zext i1 %v0.0w6 to i8
-  %other0.0w6.from = zext i8 %e0.0w6 to i32
-  %other0.0w6.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w6.from, i32 16, i32 31)
-  %other0.0w6 = trunc i32 %other0.0w6.to to i8
-  %own0.0w6 = or i8 %both0.0w5, %e0.0w6
-  %both0.0w6 = or i8 %own0.0w6, %other0.0w6
   %e0.0w7 = zext i1 %v0.0w7 to i8
-  %other0.0w7.from = zext i8 %e0.0w7 to i32
-  %other0.0w7.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w7.from, i32 16, i32 31)
-  %other0.0w7 = trunc i32 %other0.0w7.to to i8
-  %own0.0w7 = or i8 %both0.0w6, %e0.0w7
-  %both0.0w7 = or i8 %own0.0w7, %other0.0w7
   %e0.0w8 = zext i1 %v0.0w8 to i8
-  %other0.0w8.from = zext i8 %e0.0w8 to i32
-  %other0.0w8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w8.from, i32 16, i32 31)
-  %other0.0w8 = trunc i32 %other0.0w8.to to i8
-  %own0.0w8 = or i8 %both0.0w7, %e0.0w8
-  %both0.0w8 = or i8 %own0.0w8, %other0.0w8
   %e0.0w9 = zext i1 %v0.0w9 to i8
-  %other0.0w9.from = zext i8 %e0.0w9 to i32
-  %other0.0w9.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w9.from, i32 16, i32 31)
-  %other0.0w9 = trunc i32 %other0.0w9.to to i8
-  %own0.0w9 = or i8 %both0.0w8, %e0.0w9
-  %both0.0w9 = or i8 %own0.0w9, %other0.0w9
   %e0.0w10 = zext i1 %v0.0w10 to i8
-  %other0.0w10.from = zext i8 %e0.0w10 to i32
-  %other0.0w10.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w10.from, i32 16, i32 31)
-  %other0.0w10 = trunc i32 %other0.0w10.to to i8
-  %own0.0w10 = or i8 %both0.0w9, %e0.0w10
-  %both0.0w10 = or i8 %own0.0w10, %other0.0w10
   %e0.0w11 = zext i1 %v0.0w11 to i8
-  %other0.0w11.from = zext i8 %e0.0w11 to i32
-  %other0.0w11.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w11.from, i32 16, i32 31)
-  %other0.0w11 = trunc i32 %other0.0w11.to to i8
-  %own0.0w11 = or i8 %both0.0w10, %e0.0w11
-  %both0.0w11 = or i8 %own0.0w11, %other0.0w11
   %e0.0w12 = zext i1 %v0.0w12 to i8
-  %other0.0w12.from = zext i8 %e0.0w12 to i32
-  %other0.0w12.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w12.from, i32 16, i32 31)
-  %other0.0w12 = trunc i32 %other0.0w12.to to i8
-  %own0.0w12 = or i8 %both0.0w11, %e0.0w12
-  %both0.0w12 = or i8 %own0.0w12, %other0.0w12
   %e0.0w13 = zext i1 %v0.0w13 to i8
-  %other0.0w13.from = zext i8 %e0.0w13 to i32
-  %other0.0w13.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w13.from, i32 16, i32 31)
-  %other0.0w13 = trunc i32 %other0.0w13.to to i8
-  %own0.0w13 = or i8 %both0.0w12, %e0.0w13
-  %both0.0w13 = or i8 %own0.0w13, %other0.0w13
   %e0.0w14 = zext i1 %v0.0w14 to i8
-  %other0.0w14.from = zext i8 %e0.0w14 to i32
-  %other0.0w14.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w14.from, i32 16, i32 31)
-  %other0.0w14 = trunc i32 %other0.0w14.to to i8
-  %own0.0w14 = or i8 %both0.0w13, %e0.0w14
-  %both0.0w14 = or i8 %own0.0w14, %other0.0w14
   %e0.0w15 = zext i1 %v0.0w15 to i8
-  %other0.0w15.from = zext i8 %e0.0w15 to i32
-  %other0.0w15.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w15.from, i32 16, i32 31)
-  %other0.0w15 = trunc i32 %other0.0w15.to to i8
-  %own0.0w15 = or i8 %both0.0w14, %e0.0w15
-  %both0.0w15 = or i8 %own0.0w15, %other0.0w15
+  %low0.0w0 = or i8 %lane0.0w, %e0.0w0
+  %low0.0w1 = or i8 %low0.0w0, %e0.0w1
+  %low0.0w2 = or i8 %low0.0w1, %e0.0w2
+  %low0.0w3 = or i8 %low0.0w2, %e0.0w3
+  %low0.0w4 = or i8 %low0.0w3, %e0.0w4
+  %low0.0w5 = or i8 %low0.0w4, %e0.0w5
+  %low0.0w6 = or i8 %low0.0w5, %e0.0w6
+  %low0.0w7 = or i8 %low0.0w6, %e0.0w7
+  %low0.0w8 = or i8 %low0.0w7, %e0.0w8
+  %low0.0w9 = or i8 %low0.0w8, %e0.0w9
+  %low0.0w10 = or i8 %low0.0w9, %e0.0w10
+  %low0.0w11 = or i8 %low0.0w10, %e0.0w11
+  %low0.0w12 = or i8 %low0.0w11, %e0.0w12
+  %low0.0w13 = or i8 %low0.0w12, %e0.0w13
+  %low0.0w14 = or i8 %low0.0w13, %e0.0w14
+  %lane.next0.0w = or i8 %low0.0w14, %e0.0w15
+  br label %block.end.0w
+
+block.end.0w:
   br label %blocks.0w
 
 rests.0w:
@@ -272,10 +223,15 @@ rest.0w:
   br i1 %r.is.0w, label %value.0w, label %join.0w
 
 value.0w:
-  %i.short.0wx = add nuw nsw i32 %first.0, %r.0w
+  %i.short.0wx = add nuw nsw i32 %from.0, %r.at.0w
   %i.0wx = zext i32 %i.short.0wx to i64
-  %s.row.0wx = mul nuw nsw i32 %r.0w, 8
-  %s.short.0wx = add nuw nsw i32 %s.row.0wx, %thread
+  %s.group.0wx = udiv i32 %r.0w, 32
+  %s.all.0wx = mul nuw nsw i32 %s.group.0wx, 256
+  %s.own.0wx = add nuw nsw i32 %s.all.0wx, %thread
+  %s.first.0wx = mul nuw nsw i32 %s.own.0wx, 1
+  %s.number.0wx = udiv i32 %r.0w, 32
+  %s.member.0wx = urem i32 %s.number.0wx, 1
+  %s.short.0wx = add nuw nsw i32 %s.first.0wx, %s.member.0wx
   %s.0wx = zext i32 %s.short.0wx to i64
   %p0.at.0wx = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0wx
   %v0.0wx.bits = load i8, ptr %p0.at.0wx, align 1
@@ -287,24 +243,20 @@ join.0w:
   %entry0.0w = phi i8 [ %e0.0wx, %value.0w ], [ 0, %rest.0w ]
   %r.far.0w = add nuw nsw i32 %r.at.0w, 16
   %r.other.0w = icmp ult i32 %r.far.0w, %count.0
-  %other0.0w.from = zext i8 %entry0.0w to i32
-  %other0.0w.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w.from, i32 16, i32 31)
-  %other0.0w = trunc i32 %other0.0w.to to i8
-  %own0.0w = or i8 %rest0.0w, %entry0.0w
-  %one0.0w = select i1 %r.is.0w, i8 %own0.0w, i8 %rest0.0w
-  %both0.0w = or i8 %one0.0w, %other0.0w
-  %rest.next0.0w = select i1 %r.other.0w, i8 %both0.0w, i8 %one0.0w
+  %rest.next0.0w = or i8 %rest0.0w, %entry0.0w
   %r.next.0w = add nuw nsw i32 %r.0w, 32
   br label %rests.0w
 
 chunk.end.0:
   %all0.0 = phi i8 [ %rest0.0w, %rests.0w ]
-  %c.lane.0 = and i32 %c.0, 15
-  %is.mine.0 = icmp eq i32 %c.lane.0, %lane
-  %chunk0.0.h8.from = zext i8 %all0.0 to i32
+  %far0.0.from = zext i8 %all0.0 to i32
+  %far0.0.to = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %far0.0.from, i32 16, i32 31)
+  %far0.0 = trunc i32 %far0.0.to to i8
+  %met.all0.0 = or i8 %all0.0, %far0.0
+  %chunk0.0.h8.from = zext i8 %met.all0.0 to i32
   %chunk0.0.h8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk0.0.h8.from, i32 8, i32 31)
   %chunk0.0.h8 = trunc i32 %chunk0.0.h8.to to i8
-  %chunk0.0.l8 = or i8 %all0.0, %chunk0.0.h8
+  %chunk0.0.l8 = or i8 %met.all0.0, %chunk0.0.h8
   %chunk0.0.h4.from = zext i8 %chunk0.0.l8 to i32
   %chunk0.0.h4.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk0.0.h4.from, i32 4, i32 31)
   %chunk0.0.h4 = trunc i32 %chunk0.0.h4.to to i8
@@ -320,8 +272,14 @@ chunk.end.0:
   %whole0.0.from = zext i8 %chunk0.0 to i32
   %whole0.0.to = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %whole0.0.from, i32 0, i32 31)
   %whole0.0 = trunc i32 %whole0.0.to to i8
-  %up.more0.0 = or i8 %up0.0, %whole0.0
-  %up.sum0.0 = select i1 %is.single, i8 %whole0.0, i8 %up.more0.0
+  br label %carry.0
+
+carry.0:
+  %sum0.0 = phi i8 [ %whole0.0, %chunk.end.0 ]
+  %c.lane.0 = and i32 %c.0, 15
+  %is.mine.0 = icmp eq i32 %c.lane.0, %lane
+  %up.more0.0 = or i8 %up0.0, %sum0.0
+  %up.sum0.0 = select i1 %is.single, i8 %sum0.0, i8 %up.more0.0
   %up.next0.0 = select i1 %is.mine.0, i8 %up.sum0.0, i8 %up0.0
   br label %chunks.0
 
@@ -388,6 +346,7 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.cttz.i32(i32, i1 immarg)
 declare i32 @llvm.umin.i32(i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 declare void @llvm.nvvm.barrier0()

@@ -58,6 +58,9 @@ entry:
   %lane.any = or i32 %lane, %member
   %is.leader = icmp eq i32 %lane.any, 0
   %is.first = and i1 %is.leader, %is.row
+  %half = lshr i32 %lane, 4
+  %spread.half = mul nuw nsw i32 %half, 256
+  %spread = add nuw nsw i32 %spread.half, %lane.low
   %axis1.left = udiv i64 %row.index, %axis1.size
   %axis1.whole = mul nuw i64 %axis1.left, %axis1.size
   %axis1.at = sub nuw i64 %row.index, %axis1.whole
@@ -93,8 +96,8 @@ entry:
   br label %chunks.0
 
 chunks.0:
-  %c.0 = phi i32 [ %member, %entry ], [ %c.next.0, %chunk.end.0 ]
-  %up2.0 = phi float [ 0.0, %entry ], [ %up.next2.0, %chunk.end.0 ]
+  %c.0 = phi i32 [ %member, %entry ], [ %c.next.0, %carry.0 ]
+  %up2.0 = phi float [ 0.0, %entry ], [ %up.next2.0, %carry.0 ]
   %from.0 = mul nuw nsw i32 %c.0, 1024
   %c.some.0 = icmp ult i32 %from.0, %length
   br i1 %c.some.0, label %chunk.0, label %chunks.end.0
@@ -102,22 +105,31 @@ chunks.0:
 chunk.0:
   %left.0 = sub nuw nsw i32 %length, %from.0
   %count.0 = call i32 @llvm.umin.i32(i32 %left.0, i32 1024)
-  %first.0 = add nuw nsw i32 %from.0, %lane
+  %spans.0 = and i32 %count.0, -512
+  %first.0 = add nuw nsw i32 %from.0, %spread
   %c.next.0 = add nuw nsw i32 %c.0, %team
   br label %blocks.0w
 
 blocks.0w:
-  %b.0w = phi i32 [ 0, %chunk.0 ], [ %b.next.0w, %block.0w ]
-  %lane2.0w = phi float [ 0.0, %chunk.0 ], [ %both2.0w15, %block.0w ]
+  %b.0w = phi i32 [ 0, %chunk.0 ], [ %b.next.0w, %block.end.0w ]
+  %lane2.0w = phi float [ 0.0, %chunk.0 ], [ %lane.next2.0w, %block.end.0w ]
   %b.next.0w = add nuw nsw i32 %b.0w, 512
-  %b.more.0w = icmp ule i32 %b.next.0w, %count.0
+  %b.more.0w = icmp ule i32 %b.next.0w, %spans.0
   br i1 %b.more.0w, label %block.0w, label %rests.0w
 
 block.0w:
-  %i.short.0w = add nuw nsw i32 %first.0, %b.0w
+  %i.part.0w = and i32 %b.0w, 511
+  %i.half.0w = lshr i32 %i.part.0w, 1
+  %i.at.0w = sub nuw nsw i32 %b.0w, %i.half.0w
+  %i.short.0w = add nuw nsw i32 %first.0, %i.at.0w
   %i.0w = zext i32 %i.short.0w to i64
-  %s.row.0w = mul nuw nsw i32 %b.0w, 8
-  %s.short.0w = add nuw nsw i32 %s.row.0w, %thread
+  %s.group.0w = udiv i32 %b.0w, 128
+  %s.all.0w = mul nuw nsw i32 %s.group.0w, 256
+  %s.own.0w = add nuw nsw i32 %s.all.0w, %thread
+  %s.first.0w = mul nuw nsw i32 %s.own.0w, 4
+  %s.number.0w = udiv i32 %b.0w, 32
+  %s.member.0w = urem i32 %s.number.0w, 1
+  %s.short.0w = add nuw nsw i32 %s.first.0w, %s.member.0w
   %s.0w = zext i32 %s.short.0w to i64
   %i.0w0 = add nuw nsw i64 %i.0w, 0
   %s.0w0 = add nuw nsw i64 %s.0w, 0
@@ -125,272 +137,233 @@ block.0w:
   %p0.at.0w0 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w0.skip
   %v0.0w0.bits = load i16, ptr %p0.at.0w0, align 2
   %v0.0w0 = call float @kiln_widen_f16(i16 zeroext %v0.0w0.bits)
-  %i.0w1 = add nuw nsw i64 %i.0w, 32
-  %s.0w1 = add nuw nsw i64 %s.0w, 256
+  %i.0w1 = add nuw nsw i64 %i.0w, 16
+  %s.0w1 = add nuw nsw i64 %s.0w, 1
   %p0.at.0w1.skip = mul nsw i64 %i.0w1, %p0.inner
   %p0.at.0w1 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w1.skip
   %v0.0w1.bits = load i16, ptr %p0.at.0w1, align 2
   %v0.0w1 = call float @kiln_widen_f16(i16 zeroext %v0.0w1.bits)
-  %i.0w2 = add nuw nsw i64 %i.0w, 64
-  %s.0w2 = add nuw nsw i64 %s.0w, 512
+  %i.0w2 = add nuw nsw i64 %i.0w, 32
+  %s.0w2 = add nuw nsw i64 %s.0w, 2
   %p0.at.0w2.skip = mul nsw i64 %i.0w2, %p0.inner
   %p0.at.0w2 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w2.skip
   %v0.0w2.bits = load i16, ptr %p0.at.0w2, align 2
   %v0.0w2 = call float @kiln_widen_f16(i16 zeroext %v0.0w2.bits)
-  %i.0w3 = add nuw nsw i64 %i.0w, 96
-  %s.0w3 = add nuw nsw i64 %s.0w, 768
+  %i.0w3 = add nuw nsw i64 %i.0w, 48
+  %s.0w3 = add nuw nsw i64 %s.0w, 3
   %p0.at.0w3.skip = mul nsw i64 %i.0w3, %p0.inner
   %p0.at.0w3 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w3.skip
   %v0.0w3.bits = load i16, ptr %p0.at.0w3, align 2
   %v0.0w3 = call float @kiln_widen_f16(i16 zeroext %v0.0w3.bits)
-  %i.0w4 = add nuw nsw i64 %i.0w, 128
+  %i.0w4 = add nuw nsw i64 %i.0w, 64
   %s.0w4 = add nuw nsw i64 %s.0w, 1024
   %p0.at.0w4.skip = mul nsw i64 %i.0w4, %p0.inner
   %p0.at.0w4 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w4.skip
   %v0.0w4.bits = load i16, ptr %p0.at.0w4, align 2
   %v0.0w4 = call float @kiln_widen_f16(i16 zeroext %v0.0w4.bits)
-  %i.0w5 = add nuw nsw i64 %i.0w, 160
-  %s.0w5 = add nuw nsw i64 %s.0w, 1280
+  %i.0w5 = add nuw nsw i64 %i.0w, 80
+  %s.0w5 = add nuw nsw i64 %s.0w, 1025
   %p0.at.0w5.skip = mul nsw i64 %i.0w5, %p0.inner
   %p0.at.0w5 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w5.skip
   %v0.0w5.bits = load i16, ptr %p0.at.0w5, align 2
   %v0.0w5 = call float @kiln_widen_f16(i16 zeroext %v0.0w5.bits)
-  %i.0w6 = add nuw nsw i64 %i.0w, 192
-  %s.0w6 = add nuw nsw i64 %s.0w, 1536
+  %i.0w6 = add nuw nsw i64 %i.0w, 96
+  %s.0w6 = add nuw nsw i64 %s.0w, 1026
   %p0.at.0w6.skip = mul nsw i64 %i.0w6, %p0.inner
   %p0.at.0w6 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w6.skip
   %v0.0w6.bits = load i16, ptr %p0.at.0w6, align 2
   %v0.0w6 = call float @kiln_widen_f16(i16 zeroext %v0.0w6.bits)
-  %i.0w7 = add nuw nsw i64 %i.0w, 224
-  %s.0w7 = add nuw nsw i64 %s.0w, 1792
+  %i.0w7 = add nuw nsw i64 %i.0w, 112
+  %s.0w7 = add nuw nsw i64 %s.0w, 1027
   %p0.at.0w7.skip = mul nsw i64 %i.0w7, %p0.inner
   %p0.at.0w7 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w7.skip
   %v0.0w7.bits = load i16, ptr %p0.at.0w7, align 2
   %v0.0w7 = call float @kiln_widen_f16(i16 zeroext %v0.0w7.bits)
-  %i.0w8 = add nuw nsw i64 %i.0w, 256
+  %i.0w8 = add nuw nsw i64 %i.0w, 128
   %s.0w8 = add nuw nsw i64 %s.0w, 2048
   %p0.at.0w8.skip = mul nsw i64 %i.0w8, %p0.inner
   %p0.at.0w8 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w8.skip
   %v0.0w8.bits = load i16, ptr %p0.at.0w8, align 2
   %v0.0w8 = call float @kiln_widen_f16(i16 zeroext %v0.0w8.bits)
-  %i.0w9 = add nuw nsw i64 %i.0w, 288
-  %s.0w9 = add nuw nsw i64 %s.0w, 2304
+  %i.0w9 = add nuw nsw i64 %i.0w, 144
+  %s.0w9 = add nuw nsw i64 %s.0w, 2049
   %p0.at.0w9.skip = mul nsw i64 %i.0w9, %p0.inner
   %p0.at.0w9 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w9.skip
   %v0.0w9.bits = load i16, ptr %p0.at.0w9, align 2
   %v0.0w9 = call float @kiln_widen_f16(i16 zeroext %v0.0w9.bits)
-  %i.0w10 = add nuw nsw i64 %i.0w, 320
-  %s.0w10 = add nuw nsw i64 %s.0w, 2560
+  %i.0w10 = add nuw nsw i64 %i.0w, 160
+  %s.0w10 = add nuw nsw i64 %s.0w, 2050
   %p0.at.0w10.skip = mul nsw i64 %i.0w10, %p0.inner
   %p0.at.0w10 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w10.skip
   %v0.0w10.bits = load i16, ptr %p0.at.0w10, align 2
   %v0.0w10 = call float @kiln_widen_f16(i16 zeroext %v0.0w10.bits)
-  %i.0w11 = add nuw nsw i64 %i.0w, 352
-  %s.0w11 = add nuw nsw i64 %s.0w, 2816
+  %i.0w11 = add nuw nsw i64 %i.0w, 176
+  %s.0w11 = add nuw nsw i64 %s.0w, 2051
   %p0.at.0w11.skip = mul nsw i64 %i.0w11, %p0.inner
   %p0.at.0w11 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w11.skip
   %v0.0w11.bits = load i16, ptr %p0.at.0w11, align 2
   %v0.0w11 = call float @kiln_widen_f16(i16 zeroext %v0.0w11.bits)
-  %i.0w12 = add nuw nsw i64 %i.0w, 384
+  %i.0w12 = add nuw nsw i64 %i.0w, 192
   %s.0w12 = add nuw nsw i64 %s.0w, 3072
   %p0.at.0w12.skip = mul nsw i64 %i.0w12, %p0.inner
   %p0.at.0w12 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w12.skip
   %v0.0w12.bits = load i16, ptr %p0.at.0w12, align 2
   %v0.0w12 = call float @kiln_widen_f16(i16 zeroext %v0.0w12.bits)
-  %i.0w13 = add nuw nsw i64 %i.0w, 416
-  %s.0w13 = add nuw nsw i64 %s.0w, 3328
+  %i.0w13 = add nuw nsw i64 %i.0w, 208
+  %s.0w13 = add nuw nsw i64 %s.0w, 3073
   %p0.at.0w13.skip = mul nsw i64 %i.0w13, %p0.inner
   %p0.at.0w13 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w13.skip
   %v0.0w13.bits = load i16, ptr %p0.at.0w13, align 2
   %v0.0w13 = call float @kiln_widen_f16(i16 zeroext %v0.0w13.bits)
-  %i.0w14 = add nuw nsw i64 %i.0w, 448
-  %s.0w14 = add nuw nsw i64 %s.0w, 3584
+  %i.0w14 = add nuw nsw i64 %i.0w, 224
+  %s.0w14 = add nuw nsw i64 %s.0w, 3074
   %p0.at.0w14.skip = mul nsw i64 %i.0w14, %p0.inner
   %p0.at.0w14 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w14.skip
   %v0.0w14.bits = load i16, ptr %p0.at.0w14, align 2
   %v0.0w14 = call float @kiln_widen_f16(i16 zeroext %v0.0w14.bits)
-  %i.0w15 = add nuw nsw i64 %i.0w, 480
-  %s.0w15 = add nuw nsw i64 %s.0w, 3840
+  %i.0w15 = add nuw nsw i64 %i.0w, 240
+  %s.0w15 = add nuw nsw i64 %s.0w, 3075
   %p0.at.0w15.skip = mul nsw i64 %i.0w15, %p0.inner
   %p0.at.0w15 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w15.skip
   %v0.0w15.bits = load i16, ptr %p0.at.0w15, align 2
   %v0.0w15 = call float @kiln_widen_f16(i16 zeroext %v0.0w15.bits)
   %v3.0w0 = bitcast float %v0.0w0 to float
+  %v3.0w1 = bitcast float %v0.0w1 to float
+  %v3.0w2 = bitcast float %v0.0w2 to float
+  %v3.0w3 = bitcast float %v0.0w3 to float
+  %v3.0w4 = bitcast float %v0.0w4 to float
+  %v3.0w5 = bitcast float %v0.0w5 to float
+  %v3.0w6 = bitcast float %v0.0w6 to float
+  %v3.0w7 = bitcast float %v0.0w7 to float
+  %v3.0w8 = bitcast float %v0.0w8 to float
+  %v3.0w9 = bitcast float %v0.0w9 to float
+  %v3.0w10 = bitcast float %v0.0w10 to float
+  %v3.0w11 = bitcast float %v0.0w11 to float
+  %v3.0w12 = bitcast float %v0.0w12 to float
+  %v3.0w13 = bitcast float %v0.0w13 to float
+  %v3.0w14 = bitcast float %v0.0w14 to float
+  %v3.0w15 = bitcast float %v0.0w15 to float
   %v4.0w0 = fmul float %v3.0w0, %v3.0w0
+  %v4.0w1 = fmul float %v3.0w1, %v3.0w1
+  %v4.0w2 = fmul float %v3.0w2, %v3.0w2
+  %v4.0w3 = fmul float %v3.0w3, %v3.0w3
+  %v4.0w4 = fmul float %v3.0w4, %v3.0w4
+  %v4.0w5 = fmul float %v3.0w5, %v3.0w5
+  %v4.0w6 = fmul float %v3.0w6, %v3.0w6
+  %v4.0w7 = fmul float %v3.0w7, %v3.0w7
+  %v4.0w8 = fmul float %v3.0w8, %v3.0w8
+  %v4.0w9 = fmul float %v3.0w9, %v3.0w9
+  %v4.0w10 = fmul float %v3.0w10, %v3.0w10
+  %v4.0w11 = fmul float %v3.0w11, %v3.0w11
+  %v4.0w12 = fmul float %v3.0w12, %v3.0w12
+  %v4.0w13 = fmul float %v3.0w13, %v3.0w13
+  %v4.0w14 = fmul float %v3.0w14, %v3.0w14
+  %v4.0w15 = fmul float %v3.0w15, %v3.0w15
+  %e2.0w0 = bitcast float %v4.0w0 to float
+  %e2.0w1 = bitcast float %v4.0w1 to float
+  %e2.0w2 = bitcast float %v4.0w2 to float
+  %e2.0w3 = bitcast float %v4.0w3 to float
+  %e2.0w4 = bitcast float %v4.0w4 to float
+  %e2.0w5 = bitcast float %v4.0w5 to float
+  %e2.0w6 = bitcast float %v4.0w6 to float
+  %e2.0w7 = bitcast float %v4.0w7 to float
+  %e2.0w8 = bitcast float %v4.0w8 to float
+  %e2.0w9 = bitcast float %v4.0w9 to float
+  %e2.0w10 = bitcast float %v4.0w10 to float
+  %e2.0w11 = bitcast float %v4.0w11 to float
+  %e2.0w12 = bitcast float %v4.0w12 to float
+  %e2.0w13 = bitcast float %v4.0w13 to float
+  %e2.0w14 = bitcast float %v4.0w14 to float
+  %e2.0w15 = bitcast float %v4.0w15 to float
   %keep3.0w0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w0
   %keep3.0w0 = getelementptr inbounds i8, ptr %keep3.0w0.slot, i64 0
   store float %v3.0w0, ptr %keep3.0w0, align 4
-  %e2.0w0 = bitcast float %v4.0w0 to float
-  %other2.0w0.from = bitcast float %e2.0w0 to i32
-  %other2.0w0.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w0.from, i32 16, i32 31)
-  %other2.0w0 = bitcast i32 %other2.0w0.to to float
-  %own2.0w0 = fadd float %lane2.0w, %e2.0w0
-  %both2.0w0 = fadd float %own2.0w0, %other2.0w0
-  %v3.0w1 = bitcast float %v0.0w1 to float
-  %v4.0w1 = fmul float %v3.0w1, %v3.0w1
   %keep3.0w1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w1
   %keep3.0w1 = getelementptr inbounds i8, ptr %keep3.0w1.slot, i64 0
   store float %v3.0w1, ptr %keep3.0w1, align 4
-  %e2.0w1 = bitcast float %v4.0w1 to float
-  %other2.0w1.from = bitcast float %e2.0w1 to i32
-  %other2.0w1.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w1.from, i32 16, i32 31)
-  %other2.0w1 = bitcast i32 %other2.0w1.to to float
-  %own2.0w1 = fadd float %both2.0w0, %e2.0w1
-  %both2.0w1 = fadd float %own2.0w1, %other2.0w1
-  %v3.0w2 = bitcast float %v0.0w2 to float
-  %v4.0w2 = fmul float %v3.0w2, %v3.0w2
   %keep3.0w2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w2
   %keep3.0w2 = getelementptr inbounds i8, ptr %keep3.0w2.slot, i64 0
   store float %v3.0w2, ptr %keep3.0w2, align 4
-  %e2.0w2 = bitcast float %v4.0w2 to float
-  %other2.0w2.from = bitcast float %e2.0w2 to i32
-  %other2.0w2.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w2.from, i32 16, i32 31)
-  %other2.0w2 = bitcast i32 %other2.0w2.to to float
-  %own2.0w2 = fadd float %both2.0w1, %e2.0w2
-  %both2.0w2 = fadd float %own2.0w2, %other2.0w2
-  %v3.0w3 = bitcast float %v0.0w3 to float
-  %v4.0w3 = fmul float %v3.0w3, %v3.0w3
   %keep3.0w3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w3
   %keep3.0w3 = getelementptr inbounds i8, ptr %keep3.0w3.slot, i64 0
   store float %v3.0w3, ptr %keep3.0w3, align 4
-  %e2.0w3 = bitcast float %v4.0w3 to float
-  %other2.0w3.from = bitcast float %e2.0w3 to i32
-  %other2.0w3.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w3.from, i32 16, i32 31)
-  %other2.0w3 = bitcast i32 %other2.0w3.to to float
-  %own2.0w3 = fadd float %both2.0w2, %e2.0w3
-  %both2.0w3 = fadd float %own2.0w3, %other2.0w3
-  %v3.0w4 = bitcast float %v0.0w4 to float
-  %v4.0w4 = fmul float %v3.0w4, %v3.0w4
   %keep3.0w4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w4
   %keep3.0w4 = getelementptr inbounds i8, ptr %keep3.0w4.slot, i64 0
   store float %v3.0w4, ptr %keep3.0w4, align 4
-  %e2.0w4 = bitcast float %v4.0w4 to float
-  %other2.0w4.from = bitcast float %e2.0w4 to i32
-  %other2.0w4.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w4.from, i32 16, i32 31)
-  %other2.0w4 = bitcast i32 %other2.0w4.to to float
-  %own2.0w4 = fadd float %both2.0w3, %e2.0w4
-  %both2.0w4 = fadd float %own2.0w4, %other2.0w4
-  %v3.0w5 = bitcast float %v0.0w5 to float
-  %v4.0w5 = fmul float %v3.0w5, %v3.0w5
   %keep3.0w5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w5
   %keep3.0w5 = getelementptr inbounds i8, ptr %keep3.0w5.slot, i64 0
   store float %v3.0w5, ptr %keep3.0w5, align 4
-  %e2.0w5 = bitcast float %v4.0w5 to float
-  %other2.0w5.from = bitcast float %e2.0w5 to i32
-  %other2.0w5.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w5.from, i32 16, i32 31)
-  %other2.0w5 = bitcast i32 %other2.0w5.to to float
-  %own2.0w5 = fadd float %both2.0w4, %e2.0w5
-  %both2.0w5 = fadd float %own2.0w5, %other2.0w5
-  %v3.0w6 = bitcast float %v0.0w6 to float
-  %v4.0w6 = fmul float %v3.0w6, %v3.0w6
   %keep3.0w6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w6
   %keep3.0w6 = getelementptr inbounds i8, ptr %keep3.0w6.slot, i64 0
   store float %v3.0w6, ptr %keep3.0w6, align 4
-  %e2.0w6 = bitcast float %v4.0w6 to float
-  %other2.0w6.from = bitcast float %e2.0w6 to i32
-  %other2.0w6.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w6.from, i32 16, i32 31)
-  %other2.0w6 = bitcast i32 %other2.0w6.to to float
-  %own2.0w6 = fadd float %both2.0w5, %e2.0w6
-  %both2.0w6 = fadd float %own2.0w6, %other2.0w6
-  %v3.0w7 = bitcast float %v0.0w7 to float
-  %v4.0w7 = fmul float %v3.0w7, %v3.0w7
   %keep3.0w7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w7
   %keep3.0w7 = getelementptr inbounds i8, ptr %keep3.0w7.slot, i64 0
   store float %v3.0w7, ptr %keep3.0w7, align 4
-  %e2.0w7 = bitcast float %v4.0w7 to float
-  %other2.0w7.from = bitcast float %e2.0w7 to i32
-  %other2.0w7.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w7.from, i32 16, i32 31)
-  %other2.0w7 = bitcast i32 %other2.0w7.to to float
-  %own2.0w7 = fadd float %both2.0w6, %e2.0w7
-  %both2.0w7 = fadd float %own2.0w7, %other2.0w7
-  %v3.0w8 = bitcast float %v0.0w8 to float
-  %v4.0w8 = fmul float %v3.0w8, %v3.0w8
   %keep3.0w8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w8
   %keep3.0w8 = getelementptr inbounds i8, ptr %keep3.0w8.slot, i64 0
   store float %v3.0w8, ptr %keep3.0w8, align 4
-  %e2.0w8 = bitcast float %v4.0w8 to float
-  %other2.0w8.from = bitcast float %e2.0w8 to i32
-  %other2.0w8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w8.from, i32 16, i32 31)
-  %other2.0w8 = bitcast i32 %other2.0w8.to to float
-  %own2.0w8 = fadd float %both2.0w7, %e2.0w8
-  %both2.0w8 = fadd float %own2.0w8, %other2.0w8
-  %v3.0w9 = bitcast float %v0.0w9 to float
-  %v4.0w9 = fmul float %v3.0w9, %v3.0w9
   %keep3.0w9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w9
   %keep3.0w9 = getelementptr inbounds i8, ptr %keep3.0w9.slot, i64 0
   store float %v3.0w9, ptr %keep3.0w9, align 4
-  %e2.0w9 = bitcast float %v4.0w9 to float
-  %other2.0w9.from = bitcast float %e2.0w9 to i32
-  %other2.0w9.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w9.from, i32 16, i32 31)
-  %other2.0w9 = bitcast i32 %other2.0w9.to to float
-  %own2.0w9 = fadd float %both2.0w8, %e2.0w9
-  %both2.0w9 = fadd float %own2.0w9, %other2.0w9
-  %v3.0w10 = bitcast float %v0.0w10 to float
-  %v4.0w10 = fmul float %v3.0w10, %v3.0w10
   %keep3.0w10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w10
   %keep3.0w10 = getelementptr inbounds i8, ptr %keep3.0w10.slot, i64 0
   store float %v3.0w10, ptr %keep3.0w10, align 4
-  %e2.0w10 = bitcast float %v4.0w10 to float
-  %other2.0w10.from = bitcast float %e2.0w10 to i32
-  %other2.0w10.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w10.from, i32 16, i32 31)
-  %other2.0w10 = bitcast i32 %other2.0w10.to to float
-  %own2.0w10 = fadd float %both2.0w9, %e2.0w10
-  %both2.0w10 = fadd float %own2.0w10, %other2.0w10
-  %v3.0w11 = bitcast float %v0.0w11 to float
-  %v4.0w11 = fmul float %v3.0w11, %v3.0w11
   %keep3.0w11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w11
   %keep3.0w11 = getelementptr inbounds i8, ptr %keep3.0w11.slot, i64 0
   store float %v3.0w11, ptr %keep3.0w11, align 4
-  %e2.0w11 = bitcast float %v4.0w11 to float
-  %other2.0w11.from = bitcast float %e2.0w11 to i32
-  %other2.0w11.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w11.from, i32 16, i32 31)
-  %other2.0w11 = bitcast i32 %other2.0w11.to to float
-  %own2.0w11 = fadd float %both2.0w10, %e2.0w11
-  %both2.0w11 = fadd float %own2.0w11, %other2.0w11
-  %v3.0w12 = bitcast float %v0.0w12 to float
-  %v4.0w12 = fmul float %v3.0w12, %v3.0w12
   %keep3.0w12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w12
   %keep3.0w12 = getelementptr inbounds i8, ptr %keep3.0w12.slot, i64 0
   store float %v3.0w12, ptr %keep3.0w12, align 4
-  %e2.0w12 = bitcast float %v4.0w12 to float
-  %other2.0w12.from = bitcast float %e2.0w12 to i32
-  %other2.0w12.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w12.from, i32 16, i32 31)
-  %other2.0w12 = bitcast i32 %other2.0w12.to to float
-  %own2.0w12 = fadd float %both2.0w11, %e2.0w12
-  %both2.0w12 = fadd float %own2.0w12, %other2.0w12
-  %v3.0w13 = bitcast float %v0.0w13 to float
-  %v4.0w13 = fmul float %v3.0w13, %v3.0w13
   %keep3.0w13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w13
   %keep3.0w13 = getelementptr inbounds i8, ptr %keep3.0w13.slot, i64 0
   store float %v3.0w13, ptr %keep3.0w13, align 4
-  %e2.0w13 = bitcast float %v4.0w13 to float
-  %other2.0w13.from = bitcast float %e2.0w13 to i32
-  %other2.0w13.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w13.from, i32 16, i32 31)
-  %other2.0w13 = bitcast i32 %other2.0w13.to to float
-  %own2.0w13 = fadd float %both2.0w12, %e2.0w13
-  %both2.0w13 = fadd float %own2.0w13, %other2.0w13
-  %v3.0w14 = bitcast float %v0.0w14 to float
-  %v4.0w14 = fmul float %v3.0w14, %v3.0w14
   %keep3.0w14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w14
   %keep3.0w14 = getelementptr inbounds i8, ptr %keep3.0w14.slot, i64 0
   store float %v3.0w14, ptr %keep3.0w14, align 4
-  %e2.0w14 = bitcast float %v4.0w14 to float
-  %other2.0w14.from = bitcast float %e2.0w14 to i32
-  %other2.0w14.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w14.from, i32 16, i32 31)
-  %other2.0w14 = bitcast i32 %other2.0w14.to to float
-  %own2.0w14 = fadd float %both2.0w13, %e2.0w14
-  %both2.0w14 = fadd float %own2.0w14, %other2.0w14
-  %v3.0w15 = bitcast float %v0.0w15 to float
-  %v4.0w15 = fmul float %v3.0w15, %v3.0w15
   %keep3.0w15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w15
   %keep3.0w15 = getelementptr inbounds i8, ptr %keep3.0w15.slot, i64 0
   store float %v3.0w15, ptr %keep3.0w15, align 4
-  %e2.0w15 = bitcast float %v4.0w15 to float
-  %other2.0w15.from = bitcast float %e2.0w15 to i32
-  %other2.0w15.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other2.0w15.from, i32 16, i32 31)
-  %other2.0w15 = bitcast i32 %other2.0w15.to to float
-  %own2.0w15 = fadd float %both2.0w14, %e2.0w15
-  %both2.0w15 = fadd float %own2.0w15, %other2.0w15
+  %low2.0w0 = fadd float %lane2.0w, %e2.0w0
+  %low2.0w1 = fadd float %low2.0w0, %e2.0w1
+  %low2.0w2 = fadd float %low2.0w1, %e2.0w2
+  %low2.0w3 = fadd float %low2.0w2, %e2.0w3
+  %low2.0w4 = fadd float %low2.0w3, %e2.0w4
+  %low2.0w5 = fadd float %low2.0w4, %e2.0w5
+  %low2.0w6 = fadd float %low2.0w5, %e2.0w6
+  %low2.0w7 = fadd float %low2.0w6, %e2.0w7
+  %low2.0w8 = fadd float %low2.0w7, %e2.0w8
+  %low2.0w9 = fadd float %low2.0w8, %e2.0w9
+  %low2.0w10 = fadd float %low2.0w9, %e2.0w10
+  %low2.0w11 = fadd float %low2.0w10, %e2.0w11
+  %low2.0w12 = fadd float %low2.0w11, %e2.0w12
+  %low2.0w13 = fadd float %low2.0w12, %e2.0w13
+  %low2.0w14 = fadd float %low2.0w13, %e2.0w14
+  %low2.0w = fadd float %low2.0w14, %e2.0w15
+  %across2.0w.from = bitcast float %low2.0w to i32
+  %across2.0w.to = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %across2.0w.from, i32 16, i32 31)
+  %across2.0w = bitcast i32 %across2.0w.to to float
+  %high2.0w0 = fadd float %across2.0w, %e2.0w0
+  %high2.0w1 = fadd float %high2.0w0, %e2.0w1
+  %high2.0w2 = fadd float %high2.0w1, %e2.0w2
+  %high2.0w3 = fadd float %high2.0w2, %e2.0w3
+  %high2.0w4 = fadd float %high2.0w3, %e2.0w4
+  %high2.0w5 = fadd float %high2.0w4, %e2.0w5
+  %high2.0w6 = fadd float %high2.0w5, %e2.0w6
+  %high2.0w7 = fadd float %high2.0w6, %e2.0w7
+  %high2.0w8 = fadd float %high2.0w7, %e2.0w8
+  %high2.0w9 = fadd float %high2.0w8, %e2.0w9
+  %high2.0w10 = fadd float %high2.0w9, %e2.0w10
+  %high2.0w11 = fadd float %high2.0w10, %e2.0w11
+  %high2.0w12 = fadd float %high2.0w11, %e2.0w12
+  %high2.0w13 = fadd float %high2.0w12, %e2.0w13
+  %high2.0w14 = fadd float %high2.0w13, %e2.0w14
+  %high2.0w = fadd float %high2.0w14, %e2.0w15
+  %lane.next2.0w.from = bitcast float %high2.0w to i32
+  %lane.next2.0w.to = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %lane.next2.0w.from, i32 16, i32 31)
+  %lane.next2.0w = bitcast i32 %lane.next2.0w.to to float
+  br label %block.end.0w
+
+block.end.0w:
   br label %blocks.0w
 
 rests.0w:
@@ -405,10 +378,15 @@ rest.0w:
   br i1 %r.is.0w, label %value.0w, label %join.0w
 
 value.0w:
-  %i.short.0wx = add nuw nsw i32 %first.0, %r.0w
+  %i.short.0wx = add nuw nsw i32 %from.0, %r.at.0w
   %i.0wx = zext i32 %i.short.0wx to i64
-  %s.row.0wx = mul nuw nsw i32 %r.0w, 8
-  %s.short.0wx = add nuw nsw i32 %s.row.0wx, %thread
+  %s.group.0wx = udiv i32 %r.0w, 128
+  %s.all.0wx = mul nuw nsw i32 %s.group.0wx, 256
+  %s.own.0wx = add nuw nsw i32 %s.all.0wx, %thread
+  %s.first.0wx = mul nuw nsw i32 %s.own.0wx, 4
+  %s.number.0wx = udiv i32 %r.0w, 32
+  %s.member.0wx = urem i32 %s.number.0wx, 4
+  %s.short.0wx = add nuw nsw i32 %s.first.0wx, %s.member.0wx
   %s.0wx = zext i32 %s.short.0wx to i64
   %p0.at.0wx.skip = mul nsw i64 %i.0wx, %p0.inner
   %p0.at.0wx = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0wx.skip
@@ -438,8 +416,6 @@ join.0w:
 
 chunk.end.0:
   %all2.0 = phi float [ %rest2.0w, %rests.0w ]
-  %c.lane.0 = and i32 %c.0, 15
-  %is.mine.0 = icmp eq i32 %c.lane.0, %lane
   %chunk2.0.h8.from = bitcast float %all2.0 to i32
   %chunk2.0.h8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk2.0.h8.from, i32 8, i32 31)
   %chunk2.0.h8 = bitcast i32 %chunk2.0.h8.to to float
@@ -459,8 +435,14 @@ chunk.end.0:
   %whole2.0.from = bitcast float %chunk2.0 to i32
   %whole2.0.to = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %whole2.0.from, i32 0, i32 31)
   %whole2.0 = bitcast i32 %whole2.0.to to float
-  %up.more2.0 = fadd float %up2.0, %whole2.0
-  %up.sum2.0 = select i1 %is.single, float %whole2.0, float %up.more2.0
+  br label %carry.0
+
+carry.0:
+  %sum2.0 = phi float [ %whole2.0, %chunk.end.0 ]
+  %c.lane.0 = and i32 %c.0, 15
+  %is.mine.0 = icmp eq i32 %c.lane.0, %lane
+  %up.more2.0 = fadd float %up2.0, %sum2.0
+  %up.sum2.0 = select i1 %is.single, float %sum2.0, float %up.more2.0
   %up.next2.0 = select i1 %is.mine.0, float %up.sum2.0, float %up2.0
   br label %chunks.0
 
@@ -518,7 +500,7 @@ done.0:
   br label %chunks.out
 
 chunks.out:
-  %c.out = phi i32 [ %member, %done.0 ], [ %c.next.out, %chunk.end.out ]
+  %c.out = phi i32 [ %member, %done.0 ], [ %c.next.out, %carry.out ]
   %from.out = mul nuw nsw i32 %c.out, 1024
   %c.some.out = icmp ult i32 %from.out, %length
   br i1 %c.some.out, label %chunk.out, label %chunks.end.out
@@ -526,23 +508,32 @@ chunks.out:
 chunk.out:
   %left.out = sub nuw nsw i32 %length, %from.out
   %count.out = call i32 @llvm.umin.i32(i32 %left.out, i32 1024)
-  %first.out = add nuw nsw i32 %from.out, %lane
+  %spans.out = and i32 %count.out, -512
+  %first.out = add nuw nsw i32 %from.out, %spread
   %c.next.out = add nuw nsw i32 %c.out, %team
   %c.far.out = mul nuw nsw i32 %c.next.out, 1024
   %is.far.out = icmp ult i32 %c.far.out, %length
   br i1 %is.far.out, label %blocks.outf, label %blocks.outl
 
 blocks.outf:
-  %b.outf = phi i32 [ 0, %chunk.out ], [ %b.next.outf, %block.outf ]
+  %b.outf = phi i32 [ 0, %chunk.out ], [ %b.next.outf, %block.end.outf ]
   %b.next.outf = add nuw nsw i32 %b.outf, 256
-  %b.more.outf = icmp ule i32 %b.next.outf, %count.out
+  %b.more.outf = icmp ule i32 %b.next.outf, %spans.out
   br i1 %b.more.outf, label %block.outf, label %chunk.end.out
 
 block.outf:
-  %i.short.outf = add nuw nsw i32 %first.out, %b.outf
+  %i.part.outf = and i32 %b.outf, 511
+  %i.half.outf = lshr i32 %i.part.outf, 1
+  %i.at.outf = sub nuw nsw i32 %b.outf, %i.half.outf
+  %i.short.outf = add nuw nsw i32 %first.out, %i.at.outf
   %i.outf = zext i32 %i.short.outf to i64
-  %s.row.outf = mul nuw nsw i32 %b.outf, 8
-  %s.short.outf = add nuw nsw i32 %s.row.outf, %thread
+  %s.group.outf = udiv i32 %b.outf, 128
+  %s.all.outf = mul nuw nsw i32 %s.group.outf, 256
+  %s.own.outf = add nuw nsw i32 %s.all.outf, %thread
+  %s.first.outf = mul nuw nsw i32 %s.own.outf, 4
+  %s.number.outf = udiv i32 %b.outf, 32
+  %s.member.outf = urem i32 %s.number.outf, 1
+  %s.short.outf = add nuw nsw i32 %s.first.outf, %s.member.outf
   %s.outf = zext i32 %s.short.outf to i64
   %i.outf0 = add nuw nsw i64 %i.outf, 0
   %s.outf0 = add nuw nsw i64 %s.outf, 0
@@ -553,8 +544,8 @@ block.outf:
   %p1.at.outf0 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outf0
   %v1.outf0.bits = load i16, ptr %p1.at.outf0, align 2
   %v1.outf0 = call float @kiln_widen_f16(i16 zeroext %v1.outf0.bits)
-  %i.outf1 = add nuw nsw i64 %i.outf, 32
-  %s.outf1 = add nuw nsw i64 %s.outf, 256
+  %i.outf1 = add nuw nsw i64 %i.outf, 16
+  %s.outf1 = add nuw nsw i64 %s.outf, 1
   %p0.at.outf1.skip = mul nsw i64 %i.outf1, %p0.inner
   %p0.at.outf1 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.outf1.skip
   %v0.outf1.bits = load i16, ptr %p0.at.outf1, align 2
@@ -562,8 +553,8 @@ block.outf:
   %p1.at.outf1 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outf1
   %v1.outf1.bits = load i16, ptr %p1.at.outf1, align 2
   %v1.outf1 = call float @kiln_widen_f16(i16 zeroext %v1.outf1.bits)
-  %i.outf2 = add nuw nsw i64 %i.outf, 64
-  %s.outf2 = add nuw nsw i64 %s.outf, 512
+  %i.outf2 = add nuw nsw i64 %i.outf, 32
+  %s.outf2 = add nuw nsw i64 %s.outf, 2
   %p0.at.outf2.skip = mul nsw i64 %i.outf2, %p0.inner
   %p0.at.outf2 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.outf2.skip
   %v0.outf2.bits = load i16, ptr %p0.at.outf2, align 2
@@ -571,8 +562,8 @@ block.outf:
   %p1.at.outf2 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outf2
   %v1.outf2.bits = load i16, ptr %p1.at.outf2, align 2
   %v1.outf2 = call float @kiln_widen_f16(i16 zeroext %v1.outf2.bits)
-  %i.outf3 = add nuw nsw i64 %i.outf, 96
-  %s.outf3 = add nuw nsw i64 %s.outf, 768
+  %i.outf3 = add nuw nsw i64 %i.outf, 48
+  %s.outf3 = add nuw nsw i64 %s.outf, 3
   %p0.at.outf3.skip = mul nsw i64 %i.outf3, %p0.inner
   %p0.at.outf3 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.outf3.skip
   %v0.outf3.bits = load i16, ptr %p0.at.outf3, align 2
@@ -580,7 +571,7 @@ block.outf:
   %p1.at.outf3 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outf3
   %v1.outf3.bits = load i16, ptr %p1.at.outf3, align 2
   %v1.outf3 = call float @kiln_widen_f16(i16 zeroext %v1.outf3.bits)
-  %i.outf4 = add nuw nsw i64 %i.outf, 128
+  %i.outf4 = add nuw nsw i64 %i.outf, 64
   %s.outf4 = add nuw nsw i64 %s.outf, 1024
   %p0.at.outf4.skip = mul nsw i64 %i.outf4, %p0.inner
   %p0.at.outf4 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.outf4.skip
@@ -589,8 +580,8 @@ block.outf:
   %p1.at.outf4 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outf4
   %v1.outf4.bits = load i16, ptr %p1.at.outf4, align 2
   %v1.outf4 = call float @kiln_widen_f16(i16 zeroext %v1.outf4.bits)
-  %i.outf5 = add nuw nsw i64 %i.outf, 160
-  %s.outf5 = add nuw nsw i64 %s.outf, 1280
+  %i.outf5 = add nuw nsw i64 %i.outf, 80
+  %s.outf5 = add nuw nsw i64 %s.outf, 1025
   %p0.at.outf5.skip = mul nsw i64 %i.outf5, %p0.inner
   %p0.at.outf5 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.outf5.skip
   %v0.outf5.bits = load i16, ptr %p0.at.outf5, align 2
@@ -598,8 +589,8 @@ block.outf:
   %p1.at.outf5 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outf5
   %v1.outf5.bits = load i16, ptr %p1.at.outf5, align 2
   %v1.outf5 = call float @kiln_widen_f16(i16 zeroext %v1.outf5.bits)
-  %i.outf6 = add nuw nsw i64 %i.outf, 192
-  %s.outf6 = add nuw nsw i64 %s.outf, 1536
+  %i.outf6 = add nuw nsw i64 %i.outf, 96
+  %s.outf6 = add nuw nsw i64 %s.outf, 1026
   %p0.at.outf6.skip = mul nsw i64 %i.outf6, %p0.inner
   %p0.at.outf6 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.outf6.skip
   %v0.outf6.bits = load i16, ptr %p0.at.outf6, align 2
@@ -607,8 +598,8 @@ block.outf:
   %p1.at.outf6 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outf6
   %v1.outf6.bits = load i16, ptr %p1.at.outf6, align 2
   %v1.outf6 = call float @kiln_widen_f16(i16 zeroext %v1.outf6.bits)
-  %i.outf7 = add nuw nsw i64 %i.outf, 224
-  %s.outf7 = add nuw nsw i64 %s.outf, 1792
+  %i.outf7 = add nuw nsw i64 %i.outf, 112
+  %s.outf7 = add nuw nsw i64 %s.outf, 1027
   %p0.at.outf7.skip = mul nsw i64 %i.outf7, %p0.inner
   %p0.at.outf7 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.outf7.skip
   %v0.outf7.bits = load i16, ptr %p0.at.outf7, align 2
@@ -617,66 +608,66 @@ block.outf:
   %v1.outf7.bits = load i16, ptr %p1.at.outf7, align 2
   %v1.outf7 = call float @kiln_widen_f16(i16 zeroext %v1.outf7.bits)
   %v3.outf0 = bitcast float %v0.outf0 to float
+  %v3.outf1 = bitcast float %v0.outf1 to float
+  %v3.outf2 = bitcast float %v0.outf2 to float
+  %v3.outf3 = bitcast float %v0.outf3 to float
+  %v3.outf4 = bitcast float %v0.outf4 to float
+  %v3.outf5 = bitcast float %v0.outf5 to float
+  %v3.outf6 = bitcast float %v0.outf6 to float
+  %v3.outf7 = bitcast float %v0.outf7 to float
   %v8.outf0 = fmul float %v3.outf0, %v7
+  %v8.outf1 = fmul float %v3.outf1, %v7
+  %v8.outf2 = fmul float %v3.outf2, %v7
+  %v8.outf3 = fmul float %v3.outf3, %v7
+  %v8.outf4 = fmul float %v3.outf4, %v7
+  %v8.outf5 = fmul float %v3.outf5, %v7
+  %v8.outf6 = fmul float %v3.outf6, %v7
+  %v8.outf7 = fmul float %v3.outf7, %v7
   %v9.outf0.wide = bitcast float %v8.outf0 to float
   %v9.outf0.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outf0.wide)
   %v9.outf0 = call float @kiln_widen_f16(i16 zeroext %v9.outf0.bits)
-  %v10.outf0.wide = fmul float %v9.outf0, %v1.outf0
-  %v10.outf0.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf0.wide)
-  %v10.outf0 = call float @kiln_widen_f16(i16 zeroext %v10.outf0.bits)
-  %v3.outf1 = bitcast float %v0.outf1 to float
-  %v8.outf1 = fmul float %v3.outf1, %v7
   %v9.outf1.wide = bitcast float %v8.outf1 to float
   %v9.outf1.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outf1.wide)
   %v9.outf1 = call float @kiln_widen_f16(i16 zeroext %v9.outf1.bits)
-  %v10.outf1.wide = fmul float %v9.outf1, %v1.outf1
-  %v10.outf1.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf1.wide)
-  %v10.outf1 = call float @kiln_widen_f16(i16 zeroext %v10.outf1.bits)
-  %v3.outf2 = bitcast float %v0.outf2 to float
-  %v8.outf2 = fmul float %v3.outf2, %v7
   %v9.outf2.wide = bitcast float %v8.outf2 to float
   %v9.outf2.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outf2.wide)
   %v9.outf2 = call float @kiln_widen_f16(i16 zeroext %v9.outf2.bits)
-  %v10.outf2.wide = fmul float %v9.outf2, %v1.outf2
-  %v10.outf2.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf2.wide)
-  %v10.outf2 = call float @kiln_widen_f16(i16 zeroext %v10.outf2.bits)
-  %v3.outf3 = bitcast float %v0.outf3 to float
-  %v8.outf3 = fmul float %v3.outf3, %v7
   %v9.outf3.wide = bitcast float %v8.outf3 to float
   %v9.outf3.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outf3.wide)
   %v9.outf3 = call float @kiln_widen_f16(i16 zeroext %v9.outf3.bits)
-  %v10.outf3.wide = fmul float %v9.outf3, %v1.outf3
-  %v10.outf3.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf3.wide)
-  %v10.outf3 = call float @kiln_widen_f16(i16 zeroext %v10.outf3.bits)
-  %v3.outf4 = bitcast float %v0.outf4 to float
-  %v8.outf4 = fmul float %v3.outf4, %v7
   %v9.outf4.wide = bitcast float %v8.outf4 to float
   %v9.outf4.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outf4.wide)
   %v9.outf4 = call float @kiln_widen_f16(i16 zeroext %v9.outf4.bits)
-  %v10.outf4.wide = fmul float %v9.outf4, %v1.outf4
-  %v10.outf4.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf4.wide)
-  %v10.outf4 = call float @kiln_widen_f16(i16 zeroext %v10.outf4.bits)
-  %v3.outf5 = bitcast float %v0.outf5 to float
-  %v8.outf5 = fmul float %v3.outf5, %v7
   %v9.outf5.wide = bitcast float %v8.outf5 to float
   %v9.outf5.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outf5.wide)
   %v9.outf5 = call float @kiln_widen_f16(i16 zeroext %v9.outf5.bits)
-  %v10.outf5.wide = fmul float %v9.outf5, %v1.outf5
-  %v10.outf5.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf5.wide)
-  %v10.outf5 = call float @kiln_widen_f16(i16 zeroext %v10.outf5.bits)
-  %v3.outf6 = bitcast float %v0.outf6 to float
-  %v8.outf6 = fmul float %v3.outf6, %v7
   %v9.outf6.wide = bitcast float %v8.outf6 to float
   %v9.outf6.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outf6.wide)
   %v9.outf6 = call float @kiln_widen_f16(i16 zeroext %v9.outf6.bits)
-  %v10.outf6.wide = fmul float %v9.outf6, %v1.outf6
-  %v10.outf6.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf6.wide)
-  %v10.outf6 = call float @kiln_widen_f16(i16 zeroext %v10.outf6.bits)
-  %v3.outf7 = bitcast float %v0.outf7 to float
-  %v8.outf7 = fmul float %v3.outf7, %v7
   %v9.outf7.wide = bitcast float %v8.outf7 to float
   %v9.outf7.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outf7.wide)
   %v9.outf7 = call float @kiln_widen_f16(i16 zeroext %v9.outf7.bits)
+  %v10.outf0.wide = fmul float %v9.outf0, %v1.outf0
+  %v10.outf0.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf0.wide)
+  %v10.outf0 = call float @kiln_widen_f16(i16 zeroext %v10.outf0.bits)
+  %v10.outf1.wide = fmul float %v9.outf1, %v1.outf1
+  %v10.outf1.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf1.wide)
+  %v10.outf1 = call float @kiln_widen_f16(i16 zeroext %v10.outf1.bits)
+  %v10.outf2.wide = fmul float %v9.outf2, %v1.outf2
+  %v10.outf2.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf2.wide)
+  %v10.outf2 = call float @kiln_widen_f16(i16 zeroext %v10.outf2.bits)
+  %v10.outf3.wide = fmul float %v9.outf3, %v1.outf3
+  %v10.outf3.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf3.wide)
+  %v10.outf3 = call float @kiln_widen_f16(i16 zeroext %v10.outf3.bits)
+  %v10.outf4.wide = fmul float %v9.outf4, %v1.outf4
+  %v10.outf4.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf4.wide)
+  %v10.outf4 = call float @kiln_widen_f16(i16 zeroext %v10.outf4.bits)
+  %v10.outf5.wide = fmul float %v9.outf5, %v1.outf5
+  %v10.outf5.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf5.wide)
+  %v10.outf5 = call float @kiln_widen_f16(i16 zeroext %v10.outf5.bits)
+  %v10.outf6.wide = fmul float %v9.outf6, %v1.outf6
+  %v10.outf6.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf6.wide)
+  %v10.outf6 = call float @kiln_widen_f16(i16 zeroext %v10.outf6.bits)
   %v10.outf7.wide = fmul float %v9.outf7, %v1.outf7
   %v10.outf7.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outf7.wide)
   %v10.outf7 = call float @kiln_widen_f16(i16 zeroext %v10.outf7.bits)
@@ -696,19 +687,30 @@ block.outf:
   store i16 %v10.outf6.bits, ptr %o0.at.outf6, align 2
   %o0.at.outf7 = getelementptr inbounds [2 x i8], ptr %o0.base, i64 %i.outf7
   store i16 %v10.outf7.bits, ptr %o0.at.outf7, align 2
+  br label %block.end.outf
+
+block.end.outf:
   br label %blocks.outf
 
 blocks.outl:
-  %b.outl = phi i32 [ 0, %chunk.out ], [ %b.next.outl, %block.outl ]
+  %b.outl = phi i32 [ 0, %chunk.out ], [ %b.next.outl, %block.end.outl ]
   %b.next.outl = add nuw nsw i32 %b.outl, 256
-  %b.more.outl = icmp ule i32 %b.next.outl, %count.out
+  %b.more.outl = icmp ule i32 %b.next.outl, %spans.out
   br i1 %b.more.outl, label %block.outl, label %rests.outl
 
 block.outl:
-  %i.short.outl = add nuw nsw i32 %first.out, %b.outl
+  %i.part.outl = and i32 %b.outl, 511
+  %i.half.outl = lshr i32 %i.part.outl, 1
+  %i.at.outl = sub nuw nsw i32 %b.outl, %i.half.outl
+  %i.short.outl = add nuw nsw i32 %first.out, %i.at.outl
   %i.outl = zext i32 %i.short.outl to i64
-  %s.row.outl = mul nuw nsw i32 %b.outl, 8
-  %s.short.outl = add nuw nsw i32 %s.row.outl, %thread
+  %s.group.outl = udiv i32 %b.outl, 128
+  %s.all.outl = mul nuw nsw i32 %s.group.outl, 256
+  %s.own.outl = add nuw nsw i32 %s.all.outl, %thread
+  %s.first.outl = mul nuw nsw i32 %s.own.outl, 4
+  %s.number.outl = udiv i32 %b.outl, 32
+  %s.member.outl = urem i32 %s.number.outl, 1
+  %s.short.outl = add nuw nsw i32 %s.first.outl, %s.member.outl
   %s.outl = zext i32 %s.short.outl to i64
   %i.outl0 = add nuw nsw i64 %i.outl, 0
   %s.outl0 = add nuw nsw i64 %s.outl, 0
@@ -718,31 +720,31 @@ block.outl:
   %held3.outl0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl0
   %held3.outl0 = getelementptr inbounds i8, ptr %held3.outl0.slot, i64 0
   %v3.outl0 = load float, ptr %held3.outl0, align 4
-  %i.outl1 = add nuw nsw i64 %i.outl, 32
-  %s.outl1 = add nuw nsw i64 %s.outl, 256
+  %i.outl1 = add nuw nsw i64 %i.outl, 16
+  %s.outl1 = add nuw nsw i64 %s.outl, 1
   %p1.at.outl1 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outl1
   %v1.outl1.bits = load i16, ptr %p1.at.outl1, align 2
   %v1.outl1 = call float @kiln_widen_f16(i16 zeroext %v1.outl1.bits)
   %held3.outl1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl1
   %held3.outl1 = getelementptr inbounds i8, ptr %held3.outl1.slot, i64 0
   %v3.outl1 = load float, ptr %held3.outl1, align 4
-  %i.outl2 = add nuw nsw i64 %i.outl, 64
-  %s.outl2 = add nuw nsw i64 %s.outl, 512
+  %i.outl2 = add nuw nsw i64 %i.outl, 32
+  %s.outl2 = add nuw nsw i64 %s.outl, 2
   %p1.at.outl2 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outl2
   %v1.outl2.bits = load i16, ptr %p1.at.outl2, align 2
   %v1.outl2 = call float @kiln_widen_f16(i16 zeroext %v1.outl2.bits)
   %held3.outl2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl2
   %held3.outl2 = getelementptr inbounds i8, ptr %held3.outl2.slot, i64 0
   %v3.outl2 = load float, ptr %held3.outl2, align 4
-  %i.outl3 = add nuw nsw i64 %i.outl, 96
-  %s.outl3 = add nuw nsw i64 %s.outl, 768
+  %i.outl3 = add nuw nsw i64 %i.outl, 48
+  %s.outl3 = add nuw nsw i64 %s.outl, 3
   %p1.at.outl3 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outl3
   %v1.outl3.bits = load i16, ptr %p1.at.outl3, align 2
   %v1.outl3 = call float @kiln_widen_f16(i16 zeroext %v1.outl3.bits)
   %held3.outl3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl3
   %held3.outl3 = getelementptr inbounds i8, ptr %held3.outl3.slot, i64 0
   %v3.outl3 = load float, ptr %held3.outl3, align 4
-  %i.outl4 = add nuw nsw i64 %i.outl, 128
+  %i.outl4 = add nuw nsw i64 %i.outl, 64
   %s.outl4 = add nuw nsw i64 %s.outl, 1024
   %p1.at.outl4 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outl4
   %v1.outl4.bits = load i16, ptr %p1.at.outl4, align 2
@@ -750,24 +752,24 @@ block.outl:
   %held3.outl4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl4
   %held3.outl4 = getelementptr inbounds i8, ptr %held3.outl4.slot, i64 0
   %v3.outl4 = load float, ptr %held3.outl4, align 4
-  %i.outl5 = add nuw nsw i64 %i.outl, 160
-  %s.outl5 = add nuw nsw i64 %s.outl, 1280
+  %i.outl5 = add nuw nsw i64 %i.outl, 80
+  %s.outl5 = add nuw nsw i64 %s.outl, 1025
   %p1.at.outl5 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outl5
   %v1.outl5.bits = load i16, ptr %p1.at.outl5, align 2
   %v1.outl5 = call float @kiln_widen_f16(i16 zeroext %v1.outl5.bits)
   %held3.outl5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl5
   %held3.outl5 = getelementptr inbounds i8, ptr %held3.outl5.slot, i64 0
   %v3.outl5 = load float, ptr %held3.outl5, align 4
-  %i.outl6 = add nuw nsw i64 %i.outl, 192
-  %s.outl6 = add nuw nsw i64 %s.outl, 1536
+  %i.outl6 = add nuw nsw i64 %i.outl, 96
+  %s.outl6 = add nuw nsw i64 %s.outl, 1026
   %p1.at.outl6 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outl6
   %v1.outl6.bits = load i16, ptr %p1.at.outl6, align 2
   %v1.outl6 = call float @kiln_widen_f16(i16 zeroext %v1.outl6.bits)
   %held3.outl6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl6
   %held3.outl6 = getelementptr inbounds i8, ptr %held3.outl6.slot, i64 0
   %v3.outl6 = load float, ptr %held3.outl6, align 4
-  %i.outl7 = add nuw nsw i64 %i.outl, 224
-  %s.outl7 = add nuw nsw i64 %s.outl, 1792
+  %i.outl7 = add nuw nsw i64 %i.outl, 112
+  %s.outl7 = add nuw nsw i64 %s.outl, 1027
   %p1.at.outl7 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outl7
   %v1.outl7.bits = load i16, ptr %p1.at.outl7, align 2
   %v1.outl7 = call float @kiln_widen_f16(i16 zeroext %v1.outl7.bits)
@@ -775,58 +777,58 @@ block.outl:
   %held3.outl7 = getelementptr inbounds i8, ptr %held3.outl7.slot, i64 0
   %v3.outl7 = load float, ptr %held3.outl7, align 4
   %v8.outl0 = fmul float %v3.outl0, %v7
+  %v8.outl1 = fmul float %v3.outl1, %v7
+  %v8.outl2 = fmul float %v3.outl2, %v7
+  %v8.outl3 = fmul float %v3.outl3, %v7
+  %v8.outl4 = fmul float %v3.outl4, %v7
+  %v8.outl5 = fmul float %v3.outl5, %v7
+  %v8.outl6 = fmul float %v3.outl6, %v7
+  %v8.outl7 = fmul float %v3.outl7, %v7
   %v9.outl0.wide = bitcast float %v8.outl0 to float
   %v9.outl0.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outl0.wide)
   %v9.outl0 = call float @kiln_widen_f16(i16 zeroext %v9.outl0.bits)
-  %v10.outl0.wide = fmul float %v9.outl0, %v1.outl0
-  %v10.outl0.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl0.wide)
-  %v10.outl0 = call float @kiln_widen_f16(i16 zeroext %v10.outl0.bits)
-  %v8.outl1 = fmul float %v3.outl1, %v7
   %v9.outl1.wide = bitcast float %v8.outl1 to float
   %v9.outl1.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outl1.wide)
   %v9.outl1 = call float @kiln_widen_f16(i16 zeroext %v9.outl1.bits)
-  %v10.outl1.wide = fmul float %v9.outl1, %v1.outl1
-  %v10.outl1.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl1.wide)
-  %v10.outl1 = call float @kiln_widen_f16(i16 zeroext %v10.outl1.bits)
-  %v8.outl2 = fmul float %v3.outl2, %v7
   %v9.outl2.wide = bitcast float %v8.outl2 to float
   %v9.outl2.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outl2.wide)
   %v9.outl2 = call float @kiln_widen_f16(i16 zeroext %v9.outl2.bits)
-  %v10.outl2.wide = fmul float %v9.outl2, %v1.outl2
-  %v10.outl2.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl2.wide)
-  %v10.outl2 = call float @kiln_widen_f16(i16 zeroext %v10.outl2.bits)
-  %v8.outl3 = fmul float %v3.outl3, %v7
   %v9.outl3.wide = bitcast float %v8.outl3 to float
   %v9.outl3.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outl3.wide)
   %v9.outl3 = call float @kiln_widen_f16(i16 zeroext %v9.outl3.bits)
-  %v10.outl3.wide = fmul float %v9.outl3, %v1.outl3
-  %v10.outl3.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl3.wide)
-  %v10.outl3 = call float @kiln_widen_f16(i16 zeroext %v10.outl3.bits)
-  %v8.outl4 = fmul float %v3.outl4, %v7
   %v9.outl4.wide = bitcast float %v8.outl4 to float
   %v9.outl4.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outl4.wide)
   %v9.outl4 = call float @kiln_widen_f16(i16 zeroext %v9.outl4.bits)
-  %v10.outl4.wide = fmul float %v9.outl4, %v1.outl4
-  %v10.outl4.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl4.wide)
-  %v10.outl4 = call float @kiln_widen_f16(i16 zeroext %v10.outl4.bits)
-  %v8.outl5 = fmul float %v3.outl5, %v7
   %v9.outl5.wide = bitcast float %v8.outl5 to float
   %v9.outl5.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outl5.wide)
   %v9.outl5 = call float @kiln_widen_f16(i16 zeroext %v9.outl5.bits)
-  %v10.outl5.wide = fmul float %v9.outl5, %v1.outl5
-  %v10.outl5.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl5.wide)
-  %v10.outl5 = call float @kiln_widen_f16(i16 zeroext %v10.outl5.bits)
-  %v8.outl6 = fmul float %v3.outl6, %v7
   %v9.outl6.wide = bitcast float %v8.outl6 to float
   %v9.outl6.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outl6.wide)
   %v9.outl6 = call float @kiln_widen_f16(i16 zeroext %v9.outl6.bits)
-  %v10.outl6.wide = fmul float %v9.outl6, %v1.outl6
-  %v10.outl6.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl6.wide)
-  %v10.outl6 = call float @kiln_widen_f16(i16 zeroext %v10.outl6.bits)
-  %v8.outl7 = fmul float %v3.outl7, %v7
   %v9.outl7.wide = bitcast float %v8.outl7 to float
   %v9.outl7.bits = call zeroext i16 @kiln_narrow_f16(float %v9.outl7.wide)
   %v9.outl7 = call float @kiln_widen_f16(i16 zeroext %v9.outl7.bits)
+  %v10.outl0.wide = fmul float %v9.outl0, %v1.outl0
+  %v10.outl0.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl0.wide)
+  %v10.outl0 = call float @kiln_widen_f16(i16 zeroext %v10.outl0.bits)
+  %v10.outl1.wide = fmul float %v9.outl1, %v1.outl1
+  %v10.outl1.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl1.wide)
+  %v10.outl1 = call float @kiln_widen_f16(i16 zeroext %v10.outl1.bits)
+  %v10.outl2.wide = fmul float %v9.outl2, %v1.outl2
+  %v10.outl2.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl2.wide)
+  %v10.outl2 = call float @kiln_widen_f16(i16 zeroext %v10.outl2.bits)
+  %v10.outl3.wide = fmul float %v9.outl3, %v1.outl3
+  %v10.outl3.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl3.wide)
+  %v10.outl3 = call float @kiln_widen_f16(i16 zeroext %v10.outl3.bits)
+  %v10.outl4.wide = fmul float %v9.outl4, %v1.outl4
+  %v10.outl4.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl4.wide)
+  %v10.outl4 = call float @kiln_widen_f16(i16 zeroext %v10.outl4.bits)
+  %v10.outl5.wide = fmul float %v9.outl5, %v1.outl5
+  %v10.outl5.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl5.wide)
+  %v10.outl5 = call float @kiln_widen_f16(i16 zeroext %v10.outl5.bits)
+  %v10.outl6.wide = fmul float %v9.outl6, %v1.outl6
+  %v10.outl6.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl6.wide)
+  %v10.outl6 = call float @kiln_widen_f16(i16 zeroext %v10.outl6.bits)
   %v10.outl7.wide = fmul float %v9.outl7, %v1.outl7
   %v10.outl7.bits = call zeroext i16 @kiln_narrow_f16(float %v10.outl7.wide)
   %v10.outl7 = call float @kiln_widen_f16(i16 zeroext %v10.outl7.bits)
@@ -846,6 +848,9 @@ block.outl:
   store i16 %v10.outl6.bits, ptr %o0.at.outl6, align 2
   %o0.at.outl7 = getelementptr inbounds [2 x i8], ptr %o0.base, i64 %i.outl7
   store i16 %v10.outl7.bits, ptr %o0.at.outl7, align 2
+  br label %block.end.outl
+
+block.end.outl:
   br label %blocks.outl
 
 rests.outl:
@@ -859,10 +864,15 @@ rest.outl:
   br i1 %r.is.outl, label %value.outl, label %join.outl
 
 value.outl:
-  %i.short.outlx = add nuw nsw i32 %first.out, %r.outl
+  %i.short.outlx = add nuw nsw i32 %from.out, %r.at.outl
   %i.outlx = zext i32 %i.short.outlx to i64
-  %s.row.outlx = mul nuw nsw i32 %r.outl, 8
-  %s.short.outlx = add nuw nsw i32 %s.row.outlx, %thread
+  %s.group.outlx = udiv i32 %r.outl, 128
+  %s.all.outlx = mul nuw nsw i32 %s.group.outlx, 256
+  %s.own.outlx = add nuw nsw i32 %s.all.outlx, %thread
+  %s.first.outlx = mul nuw nsw i32 %s.own.outlx, 4
+  %s.number.outlx = udiv i32 %r.outl, 32
+  %s.member.outlx = urem i32 %s.number.outlx, 4
+  %s.short.outlx = add nuw nsw i32 %s.first.outlx, %s.member.outlx
   %s.outlx = zext i32 %s.short.outlx to i64
   %p1.at.outlx = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outlx
   %v1.outlx.bits = load i16, ptr %p1.at.outlx, align 2
@@ -886,6 +896,11 @@ join.outl:
   br label %rests.outl
 
 chunk.end.out:
+  br label %carry.out
+
+carry.out:
+  %c.lane.out = and i32 %c.out, 15
+  %is.mine.out = icmp eq i32 %c.lane.out, %lane
   br label %chunks.out
 
 chunks.end.out:
@@ -906,6 +921,7 @@ declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.cttz.i32(i32, i1 immarg)
 declare i32 @llvm.umin.i32(i32, i32)
 declare float @kiln_widen_f16(i16 zeroext)
+declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 declare void @llvm.nvvm.barrier0()

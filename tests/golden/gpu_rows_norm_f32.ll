@@ -58,6 +58,9 @@ entry:
   %lane.any = or i32 %lane, %member
   %is.leader = icmp eq i32 %lane.any, 0
   %is.first = and i1 %is.leader, %is.row
+  %half = lshr i32 %lane, 4
+  %spread.half = mul nuw nsw i32 %half, 256
+  %spread = add nuw nsw i32 %spread.half, %lane.low
   %axis0.at = add i32 %row.index, 0
   %axis0.long = zext i32 %axis0.at to i64
   %o0.skip0 = mul nsw i64 %axis0.long, %o0.axis0
@@ -76,8 +79,8 @@ entry:
   br label %chunks.0
 
 chunks.0:
-  %c.0 = phi i32 [ %member, %entry ], [ %c.next.0, %chunk.end.0 ]
-  %up1.0 = phi float [ 0.0, %entry ], [ %up.next1.0, %chunk.end.0 ]
+  %c.0 = phi i32 [ %member, %entry ], [ %c.next.0, %carry.0 ]
+  %up1.0 = phi float [ 0.0, %entry ], [ %up.next1.0, %carry.0 ]
   %from.0 = mul nuw nsw i32 %c.0, 1024
   %c.some.0 = icmp ult i32 %from.0, %length
   br i1 %c.some.0, label %chunk.0, label %chunks.end.0
@@ -85,247 +88,217 @@ chunks.0:
 chunk.0:
   %left.0 = sub nuw nsw i32 %length, %from.0
   %count.0 = call i32 @llvm.umin.i32(i32 %left.0, i32 1024)
-  %first.0 = add nuw nsw i32 %from.0, %lane
+  %spans.0 = and i32 %count.0, -512
+  %first.0 = add nuw nsw i32 %from.0, %spread
   %c.next.0 = add nuw nsw i32 %c.0, %team
   br label %blocks.0w
 
 blocks.0w:
-  %b.0w = phi i32 [ 0, %chunk.0 ], [ %b.next.0w, %block.0w ]
-  %lane1.0w = phi float [ 0.0, %chunk.0 ], [ %both1.0w15, %block.0w ]
+  %b.0w = phi i32 [ 0, %chunk.0 ], [ %b.next.0w, %block.end.0w ]
+  %lane1.0w = phi float [ 0.0, %chunk.0 ], [ %lane.next1.0w, %block.end.0w ]
   %b.next.0w = add nuw nsw i32 %b.0w, 512
-  %b.more.0w = icmp ule i32 %b.next.0w, %count.0
+  %b.more.0w = icmp ule i32 %b.next.0w, %spans.0
   br i1 %b.more.0w, label %block.0w, label %rests.0w
 
 block.0w:
-  %i.short.0w = add nuw nsw i32 %first.0, %b.0w
+  %i.part.0w = and i32 %b.0w, 511
+  %i.half.0w = lshr i32 %i.part.0w, 1
+  %i.at.0w = sub nuw nsw i32 %b.0w, %i.half.0w
+  %i.short.0w = add nuw nsw i32 %first.0, %i.at.0w
   %i.0w = zext i32 %i.short.0w to i64
-  %s.row.0w = mul nuw nsw i32 %b.0w, 8
-  %s.short.0w = add nuw nsw i32 %s.row.0w, %thread
+  %s.group.0w = udiv i32 %b.0w, 128
+  %s.all.0w = mul nuw nsw i32 %s.group.0w, 256
+  %s.own.0w = add nuw nsw i32 %s.all.0w, %thread
+  %s.first.0w = mul nuw nsw i32 %s.own.0w, 4
+  %s.number.0w = udiv i32 %b.0w, 32
+  %s.member.0w = urem i32 %s.number.0w, 1
+  %s.short.0w = add nuw nsw i32 %s.first.0w, %s.member.0w
   %s.0w = zext i32 %s.short.0w to i64
   %i.0w0 = add nuw nsw i64 %i.0w, 0
   %s.0w0 = add nuw nsw i64 %s.0w, 0
   %p0.at.0w0 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w0
   %v0.0w0 = load float, ptr %p0.at.0w0, align 4
-  %i.0w1 = add nuw nsw i64 %i.0w, 32
-  %s.0w1 = add nuw nsw i64 %s.0w, 256
+  %i.0w1 = add nuw nsw i64 %i.0w, 16
+  %s.0w1 = add nuw nsw i64 %s.0w, 1
   %p0.at.0w1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w1
   %v0.0w1 = load float, ptr %p0.at.0w1, align 4
-  %i.0w2 = add nuw nsw i64 %i.0w, 64
-  %s.0w2 = add nuw nsw i64 %s.0w, 512
+  %i.0w2 = add nuw nsw i64 %i.0w, 32
+  %s.0w2 = add nuw nsw i64 %s.0w, 2
   %p0.at.0w2 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w2
   %v0.0w2 = load float, ptr %p0.at.0w2, align 4
-  %i.0w3 = add nuw nsw i64 %i.0w, 96
-  %s.0w3 = add nuw nsw i64 %s.0w, 768
+  %i.0w3 = add nuw nsw i64 %i.0w, 48
+  %s.0w3 = add nuw nsw i64 %s.0w, 3
   %p0.at.0w3 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w3
   %v0.0w3 = load float, ptr %p0.at.0w3, align 4
-  %i.0w4 = add nuw nsw i64 %i.0w, 128
+  %i.0w4 = add nuw nsw i64 %i.0w, 64
   %s.0w4 = add nuw nsw i64 %s.0w, 1024
   %p0.at.0w4 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w4
   %v0.0w4 = load float, ptr %p0.at.0w4, align 4
-  %i.0w5 = add nuw nsw i64 %i.0w, 160
-  %s.0w5 = add nuw nsw i64 %s.0w, 1280
+  %i.0w5 = add nuw nsw i64 %i.0w, 80
+  %s.0w5 = add nuw nsw i64 %s.0w, 1025
   %p0.at.0w5 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w5
   %v0.0w5 = load float, ptr %p0.at.0w5, align 4
-  %i.0w6 = add nuw nsw i64 %i.0w, 192
-  %s.0w6 = add nuw nsw i64 %s.0w, 1536
+  %i.0w6 = add nuw nsw i64 %i.0w, 96
+  %s.0w6 = add nuw nsw i64 %s.0w, 1026
   %p0.at.0w6 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w6
   %v0.0w6 = load float, ptr %p0.at.0w6, align 4
-  %i.0w7 = add nuw nsw i64 %i.0w, 224
-  %s.0w7 = add nuw nsw i64 %s.0w, 1792
+  %i.0w7 = add nuw nsw i64 %i.0w, 112
+  %s.0w7 = add nuw nsw i64 %s.0w, 1027
   %p0.at.0w7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w7
   %v0.0w7 = load float, ptr %p0.at.0w7, align 4
-  %i.0w8 = add nuw nsw i64 %i.0w, 256
+  %i.0w8 = add nuw nsw i64 %i.0w, 128
   %s.0w8 = add nuw nsw i64 %s.0w, 2048
   %p0.at.0w8 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w8
   %v0.0w8 = load float, ptr %p0.at.0w8, align 4
-  %i.0w9 = add nuw nsw i64 %i.0w, 288
-  %s.0w9 = add nuw nsw i64 %s.0w, 2304
+  %i.0w9 = add nuw nsw i64 %i.0w, 144
+  %s.0w9 = add nuw nsw i64 %s.0w, 2049
   %p0.at.0w9 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w9
   %v0.0w9 = load float, ptr %p0.at.0w9, align 4
-  %i.0w10 = add nuw nsw i64 %i.0w, 320
-  %s.0w10 = add nuw nsw i64 %s.0w, 2560
+  %i.0w10 = add nuw nsw i64 %i.0w, 160
+  %s.0w10 = add nuw nsw i64 %s.0w, 2050
   %p0.at.0w10 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w10
   %v0.0w10 = load float, ptr %p0.at.0w10, align 4
-  %i.0w11 = add nuw nsw i64 %i.0w, 352
-  %s.0w11 = add nuw nsw i64 %s.0w, 2816
+  %i.0w11 = add nuw nsw i64 %i.0w, 176
+  %s.0w11 = add nuw nsw i64 %s.0w, 2051
   %p0.at.0w11 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w11
   %v0.0w11 = load float, ptr %p0.at.0w11, align 4
-  %i.0w12 = add nuw nsw i64 %i.0w, 384
+  %i.0w12 = add nuw nsw i64 %i.0w, 192
   %s.0w12 = add nuw nsw i64 %s.0w, 3072
   %p0.at.0w12 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w12
   %v0.0w12 = load float, ptr %p0.at.0w12, align 4
-  %i.0w13 = add nuw nsw i64 %i.0w, 416
-  %s.0w13 = add nuw nsw i64 %s.0w, 3328
+  %i.0w13 = add nuw nsw i64 %i.0w, 208
+  %s.0w13 = add nuw nsw i64 %s.0w, 3073
   %p0.at.0w13 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w13
   %v0.0w13 = load float, ptr %p0.at.0w13, align 4
-  %i.0w14 = add nuw nsw i64 %i.0w, 448
-  %s.0w14 = add nuw nsw i64 %s.0w, 3584
+  %i.0w14 = add nuw nsw i64 %i.0w, 224
+  %s.0w14 = add nuw nsw i64 %s.0w, 3074
   %p0.at.0w14 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w14
   %v0.0w14 = load float, ptr %p0.at.0w14, align 4
-  %i.0w15 = add nuw nsw i64 %i.0w, 480
-  %s.0w15 = add nuw nsw i64 %s.0w, 3840
+  %i.0w15 = add nuw nsw i64 %i.0w, 240
+  %s.0w15 = add nuw nsw i64 %s.0w, 3075
   %p0.at.0w15 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w15
   %v0.0w15 = load float, ptr %p0.at.0w15, align 4
   %v4.0w0 = fmul float %v0.0w0, %v0.0w0
+  %v4.0w1 = fmul float %v0.0w1, %v0.0w1
+  %v4.0w2 = fmul float %v0.0w2, %v0.0w2
+  %v4.0w3 = fmul float %v0.0w3, %v0.0w3
+  %v4.0w4 = fmul float %v0.0w4, %v0.0w4
+  %v4.0w5 = fmul float %v0.0w5, %v0.0w5
+  %v4.0w6 = fmul float %v0.0w6, %v0.0w6
+  %v4.0w7 = fmul float %v0.0w7, %v0.0w7
+  %v4.0w8 = fmul float %v0.0w8, %v0.0w8
+  %v4.0w9 = fmul float %v0.0w9, %v0.0w9
+  %v4.0w10 = fmul float %v0.0w10, %v0.0w10
+  %v4.0w11 = fmul float %v0.0w11, %v0.0w11
+  %v4.0w12 = fmul float %v0.0w12, %v0.0w12
+  %v4.0w13 = fmul float %v0.0w13, %v0.0w13
+  %v4.0w14 = fmul float %v0.0w14, %v0.0w14
+  %v4.0w15 = fmul float %v0.0w15, %v0.0w15
+  %e1.0w0 = bitcast float %v4.0w0 to float
+  %e1.0w1 = bitcast float %v4.0w1 to float
+  %e1.0w2 = bitcast float %v4.0w2 to float
+  %e1.0w3 = bitcast float %v4.0w3 to float
+  %e1.0w4 = bitcast float %v4.0w4 to float
+  %e1.0w5 = bitcast float %v4.0w5 to float
+  %e1.0w6 = bitcast float %v4.0w6 to float
+  %e1.0w7 = bitcast float %v4.0w7 to float
+  %e1.0w8 = bitcast float %v4.0w8 to float
+  %e1.0w9 = bitcast float %v4.0w9 to float
+  %e1.0w10 = bitcast float %v4.0w10 to float
+  %e1.0w11 = bitcast float %v4.0w11 to float
+  %e1.0w12 = bitcast float %v4.0w12 to float
+  %e1.0w13 = bitcast float %v4.0w13 to float
+  %e1.0w14 = bitcast float %v4.0w14 to float
+  %e1.0w15 = bitcast float %v4.0w15 to float
   %keep0.0w0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w0
   %keep0.0w0 = getelementptr inbounds i8, ptr %keep0.0w0.slot, i64 0
   store float %v0.0w0, ptr %keep0.0w0, align 4
-  %e1.0w0 = bitcast float %v4.0w0 to float
-  %other1.0w0.from = bitcast float %e1.0w0 to i32
-  %other1.0w0.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w0.from, i32 16, i32 31)
-  %other1.0w0 = bitcast i32 %other1.0w0.to to float
-  %own1.0w0 = fadd float %lane1.0w, %e1.0w0
-  %both1.0w0 = fadd float %own1.0w0, %other1.0w0
-  %v4.0w1 = fmul float %v0.0w1, %v0.0w1
   %keep0.0w1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w1
   %keep0.0w1 = getelementptr inbounds i8, ptr %keep0.0w1.slot, i64 0
   store float %v0.0w1, ptr %keep0.0w1, align 4
-  %e1.0w1 = bitcast float %v4.0w1 to float
-  %other1.0w1.from = bitcast float %e1.0w1 to i32
-  %other1.0w1.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w1.from, i32 16, i32 31)
-  %other1.0w1 = bitcast i32 %other1.0w1.to to float
-  %own1.0w1 = fadd float %both1.0w0, %e1.0w1
-  %both1.0w1 = fadd float %own1.0w1, %other1.0w1
-  %v4.0w2 = fmul float %v0.0w2, %v0.0w2
   %keep0.0w2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w2
   %keep0.0w2 = getelementptr inbounds i8, ptr %keep0.0w2.slot, i64 0
   store float %v0.0w2, ptr %keep0.0w2, align 4
-  %e1.0w2 = bitcast float %v4.0w2 to float
-  %other1.0w2.from = bitcast float %e1.0w2 to i32
-  %other1.0w2.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w2.from, i32 16, i32 31)
-  %other1.0w2 = bitcast i32 %other1.0w2.to to float
-  %own1.0w2 = fadd float %both1.0w1, %e1.0w2
-  %both1.0w2 = fadd float %own1.0w2, %other1.0w2
-  %v4.0w3 = fmul float %v0.0w3, %v0.0w3
   %keep0.0w3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w3
   %keep0.0w3 = getelementptr inbounds i8, ptr %keep0.0w3.slot, i64 0
   store float %v0.0w3, ptr %keep0.0w3, align 4
-  %e1.0w3 = bitcast float %v4.0w3 to float
-  %other1.0w3.from = bitcast float %e1.0w3 to i32
-  %other1.0w3.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w3.from, i32 16, i32 31)
-  %other1.0w3 = bitcast i32 %other1.0w3.to to float
-  %own1.0w3 = fadd float %both1.0w2, %e1.0w3
-  %both1.0w3 = fadd float %own1.0w3, %other1.0w3
-  %v4.0w4 = fmul float %v0.0w4, %v0.0w4
   %keep0.0w4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w4
   %keep0.0w4 = getelementptr inbounds i8, ptr %keep0.0w4.slot, i64 0
   store float %v0.0w4, ptr %keep0.0w4, align 4
-  %e1.0w4 = bitcast float %v4.0w4 to float
-  %other1.0w4.from = bitcast float %e1.0w4 to i32
-  %other1.0w4.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w4.from, i32 16, i32 31)
-  %other1.0w4 = bitcast i32 %other1.0w4.to to float
-  %own1.0w4 = fadd float %both1.0w3, %e1.0w4
-  %both1.0w4 = fadd float %own1.0w4, %other1.0w4
-  %v4.0w5 = fmul float %v0.0w5, %v0.0w5
   %keep0.0w5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w5
   %keep0.0w5 = getelementptr inbounds i8, ptr %keep0.0w5.slot, i64 0
   store float %v0.0w5, ptr %keep0.0w5, align 4
-  %e1.0w5 = bitcast float %v4.0w5 to float
-  %other1.0w5.from = bitcast float %e1.0w5 to i32
-  %other1.0w5.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w5.from, i32 16, i32 31)
-  %other1.0w5 = bitcast i32 %other1.0w5.to to float
-  %own1.0w5 = fadd float %both1.0w4, %e1.0w5
-  %both1.0w5 = fadd float %own1.0w5, %other1.0w5
-  %v4.0w6 = fmul float %v0.0w6, %v0.0w6
   %keep0.0w6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w6
   %keep0.0w6 = getelementptr inbounds i8, ptr %keep0.0w6.slot, i64 0
   store float %v0.0w6, ptr %keep0.0w6, align 4
-  %e1.0w6 = bitcast float %v4.0w6 to float
-  %other1.0w6.from = bitcast float %e1.0w6 to i32
-  %other1.0w6.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w6.from, i32 16, i32 31)
-  %other1.0w6 = bitcast i32 %other1.0w6.to to float
-  %own1.0w6 = fadd float %both1.0w5, %e1.0w6
-  %both1.0w6 = fadd float %own1.0w6, %other1.0w6
-  %v4.0w7 = fmul float %v0.0w7, %v0.0w7
   %keep0.0w7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w7
   %keep0.0w7 = getelementptr inbounds i8, ptr %keep0.0w7.slot, i64 0
   store float %v0.0w7, ptr %keep0.0w7, align 4
-  %e1.0w7 = bitcast float %v4.0w7 to float
-  %other1.0w7.from = bitcast float %e1.0w7 to i32
-  %other1.0w7.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w7.from, i32 16, i32 31)
-  %other1.0w7 = bitcast i32 %other1.0w7.to to float
-  %own1.0w7 = fadd float %both1.0w6, %e1.0w7
-  %both1.0w7 = fadd float %own1.0w7, %other1.0w7
-  %v4.0w8 = fmul float %v0.0w8, %v0.0w8
   %keep0.0w8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w8
   %keep0.0w8 = getelementptr inbounds i8, ptr %keep0.0w8.slot, i64 0
   store float %v0.0w8, ptr %keep0.0w8, align 4
-  %e1.0w8 = bitcast float %v4.0w8 to float
-  %other1.0w8.from = bitcast float %e1.0w8 to i32
-  %other1.0w8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w8.from, i32 16, i32 31)
-  %other1.0w8 = bitcast i32 %other1.0w8.to to float
-  %own1.0w8 = fadd float %both1.0w7, %e1.0w8
-  %both1.0w8 = fadd float %own1.0w8, %other1.0w8
-  %v4.0w9 = fmul float %v0.0w9, %v0.0w9
   %keep0.0w9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w9
   %keep0.0w9 = getelementptr inbounds i8, ptr %keep0.0w9.slot, i64 0
   store float %v0.0w9, ptr %keep0.0w9, align 4
-  %e1.0w9 = bitcast float %v4.0w9 to float
-  %other1.0w9.from = bitcast float %e1.0w9 to i32
-  %other1.0w9.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w9.from, i32 16, i32 31)
-  %other1.0w9 = bitcast i32 %other1.0w9.to to float
-  %own1.0w9 = fadd float %both1.0w8, %e1.0w9
-  %both1.0w9 = fadd float %own1.0w9, %other1.0w9
-  %v4.0w10 = fmul float %v0.0w10, %v0.0w10
   %keep0.0w10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w10
   %keep0.0w10 = getelementptr inbounds i8, ptr %keep0.0w10.slot, i64 0
   store float %v0.0w10, ptr %keep0.0w10, align 4
-  %e1.0w10 = bitcast float %v4.0w10 to float
-  %other1.0w10.from = bitcast float %e1.0w10 to i32
-  %other1.0w10.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w10.from, i32 16, i32 31)
-  %other1.0w10 = bitcast i32 %other1.0w10.to to float
-  %own1.0w10 = fadd float %both1.0w9, %e1.0w10
-  %both1.0w10 = fadd float %own1.0w10, %other1.0w10
-  %v4.0w11 = fmul float %v0.0w11, %v0.0w11
   %keep0.0w11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w11
   %keep0.0w11 = getelementptr inbounds i8, ptr %keep0.0w11.slot, i64 0
   store float %v0.0w11, ptr %keep0.0w11, align 4
-  %e1.0w11 = bitcast float %v4.0w11 to float
-  %other1.0w11.from = bitcast float %e1.0w11 to i32
-  %other1.0w11.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w11.from, i32 16, i32 31)
-  %other1.0w11 = bitcast i32 %other1.0w11.to to float
-  %own1.0w11 = fadd float %both1.0w10, %e1.0w11
-  %both1.0w11 = fadd float %own1.0w11, %other1.0w11
-  %v4.0w12 = fmul float %v0.0w12, %v0.0w12
   %keep0.0w12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w12
   %keep0.0w12 = getelementptr inbounds i8, ptr %keep0.0w12.slot, i64 0
   store float %v0.0w12, ptr %keep0.0w12, align 4
-  %e1.0w12 = bitcast float %v4.0w12 to float
-  %other1.0w12.from = bitcast float %e1.0w12 to i32
-  %other1.0w12.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w12.from, i32 16, i32 31)
-  %other1.0w12 = bitcast i32 %other1.0w12.to to float
-  %own1.0w12 = fadd float %both1.0w11, %e1.0w12
-  %both1.0w12 = fadd float %own1.0w12, %other1.0w12
-  %v4.0w13 = fmul float %v0.0w13, %v0.0w13
   %keep0.0w13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w13
   %keep0.0w13 = getelementptr inbounds i8, ptr %keep0.0w13.slot, i64 0
   store float %v0.0w13, ptr %keep0.0w13, align 4
-  %e1.0w13 = bitcast float %v4.0w13 to float
-  %other1.0w13.from = bitcast float %e1.0w13 to i32
-  %other1.0w13.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w13.from, i32 16, i32 31)
-  %other1.0w13 = bitcast i32 %other1.0w13.to to float
-  %own1.0w13 = fadd float %both1.0w12, %e1.0w13
-  %both1.0w13 = fadd float %own1.0w13, %other1.0w13
-  %v4.0w14 = fmul float %v0.0w14, %v0.0w14
   %keep0.0w14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w14
   %keep0.0w14 = getelementptr inbounds i8, ptr %keep0.0w14.slot, i64 0
   store float %v0.0w14, ptr %keep0.0w14, align 4
-  %e1.0w14 = bitcast float %v4.0w14 to float
-  %other1.0w14.from = bitcast float %e1.0w14 to i32
-  %other1.0w14.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w14.from, i32 16, i32 31)
-  %other1.0w14 = bitcast i32 %other1.0w14.to to float
-  %own1.0w14 = fadd float %both1.0w13, %e1.0w14
-  %both1.0w14 = fadd float %own1.0w14, %other1.0w14
-  %v4.0w15 = fmul float %v0.0w15, %v0.0w15
   %keep0.0w15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w15
   %keep0.0w15 = getelementptr inbounds i8, ptr %keep0.0w15.slot, i64 0
   store float %v0.0w15, ptr %keep0.0w15, align 4
-  %e1.0w15 = bitcast float %v4.0w15 to float
-  %other1.0w15.from = bitcast float %e1.0w15 to i32
-  %other1.0w15.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other1.0w15.from, i32 16, i32 31)
-  %other1.0w15 = bitcast i32 %other1.0w15.to to float
-  %own1.0w15 = fadd float %both1.0w14, %e1.0w15
-  %both1.0w15 = fadd float %own1.0w15, %other1.0w15
+  %low1.0w0 = fadd float %lane1.0w, %e1.0w0
+  %low1.0w1 = fadd float %low1.0w0, %e1.0w1
+  %low1.0w2 = fadd float %low1.0w1, %e1.0w2
+  %low1.0w3 = fadd float %low1.0w2, %e1.0w3
+  %low1.0w4 = fadd float %low1.0w3, %e1.0w4
+  %low1.0w5 = fadd float %low1.0w4, %e1.0w5
+  %low1.0w6 = fadd float %low1.0w5, %e1.0w6
+  %low1.0w7 = fadd float %low1.0w6, %e1.0w7
+  %low1.0w8 = fadd float %low1.0w7, %e1.0w8
+  %low1.0w9 = fadd float %low1.0w8, %e1.0w9
+  %low1.0w10 = fadd float %low1.0w9, %e1.0w10
+  %low1.0w11 = fadd float %low1.0w10, %e1.0w11
+  %low1.0w12 = fadd float %low1.0w11, %e1.0w12
+  %low1.0w13 = fadd float %low1.0w12, %e1.0w13
+  %low1.0w14 = fadd float %low1.0w13, %e1.0w14
+  %low1.0w = fadd float %low1.0w14, %e1.0w15
+  %across1.0w.from = bitcast float %low1.0w to i32
+  %across1.0w.to = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %across1.0w.from, i32 16, i32 31)
+  %across1.0w = bitcast i32 %across1.0w.to to float
+  %high1.0w0 = fadd float %across1.0w, %e1.0w0
+  %high1.0w1 = fadd float %high1.0w0, %e1.0w1
+  %high1.0w2 = fadd float %high1.0w1, %e1.0w2
+  %high1.0w3 = fadd float %high1.0w2, %e1.0w3
+  %high1.0w4 = fadd float %high1.0w3, %e1.0w4
+  %high1.0w5 = fadd float %high1.0w4, %e1.0w5
+  %high1.0w6 = fadd float %high1.0w5, %e1.0w6
+  %high1.0w7 = fadd float %high1.0w6, %e1.0w7
+  %high1.0w8 = fadd float %high1.0w7, %e1.0w8
+  %high1.0w9 = fadd float %high1.0w8, %e1.0w9
+  %high1.0w10 = fadd float %high1.0w9, %e1.0w10
+  %high1.0w11 = fadd float %high1.0w10, %e1.0w11
+  %high1.0w12 = fadd float %high1.0w11, %e1.0w12
+  %high1.0w13 = fadd float %high1.0w12, %e1.0w13
+  %high1.0w14 = fadd float %high1.0w13, %e1.0w14
+  %high1.0w = fadd float %high1.0w14, %e1.0w15
+  %lane.next1.0w.from = bitcast float %high1.0w to i32
+  %lane.next1.0w.to = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %lane.next1.0w.from, i32 16, i32 31)
+  %lane.next1.0w = bitcast i32 %lane.next1.0w.to to float
+  br label %block.end.0w
+
+block.end.0w:
   br label %blocks.0w
 
 rests.0w:
@@ -340,10 +313,15 @@ rest.0w:
   br i1 %r.is.0w, label %value.0w, label %join.0w
 
 value.0w:
-  %i.short.0wx = add nuw nsw i32 %first.0, %r.0w
+  %i.short.0wx = add nuw nsw i32 %from.0, %r.at.0w
   %i.0wx = zext i32 %i.short.0wx to i64
-  %s.row.0wx = mul nuw nsw i32 %r.0w, 8
-  %s.short.0wx = add nuw nsw i32 %s.row.0wx, %thread
+  %s.group.0wx = udiv i32 %r.0w, 128
+  %s.all.0wx = mul nuw nsw i32 %s.group.0wx, 256
+  %s.own.0wx = add nuw nsw i32 %s.all.0wx, %thread
+  %s.first.0wx = mul nuw nsw i32 %s.own.0wx, 4
+  %s.number.0wx = udiv i32 %r.0w, 32
+  %s.member.0wx = urem i32 %s.number.0wx, 4
+  %s.short.0wx = add nuw nsw i32 %s.first.0wx, %s.member.0wx
   %s.0wx = zext i32 %s.short.0wx to i64
   %p0.at.0wx = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0wx
   %v0.0wx = load float, ptr %p0.at.0wx, align 4
@@ -370,8 +348,6 @@ join.0w:
 
 chunk.end.0:
   %all1.0 = phi float [ %rest1.0w, %rests.0w ]
-  %c.lane.0 = and i32 %c.0, 15
-  %is.mine.0 = icmp eq i32 %c.lane.0, %lane
   %chunk1.0.h8.from = bitcast float %all1.0 to i32
   %chunk1.0.h8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk1.0.h8.from, i32 8, i32 31)
   %chunk1.0.h8 = bitcast i32 %chunk1.0.h8.to to float
@@ -391,8 +367,14 @@ chunk.end.0:
   %whole1.0.from = bitcast float %chunk1.0 to i32
   %whole1.0.to = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %whole1.0.from, i32 0, i32 31)
   %whole1.0 = bitcast i32 %whole1.0.to to float
-  %up.more1.0 = fadd float %up1.0, %whole1.0
-  %up.sum1.0 = select i1 %is.single, float %whole1.0, float %up.more1.0
+  br label %carry.0
+
+carry.0:
+  %sum1.0 = phi float [ %whole1.0, %chunk.end.0 ]
+  %c.lane.0 = and i32 %c.0, 15
+  %is.mine.0 = icmp eq i32 %c.lane.0, %lane
+  %up.more1.0 = fadd float %up1.0, %sum1.0
+  %up.sum1.0 = select i1 %is.single, float %sum1.0, float %up.more1.0
   %up.next1.0 = select i1 %is.mine.0, float %up.sum1.0, float %up1.0
   br label %chunks.0
 
@@ -451,7 +433,7 @@ done.0:
   br label %chunks.out
 
 chunks.out:
-  %c.out = phi i32 [ %member, %done.0 ], [ %c.next.out, %chunk.end.out ]
+  %c.out = phi i32 [ %member, %done.0 ], [ %c.next.out, %carry.out ]
   %from.out = mul nuw nsw i32 %c.out, 1024
   %c.some.out = icmp ult i32 %from.out, %length
   br i1 %c.some.out, label %chunk.out, label %chunks.end.out
@@ -459,23 +441,32 @@ chunks.out:
 chunk.out:
   %left.out = sub nuw nsw i32 %length, %from.out
   %count.out = call i32 @llvm.umin.i32(i32 %left.out, i32 1024)
-  %first.out = add nuw nsw i32 %from.out, %lane
+  %spans.out = and i32 %count.out, -512
+  %first.out = add nuw nsw i32 %from.out, %spread
   %c.next.out = add nuw nsw i32 %c.out, %team
   %c.far.out = mul nuw nsw i32 %c.next.out, 1024
   %is.far.out = icmp ult i32 %c.far.out, %length
   br i1 %is.far.out, label %blocks.outf, label %blocks.outl
 
 blocks.outf:
-  %b.outf = phi i32 [ 0, %chunk.out ], [ %b.next.outf, %block.outf ]
+  %b.outf = phi i32 [ 0, %chunk.out ], [ %b.next.outf, %block.end.outf ]
   %b.next.outf = add nuw nsw i32 %b.outf, 256
-  %b.more.outf = icmp ule i32 %b.next.outf, %count.out
+  %b.more.outf = icmp ule i32 %b.next.outf, %spans.out
   br i1 %b.more.outf, label %block.outf, label %chunk.end.out
 
 block.outf:
-  %i.short.outf = add nuw nsw i32 %first.out, %b.outf
+  %i.part.outf = and i32 %b.outf, 511
+  %i.half.outf = lshr i32 %i.part.outf, 1
+  %i.at.outf = sub nuw nsw i32 %b.outf, %i.half.outf
+  %i.short.outf = add nuw nsw i32 %first.out, %i.at.outf
   %i.outf = zext i32 %i.short.outf to i64
-  %s.row.outf = mul nuw nsw i32 %b.outf, 8
-  %s.short.outf = add nuw nsw i32 %s.row.outf, %thread
+  %s.group.outf = udiv i32 %b.outf, 128
+  %s.all.outf = mul nuw nsw i32 %s.group.outf, 256
+  %s.own.outf = add nuw nsw i32 %s.all.outf, %thread
+  %s.first.outf = mul nuw nsw i32 %s.own.outf, 4
+  %s.number.outf = udiv i32 %b.outf, 32
+  %s.member.outf = urem i32 %s.number.outf, 1
+  %s.short.outf = add nuw nsw i32 %s.first.outf, %s.member.outf
   %s.outf = zext i32 %s.short.outf to i64
   %i.outf0 = add nuw nsw i64 %i.outf, 0
   %s.outf0 = add nuw nsw i64 %s.outf, 0
@@ -483,63 +474,63 @@ block.outf:
   %v0.outf0 = load float, ptr %p0.at.outf0, align 4
   %p1.at.outf0 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf0
   %v1.outf0 = load float, ptr %p1.at.outf0, align 4
-  %i.outf1 = add nuw nsw i64 %i.outf, 32
-  %s.outf1 = add nuw nsw i64 %s.outf, 256
+  %i.outf1 = add nuw nsw i64 %i.outf, 16
+  %s.outf1 = add nuw nsw i64 %s.outf, 1
   %p0.at.outf1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf1
   %v0.outf1 = load float, ptr %p0.at.outf1, align 4
   %p1.at.outf1 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf1
   %v1.outf1 = load float, ptr %p1.at.outf1, align 4
-  %i.outf2 = add nuw nsw i64 %i.outf, 64
-  %s.outf2 = add nuw nsw i64 %s.outf, 512
+  %i.outf2 = add nuw nsw i64 %i.outf, 32
+  %s.outf2 = add nuw nsw i64 %s.outf, 2
   %p0.at.outf2 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf2
   %v0.outf2 = load float, ptr %p0.at.outf2, align 4
   %p1.at.outf2 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf2
   %v1.outf2 = load float, ptr %p1.at.outf2, align 4
-  %i.outf3 = add nuw nsw i64 %i.outf, 96
-  %s.outf3 = add nuw nsw i64 %s.outf, 768
+  %i.outf3 = add nuw nsw i64 %i.outf, 48
+  %s.outf3 = add nuw nsw i64 %s.outf, 3
   %p0.at.outf3 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf3
   %v0.outf3 = load float, ptr %p0.at.outf3, align 4
   %p1.at.outf3 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf3
   %v1.outf3 = load float, ptr %p1.at.outf3, align 4
-  %i.outf4 = add nuw nsw i64 %i.outf, 128
+  %i.outf4 = add nuw nsw i64 %i.outf, 64
   %s.outf4 = add nuw nsw i64 %s.outf, 1024
   %p0.at.outf4 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf4
   %v0.outf4 = load float, ptr %p0.at.outf4, align 4
   %p1.at.outf4 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf4
   %v1.outf4 = load float, ptr %p1.at.outf4, align 4
-  %i.outf5 = add nuw nsw i64 %i.outf, 160
-  %s.outf5 = add nuw nsw i64 %s.outf, 1280
+  %i.outf5 = add nuw nsw i64 %i.outf, 80
+  %s.outf5 = add nuw nsw i64 %s.outf, 1025
   %p0.at.outf5 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf5
   %v0.outf5 = load float, ptr %p0.at.outf5, align 4
   %p1.at.outf5 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf5
   %v1.outf5 = load float, ptr %p1.at.outf5, align 4
-  %i.outf6 = add nuw nsw i64 %i.outf, 192
-  %s.outf6 = add nuw nsw i64 %s.outf, 1536
+  %i.outf6 = add nuw nsw i64 %i.outf, 96
+  %s.outf6 = add nuw nsw i64 %s.outf, 1026
   %p0.at.outf6 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf6
   %v0.outf6 = load float, ptr %p0.at.outf6, align 4
   %p1.at.outf6 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf6
   %v1.outf6 = load float, ptr %p1.at.outf6, align 4
-  %i.outf7 = add nuw nsw i64 %i.outf, 224
-  %s.outf7 = add nuw nsw i64 %s.outf, 1792
+  %i.outf7 = add nuw nsw i64 %i.outf, 112
+  %s.outf7 = add nuw nsw i64 %s.outf, 1027
   %p0.at.outf7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf7
   %v0.outf7 = load float, ptr %p0.at.outf7, align 4
   %p1.at.outf7 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf7
   %v1.outf7 = load float, ptr %p1.at.outf7, align 4
   %v9.outf0 = fmul float %v0.outf0, %v8
-  %v10.outf0 = fmul float %v9.outf0, %v1.outf0
   %v9.outf1 = fmul float %v0.outf1, %v8
-  %v10.outf1 = fmul float %v9.outf1, %v1.outf1
   %v9.outf2 = fmul float %v0.outf2, %v8
-  %v10.outf2 = fmul float %v9.outf2, %v1.outf2
   %v9.outf3 = fmul float %v0.outf3, %v8
-  %v10.outf3 = fmul float %v9.outf3, %v1.outf3
   %v9.outf4 = fmul float %v0.outf4, %v8
-  %v10.outf4 = fmul float %v9.outf4, %v1.outf4
   %v9.outf5 = fmul float %v0.outf5, %v8
-  %v10.outf5 = fmul float %v9.outf5, %v1.outf5
   %v9.outf6 = fmul float %v0.outf6, %v8
-  %v10.outf6 = fmul float %v9.outf6, %v1.outf6
   %v9.outf7 = fmul float %v0.outf7, %v8
+  %v10.outf0 = fmul float %v9.outf0, %v1.outf0
+  %v10.outf1 = fmul float %v9.outf1, %v1.outf1
+  %v10.outf2 = fmul float %v9.outf2, %v1.outf2
+  %v10.outf3 = fmul float %v9.outf3, %v1.outf3
+  %v10.outf4 = fmul float %v9.outf4, %v1.outf4
+  %v10.outf5 = fmul float %v9.outf5, %v1.outf5
+  %v10.outf6 = fmul float %v9.outf6, %v1.outf6
   %v10.outf7 = fmul float %v9.outf7, %v1.outf7
   %o0.at.outf0 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf0
   %o0.at.outf0.out.nan = fcmp uno float %v10.outf0, 0.0
@@ -573,19 +564,30 @@ block.outf:
   %o0.at.outf7.out.nan = fcmp uno float %v10.outf7, 0.0
   %o0.at.outf7.out = select i1 %o0.at.outf7.out.nan, float 0x7FF8000000000000, float %v10.outf7
   store float %o0.at.outf7.out, ptr %o0.at.outf7, align 4
+  br label %block.end.outf
+
+block.end.outf:
   br label %blocks.outf
 
 blocks.outl:
-  %b.outl = phi i32 [ 0, %chunk.out ], [ %b.next.outl, %block.outl ]
+  %b.outl = phi i32 [ 0, %chunk.out ], [ %b.next.outl, %block.end.outl ]
   %b.next.outl = add nuw nsw i32 %b.outl, 512
-  %b.more.outl = icmp ule i32 %b.next.outl, %count.out
+  %b.more.outl = icmp ule i32 %b.next.outl, %spans.out
   br i1 %b.more.outl, label %block.outl, label %rests.outl
 
 block.outl:
-  %i.short.outl = add nuw nsw i32 %first.out, %b.outl
+  %i.part.outl = and i32 %b.outl, 511
+  %i.half.outl = lshr i32 %i.part.outl, 1
+  %i.at.outl = sub nuw nsw i32 %b.outl, %i.half.outl
+  %i.short.outl = add nuw nsw i32 %first.out, %i.at.outl
   %i.outl = zext i32 %i.short.outl to i64
-  %s.row.outl = mul nuw nsw i32 %b.outl, 8
-  %s.short.outl = add nuw nsw i32 %s.row.outl, %thread
+  %s.group.outl = udiv i32 %b.outl, 128
+  %s.all.outl = mul nuw nsw i32 %s.group.outl, 256
+  %s.own.outl = add nuw nsw i32 %s.all.outl, %thread
+  %s.first.outl = mul nuw nsw i32 %s.own.outl, 4
+  %s.number.outl = udiv i32 %b.outl, 32
+  %s.member.outl = urem i32 %s.number.outl, 1
+  %s.short.outl = add nuw nsw i32 %s.first.outl, %s.member.outl
   %s.outl = zext i32 %s.short.outl to i64
   %i.outl0 = add nuw nsw i64 %i.outl, 0
   %s.outl0 = add nuw nsw i64 %s.outl, 0
@@ -594,142 +596,142 @@ block.outl:
   %held0.outl0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl0
   %held0.outl0 = getelementptr inbounds i8, ptr %held0.outl0.slot, i64 0
   %v0.outl0 = load float, ptr %held0.outl0, align 4
-  %i.outl1 = add nuw nsw i64 %i.outl, 32
-  %s.outl1 = add nuw nsw i64 %s.outl, 256
+  %i.outl1 = add nuw nsw i64 %i.outl, 16
+  %s.outl1 = add nuw nsw i64 %s.outl, 1
   %p1.at.outl1 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl1
   %v1.outl1 = load float, ptr %p1.at.outl1, align 4
   %held0.outl1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl1
   %held0.outl1 = getelementptr inbounds i8, ptr %held0.outl1.slot, i64 0
   %v0.outl1 = load float, ptr %held0.outl1, align 4
-  %i.outl2 = add nuw nsw i64 %i.outl, 64
-  %s.outl2 = add nuw nsw i64 %s.outl, 512
+  %i.outl2 = add nuw nsw i64 %i.outl, 32
+  %s.outl2 = add nuw nsw i64 %s.outl, 2
   %p1.at.outl2 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl2
   %v1.outl2 = load float, ptr %p1.at.outl2, align 4
   %held0.outl2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl2
   %held0.outl2 = getelementptr inbounds i8, ptr %held0.outl2.slot, i64 0
   %v0.outl2 = load float, ptr %held0.outl2, align 4
-  %i.outl3 = add nuw nsw i64 %i.outl, 96
-  %s.outl3 = add nuw nsw i64 %s.outl, 768
+  %i.outl3 = add nuw nsw i64 %i.outl, 48
+  %s.outl3 = add nuw nsw i64 %s.outl, 3
   %p1.at.outl3 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl3
   %v1.outl3 = load float, ptr %p1.at.outl3, align 4
   %held0.outl3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl3
   %held0.outl3 = getelementptr inbounds i8, ptr %held0.outl3.slot, i64 0
   %v0.outl3 = load float, ptr %held0.outl3, align 4
-  %i.outl4 = add nuw nsw i64 %i.outl, 128
+  %i.outl4 = add nuw nsw i64 %i.outl, 64
   %s.outl4 = add nuw nsw i64 %s.outl, 1024
   %p1.at.outl4 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl4
   %v1.outl4 = load float, ptr %p1.at.outl4, align 4
   %held0.outl4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl4
   %held0.outl4 = getelementptr inbounds i8, ptr %held0.outl4.slot, i64 0
   %v0.outl4 = load float, ptr %held0.outl4, align 4
-  %i.outl5 = add nuw nsw i64 %i.outl, 160
-  %s.outl5 = add nuw nsw i64 %s.outl, 1280
+  %i.outl5 = add nuw nsw i64 %i.outl, 80
+  %s.outl5 = add nuw nsw i64 %s.outl, 1025
   %p1.at.outl5 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl5
   %v1.outl5 = load float, ptr %p1.at.outl5, align 4
   %held0.outl5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl5
   %held0.outl5 = getelementptr inbounds i8, ptr %held0.outl5.slot, i64 0
   %v0.outl5 = load float, ptr %held0.outl5, align 4
-  %i.outl6 = add nuw nsw i64 %i.outl, 192
-  %s.outl6 = add nuw nsw i64 %s.outl, 1536
+  %i.outl6 = add nuw nsw i64 %i.outl, 96
+  %s.outl6 = add nuw nsw i64 %s.outl, 1026
   %p1.at.outl6 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl6
   %v1.outl6 = load float, ptr %p1.at.outl6, align 4
   %held0.outl6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl6
   %held0.outl6 = getelementptr inbounds i8, ptr %held0.outl6.slot, i64 0
   %v0.outl6 = load float, ptr %held0.outl6, align 4
-  %i.outl7 = add nuw nsw i64 %i.outl, 224
-  %s.outl7 = add nuw nsw i64 %s.outl, 1792
+  %i.outl7 = add nuw nsw i64 %i.outl, 112
+  %s.outl7 = add nuw nsw i64 %s.outl, 1027
   %p1.at.outl7 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl7
   %v1.outl7 = load float, ptr %p1.at.outl7, align 4
   %held0.outl7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl7
   %held0.outl7 = getelementptr inbounds i8, ptr %held0.outl7.slot, i64 0
   %v0.outl7 = load float, ptr %held0.outl7, align 4
-  %i.outl8 = add nuw nsw i64 %i.outl, 256
+  %i.outl8 = add nuw nsw i64 %i.outl, 128
   %s.outl8 = add nuw nsw i64 %s.outl, 2048
   %p1.at.outl8 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl8
   %v1.outl8 = load float, ptr %p1.at.outl8, align 4
   %held0.outl8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl8
   %held0.outl8 = getelementptr inbounds i8, ptr %held0.outl8.slot, i64 0
   %v0.outl8 = load float, ptr %held0.outl8, align 4
-  %i.outl9 = add nuw nsw i64 %i.outl, 288
-  %s.outl9 = add nuw nsw i64 %s.outl, 2304
+  %i.outl9 = add nuw nsw i64 %i.outl, 144
+  %s.outl9 = add nuw nsw i64 %s.outl, 2049
   %p1.at.outl9 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl9
   %v1.outl9 = load float, ptr %p1.at.outl9, align 4
   %held0.outl9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl9
   %held0.outl9 = getelementptr inbounds i8, ptr %held0.outl9.slot, i64 0
   %v0.outl9 = load float, ptr %held0.outl9, align 4
-  %i.outl10 = add nuw nsw i64 %i.outl, 320
-  %s.outl10 = add nuw nsw i64 %s.outl, 2560
+  %i.outl10 = add nuw nsw i64 %i.outl, 160
+  %s.outl10 = add nuw nsw i64 %s.outl, 2050
   %p1.at.outl10 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl10
   %v1.outl10 = load float, ptr %p1.at.outl10, align 4
   %held0.outl10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl10
   %held0.outl10 = getelementptr inbounds i8, ptr %held0.outl10.slot, i64 0
   %v0.outl10 = load float, ptr %held0.outl10, align 4
-  %i.outl11 = add nuw nsw i64 %i.outl, 352
-  %s.outl11 = add nuw nsw i64 %s.outl, 2816
+  %i.outl11 = add nuw nsw i64 %i.outl, 176
+  %s.outl11 = add nuw nsw i64 %s.outl, 2051
   %p1.at.outl11 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl11
   %v1.outl11 = load float, ptr %p1.at.outl11, align 4
   %held0.outl11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl11
   %held0.outl11 = getelementptr inbounds i8, ptr %held0.outl11.slot, i64 0
   %v0.outl11 = load float, ptr %held0.outl11, align 4
-  %i.outl12 = add nuw nsw i64 %i.outl, 384
+  %i.outl12 = add nuw nsw i64 %i.outl, 192
   %s.outl12 = add nuw nsw i64 %s.outl, 3072
   %p1.at.outl12 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl12
   %v1.outl12 = load float, ptr %p1.at.outl12, align 4
   %held0.outl12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl12
   %held0.outl12 = getelementptr inbounds i8, ptr %held0.outl12.slot, i64 0
   %v0.outl12 = load float, ptr %held0.outl12, align 4
-  %i.outl13 = add nuw nsw i64 %i.outl, 416
-  %s.outl13 = add nuw nsw i64 %s.outl, 3328
+  %i.outl13 = add nuw nsw i64 %i.outl, 208
+  %s.outl13 = add nuw nsw i64 %s.outl, 3073
   %p1.at.outl13 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl13
   %v1.outl13 = load float, ptr %p1.at.outl13, align 4
   %held0.outl13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl13
   %held0.outl13 = getelementptr inbounds i8, ptr %held0.outl13.slot, i64 0
   %v0.outl13 = load float, ptr %held0.outl13, align 4
-  %i.outl14 = add nuw nsw i64 %i.outl, 448
-  %s.outl14 = add nuw nsw i64 %s.outl, 3584
+  %i.outl14 = add nuw nsw i64 %i.outl, 224
+  %s.outl14 = add nuw nsw i64 %s.outl, 3074
   %p1.at.outl14 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl14
   %v1.outl14 = load float, ptr %p1.at.outl14, align 4
   %held0.outl14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl14
   %held0.outl14 = getelementptr inbounds i8, ptr %held0.outl14.slot, i64 0
   %v0.outl14 = load float, ptr %held0.outl14, align 4
-  %i.outl15 = add nuw nsw i64 %i.outl, 480
-  %s.outl15 = add nuw nsw i64 %s.outl, 3840
+  %i.outl15 = add nuw nsw i64 %i.outl, 240
+  %s.outl15 = add nuw nsw i64 %s.outl, 3075
   %p1.at.outl15 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl15
   %v1.outl15 = load float, ptr %p1.at.outl15, align 4
   %held0.outl15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl15
   %held0.outl15 = getelementptr inbounds i8, ptr %held0.outl15.slot, i64 0
   %v0.outl15 = load float, ptr %held0.outl15, align 4
   %v9.outl0 = fmul float %v0.outl0, %v8
-  %v10.outl0 = fmul float %v9.outl0, %v1.outl0
   %v9.outl1 = fmul float %v0.outl1, %v8
-  %v10.outl1 = fmul float %v9.outl1, %v1.outl1
   %v9.outl2 = fmul float %v0.outl2, %v8
-  %v10.outl2 = fmul float %v9.outl2, %v1.outl2
   %v9.outl3 = fmul float %v0.outl3, %v8
-  %v10.outl3 = fmul float %v9.outl3, %v1.outl3
   %v9.outl4 = fmul float %v0.outl4, %v8
-  %v10.outl4 = fmul float %v9.outl4, %v1.outl4
   %v9.outl5 = fmul float %v0.outl5, %v8
-  %v10.outl5 = fmul float %v9.outl5, %v1.outl5
   %v9.outl6 = fmul float %v0.outl6, %v8
-  %v10.outl6 = fmul float %v9.outl6, %v1.outl6
   %v9.outl7 = fmul float %v0.outl7, %v8
-  %v10.outl7 = fmul float %v9.outl7, %v1.outl7
   %v9.outl8 = fmul float %v0.outl8, %v8
-  %v10.outl8 = fmul float %v9.outl8, %v1.outl8
   %v9.outl9 = fmul float %v0.outl9, %v8
-  %v10.outl9 = fmul float %v9.outl9, %v1.outl9
   %v9.outl10 = fmul float %v0.outl10, %v8
-  %v10.outl10 = fmul float %v9.outl10, %v1.outl10
   %v9.outl11 = fmul float %v0.outl11, %v8
-  %v10.outl11 = fmul float %v9.outl11, %v1.outl11
   %v9.outl12 = fmul float %v0.outl12, %v8
-  %v10.outl12 = fmul float %v9.outl12, %v1.outl12
   %v9.outl13 = fmul float %v0.outl13, %v8
-  %v10.outl13 = fmul float %v9.outl13, %v1.outl13
   %v9.outl14 = fmul float %v0.outl14, %v8
-  %v10.outl14 = fmul float %v9.outl14, %v1.outl14
   %v9.outl15 = fmul float %v0.outl15, %v8
+  %v10.outl0 = fmul float %v9.outl0, %v1.outl0
+  %v10.outl1 = fmul float %v9.outl1, %v1.outl1
+  %v10.outl2 = fmul float %v9.outl2, %v1.outl2
+  %v10.outl3 = fmul float %v9.outl3, %v1.outl3
+  %v10.outl4 = fmul float %v9.outl4, %v1.outl4
+  %v10.outl5 = fmul float %v9.outl5, %v1.outl5
+  %v10.outl6 = fmul float %v9.outl6, %v1.outl6
+  %v10.outl7 = fmul float %v9.outl7, %v1.outl7
+  %v10.outl8 = fmul float %v9.outl8, %v1.outl8
+  %v10.outl9 = fmul float %v9.outl9, %v1.outl9
+  %v10.outl10 = fmul float %v9.outl10, %v1.outl10
+  %v10.outl11 = fmul float %v9.outl11, %v1.outl11
+  %v10.outl12 = fmul float %v9.outl12, %v1.outl12
+  %v10.outl13 = fmul float %v9.outl13, %v1.outl13
+  %v10.outl14 = fmul float %v9.outl14, %v1.outl14
   %v10.outl15 = fmul float %v9.outl15, %v1.outl15
   %o0.at.outl0 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl0
   %o0.at.outl0.out.nan = fcmp uno float %v10.outl0, 0.0
@@ -795,6 +797,9 @@ block.outl:
   %o0.at.outl15.out.nan = fcmp uno float %v10.outl15, 0.0
   %o0.at.outl15.out = select i1 %o0.at.outl15.out.nan, float 0x7FF8000000000000, float %v10.outl15
   store float %o0.at.outl15.out, ptr %o0.at.outl15, align 4
+  br label %block.end.outl
+
+block.end.outl:
   br label %blocks.outl
 
 rests.outl:
@@ -808,10 +813,15 @@ rest.outl:
   br i1 %r.is.outl, label %value.outl, label %join.outl
 
 value.outl:
-  %i.short.outlx = add nuw nsw i32 %first.out, %r.outl
+  %i.short.outlx = add nuw nsw i32 %from.out, %r.at.outl
   %i.outlx = zext i32 %i.short.outlx to i64
-  %s.row.outlx = mul nuw nsw i32 %r.outl, 8
-  %s.short.outlx = add nuw nsw i32 %s.row.outlx, %thread
+  %s.group.outlx = udiv i32 %r.outl, 128
+  %s.all.outlx = mul nuw nsw i32 %s.group.outlx, 256
+  %s.own.outlx = add nuw nsw i32 %s.all.outlx, %thread
+  %s.first.outlx = mul nuw nsw i32 %s.own.outlx, 4
+  %s.number.outlx = udiv i32 %r.outl, 32
+  %s.member.outlx = urem i32 %s.number.outlx, 4
+  %s.short.outlx = add nuw nsw i32 %s.first.outlx, %s.member.outlx
   %s.outlx = zext i32 %s.short.outlx to i64
   %p1.at.outlx = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outlx
   %v1.outlx = load float, ptr %p1.at.outlx, align 4
@@ -831,6 +841,11 @@ join.outl:
   br label %rests.outl
 
 chunk.end.out:
+  br label %carry.out
+
+carry.out:
+  %c.lane.out = and i32 %c.out, 15
+  %is.mine.out = icmp eq i32 %c.lane.out, %lane
   br label %chunks.out
 
 chunks.end.out:
@@ -847,6 +862,7 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.cttz.i32(i32, i1 immarg)
 declare i32 @llvm.umin.i32(i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 declare void @llvm.nvvm.barrier0()
@@ -854,6 +870,6 @@ declare void @llvm.nvvm.barrier0()
 @lanes = internal addrspace(3) global [256 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kernel, !"maxntidx", i32 256}
+!0 = !{ptr @kernel, !"maxntidx", i32 256, !"minctasm", i32 5}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -49,6 +49,9 @@ entry:
   %lane.any = or i32 %lane, %member
   %is.leader = icmp eq i32 %lane.any, 0
   %is.first = and i1 %is.leader, %is.row
+  %half = lshr i32 %lane, 4
+  %spread.half = mul nuw nsw i32 %half, 256
+  %spread = add nuw nsw i32 %spread.half, %lane.low
   %axis0.at = add i32 %row.index, 0
   %axis0.long = zext i32 %axis0.at to i64
   %o0.skip0 = mul nsw i64 %axis0.long, %o0.axis0
@@ -60,8 +63,8 @@ entry:
   br label %chunks.0
 
 chunks.0:
-  %c.0 = phi i32 [ %member, %entry ], [ %c.next.0, %chunk.end.0 ]
-  %up0.0 = phi float [ 0xFFF0000000000000, %entry ], [ %up.next0.0, %chunk.end.0 ]
+  %c.0 = phi i32 [ %member, %entry ], [ %c.next.0, %carry.0 ]
+  %up0.0 = phi float [ 0xFFF0000000000000, %entry ], [ %up.next0.0, %carry.0 ]
   %from.0 = mul nuw nsw i32 %c.0, 1024
   %c.some.0 = icmp ult i32 %from.0, %length
   br i1 %c.some.0, label %chunk.0, label %chunks.end.0
@@ -69,327 +72,179 @@ chunks.0:
 chunk.0:
   %left.0 = sub nuw nsw i32 %length, %from.0
   %count.0 = call i32 @llvm.umin.i32(i32 %left.0, i32 1024)
-  %first.0 = add nuw nsw i32 %from.0, %lane
+  %spans.0 = and i32 %count.0, -512
+  %first.0 = add nuw nsw i32 %from.0, %spread
   %c.next.0 = add nuw nsw i32 %c.0, %team
   br label %blocks.0w
 
 blocks.0w:
-  %b.0w = phi i32 [ 0, %chunk.0 ], [ %b.next.0w, %block.0w ]
-  %lane0.0w = phi float [ 0xFFF0000000000000, %chunk.0 ], [ %both0.0w15, %block.0w ]
+  %b.0w = phi i32 [ 0, %chunk.0 ], [ %b.next.0w, %block.end.0w ]
+  %lane0.0w = phi float [ 0xFFF0000000000000, %chunk.0 ], [ %lane.next0.0w, %block.end.0w ]
   %b.next.0w = add nuw nsw i32 %b.0w, 512
-  %b.more.0w = icmp ule i32 %b.next.0w, %count.0
+  %b.more.0w = icmp ule i32 %b.next.0w, %spans.0
   br i1 %b.more.0w, label %block.0w, label %rests.0w
 
 block.0w:
-  %i.short.0w = add nuw nsw i32 %first.0, %b.0w
+  %i.part.0w = and i32 %b.0w, 511
+  %i.half.0w = lshr i32 %i.part.0w, 1
+  %i.at.0w = sub nuw nsw i32 %b.0w, %i.half.0w
+  %i.short.0w = add nuw nsw i32 %first.0, %i.at.0w
   %i.0w = zext i32 %i.short.0w to i64
-  %s.row.0w = mul nuw nsw i32 %b.0w, 8
-  %s.short.0w = add nuw nsw i32 %s.row.0w, %thread
+  %s.group.0w = udiv i32 %b.0w, 128
+  %s.all.0w = mul nuw nsw i32 %s.group.0w, 256
+  %s.own.0w = add nuw nsw i32 %s.all.0w, %thread
+  %s.first.0w = mul nuw nsw i32 %s.own.0w, 4
+  %s.number.0w = udiv i32 %b.0w, 32
+  %s.member.0w = urem i32 %s.number.0w, 1
+  %s.short.0w = add nuw nsw i32 %s.first.0w, %s.member.0w
   %s.0w = zext i32 %s.short.0w to i64
   %i.0w0 = add nuw nsw i64 %i.0w, 0
   %s.0w0 = add nuw nsw i64 %s.0w, 0
   %p0.at.0w0 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w0
   %v0.0w0 = load float, ptr %p0.at.0w0, align 4
-  %i.0w1 = add nuw nsw i64 %i.0w, 32
-  %s.0w1 = add nuw nsw i64 %s.0w, 256
+  %i.0w1 = add nuw nsw i64 %i.0w, 16
+  %s.0w1 = add nuw nsw i64 %s.0w, 1
   %p0.at.0w1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w1
   %v0.0w1 = load float, ptr %p0.at.0w1, align 4
-  %i.0w2 = add nuw nsw i64 %i.0w, 64
-  %s.0w2 = add nuw nsw i64 %s.0w, 512
+  %i.0w2 = add nuw nsw i64 %i.0w, 32
+  %s.0w2 = add nuw nsw i64 %s.0w, 2
   %p0.at.0w2 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w2
   %v0.0w2 = load float, ptr %p0.at.0w2, align 4
-  %i.0w3 = add nuw nsw i64 %i.0w, 96
-  %s.0w3 = add nuw nsw i64 %s.0w, 768
+  %i.0w3 = add nuw nsw i64 %i.0w, 48
+  %s.0w3 = add nuw nsw i64 %s.0w, 3
   %p0.at.0w3 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w3
   %v0.0w3 = load float, ptr %p0.at.0w3, align 4
-  %i.0w4 = add nuw nsw i64 %i.0w, 128
+  %i.0w4 = add nuw nsw i64 %i.0w, 64
   %s.0w4 = add nuw nsw i64 %s.0w, 1024
   %p0.at.0w4 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w4
   %v0.0w4 = load float, ptr %p0.at.0w4, align 4
-  %i.0w5 = add nuw nsw i64 %i.0w, 160
-  %s.0w5 = add nuw nsw i64 %s.0w, 1280
+  %i.0w5 = add nuw nsw i64 %i.0w, 80
+  %s.0w5 = add nuw nsw i64 %s.0w, 1025
   %p0.at.0w5 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w5
   %v0.0w5 = load float, ptr %p0.at.0w5, align 4
-  %i.0w6 = add nuw nsw i64 %i.0w, 192
-  %s.0w6 = add nuw nsw i64 %s.0w, 1536
+  %i.0w6 = add nuw nsw i64 %i.0w, 96
+  %s.0w6 = add nuw nsw i64 %s.0w, 1026
   %p0.at.0w6 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w6
   %v0.0w6 = load float, ptr %p0.at.0w6, align 4
-  %i.0w7 = add nuw nsw i64 %i.0w, 224
-  %s.0w7 = add nuw nsw i64 %s.0w, 1792
+  %i.0w7 = add nuw nsw i64 %i.0w, 112
+  %s.0w7 = add nuw nsw i64 %s.0w, 1027
   %p0.at.0w7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w7
   %v0.0w7 = load float, ptr %p0.at.0w7, align 4
-  %i.0w8 = add nuw nsw i64 %i.0w, 256
+  %i.0w8 = add nuw nsw i64 %i.0w, 128
   %s.0w8 = add nuw nsw i64 %s.0w, 2048
   %p0.at.0w8 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w8
   %v0.0w8 = load float, ptr %p0.at.0w8, align 4
-  %i.0w9 = add nuw nsw i64 %i.0w, 288
-  %s.0w9 = add nuw nsw i64 %s.0w, 2304
+  %i.0w9 = add nuw nsw i64 %i.0w, 144
+  %s.0w9 = add nuw nsw i64 %s.0w, 2049
   %p0.at.0w9 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w9
   %v0.0w9 = load float, ptr %p0.at.0w9, align 4
-  %i.0w10 = add nuw nsw i64 %i.0w, 320
-  %s.0w10 = add nuw nsw i64 %s.0w, 2560
+  %i.0w10 = add nuw nsw i64 %i.0w, 160
+  %s.0w10 = add nuw nsw i64 %s.0w, 2050
   %p0.at.0w10 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w10
   %v0.0w10 = load float, ptr %p0.at.0w10, align 4
-  %i.0w11 = add nuw nsw i64 %i.0w, 352
-  %s.0w11 = add nuw nsw i64 %s.0w, 2816
+  %i.0w11 = add nuw nsw i64 %i.0w, 176
+  %s.0w11 = add nuw nsw i64 %s.0w, 2051
   %p0.at.0w11 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w11
   %v0.0w11 = load float, ptr %p0.at.0w11, align 4
-  %i.0w12 = add nuw nsw i64 %i.0w, 384
+  %i.0w12 = add nuw nsw i64 %i.0w, 192
   %s.0w12 = add nuw nsw i64 %s.0w, 3072
   %p0.at.0w12 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w12
   %v0.0w12 = load float, ptr %p0.at.0w12, align 4
-  %i.0w13 = add nuw nsw i64 %i.0w, 416
-  %s.0w13 = add nuw nsw i64 %s.0w, 3328
+  %i.0w13 = add nuw nsw i64 %i.0w, 208
+  %s.0w13 = add nuw nsw i64 %s.0w, 3073
   %p0.at.0w13 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w13
   %v0.0w13 = load float, ptr %p0.at.0w13, align 4
-  %i.0w14 = add nuw nsw i64 %i.0w, 448
-  %s.0w14 = add nuw nsw i64 %s.0w, 3584
+  %i.0w14 = add nuw nsw i64 %i.0w, 224
+  %s.0w14 = add nuw nsw i64 %s.0w, 3074
   %p0.at.0w14 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w14
   %v0.0w14 = load float, ptr %p0.at.0w14, align 4
-  %i.0w15 = add nuw nsw i64 %i.0w, 480
-  %s.0w15 = add nuw nsw i64 %s.0w, 3840
+  %i.0w15 = add nuw nsw i64 %i.0w, 240
+  %s.0w15 = add nuw nsw i64 %s.0w, 3075
   %p0.at.0w15 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w15
   %v0.0w15 = load float, ptr %p0.at.0w15, align 4
+  %e0.0w0 = bitcast float %v0.0w0 to float
+  %e0.0w1 = bitcast float %v0.0w1 to float
+  %e0.0w2 = bitcast float %v0.0w2 to float
+  %e0.0w3 = bitcast float %v0.0w3 to float
+  %e0.0w4 = bitcast float %v0.0w4 to float
+  %e0.0w5 = bitcast float %v0.0w5 to float
+  %e0.0w6 = bitcast float %v0.0w6 to float
+  %e0.0w7 = bitcast float %v0.0w7 to float
+  %e0.0w8 = bitcast float %v0.0w8 to float
+  %e0.0w9 = bitcast float %v0.0w9 to float
+  %e0.0w10 = bitcast float %v0.0w10 to float
+  %e0.0w11 = bitcast float %v0.0w11 to float
+  %e0.0w12 = bitcast float %v0.0w12 to float
+  %e0.0w13 = bitcast float %v0.0w13 to float
+  %e0.0w14 = bitcast float %v0.0w14 to float
+  %e0.0w15 = bitcast float %v0.0w15 to float
   %keep0.0w0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w0
   %keep0.0w0 = getelementptr inbounds i8, ptr %keep0.0w0.slot, i64 0
   store float %v0.0w0, ptr %keep0.0w0, align 4
-  %e0.0w0 = bitcast float %v0.0w0 to float
-  %other0.0w0.from = bitcast float %e0.0w0 to i32
-  %other0.0w0.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w0.from, i32 16, i32 31)
-  %other0.0w0 = bitcast i32 %other0.0w0.to to float
-  %own0.0w0.a = fcmp ogt float %lane0.0w, %e0.0w0
-  %own0.0w0.b = fcmp uno float %lane0.0w, %lane0.0w
-  %own0.0w0.c = or i1 %own0.0w0.a, %own0.0w0.b
-  %own0.0w0 = select i1 %own0.0w0.c, float %lane0.0w, float %e0.0w0
-  %both0.0w0.a = fcmp ogt float %own0.0w0, %other0.0w0
-  %both0.0w0.b = fcmp uno float %own0.0w0, %own0.0w0
-  %both0.0w0.c = or i1 %both0.0w0.a, %both0.0w0.b
-  %both0.0w0 = select i1 %both0.0w0.c, float %own0.0w0, float %other0.0w0
   %keep0.0w1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w1
   %keep0.0w1 = getelementptr inbounds i8, ptr %keep0.0w1.slot, i64 0
   store float %v0.0w1, ptr %keep0.0w1, align 4
-  %e0.0w1 = bitcast float %v0.0w1 to float
-  %other0.0w1.from = bitcast float %e0.0w1 to i32
-  %other0.0w1.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w1.from, i32 16, i32 31)
-  %other0.0w1 = bitcast i32 %other0.0w1.to to float
-  %own0.0w1.a = fcmp ogt float %both0.0w0, %e0.0w1
-  %own0.0w1.b = fcmp uno float %both0.0w0, %both0.0w0
-  %own0.0w1.c = or i1 %own0.0w1.a, %own0.0w1.b
-  %own0.0w1 = select i1 %own0.0w1.c, float %both0.0w0, float %e0.0w1
-  %both0.0w1.a = fcmp ogt float %own0.0w1, %other0.0w1
-  %both0.0w1.b = fcmp uno float %own0.0w1, %own0.0w1
-  %both0.0w1.c = or i1 %both0.0w1.a, %both0.0w1.b
-  %both0.0w1 = select i1 %both0.0w1.c, float %own0.0w1, float %other0.0w1
   %keep0.0w2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w2
   %keep0.0w2 = getelementptr inbounds i8, ptr %keep0.0w2.slot, i64 0
   store float %v0.0w2, ptr %keep0.0w2, align 4
-  %e0.0w2 = bitcast float %v0.0w2 to float
-  %other0.0w2.from = bitcast float %e0.0w2 to i32
-  %other0.0w2.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w2.from, i32 16, i32 31)
-  %other0.0w2 = bitcast i32 %other0.0w2.to to float
-  %own0.0w2.a = fcmp ogt float %both0.0w1, %e0.0w2
-  %own0.0w2.b = fcmp uno float %both0.0w1, %both0.0w1
-  %own0.0w2.c = or i1 %own0.0w2.a, %own0.0w2.b
-  %own0.0w2 = select i1 %own0.0w2.c, float %both0.0w1, float %e0.0w2
-  %both0.0w2.a = fcmp ogt float %own0.0w2, %other0.0w2
-  %both0.0w2.b = fcmp uno float %own0.0w2, %own0.0w2
-  %both0.0w2.c = or i1 %both0.0w2.a, %both0.0w2.b
-  %both0.0w2 = select i1 %both0.0w2.c, float %own0.0w2, float %other0.0w2
   %keep0.0w3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w3
   %keep0.0w3 = getelementptr inbounds i8, ptr %keep0.0w3.slot, i64 0
   store float %v0.0w3, ptr %keep0.0w3, align 4
-  %e0.0w3 = bitcast float %v0.0w3 to float
-  %other0.0w3.from = bitcast float %e0.0w3 to i32
-  %other0.0w3.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w3.from, i32 16, i32 31)
-  %other0.0w3 = bitcast i32 %other0.0w3.to to float
-  %own0.0w3.a = fcmp ogt float %both0.0w2, %e0.0w3
-  %own0.0w3.b = fcmp uno float %both0.0w2, %both0.0w2
-  %own0.0w3.c = or i1 %own0.0w3.a, %own0.0w3.b
-  %own0.0w3 = select i1 %own0.0w3.c, float %both0.0w2, float %e0.0w3
-  %both0.0w3.a = fcmp ogt float %own0.0w3, %other0.0w3
-  %both0.0w3.b = fcmp uno float %own0.0w3, %own0.0w3
-  %both0.0w3.c = or i1 %both0.0w3.a, %both0.0w3.b
-  %both0.0w3 = select i1 %both0.0w3.c, float %own0.0w3, float %other0.0w3
   %keep0.0w4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w4
   %keep0.0w4 = getelementptr inbounds i8, ptr %keep0.0w4.slot, i64 0
   store float %v0.0w4, ptr %keep0.0w4, align 4
-  %e0.0w4 = bitcast float %v0.0w4 to float
-  %other0.0w4.from = bitcast float %e0.0w4 to i32
-  %other0.0w4.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w4.from, i32 16, i32 31)
-  %other0.0w4 = bitcast i32 %other0.0w4.to to float
-  %own0.0w4.a = fcmp ogt float %both0.0w3, %e0.0w4
-  %own0.0w4.b = fcmp uno float %both0.0w3, %both0.0w3
-  %own0.0w4.c = or i1 %own0.0w4.a, %own0.0w4.b
-  %own0.0w4 = select i1 %own0.0w4.c, float %both0.0w3, float %e0.0w4
-  %both0.0w4.a = fcmp ogt float %own0.0w4, %other0.0w4
-  %both0.0w4.b = fcmp uno float %own0.0w4, %own0.0w4
-  %both0.0w4.c = or i1 %both0.0w4.a, %both0.0w4.b
-  %both0.0w4 = select i1 %both0.0w4.c, float %own0.0w4, float %other0.0w4
   %keep0.0w5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w5
   %keep0.0w5 = getelementptr inbounds i8, ptr %keep0.0w5.slot, i64 0
   store float %v0.0w5, ptr %keep0.0w5, align 4
-  %e0.0w5 = bitcast float %v0.0w5 to float
-  %other0.0w5.from = bitcast float %e0.0w5 to i32
-  %other0.0w5.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w5.from, i32 16, i32 31)
-  %other0.0w5 = bitcast i32 %other0.0w5.to to float
-  %own0.0w5.a = fcmp ogt float %both0.0w4, %e0.0w5
-  %own0.0w5.b = fcmp uno float %both0.0w4, %both0.0w4
-  %own0.0w5.c = or i1 %own0.0w5.a, %own0.0w5.b
-  %own0.0w5 = select i1 %own0.0w5.c, float %both0.0w4, float %e0.0w5
-  %both0.0w5.a = fcmp ogt float %own0.0w5, %other0.0w5
-  %both0.0w5.b = fcmp uno float %own0.0w5, %own0.0w5
-  %both0.0w5.c = or i1 %both0.0w5.a, %both0.0w5.b
-  %both0.0w5 = select i1 %both0.0w5.c, float %own0.0w5, float %other0.0w5
   %keep0.0w6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w6
   %keep0.0w6 = getelementptr inbounds i8, ptr %keep0.0w6.slot, i64 0
   store float %v0.0w6, ptr %keep0.0w6, align 4
-  %e0.0w6 = bitcast float %v0.0w6 to float
-  %other0.0w6.from = bitcast float %e0.0w6 to i32
-  %other0.0w6.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w6.from, i32 16, i32 31)
-  %other0.0w6 = bitcast i32 %other0.0w6.to to float
-  %own0.0w6.a = fcmp ogt float %both0.0w5, %e0.0w6
-  %own0.0w6.b = fcmp uno float %both0.0w5, %both0.0w5
-  %own0.0w6.c = or i1 %own0.0w6.a, %own0.0w6.b
-  %own0.0w6 = select i1 %own0.0w6.c, float %both0.0w5, float %e0.0w6
-  %both0.0w6.a = fcmp ogt float %own0.0w6, %other0.0w6
-  %both0.0w6.b = fcmp uno float %own0.0w6, %own0.0w6
-  %both0.0w6.c = or i1 %both0.0w6.a, %both0.0w6.b
-  %both0.0w6 = select i1 %both0.0w6.c, float %own0.0w6, float %other0.0w6
   %keep0.0w7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w7
   %keep0.0w7 = getelementptr inbounds i8, ptr %keep0.0w7.slot, i64 0
   store float %v0.0w7, ptr %keep0.0w7, align 4
-  %e0.0w7 = bitcast float %v0.0w7 to float
-  %other0.0w7.from = bitcast float %e0.0w7 to i32
-  %other0.0w7.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w7.from, i32 16, i32 31)
-  %other0.0w7 = bitcast i32 %other0.0w7.to to float
-  %own0.0w7.a = fcmp ogt float %both0.0w6, %e0.0w7
-  %own0.0w7.b = fcmp uno float %both0.0w6, %both0.0w6
-  %own0.0w7.c = or i1 %own0.0w7.a, %own0.0w7.b
-  %own0.0w7 = select i1 %own0.0w7.c, float %both0.0w6, float %e0.0w7
-  %both0.0w7.a = fcmp ogt float %own0.0w7, %other0.0w7
-  %both0.0w7.b = fcmp uno float %own0.0w7, %own0.0w7
-  %both0.0w7.c = or i1 %both0.0w7.a, %both0.0w7.b
-  %both0.0w7 = select i1 %both0.0w7.c, float %own0.0w7, float %other0.0w7
   %keep0.0w8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w8
   %keep0.0w8 = getelementptr inbounds i8, ptr %keep0.0w8.slot, i64 0
   store float %v0.0w8, ptr %keep0.0w8, align 4
-  %e0.0w8 = bitcast float %v0.0w8 to float
-  %other0.0w8.from = bitcast float %e0.0w8 to i32
-  %other0.0w8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w8.from, i32 16, i32 31)
-  %other0.0w8 = bitcast i32 %other0.0w8.to to float
-  %own0.0w8.a = fcmp ogt float %both0.0w7, %e0.0w8
-  %own0.0w8.b = fcmp uno float %both0.0w7, %both0.0w7
-  %own0.0w8.c = or i1 %own0.0w8.a, %own0.0w8.b
-  %own0.0w8 = select i1 %own0.0w8.c, float %both0.0w7, float %e0.0w8
-  %both0.0w8.a = fcmp ogt float %own0.0w8, %other0.0w8
-  %both0.0w8.b = fcmp uno float %own0.0w8, %own0.0w8
-  %both0.0w8.c = or i1 %both0.0w8.a, %both0.0w8.b
-  %both0.0w8 = select i1 %both0.0w8.c, float %own0.0w8, float %other0.0w8
   %keep0.0w9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w9
   %keep0.0w9 = getelementptr inbounds i8, ptr %keep0.0w9.slot, i64 0
   store float %v0.0w9, ptr %keep0.0w9, align 4
-  %e0.0w9 = bitcast float %v0.0w9 to float
-  %other0.0w9.from = bitcast float %e0.0w9 to i32
-  %other0.0w9.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w9.from, i32 16, i32 31)
-  %other0.0w9 = bitcast i32 %other0.0w9.to to float
-  %own0.0w9.a = fcmp ogt float %both0.0w8, %e0.0w9
-  %own0.0w9.b = fcmp uno float %both0.0w8, %both0.0w8
-  %own0.0w9.c = or i1 %own0.0w9.a, %own0.0w9.b
-  %own0.0w9 = select i1 %own0.0w9.c, float %both0.0w8, float %e0.0w9
-  %both0.0w9.a = fcmp ogt float %own0.0w9, %other0.0w9
-  %both0.0w9.b = fcmp uno float %own0.0w9, %own0.0w9
-  %both0.0w9.c = or i1 %both0.0w9.a, %both0.0w9.b
-  %both0.0w9 = select i1 %both0.0w9.c, float %own0.0w9, float %other0.0w9
   %keep0.0w10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w10
   %keep0.0w10 = getelementptr inbounds i8, ptr %keep0.0w10.slot, i64 0
   store float %v0.0w10, ptr %keep0.0w10, align 4
-  %e0.0w10 = bitcast float %v0.0w10 to float
-  %other0.0w10.from = bitcast float %e0.0w10 to i32
-  %other0.0w10.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w10.from, i32 16, i32 31)
-  %other0.0w10 = bitcast i32 %other0.0w10.to to float
-  %own0.0w10.a = fcmp ogt float %both0.0w9, %e0.0w10
-  %own0.0w10.b = fcmp uno float %both0.0w9, %both0.0w9
-  %own0.0w10.c = or i1 %own0.0w10.a, %own0.0w10.b
-  %own0.0w10 = select i1 %own0.0w10.c, float %both0.0w9, float %e0.0w10
-  %both0.0w10.a = fcmp ogt float %own0.0w10, %other0.0w10
-  %both0.0w10.b = fcmp uno float %own0.0w10, %own0.0w10
-  %both0.0w10.c = or i1 %both0.0w10.a, %both0.0w10.b
-  %both0.0w10 = select i1 %both0.0w10.c, float %own0.0w10, float %other0.0w10
   %keep0.0w11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w11
   %keep0.0w11 = getelementptr inbounds i8, ptr %keep0.0w11.slot, i64 0
   store float %v0.0w11, ptr %keep0.0w11, align 4
-  %e0.0w11 = bitcast float %v0.0w11 to float
-  %other0.0w11.from = bitcast float %e0.0w11 to i32
-  %other0.0w11.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w11.from, i32 16, i32 31)
-  %other0.0w11 = bitcast i32 %other0.0w11.to to float
-  %own0.0w11.a = fcmp ogt float %both0.0w10, %e0.0w11
-  %own0.0w11.b = fcmp uno float %both0.0w10, %both0.0w10
-  %own0.0w11.c = or i1 %own0.0w11.a, %own0.0w11.b
-  %own0.0w11 = select i1 %own0.0w11.c, float %both0.0w10, float %e0.0w11
-  %both0.0w11.a = fcmp ogt float %own0.0w11, %other0.0w11
-  %both0.0w11.b = fcmp uno float %own0.0w11, %own0.0w11
-  %both0.0w11.c = or i1 %both0.0w11.a, %both0.0w11.b
-  %both0.0w11 = select i1 %both0.0w11.c, float %own0.0w11, float %other0.0w11
   %keep0.0w12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w12
   %keep0.0w12 = getelementptr inbounds i8, ptr %keep0.0w12.slot, i64 0
   store float %v0.0w12, ptr %keep0.0w12, align 4
-  %e0.0w12 = bitcast float %v0.0w12 to float
-  %other0.0w12.from = bitcast float %e0.0w12 to i32
-  %other0.0w12.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w12.from, i32 16, i32 31)
-  %other0.0w12 = bitcast i32 %other0.0w12.to to float
-  %own0.0w12.a = fcmp ogt float %both0.0w11, %e0.0w12
-  %own0.0w12.b = fcmp uno float %both0.0w11, %both0.0w11
-  %own0.0w12.c = or i1 %own0.0w12.a, %own0.0w12.b
-  %own0.0w12 = select i1 %own0.0w12.c, float %both0.0w11, float %e0.0w12
-  %both0.0w12.a = fcmp ogt float %own0.0w12, %other0.0w12
-  %both0.0w12.b = fcmp uno float %own0.0w12, %own0.0w12
-  %both0.0w12.c = or i1 %both0.0w12.a, %both0.0w12.b
-  %both0.0w12 = select i1 %both0.0w12.c, float %own0.0w12, float %other0.0w12
   %keep0.0w13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w13
   %keep0.0w13 = getelementptr inbounds i8, ptr %keep0.0w13.slot, i64 0
   store float %v0.0w13, ptr %keep0.0w13, align 4
-  %e0.0w13 = bitcast float %v0.0w13 to float
-  %other0.0w13.from = bitcast float %e0.0w13 to i32
-  %other0.0w13.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w13.from, i32 16, i32 31)
-  %other0.0w13 = bitcast i32 %other0.0w13.to to float
-  %own0.0w13.a = fcmp ogt float %both0.0w12, %e0.0w13
-  %own0.0w13.b = fcmp uno float %both0.0w12, %both0.0w12
-  %own0.0w13.c = or i1 %own0.0w13.a, %own0.0w13.b
-  %own0.0w13 = select i1 %own0.0w13.c, float %both0.0w12, float %e0.0w13
-  %both0.0w13.a = fcmp ogt float %own0.0w13, %other0.0w13
-  %both0.0w13.b = fcmp uno float %own0.0w13, %own0.0w13
-  %both0.0w13.c = or i1 %both0.0w13.a, %both0.0w13.b
-  %both0.0w13 = select i1 %both0.0w13.c, float %own0.0w13, float %other0.0w13
   %keep0.0w14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w14
   %keep0.0w14 = getelementptr inbounds i8, ptr %keep0.0w14.slot, i64 0
   store float %v0.0w14, ptr %keep0.0w14, align 4
-  %e0.0w14 = bitcast float %v0.0w14 to float
-  %other0.0w14.from = bitcast float %e0.0w14 to i32
-  %other0.0w14.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w14.from, i32 16, i32 31)
-  %other0.0w14 = bitcast i32 %other0.0w14.to to float
-  %own0.0w14.a = fcmp ogt float %both0.0w13, %e0.0w14
-  %own0.0w14.b = fcmp uno float %both0.0w13, %both0.0w13
-  %own0.0w14.c = or i1 %own0.0w14.a, %own0.0w14.b
-  %own0.0w14 = select i1 %own0.0w14.c, float %both0.0w13, float %e0.0w14
-  %both0.0w14.a = fcmp ogt float %own0.0w14, %other0.0w14
-  %both0.0w14.b = fcmp uno float %own0.0w14, %own0.0w14
-  %both0.0w14.c = or i1 %both0.0w14.a, %both0.0w14.b
-  %both0.0w14 = select i1 %both0.0w14.c, float %own0.0w14, float %other0.0w14
   %keep0.0w15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w15
   %keep0.0w15 = getelementptr inbounds i8, ptr %keep0.0w15.slot, i64 0
   store float %v0.0w15, ptr %keep0.0w15, align 4
-  %e0.0w15 = bitcast float %v0.0w15 to float
-  %other0.0w15.from = bitcast float %e0.0w15 to i32
-  %other0.0w15.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w15.from, i32 16, i32 31)
-  %other0.0w15 = bitcast i32 %other0.0w15.to to float
-  %own0.0w15.a = fcmp ogt float %both0.0w14, %e0.0w15
-  %own0.0w15.b = fcmp uno float %both0.0w14, %both0.0w14
-  %own0.0w15.c = or i1 %own0.0w15.a, %own0.0w15.b
-  %own0.0w15 = select i1 %own0.0w15.c, float %both0.0w14, float %e0.0w15
-  %both0.0w15.a = fcmp ogt float %own0.0w15, %other0.0w15
-  %both0.0w15.b = fcmp uno float %own0.0w15, %own0.0w15
-  %both0.0w15.c = or i1 %both0.0w15.a, %both0.0w15.b
-  %both0.0w15 = select i1 %both0.0w15.c, float %own0.0w15, float %other0.0w15
+  %low0.0w0 = call float @llvm.maximum.f32(float %lane0.0w, float %e0.0w0)
+  %low0.0w1 = call float @llvm.maximum.f32(float %low0.0w0, float %e0.0w1)
+  %low0.0w2 = call float @llvm.maximum.f32(float %low0.0w1, float %e0.0w2)
+  %low0.0w3 = call float @llvm.maximum.f32(float %low0.0w2, float %e0.0w3)
+  %low0.0w4 = call float @llvm.maximum.f32(float %low0.0w3, float %e0.0w4)
+  %low0.0w5 = call float @llvm.maximum.f32(float %low0.0w4, float %e0.0w5)
+  %low0.0w6 = call float @llvm.maximum.f32(float %low0.0w5, float %e0.0w6)
+  %low0.0w7 = call float @llvm.maximum.f32(float %low0.0w6, float %e0.0w7)
+  %low0.0w8 = call float @llvm.maximum.f32(float %low0.0w7, float %e0.0w8)
+  %low0.0w9 = call float @llvm.maximum.f32(float %low0.0w8, float %e0.0w9)
+  %low0.0w10 = call float @llvm.maximum.f32(float %low0.0w9, float %e0.0w10)
+  %low0.0w11 = call float @llvm.maximum.f32(float %low0.0w10, float %e0.0w11)
+  %low0.0w12 = call float @llvm.maximum.f32(float %low0.0w11, float %e0.0w12)
+  %low0.0w13 = call float @llvm.maximum.f32(float %low0.0w12, float %e0.0w13)
+  %low0.0w14 = call float @llvm.maximum.f32(float %low0.0w13, float %e0.0w14)
+  %lane.next0.0w = call float @llvm.maximum.f32(float %low0.0w14, float %e0.0w15)
+  br label %block.end.0w
+
+block.end.0w:
   br label %blocks.0w
 
 rests.0w:
@@ -404,10 +259,15 @@ rest.0w:
   br i1 %r.is.0w, label %value.0w, label %join.0w
 
 value.0w:
-  %i.short.0wx = add nuw nsw i32 %first.0, %r.0w
+  %i.short.0wx = add nuw nsw i32 %from.0, %r.at.0w
   %i.0wx = zext i32 %i.short.0wx to i64
-  %s.row.0wx = mul nuw nsw i32 %r.0w, 8
-  %s.short.0wx = add nuw nsw i32 %s.row.0wx, %thread
+  %s.group.0wx = udiv i32 %r.0w, 128
+  %s.all.0wx = mul nuw nsw i32 %s.group.0wx, 256
+  %s.own.0wx = add nuw nsw i32 %s.all.0wx, %thread
+  %s.first.0wx = mul nuw nsw i32 %s.own.0wx, 4
+  %s.number.0wx = udiv i32 %r.0w, 32
+  %s.member.0wx = urem i32 %s.number.0wx, 4
+  %s.short.0wx = add nuw nsw i32 %s.first.0wx, %s.member.0wx
   %s.0wx = zext i32 %s.short.0wx to i64
   %p0.at.0wx = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0wx
   %v0.0wx = load float, ptr %p0.at.0wx, align 4
@@ -421,62 +281,131 @@ join.0w:
   %entry0.0w = phi float [ %e0.0wx, %value.0w ], [ 0xFFF0000000000000, %rest.0w ]
   %r.far.0w = add nuw nsw i32 %r.at.0w, 16
   %r.other.0w = icmp ult i32 %r.far.0w, %count.0
-  %other0.0w.from = bitcast float %entry0.0w to i32
-  %other0.0w.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0w.from, i32 16, i32 31)
-  %other0.0w = bitcast i32 %other0.0w.to to float
-  %own0.0w.a = fcmp ogt float %rest0.0w, %entry0.0w
-  %own0.0w.b = fcmp uno float %rest0.0w, %rest0.0w
-  %own0.0w.c = or i1 %own0.0w.a, %own0.0w.b
-  %own0.0w = select i1 %own0.0w.c, float %rest0.0w, float %entry0.0w
-  %one0.0w = select i1 %r.is.0w, float %own0.0w, float %rest0.0w
-  %both0.0w.a = fcmp ogt float %one0.0w, %other0.0w
-  %both0.0w.b = fcmp uno float %one0.0w, %one0.0w
-  %both0.0w.c = or i1 %both0.0w.a, %both0.0w.b
-  %both0.0w = select i1 %both0.0w.c, float %one0.0w, float %other0.0w
-  %rest.next0.0w = select i1 %r.other.0w, float %both0.0w, float %one0.0w
+  %rest.next0.0w = call float @llvm.maximum.f32(float %rest0.0w, float %entry0.0w)
   %r.next.0w = add nuw nsw i32 %r.0w, 32
   br label %rests.0w
 
 chunk.end.0:
   %all0.0 = phi float [ %rest0.0w, %rests.0w ]
-  %c.lane.0 = and i32 %c.0, 15
-  %is.mine.0 = icmp eq i32 %c.lane.0, %lane
-  %chunk0.0.h8.from = bitcast float %all0.0 to i32
+  %far0.0.from = bitcast float %all0.0 to i32
+  %far0.0.to = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %far0.0.from, i32 16, i32 31)
+  %far0.0 = bitcast i32 %far0.0.to to float
+  %met.all0.0 = call float @llvm.maximum.f32(float %all0.0, float %far0.0)
+  %chunk0.0.h8.from = bitcast float %met.all0.0 to i32
   %chunk0.0.h8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk0.0.h8.from, i32 8, i32 31)
   %chunk0.0.h8 = bitcast i32 %chunk0.0.h8.to to float
-  %chunk0.0.l8.a = fcmp ogt float %all0.0, %chunk0.0.h8
-  %chunk0.0.l8.b = fcmp uno float %all0.0, %all0.0
-  %chunk0.0.l8.c = or i1 %chunk0.0.l8.a, %chunk0.0.l8.b
-  %chunk0.0.l8 = select i1 %chunk0.0.l8.c, float %all0.0, float %chunk0.0.h8
+  %chunk0.0.l8 = call float @llvm.maximum.f32(float %met.all0.0, float %chunk0.0.h8)
   %chunk0.0.h4.from = bitcast float %chunk0.0.l8 to i32
   %chunk0.0.h4.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk0.0.h4.from, i32 4, i32 31)
   %chunk0.0.h4 = bitcast i32 %chunk0.0.h4.to to float
-  %chunk0.0.l4.a = fcmp ogt float %chunk0.0.l8, %chunk0.0.h4
-  %chunk0.0.l4.b = fcmp uno float %chunk0.0.l8, %chunk0.0.l8
-  %chunk0.0.l4.c = or i1 %chunk0.0.l4.a, %chunk0.0.l4.b
-  %chunk0.0.l4 = select i1 %chunk0.0.l4.c, float %chunk0.0.l8, float %chunk0.0.h4
+  %chunk0.0.l4 = call float @llvm.maximum.f32(float %chunk0.0.l8, float %chunk0.0.h4)
   %chunk0.0.h2.from = bitcast float %chunk0.0.l4 to i32
   %chunk0.0.h2.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk0.0.h2.from, i32 2, i32 31)
   %chunk0.0.h2 = bitcast i32 %chunk0.0.h2.to to float
-  %chunk0.0.l2.a = fcmp ogt float %chunk0.0.l4, %chunk0.0.h2
-  %chunk0.0.l2.b = fcmp uno float %chunk0.0.l4, %chunk0.0.l4
-  %chunk0.0.l2.c = or i1 %chunk0.0.l2.a, %chunk0.0.l2.b
-  %chunk0.0.l2 = select i1 %chunk0.0.l2.c, float %chunk0.0.l4, float %chunk0.0.h2
+  %chunk0.0.l2 = call float @llvm.maximum.f32(float %chunk0.0.l4, float %chunk0.0.h2)
   %chunk0.0.h1.from = bitcast float %chunk0.0.l2 to i32
   %chunk0.0.h1.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk0.0.h1.from, i32 1, i32 31)
   %chunk0.0.h1 = bitcast i32 %chunk0.0.h1.to to float
-  %chunk0.0.a = fcmp ogt float %chunk0.0.l2, %chunk0.0.h1
-  %chunk0.0.b = fcmp uno float %chunk0.0.l2, %chunk0.0.l2
-  %chunk0.0.c = or i1 %chunk0.0.a, %chunk0.0.b
-  %chunk0.0 = select i1 %chunk0.0.c, float %chunk0.0.l2, float %chunk0.0.h1
+  %chunk0.0 = call float @llvm.maximum.f32(float %chunk0.0.l2, float %chunk0.0.h1)
   %whole0.0.from = bitcast float %chunk0.0 to i32
   %whole0.0.to = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %whole0.0.from, i32 0, i32 31)
   %whole0.0 = bitcast i32 %whole0.0.to to float
-  %up.more0.0.a = fcmp ogt float %up0.0, %whole0.0
+  %zero0.0 = fcmp oeq float %whole0.0, 0.0
+  %zeros0.0 = or i1 false, %zero0.0
+  %is.zero.0 = or i1 %zeros0.0, false
+  br i1 %is.zero.0, label %rests.0z, label %carry.0
+
+rests.0z:
+  %r.0z = phi i32 [ 0, %chunk.end.0 ], [ %r.next.0z, %join.0z ]
+  %rest0.0z = phi float [ 0xFFF0000000000000, %chunk.end.0 ], [ %rest.next0.0z, %join.0z ]
+  %r.more.0z = icmp ult i32 %r.0z, %count.0
+  br i1 %r.more.0z, label %rest.0z, label %exact.end.0
+
+rest.0z:
+  %r.at.0z = add nuw nsw i32 %r.0z, %lane
+  %r.is.0z = icmp ult i32 %r.at.0z, %count.0
+  br i1 %r.is.0z, label %value.0z, label %join.0z
+
+value.0z:
+  %i.short.0zx = add nuw nsw i32 %from.0, %r.at.0z
+  %i.0zx = zext i32 %i.short.0zx to i64
+  %s.group.0zx = udiv i32 %r.0z, 128
+  %s.all.0zx = mul nuw nsw i32 %s.group.0zx, 256
+  %s.own.0zx = add nuw nsw i32 %s.all.0zx, %thread
+  %s.first.0zx = mul nuw nsw i32 %s.own.0zx, 4
+  %s.number.0zx = udiv i32 %r.0z, 32
+  %s.member.0zx = urem i32 %s.number.0zx, 4
+  %s.short.0zx = add nuw nsw i32 %s.first.0zx, %s.member.0zx
+  %s.0zx = zext i32 %s.short.0zx to i64
+  %p0.at.0zx = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0zx
+  %v0.0zx = load float, ptr %p0.at.0zx, align 4
+  %e0.0zx = bitcast float %v0.0zx to float
+  br label %join.0z
+
+join.0z:
+  %entry0.0z = phi float [ %e0.0zx, %value.0z ], [ 0xFFF0000000000000, %rest.0z ]
+  %r.far.0z = add nuw nsw i32 %r.at.0z, 16
+  %r.other.0z = icmp ult i32 %r.far.0z, %count.0
+  %other0.0z.from = bitcast float %entry0.0z to i32
+  %other0.0z.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other0.0z.from, i32 16, i32 31)
+  %other0.0z = bitcast i32 %other0.0z.to to float
+  %own0.0z.a = fcmp ogt float %rest0.0z, %entry0.0z
+  %own0.0z.b = fcmp uno float %rest0.0z, %rest0.0z
+  %own0.0z.c = or i1 %own0.0z.a, %own0.0z.b
+  %own0.0z = select i1 %own0.0z.c, float %rest0.0z, float %entry0.0z
+  %one0.0z = select i1 %r.is.0z, float %own0.0z, float %rest0.0z
+  %both0.0z.a = fcmp ogt float %one0.0z, %other0.0z
+  %both0.0z.b = fcmp uno float %one0.0z, %one0.0z
+  %both0.0z.c = or i1 %both0.0z.a, %both0.0z.b
+  %both0.0z = select i1 %both0.0z.c, float %one0.0z, float %other0.0z
+  %rest.next0.0z = select i1 %r.other.0z, float %both0.0z, float %one0.0z
+  %r.next.0z = add nuw nsw i32 %r.0z, 32
+  br label %rests.0z
+
+exact.end.0:
+  %all0.0z = phi float [ %rest0.0z, %rests.0z ]
+  %chunk0.0z.h8.from = bitcast float %all0.0z to i32
+  %chunk0.0z.h8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk0.0z.h8.from, i32 8, i32 31)
+  %chunk0.0z.h8 = bitcast i32 %chunk0.0z.h8.to to float
+  %chunk0.0z.l8.a = fcmp ogt float %all0.0z, %chunk0.0z.h8
+  %chunk0.0z.l8.b = fcmp uno float %all0.0z, %all0.0z
+  %chunk0.0z.l8.c = or i1 %chunk0.0z.l8.a, %chunk0.0z.l8.b
+  %chunk0.0z.l8 = select i1 %chunk0.0z.l8.c, float %all0.0z, float %chunk0.0z.h8
+  %chunk0.0z.h4.from = bitcast float %chunk0.0z.l8 to i32
+  %chunk0.0z.h4.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk0.0z.h4.from, i32 4, i32 31)
+  %chunk0.0z.h4 = bitcast i32 %chunk0.0z.h4.to to float
+  %chunk0.0z.l4.a = fcmp ogt float %chunk0.0z.l8, %chunk0.0z.h4
+  %chunk0.0z.l4.b = fcmp uno float %chunk0.0z.l8, %chunk0.0z.l8
+  %chunk0.0z.l4.c = or i1 %chunk0.0z.l4.a, %chunk0.0z.l4.b
+  %chunk0.0z.l4 = select i1 %chunk0.0z.l4.c, float %chunk0.0z.l8, float %chunk0.0z.h4
+  %chunk0.0z.h2.from = bitcast float %chunk0.0z.l4 to i32
+  %chunk0.0z.h2.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk0.0z.h2.from, i32 2, i32 31)
+  %chunk0.0z.h2 = bitcast i32 %chunk0.0z.h2.to to float
+  %chunk0.0z.l2.a = fcmp ogt float %chunk0.0z.l4, %chunk0.0z.h2
+  %chunk0.0z.l2.b = fcmp uno float %chunk0.0z.l4, %chunk0.0z.l4
+  %chunk0.0z.l2.c = or i1 %chunk0.0z.l2.a, %chunk0.0z.l2.b
+  %chunk0.0z.l2 = select i1 %chunk0.0z.l2.c, float %chunk0.0z.l4, float %chunk0.0z.h2
+  %chunk0.0z.h1.from = bitcast float %chunk0.0z.l2 to i32
+  %chunk0.0z.h1.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk0.0z.h1.from, i32 1, i32 31)
+  %chunk0.0z.h1 = bitcast i32 %chunk0.0z.h1.to to float
+  %chunk0.0z.a = fcmp ogt float %chunk0.0z.l2, %chunk0.0z.h1
+  %chunk0.0z.b = fcmp uno float %chunk0.0z.l2, %chunk0.0z.l2
+  %chunk0.0z.c = or i1 %chunk0.0z.a, %chunk0.0z.b
+  %chunk0.0z = select i1 %chunk0.0z.c, float %chunk0.0z.l2, float %chunk0.0z.h1
+  %whole0.0z.from = bitcast float %chunk0.0z to i32
+  %whole0.0z.to = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %whole0.0z.from, i32 0, i32 31)
+  %whole0.0z = bitcast i32 %whole0.0z.to to float
+  br label %carry.0
+
+carry.0:
+  %sum0.0 = phi float [ %whole0.0, %chunk.end.0 ], [ %whole0.0z, %exact.end.0 ]
+  %c.lane.0 = and i32 %c.0, 15
+  %is.mine.0 = icmp eq i32 %c.lane.0, %lane
+  %up.more0.0.a = fcmp ogt float %up0.0, %sum0.0
   %up.more0.0.b = fcmp uno float %up0.0, %up0.0
   %up.more0.0.c = or i1 %up.more0.0.a, %up.more0.0.b
-  %up.more0.0 = select i1 %up.more0.0.c, float %up0.0, float %whole0.0
-  %up.sum0.0 = select i1 %is.single, float %whole0.0, float %up.more0.0
+  %up.more0.0 = select i1 %up.more0.0.c, float %up0.0, float %sum0.0
+  %up.sum0.0 = select i1 %is.single, float %sum0.0, float %up.more0.0
   %up.next0.0 = select i1 %is.mine.0, float %up.sum0.0, float %up0.0
   br label %chunks.0
 
@@ -543,8 +472,8 @@ done.0:
   br label %chunks.1
 
 chunks.1:
-  %c.1 = phi i32 [ %member, %done.0 ], [ %c.next.1, %chunk.end.1 ]
-  %up3.1 = phi float [ 0.0, %done.0 ], [ %up.next3.1, %chunk.end.1 ]
+  %c.1 = phi i32 [ %member, %done.0 ], [ %c.next.1, %carry.1 ]
+  %up3.1 = phi float [ 0.0, %done.0 ], [ %up.next3.1, %carry.1 ]
   %from.1 = mul nuw nsw i32 %c.1, 1024
   %c.some.1 = icmp ult i32 %from.1, %length
   br i1 %c.some.1, label %chunk.1, label %chunks.end.1
@@ -552,360 +481,427 @@ chunks.1:
 chunk.1:
   %left.1 = sub nuw nsw i32 %length, %from.1
   %count.1 = call i32 @llvm.umin.i32(i32 %left.1, i32 1024)
-  %first.1 = add nuw nsw i32 %from.1, %lane
+  %spans.1 = and i32 %count.1, -512
+  %first.1 = add nuw nsw i32 %from.1, %spread
   %c.next.1 = add nuw nsw i32 %c.1, %team
   %c.far.1 = mul nuw nsw i32 %c.next.1, 1024
   %is.far.1 = icmp ult i32 %c.far.1, %length
   br i1 %is.far.1, label %blocks.1f, label %blocks.1l
 
 blocks.1f:
-  %b.1f = phi i32 [ 0, %chunk.1 ], [ %b.next.1f, %block.1f ]
-  %lane3.1f = phi float [ 0.0, %chunk.1 ], [ %both3.1f15, %block.1f ]
+  %b.1f = phi i32 [ 0, %chunk.1 ], [ %b.next.1f, %block.end.1f ]
+  %lane3.1f = phi float [ 0.0, %chunk.1 ], [ %lane.next3.1f, %block.end.1f ]
   %b.next.1f = add nuw nsw i32 %b.1f, 512
-  %b.more.1f = icmp ule i32 %b.next.1f, %count.1
+  %b.more.1f = icmp ule i32 %b.next.1f, %spans.1
   br i1 %b.more.1f, label %block.1f, label %chunk.end.1
 
 block.1f:
-  %i.short.1f = add nuw nsw i32 %first.1, %b.1f
+  %i.part.1f = and i32 %b.1f, 511
+  %i.half.1f = lshr i32 %i.part.1f, 1
+  %i.at.1f = sub nuw nsw i32 %b.1f, %i.half.1f
+  %i.short.1f = add nuw nsw i32 %first.1, %i.at.1f
   %i.1f = zext i32 %i.short.1f to i64
-  %s.row.1f = mul nuw nsw i32 %b.1f, 8
-  %s.short.1f = add nuw nsw i32 %s.row.1f, %thread
+  %s.group.1f = udiv i32 %b.1f, 128
+  %s.all.1f = mul nuw nsw i32 %s.group.1f, 256
+  %s.own.1f = add nuw nsw i32 %s.all.1f, %thread
+  %s.first.1f = mul nuw nsw i32 %s.own.1f, 4
+  %s.number.1f = udiv i32 %b.1f, 32
+  %s.member.1f = urem i32 %s.number.1f, 1
+  %s.short.1f = add nuw nsw i32 %s.first.1f, %s.member.1f
   %s.1f = zext i32 %s.short.1f to i64
   %i.1f0 = add nuw nsw i64 %i.1f, 0
   %s.1f0 = add nuw nsw i64 %s.1f, 0
   %p0.at.1f0 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f0
   %v0.1f0 = load float, ptr %p0.at.1f0, align 4
-  %i.1f1 = add nuw nsw i64 %i.1f, 32
-  %s.1f1 = add nuw nsw i64 %s.1f, 256
+  %i.1f1 = add nuw nsw i64 %i.1f, 16
+  %s.1f1 = add nuw nsw i64 %s.1f, 1
   %p0.at.1f1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f1
   %v0.1f1 = load float, ptr %p0.at.1f1, align 4
-  %i.1f2 = add nuw nsw i64 %i.1f, 64
-  %s.1f2 = add nuw nsw i64 %s.1f, 512
+  %i.1f2 = add nuw nsw i64 %i.1f, 32
+  %s.1f2 = add nuw nsw i64 %s.1f, 2
   %p0.at.1f2 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f2
   %v0.1f2 = load float, ptr %p0.at.1f2, align 4
-  %i.1f3 = add nuw nsw i64 %i.1f, 96
-  %s.1f3 = add nuw nsw i64 %s.1f, 768
+  %i.1f3 = add nuw nsw i64 %i.1f, 48
+  %s.1f3 = add nuw nsw i64 %s.1f, 3
   %p0.at.1f3 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f3
   %v0.1f3 = load float, ptr %p0.at.1f3, align 4
-  %i.1f4 = add nuw nsw i64 %i.1f, 128
+  %i.1f4 = add nuw nsw i64 %i.1f, 64
   %s.1f4 = add nuw nsw i64 %s.1f, 1024
   %p0.at.1f4 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f4
   %v0.1f4 = load float, ptr %p0.at.1f4, align 4
-  %i.1f5 = add nuw nsw i64 %i.1f, 160
-  %s.1f5 = add nuw nsw i64 %s.1f, 1280
+  %i.1f5 = add nuw nsw i64 %i.1f, 80
+  %s.1f5 = add nuw nsw i64 %s.1f, 1025
   %p0.at.1f5 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f5
   %v0.1f5 = load float, ptr %p0.at.1f5, align 4
-  %i.1f6 = add nuw nsw i64 %i.1f, 192
-  %s.1f6 = add nuw nsw i64 %s.1f, 1536
+  %i.1f6 = add nuw nsw i64 %i.1f, 96
+  %s.1f6 = add nuw nsw i64 %s.1f, 1026
   %p0.at.1f6 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f6
   %v0.1f6 = load float, ptr %p0.at.1f6, align 4
-  %i.1f7 = add nuw nsw i64 %i.1f, 224
-  %s.1f7 = add nuw nsw i64 %s.1f, 1792
+  %i.1f7 = add nuw nsw i64 %i.1f, 112
+  %s.1f7 = add nuw nsw i64 %s.1f, 1027
   %p0.at.1f7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f7
   %v0.1f7 = load float, ptr %p0.at.1f7, align 4
-  %i.1f8 = add nuw nsw i64 %i.1f, 256
+  %i.1f8 = add nuw nsw i64 %i.1f, 128
   %s.1f8 = add nuw nsw i64 %s.1f, 2048
   %p0.at.1f8 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f8
   %v0.1f8 = load float, ptr %p0.at.1f8, align 4
-  %i.1f9 = add nuw nsw i64 %i.1f, 288
-  %s.1f9 = add nuw nsw i64 %s.1f, 2304
+  %i.1f9 = add nuw nsw i64 %i.1f, 144
+  %s.1f9 = add nuw nsw i64 %s.1f, 2049
   %p0.at.1f9 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f9
   %v0.1f9 = load float, ptr %p0.at.1f9, align 4
-  %i.1f10 = add nuw nsw i64 %i.1f, 320
-  %s.1f10 = add nuw nsw i64 %s.1f, 2560
+  %i.1f10 = add nuw nsw i64 %i.1f, 160
+  %s.1f10 = add nuw nsw i64 %s.1f, 2050
   %p0.at.1f10 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f10
   %v0.1f10 = load float, ptr %p0.at.1f10, align 4
-  %i.1f11 = add nuw nsw i64 %i.1f, 352
-  %s.1f11 = add nuw nsw i64 %s.1f, 2816
+  %i.1f11 = add nuw nsw i64 %i.1f, 176
+  %s.1f11 = add nuw nsw i64 %s.1f, 2051
   %p0.at.1f11 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f11
   %v0.1f11 = load float, ptr %p0.at.1f11, align 4
-  %i.1f12 = add nuw nsw i64 %i.1f, 384
+  %i.1f12 = add nuw nsw i64 %i.1f, 192
   %s.1f12 = add nuw nsw i64 %s.1f, 3072
   %p0.at.1f12 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f12
   %v0.1f12 = load float, ptr %p0.at.1f12, align 4
-  %i.1f13 = add nuw nsw i64 %i.1f, 416
-  %s.1f13 = add nuw nsw i64 %s.1f, 3328
+  %i.1f13 = add nuw nsw i64 %i.1f, 208
+  %s.1f13 = add nuw nsw i64 %s.1f, 3073
   %p0.at.1f13 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f13
   %v0.1f13 = load float, ptr %p0.at.1f13, align 4
-  %i.1f14 = add nuw nsw i64 %i.1f, 448
-  %s.1f14 = add nuw nsw i64 %s.1f, 3584
+  %i.1f14 = add nuw nsw i64 %i.1f, 224
+  %s.1f14 = add nuw nsw i64 %s.1f, 3074
   %p0.at.1f14 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f14
   %v0.1f14 = load float, ptr %p0.at.1f14, align 4
-  %i.1f15 = add nuw nsw i64 %i.1f, 480
-  %s.1f15 = add nuw nsw i64 %s.1f, 3840
+  %i.1f15 = add nuw nsw i64 %i.1f, 240
+  %s.1f15 = add nuw nsw i64 %s.1f, 3075
   %p0.at.1f15 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f15
   %v0.1f15 = load float, ptr %p0.at.1f15, align 4
   %v2.1f0 = fsub float %v0.1f0, %v1
-  %v3.1f0 = call float @kiln_exp_f32(float %v2.1f0)
-  %e3.1f0 = bitcast float %v3.1f0 to float
-  %other3.1f0.from = bitcast float %e3.1f0 to i32
-  %other3.1f0.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f0.from, i32 16, i32 31)
-  %other3.1f0 = bitcast i32 %other3.1f0.to to float
-  %own3.1f0 = fadd float %lane3.1f, %e3.1f0
-  %both3.1f0 = fadd float %own3.1f0, %other3.1f0
   %v2.1f1 = fsub float %v0.1f1, %v1
-  %v3.1f1 = call float @kiln_exp_f32(float %v2.1f1)
-  %e3.1f1 = bitcast float %v3.1f1 to float
-  %other3.1f1.from = bitcast float %e3.1f1 to i32
-  %other3.1f1.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f1.from, i32 16, i32 31)
-  %other3.1f1 = bitcast i32 %other3.1f1.to to float
-  %own3.1f1 = fadd float %both3.1f0, %e3.1f1
-  %both3.1f1 = fadd float %own3.1f1, %other3.1f1
   %v2.1f2 = fsub float %v0.1f2, %v1
-  %v3.1f2 = call float @kiln_exp_f32(float %v2.1f2)
-  %e3.1f2 = bitcast float %v3.1f2 to float
-  %other3.1f2.from = bitcast float %e3.1f2 to i32
-  %other3.1f2.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f2.from, i32 16, i32 31)
-  %other3.1f2 = bitcast i32 %other3.1f2.to to float
-  %own3.1f2 = fadd float %both3.1f1, %e3.1f2
-  %both3.1f2 = fadd float %own3.1f2, %other3.1f2
   %v2.1f3 = fsub float %v0.1f3, %v1
-  %v3.1f3 = call float @kiln_exp_f32(float %v2.1f3)
-  %e3.1f3 = bitcast float %v3.1f3 to float
-  %other3.1f3.from = bitcast float %e3.1f3 to i32
-  %other3.1f3.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f3.from, i32 16, i32 31)
-  %other3.1f3 = bitcast i32 %other3.1f3.to to float
-  %own3.1f3 = fadd float %both3.1f2, %e3.1f3
-  %both3.1f3 = fadd float %own3.1f3, %other3.1f3
   %v2.1f4 = fsub float %v0.1f4, %v1
-  %v3.1f4 = call float @kiln_exp_f32(float %v2.1f4)
-  %e3.1f4 = bitcast float %v3.1f4 to float
-  %other3.1f4.from = bitcast float %e3.1f4 to i32
-  %other3.1f4.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f4.from, i32 16, i32 31)
-  %other3.1f4 = bitcast i32 %other3.1f4.to to float
-  %own3.1f4 = fadd float %both3.1f3, %e3.1f4
-  %both3.1f4 = fadd float %own3.1f4, %other3.1f4
   %v2.1f5 = fsub float %v0.1f5, %v1
-  %v3.1f5 = call float @kiln_exp_f32(float %v2.1f5)
-  %e3.1f5 = bitcast float %v3.1f5 to float
-  %other3.1f5.from = bitcast float %e3.1f5 to i32
-  %other3.1f5.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f5.from, i32 16, i32 31)
-  %other3.1f5 = bitcast i32 %other3.1f5.to to float
-  %own3.1f5 = fadd float %both3.1f4, %e3.1f5
-  %both3.1f5 = fadd float %own3.1f5, %other3.1f5
   %v2.1f6 = fsub float %v0.1f6, %v1
-  %v3.1f6 = call float @kiln_exp_f32(float %v2.1f6)
-  %e3.1f6 = bitcast float %v3.1f6 to float
-  %other3.1f6.from = bitcast float %e3.1f6 to i32
-  %other3.1f6.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f6.from, i32 16, i32 31)
-  %other3.1f6 = bitcast i32 %other3.1f6.to to float
-  %own3.1f6 = fadd float %both3.1f5, %e3.1f6
-  %both3.1f6 = fadd float %own3.1f6, %other3.1f6
   %v2.1f7 = fsub float %v0.1f7, %v1
-  %v3.1f7 = call float @kiln_exp_f32(float %v2.1f7)
-  %e3.1f7 = bitcast float %v3.1f7 to float
-  %other3.1f7.from = bitcast float %e3.1f7 to i32
-  %other3.1f7.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f7.from, i32 16, i32 31)
-  %other3.1f7 = bitcast i32 %other3.1f7.to to float
-  %own3.1f7 = fadd float %both3.1f6, %e3.1f7
-  %both3.1f7 = fadd float %own3.1f7, %other3.1f7
   %v2.1f8 = fsub float %v0.1f8, %v1
-  %v3.1f8 = call float @kiln_exp_f32(float %v2.1f8)
-  %e3.1f8 = bitcast float %v3.1f8 to float
-  %other3.1f8.from = bitcast float %e3.1f8 to i32
-  %other3.1f8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f8.from, i32 16, i32 31)
-  %other3.1f8 = bitcast i32 %other3.1f8.to to float
-  %own3.1f8 = fadd float %both3.1f7, %e3.1f8
-  %both3.1f8 = fadd float %own3.1f8, %other3.1f8
   %v2.1f9 = fsub float %v0.1f9, %v1
-  %v3.1f9 = call float @kiln_exp_f32(float %v2.1f9)
-  %e3.1f9 = bitcast float %v3.1f9 to float
-  %other3.1f9.from = bitcast float %e3.1f9 to i32
-  %other3.1f9.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f9.from, i32 16, i32 31)
-  %other3.1f9 = bitcast i32 %other3.1f9.to to float
-  %own3.1f9 = fadd float %both3.1f8, %e3.1f9
-  %both3.1f9 = fadd float %own3.1f9, %other3.1f9
   %v2.1f10 = fsub float %v0.1f10, %v1
-  %v3.1f10 = call float @kiln_exp_f32(float %v2.1f10)
-  %e3.1f10 = bitcast float %v3.1f10 to float
-  %other3.1f10.from = bitcast float %e3.1f10 to i32
-  %other3.1f10.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f10.from, i32 16, i32 31)
-  %other3.1f10 = bitcast i32 %other3.1f10.to to float
-  %own3.1f10 = fadd float %both3.1f9, %e3.1f10
-  %both3.1f10 = fadd float %own3.1f10, %other3.1f10
   %v2.1f11 = fsub float %v0.1f11, %v1
-  %v3.1f11 = call float @kiln_exp_f32(float %v2.1f11)
-  %e3.1f11 = bitcast float %v3.1f11 to float
-  %other3.1f11.from = bitcast float %e3.1f11 to i32
-  %other3.1f11.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f11.from, i32 16, i32 31)
-  %other3.1f11 = bitcast i32 %other3.1f11.to to float
-  %own3.1f11 = fadd float %both3.1f10, %e3.1f11
-  %both3.1f11 = fadd float %own3.1f11, %other3.1f11
   %v2.1f12 = fsub float %v0.1f12, %v1
-  %v3.1f12 = call float @kiln_exp_f32(float %v2.1f12)
-  %e3.1f12 = bitcast float %v3.1f12 to float
-  %other3.1f12.from = bitcast float %e3.1f12 to i32
-  %other3.1f12.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f12.from, i32 16, i32 31)
-  %other3.1f12 = bitcast i32 %other3.1f12.to to float
-  %own3.1f12 = fadd float %both3.1f11, %e3.1f12
-  %both3.1f12 = fadd float %own3.1f12, %other3.1f12
   %v2.1f13 = fsub float %v0.1f13, %v1
-  %v3.1f13 = call float @kiln_exp_f32(float %v2.1f13)
-  %e3.1f13 = bitcast float %v3.1f13 to float
-  %other3.1f13.from = bitcast float %e3.1f13 to i32
-  %other3.1f13.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f13.from, i32 16, i32 31)
-  %other3.1f13 = bitcast i32 %other3.1f13.to to float
-  %own3.1f13 = fadd float %both3.1f12, %e3.1f13
-  %both3.1f13 = fadd float %own3.1f13, %other3.1f13
   %v2.1f14 = fsub float %v0.1f14, %v1
-  %v3.1f14 = call float @kiln_exp_f32(float %v2.1f14)
-  %e3.1f14 = bitcast float %v3.1f14 to float
-  %other3.1f14.from = bitcast float %e3.1f14 to i32
-  %other3.1f14.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f14.from, i32 16, i32 31)
-  %other3.1f14 = bitcast i32 %other3.1f14.to to float
-  %own3.1f14 = fadd float %both3.1f13, %e3.1f14
-  %both3.1f14 = fadd float %own3.1f14, %other3.1f14
   %v2.1f15 = fsub float %v0.1f15, %v1
+  %v3.1f0 = call float @kiln_exp_f32(float %v2.1f0)
+  %v3.1f1 = call float @kiln_exp_f32(float %v2.1f1)
+  %v3.1f2 = call float @kiln_exp_f32(float %v2.1f2)
+  %v3.1f3 = call float @kiln_exp_f32(float %v2.1f3)
+  %v3.1f4 = call float @kiln_exp_f32(float %v2.1f4)
+  %v3.1f5 = call float @kiln_exp_f32(float %v2.1f5)
+  %v3.1f6 = call float @kiln_exp_f32(float %v2.1f6)
+  %v3.1f7 = call float @kiln_exp_f32(float %v2.1f7)
+  %v3.1f8 = call float @kiln_exp_f32(float %v2.1f8)
+  %v3.1f9 = call float @kiln_exp_f32(float %v2.1f9)
+  %v3.1f10 = call float @kiln_exp_f32(float %v2.1f10)
+  %v3.1f11 = call float @kiln_exp_f32(float %v2.1f11)
+  %v3.1f12 = call float @kiln_exp_f32(float %v2.1f12)
+  %v3.1f13 = call float @kiln_exp_f32(float %v2.1f13)
+  %v3.1f14 = call float @kiln_exp_f32(float %v2.1f14)
   %v3.1f15 = call float @kiln_exp_f32(float %v2.1f15)
+  %e3.1f0 = bitcast float %v3.1f0 to float
+  %e3.1f1 = bitcast float %v3.1f1 to float
+  %e3.1f2 = bitcast float %v3.1f2 to float
+  %e3.1f3 = bitcast float %v3.1f3 to float
+  %e3.1f4 = bitcast float %v3.1f4 to float
+  %e3.1f5 = bitcast float %v3.1f5 to float
+  %e3.1f6 = bitcast float %v3.1f6 to float
+  %e3.1f7 = bitcast float %v3.1f7 to float
+  %e3.1f8 = bitcast float %v3.1f8 to float
+  %e3.1f9 = bitcast float %v3.1f9 to float
+  %e3.1f10 = bitcast float %v3.1f10 to float
+  %e3.1f11 = bitcast float %v3.1f11 to float
+  %e3.1f12 = bitcast float %v3.1f12 to float
+  %e3.1f13 = bitcast float %v3.1f13 to float
+  %e3.1f14 = bitcast float %v3.1f14 to float
   %e3.1f15 = bitcast float %v3.1f15 to float
-  %other3.1f15.from = bitcast float %e3.1f15 to i32
-  %other3.1f15.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1f15.from, i32 16, i32 31)
-  %other3.1f15 = bitcast i32 %other3.1f15.to to float
-  %own3.1f15 = fadd float %both3.1f14, %e3.1f15
-  %both3.1f15 = fadd float %own3.1f15, %other3.1f15
+  %low3.1f0 = fadd float %lane3.1f, %e3.1f0
+  %low3.1f1 = fadd float %low3.1f0, %e3.1f1
+  %low3.1f2 = fadd float %low3.1f1, %e3.1f2
+  %low3.1f3 = fadd float %low3.1f2, %e3.1f3
+  %low3.1f4 = fadd float %low3.1f3, %e3.1f4
+  %low3.1f5 = fadd float %low3.1f4, %e3.1f5
+  %low3.1f6 = fadd float %low3.1f5, %e3.1f6
+  %low3.1f7 = fadd float %low3.1f6, %e3.1f7
+  %low3.1f8 = fadd float %low3.1f7, %e3.1f8
+  %low3.1f9 = fadd float %low3.1f8, %e3.1f9
+  %low3.1f10 = fadd float %low3.1f9, %e3.1f10
+  %low3.1f11 = fadd float %low3.1f10, %e3.1f11
+  %low3.1f12 = fadd float %low3.1f11, %e3.1f12
+  %low3.1f13 = fadd float %low3.1f12, %e3.1f13
+  %low3.1f14 = fadd float %low3.1f13, %e3.1f14
+  %low3.1f = fadd float %low3.1f14, %e3.1f15
+  %across3.1f.from = bitcast float %low3.1f to i32
+  %across3.1f.to = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %across3.1f.from, i32 16, i32 31)
+  %across3.1f = bitcast i32 %across3.1f.to to float
+  %high3.1f0 = fadd float %across3.1f, %e3.1f0
+  %high3.1f1 = fadd float %high3.1f0, %e3.1f1
+  %high3.1f2 = fadd float %high3.1f1, %e3.1f2
+  %high3.1f3 = fadd float %high3.1f2, %e3.1f3
+  %high3.1f4 = fadd float %high3.1f3, %e3.1f4
+  %high3.1f5 = fadd float %high3.1f4, %e3.1f5
+  %high3.1f6 = fadd float %high3.1f5, %e3.1f6
+  %high3.1f7 = fadd float %high3.1f6, %e3.1f7
+  %high3.1f8 = fadd float %high3.1f7, %e3.1f8
+  %high3.1f9 = fadd float %high3.1f8, %e3.1f9
+  %high3.1f10 = fadd float %high3.1f9, %e3.1f10
+  %high3.1f11 = fadd float %high3.1f10, %e3.1f11
+  %high3.1f12 = fadd float %high3.1f11, %e3.1f12
+  %high3.1f13 = fadd float %high3.1f12, %e3.1f13
+  %high3.1f14 = fadd float %high3.1f13, %e3.1f14
+  %high3.1f = fadd float %high3.1f14, %e3.1f15
+  %lane.next3.1f.from = bitcast float %high3.1f to i32
+  %lane.next3.1f.to = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %lane.next3.1f.from, i32 16, i32 31)
+  %lane.next3.1f = bitcast i32 %lane.next3.1f.to to float
+  br label %block.end.1f
+
+block.end.1f:
   br label %blocks.1f
 
 blocks.1l:
-  %b.1l = phi i32 [ 0, %chunk.1 ], [ %b.next.1l, %block.1l ]
-  %lane3.1l = phi float [ 0.0, %chunk.1 ], [ %both3.1l7, %block.1l ]
-  %b.next.1l = add nuw nsw i32 %b.1l, 256
-  %b.more.1l = icmp ule i32 %b.next.1l, %count.1
+  %b.1l = phi i32 [ 0, %chunk.1 ], [ %b.next.1l, %block.end.1l ]
+  %lane3.1l = phi float [ 0.0, %chunk.1 ], [ %lane.next3.1l, %block.end.1l ]
+  %b.next.1l = add nuw nsw i32 %b.1l, 512
+  %b.more.1l = icmp ule i32 %b.next.1l, %spans.1
   br i1 %b.more.1l, label %block.1l, label %rests.1l
 
 block.1l:
-  %i.short.1l = add nuw nsw i32 %first.1, %b.1l
+  %i.part.1l = and i32 %b.1l, 511
+  %i.half.1l = lshr i32 %i.part.1l, 1
+  %i.at.1l = sub nuw nsw i32 %b.1l, %i.half.1l
+  %i.short.1l = add nuw nsw i32 %first.1, %i.at.1l
   %i.1l = zext i32 %i.short.1l to i64
-  %s.row.1l = mul nuw nsw i32 %b.1l, 8
-  %s.short.1l = add nuw nsw i32 %s.row.1l, %thread
+  %s.group.1l = udiv i32 %b.1l, 128
+  %s.all.1l = mul nuw nsw i32 %s.group.1l, 256
+  %s.own.1l = add nuw nsw i32 %s.all.1l, %thread
+  %s.first.1l = mul nuw nsw i32 %s.own.1l, 4
+  %s.number.1l = udiv i32 %b.1l, 32
+  %s.member.1l = urem i32 %s.number.1l, 1
+  %s.short.1l = add nuw nsw i32 %s.first.1l, %s.member.1l
   %s.1l = zext i32 %s.short.1l to i64
   %i.1l0 = add nuw nsw i64 %i.1l, 0
   %s.1l0 = add nuw nsw i64 %s.1l, 0
   %held0.1l0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l0
   %held0.1l0 = getelementptr inbounds i8, ptr %held0.1l0.slot, i64 0
   %v0.1l0 = load float, ptr %held0.1l0, align 4
-  %i.1l1 = add nuw nsw i64 %i.1l, 32
-  %s.1l1 = add nuw nsw i64 %s.1l, 256
+  %i.1l1 = add nuw nsw i64 %i.1l, 16
+  %s.1l1 = add nuw nsw i64 %s.1l, 1
   %held0.1l1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l1
   %held0.1l1 = getelementptr inbounds i8, ptr %held0.1l1.slot, i64 0
   %v0.1l1 = load float, ptr %held0.1l1, align 4
-  %i.1l2 = add nuw nsw i64 %i.1l, 64
-  %s.1l2 = add nuw nsw i64 %s.1l, 512
+  %i.1l2 = add nuw nsw i64 %i.1l, 32
+  %s.1l2 = add nuw nsw i64 %s.1l, 2
   %held0.1l2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l2
   %held0.1l2 = getelementptr inbounds i8, ptr %held0.1l2.slot, i64 0
   %v0.1l2 = load float, ptr %held0.1l2, align 4
-  %i.1l3 = add nuw nsw i64 %i.1l, 96
-  %s.1l3 = add nuw nsw i64 %s.1l, 768
+  %i.1l3 = add nuw nsw i64 %i.1l, 48
+  %s.1l3 = add nuw nsw i64 %s.1l, 3
   %held0.1l3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l3
   %held0.1l3 = getelementptr inbounds i8, ptr %held0.1l3.slot, i64 0
   %v0.1l3 = load float, ptr %held0.1l3, align 4
-  %i.1l4 = add nuw nsw i64 %i.1l, 128
+  %i.1l4 = add nuw nsw i64 %i.1l, 64
   %s.1l4 = add nuw nsw i64 %s.1l, 1024
   %held0.1l4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l4
   %held0.1l4 = getelementptr inbounds i8, ptr %held0.1l4.slot, i64 0
   %v0.1l4 = load float, ptr %held0.1l4, align 4
-  %i.1l5 = add nuw nsw i64 %i.1l, 160
-  %s.1l5 = add nuw nsw i64 %s.1l, 1280
+  %i.1l5 = add nuw nsw i64 %i.1l, 80
+  %s.1l5 = add nuw nsw i64 %s.1l, 1025
   %held0.1l5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l5
   %held0.1l5 = getelementptr inbounds i8, ptr %held0.1l5.slot, i64 0
   %v0.1l5 = load float, ptr %held0.1l5, align 4
-  %i.1l6 = add nuw nsw i64 %i.1l, 192
-  %s.1l6 = add nuw nsw i64 %s.1l, 1536
+  %i.1l6 = add nuw nsw i64 %i.1l, 96
+  %s.1l6 = add nuw nsw i64 %s.1l, 1026
   %held0.1l6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l6
   %held0.1l6 = getelementptr inbounds i8, ptr %held0.1l6.slot, i64 0
   %v0.1l6 = load float, ptr %held0.1l6, align 4
-  %i.1l7 = add nuw nsw i64 %i.1l, 224
-  %s.1l7 = add nuw nsw i64 %s.1l, 1792
+  %i.1l7 = add nuw nsw i64 %i.1l, 112
+  %s.1l7 = add nuw nsw i64 %s.1l, 1027
   %held0.1l7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l7
   %held0.1l7 = getelementptr inbounds i8, ptr %held0.1l7.slot, i64 0
   %v0.1l7 = load float, ptr %held0.1l7, align 4
+  %i.1l8 = add nuw nsw i64 %i.1l, 128
+  %s.1l8 = add nuw nsw i64 %s.1l, 2048
+  %held0.1l8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l8
+  %held0.1l8 = getelementptr inbounds i8, ptr %held0.1l8.slot, i64 0
+  %v0.1l8 = load float, ptr %held0.1l8, align 4
+  %i.1l9 = add nuw nsw i64 %i.1l, 144
+  %s.1l9 = add nuw nsw i64 %s.1l, 2049
+  %held0.1l9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l9
+  %held0.1l9 = getelementptr inbounds i8, ptr %held0.1l9.slot, i64 0
+  %v0.1l9 = load float, ptr %held0.1l9, align 4
+  %i.1l10 = add nuw nsw i64 %i.1l, 160
+  %s.1l10 = add nuw nsw i64 %s.1l, 2050
+  %held0.1l10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l10
+  %held0.1l10 = getelementptr inbounds i8, ptr %held0.1l10.slot, i64 0
+  %v0.1l10 = load float, ptr %held0.1l10, align 4
+  %i.1l11 = add nuw nsw i64 %i.1l, 176
+  %s.1l11 = add nuw nsw i64 %s.1l, 2051
+  %held0.1l11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l11
+  %held0.1l11 = getelementptr inbounds i8, ptr %held0.1l11.slot, i64 0
+  %v0.1l11 = load float, ptr %held0.1l11, align 4
+  %i.1l12 = add nuw nsw i64 %i.1l, 192
+  %s.1l12 = add nuw nsw i64 %s.1l, 3072
+  %held0.1l12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l12
+  %held0.1l12 = getelementptr inbounds i8, ptr %held0.1l12.slot, i64 0
+  %v0.1l12 = load float, ptr %held0.1l12, align 4
+  %i.1l13 = add nuw nsw i64 %i.1l, 208
+  %s.1l13 = add nuw nsw i64 %s.1l, 3073
+  %held0.1l13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l13
+  %held0.1l13 = getelementptr inbounds i8, ptr %held0.1l13.slot, i64 0
+  %v0.1l13 = load float, ptr %held0.1l13, align 4
+  %i.1l14 = add nuw nsw i64 %i.1l, 224
+  %s.1l14 = add nuw nsw i64 %s.1l, 3074
+  %held0.1l14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l14
+  %held0.1l14 = getelementptr inbounds i8, ptr %held0.1l14.slot, i64 0
+  %v0.1l14 = load float, ptr %held0.1l14, align 4
+  %i.1l15 = add nuw nsw i64 %i.1l, 240
+  %s.1l15 = add nuw nsw i64 %s.1l, 3075
+  %held0.1l15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l15
+  %held0.1l15 = getelementptr inbounds i8, ptr %held0.1l15.slot, i64 0
+  %v0.1l15 = load float, ptr %held0.1l15, align 4
   %v2.1l0 = fsub float %v0.1l0, %v1
+  %v2.1l1 = fsub float %v0.1l1, %v1
+  %v2.1l2 = fsub float %v0.1l2, %v1
+  %v2.1l3 = fsub float %v0.1l3, %v1
+  %v2.1l4 = fsub float %v0.1l4, %v1
+  %v2.1l5 = fsub float %v0.1l5, %v1
+  %v2.1l6 = fsub float %v0.1l6, %v1
+  %v2.1l7 = fsub float %v0.1l7, %v1
+  %v2.1l8 = fsub float %v0.1l8, %v1
+  %v2.1l9 = fsub float %v0.1l9, %v1
+  %v2.1l10 = fsub float %v0.1l10, %v1
+  %v2.1l11 = fsub float %v0.1l11, %v1
+  %v2.1l12 = fsub float %v0.1l12, %v1
+  %v2.1l13 = fsub float %v0.1l13, %v1
+  %v2.1l14 = fsub float %v0.1l14, %v1
+  %v2.1l15 = fsub float %v0.1l15, %v1
   %v3.1l0 = call float @kiln_exp_f32(float %v2.1l0)
+  %v3.1l1 = call float @kiln_exp_f32(float %v2.1l1)
+  %v3.1l2 = call float @kiln_exp_f32(float %v2.1l2)
+  %v3.1l3 = call float @kiln_exp_f32(float %v2.1l3)
+  %v3.1l4 = call float @kiln_exp_f32(float %v2.1l4)
+  %v3.1l5 = call float @kiln_exp_f32(float %v2.1l5)
+  %v3.1l6 = call float @kiln_exp_f32(float %v2.1l6)
+  %v3.1l7 = call float @kiln_exp_f32(float %v2.1l7)
+  %v3.1l8 = call float @kiln_exp_f32(float %v2.1l8)
+  %v3.1l9 = call float @kiln_exp_f32(float %v2.1l9)
+  %v3.1l10 = call float @kiln_exp_f32(float %v2.1l10)
+  %v3.1l11 = call float @kiln_exp_f32(float %v2.1l11)
+  %v3.1l12 = call float @kiln_exp_f32(float %v2.1l12)
+  %v3.1l13 = call float @kiln_exp_f32(float %v2.1l13)
+  %v3.1l14 = call float @kiln_exp_f32(float %v2.1l14)
+  %v3.1l15 = call float @kiln_exp_f32(float %v2.1l15)
+  %e3.1l0 = bitcast float %v3.1l0 to float
+  %e3.1l1 = bitcast float %v3.1l1 to float
+  %e3.1l2 = bitcast float %v3.1l2 to float
+  %e3.1l3 = bitcast float %v3.1l3 to float
+  %e3.1l4 = bitcast float %v3.1l4 to float
+  %e3.1l5 = bitcast float %v3.1l5 to float
+  %e3.1l6 = bitcast float %v3.1l6 to float
+  %e3.1l7 = bitcast float %v3.1l7 to float
+  %e3.1l8 = bitcast float %v3.1l8 to float
+  %e3.1l9 = bitcast float %v3.1l9 to float
+  %e3.1l10 = bitcast float %v3.1l10 to float
+  %e3.1l11 = bitcast float %v3.1l11 to float
+  %e3.1l12 = bitcast float %v3.1l12 to float
+  %e3.1l13 = bitcast float %v3.1l13 to float
+  %e3.1l14 = bitcast float %v3.1l14 to float
+  %e3.1l15 = bitcast float %v3.1l15 to float
   %keep3.1l0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l0
   %keep3.1l0 = getelementptr inbounds i8, ptr %keep3.1l0.slot, i64 0
   store float %v3.1l0, ptr %keep3.1l0, align 4
-  %e3.1l0 = bitcast float %v3.1l0 to float
-  %other3.1l0.from = bitcast float %e3.1l0 to i32
-  %other3.1l0.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1l0.from, i32 16, i32 31)
-  %other3.1l0 = bitcast i32 %other3.1l0.to to float
-  %own3.1l0 = fadd float %lane3.1l, %e3.1l0
-  %both3.1l0 = fadd float %own3.1l0, %other3.1l0
-  %v2.1l1 = fsub float %v0.1l1, %v1
-  %v3.1l1 = call float @kiln_exp_f32(float %v2.1l1)
   %keep3.1l1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l1
   %keep3.1l1 = getelementptr inbounds i8, ptr %keep3.1l1.slot, i64 0
   store float %v3.1l1, ptr %keep3.1l1, align 4
-  %e3.1l1 = bitcast float %v3.1l1 to float
-  %other3.1l1.from = bitcast float %e3.1l1 to i32
-  %other3.1l1.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1l1.from, i32 16, i32 31)
-  %other3.1l1 = bitcast i32 %other3.1l1.to to float
-  %own3.1l1 = fadd float %both3.1l0, %e3.1l1
-  %both3.1l1 = fadd float %own3.1l1, %other3.1l1
-  %v2.1l2 = fsub float %v0.1l2, %v1
-  %v3.1l2 = call float @kiln_exp_f32(float %v2.1l2)
   %keep3.1l2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l2
   %keep3.1l2 = getelementptr inbounds i8, ptr %keep3.1l2.slot, i64 0
   store float %v3.1l2, ptr %keep3.1l2, align 4
-  %e3.1l2 = bitcast float %v3.1l2 to float
-  %other3.1l2.from = bitcast float %e3.1l2 to i32
-  %other3.1l2.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1l2.from, i32 16, i32 31)
-  %other3.1l2 = bitcast i32 %other3.1l2.to to float
-  %own3.1l2 = fadd float %both3.1l1, %e3.1l2
-  %both3.1l2 = fadd float %own3.1l2, %other3.1l2
-  %v2.1l3 = fsub float %v0.1l3, %v1
-  %v3.1l3 = call float @kiln_exp_f32(float %v2.1l3)
   %keep3.1l3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l3
   %keep3.1l3 = getelementptr inbounds i8, ptr %keep3.1l3.slot, i64 0
   store float %v3.1l3, ptr %keep3.1l3, align 4
-  %e3.1l3 = bitcast float %v3.1l3 to float
-  %other3.1l3.from = bitcast float %e3.1l3 to i32
-  %other3.1l3.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1l3.from, i32 16, i32 31)
-  %other3.1l3 = bitcast i32 %other3.1l3.to to float
-  %own3.1l3 = fadd float %both3.1l2, %e3.1l3
-  %both3.1l3 = fadd float %own3.1l3, %other3.1l3
-  %v2.1l4 = fsub float %v0.1l4, %v1
-  %v3.1l4 = call float @kiln_exp_f32(float %v2.1l4)
   %keep3.1l4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l4
   %keep3.1l4 = getelementptr inbounds i8, ptr %keep3.1l4.slot, i64 0
   store float %v3.1l4, ptr %keep3.1l4, align 4
-  %e3.1l4 = bitcast float %v3.1l4 to float
-  %other3.1l4.from = bitcast float %e3.1l4 to i32
-  %other3.1l4.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1l4.from, i32 16, i32 31)
-  %other3.1l4 = bitcast i32 %other3.1l4.to to float
-  %own3.1l4 = fadd float %both3.1l3, %e3.1l4
-  %both3.1l4 = fadd float %own3.1l4, %other3.1l4
-  %v2.1l5 = fsub float %v0.1l5, %v1
-  %v3.1l5 = call float @kiln_exp_f32(float %v2.1l5)
   %keep3.1l5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l5
   %keep3.1l5 = getelementptr inbounds i8, ptr %keep3.1l5.slot, i64 0
   store float %v3.1l5, ptr %keep3.1l5, align 4
-  %e3.1l5 = bitcast float %v3.1l5 to float
-  %other3.1l5.from = bitcast float %e3.1l5 to i32
-  %other3.1l5.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1l5.from, i32 16, i32 31)
-  %other3.1l5 = bitcast i32 %other3.1l5.to to float
-  %own3.1l5 = fadd float %both3.1l4, %e3.1l5
-  %both3.1l5 = fadd float %own3.1l5, %other3.1l5
-  %v2.1l6 = fsub float %v0.1l6, %v1
-  %v3.1l6 = call float @kiln_exp_f32(float %v2.1l6)
   %keep3.1l6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l6
   %keep3.1l6 = getelementptr inbounds i8, ptr %keep3.1l6.slot, i64 0
   store float %v3.1l6, ptr %keep3.1l6, align 4
-  %e3.1l6 = bitcast float %v3.1l6 to float
-  %other3.1l6.from = bitcast float %e3.1l6 to i32
-  %other3.1l6.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1l6.from, i32 16, i32 31)
-  %other3.1l6 = bitcast i32 %other3.1l6.to to float
-  %own3.1l6 = fadd float %both3.1l5, %e3.1l6
-  %both3.1l6 = fadd float %own3.1l6, %other3.1l6
-  %v2.1l7 = fsub float %v0.1l7, %v1
-  %v3.1l7 = call float @kiln_exp_f32(float %v2.1l7)
   %keep3.1l7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l7
   %keep3.1l7 = getelementptr inbounds i8, ptr %keep3.1l7.slot, i64 0
   store float %v3.1l7, ptr %keep3.1l7, align 4
-  %e3.1l7 = bitcast float %v3.1l7 to float
-  %other3.1l7.from = bitcast float %e3.1l7 to i32
-  %other3.1l7.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %other3.1l7.from, i32 16, i32 31)
-  %other3.1l7 = bitcast i32 %other3.1l7.to to float
-  %own3.1l7 = fadd float %both3.1l6, %e3.1l7
-  %both3.1l7 = fadd float %own3.1l7, %other3.1l7
+  %keep3.1l8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l8
+  %keep3.1l8 = getelementptr inbounds i8, ptr %keep3.1l8.slot, i64 0
+  store float %v3.1l8, ptr %keep3.1l8, align 4
+  %keep3.1l9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l9
+  %keep3.1l9 = getelementptr inbounds i8, ptr %keep3.1l9.slot, i64 0
+  store float %v3.1l9, ptr %keep3.1l9, align 4
+  %keep3.1l10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l10
+  %keep3.1l10 = getelementptr inbounds i8, ptr %keep3.1l10.slot, i64 0
+  store float %v3.1l10, ptr %keep3.1l10, align 4
+  %keep3.1l11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l11
+  %keep3.1l11 = getelementptr inbounds i8, ptr %keep3.1l11.slot, i64 0
+  store float %v3.1l11, ptr %keep3.1l11, align 4
+  %keep3.1l12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l12
+  %keep3.1l12 = getelementptr inbounds i8, ptr %keep3.1l12.slot, i64 0
+  store float %v3.1l12, ptr %keep3.1l12, align 4
+  %keep3.1l13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l13
+  %keep3.1l13 = getelementptr inbounds i8, ptr %keep3.1l13.slot, i64 0
+  store float %v3.1l13, ptr %keep3.1l13, align 4
+  %keep3.1l14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l14
+  %keep3.1l14 = getelementptr inbounds i8, ptr %keep3.1l14.slot, i64 0
+  store float %v3.1l14, ptr %keep3.1l14, align 4
+  %keep3.1l15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l15
+  %keep3.1l15 = getelementptr inbounds i8, ptr %keep3.1l15.slot, i64 0
+  store float %v3.1l15, ptr %keep3.1l15, align 4
+  %low3.1l0 = fadd float %lane3.1l, %e3.1l0
+  %low3.1l1 = fadd float %low3.1l0, %e3.1l1
+  %low3.1l2 = fadd float %low3.1l1, %e3.1l2
+  %low3.1l3 = fadd float %low3.1l2, %e3.1l3
+  %low3.1l4 = fadd float %low3.1l3, %e3.1l4
+  %low3.1l5 = fadd float %low3.1l4, %e3.1l5
+  %low3.1l6 = fadd float %low3.1l5, %e3.1l6
+  %low3.1l7 = fadd float %low3.1l6, %e3.1l7
+  %low3.1l8 = fadd float %low3.1l7, %e3.1l8
+  %low3.1l9 = fadd float %low3.1l8, %e3.1l9
+  %low3.1l10 = fadd float %low3.1l9, %e3.1l10
+  %low3.1l11 = fadd float %low3.1l10, %e3.1l11
+  %low3.1l12 = fadd float %low3.1l11, %e3.1l12
+  %low3.1l13 = fadd float %low3.1l12, %e3.1l13
+  %low3.1l14 = fadd float %low3.1l13, %e3.1l14
+  %low3.1l = fadd float %low3.1l14, %e3.1l15
+  %across3.1l.from = bitcast float %low3.1l to i32
+  %across3.1l.to = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %across3.1l.from, i32 16, i32 31)
+  %across3.1l = bitcast i32 %across3.1l.to to float
+  %high3.1l0 = fadd float %across3.1l, %e3.1l0
+  %high3.1l1 = fadd float %high3.1l0, %e3.1l1
+  %high3.1l2 = fadd float %high3.1l1, %e3.1l2
+  %high3.1l3 = fadd float %high3.1l2, %e3.1l3
+  %high3.1l4 = fadd float %high3.1l3, %e3.1l4
+  %high3.1l5 = fadd float %high3.1l4, %e3.1l5
+  %high3.1l6 = fadd float %high3.1l5, %e3.1l6
+  %high3.1l7 = fadd float %high3.1l6, %e3.1l7
+  %high3.1l8 = fadd float %high3.1l7, %e3.1l8
+  %high3.1l9 = fadd float %high3.1l8, %e3.1l9
+  %high3.1l10 = fadd float %high3.1l9, %e3.1l10
+  %high3.1l11 = fadd float %high3.1l10, %e3.1l11
+  %high3.1l12 = fadd float %high3.1l11, %e3.1l12
+  %high3.1l13 = fadd float %high3.1l12, %e3.1l13
+  %high3.1l14 = fadd float %high3.1l13, %e3.1l14
+  %high3.1l = fadd float %high3.1l14, %e3.1l15
+  %lane.next3.1l.from = bitcast float %high3.1l to i32
+  %lane.next3.1l.to = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %lane.next3.1l.from, i32 16, i32 31)
+  %lane.next3.1l = bitcast i32 %lane.next3.1l.to to float
+  br label %block.end.1l
+
+block.end.1l:
   br label %blocks.1l
 
 rests.1l:
@@ -920,10 +916,15 @@ rest.1l:
   br i1 %r.is.1l, label %value.1l, label %join.1l
 
 value.1l:
-  %i.short.1lx = add nuw nsw i32 %first.1, %r.1l
+  %i.short.1lx = add nuw nsw i32 %from.1, %r.at.1l
   %i.1lx = zext i32 %i.short.1lx to i64
-  %s.row.1lx = mul nuw nsw i32 %r.1l, 8
-  %s.short.1lx = add nuw nsw i32 %s.row.1lx, %thread
+  %s.group.1lx = udiv i32 %r.1l, 128
+  %s.all.1lx = mul nuw nsw i32 %s.group.1lx, 256
+  %s.own.1lx = add nuw nsw i32 %s.all.1lx, %thread
+  %s.first.1lx = mul nuw nsw i32 %s.own.1lx, 4
+  %s.number.1lx = udiv i32 %r.1l, 32
+  %s.member.1lx = urem i32 %s.number.1lx, 4
+  %s.short.1lx = add nuw nsw i32 %s.first.1lx, %s.member.1lx
   %s.1lx = zext i32 %s.short.1lx to i64
   %held0.1lx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1lx
   %held0.1lx = getelementptr inbounds i8, ptr %held0.1lx.slot, i64 0
@@ -952,8 +953,6 @@ join.1l:
 
 chunk.end.1:
   %all3.1 = phi float [ %rest3.1l, %rests.1l ], [ %lane3.1f, %blocks.1f ]
-  %c.lane.1 = and i32 %c.1, 15
-  %is.mine.1 = icmp eq i32 %c.lane.1, %lane
   %chunk3.1.h8.from = bitcast float %all3.1 to i32
   %chunk3.1.h8.to = call i32 @llvm.nvvm.shfl.sync.down.i32(i32 -1, i32 %chunk3.1.h8.from, i32 8, i32 31)
   %chunk3.1.h8 = bitcast i32 %chunk3.1.h8.to to float
@@ -973,8 +972,14 @@ chunk.end.1:
   %whole3.1.from = bitcast float %chunk3.1 to i32
   %whole3.1.to = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %whole3.1.from, i32 0, i32 31)
   %whole3.1 = bitcast i32 %whole3.1.to to float
-  %up.more3.1 = fadd float %up3.1, %whole3.1
-  %up.sum3.1 = select i1 %is.single, float %whole3.1, float %up.more3.1
+  br label %carry.1
+
+carry.1:
+  %sum3.1 = phi float [ %whole3.1, %chunk.end.1 ]
+  %c.lane.1 = and i32 %c.1, 15
+  %is.mine.1 = icmp eq i32 %c.lane.1, %lane
+  %up.more3.1 = fadd float %up3.1, %sum3.1
+  %up.sum3.1 = select i1 %is.single, float %sum3.1, float %up.more3.1
   %up.next3.1 = select i1 %is.mine.1, float %up.sum3.1, float %up3.1
   br label %chunks.1
 
@@ -1029,7 +1034,7 @@ done.1:
   br label %chunks.out
 
 chunks.out:
-  %c.out = phi i32 [ %member, %done.1 ], [ %c.next.out, %chunk.end.out ]
+  %c.out = phi i32 [ %member, %done.1 ], [ %c.next.out, %carry.out ]
   %from.out = mul nuw nsw i32 %c.out, 1024
   %c.some.out = icmp ult i32 %from.out, %length
   br i1 %c.some.out, label %chunk.out, label %chunks.end.out
@@ -1037,80 +1042,213 @@ chunks.out:
 chunk.out:
   %left.out = sub nuw nsw i32 %length, %from.out
   %count.out = call i32 @llvm.umin.i32(i32 %left.out, i32 1024)
-  %first.out = add nuw nsw i32 %from.out, %lane
+  %spans.out = and i32 %count.out, -512
+  %first.out = add nuw nsw i32 %from.out, %spread
   %c.next.out = add nuw nsw i32 %c.out, %team
   %c.far.out = mul nuw nsw i32 %c.next.out, 1024
   %is.far.out = icmp ult i32 %c.far.out, %length
   br i1 %is.far.out, label %blocks.outf, label %blocks.outl
 
 blocks.outf:
-  %b.outf = phi i32 [ 0, %chunk.out ], [ %b.next.outf, %block.outf ]
+  %b.outf = phi i32 [ 0, %chunk.out ], [ %b.next.outf, %block.end.outf ]
   %b.next.outf = add nuw nsw i32 %b.outf, 256
-  %b.more.outf = icmp ule i32 %b.next.outf, %count.out
+  %b.more.outf = icmp ule i32 %b.next.outf, %spans.out
   br i1 %b.more.outf, label %block.outf, label %chunk.end.out
 
 block.outf:
-  %i.short.outf = add nuw nsw i32 %first.out, %b.outf
+  %i.part.outf = and i32 %b.outf, 511
+  %i.half.outf = lshr i32 %i.part.outf, 1
+  %i.at.outf = sub nuw nsw i32 %b.outf, %i.half.outf
+  %i.short.outf = add nuw nsw i32 %first.out, %i.at.outf
   %i.outf = zext i32 %i.short.outf to i64
-  %s.row.outf = mul nuw nsw i32 %b.outf, 8
-  %s.short.outf = add nuw nsw i32 %s.row.outf, %thread
+  %s.group.outf = udiv i32 %b.outf, 128
+  %s.all.outf = mul nuw nsw i32 %s.group.outf, 256
+  %s.own.outf = add nuw nsw i32 %s.all.outf, %thread
+  %s.first.outf = mul nuw nsw i32 %s.own.outf, 4
+  %s.number.outf = udiv i32 %b.outf, 32
+  %s.member.outf = urem i32 %s.number.outf, 1
+  %s.short.outf = add nuw nsw i32 %s.first.outf, %s.member.outf
   %s.outf = zext i32 %s.short.outf to i64
   %i.outf0 = add nuw nsw i64 %i.outf, 0
   %s.outf0 = add nuw nsw i64 %s.outf, 0
   %p0.at.outf0 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf0
   %v0.outf0 = load float, ptr %p0.at.outf0, align 4
-  %i.outf1 = add nuw nsw i64 %i.outf, 32
-  %s.outf1 = add nuw nsw i64 %s.outf, 256
+  %i.outf1 = add nuw nsw i64 %i.outf, 16
+  %s.outf1 = add nuw nsw i64 %s.outf, 1
   %p0.at.outf1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf1
   %v0.outf1 = load float, ptr %p0.at.outf1, align 4
-  %i.outf2 = add nuw nsw i64 %i.outf, 64
-  %s.outf2 = add nuw nsw i64 %s.outf, 512
+  %i.outf2 = add nuw nsw i64 %i.outf, 32
+  %s.outf2 = add nuw nsw i64 %s.outf, 2
   %p0.at.outf2 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf2
   %v0.outf2 = load float, ptr %p0.at.outf2, align 4
-  %i.outf3 = add nuw nsw i64 %i.outf, 96
-  %s.outf3 = add nuw nsw i64 %s.outf, 768
+  %i.outf3 = add nuw nsw i64 %i.outf, 48
+  %s.outf3 = add nuw nsw i64 %s.outf, 3
   %p0.at.outf3 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf3
   %v0.outf3 = load float, ptr %p0.at.outf3, align 4
-  %i.outf4 = add nuw nsw i64 %i.outf, 128
+  %i.outf4 = add nuw nsw i64 %i.outf, 64
   %s.outf4 = add nuw nsw i64 %s.outf, 1024
   %p0.at.outf4 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf4
   %v0.outf4 = load float, ptr %p0.at.outf4, align 4
-  %i.outf5 = add nuw nsw i64 %i.outf, 160
-  %s.outf5 = add nuw nsw i64 %s.outf, 1280
+  %i.outf5 = add nuw nsw i64 %i.outf, 80
+  %s.outf5 = add nuw nsw i64 %s.outf, 1025
   %p0.at.outf5 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf5
   %v0.outf5 = load float, ptr %p0.at.outf5, align 4
-  %i.outf6 = add nuw nsw i64 %i.outf, 192
-  %s.outf6 = add nuw nsw i64 %s.outf, 1536
+  %i.outf6 = add nuw nsw i64 %i.outf, 96
+  %s.outf6 = add nuw nsw i64 %s.outf, 1026
   %p0.at.outf6 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf6
   %v0.outf6 = load float, ptr %p0.at.outf6, align 4
-  %i.outf7 = add nuw nsw i64 %i.outf, 224
-  %s.outf7 = add nuw nsw i64 %s.outf, 1792
+  %i.outf7 = add nuw nsw i64 %i.outf, 112
+  %s.outf7 = add nuw nsw i64 %s.outf, 1027
   %p0.at.outf7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf7
   %v0.outf7 = load float, ptr %p0.at.outf7, align 4
   %v2.outf0 = fsub float %v0.outf0, %v1
-  %v3.outf0 = call float @kiln_exp_f32(float %v2.outf0)
-  %v5.outf0 = fdiv float %v3.outf0, %v4
   %v2.outf1 = fsub float %v0.outf1, %v1
-  %v3.outf1 = call float @kiln_exp_f32(float %v2.outf1)
-  %v5.outf1 = fdiv float %v3.outf1, %v4
   %v2.outf2 = fsub float %v0.outf2, %v1
-  %v3.outf2 = call float @kiln_exp_f32(float %v2.outf2)
-  %v5.outf2 = fdiv float %v3.outf2, %v4
   %v2.outf3 = fsub float %v0.outf3, %v1
-  %v3.outf3 = call float @kiln_exp_f32(float %v2.outf3)
-  %v5.outf3 = fdiv float %v3.outf3, %v4
   %v2.outf4 = fsub float %v0.outf4, %v1
-  %v3.outf4 = call float @kiln_exp_f32(float %v2.outf4)
-  %v5.outf4 = fdiv float %v3.outf4, %v4
   %v2.outf5 = fsub float %v0.outf5, %v1
-  %v3.outf5 = call float @kiln_exp_f32(float %v2.outf5)
-  %v5.outf5 = fdiv float %v3.outf5, %v4
   %v2.outf6 = fsub float %v0.outf6, %v1
-  %v3.outf6 = call float @kiln_exp_f32(float %v2.outf6)
-  %v5.outf6 = fdiv float %v3.outf6, %v4
   %v2.outf7 = fsub float %v0.outf7, %v1
+  %v3.outf0 = call float @kiln_exp_f32(float %v2.outf0)
+  %v3.outf1 = call float @kiln_exp_f32(float %v2.outf1)
+  %v3.outf2 = call float @kiln_exp_f32(float %v2.outf2)
+  %v3.outf3 = call float @kiln_exp_f32(float %v2.outf3)
+  %v3.outf4 = call float @kiln_exp_f32(float %v2.outf4)
+  %v3.outf5 = call float @kiln_exp_f32(float %v2.outf5)
+  %v3.outf6 = call float @kiln_exp_f32(float %v2.outf6)
   %v3.outf7 = call float @kiln_exp_f32(float %v2.outf7)
-  %v5.outf7 = fdiv float %v3.outf7, %v4
+  %inverse4.outf = fdiv float 1.0, %v4
+  %size4.outf0 = call float @llvm.fabs.f32(float %v3.outf0)
+  %least4.outf0 = call float @llvm.minimum.f32(float %size4.outf0, float %size4.outf0)
+  %most4.outf0 = call float @llvm.maximum.f32(float %size4.outf0, float %size4.outf0)
+  %size4.outf1 = call float @llvm.fabs.f32(float %v3.outf1)
+  %least4.outf1 = call float @llvm.minimum.f32(float %least4.outf0, float %size4.outf1)
+  %most4.outf1 = call float @llvm.maximum.f32(float %most4.outf0, float %size4.outf1)
+  %size4.outf2 = call float @llvm.fabs.f32(float %v3.outf2)
+  %least4.outf2 = call float @llvm.minimum.f32(float %least4.outf1, float %size4.outf2)
+  %most4.outf2 = call float @llvm.maximum.f32(float %most4.outf1, float %size4.outf2)
+  %size4.outf3 = call float @llvm.fabs.f32(float %v3.outf3)
+  %least4.outf3 = call float @llvm.minimum.f32(float %least4.outf2, float %size4.outf3)
+  %most4.outf3 = call float @llvm.maximum.f32(float %most4.outf2, float %size4.outf3)
+  %size4.outf4 = call float @llvm.fabs.f32(float %v3.outf4)
+  %least4.outf4 = call float @llvm.minimum.f32(float %least4.outf3, float %size4.outf4)
+  %most4.outf4 = call float @llvm.maximum.f32(float %most4.outf3, float %size4.outf4)
+  %size4.outf5 = call float @llvm.fabs.f32(float %v3.outf5)
+  %least4.outf5 = call float @llvm.minimum.f32(float %least4.outf4, float %size4.outf5)
+  %most4.outf5 = call float @llvm.maximum.f32(float %most4.outf4, float %size4.outf5)
+  %size4.outf6 = call float @llvm.fabs.f32(float %v3.outf6)
+  %least4.outf6 = call float @llvm.minimum.f32(float %least4.outf5, float %size4.outf6)
+  %most4.outf6 = call float @llvm.maximum.f32(float %most4.outf5, float %size4.outf6)
+  %size4.outf7 = call float @llvm.fabs.f32(float %v3.outf7)
+  %least4.outf = call float @llvm.minimum.f32(float %least4.outf6, float %size4.outf7)
+  %most4.outf = call float @llvm.maximum.f32(float %most4.outf6, float %size4.outf7)
+  %fits4.low.outf = fcmp oge float %v4, 0x3C30000000000000
+  %fits4.high.outf = fcmp ole float %v4, 0x4180000000000000
+  %fits4.divisor.outf = and i1 %fits4.low.outf, %fits4.high.outf
+  %fits4.most.outf = fcmp ole float %most4.outf, 0x4410000000000000
+  %fits4.outf = and i1 %fits4.divisor.outf, %fits4.most.outf
+  %fits4.least.outf = fcmp oge float %least4.outf, 0x39B0000000000000
+  %fits4.all.outf = and i1 %fits4.outf, %fits4.least.outf
+  br i1 %fits4.all.outf, label %quick4.outf, label %masked4.outf
+
+masked4.outf:
+  %in4.outf0.bits = bitcast float %v3.outf0 to i32
+  %in4.outf0.zero = icmp eq i32 %in4.outf0.bits, 0
+  %in4.outf0.large = fcmp oge float %size4.outf0, 0x39B0000000000000
+  %in4.outf0 = or i1 %in4.outf0.zero, %in4.outf0.large
+  %all.in4.outf0 = and i1 %fits4.outf, %in4.outf0
+  %in4.outf1.bits = bitcast float %v3.outf1 to i32
+  %in4.outf1.zero = icmp eq i32 %in4.outf1.bits, 0
+  %in4.outf1.large = fcmp oge float %size4.outf1, 0x39B0000000000000
+  %in4.outf1 = or i1 %in4.outf1.zero, %in4.outf1.large
+  %all.in4.outf1 = and i1 %all.in4.outf0, %in4.outf1
+  %in4.outf2.bits = bitcast float %v3.outf2 to i32
+  %in4.outf2.zero = icmp eq i32 %in4.outf2.bits, 0
+  %in4.outf2.large = fcmp oge float %size4.outf2, 0x39B0000000000000
+  %in4.outf2 = or i1 %in4.outf2.zero, %in4.outf2.large
+  %all.in4.outf2 = and i1 %all.in4.outf1, %in4.outf2
+  %in4.outf3.bits = bitcast float %v3.outf3 to i32
+  %in4.outf3.zero = icmp eq i32 %in4.outf3.bits, 0
+  %in4.outf3.large = fcmp oge float %size4.outf3, 0x39B0000000000000
+  %in4.outf3 = or i1 %in4.outf3.zero, %in4.outf3.large
+  %all.in4.outf3 = and i1 %all.in4.outf2, %in4.outf3
+  %in4.outf4.bits = bitcast float %v3.outf4 to i32
+  %in4.outf4.zero = icmp eq i32 %in4.outf4.bits, 0
+  %in4.outf4.large = fcmp oge float %size4.outf4, 0x39B0000000000000
+  %in4.outf4 = or i1 %in4.outf4.zero, %in4.outf4.large
+  %all.in4.outf4 = and i1 %all.in4.outf3, %in4.outf4
+  %in4.outf5.bits = bitcast float %v3.outf5 to i32
+  %in4.outf5.zero = icmp eq i32 %in4.outf5.bits, 0
+  %in4.outf5.large = fcmp oge float %size4.outf5, 0x39B0000000000000
+  %in4.outf5 = or i1 %in4.outf5.zero, %in4.outf5.large
+  %all.in4.outf5 = and i1 %all.in4.outf4, %in4.outf5
+  %in4.outf6.bits = bitcast float %v3.outf6 to i32
+  %in4.outf6.zero = icmp eq i32 %in4.outf6.bits, 0
+  %in4.outf6.large = fcmp oge float %size4.outf6, 0x39B0000000000000
+  %in4.outf6 = or i1 %in4.outf6.zero, %in4.outf6.large
+  %all.in4.outf6 = and i1 %all.in4.outf5, %in4.outf6
+  %in4.outf7.bits = bitcast float %v3.outf7 to i32
+  %in4.outf7.zero = icmp eq i32 %in4.outf7.bits, 0
+  %in4.outf7.large = fcmp oge float %size4.outf7, 0x39B0000000000000
+  %in4.outf7 = or i1 %in4.outf7.zero, %in4.outf7.large
+  %all.in4.outf = and i1 %all.in4.outf6, %in4.outf7
+  br i1 %all.in4.outf, label %quick4.outf, label %slow4.outf
+
+quick4.outf:
+  %q4.outf0 = fmul float %v3.outf0, %inverse4.outf
+  %q.minus4.outf0 = fneg float %q4.outf0
+  %left4.outf0 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf0, float %v4, float %v3.outf0)
+  %quick4.outf0 = call float @llvm.nvvm.fma.rn.f(float %left4.outf0, float %inverse4.outf, float %q4.outf0)
+  %q4.outf1 = fmul float %v3.outf1, %inverse4.outf
+  %q.minus4.outf1 = fneg float %q4.outf1
+  %left4.outf1 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf1, float %v4, float %v3.outf1)
+  %quick4.outf1 = call float @llvm.nvvm.fma.rn.f(float %left4.outf1, float %inverse4.outf, float %q4.outf1)
+  %q4.outf2 = fmul float %v3.outf2, %inverse4.outf
+  %q.minus4.outf2 = fneg float %q4.outf2
+  %left4.outf2 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf2, float %v4, float %v3.outf2)
+  %quick4.outf2 = call float @llvm.nvvm.fma.rn.f(float %left4.outf2, float %inverse4.outf, float %q4.outf2)
+  %q4.outf3 = fmul float %v3.outf3, %inverse4.outf
+  %q.minus4.outf3 = fneg float %q4.outf3
+  %left4.outf3 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf3, float %v4, float %v3.outf3)
+  %quick4.outf3 = call float @llvm.nvvm.fma.rn.f(float %left4.outf3, float %inverse4.outf, float %q4.outf3)
+  %q4.outf4 = fmul float %v3.outf4, %inverse4.outf
+  %q.minus4.outf4 = fneg float %q4.outf4
+  %left4.outf4 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf4, float %v4, float %v3.outf4)
+  %quick4.outf4 = call float @llvm.nvvm.fma.rn.f(float %left4.outf4, float %inverse4.outf, float %q4.outf4)
+  %q4.outf5 = fmul float %v3.outf5, %inverse4.outf
+  %q.minus4.outf5 = fneg float %q4.outf5
+  %left4.outf5 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf5, float %v4, float %v3.outf5)
+  %quick4.outf5 = call float @llvm.nvvm.fma.rn.f(float %left4.outf5, float %inverse4.outf, float %q4.outf5)
+  %q4.outf6 = fmul float %v3.outf6, %inverse4.outf
+  %q.minus4.outf6 = fneg float %q4.outf6
+  %left4.outf6 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf6, float %v4, float %v3.outf6)
+  %quick4.outf6 = call float @llvm.nvvm.fma.rn.f(float %left4.outf6, float %inverse4.outf, float %q4.outf6)
+  %q4.outf7 = fmul float %v3.outf7, %inverse4.outf
+  %q.minus4.outf7 = fneg float %q4.outf7
+  %left4.outf7 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf7, float %v4, float %v3.outf7)
+  %quick4.outf7 = call float @llvm.nvvm.fma.rn.f(float %left4.outf7, float %inverse4.outf, float %q4.outf7)
+  br label %divided4.outf
+
+slow4.outf:
+  %plain4.outf0 = fdiv float %v3.outf0, %v4
+  %plain4.outf1 = fdiv float %v3.outf1, %v4
+  %plain4.outf2 = fdiv float %v3.outf2, %v4
+  %plain4.outf3 = fdiv float %v3.outf3, %v4
+  %plain4.outf4 = fdiv float %v3.outf4, %v4
+  %plain4.outf5 = fdiv float %v3.outf5, %v4
+  %plain4.outf6 = fdiv float %v3.outf6, %v4
+  %plain4.outf7 = fdiv float %v3.outf7, %v4
+  br label %divided4.outf
+
+divided4.outf:
+  %v5.outf0 = phi float [ %quick4.outf0, %quick4.outf ], [ %plain4.outf0, %slow4.outf ]
+  %v5.outf1 = phi float [ %quick4.outf1, %quick4.outf ], [ %plain4.outf1, %slow4.outf ]
+  %v5.outf2 = phi float [ %quick4.outf2, %quick4.outf ], [ %plain4.outf2, %slow4.outf ]
+  %v5.outf3 = phi float [ %quick4.outf3, %quick4.outf ], [ %plain4.outf3, %slow4.outf ]
+  %v5.outf4 = phi float [ %quick4.outf4, %quick4.outf ], [ %plain4.outf4, %slow4.outf ]
+  %v5.outf5 = phi float [ %quick4.outf5, %quick4.outf ], [ %plain4.outf5, %slow4.outf ]
+  %v5.outf6 = phi float [ %quick4.outf6, %quick4.outf ], [ %plain4.outf6, %slow4.outf ]
+  %v5.outf7 = phi float [ %quick4.outf7, %quick4.outf ], [ %plain4.outf7, %slow4.outf ]
   %o0.at.outf0 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf0
   %o0.at.outf0.out.nan = fcmp uno float %v5.outf0, 0.0
   %o0.at.outf0.out = select i1 %o0.at.outf0.out.nan, float 0x7FF8000000000000, float %v5.outf0
@@ -1143,68 +1281,355 @@ block.outf:
   %o0.at.outf7.out.nan = fcmp uno float %v5.outf7, 0.0
   %o0.at.outf7.out = select i1 %o0.at.outf7.out.nan, float 0x7FF8000000000000, float %v5.outf7
   store float %o0.at.outf7.out, ptr %o0.at.outf7, align 4
+  br label %block.end.outf
+
+block.end.outf:
   br label %blocks.outf
 
 blocks.outl:
-  %b.outl = phi i32 [ 0, %chunk.out ], [ %b.next.outl, %block.outl ]
-  %b.next.outl = add nuw nsw i32 %b.outl, 256
-  %b.more.outl = icmp ule i32 %b.next.outl, %count.out
+  %b.outl = phi i32 [ 0, %chunk.out ], [ %b.next.outl, %block.end.outl ]
+  %b.next.outl = add nuw nsw i32 %b.outl, 512
+  %b.more.outl = icmp ule i32 %b.next.outl, %spans.out
   br i1 %b.more.outl, label %block.outl, label %rests.outl
 
 block.outl:
-  %i.short.outl = add nuw nsw i32 %first.out, %b.outl
+  %i.part.outl = and i32 %b.outl, 511
+  %i.half.outl = lshr i32 %i.part.outl, 1
+  %i.at.outl = sub nuw nsw i32 %b.outl, %i.half.outl
+  %i.short.outl = add nuw nsw i32 %first.out, %i.at.outl
   %i.outl = zext i32 %i.short.outl to i64
-  %s.row.outl = mul nuw nsw i32 %b.outl, 8
-  %s.short.outl = add nuw nsw i32 %s.row.outl, %thread
+  %s.group.outl = udiv i32 %b.outl, 128
+  %s.all.outl = mul nuw nsw i32 %s.group.outl, 256
+  %s.own.outl = add nuw nsw i32 %s.all.outl, %thread
+  %s.first.outl = mul nuw nsw i32 %s.own.outl, 4
+  %s.number.outl = udiv i32 %b.outl, 32
+  %s.member.outl = urem i32 %s.number.outl, 1
+  %s.short.outl = add nuw nsw i32 %s.first.outl, %s.member.outl
   %s.outl = zext i32 %s.short.outl to i64
   %i.outl0 = add nuw nsw i64 %i.outl, 0
   %s.outl0 = add nuw nsw i64 %s.outl, 0
   %held3.outl0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl0
   %held3.outl0 = getelementptr inbounds i8, ptr %held3.outl0.slot, i64 0
   %v3.outl0 = load float, ptr %held3.outl0, align 4
-  %i.outl1 = add nuw nsw i64 %i.outl, 32
-  %s.outl1 = add nuw nsw i64 %s.outl, 256
+  %i.outl1 = add nuw nsw i64 %i.outl, 16
+  %s.outl1 = add nuw nsw i64 %s.outl, 1
   %held3.outl1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl1
   %held3.outl1 = getelementptr inbounds i8, ptr %held3.outl1.slot, i64 0
   %v3.outl1 = load float, ptr %held3.outl1, align 4
-  %i.outl2 = add nuw nsw i64 %i.outl, 64
-  %s.outl2 = add nuw nsw i64 %s.outl, 512
+  %i.outl2 = add nuw nsw i64 %i.outl, 32
+  %s.outl2 = add nuw nsw i64 %s.outl, 2
   %held3.outl2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl2
   %held3.outl2 = getelementptr inbounds i8, ptr %held3.outl2.slot, i64 0
   %v3.outl2 = load float, ptr %held3.outl2, align 4
-  %i.outl3 = add nuw nsw i64 %i.outl, 96
-  %s.outl3 = add nuw nsw i64 %s.outl, 768
+  %i.outl3 = add nuw nsw i64 %i.outl, 48
+  %s.outl3 = add nuw nsw i64 %s.outl, 3
   %held3.outl3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl3
   %held3.outl3 = getelementptr inbounds i8, ptr %held3.outl3.slot, i64 0
   %v3.outl3 = load float, ptr %held3.outl3, align 4
-  %i.outl4 = add nuw nsw i64 %i.outl, 128
+  %i.outl4 = add nuw nsw i64 %i.outl, 64
   %s.outl4 = add nuw nsw i64 %s.outl, 1024
   %held3.outl4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl4
   %held3.outl4 = getelementptr inbounds i8, ptr %held3.outl4.slot, i64 0
   %v3.outl4 = load float, ptr %held3.outl4, align 4
-  %i.outl5 = add nuw nsw i64 %i.outl, 160
-  %s.outl5 = add nuw nsw i64 %s.outl, 1280
+  %i.outl5 = add nuw nsw i64 %i.outl, 80
+  %s.outl5 = add nuw nsw i64 %s.outl, 1025
   %held3.outl5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl5
   %held3.outl5 = getelementptr inbounds i8, ptr %held3.outl5.slot, i64 0
   %v3.outl5 = load float, ptr %held3.outl5, align 4
-  %i.outl6 = add nuw nsw i64 %i.outl, 192
-  %s.outl6 = add nuw nsw i64 %s.outl, 1536
+  %i.outl6 = add nuw nsw i64 %i.outl, 96
+  %s.outl6 = add nuw nsw i64 %s.outl, 1026
   %held3.outl6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl6
   %held3.outl6 = getelementptr inbounds i8, ptr %held3.outl6.slot, i64 0
   %v3.outl6 = load float, ptr %held3.outl6, align 4
-  %i.outl7 = add nuw nsw i64 %i.outl, 224
-  %s.outl7 = add nuw nsw i64 %s.outl, 1792
+  %i.outl7 = add nuw nsw i64 %i.outl, 112
+  %s.outl7 = add nuw nsw i64 %s.outl, 1027
   %held3.outl7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl7
   %held3.outl7 = getelementptr inbounds i8, ptr %held3.outl7.slot, i64 0
   %v3.outl7 = load float, ptr %held3.outl7, align 4
-  %v5.outl0 = fdiv float %v3.outl0, %v4
-  %v5.outl1 = fdiv float %v3.outl1, %v4
-  %v5.outl2 = fdiv float %v3.outl2, %v4
-  %v5.outl3 = fdiv float %v3.outl3, %v4
-  %v5.outl4 = fdiv float %v3.outl4, %v4
-  %v5.outl5 = fdiv float %v3.outl5, %v4
-  %v5.outl6 = fdiv float %v3.outl6, %v4
-  %v5.outl7 = fdiv float %v3.outl7, %v4
+  %i.outl8 = add nuw nsw i64 %i.outl, 128
+  %s.outl8 = add nuw nsw i64 %s.outl, 2048
+  %held3.outl8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl8
+  %held3.outl8 = getelementptr inbounds i8, ptr %held3.outl8.slot, i64 0
+  %v3.outl8 = load float, ptr %held3.outl8, align 4
+  %i.outl9 = add nuw nsw i64 %i.outl, 144
+  %s.outl9 = add nuw nsw i64 %s.outl, 2049
+  %held3.outl9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl9
+  %held3.outl9 = getelementptr inbounds i8, ptr %held3.outl9.slot, i64 0
+  %v3.outl9 = load float, ptr %held3.outl9, align 4
+  %i.outl10 = add nuw nsw i64 %i.outl, 160
+  %s.outl10 = add nuw nsw i64 %s.outl, 2050
+  %held3.outl10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl10
+  %held3.outl10 = getelementptr inbounds i8, ptr %held3.outl10.slot, i64 0
+  %v3.outl10 = load float, ptr %held3.outl10, align 4
+  %i.outl11 = add nuw nsw i64 %i.outl, 176
+  %s.outl11 = add nuw nsw i64 %s.outl, 2051
+  %held3.outl11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl11
+  %held3.outl11 = getelementptr inbounds i8, ptr %held3.outl11.slot, i64 0
+  %v3.outl11 = load float, ptr %held3.outl11, align 4
+  %i.outl12 = add nuw nsw i64 %i.outl, 192
+  %s.outl12 = add nuw nsw i64 %s.outl, 3072
+  %held3.outl12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl12
+  %held3.outl12 = getelementptr inbounds i8, ptr %held3.outl12.slot, i64 0
+  %v3.outl12 = load float, ptr %held3.outl12, align 4
+  %i.outl13 = add nuw nsw i64 %i.outl, 208
+  %s.outl13 = add nuw nsw i64 %s.outl, 3073
+  %held3.outl13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl13
+  %held3.outl13 = getelementptr inbounds i8, ptr %held3.outl13.slot, i64 0
+  %v3.outl13 = load float, ptr %held3.outl13, align 4
+  %i.outl14 = add nuw nsw i64 %i.outl, 224
+  %s.outl14 = add nuw nsw i64 %s.outl, 3074
+  %held3.outl14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl14
+  %held3.outl14 = getelementptr inbounds i8, ptr %held3.outl14.slot, i64 0
+  %v3.outl14 = load float, ptr %held3.outl14, align 4
+  %i.outl15 = add nuw nsw i64 %i.outl, 240
+  %s.outl15 = add nuw nsw i64 %s.outl, 3075
+  %held3.outl15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl15
+  %held3.outl15 = getelementptr inbounds i8, ptr %held3.outl15.slot, i64 0
+  %v3.outl15 = load float, ptr %held3.outl15, align 4
+  %inverse4.outl = fdiv float 1.0, %v4
+  %size4.outl0 = call float @llvm.fabs.f32(float %v3.outl0)
+  %least4.outl0 = call float @llvm.minimum.f32(float %size4.outl0, float %size4.outl0)
+  %most4.outl0 = call float @llvm.maximum.f32(float %size4.outl0, float %size4.outl0)
+  %size4.outl1 = call float @llvm.fabs.f32(float %v3.outl1)
+  %least4.outl1 = call float @llvm.minimum.f32(float %least4.outl0, float %size4.outl1)
+  %most4.outl1 = call float @llvm.maximum.f32(float %most4.outl0, float %size4.outl1)
+  %size4.outl2 = call float @llvm.fabs.f32(float %v3.outl2)
+  %least4.outl2 = call float @llvm.minimum.f32(float %least4.outl1, float %size4.outl2)
+  %most4.outl2 = call float @llvm.maximum.f32(float %most4.outl1, float %size4.outl2)
+  %size4.outl3 = call float @llvm.fabs.f32(float %v3.outl3)
+  %least4.outl3 = call float @llvm.minimum.f32(float %least4.outl2, float %size4.outl3)
+  %most4.outl3 = call float @llvm.maximum.f32(float %most4.outl2, float %size4.outl3)
+  %size4.outl4 = call float @llvm.fabs.f32(float %v3.outl4)
+  %least4.outl4 = call float @llvm.minimum.f32(float %least4.outl3, float %size4.outl4)
+  %most4.outl4 = call float @llvm.maximum.f32(float %most4.outl3, float %size4.outl4)
+  %size4.outl5 = call float @llvm.fabs.f32(float %v3.outl5)
+  %least4.outl5 = call float @llvm.minimum.f32(float %least4.outl4, float %size4.outl5)
+  %most4.outl5 = call float @llvm.maximum.f32(float %most4.outl4, float %size4.outl5)
+  %size4.outl6 = call float @llvm.fabs.f32(float %v3.outl6)
+  %least4.outl6 = call float @llvm.minimum.f32(float %least4.outl5, float %size4.outl6)
+  %most4.outl6 = call float @llvm.maximum.f32(float %most4.outl5, float %size4.outl6)
+  %size4.outl7 = call float @llvm.fabs.f32(float %v3.outl7)
+  %least4.outl7 = call float @llvm.minimum.f32(float %least4.outl6, float %size4.outl7)
+  %most4.outl7 = call float @llvm.maximum.f32(float %most4.outl6, float %size4.outl7)
+  %size4.outl8 = call float @llvm.fabs.f32(float %v3.outl8)
+  %least4.outl8 = call float @llvm.minimum.f32(float %least4.outl7, float %size4.outl8)
+  %most4.outl8 = call float @llvm.maximum.f32(float %most4.outl7, float %size4.outl8)
+  %size4.outl9 = call float @llvm.fabs.f32(float %v3.outl9)
+  %least4.outl9 = call float @llvm.minimum.f32(float %least4.outl8, float %size4.outl9)
+  %most4.outl9 = call float @llvm.maximum.f32(float %most4.outl8, float %size4.outl9)
+  %size4.outl10 = call float @llvm.fabs.f32(float %v3.outl10)
+  %least4.outl10 = call float @llvm.minimum.f32(float %least4.outl9, float %size4.outl10)
+  %most4.outl10 = call float @llvm.maximum.f32(float %most4.outl9, float %size4.outl10)
+  %size4.outl11 = call float @llvm.fabs.f32(float %v3.outl11)
+  %least4.outl11 = call float @llvm.minimum.f32(float %least4.outl10, float %size4.outl11)
+  %most4.outl11 = call float @llvm.maximum.f32(float %most4.outl10, float %size4.outl11)
+  %size4.outl12 = call float @llvm.fabs.f32(float %v3.outl12)
+  %least4.outl12 = call float @llvm.minimum.f32(float %least4.outl11, float %size4.outl12)
+  %most4.outl12 = call float @llvm.maximum.f32(float %most4.outl11, float %size4.outl12)
+  %size4.outl13 = call float @llvm.fabs.f32(float %v3.outl13)
+  %least4.outl13 = call float @llvm.minimum.f32(float %least4.outl12, float %size4.outl13)
+  %most4.outl13 = call float @llvm.maximum.f32(float %most4.outl12, float %size4.outl13)
+  %size4.outl14 = call float @llvm.fabs.f32(float %v3.outl14)
+  %least4.outl14 = call float @llvm.minimum.f32(float %least4.outl13, float %size4.outl14)
+  %most4.outl14 = call float @llvm.maximum.f32(float %most4.outl13, float %size4.outl14)
+  %size4.outl15 = call float @llvm.fabs.f32(float %v3.outl15)
+  %least4.outl = call float @llvm.minimum.f32(float %least4.outl14, float %size4.outl15)
+  %most4.outl = call float @llvm.maximum.f32(float %most4.outl14, float %size4.outl15)
+  %fits4.low.outl = fcmp oge float %v4, 0x3C30000000000000
+  %fits4.high.outl = fcmp ole float %v4, 0x4180000000000000
+  %fits4.divisor.outl = and i1 %fits4.low.outl, %fits4.high.outl
+  %fits4.most.outl = fcmp ole float %most4.outl, 0x4410000000000000
+  %fits4.outl = and i1 %fits4.divisor.outl, %fits4.most.outl
+  %fits4.least.outl = fcmp oge float %least4.outl, 0x39B0000000000000
+  %fits4.all.outl = and i1 %fits4.outl, %fits4.least.outl
+  br i1 %fits4.all.outl, label %quick4.outl, label %masked4.outl
+
+masked4.outl:
+  %in4.outl0.bits = bitcast float %v3.outl0 to i32
+  %in4.outl0.zero = icmp eq i32 %in4.outl0.bits, 0
+  %in4.outl0.large = fcmp oge float %size4.outl0, 0x39B0000000000000
+  %in4.outl0 = or i1 %in4.outl0.zero, %in4.outl0.large
+  %all.in4.outl0 = and i1 %fits4.outl, %in4.outl0
+  %in4.outl1.bits = bitcast float %v3.outl1 to i32
+  %in4.outl1.zero = icmp eq i32 %in4.outl1.bits, 0
+  %in4.outl1.large = fcmp oge float %size4.outl1, 0x39B0000000000000
+  %in4.outl1 = or i1 %in4.outl1.zero, %in4.outl1.large
+  %all.in4.outl1 = and i1 %all.in4.outl0, %in4.outl1
+  %in4.outl2.bits = bitcast float %v3.outl2 to i32
+  %in4.outl2.zero = icmp eq i32 %in4.outl2.bits, 0
+  %in4.outl2.large = fcmp oge float %size4.outl2, 0x39B0000000000000
+  %in4.outl2 = or i1 %in4.outl2.zero, %in4.outl2.large
+  %all.in4.outl2 = and i1 %all.in4.outl1, %in4.outl2
+  %in4.outl3.bits = bitcast float %v3.outl3 to i32
+  %in4.outl3.zero = icmp eq i32 %in4.outl3.bits, 0
+  %in4.outl3.large = fcmp oge float %size4.outl3, 0x39B0000000000000
+  %in4.outl3 = or i1 %in4.outl3.zero, %in4.outl3.large
+  %all.in4.outl3 = and i1 %all.in4.outl2, %in4.outl3
+  %in4.outl4.bits = bitcast float %v3.outl4 to i32
+  %in4.outl4.zero = icmp eq i32 %in4.outl4.bits, 0
+  %in4.outl4.large = fcmp oge float %size4.outl4, 0x39B0000000000000
+  %in4.outl4 = or i1 %in4.outl4.zero, %in4.outl4.large
+  %all.in4.outl4 = and i1 %all.in4.outl3, %in4.outl4
+  %in4.outl5.bits = bitcast float %v3.outl5 to i32
+  %in4.outl5.zero = icmp eq i32 %in4.outl5.bits, 0
+  %in4.outl5.large = fcmp oge float %size4.outl5, 0x39B0000000000000
+  %in4.outl5 = or i1 %in4.outl5.zero, %in4.outl5.large
+  %all.in4.outl5 = and i1 %all.in4.outl4, %in4.outl5
+  %in4.outl6.bits = bitcast float %v3.outl6 to i32
+  %in4.outl6.zero = icmp eq i32 %in4.outl6.bits, 0
+  %in4.outl6.large = fcmp oge float %size4.outl6, 0x39B0000000000000
+  %in4.outl6 = or i1 %in4.outl6.zero, %in4.outl6.large
+  %all.in4.outl6 = and i1 %all.in4.outl5, %in4.outl6
+  %in4.outl7.bits = bitcast float %v3.outl7 to i32
+  %in4.outl7.zero = icmp eq i32 %in4.outl7.bits, 0
+  %in4.outl7.large = fcmp oge float %size4.outl7, 0x39B0000000000000
+  %in4.outl7 = or i1 %in4.outl7.zero, %in4.outl7.large
+  %all.in4.outl7 = and i1 %all.in4.outl6, %in4.outl7
+  %in4.outl8.bits = bitcast float %v3.outl8 to i32
+  %in4.outl8.zero = icmp eq i32 %in4.outl8.bits, 0
+  %in4.outl8.large = fcmp oge float %size4.outl8, 0x39B0000000000000
+  %in4.outl8 = or i1 %in4.outl8.zero, %in4.outl8.large
+  %all.in4.outl8 = and i1 %all.in4.outl7, %in4.outl8
+  %in4.outl9.bits = bitcast float %v3.outl9 to i32
+  %in4.outl9.zero = icmp eq i32 %in4.outl9.bits, 0
+  %in4.outl9.large = fcmp oge float %size4.outl9, 0x39B0000000000000
+  %in4.outl9 = or i1 %in4.outl9.zero, %in4.outl9.large
+  %all.in4.outl9 = and i1 %all.in4.outl8, %in4.outl9
+  %in4.outl10.bits = bitcast float %v3.outl10 to i32
+  %in4.outl10.zero = icmp eq i32 %in4.outl10.bits, 0
+  %in4.outl10.large = fcmp oge float %size4.outl10, 0x39B0000000000000
+  %in4.outl10 = or i1 %in4.outl10.zero, %in4.outl10.large
+  %all.in4.outl10 = and i1 %all.in4.outl9, %in4.outl10
+  %in4.outl11.bits = bitcast float %v3.outl11 to i32
+  %in4.outl11.zero = icmp eq i32 %in4.outl11.bits, 0
+  %in4.outl11.large = fcmp oge float %size4.outl11, 0x39B0000000000000
+  %in4.outl11 = or i1 %in4.outl11.zero, %in4.outl11.large
+  %all.in4.outl11 = and i1 %all.in4.outl10, %in4.outl11
+  %in4.outl12.bits = bitcast float %v3.outl12 to i32
+  %in4.outl12.zero = icmp eq i32 %in4.outl12.bits, 0
+  %in4.outl12.large = fcmp oge float %size4.outl12, 0x39B0000000000000
+  %in4.outl12 = or i1 %in4.outl12.zero, %in4.outl12.large
+  %all.in4.outl12 = and i1 %all.in4.outl11, %in4.outl12
+  %in4.outl13.bits = bitcast float %v3.outl13 to i32
+  %in4.outl13.zero = icmp eq i32 %in4.outl13.bits, 0
+  %in4.outl13.large = fcmp oge float %size4.outl13, 0x39B0000000000000
+  %in4.outl13 = or i1 %in4.outl13.zero, %in4.outl13.large
+  %all.in4.outl13 = and i1 %all.in4.outl12, %in4.outl13
+  %in4.outl14.bits = bitcast float %v3.outl14 to i32
+  %in4.outl14.zero = icmp eq i32 %in4.outl14.bits, 0
+  %in4.outl14.large = fcmp oge float %size4.outl14, 0x39B0000000000000
+  %in4.outl14 = or i1 %in4.outl14.zero, %in4.outl14.large
+  %all.in4.outl14 = and i1 %all.in4.outl13, %in4.outl14
+  %in4.outl15.bits = bitcast float %v3.outl15 to i32
+  %in4.outl15.zero = icmp eq i32 %in4.outl15.bits, 0
+  %in4.outl15.large = fcmp oge float %size4.outl15, 0x39B0000000000000
+  %in4.outl15 = or i1 %in4.outl15.zero, %in4.outl15.large
+  %all.in4.outl = and i1 %all.in4.outl14, %in4.outl15
+  br i1 %all.in4.outl, label %quick4.outl, label %slow4.outl
+
+quick4.outl:
+  %q4.outl0 = fmul float %v3.outl0, %inverse4.outl
+  %q.minus4.outl0 = fneg float %q4.outl0
+  %left4.outl0 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl0, float %v4, float %v3.outl0)
+  %quick4.outl0 = call float @llvm.nvvm.fma.rn.f(float %left4.outl0, float %inverse4.outl, float %q4.outl0)
+  %q4.outl1 = fmul float %v3.outl1, %inverse4.outl
+  %q.minus4.outl1 = fneg float %q4.outl1
+  %left4.outl1 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl1, float %v4, float %v3.outl1)
+  %quick4.outl1 = call float @llvm.nvvm.fma.rn.f(float %left4.outl1, float %inverse4.outl, float %q4.outl1)
+  %q4.outl2 = fmul float %v3.outl2, %inverse4.outl
+  %q.minus4.outl2 = fneg float %q4.outl2
+  %left4.outl2 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl2, float %v4, float %v3.outl2)
+  %quick4.outl2 = call float @llvm.nvvm.fma.rn.f(float %left4.outl2, float %inverse4.outl, float %q4.outl2)
+  %q4.outl3 = fmul float %v3.outl3, %inverse4.outl
+  %q.minus4.outl3 = fneg float %q4.outl3
+  %left4.outl3 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl3, float %v4, float %v3.outl3)
+  %quick4.outl3 = call float @llvm.nvvm.fma.rn.f(float %left4.outl3, float %inverse4.outl, float %q4.outl3)
+  %q4.outl4 = fmul float %v3.outl4, %inverse4.outl
+  %q.minus4.outl4 = fneg float %q4.outl4
+  %left4.outl4 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl4, float %v4, float %v3.outl4)
+  %quick4.outl4 = call float @llvm.nvvm.fma.rn.f(float %left4.outl4, float %inverse4.outl, float %q4.outl4)
+  %q4.outl5 = fmul float %v3.outl5, %inverse4.outl
+  %q.minus4.outl5 = fneg float %q4.outl5
+  %left4.outl5 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl5, float %v4, float %v3.outl5)
+  %quick4.outl5 = call float @llvm.nvvm.fma.rn.f(float %left4.outl5, float %inverse4.outl, float %q4.outl5)
+  %q4.outl6 = fmul float %v3.outl6, %inverse4.outl
+  %q.minus4.outl6 = fneg float %q4.outl6
+  %left4.outl6 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl6, float %v4, float %v3.outl6)
+  %quick4.outl6 = call float @llvm.nvvm.fma.rn.f(float %left4.outl6, float %inverse4.outl, float %q4.outl6)
+  %q4.outl7 = fmul float %v3.outl7, %inverse4.outl
+  %q.minus4.outl7 = fneg float %q4.outl7
+  %left4.outl7 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl7, float %v4, float %v3.outl7)
+  %quick4.outl7 = call float @llvm.nvvm.fma.rn.f(float %left4.outl7, float %inverse4.outl, float %q4.outl7)
+  %q4.outl8 = fmul float %v3.outl8, %inverse4.outl
+  %q.minus4.outl8 = fneg float %q4.outl8
+  %left4.outl8 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl8, float %v4, float %v3.outl8)
+  %quick4.outl8 = call float @llvm.nvvm.fma.rn.f(float %left4.outl8, float %inverse4.outl, float %q4.outl8)
+  %q4.outl9 = fmul float %v3.outl9, %inverse4.outl
+  %q.minus4.outl9 = fneg float %q4.outl9
+  %left4.outl9 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl9, float %v4, float %v3.outl9)
+  %quick4.outl9 = call float @llvm.nvvm.fma.rn.f(float %left4.outl9, float %inverse4.outl, float %q4.outl9)
+  %q4.outl10 = fmul float %v3.outl10, %inverse4.outl
+  %q.minus4.outl10 = fneg float %q4.outl10
+  %left4.outl10 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl10, float %v4, float %v3.outl10)
+  %quick4.outl10 = call float @llvm.nvvm.fma.rn.f(float %left4.outl10, float %inverse4.outl, float %q4.outl10)
+  %q4.outl11 = fmul float %v3.outl11, %inverse4.outl
+  %q.minus4.outl11 = fneg float %q4.outl11
+  %left4.outl11 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl11, float %v4, float %v3.outl11)
+  %quick4.outl11 = call float @llvm.nvvm.fma.rn.f(float %left4.outl11, float %inverse4.outl, float %q4.outl11)
+  %q4.outl12 = fmul float %v3.outl12, %inverse4.outl
+  %q.minus4.outl12 = fneg float %q4.outl12
+  %left4.outl12 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl12, float %v4, float %v3.outl12)
+  %quick4.outl12 = call float @llvm.nvvm.fma.rn.f(float %left4.outl12, float %inverse4.outl, float %q4.outl12)
+  %q4.outl13 = fmul float %v3.outl13, %inverse4.outl
+  %q.minus4.outl13 = fneg float %q4.outl13
+  %left4.outl13 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl13, float %v4, float %v3.outl13)
+  %quick4.outl13 = call float @llvm.nvvm.fma.rn.f(float %left4.outl13, float %inverse4.outl, float %q4.outl13)
+  %q4.outl14 = fmul float %v3.outl14, %inverse4.outl
+  %q.minus4.outl14 = fneg float %q4.outl14
+  %left4.outl14 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl14, float %v4, float %v3.outl14)
+  %quick4.outl14 = call float @llvm.nvvm.fma.rn.f(float %left4.outl14, float %inverse4.outl, float %q4.outl14)
+  %q4.outl15 = fmul float %v3.outl15, %inverse4.outl
+  %q.minus4.outl15 = fneg float %q4.outl15
+  %left4.outl15 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl15, float %v4, float %v3.outl15)
+  %quick4.outl15 = call float @llvm.nvvm.fma.rn.f(float %left4.outl15, float %inverse4.outl, float %q4.outl15)
+  br label %divided4.outl
+
+slow4.outl:
+  %plain4.outl0 = fdiv float %v3.outl0, %v4
+  %plain4.outl1 = fdiv float %v3.outl1, %v4
+  %plain4.outl2 = fdiv float %v3.outl2, %v4
+  %plain4.outl3 = fdiv float %v3.outl3, %v4
+  %plain4.outl4 = fdiv float %v3.outl4, %v4
+  %plain4.outl5 = fdiv float %v3.outl5, %v4
+  %plain4.outl6 = fdiv float %v3.outl6, %v4
+  %plain4.outl7 = fdiv float %v3.outl7, %v4
+  %plain4.outl8 = fdiv float %v3.outl8, %v4
+  %plain4.outl9 = fdiv float %v3.outl9, %v4
+  %plain4.outl10 = fdiv float %v3.outl10, %v4
+  %plain4.outl11 = fdiv float %v3.outl11, %v4
+  %plain4.outl12 = fdiv float %v3.outl12, %v4
+  %plain4.outl13 = fdiv float %v3.outl13, %v4
+  %plain4.outl14 = fdiv float %v3.outl14, %v4
+  %plain4.outl15 = fdiv float %v3.outl15, %v4
+  br label %divided4.outl
+
+divided4.outl:
+  %v5.outl0 = phi float [ %quick4.outl0, %quick4.outl ], [ %plain4.outl0, %slow4.outl ]
+  %v5.outl1 = phi float [ %quick4.outl1, %quick4.outl ], [ %plain4.outl1, %slow4.outl ]
+  %v5.outl2 = phi float [ %quick4.outl2, %quick4.outl ], [ %plain4.outl2, %slow4.outl ]
+  %v5.outl3 = phi float [ %quick4.outl3, %quick4.outl ], [ %plain4.outl3, %slow4.outl ]
+  %v5.outl4 = phi float [ %quick4.outl4, %quick4.outl ], [ %plain4.outl4, %slow4.outl ]
+  %v5.outl5 = phi float [ %quick4.outl5, %quick4.outl ], [ %plain4.outl5, %slow4.outl ]
+  %v5.outl6 = phi float [ %quick4.outl6, %quick4.outl ], [ %plain4.outl6, %slow4.outl ]
+  %v5.outl7 = phi float [ %quick4.outl7, %quick4.outl ], [ %plain4.outl7, %slow4.outl ]
+  %v5.outl8 = phi float [ %quick4.outl8, %quick4.outl ], [ %plain4.outl8, %slow4.outl ]
+  %v5.outl9 = phi float [ %quick4.outl9, %quick4.outl ], [ %plain4.outl9, %slow4.outl ]
+  %v5.outl10 = phi float [ %quick4.outl10, %quick4.outl ], [ %plain4.outl10, %slow4.outl ]
+  %v5.outl11 = phi float [ %quick4.outl11, %quick4.outl ], [ %plain4.outl11, %slow4.outl ]
+  %v5.outl12 = phi float [ %quick4.outl12, %quick4.outl ], [ %plain4.outl12, %slow4.outl ]
+  %v5.outl13 = phi float [ %quick4.outl13, %quick4.outl ], [ %plain4.outl13, %slow4.outl ]
+  %v5.outl14 = phi float [ %quick4.outl14, %quick4.outl ], [ %plain4.outl14, %slow4.outl ]
+  %v5.outl15 = phi float [ %quick4.outl15, %quick4.outl ], [ %plain4.outl15, %slow4.outl ]
   %o0.at.outl0 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl0
   %o0.at.outl0.out.nan = fcmp uno float %v5.outl0, 0.0
   %o0.at.outl0.out = select i1 %o0.at.outl0.out.nan, float 0x7FF8000000000000, float %v5.outl0
@@ -1237,6 +1662,41 @@ block.outl:
   %o0.at.outl7.out.nan = fcmp uno float %v5.outl7, 0.0
   %o0.at.outl7.out = select i1 %o0.at.outl7.out.nan, float 0x7FF8000000000000, float %v5.outl7
   store float %o0.at.outl7.out, ptr %o0.at.outl7, align 4
+  %o0.at.outl8 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl8
+  %o0.at.outl8.out.nan = fcmp uno float %v5.outl8, 0.0
+  %o0.at.outl8.out = select i1 %o0.at.outl8.out.nan, float 0x7FF8000000000000, float %v5.outl8
+  store float %o0.at.outl8.out, ptr %o0.at.outl8, align 4
+  %o0.at.outl9 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl9
+  %o0.at.outl9.out.nan = fcmp uno float %v5.outl9, 0.0
+  %o0.at.outl9.out = select i1 %o0.at.outl9.out.nan, float 0x7FF8000000000000, float %v5.outl9
+  store float %o0.at.outl9.out, ptr %o0.at.outl9, align 4
+  %o0.at.outl10 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl10
+  %o0.at.outl10.out.nan = fcmp uno float %v5.outl10, 0.0
+  %o0.at.outl10.out = select i1 %o0.at.outl10.out.nan, float 0x7FF8000000000000, float %v5.outl10
+  store float %o0.at.outl10.out, ptr %o0.at.outl10, align 4
+  %o0.at.outl11 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl11
+  %o0.at.outl11.out.nan = fcmp uno float %v5.outl11, 0.0
+  %o0.at.outl11.out = select i1 %o0.at.outl11.out.nan, float 0x7FF8000000000000, float %v5.outl11
+  store float %o0.at.outl11.out, ptr %o0.at.outl11, align 4
+  %o0.at.outl12 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl12
+  %o0.at.outl12.out.nan = fcmp uno float %v5.outl12, 0.0
+  %o0.at.outl12.out = select i1 %o0.at.outl12.out.nan, float 0x7FF8000000000000, float %v5.outl12
+  store float %o0.at.outl12.out, ptr %o0.at.outl12, align 4
+  %o0.at.outl13 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl13
+  %o0.at.outl13.out.nan = fcmp uno float %v5.outl13, 0.0
+  %o0.at.outl13.out = select i1 %o0.at.outl13.out.nan, float 0x7FF8000000000000, float %v5.outl13
+  store float %o0.at.outl13.out, ptr %o0.at.outl13, align 4
+  %o0.at.outl14 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl14
+  %o0.at.outl14.out.nan = fcmp uno float %v5.outl14, 0.0
+  %o0.at.outl14.out = select i1 %o0.at.outl14.out.nan, float 0x7FF8000000000000, float %v5.outl14
+  store float %o0.at.outl14.out, ptr %o0.at.outl14, align 4
+  %o0.at.outl15 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl15
+  %o0.at.outl15.out.nan = fcmp uno float %v5.outl15, 0.0
+  %o0.at.outl15.out = select i1 %o0.at.outl15.out.nan, float 0x7FF8000000000000, float %v5.outl15
+  store float %o0.at.outl15.out, ptr %o0.at.outl15, align 4
+  br label %block.end.outl
+
+block.end.outl:
   br label %blocks.outl
 
 rests.outl:
@@ -1250,10 +1710,15 @@ rest.outl:
   br i1 %r.is.outl, label %value.outl, label %join.outl
 
 value.outl:
-  %i.short.outlx = add nuw nsw i32 %first.out, %r.outl
+  %i.short.outlx = add nuw nsw i32 %from.out, %r.at.outl
   %i.outlx = zext i32 %i.short.outlx to i64
-  %s.row.outlx = mul nuw nsw i32 %r.outl, 8
-  %s.short.outlx = add nuw nsw i32 %s.row.outlx, %thread
+  %s.group.outlx = udiv i32 %r.outl, 128
+  %s.all.outlx = mul nuw nsw i32 %s.group.outlx, 256
+  %s.own.outlx = add nuw nsw i32 %s.all.outlx, %thread
+  %s.first.outlx = mul nuw nsw i32 %s.own.outlx, 4
+  %s.number.outlx = udiv i32 %r.outl, 32
+  %s.member.outlx = urem i32 %s.number.outlx, 4
+  %s.short.outlx = add nuw nsw i32 %s.first.outlx, %s.member.outlx
   %s.outlx = zext i32 %s.short.outlx to i64
   %held3.outlx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outlx
   %held3.outlx = getelementptr inbounds i8, ptr %held3.outlx.slot, i64 0
@@ -1270,6 +1735,11 @@ join.outl:
   br label %rests.outl
 
 chunk.end.out:
+  br label %carry.out
+
+carry.out:
+  %c.lane.out = and i32 %c.out, 15
+  %is.mine.out = icmp eq i32 %c.lane.out, %lane
   br label %chunks.out
 
 chunks.end.out:
@@ -1286,14 +1756,19 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.cttz.i32(i32, i1 immarg)
 declare i32 @llvm.umin.i32(i32, i32)
+declare float @llvm.maximum.f32(float, float)
+declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 declare void @llvm.nvvm.barrier0()
 declare float @kiln_exp_f32(float)
+declare float @llvm.fabs.f32(float)
+declare float @llvm.minimum.f32(float, float)
+declare float @llvm.nvvm.fma.rn.f(float, float, float)
 @kept = internal addrspace(3) global [32768 x i8] undef, align 16
 @lanes = internal addrspace(3) global [512 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kernel, !"maxntidx", i32 256}
+!0 = !{ptr @kernel, !"maxntidx", i32 256, !"minctasm", i32 5}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

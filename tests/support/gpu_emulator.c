@@ -10,6 +10,7 @@
  */
 #include "support/gpu_emulator.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,7 @@ static void add_functions(struct translation *t)
     ADD_FUNCTION("read.ptx.sreg.laneid", lane_number);
     ADD_FUNCTION("barrier0", block_barrier);
     ADD_FUNCTION("bar.warp.sync", warp_barrier);
+    ADD_FUNCTION("fma.rn.f", fmaf);
     ADD_FUNCTION("shfl.sync.idx.i32", shuffle_idx);
     ADD_FUNCTION("shfl.sync.bfly.i32", shuffle_bfly);
     ADD_FUNCTION("shfl.sync.down.i32", shuffle_down);

@@ -2,6 +2,7 @@
  * test_codegen_gpu_rows.c - reductions and fused rows on GPUs, run by the emulator: bit for bit what scalar C gives in
  * the order of the contract, and what the kernels of the CPU give, for every number of warps per row.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "gpu_support.h"
@@ -289,6 +290,40 @@ static void long_rows(void **state)
     }
 }
 
+/* Rows whose largest and smallest elements are zeros of both signs: the last one wins, in the order of the contract. */
+static void fill_zeros(struct rows *rows, enum kiln_dtype dtype, int which, bool has_nan, uint64_t *state)
+{
+    size_t size = kiln__dtype_size(dtype);
+    for (size_t i = 0; i < rows->bytes / size; i++) {
+        float other = which == REDUCE_MAX ? -1.0f : 1.0f, zero = random_below(state, 2) ? 0.0f : -0.0f;
+        float x = random_below(state, 3) ? other : zero;
+        if (has_nan && random_below(state, 400) == 0) x = NAN;
+        scalar_store(rows->data + i * size, scalar_cast(make_float(x, MLX_FLOAT32), (mlx_dtype)dtype));
+    }
+}
+
+static void zeros_keep_the_sign_of_the_last_one(void **state)
+{
+    (void)state;
+    static const enum kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT16, KILN_BFLOAT16, KILN_FLOAT64};
+    static const int counts[] = {1, 2, 17, 33, 511, 512, 700, 1024, 1025, 3000, 9000};
+    struct recipe recipe;
+    struct job job;
+    uint64_t seed = 12;
+    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+    for (int k = 0; k < 8; k++) {
+        int which = k % 2 ? REDUCE_MAX : REDUCE_MIN;
+        make_reduction(&recipe, which, dtypes[k / 2], "cv"[k / 2 % 2]);
+        gpu_emulator_thread kernel = gpu_kernel(&recipe, &form);
+        for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+            make_job(&job, &recipe, 4, counts[i], true, &seed);
+            fill_zeros(&job.in[0], dtypes[k / 2], which, i % 3 == 2, &seed);
+            check_reduction(&job, kernel, which, 1 << (i + (size_t)k) % 4);
+            free_job(&job);
+        }
+    }
+}
+
 /* ---- fused rows ------------------------------------------------------------------------------------------------ */
 
 static void make_softmax(struct recipe *r, enum kiln_dtype dtype)
@@ -381,6 +416,119 @@ static void fused_rows_are_as_on_the_cpu(void **state)
             makers[m].make(&recipe, dtypes[d]);
             check_recipe(makers[m].name, &recipe, &seed);
         }
+    }
+}
+
+/* Rows around the borders of spans, chunks and what slots hold; with the number of warps that they are launched with.
+ */
+static void rows_of_every_length(void **state)
+{
+    (void)state;
+    static const int more[] = {127, 128, 129, 511, 512, 513, 1023, 1024, 1025, 4096, 8192, 8193, 20000};
+    enum { SHORT = 40, MORE = sizeof more / sizeof more[0] };
+    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+    struct recipe recipe;
+    struct job job;
+    uint64_t seed = 13;
+    void (*const makers[])(struct recipe *, enum kiln_dtype) = {make_softmax, make_rms_norm, make_layer_norm};
+    for (int m = 0; m < 3; m++) {
+        makers[m](&recipe, m == 1 ? KILN_BFLOAT16 : KILN_FLOAT32);
+        kernel_entry cpu = cpu_kernel(&recipe);
+        gpu_emulator_thread gpu = gpu_kernel(&recipe, &form);
+        for (int i = 0; i < SHORT + MORE; i++) {
+            int n = i < SHORT ? i + 1 : more[i - SHORT], team = (int)kiln__gpu_row_warps(n);
+            make_job(&job, &recipe, n > 1024 ? 1 : 9, n, true, &seed);
+            run_cpu(&job, cpu);
+            run_gpu(&job, gpu, team, 1);
+            expect_equal(&job, "a row", team);
+            free_job(&job);
+        }
+    }
+}
+
+/* ---- division by what a row shares ------------------------------------------------------------------------------ */
+
+static float from_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Any float with an exponent from `low` to `high`, biased; 0 has zeros and subnormal numbers, 255 infinities and NaN.
+ */
+static float float_between(int low, int high, uint64_t *state)
+{
+    uint32_t exponent = (uint32_t)(low + random_below(state, high - low + 1)), sign = (uint32_t)random_below(state, 2);
+    uint32_t fraction = (uint32_t)random_below(state, 1 << 23);
+    if (random_below(state, 4) == 0) fraction = random_below(state, 2) ? 0x7fffff : 0;
+    return from_bits(sign << 31 | exponent << 23 | fraction);
+}
+
+/* Stretches of 64 elements, so that a thread's elements are often of one kind: common, zeros among them, anything. */
+static void fill_quotients(struct job *job, uint64_t *state)
+{
+    static const int divisors[][2] = {{120, 140}, {67, 151}, {66, 153}, {0, 255}};
+    for (int row = 0; row < job->rows; row++) {
+        const int *range = divisors[random_below(state, 4)];
+        float d = float_between(range[0], range[1], state);
+        if (random_below(state, 4)) d = fabsf(d);
+        memcpy(job->in[1].data + row * job->in[1].row, &d, sizeof d);
+        int mode = random_below(state, 4);
+        for (int i = 0; i < job->n; i++) {
+            float x = mode < 3 ? float_between(27, 192, state) : float_between(0, 255, state);
+            if (mode > 0 && random_below(state, 4) == 0) x = mode == 1 ? 0.0f : copysignf(0.0f, x);
+            if (mode == 2 && random_below(state, 16) == 0) x = float_between(25, 29, state);
+            memcpy(job->in[0].data + row * job->in[0].row + i * job->in[0].inner, &x, sizeof x);
+        }
+    }
+}
+
+static void quotients_are_those_of_division(void **state)
+{
+    (void)state;
+    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+    struct recipe recipe;
+    struct job job;
+    uint64_t seed = 14;
+    start(&recipe);
+    uint32_t x = operand(&recipe, KILN_FLOAT32, 'c'), d = operand(&recipe, KILN_FLOAT32, 's');
+    output(&recipe, apply(&recipe, KILN_OP_DIVIDE, KILN_FLOAT32, x, d));
+    output(&recipe, apply(&recipe, KILN_OP_ANY, KILN_BOOL, x, 0));
+    kernel_entry cpu = cpu_kernel(&recipe);
+    gpu_emulator_thread gpu = gpu_kernel(&recipe, &form);
+    for (int round = 0; round < 60; round++) {
+        make_job(&job, &recipe, 16, 600 + round, true, &seed);
+        fill_quotients(&job, &seed);
+        run_cpu(&job, cpu);
+        run_gpu(&job, gpu, 1, 1);
+        expect_equal(&job, "a division", 1);
+        free_job(&job);
+    }
+}
+
+/* Exponentials of minus infinity are zeros, which the division has a way for. */
+static void masked_softmax(void **state)
+{
+    (void)state;
+    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+    struct recipe recipe;
+    struct job job;
+    uint64_t seed = 15;
+    make_softmax(&recipe, KILN_FLOAT32);
+    kernel_entry cpu = cpu_kernel(&recipe);
+    gpu_emulator_thread gpu = gpu_kernel(&recipe, &form);
+    for (int n = 900; n < 5000; n += 1300) {
+        make_job(&job, &recipe, 4, n, true, &seed);
+        for (int row = 0; row < 4; row++)
+            for (int i = row * n / 4; i < n; i++) {
+                float x = row == 3 ? -70.0f - (float)i : -INFINITY;
+                memcpy(job.in[0].data + row * job.in[0].row + i * 4, &x, sizeof x);
+            }
+        run_cpu(&job, cpu);
+        run_gpu(&job, gpu, (int)kiln__gpu_row_warps(n), 1);
+        expect_equal(&job, "a masked softmax", (int)kiln__gpu_row_warps(n));
+        free_job(&job);
     }
 }
 
@@ -495,7 +643,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reductions_of_every_dtype),
         cmocka_unit_test(long_rows),
+        cmocka_unit_test(zeros_keep_the_sign_of_the_last_one),
         cmocka_unit_test(fused_rows_are_as_on_the_cpu),
+        cmocka_unit_test(rows_of_every_length),
+        cmocka_unit_test(quotients_are_those_of_division),
+        cmocka_unit_test(masked_softmax),
         cmocka_unit_test(random_rows_are_as_on_the_cpu),
         cmocka_unit_test(outputs_may_take_the_place_of_operands),
         cmocka_unit_test(too_many_reductions_are_an_error),

@@ -109,7 +109,21 @@ static void every_reduction_gives_ptx(void **state)
         }
 }
 
-/* Loads of several elements before the first is used, the next ones at fixed distances. */
+/* From the first `access` on `count` of them stand in neighbouring lines, each `distance` bytes further on. */
+static void expect_accesses(const char *ptx, const char *access, int count, int distance)
+{
+    const char *line = strstr(ptx, access);
+    assert_non_null(line);
+    for (int i = 1; i < count; i++) {
+        char offset[16];
+        snprintf(offset, sizeof offset, "+%d]", distance * i);
+        line = strchr(line, '\n') + 1;
+        assert_memory_equal(line, access, strlen(access));
+        assert_ptr_equal(strstr(line, offset), strchr(line, '+'));
+    }
+}
+
+/* Loads of several elements before the first is used; four slots side by side, which ptxas moves by one instruction. */
 static void rows_are_read_well(void **state)
 {
     (void)state;
@@ -118,15 +132,8 @@ static void rows_are_read_well(void **state)
     describe_golden(&d, "gpu_rows_softmax.ll");
     print(&d, &text);
     compile_text(&text, TARGET, 2, &ptx);
-    const char *first = strstr((const char *)ptx.data, "\tld.global.f32");
-    assert_non_null(first);
-    for (int i = 1; i < 16; i++) {
-        char offset[16];
-        snprintf(offset, sizeof offset, "+%d];\n", 128 * i);
-        first = strchr(first, '\n') + 1;
-        assert_memory_equal(first, "\tld.global.f32", 14);
-        assert_ptr_equal(strstr(first, offset), strchr(first, '+'));
-    }
+    expect_accesses((const char *)ptx.data, "\tld.global.f32", 16, 64);
+    expect_accesses((const char *)ptx.data, "\tst.shared.f32", 4, 4);
     assert_null(strstr((const char *)ptx.data, ".local"));
     kiln__buffer_release(&text);
     kiln__buffer_release(&ptx);

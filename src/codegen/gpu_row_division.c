@@ -1,0 +1,141 @@
+/*
+ * gpu_row_division.c - elements divided by a value that their row shares, as a softmax does.
+ *
+ * With r the reciprocal of d, rounded once, and q = x * r, the quotient is q + (x - q * d) * r: two fused steps give
+ * the bits of a division (Markstein 1990), as long as nothing on the way is too large or too small to be exact. That is
+ * so for d from 2^-60 to 2^25 and |x| from 2^-100 to 2^66, and for x = +0: q is a normal number then, and what is left
+ * of x after q * d is a multiple of 2^-147. A thread looks at its elements together, first without zeros, which are
+ * rare but where something is masked; elements out of bounds send all of them to a plain division, which is slow
+ * because a GPU has none: each branches to see whether its steps are exact.
+ */
+#include <stdio.h>
+
+#include "codegen/gpu_rows.h"
+
+#define PRINT(...) kiln__buffer_printf(rows->p->text, __VA_ARGS__)
+
+/* As LLVM writes floats: the bits of a double. */
+#define LEAST_DIVISOR "0x3C30000000000000"
+#define MOST_DIVISOR  "0x4180000000000000"
+#define LEAST         "0x39B0000000000000"
+#define MOST          "0x4410000000000000"
+
+bool kiln__row_is_shared_division(const struct kiln_rows *rows, uint32_t index)
+{
+    const struct kiln_instr *instr = &rows->p->group->instrs[index];
+    return instr->op == KILN_OP_DIVIDE && instr->dtype == KILN_FLOAT32 &&
+           rows->p->dtypes[instr->in[0]] == KILN_FLOAT32 && !rows->p->shared[instr->in[0]] &&
+           rows->p->shared[instr->in[1]];
+}
+
+static void print_fused(struct kiln_rows *rows, const char *name, const char *a, const char *b, const char *c)
+{
+    kiln__ir_declare(&rows->p->declarations, "float", "llvm.nvvm.fma.rn.f", "float, float, float");
+    PRINT("  %s = call float @llvm.nvvm.fma.rn.f(float %s, float %s, float %s)\n", name, a, b, c);
+}
+
+/* The quotient of one element within bounds. */
+static void print_quick(struct kiln_rows *rows, uint32_t index, const char *inverse, const char *divisor)
+{
+    struct kiln_printer *p = rows->p;
+    char x[KILN_IR_NAME];
+    struct kiln_name first = kiln__name("q", index, p->pass), minus = kiln__name("q.minus", index, p->pass),
+                     left = kiln__name("left", index, p->pass);
+    kiln__value_name(p, x, p->group->instrs[index].in[0]);
+    PRINT("  %s = fmul float %s, %s\n  %s = fneg float %s\n", first.text, x, inverse, minus.text, first.text);
+    print_fused(rows, left.text, minus.text, divisor, x);
+    print_fused(rows, kiln__name("quick", index, p->pass).text, left.text, inverse, first.text);
+}
+
+/* %leastN and %mostN of the sizes of all elements. */
+static void print_sizes(struct kiln_rows *rows, uint32_t index, const char *tag, char (*passes)[24], int count)
+{
+    static const char *const stems[2] = {"least", "most"}, *const functions[2] = {"llvm.minimum.f32",
+                                                                                  "llvm.maximum.f32"};
+    struct kiln_printer *p = rows->p;
+    struct kiln_name before[2] = {{""}, {""}};
+    char x[KILN_IR_NAME];
+    kiln__ir_declare(&p->declarations, "float", "llvm.fabs.f32", "float");
+    for (int k = 0; k < count; k++) {
+        struct kiln_name size = kiln__name("size", index, passes[k]);
+        p->pass = passes[k];
+        PRINT("  %s = call float @llvm.fabs.f32(float %s)\n", size.text,
+              kiln__value_name(p, x, p->group->instrs[index].in[0]));
+        for (int end = 0; end < 2; end++) {
+            struct kiln_name next = kiln__name(stems[end], index, k == count - 1 ? tag : passes[k]);
+            kiln__ir_declare(&p->declarations, "float", functions[end], "float, float");
+            PRINT("  %s = call float @%s(float %s, float %s)\n", next.text, functions[end],
+                  k ? before[end].text : size.text, size.text);
+            before[end] = next;
+        }
+    }
+}
+
+/* %all.in = are all elements within bounds, or +0? */
+static void print_zeros(struct kiln_rows *rows, uint32_t index, const char *tag, char (*passes)[24], int count)
+{
+    struct kiln_printer *p = rows->p;
+    struct kiln_name before = kiln__name("fits", index, tag);
+    char x[KILN_IR_NAME];
+    for (int k = 0; k < count; k++) {
+        struct kiln_name is = kiln__name("in", index, passes[k]),
+                         all = kiln__name("all.in", index, k == count - 1 ? tag : passes[k]);
+        p->pass = passes[k];
+        PRINT("  %1$s.bits = bitcast float %2$s to i32\n  %1$s.zero = icmp eq i32 %1$s.bits, 0\n"
+              "  %1$s.large = fcmp oge float %3$s, " LEAST "\n  %1$s = or i1 %1$s.zero, %1$s.large\n"
+              "  %4$s = and i1 %5$s, %1$s\n",
+              is.text, kiln__value_name(p, x, p->group->instrs[index].in[0]), kiln__name("size", index, p->pass).text,
+              all.text, before.text);
+        before = all;
+    }
+}
+
+/* Ends at label quick or slow. */
+static void print_bounds(struct kiln_rows *rows, uint32_t index, const char *tag, char (*passes)[24], int count)
+{
+    char divisor[KILN_IR_NAME];
+    rows->p->pass = "";
+    kiln__value_name(rows->p, divisor, rows->p->group->instrs[index].in[1]);
+    print_sizes(rows, index, tag, passes, count);
+    PRINT("  %%fits%1$u.low%2$s = fcmp oge float %3$s, " LEAST_DIVISOR "\n"
+          "  %%fits%1$u.high%2$s = fcmp ole float %3$s, " MOST_DIVISOR "\n"
+          "  %%fits%1$u.divisor%2$s = and i1 %%fits%1$u.low%2$s, %%fits%1$u.high%2$s\n"
+          "  %%fits%1$u.most%2$s = fcmp ole float %%most%1$u%2$s, " MOST "\n"
+          "  %%fits%1$u%2$s = and i1 %%fits%1$u.divisor%2$s, %%fits%1$u.most%2$s\n"
+          "  %%fits%1$u.least%2$s = fcmp oge float %%least%1$u%2$s, " LEAST "\n"
+          "  %%fits%1$u.all%2$s = and i1 %%fits%1$u%2$s, %%fits%1$u.least%2$s\n"
+          "  br i1 %%fits%1$u.all%2$s, label %%quick%1$u%2$s, label %%masked%1$u%2$s\n\nmasked%1$u%2$s:\n",
+          index, tag, divisor);
+    print_zeros(rows, index, tag, passes, count);
+    PRINT("  br i1 %%all.in%1$u%2$s, label %%quick%1$u%2$s, label %%slow%1$u%2$s\n\n", index, tag);
+}
+
+void kiln__row_print_divisions(struct kiln_rows *rows, uint32_t index, const char *tag, char (*passes)[24], int count)
+{
+    struct kiln_printer *p = rows->p;
+    char divisor[KILN_IR_NAME], name[KILN_IR_NAME];
+    struct kiln_name inverse = kiln__name("inverse", index, tag);
+    p->pass = "";
+    kiln__value_name(p, divisor, p->group->instrs[index].in[1]);
+    PRINT("  %s = fdiv float 1.0, %s\n", inverse.text, divisor);
+    print_bounds(rows, index, tag, passes, count);
+    PRINT("quick%u%s:\n", index, tag);
+    for (int k = 0; k < count; k++) {
+        p->pass = passes[k];
+        print_quick(rows, index, inverse.text, divisor);
+    }
+    PRINT("  br label %%divided%1$u%2$s\n\nslow%1$u%2$s:\n", index, tag);
+    for (int k = 0; k < count; k++) {
+        p->pass = passes[k];
+        PRINT("  %s = fdiv float %s, %s\n", kiln__name("plain", index, p->pass).text,
+              kiln__value_name(p, name, p->group->instrs[index].in[0]), divisor);
+    }
+    PRINT("  br label %%divided%1$u%2$s\n\ndivided%1$u%2$s:\n", index, tag);
+    for (int k = 0; k < count; k++) {
+        p->pass = passes[k];
+        PRINT("  %s = phi float [ %s, %%quick%u%s ], [ %s, %%slow%u%s ]\n",
+              kiln__value_name(p, name, rows->stages.first + index), kiln__name("quick", index, p->pass).text, index,
+              tag, kiln__name("plain", index, p->pass).text, index, tag);
+    }
+    p->pass = "";
+}
