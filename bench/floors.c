@@ -1,6 +1,6 @@
 /*
- * floors.c - see floors.h. Built with -march=native and without fused multiply-adds: the helpers are the source that
- * kernels inline, so values agree bit for bit.
+ * floors.c - see floors.h. Built with -march=native, and nothing is fused that the source does not fuse: the helpers
+ * are the source that kernels inline, so values agree bit for bit.
  */
 #include "floors.h"
 

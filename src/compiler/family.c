@@ -1,6 +1,7 @@
 /*
  * family.c - the families of targets: x86-64 CPUs, whose kernels become objects, and NVIDIA GPUs, whose kernels become
- * PTX. Each is one row; everything else in this room reads what it needs from the row.
+ * PTX. Each is one row; everything else in this room reads what it needs from the row. CPUs with and without fused
+ * multiply-adds are two families, because each has a run-time library of its own; results are the same.
  *
  * LLVM prints to stderr when it does not know a CPU, so names are checked against those of LLVM 19 first.
  */
@@ -13,32 +14,28 @@
 #include "compiler/internal.h"
 
 static const char *const x86_names[] = {
+    "amdfam10",      "atom",         "barcelona", "bdver1",      "bonnell",    "btver1",
+    "btver2",        "core-avx-i",   "core2",     "corei7",      "corei7-avx", "goldmont",
+    "goldmont-plus", "ivybridge",    "k8",        "k8-sse3",     "nehalem",    "nocona",
+    "opteron",       "opteron-sse3", "penryn",    "sandybridge", "silvermont", "slm",
+    "tremont",       "westmere",     "x86-64",    "x86-64-v2",   NULL,
+};
+
+/* CPUs with fused multiply-adds: x86-64-v3 and all that have what it asks for, and a few more. */
+static const char *const x86_fused_names[] = {
     "alderlake",
-    "amdfam10",
     "arrowlake",
     "arrowlake-s",
-    "atom",
-    "barcelona",
-    "bdver1",
     "bdver2",
     "bdver3",
     "bdver4",
-    "bonnell",
     "broadwell",
-    "btver1",
-    "btver2",
     "cannonlake",
     "cascadelake",
     "clearwaterforest",
     "cooperlake",
-    "core-avx-i",
     "core-avx2",
-    "core2",
-    "corei7",
-    "corei7-avx",
     "emeraldrapids",
-    "goldmont",
-    "goldmont-plus",
     "gracemont",
     "grandridge",
     "graniterapids",
@@ -46,34 +43,19 @@ static const char *const x86_names[] = {
     "haswell",
     "icelake-client",
     "icelake-server",
-    "ivybridge",
-    "k8",
-    "k8-sse3",
     "knl",
     "knm",
     "lunarlake",
     "meteorlake",
-    "nehalem",
-    "nocona",
-    "opteron",
-    "opteron-sse3",
     "pantherlake",
-    "penryn",
     "raptorlake",
     "rocketlake",
-    "sandybridge",
     "sapphirerapids",
     "sierraforest",
-    "silvermont",
     "skx",
     "skylake",
     "skylake-avx512",
-    "slm",
     "tigerlake",
-    "tremont",
-    "westmere",
-    "x86-64",
-    "x86-64-v2",
     "x86-64-v3",
     "x86-64-v4",
     "znver1",
@@ -116,6 +98,14 @@ static const struct kiln_family families[] = {
      .pipelines = {INLINE "function(" SIMPLIFY ")", INLINE "function(" SIMPLIFY "," VECTORIZE ")"},
      .runtime = kiln__runtime_x86,
      .check = kiln__object_check},
+    {.name = "x86-64 CPU with fused multiply-adds",
+     .triple = "x86_64-pc-linux-gnu",
+     .features = "",
+     .targets = x86_fused_names,
+     .output = LLVMObjectFile,
+     .pipelines = {INLINE "function(" SIMPLIFY ")", INLINE "function(" SIMPLIFY "," VECTORIZE ")"},
+     .runtime = kiln__runtime_x86_fused,
+     .check = kiln__object_check},
     {.name = "NVIDIA GPU",
      .triple = "nvptx64-nvidia-cuda",
      .features = "+ptx81",
@@ -127,7 +117,7 @@ static const struct kiln_family families[] = {
      .check = kiln__ptx_check},
 };
 
-enum { FAMILY_COUNT = sizeof families / sizeof families[0] };
+enum { FAMILY_COUNT = sizeof families / sizeof families[0], GPUS = FAMILY_COUNT - 1 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -163,7 +153,7 @@ kiln_status kiln__family_get(const char *target, const struct kiln_family **out,
     pthread_once(&once, start);
     for (size_t i = 0; target && i < FAMILY_COUNT; i++)
         if (has(&families[i], target)) return *out = &families[i], KILN_OK;
-    list(&families[1], gpus, sizeof gpus);
+    list(&families[GPUS], gpus, sizeof gpus);
     return kiln__fail(
         err, KILN_INVALID,
         "target \"%s\" is none that LLVM 19 knows; right would be an x86-64 CPU, for example x86-64-v3 or "

@@ -21,11 +21,18 @@
     extern const char name##_end[] __attribute__((visibility("hidden")))
 
 EMBED(kiln_runtime_x86, KILN_RUNTIME_X86);
+EMBED(kiln_runtime_x86_fused, KILN_RUNTIME_X86_FUSED);
 EMBED(kiln_runtime_nvptx, KILN_RUNTIME_NVPTX);
 
 kiln_bytes kiln__runtime_x86(void)
 {
     return (kiln_bytes){kiln_runtime_x86_start, (size_t)(kiln_runtime_x86_end - kiln_runtime_x86_start)};
+}
+
+kiln_bytes kiln__runtime_x86_fused(void)
+{
+    return (kiln_bytes){kiln_runtime_x86_fused_start,
+                        (size_t)(kiln_runtime_x86_fused_end - kiln_runtime_x86_fused_start)};
 }
 
 kiln_bytes kiln__runtime_nvptx(void)

@@ -280,6 +280,50 @@ static void hard_angles(void **state)
                 check(f64_cases[i].name, angles[k], f64_error(&f64_cases[i], angles[k]), &worst);
 }
 
+/* ---- fused multiply-add -------------------------------------------------------------------------------------------
+ */
+
+static void check_fused(float a, float b, float c)
+{
+    float want = fmaf(a, b, c), got = f32_fma_exact(a, b, c);
+    if (isnan(want) ? !isnan(got) : bits_of_f32(want) != bits_of_f32(got))
+        fail_msg("%a * %a + %a is %a, not %a", a, b, c, got, want);
+}
+
+/* Near the middle between two floats, where the lost part decides: c is half an ulp of a * b, give or take a bit. */
+static void check_fused_middles(float a, float b)
+{
+    float product = a * b, step = f32_of_bits(bits_of_f32(product) & 0x7f800000u) * 0x1p-24f;
+    static const float shifts[] = {0.0f, 0x1p-23f, -0x1p-23f, 0x1p-30f, 0.5f, 1.0f};
+    for (size_t i = 0; i < sizeof shifts / sizeof *shifts; i++) {
+        check_fused(a, b, step * (1.0f + shifts[i]));
+        check_fused(a, b, -step * (1.0f + shifts[i]));
+        check_fused(step, 1.0f + shifts[i], product);
+        check_fused(a, b, -product * (1.0f + shifts[i]));
+    }
+}
+
+static void fused_sums_are_rounded_once(void **state)
+{
+    static const float edges[] = {0.0f,       -0.0f,           INFINITY,  -INFINITY,     NAN,
+                                  1.0f,       -1.0f,           0x1p-149f, -0x1p-149f,    0x1p-126f,
+                                  -0x1p-126f, 0x1.fffffep127f, 0x1p-75f,  -0x1p-74f,     0x1p24f,
+                                  0x1p-24f,   0x1p64f,         -0x1p63f,  0x1.000002p0f, 0x1.fffffep-1f};
+    enum { EDGES = sizeof edges / sizeof *edges };
+    uint64_t random = 88172645463325252u;
+    (void)state;
+    for (size_t i = 0; i < EDGES * EDGES * EDGES; i++)
+        check_fused(edges[i % EDGES], edges[i / EDGES % EDGES], edges[i / EDGES / EDGES]);
+    for (int i = 0; i < 300000; i++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        float a = f32_of_bits((uint32_t)random), b = f32_of_bits((uint32_t)(random >> 32));
+        check_fused(a, b, f32_of_bits((uint32_t)(random * 0x9e3779b97f4a7c15u >> 32)));
+        check_fused(a, 1.0f / b, a);
+        check_fused_middles(a, b);
+        check_fused_middles(f32_of_bits(0x3f800000u | (bits_of_f32(a) & 0x7fffffu)), 0x1p-140f); /* denormals */
+    }
+}
+
 /* ---- two arguments ------------------------------------------------------------------------------------------------
  */
 
@@ -421,6 +465,7 @@ int main(void)
         cmocka_unit_test(logaddexp_of_pairs),
         cmocka_unit_test(edges_are_those_of_the_c_library),
         cmocka_unit_test(hard_angles),
+        cmocka_unit_test(fused_sums_are_rounded_once),
         cmocka_unit_test(pairs_of_arguments),
         cmocka_unit_test(powers_of_integers),
         cmocka_unit_test(widening_is_exact_and_narrowing_undoes_it),

@@ -1,14 +1,16 @@
 /*
  * math_f32.c - exponential, logarithm and what is made of them, in float32. See runtime.h for the promises.
  *
- * exp: x = k ln2 + r with k whole and |r| <= ln2 / 2, then a Taylor polynomial in r; ln2 is split so that k * LN2_HIGH
- * is exact. log: x = 2^k m with m in [sqrt(1/2), sqrt(2)), f = m - 1, s = f / (2 + f), and the series of
+ * exp: x = k ln2 + r with k whole and |r| <= ln2 / 2, then a polynomial in r; ln2 is split so that k * LN2_HIGH is
+ * exact. log: x = 2^k m with m in [sqrt(1/2), sqrt(2)), f = m - 1, s = f / (2 + f), and the series of
  * 2 atanh(s) = log(1 + f). Whole numbers are made by adding 1.5 * 2^23, never by a conversion, because converting a
- * NaN to an integer has no meaning.
+ * NaN to an integer has no meaning. They are then the low bits of the sum, and a shift to the exponent's place drops
+ * all others.
  */
 #include "runtime.h"
 
 #include "bits.h"
+#include "fused.h"
 
 #define F32_LN2_HIGH 0x1.62e4p-1f
 #define F32_LN2_LOW  0x1.7f7d1cp-20f
@@ -16,47 +18,46 @@
 #define F32_INFINITY __builtin_inff()
 
 struct f32_reduced {
-    float rest;      /* r */
-    float high, low; /* r = high - low, high exact: the part of r that rounding lost counts */
-    int32_t two;     /* k */
+    float rest;     /* r */
+    uint32_t whole; /* k, in the low bits */
 };
 
 static inline struct f32_reduced f32_reduce(float x)
 {
-    float shifted = x * 0x1.715476p+0f + F32_ROUNDER;
+    float shifted = f32_fma(x, 0x1.715476p+0f, F32_ROUNDER);
     float whole = shifted - F32_ROUNDER;
-    float high = x - whole * F32_LN2_HIGH;
-    float low = whole * F32_LN2_LOW;
-    int32_t two = (int32_t)(bits_of_f32(shifted) - bits_of_f32(F32_ROUNDER));
-    return (struct f32_reduced){high - low, high, low, two};
+    float high = f32_fma(whole, -F32_LN2_HIGH, x);
+    return (struct f32_reduced){f32_fma(whole, -F32_LN2_LOW, high), bits_of_f32(shifted)};
 }
 
-static inline float f32_power_of_two(int32_t k)
+/* 2^k, k in the low bits */
+static inline float f32_power_of_two(uint32_t whole)
 {
-    return f32_of_bits((uint32_t)(k + 127) << 23);
+    return f32_of_bits(bits_of_f32(1.0f) + (whole << 23));
 }
 
-/* exp(r) - 1 */
-static inline float f32_expm1_small(struct f32_reduced part)
+/* exp(r) = 1 + r + r^2 times this */
+static inline float f32_exp_tail(float r)
 {
-    float r = part.rest;
-    float p = 1.0f / 5040;
-    p = p * r + 1.0f / 720;
-    p = p * r + 1.0f / 120;
-    p = p * r + 1.0f / 24;
-    p = p * r + 1.0f / 6;
-    p = p * r + 0.5f;
-    return part.high + (r * r * p - part.low);
+    float p = 0x1.6ac6c0p-10f;
+    p = f32_fma(p, r, 0x1.123ddcp-7f);
+    p = f32_fma(p, r, 0x1.555858p-5f);
+    p = f32_fma(p, r, 0x1.55548cp-3f);
+    return f32_fma(p, r, 0x1.fffffcp-2f);
 }
 
+static inline float f32_exp_small(float r)
+{
+    return f32_fma(f32_fma(f32_exp_tail(r), r, 1.0f), r, 1.0f);
+}
+
+/* 2^k is out of range at both ends, so two factors make it. */
 float kiln_exp_f32(float x)
 {
     float inside = x < -104.0f ? -104.0f : x;
-    inside = inside > 89.0f ? 89.0f : inside;
-    struct f32_reduced part = f32_reduce(inside);
-    int32_t half = part.two >> 1;
-    float mantissa = 1.0f + f32_expm1_small(part);
-    return mantissa * f32_power_of_two(half) * f32_power_of_two(part.two - half);
+    struct f32_reduced part = f32_reduce(inside > 89.0f ? 89.0f : inside);
+    uint32_t half = part.whole >> 1;
+    return f32_exp_small(part.rest) * f32_power_of_two(half) * f32_power_of_two(part.whole - half);
 }
 
 float kiln_log_f32(float x)
@@ -68,9 +69,12 @@ float kiln_log_f32(float x)
     float f = f32_of_bits((bits & 0x7fffffu) + root_half) - 1.0f;
     float s = f / (2.0f + f);
     float z = s * s;
-    float series = z * (2.0f / 3 + z * (2.0f / 5 + z * (2.0f / 7 + z * (2.0f / 9))));
+    float series = f32_fma(z, 2.0f / 9, 2.0f / 7);
+    series = f32_fma(z, series, 2.0f / 5);
+    series = f32_fma(z, series, 2.0f / 3);
     float half_square = 0.5f * f * f;
-    float finite = k * F32_LN2_HIGH + (f - (half_square - (s * (half_square + series) + k * F32_LN2_LOW)));
+    float low = f32_fma(s, f32_fma(z, series, half_square), k * F32_LN2_LOW);
+    float finite = f32_fma(k, F32_LN2_HIGH, f - (half_square - low));
     float result = x == F32_INFINITY ? x : finite;
     result = x < 0.0f ? __builtin_nanf("") : result;
     result = x == 0.0f ? -F32_INFINITY : result;
@@ -78,82 +82,75 @@ float kiln_log_f32(float x)
 }
 
 /*
- * z = exp(-|x|), then z / (1 + z) or 1 / (1 + z). What rounding 1 + z and the last step of exp lost is put back,
- * because just below a power of two the error of z would count twice.
+ * 1 / (1 + exp(-x)) with exp(-x) = (1 + e) s / n, s and n powers of two that are never out of range: n / (n + s + e s).
+ * What rounding n + s loses is put back; it is 0 where n is the larger by so much that it does not count.
  */
 float kiln_sigmoid_f32(float x)
 {
-    int is_negative = x < 0.0f;
-    float inside = is_negative ? x : -x;
-    struct f32_reduced part = f32_reduce(inside < -104.0f ? -104.0f : inside);
-    float rest = f32_expm1_small(part);
-    float mantissa = 1.0f + rest;
-    int32_t half = part.two >> 1;
-    float scale = f32_power_of_two(half), scale_again = f32_power_of_two(part.two - half);
-    float z = mantissa * scale * scale_again;
-    float z_lost = (rest - (mantissa - 1.0f)) * scale * scale_again;
-    float divisor = 1.0f + z;
-    float divisor_lost = (z - (divisor - 1.0f)) + z_lost;
-    float q = (is_negative ? z : 1.0f) / divisor;
-    float inverse = is_negative ? 1.0f - q : q;
-    return q + ((is_negative ? z_lost : 0.0f) - q * divisor_lost) * inverse;
+    float inside = x < -104.0f ? -104.0f : x;
+    struct f32_reduced part = f32_reduce(inside > 104.0f ? 104.0f : inside);
+    float r = -part.rest, e = f32_fma(f32_exp_tail(r) * r, r, r);
+    uint32_t half = part.whole >> 1;
+    float n = f32_power_of_two(half), s = f32_power_of_two(half - part.whole);
+    float sum = n + s, lost = n - (sum - s);
+    return f32_inverse(sum + f32_fma(e, s, lost)) * n;
 }
 
-/* q = exp(2|x|) - 1 without cancellation; tanh = q / (q + 2), and what the two sums lost is put back. */
+/* |x| < 0.55: x + x^3 times a polynomial in x^2. Beyond, where the result is over 1/2: 1 - 2 / (exp(2|x|) + 1). */
 float kiln_tanh_f32(float x)
 {
     uint32_t sign = bits_of_f32(x) & 0x80000000u;
-    float magnitude = f32_of_bits(bits_of_f32(x) ^ sign);
-    struct f32_reduced part = f32_reduce(magnitude > 10.0f ? 20.0f : 2.0f * magnitude);
-    float scale = f32_power_of_two(part.two);
-    float rest = scale * f32_expm1_small(part);
-    float q = rest + (scale - 1.0f);
-    float q_lost = rest - (q - (scale - 1.0f));
-    float divisor = q + 2.0f;
-    float divisor_lost = (q < 2.0f ? q - (divisor - 2.0f) : 2.0f - (divisor - q)) + q_lost;
-    float t = q / divisor;
-    float result = t + (q_lost - t * divisor_lost) * (0.5f * (1.0f - t));
-    return f32_of_bits(bits_of_f32(result) | sign);
+    float magnitude = __builtin_fabsf(x);
+    float z = x * x;
+    float p = -0x1.99219ap-8f;
+    p = f32_fma(p, z, 0x1.58e518p-6f);
+    p = f32_fma(p, z, -0x1.b91e7ep-5f);
+    p = f32_fma(p, z, 0x1.110ceep-3f);
+    p = f32_fma(p, z, -0x1.55554ap-2f);
+    float small = f32_fma(p, x * z, x);
+
+    float twice = magnitude + magnitude;
+    struct f32_reduced part = f32_reduce(twice > 20.0f ? 20.0f : twice);
+    float divisor = f32_fma(f32_exp_small(part.rest), f32_power_of_two(part.whole), 1.0f);
+    float large = f32_fma(f32_inverse(divisor), -2.0f, 1.0f);
+    return f32_of_bits(bits_of_f32(magnitude < 0.55f ? small : large) | sign); /* small of -0 is 0 */
 }
 
 /*
- * |x| < 1: x + x times a polynomial in x^2. Beyond: 1 - 2^q, q a fit of log2(erfc(|x|)) up to 4, where the result is 1
- * already; each fit is as good as it must be after it is taken from 1. No division, and q needs no care for its size:
+ * |x| < 0.93: x + x times a polynomial in x^2. Beyond: 1 - 2^q, q a fit of log2(erfc(|x|)) up to 4, where the result is
+ * 1 already; each fit is as good as it must be after it is taken from 1. No division, and q needs no care for its size:
  * gelu is bound by arithmetic on GPUs.
  */
 float kiln_erf_f32(float x)
 {
     uint32_t sign = bits_of_f32(x) & 0x80000000u;
-    float magnitude = f32_of_bits(bits_of_f32(x) ^ sign);
+    float magnitude = __builtin_fabsf(x);
     float z = x * x;
-    float p = 7.8758750627e-5f;
-    p = p * z - 8.0168642872e-4f;
-    p = p * z + 5.1890874234e-3f;
-    p = p * z - 2.6854212011e-2f;
-    p = p * z + 1.1283594715e-1f;
-    p = p * z - 3.7612626667e-1f;
-    p = p * z + 1.2837916585e-1f;
-    float small = x + x * p;
+    float p = -0x1.386c04p-11f;
+    p = f32_fma(p, z, 0x1.46d838p-8f);
+    p = f32_fma(p, z, -0x1.b67bcep-6f);
+    p = f32_fma(p, z, 0x1.ce1984p-4f);
+    p = f32_fma(p, z, -0x1.8126e2p-2f);
+    p = f32_fma(p, z, 0x1.06eba6p-3f);
+    float small = f32_fma(x, p, x);
 
     float far = magnitude > 4.0f ? 4.0f : magnitude;
-    float q = 2.67724649517e-4f;
-    q = q * far - 4.24093633153e-3f;
-    q = q * far + 3.14583410754e-2f;
-    q = q * far - 1.48651324400e-1f;
-    q = q * far - 9.20765223865e-1f;
-    q = q * far - 1.62597494801f;
-    q = q * far - 5.10339340984e-4f;
+    float q = -0x1.d0ffdcp-10f;
+    q = f32_fma(q, far, 0x1.6c282ep-6f);
+    q = f32_fma(q, far, -0x1.0ba1e4p-3f);
+    q = f32_fma(q, far, -0x1.e144eep-1f);
+    q = f32_fma(q, far, -0x1.9d8212p+0f);
+    q = f32_fma(q, far, -0x1.81e7ep-9f);
     float shifted = q + F32_ROUNDER;
     float r = q - (shifted - F32_ROUNDER);
     float e = 1.32764889686e-3f;
-    e = e * r + 9.67554152911e-3f;
-    e = e * r + 5.55071322173e-2f;
-    e = e * r + 2.40221197184e-1f;
-    e = e * r + 6.93146967090e-1f;
-    e = e * r + 1.00000007166f;
-    float complement = e * f32_power_of_two((int32_t)(bits_of_f32(shifted) - bits_of_f32(F32_ROUNDER)));
-    float large = f32_of_bits(bits_of_f32(1.0f - complement) | sign);
-    return magnitude < 1.0f ? small : large;
+    e = f32_fma(e, r, 9.67554152911e-3f);
+    e = f32_fma(e, r, 5.55071322173e-2f);
+    e = f32_fma(e, r, 2.40221197184e-1f);
+    e = f32_fma(e, r, 6.93146967090e-1f);
+    e = f32_fma(e, r, 1.00000007166f);
+    float large = f32_fma(e, -f32_power_of_two(bits_of_f32(shifted)), 1.0f);
+    return magnitude < 0.93f ? small : f32_of_bits(bits_of_f32(large) | sign);
 }
 
 /* The larger plus log(1 + z), z = exp(smaller - larger) in [0, 1]; two equal infinities have no difference. */
@@ -165,11 +162,11 @@ float kiln_logaddexp_f32(float a, float b)
     float s = z / (2.0f + z);
     float t = s * s;
     float p = 2.0f / 15;
-    p = p * t + 2.0f / 13;
-    p = p * t + 2.0f / 11;
-    p = p * t + 2.0f / 9;
-    p = p * t + 2.0f / 7;
-    p = p * t + 2.0f / 5;
-    p = p * t + 2.0f / 3;
-    return high + (2.0f * s + s * t * p);
+    p = f32_fma(p, t, 2.0f / 13);
+    p = f32_fma(p, t, 2.0f / 11);
+    p = f32_fma(p, t, 2.0f / 9);
+    p = f32_fma(p, t, 2.0f / 7);
+    p = f32_fma(p, t, 2.0f / 5);
+    p = f32_fma(p, t, 2.0f / 3);
+    return high + f32_fma(s * t, p, 2.0f * s);
 }
