@@ -157,4 +157,5 @@ if(KILN_FUZZ)
   endforeach()
 endif()
 
+include(${CMAKE_SOURCE_DIR}/tests/emulated/emulated.cmake)
 include(${CMAKE_SOURCE_DIR}/tests/gpu/gpu.cmake)

@@ -1,12 +1,14 @@
 # Tests on a GPU: `make test-gpu`. agree.c compares it with the CPU; the tests of the ABI run again with the GPU's default
-# stream wherever they ask for the CPU's. Left out are those whose subject is the host itself.
+# stream wherever they ask for the CPU's. Left out are those whose subject is the host itself. `make test` runs all of them on
+# the emulated driver: there kernels are compiled without optimisation, since most of the time goes there, and agree takes one
+# case in KILN_TEST_EVERY.
 set(gpu_tests acceptance array closure compile compile_named compile_numbers_random compile_numbers_traps elementwise fast
     index interpreter io numbers_cast numbers_elementwise numbers_layouts numbers_moves numbers_reduce ops random reduce
     reduce_means refusals rows shape sort)
 set(gpu_programs)
 foreach(test ${gpu_tests})
   set(name gpu_${test})
-  add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/unit/test_mlxc_${test}.c)
+  add_executable(${name} ${CMAKE_SOURCE_DIR}/tests/unit/test_mlxc_${test}.c)
   target_include_directories(${name} PRIVATE include src tests)
   target_compile_definitions(${name} PRIVATE mlx_default_cpu_stream_new=mlx_default_gpu_stream_new)
   target_link_libraries(${name} PRIVATE mlxc kiln ${CMOCKA} m Threads::Threads)
@@ -16,6 +18,12 @@ add_executable(gpu_agree ${CMAKE_SOURCE_DIR}/tests/gpu/agree.c) # in every build
 target_include_directories(gpu_agree PRIVATE include)
 target_link_libraries(gpu_agree PRIVATE mlxc kiln m)
 list(APPEND gpu_programs gpu_agree)
+foreach(name ${gpu_programs})
+  string(REGEX REPLACE "^gpu_" "emulated_" test ${name})
+  add_test(NAME ${test} COMMAND ${name})
+  set_tests_properties(${test} PROPERTIES TIMEOUT 300 ENVIRONMENT "${emulated_environment};KILN_TEST_EVERY=23")
+endforeach()
+set_tests_properties(emulated_reduce PROPERTIES LABELS soak) # as long as all the others together
 set_target_properties(${gpu_programs} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/gpu)
 add_custom_target(gpu_tests DEPENDS ${gpu_programs})
 

@@ -11,36 +11,19 @@
 #include "support/gpu_emulator.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
-#if defined(__has_feature) /* of clang */
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#define FIBER_MAKE()        __tsan_create_fiber(0)
-#define FIBER_SWITCH(fiber) __tsan_switch_to_fiber(fiber, 0)
-#define FIBER_THIS()        __tsan_get_current_fiber()
-#else
-#define FIBER_MAKE()        NULL
-#define FIBER_SWITCH(fiber) (void)(fiber)
-#define FIBER_THIS()        NULL
-#endif
+#include "support/fiber.h"
 
 enum { MAX_BLOCK = 1024, WARP = 32, STACK_BYTES = 256 * 1024, SHARED_BYTES = 64 * 1024, NAME = 64, MAX_NAMES = 64 };
 
 enum waiting { READY, AT_WARP, AT_BLOCK, ENDED };
 
 struct thread {
-    ucontext_t context;
-    void *fiber; /* of the sanitizer; kept for the next launch */
+    struct fiber fiber;
     enum waiting waiting;
     uint32_t shuffles;
     uint32_t sent[2]; /* by turns: who shuffles next may not overwrite what others still read */
@@ -52,8 +35,7 @@ static struct {
     uint32_t block, grid, threads, thread;
     struct thread *thread_list;
     char *stacks;
-    ucontext_t context;
-    void *fiber;
+    struct fiber fiber; /* that launched */
 } now;
 
 static _Alignas(16) char shared[SHARED_BYTES];
@@ -85,15 +67,14 @@ static uint32_t lane_number(void)
     return now.thread % WARP;
 }
 
-/* These two are left without returning when a thread has ended; the sanitizer must not count them as entered. */
+/* These are left without returning when a thread has ended; the sanitizer must not count them as entered. */
 #define LEFT_EARLY __attribute__((no_sanitize("thread")))
 
 static LEFT_EARLY void wait_at(enum waiting where)
 {
     struct thread *self = &now.thread_list[now.thread];
     self->waiting = where;
-    FIBER_SWITCH(now.fiber);
-    swapcontext(&self->context, &now.context);
+    fiber_switch(&self->fiber, &now.fiber);
 }
 
 static void block_barrier(void)
@@ -328,12 +309,8 @@ static void start_block(void)
     memset(shared, 0xA5, sizeof shared);
     for (uint32_t i = 0; i < now.threads; i++) {
         struct thread *thread = &now.thread_list[i];
-        void *fiber = thread->fiber;
-        *thread = (struct thread){.fiber = fiber ? fiber : FIBER_MAKE()};
-        getcontext(&thread->context);
-        thread->context.uc_stack.ss_sp = now.stacks + (size_t)i * STACK_BYTES;
-        thread->context.uc_stack.ss_size = STACK_BYTES;
-        makecontext(&thread->context, run_thread, 0);
+        thread->waiting = READY, thread->shuffles = 0;
+        fiber_start(&thread->fiber, now.stacks + (size_t)i * STACK_BYTES, STACK_BYTES, run_thread);
     }
 }
 
@@ -354,8 +331,7 @@ static uint32_t run_round(bool backwards)
         struct thread *thread = &now.thread_list[now.thread];
         if (thread->waiting != READY) continue;
         count++;
-        FIBER_SWITCH(thread->fiber);
-        swapcontext(&now.context, &thread->context);
+        fiber_switch(&now.fiber, &thread->fiber);
     }
     for (uint32_t first = 0; first < now.threads; first += WARP)
         release(first, first + WARP < now.threads ? first + WARP : now.threads, AT_WARP);
@@ -386,7 +362,29 @@ const char *gpu_emulator_launch(gpu_emulator_thread kernel, uint32_t grid, uint3
         now.stacks = stacks;
     }
     now.thread_list = threads, now.kernel = kernel, now.words = words, now.grid = grid, now.threads = block;
-    now.fiber = FIBER_THIS();
+    fiber_begin(&now.fiber);
     for (now.block = 0; now.block < grid && !fault; now.block++) fault = run_block();
     return fault;
+}
+
+/* ---- threads that do not wait ---------------------------------------------------------------------------------- */
+
+bool gpu_emulator_waits(const char *text)
+{
+    static const char *const waits[] = {"@llvm.nvvm.barrier0", "@llvm.nvvm.bar.warp.sync", "@llvm.nvvm.shfl.sync"};
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        if (strstr(text, waits[i])) return true;
+    return false;
+}
+
+const char *gpu_emulator_launch_apart(gpu_emulator_thread kernel, uint32_t grid, uint32_t block, const uint64_t *words)
+{
+    now.grid = grid, now.threads = block;
+    for (now.block = 0; now.block < grid; now.block++) {
+        for (uint32_t i = 0; i < block; i++) {
+            now.thread = now.block % 2 ? block - 1 - i : i;
+            kernel(words, NULL, 0, 0);
+        }
+    }
+    return NULL;
 }

@@ -9,6 +9,7 @@
 #ifndef KILN_TESTS_GPU_EMULATOR_H
 #define KILN_TESTS_GPU_EMULATOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
@@ -27,5 +28,9 @@ const char *gpu_emulator_translate(const char *text, struct kiln_buffer *out);
  * hung or gone wrong at: threads that wait for one that is gone or waits elsewhere.
  */
 const char *gpu_emulator_launch(gpu_emulator_thread kernel, uint32_t grid, uint32_t block, const uint64_t *words);
+
+/* The threads of this text wait for each other. Those of others need no fibers, and are launched faster. */
+bool gpu_emulator_waits(const char *text);
+const char *gpu_emulator_launch_apart(gpu_emulator_thread kernel, uint32_t grid, uint32_t block, const uint64_t *words);
 
 #endif

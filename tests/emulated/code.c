@@ -1,0 +1,211 @@
+/*
+ * code.c - PTX, machine code and functions of the emulated GPU.
+ *
+ * PTX can't be run here. "Machine code" is the digest of the PTX; when it is loaded, the artifact with this PTX is in
+ * the cache's folder, and so is the kernel's text, which is translated and compiled for the CPU. As with a real driver,
+ * machine code is all that the next process needs.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/plugin.h"
+#include "emulated/driver.h"
+#include "emulated/texts.h"
+#include "link/link.h"
+#include "support/gpu_emulator.h"
+
+enum { MAX_PARAMETERS = 4096, MAX_BLOCK = 256, OPT_LEVEL = 0 };
+static const char magic[16] = "emulated cubin\n", host_target[] = "x86-64-v2";
+
+struct emulated_function {
+    struct kiln_image *image;
+    gpu_emulator_thread kernel;
+    bool waits; /* threads wait for each other */
+    size_t parameters;
+    bool is_pointer[MAX_PARAMETERS];
+};
+
+struct linking {
+    struct kiln_digest ptx;
+    bool has_ptx;
+    char *log;
+    size_t log_size;
+    char image[sizeof magic + sizeof(struct kiln_digest)];
+};
+
+/* ---- PTX to machine code --------------------------------------------------------------------------------------------
+ */
+
+int emulated_link_new(unsigned option_count, const int *options, void **values, void **state)
+{
+    int result = emulated_enter(CALL_link_new);
+    struct linking *linking = result ? NULL : calloc(1, sizeof *linking);
+    for (unsigned i = 0; linking && i < option_count; i++) {
+        if (options[i] == KILN_CUDA_ERROR_LOG) linking->log = values[i];
+        if (options[i] == KILN_CUDA_ERROR_LOG_SIZE) linking->log_size = (size_t)(uintptr_t)values[i];
+    }
+    if (linking) *state = linking;
+    return emulated_leave(result || linking ? result : OUT_OF_MEMORY);
+}
+
+int emulated_link_add(void *state, int type, void *data, size_t size, const char *name, unsigned option_count,
+                      const int *options, void **values)
+{
+    struct linking *linking = state;
+    int result = emulated_enter(CALL_link_add);
+    (void)option_count, (void)options, (void)values;
+    bool is_text = type == KILN_CUDA_INPUT_PTX && size && ((const char *)data)[size - 1] == '\0';
+    if (!result && (!is_text || !strstr(data, ".version") || !strstr(data, ".entry"))) {
+        result = INVALID_PTX;
+        if (linking->log) snprintf(linking->log, linking->log_size, "%s is not PTX", name);
+    }
+    if (!result) linking->ptx = kiln__digest(data, size - 1), linking->has_ptx = true;
+    return emulated_leave(result);
+}
+
+int emulated_link_finish(void *state, void **image, size_t *size)
+{
+    struct linking *linking = state;
+    int result = emulated_enter(CALL_link_finish);
+    if (!result && !linking->has_ptx) result = INVALID_VALUE;
+    memcpy(linking->image, magic, sizeof magic);
+    memcpy(linking->image + sizeof magic, &linking->ptx, sizeof linking->ptx);
+    *image = linking->image;
+    *size = sizeof linking->image;
+    return emulated_leave(result);
+}
+
+int emulated_link_free(void *state)
+{
+    int result = emulated_enter(CALL_link_free);
+    free(state);
+    return emulated_leave(result);
+}
+
+/* ---- machine code to functions
+ * --------------------------------------------------------------------------------------- */
+
+static const struct kiln_plugin *plugin;
+static struct kiln_buffer runtime;
+
+static kiln_status open_compiler(kiln_error *err)
+{
+    if (plugin) return KILN_OK;
+    void *library = dlopen(EMULATED_PLUGIN, RTLD_NOW | RTLD_LOCAL); /* of this build: nobody else's settings matter */
+    const struct kiln_plugin *table = library ? dlsym(library, KILN_PLUGIN_SYMBOL) : NULL;
+    if (!table) return kiln__fail(err, KILN_NO_COMPILER, "%s can't be opened", EMULATED_PLUGIN);
+    kiln_status status = table->prepare(host_target, &runtime, err);
+    if (!status) plugin = table;
+    return status;
+}
+
+static kiln_status compile(const struct kiln_buffer *text, struct emulated_function *function, kiln_error *err)
+{
+    struct kiln_buffer object = {0};
+    kiln_status status = open_compiler(err);
+    if (status) return status;
+    const struct kiln_plugin_job job = {.text = {text->data, text->size},
+                                        .runtime = {runtime.data, runtime.size},
+                                        .target = host_target,
+                                        .entry = "kernel",
+                                        .opt_level = OPT_LEVEL};
+    status = plugin->compile(&job, &object, err);
+    if (!status) status = kiln__image_load((kiln_bytes){object.data, object.size}, "kernel", &function->image, err);
+    kiln__buffer_release(&object);
+    if (status) return status;
+    void *entry = kiln__image_entry(function->image);
+    memcpy(&function->kernel, &entry, sizeof entry);
+    return KILN_OK;
+}
+
+/* Parameters stand in the definition as "ptr addrspace(1) ... %name" or "i64 %name". */
+static void read_parameters(const char *text, struct emulated_function *function)
+{
+    const char *at = strstr(text, "define ptx_kernel void @kernel(");
+    at = at ? strchr(at, '(') + 1 : "";
+    while ((*at == 'p' || *at == 'i') && function->parameters < MAX_PARAMETERS) {
+        function->is_pointer[function->parameters++] = *at == 'p';
+        at = strchr(at, '%');
+        at += strcspn(at, ",)");
+        if (*at == ',') at += 2;
+    }
+}
+
+static int load(const struct kiln_digest *ptx, struct emulated_function *function)
+{
+    struct kiln_buffer text = {0}, host = {0};
+    kiln_error err = {0};
+    int result = SUCCESS;
+    if (!emulated_text_find(ptx, &text))
+        result = emulated_refuse(INVALID_IMAGE, "no artifact in the cache's folder has this machine code");
+    const char *fault = result ? NULL : gpu_emulator_translate((const char *)text.data, &host);
+    if (fault) result = emulated_refuse(INVALID_IMAGE, "not understood by the emulator: %s", fault);
+    if (!result) {
+        read_parameters((const char *)text.data, function);
+        function->waits = gpu_emulator_waits((const char *)text.data);
+    }
+    if (!result && compile(&host, function, &err)) result = emulated_refuse(INVALID_IMAGE, "%s", err.text);
+    kiln__buffer_release(&text);
+    kiln__buffer_release(&host);
+    return result;
+}
+
+int emulated_module_load(void **module, const void *image)
+{
+    struct kiln_digest ptx;
+    int result = emulated_enter(CALL_module_load);
+    struct emulated_function *function = result ? NULL : calloc(1, sizeof *function);
+    if (!result && !function) result = OUT_OF_MEMORY;
+    if (!result && memcmp(image, magic, sizeof magic) != 0) result = INVALID_IMAGE;
+    if (!result) memcpy(&ptx, (const char *)image + sizeof magic, sizeof ptx);
+    if (!result && !emulated_is_idle()) result = load(&ptx, function);
+    if (result)
+        free(function);
+    else
+        *module = function;
+    return emulated_leave(result);
+}
+
+int emulated_module_unload(void *module)
+{
+    int result = emulated_enter(CALL_module_unload);
+    struct emulated_function *function = module;
+    if (!result) emulated_run_queue(); /* what still waits may be of this module */
+    if (!result) kiln__image_free(function->image);
+    if (!result) free(function);
+    return emulated_leave(result);
+}
+
+int emulated_module_function(void **function, void *module, const char *name)
+{
+    int result = emulated_enter(CALL_module_function);
+    if (!result && strcmp(name, "kernel") != 0) result = NOT_FOUND;
+    if (!result) *function = module;
+    return emulated_leave(result);
+}
+
+/* ---- launches
+ * ---------------------------------------------------------------------------------------------------------- */
+
+const char *emulated_function_check(const struct emulated_function *function, uint32_t grid, uint32_t block,
+                                    size_t words)
+{
+    if (!function) return "no function";
+    if (grid < 1 || grid > INT32_MAX) return "a grid that is not possible";
+    if (block < 1 || block > MAX_BLOCK) return "a block that the kernel was not compiled for";
+    return words == function->parameters ? NULL : "another number of parameters than the kernel has";
+}
+
+int emulated_function_run(const struct emulated_function *function, uint32_t grid, uint32_t block,
+                          const uint64_t *words)
+{
+    for (size_t i = 0; i < function->parameters; i++)
+        if (function->is_pointer[i] && !emulated_memory_has(words[i], 1))
+            return emulated_refuse(ILLEGAL_ADDRESS, "parameter %zu of a kernel points to no allocation", i);
+    const char *fault = function->waits ? gpu_emulator_launch(function->kernel, grid, block, words)
+                                        : gpu_emulator_launch_apart(function->kernel, grid, block, words);
+    return fault ? emulated_refuse(LAUNCH_FAILED, "%s", fault) : SUCCESS;
+}

@@ -1,0 +1,14 @@
+# The emulated driver: a libcuda.so.1 that programs find through LD_LIBRARY_PATH.
+set(emulated_folder ${CMAKE_BINARY_DIR}/tests/emulated)
+set(emulated_environment "LD_LIBRARY_PATH=${emulated_folder}" "KILN_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache_emulated"
+  "KILN_OPT_LEVEL=0")
+set(emulated_sources code.c driver.c memory.c stream.c texts.c ../support/gpu_emulator.c)
+list(TRANSFORM emulated_sources PREPEND ${CMAKE_SOURCE_DIR}/tests/emulated/)
+add_library(emulated_driver SHARED ${emulated_sources})
+set_target_properties(emulated_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1 LIBRARY_OUTPUT_DIRECTORY ${emulated_folder}
+  LINK_DEPENDS ${CMAKE_SOURCE_DIR}/tests/emulated/driver.map)
+target_include_directories(emulated_driver PRIVATE include src tests)
+target_link_libraries(emulated_driver PRIVATE kiln_core m)
+target_link_options(emulated_driver PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/tests/emulated/driver.map -Wl,-z,defs
+  -Wl,-Bsymbolic)
+target_compile_definitions(emulated_driver PRIVATE EMULATED_PLUGIN="${CMAKE_BINARY_DIR}/lib/libkiln-llvm.so")
