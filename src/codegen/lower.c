@@ -247,14 +247,20 @@ static void widen(struct kiln_buffer *text, struct kiln_buffer *declarations, co
     kiln__buffer_printf(text, "  %s = call float @%s(i16 zeroext %s)\n", name, helper, bits);
 }
 
-/* name.bits = the float `source` rounded to `dtype`; name = that as a float again, unless it is `source` itself. */
+/*
+ * name.bits = the float `source` rounded to `dtype`; name = that as a float again, unless it is `source` itself. Two
+ * calls, because the float need not have the NaN that is stored; what is not used goes away.
+ */
 static void round_to(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
                      enum kiln_dtype dtype, const char *source)
 {
+    const char *helper = dtype == KILN_FLOAT16 ? "kiln_round_f16" : "kiln_round_bf16";
     char bits[NAME_SIZE];
     snprintf(bits, sizeof bits, "%s.bits", name);
     narrow(text, declarations, bits, dtype, source);
-    if (strcmp(name, source) != 0) widen(text, declarations, name, dtype, bits);
+    if (strcmp(name, source) == 0) return;
+    kiln__ir_declare(declarations, "float", helper, "float");
+    kiln__buffer_printf(text, "  %s = call float @%s(float %s)\n", name, helper, source);
 }
 
 /* ---- conversions --------------------------------------------------------------------------------------------------

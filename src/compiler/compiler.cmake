@@ -1,5 +1,5 @@
 # The LLVM plug-in, libkiln-llvm.so, and the run-time library of math helpers as bitcode inside it: for x86-64 with and
-# without fused multiply-adds, and for NVIDIA GPUs.
+# without fused multiply-adds, and for NVIDIA GPUs with and without bfloat16.
 option(KILN_STATIC_LLVM "put LLVM into the plug-in, which then needs nothing but the C library" OFF)
 find_program(LLVM_CONFIG NAMES llvm-config-19 REQUIRED)
 find_program(CLANG_FOR_BITCODE NAMES clang-19 REQUIRED)
@@ -24,10 +24,14 @@ endfunction()
 set(runtime_x86 ${CMAKE_BINARY_DIR}/kiln_runtime_x86.bc)
 set(runtime_x86_fused ${CMAKE_BINARY_DIR}/kiln_runtime_x86_fused.bc)
 set(runtime_nvptx ${CMAKE_BINARY_DIR}/kiln_runtime_nvptx.bc)
+set(runtime_nvptx_bf16 ${CMAKE_BINARY_DIR}/kiln_runtime_nvptx_bf16.bc)
 add_runtime(${runtime_x86} --target=x86_64-pc-linux-gnu)
 add_runtime(${runtime_x86_fused} --target=x86_64-pc-linux-gnu -mfma)
-add_runtime(${runtime_nvptx} --target=nvptx64-nvidia-cuda -march=sm_70) # the least of family.c
-set(runtimes ${runtime_x86} ${runtime_x86_fused} ${runtime_nvptx})
+# The least target of each family in family.c.
+add_runtime(${runtime_nvptx} --target=nvptx64-nvidia-cuda -march=sm_70)
+add_runtime(${runtime_nvptx_bf16} --target=nvptx64-nvidia-cuda -march=sm_80 -Xclang -target-feature -Xclang +ptx81
+            -DKILN_HAS_BF16)
+set(runtimes ${runtime_x86} ${runtime_x86_fused} ${runtime_nvptx} ${runtime_nvptx_bf16})
 set(runtime_digest ${CMAKE_BINARY_DIR}/kiln_runtime_digest.h)
 add_custom_command(
   OUTPUT ${runtime_digest}
@@ -42,7 +46,8 @@ add_library(kiln-llvm MODULE ${compiler_sources} ${CMAKE_SOURCE_DIR}/src/base/bu
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/compiler/runtime.c ${CMAKE_SOURCE_DIR}/src/compiler/plugin.c
   PROPERTIES OBJECT_DEPENDS "${runtimes};${runtime_digest}")
 target_compile_definitions(kiln-llvm PRIVATE KILN_RUNTIME_X86="${runtime_x86}"
-                           KILN_RUNTIME_X86_FUSED="${runtime_x86_fused}" KILN_RUNTIME_NVPTX="${runtime_nvptx}")
+                           KILN_RUNTIME_X86_FUSED="${runtime_x86_fused}" KILN_RUNTIME_NVPTX="${runtime_nvptx}"
+                           KILN_RUNTIME_NVPTX_BF16="${runtime_nvptx_bf16}")
 target_include_directories(kiln-llvm PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR})
 target_include_directories(kiln-llvm SYSTEM PRIVATE ${llvm_include})
 set(plugin_map ${CMAKE_SOURCE_DIR}/src/compiler/plugin.map)

@@ -1,7 +1,8 @@
 /*
  * family.c - the families of targets: x86-64 CPUs, whose kernels become objects, and NVIDIA GPUs, whose kernels become
  * PTX. Each is one row; everything else in this room reads what it needs from the row. CPUs with and without fused
- * multiply-adds are two families, because each has a run-time library of its own; results are the same.
+ * multiply-adds are two families, and so are GPUs with and without bfloat16, because each has a run-time library of its
+ * own; results are the same.
  *
  * LLVM prints to stderr when it does not know a CPU, so names are checked against those of LLVM 19 first.
  */
@@ -66,7 +67,8 @@ static const char *const x86_fused_names[] = {
     NULL,
 };
 
-static const char *const gpu_names[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", NULL};
+static const char *const gpu_names[] = {"sm_70", "sm_75", NULL};
+static const char *const gpu_bf16_names[] = {"sm_80", "sm_86", "sm_89", "sm_90", NULL};
 
 /*
  * The loop has one block and simple addresses, so few passes are needed: inline the helpers, clean up, put the loop
@@ -115,9 +117,18 @@ static const struct kiln_family families[] = {
      .pipelines = {INLINE "function(" SIMPLIFY ")", INLINE "function(" SIMPLIFY "," UNROLL ")"},
      .runtime = kiln__runtime_nvptx,
      .check = kiln__ptx_check},
+    {.name = "NVIDIA GPU with bfloat16",
+     .triple = "nvptx64-nvidia-cuda",
+     .features = "+ptx81",
+     .targets = gpu_bf16_names,
+     .output = LLVMAssemblyFile,
+     .inlines_all = true,
+     .pipelines = {INLINE "function(" SIMPLIFY ")", INLINE "function(" SIMPLIFY "," UNROLL ")"},
+     .runtime = kiln__runtime_nvptx_bf16,
+     .check = kiln__ptx_check},
 };
 
-enum { FAMILY_COUNT = sizeof families / sizeof families[0], GPUS = FAMILY_COUNT - 1 };
+enum { FAMILY_COUNT = sizeof families / sizeof families[0] };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -140,11 +151,13 @@ static bool has(const struct kiln_family *family, const char *target)
     return *name != NULL;
 }
 
-static void list(const struct kiln_family *family, char *out, size_t size)
+static void list_gpus(char *out, size_t size)
 {
     size_t used = 0;
-    for (const char *const *name = family->targets; *name && used < size; name++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", *name);
+    for (size_t i = 0; i < FAMILY_COUNT; i++)
+        for (const char *const *name = families[i].targets; *name && used < size; name++)
+            if (families[i].output == LLVMAssemblyFile)
+                used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", *name);
 }
 
 kiln_status kiln__family_get(const char *target, const struct kiln_family **out, kiln_error *err)
@@ -153,7 +166,7 @@ kiln_status kiln__family_get(const char *target, const struct kiln_family **out,
     pthread_once(&once, start);
     for (size_t i = 0; target && i < FAMILY_COUNT; i++)
         if (has(&families[i], target)) return *out = &families[i], KILN_OK;
-    list(&families[GPUS], gpus, sizeof gpus);
+    list_gpus(gpus, sizeof gpus);
     return kiln__fail(
         err, KILN_INVALID,
         "target \"%s\" is none that LLVM 19 knows; right would be an x86-64 CPU, for example x86-64-v3 or "

@@ -33,6 +33,7 @@ kiln_status kiln__family_get(const char *target, const struct kiln_family **out,
 kiln_bytes kiln__runtime_x86(void);
 kiln_bytes kiln__runtime_x86_fused(void);
 kiln_bytes kiln__runtime_nvptx(void);
+kiln_bytes kiln__runtime_nvptx_bf16(void);
 kiln_status kiln__runtime_prepare(const char *target, struct kiln_buffer *bitcode, kiln_error *err);
 
 /* machine.c: this thread's target machine, kept until the thread ends. */

@@ -20,25 +20,18 @@
     extern const char name##_start[] __attribute__((visibility("hidden")));                                            \
     extern const char name##_end[] __attribute__((visibility("hidden")))
 
-EMBED(kiln_runtime_x86, KILN_RUNTIME_X86);
-EMBED(kiln_runtime_x86_fused, KILN_RUNTIME_X86_FUSED);
-EMBED(kiln_runtime_nvptx, KILN_RUNTIME_NVPTX);
+#define LIBRARY(name, file)                                                                                            \
+    EMBED(kiln_runtime_##name, file);                                                                                  \
+    kiln_bytes kiln__runtime_##name(void)                                                                              \
+    {                                                                                                                  \
+        return (kiln_bytes){kiln_runtime_##name##_start,                                                               \
+                            (size_t)(kiln_runtime_##name##_end - kiln_runtime_##name##_start)};                        \
+    }
 
-kiln_bytes kiln__runtime_x86(void)
-{
-    return (kiln_bytes){kiln_runtime_x86_start, (size_t)(kiln_runtime_x86_end - kiln_runtime_x86_start)};
-}
-
-kiln_bytes kiln__runtime_x86_fused(void)
-{
-    return (kiln_bytes){kiln_runtime_x86_fused_start,
-                        (size_t)(kiln_runtime_x86_fused_end - kiln_runtime_x86_fused_start)};
-}
-
-kiln_bytes kiln__runtime_nvptx(void)
-{
-    return (kiln_bytes){kiln_runtime_nvptx_start, (size_t)(kiln_runtime_nvptx_end - kiln_runtime_nvptx_start)};
-}
+LIBRARY(x86, KILN_RUNTIME_X86)
+LIBRARY(x86_fused, KILN_RUNTIME_X86_FUSED)
+LIBRARY(nvptx, KILN_RUNTIME_NVPTX)
+LIBRARY(nvptx_bf16, KILN_RUNTIME_NVPTX_BF16)
 
 struct preparation {
     struct kiln_session session;

@@ -216,7 +216,7 @@ finish:
   %l1.0 = fadd float %l2.0, %l2.1
   %result.wide = bitcast float %l1.0 to float
   %result.bits = call zeroext i16 @kiln_narrow_bf16(float %result.wide)
-  %result = call float @kiln_widen_bf16(i16 zeroext %result.bits)
+  %result = call float @kiln_round_bf16(float %result.wide)
   store i16 %result.bits, ptr %to, align 2
   br label %exit
 
@@ -230,6 +230,7 @@ declare i64 @llvm.umin.i64(i64, i64)
 declare float @kiln_widen_bf16(i16 zeroext)
 declare void @llvm.nvvm.barrier0()
 declare zeroext i16 @kiln_narrow_bf16(float)
+declare float @kiln_round_bf16(float)
 @lanes = internal addrspace(3) global [1024 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}

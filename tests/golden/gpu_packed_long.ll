@@ -88,28 +88,28 @@ all:
   %v1.7 = call float @kiln_widen_f16(i16 zeroext %v1.7.bits)
   %v2.0.wide = fdiv float %v0.0, %v1.0
   %v2.0.bits = call zeroext i16 @kiln_narrow_f16(float %v2.0.wide)
-  %v2.0 = call float @kiln_widen_f16(i16 zeroext %v2.0.bits)
+  %v2.0 = call float @kiln_round_f16(float %v2.0.wide)
   %v2.1.wide = fdiv float %v0.1, %v1.1
   %v2.1.bits = call zeroext i16 @kiln_narrow_f16(float %v2.1.wide)
-  %v2.1 = call float @kiln_widen_f16(i16 zeroext %v2.1.bits)
+  %v2.1 = call float @kiln_round_f16(float %v2.1.wide)
   %v2.2.wide = fdiv float %v0.2, %v1.2
   %v2.2.bits = call zeroext i16 @kiln_narrow_f16(float %v2.2.wide)
-  %v2.2 = call float @kiln_widen_f16(i16 zeroext %v2.2.bits)
+  %v2.2 = call float @kiln_round_f16(float %v2.2.wide)
   %v2.3.wide = fdiv float %v0.3, %v1.3
   %v2.3.bits = call zeroext i16 @kiln_narrow_f16(float %v2.3.wide)
-  %v2.3 = call float @kiln_widen_f16(i16 zeroext %v2.3.bits)
+  %v2.3 = call float @kiln_round_f16(float %v2.3.wide)
   %v2.4.wide = fdiv float %v0.4, %v1.4
   %v2.4.bits = call zeroext i16 @kiln_narrow_f16(float %v2.4.wide)
-  %v2.4 = call float @kiln_widen_f16(i16 zeroext %v2.4.bits)
+  %v2.4 = call float @kiln_round_f16(float %v2.4.wide)
   %v2.5.wide = fdiv float %v0.5, %v1.5
   %v2.5.bits = call zeroext i16 @kiln_narrow_f16(float %v2.5.wide)
-  %v2.5 = call float @kiln_widen_f16(i16 zeroext %v2.5.bits)
+  %v2.5 = call float @kiln_round_f16(float %v2.5.wide)
   %v2.6.wide = fdiv float %v0.6, %v1.6
   %v2.6.bits = call zeroext i16 @kiln_narrow_f16(float %v2.6.wide)
-  %v2.6 = call float @kiln_widen_f16(i16 zeroext %v2.6.bits)
+  %v2.6 = call float @kiln_round_f16(float %v2.6.wide)
   %v2.7.wide = fdiv float %v0.7, %v1.7
   %v2.7.bits = call zeroext i16 @kiln_narrow_f16(float %v2.7.wide)
-  %v2.7 = call float @kiln_widen_f16(i16 zeroext %v2.7.bits)
+  %v2.7 = call float @kiln_round_f16(float %v2.7.wide)
   %o0.at.0 = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.0.long
   store i16 %v2.0.bits, ptr %o0.at.0, align 2
   %o0.at.1 = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.1.long
@@ -143,7 +143,7 @@ element:
   %v1.rest = call float @kiln_widen_f16(i16 zeroext %v1.rest.bits)
   %v2.rest.wide = fdiv float %v0.rest, %v1.rest
   %v2.rest.bits = call zeroext i16 @kiln_narrow_f16(float %v2.rest.wide)
-  %v2.rest = call float @kiln_widen_f16(i16 zeroext %v2.rest.bits)
+  %v2.rest = call float @kiln_round_f16(float %v2.rest.wide)
   %o0.at.rest = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.rest.long
   store i16 %v2.rest.bits, ptr %o0.at.rest, align 2
   %i.next = add nuw i64 %i.rest, 256
@@ -157,6 +157,7 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare float @kiln_widen_f16(i16 zeroext)
 declare zeroext i16 @kiln_narrow_f16(float)
+declare float @kiln_round_f16(float)
 
 !nvvm.annotations = !{!0}
 !0 = !{ptr @kernel, !"maxntidx", i32 256}

@@ -73,7 +73,7 @@ inner.0:
   %v0.0 = call float @kiln_widen_f16(i16 zeroext %v0.0.bits)
   %v3.0.wide = fmul float %v0.0, %v0.0
   %v3.0.bits = call zeroext i16 @kiln_narrow_f16(float %v3.0.wide)
-  %v3.0 = call float @kiln_widen_f16(i16 zeroext %v3.0.bits)
+  %v3.0 = call float @kiln_round_f16(float %v3.0.wide)
   %k.0 = sub nsw i64 %i.0, %t.0
   %e1 = bitcast float %v3.0 to float
   %e1.at0 = getelementptr inbounds float, ptr %tile1.0, i64 %k.0
@@ -104,14 +104,14 @@ done.0:
   %v4 = call float @kiln_widen_f16(i16 zeroext %v4.bits)
   %v5.wide = fmul float %v4, %v2
   %v5.bits = call zeroext i16 @kiln_narrow_f16(float %v5.wide)
-  %v5 = call float @kiln_widen_f16(i16 zeroext %v5.bits)
+  %v5 = call float @kiln_round_f16(float %v5.wide)
   %v6.wide = fadd float %v5, %v1
   %v6.bits = call zeroext i16 @kiln_narrow_f16(float %v6.wide)
-  %v6 = call float @kiln_widen_f16(i16 zeroext %v6.bits)
+  %v6 = call float @kiln_round_f16(float %v6.wide)
   %v7.wide.a = call float @llvm.sqrt.f32(float %v6)
   %v7.wide = fdiv float 1.0, %v7.wide.a
   %v7.bits = call zeroext i16 @kiln_narrow_f16(float %v7.wide)
-  %v7 = call float @kiln_widen_f16(i16 zeroext %v7.bits)
+  %v7 = call float @kiln_round_f16(float %v7.wide)
   %some.n = icmp sgt i64 %n, 0
   br i1 %some.n, label %inner.out, label %outer.end
 
@@ -123,7 +123,7 @@ inner.out:
   %v0.out = call float @kiln_widen_f16(i16 zeroext %v0.out.bits)
   %v8.out.wide = fmul float %v0.out, %v7
   %v8.out.bits = call zeroext i16 @kiln_narrow_f16(float %v8.out.wide)
-  %v8.out = call float @kiln_widen_f16(i16 zeroext %v8.out.bits)
+  %v8.out = call float @kiln_round_f16(float %v8.out.wide)
   %o0.at = getelementptr inbounds [2 x i8], ptr %o0.base, i64 %i.out
   store i16 %v8.out.bits, ptr %o0.at, align 2, !llvm.access.group !0
   %i.next.out = add nuw nsw i64 %i.out, 1
@@ -231,7 +231,7 @@ carry:
 leave:
   %result.wide = bitcast float %total to float
   %result.bits = call zeroext i16 @kiln_narrow_f16(float %result.wide)
-  %result = call float @kiln_widen_f16(i16 zeroext %result.bits)
+  %result = call float @kiln_round_f16(float %result.wide)
   store i16 %result.bits, ptr %to, align 2
   br label %exit
 
@@ -243,6 +243,7 @@ exit:
 
 declare float @kiln_widen_f16(i16 zeroext)
 declare zeroext i16 @kiln_narrow_f16(float)
+declare float @kiln_round_f16(float)
 declare <16 x float> @llvm.masked.load.v16f32.p0(ptr, i32, <16 x i1>, <16 x float>)
 
 !0 = distinct !{}

@@ -46,13 +46,13 @@ inner:
   %v1 = call float @kiln_widen_bf16(i16 zeroext %v1.bits)
   %v2.wide = call float @kiln_sigmoid_f32(float %v0)
   %v2.bits = call zeroext i16 @kiln_narrow_bf16(float %v2.wide)
-  %v2 = call float @kiln_widen_bf16(i16 zeroext %v2.bits)
+  %v2 = call float @kiln_round_bf16(float %v2.wide)
   %v3.wide = fmul float %v0, %v2
   %v3.bits = call zeroext i16 @kiln_narrow_bf16(float %v3.wide)
-  %v3 = call float @kiln_widen_bf16(i16 zeroext %v3.bits)
+  %v3 = call float @kiln_round_bf16(float %v3.wide)
   %v4.wide = fmul float %v3, %v1
   %v4.bits = call zeroext i16 @kiln_narrow_bf16(float %v4.wide)
-  %v4 = call float @kiln_widen_bf16(i16 zeroext %v4.bits)
+  %v4 = call float @kiln_round_bf16(float %v4.wide)
   %o0.at = getelementptr inbounds [2 x i8], ptr %o0.base, i64 %i
   store i16 %v4.bits, ptr %o0.at, align 2, !llvm.access.group !0
   %i.next = add nuw nsw i64 %i, 1
@@ -71,6 +71,7 @@ exit:
 declare float @kiln_widen_bf16(i16 zeroext)
 declare float @kiln_sigmoid_f32(float)
 declare zeroext i16 @kiln_narrow_bf16(float)
+declare float @kiln_round_bf16(float)
 
 !0 = distinct !{}
 !1 = distinct !{!1, !2, !7}

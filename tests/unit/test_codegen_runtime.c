@@ -424,6 +424,9 @@ static void widening_is_exact_and_narrowing_undoes_it(void **state)
             assert_true(kiln_widen_f16(half) == exact && !signbit(kiln_widen_f16(half)) == !signbit(exact));
             assert_int_equal(kiln_narrow_f16(kiln_widen_f16(half)), half);
         }
+        float next = f32_of_bits(bits << 16 | (bits * 40503u & 0xffffu));
+        assert_memory_equal(&(float){kiln_round_f16(next)}, &(float){kiln_widen_f16(kiln_narrow_f16(next))}, 4);
+        assert_memory_equal(&(float){kiln_round_bf16(next)}, &(float){kiln_widen_bf16(kiln_narrow_bf16(next))}, 4);
         float brain = kiln_widen_bf16(half);
         if (isnan(brain)) {
             assert_true(isnan(kiln_widen_bf16(kiln_narrow_bf16(brain))));

@@ -406,6 +406,24 @@ static void short_floats_are_converted_by_instructions(void **state)
     free(ptx);
 }
 
+/* A value on its way to the next operation keeps any NaN; a bfloat16 in the upper half of a pair is a float already. */
+static void rounding_is_an_instruction(void **state)
+{
+    (void)state;
+    static const char text[] =
+        HEAD "  %x = load float, ptr addrspace(1) %a\n"
+             "  %r = call float @kiln_round_bf16(float %x)\n"
+             "  store float %r, ptr addrspace(1) %o\n" TAIL "declare float @kiln_round_bf16(float)\n";
+    char *ptx = print_ptx(text, "sm_90", 2, false);
+    expect(ptx, "cvt.rn.bf16x2.f32", 1);
+    expect(ptx, "cvt.", 1);
+    expect(ptx, "selp", 0);
+    free(ptx);
+    ptx = print_ptx(text, "sm_75", 2, false);
+    expect(ptx, "cvt.", 0);
+    free(ptx);
+}
+
 static void preparing_gives_equal_bytes(void **state)
 {
     (void)state;
@@ -447,6 +465,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_helper_compiles_and_needs_nothing),
         cmocka_unit_test(tables_are_read_through_the_read_only_cache),
         cmocka_unit_test(short_floats_are_converted_by_instructions),
+        cmocka_unit_test(rounding_is_an_instruction),
         cmocka_unit_test(preparing_gives_equal_bytes),
     };
     return cmocka_run_group_tests(tests, open_plugin, NULL);

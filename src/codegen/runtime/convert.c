@@ -3,7 +3,8 @@
  * become library calls on older CPUs. Denormals never pass through a denormal float32, which would be slow. Any NaN
  * becomes the quiet one with the sign clear, as in lower.c.
  *
- * GPUs have instructions for what takes a dozen operations here; they round alike, so only NaN needs a word.
+ * GPUs have instructions for what takes a dozen operations here; they round alike, so only NaN needs a word, and that
+ * only where it is stored.
  */
 #include "runtime.h"
 
@@ -39,6 +40,24 @@ uint16_t kiln_narrow_f16(float value)
     return value == value ? bits : 0x7e00u;
 }
 
+float kiln_round_bf16(float value)
+{
+#ifdef KILN_HAS_BF16
+    typedef __bf16 pair __attribute__((ext_vector_type(2)));
+    pair rounded = __nvvm_ff2bf16x2_rn(value, 0.0f); /* the first is the upper half: a float as it is */
+    float result;
+    __builtin_memcpy(&result, &rounded, sizeof result);
+    return result;
+#else
+    return (float)(__bf16)value;
+#endif
+}
+
+float kiln_round_f16(float value)
+{
+    return (float)(_Float16)value;
+}
+
 #else
 
 uint16_t kiln_narrow_bf16(float value)
@@ -70,6 +89,16 @@ uint16_t kiln_narrow_f16(float value)
     uint32_t finite = magnitude < 113u << 23 ? tiny : normal;
     uint32_t result = (magnitude >= 143u << 23 ? 0x7c00u : finite) | (bits >> 16 & 0x8000u);
     return (uint16_t)(value == value ? result : 0x7e00u);
+}
+
+float kiln_round_bf16(float value)
+{
+    return kiln_widen_bf16(kiln_narrow_bf16(value));
+}
+
+float kiln_round_f16(float value)
+{
+    return kiln_widen_f16(kiln_narrow_f16(value));
 }
 
 #endif

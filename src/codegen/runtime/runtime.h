@@ -79,10 +79,12 @@ uint32_t kiln_upower_i32(uint32_t x, uint32_t y);
 int64_t kiln_spower_i64(int64_t x, int64_t y);
 uint64_t kiln_upower_i64(uint64_t x, uint64_t y);
 
-/* 16-bit floats: widening is exact, narrowing rounds to nearest even and keeps NaN a NaN. */
+/* 16-bit floats: widening is exact, narrowing rounds to nearest even and keeps NaN a NaN; rounding does both. */
 float kiln_widen_f16(uint16_t bits);
 float kiln_widen_bf16(uint16_t bits);
 uint16_t kiln_narrow_f16(float value);
 uint16_t kiln_narrow_bf16(float value);
+float kiln_round_f16(float value);
+float kiln_round_bf16(float value);
 
 #endif
