@@ -241,7 +241,7 @@ const struct command cmd_doctor = {
         "  KILN_DEVICE      default device of arrays: cpu, cuda:0\n"
         "  KILN_GPU_TARGET  with compile-only: a GPU that is not here, sm_90 for example\n"
         "  KILN_OPT_LEVEL   0 to 3\n"
-            "  KILN_FAST_MATH   1 allows what is not exact\n"
+        "  KILN_FAST_MATH   1 allows what is not exact\n"
         "  KILN_STATS       1, or a file: counters when the process ends\n"
         "  KILN_LOG         miss, fault or all: a line for each\n"
         "  KILN_AUDIT       1, or a file: hits are lowered again and compared\n"

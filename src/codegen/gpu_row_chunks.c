@@ -125,7 +125,7 @@ static kiln_status print_block(struct kiln_rows *rows, const struct kiln_chunk_k
     kiln__row_print_accumulation(rows, tag, passes, copies);
     for (int copy = 0; copy < copies; copy++) {
         p->pass = passes[copy];
-        kiln__row_print_stores(rows);
+        kiln__row_print_stores(rows, copies);
     }
     p->pass = "";
     return status;
@@ -169,7 +169,7 @@ static kiln_status print_rest_value(struct kiln_rows *rows, const struct kiln_ch
     kiln_status status = kiln__row_print_values(rows, kind, tag, passes, 1, err);
     kiln__row_print_keeps(rows, kind);
     kiln__row_print_entries(rows);
-    kiln__row_print_stores(rows);
+    kiln__row_print_stores(rows, 1);
     PRINT("  br label %%join%1$s\n\njoin%1$s:\n", tag);
     if (!kiln__rows_are_last(rows)) kiln__row_print_rest_accumulation(rows, tag);
     p->pass = "";

@@ -17,8 +17,10 @@
 /* As LLVM writes floats: the bits of a double. */
 #define LEAST_DIVISOR "0x3C30000000000000"
 #define MOST_DIVISOR  "0x4180000000000000"
-#define LEAST         "0x39B0000000000000"
-#define MOST          "0x4410000000000000"
+
+/* |x| in bounds, as bits without the sign: shifted to the left, less LEAST, at most RANGE as an unsigned number. */
+#define LEAST ((127 - 100) << 24)
+#define RANGE ((100 + 66) << 24)
 
 bool kiln__row_is_shared_division(const struct kiln_rows *rows, uint32_t index)
 {
@@ -47,45 +49,34 @@ static void print_quick(struct kiln_rows *rows, uint32_t index, const char *inve
     print_fused(rows, kiln__name("quick", index, p->pass).text, left.text, inverse, first.text);
 }
 
-/* %leastN and %mostN of the sizes of all elements. */
-static void print_sizes(struct kiln_rows *rows, uint32_t index, const char *tag, char (*passes)[24], int count)
+/* %far = how far the element that is farthest is above the least one; what is below wraps around. */
+static void print_distances(struct kiln_rows *rows, uint32_t index, const char *tag, char (*passes)[24], int count)
 {
-    static const char *const stems[2] = {"least", "most"}, *const functions[2] = {"llvm.minimum.f32",
-                                                                                  "llvm.maximum.f32"};
     struct kiln_printer *p = rows->p;
-    struct kiln_name before[2] = {{""}, {""}};
+    struct kiln_name before = {"0"};
     char x[KILN_IR_NAME];
-    kiln__ir_declare(&p->declarations, "float", "llvm.fabs.f32", "float");
+    kiln__ir_declare(&p->declarations, "i32", "llvm.umax.i32", "i32, i32");
     for (int k = 0; k < count; k++) {
-        struct kiln_name size = kiln__name("size", index, passes[k]);
+        struct kiln_name size = kiln__name("size", index, passes[k]),
+                         far = kiln__name("far", index, k == count - 1 ? tag : passes[k]);
         p->pass = passes[k];
-        PRINT("  %s = call float @llvm.fabs.f32(float %s)\n", size.text,
-              kiln__value_name(p, x, p->group->instrs[index].in[0]));
-        for (int end = 0; end < 2; end++) {
-            struct kiln_name next = kiln__name(stems[end], index, k == count - 1 ? tag : passes[k]);
-            kiln__ir_declare(&p->declarations, "float", functions[end], "float, float");
-            PRINT("  %s = call float @%s(float %s, float %s)\n", next.text, functions[end],
-                  k ? before[end].text : size.text, size.text);
-            before[end] = next;
-        }
+        PRINT("  %1$s.bits = bitcast float %2$s to i32\n  %1$s.twice = shl i32 %1$s.bits, 1\n"
+              "  %1$s = sub i32 %1$s.twice, %3$d\n  %4$s = call i32 @llvm.umax.i32(i32 %5$s, i32 %1$s)\n",
+              size.text, kiln__value_name(p, x, p->group->instrs[index].in[0]), LEAST, far.text, before.text);
+        before = far;
     }
 }
 
 /* %all.in = are all elements within bounds, or +0? */
 static void print_zeros(struct kiln_rows *rows, uint32_t index, const char *tag, char (*passes)[24], int count)
 {
-    struct kiln_printer *p = rows->p;
     struct kiln_name before = kiln__name("fits", index, tag);
-    char x[KILN_IR_NAME];
     for (int k = 0; k < count; k++) {
-        struct kiln_name is = kiln__name("in", index, passes[k]),
+        struct kiln_name is = kiln__name("in", index, passes[k]), size = kiln__name("size", index, passes[k]),
                          all = kiln__name("all.in", index, k == count - 1 ? tag : passes[k]);
-        p->pass = passes[k];
-        PRINT("  %1$s.bits = bitcast float %2$s to i32\n  %1$s.zero = icmp eq i32 %1$s.bits, 0\n"
-              "  %1$s.large = fcmp oge float %3$s, " LEAST "\n  %1$s = or i1 %1$s.zero, %1$s.large\n"
-              "  %4$s = and i1 %5$s, %1$s\n",
-              is.text, kiln__value_name(p, x, p->group->instrs[index].in[0]), kiln__name("size", index, p->pass).text,
-              all.text, before.text);
+        PRINT("  %1$s.zero = icmp eq i32 %2$s.bits, 0\n  %1$s.near = icmp ule i32 %2$s, %5$u\n"
+              "  %1$s = or i1 %1$s.zero, %1$s.near\n  %3$s = and i1 %4$s, %1$s\n",
+              is.text, size.text, all.text, before.text, (unsigned)RANGE);
         before = all;
     }
 }
@@ -96,24 +87,32 @@ static void print_bounds(struct kiln_rows *rows, uint32_t index, const char *tag
     char divisor[KILN_IR_NAME];
     rows->p->pass = "";
     kiln__value_name(rows->p, divisor, rows->p->group->instrs[index].in[1]);
-    print_sizes(rows, index, tag, passes, count);
+    print_distances(rows, index, tag, passes, count);
     PRINT("  %%fits%1$u.low%2$s = fcmp oge float %3$s, " LEAST_DIVISOR "\n"
           "  %%fits%1$u.high%2$s = fcmp ole float %3$s, " MOST_DIVISOR "\n"
-          "  %%fits%1$u.divisor%2$s = and i1 %%fits%1$u.low%2$s, %%fits%1$u.high%2$s\n"
-          "  %%fits%1$u.most%2$s = fcmp ole float %%most%1$u%2$s, " MOST "\n"
-          "  %%fits%1$u%2$s = and i1 %%fits%1$u.divisor%2$s, %%fits%1$u.most%2$s\n"
-          "  %%fits%1$u.least%2$s = fcmp oge float %%least%1$u%2$s, " LEAST "\n"
-          "  %%fits%1$u.all%2$s = and i1 %%fits%1$u%2$s, %%fits%1$u.least%2$s\n"
+          "  %%fits%1$u%2$s = and i1 %%fits%1$u.low%2$s, %%fits%1$u.high%2$s\n"
+          "  %%fits%1$u.near%2$s = icmp ule i32 %%far%1$u%2$s, %4$u\n"
+          "  %%fits%1$u.all%2$s = and i1 %%fits%1$u%2$s, %%fits%1$u.near%2$s\n"
           "  br i1 %%fits%1$u.all%2$s, label %%quick%1$u%2$s, label %%masked%1$u%2$s\n\nmasked%1$u%2$s:\n",
-          index, tag, divisor);
+          index, tag, divisor, (unsigned)RANGE);
     print_zeros(rows, index, tag, passes, count);
     PRINT("  br i1 %%all.in%1$u%2$s, label %%quick%1$u%2$s, label %%slow%1$u%2$s\n\n", index, tag);
+}
+
+/* A quick quotient is no NaN, so only those of a plain division are settled, as if for a store. */
+static void print_plain(struct kiln_rows *rows, uint32_t index, const char *divisor, char *settled)
+{
+    struct kiln_printer *p = rows->p;
+    char name[KILN_IR_NAME];
+    struct kiln_name plain = kiln__name("plain", index, p->pass);
+    PRINT("  %s = fdiv float %s, %s\n", plain.text, kiln__value_name(p, name, p->group->instrs[index].in[0]), divisor);
+    kiln__ir_to_raw(p->text, settled, plain.text, KILN_FLOAT32, 0, plain.text);
 }
 
 void kiln__row_print_divisions(struct kiln_rows *rows, uint32_t index, const char *tag, char (*passes)[24], int count)
 {
     struct kiln_printer *p = rows->p;
-    char divisor[KILN_IR_NAME], name[KILN_IR_NAME];
+    char divisor[KILN_IR_NAME], name[KILN_IR_NAME], settled[KILN_IR_NAME];
     struct kiln_name inverse = kiln__name("inverse", index, tag);
     p->pass = "";
     kiln__value_name(p, divisor, p->group->instrs[index].in[1]);
@@ -127,13 +126,12 @@ void kiln__row_print_divisions(struct kiln_rows *rows, uint32_t index, const cha
     PRINT("  br label %%divided%1$u%2$s\n\nslow%1$u%2$s:\n", index, tag);
     for (int k = 0; k < count; k++) {
         p->pass = passes[k];
-        PRINT("  %s = fdiv float %s, %s\n", kiln__name("plain", index, p->pass).text,
-              kiln__value_name(p, name, p->group->instrs[index].in[0]), divisor);
+        print_plain(rows, index, divisor, settled);
     }
     PRINT("  br label %%divided%1$u%2$s\n\ndivided%1$u%2$s:\n", index, tag);
     for (int k = 0; k < count; k++) {
         p->pass = passes[k];
-        PRINT("  %s = phi float [ %s, %%quick%u%s ], [ %s, %%slow%u%s ]\n",
+        PRINT("  %s = phi float [ %s, %%quick%u%s ], [ %s.out, %%slow%u%s ]\n",
               kiln__value_name(p, name, rows->stages.first + index), kiln__name("quick", index, p->pass).text, index,
               tag, kiln__name("plain", index, p->pass).text, index, tag);
     }

@@ -134,7 +134,13 @@ void kiln__row_print_entries(struct kiln_rows *rows)
     }
 }
 
-void kiln__row_print_stores(struct kiln_rows *rows)
+/* A shared division of several elements gives what is to be stored. */
+static bool is_settled(const struct kiln_rows *rows, uint32_t value, int copies)
+{
+    return copies > 1 && value >= rows->stages.first && kiln__row_is_shared_division(rows, value - rows->stages.first);
+}
+
+void kiln__row_print_stores(struct kiln_rows *rows, int copies)
 {
     struct kiln_printer *p = rows->p;
     char name[KILN_IR_NAME];
@@ -145,6 +151,10 @@ void kiln__row_print_stores(struct kiln_rows *rows)
         snprintf(at.text + strlen(at.text), sizeof at.text - strlen(at.text), "%s", p->pass);
         PRINT("  %s = getelementptr inbounds [%zu x i8], ptr %%o%u.base, i64 %%i%s\n", at.text,
               kiln__dtype_size(p->dtypes[value]), i, p->pass);
-        kiln__ir_store(p->text, kiln__value_name(p, name, value), p->dtypes[value], at.text, "");
+        kiln__value_name(p, name, value);
+        if (is_settled(rows, value, copies))
+            PRINT("  store float %s, ptr %s, align 4\n", name, at.text);
+        else
+            kiln__ir_store(p->text, name, p->dtypes[value], at.text, "");
     }
 }

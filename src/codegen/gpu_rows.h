@@ -63,7 +63,7 @@ kiln_status kiln__row_print_values(struct kiln_rows *rows, const struct kiln_chu
 void kiln__row_print_keeps(struct kiln_rows *rows, const struct kiln_chunk_kind *kind);
 /* %eN = the element as reduction N sees it. */
 void kiln__row_print_entries(struct kiln_rows *rows);
-void kiln__row_print_stores(struct kiln_rows *rows);
+void kiln__row_print_stores(struct kiln_rows *rows, int copies);
 
 /* ---- gpu_row_division.c ---------------------------------------------------------------------------------------------
  */

@@ -322,7 +322,7 @@ static bool can_replay(const struct kiln_plan *plan)
         if (kind == KILN_OP_LIBRARY) return false;
         launches += kind != KILN_OP_VIEW;
     }
-    return plan->place && launches > 1;
+    return plan->place && launches > 0;
 }
 
 kiln_status kiln__plan_new(const struct kiln_tape *tape, struct kiln_kernel_set *set, struct kiln_plan **out,

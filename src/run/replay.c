@@ -1,10 +1,11 @@
 /*
  * replay.c - the launches of a plan as one graph of the driver's.
  *
- * A plan with several kernels launches the same functions each time; when the arrays lie where they lay before, as they
- * do in a loop that frees its results, the whole list of launches is the same, word for word. The second time a list
- * comes it is captured as a graph, and from then on one call of the driver starts all of it. The last few lists are
- * known, since a loop may keep one result while it makes the next. What runs is always the list that was collected now.
+ * A plan launches the same functions each time; when the arrays lie where they lay before, as they do in a loop that
+ * frees its results, the whole list of launches is the same, word for word. The second time a list comes it is captured
+ * as a graph, and from then on one call of the driver starts all of it. That takes half the time of one launch, so it
+ * pays for a single kernel too. The last few lists are known, since a loop may keep one result while it makes the next.
+ * What runs is always the list that was collected now.
  *
  * Nothing of a list runs before its end. So what is freed meanwhile is kept for this thread (array/storage.h): another
  * thread's launches would come first. And what must come after a launch, a copy or another library's work, first ends
@@ -17,8 +18,6 @@
 #include "array/storage.h"
 #include "base/buffer.h"
 #include "run/gpu.h"
-
-enum { FEWEST = 2 }; /* launches that make a graph worth it */
 
 /* Calls and their words, one after the other; `words` of a call in a list is its place in `words` of the list. */
 struct list {
@@ -169,7 +168,7 @@ kiln_status kiln__replay_end(bool launch, kiln_error *err)
     struct kiln_replay *replay = collecting;
     kiln_status status = KILN_OK;
     if (!replay) return status;
-    if (launch) status = count_of(&replay->now) < FEWEST ? launch_all(replay, err) : start(replay, err);
+    if (launch && count_of(&replay->now) > 0) status = start(replay, err);
     end(replay);
     return status;
 }

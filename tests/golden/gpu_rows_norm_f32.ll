@@ -870,6 +870,6 @@ declare void @llvm.nvvm.barrier0()
 @lanes = internal addrspace(3) global [256 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kernel, !"maxntidx", i32 256, !"minctasm", i32 5}
+!0 = !{ptr @kernel, !"maxntidx", i32 256, !"minctasm", i32 4}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -1118,79 +1118,77 @@ block.outf:
   %v3.outf6 = call float @kiln_exp_f32(float %v2.outf6)
   %v3.outf7 = call float @kiln_exp_f32(float %v2.outf7)
   %inverse4.outf = fdiv float 1.0, %v4
-  %size4.outf0 = call float @llvm.fabs.f32(float %v3.outf0)
-  %least4.outf0 = call float @llvm.minimum.f32(float %size4.outf0, float %size4.outf0)
-  %most4.outf0 = call float @llvm.maximum.f32(float %size4.outf0, float %size4.outf0)
-  %size4.outf1 = call float @llvm.fabs.f32(float %v3.outf1)
-  %least4.outf1 = call float @llvm.minimum.f32(float %least4.outf0, float %size4.outf1)
-  %most4.outf1 = call float @llvm.maximum.f32(float %most4.outf0, float %size4.outf1)
-  %size4.outf2 = call float @llvm.fabs.f32(float %v3.outf2)
-  %least4.outf2 = call float @llvm.minimum.f32(float %least4.outf1, float %size4.outf2)
-  %most4.outf2 = call float @llvm.maximum.f32(float %most4.outf1, float %size4.outf2)
-  %size4.outf3 = call float @llvm.fabs.f32(float %v3.outf3)
-  %least4.outf3 = call float @llvm.minimum.f32(float %least4.outf2, float %size4.outf3)
-  %most4.outf3 = call float @llvm.maximum.f32(float %most4.outf2, float %size4.outf3)
-  %size4.outf4 = call float @llvm.fabs.f32(float %v3.outf4)
-  %least4.outf4 = call float @llvm.minimum.f32(float %least4.outf3, float %size4.outf4)
-  %most4.outf4 = call float @llvm.maximum.f32(float %most4.outf3, float %size4.outf4)
-  %size4.outf5 = call float @llvm.fabs.f32(float %v3.outf5)
-  %least4.outf5 = call float @llvm.minimum.f32(float %least4.outf4, float %size4.outf5)
-  %most4.outf5 = call float @llvm.maximum.f32(float %most4.outf4, float %size4.outf5)
-  %size4.outf6 = call float @llvm.fabs.f32(float %v3.outf6)
-  %least4.outf6 = call float @llvm.minimum.f32(float %least4.outf5, float %size4.outf6)
-  %most4.outf6 = call float @llvm.maximum.f32(float %most4.outf5, float %size4.outf6)
-  %size4.outf7 = call float @llvm.fabs.f32(float %v3.outf7)
-  %least4.outf = call float @llvm.minimum.f32(float %least4.outf6, float %size4.outf7)
-  %most4.outf = call float @llvm.maximum.f32(float %most4.outf6, float %size4.outf7)
+  %size4.outf0.bits = bitcast float %v3.outf0 to i32
+  %size4.outf0.twice = shl i32 %size4.outf0.bits, 1
+  %size4.outf0 = sub i32 %size4.outf0.twice, 452984832
+  %far4.outf0 = call i32 @llvm.umax.i32(i32 0, i32 %size4.outf0)
+  %size4.outf1.bits = bitcast float %v3.outf1 to i32
+  %size4.outf1.twice = shl i32 %size4.outf1.bits, 1
+  %size4.outf1 = sub i32 %size4.outf1.twice, 452984832
+  %far4.outf1 = call i32 @llvm.umax.i32(i32 %far4.outf0, i32 %size4.outf1)
+  %size4.outf2.bits = bitcast float %v3.outf2 to i32
+  %size4.outf2.twice = shl i32 %size4.outf2.bits, 1
+  %size4.outf2 = sub i32 %size4.outf2.twice, 452984832
+  %far4.outf2 = call i32 @llvm.umax.i32(i32 %far4.outf1, i32 %size4.outf2)
+  %size4.outf3.bits = bitcast float %v3.outf3 to i32
+  %size4.outf3.twice = shl i32 %size4.outf3.bits, 1
+  %size4.outf3 = sub i32 %size4.outf3.twice, 452984832
+  %far4.outf3 = call i32 @llvm.umax.i32(i32 %far4.outf2, i32 %size4.outf3)
+  %size4.outf4.bits = bitcast float %v3.outf4 to i32
+  %size4.outf4.twice = shl i32 %size4.outf4.bits, 1
+  %size4.outf4 = sub i32 %size4.outf4.twice, 452984832
+  %far4.outf4 = call i32 @llvm.umax.i32(i32 %far4.outf3, i32 %size4.outf4)
+  %size4.outf5.bits = bitcast float %v3.outf5 to i32
+  %size4.outf5.twice = shl i32 %size4.outf5.bits, 1
+  %size4.outf5 = sub i32 %size4.outf5.twice, 452984832
+  %far4.outf5 = call i32 @llvm.umax.i32(i32 %far4.outf4, i32 %size4.outf5)
+  %size4.outf6.bits = bitcast float %v3.outf6 to i32
+  %size4.outf6.twice = shl i32 %size4.outf6.bits, 1
+  %size4.outf6 = sub i32 %size4.outf6.twice, 452984832
+  %far4.outf6 = call i32 @llvm.umax.i32(i32 %far4.outf5, i32 %size4.outf6)
+  %size4.outf7.bits = bitcast float %v3.outf7 to i32
+  %size4.outf7.twice = shl i32 %size4.outf7.bits, 1
+  %size4.outf7 = sub i32 %size4.outf7.twice, 452984832
+  %far4.outf = call i32 @llvm.umax.i32(i32 %far4.outf6, i32 %size4.outf7)
   %fits4.low.outf = fcmp oge float %v4, 0x3C30000000000000
   %fits4.high.outf = fcmp ole float %v4, 0x4180000000000000
-  %fits4.divisor.outf = and i1 %fits4.low.outf, %fits4.high.outf
-  %fits4.most.outf = fcmp ole float %most4.outf, 0x4410000000000000
-  %fits4.outf = and i1 %fits4.divisor.outf, %fits4.most.outf
-  %fits4.least.outf = fcmp oge float %least4.outf, 0x39B0000000000000
-  %fits4.all.outf = and i1 %fits4.outf, %fits4.least.outf
+  %fits4.outf = and i1 %fits4.low.outf, %fits4.high.outf
+  %fits4.near.outf = icmp ule i32 %far4.outf, 2785017856
+  %fits4.all.outf = and i1 %fits4.outf, %fits4.near.outf
   br i1 %fits4.all.outf, label %quick4.outf, label %masked4.outf
 
 masked4.outf:
-  %in4.outf0.bits = bitcast float %v3.outf0 to i32
-  %in4.outf0.zero = icmp eq i32 %in4.outf0.bits, 0
-  %in4.outf0.large = fcmp oge float %size4.outf0, 0x39B0000000000000
-  %in4.outf0 = or i1 %in4.outf0.zero, %in4.outf0.large
+  %in4.outf0.zero = icmp eq i32 %size4.outf0.bits, 0
+  %in4.outf0.near = icmp ule i32 %size4.outf0, 2785017856
+  %in4.outf0 = or i1 %in4.outf0.zero, %in4.outf0.near
   %all.in4.outf0 = and i1 %fits4.outf, %in4.outf0
-  %in4.outf1.bits = bitcast float %v3.outf1 to i32
-  %in4.outf1.zero = icmp eq i32 %in4.outf1.bits, 0
-  %in4.outf1.large = fcmp oge float %size4.outf1, 0x39B0000000000000
-  %in4.outf1 = or i1 %in4.outf1.zero, %in4.outf1.large
+  %in4.outf1.zero = icmp eq i32 %size4.outf1.bits, 0
+  %in4.outf1.near = icmp ule i32 %size4.outf1, 2785017856
+  %in4.outf1 = or i1 %in4.outf1.zero, %in4.outf1.near
   %all.in4.outf1 = and i1 %all.in4.outf0, %in4.outf1
-  %in4.outf2.bits = bitcast float %v3.outf2 to i32
-  %in4.outf2.zero = icmp eq i32 %in4.outf2.bits, 0
-  %in4.outf2.large = fcmp oge float %size4.outf2, 0x39B0000000000000
-  %in4.outf2 = or i1 %in4.outf2.zero, %in4.outf2.large
+  %in4.outf2.zero = icmp eq i32 %size4.outf2.bits, 0
+  %in4.outf2.near = icmp ule i32 %size4.outf2, 2785017856
+  %in4.outf2 = or i1 %in4.outf2.zero, %in4.outf2.near
   %all.in4.outf2 = and i1 %all.in4.outf1, %in4.outf2
-  %in4.outf3.bits = bitcast float %v3.outf3 to i32
-  %in4.outf3.zero = icmp eq i32 %in4.outf3.bits, 0
-  %in4.outf3.large = fcmp oge float %size4.outf3, 0x39B0000000000000
-  %in4.outf3 = or i1 %in4.outf3.zero, %in4.outf3.large
+  %in4.outf3.zero = icmp eq i32 %size4.outf3.bits, 0
+  %in4.outf3.near = icmp ule i32 %size4.outf3, 2785017856
+  %in4.outf3 = or i1 %in4.outf3.zero, %in4.outf3.near
   %all.in4.outf3 = and i1 %all.in4.outf2, %in4.outf3
-  %in4.outf4.bits = bitcast float %v3.outf4 to i32
-  %in4.outf4.zero = icmp eq i32 %in4.outf4.bits, 0
-  %in4.outf4.large = fcmp oge float %size4.outf4, 0x39B0000000000000
-  %in4.outf4 = or i1 %in4.outf4.zero, %in4.outf4.large
+  %in4.outf4.zero = icmp eq i32 %size4.outf4.bits, 0
+  %in4.outf4.near = icmp ule i32 %size4.outf4, 2785017856
+  %in4.outf4 = or i1 %in4.outf4.zero, %in4.outf4.near
   %all.in4.outf4 = and i1 %all.in4.outf3, %in4.outf4
-  %in4.outf5.bits = bitcast float %v3.outf5 to i32
-  %in4.outf5.zero = icmp eq i32 %in4.outf5.bits, 0
-  %in4.outf5.large = fcmp oge float %size4.outf5, 0x39B0000000000000
-  %in4.outf5 = or i1 %in4.outf5.zero, %in4.outf5.large
+  %in4.outf5.zero = icmp eq i32 %size4.outf5.bits, 0
+  %in4.outf5.near = icmp ule i32 %size4.outf5, 2785017856
+  %in4.outf5 = or i1 %in4.outf5.zero, %in4.outf5.near
   %all.in4.outf5 = and i1 %all.in4.outf4, %in4.outf5
-  %in4.outf6.bits = bitcast float %v3.outf6 to i32
-  %in4.outf6.zero = icmp eq i32 %in4.outf6.bits, 0
-  %in4.outf6.large = fcmp oge float %size4.outf6, 0x39B0000000000000
-  %in4.outf6 = or i1 %in4.outf6.zero, %in4.outf6.large
+  %in4.outf6.zero = icmp eq i32 %size4.outf6.bits, 0
+  %in4.outf6.near = icmp ule i32 %size4.outf6, 2785017856
+  %in4.outf6 = or i1 %in4.outf6.zero, %in4.outf6.near
   %all.in4.outf6 = and i1 %all.in4.outf5, %in4.outf6
-  %in4.outf7.bits = bitcast float %v3.outf7 to i32
-  %in4.outf7.zero = icmp eq i32 %in4.outf7.bits, 0
-  %in4.outf7.large = fcmp oge float %size4.outf7, 0x39B0000000000000
-  %in4.outf7 = or i1 %in4.outf7.zero, %in4.outf7.large
+  %in4.outf7.zero = icmp eq i32 %size4.outf7.bits, 0
+  %in4.outf7.near = icmp ule i32 %size4.outf7, 2785017856
+  %in4.outf7 = or i1 %in4.outf7.zero, %in4.outf7.near
   %all.in4.outf = and i1 %all.in4.outf6, %in4.outf7
   br i1 %all.in4.outf, label %quick4.outf, label %slow4.outf
 
@@ -1231,56 +1229,56 @@ quick4.outf:
 
 slow4.outf:
   %plain4.outf0 = fdiv float %v3.outf0, %v4
+  %plain4.outf0.out.nan = fcmp uno float %plain4.outf0, 0.0
+  %plain4.outf0.out = select i1 %plain4.outf0.out.nan, float 0x7FF8000000000000, float %plain4.outf0
   %plain4.outf1 = fdiv float %v3.outf1, %v4
+  %plain4.outf1.out.nan = fcmp uno float %plain4.outf1, 0.0
+  %plain4.outf1.out = select i1 %plain4.outf1.out.nan, float 0x7FF8000000000000, float %plain4.outf1
   %plain4.outf2 = fdiv float %v3.outf2, %v4
+  %plain4.outf2.out.nan = fcmp uno float %plain4.outf2, 0.0
+  %plain4.outf2.out = select i1 %plain4.outf2.out.nan, float 0x7FF8000000000000, float %plain4.outf2
   %plain4.outf3 = fdiv float %v3.outf3, %v4
+  %plain4.outf3.out.nan = fcmp uno float %plain4.outf3, 0.0
+  %plain4.outf3.out = select i1 %plain4.outf3.out.nan, float 0x7FF8000000000000, float %plain4.outf3
   %plain4.outf4 = fdiv float %v3.outf4, %v4
+  %plain4.outf4.out.nan = fcmp uno float %plain4.outf4, 0.0
+  %plain4.outf4.out = select i1 %plain4.outf4.out.nan, float 0x7FF8000000000000, float %plain4.outf4
   %plain4.outf5 = fdiv float %v3.outf5, %v4
+  %plain4.outf5.out.nan = fcmp uno float %plain4.outf5, 0.0
+  %plain4.outf5.out = select i1 %plain4.outf5.out.nan, float 0x7FF8000000000000, float %plain4.outf5
   %plain4.outf6 = fdiv float %v3.outf6, %v4
+  %plain4.outf6.out.nan = fcmp uno float %plain4.outf6, 0.0
+  %plain4.outf6.out = select i1 %plain4.outf6.out.nan, float 0x7FF8000000000000, float %plain4.outf6
   %plain4.outf7 = fdiv float %v3.outf7, %v4
+  %plain4.outf7.out.nan = fcmp uno float %plain4.outf7, 0.0
+  %plain4.outf7.out = select i1 %plain4.outf7.out.nan, float 0x7FF8000000000000, float %plain4.outf7
   br label %divided4.outf
 
 divided4.outf:
-  %v5.outf0 = phi float [ %quick4.outf0, %quick4.outf ], [ %plain4.outf0, %slow4.outf ]
-  %v5.outf1 = phi float [ %quick4.outf1, %quick4.outf ], [ %plain4.outf1, %slow4.outf ]
-  %v5.outf2 = phi float [ %quick4.outf2, %quick4.outf ], [ %plain4.outf2, %slow4.outf ]
-  %v5.outf3 = phi float [ %quick4.outf3, %quick4.outf ], [ %plain4.outf3, %slow4.outf ]
-  %v5.outf4 = phi float [ %quick4.outf4, %quick4.outf ], [ %plain4.outf4, %slow4.outf ]
-  %v5.outf5 = phi float [ %quick4.outf5, %quick4.outf ], [ %plain4.outf5, %slow4.outf ]
-  %v5.outf6 = phi float [ %quick4.outf6, %quick4.outf ], [ %plain4.outf6, %slow4.outf ]
-  %v5.outf7 = phi float [ %quick4.outf7, %quick4.outf ], [ %plain4.outf7, %slow4.outf ]
+  %v5.outf0 = phi float [ %quick4.outf0, %quick4.outf ], [ %plain4.outf0.out, %slow4.outf ]
+  %v5.outf1 = phi float [ %quick4.outf1, %quick4.outf ], [ %plain4.outf1.out, %slow4.outf ]
+  %v5.outf2 = phi float [ %quick4.outf2, %quick4.outf ], [ %plain4.outf2.out, %slow4.outf ]
+  %v5.outf3 = phi float [ %quick4.outf3, %quick4.outf ], [ %plain4.outf3.out, %slow4.outf ]
+  %v5.outf4 = phi float [ %quick4.outf4, %quick4.outf ], [ %plain4.outf4.out, %slow4.outf ]
+  %v5.outf5 = phi float [ %quick4.outf5, %quick4.outf ], [ %plain4.outf5.out, %slow4.outf ]
+  %v5.outf6 = phi float [ %quick4.outf6, %quick4.outf ], [ %plain4.outf6.out, %slow4.outf ]
+  %v5.outf7 = phi float [ %quick4.outf7, %quick4.outf ], [ %plain4.outf7.out, %slow4.outf ]
   %o0.at.outf0 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf0
-  %o0.at.outf0.out.nan = fcmp uno float %v5.outf0, 0.0
-  %o0.at.outf0.out = select i1 %o0.at.outf0.out.nan, float 0x7FF8000000000000, float %v5.outf0
-  store float %o0.at.outf0.out, ptr %o0.at.outf0, align 4
+  store float %v5.outf0, ptr %o0.at.outf0, align 4
   %o0.at.outf1 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf1
-  %o0.at.outf1.out.nan = fcmp uno float %v5.outf1, 0.0
-  %o0.at.outf1.out = select i1 %o0.at.outf1.out.nan, float 0x7FF8000000000000, float %v5.outf1
-  store float %o0.at.outf1.out, ptr %o0.at.outf1, align 4
+  store float %v5.outf1, ptr %o0.at.outf1, align 4
   %o0.at.outf2 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf2
-  %o0.at.outf2.out.nan = fcmp uno float %v5.outf2, 0.0
-  %o0.at.outf2.out = select i1 %o0.at.outf2.out.nan, float 0x7FF8000000000000, float %v5.outf2
-  store float %o0.at.outf2.out, ptr %o0.at.outf2, align 4
+  store float %v5.outf2, ptr %o0.at.outf2, align 4
   %o0.at.outf3 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf3
-  %o0.at.outf3.out.nan = fcmp uno float %v5.outf3, 0.0
-  %o0.at.outf3.out = select i1 %o0.at.outf3.out.nan, float 0x7FF8000000000000, float %v5.outf3
-  store float %o0.at.outf3.out, ptr %o0.at.outf3, align 4
+  store float %v5.outf3, ptr %o0.at.outf3, align 4
   %o0.at.outf4 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf4
-  %o0.at.outf4.out.nan = fcmp uno float %v5.outf4, 0.0
-  %o0.at.outf4.out = select i1 %o0.at.outf4.out.nan, float 0x7FF8000000000000, float %v5.outf4
-  store float %o0.at.outf4.out, ptr %o0.at.outf4, align 4
+  store float %v5.outf4, ptr %o0.at.outf4, align 4
   %o0.at.outf5 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf5
-  %o0.at.outf5.out.nan = fcmp uno float %v5.outf5, 0.0
-  %o0.at.outf5.out = select i1 %o0.at.outf5.out.nan, float 0x7FF8000000000000, float %v5.outf5
-  store float %o0.at.outf5.out, ptr %o0.at.outf5, align 4
+  store float %v5.outf5, ptr %o0.at.outf5, align 4
   %o0.at.outf6 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf6
-  %o0.at.outf6.out.nan = fcmp uno float %v5.outf6, 0.0
-  %o0.at.outf6.out = select i1 %o0.at.outf6.out.nan, float 0x7FF8000000000000, float %v5.outf6
-  store float %o0.at.outf6.out, ptr %o0.at.outf6, align 4
+  store float %v5.outf6, ptr %o0.at.outf6, align 4
   %o0.at.outf7 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf7
-  %o0.at.outf7.out.nan = fcmp uno float %v5.outf7, 0.0
-  %o0.at.outf7.out = select i1 %o0.at.outf7.out.nan, float 0x7FF8000000000000, float %v5.outf7
-  store float %o0.at.outf7.out, ptr %o0.at.outf7, align 4
+  store float %v5.outf7, ptr %o0.at.outf7, align 4
   br label %block.end.outf
 
 block.end.outf:
@@ -1387,143 +1385,141 @@ block.outl:
   %held3.outl15 = getelementptr inbounds i8, ptr %held3.outl15.slot, i64 0
   %v3.outl15 = load float, ptr %held3.outl15, align 4
   %inverse4.outl = fdiv float 1.0, %v4
-  %size4.outl0 = call float @llvm.fabs.f32(float %v3.outl0)
-  %least4.outl0 = call float @llvm.minimum.f32(float %size4.outl0, float %size4.outl0)
-  %most4.outl0 = call float @llvm.maximum.f32(float %size4.outl0, float %size4.outl0)
-  %size4.outl1 = call float @llvm.fabs.f32(float %v3.outl1)
-  %least4.outl1 = call float @llvm.minimum.f32(float %least4.outl0, float %size4.outl1)
-  %most4.outl1 = call float @llvm.maximum.f32(float %most4.outl0, float %size4.outl1)
-  %size4.outl2 = call float @llvm.fabs.f32(float %v3.outl2)
-  %least4.outl2 = call float @llvm.minimum.f32(float %least4.outl1, float %size4.outl2)
-  %most4.outl2 = call float @llvm.maximum.f32(float %most4.outl1, float %size4.outl2)
-  %size4.outl3 = call float @llvm.fabs.f32(float %v3.outl3)
-  %least4.outl3 = call float @llvm.minimum.f32(float %least4.outl2, float %size4.outl3)
-  %most4.outl3 = call float @llvm.maximum.f32(float %most4.outl2, float %size4.outl3)
-  %size4.outl4 = call float @llvm.fabs.f32(float %v3.outl4)
-  %least4.outl4 = call float @llvm.minimum.f32(float %least4.outl3, float %size4.outl4)
-  %most4.outl4 = call float @llvm.maximum.f32(float %most4.outl3, float %size4.outl4)
-  %size4.outl5 = call float @llvm.fabs.f32(float %v3.outl5)
-  %least4.outl5 = call float @llvm.minimum.f32(float %least4.outl4, float %size4.outl5)
-  %most4.outl5 = call float @llvm.maximum.f32(float %most4.outl4, float %size4.outl5)
-  %size4.outl6 = call float @llvm.fabs.f32(float %v3.outl6)
-  %least4.outl6 = call float @llvm.minimum.f32(float %least4.outl5, float %size4.outl6)
-  %most4.outl6 = call float @llvm.maximum.f32(float %most4.outl5, float %size4.outl6)
-  %size4.outl7 = call float @llvm.fabs.f32(float %v3.outl7)
-  %least4.outl7 = call float @llvm.minimum.f32(float %least4.outl6, float %size4.outl7)
-  %most4.outl7 = call float @llvm.maximum.f32(float %most4.outl6, float %size4.outl7)
-  %size4.outl8 = call float @llvm.fabs.f32(float %v3.outl8)
-  %least4.outl8 = call float @llvm.minimum.f32(float %least4.outl7, float %size4.outl8)
-  %most4.outl8 = call float @llvm.maximum.f32(float %most4.outl7, float %size4.outl8)
-  %size4.outl9 = call float @llvm.fabs.f32(float %v3.outl9)
-  %least4.outl9 = call float @llvm.minimum.f32(float %least4.outl8, float %size4.outl9)
-  %most4.outl9 = call float @llvm.maximum.f32(float %most4.outl8, float %size4.outl9)
-  %size4.outl10 = call float @llvm.fabs.f32(float %v3.outl10)
-  %least4.outl10 = call float @llvm.minimum.f32(float %least4.outl9, float %size4.outl10)
-  %most4.outl10 = call float @llvm.maximum.f32(float %most4.outl9, float %size4.outl10)
-  %size4.outl11 = call float @llvm.fabs.f32(float %v3.outl11)
-  %least4.outl11 = call float @llvm.minimum.f32(float %least4.outl10, float %size4.outl11)
-  %most4.outl11 = call float @llvm.maximum.f32(float %most4.outl10, float %size4.outl11)
-  %size4.outl12 = call float @llvm.fabs.f32(float %v3.outl12)
-  %least4.outl12 = call float @llvm.minimum.f32(float %least4.outl11, float %size4.outl12)
-  %most4.outl12 = call float @llvm.maximum.f32(float %most4.outl11, float %size4.outl12)
-  %size4.outl13 = call float @llvm.fabs.f32(float %v3.outl13)
-  %least4.outl13 = call float @llvm.minimum.f32(float %least4.outl12, float %size4.outl13)
-  %most4.outl13 = call float @llvm.maximum.f32(float %most4.outl12, float %size4.outl13)
-  %size4.outl14 = call float @llvm.fabs.f32(float %v3.outl14)
-  %least4.outl14 = call float @llvm.minimum.f32(float %least4.outl13, float %size4.outl14)
-  %most4.outl14 = call float @llvm.maximum.f32(float %most4.outl13, float %size4.outl14)
-  %size4.outl15 = call float @llvm.fabs.f32(float %v3.outl15)
-  %least4.outl = call float @llvm.minimum.f32(float %least4.outl14, float %size4.outl15)
-  %most4.outl = call float @llvm.maximum.f32(float %most4.outl14, float %size4.outl15)
+  %size4.outl0.bits = bitcast float %v3.outl0 to i32
+  %size4.outl0.twice = shl i32 %size4.outl0.bits, 1
+  %size4.outl0 = sub i32 %size4.outl0.twice, 452984832
+  %far4.outl0 = call i32 @llvm.umax.i32(i32 0, i32 %size4.outl0)
+  %size4.outl1.bits = bitcast float %v3.outl1 to i32
+  %size4.outl1.twice = shl i32 %size4.outl1.bits, 1
+  %size4.outl1 = sub i32 %size4.outl1.twice, 452984832
+  %far4.outl1 = call i32 @llvm.umax.i32(i32 %far4.outl0, i32 %size4.outl1)
+  %size4.outl2.bits = bitcast float %v3.outl2 to i32
+  %size4.outl2.twice = shl i32 %size4.outl2.bits, 1
+  %size4.outl2 = sub i32 %size4.outl2.twice, 452984832
+  %far4.outl2 = call i32 @llvm.umax.i32(i32 %far4.outl1, i32 %size4.outl2)
+  %size4.outl3.bits = bitcast float %v3.outl3 to i32
+  %size4.outl3.twice = shl i32 %size4.outl3.bits, 1
+  %size4.outl3 = sub i32 %size4.outl3.twice, 452984832
+  %far4.outl3 = call i32 @llvm.umax.i32(i32 %far4.outl2, i32 %size4.outl3)
+  %size4.outl4.bits = bitcast float %v3.outl4 to i32
+  %size4.outl4.twice = shl i32 %size4.outl4.bits, 1
+  %size4.outl4 = sub i32 %size4.outl4.twice, 452984832
+  %far4.outl4 = call i32 @llvm.umax.i32(i32 %far4.outl3, i32 %size4.outl4)
+  %size4.outl5.bits = bitcast float %v3.outl5 to i32
+  %size4.outl5.twice = shl i32 %size4.outl5.bits, 1
+  %size4.outl5 = sub i32 %size4.outl5.twice, 452984832
+  %far4.outl5 = call i32 @llvm.umax.i32(i32 %far4.outl4, i32 %size4.outl5)
+  %size4.outl6.bits = bitcast float %v3.outl6 to i32
+  %size4.outl6.twice = shl i32 %size4.outl6.bits, 1
+  %size4.outl6 = sub i32 %size4.outl6.twice, 452984832
+  %far4.outl6 = call i32 @llvm.umax.i32(i32 %far4.outl5, i32 %size4.outl6)
+  %size4.outl7.bits = bitcast float %v3.outl7 to i32
+  %size4.outl7.twice = shl i32 %size4.outl7.bits, 1
+  %size4.outl7 = sub i32 %size4.outl7.twice, 452984832
+  %far4.outl7 = call i32 @llvm.umax.i32(i32 %far4.outl6, i32 %size4.outl7)
+  %size4.outl8.bits = bitcast float %v3.outl8 to i32
+  %size4.outl8.twice = shl i32 %size4.outl8.bits, 1
+  %size4.outl8 = sub i32 %size4.outl8.twice, 452984832
+  %far4.outl8 = call i32 @llvm.umax.i32(i32 %far4.outl7, i32 %size4.outl8)
+  %size4.outl9.bits = bitcast float %v3.outl9 to i32
+  %size4.outl9.twice = shl i32 %size4.outl9.bits, 1
+  %size4.outl9 = sub i32 %size4.outl9.twice, 452984832
+  %far4.outl9 = call i32 @llvm.umax.i32(i32 %far4.outl8, i32 %size4.outl9)
+  %size4.outl10.bits = bitcast float %v3.outl10 to i32
+  %size4.outl10.twice = shl i32 %size4.outl10.bits, 1
+  %size4.outl10 = sub i32 %size4.outl10.twice, 452984832
+  %far4.outl10 = call i32 @llvm.umax.i32(i32 %far4.outl9, i32 %size4.outl10)
+  %size4.outl11.bits = bitcast float %v3.outl11 to i32
+  %size4.outl11.twice = shl i32 %size4.outl11.bits, 1
+  %size4.outl11 = sub i32 %size4.outl11.twice, 452984832
+  %far4.outl11 = call i32 @llvm.umax.i32(i32 %far4.outl10, i32 %size4.outl11)
+  %size4.outl12.bits = bitcast float %v3.outl12 to i32
+  %size4.outl12.twice = shl i32 %size4.outl12.bits, 1
+  %size4.outl12 = sub i32 %size4.outl12.twice, 452984832
+  %far4.outl12 = call i32 @llvm.umax.i32(i32 %far4.outl11, i32 %size4.outl12)
+  %size4.outl13.bits = bitcast float %v3.outl13 to i32
+  %size4.outl13.twice = shl i32 %size4.outl13.bits, 1
+  %size4.outl13 = sub i32 %size4.outl13.twice, 452984832
+  %far4.outl13 = call i32 @llvm.umax.i32(i32 %far4.outl12, i32 %size4.outl13)
+  %size4.outl14.bits = bitcast float %v3.outl14 to i32
+  %size4.outl14.twice = shl i32 %size4.outl14.bits, 1
+  %size4.outl14 = sub i32 %size4.outl14.twice, 452984832
+  %far4.outl14 = call i32 @llvm.umax.i32(i32 %far4.outl13, i32 %size4.outl14)
+  %size4.outl15.bits = bitcast float %v3.outl15 to i32
+  %size4.outl15.twice = shl i32 %size4.outl15.bits, 1
+  %size4.outl15 = sub i32 %size4.outl15.twice, 452984832
+  %far4.outl = call i32 @llvm.umax.i32(i32 %far4.outl14, i32 %size4.outl15)
   %fits4.low.outl = fcmp oge float %v4, 0x3C30000000000000
   %fits4.high.outl = fcmp ole float %v4, 0x4180000000000000
-  %fits4.divisor.outl = and i1 %fits4.low.outl, %fits4.high.outl
-  %fits4.most.outl = fcmp ole float %most4.outl, 0x4410000000000000
-  %fits4.outl = and i1 %fits4.divisor.outl, %fits4.most.outl
-  %fits4.least.outl = fcmp oge float %least4.outl, 0x39B0000000000000
-  %fits4.all.outl = and i1 %fits4.outl, %fits4.least.outl
+  %fits4.outl = and i1 %fits4.low.outl, %fits4.high.outl
+  %fits4.near.outl = icmp ule i32 %far4.outl, 2785017856
+  %fits4.all.outl = and i1 %fits4.outl, %fits4.near.outl
   br i1 %fits4.all.outl, label %quick4.outl, label %masked4.outl
 
 masked4.outl:
-  %in4.outl0.bits = bitcast float %v3.outl0 to i32
-  %in4.outl0.zero = icmp eq i32 %in4.outl0.bits, 0
-  %in4.outl0.large = fcmp oge float %size4.outl0, 0x39B0000000000000
-  %in4.outl0 = or i1 %in4.outl0.zero, %in4.outl0.large
+  %in4.outl0.zero = icmp eq i32 %size4.outl0.bits, 0
+  %in4.outl0.near = icmp ule i32 %size4.outl0, 2785017856
+  %in4.outl0 = or i1 %in4.outl0.zero, %in4.outl0.near
   %all.in4.outl0 = and i1 %fits4.outl, %in4.outl0
-  %in4.outl1.bits = bitcast float %v3.outl1 to i32
-  %in4.outl1.zero = icmp eq i32 %in4.outl1.bits, 0
-  %in4.outl1.large = fcmp oge float %size4.outl1, 0x39B0000000000000
-  %in4.outl1 = or i1 %in4.outl1.zero, %in4.outl1.large
+  %in4.outl1.zero = icmp eq i32 %size4.outl1.bits, 0
+  %in4.outl1.near = icmp ule i32 %size4.outl1, 2785017856
+  %in4.outl1 = or i1 %in4.outl1.zero, %in4.outl1.near
   %all.in4.outl1 = and i1 %all.in4.outl0, %in4.outl1
-  %in4.outl2.bits = bitcast float %v3.outl2 to i32
-  %in4.outl2.zero = icmp eq i32 %in4.outl2.bits, 0
-  %in4.outl2.large = fcmp oge float %size4.outl2, 0x39B0000000000000
-  %in4.outl2 = or i1 %in4.outl2.zero, %in4.outl2.large
+  %in4.outl2.zero = icmp eq i32 %size4.outl2.bits, 0
+  %in4.outl2.near = icmp ule i32 %size4.outl2, 2785017856
+  %in4.outl2 = or i1 %in4.outl2.zero, %in4.outl2.near
   %all.in4.outl2 = and i1 %all.in4.outl1, %in4.outl2
-  %in4.outl3.bits = bitcast float %v3.outl3 to i32
-  %in4.outl3.zero = icmp eq i32 %in4.outl3.bits, 0
-  %in4.outl3.large = fcmp oge float %size4.outl3, 0x39B0000000000000
-  %in4.outl3 = or i1 %in4.outl3.zero, %in4.outl3.large
+  %in4.outl3.zero = icmp eq i32 %size4.outl3.bits, 0
+  %in4.outl3.near = icmp ule i32 %size4.outl3, 2785017856
+  %in4.outl3 = or i1 %in4.outl3.zero, %in4.outl3.near
   %all.in4.outl3 = and i1 %all.in4.outl2, %in4.outl3
-  %in4.outl4.bits = bitcast float %v3.outl4 to i32
-  %in4.outl4.zero = icmp eq i32 %in4.outl4.bits, 0
-  %in4.outl4.large = fcmp oge float %size4.outl4, 0x39B0000000000000
-  %in4.outl4 = or i1 %in4.outl4.zero, %in4.outl4.large
+  %in4.outl4.zero = icmp eq i32 %size4.outl4.bits, 0
+  %in4.outl4.near = icmp ule i32 %size4.outl4, 2785017856
+  %in4.outl4 = or i1 %in4.outl4.zero, %in4.outl4.near
   %all.in4.outl4 = and i1 %all.in4.outl3, %in4.outl4
-  %in4.outl5.bits = bitcast float %v3.outl5 to i32
-  %in4.outl5.zero = icmp eq i32 %in4.outl5.bits, 0
-  %in4.outl5.large = fcmp oge float %size4.outl5, 0x39B0000000000000
-  %in4.outl5 = or i1 %in4.outl5.zero, %in4.outl5.large
+  %in4.outl5.zero = icmp eq i32 %size4.outl5.bits, 0
+  %in4.outl5.near = icmp ule i32 %size4.outl5, 2785017856
+  %in4.outl5 = or i1 %in4.outl5.zero, %in4.outl5.near
   %all.in4.outl5 = and i1 %all.in4.outl4, %in4.outl5
-  %in4.outl6.bits = bitcast float %v3.outl6 to i32
-  %in4.outl6.zero = icmp eq i32 %in4.outl6.bits, 0
-  %in4.outl6.large = fcmp oge float %size4.outl6, 0x39B0000000000000
-  %in4.outl6 = or i1 %in4.outl6.zero, %in4.outl6.large
+  %in4.outl6.zero = icmp eq i32 %size4.outl6.bits, 0
+  %in4.outl6.near = icmp ule i32 %size4.outl6, 2785017856
+  %in4.outl6 = or i1 %in4.outl6.zero, %in4.outl6.near
   %all.in4.outl6 = and i1 %all.in4.outl5, %in4.outl6
-  %in4.outl7.bits = bitcast float %v3.outl7 to i32
-  %in4.outl7.zero = icmp eq i32 %in4.outl7.bits, 0
-  %in4.outl7.large = fcmp oge float %size4.outl7, 0x39B0000000000000
-  %in4.outl7 = or i1 %in4.outl7.zero, %in4.outl7.large
+  %in4.outl7.zero = icmp eq i32 %size4.outl7.bits, 0
+  %in4.outl7.near = icmp ule i32 %size4.outl7, 2785017856
+  %in4.outl7 = or i1 %in4.outl7.zero, %in4.outl7.near
   %all.in4.outl7 = and i1 %all.in4.outl6, %in4.outl7
-  %in4.outl8.bits = bitcast float %v3.outl8 to i32
-  %in4.outl8.zero = icmp eq i32 %in4.outl8.bits, 0
-  %in4.outl8.large = fcmp oge float %size4.outl8, 0x39B0000000000000
-  %in4.outl8 = or i1 %in4.outl8.zero, %in4.outl8.large
+  %in4.outl8.zero = icmp eq i32 %size4.outl8.bits, 0
+  %in4.outl8.near = icmp ule i32 %size4.outl8, 2785017856
+  %in4.outl8 = or i1 %in4.outl8.zero, %in4.outl8.near
   %all.in4.outl8 = and i1 %all.in4.outl7, %in4.outl8
-  %in4.outl9.bits = bitcast float %v3.outl9 to i32
-  %in4.outl9.zero = icmp eq i32 %in4.outl9.bits, 0
-  %in4.outl9.large = fcmp oge float %size4.outl9, 0x39B0000000000000
-  %in4.outl9 = or i1 %in4.outl9.zero, %in4.outl9.large
+  %in4.outl9.zero = icmp eq i32 %size4.outl9.bits, 0
+  %in4.outl9.near = icmp ule i32 %size4.outl9, 2785017856
+  %in4.outl9 = or i1 %in4.outl9.zero, %in4.outl9.near
   %all.in4.outl9 = and i1 %all.in4.outl8, %in4.outl9
-  %in4.outl10.bits = bitcast float %v3.outl10 to i32
-  %in4.outl10.zero = icmp eq i32 %in4.outl10.bits, 0
-  %in4.outl10.large = fcmp oge float %size4.outl10, 0x39B0000000000000
-  %in4.outl10 = or i1 %in4.outl10.zero, %in4.outl10.large
+  %in4.outl10.zero = icmp eq i32 %size4.outl10.bits, 0
+  %in4.outl10.near = icmp ule i32 %size4.outl10, 2785017856
+  %in4.outl10 = or i1 %in4.outl10.zero, %in4.outl10.near
   %all.in4.outl10 = and i1 %all.in4.outl9, %in4.outl10
-  %in4.outl11.bits = bitcast float %v3.outl11 to i32
-  %in4.outl11.zero = icmp eq i32 %in4.outl11.bits, 0
-  %in4.outl11.large = fcmp oge float %size4.outl11, 0x39B0000000000000
-  %in4.outl11 = or i1 %in4.outl11.zero, %in4.outl11.large
+  %in4.outl11.zero = icmp eq i32 %size4.outl11.bits, 0
+  %in4.outl11.near = icmp ule i32 %size4.outl11, 2785017856
+  %in4.outl11 = or i1 %in4.outl11.zero, %in4.outl11.near
   %all.in4.outl11 = and i1 %all.in4.outl10, %in4.outl11
-  %in4.outl12.bits = bitcast float %v3.outl12 to i32
-  %in4.outl12.zero = icmp eq i32 %in4.outl12.bits, 0
-  %in4.outl12.large = fcmp oge float %size4.outl12, 0x39B0000000000000
-  %in4.outl12 = or i1 %in4.outl12.zero, %in4.outl12.large
+  %in4.outl12.zero = icmp eq i32 %size4.outl12.bits, 0
+  %in4.outl12.near = icmp ule i32 %size4.outl12, 2785017856
+  %in4.outl12 = or i1 %in4.outl12.zero, %in4.outl12.near
   %all.in4.outl12 = and i1 %all.in4.outl11, %in4.outl12
-  %in4.outl13.bits = bitcast float %v3.outl13 to i32
-  %in4.outl13.zero = icmp eq i32 %in4.outl13.bits, 0
-  %in4.outl13.large = fcmp oge float %size4.outl13, 0x39B0000000000000
-  %in4.outl13 = or i1 %in4.outl13.zero, %in4.outl13.large
+  %in4.outl13.zero = icmp eq i32 %size4.outl13.bits, 0
+  %in4.outl13.near = icmp ule i32 %size4.outl13, 2785017856
+  %in4.outl13 = or i1 %in4.outl13.zero, %in4.outl13.near
   %all.in4.outl13 = and i1 %all.in4.outl12, %in4.outl13
-  %in4.outl14.bits = bitcast float %v3.outl14 to i32
-  %in4.outl14.zero = icmp eq i32 %in4.outl14.bits, 0
-  %in4.outl14.large = fcmp oge float %size4.outl14, 0x39B0000000000000
-  %in4.outl14 = or i1 %in4.outl14.zero, %in4.outl14.large
+  %in4.outl14.zero = icmp eq i32 %size4.outl14.bits, 0
+  %in4.outl14.near = icmp ule i32 %size4.outl14, 2785017856
+  %in4.outl14 = or i1 %in4.outl14.zero, %in4.outl14.near
   %all.in4.outl14 = and i1 %all.in4.outl13, %in4.outl14
-  %in4.outl15.bits = bitcast float %v3.outl15 to i32
-  %in4.outl15.zero = icmp eq i32 %in4.outl15.bits, 0
-  %in4.outl15.large = fcmp oge float %size4.outl15, 0x39B0000000000000
-  %in4.outl15 = or i1 %in4.outl15.zero, %in4.outl15.large
+  %in4.outl15.zero = icmp eq i32 %size4.outl15.bits, 0
+  %in4.outl15.near = icmp ule i32 %size4.outl15, 2785017856
+  %in4.outl15 = or i1 %in4.outl15.zero, %in4.outl15.near
   %all.in4.outl = and i1 %all.in4.outl14, %in4.outl15
   br i1 %all.in4.outl, label %quick4.outl, label %slow4.outl
 
@@ -1596,104 +1592,104 @@ quick4.outl:
 
 slow4.outl:
   %plain4.outl0 = fdiv float %v3.outl0, %v4
+  %plain4.outl0.out.nan = fcmp uno float %plain4.outl0, 0.0
+  %plain4.outl0.out = select i1 %plain4.outl0.out.nan, float 0x7FF8000000000000, float %plain4.outl0
   %plain4.outl1 = fdiv float %v3.outl1, %v4
+  %plain4.outl1.out.nan = fcmp uno float %plain4.outl1, 0.0
+  %plain4.outl1.out = select i1 %plain4.outl1.out.nan, float 0x7FF8000000000000, float %plain4.outl1
   %plain4.outl2 = fdiv float %v3.outl2, %v4
+  %plain4.outl2.out.nan = fcmp uno float %plain4.outl2, 0.0
+  %plain4.outl2.out = select i1 %plain4.outl2.out.nan, float 0x7FF8000000000000, float %plain4.outl2
   %plain4.outl3 = fdiv float %v3.outl3, %v4
+  %plain4.outl3.out.nan = fcmp uno float %plain4.outl3, 0.0
+  %plain4.outl3.out = select i1 %plain4.outl3.out.nan, float 0x7FF8000000000000, float %plain4.outl3
   %plain4.outl4 = fdiv float %v3.outl4, %v4
+  %plain4.outl4.out.nan = fcmp uno float %plain4.outl4, 0.0
+  %plain4.outl4.out = select i1 %plain4.outl4.out.nan, float 0x7FF8000000000000, float %plain4.outl4
   %plain4.outl5 = fdiv float %v3.outl5, %v4
+  %plain4.outl5.out.nan = fcmp uno float %plain4.outl5, 0.0
+  %plain4.outl5.out = select i1 %plain4.outl5.out.nan, float 0x7FF8000000000000, float %plain4.outl5
   %plain4.outl6 = fdiv float %v3.outl6, %v4
+  %plain4.outl6.out.nan = fcmp uno float %plain4.outl6, 0.0
+  %plain4.outl6.out = select i1 %plain4.outl6.out.nan, float 0x7FF8000000000000, float %plain4.outl6
   %plain4.outl7 = fdiv float %v3.outl7, %v4
+  %plain4.outl7.out.nan = fcmp uno float %plain4.outl7, 0.0
+  %plain4.outl7.out = select i1 %plain4.outl7.out.nan, float 0x7FF8000000000000, float %plain4.outl7
   %plain4.outl8 = fdiv float %v3.outl8, %v4
+  %plain4.outl8.out.nan = fcmp uno float %plain4.outl8, 0.0
+  %plain4.outl8.out = select i1 %plain4.outl8.out.nan, float 0x7FF8000000000000, float %plain4.outl8
   %plain4.outl9 = fdiv float %v3.outl9, %v4
+  %plain4.outl9.out.nan = fcmp uno float %plain4.outl9, 0.0
+  %plain4.outl9.out = select i1 %plain4.outl9.out.nan, float 0x7FF8000000000000, float %plain4.outl9
   %plain4.outl10 = fdiv float %v3.outl10, %v4
+  %plain4.outl10.out.nan = fcmp uno float %plain4.outl10, 0.0
+  %plain4.outl10.out = select i1 %plain4.outl10.out.nan, float 0x7FF8000000000000, float %plain4.outl10
   %plain4.outl11 = fdiv float %v3.outl11, %v4
+  %plain4.outl11.out.nan = fcmp uno float %plain4.outl11, 0.0
+  %plain4.outl11.out = select i1 %plain4.outl11.out.nan, float 0x7FF8000000000000, float %plain4.outl11
   %plain4.outl12 = fdiv float %v3.outl12, %v4
+  %plain4.outl12.out.nan = fcmp uno float %plain4.outl12, 0.0
+  %plain4.outl12.out = select i1 %plain4.outl12.out.nan, float 0x7FF8000000000000, float %plain4.outl12
   %plain4.outl13 = fdiv float %v3.outl13, %v4
+  %plain4.outl13.out.nan = fcmp uno float %plain4.outl13, 0.0
+  %plain4.outl13.out = select i1 %plain4.outl13.out.nan, float 0x7FF8000000000000, float %plain4.outl13
   %plain4.outl14 = fdiv float %v3.outl14, %v4
+  %plain4.outl14.out.nan = fcmp uno float %plain4.outl14, 0.0
+  %plain4.outl14.out = select i1 %plain4.outl14.out.nan, float 0x7FF8000000000000, float %plain4.outl14
   %plain4.outl15 = fdiv float %v3.outl15, %v4
+  %plain4.outl15.out.nan = fcmp uno float %plain4.outl15, 0.0
+  %plain4.outl15.out = select i1 %plain4.outl15.out.nan, float 0x7FF8000000000000, float %plain4.outl15
   br label %divided4.outl
 
 divided4.outl:
-  %v5.outl0 = phi float [ %quick4.outl0, %quick4.outl ], [ %plain4.outl0, %slow4.outl ]
-  %v5.outl1 = phi float [ %quick4.outl1, %quick4.outl ], [ %plain4.outl1, %slow4.outl ]
-  %v5.outl2 = phi float [ %quick4.outl2, %quick4.outl ], [ %plain4.outl2, %slow4.outl ]
-  %v5.outl3 = phi float [ %quick4.outl3, %quick4.outl ], [ %plain4.outl3, %slow4.outl ]
-  %v5.outl4 = phi float [ %quick4.outl4, %quick4.outl ], [ %plain4.outl4, %slow4.outl ]
-  %v5.outl5 = phi float [ %quick4.outl5, %quick4.outl ], [ %plain4.outl5, %slow4.outl ]
-  %v5.outl6 = phi float [ %quick4.outl6, %quick4.outl ], [ %plain4.outl6, %slow4.outl ]
-  %v5.outl7 = phi float [ %quick4.outl7, %quick4.outl ], [ %plain4.outl7, %slow4.outl ]
-  %v5.outl8 = phi float [ %quick4.outl8, %quick4.outl ], [ %plain4.outl8, %slow4.outl ]
-  %v5.outl9 = phi float [ %quick4.outl9, %quick4.outl ], [ %plain4.outl9, %slow4.outl ]
-  %v5.outl10 = phi float [ %quick4.outl10, %quick4.outl ], [ %plain4.outl10, %slow4.outl ]
-  %v5.outl11 = phi float [ %quick4.outl11, %quick4.outl ], [ %plain4.outl11, %slow4.outl ]
-  %v5.outl12 = phi float [ %quick4.outl12, %quick4.outl ], [ %plain4.outl12, %slow4.outl ]
-  %v5.outl13 = phi float [ %quick4.outl13, %quick4.outl ], [ %plain4.outl13, %slow4.outl ]
-  %v5.outl14 = phi float [ %quick4.outl14, %quick4.outl ], [ %plain4.outl14, %slow4.outl ]
-  %v5.outl15 = phi float [ %quick4.outl15, %quick4.outl ], [ %plain4.outl15, %slow4.outl ]
+  %v5.outl0 = phi float [ %quick4.outl0, %quick4.outl ], [ %plain4.outl0.out, %slow4.outl ]
+  %v5.outl1 = phi float [ %quick4.outl1, %quick4.outl ], [ %plain4.outl1.out, %slow4.outl ]
+  %v5.outl2 = phi float [ %quick4.outl2, %quick4.outl ], [ %plain4.outl2.out, %slow4.outl ]
+  %v5.outl3 = phi float [ %quick4.outl3, %quick4.outl ], [ %plain4.outl3.out, %slow4.outl ]
+  %v5.outl4 = phi float [ %quick4.outl4, %quick4.outl ], [ %plain4.outl4.out, %slow4.outl ]
+  %v5.outl5 = phi float [ %quick4.outl5, %quick4.outl ], [ %plain4.outl5.out, %slow4.outl ]
+  %v5.outl6 = phi float [ %quick4.outl6, %quick4.outl ], [ %plain4.outl6.out, %slow4.outl ]
+  %v5.outl7 = phi float [ %quick4.outl7, %quick4.outl ], [ %plain4.outl7.out, %slow4.outl ]
+  %v5.outl8 = phi float [ %quick4.outl8, %quick4.outl ], [ %plain4.outl8.out, %slow4.outl ]
+  %v5.outl9 = phi float [ %quick4.outl9, %quick4.outl ], [ %plain4.outl9.out, %slow4.outl ]
+  %v5.outl10 = phi float [ %quick4.outl10, %quick4.outl ], [ %plain4.outl10.out, %slow4.outl ]
+  %v5.outl11 = phi float [ %quick4.outl11, %quick4.outl ], [ %plain4.outl11.out, %slow4.outl ]
+  %v5.outl12 = phi float [ %quick4.outl12, %quick4.outl ], [ %plain4.outl12.out, %slow4.outl ]
+  %v5.outl13 = phi float [ %quick4.outl13, %quick4.outl ], [ %plain4.outl13.out, %slow4.outl ]
+  %v5.outl14 = phi float [ %quick4.outl14, %quick4.outl ], [ %plain4.outl14.out, %slow4.outl ]
+  %v5.outl15 = phi float [ %quick4.outl15, %quick4.outl ], [ %plain4.outl15.out, %slow4.outl ]
   %o0.at.outl0 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl0
-  %o0.at.outl0.out.nan = fcmp uno float %v5.outl0, 0.0
-  %o0.at.outl0.out = select i1 %o0.at.outl0.out.nan, float 0x7FF8000000000000, float %v5.outl0
-  store float %o0.at.outl0.out, ptr %o0.at.outl0, align 4
+  store float %v5.outl0, ptr %o0.at.outl0, align 4
   %o0.at.outl1 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl1
-  %o0.at.outl1.out.nan = fcmp uno float %v5.outl1, 0.0
-  %o0.at.outl1.out = select i1 %o0.at.outl1.out.nan, float 0x7FF8000000000000, float %v5.outl1
-  store float %o0.at.outl1.out, ptr %o0.at.outl1, align 4
+  store float %v5.outl1, ptr %o0.at.outl1, align 4
   %o0.at.outl2 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl2
-  %o0.at.outl2.out.nan = fcmp uno float %v5.outl2, 0.0
-  %o0.at.outl2.out = select i1 %o0.at.outl2.out.nan, float 0x7FF8000000000000, float %v5.outl2
-  store float %o0.at.outl2.out, ptr %o0.at.outl2, align 4
+  store float %v5.outl2, ptr %o0.at.outl2, align 4
   %o0.at.outl3 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl3
-  %o0.at.outl3.out.nan = fcmp uno float %v5.outl3, 0.0
-  %o0.at.outl3.out = select i1 %o0.at.outl3.out.nan, float 0x7FF8000000000000, float %v5.outl3
-  store float %o0.at.outl3.out, ptr %o0.at.outl3, align 4
+  store float %v5.outl3, ptr %o0.at.outl3, align 4
   %o0.at.outl4 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl4
-  %o0.at.outl4.out.nan = fcmp uno float %v5.outl4, 0.0
-  %o0.at.outl4.out = select i1 %o0.at.outl4.out.nan, float 0x7FF8000000000000, float %v5.outl4
-  store float %o0.at.outl4.out, ptr %o0.at.outl4, align 4
+  store float %v5.outl4, ptr %o0.at.outl4, align 4
   %o0.at.outl5 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl5
-  %o0.at.outl5.out.nan = fcmp uno float %v5.outl5, 0.0
-  %o0.at.outl5.out = select i1 %o0.at.outl5.out.nan, float 0x7FF8000000000000, float %v5.outl5
-  store float %o0.at.outl5.out, ptr %o0.at.outl5, align 4
+  store float %v5.outl5, ptr %o0.at.outl5, align 4
   %o0.at.outl6 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl6
-  %o0.at.outl6.out.nan = fcmp uno float %v5.outl6, 0.0
-  %o0.at.outl6.out = select i1 %o0.at.outl6.out.nan, float 0x7FF8000000000000, float %v5.outl6
-  store float %o0.at.outl6.out, ptr %o0.at.outl6, align 4
+  store float %v5.outl6, ptr %o0.at.outl6, align 4
   %o0.at.outl7 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl7
-  %o0.at.outl7.out.nan = fcmp uno float %v5.outl7, 0.0
-  %o0.at.outl7.out = select i1 %o0.at.outl7.out.nan, float 0x7FF8000000000000, float %v5.outl7
-  store float %o0.at.outl7.out, ptr %o0.at.outl7, align 4
+  store float %v5.outl7, ptr %o0.at.outl7, align 4
   %o0.at.outl8 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl8
-  %o0.at.outl8.out.nan = fcmp uno float %v5.outl8, 0.0
-  %o0.at.outl8.out = select i1 %o0.at.outl8.out.nan, float 0x7FF8000000000000, float %v5.outl8
-  store float %o0.at.outl8.out, ptr %o0.at.outl8, align 4
+  store float %v5.outl8, ptr %o0.at.outl8, align 4
   %o0.at.outl9 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl9
-  %o0.at.outl9.out.nan = fcmp uno float %v5.outl9, 0.0
-  %o0.at.outl9.out = select i1 %o0.at.outl9.out.nan, float 0x7FF8000000000000, float %v5.outl9
-  store float %o0.at.outl9.out, ptr %o0.at.outl9, align 4
+  store float %v5.outl9, ptr %o0.at.outl9, align 4
   %o0.at.outl10 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl10
-  %o0.at.outl10.out.nan = fcmp uno float %v5.outl10, 0.0
-  %o0.at.outl10.out = select i1 %o0.at.outl10.out.nan, float 0x7FF8000000000000, float %v5.outl10
-  store float %o0.at.outl10.out, ptr %o0.at.outl10, align 4
+  store float %v5.outl10, ptr %o0.at.outl10, align 4
   %o0.at.outl11 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl11
-  %o0.at.outl11.out.nan = fcmp uno float %v5.outl11, 0.0
-  %o0.at.outl11.out = select i1 %o0.at.outl11.out.nan, float 0x7FF8000000000000, float %v5.outl11
-  store float %o0.at.outl11.out, ptr %o0.at.outl11, align 4
+  store float %v5.outl11, ptr %o0.at.outl11, align 4
   %o0.at.outl12 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl12
-  %o0.at.outl12.out.nan = fcmp uno float %v5.outl12, 0.0
-  %o0.at.outl12.out = select i1 %o0.at.outl12.out.nan, float 0x7FF8000000000000, float %v5.outl12
-  store float %o0.at.outl12.out, ptr %o0.at.outl12, align 4
+  store float %v5.outl12, ptr %o0.at.outl12, align 4
   %o0.at.outl13 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl13
-  %o0.at.outl13.out.nan = fcmp uno float %v5.outl13, 0.0
-  %o0.at.outl13.out = select i1 %o0.at.outl13.out.nan, float 0x7FF8000000000000, float %v5.outl13
-  store float %o0.at.outl13.out, ptr %o0.at.outl13, align 4
+  store float %v5.outl13, ptr %o0.at.outl13, align 4
   %o0.at.outl14 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl14
-  %o0.at.outl14.out.nan = fcmp uno float %v5.outl14, 0.0
-  %o0.at.outl14.out = select i1 %o0.at.outl14.out.nan, float 0x7FF8000000000000, float %v5.outl14
-  store float %o0.at.outl14.out, ptr %o0.at.outl14, align 4
+  store float %v5.outl14, ptr %o0.at.outl14, align 4
   %o0.at.outl15 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl15
-  %o0.at.outl15.out.nan = fcmp uno float %v5.outl15, 0.0
-  %o0.at.outl15.out = select i1 %o0.at.outl15.out.nan, float 0x7FF8000000000000, float %v5.outl15
-  store float %o0.at.outl15.out, ptr %o0.at.outl15, align 4
+  store float %v5.outl15, ptr %o0.at.outl15, align 4
   br label %block.end.outl
 
 block.end.outl:
@@ -1762,13 +1758,12 @@ declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 declare void @llvm.nvvm.barrier0()
 declare float @kiln_exp_f32(float)
-declare float @llvm.fabs.f32(float)
-declare float @llvm.minimum.f32(float, float)
+declare i32 @llvm.umax.i32(i32, i32)
 declare float @llvm.nvvm.fma.rn.f(float, float, float)
 @kept = internal addrspace(3) global [32768 x i8] undef, align 16
 @lanes = internal addrspace(3) global [512 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kernel, !"maxntidx", i32 256, !"minctasm", i32 5}
+!0 = !{ptr @kernel, !"maxntidx", i32 256, !"minctasm", i32 4}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -3,10 +3,10 @@
  *
  * Every helper is plain C without branches, calls or state, so that it vectorises once it is inlined into a kernel's
  * loop. Not so: powers of integers and the remainder in float64, which loop (power.c), and sin, cos and tan in float64,
- * which read a table (trig.c). Nothing that rounds otherwise on some processor is used, and multiply-adds are fused only
- * where the source says so (fused.h) and then everywhere, so that a result is the same on every target, CPU or GPU.
- * Errors: 2 ulp or better (logaddexp: 2 ulp of the larger of 1 and the result); infinities, NaN, denormals and signed
- * zeros are right.
+ * which read a table (trig.c). Nothing that rounds otherwise on some processor is used, and multiply-adds are fused
+ * only where the source says so (fused.h) and then everywhere, so that a result is the same on every target, CPU or
+ * GPU. Errors: 2 ulp or better (logaddexp: 2 ulp of the larger of 1 and the result); infinities, NaN, denormals and
+ * signed zeros are right.
  */
 #ifndef KILN_CODEGEN_RUNTIME_H
 #define KILN_CODEGEN_RUNTIME_H
