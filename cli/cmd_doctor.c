@@ -86,36 +86,59 @@ static void check_read_only_folders(struct report *report)
     }
 }
 
-/* The plug-in that the library would open: KILN_PLUGIN, else the one beside libkiln.so. */
-static void plugin_path(char *path, size_t size)
+/* The folder by whose tool chain a cache would look kernels up: the first of KILN_CACHE_PATH, then the default one. */
+static bool find_filled_folder(char *path, size_t size)
 {
-    const char *own = getenv("KILN_PLUGIN");
-    Dl_info info;
-    if (own && *own) {
-        snprintf(path, size, "%s", own);
-        return;
+    const char *at = getenv("KILN_CACHE_PATH"), *mode = getenv("KILN_MODE");
+    char line[256];
+    if (mode && strcmp(mode, "off") == 0) return false;
+    while (at && *at) {
+        size_t length = strcspn(at, ":");
+        snprintf(path, size, "%.*s", (int)(length < size ? length : size - 1), at);
+        if (length && kiln_inspect_toolchain(path, line, sizeof line, NULL) == KILN_OK) return true;
+        at += length + (at[length] == ':');
     }
-    snprintf(path, size, "libkiln-llvm.so");
-    if (!dladdr((void *)kiln_cache_open, &info) || !info.dli_fname) return;
-    const char *slash = strrchr(info.dli_fname, '/');
-    if (slash) snprintf(path, size, "%.*s/libkiln-llvm.so", (int)(slash - info.dli_fname), info.dli_fname);
+    return kiln_inspect_default_folder(path, size, NULL) == KILN_OK &&
+           kiln_inspect_toolchain(path, line, sizeof line, NULL) == KILN_OK;
+}
+
+static void say_missing(struct report *report, const char *text)
+{
+    char folder[PATH_MAX];
+    if (find_filled_folder(folder, sizeof folder))
+        say(report, LEVEL_WARN, "compiler", "%s. Kernels stored in %s can be used, nothing can be compiled", text,
+            folder);
+    else
+        say(report, LEVEL_FAIL, "compiler", "%s. Nothing can be compiled, and no folder was filled where one is", text);
+}
+
+/* Asks a libLLVM that the plug-in brings along. */
+static bool ask_version(void *plugin, char *out, size_t size)
+{
+    void (*version)(unsigned *, unsigned *, unsigned *) = NULL;
+    unsigned major = 0, minor = 0, patch = 0;
+    *(void **)&version = dlsym(plugin, "LLVMGetVersion");
+    if (!version) return false;
+    version(&major, &minor, &patch);
+    snprintf(out, size, "%u.%u.%u", major, minor, patch);
+    return true;
 }
 
 static void check_plugin(struct report *report)
 {
-    char path[PATH_MAX];
-    plugin_path(path, sizeof path);
-    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!plugin) {
-        say(report, LEVEL_FAIL, "compiler", "%s; stored kernels still run, new ones can't be compiled", dlerror());
+    char path[PATH_MAX], llvm[64];
+    kiln_error err = {0};
+    if (kiln_inspect_compiler(path, sizeof path, llvm, sizeof llvm, &err) != KILN_OK) {
+        say_missing(report, err.text);
         return;
     }
-    void (*version)(unsigned *, unsigned *, unsigned *) = NULL;
-    *(void **)&version = dlsym(plugin, "LLVMGetVersion");
-    unsigned major = 0, minor = 0, patch = 0;
-    if (version) version(&major, &minor, &patch);
-    if (version)
-        say(report, LEVEL_OK, "compiler", "%s, LLVM %u.%u.%u", path, major, minor, patch);
+    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!plugin)
+        say(report, LEVEL_FAIL, "compiler", "%s; stored kernels still run, new ones can't be compiled", dlerror());
+    else if (llvm[0])
+        say(report, LEVEL_OK, "compiler", "%s, LLVM %s inside", path, llvm);
+    else if (ask_version(plugin, llvm, sizeof llvm))
+        say(report, LEVEL_OK, "compiler", "%s, LLVM %s", path, llvm);
     else
         say(report, LEVEL_WARN, "compiler", "%s, which does not tell its LLVM version", path);
 }

@@ -29,6 +29,16 @@ kiln_status kiln_inspect_default_folder(char *path, size_t size, kiln_error *err
  */
 kiln_status kiln_inspect_check_folder(const char *path, kiln_error *err);
 
+/*
+ * The tool chain that last filled the folder (NULL: the default one), by which caches find kernels where there is no
+ * compiler. KILN_INVALID: the folder names none. KILN_IO: a cache would not read it; the text says why.
+ */
+kiln_status kiln_inspect_toolchain(const char *folder, char *line, size_t size, kiln_error *err);
+
+/* The compiler plug-in that the library would open, and the version of the LLVM that is inside; "" when LLVM is a
+ * library of its own. KILN_NO_COMPILER: there is no such file. */
+kiln_status kiln_inspect_compiler(char *path, size_t path_size, char *llvm, size_t llvm_size, kiln_error *err);
+
 /* `folder` is copied; NULL: the default one. KILN_IO: there is no such folder, or it can't be read. */
 kiln_status kiln_inspect_open(const char *folder, kiln_inspector **out, kiln_error *err);
 void kiln_inspect_close(kiln_inspector *inspector); /* NULL is fine; entries opened from it stay valid */

@@ -3,7 +3,8 @@
  *
  * Everything here is safe while other processes use the folder: at worst they compile again what was removed. Only
  * files that Kiln itself writes are ever removed or renamed, told by their names: 64 hexadecimal digits and an ending
- * of ours, in a sub-folder named by the first two. Symbolic links are not followed below the folder.
+ * of ours, in a sub-folder named by the first two; and `toolchain` in the folder itself, which is a line. Symbolic
+ * links are not followed below the folder.
  */
 #ifndef KILN_MAINTAIN_H
 #define KILN_MAINTAIN_H
@@ -56,7 +57,7 @@ bool kiln_parse_size(const char *text, uint64_t *out);
  * folder holds, which the text names, so it is none; KILN_IO: it can't be read.
  */
 kiln_status kiln_clear_check(const char *folder, kiln_prune_report *report, kiln_error *err);
-/* Removes every artifact and everything put aside, and sub-folders that are empty then; the folder itself stays.
+/* Removes every artifact and everything put aside, then sub-folders that are empty and `toolchain`; the folder stays.
  * Nothing is removed from a folder that is not a cache. */
 kiln_status kiln_clear(const char *folder, const kiln_progress *progress, kiln_prune_report *report, kiln_error *err);
 
@@ -66,7 +67,8 @@ typedef enum kiln_warmed { KILN_WARM_COMPILED, KILN_WARM_WAS_THERE } kiln_warmed
  * Compiles `text` (LLVM IR) for `target` ("native", "x86-64-v3", ...) into the folder of `cache`, unless it is there
  * already. Nothing is linked or run, so the target need not be one that this machine can run. KILN_OPT_LEVEL,
  * KILN_FAST_MATH and pushed options count as they do for kiln_get(). A process of the same libraries that later lowers
- * to the same text for the same target and options finds it. `name` is for people. KILN_INVALID: no such target;
+ * to the same text for the same target and options finds it, also where the compiler plug-in is not installed: the
+ * folder names its tool chain. `name` is for people. KILN_INVALID: no such target;
  * KILN_IO: it could not be stored. Several threads may warm one cache at once.
  */
 kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, kiln_bytes text, kiln_warmed *out,

@@ -11,6 +11,7 @@
 #include "base/gate.h"
 #include "base/log.h"
 #include "cache/kernel.h"
+#include "cache/toolchain.h"
 #include "store/settings.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `open_caches`, `closed`, and handing out indices */
@@ -108,6 +109,22 @@ static void add_tiers(struct kiln_cache *cache, const kiln_cache_options *option
     kiln__buffer_release(&folder);
 }
 
+/*
+ * Without the plug-in there is no digest to look kernels up by, and nothing could be compiled under a wrong one: the
+ * folders may say what they were filled with. The rest of a key is compared all the same.
+ */
+static void find_toolchain(struct kiln_cache *cache)
+{
+    char path[4096];
+    if (cache->tiers && kiln__plugin_path(path, sizeof path, NULL) != KILN_OK)
+        kiln__chain_toolchain(cache->tiers, cache->toolchain);
+}
+
+const char *kiln__cache_toolchain(const kiln_cache *cache, const kiln_compiler *compiler)
+{
+    return cache->toolchain[0] && compiler == kiln_compiler_llvm() ? cache->toolchain : compiler->digest;
+}
+
 /* ---- open and close ------------------------------------------------------------------------------------------- */
 
 static enum kiln_mode mode_from_environment(void)
@@ -195,6 +212,7 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
     }
     cache->mode = mode_from_environment();
     if (cache->mode != KILN_MODE_OFF) add_tiers(cache, &resolved);
+    find_toolchain(cache);
     kiln__statistics_at_exit();
     *out = cache;
     return KILN_OK;

@@ -14,6 +14,7 @@ struct kiln_cache {
     uint32_t index; /* of the hit counters in every thread's record */
     enum kiln_mode mode;
     struct kiln_tier *tiers;
+    char toolchain[KILN_TOOLCHAIN_SIZE]; /* as the folders name it, when there was no plug-in on opening; or "" */
     struct kiln_tier_events events;
     struct kiln_counts counts;
     kiln_counters at_open; /* what the hit counters of this index held when the cache was opened */
@@ -29,6 +30,10 @@ struct kiln_cache {
 
 /* Calls visit() for every open cache, under the lock that closing takes. */
 void kiln__each_cache(void (*visit)(struct kiln_cache *cache, void *context), void *context);
+
+/* What enters content keys as the compiler's digest: its own, or, where LLVM's plug-in is not installed, the tool chain
+ * that filled the folders. Borrowed. */
+const char *kiln__cache_toolchain(const kiln_cache *cache, const kiln_compiler *compiler);
 
 /* Sum over open and closed caches of the process. */
 void kiln__process_counters(kiln_counters *out);

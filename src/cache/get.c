@@ -190,8 +190,9 @@ static void lower_and_compare(struct miss *miss, const struct kiln_kernel *kerne
     const struct kiln_buffer *source = fixed ? &definition->text : &text.buffer;
     kiln_bytes is = {source->data, source->size}, was = kiln_artifact_get(kernel->artifact, "text");
     if (!status)
-        status = kiln__request_content(&miss->request, definition->compiler->name, definition->compiler->digest, is,
-                                       fixed, &content, &error);
+        status = kiln__request_content(&miss->request, definition->compiler->name,
+                                       kiln__cache_toolchain(miss->request.cache, definition->compiler), is, fixed,
+                                       &content, &error);
     if (status) {
         kiln__buffer_printf(difference, "lowering again failed: %s", error.text);
     } else if (memcmp(&content.digest, &kernel->artifact->digest, sizeof content.digest)) {

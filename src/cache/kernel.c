@@ -144,6 +144,15 @@ static bool find_stored(const struct job *job, struct kiln_artifact **out)
            KILN_OK;
 }
 
+/* The folder says who filled it, so that it can be used where no compiler is. Whoever fills one on purpose says so even
+ * when another tool chain was here since the kernels were made. */
+static void name_toolchain(const struct job *job)
+{
+    struct kiln_cache *cache = job->request->cache;
+    if (job->compiler != kiln_compiler_llvm()) return;
+    kiln__chain_set_toolchain(cache->tiers, kiln__cache_toolchain(cache, job->compiler));
+}
+
 /* Stored, or compiled by another process while we wait for it, or compiled here while others wait for us. */
 static kiln_status make_artifact(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
@@ -166,6 +175,7 @@ static kiln_status make_artifact(void *context, void **value, struct kiln_read_r
     bool is_new = !found && !status;
     if (!status && !has_machine_code(artifact, job)) is_new |= add_machine_code(job, &artifact);
     if (is_new) kiln__chain_put(cache->tiers, artifact);
+    if (is_new || (found && cache->mode == KILN_MODE_COMPILE_ONLY)) name_toolchain(job);
     kiln__lock_release(lock);
     if (!status) *value = artifact;
     return status;
@@ -273,8 +283,8 @@ kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *c
 {
     struct kiln_content_key content = {0};
     struct job job = {request, compiler, text, call_key, &content, NULL};
-    kiln_status status =
-        kiln__request_content(request, compiler->name, compiler->digest, text, fixed_text, &content, err);
+    kiln_status status = kiln__request_content(request, compiler->name, kiln__cache_toolchain(request->cache, compiler),
+                                               text, fixed_text, &content, err);
     if (!status) status = get(&job, 0, out, err);
     kiln__content_release(&content);
     return status;
@@ -289,7 +299,8 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
     kiln_request request = {
         .cache = cache, .device = device, .function = name, .options = kiln__options_unpack(options)};
     struct job job = {&request, compiler, text, {NULL, 0}, &content, note};
-    kiln_status status = kiln__request_content(&request, compiler->name, compiler->digest, text, false, &content, err);
+    kiln_status status = kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text,
+                                               false, &content, err);
     struct kiln_kernel *kernel = NULL;
     if (!status) status = get(&job, KEPT, &kernel, err);
     if (!status || status == KILN_COMPILED) *executable = status ? NULL : kernel->executable;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/gate.h"
+#include "cache/cache.h"
 #include "cache/kernel.h"
 #include "cache/toolchain.h"
 #include "compiler/plugin.h"
@@ -49,6 +50,19 @@ static kiln_status get_plugin(const struct kiln_plugin **out, kiln_error *err)
     return status;
 }
 
+/* A cache that looks kernels up by what its folders name must not store those of another tool chain under that name;
+ * so a plug-in that was installed since has to be the very one. */
+static kiln_status check_toolchain(const kiln_cache *cache, kiln_error *err)
+{
+    char here[KILN_TOOLCHAIN_SIZE];
+    if (!cache->toolchain[0]) return KILN_OK;
+    kiln__toolchain_digest(here, sizeof here);
+    if (strcmp(here, cache->toolchain) == 0) return KILN_OK;
+    return kiln__fail(err, KILN_NO_COMPILER,
+                      "the compiler plug-in came after the cache was opened, and is not what filled its folders; start "
+                      "the program again to use it");
+}
+
 static const char entry_name[] = "kernel";
 
 static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
@@ -59,9 +73,10 @@ static kiln_status compile(void *self, const kiln_request *request, kiln_bytes t
     struct kiln_artifact *runtime = NULL;
     struct kiln_buffer object = {0};
     kiln_status status = get_plugin(&table, err);
+    if (!status) status = check_toolchain(request->cache, err);
     if (!status)
-        status = kiln__runtime_get(request, kiln_compiler_llvm()->digest, table->runtime_digest, table->prepare,
-                                   &runtime, err);
+        status = kiln__runtime_get(request, kiln__cache_toolchain(request->cache, kiln_compiler_llvm()),
+                                   table->runtime_digest, table->prepare, &runtime, err);
     if (!status) {
         const struct kiln_plugin_job job = {
             .text = text,
@@ -163,7 +178,7 @@ static kiln_compiler compiler = {.struct_size = sizeof compiler,
                                  .compile = compile,
                                  .link = link_artifact,
                                  .unlink = unlink_artifact};
-static char digest[160];
+static char digest[KILN_TOOLCHAIN_SIZE];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void set_up(void)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "compiler/plugin.h"
+#include "kiln/inspect.h"
 
 #ifndef KILN_LLVM_LIBRARY
 #define KILN_LLVM_LIBRARY "libLLVM.so.19.1"
@@ -141,6 +142,18 @@ static bool llvm_id(char *out, size_t size)
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (id_in_folder(folders[i], strlen(folders[i]), out, size)) return true;
     return false;
+}
+
+kiln_status kiln_inspect_compiler(char *path, size_t path_size, char *llvm, size_t llvm_size, kiln_error *err)
+{
+    struct head head;
+    struct note inside;
+    kiln_status status = kiln__plugin_path(path, path_size, err);
+    if (status != KILN_OK) return status;
+    snprintf(llvm, llvm_size, "%s", "");
+    if (read_head(path, &head) && find_note(&head, KILN_PLUGIN_NOTE, KILN_PLUGIN_HAS_LLVM, &inside))
+        snprintf(llvm, llvm_size, "%.*s", (int)inside.size, (const char *)inside.data);
+    return KILN_OK;
 }
 
 void kiln__toolchain_digest(char *out, size_t size)

@@ -52,6 +52,7 @@ static kiln_status store(const kiln_request *request, kiln_bytes text, const cha
     kiln_status status = kiln__kernel_artifact(request, kiln_compiler_llvm(), text, content, &artifact, err);
     if (status) return status;
     if (!is_stored(folder, content)) kiln__chain_put(request->cache->tiers, artifact);
+    kiln__chain_set_toolchain(request->cache->tiers, kiln__cache_toolchain(request->cache, kiln_compiler_llvm()));
     kiln__artifact_unref(artifact);
     if (is_stored(folder, content)) return KILN_OK;
     return kiln__fail(err, KILN_IO, "%s: it could not be stored in %s (KILN_LOG=fault says why)", request->function,
@@ -73,9 +74,11 @@ kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, k
     struct kiln_content_key content = {0};
     const kiln_request request = {
         .cache = cache, .device = &device, .function = name, .options = kiln__options_from_environment()};
-    status = kiln__request_content(&request, compiler->name, compiler->digest, text, false, &content, err);
+    status = kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text, false,
+                                   &content, err);
     if (!status && is_stored(folder, &content)) {
         *out = KILN_WARM_WAS_THERE;
+        kiln__chain_set_toolchain(cache->tiers, kiln__cache_toolchain(cache, compiler));
     } else if (!status) {
         *out = KILN_WARM_COMPILED;
         status = store(&request, text, folder, &content, err);

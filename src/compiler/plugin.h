@@ -13,7 +13,8 @@
 enum { KILN_PLUGIN_VERSION = 1 };
 #define KILN_PLUGIN_SYMBOL "kiln_llvm_plugin" /* const struct kiln_plugin kiln_llvm_plugin */
 
-/* An ELF note, without content, of a plug-in that has LLVM inside and needs no libLLVM. */
+/* An ELF note of a plug-in that has LLVM inside and needs no libLLVM; its content is LLVM's version as text, "19.1.7".
+ */
 #define KILN_PLUGIN_NOTE "Kiln"
 enum { KILN_PLUGIN_HAS_LLVM = 1 };
 

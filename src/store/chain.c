@@ -83,6 +83,27 @@ void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifa
     if (status < 0) report(last, status == KILN_INVALID ? KILN_IO : status, "store", &err);
 }
 
+bool kiln__chain_toolchain(struct kiln_tier *first, char out[KILN_TOOLCHAIN_SIZE])
+{
+    for (struct kiln_tier *tier = first; tier != NULL; tier = tier->next) {
+        kiln_error err = {.status = KILN_OK, .text = ""};
+        if (tier->methods->toolchain == NULL) continue;
+        kiln_status status = tier->methods->toolchain(tier, out, &err);
+        if (status < 0) report(tier, status, "read", &err);
+        if (status == KILN_OK) return true;
+    }
+    return false;
+}
+
+void kiln__chain_set_toolchain(struct kiln_tier *first, const char *line)
+{
+    struct kiln_tier *last = last_writable(first);
+    if (last == NULL || last->methods->set_toolchain == NULL) return;
+    kiln_error err = {.status = KILN_OK, .text = ""};
+    kiln_status status = last->methods->set_toolchain(last, line, &err);
+    if (status < 0) report(last, status, "store", &err);
+}
+
 void kiln__chain_free(struct kiln_tier *first)
 {
     while (first != NULL) {

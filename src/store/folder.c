@@ -3,7 +3,8 @@
  *
  * Invariants: a name ending in .kiln appears by rename only, so readers take no lock and see a whole file or none; an
  * artifact leaves here only when its file is ours (or root's), its checksum is right, its full key is the one asked
- * for and this CPU can run it. Other names: *.tmp-* is being written, *.lock is being made, *.bad was put aside.
+ * for and this CPU can run it. Other names: *.tmp-* is being written, *.lock is being made, *.bad was put aside;
+ * <folder>/toolchain names who made it all.
  */
 #include "store/tier.h"
 
@@ -202,6 +203,70 @@ static kiln_status folder_put(struct kiln_tier *tier, const struct kiln_artifact
     return status;
 }
 
+/* ---- tool chain ---------------------------------------------------------------------------------------------- */
+
+/* What follows is compared with keys in full; this only keeps odd bytes out of keys and messages. */
+static bool is_line(kiln_bytes bytes)
+{
+    const char *text = bytes.data;
+    if (bytes.size < 2 || bytes.size > KILN_TOOLCHAIN_SIZE || text[bytes.size - 1] != '\n') return false;
+    for (size_t i = 0; i + 1 < bytes.size; i++)
+        if (text[i] < ' ' || text[i] > '~') return false;
+    return true;
+}
+
+static kiln_status read_line(const char *path, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err)
+{
+    kiln_bytes bytes;
+    struct stat info;
+    kiln_status status = kiln__file_map_stat(path, &bytes, &info, err);
+    if (status != KILN_OK) return status;
+    if (!is_trusted(&info, true)) {
+        status = kiln__fail(err, KILN_IO, "%s: others own this file or may write it", path);
+    } else if (!is_line(bytes)) {
+        kiln__log(KILN_LOG_FAULT, "%s does not name a tool chain: not used", path);
+        status = (kiln_status)KILN_MISS;
+    } else {
+        snprintf(out, KILN_TOOLCHAIN_SIZE, "%.*s", (int)bytes.size - 1, (const char *)bytes.data);
+    }
+    kiln__file_unmap(bytes);
+    return status;
+}
+
+/* The path in memory of its own; NULL: out of memory. */
+static char *toolchain_path(const struct folder *folder)
+{
+    char *path;
+    return asprintf(&path, "%s/%s", folder->path, KILN_TOOLCHAIN_FILE) < 0 ? NULL : path;
+}
+
+static kiln_status folder_toolchain(struct kiln_tier *tier, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err)
+{
+    char *path = toolchain_path((struct folder *)tier);
+    kiln_status status = path != NULL ? read_line(path, out, err) : kiln__no_memory(err, "a path");
+    free(path);
+    return status;
+}
+
+/* Two processes of different tool chains may take turns: the file names the last that put something. */
+static kiln_status folder_set_toolchain(struct kiln_tier *tier, const char *line, kiln_error *err)
+{
+    struct folder *folder = (struct folder *)tier;
+    char was[KILN_TOOLCHAIN_SIZE], is[KILN_TOOLCHAIN_SIZE + 1];
+    char *path = toolchain_path(folder);
+    if (path == NULL) return kiln__no_memory(err, "a path");
+    kiln_status status = KILN_OK;
+    int size = snprintf(is, sizeof(is), "%s\n", line);
+    if (!is_line((kiln_bytes){is, (size_t)size}))
+        status = kiln__fail(err, KILN_INVALID, "\"%s\" can't be the name of a tool chain", line);
+    else if (read_line(path, was, NULL) == KILN_OK && strcmp(was, line) == 0)
+        status = KILN_OK;
+    else if ((status = prepare_folder(folder, path, err)) == KILN_OK)
+        status = kiln__file_publish(path, is, (size_t)size, err);
+    free(path);
+    return status;
+}
+
 /* ---- open and free ------------------------------------------------------------------------------------------- */
 
 static void folder_free(struct kiln_tier *tier)
@@ -211,7 +276,8 @@ static void folder_free(struct kiln_tier *tier)
     free(folder);
 }
 
-static const struct kiln_tier_methods folder_methods = {folder_get, folder_put, folder_free, folder_lock};
+static const struct kiln_tier_methods folder_methods = {folder_get,  folder_put,       folder_free,
+                                                        folder_lock, folder_toolchain, folder_set_toolchain};
 
 kiln_status kiln__tier_folder(const char *path, bool writable, uint64_t max_bytes, uint64_t max_files,
                               struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err)

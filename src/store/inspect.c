@@ -101,6 +101,25 @@ kiln_status kiln_inspect_check_folder(const char *path, kiln_error *err)
     return KILN_OK;
 }
 
+kiln_status kiln_inspect_toolchain(const char *folder, char *line, size_t size, kiln_error *err)
+{
+    char path[4096], found[KILN_TOOLCHAIN_SIZE];
+    struct kiln_tier_events events = {0};
+    struct kiln_tier *tier = NULL;
+    kiln_status status = folder ? KILN_OK : kiln_inspect_default_folder(path, sizeof path, err);
+    if (status == KILN_OK) status = kiln__tier_folder(folder ? folder : path, false, 0, 0, &events, &tier, err);
+    if (status != KILN_OK) return status;
+    status = tier->methods->toolchain(tier, found, err);
+    if ((int)status == KILN_MISS)
+        status = kiln__fail(err, KILN_INVALID, "%s names no tool chain", tier->label);
+    else if (status == KILN_OK && strlen(found) >= size)
+        status = kiln__fail(err, KILN_INVALID, "the name of a tool chain needs %zu bytes", strlen(found) + 1);
+    else if (status == KILN_OK)
+        strcpy(line, found);
+    tier->methods->free(tier);
+    return status;
+}
+
 /* ---- the list ------------------------------------------------------------------------------------------------ */
 
 static bool digest_of_name(const char *name, char out[KILN_INSPECT_DIGEST])

@@ -1,8 +1,8 @@
 /*
  * maintain.c - pruning and clearing a folder on somebody's word; see kiln/maintain.h.
  *
- * Invariant: files go through kiln__prune_now() only, which knows our names; here only empty sub-folders are removed,
- * and only below a folder that holds nothing but what a cache folder holds.
+ * Invariant: artifacts go through kiln__prune_now() only, which knows our names; here the file that names the tool
+ * chain and empty sub-folders are removed, and only in a folder that holds nothing but what a cache folder holds.
  */
 #include "kiln/maintain.h"
 
@@ -18,7 +18,7 @@
 #include "base/status.h"
 #include "store/prune.h"
 
-enum { LONGEST_PATH = 4096 };
+enum { LONGEST_PATH = 4096, LONGEST_LINE = 4096 };
 
 /* Opens `folder`, or the default one, whose path is put into `path`. */
 static kiln_status open_folder(const char *folder, char path[LONGEST_PATH], DIR **out, kiln_error *err)
@@ -36,6 +36,27 @@ static kiln_status open_folder(const char *folder, char path[LONGEST_PATH], DIR 
     return KILN_OK;
 }
 
+/* The file that names the tool chain, or one of that name that was being written: a line, so never long. */
+static bool is_toolchain_file(const char *name, const struct stat *info)
+{
+    static const char temporary[] = KILN_TOOLCHAIN_FILE ".tmp-";
+    bool is_name = strcmp(name, KILN_TOOLCHAIN_FILE) == 0 || strncmp(name, temporary, sizeof temporary - 1) == 0;
+    return is_name && S_ISREG(info->st_mode) && info->st_size <= LONGEST_LINE;
+}
+
+/* The file itself stays, as artifacts do; what goes is what a writer left behind that is gone. */
+static void remove_left_overs(DIR *list)
+{
+    time_t now = time(NULL);
+    for (struct dirent *item; (item = readdir(list)) != NULL;) {
+        struct stat info;
+        bool is_left = strcmp(item->d_name, KILN_TOOLCHAIN_FILE) != 0 &&
+                       fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                       is_toolchain_file(item->d_name, &info) && kiln__is_left_over(item->d_name, &info, now);
+        if (is_left) unlinkat(dirfd(list), item->d_name, 0);
+    }
+}
+
 kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, kiln_prune_report *report,
                        kiln_error *err)
 {
@@ -45,6 +66,7 @@ kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, ki
         return kiln__fail(err, KILN_INVALID, "kiln_prune: needs options with their struct_size, and a report");
     kiln_status status = open_folder(folder, path, &list, err);
     if (status != KILN_OK) return status;
+    if (!options->dry_run) remove_left_overs(list);
     closedir(list);
     int64_t now = time(NULL);
     bool has_age = options->max_age_s > 0 && options->max_age_s < (uint64_t)now;
@@ -57,7 +79,8 @@ kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, ki
     return kiln__prune_now(path, &keep, &options->progress, report, err);
 }
 
-/* A cache folder holds sub-folders of two digits. Files that the system leaves behind begin with a dot. */
+/* A cache folder holds sub-folders of two digits, and the name of a tool chain. Files that the system leaves behind
+ * begin with a dot. */
 static kiln_status check_names(const char *path, DIR *list, kiln_error *err)
 {
     for (struct dirent *item; (item = readdir(list)) != NULL;) {
@@ -65,8 +88,9 @@ static kiln_status check_names(const char *path, DIR *list, kiln_error *err)
         bool is_dot = strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0;
         bool is_hidden = strncmp(item->d_name, ".nfs", 4) == 0;
         if (is_dot || is_hidden) continue;
-        bool is_ours = kiln__is_sub_folder_name(item->d_name) &&
-                       fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
+        bool is_ours = fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                       ((kiln__is_sub_folder_name(item->d_name) && S_ISDIR(info.st_mode)) ||
+                        is_toolchain_file(item->d_name, &info));
         if (!is_ours)
             return kiln__fail(err, KILN_INVALID, "%s is not a cache folder: Kiln would not have made '%s' in it", path,
                               item->d_name);
@@ -74,12 +98,18 @@ static kiln_status check_names(const char *path, DIR *list, kiln_error *err)
     return KILN_OK;
 }
 
-/* Those that somebody has put something else into stay, as rmdir() refuses them. */
-static void remove_empty_folders(DIR *list)
+/* Sub-folders that somebody has put something else into stay, as rmdir() refuses them. */
+static void remove_rest(DIR *list)
 {
     rewinddir(list);
-    for (struct dirent *item; (item = readdir(list)) != NULL;)
-        if (kiln__is_sub_folder_name(item->d_name)) unlinkat(dirfd(list), item->d_name, AT_REMOVEDIR);
+    for (struct dirent *item; (item = readdir(list)) != NULL;) {
+        struct stat info;
+        if (kiln__is_sub_folder_name(item->d_name))
+            unlinkat(dirfd(list), item->d_name, AT_REMOVEDIR);
+        else if (fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 is_toolchain_file(item->d_name, &info))
+            unlinkat(dirfd(list), item->d_name, 0);
+    }
 }
 
 static kiln_status clear(const char *folder, bool dry_run, const kiln_progress *progress, kiln_prune_report *report,
@@ -93,7 +123,7 @@ static kiln_status clear(const char *folder, bool dry_run, const kiln_progress *
     const struct kiln_prune_keep nothing = {.used_since = INT64_MAX, .dry_run = dry_run};
     status = check_names(path, list, err);
     if (status == KILN_OK) status = kiln__prune_now(path, &nothing, progress, report, err);
-    if (status == KILN_OK && !dry_run) remove_empty_folders(list);
+    if (status == KILN_OK && !dry_run) remove_rest(list);
     closedir(list);
     return status;
 }

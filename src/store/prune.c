@@ -93,8 +93,7 @@ static void add_file(struct listing *listing, const char *folder, const char *na
     listing->size_bytes += file->size_bytes;
 }
 
-/* A temporary file or a lock that nobody will come back for: unchanged for long, or of a process that has ended. */
-static bool is_left_over(const char *name, const struct stat *info, time_t now)
+bool kiln__is_left_over(const char *name, const struct stat *info, time_t now)
 {
     return now - info->st_mtime > STALE_S || kiln__temporary_is_abandoned(name) || kiln__lock_is_abandoned(name);
 }
@@ -119,7 +118,7 @@ static void list_folder(const char *folder, struct listing *listing)
         if (fstatat(dirfd(entries), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) continue;
         if (!is_temporary)
             add_file(listing, folder, entry->d_name, &info);
-        else if (is_left_over(entry->d_name, &info, now))
+        else if (kiln__is_left_over(entry->d_name, &info, now))
             unlinkat(dirfd(entries), entry->d_name, 0);
     }
     closedir(entries);

@@ -12,11 +12,14 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "kiln/maintain.h"
 
 #define KILN_ARTIFACT_SUFFIX ".kiln"
-#define KILN_ASIDE_SUFFIX    ".bad" /* what was put aside: no longer than the above */
+#define KILN_ASIDE_SUFFIX    ".bad"      /* what was put aside: no longer than the above */
+#define KILN_TOOLCHAIN_FILE  "toolchain" /* in the folder itself: which tool chain made what is in it */
 
 struct kiln_prune {
     uint64_t max_bytes, max_files;
@@ -44,6 +47,9 @@ struct kiln_prune_keep {
 /* Looks at everything below `folder` and removes what is not to stay. KILN_NO_MEMORY: nothing was removed. */
 kiln_status kiln__prune_now(const char *folder, const struct kiln_prune_keep *keep, const kiln_progress *progress,
                             kiln_prune_report *report, kiln_error *err);
+
+/* A temporary file or a lock that nobody will come back for: unchanged for long, or of a process that has ended. */
+bool kiln__is_left_over(const char *name, const struct stat *info, time_t now);
 
 /* "00" to "ff": the sub-folders that hold artifacts. */
 bool kiln__is_sub_folder_name(const char *name);

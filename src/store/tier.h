@@ -14,6 +14,8 @@
 
 struct kiln_tier;
 
+enum { KILN_TOOLCHAIN_SIZE = 160 }; /* of the line that names a tool chain, with its NUL */
+
 /* What the tier did, counted by the cache that owns it. */
 struct kiln_tier_events {
     _Atomic uint64_t corrupt, faults, evictions;
@@ -27,6 +29,10 @@ struct kiln_tier_methods {
     /* kiln__lock_take() for an artifact; NULL: nobody else can put into this tier. */
     kiln_status (*lock)(struct kiln_tier *tier, const struct kiln_digest *digest, bool is_last, struct kiln_lock **out,
                         kiln_error *err);
+    /* Which tool chain made the kernels here: a line of text, without its end, for machines that have no compiler.
+     * KILN_MISS: the tier names none, or what it says is no such line. Both NULL: nobody else can read this tier. */
+    kiln_status (*toolchain)(struct kiln_tier *tier, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err);
+    kiln_status (*set_toolchain)(struct kiln_tier *tier, const char *line, kiln_error *err);
 };
 
 struct kiln_tier {
@@ -60,6 +66,10 @@ void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifa
  * may be there now, look again. *out (may be NULL) is to be released after the put. A fault is counted and skipped.
  */
 bool kiln__chain_lock(struct kiln_tier *first, const struct kiln_digest *digest, bool is_last, struct kiln_lock **out);
+/* Which tool chain made what is in the first tier that names one. False: none does. Faults as in kiln__chain_get(). */
+bool kiln__chain_toolchain(struct kiln_tier *first, char out[KILN_TOOLCHAIN_SIZE]);
+/* Names it in the tier that puts go to; a fault is counted and logged once. */
+void kiln__chain_set_toolchain(struct kiln_tier *first, const char *line);
 void kiln__chain_free(struct kiln_tier *first);
 
 #endif

@@ -104,8 +104,15 @@ mkdir -m 777 open
 chmod 777 open
 exits 1 env KILN_CACHE_DIR="$work/open" "$kiln" doctor
 says out "others may write"
-exits 1 env KILN_PLUGIN=/nowhere.so "$kiln" doctor
+exits 1 env KILN_PLUGIN=/nowhere.so KILN_CACHE_DIR="$work/empty" "$kiln" doctor
 says out "fail  compiler"
+says out "Nothing can be compiled, and no folder was filled where one is"
+exits 0 env KILN_PLUGIN=/nowhere.so "$kiln" doctor
+says out "warn  compiler"
+says out "Kernels stored in $work/cache can be used, nothing can be compiled"
+exits 0 env KILN_PLUGIN=/nowhere.so KILN_CACHE_DIR="$work/empty" KILN_CACHE_PATH="$work/nowhere:$work/cache" "$kiln" doctor
+says out "Kernels stored in $work/cache can be used, nothing can be compiled"
+exits 1 env KILN_PLUGIN=/nowhere.so KILN_MODE=off "$kiln" doctor
 exits 0 env KILN_MODE=sometimes KILN_COLOUR=1 "$kiln" doctor
 says out "may be one of normal off no-compile compile-only"
 says out "KILN_COLOUR=1: Kiln has no such variable"

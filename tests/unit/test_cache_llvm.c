@@ -51,6 +51,21 @@ static void run_once(const char *folder, kiln_counters *counters)
     kiln_cache_close(cache);
 }
 
+/* The plug-in is installed after the cache was opened. The status of a compile is the result. */
+static int compile_late(const char *folder)
+{
+    kiln_cache *cache = open_cache(folder);
+    setenv("KILN_PLUGIN", getenv("KILN_TEST_PLUGIN"), 1);
+    kiln_function *function = new_text(cache, NULL, "f", "define i64 @kernel(i64 %x) {\n  ret i64 %x\n}\n");
+    void *executable;
+    kiln_error err = {0};
+    kiln_status status = kiln_get(function, NULL, 0, NULL, &executable, &err);
+    kiln_function_free(function);
+    kiln_cache_close(cache);
+    if (status == KILN_OK) return 0;
+    return status == KILN_NO_COMPILER && strstr(err.text, "is not what filled its folders") ? 2 : 1;
+}
+
 static int child(const char *task, const char *folder)
 {
     kiln_counters counters;
@@ -59,6 +74,7 @@ static int child(const char *task, const char *folder)
         return counters.compiles == 0 && counters.disk_hits == 1 && counters.links == 1 && !is_mapped("libLLVM") ? 0
                                                                                                                  : 1;
     }
+    if (!strcmp(task, "late")) return compile_late(folder);
     kiln_cache *cache = open_cache(folder); /* "missing": KILN_PLUGIN names nothing */
     kiln_function *function = new_text(cache, NULL, "f", twice_plus_one);
     kiln_error err = {0};
@@ -70,7 +86,7 @@ static int child(const char *task, const char *folder)
                                                                                                                  : 1;
 }
 
-static void run_child(const char *task, const char *folder, const char *plugin)
+static void run_child(const char *task, const char *folder, const char *plugin, int expected)
 {
     char program[4096] = "";
     assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
@@ -82,7 +98,7 @@ static void run_child(const char *task, const char *folder, const char *plugin)
     }
     int status = -1;
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    assert_int_equal(status, expected << 8);
 }
 
 static void test_from_cold_to_warm(void **state)
@@ -96,14 +112,56 @@ static void test_from_cold_to_warm(void **state)
     run_once(folder, &counters);
     assert_int_equal(counters.compiles, 1);
     assert_int_equal(counters.links, 1);
-    run_child("warm", folder, NULL);
+    run_child("warm", folder, NULL, 0);
+    remove_folder(root);
+}
+
+static void set_toolchain(const char *folder, const char *line)
+{
+    struct kiln_tier_events events = {0};
+    struct kiln_tier *tier = NULL;
+    assert_int_equal(kiln__tier_folder(folder, true, 0, 0, &events, &tier, NULL), KILN_OK);
+    kiln__chain_set_toolchain(tier, line);
+    kiln__chain_free(tier);
+    assert_int_equal(events.faults, 0);
+}
+
+/* A folder that a cache was told to use names the tool chain that filled it. */
+static void test_warm_without_a_plugin(void **state)
+{
+    (void)state;
+    if (!have_plugin()) skip();
+    char root[64], folder[80];
+    make_folder(root, sizeof root);
+    snprintf(folder, sizeof folder, "%s/cache", root);
+    kiln_counters counters;
+    run_once(folder, &counters);
+    run_child("warm", folder, "/no/plug-in/here", 0);
+    set_toolchain(folder, "plugin:another llvm:another");
+    run_child("missing", folder, "/no/plug-in/here", 0);
+    remove_folder(root);
+}
+
+/* What another compiler makes is not stored under the name of the one that filled the folder. */
+static void test_late_plugin_has_to_be_the_one(void **state)
+{
+    (void)state;
+    if (!have_plugin()) skip();
+    char root[64], folder[80];
+    make_folder(root, sizeof root);
+    snprintf(folder, sizeof folder, "%s/cache", root);
+    setenv("KILN_TEST_PLUGIN", getenv("KILN_PLUGIN"), 1);
+    set_toolchain(folder, kiln_compiler_llvm()->digest);
+    run_child("late", folder, "/no/plug-in/here", 0);
+    set_toolchain(folder, "plugin:another llvm:another");
+    run_child("late", folder, "/no/plug-in/here", 2);
     remove_folder(root);
 }
 
 static void test_missing_plugin(void **state)
 {
     (void)state;
-    run_child("missing", "", "/no/plug-in/here");
+    run_child("missing", "", "/no/plug-in/here", 0);
 }
 
 static void test_devices_and_faults(void **state)
@@ -171,6 +229,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_compiler),
         cmocka_unit_test(test_from_cold_to_warm),
+        cmocka_unit_test(test_warm_without_a_plugin),
+        cmocka_unit_test(test_late_plugin_has_to_be_the_one),
         cmocka_unit_test(test_missing_plugin),
         cmocka_unit_test(test_devices_and_faults),
         cmocka_unit_test(test_runtime_library_once),

@@ -16,6 +16,7 @@
 
 #include "cache/toolchain.h"
 #include "compiler/plugin.h"
+#include "kiln/inspect.h"
 
 struct file {
     Elf64_Ehdr elf;
@@ -44,17 +45,23 @@ static struct file new_file(void)
     return file;
 }
 
-/* The digest with this file as the plug-in. */
-static const char *digest_of(const struct file *file, size_t size)
+/* Makes this file the plug-in. */
+static void write_plugin(const struct file *file, size_t size)
 {
-    static char digest[160];
     char path[] = "/tmp/kiln-test-XXXXXX";
     int fd = mkstemp(path);
     assert_int_equal(write(fd, file, size), size);
     close(fd);
     setenv("KILN_PLUGIN", path, 1);
+}
+
+/* The digest with this file as the plug-in. */
+static const char *digest_of(const struct file *file, size_t size)
+{
+    static char digest[160];
+    write_plugin(file, size);
     kiln__toolchain_digest(digest, sizeof digest);
-    remove(path);
+    remove(getenv("KILN_PLUGIN"));
     return digest;
 }
 
@@ -78,6 +85,25 @@ static void a_plugin_with_llvm_inside_is_its_build_id_alone(void **state)
     struct file file = new_file();
     add_note(&file, KILN_PLUGIN_NOTE, KILN_PLUGIN_HAS_LLVM, NULL, 0);
     assert_string_equal(digest_of(&file, sizeof file), "plugin:01abff llvm:inside");
+}
+
+static void the_note_tells_llvms_version(void **state)
+{
+    (void)state;
+    char path[64], version[8];
+    struct file file = new_file();
+    add_note(&file, KILN_PLUGIN_NOTE, KILN_PLUGIN_HAS_LLVM, "19.1.7", 6);
+    write_plugin(&file, sizeof file);
+    assert_int_equal(kiln_inspect_compiler(path, sizeof path, version, sizeof version, NULL), KILN_OK);
+    assert_string_equal(path, getenv("KILN_PLUGIN"));
+    assert_string_equal(version, "19.1.7");
+    remove(path);
+    assert_int_equal(kiln_inspect_compiler(path, sizeof path, version, sizeof version, NULL), KILN_NO_COMPILER);
+    file = new_file();
+    write_plugin(&file, sizeof file);
+    assert_int_equal(kiln_inspect_compiler(path, sizeof path, version, sizeof version, NULL), KILN_OK);
+    assert_string_equal(version, "");
+    remove(path);
 }
 
 static void other_notes_say_nothing(void **state)
@@ -110,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plugin_is_its_build_id_and_libllvm),
         cmocka_unit_test(a_plugin_with_llvm_inside_is_its_build_id_alone),
+        cmocka_unit_test(the_note_tells_llvms_version),
         cmocka_unit_test(other_notes_say_nothing),
         cmocka_unit_test(damaged_files_are_none),
     };

@@ -465,6 +465,121 @@ static void chain_asks_in_order_and_counts_faults(void **state)
     kiln__artifact_unref(artifact);
 }
 
+/* ---- tool chain ---- */
+
+static const char *toolchain_path(const struct world *world)
+{
+    static char path[96];
+    snprintf(path, sizeof(path), "%s/toolchain", world->folder);
+    return path;
+}
+
+static void write_toolchain(const struct world *world, const char *text, size_t size)
+{
+    assert_int_equal(kiln__file_publish(toolchain_path(world), text, size, NULL), KILN_OK);
+}
+
+static void a_tool_chain_is_named(void **state)
+{
+    struct world *world = *state;
+    struct stat before, after;
+    char line[KILN_TOOLCHAIN_SIZE];
+    assert_false(kiln__chain_toolchain(world->tier, line));
+    kiln__chain_set_toolchain(world->tier, "plugin:1 llvm:2");
+    assert_true(kiln__chain_toolchain(world->tier, line));
+    assert_string_equal(line, "plugin:1 llvm:2");
+    /* The same is not written again, and another is; permissions are those of artifacts. */
+    assert_int_equal(stat(toolchain_path(world), &before), 0);
+    assert_int_equal(before.st_mode & 0777, 0600);
+    kiln__chain_set_toolchain(world->tier, "plugin:1 llvm:2");
+    assert_int_equal(stat(toolchain_path(world), &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    kiln__chain_set_toolchain(world->tier, "plugin:3");
+    assert_true(kiln__chain_toolchain(world->tier, line));
+    assert_string_equal(line, "plugin:3");
+    /* A folder that was deleted comes back. */
+    remove_tree(world->folder);
+    kiln__chain_set_toolchain(world->tier, "plugin:3");
+    assert_true(kiln__chain_toolchain(world->tier, line));
+    assert_int_equal(world->events.faults, 0);
+}
+
+static void what_is_no_line_names_no_tool_chain(void **state)
+{
+    struct world *world = *state;
+    char line[KILN_TOOLCHAIN_SIZE], text[KILN_TOOLCHAIN_SIZE + 1];
+    static const struct {
+        const char *text;
+        size_t size;
+    } bad[] = {{"", 0},
+               {"\n", 1},
+               {"plugin:1", 8},
+               {"plugin:1\nllvm:2\n", 16},
+               {"plugin:\0\n", 9},
+               {"plug\tin\n", 8},
+               {"pl\xc3\xbcgin\n", 8},
+               {"plugin\x7f\n", 8}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        write_toolchain(world, bad[i].text, bad[i].size);
+        assert_false(kiln__chain_toolchain(world->tier, line));
+    }
+    memset(text, 'a', sizeof(text));
+    text[KILN_TOOLCHAIN_SIZE - 1] = text[KILN_TOOLCHAIN_SIZE] = '\n';
+    write_toolchain(world, text, KILN_TOOLCHAIN_SIZE); /* the longest */
+    assert_true(kiln__chain_toolchain(world->tier, line));
+    assert_int_equal(strlen(line), KILN_TOOLCHAIN_SIZE - 1);
+    text[KILN_TOOLCHAIN_SIZE - 1] = 'a';
+    write_toolchain(world, text, KILN_TOOLCHAIN_SIZE + 1);
+    assert_false(kiln__chain_toolchain(world->tier, line));
+    assert_int_equal(world->events.faults, 0);
+    /* Nor is any such thing written. */
+    text[KILN_TOOLCHAIN_SIZE] = '\0';
+    remove(toolchain_path(world));
+    assert_int_equal(world->tier->methods->set_toolchain(world->tier, text, NULL), KILN_INVALID);
+    assert_int_equal(world->tier->methods->set_toolchain(world->tier, "two\nlines", NULL), KILN_INVALID);
+    assert_int_equal(world->tier->methods->set_toolchain(world->tier, "", NULL), KILN_INVALID);
+    assert_false(exists(toolchain_path(world)));
+}
+
+static void faults_of_a_tool_chain_are_counted(void **state)
+{
+    struct world *world = *state;
+    char line[KILN_TOOLCHAIN_SIZE];
+    kiln__chain_set_toolchain(world->tier, "plugin:1");
+    assert_int_equal(chmod(toolchain_path(world), 0622), 0);
+    assert_false(kiln__chain_toolchain(world->tier, line));
+    assert_int_equal(world->events.faults, 1);
+    kiln__chain_set_toolchain(world->tier, "plugin:1"); /* replaces it */
+    assert_true(kiln__chain_toolchain(world->tier, line));
+    assert_int_equal(remove(toolchain_path(world)), 0);
+    assert_int_equal(mkdir(toolchain_path(world), 0700), 0);
+    kiln__chain_set_toolchain(world->tier, "plugin:1");
+    assert_int_equal(world->events.faults, 2);
+    assert_int_equal(chmod(world->folder, 0777), 0);
+    kiln__chain_set_toolchain(world->tier, "plugin:1");
+    assert_int_equal(world->events.faults, 3);
+    kiln__chain_set_toolchain(NULL, "plugin:1");
+    assert_false(kiln__chain_toolchain(NULL, line));
+}
+
+static void the_first_tier_names_the_tool_chain(void **state)
+{
+    struct world *world = *state;
+    struct kiln_tier *memory = NULL, *other = NULL;
+    char line[KILN_TOOLCHAIN_SIZE], folder[128];
+    snprintf(folder, sizeof(folder), "%s/other", world->folder);
+    kiln__chain_set_toolchain(world->tier, "plugin:last");
+    assert_int_equal(kiln__tier_memory(&world->events, &memory, NULL), KILN_OK);
+    assert_int_equal(kiln__tier_folder(folder, true, 0, 0, &world->events, &other, NULL), KILN_OK);
+    memory->writable = other->writable = false;
+    memory->next = other, other->next = world->tier, world->tier = memory;
+    assert_true(kiln__chain_toolchain(world->tier, line));
+    assert_string_equal(line, "plugin:last");
+    assert_int_equal(other->methods->set_toolchain(other, "plugin:first", NULL), KILN_OK);
+    assert_true(kiln__chain_toolchain(world->tier, line));
+    assert_string_equal(line, "plugin:first");
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -485,6 +600,10 @@ int main(void)
         WITH_FOLDER(threads_share_a_folder),
         WITH_FOLDER(memory_is_a_tier),
         WITH_FOLDER(chain_asks_in_order_and_counts_faults),
+        WITH_FOLDER(a_tool_chain_is_named),
+        WITH_FOLDER(what_is_no_line_names_no_tool_chain),
+        WITH_FOLDER(faults_of_a_tool_chain_are_counted),
+        WITH_FOLDER(the_first_tier_names_the_tool_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

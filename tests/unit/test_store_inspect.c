@@ -249,6 +249,28 @@ static void checks_folders(void **state)
     assert_int_equal(kiln_inspect_check_folder(path, &err), KILN_IO);
 }
 
+static void tells_the_tool_chain(void **state)
+{
+    struct world *world = *state;
+    kiln_error err = {0};
+    char path[200], line[32];
+    assert_int_equal(kiln_inspect_toolchain(world->folder, line, sizeof line, &err), KILN_IO);
+    assert_int_not_equal(access(world->folder, F_OK), 0); /* was not made */
+    assert_int_equal(mkdir(world->folder, 0700), 0);
+    assert_int_equal(kiln_inspect_toolchain(world->folder, line, sizeof line, &err), KILN_INVALID);
+    assert_non_null(strstr(err.text, "names no tool chain"));
+    snprintf(path, sizeof path, "%s/toolchain", world->folder);
+    assert_int_equal(kiln__file_publish(path, "plugin:1 llvm:2\n", 16, NULL), KILN_OK);
+    assert_int_equal(kiln_inspect_toolchain(world->folder, line, sizeof line, &err), KILN_OK);
+    assert_string_equal(line, "plugin:1 llvm:2");
+    setenv("KILN_CACHE_DIR", world->folder, 1);
+    assert_int_equal(kiln_inspect_toolchain(NULL, line, 16, &err), KILN_OK);
+    assert_int_equal(kiln_inspect_toolchain(NULL, line, 15, &err), KILN_INVALID);
+    chmod(path, 0666);
+    assert_int_equal(kiln_inspect_toolchain(world->folder, line, sizeof line, &err), KILN_IO);
+    assert_non_null(strstr(err.text, "may write"));
+}
+
 static void default_folder_follows_the_environment(void **state)
 {
     (void)state;
@@ -280,6 +302,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(tells_misplaced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(passes_over_other_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(checks_folders, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tells_the_tool_chain, set_up, tear_down),
         cmocka_unit_test(default_folder_follows_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
