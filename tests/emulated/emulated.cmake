@@ -12,3 +12,23 @@ target_link_libraries(emulated_driver PRIVATE kiln_core m)
 target_link_options(emulated_driver PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/tests/emulated/driver.map -Wl,-z,defs
   -Wl,-Bsymbolic)
 target_compile_definitions(emulated_driver PRIVATE EMULATED_PLUGIN="${CMAKE_BINARY_DIR}/lib/libkiln-llvm.so")
+
+# tests/emulated/test_<name>.c: programs that only this driver can test. Each begins with an empty folder.
+file(GLOB emulated_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/emulated/test_*.c)
+foreach(source ${emulated_tests})
+  get_filename_component(name ${source} NAME_WE)
+  string(REGEX REPLACE "^test_" "emulated_" name ${name})
+  add_executable(${name} ${source})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${emulated_folder})
+  target_include_directories(${name} PRIVATE include src tests)
+  target_link_libraries(${name} PRIVATE mlxc kiln ${CMOCKA} Threads::Threads)
+  add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E env KILN_CACHE_DIR=${emulated_folder}/${name}_cache sh -c
+    "rm -rf $KILN_CACHE_DIR && exec $<TARGET_FILE:${name}>")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "${emulated_environment}")
+endforeach()
+
+# For tests/process/gpu.sh.
+add_executable(emulated_program ${CMAKE_SOURCE_DIR}/tests/emulated/program.c)
+set_target_properties(emulated_program PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${emulated_folder} OUTPUT_NAME program)
+target_include_directories(emulated_program PRIVATE include)
+target_link_libraries(emulated_program PRIVATE mlxc kiln)

@@ -1,0 +1,40 @@
+/*
+ * program.c - for tests/process/gpu.sh: calls a compiled function of several kernels on the GPU and prints the last
+ * result. program [CALLS]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kiln/compile.h"
+#include "mlx/c/mlx.h"
+
+static mlx_stream gpu;
+
+/* Each maximum along the first axis ends a kernel. */
+static int layer(mlx_array *res, const mlx_array x, void *unused)
+{
+    (void)unused;
+    mlx_array top = mlx_array_new();
+    int code = mlx_multiply(res, x, x, gpu) || mlx_max_axis(&top, *res, 0, true, gpu) ||
+               mlx_subtract(res, *res, top, gpu) || mlx_max_axis(&top, *res, 1, true, gpu) ||
+               mlx_subtract(res, *res, top, gpu) || mlx_max_axis(&top, *res, 0, true, gpu) ||
+               mlx_add(res, *res, top, gpu);
+    mlx_array_free(top);
+    return code;
+}
+
+int main(int count, char **arguments)
+{
+    int calls = count > 1 ? atoi(arguments[1]) : 20, code = 0;
+    const float values[] = {1, 2, 3, 4, 5, 6};
+    gpu = mlx_default_gpu_stream_new();
+    mlx_array x = mlx_array_new_data(values, (int[]){3, 2}, 2, MLX_FLOAT32), res = mlx_array_new();
+    mlx_closure compiled = mlx_closure_new();
+    mlx_string text = mlx_string_new();
+    code = kiln_compile_unary(&compiled, "layer", layer, NULL, NULL, false);
+    for (int i = 0; i < calls && !code; i++) code = kiln_call_unary(&res, compiled, x) || mlx_array_eval(res);
+    if (!code) code = mlx_array_tostring(&text, res);
+    if (!code) puts(mlx_string_data(text));
+    mlx_string_free(text), mlx_closure_free(compiled), mlx_array_free(x), mlx_array_free(res), mlx_stream_free(gpu);
+    return code;
+}
