@@ -23,7 +23,11 @@ foreach(name ${gpu_programs})
   add_test(NAME ${test} COMMAND ${name})
   set_tests_properties(${test} PROPERTIES TIMEOUT 300 ENVIRONMENT "${emulated_environment};KILN_TEST_EVERY=23")
 endforeach()
-set_tests_properties(emulated_reduce PROPERTIES LABELS soak) # as long as all the others together
+set_tests_properties(emulated_reduce PROPERTIES LABELS soak TIMEOUT 1500) # as long as all the others together
+if(KILN_SANITIZE) # their threads wait for each other most, and switches are system calls there
+  set_tests_properties(emulated_numbers_reduce emulated_reduce_means emulated_rows
+    PROPERTIES LABELS soak TIMEOUT 1500)
+endif()
 set_target_properties(${gpu_programs} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/gpu)
 add_custom_target(gpu_tests DEPENDS ${gpu_programs})
 
