@@ -18,7 +18,7 @@ enum {
     UNTOUCHED = 0x5A,
     PAGE = 2 << 20, /* large ones: opening and closing takes time for each */
 };
-#define RANGE  ((size_t)64 << 30)
+#define RANGE  ((size_t)8 << 30)
 #define MEMORY ((size_t)4 << 30)
 
 struct allocation {
