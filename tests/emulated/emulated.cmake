@@ -11,6 +11,7 @@ target_include_directories(emulated_driver PRIVATE include src tests)
 target_link_libraries(emulated_driver PRIVATE kiln_core m)
 target_link_options(emulated_driver PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/tests/emulated/driver.map -Wl,-z,defs
   -Wl,-Bsymbolic)
+add_dependencies(emulated_driver kiln-llvm)
 target_compile_definitions(emulated_driver PRIVATE EMULATED_PLUGIN="${CMAKE_BINARY_DIR}/lib/libkiln-llvm.so")
 
 # tests/emulated/test_<name>.c: programs that only this driver can test. Each begins with an empty folder.
