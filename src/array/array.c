@@ -95,17 +95,22 @@ static struct kiln_array *make_array(enum kiln_dtype dtype, size_t ndim, const i
     return array;
 }
 
-kiln_status kiln__array_new(enum kiln_dtype dtype, size_t ndim, const int *dims, struct kiln_array **out,
-                            kiln_error *err)
+kiln_status kiln__array_new_checked(enum kiln_dtype dtype, size_t ndim, const int *dims, int64_t size,
+                                    struct kiln_array **out, kiln_error *err)
 {
-    int64_t size;
-    kiln_status status = kiln__shape_check(dims, ndim, dtype, &size, err);
-    if (status) return status;
     struct kiln_array *array = make_array(dtype, ndim, dims, size);
     if (!array) return kiln__no_memory(err, "an array");
     set_packed_strides(array);
     *out = array;
     return KILN_OK;
+}
+
+kiln_status kiln__array_new(enum kiln_dtype dtype, size_t ndim, const int *dims, struct kiln_array **out,
+                            kiln_error *err)
+{
+    int64_t size;
+    kiln_status status = kiln__shape_check(dims, ndim, dtype, &size, err);
+    return status ? status : kiln__array_new_checked(dtype, ndim, dims, size, out, err);
 }
 
 kiln_status kiln__array_alloc(enum kiln_dtype dtype, size_t ndim, const int *dims, struct kiln_array **out,

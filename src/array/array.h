@@ -53,6 +53,9 @@ kiln_status kiln__shape_check(const int *dims, size_t ndim, enum kiln_dtype dtyp
 /* A shape without bytes: data NULL, packed strides, no node. The caller gives it storage or a node. */
 kiln_status kiln__array_new(enum kiln_dtype dtype, size_t ndim, const int *dims, struct kiln_array **out,
                             kiln_error *err);
+/* The same for a shape that was checked before, with what kiln__shape_check() gave. */
+kiln_status kiln__array_new_checked(enum kiln_dtype dtype, size_t ndim, const int *dims, int64_t size,
+                                    struct kiln_array **out, kiln_error *err);
 /* With storage of its own, uninitialised. */
 kiln_status kiln__array_alloc(enum kiln_dtype dtype, size_t ndim, const int *dims, struct kiln_array **out,
                               kiln_error *err);

@@ -16,12 +16,7 @@
 
 #include "codegen/combine.h"
 #include "codegen/printer.h"
-
-/*
- * A tile of 512 bytes per output: the processor then overlaps its copy with the loads of the next tile, and reaches
- * 0.96 of a loop written by hand with non-temporal stores; with 4096 bytes it was 0.79.
- */
-enum { TILE_BYTES = 512, LINE_BYTES = 64 };
+#include "codegen/stream.h"
 
 uint32_t kiln__group_values(const struct kiln_group *group)
 {
@@ -97,6 +92,12 @@ static kiln_status check_instr(const struct kiln_printer *p, uint32_t index, kil
     return KILN_OK;
 }
 
+/* The streaming form of this file; rows.c has one of its own. */
+static bool is_streaming(const struct kiln_printer *p)
+{
+    return p->flags & KILN_GROUP_STREAMING && !(p->flags & KILN_GROUP_ROWS);
+}
+
 static kiln_status check_streaming(const struct kiln_printer *p, kiln_error *err)
 {
     const struct kiln_group *group = p->group;
@@ -138,7 +139,7 @@ static kiln_status check_group(struct kiln_printer *p, const char *allowed, kiln
     for (uint32_t i = 0; i < group->output_count; i++)
         if (group->outputs[i] >= next)
             return kiln__fail(err, KILN_INVALID, "output %u of a group is value %u of %u", i, group->outputs[i], next);
-    return p->flags & KILN_GROUP_STREAMING ? check_streaming(p, err) : KILN_OK;
+    return is_streaming(p) ? check_streaming(p, err) : KILN_OK;
 }
 
 void kiln__printer_share(struct kiln_printer *p, char letter)
@@ -195,7 +196,7 @@ static void print_pointer(struct kiln_printer *p, char letter, uint32_t index, u
     kiln__buffer_printf(p->text, "  %%%c%u.arg = getelementptr inbounds i64, ptr %%args, i64 %u\n", letter, index,
                         slot);
     kiln__buffer_printf(p->text, "  %%%c%u = load ptr, ptr %%%c%u.arg, align 8\n", letter, index, letter, index);
-    if (p->flags & KILN_GROUP_STREAMING) return;
+    if (is_streaming(p)) return;
     kiln__buffer_printf(p->text, "  %%%c%u.rowat = getelementptr inbounds i64, ptr %%strides, i64 %u\n", letter, index,
                         2 * slot);
     kiln__buffer_printf(p->text, "  %%%c%u.row = load i64, ptr %%%c%u.rowat, align 8\n", letter, index, letter, index);
@@ -336,16 +337,12 @@ static kiln_status print_rows(struct kiln_printer *p, kiln_error *err)
 /* ---- streaming ----------------------------------------------------------------------------------------------------
  */
 
-static void print_tile_start(struct kiln_printer *p, size_t size, size_t tile)
+static void print_tile_start(struct kiln_printer *p, size_t size)
 {
     kiln__buffer_printf(p->text, "tile:\n  %%done = phi i64 [ 0, %%start ], [ %%done.next, %%tile.end ]\n"
                                  "  %%left = sub nsw i64 %%n, %%done\n");
     kiln__buffer_printf(p->text, "  %%at = getelementptr inbounds [%zu x i8], ptr %%o0, i64 %%done\n", size);
-    kiln__buffer_printf(p->text, "  %%at.bits = ptrtoint ptr %%at to i64\n  %%over.bytes = and i64 %%at.bits, %d\n",
-                        LINE_BYTES - 1);
-    kiln__buffer_printf(p->text, "  %%over = udiv i64 %%over.bytes, %zu\n  %%whole = sub nsw i64 %zu, %%over\n", size,
-                        tile);
-    kiln__buffer_printf(p->text, "  %%count = call i64 @llvm.smin.i64(i64 %%left, i64 %%whole)\n");
+    kiln__print_stream_count(p, size, "");
     for (uint32_t i = 0; i < p->group->operand_count; i++)
         if (p->letters[i] == KILN_LAYOUT_PACKED)
             kiln__buffer_printf(p->text, "  %%p%u.base = getelementptr inbounds [%zu x i8], ptr %%p%u, i64 %%done\n", i,
@@ -366,54 +363,12 @@ static void print_tile_end(struct kiln_printer *p, size_t size)
                         "finish:\n  call void @llvm.x86.sse.sfence()\n  br label %%exit\n\nexit:\n  ret void\n}\n");
 }
 
-/*
- * Copies a tile: elements up to the first cache line, whole lines past the caches, the rest as elements again. Elements
- * of 8 bytes go as two halves, because a complex64 needs to be aligned to 4 bytes only.
- */
-static void print_stream(struct kiln_printer *p, size_t element_size)
-{
-    size_t size = element_size > 4 ? 4 : element_size, bits = size * 8;
-    kiln__buffer_printf(
-        p->text,
-        "\ndefine internal void @stream(ptr %%to, ptr %%from, i64 %%bytes) {\nentry:\n"
-        "  %%to.bits = ptrtoint ptr %%to to i64\n  %%back = sub i64 0, %%to.bits\n  %%gap = and i64 %%back, %d\n"
-        "  %%head = call i64 @llvm.smin.i64(i64 %%gap, i64 %%bytes)\n  %%rest = sub i64 %%bytes, %%head\n"
-        "  %%lines = and i64 %%rest, -%d\n  %%lines.end = add i64 %%head, %%lines\n  br label %%head.test\n\n",
-        LINE_BYTES - 1, LINE_BYTES);
-    static const char *const edges[2][3] = {{"head", "entry", "0"}, {"tail", "line.test", "%line.at"}};
-    for (int edge = 0; edge < 2; edge++) {
-        const char *name = edges[edge][0];
-        kiln__buffer_printf(
-            p->text,
-            "%s.test:\n  %%%s.at = phi i64 [ %s, %%%s ], [ %%%s.next, %%%s.body ]\n"
-            "  %%%s.more = icmp ult i64 %%%s.at, %s\n  br i1 %%%s.more, label %%%s.body, label %%%s\n\n"
-            "%s.body:\n  %%%s.src = getelementptr inbounds i8, ptr %%from, i64 %%%s.at\n"
-            "  %%%s.dst = getelementptr inbounds i8, ptr %%to, i64 %%%s.at\n"
-            "  %%%s.x = load i%zu, ptr %%%s.src, align %zu\n  store i%zu %%%s.x, ptr %%%s.dst, align %zu\n"
-            "  %%%s.next = add nuw nsw i64 %%%s.at, %zu\n  br label %%%s.test, !llvm.loop !4\n\n",
-            name, name, edges[edge][2], edges[edge][1], name, name, name, name, edge ? "%bytes" : "%head", name, name,
-            edge ? "end" : "line.test", name, name, name, name, name, name, bits, name, size, bits, name, name, size,
-            name, name, size, name);
-        if (edge) break;
-        kiln__buffer_printf(p->text,
-                            "line.test:\n  %%line.at = phi i64 [ %%head, %%head.test ], [ %%line.next, %%line.body ]\n"
-                            "  %%line.more = icmp ult i64 %%line.at, %%lines.end\n  br i1 %%line.more, label "
-                            "%%line.body, label %%tail.test\n\n"
-                            "line.body:\n  %%line.src = getelementptr inbounds i8, ptr %%from, i64 %%line.at\n"
-                            "  %%line.dst = getelementptr inbounds i8, ptr %%to, i64 %%line.at\n"
-                            "  %%line.x = load <16 x i32>, ptr %%line.src, align %zu\n"
-                            "  store <16 x i32> %%line.x, ptr %%line.dst, align %d, !nontemporal !3\n"
-                            "  %%line.next = add nuw nsw i64 %%line.at, %d\n  br label %%line.test\n\n",
-                            size, LINE_BYTES, LINE_BYTES);
-    }
-    kiln__buffer_printf(p->text, "end:\n  ret void\n}\n");
-}
-
 static kiln_status print_streaming(struct kiln_printer *p, kiln_error *err)
 {
-    size_t size = kiln__dtype_size(p->dtypes[p->group->outputs[0]]), tile = TILE_BYTES / size;
+    size_t size = kiln__dtype_size(p->dtypes[p->group->outputs[0]]);
     for (uint32_t i = 0; i < p->group->output_count; i++)
-        kiln__buffer_printf(p->text, "  %%o%u.base = alloca [%zu x i8], align %d\n", i, tile * size, LINE_BYTES);
+        kiln__buffer_printf(p->text, "  %%o%u.base = alloca [%d x i8], align %d\n", i, KILN_STREAM_TILE,
+                            KILN_STREAM_LINE);
     kiln__print_arguments(p);
     kiln__buffer_printf(
         p->text, "  %%some.rows = icmp sgt i64 %%rows, 0\n  %%some.n = icmp sgt i64 %%n, 0\n"
@@ -421,10 +376,10 @@ static kiln_status print_streaming(struct kiln_printer *p, kiln_error *err)
     kiln__print_shared_loads(p, "");
     kiln_status status = kiln__print_instrs(p, true, err);
     kiln__buffer_printf(p->text, "  br label %%tile\n\n");
-    print_tile_start(p, size, tile);
+    print_tile_start(p, size);
     if (!status) status = print_inner_loop(p, "tile", "tile.end", err);
     print_tile_end(p, size);
-    print_stream(p, size);
+    kiln__print_stream(p, size, (struct kiln_stream_nodes){3, 4});
     return status;
 }
 
@@ -457,12 +412,10 @@ const char *kiln__loop_hints(const struct kiln_printer *p)
 
 static kiln_status print_kernel(struct kiln_printer *p, kiln_error *err)
 {
-    bool streaming = p->flags & KILN_GROUP_STREAMING, with_rows = p->flags & KILN_GROUP_ROWS;
-    bool is_short = with_rows && p->flags & KILN_GROUP_SHORT;
-    kiln__buffer_printf(p->text, "; kiln %s kernel%s\n", with_rows ? "row" : "element-wise",
-                        streaming  ? ", streaming"
-                        : is_short ? ", short"
-                                   : "");
+    bool streaming = is_streaming(p), with_rows = p->flags & KILN_GROUP_ROWS;
+    kiln__buffer_printf(p->text, "; kiln %s kernel%s%s\n", with_rows ? "row" : "element-wise",
+                        with_rows && p->flags & KILN_GROUP_SHORT ? ", short" : "",
+                        p->flags & KILN_GROUP_STREAMING ? ", streaming" : "");
     kiln__print_heading(p);
     kiln__buffer_printf(p->text, "define void @kernel(ptr noalias readonly %%args, ptr noalias readonly %%strides, "
                                  "i64 %%rows, i64 %%n) #0 {\nentry:\n");

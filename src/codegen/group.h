@@ -28,7 +28,8 @@
 enum { KILN_LAYOUT_PACKED = 'c', KILN_LAYOUT_SCALAR = 's', KILN_LAYOUT_STRIDED = 'v', KILN_LAYOUT_ROWS = 'r' };
 
 enum {
-    KILN_GROUP_STREAMING = 1u << 0, /* non-temporal stores; only with rows == 1 and all letters 'c' or 's' */
+    /* Non-temporal stores. Without KILN_GROUP_ROWS only with rows == 1 and all letters 'c' or 's'. */
+    KILN_GROUP_STREAMING = 1u << 0,
     KILN_GROUP_ROWS = 1u << 1, /* reductions along the row, and outputs of one element per row; letters may be mixed */
     KILN_GROUP_SHORT = 1u << 2 /* with rows: n is at most KILN_SHORT_ROW, so that a row of values fits the stack */
 };

@@ -4,7 +4,7 @@
  *     for each row:
  *         for each pass:     tile by tile: compute what is reduced into a buffer on the stack, reduce the buffer
  *                            then what the row shares from here on, computed once
- *         element outputs:   one more loop over the row
+ *         element outputs:   one more loop over the row; the streaming form writes them past the caches
  *         row outputs:       stored once
  *
  * A reduction belongs to the pass after everything it needs. Element values are computed again in each pass that needs
@@ -18,6 +18,7 @@
 
 #include "codegen/keep.h"
 #include "codegen/row_totals.h"
+#include "codegen/stream.h"
 
 enum { TILE = 256 };
 
@@ -25,12 +26,27 @@ _Static_assert(KILN_REDUCE_CHUNK % TILE == 0 && TILE % KILN_REDUCE_LANES == 0, "
 
 /* Metadata of the passes' loops; below it stand those of group.c. Every loop has a node of its own. */
 enum { FIRST_LOOP = 10 };
+static const struct kiln_stream_nodes stream_nodes = {8, 9};
 
 struct rows {
     struct kiln_printer *p;
     struct kiln_stages stages;
     struct kiln_keeping keeping;
 };
+
+/* The first output with an element for each of the row's; output_count: there is none. */
+static uint32_t first_element_output(const struct rows *rows)
+{
+    const struct kiln_printer *p = rows->p;
+    uint32_t i = 0;
+    while (i < p->group->output_count && p->shared[p->group->outputs[i]]) i++;
+    return i;
+}
+
+static bool is_streaming(const struct rows *rows)
+{
+    return rows->p->flags & KILN_GROUP_STREAMING;
+}
 
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
 
@@ -112,6 +128,10 @@ static void print_buffers(struct rows *rows)
         kiln__buffer_printf(rows->p->text, "  %%kept%u = alloca [%d x [%zu x i8]], align 64\n", value, KILN_SHORT_ROW,
                             kiln__dtype_size(rows->p->dtypes[value]));
     }
+    for (uint32_t i = 0; is_streaming(rows) && i < rows->p->group->output_count; i++)
+        if (!rows->p->shared[rows->p->group->outputs[i]])
+            kiln__buffer_printf(rows->p->text, "  %%o%u.tile = alloca [%d x i8], align %d\n", i, KILN_STREAM_TILE,
+                                KILN_STREAM_LINE);
 }
 
 /* All lanes of all levels hold their start. */
@@ -256,10 +276,73 @@ static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
     return status;
 }
 
+/* Elements to where `base` points: the row of the output, or a tile, which starts with another element. */
+static void print_stores(struct rows *rows, const char *base, const char *index)
+{
+    struct kiln_printer *p = rows->p;
+    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
+    for (uint32_t i = 0; i < p->group->output_count; i++) {
+        uint32_t value = p->group->outputs[i];
+        if (p->shared[value]) continue;
+        kiln__buffer_printf(p->text, "  %%o%u.at = getelementptr inbounds [%zu x i8], ptr %%o%u.%s, i64 %s\n", i,
+                            kiln__dtype_size(p->dtypes[value]), i, base, index);
+        snprintf(pointer, sizeof pointer, "%%o%u.at", i);
+        kiln__ir_store(p->text, kiln__value_name(p, name, value), p->dtypes[value], pointer, KILN_PARALLEL);
+    }
+}
+
+static kiln_status print_output_loop(struct rows *rows, const char *before, kiln_error *err)
+{
+    struct kiln_printer *p = rows->p;
+    kiln__buffer_printf(p->text, "inner.out:\n  %%i.out = phi i64 [ 0, %%%s ], [ %%i.next.out, %%inner.out ]\n",
+                        before);
+    kiln_status status = print_elements(rows, rows->stages.passes, err);
+    print_stores(rows, "base", "%i.out");
+    kiln__buffer_printf(p->text,
+                        "  %%i.next.out = add nuw nsw i64 %%i.out, 1\n  %%i.done.out = icmp eq i64 %%i.next.out, %%n\n"
+                        "  br i1 %%i.done.out, label %%outer.end, label %%inner.out, !llvm.loop !1\n\n");
+    return status;
+}
+
+/* A row that is written is not read again soon: tile by tile it goes past the caches (stream.h). */
+static kiln_status print_streamed_loop(struct rows *rows, const char *before, kiln_error *err)
+{
+    struct kiln_printer *p = rows->p;
+    uint32_t first = first_element_output(rows);
+    size_t size = kiln__dtype_size(p->dtypes[p->group->outputs[first]]);
+    kiln__buffer_printf(p->text,
+                        "inner.out:\n  %%done.out = phi i64 [ 0, %%%s ], [ %%end.out, %%stream.out ]\n"
+                        "  %%left.out = sub nsw i64 %%n, %%done.out\n"
+                        "  %%at.out = getelementptr inbounds [%zu x i8], ptr %%o%u.base, i64 %%done.out\n",
+                        before, size, first);
+    kiln__print_stream_count(p, size, ".out");
+    kiln__buffer_printf(p->text, "  %%end.out = add nuw nsw i64 %%done.out, %%count.out\n  br label %%elements.out\n\n"
+                                 "elements.out:\n"
+                                 "  %%i.out = phi i64 [ %%done.out, %%inner.out ], [ %%i.next.out, %%elements.out ]\n");
+    kiln_status status = print_elements(rows, rows->stages.passes, err);
+    kiln__buffer_printf(p->text, "  %%k.out = sub nsw i64 %%i.out, %%done.out\n");
+    print_stores(rows, "tile", "%k.out");
+    kiln__buffer_printf(p->text,
+                        "  %%i.next.out = add nuw nsw i64 %%i.out, 1\n"
+                        "  %%i.done.out = icmp eq i64 %%i.next.out, %%end.out\n"
+                        "  br i1 %%i.done.out, label %%stream.out, label %%elements.out, !llvm.loop !1\n\n"
+                        "stream.out:\n  %%bytes.out = mul nuw nsw i64 %%count.out, %zu\n",
+                        size);
+    for (uint32_t i = first; i < p->group->output_count; i++) {
+        if (p->shared[p->group->outputs[i]]) continue;
+        kiln__buffer_printf(p->text, "  %%o%u.to = getelementptr inbounds [%zu x i8], ptr %%o%u.base, i64 %%done.out\n",
+                            i, size, i);
+        kiln__buffer_printf(p->text, "  call void @stream(ptr %%o%u.to, ptr %%o%u.tile, i64 %%bytes.out)\n", i, i);
+    }
+    kiln__buffer_printf(p->text, "  %%all.out = icmp sge i64 %%end.out, %%n\n"
+                                 "  br i1 %%all.out, label %%outer.end, label %%inner.out\n\n");
+    return status;
+}
+
 static kiln_status print_element_outputs(struct rows *rows, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
-    char name[KILN_IR_NAME], pointer[KILN_IR_NAME], before[24];
+    char before[24];
     if (rows->stages.passes)
         snprintf(before, sizeof before, "done.%u", rows->stages.passes - 1);
     else
@@ -272,21 +355,8 @@ static kiln_status print_element_outputs(struct rows *rows, kiln_error *err)
     kiln__stages_need_nothing(&rows->stages);
     kiln__stages_need(&rows->stages, rows->stages.passes, kiln__keeping_held(&rows->keeping, rows->stages.passes));
     kiln__buffer_printf(p->text,
-                        "  %%some.n = icmp sgt i64 %%n, 0\n  br i1 %%some.n, label %%inner.out, label %%outer.end\n\n"
-                        "inner.out:\n  %%i.out = phi i64 [ 0, %%%s ], [ %%i.next.out, %%inner.out ]\n",
-                        before);
-    kiln_status status = print_elements(rows, rows->stages.passes, err);
-    for (uint32_t i = 0; i < p->group->output_count; i++) {
-        uint32_t value = p->group->outputs[i];
-        if (p->shared[value]) continue;
-        kiln__buffer_printf(p->text, "  %%o%u.at = getelementptr inbounds [%zu x i8], ptr %%o%u.base, i64 %%i.out\n", i,
-                            kiln__dtype_size(p->dtypes[value]), i);
-        snprintf(pointer, sizeof pointer, "%%o%u.at", i);
-        kiln__ir_store(p->text, kiln__value_name(p, name, value), p->dtypes[value], pointer, KILN_PARALLEL);
-    }
-    kiln__buffer_printf(p->text,
-                        "  %%i.next.out = add nuw nsw i64 %%i.out, 1\n  %%i.done.out = icmp eq i64 %%i.next.out, %%n\n"
-                        "  br i1 %%i.done.out, label %%outer.end, label %%inner.out, !llvm.loop !1\n\n");
+                        "  %%some.n = icmp sgt i64 %%n, 0\n  br i1 %%some.n, label %%inner.out, label %%outer.end\n\n");
+    kiln_status status = (is_streaming(rows) ? print_streamed_loop : print_output_loop)(rows, before, err);
     p->pass = "";
     return status;
 }
@@ -315,7 +385,32 @@ static void print_functions(struct rows *rows)
     }
 }
 
+/* What the streamed loop calls, and its metadata. */
+static void print_streaming_parts(struct rows *rows)
+{
+    struct kiln_printer *p = rows->p;
+    if (!is_streaming(rows)) return;
+    kiln__print_stream(p, kiln__dtype_size(p->dtypes[p->group->outputs[first_element_output(rows)]]), stream_nodes);
+    kiln__buffer_printf(p->text, "\n!%u = !{i32 1}\n!%u = distinct !{!%u, !4}\n", stream_nodes.nontemporal,
+                        stream_nodes.loop, stream_nodes.loop);
+}
+
 /* ---- the whole ------------------------------------------------------------------------------------------------ */
+
+/* Elements of all streamed outputs have one size, and there are some. */
+static kiln_status check_streaming(const struct rows *rows, kiln_error *err)
+{
+    const struct kiln_printer *p = rows->p;
+    uint32_t first = first_element_output(rows);
+    if (!is_streaming(rows)) return KILN_OK;
+    if (first == p->group->output_count)
+        return kiln__fail(err, KILN_INVALID, "a streaming kernel with rows needs an output with elements");
+    size_t size = kiln__dtype_size(p->dtypes[p->group->outputs[first]]);
+    for (uint32_t i = first; i < p->group->output_count; i++)
+        if (!p->shared[p->group->outputs[i]] && kiln__dtype_size(p->dtypes[p->group->outputs[i]]) != size)
+            return kiln__fail(err, KILN_INVALID, "the outputs of a streaming kernel must have elements of one size");
+    return KILN_OK;
+}
 
 static kiln_status print_body(struct rows *rows, kiln_error *err)
 {
@@ -336,8 +431,10 @@ static kiln_status print_body(struct rows *rows, kiln_error *err)
     print_row_outputs(rows);
     kiln__buffer_printf(p->text,
                         "  %%row.next = add nuw nsw i64 %%row, 1\n  %%row.done = icmp eq i64 %%row.next, %%rows\n"
-                        "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n  ret void\n}\n");
+                        "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n%s  ret void\n}\n",
+                        is_streaming(rows) ? "  call void @llvm.x86.sse.sfence()\n" : "");
     print_functions(rows);
+    print_streaming_parts(rows);
     for (uint32_t pass = 0; pass < rows->stages.passes; pass++)
         kiln__buffer_printf(p->text, "\n!%u = distinct !{!%u, !2%s}", FIRST_LOOP + pass, FIRST_LOOP + pass,
                             kiln__loop_hints(p));
@@ -350,6 +447,7 @@ kiln_status kiln__rows_print(struct kiln_printer *p, kiln_error *err)
     struct rows rows = {.p = p};
     kiln_status status = kiln__stages_init(&rows.stages, p, err);
     if (!status) status = kiln__keeping_init(&rows.keeping, &rows.stages, err);
+    if (!status) status = check_streaming(&rows, err);
     if (!status) status = print_body(&rows, err);
     kiln__keeping_release(&rows.keeping);
     kiln__stages_release(&rows.stages);

@@ -134,14 +134,21 @@ static uint64_t *scalar_bits(struct builder *builder, const struct boundary *bou
 
 /* ---- slots ---------------------------------------------------------------------------------------------------- */
 
+static struct kiln_shape shape_of(struct kiln_arena *arena, const struct kiln_value *value)
+{
+    struct kiln_shape shape = {.dtype = value->dtype, .ndim = value->ndim};
+    shape.dims = kiln__arena_copy(arena, value->dims, value->ndim * sizeof *value->dims);
+    if (kiln__shape_check(value->dims, value->ndim, value->dtype, &shape.size, NULL)) shape.size = -1;
+    return shape;
+}
+
 static uint32_t slot_for(struct builder *builder, uint32_t value)
 {
     struct kiln_plan *plan = builder->plan;
     const struct kiln_value *described = &builder->tape->values[value];
     if (builder->slots[value] != NO_SLOT) return builder->slots[value];
     uint32_t slot = plan->slot_count++;
-    int32_t *dims = kiln__arena_copy(&plan->arena, described->dims, described->ndim * sizeof *dims);
-    plan->shapes[slot] = (struct kiln_shape){described->dtype, described->ndim, dims};
+    plan->shapes[slot] = shape_of(&plan->arena, described);
     return builder->slots[value] = slot;
 }
 
@@ -163,10 +170,8 @@ static struct kiln_shape *shape_of_rows(struct builder *builder, uint32_t index)
     struct kiln_arena *arena = &builder->plan->arena;
     const struct kiln_value *elements = &builder->tape->values[builder->tape->groups[index].shape];
     struct kiln_shape *shape = kiln__arena_alloc(arena, sizeof *shape);
-    int32_t *dims = kiln__arena_copy(arena, elements->dims, elements->ndim * sizeof *dims);
-    if (!shape || !dims) return NULL;
-    *shape = (struct kiln_shape){elements->dtype, elements->ndim, dims};
-    return shape;
+    if (shape) *shape = shape_of(arena, elements);
+    return shape && shape->dims ? shape : NULL;
 }
 
 /* The function's name, numbered from the second kernel on; or what the kernel is. */

@@ -44,7 +44,7 @@ void kiln__gpu_forget_launches(struct kiln_group_kernels *kernels);
 struct kiln_replay;
 struct kiln_replay *kiln__replay_new(void);         /* NULL: out of memory */
 void kiln__replay_free(struct kiln_replay *replay); /* NULL is fine */
-void kiln__replay_begin(struct kiln_replay *replay);
+void kiln__replay_begin(struct kiln_replay *replay, const kiln_device *device);
 /* launch: false after a failure, when nothing of the list is to start. */
 kiln_status kiln__replay_end(bool launch, kiln_error *err);
 /* Starts what was collected and collects no more, before something that is not a launch uses what they make. */

@@ -20,6 +20,7 @@ enum {
     PARALLEL_MIN = 64 << 10, /* elements; below that waking a thread costs more than it saves */
     PART_MIN = 16 << 10,     /* elements of a part */
     PARTS_PER_THREAD = 4,
+    STREAM_MIN_ROW = 1024, /* bytes */
     STREAM_MIN = 32 << 20, /* bytes touched by a launch; measured: with 48 MiB streaming pays, with 24 not yet */
     LINE = 64,             /* bytes; columns are cut at multiples of that many elements, so at whole lines */
     FEW_ROWS = 16,         /* a rows axis shorter than that is exchanged for the longest one */
@@ -395,6 +396,23 @@ static char row_letter(const struct kiln_region *region, const struct kiln_array
     return region->strides[axis] == region->item ? KILN_LAYOUT_PACKED : KILN_LAYOUT_STRIDED;
 }
 
+/* As above, for the outputs that have elements; in short rows the ends of lines would outweigh their middles. */
+static bool should_stream_rows(const struct kiln_group *group, struct kiln_array *const *operands,
+                               struct kiln_array *const *outputs, const int32_t *dims, size_t ndim)
+{
+    int64_t bytes = 0;
+    size_t size = 0;
+    for (uint32_t i = 0; i < group->operand_count; i++) bytes += bytes_of(operands[i]);
+    for (uint32_t i = 0; i < group->output_count; i++) {
+        if (outputs[i]->ndim != ndim || outputs[i]->dims[ndim - 1] != dims[ndim - 1]) continue;
+        size_t own = kiln__dtype_size(outputs[i]->dtype);
+        if (size && own != size) return false;
+        size = own;
+        bytes += bytes_of(outputs[i]);
+    }
+    return size && bytes >= STREAM_MIN && dims[ndim - 1] * (int64_t)size >= STREAM_MIN_ROW;
+}
+
 kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t *dims, size_t ndim,
                               struct kiln_array *const *operands, const uint64_t *constants,
                               struct kiln_array *const *outputs, kiln_error *err)
@@ -438,6 +456,7 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
         take_rows(&launch, &loop, strides);
         bool keeps = launch.n <= KILN_SHORT_ROW && kiln__group_may_keep(group);
         unsigned flags = KILN_GROUP_ROWS | (keeps ? KILN_GROUP_SHORT : 0);
+        if (should_stream_rows(group, operands, outputs, dims, ndim)) flags |= KILN_GROUP_STREAMING;
         status = kiln__variant_get(kernels, letters, flags, &launch.entry, err);
         if (status == KILN_OK) status = run(&launch, false, err);
     }

@@ -105,11 +105,17 @@ static struct kiln_storage *take_storage(const struct run *run, const struct kil
     return NULL;
 }
 
+static kiln_status array_of(const struct kiln_shape *shape, struct kiln_array **out, kiln_error *err)
+{
+    if (shape->size < 0) return kiln__array_new(shape->dtype, shape->ndim, shape->dims, out, err);
+    return kiln__array_new_checked(shape->dtype, shape->ndim, shape->dims, shape->size, out, err);
+}
+
 static kiln_status make_output(const struct run *run, const struct kiln_step *step, uint32_t slot, kiln_error *err)
 {
     const struct kiln_shape *shape = &run->plan->shapes[slot];
     struct kiln_array *out;
-    kiln_status status = kiln__array_new(shape->dtype, shape->ndim, shape->dims, &out, err);
+    kiln_status status = array_of(shape, &out, err);
     if (status) return status;
     out->storage = out->size ? take_storage(run, step, out) : NULL;
     size_t bytes = (size_t)out->size * kiln__dtype_size(out->dtype);
@@ -185,7 +191,7 @@ static kiln_status run_operation(struct run *run, const struct kiln_step *step, 
                                    .place = run->plan->place,
                                    .inputs = inputs,
                                    .attrs = step->attrs};
-    kiln_status status = kiln__array_new(shape->dtype, shape->ndim, shape->dims, &out, err);
+    kiln_status status = array_of(shape, &out, err);
     if (!status) {
         run->slots[step->outputs[0]] = out;
         status = kiln__run_operation(&node, out, err);
@@ -229,9 +235,12 @@ static kiln_status run_there(const struct kiln_plan *plan, struct kiln_array *co
                              struct kiln_array *const *constants, bool owns_inputs, struct kiln_array **outputs,
                              kiln_error *err)
 {
+    kiln_device *device;
+    kiln_status status = KILN_OK;
     if (!plan->replay) return run_here(plan, inputs, constants, owns_inputs, outputs, err);
-    kiln__replay_begin(plan->replay);
-    kiln_status status = run_here(plan, inputs, constants, owns_inputs, outputs, err);
+    if ((status = kiln__place_device(plan->place, &device, err))) return status;
+    kiln__replay_begin(plan->replay, device);
+    status = run_here(plan, inputs, constants, owns_inputs, outputs, err);
     kiln_status started = kiln__replay_end(!status, err);
     for (uint32_t i = 0; started && !status && i < plan->output_count; i++) kiln__array_unref(outputs[i]);
     return status ? status : started;
@@ -316,7 +325,7 @@ static kiln_status make_outputs(const struct kiln_plan *plan, struct kiln_array 
     uint32_t made = 0;
     for (; made < plan->output_count && !status; made++) {
         const struct kiln_shape *shape = &plan->shapes[plan->outputs[made]];
-        status = kiln__array_new(shape->dtype, shape->ndim, shape->dims, &outputs[made], err);
+        status = array_of(shape, &outputs[made], err);
     }
     for (uint32_t i = 0; status && i + 1 < made; i++) kiln__array_unref(outputs[i]);
     return status;

@@ -14,6 +14,7 @@
 struct kiln_shape {
     uint8_t dtype, ndim;
     int32_t *dims;
+    int64_t size; /* elements; -1: more bytes than can be counted */
 };
 
 struct kiln_step {

@@ -19,7 +19,10 @@
 #include "base/buffer.h"
 #include "run/gpu.h"
 
-/* Calls and their words, one after the other; `words` of a call in a list is its place in `words` of the list. */
+/*
+ * Calls and their words, one after the other; `words` of a call in a list is its place in `words` of the list. In front
+ * stands the device's generation: after a reset a function may have the address of one that is gone.
+ */
 struct list {
     struct kiln_buffer calls, words;
 };
@@ -64,10 +67,13 @@ void kiln__replay_free(struct kiln_replay *replay)
     free(replay);
 }
 
-void kiln__replay_begin(struct kiln_replay *replay)
+void kiln__replay_begin(struct kiln_replay *replay, const kiln_device *device)
 {
     if (!replay || collecting || atomic_exchange_explicit(&replay->is_used, true, memory_order_acquire)) return;
+    uint64_t generation = atomic_load_explicit(&device->generation, memory_order_relaxed);
+    replay->gpu = device->gpu;
     replay->now.calls.size = replay->now.words.size = 0;
+    kiln__buffer_append(&replay->now.words, &generation, sizeof generation);
     collecting = replay;
     kiln__storage_hold(true);
 }
@@ -77,7 +83,6 @@ kiln_status kiln__replay_launch(const struct kiln_gpu *gpu, const struct kiln_gp
     struct kiln_replay *replay = collecting;
     if (!replay) return kiln__gpu_launch(gpu, call, err);
     struct kiln_gpu_call kept = *call;
-    replay->gpu = gpu;
     kept.words = (const uint64_t *)(uintptr_t)replay->now.words.size;
     kiln__buffer_append(&replay->now.words, call->words, call->word_count * sizeof *call->words);
     kiln__buffer_append(&replay->now.calls, &kept, sizeof kept);

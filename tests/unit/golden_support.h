@@ -75,7 +75,8 @@ static void read_line(struct description *d, const char *line)
     } else if (strncmp(line, "; kiln gpu", 10) == 0) {
         read_form(d, line);
     } else if (strncmp(line, "; kiln row kernel", 17) == 0) {
-        d->flags = KILN_GROUP_ROWS | (strstr(line, "short") ? KILN_GROUP_SHORT : 0);
+        d->flags = KILN_GROUP_ROWS | (strstr(line, "short") ? KILN_GROUP_SHORT : 0) |
+                   (strstr(line, "streaming") ? KILN_GROUP_STREAMING : 0);
     } else if (strncmp(line, "; outputs:", 10) == 0) {
         read_outputs(d, line + 10);
     } else if (sscanf(line, "; v%u: operand %31s %c", &value, first, &letter) == 3) {

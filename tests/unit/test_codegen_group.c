@@ -21,9 +21,9 @@ static void check_golden(const char *name)
 static void texts_are_as_in_golden(void **state)
 {
     (void)state;
-    static const char *const names[] = {"fused_f32",          "swiglu_bf16",    "rows_softmax",
-                                        "rows_softmax_short", "rows_norm_f16",  "strided_mixed",
-                                        "select_constant",    "complex_divide", "streaming_f32"};
+    static const char *const names[] = {
+        "fused_f32",     "swiglu_bf16",     "rows_softmax",   "rows_softmax_short", "rows_norm_f16",
+        "strided_mixed", "select_constant", "complex_divide", "streaming_f32",      "rows_softmax_streaming"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) check_golden(names[i]);
 }
 
@@ -74,6 +74,11 @@ static void streaming_needs_one_element_size(void **state)
         &d, "; kiln element-wise kernel\n; v0: operand float32 c\n; v1: float64 = astype(v0)\n; v2: float32 = exp(v0)\n"
             "; outputs: v1 v2\n");
     expect_invalid(&d, "c", KILN_GROUP_STREAMING, "one size");
+    describe(&d, "; kiln row kernel\n; v0: operand float32 c\n; v1: float32 = sum(v0)\n; v2: float64 = astype(v0)\n"
+                 "; v3: float32 = divide(v0, v1)\n; outputs: v1 v2 v3\n");
+    expect_invalid(&d, "c", KILN_GROUP_ROWS | KILN_GROUP_STREAMING, "one size");
+    d.group.output_count = 1;
+    expect_invalid(&d, "c", KILN_GROUP_ROWS | KILN_GROUP_STREAMING, "needs an output with elements");
 }
 
 static void sums_check_their_input(void **state)

@@ -7,6 +7,7 @@
 
 #include "codegen/group.h"
 #include "run/compiled.h"
+#include "run/plan.h"
 
 enum { NO_LIMIT = 256, INPUTS = 4, LONG_ROW = KILN_REDUCE_CHUNK * KILN_REDUCE_CHUNK + 77 };
 
@@ -210,9 +211,11 @@ static void test_one_kernel_for_every_length(void **state)
 
 static void expect_same_bits(const char *name, int columns, const struct kiln_array *got, const struct kiln_array *want)
 {
+    size_t bytes = (size_t)want->size * kiln__dtype_size(want->dtype);
     assert_int_equal(got->dtype, want->dtype);
     assert_int_equal(got->ndim, want->ndim);
     assert_memory_equal(got->dims, want->dims, want->ndim * sizeof *want->dims);
+    if (got->row_contiguous && want->row_contiguous && memcmp(got->data, want->data, bytes) == 0) return;
     for (int64_t i = 0; i < want->size; i++)
         if (memcmp(element(got, i), element(want, i), kiln__dtype_size(want->dtype)) != 0)
             fail_msg("%s over %d: element %lld is %.9g, expected %.9g", name, columns, (long long)i,
@@ -272,6 +275,54 @@ static void test_bits_of_a_very_long_row(void **state)
     }
 }
 
+/* ---- large arrays: what is written goes past the caches ------------------------------------------------------- */
+
+enum { MANY_ROWS = 1400, ODD_COLUMNS = 4099 }; /* rows begin anywhere in a cache line */
+
+static void test_bits_of_large_arrays(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(bodies); i++) {
+        struct function function = {.body = bodies[i].body};
+        struct kiln_compiled *compiled = compile(&function, false);
+        check_bits(i, compiled, MANY_ROWS, ODD_COLUMNS);
+        kiln__compiled_unref(compiled);
+    }
+}
+
+/* Does the kernel of a body stream for inputs of this shape? */
+static bool streams(function_body *body, int rows, int columns)
+{
+    struct function function = {.body = body};
+    struct kiln_array *inputs[INPUTS], *outputs[MOST_OUTPUTS];
+    struct kiln_tape *tape = NULL;
+    struct kiln_plan *plan = NULL;
+    make_inputs(inputs, rows, columns);
+    must_be(kiln__trace(call_body, &function, inputs, INPUTS, &tape, &err));
+    must_be(kiln__tape_simplify(tape, &err));
+    must_be(kiln__tape_fuse(tape, NO_LIMIT, &err));
+    must_be(kiln__plan_new(tape, NULL, &plan, &err));
+    must_be(kiln__plan_run(plan, inputs, outputs, &err));
+    assert_int_equal(plan->step_count, 1);
+    bool is_streaming = atomic_load(&plan->steps[0].kernels->variants)->flags & KILN_GROUP_STREAMING;
+    unref_all(outputs, plan->output_count);
+    unref_all(inputs, INPUTS);
+    kiln__plan_unref(plan);
+    kiln__tape_free(tape);
+    return is_streaming;
+}
+
+static void test_large_results_stream(void **state)
+{
+    (void)state;
+    assert_true(streams(rms_norm, MANY_ROWS, ODD_COLUMNS));
+    assert_true(streams(several_outputs, MANY_ROWS, ODD_COLUMNS));
+    assert_true(streams(softmax_of_halves, MANY_ROWS, ODD_COLUMNS));
+    assert_false(streams(rms_norm, 100, ODD_COLUMNS));              /* others may read it from the caches */
+    assert_false(streams(rms_norm, MANY_ROWS * 64, 64));            /* short rows */
+    assert_false(streams(log_sum_exp, 2 * MANY_ROWS, ODD_COLUMNS)); /* one number for each row */
+}
+
 /* Traced with a short row, called with long ones. */
 static void test_bits_of_a_shapeless_function(void **state)
 {
@@ -306,7 +357,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_kernel_for_every_length), cmocka_unit_test(test_bits_for_every_length),
-        cmocka_unit_test(test_bits_of_a_very_long_row),     cmocka_unit_test(test_bits_of_a_shapeless_function),
+        cmocka_unit_test(test_bits_of_a_very_long_row),     cmocka_unit_test(test_bits_of_large_arrays),
+        cmocka_unit_test(test_large_results_stream),        cmocka_unit_test(test_bits_of_a_shapeless_function),
         cmocka_unit_test(test_the_order_of_a_sum_shows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
