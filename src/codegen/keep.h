@@ -3,7 +3,7 @@
  * codegen room.
  *
  * Worth keeping is what a helper of codegen/runtime computes: exp of a softmax is needed for the sum and for the
- * result. Kept values are stored as arrays store them, so keeping one changes no bit.
+ * result. Kept values are stored as arrays store them, so keeping one changes no bit; only which NaN it is stays open.
  */
 #ifndef KILN_CODEGEN_KEEP_H
 #define KILN_CODEGEN_KEEP_H

@@ -4,6 +4,7 @@
  *     for each row:
  *         for each pass:     tile by tile: compute what is reduced into a buffer on the stack, reduce the buffer
  *                            then what the row shares from here on, computed once
+ *         a division of what was kept by what the row shares, in place (row_division.h)
  *         element outputs:   one more loop over the row; the streaming form writes them past the caches
  *         row outputs:       stored once
  *
@@ -17,6 +18,7 @@
 #include <stdio.h>
 
 #include "codegen/keep.h"
+#include "codegen/row_division.h"
 #include "codegen/row_totals.h"
 #include "codegen/stream.h"
 
@@ -32,6 +34,7 @@ struct rows {
     struct kiln_printer *p;
     struct kiln_stages stages;
     struct kiln_keeping keeping;
+    uint32_t division; /* the instruction that is divided in place before the outputs; KILN_NEVER: none */
 };
 
 /* The first output with an element for each of the row's; output_count: there is none. */
@@ -50,6 +53,29 @@ static bool is_streaming(const struct rows *rows)
 
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
 
+/* The quotient that was left where the dividend was kept. */
+static void print_quotient(struct rows *rows, uint32_t index)
+{
+    struct kiln_printer *p = rows->p;
+    uint32_t dividend = p->group->instrs[index].in[0], value = rows->stages.first + index;
+    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
+    snprintf(pointer, sizeof pointer, "%%quotient%u.at%s", value, p->pass);
+    kiln__buffer_printf(p->text, "  %s = getelementptr inbounds float, ptr %%kept%u, i64 %%i%s\n", pointer, dividend,
+                        p->pass);
+    kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, value), KILN_FLOAT32, pointer, KILN_PARALLEL);
+}
+
+/* As arrays store it, but any NaN: what is stored in the end settles which. */
+static void print_keep(struct rows *rows, const char *name, enum kiln_dtype dtype, const char *pointer)
+{
+    bool settles = dtype == KILN_FLOAT32 || dtype == KILN_FLOAT64;
+    if (settles)
+        kiln__buffer_printf(rows->p->text, "  store %s %s, ptr %s, align %zu" KILN_PARALLEL "\n",
+                            kiln__ir_value_type(dtype), name, pointer, kiln__dtype_size(dtype));
+    else
+        kiln__ir_store(rows->p->text, name, dtype, pointer, KILN_PARALLEL);
+}
+
 /* Computes the value and keeps it, loads what an earlier pass kept, or just computes it. */
 static kiln_status print_element(struct rows *rows, uint32_t index, uint32_t pass, kiln_error *err)
 {
@@ -67,7 +93,7 @@ static kiln_status print_element(struct rows *rows, uint32_t index, uint32_t pas
         status = kiln__print_instr(p, index, err);
     else
         kiln__ir_load(p->text, &p->declarations, name, dtype, pointer, KILN_PARALLEL);
-    if (kept == pass) kiln__ir_store(p->text, name, dtype, pointer, KILN_PARALLEL);
+    if (kept == pass) print_keep(rows, name, dtype, pointer);
     return status;
 }
 
@@ -78,7 +104,11 @@ static kiln_status print_elements(struct rows *rows, uint32_t pass, kiln_error *
     kiln__print_element_loads(rows->p);
     for (uint32_t i = 0; i < group->instr_count && !status; i++) {
         uint32_t value = rows->stages.first + i;
-        if (rows->stages.needed[value] && !rows->p->shared[value]) status = print_element(rows, i, pass, err);
+        if (!rows->stages.needed[value] || rows->p->shared[value]) continue;
+        if (pass == rows->stages.passes && i == rows->division)
+            print_quotient(rows, i);
+        else
+            status = print_element(rows, i, pass, err);
     }
     return status;
 }
@@ -246,6 +276,30 @@ static kiln_status print_tile(struct rows *rows, uint32_t pass, kiln_error *err)
     return status;
 }
 
+/*
+ * The next row is fetched while the last pass computes. A first pass waits for memory as it is; where results go past
+ * the caches, operands come from beyond them.
+ */
+static void print_prefetches(struct rows *rows, uint32_t pass)
+{
+    struct kiln_printer *p = rows->p;
+    if (!is_streaming(rows) || pass == 0 || pass + 1 < rows->stages.passes) return;
+    for (uint32_t i = 0; i < p->group->operand_count; i++) {
+        size_t size = kiln__dtype_size(p->dtypes[i]);
+        if (p->letters[i] != KILN_LAYOUT_PACKED) continue;
+        kiln__ir_declare(&p->declarations, "void", "llvm.prefetch.p0", "ptr, i32, i32, i32");
+        kiln__buffer_printf(p->text,
+                            "  %%p%1$u.ahead = getelementptr i8, ptr %%p%1$u.base, i64 %%p%1$u.row\n"
+                            "  %%p%1$u.ahead.tile = getelementptr [%2$zu x i8], ptr %%p%1$u.ahead, i64 %%t%3$s\n",
+                            i, size, p->pass);
+        for (size_t line = 0; line < TILE * size; line += KILN_STREAM_LINE)
+            kiln__buffer_printf(p->text,
+                                "  %%p%1$u.line%2$zu = getelementptr i8, ptr %%p%1$u.ahead.tile, i64 %2$zu\n"
+                                "  call void @llvm.prefetch.p0(ptr %%p%1$u.line%2$zu, i32 0, i32 2, i32 1)\n",
+                                i, line);
+    }
+}
+
 static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
@@ -267,6 +321,7 @@ static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
                         "tile%s:\n  %%t.far%s = add nsw i64 %%t%s, %d\n"
                         "  %%t.next%s = call i64 @llvm.smin.i64(i64 %%t.far%s, i64 %%n)\n",
                         suffix, suffix, suffix, TILE, suffix, suffix);
+    print_prefetches(rows, pass);
     kiln_status status = has_elements(rows, pass) ? print_tile(rows, pass, err) : KILN_OK;
     print_accumulations(rows, pass);
     kiln__buffer_printf(p->text, "tile.end%s:\n  br label %%tiles%s\n\ndone%s:\n", suffix, suffix, suffix);
@@ -351,6 +406,7 @@ static kiln_status print_element_outputs(struct rows *rows, kiln_error *err)
         kiln__buffer_printf(p->text, "  br label %%outer.end\n\n");
         return KILN_OK;
     }
+    if (rows->division != KILN_NEVER) kiln__row_division_call(&rows->stages, rows->division);
     p->pass = ".out";
     kiln__stages_need_nothing(&rows->stages);
     kiln__stages_need(&rows->stages, rows->stages.passes, kiln__keeping_held(&rows->keeping, rows->stages.passes));
@@ -383,6 +439,7 @@ static void print_functions(struct rows *rows)
         kiln__print_row_totals(p, &reducer, i);
         p->declarations = reducer.declarations;
     }
+    if (rows->division != KILN_NEVER) kiln__row_division_define(&rows->stages);
 }
 
 /* What the streamed loop calls, and its metadata. */
@@ -448,6 +505,7 @@ kiln_status kiln__rows_print(struct kiln_printer *p, kiln_error *err)
     kiln_status status = kiln__stages_init(&rows.stages, p, err);
     if (!status) status = kiln__keeping_init(&rows.keeping, &rows.stages, err);
     if (!status) status = check_streaming(&rows, err);
+    if (!status) rows.division = kiln__row_division_find(&rows.stages, &rows.keeping);
     if (!status) status = print_body(&rows, err);
     kiln__keeping_release(&rows.keeping);
     kiln__stages_release(&rows.stages);

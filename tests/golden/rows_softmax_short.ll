@@ -83,9 +83,7 @@ inner.1:
   %v2.1 = fsub float %v0.1, %v1
   %kept3.at.1 = getelementptr inbounds [4 x i8], ptr %kept3, i64 %i.1
   %v3.1 = call float @kiln_exp_f32(float %v2.1)
-  %kept3.at.1.out.nan = fcmp uno float %v3.1, 0.0
-  %kept3.at.1.out = select i1 %kept3.at.1.out.nan, float 0x7FF8000000000000, float %v3.1
-  store float %kept3.at.1.out, ptr %kept3.at.1, align 4, !llvm.access.group !0
+  store float %v3.1, ptr %kept3.at.1, align 4, !llvm.access.group !0
   %k.1 = sub nsw i64 %i.1, %t.1
   %i.next.1 = add nuw nsw i64 %i.1, 1
   %i.done.1 = icmp eq i64 %i.next.1, %t.next.1
@@ -111,6 +109,7 @@ tile.end.1:
 done.1:
   call void @total3(ptr %lanes3.0, i64 %n, i64 %n, ptr %slot3)
   %v4 = load float, ptr %slot3, align 4
+  call void @divide(ptr %kept3, float %v4, i64 %n)
   %some.n = icmp sgt i64 %n, 0
   br i1 %some.n, label %inner.out, label %outer.end
 
@@ -118,7 +117,8 @@ inner.out:
   %i.out = phi i64 [ 0, %done.1 ], [ %i.next.out, %inner.out ]
   %kept3.at.out = getelementptr inbounds [4 x i8], ptr %kept3, i64 %i.out
   %v3.out = load float, ptr %kept3.at.out, align 4, !llvm.access.group !0
-  %v5.out = fdiv float %v3.out, %v4
+  %quotient5.at.out = getelementptr inbounds float, ptr %kept3, i64 %i.out
+  %v5.out = load float, ptr %quotient5.at.out, align 4, !llvm.access.group !0
   %o0.at = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.out
   %o0.at.out.nan = fcmp uno float %v5.out, 0.0
   %o0.at.out = select i1 %o0.at.out.nan, float 0x7FF8000000000000, float %v5.out
@@ -396,11 +396,67 @@ exit:
   ret void
 }
 
+define internal void @divide(ptr %values, float %divisor, i64 %n) #0 {
+entry:
+  %some = icmp sgt i64 %n, 0
+  br i1 %some, label %look, label %exit
+
+look:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %look ]
+  %least = phi i32 [ -1, %entry ], [ %least.next, %look ]
+  %most = phi i32 [ 0, %entry ], [ %most.next, %look ]
+  %at = getelementptr inbounds i32, ptr %values, i64 %i
+  %bits = load i32, ptr %at, align 4
+  %less = sub i32 %bits, 1
+  %least.next = call i32 @llvm.umin.i32(i32 %least, i32 %less)
+  %most.next = call i32 @llvm.umax.i32(i32 %most, i32 %bits)
+  %i.next = add nuw nsw i64 %i, 1
+  %i.done = icmp eq i64 %i.next, %n
+  br i1 %i.done, label %check, label %look
+
+check:
+  %fits.least = icmp uge i32 %least.next, 226492415
+  %fits.most = icmp ule i32 %most.next, 1619001344
+  %fits.low = fcmp oge float %divisor, 0x3C30000000000000
+  %fits.high = fcmp ole float %divisor, 0x4180000000000000
+  %fits.all = and i1 %fits.least, %fits.most
+  %fits.divisor = and i1 %fits.low, %fits.high
+  %fits = and i1 %fits.all, %fits.divisor
+  %inverse = fdiv float 1.0, %divisor
+  br i1 %fits, label %quick, label %plain
+
+quick:
+  %quick.i = phi i64 [ 0, %check ], [ %quick.next, %quick ]
+  %quick.at = getelementptr inbounds float, ptr %values, i64 %quick.i
+  %quick.x = load float, ptr %quick.at, align 4
+  %quick.q = call float @kiln_quotient_f32(float %quick.x, float %divisor, float %inverse)
+  store float %quick.q, ptr %quick.at, align 4
+  %quick.next = add nuw nsw i64 %quick.i, 1
+  %quick.done = icmp eq i64 %quick.next, %n
+  br i1 %quick.done, label %exit, label %quick
+
+plain:
+  %plain.i = phi i64 [ 0, %check ], [ %plain.next, %plain ]
+  %plain.at = getelementptr inbounds float, ptr %values, i64 %plain.i
+  %plain.x = load float, ptr %plain.at, align 4
+  %plain.q = fdiv float %plain.x, %divisor
+  store float %plain.q, ptr %plain.at, align 4
+  %plain.next = add nuw nsw i64 %plain.i, 1
+  %plain.done = icmp eq i64 %plain.next, %n
+  br i1 %plain.done, label %exit, label %plain
+
+exit:
+  ret void
+}
+
 !10 = distinct !{!10, !2, !7}
 !11 = distinct !{!11, !2, !7}
 
 declare float @kiln_exp_f32(float)
 declare <16 x float> @llvm.masked.load.v16f32.p0(ptr, i32, <16 x i1>, <16 x float>)
+declare i32 @llvm.umin.i32(i32, i32)
+declare i32 @llvm.umax.i32(i32, i32)
+declare float @kiln_quotient_f32(float, float, float)
 
 !0 = distinct !{}
 !1 = distinct !{!1, !2, !7}

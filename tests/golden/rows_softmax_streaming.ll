@@ -75,6 +75,40 @@ tiles.1:
 tile.1:
   %t.far.1 = add nsw i64 %t.1, 256
   %t.next.1 = call i64 @llvm.smin.i64(i64 %t.far.1, i64 %n)
+  %p0.ahead = getelementptr i8, ptr %p0.base, i64 %p0.row
+  %p0.ahead.tile = getelementptr [4 x i8], ptr %p0.ahead, i64 %t.1
+  %p0.line0 = getelementptr i8, ptr %p0.ahead.tile, i64 0
+  call void @llvm.prefetch.p0(ptr %p0.line0, i32 0, i32 2, i32 1)
+  %p0.line64 = getelementptr i8, ptr %p0.ahead.tile, i64 64
+  call void @llvm.prefetch.p0(ptr %p0.line64, i32 0, i32 2, i32 1)
+  %p0.line128 = getelementptr i8, ptr %p0.ahead.tile, i64 128
+  call void @llvm.prefetch.p0(ptr %p0.line128, i32 0, i32 2, i32 1)
+  %p0.line192 = getelementptr i8, ptr %p0.ahead.tile, i64 192
+  call void @llvm.prefetch.p0(ptr %p0.line192, i32 0, i32 2, i32 1)
+  %p0.line256 = getelementptr i8, ptr %p0.ahead.tile, i64 256
+  call void @llvm.prefetch.p0(ptr %p0.line256, i32 0, i32 2, i32 1)
+  %p0.line320 = getelementptr i8, ptr %p0.ahead.tile, i64 320
+  call void @llvm.prefetch.p0(ptr %p0.line320, i32 0, i32 2, i32 1)
+  %p0.line384 = getelementptr i8, ptr %p0.ahead.tile, i64 384
+  call void @llvm.prefetch.p0(ptr %p0.line384, i32 0, i32 2, i32 1)
+  %p0.line448 = getelementptr i8, ptr %p0.ahead.tile, i64 448
+  call void @llvm.prefetch.p0(ptr %p0.line448, i32 0, i32 2, i32 1)
+  %p0.line512 = getelementptr i8, ptr %p0.ahead.tile, i64 512
+  call void @llvm.prefetch.p0(ptr %p0.line512, i32 0, i32 2, i32 1)
+  %p0.line576 = getelementptr i8, ptr %p0.ahead.tile, i64 576
+  call void @llvm.prefetch.p0(ptr %p0.line576, i32 0, i32 2, i32 1)
+  %p0.line640 = getelementptr i8, ptr %p0.ahead.tile, i64 640
+  call void @llvm.prefetch.p0(ptr %p0.line640, i32 0, i32 2, i32 1)
+  %p0.line704 = getelementptr i8, ptr %p0.ahead.tile, i64 704
+  call void @llvm.prefetch.p0(ptr %p0.line704, i32 0, i32 2, i32 1)
+  %p0.line768 = getelementptr i8, ptr %p0.ahead.tile, i64 768
+  call void @llvm.prefetch.p0(ptr %p0.line768, i32 0, i32 2, i32 1)
+  %p0.line832 = getelementptr i8, ptr %p0.ahead.tile, i64 832
+  call void @llvm.prefetch.p0(ptr %p0.line832, i32 0, i32 2, i32 1)
+  %p0.line896 = getelementptr i8, ptr %p0.ahead.tile, i64 896
+  call void @llvm.prefetch.p0(ptr %p0.line896, i32 0, i32 2, i32 1)
+  %p0.line960 = getelementptr i8, ptr %p0.ahead.tile, i64 960
+  call void @llvm.prefetch.p0(ptr %p0.line960, i32 0, i32 2, i32 1)
   br label %inner.1
 
 inner.1:
@@ -84,9 +118,7 @@ inner.1:
   %v2.1 = fsub float %v0.1, %v1
   %kept3.at.1 = getelementptr inbounds [4 x i8], ptr %kept3, i64 %i.1
   %v3.1 = call float @kiln_exp_f32(float %v2.1)
-  %kept3.at.1.out.nan = fcmp uno float %v3.1, 0.0
-  %kept3.at.1.out = select i1 %kept3.at.1.out.nan, float 0x7FF8000000000000, float %v3.1
-  store float %kept3.at.1.out, ptr %kept3.at.1, align 4, !llvm.access.group !0
+  store float %v3.1, ptr %kept3.at.1, align 4, !llvm.access.group !0
   %k.1 = sub nsw i64 %i.1, %t.1
   %i.next.1 = add nuw nsw i64 %i.1, 1
   %i.done.1 = icmp eq i64 %i.next.1, %t.next.1
@@ -112,6 +144,7 @@ tile.end.1:
 done.1:
   call void @total3(ptr %lanes3.0, i64 %n, i64 %n, ptr %slot3)
   %v4 = load float, ptr %slot3, align 4
+  call void @divide(ptr %kept3, float %v4, i64 %n)
   %some.n = icmp sgt i64 %n, 0
   br i1 %some.n, label %inner.out, label %outer.end
 
@@ -131,7 +164,8 @@ elements.out:
   %i.out = phi i64 [ %done.out, %inner.out ], [ %i.next.out, %elements.out ]
   %kept3.at.out = getelementptr inbounds [4 x i8], ptr %kept3, i64 %i.out
   %v3.out = load float, ptr %kept3.at.out, align 4, !llvm.access.group !0
-  %v5.out = fdiv float %v3.out, %v4
+  %quotient5.at.out = getelementptr inbounds float, ptr %kept3, i64 %i.out
+  %v5.out = load float, ptr %quotient5.at.out, align 4, !llvm.access.group !0
   %k.out = sub nsw i64 %i.out, %done.out
   %o0.at = getelementptr inbounds [4 x i8], ptr %o0.tile, i64 %k.out
   %o0.at.out.nan = fcmp uno float %v5.out, 0.0
@@ -418,6 +452,59 @@ exit:
   ret void
 }
 
+define internal void @divide(ptr %values, float %divisor, i64 %n) #0 {
+entry:
+  %some = icmp sgt i64 %n, 0
+  br i1 %some, label %look, label %exit
+
+look:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %look ]
+  %least = phi i32 [ -1, %entry ], [ %least.next, %look ]
+  %most = phi i32 [ 0, %entry ], [ %most.next, %look ]
+  %at = getelementptr inbounds i32, ptr %values, i64 %i
+  %bits = load i32, ptr %at, align 4
+  %less = sub i32 %bits, 1
+  %least.next = call i32 @llvm.umin.i32(i32 %least, i32 %less)
+  %most.next = call i32 @llvm.umax.i32(i32 %most, i32 %bits)
+  %i.next = add nuw nsw i64 %i, 1
+  %i.done = icmp eq i64 %i.next, %n
+  br i1 %i.done, label %check, label %look
+
+check:
+  %fits.least = icmp uge i32 %least.next, 226492415
+  %fits.most = icmp ule i32 %most.next, 1619001344
+  %fits.low = fcmp oge float %divisor, 0x3C30000000000000
+  %fits.high = fcmp ole float %divisor, 0x4180000000000000
+  %fits.all = and i1 %fits.least, %fits.most
+  %fits.divisor = and i1 %fits.low, %fits.high
+  %fits = and i1 %fits.all, %fits.divisor
+  %inverse = fdiv float 1.0, %divisor
+  br i1 %fits, label %quick, label %plain
+
+quick:
+  %quick.i = phi i64 [ 0, %check ], [ %quick.next, %quick ]
+  %quick.at = getelementptr inbounds float, ptr %values, i64 %quick.i
+  %quick.x = load float, ptr %quick.at, align 4
+  %quick.q = call float @kiln_quotient_f32(float %quick.x, float %divisor, float %inverse)
+  store float %quick.q, ptr %quick.at, align 4
+  %quick.next = add nuw nsw i64 %quick.i, 1
+  %quick.done = icmp eq i64 %quick.next, %n
+  br i1 %quick.done, label %exit, label %quick
+
+plain:
+  %plain.i = phi i64 [ 0, %check ], [ %plain.next, %plain ]
+  %plain.at = getelementptr inbounds float, ptr %values, i64 %plain.i
+  %plain.x = load float, ptr %plain.at, align 4
+  %plain.q = fdiv float %plain.x, %divisor
+  store float %plain.q, ptr %plain.at, align 4
+  %plain.next = add nuw nsw i64 %plain.i, 1
+  %plain.done = icmp eq i64 %plain.next, %n
+  br i1 %plain.done, label %exit, label %plain
+
+exit:
+  ret void
+}
+
 define internal void @stream(ptr %to, ptr %from, i64 %bytes) {
 entry:
   %to.bits = ptrtoint ptr %to to i64
@@ -478,8 +565,12 @@ end:
 !10 = distinct !{!10, !2, !7}
 !11 = distinct !{!11, !2, !7}
 
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 declare float @kiln_exp_f32(float)
 declare <16 x float> @llvm.masked.load.v16f32.p0(ptr, i32, <16 x i1>, <16 x float>)
+declare i32 @llvm.umin.i32(i32, i32)
+declare i32 @llvm.umax.i32(i32, i32)
+declare float @kiln_quotient_f32(float, float, float)
 
 !0 = distinct !{}
 !1 = distinct !{!1, !2, !7}

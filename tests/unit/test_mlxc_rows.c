@@ -3,6 +3,7 @@
  *
  * The counters are those of the default cache; libmlxc and this program share one libkiln.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -220,6 +221,52 @@ static void rows_that_repeat_an_element_are_rows(void **state)
     mlx_array_free(x);
 }
 
+/* Parts of a sum, without care for its size. */
+static int shares_body(mlx_array *x)
+{
+    mlx_array sum = mlx_array_new();
+    int code = mlx_exp(x, *x, stream) || mlx_sum_axis(&sum, *x, -1, true, stream) || mlx_divide(x, *x, sum, stream);
+    mlx_array_free(sum);
+    return code;
+}
+CALLBACK(shares)
+
+/* Each row is of another kind: what is divided, and what by, is large, small, denormal, zero, infinite or no number. */
+static mlx_array make_extremes(int rows, int n)
+{
+    static const struct {
+        float low, high, odd; /* every 50th element is odd */
+    } kinds[] = {{-5, 5, 0},  {-5, 5, -INFINITY},  {-105, 0, 0}, {-104, -80, 0},  {-70, -40, 0},    {10, 80, 0},
+                 {60, 90, 0}, {-40, 40, INFINITY}, {-5, 5, NAN}, {-200, -150, 0}, {-90, -87, -104}, {0, 16, -300}};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    float *data = malloc((size_t)rows * (size_t)n * sizeof *data);
+    for (int i = 0; i < rows * n; i++) {
+        float part = (float)((uint32_t)i * 2654435761u >> 8) / 0x1p24f;
+        int kind = i / n % KINDS;
+        data[i] = i % 50 == 49 && kinds[kind].odd != 0 ? kinds[kind].odd
+                                                       : kinds[kind].low + part * (kinds[kind].high - kinds[kind].low);
+    }
+    mlx_array x = mlx_array_new_data(data, (int[]){rows, n}, 2, MLX_FLOAT32);
+    free(data);
+    return x;
+}
+
+static void divisions_by_what_a_row_shares_are_exact(void **state)
+{
+    static const int lengths[] = {33, 64, 100, 1000, 4096, 8192};
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        mlx_array x = make_extremes(36, lengths[i]);
+        assert_equal_bits(shares, x);
+        assert_equal_bits(softmax, x);
+        mlx_array_free(x);
+    }
+    mlx_array large = make_extremes(1200, 4096); /* whose results go past the caches */
+    assert_equal_bits(shares, large);
+    assert_equal_bits(softmax, large);
+    mlx_array_free(large);
+}
+
 static void large_ones_use_threads_and_keep_the_bits(void **state)
 {
     (void)state;
@@ -268,6 +315,7 @@ int main(void)
         cmocka_unit_test(bits_are_those_of_the_operations),
         cmocka_unit_test(every_dtype_is_reduced_where_it_lies),
         cmocka_unit_test(rows_that_repeat_an_element_are_rows),
+        cmocka_unit_test(divisions_by_what_a_row_shares_are_exact),
         cmocka_unit_test(large_ones_use_threads_and_keep_the_bits),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -21,10 +21,16 @@ static inline float f32_fma_exact(float a, float b, float c)
     return (float)f64_of_bits((bits - (is_beyond & is_cut)) | is_cut);
 }
 
+#if defined(__FMA__) || defined(__NVPTX__)
+#define KILN_FUSES 1 /* the processor has the instruction */
+#else
+#define KILN_FUSES 0
+#endif
+
 /* a * b + c, rounded once */
 static inline float f32_fma(float a, float b, float c)
 {
-#if defined(__FMA__) || defined(__NVPTX__)
+#if KILN_FUSES
     return __builtin_fmaf(a, b, c);
 #else
     return f32_fma_exact(a, b, c);

@@ -170,3 +170,15 @@ float kiln_logaddexp_f32(float a, float b)
     p = f32_fma(p, t, 2.0f / 3);
     return high + f32_fma(s * t, p, 2.0f * s);
 }
+
+/* What is left of x after the first quotient is exact, and so corrects it to the last bit. */
+float kiln_quotient_f32(float x, float d, float inverse)
+{
+#if KILN_FUSES
+    float q = x * inverse;
+    return f32_fma(f32_fma(-q, d, x), inverse, q);
+#else
+    (void)inverse;
+    return x / d; /* quicker than fused steps that are computed in float64 */
+#endif
+}

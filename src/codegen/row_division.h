@@ -1,0 +1,23 @@
+/*
+ * row_division.h - values kept of a row and divided by one that the row shares, as a softmax does. Inside the codegen
+ * room.
+ *
+ * A processor divides several times slower than it multiplies. With the reciprocal of the divisor, rounded once, two
+ * fused steps give the bits of a division for numbers that are neither very large nor very small (kiln_quotient_f32 of
+ * runtime.h has the bounds). So the row is looked at as a whole, in the nearest cache, and then divided in place, the
+ * quick way or the plain one:
+ *
+ *     @divide(values, divisor, n)
+ */
+#ifndef KILN_CODEGEN_ROW_DIVISION_H
+#define KILN_CODEGEN_ROW_DIVISION_H
+
+#include "codegen/keep.h"
+
+/* The instruction of such a division by which the outputs are computed; KILN_NEVER: there is none. */
+uint32_t kiln__row_division_find(const struct kiln_stages *stages, const struct kiln_keeping *keeping);
+/* Divides what was kept of the dividend; from here on it is the quotient. */
+void kiln__row_division_call(const struct kiln_stages *stages, uint32_t index);
+void kiln__row_division_define(const struct kiln_stages *stages);
+
+#endif
