@@ -45,7 +45,7 @@ static void run(mlx_closure fast, int rows, int columns)
 int main(void)
 {
     mlx_closure fast = mlx_closure_new();
-    stream = mlx_default_cpu_stream_new();
+    stream = default_stream();
     kiln_compile_unary(&fast, "softmax", softmax, NULL, NULL, false);
     run(fast, 3, 64);
     run(fast, 40, 1000);

@@ -37,7 +37,7 @@ static void run(mlx_closure fast, int rows, int columns)
 int main(void)
 {
     mlx_closure inner = mlx_closure_new(), fast = mlx_closure_new();
-    stream = mlx_default_cpu_stream_new();
+    stream = default_stream();
     kiln_compile_unary(&inner, "silu", silu, NULL, NULL, true);
     kiln_compile_binary(&fast, "swiglu", swiglu, &inner, NULL, true);
     run(fast, 2, 3);

@@ -218,7 +218,7 @@ static void generate(mlx_closure fast)
 int main(void)
 {
     mlx_closure fast = mlx_closure_new(), activation = mlx_closure_new();
-    stream = mlx_default_cpu_stream_new();
+    stream = default_stream();
     make_weights();
     kiln_compile_binary(&activation, "swiglu", swiglu, NULL, NULL, true);
     kiln_compile(&fast, "transformer", step, &activation, NULL, true);

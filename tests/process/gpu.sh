@@ -44,6 +44,20 @@ exits 0 on_gpu env KILN_MODE=no-compile "$program"
 cmp first out
 expect "compiles by the driver of the next process" "$(counter stats gpu_driver_compiles)" 0
 
+# What README.md says, in its own words: the first command here, the second where a GPU is and no compiler.
+sed -n '/^## GPUs/,/^## The rooms/p' "$source/README.md" | sed -n '/^```sh$/,/^```$/p' | sed '1d;$d' >commands
+expect "commands for GPUs in README.md" "$(grep -c . commands)" 3
+sed "s|build/bin|$bin|; s|folder|$work/readme|; s|^KILN_MODE=no-compile|LD_LIBRARY_PATH=$emulated KILN_PLUGIN=/none &|" \
+    commands >commands.sh
+exits 0 sh commands.sh
+expect "examples compiled only" "$(grep -c 'compiled only' out)" 3
+expect "examples that ran from what was compiled ahead" "$(grep -c 'as in plain C' out)" 3
+for example in swiglu transformer; do
+    KILN_CACHE_DIR=$work/examples KILN_DEVICE=cuda:0 exits 0 on_gpu "$bin/$example"
+    says out "as in plain C"
+    [ "$(counter stats gpu_launches)" -gt 0 ] || fail "$example did not run on the GPU"
+done
+
 # Without a GPU its default stream is the CPU's.
 exits 0 "$program"
 cmp first out
