@@ -19,8 +19,8 @@
 #define MOST_DIVISOR  "0x4180000000000000"
 
 /* |x| in bounds, as bits without the sign: shifted to the left, less LEAST, at most RANGE as an unsigned number. */
-#define LEAST ((127 - 100) << 24)
-#define RANGE ((100 + 66) << 24)
+#define LEAST ((127u - 100) << 24)
+#define RANGE ((100u + 66) << 24)
 
 bool kiln__row_is_shared_division(const struct kiln_rows *rows, uint32_t index)
 {
@@ -76,7 +76,7 @@ static void print_zeros(struct kiln_rows *rows, uint32_t index, const char *tag,
                          all = kiln__name("all.in", index, k == count - 1 ? tag : passes[k]);
         PRINT("  %1$s.zero = icmp eq i32 %2$s.bits, 0\n  %1$s.near = icmp ule i32 %2$s, %5$u\n"
               "  %1$s = or i1 %1$s.zero, %1$s.near\n  %3$s = and i1 %4$s, %1$s\n",
-              is.text, size.text, all.text, before.text, (unsigned)RANGE);
+              is.text, size.text, all.text, before.text, RANGE);
         before = all;
     }
 }
@@ -94,7 +94,7 @@ static void print_bounds(struct kiln_rows *rows, uint32_t index, const char *tag
           "  %%fits%1$u.near%2$s = icmp ule i32 %%far%1$u%2$s, %4$u\n"
           "  %%fits%1$u.all%2$s = and i1 %%fits%1$u%2$s, %%fits%1$u.near%2$s\n"
           "  br i1 %%fits%1$u.all%2$s, label %%quick%1$u%2$s, label %%masked%1$u%2$s\n\nmasked%1$u%2$s:\n",
-          index, tag, divisor, (unsigned)RANGE);
+          index, tag, divisor, RANGE);
     print_zeros(rows, index, tag, passes, count);
     PRINT("  br i1 %%all.in%1$u%2$s, label %%quick%1$u%2$s, label %%slow%1$u%2$s\n\n", index, tag);
 }
