@@ -61,7 +61,7 @@ static void print_distances(struct kiln_rows *rows, uint32_t index, const char *
                          far = kiln__name("far", index, k == count - 1 ? tag : passes[k]);
         p->pass = passes[k];
         PRINT("  %1$s.bits = bitcast float %2$s to i32\n  %1$s.twice = shl i32 %1$s.bits, 1\n"
-              "  %1$s = sub i32 %1$s.twice, %3$d\n  %4$s = call i32 @llvm.umax.i32(i32 %5$s, i32 %1$s)\n",
+              "  %1$s = sub i32 %1$s.twice, %3$u\n  %4$s = call i32 @llvm.umax.i32(i32 %5$s, i32 %1$s)\n",
               size.text, kiln__value_name(p, x, p->group->instrs[index].in[0]), LEAST, far.text, before.text);
         before = far;
     }
