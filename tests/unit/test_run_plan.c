@@ -36,7 +36,7 @@ static size_t chain_sum_chain(struct kiln_array *const *in, size_t count, struct
 static void test_chain_sum_chain_has_three_steps(void **state)
 {
     (void)state;
-    struct kiln_plan *plan = plan_of(chain_sum_chain, 1, SHAPE(4));
+    struct kiln_plan *plan = plan_of(chain_sum_chain, 1, SHAPE(4, 3)); /* not along rows */
     assert_int_equal(plan->step_count, 3);
     assert_non_null(plan->steps[0].kernels);
     assert_null(plan->steps[1].kernels);
@@ -48,7 +48,7 @@ static void test_chain_sum_chain_has_three_steps(void **state)
     assert_int_equal(plan->steps[1].release_count, 1);
     assert_int_equal(plan->steps[1].releases[0], plan->steps[0].outputs[0]);
     assert_int_equal(plan->steps[2].release_count, 1);
-    assert_int_equal(plan->work, 4 + 1 + 1);
+    assert_int_equal(plan->work, 12 + 3 + 3);
     kiln__plan_unref(plan);
 }
 

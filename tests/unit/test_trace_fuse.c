@@ -100,11 +100,14 @@ static size_t reused_after_sum(struct kiln_array *const *in, size_t count, struc
 static void test_reductions_part_kernels(void **state)
 {
     (void)state;
-    expect_groups(fused(chain_sum_chain, 1, SHAPE(4)), 2, 1);
-    struct kiln_tape *tape = fused(reused_after_sum, 1, SHAPE(4));
+    expect_groups(fused(chain_sum_chain, 1, SHAPE(4, 3)), 2, 1); /* along the first axis */
+    struct kiln_tape *tape = fused(reused_after_sum, 1, SHAPE(4, 3));
     const struct kiln_value *quotient = &tape->values[tape->outputs[0]];
     assert_int_not_equal(tape->values[quotient->inputs[0]].group, quotient->group);
     expect_groups(tape, 2, 1);
+    expect_groups(fused(chain_sum_chain, 1, SHAPE(4)), 1, 0); /* along the last one they do not, */
+    expect_groups(fused(reused_after_sum, 1, SHAPE(2)), 1, 0);
+    expect_groups(fused(reused_after_sum, 1, SHAPE(1)), 2, 1); /* but for rows of one element */
 }
 
 /* The small operand is made once, in a kernel of its own shape, not for every element of the large one. */
@@ -146,7 +149,8 @@ static size_t crossing(struct kiln_array *const *in, size_t count, struct kiln_a
 static void test_no_group_waits_for_itself(void **state)
 {
     (void)state;
-    expect_groups(fused(crossing, 2, SHAPE(4)), 3, 2);
+    expect_groups(fused(crossing, 2, SHAPE(4, 3)), 3, 2);
+    expect_groups(fused(crossing, 2, SHAPE(4)), 1, 0);
 }
 
 enum { MANY = 100000 };
