@@ -8,6 +8,7 @@
 #   make clean      remove build/                        make soak    tests that take minutes
 #   make bench-gpu  the same on an NVIDIA GPU (KILN_LIB: folder of the libraries; needs nvcc, no other set-up)
 #   make test-gpu   tests on an NVIDIA GPU, if there is one
+#   make gpu-bundle build/gpu-bundle.tar.xz: tests, bench and kernels compiled ahead, for a bare machine with a GPU
 
 CC_GCC ?= gcc
 CC_CLANG ?= clang-19
@@ -23,7 +24,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build demo test test-gpu test-clang soak bench bench-gpu asan tsan fuzz format layers install clean
+.PHONY: all setup build demo test test-gpu gpu-bundle test-clang soak bench bench-gpu asan tsan fuzz format layers install clean
 
 all: build
 
@@ -43,6 +44,11 @@ test: build test-clang
 test-gpu: build
 	@cmake --build build --target gpu_tests
 	@tools/test_gpu.sh build/tests/gpu
+
+gpu-bundle: setup
+	@$(CONFIGURE) -B build/static -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_STATIC_LLVM=ON
+	@cmake --build build/static --target kiln mlxc kiln-llvm gpu_tests
+	@tools/gpu_bundle.sh build/static build/gpu-bundle.tar.xz
 
 soak: build
 	@$(CTEST) -L soak --test-dir build
