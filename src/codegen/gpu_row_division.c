@@ -1,26 +1,21 @@
 /*
  * gpu_row_division.c - elements divided by a value that their row shares, as a softmax does.
  *
- * With r the reciprocal of d, rounded once, and q = x * r, the quotient is q + (x - q * d) * r: two fused steps give
- * the bits of a division (Markstein 1990), as long as nothing on the way is too large or too small to be exact. That is
- * so for d from 2^-60 to 2^25 and |x| from 2^-100 to 2^66, and for x = +0: q is a normal number then, and what is left
- * of x after q * d is a multiple of 2^-147. A thread looks at its elements together, first without zeros, which are
- * rare but where something is masked; elements out of bounds send all of them to a plain division, which is slow
- * because a GPU has none: each branches to see whether its steps are exact.
+ * kiln_quotient_f32 (runtime.h, fused.h) gives the bits of a division within the bounds of row_division.h. A thread
+ * looks at its elements together, first without zeros, which are rare but where something is masked; elements out of
+ * bounds send all of them to a plain division, which is slow because a GPU has none: each branches to see whether its
+ * steps are exact.
  */
 #include <stdio.h>
 
 #include "codegen/gpu_rows.h"
+#include "codegen/row_division.h"
 
 #define PRINT(...) kiln__buffer_printf(rows->p->text, __VA_ARGS__)
 
-/* As LLVM writes floats: the bits of a double. */
-#define LEAST_DIVISOR "0x3C30000000000000"
-#define MOST_DIVISOR  "0x4180000000000000"
-
 /* |x| in bounds, as bits without the sign: shifted to the left, less LEAST, at most RANGE as an unsigned number. */
-#define LEAST ((127u - 100) << 24)
-#define RANGE ((100u + 66) << 24)
+#define LEAST (KILN_QUOTIENT_LEAST << 1)
+#define RANGE ((KILN_QUOTIENT_MOST - KILN_QUOTIENT_LEAST) << 1)
 
 bool kiln__row_is_shared_division(const struct kiln_rows *rows, uint32_t index)
 {
@@ -30,23 +25,15 @@ bool kiln__row_is_shared_division(const struct kiln_rows *rows, uint32_t index)
            rows->p->shared[instr->in[1]];
 }
 
-static void print_fused(struct kiln_rows *rows, const char *name, const char *a, const char *b, const char *c)
-{
-    kiln__ir_declare(&rows->p->declarations, "float", "llvm.nvvm.fma.rn.f", "float, float, float");
-    PRINT("  %s = call float @llvm.nvvm.fma.rn.f(float %s, float %s, float %s)\n", name, a, b, c);
-}
-
 /* The quotient of one element within bounds. */
 static void print_quick(struct kiln_rows *rows, uint32_t index, const char *inverse, const char *divisor)
 {
     struct kiln_printer *p = rows->p;
     char x[KILN_IR_NAME];
-    struct kiln_name first = kiln__name("q", index, p->pass), minus = kiln__name("q.minus", index, p->pass),
-                     left = kiln__name("left", index, p->pass);
-    kiln__value_name(p, x, p->group->instrs[index].in[0]);
-    PRINT("  %s = fmul float %s, %s\n  %s = fneg float %s\n", first.text, x, inverse, minus.text, first.text);
-    print_fused(rows, left.text, minus.text, divisor, x);
-    print_fused(rows, kiln__name("quick", index, p->pass).text, left.text, inverse, first.text);
+    kiln__ir_declare(&p->declarations, "float", "kiln_quotient_f32", "float, float, float");
+    PRINT("  %s = call float @kiln_quotient_f32(float %s, float %s, float %s)\n",
+          kiln__name("quick", index, p->pass).text, kiln__value_name(p, x, p->group->instrs[index].in[0]), divisor,
+          inverse);
 }
 
 /* %far = how far the element that is farthest is above the least one; what is below wraps around. */
@@ -88,8 +75,8 @@ static void print_bounds(struct kiln_rows *rows, uint32_t index, const char *tag
     rows->p->pass = "";
     kiln__value_name(rows->p, divisor, rows->p->group->instrs[index].in[1]);
     print_distances(rows, index, tag, passes, count);
-    PRINT("  %%fits%1$u.low%2$s = fcmp oge float %3$s, " LEAST_DIVISOR "\n"
-          "  %%fits%1$u.high%2$s = fcmp ole float %3$s, " MOST_DIVISOR "\n"
+    PRINT("  %%fits%1$u.low%2$s = fcmp oge float %3$s, " KILN_QUOTIENT_LEAST_DIVISOR "\n"
+          "  %%fits%1$u.high%2$s = fcmp ole float %3$s, " KILN_QUOTIENT_MOST_DIVISOR "\n"
           "  %%fits%1$u%2$s = and i1 %%fits%1$u.low%2$s, %%fits%1$u.high%2$s\n"
           "  %%fits%1$u.near%2$s = icmp ule i32 %%far%1$u%2$s, %4$u\n"
           "  %%fits%1$u.all%2$s = and i1 %%fits%1$u%2$s, %%fits%1$u.near%2$s\n"

@@ -3,14 +3,6 @@
  */
 #include "codegen/row_division.h"
 
-/* Of floats from 0 on, as bits: one less, so that +0, which is fine, comes after all others. */
-#define LEAST (((127u - 100) << 23) - 1)
-#define MOST  ((127u + 66) << 23)
-
-/* As LLVM writes floats: the bits of a double. 2^-60 and 2^25. */
-#define LEAST_DIVISOR "0x3C30000000000000"
-#define MOST_DIVISOR  "0x4180000000000000"
-
 static bool reads(const struct kiln_instr *instr, uint32_t value)
 {
     for (int i = 0; i < kiln__ops[instr->op].arity; i++)
@@ -66,6 +58,8 @@ static void print_loop(struct kiln_printer *p, const char *name, const char *quo
                         name, quotient);
 }
 
+/* What is looked at is the bits of floats from 0 on, and one less, so that +0, which is fine, comes after all others.
+ */
 void kiln__row_division_define(const struct kiln_stages *stages)
 {
     struct kiln_printer *p = stages->p;
@@ -86,13 +80,13 @@ void kiln__row_division_define(const struct kiln_stages *stages)
     kiln__buffer_printf(p->text,
                         "check:\n  %%fits.least = icmp uge i32 %%least.next, %u\n"
                         "  %%fits.most = icmp ule i32 %%most.next, %u\n"
-                        "  %%fits.low = fcmp oge float %%divisor, " LEAST_DIVISOR "\n"
-                        "  %%fits.high = fcmp ole float %%divisor, " MOST_DIVISOR "\n"
+                        "  %%fits.low = fcmp oge float %%divisor, " KILN_QUOTIENT_LEAST_DIVISOR "\n"
+                        "  %%fits.high = fcmp ole float %%divisor, " KILN_QUOTIENT_MOST_DIVISOR "\n"
                         "  %%fits.all = and i1 %%fits.least, %%fits.most\n"
                         "  %%fits.divisor = and i1 %%fits.low, %%fits.high\n"
                         "  %%fits = and i1 %%fits.all, %%fits.divisor\n  %%inverse = fdiv float 1.0, %%divisor\n"
                         "  br i1 %%fits, label %%quick, label %%plain\n\n",
-                        LEAST, MOST);
+                        KILN_QUOTIENT_LEAST - 1, KILN_QUOTIENT_MOST);
     print_loop(p, "quick", "call float @kiln_quotient_f32(float %quick.x, float %divisor, float %inverse)");
     print_loop(p, "plain", "fdiv float %plain.x, %divisor");
     kiln__buffer_printf(p->text, "exit:\n  ret void\n}\n");

@@ -14,6 +14,15 @@
 
 #include "codegen/keep.h"
 
+/*
+ * The bounds of kiln_quotient_f32, for GPUs' rows too: x from 2^-100 to 2^66 as bits of a float, and d from 2^-60 to
+ * 2^25 as LLVM writes floats, the bits of a double.
+ */
+#define KILN_QUOTIENT_LEAST         ((127u - 100) << 23)
+#define KILN_QUOTIENT_MOST          ((127u + 66) << 23)
+#define KILN_QUOTIENT_LEAST_DIVISOR "0x3C30000000000000"
+#define KILN_QUOTIENT_MOST_DIVISOR  "0x4180000000000000"
+
 /* The instruction of such a division by which the outputs are computed; KILN_NEVER: there is none. */
 uint32_t kiln__row_division_find(const struct kiln_stages *stages, const struct kiln_keeping *keeping);
 /* Divides what was kept of the dividend; from here on it is the quotient. */

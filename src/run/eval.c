@@ -326,26 +326,18 @@ static uint32_t place_for(const struct kiln_node *node)
     return 0;
 }
 
-static kiln_status run_at(uint32_t place, const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
-{
-    uint32_t before = 0;
-    kiln_status status = kiln__run_at(place, &before, err);
-    if (status) return status;
-    status = operations[node->op](node, out, err);
-    kiln__here = before;
-    return status;
-}
-
-/* An operation that finds its inputs in place may take their storage over, since it holds them as before. */
 static kiln_status run_elsewhere(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    uint32_t place = place_for(node);
-    if (kiln__all_at(node->inputs, node->input_count, place)) return run_at(place, node, out, err);
+    uint32_t place = place_for(node), before = 0;
     struct kiln_moved moved;
     struct kiln_node there = *node;
     kiln_status status = kiln__move(&moved, node->inputs, node->input_count, place, err);
     there.inputs = moved.arrays;
-    if (!status) status = run_at(place, &there, out, err);
+    if (!status) status = kiln__run_at(place, &before, err);
+    if (!status) {
+        status = operations[node->op](&there, out, err);
+        kiln__here = before;
+    }
     kiln__moved_release(&moved);
     return status;
 }

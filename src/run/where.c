@@ -84,6 +84,7 @@ kiln_status kiln__move(struct kiln_moved *out, struct kiln_array *const *arrays,
     bool fits = count <= sizeof out->few / sizeof *out->few;
     kiln_status status = KILN_OK;
     out->count = 0;
+    out->from = arrays;
     if (!kiln__all_at(arrays, count, place)) status = kiln__replay_flush(err);
     out->arrays = fits ? out->few : malloc(count * sizeof *arrays);
     if (!out->arrays) {
@@ -91,7 +92,8 @@ kiln_status kiln__move(struct kiln_moved *out, struct kiln_array *const *arrays,
         return kiln__no_memory(err, "the inputs of an operation");
     }
     for (size_t i = 0; i < count && !status; i++) {
-        status = kiln__array_at(arrays[i], place, &out->arrays[i], err);
+        out->arrays[i] = arrays[i];
+        if (!kiln__all_at(&arrays[i], 1, place)) status = kiln__array_at(arrays[i], place, &out->arrays[i], err);
         if (!status) out->count++;
     }
     return status;
@@ -99,7 +101,8 @@ kiln_status kiln__move(struct kiln_moved *out, struct kiln_array *const *arrays,
 
 void kiln__moved_release(struct kiln_moved *moved)
 {
-    for (size_t i = 0; i < moved->count; i++) kiln__array_unref(moved->arrays[i]);
+    for (size_t i = 0; i < moved->count; i++)
+        if (moved->arrays[i] != moved->from[i]) kiln__array_unref(moved->arrays[i]);
     if (moved->arrays != moved->few) free(moved->arrays);
 }
 

@@ -23,13 +23,17 @@ kiln_status kiln__place_device(uint32_t place, kiln_device **out, kiln_error *er
 kiln_status kiln__wait(struct kiln_array *const *arrays, size_t count, kiln_error *err);
 kiln_status kiln__wait_place(uint32_t place, kiln_error *err);
 
-/* Arrays that are moved to a place for the time of an operation. */
+/*
+ * Arrays that are moved to a place for the time of an operation. Those that are there already are borrowed, so that an
+ * operation may take over storage that nobody else holds.
+ */
 struct kiln_moved {
     struct kiln_array **arrays;
+    struct kiln_array *const *from;
     size_t count;
     struct kiln_array *few[16];
 };
-/* `arrays` at `place`; references in out->arrays. Release also after a failure. */
+/* `arrays`, which must outlive it, at `place`. Release also after a failure. */
 kiln_status kiln__move(struct kiln_moved *out, struct kiln_array *const *arrays, size_t count, uint32_t place,
                        kiln_error *err);
 void kiln__moved_release(struct kiln_moved *moved);

@@ -12,7 +12,7 @@
 static mlx_stream gpu;
 
 /* Each maximum along the first axis ends a kernel: x = x - max(x) + 1, three times. Exact in small whole numbers. */
-static int chain(mlx_array *res, const mlx_array x, void *unused)
+static inline int chain(mlx_array *res, const mlx_array x, void *unused)
 {
     (void)unused;
     mlx_array top = mlx_array_new(), one = mlx_array_new_float(1);
@@ -42,7 +42,7 @@ static mlx_array make_rows(int rows, int salt)
 }
 
 /* After the first round every column has the maximum 1, so that the others change nothing. */
-static void expect_chain(mlx_array res, int rows, int salt)
+static inline void expect_chain(mlx_array res, int rows, int salt)
 {
     expect_no_error();
     assert_int_equal(mlx_array_eval(res), 0);

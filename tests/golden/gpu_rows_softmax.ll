@@ -1193,38 +1193,14 @@ masked4.outf:
   br i1 %all.in4.outf, label %quick4.outf, label %slow4.outf
 
 quick4.outf:
-  %q4.outf0 = fmul float %v3.outf0, %inverse4.outf
-  %q.minus4.outf0 = fneg float %q4.outf0
-  %left4.outf0 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf0, float %v4, float %v3.outf0)
-  %quick4.outf0 = call float @llvm.nvvm.fma.rn.f(float %left4.outf0, float %inverse4.outf, float %q4.outf0)
-  %q4.outf1 = fmul float %v3.outf1, %inverse4.outf
-  %q.minus4.outf1 = fneg float %q4.outf1
-  %left4.outf1 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf1, float %v4, float %v3.outf1)
-  %quick4.outf1 = call float @llvm.nvvm.fma.rn.f(float %left4.outf1, float %inverse4.outf, float %q4.outf1)
-  %q4.outf2 = fmul float %v3.outf2, %inverse4.outf
-  %q.minus4.outf2 = fneg float %q4.outf2
-  %left4.outf2 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf2, float %v4, float %v3.outf2)
-  %quick4.outf2 = call float @llvm.nvvm.fma.rn.f(float %left4.outf2, float %inverse4.outf, float %q4.outf2)
-  %q4.outf3 = fmul float %v3.outf3, %inverse4.outf
-  %q.minus4.outf3 = fneg float %q4.outf3
-  %left4.outf3 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf3, float %v4, float %v3.outf3)
-  %quick4.outf3 = call float @llvm.nvvm.fma.rn.f(float %left4.outf3, float %inverse4.outf, float %q4.outf3)
-  %q4.outf4 = fmul float %v3.outf4, %inverse4.outf
-  %q.minus4.outf4 = fneg float %q4.outf4
-  %left4.outf4 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf4, float %v4, float %v3.outf4)
-  %quick4.outf4 = call float @llvm.nvvm.fma.rn.f(float %left4.outf4, float %inverse4.outf, float %q4.outf4)
-  %q4.outf5 = fmul float %v3.outf5, %inverse4.outf
-  %q.minus4.outf5 = fneg float %q4.outf5
-  %left4.outf5 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf5, float %v4, float %v3.outf5)
-  %quick4.outf5 = call float @llvm.nvvm.fma.rn.f(float %left4.outf5, float %inverse4.outf, float %q4.outf5)
-  %q4.outf6 = fmul float %v3.outf6, %inverse4.outf
-  %q.minus4.outf6 = fneg float %q4.outf6
-  %left4.outf6 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf6, float %v4, float %v3.outf6)
-  %quick4.outf6 = call float @llvm.nvvm.fma.rn.f(float %left4.outf6, float %inverse4.outf, float %q4.outf6)
-  %q4.outf7 = fmul float %v3.outf7, %inverse4.outf
-  %q.minus4.outf7 = fneg float %q4.outf7
-  %left4.outf7 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outf7, float %v4, float %v3.outf7)
-  %quick4.outf7 = call float @llvm.nvvm.fma.rn.f(float %left4.outf7, float %inverse4.outf, float %q4.outf7)
+  %quick4.outf0 = call float @kiln_quotient_f32(float %v3.outf0, float %v4, float %inverse4.outf)
+  %quick4.outf1 = call float @kiln_quotient_f32(float %v3.outf1, float %v4, float %inverse4.outf)
+  %quick4.outf2 = call float @kiln_quotient_f32(float %v3.outf2, float %v4, float %inverse4.outf)
+  %quick4.outf3 = call float @kiln_quotient_f32(float %v3.outf3, float %v4, float %inverse4.outf)
+  %quick4.outf4 = call float @kiln_quotient_f32(float %v3.outf4, float %v4, float %inverse4.outf)
+  %quick4.outf5 = call float @kiln_quotient_f32(float %v3.outf5, float %v4, float %inverse4.outf)
+  %quick4.outf6 = call float @kiln_quotient_f32(float %v3.outf6, float %v4, float %inverse4.outf)
+  %quick4.outf7 = call float @kiln_quotient_f32(float %v3.outf7, float %v4, float %inverse4.outf)
   br label %divided4.outf
 
 slow4.outf:
@@ -1524,70 +1500,22 @@ masked4.outl:
   br i1 %all.in4.outl, label %quick4.outl, label %slow4.outl
 
 quick4.outl:
-  %q4.outl0 = fmul float %v3.outl0, %inverse4.outl
-  %q.minus4.outl0 = fneg float %q4.outl0
-  %left4.outl0 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl0, float %v4, float %v3.outl0)
-  %quick4.outl0 = call float @llvm.nvvm.fma.rn.f(float %left4.outl0, float %inverse4.outl, float %q4.outl0)
-  %q4.outl1 = fmul float %v3.outl1, %inverse4.outl
-  %q.minus4.outl1 = fneg float %q4.outl1
-  %left4.outl1 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl1, float %v4, float %v3.outl1)
-  %quick4.outl1 = call float @llvm.nvvm.fma.rn.f(float %left4.outl1, float %inverse4.outl, float %q4.outl1)
-  %q4.outl2 = fmul float %v3.outl2, %inverse4.outl
-  %q.minus4.outl2 = fneg float %q4.outl2
-  %left4.outl2 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl2, float %v4, float %v3.outl2)
-  %quick4.outl2 = call float @llvm.nvvm.fma.rn.f(float %left4.outl2, float %inverse4.outl, float %q4.outl2)
-  %q4.outl3 = fmul float %v3.outl3, %inverse4.outl
-  %q.minus4.outl3 = fneg float %q4.outl3
-  %left4.outl3 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl3, float %v4, float %v3.outl3)
-  %quick4.outl3 = call float @llvm.nvvm.fma.rn.f(float %left4.outl3, float %inverse4.outl, float %q4.outl3)
-  %q4.outl4 = fmul float %v3.outl4, %inverse4.outl
-  %q.minus4.outl4 = fneg float %q4.outl4
-  %left4.outl4 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl4, float %v4, float %v3.outl4)
-  %quick4.outl4 = call float @llvm.nvvm.fma.rn.f(float %left4.outl4, float %inverse4.outl, float %q4.outl4)
-  %q4.outl5 = fmul float %v3.outl5, %inverse4.outl
-  %q.minus4.outl5 = fneg float %q4.outl5
-  %left4.outl5 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl5, float %v4, float %v3.outl5)
-  %quick4.outl5 = call float @llvm.nvvm.fma.rn.f(float %left4.outl5, float %inverse4.outl, float %q4.outl5)
-  %q4.outl6 = fmul float %v3.outl6, %inverse4.outl
-  %q.minus4.outl6 = fneg float %q4.outl6
-  %left4.outl6 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl6, float %v4, float %v3.outl6)
-  %quick4.outl6 = call float @llvm.nvvm.fma.rn.f(float %left4.outl6, float %inverse4.outl, float %q4.outl6)
-  %q4.outl7 = fmul float %v3.outl7, %inverse4.outl
-  %q.minus4.outl7 = fneg float %q4.outl7
-  %left4.outl7 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl7, float %v4, float %v3.outl7)
-  %quick4.outl7 = call float @llvm.nvvm.fma.rn.f(float %left4.outl7, float %inverse4.outl, float %q4.outl7)
-  %q4.outl8 = fmul float %v3.outl8, %inverse4.outl
-  %q.minus4.outl8 = fneg float %q4.outl8
-  %left4.outl8 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl8, float %v4, float %v3.outl8)
-  %quick4.outl8 = call float @llvm.nvvm.fma.rn.f(float %left4.outl8, float %inverse4.outl, float %q4.outl8)
-  %q4.outl9 = fmul float %v3.outl9, %inverse4.outl
-  %q.minus4.outl9 = fneg float %q4.outl9
-  %left4.outl9 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl9, float %v4, float %v3.outl9)
-  %quick4.outl9 = call float @llvm.nvvm.fma.rn.f(float %left4.outl9, float %inverse4.outl, float %q4.outl9)
-  %q4.outl10 = fmul float %v3.outl10, %inverse4.outl
-  %q.minus4.outl10 = fneg float %q4.outl10
-  %left4.outl10 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl10, float %v4, float %v3.outl10)
-  %quick4.outl10 = call float @llvm.nvvm.fma.rn.f(float %left4.outl10, float %inverse4.outl, float %q4.outl10)
-  %q4.outl11 = fmul float %v3.outl11, %inverse4.outl
-  %q.minus4.outl11 = fneg float %q4.outl11
-  %left4.outl11 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl11, float %v4, float %v3.outl11)
-  %quick4.outl11 = call float @llvm.nvvm.fma.rn.f(float %left4.outl11, float %inverse4.outl, float %q4.outl11)
-  %q4.outl12 = fmul float %v3.outl12, %inverse4.outl
-  %q.minus4.outl12 = fneg float %q4.outl12
-  %left4.outl12 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl12, float %v4, float %v3.outl12)
-  %quick4.outl12 = call float @llvm.nvvm.fma.rn.f(float %left4.outl12, float %inverse4.outl, float %q4.outl12)
-  %q4.outl13 = fmul float %v3.outl13, %inverse4.outl
-  %q.minus4.outl13 = fneg float %q4.outl13
-  %left4.outl13 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl13, float %v4, float %v3.outl13)
-  %quick4.outl13 = call float @llvm.nvvm.fma.rn.f(float %left4.outl13, float %inverse4.outl, float %q4.outl13)
-  %q4.outl14 = fmul float %v3.outl14, %inverse4.outl
-  %q.minus4.outl14 = fneg float %q4.outl14
-  %left4.outl14 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl14, float %v4, float %v3.outl14)
-  %quick4.outl14 = call float @llvm.nvvm.fma.rn.f(float %left4.outl14, float %inverse4.outl, float %q4.outl14)
-  %q4.outl15 = fmul float %v3.outl15, %inverse4.outl
-  %q.minus4.outl15 = fneg float %q4.outl15
-  %left4.outl15 = call float @llvm.nvvm.fma.rn.f(float %q.minus4.outl15, float %v4, float %v3.outl15)
-  %quick4.outl15 = call float @llvm.nvvm.fma.rn.f(float %left4.outl15, float %inverse4.outl, float %q4.outl15)
+  %quick4.outl0 = call float @kiln_quotient_f32(float %v3.outl0, float %v4, float %inverse4.outl)
+  %quick4.outl1 = call float @kiln_quotient_f32(float %v3.outl1, float %v4, float %inverse4.outl)
+  %quick4.outl2 = call float @kiln_quotient_f32(float %v3.outl2, float %v4, float %inverse4.outl)
+  %quick4.outl3 = call float @kiln_quotient_f32(float %v3.outl3, float %v4, float %inverse4.outl)
+  %quick4.outl4 = call float @kiln_quotient_f32(float %v3.outl4, float %v4, float %inverse4.outl)
+  %quick4.outl5 = call float @kiln_quotient_f32(float %v3.outl5, float %v4, float %inverse4.outl)
+  %quick4.outl6 = call float @kiln_quotient_f32(float %v3.outl6, float %v4, float %inverse4.outl)
+  %quick4.outl7 = call float @kiln_quotient_f32(float %v3.outl7, float %v4, float %inverse4.outl)
+  %quick4.outl8 = call float @kiln_quotient_f32(float %v3.outl8, float %v4, float %inverse4.outl)
+  %quick4.outl9 = call float @kiln_quotient_f32(float %v3.outl9, float %v4, float %inverse4.outl)
+  %quick4.outl10 = call float @kiln_quotient_f32(float %v3.outl10, float %v4, float %inverse4.outl)
+  %quick4.outl11 = call float @kiln_quotient_f32(float %v3.outl11, float %v4, float %inverse4.outl)
+  %quick4.outl12 = call float @kiln_quotient_f32(float %v3.outl12, float %v4, float %inverse4.outl)
+  %quick4.outl13 = call float @kiln_quotient_f32(float %v3.outl13, float %v4, float %inverse4.outl)
+  %quick4.outl14 = call float @kiln_quotient_f32(float %v3.outl14, float %v4, float %inverse4.outl)
+  %quick4.outl15 = call float @kiln_quotient_f32(float %v3.outl15, float %v4, float %inverse4.outl)
   br label %divided4.outl
 
 slow4.outl:
@@ -1759,7 +1687,7 @@ declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 declare void @llvm.nvvm.barrier0()
 declare float @kiln_exp_f32(float)
 declare i32 @llvm.umax.i32(i32, i32)
-declare float @llvm.nvvm.fma.rn.f(float, float, float)
+declare float @kiln_quotient_f32(float, float, float)
 @kept = internal addrspace(3) global [32768 x i8] undef, align 16
 @lanes = internal addrspace(3) global [512 x i8] undef, align 16
 

@@ -171,7 +171,10 @@ float kiln_logaddexp_f32(float a, float b)
     return high + f32_fma(s * t, p, 2.0f * s);
 }
 
-/* What is left of x after the first quotient is exact, and so corrects it to the last bit. */
+/*
+ * What is left of x after the first quotient is exact, and so corrects it to the last bit (Markstein 1990): within the
+ * bounds q is a normal number, and what is left is a multiple of 2^-147.
+ */
 float kiln_quotient_f32(float x, float d, float inverse)
 {
 #if KILN_FUSES
