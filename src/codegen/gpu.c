@@ -24,6 +24,7 @@ static const struct schedule schedules[] = {
     [KILN_GPU_TILED] = {"tiled", "csvt", 2, true, false, kiln__gpu_print_tiled},
     [KILN_GPU_ROWS] = {"rows", "csv", 1, true, true, kiln__gpu_print_rows},
     [KILN_GPU_COLUMNS] = {"columns", "c", 0, true, true, kiln__gpu_print_columns},
+    [KILN_GPU_INDEXED] = {"indexed", "vi", 1, true, false, kiln__gpu_print_indexed},
 };
 enum { SCHEDULES = sizeof schedules / sizeof schedules[0] };
 
@@ -95,12 +96,26 @@ static void word(struct parameters *list, const char *name)
         kiln__buffer_printf(list->p->text, "  %%%s = trunc i64 %%%s to i32\n", name, whole);
 }
 
-/* Strides are i64 and need no second name. */
+/* Strides, and what is multiplied like them, are i64 and need no second name. */
 static void stride(struct parameters *list, char letter, uint32_t index, const char *suffix)
 {
     char name[KILN_IR_NAME];
     snprintf(name, sizeof name, "%c%u.%s", letter, index, suffix);
     if (list->in_list) parameter(list, "i64", name);
+}
+
+static void inner_strides(struct parameters *list)
+{
+    for (uint32_t i = 0; i < list->p->group->operand_count; i++) stride(list, 'p', i, "inner");
+}
+
+static void indices(struct parameters *list)
+{
+    for (uint32_t i = 0; i < list->p->group->operand_count; i++) {
+        if (list->p->letters[i] != KILN_LAYOUT_INDEX) continue;
+        stride(list, 'p', i, "size");
+        stride(list, 'p', i, "step");
+    }
 }
 
 static void words(struct parameters *list, const char *names)
@@ -109,7 +124,9 @@ static void words(struct parameters *list, const char *names)
     int length = 0;
     for (; sscanf(names, "%31s%n", name, &length) == 1; names += length) {
         if (strcmp(name, "inner") == 0)
-            for (uint32_t i = 0; i < list->p->group->operand_count; i++) stride(list, 'p', i, "inner");
+            inner_strides(list);
+        else if (strcmp(name, "indices") == 0)
+            indices(list);
         else
             word(list, name);
     }

@@ -57,6 +57,19 @@ enum kiln_gpu_schedule {
      * count fastest, then chunks, then outer axes.
      */
     KILN_GPU_COLUMNS,
+    /*
+     * words: total, for each operand of indices the size of the axis it is about and the bytes that one step along that
+     * axis moves in the data, axes. No instruction: the output is operand 0, the data ('v'), read through all others,
+     * which are indices ('i', integers; negative ones of signed dtypes count from the end). Thread t of the grid copies
+     * element t of the index space, in row-major order, from
+     *
+     *     data + sum over axes (place * stride of the data) + sum over indices (index at that place * step)
+     *
+     * Strides are 0 along axes that do not matter to an operand. Indices are within their axes: the launch has looked.
+     * An element has the size of the data's dtype, so that one kernel serves all dtypes of a size; with `wide` it has
+     * 16 bytes, to which everything is aligned.
+     */
+    KILN_GPU_INDEXED,
 };
 
 enum { KILN_GPU_MAX_ROW = 1024 * 1024, KILN_GPU_COLUMNS_BLOCK = 32 };

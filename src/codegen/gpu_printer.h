@@ -27,7 +27,8 @@ const char *kiln__gpu_index(const struct kiln_gpu_form *form);
 
 /*
  * `words`: the names of the schedule's words, separated by blanks, without the axes, which follow them. The word
- * "inner" stands for one word per operand, i64 and named %pN.inner.
+ * "inner" stands for one word per operand, i64 and named %pN.inner; "indices" for two per operand with the letter 'i',
+ * i64 and named %pN.size and %pN.step.
  */
 void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *words);
 
@@ -68,5 +69,6 @@ kiln_status kiln__gpu_print_strided(struct kiln_printer *p, const struct kiln_gp
 kiln_status kiln__gpu_print_tiled(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
 kiln_status kiln__gpu_print_rows(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
 kiln_status kiln__gpu_print_columns(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
+kiln_status kiln__gpu_print_indexed(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
 
 #endif

@@ -23,9 +23,15 @@
 /*
  * Layout of an operand along the inner loop:
  * 'c' inner stride is one element, 's' inner stride is 0 (one element per row), 'v' inner stride is whatever strides
- * say. Outputs are always 'c'.
+ * say. Outputs are always 'c'. On GPUs 'i' is an operand of indices, through which another one is read.
  */
-enum { KILN_LAYOUT_PACKED = 'c', KILN_LAYOUT_SCALAR = 's', KILN_LAYOUT_STRIDED = 'v', KILN_LAYOUT_ROWS = 'r' };
+enum {
+    KILN_LAYOUT_PACKED = 'c',
+    KILN_LAYOUT_SCALAR = 's',
+    KILN_LAYOUT_STRIDED = 'v',
+    KILN_LAYOUT_ROWS = 'r',
+    KILN_LAYOUT_INDEX = 'i'
+};
 
 enum {
     /* Non-temporal stores. Without KILN_GROUP_ROWS only with rows == 1 and all letters 'c' or 's'. */

@@ -33,10 +33,10 @@ static void check_golden(const char *name)
 static void texts_are_as_in_golden(void **state)
 {
     (void)state;
-    static const char *const names[] = {"gpu_packed_f32",   "gpu_packed_mixed",  "gpu_packed_long",
-                                        "gpu_strided_wide", "gpu_strided",       "gpu_tiled_f32",
-                                        "gpu_rows_softmax", "gpu_rows_norm_f32", "gpu_rows_norm_f16",
-                                        "gpu_rows_any",     "gpu_columns_bf16"};
+    static const char *const names[] = {
+        "gpu_packed_f32",   "gpu_packed_mixed", "gpu_packed_long",   "gpu_strided_wide",  "gpu_strided",
+        "gpu_tiled_f32",    "gpu_rows_softmax", "gpu_rows_norm_f32", "gpu_rows_norm_f16", "gpu_rows_any",
+        "gpu_columns_bf16", "gpu_indexed",      "gpu_indexed_wide"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) check_golden(names[i]);
 }
 
@@ -109,6 +109,35 @@ static void every_reduction_gives_ptx(void **state)
         }
 }
 
+/* Elements of each size, through indices of each dtype; as many indices as an array has axes. */
+static void every_index_gives_ptx(void **state)
+{
+    (void)state;
+    static const uint8_t sizes[] = {KILN_UINT8, KILN_UINT16, KILN_UINT32, KILN_UINT64, KILN_UINT64};
+    for (uint32_t count = 0; count <= 32; count += count < 2 ? 1 : 15) {
+        for (int dtype = KILN_UINT8; dtype <= KILN_INT64; dtype++) {
+            uint8_t operands[33];
+            uint32_t output = 0, turn = (uint32_t)dtype % 5;
+            memset(operands, dtype, sizeof operands);
+            operands[0] = sizes[turn];
+            struct description d = {.group = {.operand_count = 1 + count,
+                                              .output_count = 1,
+                                              .operand_dtypes = operands,
+                                              .outputs = &output},
+                                    .form = {KILN_GPU_INDEXED, 1 + turn, turn == 4, dtype % 2}};
+            char letters[34] = "v";
+            struct kiln_buffer text = {0}, ptx = {0};
+            kiln_error err = {0};
+            memset(letters + 1, 'i', count);
+            if (kiln__gpu_print(&d.group, letters, &d.form, &text, &err)) fail_msg("%s", err.text);
+            compile_text(&text, TARGET, 2, &ptx);
+            if (has_generic_access((const char *)ptx.data)) fail_msg("%s", (const char *)ptx.data);
+            kiln__buffer_release(&text);
+            kiln__buffer_release(&ptx);
+        }
+    }
+}
+
 /* From the first `access` on `count` of them stand in neighbouring lines, each `distance` bytes further on. */
 static void expect_accesses(const char *ptx, const char *access, int count, int distance)
 {
@@ -142,9 +171,8 @@ static void rows_are_read_well(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_as_in_golden),
-        cmocka_unit_test(every_operation_gives_ptx),
-        cmocka_unit_test(every_reduction_gives_ptx),
+        cmocka_unit_test(texts_are_as_in_golden),    cmocka_unit_test(every_operation_gives_ptx),
+        cmocka_unit_test(every_reduction_gives_ptx), cmocka_unit_test(every_index_gives_ptx),
         cmocka_unit_test(rows_are_read_well),
     };
     return cmocka_run_group_tests(tests, open_plugin, NULL);

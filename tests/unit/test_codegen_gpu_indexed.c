@@ -1,0 +1,135 @@
+/*
+ * test_codegen_gpu_indexed.c - kernels that read through indices, run by the emulator, against plain C: elements of
+ * every size, indices of every dtype with and without sign, 32- and 64-bit places; and what is no such kernel.
+ */
+#include "gpu_support.h"
+
+enum { AXES = 3, DATA_ROWS = 11, DATA_COLUMNS = 9, MOST = 16 };
+
+static const int64_t sizes[AXES] = {4, 9, 5}; /* of the index space: more than half a block */
+
+/* Row from index 1, which varies along axes 0 and 2; column from index 2, along axis 1. */
+struct case_of {
+    uint8_t row, column; /* dtypes */
+    uint8_t data;        /* dtype */
+    struct kiln_gpu_form form;
+};
+
+static _Alignas(64) unsigned char data[DATA_ROWS * DATA_COLUMNS * MOST], out[4 * 9 * 5 * MOST], want[sizeof out];
+static _Alignas(64) char rows[4 * 5 * 8], columns[9 * 8];
+
+static bool has_sign(uint8_t dtype)
+{
+    return kiln__dtypes[dtype].kind == KILN_KIND_SIGNED;
+}
+
+/* `count` indices, every third of which counts from the end if it can; meaning[i] is where they lead. */
+static void fill(char *indices, uint8_t dtype, int count, int size, int *meaning)
+{
+    size_t item = kiln__dtype_size(dtype);
+    for (int i = 0; i < count; i++) {
+        meaning[i] = (i * 7 + 3) % size;
+        int64_t value = has_sign(dtype) && i % 3 == 0 ? meaning[i] - size : meaning[i];
+        memcpy(indices + (size_t)i * item, &value, item);
+    }
+}
+
+static void expect(const int *row, const int *column, size_t item)
+{
+    for (int a = 0; a < 4; a++)
+        for (int b = 0; b < 9; b++)
+            for (int c = 0; c < 5; c++)
+                memcpy(want + (size_t)((a * 9 + b) * 5 + c) * item,
+                       data + (size_t)(row[a * 5 + c] * DATA_COLUMNS + column[b]) * item, item);
+}
+
+static void check(const struct case_of *k)
+{
+    uint8_t dtypes[] = {k->data, k->row, k->column};
+    uint32_t output = 0;
+    struct kiln_group group = {.operand_count = 3, .output_count = 1, .operand_dtypes = dtypes, .outputs = &output};
+    struct kiln_buffer text = {0};
+    kiln_error err = {0};
+    int row[20], column[9];
+    int64_t item = k->form.wide ? 16 : (int64_t)kiln__dtype_size(k->data);
+    int64_t r = (int64_t)kiln__dtype_size(k->row), c = (int64_t)kiln__dtype_size(k->column);
+    fill(rows, k->row, 20, DATA_ROWS, row);
+    fill(columns, k->column, 9, DATA_COLUMNS, column);
+    memset(out, 0xee, sizeof out);
+    memset(want, 0xee, sizeof want);
+    expect(row, column, (size_t)item);
+    if (kiln__gpu_print(&group, "vii", &k->form, &text, &err)) fail_msg("%s", err.text);
+    const uint64_t words[] = {
+        (uintptr_t)out,
+        (uintptr_t)data,
+        (uintptr_t)rows,
+        (uintptr_t)columns,
+        4 * 9 * 5,
+        DATA_ROWS,
+        (uint64_t)(DATA_COLUMNS * item),
+        DATA_COLUMNS,
+        (uint64_t)item,
+        (uint64_t)sizes[0],
+        (uint64_t)(45 * item),
+        0,
+        (uint64_t)(5 * r),
+        0,
+        (uint64_t)sizes[1],
+        (uint64_t)(5 * item),
+        0,
+        0,
+        (uint64_t)c,
+        (uint64_t)sizes[2],
+        (uint64_t)item,
+        0,
+        (uint64_t)r,
+        0,
+    };
+    launch_gpu(load_gpu_text(&text), 1, words);
+    assert_memory_equal(out, want, sizeof out);
+}
+
+static void elements_are_found(void **state)
+{
+    (void)state;
+    static const uint8_t elements[] = {KILN_UINT8, KILN_UINT16, KILN_UINT32, KILN_UINT64, KILN_UINT64};
+    for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * 37 % 251);
+    for (uint8_t row = KILN_UINT8; row <= KILN_INT64; row++) {
+        for (int size = 0; size < 5; size++) {
+            uint8_t column = (uint8_t)(KILN_UINT8 + (row + 3 * size) % 8);
+            struct case_of k = {row, column, elements[size], {KILN_GPU_INDEXED, AXES, size == 4, row % 2 == size % 2}};
+            check(&k);
+        }
+    }
+}
+
+static void expect_invalid(const uint8_t *dtypes, uint32_t count, uint32_t output, const char *letters)
+{
+    struct kiln_group group = {
+        .operand_count = count, .output_count = 1, .operand_dtypes = (uint8_t *)dtypes, .outputs = &output};
+    const struct kiln_gpu_form form = {KILN_GPU_INDEXED, 1, false, false};
+    struct kiln_buffer text = {0};
+    kiln_error err = {0};
+    assert_int_equal(kiln__gpu_print(&group, letters, &form, &text, &err), KILN_INVALID);
+    assert_non_null(strstr(err.text, "an indexed kernel copies its operand 0"));
+    kiln__buffer_release(&text);
+}
+
+static void other_groups_are_refused(void **state)
+{
+    (void)state;
+    static const uint8_t integers[] = {KILN_UINT32, KILN_INT32}, floats[] = {KILN_UINT32, KILN_FLOAT32};
+    expect_invalid(integers, 2, 0, "vv");
+    expect_invalid(integers, 2, 0, "ii");
+    expect_invalid(integers, 2, 1, "vi");
+    expect_invalid(floats, 2, 0, "vi");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(elements_are_found),
+        cmocka_unit_test(other_groups_are_refused),
+    };
+    return cmocka_run_group_tests(tests, open_plugin, NULL);
+}
