@@ -468,6 +468,12 @@ static kiln_status copy_to(struct kiln_storage *to, const struct kiln_storage *f
     return status;
 }
 
+bool kiln__storage_is_at(struct kiln_storage *storage, uint32_t place)
+{
+    while (storage && storage->place != place) storage = atomic_load_explicit(&storage->twin, memory_order_acquire);
+    return storage != NULL;
+}
+
 kiln_status kiln__storage_at(struct kiln_storage *storage, uint32_t place, struct kiln_storage **out, kiln_error *err)
 {
     struct kiln_storage *twin = NULL, *other = NULL;

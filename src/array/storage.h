@@ -34,6 +34,8 @@ kiln_status kiln__storage_new_at(uint32_t place, size_t size, struct kiln_storag
 /* The bytes of `storage` at `place`: itself, or its twin, copied now if need be. Borrowed: lives as long as `storage`.
  * Waits for what makes the bytes. */
 kiln_status kiln__storage_at(struct kiln_storage *storage, uint32_t place, struct kiln_storage **out, kiln_error *err);
+/* Would kiln__storage_at() copy nothing? */
+bool kiln__storage_is_at(struct kiln_storage *storage, uint32_t place);
 /* Wraps memory of the caller's; nothing is copied. On failure free_foreign has not been called. */
 kiln_status kiln__storage_foreign(void *data, size_t size, void (*free_foreign)(void *), void *payload,
                                   struct kiln_storage **out, kiln_error *err);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "run/cublas.h"
+#include "run/indexed.h"
 #include "run/launch.h"
 #include "run/merge.h"
 #include "run/operation.h"
@@ -303,9 +304,10 @@ static const bool has_gpu_schedule[KILN_OP_COUNT] = {
 #define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                 \
     [KILN_OP_##ID] = true,
 #include "graph/ops.def"
-    [KILN_OP_CONTIGUOUS] = true, [KILN_OP_CONCATENATE] = true,  [KILN_OP_SUM] = true, [KILN_OP_PROD] = true,
-    [KILN_OP_MIN] = true,        [KILN_OP_MAX] = true,          [KILN_OP_ALL] = true, [KILN_OP_ANY] = true,
-    [KILN_OP_MATMUL] = true,     [KILN_OP_SLICE_UPDATE] = true,
+    [KILN_OP_CONTIGUOUS] = true, [KILN_OP_CONCATENATE] = true,  [KILN_OP_SUM] = true,  [KILN_OP_PROD] = true,
+    [KILN_OP_MIN] = true,        [KILN_OP_MAX] = true,          [KILN_OP_ALL] = true,  [KILN_OP_ANY] = true,
+    [KILN_OP_MATMUL] = true,     [KILN_OP_SLICE_UPDATE] = true, [KILN_OP_TAKE] = true, [KILN_OP_GATHER] = true,
+    [KILN_OP_TAKE_ALONG] = true,
 };
 
 /* Of those, what needs more than a schedule of the code generator. */
@@ -329,9 +331,10 @@ static uint32_t place_for(const struct kiln_node *node)
 static kiln_status run_elsewhere(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
     uint32_t place = place_for(node), before = 0;
-    struct kiln_moved moved;
+    struct kiln_moved moved = {.arrays = moved.few};
     struct kiln_node there = *node;
-    kiln_status status = kiln__move(&moved, node->inputs, node->input_count, place, err);
+    kiln_status status = place ? kiln__indexed_check(node, err) : KILN_OK;
+    if (!status) status = kiln__move(&moved, node->inputs, node->input_count, place, err);
     there.inputs = moved.arrays;
     if (!status) status = kiln__run_at(place, &before, err);
     if (!status) {

@@ -1,5 +1,5 @@
 /*
- * gather.c - reading through indices: take, gather, take_along_axis.
+ * gather.c - reading through indices: take, gather, take_along_axis. On a GPU they are one kernel: indexed.c.
  *
  * All index values are checked first, so the copies need no checks. Results are packed; each part of them is written by
  * one thread.
@@ -7,9 +7,11 @@
 #include <stdlib.h>
 
 #include "run/axis.h"
+#include "run/indexed.h"
 #include "run/indices.h"
 #include "run/merge.h"
 #include "run/operation.h"
+#include "run/where.h"
 
 /* A block of `in` that is copied for each position of the result. */
 struct gather {
@@ -65,6 +67,7 @@ static void take_positions(void *ctx, int64_t first, int64_t end)
 
 kiln_status kiln__run_take(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
+    if (kiln__here) return kiln__indexed_run(node, out, err);
     const struct kiln_array *in = node->inputs[0], *indices = node->inputs[1];
     size_t axis = (size_t)node->attrs[0];
     struct gather gather = {.in = in, .out = out, .count = 1};
@@ -102,6 +105,7 @@ static void gather_positions(void *ctx, int64_t first, int64_t end)
 /* Attributes: an axis for each index array, then the sizes of the slice. */
 kiln_status kiln__run_gather(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
+    if (kiln__here) return kiln__indexed_run(node, out, err);
     const struct kiln_array *in = node->inputs[0];
     size_t count = node->input_count - 1u;
     const int64_t *axes = node->attrs, *sizes = node->attrs + count;
@@ -149,6 +153,7 @@ static void take_rows(void *ctx, int64_t first, int64_t end)
 
 kiln_status kiln__run_take_along(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
+    if (kiln__here) return kiln__indexed_run(node, out, err);
     const struct kiln_array *in = node->inputs[0];
     size_t axis = (size_t)node->attrs[0];
     int64_t *values = NULL;

@@ -356,3 +356,33 @@ kiln_status kiln__gpu_launch_reduction(struct kiln_group_kernels *kernels, struc
     const char *letters = stride == loop->regions[1].item ? "c" : "v";
     return launch_rows(kernels, loop, n, inner, NULL, letters, false, err);
 }
+
+/* ---- through indices ------------------------------------------------------------------------------------------ */
+
+kiln_status kiln__gpu_launch_indexed(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const int64_t *sizes,
+                                     const int64_t *steps, bool wide, kiln_error *err)
+{
+    size_t indices = loop->count - 2, room = 1 + 2 * indices + words_for(&kernels->group, loop->ndim);
+    int64_t total = kiln__loop_size(loop);
+    if (total == 0) return KILN_OK;
+    if (room > MAX_WORDS) return cannot(kernels, err);
+    if (loop->ndim == 0) kiln__loop_append_unit(loop);
+    char letters[indices + 2];
+    uint64_t buffer[HEADER_WORDS + room];
+    struct words *words = (struct words *)buffer;
+    words->count = 0;
+    words->keep = false;
+    letters[0] = KILN_LAYOUT_STRIDED;
+    memset(letters + 1, KILN_LAYOUT_INDEX, indices);
+    letters[1 + indices] = '\0';
+    struct kiln_gpu_form form = {
+        .schedule = KILN_GPU_INDEXED, .axes = (uint8_t)loop->ndim, .wide = wide, .is_long = total > LONGEST};
+    add_pointers(words, loop);
+    add(words, total);
+    for (size_t i = 0; i < indices; i++) {
+        add(words, sizes[i]);
+        add(words, steps[i]);
+    }
+    add_axes(words, loop);
+    return start(kernels, letters, &form, divide_up(total, KILN_GPU_BLOCK), words, err);
+}

@@ -21,6 +21,14 @@ kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kil
                                   const int64_t *inner, const uint64_t *constants, const char *letters, bool keep,
                                   kiln_error *err);
 
+/*
+ * Copies data to the output through indices: codegen/gpu.h, KILN_GPU_INDEXED. Regions of `loop`, which is collapsed:
+ * output, data, indices; `sizes` and `steps` are those of the indices. With `wide` elements of output and data have 16
+ * bytes. The caller has checked the indices.
+ */
+kiln_status kiln__gpu_launch_indexed(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const int64_t *sizes,
+                                     const int64_t *steps, bool wide, kiln_error *err);
+
 /* Can the GPU run a group with that many parameters, and rows of that length (0: it has none)? */
 bool kiln__gpu_can_launch(const struct kiln_group *group, size_t ndim, int64_t row);
 /* The longest axis that one launch reduces: `rows` of them at a time, elements `stride` bytes apart. */

@@ -30,7 +30,10 @@ static void print_name(const char *name, struct kiln_buffer *out)
 
 static const char *layout_of(char letter)
 {
-    return letter == KILN_LAYOUT_PACKED ? "packed" : letter == KILN_LAYOUT_SCALAR ? "one for each row" : "strided";
+    return letter == KILN_LAYOUT_PACKED   ? "packed"
+           : letter == KILN_LAYOUT_SCALAR ? "one for each row"
+           : letter == KILN_LAYOUT_INDEX  ? "indices"
+                                          : "strided";
 }
 
 static double bytes_of(const struct kiln_plan *plan, const uint32_t *slots, uint32_t count)

@@ -11,6 +11,7 @@
 
 #include "run/eval.h"
 #include "run/gpu.h"
+#include "run/indexed.h"
 #include "run/operation.h"
 #include "run/where.h"
 
@@ -19,6 +20,7 @@ enum { FEW_SLOTS = 32, FEW_INPUTS = 64 };
 struct run {
     const struct kiln_plan *plan;
     struct kiln_array **slots;
+    struct kiln_array *const *given; /* the inputs as they came; in slots they are at the plan's place */
     bool owns_inputs; /* nobody but the node that is being evaluated refers to inputs with one reference */
     struct kiln_array *few_slots[FEW_SLOTS];
 };
@@ -176,6 +178,19 @@ static kiln_status run_group(struct run *run, const struct kiln_step *step, kiln
     return run_group_elsewhere(run, step, operands, can_launch, err);
 }
 
+/*
+ * What a step reads. Indices that came from the host are given from there: they are checked there (run/indexed.h), and
+ * the copy in the slot is found again.
+ */
+static struct kiln_array *input_of(const struct run *run, const struct kiln_step *step, uint32_t input)
+{
+    const struct kiln_plan *plan = run->plan;
+    uint32_t slot = step->inputs[input];
+    if (!plan->place || slot >= plan->input_count + plan->constant_count || !kiln__reads_through(step->op, input))
+        return run->slots[slot];
+    return slot < plan->input_count ? run->given[slot] : plan->constants[slot - plan->input_count];
+}
+
 /* Some operations take any number of inputs. */
 static kiln_status run_operation(struct run *run, const struct kiln_step *step, kiln_error *err)
 {
@@ -183,7 +198,7 @@ static kiln_status run_operation(struct run *run, const struct kiln_step *step, 
     struct kiln_array **inputs = step->input_count <= FEW_INPUTS ? few : malloc(step->input_count * sizeof *inputs);
     if (!inputs) return kiln__no_memory(err, "the inputs of an operation");
     const struct kiln_shape *shape = &run->plan->shapes[step->outputs[0]];
-    for (uint32_t i = 0; i < step->input_count; i++) inputs[i] = run->slots[step->inputs[i]];
+    for (uint32_t i = 0; i < step->input_count; i++) inputs[i] = input_of(run, step, i);
     const struct kiln_node node = {.refs = step->release_count && step->releases[0] == step->inputs[0],
                                    .op = step->op,
                                    .attr_count = (uint16_t)step->attr_count,
@@ -215,11 +230,13 @@ static kiln_status run_steps(struct run *run, kiln_error *err)
     return KILN_OK;
 }
 
+/* `inputs` are at the plan's place, `given` where they came from. */
 static kiln_status run_here(const struct kiln_plan *plan, struct kiln_array *const *inputs,
-                            struct kiln_array *const *constants, bool owns_inputs, struct kiln_array **outputs,
-                            kiln_error *err)
+                            struct kiln_array *const *constants, struct kiln_array *const *given, bool owns_inputs,
+                            struct kiln_array **outputs, kiln_error *err)
 {
     struct run run;
+    run.given = given;
     run.owns_inputs = owns_inputs;
     kiln_status status = run_begin(&run, plan, inputs, constants, err);
     if (status) return status;
@@ -232,15 +249,15 @@ static kiln_status run_here(const struct kiln_plan *plan, struct kiln_array *con
 
 /* Everything it reads is on the GPU, which is current. */
 static kiln_status run_there(const struct kiln_plan *plan, struct kiln_array *const *inputs,
-                             struct kiln_array *const *constants, bool owns_inputs, struct kiln_array **outputs,
-                             kiln_error *err)
+                             struct kiln_array *const *constants, struct kiln_array *const *given, bool owns_inputs,
+                             struct kiln_array **outputs, kiln_error *err)
 {
     kiln_device *device;
     kiln_status status = KILN_OK;
-    if (!plan->replay) return run_here(plan, inputs, constants, owns_inputs, outputs, err);
+    if (!plan->replay) return run_here(plan, inputs, constants, given, owns_inputs, outputs, err);
     if ((status = kiln__place_device(plan->place, &device, err))) return status;
     kiln__replay_begin(plan->replay, device);
-    status = run_here(plan, inputs, constants, owns_inputs, outputs, err);
+    status = run_here(plan, inputs, constants, given, owns_inputs, outputs, err);
     kiln_status started = kiln__replay_end(!status, err);
     for (uint32_t i = 0; started && !status && i < plan->output_count; i++) kiln__array_unref(outputs[i]);
     return status ? status : started;
@@ -253,7 +270,7 @@ static kiln_status run_with_copies(const struct kiln_plan *plan, struct kiln_arr
     struct kiln_moved moved = {.arrays = moved.few}, constants = {.arrays = constants.few};
     kiln_status status = kiln__move(&moved, inputs, plan->input_count, plan->place, err);
     if (!status) status = kiln__move(&constants, plan->constants, plan->constant_count, plan->place, err);
-    if (!status) status = run_there(plan, moved.arrays, constants.arrays, false, outputs, err);
+    if (!status) status = run_there(plan, moved.arrays, constants.arrays, inputs, false, outputs, err);
     kiln__moved_release(&moved);
     kiln__moved_release(&constants);
     return status;
@@ -267,7 +284,7 @@ static kiln_status run_on_gpu(const struct kiln_plan *plan, struct kiln_array *c
     if (status) return status;
     bool are_there = kiln__all_at(inputs, plan->input_count, plan->place) &&
                      kiln__all_at(plan->constants, plan->constant_count, plan->place);
-    status = are_there ? run_there(plan, inputs, plan->constants, owns_inputs, outputs, err)
+    status = are_there ? run_there(plan, inputs, plan->constants, inputs, owns_inputs, outputs, err)
                        : run_with_copies(plan, inputs, outputs, err);
     kiln__here = before;
     return status;
@@ -277,7 +294,7 @@ static kiln_status run_plan(const struct kiln_plan *plan, struct kiln_array *con
                             struct kiln_array **outputs, kiln_error *err)
 {
     if (__builtin_expect(plan->place != 0, 0)) return run_on_gpu(plan, inputs, owns_inputs, outputs, err);
-    return run_here(plan, inputs, plan->constants, owns_inputs, outputs, err);
+    return run_here(plan, inputs, plan->constants, inputs, owns_inputs, outputs, err);
 }
 
 kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs,

@@ -78,6 +78,13 @@ kiln_status kiln__wait(struct kiln_array *const *arrays, size_t count, kiln_erro
     return KILN_OK;
 }
 
+static bool must_copy(struct kiln_array *const *arrays, size_t count, uint32_t place)
+{
+    for (size_t i = 0; i < count; i++)
+        if (arrays[i]->storage && !kiln__storage_is_at(arrays[i]->storage, place)) return true;
+    return false;
+}
+
 kiln_status kiln__move(struct kiln_moved *out, struct kiln_array *const *arrays, size_t count, uint32_t place,
                        kiln_error *err)
 {
@@ -85,7 +92,7 @@ kiln_status kiln__move(struct kiln_moved *out, struct kiln_array *const *arrays,
     kiln_status status = KILN_OK;
     out->count = 0;
     out->from = arrays;
-    if (!kiln__all_at(arrays, count, place)) status = kiln__replay_flush(err);
+    if (must_copy(arrays, count, place)) status = kiln__replay_flush(err);
     out->arrays = fits ? out->few : malloc(count * sizeof *arrays);
     if (!out->arrays) {
         out->arrays = out->few;

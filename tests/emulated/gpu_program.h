@@ -26,12 +26,12 @@ static inline int chain(mlx_array *res, const mlx_array x, void *unused)
 
 enum { COLUMNS = 8 };
 
-static float number_at(int i, int salt)
+static inline float number_at(int i, int salt)
 {
     return (float)((i * 7 + salt * 13) % 50);
 }
 
-static mlx_array make_rows(int rows, int salt)
+static inline mlx_array make_rows(int rows, int salt)
 {
     const int shape[] = {rows, COLUMNS};
     float *values = malloc(sizeof *values * (size_t)(rows * COLUMNS));
@@ -57,7 +57,7 @@ static inline void expect_chain(mlx_array res, int rows, int salt)
     }
 }
 
-static kiln_gpu_counters gpu_counters(void)
+static inline kiln_gpu_counters gpu_counters(void)
 {
     kiln_gpu_counters counters = {.struct_size = sizeof counters};
     kiln_gpu_counters_read(&counters);

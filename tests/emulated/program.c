@@ -1,6 +1,6 @@
 /*
  * program.c - for tests/process/gpu.sh: calls a compiled function of several kernels on the GPU and prints the last
- * result. program [CALLS]
+ * result, and rows of it at indices that the GPU computes, if it computes. program [CALLS]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +23,31 @@ static int layer(mlx_array *res, const mlx_array x, void *unused)
     return code;
 }
 
+/*
+ * Rows 0, 0, 0. Where nothing is computed, the indices are what their memory held before: those 100s, which are no rows
+ * and must not be taken for indices.
+ */
+static int first_rows(mlx_array *res, mlx_array x)
+{
+    const int values[] = {100, 100, 100}, shape[] = {3};
+    mlx_array hundreds = mlx_array_new_data(values, shape, 1, MLX_INT32), zeros = mlx_array_new();
+    int code = mlx_subtract(&zeros, hundreds, hundreds, gpu) || mlx_array_eval(zeros);
+    mlx_array_free(hundreds);
+    code =
+        code || mlx_multiply(&zeros, zeros, zeros, gpu) || mlx_take_axis(res, x, zeros, 0, gpu) || mlx_array_eval(*res);
+    mlx_array_free(zeros);
+    return code;
+}
+
+static int print(mlx_array array)
+{
+    mlx_string text = mlx_string_new();
+    int code = mlx_array_tostring(&text, array);
+    if (!code) puts(mlx_string_data(text));
+    mlx_string_free(text);
+    return code;
+}
+
 int main(int count, char **arguments)
 {
     int calls = count > 1 ? atoi(arguments[1]) : 20, code = 0;
@@ -30,11 +55,10 @@ int main(int count, char **arguments)
     gpu = mlx_default_gpu_stream_new();
     mlx_array x = mlx_array_new_data(values, (int[]){3, 2}, 2, MLX_FLOAT32), res = mlx_array_new();
     mlx_closure compiled = mlx_closure_new();
-    mlx_string text = mlx_string_new();
     code = kiln_compile_unary(&compiled, "layer", layer, NULL, NULL, false);
     for (int i = 0; i < calls && !code; i++) code = kiln_call_unary(&res, compiled, x) || mlx_array_eval(res);
-    if (!code) code = mlx_array_tostring(&text, res);
-    if (!code) puts(mlx_string_data(text));
-    mlx_string_free(text), mlx_closure_free(compiled), mlx_array_free(x), mlx_array_free(res), mlx_stream_free(gpu);
+    if (!code) code = print(res);
+    if (!code && !getenv("KILN_TEST_CUDA_IDLE")) code = first_rows(&res, res) || print(res);
+    mlx_closure_free(compiled), mlx_array_free(x), mlx_array_free(res), mlx_stream_free(gpu);
     return code;
 }

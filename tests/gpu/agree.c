@@ -367,6 +367,107 @@ static void check_others(void)
     }
 }
 
+/* ---- through indices ----------------------------------------------------------------------------------------------
+ */
+
+/* From -n to n - 1, or from 0 where they have no sign. */
+static mlx_array make_indices(mlx_dtype dtype, const int *shape, int ndim, int n)
+{
+    size_t size = 1;
+    mlx_array wide, res = mlx_array_new();
+    for (int i = 0; i < ndim; i++) size *= (size_t)shape[i];
+    int *data = malloc(size * sizeof *data);
+    for (size_t i = 0; i < size; i++)
+        data[i] = (int)(next_random() % (uint64_t)n) - (dtype >= MLX_INT8 && next_random() % 2 ? n : 0);
+    wide = mlx_array_new_data(data, shape, ndim, MLX_INT32);
+    mlx_astype(&res, wide, dtype, cpu);
+    mlx_array_eval(res);
+    mlx_array_free(wide);
+    free(data);
+    return res;
+}
+
+enum { TABLE_ROWS = 50, TABLE_COLUMNS = 96 };
+
+static int take_rows(mlx_array *res, mlx_array x, mlx_array rows, mlx_array along)
+{
+    (void)along;
+    return mlx_take_axis(res, x, rows, 0, stream);
+}
+
+static int take_columns(mlx_array *res, mlx_array x, mlx_array rows, mlx_array along)
+{
+    (void)along;
+    return mlx_take_axis(res, x, rows, 1, stream);
+}
+
+static int take_of_turned(mlx_array *res, mlx_array x, mlx_array rows, mlx_array along)
+{
+    (void)along;
+    return mlx_transpose(res, x, stream) || mlx_take_axis(res, *res, rows, 1, stream);
+}
+
+static int take_from_row_1(mlx_array *res, mlx_array x, mlx_array rows, mlx_array along)
+{
+    const int start[] = {0, 1}, stop[] = {TABLE_ROWS, TABLE_COLUMNS}, step[] = {1, 1};
+    (void)along;
+    return mlx_slice(res, x, start, 2, stop, 2, step, 2, stream) || mlx_take_axis(res, *res, rows, 0, stream);
+}
+
+static int take_along(mlx_array *res, mlx_array x, mlx_array rows, mlx_array along)
+{
+    (void)rows;
+    return mlx_take_along_axis(res, x, along, 0, stream);
+}
+
+static int gather(mlx_array *res, mlx_array x, mlx_array rows, mlx_array along)
+{
+    const int axes[] = {0, 1}, sizes[] = {1, 1};
+    const mlx_array both[] = {rows, rows};
+    mlx_vector_array list = mlx_vector_array_new_data(both, 2);
+    (void)along;
+    int code = mlx_gather(res, x, list, axes, 2, sizes, 2, stream);
+    mlx_vector_array_free(list);
+    return code;
+}
+
+/* Each twice: with indices of the host, and with `made`, which come out of an operation of the same device. */
+static void check_indices(mlx_dtype dtype)
+{
+#define ROW(name) {#name, name}
+    static const struct {
+        const char *name;
+        int (*call)(mlx_array *res, mlx_array x, mlx_array rows, mlx_array along);
+    } reads[] = {ROW(take_rows),       ROW(take_columns), ROW(take_of_turned),
+                 ROW(take_from_row_1), ROW(take_along),   ROW(gather)};
+#undef ROW
+    const int shape[] = {TABLE_ROWS, TABLE_COLUMNS}, few[] = {3, 7}, many[] = {20, TABLE_COLUMNS};
+    mlx_array x = make(dtype, shape, 2);
+    for (int index = MLX_UINT8; index <= MLX_INT64; index++) {
+        mlx_array rows = make_indices((mlx_dtype)index, few, 2, TABLE_ROWS);
+        mlx_array along = make_indices((mlx_dtype)index, many, 2, TABLE_ROWS);
+        mlx_array zero = make_indices((mlx_dtype)index, NULL, 0, 1);
+        mlx_subtract(&zero, zero, zero, cpu);
+        for (size_t i = 0; i < 2 * sizeof reads / sizeof *reads; i++) {
+            if (is_left_out()) continue;
+            char what[100];
+            mlx_array res[2] = {mlx_array_new(), mlx_array_new()}, made[2] = {mlx_array_new(), mlx_array_new()};
+            int code = 0;
+            for (int on_gpu = 0; on_gpu < 2; on_gpu++) {
+                stream = on_gpu ? gpu : cpu;
+                if (i % 2) code |= mlx_add(&made[0], rows, zero, stream) || mlx_add(&made[1], along, zero, stream);
+                code |= reads[i / 2].call(&res[on_gpu], x, i % 2 ? made[0] : rows, i % 2 ? made[1] : along);
+            }
+            snprintf(what, sizeof what, "%s(%s, %s)%s", reads[i / 2].name, dtype_names[dtype], dtype_names[index],
+                     i % 2 ? " with indices of the GPU" : "");
+            if (!code) compare(what, res[0], res[1]);
+            for (int k = 0; k < 2; k++) mlx_array_free(res[k]), mlx_array_free(made[k]);
+        }
+        mlx_array_free(rows), mlx_array_free(along), mlx_array_free(zero);
+    }
+    mlx_array_free(x);
+}
+
 /* A matrix as float32 on the host; valid as long as *kept. */
 static const float *floats_of(mlx_array a, mlx_array *kept)
 {
@@ -428,6 +529,7 @@ int main(void)
         check_binaries((mlx_dtype)dtype);
         check_casts((mlx_dtype)dtype);
         check_reductions((mlx_dtype)dtype);
+        check_indices((mlx_dtype)dtype);
     }
     check_compiled();
     check_others();
