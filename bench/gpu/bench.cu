@@ -154,6 +154,17 @@ static int do_transpose(mlx_array *res, const mlx_array a, const mlx_array, void
     return mlx_transpose(res, a, stream) || mlx_contiguous(res, *res, false, stream);
 }
 
+/* The indices are the host's, as tokens are. */
+static int do_take(mlx_array *res, const mlx_array a, const mlx_array, void *)
+{
+    static mlx_array rows;
+    static int numbers[TAKEN_ROWS];
+    const int shape[] = {TAKEN_ROWS};
+    for (int i = 0; i < TAKEN_ROWS && !rows.ctx; i++) numbers[i] = taken_row(i);
+    if (!rows.ctx) rows = mlx_array_new_data(numbers, shape, 1, MLX_INT32);
+    return mlx_take_axis(res, a, rows, 0, stream);
+}
+
 static int do_sum(mlx_array *res, const mlx_array a, const mlx_array, void *)
 {
     return mlx_sum(res, a, false, stream);
@@ -245,6 +256,16 @@ static const struct kind kinds[] = {
      0,
      false,
      {launch_transpose<32>, launch_transpose<64>, NULL}},
+    {"take of 8192 rows of 4096 floats from 65536",
+     do_take,
+     false,
+     false,
+     false,
+     {TABLE_ROWS, 4096},
+     2.0 * TAKEN_ROWS / TABLE_ROWS,
+     0,
+     false,
+     {launch_take<1>, launch_take<2>, launch_take<4>}},
     {"sum of all, 256 MiB", do_sum, false, false, false, {8192, 8192}, 1, 0, false, ROWS(launch_sum)},
 };
 #undef MAP
