@@ -172,6 +172,20 @@ kiln_status kiln__array_host(const struct kiln_array *array, const char **data, 
     return status;
 }
 
+/* The same layout over other storage, of which it takes a reference. */
+static kiln_status array_over(const struct kiln_array *array, struct kiln_storage *storage, char *data,
+                              struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *made = make_array((enum kiln_dtype)array->dtype, array->ndim, array->dims, array->size);
+    if (!made) return kiln__no_memory(err, "an array");
+    memcpy(made->strides, array->strides, array->ndim * sizeof *array->strides);
+    made->row_contiguous = array->row_contiguous;
+    made->storage = kiln__storage_ref(storage);
+    made->data = data;
+    *out = made;
+    return KILN_OK;
+}
+
 kiln_status kiln__array_at(struct kiln_array *array, uint32_t place, struct kiln_array **out, kiln_error *err)
 {
     struct kiln_storage *storage;
@@ -180,15 +194,36 @@ kiln_status kiln__array_at(struct kiln_array *array, uint32_t place, struct kiln
         return KILN_OK;
     }
     kiln_status status = kiln__storage_at(array->storage, place, &storage, err);
+    return status ? status : array_over(array, storage, storage->data + (array->data - array->storage->data), out, err);
+}
+
+/* Bytes from its first element in memory to behind its last; the first is `before` bytes in front of `data`. */
+static size_t span_of(const struct kiln_array *array, int64_t *before)
+{
+    int64_t item = (int64_t)kiln__dtype_size((enum kiln_dtype)array->dtype), after = 0;
+    *before = 0;
+    for (size_t i = 0; i < array->ndim; i++) {
+        int64_t last = (array->dims[i] - 1) * array->strides[i] * item;
+        if (last < 0)
+            *before -= last;
+        else
+            after += last;
+    }
+    return (size_t)(*before + after + item);
+}
+
+kiln_status kiln__array_fetch(struct kiln_array *array, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_storage *storage = array->storage, *part;
+    int64_t before = 0;
+    size_t span = array->size ? span_of(array, &before) : 0;
+    if (!span || !storage || kiln__storage_is_at(storage, 0) || span > storage->size / 2)
+        return kiln__array_at(array, 0, out, err);
+    kiln_status status = kiln__storage_part(storage, (size_t)(array->data - storage->data - before), span, &part, err);
     if (status) return status;
-    struct kiln_array *made = make_array((enum kiln_dtype)array->dtype, array->ndim, array->dims, array->size);
-    if (!made) return kiln__no_memory(err, "an array");
-    memcpy(made->strides, array->strides, array->ndim * sizeof *array->strides);
-    made->row_contiguous = array->row_contiguous;
-    made->storage = kiln__storage_ref(storage);
-    made->data = storage->data + (array->data - array->storage->data);
-    *out = made;
-    return KILN_OK;
+    status = array_over(array, part, part->data + before, out, err);
+    kiln__storage_unref(part);
+    return status;
 }
 
 void kiln__array_update_layout(struct kiln_array *array)

@@ -71,6 +71,9 @@ kiln_status kiln__array_view(struct kiln_array *base, size_t ndim, const int *di
 /* The same elements and layout at `place` (storage.h): the array itself, or one over its storage's twin. `array` must
  * be ready. *out is the caller's reference. */
 kiln_status kiln__array_at(struct kiln_array *array, uint32_t place, struct kiln_array **out, kiln_error *err);
+/* In host memory, for one look: of an array that is a small part of its storage no more than that is copied, and the
+ * copy is not kept. */
+kiln_status kiln__array_fetch(struct kiln_array *array, struct kiln_array **out, kiln_error *err);
 /* Its first element in host memory, copied there if need be; valid as long as its storage. `array` must be ready. */
 kiln_status kiln__array_host(const struct kiln_array *array, const char **data, kiln_error *err);
 /* Where its bytes are: 0 for an array without storage. */

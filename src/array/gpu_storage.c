@@ -150,11 +150,12 @@ kiln_status kiln__gpu_storage_write(struct kiln_storage *storage, const char *fr
     return status ? status : kiln__gpu_upload(gpu, storage->data, from, storage->size, err);
 }
 
-kiln_status kiln__gpu_storage_read(const struct kiln_storage *storage, char *to, kiln_error *err)
+kiln_status kiln__gpu_storage_read(const struct kiln_storage *storage, size_t offset, size_t size, char *to,
+                                   kiln_error *err)
 {
     struct kiln_gpu *gpu;
     kiln_status status = enter(storage, &gpu, err);
-    return status ? status : kiln__gpu_download(gpu, to, storage->data, storage->size, err);
+    return status ? status : kiln__gpu_download(gpu, to, storage->data + offset, size, err);
 }
 
 size_t kiln__gpu_storage_cached(void)

@@ -13,9 +13,10 @@ kiln_status kiln__gpu_storage_new(uint32_t place, size_t size, struct kiln_stora
 /* Kept, unless that would be more than `limit` bytes in all. */
 void kiln__gpu_storage_free(struct kiln_storage *storage, size_t limit);
 void kiln__gpu_storage_hold(bool hold, size_t limit); /* see kiln__storage_hold() */
-/* All of its bytes from or to host memory. */
+/* All of its bytes from host memory; some of them to host memory. */
 kiln_status kiln__gpu_storage_write(struct kiln_storage *storage, const char *from, kiln_error *err);
-kiln_status kiln__gpu_storage_read(const struct kiln_storage *storage, char *to, kiln_error *err);
+kiln_status kiln__gpu_storage_read(const struct kiln_storage *storage, size_t offset, size_t size, char *to,
+                                   kiln_error *err);
 size_t kiln__gpu_storage_cached(void);
 void kiln__gpu_storage_clear(void); /* gives back what is kept */
 

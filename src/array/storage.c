@@ -460,11 +460,21 @@ static kiln_status copy_to(struct kiln_storage *to, const struct kiln_storage *f
     struct kiln_storage *host = NULL;
     if (!from->size) return KILN_OK;
     if (!from->place) return kiln__gpu_storage_write(to, from->data, err);
-    if (!to->place) return kiln__gpu_storage_read(from, to->data, err);
+    if (!to->place) return kiln__gpu_storage_read(from, 0, from->size, to->data, err);
     kiln_status status = kiln__storage_new(from->size, &host, err); /* from one GPU to another, through the host */
-    if (!status) status = kiln__gpu_storage_read(from, host->data, err);
+    if (!status) status = kiln__gpu_storage_read(from, 0, from->size, host->data, err);
     if (!status) status = kiln__gpu_storage_write(to, host->data, err);
     kiln__storage_unref(host);
+    return status;
+}
+
+kiln_status kiln__storage_part(const struct kiln_storage *storage, size_t offset, size_t size,
+                               struct kiln_storage **out, kiln_error *err)
+{
+    kiln_status status = kiln__storage_new(size, out, err);
+    if (status) return status;
+    status = kiln__gpu_storage_read(storage, offset, size, (*out)->data, err);
+    if (status) kiln__storage_unref(*out);
     return status;
 }
 

@@ -36,6 +36,9 @@ kiln_status kiln__storage_new_at(uint32_t place, size_t size, struct kiln_storag
 kiln_status kiln__storage_at(struct kiln_storage *storage, uint32_t place, struct kiln_storage **out, kiln_error *err);
 /* Would kiln__storage_at() copy nothing? */
 bool kiln__storage_is_at(struct kiln_storage *storage, uint32_t place);
+/* Some bytes of a GPU's storage in host memory: the caller's, not a twin. Waits for what makes them. */
+kiln_status kiln__storage_part(const struct kiln_storage *storage, size_t offset, size_t size,
+                               struct kiln_storage **out, kiln_error *err);
 /* Wraps memory of the caller's; nothing is copied. On failure free_foreign has not been called. */
 kiln_status kiln__storage_foreign(void *data, size_t size, void (*free_foreign)(void *), void *payload,
                                   struct kiln_storage **out, kiln_error *err);

@@ -56,7 +56,7 @@ static kiln_status check_indices(const struct kiln_node *node, size_t i, kiln_er
     kiln_status status = KILN_OK;
     if (indices->size == 0 || !is_computed(indices)) return KILN_OK;
     if (!is_on_host(indices)) status = kiln__replay_flush(err);
-    if (!status) status = kiln__array_at(indices, 0, &host, err);
+    if (!status) status = kiln__array_fetch(indices, &host, err);
     if (!status) status = kiln__indices_read(kiln__ops[node->op].name, host, size, extent_of(node, i), &values, err);
     free(values);
     kiln__array_unref(host);

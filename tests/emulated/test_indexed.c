@@ -370,6 +370,37 @@ static void indices_of_the_gpu_are_copied_alone(void **state)
     mlx_array_free(table), mlx_array_free(tokens), mlx_array_free(zero), mlx_array_free(sum), mlx_array_free(res);
 }
 
+/* A few indices of many: forwards, backwards, every third, and one of them repeated. */
+static void a_view_of_indices_is_copied_alone(void **state)
+{
+    (void)state;
+    enum { MANY = 1 << 16 };
+    static const int cuts[][3] = {{100, 104, 1}, {103, 99, -1}, {100, 110, 3}, {100, 101, 1}}, spans[] = {4, 4, 10, 1};
+    int *numbers = malloc(MANY * sizeof *numbers);
+    for (int i = 0; i < MANY; i++) numbers[i] = i % TABLE;
+    mlx_array table = make_table(), host = mlx_array_new_data(numbers, (int[]){MANY}, 1, MLX_INT32);
+    mlx_array zero = mlx_array_new_int(0), all = mlx_array_new();
+    free(numbers);
+    assert_int_equal(mlx_add(&all, host, zero, gpu), 0);
+    for (int i = 0; i < 4; i++) {
+        mlx_array few = mlx_array_new(), res = mlx_array_new();
+        assert_int_equal(mlx_slice(&few, all, &cuts[i][0], 1, &cuts[i][1], 1, &cuts[i][2], 1, gpu), 0);
+        if (i == 3) assert_int_equal(mlx_broadcast_to(&few, few, (int[]){5, 4}, 2, gpu), 0);
+        uint64_t before = gpu_counters().bytes_to_host;
+        assert_int_equal(mlx_take_axis(&res, table, few, 0, gpu), 0);
+        assert_int_equal(mlx_array_eval(res), 0);
+        uint64_t copied = gpu_counters().bytes_to_host - before;
+        assert_int_equal(copied, spans[i] * sizeof(int));
+        const float *data = mlx_array_data_float32(res);
+        for (size_t k = 0; k < mlx_array_size(res); k++) {
+            int row = i == 3 ? 100 : cuts[i][0] + (int)(k / COLUMNS) * cuts[i][2];
+            assert_true(data[k] == number_at(row * COLUMNS + (int)(k % COLUMNS), 3) + 1);
+        }
+        mlx_array_free(few), mlx_array_free(res);
+    }
+    mlx_array_free(table), mlx_array_free(host), mlx_array_free(zero), mlx_array_free(all);
+}
+
 /* ---- compiled --------------------------------------------------------------------------------------------------- */
 
 static mlx_array captured;
@@ -535,6 +566,7 @@ int main(void)
         cmocka_unit_test_setup(an_empty_axis_has_no_index, set_up_both),
         cmocka_unit_test_setup(the_data_stays, set_up_both),
         cmocka_unit_test_setup(indices_of_the_gpu_are_copied_alone, set_up_both),
+        cmocka_unit_test_setup(a_view_of_indices_is_copied_alone, set_up_both),
         cmocka_unit_test_setup(calls_with_indices_are_replayed, set_up_both),
         cmocka_unit_test_setup(captured_indices_are_read_on_the_host, set_up_both),
         cmocka_unit_test_setup(replayed_calls_check, set_up_both),
