@@ -390,12 +390,21 @@ static void instruction(struct kiln_buffer *text, const char *word, const char *
     kiln__buffer_printf(text, "\n");
 }
 
+/* Helpers of math_bf16.c: shorter ones, for inputs that are bfloat16 numbers. */
+static const char *suffix_of(const char *word, enum kiln_dtype in_dtype)
+{
+    static const char *const shorter[] = {"erf", "exp", "sigmoid", "tanh"};
+    for (size_t i = 0; i < sizeof shorter / sizeof shorter[0]; i++)
+        if (in_dtype == KILN_BFLOAT16 && strcmp(shorter[i], word) == 0) return "bf16";
+    return types[in_dtype].suffix;
+}
+
 static void helper(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *word, const char *name,
                    enum kiln_dtype in_dtype, const char *const *inputs, int arity)
 {
     char function[NAME_SIZE], arguments[NAME_SIZE] = "";
     const char *type = types[in_dtype].value;
-    snprintf(function, sizeof function, "kiln_%s_%s", word, types[in_dtype].suffix);
+    snprintf(function, sizeof function, "kiln_%s_%s", word, suffix_of(word, in_dtype));
     kiln__buffer_printf(text, "  %s = call %s @%s(", name, type, function);
     for (int i = 0; i < arity; i++) {
         size_t used = strlen(arguments);

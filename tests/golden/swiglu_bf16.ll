@@ -44,7 +44,7 @@ inner:
   %p1.at = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i
   %v1.bits = load i16, ptr %p1.at, align 2, !llvm.access.group !0
   %v1 = call float @kiln_widen_bf16(i16 zeroext %v1.bits)
-  %v2.wide = call float @kiln_sigmoid_f32(float %v0)
+  %v2.wide = call float @kiln_sigmoid_bf16(float %v0)
   %v2.bits = call zeroext i16 @kiln_narrow_bf16(float %v2.wide)
   %v2 = call float @kiln_round_bf16(float %v2.wide)
   %v3.wide = fmul float %v0, %v2
@@ -69,7 +69,7 @@ exit:
 }
 
 declare float @kiln_widen_bf16(i16 zeroext)
-declare float @kiln_sigmoid_f32(float)
+declare float @kiln_sigmoid_bf16(float)
 declare zeroext i16 @kiln_narrow_bf16(float)
 declare float @kiln_round_bf16(float)
 

@@ -174,6 +174,29 @@ static void check_binaries(mlx_dtype dtype)
     mlx_array_free(whole), mlx_array_free(wide);
 }
 
+/* Every 16-bit float through every operation: what is computed in a shorter way, or two at a time, rounds the same. */
+static void check_all_inputs(mlx_dtype dtype)
+{
+    enum { COUNT = 1 << 16 };
+    static uint16_t bits[2][COUNT];
+    const int shape[] = {COUNT};
+    for (uint32_t i = 0; i < COUNT; i++) bits[0][i] = (uint16_t)i, bits[1][i] = (uint16_t)(i * 40503u + 12345u);
+    mlx_array x = mlx_array_new_data(bits[0], shape, 1, dtype), y = mlx_array_new_data(bits[1], shape, 1, dtype);
+    for (size_t i = 0; i < sizeof unaries / sizeof *unaries + sizeof binaries / sizeof *binaries; i++) {
+        if (is_left_out()) continue;
+        char what[80];
+        mlx_array a = mlx_array_new(), b = mlx_array_new();
+        size_t k = i - sizeof unaries / sizeof *unaries;
+        bool is_unary = i < sizeof unaries / sizeof *unaries;
+        snprintf(what, sizeof what, "%s(every %s)", is_unary ? unaries[i].name : binaries[k].name, dtype_names[dtype]);
+        int code = is_unary ? unaries[i].call(&a, x, cpu) || unaries[i].call(&b, x, gpu)
+                            : binaries[k].call(&a, x, y, cpu) || binaries[k].call(&b, x, y, gpu);
+        if (!code) compare(what, a, b);
+        mlx_array_free(a), mlx_array_free(b);
+    }
+    mlx_array_free(x), mlx_array_free(y);
+}
+
 static void check_casts(mlx_dtype dtype)
 {
     const int shape[] = {1001};
@@ -233,6 +256,18 @@ static int swiglu(mlx_array *res, const mlx_array x, const mlx_array y, void *un
     return mlx_sigmoid(res, x, stream) || mlx_multiply(res, x, *res, stream) || mlx_multiply(res, *res, y, stream);
 }
 
+/* x (1 + erf(x)) y, with a constant of the dtype */
+static int gelu(mlx_array *res, const mlx_array x, const mlx_array y, void *unused)
+{
+    (void)unused;
+    mlx_array number = mlx_array_new_float(1), one = mlx_array_new();
+    int code = mlx_astype(&one, number, mlx_array_dtype(x), stream) || mlx_erf(res, x, stream) ||
+               mlx_add(res, *res, one, stream) || mlx_multiply(res, x, *res, stream) ||
+               mlx_multiply(res, *res, y, stream);
+    mlx_array_free(number), mlx_array_free(one);
+    return code;
+}
+
 static int softmax(mlx_array *res, const mlx_array x, const mlx_array y, void *unused)
 {
     (void)unused;
@@ -273,10 +308,10 @@ static void check_compiled(void)
     static const struct {
         const char *name;
         int (*call)(mlx_array *, const mlx_array, const mlx_array, void *);
-    } functions[] = {{"swiglu", swiglu}, {"softmax", softmax}, {"norm", norm}, {"chain", chain}};
+    } functions[] = {{"swiglu", swiglu}, {"gelu", gelu}, {"softmax", softmax}, {"norm", norm}, {"chain", chain}};
     static const int shapes[][2] = {{4, 33}, {64, 1024}, {10, 1030}, {100, 4096}, {3, 20000}};
     static const mlx_dtype dtypes[] = {MLX_FLOAT32, MLX_FLOAT16, MLX_BFLOAT16, MLX_FLOAT64};
-    for (size_t f = 0; f < 4; f++) {
+    for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
         for (size_t d = 0; d < 4; d++) {
             mlx_closure on_cpu = mlx_closure_new(), on_gpu = mlx_closure_new();
             kiln_compile_binary(&on_cpu, functions[f].name, functions[f].call, NULL, NULL, false);
@@ -531,6 +566,8 @@ int main(void)
         check_reductions((mlx_dtype)dtype);
         check_indices((mlx_dtype)dtype);
     }
+    check_all_inputs(MLX_FLOAT16);
+    check_all_inputs(MLX_BFLOAT16);
     check_compiled();
     check_others();
     check_products();

@@ -459,6 +459,25 @@ static void narrowing_rounds_to_nearest_even(void **state)
     assert_int_equal(kiln_narrow_bf16(3.4e38f), 0x7f80);
 }
 
+/* Each of the 65,536 inputs. Rounded, the result has the same bits, also where it is NaN, infinite or denormal. */
+static void bfloat16_helpers_round_to_those_of_float32(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        float (*shorter)(float), (*longer)(float);
+    } helpers[] = {{"exp", kiln_exp_bf16, kiln_exp_f32},
+                   {"erf", kiln_erf_bf16, kiln_erf_f32},
+                   {"sigmoid", kiln_sigmoid_bf16, kiln_sigmoid_f32},
+                   {"tanh", kiln_tanh_bf16, kiln_tanh_f32}};
+    for (size_t i = 0; i < sizeof helpers / sizeof helpers[0]; i++)
+        for (uint32_t bits = 0; bits < 0x10000u; bits++) {
+            float x = kiln_widen_bf16((uint16_t)bits);
+            uint16_t got = kiln_narrow_bf16(helpers[i].shorter(x)), wanted = kiln_narrow_bf16(helpers[i].longer(x));
+            if (got != wanted) fail_msg("%s_bf16(%a): 0x%04x, not 0x%04x", helpers[i].name, (double)x, got, wanted);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +492,7 @@ int main(void)
         cmocka_unit_test(powers_of_integers),
         cmocka_unit_test(widening_is_exact_and_narrowing_undoes_it),
         cmocka_unit_test(narrowing_rounds_to_nearest_even),
+        cmocka_unit_test(bfloat16_helpers_round_to_those_of_float32),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 /* clang-format off */
 #include "convert.c"
 #include "math_f32.c"
+#include "math_bf16.c"
 #include "math_f64.c"
 #include "inverse.c"
 #include "logs.c"

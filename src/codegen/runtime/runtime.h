@@ -43,6 +43,12 @@ float kiln_arctan2_f32(float y, float x);
 /* x / d; `inverse` is 1 / d, rounded. For d of 2^-60 to 2^25, and x of 2^-100 to 2^66 or +0. */
 float kiln_quotient_f32(float x, float d, float inverse);
 
+/* For bfloat16 numbers; rounded to bfloat16, the result is that of the float32 helper. */
+float kiln_exp_bf16(float x);
+float kiln_erf_bf16(float x);
+float kiln_sigmoid_bf16(float x);
+float kiln_tanh_bf16(float x);
+
 double kiln_exp_f64(double x);
 double kiln_log_f64(double x);
 double kiln_erf_f64(double x);
