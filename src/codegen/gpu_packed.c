@@ -87,6 +87,7 @@ static kiln_status print_narrow(const struct packed *k, kiln_error *err)
         kiln__gpu_extend(p, k->form, whole, at);
         load_element(k);
     }
+    kiln__gpu_join(p, k->width);
     kiln_status status = kiln__gpu_compute(p, k->width, err);
     for (uint32_t e = 0; e < k->width; e++) {
         p->pass = kiln__gpu_pass(e);

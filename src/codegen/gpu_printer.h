@@ -60,8 +60,14 @@ enum { KILN_GPU_MAX_WIDTH = 16 };
 const char *kiln__gpu_pass(uint32_t element);
 void kiln__gpu_load_vector(struct kiln_printer *p, uint32_t operand, const char *pointer, uint32_t width);
 void kiln__gpu_store_vector(struct kiln_printer *p, uint32_t output, const char *pointer, uint32_t width);
-/* The instructions whose results are not shared, for elements 0 to width - 1. */
+/*
+ * gpu_pairs.c: the instructions whose results are not shared, for elements 0 to width - 1. Operands that were not
+ * loaded as vectors are joined to pairs first.
+ */
 kiln_status kiln__gpu_compute(struct kiln_printer *p, uint32_t width, kiln_error *err);
+void kiln__gpu_join(struct kiln_printer *p, uint32_t width);
+/* Elements e and e + 1 of an operand, 16-bit floats, from %pN.parts, a `vector` of pairs. */
+void kiln__gpu_take_pair(struct kiln_printer *p, uint32_t operand, const char *vector, uint32_t element);
 
 /* One per schedule: see gpu.h. The group is checked. */
 kiln_status kiln__gpu_print_packed(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);

@@ -251,6 +251,7 @@ kiln_status kiln__gpu_print_tiled(struct kiln_printer *p, const struct kiln_gpu_
     print_loads(&k);
     print_exchange(&k);
     kiln_status status = kiln__print_instrs(p, true, err);
+    kiln__gpu_join(p, ELEMENTS);
     if (!status) status = kiln__gpu_compute(p, ELEMENTS, err);
     print_stores(&k);
     kiln__buffer_printf(p->text, "  ret void\n}\n");

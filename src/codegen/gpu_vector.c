@@ -74,22 +74,34 @@ static struct access access_of(enum kiln_dtype dtype, uint32_t width)
     return access;
 }
 
+/* Element e from the parts that were loaded. */
+static void take_element(struct kiln_printer *p, uint32_t operand, const struct access *a, uint32_t e)
+{
+    enum kiln_dtype dtype = p->dtypes[operand];
+    char name[KILN_IR_NAME], raw[KILN_IR_NAME];
+    p->pass = kiln__gpu_pass(e);
+    kiln__value_name(p, name, operand);
+    for (uint32_t k = 0; k < a->parts; k++)
+        kiln__buffer_printf(p->text, "  %s = extractelement %s %%p%u.parts, i32 %u\n",
+                            kiln__ir_raw(raw, name, dtype, (int)k), a->vector, operand, e * a->parts + k);
+    kiln__ir_from_raw(p->text, &p->declarations, name, dtype);
+    p->pass = "";
+}
+
 void kiln__gpu_load_vector(struct kiln_printer *p, uint32_t operand, const char *pointer, uint32_t width)
 {
     enum kiln_dtype dtype = p->dtypes[operand];
     struct access a = access_of(dtype, width);
-    char name[KILN_IR_NAME], raw[KILN_IR_NAME];
+    bool has_pairs = kiln__ir_is_narrow(dtype) && width % 2 == 0;
+    if (has_pairs) snprintf(a.vector, sizeof a.vector, "<%u x i32>", width / 2);
     kiln__buffer_printf(p->text, "  %%p%u.whole = load %s, ptr %s, align %zu\n", operand, a.type, pointer, a.align);
     kiln__buffer_printf(p->text, "  %%p%u.parts = bitcast %s %%p%u.whole to %s\n", operand, a.type, operand, a.vector);
-    for (uint32_t e = 0; e < width; e++) {
-        p->pass = kiln__gpu_pass(e);
-        kiln__value_name(p, name, operand);
-        for (uint32_t k = 0; k < a.parts; k++)
-            kiln__buffer_printf(p->text, "  %s = extractelement %s %%p%u.parts, i32 %u\n",
-                                kiln__ir_raw(raw, name, dtype, (int)k), a.vector, operand, e * a.parts + k);
-        kiln__ir_from_raw(p->text, &p->declarations, name, dtype);
+    for (uint32_t e = 0; e < width; e += has_pairs ? 2 : 1) {
+        if (has_pairs)
+            kiln__gpu_take_pair(p, operand, a.vector, e);
+        else
+            take_element(p, operand, &a, e);
     }
-    p->pass = "";
 }
 
 /* %oN.partsQ: part q and those before it in place. */
@@ -118,15 +130,4 @@ void kiln__gpu_store_vector(struct kiln_printer *p, uint32_t output, const char 
     kiln__buffer_printf(p->text, "  %%o%u.whole = bitcast %s %%o%u.parts%u to %s\n", output, a.vector, output,
                         width * a.parts - 1, a.type);
     kiln__buffer_printf(p->text, "  store %s %%o%u.whole, ptr %s, align %zu\n", a.type, output, pointer, a.align);
-}
-
-kiln_status kiln__gpu_compute(struct kiln_printer *p, uint32_t width, kiln_error *err)
-{
-    kiln_status status = KILN_OK;
-    for (uint32_t e = 0; e < width && !status; e++) {
-        p->pass = kiln__gpu_pass(e);
-        status = kiln__print_instrs(p, false, err);
-    }
-    p->pass = "";
-    return status;
 }

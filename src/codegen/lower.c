@@ -195,7 +195,7 @@ static const struct template templates[] = {
 
 enum { NAME_SIZE = KILN_IR_NAME, LINE_SIZE = 160 };
 
-static bool is_narrow(enum kiln_dtype dtype)
+bool kiln__ir_is_narrow(enum kiln_dtype dtype)
 {
     return dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16;
 }
@@ -332,7 +332,7 @@ void kiln__ir_cast(struct kiln_buffer *text, struct kiln_buffer *declarations, c
         complex_to_bool(text, name, source);
         return;
     }
-    bool rounds = is_narrow(to) && !lanes;
+    bool rounds = kiln__ir_is_narrow(to) && !lanes;
     snprintf(result, sizeof result, "%s%s", name, rounds ? ".wide" : kiln__ir_part(to, 0));
     snprintf(part, sizeof part, "%s%s", source, kiln__ir_part(from, 0));
     convert_part(text, result, to, part, from, lanes);
@@ -415,26 +415,40 @@ static void helper(struct kiln_buffer *text, struct kiln_buffer *declarations, c
     kiln__ir_declare(declarations, type, function, arguments);
 }
 
-kiln_status kiln__ir_apply(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
-                           enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype in_dtype, const char *const *inputs,
-                           kiln_error *err)
+bool kiln__ir_is_exact(enum kiln_op op, enum kiln_dtype in_dtype)
 {
-    char wide[NAME_SIZE];
+    const char *column = kiln__ops[op].lower[kiln__dtypes[in_dtype].kind];
+    const struct template *lines = column ? find_template(column) : NULL;
+    return lines && lines->exact;
+}
+
+kiln_status kiln__ir_compute(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
+                             enum kiln_op op, enum kiln_dtype in_dtype, const char *const *inputs, kiln_error *err)
+{
     const struct kiln_op_info *info = &kiln__ops[op];
     const char *column = info->lower[kiln__dtypes[in_dtype].kind];
     if (!column)
         return kiln__fail(err, KILN_INVALID, "[%s] is not defined for %s", info->name, kiln__dtypes[in_dtype].name);
     const struct template *lines = find_template(column);
-    bool rounds = is_narrow(dtype) && !(lines && lines->exact);
-    snprintf(wide, sizeof wide, "%s%s", name, rounds ? ".wide" : "");
     if (lines)
-        expand(text, lines->lines, wide, in_dtype, inputs);
+        expand(text, lines->lines, name, in_dtype, inputs);
     else if (column[0] == '@')
-        helper(text, declarations, column + 1, wide, in_dtype, inputs, info->arity);
+        helper(text, declarations, column + 1, name, in_dtype, inputs, info->arity);
     else
-        instruction(text, column, wide, in_dtype, inputs, info->arity);
-    if (is_narrow(dtype)) round_to(text, declarations, name, dtype, wide);
+        instruction(text, column, name, in_dtype, inputs, info->arity);
     return KILN_OK;
+}
+
+kiln_status kiln__ir_apply(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
+                           enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype in_dtype, const char *const *inputs,
+                           kiln_error *err)
+{
+    char wide[NAME_SIZE];
+    bool rounds = kiln__ir_is_narrow(dtype) && !kiln__ir_is_exact(op, in_dtype);
+    snprintf(wide, sizeof wide, "%s%s", name, rounds ? ".wide" : "");
+    kiln_status status = kiln__ir_compute(text, declarations, wide, op, in_dtype, inputs, err);
+    if (!status && kiln__ir_is_narrow(dtype)) round_to(text, declarations, name, dtype, wide);
+    return status;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------
@@ -442,7 +456,7 @@ kiln_status kiln__ir_apply(struct kiln_buffer *text, struct kiln_buffer *declara
 
 const char *kiln__ir_raw(char *out, const char *name, enum kiln_dtype dtype, int part)
 {
-    bool direct = dtype != KILN_BOOL && !is_narrow(dtype);
+    bool direct = dtype != KILN_BOOL && !kiln__ir_is_narrow(dtype);
     snprintf(out, NAME_SIZE, "%s%s", name, direct ? kiln__ir_part(dtype, part) : ".bits");
     return out;
 }
@@ -453,7 +467,7 @@ void kiln__ir_from_raw(struct kiln_buffer *text, struct kiln_buffer *declaration
     char raw[NAME_SIZE];
     kiln__ir_raw(raw, name, dtype, 0);
     if (dtype == KILN_BOOL) kiln__buffer_printf(text, "  %s = icmp ne i8 %s, 0\n", name, raw);
-    if (is_narrow(dtype)) widen(text, declarations, name, dtype, raw);
+    if (kiln__ir_is_narrow(dtype)) widen(text, declarations, name, dtype, raw);
 }
 
 static void load_complex(struct kiln_buffer *text, const char *name, const char *pointer, const char *tail)
@@ -500,7 +514,8 @@ const char *kiln__ir_to_raw(struct kiln_buffer *text, char *out, const char *nam
         snprintf(out, NAME_SIZE, "%s.bits", prefix);
         kiln__buffer_printf(text, "  %s = zext i1 %s to i8\n", out, name);
     } else {
-        snprintf(out, NAME_SIZE, "%s%s", name, is_narrow(dtype) ? ".bits" : ""); /* narrowing settled the NaNs */
+        snprintf(out, NAME_SIZE, "%s%s", name,
+                 kiln__ir_is_narrow(dtype) ? ".bits" : ""); /* narrowing settled the NaNs */
     }
     return out;
 }
@@ -546,7 +561,7 @@ void kiln__ir_constant(struct kiln_buffer *text, struct kiln_buffer *declaration
         char low[NAME_SIZE];
         snprintf(low, sizeof low, "%s.bits", name);
         kiln__buffer_printf(text, "  %s = trunc i64 %s to i%d\n", low, bits, size_bits);
-        if (is_narrow(dtype))
+        if (kiln__ir_is_narrow(dtype))
             widen(text, declarations, name, dtype, low);
         else
             kiln__buffer_printf(text, "  %s = bitcast i%d %s to %s\n", name, size_bits, low, types[dtype].value);

@@ -23,6 +23,9 @@ const char *kiln__ir_memory_type(enum kiln_dtype dtype);
 int kiln__ir_parts(enum kiln_dtype dtype);
 const char *kiln__ir_part(enum kiln_dtype dtype, int part);
 
+/* Is it a 16-bit float? */
+bool kiln__ir_is_narrow(enum kiln_dtype dtype);
+
 /* Appends `declare RESULT @NAME(ARGUMENTS)` once per text. */
 void kiln__ir_declare(struct kiln_buffer *declarations, const char *result, const char *name, const char *arguments);
 
@@ -33,6 +36,10 @@ void kiln__ir_cast(struct kiln_buffer *text, struct kiln_buffer *declarations, c
 kiln_status kiln__ir_apply(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
                            enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype in_dtype, const char *const *inputs,
                            kiln_error *err);
+/* The same before it is rounded to a 16-bit float; is_exact: there is nothing to round. */
+kiln_status kiln__ir_compute(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
+                             enum kiln_op op, enum kiln_dtype in_dtype, const char *const *inputs, kiln_error *err);
+bool kiln__ir_is_exact(enum kiln_op op, enum kiln_dtype in_dtype);
 /* name = the element at %pointer; `tail` follows the instructions (metadata). */
 void kiln__ir_load(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name, enum kiln_dtype dtype,
                    const char *pointer, const char *tail);

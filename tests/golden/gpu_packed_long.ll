@@ -87,29 +87,41 @@ all:
   %v1.7.bits = load i16, ptr %p1.at.7, align 2
   %v1.7 = call float @kiln_widen_f16(i16 zeroext %v1.7.bits)
   %v2.0.wide = fdiv float %v0.0, %v1.0
-  %v2.0.bits = call zeroext i16 @kiln_narrow_f16(float %v2.0.wide)
-  %v2.0 = call float @kiln_round_f16(float %v2.0.wide)
   %v2.1.wide = fdiv float %v0.1, %v1.1
-  %v2.1.bits = call zeroext i16 @kiln_narrow_f16(float %v2.1.wide)
-  %v2.1 = call float @kiln_round_f16(float %v2.1.wide)
+  %v2.0.pair = call i32 @kiln_pair_narrow_f16(float %v2.0.wide, float %v2.1.wide)
+  %v2.0 = call float @kiln_pair_low_f16(i32 %v2.0.pair)
+  %v2.1 = call float @kiln_pair_high_f16(i32 %v2.0.pair)
+  %v2.0.pair.settled = call i32 @kiln_pair_settle_f16(i32 %v2.0.pair)
+  %v2.0.bits = trunc i32 %v2.0.pair.settled to i16
+  %v2.0.pair.settled.high = lshr i32 %v2.0.pair.settled, 16
+  %v2.1.bits = trunc i32 %v2.0.pair.settled.high to i16
   %v2.2.wide = fdiv float %v0.2, %v1.2
-  %v2.2.bits = call zeroext i16 @kiln_narrow_f16(float %v2.2.wide)
-  %v2.2 = call float @kiln_round_f16(float %v2.2.wide)
   %v2.3.wide = fdiv float %v0.3, %v1.3
-  %v2.3.bits = call zeroext i16 @kiln_narrow_f16(float %v2.3.wide)
-  %v2.3 = call float @kiln_round_f16(float %v2.3.wide)
+  %v2.2.pair = call i32 @kiln_pair_narrow_f16(float %v2.2.wide, float %v2.3.wide)
+  %v2.2 = call float @kiln_pair_low_f16(i32 %v2.2.pair)
+  %v2.3 = call float @kiln_pair_high_f16(i32 %v2.2.pair)
+  %v2.2.pair.settled = call i32 @kiln_pair_settle_f16(i32 %v2.2.pair)
+  %v2.2.bits = trunc i32 %v2.2.pair.settled to i16
+  %v2.2.pair.settled.high = lshr i32 %v2.2.pair.settled, 16
+  %v2.3.bits = trunc i32 %v2.2.pair.settled.high to i16
   %v2.4.wide = fdiv float %v0.4, %v1.4
-  %v2.4.bits = call zeroext i16 @kiln_narrow_f16(float %v2.4.wide)
-  %v2.4 = call float @kiln_round_f16(float %v2.4.wide)
   %v2.5.wide = fdiv float %v0.5, %v1.5
-  %v2.5.bits = call zeroext i16 @kiln_narrow_f16(float %v2.5.wide)
-  %v2.5 = call float @kiln_round_f16(float %v2.5.wide)
+  %v2.4.pair = call i32 @kiln_pair_narrow_f16(float %v2.4.wide, float %v2.5.wide)
+  %v2.4 = call float @kiln_pair_low_f16(i32 %v2.4.pair)
+  %v2.5 = call float @kiln_pair_high_f16(i32 %v2.4.pair)
+  %v2.4.pair.settled = call i32 @kiln_pair_settle_f16(i32 %v2.4.pair)
+  %v2.4.bits = trunc i32 %v2.4.pair.settled to i16
+  %v2.4.pair.settled.high = lshr i32 %v2.4.pair.settled, 16
+  %v2.5.bits = trunc i32 %v2.4.pair.settled.high to i16
   %v2.6.wide = fdiv float %v0.6, %v1.6
-  %v2.6.bits = call zeroext i16 @kiln_narrow_f16(float %v2.6.wide)
-  %v2.6 = call float @kiln_round_f16(float %v2.6.wide)
   %v2.7.wide = fdiv float %v0.7, %v1.7
-  %v2.7.bits = call zeroext i16 @kiln_narrow_f16(float %v2.7.wide)
-  %v2.7 = call float @kiln_round_f16(float %v2.7.wide)
+  %v2.6.pair = call i32 @kiln_pair_narrow_f16(float %v2.6.wide, float %v2.7.wide)
+  %v2.6 = call float @kiln_pair_low_f16(i32 %v2.6.pair)
+  %v2.7 = call float @kiln_pair_high_f16(i32 %v2.6.pair)
+  %v2.6.pair.settled = call i32 @kiln_pair_settle_f16(i32 %v2.6.pair)
+  %v2.6.bits = trunc i32 %v2.6.pair.settled to i16
+  %v2.6.pair.settled.high = lshr i32 %v2.6.pair.settled, 16
+  %v2.7.bits = trunc i32 %v2.6.pair.settled.high to i16
   %o0.at.0 = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.0.long
   store i16 %v2.0.bits, ptr %o0.at.0, align 2
   %o0.at.1 = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.1.long
@@ -156,6 +168,10 @@ exit:
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare float @kiln_widen_f16(i16 zeroext)
+declare i32 @kiln_pair_narrow_f16(float, float)
+declare float @kiln_pair_low_f16(i32)
+declare float @kiln_pair_high_f16(i32)
+declare i32 @kiln_pair_settle_f16(i32)
 declare zeroext i16 @kiln_narrow_f16(float)
 declare float @kiln_round_f16(float)
 

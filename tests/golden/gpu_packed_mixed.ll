@@ -34,11 +34,10 @@ all:
   %i.long = zext i32 %first to i64
   %p0.at = getelementptr inbounds [2 x i8], ptr %p0, i64 %i.long
   %p0.whole = load i32, ptr %p0.at, align 4
-  %p0.parts = bitcast i32 %p0.whole to <2 x i16>
-  %v0.0.bits = extractelement <2 x i16> %p0.parts, i32 0
-  %v0.0 = call float @kiln_widen_bf16(i16 zeroext %v0.0.bits)
-  %v0.1.bits = extractelement <2 x i16> %p0.parts, i32 1
-  %v0.1 = call float @kiln_widen_bf16(i16 zeroext %v0.1.bits)
+  %p0.parts = bitcast i32 %p0.whole to <1 x i32>
+  %v0.0.pair = extractelement <1 x i32> %p0.parts, i32 0
+  %v0.0 = call float @kiln_pair_low_bf16(i32 %v0.0.pair)
+  %v0.1 = call float @kiln_pair_high_bf16(i32 %v0.0.pair)
   %p2.at = getelementptr inbounds [8 x i8], ptr %p2, i64 %i.long
   %p2.whole = load <4 x i32>, ptr %p2.at, align 16
   %p2.parts = bitcast <4 x i32> %p2.whole to <4 x float>
@@ -47,22 +46,21 @@ all:
   %v2.1r = extractelement <4 x float> %p2.parts, i32 2
   %v2.1i = extractelement <4 x float> %p2.parts, i32 3
   %v4.0 = call float @llvm.fabs.f32(float %v0.0)
-  %v4.0.bits = call zeroext i16 @kiln_narrow_bf16(float %v4.0)
+  %v4.1 = call float @llvm.fabs.f32(float %v0.1)
+  %v4.0.pair = call i32 @kiln_pair_narrow_bf16(float %v4.0, float %v4.1)
   %v5.0 = bitcast float %v4.0 to float
+  %v5.1 = bitcast float %v4.1 to float
   %v6.0 = fmul float %v5.0, %v1
+  %v6.1 = fmul float %v5.1, %v1
   %v7.0r = bitcast float %v6.0 to float
   %v7.0i = bitcast float zeroinitializer to float
-  %v8.0r = select i1 %v3, float %v2.0r, float %v7.0r
-  %v8.0i = select i1 %v3, float %v2.0i, float %v7.0i
-  %v9.0 = fcmp ogt float %v6.0, %v1
-  %v4.1 = call float @llvm.fabs.f32(float %v0.1)
-  %v4.1.bits = call zeroext i16 @kiln_narrow_bf16(float %v4.1)
-  %v5.1 = bitcast float %v4.1 to float
-  %v6.1 = fmul float %v5.1, %v1
   %v7.1r = bitcast float %v6.1 to float
   %v7.1i = bitcast float zeroinitializer to float
+  %v8.0r = select i1 %v3, float %v2.0r, float %v7.0r
+  %v8.0i = select i1 %v3, float %v2.0i, float %v7.0i
   %v8.1r = select i1 %v3, float %v2.1r, float %v7.1r
   %v8.1i = select i1 %v3, float %v2.1i, float %v7.1i
+  %v9.0 = fcmp ogt float %v6.0, %v1
   %v9.1 = fcmp ogt float %v6.1, %v1
   %o0.at = getelementptr inbounds [8 x i8], ptr %o0, i64 %i.long
   %o0.0.out0.nan = fcmp uno float %v8.0r, 0.0
@@ -131,6 +129,9 @@ exit:
 
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare float @kiln_pair_low_bf16(i32)
+declare float @kiln_pair_high_bf16(i32)
+declare i32 @kiln_pair_narrow_bf16(float, float)
 declare float @kiln_widen_bf16(i16 zeroext)
 declare zeroext i16 @kiln_narrow_bf16(float)
 

@@ -340,6 +340,40 @@ static void make_mixed(struct mixed *m, uint32_t operands, uint32_t constants, u
     m->outputs[outputs - 1] = outputs > 3 ? 0 : m->outputs[outputs - 1]; /* an operand as it is */
 }
 
+/*
+ * 16-bit floats, which are computed in pairs: operands and a constant, arithmetic and helpers, what rounds and what
+ * does not, casts and comparisons between them; outputs in the middle and at the end, and an operand as it is.
+ */
+static void make_short(struct mixed *m, enum kiln_dtype dtype, enum kiln_dtype other)
+{
+    enum { A, B, C, K, PRODUCT, CAST, SUM, SIGMOID, REST, NEGATIVE, LESS, CHOSEN, SECOND, QUOTIENT, WIDE };
+    static const uint32_t outputs[] = {REST, QUOTIENT, WIDE, A};
+    memset(m, 0, sizeof *m);
+    m->group = (struct kiln_group){3, 1, 0, 4, m->operands, m->constants, m->instrs, m->outputs};
+    m->operands[A] = m->operands[B] = m->constants[0] = (uint8_t)dtype, m->operands[C] = (uint8_t)other;
+    memcpy(m->outputs, outputs, sizeof outputs);
+    add_mixed(m, KILN_OP_MULTIPLY, dtype, A, B);
+    add_mixed(m, KILN_OP_CAST, dtype, C, 0);
+    add_mixed(m, KILN_OP_ADD, dtype, PRODUCT, CAST);
+    add_mixed(m, KILN_OP_SIGMOID, dtype, SUM, 0);
+    add_mixed(m, KILN_OP_SUBTRACT, dtype, SIGMOID, K);
+    add_mixed(m, KILN_OP_NEGATIVE, dtype, REST, 0);
+    add_mixed(m, KILN_OP_LESS, KILN_BOOL, NEGATIVE, SUM);
+    m->instrs[m->group.instr_count++] = (struct kiln_instr){KILN_OP_SELECT, (uint8_t)dtype, {LESS, NEGATIVE, B}};
+    add_mixed(m, KILN_OP_MULTIPLY, dtype, CHOSEN, NEGATIVE);
+    add_mixed(m, KILN_OP_DIVIDE, dtype, SECOND, A);
+    add_mixed(m, KILN_OP_CAST, other, QUOTIENT, 0);
+}
+
+/* One of the above, every fourth time. */
+static void make_any(struct mixed *m, uint32_t operands, uint32_t constants, uint32_t outputs, uint32_t seed)
+{
+    if (seed % 4 == 3)
+        make_short(m, seed / 4 % 2 ? KILN_FLOAT16 : KILN_BFLOAT16, seed / 8 % 2 ? KILN_FLOAT32 : KILN_INT8);
+    else
+        make_mixed(m, operands, constants, outputs, seed);
+}
+
 static void set_constants(struct launch *l)
 {
     for (uint32_t i = 0; i < l->group->constant_count; i++) {
@@ -364,6 +398,21 @@ static void packed_mixed_groups(void **state)
         struct launch l = packed_launch(&m.group, letters, i % 2);
         l.form.is_long = i / 2 % 2;
         l.sizes[0] = 1 + (int64_t)(random_bits() % 2500);
+        set_constants(&l);
+        check_launch(&l, cpu_kernel(&m.group), gpu_kernel(&l));
+    }
+}
+
+static void packed_short_floats(void **state)
+{
+    (void)state;
+    static const char *const letters[] = {"ccc", "scc", "csc", "ccs"};
+    static const uint8_t others[] = {KILN_FLOAT32, KILN_INT8, KILN_FLOAT64};
+    struct mixed m;
+    for (uint32_t i = 0; i < 24; i++) {
+        make_short(&m, i % 2 ? KILN_FLOAT16 : KILN_BFLOAT16, others[i % 3]);
+        struct launch l = packed_launch(&m.group, letters[i / 6], i / 2 % 2);
+        l.sizes[0] = 1000 + (int64_t)(random_bits() % 1500);
         set_constants(&l);
         check_launch(&l, cpu_kernel(&m.group), gpu_kernel(&l));
     }
@@ -463,7 +512,7 @@ static void strided_wide_spaces(void **state)
     struct mixed m;
     for (uint32_t i = 0; i < 48; i++) {
         char letters[8] = "";
-        make_mixed(&m, 1 + i % 4, i % 3, 1 + i % 2, i);
+        make_any(&m, 1 + i % 4, i % 3, 1 + i % 2, i);
         for (uint32_t k = 0; k < m.group.operand_count; k++) letters[k] = random_bits() % 3 ? 'c' : 's';
         struct launch l = {.group = &m.group, .letters = letters};
         l.form = (struct kiln_gpu_form){.schedule = KILN_GPU_STRIDED, .wide = true, .is_long = i % 3 == 0};
@@ -504,7 +553,7 @@ static void tiled_spaces(void **state)
     (void)state;
     struct mixed m;
     for (uint32_t i = 0; i < 48; i++) {
-        make_mixed(&m, 1 + i % 4, i % 3, 1 + i % 2, i);
+        make_any(&m, 1 + i % 4, i % 3, 1 + i % 2, i);
         check_tiled(&m, 2 + i % 4, i % 3 == 0);
     }
     for (uint32_t i = 0; i < 2; i++) { /* more than shared memory holds */
@@ -560,10 +609,10 @@ int main(int count, char **words)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(emulator_runs_blocks), cmocka_unit_test(packed_operations),
         cmocka_unit_test(packed_casts),         cmocka_unit_test(packed_in_place),
-        cmocka_unit_test(packed_mixed_groups),  cmocka_unit_test(width_is_bounded),
-        cmocka_unit_test(strided_spaces),       cmocka_unit_test(strided_wide_spaces),
-        cmocka_unit_test(tiled_spaces),         cmocka_unit_test(tiled_in_place),
-        cmocka_unit_test(bad_forms_are_errors),
+        cmocka_unit_test(packed_mixed_groups),  cmocka_unit_test(packed_short_floats),
+        cmocka_unit_test(width_is_bounded),     cmocka_unit_test(strided_spaces),
+        cmocka_unit_test(strided_wide_spaces),  cmocka_unit_test(tiled_spaces),
+        cmocka_unit_test(tiled_in_place),       cmocka_unit_test(bad_forms_are_errors),
     };
     if (count > 1) cmocka_set_test_filter(words[1]);
     return cmocka_run_group_tests(tests, open_plugin, NULL);

@@ -478,6 +478,75 @@ static void bfloat16_helpers_round_to_those_of_float32(void **state)
         }
 }
 
+/* ---- pairs -------------------------------------------------------------------------------------------------------
+ */
+
+struct short_float {
+    float (*widen)(uint16_t);
+    uint16_t (*narrow)(float);
+    uint32_t (*narrow_pair)(float, float), (*settle)(uint32_t);
+    float (*low)(uint32_t), (*high)(uint32_t);
+    uint32_t (*apply[3])(uint32_t, uint32_t); /* +, -, * */
+};
+
+#define SHORT_FLOAT(dtype)                                                                                             \
+    {                                                                                                                  \
+        kiln_widen_##dtype, kiln_narrow_##dtype, kiln_pair_narrow_##dtype, kiln_pair_settle_##dtype,                   \
+            kiln_pair_low_##dtype, kiln_pair_high_##dtype,                                                             \
+        {                                                                                                              \
+            kiln_pair_add_##dtype, kiln_pair_subtract_##dtype, kiln_pair_multiply_##dtype                              \
+        }                                                                                                              \
+    }
+static const struct short_float short_floats[] = {SHORT_FLOAT(f16), SHORT_FLOAT(bf16)};
+
+static void pairs_are_two_halves(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < 2; d++)
+        for (uint32_t low = 0; low < 0x10000u; low++) {
+            const struct short_float *f = &short_floats[d];
+            uint16_t high = (uint16_t)(low * 40503u + 1), first = (uint16_t)low;
+            uint32_t pair = kiln_pair_join(first, high);
+            float x = f->widen(first), y = f->widen(high);
+            assert_int_equal(pair, (uint32_t)high << 16 | low);
+            assert_memory_equal(&(float){f->low(pair)}, &x, 4);
+            assert_memory_equal(&(float){f->high(pair)}, &y, 4);
+            x *= 1.01f, y *= 0.99f;
+            assert_int_equal(f->settle(f->narrow_pair(x, y)), kiln_pair_join(f->narrow(x), f->narrow(y)));
+        }
+}
+
+/* The float32 nearest to zero's side, its last bit set if anything is lost: rounding it to fewer bits errs by nothing.
+ */
+static float rounded_to_odd(double exact)
+{
+    float near = (float)exact;
+    if ((double)near == exact || isnan(exact)) return near;
+    uint32_t bits = bits_of_f32(near);
+    return f32_of_bits((fabs((double)near) > fabs(exact) ? bits - 1 : bits) | 1);
+}
+
+/*
+ * A GPU adds and multiplies pairs with one rounding; everywhere else it is float32's, then the dtype's. In double the
+ * product is exact, and the sum is cut so far behind that what is looked for would show.
+ */
+static void rounding_twice_does_no_harm(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < 2; d++)
+        for (uint32_t i = 0; i < 0x10000u; i++)
+            for (uint32_t k = i % 211; k < 0x10000u; k += 211) {
+                const struct short_float *f = &short_floats[d];
+                double a = f->widen((uint16_t)i), b = f->widen((uint16_t)k);
+                double exact[3] = {a + b, a - b, a * b};
+                for (int op = 0; op < 3; op++) {
+                    uint16_t got = (uint16_t)f->settle(f->apply[op](i, k)),
+                             wanted = f->narrow(rounded_to_odd(exact[op]));
+                    if (got != wanted) fail_msg("%a and %a, operation %d: 0x%04x, not 0x%04x", a, b, op, got, wanted);
+                }
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -493,6 +562,8 @@ int main(void)
         cmocka_unit_test(widening_is_exact_and_narrowing_undoes_it),
         cmocka_unit_test(narrowing_rounds_to_nearest_even),
         cmocka_unit_test(bfloat16_helpers_round_to_those_of_float32),
+        cmocka_unit_test(pairs_are_two_halves),
+        cmocka_unit_test(rounding_twice_does_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

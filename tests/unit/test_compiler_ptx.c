@@ -427,6 +427,39 @@ static void rounding_is_an_instruction(void **state)
     free(ptx);
 }
 
+/* a * b + a of pairs, rounded after each step, then one NaN for all; older GPUs get there with more instructions. */
+static void pairs_are_computed_by_instructions(void **state)
+{
+    (void)state;
+    static const char text[] =
+        HEAD "  %x = load float, ptr addrspace(1) %a\n"
+             "  %y = load float, ptr addrspace(1) %b\n"
+             "  %p = call i32 @kiln_pair_narrow_bf16(float %x, float %y)\n"
+             "  %q = call i32 @kiln_pair_multiply_bf16(i32 %p, i32 %t)\n"
+             "  %r = call i32 @kiln_pair_add_bf16(i32 %q, i32 %p)\n"
+             "  %s = call i32 @kiln_pair_settle_bf16(i32 %r)\n"
+             "  store i32 %s, ptr addrspace(1) %o\n" TAIL "declare i32 @kiln_pair_narrow_bf16(float, float)\n"
+             "declare i32 @kiln_pair_multiply_bf16(i32, i32)\n"
+             "declare i32 @kiln_pair_add_bf16(i32, i32)\n"
+             "declare i32 @kiln_pair_settle_bf16(i32)\n";
+    char *ptx = print_ptx(text, "sm_90", 2, false);
+    expect(ptx, "cvt.rn.bf16x2.f32", 1);
+    expect(ptx, "cvt.", 1);
+    expect(ptx, "mul.rn.bf16x2", 1);
+    expect(ptx, "add.rn.bf16x2", 1);
+    expect(ptx, "min.s16x2", 1);
+    free(ptx);
+    ptx = print_ptx(text, "sm_80", 2, false);
+    expect(ptx, "cvt.rn.bf16x2.f32", 1);
+    expect(ptx, "mul.rn.f32", 2);
+    expect(ptx, "add.rn.f32", 2);
+    free(ptx);
+    ptx = print_ptx(text, "sm_70", 2, false);
+    expect(ptx, "bf16", 0);
+    expect(ptx, "mul.rn.f32", 2);
+    free(ptx);
+}
+
 static void preparing_gives_equal_bytes(void **state)
 {
     (void)state;
@@ -468,6 +501,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_helper_compiles_and_needs_nothing),
         cmocka_unit_test(tables_are_read_through_the_read_only_cache),
         cmocka_unit_test(short_floats_are_converted_by_instructions),
+        cmocka_unit_test(pairs_are_computed_by_instructions),
         cmocka_unit_test(rounding_is_an_instruction),
         cmocka_unit_test(preparing_gives_equal_bytes),
     };

@@ -8,6 +8,7 @@
 /* In this order: later files use what earlier ones define. */
 /* clang-format off */
 #include "convert.c"
+#include "pairs.c"
 #include "math_f32.c"
 #include "math_bf16.c"
 #include "math_f64.c"

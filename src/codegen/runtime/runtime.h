@@ -95,4 +95,25 @@ uint16_t kiln_narrow_bf16(float value);
 float kiln_round_f16(float value);
 float kiln_round_bf16(float value);
 
+/*
+ * Two 16-bit floats in one register, the first in the low half: GPUs compute with both at once. Narrowing and
+ * arithmetic round to nearest even and give some NaN for NaN; settling their results makes it the one that is stored,
+ * as kiln_narrow_ does.
+ */
+uint32_t kiln_pair_join(uint16_t low, uint16_t high);
+uint32_t kiln_pair_narrow_f16(float low, float high);
+uint32_t kiln_pair_narrow_bf16(float low, float high);
+float kiln_pair_low_f16(uint32_t pair);
+float kiln_pair_low_bf16(uint32_t pair);
+float kiln_pair_high_f16(uint32_t pair);
+float kiln_pair_high_bf16(uint32_t pair);
+uint32_t kiln_pair_settle_f16(uint32_t pair);
+uint32_t kiln_pair_settle_bf16(uint32_t pair);
+uint32_t kiln_pair_add_f16(uint32_t a, uint32_t b);
+uint32_t kiln_pair_add_bf16(uint32_t a, uint32_t b);
+uint32_t kiln_pair_subtract_f16(uint32_t a, uint32_t b);
+uint32_t kiln_pair_subtract_bf16(uint32_t a, uint32_t b);
+uint32_t kiln_pair_multiply_f16(uint32_t a, uint32_t b);
+uint32_t kiln_pair_multiply_bf16(uint32_t a, uint32_t b);
+
 #endif
