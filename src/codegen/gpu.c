@@ -235,8 +235,11 @@ void kiln__gpu_place(struct kiln_printer *p, const struct kiln_gpu_form *form, c
 
 void kiln__gpu_shared(struct kiln_printer *p, const char *name, const char *type, uint32_t count)
 {
-    kiln__buffer_printf(&p->declarations, "@%s = internal addrspace(3) global [%u x %s] undef, align 16\n", name, count,
-                        type);
+    if (count)
+        kiln__buffer_printf(&p->declarations, "@%s = internal addrspace(3) global [%u x %s] undef, align 16\n", name,
+                            count, type);
+    else
+        kiln__buffer_printf(&p->declarations, "@%s = external addrspace(3) global [0 x %s], align 16\n", name, type);
 }
 
 void kiln__gpu_barrier(struct kiln_printer *p)

@@ -44,7 +44,8 @@ enum kiln_gpu_schedule {
     /*
      * words: rows, n, warps per row (1, 2, 4 or 8), inner strides of the operands in bytes (one word each), axes (the
      * rows' index space; 1 or more). Groups with KILN_GROUP_ROWS, or whose one instruction is a reduction: letters 'c',
-     * 's', 'v' are along the row. A block computes 8 / warps-per-row rows, block b from row b * that. n is at most
+     * 's', 'v' are along the row. A block has kiln__gpu_row_block() warps, each with kiln__gpu_row_kept() bytes of
+     * shared memory that the launch asks for, and as many rows as they make, block b from row b * that. n is at most
      * KILN_GPU_MAX_ROW. Neighbouring threads have neighbouring elements, one each, so `wide` makes no difference.
      */
     KILN_GPU_ROWS,
@@ -89,6 +90,10 @@ uint32_t kiln__gpu_width(const struct kiln_group *group, const char *letters);
 
 /* Warps per row for rows of n elements: as many as read the row once, 1024 elements each, up to 8. */
 uint32_t kiln__gpu_row_warps(int64_t n);
+/* Warps of a block, for rows of so many: those of one row, and not fewer than 4. */
+uint32_t kiln__gpu_row_block(uint32_t row_warps);
+/* Bytes of shared memory for each warp. */
+uint32_t kiln__gpu_row_kept(const struct kiln_group *group);
 
 /* Prints the kernel; the entry is @kernel. `letters` has one letter per operand. */
 kiln_status kiln__gpu_print(const struct kiln_group *group, const char *letters, const struct kiln_gpu_form *form,

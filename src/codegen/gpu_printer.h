@@ -45,7 +45,10 @@ void kiln__gpu_place(struct kiln_printer *p, const struct kiln_gpu_form *form, c
 /* name = the index `source` as i64. */
 void kiln__gpu_extend(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *name, const char *source);
 
-/* @name: `count` elements of `type` that the threads of a block share; use it as ptr addrspace(3) @name. */
+/*
+ * @name: `count` elements of `type` that the threads of a block share; use it as ptr addrspace(3) @name. 0: as many as
+ * the launch asks for, once per kernel.
+ */
 void kiln__gpu_shared(struct kiln_printer *p, const char *name, const char *type, uint32_t count);
 
 /* All threads of the block wait for each other. */

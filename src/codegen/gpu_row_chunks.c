@@ -7,8 +7,8 @@
  * rest, fewer elements than a span, is taken 32 neighbours at a time, and so are spans where no order shows.
  *
  * Passes whose order does not show may take fewer than S elements of a thread at a time, but have the same spans: the
- * k-th element of a thread in a chunk is the same in every pass, and so is its slot. Slots of four such elements are
- * neighbours, where something of 4 bytes is kept: then one access of 16 bytes moves them.
+ * k-th element of a thread in a chunk is the same in every pass, and so is its slot. A warp has 1024 slots. Those of
+ * four such elements are neighbours, where something of 4 bytes is kept: then one access of 16 bytes moves them.
  *
  * Where slots hold something, all chunks but the last one of each warp are far: nothing of them is held.
  */
@@ -69,23 +69,34 @@ void kiln__row_plan(struct kiln_rows *rows)
 
 /* ---- spans ----------------------------------------------------------------------------------------------------- */
 
+static int slot_group(const struct kiln_rows *rows)
+{
+    return rows->slots.has_words ? SLOT_GROUP : 1;
+}
+
+void kiln__row_print_slots(struct kiln_rows *rows)
+{
+    PRINT("  %%slots.warp = mul nuw nsw i32 %%warp, %d\n  %%slots.lane = mul nuw nsw i32 %%lane, %d\n"
+          "  %%slots = add nuw nsw i32 %%slots.warp, %%slots.lane\n",
+          KILN_ROW_CHUNK, slot_group(rows));
+}
+
 /* %s, i64: slot of the thread's element, the (at / 32)-th of the chunk; that is a multiple of `copies`. */
 static void print_slot_place(struct kiln_rows *rows, const char *tag, const char *at, int copies)
 {
-    int group = rows->slots.has_words ? SLOT_GROUP : 1, members = copies < group ? group : 1;
-    PRINT(
-        "  %%s.group%1$s = udiv i32 %2$s, %3$d\n  %%s.all%1$s = mul nuw nsw i32 %%s.group%1$s, %4$d\n"
-        "  %%s.own%1$s = add nuw nsw i32 %%s.all%1$s, %%thread\n  %%s.first%1$s = mul nuw nsw i32 %%s.own%1$s, %5$d\n"
-        "  %%s.number%1$s = udiv i32 %2$s, %6$d\n  %%s.member%1$s = urem i32 %%s.number%1$s, %7$d\n"
-        "  %%s.short%1$s = add nuw nsw i32 %%s.first%1$s, %%s.member%1$s\n  %%s%1$s = zext i32 %%s.short%1$s to i64\n",
-        tag, at, group * KILN_GPU_WARP, KILN_GPU_BLOCK, group, KILN_GPU_WARP, members);
+    int group = slot_group(rows), members = copies < group ? group : 1;
+    PRINT("  %%s.group%1$s = and i32 %2$s, %3$d\n  %%s.first%1$s = add nuw nsw i32 %%s.group%1$s, %%slots\n"
+          "  %%s.number%1$s = udiv i32 %2$s, %4$d\n  %%s.member%1$s = urem i32 %%s.number%1$s, %5$d\n"
+          "  %%s.short%1$s = add nuw nsw i32 %%s.first%1$s, %%s.member%1$s\n"
+          "  %%s%1$s = zext i32 %%s.short%1$s to i64\n",
+          tag, at, -group * KILN_GPU_WARP, KILN_GPU_WARP, members);
 }
 
 /* Slots from that of the first copy, whose number is a multiple of that of copies, to that of another one. */
 static int slot_distance(const struct kiln_rows *rows, int copy)
 {
-    int group = rows->slots.has_words ? SLOT_GROUP : 1;
-    return copy / group * group * KILN_GPU_BLOCK + copy % group;
+    int group = slot_group(rows);
+    return copy / group * group * KILN_GPU_WARP + copy % group;
 }
 
 /* %i, i64: number in the row of the thread's first element of those at %b; a part of a span is half as far. */

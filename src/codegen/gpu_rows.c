@@ -24,9 +24,11 @@
 #include "codegen/gpu_rows.h"
 
 enum {
-    TEAM_LANES = KILN_ROW_WARPS / 2 * KILN_ROW_LANES, /* lanes of the rows that have two warps or more */
+    FEWEST_WARPS = 4,                               /* of a block: the SM has room for 64 warps, but only 32 blocks */
+    TEAM_LANES = FEWEST_WARPS / 2 * KILN_ROW_LANES, /* lanes of a block's rows that have two warps or more */
+    LANES_BYTES = 8 * TEAM_LANES,                   /* of a reduction, at most */
     SHARED_BYTES = 48 * 1024,
-    KEPT_BYTES = KILN_SLOT_BYTES * KILN_ROW_WARPS * KILN_ROW_CHUNK,
+    KEPT_BYTES = KILN_SLOT_BYTES * KILN_ROW_CHUNK, /* of a warp */
     BLOCKS =
         4, /* with 64 registers per thread; a softmax then reaches 0.96 of a copy's speed, with 5 and spills 0.77 */
     SIMPLE_POINTERS = 4,
@@ -158,24 +160,30 @@ static void print_team(struct kiln_rows *rows)
 {
     const char *index = kiln__gpu_index(rows->form);
     kiln__ir_declare(&rows->p->declarations, "i32", "llvm.cttz.i32", "i32, i1 immarg");
+    kiln__ir_declare(&rows->p->declarations, "i32", "llvm.umax.i32", "i32, i32");
     PRINT("  %%lane = and i32 %%thread, %d\n  %%warp = lshr i32 %%thread, 5\n"
           "  %%team = trunc i64 %%warps.word to i32\n"
           "  %%team.bits = call i32 @llvm.cttz.i32(i32 %%team, i1 true)\n"
           "  %%team.mask = sub nuw nsw i32 %%team, 1\n  %%member = and i32 %%warp, %%team.mask\n"
-          "  %%row.here = lshr i32 %%warp, %%team.bits\n  %%row.count = lshr i32 %d, %%team.bits\n"
+          "  %%row.here = lshr i32 %%warp, %%team.bits\n"
+          "  %%block.warps = call i32 @llvm.umax.i32(i32 %%team, i32 %d)\n"
+          "  %%row.count = lshr i32 %%block.warps, %%team.bits\n"
           "  %%block.long = zext i32 %%block to i64\n  %%row.count.long = zext i32 %%row.count to i64\n"
           "  %%row.here.long = zext i32 %%row.here to i64\n"
           "  %%row.block = mul nuw nsw i64 %%block.long, %%row.count.long\n"
           "  %%row = add nuw nsw i64 %%row.block, %%row.here.long\n"
           "  %%is.row = icmp ult i64 %%row, %%rows.word\n  %%row.safe = select i1 %%is.row, i64 %%row, i64 0\n",
-          KILN_GPU_WARP - 1, KILN_ROW_WARPS);
+          KILN_GPU_WARP - 1, FEWEST_WARPS);
     PRINT(rows->form->is_long ? "  %%row.index = add i64 %%row.safe, 0\n"
                               : "  %%row.index = trunc i64 %%row.safe to %s\n",
           index);
     PRINT("  %%length.all = trunc i64 %%n.word to i32\n  %%length = select i1 %%is.row, i32 %%length.all, i32 0\n");
 }
 
-/* Conditions of this thread, %place, where a lane of the next level lies, and %spread, its first place in a span. */
+/*
+ * Conditions of this thread, %place, where a lane of the next level lies, %spread, its first place in a span, and its
+ * slots.
+ */
 static void print_conditions(struct kiln_rows *rows)
 {
     PRINT("  %%is.alone = icmp eq i32 %%team, 1\n  %%length.less = sub i32 %%length.all, 1\n"
@@ -190,6 +198,7 @@ static void print_conditions(struct kiln_rows *rows)
     PRINT("  %%half = lshr i32 %%lane, 4\n  %%spread.half = mul nuw nsw i32 %%half, %d\n"
           "  %%spread = add nuw nsw i32 %%spread.half, %%lane.low\n",
           KILN_ROW_LANES * (rows->is_split ? rows->span : 1));
+    kiln__row_print_slots(rows);
 }
 
 /* Few registers are enough: little to point at, and no pairs of them. */
@@ -213,22 +222,30 @@ static kiln_status print_body(struct kiln_rows *rows, kiln_error *err)
     if (!status) status = print_element_outputs(rows, err);
     print_row_outputs(rows);
     if (rows->slots.has_kept && is_simple(p)) p->blocks = BLOCKS;
-    if (rows->slots.has_kept) kiln__gpu_shared(p, "kept", "i8", KEPT_BYTES);
+    if (rows->slots.has_kept) kiln__gpu_shared(p, "kept", "i8", 0);
     if (rows->lanes_bytes) kiln__gpu_shared(p, "lanes", "i8", rows->lanes_bytes);
     return status;
+}
+
+static uint32_t count_reductions(const struct kiln_group *group)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < group->instr_count; i++) count += kiln__is_reduction(&group->instrs[i]);
+    return count;
+}
+
+/* Nothing is left to keep for later of a reduction alone. */
+uint32_t kiln__gpu_row_kept(const struct kiln_group *group)
+{
+    bool has_room = count_reductions(group) * LANES_BYTES + KEPT_BYTES * KILN_ROW_WARPS <= SHARED_BYTES;
+    return has_room && group->instr_count > 1 ? KEPT_BYTES : 0;
 }
 
 /* Lanes must fit into shared memory, slots need not. */
 static kiln_status check_memory(struct kiln_rows *rows, kiln_error *err)
 {
-    uint32_t bytes = 0, count = 0;
-    for (uint32_t i = 0; i < rows->p->group->instr_count; i++) {
-        if (!kiln__is_reduction(&rows->p->group->instrs[i])) continue;
-        struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        bytes += kiln__lane_bytes(&r, TEAM_LANES);
-        count++;
-    }
-    rows->slots.is_closed = bytes + KEPT_BYTES > SHARED_BYTES;
+    uint32_t count = count_reductions(rows->p->group), bytes = count * LANES_BYTES;
+    rows->slots.is_closed = kiln__gpu_row_kept(rows->p->group) == 0;
     if (bytes <= SHARED_BYTES) return KILN_OK;
     return kiln__fail(err, KILN_INVALID, "%u reductions of a row need %u bytes of a GPU's shared memory; it has %d",
                       count, bytes, SHARED_BYTES);
@@ -239,6 +256,11 @@ uint32_t kiln__gpu_row_warps(int64_t n)
     uint32_t warps = 1;
     while (warps < KILN_ROW_WARPS && (int64_t)warps * KILN_ROW_CHUNK < n) warps *= 2;
     return warps;
+}
+
+uint32_t kiln__gpu_row_block(uint32_t row_warps)
+{
+    return row_warps < FEWEST_WARPS ? FEWEST_WARPS : row_warps;
 }
 
 kiln_status kiln__gpu_print_rows(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err)

@@ -96,6 +96,8 @@ void kiln__row_print_carry(struct kiln_rows *rows);
 
 /* Fills `span` and `is_split`. */
 void kiln__row_plan(struct kiln_rows *rows);
+/* %slots: the thread's first slot. */
+void kiln__row_print_slots(struct kiln_rows *rows);
 /* The chunks of this warp, from block `before` to the block chunks.end, which is open. */
 kiln_status kiln__row_print_chunks(struct kiln_rows *rows, kiln_error *err);
 

@@ -236,7 +236,8 @@ static int launch_on(const struct kiln_cuda *cuda, const struct kiln_gpu_call *c
 {
     size_t size = call->word_count * sizeof *call->words;
     void *extra[] = {(void *)1, (void *)(uintptr_t)call->words, (void *)2, &size, NULL}; /* buffer, its size, end */
-    return cuda->launch(call->function, call->grid, 1, 1, call->block, 1, 1, 0, stream, NULL, extra);
+    return cuda->launch(call->function, call->grid, 1, 1, call->block, 1, 1, (unsigned)call->shared_bytes, stream, NULL,
+                        extra);
 }
 
 kiln_status kiln__gpu_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err)

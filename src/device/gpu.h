@@ -69,6 +69,7 @@ kiln_status kiln__gpu_wait(const struct kiln_gpu *gpu, kiln_error *err);
 struct kiln_gpu_call {
     void *function; /* a CUfunction */
     uint32_t grid, block;
+    size_t shared_bytes; /* for each block, besides what the kernel itself has */
     size_t word_count;
     const uint64_t *words;
 };

@@ -72,15 +72,30 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Everything is in `words`; `threads` are rounded up to whole blocks. */
+struct grid {
+    int64_t blocks;
+    uint32_t threads;    /* of a block */
+    size_t shared_bytes; /* of a block */
+};
+
+static struct grid full_blocks(int64_t blocks)
+{
+    return (struct grid){.blocks = blocks, .threads = KILN_GPU_BLOCK};
+}
+
+/* Everything is in `words`. */
 static kiln_status start(struct kiln_group_kernels *kernels, const char *letters, const struct kiln_gpu_form *form,
-                         int64_t blocks, const struct words *words, kiln_error *err)
+                         struct grid grid, const struct words *words, kiln_error *err)
 {
     kiln_device *device;
-    struct kiln_gpu_call call = {
-        .grid = (uint32_t)blocks, .block = KILN_GPU_BLOCK, .word_count = words->count, .words = words->data};
+    struct kiln_gpu_call call = {.grid = (uint32_t)grid.blocks,
+                                 .block = grid.threads,
+                                 .shared_bytes = grid.shared_bytes,
+                                 .word_count = words->count,
+                                 .words = words->data};
     kiln_status status = kiln__place_device(kiln__here, &device, err);
-    if (blocks > INT32_MAX) return kiln__fail(err, KILN_INVALID, "%s: too many elements for one launch", kernels->name);
+    if (grid.blocks > INT32_MAX)
+        return kiln__fail(err, KILN_INVALID, "%s: too many elements for one launch", kernels->name);
     if (!status) status = kiln__gpu_variant_get(kernels, device, letters, form, &call.function, err);
     if (!status && words->keep) kiln__gpu_keep_launch(kernels, device, &call);
     return status ? status : kiln__replay_launch(device->gpu, &call, err);
@@ -108,7 +123,7 @@ static kiln_status launch_packed(struct kiln_group_kernels *kernels, const struc
     add_pointers(words, loop);
     add_constants(words, group, constants);
     add(words, n);
-    return start(kernels, letters, &form, divide_up(n, KILN_GPU_BLOCK * width), words, err);
+    return start(kernels, letters, &form, full_blocks(divide_up(n, KILN_GPU_BLOCK * width)), words, err);
 }
 
 /* ---- any layout ---------------------------------------------------------------------------------------------- */
@@ -176,7 +191,7 @@ static kiln_status launch_strided(struct kiln_group_kernels *kernels, const stru
     add_constants(words, group, constants);
     add(words, total);
     add_axes(words, loop);
-    return start(kernels, letters, &form, divide_up(total, KILN_GPU_BLOCK * width), words, err);
+    return start(kernels, letters, &form, full_blocks(divide_up(total, KILN_GPU_BLOCK * width)), words, err);
 }
 
 /* An axis, not the last one, along which an operand is packed that is not so along the last; ndim: none. */
@@ -213,7 +228,7 @@ static kiln_status launch_tiled(struct kiln_group_kernels *kernels, struct kiln_
     add(words, row_tiles);
     add(words, column_tiles);
     add_axes(words, loop);
-    return start(kernels, letters, &form, outer * row_tiles * column_tiles, words, err);
+    return start(kernels, letters, &form, full_blocks(outer * row_tiles * column_tiles), words, err);
 }
 
 static kiln_status launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
@@ -270,6 +285,14 @@ kiln_status kiln__gpu_launch_group(struct kiln_group_kernels *kernels, struct ki
 
 /* ---- rows and reductions -------------------------------------------------------------------------------------- */
 
+static struct grid row_grid(const struct kiln_group *group, int64_t rows, int64_t n)
+{
+    uint32_t row_warps = kiln__gpu_row_warps(n), warps = kiln__gpu_row_block(row_warps);
+    return (struct grid){.blocks = divide_up(rows, warps / row_warps),
+                         .threads = warps * KILN_GPU_WARP,
+                         .shared_bytes = (size_t)warps * kiln__gpu_row_kept(group)};
+}
+
 /* `loop` has the rows' axes; `inner` the strides along the row, per region. */
 static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
                                const int64_t *inner, const uint64_t *constants, const char *letters, bool keep,
@@ -303,7 +326,7 @@ static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_l
     add(words, warps);
     for (size_t i = outputs; i < loop->count; i++) add(words, inner[i]);
     add_axes(words, loop);
-    return start(kernels, letters, &form, divide_up(rows, 8 / warps), words, err);
+    return start(kernels, letters, &form, row_grid(group, rows, n), words, err);
 }
 
 kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
@@ -340,7 +363,7 @@ static kiln_status launch_columns(struct kiln_group_kernels *kernels, struct kil
     add(words, 0);
     add(words, blocks);
     add_axes(words, loop);
-    return start(kernels, "c", &form, outer * blocks, words, err);
+    return start(kernels, "c", &form, full_blocks(outer * blocks), words, err);
 }
 
 kiln_status kiln__gpu_launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
@@ -384,5 +407,5 @@ kiln_status kiln__gpu_launch_indexed(struct kiln_group_kernels *kernels, struct 
         add(words, steps[i]);
     }
     add_axes(words, loop);
-    return start(kernels, letters, &form, divide_up(total, KILN_GPU_BLOCK), words, err);
+    return start(kernels, letters, &form, full_blocks(divide_up(total, KILN_GPU_BLOCK)), words, err);
 }

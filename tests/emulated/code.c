@@ -199,13 +199,13 @@ const char *emulated_function_check(const struct emulated_function *function, ui
     return words == function->parameters ? NULL : "another number of parameters than the kernel has";
 }
 
-int emulated_function_run(const struct emulated_function *function, uint32_t grid, uint32_t block,
+int emulated_function_run(const struct emulated_function *function, uint32_t grid, uint32_t block, size_t shared_bytes,
                           const uint64_t *words)
 {
     for (size_t i = 0; i < function->parameters; i++)
         if (function->is_pointer[i] && !emulated_memory_has(words[i], 1))
             return emulated_refuse(ILLEGAL_ADDRESS, "parameter %zu of a kernel points to no allocation", i);
-    const char *fault = function->waits ? gpu_emulator_launch(function->kernel, grid, block, words)
+    const char *fault = function->waits ? gpu_emulator_launch(function->kernel, grid, block, shared_bytes, words)
                                         : gpu_emulator_launch_apart(function->kernel, grid, block, words);
     return fault ? emulated_refuse(LAUNCH_FAILED, "%s", fault) : SUCCESS;
 }

@@ -85,7 +85,7 @@ struct emulated_function; /* a CUfunction */
 const char *emulated_function_check(const struct emulated_function *function, uint32_t grid, uint32_t block,
                                     size_t words);
 /* Runs it, with the lock held and memory open. */
-int emulated_function_run(const struct emulated_function *function, uint32_t grid, uint32_t block,
+int emulated_function_run(const struct emulated_function *function, uint32_t grid, uint32_t block, size_t shared_bytes,
                           const uint64_t *words);
 
 /* ---- stream.c, with the lock held ---------------------------------------------------------------------------------

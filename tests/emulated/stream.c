@@ -15,6 +15,7 @@ enum { LONGEST = 4096 }; /* a queue that is longer runs by itself, as a GPU's do
 struct operation {
     const struct emulated_function *function; /* NULL: a copy */
     uint32_t grid, block;
+    size_t shared_bytes;
     size_t bytes;        /* of a copy; its words are to, from */
     size_t words, count; /* where they begin in the list, and how many */
 };
@@ -95,7 +96,8 @@ static int run(const struct operation *operation)
 {
     const uint64_t *words = queue.words + operation->words;
     if (operation->function)
-        return emulated_function_run(operation->function, operation->grid, operation->block, words);
+        return emulated_function_run(operation->function, operation->grid, operation->block, operation->shared_bytes,
+                                     words);
     memmove((void *)(uintptr_t)words[0], (const void *)(uintptr_t)words[1], operation->bytes);
     return SUCCESS;
 }
@@ -259,10 +261,10 @@ int emulated_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned g
                     void **extra)
 {
     if (emulated_is_idle()) return SUCCESS;
-    struct operation operation = {.function = function, .grid = grid_x, .block = block_x};
+    struct operation operation = {.function = function, .grid = grid_x, .block = block_x, .shared_bytes = shared_bytes};
     int result = emulated_enter(CALL_launch);
     const uint64_t *words = extra_words(extra, &operation.count);
-    bool is_plain = grid_y == 1 && grid_z == 1 && block_y == 1 && block_z == 1 && !shared_bytes && !parameters;
+    bool is_plain = grid_y == 1 && grid_z == 1 && block_y == 1 && block_z == 1 && !parameters;
     const char *wrong = words && is_plain ? emulated_function_check(function, grid_x, block_x, operation.count)
                                           : "a form that is not emulated";
     if (!result && wrong) result = emulated_refuse(INVALID_VALUE, "a launch with %s", wrong);

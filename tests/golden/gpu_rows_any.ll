@@ -20,7 +20,8 @@ entry:
   %team.mask = sub nuw nsw i32 %team, 1
   %member = and i32 %warp, %team.mask
   %row.here = lshr i32 %warp, %team.bits
-  %row.count = lshr i32 8, %team.bits
+  %block.warps = call i32 @llvm.umax.i32(i32 %team, i32 4)
+  %row.count = lshr i32 %block.warps, %team.bits
   %block.long = zext i32 %block to i64
   %row.count.long = zext i32 %row.count to i64
   %row.here.long = zext i32 %row.here to i64
@@ -48,6 +49,9 @@ entry:
   %half = lshr i32 %lane, 4
   %spread.half = mul nuw nsw i32 %half, 16
   %spread = add nuw nsw i32 %spread.half, %lane.low
+  %slots.warp = mul nuw nsw i32 %warp, 1024
+  %slots.lane = mul nuw nsw i32 %lane, 1
+  %slots = add nuw nsw i32 %slots.warp, %slots.lane
   %axis0.at = add i32 %row.index, 0
   %axis0.long = zext i32 %axis0.at to i64
   %o0.skip0 = mul nsw i64 %axis0.long, %o0.axis0
@@ -86,10 +90,8 @@ block.0w:
   %i.at.0w = sub nuw nsw i32 %b.0w, %i.half.0w
   %i.short.0w = add nuw nsw i32 %first.0, %i.at.0w
   %i.0w = zext i32 %i.short.0w to i64
-  %s.group.0w = udiv i32 %b.0w, 32
-  %s.all.0w = mul nuw nsw i32 %s.group.0w, 256
-  %s.own.0w = add nuw nsw i32 %s.all.0w, %thread
-  %s.first.0w = mul nuw nsw i32 %s.own.0w, 1
+  %s.group.0w = and i32 %b.0w, -32
+  %s.first.0w = add nuw nsw i32 %s.group.0w, %slots
   %s.number.0w = udiv i32 %b.0w, 32
   %s.member.0w = urem i32 %s.number.0w, 1
   %s.short.0w = add nuw nsw i32 %s.first.0w, %s.member.0w
@@ -100,77 +102,77 @@ block.0w:
   %v0.0w0.bits = load i8, ptr %p0.at.0w0, align 1
   %v0.0w0 = icmp ne i8 %v0.0w0.bits, 0
   %i.0w1 = add nuw nsw i64 %i.0w, 32
-  %s.0w1 = add nuw nsw i64 %s.0w, 256
+  %s.0w1 = add nuw nsw i64 %s.0w, 32
   %p0.at.0w1 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w1
   %v0.0w1.bits = load i8, ptr %p0.at.0w1, align 1
   %v0.0w1 = icmp ne i8 %v0.0w1.bits, 0
   %i.0w2 = add nuw nsw i64 %i.0w, 64
-  %s.0w2 = add nuw nsw i64 %s.0w, 512
+  %s.0w2 = add nuw nsw i64 %s.0w, 64
   %p0.at.0w2 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w2
   %v0.0w2.bits = load i8, ptr %p0.at.0w2, align 1
   %v0.0w2 = icmp ne i8 %v0.0w2.bits, 0
   %i.0w3 = add nuw nsw i64 %i.0w, 96
-  %s.0w3 = add nuw nsw i64 %s.0w, 768
+  %s.0w3 = add nuw nsw i64 %s.0w, 96
   %p0.at.0w3 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w3
   %v0.0w3.bits = load i8, ptr %p0.at.0w3, align 1
   %v0.0w3 = icmp ne i8 %v0.0w3.bits, 0
   %i.0w4 = add nuw nsw i64 %i.0w, 128
-  %s.0w4 = add nuw nsw i64 %s.0w, 1024
+  %s.0w4 = add nuw nsw i64 %s.0w, 128
   %p0.at.0w4 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w4
   %v0.0w4.bits = load i8, ptr %p0.at.0w4, align 1
   %v0.0w4 = icmp ne i8 %v0.0w4.bits, 0
   %i.0w5 = add nuw nsw i64 %i.0w, 160
-  %s.0w5 = add nuw nsw i64 %s.0w, 1280
+  %s.0w5 = add nuw nsw i64 %s.0w, 160
   %p0.at.0w5 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w5
   %v0.0w5.bits = load i8, ptr %p0.at.0w5, align 1
   %v0.0w5 = icmp ne i8 %v0.0w5.bits, 0
   %i.0w6 = add nuw nsw i64 %i.0w, 192
-  %s.0w6 = add nuw nsw i64 %s.0w, 1536
+  %s.0w6 = add nuw nsw i64 %s.0w, 192
   %p0.at.0w6 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w6
   %v0.0w6.bits = load i8, ptr %p0.at.0w6, align 1
   %v0.0w6 = icmp ne i8 %v0.0w6.bits, 0
   %i.0w7 = add nuw nsw i64 %i.0w, 224
-  %s.0w7 = add nuw nsw i64 %s.0w, 1792
+  %s.0w7 = add nuw nsw i64 %s.0w, 224
   %p0.at.0w7 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w7
   %v0.0w7.bits = load i8, ptr %p0.at.0w7, align 1
   %v0.0w7 = icmp ne i8 %v0.0w7.bits, 0
   %i.0w8 = add nuw nsw i64 %i.0w, 256
-  %s.0w8 = add nuw nsw i64 %s.0w, 2048
+  %s.0w8 = add nuw nsw i64 %s.0w, 256
   %p0.at.0w8 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w8
   %v0.0w8.bits = load i8, ptr %p0.at.0w8, align 1
   %v0.0w8 = icmp ne i8 %v0.0w8.bits, 0
   %i.0w9 = add nuw nsw i64 %i.0w, 288
-  %s.0w9 = add nuw nsw i64 %s.0w, 2304
+  %s.0w9 = add nuw nsw i64 %s.0w, 288
   %p0.at.0w9 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w9
   %v0.0w9.bits = load i8, ptr %p0.at.0w9, align 1
   %v0.0w9 = icmp ne i8 %v0.0w9.bits, 0
   %i.0w10 = add nuw nsw i64 %i.0w, 320
-  %s.0w10 = add nuw nsw i64 %s.0w, 2560
+  %s.0w10 = add nuw nsw i64 %s.0w, 320
   %p0.at.0w10 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w10
   %v0.0w10.bits = load i8, ptr %p0.at.0w10, align 1
   %v0.0w10 = icmp ne i8 %v0.0w10.bits, 0
   %i.0w11 = add nuw nsw i64 %i.0w, 352
-  %s.0w11 = add nuw nsw i64 %s.0w, 2816
+  %s.0w11 = add nuw nsw i64 %s.0w, 352
   %p0.at.0w11 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w11
   %v0.0w11.bits = load i8, ptr %p0.at.0w11, align 1
   %v0.0w11 = icmp ne i8 %v0.0w11.bits, 0
   %i.0w12 = add nuw nsw i64 %i.0w, 384
-  %s.0w12 = add nuw nsw i64 %s.0w, 3072
+  %s.0w12 = add nuw nsw i64 %s.0w, 384
   %p0.at.0w12 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w12
   %v0.0w12.bits = load i8, ptr %p0.at.0w12, align 1
   %v0.0w12 = icmp ne i8 %v0.0w12.bits, 0
   %i.0w13 = add nuw nsw i64 %i.0w, 416
-  %s.0w13 = add nuw nsw i64 %s.0w, 3328
+  %s.0w13 = add nuw nsw i64 %s.0w, 416
   %p0.at.0w13 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w13
   %v0.0w13.bits = load i8, ptr %p0.at.0w13, align 1
   %v0.0w13 = icmp ne i8 %v0.0w13.bits, 0
   %i.0w14 = add nuw nsw i64 %i.0w, 448
-  %s.0w14 = add nuw nsw i64 %s.0w, 3584
+  %s.0w14 = add nuw nsw i64 %s.0w, 448
   %p0.at.0w14 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w14
   %v0.0w14.bits = load i8, ptr %p0.at.0w14, align 1
   %v0.0w14 = icmp ne i8 %v0.0w14.bits, 0
   %i.0w15 = add nuw nsw i64 %i.0w, 480
-  %s.0w15 = add nuw nsw i64 %s.0w, 3840
+  %s.0w15 = add nuw nsw i64 %s.0w, 480
   %p0.at.0w15 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w15
   %v0.0w15.bits = load i8, ptr %p0.at.0w15, align 1
   %v0.0w15 = icmp ne i8 %v0.0w15.bits, 0
@@ -225,10 +227,8 @@ rest.0w:
 value.0w:
   %i.short.0wx = add nuw nsw i32 %from.0, %r.at.0w
   %i.0wx = zext i32 %i.short.0wx to i64
-  %s.group.0wx = udiv i32 %r.0w, 32
-  %s.all.0wx = mul nuw nsw i32 %s.group.0wx, 256
-  %s.own.0wx = add nuw nsw i32 %s.all.0wx, %thread
-  %s.first.0wx = mul nuw nsw i32 %s.own.0wx, 1
+  %s.group.0wx = and i32 %r.0w, -32
+  %s.first.0wx = add nuw nsw i32 %s.group.0wx, %slots
   %s.number.0wx = udiv i32 %r.0w, 32
   %s.member.0wx = urem i32 %s.number.0wx, 1
   %s.short.0wx = add nuw nsw i32 %s.first.0wx, %s.member.0wx
@@ -345,12 +345,13 @@ exit:
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.cttz.i32(i32, i1 immarg)
+declare i32 @llvm.umax.i32(i32, i32)
 declare i32 @llvm.umin.i32(i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 declare void @llvm.nvvm.barrier0()
-@lanes = internal addrspace(3) global [64 x i8] undef, align 16
+@lanes = internal addrspace(3) global [32 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}
 !0 = !{ptr @kernel, !"maxntidx", i32 256}

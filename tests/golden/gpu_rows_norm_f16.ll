@@ -33,7 +33,8 @@ entry:
   %team.mask = sub nuw nsw i32 %team, 1
   %member = and i32 %warp, %team.mask
   %row.here = lshr i32 %warp, %team.bits
-  %row.count = lshr i32 8, %team.bits
+  %block.warps = call i32 @llvm.umax.i32(i32 %team, i32 4)
+  %row.count = lshr i32 %block.warps, %team.bits
   %block.long = zext i32 %block to i64
   %row.count.long = zext i32 %row.count to i64
   %row.here.long = zext i32 %row.here to i64
@@ -61,6 +62,9 @@ entry:
   %half = lshr i32 %lane, 4
   %spread.half = mul nuw nsw i32 %half, 256
   %spread = add nuw nsw i32 %spread.half, %lane.low
+  %slots.warp = mul nuw nsw i32 %warp, 1024
+  %slots.lane = mul nuw nsw i32 %lane, 4
+  %slots = add nuw nsw i32 %slots.warp, %slots.lane
   %axis1.left = udiv i64 %row.index, %axis1.size
   %axis1.whole = mul nuw i64 %axis1.left, %axis1.size
   %axis1.at = sub nuw i64 %row.index, %axis1.whole
@@ -123,10 +127,8 @@ block.0w:
   %i.at.0w = sub nuw nsw i32 %b.0w, %i.half.0w
   %i.short.0w = add nuw nsw i32 %first.0, %i.at.0w
   %i.0w = zext i32 %i.short.0w to i64
-  %s.group.0w = udiv i32 %b.0w, 128
-  %s.all.0w = mul nuw nsw i32 %s.group.0w, 256
-  %s.own.0w = add nuw nsw i32 %s.all.0w, %thread
-  %s.first.0w = mul nuw nsw i32 %s.own.0w, 4
+  %s.group.0w = and i32 %b.0w, -128
+  %s.first.0w = add nuw nsw i32 %s.group.0w, %slots
   %s.number.0w = udiv i32 %b.0w, 32
   %s.member.0w = urem i32 %s.number.0w, 1
   %s.short.0w = add nuw nsw i32 %s.first.0w, %s.member.0w
@@ -156,73 +158,73 @@ block.0w:
   %v0.0w3.bits = load i16, ptr %p0.at.0w3, align 2
   %v0.0w3 = call float @kiln_widen_f16(i16 zeroext %v0.0w3.bits)
   %i.0w4 = add nuw nsw i64 %i.0w, 64
-  %s.0w4 = add nuw nsw i64 %s.0w, 1024
+  %s.0w4 = add nuw nsw i64 %s.0w, 128
   %p0.at.0w4.skip = mul nsw i64 %i.0w4, %p0.inner
   %p0.at.0w4 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w4.skip
   %v0.0w4.bits = load i16, ptr %p0.at.0w4, align 2
   %v0.0w4 = call float @kiln_widen_f16(i16 zeroext %v0.0w4.bits)
   %i.0w5 = add nuw nsw i64 %i.0w, 80
-  %s.0w5 = add nuw nsw i64 %s.0w, 1025
+  %s.0w5 = add nuw nsw i64 %s.0w, 129
   %p0.at.0w5.skip = mul nsw i64 %i.0w5, %p0.inner
   %p0.at.0w5 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w5.skip
   %v0.0w5.bits = load i16, ptr %p0.at.0w5, align 2
   %v0.0w5 = call float @kiln_widen_f16(i16 zeroext %v0.0w5.bits)
   %i.0w6 = add nuw nsw i64 %i.0w, 96
-  %s.0w6 = add nuw nsw i64 %s.0w, 1026
+  %s.0w6 = add nuw nsw i64 %s.0w, 130
   %p0.at.0w6.skip = mul nsw i64 %i.0w6, %p0.inner
   %p0.at.0w6 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w6.skip
   %v0.0w6.bits = load i16, ptr %p0.at.0w6, align 2
   %v0.0w6 = call float @kiln_widen_f16(i16 zeroext %v0.0w6.bits)
   %i.0w7 = add nuw nsw i64 %i.0w, 112
-  %s.0w7 = add nuw nsw i64 %s.0w, 1027
+  %s.0w7 = add nuw nsw i64 %s.0w, 131
   %p0.at.0w7.skip = mul nsw i64 %i.0w7, %p0.inner
   %p0.at.0w7 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w7.skip
   %v0.0w7.bits = load i16, ptr %p0.at.0w7, align 2
   %v0.0w7 = call float @kiln_widen_f16(i16 zeroext %v0.0w7.bits)
   %i.0w8 = add nuw nsw i64 %i.0w, 128
-  %s.0w8 = add nuw nsw i64 %s.0w, 2048
+  %s.0w8 = add nuw nsw i64 %s.0w, 256
   %p0.at.0w8.skip = mul nsw i64 %i.0w8, %p0.inner
   %p0.at.0w8 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w8.skip
   %v0.0w8.bits = load i16, ptr %p0.at.0w8, align 2
   %v0.0w8 = call float @kiln_widen_f16(i16 zeroext %v0.0w8.bits)
   %i.0w9 = add nuw nsw i64 %i.0w, 144
-  %s.0w9 = add nuw nsw i64 %s.0w, 2049
+  %s.0w9 = add nuw nsw i64 %s.0w, 257
   %p0.at.0w9.skip = mul nsw i64 %i.0w9, %p0.inner
   %p0.at.0w9 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w9.skip
   %v0.0w9.bits = load i16, ptr %p0.at.0w9, align 2
   %v0.0w9 = call float @kiln_widen_f16(i16 zeroext %v0.0w9.bits)
   %i.0w10 = add nuw nsw i64 %i.0w, 160
-  %s.0w10 = add nuw nsw i64 %s.0w, 2050
+  %s.0w10 = add nuw nsw i64 %s.0w, 258
   %p0.at.0w10.skip = mul nsw i64 %i.0w10, %p0.inner
   %p0.at.0w10 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w10.skip
   %v0.0w10.bits = load i16, ptr %p0.at.0w10, align 2
   %v0.0w10 = call float @kiln_widen_f16(i16 zeroext %v0.0w10.bits)
   %i.0w11 = add nuw nsw i64 %i.0w, 176
-  %s.0w11 = add nuw nsw i64 %s.0w, 2051
+  %s.0w11 = add nuw nsw i64 %s.0w, 259
   %p0.at.0w11.skip = mul nsw i64 %i.0w11, %p0.inner
   %p0.at.0w11 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w11.skip
   %v0.0w11.bits = load i16, ptr %p0.at.0w11, align 2
   %v0.0w11 = call float @kiln_widen_f16(i16 zeroext %v0.0w11.bits)
   %i.0w12 = add nuw nsw i64 %i.0w, 192
-  %s.0w12 = add nuw nsw i64 %s.0w, 3072
+  %s.0w12 = add nuw nsw i64 %s.0w, 384
   %p0.at.0w12.skip = mul nsw i64 %i.0w12, %p0.inner
   %p0.at.0w12 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w12.skip
   %v0.0w12.bits = load i16, ptr %p0.at.0w12, align 2
   %v0.0w12 = call float @kiln_widen_f16(i16 zeroext %v0.0w12.bits)
   %i.0w13 = add nuw nsw i64 %i.0w, 208
-  %s.0w13 = add nuw nsw i64 %s.0w, 3073
+  %s.0w13 = add nuw nsw i64 %s.0w, 385
   %p0.at.0w13.skip = mul nsw i64 %i.0w13, %p0.inner
   %p0.at.0w13 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w13.skip
   %v0.0w13.bits = load i16, ptr %p0.at.0w13, align 2
   %v0.0w13 = call float @kiln_widen_f16(i16 zeroext %v0.0w13.bits)
   %i.0w14 = add nuw nsw i64 %i.0w, 224
-  %s.0w14 = add nuw nsw i64 %s.0w, 3074
+  %s.0w14 = add nuw nsw i64 %s.0w, 386
   %p0.at.0w14.skip = mul nsw i64 %i.0w14, %p0.inner
   %p0.at.0w14 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w14.skip
   %v0.0w14.bits = load i16, ptr %p0.at.0w14, align 2
   %v0.0w14 = call float @kiln_widen_f16(i16 zeroext %v0.0w14.bits)
   %i.0w15 = add nuw nsw i64 %i.0w, 240
-  %s.0w15 = add nuw nsw i64 %s.0w, 3075
+  %s.0w15 = add nuw nsw i64 %s.0w, 387
   %p0.at.0w15.skip = mul nsw i64 %i.0w15, %p0.inner
   %p0.at.0w15 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.0w15.skip
   %v0.0w15.bits = load i16, ptr %p0.at.0w15, align 2
@@ -380,10 +382,8 @@ rest.0w:
 value.0w:
   %i.short.0wx = add nuw nsw i32 %from.0, %r.at.0w
   %i.0wx = zext i32 %i.short.0wx to i64
-  %s.group.0wx = udiv i32 %r.0w, 128
-  %s.all.0wx = mul nuw nsw i32 %s.group.0wx, 256
-  %s.own.0wx = add nuw nsw i32 %s.all.0wx, %thread
-  %s.first.0wx = mul nuw nsw i32 %s.own.0wx, 4
+  %s.group.0wx = and i32 %r.0w, -128
+  %s.first.0wx = add nuw nsw i32 %s.group.0wx, %slots
   %s.number.0wx = udiv i32 %r.0w, 32
   %s.member.0wx = urem i32 %s.number.0wx, 4
   %s.short.0wx = add nuw nsw i32 %s.first.0wx, %s.member.0wx
@@ -527,10 +527,8 @@ block.outf:
   %i.at.outf = sub nuw nsw i32 %b.outf, %i.half.outf
   %i.short.outf = add nuw nsw i32 %first.out, %i.at.outf
   %i.outf = zext i32 %i.short.outf to i64
-  %s.group.outf = udiv i32 %b.outf, 128
-  %s.all.outf = mul nuw nsw i32 %s.group.outf, 256
-  %s.own.outf = add nuw nsw i32 %s.all.outf, %thread
-  %s.first.outf = mul nuw nsw i32 %s.own.outf, 4
+  %s.group.outf = and i32 %b.outf, -128
+  %s.first.outf = add nuw nsw i32 %s.group.outf, %slots
   %s.number.outf = udiv i32 %b.outf, 32
   %s.member.outf = urem i32 %s.number.outf, 1
   %s.short.outf = add nuw nsw i32 %s.first.outf, %s.member.outf
@@ -572,7 +570,7 @@ block.outf:
   %v1.outf3.bits = load i16, ptr %p1.at.outf3, align 2
   %v1.outf3 = call float @kiln_widen_f16(i16 zeroext %v1.outf3.bits)
   %i.outf4 = add nuw nsw i64 %i.outf, 64
-  %s.outf4 = add nuw nsw i64 %s.outf, 1024
+  %s.outf4 = add nuw nsw i64 %s.outf, 128
   %p0.at.outf4.skip = mul nsw i64 %i.outf4, %p0.inner
   %p0.at.outf4 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.outf4.skip
   %v0.outf4.bits = load i16, ptr %p0.at.outf4, align 2
@@ -581,7 +579,7 @@ block.outf:
   %v1.outf4.bits = load i16, ptr %p1.at.outf4, align 2
   %v1.outf4 = call float @kiln_widen_f16(i16 zeroext %v1.outf4.bits)
   %i.outf5 = add nuw nsw i64 %i.outf, 80
-  %s.outf5 = add nuw nsw i64 %s.outf, 1025
+  %s.outf5 = add nuw nsw i64 %s.outf, 129
   %p0.at.outf5.skip = mul nsw i64 %i.outf5, %p0.inner
   %p0.at.outf5 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.outf5.skip
   %v0.outf5.bits = load i16, ptr %p0.at.outf5, align 2
@@ -590,7 +588,7 @@ block.outf:
   %v1.outf5.bits = load i16, ptr %p1.at.outf5, align 2
   %v1.outf5 = call float @kiln_widen_f16(i16 zeroext %v1.outf5.bits)
   %i.outf6 = add nuw nsw i64 %i.outf, 96
-  %s.outf6 = add nuw nsw i64 %s.outf, 1026
+  %s.outf6 = add nuw nsw i64 %s.outf, 130
   %p0.at.outf6.skip = mul nsw i64 %i.outf6, %p0.inner
   %p0.at.outf6 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.outf6.skip
   %v0.outf6.bits = load i16, ptr %p0.at.outf6, align 2
@@ -599,7 +597,7 @@ block.outf:
   %v1.outf6.bits = load i16, ptr %p1.at.outf6, align 2
   %v1.outf6 = call float @kiln_widen_f16(i16 zeroext %v1.outf6.bits)
   %i.outf7 = add nuw nsw i64 %i.outf, 112
-  %s.outf7 = add nuw nsw i64 %s.outf, 1027
+  %s.outf7 = add nuw nsw i64 %s.outf, 131
   %p0.at.outf7.skip = mul nsw i64 %i.outf7, %p0.inner
   %p0.at.outf7 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at.outf7.skip
   %v0.outf7.bits = load i16, ptr %p0.at.outf7, align 2
@@ -704,10 +702,8 @@ block.outl:
   %i.at.outl = sub nuw nsw i32 %b.outl, %i.half.outl
   %i.short.outl = add nuw nsw i32 %first.out, %i.at.outl
   %i.outl = zext i32 %i.short.outl to i64
-  %s.group.outl = udiv i32 %b.outl, 128
-  %s.all.outl = mul nuw nsw i32 %s.group.outl, 256
-  %s.own.outl = add nuw nsw i32 %s.all.outl, %thread
-  %s.first.outl = mul nuw nsw i32 %s.own.outl, 4
+  %s.group.outl = and i32 %b.outl, -128
+  %s.first.outl = add nuw nsw i32 %s.group.outl, %slots
   %s.number.outl = udiv i32 %b.outl, 32
   %s.member.outl = urem i32 %s.number.outl, 1
   %s.short.outl = add nuw nsw i32 %s.first.outl, %s.member.outl
@@ -745,7 +741,7 @@ block.outl:
   %held3.outl3 = getelementptr inbounds i8, ptr %held3.outl3.slot, i64 0
   %v3.outl3 = load float, ptr %held3.outl3, align 4
   %i.outl4 = add nuw nsw i64 %i.outl, 64
-  %s.outl4 = add nuw nsw i64 %s.outl, 1024
+  %s.outl4 = add nuw nsw i64 %s.outl, 128
   %p1.at.outl4 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outl4
   %v1.outl4.bits = load i16, ptr %p1.at.outl4, align 2
   %v1.outl4 = call float @kiln_widen_f16(i16 zeroext %v1.outl4.bits)
@@ -753,7 +749,7 @@ block.outl:
   %held3.outl4 = getelementptr inbounds i8, ptr %held3.outl4.slot, i64 0
   %v3.outl4 = load float, ptr %held3.outl4, align 4
   %i.outl5 = add nuw nsw i64 %i.outl, 80
-  %s.outl5 = add nuw nsw i64 %s.outl, 1025
+  %s.outl5 = add nuw nsw i64 %s.outl, 129
   %p1.at.outl5 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outl5
   %v1.outl5.bits = load i16, ptr %p1.at.outl5, align 2
   %v1.outl5 = call float @kiln_widen_f16(i16 zeroext %v1.outl5.bits)
@@ -761,7 +757,7 @@ block.outl:
   %held3.outl5 = getelementptr inbounds i8, ptr %held3.outl5.slot, i64 0
   %v3.outl5 = load float, ptr %held3.outl5, align 4
   %i.outl6 = add nuw nsw i64 %i.outl, 96
-  %s.outl6 = add nuw nsw i64 %s.outl, 1026
+  %s.outl6 = add nuw nsw i64 %s.outl, 130
   %p1.at.outl6 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outl6
   %v1.outl6.bits = load i16, ptr %p1.at.outl6, align 2
   %v1.outl6 = call float @kiln_widen_f16(i16 zeroext %v1.outl6.bits)
@@ -769,7 +765,7 @@ block.outl:
   %held3.outl6 = getelementptr inbounds i8, ptr %held3.outl6.slot, i64 0
   %v3.outl6 = load float, ptr %held3.outl6, align 4
   %i.outl7 = add nuw nsw i64 %i.outl, 112
-  %s.outl7 = add nuw nsw i64 %s.outl, 1027
+  %s.outl7 = add nuw nsw i64 %s.outl, 131
   %p1.at.outl7 = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i.outl7
   %v1.outl7.bits = load i16, ptr %p1.at.outl7, align 2
   %v1.outl7 = call float @kiln_widen_f16(i16 zeroext %v1.outl7.bits)
@@ -866,10 +862,8 @@ rest.outl:
 value.outl:
   %i.short.outlx = add nuw nsw i32 %from.out, %r.at.outl
   %i.outlx = zext i32 %i.short.outlx to i64
-  %s.group.outlx = udiv i32 %r.outl, 128
-  %s.all.outlx = mul nuw nsw i32 %s.group.outlx, 256
-  %s.own.outlx = add nuw nsw i32 %s.all.outlx, %thread
-  %s.first.outlx = mul nuw nsw i32 %s.own.outlx, 4
+  %s.group.outlx = and i32 %r.outl, -128
+  %s.first.outlx = add nuw nsw i32 %s.group.outlx, %slots
   %s.number.outlx = udiv i32 %r.outl, 32
   %s.member.outlx = urem i32 %s.number.outlx, 4
   %s.short.outlx = add nuw nsw i32 %s.first.outlx, %s.member.outlx
@@ -919,6 +913,7 @@ exit:
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.cttz.i32(i32, i1 immarg)
+declare i32 @llvm.umax.i32(i32, i32)
 declare i32 @llvm.umin.i32(i32, i32)
 declare float @kiln_widen_f16(i16 zeroext)
 declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
@@ -927,8 +922,8 @@ declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 declare void @llvm.nvvm.barrier0()
 declare zeroext i16 @kiln_narrow_f16(float)
 declare float @kiln_round_f16(float)
-@kept = internal addrspace(3) global [32768 x i8] undef, align 16
-@lanes = internal addrspace(3) global [256 x i8] undef, align 16
+@kept = external addrspace(3) global [0 x i8], align 16
+@lanes = internal addrspace(3) global [128 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}
 !0 = !{ptr @kernel, !"maxntidx", i32 256}

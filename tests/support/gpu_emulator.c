@@ -18,7 +18,16 @@
 
 #include "support/fiber.h"
 
-enum { MAX_BLOCK = 1024, WARP = 32, STACK_BYTES = 256 * 1024, SHARED_BYTES = 64 * 1024, NAME = 64, MAX_NAMES = 64 };
+enum {
+    MAX_BLOCK = 1024,
+    WARP = 32,
+    STACK_BYTES = 256 * 1024,
+    SHARED_BYTES = 64 * 1024,
+    MOST_GIVEN = 48 * 1024,
+    GARBAGE = 0xA5,
+    NAME = 64,
+    MAX_NAMES = 64
+};
 
 enum waiting { READY, AT_WARP, AT_BLOCK, ENDED };
 
@@ -33,12 +42,13 @@ static struct {
     gpu_emulator_thread kernel;
     const uint64_t *words;
     uint32_t block, grid, threads, thread;
+    size_t given_bytes;
     struct thread *thread_list;
     char *stacks;
     struct fiber fiber; /* that launched */
 } now;
 
-static _Alignas(16) char shared[SHARED_BYTES];
+static _Alignas(16) char shared[SHARED_BYTES], given[SHARED_BYTES]; /* by the kernel; by the launch */
 
 /* ---- what kernels call ----------------------------------------------------------------------------------------- */
 
@@ -203,13 +213,17 @@ static size_t type_bytes(const char *type)
     return strncmp(type, "float", 5) == 0 ? 4 : strncmp(type, "double", 6) == 0 ? 8 : 0;
 }
 
-/* A line "@name = internal addrspace(3) global TYPE undef, ..." gets a place. */
+/* A line "@name = internal addrspace(3) global TYPE undef, ..." gets a place, an external one what the launch gives. */
 static const char *add_shared(struct translation *t, const char *line)
 {
     char name[NAME];
     const char *type = strstr(line, " global ");
     if (sscanf(line, "@%63[^ =]", name) != 1 || !type || t->count == MAX_NAMES) return "a shared variable";
     size_t bytes = type_bytes(type + 8);
+    if (strstr(line, "external") == line + strlen(name) + 4) {
+        add_address(t, name, given, " addrspace(3)");
+        return NULL;
+    }
     if (!bytes || t->shared_bytes + bytes > SHARED_BYTES) return "the type or size of a shared variable";
     add_address(t, name, shared + t->shared_bytes, " addrspace(3)");
     t->shared_bytes += (bytes + 15) / 16 * 16;
@@ -306,7 +320,8 @@ static LEFT_EARLY void run_thread(void)
 
 static void start_block(void)
 {
-    memset(shared, 0xA5, sizeof shared);
+    memset(shared, GARBAGE, sizeof shared);
+    memset(given, GARBAGE, sizeof given);
     for (uint32_t i = 0; i < now.threads; i++) {
         struct thread *thread = &now.thread_list[i];
         thread->waiting = READY, thread->shuffles = 0;
@@ -346,15 +361,19 @@ static const char *run_block(void)
     for (; run_round(backwards); backwards = !backwards) continue;
     for (uint32_t i = 0; i < now.threads; i++)
         if (now.thread_list[i].waiting != ENDED) return "a thread waits for others that will not come";
+    for (size_t i = now.given_bytes; i < sizeof given; i++)
+        if ((unsigned char)given[i] != GARBAGE) return "a thread wrote behind the shared memory of its launch";
     return NULL;
 }
 
-const char *gpu_emulator_launch(gpu_emulator_thread kernel, uint32_t grid, uint32_t block, const uint64_t *words)
+const char *gpu_emulator_launch(gpu_emulator_thread kernel, uint32_t grid, uint32_t block, size_t shared_bytes,
+                                const uint64_t *words)
 {
     static struct thread threads[MAX_BLOCK];
     const char *fault = NULL;
     if (!block || block > MAX_BLOCK || block % WARP)
         return "a block that is not whole warps, or has more than 1024 threads";
+    if (shared_bytes > MOST_GIVEN) return "more shared memory than a launch may ask for";
     if (!now.stacks) {
         void *stacks = mmap(NULL, (size_t)MAX_BLOCK * STACK_BYTES, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -362,6 +381,7 @@ const char *gpu_emulator_launch(gpu_emulator_thread kernel, uint32_t grid, uint3
         now.stacks = stacks;
     }
     now.thread_list = threads, now.kernel = kernel, now.words = words, now.grid = grid, now.threads = block;
+    now.given_bytes = shared_bytes;
     fiber_begin(&now.fiber);
     for (now.block = 0; now.block < grid && !fault; now.block++) fault = run_block();
     return fault;

@@ -18,16 +18,18 @@ typedef void (*gpu_emulator_thread)(const uint64_t *words, const int64_t *unused
 
 /*
  * Appends the text for the CPU; the entry is @kernel. Returns NULL, or what stands in the way. Shared memory has a
- * place in the emulator, the same for all kernels. Understood: threads' and blocks' numbers, barrier0, bar.warp.sync,
- * and shfl.sync of i32 and f32.
+ * place in the emulator, the same for all kernels; one variable may have as much as the launch gives. Understood:
+ * threads' and blocks' numbers, barrier0, bar.warp.sync, and shfl.sync of i32 and f32.
  */
 const char *gpu_emulator_translate(const char *text, struct kiln_buffer *out);
 
 /*
- * Runs `grid` blocks of `block` threads; `words` are the kernel's parameters. Returns NULL, or what a GPU would have
- * hung or gone wrong at: threads that wait for one that is gone or waits elsewhere.
+ * Runs `grid` blocks of `block` threads, with `shared_bytes` of shared memory that the launch gives; `words` are the
+ * kernel's parameters. Returns NULL, or what a GPU would have hung or gone wrong at: threads that wait for one that is
+ * gone or waits elsewhere, or that write behind that memory.
  */
-const char *gpu_emulator_launch(gpu_emulator_thread kernel, uint32_t grid, uint32_t block, const uint64_t *words);
+const char *gpu_emulator_launch(gpu_emulator_thread kernel, uint32_t grid, uint32_t block, size_t shared_bytes,
+                                const uint64_t *words);
 
 /* The threads of this text wait for each other. Those of others need no fibers, and are launched faster. */
 bool gpu_emulator_waits(const char *text);

@@ -24,9 +24,9 @@ static __attribute__((unused)) gpu_emulator_thread load_gpu_text(struct kiln_buf
     return load_gpu_text_at(text, 2);
 }
 
-static void launch_gpu(gpu_emulator_thread kernel, uint32_t grid, const uint64_t *words)
+static __attribute__((unused)) void launch_gpu(gpu_emulator_thread kernel, uint32_t grid, const uint64_t *words)
 {
-    const char *fault = gpu_emulator_launch(kernel, grid, KILN_GPU_BLOCK, words);
+    const char *fault = gpu_emulator_launch(kernel, grid, KILN_GPU_BLOCK, 0, words);
     if (fault) fail_msg("%s", fault);
 }
 

@@ -54,7 +54,7 @@ static void emulator_runs_blocks(void **state)
         assert_int_equal(out[i], (i - thread + 255 - thread) * 1000 + (warp + 2) + (warp + 3));
     }
     words[2] = 255; /* one thread leaves, the others wait for it */
-    assert_non_null(gpu_emulator_launch(kernel, BLOCKS, KILN_GPU_BLOCK, words));
+    assert_non_null(gpu_emulator_launch(kernel, BLOCKS, KILN_GPU_BLOCK, 0, words));
 }
 
 /* ---- launches -------------------------------------------------------------------------------------------------- */

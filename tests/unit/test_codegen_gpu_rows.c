@@ -203,7 +203,10 @@ static void run_gpu(struct job *job, gpu_emulator_thread kernel, int team, int a
         for (uint32_t i = 0; i < group->output_count; i++) words[next++] = (uint64_t)(job->gpu[i].row * step);
         for (uint32_t i = 0; i < group->operand_count; i++) words[next++] = (uint64_t)(job->in[i].row * step);
     }
-    launch_gpu(kernel, (uint32_t)(job->rows * team + 7) / 8, words);
+    uint32_t warps = kiln__gpu_row_block((uint32_t)team), rows = warps / (uint32_t)team;
+    const char *fault = gpu_emulator_launch(kernel, ((uint32_t)job->rows + rows - 1) / rows, warps * KILN_GPU_WARP,
+                                            (size_t)warps * kiln__gpu_row_kept(group), words);
+    if (fault) fail_msg("%s", fault);
 }
 
 static void expect_equal(const struct job *job, const char *what, int team)
