@@ -42,11 +42,12 @@ enum kiln_gpu_schedule {
      */
     KILN_GPU_TILED,
     /*
-     * words: rows, n, warps per row (1, 2, 4 or 8), inner strides of the operands in bytes (one word each), axes (the
-     * rows' index space; 1 or more). Groups with KILN_GROUP_ROWS, or whose one instruction is a reduction: letters 'c',
-     * 's', 'v' are along the row. A block has kiln__gpu_row_block() warps, each with kiln__gpu_row_kept() bytes of
-     * shared memory that the launch asks for, and as many rows as they make, block b from row b * that. n is at most
-     * KILN_GPU_MAX_ROW. Neighbouring threads have neighbouring elements, one each, so `wide` makes no difference.
+     * words: rows, n, warps per row (1, 2, 4 or 8), how many blocks start apart (0: all at once), inner strides of the
+     * operands in bytes (one word each), axes (the rows' index space; 1 or more). Groups with KILN_GROUP_ROWS, or whose
+     * one instruction is a reduction: letters 'c', 's', 'v' are along the row. A block has kiln__gpu_row_block() warps,
+     * each with kiln__gpu_row_kept() bytes of shared memory that the launch asks for, and as many rows as they make,
+     * block b from row b * that. n is at most KILN_GPU_MAX_ROW. Neighbouring threads have neighbouring elements, one
+     * each, so `wide` makes no difference.
      */
     KILN_GPU_ROWS,
     /*

@@ -103,8 +103,8 @@ kiln_status kiln__row_print_values(struct kiln_rows *rows, const struct kiln_chu
     kiln_status status = KILN_OK;
     for (uint32_t i = 0; i < rows->p->group->instr_count && !status; i++) {
         if (!is_computed(rows, kind, i)) continue;
-        if (count > 1 && kiln__row_is_shared_division(rows, i)) {
-            kiln__row_print_divisions(rows, i, tag, passes, count);
+        if (count > 1 && kiln__row_is_together(rows, i)) {
+            kiln__row_print_together(rows, i, tag, passes, count);
             continue;
         }
         for (int k = 0; k < count && !status; k++) {
@@ -134,10 +134,9 @@ void kiln__row_print_entries(struct kiln_rows *rows)
     }
 }
 
-/* A shared division of several elements gives what is to be stored. */
 static bool is_settled(const struct kiln_rows *rows, uint32_t value, int copies)
 {
-    return copies > 1 && value >= rows->stages.first && kiln__row_is_shared_division(rows, value - rows->stages.first);
+    return copies > 1 && value >= rows->stages.first && kiln__row_is_settled(rows, value - rows->stages.first);
 }
 
 void kiln__row_print_stores(struct kiln_rows *rows, int copies)

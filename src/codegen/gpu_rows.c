@@ -32,6 +32,7 @@ enum {
     BLOCKS =
         4, /* with 64 registers per thread; a softmax then reaches 0.96 of a copy's speed, with 5 and spills 0.77 */
     SIMPLE_POINTERS = 4,
+    APART_NANOSECONDS = 4000,
 };
 
 #define PRINT(...) kiln__buffer_printf(rows->p->text, __VA_ARGS__)
@@ -181,6 +182,23 @@ static void print_team(struct kiln_rows *rows)
 }
 
 /*
+ * Blocks that start together read together and then compute together, while memory waits; they come out of step only
+ * after some dozens of rows. So the blocks that a GPU has room for at first start one after the other, over about the
+ * time in which each reads its rows: a softmax of 4096 x 4096 went from 0.89 to 0.92 of a copy's speed.
+ */
+static void print_start(struct kiln_rows *rows)
+{
+    if (!rows->slots.has_kept) return;
+    kiln__ir_declare(&rows->p->declarations, "void", "llvm.nvvm.nanosleep", "i32");
+    PRINT("  %%is.early = icmp ult i64 %%block.long, %%apart.word\n  br i1 %%is.early, label %%early, label %%start\n\n"
+          "early:\n  %%apart.short = trunc i64 %%apart.word to i32\n  %%apart.all = mul i32 %%block, %d\n"
+          "  %%apart.time = udiv i32 %%apart.all, %%apart.short\n"
+          "  call void @llvm.nvvm.nanosleep(i32 %%apart.time)\n  br label %%start\n\nstart:\n",
+          APART_NANOSECONDS);
+    snprintf(rows->before, sizeof rows->before, "start");
+}
+
+/*
  * Conditions of this thread, %place, where a lane of the next level lies, %spread, its first place in a span, and its
  * slots.
  */
@@ -212,8 +230,9 @@ static bool is_simple(const struct kiln_printer *p)
 static kiln_status print_body(struct kiln_rows *rows, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
-    kiln__gpu_open(p, rows->form, "rows n warps inner");
+    kiln__gpu_open(p, rows->form, "rows n warps apart inner");
     print_team(rows);
+    print_start(rows);
     print_conditions(rows);
     kiln__gpu_place(p, rows->form, "%row.index", 0, rows->form->axes);
     kiln__print_shared_loads(p, ".base");

@@ -5,7 +5,7 @@
  *     gpu_row_chunks.c     the loops over a warp's chunks in one pass
  *     gpu_row_lanes.c      how the elements of those loops come into lanes, and lanes into a chunk's total
  *     gpu_row_elements.c   loads, values, slots and stores of one element of a thread
- *     gpu_row_division.c   one operation of several elements together
+ *     gpu_row_together.c   one operation of several elements together: divisions, exponentials
  *
  * Names end in the tag of their pass; in a loop, in the tag of the loop, which is that and a letter; of one element, in
  * that and a number, which is the printer's `pass`.
@@ -65,13 +65,15 @@ void kiln__row_print_keeps(struct kiln_rows *rows, const struct kiln_chunk_kind 
 void kiln__row_print_entries(struct kiln_rows *rows);
 void kiln__row_print_stores(struct kiln_rows *rows, int copies);
 
-/* ---- gpu_row_division.c ---------------------------------------------------------------------------------------------
+/* ---- gpu_row_together.c ---------------------------------------------------------------------------------------------
  */
 
-/* Are elements of float32 divided by a value that the row shares? */
-bool kiln__row_is_shared_division(const struct kiln_rows *rows, uint32_t index);
-/* The quotients of all elements. What follows is in another block. */
-void kiln__row_print_divisions(struct kiln_rows *rows, uint32_t index, const char *tag, char (*passes)[24], int count);
+/* Does the instruction look at several elements together? */
+bool kiln__row_is_together(const struct kiln_rows *rows, uint32_t index);
+/* Does it then give what is to be stored? */
+bool kiln__row_is_settled(const struct kiln_rows *rows, uint32_t index);
+/* The results of all elements. What follows is in another block. */
+void kiln__row_print_together(struct kiln_rows *rows, uint32_t index, const char *tag, char (*passes)[24], int count);
 
 /* ---- gpu_row_lanes.c ------------------------------------------------------------------------------------------------
  */

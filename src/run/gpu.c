@@ -13,12 +13,15 @@
 #include "run/where.h"
 
 enum {
-    MAX_WORDS = 4000,       /* the driver takes parameters of 32,764 bytes */
-    WIDE = 16,              /* bytes of the widest access */
-    TILED_MIN = 16,         /* rows and columns below that don't fill a tile */
-    COLUMNS_MIN = 32,       /* fewer columns are rows with a stride */
-    FEW_ROWS = 128,         /* fewer long rows are reduced chunk by chunk, to use the whole GPU */
-    LONGEST = INT32_MAX / 2 /* indices of threads that are rounded up stay below 2^31 */
+    MAX_WORDS = 4000,        /* the driver takes parameters of 32,764 bytes */
+    WIDE = 16,               /* bytes of the widest access */
+    TILED_MIN = 16,          /* rows and columns below that don't fill a tile */
+    COLUMNS_MIN = 32,        /* fewer columns are rows with a stride */
+    FEW_ROWS = 128,          /* fewer long rows are reduced chunk by chunk, to use the whole GPU */
+    RESIDENT_THREADS = 1024, /* of row kernels on a multiprocessor */
+    APART_WAVES = 3,         /* so often its blocks are replaced, at least, if they start apart, */
+    APART_ELEMENTS = 16,     /* and so many elements has a thread */
+    LONGEST = INT32_MAX / 2  /* indices of threads that are rounded up stay below 2^31 */
 };
 
 struct words {
@@ -293,6 +296,18 @@ static struct grid row_grid(const struct kiln_group *group, int64_t rows, int64_
                          .shared_bytes = (size_t)warps * kiln__gpu_row_kept(group)};
 }
 
+/* How many blocks start apart: all that have room, where more are to follow and each has much to read. */
+static kiln_status blocks_apart(const struct grid *grid, int64_t elements, int64_t *out, kiln_error *err)
+{
+    kiln_device *device;
+    kiln_status status = kiln__place_device(kiln__here, &device, err);
+    if (status) return status;
+    int64_t room = (int64_t)device->gpu->multiprocessors * (RESIDENT_THREADS / grid->threads);
+    bool is_full = elements / grid->blocks >= grid->threads * APART_ELEMENTS;
+    *out = is_full && grid->blocks >= room * APART_WAVES ? room : 0;
+    return KILN_OK;
+}
+
 /* `loop` has the rows' axes; `inner` the strides along the row, per region. */
 static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
                                const int64_t *inner, const uint64_t *constants, const char *letters, bool keep,
@@ -317,6 +332,10 @@ static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_l
         for (size_t axis = 0; axis < loop->ndim; axis++)
             wide &= loop->regions[i].strides[axis] % WIDE == 0 || loop->dims[axis] == 1;
     }
+    struct grid grid = row_grid(group, rows, n);
+    int64_t apart = 0;
+    kiln_status status = blocks_apart(&grid, rows * n, &apart, err);
+    if (status) return status;
     struct kiln_gpu_form form = {
         .schedule = KILN_GPU_ROWS, .axes = (uint8_t)loop->ndim, .wide = wide, .is_long = rows > LONGEST};
     add_pointers(words, loop);
@@ -324,9 +343,10 @@ static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_l
     add(words, rows);
     add(words, n);
     add(words, warps);
+    add(words, apart);
     for (size_t i = outputs; i < loop->count; i++) add(words, inner[i]);
     add_axes(words, loop);
-    return start(kernels, letters, &form, row_grid(group, rows, n), words, err);
+    return start(kernels, letters, &form, grid, words, err);
 }
 
 kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,

@@ -3,13 +3,14 @@
 ; v1: bool = any(v0)
 ; outputs: v1
 
-define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %p0.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0) {
+define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
   %rows = trunc i64 %rows.word to i32
   %n = trunc i64 %n.word to i32
   %warps = trunc i64 %warps.word to i32
+  %apart = trunc i64 %apart.word to i32
   %axis0.size = trunc i64 %axis0.size.word to i32
   %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()

@@ -12,7 +12,7 @@
 ; v10: float16 = multiply(v9, v1)
 ; outputs: v10 v6
 
-define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %o1.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %p0.inner, i64 %p1.inner, i64 %p2.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %o1.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %o1.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %p2.axis1) {
+define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %o1.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %p1.inner, i64 %p2.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %o1.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %o1.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %p2.axis1) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %o1 = addrspacecast ptr addrspace(1) %o1.global to ptr
@@ -22,6 +22,7 @@ entry:
   %rows = add i64 %rows.word, 0
   %n = add i64 %n.word, 0
   %warps = add i64 %warps.word, 0
+  %apart = add i64 %apart.word, 0
   %axis0.size = add i64 %axis0.size.word, 0
   %axis1.size = add i64 %axis1.size.word, 0
   %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -45,6 +46,17 @@ entry:
   %row.index = add i64 %row.safe, 0
   %length.all = trunc i64 %n.word to i32
   %length = select i1 %is.row, i32 %length.all, i32 0
+  %is.early = icmp ult i64 %block.long, %apart.word
+  br i1 %is.early, label %early, label %start
+
+early:
+  %apart.short = trunc i64 %apart.word to i32
+  %apart.all = mul i32 %block, 4000
+  %apart.time = udiv i32 %apart.all, %apart.short
+  call void @llvm.nvvm.nanosleep(i32 %apart.time)
+  br label %start
+
+start:
   %is.alone = icmp eq i32 %team, 1
   %length.less = sub i32 %length.all, 1
   %is.single = icmp ult i32 %length.less, 1024
@@ -100,8 +112,8 @@ entry:
   br label %chunks.0
 
 chunks.0:
-  %c.0 = phi i32 [ %member, %entry ], [ %c.next.0, %carry.0 ]
-  %up2.0 = phi float [ 0.0, %entry ], [ %up.next2.0, %carry.0 ]
+  %c.0 = phi i32 [ %member, %start ], [ %c.next.0, %carry.0 ]
+  %up2.0 = phi float [ 0.0, %start ], [ %up.next2.0, %carry.0 ]
   %from.0 = mul nuw nsw i32 %c.0, 1024
   %c.some.0 = icmp ult i32 %from.0, %length
   br i1 %c.some.0, label %chunk.0, label %chunks.end.0
@@ -914,6 +926,7 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.cttz.i32(i32, i1 immarg)
 declare i32 @llvm.umax.i32(i32, i32)
+declare void @llvm.nvvm.nanosleep(i32)
 declare i32 @llvm.umin.i32(i32, i32)
 declare float @kiln_widen_f16(i16 zeroext)
 declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)

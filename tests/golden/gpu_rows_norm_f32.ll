@@ -12,7 +12,7 @@
 ; v10: float32 = multiply(v9, v1)
 ; outputs: v10
 
-define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %k0, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %p0.inner, i64 %p1.inner, i64 %p2.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0) {
+define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %k0, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %p1.inner, i64 %p2.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -23,6 +23,7 @@ entry:
   %rows = trunc i64 %rows.word to i32
   %n = trunc i64 %n.word to i32
   %warps = trunc i64 %warps.word to i32
+  %apart = trunc i64 %apart.word to i32
   %axis0.size = trunc i64 %axis0.size.word to i32
   %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
@@ -45,6 +46,17 @@ entry:
   %row.index = trunc i64 %row.safe to i32
   %length.all = trunc i64 %n.word to i32
   %length = select i1 %is.row, i32 %length.all, i32 0
+  %is.early = icmp ult i64 %block.long, %apart.word
+  br i1 %is.early, label %early, label %start
+
+early:
+  %apart.short = trunc i64 %apart.word to i32
+  %apart.all = mul i32 %block, 4000
+  %apart.time = udiv i32 %apart.all, %apart.short
+  call void @llvm.nvvm.nanosleep(i32 %apart.time)
+  br label %start
+
+start:
   %is.alone = icmp eq i32 %team, 1
   %length.less = sub i32 %length.all, 1
   %is.single = icmp ult i32 %length.less, 1024
@@ -83,8 +95,8 @@ entry:
   br label %chunks.0
 
 chunks.0:
-  %c.0 = phi i32 [ %member, %entry ], [ %c.next.0, %carry.0 ]
-  %up1.0 = phi float [ 0.0, %entry ], [ %up.next1.0, %carry.0 ]
+  %c.0 = phi i32 [ %member, %start ], [ %c.next.0, %carry.0 ]
+  %up1.0 = phi float [ 0.0, %start ], [ %up.next1.0, %carry.0 ]
   %from.0 = mul nuw nsw i32 %c.0, 1024
   %c.some.0 = icmp ult i32 %from.0, %length
   br i1 %c.some.0, label %chunk.0, label %chunks.end.0
@@ -856,6 +868,7 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.cttz.i32(i32, i1 immarg)
 declare i32 @llvm.umax.i32(i32, i32)
+declare void @llvm.nvvm.nanosleep(i32)
 declare i32 @llvm.umin.i32(i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)

@@ -7,13 +7,14 @@
 ; v5: float32 = divide(v3, v4)
 ; outputs: v5
 
-define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %p0.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0) {
+define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
   %rows = trunc i64 %rows.word to i32
   %n = trunc i64 %n.word to i32
   %warps = trunc i64 %warps.word to i32
+  %apart = trunc i64 %apart.word to i32
   %axis0.size = trunc i64 %axis0.size.word to i32
   %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
@@ -36,6 +37,17 @@ entry:
   %row.index = trunc i64 %row.safe to i32
   %length.all = trunc i64 %n.word to i32
   %length = select i1 %is.row, i32 %length.all, i32 0
+  %is.early = icmp ult i64 %block.long, %apart.word
+  br i1 %is.early, label %early, label %start
+
+early:
+  %apart.short = trunc i64 %apart.word to i32
+  %apart.all = mul i32 %block, 4000
+  %apart.time = udiv i32 %apart.all, %apart.short
+  call void @llvm.nvvm.nanosleep(i32 %apart.time)
+  br label %start
+
+start:
   %is.alone = icmp eq i32 %team, 1
   %length.less = sub i32 %length.all, 1
   %is.single = icmp ult i32 %length.less, 1024
@@ -67,8 +79,8 @@ entry:
   br label %chunks.0
 
 chunks.0:
-  %c.0 = phi i32 [ %member, %entry ], [ %c.next.0, %carry.0 ]
-  %up0.0 = phi float [ 0xFFF0000000000000, %entry ], [ %up.next0.0, %carry.0 ]
+  %c.0 = phi i32 [ %member, %start ], [ %c.next.0, %carry.0 ]
+  %up0.0 = phi float [ 0xFFF0000000000000, %start ], [ %up.next0.0, %carry.0 ]
   %from.0 = mul nuw nsw i32 %c.0, 1024
   %c.some.0 = icmp ult i32 %from.0, %length
   br i1 %c.some.0, label %chunk.0, label %chunks.end.0
@@ -585,22 +597,112 @@ block.1f:
   %v2.1f13 = fsub float %v0.1f13, %v1
   %v2.1f14 = fsub float %v0.1f14, %v1
   %v2.1f15 = fsub float %v0.1f15, %v1
-  %v3.1f0 = call float @kiln_exp_f32(float %v2.1f0)
-  %v3.1f1 = call float @kiln_exp_f32(float %v2.1f1)
-  %v3.1f2 = call float @kiln_exp_f32(float %v2.1f2)
-  %v3.1f3 = call float @kiln_exp_f32(float %v2.1f3)
-  %v3.1f4 = call float @kiln_exp_f32(float %v2.1f4)
-  %v3.1f5 = call float @kiln_exp_f32(float %v2.1f5)
-  %v3.1f6 = call float @kiln_exp_f32(float %v2.1f6)
-  %v3.1f7 = call float @kiln_exp_f32(float %v2.1f7)
-  %v3.1f8 = call float @kiln_exp_f32(float %v2.1f8)
-  %v3.1f9 = call float @kiln_exp_f32(float %v2.1f9)
-  %v3.1f10 = call float @kiln_exp_f32(float %v2.1f10)
-  %v3.1f11 = call float @kiln_exp_f32(float %v2.1f11)
-  %v3.1f12 = call float @kiln_exp_f32(float %v2.1f12)
-  %v3.1f13 = call float @kiln_exp_f32(float %v2.1f13)
-  %v3.1f14 = call float @kiln_exp_f32(float %v2.1f14)
-  %v3.1f15 = call float @kiln_exp_f32(float %v2.1f15)
+  %size2.1f0.bits = bitcast float %v2.1f0 to i32
+  %size2.1f1.bits = bitcast float %v2.1f1 to i32
+  %size2.1f2.bits = bitcast float %v2.1f2 to i32
+  %size2.1f3.bits = bitcast float %v2.1f3 to i32
+  %size2.1f4.bits = bitcast float %v2.1f4 to i32
+  %size2.1f5.bits = bitcast float %v2.1f5 to i32
+  %size2.1f6.bits = bitcast float %v2.1f6 to i32
+  %size2.1f7.bits = bitcast float %v2.1f7 to i32
+  %size2.1f8.bits = bitcast float %v2.1f8 to i32
+  %size2.1f9.bits = bitcast float %v2.1f9 to i32
+  %size2.1f10.bits = bitcast float %v2.1f10 to i32
+  %size2.1f11.bits = bitcast float %v2.1f11 to i32
+  %size2.1f12.bits = bitcast float %v2.1f12 to i32
+  %size2.1f13.bits = bitcast float %v2.1f13 to i32
+  %size2.1f14.bits = bitcast float %v2.1f14 to i32
+  %size2.1f15.bits = bitcast float %v2.1f15 to i32
+  %lowest2.1f1 = call i32 @llvm.umax.i32(i32 %size2.1f0.bits, i32 %size2.1f1.bits)
+  %lowest2.1f2 = call i32 @llvm.umax.i32(i32 %lowest2.1f1, i32 %size2.1f2.bits)
+  %lowest2.1f3 = call i32 @llvm.umax.i32(i32 %lowest2.1f2, i32 %size2.1f3.bits)
+  %lowest2.1f4 = call i32 @llvm.umax.i32(i32 %lowest2.1f3, i32 %size2.1f4.bits)
+  %lowest2.1f5 = call i32 @llvm.umax.i32(i32 %lowest2.1f4, i32 %size2.1f5.bits)
+  %lowest2.1f6 = call i32 @llvm.umax.i32(i32 %lowest2.1f5, i32 %size2.1f6.bits)
+  %lowest2.1f7 = call i32 @llvm.umax.i32(i32 %lowest2.1f6, i32 %size2.1f7.bits)
+  %lowest2.1f8 = call i32 @llvm.umax.i32(i32 %lowest2.1f7, i32 %size2.1f8.bits)
+  %lowest2.1f9 = call i32 @llvm.umax.i32(i32 %lowest2.1f8, i32 %size2.1f9.bits)
+  %lowest2.1f10 = call i32 @llvm.umax.i32(i32 %lowest2.1f9, i32 %size2.1f10.bits)
+  %lowest2.1f11 = call i32 @llvm.umax.i32(i32 %lowest2.1f10, i32 %size2.1f11.bits)
+  %lowest2.1f12 = call i32 @llvm.umax.i32(i32 %lowest2.1f11, i32 %size2.1f12.bits)
+  %lowest2.1f13 = call i32 @llvm.umax.i32(i32 %lowest2.1f12, i32 %size2.1f13.bits)
+  %lowest2.1f14 = call i32 @llvm.umax.i32(i32 %lowest2.1f13, i32 %size2.1f14.bits)
+  %lowest2.1f = call i32 @llvm.umax.i32(i32 %lowest2.1f14, i32 %size2.1f15.bits)
+  %highest2.1f1 = call i32 @llvm.smax.i32(i32 %size2.1f0.bits, i32 %size2.1f1.bits)
+  %highest2.1f2 = call i32 @llvm.smax.i32(i32 %highest2.1f1, i32 %size2.1f2.bits)
+  %highest2.1f3 = call i32 @llvm.smax.i32(i32 %highest2.1f2, i32 %size2.1f3.bits)
+  %highest2.1f4 = call i32 @llvm.smax.i32(i32 %highest2.1f3, i32 %size2.1f4.bits)
+  %highest2.1f5 = call i32 @llvm.smax.i32(i32 %highest2.1f4, i32 %size2.1f5.bits)
+  %highest2.1f6 = call i32 @llvm.smax.i32(i32 %highest2.1f5, i32 %size2.1f6.bits)
+  %highest2.1f7 = call i32 @llvm.smax.i32(i32 %highest2.1f6, i32 %size2.1f7.bits)
+  %highest2.1f8 = call i32 @llvm.smax.i32(i32 %highest2.1f7, i32 %size2.1f8.bits)
+  %highest2.1f9 = call i32 @llvm.smax.i32(i32 %highest2.1f8, i32 %size2.1f9.bits)
+  %highest2.1f10 = call i32 @llvm.smax.i32(i32 %highest2.1f9, i32 %size2.1f10.bits)
+  %highest2.1f11 = call i32 @llvm.smax.i32(i32 %highest2.1f10, i32 %size2.1f11.bits)
+  %highest2.1f12 = call i32 @llvm.smax.i32(i32 %highest2.1f11, i32 %size2.1f12.bits)
+  %highest2.1f13 = call i32 @llvm.smax.i32(i32 %highest2.1f12, i32 %size2.1f13.bits)
+  %highest2.1f14 = call i32 @llvm.smax.i32(i32 %highest2.1f13, i32 %size2.1f14.bits)
+  %highest2.1f = call i32 @llvm.smax.i32(i32 %highest2.1f14, i32 %size2.1f15.bits)
+  %above2.1f = icmp ule i32 %lowest2.1f, 3266052096
+  %below2.1f = icmp sle i32 %highest2.1f, 1118830592
+  %near2.1f = and i1 %above2.1f, %below2.1f
+  br i1 %near2.1f, label %quick2.1f, label %slow2.1f
+
+quick2.1f:
+  %quick2.1f0 = call float @kiln_exp_near_f32(float %v2.1f0)
+  %quick2.1f1 = call float @kiln_exp_near_f32(float %v2.1f1)
+  %quick2.1f2 = call float @kiln_exp_near_f32(float %v2.1f2)
+  %quick2.1f3 = call float @kiln_exp_near_f32(float %v2.1f3)
+  %quick2.1f4 = call float @kiln_exp_near_f32(float %v2.1f4)
+  %quick2.1f5 = call float @kiln_exp_near_f32(float %v2.1f5)
+  %quick2.1f6 = call float @kiln_exp_near_f32(float %v2.1f6)
+  %quick2.1f7 = call float @kiln_exp_near_f32(float %v2.1f7)
+  %quick2.1f8 = call float @kiln_exp_near_f32(float %v2.1f8)
+  %quick2.1f9 = call float @kiln_exp_near_f32(float %v2.1f9)
+  %quick2.1f10 = call float @kiln_exp_near_f32(float %v2.1f10)
+  %quick2.1f11 = call float @kiln_exp_near_f32(float %v2.1f11)
+  %quick2.1f12 = call float @kiln_exp_near_f32(float %v2.1f12)
+  %quick2.1f13 = call float @kiln_exp_near_f32(float %v2.1f13)
+  %quick2.1f14 = call float @kiln_exp_near_f32(float %v2.1f14)
+  %quick2.1f15 = call float @kiln_exp_near_f32(float %v2.1f15)
+  br label %together2.1f
+
+slow2.1f:
+  %plain2.1f0.out = call float @kiln_exp_f32(float %v2.1f0)
+  %plain2.1f1.out = call float @kiln_exp_f32(float %v2.1f1)
+  %plain2.1f2.out = call float @kiln_exp_f32(float %v2.1f2)
+  %plain2.1f3.out = call float @kiln_exp_f32(float %v2.1f3)
+  %plain2.1f4.out = call float @kiln_exp_f32(float %v2.1f4)
+  %plain2.1f5.out = call float @kiln_exp_f32(float %v2.1f5)
+  %plain2.1f6.out = call float @kiln_exp_f32(float %v2.1f6)
+  %plain2.1f7.out = call float @kiln_exp_f32(float %v2.1f7)
+  %plain2.1f8.out = call float @kiln_exp_f32(float %v2.1f8)
+  %plain2.1f9.out = call float @kiln_exp_f32(float %v2.1f9)
+  %plain2.1f10.out = call float @kiln_exp_f32(float %v2.1f10)
+  %plain2.1f11.out = call float @kiln_exp_f32(float %v2.1f11)
+  %plain2.1f12.out = call float @kiln_exp_f32(float %v2.1f12)
+  %plain2.1f13.out = call float @kiln_exp_f32(float %v2.1f13)
+  %plain2.1f14.out = call float @kiln_exp_f32(float %v2.1f14)
+  %plain2.1f15.out = call float @kiln_exp_f32(float %v2.1f15)
+  br label %together2.1f
+
+together2.1f:
+  %v3.1f0 = phi float [ %quick2.1f0, %quick2.1f ], [ %plain2.1f0.out, %slow2.1f ]
+  %v3.1f1 = phi float [ %quick2.1f1, %quick2.1f ], [ %plain2.1f1.out, %slow2.1f ]
+  %v3.1f2 = phi float [ %quick2.1f2, %quick2.1f ], [ %plain2.1f2.out, %slow2.1f ]
+  %v3.1f3 = phi float [ %quick2.1f3, %quick2.1f ], [ %plain2.1f3.out, %slow2.1f ]
+  %v3.1f4 = phi float [ %quick2.1f4, %quick2.1f ], [ %plain2.1f4.out, %slow2.1f ]
+  %v3.1f5 = phi float [ %quick2.1f5, %quick2.1f ], [ %plain2.1f5.out, %slow2.1f ]
+  %v3.1f6 = phi float [ %quick2.1f6, %quick2.1f ], [ %plain2.1f6.out, %slow2.1f ]
+  %v3.1f7 = phi float [ %quick2.1f7, %quick2.1f ], [ %plain2.1f7.out, %slow2.1f ]
+  %v3.1f8 = phi float [ %quick2.1f8, %quick2.1f ], [ %plain2.1f8.out, %slow2.1f ]
+  %v3.1f9 = phi float [ %quick2.1f9, %quick2.1f ], [ %plain2.1f9.out, %slow2.1f ]
+  %v3.1f10 = phi float [ %quick2.1f10, %quick2.1f ], [ %plain2.1f10.out, %slow2.1f ]
+  %v3.1f11 = phi float [ %quick2.1f11, %quick2.1f ], [ %plain2.1f11.out, %slow2.1f ]
+  %v3.1f12 = phi float [ %quick2.1f12, %quick2.1f ], [ %plain2.1f12.out, %slow2.1f ]
+  %v3.1f13 = phi float [ %quick2.1f13, %quick2.1f ], [ %plain2.1f13.out, %slow2.1f ]
+  %v3.1f14 = phi float [ %quick2.1f14, %quick2.1f ], [ %plain2.1f14.out, %slow2.1f ]
+  %v3.1f15 = phi float [ %quick2.1f15, %quick2.1f ], [ %plain2.1f15.out, %slow2.1f ]
   %e3.1f0 = bitcast float %v3.1f0 to float
   %e3.1f1 = bitcast float %v3.1f1 to float
   %e3.1f2 = bitcast float %v3.1f2 to float
@@ -775,22 +877,112 @@ block.1l:
   %v2.1l13 = fsub float %v0.1l13, %v1
   %v2.1l14 = fsub float %v0.1l14, %v1
   %v2.1l15 = fsub float %v0.1l15, %v1
-  %v3.1l0 = call float @kiln_exp_f32(float %v2.1l0)
-  %v3.1l1 = call float @kiln_exp_f32(float %v2.1l1)
-  %v3.1l2 = call float @kiln_exp_f32(float %v2.1l2)
-  %v3.1l3 = call float @kiln_exp_f32(float %v2.1l3)
-  %v3.1l4 = call float @kiln_exp_f32(float %v2.1l4)
-  %v3.1l5 = call float @kiln_exp_f32(float %v2.1l5)
-  %v3.1l6 = call float @kiln_exp_f32(float %v2.1l6)
-  %v3.1l7 = call float @kiln_exp_f32(float %v2.1l7)
-  %v3.1l8 = call float @kiln_exp_f32(float %v2.1l8)
-  %v3.1l9 = call float @kiln_exp_f32(float %v2.1l9)
-  %v3.1l10 = call float @kiln_exp_f32(float %v2.1l10)
-  %v3.1l11 = call float @kiln_exp_f32(float %v2.1l11)
-  %v3.1l12 = call float @kiln_exp_f32(float %v2.1l12)
-  %v3.1l13 = call float @kiln_exp_f32(float %v2.1l13)
-  %v3.1l14 = call float @kiln_exp_f32(float %v2.1l14)
-  %v3.1l15 = call float @kiln_exp_f32(float %v2.1l15)
+  %size2.1l0.bits = bitcast float %v2.1l0 to i32
+  %size2.1l1.bits = bitcast float %v2.1l1 to i32
+  %size2.1l2.bits = bitcast float %v2.1l2 to i32
+  %size2.1l3.bits = bitcast float %v2.1l3 to i32
+  %size2.1l4.bits = bitcast float %v2.1l4 to i32
+  %size2.1l5.bits = bitcast float %v2.1l5 to i32
+  %size2.1l6.bits = bitcast float %v2.1l6 to i32
+  %size2.1l7.bits = bitcast float %v2.1l7 to i32
+  %size2.1l8.bits = bitcast float %v2.1l8 to i32
+  %size2.1l9.bits = bitcast float %v2.1l9 to i32
+  %size2.1l10.bits = bitcast float %v2.1l10 to i32
+  %size2.1l11.bits = bitcast float %v2.1l11 to i32
+  %size2.1l12.bits = bitcast float %v2.1l12 to i32
+  %size2.1l13.bits = bitcast float %v2.1l13 to i32
+  %size2.1l14.bits = bitcast float %v2.1l14 to i32
+  %size2.1l15.bits = bitcast float %v2.1l15 to i32
+  %lowest2.1l1 = call i32 @llvm.umax.i32(i32 %size2.1l0.bits, i32 %size2.1l1.bits)
+  %lowest2.1l2 = call i32 @llvm.umax.i32(i32 %lowest2.1l1, i32 %size2.1l2.bits)
+  %lowest2.1l3 = call i32 @llvm.umax.i32(i32 %lowest2.1l2, i32 %size2.1l3.bits)
+  %lowest2.1l4 = call i32 @llvm.umax.i32(i32 %lowest2.1l3, i32 %size2.1l4.bits)
+  %lowest2.1l5 = call i32 @llvm.umax.i32(i32 %lowest2.1l4, i32 %size2.1l5.bits)
+  %lowest2.1l6 = call i32 @llvm.umax.i32(i32 %lowest2.1l5, i32 %size2.1l6.bits)
+  %lowest2.1l7 = call i32 @llvm.umax.i32(i32 %lowest2.1l6, i32 %size2.1l7.bits)
+  %lowest2.1l8 = call i32 @llvm.umax.i32(i32 %lowest2.1l7, i32 %size2.1l8.bits)
+  %lowest2.1l9 = call i32 @llvm.umax.i32(i32 %lowest2.1l8, i32 %size2.1l9.bits)
+  %lowest2.1l10 = call i32 @llvm.umax.i32(i32 %lowest2.1l9, i32 %size2.1l10.bits)
+  %lowest2.1l11 = call i32 @llvm.umax.i32(i32 %lowest2.1l10, i32 %size2.1l11.bits)
+  %lowest2.1l12 = call i32 @llvm.umax.i32(i32 %lowest2.1l11, i32 %size2.1l12.bits)
+  %lowest2.1l13 = call i32 @llvm.umax.i32(i32 %lowest2.1l12, i32 %size2.1l13.bits)
+  %lowest2.1l14 = call i32 @llvm.umax.i32(i32 %lowest2.1l13, i32 %size2.1l14.bits)
+  %lowest2.1l = call i32 @llvm.umax.i32(i32 %lowest2.1l14, i32 %size2.1l15.bits)
+  %highest2.1l1 = call i32 @llvm.smax.i32(i32 %size2.1l0.bits, i32 %size2.1l1.bits)
+  %highest2.1l2 = call i32 @llvm.smax.i32(i32 %highest2.1l1, i32 %size2.1l2.bits)
+  %highest2.1l3 = call i32 @llvm.smax.i32(i32 %highest2.1l2, i32 %size2.1l3.bits)
+  %highest2.1l4 = call i32 @llvm.smax.i32(i32 %highest2.1l3, i32 %size2.1l4.bits)
+  %highest2.1l5 = call i32 @llvm.smax.i32(i32 %highest2.1l4, i32 %size2.1l5.bits)
+  %highest2.1l6 = call i32 @llvm.smax.i32(i32 %highest2.1l5, i32 %size2.1l6.bits)
+  %highest2.1l7 = call i32 @llvm.smax.i32(i32 %highest2.1l6, i32 %size2.1l7.bits)
+  %highest2.1l8 = call i32 @llvm.smax.i32(i32 %highest2.1l7, i32 %size2.1l8.bits)
+  %highest2.1l9 = call i32 @llvm.smax.i32(i32 %highest2.1l8, i32 %size2.1l9.bits)
+  %highest2.1l10 = call i32 @llvm.smax.i32(i32 %highest2.1l9, i32 %size2.1l10.bits)
+  %highest2.1l11 = call i32 @llvm.smax.i32(i32 %highest2.1l10, i32 %size2.1l11.bits)
+  %highest2.1l12 = call i32 @llvm.smax.i32(i32 %highest2.1l11, i32 %size2.1l12.bits)
+  %highest2.1l13 = call i32 @llvm.smax.i32(i32 %highest2.1l12, i32 %size2.1l13.bits)
+  %highest2.1l14 = call i32 @llvm.smax.i32(i32 %highest2.1l13, i32 %size2.1l14.bits)
+  %highest2.1l = call i32 @llvm.smax.i32(i32 %highest2.1l14, i32 %size2.1l15.bits)
+  %above2.1l = icmp ule i32 %lowest2.1l, 3266052096
+  %below2.1l = icmp sle i32 %highest2.1l, 1118830592
+  %near2.1l = and i1 %above2.1l, %below2.1l
+  br i1 %near2.1l, label %quick2.1l, label %slow2.1l
+
+quick2.1l:
+  %quick2.1l0 = call float @kiln_exp_near_f32(float %v2.1l0)
+  %quick2.1l1 = call float @kiln_exp_near_f32(float %v2.1l1)
+  %quick2.1l2 = call float @kiln_exp_near_f32(float %v2.1l2)
+  %quick2.1l3 = call float @kiln_exp_near_f32(float %v2.1l3)
+  %quick2.1l4 = call float @kiln_exp_near_f32(float %v2.1l4)
+  %quick2.1l5 = call float @kiln_exp_near_f32(float %v2.1l5)
+  %quick2.1l6 = call float @kiln_exp_near_f32(float %v2.1l6)
+  %quick2.1l7 = call float @kiln_exp_near_f32(float %v2.1l7)
+  %quick2.1l8 = call float @kiln_exp_near_f32(float %v2.1l8)
+  %quick2.1l9 = call float @kiln_exp_near_f32(float %v2.1l9)
+  %quick2.1l10 = call float @kiln_exp_near_f32(float %v2.1l10)
+  %quick2.1l11 = call float @kiln_exp_near_f32(float %v2.1l11)
+  %quick2.1l12 = call float @kiln_exp_near_f32(float %v2.1l12)
+  %quick2.1l13 = call float @kiln_exp_near_f32(float %v2.1l13)
+  %quick2.1l14 = call float @kiln_exp_near_f32(float %v2.1l14)
+  %quick2.1l15 = call float @kiln_exp_near_f32(float %v2.1l15)
+  br label %together2.1l
+
+slow2.1l:
+  %plain2.1l0.out = call float @kiln_exp_f32(float %v2.1l0)
+  %plain2.1l1.out = call float @kiln_exp_f32(float %v2.1l1)
+  %plain2.1l2.out = call float @kiln_exp_f32(float %v2.1l2)
+  %plain2.1l3.out = call float @kiln_exp_f32(float %v2.1l3)
+  %plain2.1l4.out = call float @kiln_exp_f32(float %v2.1l4)
+  %plain2.1l5.out = call float @kiln_exp_f32(float %v2.1l5)
+  %plain2.1l6.out = call float @kiln_exp_f32(float %v2.1l6)
+  %plain2.1l7.out = call float @kiln_exp_f32(float %v2.1l7)
+  %plain2.1l8.out = call float @kiln_exp_f32(float %v2.1l8)
+  %plain2.1l9.out = call float @kiln_exp_f32(float %v2.1l9)
+  %plain2.1l10.out = call float @kiln_exp_f32(float %v2.1l10)
+  %plain2.1l11.out = call float @kiln_exp_f32(float %v2.1l11)
+  %plain2.1l12.out = call float @kiln_exp_f32(float %v2.1l12)
+  %plain2.1l13.out = call float @kiln_exp_f32(float %v2.1l13)
+  %plain2.1l14.out = call float @kiln_exp_f32(float %v2.1l14)
+  %plain2.1l15.out = call float @kiln_exp_f32(float %v2.1l15)
+  br label %together2.1l
+
+together2.1l:
+  %v3.1l0 = phi float [ %quick2.1l0, %quick2.1l ], [ %plain2.1l0.out, %slow2.1l ]
+  %v3.1l1 = phi float [ %quick2.1l1, %quick2.1l ], [ %plain2.1l1.out, %slow2.1l ]
+  %v3.1l2 = phi float [ %quick2.1l2, %quick2.1l ], [ %plain2.1l2.out, %slow2.1l ]
+  %v3.1l3 = phi float [ %quick2.1l3, %quick2.1l ], [ %plain2.1l3.out, %slow2.1l ]
+  %v3.1l4 = phi float [ %quick2.1l4, %quick2.1l ], [ %plain2.1l4.out, %slow2.1l ]
+  %v3.1l5 = phi float [ %quick2.1l5, %quick2.1l ], [ %plain2.1l5.out, %slow2.1l ]
+  %v3.1l6 = phi float [ %quick2.1l6, %quick2.1l ], [ %plain2.1l6.out, %slow2.1l ]
+  %v3.1l7 = phi float [ %quick2.1l7, %quick2.1l ], [ %plain2.1l7.out, %slow2.1l ]
+  %v3.1l8 = phi float [ %quick2.1l8, %quick2.1l ], [ %plain2.1l8.out, %slow2.1l ]
+  %v3.1l9 = phi float [ %quick2.1l9, %quick2.1l ], [ %plain2.1l9.out, %slow2.1l ]
+  %v3.1l10 = phi float [ %quick2.1l10, %quick2.1l ], [ %plain2.1l10.out, %slow2.1l ]
+  %v3.1l11 = phi float [ %quick2.1l11, %quick2.1l ], [ %plain2.1l11.out, %slow2.1l ]
+  %v3.1l12 = phi float [ %quick2.1l12, %quick2.1l ], [ %plain2.1l12.out, %slow2.1l ]
+  %v3.1l13 = phi float [ %quick2.1l13, %quick2.1l ], [ %plain2.1l13.out, %slow2.1l ]
+  %v3.1l14 = phi float [ %quick2.1l14, %quick2.1l ], [ %plain2.1l14.out, %slow2.1l ]
+  %v3.1l15 = phi float [ %quick2.1l15, %quick2.1l ], [ %plain2.1l15.out, %slow2.1l ]
   %e3.1l0 = bitcast float %v3.1l0 to float
   %e3.1l1 = bitcast float %v3.1l1 to float
   %e3.1l2 = bitcast float %v3.1l2 to float
@@ -1099,44 +1291,94 @@ block.outf:
   %v2.outf5 = fsub float %v0.outf5, %v1
   %v2.outf6 = fsub float %v0.outf6, %v1
   %v2.outf7 = fsub float %v0.outf7, %v1
-  %v3.outf0 = call float @kiln_exp_f32(float %v2.outf0)
-  %v3.outf1 = call float @kiln_exp_f32(float %v2.outf1)
-  %v3.outf2 = call float @kiln_exp_f32(float %v2.outf2)
-  %v3.outf3 = call float @kiln_exp_f32(float %v2.outf3)
-  %v3.outf4 = call float @kiln_exp_f32(float %v2.outf4)
-  %v3.outf5 = call float @kiln_exp_f32(float %v2.outf5)
-  %v3.outf6 = call float @kiln_exp_f32(float %v2.outf6)
-  %v3.outf7 = call float @kiln_exp_f32(float %v2.outf7)
+  %size2.outf0.bits = bitcast float %v2.outf0 to i32
+  %size2.outf1.bits = bitcast float %v2.outf1 to i32
+  %size2.outf2.bits = bitcast float %v2.outf2 to i32
+  %size2.outf3.bits = bitcast float %v2.outf3 to i32
+  %size2.outf4.bits = bitcast float %v2.outf4 to i32
+  %size2.outf5.bits = bitcast float %v2.outf5 to i32
+  %size2.outf6.bits = bitcast float %v2.outf6 to i32
+  %size2.outf7.bits = bitcast float %v2.outf7 to i32
+  %lowest2.outf1 = call i32 @llvm.umax.i32(i32 %size2.outf0.bits, i32 %size2.outf1.bits)
+  %lowest2.outf2 = call i32 @llvm.umax.i32(i32 %lowest2.outf1, i32 %size2.outf2.bits)
+  %lowest2.outf3 = call i32 @llvm.umax.i32(i32 %lowest2.outf2, i32 %size2.outf3.bits)
+  %lowest2.outf4 = call i32 @llvm.umax.i32(i32 %lowest2.outf3, i32 %size2.outf4.bits)
+  %lowest2.outf5 = call i32 @llvm.umax.i32(i32 %lowest2.outf4, i32 %size2.outf5.bits)
+  %lowest2.outf6 = call i32 @llvm.umax.i32(i32 %lowest2.outf5, i32 %size2.outf6.bits)
+  %lowest2.outf = call i32 @llvm.umax.i32(i32 %lowest2.outf6, i32 %size2.outf7.bits)
+  %highest2.outf1 = call i32 @llvm.smax.i32(i32 %size2.outf0.bits, i32 %size2.outf1.bits)
+  %highest2.outf2 = call i32 @llvm.smax.i32(i32 %highest2.outf1, i32 %size2.outf2.bits)
+  %highest2.outf3 = call i32 @llvm.smax.i32(i32 %highest2.outf2, i32 %size2.outf3.bits)
+  %highest2.outf4 = call i32 @llvm.smax.i32(i32 %highest2.outf3, i32 %size2.outf4.bits)
+  %highest2.outf5 = call i32 @llvm.smax.i32(i32 %highest2.outf4, i32 %size2.outf5.bits)
+  %highest2.outf6 = call i32 @llvm.smax.i32(i32 %highest2.outf5, i32 %size2.outf6.bits)
+  %highest2.outf = call i32 @llvm.smax.i32(i32 %highest2.outf6, i32 %size2.outf7.bits)
+  %above2.outf = icmp ule i32 %lowest2.outf, 3266052096
+  %below2.outf = icmp sle i32 %highest2.outf, 1118830592
+  %near2.outf = and i1 %above2.outf, %below2.outf
+  br i1 %near2.outf, label %quick2.outf, label %slow2.outf
+
+quick2.outf:
+  %quick2.outf0 = call float @kiln_exp_near_f32(float %v2.outf0)
+  %quick2.outf1 = call float @kiln_exp_near_f32(float %v2.outf1)
+  %quick2.outf2 = call float @kiln_exp_near_f32(float %v2.outf2)
+  %quick2.outf3 = call float @kiln_exp_near_f32(float %v2.outf3)
+  %quick2.outf4 = call float @kiln_exp_near_f32(float %v2.outf4)
+  %quick2.outf5 = call float @kiln_exp_near_f32(float %v2.outf5)
+  %quick2.outf6 = call float @kiln_exp_near_f32(float %v2.outf6)
+  %quick2.outf7 = call float @kiln_exp_near_f32(float %v2.outf7)
+  br label %together2.outf
+
+slow2.outf:
+  %plain2.outf0.out = call float @kiln_exp_f32(float %v2.outf0)
+  %plain2.outf1.out = call float @kiln_exp_f32(float %v2.outf1)
+  %plain2.outf2.out = call float @kiln_exp_f32(float %v2.outf2)
+  %plain2.outf3.out = call float @kiln_exp_f32(float %v2.outf3)
+  %plain2.outf4.out = call float @kiln_exp_f32(float %v2.outf4)
+  %plain2.outf5.out = call float @kiln_exp_f32(float %v2.outf5)
+  %plain2.outf6.out = call float @kiln_exp_f32(float %v2.outf6)
+  %plain2.outf7.out = call float @kiln_exp_f32(float %v2.outf7)
+  br label %together2.outf
+
+together2.outf:
+  %v3.outf0 = phi float [ %quick2.outf0, %quick2.outf ], [ %plain2.outf0.out, %slow2.outf ]
+  %v3.outf1 = phi float [ %quick2.outf1, %quick2.outf ], [ %plain2.outf1.out, %slow2.outf ]
+  %v3.outf2 = phi float [ %quick2.outf2, %quick2.outf ], [ %plain2.outf2.out, %slow2.outf ]
+  %v3.outf3 = phi float [ %quick2.outf3, %quick2.outf ], [ %plain2.outf3.out, %slow2.outf ]
+  %v3.outf4 = phi float [ %quick2.outf4, %quick2.outf ], [ %plain2.outf4.out, %slow2.outf ]
+  %v3.outf5 = phi float [ %quick2.outf5, %quick2.outf ], [ %plain2.outf5.out, %slow2.outf ]
+  %v3.outf6 = phi float [ %quick2.outf6, %quick2.outf ], [ %plain2.outf6.out, %slow2.outf ]
+  %v3.outf7 = phi float [ %quick2.outf7, %quick2.outf ], [ %plain2.outf7.out, %slow2.outf ]
   %inverse4.outf = fdiv float 1.0, %v4
   %size4.outf0.bits = bitcast float %v3.outf0 to i32
+  %size4.outf1.bits = bitcast float %v3.outf1 to i32
+  %size4.outf2.bits = bitcast float %v3.outf2 to i32
+  %size4.outf3.bits = bitcast float %v3.outf3 to i32
+  %size4.outf4.bits = bitcast float %v3.outf4 to i32
+  %size4.outf5.bits = bitcast float %v3.outf5 to i32
+  %size4.outf6.bits = bitcast float %v3.outf6 to i32
+  %size4.outf7.bits = bitcast float %v3.outf7 to i32
   %size4.outf0.twice = shl i32 %size4.outf0.bits, 1
   %size4.outf0 = sub i32 %size4.outf0.twice, 452984832
   %far4.outf0 = call i32 @llvm.umax.i32(i32 0, i32 %size4.outf0)
-  %size4.outf1.bits = bitcast float %v3.outf1 to i32
   %size4.outf1.twice = shl i32 %size4.outf1.bits, 1
   %size4.outf1 = sub i32 %size4.outf1.twice, 452984832
   %far4.outf1 = call i32 @llvm.umax.i32(i32 %far4.outf0, i32 %size4.outf1)
-  %size4.outf2.bits = bitcast float %v3.outf2 to i32
   %size4.outf2.twice = shl i32 %size4.outf2.bits, 1
   %size4.outf2 = sub i32 %size4.outf2.twice, 452984832
   %far4.outf2 = call i32 @llvm.umax.i32(i32 %far4.outf1, i32 %size4.outf2)
-  %size4.outf3.bits = bitcast float %v3.outf3 to i32
   %size4.outf3.twice = shl i32 %size4.outf3.bits, 1
   %size4.outf3 = sub i32 %size4.outf3.twice, 452984832
   %far4.outf3 = call i32 @llvm.umax.i32(i32 %far4.outf2, i32 %size4.outf3)
-  %size4.outf4.bits = bitcast float %v3.outf4 to i32
   %size4.outf4.twice = shl i32 %size4.outf4.bits, 1
   %size4.outf4 = sub i32 %size4.outf4.twice, 452984832
   %far4.outf4 = call i32 @llvm.umax.i32(i32 %far4.outf3, i32 %size4.outf4)
-  %size4.outf5.bits = bitcast float %v3.outf5 to i32
   %size4.outf5.twice = shl i32 %size4.outf5.bits, 1
   %size4.outf5 = sub i32 %size4.outf5.twice, 452984832
   %far4.outf5 = call i32 @llvm.umax.i32(i32 %far4.outf4, i32 %size4.outf5)
-  %size4.outf6.bits = bitcast float %v3.outf6 to i32
   %size4.outf6.twice = shl i32 %size4.outf6.bits, 1
   %size4.outf6 = sub i32 %size4.outf6.twice, 452984832
   %far4.outf6 = call i32 @llvm.umax.i32(i32 %far4.outf5, i32 %size4.outf6)
-  %size4.outf7.bits = bitcast float %v3.outf7 to i32
   %size4.outf7.twice = shl i32 %size4.outf7.bits, 1
   %size4.outf7 = sub i32 %size4.outf7.twice, 452984832
   %far4.outf = call i32 @llvm.umax.i32(i32 %far4.outf6, i32 %size4.outf7)
@@ -1191,36 +1433,36 @@ quick4.outf:
   %quick4.outf5 = call float @kiln_quotient_f32(float %v3.outf5, float %v4, float %inverse4.outf)
   %quick4.outf6 = call float @kiln_quotient_f32(float %v3.outf6, float %v4, float %inverse4.outf)
   %quick4.outf7 = call float @kiln_quotient_f32(float %v3.outf7, float %v4, float %inverse4.outf)
-  br label %divided4.outf
+  br label %together4.outf
 
 slow4.outf:
-  %plain4.outf0 = fdiv float %v3.outf0, %v4
-  %plain4.outf0.out.nan = fcmp uno float %plain4.outf0, 0.0
-  %plain4.outf0.out = select i1 %plain4.outf0.out.nan, float 0x7FF8000000000000, float %plain4.outf0
-  %plain4.outf1 = fdiv float %v3.outf1, %v4
-  %plain4.outf1.out.nan = fcmp uno float %plain4.outf1, 0.0
-  %plain4.outf1.out = select i1 %plain4.outf1.out.nan, float 0x7FF8000000000000, float %plain4.outf1
-  %plain4.outf2 = fdiv float %v3.outf2, %v4
-  %plain4.outf2.out.nan = fcmp uno float %plain4.outf2, 0.0
-  %plain4.outf2.out = select i1 %plain4.outf2.out.nan, float 0x7FF8000000000000, float %plain4.outf2
-  %plain4.outf3 = fdiv float %v3.outf3, %v4
-  %plain4.outf3.out.nan = fcmp uno float %plain4.outf3, 0.0
-  %plain4.outf3.out = select i1 %plain4.outf3.out.nan, float 0x7FF8000000000000, float %plain4.outf3
-  %plain4.outf4 = fdiv float %v3.outf4, %v4
-  %plain4.outf4.out.nan = fcmp uno float %plain4.outf4, 0.0
-  %plain4.outf4.out = select i1 %plain4.outf4.out.nan, float 0x7FF8000000000000, float %plain4.outf4
-  %plain4.outf5 = fdiv float %v3.outf5, %v4
-  %plain4.outf5.out.nan = fcmp uno float %plain4.outf5, 0.0
-  %plain4.outf5.out = select i1 %plain4.outf5.out.nan, float 0x7FF8000000000000, float %plain4.outf5
-  %plain4.outf6 = fdiv float %v3.outf6, %v4
-  %plain4.outf6.out.nan = fcmp uno float %plain4.outf6, 0.0
-  %plain4.outf6.out = select i1 %plain4.outf6.out.nan, float 0x7FF8000000000000, float %plain4.outf6
-  %plain4.outf7 = fdiv float %v3.outf7, %v4
-  %plain4.outf7.out.nan = fcmp uno float %plain4.outf7, 0.0
-  %plain4.outf7.out = select i1 %plain4.outf7.out.nan, float 0x7FF8000000000000, float %plain4.outf7
-  br label %divided4.outf
+  %any4.outf0 = fdiv float %v3.outf0, %v4
+  %plain4.outf0.out.nan = fcmp uno float %any4.outf0, 0.0
+  %plain4.outf0.out = select i1 %plain4.outf0.out.nan, float 0x7FF8000000000000, float %any4.outf0
+  %any4.outf1 = fdiv float %v3.outf1, %v4
+  %plain4.outf1.out.nan = fcmp uno float %any4.outf1, 0.0
+  %plain4.outf1.out = select i1 %plain4.outf1.out.nan, float 0x7FF8000000000000, float %any4.outf1
+  %any4.outf2 = fdiv float %v3.outf2, %v4
+  %plain4.outf2.out.nan = fcmp uno float %any4.outf2, 0.0
+  %plain4.outf2.out = select i1 %plain4.outf2.out.nan, float 0x7FF8000000000000, float %any4.outf2
+  %any4.outf3 = fdiv float %v3.outf3, %v4
+  %plain4.outf3.out.nan = fcmp uno float %any4.outf3, 0.0
+  %plain4.outf3.out = select i1 %plain4.outf3.out.nan, float 0x7FF8000000000000, float %any4.outf3
+  %any4.outf4 = fdiv float %v3.outf4, %v4
+  %plain4.outf4.out.nan = fcmp uno float %any4.outf4, 0.0
+  %plain4.outf4.out = select i1 %plain4.outf4.out.nan, float 0x7FF8000000000000, float %any4.outf4
+  %any4.outf5 = fdiv float %v3.outf5, %v4
+  %plain4.outf5.out.nan = fcmp uno float %any4.outf5, 0.0
+  %plain4.outf5.out = select i1 %plain4.outf5.out.nan, float 0x7FF8000000000000, float %any4.outf5
+  %any4.outf6 = fdiv float %v3.outf6, %v4
+  %plain4.outf6.out.nan = fcmp uno float %any4.outf6, 0.0
+  %plain4.outf6.out = select i1 %plain4.outf6.out.nan, float 0x7FF8000000000000, float %any4.outf6
+  %any4.outf7 = fdiv float %v3.outf7, %v4
+  %plain4.outf7.out.nan = fcmp uno float %any4.outf7, 0.0
+  %plain4.outf7.out = select i1 %plain4.outf7.out.nan, float 0x7FF8000000000000, float %any4.outf7
+  br label %together4.outf
 
-divided4.outf:
+together4.outf:
   %v5.outf0 = phi float [ %quick4.outf0, %quick4.outf ], [ %plain4.outf0.out, %slow4.outf ]
   %v5.outf1 = phi float [ %quick4.outf1, %quick4.outf ], [ %plain4.outf1.out, %slow4.outf ]
   %v5.outf2 = phi float [ %quick4.outf2, %quick4.outf ], [ %plain4.outf2.out, %slow4.outf ]
@@ -1350,66 +1592,66 @@ block.outl:
   %v3.outl15 = load float, ptr %held3.outl15, align 4
   %inverse4.outl = fdiv float 1.0, %v4
   %size4.outl0.bits = bitcast float %v3.outl0 to i32
+  %size4.outl1.bits = bitcast float %v3.outl1 to i32
+  %size4.outl2.bits = bitcast float %v3.outl2 to i32
+  %size4.outl3.bits = bitcast float %v3.outl3 to i32
+  %size4.outl4.bits = bitcast float %v3.outl4 to i32
+  %size4.outl5.bits = bitcast float %v3.outl5 to i32
+  %size4.outl6.bits = bitcast float %v3.outl6 to i32
+  %size4.outl7.bits = bitcast float %v3.outl7 to i32
+  %size4.outl8.bits = bitcast float %v3.outl8 to i32
+  %size4.outl9.bits = bitcast float %v3.outl9 to i32
+  %size4.outl10.bits = bitcast float %v3.outl10 to i32
+  %size4.outl11.bits = bitcast float %v3.outl11 to i32
+  %size4.outl12.bits = bitcast float %v3.outl12 to i32
+  %size4.outl13.bits = bitcast float %v3.outl13 to i32
+  %size4.outl14.bits = bitcast float %v3.outl14 to i32
+  %size4.outl15.bits = bitcast float %v3.outl15 to i32
   %size4.outl0.twice = shl i32 %size4.outl0.bits, 1
   %size4.outl0 = sub i32 %size4.outl0.twice, 452984832
   %far4.outl0 = call i32 @llvm.umax.i32(i32 0, i32 %size4.outl0)
-  %size4.outl1.bits = bitcast float %v3.outl1 to i32
   %size4.outl1.twice = shl i32 %size4.outl1.bits, 1
   %size4.outl1 = sub i32 %size4.outl1.twice, 452984832
   %far4.outl1 = call i32 @llvm.umax.i32(i32 %far4.outl0, i32 %size4.outl1)
-  %size4.outl2.bits = bitcast float %v3.outl2 to i32
   %size4.outl2.twice = shl i32 %size4.outl2.bits, 1
   %size4.outl2 = sub i32 %size4.outl2.twice, 452984832
   %far4.outl2 = call i32 @llvm.umax.i32(i32 %far4.outl1, i32 %size4.outl2)
-  %size4.outl3.bits = bitcast float %v3.outl3 to i32
   %size4.outl3.twice = shl i32 %size4.outl3.bits, 1
   %size4.outl3 = sub i32 %size4.outl3.twice, 452984832
   %far4.outl3 = call i32 @llvm.umax.i32(i32 %far4.outl2, i32 %size4.outl3)
-  %size4.outl4.bits = bitcast float %v3.outl4 to i32
   %size4.outl4.twice = shl i32 %size4.outl4.bits, 1
   %size4.outl4 = sub i32 %size4.outl4.twice, 452984832
   %far4.outl4 = call i32 @llvm.umax.i32(i32 %far4.outl3, i32 %size4.outl4)
-  %size4.outl5.bits = bitcast float %v3.outl5 to i32
   %size4.outl5.twice = shl i32 %size4.outl5.bits, 1
   %size4.outl5 = sub i32 %size4.outl5.twice, 452984832
   %far4.outl5 = call i32 @llvm.umax.i32(i32 %far4.outl4, i32 %size4.outl5)
-  %size4.outl6.bits = bitcast float %v3.outl6 to i32
   %size4.outl6.twice = shl i32 %size4.outl6.bits, 1
   %size4.outl6 = sub i32 %size4.outl6.twice, 452984832
   %far4.outl6 = call i32 @llvm.umax.i32(i32 %far4.outl5, i32 %size4.outl6)
-  %size4.outl7.bits = bitcast float %v3.outl7 to i32
   %size4.outl7.twice = shl i32 %size4.outl7.bits, 1
   %size4.outl7 = sub i32 %size4.outl7.twice, 452984832
   %far4.outl7 = call i32 @llvm.umax.i32(i32 %far4.outl6, i32 %size4.outl7)
-  %size4.outl8.bits = bitcast float %v3.outl8 to i32
   %size4.outl8.twice = shl i32 %size4.outl8.bits, 1
   %size4.outl8 = sub i32 %size4.outl8.twice, 452984832
   %far4.outl8 = call i32 @llvm.umax.i32(i32 %far4.outl7, i32 %size4.outl8)
-  %size4.outl9.bits = bitcast float %v3.outl9 to i32
   %size4.outl9.twice = shl i32 %size4.outl9.bits, 1
   %size4.outl9 = sub i32 %size4.outl9.twice, 452984832
   %far4.outl9 = call i32 @llvm.umax.i32(i32 %far4.outl8, i32 %size4.outl9)
-  %size4.outl10.bits = bitcast float %v3.outl10 to i32
   %size4.outl10.twice = shl i32 %size4.outl10.bits, 1
   %size4.outl10 = sub i32 %size4.outl10.twice, 452984832
   %far4.outl10 = call i32 @llvm.umax.i32(i32 %far4.outl9, i32 %size4.outl10)
-  %size4.outl11.bits = bitcast float %v3.outl11 to i32
   %size4.outl11.twice = shl i32 %size4.outl11.bits, 1
   %size4.outl11 = sub i32 %size4.outl11.twice, 452984832
   %far4.outl11 = call i32 @llvm.umax.i32(i32 %far4.outl10, i32 %size4.outl11)
-  %size4.outl12.bits = bitcast float %v3.outl12 to i32
   %size4.outl12.twice = shl i32 %size4.outl12.bits, 1
   %size4.outl12 = sub i32 %size4.outl12.twice, 452984832
   %far4.outl12 = call i32 @llvm.umax.i32(i32 %far4.outl11, i32 %size4.outl12)
-  %size4.outl13.bits = bitcast float %v3.outl13 to i32
   %size4.outl13.twice = shl i32 %size4.outl13.bits, 1
   %size4.outl13 = sub i32 %size4.outl13.twice, 452984832
   %far4.outl13 = call i32 @llvm.umax.i32(i32 %far4.outl12, i32 %size4.outl13)
-  %size4.outl14.bits = bitcast float %v3.outl14 to i32
   %size4.outl14.twice = shl i32 %size4.outl14.bits, 1
   %size4.outl14 = sub i32 %size4.outl14.twice, 452984832
   %far4.outl14 = call i32 @llvm.umax.i32(i32 %far4.outl13, i32 %size4.outl14)
-  %size4.outl15.bits = bitcast float %v3.outl15 to i32
   %size4.outl15.twice = shl i32 %size4.outl15.bits, 1
   %size4.outl15 = sub i32 %size4.outl15.twice, 452984832
   %far4.outl = call i32 @llvm.umax.i32(i32 %far4.outl14, i32 %size4.outl15)
@@ -1504,60 +1746,60 @@ quick4.outl:
   %quick4.outl13 = call float @kiln_quotient_f32(float %v3.outl13, float %v4, float %inverse4.outl)
   %quick4.outl14 = call float @kiln_quotient_f32(float %v3.outl14, float %v4, float %inverse4.outl)
   %quick4.outl15 = call float @kiln_quotient_f32(float %v3.outl15, float %v4, float %inverse4.outl)
-  br label %divided4.outl
+  br label %together4.outl
 
 slow4.outl:
-  %plain4.outl0 = fdiv float %v3.outl0, %v4
-  %plain4.outl0.out.nan = fcmp uno float %plain4.outl0, 0.0
-  %plain4.outl0.out = select i1 %plain4.outl0.out.nan, float 0x7FF8000000000000, float %plain4.outl0
-  %plain4.outl1 = fdiv float %v3.outl1, %v4
-  %plain4.outl1.out.nan = fcmp uno float %plain4.outl1, 0.0
-  %plain4.outl1.out = select i1 %plain4.outl1.out.nan, float 0x7FF8000000000000, float %plain4.outl1
-  %plain4.outl2 = fdiv float %v3.outl2, %v4
-  %plain4.outl2.out.nan = fcmp uno float %plain4.outl2, 0.0
-  %plain4.outl2.out = select i1 %plain4.outl2.out.nan, float 0x7FF8000000000000, float %plain4.outl2
-  %plain4.outl3 = fdiv float %v3.outl3, %v4
-  %plain4.outl3.out.nan = fcmp uno float %plain4.outl3, 0.0
-  %plain4.outl3.out = select i1 %plain4.outl3.out.nan, float 0x7FF8000000000000, float %plain4.outl3
-  %plain4.outl4 = fdiv float %v3.outl4, %v4
-  %plain4.outl4.out.nan = fcmp uno float %plain4.outl4, 0.0
-  %plain4.outl4.out = select i1 %plain4.outl4.out.nan, float 0x7FF8000000000000, float %plain4.outl4
-  %plain4.outl5 = fdiv float %v3.outl5, %v4
-  %plain4.outl5.out.nan = fcmp uno float %plain4.outl5, 0.0
-  %plain4.outl5.out = select i1 %plain4.outl5.out.nan, float 0x7FF8000000000000, float %plain4.outl5
-  %plain4.outl6 = fdiv float %v3.outl6, %v4
-  %plain4.outl6.out.nan = fcmp uno float %plain4.outl6, 0.0
-  %plain4.outl6.out = select i1 %plain4.outl6.out.nan, float 0x7FF8000000000000, float %plain4.outl6
-  %plain4.outl7 = fdiv float %v3.outl7, %v4
-  %plain4.outl7.out.nan = fcmp uno float %plain4.outl7, 0.0
-  %plain4.outl7.out = select i1 %plain4.outl7.out.nan, float 0x7FF8000000000000, float %plain4.outl7
-  %plain4.outl8 = fdiv float %v3.outl8, %v4
-  %plain4.outl8.out.nan = fcmp uno float %plain4.outl8, 0.0
-  %plain4.outl8.out = select i1 %plain4.outl8.out.nan, float 0x7FF8000000000000, float %plain4.outl8
-  %plain4.outl9 = fdiv float %v3.outl9, %v4
-  %plain4.outl9.out.nan = fcmp uno float %plain4.outl9, 0.0
-  %plain4.outl9.out = select i1 %plain4.outl9.out.nan, float 0x7FF8000000000000, float %plain4.outl9
-  %plain4.outl10 = fdiv float %v3.outl10, %v4
-  %plain4.outl10.out.nan = fcmp uno float %plain4.outl10, 0.0
-  %plain4.outl10.out = select i1 %plain4.outl10.out.nan, float 0x7FF8000000000000, float %plain4.outl10
-  %plain4.outl11 = fdiv float %v3.outl11, %v4
-  %plain4.outl11.out.nan = fcmp uno float %plain4.outl11, 0.0
-  %plain4.outl11.out = select i1 %plain4.outl11.out.nan, float 0x7FF8000000000000, float %plain4.outl11
-  %plain4.outl12 = fdiv float %v3.outl12, %v4
-  %plain4.outl12.out.nan = fcmp uno float %plain4.outl12, 0.0
-  %plain4.outl12.out = select i1 %plain4.outl12.out.nan, float 0x7FF8000000000000, float %plain4.outl12
-  %plain4.outl13 = fdiv float %v3.outl13, %v4
-  %plain4.outl13.out.nan = fcmp uno float %plain4.outl13, 0.0
-  %plain4.outl13.out = select i1 %plain4.outl13.out.nan, float 0x7FF8000000000000, float %plain4.outl13
-  %plain4.outl14 = fdiv float %v3.outl14, %v4
-  %plain4.outl14.out.nan = fcmp uno float %plain4.outl14, 0.0
-  %plain4.outl14.out = select i1 %plain4.outl14.out.nan, float 0x7FF8000000000000, float %plain4.outl14
-  %plain4.outl15 = fdiv float %v3.outl15, %v4
-  %plain4.outl15.out.nan = fcmp uno float %plain4.outl15, 0.0
-  %plain4.outl15.out = select i1 %plain4.outl15.out.nan, float 0x7FF8000000000000, float %plain4.outl15
-  br label %divided4.outl
+  %any4.outl0 = fdiv float %v3.outl0, %v4
+  %plain4.outl0.out.nan = fcmp uno float %any4.outl0, 0.0
+  %plain4.outl0.out = select i1 %plain4.outl0.out.nan, float 0x7FF8000000000000, float %any4.outl0
+  %any4.outl1 = fdiv float %v3.outl1, %v4
+  %plain4.outl1.out.nan = fcmp uno float %any4.outl1, 0.0
+  %plain4.outl1.out = select i1 %plain4.outl1.out.nan, float 0x7FF8000000000000, float %any4.outl1
+  %any4.outl2 = fdiv float %v3.outl2, %v4
+  %plain4.outl2.out.nan = fcmp uno float %any4.outl2, 0.0
+  %plain4.outl2.out = select i1 %plain4.outl2.out.nan, float 0x7FF8000000000000, float %any4.outl2
+  %any4.outl3 = fdiv float %v3.outl3, %v4
+  %plain4.outl3.out.nan = fcmp uno float %any4.outl3, 0.0
+  %plain4.outl3.out = select i1 %plain4.outl3.out.nan, float 0x7FF8000000000000, float %any4.outl3
+  %any4.outl4 = fdiv float %v3.outl4, %v4
+  %plain4.outl4.out.nan = fcmp uno float %any4.outl4, 0.0
+  %plain4.outl4.out = select i1 %plain4.outl4.out.nan, float 0x7FF8000000000000, float %any4.outl4
+  %any4.outl5 = fdiv float %v3.outl5, %v4
+  %plain4.outl5.out.nan = fcmp uno float %any4.outl5, 0.0
+  %plain4.outl5.out = select i1 %plain4.outl5.out.nan, float 0x7FF8000000000000, float %any4.outl5
+  %any4.outl6 = fdiv float %v3.outl6, %v4
+  %plain4.outl6.out.nan = fcmp uno float %any4.outl6, 0.0
+  %plain4.outl6.out = select i1 %plain4.outl6.out.nan, float 0x7FF8000000000000, float %any4.outl6
+  %any4.outl7 = fdiv float %v3.outl7, %v4
+  %plain4.outl7.out.nan = fcmp uno float %any4.outl7, 0.0
+  %plain4.outl7.out = select i1 %plain4.outl7.out.nan, float 0x7FF8000000000000, float %any4.outl7
+  %any4.outl8 = fdiv float %v3.outl8, %v4
+  %plain4.outl8.out.nan = fcmp uno float %any4.outl8, 0.0
+  %plain4.outl8.out = select i1 %plain4.outl8.out.nan, float 0x7FF8000000000000, float %any4.outl8
+  %any4.outl9 = fdiv float %v3.outl9, %v4
+  %plain4.outl9.out.nan = fcmp uno float %any4.outl9, 0.0
+  %plain4.outl9.out = select i1 %plain4.outl9.out.nan, float 0x7FF8000000000000, float %any4.outl9
+  %any4.outl10 = fdiv float %v3.outl10, %v4
+  %plain4.outl10.out.nan = fcmp uno float %any4.outl10, 0.0
+  %plain4.outl10.out = select i1 %plain4.outl10.out.nan, float 0x7FF8000000000000, float %any4.outl10
+  %any4.outl11 = fdiv float %v3.outl11, %v4
+  %plain4.outl11.out.nan = fcmp uno float %any4.outl11, 0.0
+  %plain4.outl11.out = select i1 %plain4.outl11.out.nan, float 0x7FF8000000000000, float %any4.outl11
+  %any4.outl12 = fdiv float %v3.outl12, %v4
+  %plain4.outl12.out.nan = fcmp uno float %any4.outl12, 0.0
+  %plain4.outl12.out = select i1 %plain4.outl12.out.nan, float 0x7FF8000000000000, float %any4.outl12
+  %any4.outl13 = fdiv float %v3.outl13, %v4
+  %plain4.outl13.out.nan = fcmp uno float %any4.outl13, 0.0
+  %plain4.outl13.out = select i1 %plain4.outl13.out.nan, float 0x7FF8000000000000, float %any4.outl13
+  %any4.outl14 = fdiv float %v3.outl14, %v4
+  %plain4.outl14.out.nan = fcmp uno float %any4.outl14, 0.0
+  %plain4.outl14.out = select i1 %plain4.outl14.out.nan, float 0x7FF8000000000000, float %any4.outl14
+  %any4.outl15 = fdiv float %v3.outl15, %v4
+  %plain4.outl15.out.nan = fcmp uno float %any4.outl15, 0.0
+  %plain4.outl15.out = select i1 %plain4.outl15.out.nan, float 0x7FF8000000000000, float %any4.outl15
+  br label %together4.outl
 
-divided4.outl:
+together4.outl:
   %v5.outl0 = phi float [ %quick4.outl0, %quick4.outl ], [ %plain4.outl0.out, %slow4.outl ]
   %v5.outl1 = phi float [ %quick4.outl1, %quick4.outl ], [ %plain4.outl1.out, %slow4.outl ]
   %v5.outl2 = phi float [ %quick4.outl2, %quick4.outl ], [ %plain4.outl2.out, %slow4.outl ]
@@ -1666,12 +1908,15 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.cttz.i32(i32, i1 immarg)
 declare i32 @llvm.umax.i32(i32, i32)
+declare void @llvm.nvvm.nanosleep(i32)
 declare i32 @llvm.umin.i32(i32, i32)
 declare float @llvm.maximum.f32(float, float)
 declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 declare void @llvm.nvvm.barrier0()
+declare i32 @llvm.smax.i32(i32, i32)
+declare float @kiln_exp_near_f32(float)
 declare float @kiln_exp_f32(float)
 declare float @kiln_quotient_f32(float, float, float)
 @kept = external addrspace(3) global [0 x i8], align 16

@@ -92,6 +92,11 @@ static void block_barrier(void)
     wait_at(AT_BLOCK);
 }
 
+static void sleep_a_while(uint32_t nanoseconds)
+{
+    (void)nanoseconds;
+}
+
 static void warp_barrier(uint32_t mask)
 {
     (void)mask;
@@ -191,6 +196,7 @@ static void add_functions(struct translation *t)
     ADD_FUNCTION("read.ptx.sreg.nctaid.x", blocks_in_grid);
     ADD_FUNCTION("read.ptx.sreg.laneid", lane_number);
     ADD_FUNCTION("barrier0", block_barrier);
+    ADD_FUNCTION("nanosleep", sleep_a_while);
     ADD_FUNCTION("bar.warp.sync", warp_barrier);
     ADD_FUNCTION("fma.rn.f", fmaf);
     ADD_FUNCTION("shfl.sync.idx.i32", shuffle_idx);

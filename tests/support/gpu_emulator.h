@@ -19,7 +19,7 @@ typedef void (*gpu_emulator_thread)(const uint64_t *words, const int64_t *unused
 /*
  * Appends the text for the CPU; the entry is @kernel. Returns NULL, or what stands in the way. Shared memory has a
  * place in the emulator, the same for all kernels; one variable may have as much as the launch gives. Understood:
- * threads' and blocks' numbers, barrier0, bar.warp.sync, and shfl.sync of i32 and f32.
+ * threads' and blocks' numbers, barrier0, bar.warp.sync, shfl.sync of i32 and f32, and nanosleep, which does nothing.
  */
 const char *gpu_emulator_translate(const char *text, struct kiln_buffer *out);
 

@@ -196,6 +196,7 @@ static void run_gpu(struct job *job, gpu_emulator_thread kernel, int team, int a
     words[next++] = (uint64_t)job->rows;
     words[next++] = (uint64_t)job->n;
     words[next++] = (uint64_t)team;
+    words[next++] = (uint64_t)job->rows; /* shows nowhere */
     for (uint32_t i = 0; i < group->operand_count; i++) words[next++] = (uint64_t)job->in[i].inner;
     for (int a = 0; a < axes; a++) {
         int64_t step = a < axes - 1 ? sizes[1] : 1;
@@ -510,6 +511,46 @@ static void quotients_are_those_of_division(void **state)
     }
 }
 
+/* Stretches of common numbers, of those around the bounds, and of anything; whoever is beyond takes the others along.
+ */
+static void fill_exponents(struct job *job, uint64_t *state)
+{
+    static const float ends[] = {-104.0f, -87.4f, -86.1f, -86.0f, -85.9f, 87.9f, 88.0f, 88.1f, 88.8f, -INFINITY, NAN};
+    for (int row = 0; row < job->rows; row++) {
+        int mode = row % 3;
+        for (int i = 0; i < job->n; i++) {
+            float x = (float)(random_below(state, 174000) - 86000) / 1000.0f;
+            if (mode == 1 && random_below(state, 24) == 0)
+                x = ends[random_below(state, (int)(sizeof ends / sizeof *ends))];
+            if (mode == 2) x = float_between(0, 255, state);
+            memcpy(job->in[0].data + row * job->in[0].row + i * job->in[0].inner, &x, sizeof x);
+        }
+    }
+}
+
+static void exponentials_together_are_those_alone(void **state)
+{
+    (void)state;
+    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+    struct recipe recipe;
+    struct job job;
+    uint64_t seed = 16;
+    start(&recipe);
+    uint32_t x = operand(&recipe, KILN_FLOAT32, 'c');
+    output(&recipe, apply(&recipe, KILN_OP_EXP, KILN_FLOAT32, x, 0));
+    output(&recipe, apply(&recipe, KILN_OP_ANY, KILN_BOOL, x, 0));
+    kernel_entry cpu = cpu_kernel(&recipe);
+    gpu_emulator_thread gpu = gpu_kernel(&recipe, &form);
+    for (int round = 0; round < 30; round++) {
+        make_job(&job, &recipe, 12, 600 + round, true, &seed);
+        fill_exponents(&job, &seed);
+        run_cpu(&job, cpu);
+        run_gpu(&job, gpu, 1, 1);
+        expect_equal(&job, "an exponential", 1);
+        free_job(&job);
+    }
+}
+
 /* Exponentials of minus infinity are zeros, which the division has a way for. */
 static void masked_softmax(void **state)
 {
@@ -650,6 +691,7 @@ int main(void)
         cmocka_unit_test(fused_rows_are_as_on_the_cpu),
         cmocka_unit_test(rows_of_every_length),
         cmocka_unit_test(quotients_are_those_of_division),
+        cmocka_unit_test(exponentials_together_are_those_alone),
         cmocka_unit_test(masked_softmax),
         cmocka_unit_test(random_rows_are_as_on_the_cpu),
         cmocka_unit_test(outputs_may_take_the_place_of_operands),

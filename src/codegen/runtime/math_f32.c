@@ -60,6 +60,12 @@ float kiln_exp_f32(float x)
     return f32_exp_small(part.rest) * f32_power_of_two(half) * f32_power_of_two(part.whole - half);
 }
 
+float kiln_exp_near_f32(float x)
+{
+    struct f32_reduced part = f32_reduce(x);
+    return f32_of_bits(bits_of_f32(f32_exp_small(part.rest)) + (part.whole << 23));
+}
+
 float kiln_log_f32(float x)
 {
     const uint32_t root_half = 0x3f3504f3u;

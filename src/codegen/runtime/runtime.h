@@ -40,6 +40,8 @@ float kiln_radians_f32(float x);
 float kiln_power_f32(float a, float b);
 float kiln_remainder_f32(float a, float b);
 float kiln_arctan2_f32(float y, float x);
+/* exp(x) for x of -86 to 88, where it is a normal number. */
+float kiln_exp_near_f32(float x);
 /* x / d; `inverse` is 1 / d, rounded. For d of 2^-60 to 2^25, and x of 2^-100 to 2^66 or +0. */
 float kiln_quotient_f32(float x, float d, float inverse);
 
