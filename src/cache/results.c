@@ -5,10 +5,14 @@
  * under the lock, publish an entry by a release store into an empty slot, or a whole larger table. A reader that races
  * with growth may miss a new entry; it then takes the slow path, which looks again under the lock. Outgrown tables are
  * kept until clear or release: together they are no larger than the current one.
+ *
+ * With many entries a look-up costs what it waits for memory: the slot, then the entry. The low bits of a slot, which
+ * an entry's address leaves free, are bits of its hash, so that entries of other keys are passed by untouched.
  */
 #include "cache/results.h"
 
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "base/gate.h"
@@ -18,7 +22,7 @@
 struct kiln_result_table {
     struct kiln_result_table *older;
     size_t mask;
-    _Atomic(struct kiln_entry *) slots[];
+    _Atomic uintptr_t slots[]; /* 0: empty; else an entry's address with its tag_of() */
 };
 
 /*
@@ -47,7 +51,8 @@ struct kiln_limbo {
 };
 
 static _Atomic uint64_t next_id = 1;
-static struct kiln_entry moved; /* stands in an old table for an entry that lives on in the new one; matches no key */
+/* Stands in an old table for an entry that lives on in the new one; matches no key. */
+static _Alignas(max_align_t) struct kiln_entry moved;
 
 static uint64_t hash_of(const struct kiln_signature *signature)
 {
@@ -75,12 +80,38 @@ void kiln__results_bound(struct kiln_results *results, size_t limit, const char 
 
 /* ---- table ---------------------------------------------------------------------------------------------------- */
 
+enum { TAG_MASK = _Alignof(max_align_t) - 1 }; /* malloc leaves these bits of an address 0 */
+
+/* Bits of the hash that do not pick the slot. */
+static uintptr_t tag_of(uint64_t hash)
+{
+    return hash >> 32 & TAG_MASK;
+}
+
+static struct kiln_entry *entry_of(uintptr_t slot)
+{
+    return (struct kiln_entry *)(slot & ~(uintptr_t)TAG_MASK);
+}
+
+/* For writers, who hold the lock. NULL: the slot is empty. */
+static struct kiln_entry *entry_at(struct kiln_result_table *table, size_t i)
+{
+    return entry_of(atomic_load_explicit(&table->slots[i], memory_order_relaxed));
+}
+
+static void publish_at(struct kiln_result_table *table, size_t i, struct kiln_entry *entry)
+{
+    atomic_store_explicit(&table->slots[i], (uintptr_t)entry | tag_of(entry->hash), memory_order_release);
+}
+
 static struct kiln_entry *probe(struct kiln_result_table *table, const uint64_t *key, uint32_t count, uint64_t hash)
 {
     if (!table) return NULL;
     for (size_t i = hash & table->mask;; i = (i + 1) & table->mask) {
-        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_acquire);
-        if (!entry) return NULL;
+        uintptr_t slot = atomic_load_explicit(&table->slots[i], memory_order_acquire);
+        if (!slot) return NULL;
+        if ((slot & TAG_MASK) != tag_of(hash)) continue;
+        struct kiln_entry *entry = entry_of(slot);
         if (entry->hash == hash && entry->count == count && kiln__key_equal(entry->key, key, count)) return entry;
     }
 }
@@ -88,8 +119,8 @@ static struct kiln_entry *probe(struct kiln_result_table *table, const uint64_t 
 static void place(struct kiln_result_table *table, struct kiln_entry *entry)
 {
     size_t i = entry->hash & table->mask;
-    while (atomic_load_explicit(&table->slots[i], memory_order_relaxed)) i = (i + 1) & table->mask;
-    atomic_store_explicit(&table->slots[i], entry, memory_order_release);
+    while (entry_at(table, i)) i = (i + 1) & table->mask;
+    publish_at(table, i, entry);
 }
 
 /* At most half full, so probing ends. */
@@ -103,7 +134,7 @@ static bool make_room(struct kiln_results *results)
     if (!grown) return false;
     grown->mask = larger - 1;
     for (size_t i = 0; i < size; i++) {
-        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        struct kiln_entry *entry = entry_at(table, i);
         if (entry) place(grown, entry);
     }
     if (table) {
@@ -202,6 +233,7 @@ void *kiln__results_lookup_slow(struct kiln_results *results, const struct kiln_
     struct kiln_thread *thread = kiln__thread();
     if (!thread || signature->status) return NULL;
     if (results->audited) return audited_lookup(results, signature, thread);
+    __builtin_prefetch(atomic_load_explicit(&results->table, memory_order_relaxed)); /* its mask; while we hash */
     uint64_t hash = hash_of(signature);
     struct kiln_front_slot *slot = kiln__front_find(thread, signature, hash);
     if (slot) {
@@ -359,7 +391,7 @@ static void drop_entry(struct kiln_results *results, struct kiln_entry *entry, b
 static void drop_table(struct kiln_results *results, struct kiln_result_table *table, bool all)
 {
     for (size_t i = 0; table && i <= table->mask; i++) {
-        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        struct kiln_entry *entry = entry_at(table, i);
         if (entry && entry != &moved) drop_entry(results, entry, all);
     }
     free(table);
@@ -374,11 +406,11 @@ static struct kiln_result_table *survivors(struct kiln_result_table *table,
     if (!kept) return NULL;
     kept->mask = table->mask;
     for (size_t i = 0; i <= table->mask; i++) {
-        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        struct kiln_entry *entry = entry_at(table, i);
         if (!entry || matches(entry, context)) continue;
         place(kept, entry);
         ++*count;
-        atomic_store_explicit(&table->slots[i], &moved, memory_order_relaxed);
+        atomic_store_explicit(&table->slots[i], (uintptr_t)&moved, memory_order_relaxed);
     }
     return kept;
 }
@@ -440,7 +472,7 @@ static void begin_period(struct kiln_results *results)
 {
     struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     for (size_t i = 0; table && i <= table->mask; i++) {
-        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        struct kiln_entry *entry = entry_at(table, i);
         if (entry) atomic_store_explicit(&entry->recent, false, memory_order_relaxed);
     }
     atomic_fetch_add_explicit(&results->epoch, 1, memory_order_acq_rel);
@@ -457,7 +489,7 @@ static void drop_oldest(struct kiln_results *results, struct kiln_removed *remov
         return;
     }
     for (size_t i = 0; i <= table->mask && count < results->count; i++) {
-        struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        struct kiln_entry *entry = entry_at(table, i);
         if (entry) entries[count++] = entry;
     }
     qsort(entries, count, sizeof *entries, by_age);
@@ -483,8 +515,8 @@ static void *replace(struct kiln_results *results, struct kiln_entry *known, str
 {
     struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     size_t i = known->hash & table->mask;
-    while (atomic_load_explicit(&table->slots[i], memory_order_relaxed) != known) i = (i + 1) & table->mask;
-    atomic_store_explicit(&table->slots[i], entry, memory_order_release);
+    while (entry_at(table, i) != known) i = (i + 1) & table->mask;
+    publish_at(table, i, entry);
     void *unwanted = is_in_limbo(results, known->value) ? known->value : NULL;
     if (!unwanted) limbo_add(results, known->value);
     kiln__heavy_barrier();
@@ -670,7 +702,7 @@ const struct kiln_entry *kiln__results_nearest(struct kiln_results *results, con
     const struct kiln_entry *best = NULL;
     uint32_t most = 0;
     for (size_t i = 0, seen = 0; table && i <= table->mask && seen < LOOK_AT; i++) {
-        const struct kiln_entry *entry = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        const struct kiln_entry *entry = entry_at(table, i);
         if (!entry) continue;
         seen++;
         uint32_t common = common_words(entry, signature);

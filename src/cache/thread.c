@@ -93,6 +93,7 @@ void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *si
     slot->count = signature->count;
     slot->cache = cache;
     slot->epoch = signature->epoch;
+    slot->hash = (uint32_t)(hash >> 32);
     slot->value = value;
     memcpy(slot->key, signature->words, (size_t)signature->count * sizeof *slot->key);
     thread->last = slot;

@@ -24,6 +24,7 @@ struct kiln_front_slot {
     uint32_t cache; /* index of the cache that counts the hit */
     uint32_t
         epoch; /* of the results, when it was put here: dropping results bumps theirs, and the slot matches no more */
+    uint32_t hash; /* its upper half: most slots that do not match are known by it, without a look at the key */
     void *value;
     uint64_t key[KILN_FRONT_WORDS];
 };
@@ -85,7 +86,7 @@ static inline struct kiln_front_slot *kiln__front_find(struct kiln_thread *threa
                                                        const struct kiln_signature *signature, uint64_t hash)
 {
     struct kiln_front_slot *slot = kiln__front_slot(thread, hash);
-    if (slot->count != signature->count || slot->epoch != signature->epoch ||
+    if (slot->hash != (uint32_t)(hash >> 32) || slot->count != signature->count || slot->epoch != signature->epoch ||
         !kiln__key_equal(slot->key, signature->words, slot->count))
         return NULL;
     thread->last = slot;
