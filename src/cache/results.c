@@ -17,11 +17,13 @@
 
 #include "base/gate.h"
 #include "base/log.h"
+#include "base/pages.h"
 #include "cache/audit.h"
 
 struct kiln_result_table {
     struct kiln_result_table *older;
     size_t mask;
+    bool in_block;             /* see base/pages.h */
     _Atomic uintptr_t slots[]; /* 0: empty; else an entry's address with its tag_of() */
 };
 
@@ -123,6 +125,26 @@ static void place(struct kiln_result_table *table, struct kiln_entry *entry)
     publish_at(table, i, entry);
 }
 
+static size_t table_bytes(size_t slots)
+{
+    return sizeof(struct kiln_result_table) + slots * sizeof(uintptr_t);
+}
+
+static struct kiln_result_table *table_new(size_t slots)
+{
+    bool in_block;
+    struct kiln_result_table *table = kiln__pages_new(table_bytes(slots), &in_block);
+    if (!table) return NULL;
+    table->mask = slots - 1;
+    table->in_block = in_block;
+    return table;
+}
+
+static void table_free(struct kiln_result_table *table)
+{
+    if (table) kiln__pages_free(table, table_bytes(table->mask + 1), table->in_block);
+}
+
 /* At most half full, so probing ends. */
 static bool make_room(struct kiln_results *results)
 {
@@ -130,9 +152,8 @@ static bool make_room(struct kiln_results *results)
     size_t size = table ? table->mask + 1 : 0;
     if (results->count + 1 <= size / 2) return true;
     size_t larger = size ? size * 2 : 8;
-    struct kiln_result_table *grown = calloc(1, sizeof *grown + larger * sizeof *grown->slots);
+    struct kiln_result_table *grown = table_new(larger);
     if (!grown) return false;
-    grown->mask = larger - 1;
     for (size_t i = 0; i < size; i++) {
         struct kiln_entry *entry = entry_at(table, i);
         if (entry) place(grown, entry);
@@ -145,29 +166,34 @@ static bool make_room(struct kiln_results *results)
     return true;
 }
 
+static size_t entry_bytes(uint32_t count)
+{
+    return sizeof(struct kiln_entry) + count * sizeof(uint64_t);
+}
+
 static struct kiln_entry *entry_new(const struct kiln_signature *signature, uint64_t hash, void *value,
                                     struct kiln_read_record *reads)
 {
-    size_t size = (size_t)signature->count * sizeof *signature->words;
-    struct kiln_entry *entry = malloc(sizeof *entry + size);
+    bool in_block;
+    struct kiln_entry *entry = kiln__pages_new(entry_bytes(signature->count), &in_block);
     if (!entry) return NULL;
-    *entry =
-        (struct kiln_entry){.hash = hash, .value = value, .reads = reads, .recent = true, .count = signature->count};
-    memcpy(entry->key, signature->words, size);
+    *entry = (struct kiln_entry){
+        .hash = hash, .value = value, .reads = reads, .recent = true, .in_block = in_block, .count = signature->count};
+    memcpy(entry->key, signature->words, signature->count * sizeof *signature->words);
     return entry;
 }
 
 static void entry_free(struct kiln_entry *entry)
 {
     kiln__reads_free(entry->reads);
-    free(entry);
+    kiln__pages_free(entry, entry_bytes(entry->count), entry->in_block);
 }
 
 static void free_tables(struct kiln_result_table *table)
 {
     while (table) {
         struct kiln_result_table *older = table->older;
-        free(table);
+        table_free(table);
         table = older;
     }
 }
@@ -394,7 +420,7 @@ static void drop_table(struct kiln_results *results, struct kiln_result_table *t
         struct kiln_entry *entry = entry_at(table, i);
         if (entry && entry != &moved) drop_entry(results, entry, all);
     }
-    free(table);
+    table_free(table);
 }
 
 /* Survivors move to a table of their own, so that readers see the old one or the new one, whole. */
@@ -402,9 +428,8 @@ static struct kiln_result_table *survivors(struct kiln_result_table *table,
                                            bool (*matches)(const struct kiln_entry *, const void *),
                                            const void *context, size_t *count)
 {
-    struct kiln_result_table *kept = calloc(1, sizeof *kept + (table->mask + 1) * sizeof *kept->slots);
+    struct kiln_result_table *kept = table_new(table->mask + 1);
     if (!kept) return NULL;
-    kept->mask = table->mask;
     for (size_t i = 0; i <= table->mask; i++) {
         struct kiln_entry *entry = entry_at(table, i);
         if (!entry || matches(entry, context)) continue;
@@ -550,8 +575,10 @@ static kiln_status publish(struct kiln_results *results, const struct kiln_signa
     if (!known && results->limit && results->count >= results->limit) drop_oldest(results, removed);
     struct kiln_entry *entry = entry_new(signature, hash, *value, reads);
     if (!entry || !make_room(results)) {
-        free(entry);
-        kiln__reads_free(reads);
+        if (entry)
+            entry_free(entry);
+        else
+            kiln__reads_free(reads);
         *unwanted = *value;
         return kiln__no_memory(err, "a result");
     }

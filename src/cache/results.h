@@ -27,11 +27,12 @@ struct kiln_entry {
     uint64_t hash;
     void *value;
     struct kiln_read_record *reads; /* variables lower() read; such entries are not put into fronts */
-    uint64_t order;                 /* of making */
+    uint32_t order;                 /* of making; nothing breaks when it wraps around */
+    uint32_t count;                 /* words of key */
+    _Atomic uint32_t hits;          /* counted when audited */
     _Atomic bool recent;            /* found in the table since the period began; written only when clear */
     bool dropped;                   /* chosen to go; guarded by the lock */
-    uint32_t count;
-    _Atomic uint32_t hits; /* counted when audited */
+    bool in_block;                  /* see base/pages.h */
     uint64_t key[];
 };
 
@@ -55,7 +56,7 @@ struct kiln_results {
     size_t limit;                /* entries; 0: any number. The least recently used eighth goes when it is reached. */
     char name[64];               /* for the one line that says so */
     _Atomic uint64_t *evictions; /* counts what the limit dropped; may be NULL */
-    uint64_t next_order;
+    uint32_t next_order;
 };
 
 void kiln__results_init(struct kiln_results *results, uint32_t cache, enum kiln_level level,

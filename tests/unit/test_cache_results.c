@@ -6,6 +6,7 @@
 
 #include <sched.h>
 
+#include "base/pages.h"
 #include "cache/results.h"
 
 struct value {
@@ -75,6 +76,30 @@ static int tear_down(void **state)
     assert_int_equal(made_count, released_count);
     free(*state);
     return 0;
+}
+
+/* So much of an entry's size is in use elsewhere that entries, and small tables, stand in blocks. */
+enum { ENTRY = sizeof(struct kiln_entry) + 5 * sizeof(uint64_t), OTHERS = (2 << 20) / 128 };
+static void *others[OTHERS];
+
+static int set_up_blocks(void **state)
+{
+    bool in_block;
+    for (int i = 0; i < OTHERS; i++) others[i] = kiln__pages_new(ENTRY, &in_block);
+    int status = set_up(state);
+    get_or_make(*state, 1000000, NULL);
+    assert_true(kiln__pages_block_bytes() > 0);
+    kiln__results_clear(*state);
+    made_count = released_count = 0;
+    return status;
+}
+
+static int tear_down_blocks(void **state)
+{
+    int status = tear_down(state);
+    assert_int_equal(kiln__pages_block_bytes(), 0);
+    for (int i = 0; i < OTHERS; i++) kiln__pages_free(others[i], ENTRY, false);
+    return status;
 }
 
 enum { MANY = 400 };
@@ -447,6 +472,8 @@ static void test_hashes_are_equal(void **state)
 
 #define WITH_RESULTS(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+#define IN_BLOCKS(test) {#test " in blocks", test, set_up_blocks, tear_down_blocks, NULL}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -461,6 +488,9 @@ int main(void)
         WITH_RESULTS(test_nearest),
         WITH_RESULTS(test_readers_against_clear),
         WITH_RESULTS(test_readers_against_remove),
+        IN_BLOCKS(test_many_keys),
+        IN_BLOCKS(test_remove),
+        IN_BLOCKS(test_readers_against_clear),
         cmocka_unit_test(test_functions),
 #ifdef KILN_TEST_EQUAL_HASHES
         cmocka_unit_test(test_hashes_are_equal),
