@@ -2,11 +2,16 @@
  * signatures.c - look-ups over many signatures, and from two threads at once. The floor is a bare table: the same dims
  * are hashed and compared, and nothing else is done.
  *
+ * A bare look-up is so short that the processor works on several at once, while each waits for memory. A look-up of
+ * Kiln's is longer than what a processor keeps in flight (about 500 instructions), so that over many signatures its
+ * floor is the wait itself: for a slot, and then for the entry it names.
+ *
  * Signatures are spread over functions of a thousand each, which is within what a function keeps by default.
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "bench.h"
 #include "fake.h"
@@ -119,11 +124,57 @@ static void table_release(struct table *table)
     free(table->slots);
 }
 
+/* ---- two waits for memory ------------------------------------------------------------------------------------ */
+
+enum { LINE = 64, ENTRY_LINES = 4, HUGE_PAGE = 2 << 20 }; /* an entry: 27 words of key, and what goes with them */
+
+struct waits {
+    uint32_t *slots; /* as many bytes as Kiln's: two slots of 8 bytes to an entry, rounded up */
+    char *entries;   /* all zero, like the slots */
+    size_t slot_count;
+    uint64_t last; /* 0, but the processor has to wait for it to know */
+};
+
+static void *huge_new(size_t bytes)
+{
+    void *memory = aligned_alloc(HUGE_PAGE, bytes);
+    if (!memory) return NULL;
+    madvise(memory, bytes, MADV_HUGEPAGE);
+    return memset(memory, 0, bytes);
+}
+
+static bool waits_init(struct waits *waits, uint32_t count)
+{
+    size_t slot_bytes = HUGE_PAGE, entry_bytes = (size_t)count * ENTRY_LINES * LINE;
+    while (slot_bytes < 2 * (size_t)count * 8) slot_bytes *= 2;
+    waits->slot_count = slot_bytes / sizeof *waits->slots;
+    waits->slots = huge_new(slot_bytes);
+    waits->entries = huge_new((entry_bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+    return waits->slots && waits->entries;
+}
+
+static void waits_release(struct waits *waits)
+{
+    free(waits->slots);
+    free(waits->entries);
+}
+
+/* Slot `at` says 0, so that entry `index` is the one; each address depends on what was read before. */
+static void wait_twice(struct waits *waits, uint32_t index)
+{
+    size_t at = (index * 0x9e3779b97f4a7c15u >> 16) % waits->slot_count;
+    const char *entry = waits->entries + (size_t)(index + waits->slots[at + waits->last]) * ENTRY_LINES * LINE;
+    uint64_t all = 0;
+    for (int i = 0; i < ENTRY_LINES; i++) all |= (unsigned char)entry[(size_t)i * LINE];
+    waits->last = all;
+}
+
 /* ---- works --------------------------------------------------------------------------------------------------- */
 
 struct walk {
     const struct set *set;
     const struct table *table;
+    struct waits *waits;
     uint32_t count;
     uint64_t random; /* 0: round robin */
     uint32_t at;
@@ -149,19 +200,29 @@ static void walk_table(void *ctx)
     walk->failures += table_find(walk->table, next_index(walk)) == 0;
 }
 
-static void measure_walk(struct row *row, uint32_t count, uint64_t seed, int calls, int repeats)
+static void walk_waits(void *ctx)
+{
+    struct walk *walk = ctx;
+    wait_twice(walk->waits, next_index(walk));
+}
+
+/* `waits_row`, when not NULL, is the same beside the other floor. */
+static void measure_walk(struct row *row, struct row *waits_row, uint32_t count, uint64_t seed, int calls, int repeats)
 {
     struct set set = {.cache = NULL};
     struct table table = {0};
+    struct waits waits = {0};
     struct walk walks[] = {{.set = &set, .count = count, .random = seed},
-                           {.table = &table, .count = count, .random = seed}};
-    struct work works[] = {{walk_set, &walks[0], 0}, {walk_table, &walks[1], 0}};
-    if (!set_open(&set, count) || !set_fill(&set) || !table_init(&table, count)) {
+                           {.table = &table, .count = count, .random = seed},
+                           {.waits = &waits, .count = count, .random = seed}};
+    struct work works[] = {{walk_set, &walks[0], 0}, {walk_table, &walks[1], 0}, {walk_waits, &walks[2], 0}};
+    if (!set_open(&set, count) || !set_fill(&set) || !table_init(&table, count) ||
+        (waits_row && !waits_init(&waits, count))) {
         row_fail(row, "%s", set.err.text);
     } else {
         kiln_counters before, after;
         kiln_cache_counters(set.cache, &before);
-        measure(works, 2, calls, repeats);
+        measure(works, waits_row ? 3 : 2, calls, repeats);
         kiln_cache_counters(set.cache, &after);
         row->ns = works[0].ns;
         row->floor_ns = works[1].ns;
@@ -169,6 +230,12 @@ static void measure_walk(struct row *row, uint32_t count, uint64_t seed, int cal
         if (after.traces != before.traces)
             row_fail(row, "%llu look-ups were misses", (unsigned long long)(after.traces - before.traces));
     }
+    if (waits_row) {
+        waits_row->ns = row->ns;
+        waits_row->floor_ns = works[2].ns;
+        waits_row->is_missing = row->is_missing;
+    }
+    waits_release(&waits);
     table_release(&table);
     set_close(&set);
 }
@@ -237,15 +304,17 @@ static void measure_threads(struct row *row, int repeats)
 int bench_signatures(struct row *rows, int repeats)
 {
     static const char few[] = "look-up, round robin over 64 signatures", many[] = "look-up, random over 1,000,000",
-                      threads[] = "look-up, 2 threads at once";
+                      waits[] = "look-up, random over 1,000,000, its waits", threads[] = "look-up, 2 threads at once";
     int count = 0;
     if (is_wanted(few)) {
         rows[count] = (struct row){.name = few, .floor_name = "bare table", .aim = "100 ns"};
-        measure_walk(&rows[count++], FEW, 0, CALLS, repeats);
+        measure_walk(&rows[count++], NULL, FEW, 0, CALLS, repeats);
     }
     if (is_heavy_wanted(many)) {
         rows[count] = (struct row){.name = many, .floor_name = "bare table", .aim = "250 ns"};
-        measure_walk(&rows[count++], MANY, 88172645463325252u, MANY_CALLS, repeats);
+        rows[count + 1] = (struct row){.name = waits, .floor_name = "slot, then entry", .aim = "none"};
+        measure_walk(&rows[count], &rows[count + 1], MANY, 88172645463325252u, MANY_CALLS, repeats);
+        count += 2;
     }
     if (is_wanted(threads)) {
         rows[count] = (struct row){.name = threads, .floor_name = "1 thread", .aim = "1.0 of the floor"};
