@@ -44,6 +44,13 @@ static void set_up(void)
     have_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
+/* When the library is loaded: with one thread the registration costs nothing, with several it waits for milliseconds.
+ */
+__attribute__((constructor)) static void set_up_early(void)
+{
+    pthread_once(&once, set_up);
+}
+
 static struct kiln_thread *reuse(void)
 {
     for (struct kiln_thread *thread = kiln__threads(); thread; thread = thread->next) {
