@@ -56,6 +56,13 @@ kiln_status kiln__random_split(struct kiln_array *key, int count, struct kiln_ar
     return kiln__random_bits((int[]){count, 2}, 2, key, out, err);
 }
 
+kiln_status kiln__random_split_part(struct kiln_array *keys, int index, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    struct kiln_array *part = kiln__e_cut(&e, keys, 0, index, index + 1, 1);
+    return kiln__e_end(&e, kiln__e_reshape(&e, part, (int[]){2}, 1), out);
+}
+
 /* ---- uniform ------------------------------------------------------------------------------------------------------
  */
 

@@ -19,6 +19,8 @@ kiln_status kiln__random_words(struct kiln_dims shape, int width, struct kiln_ar
                                kiln_error *err);
 /* count keys, (count, 2). */
 kiln_status kiln__random_split(struct kiln_array *key, int count, struct kiln_array **out, kiln_error *err);
+/* Key `index` of those, as a view. */
+kiln_status kiln__random_split_part(struct kiln_array *keys, int index, struct kiln_array **out, kiln_error *err);
 /* From low up to, but without, high; both broadcast to the shape. float32, float16 or bfloat16. */
 kiln_status kiln__random_uniform(struct kiln_array *low, struct kiln_array *high, struct kiln_dims shape,
                                  enum kiln_dtype dtype, struct kiln_array *key, struct kiln_array **out,

@@ -4,7 +4,6 @@
 #include "graph/random.h"
 
 #include "graph/compose.h"
-#include "graph/indexing.h"
 #include "mlxc/handle.h"
 
 #define SHAPE ((struct kiln_dims){shape, shape_num})
@@ -34,15 +33,6 @@ int mlx_random_split_num(mlx_array *res, const mlx_array key, int num, const mlx
     KILN_RETURN_RESULT(res, kiln__random_split(kiln__unwrap(key), num, &out, &err));
 }
 
-static kiln_status take_key(struct kiln_array *keys, int at, struct kiln_array **out, kiln_error *err)
-{
-    struct kiln_array *index = NULL;
-    kiln_status status = kiln__array_scalar(KILN_INT32, &at, &index, err);
-    if (status == KILN_OK) status = kiln__take_axis(keys, index, 0, out, err);
-    kiln__array_unref(index);
-    return status;
-}
-
 int mlx_random_split(mlx_array *res_0, mlx_array *res_1, const mlx_array key, const mlx_stream s)
 {
     kiln_error err;
@@ -52,7 +42,7 @@ int mlx_random_split(mlx_array *res_0, mlx_array *res_1, const mlx_array key, co
     KILN_NEED_ARRAY(key);
     KILN_NEED_STREAM(s);
     kiln_status status = kiln__random_split(kiln__unwrap(key), 2, &keys, &err);
-    for (int i = 0; i < 2 && status == KILN_OK; i++) status = take_key(keys, i, &parts[i], &err);
+    for (int i = 0; i < 2 && status == KILN_OK; i++) status = kiln__random_split_part(keys, i, &parts[i], &err);
     kiln__array_unref(keys);
     if (status != KILN_OK) {
         kiln__array_unref(parts[0]);
