@@ -14,17 +14,19 @@
 struct schedule {
     const char *name, *letters; /* letters that operands may have */
     uint8_t fewest_axes;
-    bool has_axes, reduces;
+    bool has_axes;
+    unsigned flags; /* of group.h: the instructions it takes besides element-wise ones */
     kiln_status (*print)(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
 };
 
 static const struct schedule schedules[] = {
-    [KILN_GPU_PACKED] = {"packed", "cs", 0, false, false, kiln__gpu_print_packed},
-    [KILN_GPU_STRIDED] = {"strided", "csv", 1, true, false, kiln__gpu_print_strided},
-    [KILN_GPU_TILED] = {"tiled", "csvt", 2, true, false, kiln__gpu_print_tiled},
-    [KILN_GPU_ROWS] = {"rows", "csv", 1, true, true, kiln__gpu_print_rows},
-    [KILN_GPU_COLUMNS] = {"columns", "c", 0, true, true, kiln__gpu_print_columns},
-    [KILN_GPU_INDEXED] = {"indexed", "vi", 1, true, false, kiln__gpu_print_indexed},
+    [KILN_GPU_PACKED] = {"packed", "cs", 0, false, 0, kiln__gpu_print_packed},
+    [KILN_GPU_STRIDED] = {"strided", "csv", 1, true, 0, kiln__gpu_print_strided},
+    [KILN_GPU_TILED] = {"tiled", "csvt", 2, true, 0, kiln__gpu_print_tiled},
+    [KILN_GPU_ROWS] = {"rows", "csv", 1, true, KILN_GROUP_ROWS, kiln__gpu_print_rows},
+    [KILN_GPU_COLUMNS] = {"columns", "c", 0, true, KILN_GROUP_ROWS, kiln__gpu_print_columns},
+    [KILN_GPU_INDEXED] = {"indexed", "vi", 1, true, 0, kiln__gpu_print_indexed},
+    [KILN_GPU_RANDOM] = {"random", "v", 0, false, KILN_GROUP_ALONE, kiln__gpu_print_random},
 };
 enum { SCHEDULES = sizeof schedules / sizeof schedules[0] };
 
@@ -286,8 +288,7 @@ kiln_status kiln__gpu_print(const struct kiln_group *group, const char *letters,
 {
     if (check_form(form, err)) return KILN_INVALID;
     const struct schedule *schedule = &schedules[form->schedule];
-    struct kiln_printer p = {.group = group, .letters = letters, .text = text, .pass = ""};
-    p.flags = schedule->reduces ? KILN_GROUP_ROWS : 0;
+    struct kiln_printer p = {.group = group, .letters = letters, .flags = schedule->flags, .text = text, .pass = ""};
     kiln_status status = kiln__printer_init(&p, schedule->letters, err);
     if (!status) status = print_kernel(&p, form, err);
     kiln__printer_release(&p);

@@ -72,6 +72,12 @@ enum kiln_gpu_schedule {
      * 16 bytes, to which everything is aligned.
      */
     KILN_GPU_INDEXED,
+    /*
+     * words: pairs, half, the byte stride of the operand. One instruction, random_bits of uint32: n random words,
+     * packed, from a key of two, as array/threefry.h lays them out; half = n / 2 and pairs = n - half. Thread t makes
+     * words t and, where t is below half, pairs + t.
+     */
+    KILN_GPU_RANDOM,
 };
 
 enum { KILN_GPU_MAX_ROW = 1024 * 1024, KILN_GPU_COLUMNS_BLOCK = 32 };

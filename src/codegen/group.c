@@ -71,9 +71,10 @@ static kiln_status check_instr(const struct kiln_printer *p, uint32_t index, kil
 {
     const struct kiln_instr *instr = &p->group->instrs[index];
     uint32_t before = p->group->operand_count + p->group->constant_count + index;
+    bool is_alone = p->flags & KILN_GROUP_ALONE && p->group->instr_count == 1;
     bool reduces =
         p->flags & KILN_GROUP_ROWS && instr->op < KILN_OP_COUNT && kiln__ops[instr->op].kind == KILN_OP_REDUCE;
-    if (instr->op >= KILN_OP_COUNT || (kiln__ops[instr->op].kind != KILN_OP_ELEMENTWISE && !reduces))
+    if (instr->op >= KILN_OP_COUNT || (kiln__ops[instr->op].kind != KILN_OP_ELEMENTWISE && !reduces && !is_alone))
         return kiln__fail(
             err, KILN_INVALID,
             "instruction %u of a group is not element-wise, nor a reduction in a kernel with rows (operation %u)",
@@ -86,7 +87,7 @@ static kiln_status check_instr(const struct kiln_printer *p, uint32_t index, kil
     if (reduces)
         return kiln__reducer_init(&(struct kiln_reducer){0}, instr->op, p->dtypes[instr->in[0]], instr->dtype,
                                   KILN_LAYOUT_PACKED, err);
-    if (!dtypes_agree(p, instr))
+    if (!is_alone && !dtypes_agree(p, instr))
         return kiln__fail(err, KILN_INVALID, "[%s] instruction %u of a group has inputs or a result of the wrong dtype",
                           kiln__ops[instr->op].name, index);
     return KILN_OK;

@@ -36,8 +36,9 @@ enum {
 enum {
     /* Non-temporal stores. Without KILN_GROUP_ROWS only with rows == 1 and all letters 'c' or 's'. */
     KILN_GROUP_STREAMING = 1u << 0,
-    KILN_GROUP_ROWS = 1u << 1, /* reductions along the row, and outputs of one element per row; letters may be mixed */
-    KILN_GROUP_SHORT = 1u << 2 /* with rows: n is at most KILN_SHORT_ROW, so that a row of values fits the stack */
+    KILN_GROUP_ROWS = 1u << 1,  /* reductions along the row, and outputs of one element per row; letters may be mixed */
+    KILN_GROUP_SHORT = 1u << 2, /* with rows: n is at most KILN_SHORT_ROW, so that a row of values fits the stack */
+    KILN_GROUP_ALONE = 1u << 3  /* one instruction, whose operation has a schedule of its own: that checks it */
 };
 
 enum { KILN_SHORT_ROW = 8192 };

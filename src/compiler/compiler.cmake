@@ -16,9 +16,9 @@ function(add_runtime output)
     OUTPUT ${output}
     COMMAND ${CLANG_FOR_BITCODE} ${ARGN} -std=gnu11 -O2 -c -emit-llvm -ffreestanding -fno-math-errno -ffp-contract=off
             -fno-vectorize -fno-slp-vectorize -fno-strict-aliasing -fno-unwind-tables -fno-asynchronous-unwind-tables
-            -Wall -Wextra runtime.c -o ${output}
+            -Wall -Wextra -I../.. runtime.c -o ${output}
     WORKING_DIRECTORY ${runtime_folder}
-    DEPENDS ${runtime_sources}
+    DEPENDS ${runtime_sources} ${CMAKE_SOURCE_DIR}/src/array/threefry.h
     VERBATIM)
 endfunction()
 set(runtime_x86 ${CMAKE_BINARY_DIR}/kiln_runtime_x86.bc)

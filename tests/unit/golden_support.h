@@ -55,11 +55,11 @@ static void read_outputs(struct description *d, const char *line)
 
 static void read_form(struct description *d, const char *line)
 {
-    static const char *const schedules[] = {"packed", "strided", "tiled", "rows", "columns", "indexed"};
+    static const char *const schedules[] = {"packed", "strided", "tiled", "rows", "columns", "indexed", "random"};
     char schedule[32] = "";
     unsigned axes = 0;
     assert_int_equal(sscanf(line, "; kiln gpu kernel, %31[^,], %u axes", schedule, &axes), 2);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < (int)(sizeof schedules / sizeof *schedules); i++)
         if (strcmp(schedule, schedules[i]) == 0) d->form.schedule = (enum kiln_gpu_schedule)i;
     d->form.axes = (uint8_t)axes;
     d->form.wide = strstr(line, ", wide") != NULL;

@@ -15,5 +15,6 @@
 #include "inverse.c"
 #include "logs.c"
 #include "power.c"
+#include "random.c"
 #include "trig.c"
 /* clang-format on */

@@ -118,4 +118,7 @@ uint32_t kiln_pair_subtract_bf16(uint32_t a, uint32_t b);
 uint32_t kiln_pair_multiply_f16(uint32_t a, uint32_t b);
 uint32_t kiln_pair_multiply_bf16(uint32_t a, uint32_t b);
 
+/* array/threefry.h: two words from a key and a counter of two; the first of each is the low half. */
+uint64_t kiln_threefry(uint64_t key, uint64_t counter);
+
 #endif
