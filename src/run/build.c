@@ -317,15 +317,20 @@ static bool build(struct builder *builder)
     return add_releases(builder);
 }
 
-/* Worth it for a plan of kernels and what runs as kernels; libraries launch by themselves. */
+/* Libraries launch by themselves; of operations of that kind these are kernels on a GPU. */
+static bool is_library(enum kiln_op op)
+{
+    return kiln__ops[op].kind == KILN_OP_LIBRARY && op != KILN_OP_RANDOM_BITS;
+}
+
+/* Worth it for a plan of kernels and what runs as kernels. */
 static bool can_replay(const struct kiln_plan *plan)
 {
     uint32_t launches = 0;
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const struct kiln_step *step = &plan->steps[i];
-        enum kiln_op_kind kind = step->kernels ? KILN_OP_ELEMENTWISE : kiln__ops[step->op].kind;
-        if (kind == KILN_OP_LIBRARY) return false;
-        launches += kind != KILN_OP_VIEW;
+        if (!step->kernels && is_library(step->op)) return false;
+        launches += step->kernels || kiln__ops[step->op].kind != KILN_OP_VIEW;
     }
     return plan->place && launches > 0;
 }

@@ -307,7 +307,7 @@ static const bool has_gpu_schedule[KILN_OP_COUNT] = {
     [KILN_OP_CONTIGUOUS] = true, [KILN_OP_CONCATENATE] = true,  [KILN_OP_SUM] = true,  [KILN_OP_PROD] = true,
     [KILN_OP_MIN] = true,        [KILN_OP_MAX] = true,          [KILN_OP_ALL] = true,  [KILN_OP_ANY] = true,
     [KILN_OP_MATMUL] = true,     [KILN_OP_SLICE_UPDATE] = true, [KILN_OP_TAKE] = true, [KILN_OP_GATHER] = true,
-    [KILN_OP_TAKE_ALONG] = true,
+    [KILN_OP_TAKE_ALONG] = true, [KILN_OP_RANDOM_BITS] = true,
 };
 
 /* Of those, what needs more than a schedule of the code generator. */

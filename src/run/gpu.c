@@ -429,3 +429,23 @@ kiln_status kiln__gpu_launch_indexed(struct kiln_group_kernels *kernels, struct 
     add_axes(words, loop);
     return start(kernels, letters, &form, full_blocks(divide_up(total, KILN_GPU_BLOCK)), words, err);
 }
+
+/* ---- random words --------------------------------------------------------------------------------------------- */
+
+kiln_status kiln__gpu_launch_random(struct kiln_group_kernels *kernels, char *out, int64_t count, const char *key,
+                                    int64_t stride, kiln_error *err)
+{
+    uint64_t buffer[HEADER_WORDS + 5];
+    struct words *words = (struct words *)buffer;
+    int64_t half = count / 2, pairs = count - half;
+    struct kiln_gpu_form form = {.schedule = KILN_GPU_RANDOM, .is_long = count > LONGEST};
+    if (count == 0) return KILN_OK;
+    words->count = 0;
+    words->keep = false;
+    add(words, (int64_t)(intptr_t)out);
+    add(words, (int64_t)(intptr_t)key);
+    add(words, pairs);
+    add(words, half);
+    add(words, stride);
+    return start(kernels, "v", &form, full_blocks(divide_up(pairs, KILN_GPU_BLOCK)), words, err);
+}

@@ -29,6 +29,11 @@ kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kil
 kiln_status kiln__gpu_launch_indexed(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const int64_t *sizes,
                                      const int64_t *steps, bool wide, kiln_error *err);
 
+/* `count` random words to `out`, from a key whose two words are `stride` bytes apart: codegen/gpu.h, KILN_GPU_RANDOM.
+ */
+kiln_status kiln__gpu_launch_random(struct kiln_group_kernels *kernels, char *out, int64_t count, const char *key,
+                                    int64_t stride, kiln_error *err);
+
 /* Can the GPU run a group with that many parameters, and rows of that length (0: it has none)? */
 bool kiln__gpu_can_launch(const struct kiln_group *group, size_t ndim, int64_t row);
 /* The longest axis that one launch reduces: `rows` of them at a time, elements `stride` bytes apart. */

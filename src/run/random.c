@@ -1,15 +1,28 @@
 /*
- * random.c - random words from a key: the same words for the same key and count, whoever asks.
+ * random.c - random words from a key: the same words for the same key and count, whoever asks, and wherever they are
+ * made.
  */
 #include "array/threefry.h"
+#include "run/gpu.h"
 #include "run/operation.h"
+#include "run/where.h"
+
+static kiln_status fill_on_gpu(const struct kiln_array *key, struct kiln_array *out, kiln_error *err)
+{
+    struct kiln_group_kernels *kernels;
+    int64_t stride = key->strides[0] * (int64_t)sizeof(uint32_t);
+    kiln_status status = kiln__op_kernels(KILN_OP_RANDOM_BITS, KILN_UINT32, KILN_UINT32, &kernels, err);
+    return status ? status : kiln__gpu_launch_random(kernels, out->data, out->size, key->data, stride, err);
+}
 
 kiln_status kiln__run_random_bits(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
     const struct kiln_array *in = node->inputs[0];
+    kiln_status status = kiln__output_alloc(out, err);
+    if (status) return status;
+    if (kiln__here) return fill_on_gpu(in, out, err);
     const uint32_t *words = (const uint32_t *)(const void *)in->data;
     uint32_t key[2] = {words[0], words[in->strides[0]]};
-    kiln_status status = kiln__output_alloc(out, err);
-    if (status == KILN_OK) kiln__threefry_fill(key, (uint32_t *)(void *)out->data, (size_t)out->size);
-    return status;
+    kiln__threefry_fill(key, (uint32_t *)(void *)out->data, (size_t)out->size);
+    return KILN_OK;
 }

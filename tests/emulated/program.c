@@ -1,6 +1,6 @@
 /*
  * program.c - for tests/process/gpu.sh: calls a compiled function of several kernels on the GPU and prints the last
- * result, and rows of it at indices that the GPU computes, if it computes. program [CALLS]
+ * result, rows of it at indices that the GPU computes, if it computes, and what is drawn with a key. program [CALLS]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +39,14 @@ static int first_rows(mlx_array *res, mlx_array x)
     return code;
 }
 
+static int draw(mlx_array *res)
+{
+    mlx_array key = mlx_array_new();
+    int code = mlx_random_key(&key, 7) || mlx_random_bits(res, (int[]){5}, 1, 4, key, gpu) || mlx_array_eval(*res);
+    mlx_array_free(key);
+    return code;
+}
+
 static int print(mlx_array array)
 {
     mlx_string text = mlx_string_new();
@@ -58,7 +66,7 @@ int main(int count, char **arguments)
     code = kiln_compile_unary(&compiled, "layer", layer, NULL, NULL, false);
     for (int i = 0; i < calls && !code; i++) code = kiln_call_unary(&res, compiled, x) || mlx_array_eval(res);
     if (!code) code = print(res);
-    if (!code && !getenv("KILN_TEST_CUDA_IDLE")) code = first_rows(&res, res) || print(res);
+    if (!code && !getenv("KILN_TEST_CUDA_IDLE")) code = first_rows(&res, res) || print(res) || draw(&res) || print(res);
     mlx_closure_free(compiled), mlx_array_free(x), mlx_array_free(res), mlx_stream_free(gpu);
     return code;
 }

@@ -503,6 +503,36 @@ static void check_indices(mlx_dtype dtype)
     mlx_array_free(x);
 }
 
+/* ---- random numbers -----------------------------------------------------------------------------------------------
+ */
+
+/* From a key of the host, and from one that the same device makes. */
+static void check_random(void)
+{
+    static const int counts[] = {0, 1, 2, 3, 255, 1023, 1024, 1025, 100001, 3000000};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        for (int width = 1; width <= 4; width *= 2) {
+            if (is_left_out()) continue;
+            char what[80];
+            mlx_array key = mlx_array_new(), res[4];
+            mlx_random_key(&key, next_random());
+            int code = 0;
+            for (int k = 0; k < 4; k++) {
+                mlx_array next = mlx_array_new(), made = mlx_array_new();
+                res[k] = mlx_array_new();
+                stream = k % 2 ? gpu : cpu;
+                code |= mlx_random_split(&next, &made, key, stream) ||
+                        mlx_random_bits(&res[k], &counts[i], 1, width, k < 2 ? key : made, stream);
+                mlx_array_free(next), mlx_array_free(made);
+            }
+            snprintf(what, sizeof what, "random bits, %d of %d bytes", counts[i], width);
+            if (!code) compare(what, res[0], res[1]), compare(what, res[2], res[3]);
+            for (int k = 0; k < 4; k++) mlx_array_free(res[k]);
+            mlx_array_free(key);
+        }
+    }
+}
+
 /* A matrix as float32 on the host; valid as long as *kept. */
 static const float *floats_of(mlx_array a, mlx_array *kept)
 {
@@ -570,6 +600,7 @@ int main(void)
     check_all_inputs(MLX_BFLOAT16);
     check_compiled();
     check_others();
+    check_random();
     check_products();
     printf("%d cases, %d failures\n", cases, failures);
     mlx_stream_free(cpu), mlx_stream_free(gpu);
