@@ -90,6 +90,7 @@ static struct kiln_array *make_array(enum kiln_dtype dtype, size_t ndim, const i
     array->trace = 0;
     array->storage = NULL;
     array->data = NULL;
+    atomic_init(&array->part, NULL);
     array->strides = (int64_t *)(void *)((char *)array->dims + dims_bytes(ndim));
     for (size_t i = 0; i < ndim; i++) array->dims[i] = dims[i];
     return array;
@@ -163,15 +164,6 @@ kiln_status kiln__array_view(struct kiln_array *base, size_t ndim, const int *di
     return KILN_OK;
 }
 
-kiln_status kiln__array_host(const struct kiln_array *array, const char **data, kiln_error *err)
-{
-    struct kiln_storage *host = NULL;
-    bool is_here = !array->storage || array->storage->place == 0;
-    kiln_status status = is_here ? KILN_OK : kiln__storage_at(array->storage, 0, &host, err);
-    if (!status) *data = is_here ? array->data : host->data + (array->data - array->storage->data);
-    return status;
-}
-
 /* The same layout over other storage, of which it takes a reference. */
 static kiln_status array_over(const struct kiln_array *array, struct kiln_storage *storage, char *data,
                               struct kiln_array **out, kiln_error *err)
@@ -212,17 +204,69 @@ static size_t span_of(const struct kiln_array *array, int64_t *before)
     return (size_t)(*before + after + item);
 }
 
+/* Is it worth while to copy what it shows alone? Not where the whole storage is on the host, or not much larger. */
+static bool is_small_part(const struct kiln_array *array)
+{
+    int64_t before;
+    return array->storage && array->size && !kiln__storage_is_at(array->storage, 0) &&
+           span_of(array, &before) <= array->storage->size / 2;
+}
+
+static kiln_status copy_part(const struct kiln_array *array, struct kiln_storage **out, kiln_error *err)
+{
+    int64_t before;
+    size_t span = span_of(array, &before);
+    return kiln__storage_part(array->storage, (size_t)(array->data - array->storage->data - before), span, out, err);
+}
+
+static char *first_in_part(const struct kiln_array *array, const struct kiln_storage *part)
+{
+    int64_t before;
+    span_of(array, &before);
+    return part->data + before;
+}
+
 kiln_status kiln__array_fetch(struct kiln_array *array, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_storage *storage = array->storage, *part;
-    int64_t before = 0;
-    size_t span = array->size ? span_of(array, &before) : 0;
-    if (!span || !storage || kiln__storage_is_at(storage, 0) || span > storage->size / 2)
-        return kiln__array_at(array, 0, out, err);
-    kiln_status status = kiln__storage_part(storage, (size_t)(array->data - storage->data - before), span, &part, err);
+    struct kiln_storage *part = atomic_load_explicit(&array->part, memory_order_acquire), *copied = NULL;
+    kiln_status status = KILN_OK;
+    if (!part && !is_small_part(array)) return kiln__array_at(array, 0, out, err);
+    if (!part) status = copy_part(array, &copied, err);
     if (status) return status;
-    status = array_over(array, part, part->data + before, out, err);
-    kiln__storage_unref(part);
+    if (!part) part = copied;
+    status = array_over(array, part, first_in_part(array, part), out, err);
+    kiln__storage_unref(copied);
+    return status;
+}
+
+/* The part is made once; of two threads that make it one keeps theirs. */
+static kiln_status keep_part(struct kiln_array *array, struct kiln_storage **out, kiln_error *err)
+{
+    struct kiln_storage *mine;
+    *out = atomic_load_explicit(&array->part, memory_order_acquire);
+    if (*out) return KILN_OK;
+    kiln_status status = copy_part(array, &mine, err);
+    if (status) return status;
+    if (atomic_compare_exchange_strong_explicit(&array->part, out, mine, memory_order_acq_rel, memory_order_acquire))
+        *out = mine;
+    else
+        kiln__storage_unref(mine);
+    return KILN_OK;
+}
+
+kiln_status kiln__array_host(struct kiln_array *array, const char **data, kiln_error *err)
+{
+    struct kiln_storage *host = NULL;
+    kiln_status status = KILN_OK;
+    if (!array->storage || array->storage->place == 0) {
+        *data = array->data;
+    } else if (atomic_load_explicit(&array->part, memory_order_acquire) || is_small_part(array)) {
+        status = keep_part(array, &host, err);
+        if (!status) *data = first_in_part(array, host);
+    } else {
+        status = kiln__storage_at(array->storage, 0, &host, err);
+        if (!status) *data = host->data + (array->data - array->storage->data);
+    }
     return status;
 }
 
@@ -263,6 +307,7 @@ static void free_one(struct kiln_array *array, struct kiln_array **pending)
     struct kiln_node *node = atomic_load_explicit(&array->node, memory_order_acquire);
     if (node) kiln__array_free_node(node, pending);
     kiln__storage_unref(array->storage);
+    kiln__storage_unref(atomic_load_explicit(&array->part, memory_order_relaxed));
     kiln__block_free(array, block_size(array->ndim));
 }
 

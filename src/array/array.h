@@ -28,9 +28,10 @@ struct kiln_array {
     _Atomic(struct kiln_node *) node; /* NULL: ready */
     uint64_t trace;                   /* id of the trace a tracer belongs to, else 0; ids are never reused */
     struct kiln_storage *storage;
-    char *data;       /* first element of this view */
-    int64_t *strides; /* in elements; points behind dims */
-    int32_t dims[];   /* [ndim], then the strides */
+    char *data;                          /* first element of this view */
+    _Atomic(struct kiln_storage *) part; /* host memory with what this view shows of a GPU's storage; NULL: not asked */
+    int64_t *strides;                    /* in elements; points behind dims */
+    int32_t dims[];                      /* [ndim], then the strides */
 };
 
 static inline bool kiln__array_is_ready(const struct kiln_array *array)
@@ -71,11 +72,11 @@ kiln_status kiln__array_view(struct kiln_array *base, size_t ndim, const int *di
 /* The same elements and layout at `place` (storage.h): the array itself, or one over its storage's twin. `array` must
  * be ready. *out is the caller's reference. */
 kiln_status kiln__array_at(struct kiln_array *array, uint32_t place, struct kiln_array **out, kiln_error *err);
-/* In host memory, for one look: of an array that is a small part of its storage no more than that is copied, and the
- * copy is not kept. */
+/* The same in host memory, for one look: of a view no more than it shows is copied, and that is not kept. */
 kiln_status kiln__array_fetch(struct kiln_array *array, struct kiln_array **out, kiln_error *err);
-/* Its first element in host memory, copied there if need be; valid as long as its storage. `array` must be ready. */
-kiln_status kiln__array_host(const struct kiln_array *array, const char **data, kiln_error *err);
+/* Its first element in host memory, copied there if need be, of a view no more than it shows; valid as long as the
+ * array. `array` must be ready. */
+kiln_status kiln__array_host(struct kiln_array *array, const char **data, kiln_error *err);
 /* Where its bytes are: 0 for an array without storage. */
 static inline uint32_t kiln__array_place(const struct kiln_array *array)
 {

@@ -322,19 +322,19 @@ KILN_LAYOUT_FUNCTION(is_col_contiguous)
 /* Evaluates and copies the first `size_bytes` of the only element. */
 static int read_item(void *res, size_t size_bytes, mlx_array arr)
 {
-    const struct kiln_array *array = kiln__unwrap(arr);
+    struct kiln_array *array = kiln__unwrap(arr), *host;
     if (array->size != 1) {
         _mlx_error(__FILE__, __LINE__, "[item] expected an array with 1 element, this one has %lld",
                    (long long)array->size);
         return 1;
     }
     kiln_error err;
-    const char *data = NULL;
     if (mlx_array_eval(arr)) return 1;
-    KILN_TRY(kiln__array_host(array, &data, &err));
+    KILN_TRY(kiln__array_fetch(array, &host, &err));
     size_t item_bytes = kiln__dtype_size(array->dtype);
     memset(res, 0, size_bytes);
-    memcpy(res, data, size_bytes < item_bytes ? size_bytes : item_bytes);
+    memcpy(res, host->data, size_bytes < item_bytes ? size_bytes : item_bytes);
+    kiln__array_unref(host);
     return 0;
 }
 

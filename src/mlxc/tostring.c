@@ -78,19 +78,19 @@ int mlx_array_tostring(mlx_string *str, const mlx_array arr)
     kiln_error err;
     KILN_NEED_POINTER(str);
     KILN_NEED_ARRAY(arr);
-    struct kiln_array *array = kiln__unwrap(arr);
-    const char *data = NULL;
+    struct kiln_array *array = kiln__unwrap(arr), *host;
     KILN_TRY(kiln__eval(&array, 1, &err));
-    KILN_TRY(kiln__array_host(array, &data, &err));
+    KILN_TRY(kiln__array_fetch(array, &host, &err));
     struct kiln_buffer text = {0};
     kiln__buffer_append(&text, "array(", 6);
     if (array->ndim)
-        print_axis(&text, array, data, 0);
+        print_axis(&text, host, host->data, 0);
     else
-        print_element[array->dtype](&text, data);
+        print_element[array->dtype](&text, host->data);
     kiln__buffer_printf(&text, ", dtype=%s)", kiln__dtypes[array->dtype].name);
     int code = text.failed ? KILN_FAIL_TEXT("out of memory: the text of an array")
                            : kiln__give_text(str, (const char *)text.data, text.size);
     kiln__buffer_release(&text);
+    kiln__array_unref(host);
     return code;
 }

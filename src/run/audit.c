@@ -23,7 +23,7 @@ KILN_LEAF_LOCK(lock); /* guards all lists */
 
 static void print_constant(const struct kiln_value *value, struct kiln_buffer *out)
 {
-    const struct kiln_array *array = value->array;
+    struct kiln_array *array = value->array;
     const char *data = NULL;
     if (!kiln__array_is_ready(array) || !array->row_contiguous || kiln__array_host(array, &data, NULL) || !data) {
         kiln__buffer_printf(out, " captured");

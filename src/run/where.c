@@ -100,7 +100,9 @@ kiln_status kiln__move(struct kiln_moved *out, struct kiln_array *const *arrays,
     }
     for (size_t i = 0; i < count && !status; i++) {
         out->arrays[i] = arrays[i];
-        if (!kiln__all_at(&arrays[i], 1, place)) status = kiln__array_at(arrays[i], place, &out->arrays[i], err);
+        if (!kiln__all_at(&arrays[i], 1, place))
+            status = place ? kiln__array_at(arrays[i], place, &out->arrays[i], err)
+                           : kiln__array_fetch(arrays[i], &out->arrays[i], err);
         if (!status) out->count++;
     }
     return status;

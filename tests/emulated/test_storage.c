@@ -1,6 +1,6 @@
 /*
- * test_storage.c - memory of a GPU: an update takes storage over that nobody else holds, and what is freed is kept up
- * to the limit.
+ * test_storage.c - memory of a GPU: an update takes storage over that nobody else holds, what is freed is kept up to
+ * the limit, and of a view no more is copied to the host than it shows.
  */
 #include "gpu_program.h"
 
@@ -42,6 +42,60 @@ static void an_update_takes_storage_over(void **state)
     mlx_array_free(x), mlx_array_free(update), mlx_array_free(other);
 }
 
+/* Rows `first` to before `stop` of x, in steps. */
+static mlx_array rows_of(mlx_array x, int first, int stop, int step)
+{
+    mlx_array res = mlx_array_new();
+    int code = mlx_slice(&res, x, (int[]){first, 0}, 2, (int[]){stop, COLUMNS}, 2, (int[]){step, 1}, 2, gpu);
+    assert_int_equal(code || mlx_array_eval(res), 0);
+    return res;
+}
+
+static void expect_rows(mlx_array view, int first, int rows, int step)
+{
+    const float *data = mlx_array_data_float32(view);
+    assert_non_null(data);
+    for (int i = 0; i < rows; i++)
+        for (int k = 0; k < COLUMNS; k++)
+            assert_true(data[i * step * COLUMNS + k] == number_at((first + i * step) * COLUMNS + k, 3));
+    assert_ptr_equal(mlx_array_data_float32(view), data);
+}
+
+/* Every way to look at it copies the view's rows and what lies between them. */
+static void of_a_view_only_that_is_copied(void **state)
+{
+    (void)state;
+    enum { ROWS = 1000, ROW = COLUMNS * sizeof(float) };
+    float item = 0;
+    mlx_string text = mlx_string_new();
+    mlx_array host = make_rows(ROWS, 3), x = mlx_array_new(), one = mlx_array_new();
+    assert_int_equal(mlx_copy(&x, host, gpu) || mlx_contiguous(&x, x, false, gpu) || mlx_array_eval(x), 0);
+    mlx_array up = rows_of(x, 990, 992, 1), down = rows_of(x, 500, 494, -2);
+    uint64_t before = gpu_counters().bytes_to_host;
+    expect_rows(up, 990, 2, 1);
+    assert_int_equal(gpu_counters().bytes_to_host - before, 2 * ROW);
+    expect_rows(down, 500, 3, -2);
+    assert_int_equal(gpu_counters().bytes_to_host - before, 7 * ROW);
+    mlx_array_free(up), up = rows_of(x, 990, 992, 1);
+    assert_int_equal(mlx_array_tostring(&text, up), 0);
+    assert_int_equal(gpu_counters().bytes_to_host - before, 9 * ROW);
+    assert_int_equal(mlx_slice(&one, x, (int[]){7, 2}, 2, (int[]){8, 3}, 2, (int[]){1, 1}, 2, gpu), 0);
+    assert_int_equal(mlx_array_item_float32(&item, one), 0);
+    assert_true(item == number_at(7 * COLUMNS + 2, 3));
+    assert_int_equal(gpu_counters().bytes_to_host - before, 9 * ROW + sizeof item);
+    mlx_array last = rows_of(x, ROWS - 1, ROWS, 1);
+    assert_int_equal(mlx_sort_axis(&one, last, 1, gpu) || mlx_array_eval(one), 0); /* has no kernel for GPUs */
+    assert_int_equal(gpu_counters().bytes_to_host - before, 10 * ROW + sizeof item);
+    mlx_array all = rows_of(x, 1, ROWS, 1); /* nearly everything: the storage is copied, and that is kept */
+    expect_rows(all, 1, ROWS - 1, 1);
+    mlx_array_free(all), all = rows_of(x, 2, 4, 1);
+    expect_rows(all, 2, 2, 1);
+    assert_int_equal(gpu_counters().bytes_to_host - before, (10 + ROWS) * ROW + sizeof item);
+    mlx_array_free(last), mlx_array_free(all), mlx_array_free(up), mlx_array_free(down), mlx_array_free(one),
+        mlx_array_free(x);
+    mlx_array_free(host), mlx_string_free(text);
+}
+
 static size_t cached(void)
 {
     size_t bytes = 0;
@@ -68,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(an_update_takes_storage_over, set_up),
+        cmocka_unit_test_setup(of_a_view_only_that_is_copied, set_up),
         cmocka_unit_test_setup(freed_memory_is_kept_up_to_the_limit, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);
