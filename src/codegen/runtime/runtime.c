@@ -14,6 +14,7 @@
 #include "math_f64.c"
 #include "inverse.c"
 #include "logs.c"
+#include "order.c"
 #include "power.c"
 #include "random.c"
 #include "trig.c"

@@ -118,6 +118,22 @@ uint32_t kiln_pair_subtract_bf16(uint32_t a, uint32_t b);
 uint32_t kiln_pair_multiply_f16(uint32_t a, uint32_t b);
 uint32_t kiln_pair_multiply_bf16(uint32_t a, uint32_t b);
 
+/* An element's bits to an unsigned number in the order of run/order.h, of the same width. */
+uint32_t kiln_order_b1(uint32_t bits);
+uint32_t kiln_order_u8(uint32_t bits);
+uint32_t kiln_order_u16(uint32_t bits);
+uint32_t kiln_order_u32(uint32_t bits);
+uint64_t kiln_order_u64(uint64_t bits);
+uint32_t kiln_order_i8(uint32_t bits);
+uint32_t kiln_order_i16(uint32_t bits);
+uint32_t kiln_order_i32(uint32_t bits);
+uint64_t kiln_order_i64(uint64_t bits);
+uint32_t kiln_order_f16(uint32_t bits);
+uint32_t kiln_order_f32(uint32_t bits);
+uint64_t kiln_order_f64(uint64_t bits);
+uint32_t kiln_order_bf16(uint32_t bits);
+uint64_t kiln_order_c64(uint64_t bits);
+
 /* array/threefry.h: two words from a key and a counter of two; the first of each is the low half. */
 uint64_t kiln_threefry(uint64_t key, uint64_t counter);
 
