@@ -16,6 +16,7 @@
 #include "codegen/group.h"
 
 enum { KILN_GPU_BLOCK = 256, KILN_GPU_WARP = 32, KILN_GPU_TILE = 32, KILN_GPU_MAX_AXES = 33 };
+enum { KILN_GPU_WARPS = KILN_GPU_BLOCK / KILN_GPU_WARP };
 
 /*
  * "axes": for each of `axes` axes, outermost first: its size, then the byte stride of each pointer (outputs, operands)
@@ -78,6 +79,15 @@ enum kiln_gpu_schedule {
      * words t and, where t is below half, pairs + t.
      */
     KILN_GPU_RANDOM,
+    /*
+     * words: rows, n, elements of a chunk, chunks of a row, the data's byte stride along the row, axes (the rows' index
+     * space; 1 or more). One instruction, argmin or argmax, to uint32. Operand 0 is the data ('c' or 'v'), operand 1 is
+     * uint32: 's' is not read; with 'i' a row's n elements are those at the places it names, which ascend and are
+     * packed. A warp, of KILN_GPU_WARPS in a block, searches one chunk of one row and stores the place of what it finds
+     * in that row, behind those of the row's earlier chunks: the next launch reads through them, until a row is one
+     * chunk.
+     */
+    KILN_GPU_PLACES,
 };
 
 enum { KILN_GPU_MAX_ROW = 1024 * 1024, KILN_GPU_COLUMNS_BLOCK = 32 };

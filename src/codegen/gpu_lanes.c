@@ -78,9 +78,8 @@ static void exchange_halves(struct kiln_printer *p, const char *name, const char
                         name);
 }
 
-/* One value of `type`, an integer of `bits` in between. */
-static void exchange(struct kiln_printer *p, const char *type, const char *name, const char *source, const char *kind,
-                     int distance)
+void kiln__gpu_exchange(struct kiln_printer *p, const char *type, const char *name, const char *source,
+                        const char *kind, int distance)
 {
     char from[KILN_IR_NAME], to[KILN_IR_NAME];
     bool is_long = strcmp(type, "i64") == 0 || strcmp(type, "double") == 0;
@@ -100,7 +99,8 @@ static void exchange_lane(struct kiln_printer *p, struct kiln_reducer *r, const 
                           const char *kind, int distance)
 {
     for (int part = 0; part < kiln__ir_parts(r->lane); part++)
-        exchange(p, lane_type(r), part_name(r, name, part).text, part_name(r, source, part).text, kind, distance);
+        kiln__gpu_exchange(p, lane_type(r), part_name(r, name, part).text, part_name(r, source, part).text, kind,
+                           distance);
 }
 
 void kiln__lane_down(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *source, int distance)

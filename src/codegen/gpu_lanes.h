@@ -23,6 +23,12 @@ void kiln__lane_phi(struct kiln_reducer *r, const char *name, const char *a, con
                     const char *from_b);
 /* name = the i1 `condition` ? a : b */
 void kiln__lane_select(struct kiln_reducer *r, const char *name, const char *condition, const char *a, const char *b);
+/*
+ * name = `source`, of an LLVM `type`, in another thread of the warp: `kind` is that of the shuffle, "down", "bfly" or
+ * "idx". Temporaries are the name and a suffix.
+ */
+void kiln__gpu_exchange(struct kiln_printer *p, const char *type, const char *name, const char *source,
+                        const char *kind, int distance);
 /* name = the lane of the thread `distance` further on in the warp. */
 void kiln__lane_down(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *source,
                      int distance);

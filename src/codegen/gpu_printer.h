@@ -79,6 +79,7 @@ kiln_status kiln__gpu_print_tiled(struct kiln_printer *p, const struct kiln_gpu_
 kiln_status kiln__gpu_print_rows(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
 kiln_status kiln__gpu_print_columns(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
 kiln_status kiln__gpu_print_indexed(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
+kiln_status kiln__gpu_print_places(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
 kiln_status kiln__gpu_print_random(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
 
 #endif

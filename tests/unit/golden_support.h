@@ -55,7 +55,8 @@ static void read_outputs(struct description *d, const char *line)
 
 static void read_form(struct description *d, const char *line)
 {
-    static const char *const schedules[] = {"packed", "strided", "tiled", "rows", "columns", "indexed", "random"};
+    static const char *const schedules[] = {"packed",  "strided", "tiled",  "rows",
+                                            "columns", "indexed", "random", "places"};
     char schedule[32] = "";
     unsigned axes = 0;
     assert_int_equal(sscanf(line, "; kiln gpu kernel, %31[^,], %u axes", schedule, &axes), 2);

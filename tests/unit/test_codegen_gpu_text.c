@@ -34,9 +34,10 @@ static void texts_are_as_in_golden(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "gpu_packed_f32", "gpu_packed_bf16",  "gpu_packed_mixed", "gpu_packed_long",   "gpu_strided_wide",
-        "gpu_strided",    "gpu_tiled_f32",    "gpu_rows_softmax", "gpu_rows_norm_f32", "gpu_rows_norm_f16",
-        "gpu_rows_any",   "gpu_columns_bf16", "gpu_indexed",      "gpu_indexed_wide",  "gpu_random"};
+        "gpu_packed_f32", "gpu_packed_bf16",   "gpu_packed_mixed", "gpu_packed_long",   "gpu_strided_wide",
+        "gpu_strided",    "gpu_tiled_f32",     "gpu_rows_softmax", "gpu_rows_norm_f32", "gpu_rows_norm_f16",
+        "gpu_rows_any",   "gpu_columns_bf16",  "gpu_indexed",      "gpu_indexed_wide",  "gpu_random",
+        "gpu_places",     "gpu_places_through"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) check_golden(names[i]);
 }
 
@@ -138,6 +139,33 @@ static void every_index_gives_ptx(void **state)
     }
 }
 
+/* Places of elements of each dtype, of whole rows and through places. */
+static void every_place_gives_ptx(void **state)
+{
+    (void)state;
+    for (int op = KILN_OP_ARGMIN; op <= KILN_OP_ARGMAX; op++)
+        for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++) {
+            uint8_t operands[] = {(uint8_t)dtype, KILN_UINT32};
+            uint32_t output = 2;
+            struct kiln_instr instr = {(uint16_t)op, KILN_UINT32, {0}};
+            struct description d = {.group = {.operand_count = 2,
+                                              .instr_count = 1,
+                                              .output_count = 1,
+                                              .operand_dtypes = operands,
+                                              .instrs = &instr,
+                                              .outputs = &output},
+                                    .letters = "vs",
+                                    .form = {KILN_GPU_PLACES, 1 + dtype % 3, false, dtype % 2}};
+            struct kiln_buffer text = {0}, ptx = {0};
+            if (dtype % 4 < 2) d.letters[1] = 'i';
+            print(&d, &text);
+            compile_text(&text, TARGET, 2, &ptx);
+            if (has_generic_access((const char *)ptx.data)) fail_msg("%s", (const char *)ptx.data);
+            kiln__buffer_release(&text);
+            kiln__buffer_release(&ptx);
+        }
+}
+
 /* From the first `access` on `count` of them stand in neighbouring lines, each `distance` bytes further on. */
 static void expect_accesses(const char *ptx, const char *access, int count, int distance)
 {
@@ -173,7 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_as_in_golden),    cmocka_unit_test(every_operation_gives_ptx),
         cmocka_unit_test(every_reduction_gives_ptx), cmocka_unit_test(every_index_gives_ptx),
-        cmocka_unit_test(rows_are_read_well),
+        cmocka_unit_test(every_place_gives_ptx),     cmocka_unit_test(rows_are_read_well),
     };
     return cmocka_run_group_tests(tests, open_plugin, NULL);
 }
