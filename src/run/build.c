@@ -320,7 +320,8 @@ static bool build(struct builder *builder)
 /* Libraries launch by themselves; of operations of that kind these are kernels on a GPU. */
 static bool is_library(enum kiln_op op)
 {
-    return kiln__ops[op].kind == KILN_OP_LIBRARY && op != KILN_OP_RANDOM_BITS;
+    bool is_kernel = op == KILN_OP_RANDOM_BITS || op == KILN_OP_ARGMIN || op == KILN_OP_ARGMAX;
+    return kiln__ops[op].kind == KILN_OP_LIBRARY && !is_kernel;
 }
 
 /* Worth it for a plan of kernels and what runs as kernels. */

@@ -304,10 +304,10 @@ static const bool has_gpu_schedule[KILN_OP_COUNT] = {
 #define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                 \
     [KILN_OP_##ID] = true,
 #include "graph/ops.def"
-    [KILN_OP_CONTIGUOUS] = true, [KILN_OP_CONCATENATE] = true,  [KILN_OP_SUM] = true,  [KILN_OP_PROD] = true,
-    [KILN_OP_MIN] = true,        [KILN_OP_MAX] = true,          [KILN_OP_ALL] = true,  [KILN_OP_ANY] = true,
-    [KILN_OP_MATMUL] = true,     [KILN_OP_SLICE_UPDATE] = true, [KILN_OP_TAKE] = true, [KILN_OP_GATHER] = true,
-    [KILN_OP_TAKE_ALONG] = true, [KILN_OP_RANDOM_BITS] = true,
+    [KILN_OP_CONTIGUOUS] = true, [KILN_OP_CONCATENATE] = true,  [KILN_OP_SUM] = true,    [KILN_OP_PROD] = true,
+    [KILN_OP_MIN] = true,        [KILN_OP_MAX] = true,          [KILN_OP_ALL] = true,    [KILN_OP_ANY] = true,
+    [KILN_OP_MATMUL] = true,     [KILN_OP_SLICE_UPDATE] = true, [KILN_OP_TAKE] = true,   [KILN_OP_GATHER] = true,
+    [KILN_OP_TAKE_ALONG] = true, [KILN_OP_RANDOM_BITS] = true,  [KILN_OP_ARGMIN] = true, [KILN_OP_ARGMAX] = true,
 };
 
 /* Of those, what needs more than a schedule of the code generator. */

@@ -21,6 +21,9 @@ enum {
     RESIDENT_THREADS = 1024, /* of row kernels on a multiprocessor */
     APART_WAVES = 3,         /* so often its blocks are replaced, at least, if they start apart, */
     APART_ELEMENTS = 16,     /* and so many elements has a thread */
+    SEARCH_WARPS = 4096,     /* share the elements of a search for places, */
+    CHUNK_MIN = 512,         /* in multiples of so many, */
+    ROW_AT_ONCE = 2048,      /* and this many are one warp's */
     LONGEST = INT32_MAX / 2  /* indices of threads that are rounded up stay below 2^31 */
 };
 
@@ -448,4 +451,41 @@ kiln_status kiln__gpu_launch_random(struct kiln_group_kernels *kernels, char *ou
     add(words, half);
     add(words, stride);
     return start(kernels, "v", &form, full_blocks(divide_up(pairs, KILN_GPU_BLOCK)), words, err);
+}
+
+/* ---- places --------------------------------------------------------------------------------------------------- */
+
+/* Elements for one warp: few, so that a few long rows use the whole GPU, but rows that one warp reads soon are whole.
+ */
+static int64_t chunk_of(int64_t rows, int64_t n)
+{
+    int64_t share = divide_up(rows * n, SEARCH_WARPS), chunk = divide_up(share, CHUNK_MIN) * CHUNK_MIN;
+    return n <= ROW_AT_ONCE || chunk > n ? n : chunk;
+}
+
+int64_t kiln__gpu_chunks(int64_t rows, int64_t n)
+{
+    return divide_up(n, chunk_of(rows, n));
+}
+
+kiln_status kiln__gpu_launch_places(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
+                                    int64_t stride, bool through, kiln_error *err)
+{
+    uint64_t buffer[HEADER_WORDS + 3 + 5 + 4 * (KILN_MAX_NDIM + 1)];
+    struct words *words = (struct words *)buffer;
+    int64_t rows = kiln__loop_size(loop), warps = rows * kiln__gpu_chunks(rows, n);
+    if (loop->ndim == 0) kiln__loop_append_unit(loop);
+    struct kiln_gpu_form form = {.schedule = KILN_GPU_PLACES, .axes = (uint8_t)loop->ndim, .is_long = warps > LONGEST};
+    words->count = 0;
+    words->keep = false;
+    add_pointers(words, loop);
+    add(words, rows);
+    add(words, n);
+    add(words, chunk_of(rows, n));
+    add(words, kiln__gpu_chunks(rows, n));
+    add(words, stride);
+    add_axes(words, loop);
+    const char letters[] = {stride == loop->regions[1].item ? KILN_LAYOUT_PACKED : KILN_LAYOUT_STRIDED,
+                            through ? KILN_LAYOUT_INDEX : KILN_LAYOUT_SCALAR, '\0'};
+    return start(kernels, letters, &form, full_blocks(divide_up(warps, KILN_GPU_WARPS)), words, err);
 }

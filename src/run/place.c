@@ -2,11 +2,15 @@
  * place.c - where the largest and smallest elements are: argmax and argmin.
  *
  * The first of equal ones wins. NaN is passed over: its key is the highest already, which argmin never takes before a
- * number, and argmax counts it as the lowest.
+ * number, and argmax counts it as the lowest. On a GPU pairs of key and place are combined in any order, level by
+ * level: each finds the places of the best elements of chunks, through which the next one reads.
  */
+#include "array/storage.h"
 #include "run/axis.h"
+#include "run/gpu.h"
 #include "run/operation.h"
 #include "run/order.h"
+#include "run/where.h"
 
 enum { CHUNK = 512 };
 
@@ -43,11 +47,70 @@ static void search_rows(void *ctx, int64_t first, int64_t end)
         search->out[row] = find_largest(search, search->in->data + kiln__axis_offset(&search->axis, row));
 }
 
+/* ---- on a GPU --------------------------------------------------------------------------------------------------- */
+
+enum { OUT, IN, PLACES, REGIONS };
+
+/* `count` places for each row, side by side. */
+static kiln_status alloc_places(struct kiln_region *region, const struct kiln_loop *loop, int64_t count,
+                                struct kiln_storage **storage, kiln_error *err)
+{
+    int64_t bytes = count * (int64_t)sizeof(uint32_t);
+    for (size_t axis = loop->ndim; axis-- > 0; bytes *= loop->dims[axis]) region->strides[axis] = bytes;
+    kiln_status status = kiln__storage_new_at(kiln__here, (size_t)bytes, storage, err);
+    if (status == KILN_OK) region->data = (*storage)->data;
+    return status;
+}
+
+/* Regions of `loop`: the final output, the data, and with `through` the places of a row's n elements. */
+static kiln_status search_level(struct kiln_group_kernels *kernels, const struct kiln_loop *loop, int64_t n,
+                                int64_t stride, bool through, kiln_error *err)
+{
+    struct kiln_region found[REGIONS] = {loop->regions[OUT], loop->regions[IN], loop->regions[PLACES]};
+    struct kiln_loop level = *loop;
+    struct kiln_storage *storage = NULL;
+    int64_t chunks = kiln__gpu_chunks(kiln__loop_size(loop), n);
+    level.regions = found;
+    if (chunks == 1) return kiln__gpu_launch_places(kernels, &level, n, stride, through, err);
+    kiln_status status = alloc_places(&found[OUT], loop, chunks, &storage, err);
+    if (!status) status = kiln__gpu_launch_places(kernels, &level, n, stride, through, err);
+    level = *loop;
+    level.regions = found;
+    found[PLACES] = found[OUT];
+    found[OUT] = loop->regions[OUT];
+    if (!status) status = search_level(kernels, &level, chunks, stride, true, err);
+    kiln__storage_unref(storage);
+    return status;
+}
+
+static kiln_status search_on_gpu(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    const struct kiln_array *in = node->inputs[0];
+    size_t axis = (size_t)node->attrs[0], kept = 0;
+    struct kiln_region regions[REGIONS] = {{.data = out->data, .item = (int64_t)sizeof(uint32_t)}};
+    struct kiln_group_kernels *kernels;
+    struct kiln_loop loop;
+    if (out->size == 0) return KILN_OK;
+    kiln__loop_init(&loop, in->ndim, in->dims, regions, REGIONS);
+    kiln__region_from_array(&regions[IN], &loop, in);
+    for (size_t i = 0; i < in->ndim; i++) {
+        if (i == axis && out->ndim != in->ndim) continue;
+        regions[OUT].strides[i] = out->strides[kept++] * regions[OUT].item;
+    }
+    regions[PLACES] = regions[IN]; /* not read at the first level */
+    int64_t n = in->dims[axis], stride = regions[IN].strides[axis];
+    kiln__loop_remove_axis(&loop, axis);
+    kiln__loop_collapse(&loop);
+    kiln_status status = kiln__op_kernels(node->op, in->dtype, KILN_UINT32, &kernels, err);
+    return status ? status : search_level(kernels, &loop, n, stride, false, err);
+}
+
 kiln_status kiln__run_place(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
     const struct kiln_array *in = node->inputs[0];
     kiln_status status = kiln__output_alloc(out, err);
     if (status != KILN_OK) return status;
+    if (kiln__here) return search_on_gpu(node, out, err);
     bool largest = node->op == KILN_OP_ARGMAX;
     struct search search = {.in = in, .out = (uint32_t *)(void *)out->data, .flip = largest ? 0 : UINT64_MAX};
     if (largest) search.nan = kiln__order_nan(in->dtype);

@@ -170,15 +170,17 @@ static _Atomic(struct kiln_group_kernels *) table[KILN_OP_COUNT][KILN_DTYPE_COUN
 static bool fill_group(struct kiln_group *group, enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out)
 {
     uint32_t arity = (uint32_t)kiln__ops[op].arity;
-    group->operand_count = arity;
+    bool has_places = op == KILN_OP_ARGMIN || op == KILN_OP_ARGMAX; /* an operand more: codegen/gpu.h */
+    group->operand_count = arity + has_places;
     group->instr_count = group->output_count = 1;
-    group->operand_dtypes = calloc(arity, sizeof *group->operand_dtypes);
+    group->operand_dtypes = calloc(group->operand_count, sizeof *group->operand_dtypes);
     group->instrs = calloc(1, sizeof *group->instrs);
     group->outputs = calloc(1, sizeof *group->outputs);
     if (!group->operand_dtypes || !group->instrs || !group->outputs) return false;
     group->instrs[0].op = (uint16_t)op;
     group->instrs[0].dtype = (uint8_t)out;
-    group->outputs[0] = arity;
+    group->outputs[0] = group->operand_count;
+    if (has_places) group->operand_dtypes[arity] = KILN_UINT32;
     for (uint32_t i = 0; i < arity; i++) {
         group->operand_dtypes[i] = (uint8_t)(op == KILN_OP_SELECT && i == 0 ? KILN_BOOL : in);
         group->instrs[0].in[i] = i;

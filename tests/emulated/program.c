@@ -39,10 +39,12 @@ static int first_rows(mlx_array *res, mlx_array x)
     return code;
 }
 
+/* A token, as if all were as likely: where the largest of the words is. */
 static int draw(mlx_array *res)
 {
     mlx_array key = mlx_array_new();
     int code = mlx_random_key(&key, 7) || mlx_random_bits(res, (int[]){5}, 1, 4, key, gpu) || mlx_array_eval(*res);
+    code = code || mlx_argmax_axis(res, *res, 0, true, gpu) || mlx_array_eval(*res);
     mlx_array_free(key);
     return code;
 }

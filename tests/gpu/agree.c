@@ -503,6 +503,32 @@ static void check_indices(mlx_dtype dtype)
     mlx_array_free(x);
 }
 
+/* ---- places -------------------------------------------------------------------------------------------------------
+ */
+
+static void check_places(mlx_dtype dtype)
+{
+    static const int shapes[][2] = {{1, 1}, {5, 17}, {300, 1000}, {2, 2049}, {1, 131072}, {5000, 40}, {1, 1500000}};
+    static const reduction searches[] = {mlx_argmin_axis, mlx_argmax_axis};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        mlx_array in = make(dtype, shapes[s], 2), turned = mlx_array_new();
+        mlx_transpose(&turned, in, cpu);
+        for (int i = 0; i < 8; i++) {
+            int axis = i / 2 % 2;
+            if (shapes[s][i < 4 ? axis : !axis] < shapes[s][1] / 1000 || is_left_out()) continue; /* rows of one */
+            char what[100];
+            mlx_array a = mlx_array_new(), b = mlx_array_new();
+            int code = searches[i % 2](&a, i < 4 ? in : turned, axis, false, cpu);
+            code |= searches[i % 2](&b, i < 4 ? in : turned, axis, false, gpu);
+            snprintf(what, sizeof what, "%s(%s %d x %d%s, axis %d)", i % 2 ? "argmax" : "argmin", dtype_names[dtype],
+                     shapes[s][0], shapes[s][1], i < 4 ? "" : ", turned", axis);
+            if (!code) compare(what, a, b);
+            mlx_array_free(a), mlx_array_free(b);
+        }
+        mlx_array_free(in), mlx_array_free(turned);
+    }
+}
+
 /* ---- random numbers -----------------------------------------------------------------------------------------------
  */
 
@@ -595,6 +621,7 @@ int main(void)
         check_casts((mlx_dtype)dtype);
         check_reductions((mlx_dtype)dtype);
         check_indices((mlx_dtype)dtype);
+        check_places((mlx_dtype)dtype);
     }
     check_all_inputs(MLX_FLOAT16);
     check_all_inputs(MLX_BFLOAT16);
