@@ -13,7 +13,7 @@
 
 #include "graph/compose.h"
 
-enum { KILN_EXPRESSION_MAX = 96 };
+enum { KILN_EXPRESSION_MAX = 224 };
 
 struct kiln_expression {
     kiln_error *err;
