@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "graph/formula.h"
+#include "graph/row_layer.h"
 #include "graph/sequence.h"
 
 static kiln_status require(struct kiln_array *array, const char *name, kiln_error *err)
@@ -489,6 +490,8 @@ kiln_status kiln__rms_norm(struct kiln_array *x, struct kiln_array *weight, floa
     }
     kiln_status status = check_rms_norm(x, weight, &dtype, err);
     if (status) return status;
+    struct kiln_row_layer layer = {.op = KILN_OP_RMS_NORM, .x = x, .weight = weight, .eps = eps, .dtype = dtype};
+    if (kiln__row_layer_fits(&layer)) return kiln__row_layer(&layer, out, err);
     struct chain chain = chain_start(x, err);
     chain_astype(&chain, KILN_FLOAT32);
     if (!chain.status) chain.status = inverse_rms(chain.value, eps, &scale, err);

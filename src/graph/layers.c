@@ -10,6 +10,7 @@
 
 #include "graph/formula.h"
 #include "graph/reductions.h"
+#include "graph/row_layer.h"
 
 static enum kiln_dtype wide_dtype(enum kiln_dtype dtype)
 {
@@ -53,6 +54,9 @@ kiln_status kiln__layer_norm(struct kiln_array *x, struct kiln_array *weight, st
     if (!kiln__dtype_is_float(dtype))
         return kiln__fail(err, KILN_INVALID, "[layer_norm] %s is not supported: expected a float type.",
                           kiln__dtypes[dtype].name);
+    struct kiln_row_layer layer = {
+        .op = KILN_OP_LAYER_NORM, .x = x, .weight = weight, .bias = bias, .eps = eps, .dtype = dtype};
+    if (kiln__row_layer_fits(&layer)) return kiln__row_layer(&layer, out, err);
     int axis = x->ndim - 1;
     struct kiln_array *wide = kiln__e_astype(&e, x, wide_dtype(dtype));
     struct kiln_array *n = kiln__e_number(&e, x->dims[axis], wide_dtype(dtype));

@@ -13,7 +13,7 @@ enum kiln_op {
     KILN_OP_COUNT
 };
 
-enum kiln_op_kind { KILN_OP_ELEMENTWISE, KILN_OP_VIEW, KILN_OP_REDUCE, KILN_OP_COPY, KILN_OP_LIBRARY };
+enum kiln_op_kind { KILN_OP_ELEMENTWISE, KILN_OP_VIEW, KILN_OP_REDUCE, KILN_OP_COPY, KILN_OP_LIBRARY, KILN_OP_LAYER };
 
 enum kiln_dtype_rule {
     KILN_RULE_NONE,

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "graph/formula.h"
+#include "graph/row_layer.h"
 
 kiln_status kiln__plain_axis(const char *name, int axis, size_t ndim, int *out, kiln_error *err)
 {
@@ -265,6 +266,16 @@ static kiln_status check_real(const char *name, const struct kiln_array *a, kiln
     return kiln__fail(err, KILN_INVALID, "[%s] complex64 is not supported: expected a real type.", name);
 }
 
+static bool is_last_axis(const struct kiln_array *a, uint64_t set)
+{
+    return a->ndim && set == UINT64_C(1) << (a->ndim - 1);
+}
+
+static struct kiln_row_layer row_layer(enum kiln_op op, struct kiln_array *a)
+{
+    return (struct kiln_row_layer){.op = op, .x = a, .dtype = at_least_float(a->dtype)};
+}
+
 /* log(sum(exp(a - max))) + max; an infinite max is the result, because infinity less infinity is NaN. */
 kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err)
 {
@@ -274,6 +285,9 @@ kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct 
     kiln_status status = axes_to_set("logsumexp", a, axes, &set, err);
     if (!status) status = check_real("logsumexp", a, err);
     if (status) return status;
+    struct kiln_row_layer layer = row_layer(KILN_OP_LOGSUMEXP, a);
+    layer.keepdims = axes.keepdims;
+    if (is_last_axis(a, set) && kiln__row_layer_fits(&layer)) return kiln__row_layer(&layer, out, err);
     enum kiln_dtype dtype = wide_dtype(a->dtype);
     struct kiln_array *wide = kiln__e_astype(&e, a, dtype);
     struct kiln_array *most = set ? reduce_set(&e, KILN_OP_MAX, wide, set, true) : wide;
@@ -303,6 +317,12 @@ kiln_status kiln__answer_logsumexp(struct kiln_question *question, struct kiln_a
 static struct kiln_array *softmax_of(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
 {
     if (!a || e->status) return NULL;
+    struct kiln_row_layer layer = row_layer(KILN_OP_SOFTMAX, a);
+    if (is_last_axis(a, set) && kiln__row_layer_fits(&layer)) {
+        struct kiln_array *result = NULL;
+        kiln_status status = kiln__row_layer(&layer, &result, e->err);
+        return kiln__e_hold(e, status, result);
+    }
     struct kiln_array *wide = kiln__e_astype(e, a, wide_dtype(a->dtype));
     struct kiln_array *most = reduce_set(e, KILN_OP_MAX, wide, set, true);
     struct kiln_array *powers = kiln__e_unary(e, KILN_OP_EXP, kiln__e_binary(e, KILN_OP_SUBTRACT, wide, most));

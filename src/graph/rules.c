@@ -535,7 +535,8 @@ static kiln_status shape_random_bits(const struct kiln_call *call, struct kiln_r
     return dims_from_attrs(call, out, err);
 }
 
-/* compiled: made by the run room with kiln__node_new(), which knows its outputs. formula: see formula.h. */
+/* compiled: made by the run room with kiln__node_new(), which knows its outputs. formula: see formula.h. Layers: made
+ * by kiln__row_layer(). */
 static kiln_status shape_none(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     return dtype_none(call, out, err);
@@ -583,6 +584,10 @@ static const struct {
     [KILN_OP_LOAD] = {kiln__dtype_load, kiln__shape_load},
     [KILN_OP_MATMUL] = {dtype_matmul, shape_matmul},
     [KILN_OP_RANDOM_BITS] = {dtype_random_bits, shape_random_bits},
+    [KILN_OP_SOFTMAX] = {dtype_none, shape_none},
+    [KILN_OP_LOGSUMEXP] = {dtype_none, shape_none},
+    [KILN_OP_RMS_NORM] = {dtype_none, shape_none},
+    [KILN_OP_LAYER_NORM] = {dtype_none, shape_none},
     [KILN_OP_FORMULA] = {dtype_none, shape_none},
     [KILN_OP_PLAN] = {dtype_none, shape_none},
 };

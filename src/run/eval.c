@@ -275,6 +275,10 @@ static kiln_operation *const operations[KILN_OP_COUNT] = {
     [KILN_OP_LOAD] = kiln__run_load,
     [KILN_OP_MATMUL] = kiln__run_matmul,
     [KILN_OP_RANDOM_BITS] = kiln__run_random_bits,
+    [KILN_OP_SOFTMAX] = kiln__run_row_layer,
+    [KILN_OP_LOGSUMEXP] = kiln__run_row_layer,
+    [KILN_OP_RMS_NORM] = kiln__run_row_layer,
+    [KILN_OP_LAYER_NORM] = kiln__run_row_layer,
 };
 
 /* What a failed attempt had given the array already. */
@@ -304,10 +308,11 @@ static const bool has_gpu_schedule[KILN_OP_COUNT] = {
 #define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                 \
     [KILN_OP_##ID] = true,
 #include "graph/ops.def"
-    [KILN_OP_CONTIGUOUS] = true, [KILN_OP_CONCATENATE] = true,  [KILN_OP_SUM] = true,    [KILN_OP_PROD] = true,
-    [KILN_OP_MIN] = true,        [KILN_OP_MAX] = true,          [KILN_OP_ALL] = true,    [KILN_OP_ANY] = true,
-    [KILN_OP_MATMUL] = true,     [KILN_OP_SLICE_UPDATE] = true, [KILN_OP_TAKE] = true,   [KILN_OP_GATHER] = true,
-    [KILN_OP_TAKE_ALONG] = true, [KILN_OP_RANDOM_BITS] = true,  [KILN_OP_ARGMIN] = true, [KILN_OP_ARGMAX] = true,
+    [KILN_OP_CONTIGUOUS] = true, [KILN_OP_CONCATENATE] = true,  [KILN_OP_SUM] = true,      [KILN_OP_PROD] = true,
+    [KILN_OP_MIN] = true,        [KILN_OP_MAX] = true,          [KILN_OP_ALL] = true,      [KILN_OP_ANY] = true,
+    [KILN_OP_MATMUL] = true,     [KILN_OP_SLICE_UPDATE] = true, [KILN_OP_TAKE] = true,     [KILN_OP_GATHER] = true,
+    [KILN_OP_TAKE_ALONG] = true, [KILN_OP_RANDOM_BITS] = true,  [KILN_OP_ARGMIN] = true,   [KILN_OP_ARGMAX] = true,
+    [KILN_OP_SOFTMAX] = true,    [KILN_OP_LOGSUMEXP] = true,    [KILN_OP_RMS_NORM] = true, [KILN_OP_LAYER_NORM] = true,
 };
 
 /* Of those, what needs more than a schedule of the code generator. */

@@ -24,6 +24,7 @@ kiln_operation kiln__run_sort;                                                 /
 kiln_operation kiln__run_load;                                                 /* source.c */
 kiln_operation kiln__run_matmul;                                               /* blas.c */
 kiln_operation kiln__run_random_bits;                                          /* random.c */
+kiln_operation kiln__run_row_layer; /* row_layer_kernels.c: softmax, logsumexp, norms */
 
 /* Any of them, by node->op, at node->place; not a plan. Inputs that are elsewhere are copied there. */
 kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);

@@ -13,14 +13,12 @@
  */
 #include <string.h>
 
+#include "graph/row_layer.h"
 #include "trace/tape.h"
 
 enum {
-    GROUP_INPUTS = 48,      /* operands and constants of one kernel; every one is a pointer kept live in its loop */
-    REPEATED_TREE = 4,      /* cheap operations that may be computed for each element of a larger kernel */
-    ROW_MIN = 32,           /* elements; shorter rows reduce faster many at a time, by the reduction's own kernel, */
-    FEW_ELEMENTS = 1 << 10, /* unless there are so few of them that steps count for more: on a CPU, */
-    FEW_ON_GPU = 1 << 20    /* and on a GPU, where each step is a launch */
+    GROUP_INPUTS = 48, /* operands and constants of one kernel; every one is a pointer kept live in its loop */
+    REPEATED_TREE = 4  /* cheap operations that may be computed for each element of a larger kernel */
 };
 
 #define UNSEEN UINT32_MAX
@@ -42,19 +40,11 @@ static bool is_one_element(const struct kiln_value *value)
     return true;
 }
 
-static bool has_few_elements(const struct kiln_tape *tape, const struct kiln_value *value)
-{
-    int64_t count = 1, few = tape->place ? FEW_ON_GPU : FEW_ELEMENTS;
-    for (uint32_t i = 0; i < value->ndim && count <= few; i++) count *= value->dims[i];
-    return count <= few;
-}
-
 bool kiln__value_reduces_rows(const struct kiln_tape *tape, const struct kiln_value *value)
 {
     if (value->kind != KILN_VALUE_NODE || kiln__ops[value->op].kind != KILN_OP_REDUCE) return false;
     const struct kiln_value *input = &tape->values[value->inputs[0]];
-    int32_t length = input->ndim ? input->dims[input->ndim - 1] : 0;
-    return value->attrs[0] == input->ndim - 1 && (length >= ROW_MIN || (length > 1 && has_few_elements(tape, input)));
+    return value->attrs[0] == input->ndim - 1 && kiln__rows_pay(input->dims, input->ndim, tape->place);
 }
 
 static bool reduces_rows(const struct fuser *fuser, const struct kiln_value *value)
