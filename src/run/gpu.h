@@ -21,28 +21,6 @@ kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kil
                                   const int64_t *inner, const uint64_t *constants, const char *letters, bool keep,
                                   kiln_error *err);
 
-/*
- * Copies data to the output through indices: codegen/gpu.h, KILN_GPU_INDEXED. Regions of `loop`, which is collapsed:
- * output, data, indices; `sizes` and `steps` are those of the indices. With `wide` elements of output and data have 16
- * bytes. The caller has checked the indices.
- */
-kiln_status kiln__gpu_launch_indexed(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const int64_t *sizes,
-                                     const int64_t *steps, bool wide, kiln_error *err);
-
-/* `count` random words to `out`, from a key whose two words are `stride` bytes apart: codegen/gpu.h, KILN_GPU_RANDOM.
- */
-kiln_status kiln__gpu_launch_random(struct kiln_group_kernels *kernels, char *out, int64_t count, const char *key,
-                                    int64_t stride, kiln_error *err);
-
-/*
- * Places of the smallest or largest elements: codegen/gpu.h, KILN_GPU_PLACES. Regions of `loop`, which has the rows'
- * axes and is collapsed: output, data, places, or with through = false anything. Rows have n elements, data of
- * a row stand `stride` bytes apart, places side by side. A row gives one output for each kiln__gpu_chunks() of them.
- */
-kiln_status kiln__gpu_launch_places(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
-                                    int64_t stride, bool through, kiln_error *err);
-int64_t kiln__gpu_chunks(int64_t rows, int64_t n);
-
 /* Can the GPU run a group with that many parameters, and rows of that length (0: it has none)? */
 bool kiln__gpu_can_launch(const struct kiln_group *group, size_t ndim, int64_t row);
 /* The longest axis that one launch reduces: `rows` of them at a time, elements `stride` bytes apart. */

@@ -13,6 +13,7 @@
 
 #include "cache/cache.h"
 #include "run/gpu.h"
+#include "run/gpu_words.h"
 #include "run/indices.h"
 #include "run/operation.h"
 #include "run/where.h"
@@ -213,6 +214,34 @@ static struct known *find_kernels(const uint8_t *dtypes, size_t count)
     return known ? known : make_known(dtypes, count);
 }
 
+/* codegen/gpu.h, KILN_GPU_INDEXED. With `wide` elements of output and data have 16 bytes. */
+static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const int64_t *sizes,
+                          const int64_t *steps, bool wide, kiln_error *err)
+{
+    size_t indices = loop->count - 2, room = 1 + 2 * indices + kiln__words_for(&kernels->group, loop->ndim);
+    int64_t total = kiln__loop_size(loop);
+    if (total == 0) return KILN_OK;
+    if (room > KILN_MAX_WORDS) return kiln__gpu_cannot(kernels, err);
+    if (loop->ndim == 0) kiln__loop_append_unit(loop);
+    char letters[indices + 2];
+    uint64_t buffer[KILN_WORDS_HEADER + room];
+    struct kiln_words *words = kiln__words_init(buffer, false);
+    letters[0] = KILN_LAYOUT_STRIDED;
+    memset(letters + 1, KILN_LAYOUT_INDEX, indices);
+    letters[1 + indices] = '\0';
+    struct kiln_gpu_form form = {
+        .schedule = KILN_GPU_INDEXED, .axes = (uint8_t)loop->ndim, .wide = wide, .is_long = total > KILN_GPU_LONGEST};
+    kiln__words_add_pointers(words, loop);
+    kiln__words_add(words, total);
+    for (size_t i = 0; i < indices; i++) {
+        kiln__words_add(words, sizes[i]);
+        kiln__words_add(words, steps[i]);
+    }
+    kiln__words_add_axes(words, loop);
+    return kiln__gpu_start(kernels, letters, &form, kiln__full_blocks(kiln__divide_up(total, KILN_GPU_BLOCK)), words,
+                           err);
+}
+
 kiln_status kiln__indexed_run(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
     struct indexed indexed;
@@ -224,5 +253,5 @@ kiln_status kiln__indexed_run(const struct kiln_node *node, struct kiln_array *o
     indexed.dtypes[0] = dtype_of(bytes);
     struct known *known = find_kernels(indexed.dtypes, 1 + indexed.count);
     if (!known) return kiln__no_memory(err, "the kernels of an operation");
-    return kiln__gpu_launch_indexed(&known->kernels, &indexed.loop, indexed.sizes, indexed.steps, bytes == WIDE, err);
+    return launch(&known->kernels, &indexed.loop, indexed.sizes, indexed.steps, bytes == WIDE, err);
 }

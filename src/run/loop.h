@@ -38,4 +38,9 @@ void kiln__loop_append_unit(struct kiln_loop *loop);
 /* Elements of the index space; 0 when an axis is empty. */
 int64_t kiln__loop_size(const struct kiln_loop *loop);
 
+static inline bool kiln__region_is_packed(const struct kiln_region *region, size_t axis)
+{
+    return region->strides[axis] == region->item;
+}
+
 #endif

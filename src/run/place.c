@@ -7,7 +7,7 @@
  */
 #include "array/storage.h"
 #include "run/axis.h"
-#include "run/gpu.h"
+#include "run/gpu_words.h"
 #include "run/operation.h"
 #include "run/order.h"
 #include "run/where.h"
@@ -49,7 +49,51 @@ static void search_rows(void *ctx, int64_t first, int64_t end)
 
 /* ---- on a GPU --------------------------------------------------------------------------------------------------- */
 
+enum {
+    SEARCH_WARPS = 4096, /* share the elements of a search, */
+    CHUNK_MIN = 512,     /* in multiples of so many, */
+    ROW_AT_ONCE = 2048,  /* and this many are one warp's */
+};
 enum { OUT, IN, PLACES, REGIONS };
+
+/* Elements for one warp: few, so that a few long rows use the whole GPU, but rows that one warp reads soon are whole.
+ */
+static int64_t chunk_of(int64_t rows, int64_t n)
+{
+    int64_t share = kiln__divide_up(rows * n, SEARCH_WARPS), chunk = kiln__divide_up(share, CHUNK_MIN) * CHUNK_MIN;
+    return n <= ROW_AT_ONCE || chunk > n ? n : chunk;
+}
+
+static int64_t count_chunks(int64_t rows, int64_t n)
+{
+    return kiln__divide_up(n, chunk_of(rows, n));
+}
+
+/*
+ * codegen/gpu.h, KILN_GPU_PLACES: rows have n elements, `stride` bytes apart, or with `through` places side by side.
+ * A row gives one output for each of its chunks.
+ */
+static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n, int64_t stride,
+                          bool through, kiln_error *err)
+{
+    uint64_t buffer[KILN_WORDS_HEADER + 3 + 5 + 4 * (KILN_MAX_NDIM + 1)];
+    struct kiln_words *words = kiln__words_init(buffer, false);
+    int64_t rows = kiln__loop_size(loop), warps = rows * count_chunks(rows, n);
+    if (loop->ndim == 0) kiln__loop_append_unit(loop);
+    struct kiln_gpu_form form = {
+        .schedule = KILN_GPU_PLACES, .axes = (uint8_t)loop->ndim, .is_long = warps > KILN_GPU_LONGEST};
+    kiln__words_add_pointers(words, loop);
+    kiln__words_add(words, rows);
+    kiln__words_add(words, n);
+    kiln__words_add(words, chunk_of(rows, n));
+    kiln__words_add(words, count_chunks(rows, n));
+    kiln__words_add(words, stride);
+    kiln__words_add_axes(words, loop);
+    const char letters[] = {stride == loop->regions[1].item ? KILN_LAYOUT_PACKED : KILN_LAYOUT_STRIDED,
+                            through ? KILN_LAYOUT_INDEX : KILN_LAYOUT_SCALAR, '\0'};
+    return kiln__gpu_start(kernels, letters, &form, kiln__full_blocks(kiln__divide_up(warps, KILN_GPU_WARPS)), words,
+                           err);
+}
 
 /* `count` places for each row, side by side. */
 static kiln_status alloc_places(struct kiln_region *region, const struct kiln_loop *loop, int64_t count,
@@ -69,11 +113,11 @@ static kiln_status search_level(struct kiln_group_kernels *kernels, const struct
     struct kiln_region found[REGIONS] = {loop->regions[OUT], loop->regions[IN], loop->regions[PLACES]};
     struct kiln_loop level = *loop;
     struct kiln_storage *storage = NULL;
-    int64_t chunks = kiln__gpu_chunks(kiln__loop_size(loop), n);
+    int64_t chunks = count_chunks(kiln__loop_size(loop), n);
     level.regions = found;
-    if (chunks == 1) return kiln__gpu_launch_places(kernels, &level, n, stride, through, err);
+    if (chunks == 1) return launch(kernels, &level, n, stride, through, err);
     kiln_status status = alloc_places(&found[OUT], loop, chunks, &storage, err);
-    if (!status) status = kiln__gpu_launch_places(kernels, &level, n, stride, through, err);
+    if (!status) status = launch(kernels, &level, n, stride, through, err);
     level = *loop;
     level.regions = found;
     found[PLACES] = found[OUT];
