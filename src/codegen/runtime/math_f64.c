@@ -57,7 +57,8 @@ double kiln_exp_f64(double x)
     struct f64_reduced part = f64_reduce(inside);
     int64_t half = part.two >> 1;
     double mantissa = 1.0 + f64_expm1_small(part);
-    return mantissa * f64_power_of_two(half) * f64_power_of_two(part.two - half);
+    double last = x < -746.0 ? 0.0 : f64_power_of_two(part.two - half); /* see kiln_exp_f32 */
+    return mantissa * f64_power_of_two(half) * last;
 }
 
 /* x = 2^k (1 + f); log(1 + f) = f - half + s * (half + series), half = f * f / 2, s = f / (2 + f). */
