@@ -3,7 +3,6 @@
  */
 #include "graph/layers.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,97 +97,6 @@ kiln_status kiln__addmm(struct kiln_array *c, struct kiln_array *a, struct kiln_
     struct kiln_array *rest = scaled(&e, kiln__e_astype(&e, c, dtype), beta);
     kiln_status status = kiln__e_end(&e, kiln__e_binary(&e, KILN_OP_ADD, scaled(&e, product, alpha), rest), out);
     return status ? kiln__fail_as(err, status, "addmm") : status;
-}
-
-static kiln_status check_conv1d(const struct kiln_array *input, const struct kiln_array *weight, struct kiln_conv how,
-                                int64_t *length, kiln_error *err)
-{
-    char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
-    if (!input || !weight) return kiln__fail(err, KILN_INVALID, "[conv1d] input is empty.");
-    if (input->ndim != 3 || weight->ndim != 3)
-        return kiln__fail(err, KILN_INVALID, "[conv1d] Expected an input and a weight of 3 dimensions, got %d and %d.",
-                          input->ndim, weight->ndim);
-    if (how.stride < 1 || how.dilation < 1 || how.groups < 1 || how.padding < 0)
-        return kiln__fail(err, KILN_INVALID,
-                          "[conv1d] stride %d, dilation %d and groups %d must be at least 1, padding %d at least 0.",
-                          how.stride, how.dilation, how.groups, how.padding);
-    if (input->dims[2] % how.groups || weight->dims[0] % how.groups || input->dims[2] / how.groups != weight->dims[2] ||
-        weight->dims[1] == 0)
-        return kiln__fail(err, KILN_INVALID,
-                          "[conv1d] A weight of shape %s does not fit an input of shape %s with %d groups: expected "
-                          "(outputs, width, channels / groups).",
-                          kiln__shape_text(weight->dims, 3, left), kiln__shape_text(input->dims, 3, right), how.groups);
-    int64_t padded = input->dims[1] + 2 * (int64_t)how.padding;
-    int64_t window = (int64_t)how.dilation * (weight->dims[1] - 1) + 1;
-    *length = padded < window ? 0 : (padded - window) / how.stride + 1;
-    if (*length == 0 || padded > INT_MAX || *length * weight->dims[1] > INT_MAX)
-        return kiln__fail(err, KILN_INVALID, "[conv1d] A window of %lld does not fit a padded input of length %lld.",
-                          (long long)window, (long long)padded);
-    return KILN_OK;
-}
-
-static struct kiln_array *pad_length(struct kiln_expression *e, struct kiln_array *x, int padding)
-{
-    struct kiln_array *zeros = NULL;
-    if (!x || padding == 0) return x;
-    kiln_status status = kiln__zeros((int[]){x->dims[0], padding, x->dims[2]}, 3, x->dtype, &zeros, e->err);
-    zeros = kiln__e_hold(e, status, zeros);
-    return kiln__e_concatenate(e, (struct kiln_array *[]){zeros, x, zeros}, 3, 1);
-}
-
-/* (batch, length, width, channels): what each place of the result sees. */
-static struct kiln_array *windows(struct kiln_expression *e, struct kiln_array *x, int length, int width,
-                                  struct kiln_conv how)
-{
-    int32_t *places = malloc((size_t)length * (size_t)width * sizeof *places);
-    if (!places) {
-        e->status = kiln__no_memory(e->err, "a convolution");
-        return NULL;
-    }
-    for (int i = 0; i < length; i++)
-        for (int k = 0; k < width; k++) places[i * width + k] = i * how.stride + k * how.dilation;
-    struct kiln_array *indices = kiln__e_data(e, places, KILN_INT32, (int[]){length, width}, 2);
-    free(places);
-    return kiln__e_apply(e, KILN_OP_TAKE, (struct kiln_array *[]){x, indices}, 2, (int64_t[]){1}, 1);
-}
-
-/* For each group a product (places, width * channels) @ (width * channels, outputs). */
-kiln_status kiln__conv1d(struct kiln_array *input, struct kiln_array *weight, struct kiln_conv how,
-                         struct kiln_array **out, kiln_error *err)
-{
-    struct kiln_expression e = {.err = err};
-    int64_t length = 0;
-    if (kiln__records(input) || kiln__records(weight)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_CONV1D);
-        kiln__ask_array(&question, input);
-        kiln__ask_array(&question, weight);
-        kiln__ask_numbers(&question, (int[]){how.stride, how.padding, how.dilation, how.groups}, 4);
-        return kiln__ask_end(&question, out, err);
-    }
-    kiln_status status = check_conv1d(input, weight, how, &length, err);
-    if (status) return status;
-    enum kiln_dtype dtype = kiln__dtype_promote(input->dtype, weight->dtype);
-    int batch = input->dims[0], width = weight->dims[1], channels = weight->dims[2], groups = how.groups;
-    int outputs = weight->dims[0] / groups, places = (int)length;
-    struct kiln_array *x = pad_length(&e, kiln__e_astype(&e, input, dtype), how.padding);
-    x = windows(&e, x, places, width, how);
-    x = kiln__e_reshape(&e, x, (int[]){batch * places, width, groups, channels}, 4);
-    x = kiln__e_transpose(&e, x, (int64_t[]){2, 0, 1, 3});
-    x = kiln__e_reshape(&e, x, (int[]){groups, batch * places, width * channels}, 3);
-    struct kiln_array *w =
-        kiln__e_reshape(&e, kiln__e_astype(&e, weight, dtype), (int[]){groups, outputs, width * channels}, 3);
-    w = kiln__e_transpose(&e, w, (int64_t[]){0, 2, 1});
-    struct kiln_array *y = kiln__e_transpose(&e, kiln__e_matmul(&e, x, w), (int64_t[]){1, 0, 2});
-    return kiln__e_end(&e, kiln__e_reshape(&e, y, (int[]){batch, places, groups * outputs}, 3), out);
-}
-
-kiln_status kiln__answer_conv1d(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
-{
-    int numbers[KILN_QUESTION_NUMBERS];
-    struct kiln_array *input = kiln__asked_array(question), *weight = kiln__asked_array(question);
-    kiln__asked_numbers(question, numbers);
-    struct kiln_conv how = {numbers[0], numbers[1], numbers[2], numbers[3]};
-    return kiln__conv1d(input, weight, how, out, err);
 }
 
 /* ---- rope ----------------------------------------------------------------------------------------------------------

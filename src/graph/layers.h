@@ -17,14 +17,6 @@ kiln_status kiln__layer_norm(struct kiln_array *x, struct kiln_array *weight, st
 kiln_status kiln__addmm(struct kiln_array *c, struct kiln_array *a, struct kiln_array *b, float alpha, float beta,
                         struct kiln_array **out, kiln_error *err);
 
-struct kiln_conv {
-    int stride, padding, dilation, groups;
-};
-
-/* input (batch, length, channels), weight (outputs, width, channels / groups). */
-kiln_status kiln__conv1d(struct kiln_array *input, struct kiln_array *weight, struct kiln_conv how,
-                         struct kiln_array **out, kiln_error *err);
-
 struct kiln_rope {
     int dims;         /* of the last axis that are turned; the others stay */
     bool traditional; /* pairs are neighbours; else halves */

@@ -2,6 +2,7 @@
  * fast.c - fast.h of the ABI: common layers as one call; and the layers of ops.h.
  */
 #include "graph/compose.h"
+#include "graph/convolution.h"
 #include "graph/layers.h"
 #include "mlxc/handle.h"
 
@@ -80,9 +81,34 @@ int mlx_addmm(mlx_array *res, const mlx_array c, const mlx_array a, const mlx_ar
 int mlx_conv1d(mlx_array *res, const mlx_array input, const mlx_array weight, int stride, int padding, int dilation,
                int groups, const mlx_stream s)
 {
-    struct kiln_conv how = {stride, padding, dilation, groups};
+    struct kiln_conv how = {1, {stride}, {padding}, {dilation}, groups};
     KILN_NEED_ARRAY(input);
     KILN_NEED_ARRAY(weight);
     KILN_NEED_STREAM(s);
-    KILN_RETURN_RESULT(res, kiln__conv1d(kiln__unwrap(input), kiln__unwrap(weight), how, &out, &err));
+    KILN_RETURN_RESULT(res, kiln__conv(kiln__unwrap(input), kiln__unwrap(weight), &how, &out, &err));
+}
+
+int mlx_conv2d(mlx_array *res, const mlx_array input, const mlx_array weight, int stride_0, int stride_1, int padding_0,
+               int padding_1, int dilation_0, int dilation_1, int groups, const mlx_stream s)
+{
+    struct kiln_conv how = {2, {stride_0, stride_1}, {padding_0, padding_1}, {dilation_0, dilation_1}, groups};
+    KILN_NEED_ARRAY(input);
+    KILN_NEED_ARRAY(weight);
+    KILN_NEED_STREAM(s);
+    KILN_RETURN_RESULT(res, kiln__conv(kiln__unwrap(input), kiln__unwrap(weight), &how, &out, &err));
+}
+
+int mlx_conv3d(mlx_array *res, const mlx_array input, const mlx_array weight, int stride_0, int stride_1, int stride_2,
+               int padding_0, int padding_1, int padding_2, int dilation_0, int dilation_1, int dilation_2, int groups,
+               const mlx_stream s)
+{
+    struct kiln_conv how = {3,
+                            {stride_0, stride_1, stride_2},
+                            {padding_0, padding_1, padding_2},
+                            {dilation_0, dilation_1, dilation_2},
+                            groups};
+    KILN_NEED_ARRAY(input);
+    KILN_NEED_ARRAY(weight);
+    KILN_NEED_STREAM(s);
+    KILN_RETURN_RESULT(res, kiln__conv(kiln__unwrap(input), kiln__unwrap(weight), &how, &out, &err));
 }

@@ -267,6 +267,87 @@ static void convolves(void **state)
     }
 }
 
+enum { DEPTH = 3, HEIGHT = 5, BREADTH = 6, IN = 4, OUT = 6 };
+
+/* Sizes of the last three axes but channels; areas have a depth of 1. Windows are 2 deep, 3 high and 2 wide. */
+struct space {
+    bool is_deep;
+    int stride[3], padding[3], dilation[3], groups;
+};
+
+static int call_space(const mlx_array *inputs, int count, mlx_array *outputs, const void *context)
+{
+    const struct space *how = context;
+    const int *s = how->stride, *p = how->padding, *d = how->dilation;
+    (void)count;
+    if (how->is_deep)
+        return mlx_conv3d(outputs, inputs[0], inputs[1], s[0], s[1], s[2], p[0], p[1], p[2], d[0], d[1], d[2],
+                          how->groups, stream);
+    return mlx_conv2d(outputs, inputs[0], inputs[1], s[1], s[2], p[1], p[2], d[1], d[2], how->groups, stream);
+}
+
+/* One element of the result: `o` at `place`. */
+static double convolved_at(const struct numbers *x, const struct numbers *w, const struct space *how, const int *sizes,
+                           const int *window, int batch, const int *place, int o)
+{
+    int channels = IN / how->groups, group = o / (OUT / how->groups), k[3], from[3];
+    double sum = 0;
+    for (int i = 0; i < window[0] * window[1] * window[2]; i++) {
+        bool is_inside = true;
+        unravel(i, &(struct shape){3, {window[0], window[1], window[2]}}, k);
+        for (int axis = 0; axis < 3; axis++) {
+            from[axis] = place[axis] * how->stride[axis] + k[axis] * how->dilation[axis] - how->padding[axis];
+            is_inside &= from[axis] >= 0 && from[axis] < sizes[axis];
+        }
+        int at_input = ((batch * sizes[0] + from[0]) * sizes[1] + from[1]) * sizes[2] + from[2];
+        for (int c = 0; is_inside && c < channels; c++)
+            sum += at(x, at_input * IN + group * channels + c) *
+                   at(w, (o * window[0] * window[1] * window[2] + i) * channels + c);
+    }
+    return sum;
+}
+
+/* Small whole numbers, so that sums are exact. */
+static struct numbers whole(int ndim, const int *dims, uint64_t *random)
+{
+    struct numbers out = filled(ndim, dims, MLX_FLOAT32, random);
+    for (int i = 0; i < out.size; i++) put(&out, i, scalar_cast(make_double(floor(8 * at(&out, i))), MLX_FLOAT32));
+    return out;
+}
+
+static void convolves_areas_and_spaces(void **state)
+{
+    uint64_t random = 53;
+    (void)state;
+    for (int how = 0; how < 32; how++) {
+        struct space space = {how & 1, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, how & 16 ? 2 : 1};
+        int deep = space.is_deep, sizes[3] = {deep ? DEPTH : 1, HEIGHT, BREADTH}, window[3] = {deep ? 2 : 1, 3, 2};
+        int x_dims[5] = {BATCH, sizes[0], sizes[1], sizes[2], IN}, places[3], place[3];
+        int w_dims[5] = {OUT, window[0], window[1], window[2], IN / space.groups};
+        if (how & 2) space.stride[1] = 2, space.stride[2] = 3;
+        if (how & 4) space.padding[0] = deep, space.padding[1] = 2, space.padding[2] = 1;
+        if (how & 8) space.dilation[1] = 2, space.dilation[2] = 3;
+        for (int i = 0; i < 3; i++)
+            places[i] =
+                (sizes[i] + 2 * space.padding[i] - space.dilation[i] * (window[i] - 1) - 1) / space.stride[i] + 1;
+        if (!deep) x_dims[1] = BATCH, w_dims[1] = OUT; /* the axis before them is not there */
+        struct numbers x = whole(4 + deep, x_dims + !deep, &random), w = whole(4 + deep, w_dims + !deep, &random), got;
+        mlx_array inputs[2] = {make_array(&x, how % LAYOUT_COUNT), packed_array(&w)};
+        run_both_ways(call_space, &space, inputs, 2, &got, 1, 1, "a convolution");
+        assert_int_equal(got.shape.ndim, 4 + deep);
+        assert_int_equal(got.size, BATCH * places[0] * places[1] * places[2] * OUT);
+        for (int i = 0; i < got.size; i++) {
+            unravel(i / OUT % (places[0] * places[1] * places[2]),
+                    &(struct shape){3, {places[0], places[1], places[2]}}, place);
+            int batch = i / OUT / (places[0] * places[1] * places[2]);
+            double want = convolved_at(&x, &w, &space, sizes, window, batch, place, i % OUT);
+            if (at(&got, i) != want) fail_msg("how %d: element %d is %g, expected %g", how, i, at(&got, i), want);
+        }
+        mlx_array_free(inputs[0]), mlx_array_free(inputs[1]);
+        numbers_free(&x), numbers_free(&w), numbers_free(&got);
+    }
+}
+
 static void bad_input_is_refused(void **state)
 {
     uint64_t random = 51;
@@ -289,6 +370,10 @@ static void bad_input_is_refused(void **state)
     expect_refusal(ATTEND(one, "", none, false), res, "a wrong rank");
     expect_refusal(mlx_fast_layer_norm(&res, a, b, none, 0, stream), res, "a weight of the wrong shape");
     expect_refusal(mlx_conv1d(&res, a, b, 1, 0, 1, 1, stream), res, "a wrong rank");
+    expect_refusal(mlx_conv2d(&res, a, b, 1, 0, 0, 0, 1, 1, 1, stream), res, "a stride of 0");
+    expect_refusal(mlx_conv2d(&res, a, b, 1, 1, 0, 0, 1, 1, 3, stream), res, "groups that do not divide");
+    expect_refusal(mlx_conv2d(&res, a, b, 1, 1, 0, 0, 1, 1, 1, stream), res, "a window that is too large");
+    expect_refusal(mlx_conv3d(&res, a, b, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, stream), res, "a wrong rank");
     expect_refusal(mlx_addmm(&res, a, none, b, 1, 1, stream), res, "no array");
     mlx_array_free(a), mlx_array_free(b), mlx_array_free(one);
     numbers_free(&x), numbers_free(&y);
@@ -297,9 +382,13 @@ static void bad_input_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(turns_positions, set_up), cmocka_unit_test_setup(attends, set_up),
-        cmocka_unit_test_setup(normalises, set_up),      cmocka_unit_test_setup(multiplies_and_adds, set_up),
-        cmocka_unit_test_setup(convolves, set_up),       cmocka_unit_test_setup(bad_input_is_refused, set_up),
+        cmocka_unit_test_setup(turns_positions, set_up),
+        cmocka_unit_test_setup(attends, set_up),
+        cmocka_unit_test_setup(normalises, set_up),
+        cmocka_unit_test_setup(multiplies_and_adds, set_up),
+        cmocka_unit_test_setup(convolves, set_up),
+        cmocka_unit_test_setup(convolves_areas_and_spaces, set_up),
+        cmocka_unit_test_setup(bad_input_is_refused, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);
 }
