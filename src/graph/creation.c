@@ -61,6 +61,40 @@ kiln_status kiln__linspace(double start, double stop, int count, enum kiln_dtype
     return status;
 }
 
+/* At `part` of the window, 0 to 1/2. Blackman's is 0.42 - 0.5 cos(x) + 0.08 cos(2 x), in factors, so that its ends are
+ * 0. */
+static double window_at(enum kiln_window window, double part)
+{
+    double turn = cos(2 * M_PI * part);
+    switch (window) {
+    case KILN_BARTLETT:
+        return 2 * part;
+    case KILN_BLACKMAN:
+        return (1 - turn) * (0.34 - 0.16 * turn);
+    case KILN_HAMMING:
+        return 0.54 - 0.46 * turn;
+    case KILN_HANNING:
+        return 0.5 * (1 - turn);
+    }
+    return 0;
+}
+
+kiln_status kiln__window(enum kiln_window window, int count, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *wide = NULL;
+    if (count < 0) count = 0;
+    kiln_status status = kiln__array_alloc(KILN_FLOAT64, 1, &count, &wide, err);
+    if (status) return status;
+    double *values = (double *)(void *)wide->data;
+    for (int i = 0; i < count; i++) {
+        int from_end = count - 1 - i;
+        values[i] = count == 1 ? 1 : window_at(window, (double)(i < from_end ? i : from_end) / (count - 1));
+    }
+    status = kiln__astype(wide, KILN_FLOAT32, out, err);
+    kiln__array_unref(wide);
+    return status;
+}
+
 /* ---- triangles and diagonals ------------------------------------------------------------------------------------- */
 
 /* 0, 1, ... along one of two axes. */

@@ -12,6 +12,9 @@ kiln_status kiln__arange(double start, double stop, double step, enum kiln_dtype
 /* `count` numbers from start to stop, both included. */
 kiln_status kiln__linspace(double start, double stop, int count, enum kiln_dtype dtype, struct kiln_array **out,
                            kiln_error *err);
+/* float32, `count` of them, the same from both ends; none when count is below 1, and a single 1 when it is 1. */
+enum kiln_window { KILN_BARTLETT, KILN_BLACKMAN, KILN_HAMMING, KILN_HANNING };
+kiln_status kiln__window(enum kiln_window window, int count, struct kiln_array **out, kiln_error *err);
 /* Ones on diagonal k of rows x columns; `name` is the caller's for error texts. */
 kiln_status kiln__eye(const char *name, int rows, int columns, int k, enum kiln_dtype dtype, struct kiln_array **out,
                       kiln_error *err);

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "graph/formula.h"
 #include "graph/row_layer.h"
@@ -75,7 +76,8 @@ static struct kiln_array *reduce_none(struct kiln_expression *e, enum kiln_op op
     return reduce_one(e, op, row, 0, false);
 }
 
-static struct kiln_array *reduce_merged(struct kiln_expression *e, enum kiln_op op, struct kiln_array *a, uint64_t set)
+/* The axes of the set as one, which is the last. */
+static struct kiln_array *merge_axes(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
 {
     int64_t order[KILN_MAX_NDIM];
     int dims[KILN_MAX_NDIM + 1];
@@ -89,8 +91,13 @@ static struct kiln_array *reduce_merged(struct kiln_expression *e, enum kiln_op 
     for (int i = 0; i < a->ndim; i++)
         if (has(set, i)) order[next++] = i;
     dims[kept] = (int)elements_of(a, set);
-    struct kiln_array *moved = kiln__e_transpose(e, a, order);
-    return reduce_one(e, op, kiln__e_reshape(e, moved, dims, kept + 1), (int)kept, false);
+    return kiln__e_reshape(e, kiln__e_transpose(e, a, order), dims, kept + 1);
+}
+
+static struct kiln_array *reduce_merged(struct kiln_expression *e, enum kiln_op op, struct kiln_array *a, uint64_t set)
+{
+    struct kiln_array *merged = merge_axes(e, a, set);
+    return merged ? reduce_one(e, op, merged, merged->ndim - 1, false) : NULL;
 }
 
 /* One after the other, the last axis first; only when they are too many elements for one axis. */
@@ -122,8 +129,8 @@ static struct kiln_array *reduce_set(struct kiln_expression *e, enum kiln_op op,
 }
 
 /* A question about one array, a number and axes. */
-static kiln_status ask_axes(enum kiln_formula formula, int number, struct kiln_array *a, struct kiln_axes axes,
-                            struct kiln_array **out, kiln_error *err)
+static struct kiln_question question_about(enum kiln_formula formula, int number, struct kiln_array *a,
+                                           struct kiln_axes axes)
 {
     struct kiln_question question = kiln__ask(formula);
     bool all = axes.count == KILN_ALL_AXES;
@@ -132,6 +139,13 @@ static kiln_status ask_axes(enum kiln_formula formula, int number, struct kiln_a
     kiln__ask_number(&question, all);
     kiln__ask_numbers(&question, axes.axes, all ? 0 : axes.count);
     kiln__ask_number(&question, axes.keepdims);
+    return question;
+}
+
+static kiln_status ask_axes(enum kiln_formula formula, int number, struct kiln_array *a, struct kiln_axes axes,
+                            struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_question question = question_about(formula, number, a, axes);
     return kiln__ask_end(&question, out, err);
 }
 
@@ -396,4 +410,125 @@ kiln_status kiln__running(enum kiln_op op, struct kiln_array *a, int axis, bool 
     if (!a) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", kiln__ops[op].name);
     kiln_status status = kiln__plain_axis(kiln__ops[op].name, axis, a->ndim, &plain, err);
     return status ? status : kiln__apply(op, &a, 1, (int64_t[]){plain, reverse, inclusive}, 3, out, err);
+}
+
+/* Each element `by` places later along the axis, or earlier when `reverse`; `fill` comes in. */
+static struct kiln_array *shifted(struct kiln_expression *e, struct kiln_array *a, int axis, int by, bool reverse,
+                                  struct kiln_array *fill)
+{
+    int dims[KILN_MAX_NDIM];
+    if (!a) return NULL;
+    int n = a->dims[axis];
+    memcpy(dims, a->dims, a->ndim * sizeof *dims);
+    dims[axis] = by;
+    struct kiln_array *in = kiln__e_broadcast(e, fill, dims, a->ndim);
+    struct kiln_array *rest = kiln__e_cut(e, a, axis, reverse ? by : 0, reverse ? n : n - by, 1);
+    return kiln__e_concatenate(e, (struct kiln_array *[]){reverse ? rest : in, reverse ? in : rest}, 2, axis);
+}
+
+kiln_status kiln__answer_logcumsumexp(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question);
+    int axis = (int)kiln__asked_number(question);
+    bool reverse = kiln__asked_number(question);
+    return kiln__logcumsumexp(a, axis, reverse, kiln__asked_number(question), out, err);
+}
+
+/* Each round doubles how many elements a place has, so that none is lost beside a large one that comes later. */
+kiln_status kiln__logcumsumexp(struct kiln_array *a, int axis, bool reverse, bool inclusive, struct kiln_array **out,
+                               kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    int plain = 0;
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_LOGCUMSUMEXP);
+        kiln__ask_array(&question, a);
+        kiln__ask_number(&question, axis);
+        kiln__ask_number(&question, reverse);
+        kiln__ask_number(&question, inclusive);
+        return kiln__ask_end(&question, out, err);
+    }
+    if (!a) return kiln__fail(err, KILN_INVALID, "[logcumsumexp] input is empty.");
+    kiln_status status = kiln__plain_axis("logcumsumexp", axis, a->ndim, &plain, err);
+    if (!status) status = check_real("logcumsumexp", a, err);
+    if (status) return status;
+    enum kiln_dtype dtype = wide_dtype(a->dtype);
+    struct kiln_array *x = kiln__e_astype(&e, a, dtype), *none = kiln__e_number(&e, -INFINITY, dtype);
+    int64_t n = a->dims[plain];
+    if (!inclusive && n > 0) x = shifted(&e, x, plain, 1, reverse, none);
+    for (int64_t by = 1; by < n; by *= 2)
+        x = kiln__e_binary(&e, KILN_OP_LOGADDEXP, x, shifted(&e, x, plain, (int)by, reverse, none));
+    return kiln__e_end(&e, kiln__e_astype(&e, x, at_least_float(a->dtype)), out);
+}
+
+/* ---- medians and counts ---------------------------------------------------------------------------------------- */
+
+/* Of the last axis, in order, which stays with size 1. */
+static struct kiln_array *middle_of(struct kiln_expression *e, struct kiln_array *sorted, enum kiln_dtype dtype)
+{
+    if (!sorted) return NULL;
+    int last = sorted->ndim - 1, n = sorted->dims[last];
+    struct kiln_array *middle = kiln__e_astype(e, kiln__e_cut(e, sorted, last, n / 2, n / 2 + 1, 1), dtype);
+    if (n % 2 == 0) {
+        struct kiln_array *lower = kiln__e_astype(e, kiln__e_cut(e, sorted, last, n / 2 - 1, n / 2, 1), dtype);
+        middle = divide_by(e, kiln__e_binary(e, KILN_OP_ADD, lower, middle), 2);
+    }
+    if (!kiln__dtype_is_float(sorted->dtype)) return middle;
+    struct kiln_array *most = kiln__e_cut(e, sorted, last, n - 1, n, 1); /* NaN is last */
+    return kiln__e_select(e, kiln__e_unary(e, KILN_OP_ISNAN, most), kiln__e_astype(e, most, dtype), middle);
+}
+
+kiln_status kiln__answer_median(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    read_axes(question, &asked);
+    return kiln__median(asked.a, asked.axes, out, err);
+}
+
+kiln_status kiln__median(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err)
+{
+    uint64_t set = 0;
+    struct kiln_expression e = {.err = err};
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_MEDIAN, 0, a, axes, out, err);
+    kiln_status status = axes_to_set("median", a, axes, &set, err);
+    if (!status) status = check_real("median", a, err);
+    if (status) return status;
+    enum kiln_dtype dtype = at_least_float(a->dtype);
+    if (set == 0) return kiln__e_end(&e, kiln__e_astype(&e, a, dtype), out);
+    int64_t count = elements_of(a, set);
+    if (count == 0 || count > INT_MAX)
+        return kiln__fail(err, KILN_INVALID, "[median] There is no median of %lld elements; expected 1 to %d.",
+                          (long long)count, INT_MAX);
+    struct kiln_array *merged = merge_axes(&e, a, set);
+    int64_t last = merged ? merged->ndim - 1 : 0;
+    struct kiln_array *sorted = kiln__e_apply(&e, KILN_OP_SORT, &merged, 1, &last, 1);
+    struct kiln_array *middle = kiln__e_astype(&e, middle_of(&e, sorted, wide_dtype(a->dtype)), dtype);
+    struct kiln_array *result =
+        axes.keepdims ? keep_axes(&e, middle, a, set) : kiln__e_apply(&e, KILN_OP_SQUEEZE, &middle, 1, &last, 1);
+    return kiln__e_end(&e, result, out);
+}
+
+kiln_status kiln__answer_number_of_elements(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    enum kiln_dtype dtype = (enum kiln_dtype)read_axes(question, &asked);
+    bool inverted = kiln__asked_number(question);
+    return kiln__number_of_elements(asked.a, asked.axes, inverted, dtype, out, err);
+}
+
+kiln_status kiln__number_of_elements(struct kiln_array *a, struct kiln_axes axes, bool inverted, enum kiln_dtype dtype,
+                                     struct kiln_array **out, kiln_error *err)
+{
+    uint64_t set = 0;
+    struct kiln_expression e = {.err = err};
+    if (kiln__records(a)) {
+        struct kiln_question question = question_about(KILN_FORMULA_NUMBER_OF_ELEMENTS, (int)dtype, a, axes);
+        kiln__ask_number(&question, inverted);
+        return kiln__ask_end(&question, out, err);
+    }
+    kiln_status status = axes_to_set("number_of_elements", a, axes, &set, err);
+    if (status) return status;
+    double count = (double)elements_of(a, set);
+    return kiln__e_end(&e, kiln__e_astype(&e, kiln__e_number(&e, inverted ? 1 / count : count, KILN_FLOAT64), dtype),
+                       out);
 }

@@ -36,6 +36,15 @@ kiln_status kiln__place(enum kiln_op op, struct kiln_array *a, bool keepdims, st
 kiln_status kiln__running(enum kiln_op op, struct kiln_array *a, int axis, bool reverse, bool inclusive,
                           struct kiln_array **out, kiln_error *err);
 
+/* log(exp(a[0]) + exp(a[1]) + ...) as far as each place, in float32 at least. */
+kiln_status kiln__logcumsumexp(struct kiln_array *a, int axis, bool reverse, bool inclusive, struct kiln_array **out,
+                               kiln_error *err);
+/* The middle element in order, or the average of the two middle ones; NaN where there is one. Integers give float32. */
+kiln_status kiln__median(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err);
+/* How many elements `axes` have together, or 1 divided by it, as a 0-d array. */
+kiln_status kiln__number_of_elements(struct kiln_array *a, struct kiln_axes axes, bool inverted, enum kiln_dtype dtype,
+                                     struct kiln_array **out, kiln_error *err);
+
 /* A negative axis counts from the end. KILN_INVALID names `name` and the axis. */
 kiln_status kiln__plain_axis(const char *name, int axis, size_t ndim, int *out, kiln_error *err);
 /* In formulas: over one axis, which stays with size 1; over the last axis; softmax over the last axis. */

@@ -64,4 +64,11 @@ int kiln__give_text(mlx_string *str, const char *text, size_t size);
         return kiln__give(res, out);                                                                                   \
     } while (0)
 
+/* Leaves the function, called "name" in texts, with 1 when `dtype` is none. */
+#define KILN_NEED_DTYPE_OF(name, dtype)                                                                                \
+    do {                                                                                                               \
+        if (!kiln__dtype_is_valid((int)(dtype)))                                                                       \
+            return KILN_FAIL_TEXT("[" name "] the dtype is not one of mlx_dtype (0 to 13)");                           \
+    } while (0)
+
 #endif

@@ -135,3 +135,32 @@ KILN_RUNNING(cumsum, CUMSUM)
 KILN_RUNNING(cumprod, CUMPROD)
 KILN_RUNNING(cummax, CUMMAX)
 KILN_RUNNING(cummin, CUMMIN)
+
+int mlx_logcumsumexp(mlx_array *res, const mlx_array a, int axis, bool reverse, bool inclusive, const mlx_stream s)
+{
+    KILN_NEED_ARRAY(a);
+    KILN_NEED_STREAM(s);
+    KILN_RETURN_RESULT(res, kiln__logcumsumexp(kiln__unwrap(a), axis, reverse, inclusive, &out, &err));
+}
+
+/* ---- medians and counts ---------------------------------------------------------------------------------------- */
+
+int mlx_median(mlx_array *res, const mlx_array a, const int *axes, size_t axes_num, bool keepdims, const mlx_stream s)
+{
+    KILN_NEED_ARRAY(a);
+    KILN_NEED_STREAM(s);
+    if (axes_num) KILN_NEED_POINTER(axes);
+    KILN_RETURN_RESULT(res, kiln__median(kiln__unwrap(a), SEVERAL_AXES, &out, &err));
+}
+
+int mlx_number_of_elements(mlx_array *res, const mlx_array a, const int *axes, size_t axes_num, bool inverted,
+                           mlx_dtype dtype, const mlx_stream s)
+{
+    bool keepdims = false;
+    KILN_NEED_ARRAY(a);
+    KILN_NEED_STREAM(s);
+    KILN_NEED_DTYPE_OF("number_of_elements", dtype);
+    if (axes_num) KILN_NEED_POINTER(axes);
+    KILN_RETURN_RESULT(
+        res, kiln__number_of_elements(kiln__unwrap(a), SEVERAL_AXES, inverted, (enum kiln_dtype)dtype, &out, &err));
+}

@@ -477,6 +477,17 @@ ONE(swapped, swapaxes, x, 0, 1)
 ONE(strided, as_strided, x, INTS(2, 2), (const int64_t[]){1, 2}, 2, 0)
 ONE(turned, fast_rope, x, 2, false, ((mlx_optional_float){10000.0f, true}), 1.0f, 3, (mlx_array){0})
 TWO(convolved, conv1d, x, y, 2, 1, 1, 1)
+TWO(convolved_twice, conv2d, x, y, 2, 1, 1, 0, 1, 2, 1)
+TWO(outer_product, outer, x, y)
+TWO(inner_product, inner, x, y)
+TWO(kronecker, kron, x, y)
+TWO(crossed_product, tensordot, x, y, INTS(0, 2), INTS(-1, 0))
+TWO(last_and_first, tensordot_axis, x, y, 1)
+ONE(diagonal_sum, trace, x, 0, 0, 1, MLX_FLOAT32)
+ONE(count_of_two, number_of_elements, x, INTS(0, 1), true, MLX_FLOAT32)
+ONE(middle, median, x, INTS(1), false)
+ONE(middle_of_all, median, x, INTS(0, 1), true)
+ONE(running_log, logcumsumexp, x, 1, true, false)
 TWO(same_arrays, array_equal, x, y, false)
 
 BODY(splits)
@@ -570,10 +581,22 @@ static void test_orders_and_indices(void **state)
                ROW(same_arrays, "2x3,2x3 1x1,1x1 2x3,2x4 5x1,5x1"));
 }
 
+static void test_contractions(void **state)
+{
+    static const char sizes[] = "2x3 1x2 5x4 3x40";
+    (void)state;
+    CHECK_ROWS(
+        ROW(outer_product, "2x3,4 1x1,1 5x2,0"), ROW(inner_product, "2x3,3 1x1,1 5x4,4 2x3,2"),
+        ROW(kronecker, "2x3,2 1x1,1 3x2,5"), ROW(crossed_product, "2x3x4,4x2x2 1x1x1,1x1x1 3x2x5,5x4x3 2x3x4,4x2x3"),
+        ROW(last_and_first, "2x3,3x4 1x1,1x1 5x2,2x7 2x3,2x3"), ROW(diagonal_sum, sizes), ROW(count_of_two, sizes),
+        ROW(middle, "2x3 1x2 5x4 3x40 2x0"), ROW(middle_of_all, sizes), ROW(running_log, sizes));
+}
+
 static void test_layers(void **state)
 {
     (void)state;
     CHECK_ROWS(ROW(turned, "1x3x4 2x1x2 1x7x5 1x2x1"), ROW(convolved, "1x5x2,3x2x2 2x4x1,1x3x1 1x9x3,2x1x3"),
+               ROW(convolved_twice, "1x5x4x2,3x2x2x2 2x4x5x1,1x3x1x1 1x9x3x3,2x1x2x3 1x5x2x2,3x2x2x2"),
                ROW(attends, "1x2x3x4,1x2x3x4,1x2x3x4 1x1x1x2,1x1x6x2,1x1x6x2 2x4x5x2,2x2x5x2,2x2x5x3"));
 }
 
@@ -732,6 +755,7 @@ int main(void)
         cmocka_unit_test_setup(test_115_reductions_after_take, set_up),
         cmocka_unit_test_setup(test_shapes_and_copies, set_up),
         cmocka_unit_test_setup(test_orders_and_indices, set_up),
+        cmocka_unit_test_setup(test_contractions, set_up),
         cmocka_unit_test_setup(test_layers, set_up),
         cmocka_unit_test_setup(test_ranks_stay, set_up),
         cmocka_unit_test_setup(test_random_numbers, set_up),
