@@ -9,7 +9,7 @@
 #include "kiln/gpu.h"
 #include "unit/mlxc_support.h"
 
-static mlx_stream gpu;
+static mlx_stream gpu, cpu;
 
 /* Each maximum along the first axis ends a kernel: x = x - max(x) + 1, three times. Exact in small whole numbers. */
 static inline int chain(mlx_array *res, const mlx_array x, void *unused)
@@ -69,13 +69,14 @@ static int set_up(void **state)
     unsetenv("KILN_TEST_CUDA_FAIL");
     unsetenv("KILN_TEST_CUDA_MEMORY");
     if (!gpu.ctx) gpu = mlx_default_gpu_stream_new();
+    if (!cpu.ctx) cpu = mlx_default_cpu_stream_new();
     return install_handler(state);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    mlx_stream_free(gpu);
+    mlx_stream_free(gpu), mlx_stream_free(cpu);
     return 0;
 }
 

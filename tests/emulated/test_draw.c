@@ -4,20 +4,6 @@
  */
 #include "gpu_program.h"
 
-static mlx_stream cpu;
-
-static int set_up_both(void **state)
-{
-    if (!cpu.ctx) cpu = mlx_default_cpu_stream_new();
-    return set_up(state);
-}
-
-static int tear_down_both(void **state)
-{
-    mlx_stream_free(cpu);
-    return tear_down(state);
-}
-
 static mlx_array make_key(uint64_t seed)
 {
     mlx_array key = mlx_array_new();
@@ -199,11 +185,11 @@ static void calls_that_draw_are_replayed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(every_width_and_shape, set_up_both),
-        cmocka_unit_test_setup(keys_of_every_layout, set_up_both),
-        cmocka_unit_test_setup(keys_stay, set_up_both),
-        cmocka_unit_test_setup(numbers_agree, set_up_both),
-        cmocka_unit_test_setup(calls_that_draw_are_replayed, set_up_both),
+        cmocka_unit_test_setup(every_width_and_shape, set_up),
+        cmocka_unit_test_setup(keys_of_every_layout, set_up),
+        cmocka_unit_test_setup(keys_stay, set_up),
+        cmocka_unit_test_setup(numbers_agree, set_up),
+        cmocka_unit_test_setup(calls_that_draw_are_replayed, set_up),
     };
-    return cmocka_run_group_tests(tests, NULL, tear_down_both);
+    return cmocka_run_group_tests(tests, NULL, tear_down);
 }

@@ -4,20 +4,6 @@
  */
 #include "gpu_program.h"
 
-static mlx_stream cpu;
-
-static int set_up_both(void **state)
-{
-    if (!cpu.ctx) cpu = mlx_default_cpu_stream_new();
-    return set_up(state);
-}
-
-static int tear_down_both(void **state)
-{
-    mlx_stream_free(cpu);
-    return tear_down(state);
-}
-
 /* ---- arrays ----------------------------------------------------------------------------------------------------- */
 
 enum { ROWS = 5, MIDDLE = 7, WIDTH = 12 };
@@ -558,19 +544,19 @@ static void steps_before_and_after(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(every_dtype_and_index, set_up_both),
-        cmocka_unit_test_setup(every_layout, set_up_both),
-        cmocka_unit_test_setup(rows_of_all_lengths, set_up_both),
-        cmocka_unit_test_setup(repeated_indices_and_empty_data, set_up_both),
-        cmocka_unit_test_setup(errors_are_those_of_the_cpu, set_up_both),
-        cmocka_unit_test_setup(an_empty_axis_has_no_index, set_up_both),
-        cmocka_unit_test_setup(the_data_stays, set_up_both),
-        cmocka_unit_test_setup(indices_of_the_gpu_are_copied_alone, set_up_both),
-        cmocka_unit_test_setup(a_view_of_indices_is_copied_alone, set_up_both),
-        cmocka_unit_test_setup(calls_with_indices_are_replayed, set_up_both),
-        cmocka_unit_test_setup(captured_indices_are_read_on_the_host, set_up_both),
-        cmocka_unit_test_setup(replayed_calls_check, set_up_both),
-        cmocka_unit_test_setup(steps_before_and_after, set_up_both),
+        cmocka_unit_test_setup(every_dtype_and_index, set_up),
+        cmocka_unit_test_setup(every_layout, set_up),
+        cmocka_unit_test_setup(rows_of_all_lengths, set_up),
+        cmocka_unit_test_setup(repeated_indices_and_empty_data, set_up),
+        cmocka_unit_test_setup(errors_are_those_of_the_cpu, set_up),
+        cmocka_unit_test_setup(an_empty_axis_has_no_index, set_up),
+        cmocka_unit_test_setup(the_data_stays, set_up),
+        cmocka_unit_test_setup(indices_of_the_gpu_are_copied_alone, set_up),
+        cmocka_unit_test_setup(a_view_of_indices_is_copied_alone, set_up),
+        cmocka_unit_test_setup(calls_with_indices_are_replayed, set_up),
+        cmocka_unit_test_setup(captured_indices_are_read_on_the_host, set_up),
+        cmocka_unit_test_setup(replayed_calls_check, set_up),
+        cmocka_unit_test_setup(steps_before_and_after, set_up),
     };
-    return cmocka_run_group_tests(tests, NULL, tear_down_both);
+    return cmocka_run_group_tests(tests, NULL, tear_down);
 }

@@ -6,20 +6,6 @@
 
 #include "gpu_program.h"
 
-static mlx_stream cpu;
-
-static int set_up_both(void **state)
-{
-    if (!cpu.ctx) cpu = mlx_default_cpu_stream_new();
-    return set_up(state);
-}
-
-static int tear_down_both(void **state)
-{
-    mlx_stream_free(cpu);
-    return tear_down(state);
-}
-
 static void expect_same(mlx_array want, mlx_array got, const char *what)
 {
     assert_int_equal(mlx_array_eval(want), 0);
@@ -216,12 +202,12 @@ static void tokens_are_drawn_by_replays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(every_dtype_and_axis, set_up_both),
-        cmocka_unit_test_setup(rows_of_every_length, set_up_both),
-        cmocka_unit_test_setup(the_first_of_equals, set_up_both),
-        cmocka_unit_test_setup(every_layout, set_up_both),
-        cmocka_unit_test_setup(the_data_stays, set_up_both),
-        cmocka_unit_test_setup(tokens_are_drawn_by_replays, set_up_both),
+        cmocka_unit_test_setup(every_dtype_and_axis, set_up),
+        cmocka_unit_test_setup(rows_of_every_length, set_up),
+        cmocka_unit_test_setup(the_first_of_equals, set_up),
+        cmocka_unit_test_setup(every_layout, set_up),
+        cmocka_unit_test_setup(the_data_stays, set_up),
+        cmocka_unit_test_setup(tokens_are_drawn_by_replays, set_up),
     };
-    return cmocka_run_group_tests(tests, NULL, tear_down_both);
+    return cmocka_run_group_tests(tests, NULL, tear_down);
 }

@@ -4,20 +4,6 @@
  */
 #include "gpu_program.h"
 
-static mlx_stream cpu;
-
-static int set_up_both(void **state)
-{
-    if (!cpu.ctx) cpu = mlx_default_cpu_stream_new();
-    return set_up(state);
-}
-
-static int tear_down_both(void **state)
-{
-    mlx_stream_free(cpu);
-    return tear_down(state);
-}
-
 static int softmax(mlx_array *res, mlx_array x, mlx_array row, mlx_stream stream)
 {
     (void)row;
@@ -103,8 +89,8 @@ static void long_rows_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(each_is_one_launch, set_up_both),
-        cmocka_unit_test_setup(long_rows_stay, set_up_both),
+        cmocka_unit_test_setup(each_is_one_launch, set_up),
+        cmocka_unit_test_setup(long_rows_stay, set_up),
     };
-    return cmocka_run_group_tests(tests, NULL, tear_down_both);
+    return cmocka_run_group_tests(tests, NULL, tear_down);
 }
