@@ -95,9 +95,12 @@ echo letter >home/documents/letter
 exits 1 "$kiln" clear --yes --folder home
 says err "is not a cache folder"
 [ -e home/documents/letter ] && [ -d home/ab ] || fail "clear touched a folder that is no cache"
-ln -s ../home cache/aa 2>/dev/null || true
+for link in aa bb cc dd ee; do [ -e cache/$link ] || break; done # names of folders, of which a few may be there
+ln -s ../home cache/$link
 rm cache/note.bad
-[ ! -L cache/aa ] || { exits 1 "$kiln" clear --yes; says err "would not have made 'aa'"; rm cache/aa; }
+exits 1 "$kiln" clear --yes
+says err "would not have made '$link'"
+rm cache/$link
 exits 2 "$kiln" clear </dev/null
 says err "--yes removes 2 files"
 exits 0 "$kiln" clear --yes --json
