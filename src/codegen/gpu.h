@@ -48,7 +48,7 @@ enum kiln_gpu_schedule {
      * one instruction is a reduction: letters 'c', 's', 'v' are along the row. A block has kiln__gpu_row_block() warps,
      * each with kiln__gpu_row_kept() bytes of shared memory that the launch asks for, and as many rows as they make,
      * block b from row b * that. n is at most KILN_GPU_MAX_ROW. Neighbouring threads have neighbouring elements, one
-     * each, so `wide` makes no difference.
+     * each, so no form is `wide`.
      */
     KILN_GPU_ROWS,
     /*

@@ -13,20 +13,9 @@
 
 /* ---- which ------------------------------------------------------------------------------------------------------- */
 
-/* Computed with pairs themselves: the helper's word, else NULL. */
-static const char *pair_word(enum kiln_op op)
-{
-    switch (op) {
-    case KILN_OP_ADD:
-        return "add";
-    case KILN_OP_SUBTRACT:
-        return "subtract";
-    case KILN_OP_MULTIPLY:
-        return "multiply";
-    default:
-        return NULL;
-    }
-}
+/* What is computed with pairs themselves, and the helper's word for it. */
+static const char *const pair_words[KILN_OP_COUNT] = {
+    [KILN_OP_ADD] = "add", [KILN_OP_SUBTRACT] = "subtract", [KILN_OP_MULTIPLY] = "multiply"};
 
 static uint32_t first_result(const struct kiln_printer *p)
 {
@@ -61,7 +50,7 @@ static bool is_read_as_pair(const struct kiln_printer *p, uint32_t value)
 {
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
         const struct kiln_instr *instr = &p->group->instrs[i];
-        if (!is_elementwise(p, i) || !makes_pairs(p, i) || !pair_word(instr->op)) continue;
+        if (!is_elementwise(p, i) || !makes_pairs(p, i) || !pair_words[instr->op]) continue;
         if (instr->in[0] == value || instr->in[1] == value) return true;
     }
     return false;
@@ -174,9 +163,9 @@ static kiln_status print_pair(struct kiln_printer *p, uint32_t index, uint32_t e
     uint32_t value = first_result(p) + index;
     struct names n = names_of(p, value, element);
     kiln_status status = KILN_OK;
-    if (pair_word(instr->op)) {
+    if (pair_words[instr->op]) {
         struct names a = names_of(p, instr->in[0], element), b = names_of(p, instr->in[1], element);
-        call(p, n.pair, "i32", pair_word(instr->op), instr->dtype, "i32", a.pair, b.pair);
+        call(p, n.pair, "i32", pair_words[instr->op], instr->dtype, "i32", a.pair, b.pair);
         print_halves(p, &n, instr->dtype);
     } else {
         status = print_apart(p, instr, element, &n, err);

@@ -2,10 +2,10 @@
  * gpu_places.c - the schedule of argmin and argmax: a warp goes through a chunk of a row, and its threads agree on
  * where the best element is.
  *
- * An element is its key, an unsigned number of which the largest is looked for (run/order.h; turned over for argmin),
- * and its position in the row. Of equal keys the lower position wins, so pairs can be combined in any order: each
- * thread takes every 32nd element. Where it has no more it looks at the last one again, as if that came later: there
- * the lower position is the right one.
+ * An element is its key, an unsigned number of which the largest is looked for (runtime/order.h; turned over for
+ * argmin), and its position in the row. Of equal keys the lower position wins, so pairs can be combined in any order:
+ * each thread takes every 32nd element. Where it has no more it looks at the last one again, as if that came later:
+ * there the lower position is the right one.
  */
 #include <stdio.h>
 #include <string.h>

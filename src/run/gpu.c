@@ -8,10 +8,7 @@
 
 #include "run/gpu_words.h"
 
-enum {
-    WIDE = 16,      /* bytes of the widest access */
-    TILED_MIN = 16, /* rows and columns below that don't fill a tile */
-};
+enum { TILED_MIN = 16 }; /* rows and columns below that don't fill a tile */
 
 bool kiln__gpu_can_launch(const struct kiln_group *group, size_t ndim, int64_t row)
 {
@@ -24,7 +21,7 @@ static bool is_wide(const struct kiln_loop *loop, const char *letters, size_t ou
 {
     for (size_t i = 0; i < loop->count; i++) {
         bool is_element = i >= outputs && letters[i - outputs] == KILN_LAYOUT_SCALAR;
-        if (!is_element && (uintptr_t)loop->regions[i].data % WIDE != 0) return false;
+        if (!is_element && (uintptr_t)loop->regions[i].data % KILN_GPU_WIDE != 0) return false;
     }
     return true;
 }
@@ -87,7 +84,7 @@ static bool rows_are_wide(const struct kiln_loop *loop, const char *letters, siz
     for (size_t i = 0; i < loop->count; i++) {
         if (i >= outputs && letters[i - outputs] == KILN_LAYOUT_SCALAR) continue;
         for (size_t axis = 0; axis + 1 < loop->ndim; axis++)
-            if (loop->regions[i].strides[axis] % WIDE != 0) return false;
+            if (loop->regions[i].strides[axis] % KILN_GPU_WIDE != 0) return false;
     }
     return is_wide(loop, letters, outputs);
 }

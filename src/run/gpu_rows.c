@@ -6,7 +6,6 @@
 #include "run/where.h"
 
 enum {
-    WIDE = 16,               /* bytes of the widest access */
     COLUMNS_MIN = 32,        /* fewer columns are rows with a stride */
     FEW_ROWS = 128,          /* fewer long rows are reduced chunk by chunk, to use the whole GPU */
     RESIDENT_THREADS = 1024, /* of row kernels on a multiprocessor */
@@ -40,8 +39,6 @@ static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_l
                                kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
-    size_t outputs = group->output_count;
-    bool wide = true;
     kiln__loop_collapse(loop);
     if (loop->ndim == 0) kiln__loop_append_unit(loop);
     size_t room = kiln__words_for(group, loop->ndim);
@@ -49,26 +46,19 @@ static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_l
     uint64_t buffer[KILN_WORDS_HEADER + room];
     struct kiln_words *words = kiln__words_init(buffer, keep);
     int64_t rows = kiln__loop_size(loop), warps = kiln__gpu_row_warps(n);
-    for (size_t i = 0; i < loop->count; i++) {
-        bool is_vector = i < outputs ? inner[i] != 0 : letters[i - outputs] == KILN_LAYOUT_PACKED;
-        if (!is_vector) continue;
-        wide &= (uintptr_t)loop->regions[i].data % WIDE == 0;
-        for (size_t axis = 0; axis < loop->ndim; axis++)
-            wide &= loop->regions[i].strides[axis] % WIDE == 0 || loop->dims[axis] == 1;
-    }
     struct kiln_gpu_grid grid = row_grid(group, rows, n);
     int64_t apart = 0;
     kiln_status status = blocks_apart(&grid, rows * n, &apart, err);
     if (status) return status;
     struct kiln_gpu_form form = {
-        .schedule = KILN_GPU_ROWS, .axes = (uint8_t)loop->ndim, .wide = wide, .is_long = rows > KILN_GPU_LONGEST};
+        .schedule = KILN_GPU_ROWS, .axes = (uint8_t)loop->ndim, .is_long = rows > KILN_GPU_LONGEST};
     kiln__words_add_pointers(words, loop);
     kiln__words_add_constants(words, group, constants);
     kiln__words_add(words, rows);
     kiln__words_add(words, n);
     kiln__words_add(words, warps);
     kiln__words_add(words, apart);
-    for (size_t i = outputs; i < loop->count; i++) kiln__words_add(words, inner[i]);
+    for (size_t i = group->output_count; i < loop->count; i++) kiln__words_add(words, inner[i]);
     kiln__words_add_axes(words, loop);
     return kiln__gpu_start(kernels, letters, &form, grid, words, err);
 }

@@ -19,6 +19,7 @@ struct kiln_words {
 enum {
     KILN_MAX_WORDS = 4000, /* the driver takes parameters of 32,764 bytes */
     KILN_WORDS_HEADER = sizeof(struct kiln_words) / sizeof(uint64_t),
+    KILN_GPU_WIDE = 16,              /* bytes of the widest access */
     KILN_GPU_LONGEST = INT32_MAX / 2 /* indices of threads that are rounded up stay below 2^31 */
 };
 

@@ -18,8 +18,6 @@
 #include "run/operation.h"
 #include "run/where.h"
 
-enum { WIDE = 16 }; /* bytes of the widest access */
-
 bool kiln__reads_through(enum kiln_op op, size_t input)
 {
     return input > 0 && (op == KILN_OP_TAKE || op == KILN_OP_GATHER || op == KILN_OP_TAKE_ALONG);
@@ -162,7 +160,7 @@ static bool are_blocks_of(const struct indexed *indexed, int64_t bytes)
 static void widen(struct indexed *indexed)
 {
     struct kiln_loop *loop = &indexed->loop;
-    int64_t item = loop->regions[0].item, bytes = WIDE;
+    int64_t item = loop->regions[0].item, bytes = KILN_GPU_WIDE;
     if (!ends_in_blocks(indexed)) return;
     while (bytes > item && !are_blocks_of(indexed, bytes)) bytes /= 2;
     loop->dims[loop->ndim - 1] = loop->dims[loop->ndim - 1] * item / bytes;
@@ -253,5 +251,5 @@ kiln_status kiln__indexed_run(const struct kiln_node *node, struct kiln_array *o
     indexed.dtypes[0] = dtype_of(bytes);
     struct known *known = find_kernels(indexed.dtypes, 1 + indexed.count);
     if (!known) return kiln__no_memory(err, "the kernels of an operation");
-    return launch(&known->kernels, &indexed.loop, indexed.sizes, indexed.steps, bytes == WIDE, err);
+    return launch(&known->kernels, &indexed.loop, indexed.sizes, indexed.steps, bytes == KILN_GPU_WIDE, err);
 }

@@ -3,6 +3,7 @@
  * the bits of the CPU.
  */
 #include "gpu_program.h"
+#include "kiln.h"
 
 static int softmax(mlx_array *res, mlx_array x, mlx_array row, mlx_stream stream)
 {
@@ -70,6 +71,23 @@ static void each_is_one_launch(void **state)
     expect_one_launch(7, 5, MLX_FLOAT16);
 }
 
+static uint64_t kernels(void)
+{
+    kiln_counters counters;
+    kiln_cache_counters(kiln_cache_default(), &counters);
+    return counters.compiles + counters.disk_hits;
+}
+
+/* Rows of 1,500 floats begin at multiples of 16 bytes, those of 1,501 do not; the text would be the same. */
+static void alignment_takes_no_second_kernel(void **state)
+{
+    (void)state;
+    expect_one_launch(5, 1500, MLX_FLOAT32);
+    uint64_t before = kernels();
+    expect_one_launch(5, 1501, MLX_FLOAT32);
+    assert_int_equal(kernels(), before);
+}
+
 /* A row that is longer than those of kernels on GPUs goes in steps, which stay there. */
 static void long_rows_stay(void **state)
 {
@@ -90,6 +108,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(each_is_one_launch, set_up),
+        cmocka_unit_test_setup(alignment_takes_no_second_kernel, set_up),
         cmocka_unit_test_setup(long_rows_stay, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);
