@@ -6,6 +6,7 @@
 #   make bench      measure, with floors of this run     make format  clang-format on our sources
 #   make install    PREFIX, DESTDIR                      make layers  list includes that point upwards
 #   make clean      remove build/                        make soak    tests that take minutes
+#   make torture    random attacks for TORTURE_SECONDS (600), each failure with its seed; TORTURE_BUILD=asan or tsan
 #   make bench-gpu  the same on an NVIDIA GPU (KILN_LIB: folder of the libraries; needs nvcc, no other set-up)
 #   make test-gpu   tests on an NVIDIA GPU, if there is one
 #   make gpu-bundle build/gpu-bundle.tar.xz: tests, bench and kernels compiled ahead, for a bare machine with a GPU
@@ -16,6 +17,7 @@ WERROR ?= ON
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 30
+TORTURE_BUILD ?=
 TEST_ARGS ?=
 BENCH_ARGS ?=
 DEMO_ARGS ?=
@@ -24,7 +26,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build demo test test-gpu gpu-bundle test-clang soak bench bench-gpu asan tsan fuzz format layers install clean
+.PHONY: all setup build demo test test-gpu gpu-bundle test-clang soak torture bench bench-gpu asan tsan fuzz format layers install clean
 
 all: build
 
@@ -52,6 +54,10 @@ gpu-bundle: setup
 
 soak: build
 	@$(CTEST) -L soak --test-dir build
+
+# TORTURE_BUILD: empty, or a sanitized build that `make asan` or `make tsan` has made.
+torture: build
+	@$(SUPPRESS_LEAKS) TSAN_OPTIONS=suppressions=$(CURDIR)/tools/tsan.supp setarch -R tools/torture.sh build/$(TORTURE_BUILD)
 
 test-clang: setup
 	@$(CONFIGURE) -B build/clang -DCMAKE_C_COMPILER=$(CC_CLANG)

@@ -159,3 +159,6 @@ endif()
 
 include(${CMAKE_SOURCE_DIR}/tests/emulated/emulated.cmake)
 include(${CMAKE_SOURCE_DIR}/tests/gpu/gpu.cmake)
+if(TARGET mlxc)
+  include(${CMAKE_SOURCE_DIR}/tests/torture/torture.cmake)
+endif()
