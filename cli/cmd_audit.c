@@ -88,7 +88,7 @@ static void print_findings(const struct findings *findings, int exit_code, bool 
 static int audit(const struct command *command, char **words, bool json)
 {
     char path[4096];
-    const char *parent = getenv("TMPDIR");
+    const char *parent = secure_getenv("TMPDIR");
     struct findings findings = {0};
     snprintf(path, sizeof path, "%s/kiln-audit-XXXXXX", parent && *parent ? parent : "/tmp");
     int descriptor = mkstemp(path);

@@ -69,7 +69,7 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 static bool make_folder(char *folder, size_t size)
 {
     static const char *const unwanted[] = {"KILN_CACHE_PATH", "KILN_MODE", "KILN_DRIFT"};
-    const char *parent = getenv("TMPDIR");
+    const char *parent = secure_getenv("TMPDIR");
     snprintf(folder, size, "%s/kiln-demo-XXXXXX", parent && *parent ? parent : "/tmp");
     if (!mkdtemp(folder)) return false;
     for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) unsetenv(unwanted[i]);

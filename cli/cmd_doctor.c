@@ -73,7 +73,7 @@ static void check_folder(struct report *report)
 
 static void check_read_only_folders(struct report *report)
 {
-    const char *at = getenv("KILN_CACHE_PATH");
+    const char *at = secure_getenv("KILN_CACHE_PATH");
     while (at && *at) {
         size_t length = strcspn(at, ":");
         char path[PATH_MAX];
@@ -89,7 +89,7 @@ static void check_read_only_folders(struct report *report)
 /* The folder by whose tool chain a cache would look kernels up: the first of KILN_CACHE_PATH, then the default one. */
 static bool find_filled_folder(char *path, size_t size)
 {
-    const char *at = getenv("KILN_CACHE_PATH"), *mode = getenv("KILN_MODE");
+    const char *at = secure_getenv("KILN_CACHE_PATH"), *mode = getenv("KILN_MODE");
     char line[256];
     if (mode && strcmp(mode, "off") == 0) return false;
     while (at && *at) {
@@ -269,7 +269,9 @@ const struct command cmd_doctor = {
         "  KILN_LOG         miss, fault or all: a line for each\n"
         "  KILN_AUDIT       1, or a file: hits are lowered again and compared\n"
         "  KILN_DRIFT       error: a function that reads what is in no key fails\n"
-        "  KILN_PLUGIN      the compiler's library\n",
+        "  KILN_PLUGIN      the compiler's library\n\n"
+        "A program that runs with other rights than those of who starts it (set-user-id, capabilities) does not read\n"
+        "those that name files or code.\n",
     .takes = "",
     .run = run,
 };

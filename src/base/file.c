@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +162,38 @@ kiln_status kiln__file_publish(const char *path, const void *data, size_t size, 
         if (status != KILN_OK) unlink(temporary);
     }
     free(temporary);
+    return status;
+}
+
+/* write(2) to a pipe whose reader has gone, or of a file beyond its limit, raises a signal that would end the program:
+ * held off, and taken back if it was ours. */
+static ssize_t write_once(int fd, const void *data, size_t size)
+{
+    sigset_t raised, before, pending;
+    const struct timespec at_once = {0};
+    sigemptyset(&raised);
+    sigaddset(&raised, SIGPIPE);
+    sigaddset(&raised, SIGXFSZ);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &raised, &before);
+    ssize_t written;
+    do written = write(fd, data, size);
+    while (written < 0 && errno == EINTR);
+    int code = errno, own = written >= 0 ? 0 : code == EPIPE ? SIGPIPE : code == EFBIG ? SIGXFSZ : 0;
+    if (own && !sigismember(&pending, own)) sigtimedwait(&raised, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = code;
+    return written;
+}
+
+kiln_status kiln__file_append(const char *path, const void *data, size_t size, kiln_error *err)
+{
+    int fd;
+    do fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0) return fail_io(err, "append to", path);
+    kiln_status status = write_once(fd, data, size) < 0 ? fail_io(err, "append to", path) : KILN_OK;
+    close(fd);
     return status;
 }
 

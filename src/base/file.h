@@ -26,6 +26,13 @@ kiln_status kiln__file_read(const char *path, size_t limit, struct kiln_buffer *
 /* Writes `path` under a unique temporary name in the same folder and renames it. On failure nothing is left behind. */
 kiln_status kiln__file_publish(const char *path, const void *data, size_t size, kiln_error *err);
 
+/*
+ * Appends `size` bytes to a file, which is made if need be, in one write, so that lines of several processes do not
+ * mix. `path` may also be a fifo, a terminal or another device; it is never waited for: where nobody reads, or a pipe
+ * is full, the bytes are lost. KILN_IO: that, or it can't be opened or written; the text says why.
+ */
+kiln_status kiln__file_append(const char *path, const void *data, size_t size, kiln_error *err);
+
 /* `name` is that of a temporary file whose writer is known to be gone. */
 bool kiln__temporary_is_abandoned(const char *name);
 

@@ -3,31 +3,26 @@
  */
 #include "cache/audit.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/trust.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic bool is_on;
 static char *file; /* NULL: stderr only; written once, by read_variable() */
 static _Atomic uint64_t audit_count, difference_count;
 
-/* One write, so lines of several processes in one file do not mix. */
 static void append(const struct kiln_buffer *line)
 {
-    int descriptor = file && !line->failed ? open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
-    if (descriptor < 0) {
-        if (file) kiln__log_once("KILN_AUDIT=%s: can't be opened for appending", file);
-        return;
-    }
-    if (write(descriptor, line->data, line->size) < 0) kiln__log_once("KILN_AUDIT=%s: can't be written", file);
-    close(descriptor);
+    kiln_error error;
+    if (file && !line->failed && kiln__file_append(file, line->data, line->size, &error))
+        kiln__log_once("KILN_AUDIT: %s", error.text);
 }
 
 static void at_exit(void)
@@ -40,7 +35,7 @@ static void at_exit(void)
 
 static void read_variable(void)
 {
-    const char *value = getenv("KILN_AUDIT");
+    const char *value = kiln__getenv_trusted("KILN_AUDIT");
     if (!value || !*value || !strcmp(value, "0")) return;
     is_on = true;
     if (!strcmp(value, "1")) return;

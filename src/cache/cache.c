@@ -10,6 +10,7 @@
 
 #include "base/gate.h"
 #include "base/log.h"
+#include "base/trust.h"
 #include "cache/kernel.h"
 #include "cache/toolchain.h"
 #include "store/settings.h"
@@ -81,7 +82,7 @@ static void add_tier(struct kiln_cache *cache, const char *path, bool writable, 
 /* KILN_CACHE_PATH: read-only folders separated by colons. */
 static void add_search_path(struct kiln_cache *cache)
 {
-    const char *path = getenv("KILN_CACHE_PATH");
+    const char *path = kiln__getenv_trusted("KILN_CACHE_PATH");
     while (path && *path) {
         size_t size = strcspn(path, ":");
         char *folder = strndup(path, size);

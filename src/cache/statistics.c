@@ -3,12 +3,13 @@
  */
 #include "cache/statistics.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
+#include "base/trust.h"
 #include "cache/cache.h"
 #include "device/gpu.h"
 
@@ -45,11 +46,11 @@ static void print_gpu_counters(struct kiln_buffer *out)
                         (unsigned long long)counts.bytes_to_device, (unsigned long long)counts.bytes_to_host);
 }
 
-static void write_line(int fd, const struct kiln_buffer *line)
+static void write_to_stderr(const struct kiln_buffer *line)
 {
     size_t written = 0;
     while (written < line->size) {
-        ssize_t size = write(fd, line->data + written, line->size - written);
+        ssize_t size = write(STDERR_FILENO, line->data + written, line->size - written);
         if (size <= 0) break;
         written += (size_t)size;
     }
@@ -57,23 +58,20 @@ static void write_line(int fd, const struct kiln_buffer *line)
 
 kiln_status kiln_stats_write(void)
 {
-    const char *where = getenv("KILN_STATS");
+    const char *where = kiln__getenv_trusted("KILN_STATS");
     if (!where || !*where || !strcmp(where, "0")) return KILN_OK;
     kiln_counters counters;
+    kiln_error error;
     struct kiln_buffer line = {0};
     kiln__process_counters(&counters);
     kiln__counters_print(&counters, &line);
     if (!line.failed) print_gpu_counters(&line);
     kiln__buffer_append(&line, "\n", 1);
     kiln_status status = line.failed ? KILN_NO_MEMORY : KILN_OK;
-    bool to_stderr = !strcmp(where, "1");
-    int fd = to_stderr ? STDERR_FILENO : open(where, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        kiln__log_once("KILN_STATS=%s: can't be opened for appending", where);
-        status = KILN_IO;
-    }
-    if (!status) write_line(fd, &line);
-    if (fd >= 0 && !to_stderr) close(fd);
+    if (!status && !strcmp(where, "1"))
+        write_to_stderr(&line);
+    else if (!status && (status = kiln__file_append(where, line.data, line.size, &error)))
+        kiln__log_once("KILN_STATS: %s", error.text);
     kiln__buffer_release(&line);
     return status;
 }

@@ -12,11 +12,13 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/trust.h"
 #include "compiler/plugin.h"
 #include "kiln/inspect.h"
 
@@ -27,27 +29,47 @@
 #define KILN_LLVM_FOLDER "/usr/lib/llvm-19/lib"
 #endif
 
-static void own_folder(char *out, size_t size)
+/* ---- where the plug-in is ------------------------------------------------------------------------------------- */
+
+static char *own_folder; /* of the library this code is in, absolute; NULL: not known. Written once, by note_folder() */
+
+/*
+ * The path by which the loader found the library is relative where an entry of LD_LIBRARY_PATH is, and true only until
+ * the process goes to another folder; so it is made absolute while the library is being loaded. In a program that has
+ * this code inside, the loader says argv[0], which is whatever the program was started with; the kernel knows better.
+ */
+__attribute__((constructor)) static void note_folder(void)
 {
     Dl_info info;
-    const char *path = dladdr((const void *)&kiln__plugin_path, &info) && info.dli_fname ? info.dli_fname : "";
-    const char *slash = strrchr(path, '/');
-    snprintf(out, size, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    struct link_map *map = NULL;
+    char *path = NULL;
+    if (!dladdr1((const void *)&kiln__plugin_path, &info, (void **)&map, RTLD_DL_LINKMAP) || !map) return;
+    path = map->l_name[0] ? kiln__path_absolute(map->l_name, NULL) : realpath("/proc/self/exe", NULL);
+    char *slash = path ? strrchr(path, '/') : NULL;
+    if (slash) *slash = '\0';
+    own_folder = path;
+}
+
+/* In memory of its own; NULL: out of memory, or there is no such path. */
+static char *find_plugin(void)
+{
+    const char *named = kiln__getenv_trusted("KILN_PLUGIN");
+    if (named && *named) return kiln__path_absolute(named, kiln__folder_at_load());
+    return own_folder ? kiln__path_absolute("libkiln-llvm.so", own_folder) : NULL;
 }
 
 kiln_status kiln__plugin_path(char *out, size_t size, kiln_error *err)
 {
-    const char *named = getenv("KILN_PLUGIN");
-    char folder[3000];
-    own_folder(folder, sizeof folder);
-    if (named && *named)
-        snprintf(out, size, "%s", named);
-    else
-        snprintf(out, size, "%s/libkiln-llvm.so", folder);
+    char *path = find_plugin();
+    bool fits = path && (size_t)snprintf(out, size, "%s", path) < size;
+    free(path);
+    if (!fits) return kiln__fail(err, KILN_NO_COMPILER, "the path of the compiler plug-in is not known, or too long");
     if (access(out, R_OK) == 0) return KILN_OK;
     return kiln__fail(err, KILN_NO_COMPILER,
                       "the compiler plug-in %s is not there; install it or name it in KILN_PLUGIN", out);
 }
+
+/* ---- build ids ------------------------------------------------------------------------------------------------ */
 
 /* The first pages of a file: it is never mapped, let alone loaded. */
 struct head {
@@ -131,14 +153,12 @@ static bool llvm_id(char *out, size_t size)
     static const char *const folders[] = {
         KILN_LLVM_FOLDER, "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/usr/local/lib", "/lib64",
         "/usr/lib64"};
-    char own[3000];
-    for (const char *path = getenv("LD_LIBRARY_PATH"); path && *path;) {
+    for (const char *path = kiln__getenv_trusted("LD_LIBRARY_PATH"); path && *path;) {
         size_t length = strcspn(path, ":");
         if (id_in_folder(path, length, out, size)) return true;
         path += length + (path[length] == ':');
     }
-    own_folder(own, sizeof own);
-    if (id_in_folder(own, strlen(own), out, size)) return true;
+    if (own_folder && id_in_folder(own_folder, strlen(own_folder), out, size)) return true;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (id_in_folder(folders[i], strlen(folders[i]), out, size)) return true;
     return false;

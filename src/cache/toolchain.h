@@ -8,7 +8,11 @@
 
 #include "base/status.h"
 
-/* KILN_PLUGIN, else libkiln-llvm.so beside the library this code is in. KILN_NO_COMPILER when there is no such file. */
+/*
+ * KILN_PLUGIN, seen from the folder in which the process was when the library was loaded; else libkiln-llvm.so beside
+ * the library this code is in, where that was when it was loaded. Always absolute. KILN_NO_COMPILER when there is no
+ * such file.
+ */
 kiln_status kiln__plugin_path(char *out, size_t size, kiln_error *err);
 
 /*

@@ -19,6 +19,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/trust.h"
 #include "store/prune.h"
 
 enum { TOUCH_AFTER_S = 3600 }; /* a hit rewrites a file's time, which orders eviction, at most this often */
@@ -31,12 +32,6 @@ struct folder {
 
 /* ---- trust --------------------------------------------------------------------------------------------------- */
 
-static bool is_trusted(const struct stat *info, bool root_is_fine)
-{
-    bool is_ours = info->st_uid == geteuid() || (root_is_fine && info->st_uid == 0);
-    return is_ours && (info->st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 static kiln_status check_folder(const char *path, bool writable, kiln_error *err)
 {
     struct stat info;
@@ -46,7 +41,10 @@ static kiln_status check_folder(const char *path, bool writable, kiln_error *err
                           strerror_r(errno, text, sizeof(text)));
     }
     if (!S_ISDIR(info.st_mode)) return kiln__fail(err, KILN_IO, "the cache folder %s is not a folder", path);
-    if (is_trusted(&info, !writable)) return KILN_OK;
+    if (kiln__file_is_trusted(&info, !writable)) return KILN_OK;
+    if (info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return kiln__fail(err, KILN_IO, "the cache folder %s may be anybody's: " KILN_ANYBODY, path,
+                          (unsigned)info.st_uid);
     return kiln__fail(err, KILN_IO,
                       "the cache folder %s has owner %u and mode %03o; it must belong to user %u%s, and neither "
                       "group nor others may write it",
@@ -95,7 +93,7 @@ static kiln_status load(const char *path, const struct kiln_digest *digest, kiln
     struct kiln_artifact *artifact = NULL;
     kiln_status status = kiln__file_map_stat(path, &bytes, info, err);
     if (status != KILN_OK) return status;
-    if (!is_trusted(info, true)) {
+    if (!kiln__file_is_trusted(info, true)) {
         status = kiln__fail(err, KILN_IO, "%s: others own this entry or may write it", path);
     } else if (kiln__artifact_is_newer(bytes)) {
         kiln__log(KILN_LOG_FAULT, "%s is of a later version of the library: left alone", path);
@@ -221,7 +219,7 @@ static kiln_status read_line(const char *path, char out[KILN_TOOLCHAIN_SIZE], ki
     struct stat info;
     kiln_status status = kiln__file_map_stat(path, &bytes, &info, err);
     if (status != KILN_OK) return status;
-    if (!is_trusted(&info, true)) {
+    if (!kiln__file_is_trusted(&info, true)) {
         status = kiln__fail(err, KILN_IO, "%s: others own this file or may write it", path);
     } else if (!is_line(bytes)) {
         kiln__log(KILN_LOG_FAULT, "%s does not name a tool chain: not used", path);
@@ -279,12 +277,10 @@ static void folder_free(struct kiln_tier *tier)
 static const struct kiln_tier_methods folder_methods = {folder_get,  folder_put,       folder_free,
                                                         folder_lock, folder_toolchain, folder_set_toolchain};
 
-kiln_status kiln__tier_folder(const char *path, bool writable, uint64_t max_bytes, uint64_t max_files,
-                              struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err)
+static kiln_status open_folder(const char *path, bool writable, uint64_t max_bytes, uint64_t max_files,
+                               struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
-    if (path == NULL || path[0] == '\0') return kiln__fail(err, KILN_IO, "an empty path is no cache folder");
-    if (writable) status = kiln__folder_make(path, err);
+    kiln_status status = writable ? kiln__folder_make(path, err) : KILN_OK;
     if (status == KILN_OK) status = check_folder(path, writable, err);
     if (status != KILN_OK) return status;
     size_t size = strlen(path);
@@ -296,4 +292,18 @@ kiln_status kiln__tier_folder(const char *path, bool writable, uint64_t max_byte
     kiln__prune_init(&folder->prune, max_bytes, max_files);
     *out = &folder->tier;
     return KILN_OK;
+}
+
+/* A relative path would name another folder after chdir(). */
+kiln_status kiln__tier_folder(const char *path, bool writable, uint64_t max_bytes, uint64_t max_files,
+                              struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err)
+{
+    if (path == NULL || path[0] == '\0') return kiln__fail(err, KILN_IO, "an empty path is no cache folder");
+    char *absolute = kiln__path_absolute(path, NULL);
+    if (absolute == NULL)
+        return kiln__fail(err, KILN_IO, "the cache folder %s is relative to the current folder, which can't be told",
+                          path);
+    kiln_status status = open_folder(absolute, writable, max_bytes, max_files, events, out, err);
+    free(absolute);
+    return status;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/trust.h"
 #include "key/content.h"
 #include "store/prune.h"
 #include "store/settings.h"
@@ -53,8 +54,9 @@ kiln_status kiln_inspect_default_folder(char *path, size_t size, kiln_error *err
         status = kiln__no_memory(err, "a path");
     else if (folder.size == 0)
         status = kiln__fail(err, KILN_INVALID, "no cache folder: %s",
-                            getenv("KILN_CACHE_DIR") ? "KILN_CACHE_DIR is empty, so caches are in memory only"
-                                                     : "none of KILN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
+                            kiln__getenv_trusted("KILN_CACHE_DIR")
+                                ? "KILN_CACHE_DIR is empty, so caches are in memory only"
+                                : "none of KILN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
     else if (folder.size >= size)
         status = kiln__fail(err, KILN_INVALID, "the path %s is too long", (const char *)folder.data);
     else
@@ -91,7 +93,9 @@ kiln_status kiln_inspect_check_folder(const char *path, kiln_error *err)
         return kiln__fail(err, KILN_IO, "%s: %s", path, strerror(errno));
     }
     if (!S_ISDIR(info.st_mode)) return kiln__fail(err, KILN_IO, "%s is not a folder", path);
-    if (info.st_uid != geteuid())
+    if (info.st_uid == geteuid() && !kiln__user_is_trusted(info.st_uid, false))
+        return kiln__fail(err, KILN_IO, "%s may be anybody's: " KILN_ANYBODY, path, (unsigned)info.st_uid);
+    if (!kiln__user_is_trusted(info.st_uid, false))
         return kiln__fail(err, KILN_IO, "%s belongs to user %u, not to user %u who runs this", path,
                           (unsigned)info.st_uid, (unsigned)geteuid());
     if (info.st_mode & (S_IWGRP | S_IWOTH))
@@ -325,7 +329,7 @@ kiln_status kiln_entry_check_usable(const kiln_entry *entry, kiln_error *err)
     const struct kiln_artifact *artifact = entry->artifact;
     struct stat info;
     if (stat(entry->path, &info) != 0) return kiln__fail(err, KILN_IO, "%s: %s", entry->path, strerror(errno));
-    if ((info.st_uid != geteuid() && info.st_uid != 0) || (info.st_mode & (S_IWGRP | S_IWOTH)))
+    if (!kiln__file_is_trusted(&info, true))
         return kiln__fail(err, KILN_IO, "not used: owner %u, mode %03o; others own the file or may write it",
                           (unsigned)info.st_uid, (unsigned)info.st_mode & 07777);
     if (artifact->isa > kiln__isa_host())

@@ -6,18 +6,19 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/trust.h"
 
 enum { DEFAULT_FILES = 200000 };
 static const uint64_t default_bytes = 5ull << 30;
 
 void kiln__default_folder(struct kiln_buffer *out)
 {
-    const char *value = getenv("KILN_CACHE_DIR");
+    const char *value = kiln__getenv_trusted("KILN_CACHE_DIR");
     if (value) {
         kiln__buffer_printf(out, "%s", value);
-    } else if ((value = getenv("XDG_CACHE_HOME")) && *value == '/') {
+    } else if ((value = kiln__getenv_trusted("XDG_CACHE_HOME")) && *value == '/') {
         kiln__buffer_printf(out, "%s/kiln", value);
-    } else if ((value = getenv("HOME")) && *value) {
+    } else if ((value = kiln__getenv_trusted("HOME")) && *value) {
         kiln__buffer_printf(out, "%s/.cache/kiln", value);
     }
 }

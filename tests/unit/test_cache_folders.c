@@ -11,7 +11,7 @@
 
 #include "base/digest.h"
 
-enum { NOBODY = 65534 };
+enum { NOBODY = 12345 }; /* not 65534, whom a user namespace shows for everybody else */
 
 struct world {
     char folder[64], cache[96];
@@ -126,14 +126,33 @@ static void in_regular_file(struct shared *shared, const char *folder, unsigned 
     require(stat(folder, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 4);
 }
 
+static void write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY);
+    require(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && close(fd) == 0);
+}
+
+/* In a new namespace users and groups have no ids until they are given some; without one we own nothing. */
+static void map_ids(uid_t user, gid_t group)
+{
+    char line[64];
+    snprintf(line, sizeof line, "%u %u 1\n", user, user);
+    write_file("/proc/self/uid_map", line);
+    snprintf(line, sizeof line, "%u %u 1\n", group, group);
+    write_file("/proc/self/setgroups", "deny");
+    write_file("/proc/self/gid_map", line);
+}
+
 /* Exits with 77 where nothing may be mounted. */
 static void in_full(struct shared *shared, const char *folder, unsigned index)
 {
     char filler[256];
     static char zeros[4096];
     (void)index;
-    int how = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS;
-    if (unshare(how) != 0) _exit(77);
+    uid_t user = geteuid();
+    gid_t group = getegid();
+    if (unshare(user == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(77);
+    if (user != 0) map_ids(user, group);
     mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
     require(mkdir(folder, 0700) == 0);
     if (mount("none", folder, "tmpfs", 0, "size=64k,mode=0700") != 0) _exit(77);
