@@ -1,7 +1,8 @@
 /*
  * array.c - array.h of the ABI but for tostring: making arrays, asking about them, reading them.
  *
- * item_* evaluate first. data_* never do: on an array without bytes they report and give NULL.
+ * item_* evaluate first. data_*, strides and the questions for the layout never do; they wait for an evaluation that is
+ * under way, and data_* of an array without bytes report and give NULL.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -214,6 +215,7 @@ const int *mlx_array_shape(const mlx_array arr)
 const size_t *mlx_array_strides(const mlx_array arr)
 {
     KILN_NEED_OR(arr, "mlx_array", NULL);
+    kiln__eval_await(kiln__unwrap(arr));
     return (const size_t *)kiln__unwrap(arr)->strides;
 }
 
@@ -262,6 +264,18 @@ int _mlx_array_is_available(bool *res, const mlx_array arr)
     return 0;
 }
 
+/* Is it ready? If not, the handler is told why: what its evaluation failed with, or `text`. */
+static bool has_bytes(struct kiln_array *array, const char *text)
+{
+    kiln_error err;
+    if (kiln__eval_await(array)) return true;
+    if (kiln__eval_failure(array, &err))
+        KILN_FAIL(&err);
+    else
+        KILN_FAIL_TEXT(text);
+    return false;
+}
+
 /* ---- layout --------------------------------------------------------------------------------------------------- */
 
 /* Do the axes, taken in the order that `axis_at` gives, step through memory without gaps? Axes of size 1 do not count.
@@ -307,8 +321,7 @@ static bool is_contiguous(const struct kiln_array *array)
     {                                                                                                                  \
         KILN_NEED_POINTER(res);                                                                                        \
         KILN_NEED_ARRAY(arr);                                                                                          \
-        if (!kiln__array_is_ready(kiln__unwrap(arr)))                                                                  \
-            return KILN_FAIL_TEXT("[" #name "] the array has no layout before it is evaluated");                       \
+        if (!has_bytes(kiln__unwrap(arr), "[" #name "] the array has no layout before it is evaluated")) return 1;     \
         *res = name(kiln__unwrap(arr));                                                                                \
         return 0;                                                                                                      \
     }
@@ -340,12 +353,10 @@ static int read_item(void *res, size_t size_bytes, mlx_array arr)
 
 static const void *read_data(mlx_array arr)
 {
-    if (!kiln__array_is_ready(kiln__unwrap(arr))) {
-        KILN_FAIL_TEXT("[data] the array is not evaluated; call mlx_eval or mlx_array_eval first");
-        return NULL;
-    }
     kiln_error err;
     const char *data = NULL;
+    if (!has_bytes(kiln__unwrap(arr), "[data] the array is not evaluated; call mlx_eval or mlx_array_eval first"))
+        return NULL;
     if (kiln__array_host(kiln__unwrap(arr), &data, &err) != KILN_OK) KILN_FAIL(&err);
     return data;
 }

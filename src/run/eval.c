@@ -8,6 +8,8 @@
  *   array a walk meets stays. A finished node's inputs go with the last walk that holds it.
  * - Who moves a node's state to RUNNING runs it; it waits for nobody until it has moved the state on. So waiting for a
  *   RUNNING node always ends.
+ * - FAILED is as good as WAITING: the next evaluation runs the node again. It is also the state of what needs a node
+ *   that has failed, with that node's error, so that whoever looks at an array later is told why it has no bytes.
  */
 #include "run/eval.h"
 
@@ -27,14 +29,16 @@ kiln_status (*kiln__plan_eval)(struct kiln_node *node, kiln_error *err);
 /* What a thread runs right now, for the child of a fork, where that thread is no more. */
 struct worker {
     _Atomic(struct kiln_node *) running;
+    uint64_t number; /* later evaluations have larger ones */
     struct worker *next, *previous;
 };
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t moved_on; /* some node left RUNNING */
-    int waiting;             /* threads that wait for that */
+    int waiting;             /* threads that wait for that, or for a worker to go */
     struct worker *workers;
+    uint64_t newest; /* number of a worker */
 } graph = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved_on = PTHREAD_COND_INITIALIZER};
 
 /* ---- fork ---------------------------------------------------------------------------------------------------- */
@@ -73,6 +77,7 @@ static void add_worker(struct worker *worker)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_fork);
     pthread_mutex_lock(&graph.lock);
+    worker->number = ++graph.newest;
     worker->previous = NULL;
     worker->next = graph.workers;
     if (worker->next) worker->next->previous = worker;
@@ -88,6 +93,7 @@ static void remove_worker(struct worker *worker)
         worker->previous->next = worker->next;
     else
         graph.workers = worker->next;
+    if (graph.waiting > 0) pthread_cond_broadcast(&graph.moved_on);
     pthread_mutex_unlock(&graph.lock);
 }
 
@@ -401,13 +407,45 @@ static void make_outputs_ready(struct kiln_node *node)
     pthread_mutex_unlock(&graph.lock);
 }
 
+/* With graph.lock held. */
+static void set_error(struct kiln_node *node, const kiln_error *error)
+{
+    if (!node->error) node->error = malloc(sizeof *node->error);
+    if (node->error) *node->error = *error;
+}
+
 static void keep_error(struct kiln_node *node, const kiln_error *error)
 {
     pthread_mutex_lock(&graph.lock);
-    if (!node->error) node->error = malloc(sizeof *node->error);
-    if (node->error) *node->error = *error;
+    set_error(node, error);
     move_on(node, KILN_NODE_FAILED);
     pthread_mutex_unlock(&graph.lock);
+}
+
+bool kiln__eval_failure(struct kiln_array *array, kiln_error *out)
+{
+    pthread_mutex_lock(&graph.lock);
+    struct kiln_node *node = atomic_load_explicit(&array->node, memory_order_acquire);
+    bool has_failed = node && node->error && atomic_load(&node->state) == KILN_NODE_FAILED;
+    if (has_failed) *out = *node->error;
+    pthread_mutex_unlock(&graph.lock);
+    return has_failed;
+}
+
+/* What needs an input that could not be made can't be made either, for the same reason. */
+static bool pass_failure_on(struct kiln_node *node)
+{
+    uint8_t waiting = KILN_NODE_WAITING;
+    kiln_error error;
+    uint32_t i = 0;
+    while (i < node->input_count && kiln__array_is_ready(node->inputs[i])) i++;
+    if (i == node->input_count) return false;
+    if (kiln__eval_failure(node->inputs[i], &error)) {
+        pthread_mutex_lock(&graph.lock);
+        if (atomic_compare_exchange_strong(&node->state, &waiting, KILN_NODE_FAILED)) set_error(node, &error);
+        pthread_mutex_unlock(&graph.lock);
+    }
+    return true;
 }
 
 static kiln_status run_and_move_on(const struct step *step, kiln_error *err)
@@ -491,31 +529,65 @@ static bool all_ready(struct kiln_array *const *arrays, size_t count)
     return true;
 }
 
+static _Thread_local unsigned depth; /* of evaluations on this thread: readers of the program's may begin another */
+
 static kiln_status run_in_order(struct walk *walk, kiln_error *err)
 {
     struct worker worker = {.running = NULL};
     kiln_status status = KILN_OK;
     add_worker(&worker);
-    for (size_t i = 0; status == KILN_OK && i < walk->order.count; i++) {
+    depth++;
+    for (size_t i = 0; i < walk->order.count; i++) {
         struct step *step = &walk->order.data[i];
-        status = take_step(step, &worker, err);
+        if (status == KILN_OK)
+            status = take_step(step, &worker, err);
+        else if (!pass_failure_on(step->node))
+            take_step(step, &worker, NULL);
         kiln__node_unref(step->node); /* the last one frees what the node read */
         step->node = NULL;
     }
+    depth--;
     remove_worker(&worker);
+    return status;
+}
+
+static kiln_status evaluate(struct kiln_array *const *arrays, size_t count, kiln_error *err)
+{
+    struct walk walk;
+    walk_init(&walk);
+    for (size_t i = 0; i < count; i++) kiln__array_ref(arrays[i]); /* another thread may drop the caller's meanwhile */
+    kiln_status status = plan_order(&walk, arrays, count, err);
+    if (status == KILN_OK) status = run_in_order(&walk, err);
+    walk_release(&walk);
+    for (size_t i = 0; i < count; i++) kiln__array_unref(arrays[i]);
     return status;
 }
 
 kiln_status kiln__eval(struct kiln_array *const *arrays, size_t count, kiln_error *err)
 {
     kiln_status status = kiln__eval_check(arrays, count, err);
-    if (status != KILN_OK || all_ready(arrays, count)) return status;
-    struct walk walk;
-    walk_init(&walk);
-    for (size_t i = 0; i < count; i++) kiln__array_ref(arrays[i]); /* another thread may drop the caller's meanwhile */
-    status = plan_order(&walk, arrays, count, err);
-    if (status == KILN_OK) status = run_in_order(&walk, err);
-    walk_release(&walk);
-    for (size_t i = 0; i < count; i++) kiln__array_unref(arrays[i]);
-    return status;
+    if (status != KILN_OK) return status;
+    kiln__async_wait_together(arrays, count);
+    return all_ready(arrays, count) ? KILN_OK : evaluate(arrays, count, err);
+}
+
+/* With graph.lock held. */
+static bool is_any_left(uint64_t last)
+{
+    for (const struct worker *worker = graph.workers; worker; worker = worker->next)
+        if (worker->number <= last) return true;
+    return false;
+}
+
+bool kiln__eval_await(struct kiln_array *array)
+{
+    if (kiln__array_is_ready(array) || array->trace || depth) return kiln__array_is_ready(array);
+    kiln__async_wait_until_ready(array);
+    pthread_mutex_lock(&graph.lock);
+    uint64_t last = graph.newest;
+    graph.waiting++;
+    while (!kiln__array_is_ready(array) && is_any_left(last)) pthread_cond_wait(&graph.moved_on, &graph.lock);
+    graph.waiting--;
+    pthread_mutex_unlock(&graph.lock);
+    return kiln__array_is_ready(array);
 }
