@@ -1,5 +1,5 @@
 /*
- * file.c - whole files: read, map, publish.
+ * file.c - whole files: read, publish.
  *
  * Invariant: a name that readers look for only ever appears by rename(2), so it always names a whole file. Whatever a
  * call opened or created and did not hand over is closed and removed on its one way out.
@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "base/signal.h"
 
 static kiln_status fail_io(kiln_error *err, const char *verb, const char *path)
 {
@@ -63,19 +62,15 @@ static bool read_all(int fd, char *data, size_t size)
     return true;
 }
 
-/*
- * Touching a mapped page of a file that somebody has truncated meanwhile kills the process. Nobody truncates large
- * files by accident in the moment they are read; small ones, nearly all artifacts, are copied, which costs no more than
- * the first touch of a page.
- */
-static void *map_or_copy(int fd, size_t size)
+/* A copy and no mapping of the file: touching a mapped page that somebody has cut off the file kills the process, and
+ * bytes that were checked must not change afterwards. */
+static void *copy_of(int fd, size_t size)
 {
-    enum { COPIED = 1 << 20 };
-    if (size > COPIED) return mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data == MAP_FAILED) return data;
-    if (read_all(fd, data, size)) return data;
+    if (data == MAP_FAILED || read_all(fd, data, size)) return data;
+    int code = errno;
     munmap(data, size);
+    errno = code;
     return MAP_FAILED;
 }
 
@@ -85,7 +80,7 @@ kiln_status kiln__file_map_stat(const char *path, kiln_bytes *out, struct stat *
     kiln_status status = open_regular(path, &fd, info, err);
     if (status != KILN_OK) return status;
     size_t size = (size_t)info->st_size;
-    void *data = size > 0 ? map_or_copy(fd, size) : (void *)"";
+    void *data = size > 0 ? copy_of(fd, size) : (void *)"";
     if (data == MAP_FAILED)
         status = fail_io(err, "read", path);
     else
@@ -135,15 +130,21 @@ bool kiln__temporary_is_abandoned(const char *name)
     return mark != NULL && kiln__process_is_gone(mark + sizeof(temporary_mark) - 1);
 }
 
-static bool write_all(int fd, const char *data, size_t size)
+bool kiln__write_all(int fd, const void *data, size_t size)
 {
-    while (size > 0) {
-        ssize_t written = write(fd, data, size);
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return false;
-        data += written, size -= (size_t)written;
+    struct kiln_signal_hold hold;
+    const char *at = data;
+    bool is_written = true;
+    kiln__signal_hold(&hold);
+    while (size > 0 && is_written) {
+        ssize_t written = write(fd, at, size);
+        if (written > 0)
+            at += written, size -= (size_t)written;
+        else
+            is_written = written < 0 && errno == EINTR;
     }
-    return true;
+    kiln__signal_release(&hold);
+    return is_written;
 }
 
 kiln_status kiln__file_publish(const char *path, const void *data, size_t size, kiln_error *err)
@@ -156,7 +157,7 @@ kiln_status kiln__file_publish(const char *path, const void *data, size_t size, 
     if (fd < 0) {
         status = fail_io(err, "create a file for", path);
     } else {
-        if (!write_all(fd, data, size)) status = fail_io(err, "write", temporary);
+        if (!kiln__write_all(fd, data, size)) status = fail_io(err, "write", temporary);
         if (close(fd) != 0 && errno != EINTR && status == KILN_OK) status = fail_io(err, "write", temporary);
         if (status == KILN_OK && rename(temporary, path) != 0) status = fail_io(err, "rename a file to", path);
         if (status != KILN_OK) unlink(temporary);
@@ -165,25 +166,16 @@ kiln_status kiln__file_publish(const char *path, const void *data, size_t size, 
     return status;
 }
 
-/* write(2) to a pipe whose reader has gone, or of a file beyond its limit, raises a signal that would end the program:
- * held off, and taken back if it was ours. */
-static ssize_t write_once(int fd, const void *data, size_t size)
+/* One write, so that lines of several processes do not mix. */
+static bool write_once(int fd, const void *data, size_t size)
 {
-    sigset_t raised, before, pending;
-    const struct timespec at_once = {0};
-    sigemptyset(&raised);
-    sigaddset(&raised, SIGPIPE);
-    sigaddset(&raised, SIGXFSZ);
-    sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &raised, &before);
+    struct kiln_signal_hold hold;
     ssize_t written;
+    kiln__signal_hold(&hold);
     do written = write(fd, data, size);
     while (written < 0 && errno == EINTR);
-    int code = errno, own = written >= 0 ? 0 : code == EPIPE ? SIGPIPE : code == EFBIG ? SIGXFSZ : 0;
-    if (own && !sigismember(&pending, own)) sigtimedwait(&raised, NULL, &at_once);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = code;
-    return written;
+    kiln__signal_release(&hold);
+    return written >= 0;
 }
 
 kiln_status kiln__file_append(const char *path, const void *data, size_t size, kiln_error *err)
@@ -192,7 +184,7 @@ kiln_status kiln__file_append(const char *path, const void *data, size_t size, k
     do fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
     while (fd < 0 && errno == EINTR);
     if (fd < 0) return fail_io(err, "append to", path);
-    kiln_status status = write_once(fd, data, size) < 0 ? fail_io(err, "append to", path) : KILN_OK;
+    kiln_status status = write_once(fd, data, size) ? KILN_OK : fail_io(err, "append to", path);
     close(fd);
     return status;
 }

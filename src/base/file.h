@@ -1,5 +1,5 @@
 /*
- * file.h - whole files: read, map, publish.
+ * file.h - whole files: read, publish.
  *
  * Publishing writes a temporary file beside the target and renames it, so that a reader sees a whole file or none.
  * No fsync: every format here carries a checksum, and a torn file after a power cut is a miss.
@@ -13,8 +13,8 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
-/* The whole file in memory of its own (a copy, or a private mapping of a large one), given back with
- * kiln__file_unmap(). KILN_MISS: no such file. */
+/* A copy of the whole file in pages of its own, given back with kiln__file_unmap(): what becomes of the file later does
+ * not reach it. KILN_MISS: no such file. */
 kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err);
 /* The same, and what fstat said about the very file that was read. */
 kiln_status kiln__file_map_stat(const char *path, kiln_bytes *out, struct stat *info, kiln_error *err);
@@ -32,6 +32,10 @@ kiln_status kiln__file_publish(const char *path, const void *data, size_t size, 
  * is full, the bytes are lost. KILN_IO: that, or it can't be opened or written; the text says why.
  */
 kiln_status kiln__file_append(const char *path, const void *data, size_t size, kiln_error *err);
+
+/* Writes all of it. False: errno says why, and a part may be written; EFBIG where RLIMIT_FSIZE ends, without the signal
+ * that comes with it (base/signal.h). */
+bool kiln__write_all(int fd, const void *data, size_t size);
 
 /* `name` is that of a temporary file whose writer is known to be gone. */
 bool kiln__temporary_is_abandoned(const char *name);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/fork.h"
 
 enum { LINE_SIZE = 4096, REMEMBERED = 64 };
@@ -87,9 +88,7 @@ static size_t format_line(char line[LINE_SIZE], const char *format, va_list list
 static void write_bytes(const char *line, size_t size)
 {
     int saved = errno;
-    ssize_t written;
-    do written = write(STDERR_FILENO, line, size);
-    while (written < 0 && errno == EINTR);
+    kiln__write_all(STDERR_FILENO, line, size);
     errno = saved;
 }
 

@@ -46,16 +46,6 @@ static void print_gpu_counters(struct kiln_buffer *out)
                         (unsigned long long)counts.bytes_to_device, (unsigned long long)counts.bytes_to_host);
 }
 
-static void write_to_stderr(const struct kiln_buffer *line)
-{
-    size_t written = 0;
-    while (written < line->size) {
-        ssize_t size = write(STDERR_FILENO, line->data + written, line->size - written);
-        if (size <= 0) break;
-        written += (size_t)size;
-    }
-}
-
 kiln_status kiln_stats_write(void)
 {
     const char *where = kiln__getenv_trusted("KILN_STATS");
@@ -69,7 +59,7 @@ kiln_status kiln_stats_write(void)
     kiln__buffer_append(&line, "\n", 1);
     kiln_status status = line.failed ? KILN_NO_MEMORY : KILN_OK;
     if (!status && !strcmp(where, "1"))
-        write_to_stderr(&line);
+        status = kiln__write_all(STDERR_FILENO, line.data, line.size) ? KILN_OK : KILN_IO;
     else if (!status && (status = kiln__file_append(where, line.data, line.size, &error)))
         kiln__log_once("KILN_STATS: %s", error.text);
     kiln__buffer_release(&line);

@@ -11,6 +11,10 @@
 
 #include <cmocka.h>
 #include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -138,6 +142,72 @@ static void folders_are_made_closed(void **state)
     rmdir(in_folder("one/two"));
 }
 
+/* ---- a limit on the size of files -------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t signals;
+
+static void count_signal(int number)
+{
+    (void)number;
+    signals++;
+}
+
+/* In a child, whose limit it is; the result is its exit code. */
+static int publish_over_the_limit(void)
+{
+    static char data[1000];
+    sigset_t mask, pending;
+    kiln_error err = {0};
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){100, 100});
+    if (kiln__file_publish(in_folder("small"), data, 100, &err) != KILN_OK) return 1;
+    if (kiln__file_publish(in_folder("large"), data, sizeof(data), &err) != KILN_IO) return 2;
+    if (strstr(err.text, "File too large") == NULL) return 3;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    sigpending(&pending);
+    if (sigismember(&mask, SIGXFSZ) || sigismember(&pending, SIGXFSZ)) return 4;
+    /* The program's own writes get what they always got, also one that was waiting to be delivered. */
+    signal(SIGXFSZ, count_signal);
+    int fd = open(in_folder("own"), O_CREAT | O_WRONLY, 0600);
+    if (write(fd, data, 200) != 100 || write(fd, data, 1) != -1 || signals != 1) return 5;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &mask, NULL);
+    if (write(fd, data, 1) != -1) return 6;
+    if (kiln__file_publish(in_folder("large"), data, sizeof(data), &err) != KILN_IO || signals != 1) return 7;
+    pthread_sigmask(SIG_UNBLOCK, &mask, NULL);
+    return signals == 2 ? 0 : 8;
+}
+
+static void a_full_file_is_a_failure(void **state)
+{
+    (void)state;
+    int status = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) _exit(publish_over_the_limit());
+    waitpid(child, &status, 0);
+    if (WIFSIGNALED(status)) fail_msg("ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(count_entries(), 2); /* "small" and "own" */
+}
+
+/* What was read stays readable when somebody cuts the file. */
+static void a_file_is_cut_after_it_was_read(void **state)
+{
+    (void)state;
+    enum { SIZE = 3 << 20 };
+    kiln_bytes bytes;
+    char *data = calloc(1, SIZE);
+    data[SIZE - 1] = 'x';
+    assert_int_equal(kiln__file_publish(in_folder("cut"), data, SIZE, NULL), KILN_OK);
+    free(data);
+    assert_int_equal(kiln__file_map(in_folder("cut"), &bytes, NULL), KILN_OK);
+    assert_int_equal(truncate(in_folder("cut"), 0), 0);
+    assert_int_equal(bytes.size, SIZE);
+    assert_int_equal(((const char *)bytes.data)[SIZE - 1], 'x');
+    kiln__file_unmap(bytes);
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -148,6 +218,8 @@ int main(void)
         WITH_FOLDER(missing_is_a_miss),
         WITH_FOLDER(other_kinds_are_faults),
         WITH_FOLDER(read_appends_up_to_the_limit),
+        WITH_FOLDER(a_full_file_is_a_failure),
+        WITH_FOLDER(a_file_is_cut_after_it_was_read),
         WITH_FOLDER(folders_are_made_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
