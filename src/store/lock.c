@@ -1,9 +1,11 @@
 /*
  * lock.c - see lock.h.
  *
- * Invariants: a lock file appears by O_EXCL only and its text never changes, so two reads with the same text are of one
- * holding; what a process removes under the lock's name is what it has looked at: a holder its own file, a breaker the
- * file whose text it judged. A rename decides between breakers, and one that caught a newer lock puts it back.
+ * Invariants: a lock's text is written under another name, which is then linked to the lock's: so a lock has its whole
+ * text from the moment it is there, it never changes, and two reads with the same text are of one holding. Whoever
+ * removes or replaces a lock, its holder or a breaker, has an advisory lock on that very file (flock(2), which ends
+ * with the process), and has seen that the name still leads to it. So of several breakers one takes a dead lock over,
+ * and nobody removes a newer one. Where flock is not to be had, two may compile.
  */
 #include "store/lock.h"
 
@@ -15,11 +17,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/gate.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -32,6 +36,7 @@ enum {
     COMPILES_TO_WAIT = 10,
     FIRST_DELAY_US = 1000,
     LAST_DELAY_US = 20000,
+    RELEASE_TRIES = 50,
     BEATER_STACK = 1 << 18,
 };
 
@@ -57,7 +62,7 @@ void kiln__lock_set_limits(uint64_t wait_ms, uint64_t stale_ms)
     atomic_store(&stale_limit_ms, stale_ms ? stale_ms : DEFAULT_STALE_MS);
 }
 
-/* What follows the ending of a lock's name: "", or "-<process>-<number>" when it is being broken; NULL: no lock. */
+/* What follows the ending of a lock's name: "", or "-<process>-<number>" of one being made; NULL: no lock. */
 static const char *after_ending(const char *name)
 {
     static const char ending[] = ".lock";
@@ -139,7 +144,7 @@ static void stop_beating(struct kiln_lock *lock)
     pthread_mutex_destroy(&lock->mutex);
 }
 
-/* ---- hold ----------------------------------------------------------------------------------------------------- */
+/* ---- make ----------------------------------------------------------------------------------------------------- */
 
 /* "kiln-lock 1 <process> <random>\n": no two holdings have the same text. */
 static void holder_text(char out[TEXT_SIZE])
@@ -151,6 +156,12 @@ static void holder_text(char out[TEXT_SIZE])
     snprintf(out, TEXT_SIZE, "kiln-lock 1 %s %016llx\n", process, (unsigned long long)random);
 }
 
+static kiln_status fail_io(kiln_error *err, const char *path)
+{
+    char reason[128];
+    return kiln__fail(err, KILN_IO, "can't make the lock %s: %s", path, strerror_r(errno, reason, sizeof reason));
+}
+
 static void lock_free(struct kiln_lock *lock)
 {
     if (!lock) return;
@@ -159,33 +170,49 @@ static void lock_free(struct kiln_lock *lock)
     free(lock);
 }
 
-/* KILN_MISS: somebody else holds it. */
-static kiln_status create(const char *path, struct kiln_lock **out, kiln_error *err)
+/* The name under which this thread writes a lock; NULL: out of memory. */
+static char *name_of_own(const char *path)
 {
-    char text[TEXT_SIZE], reason[128];
-    int fd;
-    do fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    while (fd < 0 && errno == EINTR);
-    if (fd < 0 && errno == EEXIST) return (kiln_status)KILN_MISS;
-    if (fd < 0) return kiln__fail(err, KILN_IO, "can't create %s: %s", path, strerror_r(errno, reason, sizeof reason));
-    holder_text(text);
-    ssize_t written = write(fd, text, strlen(text)); /* on a full disk the lock says nothing; the heartbeat tells */
-    (void)written;
+    static _Atomic unsigned count;
+    char *own, process[KILN_PROCESS_TEXT];
+    kiln__process_text(process);
+    return asprintf(&own, "%s-%s-%u", path, process, atomic_fetch_add(&count, 1)) < 0 ? NULL : own;
+}
+
+static struct kiln_lock *lock_new(const char *path)
+{
     struct kiln_lock *lock = calloc(1, sizeof *lock);
-    if (lock)
-        *lock =
-            (struct kiln_lock){.path = strdup(path), .fd = fd, .since_ns = kiln__clock_ns(), .forks = kiln__forks()};
-    if (!lock || !lock->path) {
-        unlink(path);
-        if (!lock) close(fd);
-        lock_free(lock);
-        return kiln__no_memory(err, "a lock");
-    }
-    start_beating(lock);
-    held++;
-    *out = lock;
+    if (!lock) return NULL;
+    *lock = (struct kiln_lock){.path = strdup(path), .fd = -1, .since_ns = kiln__clock_ns(), .forks = kiln__forks()};
+    if (lock->path) return lock;
+    lock_free(lock);
+    return NULL;
+}
+
+/* The lock's file, under the name `own`. */
+static kiln_status write_own(struct kiln_lock *lock, const char *own, kiln_error *err)
+{
+    char text[TEXT_SIZE];
+    do lock->fd = open(own, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    while (lock->fd < 0 && errno == EINTR);
+    if (lock->fd < 0) return fail_io(err, lock->path);
+    holder_text(text);
+    if (!kiln__write_all(lock->fd, text, strlen(text))) return fail_io(err, lock->path);
+    int second = dup(lock->fd); /* closing a descriptor makes a network file system send what was written */
+    if (second >= 0) close(second);
     return KILN_OK;
 }
+
+/* KILN_MISS: the name is taken. File systems without hard links may know how to rename without replacing. */
+static kiln_status place(const char *own, const char *path, kiln_error *err)
+{
+    if (link(own, path) == 0) return KILN_OK;
+    if (errno != EEXIST && errno != ENOENT && renameat2(AT_FDCWD, own, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+        return KILN_OK;
+    return errno == EEXIST ? (kiln_status)KILN_MISS : fail_io(err, path);
+}
+
+/* ---- hold ----------------------------------------------------------------------------------------------------- */
 
 static void remember_longest(uint64_t ns)
 {
@@ -194,9 +221,33 @@ static void remember_longest(uint64_t ns)
     }
 }
 
+static bool is_same_file(int fd, const char *path)
+{
+    struct stat open_one, there;
+    return fstat(fd, &open_one) == 0 && lstat(path, &there) == 0 && open_one.st_dev == there.st_dev &&
+           open_one.st_ino == there.st_ino;
+}
+
+/* False: another process is about to remove or replace this very file. */
+static bool guard(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+/* Explicitly: a child that was forked meanwhile has the descriptor too. */
+static void unguard(int fd)
+{
+    flock(fd, LOCK_UN);
+}
+
+static void sleep_us(unsigned us)
+{
+    struct timespec time = {us / 1000000, (long)(us % 1000000) * 1000};
+    nanosleep(&time, NULL); /* a signal only makes us look earlier */
+}
+
 void kiln__lock_release(struct kiln_lock *lock)
 {
-    struct stat ours, there;
     if (!lock) return;
     held--;
     if (lock->forks != kiln__forks()) {
@@ -205,33 +256,39 @@ void kiln__lock_release(struct kiln_lock *lock)
     }
     remember_longest(kiln__clock_ns() - lock->since_ns);
     stop_beating(lock);
-    bool is_ours = fstat(lock->fd, &ours) == 0 && lstat(lock->path, &there) == 0 && ours.st_dev == there.st_dev &&
-                   ours.st_ino == there.st_ino;
-    if (is_ours) unlink(lock->path);
+    for (unsigned i = 0; i < RELEASE_TRIES && !guard(lock->fd); i++) sleep_us(FIRST_DELAY_US);
+    if (is_same_file(lock->fd, lock->path)) unlink(lock->path);
+    unguard(lock->fd);
     lock_free(lock);
 }
 
-/* ---- wait ----------------------------------------------------------------------------------------------------- */
+/* ---- look ----------------------------------------------------------------------------------------------------- */
 
 /* What was last seen under the lock's name, and since when it has been like that. */
 struct sight {
     char text[TEXT_SIZE];
+    bool is_empty; /* and no more: otherwise what has no text could not be read */
     struct timespec beat;
     uint64_t since_ns;
 };
 
-/* Opened anew each time, which makes network file systems ask the server. What can't be read has no text and no
- * heartbeat. False: there is no lock. */
-static bool look(const char *path, struct sight *out)
+static void look_at(int fd, struct sight *out)
 {
     struct stat info;
-    *out = (struct sight){.since_ns = kiln__clock_ns()};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) return errno != ENOENT;
     ssize_t got = read(fd, out->text, TEXT_SIZE - 1);
     out->text[got > 0 ? got : 0] = '\0';
+    out->is_empty = got == 0;
     if (fstat(fd, &info) == 0) out->beat = info.st_mtim;
-    close(fd);
+}
+
+/* Opened anew each time, which makes network file systems ask the server. What can't be read has no text and no
+ * heartbeat. False: there is no lock. *fd is the caller's, or negative. */
+static bool look(const char *path, struct sight *out, int *fd)
+{
+    *out = (struct sight){.since_ns = kiln__clock_ns()};
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (*fd < 0) return errno != ENOENT;
+    look_at(*fd, out);
     return true;
 }
 
@@ -240,36 +297,60 @@ static bool is_same_beat(const struct sight *a, const struct sight *b)
     return a->beat.tv_sec == b->beat.tv_sec && a->beat.tv_nsec == b->beat.tv_nsec && !strcmp(a->text, b->text);
 }
 
+/* Nobody writes an empty lock: it was one of version 0.1, whose holder was killed before it had written the text. */
 static bool is_abandoned(const struct sight *sight)
 {
     static const char head[] = "kiln-lock 1 ";
+    if (sight->is_empty) return true;
     if (!strncmp(sight->text, head, sizeof head - 1) && kiln__process_is_gone(sight->text + sizeof head - 1))
         return true;
     return kiln__clock_ns() - sight->since_ns > atomic_load(&stale_limit_ms) * 1000000;
 }
 
-static bool still_says(const char *path, const struct sight *judged)
+/* ---- take ----------------------------------------------------------------------------------------------------- */
+
+/* Puts `own` in the place of the lock that was judged. KILN_MISS: another one is there now, or about to be. */
+static kiln_status replace(const char *own, const char *path, const struct sight *judged, kiln_error *err)
 {
     struct sight now;
-    return look(path, &now) && !strcmp(now.text, judged->text);
+    int fd;
+    bool is_there = look(path, &now, &fd), is_guarded = fd >= 0 && guard(fd);
+    bool is_judged = is_there && is_same_beat(&now, judged) && (fd < 0 || (is_guarded && is_same_file(fd, path)));
+    kiln_status status = (kiln_status)KILN_MISS;
+    if (is_judged) status = rename(own, path) == 0 ? KILN_OK : fail_io(err, path);
+    if (status == KILN_OK) kiln__log(KILN_LOG_FAULT, "took the lock %s over: its holder is gone or stands still", path);
+    if (is_guarded) unguard(fd);
+    if (fd >= 0) close(fd);
+    return status;
 }
 
-/* Moves the lock away under a name of our own, unless somebody else was quicker. */
-static void break_lock(const char *path, const struct sight *judged)
+/* Takes the lock: where there is none, or, given what was judged, from a holder that is gone. KILN_MISS: it is held. */
+static kiln_status claim(const char *path, const struct sight *judged, struct kiln_lock **out, kiln_error *err)
 {
-    char *aside, process[KILN_PROCESS_TEXT];
-    static _Atomic unsigned count;
-    kiln__process_text(process);
-    if (asprintf(&aside, "%s-%s-%u", path, process, atomic_fetch_add(&count, 1)) < 0) return;
-    if (still_says(path, judged) && rename(path, aside) == 0) {
-        if (!still_says(aside, judged)) {
-            int back = link(aside, path); /* fails when there is a newer one: then two compile */
-            (void)back;
-        }
-        remove(aside);
-        kiln__log(KILN_LOG_FAULT, "broke the lock %s: its holder is gone or stands still", path);
+    struct kiln_lock *lock = lock_new(path);
+    char *own = name_of_own(path);
+    kiln_status status = lock && own ? write_own(lock, own, err) : kiln__no_memory(err, "a lock");
+    if (status == KILN_OK) status = judged ? replace(own, path, judged, err) : place(own, path, err);
+    if (own) unlink(own); /* a second name of the lock, or nothing */
+    free(own);
+    if (status != KILN_OK) {
+        lock_free(lock);
+        return status;
     }
-    free(aside);
+    start_beating(lock);
+    held++;
+    *out = lock;
+    return KILN_OK;
+}
+
+/* The same without writing anything while there is one, which is most of the time of a wait. */
+static kiln_status claim_free(const char *path, struct kiln_lock **out, kiln_error *err)
+{
+    struct stat info;
+    if (lstat(path, &info) != 0) return claim(path, NULL, out, err);
+    if (S_ISREG(info.st_mode)) return (kiln_status)KILN_MISS;
+    /* Not a lock of ours, whatever it is. */
+    return remove(path) == 0 || errno == ENOENT ? claim(path, NULL, out, err) : fail_io(err, path);
 }
 
 static uint64_t wait_limit_ns(void)
@@ -278,10 +359,12 @@ static uint64_t wait_limit_ns(void)
     return usual > least ? usual : least;
 }
 
-static void sleep_us(unsigned us)
+static bool see(const char *path, struct sight *out)
 {
-    struct timespec time = {us / 1000000, (long)(us % 1000000) * 1000};
-    nanosleep(&time, NULL); /* a signal only makes us look earlier */
+    int fd;
+    bool is_there = look(path, out, &fd);
+    if (fd >= 0) close(fd);
+    return is_there;
 }
 
 /* Until the lock is ours, the artifact is there, or the bound is reached. */
@@ -291,11 +374,12 @@ static kiln_status take_or_wait(const char *path, const char *artifact, struct k
     uint64_t start = kiln__clock_ns();
     unsigned delay_us = FIRST_DELAY_US;
     for (;;) {
-        kiln_status status = create(path, out, err);
+        kiln_status status = claim_free(path, out, err);
         if ((int)status != KILN_MISS || exists(artifact)) return status;
-        if (look(path, &now) && (!last.since_ns || !is_same_beat(&now, &last))) last = now;
+        if (see(path, &now) && (!last.since_ns || !is_same_beat(&now, &last))) last = now;
         if (last.since_ns && is_abandoned(&last)) {
-            break_lock(path, &last);
+            status = claim(path, &last, out, err);
+            if ((int)status != KILN_MISS) return status;
             last.since_ns = 0;
             delay_us = FIRST_DELAY_US;
         }
@@ -313,7 +397,7 @@ kiln_status kiln__lock_take(const char *path, const char *artifact, bool is_last
                             kiln_error *err)
 {
     *out = NULL;
-    kiln_status status = held && !is_last ? create(path, out, err) : take_or_wait(path, artifact, out, err);
+    kiln_status status = held && !is_last ? claim_free(path, out, err) : take_or_wait(path, artifact, out, err);
     if (status < 0) return status;
     return exists(artifact) ? KILN_OK : (kiln_status)KILN_MISS;
 }

@@ -3,12 +3,12 @@
  * room.
  *
  * A lock is a file beside the artifact. It only ever saves work: whatever goes wrong with it, the worst is a second
- * compile of the same bytes. It needs nothing of the file system but creating a file that is not there yet, and
- * renaming. Its holder writes who it is and renews the file's time (the heartbeat) from a thread of its own. Others
- * break the lock when the holder is known to be gone, or when the heartbeat stands still for as long as `stale`; by
- * their own clocks, so clocks of several machines need not agree. A holder that lives is waited for at most `wait` or
- * ten times the longest compile of this process, whichever is more; then everybody compiles on their own. Format:
- * docs/formats/lock.md
+ * compile of the same bytes. It needs hard links, or renaming without replacing; and flock(2), without which two may
+ * take one dead lock over. Its holder writes who it is and renews the file's time (the heartbeat) from a thread of its
+ * own. One of the others takes the lock over when the holder is known to be gone, or when the heartbeat stands still
+ * for as long as `stale`; by their own clocks, so clocks of several machines need not agree. A holder that lives is
+ * waited for at most `wait` or ten times the longest compile of this process, whichever is more; then everybody
+ * compiles on their own. Format: docs/formats/lock.md
  */
 #ifndef KILN_STORE_LOCK_H
 #define KILN_STORE_LOCK_H
@@ -30,9 +30,9 @@ kiln_status kiln__lock_take(const char *path, const char *artifact, bool is_last
 /* Call it after the artifact was put, on the thread that took it; NULL is fine. */
 void kiln__lock_release(struct kiln_lock *lock);
 
-/* `name` of a file beside artifacts is a lock's, or that of one being broken. */
+/* `name` of a file beside artifacts is a lock's, or that of one being made. */
 bool kiln__lock_is_name(const char *name);
-/* It is one being broken by a process that is known to be gone. */
+/* It is one being made by a process that is known to be gone. */
 bool kiln__lock_is_abandoned(const char *name);
 
 /* For tests. 0 is the default: 10 s and 5 s. */

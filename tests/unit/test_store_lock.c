@@ -3,6 +3,9 @@
  */
 #include "process_support.h"
 
+#include <sched.h>
+#include <sys/resource.h>
+
 #include "base/process.h"
 #include "store/lock.h"
 
@@ -149,6 +152,127 @@ static void test_broken_when_it_stands_still(void **state)
     }
 }
 
+/* An empty lock, as a writer of version 0.1 leaves it when it is killed, is nobody's: nothing is waited for. */
+static void test_empty_is_taken_at_once(void **state)
+{
+    struct world *world = *state;
+    struct kiln_lock *lock = NULL;
+    kiln__lock_set_limits(500, 60000);
+    write_file(world->lock, "");
+    assert_int_equal(take(world, false, &lock), KILN_MISS);
+    assert_non_null(lock); /* not taken: it was waited for until the bound */
+    kiln__lock_release(lock);
+    assert_int_equal(count_files(world->folder, "", NULL), 0);
+}
+
+enum { TAKES = 3000, BREAKERS = 4, ROUNDS = 300 };
+
+static void take_often(struct shared *shared, const char *folder, unsigned index)
+{
+    struct world world;
+    (void)index;
+    snprintf(world.lock, sizeof world.lock, "%s/aa.lock", folder);
+    snprintf(world.artifact, sizeof world.artifact, "%s/aa.kiln", folder);
+    for (unsigned i = 0; i < TAKES; i++) {
+        struct kiln_lock *lock = NULL;
+        require(take(&world, false, &lock) == KILN_MISS && lock);
+        kiln__lock_release(lock);
+    }
+    atomic_store(&shared->done, 1);
+}
+
+/* Whoever sees a lock sees who holds it, so that one of a process that was killed can be told at any moment. */
+static void test_appears_with_its_text(void **state)
+{
+    struct world *world = *state;
+    struct shared *shared = share();
+    unsigned seen = 0, empty = 0;
+    pid_t child = start_child(take_often, shared, world->folder, 0);
+    while (!atomic_load(&shared->done)) {
+        char text[256];
+        int fd = open(world->lock, O_RDONLY);
+        if (fd < 0) continue;
+        ssize_t got = read(fd, text, sizeof text);
+        close(fd);
+        seen++;
+        empty += got <= 0;
+    }
+    end_well(child);
+    if (empty) fail_msg("%u of %u locks that were seen were empty", empty, seen);
+    assert_true(seen > 0);
+    unshare_memory(shared);
+}
+
+/* In a round all meet one dead lock. Who takes it makes the artifact. */
+static void break_and_make(struct shared *shared, const char *folder, unsigned index)
+{
+    (void)index;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct world world;
+        struct kiln_lock *lock = NULL;
+        snprintf(world.lock, sizeof world.lock, "%s/%u.lock", folder, round);
+        snprintf(world.artifact, sizeof world.artifact, "%s/%u.kiln", folder, round);
+        atomic_fetch_add(&shared->ready, 1);
+        while (atomic_load(&shared->ready) < (round + 1) * BREAKERS) sched_yield();
+        if (take(&world, false, &lock) == KILN_MISS) {
+            atomic_fetch_add(&shared->compiles, 1);
+            sleep_ms(1);
+            int fd = open(world.artifact, O_CREAT | O_WRONLY, 0600);
+            require(fd >= 0);
+            close(fd);
+        }
+        kiln__lock_release(lock);
+    }
+}
+
+static void break_dead_locks(struct world *world, const char *text)
+{
+    struct shared *shared = share();
+    pid_t children[BREAKERS];
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%u.lock", world->folder, round);
+        write_file(path, text);
+    }
+    for (unsigned i = 0; i < BREAKERS; i++) children[i] = start_child(break_and_make, shared, world->folder, i);
+    end_all_well(children, BREAKERS);
+    if (shared->compiles != ROUNDS)
+        fail_msg("%u locks \"%.20s\" were broken, %u artifacts made", ROUNDS, text, shared->compiles);
+    assert_int_equal(count_files(world->folder, "lock", NULL), 0);
+    assert_int_equal(count_files(world->folder, ".kiln", NULL), ROUNDS);
+    unshare_memory(shared);
+}
+
+static void test_one_breaks_it(void **state)
+{
+    char self[KILN_PROCESS_TEXT], text[256];
+    kiln__lock_set_limits(60000, 60000);
+    kiln__process_text(self);
+    snprintf(text, sizeof text, "kiln-lock 1 %.17s999999999-1 0000000000000000\n", self);
+    break_dead_locks(*state, text);
+}
+
+static void test_one_takes_an_empty_one(void **state)
+{
+    kiln__lock_set_limits(60000, 60000);
+    break_dead_locks(*state, "");
+}
+
+/* A lock that can't be written down is a fault, and no file stays. */
+static void test_full(void **state)
+{
+    struct world *world = *state;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        struct kiln_lock *lock = NULL;
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
+        _exit(take(world, false, &lock) == KILN_IO && !lock ? 0 : 1);
+    }
+    end_well(child);
+    assert_int_equal(count_files(world->folder, "", NULL), 0);
+}
+
 static void hold_and_sleep(struct shared *shared, const char *folder, unsigned index)
 {
     struct world world;
@@ -260,6 +384,11 @@ int main(void)
         cmocka_unit_test(test_who_is_gone),
         cmocka_unit_test_setup_teardown(test_broken_when_holder_is_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_when_it_stands_still, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_empty_is_taken_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_appears_with_its_text, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_breaks_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_takes_an_empty_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bounded_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nested, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_release_leaves_others_alone, set_up, tear_down),
