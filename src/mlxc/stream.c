@@ -4,6 +4,9 @@
  * A stream says on which device work runs; it is an identity and no queue: the CPU works in an order that its data asks
  * for, each GPU in the order of the calls. Without a GPU the default GPU stream is the default CPU stream: programs
  * that insist on it run.
+ *
+ * Each device has a default stream of the process, its first one, which never changes. mlx_set_default_stream() sets
+ * another one for the calling thread and nobody else, until that thread ends. The default device is the process's.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,9 +18,11 @@
 
 enum { MAX_GPUS = 63 };
 
-static _Atomic int last_index;             /* of the newest stream; 0 is the CPU's default at first */
-static _Atomic int default_index;          /* of the CPU */
-static _Atomic int gpu_defaults[MAX_GPUS]; /* of the GPUs; 0: not asked for yet */
+static _Atomic int last_index;             /* of the newest stream; 0 is the CPU's default */
+static _Atomic int gpu_defaults[MAX_GPUS]; /* of the process; 0: not asked for yet */
+
+/* 1 + the index of this thread's default stream; 0: the process's. The CPU's comes first, then the GPUs'. */
+static _Thread_local int chosen[1 + MAX_GPUS];
 
 static struct kiln_stream_box unwrap(mlx_stream handle)
 {
@@ -33,13 +38,24 @@ static int give(mlx_stream *res, struct kiln_stream_box stream)
     return 0;
 }
 
-static struct kiln_stream_box default_stream(struct kiln_device_box device)
+static int *choice(struct kiln_device_box device)
+{
+    return &chosen[device.type == MLX_GPU ? 1 + device.index : 0];
+}
+
+static int gpu_default(int gpu)
 {
     int none = 0;
-    if (device.type == MLX_CPU) return (struct kiln_stream_box){device, atomic_load(&default_index)};
-    _Atomic int *index = &gpu_defaults[device.index];
+    _Atomic int *index = &gpu_defaults[gpu];
     if (!atomic_load(index)) atomic_compare_exchange_strong(index, &none, atomic_fetch_add(&last_index, 1) + 1);
-    return (struct kiln_stream_box){device, atomic_load(index)};
+    return atomic_load(index);
+}
+
+static struct kiln_stream_box default_stream(struct kiln_device_box device)
+{
+    int mine = *choice(device);
+    int index = mine ? mine - 1 : device.type == MLX_GPU ? gpu_default(device.index) : 0;
+    return (struct kiln_stream_box){device, index};
 }
 
 mlx_stream mlx_stream_new(void)
@@ -125,8 +141,7 @@ int mlx_get_default_stream(mlx_stream *stream, mlx_device dev)
 int mlx_set_default_stream(mlx_stream stream)
 {
     KILN_NEED_STREAM(stream);
-    struct kiln_stream_box chosen = unwrap(stream);
-    atomic_store(chosen.device.type == MLX_GPU ? &gpu_defaults[chosen.device.index] : &default_index, chosen.index);
+    *choice(unwrap(stream).device) = 1 + unwrap(stream).index;
     return 0;
 }
 

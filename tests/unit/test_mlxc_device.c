@@ -116,6 +116,93 @@ static void test_streams(void **state)
     mlx_device_free(cpu), mlx_device_free(gpu), mlx_device_free(device);
 }
 
+/* ---- whose default a stream is ------------------------------------------------------------------------------------
+ */
+
+static int index_of(mlx_stream stream)
+{
+    int index = -1;
+    mlx_stream_get_index(&index, stream);
+    mlx_stream_free(stream);
+    return index;
+}
+
+static int default_index(void)
+{
+    mlx_device cpu = mlx_device_new_type(MLX_CPU, 0);
+    mlx_stream got = mlx_stream_new();
+    mlx_get_default_stream(&got, cpu);
+    mlx_device_free(cpu);
+    return index_of(got);
+}
+
+struct turn {
+    mlx_stream set; /* NULL: the thread sets none */
+    pthread_barrier_t *all_set;
+    int before, after, of_cpu, of_gpu, sum;
+};
+
+static void *take_turn(void *context)
+{
+    struct turn *turn = context;
+    turn->before = default_index();
+    if (turn->set.ctx) mlx_set_default_stream(turn->set);
+    pthread_barrier_wait(turn->all_set);
+    turn->after = default_index();
+    turn->of_cpu = index_of(mlx_default_cpu_stream_new());
+    turn->of_gpu = index_of(mlx_default_gpu_stream_new()); /* without a GPU this is the CPU's */
+    if (turn->set.ctx) turn->sum = (int)(intptr_t)use_stream(&turn->set);
+    return NULL;
+}
+
+static void expect_turn(const char *who, const struct turn *turn, int before, int after)
+{
+    if (turn->before != before || turn->after != after || turn->of_cpu != after || turn->of_gpu != after)
+        fail_msg("%s: default stream %d, then %d, CPU's %d, GPU's %d; expected %d, then %d", who, turn->before,
+                 turn->after, turn->of_cpu, turn->of_gpu, before, after);
+}
+
+/* Each thread sees what it set itself, or the process's; also a thread that begins after others have set theirs. */
+static void test_default_streams_are_the_threads_own(void **state)
+{
+    enum { THREADS = 5 };
+    mlx_device cpu = mlx_device_new_type(MLX_CPU, 0);
+    mlx_stream first = mlx_default_cpu_stream_new(), mine = mlx_stream_new_device(cpu);
+    mlx_stream made[THREADS] = {{0}};
+    struct turn turns[THREADS], late = {.set = first};
+    pthread_barrier_t all_set;
+    pthread_t threads[THREADS], last;
+    (void)state;
+    assert_int_equal(mlx_set_default_stream(mine), 0);
+    pthread_barrier_init(&all_set, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        if (i % 2 == 0) made[i] = mlx_stream_new_device(cpu);
+        turns[i] = (struct turn){.set = made[i], .all_set = &all_set};
+        assert_int_equal(pthread_create(&threads[i], NULL, take_turn, &turns[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&all_set);
+    for (int i = 0; i < THREADS; i++) {
+        int wanted = 0;
+        if (made[i].ctx) mlx_stream_get_index(&wanted, made[i]);
+        expect_turn(made[i].ctx ? "a thread that sets its own" : "a thread that sets none", &turns[i], 0, wanted);
+        if (made[i].ctx) assert_int_equal(turns[i].sum, 4), mlx_stream_free(made[i]);
+    }
+    int index = -1;
+    mlx_stream_get_index(&index, mine);
+    assert_int_equal(default_index(), index); /* nobody else changed ours */
+    pthread_barrier_init(&all_set, NULL, 1);
+    late.all_set = &all_set;
+    assert_int_equal(pthread_create(&last, NULL, take_turn, &late), 0);
+    pthread_join(last, NULL);
+    pthread_barrier_destroy(&all_set);
+    expect_turn("a thread that sets the process's", &late, 0, 0);
+    assert_int_equal(mlx_set_default_stream(first), 0);
+    assert_int_equal(default_index(), 0);
+    assert_int_equal(error_count, 0);
+    mlx_stream_free(first), mlx_stream_free(mine), mlx_device_free(cpu);
+}
+
 /* A program that insists on the GPU's stream gets one that works, on any thread. */
 static void test_gpu_stream_is_usable(void **state)
 {
@@ -183,6 +270,7 @@ int main(void)
         cmocka_unit_test_setup(test_devices, install_handler),
         cmocka_unit_test_setup(test_device_info, install_handler),
         cmocka_unit_test_setup(test_streams, install_handler),
+        cmocka_unit_test_setup(test_default_streams_are_the_threads_own, install_handler),
         cmocka_unit_test_setup(test_gpu_stream_is_usable, install_handler),
         cmocka_unit_test_setup(test_memory, install_handler),
         cmocka_unit_test_setup(test_what_is_there, install_handler),
