@@ -14,6 +14,9 @@
 enum {
     KILN_CUDA_OUT_OF_MEMORY = 2, /* CUDA_ERROR_OUT_OF_MEMORY; 0 is success */
     KILN_CUDA_MULTIPROCESSORS = 16,
+    KILN_CUDA_PCI_BUS = 33,
+    KILN_CUDA_PCI_DEVICE = 34,
+    KILN_CUDA_PCI_DOMAIN = 50,
     KILN_CUDA_MAJOR = 75,
     KILN_CUDA_MINOR = 76,
     KILN_CUDA_ERROR_LOG = 5,
@@ -34,11 +37,13 @@ enum {
     F(device_name, "cuDeviceGetName", (char *name, int size, int device))                                              \
     F(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, int device))                               \
     F(device_memory, "cuDeviceTotalMem_v2", (size_t *bytes, int device))                                               \
+    F(device_uuid, "cuDeviceGetUuid_v2", (unsigned char uuid[16], int device))                                         \
     F(context_retain, "cuDevicePrimaryCtxRetain", (void **context, int device))                                        \
     F(context_get, "cuCtxGetCurrent", (void **context))                                                                \
     F(context_set, "cuCtxSetCurrent", (void *context))                                                                 \
     F(memory_new, "cuMemAlloc_v2", (uint64_t *address, size_t size))                                                   \
     F(memory_free, "cuMemFree_v2", (uint64_t address))                                                                 \
+    F(memory_info, "cuMemGetInfo_v2", (size_t *free_bytes, size_t *bytes))                                             \
     F(copy_to_device, "cuMemcpyHtoD_v2", (uint64_t to, const void *from, size_t size))                                 \
     F(copy_to_host, "cuMemcpyDtoH_v2", (void *to, uint64_t from, size_t size))                                         \
     F(copy_on_device, "cuMemcpyDtoDAsync_v2", (uint64_t to, uint64_t from, size_t size, void *stream))                 \

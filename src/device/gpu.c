@@ -65,18 +65,43 @@ unsigned kiln__gpu_count(void)
     return count < MAX_GPUS ? (unsigned)count : MAX_GPUS;
 }
 
+static int read_attributes(const struct kiln_cuda *cuda, int device, struct kiln_gpu *gpu)
+{
+    int domain = 0, bus = 0, slot = 0, result = 0;
+    const struct {
+        int attribute, *value;
+    } wanted[] = {{KILN_CUDA_MAJOR, &gpu->major},  {KILN_CUDA_MINOR, &gpu->minor},
+                  {KILN_CUDA_PCI_DOMAIN, &domain}, {KILN_CUDA_PCI_BUS, &bus},
+                  {KILN_CUDA_PCI_DEVICE, &slot},   {KILN_CUDA_MULTIPROCESSORS, &gpu->multiprocessors}};
+    for (size_t i = 0; !result && i < sizeof wanted / sizeof *wanted; i++)
+        result = cuda->device_attribute(wanted[i].value, wanted[i].attribute, device);
+    snprintf(gpu->target, sizeof gpu->target, "sm_%d", gpu->major * 10 + gpu->minor);
+    snprintf(gpu->pci_bus, sizeof gpu->pci_bus, "%04x:%02x:%02x.0", (unsigned)domain, (unsigned)bus, (unsigned)slot);
+    return result;
+}
+
+/* "GPU-", then 4, 2, 2, 2 and 6 bytes. */
+static void print_uuid(const unsigned char *bytes, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "GPU");
+    for (int i = 0; i < 16; i++) {
+        bool is_first = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        used += (size_t)snprintf(text + used, size - used, is_first ? "-%02x" : "%02x", bytes[i]);
+    }
+}
+
 static kiln_status describe(const struct kiln_cuda *cuda, struct kiln_gpu *gpu, kiln_error *err)
 {
-    int device = 0, major = 0, minor = 0;
+    int device = 0;
+    unsigned char uuid[16] = {0};
     int result = cuda->device_get(&device, (int)gpu->index);
     if (!result) result = cuda->device_name(gpu->name, sizeof gpu->name, device);
-    if (!result) result = cuda->device_attribute(&major, KILN_CUDA_MAJOR, device);
-    if (!result) result = cuda->device_attribute(&minor, KILN_CUDA_MINOR, device);
-    if (!result) result = cuda->device_attribute(&gpu->multiprocessors, KILN_CUDA_MULTIPROCESSORS, device);
+    if (!result) result = cuda->device_uuid(uuid, device);
+    if (!result) result = read_attributes(cuda, device, gpu);
     if (!result) result = cuda->device_memory(&gpu->memory, device);
     if (!result) result = cuda->context_retain(&gpu->context, device);
     if (result) return kiln__cuda_fail(err, KILN_INVALID, result, "this GPU can't be used");
-    snprintf(gpu->target, sizeof gpu->target, "sm_%d", major * 10 + minor);
+    print_uuid(uuid, gpu->uuid, sizeof gpu->uuid);
     return KILN_OK;
 }
 
@@ -228,6 +253,14 @@ kiln_status kiln__gpu_wait(const struct kiln_gpu *gpu, kiln_error *err)
 {
     int result = gpu->is_absent ? 0 : driver()->stream_wait(NULL);
     return result ? kiln__cuda_fail(err, KILN_IO, result, "work on the GPU failed") : KILN_OK;
+}
+
+kiln_status kiln__gpu_free_memory(const struct kiln_gpu *gpu, size_t *out, kiln_error *err)
+{
+    size_t all;
+    *out = 0;
+    int result = gpu->is_absent ? 0 : driver()->memory_info(out, &all);
+    return result ? kiln__cuda_fail(err, KILN_IO, result, "the memory of the GPU can't be asked for") : KILN_OK;
 }
 
 /* ---- launches ------------------------------------------------------------------------------------------------- */

@@ -22,10 +22,13 @@
 
 struct kiln_gpu {
     unsigned index;
-    bool is_absent;  /* compile only */
-    char target[16]; /* "sm_90" */
-    char name[128];  /* for people: "NVIDIA H200" */
-    size_t memory;   /* bytes; 0 when it is absent */
+    bool is_absent;   /* compile only */
+    char target[16];  /* "sm_90" */
+    char name[128];   /* for people: "NVIDIA H200" */
+    char uuid[44];    /* "GPU-" and 32 digits; this one and the next are empty when it is absent */
+    char pci_bus[24]; /* "0000:3b:00.0" */
+    int major, minor; /* compute capability */
+    size_t memory;    /* bytes; 0 when it is absent */
     int multiprocessors;
     void *context; /* the driver's primary context, shared with every other user of the GPU in this process */
 };
@@ -55,6 +58,12 @@ kiln_status kiln__gpu_get(unsigned index, struct kiln_gpu **out, kiln_error *err
 /* A GPU of architecture `target` that is not here, to compile for. KILN_INVALID lists the targets. */
 kiln_status kiln__gpu_absent(const char *target, struct kiln_gpu **out, kiln_error *err);
 
+/* Bytes a program should use at most: a driver needs some for itself, and so do its modules. */
+static inline size_t kiln__gpu_working_set(const struct kiln_gpu *gpu)
+{
+    return gpu->memory - gpu->memory / 20;
+}
+
 /* Makes the GPU current on this thread, once per call that uses it. */
 kiln_status kiln__gpu_enter(const struct kiln_gpu *gpu, kiln_error *err);
 
@@ -64,6 +73,8 @@ void kiln__gpu_free(const struct kiln_gpu *gpu, char *data);
 kiln_status kiln__gpu_upload(const struct kiln_gpu *gpu, char *to, const void *from, size_t size, kiln_error *err);
 kiln_status kiln__gpu_download(const struct kiln_gpu *gpu, void *to, const char *from, size_t size, kiln_error *err);
 kiln_status kiln__gpu_wait(const struct kiln_gpu *gpu, kiln_error *err);
+/* Bytes that nobody, in this process or another, has allocated now. */
+kiln_status kiln__gpu_free_memory(const struct kiln_gpu *gpu, size_t *out, kiln_error *err);
 
 /* One launch as the driver wants it; each word is a parameter of 8 bytes. */
 struct kiln_gpu_call {

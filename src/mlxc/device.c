@@ -154,19 +154,29 @@ int mlx_device_count(int *count, mlx_device_type type)
 /* ---- what a device says about itself -------------------------------------------------------------------------- */
 
 struct info {
-    char architecture[80], device_name[128];
-    size_t memory_size; /* of a GPU */
+    char architecture[80], device_name[128], uuid[44], pci_bus[24];
+    size_t memory, free_memory, working_set, allocations, major, minor;
     bool is_gpu;
 };
 
+/* A CPU has the first two; a GPU has the keys that clients know from CUDA and those they know from Metal. */
 static const struct info_key {
     const char *name;
     size_t offset;
-    bool is_size; /* known for GPUs only */
+    bool is_size, is_of_gpus;
 } info_keys[] = {
-    {"architecture", offsetof(struct info, architecture), false},
-    {"device_name", offsetof(struct info, device_name), false},
-    {"memory_size", offsetof(struct info, memory_size), true},
+    {"architecture", offsetof(struct info, architecture), false, false},
+    {"device_name", offsetof(struct info, device_name), false, false},
+    {"uuid", offsetof(struct info, uuid), false, true},
+    {"pci_bus_id", offsetof(struct info, pci_bus), false, true},
+    {"compute_capability_major", offsetof(struct info, major), true, true},
+    {"compute_capability_minor", offsetof(struct info, minor), true, true},
+    {"total_memory", offsetof(struct info, memory), true, true},
+    {"free_memory", offsetof(struct info, free_memory), true, true},
+    {"memory_size", offsetof(struct info, memory), true, true},
+    {"max_buffer_length", offsetof(struct info, memory), true, true},
+    {"max_recommended_working_set_size", offsetof(struct info, working_set), true, true},
+    {"resource_limit", offsetof(struct info, allocations), true, true},
 };
 
 enum { NOT_FOUND = 2, INFO_KEYS = sizeof info_keys / sizeof *info_keys };
@@ -174,7 +184,7 @@ enum { NOT_FOUND = 2, INFO_KEYS = sizeof info_keys / sizeof *info_keys };
 static const struct info_key *find_key(const struct info *info, const char *name)
 {
     for (int i = 0; i < INFO_KEYS; i++)
-        if (!strcmp(info_keys[i].name, name) && (info->is_gpu || !info_keys[i].is_size)) return &info_keys[i];
+        if (!strcmp(info_keys[i].name, name) && (info->is_gpu || !info_keys[i].is_of_gpus)) return &info_keys[i];
     return NULL;
 }
 
@@ -208,12 +218,19 @@ static kiln_status describe_gpu(struct info *info, int index, kiln_error *err)
 {
     struct kiln_gpu *gpu;
     kiln_status status = kiln__gpu_get((unsigned)index, &gpu, err);
+    if (!status) status = kiln__gpu_enter(gpu, err);
     if (status) return status;
     snprintf(info->architecture, sizeof info->architecture, "%s", gpu->target);
     snprintf(info->device_name, sizeof info->device_name, "%s", gpu->name);
-    info->memory_size = gpu->memory;
+    snprintf(info->uuid, sizeof info->uuid, "%s", gpu->uuid);
+    snprintf(info->pci_bus, sizeof info->pci_bus, "%s", gpu->pci_bus);
+    info->major = (size_t)gpu->major;
+    info->minor = (size_t)gpu->minor;
+    info->memory = gpu->memory;
+    info->working_set = kiln__gpu_working_set(gpu);
+    info->allocations = SIZE_MAX / 2; /* their number is not limited; as much as a signed number holds */
     info->is_gpu = true;
-    return KILN_OK;
+    return kiln__gpu_free_memory(gpu, &info->free_memory, err);
 }
 
 int mlx_device_info_get(mlx_device_info *info, mlx_device dev)

@@ -1,6 +1,9 @@
 /*
  * memory.c - memory.h of the ABI: the counters and limits of array/storage.h.
  */
+#include <stdatomic.h>
+
+#include "device/gpu.h"
 #include "mlxc/handle.h"
 
 #define KILN_COUNTER_FUNCTION(name, field)                                                                             \
@@ -50,11 +53,30 @@ int mlx_set_cache_limit(size_t *res, size_t limit)
     return 0;
 }
 
-/* Wired memory is a matter of Metal; elsewhere there is none, and its limit is always 0. */
+/*
+ * Wired memory is a matter of Metal: a GPU's memory here is always resident. So the limit is kept and given back, and
+ * one that is too large is refused as there, but it changes nothing. Without a GPU it is always 0.
+ */
+static _Atomic size_t wired_limit;
+
 int mlx_set_wired_limit(size_t *res, size_t limit)
 {
-    (void)limit;
+    kiln_error err;
+    struct kiln_gpu *gpu;
+    uint32_t place = kiln__place_default();
     KILN_NEED_POINTER(res);
-    *res = 0;
+    if (!kiln__gpu_count()) {
+        *res = 0;
+        return 0;
+    }
+    KILN_TRY(kiln__gpu_get(place ? place - 1 : 0, &gpu, &err));
+    if (limit > kiln__gpu_working_set(gpu)) {
+        _mlx_error(__FILE__, __LINE__,
+                   "[set_wired_limit] %zu bytes are more than the maximum, %zu bytes "
+                   "(max_recommended_working_set_size of the device)",
+                   limit, kiln__gpu_working_set(gpu));
+        return 1;
+    }
+    *res = atomic_exchange(&wired_limit, limit);
     return 0;
 }

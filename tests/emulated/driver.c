@@ -171,7 +171,12 @@ int emulated_device_attribute(int *value, int attribute, int device)
 {
     static const struct {
         int attribute, value;
-    } attributes[] = {{KILN_CUDA_MULTIPROCESSORS, MULTIPROCESSORS}, {KILN_CUDA_MAJOR, MAJOR}, {KILN_CUDA_MINOR, MINOR}};
+    } attributes[] = {{KILN_CUDA_MULTIPROCESSORS, MULTIPROCESSORS},
+                      {KILN_CUDA_MAJOR, MAJOR},
+                      {KILN_CUDA_MINOR, MINOR},
+                      {KILN_CUDA_PCI_DOMAIN, 0},
+                      {KILN_CUDA_PCI_BUS, 0x3b},
+                      {KILN_CUDA_PCI_DEVICE, 0}};
     int result = emulated_enter(CALL_device_attribute);
     bool is_known = false;
     (void)device;
@@ -186,6 +191,13 @@ int emulated_device_memory(size_t *bytes, int device)
     int result = emulated_enter(CALL_device_memory);
     *bytes = emulated_memory_total();
     return emulated_leave(result);
+}
+
+int emulated_device_uuid(unsigned char uuid[16], int device)
+{
+    (void)device;
+    for (int i = 0; i < 16; i++) uuid[i] = (unsigned char)(17 * i);
+    return emulated_leave(emulated_enter(CALL_device_uuid));
 }
 
 int emulated_context_retain(void **context, int device)

@@ -136,6 +136,14 @@ int emulated_memory_new(uint64_t *address, size_t size)
     return emulated_leave(result);
 }
 
+int emulated_memory_info(size_t *free_bytes, size_t *bytes)
+{
+    int result = emulated_enter(CALL_memory_info);
+    *bytes = emulated_memory_total();
+    *free_bytes = used < *bytes ? *bytes - used : 0;
+    return emulated_leave(result);
+}
+
 int emulated_memory_free(uint64_t address)
 {
     int result = emulated_enter(CALL_memory_free);
