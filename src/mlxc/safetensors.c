@@ -26,7 +26,11 @@ static uint64_t read_length(const unsigned char bytes[LENGTH_SIZE])
 
 static kiln_status check_length(uint64_t length, uint64_t size, kiln_error *err)
 {
-    if (size >= LENGTH_SIZE && length <= size - LENGTH_SIZE && length <= KILN_SAFETENSORS_MAX_HEADER) return KILN_OK;
+    bool fits = size >= LENGTH_SIZE && length <= size - LENGTH_SIZE;
+    if (fits && length <= KILN_SAFETENSORS_MAX_HEADER) return KILN_OK;
+    if (fits)
+        return kiln__fail(err, KILN_INVALID, "[load_safetensors] a header of %llu bytes: the format allows %d",
+                          (unsigned long long)length, KILN_SAFETENSORS_MAX_HEADER);
     return kiln__fail(err, KILN_INVALID,
                       "[load_safetensors] a header of %llu bytes does not fit a file of %llu bytes: it is damaged, cut "
                       "off, or not a safetensors file",
@@ -167,6 +171,10 @@ typedef bool write_bytes(void *context, const void *data, size_t size);
 
 static kiln_status evaluate(const struct kiln_map *map, kiln_error *err)
 {
+    for (size_t i = 0; i < map->count; i++)
+        if (strcmp(map->entries[i].key, "__metadata__") == 0)
+            return kiln__fail(err, KILN_INVALID,
+                              "[save_safetensors] an array can't have the name \"__metadata__\": the format keeps it");
     struct kiln_array **arrays = malloc((map->count + 1) * sizeof *arrays);
     if (!arrays) return kiln__no_memory(err, "saving");
     for (size_t i = 0; i < map->count; i++) arrays[i] = map->entries[i].array;

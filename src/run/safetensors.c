@@ -6,18 +6,30 @@
 #include "run/safetensors.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/table.h"
 
-static const char *const dtype_names[KILN_DTYPE_COUNT] = {
-    [KILN_BOOL] = "BOOL",     [KILN_UINT8] = "U8",      [KILN_UINT16] = "U16",  [KILN_UINT32] = "U32",
-    [KILN_UINT64] = "U64",    [KILN_INT8] = "I8",       [KILN_INT16] = "I16",   [KILN_INT32] = "I32",
-    [KILN_INT64] = "I64",     [KILN_FLOAT16] = "F16",   [KILN_FLOAT32] = "F32", [KILN_FLOAT64] = "F64",
-    [KILN_BFLOAT16] = "BF16", [KILN_COMPLEX64] = "C64",
+/* Every type of the format. A dtype of ours is saved as the first row that has it; the rows after those are codes that
+ * are read as bytes. */
+static const struct stored_type {
+    const char *name;
+    enum kiln_dtype dtype;
+    unsigned bits;
+} types[] = {
+    {"BOOL", KILN_BOOL, 8},         {"U8", KILN_UINT8, 8},       {"U16", KILN_UINT16, 16},
+    {"U32", KILN_UINT32, 32},       {"U64", KILN_UINT64, 64},    {"I8", KILN_INT8, 8},
+    {"I16", KILN_INT16, 16},        {"I32", KILN_INT32, 32},     {"I64", KILN_INT64, 64},
+    {"F16", KILN_FLOAT16, 16},      {"F32", KILN_FLOAT32, 32},   {"F64", KILN_FLOAT64, 64},
+    {"BF16", KILN_BFLOAT16, 16},    {"C64", KILN_COMPLEX64, 64}, {"F8_E4M3", KILN_UINT8, 8},
+    {"F8_E5M2", KILN_UINT8, 8},     {"F8_E8M0", KILN_UINT8, 8},  {"F8_E4M3FNUZ", KILN_UINT8, 8},
+    {"F8_E5M2FNUZ", KILN_UINT8, 8}, {"F6_E2M3", KILN_UINT8, 6},  {"F6_E3M2", KILN_UINT8, 6},
+    {"F4", KILN_UINT8, 4},
 };
+enum { TYPE_COUNT = sizeof types / sizeof *types };
 
 struct reader {
     const char *text, *at, *end;
@@ -39,6 +51,14 @@ static kiln_status refuse(const struct reader *reader, const char *expected)
 static void skip_space(struct reader *reader)
 {
     while (reader->at < reader->end && memchr(" \t\r\n", *reader->at, 4)) reader->at++;
+}
+
+/* How many of the next bytes are among `accepted`. */
+static size_t count_among(const struct reader *reader, const char *accepted)
+{
+    const char *at = reader->at;
+    while (at < reader->end && *at && strchr(accepted, *at)) at++;
+    return (size_t)(at - reader->at);
 }
 
 /* The next byte that is not space, or 0. */
@@ -96,7 +116,7 @@ static bool read_escape(struct reader *reader, char **to)
         reader->at++;
         return true;
     }
-    if (reader->at >= reader->end || *reader->at++ != 'u' || !read_hex(reader, &code) || code == 0) return false;
+    if (reader->at >= reader->end || *reader->at++ != 'u' || !read_hex(reader, &code)) return false;
     if (code >= 0xd800 && code < 0xdc00) {
         if (reader->end - reader->at < 2 || reader->at[0] != '\\' || reader->at[1] != 'u') return false;
         reader->at += 2;
@@ -128,6 +148,10 @@ static kiln_status read_string(struct reader *reader, const char **out)
             return refuse(reader, "a valid escape");
     }
     reader->at = close + 1;
+    if (memchr(text, '\0', (size_t)(to - text)))
+        return kiln__fail(reader->err, KILN_INVALID,
+                          "[load_safetensors] the text that ends at byte %zu holds a NUL; a C string can't",
+                          (size_t)(reader->at - reader->text));
     *to = '\0';
     *out = text;
     return KILN_OK;
@@ -149,21 +173,30 @@ static kiln_status read_number(struct reader *reader, uint64_t *out)
 
 struct entry {
     struct kiln_tensor tensor;
+    const struct stored_type *type; /* NULL: not read yet */
     uint64_t end;
-    bool has_dtype, has_shape, has_offsets;
+    bool has_shape, has_offsets;
 };
+
+/* A file may be sound and yet hold what this version does not know. */
+static kiln_status refuse_type(const struct reader *reader, const struct entry *entry, const char *name)
+{
+    char known[300] = "";
+    size_t used = 0;
+    for (int i = 0; i < TYPE_COUNT; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", types[i].name);
+    return kiln__fail(reader->err, KILN_INVALID,
+                      "[load_safetensors] tensor \"%.200s\" has the unknown dtype \"%.40s\"; known are %s",
+                      entry->tensor.name, name, known);
+}
 
 static kiln_status read_dtype(struct reader *reader, struct entry *entry)
 {
     const char *name = NULL;
     kiln_status status = read_string(reader, &name);
-    for (int i = 0; status == KILN_OK && i < KILN_DTYPE_COUNT; i++) {
-        if (strcmp(name, dtype_names[i]) != 0) continue;
-        entry->tensor.dtype = (enum kiln_dtype)i;
-        entry->has_dtype = true;
-        return KILN_OK;
-    }
-    return status ? status : refuse(reader, "a dtype such as \"F32\" before this byte");
+    for (int i = 0; status == KILN_OK && !entry->type && i < TYPE_COUNT; i++)
+        if (strcmp(name, types[i].name) == 0) entry->type = &types[i];
+    return status || entry->type ? status : refuse_type(reader, entry, name);
 }
 
 static kiln_status read_shape(struct reader *reader, struct entry *entry)
@@ -176,7 +209,10 @@ static kiln_status read_shape(struct reader *reader, struct entry *entry)
         kiln_status status = read_number(reader, &dim);
         if (status) return status;
         if (dim > INT_MAX || entry->tensor.ndim == KILN_MAX_NDIM)
-            return refuse(reader, "at most 32 sizes, each below 2^31, before this byte");
+            return kiln__fail(reader->err, KILN_INVALID,
+                              "[load_safetensors] tensor \"%.200s\" has more than %d axes or one of 2^31 or more "
+                              "elements; an array can't",
+                              entry->tensor.name, KILN_MAX_NDIM);
         entry->tensor.dims[entry->tensor.ndim++] = (int)dim;
     } while (accept(reader, ','));
     return accept(reader, ']') ? KILN_OK : refuse(reader, "']'");
@@ -193,26 +229,72 @@ static kiln_status read_offsets(struct reader *reader, struct entry *entry)
     return status;
 }
 
+/* A value that nobody asked for. Brackets are counted, not matched: enough to find its end. */
+static kiln_status skip_value(struct reader *reader)
+{
+    size_t depth = 0;
+    const char *unused;
+    do {
+        char c = peek(reader);
+        bool is_close = c == ']' || c == '}', is_open = c == '[' || c == '{';
+        size_t word = count_among(reader, "+-.0123456789abcdefghijklmnopqrstuvwxyzE");
+        if (c == '"') {
+            kiln_status status = read_string(reader, &unused);
+            if (status) return status;
+        } else if (is_open || (depth > 0 && (is_close || c == ',' || c == ':'))) {
+            reader->at++;
+            depth += is_open;
+            depth -= is_close;
+        } else if (word > 0) {
+            reader->at += word;
+        } else {
+            return refuse(reader, "a value");
+        }
+    } while (depth > 0);
+    return KILN_OK;
+}
+
 static kiln_status read_field(struct reader *reader, struct entry *entry)
 {
     const char *name = NULL;
     kiln_status status = read_string(reader, &name);
     if (!status && !accept(reader, ':')) status = refuse(reader, "':'");
     if (status) return status;
-    if (strcmp(name, "dtype") == 0 && !entry->has_dtype) return read_dtype(reader, entry);
-    if (strcmp(name, "shape") == 0 && !entry->has_shape) return read_shape(reader, entry);
-    if (strcmp(name, "data_offsets") == 0 && !entry->has_offsets) return read_offsets(reader, entry);
-    return refuse(reader, "dtype, shape and data_offsets, each once, before this byte");
+    bool is_dtype = !strcmp(name, "dtype"), is_shape = !strcmp(name, "shape"),
+         is_offsets = !strcmp(name, "data_offsets");
+    if ((is_dtype && entry->type) || (is_shape && entry->has_shape) || (is_offsets && entry->has_offsets))
+        return refuse(reader, "dtype, shape and data_offsets once each, before this byte");
+    if (is_dtype) return read_dtype(reader, entry);
+    if (is_shape) return read_shape(reader, entry);
+    return is_offsets ? read_offsets(reader, entry) : skip_value(reader);
 }
 
-static kiln_status check_entry(const struct reader *reader, const struct entry *entry)
+/* Codes of less than a byte: the last axis counts bytes. */
+static kiln_status count_bytes(const struct reader *reader, struct entry *entry)
+{
+    struct kiln_tensor *tensor = &entry->tensor;
+    char shape[KILN_SHAPE_TEXT];
+    int *last = tensor->ndim ? &tensor->dims[tensor->ndim - 1] : NULL;
+    tensor->dtype = entry->type->dtype;
+    if (entry->type->bits >= 8) return KILN_OK;
+    if (!last || (uint64_t)*last * entry->type->bits % 8)
+        return kiln__fail(reader->err, KILN_INVALID,
+                          "[load_safetensors] tensor \"%.200s\" is %s of shape %s: its rows are no whole bytes, so it "
+                          "can't be read as uint8",
+                          tensor->name, entry->type->name, kiln__shape_text(tensor->dims, tensor->ndim, shape));
+    *last = (int)((uint64_t)*last * entry->type->bits / 8);
+    return KILN_OK;
+}
+
+static kiln_status check_entry(const struct reader *reader, struct entry *entry)
 {
     const struct kiln_tensor *tensor = &entry->tensor;
     int64_t size = 0;
-    if (!entry->has_dtype || !entry->has_shape || !entry->has_offsets)
+    if (!entry->type || !entry->has_shape || !entry->has_offsets)
         return kiln__fail(reader->err, KILN_INVALID,
                           "[load_safetensors] tensor \"%.200s\" needs dtype, shape and data_offsets", tensor->name);
-    kiln_status status = kiln__shape_check(tensor->dims, tensor->ndim, tensor->dtype, &size, reader->err);
+    kiln_status status = count_bytes(reader, entry);
+    if (!status) status = kiln__shape_check(tensor->dims, tensor->ndim, tensor->dtype, &size, reader->err);
     if (status) return status;
     uint64_t bytes = (uint64_t)size * kiln__dtype_size(tensor->dtype);
     if (tensor->offset <= entry->end && entry->end <= reader->data_size && entry->end - tensor->offset == bytes)
@@ -371,6 +453,13 @@ static void print_metadata(struct kiln_buffer *out, const struct kiln_text_pair 
     if (count) kiln__buffer_append(out, "}", 1);
 }
 
+static const char *type_name(enum kiln_dtype dtype)
+{
+    const struct stored_type *type = types;
+    while (type->dtype != dtype) type++;
+    return type->name;
+}
+
 static void print_tensor(struct kiln_buffer *out, const struct kiln_tensor *tensor)
 {
     uint64_t size = kiln__dtype_size(tensor->dtype);
@@ -378,7 +467,7 @@ static void print_tensor(struct kiln_buffer *out, const struct kiln_tensor *tens
     print_string(out, tensor->name);
     kiln__buffer_printf(out, ":{\"data_offsets\":[%llu,%llu],\"dtype\":\"%s\",\"shape\":[",
                         (unsigned long long)tensor->offset, (unsigned long long)(tensor->offset + size),
-                        dtype_names[tensor->dtype]);
+                        type_name(tensor->dtype));
     for (size_t i = 0; i < tensor->ndim; i++) kiln__buffer_printf(out, i ? ",%d" : "%d", tensor->dims[i]);
     kiln__buffer_printf(out, "]}");
 }

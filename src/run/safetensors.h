@@ -5,8 +5,13 @@
  *     header   = { "__metadata__": { name: text, ... } or null, name: tensor, ... }
  *     tensor   = { "dtype": "F32", "shape": [2, 3], "data_offsets": [first, end] }       offsets count from the data
  *
+ * The types of the format that no dtype of ours is (F8_E4M3 and the other 8-bit floats, F6_E2M3, F6_E3M2, F4) are read
+ * as uint8. Where elements are smaller than a byte, the last axis then counts bytes; it must be whole ones.
+ *
  * Nothing of a header is trusted: lengths are bounded, offsets lie inside the data and fit dtype and shape, names are
- * unique, and what is not JSON of this form is refused, with the byte where it stops to be.
+ * unique, and what is not JSON of this form is refused, with the byte where it stops to be. Other fields of a tensor
+ * are passed over; gaps between tensors, and tensors that share bytes, are read as they are. Only a file that can't be
+ * sound is called damaged: a type that is not known, or a shape that no array can have, is an error that says so.
  */
 #ifndef KILN_RUN_SAFETENSORS_H
 #define KILN_RUN_SAFETENSORS_H
@@ -15,7 +20,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 
-enum { KILN_SAFETENSORS_MAX_HEADER = 100 << 20 };
+enum { KILN_SAFETENSORS_MAX_HEADER = 100000000 }; /* of the format */
 
 struct kiln_tensor {
     const char *name;

@@ -1,27 +1,7 @@
 /*
  * test_mlxc_io.c - maps, closures with named arrays, and safetensors through files and through the caller's functions.
  */
-#include <unistd.h>
-
-#include "support/arrays.h"
-
-static char folder[] = "/tmp/kiln-io-XXXXXX";
-static char path[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder)) return 1;
-    snprintf(path, sizeof path, "%s/file.safetensors", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    unlink(path);
-    rmdir(folder);
-    return tear_down(state);
-}
+#include "support/one_file.h"
 
 /* ---- maps
  * ------------------------------------------------------------------------------------------------------------ */
