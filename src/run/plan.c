@@ -13,6 +13,7 @@
 #include "run/gpu.h"
 #include "run/indexed.h"
 #include "run/operation.h"
+#include "run/reuse.h"
 #include "run/where.h"
 
 enum { FEW_SLOTS = 32, FEW_INPUTS = 64 };
@@ -69,10 +70,8 @@ static void run_end(struct run *run)
 /* ---- steps ---------------------------------------------------------------------------------------------------- */
 
 /*
- * Donation: an output takes the storage of an operand that nobody reads after this step and nobody else holds. A kernel
- * reads element i of its operands before it writes element i of an output, so packed arrays of one size may share
- * bytes. An input may be donated by the last step only: a step that fails after it would leave nothing to try again
- * with.
+ * Donation: an output takes the storage of an operand that nobody reads after this step, where that can be (reuse.h).
+ * An input may be donated by the last step only: a step that fails after it would leave nothing to try again with.
  */
 static bool is_last_use(const struct run *run, const struct kiln_step *step, uint32_t slot)
 {
@@ -85,23 +84,21 @@ static bool is_last_use(const struct run *run, const struct kiln_step *step, uin
     return true;
 }
 
-static bool is_sole_owner(const struct kiln_array *array)
+/* The index space of a step's kernel. */
+static const struct kiln_shape *space_of(const struct run *run, const struct kiln_step *step)
 {
-    struct kiln_storage *storage = array->storage;
-    return storage && array->data == storage->data && atomic_load_explicit(&array->refs, memory_order_acquire) == 1 &&
-           kiln__storage_is_exclusive(storage);
+    return step->rows ? step->rows : &run->plan->shapes[step->outputs[0]];
 }
 
 /* Storage for an array like `out`, taken from an operand; NULL: none fits. */
 static struct kiln_storage *take_storage(const struct run *run, const struct kiln_step *step,
                                          const struct kiln_array *out)
 {
+    const struct kiln_shape *space = space_of(run, step);
     for (uint32_t i = 0; i < step->input_count; i++) {
         const struct kiln_array *operand = run->slots[step->inputs[i]];
-        bool fits = operand->row_contiguous && operand->size == out->size &&
-                    kiln__dtype_size(operand->dtype) == kiln__dtype_size(out->dtype) &&
-                    kiln__array_place(operand) == kiln__here;
-        if (fits && is_sole_owner(operand) && is_last_use(run, step, step->inputs[i]))
+        if (kiln__array_place(operand) == kiln__here && is_last_use(run, step, step->inputs[i]) &&
+            kiln__can_write_over(operand, out, space->dims, space->ndim))
             return kiln__storage_ref(operand->storage);
     }
     return NULL;
@@ -170,7 +167,7 @@ static kiln_status run_group(struct run *run, const struct kiln_step *step, kiln
     struct kiln_array *operands[step->input_count + 1];
     for (uint32_t i = 0; i < step->input_count; i++) operands[i] = run->slots[step->inputs[i]];
     if (!run->plan->place) return launch_group(run, step, operands, err);
-    const struct kiln_shape *shape = step->rows ? step->rows : &run->plan->shapes[step->outputs[0]];
+    const struct kiln_shape *shape = space_of(run, step);
     bool can_launch =
         kiln__gpu_can_launch(&step->kernels->group, shape->ndim, step->rows ? shape->dims[shape->ndim - 1] : 0);
     if (can_launch && kiln__all_at(operands, step->input_count, run->plan->place))

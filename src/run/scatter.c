@@ -3,7 +3,7 @@
  *
  * The result starts as a copy of the first input, then updates are merged into it one after the other, so that a place
  * that is written twice has the last value, or all of them added in order. All index values are checked before.
- * slice_update writes into its input's own storage when nobody else can see it: doing that again gives the same bytes,
+ * slice_update writes into its input's own storage where that can be (reuse.h): doing that again gives the same bytes,
  * so a child that was forked meanwhile may start over.
  */
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "run/indices.h"
 #include "run/merge.h"
 #include "run/operation.h"
+#include "run/reuse.h"
 
 static kiln_status copy_input(const struct kiln_array *in, struct kiln_array *out, kiln_error *err)
 {
@@ -141,12 +142,11 @@ kiln_status kiln__run_put_along(const struct kiln_node *node, struct kiln_array 
 
 /* ---- slice_update ------------------------------------------------------------------------------------------------ */
 
-/* Is the node the only one that can see its first input's bytes? Nodes of plans have refs 0 unless the plan says so. */
-static bool owns_input(const struct kiln_node *node)
+/* May the update go into its first input's bytes? Nodes of plans have refs 0 unless the plan says so. */
+static bool goes_in_place(const struct kiln_node *node)
 {
-    const struct kiln_array *in = node->inputs[0];
-    return atomic_load_explicit(&node->refs, memory_order_relaxed) > 0 && in->storage &&
-           atomic_load_explicit(&in->refs, memory_order_acquire) == 1 && kiln__storage_is_exclusive(in->storage);
+    return node->attrs[0] == KILN_MERGE_SET && atomic_load_explicit(&node->refs, memory_order_relaxed) > 0 &&
+           node->inputs[1]->storage != node->inputs[0]->storage && kiln__can_update(node->inputs[0]);
 }
 
 /* Inputs: the array, an update of the slice's shape. Attributes: the mode, then start, stop and step of each axis. */
@@ -158,7 +158,7 @@ kiln_status kiln__run_slice_update(const struct kiln_node *node, struct kiln_arr
     enum kiln_merge_mode mode = (enum kiln_merge_mode)node->attrs[0];
     int64_t strides[KILN_MAX_NDIM], offset = 0;
     kiln_status status = KILN_OK;
-    if (mode == KILN_MERGE_SET && owns_input(node) && update->storage != in->storage)
+    if (goes_in_place(node))
         kiln__output_view(out, in, 0, in->strides);
     else
         status = copy_input(in, out, err);

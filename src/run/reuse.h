@@ -1,0 +1,28 @@
+/*
+ * reuse.h - which operands may be written over. Every result that takes the storage of an operand asks here.
+ *
+ * Two things must hold. Nobody else can see the bytes: there is one reference to the array and one to its storage, the
+ * storage is ours and has no copy elsewhere. And nothing is read after it was written:
+ *
+ * - A kernel computes the elements of an index space. For each index it reads all operands before it writes any output,
+ *   whatever the order of the indices and however many threads share them; a kernel with rows reads a row as often as
+ * it likes, but all of that before it writes one of the row's elements. So an output may lie where an operand does if
+ * at every index both mean the same place, and no two indices mean one place. An operand that is repeated along an
+ * axis, as a row for all rows, is read at other indices too; an output with one element for a row is written once while
+ *   others may read what the row shares. Neither is ever reused, whatever their sizes are.
+ * - An update in place changes some elements and leaves the others. A view that shows one place as several elements
+ *   would change them all.
+ */
+#ifndef KILN_RUN_REUSE_H
+#define KILN_RUN_REUSE_H
+
+#include "array/array.h"
+
+/* May a kernel over the index space `dims` write `out`, packed and without storage so far, where `operand` lies? */
+bool kiln__can_write_over(const struct kiln_array *operand, const struct kiln_array *out, const int32_t *dims,
+                          size_t ndim);
+
+/* May the elements of `array` be changed by who holds the only reference to it? */
+bool kiln__can_update(const struct kiln_array *array);
+
+#endif
