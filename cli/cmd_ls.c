@@ -39,12 +39,16 @@ static void print_damaged(const char *digest, const char *text, bool json)
     fputs("}", stdout);
 }
 
-/* True when the artifact is fine. */
-static bool list_one(const kiln_inspector *inspector, size_t index, bool json)
+/* False when the artifact is damaged. One that has gone since the folder was read is not listed. */
+static bool list_one(const kiln_inspector *inspector, size_t index, bool json, bool *is_first)
 {
     kiln_entry *entry = NULL;
     kiln_error err = {0};
-    if (kiln_entry_open(inspector, index, &entry, &err) != KILN_OK) {
+    kiln_status status = kiln_entry_open(inspector, index, &entry, &err);
+    if (status != KILN_OK && kiln_inspect_is_gone(inspector, index)) return true;
+    if (json && !*is_first) fputs(",\n", stdout);
+    *is_first = false;
+    if (status != KILN_OK) {
         print_damaged(kiln_inspect_digest(inspector, index), err.text, json);
         return false;
     }
@@ -64,10 +68,9 @@ static int list_all(const kiln_inspector *inspector, bool json)
     else if (count)
         printf("%-*s  %-24s  %-16s  %10s  %10s  %s\n", SHORT_DIGEST, "digest", "function", "target", "size", "compile",
                "created");
-    for (size_t i = 0; i < count; i++) {
-        if (json && i) fputs(",\n", stdout);
-        if (!list_one(inspector, i, json)) status = EXIT_WRONG;
-    }
+    bool is_first = true;
+    for (size_t i = 0; i < count; i++)
+        if (!list_one(inspector, i, json, &is_first)) status = EXIT_WRONG;
     if (json)
         puts("]");
     else if (!count)

@@ -22,8 +22,10 @@ static struct folder_sums sum_folder(const kiln_inspector *inspector)
     struct folder_sums sums = {0};
     for (size_t i = 0; i < kiln_inspect_count(inspector); i++) {
         kiln_entry *entry = NULL;
+        kiln_status status = kiln_entry_open(inspector, i, &entry, NULL);
+        if (status != KILN_OK && kiln_inspect_is_gone(inspector, i)) continue;
         sums.bytes += kiln_inspect_size_bytes(inspector, i);
-        if (kiln_entry_open(inspector, i, &entry, NULL) != KILN_OK) {
+        if (status != KILN_OK) {
             sums.damaged++;
             continue;
         }

@@ -3,7 +3,7 @@
  * its name, and whether this machine would use it. With --repair, what is bad is put aside.
  *
  * Bad is what no machine can use. An artifact for another CPU is told, but it is not bad: a folder may serve many
- * machines.
+ * machines. One that goes or is replaced while it is looked at is not counted: a folder may be in use.
  */
 #include "cli.h"
 #include "kiln/maintain.h"
@@ -23,8 +23,7 @@ static void print_finding(const char *digest, const char *kind, const char *text
     fputs("}", stdout);
 }
 
-/* KILN_OK; KILN_INVALID with *is_foreign: sound, for another machine; otherwise bad. A file that has gone is KILN_OK.
- */
+/* KILN_OK; KILN_INVALID with *is_foreign: sound, for another machine; otherwise bad, or gone. */
 static kiln_status check(const kiln_inspector *inspector, size_t index, bool *is_foreign, kiln_error *err)
 {
     kiln_entry *entry = NULL;
@@ -37,10 +36,11 @@ static kiln_status check(const kiln_inspector *inspector, size_t index, bool *is
     return status;
 }
 
+/* What somebody else has put aside or replaced meanwhile is repaired as well. */
 static void repair(const struct command *command, const kiln_inspector *inspector, size_t index, struct sums *sums)
 {
     kiln_error err = {0};
-    if (kiln_inspect_put_aside(inspector, index, &err) == KILN_OK) {
+    if (kiln_inspect_put_aside(inspector, index, &err) == KILN_OK || kiln_inspect_is_gone(inspector, index)) {
         sums->repaired++;
         return;
     }
@@ -59,8 +59,11 @@ static struct sums verify_all(const struct command *command, const struct option
         kiln_error err = {0};
         bool is_foreign;
         progress_report(&progress, "checking", i, count);
+        kiln_status status = check(inspector, i, &is_foreign, &err);
+        if (status != KILN_OK && kiln_inspect_is_gone(inspector, i))
+            continue; /* removed by somebody who uses the folder */
         sums.bytes += kiln_inspect_size_bytes(inspector, i);
-        if (check(inspector, i, &is_foreign, &err) == KILN_OK) {
+        if (status == KILN_OK) {
             sums.sound++;
             continue;
         }

@@ -37,6 +37,9 @@ target_link_options(test_cache_hit PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wra
 # Allocations of the archive fail one after the other.
 target_link_options(test_cache_memory PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup)
 
+# Pretends to be another machine.
+target_link_options(test_store_live PRIVATE -Wl,--wrap=kiln__isa_host)
+
 # Counts the parts of large launches.
 target_link_options(test_run_sum PRIVATE -Wl,--wrap=kiln__pool_run)
 

@@ -2,8 +2,9 @@
  * kiln/inspect.h - a look into a cache folder, for tools: which artifacts are there, and what is in them.
  *
  * Reading only: nothing here writes, creates, locks or puts aside a file, and programs that use the folder at the same
- * time never notice. An inspector is a list of files taken when it was opened; a file that has gone since is KILN_IO.
- * Every function may be called from any thread, as long as the inspector or entry is not closed meanwhile.
+ * time never notice. An inspector is a list of files taken when it was opened; a file that has gone since is KILN_IO,
+ * and kiln_inspect_is_gone() tells it from other failures. Every function may be called from any thread, as long as the
+ * inspector or entry is not closed meanwhile.
  */
 #ifndef KILN_INSPECT_H
 #define KILN_INSPECT_H
@@ -49,12 +50,19 @@ uint64_t kiln_inspect_size_bytes(const kiln_inspector *inspector, size_t index);
 /* The digest by which file `index` is named, in lower case; borrowed, as are all strings below. */
 const char *kiln_inspect_digest(const kiln_inspector *inspector, size_t index);
 
+/*
+ * Did kiln_entry_open() or kiln_inspect_put_aside() last fail because file `index` had gone, or was replaced since it
+ * was listed? In a folder that is in use files go and come at any time: that is no damage.
+ */
+bool kiln_inspect_is_gone(const kiln_inspector *inspector, size_t index);
+
 /* The one artifact whose digest begins with `prefix`. KILN_INVALID: no hexadecimal digits, none, or several fit. */
 kiln_status kiln_inspect_find(const kiln_inspector *inspector, const char *prefix, size_t *index, kiln_error *err);
 
 /*
  * Opens and checks file `index`: format, lengths, checksum, and that its key's digest is its name. `*out` is closed
- * with kiln_entry_close(). KILN_INVALID: the file is damaged; the text says how.
+ * with kiln_entry_close(). KILN_INVALID: the file is damaged; the text says how. A file that was written to within the
+ * last fifth of a second is looked at again before it is called that.
  */
 kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_entry **out, kiln_error *err);
 void kiln_entry_close(kiln_entry *entry); /* NULL is fine */

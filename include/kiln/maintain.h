@@ -21,7 +21,8 @@ typedef struct kiln_progress {
     void *context;
 } kiln_progress;
 
-/* Renames file `index` so that caches no longer find it, and people can look at it. KILN_IO: it can't be renamed. */
+/* Renames file `index` so that caches no longer find it, and people can look at it. KILN_IO: it can't be renamed; or
+ * it has gone or was replaced since it was listed (kiln_inspect_is_gone()), and what is there now stays. */
 kiln_status kiln_inspect_put_aside(const kiln_inspector *inspector, size_t index, kiln_error *err);
 
 typedef struct kiln_prune_options {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,9 @@ static kiln_status fail_io(kiln_error *err, const char *verb, const char *path)
 {
     int code = errno;
     char text[128];
-    return kiln__fail(err, KILN_IO, "can't %s %s: %s", verb, path, strerror_r(code, text, sizeof(text)));
+    kiln__fail(err, KILN_IO, "can't %s %s: %s", verb, path, strerror_r(code, text, sizeof(text)));
+    errno = code;
+    return KILN_IO;
 }
 
 /* Opens a regular file for reading. A folder, a pipe or a device is KILN_IO; what is not there is KILN_MISS. */
@@ -44,12 +47,6 @@ static kiln_status open_regular(const char *path, int *out, struct stat *info, k
     return status;
 }
 
-kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err)
-{
-    struct stat info;
-    return kiln__file_map_stat(path, out, &info, err);
-}
-
 /* `size` bytes, or as many as are there; the rest stays zero. */
 static bool read_all(int fd, char *data, size_t size)
 {
@@ -66,7 +63,7 @@ static bool read_all(int fd, char *data, size_t size)
  * bytes that were checked must not change afterwards. */
 static void *copy_of(int fd, size_t size)
 {
-    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (data == MAP_FAILED || read_all(fd, data, size)) return data;
     int code = errno;
     munmap(data, size);
@@ -74,19 +71,47 @@ static void *copy_of(int fd, size_t size)
     return MAP_FAILED;
 }
 
-kiln_status kiln__file_map_stat(const char *path, kiln_bytes *out, struct stat *info, kiln_error *err)
+kiln_status kiln__file_open(const char *path, struct kiln_file *out, kiln_error *err)
 {
-    int fd = -1;
-    kiln_status status = open_regular(path, &fd, info, err);
+    kiln_status status = open_regular(path, &out->fd, &out->info, err);
     if (status != KILN_OK) return status;
-    size_t size = (size_t)info->st_size;
-    void *data = size > 0 ? copy_of(fd, size) : (void *)"";
-    if (data == MAP_FAILED)
+    size_t size = (size_t)out->info.st_size;
+    void *data = size > 0 ? copy_of(out->fd, size) : (void *)"";
+    if (data == MAP_FAILED) {
         status = fail_io(err, "read", path);
-    else
-        *out = (kiln_bytes){data, size};
-    close(fd);
+        close(out->fd);
+    }
+    out->bytes = (kiln_bytes){data, size};
     return status;
+}
+
+void kiln__file_close(const struct kiln_file *file)
+{
+    close(file->fd);
+}
+
+kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err)
+{
+    struct kiln_file file;
+    kiln_status status = kiln__file_open(path, &file, err);
+    if (status != KILN_OK) return status;
+    *out = file.bytes;
+    kiln__file_close(&file);
+    return KILN_OK;
+}
+
+static bool leads_to(const char *path, const struct stat *info)
+{
+    struct stat there;
+    return stat(path, &there) == 0 && there.st_dev == info->st_dev && there.st_ino == info->st_ino;
+}
+
+bool kiln__file_is_at(const struct kiln_file *file, const char *path)
+{
+    struct stat now;
+    return fstat(file->fd, &now) == 0 && now.st_size == file->info.st_size &&
+           now.st_mtim.tv_sec == file->info.st_mtim.tv_sec && now.st_mtim.tv_nsec == file->info.st_mtim.tv_nsec &&
+           leads_to(path, &file->info);
 }
 
 void kiln__file_unmap(kiln_bytes bytes)
@@ -160,10 +185,30 @@ kiln_status kiln__file_publish(const char *path, const void *data, size_t size, 
         if (!kiln__write_all(fd, data, size)) status = fail_io(err, "write", temporary);
         if (close(fd) != 0 && errno != EINTR && status == KILN_OK) status = fail_io(err, "write", temporary);
         if (status == KILN_OK && rename(temporary, path) != 0) status = fail_io(err, "rename a file to", path);
+        int code = errno;
         if (status != KILN_OK) unlink(temporary);
+        errno = code;
     }
     free(temporary);
     return status;
+}
+
+/* Another may be published under `path` between the look and the rename: what was caught is looked at again, under a
+ * name that nobody else uses, and goes back when it is not the one; a newer one stays in its place. */
+bool kiln__file_move(const struct kiln_file *file, const char *path, const char *to)
+{
+    static _Atomic unsigned count;
+    char *caught, process[KILN_PROCESS_TEXT];
+    kiln__process_text(process);
+    if (!kiln__file_is_at(file, path)) return false;
+    if (asprintf(&caught, "%s%s%s-%u", path, temporary_mark, process, atomic_fetch_add(&count, 1)) < 0) return false;
+    bool is_it = rename(path, caught) == 0 && leads_to(caught, &file->info);
+    bool is_moved = is_it && rename(caught, to) == 0;
+    int back = is_it ? 0 : link(caught, path); /* fails when a newer one is there: then that one stays */
+    (void)back;
+    unlink(caught); /* the second name of what went back, or nothing */
+    free(caught);
+    return is_moved;
 }
 
 /* One write, so that lines of several processes do not mix. */

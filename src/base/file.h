@@ -13,17 +13,32 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
-/* A copy of the whole file in pages of its own, given back with kiln__file_unmap(): what becomes of the file later does
- * not reach it. KILN_MISS: no such file. */
+/* A file as it was read. While it is open, no other file gets its number, so it can be told from what takes its name.
+ */
+struct kiln_file {
+    kiln_bytes bytes; /* a copy in pages of its own, given back with kiln__file_unmap(), also after closing */
+    struct stat info;
+    int fd;
+};
+
+/* Reads the whole file and keeps it open. KILN_MISS: no such file. */
+kiln_status kiln__file_open(const char *path, struct kiln_file *out, kiln_error *err);
+void kiln__file_close(const struct kiln_file *file);
+/* `path` leads to this very file, and nobody has written to it since it was read. */
+bool kiln__file_is_at(const struct kiln_file *file, const char *path);
+/* Renames it from `path` to `to`; false: it is not there any more, or can't be renamed. Another file that somebody
+ * publishes under `path` meanwhile is not moved. */
+bool kiln__file_move(const struct kiln_file *file, const char *path, const char *to);
+
+/* A copy of the file's bytes alone. */
 kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err);
-/* The same, and what fstat said about the very file that was read. */
-kiln_status kiln__file_map_stat(const char *path, kiln_bytes *out, struct stat *info, kiln_error *err);
 void kiln__file_unmap(kiln_bytes bytes);
 
 /* Appends the file's bytes to `out`, at most `limit` of them. KILN_MISS: no such file. */
 kiln_status kiln__file_read(const char *path, size_t limit, struct kiln_buffer *out, kiln_error *err);
 
-/* Writes `path` under a unique temporary name in the same folder and renames it. On failure nothing is left behind. */
+/* Writes `path` under a unique temporary name in the same folder and renames it. On failure nothing is left behind, and
+ * errno says why: ENOENT when there is no such folder. */
 kiln_status kiln__file_publish(const char *path, const void *data, size_t size, kiln_error *err);
 
 /*

@@ -83,6 +83,15 @@ void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifa
     if (status < 0) report(last, status == KILN_INVALID ? KILN_IO : status, "store", &err);
 }
 
+void kiln__chain_discard(struct kiln_tier *first, const struct kiln_artifact *artifact)
+{
+    for (struct kiln_tier *tier = first; tier != NULL; tier = tier->next) {
+        const kiln_error err = {KILN_INVALID, "an artifact can't be linked"};
+        if (tier->methods->discard != NULL && tier->methods->discard(tier, artifact))
+            report(tier, KILN_INVALID, "read", &err);
+    }
+}
+
 bool kiln__chain_toolchain(struct kiln_tier *first, char out[KILN_TOOLCHAIN_SIZE])
 {
     for (struct kiln_tier *tier = first; tier != NULL; tier = tier->next) {

@@ -3,8 +3,9 @@
  *
  * Invariants: a name ending in .kiln appears by rename only, so readers take no lock and see a whole file or none; an
  * artifact leaves here only when its file is ours (or root's), its checksum is right, its full key is the one asked
- * for and this CPU can run it. Other names: *.tmp-* is being written, *.lock is being made, *.bad was put aside;
- * <folder>/toolchain names who made it all.
+ * for and this CPU can run it. Only the very file that was found bad is put aside, whatever is published meanwhile.
+ * Other names: *.tmp-* is being written, *.lock is being made, *.bad was put aside; <folder>/toolchain names who made
+ * it all.
  */
 #include "store/tier.h"
 
@@ -64,48 +65,56 @@ static char *entry_path(const struct folder *folder, const struct kiln_digest *d
 
 /* ---- get ----------------------------------------------------------------------------------------------------- */
 
-/* A name that the next put does not need, so that it replaces the entry and people can look at what was wrong. */
-static void put_aside(const struct folder *folder, const struct kiln_digest *digest, const char *path)
+static bool is_folder(const char *path)
 {
-    char *aside = folder->tier.writable ? entry_path(folder, digest, ".bad") : NULL;
-    if (aside != NULL && rename(path, aside) != 0) unlink(path);
-    free(aside);
+    struct stat info;
+    return lstat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static kiln_status check_artifact(const struct kiln_artifact *artifact, const struct kiln_digest *digest,
-                                  kiln_bytes key, kiln_error *err)
+/* What is wrong with the file is wrong for everybody. It is counted and gets a name that the next put does not need, so
+ * that people can look at it. False: it is no longer in its place, or is being written. */
+static bool put_aside(const struct folder *folder, const struct kiln_digest *digest, const char *path,
+                      const struct kiln_file *file)
+{
+    if (!kiln__file_is_at(file, path)) return false;
+    char *aside = folder->tier.writable ? entry_path(folder, digest, KILN_ASIDE_SUFFIX) : NULL;
+    atomic_fetch_add_explicit(&folder->tier.events->corrupt, 1, memory_order_relaxed);
+    if (aside != NULL) kiln__file_move(file, path, aside);
+    free(aside);
+    return true;
+}
+
+static kiln_status check_artifact(const char *path, const struct kiln_artifact *artifact,
+                                  const struct kiln_digest *digest, kiln_bytes key, kiln_error *err)
 {
     bool is_same_key = artifact->key.size == key.size && memcmp(&artifact->digest, digest, sizeof(*digest)) == 0 &&
                        (key.size == 0 || memcmp(artifact->key.data, key.data, key.size) == 0);
     if (!is_same_key) return kiln__fail(err, KILN_INVALID, "misplaced artifact: it holds another key");
-    if (artifact->isa > kiln__isa_host()) {
-        return kiln__fail(err, KILN_INVALID, "foreign artifact: it needs %s, this machine is %s",
-                          kiln__isa_name(artifact->isa), kiln__isa_name(kiln__isa_host()));
-    }
-    return KILN_OK;
+    if (artifact->isa <= kiln__isa_host()) return KILN_OK;
+    kiln__log(KILN_LOG_FAULT, "%s needs %s, this machine is %s: left alone", path, kiln__isa_name(artifact->isa),
+              kiln__isa_name(kiln__isa_host()));
+    return (kiln_status)KILN_MISS;
 }
 
-/* Maps, decodes and checks one file. KILN_INVALID: it is not to be used, by nobody. */
-static kiln_status load(const char *path, const struct kiln_digest *digest, kiln_bytes key, struct stat *info,
-                        struct kiln_artifact **out, kiln_error *err)
+/* Decodes and checks a file; its bytes become the artifact's or are given back. KILN_INVALID: nobody can use it. */
+static kiln_status load(const char *path, const struct kiln_file *file, const struct kiln_digest *digest,
+                        kiln_bytes key, struct kiln_artifact **out, kiln_error *err)
 {
-    kiln_bytes bytes;
     struct kiln_artifact *artifact = NULL;
-    kiln_status status = kiln__file_map_stat(path, &bytes, info, err);
-    if (status != KILN_OK) return status;
-    if (!kiln__file_is_trusted(info, true)) {
+    kiln_status status = KILN_OK;
+    if (!kiln__file_is_trusted(&file->info, true)) {
         status = kiln__fail(err, KILN_IO, "%s: others own this entry or may write it", path);
-    } else if (kiln__artifact_is_newer(bytes)) {
+    } else if (kiln__artifact_is_newer(file->bytes)) {
         kiln__log(KILN_LOG_FAULT, "%s is of a later version of the library: left alone", path);
         status = (kiln_status)KILN_MISS;
     } else {
-        status = kiln__artifact_decode(bytes, true, &artifact, err);
+        status = kiln__artifact_decode(file->bytes, true, &artifact, err);
     }
     if (status != KILN_OK) {
-        kiln__file_unmap(bytes);
+        kiln__file_unmap(file->bytes);
         return status;
     }
-    status = check_artifact(artifact, digest, key, err);
+    status = check_artifact(path, artifact, digest, key, err);
     if (status == KILN_OK)
         *out = artifact;
     else
@@ -119,21 +128,49 @@ static void touch(const struct folder *folder, const char *path, const struct st
     if (folder->tier.writable && time(NULL) - info->st_mtime > TOUCH_AFTER_S) utimensat(AT_FDCWD, path, NULL, 0);
 }
 
+static kiln_status get_at(const struct folder *folder, const char *path, const struct kiln_digest *digest,
+                          kiln_bytes key, struct kiln_artifact **out, kiln_error *err)
+{
+    struct kiln_file file;
+    kiln_status status = kiln__file_open(path, &file, err);
+    if (status == KILN_IO && is_folder(path)) {
+        kiln__log(KILN_LOG_FAULT, "%s is a folder: passed over", path);
+        status = (kiln_status)KILN_MISS;
+    }
+    if (status != KILN_OK) return status;
+    status = load(path, &file, digest, key, out, err);
+    if (status == KILN_OK) touch(folder, path, &file.info);
+    if (status == KILN_INVALID && !put_aside(folder, digest, path, &file)) status = (kiln_status)KILN_MISS;
+    kiln__file_close(&file);
+    return status;
+}
+
 static kiln_status folder_get(struct kiln_tier *tier, const struct kiln_digest *digest, kiln_bytes key,
                               struct kiln_artifact **out, kiln_error *err)
 {
     struct folder *folder = (struct folder *)tier;
-    struct stat info;
     char *path = entry_path(folder, digest, KILN_ARTIFACT_SUFFIX);
-    if (path == NULL) return kiln__no_memory(err, "a path");
-    kiln_status status = load(path, digest, key, &info, out, err);
-    if (status == KILN_OK) touch(folder, path, &info);
-    if (status == KILN_INVALID) {
-        atomic_fetch_add_explicit(&tier->events->corrupt, 1, memory_order_relaxed);
-        put_aside(folder, digest, path);
-    }
+    kiln_status status = path != NULL ? get_at(folder, path, digest, key, out, err) : kiln__no_memory(err, "a path");
     free(path);
     return status;
+}
+
+/* Only while the file holds the very bytes that `artifact` was decoded from. */
+static bool folder_discard(struct kiln_tier *tier, const struct kiln_artifact *artifact)
+{
+    struct folder *folder = (struct folder *)tier;
+    struct kiln_file file;
+    char *path = entry_path(folder, &artifact->digest, KILN_ARTIFACT_SUFFIX);
+    bool is_put_aside = false;
+    if (path != NULL && kiln__file_open(path, &file, NULL) == KILN_OK) {
+        bool is_it = file.bytes.size == artifact->mapping.size &&
+                     memcmp(file.bytes.data, artifact->mapping.data, file.bytes.size) == 0;
+        is_put_aside = is_it && put_aside(folder, &artifact->digest, path, &file);
+        kiln__file_unmap(file.bytes);
+        kiln__file_close(&file);
+    }
+    free(path);
+    return is_put_aside;
 }
 
 /* ---- put ----------------------------------------------------------------------------------------------------- */
@@ -148,16 +185,33 @@ static kiln_status prepare_folder(const struct folder *folder, const char *path,
     return status == KILN_OK ? check_folder(folder->path, true, err) : status;
 }
 
+enum { TRIES = 8 }; /* at what `kiln clear` undoes again and again */
+
 static kiln_status folder_lock(struct kiln_tier *tier, const struct kiln_digest *digest, bool is_last,
                                struct kiln_lock **out, kiln_error *err)
 {
     struct folder *folder = (struct folder *)tier;
     char *artifact = entry_path(folder, digest, KILN_ARTIFACT_SUFFIX), *path = entry_path(folder, digest, ".lock");
-    kiln_status status =
-        artifact != NULL && path != NULL ? prepare_folder(folder, path, err) : kiln__no_memory(err, "a path");
-    if (status == KILN_OK) status = kiln__lock_take(path, artifact, is_last, out, err);
+    kiln_status status = artifact != NULL && path != NULL ? KILN_IO : kiln__no_memory(err, "a path");
+    errno = ENOENT;
+    for (unsigned i = 0; i < TRIES && status == KILN_IO && errno == ENOENT; i++) {
+        status = prepare_folder(folder, path, err);
+        if (status == KILN_OK) status = kiln__lock_take(path, artifact, is_last, out, err);
+    }
     free(artifact);
     free(path);
+    return status;
+}
+
+static kiln_status publish_bytes(const struct folder *folder, const char *path, const void *data, size_t size,
+                                 kiln_error *err)
+{
+    kiln_status status = KILN_IO;
+    errno = ENOENT;
+    for (unsigned i = 0; i < TRIES && status == KILN_IO && errno == ENOENT; i++) {
+        status = prepare_folder(folder, path, err);
+        if (status == KILN_OK) status = kiln__file_publish(path, data, size, err);
+    }
     return status;
 }
 
@@ -171,15 +225,24 @@ static bool holds_newer(const char *path)
     return is_newer;
 }
 
-static kiln_status publish(struct folder *folder, const char *path, const struct kiln_buffer *bytes, kiln_error *err)
+/* A folder that somebody made where an artifact belongs goes, with what is in it, where damaged artifacts go. */
+static void clear_place(const struct folder *folder, const char *path, const struct kiln_digest *digest)
+{
+    char *aside = rmdir(path) != 0 ? entry_path(folder, digest, KILN_ASIDE_SUFFIX) : NULL;
+    if (aside != NULL && rename(path, aside) != 0) kiln__log(KILN_LOG_FAULT, "%s is a folder and can't be moved", path);
+    free(aside);
+}
+
+static kiln_status publish(const struct folder *folder, const char *path, const struct kiln_digest *digest,
+                           const struct kiln_buffer *bytes, kiln_error *err)
 {
     if (bytes->size > folder->prune.max_bytes) {
         return kiln__fail(err, KILN_IO, "an artifact of %zu bytes is larger than the cache may be (%llu bytes)",
                           bytes->size, (unsigned long long)folder->prune.max_bytes);
     }
-    kiln_status status = prepare_folder(folder, path, err);
-    if (status != KILN_OK || holds_newer(path)) return status;
-    return kiln__file_publish(path, bytes->data, bytes->size, err);
+    if (holds_newer(path)) return KILN_OK;
+    if (is_folder(path)) clear_place(folder, path, digest);
+    return publish_bytes(folder, path, bytes->data, bytes->size, err);
 }
 
 static kiln_status folder_put(struct kiln_tier *tier, const struct kiln_artifact *artifact, kiln_error *err)
@@ -191,7 +254,7 @@ static kiln_status folder_put(struct kiln_tier *tier, const struct kiln_artifact
     struct kiln_buffer bytes = {0};
     char *path = entry_path(folder, &digest, KILN_ARTIFACT_SUFFIX);
     kiln_status status = path != NULL ? kiln__artifact_encode(artifact, &bytes, err) : kiln__no_memory(err, "a path");
-    if (status == KILN_OK) status = publish(folder, path, &bytes, err);
+    if (status == KILN_OK) status = publish(folder, path, &digest, &bytes, err);
     if (status == KILN_OK) {
         uint64_t evicted = kiln__prune_after_put(&folder->prune, folder->path, path, bytes.size);
         atomic_fetch_add_explicit(&tier->events->evictions, evicted, memory_order_relaxed);
@@ -215,19 +278,19 @@ static bool is_line(kiln_bytes bytes)
 
 static kiln_status read_line(const char *path, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err)
 {
-    kiln_bytes bytes;
-    struct stat info;
-    kiln_status status = kiln__file_map_stat(path, &bytes, &info, err);
+    struct kiln_file file;
+    kiln_status status = kiln__file_open(path, &file, err);
     if (status != KILN_OK) return status;
-    if (!kiln__file_is_trusted(&info, true)) {
+    if (!kiln__file_is_trusted(&file.info, true)) {
         status = kiln__fail(err, KILN_IO, "%s: others own this file or may write it", path);
-    } else if (!is_line(bytes)) {
+    } else if (!is_line(file.bytes)) {
         kiln__log(KILN_LOG_FAULT, "%s does not name a tool chain: not used", path);
         status = (kiln_status)KILN_MISS;
     } else {
-        snprintf(out, KILN_TOOLCHAIN_SIZE, "%.*s", (int)bytes.size - 1, (const char *)bytes.data);
+        snprintf(out, KILN_TOOLCHAIN_SIZE, "%.*s", (int)file.bytes.size - 1, (const char *)file.bytes.data);
     }
-    kiln__file_unmap(bytes);
+    kiln__file_unmap(file.bytes);
+    kiln__file_close(&file);
     return status;
 }
 
@@ -259,8 +322,8 @@ static kiln_status folder_set_toolchain(struct kiln_tier *tier, const char *line
         status = kiln__fail(err, KILN_INVALID, "\"%s\" can't be the name of a tool chain", line);
     else if (read_line(path, was, NULL) == KILN_OK && strcmp(was, line) == 0)
         status = KILN_OK;
-    else if ((status = prepare_folder(folder, path, err)) == KILN_OK)
-        status = kiln__file_publish(path, is, (size_t)size, err);
+    else
+        status = publish_bytes(folder, path, is, (size_t)size, err);
     free(path);
     return status;
 }
@@ -274,8 +337,13 @@ static void folder_free(struct kiln_tier *tier)
     free(folder);
 }
 
-static const struct kiln_tier_methods folder_methods = {folder_get,  folder_put,       folder_free,
-                                                        folder_lock, folder_toolchain, folder_set_toolchain};
+static const struct kiln_tier_methods folder_methods = {.get = folder_get,
+                                                        .put = folder_put,
+                                                        .free = folder_free,
+                                                        .lock = folder_lock,
+                                                        .toolchain = folder_toolchain,
+                                                        .set_toolchain = folder_set_toolchain,
+                                                        .discard = folder_discard};
 
 static kiln_status open_folder(const char *path, bool writable, uint64_t max_bytes, uint64_t max_files,
                                struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err)

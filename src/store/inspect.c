@@ -10,10 +10,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -23,12 +25,18 @@
 #include "store/settings.h"
 #include "store/tier.h"
 
-enum { DIGEST_DIGITS = KILN_INSPECT_DIGEST - 1, MAX_DEPTH = 2 };
+enum {
+    DIGEST_DIGITS = KILN_INSPECT_DIGEST - 1,
+    MAX_DEPTH = 2,
+    FRESH_MS = 200,
+    LOOKS = 8, /* at a file that changes */
+};
 
 struct found {
     char *path;
     char digest[KILN_INSPECT_DIGEST];
-    uint64_t size_bytes;
+    struct stat info;     /* when it was listed */
+    _Atomic bool is_gone; /* found out by the last call that needed it */
 };
 
 struct kiln_inspector {
@@ -40,7 +48,7 @@ struct kiln_inspector {
 struct kiln_entry {
     struct kiln_artifact *artifact;
     char *path;
-    uint64_t size_bytes;
+    struct stat info; /* of the file that was read */
 };
 
 /* ---- folders ------------------------------------------------------------------------------------------------- */
@@ -135,7 +143,7 @@ static bool digest_of_name(const char *name, char out[KILN_INSPECT_DIGEST])
     return true;
 }
 
-static kiln_status add_file(kiln_inspector *inspector, const char *path, const char *name, uint64_t size,
+static kiln_status add_file(kiln_inspector *inspector, const char *path, const char *name, const struct stat *info,
                             kiln_error *err)
 {
     char digest[KILN_INSPECT_DIGEST];
@@ -151,7 +159,8 @@ static kiln_status add_file(kiln_inspector *inspector, const char *path, const c
     file->path = strdup(path);
     if (!file->path) return kiln__no_memory(err, "a path");
     memcpy(file->digest, digest, sizeof digest);
-    file->size_bytes = size;
+    file->info = *info;
+    atomic_init(&file->is_gone, false);
     inspector->count++;
     return KILN_OK;
 }
@@ -167,7 +176,7 @@ static kiln_status visit(kiln_inspector *inspector, const char *folder, const ch
     if (lstat(path, &info) != 0) {
         status = KILN_OK; /* removed since it was listed */
     } else if (S_ISREG(info.st_mode)) {
-        status = add_file(inspector, path, name, (uint64_t)info.st_size, err);
+        status = add_file(inspector, path, name, &info, err);
     } else if (S_ISDIR(info.st_mode) && depth < MAX_DEPTH) {
         status = walk(inspector, path, depth + 1, err);
     }
@@ -238,7 +247,7 @@ size_t kiln_inspect_count(const kiln_inspector *inspector)
 
 uint64_t kiln_inspect_size_bytes(const kiln_inspector *inspector, size_t index)
 {
-    return index < inspector->count ? inspector->files[index].size_bytes : 0;
+    return index < inspector->count ? (uint64_t)inspector->files[index].info.st_size : 0;
 }
 
 const char *kiln_inspect_digest(const kiln_inspector *inspector, size_t index)
@@ -246,17 +255,51 @@ const char *kiln_inspect_digest(const kiln_inspector *inspector, size_t index)
     return index < inspector->count ? inspector->files[index].digest : NULL;
 }
 
+bool kiln_inspect_is_gone(const kiln_inspector *inspector, size_t index)
+{
+    return index < inspector->count && atomic_load(&inspector->files[index].is_gone);
+}
+
+static kiln_status fail_gone(struct found *file, const char *what, kiln_error *err)
+{
+    atomic_store(&file->is_gone, true);
+    return kiln__fail(err, KILN_IO, "%s %s", file->path, what);
+}
+
+static bool is_as_listed(const struct found *found, const struct stat *now)
+{
+    const struct stat *then = &found->info;
+    return now->st_dev == then->st_dev && now->st_ino == then->st_ino && now->st_size == then->st_size &&
+           now->st_mtim.tv_sec == then->st_mtim.tv_sec && now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+}
+
+static char *aside_of(const char *path)
+{
+    char *aside;
+    int size = (int)(strlen(path) - strlen(KILN_ARTIFACT_SUFFIX));
+    return asprintf(&aside, "%.*s%s", size, path, KILN_ASIDE_SUFFIX) < 0 ? NULL : aside;
+}
+
 kiln_status kiln_inspect_put_aside(const kiln_inspector *inspector, size_t index, kiln_error *err)
 {
     if (index >= inspector->count)
         return kiln__fail(err, KILN_INVALID, "artifact %zu was asked for, there are %zu", index, inspector->count);
-    const char *path = inspector->files[index].path;
-    char *aside = strndup(path, strlen(path) - strlen(KILN_ARTIFACT_SUFFIX) + strlen(KILN_ASIDE_SUFFIX));
-    if (!aside) return kiln__no_memory(err, "a path");
-    strcpy(aside + strlen(path) - strlen(KILN_ARTIFACT_SUFFIX), KILN_ASIDE_SUFFIX);
-    kiln_status status = KILN_OK;
-    if (rename(path, aside) != 0) status = kiln__fail(err, KILN_IO, "%s: %s", path, strerror(errno));
+    struct found *found = &inspector->files[index];
+    struct kiln_file file;
+    kiln_status status = kiln__file_open(found->path, &file, err);
+    if ((int)status == KILN_MISS) return fail_gone(found, "is gone", err);
+    if (status != KILN_OK) return status;
+    char *aside = aside_of(found->path);
+    if (!aside)
+        status = kiln__no_memory(err, "a path");
+    else if (!is_as_listed(found, &file.info))
+        status = fail_gone(found, "was replaced since it was listed", err);
+    else if (!kiln__file_move(&file, found->path, aside))
+        status = kiln__file_is_at(&file, found->path) ? kiln__fail(err, KILN_IO, "%s: %s", found->path, strerror(errno))
+                                                      : fail_gone(found, "was replaced since it was listed", err);
     free(aside);
+    kiln__file_unmap(file.bytes);
+    kiln__file_close(&file);
     return status;
 }
 
@@ -277,37 +320,64 @@ kiln_status kiln_inspect_find(const kiln_inspector *inspector, const char *prefi
 
 /* ---- one artifact -------------------------------------------------------------------------------------------- */
 
-static kiln_status load(const struct found *file, struct kiln_artifact **out, kiln_error *err)
+static kiln_status decode(const struct found *found, const struct kiln_file *file, struct kiln_artifact **out,
+                          kiln_error *err)
 {
-    kiln_bytes bytes;
-    kiln_status status = kiln__file_map(file->path, &bytes, err);
-    if ((int)status == KILN_MISS) return kiln__fail(err, KILN_IO, "%s is gone", file->path);
-    if (status != KILN_OK) return status;
-    status = kiln__artifact_decode(bytes, true, out, err);
+    kiln_status status = kiln__artifact_decode(file->bytes, true, out, err);
     if (status != KILN_OK) {
-        kiln__file_unmap(bytes);
+        kiln__file_unmap(file->bytes);
         return status;
     }
     char digest[KILN_DIGEST_HEX];
     kiln__digest_hex(&(*out)->digest, digest);
-    if (strcmp(digest, file->digest) == 0) return KILN_OK;
+    if (strcmp(digest, found->digest) == 0) return KILN_OK;
     kiln__artifact_unref(*out);
     *out = NULL;
     return kiln__fail(err, KILN_INVALID, "misplaced: the file holds the artifact %s", digest);
+}
+
+/* Written to a moment ago: maybe not for the last time. */
+static bool is_fresh(const struct stat *info)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t ms = (now.tv_sec - info->st_mtim.tv_sec) * 1000ll + (now.tv_nsec - info->st_mtim.tv_nsec) / 1000000;
+    return ms >= 0 && ms < FRESH_MS;
+}
+
+/*
+ * Caches publish whole files, but people copy over them: what is wrong with a file is believed when it is still in its
+ * place and nobody has just written to it.
+ */
+static kiln_status load(struct found *found, kiln_entry *entry, kiln_error *err)
+{
+    for (unsigned i = 0;; i++) {
+        struct kiln_file file;
+        kiln_status status = kiln__file_open(found->path, &file, err);
+        if ((int)status == KILN_MISS) return fail_gone(found, "is gone", err);
+        if (status != KILN_OK) return status;
+        entry->info = file.info;
+        status = decode(found, &file, &entry->artifact, err);
+        bool is_there = kiln__file_is_at(&file, found->path), is_final = is_there && !is_fresh(&file.info);
+        kiln__file_close(&file);
+        if (status != KILN_INVALID || is_final) return status;
+        if (i == LOOKS) return is_there ? status : fail_gone(found, "is being replaced", err);
+        nanosleep(&(struct timespec){0, FRESH_MS / LOOKS * 1000000l}, NULL);
+    }
 }
 
 kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_entry **out, kiln_error *err)
 {
     if (index >= inspector->count)
         return kiln__fail(err, KILN_INVALID, "artifact %zu was asked for, there are %zu", index, inspector->count);
-    const struct found *file = &inspector->files[index];
+    struct found *file = &inspector->files[index];
+    atomic_store(&file->is_gone, false);
     kiln_entry *entry = calloc(1, sizeof *entry);
     if (!entry || !(entry->path = strdup(file->path))) {
         free(entry);
         return kiln__no_memory(err, "an entry");
     }
-    entry->size_bytes = file->size_bytes;
-    kiln_status status = load(file, &entry->artifact, err);
+    kiln_status status = load(file, entry, err);
     if (status != KILN_OK) {
         kiln_entry_close(entry);
         return status;
@@ -328,7 +398,7 @@ kiln_status kiln_entry_check_usable(const kiln_entry *entry, kiln_error *err)
 {
     const struct kiln_artifact *artifact = entry->artifact;
     struct stat info;
-    if (stat(entry->path, &info) != 0) return kiln__fail(err, KILN_IO, "%s: %s", entry->path, strerror(errno));
+    if (stat(entry->path, &info) != 0) info = entry->info; /* gone since: what was read decides */
     if (!kiln__file_is_trusted(&info, true))
         return kiln__fail(err, KILN_IO, "not used: owner %u, mode %03o; others own the file or may write it",
                           (unsigned)info.st_uid, (unsigned)info.st_mode & 07777);
@@ -356,7 +426,7 @@ void kiln_entry_describe(const kiln_entry *entry, kiln_entry_info *out)
         .function = text_or_empty(artifact->function),
         .target = text_or_empty(artifact->target),
         .entry = text_or_empty(artifact->entry),
-        .size_bytes = entry->size_bytes,
+        .size_bytes = (uint64_t)entry->info.st_size,
         .created_unix_s = artifact->created_unix_s,
         .compile_ns = artifact->compile_ns,
         .section_count = artifact->section_count,

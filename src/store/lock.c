@@ -159,7 +159,10 @@ static void holder_text(char out[TEXT_SIZE])
 static kiln_status fail_io(kiln_error *err, const char *path)
 {
     char reason[128];
-    return kiln__fail(err, KILN_IO, "can't make the lock %s: %s", path, strerror_r(errno, reason, sizeof reason));
+    int code = errno;
+    kiln__fail(err, KILN_IO, "can't make the lock %s: %s", path, strerror_r(code, reason, sizeof reason));
+    errno = code;
+    return KILN_IO;
 }
 
 static void lock_free(struct kiln_lock *lock)
@@ -331,10 +334,12 @@ static kiln_status claim(const char *path, const struct sight *judged, struct ki
     char *own = name_of_own(path);
     kiln_status status = lock && own ? write_own(lock, own, err) : kiln__no_memory(err, "a lock");
     if (status == KILN_OK) status = judged ? replace(own, path, judged, err) : place(own, path, err);
+    int code = errno;
     if (own) unlink(own); /* a second name of the lock, or nothing */
     free(own);
     if (status != KILN_OK) {
         lock_free(lock);
+        errno = code;
         return status;
     }
     start_beating(lock);

@@ -22,7 +22,7 @@ struct kiln_lock;
  * isn't held: the artifact came, the wait was too long, or it isn't ours to wait. A thread that holds a lock does not
  * wait for another, since the other's holder might wait for this one; is_last says that whoever holds this lock takes
  * no further ones, which makes waiting for it safe. KILN_OK: the artifact is there now. KILN_MISS: it isn't: make it. A
- * failure: the lock can't be used.
+ * failure: the lock can't be used; KILN_IO leaves errno, which is ENOENT when there is no such folder.
  */
 kiln_status kiln__lock_take(const char *path, const char *artifact, bool is_last, struct kiln_lock **out,
                             kiln_error *err);

@@ -84,13 +84,13 @@ kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, ki
 static kiln_status check_names(const char *path, DIR *list, kiln_error *err)
 {
     for (struct dirent *item; (item = readdir(list)) != NULL;) {
-        struct stat info;
+        struct stat info = {0};
         bool is_dot = strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0;
         bool is_hidden = strncmp(item->d_name, ".nfs", 4) == 0;
         if (is_dot || is_hidden) continue;
-        bool is_ours = fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-                       ((kiln__is_sub_folder_name(item->d_name) && S_ISDIR(info.st_mode)) ||
-                        is_toolchain_file(item->d_name, &info));
+        if (fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) continue;
+        bool is_ours =
+            (kiln__is_sub_folder_name(item->d_name) && S_ISDIR(info.st_mode)) || is_toolchain_file(item->d_name, &info);
         if (!is_ours)
             return kiln__fail(err, KILN_INVALID, "%s is not a cache folder: Kiln would not have made '%s' in it", path,
                               item->d_name);
@@ -98,7 +98,7 @@ static kiln_status check_names(const char *path, DIR *list, kiln_error *err)
     return KILN_OK;
 }
 
-/* Sub-folders that somebody has put something else into stay, as rmdir() refuses them. */
+/* Sub-folders that somebody has put something else into stay, as rmdir() refuses them; so does what a writer is at. */
 static void remove_rest(DIR *list)
 {
     rewinddir(list);
@@ -106,10 +106,13 @@ static void remove_rest(DIR *list)
         struct stat info;
         if (kiln__is_sub_folder_name(item->d_name))
             unlinkat(dirfd(list), item->d_name, AT_REMOVEDIR);
-        else if (fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        else if (strcmp(item->d_name, KILN_TOOLCHAIN_FILE) == 0 &&
+                 fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
                  is_toolchain_file(item->d_name, &info))
             unlinkat(dirfd(list), item->d_name, 0);
     }
+    rewinddir(list);
+    remove_left_overs(list);
 }
 
 static kiln_status clear(const char *folder, bool dry_run, const kiln_progress *progress, kiln_prune_report *report,

@@ -102,7 +102,7 @@ static void memory_free(struct kiln_tier *tier)
     free(memory);
 }
 
-static const struct kiln_tier_methods memory_methods = {memory_get, memory_put, memory_free, NULL, NULL, NULL};
+static const struct kiln_tier_methods memory_methods = {.get = memory_get, .put = memory_put, .free = memory_free};
 
 kiln_status kiln__tier_memory(struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err)
 {

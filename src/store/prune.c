@@ -41,6 +41,9 @@ struct listing {
     struct file *files;
     size_t count, cap;
     uint64_t size_bytes;
+    struct file stuck; /* the first folder in a file's place that can't be removed */
+    uint64_t stuck_count;
+    int stuck_errno;
     bool failed; /* out of memory: what is here is not all */
 };
 
@@ -98,6 +101,15 @@ bool kiln__is_left_over(const char *name, const struct stat *info, time_t now)
     return now - info->st_mtime > STALE_S || kiln__temporary_is_abandoned(name) || kiln__lock_is_abandoned(name);
 }
 
+/* A folder of a name of ours is nothing that we made: it goes when it is empty. */
+static void remove_folder(struct listing *listing, DIR *entries, const char *folder, const char *name)
+{
+    if (unlinkat(dirfd(entries), name, AT_REMOVEDIR) == 0 || errno == ENOENT) return;
+    if (listing->stuck_count++ > 0) return;
+    listing->stuck_errno = errno;
+    if (asprintf(&listing->stuck.path, "%s/%s", folder, name) < 0) listing->stuck.path = NULL;
+}
+
 /* Lists artifacts and what was put aside; removes what writers left that are gone. Other names are not ours. */
 static void list_folder(const char *folder, struct listing *listing)
 {
@@ -115,7 +127,9 @@ static void list_folder(const char *folder, struct listing *listing)
         bool is_temporary = strstr(ending, ".tmp-") != NULL || kiln__lock_is_name(entry->d_name);
         bool is_kept = strcmp(ending, KILN_ARTIFACT_SUFFIX) == 0 || strcmp(ending, KILN_ASIDE_SUFFIX) == 0;
         if (!is_temporary && !is_kept) continue;
-        if (fstatat(dirfd(entries), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) continue;
+        if (fstatat(dirfd(entries), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        if (S_ISDIR(info.st_mode)) remove_folder(listing, entries, folder, entry->d_name);
+        if (!S_ISREG(info.st_mode)) continue;
         if (!is_temporary)
             add_file(listing, folder, entry->d_name, &info);
         else if (kiln__is_left_over(entry->d_name, &info, now))
@@ -147,6 +161,7 @@ static void release_listing(struct listing *listing)
 {
     for (size_t i = 0; i < listing->count; i++) free(listing->files[i].path);
     free(listing->files);
+    free(listing->stuck.path);
 }
 
 /* Oldest first; ties by name, so that the order is one and the same everywhere. */
@@ -205,6 +220,8 @@ kiln_status kiln__prune_now(const char *folder, const struct kiln_prune_keep *ke
     *report = (kiln_prune_report){.kept_files = all.count, .kept_bytes = all.size_bytes};
     kiln_status status = all.failed ? kiln__no_memory(err, "a list of artifacts") : KILN_OK;
     if (status == KILN_OK && all.count > 0) evict(keep, &all, NULL, progress, report);
+    if (all.stuck.path != NULL) note_failure(&all.stuck, all.stuck_errno, report);
+    if (all.stuck_count > 1) report->failed_files += all.stuck_count - 1;
     release_listing(&all);
     return status;
 }

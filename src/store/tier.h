@@ -2,9 +2,9 @@
  * tier.h - a place for artifacts: memory, a folder, read-only folders; a chain of tiers is a tier.
  *
  * get: KILN_OK and an artifact whose full key equals `key` (the caller's reference); KILN_MISS; or a failure, which a
- * caller counts as a fault and treats as a miss. A damaged, misplaced or foreign entry is a failure with status
- * KILN_INVALID: it is put aside, never returned. put: KILN_OK, or a failure that leaves no half entry.
- * All calls are safe from every thread, and from several processes on one folder.
+ * caller counts as a fault and treats as a miss. A damaged or misplaced entry is a failure with status KILN_INVALID: it
+ * is put aside, never returned. One for another machine is a miss and stays. put: KILN_OK, or a failure that leaves no
+ * half entry. All calls are safe from every thread, and from several processes on one folder.
  */
 #ifndef KILN_STORE_TIER_H
 #define KILN_STORE_TIER_H
@@ -33,6 +33,9 @@ struct kiln_tier_methods {
      * KILN_MISS: the tier names none, or what it says is no such line. Both NULL: nobody else can read this tier. */
     kiln_status (*toolchain)(struct kiln_tier *tier, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err);
     kiln_status (*set_toolchain)(struct kiln_tier *tier, const char *line, kiln_error *err);
+    /* The entry from which `artifact` came can't be used, though nothing was wrong with its bytes: counted and put
+     * aside as a damaged one. False: the tier does not hold it (any more). NULL: it never does. */
+    bool (*discard)(struct kiln_tier *tier, const struct kiln_artifact *artifact);
 };
 
 struct kiln_tier {
@@ -59,6 +62,8 @@ kiln_status kiln__chain_get(struct kiln_tier *first, const struct kiln_digest *d
 kiln_status kiln__chain_find(struct kiln_tier *first, const struct kiln_digest *digest, kiln_bytes key,
                              bool (*is_wanted)(const struct kiln_artifact *artifact, const void *context),
                              const void *context, struct kiln_artifact **out);
+/* See discard: all tiers that hold the entry put it aside. */
+void kiln__chain_discard(struct kiln_tier *first, const struct kiln_artifact *artifact);
 /* Puts into the last writable tier; a fault is counted and logged once. */
 void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifact);
 /*

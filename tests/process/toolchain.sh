@@ -140,7 +140,7 @@ cmp cache/toolchain named
 [ ! -e cache/toolchain.tmp-gone ] || fail "prune left what a writer left behind"
 [ -e cache/toolchain.tmp-busy ] || fail "prune removed what is being written"
 exits 0 "$kiln" clear --yes
-expect "what clear left" "$(ls -A cache)" ""
+expect "what clear left" "$(ls -A cache)" toolchain.tmp-busy # it may be that of a writer at work
 mkdir project
 head -c 5000 /dev/zero >project/toolchain
 exits 1 "$kiln" clear --yes --folder project
