@@ -117,6 +117,7 @@ static kiln_status lower(struct miss *miss, kiln_text *text, kiln_error *err)
 {
     struct kiln_cache *cache = miss->function->cache;
     struct kiln_definition *definition = miss->definition;
+    for (size_t i = 0; i < miss->request.watched_count; i++) kiln__watched_begin(&miss->request.watched[i]);
     uint64_t start = kiln__clock_ns();
     kiln_error error = {KILN_OK, ""};
     kiln_status status = definition->lower(definition->payload, &miss->request, text, &error);
@@ -128,29 +129,11 @@ static kiln_status lower(struct miss *miss, kiln_text *text, kiln_error *err)
     return text->buffer.failed ? kiln__no_memory(err, "a text") : KILN_OK;
 }
 
-/*
- * lower() reads watched variables itself, later than the key did. Do they still hold what the key says? Those of the
- * environment it has from the request.
- */
-static bool watched_memory_stands(const struct miss *miss)
+static bool watched_values_stand(const kiln_request *request)
 {
-    bool stands = true;
-    struct kiln_signature now;
-    kiln__signature_init(&now);
-    kiln__function_sign(miss->function, kiln__environment(), &now);
-    const uint64_t *words = miss->signature->words + miss->watches_at;
-    uint32_t count = miss->signature->count - miss->watches_at;
-    for (uint32_t at = 0, now_at = 0; stands && at < count && now_at < now.count;) {
-        uint64_t was = words[at], is = now.words[now_at];
-        if (kiln__item_tag(was) != kiln__item_tag(is)) break; /* other watches: its generation is another one by now */
-        bool read_later = kiln__item_tag(was) == KILN_ITEM_MEMORY || kiln__item_tag(was) == KILN_ITEM_VARIABLE;
-        if (read_later)
-            stands = was == is && kiln__key_equal(words + at, now.words + now_at, 1 + kiln__item_words(was));
-        at += 1 + kiln__item_words(was);
-        now_at += 1 + kiln__item_words(is);
-    }
-    kiln__signature_release(&now);
-    return stands;
+    bool stand = true;
+    for (size_t i = 0; stand && i < request->watched_count; i++) stand = kiln__watched_stands(&request->watched[i]);
+    return stand;
 }
 
 static kiln_status make_result(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
@@ -159,7 +142,7 @@ static kiln_status make_result(void *context, void **value, struct kiln_read_rec
     kiln_text text = {{0}};
     bool fixed = !miss->definition->lower;
     kiln_status status = fixed ? KILN_OK : lower(miss, &text, err);
-    if (!status && !fixed && !watched_memory_stands(miss)) status = (kiln_status)CHANGED;
+    if (!status && !fixed && !watched_values_stand(&miss->request)) status = (kiln_status)CHANGED;
     const struct kiln_buffer *source = fixed ? &miss->definition->text : &text.buffer;
     kiln_bytes call_key = {miss->key_text.data, miss->key_text.failed ? 0 : miss->key_text.size};
     struct kiln_kernel *kernel = NULL;
@@ -403,17 +386,31 @@ __attribute__((always_inline)) static inline kiln_status get_once(const struct c
     return status;
 }
 
+/* Not inlined: in a loop, gcc 12's null check of a thread's variable looks at flags that the linker's relaxation of the
+ * access no longer sets. */
+__attribute__((noinline)) static const struct kiln_environment *environment_now(void)
+{
+    return kiln__environment();
+}
+
 /* What the function watches changed while it was lowered. */
 __attribute__((noinline)) static kiln_status get_again(struct call call, void **executable, kiln_error *err)
 {
     enum { MOST_TRIES = 15 };
     for (int i = 0; i < MOST_TRIES; i++) {
+        call.environment = environment_now();
         kiln_status status = get_once(&call, executable, err);
         if ((int)status != CHANGED) return status;
     }
     kiln__add(&call.function->cache->counts.calls, 1);
-    return kiln__fail(err, KILN_DRIFTED, "what the function watches changed in each of %d tries to lower it",
-                      MOST_TRIES + 1);
+    struct kiln_definition *definition = kiln__definition_ref(call.function);
+    kiln_status status =
+        kiln__fail(err, KILN_DRIFTED,
+                   "%s: what it watches changed in each of %d tries to lower it; lower() may take the values from its "
+                   "request (kiln_request_watched, kiln_request_env), where they do not change",
+                   definition->name, MOST_TRIES + 1);
+    kiln__definition_unref(definition);
+    return status;
 }
 
 kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count, kiln_device *device,

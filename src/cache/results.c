@@ -641,8 +641,11 @@ static bool is_making(const struct kiln_thread *thread, const struct kiln_signat
     return false;
 }
 
-kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_signature *signature, kiln_maker *make,
-                               void *context, void **value, bool *made, kiln_error *err)
+/* OLD: what was waited for no longer holds; it has to be asked for again. Only values without acquire() have reads. */
+enum { OLD = 100 };
+
+static kiln_status make_or_wait(struct kiln_results *results, const struct kiln_signature *signature, kiln_maker *make,
+                                void *context, void **value, bool *made, kiln_error *err)
 {
     struct kiln_thread *thread = kiln__thread();
     if (made) *made = false;
@@ -662,8 +665,10 @@ kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_s
     struct kiln_flight *flight = flight_find(results, signature, hash);
     if (flight && thread->flight_level < (unsigned)results->level) {
         kiln_status status = flight_wait(results, flight, value, err);
+        entry = status ? NULL : kiln__results_find(results, signature, hash);
+        bool is_old = entry && !kiln__reads_hold(entry->reads); /* its maker read a variable that has changed since */
         kiln__mutex_unlock(&results->lock);
-        return status;
+        return is_old ? (kiln_status)OLD : status;
     }
     bool alone = flight != NULL; /* waiting could close a cycle: make it privately */
     flight = alone ? NULL : flight_start(results, signature, hash);
@@ -671,6 +676,15 @@ kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_s
     if (!alone && !flight) return kiln__no_memory(err, "a flight");
     if (made) *made = true;
     return fly(results, signature, hash, thread, flight, make, context, value, err);
+}
+
+kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_signature *signature, kiln_maker *make,
+                               void *context, void **value, bool *made, kiln_error *err)
+{
+    kiln_status status;
+    do status = make_or_wait(results, signature, make, context, value, made, err);
+    while ((int)status == OLD);
+    return status;
 }
 
 void kiln__results_clear(struct kiln_results *results)

@@ -78,16 +78,19 @@ static void print_key(struct kiln_function *function, const uint64_t *words, uin
 /* The very key is known: lower() read a variable that has changed. */
 static void explain_reads(const struct kiln_read_record *read, struct kiln_buffer *text)
 {
-    while (read && !memcmp(read->address, read->value, read->size)) read = read->next;
+    while (read && kiln__memory_holds(read->address, read->value, read->size)) read = read->next;
     if (!read) {
         kiln__buffer_printf(text, "made meanwhile by another thread");
         return;
     }
     static const struct kiln_watch memory = {.kind = KILN_ITEM_MEMORY};
+    uint32_t width = kiln__memory_width(read->address, read->size);
+    uint64_t word = width ? kiln__memory_word(read->address, width) : 0;
+    const void *now = width ? (const void *)&word : read->address;
     kiln__buffer_printf(text, "%s: %s, which lower() read, was ", read->module, read->name);
-    kiln__value_print(&(struct kiln_watched){&memory, read->value, read->size}, text);
+    kiln__value_print(&(struct kiln_watched){.watch = &memory, .data = read->value, .size = read->size}, text);
     kiln__buffer_printf(text, ", is ");
-    kiln__value_print(&(struct kiln_watched){&memory, read->address, read->size}, text);
+    kiln__value_print(&(struct kiln_watched){.watch = &memory, .data = now, .size = read->size}, text);
 }
 
 /* Fills `text` when there is nothing to compare; else gives a copy of the nearest key, to be freed. */

@@ -34,13 +34,32 @@ kiln_bytes kiln_request_arg(const kiln_request *request, size_t index)
     return (kiln_bytes){item + 2, ((size_t)kiln__item_words(*item) - 1) * sizeof *item};
 }
 
-const char *kiln_request_env(const kiln_request *request, const char *name)
+/* The first one in the key, which is the function's own where a function it depends on watches the same name. */
+static const struct kiln_watched *take_watched(const kiln_request *request, enum kiln_item kind, const char *module,
+                                               const char *name)
 {
     for (size_t i = 0; i < request->watched_count; i++) {
-        const struct kiln_watch *watch = request->watched[i].watch;
-        if (watch->kind == KILN_ITEM_ENVIRONMENT && !strcmp(watch->name, name)) return request->watched[i].data;
+        struct kiln_watched *watched = &request->watched[i];
+        const struct kiln_watch *watch = watched->watch;
+        if (watch->kind != kind || strcmp(watch->module, module) || strcmp(watch->name, name)) continue;
+        __atomic_store_n(&watched->is_taken, true, __ATOMIC_RELAXED); /* lower() may have threads */
+        return watched;
     }
     return NULL;
+}
+
+const char *kiln_request_env(const kiln_request *request, const char *name)
+{
+    const struct kiln_watched *watched = take_watched(request, KILN_ITEM_ENVIRONMENT, "", name);
+    return watched ? watched->data : NULL;
+}
+
+kiln_bytes kiln_request_watched(const kiln_request *request, const char *module, const char *name)
+{
+    if (!request || !name) return (kiln_bytes){NULL, 0};
+    const struct kiln_watched *watched = take_watched(request, KILN_ITEM_MEMORY, module ? module : "", name);
+    if (!watched && (!module || !*module)) watched = take_watched(request, KILN_ITEM_VARIABLE, "", name);
+    return watched ? (kiln_bytes){watched->data, watched->size} : (kiln_bytes){NULL, 0};
 }
 
 const char *kiln_request_option(const kiln_request *request, const char *name)
@@ -70,17 +89,32 @@ kiln_status kiln_text_printf(kiln_text *text, const char *format, ...)
 
 /* ---- reads ---------------------------------------------------------------------------------------------------- */
 
+/* A variable is read once for an entry: code made from two values of it would fit neither. */
+static const struct kiln_read_record *find_read(const struct kiln_read_record *reads, const char *module,
+                                                const char *name, const void *address, size_t size)
+{
+    while (reads && (reads->address != address || reads->size != size || strcmp(reads->module, module) ||
+                     strcmp(reads->name, name)))
+        reads = reads->next;
+    return reads;
+}
+
 kiln_status kiln_read(const kiln_request *request, const char *module, const char *name, const void *address,
                       size_t size, void *out)
 {
     if (!request || !module || !name || !address || !out) return KILN_INVALID;
     kiln_request *mutable_request = (kiln_request *)request; /* the record of reads is ours, not the callback's */
+    const struct kiln_read_record *known = find_read(request->reads, module, name, address, size);
+    if (known) {
+        memcpy(out, known->value, size);
+        return KILN_OK;
+    }
     size_t module_size = strlen(module) + 1, name_size = strlen(name) + 1;
     struct kiln_read_record *record = malloc(sizeof *record + size + module_size + name_size);
     if (!record) return mutable_request->read_status = KILN_NO_MEMORY;
     record->address = address;
     record->size = size;
-    memcpy(record->value, address, size);
+    kiln__memory_copy(record->value, address, size);
     record->module = (char *)record->value + size;
     record->name = record->module + module_size;
     memcpy(record->module, module, module_size);
@@ -94,7 +128,7 @@ kiln_status kiln_read(const kiln_request *request, const char *module, const cha
 bool kiln__reads_hold(const struct kiln_read_record *reads)
 {
     for (; reads && KILN_SEGMENT_READS; reads = reads->next)
-        if (memcmp(reads->address, reads->value, reads->size)) return false;
+        if (!kiln__memory_holds(reads->address, reads->value, reads->size)) return false;
     return true;
 }
 

@@ -13,6 +13,12 @@
 #define KILN_SEGMENT_WATCHES 1 /* watched memory and kiln_vars */
 #endif
 
+#ifdef KILN_TEST_WITHOUT_EPOCHS
+#define KILN_SEGMENT_EPOCHS 0
+#else
+#define KILN_SEGMENT_EPOCHS 1 /* a kiln_var that was set while lower() ran, and holds the same value again */
+#endif
+
 #ifdef KILN_TEST_WITHOUT_READS
 #define KILN_SEGMENT_READS 0
 #else

@@ -144,6 +144,15 @@ static bool try_sign(kiln_var *var, struct kiln_signature *signature)
     return false;
 }
 
+/* Does it hold this value, and in which epoch? False also while a setter is at work. */
+static bool is_held(kiln_var *var, const void *data, size_t size, uint64_t *epoch)
+{
+    *epoch = atomic_load_explicit(&var->epoch, memory_order_acquire);
+    bool same = !(*epoch & 1) && holds(atomic_load_explicit(&var->room, memory_order_acquire), data, size);
+    atomic_thread_fence(memory_order_acquire);
+    return same && atomic_load_explicit(&var->epoch, memory_order_relaxed) == *epoch;
+}
+
 /* ---- lists ---------------------------------------------------------------------------------------------------- */
 
 static struct kiln_watch *find(const struct kiln_watches *watches, enum kiln_item kind, const char *module,
@@ -169,6 +178,7 @@ kiln_status kiln__watches_add(struct kiln_watches *watches, enum kiln_item kind,
     struct kiln_watch *watch = malloc(sizeof *watch + module_size + name_size);
     if (!watch) return kiln__no_memory(err, "a watch");
     *watch = (struct kiln_watch){.kind = kind, .index = index, .address = address, .size = size, .var = var};
+    if (kind == KILN_ITEM_MEMORY) watch->width = kiln__memory_width(address, size);
     memcpy(watch->module, module, module_size);
     watch->name = watch->module + module_size;
     memcpy(watch->name, name, name_size);
@@ -207,23 +217,15 @@ void kiln__watches_release(struct kiln_watches *watches)
 /* On every call: variables of one word or less are the usual ones, and a call of memcpy costs more than they do. */
 static inline void sign_memory(const struct kiln_watch *watch, struct kiln_signature *signature)
 {
-    size_t size = watch->size;
-    const void *address = watch->address;
     if (!KILN_SEGMENT_WATCHES) {
         kiln__signature_word(signature, kiln__item(KILN_ITEM_MEMORY, 0, 0));
-    } else if (size == 4 || size == 8) {
+    } else if (watch->width) {
         uint64_t *words = kiln__signature_grow(signature, 2);
         if (!words) return;
-        words[0] = kiln__item(KILN_ITEM_MEMORY, (uint32_t)(size & 7), 1);
-        if (size == 8) {
-            memcpy(words + 1, address, 8);
-        } else {
-            uint32_t narrow;
-            memcpy(&narrow, address, 4);
-            words[1] = narrow;
-        }
+        words[0] = kiln__item(KILN_ITEM_MEMORY, watch->width & 7, 1);
+        words[1] = kiln__memory_word(watch->address, watch->width);
     } else {
-        kiln__signature_bytes(signature, KILN_ITEM_MEMORY, 0, address, size);
+        kiln__signature_bytes(signature, KILN_ITEM_MEMORY, 0, watch->address, watch->size);
     }
 }
 
@@ -280,11 +282,49 @@ struct kiln_watched kiln__watched_read(const struct kiln_watch *watch, const uin
 {
     uint64_t header = words[*at];
     uint32_t count = kiln__item_words(header), rest = kiln__item_info(header) & 7;
-    struct kiln_watched watched = {watch, words + *at + 1, (size_t)count * 8 - (rest ? 8 - rest : 0)};
+    struct kiln_watched watched = {
+        .watch = watch, .data = words + *at + 1, .size = (size_t)count * 8 - (rest ? 8 - rest : 0)};
     if (watch->kind == KILN_ITEM_ENVIRONMENT && !(kiln__item_info(header) >> 8)) watched.data = NULL;
     *at += 1 + count;
     return watched;
 }
+
+/* ---- around lower() ------------------------------------------------------------------------------------------- */
+
+enum { NO_EPOCH = 1 }; /* odd: no value is read in it */
+
+void kiln__watched_begin(struct kiln_watched *watched)
+{
+    if (watched->watch->kind != KILN_ITEM_VARIABLE) return;
+    if (!is_held(watched->watch->var, watched->data, watched->size, &watched->epoch)) watched->epoch = NO_EPOCH;
+}
+
+static bool is_in_environment(const struct kiln_watched *watched)
+{
+    const char *value = getenv(watched->watch->name);
+    return value && watched->data ? !strcmp(value, watched->data) : !value && !watched->data;
+}
+
+static bool was_not_set(const struct kiln_watched *watched)
+{
+    kiln_var *var = watched->watch->var;
+    uint64_t epoch;
+    if (!KILN_SEGMENT_EPOCHS) return is_held(var, watched->data, watched->size, &epoch);
+    atomic_thread_fence(memory_order_acquire); /* what lower() read was read before */
+    return atomic_load_explicit(&var->epoch, memory_order_relaxed) == watched->epoch;
+}
+
+bool kiln__watched_stands(const struct kiln_watched *watched)
+{
+    const struct kiln_watch *watch = watched->watch;
+    if (__atomic_load_n(&watched->is_taken, __ATOMIC_RELAXED)) return true;
+    if (watch->kind == KILN_ITEM_ENVIRONMENT) return !KILN_SEGMENT_ENVIRONMENT || is_in_environment(watched);
+    if (!KILN_SEGMENT_WATCHES) return true;
+    if (watch->kind == KILN_ITEM_VARIABLE) return was_not_set(watched);
+    return kiln__memory_holds(watch->address, watched->data, watched->size);
+}
+
+/* ---- content -------------------------------------------------------------------------------------------------- */
 
 static int by_module_and_name(const void *a, const void *b)
 {

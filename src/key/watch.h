@@ -15,6 +15,7 @@
 
 #include "base/environment.h"
 #include "key/content.h"
+#include "key/memory.h"
 #include "key/segments.h"
 #include "key/signature.h"
 
@@ -22,6 +23,7 @@ struct kiln_watch {
     _Atomic(struct kiln_watch *) next;
     enum kiln_item kind; /* KILN_ITEM_MEMORY, _ENVIRONMENT or _VARIABLE */
     uint32_t index;      /* environment: of base/environment.h */
+    uint32_t width;      /* memory: of key/memory.h */
     const void *address; /* memory */
     size_t size;
     kiln_var *var;
@@ -45,14 +47,25 @@ void kiln__watches_release(struct kiln_watches *watches);
 void kiln__watches_sign(const struct kiln_watches *watches, const struct kiln_environment *environment,
                         struct kiln_signature *signature);
 
-/* A value of a watch as it stands in a key, for content keys, drift texts and kiln_request_env(). */
+/* A value of a watch as it stands in a key, for content keys, drift texts and what lower() asks the request for. */
 struct kiln_watched {
     const struct kiln_watch *watch;
     const void *data; /* NULL: unset */
     size_t size;
+    uint64_t epoch; /* of a kiln_var, see kiln__watched_begin() */
+    bool is_taken;  /* lower() asked the request for it */
 };
 /* Reads the item at words[*at] that belongs to `watch` and moves *at behind it. */
 struct kiln_watched kiln__watched_read(const struct kiln_watch *watch, const uint64_t *words, uint32_t *at);
+
+/*
+ * Around lower(), which may read the program's variables themselves, later than the key did. `begin` remembers in which
+ * epoch a kiln_var holds the key's value. `stands`: lower() can't have met another value. What it took from the request
+ * is the key's own copy; else a kiln_var was not set since `begin`, not even back and forth, and memory and environment
+ * hold what the key says.
+ */
+void kiln__watched_begin(struct kiln_watched *watched);
+bool kiln__watched_stands(const struct kiln_watched *watched);
 
 /* Adds watched values to a content key, sorted by (module, name). */
 kiln_status kiln__watched_content(struct kiln_watched *watched, size_t count, struct kiln_content_key *key,
