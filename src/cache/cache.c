@@ -13,6 +13,7 @@
 #include "base/trust.h"
 #include "cache/kernel.h"
 #include "cache/toolchain.h"
+#include "cache/unlinking.h"
 #include "store/settings.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `open_caches`, `closed`, and handing out indices */
@@ -30,7 +31,7 @@ static void sum_hits(uint32_t index, kiln_counters *out)
     }
 }
 
-void kiln_cache_counters(const kiln_cache *cache, kiln_counters *out)
+static void read_counters(const kiln_cache *cache, kiln_counters *out)
 {
     kiln_counters hits;
     sum_hits(cache->index, &hits);
@@ -45,23 +46,41 @@ void kiln_cache_counters(const kiln_cache *cache, kiln_counters *out)
     out->evictions += atomic_load(&cache->events.evictions);
 }
 
+void kiln_cache_counters_sized(const kiln_cache *cache, kiln_counters *out, size_t size)
+{
+    kiln_counters counters;
+    read_counters(cache, &counters);
+    memcpy(out, &counters, size < sizeof counters ? size : sizeof counters);
+    if (size > sizeof counters) memset((char *)out + sizeof counters, 0, size - sizeof counters);
+}
+
+/* For programs that were built when the struct ended with saved_ns, and reserved no more than that. */
+void(kiln_cache_counters)(const kiln_cache *cache, kiln_counters *out)
+{
+    enum { SIZE_IN_0_1 = 17 * sizeof(uint64_t) };
+    _Static_assert(offsetof(kiln_counters, saved_ns) + sizeof out->saved_ns == SIZE_IN_0_1, "fields come at the end");
+    kiln_cache_counters_sized(cache, out, SIZE_IN_0_1);
+}
+
 void kiln__process_counters(kiln_counters *out)
 {
     kiln__mutex_lock(&lock);
     *out = closed;
     for (struct kiln_cache *cache = open_caches; cache; cache = cache->next) {
         kiln_counters counters;
-        kiln_cache_counters(cache, &counters);
+        read_counters(cache, &counters);
         kiln__counters_add(out, &counters);
     }
     kiln__mutex_unlock(&lock);
 }
 
-void kiln__each_cache(void (*visit)(struct kiln_cache *cache, void *context), void *context)
+size_t kiln__caches(struct kiln_cache *out[KILN_MAX_CACHES])
 {
+    size_t count = 0;
     kiln__mutex_lock(&lock);
-    for (struct kiln_cache *cache = open_caches; cache; cache = cache->next) visit(cache, context);
+    for (struct kiln_cache *cache = open_caches; cache; cache = cache->next) out[count++] = cache;
     kiln__mutex_unlock(&lock);
+    return count;
 }
 
 /* ---- folders -------------------------------------------------------------------------------------------------- */
@@ -153,7 +172,7 @@ enum { MOST_ARTIFACTS = 4096 }; /* in memory: each is a mapping, of which a proc
 
 static void init_tables(struct kiln_cache *cache)
 {
-    kiln__results_init(&cache->kernels, cache->index, KILN_LEVEL_KERNEL, kiln__kernel_unref);
+    kiln__results_init(&cache->kernels, cache->index, KILN_LEVEL_KERNEL, kiln__kernel_drop);
     cache->kernels.acquire = kiln__kernel_acquire;
     kiln__results_init(&cache->artifacts, cache->index, KILN_LEVEL_ARTIFACT, release_artifact);
     cache->artifacts.acquire = acquire_artifact;
@@ -185,7 +204,8 @@ static void delist(struct kiln_cache *cache)
 {
     kiln_counters counters;
     kiln__mutex_lock(&lock);
-    kiln_cache_counters(cache, &counters);
+    read_counters(cache, &counters);
+    counters.linked_bytes = counters.linked_images = 0; /* they are going to be unlinked */
     kiln__counters_add(&closed, &counters);
     struct kiln_cache **link = &open_caches;
     while (*link != cache) link = &(*link)->next;
@@ -223,6 +243,7 @@ void kiln_cache_close(kiln_cache *cache)
 {
     if (!cache) return;
     delist(cache);
+    kiln__unlinking_wait();
     kiln__results_release(&cache->kernels);
     kiln__results_release(&cache->artifacts);
     kiln__results_release(&cache->runtimes);

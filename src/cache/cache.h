@@ -19,17 +19,17 @@ struct kiln_cache {
     struct kiln_counts counts;
     kiln_counters at_open; /* what the hit counters of this index held when the cache was opened */
     uint64_t max_results, max_linked_bytes;
-    _Atomic uint64_t linked_bytes;   /* of artifacts that are linked */
-    struct kiln_results kernels;     /* (content key, device) -> struct kiln_kernel */
-    struct kiln_results artifacts;   /* content key -> struct kiln_artifact */
-    struct kiln_results runtimes;    /* target -> the run-time library prepared for it, as an artifact */
-    pthread_mutex_t functions_lock;  /* guards the list; taken before any lock of a function or of results */
-    struct kiln_function *functions; /* all that are not freed */
-    struct kiln_cache *next;         /* open caches */
+    _Atomic uint64_t unused_bytes[2]; /* of kernels that only the table refers to; [true]: of arrays */
+    struct kiln_results kernels;      /* (content key, device) -> struct kiln_kernel */
+    struct kiln_results artifacts;    /* content key -> struct kiln_artifact */
+    struct kiln_results runtimes;     /* target -> the run-time library prepared for it, as an artifact */
+    pthread_mutex_t functions_lock;   /* guards the list; taken before any lock of a function or of results */
+    struct kiln_function *functions;  /* all that are not freed */
+    struct kiln_cache *next;          /* open caches */
 };
 
-/* Calls visit() for every open cache, under the lock that closing takes. */
-void kiln__each_cache(void (*visit)(struct kiln_cache *cache, void *context), void *context);
+/* The caches that are open. They stay while this thread is unlinking (unlinking.h). */
+size_t kiln__caches(struct kiln_cache *out[KILN_MAX_CACHES]);
 
 /* What enters content keys as the compiler's digest: its own, or, where LLVM's plug-in is not installed, the tool chain
  * that filled the folders. Borrowed. */

@@ -8,6 +8,7 @@
 #include "cache/function.h"
 
 #include "base/gate.h"
+#include "cache/unlinking.h"
 
 /* ---- definitions ---------------------------------------------------------------------------------------------- */
 
@@ -89,6 +90,7 @@ static struct kiln_function *function_new(kiln_cache *cache, struct kiln_definit
     kiln__results_init(&function->results, cache->index, KILN_LEVEL_CALL, kiln__kernel_unref);
     function->results.expose = expose_executable;
     function->results.keep = kiln__kernel_acquire;
+    function->results.forgetting = KILN_FORGET_HELD;
     kiln__results_bound(&function->results, cache->max_results, definition->name, &cache->counts.evictions);
     pthread_mutex_init(&function->lock, NULL);
     kiln__mutex_lock(&cache->functions_lock);
@@ -147,7 +149,8 @@ void kiln_function_free(kiln_function *function)
     delist(function);
     kiln__results_clear(&function->results);
     kiln__results_release(&function->results);
-    kiln__kernels_sweep(function->cache);
+    kiln__kernels_sweep(function->cache, false);
+    kiln__unlinking_wait(); /* its compiler may go next */
     for (struct kiln_function *gone = kiln__function_let_go(function), *next; gone; gone = next) {
         next = gone->walk_next;
         destroy(gone);
@@ -158,7 +161,7 @@ void kiln_function_trim(kiln_function *function)
 {
     if (!function) return;
     kiln__results_clear(&function->results);
-    kiln__kernels_sweep(function->cache);
+    kiln__kernels_sweep(function->cache, false);
 }
 
 kiln_status kiln_function_bind(kiln_function *base, void *payload, void (*free_payload)(void *), kiln_function **out,
@@ -216,7 +219,7 @@ void kiln__function_changed(struct kiln_function *function)
     atomic_store_explicit(&function->plain, false, memory_order_release);
     forget_baseline(function); /* another set of watches, another baseline */
     kiln__mutex_unlock(&function->lock);
-    kiln__results_clear(&function->results);
+    kiln__results_forget(&function->results); /* nobody asked to drop what callers have */
 }
 
 kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_options *options, kiln_error *err)
@@ -232,7 +235,8 @@ kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_
     forget_baseline(function);
     kiln__mutex_unlock(&function->lock);
     kiln__results_clear(&function->results);
-    kiln__kernels_sweep(function->cache);
+    kiln__kernels_sweep(function->cache, false);
+    kiln__unlinking_wait(); /* the old compiler may go next */
     kiln__definition_unref(old);
     return KILN_OK;
 }

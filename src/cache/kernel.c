@@ -12,6 +12,7 @@
 #include "base/gate.h"
 #include "base/log.h"
 #include "cache/function.h"
+#include "cache/unlinking.h"
 #include "link/link.h"
 
 /* What a miss carries down through its makers. */
@@ -22,21 +23,60 @@ struct job {
     kiln_bytes call_key;
     const struct kiln_content_key *content;
     const struct kiln_note *note; /* instead of a call key; may be NULL */
+    bool is_kept;                 /* see struct kiln_kernel */
 };
+
+/* ---- references ----------------------------------------------------------------------------------------------- */
+
+/* The table's own reference. A kernel whose count is this alone is unused: it waits to be asked for again, or swept. */
+#define IN_TABLE (1u << 31)
+
+/* Bytes are counted from before a kernel is unused until after it no longer is: when they are 0, none is. */
+static void add_unused(const struct kiln_kernel *kernel)
+{
+    kiln__add(&kernel->cache->unused_bytes[kernel->is_kept], kernel->size_bytes);
+}
+
+static void subtract_unused(const struct kiln_kernel *kernel)
+{
+    kiln__add(&kernel->cache->unused_bytes[kernel->is_kept], -kernel->size_bytes);
+}
+
+static void destroy(struct kiln_kernel *kernel)
+{
+    if (kernel->compiler->unlink) kernel->compiler->unlink(kernel->compiler->self, kernel->executable);
+    kiln__add(&kernel->cache->counts.linked_bytes, -kernel->size_bytes);
+    kiln__add(&kernel->cache->counts.linked_images, (uint64_t)-1);
+    kiln__artifact_unref(kernel->artifact);
+    free(kernel);
+}
 
 void kiln__kernel_acquire(void *value)
 {
-    atomic_fetch_add_explicit(&((struct kiln_kernel *)value)->refs, 1, memory_order_relaxed);
+    struct kiln_kernel *kernel = value;
+    if (atomic_fetch_add_explicit(&kernel->refs, 1, memory_order_relaxed) == IN_TABLE) subtract_unused(kernel);
 }
 
 void kiln__kernel_unref(void *value)
 {
     struct kiln_kernel *kernel = value;
-    if (!kernel || atomic_fetch_sub_explicit(&kernel->refs, 1, memory_order_acq_rel) != 1) return;
-    if (kernel->compiler->unlink) kernel->compiler->unlink(kernel->compiler->self, kernel->executable);
-    atomic_fetch_sub_explicit(&kernel->cache->linked_bytes, kernel->size_bytes, memory_order_relaxed);
-    kiln__artifact_unref(kernel->artifact);
-    free(kernel);
+    uint32_t refs = kernel ? atomic_load_explicit(&kernel->refs, memory_order_relaxed) : 0;
+    for (bool done = !kernel; !done;) {
+        bool becomes_unused = refs == IN_TABLE + 1;
+        if (becomes_unused) add_unused(kernel);
+        done = atomic_compare_exchange_weak_explicit(&kernel->refs, &refs, refs - 1, memory_order_acq_rel,
+                                                     memory_order_relaxed);
+        if (becomes_unused && !done) subtract_unused(kernel);
+    }
+    if (refs == 1) destroy(kernel);
+}
+
+void kiln__kernel_drop(void *value)
+{
+    struct kiln_kernel *kernel = value;
+    if (atomic_fetch_sub_explicit(&kernel->refs, IN_TABLE, memory_order_acq_rel) != IN_TABLE) return;
+    subtract_unused(kernel);
+    destroy(kernel);
 }
 
 static void sign_digest(struct kiln_signature *signature, const struct kiln_digest *digest)
@@ -199,7 +239,7 @@ static kiln_status get_artifact(struct job *job, struct kiln_artifact **out, kil
 kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
                                   const struct kiln_content_key *content, struct kiln_artifact **out, kiln_error *err)
 {
-    struct job job = {request, compiler, text, {NULL, 0}, content, NULL};
+    struct job job = {request, compiler, text, {NULL, 0}, content, NULL, false};
     return get_artifact(&job, out, err);
 }
 
@@ -222,8 +262,10 @@ static kiln_status link_kernel(const struct job *job, struct kiln_artifact *arti
     kernel->artifact = artifact;
     kernel->compiler = job->compiler;
     kernel->cache = cache;
+    kernel->size_bytes = sizeof *kernel;
     for (size_t i = 0; i < artifact->section_count; i++) kernel->size_bytes += artifact->sections[i].size;
-    kiln__add(&cache->linked_bytes, kernel->size_bytes);
+    kiln__add(&cache->counts.linked_bytes, kernel->size_bytes);
+    kiln__add(&cache->counts.linked_images, 1);
     return KILN_OK;
 }
 
@@ -248,20 +290,26 @@ static kiln_status make_kernel(void *context, void **value, struct kiln_read_rec
         free(kernel);
         return status;
     }
-    atomic_init(&kernel->refs, 1);
+    atomic_init(&kernel->refs, IN_TABLE);
+    kernel->is_kept = job->is_kept;
+    add_unused(kernel);
     *value = kernel;
     return KILN_OK;
 }
 
-enum { KEPT = 1 }; /* in the key: a reset of the device leaves it alone */
+static uint64_t unused_bytes(const kiln_cache *cache, bool of_arrays_too)
+{
+    return atomic_load_explicit(&cache->unused_bytes[false], memory_order_relaxed) +
+           (of_arrays_too ? atomic_load_explicit(&cache->unused_bytes[true], memory_order_relaxed) : 0);
+}
 
-static kiln_status get(struct job *job, uint64_t kept, struct kiln_kernel **out, kiln_error *err)
+static kiln_status get(struct job *job, struct kiln_kernel **out, kiln_error *err)
 {
     struct kiln_cache *cache = job->request->cache;
     struct kiln_signature signature;
     kiln__results_begin(&cache->kernels, job->request->device, &signature);
-    if (kept) signature.few[2] = (uint64_t)job->request->device->id << 32;
-    kiln__signature_word(&signature, kept);
+    if (job->is_kept) signature.few[2] = (uint64_t)job->request->device->id << 32;
+    kiln__signature_word(&signature, job->is_kept);
     kiln__signature_word(&signature, (uint64_t)(uintptr_t)job->compiler);
     sign_digest(&signature, &job->content->digest);
     void *value = kiln__results_peek(&cache->kernels, &signature);
@@ -272,8 +320,7 @@ static kiln_status get(struct job *job, uint64_t kept, struct kiln_kernel **out,
         return kiln__fail(err, KILN_INVALID, "%s: linking it asks for itself", job->request->function);
     if (status) return status;
     if (!made) kiln__add(&cache->counts.kernel_hits, 1);
-    if (made && atomic_load_explicit(&cache->linked_bytes, memory_order_relaxed) > cache->max_linked_bytes)
-        kiln__kernels_sweep(cache);
+    if (made && unused_bytes(cache, true) > cache->max_linked_bytes) kiln__kernels_sweep(cache, true);
     *out = value;
     return KILN_OK;
 }
@@ -282,10 +329,10 @@ kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *c
                              bool fixed_text, kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err)
 {
     struct kiln_content_key content = {0};
-    struct job job = {request, compiler, text, call_key, &content, NULL};
+    struct job job = {request, compiler, text, call_key, &content, NULL, false};
     kiln_status status = kiln__request_content(request, compiler->name, kiln__cache_toolchain(request->cache, compiler),
                                                text, fixed_text, &content, err);
-    if (!status) status = get(&job, 0, out, err);
+    if (!status) status = get(&job, out, err);
     kiln__content_release(&content);
     return status;
 }
@@ -298,11 +345,11 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
     struct kiln_content_key content = {0};
     kiln_request request = {
         .cache = cache, .device = device, .function = name, .options = kiln__options_unpack(options)};
-    struct job job = {&request, compiler, text, {NULL, 0}, &content, note};
+    struct job job = {&request, compiler, text, {NULL, 0}, &content, note, true};
     kiln_status status = kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text,
                                                false, &content, err);
     struct kiln_kernel *kernel = NULL;
-    if (!status) status = get(&job, KEPT, &kernel, err);
+    if (!status) status = get(&job, &kernel, err);
     if (!status || status == KILN_COMPILED) *executable = status ? NULL : kernel->executable;
     if (status == KILN_COMPILED) status = KILN_OK;
     kiln__kernel_unref(kernel); /* the table keeps it */
@@ -312,42 +359,48 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
 
 /* ---- removal -------------------------------------------------------------------------------------------------- */
 
-static bool is_of_device(const struct kiln_entry *entry, const void *device)
+static bool is_dropped_by_reset(const struct kiln_entry *entry, const void *device)
 {
-    return entry->key[2] >> 32 == ((const kiln_device *)device)->id;
+    const struct kiln_kernel *kernel = entry->value;
+    return entry->key[2] >> 32 == ((const kiln_device *)device)->id && !kernel->is_kept;
 }
 
-static bool is_kernel_of_device(const struct kiln_entry *entry, const void *device)
+static void drop_kernels(struct kiln_cache *cache, kiln_device *device)
 {
-    return is_of_device(entry, device) && entry->key[3] != KEPT;
-}
-
-static void drop_kernels(struct kiln_cache *cache, void *device)
-{
+    struct kiln_removed *removed = NULL;
     kiln__mutex_lock(&cache->functions_lock);
     for (struct kiln_function *function = cache->functions; function; function = function->next)
-        kiln__results_remove(&function->results, is_of_device, device);
+        removed = kiln__results_take_device(&function->results, device->id, removed);
     kiln__mutex_unlock(&cache->functions_lock);
-    kiln__results_remove(&cache->kernels, is_kernel_of_device, device);
+    kiln__removed_drop(removed);
+    kiln__results_remove(&cache->kernels, is_dropped_by_reset, device);
 }
 
-static bool is_unused(const struct kiln_entry *entry, const void *context)
+static bool is_unused(const struct kiln_entry *entry, const void *of_arrays_too)
 {
-    (void)context;
     const struct kiln_kernel *kernel = entry->value;
-    return entry->key[3] != KEPT && atomic_load_explicit(&kernel->refs, memory_order_acquire) == 1;
+    return (!kernel->is_kept || *(const bool *)of_arrays_too) &&
+           atomic_load_explicit(&kernel->refs, memory_order_acquire) == IN_TABLE;
 }
 
-void kiln__kernels_sweep(kiln_cache *cache)
+size_t kiln__kernels_sweep(kiln_cache *cache, bool of_arrays_too)
 {
-    kiln__results_remove(&cache->kernels, is_unused, NULL);
+    if (!unused_bytes(cache, of_arrays_too)) return 0;
+    kiln__unlinking_begin();
+    size_t count = kiln__results_remove(&cache->kernels, is_unused, &of_arrays_too);
+    kiln__unlinking_end();
+    return count;
 }
 
 void kiln_device_reset(kiln_device *device)
 {
+    struct kiln_cache *caches[KILN_MAX_CACHES];
     if (!device) return;
     atomic_fetch_add_explicit(&device->generation, 1, memory_order_acq_rel);
-    kiln__each_cache(drop_kernels, device);
+    kiln__unlinking_begin(); /* a cache that is closed meanwhile waits for us */
+    size_t count = kiln__caches(caches);
+    for (size_t i = 0; i < count; i++) drop_kernels(caches[i], device);
+    kiln__unlinking_end();
 }
 
 /* ---- run-time library ----------------------------------------------------------------------------------------- */
@@ -404,7 +457,8 @@ kiln_status kiln__runtime_get(const kiln_request *request, const char *toolchain
     struct kiln_content_key content = {0};
     kiln_request of_runtime = {
         .cache = request->cache, .device = request->device, .function = "(run-time library)", .without_options = true};
-    struct runtime_job runtime = {{&of_runtime, NULL, {digest, strlen(digest)}, {NULL, 0}, &content, NULL}, prepare};
+    struct runtime_job runtime = {{&of_runtime, NULL, {digest, strlen(digest)}, {NULL, 0}, &content, NULL, false},
+                                  prepare};
     kiln_status status =
         kiln__request_content(&of_runtime, "runtime", toolchain, runtime.job.text, false, &content, err);
     if (!status) {

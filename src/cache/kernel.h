@@ -11,12 +11,13 @@
 #include "store/artifact.h"
 
 struct kiln_kernel {
-    _Atomic uint32_t refs;
+    _Atomic uint32_t refs; /* of those that use it, and whether the table has it: kernel.c */
+    bool is_kept;          /* of arrays: neither a reset of the device nor a freed function drops it */
     void *executable;
     const kiln_compiler *compiler;
     struct kiln_artifact *artifact;
     kiln_cache *cache;
-    uint64_t size_bytes; /* of the artifact's sections */
+    uint64_t size_bytes; /* of the artifact's sections, and of this */
 };
 
 /*
@@ -27,8 +28,9 @@ kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *c
                              bool fixed_text, kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err);
 void kiln__kernel_acquire(void *kernel);
 void kiln__kernel_unref(void *kernel); /* NULL is fine */
-/* Drops from the table what nobody but the table refers to. */
-void kiln__kernels_sweep(kiln_cache *cache);
+void kiln__kernel_drop(void *kernel);  /* gives up the table's own reference */
+/* Unlinks what nothing but the table refers to, and says how many; kernels of arrays only when asked for. */
+size_t kiln__kernels_sweep(kiln_cache *cache, bool of_arrays_too);
 
 /* Prints what a new artifact is for, as lines like those of a call key; asked only after the compiler has run. */
 struct kiln_note {

@@ -1,31 +1,18 @@
 /*
- * results.c - see results.h.
+ * results.c - see results.h. The table itself: entries.h.
  *
- * The table is open addressing over pointers to immutable entries. Readers load the table pointer and probe; writers,
- * under the lock, publish an entry by a release store into an empty slot, or a whole larger table. A reader that races
- * with growth may miss a new entry; it then takes the slow path, which looks again under the lock. Outgrown tables are
- * kept until clear or release: together they are no larger than the current one.
- *
- * With many entries a look-up costs what it waits for memory: the slot, then the entry. The low bits of a slot, which
- * an entry's address leaves free, are bits of its hash, so that entries of other keys are passed by untouched.
+ * Readers load the table pointer and probe; writers, under the lock, publish an entry into an empty slot, or a whole
+ * other table. A reader that races with growth may miss a new entry; it then takes the slow path, which looks again
+ * under the lock. Outgrown tables are kept until clear or release: together they are no larger than the current one.
  */
 #include "cache/results.h"
 
-#include <sched.h>
-#include <stddef.h>
 #include <stdio.h>
 
 #include "base/gate.h"
 #include "base/log.h"
-#include "base/pages.h"
 #include "cache/audit.h"
-
-struct kiln_result_table {
-    struct kiln_result_table *older;
-    size_t mask;
-    bool in_block;             /* see base/pages.h */
-    _Atomic uintptr_t slots[]; /* 0: empty; else an entry's address with its tag_of() */
-};
+#include "cache/entries.h"
 
 /*
  * One key being made. The maker owns it; it goes when the last waiter has read the outcome. Waiters wait with a lock of
@@ -53,8 +40,6 @@ struct kiln_limbo {
 };
 
 static _Atomic uint64_t next_id = 1;
-/* Stands in an old table for an entry that lives on in the new one; matches no key. */
-static _Alignas(max_align_t) struct kiln_entry moved;
 
 static uint64_t hash_of(const struct kiln_signature *signature)
 {
@@ -80,83 +65,18 @@ void kiln__results_bound(struct kiln_results *results, size_t limit, const char 
     results->evictions = evictions;
 }
 
-/* ---- table ---------------------------------------------------------------------------------------------------- */
-
-enum { TAG_MASK = _Alignof(max_align_t) - 1 }; /* malloc leaves these bits of an address 0 */
-
-/* Bits of the hash that do not pick the slot. */
-static uintptr_t tag_of(uint64_t hash)
-{
-    return hash >> 32 & TAG_MASK;
-}
-
-static struct kiln_entry *entry_of(uintptr_t slot)
-{
-    return (struct kiln_entry *)(slot & ~(uintptr_t)TAG_MASK);
-}
-
-/* For writers, who hold the lock. NULL: the slot is empty. */
-static struct kiln_entry *entry_at(struct kiln_result_table *table, size_t i)
-{
-    return entry_of(atomic_load_explicit(&table->slots[i], memory_order_relaxed));
-}
-
-static void publish_at(struct kiln_result_table *table, size_t i, struct kiln_entry *entry)
-{
-    atomic_store_explicit(&table->slots[i], (uintptr_t)entry | tag_of(entry->hash), memory_order_release);
-}
-
-static struct kiln_entry *probe(struct kiln_result_table *table, const uint64_t *key, uint32_t count, uint64_t hash)
-{
-    if (!table) return NULL;
-    for (size_t i = hash & table->mask;; i = (i + 1) & table->mask) {
-        uintptr_t slot = atomic_load_explicit(&table->slots[i], memory_order_acquire);
-        if (!slot) return NULL;
-        if ((slot & TAG_MASK) != tag_of(hash)) continue;
-        struct kiln_entry *entry = entry_of(slot);
-        if (entry->hash == hash && entry->count == count && kiln__key_equal(entry->key, key, count)) return entry;
-    }
-}
-
-static void place(struct kiln_result_table *table, struct kiln_entry *entry)
-{
-    size_t i = entry->hash & table->mask;
-    while (entry_at(table, i)) i = (i + 1) & table->mask;
-    publish_at(table, i, entry);
-}
-
-static size_t table_bytes(size_t slots)
-{
-    return sizeof(struct kiln_result_table) + slots * sizeof(uintptr_t);
-}
-
-static struct kiln_result_table *table_new(size_t slots)
-{
-    bool in_block;
-    struct kiln_result_table *table = kiln__pages_new(table_bytes(slots), &in_block);
-    if (!table) return NULL;
-    table->mask = slots - 1;
-    table->in_block = in_block;
-    return table;
-}
-
-static void table_free(struct kiln_result_table *table)
-{
-    if (table) kiln__pages_free(table, table_bytes(table->mask + 1), table->in_block);
-}
-
 /* At most half full, so probing ends. */
 static bool make_room(struct kiln_results *results)
 {
-    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    struct kiln_entries *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     size_t size = table ? table->mask + 1 : 0;
     if (results->count + 1 <= size / 2) return true;
     size_t larger = size ? size * 2 : 8;
-    struct kiln_result_table *grown = table_new(larger);
+    struct kiln_entries *grown = kiln__entries_new(larger);
     if (!grown) return false;
     for (size_t i = 0; i < size; i++) {
-        struct kiln_entry *entry = entry_at(table, i);
-        if (entry) place(grown, entry);
+        struct kiln_entry *entry = kiln__entry_at(table, i);
+        if (entry) kiln__entries_place(grown, entry);
     }
     if (table) {
         table->older = results->old_tables;
@@ -166,34 +86,11 @@ static bool make_room(struct kiln_results *results)
     return true;
 }
 
-static size_t entry_bytes(uint32_t count)
-{
-    return sizeof(struct kiln_entry) + count * sizeof(uint64_t);
-}
-
-static struct kiln_entry *entry_new(const struct kiln_signature *signature, uint64_t hash, void *value,
-                                    struct kiln_read_record *reads)
-{
-    bool in_block;
-    struct kiln_entry *entry = kiln__pages_new(entry_bytes(signature->count), &in_block);
-    if (!entry) return NULL;
-    *entry = (struct kiln_entry){
-        .hash = hash, .value = value, .reads = reads, .recent = true, .in_block = in_block, .count = signature->count};
-    memcpy(entry->key, signature->words, signature->count * sizeof *signature->words);
-    return entry;
-}
-
-static void entry_free(struct kiln_entry *entry)
-{
-    kiln__reads_free(entry->reads);
-    kiln__pages_free(entry, entry_bytes(entry->count), entry->in_block);
-}
-
-static void free_tables(struct kiln_result_table *table)
+static void free_tables(struct kiln_entries *table)
 {
     while (table) {
-        struct kiln_result_table *older = table->older;
-        table_free(table);
+        struct kiln_entries *older = table->older;
+        kiln__entries_free(table);
         table = older;
     }
 }
@@ -203,7 +100,8 @@ static void free_tables(struct kiln_result_table *table)
 struct kiln_entry *kiln__results_find(struct kiln_results *results, const struct kiln_signature *signature,
                                       uint64_t hash)
 {
-    return probe(atomic_load_explicit(&results->table, memory_order_acquire), signature->words, signature->count, hash);
+    return kiln__entries_probe(atomic_load_explicit(&results->table, memory_order_acquire), signature->words,
+                               signature->count, hash);
 }
 
 static void *hand_out(const struct kiln_results *results, void *value)
@@ -371,11 +269,18 @@ static void limbo_add(struct kiln_results *results, void *value)
     results->limbo = limbo;
 }
 
-static bool is_in_limbo(const struct kiln_results *results, const void *value)
+static uint32_t device_of(const uint64_t *key)
 {
-    const struct kiln_limbo *limbo = results->limbo;
-    while (limbo && limbo->value != value) limbo = limbo->next;
-    return limbo != NULL;
+    return (uint32_t)(key[2] >> 32);
+}
+
+/* With the lock held: the key of a value is forgotten. Returns a reference that is one too many, or NULL. */
+static void *forget(struct kiln_results *results, void *value, const uint64_t *key)
+{
+    if (results->forgetting == KILN_FORGET_HELD)
+        return kiln__held_add(&results->held, value, device_of(key)) ? NULL : value;
+    limbo_add(results, value);
+    return NULL;
 }
 
 /* ---- removal -------------------------------------------------------------------------------------------------- */
@@ -392,78 +297,108 @@ static void release_or_limbo(struct kiln_results *results, void *value)
     kiln__mutex_unlock(&results->lock);
 }
 
-static void drop_limbo(struct kiln_results *results, struct kiln_limbo *limbo, bool all)
+static void drop_limbo(struct kiln_results *results, struct kiln_limbo *limbo)
 {
     while (limbo) {
         struct kiln_limbo *next = limbo->next;
-        if (all)
-            results->release(limbo->value);
-        else
-            release_or_limbo(results, limbo->value);
+        release_or_limbo(results, limbo->value);
         free(limbo);
         limbo = next;
     }
 }
 
-static void drop_entry(struct kiln_results *results, struct kiln_entry *entry, bool all)
-{
-    if (all)
-        results->release(entry->value);
-    else
-        release_or_limbo(results, entry->value);
-    entry_free(entry);
-}
-
-static void drop_table(struct kiln_results *results, struct kiln_result_table *table, bool all)
+static void drop_table(struct kiln_results *results, struct kiln_entries *table)
 {
     for (size_t i = 0; table && i <= table->mask; i++) {
-        struct kiln_entry *entry = entry_at(table, i);
-        if (entry && entry != &moved) drop_entry(results, entry, all);
+        struct kiln_entry *entry = kiln__entry_at(table, i);
+        if (!entry || entry == &kiln__entry_moved) continue;
+        if (entry->value) release_or_limbo(results, entry->value);
+        kiln__entry_free(entry);
     }
-    table_free(table);
+    kiln__entries_free(table);
+}
+
+/* The same where nobody pins anything. */
+static void release_table(struct kiln_entries *table, void (*release)(void *value))
+{
+    for (size_t i = 0; table && i <= table->mask; i++) {
+        struct kiln_entry *entry = kiln__entry_at(table, i);
+        if (!entry || entry == &kiln__entry_moved) continue;
+        release(entry->value);
+        kiln__entry_free(entry);
+    }
+    kiln__entries_free(table);
 }
 
 /* Survivors move to a table of their own, so that readers see the old one or the new one, whole. */
-static struct kiln_result_table *survivors(struct kiln_result_table *table,
-                                           bool (*matches)(const struct kiln_entry *, const void *),
-                                           const void *context, size_t *count)
+static struct kiln_entries *survivors(struct kiln_entries *table,
+                                      bool (*matches)(const struct kiln_entry *, const void *), const void *context,
+                                      size_t *count)
 {
-    struct kiln_result_table *kept = table_new(table->mask + 1);
+    struct kiln_entries *kept = kiln__entries_new(table->mask + 1);
     if (!kept) return NULL;
     for (size_t i = 0; i <= table->mask; i++) {
-        struct kiln_entry *entry = entry_at(table, i);
+        struct kiln_entry *entry = kiln__entry_at(table, i);
         if (!entry || matches(entry, context)) continue;
-        place(kept, entry);
+        kiln__entries_place(kept, entry);
         ++*count;
-        atomic_store_explicit(&table->slots[i], (uintptr_t)&moved, memory_order_relaxed);
+        kiln__entry_take(table, i);
     }
     return kept;
 }
 
-/* What went out of the table and has to be dropped once the lock is given up. */
+/* What went out of the results and has to be dropped once the lock is given up. */
 struct kiln_removed {
-    struct kiln_result_table *table;
+    struct kiln_entries *table;
     struct kiln_limbo *limbo;
+    struct kiln_held held;
+    struct kiln_removed *next; /* for kiln__results_take_device() */
+    void (*release)(void *value);
 };
 
 static void drop_removed(struct kiln_results *results, struct kiln_removed *removed)
 {
-    drop_limbo(results, removed->limbo, false);
-    drop_table(results, removed->table, false);
+    drop_limbo(results, removed->limbo);
+    drop_table(results, removed->table);
+    kiln__held_release(&removed->held, results->release);
+}
+
+/* With the lock held: a table that went out holds no more values that callers may use without a pin. */
+static void forget_table(struct kiln_results *results, struct kiln_entries *table)
+{
+    if (results->forgetting == KILN_FORGET_UNPINNED || !table) return;
+    for (size_t i = 0; i <= table->mask; i++) {
+        struct kiln_entry *entry = kiln__entry_at(table, i);
+        if (entry && entry != &kiln__entry_moved) entry->value = forget(results, entry->value, entry->key);
+    }
+}
+
+/* Entries that matched, until a reader that still walked the old table took a reference: they stay after all. */
+static size_t take_back(struct kiln_entries *table, struct kiln_entries *kept,
+                        bool (*matches)(const struct kiln_entry *, const void *), const void *context)
+{
+    size_t count = 0;
+    for (size_t i = 0; i <= table->mask; i++) {
+        struct kiln_entry *entry = kiln__entry_at(table, i);
+        if (!entry || entry == &kiln__entry_moved || matches(entry, context)) continue;
+        kiln__entries_place(kept, entry);
+        count++;
+        kiln__entry_take(table, i);
+    }
+    return count;
 }
 
 /* With the lock held: leaves only entries that do not match, in a new table. False: out of memory, nothing changed. */
 static bool take_out(struct kiln_results *results, bool (*matches)(const struct kiln_entry *, const void *),
                      const void *context, struct kiln_removed *removed)
 {
-    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    struct kiln_entries *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     size_t count = 0;
-    struct kiln_result_table *kept = table ? survivors(table, matches, context, &count) : NULL;
+    struct kiln_entries *kept = table ? survivors(table, matches, context, &count) : NULL;
     if (!kept) return false;
-    results->count = count;
     atomic_store_explicit(&results->table, kept, memory_order_release);
-    kiln__heavy_barrier();
-    while (kiln__is_read(results)) sched_yield(); /* a walk takes nanoseconds */
+    kiln__wait_for_readers(results);
+    results->count = count + take_back(table, kept, matches, context);
     removed->table = table;
     return true;
 }
@@ -495,9 +430,9 @@ static size_t leaving_of(const struct kiln_results *results)
  */
 static void begin_period(struct kiln_results *results)
 {
-    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    struct kiln_entries *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     for (size_t i = 0; table && i <= table->mask; i++) {
-        struct kiln_entry *entry = entry_at(table, i);
+        struct kiln_entry *entry = kiln__entry_at(table, i);
         if (entry) atomic_store_explicit(&entry->recent, false, memory_order_relaxed);
     }
     atomic_fetch_add_explicit(&results->epoch, 1, memory_order_acq_rel);
@@ -506,7 +441,7 @@ static void begin_period(struct kiln_results *results)
 /* The limit is reached: the least recently used eighth goes. */
 static void drop_oldest(struct kiln_results *results, struct kiln_removed *removed)
 {
-    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    struct kiln_entries *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     struct kiln_entry **entries = malloc(results->count * sizeof *entries);
     size_t count = 0, leaving = leaving_of(results);
     if (!entries || !table) {
@@ -514,7 +449,7 @@ static void drop_oldest(struct kiln_results *results, struct kiln_removed *remov
         return;
     }
     for (size_t i = 0; i <= table->mask && count < results->count; i++) {
-        struct kiln_entry *entry = entry_at(table, i);
+        struct kiln_entry *entry = kiln__entry_at(table, i);
         if (entry) entries[count++] = entry;
     }
     qsort(entries, count, sizeof *entries, by_age);
@@ -522,6 +457,7 @@ static void drop_oldest(struct kiln_results *results, struct kiln_removed *remov
     free(entries);
     begin_period(results);
     if (!take_out(results, is_dropped, NULL, removed)) return;
+    forget_table(results, removed->table);
     removed->limbo = results->limbo; /* those that are still in use come back */
     results->limbo = NULL;
     if (!results->evictions) return;
@@ -532,27 +468,22 @@ static void drop_oldest(struct kiln_results *results, struct kiln_removed *remov
                    results->name, results->limit);
 }
 
-/*
- * Replaces an entry whose reads hold no more. Callers may still hold its value, so it goes to limbo until the next
- * clear; when it is there already (a variable that goes to and fro), this reference to it is one too many and returned.
- */
+/* Replaces an entry whose reads hold no more, and forgets its value. Returns a reference that is one too many. */
 static void *replace(struct kiln_results *results, struct kiln_entry *known, struct kiln_entry *entry)
 {
-    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    struct kiln_entries *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     size_t i = known->hash & table->mask;
-    while (entry_at(table, i) != known) i = (i + 1) & table->mask;
-    publish_at(table, i, entry);
-    void *unwanted = is_in_limbo(results, known->value) ? known->value : NULL;
-    if (!unwanted) limbo_add(results, known->value);
-    kiln__heavy_barrier();
-    while (kiln__is_read(results)) sched_yield();
-    entry_free(known);
+    while (kiln__entry_at(table, i) != known) i = (i + 1) & table->mask;
+    kiln__entry_publish(table, i, entry);
+    void *unwanted = forget(results, known->value, known->key);
+    kiln__wait_for_readers(results);
+    kiln__entry_free(known);
     return unwanted;
 }
 
 /*
  * With the lock held: publishes a made value, unless the results were cleared meanwhile (the value is then handed out
- * but not kept: it goes to limbo) or somebody else published first (then theirs is used). `*unwanted` is what the
+ * and its key forgotten at once) or somebody else published first (then theirs is used). `*unwanted` is what the
  * caller releases once it has given up the lock: releasing may run code of the user's.
  */
 static kiln_status publish(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash,
@@ -569,14 +500,14 @@ static kiln_status publish(struct kiln_results *results, const struct kiln_signa
     }
     if (!current) {
         kiln__reads_free(reads);
-        limbo_add(results, *value);
+        *unwanted = forget(results, *value, signature->words);
         return KILN_OK;
     }
     if (!known && results->limit && results->count >= results->limit) drop_oldest(results, removed);
-    struct kiln_entry *entry = entry_new(signature, hash, *value, reads);
+    struct kiln_entry *entry = kiln__entry_new(signature, hash, *value, reads);
     if (!entry || !make_room(results)) {
         if (entry)
-            entry_free(entry);
+            kiln__entry_free(entry);
         else
             kiln__reads_free(reads);
         *unwanted = *value;
@@ -586,7 +517,7 @@ static kiln_status publish(struct kiln_results *results, const struct kiln_signa
         *unwanted = replace(results, known, entry);
     } else {
         entry->order = results->next_order++;
-        place(atomic_load_explicit(&results->table, memory_order_relaxed), entry);
+        kiln__entries_place(atomic_load_explicit(&results->table, memory_order_relaxed), entry);
         results->count++;
         if (results->limit && results->count + leaving_of(results) == results->limit) begin_period(results);
     }
@@ -603,7 +534,7 @@ static kiln_status fly(struct kiln_results *results, const struct kiln_signature
     kiln_error error = {KILN_OK, ""};
     if (thread->flight_level < (unsigned)results->level) thread->flight_level = (unsigned)results->level;
     void *new_value = NULL, *unwanted = NULL;
-    struct kiln_removed removed = {NULL, NULL};
+    struct kiln_removed removed = {NULL};
     thread->making = &making;
     kiln_status status = make(context, &new_value, &reads, &error);
     thread->making = making.outer;
@@ -687,38 +618,89 @@ kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_s
     return status;
 }
 
-void kiln__results_clear(struct kiln_results *results)
+/* `forgets`: what callers use without a pin is held, as after eviction. */
+static void clear(struct kiln_results *results, bool forgets)
 {
     kiln__mutex_lock(&results->lock);
     atomic_fetch_add_explicit(&results->generation, 1, memory_order_acq_rel);
-    struct kiln_result_table *table = atomic_exchange(&results->table, NULL), *old = results->old_tables;
-    struct kiln_limbo *limbo = results->limbo;
+    struct kiln_entries *old = results->old_tables;
+    struct kiln_removed removed = {.table = atomic_exchange(&results->table, NULL), .limbo = results->limbo};
     results->old_tables = NULL;
     results->limbo = NULL;
     results->count = 0;
-    kiln__heavy_barrier();
-    while (kiln__is_read(results)) sched_yield(); /* a walk takes nanoseconds */
+    kiln__wait_for_readers(results);
+    if (forgets) {
+        forget_table(results, removed.table);
+    } else {
+        removed.held = results->held;
+        results->held = (struct kiln_held){0};
+    }
     kiln__mutex_unlock(&results->lock);
-    drop_limbo(results, limbo, false);
-    drop_table(results, table, false);
+    drop_removed(results, &removed);
     free_tables(old);
 }
 
-void kiln__results_remove(struct kiln_results *results,
-                          bool (*matches)(const struct kiln_entry *entry, const void *context), const void *context)
+void kiln__results_clear(struct kiln_results *results)
 {
-    struct kiln_removed removed = {NULL, NULL};
+    clear(results, false);
+}
+
+void kiln__results_forget(struct kiln_results *results)
+{
+    clear(results, true);
+}
+
+size_t kiln__results_remove(struct kiln_results *results,
+                            bool (*matches)(const struct kiln_entry *entry, const void *context), const void *context)
+{
+    struct kiln_removed removed = {NULL};
     kiln__mutex_lock(&results->lock);
+    size_t before = results->count;
     take_out(results, matches, context, &removed);
+    size_t count = before - results->count;
     kiln__mutex_unlock(&results->lock);
     drop_removed(results, &removed);
+    return count;
+}
+
+static bool is_of_device(const struct kiln_entry *entry, const void *device)
+{
+    return device_of(entry->key) == *(const uint32_t *)device;
+}
+
+struct kiln_removed *kiln__results_take_device(struct kiln_results *results, uint32_t device, struct kiln_removed *rest)
+{
+    struct kiln_removed *removed = calloc(1, sizeof *removed);
+    if (!removed) return rest;
+    removed->release = results->release;
+    removed->next = rest;
+    kiln__mutex_lock(&results->lock);
+    take_out(results, is_of_device, &device, removed);
+    kiln__held_take(&results->held, device, &removed->held);
+    kiln__mutex_unlock(&results->lock);
+    return removed;
+}
+
+void kiln__removed_drop(struct kiln_removed *removed)
+{
+    for (struct kiln_removed *next; removed; removed = next) {
+        next = removed->next;
+        release_table(removed->table, removed->release);
+        kiln__held_release(&removed->held, removed->release);
+        free(removed);
+    }
 }
 
 void kiln__results_release(struct kiln_results *results)
 {
-    drop_table(results, atomic_load(&results->table), true);
+    release_table(atomic_load(&results->table), results->release);
     free_tables(results->old_tables);
-    drop_limbo(results, results->limbo, true);
+    for (struct kiln_limbo *limbo = results->limbo, *next; limbo; limbo = next) {
+        next = limbo->next;
+        results->release(limbo->value);
+        free(limbo);
+    }
+    kiln__held_release(&results->held, results->release);
     pthread_mutex_destroy(&results->lock);
 }
 
@@ -739,11 +721,11 @@ const struct kiln_entry *kiln__results_nearest(struct kiln_results *results, con
 {
     enum { LOOK_AT = 256 }; /* a miss is explained against the nearest of a bounded number of entries */
     kiln__mutex_lock(&results->lock);
-    struct kiln_result_table *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    struct kiln_entries *table = atomic_load_explicit(&results->table, memory_order_relaxed);
     const struct kiln_entry *best = NULL;
     uint32_t most = 0;
     for (size_t i = 0, seen = 0; table && i <= table->mask && seen < LOOK_AT; i++) {
-        const struct kiln_entry *entry = entry_at(table, i);
+        const struct kiln_entry *entry = kiln__entry_at(table, i);
         if (!entry) continue;
         seen++;
         uint32_t common = common_words(entry, signature);

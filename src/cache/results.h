@@ -15,6 +15,8 @@
 #include <pthread.h>
 
 #include "base/hash.h"
+#include "cache/entries.h"
+#include "cache/held.h"
 #include "cache/thread.h"
 #include "device/device.h"
 #include "key/request.h"
@@ -23,17 +25,10 @@ enum kiln_level { KILN_LEVEL_CALL = 1, KILN_LEVEL_RECORD, KILN_LEVEL_KERNEL, KIL
 
 enum { KILN_RECURSIVE = 2 }; /* this thread is making this very key */
 
-struct kiln_entry {
-    uint64_t hash;
-    void *value;
-    struct kiln_read_record *reads; /* variables lower() read; such entries are not put into fronts */
-    uint32_t order;                 /* of making; nothing breaks when it wraps around */
-    uint32_t count;                 /* words of key */
-    _Atomic uint32_t hits;          /* counted when audited */
-    _Atomic bool recent;            /* found in the table since the period began; written only when clear */
-    bool dropped;                   /* chosen to go; guarded by the lock */
-    bool in_block;                  /* see base/pages.h */
-    uint64_t key[];
+/* What becomes of a value whose key is forgotten (evicted, or made anew because what it read has changed). */
+enum kiln_forgetting {
+    KILN_FORGET_UNPINNED, /* released when no thread pins it */
+    KILN_FORGET_HELD,     /* callers use it without a pin: held until clear, remove or release */
 };
 
 struct kiln_results {
@@ -42,16 +37,18 @@ struct kiln_results {
     _Atomic uint32_t epoch;      /* bumped when entries are dropped: slots of fronts then match no more */
     uint32_t cache;              /* index of the cache, for hit counts */
     enum kiln_level level;
+    enum kiln_forgetting forgetting;
     void (*release)(void *value);
     void (*acquire)(void *value); /* NULL, or takes a reference for each caller that peek or make hands the value to */
     void (*keep)(void *value);    /* takes a reference that release() gives back; needed when audited */
     bool audited;                 /* fronts are not used, and some hits are audited; see audit.h */
     void *(*expose)(void *value); /* NULL, or what look-up, make and fronts hand out instead of the value itself */
     pthread_mutex_t lock;         /* guards what follows, and writing of `table` */
-    _Atomic(struct kiln_result_table *) table; /* read without the lock */
-    struct kiln_result_table *old_tables;      /* outgrown; a reader may still walk them */
+    _Atomic(struct kiln_entries *) table; /* read without the lock */
+    struct kiln_entries *old_tables;      /* outgrown; a reader may still walk them */
     struct kiln_flight *flights;
-    struct kiln_limbo *limbo; /* removed values that were in use when removed */
+    struct kiln_limbo *limbo; /* removed values that were pinned when removed */
+    struct kiln_held held;    /* values whose keys were forgotten */
     size_t count;
     size_t limit;                /* entries; 0: any number. The least recently used eighth goes when it is reached. */
     char name[64];               /* for the one line that says so */
@@ -65,6 +62,8 @@ void kiln__results_init(struct kiln_results *results, uint32_t cache, enum kiln_
 void kiln__results_release(struct kiln_results *results);
 /* Removes everything: no later look-up finds it, on any thread. Values in use are released when no longer used. */
 void kiln__results_clear(struct kiln_results *results);
+/* The same, but what was handed out stays: each value is forgotten as by eviction. */
+void kiln__results_forget(struct kiln_results *results);
 
 /* Starts a key: HEAD item with id, generation and device (NULL: none). */
 static inline void kiln__results_begin(const struct kiln_results *results, const kiln_device *device,
@@ -102,9 +101,16 @@ void *kiln__results_peek(struct kiln_results *results, const struct kiln_signatu
  * with the function's name. Before the first look-up.
  */
 void kiln__results_bound(struct kiln_results *results, size_t limit, const char *name, _Atomic uint64_t *evictions);
-/* Removes entries that match. When out of memory they stay. */
-void kiln__results_remove(struct kiln_results *results,
-                          bool (*matches)(const struct kiln_entry *entry, const void *context), const void *context);
+/* Removes entries that match, and says how many. When out of memory they stay. */
+size_t kiln__results_remove(struct kiln_results *results,
+                            bool (*matches)(const struct kiln_entry *entry, const void *context), const void *context);
+/*
+ * Takes out what is for one device, values whose keys were forgotten too, and puts it before `rest`, to be dropped when
+ * no lock is held. For results whose values nobody pins; they may be gone by then. When out of memory it stays.
+ */
+struct kiln_removed *kiln__results_take_device(struct kiln_results *results, uint32_t device,
+                                               struct kiln_removed *rest);
+void kiln__removed_drop(struct kiln_removed *removed); /* the whole list; NULL is fine */
 
 void *kiln__results_lookup_slow(struct kiln_results *results, const struct kiln_signature *signature);
 

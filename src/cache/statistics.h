@@ -18,7 +18,8 @@
     ROW(calls) ROW(front_hits) ROW(process_hits) ROW(traces)                                                           \
     ROW(kernel_hits) ROW(disk_hits) ROW(remote_hits) ROW(compiles) ROW(links)                                          \
     ROW(drifts) ROW(corrupt) ROW(cache_faults) ROW(evictions)                                                          \
-    ROW(trace_ns) ROW(compile_ns) ROW(link_ns) ROW(saved_ns)
+    ROW(trace_ns) ROW(compile_ns) ROW(link_ns) ROW(saved_ns)                                                           \
+    ROW(linked_bytes) ROW(linked_images)
 /* clang-format on */
 
 /* calls here are those that missed; hits are added when read. */

@@ -5,8 +5,10 @@
 
 #include <linux/membarrier.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 _Thread_local struct kiln_thread *kiln__this_thread __attribute__((tls_model("initial-exec")));
@@ -21,6 +23,7 @@ static void give_back(struct kiln_thread *thread)
 {
     atomic_store(&thread->reading, NULL);
     atomic_store(&thread->using, NULL);
+    atomic_store(&thread->unlinking, 0);
     atomic_store_explicit(&thread->in_use, false, memory_order_release);
 }
 
@@ -123,11 +126,27 @@ void kiln__heavy_barrier(void)
     if (have_membarrier) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-bool kiln__is_read(const void *results)
+static bool is_read(const void *results)
 {
     for (struct kiln_thread *thread = kiln__threads(); thread; thread = thread->next)
         if (atomic_load_explicit(&thread->reading, memory_order_acquire) == results) return true;
     return false;
+}
+
+/*
+ * A walk takes nanoseconds, unless its thread was interrupted. One that waits at a real-time priority must sleep for
+ * it: giving up the processor does not let a thread of a lower priority run.
+ */
+void kiln__wait_for_readers(const void *results)
+{
+    enum { YIELDS = 16, NAP_NS = 50000 };
+    kiln__heavy_barrier();
+    for (unsigned tries = 0; is_read(results); tries++) {
+        if (tries < YIELDS)
+            sched_yield();
+        else
+            nanosleep(&(struct timespec){0, NAP_NS}, NULL);
+    }
 }
 
 bool kiln__is_used(const void *value)

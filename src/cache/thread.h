@@ -39,6 +39,7 @@ struct kiln_thread {
     struct kiln_front_slot *last;  /* the last hit, or the empty slot `none` */
     _Atomic(const void *) reading; /* results whose table this thread is walking */
     _Atomic(const void *) using;   /* value this thread is running */
+    _Atomic uint64_t unlinking;    /* see unlinking.h; 0: this thread unlinks nothing */
     unsigned flight_level;         /* the highest level of single flight this thread works for; see results.h */
     const struct kiln_making *making;
     void *audited; /* a reference to the value whose turn it is to be audited; see results.h */
@@ -105,8 +106,9 @@ struct kiln_thread *kiln__threads(void);
 void kiln__light_barrier(void);
 /* After this, every thread's earlier stores to its hazard slots are visible here. */
 void kiln__heavy_barrier(void);
-/* Is some thread walking `results`, running `value`? Call kiln__heavy_barrier() first. */
-bool kiln__is_read(const void *results);
+/* Returns when no thread walks what `results` held before the call. */
+void kiln__wait_for_readers(const void *results);
+/* Is some thread running `value`? Call kiln__heavy_barrier() first. */
 bool kiln__is_used(const void *value);
 
 #endif

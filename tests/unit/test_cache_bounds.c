@@ -67,13 +67,19 @@ static kiln_cache *open_with(uint64_t max_results, uint64_t max_linked_bytes)
     return cache;
 }
 
-static void get(kiln_function *function, int64_t number)
+static const int64_t *get_on(kiln_function *function, int64_t number, kiln_device *device)
 {
     const kiln_arg arg = {&kiln_const_i64, &number};
     void *executable = NULL;
     kiln_error err;
-    if (kiln_get(function, &arg, 1, NULL, &executable, &err)) fail_msg("%s", err.text);
+    if (kiln_get(function, &arg, 1, device, &executable, &err)) fail_msg("%s", err.text);
     assert_int_equal(((int64_t *)executable)[1], number);
+    return executable;
+}
+
+static const int64_t *get(kiln_function *function, int64_t number)
+{
+    return get_on(function, number, NULL);
 }
 
 static kiln_counters counters_of(kiln_cache *cache)
@@ -124,33 +130,126 @@ static void what_is_in_use_stays(void **state)
     kiln_cache_close(cache);
 }
 
-/* A dropped result is found again without a compile: its artifact is still in memory. */
+/* A dropped result is found again by its content: neither compiled nor linked. */
 static void dropped_results_come_back(void **state)
 {
     (void)state;
     kiln_cache *cache = open_with(8, 0);
     kiln_function *function = make(cache);
     for (int64_t i = 0; i < 20; i++) get(function, i);
+    assert_true(counters_of(cache).evictions > 0);
     for (int64_t i = 0; i < 20; i++) get(function, i);
-    assert_int_equal(counters_of(cache).compiles, 20);
+    kiln_counters counters = counters_of(cache);
+    assert_int_equal(counters.compiles, 20);
+    assert_int_equal(counters.links, 20);
+    assert_int_equal(calls.unlinks, 0);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
 
-static void linked_bytes_are_bounded(void **state)
+static void ask_and_free(kiln_cache *cache)
+{
+    kiln_function *unrelated = make(cache);
+    get(unrelated, 1000000);
+    kiln_function_free(unrelated);
+}
+
+/* What was handed out stays, whatever is evicted and however many other functions go. */
+static void dropped_executables_stay(void **state)
 {
     (void)state;
-    enum { LIMIT = 8 };
-    kiln_cache *cache = open_with(LIMIT, 1000);
+    enum { LIMIT = 8, NUMBERS = 200 };
+    kiln_cache *cache = open_with(LIMIT, 1);
     kiln_function *function = make(cache);
-    for (int64_t i = 0; i < 1000; i++) {
-        get(function, i);
-        assert_true(atomic_load(&cache->linked_bytes) < 2000);
+    const int64_t *executables[NUMBERS];
+    for (int64_t i = 0; i < NUMBERS; i++) {
+        executables[i] = get(function, i);
+        if (i % 16 == 0) ask_and_free(cache);
     }
-    assert_true(calls.links - calls.unlinks < 80);
+    for (int64_t i = 0; i < NUMBERS; i++) assert_int_equal(executables[i][1], i);
+    kiln_counters counters = counters_of(cache);
+    assert_int_equal(counters.linked_images, NUMBERS);
+    assert_int_equal(calls.links - calls.unlinks, NUMBERS);
+    assert_true(counters.linked_bytes > NUMBERS * sizeof(int64_t));
+    kiln_function_trim(function);
+    counters = counters_of(cache);
+    assert_int_equal(counters.linked_images, 0);
+    assert_int_equal(counters.linked_bytes, 0);
+    assert_int_equal(calls.links, calls.unlinks);
     kiln_function_free(function);
     kiln_cache_close(cache);
-    assert_int_equal(calls.links, calls.unlinks);
+}
+
+/* A watch that is added makes the function miss; what callers have, they keep. */
+static void executables_stay_when_a_watch_is_added(void **state)
+{
+    (void)state;
+    static int watched;
+    kiln_cache *cache = open_with(0, 0);
+    kiln_function *function = make(cache);
+    const int64_t *executable = get(function, 5);
+    assert_int_equal(kiln_watch(function, "here", "watched", &watched, sizeof watched, NULL), KILN_OK);
+    ask_and_free(cache);
+    assert_int_equal(calls.unlinks, 1); /* the unrelated one's */
+    assert_int_equal(executable[1], 5);
+    get(function, 5); /* its text is fixed, so the watch is part of the content: another executable */
+    assert_int_equal(executable[1], 5);
+    assert_int_equal(counters_of(cache).linked_images, 2);
+    kiln_function_free(function);
+    assert_int_equal(calls.unlinks, 3);
+    kiln_cache_close(cache);
+}
+
+/* A reset drops what a function was given for that device, also what it has forgotten since. */
+static void a_reset_drops_forgotten_executables(void **state)
+{
+    (void)state;
+    enum { LIMIT = 8, NUMBERS = 40 };
+    kiln_device *first = NULL, *second = NULL;
+    assert_int_equal(kiln_device_find("cpu:x86-64-v2#1", &first, NULL), KILN_OK);
+    assert_int_equal(kiln_device_find("cpu:x86-64-v2#2", &second, NULL), KILN_OK);
+    kiln_cache *cache = open_with(LIMIT, 0);
+    kiln_function *function = make(cache);
+    for (int64_t i = 0; i < NUMBERS; i++) {
+        get_on(function, i, first);
+        get_on(function, i, second);
+    }
+    assert_int_equal(counters_of(cache).linked_images, 2 * NUMBERS);
+    kiln_device_reset(first);
+    assert_int_equal(counters_of(cache).linked_images, NUMBERS);
+    assert_int_equal(calls.unlinks, NUMBERS);
+    for (int64_t i = 0; i < NUMBERS; i++) get_on(function, i, second);
+    assert_int_equal(counters_of(cache).links, 2 * NUMBERS);
+    kiln_device_reset(second);
+    assert_int_equal(counters_of(cache).linked_images, 0);
+    kiln_function_free(function);
+    kiln_cache_close(cache);
+}
+
+/* A program that was built with 0.1 has room for its fields only; one built later finds unknown fields 0. */
+static void counters_have_a_size(void **state)
+{
+    (void)state;
+    struct {
+        kiln_counters known;
+        uint64_t unknown;
+    } room;
+    kiln_cache *cache = open_with(0, 0);
+    kiln_function *function = make(cache);
+    get(function, 1);
+    memset(&room, 0xee, sizeof room);
+    (kiln_cache_counters)(cache, &room.known);
+    assert_int_equal(room.known.links, 1);
+    assert_int_equal(room.known.linked_images, 0xeeeeeeeeeeeeeeeeull);
+    kiln_cache_counters_sized(cache, &room.known, sizeof room);
+    assert_int_equal(room.known.linked_images, 1);
+    assert_int_equal(room.unknown, 0);
+    memset(&room, 0xee, sizeof room);
+    kiln_cache_counters(cache, &room.known);
+    assert_int_equal(room.known.linked_images, 1);
+    assert_int_equal(room.unknown, 0xeeeeeeeeeeeeeeeeull);
+    kiln_function_free(function);
+    kiln_cache_close(cache);
 }
 
 /* The default keeps 1,024: as many signatures in turn never miss again. */
@@ -175,7 +274,10 @@ int main(void)
         cmocka_unit_test(results_are_bounded_and_right),
         cmocka_unit_test(what_is_in_use_stays),
         cmocka_unit_test(dropped_results_come_back),
-        cmocka_unit_test(linked_bytes_are_bounded),
+        cmocka_unit_test(dropped_executables_stay),
+        cmocka_unit_test(executables_stay_when_a_watch_is_added),
+        cmocka_unit_test(a_reset_drops_forgotten_executables),
+        cmocka_unit_test(counters_have_a_size),
         cmocka_unit_test(the_default_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
