@@ -1,6 +1,7 @@
 /*
  * cmd_verify.c - `kiln verify`: every artifact of a folder is read in full: format, checksum, that its key's digest is
- * its name, and whether this machine would use it. With --repair, what is bad is put aside.
+ * its name, that its code can be linked, and whether this machine would use it. With --repair, what is bad is put
+ * aside.
  *
  * Bad is what no machine can use. An artifact for another CPU is told, but it is not bad: a folder may serve many
  * machines. One that goes or is replaced while it is looked at is not counted: a folder may be in use.
@@ -30,7 +31,8 @@ static kiln_status check(const kiln_inspector *inspector, size_t index, bool *is
     *is_foreign = false;
     kiln_status status = kiln_entry_open(inspector, index, &entry, err);
     if (status != KILN_OK) return status;
-    status = kiln_entry_check_usable(entry, err);
+    status = kiln_entry_check_links(entry, err);
+    if (status == KILN_OK) status = kiln_entry_check_usable(entry, err);
     *is_foreign = status == KILN_INVALID;
     kiln_entry_close(entry);
     return status;
@@ -115,9 +117,11 @@ const struct command cmd_verify = {
     .summary = "check every artifact of a folder",
     .usage = "kiln verify [--repair] [--folder DIR] [--json]",
     .help =
-        "Reads every artifact in full: format, checksum, that its name is its key's digest, that only its owner can\n"
-        "write it, and whether this machine can run it. What is bad no process would use; each would compile anew.\n"
-        "Artifacts for other machines are counted, and are not bad.\n"
+        "Reads every artifact in full: format, checksum, that its name is its key's digest, that its code can be "
+        "linked,\n"
+        "that only its owner can write it, and whether this machine can run it. Nothing of it is run. What is bad no\n"
+        "process would use; each would compile anew. Artifacts for other machines are counted, and are not bad; what\n"
+        "processes that use the folder remove or replace meanwhile is passed over.\n"
         "Exit code 1: something bad is there, and was not put aside; or the folder can't be read.\n\n"
         "  --repair      put what is bad aside: DIGEST.kiln becomes DIGEST.bad, until it is pruned\n"
         "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"

@@ -71,6 +71,14 @@ void kiln_entry_close(kiln_entry *entry); /* NULL is fine */
  * for several machines may well hold). KILN_IO: others own the file or may write it. */
 kiln_status kiln_entry_check_usable(const kiln_entry *entry, kiln_error *err);
 
+/*
+ * Could its code be linked? An artifact of Kiln's own compiler, for any CPU, is taken through the linker up to the
+ * point where code would become executable: headers, sections, symbols, relocations, entry. Nothing of it is run. A
+ * GPU's PTX must be text; its machine code is the driver's own. KILN_LINK_FAILED: it can't; a cache puts it aside and
+ * compiles. KILN_OK: it can, or another compiler made it, about whose sections nothing is known. KILN_NO_MEMORY.
+ */
+kiln_status kiln_entry_check_links(const kiln_entry *entry, kiln_error *err);
+
 typedef struct kiln_entry_info {
     const char *path;
     char digest[KILN_INSPECT_DIGEST];

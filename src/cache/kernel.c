@@ -6,6 +6,7 @@
  */
 #include "cache/kernel.h"
 
+#include <stdio.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -269,6 +270,75 @@ static kiln_status link_kernel(const struct job *job, struct kiln_artifact *arti
     return KILN_OK;
 }
 
+/* ---- stored artifacts that can't be linked --------------------------------------------------------------------- */
+
+static bool is_other_file(const struct kiln_artifact *artifact, const void *context)
+{
+    const kiln_bytes *it = &((const struct kiln_artifact *)context)->mapping, *other = &artifact->mapping;
+    return other->size != it->size || memcmp(other->data, it->data, it->size) != 0;
+}
+
+/* Another folder may hold a better one under the same key. */
+static bool find_other(const struct job *job, const struct kiln_artifact *stored, struct kiln_artifact **out)
+{
+    kiln_bytes key = {job->content->fields.data, job->content->fields.size};
+    struct kiln_tier *tiers = job->request->cache->tiers;
+    if (kiln__chain_find(tiers, &job->content->digest, key, is_other_file, stored, out) != KILN_OK) return false;
+    if (is_other_file(*out, stored)) return true;
+    kiln__artifact_unref(*out);
+    *out = NULL;
+    return false;
+}
+
+/* Our own objects can be looked at; of others, linking one that was compiled just now tells. */
+static bool may_be_bad(const struct job *job, const struct kiln_artifact *artifact)
+{
+    const kiln_device *device = job->request->device;
+    if (!artifact->mapping.data) return false; /* made by this process */
+    if (job->compiler != kiln_compiler_llvm()) return true;
+    if (device->gpu) return !device->gpu->is_absent;
+    return kiln__image_check(kiln_artifact_get(artifact, "object"), kiln_artifact_entry(artifact), NULL) ==
+           KILN_LINK_FAILED;
+}
+
+static bool is_of_digest(const struct kiln_entry *entry, const void *digest)
+{
+    return memcmp(&entry->key[3], ((const struct kiln_digest *)digest)->bytes, KILN_DIGEST_SIZE) == 0;
+}
+
+/*
+ * A stored artifact whose bytes are right could not be linked. If one that another folder holds, or that is compiled
+ * now, can be, the stored one was bad: it is put aside and counted. Otherwise something else is missing, memory for
+ * instance, and it stays. Once per call; `err` keeps what was wrong with the stored one.
+ */
+static kiln_status link_another(struct job *job, const struct kiln_artifact *stored, struct kiln_kernel *kernel,
+                                kiln_error *err)
+{
+    struct kiln_cache *cache = job->request->cache;
+    struct kiln_artifact *other = NULL;
+    char name[32 + KILN_DIGEST_HEX];
+    bool is_new = false, is_linked = find_other(job, stored, &other) && !link_kernel(job, other, kernel, NULL);
+    if (!is_linked && cache->mode != KILN_MODE_NO_COMPILE) {
+        kiln__artifact_unref(other);
+        other = NULL;
+        is_new = !compile(job, &other, NULL);
+        if (is_new && !has_machine_code(other, job)) add_machine_code(job, &other);
+        is_linked = is_new && !link_kernel(job, other, kernel, NULL);
+    }
+    if (is_linked) {
+        kiln__chain_discard(cache->tiers, stored);
+        if (is_new) kiln__chain_put(cache->tiers, other);
+        if (is_new) name_toolchain(job);
+        if (is_new) kiln__add(&cache->counts.disk_hits, (uint64_t)-1); /* it was none */
+        kiln__results_remove(&cache->artifacts, is_of_digest, &job->content->digest);
+    }
+    kiln__artifact_unref(other);
+    if (is_linked) return KILN_OK;
+    snprintf(name, sizeof name, "the stored artifact ");
+    kiln__digest_hex(&job->content->digest, name + strlen(name));
+    return kiln__fail_as(err, KILN_LINK_FAILED, name);
+}
+
 static kiln_status say_compiled(const struct job *job, kiln_error *err)
 {
     return kiln__fail(err, KILN_COMPILED, "%s: KILN_MODE=compile-only: compiled and stored, not linked",
@@ -285,6 +355,7 @@ static kiln_status make_kernel(void *context, void **value, struct kiln_read_rec
     if (!status)
         status = job->request->cache->mode == KILN_MODE_COMPILE_ONLY ? say_compiled(job, err)
                                                                      : link_kernel(job, artifact, kernel, err);
+    if (status == KILN_LINK_FAILED && may_be_bad(job, artifact)) status = link_another(job, artifact, kernel, err);
     kiln__artifact_unref(artifact);
     if (status) {
         free(kernel);

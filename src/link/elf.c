@@ -207,11 +207,15 @@ static kiln_status place_sections(struct loader *loader, bool is_code)
 
 static kiln_status map_image(struct loader *loader)
 {
-    if (!loader->has_code) return REFUSE(loader, "it holds no code");
     void *base = mmap(NULL, loader->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) return kiln__no_memory(loader->err, "an object's image");
     loader->base = base;
-    memset(base, 0xcc, loader->code_size); /* what is between functions traps */
+    return KILN_OK;
+}
+
+static void copy_sections(const struct loader *loader)
+{
+    memset(loader->base, 0xcc, loader->code_size); /* what is between functions traps */
     for (size_t i = 0; i < loader->section_count; i++) {
         const Elf64_Shdr *section = &loader->sections[i];
         if (!loader->places[i].is_loaded) continue;
@@ -221,7 +225,6 @@ static kiln_status map_image(struct loader *loader)
         else
             memcpy(to, object_at(loader, section->sh_offset), section->sh_size);
     }
-    return KILN_OK;
 }
 
 static kiln_status protect_image(const struct loader *loader)
@@ -370,7 +373,8 @@ static kiln_status find_entry(struct loader *loader)
 
 /* ---- the whole path ------------------------------------------------------------------------------------------ */
 
-static kiln_status load(struct loader *loader)
+/* All that can be told without memory for the image. */
+static kiln_status lay_out(struct loader *loader)
 {
     kiln_status status = read_sections(loader);
     if (status == KILN_OK) status = read_symbols(loader);
@@ -379,20 +383,33 @@ static kiln_status load(struct loader *loader)
     if (status != KILN_OK) return status;
     loader->code_size = loader->size;
     status = place_sections(loader, false);
-    if (status == KILN_OK) status = map_image(loader);
-    if (status == KILN_OK) status = relocate(loader);
-    if (status == KILN_OK) status = find_entry(loader);
-    if (status == KILN_OK) status = protect_image(loader);
+    if (status == KILN_OK && !loader->has_code) status = REFUSE(loader, "it holds no code");
     return status;
+}
+
+/* Makes the image in memory that can be written and not executed. */
+static kiln_status fill(struct loader *loader)
+{
+    copy_sections(loader);
+    kiln_status status = relocate(loader);
+    return status == KILN_OK ? find_entry(loader) : status;
+}
+
+static void release_tables(const struct loader *loader)
+{
+    free(loader->sections);
+    free(loader->places);
 }
 
 kiln_status kiln__image_load(kiln_bytes object, const char *entry, struct kiln_image **out, kiln_error *err)
 {
     struct loader loader = {.object = object, .entry_name = entry, .err = err, .size = CODE_START};
     struct kiln_image *image = calloc(1, sizeof(*image));
-    kiln_status status = image != NULL ? load(&loader) : kiln__no_memory(err, "an image");
-    free(loader.sections);
-    free(loader.places);
+    kiln_status status = image != NULL ? lay_out(&loader) : kiln__no_memory(err, "an image");
+    if (status == KILN_OK) status = map_image(&loader);
+    if (status == KILN_OK) status = fill(&loader);
+    if (status == KILN_OK) status = protect_image(&loader);
+    release_tables(&loader);
     if (status == KILN_OK) {
         *image = (struct kiln_image){loader.base, loader.size, loader.entry};
         *out = image;
@@ -400,6 +417,19 @@ kiln_status kiln__image_load(kiln_bytes object, const char *entry, struct kiln_i
     }
     if (loader.base != NULL) munmap(loader.base, loader.size);
     free(image);
+    return status;
+}
+
+kiln_status kiln__image_check(kiln_bytes object, const char *entry, kiln_error *err)
+{
+    struct loader loader = {.object = object, .entry_name = entry, .err = err, .size = CODE_START};
+    kiln_status status = lay_out(&loader);
+    if (status == KILN_OK) {
+        loader.base = malloc(loader.size);
+        status = loader.base != NULL ? fill(&loader) : kiln__no_memory(err, "an object's image");
+        free(loader.base);
+    }
+    release_tables(&loader);
     return status;
 }
 

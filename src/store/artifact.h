@@ -36,7 +36,7 @@ struct kiln_artifact {
     uint64_t created_unix_s;
     char *function;              /* metadata: name of the function first compiled for, for people */
     struct kiln_buffer call_key; /* metadata: what it was first compiled for, for `kiln why` and `show` */
-    kiln_bytes mapping;          /* the file it came from, or empty */
+    kiln_bytes mapping;          /* the file it came from, or empty: then it was made by this process */
 };
 
 struct kiln_artifact *kiln__artifact_new(void); /* NULL: out of memory */
