@@ -130,24 +130,34 @@ static void load_element(struct kiln_printer *p, int k)
     kiln__buffer_printf(p->text, "  %%raw.%1$d = zext i%2$zu %%raw.%1$d.short to i32\n", k, bytes * 8);
 }
 
-/* %key.K: the largest is the best, and NaN is the least. */
+/* %least.K = %order.K, but 0 for NaN, whose order is the largest; no number has 0. */
+static void print_nan_as_least(struct kiln_printer *p, int k, const char *type)
+{
+    const char *nan = kiln__dtype_size(p->dtypes[0]) == 2 ? "65535" : "-1";
+    if (kiln__dtypes[p->dtypes[0]].kind < KILN_KIND_FLOAT) {
+        kiln__buffer_printf(p->text, "  %%least.%1$d = add %2$s %%order.%1$d, 0\n", k, type);
+        return;
+    }
+    kiln__buffer_printf(p->text,
+                        "  %%nan.%1$d = icmp eq %2$s %%order.%1$d, %3$s\n"
+                        "  %%least.%1$d = select i1 %%nan.%1$d, %2$s 0, %2$s %%order.%1$d\n",
+                        k, type, nan);
+}
+
+/* %key.K: the largest is the best; that of NaN is above all others. */
 static void print_key(struct kiln_printer *p, int k)
 {
-    enum kiln_dtype dtype = p->dtypes[0];
     const char *type = key_type(p);
     char helper[KILN_IR_NAME];
-    snprintf(helper, sizeof helper, "kiln_order_%s", kiln__dtypes[dtype].abbr);
+    snprintf(helper, sizeof helper, "kiln_order_%s", kiln__dtypes[p->dtypes[0]].abbr);
     kiln__ir_declare(&p->declarations, type, helper, type);
     kiln__buffer_printf(p->text, "  %%order.%d = call %s @%s(%s %%raw.%d)\n", k, type, helper, type, k);
-    if (p->group->instrs[0].op == KILN_OP_ARGMIN) {
-        kiln__buffer_printf(p->text, "  %%key.%1$d = xor %2$s %%order.%1$d, -1\n", k, type);
-    } else if (kiln__dtypes[dtype].kind < KILN_KIND_FLOAT) {
+    if (p->group->instrs[0].op == KILN_OP_ARGMAX) {
         kiln__buffer_printf(p->text, "  %%key.%1$d = add %2$s %%order.%1$d, 0\n", k, type);
-    } else {
-        kiln__buffer_printf(p->text, "  %%nan.%1$d = icmp eq %2$s %%order.%1$d, %3$s\n", k, type,
-                            kiln__dtype_size(dtype) == 2 ? "65535" : "-1");
-        kiln__buffer_printf(p->text, "  %%key.%1$d = select i1 %%nan.%1$d, %2$s 0, %2$s %%order.%1$d\n", k, type);
+        return;
     }
+    print_nan_as_least(p, k, type);
+    kiln__buffer_printf(p->text, "  %%key.%1$d = xor %2$s %%least.%1$d, -1\n", k, type);
 }
 
 /* %best.K and %where.K: the best so far; a thread's positions ascend, so that an equal one never is better. */

@@ -1,9 +1,9 @@
 /*
  * place.c - where the largest and smallest elements are: argmax and argmin.
  *
- * The first of equal ones wins. NaN is passed over: its key is the highest already, which argmin never takes before a
- * number, and argmax counts it as the lowest. On a GPU pairs of key and place are combined in any order, level by
- * level: each finds the places of the best elements of chunks, through which the next one reads.
+ * The first of equal ones wins, and the first NaN wins over all numbers, as max and min give NaN then: its key is the
+ * highest already, and argmin counts it as the lowest. On a GPU pairs of key and place are combined in any order, level
+ * by level: each finds the places of the best elements of chunks, through which the next one reads.
  */
 #include "array/storage.h"
 #include "run/axis.h"
@@ -157,7 +157,7 @@ kiln_status kiln__run_place(const struct kiln_node *node, struct kiln_array *out
     if (kiln__here) return search_on_gpu(node, out, err);
     bool largest = node->op == KILN_OP_ARGMAX;
     struct search search = {.in = in, .out = (uint32_t *)(void *)out->data, .flip = largest ? 0 : UINT64_MAX};
-    if (largest) search.nan = kiln__order_nan(in->dtype);
+    if (!largest) search.nan = kiln__order_nan(in->dtype);
     kiln__axis_init(&search.axis, in, (size_t)node->attrs[0]);
     kiln__rows_run(search_rows, &search, out->size, in->size);
     return KILN_OK;

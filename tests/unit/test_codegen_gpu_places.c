@@ -27,8 +27,8 @@ static uint32_t place_at(const struct case_of *k, int64_t position)
 static uint64_t key_at(const struct case_of *k, int64_t row, int64_t position)
 {
     uint64_t key = keys[row * LONGEST * 2 + place_at(k, position) * k->step];
-    if (k->op == KILN_OP_ARGMIN) return ~key;
-    return kiln__order_nan(k->dtype) && key == kiln__order_nan(k->dtype) ? 0 : key;
+    bool is_nan = kiln__order_nan(k->dtype) && key == kiln__order_nan(k->dtype);
+    return is_nan ? UINT64_MAX : k->op == KILN_OP_ARGMIN ? ~key : key;
 }
 
 static uint32_t expected(const struct case_of *k, int64_t row, int64_t first)

@@ -138,15 +138,49 @@ static void finds_extremes(void **state)
                         int best = -1;
                         for (int i = 0; i < row.n; i++) {
                             struct scalar x = get(&in, row.first + i * row.step);
-                            if (has_nan(x)) continue;
+                            if (has_nan(x)) {
+                                best = i; /* the first NaN is largest and smallest */
+                                break;
+                            }
                             int order = best < 0 ? 1 : compare(x, get(&in, row.first + best * row.step));
                             if (best < 0 || order == (largest ? 1 : -1)) best = i;
                         }
-                        assert_int_equal(get(&got, r).u, best < 0 ? 0 : best);
+                        assert_int_equal(get(&got, r).u, best);
                     }
                     mlx_array_free(a), mlx_array_free(res);
                     numbers_free(&in), numbers_free(&got);
                 }
+}
+
+/* In the first row, or column, there are a NaN at `place` and one at the end. */
+static void check_first_nan(mlx_dtype dtype, int length, int place, int axis, bool largest)
+{
+    struct shape shape = {2, {axis ? 2 : length, axis ? length : 2}};
+    struct numbers in = numbers_new(dtype, &shape);
+    int step = axis ? 1 : 2;
+    for (int i = 0; i < in.size; i++) put(&in, i, scalar_cast(make_double(i % 7 - 3), dtype));
+    put(&in, place * step, scalar_cast(make_double(NAN), dtype));
+    put(&in, (length - 1) * step, scalar_cast(make_double(NAN), dtype));
+    mlx_array a = make_array(&in, PACKED), res = mlx_array_new();
+    expect_ok((largest ? mlx_argmax_axis : mlx_argmin_axis)(&res, a, axis, false, stream), "argmax");
+    struct numbers got = read_array(res);
+    if ((int)get(&got, 0).u != place)
+        fail_msg("%s of %s along axis %d, %d elements, NaN at %d: %d", largest ? "argmax" : "argmin", facts[dtype].name,
+                 axis, length, place, (int)get(&got, 0).u);
+    mlx_array_free(a), mlx_array_free(res);
+    numbers_free(&in), numbers_free(&got);
+}
+
+/* The first NaN is the largest and the smallest, as max and min give it. */
+static void finds_the_first_nan(void **state)
+{
+    (void)state;
+    static const mlx_dtype floats[] = {MLX_FLOAT16, MLX_BFLOAT16, MLX_FLOAT32, MLX_FLOAT64, MLX_COMPLEX64};
+    static const int lengths[] = {3, 40, 600, 5000}, places[] = {0, 1, 2, 37, 511, 512, 4097};
+    for (size_t d = 0; d < sizeof floats / sizeof *floats; d++)
+        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+            for (size_t k = 0; k < sizeof places / sizeof *places && places[k] < lengths[l]; k++)
+                for (int way = 0; way < 4; way++) check_first_nan(floats[d], lengths[l], places[k], way / 2, way % 2);
 }
 
 /* ---- running results ------------------------------------------------------------------------------------------------
@@ -223,9 +257,8 @@ static void running_results(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(sorts_every_dtype, set_up),
-        cmocka_unit_test_setup(partitions_and_the_largest, set_up),
-        cmocka_unit_test_setup(finds_extremes, set_up),
+        cmocka_unit_test_setup(sorts_every_dtype, set_up), cmocka_unit_test_setup(partitions_and_the_largest, set_up),
+        cmocka_unit_test_setup(finds_extremes, set_up),    cmocka_unit_test_setup(finds_the_first_nan, set_up),
         cmocka_unit_test_setup(running_results, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);
