@@ -493,3 +493,21 @@ kiln_status kiln__meshgrid(struct kiln_array *const *arrays, size_t count, bool 
     }
     return all_or_none(status, out, count);
 }
+
+/* ---- joining ----------------------------------------------------------------------------------------------------- */
+
+kiln_status kiln__concatenate_flat(struct kiln_array *const *arrays, size_t count, struct kiln_array **out,
+                                   kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    struct kiln_array **flat = calloc(count + 1, sizeof *flat);
+    if (!flat) return kiln__no_memory(err, "the arrays of a concatenation");
+    for (size_t i = 0; i < count && !status; i++) {
+        status = require(arrays[i], "concatenate", err);
+        if (!status) status = kiln__flatten(arrays[i], 0, -1, &flat[i], err);
+    }
+    if (!status) status = kiln__concatenate(flat, count, 0, out, err);
+    for (size_t i = 0; i < count; i++) kiln__array_unref(flat[i]);
+    free(flat);
+    return status;
+}

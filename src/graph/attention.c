@@ -79,10 +79,11 @@ static struct kiln_array *split_mask(struct kiln_expression *e, struct kiln_arra
     return kiln__e_reshape(e, mask, dims, 5);
 }
 
-/* Key j may be seen by query i when j is not after it; the last query sees all. */
+/* Key j may be seen by query i when j is not after it. The last query stands beside the last key and sees all; with
+ * more queries than keys the first ones see none. */
 static struct kiln_array *causal_mask(struct kiln_expression *e, const struct sizes *s)
 {
-    int length = s->queries > s->keys ? s->queries : s->keys, before = s->keys > s->queries ? s->keys - s->queries : 0;
+    int length = s->queries > s->keys ? s->queries : s->keys, before = s->keys - s->queries;
     int32_t *places = malloc(((size_t)length + 1) * sizeof *places);
     if (!places) {
         e->status = kiln__no_memory(e->err, "a mask");

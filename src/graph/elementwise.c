@@ -93,11 +93,22 @@ kiln_status kiln__nan_to_num(struct kiln_array *a, float nan, const float *posin
     return kiln__e_end(&e, kiln__e_select(&e, kiln__e_unary(&e, KILN_OP_ISNEGINF, a), low, x), out);
 }
 
+/* What a quotient leaves. Integer quotients are cut towards zero, so remainder(), which has the divisor's sign, does
+ * not go with them. */
+static kiln_status rest_of(struct kiln_array *a, struct kiln_array *b, struct kiln_array *quotient,
+                           struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    if (kiln__dtypes[quotient->dtype].kind >= KILN_KIND_FLOAT) return kiln__binary(KILN_OP_REMAINDER, a, b, out, err);
+    struct kiln_array *taken = kiln__e_binary(&e, KILN_OP_MULTIPLY, quotient, b);
+    return kiln__e_end(&e, kiln__e_binary(&e, KILN_OP_SUBTRACT, a, taken), out);
+}
+
 kiln_status kiln__divmod(struct kiln_array *a, struct kiln_array *b, struct kiln_array *out[2], kiln_error *err)
 {
     struct kiln_array *quotient = NULL, *rest = NULL;
     kiln_status status = kiln__binary(KILN_OP_FLOOR_DIVIDE, a, b, &quotient, err);
-    if (!status) status = kiln__binary(KILN_OP_REMAINDER, a, b, &rest, err);
+    if (!status) status = rest_of(a, b, quotient, &rest, err);
     if (status) {
         kiln__array_unref(quotient);
         return named("divmod", status, err);

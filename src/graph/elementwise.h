@@ -17,7 +17,7 @@ kiln_status kiln__clip(struct kiln_array *a, struct kiln_array *low, struct kiln
 kiln_status kiln__nan_to_num(struct kiln_array *a, float nan, const float *posinf, const float *neginf,
                              struct kiln_array **out, kiln_error *err);
 
-/* out[0] = the quotient (floor_divide), out[1] = the remainder. */
+/* out[0] = the quotient (floor_divide), out[1] = the rest: quotient * b + rest is a, up to rounding of floats. */
 kiln_status kiln__divmod(struct kiln_array *a, struct kiln_array *b, struct kiln_array *out[2], kiln_error *err);
 
 /* How close two numbers have to be: |a - b| <= absolute + relative * |b|; infinities of one sign are close. */

@@ -46,6 +46,10 @@ struct kiln_padding {
 kiln_status kiln__pad(struct kiln_array *a, const struct kiln_padding *padding, struct kiln_array **out,
                       kiln_error *err);
 
+/* All elements of all arrays in one axis. */
+kiln_status kiln__concatenate_flat(struct kiln_array *const *arrays, size_t count, struct kiln_array **out,
+                                   kiln_error *err);
+
 /* Several results: out[] has room for them and gets `count` references, or none. */
 kiln_status kiln__broadcast_arrays(struct kiln_array *const *arrays, size_t count, struct kiln_array **out,
                                    kiln_error *err);

@@ -5,6 +5,7 @@
  * error each time, and the order is always: inputs first, then the result, so that a result may be an input.
  */
 #include "graph/compose.h"
+#include "graph/shapes.h"
 #include "mlxc/vector.h"
 
 /* ---- element-wise --------------------------------------------------------------------------------------------- */
@@ -152,7 +153,11 @@ int mlx_concatenate_axis(mlx_array *res, const mlx_vector_array arrays, int axis
 
 int mlx_concatenate(mlx_array *res, const mlx_vector_array arrays, const mlx_stream s)
 {
-    return mlx_concatenate_axis(res, arrays, 0, s);
+    size_t count;
+    KILN_NEED_VECTOR(arrays);
+    KILN_NEED_STREAM(s);
+    struct kiln_array *const *inputs = kiln__vector_arrays(arrays, &count);
+    KILN_RETURN_RESULT(res, kiln__concatenate_flat(inputs, count, &out, &err));
 }
 
 int mlx_stack_axis(mlx_array *res, const mlx_vector_array arrays, int axis, const mlx_stream s)

@@ -584,19 +584,38 @@ static void test_closeness(void **state)
     mlx_array_free(a), mlx_array_free(b), mlx_array_free(res);
 }
 
+/* quotient * divisor + rest is the dividend, also where one of them is negative or the divisor is 0. */
 static void test_divmod(void **state)
 {
     (void)state;
-    const int left[] = {-7, 7, -7, 5}, right[] = {2, -2, -2, 0}, shape[] = {4};
+    const int left[] = {-7, 7, -7, 5, -7, 0}, right[] = {2, -2, -2, 0, 3, -4}, shape[] = {6};
     mlx_array a = mlx_array_new_data(left, shape, 1, MLX_INT32), b = mlx_array_new_data(right, shape, 1, MLX_INT32);
-    mlx_array part = mlx_array_new();
+    mlx_array part = mlx_array_new(), whole = mlx_array_new();
     mlx_vector_array res = mlx_vector_array_new();
     expect_ok(mlx_divmod(&res, a, b, stream), "divmod");
     assert_int_equal(mlx_vector_array_size(res), 2);
     mlx_vector_array_get(&part, res, 0);
-    expect_doubles(part, (double[]){-3, -3, 3, 0}, 4, "quotients");
+    expect_doubles(part, (double[]){-3, -3, 3, 0, -2, 0}, 6, "quotients");
+    expect_ok(mlx_multiply(&whole, part, b, stream), "multiply");
     mlx_vector_array_get(&part, res, 1);
-    expect_doubles(part, (double[]){1, -1, -1, 0}, 4, "remainders");
+    expect_doubles(part, (double[]){-1, 1, -1, 5, -1, 0}, 6, "rests");
+    expect_ok(mlx_add(&whole, whole, part, stream), "add");
+    expect_doubles(whole, (double[]){-7, 7, -7, 5, -7, 0}, 6, "dividends");
+    mlx_array_free(a), mlx_array_free(b), mlx_array_free(part), mlx_array_free(whole);
+    mlx_vector_array_free(res);
+}
+
+/* Of floats the quotient is floored and the rest has the divisor's sign. */
+static void test_divmod_of_floats(void **state)
+{
+    (void)state;
+    mlx_array a = doubles((double[]){-7, 7, 7.5}, 3), b = doubles((double[]){3, -3, 2}, 3), part = mlx_array_new();
+    mlx_vector_array res = mlx_vector_array_new();
+    expect_ok(mlx_divmod(&res, a, b, stream), "divmod");
+    mlx_vector_array_get(&part, res, 0);
+    expect_doubles(part, (double[]){-3, -3, 3}, 3, "quotients");
+    mlx_vector_array_get(&part, res, 1);
+    expect_doubles(part, (double[]){2, -2, 1.5}, 3, "rests");
     mlx_array_free(a), mlx_array_free(b), mlx_array_free(part);
     mlx_vector_array_free(res);
 }
@@ -624,6 +643,7 @@ int main(void)
         cmocka_unit_test_setup(test_nan_to_num, set_up),
         cmocka_unit_test_setup(test_closeness, set_up),
         cmocka_unit_test_setup(test_divmod, set_up),
+        cmocka_unit_test_setup(test_divmod_of_floats, set_up),
         cmocka_unit_test_setup(test_stop_gradient, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);

@@ -172,6 +172,30 @@ static void attends(void **state)
         }
 }
 
+/*
+ * The last query stands beside the last key. Of three queries and two keys the first sees none: it looks at both alike,
+ * or with a sink at nothing.
+ */
+static void attends_to_fewer_keys(void **state)
+{
+    (void)state;
+    const int q[4] = {1, 1, 3, 1}, k[4] = {1, 1, 2, 1}, one[1] = {1};
+    static const double want[2][3] = {{15, 10, 15}, {0, 5, 10}}; /* a sink of 0 is one more score like the others */
+    for (int sinks = 0; sinks < 2; sinks++) {
+        const struct attention_call call = {CAUSAL, sinks};
+        const float zeros[3] = {0}, values[2] = {10, 20};
+        mlx_array inputs[5] = {
+            mlx_array_new_data(zeros, q, 4, MLX_FLOAT32), mlx_array_new_data(zeros, k, 4, MLX_FLOAT32),
+            mlx_array_new_data(values, k, 4, MLX_FLOAT32), mlx_array_new_data(zeros, one, 1, MLX_FLOAT32),
+            mlx_array_new_data(zeros, one, 1, MLX_FLOAT32)};
+        struct numbers got;
+        run_both_ways(call_attention, &call, inputs, 5, &got, 1, 1, "attention");
+        expect_near(&got, want[sinks], 1e-6, sinks ? "with a sink" : "without sinks");
+        for (int i = 0; i < 5; i++) mlx_array_free(inputs[i]);
+        numbers_free(&got);
+    }
+}
+
 /* ---- the others
  * -------------------------------------------------------------------------------------------------------- */
 
@@ -384,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(turns_positions, set_up),
         cmocka_unit_test_setup(attends, set_up),
+        cmocka_unit_test_setup(attends_to_fewer_keys, set_up),
         cmocka_unit_test_setup(normalises, set_up),
         cmocka_unit_test_setup(multiplies_and_adds, set_up),
         cmocka_unit_test_setup(convolves, set_up),

@@ -299,6 +299,13 @@ static void test_joining(void **state)
     EXPECT(res, "concatenate", DIMS(1, 6), 1, 2, 3, 7, 8, 0.5);
     mlx_array a = matrix(), b = matrix();
     mlx_vector_array two = mlx_vector_array_new_data((const mlx_array[]){a, b}, 2);
+    expect_ok(mlx_concatenate(&res, two, stream), "concatenate");
+    EXPECT(res, "concatenate of matrices", DIMS(1, 12), 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6);
+    expect_ok(mlx_vector_array_append_value(two, half), "append"); /* of any rank */
+    expect_ok(mlx_concatenate(&res, two, stream), "concatenate");
+    EXPECT(res, "concatenate of other ranks", DIMS(1, 13), 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 0.5);
+    mlx_vector_array_free(two);
+    two = mlx_vector_array_new_data((const mlx_array[]){a, b}, 2);
     expect_ok(mlx_concatenate_axis(&res, two, -1, stream), "concatenate_axis");
     EXPECT(res, "concatenate_axis", DIMS(2, 2, 6), 1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6);
     expect_ok(mlx_stack_axis(&res, two, 1, stream), "stack_axis");
