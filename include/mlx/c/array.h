@@ -3,7 +3,8 @@
  *
  * A handle is a box around a reference: two handles to one array are freed separately. A result parameter whose ctx is
  * NULL gets a new box; otherwise its box stays and its content is replaced. After a failure it is untouched.
- * item_* and tostring evaluate; data_* do not, and give NULL for an array without bytes. Neither converts.
+ * item_* and tostring evaluate. data_* and strides do not, but wait for an evaluation that is under way; data_* give NULL
+ * for an array without bytes. None converts.
  */
 #ifndef MLX_C_ARRAY_H
 #define MLX_C_ARRAY_H

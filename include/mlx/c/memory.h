@@ -1,5 +1,8 @@
 /*
  * memory.h - memory of arrays: live, peak, kept for reuse.
+ *
+ * The wired limit is kept and given back, and has no effect: a GPU's memory is always resident. More than the device
+ * information's max_recommended_working_set_size is an error and leaves the limit. Without a GPU it is always 0.
  */
 #ifndef MLX_C_MEMORY_H
 #define MLX_C_MEMORY_H

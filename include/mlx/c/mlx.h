@@ -1,8 +1,13 @@
 /*
- * mlx.h - the array interface in one include.
+ * mlx.h - the array interface in one include. Programs that were written for mlx-c get the C library's headers below
+ * from it, too.
  */
 #ifndef MLX_C_MLX_H
 #define MLX_C_MLX_H
+
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "mlx/c/array.h"
 #include "mlx/c/closure.h"

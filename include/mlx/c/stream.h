@@ -2,6 +2,9 @@
  * stream.h - streams: process-wide, usable from every thread.
  *
  * Each call that hands out a default stream gives a new handle, to be freed; compare with mlx_stream_equal().
+ * mlx_set_default_stream() sets the default of the stream's device for the calling thread only. A thread that set none
+ * has the process's default stream, which is the first one of the device and never changes.
+ * mlx_synchronize() waits for what mlx_async_eval() was asked for so far, by any thread.
  */
 #ifndef MLX_C_STREAM_H
 #define MLX_C_STREAM_H

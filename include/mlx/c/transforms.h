@@ -1,5 +1,8 @@
 /*
  * transforms.h - evaluation and function transformations.
+ *
+ * mlx_async_eval() returns at once; arrays that are asked for together are there together, so waiting for one of them
+ * waits for all. A failure is reported to who waits for, or reads, an array that could not be made.
  */
 #ifndef MLX_C_TRANSFORMS_H
 #define MLX_C_TRANSFORMS_H
