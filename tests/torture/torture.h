@@ -29,6 +29,10 @@ struct torture_attack {
 /* Runs what the command line asks for; the result is main's. */
 int torture_main(int argc, char **argv, const struct torture_attack *attacks, size_t count);
 
+/* For main: the GPU of this process is the emulated one. The loader finds its driver when a program starts, so the
+ * program starts once more. */
+void torture_use_emulated_driver(char **argv);
+
 /* A round's random numbers: the same seed gives the same ones everywhere. */
 static inline uint64_t torture_next(uint64_t *state)
 {

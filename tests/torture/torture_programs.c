@@ -529,23 +529,12 @@ static int round_on_gpu(uint64_t seed)
     return run_programs(seed, GPU_PROGRAMS, mlx_default_gpu_stream_new(), true);
 }
 
-/* The loader finds the emulated driver when a program starts: it starts once more. */
-static void find_emulated_driver(char **argv)
-{
-    static const char folder[] = KILN_TEST_BUILD "/tests/emulated";
-    const char *folders = getenv("LD_LIBRARY_PATH");
-    if (folders && strstr(folders, folder)) return;
-    setenv("LD_LIBRARY_PATH", folder, 1);
-    execv("/proc/self/exe", argv);
-    perror("torture_programs: exec");
-}
-
 int main(int argc, char **argv)
 {
     static const struct torture_attack attacks[] = {
         {"programs_on_cpu", round_on_cpu, 120, 0},
         {"programs_on_gpu", round_on_gpu, 120, 0},
     };
-    find_emulated_driver(argv);
+    torture_use_emulated_driver(argv);
     return torture_main(argc, argv, attacks, sizeof attacks / sizeof *attacks);
 }
