@@ -343,7 +343,12 @@ static kiln_status run_elsewhere(const struct kiln_node *node, struct kiln_array
 {
     uint32_t place = place_for(node), before = 0;
     struct kiln_moved moved = {.arrays = moved.few};
-    struct kiln_node there = *node;
+    struct kiln_node there = {.refs = atomic_load_explicit(&node->refs, memory_order_relaxed),
+                              .op = node->op,
+                              .place = node->place,
+                              .attrs = node->attrs,
+                              .attr_count = node->attr_count,
+                              .input_count = node->input_count}; /* state and error are other threads' meanwhile */
     kiln_status status = place ? kiln__indexed_check(node, err) : KILN_OK;
     if (!status) status = kiln__move(&moved, node->inputs, node->input_count, place, err);
     there.inputs = moved.arrays;
