@@ -3,7 +3,7 @@
  *
  * Everything here is safe while other processes use the folder: at worst they compile again what was removed. Only
  * files that Kiln itself writes are ever removed or renamed, told by their names: 64 hexadecimal digits and an ending
- * of ours, in a sub-folder named by the first two; and `toolchain` in the folder itself, which is a line. Symbolic
+ * of ours, in a sub-folder named by the first two; and `toolchain` and `.sizes` in the folder itself. Symbolic
  * links are not followed below the folder.
  */
 #ifndef KILN_MAINTAIN_H
@@ -58,8 +58,8 @@ bool kiln_parse_size(const char *text, uint64_t *out);
  * folder holds, which the text names, so it is none; KILN_IO: it can't be read.
  */
 kiln_status kiln_clear_check(const char *folder, kiln_prune_report *report, kiln_error *err);
-/* Removes every artifact and everything put aside, then sub-folders that are empty and `toolchain`; the folder stays.
- * Nothing is removed from a folder that is not a cache. */
+/* Removes every artifact and everything put aside, then sub-folders that are empty, `toolchain` and `.sizes`; the
+ * folder stays. Nothing is removed from a folder that is not a cache. */
 kiln_status kiln_clear(const char *folder, const kiln_progress *progress, kiln_prune_report *report, kiln_error *err);
 
 typedef enum kiln_warmed { KILN_WARM_COMPILED, KILN_WARM_WAS_THERE } kiln_warmed;

@@ -27,7 +27,7 @@ enum { TOUCH_AFTER_S = 3600 }; /* a hit rewrites a file's time, which orders evi
 
 struct folder {
     struct kiln_tier tier; /* first: a kiln_tier * is a struct folder * */
-    struct kiln_prune prune;
+    struct kiln_bounds bounds;
     char path[];
 };
 
@@ -236,9 +236,9 @@ static void clear_place(const struct folder *folder, const char *path, const str
 static kiln_status publish(const struct folder *folder, const char *path, const struct kiln_digest *digest,
                            const struct kiln_buffer *bytes, kiln_error *err)
 {
-    if (bytes->size > folder->prune.max_bytes) {
+    if (bytes->size > folder->bounds.bytes) {
         return kiln__fail(err, KILN_IO, "an artifact of %zu bytes is larger than the cache may be (%llu bytes)",
-                          bytes->size, (unsigned long long)folder->prune.max_bytes);
+                          bytes->size, (unsigned long long)folder->bounds.bytes);
     }
     if (holds_newer(path)) return KILN_OK;
     if (is_folder(path)) clear_place(folder, path, digest);
@@ -256,7 +256,7 @@ static kiln_status folder_put(struct kiln_tier *tier, const struct kiln_artifact
     kiln_status status = path != NULL ? kiln__artifact_encode(artifact, &bytes, err) : kiln__no_memory(err, "a path");
     if (status == KILN_OK) status = publish(folder, path, &digest, &bytes, err);
     if (status == KILN_OK) {
-        uint64_t evicted = kiln__prune_after_put(&folder->prune, folder->path, path, bytes.size);
+        uint64_t evicted = kiln__prune_after_put(&folder->bounds, folder->path, path, bytes.size);
         atomic_fetch_add_explicit(&tier->events->evictions, evicted, memory_order_relaxed);
     }
     kiln__buffer_release(&bytes);
@@ -332,9 +332,7 @@ static kiln_status folder_set_toolchain(struct kiln_tier *tier, const char *line
 
 static void folder_free(struct kiln_tier *tier)
 {
-    struct folder *folder = (struct folder *)tier;
-    kiln__prune_release(&folder->prune);
-    free(folder);
+    free((struct folder *)tier);
 }
 
 static const struct kiln_tier_methods folder_methods = {.get = folder_get,
@@ -357,7 +355,8 @@ static kiln_status open_folder(const char *path, bool writable, uint64_t max_byt
     if (folder == NULL) return kiln__no_memory(err, "a cache folder");
     memcpy(folder->path, path, size);
     folder->tier = (struct kiln_tier){&folder_methods, events, folder->path, writable, NULL};
-    kiln__prune_init(&folder->prune, max_bytes, max_files);
+    folder->bounds =
+        (struct kiln_bounds){max_bytes > 0 ? max_bytes : UINT64_MAX, max_files > 0 ? max_files : UINT64_MAX};
     *out = &folder->tier;
     return KILN_OK;
 }

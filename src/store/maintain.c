@@ -1,8 +1,8 @@
 /*
  * maintain.c - pruning and clearing a folder on somebody's word; see kiln/maintain.h.
  *
- * Invariant: artifacts go through kiln__prune_now() only, which knows our names; here the file that names the tool
- * chain and empty sub-folders are removed, and only in a folder that holds nothing but what a cache folder holds.
+ * Invariant: artifacts go through kiln__prune_now() only, which knows our names; here the files of the folder itself
+ * and empty sub-folders are removed, and only in a folder that holds nothing but what a cache folder holds.
  */
 #include "kiln/maintain.h"
 
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/status.h"
+#include "store/ledger.h"
 #include "store/prune.h"
 
 enum { LONGEST_PATH = 4096, LONGEST_LINE = 4096 };
@@ -36,12 +37,23 @@ static kiln_status open_folder(const char *folder, char path[LONGEST_PATH], DIR 
     return KILN_OK;
 }
 
-/* The file that names the tool chain, or one of that name that was being written: a line, so never long. */
-static bool is_toolchain_file(const char *name, const struct stat *info)
+/* Files of the folder itself, and the most bytes they may have to be what we take them for. */
+static const struct {
+    const char *name;
+    off_t size;
+} own_files[] = {{KILN_TOOLCHAIN_FILE, LONGEST_LINE}, {KILN_LEDGER_FILE, KILN_LEDGER_LIMIT}};
+
+/* One of them, or one that was being written under another name, where `is_temporary` says so. */
+static bool is_own_file(const char *name, const struct stat *info, bool *is_temporary)
 {
-    static const char temporary[] = KILN_TOOLCHAIN_FILE ".tmp-";
-    bool is_name = strcmp(name, KILN_TOOLCHAIN_FILE) == 0 || strncmp(name, temporary, sizeof temporary - 1) == 0;
-    return is_name && S_ISREG(info->st_mode) && info->st_size <= LONGEST_LINE;
+    static const char mark[] = ".tmp-";
+    for (size_t i = 0; i < sizeof own_files / sizeof *own_files; i++) {
+        size_t size = strlen(own_files[i].name);
+        *is_temporary = strncmp(name + strnlen(name, size), mark, sizeof mark - 1) == 0;
+        if (strncmp(name, own_files[i].name, size) == 0 && (name[size] == '\0' || *is_temporary))
+            return S_ISREG(info->st_mode) && info->st_size <= own_files[i].size;
+    }
+    return false;
 }
 
 /* The file itself stays, as artifacts do; what goes is what a writer left behind that is gone. */
@@ -50,9 +62,10 @@ static void remove_left_overs(DIR *list)
     time_t now = time(NULL);
     for (struct dirent *item; (item = readdir(list)) != NULL;) {
         struct stat info;
-        bool is_left = strcmp(item->d_name, KILN_TOOLCHAIN_FILE) != 0 &&
-                       fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-                       is_toolchain_file(item->d_name, &info) && kiln__is_left_over(item->d_name, &info, now);
+        bool is_temporary;
+        bool is_left = fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                       is_own_file(item->d_name, &info, &is_temporary) && is_temporary &&
+                       kiln__is_left_over(item->d_name, &info, now);
         if (is_left) unlinkat(dirfd(list), item->d_name, 0);
     }
 }
@@ -79,8 +92,8 @@ kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, ki
     return kiln__prune_now(path, &keep, &options->progress, report, err);
 }
 
-/* A cache folder holds sub-folders of two digits, and the name of a tool chain. Files that the system leaves behind
- * begin with a dot. */
+/* A cache folder holds sub-folders of two digits, the name of a tool chain and a ledger. Files that the system leaves
+ * behind begin with a dot. */
 static kiln_status check_names(const char *path, DIR *list, kiln_error *err)
 {
     for (struct dirent *item; (item = readdir(list)) != NULL;) {
@@ -89,8 +102,8 @@ static kiln_status check_names(const char *path, DIR *list, kiln_error *err)
         bool is_hidden = strncmp(item->d_name, ".nfs", 4) == 0;
         if (is_dot || is_hidden) continue;
         if (fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT) continue;
-        bool is_ours =
-            (kiln__is_sub_folder_name(item->d_name) && S_ISDIR(info.st_mode)) || is_toolchain_file(item->d_name, &info);
+        bool is_temporary, is_ours = (kiln__is_sub_folder_name(item->d_name) && S_ISDIR(info.st_mode)) ||
+                                     is_own_file(item->d_name, &info, &is_temporary);
         if (!is_ours)
             return kiln__fail(err, KILN_INVALID, "%s is not a cache folder: Kiln would not have made '%s' in it", path,
                               item->d_name);
@@ -104,11 +117,11 @@ static void remove_rest(DIR *list)
     rewinddir(list);
     for (struct dirent *item; (item = readdir(list)) != NULL;) {
         struct stat info;
+        bool is_temporary;
         if (kiln__is_sub_folder_name(item->d_name))
             unlinkat(dirfd(list), item->d_name, AT_REMOVEDIR);
-        else if (strcmp(item->d_name, KILN_TOOLCHAIN_FILE) == 0 &&
-                 fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-                 is_toolchain_file(item->d_name, &info))
+        else if (fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 is_own_file(item->d_name, &info, &is_temporary) && !is_temporary)
             unlinkat(dirfd(list), item->d_name, 0);
     }
     rewinddir(list);

@@ -1,8 +1,8 @@
 /*
  * prune.c - see prune.h.
  *
- * Invariant: the allowance left after an exact count is a fraction of the distance to the bound, so one process alone
- * never passes a bound between two counts.
+ * Invariant: whoever has put an artifact knows a sum that is not below what the folder holds, or counts; and removes
+ * before it puts the next one. Nothing is locked meanwhile, so a fork finds nothing taken.
  */
 #include "store/prune.h"
 
@@ -19,15 +19,13 @@
 
 #include "base/digest.h"
 #include "base/file.h"
-#include "base/gate.h"
 #include "base/status.h"
+#include "store/ledger.h"
 #include "store/lock.h"
 
 enum {
     SUB_FOLDERS = 256,
-    STALE_S = 3600,    /* a writer that left this behind is gone */
-    SAMPLE_SHARE = 64, /* of the distance to a bound that may be used up after a sample, ... */
-    EXACT_SHARE = 4,   /* ... and after an exact count */
+    STALE_S = 3600, /* a writer that left this behind is gone */
 };
 
 struct file {
@@ -46,18 +44,6 @@ struct listing {
     int stuck_errno;
     bool failed; /* out of memory: what is here is not all */
 };
-
-void kiln__prune_init(struct kiln_prune *prune, uint64_t max_bytes, uint64_t max_files)
-{
-    *prune = (struct kiln_prune){.max_bytes = max_bytes > 0 ? max_bytes : UINT64_MAX,
-                                 .max_files = max_files > 0 ? max_files : UINT64_MAX};
-    pthread_mutex_init(&prune->lock, NULL);
-}
-
-void kiln__prune_release(struct kiln_prune *prune)
-{
-    pthread_mutex_destroy(&prune->lock);
-}
 
 static const char digits[] = "0123456789abcdef";
 
@@ -110,7 +96,8 @@ static void remove_folder(struct listing *listing, DIR *entries, const char *fol
     if (asprintf(&listing->stuck.path, "%s/%s", folder, name) < 0) listing->stuck.path = NULL;
 }
 
-/* Lists artifacts and what was put aside; removes what writers left that are gone. Other names are not ours. */
+/* Lists artifacts and what was put aside, unless `listing` is NULL; removes what writers left that are gone. Other
+ * names are not ours. */
 static void list_folder(const char *folder, struct listing *listing)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); /* a link leads to what is not ours */
@@ -126,9 +113,9 @@ static void list_folder(const char *folder, struct listing *listing)
         if (ending == NULL) continue;
         bool is_temporary = strstr(ending, ".tmp-") != NULL || kiln__lock_is_name(entry->d_name);
         bool is_kept = strcmp(ending, KILN_ARTIFACT_SUFFIX) == 0 || strcmp(ending, KILN_ASIDE_SUFFIX) == 0;
-        if (!is_temporary && !is_kept) continue;
+        if (!is_temporary && (!is_kept || listing == NULL)) continue;
         if (fstatat(dirfd(entries), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
-        if (S_ISDIR(info.st_mode)) remove_folder(listing, entries, folder, entry->d_name);
+        if (S_ISDIR(info.st_mode) && listing != NULL) remove_folder(listing, entries, folder, entry->d_name);
         if (!S_ISREG(info.st_mode)) continue;
         if (!is_temporary)
             add_file(listing, folder, entry->d_name, &info);
@@ -226,50 +213,30 @@ kiln_status kiln__prune_now(const char *folder, const struct kiln_prune_keep *ke
     return status;
 }
 
-static void allow(struct kiln_prune *prune, uint64_t bytes, uint64_t files, uint64_t share)
-{
-    prune->bytes_left = bytes < prune->max_bytes ? (prune->max_bytes - bytes) / share : 0;
-    prune->files_left = files < prune->max_files ? (prune->max_files - files) / share : 0;
-}
-
-/* True when the sub-folder of `path`, taken for a 256th of all, is far from both bounds. */
-static bool sample_is_small(struct kiln_prune *prune, const char *path)
-{
-    struct listing sample = {0};
-    char *sub_folder = strndup(path, (size_t)(strrchr(path, '/') - path));
-    if (sub_folder == NULL) return false;
-    list_folder(sub_folder, &sample);
-    free(sub_folder);
-    uint64_t bytes = sample.size_bytes * SUB_FOLDERS, files = sample.count * SUB_FOLDERS;
-    bool is_small = !sample.failed && bytes < prune->max_bytes / 2 && files < prune->max_files / 2;
-    if (is_small) allow(prune, bytes, files, SAMPLE_SHARE);
-    release_listing(&sample);
-    return is_small;
-}
-
-static uint64_t look_at_everything(struct kiln_prune *prune, const char *folder, const char *path)
+static uint64_t count_and_evict(const struct kiln_bounds *bounds, const char *folder, const char *path)
 {
     struct listing all = {0};
+    struct kiln_count count;
+    kiln__ledger_begin(folder, &count);
     list_everything(folder, &all, NULL);
     kiln_prune_report report = {.kept_files = all.count, .kept_bytes = all.size_bytes};
-    const struct kiln_prune_keep keep = {reduced(prune->max_bytes), reduced(prune->max_files), INT64_MIN, false};
-    bool is_over = report.kept_bytes > prune->max_bytes || report.kept_files > prune->max_files;
+    const struct kiln_prune_keep keep = {reduced(bounds->bytes), reduced(bounds->files), INT64_MIN, false};
+    bool is_over = report.kept_bytes > bounds->bytes || report.kept_files > bounds->files;
     uint64_t evicted = is_over ? evict(&keep, &all, path, NULL, &report) : 0;
-    allow(prune, report.kept_bytes, report.kept_files, EXACT_SHARE);
+    kiln__ledger_end(folder, &count, &(struct kiln_total){report.kept_bytes, report.kept_files});
     release_listing(&all);
     return evicted;
 }
 
-uint64_t kiln__prune_after_put(struct kiln_prune *prune, const char *folder, const char *path, uint64_t size_bytes)
+uint64_t kiln__prune_after_put(const struct kiln_bounds *bounds, const char *folder, const char *path,
+                               uint64_t size_bytes)
 {
-    uint64_t evicted = 0;
-    kiln__mutex_lock(&prune->lock);
-    if (prune->bytes_left > size_bytes && prune->files_left > 1) {
-        prune->bytes_left -= size_bytes;
-        prune->files_left -= 1;
-    } else if (!sample_is_small(prune, path)) {
-        evicted = look_at_everything(prune, folder, path);
-    }
-    kiln__mutex_unlock(&prune->lock);
-    return evicted;
+    struct kiln_total total;
+    char *sub_folder = strndup(path, (size_t)(strrchr(path, '/') - path));
+    if (sub_folder != NULL) list_folder(sub_folder, NULL);
+    free(sub_folder);
+    if (bounds->bytes == UINT64_MAX && bounds->files == UINT64_MAX) return 0;
+    if (kiln__ledger_add(folder, size_bytes, &total) && total.bytes <= bounds->bytes && total.files <= bounds->files)
+        return 0;
+    return count_and_evict(bounds, folder, path);
 }

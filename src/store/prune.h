@@ -1,15 +1,13 @@
 /*
  * prune.h - keeps a folder of artifacts within its bounds. Inside the store room.
  *
- * Counting every file on every put would cost more than the put, so the folder is looked at rarely: the sub-folder
- * just written is a sample of the 256 (digests are evenly spread), and only when that sample comes near a bound is
- * everything counted. After each look, an allowance says how much this process may add before the next one.
- * Several processes may prune one folder at once: a file that is already gone is nobody's problem.
+ * Counting every file on every put would cost more than the put, so writers keep a ledger (ledger.h), and count when it
+ * says that a bound may be passed. Several processes may prune one folder at once: a file that is already gone is
+ * nobody's problem. A folder has at most its bound and what is being put: one artifact per writer.
  */
 #ifndef KILN_STORE_PRUNE_H
 #define KILN_STORE_PRUNE_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -21,21 +19,17 @@
 #define KILN_ASIDE_SUFFIX    ".bad"      /* what was put aside: no longer than the above */
 #define KILN_TOOLCHAIN_FILE  "toolchain" /* in the folder itself: which tool chain made what is in it */
 
-struct kiln_prune {
-    uint64_t max_bytes, max_files;
-    pthread_mutex_t lock; /* guards the two below, and lets one thread at a time look at the folder */
-    uint64_t bytes_left, files_left;
+struct kiln_bounds {
+    uint64_t bytes, files; /* UINT64_MAX: none */
 };
 
-/* 0 is no bound. */
-void kiln__prune_init(struct kiln_prune *prune, uint64_t max_bytes, uint64_t max_files);
-void kiln__prune_release(struct kiln_prune *prune);
-
 /*
- * `path` of `size_bytes` was written below `folder`. Removes what was not wanted for longest when a bound is passed, a
- * tenth more than needed so that the next put does not begin again; never `path` itself. Returns the artifacts removed.
+ * `path` of `size_bytes` was written below `folder`. Removes what writers that are gone have left beside it, and what
+ * was not wanted for longest when a bound is passed, a tenth more than needed so that the next put does not begin
+ * again; never `path` itself. Returns the artifacts removed.
  */
-uint64_t kiln__prune_after_put(struct kiln_prune *prune, const char *folder, const char *path, uint64_t size_bytes);
+uint64_t kiln__prune_after_put(const struct kiln_bounds *bounds, const char *folder, const char *path,
+                               uint64_t size_bytes);
 
 /* What is to stay: at most so much, and nothing used before `used_since`. */
 struct kiln_prune_keep {

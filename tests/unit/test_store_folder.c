@@ -358,7 +358,7 @@ static void stale_temporary_files_go(void **state)
 {
     struct world *world = *state;
     char stale[300], fresh[300];
-    struct kiln_tier *bounded = open_folder(world, true, NO_BOUND, 4);
+    struct kiln_tier *bounded = open_folder(world, true, NO_BOUND, 1); /* the second put counts the files */
     put(bounded, "a", 10, NULL);
     snprintf(stale, sizeof(stale), "%s.tmp-aaaaaa", path_of(world, "a", ".kiln"));
     snprintf(fresh, sizeof(fresh), "%s.tmp-bbbbbb", path_of(world, "a", ".kiln"));
