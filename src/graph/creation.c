@@ -1,6 +1,6 @@
 /*
- * creation.c - see creation.h; filling is in compose.h, which others use. Sequences are filled at once, in float64, and
- * cast; everything else compares positions along two axes, which fuses into one kernel.
+ * creation.c - see creation.h; filling is in compose.h, which others use. Series are made in float64 when they are
+ * evaluated, and cast; everything else compares positions along two axes, which fuses into one kernel.
  */
 #include "graph/creation.h"
 
@@ -10,23 +10,10 @@
 
 #include "graph/formula.h"
 #include "graph/reductions.h" /* expressions */
+#include "graph/series.h"
 #include "graph/shapes.h"
 
-/* ---- sequences --------------------------------------------------------------------------------------------------- */
-
-/* first + i * step, as `dtype`. */
-static kiln_status sequence(double first, double step, int count, enum kiln_dtype dtype, struct kiln_array **out,
-                            kiln_error *err)
-{
-    struct kiln_array *wide = NULL;
-    kiln_status status = kiln__array_alloc(KILN_FLOAT64, 1, &count, &wide, err);
-    if (status) return status;
-    double *values = (double *)(void *)wide->data;
-    for (int i = 0; i < count; i++) values[i] = first + i * step;
-    status = kiln__astype(wide, dtype, out, err);
-    kiln__array_unref(wide);
-    return status;
-}
+/* ---- series ------------------------------------------------------------------------------------------------------ */
 
 kiln_status kiln__arange(double start, double stop, double step, enum kiln_dtype dtype, struct kiln_array **out,
                          kiln_error *err)
@@ -41,58 +28,23 @@ kiln_status kiln__arange(double start, double stop, double step, enum kiln_dtype
         step = trunc(start + step) - first;
         start = first;
     }
-    return sequence(start, step, length > 0 ? (int)length : 0, dtype, out, err);
+    return kiln__series(KILN_SERIES_STEPS, (double[]){start, step}, length > 0 ? (int)length : 0, dtype, out, err);
 }
 
 kiln_status kiln__linspace(double start, double stop, int count, enum kiln_dtype dtype, struct kiln_array **out,
                            kiln_error *err)
 {
     if (count < 0) return kiln__fail(err, KILN_INVALID, "[linspace] The number of elements can't be %d.", count);
-    struct kiln_array *wide = NULL;
-    kiln_status status = kiln__array_alloc(KILN_FLOAT64, 1, &count, &wide, err);
-    if (status) return status;
-    double *values = (double *)(void *)wide->data;
-    for (int i = 0; i < count; i++) {
-        double at = count > 1 ? (double)i / (count - 1) : 0;
-        values[i] = i > 0 && i == count - 1 ? stop : start * (1 - at) + stop * at;
-    }
-    status = kiln__astype(wide, dtype, out, err);
-    kiln__array_unref(wide);
-    return status;
-}
-
-/* At `part` of the window, 0 to 1/2. Blackman's is 0.42 - 0.5 cos(x) + 0.08 cos(2 x), in factors, so that its ends are
- * 0. */
-static double window_at(enum kiln_window window, double part)
-{
-    double turn = cos(2 * M_PI * part);
-    switch (window) {
-    case KILN_BARTLETT:
-        return 2 * part;
-    case KILN_BLACKMAN:
-        return (1 - turn) * (0.34 - 0.16 * turn);
-    case KILN_HAMMING:
-        return 0.54 - 0.46 * turn;
-    case KILN_HANNING:
-        return 0.5 * (1 - turn);
-    }
-    return 0;
+    return kiln__series(KILN_SERIES_SPACED, (double[]){start, stop}, count, dtype, out, err);
 }
 
 kiln_status kiln__window(enum kiln_window window, int count, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *wide = NULL;
-    if (count < 0) count = 0;
-    kiln_status status = kiln__array_alloc(KILN_FLOAT64, 1, &count, &wide, err);
-    if (status) return status;
-    double *values = (double *)(void *)wide->data;
-    for (int i = 0; i < count; i++) {
-        int from_end = count - 1 - i;
-        values[i] = count == 1 ? 1 : window_at(window, (double)(i < from_end ? i : from_end) / (count - 1));
-    }
-    status = kiln__astype(wide, KILN_FLOAT32, out, err);
-    kiln__array_unref(wide);
-    return status;
+    static const enum kiln_series_kind kinds[] = {[KILN_BARTLETT] = KILN_SERIES_BARTLETT,
+                                                  [KILN_BLACKMAN] = KILN_SERIES_BLACKMAN,
+                                                  [KILN_HAMMING] = KILN_SERIES_HAMMING,
+                                                  [KILN_HANNING] = KILN_SERIES_HANNING};
+    return kiln__series(kinds[window], (double[]){0, 0}, count < 0 ? 0 : count, KILN_FLOAT32, out, err);
 }
 
 /* ---- triangles and diagonals ------------------------------------------------------------------------------------- */
@@ -101,7 +53,8 @@ kiln_status kiln__window(enum kiln_window window, int count, struct kiln_array *
 static struct kiln_array *positions(struct kiln_expression *e, int count, bool down)
 {
     struct kiln_array *line = NULL;
-    kiln_status status = e->status ? e->status : sequence(0, 1, count, KILN_INT64, &line, e->err);
+    kiln_status status = e->status;
+    if (!status) status = kiln__series(KILN_SERIES_STEPS, (double[]){0, 1}, count, KILN_INT64, &line, e->err);
     int dims[2] = {down ? count : 1, down ? 1 : count};
     return kiln__e_reshape(e, kiln__e_hold(e, status, line), dims, 2);
 }
@@ -125,6 +78,7 @@ kiln_status kiln__eye(const char *name, int rows, int columns, int k, enum kiln_
     struct kiln_expression e = {.err = err};
     kiln_status status = check_sizes(name, rows, columns, err);
     if (status) return status;
+    if (rows == 0 || columns == 0) return kiln__zeros((int[]){rows, columns}, 2, dtype, out, err);
     struct kiln_array *places = compare_places(&e, KILN_OP_EQUAL, rows, columns, k);
     return kiln__e_end(&e, kiln__e_astype(&e, places, dtype), out);
 }
@@ -134,6 +88,7 @@ kiln_status kiln__tri(int rows, int columns, int k, enum kiln_dtype dtype, struc
     struct kiln_expression e = {.err = err};
     kiln_status status = check_sizes("tri", rows, columns, err);
     if (status) return status;
+    if (rows == 0 || columns == 0) return kiln__zeros((int[]){rows, columns}, 2, dtype, out, err);
     struct kiln_array *places = compare_places(&e, KILN_OP_GREATER_EQUAL, rows, columns, k);
     return kiln__e_end(&e, kiln__e_astype(&e, places, dtype), out);
 }
@@ -153,6 +108,7 @@ static kiln_status triangle(const char *name, struct kiln_array *a, enum kiln_op
     if (a->ndim < 2)
         return kiln__fail(err, KILN_INVALID, "[%s] Expected an array of at least 2 dimensions, got %d.", name, a->ndim);
     struct kiln_expression e = {.err = err};
+    if (a->size == 0) return kiln__e_end(&e, a, out);
     struct kiln_array *places = compare_places(&e, op, a->dims[a->ndim - 2], a->dims[a->ndim - 1], k);
     struct kiln_array *zero = kiln__e_astype(&e, kiln__e_number(&e, 0, KILN_FLOAT32), (enum kiln_dtype)a->dtype);
     return kiln__e_end(&e, kiln__e_select(&e, places, a, zero), out);

@@ -536,7 +536,7 @@ static kiln_status shape_random_bits(const struct kiln_call *call, struct kiln_r
 }
 
 /* compiled: made by the run room with kiln__node_new(), which knows its outputs. formula: see formula.h. Layers: made
- * by kiln__row_layer(). */
+ * by kiln__row_layer(). series: made by kiln__series(). */
 static kiln_status shape_none(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     return dtype_none(call, out, err);
@@ -582,6 +582,7 @@ static const struct {
     [KILN_OP_SORT] = {dtype_moved, shape_sorted},
     [KILN_OP_ARGSORT] = {dtype_place, shape_sorted},
     [KILN_OP_LOAD] = {kiln__dtype_load, kiln__shape_load},
+    [KILN_OP_SERIES] = {dtype_none, shape_none},
     [KILN_OP_MATMUL] = {dtype_matmul, shape_matmul},
     [KILN_OP_RANDOM_BITS] = {dtype_random_bits, shape_random_bits},
     [KILN_OP_SOFTMAX] = {dtype_none, shape_none},

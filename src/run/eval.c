@@ -279,6 +279,7 @@ static kiln_operation *const operations[KILN_OP_COUNT] = {
     [KILN_OP_SORT] = kiln__run_sort,
     [KILN_OP_ARGSORT] = kiln__run_sort,
     [KILN_OP_LOAD] = kiln__run_load,
+    [KILN_OP_SERIES] = kiln__run_series,
     [KILN_OP_MATMUL] = kiln__run_matmul,
     [KILN_OP_RANDOM_BITS] = kiln__run_random_bits,
     [KILN_OP_SOFTMAX] = kiln__run_row_layer,
@@ -335,7 +336,8 @@ static uint32_t place_for(const struct kiln_node *node)
 {
     if (kiln__ops[node->op].kind == KILN_OP_VIEW) return kiln__array_place(node->inputs[0]);
     if (!node->place || can_run_on_gpu(node)) return node->place;
-    if (node->op != KILN_OP_LOAD) kiln__gpu_count_add(KILN_GPU_HOST_OPERATIONS, 1);
+    bool is_source = node->op == KILN_OP_LOAD || node->op == KILN_OP_SERIES; /* bytes that begin on the host */
+    if (!is_source) kiln__gpu_count_add(KILN_GPU_HOST_OPERATIONS, 1);
     return 0;
 }
 

@@ -22,6 +22,7 @@ kiln_operation kiln__run_take, kiln__run_gather, kiln__run_take_along;         /
 kiln_operation kiln__run_scatter, kiln__run_put_along, kiln__run_slice_update; /* scatter.c */
 kiln_operation kiln__run_sort;                                                 /* sort.c */
 kiln_operation kiln__run_load;                                                 /* source.c */
+kiln_operation kiln__run_series;                                               /* series.c */
 kiln_operation kiln__run_matmul;                                               /* blas.c */
 kiln_operation kiln__run_random_bits;                                          /* random.c */
 kiln_operation kiln__run_row_layer; /* row_layer_kernels.c: softmax, logsumexp, norms */

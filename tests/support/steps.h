@@ -465,6 +465,12 @@ static bool choose_count(const struct choice *choice, struct step *step)
     return true;
 }
 
+static int run_arange(const struct step *step, const mlx_array *in, mlx_array *out, mlx_stream stream)
+{
+    (void)in;
+    return mlx_arange(out, 0, step->numbers[0], 0.5, MLX_FLOAT32, stream);
+}
+
 static int run_random_bits(const struct step *step, const mlx_array *in, mlx_array *out, mlx_stream stream)
 {
     mlx_array key = mlx_array_new();
@@ -658,6 +664,7 @@ static const struct kind kinds[] = {
     {.name = "triu", .arity = 1, .weight = 2, .choose = choose_matrix, .run = run_triangle, .triangle = mlx_triu},
     STEP("matmul", 2, 6, NULL, run_matmul),
     STEP("random_bits", 1, 1, choose_count, run_random_bits),
+    {.name = "arange", .covers = "series", .arity = 0, .weight = 2, .choose = choose_count, .run = run_arange},
     STEP("take", 1, 4, choose_axis, run_take),
     STEP("gather", 1, 4, choose_axis, run_gather),
     STEP("take_along_axis", 2, 4, choose_axis, run_take_along),
