@@ -180,5 +180,6 @@ kiln_status kiln__conv(struct kiln_array *input, struct kiln_array *weight, cons
     struct kiln_array *y = kiln__e_transpose(&e, kiln__e_matmul(&e, x, w), (int64_t[]){1, 0, 2});
     dims[0] = input->dims[0];
     dims[how->axes + 1] = weight->dims[0];
-    return kiln__e_end(&e, kiln__e_reshape(&e, y, dims, (size_t)how->axes + 2), out);
+    y = kiln__e_reshape(&e, y, dims, (size_t)how->axes + 2); /* of groups with one output each that is a view */
+    return kiln__e_end(&e, groups > 1 ? kiln__e_unary(&e, KILN_OP_CONTIGUOUS, y) : y, out);
 }
