@@ -109,6 +109,7 @@ static kiln_status take_object(int file, kiln_artifact *out, kiln_error *err)
 static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
                            kiln_error *err)
 {
+    (void)request;
     struct cc *cc = self;
     char source_path[64], object_path[64], output[900];
     int source = memory_file("kernel.c", source_path), object = memory_file("kernel.so", object_path);
@@ -118,7 +119,7 @@ static kiln_status compile(void *self, const kiln_request *request, kiln_bytes t
     if (source < 0 || object < 0 || !write_all(source, text.data, text.size) || lseek(source, 0, SEEK_SET) != 0)
         fail(err, status, "a file in memory", strerror(errno));
     else if (run(words, source, output, sizeof output) != 0)
-        fail(err, status, kiln_request_function(request), output);
+        fail(err, status, cc->program, output);
     else
         status = take_object(object, out, err);
     if (source >= 0) close(source);

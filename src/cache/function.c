@@ -12,6 +12,8 @@
 
 /* ---- definitions ---------------------------------------------------------------------------------------------- */
 
+enum { KNOWN_FLAGS = KILN_STRICT | KILN_KEY_REQUEST };
+
 static kiln_status check_options(const kiln_function_options *options, kiln_error *err)
 {
     if (!options || options->struct_size != sizeof *options)
@@ -21,9 +23,9 @@ static kiln_status check_options(const kiln_function_options *options, kiln_erro
         return kiln__fail(err, KILN_INVALID, "function options: a function needs a name");
     if (!options->lower == !options->text.data)
         return kiln__fail(err, KILN_INVALID, "%s: give text or lower(), one of them", options->name);
-    if (options->flags & ~(unsigned)KILN_STRICT)
+    if (options->flags & ~(unsigned)KNOWN_FLAGS)
         return kiln__fail(err, KILN_INVALID, "%s: unknown flags %#x", options->name,
-                          options->flags & ~(unsigned)KILN_STRICT);
+                          options->flags & ~(unsigned)KNOWN_FLAGS);
     const kiln_compiler *compiler = options->compiler;
     if (compiler && (compiler->struct_size != sizeof *compiler || !compiler->name || !compiler->digest ||
                      !compiler->compile || !compiler->link))
@@ -42,6 +44,9 @@ static kiln_status definition_new(const kiln_function_options *options, struct k
     definition->name = strdup(options->name);
     definition->compiler = options->compiler ? options->compiler : kiln_compiler_llvm();
     definition->lower = options->lower;
+    definition->keyed = options->flags & KILN_KEY_REQUEST ? KILN_KEYED_REQUEST
+                        : options->lower                  ? KILN_KEYED_TEXT
+                                                          : KILN_KEYED_ARGUMENTS;
     if (options->text.data) kiln__buffer_append(&definition->text, options->text.data, options->text.size);
     if (!definition->name || definition->text.failed) {
         kiln__definition_unref(definition);
@@ -179,6 +184,7 @@ kiln_status kiln_function_bind(kiln_function *base, void *payload, void (*free_p
                  : of_base->text.data ? (void *)of_base->text.data
                                       : "",
                  of_base->text.size},
+        .flags = of_base->keyed == KILN_KEYED_REQUEST ? KILN_KEY_REQUEST : 0,
     };
     kiln_status status = definition_new(&options, &definition, err);
     kiln__definition_unref(of_base);

@@ -15,6 +15,7 @@ struct kiln_definition {
     _Atomic uint32_t refs;
     char *name;
     const kiln_compiler *compiler;
+    enum kiln_keyed keyed;
     struct kiln_buffer text;
     kiln_status (*lower)(void *payload, const kiln_request *request, kiln_text *text, kiln_error *err);
     void *payload;

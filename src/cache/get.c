@@ -96,19 +96,20 @@ static kiln_status build_request(struct miss *miss, kiln_error *err)
     *request = (kiln_request){.cache = miss->function->cache,
                               .device = miss->device,
                               .options = kiln__options_unpack((uint32_t)(words[1] >> 32)),
-                              .arg_count = miss->arg_count,
                               .watched = values.data,
                               .watched_count = values.count};
-    request->args = malloc((miss->arg_count + 1) * sizeof *request->args);
     kiln__options_take(&request->options, words + 3, miss->watches_at - 3);
-    uint32_t at = 3 + request->options.pushed_count;
-    for (size_t i = 0; request->args && i < miss->arg_count; i++) {
-        request->args[i] = words + at;
-        at += 1 + kiln__item_words(words[at]);
-    }
-    if (request->args) return KILN_OK;
-    free(values.data);
+    if (!kiln__request_arguments(request, words + 3 + request->options.pushed_count, miss->arg_count)) return KILN_OK;
+    kiln__request_release(request);
     return kiln__no_memory(err, "a request");
+}
+
+/* What the definition adds to a request. */
+static void use_definition(struct miss *miss)
+{
+    miss->definition = kiln__definition_ref(miss->function);
+    miss->request.function = miss->definition->name;
+    miss->request.keyed = miss->definition->keyed;
 }
 
 /* ---- a miss --------------------------------------------------------------------------------------------------- */
@@ -148,7 +149,7 @@ static kiln_status make_result(void *context, void **value, struct kiln_read_rec
     struct kiln_kernel *kernel = NULL;
     if (!status)
         status = kiln__kernel_get(&miss->request, miss->definition->compiler, (kiln_bytes){source->data, source->size},
-                                  fixed, call_key, &kernel, err);
+                                  call_key, &kernel, err);
     if (!status) {
         *value = kernel;
         *reads = miss->request.reads;
@@ -174,8 +175,8 @@ static void lower_and_compare(struct miss *miss, const struct kiln_kernel *kerne
     kiln_bytes is = {source->data, source->size}, was = kiln_artifact_get(kernel->artifact, "text");
     if (!status)
         status = kiln__request_content(&miss->request, definition->compiler->name,
-                                       kiln__cache_toolchain(miss->request.cache, definition->compiler), is, fixed,
-                                       &content, &error);
+                                       kiln__cache_toolchain(miss->request.cache, definition->compiler), is, &content,
+                                       &error);
     if (status) {
         kiln__buffer_printf(difference, "lowering again failed: %s", error.text);
     } else if (memcmp(&content.digest, &kernel->artifact->digest, sizeof content.digest)) {
@@ -195,13 +196,11 @@ static void audit(struct miss *miss, struct kiln_kernel *kernel, void **executab
     struct kiln_buffer difference = {0};
     *executable = kernel->executable;
     if (build_request(miss, &error) == KILN_OK) {
-        miss->definition = kiln__definition_ref(miss->function);
-        miss->request.function = miss->definition->name;
+        use_definition(miss);
         lower_and_compare(miss, kernel, &difference);
         kiln__audit_report(miss->definition->name, difference.size ? (const char *)difference.data : NULL);
         kiln__definition_unref(miss->definition);
-        free(miss->request.args);
-        free(miss->request.watched);
+        kiln__request_release(&miss->request);
     }
     kiln__buffer_release(&difference);
     kiln__kernel_unref(kernel);
@@ -293,8 +292,7 @@ static kiln_status make_or_wait(struct miss *miss, void **executable, kiln_error
 {
     struct kiln_function *function = miss->function;
     bool made;
-    miss->definition = kiln__definition_ref(function);
-    miss->request.function = miss->definition->name;
+    use_definition(miss);
     kiln__explain_call(function, miss->signature, miss->definition->name, &miss->key_text);
     kiln_status status =
         kiln__results_make(&function->results, miss->signature, make_result, miss, executable, &made, err);
@@ -321,8 +319,7 @@ static kiln_status work_on_miss(struct miss *miss, void **executable, kiln_error
     if (status) return status;
     status = check_drift(miss, err);
     if (!status) status = make_or_wait(miss, executable, err);
-    free(miss->request.args);
-    free(miss->request.watched);
+    kiln__request_release(&miss->request);
     return status;
 }
 

@@ -113,6 +113,18 @@ static kiln_status refuse_to_compile(const struct job *job, kiln_error *err)
                       job->request->function, hex);
 }
 
+/* What comes of a compile(): `said` is its own error. What it must not do counts also when it says that all is well. */
+static kiln_status judge(const kiln_request *seen, const struct kiln_artifact *artifact, kiln_status status,
+                         const kiln_error *said, kiln_error *err)
+{
+    kiln_status forbidden = kiln__request_check(seen, err);
+    if (!forbidden) forbidden = kiln__artifact_check(artifact, seen->function, err);
+    if (forbidden || !status) return forbidden;
+    bool is_known = status == KILN_NO_COMPILER || status == KILN_NO_MEMORY;
+    return kiln__fail(err, is_known ? status : KILN_COMPILE_FAILED, "%s: %s", seen->function,
+                      said->text[0] ? said->text : "the compiler failed without a message");
+}
+
 static kiln_status compile(const struct job *job, struct kiln_artifact **out, kiln_error *err)
 {
     struct kiln_cache *cache = job->request->cache;
@@ -121,8 +133,10 @@ static kiln_status compile(const struct job *job, struct kiln_artifact **out, ki
     if (!artifact) return kiln__no_memory(err, "an artifact");
     uint64_t start = kiln__clock_ns();
     kiln_error error = {KILN_OK, ""};
+    kiln_request seen = *job->request;
+    seen.is_compiling = artifact->keeps_room = true;
     kiln__work_begin();
-    kiln_status status = compiler->compile(compiler->self, job->request, job->text, artifact, &error);
+    kiln_status status = compiler->compile(compiler->self, &seen, job->text, artifact, &error);
     kiln__work_end();
     artifact->compile_ns = kiln__clock_ns() - start;
     kiln__add(&cache->counts.compiles, 1);
@@ -130,13 +144,8 @@ static kiln_status compile(const struct job *job, struct kiln_artifact **out, ki
     kiln__log(KILN_LOG_MISS, "compile %s for %s with %s: %.1f ms%s", job->request->function,
               job->request->device->target.name, compiler->name, (double)artifact->compile_ns / 1e6,
               status ? ", failed" : "");
-    if (status) {
-        status = status == KILN_NO_COMPILER || status == KILN_NO_MEMORY ? status : KILN_COMPILE_FAILED;
-        kiln__fail(err, status, "%s: %s", job->request->function,
-                   error.text[0] ? error.text : "the compiler failed without a message");
-    } else if ((status = describe(job, artifact))) {
-        kiln__no_memory(err, "an artifact");
-    }
+    status = judge(&seen, artifact, status, &error, err);
+    if (!status && (status = describe(job, artifact))) kiln__no_memory(err, "an artifact");
     if (status) {
         kiln__artifact_unref(artifact);
         return status;
@@ -397,12 +406,12 @@ static kiln_status get(struct job *job, struct kiln_kernel **out, kiln_error *er
 }
 
 kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
-                             bool fixed_text, kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err)
+                             kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err)
 {
     struct kiln_content_key content = {0};
     struct job job = {request, compiler, text, call_key, &content, NULL, false};
     kiln_status status = kiln__request_content(request, compiler->name, kiln__cache_toolchain(request->cache, compiler),
-                                               text, fixed_text, &content, err);
+                                               text, &content, err);
     if (!status) status = get(&job, out, err);
     kiln__content_release(&content);
     return status;
@@ -417,8 +426,8 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
     kiln_request request = {
         .cache = cache, .device = device, .function = name, .options = kiln__options_unpack(options)};
     struct job job = {&request, compiler, text, {NULL, 0}, &content, note, true};
-    kiln_status status = kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text,
-                                               false, &content, err);
+    kiln_status status =
+        kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text, &content, err);
     struct kiln_kernel *kernel = NULL;
     if (!status) status = get(&job, &kernel, err);
     if (!status || status == KILN_COMPILED) *executable = status ? NULL : kernel->executable;
@@ -530,8 +539,7 @@ kiln_status kiln__runtime_get(const kiln_request *request, const char *toolchain
         .cache = request->cache, .device = request->device, .function = "(run-time library)", .without_options = true};
     struct runtime_job runtime = {{&of_runtime, NULL, {digest, strlen(digest)}, {NULL, 0}, &content, NULL, false},
                                   prepare};
-    kiln_status status =
-        kiln__request_content(&of_runtime, "runtime", toolchain, runtime.job.text, false, &content, err);
+    kiln_status status = kiln__request_content(&of_runtime, "runtime", toolchain, runtime.job.text, &content, err);
     if (!status) {
         struct kiln_signature signature;
         kiln__results_begin(runtimes, NULL, &signature);

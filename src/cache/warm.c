@@ -74,8 +74,8 @@ kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, k
     struct kiln_content_key content = {0};
     const kiln_request request = {
         .cache = cache, .device = &device, .function = name, .options = kiln__options_from_environment()};
-    status = kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text, false,
-                                   &content, err);
+    status =
+        kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text, &content, err);
     if (!status && is_stored(folder, &content)) {
         *out = KILN_WARM_WAS_THERE;
         kiln__chain_set_toolchain(cache->tiers, kiln__cache_toolchain(cache, compiler));

@@ -1,15 +1,59 @@
 /*
  * request.c - what lower() and compile() may ask, and the content key made from the same struct.
  *
- * Nothing here reads the environment, a device or memory again: all values are those the call key was made of.
+ * Nothing here reads the environment, a device or memory again: all values are those the call key was made of. And
+ * compile() is told only what its content key holds: its artifact is for everybody who asks with that key.
  */
 #include "key/request.h"
 
 #include <stdio.h>
 
+#include "key/argument.h"
+
+/* ---- what compile() may not ask ------------------------------------------------------------------------------- */
+
+enum { NEVER_KEYED = KILN_KEYED_REQUEST + 1 };
+enum getter { NOTHING, ARGUMENT, ARGUMENT_COUNT, DEVICE, READ };
+
+static const struct {
+    const char *what, *getter, *instead;
+} refusals[] = {
+    [ARGUMENT] = {"argument", "kiln_request_arg", "give the function KILN_KEY_REQUEST, or print it into the text"},
+    [ARGUMENT_COUNT] = {"the number of arguments", "kiln_request_arg_count",
+                        "give the function KILN_KEY_REQUEST, or print it into the text"},
+    [DEVICE] = {"the device", "kiln_request_device",
+                "give the function KILN_KEY_REQUEST, or use kiln_request_target(), which is in every content key"},
+    [READ] = {"a variable", "kiln_read", "read it in lower(), or watch it"},
+};
+
+/* Remembers the first thing that was asked for and is not in the content key. */
+static bool is_refused(const kiln_request *request, int needed, enum getter getter, size_t index)
+{
+    if (!KILN_SEGMENT_REFUSALS || !request->is_compiling || (int)request->keyed >= needed) return false;
+    uint64_t none = NOTHING, asked = (uint64_t)getter | (uint64_t)index << 32;
+    kiln_request *mutable_request = (kiln_request *)request;
+    __atomic_compare_exchange_n(&mutable_request->refused, &none, asked, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return true;
+}
+
+kiln_status kiln__request_check(const struct kiln_request *request, kiln_error *err)
+{
+    char number[32] = "";
+    enum getter getter = (enum getter)(uint32_t)request->refused;
+    if (getter == NOTHING) return KILN_OK;
+    if (getter == ARGUMENT) snprintf(number, sizeof number, " %u", (unsigned)(request->refused >> 32));
+    return kiln__fail(err, KILN_COMPILE_FAILED,
+                      "%s: compile() asked for %s%s (%s), which is not in its content key; %s", request->function,
+                      refusals[getter].what, number, refusals[getter].getter, refusals[getter].instead);
+}
+
+/* ---- getters -------------------------------------------------------------------------------------------------- */
+
+/* For people, so a compile() that puts it into messages goes on; it only can't put it into code. */
 const char *kiln_request_function(const kiln_request *request)
 {
-    return request->function;
+    bool is_hidden = KILN_SEGMENT_REFUSALS && request->is_compiling && request->keyed < KILN_KEYED_REQUEST;
+    return is_hidden ? "" : request->function;
 }
 
 const char *kiln_request_target(const kiln_request *request)
@@ -19,19 +63,20 @@ const char *kiln_request_target(const kiln_request *request)
 
 kiln_device *kiln_request_device(const kiln_request *request)
 {
-    return request->device;
+    return is_refused(request, KILN_KEYED_REQUEST, DEVICE, 0) ? NULL : request->device;
 }
 
 size_t kiln_request_arg_count(const kiln_request *request)
 {
-    return request->arg_count;
+    return is_refused(request, KILN_KEYED_ARGUMENTS, ARGUMENT_COUNT, 0) ? 0 : request->arg_count;
 }
 
 kiln_bytes kiln_request_arg(const kiln_request *request, size_t index)
 {
-    if (index >= request->arg_count) return (kiln_bytes){NULL, 0};
-    const uint64_t *item = request->args[index];
-    return (kiln_bytes){item + 2, ((size_t)kiln__item_words(*item) - 1) * sizeof *item};
+    if (is_refused(request, KILN_KEYED_ARGUMENTS, ARGUMENT, index) || index >= request->arg_count)
+        return (kiln_bytes){NULL, 0};
+    const struct kiln_argument *argument = &request->args[index];
+    return (kiln_bytes){request->arg_bytes.data + argument->start_at, argument->end_at - argument->start_at};
 }
 
 /* The first one in the key, which is the function's own where a function it depends on watches the same name. */
@@ -103,6 +148,7 @@ kiln_status kiln_read(const kiln_request *request, const char *module, const cha
                       size_t size, void *out)
 {
     if (!request || !module || !name || !address || !out) return KILN_INVALID;
+    if (is_refused(request, NEVER_KEYED, READ, 0)) return KILN_INVALID;
     kiln_request *mutable_request = (kiln_request *)request; /* the record of reads is ours, not the callback's */
     const struct kiln_read_record *known = find_read(request->reads, module, name, address, size);
     if (known) {
@@ -141,28 +187,30 @@ void kiln__reads_free(struct kiln_read_record *reads)
     }
 }
 
-/* ---- content key ---------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------------------------ */
 
-/* Type addresses differ between processes: a copy of the item with every address replaced by the type's name. */
-static void argument_content(const uint64_t *item, struct kiln_buffer *out)
+kiln_status kiln__request_arguments(struct kiln_request *request, const uint64_t *words, size_t count)
 {
-    uint32_t count = kiln__item_words(*item);
-    if (kiln__item_tag(*item) == KILN_ITEM_ARGUMENT) {
-        const kiln_type *type = (const kiln_type *)(uintptr_t)item[1];
-        const char *name = type->name ? type->name : "";
-        kiln__buffer_u32(out, (uint32_t)strlen(name));
-        kiln__buffer_append(out, name, strlen(name));
+    request->args = malloc((count + 1) * sizeof *request->args);
+    if (!request->args) return KILN_NO_MEMORY;
+    request->arg_count = count;
+    for (size_t i = 0; i < count; i++) {
+        size_t start_at = request->arg_bytes.size;
+        kiln__argument_bytes(words, &request->arg_bytes);
+        request->args[i] = (struct kiln_argument){words, start_at, request->arg_bytes.size};
+        words += 1 + kiln__item_words(*words);
     }
-    bool nested = kiln__item_tag(*item) == KILN_ITEM_ARGUMENT || kiln__item_tag(*item) == KILN_ITEM_LIST;
-    kiln__buffer_append(out, item, sizeof *item);
-    if (!nested) {
-        kiln__buffer_append(out, item + 1, (size_t)count * sizeof *item);
-        return;
-    }
-    for (uint32_t at = kiln__item_tag(*item) == KILN_ITEM_ARGUMENT ? 2 : 1; at <= count;
-         at += 1 + kiln__item_words(item[at]))
-        argument_content(item + at, out);
+    return request->arg_bytes.failed ? KILN_NO_MEMORY : KILN_OK;
 }
+
+void kiln__request_release(struct kiln_request *request)
+{
+    free(request->args);
+    free(request->watched);
+    kiln__buffer_release(&request->arg_bytes);
+}
+
+/* ---- content key ---------------------------------------------------------------------------------------------- */
 
 static void arguments_content(const kiln_request *request, struct kiln_content_key *key)
 {
@@ -170,7 +218,7 @@ static void arguments_content(const kiln_request *request, struct kiln_content_k
         char name[32];
         struct kiln_buffer value = {0};
         snprintf(name, sizeof name, "argument %zu", i);
-        argument_content(request->args[i], &value);
+        kiln__argument_content(request->args[i].item, &value);
         kiln__content_field(key, name, value.data, value.size);
         key->fields.failed |= value.failed;
         kiln__buffer_release(&value);
@@ -189,9 +237,9 @@ static void reads_content(const kiln_request *request, struct kiln_content_key *
 }
 
 kiln_status kiln__request_content(const struct kiln_request *request, const char *compiler, const char *toolchain,
-                                  kiln_bytes text, bool with_arguments, struct kiln_content_key *out, kiln_error *err)
+                                  kiln_bytes text, struct kiln_content_key *out, kiln_error *err)
 {
-    kiln__content_text(out, "format", "1");
+    kiln__content_text(out, "format", "2");
     kiln__content_text(out, "compiler", compiler);
     kiln__content_text(out, "toolchain", toolchain);
     kiln__content_text(out, "target", request->device->target.name);
@@ -199,7 +247,11 @@ kiln_status kiln__request_content(const struct kiln_request *request, const char
     kiln_status status = kiln__watched_content(request->watched, request->watched_count, out, err);
     if (status) return status;
     reads_content(request, out);
-    if (with_arguments) arguments_content(request, out);
+    if (request->keyed >= KILN_KEYED_ARGUMENTS) arguments_content(request, out);
+    if (request->keyed >= KILN_KEYED_REQUEST) {
+        kiln__content_text(out, "function", request->function);
+        kiln__content_text(out, "device", kiln_device_name(request->device));
+    }
     struct kiln_digest digest = kiln__digest(text.data, text.size);
     char hex[KILN_DIGEST_HEX];
     kiln__digest_hex(&digest, hex);

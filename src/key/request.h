@@ -24,26 +24,49 @@ struct kiln_read_record {
     unsigned char value[];
 };
 
+/* What a content key holds besides compiler, tool chain, target, options, watched values, reads and text. */
+enum kiln_keyed {
+    KILN_KEYED_TEXT,      /* nothing: lower() has printed what counts into the text */
+    KILN_KEYED_ARGUMENTS, /* the text is fixed */
+    KILN_KEYED_REQUEST,   /* the arguments, the function's name and the device: KILN_KEY_REQUEST */
+};
+
+struct kiln_argument {
+    const uint64_t *item;    /* header word of the ARGUMENT item, inside the key */
+    size_t start_at, end_at; /* in the request's arg_bytes */
+};
+
 struct kiln_request {
     kiln_cache *cache;
     kiln_device *device;
     const char *function;
     struct kiln_options options;
     bool without_options; /* the run-time library: the same whatever is pushed or set */
+    enum kiln_keyed keyed;
+    bool is_compiling; /* compile() has it: what the content key does not hold is not answered */
+    uint64_t refused;  /* what compile() asked for all the same: kiln__request_check() */
     size_t arg_count;
-    const uint64_t **args; /* header word of each ARGUMENT item, inside the key */
+    struct kiln_argument *args;
+    struct kiln_buffer arg_bytes; /* what kiln_request_arg() gives, of one argument after the other */
     size_t watched_count;
     struct kiln_watched *watched; /* values inside the key */
     struct kiln_read_record *reads;
     kiln_status read_status; /* a kiln_read() that could not be recorded fails the miss */
 };
 
-/*
- * Adds what every content key has: format, compiler, tool chain, target and options; then the watched values and the
- * reads; then, when `with_arguments`, the signed arguments by type name; then the digest of the text.
- */
+/* Takes the arguments out of a key: `count` ARGUMENT items at `words`. KILN_NO_MEMORY: the request has none. */
+kiln_status kiln__request_arguments(struct kiln_request *request, const uint64_t *words, size_t count);
+/* Frees arguments and watched values. What was read belongs to the entry. */
+void kiln__request_release(struct kiln_request *request);
+
+/* Adds what every content key has: format, compiler, tool chain, target and options; then the watched values and the
+ * reads; then what `keyed` says, the arguments by type name; then the digest of the text. */
 kiln_status kiln__request_content(const struct kiln_request *request, const char *compiler, const char *toolchain,
-                                  kiln_bytes text, bool with_arguments, struct kiln_content_key *out, kiln_error *err);
+                                  kiln_bytes text, struct kiln_content_key *out, kiln_error *err);
+
+/* After compile(): KILN_COMPILE_FAILED when it asked for something that its content key does not hold. Whoever finds
+ * the artifact under that key would get code that was made for somebody else. */
+kiln_status kiln__request_check(const struct kiln_request *request, kiln_error *err);
 
 /* Do the variables still hold what lower() read? */
 bool kiln__reads_hold(const struct kiln_read_record *reads);

@@ -49,6 +49,12 @@
 #define KILN_SEGMENT_ARGUMENTS 1 /* what arguments sign; their types stay */
 #endif
 
+#ifdef KILN_TEST_WITHOUT_REFUSALS
+#define KILN_SEGMENT_REFUSALS 0
+#else
+#define KILN_SEGMENT_REFUSALS 1 /* what compile() asks for is in its content key */
+#endif
+
 #ifdef KILN_TEST_WITHOUT_IDENTITY
 #define KILN_SEGMENT_IDENTITY 0
 #else

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 
+static const char text_name[] = "text"; /* of the section with what was compiled */
 static const uint8_t magic[8] = {0x89, 'K', 'I', 'L', 'N', '\r', '\n', 0x1a};
 
 enum {
@@ -85,6 +86,35 @@ static size_t find_section(const struct kiln_artifact *artifact, const char *nam
     return idx;
 }
 
+static bool has_room(const struct kiln_artifact *artifact, const char *section)
+{
+    bool has_text;
+    find_section(artifact, text_name, &has_text);
+    bool is_kept = artifact->keeps_room && !has_text && strcmp(section, text_name) != 0;
+    return artifact->section_count + is_kept < KILN_ARTIFACT_MAX_SECTIONS;
+}
+
+/* The first one: a compile() that does not look at the status must not publish what is not complete. */
+static kiln_status remember_put(struct kiln_artifact *artifact, const char *section, kiln_status status)
+{
+    if (artifact->put_status == KILN_OK) {
+        artifact->put_status = status;
+        strcpy(artifact->refused_name, section);
+    }
+    return status;
+}
+
+kiln_status kiln__artifact_check(const struct kiln_artifact *artifact, const char *function, kiln_error *err)
+{
+    if (artifact->put_status == KILN_OK) return KILN_OK;
+    if (artifact->put_status == KILN_NO_MEMORY) return kiln__no_memory(err, "a section of an artifact");
+    return kiln__fail(
+        err, KILN_COMPILE_FAILED,
+        "%s: section '%s' is one too many: an artifact has at most %d sections of the compiler's, and '%s', "
+        "which is Kiln's",
+        function, artifact->refused_name, KILN_ARTIFACT_MAX_SECTIONS - 1, text_name);
+}
+
 kiln_status kiln_artifact_put(kiln_artifact *artifact, const char *section, const void *data, size_t size)
 {
     if (artifact == NULL || section == NULL || (data == NULL && size > 0)) return KILN_INVALID;
@@ -92,9 +122,9 @@ kiln_status kiln_artifact_put(kiln_artifact *artifact, const char *section, cons
     if (name_size == 0 || name_size >= KILN_ARTIFACT_NAME || size > MAX_SECTION) return KILN_INVALID;
     bool is_there;
     size_t idx = find_section(artifact, section, &is_there);
-    if (!is_there && artifact->section_count == KILN_ARTIFACT_MAX_SECTIONS) return KILN_INVALID;
+    if (!is_there && !has_room(artifact, section)) return remember_put(artifact, section, KILN_INVALID);
     void *copy = malloc(size > 0 ? size : 1);
-    if (copy == NULL) return KILN_NO_MEMORY;
+    if (copy == NULL) return remember_put(artifact, section, KILN_NO_MEMORY);
     if (size > 0) memcpy(copy, data, size);
     struct kiln_section *slot = &artifact->sections[idx];
     if (is_there)

@@ -32,7 +32,10 @@ struct kiln_artifact {
     struct kiln_digest digest; /* of `key` */
     size_t section_count;
     struct kiln_section sections[KILN_ARTIFACT_MAX_SECTIONS];
-    uint64_t compile_ns; /* metadata: no comparison covers what follows */
+    bool keeps_room;        /* for one more section, "text": while compile() has it */
+    kiln_status put_status; /* a put that failed for want of room or memory: the artifact lacks something */
+    char refused_name[KILN_ARTIFACT_NAME]; /* the section of that put */
+    uint64_t compile_ns;                   /* metadata: no comparison covers what follows */
     uint64_t created_unix_s;
     char *function;              /* metadata: name of the function first compiled for, for people */
     struct kiln_buffer call_key; /* metadata: what it was first compiled for, for `kiln why` and `show` */
@@ -42,6 +45,10 @@ struct kiln_artifact {
 struct kiln_artifact *kiln__artifact_new(void); /* NULL: out of memory */
 void kiln__artifact_ref(struct kiln_artifact *artifact);
 void kiln__artifact_unref(struct kiln_artifact *artifact); /* NULL is fine */
+
+/* After compile() of `function`: KILN_COMPILE_FAILED when a section found no room, KILN_NO_MEMORY when one no memory.
+ */
+kiln_status kiln__artifact_check(const struct kiln_artifact *artifact, const char *function, kiln_error *err);
 
 /* A copy of its own, to add sections to; NULL: out of memory. */
 struct kiln_artifact *kiln__artifact_copy(const struct kiln_artifact *artifact);

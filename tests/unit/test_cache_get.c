@@ -345,10 +345,11 @@ static kiln_status look_at_request(void *payload, const kiln_request *request, k
     assert_int_equal(kiln_request_arg_count(request), 2);
     kiln_bytes first = kiln_request_arg(request, 0), second = kiln_request_arg(request, 1),
                none = kiln_request_arg(request, 2);
-    const uint64_t expected[] = {kiln__item(KILN_ITEM_U64, 0, 1), 7};
-    assert_int_equal(first.size, sizeof expected);
+    const uint64_t expected[] = {kiln__item(KILN_ITEM_U64, 0, 1), 7, 0};
+    assert_true(first.size > sizeof expected);
     assert_memory_equal(first.data, expected, sizeof expected);
-    assert_int_equal(second.size, 0);
+    assert_string_equal((const char *)first.data + sizeof expected, "const_i64");
+    assert_string_equal((const char *)second.data + 8, "pointer");
     assert_null(none.data);
     assert_string_equal(kiln_request_option(request, "unroll"), "4");
     assert_string_equal(kiln_request_option(request, "opt_level"), "2");

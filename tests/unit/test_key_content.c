@@ -59,11 +59,10 @@ static void test_walk(void **state)
 }
 
 static void content(const kiln_request *request, const char *compiler, const char *toolchain, const char *text,
-                    bool with_arguments, struct kiln_content_key *out)
+                    struct kiln_content_key *out)
 {
     *out = (struct kiln_content_key){0};
-    assert_int_equal(kiln__request_content(request, compiler, toolchain, (kiln_bytes){text, strlen(text)},
-                                           with_arguments, out, NULL),
+    assert_int_equal(kiln__request_content(request, compiler, toolchain, (kiln_bytes){text, strlen(text)}, out, NULL),
                      KILN_OK);
 }
 
@@ -83,7 +82,7 @@ static void test_fields_of_a_request(void **state)
     struct kiln_signature pushed;
     kiln_request request = {.device = cpu(), .function = "f", .options = {2, false}};
     static const char *const expected[][2] = {
-        {"format", "1"},
+        {"format", "2"},
         {"compiler", "fake"},
         {"toolchain", "7"},
         {"target", "x86-64-v2"},
@@ -94,7 +93,7 @@ static void test_fields_of_a_request(void **state)
     };
     struct kiln_content_key key;
     push_one(&pushed, &request.options);
-    content(&request, "fake", "7", "abc", true, &key);
+    content(&request, "fake", "7", "abc", &key);
     struct kiln_field field;
     size_t offset = 0;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
@@ -116,30 +115,30 @@ static void test_what_decides(void **state)
     (void)state;
     struct kiln_content_key base, other;
     kiln_request request = {.device = cpu(), .function = "f", .options = {2, false}};
-    content(&request, "fake", "1", "abc", false, &base);
+    content(&request, "fake", "1", "abc", &base);
 #define SAME(expected, ...)                                                                                            \
     content(__VA_ARGS__, &other);                                                                                      \
     assert_int_equal(!memcmp(&base.digest, &other.digest, sizeof base.digest), expected);                              \
     kiln__content_release(&other)
-    SAME(true, &request, "fake", "1", "abc", false);
-    SAME(false, &request, "cake", "1", "abc", false);
-    SAME(false, &request, "fake", "2", "abc", false);
-    SAME(false, &request, "fake", "1", "abd", false);
+    SAME(true, &request, "fake", "1", "abc");
+    SAME(false, &request, "cake", "1", "abc");
+    SAME(false, &request, "fake", "2", "abc");
+    SAME(false, &request, "fake", "1", "abd");
     request.function = "g";
-    SAME(true, &request, "fake", "1", "abc", false);
+    SAME(true, &request, "fake", "1", "abc");
     request.options.opt_level = 3;
-    SAME(false, &request, "fake", "1", "abc", false);
+    SAME(false, &request, "fake", "1", "abc");
     request.options = (struct kiln_options){2, true};
-    SAME(false, &request, "fake", "1", "abc", false);
+    SAME(false, &request, "fake", "1", "abc");
     request.options.fast_math = false;
-    SAME(true, &request, "fake", "1", "abc", false);
+    SAME(true, &request, "fake", "1", "abc");
     struct kiln_signature pushed;
     push_one(&pushed, &request.options);
-    SAME(false, &request, "fake", "1", "abc", false);
+    SAME(false, &request, "fake", "1", "abc");
     request.options.pushed_count = 0;
-    SAME(true, &request, "fake", "1", "abc", false);
+    SAME(true, &request, "fake", "1", "abc");
     assert_int_equal(kiln_device_find("cpu:x86-64", &request.device, NULL), KILN_OK);
-    SAME(false, &request, "fake", "1", "abc", false);
+    SAME(false, &request, "fake", "1", "abc");
     kiln__content_release(&base);
 }
 
@@ -148,18 +147,15 @@ static void test_what_decides(void **state)
 static struct kiln_digest with_args(const kiln_arg *args, size_t count)
 {
     struct kiln_signature signature;
-    const uint64_t *items[8];
-    uint32_t starts[8];
     kiln__signature_init(&signature);
-    for (size_t i = 0; i < count; i++) {
-        starts[i] = signature.count;
+    for (size_t i = 0; i < count; i++)
         assert_int_equal(kiln__signature_argument(&signature, &args[i], i, NULL), KILN_OK);
-    }
-    for (size_t i = 0; i < count; i++) items[i] = signature.words + starts[i];
-    const kiln_request request = {.device = cpu(), .function = "f", .arg_count = count, .args = items};
+    kiln_request request = {.device = cpu(), .function = "f", .keyed = KILN_KEYED_ARGUMENTS};
+    assert_int_equal(kiln__request_arguments(&request, signature.words, count), KILN_OK);
     struct kiln_content_key key;
-    content(&request, "fake", "1", "abc", true, &key);
+    content(&request, "fake", "1", "abc", &key);
     kiln__content_release(&key);
+    kiln__request_release(&request);
     kiln__signature_release(&signature);
     return key.digest;
 }
@@ -211,7 +207,7 @@ static struct kiln_digest with_watches(const struct kiln_watches *watches)
     assert_int_equal(at, signature.count);
     const kiln_request request = {.device = cpu(), .function = "f", .watched = watched, .watched_count = count};
     struct kiln_content_key key;
-    content(&request, "fake", "1", "abc", false, &key);
+    content(&request, "fake", "1", "abc", &key);
     kiln__content_release(&key);
     kiln__signature_release(&signature);
     return key.digest;
@@ -276,7 +272,7 @@ static struct kiln_digest with_read(const char *module, const char *name, int va
     assert_int_equal(kiln_read(&request, module, name, &value, sizeof value, &out), KILN_OK);
     assert_int_equal(out, value);
     struct kiln_content_key key;
-    content(&request, "fake", "1", "abc", false, &key);
+    content(&request, "fake", "1", "abc", &key);
     kiln__content_release(&key);
     assert_true(kiln__reads_hold(request.reads));
     value++;
