@@ -60,9 +60,15 @@ void print_manual(FILE *out, const struct command *const *commands, const char *
 
 /* ---- printing ------------------------------------------------------------------------------------------------ */
 
-/* A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD. */
+/* A JSON string with its quotes. Control characters are \u00NN, bytes that are not UTF-8 become U+FFFD. */
 void print_json_string(FILE *out, const void *data, size_t size);
 void print_json_text(FILE *out, const char *text);
+/* Names and texts out of files, for a terminal: a byte that can't be printed is \xNN, so they can't be taken for escape
+ * sequences. Valid until the eighth call after this one. */
+const char *clean(const char *text);
+const char *clean_bytes(const void *data, size_t size);
+/* The same for text of several lines, printed at once. */
+void print_lines(FILE *out, const void *data, size_t size);
 /* "1.5 MiB", "312 B". */
 const char *format_bytes(char *buffer, size_t size, uint64_t bytes);
 /* "1.24 s", "3.10 ms", "85 ns". */

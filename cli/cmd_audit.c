@@ -78,7 +78,7 @@ static void print_findings(const struct findings *findings, int exit_code, bool 
     }
     fprintf(out, "kiln audit: %llu hits were looked at again; %zu give something else now\n", findings->audited,
             findings->count);
-    for (size_t i = 0; i < findings->count; i++) fprintf(out, "  %s\n", findings->differences[i]);
+    for (size_t i = 0; i < findings->count; i++) fprintf(out, "  %s\n", clean(findings->differences[i]));
     if (!findings->audited)
         fputs("  (no function was called often enough with the same key: the third call is the first looked at)\n",
               out);

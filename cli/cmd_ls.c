@@ -11,8 +11,8 @@ static void print_row(const kiln_entry_info *info)
 {
     char size[32], compile[32], created[32];
     printf("%.*s  %-24.24s  %-16.16s  %10s  %10s  %s\n", SHORT_DIGEST, info->digest,
-           *info->function ? info->function : "-", info->target, format_bytes(size, sizeof size, info->size_bytes),
-           format_ns(compile, sizeof compile, info->compile_ns),
+           *info->function ? clean(info->function) : "-", clean(info->target),
+           format_bytes(size, sizeof size, info->size_bytes), format_ns(compile, sizeof compile, info->compile_ns),
            format_time(created, sizeof created, info->created_unix_s));
 }
 
@@ -31,7 +31,7 @@ static void print_json_row(const kiln_entry_info *info)
 static void print_damaged(const char *digest, const char *text, bool json)
 {
     if (!json) {
-        printf("%.*s  damaged: %s\n", SHORT_DIGEST, digest, text);
+        printf("%.*s  damaged: %s\n", SHORT_DIGEST, digest, clean(text));
         return;
     }
     printf("{\"digest\":\"%s\",\"damaged\":", digest);

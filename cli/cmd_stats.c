@@ -49,7 +49,7 @@ static void print_folder(const char *folder, const struct folder_sums *sums, boo
                (unsigned long long)sums->compile_ns);
         return;
     }
-    printf("folder        %s\nartifacts     %llu\n", folder, (unsigned long long)sums->artifacts);
+    printf("folder        %s\nartifacts     %llu\n", clean(folder), (unsigned long long)sums->artifacts);
     if (sums->damaged) printf("damaged       %llu\n", (unsigned long long)sums->damaged);
     printf("size          %s\n", format_bytes(buffer, sizeof buffer, sums->bytes));
     printf("compile time  %s stored\n", format_ns(buffer, sizeof buffer, sums->compile_ns));

@@ -16,7 +16,7 @@ struct sums {
 static void print_finding(const char *digest, const char *kind, const char *text, bool json, bool is_first)
 {
     if (!json) {
-        printf("%.12s  %s: %s\n", digest, kind, text);
+        printf("%.12s  %s: %s\n", digest, kind, clean(text));
         return;
     }
     printf("%s{\"digest\":\"%s\",\"kind\":\"%s\",\"text\":", is_first ? "" : ",\n", digest, kind);
@@ -90,7 +90,7 @@ static void print_sums(const char *folder, const struct sums *sums, bool json)
                (unsigned long long)sums->repaired, (unsigned long long)sums->bytes);
         return;
     }
-    printf("%s: %llu sound", folder, (unsigned long long)sums->sound);
+    printf("%s: %llu sound", clean(folder), (unsigned long long)sums->sound);
     if (sums->foreign) printf(", %llu for other machines", (unsigned long long)sums->foreign);
     printf(", %llu bad", (unsigned long long)sums->bad);
     if (sums->repaired) printf(" (%llu put aside)", (unsigned long long)sums->repaired);

@@ -137,10 +137,13 @@ static void print_one(const struct work *work, size_t index)
     const struct outcome *outcome = &work->outcomes[index];
     const char *target = work->options->targets[index % targets];
     if (!work->options->json) {
-        if (outcome->status == KILN_OK)
-            printf("%-8s  %-16s  %s\n", word_of(outcome), target, source->path);
-        else
-            fprintf(stderr, "kiln warm: %s for %s: %s\n", source->path, target, outcome->text);
+        if (outcome->status == KILN_OK) {
+            printf("%-8s  %-16s  %s\n", word_of(outcome), target, clean(source->path));
+            return;
+        }
+        fprintf(stderr, "kiln warm: %s for %s: ", clean(source->path), target);
+        print_lines(stderr, outcome->text, strlen(outcome->text));
+        fputs("\n", stderr);
         return;
     }
     fputs(index ? ",\n{\"file\":" : "{\"file\":", stdout);

@@ -93,16 +93,17 @@ static void print_part(const char *title, const char *words)
 {
     if (!*words) return;
     printf("%s\n", title);
-    for (const char *end; (end = strstr(words, "; ")); words = end + 2) printf("  %.*s\n", (int)(end - words), words);
-    printf("  %s\n", words);
+    for (const char *end; (end = strstr(words, "; ")); words = end + 2)
+        printf("  %s\n", clean_bytes(words, (size_t)(end - words)));
+    printf("  %s\n", clean(words));
 }
 
 static void print_pair(const kiln_entry_info *was, const kiln_entry_info *is, const kiln_difference *difference)
 {
-    printf("was %.12s  %s\nis  %.12s  %s\n", was->digest, was->function, is->digest, is->function);
+    printf("was %.12s  %s\nis  %.12s  %s\n", was->digest, clean(was->function), is->digest, clean(is->function));
     print_part("\nkey", difference->content);
     print_part("\ncall", difference->call);
-    if (*difference->text) printf("\ntext\n  %s\n", difference->text);
+    if (*difference->text) printf("\ntext\n  %s\n", clean(difference->text));
     if (!length_of(difference)) puts("\nnothing differs");
 }
 
@@ -135,7 +136,7 @@ static int explain(const struct command *command, const struct options *options,
         if (options->json)
             printf("{\"was\":null,\"is\":\"%s\"}\n", is.digest);
         else
-            printf("is  %.12s  %s\n\nit is the only artifact of this function here\n", is.digest, is.function);
+            printf("is  %.12s  %s\n\nit is the only artifact of this function here\n", is.digest, clean(is.function));
         return EXIT_FINE;
     }
     kiln_entry_describe(pair->was, &was);

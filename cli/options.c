@@ -21,7 +21,9 @@ int usage_error(const struct command *command, const char *format, ...)
 
 int failure(const struct command *command, const char *text)
 {
-    fprintf(stderr, "kiln %s: %s\n", command->name, text);
+    fprintf(stderr, "kiln %s: ", command->name);
+    print_lines(stderr, text, strlen(text));
+    fputs("\n", stderr);
     return EXIT_WRONG;
 }
 

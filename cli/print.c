@@ -2,6 +2,7 @@
  * print.c - how the commands print: JSON strings, sizes, times, and the list of counters.
  */
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -29,6 +30,12 @@ static size_t utf8_length(const unsigned char *at, size_t size)
     return 0;
 }
 
+/* Control characters, those of two bytes too (U+0080 to U+009F), at the start of a valid sequence. */
+static bool is_control(const unsigned char *at)
+{
+    return *at < 0x20 || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0);
+}
+
 void print_json_string(FILE *out, const void *data, size_t size)
 {
     const unsigned char *at = data;
@@ -38,8 +45,8 @@ void print_json_string(FILE *out, const void *data, size_t size)
         if (length == 0) {
             fputs("\\ufffd", out);
             length = 1;
-        } else if (*at < 0x20) {
-            fprintf(out, "\\u%04x", *at);
+        } else if (is_control(at)) {
+            fprintf(out, "\\u%04x", length == 1 ? at[0] : at[1]);
         } else {
             if (*at == '"' || *at == '\\') fputc('\\', out);
             fwrite(at, 1, length, out);
@@ -60,11 +67,53 @@ bool is_printable(const void *data, size_t size)
     const unsigned char *at = data;
     while (size > 0) {
         size_t length = utf8_length(at, size);
-        if (length == 0 || *at < 0x20 || *at == 0x7f) return false;
+        if (length == 0 || is_control(at)) return false;
         at += length;
         size -= length;
     }
     return true;
+}
+
+/* One character, or \xNN for a byte that can't stand on a line of a terminal. Returns how many bytes it was. */
+static size_t print_character(FILE *out, const unsigned char *at, size_t size)
+{
+    size_t length = utf8_length(at, size);
+    if (length && !is_control(at)) return fwrite(at, 1, length, out);
+    fprintf(out, "\\x%02x", *at);
+    return 1;
+}
+
+void print_lines(FILE *out, const void *data, size_t size)
+{
+    const unsigned char *at = data, *end = at + size;
+    while (at < end) {
+        if (*at == '\n' || *at == '\t')
+            fputc(*at++, out);
+        else
+            at += print_character(out, at, (size_t)(end - at));
+    }
+}
+
+const char *clean_bytes(const void *data, size_t size)
+{
+    enum { KEPT = 8 };
+    static char *kept[KEPT];
+    static unsigned next;
+    char **slot = &kept[next++ % KEPT];
+    const unsigned char *at = data, *end = at + size;
+    size_t length;
+    free(*slot);
+    *slot = NULL;
+    FILE *out = open_memstream(slot, &length);
+    if (!out) return "?";
+    while (at < end) at += print_character(out, at, (size_t)(end - at));
+    fclose(out);
+    return *slot ? *slot : "?";
+}
+
+const char *clean(const char *text)
+{
+    return clean_bytes(text, strlen(text));
 }
 
 const char *format_bytes(char *buffer, size_t size, uint64_t bytes)

@@ -37,8 +37,8 @@ static void print_value(kiln_bytes value, size_t longest)
 static void print_metadata(const kiln_entry_info *info)
 {
     char buffer[32];
-    printf("digest    %s\nfile      %s\nfunction  %s\ntarget    %s\nentry     %s\n", info->digest, info->path,
-           *info->function ? info->function : "-", info->target, info->entry);
+    printf("digest    %s\nfile      %s\nfunction  %s\ntarget    %s\nentry     %s\n", info->digest, clean(info->path),
+           *info->function ? clean(info->function) : "-", clean(info->target), clean(info->entry));
     printf("size      %s\n", format_bytes(buffer, sizeof buffer, info->size_bytes));
     printf("compiled  %s", format_time(buffer, sizeof buffer, info->created_unix_s));
     printf(", in %s\n", format_ns(buffer, sizeof buffer, info->compile_ns));
@@ -49,7 +49,7 @@ void print_text(const kiln_entry *entry)
     kiln_bytes text = kiln_entry_get(entry, "text");
     if (!text.data) return;
     puts("\ntext");
-    fwrite(text.data, 1, text.size, stdout);
+    print_lines(stdout, text.data, text.size);
     if (text.size && ((const char *)text.data)[text.size - 1] != '\n') puts("");
 }
 
@@ -62,17 +62,17 @@ void print_entry(const kiln_entry *entry)
     print_metadata(&info);
     if (rest.size) puts("\nfirst compiled for");
     while (next_fact(&rest, &name, &value)) {
-        printf("  %-18.*s  ", (int)name.size, (const char *)name.data);
+        printf("  %-18s  ", clean_bytes(name.data, name.size));
         print_value(value, SIZE_MAX);
     }
     puts("\nkey");
     for (size_t i = 0; kiln_entry_key_field(entry, i, &name, &value); i++) {
-        printf("  %-18.*s  ", (int)name.size, (const char *)name.data);
+        printf("  %-18s  ", clean_bytes(name.data, name.size));
         print_value(value, LONGEST_VALUE);
     }
     puts("\nsections");
     for (size_t i = 0; (section = kiln_entry_section(entry, i, &value)); i++)
-        printf("  %-18s  %zu bytes\n", section, value.size);
+        printf("  %-18s  %zu bytes\n", clean(section), value.size);
     print_text(entry);
 }
 

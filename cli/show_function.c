@@ -127,14 +127,14 @@ void release_shown(struct shown *shown)
 
 static void print_fact(kiln_bytes name, kiln_bytes value)
 {
-    printf("  %-14.*s  %.*s\n", (int)name.size, (const char *)name.data, (int)value.size, (const char *)value.data);
+    printf("  %-14s  %s\n", clean_bytes(name.data, name.size), clean_bytes(value.data, value.size));
 }
 
 static void print_plan(kiln_bytes plan, const char *function)
 {
     kiln_bytes name, value;
     next_fact(&plan, &name, &value);
-    printf("plan of %s: %.*s\n", function, (int)value.size, (const char *)value.data);
+    printf("plan of %s: %s\n", clean(function), clean_bytes(value.data, value.size));
     while (next_fact(&plan, &name, &value)) print_fact(name, value);
 }
 
@@ -149,8 +149,9 @@ static void print_kernel(const kiln_entry *entry)
     kiln_entry_info info;
     kiln_bytes name, value, rest = kiln_entry_call(entry), mark = find_fact(entry, "mark");
     kiln_entry_describe(entry, &info);
-    printf("\nkernel %s [%.*s]  %.12s  for %s, compiled %s in %s\n", info.function, (int)mark.size,
-           (const char *)mark.data, info.digest, info.target, format_time(created, sizeof created, info.created_unix_s),
+    printf("\nkernel %s [%s]  %.12s  for %s, compiled %s in %s\n", clean(info.function),
+           clean_bytes(mark.data, mark.size), info.digest, clean(info.target),
+           format_time(created, sizeof created, info.created_unix_s),
            format_ns(compiled, sizeof compiled, info.compile_ns));
     while (next_fact(&rest, &name, &value) && !fact_is(name, "plan"))
         if (!is_hidden(name)) print_fact(name, value);

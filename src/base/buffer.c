@@ -4,9 +4,10 @@
 #include "base/buffer.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/format.h"
 
 static bool reserve(struct kiln_buffer *buffer, size_t more)
 {
@@ -43,14 +44,14 @@ void kiln__buffer_vprintf(struct kiln_buffer *buffer, const char *format, va_lis
     va_list again;
     va_copy(again, list);
     int size = reserve(buffer, 128)
-                   ? vsnprintf((char *)buffer->data + buffer->size, buffer->cap - buffer->size, format, list)
+                   ? kiln__vformat((char *)buffer->data + buffer->size, buffer->cap - buffer->size, format, list)
                    : -1;
     if (size < 0) {
         buffer->failed = true;
     } else if (buffer->size + (size_t)size < buffer->cap) {
         buffer->size += (size_t)size;
     } else if (reserve(buffer, (size_t)size)) {
-        vsnprintf((char *)buffer->data + buffer->size, buffer->cap - buffer->size, format, again);
+        kiln__vformat((char *)buffer->data + buffer->size, buffer->cap - buffer->size, format, again);
         buffer->size += (size_t)size;
     }
     va_end(again);

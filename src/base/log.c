@@ -17,6 +17,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/fork.h"
+#include "base/format.h"
 
 enum { LINE_SIZE = 4096, REMEMBERED = 64 };
 
@@ -70,17 +71,20 @@ bool kiln__log_on(enum kiln_log kind)
     return (kinds_on & (unsigned)kind) != 0;
 }
 
-/* Fills `line` with "kiln: ", the text without line breaks, and one at the end; returns its length. */
+/* Fills `line` with "kiln: ", the text without line breaks and control characters, and a newline; returns its length.
+ */
 static size_t format_line(char line[LINE_SIZE], const char *format, va_list list)
 {
     static const char prefix[] = "kiln: ";
-    size_t start = sizeof(prefix) - 1, room = LINE_SIZE - 1 - start; /* the newline takes the place of the NUL */
-    memcpy(line, prefix, start);
-    int wanted = vsnprintf(line + start, room + 1, format, list);
-    size_t size = start + (wanted < 0 ? 0 : (size_t)wanted > room ? room : (size_t)wanted);
-    for (size_t i = start; i < size; i++) {
-        if (line[i] == '\n' || line[i] == '\r') line[i] = ' ';
+    char text[LINE_SIZE];
+    size_t start = sizeof(prefix) - 1, room = LINE_SIZE - 1 - start;
+    int wanted = kiln__vformat(text, sizeof(text), format, list);
+    size_t size = wanted < 0 ? 0 : (size_t)wanted >= sizeof(text) ? sizeof(text) - 1 : (size_t)wanted;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '\n' || text[i] == '\r' || text[i] == '\t') text[i] = ' ';
     }
+    memcpy(line, prefix, start);
+    size = start + kiln__escape(line + start, room, text, size);
     line[size] = '\n';
     return size + 1;
 }

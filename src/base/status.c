@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/format.h"
+
 static const char *const status_names[] = {
     "KILN_OK",           "KILN_INVALID",        "KILN_NO_MEMORY",   "KILN_UNSIGNED",    "KILN_DRIFTED",
     "KILN_LOWER_FAILED", "KILN_COMPILE_FAILED", "KILN_LINK_FAILED", "KILN_NO_COMPILER", "KILN_WOULD_COMPILE",
@@ -26,7 +28,7 @@ kiln_status kiln__fail(kiln_error *err, kiln_status status, const char *format, 
         va_list list;
         va_start(list, format);
         err->status = status;
-        vsnprintf(err->text, sizeof err->text, format, list);
+        kiln__vformat(err->text, sizeof err->text, format, list);
         va_end(list);
     }
     return status;

@@ -41,7 +41,7 @@ add_custom_command(
   VERBATIM)
 
 file(GLOB compiler_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/compiler/*.c)
-add_library(kiln-llvm MODULE ${compiler_sources} ${CMAKE_SOURCE_DIR}/src/base/buffer.c ${CMAKE_SOURCE_DIR}/src/base/status.c
+add_library(kiln-llvm MODULE ${compiler_sources} ${CMAKE_SOURCE_DIR}/src/base/buffer.c ${CMAKE_SOURCE_DIR}/src/base/format.c ${CMAKE_SOURCE_DIR}/src/base/status.c
             ${runtime_digest})
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/compiler/runtime.c ${CMAKE_SOURCE_DIR}/src/compiler/plugin.c
   PROPERTIES OBJECT_DEPENDS "${runtimes};${runtime_digest}")
