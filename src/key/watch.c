@@ -301,7 +301,8 @@ void kiln__watched_begin(struct kiln_watched *watched)
 
 static bool is_in_environment(const struct kiln_watched *watched)
 {
-    const char *value = getenv(watched->watch->name);
+    const struct kiln_watch *watch = watched->watch;
+    const char *value = getenv(watch->name);
     return value && watched->data ? !strcmp(value, watched->data) : !value && !watched->data;
 }
 
