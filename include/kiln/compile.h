@@ -7,7 +7,9 @@
  * fail. A trace whose arrays are still held somewhere when the function returns fails, and the error says which one.
  *
  * The result is a closure like any other: mlx_closure_apply() calls it, from every thread, mlx_closure_free() drops it.
- * The name prefixes every error of its calls ("swiglu: ...") and is that of its kernels in KILN_LOG and `kiln ls`.
+ * NULL for `res`, `name` or `fun`, an empty closure or array, and a name that is none are errors: 1, after the handler
+ * was told why. The name prefixes every error of its calls ("swiglu: ...") and is that of its kernels in KILN_LOG and
+ * `kiln ls`.
  *
  *     static int silu(mlx_array *res, const mlx_array x, void *stream)
  *     {

@@ -3,7 +3,7 @@
  *
  * A GPU is a device like any other: kiln_device_find("cuda:0") for compilers, mlx_default_gpu_stream_new() for arrays.
  * Kiln opens the driver when one is first asked for. Everything it does on one GPU runs on the driver's default stream,
- * in the order of the calls. Every function may be called from any thread.
+ * in the order of the calls. Every function may be called from any thread. NULL is as in kiln.h.
  *
  * KILN_DEVICE=cuda:0 makes a GPU the default device of arrays. With KILN_MODE=compile-only, KILN_GPU_TARGET (sm_70,
  * sm_75, sm_80, sm_86, sm_89 or sm_90) is a GPU that is not here: a program compiles for it and computes nothing, and
@@ -44,7 +44,7 @@ typedef struct kiln_gpu_counters {
     uint64_t bytes_to_device, bytes_to_host;
 } kiln_gpu_counters;
 
-void kiln_gpu_counters_read(kiln_gpu_counters *out);
+void kiln_gpu_counters_read(kiln_gpu_counters *out); /* NULL: nothing */
 
 #ifdef __cplusplus
 }

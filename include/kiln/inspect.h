@@ -4,7 +4,8 @@
  * Reading only: nothing here writes, creates, locks or puts aside a file, and programs that use the folder at the same
  * time never notice. An inspector is a list of files taken when it was opened; a file that has gone since is KILN_IO,
  * and kiln_inspect_is_gone() tells it from other failures. Every function may be called from any thread, as long as the
- * inspector or entry is not closed meanwhile.
+ * inspector or entry is not closed meanwhile. NULL where no comment gives it a meaning is as in kiln.h: KILN_INVALID,
+ * or nothing and an empty answer.
  */
 #ifndef KILN_INSPECT_H
 #define KILN_INSPECT_H
@@ -47,7 +48,7 @@ void kiln_inspect_close(kiln_inspector *inspector); /* NULL is fine; entries ope
 const char *kiln_inspect_folder(const kiln_inspector *inspector);
 size_t kiln_inspect_count(const kiln_inspector *inspector);
 uint64_t kiln_inspect_size_bytes(const kiln_inspector *inspector, size_t index);
-/* The digest by which file `index` is named, in lower case; borrowed, as are all strings below. */
+/* The digest by which file `index` is named, in lower case; borrowed, as are all strings below. NULL: there is none. */
 const char *kiln_inspect_digest(const kiln_inspector *inspector, size_t index);
 
 /*
@@ -89,12 +90,13 @@ typedef struct kiln_entry_info {
     size_t section_count, key_field_count;
 } kiln_entry_info; /* borrowed from the entry */
 
+/* Of NULL all is "" and 0. */
 void kiln_entry_describe(const kiln_entry *entry, kiln_entry_info *out);
-/* Section `index`: its name, and its bytes in `*out`. NULL: there is none. */
+/* Section `index`: its name, and its bytes in `*out`, which may be NULL. NULL: there is none. */
 const char *kiln_entry_section(const kiln_entry *entry, size_t index, kiln_bytes *out);
 /* The section called `name`; data NULL when absent. */
 kiln_bytes kiln_entry_get(const kiln_entry *entry, const char *name);
-/* Field `index` of the structured content key. False: there is none. Both are bytes without a NUL. */
+/* Field `index` of the structured content key. False: there is none. Both are bytes without a NUL, and may be NULL. */
 bool kiln_entry_key_field(const kiln_entry *entry, size_t index, kiln_bytes *name, kiln_bytes *value);
 /* The key of the call it was first compiled for, as text: lines of a name, a tab and a value. Of a kernel of arrays:
  * function, operands, operations, bytes moved, and its plan (docs/formats/key.md). Empty when unknown. */
@@ -109,7 +111,7 @@ typedef struct kiln_difference {
 
 /* After success release *out. KILN_NO_MEMORY. */
 kiln_status kiln_entry_compare(const kiln_entry *was, const kiln_entry *is, kiln_difference *out, kiln_error *err);
-void kiln_difference_release(kiln_difference *difference);
+void kiln_difference_release(kiln_difference *difference); /* NULL is fine */
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
  * Everything here is safe while other processes use the folder: at worst they compile again what was removed. Only
  * files that Kiln itself writes are ever removed or renamed, told by their names: 64 hexadecimal digits and an ending
  * of ours, in a sub-folder named by the first two; and `toolchain` and `.sizes` in the folder itself. Symbolic
- * links are not followed below the folder.
+ * links are not followed below the folder. NULL where no comment gives it a meaning is as in kiln.h.
  */
 #ifndef KILN_MAINTAIN_H
 #define KILN_MAINTAIN_H
@@ -48,7 +48,8 @@ typedef struct kiln_prune_report {
 kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, kiln_prune_report *report,
                        kiln_error *err);
 
-/* The most a cache keeps when nobody says otherwise: KILN_CACHE_SIZE, else 5 GiB; and 200,000 files. */
+/* The most a cache keeps when nobody says otherwise: KILN_CACHE_SIZE, else 5 GiB; and 200,000 files. Either may be
+ * NULL. */
 void kiln_default_bounds(uint64_t *max_bytes, uint64_t *max_files);
 /* "5G", "300m", "1048576"; false: it is no size. */
 bool kiln_parse_size(const char *text, uint64_t *out);
@@ -58,7 +59,8 @@ bool kiln_parse_size(const char *text, uint64_t *out);
  * folder holds, which the text names, so it is none; KILN_IO: it can't be read.
  */
 kiln_status kiln_clear_check(const char *folder, kiln_prune_report *report, kiln_error *err);
-/* Removes every artifact and everything put aside, then sub-folders that are empty, `toolchain` and `.sizes`; the
+/* `folder` NULL: the default one; `progress` NULL: nobody wants to know. `report` is needed, here and above.
+ * Removes every artifact and everything put aside, then sub-folders that are empty, `toolchain` and `.sizes`; the
  * folder stays. Nothing is removed from a folder that is not a cache. */
 kiln_status kiln_clear(const char *folder, const kiln_progress *progress, kiln_prune_report *report, kiln_error *err);
 

@@ -48,8 +48,10 @@ static void read_counters(const kiln_cache *cache, kiln_counters *out)
 
 void kiln_cache_counters_sized(const kiln_cache *cache, kiln_counters *out, size_t size)
 {
-    kiln_counters counters;
-    read_counters(cache, &counters);
+    enum { LARGEST = 1 << 16 }; /* no version of the struct is larger */
+    kiln_counters counters = {0};
+    if (!out || size > LARGEST) return;
+    if (cache) read_counters(cache, &counters);
     memcpy(out, &counters, size < sizeof counters ? size : sizeof counters);
     if (size > sizeof counters) memset((char *)out + sizeof counters, 0, size - sizeof counters);
 }
@@ -217,10 +219,12 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
 {
     kiln_cache_options resolved = {.struct_size = sizeof resolved};
     if (!out) return kiln__fail(err, KILN_INVALID, "kiln_cache_open: no place for the result");
-    if (options && (options->struct_size < sizeof options->struct_size || options->struct_size > sizeof resolved))
-        return kiln__fail(err, KILN_INVALID,
-                          "kiln_cache_open: struct_size is %zu, expected sizeof(kiln_cache_options), at most %zu",
-                          options->struct_size, sizeof resolved);
+    if (options && (!options->struct_size || options->struct_size > sizeof resolved ||
+                    options->struct_size % sizeof options->struct_size)) /* a part of a pointer is no pointer */
+        return kiln__fail(
+            err, KILN_INVALID,
+            "kiln_cache_open: struct_size is %zu, expected sizeof(kiln_cache_options), %zu or a version's before",
+            options->struct_size, sizeof resolved);
     if (options) memcpy(&resolved, options, options->struct_size);
     struct kiln_cache *cache = calloc(1, sizeof *cache);
     if (!cache) return kiln__no_memory(err, "a cache");

@@ -249,8 +249,9 @@ kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_
 
 kiln_status kiln_function_declare(kiln_function *function, const kiln_type *const *types, size_t count, kiln_error *err)
 {
-    if (!function || (count && !types))
-        return kiln__fail(err, KILN_INVALID, "kiln_function_declare: needs a function and %zu types", count);
+    if (!function || count > (types ? KILN_MOST_ARGUMENTS : 0))
+        return kiln__fail(err, KILN_INVALID, "kiln_function_declare: needs a function and %zu types (at most %u)",
+                          count, (unsigned)KILN_MOST_ARGUMENTS);
     for (size_t i = 0; i < count; i++)
         if (!types[i])
             return kiln__fail(err, KILN_INVALID,
@@ -283,9 +284,12 @@ static kiln_status add_watch(kiln_function *function, enum kiln_item kind, const
 kiln_status kiln_watch(kiln_function *function, const char *module, const char *name, const void *address, size_t size,
                        kiln_error *err)
 {
-    if (!function || !module || !name || !*name || !address || !size)
-        return kiln__fail(err, KILN_INVALID,
-                          "kiln_watch: needs a function, a module, a name, an address and a size above 0");
+    enum { LARGEST = KILN_SIGNATURE_LARGEST * sizeof(uint64_t) };
+    if (!function || !module || !name || !*name || !address || !size || size > LARGEST)
+        return kiln__fail(
+            err, KILN_INVALID,
+            "kiln_watch: needs a function, a module, a name, an address and a size of 1 to %zu bytes, not %zu",
+            (size_t)LARGEST, size);
     return add_watch(function, KILN_ITEM_MEMORY, module, name, address, size, NULL, err);
 }
 

@@ -127,6 +127,8 @@ static kiln_status lower(struct miss *miss, kiln_text *text, kiln_error *err)
     if (status || miss->request.read_status)
         return kiln__fail(err, KILN_LOWER_FAILED, "%s: %s", definition->name,
                           error.text[0] ? error.text : "lower() failed without a message");
+    if (text->lacks_bytes)
+        return kiln__fail(err, KILN_LOWER_FAILED, "%s: lower() appended NULL to the text", definition->name);
     return text->buffer.failed ? kiln__no_memory(err, "a text") : KILN_OK;
 }
 
@@ -413,9 +415,10 @@ __attribute__((noinline)) static kiln_status get_again(struct call call, void **
 kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count, kiln_device *device,
                      void **executable, kiln_error *err)
 {
-    if (__builtin_expect(!function || !executable || (count && !args), 0))
-        return kiln__fail(err, KILN_INVALID, "kiln_get: needs a function, %zu arguments and a place for the executable",
-                          count);
+    if (__builtin_expect(!function || !executable || count > (args ? KILN_MOST_ARGUMENTS : 0), 0))
+        return kiln__fail(err, KILN_INVALID,
+                          "kiln_get: needs a function, %zu arguments (at most %u) and a place for the executable",
+                          count, (unsigned)KILN_MOST_ARGUMENTS);
     const struct kiln_environment *environment = kiln__environment();
     if (!device && !(device = kiln__device_current_in(environment, err))) return KILN_INVALID;
     const struct call call = {function, args, count, device, environment};

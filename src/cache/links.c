@@ -39,6 +39,7 @@ kiln_status kiln_entry_check_links(const kiln_entry *entry, kiln_error *err)
     kiln_bytes bytes;
     kiln_status status = KILN_OK;
     const char *section;
+    if (!entry) return kiln__fail(err, KILN_INVALID, "kiln_entry_check_links: needs an entry");
     if (!is_ours(entry)) return KILN_OK;
     kiln_entry_describe(entry, &info);
     for (size_t i = 0; !status && (section = kiln_entry_section(entry, i, &bytes)); i++)

@@ -80,8 +80,8 @@ kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, k
         *out = KILN_WARM_WAS_THERE;
         kiln__chain_set_toolchain(cache->tiers, kiln__cache_toolchain(cache, compiler));
     } else if (!status) {
-        *out = KILN_WARM_COMPILED;
         status = store(&request, text, folder, &content, err);
+        if (!status) *out = KILN_WARM_COMPILED;
     }
     kiln__content_release(&content);
     return status;

@@ -44,6 +44,7 @@ kiln_status kiln_gpu_describe(unsigned index, kiln_gpu_info *out, kiln_error *er
 void kiln_gpu_counters_read(kiln_gpu_counters *out)
 {
     struct kiln_gpu_counts counts;
+    if (!out) return;
     kiln__gpu_counts(&counts);
     kiln_gpu_counters counters = {.struct_size = out->struct_size,
                                   .launches = counts.launches,

@@ -93,7 +93,7 @@ kiln_status kiln__unflatten(struct kiln_array *a, int axis, const int *dims, siz
     kiln_status status = require(a, "unflatten", err);
     if (!status) status = kiln__plain_axis("unflatten", axis, a->ndim, &at, err);
     if (status) return status;
-    if (count + a->ndim > KILN_MAX_NDIM + 1u)
+    if (count > KILN_MAX_NDIM + 1u - a->ndim)
         return kiln__fail(err, KILN_INVALID, "[unflatten] The result would have more than %d dimensions.",
                           KILN_MAX_NDIM);
     memcpy(result, a->dims, (size_t)at * sizeof *result);

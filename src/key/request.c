@@ -29,6 +29,7 @@ static const struct {
 /* Remembers the first thing that was asked for and is not in the content key. */
 static bool is_refused(const kiln_request *request, int needed, enum getter getter, size_t index)
 {
+    if (!request) return true;
     if (!KILN_SEGMENT_REFUSALS || !request->is_compiling || (int)request->keyed >= needed) return false;
     uint64_t none = NOTHING, asked = (uint64_t)getter | (uint64_t)index << 32;
     kiln_request *mutable_request = (kiln_request *)request;
@@ -52,13 +53,14 @@ kiln_status kiln__request_check(const struct kiln_request *request, kiln_error *
 /* For people, so a compile() that puts it into messages goes on; it only can't put it into code. */
 const char *kiln_request_function(const kiln_request *request)
 {
+    if (!request) return "";
     bool is_hidden = KILN_SEGMENT_REFUSALS && request->is_compiling && request->keyed < KILN_KEYED_REQUEST;
     return is_hidden ? "" : request->function;
 }
 
 const char *kiln_request_target(const kiln_request *request)
 {
-    return request->device->target.name;
+    return request ? request->device->target.name : "";
 }
 
 kiln_device *kiln_request_device(const kiln_request *request)
@@ -83,7 +85,7 @@ kiln_bytes kiln_request_arg(const kiln_request *request, size_t index)
 static const struct kiln_watched *take_watched(const kiln_request *request, enum kiln_item kind, const char *module,
                                                const char *name)
 {
-    for (size_t i = 0; i < request->watched_count; i++) {
+    for (size_t i = 0; request && module && name && i < request->watched_count; i++) {
         struct kiln_watched *watched = &request->watched[i];
         const struct kiln_watch *watch = watched->watch;
         if (watch->kind != kind || strcmp(watch->module, module) || strcmp(watch->name, name)) continue;
@@ -110,6 +112,7 @@ kiln_bytes kiln_request_watched(const kiln_request *request, const char *module,
 const char *kiln_request_option(const kiln_request *request, const char *name)
 {
     static const char *const levels[] = {"0", "1", "2", "3"};
+    if (!request || !name) return NULL;
     const char *pushed = kiln__options_find(&request->options, name);
     if (pushed) return pushed;
     if (!strcmp(name, "opt_level")) return levels[request->options.opt_level & 3];
@@ -117,8 +120,16 @@ const char *kiln_request_option(const kiln_request *request, const char *name)
     return NULL;
 }
 
+/* A callback that does not look at the status must not get a text with a hole compiled. */
+static kiln_status refuse_null(kiln_text *text)
+{
+    if (text) text->lacks_bytes = true;
+    return KILN_INVALID;
+}
+
 kiln_status kiln_text_append(kiln_text *text, const void *data, size_t size)
 {
+    if (!text || (!data && size)) return refuse_null(text);
     kiln__buffer_append(&text->buffer, data, size);
     return text->buffer.failed ? KILN_NO_MEMORY : KILN_OK;
 }
@@ -126,6 +137,7 @@ kiln_status kiln_text_append(kiln_text *text, const void *data, size_t size)
 kiln_status kiln_text_printf(kiln_text *text, const char *format, ...)
 {
     va_list list;
+    if (!text || !format) return refuse_null(text);
     va_start(list, format);
     kiln__buffer_vprintf(&text->buffer, format, list);
     va_end(list);
@@ -156,7 +168,8 @@ kiln_status kiln_read(const kiln_request *request, const char *module, const cha
         return KILN_OK;
     }
     size_t module_size = strlen(module) + 1, name_size = strlen(name) + 1;
-    struct kiln_read_record *record = malloc(sizeof *record + size + module_size + name_size);
+    size_t needed, names = sizeof(struct kiln_read_record) + module_size + name_size;
+    struct kiln_read_record *record = __builtin_add_overflow(size, names, &needed) ? NULL : malloc(needed);
     if (!record) return mutable_request->read_status = KILN_NO_MEMORY;
     record->address = address;
     record->size = size;

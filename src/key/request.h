@@ -13,6 +13,7 @@
 
 struct kiln_text {
     struct kiln_buffer buffer;
+    bool lacks_bytes; /* NULL was appended: the miss fails, since what is there is not what lower() meant */
 };
 
 /* A variable that lower() read for the entry being made: kiln_read(). */

@@ -8,7 +8,7 @@
 
 bool kiln__signature_spill(struct kiln_signature *signature, uint32_t more)
 {
-    enum { LARGEST = 1 << 20 }; /* words: 8 MiB of key is a mistake, not a call */
+    enum { LARGEST = KILN_SIGNATURE_LARGEST };
     uint32_t cap = signature->cap * 2;
     if (signature->status || more > LARGEST || signature->count > LARGEST - more) goto failed;
     while (cap < signature->count + more) cap *= 2;
@@ -43,15 +43,12 @@ void kiln__signature_bytes(struct kiln_signature *signature, enum kiln_item tag,
 
 void kiln_sign_u64(kiln_signature *signature, uint64_t value)
 {
-    uint64_t *words = kiln__signature_grow(signature, 2);
-    if (!words) return;
-    words[0] = kiln__item(KILN_ITEM_U64, 0, 1);
-    words[1] = value;
+    if (signature) kiln__signature_u64(signature, value);
 }
 
 void kiln_sign_f64(kiln_signature *signature, double value)
 {
-    uint64_t *words = kiln__signature_grow(signature, 2);
+    uint64_t *words = signature ? kiln__signature_grow(signature, 2) : NULL;
     if (!words) return;
     words[0] = kiln__item(KILN_ITEM_F64, 0, 1);
     memcpy(words + 1, &value, sizeof value);
@@ -59,7 +56,11 @@ void kiln_sign_f64(kiln_signature *signature, double value)
 
 void kiln_sign_bytes(kiln_signature *signature, const void *data, size_t size)
 {
-    kiln__signature_bytes(signature, KILN_ITEM_BYTES, 0, data, size);
+    if (!signature) return;
+    if (data || !size)
+        kiln__signature_bytes(signature, KILN_ITEM_BYTES, 0, data, size);
+    else
+        signature->status = KILN_INVALID;
 }
 
 kiln_status kiln__signature_refuse(const struct kiln_signature *signature, const kiln_arg *arg, size_t position,
@@ -70,6 +71,10 @@ kiln_status kiln__signature_refuse(const struct kiln_signature *signature, const
     if (!type || !type->sign)
         return kiln__fail(err, KILN_UNSIGNED, "argument %zu: type %s can't sign itself; give its kiln_type a sign()",
                           position, name);
+    if (signature->status == KILN_INVALID)
+        return kiln__fail(err, KILN_INVALID,
+                          "argument %zu: sign() of type %s called kiln_sign_bytes() with NULL for data", position,
+                          name);
     if (signature->status)
         return kiln__fail(err, signature->status, "argument %zu: key too large or out of memory", position);
     return kiln__fail(err, KILN_UNSIGNED, "argument %zu: signing a value of type %s failed", position, name);

@@ -16,7 +16,11 @@
 #include "key/dlpack.h"
 #include "key/segments.h"
 
-enum { KILN_SIGNATURE_WORDS = 96 }; /* on the stack: 11 matrices */
+enum {
+    KILN_SIGNATURE_WORDS = 96,                        /* on the stack: 11 matrices */
+    KILN_SIGNATURE_LARGEST = 1 << 20,                 /* words: 8 MiB of key is a mistake, not a call */
+    KILN_MOST_ARGUMENTS = KILN_SIGNATURE_LARGEST / 2, /* each takes two words */
+};
 
 enum kiln_item {
     KILN_ITEM_HEAD = 1, /* results id, generation, device */
@@ -100,6 +104,14 @@ static inline void kiln__signature_word(struct kiln_signature *signature, uint64
 {
     uint64_t *words = kiln__signature_grow(signature, 1);
     if (words) *words = word;
+}
+
+static inline void kiln__signature_u64(struct kiln_signature *signature, uint64_t value)
+{
+    uint64_t *words = kiln__signature_grow(signature, 2);
+    if (!words) return;
+    words[0] = kiln__item(KILN_ITEM_U64, 0, 1);
+    words[1] = value;
 }
 
 /* An item of bytes, zero-padded to whole words, under `tag`. */

@@ -11,14 +11,14 @@ static kiln_status sign_const_word(kiln_signature *signature, const void *value)
     if (!value) return KILN_INVALID;
     uint64_t bits;
     memcpy(&bits, value, sizeof bits);
-    kiln_sign_u64(signature, bits);
+    kiln__signature_u64(signature, bits);
     return KILN_OK;
 }
 
 static kiln_status sign_const_bool(kiln_signature *signature, const void *value)
 {
     if (!value) return KILN_INVALID;
-    kiln_sign_u64(signature, *(const bool *)value);
+    kiln__signature_u64(signature, *(const bool *)value);
     return KILN_OK;
 }
 

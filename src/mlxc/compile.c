@@ -232,7 +232,7 @@ int mlx_detail_compile(mlx_closure *res, const mlx_closure fun, uintptr_t fun_id
     struct kiln_compiled *compiled = NULL;
     KILN_NEED_POINTER(res);
     KILN_NEED_CLOSURE(fun);
-    if (constants_num) KILN_NEED_POINTER(constants);
+    KILN_NEED_ELEMENTS(constants, constants_num);
     struct kiln_closure *source = kiln__unwrap_closure(fun);
     if (kiln__compile_mode() == MLX_COMPILE_MODE_DISABLED) return kiln__give_closure(res, kiln__closure_ref(source));
     if (find_or_add(fun_id, shapeless, constants, constants_num, &compiled, &err) != KILN_OK) return KILN_FAIL(&err);

@@ -46,6 +46,14 @@ void kiln__mlxc_not_implemented(const char *name);
         if (__builtin_expect(!(pointer), 0)) return KILN_FAIL_TEXT("expected a non-NULL pointer for " #pointer);       \
     } while (0)
 
+/* Leaves the function with 1 when there can't be `count` elements behind `pointer`. */
+#define KILN_NEED_ELEMENTS(pointer, count)                                                                             \
+    do {                                                                                                               \
+        if (count) KILN_NEED_POINTER(pointer);                                                                         \
+        if (__builtin_expect((count) > ((size_t)1 << 47) / sizeof *(pointer), 0))                                      \
+            return KILN_FAIL_TEXT("expected a number of elements for " #count ", not more than memory can hold");      \
+    } while (0)
+
 /* Leaves the function with 1 and the text in `err`, a kiln_error of the function's, when `call` fails. */
 #define KILN_TRY(call)                                                                                                 \
     do {                                                                                                               \

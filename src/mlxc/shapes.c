@@ -167,7 +167,7 @@ int mlx_roll(mlx_array *res, const mlx_array a, const int *shift, size_t shift_n
 {
     KILN_NEED_ARRAY(a);
     KILN_NEED_STREAM(s);
-    if (shift_num) KILN_NEED_POINTER(shift);
+    KILN_NEED_ELEMENTS(shift, shift_num);
     KILN_RETURN_RESULT(res, roll_all(kiln__unwrap(a), total(shift, shift_num), &out, &err));
 }
 
@@ -175,7 +175,7 @@ int mlx_roll_axis(mlx_array *res, const mlx_array a, const int *shift, size_t sh
 {
     KILN_NEED_ARRAY(a);
     KILN_NEED_STREAM(s);
-    if (shift_num) KILN_NEED_POINTER(shift);
+    KILN_NEED_ELEMENTS(shift, shift_num);
     KILN_RETURN_RESULT(res, kiln__roll(kiln__unwrap(a), total(shift, shift_num), axis, &out, &err));
 }
 

@@ -275,7 +275,7 @@ enum { CHUNK = 16 }; /* values turned into items at a time */
     {                                                                                                                  \
         union kiln_item items[CHUNK];                                                                                  \
         size_t before = vector->size;                                                                                  \
-        if (size) KILN_NEED_POINTER(data);                                                                             \
+        KILN_NEED_ELEMENTS(data, size);                                                                                \
         for (size_t done = 0; done < size;) {                                                                          \
             size_t count = 0;                                                                                          \
             int code = 0;                                                                                              \

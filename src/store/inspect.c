@@ -57,6 +57,7 @@ kiln_status kiln_inspect_default_folder(char *path, size_t size, kiln_error *err
 {
     struct kiln_buffer folder = {0};
     kiln_status status = KILN_OK;
+    if (!path) return kiln__fail(err, KILN_INVALID, "kiln_inspect_default_folder: needs room for a path");
     kiln__default_folder(&folder);
     if (folder.failed)
         status = kiln__no_memory(err, "a path");
@@ -118,6 +119,7 @@ kiln_status kiln_inspect_toolchain(const char *folder, char *line, size_t size, 
     char path[4096], found[KILN_TOOLCHAIN_SIZE];
     struct kiln_tier_events events = {0};
     struct kiln_tier *tier = NULL;
+    if (!line) return kiln__fail(err, KILN_INVALID, "kiln_inspect_toolchain: needs room for a line");
     kiln_status status = folder ? KILN_OK : kiln_inspect_default_folder(path, sizeof path, err);
     if (status == KILN_OK) status = kiln__tier_folder(folder ? folder : path, false, 0, 0, &events, &tier, err);
     if (status != KILN_OK) return status;
@@ -206,6 +208,7 @@ static int by_digest(const void *a, const void *b)
 kiln_status kiln_inspect_open(const char *folder, kiln_inspector **out, kiln_error *err)
 {
     char path[4096];
+    if (!out) return kiln__fail(err, KILN_INVALID, "kiln_inspect_open: needs a place for the result");
     if (!folder) {
         kiln_status status = kiln_inspect_default_folder(path, sizeof path, err);
         if (status != KILN_OK) return status;
@@ -237,27 +240,33 @@ void kiln_inspect_close(kiln_inspector *inspector)
 
 const char *kiln_inspect_folder(const kiln_inspector *inspector)
 {
-    return inspector->folder;
+    return inspector ? inspector->folder : "";
 }
 
 size_t kiln_inspect_count(const kiln_inspector *inspector)
 {
-    return inspector->count;
+    return inspector ? inspector->count : 0;
 }
 
 uint64_t kiln_inspect_size_bytes(const kiln_inspector *inspector, size_t index)
 {
-    return index < inspector->count ? (uint64_t)inspector->files[index].info.st_size : 0;
+    return index < kiln_inspect_count(inspector) ? (uint64_t)inspector->files[index].info.st_size : 0;
 }
 
 const char *kiln_inspect_digest(const kiln_inspector *inspector, size_t index)
 {
-    return index < inspector->count ? inspector->files[index].digest : NULL;
+    return index < kiln_inspect_count(inspector) ? inspector->files[index].digest : NULL;
+}
+
+static kiln_status refuse_index(const kiln_inspector *inspector, size_t index, kiln_error *err)
+{
+    if (!inspector) return kiln__fail(err, KILN_INVALID, "an artifact of no inspector was asked for");
+    return kiln__fail(err, KILN_INVALID, "artifact %zu was asked for, there are %zu", index, inspector->count);
 }
 
 bool kiln_inspect_is_gone(const kiln_inspector *inspector, size_t index)
 {
-    return index < inspector->count && atomic_load(&inspector->files[index].is_gone);
+    return index < kiln_inspect_count(inspector) && atomic_load(&inspector->files[index].is_gone);
 }
 
 static kiln_status fail_gone(struct found *file, const char *what, kiln_error *err)
@@ -282,8 +291,7 @@ static char *aside_of(const char *path)
 
 kiln_status kiln_inspect_put_aside(const kiln_inspector *inspector, size_t index, kiln_error *err)
 {
-    if (index >= inspector->count)
-        return kiln__fail(err, KILN_INVALID, "artifact %zu was asked for, there are %zu", index, inspector->count);
+    if (index >= kiln_inspect_count(inspector)) return refuse_index(inspector, index, err);
     struct found *found = &inspector->files[index];
     struct kiln_file file;
     kiln_status status = kiln__file_open(found->path, &file, err);
@@ -305,6 +313,9 @@ kiln_status kiln_inspect_put_aside(const kiln_inspector *inspector, size_t index
 
 kiln_status kiln_inspect_find(const kiln_inspector *inspector, const char *prefix, size_t *index, kiln_error *err)
 {
+    if (!inspector || !prefix || !index)
+        return kiln__fail(err, KILN_INVALID,
+                          "kiln_inspect_find: needs an inspector, a prefix and a place for the index");
     size_t length = strlen(prefix), matches = 0, first = 0;
     if (length == 0 || length > DIGEST_DIGITS || strspn(prefix, "0123456789abcdef") != length)
         return kiln__fail(err, KILN_INVALID, "'%s' is not a digest: give 1 to 64 of the digits 0-9 and a-f", prefix);
@@ -368,8 +379,8 @@ static kiln_status load(struct found *found, kiln_entry *entry, kiln_error *err)
 
 kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_entry **out, kiln_error *err)
 {
-    if (index >= inspector->count)
-        return kiln__fail(err, KILN_INVALID, "artifact %zu was asked for, there are %zu", index, inspector->count);
+    if (index >= kiln_inspect_count(inspector)) return refuse_index(inspector, index, err);
+    if (!out) return kiln__fail(err, KILN_INVALID, "kiln_entry_open: needs a place for the result");
     struct found *file = &inspector->files[index];
     atomic_store(&file->is_gone, false);
     kiln_entry *entry = calloc(1, sizeof *entry);
@@ -396,6 +407,7 @@ void kiln_entry_close(kiln_entry *entry)
 
 kiln_status kiln_entry_check_usable(const kiln_entry *entry, kiln_error *err)
 {
+    if (!entry) return kiln__fail(err, KILN_INVALID, "kiln_entry_check_usable: needs an entry");
     const struct kiln_artifact *artifact = entry->artifact;
     struct stat info;
     if (stat(entry->path, &info) != 0) info = entry->info; /* gone since: what was read decides */
@@ -415,11 +427,14 @@ static const char *text_or_empty(const char *text)
 
 static kiln_bytes key_of(const kiln_entry *entry)
 {
-    return (kiln_bytes){entry->artifact->key.data, entry->artifact->key.size};
+    return entry ? (kiln_bytes){entry->artifact->key.data, entry->artifact->key.size} : (kiln_bytes){NULL, 0};
 }
 
 void kiln_entry_describe(const kiln_entry *entry, kiln_entry_info *out)
 {
+    if (!out) return;
+    *out = (kiln_entry_info){.path = "", .function = "", .target = "", .entry = ""};
+    if (!entry) return;
     const struct kiln_artifact *artifact = entry->artifact;
     *out = (kiln_entry_info){
         .path = entry->path,
@@ -438,9 +453,9 @@ void kiln_entry_describe(const kiln_entry *entry, kiln_entry_info *out)
 
 const char *kiln_entry_section(const kiln_entry *entry, size_t index, kiln_bytes *out)
 {
-    if (index >= entry->artifact->section_count) return NULL;
+    if (!entry || index >= entry->artifact->section_count) return NULL;
     const struct kiln_section *section = &entry->artifact->sections[index];
-    *out = (kiln_bytes){section->data, section->size};
+    if (out) *out = (kiln_bytes){section->data, section->size};
     return section->name;
 }
 
@@ -448,7 +463,7 @@ kiln_bytes kiln_entry_get(const kiln_entry *entry, const char *name)
 {
     kiln_bytes bytes;
     const char *found;
-    for (size_t i = 0; (found = kiln_entry_section(entry, i, &bytes)); i++)
+    for (size_t i = 0; name && (found = kiln_entry_section(entry, i, &bytes)); i++)
         if (strcmp(found, name) == 0) return bytes;
     return (kiln_bytes){0};
 }
@@ -458,8 +473,8 @@ bool kiln_entry_key_field(const kiln_entry *entry, size_t index, kiln_bytes *nam
     struct kiln_field field;
     for (size_t offset = 0, i = 0; kiln__content_next(key_of(entry), &offset, &field); i++) {
         if (i != index) continue;
-        *name = (kiln_bytes){field.name, field.name_size};
-        *value = field.value;
+        if (name) *name = (kiln_bytes){field.name, field.name_size};
+        if (value) *value = field.value;
         return true;
     }
     return false;
@@ -467,5 +482,5 @@ bool kiln_entry_key_field(const kiln_entry *entry, size_t index, kiln_bytes *nam
 
 kiln_bytes kiln_entry_call(const kiln_entry *entry)
 {
-    return (kiln_bytes){entry->artifact->call_key.data, entry->artifact->call_key.size};
+    return entry ? (kiln_bytes){entry->artifact->call_key.data, entry->artifact->call_key.size} : (kiln_bytes){NULL, 0};
 }

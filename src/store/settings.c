@@ -30,7 +30,7 @@ bool kiln_parse_size(const char *text, uint64_t *out)
         int shift;
     } units[] = {{'\0', 0}, {'K', 10}, {'M', 20}, {'G', 30}, {'T', 40}};
     uint64_t number = 0;
-    if (!text || *text < '0' || *text > '9') return false;
+    if (!text || !out || *text < '0' || *text > '9') return false;
     for (; *text >= '0' && *text <= '9'; text++)
         if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, *text - '0', &number))
             return false;
@@ -46,9 +46,11 @@ bool kiln_parse_size(const char *text, uint64_t *out)
 void kiln_default_bounds(uint64_t *max_bytes, uint64_t *max_files)
 {
     const char *text = getenv("KILN_CACHE_SIZE");
-    *max_bytes = default_bytes;
-    *max_files = DEFAULT_FILES;
-    if (!text || !*text || (kiln_parse_size(text, max_bytes) && *max_bytes)) return;
-    kiln__log_once("KILN_CACHE_SIZE=%s is not a size such as 500M or 5G; using the default", text);
-    *max_bytes = default_bytes;
+    uint64_t bytes = default_bytes;
+    if (text && *text && (!kiln_parse_size(text, &bytes) || !bytes)) {
+        kiln__log_once("KILN_CACHE_SIZE=%.64s is not a size such as 500M or 5G; using the default", text);
+        bytes = default_bytes;
+    }
+    if (max_bytes) *max_bytes = bytes;
+    if (max_files) *max_files = DEFAULT_FILES;
 }

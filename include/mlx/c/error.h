@@ -3,6 +3,9 @@
  *
  * The handler is called on the thread whose call failed, before that call returns. NULL restores the default: print the
  * text on standard output and exit. `data` reaches the handler only together with a dtor.
+ *
+ * An empty handle or NULL where something is needed is such a failure, of every function: codes are not 0, handles are
+ * empty, and results as before. Freeing an empty handle is fine.
  */
 #ifndef MLX_C_ERROR_H
 #define MLX_C_ERROR_H
