@@ -43,23 +43,28 @@ static __attribute__((format(printf, 1, 2))) void say(const char *format, ...)
     va_end(list);
 }
 
-static void parse_word(const char *word, size_t size)
+/* False: there is no such word. */
+static bool parse_word(const char *word, size_t size)
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (strlen(words[i].word) == size && memcmp(words[i].word, word, size) == 0) {
             kinds_on |= words[i].kinds;
-            return;
+            return true;
         }
     }
-    if (size > 0) say("KILN_LOG: no such word: %.*s; there are miss, fault and all", (int)size, word);
+    return size == 0;
 }
 
 static void parse(void)
 {
     const char *text = getenv("KILN_LOG");
+    bool is_said = false; /* one wrong word is enough to be told */
     while (text != NULL && *text != '\0') {
         size_t size = strcspn(text, ",");
-        parse_word(text, size);
+        if (!parse_word(text, size) && !is_said) {
+            say("KILN_LOG: no such word: %.*s; there are miss, fault and all", size > 64 ? 64 : (int)size, text);
+            is_said = true;
+        }
         text += size;
         if (*text == ',') text++;
     }

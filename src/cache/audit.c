@@ -39,7 +39,7 @@ static void read_variable(void)
     if (!value || !*value || !strcmp(value, "0")) return;
     is_on = true;
     if (!strcmp(value, "1")) return;
-    file = strdup(value);
+    file = kiln__path_absolute(value, kiln__folder_at_load());
     atexit(at_exit);
 }
 

@@ -103,11 +103,16 @@ static void add_tier(struct kiln_cache *cache, const char *path, bool writable, 
 /* KILN_CACHE_PATH: read-only folders separated by colons. */
 static void add_search_path(struct kiln_cache *cache)
 {
+    enum { MOST = 64 }; /* each miss looks into all of them */
     const char *path = kiln__getenv_trusted("KILN_CACHE_PATH");
-    while (path && *path) {
+    for (int count = 0; path && *path;) {
         size_t size = strcspn(path, ":");
-        char *folder = strndup(path, size);
-        if (folder && *folder) add_tier(cache, folder, false, 0, 0);
+        if (size && count++ == MOST) {
+            kiln__log_once("KILN_CACHE_PATH names more than %d folders; the rest is not used", MOST);
+            return;
+        }
+        char *folder = size ? strndup(path, size) : NULL;
+        if (folder) add_tier(cache, folder, false, 0, 0);
         free(folder);
         path += size + (path[size] == ':');
     }
@@ -156,7 +161,7 @@ static enum kiln_mode mode_from_environment(void)
     if (!value || !*value) return KILN_MODE_NORMAL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(value, names[i])) return (enum kiln_mode)i;
-    kiln__log_once("KILN_MODE=%s is not one of normal, off, no-compile, compile-only; using normal", value);
+    kiln__log_once("KILN_MODE=%.64s is not one of normal, off, no-compile, compile-only; using normal", value);
     return KILN_MODE_NORMAL;
 }
 

@@ -243,7 +243,10 @@ static void set_baseline(struct kiln_function *function, const uint64_t *words, 
 static bool is_strict(const struct kiln_function *function)
 {
     const char *value = getenv("KILN_DRIFT");
-    return function->flags & KILN_STRICT || (value && !strcmp(value, "error"));
+    bool is_error = value && !strcmp(value, "error");
+    if (value && *value && !is_error)
+        kiln__log_once("KILN_DRIFT=%.64s is not error, which is all it can be; not used", value);
+    return function->flags & KILN_STRICT || is_error;
 }
 
 /* With the lock held; the key's words differ from the baseline's. A function depended on that was redefined is no

@@ -46,6 +46,16 @@ static void print_gpu_counters(struct kiln_buffer *out)
                         (unsigned long long)counts.bytes_to_device, (unsigned long long)counts.bytes_to_host);
 }
 
+/* The same file wherever the program has gone since it was started. */
+static kiln_status append_to_file(const char *where, const struct kiln_buffer *line, kiln_error *err)
+{
+    char *path = kiln__path_absolute(where, kiln__folder_at_load());
+    kiln_status status = path ? kiln__file_append(path, line->data, line->size, err)
+                              : kiln__fail(err, KILN_IO, "the folder that %s is relative to can't be told", where);
+    free(path);
+    return status;
+}
+
 kiln_status kiln_stats_write(void)
 {
     const char *where = kiln__getenv_trusted("KILN_STATS");
@@ -60,7 +70,7 @@ kiln_status kiln_stats_write(void)
     kiln_status status = line.failed ? KILN_NO_MEMORY : KILN_OK;
     if (!status && !strcmp(where, "1"))
         status = kiln__write_all(STDERR_FILENO, line.data, line.size) ? KILN_OK : KILN_IO;
-    else if (!status && (status = kiln__file_append(where, line.data, line.size, &error)))
+    else if (!status && (status = append_to_file(where, &line, &error)))
         kiln__log_once("KILN_STATS: %s", error.text);
     kiln__buffer_release(&line);
     return status;

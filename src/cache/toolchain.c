@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/trust.h"
@@ -60,11 +61,12 @@ static char *find_plugin(void)
 
 kiln_status kiln__plugin_path(char *out, size_t size, kiln_error *err)
 {
+    struct stat info; /* what is not a file, such as a fifo, might be waited for */
     char *path = find_plugin();
     bool fits = path && (size_t)snprintf(out, size, "%s", path) < size;
     free(path);
     if (!fits) return kiln__fail(err, KILN_NO_COMPILER, "the path of the compiler plug-in is not known, or too long");
-    if (access(out, R_OK) == 0) return KILN_OK;
+    if (stat(out, &info) == 0 && S_ISREG(info.st_mode) && access(out, R_OK) == 0) return KILN_OK;
     return kiln__fail(err, KILN_NO_COMPILER,
                       "the compiler plug-in %s is not there; install it or name it in KILN_PLUGIN", out);
 }
@@ -168,6 +170,8 @@ kiln_status kiln_inspect_compiler(char *path, size_t path_size, char *llvm, size
 {
     struct head head;
     struct note inside;
+    if (!path || !llvm)
+        return kiln__fail(err, KILN_INVALID, "kiln_inspect_compiler: needs room for a path and for a version");
     kiln_status status = kiln__plugin_path(path, path_size, err);
     if (status != KILN_OK) return status;
     snprintf(llvm, llvm_size, "%s", "");

@@ -20,7 +20,7 @@ static uint32_t place_from_environment(void)
     kiln_error err = {KILN_OK, ""};
     if (!name || !*name) return 0;
     if (kiln_device_find(name, &device, &err)) {
-        kiln__log_once("KILN_DEVICE=%s: %s; using the CPU", name, err.text);
+        kiln__log_once("KILN_DEVICE=%.64s: %s; using the CPU", name, err.text);
         return 0;
     }
     return device->gpu ? 1 + device->gpu->index : 0;

@@ -114,7 +114,7 @@ static unsigned read_digit(const char *name, unsigned largest, unsigned otherwis
     const char *value = getenv(name);
     if (!value || !*value) return otherwise;
     if (value[0] >= '0' && (unsigned)(value[0] - '0') <= largest && !value[1]) return (unsigned)(value[0] - '0');
-    kiln__log_once("%s=%s is not a number from 0 to %u; using %u", name, value, largest, otherwise);
+    kiln__log_once("%s=%.64s is not a number from 0 to %u; using %u", name, value, largest, otherwise);
     return otherwise;
 }
 

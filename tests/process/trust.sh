@@ -33,6 +33,10 @@ exits 0 env KILN_CACHE_DIR=cache KILN_STATS="$work/stats" ./trusting ../elsewher
 expect "files in another folder of that name" "$(find ../elsewhere/cache -type f)" ""
 exits 0 env KILN_CACHE_DIR= KILN_CACHE_PATH=nowhere:cache KILN_STATS="$work/stats" ./trusting ../elsewhere
 expect "compiles with a relative KILN_CACHE_PATH" "$(counter "$work/stats" compiles)" 0
+# So do the files that the process writes at its end.
+exits 0 env KILN_CACHE_DIR= KILN_STATS=counters KILN_AUDIT=findings ./trusting ../elsewhere
+[ -s counters ] && [ -s findings ] || fail "KILN_STATS or KILN_AUDIT with a relative path is not where the program was started"
+expect "files elsewhere" "$(cd ../elsewhere && ls | tr "\n" " ")" "cache lib "
 cd ..
 
 # ---- rights that are not those of who starts the program ---------------------------------------------------------------------
@@ -87,7 +91,7 @@ fi
 # No other variable that names a file or code is read in any other way: of those that getenv() may be asked for, each is listed.
 plain='"KILN_(MODE|GPU_TARGET|TARGET|LOG|DEVICE|DRIFT|CACHE_SIZE)"'
 left=$(cd "$source" && grep -rnE '\bgetenv *\(' src cli --include='*.c' --include='*.h' | grep -vE '^[^:]*:[0-9]*: *(/?\*|.*/\*.*getenv\(\))' |
-    sed -E "s/getenv\($plain\)//g" | grep -E '\bgetenv *\(' | grep -vE '^src/(key/watch|key/options|base/environment)\.c:[0-9]+:.*getenv\((watch->)?name\)' || true)
+    sed -E "s/getenv\($plain\)//g" | grep -E '\bgetenv *\(' | grep -vE '^src/(key/watch|key/options|base/environment)\.c:[0-9]+:.*getenv\((watched->)?(watch->)?name\)' || true)
 expect "calls of getenv() that should be kiln__getenv_trusted()" "$left" ""
 
 # ---- user namespaces ---------------------------------------------------------------------------------------------------------
