@@ -91,6 +91,7 @@ kiln_status kiln__topk(struct kiln_array *a, int k, const int *axis, struct kiln
             e.status = kiln__fail(err, KILN_INVALID, "[topk] k is %d; an axis of size %d has 0 to %d.", k, n, n);
     }
     struct kiln_array *sorted = kiln__e_apply(&e, KILN_OP_SORT, &row, 1, (int64_t[]){plain}, 1);
-    struct kiln_array *largest = kiln__e_cut(&e, sorted, plain, n - k, n, 1); /* rows again: it is no view to callers */
+    int first = e.status ? 0 : n - k;
+    struct kiln_array *largest = kiln__e_cut(&e, sorted, plain, first, n, 1); /* rows again: it is no view to callers */
     return kiln__e_end(&e, kiln__e_unary(&e, KILN_OP_CONTIGUOUS, largest), out);
 }

@@ -86,9 +86,9 @@ __attribute__((format(printf, 3, 4))) void _mlx_error(const char *file, const in
     struct kiln_buffer text = {0};
     va_list list;
     va_start(list, fmt);
-    kiln__buffer_vprintf(&text, fmt, list);
+    if (fmt) kiln__buffer_vprintf(&text, fmt, list);
     va_end(list);
-    kiln__buffer_printf(&text, " at %s:%d", file, line);
+    kiln__buffer_printf(&text, " at %s:%d", file ? file : "?", line);
     report(text.failed ? "out of memory: the text of an error is lost at " __FILE__ ":0" : (const char *)text.data);
     kiln__buffer_release(&text);
 }

@@ -211,9 +211,10 @@ VALUE(void *, void_p)
 VALUE(void **, void_pp)
 {
     static int64_t one = 1;
-    static void *values[] = {&one};
+    static void *places[2]; /* one that is read, one that is written */
     IGNORE;
-    return values;
+    places[0] = &one;
+    return &places[strcmp(parameter, "values") != 0];
 }
 
 VALUE(size_t *, size_t_p)
