@@ -244,7 +244,7 @@ static kiln_status make_one(const char *path, kiln_error *err)
         if (S_ISDIR(info.st_mode)) return KILN_OK;
         return kiln__fail(err, KILN_IO, "%s is not a folder", path);
     }
-    errno = code;
+    errno = code == EEXIST ? errno : code; /* it was there, and somebody has removed it since: ENOENT */
     return fail_io(err, "make the folder", path);
 }
 

@@ -55,7 +55,8 @@ bool kiln__write_all(int fd, const void *data, size_t size);
 /* `name` is that of a temporary file whose writer is known to be gone. */
 bool kiln__temporary_is_abandoned(const char *name);
 
-/* Makes the folder and those above it, the last with mode 0700. An existing folder is fine. */
+/* Makes the folder and those above it, the last with mode 0700. An existing folder is fine. KILN_IO leaves errno:
+ * ENOENT when somebody removes one of them meanwhile. */
 kiln_status kiln__folder_make(const char *path, kiln_error *err);
 
 #endif
