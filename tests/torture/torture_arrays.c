@@ -156,7 +156,7 @@ static struct item combine(uint64_t *state, struct item x, struct item y)
 {
     struct item out = {mlx_array_new(), {0}};
     int code = 0;
-    switch (torture_below(state, 4)) {
+    switch (torture_below(state, 5)) {
     case 0:
         code = mlx_add(&out.array, x.array, y.array, world.stream);
         out.value = sum(x.value, y.value, 1);
@@ -168,6 +168,11 @@ static struct item combine(uint64_t *state, struct item x, struct item y)
     case 2:
         code = reverse(&out.array, x.array);
         out.value = reversed(x.value);
+        break;
+    case 3: /* y, written over x where nobody holds x any more */
+        code = mlx_slice_update(&out.array, x.array, y.array, (int[]){0}, 1, &world.length, 1, (int[]){1}, 1,
+                                world.stream);
+        out.value = sum(sum(x.value, x.value, -1), y.value, 1);
         break;
     default:
         code = reverse(&out.array, x.array) || mlx_add(&out.array, out.array, y.array, world.stream);
