@@ -18,7 +18,7 @@
 #include "mlx/c/mlx.h"
 #include "torture/torture.h"
 
-enum { MAX_AXES = 5, MAX_NUMBERS = 24, MAX_ELEMENTS = 40000 };
+enum { MAX_AXES = 5, MAX_NUMBERS = 24, MAX_ELEMENTS = 70000 };
 
 struct kind;
 

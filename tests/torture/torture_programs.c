@@ -336,7 +336,7 @@ static void choose_outputs(uint64_t *state, struct program *program)
 /* On a GPU a block has four rows, which the emulator computes side by side: storage shows from the fifth on. */
 static int choose_size(uint64_t *state, bool on_gpu)
 {
-    static const int sizes[] = {2, 2, 3, 3, 4, 4, 4, 5, 7, 8, 8, 16, 17, 33, 64, 100},
+    static const int sizes[] = {2, 2, 3, 3, 4, 4, 4, 5, 7, 8, 8, 16, 17, 33, 64, 100, 256},
                      more[] = {2, 3, 4, 5, 5, 7, 8, 16};
     return on_gpu ? more[torture_below(state, sizeof more / sizeof *more)]
                   : sizes[torture_below(state, sizeof sizes / sizeof *sizes)];

@@ -250,6 +250,53 @@ static void test_update_in_place(void **state)
     assert_int_equal(active(), before);
 }
 
+/* ---- outputs of kernels -------------------------------------------------------------------------------------------
+ */
+
+/* A kernel whose output may lie where x does: exp(x), or that divided by its rows' sums. */
+static int grow(mlx_vector_array *res, const mlx_vector_array in, void *payload)
+{
+    const bool *with_rows = payload;
+    mlx_array x = mlx_array_new(), total = mlx_array_new();
+    int code = mlx_vector_array_get(&x, in, 0) || mlx_exp(&x, x, stream);
+    if (!code && *with_rows) code = mlx_sum_axis(&total, x, -1, true, stream) || mlx_divide(&x, x, total, stream);
+    if (!code) code = mlx_vector_array_set_value(res, x);
+    mlx_array_free(x), mlx_array_free(total);
+    return code;
+}
+
+/* The peak of a call whose input is not there yet and nobody else's, or held. */
+static size_t growth_of_call(bool with_rows, bool is_held)
+{
+    mlx_array ready = square(), x = mlx_array_new(), res = mlx_array_new(), yes = mlx_array_new_bool(true);
+    mlx_closure plain = mlx_closure_new_func_payload(grow, &with_rows, NULL), compiled = mlx_closure_new();
+    mlx_vector_array out = mlx_vector_array_new();
+    expect_ok(mlx_where(&x, yes, ready, ready, stream) || mlx_compile(&compiled, plain, false), "compile");
+    mlx_vector_array in = mlx_vector_array_new_value(x);
+    if (!is_held) mlx_array_free(x);
+    expect_ok(mlx_closure_apply(&out, compiled, in) || mlx_vector_array_get(&res, out, 0), "call");
+    mlx_vector_array_free(in), mlx_vector_array_free(out);
+    mlx_reset_peak_memory();
+    size_t before = active();
+    expect_ok(mlx_array_eval(res), "eval");
+    size_t growth = peak() - before;
+    if (is_held) mlx_array_free(x);
+    mlx_array_free(ready), mlx_array_free(res), mlx_array_free(yes);
+    mlx_closure_free(plain), mlx_closure_free(compiled);
+    return growth;
+}
+
+static void test_outputs_take_what_nobody_reads(void **state)
+{
+    (void)state;
+    size_t before = active();
+    for (int with_rows = 0; with_rows < 2; with_rows++) {
+        assert_true(growth_of_call(with_rows, false) < 2 * BYTES);
+        assert_true(growth_of_call(with_rows, true) >= 2 * BYTES);
+    }
+    assert_int_equal(active(), before);
+}
+
 /* ---- a long chain -------------------------------------------------------------------------------------------------
  */
 
@@ -302,6 +349,7 @@ int main(void)
         cmocka_unit_test_setup(test_freed_while_evaluated, set_up),
         cmocka_unit_test_setup(test_freed_after_async_eval, set_up),
         cmocka_unit_test_setup(test_update_in_place, set_up),
+        cmocka_unit_test_setup(test_outputs_take_what_nobody_reads, set_up),
         cmocka_unit_test_setup(test_a_million_operations, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);
