@@ -96,19 +96,23 @@ static kiln_status compile(void *self, const kiln_request *request, kiln_bytes t
     return status;
 }
 
-/*
- * The executable is the entry's address, of a GPU the driver's CUfunction; what was loaded is found again through a
- * list, since unlink is rare.
- */
+/* The executable is the entry's address, of a GPU the driver's CUfunction; what was loaded is found again by it. */
 struct linked {
-    struct linked *next;
+    struct linked *next; /* in its bucket */
     void *executable;
     struct kiln_image *image;   /* on a CPU */
     struct kiln_module *module; /* on a GPU */
 };
 
-static struct linked *all_linked;
+enum { BUCKETS = 1 << 14 };
+
+static struct linked *all_linked[BUCKETS];
 static pthread_mutex_t linked_lock = PTHREAD_MUTEX_INITIALIZER; /* guards `all_linked` */
+
+static struct linked **bucket_of(const void *executable)
+{
+    return &all_linked[((uint64_t)(uintptr_t)executable * 0x9e3779b97f4a7c15ull >> 32) % BUCKETS];
+}
 
 static kiln_status link_on_cpu(const kiln_artifact *artifact, struct linked *linked, kiln_error *err)
 {
@@ -152,8 +156,9 @@ static kiln_status link_artifact(void *self, const kiln_artifact *artifact, kiln
     }
     *executable = linked->executable;
     kiln__mutex_lock(&linked_lock);
-    linked->next = all_linked;
-    all_linked = linked;
+    struct linked **bucket = bucket_of(linked->executable);
+    linked->next = *bucket;
+    *bucket = linked;
     kiln__mutex_unlock(&linked_lock);
     return KILN_OK;
 }
@@ -162,7 +167,7 @@ static void unlink_artifact(void *self, void *executable)
 {
     (void)self;
     kiln__mutex_lock(&linked_lock);
-    struct linked **link = &all_linked;
+    struct linked **link = bucket_of(executable);
     while (*link && (*link)->executable != executable) link = &(*link)->next;
     struct linked *found = *link;
     if (found) *link = found->next;

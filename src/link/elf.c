@@ -1,8 +1,8 @@
 /*
  * elf.c - loads one position-independent, self-contained ELF object (x86-64, ET_REL) into this process.
  *
- * The allocated sections are placed in two runs of whole pages, code first, then constants; relocations are applied
- * while the pages are writable and not executable; then code becomes read-execute and the rest read-only, for good.
+ * The allocated sections are placed in one run of pages, code first, then constants; relocations are applied while the
+ * pages are writable and not executable; then they become read-execute, constants too, for good (code.h).
  * Invariant: nothing of the object is read or written before its offset was checked against the object's or the
  * section's size. Headers are copied out, because an object need not be aligned. What our compiler does not emit is
  * refused with its name: undefined symbols, writable data, constructors, thread-local data, other relocations.
@@ -13,18 +13,19 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "link/code.h"
 
 enum {
-    PAGE = 4096,
+    PAGE = KILN_CODE_PAGE,
+    LINE = 64,       /* code and constants share no cache line */
     CODE_START = 64, /* callers built with clang's -fsanitize=function read the bytes before an entry */
     MAX_SECTIONS = 4096,
     MAX_IMAGE = 1 << 28, /* far below 2 GiB: a 32-bit distance reaches everything in an image */
 };
 
 struct kiln_image {
-    unsigned char *base;
-    size_t size;
+    struct kiln_code code;
     void *entry;
 };
 
@@ -47,7 +48,8 @@ struct loader {
     size_t strings_size;
     const char *section_names; /* the same for sections; NULL when there are none */
     size_t section_names_size;
-    unsigned char *base; /* the mapping */
+    struct kiln_code code;
+    unsigned char *base; /* of the above */
     size_t code_size, size;
     bool has_code;
     void *entry;
@@ -201,15 +203,14 @@ static kiln_status place_sections(struct loader *loader, bool is_code)
         loader->size = offset + (size_t)section->sh_size;
         if (loader->size > MAX_IMAGE) return REFUSE(loader, "larger than %d bytes in memory", MAX_IMAGE);
     }
-    loader->size = (loader->size + PAGE - 1) & ~(size_t)(PAGE - 1);
+    loader->size = (loader->size + LINE - 1) & ~(size_t)(LINE - 1);
     return KILN_OK;
 }
 
 static kiln_status map_image(struct loader *loader)
 {
-    void *base = mmap(NULL, loader->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED) return kiln__no_memory(loader->err, "an object's image");
-    loader->base = base;
+    if (!kiln__code_new(loader->size, &loader->code)) return kiln__no_memory(loader->err, "an object's image");
+    loader->base = loader->code.base;
     return KILN_OK;
 }
 
@@ -229,12 +230,9 @@ static void copy_sections(const struct loader *loader)
 
 static kiln_status protect_image(const struct loader *loader)
 {
-    size_t rest = loader->size - loader->code_size;
-    if (mprotect(loader->base, loader->code_size, PROT_READ | PROT_EXEC) == 0 &&
-        (rest == 0 || mprotect(loader->base + loader->code_size, rest, PROT_READ) == 0)) {
-        return KILN_OK;
-    }
     char text[128];
+    if (kiln__code_seal(&loader->code)) return KILN_OK;
+    if (errno == ENOMEM) return kiln__no_memory(loader->err, "an object's image");
     return REFUSE(loader, "its code can't be made executable: %s", strerror_r(errno, text, sizeof(text)));
 }
 
@@ -411,11 +409,11 @@ kiln_status kiln__image_load(kiln_bytes object, const char *entry, struct kiln_i
     if (status == KILN_OK) status = protect_image(&loader);
     release_tables(&loader);
     if (status == KILN_OK) {
-        *image = (struct kiln_image){loader.base, loader.size, loader.entry};
+        *image = (struct kiln_image){loader.code, loader.entry};
         *out = image;
         return KILN_OK;
     }
-    if (loader.base != NULL) munmap(loader.base, loader.size);
+    if (loader.base != NULL) kiln__code_free(&loader.code);
     free(image);
     return status;
 }
@@ -440,12 +438,12 @@ void *kiln__image_entry(const struct kiln_image *image)
 
 size_t kiln__image_size(const struct kiln_image *image)
 {
-    return image->size;
+    return image->code.size;
 }
 
 void kiln__image_free(struct kiln_image *image)
 {
     if (image == NULL) return;
-    munmap(image->base, image->size);
+    kiln__code_free(&image->code);
     free(image);
 }

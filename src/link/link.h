@@ -17,13 +17,14 @@
 
 struct kiln_image; /* code mapped into this process; one owner */
 
-/* Loads `object` and finds `entry` in it. KILN_LINK_FAILED with a text that says what was not acceptable. */
+/* Loads `object` and finds `entry` in it. KILN_LINK_FAILED with a text that says what was not acceptable, or
+ * KILN_NO_MEMORY. */
 kiln_status kiln__image_load(kiln_bytes object, const char *entry, struct kiln_image **out, kiln_error *err);
 /* The same without code that could run: what is wrong with the object, and with nothing else. KILN_OK: whatever keeps
  * it from being loaded is no fault of its own. KILN_LINK_FAILED; KILN_NO_MEMORY: can't be told now. */
 kiln_status kiln__image_check(kiln_bytes object, const char *entry, kiln_error *err);
 void *kiln__image_entry(const struct kiln_image *image);
-size_t kiln__image_size(const struct kiln_image *image); /* bytes mapped */
+size_t kiln__image_size(const struct kiln_image *image); /* bytes of memory */
 void kiln__image_free(struct kiln_image *image);         /* NULL is fine; nothing may be running in it */
 
 struct kiln_module; /* code loaded into a GPU; one owner */
