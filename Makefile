@@ -70,13 +70,13 @@ bench-gpu:
 	@bench/gpu/run.sh $(BENCH_ARGS)
 
 asan: setup
-	@$(CONFIGURE) -B build/asan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=address,undefined
+	@$(CONFIGURE) -B build/asan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=address,undefined -DKILN_DEBUG=ON
 	@cmake --build build/asan
 	@$(SUPPRESS_LEAKS) $(CTEST) -LE soak --test-dir build/asan
 
 # setarch -R: the thread sanitizer of gcc 12 can't place its shadow under some kernels' address randomisation.
 tsan: setup
-	@$(CONFIGURE) -B build/tsan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=thread
+	@$(CONFIGURE) -B build/tsan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=thread -DKILN_DEBUG=ON
 	@cmake --build build/tsan
 	@TSAN_OPTIONS=suppressions=$(CURDIR)/tools/tsan.supp setarch -R $(CTEST) -LE soak --test-dir build/tsan
 

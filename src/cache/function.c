@@ -12,7 +12,7 @@
 
 /* ---- definitions ---------------------------------------------------------------------------------------------- */
 
-enum { KNOWN_FLAGS = KILN_STRICT | KILN_KEY_REQUEST };
+enum { KNOWN_FLAGS = KILN_STRICT | KILN_RECLAIM | KILN_KEY_REQUEST };
 
 static kiln_status check_options(const kiln_function_options *options, kiln_error *err)
 {
@@ -83,6 +83,11 @@ static void *expose_executable(void *kernel)
     return ((struct kiln_kernel *)kernel)->executable;
 }
 
+static enum kiln_forgetting forgetting_of(unsigned flags)
+{
+    return flags & KILN_RECLAIM ? KILN_FORGET_RETIRED : KILN_FORGET_HELD;
+}
+
 static struct kiln_function *function_new(kiln_cache *cache, struct kiln_definition *definition, unsigned flags)
 {
     struct kiln_function *function = calloc(1, sizeof *function);
@@ -95,7 +100,7 @@ static struct kiln_function *function_new(kiln_cache *cache, struct kiln_definit
     kiln__results_init(&function->results, cache->index, KILN_LEVEL_CALL, kiln__kernel_unref);
     function->results.expose = expose_executable;
     function->results.keep = kiln__kernel_acquire;
-    function->results.forgetting = KILN_FORGET_HELD;
+    function->results.forgetting = forgetting_of(flags);
     kiln__results_bound(&function->results, cache->max_results, definition->name, &cache->counts.evictions);
     pthread_mutex_init(&function->lock, NULL);
     kiln__mutex_lock(&cache->functions_lock);
@@ -196,6 +201,7 @@ kiln_status kiln_function_bind(kiln_function *base, void *payload, void (*free_p
     }
     kiln__mutex_lock(&base->lock);
     function->flags = base->flags;
+    kiln__results_set_forgetting(&function->results, forgetting_of(base->flags));
     status = kiln__watches_copy(&function->watches, &base->watches, err);
     atomic_store(&function->plain, atomic_load(&base->plain));
     kiln__mutex_unlock(&base->lock);
@@ -240,6 +246,7 @@ kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_
     function->flags = options->flags;
     forget_baseline(function);
     kiln__mutex_unlock(&function->lock);
+    kiln__results_set_forgetting(&function->results, forgetting_of(options->flags));
     kiln__results_clear(&function->results);
     kiln__kernels_sweep(function->cache, false);
     kiln__unlinking_wait(); /* the old compiler may go next */

@@ -13,6 +13,7 @@
 #include "base/gate.h"
 #include "base/log.h"
 #include "cache/audit.h"
+#include "cache/epoch.h"
 #include "cache/function.h"
 #include "key/explain.h"
 
@@ -174,14 +175,15 @@ static void lower_and_compare(struct miss *miss, const struct kiln_kernel *kerne
     bool fixed = !definition->lower;
     kiln_status status = fixed ? KILN_OK : lower(miss, &text, &error);
     const struct kiln_buffer *source = fixed ? &definition->text : &text.buffer;
-    kiln_bytes is = {source->data, source->size}, was = kiln_artifact_get(kernel->artifact, "text");
+    kiln_bytes is = {source->data, source->size}, was = {NULL, 0};
+    if (kernel->artifact) was = kiln_artifact_get(kernel->artifact, "text");
     if (!status)
         status = kiln__request_content(&miss->request, definition->compiler->name,
                                        kiln__cache_toolchain(miss->request.cache, definition->compiler), is, &content,
                                        &error);
     if (status) {
         kiln__buffer_printf(difference, "lowering again failed: %s", error.text);
-    } else if (memcmp(&content.digest, &kernel->artifact->digest, sizeof content.digest)) {
+    } else if (kernel->artifact && memcmp(&content.digest, &kernel->artifact->digest, sizeof content.digest)) {
         kiln__explain_lines(was, is, difference);
         if (!difference->size)
             kiln__buffer_printf(difference, "the text is the same, another field of the content key is not");
@@ -422,6 +424,11 @@ kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count
         return kiln__fail(err, KILN_INVALID,
                           "kiln_get: needs a function, %zu arguments (at most %u) and a place for the executable",
                           count, (unsigned)KILN_MOST_ARGUMENTS);
+#ifdef KILN_DEBUG
+    if (function->flags & KILN_RECLAIM && !kiln__is_inside())
+        kiln__misused(": kiln_get() of a function with KILN_RECLAIM outside of kiln_enter() and kiln_leave()",
+                      function->results.name);
+#endif
     const struct kiln_environment *environment = kiln__environment();
     if (!device && !(device = kiln__device_current_in(environment, err))) return KILN_INVALID;
     const struct call call = {function, args, count, device, environment};

@@ -15,7 +15,7 @@ struct kiln_kernel {
     bool is_kept;          /* of arrays: neither a reset of the device nor a freed function drops it */
     void *executable;
     const kiln_compiler *compiler;
-    struct kiln_artifact *artifact;
+    struct kiln_artifact *artifact; /* when linked under KILN_AUDIT; else NULL */
     kiln_cache *cache;
     uint64_t size_bytes; /* of the artifact's sections, and of this */
 };

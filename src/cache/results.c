@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cache/audit.h"
 #include "cache/entries.h"
+#include "cache/epoch.h"
 
 /*
  * One key being made. The maker owns it; it goes when the last waiter has read the outcome. Waiters wait with a lock of
@@ -37,6 +38,8 @@ struct kiln_flight {
 struct kiln_limbo {
     struct kiln_limbo *next;
     void *value;
+    uint64_t epoch; /* that began when it was retired; 0: it may be pinned */
+    uint32_t device;
 };
 
 static _Atomic uint64_t next_id = 1;
@@ -260,12 +263,11 @@ static void flight_land(struct kiln_results *results, struct kiln_flight *flight
     pthread_mutex_unlock(&flight->lock);
 }
 
-static void limbo_add(struct kiln_results *results, void *value)
+static void limbo_add(struct kiln_results *results, void *value, uint64_t epoch, uint32_t device)
 {
     struct kiln_limbo *limbo = malloc(sizeof *limbo);
     if (!limbo) return; /* never released: better than released in use */
-    limbo->value = value;
-    limbo->next = results->limbo;
+    *limbo = (struct kiln_limbo){results->limbo, value, epoch, device};
     results->limbo = limbo;
 }
 
@@ -279,7 +281,7 @@ static void *forget(struct kiln_results *results, void *value, const uint64_t *k
 {
     if (results->forgetting == KILN_FORGET_HELD)
         return kiln__held_add(&results->held, value, device_of(key)) ? NULL : value;
-    limbo_add(results, value);
+    limbo_add(results, value, results->forgetting == KILN_FORGET_RETIRED ? kiln__epoch_begin() : 0, device_of(key));
     return NULL;
 }
 
@@ -293,17 +295,29 @@ static void release_or_limbo(struct kiln_results *results, void *value)
         return;
     }
     kiln__mutex_lock(&results->lock);
-    limbo_add(results, value);
+    limbo_add(results, value, 0, 0);
     kiln__mutex_unlock(&results->lock);
 }
 
-static void drop_limbo(struct kiln_results *results, struct kiln_limbo *limbo)
+static void limbo_return(struct kiln_results *results, struct kiln_limbo *limbo)
 {
-    while (limbo) {
-        struct kiln_limbo *next = limbo->next;
-        release_or_limbo(results, limbo->value);
+    kiln__mutex_lock(&results->lock);
+    limbo->next = results->limbo;
+    results->limbo = limbo;
+    kiln__mutex_unlock(&results->lock);
+}
+
+/* `oldest`: no thread that entered before that epoch is inside. */
+static void drop_limbo(struct kiln_results *results, struct kiln_limbo *limbo, uint64_t oldest)
+{
+    for (struct kiln_limbo *next; limbo; limbo = next) {
+        next = limbo->next;
+        if (limbo->epoch ? limbo->epoch > oldest : kiln__is_used(limbo->value)) {
+            limbo_return(results, limbo);
+            continue;
+        }
+        results->release(limbo->value);
         free(limbo);
-        limbo = next;
     }
 }
 
@@ -330,6 +344,15 @@ static void release_table(struct kiln_entries *table, void (*release)(void *valu
     kiln__entries_free(table);
 }
 
+static void release_limbo(struct kiln_limbo *limbo, void (*release)(void *value))
+{
+    for (struct kiln_limbo *next; limbo; limbo = next) {
+        next = limbo->next;
+        release(limbo->value);
+        free(limbo);
+    }
+}
+
 /* Survivors move to a table of their own, so that readers see the old one or the new one, whole. */
 static struct kiln_entries *survivors(struct kiln_entries *table,
                                       bool (*matches)(const struct kiln_entry *, const void *), const void *context,
@@ -351,6 +374,7 @@ static struct kiln_entries *survivors(struct kiln_entries *table,
 struct kiln_removed {
     struct kiln_entries *table;
     struct kiln_limbo *limbo;
+    uint64_t oldest; /* of what is retired, what was before this epoch may go */
     struct kiln_held held;
     struct kiln_removed *next; /* for kiln__results_take_device() */
     void (*release)(void *value);
@@ -358,7 +382,7 @@ struct kiln_removed {
 
 static void drop_removed(struct kiln_results *results, struct kiln_removed *removed)
 {
-    drop_limbo(results, removed->limbo);
+    drop_limbo(results, removed->limbo, removed->oldest);
     drop_table(results, removed->table);
     kiln__held_release(&removed->held, results->release);
 }
@@ -401,6 +425,14 @@ static bool take_out(struct kiln_results *results, bool (*matches)(const struct 
     results->count = count + take_back(table, kept, matches, context);
     removed->table = table;
     return true;
+}
+
+/* With the lock held, after a heavy barrier: forgotten values may go, but those that are still in use come back. */
+static void take_limbo(struct kiln_results *results, struct kiln_removed *removed)
+{
+    removed->limbo = results->limbo;
+    results->limbo = NULL;
+    if (results->forgetting == KILN_FORGET_RETIRED) removed->oldest = kiln__epoch_oldest();
 }
 
 /* Not found lately before found lately, and among equals the older first. */
@@ -458,8 +490,7 @@ static void drop_oldest(struct kiln_results *results, struct kiln_removed *remov
     begin_period(results);
     if (!take_out(results, is_dropped, NULL, removed)) return;
     forget_table(results, removed->table);
-    removed->limbo = results->limbo; /* those that are still in use come back */
-    results->limbo = NULL;
+    take_limbo(results, removed);
     if (!results->evictions) return;
     atomic_fetch_add_explicit(results->evictions, leaving < count ? leaving : count, memory_order_relaxed);
     kiln__log_once("%s has more than %zu signatures in use; the least recently used results are dropped, and made "
@@ -515,6 +546,7 @@ static kiln_status publish(struct kiln_results *results, const struct kiln_signa
     }
     if (known) {
         *unwanted = replace(results, known, entry);
+        take_limbo(results, removed);
     } else {
         entry->order = results->next_order++;
         kiln__entries_place(atomic_load_explicit(&results->table, memory_order_relaxed), entry);
@@ -618,13 +650,14 @@ kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_s
     return status;
 }
 
-/* `forgets`: what callers use without a pin is held, as after eviction. */
+/* `forgets`: what callers use without a pin is held or retired, as by eviction. */
 static void clear(struct kiln_results *results, bool forgets)
 {
     kiln__mutex_lock(&results->lock);
     atomic_fetch_add_explicit(&results->generation, 1, memory_order_acq_rel);
     struct kiln_entries *old = results->old_tables;
-    struct kiln_removed removed = {.table = atomic_exchange(&results->table, NULL), .limbo = results->limbo};
+    struct kiln_removed removed = {
+        .table = atomic_exchange(&results->table, NULL), .limbo = results->limbo, .oldest = forgets ? 0 : UINT64_MAX};
     results->old_tables = NULL;
     results->limbo = NULL;
     results->count = 0;
@@ -650,6 +683,13 @@ void kiln__results_forget(struct kiln_results *results)
     clear(results, true);
 }
 
+void kiln__results_set_forgetting(struct kiln_results *results, enum kiln_forgetting forgetting)
+{
+    kiln__mutex_lock(&results->lock);
+    results->forgetting = forgetting;
+    kiln__mutex_unlock(&results->lock);
+}
+
 size_t kiln__results_remove(struct kiln_results *results,
                             bool (*matches)(const struct kiln_entry *entry, const void *context), const void *context)
 {
@@ -668,6 +708,23 @@ static bool is_of_device(const struct kiln_entry *entry, const void *device)
     return device_of(entry->key) == *(const uint32_t *)device;
 }
 
+/* With the lock held. */
+static struct kiln_limbo *take_limbo_of(struct kiln_results *results, uint32_t device)
+{
+    struct kiln_limbo *taken = NULL;
+    for (struct kiln_limbo **link = &results->limbo; *link;) {
+        struct kiln_limbo *limbo = *link;
+        if (limbo->device != device) {
+            link = &limbo->next;
+            continue;
+        }
+        *link = limbo->next;
+        limbo->next = taken;
+        taken = limbo;
+    }
+    return taken;
+}
+
 struct kiln_removed *kiln__results_take_device(struct kiln_results *results, uint32_t device, struct kiln_removed *rest)
 {
     struct kiln_removed *removed = calloc(1, sizeof *removed);
@@ -677,6 +734,7 @@ struct kiln_removed *kiln__results_take_device(struct kiln_results *results, uin
     kiln__mutex_lock(&results->lock);
     take_out(results, is_of_device, &device, removed);
     kiln__held_take(&results->held, device, &removed->held);
+    removed->limbo = take_limbo_of(results, device);
     kiln__mutex_unlock(&results->lock);
     return removed;
 }
@@ -686,6 +744,7 @@ void kiln__removed_drop(struct kiln_removed *removed)
     for (struct kiln_removed *next; removed; removed = next) {
         next = removed->next;
         release_table(removed->table, removed->release);
+        release_limbo(removed->limbo, removed->release);
         kiln__held_release(&removed->held, removed->release);
         free(removed);
     }
@@ -695,11 +754,7 @@ void kiln__results_release(struct kiln_results *results)
 {
     release_table(atomic_load(&results->table), results->release);
     free_tables(results->old_tables);
-    for (struct kiln_limbo *limbo = results->limbo, *next; limbo; limbo = next) {
-        next = limbo->next;
-        results->release(limbo->value);
-        free(limbo);
-    }
+    release_limbo(results->limbo, results->release);
     kiln__held_release(&results->held, results->release);
     pthread_mutex_destroy(&results->lock);
 }

@@ -28,7 +28,8 @@ enum { KILN_RECURSIVE = 2 }; /* this thread is making this very key */
 /* What becomes of a value whose key is forgotten (evicted, or made anew because what it read has changed). */
 enum kiln_forgetting {
     KILN_FORGET_UNPINNED, /* released when no thread pins it */
-    KILN_FORGET_HELD,     /* callers use it without a pin: held until clear, remove or release */
+    KILN_FORGET_HELD,     /* callers use it without a pin: held until clear, reset or release */
+    KILN_FORGET_RETIRED,  /* callers use it between kiln_enter() and kiln_leave(): released when they have left */
 };
 
 struct kiln_results {
@@ -47,8 +48,8 @@ struct kiln_results {
     _Atomic(struct kiln_entries *) table; /* read without the lock */
     struct kiln_entries *old_tables;      /* outgrown; a reader may still walk them */
     struct kiln_flight *flights;
-    struct kiln_limbo *limbo; /* removed values that were pinned when removed */
-    struct kiln_held held;    /* values whose keys were forgotten */
+    struct kiln_limbo *limbo; /* forgotten values that may be pinned, or that are retired */
+    struct kiln_held held;    /* forgotten values that are held */
     size_t count;
     size_t limit;                /* entries; 0: any number. The least recently used eighth goes when it is reached. */
     char name[64];               /* for the one line that says so */
@@ -64,6 +65,8 @@ void kiln__results_release(struct kiln_results *results);
 void kiln__results_clear(struct kiln_results *results);
 /* The same, but what was handed out stays: each value is forgotten as by eviction. */
 void kiln__results_forget(struct kiln_results *results);
+/* What eviction does from here on. */
+void kiln__results_set_forgetting(struct kiln_results *results, enum kiln_forgetting forgetting);
 
 /* Starts a key: HEAD item with id, generation and device (NULL: none). */
 static inline void kiln__results_begin(const struct kiln_results *results, const kiln_device *device,
@@ -163,7 +166,7 @@ static inline bool kiln__results_pin(struct kiln_results *results, const struct 
 {
     struct kiln_thread *thread = kiln__this_thread;
     atomic_store_explicit(&thread->using, value, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst); /* the remover's membarrier does the rest */
+    kiln__light_barrier();
     return atomic_load_explicit(&results->generation, memory_order_acquire) == (uint32_t)signature->words[1] &&
            atomic_load_explicit(&results->epoch, memory_order_acquire) == signature->epoch;
 }

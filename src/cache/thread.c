@@ -11,18 +11,23 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/gate.h"
+
 _Thread_local struct kiln_thread *kiln__this_thread __attribute__((tls_model("initial-exec")));
 
 static _Atomic(struct kiln_thread *) registry;
 static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool have_membarrier;
+static _Atomic bool all_fence; /* kiln__fences, once no thread can be without a fence any more */
+static pthread_mutex_t fence_lock = PTHREAD_MUTEX_INITIALIZER; /* guards changing both */
+_Atomic bool kiln__fences;
 
 /* Hit counts stay in the record: they belong to the caches, not to the thread that ends. */
 static void give_back(struct kiln_thread *thread)
 {
     atomic_store(&thread->reading, NULL);
     atomic_store(&thread->using, NULL);
+    atomic_store(&thread->entered, 0);
     atomic_store(&thread->unlinking, 0);
     atomic_store_explicit(&thread->in_use, false, memory_order_release);
 }
@@ -44,7 +49,10 @@ static void set_up(void)
 {
     pthread_atfork(NULL, NULL, after_fork_in_child);
     pthread_key_create(&at_thread_end, detach);
-    have_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0) {
+        atomic_store(&kiln__fences, true);
+        all_fence = true;
+    }
 }
 
 /* When the library is loaded: with one thread the registration costs nothing, with several it waits for milliseconds.
@@ -83,6 +91,7 @@ struct kiln_thread *kiln__thread_attach(void)
     if (!thread) thread = make();
     if (!thread) return NULL;
     thread->last = &thread->none;
+    thread->enter_depth = 0;
     thread->flight_level = 0;
     thread->making = NULL;
     thread->audited = NULL;
@@ -109,21 +118,30 @@ void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *si
     thread->last = slot;
 }
 
-void kiln__light_barrier(void)
+/*
+ * membarrier() was allowed when the library was loaded and is refused now (a filter that a program installs for
+ * itself). Threads fence themselves from here on. One that read the flag just before may still have a store on its way
+ * that it will not fence; a processor keeps a store back for nanoseconds, and a thread that is interrupted has none on
+ * its way. So what is visible after a pause is all there was. The others that remove something wait for the pause too.
+ */
+static void change_to_fences(void)
 {
-    if (have_membarrier)
-        atomic_signal_fence(memory_order_seq_cst);
-    else
-        atomic_thread_fence(memory_order_seq_cst);
+    enum { PAUSE_NS = 2000000 };
+    kiln__mutex_lock(&fence_lock);
+    if (!all_fence) {
+        atomic_store(&kiln__fences, true);
+        nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+        all_fence = true;
+    }
+    kiln__mutex_unlock(&fence_lock);
 }
 
-/* Pins use no light barrier, for speed: without the system call kiln__is_used() is always true, and nothing that could
- * be pinned is released before close. */
 void kiln__heavy_barrier(void)
 {
     pthread_once(&once, set_up);
     atomic_thread_fence(memory_order_seq_cst);
-    if (have_membarrier) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    if (!all_fence && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) change_to_fences();
+    atomic_thread_fence(memory_order_seq_cst);
 }
 
 static bool is_read(const void *results)
@@ -151,7 +169,6 @@ void kiln__wait_for_readers(const void *results)
 
 bool kiln__is_used(const void *value)
 {
-    if (!have_membarrier) return true;
     for (struct kiln_thread *thread = kiln__threads(); thread; thread = thread->next)
         if (atomic_load_explicit(&thread->using, memory_order_acquire) == value) return true;
     return false;

@@ -6,8 +6,9 @@
  * a result needs no visit to other threads: their slots simply match no more.
  *
  * Reclaiming what another thread may be reading puts the cost on the remover: readers store to their own hazard slots
- * with a compiler barrier only, removers run membarrier() and then look at all slots. Records are reused when a thread
- * ends and never freed, so 10,000 short threads cost the memory of those alive at once.
+ * with a compiler barrier only, removers run membarrier() and then look at all slots. Where that call is refused,
+ * readers use a real fence. Records are reused when a thread ends and never freed, so 10,000 short threads cost the
+ * memory of those alive at once.
  */
 #ifndef KILN_CACHE_THREAD_H
 #define KILN_CACHE_THREAD_H
@@ -39,6 +40,8 @@ struct kiln_thread {
     struct kiln_front_slot *last;  /* the last hit, or the empty slot `none` */
     _Atomic(const void *) reading; /* results whose table this thread is walking */
     _Atomic(const void *) using;   /* value this thread is running */
+    _Atomic uint64_t entered;      /* the epoch at which this thread entered, see epoch.h; 0: it is outside */
+    unsigned enter_depth;          /* how often it entered and did not leave yet */
     _Atomic uint64_t unlinking;    /* see unlinking.h; 0: this thread unlinks nothing */
     unsigned flight_level;         /* the highest level of single flight this thread works for; see results.h */
     const struct kiln_making *making;
@@ -101,9 +104,18 @@ void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *si
 /* All threads that ever attached; for summing counters. */
 struct kiln_thread *kiln__threads(void);
 
-/* Between a store to a hazard slot and the loads it protects; a real fence only where the system has no membarrier().
- */
-void kiln__light_barrier(void);
+/* Where the system refuses membarrier(), threads fence themselves. Written once, when that is found out. */
+extern _Atomic bool kiln__fences;
+
+/* Between a store to a hazard slot and the loads it protects. The flag is read after the store: see thread.c. */
+static inline void kiln__light_barrier(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&kiln__fences, memory_order_relaxed), 0))
+        atomic_thread_fence(memory_order_seq_cst);
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
 /* After this, every thread's earlier stores to its hazard slots are visible here. */
 void kiln__heavy_barrier(void);
 /* Returns when no thread walks what `results` held before the call. */

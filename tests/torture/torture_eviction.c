@@ -3,14 +3,22 @@
  */
 #include "torture/torture.h"
 
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "kiln.h"
 
 /* ---- machine code that runs while its result is evicted ------------------------------------------------------- */
 
-enum { SIGNATURES = 6000, SWEEPS = 40 };
+enum { SIGNATURES = 3000, SWEEPS = 20 };
 
 typedef int64_t kernel(void);
 
@@ -107,10 +115,200 @@ static int run_while_evicted(uint64_t seed)
     return 0;
 }
 
+/* ---- endless signatures, reclaimed ----------------------------------------------------------------------------- */
+
+enum { THREADS = 4, ROUNDS = 1500, RESULTS = 32, LINKED_BYTES = 40000, TEXT = 64 };
+
+/* The executable is its text, which is overwritten when it is unlinked. */
+static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                           kiln_error *err)
+{
+    (void)self, (void)request, (void)err;
+    return kiln_artifact_put(out, "code", text.data, text.size);
+}
+
+static kiln_status link_text(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
+                             kiln_error *err)
+{
+    (void)self, (void)device, (void)err;
+    kiln_bytes code = kiln_artifact_get(artifact, "code");
+    return (*executable = strndup(code.data, code.size)) ? KILN_OK : KILN_NO_MEMORY;
+}
+
+static void unlink_text(void *self, void *executable)
+{
+    (void)self;
+    memset(executable, '!', strlen(executable));
+    free(executable);
+}
+
+static const kiln_compiler compiler = {.struct_size = sizeof compiler,
+                                       .name = "copy",
+                                       .digest = "1",
+                                       .compile = compile,
+                                       .link = link_text,
+                                       .unlink = unlink_text};
+
+static kiln_status lower_number(void *payload, const kiln_request *request, kiln_text *text, kiln_error *err)
+{
+    (void)payload, (void)err;
+    int64_t words[2];
+    memcpy(words, kiln_request_arg(request, 0).data, sizeof words);
+    return kiln_text_printf(text, "number %lld", (long long)words[1]);
+}
+
+static void check(const char *executable, int64_t number)
+{
+    char expected[TEXT];
+    snprintf(expected, sizeof expected, "number %lld", (long long)number);
+    TORTURE_REQUIRE(!strcmp(executable, expected), "%s instead of %s", executable, expected);
+}
+
+struct reclaiming {
+    kiln_cache *cache;
+    kiln_function *function;
+    uint64_t seed;
+    _Atomic unsigned number;
+    _Atomic uint64_t most_bytes;
+};
+
+static const char *get_text(kiln_function *function, int64_t number)
+{
+    kiln_error error = {KILN_OK, ""};
+    kiln_arg argument = {&kiln_const_i64, &number};
+    void *executable = NULL;
+    TORTURE_REQUIRE(kiln_get(function, &argument, 1, NULL, &executable, &error) == KILN_OK, "%s", error.text);
+    return executable;
+}
+
+static void note_bytes(struct reclaiming *world)
+{
+    kiln_counters counters;
+    kiln_cache_counters(world->cache, &counters);
+    uint64_t most = world->most_bytes;
+    while (counters.linked_bytes > most &&
+           !atomic_compare_exchange_weak(&world->most_bytes, &most, counters.linked_bytes)) {
+    }
+}
+
+/* Mostly new numbers, some that others use as well; what was got first is looked at again before leaving. */
+static void *enter_and_leave(void *context)
+{
+    struct reclaiming *world = context;
+    unsigned self = atomic_fetch_add(&world->number, 1);
+    uint64_t state = world->seed + self * 1000003;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        int64_t numbers[3];
+        const char *executables[3];
+        unsigned depth = 1 + (unsigned)torture_below(&state, 3);
+        for (unsigned j = 0; j < depth; j++) {
+            numbers[j] = (int64_t)(torture_below(&state, 4) ? torture_next(&state) >> 20 : torture_below(&state, 50));
+            kiln_enter();
+            executables[j] = get_text(world->function, numbers[j]);
+            for (unsigned k = 0; k <= j; k++) check(executables[k], numbers[k]);
+        }
+        while (depth-- > 0) {
+            check(executables[0], numbers[0]);
+            kiln_leave();
+        }
+        if (i % 16 == 0) note_bytes(world);
+    }
+    return NULL;
+}
+
+static void *make_and_free(void *context)
+{
+    struct reclaiming *world = context;
+    const kiln_function_options options = {
+        .struct_size = sizeof options, .name = "unrelated", .compiler = &compiler, .lower = lower_number};
+    for (unsigned i = 0; i < 300; i++) {
+        kiln_function *function = NULL;
+        TORTURE_REQUIRE(kiln_function_new(world->cache, &options, &function, NULL) == KILN_OK, "new");
+        check(get_text(function, i % 50), i % 50);
+        kiln_function_free(function);
+    }
+    return NULL;
+}
+
+static int reclaim_with_enter(uint64_t seed)
+{
+    struct reclaiming world = {.seed = seed};
+    const kiln_cache_options in_memory = {
+        .struct_size = sizeof in_memory, .folder = "", .max_results = RESULTS, .max_linked_bytes = LINKED_BYTES};
+    const kiln_function_options options = {.struct_size = sizeof options,
+                                           .name = "f",
+                                           .compiler = &compiler,
+                                           .lower = lower_number,
+                                           .flags = KILN_RECLAIM};
+    TORTURE_REQUIRE(kiln_cache_open(&in_memory, &world.cache, NULL) == KILN_OK, "open");
+    TORTURE_REQUIRE(kiln_function_new(world.cache, &options, &world.function, NULL) == KILN_OK, "new");
+    pthread_t threads[THREADS + 1];
+    for (unsigned i = 0; i <= THREADS; i++)
+        pthread_create(&threads[i], NULL, i < THREADS ? enter_and_leave : make_and_free, &world);
+    for (unsigned i = 0; i <= THREADS; i++) pthread_join(threads[i], NULL);
+    kiln_counters counters;
+    kiln_cache_counters(world.cache, &counters);
+    TORTURE_REQUIRE(counters.links > ROUNDS * THREADS, "%llu links", (unsigned long long)counters.links);
+    /* A thread that is not scheduled inside holds back what is dropped meanwhile: generous, and far below all of it. */
+    TORTURE_REQUIRE(world.most_bytes < counters.links * TEXT, "%llu bytes were linked at once, of %llu executables",
+                    (unsigned long long)world.most_bytes, (unsigned long long)counters.links);
+    for (unsigned i = 0; i < 2 * RESULTS; i++) { /* now that nobody is inside, what is linked is what the bounds say */
+        kiln_enter();
+        check(get_text(world.function, -1 - (int64_t)i), -1 - (int64_t)i);
+        kiln_leave();
+    }
+    kiln_cache_counters(world.cache, &counters);
+    TORTURE_REQUIRE(counters.linked_bytes < LINKED_BYTES + 3 * RESULTS * 1000, "%llu bytes are linked",
+                    (unsigned long long)counters.linked_bytes);
+    kiln_function_free(world.function);
+    kiln_cache_counters(world.cache, &counters);
+    TORTURE_REQUIRE(counters.linked_images == 0, "%llu stay linked", (unsigned long long)counters.linked_images);
+    kiln_cache_close(world.cache);
+    return 0;
+}
+
+/* ---- without membarrier() -------------------------------------------------------------------------------------- */
+
+static void refuse_membarrier(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    TORTURE_REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "%s", strerror(errno));
+    TORTURE_REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0, "%s", strerror(errno));
+}
+
+/* Refused before the library is loaded: the program starts itself again behind the filter. */
+static int no_membarrier(uint64_t seed)
+{
+    if (getenv("TORTURE_FILTERED")) return run_while_evicted(seed) || reclaim_with_enter(seed);
+    char number[32];
+    snprintf(number, sizeof number, "%llu", (unsigned long long)seed);
+    setenv("TORTURE_FILTERED", "1", 1);
+    refuse_membarrier();
+    execl("/proc/self/exe", "torture_eviction", "--attack", "no_membarrier", "--seed", number, "--here", (char *)NULL);
+    TORTURE_REQUIRE(false, "%s", strerror(errno));
+    return 1;
+}
+
+/* Refused once the library has registered: as a program does that gives up what it no longer needs. */
+static int membarrier_refused_later(uint64_t seed)
+{
+    refuse_membarrier(); /* threads that are started from here on inherit it */
+    return run_while_evicted(seed) || reclaim_with_enter(seed);
+}
+
 int main(int argc, char **argv)
 {
     static const struct torture_attack attacks[] = {
         {.name = "run_while_evicted", .round = run_while_evicted},
+        {.name = "reclaim_with_enter", .round = reclaim_with_enter},
+        {.name = "no_membarrier", .round = no_membarrier},
+        {.name = "membarrier_refused_later", .round = membarrier_refused_later},
     };
     return torture_main(argc, argv, attacks, sizeof attacks / sizeof *attacks);
 }

@@ -154,7 +154,7 @@ static void test_function_options(void **state)
     REFUSED(options.name = "", "name");
     REFUSED(options.lower = NULL, "text or lower()");
     REFUSED(options.text = ((kiln_bytes){"x", 1}), "text or lower()");
-    REFUSED(options.flags = 2, "unknown flags 0x2");
+    REFUSED(options.flags = 8 | KILN_RECLAIM, "unknown flags 0x8");
     REFUSED((options.compiler = &broken, broken.struct_size = 1), "compiler");
     broken = world->fake.compiler;
     REFUSED((options.compiler = &broken, broken.name = NULL), "compiler");

@@ -1,0 +1,204 @@
+/*
+ * test_cache_barrier.c - where membarrier() is refused, what is removed is released as exactly as elsewhere; and who
+ * waits for a reader sleeps.
+ *
+ * The program starts itself again behind a filter that refuses the call: before the library is loaded ("before"), or
+ * installs the filter itself once the library has registered ("after").
+ */
+#include "cache_support.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "cache/results.h"
+
+static void refuse_membarrier(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0))
+        fail_msg("no filter: %s", strerror(errno));
+}
+
+/* ---- what is removed is released ------------------------------------------------------------------------------- */
+
+/* Before the function is freed its compiler is still there; afterwards it need not be. */
+static void a_freed_function_leaves_nothing(void **state)
+{
+    (void)state;
+    kiln_cache *cache = open_cache("");
+    struct fake *fake = malloc(sizeof *fake);
+    fake_init(fake);
+    kiln_function *function = new_text(cache, &fake->compiler, "f", "text");
+    for (int64_t i = 0; i < 10; i++) get_i64(function, i);
+    kiln_function_free(function);
+    unsigned unlinks = fake->unlinks;
+    if (unlinks != 10) fail_msg("%u of 10 executables were unlinked when their function was freed", unlinks);
+    memset(fake, 0xee, sizeof *fake);
+    free(fake);
+    kiln_cache_close(cache);
+}
+
+static _Atomic unsigned released;
+
+static void release_value(void *value)
+{
+    released++;
+    *(int *)value = -1;
+    free(value);
+}
+
+static kiln_status make_value(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+{
+    (void)reads, (void)err;
+    *value = malloc(sizeof(int));
+    *(int *)*value = (int)*(uint64_t *)context;
+    return KILN_OK;
+}
+
+static void sign(const struct kiln_results *results, uint64_t id, struct kiln_signature *signature)
+{
+    kiln__results_begin(results, NULL, signature);
+    kiln_sign_u64(signature, id);
+}
+
+static void *make(struct kiln_results *results, uint64_t id)
+{
+    struct kiln_signature signature;
+    void *value = NULL;
+    sign(results, id, &signature);
+    assert_int_equal(kiln__results_make(results, &signature, make_value, &id, &value, NULL, NULL), KILN_OK);
+    return value;
+}
+
+/* Evicted values that nobody pins go at once; one that is pinned goes when it no longer is. */
+static void scans_are_exact(void **state)
+{
+    (void)state;
+    struct kiln_results results;
+    kiln__results_init(&results, 63, KILN_LEVEL_CALL, release_value);
+    kiln__results_bound(&results, 8, "values", NULL);
+    released = 0;
+    struct kiln_signature signature;
+    void *pinned = make(&results, 0);
+    sign(&results, 0, &signature);
+    assert_true(kiln__results_pin(&results, &signature, pinned));
+    for (uint64_t id = 1; id < 100; id++) make(&results, id);
+    assert_int_equal(*(int *)pinned, 0);
+    assert_int_equal(released, 100 - results.count - 1);
+    kiln__results_unpin();
+    make(&results, 100);
+    assert_int_equal(released, 101 - results.count);
+    kiln__results_clear(&results);
+    assert_int_equal(released, 101);
+    kiln__results_release(&results);
+}
+
+struct storm {
+    struct kiln_results results;
+    _Atomic bool stop;
+    _Atomic unsigned wrong, runs;
+};
+
+static void *pin_and_run(void *context)
+{
+    struct storm *storm = context;
+    for (uint64_t i = 0; !storm->stop; i++) {
+        uint64_t id = i % 7;
+        struct kiln_signature signature;
+        sign(&storm->results, id, &signature);
+        void *value = kiln__results_lookup(&storm->results, &signature);
+        if (!value && kiln__results_make(&storm->results, &signature, make_value, &id, &value, NULL, NULL))
+            storm->wrong++;
+        if (kiln__results_pin(&storm->results, &signature, value)) storm->wrong += *(int *)value != (int)id;
+        kiln__results_unpin();
+        storm->runs++;
+    }
+    return NULL;
+}
+
+static void pins_hold_against_clear(void **state)
+{
+    (void)state;
+    struct storm storm = {.stop = false};
+    kiln__results_init(&storm.results, 63, KILN_LEVEL_CALL, release_value);
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, pin_and_run, &storm);
+    for (int i = 0; i < 300; i++) {
+        unsigned runs = storm.runs;
+        kiln__results_clear(&storm.results);
+        while (storm.runs < runs + 20) usleep(10);
+    }
+    storm.stop = true;
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    assert_int_equal(storm.wrong, 0);
+    kiln__results_release(&storm.results);
+}
+
+/* ---- waiting for a reader -------------------------------------------------------------------------------------- */
+
+static _Atomic unsigned yields;
+
+int __real_sched_yield(void);
+int __wrap_sched_yield(void);
+
+int __wrap_sched_yield(void)
+{
+    yields++;
+    return __real_sched_yield();
+}
+
+static void *read_for_long(void *context)
+{
+    struct kiln_thread *thread = kiln__thread();
+    atomic_store(&thread->reading, context);
+    usleep(50000); /* as if it was interrupted in the middle of a walk */
+    atomic_store(&thread->reading, NULL);
+    return NULL;
+}
+
+static void waiting_sleeps_after_a_few_yields(void **state)
+{
+    (void)state;
+    struct kiln_results results;
+    kiln__results_init(&results, 63, KILN_LEVEL_CALL, release_value);
+    make(&results, 1);
+    pthread_t thread;
+    pthread_create(&thread, NULL, read_for_long, &results);
+    bool seen = false;
+    while (!seen)
+        for (struct kiln_thread *other = kiln__threads(); other; other = other->next)
+            seen |= atomic_load(&other->reading) == &results;
+    yields = 0;
+    kiln__results_clear(&results);
+    if (yields > 100) fail_msg("%u yields while one reader was interrupted", (unsigned)yields);
+    pthread_join(thread, NULL);
+    kiln__results_release(&results);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_freed_function_leaves_nothing),
+        cmocka_unit_test(scans_are_exact),
+        cmocka_unit_test(pins_hold_against_clear),
+        cmocka_unit_test(waiting_sleeps_after_a_few_yields),
+    };
+    (void)argv;
+    if (argc > 1) return cmocka_run_group_tests_name("refused before", tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("allowed", tests, NULL, NULL);
+    refuse_membarrier();
+    failed += cmocka_run_group_tests_name("refused after", tests, NULL, NULL);
+    if (failed) return failed;
+    execl("/proc/self/exe", "test_cache_barrier", "before", (char *)NULL);
+    return 1;
+}
