@@ -15,3 +15,10 @@ endforeach()
 
 # Artifacts are forged with checksums that are right.
 target_include_directories(torture_folder PRIVATE src)
+
+# Preloaded into the program that torture_faults attacks.
+add_library(faults MODULE ${CMAKE_SOURCE_DIR}/tests/torture/faults.c)
+set_target_properties(faults PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/torture)
+target_compile_options(faults PRIVATE -Wno-missing-prototypes -fno-builtin)
+target_link_libraries(faults PRIVATE ${CMAKE_DL_LIBS})
+add_dependencies(torture_faults faults)
