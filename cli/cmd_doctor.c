@@ -257,7 +257,7 @@ const struct command cmd_doctor = {
         "  --json  a list of {check, level, text}\n\n"
         "Variables of the environment:\n\n"
         "  KILN_CACHE_DIR   the folder that is read and written\n"
-        "  KILN_CACHE_PATH  folders that are read first, separated by colons\n"
+        "  KILN_CACHE_PATH  folders that are read first, separated by colons, at most 64\n"
         "  KILN_CACHE_SIZE  bound of the folder, 500M or 5G for example\n"
         "  KILN_MODE        normal, off (no folder), no-compile (a miss is an error), compile-only (fill the folder)\n"
         "  KILN_TARGET      what \"cpu\" compiles for: native, x86-64-v3, znver4, ...\n"
