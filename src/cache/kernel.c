@@ -434,7 +434,7 @@ kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *c
 
 kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
                                    uint32_t options, const char *name, kiln_bytes text, const struct kiln_note *note,
-                                   void **executable, kiln_error *err)
+                                   struct kiln_kernel **out, kiln_error *err)
 {
     if (!compiler) return kiln__fail(err, KILN_NO_COMPILER, "%s: there is no compiler", name);
     struct kiln_content_key content = {0};
@@ -443,13 +443,11 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
     struct job job = {&request, compiler, text, {NULL, 0}, &content, note, true};
     kiln_status status =
         kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text, &content, err);
-    struct kiln_kernel *kernel = NULL;
-    if (!status) status = get(&job, &kernel, err);
-    if (!status || status == KILN_COMPILED) *executable = status ? NULL : kernel->executable;
-    if (status == KILN_COMPILED) status = KILN_OK;
-    kiln__kernel_unref(kernel); /* the table keeps it */
+    if (!status) status = get(&job, out, err);
     kiln__content_release(&content);
-    return status;
+    if (status != KILN_COMPILED) return status;
+    *out = NULL;
+    return KILN_OK;
 }
 
 /* ---- removal -------------------------------------------------------------------------------------------------- */

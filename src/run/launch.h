@@ -32,7 +32,8 @@ struct kiln_group_kernels {
 
 struct kiln_variant {
     struct kiln_variant *next;
-    void *executable;                 /* an address, or a GPU's function */
+    struct kiln_kernel *kernel;       /* a reference; NULL: compiled only (KILN_MODE) */
+    void *executable;                 /* the kernel's: an address, or a GPU's function */
     const struct kiln_device *device; /* what it is linked for; a reset device makes it match no more */
     uint32_t generation;
     uint32_t options; /* of the environment, packed: key/options.h */

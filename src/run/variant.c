@@ -2,7 +2,8 @@
  * variant.c - kernels of groups and of uncompiled operations, found without a lock.
  *
  * Lists and the table only grow: an entry is filled before a release store makes it visible, and never changes after.
- * Two threads that make the same entry both compile through the cache, which compiles once; one entry stays.
+ * An entry has a reference to its kernel, so a launch, during which its group lives, needs none of its own. Two threads
+ * that make the same entry both compile through the cache, which compiles once; one entry stays.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +24,19 @@ void kiln__group_release(struct kiln_group *group)
     memset(group, 0, sizeof *group);
 }
 
+/* A GPU may still have launches in its queue, and graphs that replay them (replay.c): its kernels stay linked. */
+static void variant_free(struct kiln_variant *variant)
+{
+    if (!variant->device->gpu) kiln__kernel_unref(variant->kernel);
+    free(variant);
+}
+
 void kiln__group_kernels_release(struct kiln_group_kernels *kernels)
 {
     struct kiln_variant *variant = atomic_load_explicit(&kernels->variants, memory_order_acquire);
     while (variant) {
         struct kiln_variant *next = variant->next;
-        free(variant);
+        variant_free(variant);
         variant = next;
     }
     atomic_store_explicit(&kernels->variants, NULL, memory_order_relaxed);
@@ -76,7 +84,7 @@ static kiln_status print(const struct kiln_group *group, const char *letters, co
 }
 
 static kiln_status compile(struct kiln_group_kernels *kernels, const struct place *place, const char *letters,
-                           void **executable, kiln_error *err)
+                           struct kiln_kernel **out, kiln_error *err)
 {
     struct kiln_buffer text = {0};
     const struct kiln_note_of of = {kernels, letters};
@@ -85,7 +93,7 @@ static kiln_status compile(struct kiln_group_kernels *kernels, const struct plac
     if (status == KILN_OK && text.failed) status = kiln__no_memory(err, "the text of a kernel");
     if (status == KILN_OK) {
         status = kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), place->device, place->options,
-                                        kernels->name, (kiln_bytes){text.data, text.size}, &note, executable, err);
+                                        kernels->name, (kiln_bytes){text.data, text.size}, &note, out, err);
     }
     kiln__buffer_release(&text);
     return status;
@@ -99,7 +107,7 @@ static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, st
     do {
         const struct kiln_variant *other = find(head, place, mine->letters, count);
         if (other) {
-            free(mine);
+            variant_free(mine);
             return other;
         }
         mine->next = head;
@@ -124,11 +132,12 @@ static kiln_status get(struct kiln_group_kernels *kernels, struct place *place, 
         mine->options = place->options;
         mine->flags = place->flags;
         memcpy(mine->letters, letters, count);
-        kiln_status status = compile(kernels, place, mine->letters, &mine->executable, err);
+        kiln_status status = compile(kernels, place, mine->letters, &mine->kernel, err);
         if (status != KILN_OK) {
             free(mine);
             return status;
         }
+        mine->executable = mine->kernel ? mine->kernel->executable : NULL;
         known = publish(home, mine, place, count);
     }
     *out = known->executable;
