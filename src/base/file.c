@@ -100,6 +100,13 @@ kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err)
     return KILN_OK;
 }
 
+bool kiln__file_is_open_at(int fd, const char *path)
+{
+    struct stat open_one, there;
+    return fstat(fd, &open_one) == 0 && lstat(path, &there) == 0 && open_one.st_dev == there.st_dev &&
+           open_one.st_ino == there.st_ino;
+}
+
 static bool leads_to(const char *path, const struct stat *info)
 {
     struct stat there;

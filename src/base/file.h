@@ -30,6 +30,9 @@ bool kiln__file_is_at(const struct kiln_file *file, const char *path);
  * publishes under `path` meanwhile is not moved. */
 bool kiln__file_move(const struct kiln_file *file, const char *path, const char *to);
 
+/* The name is that of the file open as `fd`; links are not followed. */
+bool kiln__file_is_open_at(int fd, const char *path);
+
 /* A copy of the file's bytes alone. */
 kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err);
 void kiln__file_unmap(kiln_bytes bytes);

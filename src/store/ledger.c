@@ -53,13 +53,6 @@ static bool append(int fd, const struct record *record)
     return kiln__write_all(fd, record, sizeof *record);
 }
 
-static bool is_at(int fd, const char *path)
-{
-    struct stat open_one, there;
-    return fstat(fd, &open_one) == 0 && lstat(path, &there) == 0 && open_one.st_dev == there.st_dev &&
-           open_one.st_ino == there.st_ino;
-}
-
 /* The whole ledger, to be freed. NULL: it can't be read, or is not one. */
 static struct record *read_ledger(int fd, size_t *count)
 {
@@ -106,7 +99,7 @@ bool kiln__ledger_add(const char *folder, uint64_t size_bytes, struct kiln_total
         size_t count;
         int fd = open_ledger(folder, &path);
         bool is_written = fd >= 0 && append(fd, &added);
-        is_added = !is_written || is_at(fd, path);
+        is_added = !is_written || kiln__file_is_open_at(fd, path);
         struct record *records = is_written && is_added ? read_ledger(fd, &count) : NULL;
         is_known = records && sum_up(records, count, out);
         free(records);
@@ -149,7 +142,7 @@ void kiln__ledger_end(const char *folder, const struct kiln_count *count, const 
     if (count->fd < 0) return;
     const struct record sum = {COUNTED, total->bytes, total->files, count->from, (uint64_t)time(NULL)};
     if (asprintf(&path, "%s/%s", folder, KILN_LEDGER_FILE) < 0) path = NULL;
-    if (path && is_at(count->fd, path)) { /* otherwise another one has begun, with a count of its own */
+    if (path && kiln__file_is_open_at(count->fd, path)) { /* otherwise another one has begun, with a count of its own */
         struct record *records = read_ledger(count->fd, &known);
         if (!records || known * sizeof *records > LONG_ENOUGH)
             renew(count->fd, path, sum, records, known);

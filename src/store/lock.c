@@ -224,13 +224,6 @@ static void remember_longest(uint64_t ns)
     }
 }
 
-static bool is_same_file(int fd, const char *path)
-{
-    struct stat open_one, there;
-    return fstat(fd, &open_one) == 0 && lstat(path, &there) == 0 && open_one.st_dev == there.st_dev &&
-           open_one.st_ino == there.st_ino;
-}
-
 /* False: another process is about to remove or replace this very file. */
 static bool guard(int fd)
 {
@@ -260,7 +253,7 @@ void kiln__lock_release(struct kiln_lock *lock)
     remember_longest(kiln__clock_ns() - lock->since_ns);
     stop_beating(lock);
     for (unsigned i = 0; i < RELEASE_TRIES && !guard(lock->fd); i++) sleep_us(FIRST_DELAY_US);
-    if (is_same_file(lock->fd, lock->path)) unlink(lock->path);
+    if (kiln__file_is_open_at(lock->fd, lock->path)) unlink(lock->path);
     unguard(lock->fd);
     lock_free(lock);
 }
@@ -318,7 +311,8 @@ static kiln_status replace(const char *own, const char *path, const struct sight
     struct sight now;
     int fd;
     bool is_there = look(path, &now, &fd), is_guarded = fd >= 0 && guard(fd);
-    bool is_judged = is_there && is_same_beat(&now, judged) && (fd < 0 || (is_guarded && is_same_file(fd, path)));
+    bool is_judged =
+        is_there && is_same_beat(&now, judged) && (fd < 0 || (is_guarded && kiln__file_is_open_at(fd, path)));
     kiln_status status = (kiln_status)KILN_MISS;
     if (is_judged) status = rename(own, path) == 0 ? KILN_OK : fail_io(err, path);
     if (status == KILN_OK) kiln__log(KILN_LOG_FAULT, "took the lock %s over: its holder is gone or stands still", path);
