@@ -400,7 +400,7 @@ __attribute__((noinline)) static const struct kiln_environment *environment_now(
 /* What the function watches changed while it was lowered. */
 __attribute__((noinline)) static kiln_status get_again(struct call call, void **executable, kiln_error *err)
 {
-    enum { MOST_TRIES = 15 };
+    enum { MOST_TRIES = 63 };
     for (int i = 0; i < MOST_TRIES; i++) {
         call.environment = environment_now();
         kiln_status status = get_once(&call, executable, err);

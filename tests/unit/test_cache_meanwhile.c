@@ -46,7 +46,7 @@ static void test_variable_returns(void **state)
     assert_int_equal(counters_of(world).traces, 2);
     disturbances = 1000;
     set_to(3);
-    get_fails(f, NO_ARGS, KILN_DRIFTED, "f: what it watches changed in each of 16 tries");
+    get_fails(f, NO_ARGS, KILN_DRIFTED, "f: what it watches changed in each of 64 tries");
     disturbances = 0;
     gives(f, NO_ARGS, "3");
     set_to(1);
