@@ -40,8 +40,8 @@ target_link_options(test_cache_memory PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--
 # Pretends to be another machine.
 target_link_options(test_store_live PRIVATE -Wl,--wrap=kiln__isa_host)
 
-# Counts how often a thread that waits gives up the processor.
-target_link_options(test_cache_barrier PRIVATE -Wl,--wrap=sched_yield)
+# Counts how often a thread that waits gives up the processor, and how often it sleeps.
+target_link_options(test_cache_barrier PRIVATE -Wl,--wrap=sched_yield,--wrap=nanosleep)
 
 # Mappings that the system refuses.
 target_link_options(test_link_code PRIVATE -Wl,--wrap=mmap,--wrap=mprotect)

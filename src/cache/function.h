@@ -43,8 +43,8 @@ struct kiln_parameters {
 
 struct kiln_function {
     kiln_cache *cache;
-    unsigned flags;
-    _Atomic bool plain; /* nothing watched, nothing depended on: the key is the arguments alone */
+    _Atomic unsigned flags; /* written with the lock held */
+    _Atomic bool plain;     /* nothing watched, nothing depended on: the key is the arguments alone */
     struct kiln_results results;
     pthread_mutex_t lock; /* guards definition, adding to watches and dependencies, and the baseline */
     struct kiln_definition *definition;

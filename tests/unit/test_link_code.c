@@ -87,30 +87,35 @@ static uint32_t call(const struct kiln_code *code)
 
 /* More than the system lets a process map one by one. */
 enum { MANY = 70000 };
+#ifdef __SANITIZE_THREAD__
+enum { FEW = 1000 }; /* it maps something beside each arena, and keeps that */
+#else
+enum { FEW = 20 };
+#endif
 static struct kiln_code many[MANY];
 
 static void many_images_share_few_mappings(void **state)
 {
     (void)state;
-    bool has_both;
-    unsigned before = count_mappings(&has_both);
+    bool had_both, has_both; /* a sanitizer may have such memory of its own */
+    unsigned before = count_mappings(&had_both);
     for (uint32_t i = 0; i < MANY; i++) {
         many[i] = make(i, 100);
-        if (i % 20000 == 0) assert_true(count_mappings(&has_both) < before + 200 && !has_both);
+        unsigned now = i % 10000 ? before : count_mappings(&has_both);
+        if (now > before + FEW) fail_msg("%u mappings for %u images, %u before", now, i + 1, before);
     }
     for (uint32_t i = 0; i < MANY; i++) assert_int_equal(call(&many[i]), i);
-    unsigned with = count_mappings(&has_both);
-    assert_false(has_both);
-    if (with > before + 200) fail_msg("%u mappings for %d images, %u before", with, MANY, before);
+    count_mappings(&has_both);
+    assert_int_equal(has_both, had_both);
 #ifndef KILN_DEBUG /* there, each hole is a mapping without access */
     for (uint32_t i = 0; i < MANY; i += 2) kiln__code_free(&many[i]);
     for (uint32_t i = 0; i < MANY; i += 2) many[i] = make(i + MANY, 100);
     for (uint32_t i = 0; i < MANY; i++) assert_int_equal(call(&many[i]), i % 2 ? i : i + MANY);
-    assert_true(count_mappings(&has_both) < before + 200);
+    assert_true(count_mappings(&has_both) < before + FEW);
 #endif
     for (uint32_t i = 0; i < MANY; i++) kiln__code_free(&many[i]);
     unsigned after = count_mappings(&has_both);
-    if (after > before + 4) fail_msg("%u mappings stay, %u before", after, before);
+    if (after > before + FEW) fail_msg("%u mappings stay, %u before", after, before);
 }
 
 static void freed_pages_are_used_again_and_zero(void **state)
@@ -221,14 +226,14 @@ static void freed_code_is_closed(void **state)
     (void)state;
     pid_t child = fork();
     if (!child) {
+        signal(SIGSEGV, SIG_DFL); /* cmocka has a handler of its own */
         struct kiln_code code = make(1, 1), stale = code;
         kiln__code_free(&code);
         _exit((int)call(&stale));
     }
     int status = 0;
     waitpid(child, &status, 0);
-    assert_true((WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) ||
-                WEXITSTATUS(status) == 1); /* 1: a sanitizer's */
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 #endif
 
