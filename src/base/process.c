@@ -3,6 +3,7 @@
  */
 #include "base/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -59,6 +60,18 @@ static bool look_at(long pid, char *state, unsigned long long *start)
     return field && sscanf(field, "%llu", start) == 1;
 }
 
+/* The first thread of a process may end before the others: it then looks like a process that ended. */
+static bool has_other_threads(long pid)
+{
+    char path[64];
+    unsigned count = 0;
+    snprintf(path, sizeof path, "/proc/%ld/task", pid);
+    DIR *threads = opendir(path);
+    for (struct dirent *entry; threads && (entry = readdir(threads));) count += entry->d_name[0] != '.';
+    if (threads) closedir(threads);
+    return count > 1;
+}
+
 void kiln__process_text(char out[KILN_PROCESS_TEXT])
 {
     char state;
@@ -79,5 +92,6 @@ bool kiln__process_is_gone(const char *text)
     start = strtoull(end + 1, &end, 10);
     if (kill((pid_t)pid, 0) != 0) return errno == ESRCH;
     if (!look_at(pid, &state, &now_start)) return false;
-    return state == 'Z' || state == 'X' || (start != 0 && start != now_start);
+    if (start != 0 && start != now_start) return true;
+    return (state == 'Z' || state == 'X') && !has_other_threads(pid);
 }

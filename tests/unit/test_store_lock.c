@@ -121,6 +121,42 @@ static void test_who_is_gone(void **state)
     assert_true(kiln__process_is_gone(text));
 }
 
+static void *outlive(void *unused)
+{
+    for (;;) pause();
+    return unused;
+}
+
+/* Its first thread has ended, so that the process itself reads as a zombie; another one goes on. */
+static void test_a_process_without_its_first_thread(void **state)
+{
+    (void)state;
+    char self[KILN_PROCESS_TEXT], text[2 * KILN_PROCESS_TEXT], path[64], line[256] = "";
+    kiln__process_text(self);
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, outlive, NULL);
+        pthread_exit(NULL);
+    }
+    snprintf(text, sizeof text, "%.17s%d-0", self, (int)child);
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
+    for (int i = 0; i < 5000 && !strstr(line, ") Z"); i++) {
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        assert_non_null(fgets(line, sizeof line, file));
+        fclose(file);
+        usleep(1000);
+    }
+    assert_non_null(strstr(line, ") Z"));
+    assert_false(kiln__process_is_gone(text));
+    kill(child, SIGKILL);
+    siginfo_t info;
+    waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
+    assert_true(kiln__process_is_gone(text));
+    waitpid(child, NULL, 0);
+}
+
 static void test_broken_when_holder_is_gone(void **state)
 {
     struct world *world = *state;
@@ -382,6 +418,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_take_and_release, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_artifact_ends_it_at_once, set_up, tear_down),
         cmocka_unit_test(test_who_is_gone),
+        cmocka_unit_test(test_a_process_without_its_first_thread),
         cmocka_unit_test_setup_teardown(test_broken_when_holder_is_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_when_it_stands_still, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_empty_is_taken_at_once, set_up, tear_down),
