@@ -3,22 +3,57 @@
  *
  * For locks that are no static leaves (those are in fork.h): locks inside of objects, and locks under which others are
  * taken. They are taken through kiln__mutex_lock(); fork waits until no other thread is in a section that such a lock
- * guards, and lets none in meanwhile. Long work that has locks of its own inside (a compiler) is announced with
- * kiln__work_begin(); fork waits for it too, but at most ten seconds: a child that compiles afterwards may then find
- * the compiler's locks taken. A thread that forks inside of either does not wait for itself.
+ * guards, and lets none in meanwhile. Two kinds of long work are announced, and fork waits for them too, but at most
+ * ten seconds: work with locks of its own inside (a compiler, a BLAS), after which a child may find those locks taken;
+ * and steps that overwrite what they read, after which a child must not run them again. A thread that forks inside of
+ * work waits for nobody's.
  */
 #ifndef KILN_BASE_GATE_H
 #define KILN_BASE_GATE_H
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 void kiln__mutex_lock(pthread_mutex_t *mutex);
 void kiln__mutex_unlock(pthread_mutex_t *mutex);
 
-void kiln__work_begin(void);
+/* False: the process is leaving (base/exit.h), and the work must not begin. */
+bool kiln__work_begin(void);
 void kiln__work_end(void);
+
+/* Around all that leads from the first element overwritten to where nobody would run the step again. */
+void kiln__overwrite_begin(void);
+void kiln__overwrite_end(void);
+
+/* How deep this thread is in work; and back to that depth, after frames that were to see to it were lost. */
+unsigned kiln__work_depth(void);
+void kiln__work_return_to(unsigned depth);
 
 /* How often this process came out of fork as a child: what was made under another number has no other threads here. */
 unsigned kiln__forks(void);
+
+/*
+ * Handlers of another room, which run while fork is past all waiting: `before` in the order in which they were added,
+ * the others in reverse. For constructors and pthread_once(): not safe from several threads at once.
+ */
+struct kiln_fork_handlers {
+    void (*before)(void), (*in_parent)(void), (*in_child)(void);
+};
+void kiln__fork_add(struct kiln_fork_handlers handlers);
+/* After opening a library that has fork handlers of its own: fork waits for work before it runs them. */
+void kiln__work_precedes_fork(void);
+
+/*
+ * Lets no other thread begin work any more, for good, and waits until none is inside. False: one still was after
+ * `patience_ns`. The calling thread may go on with what it does.
+ */
+bool kiln__work_close(uint64_t patience_ns);
+bool kiln__work_is_closed(void);
+/* Does another thread than this work? */
+bool kiln__work_is_elsewhere(void);
+
+/* For tests: how long fork waits; 0 is the default. */
+void kiln__fork_set_patience(uint64_t ms);
 
 #endif

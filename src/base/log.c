@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/callback.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/fork.h"
@@ -110,6 +111,7 @@ static void write_line(const char *format, va_list list)
 void kiln__log(enum kiln_log kind, const char *format, ...)
 {
     if (!kiln__log_on(kind)) return;
+    KILN_HOLD_CANCEL;
     va_list list;
     va_start(list, format);
     write_line(format, list);
@@ -134,6 +136,7 @@ static bool remember(const struct kiln_digest *digest)
 
 void kiln__log_once(const char *format, ...)
 {
+    KILN_HOLD_CANCEL;
     char line[LINE_SIZE];
     va_list list;
     va_start(list, format);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/exit.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/trust.h"
@@ -25,9 +26,12 @@ static void append(const struct kiln_buffer *line)
         kiln__log_once("KILN_AUDIT: %s", error.text);
 }
 
+/* Once: when the process leaves early (base/exit.h), or in its turn. */
 static void at_exit(void)
 {
+    static _Atomic bool is_written;
     struct kiln_buffer line = {0};
+    if (atomic_exchange(&is_written, true)) return;
     kiln__buffer_printf(&line, "audited %llu\n", (unsigned long long)atomic_load(&audit_count));
     append(&line);
     kiln__buffer_release(&line);
@@ -41,6 +45,7 @@ static void read_variable(void)
     if (!strcmp(value, "1")) return;
     file = kiln__path_absolute(value, kiln__folder_at_load());
     atexit(at_exit);
+    kiln__exit_add_writer(at_exit);
 }
 
 bool kiln__audit_on(void)

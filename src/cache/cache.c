@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "base/callback.h"
 #include "base/gate.h"
 #include "base/log.h"
 #include "base/trust.h"
@@ -222,6 +223,7 @@ static void delist(struct kiln_cache *cache)
 
 kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out, kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     kiln_cache_options resolved = {.struct_size = sizeof resolved};
     if (!out) return kiln__fail(err, KILN_INVALID, "kiln_cache_open: no place for the result");
     if (options && (!options->struct_size || options->struct_size > sizeof resolved ||
@@ -250,6 +252,7 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
 
 void kiln_cache_close(kiln_cache *cache)
 {
+    KILN_HOLD_CANCEL;
     if (!cache) return;
     delist(cache);
     kiln__unlinking_wait();

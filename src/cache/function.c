@@ -7,6 +7,7 @@
  */
 #include "cache/function.h"
 
+#include "base/callback.h"
 #include "base/gate.h"
 #include "cache/unlinking.h"
 
@@ -155,6 +156,7 @@ static void destroy(struct kiln_function *function)
 
 void kiln_function_free(kiln_function *function)
 {
+    KILN_HOLD_CANCEL;
     if (!function) return;
     delist(function);
     kiln__results_clear(&function->results);
@@ -169,6 +171,7 @@ void kiln_function_free(kiln_function *function)
 
 void kiln_function_trim(kiln_function *function)
 {
+    KILN_HOLD_CANCEL;
     if (!function) return;
     kiln__results_clear(&function->results);
     kiln__kernels_sweep(function->cache, false);
@@ -236,6 +239,7 @@ void kiln__function_changed(struct kiln_function *function)
 
 kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_options *options, kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     if (!function) return kiln__fail(err, KILN_INVALID, "kiln_function_redefine: needs a function");
     struct kiln_definition *definition = NULL;
     kiln_status status = definition_new(options, &definition, err);

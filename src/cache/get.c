@@ -9,6 +9,7 @@
  */
 #include <stdio.h>
 
+#include "base/callback.h"
 #include "base/clock.h"
 #include "base/gate.h"
 #include "base/log.h"
@@ -115,6 +116,21 @@ static void use_definition(struct miss *miss)
 
 /* ---- a miss --------------------------------------------------------------------------------------------------- */
 
+struct lowering {
+    struct miss *miss;
+    kiln_text *text;
+    kiln_error *error;
+    kiln_status status;
+};
+
+static void call_lower(void *context)
+{
+    struct lowering *lowering = context;
+    const struct kiln_definition *definition = lowering->miss->definition;
+    lowering->status =
+        definition->lower(definition->payload, &lowering->miss->request, lowering->text, lowering->error);
+}
+
 static kiln_status lower(struct miss *miss, kiln_text *text, kiln_error *err)
 {
     struct kiln_cache *cache = miss->function->cache;
@@ -122,7 +138,10 @@ static kiln_status lower(struct miss *miss, kiln_text *text, kiln_error *err)
     for (size_t i = 0; i < miss->request.watched_count; i++) kiln__watched_begin(&miss->request.watched[i]);
     uint64_t start = kiln__clock_ns();
     kiln_error error = {KILN_OK, ""};
-    kiln_status status = definition->lower(definition->payload, &miss->request, text, &error);
+    struct lowering lowering = {.miss = miss, .text = text, .error = &error};
+    if (!kiln__call_client(call_lower, &lowering))
+        return kiln__fail(err, KILN_LOWER_FAILED, "%s: the thread left lower()", definition->name);
+    kiln_status status = lowering.status;
     kiln__add(&cache->counts.traces, 1);
     kiln__add(&cache->counts.trace_ns, kiln__clock_ns() - start);
     if (status || miss->request.read_status)
@@ -367,7 +386,7 @@ __attribute__((noinline)) static kiln_status audit_or_make(struct call call, con
     struct kiln_kernel *audited = kiln__results_audited(&call.function->results);
     if (!audited) return work_on_miss(&miss, executable, err);
     audit(&miss, audited, executable);
-    return KILN_OK;
+    return kiln__thread_left() ? KILN_LOWER_FAILED : KILN_OK;
 }
 
 /* CHANGED: sign again. */
@@ -417,8 +436,9 @@ __attribute__((noinline)) static kiln_status get_again(struct call call, void **
     return status;
 }
 
-kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count, kiln_device *device,
-                     void **executable, kiln_error *err)
+__attribute__((always_inline)) static inline kiln_status get(kiln_function *function, const kiln_arg *args,
+                                                             size_t count, kiln_device *device, void **executable,
+                                                             kiln_error *err)
 {
     if (__builtin_expect(!function || !executable || count > (args ? KILN_MOST_ARGUMENTS : 0), 0))
         return kiln__fail(err, KILN_INVALID,
@@ -434,6 +454,14 @@ kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count
     const struct call call = {function, args, count, device, environment};
     kiln_status status = get_once(&call, executable, err);
     return __builtin_expect((int)status == CHANGED, 0) ? get_again(call, executable, err) : status;
+}
+
+kiln_status kiln_get(kiln_function *function, const kiln_arg *args, size_t count, kiln_device *device,
+                     void **executable, kiln_error *err)
+{
+    kiln_status status = get(function, args, count, device, executable, err);
+    if (__builtin_expect(status != KILN_OK, 0)) kiln__go_on_leaving();
+    return status;
 }
 
 kiln_status kiln_get_values(kiln_function *function, const void *const *values, size_t count, kiln_device *device,
@@ -453,7 +481,8 @@ kiln_status kiln_get_values(kiln_function *function, const void *const *values, 
     if (!args) return kiln__no_memory(err, "a list of arguments");
     few[0].type = NULL; /* also when there are none */
     for (size_t i = 0; i < count; i++) args[i] = (kiln_arg){parameters->types[i], values[i]};
-    kiln_status status = kiln_get(function, args, count, device, executable, err);
+    kiln_status status = get(function, args, count, device, executable, err);
     if (args != few) free(args);
+    if (status) kiln__go_on_leaving();
     return status;
 }

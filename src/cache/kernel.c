@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/callback.h"
 #include "base/clock.h"
+#include "base/exit.h"
 #include "base/gate.h"
 #include "base/log.h"
 #include "cache/audit.h"
@@ -126,6 +128,36 @@ static kiln_status judge(const kiln_request *seen, const struct kiln_artifact *a
                       said->text[0] ? said->text : "the compiler failed without a message");
 }
 
+/* A call of the compiler's compile() or link(). */
+struct compiler_call {
+    const struct job *job;
+    const kiln_request *seen; /* by compile() */
+    struct kiln_artifact *artifact;
+    void **executable; /* of link() */
+    kiln_error *error;
+    kiln_status status;
+};
+
+static void call_compile(void *context)
+{
+    struct compiler_call *call = context;
+    const kiln_compiler *compiler = call->job->compiler;
+    call->status = compiler->compile(compiler->self, call->seen, call->job->text, call->artifact, call->error);
+}
+
+static void call_link(void *context)
+{
+    struct compiler_call *call = context;
+    const kiln_compiler *compiler = call->job->compiler;
+    call->status =
+        compiler->link(compiler->self, call->artifact, call->job->request->device, call->executable, call->error);
+}
+
+static kiln_status say_left(const struct job *job, const char *callback, kiln_error *err)
+{
+    return kiln__fail(err, KILN_COMPILE_FAILED, "%s: the thread left %s", job->request->function, callback);
+}
+
 static kiln_status compile(const struct job *job, struct kiln_artifact **out, kiln_error *err)
 {
     struct kiln_cache *cache = job->request->cache;
@@ -136,9 +168,19 @@ static kiln_status compile(const struct job *job, struct kiln_artifact **out, ki
     kiln_error error = {KILN_OK, ""};
     kiln_request seen = *job->request;
     seen.is_compiling = artifact->keeps_room = true;
-    kiln__work_begin();
-    kiln_status status = compiler->compile(compiler->self, &seen, job->text, artifact, &error);
+    if (kiln__is_leaving() || !kiln__work_begin()) {
+        kiln__artifact_unref(artifact);
+        return kiln__fail(err, KILN_NO_COMPILER, "%s: the process is leaving: nothing is compiled any more",
+                          job->request->function);
+    }
+    struct compiler_call call = {.job = job, .seen = &seen, .artifact = artifact, .error = &error};
+    bool returned = kiln__call_client(call_compile, &call);
     kiln__work_end();
+    if (!returned) {
+        kiln__artifact_unref(artifact);
+        return say_left(job, "compile()", err);
+    }
+    kiln_status status = call.status;
     artifact->compile_ns = kiln__clock_ns() - start;
     kiln__add(&cache->counts.compiles, 1);
     kiln__add(&cache->counts.compile_ns, artifact->compile_ns);
@@ -256,15 +298,15 @@ kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compil
 
 /* ---- executables ---------------------------------------------------------------------------------------------- */
 
-static kiln_status call_link(const struct job *job, const struct kiln_artifact *artifact, void **executable,
-                             kiln_error *error)
+static kiln_status try_link(const struct job *job, struct kiln_artifact *artifact, void **executable, kiln_error *error)
 {
     struct kiln_cache *cache = job->request->cache;
     uint64_t start = kiln__clock_ns();
-    kiln_status status = job->compiler->link(job->compiler->self, artifact, job->request->device, executable, error);
+    struct compiler_call call = {.job = job, .artifact = artifact, .executable = executable, .error = error};
+    if (!kiln__call_client(call_link, &call)) return say_left(job, "link()", error);
     kiln__add(&cache->counts.links, 1);
     kiln__add(&cache->counts.link_ns, kiln__clock_ns() - start);
-    return status;
+    return call.status;
 }
 
 /* What a link needs may be taken by executables that nobody uses: without those it is tried again. */
@@ -273,10 +315,10 @@ static kiln_status link_kernel(const struct job *job, struct kiln_artifact *arti
 {
     struct kiln_cache *cache = job->request->cache;
     kiln_error error = {KILN_OK, ""};
-    kiln_status status = call_link(job, artifact, &kernel->executable, &error);
-    if (status && kiln__kernels_sweep(cache, true)) {
+    kiln_status status = try_link(job, artifact, &kernel->executable, &error);
+    if (status && !kiln__thread_left() && kiln__kernels_sweep(cache, true)) {
         error = (kiln_error){KILN_OK, ""};
-        status = call_link(job, artifact, &kernel->executable, &error);
+        status = try_link(job, artifact, &kernel->executable, &error);
     }
     if (status) return kiln__fail(err, KILN_LINK_FAILED, "%s: %s", job->request->function, error.text);
     if (!kernel->executable)
@@ -379,7 +421,8 @@ static kiln_status make_kernel(void *context, void **value, struct kiln_read_rec
     if (!status)
         status = job->request->cache->mode == KILN_MODE_COMPILE_ONLY ? say_compiled(job, err)
                                                                      : link_kernel(job, artifact, kernel, err);
-    if (status == KILN_LINK_FAILED && may_be_bad(job, artifact)) status = link_another(job, artifact, kernel, err);
+    if (status == KILN_LINK_FAILED && !kiln__thread_left() && may_be_bad(job, artifact))
+        status = link_another(job, artifact, kernel, err);
     kiln__artifact_unref(artifact);
     if (status) {
         free(kernel);
@@ -487,6 +530,7 @@ size_t kiln__kernels_sweep(kiln_cache *cache, bool of_arrays_too)
 
 void kiln_device_reset(kiln_device *device)
 {
+    KILN_HOLD_CANCEL;
     struct kiln_cache *caches[KILN_MAX_CACHES];
     if (!device) return;
     atomic_fetch_add_explicit(&device->generation, 1, memory_order_acq_rel);

@@ -7,10 +7,14 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/callback.h"
+#include "base/exit.h"
 #include "base/gate.h"
 #include "cache/cache.h"
 #include "cache/kernel.h"
@@ -33,6 +37,7 @@ static kiln_status open_plugin(kiln_error *err)
         dlclose(library);
         return kiln__fail(err, KILN_NO_COMPILER, "%s is not the compiler plug-in of this version", path);
     }
+    kiln__exit_watch(); /* before the destructors that LLVM has registered by now */
     atomic_store_explicit(&plugin, table, memory_order_release);
     return KILN_OK;
 }
@@ -63,12 +68,52 @@ static kiln_status check_toolchain(const kiln_cache *cache, kiln_error *err)
                       "the program again to use it");
 }
 
+/*
+ * LLVM registers further destructors when it first does something: thousands while it is loaded, some in the first
+ * compile, few in later ones. A handler of ours that was registered before them would run too late. So a thread
+ * registers it over and over while the plug-in is opened and compiles for the first time, and later compiles do it now
+ * and then.
+ */
+static void *keep_watching(void *is_over)
+{
+    while (!atomic_load((_Atomic bool *)is_over)) {
+        kiln__exit_watch();
+        nanosleep(&(struct timespec){0, 250000}, NULL);
+    }
+    return NULL;
+}
+
+struct keeper {
+    pthread_t thread;
+    bool is_running;
+    _Atomic bool is_over;
+};
+
+static void start_keeper(struct keeper *keeper)
+{
+    static _Atomic bool was_started;
+    sigset_t all, before;
+    if (atomic_exchange(&was_started, true)) return;
+    sigfillset(&all); /* signals are for the program's own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    keeper->is_running = pthread_create(&keeper->thread, NULL, keep_watching, &keeper->is_over) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void stop_keeper(struct keeper *keeper)
+{
+    static _Atomic unsigned compiles;
+    unsigned number = atomic_fetch_add(&compiles, 1) + 1;
+    if ((number & (number - 1)) == 0) kiln__exit_watch();
+    if (!keeper->is_running) return;
+    atomic_store(&keeper->is_over, true);
+    pthread_join(keeper->thread, NULL);
+}
+
 static const char entry_name[] = "kernel";
 
-static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
-                           kiln_error *err)
+static kiln_status compile_watched(const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
 {
-    (void)self;
     const struct kiln_plugin *table;
     struct kiln_artifact *runtime = NULL;
     struct kiln_buffer object = {0};
@@ -93,6 +138,18 @@ static kiln_status compile(void *self, const kiln_request *request, kiln_bytes t
     if (!status) status = kiln_artifact_put(out, section, object.data, object.size);
     if (!status) status = kiln_artifact_set_entry(out, entry_name);
     kiln__buffer_release(&object);
+    return status;
+}
+
+static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                           kiln_error *err)
+{
+    (void)self;
+    KILN_HOLD_CANCEL;
+    struct keeper keeper = {.is_running = false};
+    start_keeper(&keeper);
+    kiln_status status = compile_watched(request, text, out, err);
+    stop_keeper(&keeper);
     return status;
 }
 
@@ -146,6 +203,7 @@ static kiln_status link_artifact(void *self, const kiln_artifact *artifact, kiln
                                  kiln_error *err)
 {
     (void)self;
+    KILN_HOLD_CANCEL;
     struct linked *linked = calloc(1, sizeof *linked);
     if (!linked) return kiln__no_memory(err, "an image");
     kiln_status status =

@@ -9,31 +9,13 @@
 
 #include <stdio.h>
 
+#include "base/callback.h"
 #include "base/gate.h"
 #include "base/log.h"
 #include "cache/audit.h"
 #include "cache/entries.h"
 #include "cache/epoch.h"
-
-/*
- * One key being made. The maker owns it; it goes when the last waiter has read the outcome. Waiters wait with a lock of
- * the flight's own, so that fork never finds the results' lock in the hands of one that just woke up; in a forked
- * child, flights of other threads will never land and are passed over.
- */
-struct kiln_flight {
-    struct kiln_flight *next;
-    unsigned forks;       /* kiln__forks() when it started */
-    pthread_mutex_t lock; /* guards `landed` while somebody waits; taken after the results' lock */
-    pthread_cond_t done;
-    bool landed;
-    kiln_status status;
-    kiln_error error;
-    void *value;
-    unsigned waiters;
-    uint64_t hash;
-    uint32_t count;
-    const uint64_t *key; /* the maker's signature; not read after landing */
-};
+#include "cache/flight.h"
 
 struct kiln_limbo {
     struct kiln_limbo *next;
@@ -159,12 +141,14 @@ void *kiln__results_lookup_slow(struct kiln_results *results, const struct kiln_
 {
     struct kiln_thread *thread = kiln__thread();
     if (!thread || signature->status) return NULL;
+    if (__builtin_expect(thread->making != NULL, 0)) kiln__flights_lost(thread, kiln__frame());
     if (results->audited) return audited_lookup(results, signature, thread);
     __builtin_prefetch(atomic_load_explicit(&results->table, memory_order_relaxed)); /* its mask; while we hash */
     uint64_t hash = hash_of(signature);
     struct kiln_front_slot *slot = kiln__front_find(thread, signature, hash);
     if (slot) {
         kiln__count(&thread->front_hits[slot->cache]);
+        if (__builtin_expect(thread->making != NULL, 0)) thread->last = &thread->none;
         return slot->value;
     }
     bool has_reads = false;
@@ -180,87 +164,6 @@ void *kiln__results_peek(struct kiln_results *results, const struct kiln_signatu
     struct kiln_thread *thread = kiln__thread();
     bool has_reads;
     return thread && !signature->status ? find_value(results, signature, hash_of(signature), thread, &has_reads) : NULL;
-}
-
-/* ---- single flight -------------------------------------------------------------------------------------------- */
-
-static struct kiln_flight *flight_find(struct kiln_results *results, const struct kiln_signature *signature,
-                                       uint64_t hash)
-{
-    struct kiln_flight *flight = results->flights;
-    while (flight && (flight->forks != kiln__forks() || flight->hash != hash || flight->count != signature->count ||
-                      !kiln__key_equal(flight->key, signature->words, flight->count)))
-        flight = flight->next;
-    return flight;
-}
-
-static void flight_remove(struct kiln_results *results, struct kiln_flight *flight)
-{
-    struct kiln_flight **link = &results->flights;
-    while (*link != flight) link = &(*link)->next;
-    *link = flight->next;
-}
-
-static void flight_free(struct kiln_flight *flight)
-{
-    pthread_cond_destroy(&flight->done);
-    pthread_mutex_destroy(&flight->lock);
-    free(flight);
-}
-
-/* With the lock held; gives it up while waiting. */
-static kiln_status flight_wait(struct kiln_results *results, struct kiln_flight *flight, void **value, kiln_error *err)
-{
-    flight->waiters++;
-    kiln__mutex_unlock(&results->lock);
-    pthread_mutex_lock(&flight->lock);
-    while (!flight->landed) pthread_cond_wait(&flight->done, &flight->lock);
-    pthread_mutex_unlock(&flight->lock);
-    kiln__mutex_lock(&results->lock);
-    kiln_status status = flight->status;
-    if (status == KILN_OK) *value = flight->value; /* handed out for us when it landed */
-    if (status && err) *err = flight->error;
-    if (--flight->waiters == 0) flight_free(flight);
-    return status;
-}
-
-static struct kiln_flight *flight_start(struct kiln_results *results, const struct kiln_signature *signature,
-                                        uint64_t hash)
-{
-    struct kiln_flight *flight = calloc(1, sizeof *flight);
-    if (!flight) return NULL;
-    flight->forks = kiln__forks();
-    pthread_mutex_init(&flight->lock, NULL);
-    pthread_cond_init(&flight->done, NULL);
-    flight->hash = hash;
-    flight->count = signature->count;
-    flight->key = signature->words;
-    flight->next = results->flights;
-    results->flights = flight;
-    return flight;
-}
-
-static void flight_land(struct kiln_results *results, struct kiln_flight *flight, kiln_status status, void *value,
-                        const kiln_error *error)
-{
-    flight_remove(results, flight);
-    if (flight->forks != kiln__forks()) { /* we are the child of its maker; those who waited were not copied */
-        free(flight);
-        return;
-    }
-    flight->status = status;
-    flight->value = value;
-    for (unsigned i = 0; status == KILN_OK && results->acquire && i < flight->waiters; i++) results->acquire(value);
-    if (status == KILN_OK && results->expose) flight->value = results->expose(value);
-    flight->error = *error;
-    if (!flight->waiters) {
-        flight_free(flight);
-        return;
-    }
-    pthread_mutex_lock(&flight->lock);
-    flight->landed = true;
-    pthread_cond_broadcast(&flight->done);
-    pthread_mutex_unlock(&flight->lock);
 }
 
 static void limbo_add(struct kiln_results *results, void *value, uint64_t epoch, uint32_t device)
@@ -556,26 +459,23 @@ static kiln_status publish(struct kiln_results *results, const struct kiln_signa
     return KILN_OK;
 }
 
-static kiln_status fly(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash,
-                       struct kiln_thread *thread, struct kiln_flight *flight, kiln_maker *make, void *context,
-                       void **value, kiln_error *err)
+static kiln_status fly(struct kiln_results *results, const struct kiln_signature *signature, struct kiln_thread *thread,
+                       struct kiln_flight *flight, kiln_maker *make, void *context, void **value, kiln_error *err)
 {
-    unsigned outer_level = thread->flight_level;
-    const struct kiln_making making = {thread->making, signature};
     struct kiln_read_record *reads = NULL;
     kiln_error error = {KILN_OK, ""};
-    if (thread->flight_level < (unsigned)results->level) thread->flight_level = (unsigned)results->level;
     void *new_value = NULL, *unwanted = NULL;
     struct kiln_removed removed = {NULL};
-    thread->making = &making;
+    uint64_t hash = flight->hash;
+    kiln__making_begin(thread, flight, kiln__frame());
     kiln_status status = make(context, &new_value, &reads, &error);
-    thread->making = making.outer;
-    thread->flight_level = outer_level;
+    kiln__making_end(thread, flight);
+    bool left = status && kiln__thread_left();
 
     kiln__mutex_lock(&results->lock);
     bool keeps_reads = reads != NULL;
     if (status == KILN_OK) status = publish(results, signature, hash, &new_value, reads, &unwanted, &removed, &error);
-    if (flight) flight_land(results, flight, status, new_value, &error);
+    kiln__flight_land(results, flight, left ? (kiln_status)KILN_AGAIN : status, new_value, &error);
     if (status == KILN_OK) new_value = hand_out(results, new_value);
     kiln__mutex_unlock(&results->lock);
 
@@ -591,63 +491,53 @@ static kiln_status fly(struct kiln_results *results, const struct kiln_signature
     return status;
 }
 
-/* Nobody nests this deep on purpose; a maker that asks for ever new keys ends here and not at the end of the stack. */
-enum { DEEPEST = 512 };
-
-static bool is_making(const struct kiln_thread *thread, const struct kiln_signature *signature)
+/* KILN_AGAIN: what was waited for was given up by its maker, or no longer holds, as that read a variable that has
+ * changed since. Only values without acquire() have reads. */
+static kiln_status wait_for(struct kiln_results *results, struct kiln_flight *flight,
+                            const struct kiln_signature *signature, void **value, kiln_error *err)
 {
-    unsigned depth = 0;
-    for (const struct kiln_making *making = thread->making; making; making = making->outer)
-        if (++depth >= DEEPEST || (making->signature->count == signature->count &&
-                                   kiln__key_equal(making->signature->words, signature->words, signature->count)))
-            return true;
-    return false;
+    uint64_t hash = flight->hash;
+    kiln_status status = kiln__flight_wait(results, flight, value, err);
+    struct kiln_entry *entry = status ? NULL : kiln__results_find(results, signature, hash);
+    return entry && !kiln__reads_hold(entry->reads) ? (kiln_status)KILN_AGAIN : status;
 }
 
-/* OLD: what was waited for no longer holds; it has to be asked for again. Only values without acquire() have reads. */
-enum { OLD = 100 };
-
-static kiln_status make_or_wait(struct kiln_results *results, const struct kiln_signature *signature, kiln_maker *make,
-                                void *context, void **value, bool *made, kiln_error *err)
+/* With the lock held, which waiting gives up meanwhile: the value that is there or comes from another thread, or our
+ * own flight. */
+static kiln_status find_or_start(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash,
+                                 struct kiln_thread *thread, void **value, struct kiln_flight **ours, kiln_error *err)
 {
-    struct kiln_thread *thread = kiln__thread();
-    if (made) *made = false;
-    if (!thread) return kiln__no_memory(err, "a thread record");
-    uint64_t hash = hash_of(signature);
-    kiln__mutex_lock(&results->lock);
     struct kiln_entry *entry = kiln__results_find(results, signature, hash); /* again, now that nobody can add one */
     if (entry && kiln__reads_hold(entry->reads)) {
         *value = hand_out(results, entry->value);
-        kiln__mutex_unlock(&results->lock);
         return KILN_OK;
     }
-    if (is_making(thread, signature)) {
-        kiln__mutex_unlock(&results->lock);
-        return (kiln_status)KILN_RECURSIVE;
-    }
-    struct kiln_flight *flight = flight_find(results, signature, hash);
-    if (flight && thread->flight_level < (unsigned)results->level) {
-        kiln_status status = flight_wait(results, flight, value, err);
-        entry = status ? NULL : kiln__results_find(results, signature, hash);
-        bool is_old = entry && !kiln__reads_hold(entry->reads); /* its maker read a variable that has changed since */
-        kiln__mutex_unlock(&results->lock);
-        return is_old ? (kiln_status)OLD : status;
-    }
-    bool alone = flight != NULL; /* waiting could close a cycle: make it privately */
-    flight = alone ? NULL : flight_start(results, signature, hash);
-    kiln__mutex_unlock(&results->lock);
-    if (!alone && !flight) return kiln__no_memory(err, "a flight");
-    if (made) *made = true;
-    return fly(results, signature, hash, thread, flight, make, context, value, err);
+    if (kiln__is_making(thread, signature)) return (kiln_status)KILN_RECURSIVE;
+    struct kiln_flight *flight = kiln__flight_find(results, signature, hash);
+    if (flight && thread->flight_level < (unsigned)results->level)
+        return wait_for(results, flight, signature, value, err);
+    *ours = kiln__flight_start(results, signature, hash, !flight); /* alone, when waiting could close a cycle */
+    return *ours ? KILN_OK : kiln__no_memory(err, "a flight");
 }
 
 kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_signature *signature, kiln_maker *make,
                                void *context, void **value, bool *made, kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
+    struct kiln_thread *thread = kiln__thread();
+    struct kiln_flight *ours = NULL;
     kiln_status status;
-    do status = make_or_wait(results, signature, make, context, value, made, err);
-    while ((int)status == OLD);
-    return status;
+    if (made) *made = false;
+    if (!thread) return kiln__no_memory(err, "a thread record");
+    kiln__flights_lost(thread, kiln__frame());
+    uint64_t hash = hash_of(signature);
+    kiln__mutex_lock(&results->lock);
+    do status = find_or_start(results, signature, hash, thread, value, &ours, err);
+    while ((int)status == KILN_AGAIN);
+    kiln__mutex_unlock(&results->lock);
+    if (!ours) return status;
+    if (made) *made = true;
+    return fly(results, signature, thread, ours, make, context, value, err);
 }
 
 /* `forgets`: what callers use without a pin is held or retired, as by eviction. */
@@ -752,6 +642,7 @@ void kiln__removed_drop(struct kiln_removed *removed)
 
 void kiln__results_release(struct kiln_results *results)
 {
+    kiln__flights_orphan(results);
     release_table(atomic_load(&results->table), results->release);
     free_tables(results->old_tables);
     release_limbo(results->limbo, results->release);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/callback.h"
+#include "base/exit.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/trust.h"
@@ -58,6 +60,7 @@ static kiln_status append_to_file(const char *where, const struct kiln_buffer *l
 
 kiln_status kiln_stats_write(void)
 {
+    KILN_HOLD_CANCEL;
     const char *where = kiln__getenv_trusted("KILN_STATS");
     if (!where || !*where || !strcmp(where, "0")) return KILN_OK;
     kiln_counters counters;
@@ -78,12 +81,21 @@ kiln_status kiln_stats_write(void)
 
 static _Atomic bool registered;
 
+/* Once: when the process leaves early (base/exit.h), or in its turn. */
 static void at_exit(void)
 {
-    kiln_stats_write();
+    static _Atomic bool is_written;
+    if (atomic_load(&registered) && !atomic_exchange(&is_written, true)) kiln_stats_write();
+}
+
+__attribute__((constructor)) static void write_when_leaving_early(void)
+{
+    kiln__exit_add_writer(at_exit);
 }
 
 void kiln__statistics_at_exit(void)
 {
-    if (!atomic_exchange(&registered, true)) atexit(at_exit);
+    if (atomic_exchange(&registered, true)) return;
+    atexit(at_exit);
+    kiln__exit_watch();
 }

@@ -11,12 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/exit.h"
 #include "base/gate.h"
+#include "base/thread_end.h"
 
 _Thread_local struct kiln_thread *kiln__this_thread __attribute__((tls_model("initial-exec")));
 
 static _Atomic(struct kiln_thread *) registry;
-static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic bool all_fence; /* kiln__fences, once no thread can be without a fence any more */
 static pthread_mutex_t fence_lock = PTHREAD_MUTEX_INITIALIZER; /* guards changing both */
@@ -34,9 +35,12 @@ static void give_back(struct kiln_thread *thread)
 
 static void detach(void *record)
 {
+    kiln__flights_lost(record, UINTPTR_MAX);
     kiln__this_thread = NULL;
     give_back(record);
 }
+
+KILN_THREAD_END(at_thread_end, detach);
 
 /* The child has one thread: nobody else reads or uses anything, and the other records can be taken. */
 static void after_fork_in_child(void)
@@ -48,7 +52,6 @@ static void after_fork_in_child(void)
 static void set_up(void)
 {
     pthread_atfork(NULL, NULL, after_fork_in_child);
-    pthread_key_create(&at_thread_end, detach);
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0) {
         atomic_store(&kiln__fences, true);
         all_fence = true;
@@ -95,7 +98,8 @@ struct kiln_thread *kiln__thread_attach(void)
     thread->flight_level = 0;
     thread->making = NULL;
     thread->audited = NULL;
-    pthread_setspecific(at_thread_end, thread);
+    kiln__thread_end_set(&at_thread_end, thread);
+    kiln__exit_know_thread();
     return kiln__this_thread = thread;
 }
 
@@ -115,7 +119,7 @@ void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *si
     slot->hash = (uint32_t)(hash >> 32);
     slot->value = value;
     memcpy(slot->key, signature->words, (size_t)signature->count * sizeof *slot->key);
-    thread->last = slot;
+    thread->last = thread->making ? &thread->none : slot;
 }
 
 /*

@@ -8,7 +8,8 @@
  * Reclaiming what another thread may be reading puts the cost on the remover: readers store to their own hazard slots
  * with a compiler barrier only, removers run membarrier() and then look at all slots. Where that call is refused,
  * readers use a real fence. Records are reused when a thread ends and never freed, so 10,000 short threads cost the
- * memory of those alive at once.
+ * memory of those alive at once. (In a process without a free thread-specific key, that of all threads:
+ * base/thread_end.h.)
  */
 #ifndef KILN_CACHE_THREAD_H
 #define KILN_CACHE_THREAD_H
@@ -30,12 +31,6 @@ struct kiln_front_slot {
     uint64_t key[KILN_FRONT_WORDS];
 };
 
-/* A key this thread is making; on its stack, the innermost first. */
-struct kiln_making {
-    const struct kiln_making *outer;
-    const struct kiln_signature *signature;
-};
-
 struct kiln_thread {
     struct kiln_front_slot *last;  /* the last hit, or the empty slot `none` */
     _Atomic(const void *) reading; /* results whose table this thread is walking */
@@ -44,8 +39,8 @@ struct kiln_thread {
     unsigned enter_depth;          /* how often it entered and did not leave yet */
     _Atomic uint64_t unlinking;    /* see unlinking.h; 0: this thread unlinks nothing */
     unsigned flight_level;         /* the highest level of single flight this thread works for; see results.h */
-    const struct kiln_making *making;
-    void *audited; /* a reference to the value whose turn it is to be audited; see results.h */
+    struct kiln_flight *making;    /* the innermost key that this thread makes; see results.c */
+    void *audited;                 /* a reference to the value whose turn it is to be audited; see results.h */
     _Atomic uint64_t front_hits[KILN_MAX_CACHES];
     _Atomic uint64_t process_hits[KILN_MAX_CACHES];
     _Atomic bool in_use;
@@ -96,6 +91,9 @@ static inline struct kiln_front_slot *kiln__front_find(struct kiln_thread *threa
     thread->last = slot;
     return slot;
 }
+
+/* The thread ends, or has jumped out of all frames below `frame` (base/callback.h): gives up what they were making. */
+void kiln__flights_lost(struct kiln_thread *thread, uintptr_t frame);
 
 /* Remembers a result. Keys of more than KILN_FRONT_WORDS are left to the results of the process. */
 void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *signature, uint64_t hash, uint32_t cache,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/callback.h"
 #include "base/file.h"
 #include "cache/cache.h"
 #include "cache/kernel.h"
@@ -62,6 +63,7 @@ static kiln_status store(const kiln_request *request, kiln_bytes text, const cha
 kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, kiln_bytes text, kiln_warmed *out,
                       kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     if (!cache || !target || !name || !text.data || !out)
         return kiln__fail(err, KILN_INVALID,
                           "kiln_warm: needs a cache, a target, a name, a text and a place for the result");

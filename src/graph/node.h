@@ -10,7 +10,7 @@
 #include "array/array.h"
 #include "graph/ops.h"
 
-enum kiln_node_state { KILN_NODE_WAITING, KILN_NODE_RUNNING, KILN_NODE_DONE, KILN_NODE_FAILED };
+enum kiln_node_state { KILN_NODE_WAITING, KILN_NODE_RUNNING, KILN_NODE_DONE, KILN_NODE_FAILED, KILN_NODE_LOST };
 
 struct kiln_node {
     _Atomic uint32_t refs;

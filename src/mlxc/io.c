@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/callback.h"
+
 void kiln__io_unref(struct kiln_io *io)
 {
     if (!io || atomic_fetch_sub_explicit(&io->refs, 1, memory_order_acq_rel) != 1) return;
@@ -21,12 +23,29 @@ struct io_source {
     struct kiln_io *io;
 };
 
+struct reading {
+    const struct kiln_io *io;
+    uint64_t offset;
+    char *to;
+    size_t count;
+    bool is_good;
+};
+
+static void call_reader(void *context)
+{
+    struct reading *reading = context;
+    const struct kiln_io *io = reading->io;
+    io->table.read_at_offset(io->desc, reading->to, reading->count, (size_t)reading->offset);
+    reading->is_good = io->table.good(io->desc);
+}
+
 static kiln_status read_io(const struct kiln_source *source, uint64_t offset, char *to, size_t count, kiln_error *err)
 {
-    const struct kiln_io *io = ((const struct io_source *)source)->io;
-    io->table.read_at_offset(io->desc, to, count, (size_t)offset);
-    if (io->table.good(io->desc)) return KILN_OK;
-    return kiln__fail(err, KILN_INVALID, "[load] the reader failed at byte %llu", (unsigned long long)offset);
+    struct reading reading = {.io = ((const struct io_source *)source)->io, .offset = offset, .to = to, .count = count};
+    bool returned = kiln__call_client(call_reader, &reading);
+    if (returned && reading.is_good) return KILN_OK;
+    return kiln__fail(err, KILN_INVALID, "[load] the %s at byte %llu",
+                      returned ? "reader failed" : "thread left the reader", (unsigned long long)offset);
 }
 
 static void free_source(struct kiln_source *source)

@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/callback.h"
+#include "base/gate.h"
 #include "device/device.h"
 #include "run/eval.h"
 #include "run/pool.h"
@@ -59,11 +61,12 @@ static void after_fork_in_child(void)
     queue.finished = queue.newest;
     queue.evaluated = queue.newest;
     queue.started = false;
+    is_worker = false;
 }
 
-static void register_fork(void)
+__attribute__((constructor)) static void register_fork(void)
 {
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    kiln__fork_add((struct kiln_fork_handlers){before_fork, after_fork_in_parent, after_fork_in_child});
 }
 
 static void task_free(struct task *task)
@@ -109,6 +112,7 @@ static void *worker(void *unused)
         uint64_t number = task->number;
         if (task->device) kiln_set_current_device(task->device);
         kiln__eval(task->arrays, task->count, NULL);
+        kiln__thread_stays(); /* a reader of the program's ends no thread of ours */
         leave_queue(task);
         task_free(task); /* may run the program's own destructors, for which no reader waits */
         finish(number);
@@ -145,10 +149,8 @@ static bool enqueue(struct task *task)
 
 kiln_status kiln__eval_async(struct kiln_array *const *arrays, size_t count, kiln_error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     kiln_status status = kiln__eval_check(arrays, count, err);
     if (status != KILN_OK || count == 0) return status;
-    pthread_once(&once, register_fork);
     struct task *task = malloc(sizeof *task + count * sizeof *task->arrays);
     if (!task) return kiln__no_memory(err, "an evaluation");
     *task = (struct task){.device = kiln__device_current(NULL)};
@@ -180,6 +182,7 @@ void kiln__async_wait_together(struct kiln_array *const *arrays, size_t count)
 {
     uint64_t last = 0;
     if (has_nothing_to_wait_for()) return;
+    KILN_HOLD_CANCEL;
     pthread_mutex_lock(&queue.lock);
     for (size_t i = 0; i < count; i++) {
         uint64_t number = find_task(arrays[i]);
@@ -201,6 +204,7 @@ void kiln__async_wait_until_ready(const struct kiln_array *array)
 void kiln__eval_synchronize(void)
 {
     if (is_worker) return; /* a destructor of the program's: what waits for the worker would wait for itself */
+    KILN_HOLD_CANCEL;
     pthread_mutex_lock(&queue.lock);
     uint64_t last = queue.newest;
     while (queue.finished < last) pthread_cond_wait(&queue.moved_on, &queue.lock);

@@ -11,7 +11,10 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/exit.h"
+#include "base/gate.h"
 #include "run/cublas.h"
 #include "run/launch.h"
 #include "run/operation.h"
@@ -37,33 +40,70 @@ kiln_status kiln__blas_open(const char *name, struct kiln_blas *out, kiln_error 
             err, KILN_LINK_FAILED,
             "[matmul] matrix products need OpenBLAS: install the Debian package libopenblas0-pthread (%s)", dlerror());
     }
-    struct kiln_blas blas;
-    kiln_status status = find_symbol(library, "cblas_sgemm", &blas.sgemm, err);
-    if (status == KILN_OK) status = find_symbol(library, "cblas_dgemm", &blas.dgemm, err);
-    if (status == KILN_OK) status = find_symbol(library, "cblas_cgemm", &blas.cgemm, err);
+    struct kiln_blas found;
+    kiln_status status = find_symbol(library, "cblas_sgemm", &found.sgemm, err);
+    if (status == KILN_OK) status = find_symbol(library, "cblas_dgemm", &found.dgemm, err);
+    if (status == KILN_OK) status = find_symbol(library, "cblas_cgemm", &found.cgemm, err);
+    void *stop_threads = dlsym(library, "blas_thread_shutdown_");
+    memcpy(&found.stop_threads, &stop_threads, sizeof stop_threads);
     if (status == KILN_OK)
-        *out = blas;
+        *out = found;
     else
         dlclose(library);
     return status;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards opening; `blas` is read without it once opened */
+static atomic_bool opened;
+static struct kiln_blas blas;
+
+/*
+ * The library stops its threads in a fork handler and in a destructor of its own; fork and exit wait for those who
+ * multiply before either of them. A fork that is under way may have run the library's handler and not know ours yet, so
+ * the threads are stopped here too, which leaves that handler nothing to do, and it gets the time to find that out.
+ */
+static kiln_status open_blas(kiln_error *err)
+{
+    kiln_status status = kiln__blas_open("libopenblas.so.0", &blas, err);
+    if (status) return status;
+    kiln__work_precedes_fork();
+    kiln__exit_watch();
+    if (blas.stop_threads) blas.stop_threads();
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+    atomic_store_explicit(&opened, true, memory_order_release);
+    return KILN_OK;
+}
+
+/* A child must not believe in threads that it does not have. They start again with the next product. */
+static void stop_threads_before_fork(void)
+{
+    if (atomic_load_explicit(&opened, memory_order_acquire) && blas.stop_threads && !kiln__work_is_elsewhere())
+        blas.stop_threads();
+}
+
+static void do_nothing(void) {}
+
+__attribute__((constructor)) static void register_fork(void)
+{
+    kiln__fork_add((struct kiln_fork_handlers){stop_threads_before_fork, do_nothing, do_nothing});
+}
+
+static kiln_status refuse_to_multiply(kiln_error *err)
+{
+    return kiln__fail(err, KILN_LINK_FAILED, "[matmul] The process is leaving: nothing is multiplied any more.");
+}
+
 /* Opened once; a failure is tried again by the next product, after somebody may have installed it. */
 static kiln_status get_blas(const struct kiln_blas **out, kiln_error *err)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static atomic_bool opened;
-    static struct kiln_blas blas;
     kiln_status status = KILN_OK;
-    if (!atomic_load_explicit(&opened, memory_order_acquire)) {
-        pthread_mutex_lock(&lock);
-        if (!atomic_load_explicit(&opened, memory_order_relaxed)) {
-            status = kiln__blas_open("libopenblas.so.0", &blas, err);
-            if (status == KILN_OK) atomic_store_explicit(&opened, true, memory_order_release);
-        }
-        pthread_mutex_unlock(&lock);
-    }
     *out = &blas;
+    if (atomic_load_explicit(&opened, memory_order_acquire)) return KILN_OK;
+    if (!kiln__work_begin()) return refuse_to_multiply(err);
+    kiln__mutex_lock(&lock);
+    if (!atomic_load_explicit(&opened, memory_order_relaxed)) status = open_blas(err);
+    kiln__mutex_unlock(&lock);
+    kiln__work_end();
     return status;
 }
 
@@ -173,8 +213,9 @@ static int64_t merge_batch(struct product *product, const struct kiln_array *out
     return 1;
 }
 
-static void multiply_batches(struct product *product, struct kiln_array *out)
+static kiln_status multiply_batches(struct product *product, struct kiln_array *out, kiln_error *err)
 {
+    if (!kiln__work_begin()) return refuse_to_multiply(err);
     size_t batch_ndim = out->ndim - 2u;
     int64_t index[KILN_MAX_NDIM] = {0}, batches = 1;
     for (size_t i = 0; i < batch_ndim; i++) batches *= out->dims[i];
@@ -193,6 +234,8 @@ static void multiply_batches(struct product *product, struct kiln_array *out)
             if (!wraps) break;
         }
     }
+    kiln__work_end();
+    return KILN_OK;
 }
 
 /* ---- on a GPU -------------------------------------------------------------------------------------------------- */
@@ -263,7 +306,7 @@ static kiln_status matmul_into(const struct kiln_node *node, struct kiln_array *
     if (status == KILN_OK && kiln__here)
         status = multiply_on_gpu(&product, out, err);
     else if (status == KILN_OK)
-        multiply_batches(&product, out);
+        status = multiply_batches(&product, out, err);
     kiln__array_unref(product.a.array);
     kiln__array_unref(product.b.array);
     return status;

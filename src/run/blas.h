@@ -17,6 +17,7 @@ struct kiln_blas {
     kiln_sgemm *sgemm;
     kiln_dgemm *dgemm;
     kiln_cgemm *cgemm;
+    int (*stop_threads)(void); /* NULL: the library has no such function */
 };
 
 /* Opens the library `name` for the rest of the process. KILN_LINK_FAILED says what to install. */

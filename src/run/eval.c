@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/callback.h"
+#include "base/gate.h"
 #include "run/cublas.h"
 #include "run/indexed.h"
 #include "run/launch.h"
@@ -29,9 +31,13 @@ kiln_status (*kiln__plan_eval)(struct kiln_node *node, kiln_error *err);
 /* What a thread runs right now, for the child of a fork, where that thread is no more. */
 struct worker {
     _Atomic(struct kiln_node *) running;
-    uint64_t number; /* later evaluations have larger ones */
+    uint64_t number;        /* later evaluations have larger ones */
+    atomic_bool overwrites; /* it began to write over its inputs: it can't be run a second time */
     struct worker *next, *previous;
 };
+
+/* The innermost evaluation of this thread: readers of the program's may begin another. */
+static _Thread_local struct worker *current;
 
 static struct {
     pthread_mutex_t lock;
@@ -53,13 +59,16 @@ static void after_fork_in_parent(void)
     pthread_mutex_unlock(&graph.lock);
 }
 
-/* What other threads were running will never end here: it waits again for somebody to run it. */
+/*
+ * What other threads were running will never end here: it waits again for somebody to run it. fork waited for what
+ * overwrites its inputs (base/gate.h); if that took too long, neither inputs nor outputs are there any more.
+ */
 static void after_fork_in_child(void)
 {
     for (struct worker *worker = graph.workers; worker; worker = worker->next) {
         struct kiln_node *node = atomic_load(&worker->running);
-        uint8_t running = KILN_NODE_RUNNING;
-        if (node) atomic_compare_exchange_strong(&node->state, &running, KILN_NODE_WAITING);
+        uint8_t running = KILN_NODE_RUNNING, next = worker->overwrites ? KILN_NODE_LOST : KILN_NODE_WAITING;
+        if (node) atomic_compare_exchange_strong(&node->state, &running, next);
     }
     graph.workers = NULL;
     graph.waiting = 0;
@@ -67,15 +76,13 @@ static void after_fork_in_child(void)
     pthread_cond_init(&graph.moved_on, NULL);
 }
 
-static void register_fork(void)
+__attribute__((constructor)) static void register_fork(void)
 {
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    kiln__fork_add((struct kiln_fork_handlers){before_fork, after_fork_in_parent, after_fork_in_child});
 }
 
 static void add_worker(struct worker *worker)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, register_fork);
     pthread_mutex_lock(&graph.lock);
     worker->number = ++graph.newest;
     worker->previous = NULL;
@@ -492,11 +499,33 @@ static kiln_status wait_for(struct kiln_node *node, kiln_error *err)
     return status;
 }
 
+static kiln_status refuse_lost(kiln_error *err)
+{
+    return kiln__fail(err, KILN_INVALID,
+                      "[eval] The process was forked while another thread of its parent computed this array over its "
+                      "own inputs, which are lost here; evaluate it before fork().");
+}
+
+void kiln__eval_overwrites(void)
+{
+    if (!current || current->overwrites) return;
+    kiln__overwrite_begin();
+    current->overwrites = true;
+}
+
+static void end_overwriting(struct worker *worker)
+{
+    if (!worker->overwrites) return;
+    worker->overwrites = false;
+    kiln__overwrite_end();
+}
+
 static kiln_status take_step(const struct step *step, struct worker *worker, kiln_error *err)
 {
     for (;;) {
         uint8_t state = atomic_load_explicit(&step->node->state, memory_order_acquire);
         if (state == KILN_NODE_DONE) return KILN_OK;
+        if (state == KILN_NODE_LOST) return refuse_lost(err);
         if (state == KILN_NODE_RUNNING) {
             kiln_status status = wait_for(step->node, err);
             if (status != KILN_OK) return status;
@@ -506,6 +535,7 @@ static kiln_status take_step(const struct step *step, struct worker *worker, kil
         if (atomic_compare_exchange_strong_explicit(&step->node->state, &state, KILN_NODE_RUNNING, memory_order_acq_rel,
                                                     memory_order_relaxed)) {
             kiln_status status = run_and_move_on(step, err);
+            end_overwriting(worker);
             atomic_store_explicit(&worker->running, NULL, memory_order_release);
             return status;
         }
@@ -536,14 +566,12 @@ static bool all_ready(struct kiln_array *const *arrays, size_t count)
     return true;
 }
 
-static _Thread_local unsigned depth; /* of evaluations on this thread: readers of the program's may begin another */
-
 static kiln_status run_in_order(struct walk *walk, kiln_error *err)
 {
-    struct worker worker = {.running = NULL};
+    struct worker worker = {.running = NULL}, *outer = current;
     kiln_status status = KILN_OK;
     add_worker(&worker);
-    depth++;
+    current = &worker;
     for (size_t i = 0; i < walk->order.count; i++) {
         struct step *step = &walk->order.data[i];
         if (status == KILN_OK)
@@ -553,13 +581,14 @@ static kiln_status run_in_order(struct walk *walk, kiln_error *err)
         kiln__node_unref(step->node); /* the last one frees what the node read */
         step->node = NULL;
     }
-    depth--;
+    current = outer;
     remove_worker(&worker);
     return status;
 }
 
 static kiln_status evaluate(struct kiln_array *const *arrays, size_t count, kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     struct walk walk;
     walk_init(&walk);
     for (size_t i = 0; i < count; i++) kiln__array_ref(arrays[i]); /* another thread may drop the caller's meanwhile */
@@ -588,7 +617,8 @@ static bool is_any_left(uint64_t last)
 
 bool kiln__eval_await(struct kiln_array *array)
 {
-    if (kiln__array_is_ready(array) || array->trace || depth) return kiln__array_is_ready(array);
+    if (kiln__array_is_ready(array) || array->trace || current) return kiln__array_is_ready(array);
+    KILN_HOLD_CANCEL;
     kiln__async_wait_until_ready(array);
     pthread_mutex_lock(&graph.lock);
     uint64_t last = graph.newest;

@@ -18,7 +18,7 @@ kiln_status kiln__eval(struct kiln_array *const *arrays, size_t count, kiln_erro
  * together: kiln__eval() of one of these arrays waits for all of them.
  */
 kiln_status kiln__eval_async(struct kiln_array *const *arrays, size_t count, kiln_error *err);
-/* Waits until all that kiln__eval_async() was asked for so far is done. */
+/* Waits until all that kiln__eval_async() was asked for so far is done; on the worker itself it does not wait. */
 void kiln__eval_synchronize(void);
 
 /*
@@ -35,6 +35,8 @@ kiln_status kiln__eval_check(struct kiln_array *const *arrays, size_t count, kil
 /* For run/eval.c: waits for the lists that these arrays are in; for all lists, while the array is not ready. */
 void kiln__async_wait_together(struct kiln_array *const *arrays, size_t count);
 void kiln__async_wait_until_ready(const struct kiln_array *array);
+/* For what runs a node, before it writes over an input of the node: a fork must not leave the child in the middle. */
+void kiln__eval_overwrites(void);
 
 /*
  * Installed by run/plan.c: runs a KILN_OP_PLAN node whose inputs are ready. It gives storage, data, strides and layout

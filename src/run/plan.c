@@ -97,9 +97,11 @@ static struct kiln_storage *take_storage(const struct run *run, const struct kil
     const struct kiln_shape *space = space_of(run, step);
     for (uint32_t i = 0; i < step->input_count; i++) {
         const struct kiln_array *operand = run->slots[step->inputs[i]];
-        if (kiln__array_place(operand) == kiln__here && is_last_use(run, step, step->inputs[i]) &&
-            kiln__can_write_over(operand, out, space->dims, space->ndim))
-            return kiln__storage_ref(operand->storage);
+        bool can = kiln__array_place(operand) == kiln__here && is_last_use(run, step, step->inputs[i]) &&
+                   kiln__can_write_over(operand, out, space->dims, space->ndim);
+        if (!can) continue;
+        if (step->inputs[i] < run->plan->input_count) kiln__eval_overwrites();
+        return kiln__storage_ref(operand->storage);
     }
     return NULL;
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/callback.h"
 #include "run/operation.h"
 
 struct file_source {
@@ -49,6 +50,7 @@ static void close_file(struct kiln_source *source)
 
 kiln_status kiln__source_open(const char *path, struct kiln_source **out, kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     struct stat info;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 || fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/callback.h"
 #include "base/file.h"
 #include "base/trust.h"
 #include "key/content.h"
@@ -55,6 +56,7 @@ struct kiln_entry {
 
 kiln_status kiln_inspect_default_folder(char *path, size_t size, kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     struct kiln_buffer folder = {0};
     kiln_status status = KILN_OK;
     if (!path) return kiln__fail(err, KILN_INVALID, "kiln_inspect_default_folder: needs room for a path");
@@ -95,6 +97,7 @@ static kiln_status check_can_make(const char *path, kiln_error *err)
 
 kiln_status kiln_inspect_check_folder(const char *path, kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     if (!path || !*path) return kiln__fail(err, KILN_INVALID, "no folder was named");
     struct stat info;
     if (stat(path, &info) != 0) {
@@ -116,6 +119,7 @@ kiln_status kiln_inspect_check_folder(const char *path, kiln_error *err)
 
 kiln_status kiln_inspect_toolchain(const char *folder, char *line, size_t size, kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     char path[4096], found[KILN_TOOLCHAIN_SIZE];
     struct kiln_tier_events events = {0};
     struct kiln_tier *tier = NULL;
@@ -207,6 +211,7 @@ static int by_digest(const void *a, const void *b)
 
 kiln_status kiln_inspect_open(const char *folder, kiln_inspector **out, kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     char path[4096];
     if (!out) return kiln__fail(err, KILN_INVALID, "kiln_inspect_open: needs a place for the result");
     if (!folder) {
@@ -291,6 +296,7 @@ static char *aside_of(const char *path)
 
 kiln_status kiln_inspect_put_aside(const kiln_inspector *inspector, size_t index, kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     if (index >= kiln_inspect_count(inspector)) return refuse_index(inspector, index, err);
     struct found *found = &inspector->files[index];
     struct kiln_file file;
@@ -379,6 +385,7 @@ static kiln_status load(struct found *found, kiln_entry *entry, kiln_error *err)
 
 kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_entry **out, kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     if (index >= kiln_inspect_count(inspector)) return refuse_index(inspector, index, err);
     if (!out) return kiln__fail(err, KILN_INVALID, "kiln_entry_open: needs a place for the result");
     struct found *file = &inspector->files[index];
@@ -399,6 +406,7 @@ kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_
 
 void kiln_entry_close(kiln_entry *entry)
 {
+    KILN_HOLD_CANCEL;
     if (!entry) return;
     kiln__artifact_unref(entry->artifact);
     free(entry->path);

@@ -41,6 +41,7 @@ enum {
 };
 
 struct kiln_lock {
+    struct kiln_lock *outer; /* that this thread took before */
     char *path;
     int fd; /* open until released: the file's number is not given to another meanwhile */
     uint64_t since_ns;
@@ -53,8 +54,8 @@ struct kiln_lock {
 };
 
 static _Atomic uint64_t wait_limit_ms = DEFAULT_WAIT_MS, stale_limit_ms = DEFAULT_STALE_MS;
-static _Atomic uint64_t longest_ns; /* that a lock was held by this process */
-static _Thread_local unsigned held; /* by this thread */
+static _Atomic uint64_t longest_ns;          /* that a lock was held by this process */
+static _Thread_local struct kiln_lock *held; /* by this thread, the last one taken */
 
 void kiln__lock_set_limits(uint64_t wait_ms, uint64_t stale_ms)
 {
@@ -245,7 +246,7 @@ static void sleep_us(unsigned us)
 void kiln__lock_release(struct kiln_lock *lock)
 {
     if (!lock) return;
-    held--;
+    held = lock->outer;
     if (lock->forks != kiln__forks()) {
         lock_free(lock);
         return;
@@ -256,6 +257,11 @@ void kiln__lock_release(struct kiln_lock *lock)
     if (kiln__file_is_open_at(lock->fd, lock->path)) unlink(lock->path);
     unguard(lock->fd);
     lock_free(lock);
+}
+
+struct kiln_lock *kiln__lock_held(void)
+{
+    return held;
 }
 
 /* ---- look ----------------------------------------------------------------------------------------------------- */
@@ -337,7 +343,8 @@ static kiln_status claim(const char *path, const struct sight *judged, struct ki
         return status;
     }
     start_beating(lock);
-    held++;
+    lock->outer = held;
+    held = lock;
     *out = lock;
     return KILN_OK;
 }

@@ -27,8 +27,10 @@ struct kiln_lock;
 kiln_status kiln__lock_take(const char *path, const char *artifact, bool is_last, struct kiln_lock **out,
                             kiln_error *err);
 
-/* Call it after the artifact was put, on the thread that took it; NULL is fine. */
+/* Call it after the artifact was put, on the thread that took it, the last one taken first; NULL is fine. */
 void kiln__lock_release(struct kiln_lock *lock);
+/* The last one that this thread took and still holds; NULL: none. */
+struct kiln_lock *kiln__lock_held(void);
 
 /* `name` of a file beside artifacts is a lock's, or that of one being made. */
 bool kiln__lock_is_name(const char *name);

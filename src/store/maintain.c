@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/callback.h"
 #include "base/status.h"
 #include "store/ledger.h"
 #include "store/prune.h"
@@ -73,6 +74,7 @@ static void remove_left_overs(DIR *list)
 kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, kiln_prune_report *report,
                        kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     char path[LONGEST_PATH];
     DIR *list;
     if (options == NULL || report == NULL || options->struct_size != sizeof(*options))
@@ -146,10 +148,12 @@ static kiln_status clear(const char *folder, bool dry_run, const kiln_progress *
 
 kiln_status kiln_clear_check(const char *folder, kiln_prune_report *report, kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     return clear(folder, true, NULL, report, err);
 }
 
 kiln_status kiln_clear(const char *folder, const kiln_progress *progress, kiln_prune_report *report, kiln_error *err)
 {
+    KILN_HOLD_CANCEL;
     return clear(folder, false, progress, report, err);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/callback.h"
 #include "base/hash.h"
 #include "base/table.h"
 #include "graph/formula.h"
@@ -18,6 +19,7 @@
 static _Thread_local uint64_t running;                         /* id of this thread's trace, or 0 */
 static _Thread_local struct kiln_array *const *running_inputs; /* what its call was given */
 static _Thread_local size_t running_count;
+static _Thread_local uintptr_t running_frame; /* of what called the function: see base/callback.h */
 static _Atomic uint64_t next_id = 1;
 
 /* The tracers of this thread's trace in the order in which they were made; references. */
@@ -56,9 +58,21 @@ __attribute__((constructor)) static void install(void)
     kiln__trace_replaces = is_replaced;
 }
 
+static void end_trace(void)
+{
+    kiln__records_formulas = false;
+    running_count = 0;
+    running = 0;
+}
+
+/* A function that jumped out of its trace has ended it; what it made stays, as nobody knows who holds it. */
 bool kiln__trace_running(void)
 {
-    return running != 0;
+    if (__builtin_expect(running == 0, 1)) return false;
+    if (!kiln__frame_is_lost(running_frame, kiln__frame())) return true;
+    end_trace();
+    tracer_count = 0;
+    return false;
 }
 
 /* ---- the walk ------------------------------------------------------------------------------------------------- */
@@ -300,19 +314,34 @@ kiln_status kiln__trace(kiln_callback callback, void *payload, struct kiln_array
     return kiln__trace_function(&(struct kiln_traced){callback, payload, NULL, false, false}, inputs, count, out, err);
 }
 
+struct function_call {
+    const struct kiln_traced *function;
+    struct kiln_array **placeholders, ***outputs;
+    size_t count, *output_count;
+    kiln_error *err;
+    kiln_status status;
+};
+
+static void call_callback(void *context)
+{
+    struct function_call *call = context;
+    call->status = call->function->callback(call->function->payload, call->placeholders, call->count, call->outputs,
+                                            call->output_count, call->err);
+}
+
 static kiln_status call_function(const struct kiln_traced *function, uint64_t trace, struct kiln_array *const *inputs,
                                  struct kiln_array **placeholders, size_t count, struct kiln_array ***outputs,
                                  size_t *output_count, kiln_error *err)
 {
+    struct function_call call = {function, placeholders, outputs, count, output_count, err, KILN_OK};
     running = trace;
+    running_frame = kiln__frame();
     running_inputs = inputs;
     running_count = function->may_use_its_call ? 0 : count;
     kiln__records_formulas = function->shapeless;
-    kiln_status status = function->callback(function->payload, placeholders, count, outputs, output_count, err);
-    kiln__records_formulas = false;
-    running_count = 0;
-    running = 0;
-    return status;
+    bool returned = kiln__call_client(call_callback, &call);
+    end_trace();
+    return returned ? call.status : kiln__fail(err, KILN_LOWER_FAILED, "[compile] The thread left the function.");
 }
 
 kiln_status kiln__trace_function(const struct kiln_traced *function, struct kiln_array *const *inputs, size_t count,

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/gate.h"
 #include "unit/run_support.h"
 
 static struct kiln_array *scalar_f32(float value)
@@ -373,6 +374,55 @@ static void a_forked_child_evaluates(void **state)
     unref_all((struct kiln_array *[]){input, outputs[0], outputs[1]}, 3);
 }
 
+static _Atomic bool may_go_on;
+
+/* A plan that has begun to write over its input, and is not done. */
+static kiln_status overwrite_slowly(struct kiln_node *node, kiln_error *err)
+{
+    (void)node;
+    kiln__eval_overwrites();
+    atomic_fetch_add(&plan_runs, 1);
+    while (!atomic_load(&may_go_on)) usleep(100);
+    return kiln__fail(err, KILN_INVALID, "the test ends here");
+}
+
+static int child_is_refused(struct kiln_array *lazy)
+{
+    kiln_error err = {.text = ""};
+    alarm(60);
+    atomic_store(&may_go_on, true);
+    if (kiln__eval(&lazy, 1, &err) != KILN_INVALID || !strstr(err.text, "was forked")) return 1;
+    return kiln__eval(&lazy, 1, &err) == KILN_INVALID && strstr(err.text, "was forked") ? 0 : 2; /* for good */
+}
+
+/* What fork could not wait for is refused in the child: running it again would read what it has written. */
+static void a_child_does_not_run_what_overwrites_its_input(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* it does not follow threads into a child */
+#endif
+    kiln_error err;
+    kiln_status (*plan_eval)(struct kiln_node *, kiln_error *) = kiln__plan_eval;
+    struct kiln_array *input = counting(0, SHAPE(4)), *outputs[2];
+    make_plan(input, outputs);
+    kiln__plan_eval = overwrite_slowly;
+    atomic_store(&plan_runs, 0);
+    kiln__fork_set_patience(20);
+    must(kiln__eval_async(outputs, 1, &err), &err);
+    while (atomic_load(&plan_runs) == 0) usleep(100);
+    pid_t child = fork();
+    if (child == 0) _exit(child_is_refused(outputs[0]));
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    atomic_store(&may_go_on, true);
+    kiln__eval_synchronize();
+    kiln__plan_eval = plan_eval;
+    kiln__fork_set_patience(0);
+    assert_int_equal(status, 0);
+    unref_all((struct kiln_array *[]){input, outputs[0], outputs[1]}, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +444,7 @@ int main(void)
         cmocka_unit_test(async_then_free),
         cmocka_unit_test(an_error_of_async_surfaces_at_eval),
         cmocka_unit_test(a_forked_child_evaluates),
+        cmocka_unit_test(a_child_does_not_run_what_overwrites_its_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

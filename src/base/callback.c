@@ -1,0 +1,151 @@
+/*
+ * callback.c - see callback.h.
+ *
+ * A thread that ends unwinds its stack, frame by frame; each frame may have a personality routine that is asked what to
+ * do there. Ours, of catch_departure(), jumps back into that frame: the unwinding is dropped, and begun again by
+ * kiln__go_on_leaving(), through the interface that the C library has for the clean-up handlers of C programs. An
+ * exception, which is not forced upon us, passes.
+ *
+ * Invariant: `innermost` is the list of callbacks that run on this thread, the innermost first. It is allocated,
+ * because a frame that was jumped over leaves nothing else to read.
+ */
+#include "base/callback.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <unwind.h>
+
+#include "base/gate.h"
+
+struct callback {
+    struct callback *outer;
+    uintptr_t frame;
+    unsigned work_depth; /* when it was called */
+    sigjmp_buf back;
+};
+
+static _Thread_local struct callback *innermost;
+static _Thread_local unsigned holds; /* of cancellation, since the client's code called us */
+static _Thread_local int state_of_client;
+static _Thread_local bool has_left;
+
+/* ---- cancellation ----------------------------------------------------------------------------------------------- */
+
+bool kiln__cancel_hold(void)
+{
+    if (holds++ == 0) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_of_client);
+    return true;
+}
+
+void kiln__cancel_release(const bool *is_held)
+{
+    if (*is_held && holds && --holds == 0) pthread_setcancelstate(state_of_client, NULL);
+}
+
+/* ---- departure -------------------------------------------------------------------------------------------------- */
+
+_Unwind_Reason_Code kiln__callback_unwinds(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
+                                           struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+    __attribute__((visibility("hidden"), used));
+
+/* Only where the library of the unwinder is loaded with the program; without it, callbacks that were jumped over are
+ * not told from the one that is left. */
+extern __typeof__(_Unwind_GetCFA) _Unwind_GetCFA __attribute__((weak));
+
+/* The end of a thread is forced and belongs to no language. */
+_Unwind_Reason_Code kiln__callback_unwinds(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
+                                           struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+{
+    (void)version, (void)exception;
+    if (!(actions & _UA_FORCE_UNWIND) || kind != 0) return _URC_CONTINUE_UNWIND;
+    if (_Unwind_GetCFA) kiln__callbacks_lost(_Unwind_GetCFA(context));
+    if (innermost) siglongjmp(innermost->back, 1);
+    return _URC_CONTINUE_UNWIND;
+}
+
+__attribute__((noinline)) static bool catch_departure(struct callback *callback, void (*call)(void *), void *context)
+{
+    __asm__ volatile(".cfi_personality 0x1b, kiln__callback_unwinds"); /* relative to its place, in four bytes */
+    if (sigsetjmp(callback->back, 0)) return false;
+    call(context);
+    return true;
+}
+
+bool kiln__call_client(void (*call)(void *context), void *context)
+{
+    struct callback *callback = malloc(sizeof *callback);
+    if (!callback) { /* unwatched, rather than not at all */
+        call(context);
+        return true;
+    }
+    unsigned outer_holds = holds;
+    int outer_state = state_of_client;
+    callback->outer = innermost;
+    callback->frame = kiln__frame();
+    callback->work_depth = kiln__work_depth();
+    innermost = callback;
+    holds = 0;
+    if (outer_holds) pthread_setcancelstate(outer_state, NULL);
+    bool returned = catch_departure(callback, call, context);
+    if (outer_holds) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &outer_state);
+    holds = outer_holds;
+    state_of_client = outer_state;
+    innermost = callback->outer;
+    kiln__work_return_to(callback->work_depth);
+    free(callback);
+    if (!returned) has_left = true;
+    return returned;
+}
+
+bool kiln__thread_left(void)
+{
+    return has_left;
+}
+
+void kiln__thread_stays(void)
+{
+    has_left = false;
+}
+
+/* Cancellation stays held off: the thread is ending. */
+void kiln__go_on_leaving(void)
+{
+    __pthread_unwind_buf_t none;
+    if (!has_left) return;
+    has_left = false;
+    holds = 0;
+    __pthread_register_cancel(&none);
+    __pthread_unwind_next(&none);
+}
+
+/* ---- frames that were jumped over ------------------------------------------------------------------------------- */
+
+static bool is_on_own_stack(uintptr_t frame)
+{
+    pthread_attr_t attributes;
+    void *lowest = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return false;
+    pthread_attr_getstack(&attributes, &lowest, &size);
+    pthread_attr_destroy(&attributes);
+    return frame - (uintptr_t)lowest < size;
+}
+
+bool kiln__frame_is_lost(uintptr_t frame, uintptr_t here)
+{
+    if (frame >= here) return false;
+    return here == UINTPTR_MAX || (is_on_own_stack(frame) && is_on_own_stack(here));
+}
+
+/* What called the client's code is lost as well, and the work it had begun. */
+void kiln__callbacks_lost(uintptr_t here)
+{
+    while (innermost && kiln__frame_is_lost(innermost->frame, here)) {
+        struct callback *lost = innermost;
+        innermost = lost->outer;
+        kiln__work_return_to(innermost ? innermost->work_depth : 0);
+        holds = 0;
+        free(lost);
+    }
+}

@@ -1,0 +1,28 @@
+/*
+ * exit.h - leaving the process: nothing is torn down under a thread that compiles or multiplies.
+ *
+ * exit() runs the destructors of every library, also those of LLVM and of the BLAS, while other threads go on. So once
+ * it has begun, no other thread begins such work (base/gate.h), and exit waits up to a second for what is running. What
+ * still runs then can't be stopped: the process leaves at once, with the status it was given, its counters written and
+ * its streams flushed, but without further exit handlers and destructors.
+ *
+ * Exit handlers run in the reverse order of their registration, and LLVM registers more of them while it compiles. So
+ * ours is registered again after each library that was opened; and by the thread that calls exit(), whose thread-local
+ * destructors run before all exit handlers, when that thread is known to us.
+ */
+#ifndef KILN_BASE_EXIT_H
+#define KILN_BASE_EXIT_H
+
+#include <stdbool.h>
+
+/* exit() has begun: what another compiler or BLAS would have to do is refused. */
+bool kiln__is_leaving(void);
+
+/* From now on exit waits as said above; the handler runs before all that were registered up to now. */
+void kiln__exit_watch(void);
+/* This thread may be the one that calls exit(). Once per thread. */
+void kiln__exit_know_thread(void);
+/* `write` runs before the process leaves without further handlers. For constructors and pthread_once(). */
+void kiln__exit_add_writer(void (*write)(void));
+
+#endif
