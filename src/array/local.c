@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/fork.h"
+#include "base/thread_end.h"
 
 _Thread_local struct kiln_local *kiln__local_current __attribute__((tls_model("initial-exec")));
 static _Thread_local bool ended
@@ -17,10 +18,6 @@ static _Thread_local bool ended
 
 KILN_LEAF_LOCK(lock); /* guards `first` and the shared state of storage.c */
 static struct kiln_local *first;
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key; /* its destructor tells us that a thread ends */
-static bool has_key;
 
 void kiln__local_lock(void)
 {
@@ -52,20 +49,16 @@ static void end_thread(void *value)
     free(local);
 }
 
-static void prepare(void)
-{
-    has_key = pthread_key_create(&key, end_thread) == 0;
-}
+KILN_THREAD_END(at_thread_end, end_thread);
 
 struct kiln_local *kiln__local_new(void)
 {
     if (ended) return NULL;
-    pthread_once(&once, prepare);
-    struct kiln_local *local = has_key ? aligned_alloc(_Alignof(struct kiln_local), sizeof *local) : NULL;
+    struct kiln_local *local = aligned_alloc(_Alignof(struct kiln_local), sizeof *local);
     if (!local) return NULL;
     memset(local, 0, sizeof *local);
     atomic_init(&local->ceiling, KILN_NO_CEILING);
-    if (pthread_setspecific(key, local) != 0) {
+    if (!kiln__thread_end_set(&at_thread_end, local)) {
         free(local);
         return NULL;
     }

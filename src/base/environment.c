@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/fork.h"
+#include "base/thread_end.h"
 
 _Thread_local struct kiln_environment kiln__this_environment __attribute__((tls_model("initial-exec")));
 bool kiln__environment_is_slow;
@@ -19,9 +20,6 @@ static const char *const core_names[KILN_CORE_VARIABLES] = {"KILN_TARGET", "KILN
 KILN_LEAF_LOCK(names_lock); /* guards the two below */
 static char **names;        /* behind the core's */
 static uint32_t name_count;
-
-static pthread_key_t at_thread_end;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 void kiln__environment_set_fast(bool fast)
 {
@@ -70,10 +68,7 @@ static void release(void *copy)
     known->version = version;
 }
 
-static void make_key(void)
-{
-    pthread_key_create(&at_thread_end, release);
-}
+KILN_THREAD_END(at_thread_end, release);
 
 static bool copy_entries(struct kiln_environment *known)
 {
@@ -138,8 +133,7 @@ const struct kiln_environment *kiln__environment_read(void)
     pthread_mutex_unlock(&names_lock);
     if (!is_copied) return NULL;
     if (environ && copy_entries(known)) known->array = environ;
-    pthread_once(&once, make_key);
-    if (is_first) pthread_setspecific(at_thread_end, known);
+    if (is_first) kiln__thread_end_set(&at_thread_end, known);
     return known;
 }
 

@@ -7,13 +7,12 @@
  */
 #include "base/gate.h"
 #include "base/log.h"
+#include "base/thread_end.h"
 #include "cache/function.h"
 #include "key/explain.h"
 
 static _Thread_local struct kiln_buffer why;
 static _Thread_local bool is_registered;
-static pthread_key_t at_thread_end;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void free_why(void *buffer)
 {
@@ -21,10 +20,7 @@ static void free_why(void *buffer)
     kiln__buffer_release(buffer);
 }
 
-static void make_key(void)
-{
-    pthread_key_create(&at_thread_end, free_why);
-}
+KILN_THREAD_END(at_thread_end, free_why);
 
 const char *kiln_why(void)
 {
@@ -115,8 +111,7 @@ static uint64_t *copy_nearest(struct kiln_results *results, const struct kiln_si
 static void explain(struct kiln_results *results, struct kiln_function *function,
                     const struct kiln_signature *signature, const char *name, struct kiln_buffer *key_text)
 {
-    pthread_once(&once, make_key);
-    if (!is_registered) is_registered = pthread_setspecific(at_thread_end, &why) == 0;
+    if (!is_registered) is_registered = kiln__thread_end_set(&at_thread_end, &why);
     kiln__buffer_clear(&why);
     struct kiln_buffer text = {0}, nearest_text = {0};
     uint32_t count = 0;

@@ -20,7 +20,7 @@ struct compilation {
     const struct kiln_plugin_job *job;
     const struct kiln_family *family;
     struct kiln_buffer *code;
-    LLVMTargetMachineRef machine;
+    struct kiln_machine *machine;
     LLVMModuleRef module;
 };
 
@@ -39,8 +39,8 @@ static kiln_status parse(struct compilation *c, kiln_error *err)
 
 static void set_target(struct compilation *c)
 {
-    char *triple = LLVMGetTargetMachineTriple(c->machine);
-    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine);
+    char *triple = LLVMGetTargetMachineTriple(c->machine->llvm);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(c->machine->llvm);
     LLVMSetTarget(c->module, triple);
     LLVMSetModuleDataLayout(c->module, layout);
     LLVMDisposeTargetData(layout);
@@ -99,7 +99,7 @@ static void allow_fast_math(LLVMModuleRef module)
 static kiln_status run_passes(struct compilation *c, kiln_error *err)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(c->module, c->family->pipelines[c->job->opt_level > 0], c->machine, options);
+    LLVMErrorRef error = LLVMRunPasses(c->module, c->family->pipelines[c->job->opt_level > 0], c->machine->llvm, options);
     LLVMDisposePassBuilderOptions(options);
     if (!error) return KILN_OK;
     char *message = LLVMGetErrorMessage(error);
@@ -113,7 +113,7 @@ static kiln_status emit(struct compilation *c, kiln_error *err)
     static const char failed[] = "LLVM could not make code of the text";
     LLVMMemoryBufferRef output = NULL;
     char *message = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(c->machine, c->module, c->family->output, &message, &output))
+    if (LLVMTargetMachineEmitToMemoryBuffer(c->machine->llvm, c->module, c->family->output, &message, &output))
         return kiln__session_fail(&c->session, failed, message, err);
     const char *start = LLVMGetBufferStart(output);
     size_t size = LLVMGetBufferSize(output);
@@ -155,6 +155,7 @@ kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer 
     if (status) return status;
     status = kiln__session_guard(&c.session, compile, &c, err);
     if (c.session.context && c.module) LLVMDisposeModule(c.module);
+    if (c.session.context) kiln__machine_put(c.machine);
     kiln__session_close(&c.session);
     return status;
 }

@@ -36,10 +36,16 @@ kiln_bytes kiln__runtime_nvptx(void);
 kiln_bytes kiln__runtime_nvptx_bf16(void);
 kiln_status kiln__runtime_prepare(const char *target, struct kiln_buffer *bitcode, kiln_error *err);
 
-/* machine.c: this thread's target machine, kept until the thread ends. */
+/* machine.c: a target machine, nobody else's until it is put back. One that LLVM failed with is not put back. */
+struct kiln_machine {
+    struct kiln_machine *next;
+    LLVMTargetMachineRef llvm;
+    unsigned opt_level;
+    char target[];
+};
 kiln_status kiln__machine_get(const struct kiln_family *family, const char *target, unsigned opt_level,
-                              LLVMTargetMachineRef *out, kiln_error *err);
-void kiln__machine_forget(void); /* of this thread, without freeing them: LLVM failed while using them */
+                              struct kiln_machine **out, kiln_error *err);
+void kiln__machine_put(struct kiln_machine *machine); /* NULL is fine */
 
 /*
  * session.c: one context, and every way in which LLVM can complain while it is used. A fatal error of LLVM jumps back

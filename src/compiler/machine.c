@@ -1,7 +1,8 @@
 /*
- * machine.c - target machines: making one costs milliseconds, so each thread keeps those it used.
- * A thread's machines are freed when it ends; those of the main thread stay until the process does, because other exit
- * handlers may still compile.
+ * machine.c - target machines: making one costs milliseconds, so those that are not in use are kept.
+ *
+ * A compile takes one out of the list and puts it back; so there are as many as compiles ran at once, none belongs to a
+ * thread, and none is freed: a thread may end, and compile, while the process leaves.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,39 +12,27 @@
 
 #include "compiler/internal.h"
 
-struct machine {
-    struct machine *next;
-    LLVMTargetMachineRef machine;
-    unsigned opt_level;
-    char target[];
-};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `idle`; fork waits for compiles, which take it */
+static struct kiln_machine *idle;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t machines; /* the thread's list */
-
-static void free_machines(void *list)
+static struct kiln_machine *take_idle(const char *target, unsigned opt_level)
 {
-    for (struct machine *m = list, *next; m; m = next) {
-        next = m->next;
-        LLVMDisposeTargetMachine(m->machine);
-        free(m);
-    }
+    pthread_mutex_lock(&lock);
+    struct kiln_machine **link = &idle;
+    while (*link && ((*link)->opt_level != opt_level || strcmp((*link)->target, target) != 0)) link = &(*link)->next;
+    struct kiln_machine *found = *link;
+    if (found) *link = found->next;
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
-static void start(void)
+void kiln__machine_put(struct kiln_machine *machine)
 {
-    pthread_key_create(&machines, free_machines);
-}
-
-void kiln__machine_forget(void)
-{
-    pthread_once(&once, start);
-    struct machine *list = pthread_getspecific(machines);
-    pthread_setspecific(machines, NULL);
-    for (struct machine *m = list, *next; m; m = next) {
-        next = m->next;
-        free(m); /* what LLVM made is in an unknown state: lost, not freed */
-    }
+    if (!machine) return;
+    pthread_mutex_lock(&lock);
+    machine->next = idle;
+    idle = machine;
+    pthread_mutex_unlock(&lock);
 }
 
 static kiln_status make(const struct kiln_family *family, const char *target, unsigned opt_level,
@@ -65,23 +54,18 @@ static kiln_status make(const struct kiln_family *family, const char *target, un
 }
 
 kiln_status kiln__machine_get(const struct kiln_family *family, const char *target, unsigned opt_level,
-                              LLVMTargetMachineRef *out, kiln_error *err)
+                              struct kiln_machine **out, kiln_error *err)
 {
-    pthread_once(&once, start);
-    struct machine *list = pthread_getspecific(machines);
-    for (struct machine *m = list; m; m = m->next)
-        if (m->opt_level == opt_level && strcmp(m->target, target) == 0) return *out = m->machine, KILN_OK;
-    struct machine *m = calloc(1, sizeof *m + strlen(target) + 1);
-    if (!m) return kiln__no_memory(err, "a target machine");
-    kiln_status status = make(family, target, opt_level, &m->machine, err);
+    if ((*out = take_idle(target, opt_level))) return KILN_OK;
+    struct kiln_machine *made = calloc(1, sizeof *made + strlen(target) + 1);
+    if (!made) return kiln__no_memory(err, "a target machine");
+    kiln_status status = make(family, target, opt_level, &made->llvm, err);
     if (status) {
-        free(m);
+        free(made);
         return status;
     }
-    m->opt_level = opt_level;
-    strcpy(m->target, target);
-    m->next = list;
-    pthread_setspecific(machines, m);
-    *out = m->machine;
+    made->opt_level = opt_level;
+    strcpy(made->target, target);
+    *out = made;
     return KILN_OK;
 }

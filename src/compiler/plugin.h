@@ -1,8 +1,8 @@
 /*
  * plugin.h - the table through which libkiln opens libkiln-llvm.so.
  *
- * The plug-in is the only part that links LLVM. It keeps a target machine per (target, thread) and no other state.
- * Every call may come from any thread, several at once. Text and bitcode are data: a fault in them is an error.
+ * The plug-in is the only part that links LLVM. It keeps target machines, as many as compiles ran at once, and no other
+ * state. Every call may come from any thread, several at once. Text and bitcode are data: a fault in them is an error.
  */
 #ifndef KILN_COMPILER_PLUGIN_H
 #define KILN_COMPILER_PLUGIN_H

@@ -64,7 +64,6 @@ kiln_status kiln__session_guard(struct kiln_session *session, kiln_status (*work
     if (setjmp(session->escape)) {
         current = NULL;
         session->context = NULL; /* in an unknown state: lost, not freed */
-        kiln__machine_forget();
         return kiln__session_fail(session, "LLVM gave up", NULL, err);
     }
     current = session;

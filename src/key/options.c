@@ -3,10 +3,10 @@
  */
 #include "key/options.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/thread_end.h"
 
 struct kiln_pushed_option {
     struct kiln_pushed_option *below;
@@ -15,8 +15,6 @@ struct kiln_pushed_option {
 };
 
 _Thread_local struct kiln_pushed_option *kiln__pushed_options;
-static pthread_key_t at_thread_end;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void free_stack(void *stack)
 {
@@ -27,10 +25,7 @@ static void free_stack(void *stack)
     }
 }
 
-static void make_key(void)
-{
-    pthread_key_create(&at_thread_end, free_stack);
-}
+KILN_THREAD_END(at_thread_end, free_stack);
 
 kiln_status kiln_option_push(const char *name, const char *value)
 {
@@ -38,13 +33,12 @@ kiln_status kiln_option_push(const char *name, const char *value)
     size_t name_size = strlen(name) + 1, value_size = strlen(value) + 1;
     struct kiln_pushed_option *option = malloc(sizeof *option + name_size + value_size);
     if (!option) return KILN_NO_MEMORY;
-    pthread_once(&once, make_key);
     memcpy(option->name, name, name_size);
     option->value = option->name + name_size;
     memcpy(option->value, value, value_size);
     option->below = kiln__pushed_options;
     kiln__pushed_options = option;
-    pthread_setspecific(at_thread_end, kiln__pushed_options);
+    kiln__thread_end_set(&at_thread_end, kiln__pushed_options);
     return KILN_OK;
 }
 
@@ -53,7 +47,7 @@ void kiln_option_pop(void)
     struct kiln_pushed_option *option = kiln__pushed_options;
     if (!option) return;
     kiln__pushed_options = option->below;
-    pthread_setspecific(at_thread_end, kiln__pushed_options);
+    kiln__thread_end_set(&at_thread_end, kiln__pushed_options);
     free(option);
 }
 

@@ -7,10 +7,11 @@
  */
 #include "mlxc/box.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+#include "base/thread_end.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -51,9 +52,6 @@ struct list {
 };
 
 static _Thread_local struct list lists[KILN_BOX_KINDS] __attribute__((tls_model("initial-exec")));
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key;
-static bool has_key;
 
 /* At the end of a thread. A destructor that runs later may free boxes again; the key is then set again. */
 static void release_lists(void *unused)
@@ -70,16 +68,12 @@ static void release_lists(void *unused)
     }
 }
 
-static void make_key(void)
-{
-    has_key = pthread_key_create(&key, release_lists) == 0;
-}
+KILN_THREAD_END(at_thread_end, release_lists);
 
 /* False: this thread cannot be watched, so its lists must stay empty. */
 static bool watch(struct list *list)
 {
-    pthread_once(&once, make_key);
-    list->watched = has_key && pthread_setspecific(key, lists) == 0;
+    list->watched = kiln__thread_end_set(&at_thread_end, lists);
     return list->watched;
 }
 
