@@ -8,11 +8,12 @@
 #include "run/pool.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <unistd.h>
+
+#include "base/callback.h"
+#include "run/cores.h"
 
 enum { MAX_WIDTH = 256, SPINS = 2000 };
 
@@ -40,17 +41,14 @@ void kiln__thread_quiet(void)
     pthread_sigmask(SIG_SETMASK, &set, NULL);
 }
 
-static int cores(void)
-{
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
-    return count < 1 ? 1 : count > MAX_WIDTH ? MAX_WIDTH : count;
-}
-
 int kiln__pool_width(void)
 {
     int known = atomic_load_explicit(&width, memory_order_relaxed);
-    if (known == 0) atomic_store_explicit(&width, known = cores(), memory_order_relaxed);
+    if (known == 0) {
+        known = kiln__cores("");
+        if (known > MAX_WIDTH) known = MAX_WIDTH;
+        atomic_store_explicit(&width, known, memory_order_relaxed);
+    }
     int most = atomic_load_explicit(&limit, memory_order_relaxed);
     return most > 0 && most < known ? most : known;
 }
@@ -165,6 +163,7 @@ void kiln__pool_run(void (*part)(void *ctx, int64_t i), void *ctx, int64_t count
         for (int64_t i = 0; i < count; i++) part(ctx, i);
         return;
     }
+    KILN_HOLD_CANCEL; /* a thread that went while others work on its job would take the job with it */
     open_job(part, ctx, count, (int)helpers);
     take_parts(part, ctx, count);
     close_job();

@@ -1,8 +1,9 @@
 /*
  * pool.h - the threads that share a large launch with the caller.
  *
- * One pool per process, made on the first large launch: one thread less than there are cores. Runs one job at a time;
- * a caller that finds it busy does its job alone. Nothing of it survives fork: the child makes its own.
+ * One pool per process, made on the first large launch: one thread less than the process may keep cores busy (cores.h).
+ * Runs one job at a time; a caller that finds it busy does its job alone. Nothing of it survives fork: the child makes
+ * its own.
  */
 #ifndef KILN_RUN_POOL_H
 #define KILN_RUN_POOL_H
