@@ -53,7 +53,6 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
-    pthread_mutex_init(&queue.lock, NULL);
     pthread_cond_init(&queue.added, NULL);
     pthread_cond_init(&queue.moved_on, NULL);
     queue.first = NULL;
@@ -62,6 +61,7 @@ static void after_fork_in_child(void)
     queue.evaluated = queue.newest;
     queue.started = false;
     is_worker = false;
+    pthread_mutex_unlock(&queue.lock);
 }
 
 __attribute__((constructor)) static void register_fork(void)

@@ -72,8 +72,8 @@ static void after_fork_in_child(void)
     }
     graph.workers = NULL;
     graph.waiting = 0;
-    pthread_mutex_init(&graph.lock, NULL);
     pthread_cond_init(&graph.moved_on, NULL);
+    pthread_mutex_unlock(&graph.lock);
 }
 
 __attribute__((constructor)) static void register_fork(void)

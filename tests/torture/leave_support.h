@@ -21,10 +21,11 @@
 
 #include "kiln.h"
 
-#if defined(__SANITIZE_THREAD__)
-enum { UNDER_TSAN = 1 };
+/* A sanitizer's own allocator has locks that fork leaves taken: a child of several threads can't allocate there. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { UNDER_SANITIZER = 1 };
 #else
-enum { UNDER_TSAN = 0 };
+enum { UNDER_SANITIZER = 0 };
 #endif
 
 static inline void sleep_us(uint64_t us)
@@ -137,7 +138,7 @@ static inline unsigned count_locks(const char *folder)
 /* Waits for a child of this process; one that does not end within `seconds` is killed and was hanging. */
 static inline int end_of(pid_t child, double seconds, const char *what)
 {
-    double end = seconds_now() + seconds * (UNDER_TSAN ? 5 : 1);
+    double end = seconds_now() + seconds * (UNDER_SANITIZER ? 5 : 1);
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
         if (seconds_now() > end) {

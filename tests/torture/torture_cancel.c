@@ -8,6 +8,7 @@
 
 #include <mlx/c/mlx.h>
 #include <setjmp.h>
+#include <sys/syscall.h>
 
 enum { KEYS = 3, VICTIMS = 3, WITNESSES = 3, CALLS = 40 };
 enum leaving { BY_CANCEL, BY_EXIT, BY_JUMP };
@@ -29,13 +30,22 @@ static _Thread_local jmp_buf outside;
 static _Thread_local uint64_t choices; /* outlives a jump */
 static struct world world;
 
+/* A point at which this thread can be cancelled. A sanitizer loses track of a thread that is cancelled in a function
+ * that it stands in for, such as nanosleep. */
+static void wait_to_be_cancelled(void)
+{
+    if (!UNDER_SANITIZER) sleep_us(1000);
+    syscall(SYS_nanosleep, &(struct timespec){0, 100000}, NULL);
+    pthread_testcancel();
+}
+
 /* A victim leaves here, if this is the place; a cancelled one waits for that. */
 static void leave_here(enum place here)
 {
     if (!is_victim || place != here) return;
     if (world.leaving == BY_EXIT) pthread_exit((void *)result);
     if (world.leaving == BY_JUMP) longjmp(outside, 1);
-    for (unsigned i = 0; i < 20000; i++) sleep_us(1000);
+    for (unsigned i = 0; i < 20000; i++) wait_to_be_cancelled();
 }
 
 static kiln_status lower(void *payload, const kiln_request *request, kiln_text *text, kiln_error *err)
@@ -143,7 +153,7 @@ static int leave_and_look(uint64_t seed, enum leaving leaving)
     for (int64_t i = 0; i < KEYS; i++) get_key(i);
     pid_t child = fork(); /* no gate is left closed or entered */
     if (child == 0) {
-        get_key(77777);
+        if (!UNDER_SANITIZER) get_key(77777);
         _exit(0);
     }
     TORTURE_REQUIRE(end_of(child, 5, "a child of the process") == 0, "see above");
@@ -151,6 +161,7 @@ static int leave_and_look(uint64_t seed, enum leaving leaving)
     kiln_function_free(world.function);
     kiln_cache_close(world.cache);
     remove_folder(folder);
+    if (leaving == BY_JUMP) _exit(0); /* memory that a jump lost is no finding */
     return 0;
 }
 
@@ -282,7 +293,7 @@ static int leave_a_trace(uint64_t seed)
         check_end(victim);
         call_twice((int)i);
     }
-    return 0;
+    _exit(0); /* the arrays of those who left are no finding */
 }
 
 int main(int argc, char **argv)

@@ -439,6 +439,34 @@ static void freed_handles(void **state)
     assert_int_equal(after, before);
 }
 
+static _Atomic unsigned managed_freed;
+
+/* Runs on the worker, when the evaluation lets go of the array. */
+static void synchronize_and_free(void *data)
+{
+    mlx_synchronize(stream);
+    free(data);
+    managed_freed++;
+}
+
+static void a_destructor_that_synchronizes(void **state)
+{
+    (void)state;
+    alarm(120); /* the worker would wait for itself */
+    for (int round = 0; round < ROUNDS; round++) {
+        float *data = calloc(4, sizeof *data);
+        mlx_array in = mlx_array_new_data_managed(data, (int[]){4}, 1, MLX_FLOAT32, synchronize_and_free);
+        mlx_array out = mlx_array_new();
+        expect_ok(mlx_add(&out, in, in, stream), "add");
+        mlx_array_free(in);
+        start(&out, 1);
+        mlx_array_free(out);
+    }
+    expect_ok(mlx_synchronize(stream), "synchronize");
+    alarm(0);
+    assert_int_equal(managed_freed, ROUNDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +482,7 @@ int main(void)
         cmocka_unit_test_setup(data_waits_for_another_thread, set_up),
         cmocka_unit_test_setup(a_later_list_is_not_waited_for, set_up),
         cmocka_unit_test_setup(freed_handles, set_up),
+        cmocka_unit_test_setup(a_destructor_that_synchronizes, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);
 }
