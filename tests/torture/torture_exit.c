@@ -216,11 +216,14 @@ static int exit_in_callback(uint64_t seed)
     return judge(seed, leave_in_callback, true);
 }
 
+static _Atomic bool is_compiling;
+
 /* A compile that takes minutes does not keep the process. */
 static kiln_status compile_for_minutes(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
                                        kiln_error *err)
 {
     (void)self, (void)request, (void)text, (void)out, (void)err;
+    atomic_store(&is_compiling, true);
     while (pause()) {
     }
     return KILN_COMPILE_FAILED;
@@ -262,7 +265,8 @@ static void leave_a_long_compile(uint64_t *state, const struct leaving *leaving)
     TORTURE_REQUIRE(kiln_function_new(cache, &options, &function, NULL) == KILN_OK, "new");
     start(wait_for_minutes, function);
     if (torture_below(state, 2)) start(hold_stdin, NULL);
-    sleep_us(20000 + torture_below(state, 20000));
+    while (!atomic_load(&is_compiling)) sleep_us(1000);
+    sleep_us(torture_below(state, 20000));
 }
 
 static int exit_while_a_compile_hangs(uint64_t seed)
