@@ -2,14 +2,15 @@
 # tools/torture.sh FOLDER: runs every program of tests/torture, TORTURE_SECONDS in all (600), seeds from TORTURE_SEED on (the time).
 # A failure is printed with the command that repeats it. Fails when a round failed.
 set -u
-programs=$(find "$1/tests/torture" -maxdepth 1 -name 'torture_*' -type f -perm -u+x | sort)
+build=$(cd "$1" && pwd) || exit 1 # rounds go to other folders
+programs=$(find "$build/tests/torture" -maxdepth 1 -name 'torture_*' -type f -perm -u+x | sort)
 count=$(echo "$programs" | grep -c .)
-[ "$count" -gt 0 ] || { echo "torture: no programs in $1/tests/torture" >&2; exit 1; }
+[ "$count" -gt 0 ] || { echo "torture: no programs in $build/tests/torture" >&2; exit 1; }
 each=$((${TORTURE_SECONDS:-600} / count))
 seed=${TORTURE_SEED:-$(date +%s)}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export KILN_CACHE_DIR="$folder" KILN_PLUGIN="$1/lib/libkiln-llvm.so"
+export KILN_CACHE_DIR="$folder" KILN_PLUGIN="$build/lib/libkiln-llvm.so"
 failed=0
 for program in $programs; do
     echo "== $(basename "$program"), $each s, seed $seed"
