@@ -49,10 +49,9 @@ static void flush_streams(void)
         syscall(SYS_nanosleep, &(struct timespec){0, 50000}, NULL);
 }
 
-static void at_exit(int status, void *unused)
+static void at_exit(int status, void *impatient)
 {
-    (void)unused;
-    if (kiln__work_close(PATIENCE_NS)) return;
+    if (kiln__work_close(impatient ? 0 : PATIENCE_NS)) return;
     for (size_t i = 0; i < writer_count; i++) writers[i]();
     flush_streams();
     _exit(status);
@@ -61,6 +60,12 @@ static void at_exit(int status, void *unused)
 void kiln__exit_watch(void)
 {
     on_exit(at_exit, NULL);
+}
+
+void kiln__exit_watch_loading(void)
+{
+    static char impatient;
+    on_exit(at_exit, &impatient);
 }
 
 /* ---- the thread that calls exit() ------------------------------------------------------------------------------ */

@@ -20,6 +20,9 @@ bool kiln__is_leaving(void);
 
 /* From now on exit waits as said above; the handler runs before all that were registered up to now. */
 void kiln__exit_watch(void);
+/* The same while a library is loaded that registers handlers of its own: some may have run by the time ours does, so it
+ * does not wait for who uses that library, and leaves at once. */
+void kiln__exit_watch_loading(void);
 /* This thread may be the one that calls exit(). Once per thread. */
 void kiln__exit_know_thread(void);
 /* `write` runs before the process leaves without further handlers. For constructors and pthread_once(). */

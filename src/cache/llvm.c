@@ -77,7 +77,7 @@ static kiln_status check_toolchain(const kiln_cache *cache, kiln_error *err)
 static void *keep_watching(void *is_over)
 {
     while (!atomic_load((_Atomic bool *)is_over)) {
-        kiln__exit_watch();
+        kiln__exit_watch_loading();
         nanosleep(&(struct timespec){0, 250000}, NULL);
     }
     return NULL;
