@@ -81,12 +81,22 @@ static pid_t start_round(const struct torture_attack *attack, uint64_t seed, FIL
     _exit(127);
 }
 
+/* What every thread of a process that hangs is doing, where there is a debugger to tell. */
+static void show_stacks(pid_t child)
+{
+    char command[128];
+    snprintf(command, sizeof command, "gdb -p %d -batch -ex 'thread apply all bt 16' 2>/dev/null", (int)child);
+    fflush(NULL);
+    if (system(command) != 0) fprintf(stderr, "torture: no gdb to show where it hangs\n");
+}
+
 /* False: it did not end in time, and was killed with all the processes it had started. */
 static bool wait_for(pid_t child, double seconds, int *status)
 {
     double end = now() + seconds;
     while (waitpid(child, status, WNOHANG) == 0) {
         if (now() > end) {
+            show_stacks(child);
             kill(-child, SIGKILL);
             kill(child, SIGKILL);
             waitpid(child, status, 0);
