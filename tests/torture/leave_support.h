@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kiln.h"
+#include "torture/text_compiler.h"
 
 /* A sanitizer's own allocator has locks that fork leaves taken: a child of several threads can't allocate there. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -63,28 +63,6 @@ static inline kiln_status lower_to_ir(void *payload, const kiln_request *request
                             "  %%more = icmp ult i64 %%next, %%n\n  br i1 %%more, label %%loop, label %%done\n"
                             "done:\n  ret void\n}\n; %u\n",
                             steps, number);
-}
-
-/* A compiler of the client's own: compile() and link() copy the text; executables are never freed by link's caller. */
-static inline kiln_status copy_text(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
-                                    kiln_error *err)
-{
-    (void)self, (void)request, (void)err;
-    return kiln_artifact_put(out, "code", text.data, text.size);
-}
-
-static inline kiln_status link_text(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
-                                    kiln_error *err)
-{
-    (void)self, (void)device, (void)err;
-    kiln_bytes code = kiln_artifact_get(artifact, "code");
-    return (*executable = strndup(code.data, code.size)) ? KILN_OK : KILN_NO_MEMORY;
-}
-
-static inline void unlink_text(void *self, void *executable)
-{
-    (void)self;
-    free(executable);
 }
 
 static inline kiln_status get_value(kiln_function *function, int64_t value, void **executable, kiln_error *err)

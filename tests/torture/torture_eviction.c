@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "kiln.h"
+#include "torture/text_compiler.h"
 
 /* ---- machine code that runs while its result is evicted ------------------------------------------------------- */
 
@@ -119,36 +119,6 @@ static int run_while_evicted(uint64_t seed)
 
 enum { THREADS = 4, ROUNDS = 1500, RESULTS = 32, LINKED_BYTES = 40000, TEXT = 64 };
 
-/* The executable is its text, which is overwritten when it is unlinked. */
-static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
-                           kiln_error *err)
-{
-    (void)self, (void)request, (void)err;
-    return kiln_artifact_put(out, "code", text.data, text.size);
-}
-
-static kiln_status link_text(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
-                             kiln_error *err)
-{
-    (void)self, (void)device, (void)err;
-    kiln_bytes code = kiln_artifact_get(artifact, "code");
-    return (*executable = strndup(code.data, code.size)) ? KILN_OK : KILN_NO_MEMORY;
-}
-
-static void unlink_text(void *self, void *executable)
-{
-    (void)self;
-    memset(executable, '!', strlen(executable));
-    free(executable);
-}
-
-static const kiln_compiler compiler = {.struct_size = sizeof compiler,
-                                       .name = "copy",
-                                       .digest = "1",
-                                       .compile = compile,
-                                       .link = link_text,
-                                       .unlink = unlink_text};
-
 static kiln_status lower_number(void *payload, const kiln_request *request, kiln_text *text, kiln_error *err)
 {
     (void)payload, (void)err;
@@ -220,7 +190,7 @@ static void *make_and_free(void *context)
 {
     struct reclaiming *world = context;
     const kiln_function_options options = {
-        .struct_size = sizeof options, .name = "unrelated", .compiler = &compiler, .lower = lower_number};
+        .struct_size = sizeof options, .name = "unrelated", .compiler = &text_compiler, .lower = lower_number};
     for (unsigned i = 0; i < 300; i++) {
         kiln_function *function = NULL;
         TORTURE_REQUIRE(kiln_function_new(world->cache, &options, &function, NULL) == KILN_OK, "new");
@@ -237,7 +207,7 @@ static int reclaim_with_enter(uint64_t seed)
         .struct_size = sizeof in_memory, .folder = "", .max_results = RESULTS, .max_linked_bytes = LINKED_BYTES};
     const kiln_function_options options = {.struct_size = sizeof options,
                                            .name = "f",
-                                           .compiler = &compiler,
+                                           .compiler = &text_compiler,
                                            .lower = lower_number,
                                            .flags = KILN_RECLAIM};
     TORTURE_REQUIRE(kiln_cache_open(&in_memory, &world.cache, NULL) == KILN_OK, "open");

@@ -6,37 +6,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "kiln.h"
+#include "torture/text_compiler.h"
 
 enum { THREADS = 4, STEPS = 400, FUNCTIONS = 3 };
-
-static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
-                           kiln_error *err)
-{
-    (void)self, (void)request, (void)err;
-    return kiln_artifact_put(out, "code", text.data, text.size);
-}
-
-static kiln_status link_text(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
-                             kiln_error *err)
-{
-    (void)self, (void)device, (void)err;
-    kiln_bytes code = kiln_artifact_get(artifact, "code");
-    return (*executable = strndup(code.data, code.size)) ? KILN_OK : KILN_NO_MEMORY;
-}
-
-static void unlink_text(void *self, void *executable)
-{
-    (void)self;
-    free(executable);
-}
-
-static const kiln_compiler compiler = {.struct_size = sizeof compiler,
-                                       .name = "copy",
-                                       .digest = "1",
-                                       .compile = compile,
-                                       .link = link_text,
-                                       .unlink = unlink_text};
 
 struct world {
     kiln_cache *cache;
@@ -49,14 +21,17 @@ struct world {
 static kiln_status lower(void *payload, const kiln_request *request, kiln_text *text, kiln_error *err)
 {
     (void)payload, (void)err;
-    kiln_bytes argument = kiln_request_arg(request, 0);
-    return kiln_text_append(text, argument.data, argument.size);
+    int64_t value;
+    memcpy(&value, (const char *)kiln_request_arg(request, 0).data + sizeof(uint64_t),
+           sizeof value); /* behind its head */
+    return kiln_text_printf(text, "%lld", (long long)value);
 }
 
 static const kiln_function_options options = {
-    .struct_size = sizeof options, .name = "f", .compiler = &compiler, .lower = lower};
+    .struct_size = sizeof options, .name = "f", .compiler = &text_compiler, .lower = lower};
 
-static void call(kiln_function *function, int64_t value)
+/* `is_own`: no other thread redefines it, so what it gives can be looked at. */
+static void call(kiln_function *function, int64_t value, bool is_own)
 {
     kiln_error error = {KILN_OK, ""};
     void *executable = NULL;
@@ -64,6 +39,8 @@ static void call(kiln_function *function, int64_t value)
     kiln_status status = kiln_get(function, &argument, 1, NULL, &executable, &error);
     TORTURE_REQUIRE(status == KILN_OK, "%s", error.text);
     TORTURE_REQUIRE(executable != NULL, "value %lld", (long long)value);
+    TORTURE_REQUIRE(!is_own || strtoll(executable, NULL, 10) == value, "code for %s, not for %lld",
+                    (const char *)executable, (long long)value);
 }
 
 static void *live(void *context)
@@ -81,7 +58,7 @@ static void *live(void *context)
         else if (choice == 1)
             kiln_function_free(*slot), *slot = NULL;
         else
-            call(choice < 5 ? *slot : world->shared, (int64_t)torture_below(&state, 40));
+            call(choice < 5 ? *slot : world->shared, (int64_t)torture_below(&state, 40), choice < 5);
     }
     for (unsigned i = 0; i < FUNCTIONS; i++) kiln_function_free(own[i]);
     return NULL;

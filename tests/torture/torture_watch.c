@@ -10,39 +10,9 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "kiln.h"
+#include "torture/text_compiler.h"
 
 enum { FUNCTIONS = 6, CALLERS = 2, CALLS = 300, VALUES = 4, BUSY = -1, WIDE = 5 };
-
-/* ---- a compiler whose code is its text ------------------------------------------------------------------------ */
-
-static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
-                           kiln_error *err)
-{
-    (void)self, (void)request, (void)err;
-    return kiln_artifact_put(out, "code", text.data, text.size);
-}
-
-static kiln_status link_text(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
-                             kiln_error *err)
-{
-    (void)self, (void)device, (void)err;
-    kiln_bytes code = kiln_artifact_get(artifact, "code");
-    return (*executable = strndup(code.data, code.size)) ? KILN_OK : KILN_NO_MEMORY;
-}
-
-static void unlink_text(void *self, void *executable)
-{
-    (void)self;
-    free(executable);
-}
-
-static const kiln_compiler compiler = {.struct_size = sizeof compiler,
-                                       .name = "copy",
-                                       .digest = "1",
-                                       .compile = compile,
-                                       .link = link_text,
-                                       .unlink = unlink_text};
 
 /* ---- what is watched ------------------------------------------------------------------------------------------ */
 
@@ -65,7 +35,7 @@ static void world_open(struct world *world, uint64_t seed, lower_function *lower
 {
     const kiln_cache_options in_memory = {.struct_size = sizeof in_memory, .folder = ""};
     const kiln_function_options options = {
-        .struct_size = sizeof options, .name = "f", .compiler = &compiler, .lower = lower, .payload = world};
+        .struct_size = sizeof options, .name = "f", .compiler = &text_compiler, .lower = lower, .payload = world};
     int32_t zero = 0;
     world->seed = seed;
     TORTURE_REQUIRE(!kiln_cache_open(&in_memory, &world->cache, NULL), "open");
