@@ -47,12 +47,12 @@ static void run_range(void *ctx, int64_t part)
 
 void kiln__rows_run(void (*rows)(void *ctx, int64_t first, int64_t end), void *ctx, int64_t count, int64_t work)
 {
-    int64_t parts = (int64_t)kiln__pool_width() * PARTS_PER_THREAD;
     if (count == 0) return;
     if (work < PARALLEL_MIN || kiln__pool_width() == 1 || count == 1) {
         rows(ctx, 0, count);
         return;
     }
+    int64_t parts = (int64_t)kiln__pool_width() * PARTS_PER_THREAD;
     if (parts > count) parts = count;
     struct ranges ranges = {rows, ctx, count, (count + parts - 1) / parts};
     kiln__pool_run(run_range, &ranges, (count + ranges.step - 1) / ranges.step);

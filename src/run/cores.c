@@ -59,6 +59,7 @@ static int least(const char *mount, char *path, int (*quota)(const char *folder)
 {
     char folder[PATH_SIZE];
     int limit = INT_MAX;
+    if (!strcmp(path, "/")) *path = '\0';
     for (;;) {
         snprintf(folder, sizeof folder, "%s%s", mount, path);
         int found = quota(folder);

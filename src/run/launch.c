@@ -117,15 +117,16 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+/* The pool's width is asked for by work that needs it: finding it out costs the first launch of a process 60 us. */
 static int64_t cut(struct launch *launch, bool columns_may_be_cut)
 {
     int64_t total = launch->total_rows * launch->n;
     int64_t per_thread = launch->few_parts ? 1 : PARTS_PER_THREAD;
-    int64_t parts = smaller((int64_t)kiln__pool_width() * per_thread, total / PART_MIN);
     launch->row_step = launch->total_rows;
     launch->col_step = launch->n;
     launch->col_parts = 1;
     if (total < PARALLEL_MIN || kiln__pool_width() == 1) return 1;
+    int64_t parts = smaller((int64_t)kiln__pool_width() * per_thread, total / PART_MIN);
     launch->row_step = divide_up(launch->total_rows, smaller(parts, launch->total_rows));
     if (launch->total_rows < parts && columns_may_be_cut) {
         int64_t wanted = divide_up(parts, launch->total_rows);
