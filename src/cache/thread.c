@@ -5,7 +5,6 @@
 
 #include <linux/membarrier.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -13,6 +12,7 @@
 
 #include "base/exit.h"
 #include "base/gate.h"
+#include "base/nap.h"
 #include "base/thread_end.h"
 
 _Thread_local struct kiln_thread *kiln__this_thread __attribute__((tls_model("initial-exec")));
@@ -161,14 +161,8 @@ static bool is_read(const void *results)
  */
 void kiln__wait_for_readers(const void *results)
 {
-    enum { YIELDS = 16, NAP_NS = 50000 };
     kiln__heavy_barrier();
-    for (unsigned tries = 0; is_read(results); tries++) {
-        if (tries < YIELDS)
-            sched_yield();
-        else
-            nanosleep(&(struct timespec){0, NAP_NS}, NULL);
-    }
+    for (unsigned tries = 0; is_read(results); tries++) kiln__nap(tries);
 }
 
 bool kiln__is_used(const void *value)

@@ -9,9 +9,9 @@
 #include "key/watch.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #include "base/gate.h"
+#include "base/nap.h"
 
 struct room {
     struct room *older;
@@ -261,7 +261,7 @@ static void sign_variable(const struct kiln_watch *watch, struct kiln_signature 
         kiln__signature_word(signature, kiln__item(KILN_ITEM_VARIABLE, 0, 0));
         return;
     }
-    while (!try_sign(watch->var, signature)) sched_yield(); /* a setter writes for nanoseconds */
+    for (unsigned tries = 0; !try_sign(watch->var, signature); tries++) kiln__nap(tries); /* a setter is at work */
 }
 
 void kiln__watches_sign(const struct kiln_watches *watches, const struct kiln_environment *environment,
