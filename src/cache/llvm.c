@@ -103,11 +103,11 @@ static void start_keeper(struct keeper *keeper)
 static void stop_keeper(struct keeper *keeper)
 {
     static _Atomic unsigned compiles;
-    unsigned number = atomic_fetch_add(&compiles, 1) + 1;
-    if ((number & (number - 1)) == 0) kiln__exit_watch();
-    if (!keeper->is_running) return;
     atomic_store(&keeper->is_over, true);
-    pthread_join(keeper->thread, NULL);
+    if (keeper->is_running) pthread_join(keeper->thread, NULL);
+    unsigned number = atomic_fetch_add(&compiles, 1) + 1;
+    if ((number & (number - 1)) == 0)
+        kiln__exit_watch(); /* after the keeper's, which do not wait, and so before them */
 }
 
 static const char entry_name[] = "kernel";

@@ -4,16 +4,13 @@
 #include "torture/torture.h"
 
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "support/seccomp.h"
 #include "torture/text_compiler.h"
 
 /* ---- machine code that runs while its result is evicted ------------------------------------------------------- */
@@ -239,19 +236,6 @@ static int reclaim_with_enter(uint64_t seed)
 
 /* ---- without membarrier() -------------------------------------------------------------------------------------- */
 
-static void refuse_membarrier(void)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
-    TORTURE_REQUIRE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "%s", strerror(errno));
-    TORTURE_REQUIRE(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0, "%s", strerror(errno));
-}
-
 /* Refused before the library is loaded: the program starts itself again behind the filter. */
 static int no_membarrier(uint64_t seed)
 {
@@ -259,7 +243,7 @@ static int no_membarrier(uint64_t seed)
     char number[32];
     snprintf(number, sizeof number, "%llu", (unsigned long long)seed);
     setenv("TORTURE_FILTERED", "1", 1);
-    refuse_membarrier();
+    TORTURE_REQUIRE(refuse_membarrier(), "%s", strerror(errno));
     execl("/proc/self/exe", "torture_eviction", "--attack", "no_membarrier", "--seed", number, "--here", (char *)NULL);
     TORTURE_REQUIRE(false, "%s", strerror(errno));
     return 1;
@@ -268,7 +252,7 @@ static int no_membarrier(uint64_t seed)
 /* Refused once the library has registered: as a program does that gives up what it no longer needs. */
 static int membarrier_refused_later(uint64_t seed)
 {
-    refuse_membarrier(); /* threads that are started from here on inherit it */
+    TORTURE_REQUIRE(refuse_membarrier(), "%s", strerror(errno)); /* threads that are started from here on inherit it */
     return run_while_evicted(seed) || reclaim_with_enter(seed);
 }
 

@@ -8,26 +8,11 @@
 #include "cache_support.h"
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "cache/results.h"
-
-static void refuse_membarrier(void)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0))
-        fail_msg("no filter: %s", strerror(errno));
-}
+#include "support/seccomp.h"
 
 /* ---- what is removed is released ------------------------------------------------------------------------------- */
 
@@ -205,7 +190,7 @@ int main(int argc, char **argv)
     (void)argv;
     if (argc > 1) return cmocka_run_group_tests_name("refused before", tests, NULL, NULL);
     int failed = cmocka_run_group_tests_name("allowed", tests, NULL, NULL);
-    refuse_membarrier();
+    if (!refuse_membarrier()) fail_msg("no filter: %s", strerror(errno));
     failed += cmocka_run_group_tests_name("refused after", tests, NULL, NULL);
     if (failed) return failed;
     execl("/proc/self/exe", "test_cache_barrier", "before", (char *)NULL);
