@@ -1,7 +1,7 @@
 #!/bin/sh
 # Lists includes that point upwards: a room may include itself and the rooms before it in this order. It informs only.
 cd "$(dirname "$0")/.." || exit 1
-rooms="base device key store link cache array graph trace codegen compiler run mlxc"
+rooms="base device key store link cache array graph ops trace codegen compiler run mlxc"
 
 # Allowed although the order says otherwise: the plug-in's table is plain data that the cache opens the plug-in through.
 allowed="compiler/plugin.h"
@@ -16,7 +16,7 @@ rank()
     echo 0
 }
 
-grep -rnoE '^#include "[a-z]+/[a-z_0-9]+\.(h|def)"' src --include='*.c' --include='*.h' | while IFS=: read -r file line text; do
+grep -rnoE '^#include "[a-z]+/[a-z_0-9/]+\.(h|def)"' src --include='*.c' --include='*.h' | while IFS=: read -r file line text; do
     included=${text#*\"}
     included=${included%\"}
     from=$(echo "$file" | cut -d/ -f2)
