@@ -12,7 +12,7 @@
 
 #include "array/block.h"
 #include "base/fork.h"
-#include "graph/place.h"
+#include "graph/default_device.h"
 #include "graph/rules.h"
 
 bool (*kiln__trace_is_running)(uint64_t trace);

@@ -535,7 +535,7 @@ static kiln_status shape_random_bits(const struct kiln_call *call, struct kiln_r
     return dims_from_attrs(call, out, err);
 }
 
-/* compiled: made by the run room with kiln__node_new(), which knows its outputs. formula: see formula.h. Layers: made
+/* compiled: made by the run room with kiln__node_new(), which knows its outputs. formula: see deferred.h. Layers: made
  * by kiln__row_layer(). series: made by kiln__series(). */
 static kiln_status shape_none(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {

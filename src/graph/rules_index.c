@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "graph/indexing.h"
+#include "ops/indexing.h"
 #include "graph/rules.h"
 
 #define refuse(call, err, format, ...)                                                                                 \

@@ -1,7 +1,7 @@
 /*
  * contractions.c - the products of whole arrays of ops.h, beyond matmul.
  */
-#include "graph/contractions.h"
+#include "ops/contractions.h"
 
 #include "mlxc/handle.h"
 

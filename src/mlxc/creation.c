@@ -1,9 +1,9 @@
 /*
  * creation.c - the functions of ops.h that make arrays from numbers, beyond those in ops.c.
  */
-#include "graph/creation.h"
+#include "ops/creation.h"
 
-#include "graph/compose.h"
+#include "ops/compose.h"
 #include "mlxc/handle.h"
 
 int mlx_arange(mlx_array *res, double start, double stop, double step, mlx_dtype dtype, const mlx_stream s)

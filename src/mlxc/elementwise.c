@@ -1,7 +1,7 @@
 /*
  * elementwise.c - the element-wise functions of ops.h that take more than arrays, or are made of several operations.
  */
-#include "graph/elementwise.h"
+#include "ops/elementwise.h"
 
 #include "mlxc/vector.h"
 

@@ -8,7 +8,7 @@
 #define KILN_MLXC_HANDLE_H
 
 #include "array/array.h"
-#include "graph/place.h"
+#include "graph/default_device.h"
 #include "mlx/c/mlx.h"
 #include "mlxc/box.h"
 #include "mlxc/error.h"

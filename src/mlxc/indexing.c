@@ -1,7 +1,7 @@
 /*
  * indexing.c - the functions of ops.h that read and write through indices and slices.
  */
-#include "graph/indexing.h"
+#include "ops/indexing.h"
 #include "mlxc/vector.h"
 
 int mlx_take(mlx_array *res, const mlx_array a, const mlx_array indices, const mlx_stream s)

@@ -4,8 +4,8 @@
  * The element-wise functions come from graph/ops.def, one per row; the others are written out. A NULL handle is an
  * error each time, and the order is always: inputs first, then the result, so that a result may be an input.
  */
-#include "graph/compose.h"
-#include "graph/shapes.h"
+#include "ops/compose.h"
+#include "ops/shapes.h"
 #include "mlxc/vector.h"
 
 /* ---- element-wise --------------------------------------------------------------------------------------------- */

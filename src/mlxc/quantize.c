@@ -1,9 +1,9 @@
 /*
  * quantize.c - the functions of ops.h on quantized matrices, and products of matrices picked by index.
  */
-#include "graph/quantize.h"
+#include "ops/quantize.h"
 
-#include "graph/products.h"
+#include "ops/products.h"
 #include "mlxc/vector.h"
 
 /* The mode by its name, and the two sizes or the mode's own; 1, after an error, when they do not fit together. */

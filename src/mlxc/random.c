@@ -1,9 +1,9 @@
 /*
  * random.c - random.h of the ABI. An empty key takes the next one of the process-wide sequence.
  */
-#include "graph/random.h"
+#include "ops/random.h"
 
-#include "graph/compose.h"
+#include "ops/compose.h"
 #include "mlxc/handle.h"
 
 #define SHAPE ((struct kiln_dims){shape, shape_num})

@@ -1,7 +1,7 @@
 /*
  * reductions.c - the reductions of ops.h: each over all axes, over one, and over several.
  */
-#include "graph/reductions.h"
+#include "ops/reductions.h"
 #include "mlxc/handle.h"
 
 #define ALL_AXES     ((struct kiln_axes){NULL, KILN_ALL_AXES, keepdims})

@@ -1,12 +1,12 @@
 /*
  * shapes.c - the functions of ops.h that rearrange elements, beyond those in ops.c.
  */
-#include "graph/shapes.h"
+#include "ops/shapes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/compose.h"
+#include "ops/compose.h"
 #include "mlxc/vector.h"
 
 /* ---- axes ---------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 /*
  * sorting.c - the functions of ops.h that sort. Without an axis: of all elements in a row.
  */
-#include "graph/sorting.h"
+#include "ops/sorting.h"
 #include "mlxc/handle.h"
 
 #define KILN_SORT(name, ID)                                                                                            \

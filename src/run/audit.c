@@ -8,7 +8,7 @@
 
 #include "base/fork.h"
 #include "base/hash.h"
-#include "graph/formula.h"
+#include "graph/deferred.h"
 #include "key/explain.h"
 
 struct kiln_trace_text {

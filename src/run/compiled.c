@@ -19,7 +19,7 @@
 #include "base/fork.h"
 #include "cache/audit.h"
 #include "cache/cache.h"
-#include "graph/place.h"
+#include "graph/default_device.h"
 #include "run/audit.h"
 #include "run/eval.h"
 #include "run/plan.h"

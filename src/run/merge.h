@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "array/dtype.h"
-#include "graph/indexing.h" /* enum kiln_merge_mode */
+#include "ops/indexing.h" /* enum kiln_merge_mode */
 #include "run/loop.h"
 
 /* n elements: to[i] = to[i] merged with from[i]; steps in bytes. */

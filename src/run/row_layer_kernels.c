@@ -1,8 +1,8 @@
 /*
- * row_layer_kernels.c - a layer along the last axis (graph/row_layer.h) as one kernel.
+ * row_layer_kernels.c - a layer along the last axis (ops/row_layer.h) as one kernel.
  *
- * A recipe lists the operations of the layer's formula, in its order; it is the same as in graph/reductions.c,
- * graph/layers.c and graph/compose.c, which are compared with it by tests, bit for bit. For given dtypes it becomes a
+ * A recipe lists the operations of the layer's formula, in its order; it is the same as in ops/reductions.c,
+ * ops/layers.c and ops/compose.c, which are compared with it by tests, bit for bit. For given dtypes it becomes a
  * group, once: a list for each layer, which only grows, and whose entries never change.
  */
 #include <math.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "codegen/gpu.h"
-#include "graph/row_layer.h"
+#include "ops/row_layer.h"
 #include "run/launch.h"
 #include "run/operation.h"
 

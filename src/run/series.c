@@ -1,10 +1,10 @@
 /*
- * series.c - fills a series (graph/series.h). Each number is computed from its position, not from the one before it.
+ * series.c - fills a series (ops/series.h). Each number is computed from its position, not from the one before it.
  */
 #include <math.h>
 #include <string.h>
 
-#include "graph/series.h"
+#include "ops/series.h"
 #include "run/operation.h"
 
 /* At `part` of a window, 0 to 1/2. Blackman's is 0.42 - 0.5 cos(x) + 0.08 cos(2 x), in factors, so that its ends are

@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "graph/row_layer.h"
+#include "ops/row_layer.h"
 #include "trace/tape.h"
 
 enum {

@@ -2,15 +2,15 @@
  * replay.c - what a shapeless function recorded, applied once more to inputs of other sizes.
  *
  * A replay is a trace of its own, in which the record stands in for the function: each operation is applied again, each
- * formula asked again (graph/formula.h), in the order of the record. So the tape that comes out has the sizes at hand
+ * formula asked again (graph/deferred.h), in the order of the record. So the tape that comes out has the sizes at hand
  * in all its attributes, passes every check that the operations make, and is simplified, fused and run like the tape of
  * any function: nothing behind this file knows that a function is shapeless. Ranks and dtypes stay those of the record,
  * since axes were counted by them.
  */
 #include <stdlib.h>
 
-#include "graph/formula.h"
-#include "graph/place.h"
+#include "graph/deferred.h"
+#include "graph/default_device.h"
 #include "trace/trace.h"
 
 enum { FEW_INPUTS = 16 };

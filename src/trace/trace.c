@@ -14,7 +14,7 @@
 #include "base/callback.h"
 #include "base/hash.h"
 #include "base/table.h"
-#include "graph/formula.h"
+#include "graph/deferred.h"
 
 static _Thread_local uint64_t running;                         /* id of this thread's trace, or 0 */
 static _Thread_local struct kiln_array *const *running_inputs; /* what its call was given */

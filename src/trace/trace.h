@@ -36,7 +36,7 @@ struct kiln_traced {
      * fails it too. Otherwise such an array stays the holder's to free, and using it is an error.
      */
     const char *name;
-    bool shapeless;        /* the tape keeps what was asked for (graph/formula.h), to be replayed, never to be run */
+    bool shapeless;        /* the tape keeps what was asked for (graph/deferred.h), to be replayed, never to be run */
     bool may_use_its_call; /* captured arrays may be among the call's inputs */
 };
 

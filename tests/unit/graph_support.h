@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "graph/compose.h"
+#include "ops/compose.h"
 
 enum { END = -1000 }; /* ends a list of dims */
 

@@ -12,7 +12,7 @@
 /* cmocka needs the four above */
 #include <cmocka.h>
 
-#include "graph/compose.h"
+#include "ops/compose.h"
 #include "run/eval.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

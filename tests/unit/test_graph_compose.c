@@ -6,8 +6,8 @@
 #include "graph_support.h"
 
 #include "array/threefry.h"
-#include "graph/sequence.h"
-#include "graph/text.h"
+#include "ops/rng_state.h"
+#include "graph/graph_print.h"
 
 static struct kiln_array *out;
 static kiln_error err;

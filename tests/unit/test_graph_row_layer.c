@@ -1,11 +1,11 @@
 /*
  * test_graph_row_layer.c - which layers become one node, what such a node says, and which stay formulas.
  */
-#include "graph/layers.h"
-#include "graph/place.h"
-#include "graph/reductions.h"
-#include "graph/row_layer.h"
-#include "graph/text.h"
+#include "ops/layers.h"
+#include "graph/default_device.h"
+#include "ops/reductions.h"
+#include "ops/row_layer.h"
+#include "graph/graph_print.h"
 #include "graph_support.h"
 
 static struct kiln_array *out;

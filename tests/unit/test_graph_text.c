@@ -3,7 +3,7 @@
  */
 #include "graph_support.h"
 
-#include "graph/text.h"
+#include "graph/graph_print.h"
 
 static void check_text(struct kiln_array *const *inputs, size_t input_count, struct kiln_array *const *outputs,
                        size_t output_count, const char *expected)

@@ -2,8 +2,8 @@
  * test_trace_acceptance.c - what simplifying and fusing must and must not do, numbered as in the acceptance list of
  * compile (62 to 90): what is left on the tape, and in how many kernels.
  */
-#include "graph/elementwise.h"
-#include "graph/random.h"
+#include "ops/elementwise.h"
+#include "ops/random.h"
 #include "trace_support.h"
 
 static struct kiln_tape *simplified(function_body *body, size_t count, size_t ndim, const int *dims)

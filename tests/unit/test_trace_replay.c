@@ -3,9 +3,9 @@
  */
 #include "trace_support.h"
 
-#include "graph/formula.h"
-#include "graph/reductions.h"
-#include "graph/shapes.h"
+#include "graph/deferred.h"
+#include "ops/reductions.h"
+#include "ops/shapes.h"
 #include "run/eval.h"
 
 /* The record of a body on one float32 input. */

@@ -1,0 +1,41 @@
+/*
+ * default_device.c - see default_device.h. The default is read from the environment once, unless it was set before.
+ */
+#include "graph/default_device.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "device/device.h"
+
+_Thread_local uint32_t kiln__place_chosen = KILN_NO_PLACE;
+static _Atomic uint32_t default_place = KILN_NO_PLACE;
+
+static uint32_t place_from_environment(void)
+{
+    const char *name = getenv("KILN_DEVICE");
+    kiln_device *device = NULL;
+    kiln_error err = {KILN_OK, ""};
+    if (!name || !*name) return 0;
+    if (kiln_device_find(name, &device, &err)) {
+        kiln__log_once("KILN_DEVICE=%.64s: %s; using the CPU", name, err.text);
+        return 0;
+    }
+    return device->gpu ? 1 + device->gpu->index : 0;
+}
+
+uint32_t kiln__place_default(void)
+{
+    uint32_t place = atomic_load_explicit(&default_place, memory_order_relaxed);
+    if (place != KILN_NO_PLACE) return place;
+    uint32_t found = place_from_environment();
+    atomic_compare_exchange_strong_explicit(&default_place, &place, found, memory_order_relaxed, memory_order_relaxed);
+    return atomic_load_explicit(&default_place, memory_order_relaxed);
+}
+
+void kiln__place_set_default(uint32_t place)
+{
+    atomic_store_explicit(&default_place, place, memory_order_relaxed);
+}

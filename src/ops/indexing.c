@@ -1,0 +1,296 @@
+/*
+ * indexing.c - see indexing.h: broadcasts and casts, so that the operations get arrays that fit.
+ */
+#include "ops/indexing.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "graph/deferred.h"
+#include "ops/reductions.h" /* kiln__plain_axis */
+
+static kiln_status require(const char *name, const struct kiln_array *a, const struct kiln_array *b, kiln_error *err)
+{
+    return a && b ? KILN_OK : kiln__fail(err, KILN_INVALID, "[%s] input is empty.", name);
+}
+
+kiln_status kiln__take_axis(struct kiln_array *a, struct kiln_array *indices, int axis, struct kiln_array **out,
+                            kiln_error *err)
+{
+    int plain = 0;
+    kiln_status status = require("take", a, indices, err);
+    if (!status) status = kiln__plain_axis("take", axis, a->ndim, &plain, err);
+    if (status) return status;
+    return kiln__apply(KILN_OP_TAKE, (struct kiln_array *[]){a, indices}, 2, (int64_t[]){plain}, 1, out, err);
+}
+
+kiln_status kiln__take(struct kiln_array *a, struct kiln_array *indices, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *flat = NULL;
+    kiln_status status = require("take", a, indices, err);
+    if (!status) status = kiln__reshape(a, (int[]){-1}, 1, &flat, err);
+    if (!status) status = kiln__take_axis(flat, indices, 0, out, err);
+    kiln__array_unref(flat);
+    return status;
+}
+
+/* ---- along an axis ----------------------------------------------------------------------------------------------- */
+
+static kiln_status check_ranks(const char *name, const struct kiln_array *a, const struct kiln_array *indices,
+                               kiln_error *err)
+{
+    if (a->ndim == indices->ndim) return KILN_OK;
+    return kiln__fail(err, KILN_INVALID, "[%s] Indices of %d dimensions do not match an array of %d dimensions.", name,
+                      indices->ndim, a->ndim);
+}
+
+/* The dims of `array`, broadcast with those of `other` outside of the axis. */
+static kiln_status dims_along(const char *name, const struct kiln_array *array, const struct kiln_array *other,
+                              int axis, int *dims, kiln_error *err)
+{
+    for (int i = 0; i < array->ndim; i++) {
+        dims[i] = array->dims[i];
+        if (i == axis || dims[i] == other->dims[i] || other->dims[i] == 1) continue;
+        if (dims[i] != 1) {
+            char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
+            return kiln__fail(err, KILN_INVALID, "[%s] Shapes %s and %s cannot be broadcast outside of axis %d.", name,
+                              kiln__shape_text(array->dims, array->ndim, left),
+                              kiln__shape_text(other->dims, other->ndim, right), axis);
+        }
+        dims[i] = other->dims[i];
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__take_along_axis(struct kiln_array *a, struct kiln_array *indices, int axis, struct kiln_array **out,
+                                  kiln_error *err)
+{
+    static const char name[] = "take_along_axis";
+    int plain = 0, a_dims[KILN_MAX_NDIM], dims[KILN_MAX_NDIM];
+    struct kiln_expression e = {.err = err};
+    if (kiln__records(a) || kiln__records(indices)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_TAKE_ALONG_AXIS);
+        kiln__ask_array(&question, a);
+        kiln__ask_array(&question, indices);
+        kiln__ask_number(&question, axis);
+        return kiln__ask_end(&question, out, err);
+    }
+    kiln_status status = require(name, a, indices, err);
+    if (!status) status = check_ranks(name, a, indices, err);
+    if (!status) status = kiln__plain_axis(name, axis, a->ndim, &plain, err);
+    if (!status) status = dims_along(name, a, indices, plain, a_dims, err);
+    if (!status) status = dims_along(name, indices, a, plain, dims, err);
+    if (status) return status;
+    struct kiln_array *inputs[2] = {kiln__e_broadcast(&e, a, a_dims, a->ndim),
+                                    kiln__e_broadcast(&e, indices, dims, a->ndim)};
+    return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_TAKE_ALONG, inputs, 2, (int64_t[]){plain}, 1), out);
+}
+
+kiln_status kiln__answer_take_along_axis(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question), *indices = kiln__asked_array(question);
+    return kiln__take_along_axis(a, indices, (int)kiln__asked_number(question), out, err);
+}
+
+kiln_status kiln__put_along_axis(enum kiln_merge_mode mode, struct kiln_array *a, struct kiln_array *indices,
+                                 struct kiln_array *values, int axis, struct kiln_array **out, kiln_error *err)
+{
+    const char *name = mode == KILN_MERGE_SET ? "put_along_axis" : "scatter_add_axis";
+    int plain = 0, dims[KILN_MAX_NDIM];
+    struct kiln_expression e = {.err = err};
+    if (kiln__records(a) || kiln__records(indices) || kiln__records(values)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_PUT_ALONG_AXIS);
+        kiln__ask_array(&question, a);
+        kiln__ask_array(&question, indices);
+        kiln__ask_array(&question, values);
+        kiln__ask_number(&question, mode);
+        kiln__ask_number(&question, axis);
+        return kiln__ask_end(&question, out, err);
+    }
+    kiln_status status = require(name, a, indices, err);
+    if (!status) status = require(name, a, values, err);
+    if (!status) status = check_ranks(name, a, indices, err);
+    if (!status) status = kiln__plain_axis(name, axis, a->ndim, &plain, err);
+    if (!status) status = dims_along(name, indices, a, plain, dims, err);
+    if (status) return status;
+    struct kiln_array *updates = kiln__e_broadcast(&e, kiln__e_astype(&e, values, a->dtype), dims, a->ndim);
+    struct kiln_array *inputs[3] = {a, kiln__e_broadcast(&e, indices, dims, a->ndim), updates};
+    return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_PUT_ALONG, inputs, 3, (int64_t[]){mode, plain}, 2), out);
+}
+
+kiln_status kiln__answer_put_along_axis(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question), *indices = kiln__asked_array(question);
+    struct kiln_array *values = kiln__asked_array(question);
+    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__asked_number(question);
+    return kiln__put_along_axis(mode, a, indices, values, (int)kiln__asked_number(question), out, err);
+}
+
+/* ---- gather and scatter ------------------------------------------------------------------------------------------ */
+
+static kiln_status check_list(const char *name, const struct kiln_array *a, struct kiln_index_list list,
+                              kiln_error *err)
+{
+    kiln_status status = require(name, a, a, err);
+    if (!status && list.count > a->ndim)
+        return kiln__fail(err, KILN_INVALID, "[%s] Got %zu index arrays for an array of %d dimensions.", name,
+                          list.count, a->ndim);
+    for (size_t i = 0; !status && i < list.count; i++) status = require(name, list.indices[i], a, err);
+    return status;
+}
+
+/* Broadcasts all indices to one shape, behind `inputs`; plain axes go to `axes`. */
+static kiln_status add_indices(struct kiln_expression *e, const char *name, const struct kiln_array *a,
+                               struct kiln_index_list list, struct kiln_array **inputs, int64_t *axes)
+{
+    int dims[KILN_MAX_NDIM];
+    size_t ndim = 0;
+    kiln_status status = KILN_OK;
+    for (size_t i = 0; !status && i < list.count; i++) {
+        int plain = 0;
+        const struct kiln_array *one = list.indices[i];
+        status = kiln__plain_axis(name, list.axes[i], a->ndim, &plain, e->err);
+        if (!status) status = kiln__broadcast_shapes(dims, ndim, one->dims, one->ndim, dims, &ndim, e->err);
+        axes[i] = plain;
+    }
+    for (size_t i = 0; !status && i < list.count; i++) {
+        inputs[i] = kiln__e_broadcast(e, list.indices[i], dims, ndim);
+        status = e->status;
+    }
+    return status;
+}
+
+static bool records_any(const struct kiln_array *a, const struct kiln_array *b, struct kiln_index_list list)
+{
+    bool records = kiln__records(a) || kiln__records(b);
+    for (size_t i = 0; i < list.count && !records; i++) records = kiln__records(list.indices[i]);
+    return records;
+}
+
+/* Axes, then the index arrays; as many as the array can have axes, or the question is refused anyway. */
+static void ask_list(struct kiln_question *question, struct kiln_index_list list)
+{
+    kiln__ask_numbers(question, list.axes, list.count);
+    for (size_t i = 0; i < list.count && !question->is_too_long; i++) kiln__ask_array(question, list.indices[i]);
+}
+
+struct asked_list {
+    struct kiln_index_list list; /* points to the others */
+    int axes[KILN_QUESTION_NUMBERS];
+    struct kiln_array *indices[KILN_QUESTION_ARRAYS];
+};
+
+static void read_list(struct kiln_question *question, struct asked_list *out)
+{
+    size_t count = kiln__asked_numbers(question, out->axes);
+    for (size_t i = 0; i < count; i++) out->indices[i] = kiln__asked_array(question);
+    out->list = (struct kiln_index_list){out->indices, out->axes, count};
+}
+
+kiln_status kiln__gather(struct kiln_array *a, struct kiln_index_list list, const int *slice_sizes, size_t size_count,
+                         struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *inputs[1 + KILN_MAX_NDIM] = {a};
+    int64_t attrs[2 * KILN_MAX_NDIM];
+    struct kiln_expression e = {.err = err};
+    if (records_any(a, NULL, list)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_GATHER);
+        kiln__ask_array(&question, a);
+        ask_list(&question, list);
+        kiln__ask_numbers(&question, slice_sizes, size_count);
+        return kiln__ask_end(&question, out, err);
+    }
+    kiln_status status = check_list("gather", a, list, err);
+    if (status) return status;
+    if (size_count != a->ndim)
+        return kiln__fail(err, KILN_INVALID, "[gather] Expected %d slice sizes, one per dimension, got %zu.", a->ndim,
+                          size_count);
+    e.status = add_indices(&e, "gather", a, list, inputs + 1, attrs);
+    for (size_t i = 0; i < size_count; i++) attrs[list.count + i] = slice_sizes[i];
+    return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_GATHER, inputs, 1 + list.count, attrs, list.count + size_count),
+                       out);
+}
+
+kiln_status kiln__answer_gather(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int sizes[KILN_QUESTION_NUMBERS];
+    struct asked_list asked;
+    struct kiln_array *a = kiln__asked_array(question);
+    read_list(question, &asked);
+    size_t count = kiln__asked_numbers(question, sizes);
+    return kiln__gather(a, asked.list, sizes, count, out, err);
+}
+
+kiln_status kiln__scatter(enum kiln_merge_mode mode, struct kiln_array *a, struct kiln_index_list list,
+                          struct kiln_array *updates, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *inputs[2 + KILN_MAX_NDIM] = {a};
+    int64_t attrs[1 + KILN_MAX_NDIM] = {mode};
+    struct kiln_expression e = {.err = err};
+    if (records_any(a, updates, list)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_SCATTER);
+        kiln__ask_array(&question, a);
+        kiln__ask_array(&question, updates);
+        kiln__ask_number(&question, mode);
+        ask_list(&question, list);
+        return kiln__ask_end(&question, out, err);
+    }
+    kiln_status status = check_list("scatter", a, list, err);
+    if (!status) status = require("scatter", a, updates, err);
+    if (status) return status;
+    inputs[1] = kiln__e_astype(&e, updates, a->dtype);
+    if (!e.status) e.status = add_indices(&e, "scatter", a, list, inputs + 2, attrs + 1);
+    return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_SCATTER, inputs, 2 + list.count, attrs, 1 + list.count), out);
+}
+
+kiln_status kiln__answer_scatter(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_list asked;
+    struct kiln_array *a = kiln__asked_array(question), *updates = kiln__asked_array(question);
+    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__asked_number(question);
+    read_list(question, &asked);
+    return kiln__scatter(mode, a, asked.list, updates, out, err);
+}
+
+/* ---- slices ------------------------------------------------------------------------------------------------------ */
+
+kiln_status kiln__slice_update(enum kiln_merge_mode mode, struct kiln_array *a, struct kiln_array *update,
+                               const int *start, const int *stop, const int *strides, struct kiln_array **out,
+                               kiln_error *err)
+{
+    int64_t attrs[1 + 3 * KILN_MAX_NDIM] = {mode};
+    struct kiln_array *cut = NULL;
+    struct kiln_expression e = {.err = err};
+    if (a && (kiln__records(a) || kiln__records(update))) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_SLICE_UPDATE);
+        kiln__ask_array(&question, a);
+        kiln__ask_array(&question, update);
+        kiln__ask_number(&question, mode);
+        kiln__ask_numbers(&question, start, a->ndim);
+        kiln__ask_numbers(&question, stop, a->ndim);
+        kiln__ask_numbers(&question, strides, a->ndim);
+        return kiln__ask_end(&question, out, err);
+    }
+    kiln_status status = require("slice_update", a, update, err);
+    if (status) return status;
+    status = kiln__slice(a, start, stop, strides, a->ndim, &cut, err); /* says what the plain slice is */
+    cut = kiln__e_hold(&e, status, cut);
+    if (cut) {
+        const struct kiln_node *node = atomic_load_explicit(&cut->node, memory_order_acquire);
+        memcpy(attrs + 1, node->attrs, node->attr_count * sizeof *attrs);
+        update = kiln__e_broadcast(&e, kiln__e_astype(&e, update, a->dtype), cut->dims, cut->ndim);
+    }
+    struct kiln_array *inputs[2] = {a, cut ? update : NULL};
+    return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_SLICE_UPDATE, inputs, 2, attrs, 1 + 3 * (size_t)a->ndim), out);
+}
+
+kiln_status kiln__answer_slice_update(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    int start[KILN_QUESTION_NUMBERS], stop[KILN_QUESTION_NUMBERS], strides[KILN_QUESTION_NUMBERS];
+    struct kiln_array *a = kiln__asked_array(question), *update = kiln__asked_array(question);
+    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__asked_number(question);
+    kiln__asked_numbers(question, start);
+    kiln__asked_numbers(question, stop);
+    kiln__asked_numbers(question, strides);
+    return kiln__slice_update(mode, a, update, start, stop, strides, out, err);
+}

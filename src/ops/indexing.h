@@ -1,0 +1,50 @@
+/*
+ * indexing.h - reading and writing through index arrays and slices.
+ *
+ * Axes may be negative; so may index values, which are checked at evaluation. Same contract as kiln__apply(): inputs
+ * borrowed, *out is the caller's reference, untouched on failure. Error texts begin with "[name] ".
+ */
+#ifndef KILN_OPS_INDEXING_H
+#define KILN_OPS_INDEXING_H
+
+#include "graph/node.h"
+
+/* How an update meets what is there. An attribute of nodes, so the values stay. */
+enum kiln_merge_mode {
+    KILN_MERGE_SET,
+    KILN_MERGE_ADD,
+    KILN_MERGE_MULTIPLY,
+    KILN_MERGE_MAX,
+    KILN_MERGE_MIN,
+    KILN_MERGE_MODES
+};
+
+/* Elements of the flattened array. */
+kiln_status kiln__take(struct kiln_array *a, struct kiln_array *indices, struct kiln_array **out, kiln_error *err);
+kiln_status kiln__take_axis(struct kiln_array *a, struct kiln_array *indices, int axis, struct kiln_array **out,
+                            kiln_error *err);
+/* An index for each element; dims outside of the axis are broadcast. */
+kiln_status kiln__take_along_axis(struct kiln_array *a, struct kiln_array *indices, int axis, struct kiln_array **out,
+                                  kiln_error *err);
+/* Indices are broadcast to the array outside of the axis, values to the indices, and cast to the array's dtype. */
+kiln_status kiln__put_along_axis(enum kiln_merge_mode mode, struct kiln_array *a, struct kiln_array *indices,
+                                 struct kiln_array *values, int axis, struct kiln_array **out, kiln_error *err);
+
+struct kiln_index_list {
+    struct kiln_array *const *indices; /* broadcast with each other */
+    const int *axes;                   /* one for each */
+    size_t count;
+};
+
+/* Slices of `slice_sizes`, one size per axis of `a`, at each place the indices name. */
+kiln_status kiln__gather(struct kiln_array *a, struct kiln_index_list list, const int *slice_sizes, size_t size_count,
+                         struct kiln_array **out, kiln_error *err);
+kiln_status kiln__scatter(enum kiln_merge_mode mode, struct kiln_array *a, struct kiln_index_list list,
+                          struct kiln_array *updates, struct kiln_array **out, kiln_error *err);
+
+/* start, stop and strides as of kiln__slice(), one per axis; the update is broadcast, and cast to `a`'s dtype. */
+kiln_status kiln__slice_update(enum kiln_merge_mode mode, struct kiln_array *a, struct kiln_array *update,
+                               const int *start, const int *stop, const int *strides, struct kiln_array **out,
+                               kiln_error *err);
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * layers.c - see layers.h.
+ */
+#include "ops/layers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/deferred.h"
+#include "ops/reductions.h"
+#include "ops/row_layer.h"
+
+static enum kiln_dtype wide_dtype(enum kiln_dtype dtype)
+{
+    return dtype == KILN_FLOAT64 ? KILN_FLOAT64 : KILN_FLOAT32;
+}
+
+/* ---- layer_norm ------------------------------------------------------------------------------------------------ */
+
+static kiln_status check_row(const char *what, const struct kiln_array *x, const struct kiln_array *row,
+                             enum kiln_dtype *dtype, kiln_error *err)
+{
+    if (!row) return KILN_OK;
+    if (row->ndim != 1 || row->dims[0] != x->dims[x->ndim - 1]) {
+        char text[KILN_SHAPE_TEXT];
+        return kiln__fail(err, KILN_INVALID,
+                          "[layer_norm] %s must have shape (%d), as the last dimension of the input, got %s.", what,
+                          x->dims[x->ndim - 1], kiln__shape_text(row->dims, row->ndim, text));
+    }
+    *dtype = kiln__dtype_promote(*dtype, (enum kiln_dtype)row->dtype);
+    return KILN_OK;
+}
+
+kiln_status kiln__layer_norm(struct kiln_array *x, struct kiln_array *weight, struct kiln_array *bias, float eps,
+                             struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    if (kiln__records(x) || kiln__records(weight) || kiln__records(bias)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_LAYER_NORM);
+        kiln__ask_array(&question, x);
+        kiln__ask_array(&question, weight);
+        kiln__ask_array(&question, bias);
+        kiln__ask_real(&question, eps);
+        return kiln__ask_end(&question, out, err);
+    }
+    if (!x) return kiln__fail(err, KILN_INVALID, "[layer_norm] input is empty.");
+    if (x->ndim == 0) return kiln__fail(err, KILN_INVALID, "[layer_norm] Input must have at least 1 dimension, got 0.");
+    enum kiln_dtype dtype = x->dtype;
+    kiln_status status = check_row("Weight", x, weight, &dtype, err);
+    if (!status) status = check_row("Bias", x, bias, &dtype, err);
+    if (status) return status;
+    if (!kiln__dtype_is_float(dtype))
+        return kiln__fail(err, KILN_INVALID, "[layer_norm] %s is not supported: expected a float type.",
+                          kiln__dtypes[dtype].name);
+    struct kiln_row_layer layer = {
+        .op = KILN_OP_LAYER_NORM, .x = x, .weight = weight, .bias = bias, .eps = eps, .dtype = dtype};
+    if (kiln__row_layer_fits(&layer)) return kiln__row_layer(&layer, out, err);
+    int axis = x->ndim - 1;
+    struct kiln_array *wide = kiln__e_astype(&e, x, wide_dtype(dtype));
+    struct kiln_array *n = kiln__e_number(&e, x->dims[axis], wide_dtype(dtype));
+    struct kiln_array *mean = kiln__e_binary(&e, KILN_OP_DIVIDE, kiln__e_reduce_axis(&e, KILN_OP_SUM, wide, axis), n);
+    struct kiln_array *centred = kiln__e_binary(&e, KILN_OP_SUBTRACT, wide, mean);
+    struct kiln_array *squares = kiln__e_unary(&e, KILN_OP_SQUARE, centred);
+    struct kiln_array *variance =
+        kiln__e_binary(&e, KILN_OP_DIVIDE, kiln__e_reduce_axis(&e, KILN_OP_SUM, squares, axis), n);
+    struct kiln_array *safe = kiln__e_binary(&e, KILN_OP_ADD, variance, kiln__e_number(&e, eps, wide_dtype(dtype)));
+    struct kiln_array *result = kiln__e_binary(&e, KILN_OP_MULTIPLY, centred, kiln__e_unary(&e, KILN_OP_RSQRT, safe));
+    if (weight) result = kiln__e_binary(&e, KILN_OP_MULTIPLY, result, kiln__e_astype(&e, weight, wide_dtype(dtype)));
+    if (bias) result = kiln__e_binary(&e, KILN_OP_ADD, result, kiln__e_astype(&e, bias, wide_dtype(dtype)));
+    return kiln__e_end(&e, kiln__e_astype(&e, result, dtype), out);
+}
+
+kiln_status kiln__answer_layer_norm(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *x = kiln__asked_array(question), *weight = kiln__asked_array(question);
+    struct kiln_array *bias = kiln__asked_array(question);
+    return kiln__layer_norm(x, weight, bias, kiln__asked_real(question), out, err);
+}
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+static struct kiln_array *scaled(struct kiln_expression *e, struct kiln_array *a, float by)
+{
+    if (!a || by == 1.0f) return a;
+    return kiln__e_binary(e, KILN_OP_MULTIPLY, a,
+                          kiln__e_astype(e, kiln__e_number(e, by, wide_dtype(a->dtype)), a->dtype));
+}
+
+kiln_status kiln__addmm(struct kiln_array *c, struct kiln_array *a, struct kiln_array *b, float alpha, float beta,
+                        struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    if (!a || !b || !c) return kiln__fail(err, KILN_INVALID, "[addmm] input is empty.");
+    enum kiln_dtype dtype = kiln__dtype_promote(kiln__dtype_promote(a->dtype, b->dtype), c->dtype);
+    struct kiln_array *product = kiln__e_matmul(&e, kiln__e_astype(&e, a, dtype), kiln__e_astype(&e, b, dtype));
+    struct kiln_array *rest = scaled(&e, kiln__e_astype(&e, c, dtype), beta);
+    kiln_status status = kiln__e_end(&e, kiln__e_binary(&e, KILN_OP_ADD, scaled(&e, product, alpha), rest), out);
+    return status ? kiln__fail_as(err, status, "addmm") : status;
+}
+
+/* ---- rope ----------------------------------------------------------------------------------------------------------
+ */
+
+static kiln_status check_rope(const struct kiln_array *x, const struct kiln_rope *how, const struct kiln_array *offset,
+                              kiln_error *err)
+{
+    if (!x || !offset) return kiln__fail(err, KILN_INVALID, "[rope] input is empty.");
+    if (x->ndim < 2)
+        return kiln__fail(err, KILN_INVALID, "[rope] Input must have at least 2 dimensions, got %d.", x->ndim);
+    if (!kiln__dtype_is_float(x->dtype))
+        return kiln__fail(err, KILN_INVALID, "[rope] Input must be a float type, got %s.", kiln__dtypes[x->dtype].name);
+    if (how->dims < 2 || how->dims % 2 || how->dims > x->dims[x->ndim - 1])
+        return kiln__fail(err, KILN_INVALID, "[rope] dims is %d; expected an even number from 2 to %d.", how->dims,
+                          x->dims[x->ndim - 1]);
+    if (!how->base == !how->freqs)
+        return kiln__fail(err, KILN_INVALID, "[rope] Exactly one of base and freqs must be given.");
+    if (how->freqs && (how->freqs->ndim != 1 || how->freqs->dims[0] != how->dims / 2))
+        return kiln__fail(err, KILN_INVALID, "[rope] freqs must have shape (%d), half of dims.", how->dims / 2);
+    if (kiln__dtypes[offset->dtype].kind >= KILN_KIND_FLOAT)
+        return kiln__fail(err, KILN_INVALID, "[rope] offset must be an integer, got %s.",
+                          kiln__dtypes[offset->dtype].name);
+    if (offset->size != 1 && (offset->ndim != 1 || x->ndim < 3 || offset->dims[0] != x->dims[0]))
+        return kiln__fail(err, KILN_INVALID, "[rope] offset must be one integer, or one for each of the %d in a batch.",
+                          x->dims[0]);
+    return KILN_OK;
+}
+
+/* The turn per position of each pair: 1 / freqs, or base to the power of -i / (dims / 2). */
+static struct kiln_array *turns(struct kiln_expression *e, const struct kiln_rope *how)
+{
+    int half = how->dims / 2;
+    if (how->freqs)
+        return kiln__e_binary(e, KILN_OP_DIVIDE, kiln__e_number(e, 1, KILN_FLOAT32),
+                              kiln__e_astype(e, how->freqs, KILN_FLOAT32));
+    float *values = malloc((size_t)half * sizeof *values);
+    if (!values) {
+        e->status = kiln__no_memory(e->err, "rope");
+        return NULL;
+    }
+    for (int i = 0; i < half; i++) values[i] = (float)pow((double)*how->base, -(double)i / half);
+    struct kiln_array *out = kiln__e_data(e, values, KILN_FLOAT32, &half, 1);
+    free(values);
+    return out;
+}
+
+/* (..., positions, 1), float32 */
+static struct kiln_array *positions(struct kiln_expression *e, const struct kiln_array *x, struct kiln_array *offset,
+                                    float scale)
+{
+    int count = x->dims[x->ndim - 2], dims[KILN_MAX_NDIM];
+    float *values = malloc(((size_t)count + 1) * sizeof *values);
+    if (!values) {
+        e->status = kiln__no_memory(e->err, "rope");
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) values[i] = (float)i;
+    struct kiln_array *range = kiln__e_data(e, values, KILN_FLOAT32, (int[]){count, 1}, 2);
+    free(values);
+    for (int i = 0; i < x->ndim; i++) dims[i] = 1;
+    if (offset->size != 1) dims[0] = offset->dims[0];
+    struct kiln_array *first =
+        kiln__e_reshape(e, kiln__e_astype(e, offset, KILN_FLOAT32), dims, offset->size != 1 ? x->ndim : 0u);
+    struct kiln_array *sum = kiln__e_binary(e, KILN_OP_ADD, range, first);
+    return scale == 1.0f ? sum : kiln__e_binary(e, KILN_OP_MULTIPLY, sum, kiln__e_number(e, scale, KILN_FLOAT32));
+}
+
+/* Puts the turned pairs back to where they came from. */
+static struct kiln_array *join_pairs(struct kiln_expression *e, struct kiln_array *first, struct kiln_array *second,
+                                     bool traditional, int dims)
+{
+    int joined[KILN_MAX_NDIM];
+    if (!first || !second) return NULL;
+    int axis = first->ndim - 1;
+    if (!traditional) return kiln__e_concatenate(e, (struct kiln_array *[]){first, second}, 2, axis);
+    memcpy(joined, first->dims, first->ndim * sizeof *joined);
+    joined[axis] = dims;
+    int64_t last[1] = {axis + 1};
+    struct kiln_array *pair[2] = {kiln__e_apply(e, KILN_OP_EXPAND_DIMS, &first, 1, last, 1),
+                                  kiln__e_apply(e, KILN_OP_EXPAND_DIMS, &second, 1, last, 1)};
+    return kiln__e_reshape(e, kiln__e_concatenate(e, pair, 2, axis + 1), joined, (size_t)axis + 1);
+}
+
+static kiln_status ask_rope(struct kiln_array *x, const struct kiln_rope *how, struct kiln_array *offset,
+                            struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_question question = kiln__ask(KILN_FORMULA_ROPE);
+    kiln__ask_array(&question, x);
+    kiln__ask_array(&question, offset);
+    kiln__ask_array(&question, how->freqs);
+    kiln__ask_number(&question, how->dims);
+    kiln__ask_number(&question, how->traditional);
+    kiln__ask_real(&question, how->scale);
+    kiln__ask_number(&question, how->base != NULL);
+    kiln__ask_real(&question, how->base ? *how->base : 0);
+    return kiln__ask_end(&question, out, err);
+}
+
+kiln_status kiln__answer_rope(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *x = kiln__asked_array(question), *offset = kiln__asked_array(question);
+    struct kiln_rope how = {.freqs = kiln__asked_array(question)};
+    how.dims = (int)kiln__asked_number(question);
+    how.traditional = kiln__asked_number(question);
+    how.scale = kiln__asked_real(question);
+    bool has_base = kiln__asked_number(question);
+    float base = kiln__asked_real(question);
+    how.base = has_base ? &base : NULL;
+    return kiln__rope(x, how, offset, out, err);
+}
+
+kiln_status kiln__rope(struct kiln_array *x, struct kiln_rope how, struct kiln_array *offset, struct kiln_array **out,
+                       kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    if (kiln__records(x) || kiln__records(offset) || kiln__records(how.freqs))
+        return ask_rope(x, &how, offset, out, err);
+    kiln_status status = check_rope(x, &how, offset, err);
+    if (status) return status;
+    int axis = x->ndim - 1, half = how.dims / 2, all = x->dims[axis], step = how.traditional ? 2 : 1;
+    struct kiln_array *angle =
+        kiln__e_binary(&e, KILN_OP_MULTIPLY, positions(&e, x, offset, how.scale), turns(&e, &how));
+    struct kiln_array *cosine = kiln__e_unary(&e, KILN_OP_COS, angle), *sine = kiln__e_unary(&e, KILN_OP_SIN, angle);
+    struct kiln_array *a = kiln__e_cut(&e, x, axis, 0, how.traditional ? how.dims : half, step);
+    struct kiln_array *b = kiln__e_cut(&e, x, axis, how.traditional ? 1 : half, how.dims, step);
+    struct kiln_array *first = kiln__e_binary(&e, KILN_OP_SUBTRACT, kiln__e_binary(&e, KILN_OP_MULTIPLY, a, cosine),
+                                              kiln__e_binary(&e, KILN_OP_MULTIPLY, b, sine));
+    struct kiln_array *second = kiln__e_binary(&e, KILN_OP_ADD, kiln__e_binary(&e, KILN_OP_MULTIPLY, a, sine),
+                                               kiln__e_binary(&e, KILN_OP_MULTIPLY, b, cosine));
+    struct kiln_array *turned = join_pairs(&e, kiln__e_astype(&e, first, x->dtype),
+                                           kiln__e_astype(&e, second, x->dtype), how.traditional, how.dims);
+    if (how.dims < all) {
+        struct kiln_array *rest = kiln__e_cut(&e, x, axis, how.dims, all, 1);
+        turned = kiln__e_concatenate(&e, (struct kiln_array *[]){turned, rest}, 2, axis);
+    }
+    return kiln__e_end(&e, turned, out);
+}

@@ -1,0 +1,534 @@
+/*
+ * reductions.c - see reductions.h.
+ *
+ * Axes become a set, one bit each. Several axes are moved to the end and merged, so that one kernel reduces them all in
+ * an order that depends on their number of elements only; merging is a view unless the axes lie apart in memory.
+ */
+#include "ops/reductions.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "graph/deferred.h"
+#include "ops/row_layer.h"
+
+kiln_status kiln__plain_axis(const char *name, int axis, size_t ndim, int *out, kiln_error *err)
+{
+    int64_t plain = axis < 0 ? (int64_t)axis + (int64_t)ndim : axis;
+    if (plain < 0 || plain >= (int64_t)ndim)
+        return kiln__fail(err, KILN_INVALID, "[%s] Axis %d is out of range for an array of %zu dimensions.", name, axis,
+                          ndim);
+    *out = (int)plain;
+    return KILN_OK;
+}
+
+static kiln_status axes_to_set(const char *name, const struct kiln_array *a, struct kiln_axes axes, uint64_t *out,
+                               kiln_error *err)
+{
+    uint64_t set = 0;
+    if (!a) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", name);
+    if (axes.count == KILN_ALL_AXES) {
+        *out = (UINT64_C(1) << a->ndim) - 1;
+        return KILN_OK;
+    }
+    for (size_t i = 0; i < axes.count; i++) {
+        int axis = 0;
+        kiln_status status = kiln__plain_axis(name, axes.axes[i], a->ndim, &axis, err);
+        if (status) return status;
+        if (set >> axis & 1) return kiln__fail(err, KILN_INVALID, "[%s] Axis %d appears twice.", name, axes.axes[i]);
+        set |= UINT64_C(1) << axis;
+    }
+    *out = set;
+    return KILN_OK;
+}
+
+static bool has(uint64_t set, int axis)
+{
+    return set >> axis & 1;
+}
+
+static int64_t elements_of(const struct kiln_array *a, uint64_t set)
+{
+    int64_t count = 1;
+    for (int i = 0; i < a->ndim; i++)
+        if (has(set, i)) count *= a->dims[i];
+    return count;
+}
+
+/* ---- reducing a set of axes ----------------------------------------------------------------------------------- */
+
+static struct kiln_array *reduce_one(struct kiln_expression *e, enum kiln_op op, struct kiln_array *a, int axis,
+                                     bool keepdims)
+{
+    return kiln__e_apply(e, op, &a, 1, (int64_t[]){axis, keepdims}, 2);
+}
+
+struct kiln_array *kiln__e_reduce_axis(struct kiln_expression *e, enum kiln_op op, struct kiln_array *a, int axis)
+{
+    return reduce_one(e, op, a, axis, true);
+}
+
+/* Nothing to reduce: each element on its own, so that the dtype is that of the reduction. */
+static struct kiln_array *reduce_none(struct kiln_expression *e, enum kiln_op op, struct kiln_array *a)
+{
+    struct kiln_array *row = kiln__e_apply(e, KILN_OP_EXPAND_DIMS, &a, 1, (int64_t[]){0}, 1);
+    return reduce_one(e, op, row, 0, false);
+}
+
+/* The axes of the set as one, which is the last. */
+static struct kiln_array *merge_axes(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
+{
+    int64_t order[KILN_MAX_NDIM];
+    int dims[KILN_MAX_NDIM + 1];
+    size_t kept = 0, next;
+    for (int i = 0; i < a->ndim; i++) {
+        if (has(set, i)) continue;
+        dims[kept] = a->dims[i];
+        order[kept++] = i;
+    }
+    next = kept;
+    for (int i = 0; i < a->ndim; i++)
+        if (has(set, i)) order[next++] = i;
+    dims[kept] = (int)elements_of(a, set);
+    return kiln__e_reshape(e, kiln__e_transpose(e, a, order), dims, kept + 1);
+}
+
+static struct kiln_array *reduce_merged(struct kiln_expression *e, enum kiln_op op, struct kiln_array *a, uint64_t set)
+{
+    struct kiln_array *merged = merge_axes(e, a, set);
+    return merged ? reduce_one(e, op, merged, merged->ndim - 1, false) : NULL;
+}
+
+/* One after the other, the last axis first; only when they are too many elements for one axis. */
+static struct kiln_array *reduce_apart(struct kiln_expression *e, enum kiln_op op, struct kiln_array *a, uint64_t set)
+{
+    int ndim = a->ndim;
+    for (int i = ndim; i-- > 0;)
+        if (has(set, i)) a = reduce_one(e, op, a, i, false);
+    return a;
+}
+
+static struct kiln_array *keep_axes(struct kiln_expression *e, struct kiln_array *reduced, const struct kiln_array *a,
+                                    uint64_t set)
+{
+    int dims[KILN_MAX_NDIM];
+    for (int i = 0; i < a->ndim; i++) dims[i] = has(set, i) ? 1 : a->dims[i];
+    return kiln__e_reshape(e, reduced, dims, a->ndim);
+}
+
+static struct kiln_array *reduce_set(struct kiln_expression *e, enum kiln_op op, struct kiln_array *a, uint64_t set,
+                                     bool keepdims)
+{
+    struct kiln_array *reduced;
+    if (!a || e->status) return NULL;
+    if (set == 0) return reduce_none(e, op, a);
+    if ((set & (set - 1)) == 0) return reduce_one(e, op, a, __builtin_ctzll(set), keepdims);
+    reduced = elements_of(a, set) <= INT_MAX ? reduce_merged(e, op, a, set) : reduce_apart(e, op, a, set);
+    return keepdims ? keep_axes(e, reduced, a, set) : reduced;
+}
+
+/* A question about one array, a number and axes. */
+static struct kiln_question question_about(enum kiln_formula formula, int number, struct kiln_array *a,
+                                           struct kiln_axes axes)
+{
+    struct kiln_question question = kiln__ask(formula);
+    bool all = axes.count == KILN_ALL_AXES;
+    kiln__ask_number(&question, number);
+    kiln__ask_array(&question, a);
+    kiln__ask_number(&question, all);
+    kiln__ask_numbers(&question, axes.axes, all ? 0 : axes.count);
+    kiln__ask_number(&question, axes.keepdims);
+    return question;
+}
+
+static kiln_status ask_axes(enum kiln_formula formula, int number, struct kiln_array *a, struct kiln_axes axes,
+                            struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_question question = question_about(formula, number, a, axes);
+    return kiln__ask_end(&question, out, err);
+}
+
+struct asked_axes {
+    struct kiln_array *a;
+    struct kiln_axes axes; /* points to `list` */
+    int list[KILN_QUESTION_NUMBERS];
+};
+
+/* Reads it; returns the number. */
+static int read_axes(struct kiln_question *question, struct asked_axes *asked)
+{
+    int number = (int)kiln__asked_number(question);
+    asked->a = kiln__asked_array(question);
+    bool all = kiln__asked_number(question);
+    size_t count = kiln__asked_numbers(question, asked->list);
+    asked->axes = (struct kiln_axes){asked->list, all ? KILN_ALL_AXES : count, kiln__asked_number(question)};
+    return number;
+}
+
+kiln_status kiln__answer_reduce(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    int op = read_axes(question, &asked);
+    return kiln__reduce((enum kiln_op)op, asked.a, asked.axes, out, err);
+}
+
+kiln_status kiln__reduce(enum kiln_op op, struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out,
+                         kiln_error *err)
+{
+    uint64_t set = 0;
+    struct kiln_expression e = {.err = err};
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_REDUCE, op, a, axes, out, err);
+    kiln_status status = axes_to_set(kiln__ops[op].name, a, axes, &set, err);
+    return status ? status : kiln__e_end(&e, reduce_set(&e, op, a, set, axes.keepdims), out);
+}
+
+/* ---- averages ------------------------------------------------------------------------------------------------- */
+
+static enum kiln_dtype at_least_float(enum kiln_dtype dtype)
+{
+    return kiln__dtypes[dtype].kind < KILN_KIND_FLOAT ? KILN_FLOAT32 : dtype;
+}
+
+/* The dtype to compute in: float32 for 16-bit floats and integers. */
+static enum kiln_dtype wide_dtype(enum kiln_dtype dtype)
+{
+    bool is_narrow = dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16;
+    return is_narrow ? KILN_FLOAT32 : at_least_float(dtype);
+}
+
+static struct kiln_array *divide_by(struct kiln_expression *e, struct kiln_array *a, int64_t count)
+{
+    if (!a) return NULL;
+    return kiln__e_binary(e, KILN_OP_DIVIDE, a, kiln__e_number(e, (double)count, a->dtype));
+}
+
+static struct kiln_array *mean_of(struct kiln_expression *e, struct kiln_array *wide, uint64_t set, bool keepdims)
+{
+    if (!wide) return NULL;
+    return divide_by(e, reduce_set(e, KILN_OP_SUM, wide, set, keepdims), elements_of(wide, set));
+}
+
+kiln_status kiln__answer_mean(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    read_axes(question, &asked);
+    return kiln__mean(asked.a, asked.axes, out, err);
+}
+
+kiln_status kiln__mean(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err)
+{
+    uint64_t set = 0;
+    struct kiln_expression e = {.err = err};
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_MEAN, 0, a, axes, out, err);
+    kiln_status status = axes_to_set("mean", a, axes, &set, err);
+    if (status) return status;
+    struct kiln_array *mean = mean_of(&e, kiln__e_astype(&e, a, wide_dtype(a->dtype)), set, axes.keepdims);
+    return kiln__e_end(&e, kiln__e_astype(&e, mean, at_least_float(a->dtype)), out);
+}
+
+static kiln_status variance(const char *name, struct kiln_array *a, struct kiln_axes axes, int ddof, bool root,
+                            struct kiln_array **out, kiln_error *err)
+{
+    uint64_t set = 0;
+    struct kiln_expression e = {.err = err};
+    kiln_status status = axes_to_set(name, a, axes, &set, err);
+    if (status) return status;
+    if (a->dtype == KILN_COMPLEX64)
+        return kiln__fail(err, KILN_INVALID, "[%s] complex64 is not supported: expected a real type.", name);
+    struct kiln_array *wide = kiln__e_astype(&e, a, wide_dtype(a->dtype));
+    struct kiln_array *difference = kiln__e_binary(&e, KILN_OP_SUBTRACT, wide, mean_of(&e, wide, set, true));
+    struct kiln_array *squares = kiln__e_unary(&e, KILN_OP_SQUARE, difference);
+    int64_t count = elements_of(a, set) - ddof;
+    struct kiln_array *result =
+        divide_by(&e, reduce_set(&e, KILN_OP_SUM, squares, set, axes.keepdims), count > 0 ? count : 0);
+    if (root) result = kiln__e_unary(&e, KILN_OP_SQRT, result);
+    return kiln__e_end(&e, kiln__e_astype(&e, result, at_least_float(a->dtype)), out);
+}
+
+kiln_status kiln__answer_var(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    int ddof = read_axes(question, &asked);
+    return kiln__var(asked.a, asked.axes, ddof, out, err);
+}
+
+kiln_status kiln__answer_std(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    int ddof = read_axes(question, &asked);
+    return kiln__std(asked.a, asked.axes, ddof, out, err);
+}
+
+kiln_status kiln__var(struct kiln_array *a, struct kiln_axes axes, int ddof, struct kiln_array **out, kiln_error *err)
+{
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_VAR, ddof, a, axes, out, err);
+    return variance("var", a, axes, ddof, false, out, err);
+}
+
+kiln_status kiln__std(struct kiln_array *a, struct kiln_axes axes, int ddof, struct kiln_array **out, kiln_error *err)
+{
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_STD, ddof, a, axes, out, err);
+    return variance("std", a, axes, ddof, true, out, err);
+}
+
+/* ---- exponentials --------------------------------------------------------------------------------------------- */
+
+static kiln_status check_real(const char *name, const struct kiln_array *a, kiln_error *err)
+{
+    if (a->dtype != KILN_COMPLEX64) return KILN_OK;
+    return kiln__fail(err, KILN_INVALID, "[%s] complex64 is not supported: expected a real type.", name);
+}
+
+static bool is_last_axis(const struct kiln_array *a, uint64_t set)
+{
+    return a->ndim && set == UINT64_C(1) << (a->ndim - 1);
+}
+
+static struct kiln_row_layer row_layer(enum kiln_op op, struct kiln_array *a)
+{
+    return (struct kiln_row_layer){.op = op, .x = a, .dtype = at_least_float(a->dtype)};
+}
+
+/* log(sum(exp(a - max))) + max; an infinite max is the result, because infinity less infinity is NaN. */
+kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err)
+{
+    uint64_t set = 0;
+    struct kiln_expression e = {.err = err};
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_LOGSUMEXP, 0, a, axes, out, err);
+    kiln_status status = axes_to_set("logsumexp", a, axes, &set, err);
+    if (!status) status = check_real("logsumexp", a, err);
+    if (status) return status;
+    struct kiln_row_layer layer = row_layer(KILN_OP_LOGSUMEXP, a);
+    layer.keepdims = axes.keepdims;
+    if (is_last_axis(a, set) && kiln__row_layer_fits(&layer)) return kiln__row_layer(&layer, out, err);
+    enum kiln_dtype dtype = wide_dtype(a->dtype);
+    struct kiln_array *wide = kiln__e_astype(&e, a, dtype);
+    struct kiln_array *most = set ? reduce_set(&e, KILN_OP_MAX, wide, set, true) : wide;
+    struct kiln_array *powers = kiln__e_unary(&e, KILN_OP_EXP, kiln__e_binary(&e, KILN_OP_SUBTRACT, wide, most));
+    struct kiln_array *total = set ? reduce_set(&e, KILN_OP_SUM, powers, set, true) : powers;
+    struct kiln_array *result = kiln__e_binary(&e, KILN_OP_ADD, kiln__e_unary(&e, KILN_OP_LOG, total), most);
+    struct kiln_array *is_infinite =
+        kiln__e_binary(&e, KILN_OP_EQUAL, kiln__e_unary(&e, KILN_OP_ABS, most), kiln__e_number(&e, INFINITY, dtype));
+    result = kiln__e_astype(&e, kiln__e_select(&e, is_infinite, most, result), at_least_float(a->dtype));
+    if (!axes.keepdims && result) {
+        int dims[KILN_MAX_NDIM];
+        size_t ndim = 0;
+        for (int i = 0; i < a->ndim; i++)
+            if (!has(set, i)) dims[ndim++] = a->dims[i];
+        result = kiln__e_reshape(&e, result, dims, ndim);
+    }
+    return kiln__e_end(&e, result, out);
+}
+
+kiln_status kiln__answer_logsumexp(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    read_axes(question, &asked);
+    return kiln__logsumexp(asked.a, asked.axes, out, err);
+}
+
+static struct kiln_array *softmax_of(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
+{
+    if (!a || e->status) return NULL;
+    struct kiln_row_layer layer = row_layer(KILN_OP_SOFTMAX, a);
+    if (is_last_axis(a, set) && kiln__row_layer_fits(&layer)) {
+        struct kiln_array *result = NULL;
+        kiln_status status = kiln__row_layer(&layer, &result, e->err);
+        return kiln__e_hold(e, status, result);
+    }
+    struct kiln_array *wide = kiln__e_astype(e, a, wide_dtype(a->dtype));
+    struct kiln_array *most = reduce_set(e, KILN_OP_MAX, wide, set, true);
+    struct kiln_array *powers = kiln__e_unary(e, KILN_OP_EXP, kiln__e_binary(e, KILN_OP_SUBTRACT, wide, most));
+    struct kiln_array *total = reduce_set(e, KILN_OP_SUM, powers, set, true);
+    return kiln__e_astype(e, kiln__e_binary(e, KILN_OP_DIVIDE, powers, total), at_least_float(a->dtype));
+}
+
+struct kiln_array *kiln__e_softmax_last(struct kiln_expression *e, struct kiln_array *a)
+{
+    return a ? softmax_of(e, a, UINT64_C(1) << (a->ndim - 1)) : NULL;
+}
+
+kiln_status kiln__answer_softmax(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    read_axes(question, &asked);
+    return kiln__softmax(asked.a, asked.axes, out, err);
+}
+
+kiln_status kiln__softmax(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err)
+{
+    uint64_t set = 0;
+    struct kiln_expression e = {.err = err};
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_SOFTMAX, 0, a, axes, out, err);
+    kiln_status status = axes_to_set("softmax", a, axes, &set, err);
+    if (!status) status = check_real("softmax", a, err);
+    if (status) return status;
+    if (a->size == 0) return kiln__e_end(&e, kiln__e_astype(&e, a, at_least_float(a->dtype)), out);
+    if (set) return kiln__e_end(&e, softmax_of(&e, a, set), out);
+    /* over no axes: each element is alone */
+    struct kiln_array *row = kiln__e_apply(&e, KILN_OP_EXPAND_DIMS, &a, 1, (int64_t[]){0}, 1);
+    struct kiln_array *alone = softmax_of(&e, row, 1);
+    return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_SQUEEZE, &alone, 1, (int64_t[]){0}, 1), out);
+}
+
+/* ---- places and running results ------------------------------------------------------------------------------- */
+
+kiln_status kiln__place_axis(enum kiln_op op, struct kiln_array *a, int axis, bool keepdims, struct kiln_array **out,
+                             kiln_error *err)
+{
+    int plain = 0;
+    if (!a) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", kiln__ops[op].name);
+    kiln_status status = kiln__plain_axis(kiln__ops[op].name, axis, a->ndim, &plain, err);
+    return status ? status : kiln__apply(op, &a, 1, (int64_t[]){plain, keepdims}, 2, out, err);
+}
+
+kiln_status kiln__place(enum kiln_op op, struct kiln_array *a, bool keepdims, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    int dims[KILN_MAX_NDIM];
+    if (kiln__records(a))
+        return ask_axes(KILN_FORMULA_PLACE, op, a, (struct kiln_axes){NULL, KILN_ALL_AXES, keepdims}, out, err);
+    if (!a) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", kiln__ops[op].name);
+    struct kiln_array *flat = kiln__e_reshape(&e, a, (int[]){(int)(a->size <= INT_MAX ? a->size : -2)}, 1);
+    struct kiln_array *place = reduce_one(&e, op, flat, 0, false);
+    for (int i = 0; i < a->ndim; i++) dims[i] = 1;
+    return kiln__e_end(&e, keepdims ? kiln__e_reshape(&e, place, dims, a->ndim) : place, out);
+}
+
+kiln_status kiln__answer_place(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    int op = read_axes(question, &asked);
+    return kiln__place((enum kiln_op)op, asked.a, asked.axes.keepdims, out, err);
+}
+
+kiln_status kiln__running(enum kiln_op op, struct kiln_array *a, int axis, bool reverse, bool inclusive,
+                          struct kiln_array **out, kiln_error *err)
+{
+    int plain = 0;
+    if (!a) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", kiln__ops[op].name);
+    kiln_status status = kiln__plain_axis(kiln__ops[op].name, axis, a->ndim, &plain, err);
+    return status ? status : kiln__apply(op, &a, 1, (int64_t[]){plain, reverse, inclusive}, 3, out, err);
+}
+
+/* Each element `by` places later along the axis, or earlier when `reverse`; `fill` comes in. */
+static struct kiln_array *shifted(struct kiln_expression *e, struct kiln_array *a, int axis, int by, bool reverse,
+                                  struct kiln_array *fill)
+{
+    int dims[KILN_MAX_NDIM];
+    if (!a) return NULL;
+    int n = a->dims[axis];
+    memcpy(dims, a->dims, a->ndim * sizeof *dims);
+    dims[axis] = by;
+    struct kiln_array *in = kiln__e_broadcast(e, fill, dims, a->ndim);
+    struct kiln_array *rest = kiln__e_cut(e, a, axis, reverse ? by : 0, reverse ? n : n - by, 1);
+    return kiln__e_concatenate(e, (struct kiln_array *[]){reverse ? rest : in, reverse ? in : rest}, 2, axis);
+}
+
+kiln_status kiln__answer_logcumsumexp(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__asked_array(question);
+    int axis = (int)kiln__asked_number(question);
+    bool reverse = kiln__asked_number(question);
+    return kiln__logcumsumexp(a, axis, reverse, kiln__asked_number(question), out, err);
+}
+
+/* Each round doubles how many elements a place has, so that none is lost beside a large one that comes later. */
+kiln_status kiln__logcumsumexp(struct kiln_array *a, int axis, bool reverse, bool inclusive, struct kiln_array **out,
+                               kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    int plain = 0;
+    if (kiln__records(a)) {
+        struct kiln_question question = kiln__ask(KILN_FORMULA_LOGCUMSUMEXP);
+        kiln__ask_array(&question, a);
+        kiln__ask_number(&question, axis);
+        kiln__ask_number(&question, reverse);
+        kiln__ask_number(&question, inclusive);
+        return kiln__ask_end(&question, out, err);
+    }
+    if (!a) return kiln__fail(err, KILN_INVALID, "[logcumsumexp] input is empty.");
+    kiln_status status = kiln__plain_axis("logcumsumexp", axis, a->ndim, &plain, err);
+    if (!status) status = check_real("logcumsumexp", a, err);
+    if (status) return status;
+    enum kiln_dtype dtype = wide_dtype(a->dtype);
+    struct kiln_array *x = kiln__e_astype(&e, a, dtype), *none = kiln__e_number(&e, -INFINITY, dtype);
+    int64_t n = a->dims[plain];
+    if (!inclusive && n > 0) x = shifted(&e, x, plain, 1, reverse, none);
+    for (int64_t by = 1; by < n; by *= 2)
+        x = kiln__e_binary(&e, KILN_OP_LOGADDEXP, x, shifted(&e, x, plain, (int)by, reverse, none));
+    return kiln__e_end(&e, kiln__e_astype(&e, x, at_least_float(a->dtype)), out);
+}
+
+/* ---- medians and counts ---------------------------------------------------------------------------------------- */
+
+/* Of the last axis, in order, which stays with size 1. */
+static struct kiln_array *middle_of(struct kiln_expression *e, struct kiln_array *sorted, enum kiln_dtype dtype)
+{
+    if (!sorted) return NULL;
+    int last = sorted->ndim - 1, n = sorted->dims[last];
+    struct kiln_array *middle = kiln__e_astype(e, kiln__e_cut(e, sorted, last, n / 2, n / 2 + 1, 1), dtype);
+    if (n % 2 == 0) {
+        struct kiln_array *lower = kiln__e_astype(e, kiln__e_cut(e, sorted, last, n / 2 - 1, n / 2, 1), dtype);
+        middle = divide_by(e, kiln__e_binary(e, KILN_OP_ADD, lower, middle), 2);
+    }
+    if (!kiln__dtype_is_float(sorted->dtype)) return middle;
+    struct kiln_array *most = kiln__e_cut(e, sorted, last, n - 1, n, 1); /* NaN is last */
+    return kiln__e_select(e, kiln__e_unary(e, KILN_OP_ISNAN, most), kiln__e_astype(e, most, dtype), middle);
+}
+
+kiln_status kiln__answer_median(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    read_axes(question, &asked);
+    return kiln__median(asked.a, asked.axes, out, err);
+}
+
+kiln_status kiln__median(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err)
+{
+    uint64_t set = 0;
+    struct kiln_expression e = {.err = err};
+    if (kiln__records(a)) return ask_axes(KILN_FORMULA_MEDIAN, 0, a, axes, out, err);
+    kiln_status status = axes_to_set("median", a, axes, &set, err);
+    if (!status) status = check_real("median", a, err);
+    if (status) return status;
+    enum kiln_dtype dtype = at_least_float(a->dtype);
+    if (set == 0) return kiln__e_end(&e, kiln__e_astype(&e, a, dtype), out);
+    int64_t count = elements_of(a, set);
+    if (count == 0 || count > INT_MAX)
+        return kiln__fail(err, KILN_INVALID, "[median] There is no median of %lld elements; expected 1 to %d.",
+                          (long long)count, INT_MAX);
+    struct kiln_array *merged = merge_axes(&e, a, set);
+    int64_t last = merged ? merged->ndim - 1 : 0;
+    struct kiln_array *sorted = kiln__e_apply(&e, KILN_OP_SORT, &merged, 1, &last, 1);
+    struct kiln_array *middle = kiln__e_astype(&e, middle_of(&e, sorted, wide_dtype(a->dtype)), dtype);
+    struct kiln_array *result =
+        axes.keepdims ? keep_axes(&e, middle, a, set) : kiln__e_apply(&e, KILN_OP_SQUEEZE, &middle, 1, &last, 1);
+    return kiln__e_end(&e, result, out);
+}
+
+kiln_status kiln__answer_number_of_elements(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+{
+    struct asked_axes asked;
+    enum kiln_dtype dtype = (enum kiln_dtype)read_axes(question, &asked);
+    bool inverted = kiln__asked_number(question);
+    return kiln__number_of_elements(asked.a, asked.axes, inverted, dtype, out, err);
+}
+
+kiln_status kiln__number_of_elements(struct kiln_array *a, struct kiln_axes axes, bool inverted, enum kiln_dtype dtype,
+                                     struct kiln_array **out, kiln_error *err)
+{
+    uint64_t set = 0;
+    struct kiln_expression e = {.err = err};
+    if (kiln__records(a)) {
+        struct kiln_question question = question_about(KILN_FORMULA_NUMBER_OF_ELEMENTS, (int)dtype, a, axes);
+        kiln__ask_number(&question, inverted);
+        return kiln__ask_end(&question, out, err);
+    }
+    kiln_status status = axes_to_set("number_of_elements", a, axes, &set, err);
+    if (status) return status;
+    double count = (double)elements_of(a, set);
+    return kiln__e_end(&e, kiln__e_astype(&e, kiln__e_number(&e, inverted ? 1 / count : count, KILN_FLOAT64), dtype),
+                       out);
+}

@@ -1,0 +1,72 @@
+/*
+ * row_layer.c - see row_layer.h. Which shapes take a kernel with rows is decided here, for traces and outside of them.
+ */
+#include "ops/row_layer.h"
+
+#include <string.h>
+
+#include "graph/default_device.h"
+#include "graph/rules.h"
+
+enum {
+    ROW_MIN = 32,           /* elements; shorter rows reduce faster many at a time, by the reduction's own kernel, */
+    FEW_ELEMENTS = 1 << 10, /* unless there are so few of them that steps count for more: on a CPU, */
+    FEW_ON_GPU = 1 << 20,   /* and on a GPU, where each step is a launch */
+    LONG_ROW = 64 << 10,    /* elements; a longer row alone is shared by threads or blocks in single operations, */
+    ENOUGH_ROWS = 32        /* but not in a kernel with rows, which needs this many of them to keep others busy */
+};
+
+static bool has_at_most(int64_t limit, const int *dims, size_t ndim)
+{
+    int64_t count = 1;
+    for (size_t i = 0; i < ndim && count <= limit; i++) count *= dims[i];
+    return count <= limit;
+}
+
+bool kiln__rows_pay(const int *dims, size_t ndim, uint32_t place)
+{
+    int length = ndim ? dims[ndim - 1] : 0;
+    return length >= ROW_MIN || (length > 1 && has_at_most(place ? FEW_ON_GPU : FEW_ELEMENTS, dims, ndim));
+}
+
+static bool is_traced(const struct kiln_array *array)
+{
+    return array && array->trace;
+}
+
+bool kiln__row_layer_fits(const struct kiln_row_layer *layer)
+{
+    const struct kiln_array *x = layer->x;
+    if (is_traced(x) || is_traced(layer->weight) || is_traced(layer->bias)) return false;
+    if (x->size == 0 || !kiln__rows_pay(x->dims, x->ndim, kiln__place_current())) return false;
+    int length = x->dims[x->ndim - 1];
+    return length <= LONG_ROW || (length <= KILN_ROW_LAYER_LONGEST && x->size / length >= ENOUGH_ROWS);
+}
+
+static size_t fill_attrs(const struct kiln_row_layer *layer, int64_t attrs[2])
+{
+    uint32_t bits;
+    if (layer->op == KILN_OP_SOFTMAX || layer->op == KILN_OP_LOGSUMEXP) return 0;
+    memcpy(&bits, &layer->eps, sizeof bits);
+    attrs[0] = bits;
+    attrs[1] = (layer->weight ? KILN_ROW_LAYER_WEIGHT : 0) | (layer->bias ? KILN_ROW_LAYER_BIAS : 0);
+    return 2;
+}
+
+kiln_status kiln__row_layer(const struct kiln_row_layer *layer, struct kiln_array **out, kiln_error *err)
+{
+    const struct kiln_array *x = layer->x;
+    struct kiln_array *inputs[3] = {layer->x};
+    int64_t attrs[2];
+    struct kiln_call call = {.op = layer->op, .inputs = inputs, .count = 1, .attrs = attrs};
+    struct kiln_result result = {.as_they_are = true, .dtype = layer->dtype, .ndim = x->ndim};
+    if (layer->weight) inputs[call.count++] = layer->weight;
+    if (layer->bias) inputs[call.count++] = layer->bias;
+    call.attr_count = fill_attrs(layer, attrs);
+    memcpy(result.dims, x->dims, x->ndim * sizeof *x->dims);
+    if (layer->op == KILN_OP_LOGSUMEXP) {
+        result.dims[x->ndim - 1] = 1;
+        result.ndim -= !layer->keepdims;
+    }
+    return kiln__apply_result(&call, &result, out, err);
+}
