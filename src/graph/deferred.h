@@ -5,7 +5,7 @@
  * sizes. While a shapeless function is traced, such an operation becomes one node, KILN_OP_FORMULA, which keeps what
  * the caller asked for: its arrays and its parameters. A formula is never evaluated. For each new shape the trace room
  * asks all of them again, outside of a shapeless trace, where the very same functions make plain nodes of the sizes at
- * hand, or say what does not fit (trace/replay.c).
+ * hand, or say what does not fit (trace/shapeless.c).
  *
  * An operation and its answer are written as a pair, side by side; the answer reads what was asked, in the same order:
  *

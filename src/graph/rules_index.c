@@ -300,7 +300,7 @@ static kiln_status take_axis(const struct kiln_call *call, const int64_t *row, s
 /*
  * rearrange: start[input's ndim], then dim[ndim], axis[ndim], step[ndim]: element k of an axis is element start + k *
  * step of the input's axis; axis -1 repeats what is at the start. An axis that is not taken is at its start. Views of
- * views are made into this by trace/views.c.
+ * views are made into this by trace/push_views.c.
  */
 kiln_status kiln__shape_rearrange(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * replay.c - what a shapeless function recorded, applied once more to inputs of other sizes.
+ * shapeless.c - what a shapeless function recorded, applied once more to inputs of other sizes.
  *
  * A replay is a trace of its own, in which the record stands in for the function: each operation is applied again, each
  * formula asked again (graph/deferred.h), in the order of the record. So the tape that comes out has the sizes at hand

@@ -1,5 +1,5 @@
 /*
- * views.c - view(op(x, y)) becomes op(view(x), view(y)).
+ * push_views.c - view(op(x, y)) becomes op(view(x), view(y)).
  *
  * A kernel reads operands of any layout, so a view of an input costs nothing, while a view of a result ends a kernel:
  * the result has to lie in memory to be looked at. One walk backwards collects what is asked of each value: itself
@@ -16,7 +16,7 @@
  * Linear: an element-wise value is computed under more than one view only when the tree above what it is computed from
  * is small, and then the copies have no more nodes than that tree.
  */
-#include "trace/view.h"
+#include "trace/view_algebra.h"
 
 enum {
     SAME_WORK_TREE = 64, /* operations that may be copied when the copies together have no more elements */

@@ -1,5 +1,5 @@
 /*
- * view.h - what views do to shapes, as values that can be combined: the algebra behind views.c.
+ * view_algebra.h - what views do to shapes, as values that can be combined: the algebra behind push_views.c.
  *
  * A view says which element of its base each of its elements is. Two forms:
  *
@@ -11,8 +11,8 @@
  * There is one way to write a view: an axis of at most one element takes no axis in step 0, and an empty view takes
  * nothing. So equal views have equal attributes. NULL stands for the view that changes nothing.
  */
-#ifndef KILN_TRACE_VIEW_H
-#define KILN_TRACE_VIEW_H
+#ifndef KILN_TRACE_VIEW_ALGEBRA_H
+#define KILN_TRACE_VIEW_ALGEBRA_H
 
 #include "trace/tape.h"
 
