@@ -16,7 +16,7 @@
 
 #include "codegen/combine.h"
 #include "codegen/printer.h"
-#include "codegen/stream.h"
+#include "codegen/cpu/streaming.h"
 
 uint32_t kiln__group_values(const struct kiln_group *group)
 {

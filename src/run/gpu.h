@@ -1,7 +1,7 @@
 /*
  * gpu.h - launches on the GPU that kiln__here names; the counterparts of launch.h, with the same promises.
  *
- * A launch finds the schedule that fits the layouts (codegen/gpu.h), its kernel variant, packs the parameters, and
+ * A launch finds the schedule that fits the layouts (codegen/gpu/gpu_schedule.h), its kernel variant, packs the parameters, and
  * leaves: nothing waits. What kiln__gpu_can_launch() refuses is to be run on the CPU.
  */
 #ifndef KILN_RUN_GPU_H

@@ -1,13 +1,13 @@
 /*
  * gpu_words.h - one launch on a GPU: its words, its grid, and the start.
  *
- * Invariant: the words of a launch stand in the order of codegen/gpu.h: pointers of outputs and operands, constants,
+ * Invariant: the words of a launch stand in the order of codegen/gpu/gpu_schedule.h: pointers of outputs and operands, constants,
  * then what the schedule asks for. `struct kiln_words` is filled in that order and in no other way.
  */
 #ifndef KILN_RUN_GPU_WORDS_H
 #define KILN_RUN_GPU_WORDS_H
 
-#include "codegen/gpu.h"
+#include "codegen/gpu/gpu_schedule.h"
 #include "run/launch.h"
 
 struct kiln_words {

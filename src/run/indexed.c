@@ -212,7 +212,7 @@ static struct known *find_kernels(const uint8_t *dtypes, size_t count)
     return known ? known : make_known(dtypes, count);
 }
 
-/* codegen/gpu.h, KILN_GPU_INDEXED. With `wide` elements of output and data have 16 bytes. */
+/* codegen/gpu/gpu_schedule.h, KILN_GPU_INDEXED. With `wide` elements of output and data have 16 bytes. */
 static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const int64_t *sizes,
                           const int64_t *steps, bool wide, kiln_error *err)
 {

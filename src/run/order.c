@@ -1,11 +1,11 @@
 /*
- * order.c - see order.h. The keys are those that kernels use: codegen/runtime/order.h.
+ * order.c - see order.h. The keys are those that kernels use: codegen/runtime/order_keys.h.
  */
 #include "run/order.h"
 
 #include <string.h>
 
-#include "codegen/runtime/order.h"
+#include "codegen/runtime/order_keys.h"
 
 #define DEFINE_KEYS(name, type)                                                                                        \
     static void keys_##name(const char *data, int64_t stride, int64_t n, uint64_t *keys)                               \

@@ -70,7 +70,7 @@ static int64_t count_chunks(int64_t rows, int64_t n)
 }
 
 /*
- * codegen/gpu.h, KILN_GPU_PLACES: rows have n elements, `stride` bytes apart, or with `through` places side by side.
+ * codegen/gpu/gpu_schedule.h, KILN_GPU_PLACES: rows have n elements, `stride` bytes apart, or with `through` places side by side.
  * A row gives one output for each of its chunks.
  */
 static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n, int64_t stride,

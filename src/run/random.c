@@ -7,7 +7,7 @@
 #include "run/operation.h"
 #include "run/where.h"
 
-/* Words to `out`, from a key whose two words are `stride` bytes apart: codegen/gpu.h, KILN_GPU_RANDOM. */
+/* Words to `out`, from a key whose two words are `stride` bytes apart: codegen/gpu/gpu_schedule.h, KILN_GPU_RANDOM. */
 static kiln_status launch(struct kiln_group_kernels *kernels, char *out, int64_t count, const char *key, int64_t stride,
                           kiln_error *err)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/gpu.h"
+#include "codegen/gpu/gpu_schedule.h"
 #include "ops/row_layer.h"
 #include "run/launch.h"
 #include "run/operation.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cache/kernel.h"
-#include "codegen/gpu.h"
+#include "codegen/gpu/gpu_schedule.h"
 #include "device/device.h"
 #include "run/gpu.h"
 #include "run/note.h"
@@ -179,7 +179,7 @@ static _Atomic(struct kiln_group_kernels *) table[KILN_OP_COUNT][KILN_DTYPE_COUN
 static bool fill_group(struct kiln_group *group, enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out)
 {
     uint32_t arity = (uint32_t)kiln__ops[op].arity;
-    bool has_places = op == KILN_OP_ARGMIN || op == KILN_OP_ARGMAX; /* an operand more: codegen/gpu.h */
+    bool has_places = op == KILN_OP_ARGMIN || op == KILN_OP_ARGMAX; /* an operand more: codegen/gpu/gpu_schedule.h */
     group->operand_count = arity + has_places;
     group->instr_count = group->output_count = 1;
     group->operand_dtypes = calloc(group->operand_count, sizeof *group->operand_dtypes);

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "codegen/gpu.h"
+#include "codegen/gpu/gpu_schedule.h"
 
 enum { LIMIT = 32 };
 

@@ -6,7 +6,7 @@
 
 #include "codegen_support.h"
 
-#include "codegen/gpu.h"
+#include "codegen/gpu/gpu_schedule.h"
 #include "support/gpu_emulator.h"
 
 /* Empties `text`. */

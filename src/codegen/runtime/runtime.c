@@ -14,8 +14,8 @@
 #include "math_f64.c"
 #include "inverse.c"
 #include "logs.c"
-#include "order.c"
+#include "order_keys.c"
 #include "power.c"
-#include "random.c"
+#include "random_bits.c"
 #include "trig.c"
 /* clang-format on */

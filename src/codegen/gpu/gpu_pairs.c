@@ -1,0 +1,220 @@
+/*
+ * gpu_pairs.c - what the neighbours of one thread compute: one after the other, or, where there are 16-bit floats, two
+ * at a time.
+ *
+ * Rounding is most of the work with 16-bit floats, and GPUs round two at once, or add and multiply two pairs without
+ * rounding anything apart (runtime/pairs.c). So a value of elements e and e + 1 is, beside "%vN.e" and "%vN.f", the
+ * register "%vN.e.pair", an i32; of a shared value, which is twice the same, "%vN.pair". Whatever is not used goes
+ * away. Bits to store are there for outputs only, and taken from the settled pair: the NaN of pairs is any.
+ */
+#include <stdio.h>
+
+#include "codegen/gpu/gpu_printer.h"
+
+/* ---- which ------------------------------------------------------------------------------------------------------- */
+
+/* What is computed with pairs themselves, and the helper's word for it. */
+static const char *const pair_words[KILN_OP_COUNT] = {
+    [KILN_OP_ADD] = "add", [KILN_OP_SUBTRACT] = "subtract", [KILN_OP_MULTIPLY] = "multiply"};
+
+static uint32_t first_result(const struct kiln_printer *p)
+{
+    return p->group->operand_count + p->group->constant_count;
+}
+
+static bool is_narrow(const struct kiln_printer *p, uint32_t value)
+{
+    return kiln__ir_is_narrow(p->dtypes[value]);
+}
+
+/* Casts are printed for each element, as everywhere else. */
+static bool makes_pairs(const struct kiln_printer *p, uint32_t index)
+{
+    return is_narrow(p, first_result(p) + index) && p->group->instrs[index].op != KILN_OP_CAST;
+}
+
+static bool is_elementwise(const struct kiln_printer *p, uint32_t index)
+{
+    return !p->shared[first_result(p) + index];
+}
+
+static bool has_pairs(const struct kiln_printer *p)
+{
+    for (uint32_t i = 0; i < p->group->instr_count; i++)
+        if (is_elementwise(p, i) && makes_pairs(p, i)) return true;
+    return false;
+}
+
+/* Does an instruction take this value as a pair? */
+static bool is_read_as_pair(const struct kiln_printer *p, uint32_t value)
+{
+    for (uint32_t i = 0; i < p->group->instr_count; i++) {
+        const struct kiln_instr *instr = &p->group->instrs[i];
+        if (!is_elementwise(p, i) || !makes_pairs(p, i) || !pair_words[instr->op]) continue;
+        if (instr->in[0] == value || instr->in[1] == value) return true;
+    }
+    return false;
+}
+
+static bool is_output(const struct kiln_printer *p, uint32_t value)
+{
+    for (uint32_t i = 0; i < p->group->output_count; i++)
+        if (p->group->outputs[i] == value) return true;
+    return false;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+/* The names of a value for the two elements, and of the pair. */
+struct names {
+    char one[2][KILN_IR_NAME], pair[KILN_IR_NAME + 8];
+};
+
+static struct names names_of(struct kiln_printer *p, uint32_t value, uint32_t element)
+{
+    struct names names;
+    for (uint32_t k = 0; k < 2; k++) {
+        p->pass = kiln__gpu_pass(element + k);
+        kiln__value_name(p, names.one[k], value);
+    }
+    p->pass = "";
+    snprintf(names.pair, sizeof names.pair, "%s.pair", names.one[0]);
+    return names;
+}
+
+/* out = kiln_pair_WORD_DTYPE(a, b), or of `a` alone where `b` is NULL. */
+static void call(struct kiln_printer *p, const char *out, const char *result, const char *word, enum kiln_dtype dtype,
+                 const char *type, const char *a, const char *b)
+{
+    char function[KILN_IR_NAME], arguments[KILN_IR_NAME];
+    snprintf(function, sizeof function, "kiln_pair_%s_%s", word, dtype == KILN_FLOAT16 ? "f16" : "bf16");
+    snprintf(arguments, sizeof arguments, "%s%s%s", type, b ? ", " : "", b ? type : "");
+    kiln__ir_declare(&p->declarations, result, function, arguments);
+    kiln__buffer_printf(p->text, "  %s = call %s @%s(%s %s", out, result, function, type, a);
+    if (b) kiln__buffer_printf(p->text, ", %s %s", type, b);
+    kiln__buffer_printf(p->text, ")\n");
+}
+
+/* The pair of what was loaded or cast. */
+static void print_join(struct kiln_printer *p, uint32_t value, uint32_t element)
+{
+    struct names n = names_of(p, value, element);
+    if (!is_narrow(p, value) || !is_read_as_pair(p, value)) return;
+    kiln__ir_declare(&p->declarations, "i32", "kiln_pair_join", "i16 zeroext, i16 zeroext");
+    kiln__buffer_printf(p->text, "  %s = call i32 @kiln_pair_join(i16 zeroext %s.bits, i16 zeroext %s.bits)\n", n.pair,
+                        n.one[0], n.one[1]);
+}
+
+static void print_halves(struct kiln_printer *p, const struct names *n, enum kiln_dtype dtype)
+{
+    call(p, n->one[0], "float", "low", dtype, "i32", n->pair, NULL);
+    call(p, n->one[1], "float", "high", dtype, "i32", n->pair, NULL);
+}
+
+/* %vN.e.bits and %vN.f.bits */
+static void print_bits(struct kiln_printer *p, const struct names *n, const char *pair)
+{
+    kiln__buffer_printf(p->text, "  %s.bits = trunc i32 %s to i16\n", n->one[0], pair);
+    kiln__buffer_printf(p->text, "  %s.high = lshr i32 %s, 16\n  %s.bits = trunc i32 %s.high to i16\n", pair, pair,
+                        n->one[1], pair);
+}
+
+static void print_settled_bits(struct kiln_printer *p, const struct names *n, enum kiln_dtype dtype)
+{
+    char settled[2 * KILN_IR_NAME];
+    snprintf(settled, sizeof settled, "%s.settled", n->pair);
+    call(p, settled, "i32", "settle", dtype, "i32", n->pair, NULL);
+    print_bits(p, n, settled);
+}
+
+void kiln__gpu_take_pair(struct kiln_printer *p, uint32_t operand, const char *vector, uint32_t element)
+{
+    struct names n = names_of(p, operand, element);
+    kiln__buffer_printf(p->text, "  %s = extractelement %s %%p%u.parts, i32 %u\n", n.pair, vector, operand,
+                        element / 2);
+    print_halves(p, &n, p->dtypes[operand]);
+    if (is_output(p, operand)) print_bits(p, &n, n.pair);
+}
+
+/* Each element on its own, then both rounded, unless there is nothing to round. */
+static kiln_status print_apart(struct kiln_printer *p, const struct kiln_instr *instr, uint32_t element,
+                               const struct names *n, kiln_error *err)
+{
+    const struct kiln_op_info *info = &kiln__ops[instr->op];
+    enum kiln_dtype in_dtype = p->dtypes[instr->in[info->dtype_rule == KILN_RULE_SELECT]];
+    bool rounds = !kiln__ir_is_exact(instr->op, in_dtype);
+    char wide[2][KILN_IR_NAME + 8];
+    kiln_status status = KILN_OK;
+    for (uint32_t k = 0; k < 2 && !status; k++) {
+        struct names in[3];
+        const char *inputs[3] = {in[0].one[k], in[1].one[k], in[2].one[k]};
+        for (int i = 0; i < info->arity; i++) in[i] = names_of(p, instr->in[i], element);
+        snprintf(wide[k], sizeof wide[k], "%s%s", n->one[k], rounds ? ".wide" : "");
+        status = kiln__ir_compute(p->text, &p->declarations, wide[k], instr->op, in_dtype, inputs, err);
+    }
+    call(p, n->pair, "i32", "narrow", instr->dtype, "float", wide[0], wide[1]);
+    if (rounds) print_halves(p, n, instr->dtype);
+    return status;
+}
+
+static kiln_status print_pair(struct kiln_printer *p, uint32_t index, uint32_t element, kiln_error *err)
+{
+    const struct kiln_instr *instr = &p->group->instrs[index];
+    uint32_t value = first_result(p) + index;
+    struct names n = names_of(p, value, element);
+    kiln_status status = KILN_OK;
+    if (pair_words[instr->op]) {
+        struct names a = names_of(p, instr->in[0], element), b = names_of(p, instr->in[1], element);
+        call(p, n.pair, "i32", pair_words[instr->op], instr->dtype, "i32", a.pair, b.pair);
+        print_halves(p, &n, instr->dtype);
+    } else {
+        status = print_apart(p, instr, element, &n, err);
+    }
+    if (is_output(p, value)) print_settled_bits(p, &n, instr->dtype);
+    return status;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static kiln_status print_both(struct kiln_printer *p, uint32_t index, uint32_t element, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    for (uint32_t k = 0; k < 2 && !status; k++) {
+        p->pass = kiln__gpu_pass(element + k);
+        status = kiln__print_instr(p, index, err);
+    }
+    p->pass = "";
+    print_join(p, first_result(p) + index, element);
+    return status;
+}
+
+static kiln_status compute_pairs(struct kiln_printer *p, uint32_t width, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    for (uint32_t i = 0; i < first_result(p) + p->group->instr_count; i++)
+        if (p->shared[i]) print_join(p, i, 0);
+    for (uint32_t e = 0; e < width && !status; e += 2) {
+        for (uint32_t i = 0; i < p->group->instr_count && !status; i++)
+            if (is_elementwise(p, i)) status = makes_pairs(p, i) ? print_pair(p, i, e, err) : print_both(p, i, e, err);
+    }
+    return status;
+}
+
+void kiln__gpu_join(struct kiln_printer *p, uint32_t width)
+{
+    for (uint32_t i = 0; i < p->group->operand_count; i++)
+        for (uint32_t e = 0; e < width && width % 2 == 0; e += 2)
+            if (!p->shared[i]) print_join(p, i, e);
+}
+
+kiln_status kiln__gpu_compute(struct kiln_printer *p, uint32_t width, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    if (width % 2 == 0 && has_pairs(p)) return compute_pairs(p, width, err);
+    for (uint32_t e = 0; e < width && !status; e++) {
+        p->pass = kiln__gpu_pass(e);
+        status = kiln__print_instrs(p, false, err);
+    }
+    p->pass = "";
+    return status;
+}

@@ -1,0 +1,35 @@
+/*
+ * gpu_row_together.h - an operation of several elements of a thread that looks at them together: within bounds each is
+ * computed quickly, else all are computed plainly. The bits are the same. Inside the codegen room.
+ *
+ * The rows of the table are in gpu_row_division.c and gpu_row_exp.c.
+ */
+#ifndef KILN_CODEGEN_GPU_GPU_ROW_TOGETHER_H
+#define KILN_CODEGEN_GPU_GPU_ROW_TOGETHER_H
+
+#include "codegen/gpu/gpu_rows.h"
+
+/* One instruction of the group, for elements whose suffixes are `passes`; blocks that it opens end in `tag`. */
+struct kiln_together {
+    uint32_t index;
+    const char *tag;
+    char (*passes)[24];
+    int count;
+};
+
+struct kiln_together_kind {
+    bool (*is)(const struct kiln_rows *rows, uint32_t index);
+    /* Ends with a branch to %quickN<tag> or %slowN<tag>, N the instruction's index. */
+    void (*print_bounds)(struct kiln_rows *rows, const struct kiln_together *t);
+    /* Of the element that the printer's `pass` says: %quickN<pass>; %plainN<pass>.out. */
+    void (*print_quick)(struct kiln_rows *rows, const struct kiln_together *t);
+    void (*print_plain)(struct kiln_rows *rows, const struct kiln_together *t);
+    bool is_settled; /* what comes out is as it is to be stored, also a NaN */
+};
+
+extern const struct kiln_together_kind kiln__row_division, kiln__row_exp;
+
+/* The bits of element k of the instruction's first operand: %sizeN<pass>.bits */
+void kiln__row_print_bits(struct kiln_rows *rows, const struct kiln_together *t);
+
+#endif
