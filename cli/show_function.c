@@ -2,7 +2,7 @@
  * show_function.c - all artifacts of a function: for a compiled function of arrays its plans, step by step, and each
  * kernel with what it fused, the bytes it moves, and its text.
  *
- * What a kernel was compiled for ends with the lines of its plan, from "plan" on (src/run/note.c). Their steps name
+ * What a kernel was compiled for ends with the lines of its plan, from "plan" on (src/run/provenance.c). Their steps name
  * kernels with a mark, "[5f2a91c3]", so kernels that were first compiled for another function are found as well.
  */
 #include <stdlib.h>

@@ -252,7 +252,7 @@ kiln_status kiln__shape_slice_update(const struct kiln_call *call, struct kiln_r
 
 /* ---- load -------------------------------------------------------------------------------------------------------- */
 
-/* load: the offset, the dtype, the dims; the input is a handle to what is read, from run/source.c. */
+/* load: the offset, the dtype, the dims; the input is a handle to what is read, from run/io/source.c. */
 kiln_status kiln__dtype_load(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     as_they_are(call, out);

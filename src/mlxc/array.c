@@ -9,7 +9,7 @@
 
 #include "mlxc/handle.h"
 #include "run/eval.h"
-#include "run/where.h"
+#include "run/placement.h"
 
 /* ---- boxes ---------------------------------------------------------------------------------------------------- */
 

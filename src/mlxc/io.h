@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "mlxc/handle.h"
-#include "run/source.h"
+#include "run/io/source.h"
 
 struct kiln_io {
     _Atomic uint32_t refs;

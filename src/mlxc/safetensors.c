@@ -2,7 +2,7 @@
  * safetensors.c - the functions of io.h for safetensors. Loading reads the header; each array's data is read when it is
  * evaluated. Saving evaluates first and writes last, so that a file may be saved over the one its arrays come from.
  */
-#include "run/safetensors.h"
+#include "run/io/safetensors.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "mlxc/io.h"
 #include "mlxc/map.h"
 #include "run/eval.h"
-#include "run/operation.h"
+#include "run/ops/operation.h"
 
 enum { LENGTH_SIZE = 8 };
 

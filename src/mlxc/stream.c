@@ -14,7 +14,7 @@
 
 #include "mlxc/device.h"
 #include "run/eval.h"
-#include "run/where.h"
+#include "run/placement.h"
 
 enum { MAX_GPUS = 63 };
 

@@ -3,7 +3,7 @@
  */
 #include "mlxc/vector.h"
 #include "run/eval.h"
-#include "run/where.h"
+#include "run/placement.h"
 
 int mlx_eval(const mlx_vector_array outputs)
 {

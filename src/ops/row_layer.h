@@ -1,7 +1,7 @@
 /*
  * row_layer.h - layers along the last axis as one operation: softmax, logsumexp, rms_norm, layer_norm.
  *
- * Outside of traces a layer becomes one node, which run/row_layer_kernels.c computes with one kernel, in the order and
+ * Outside of traces a layer becomes one node, which run/kernels/row_layer_kernels.c computes with one kernel, in the order and
  * with the roundings of its formula: every bit is the same. Inside of a trace it stays the formula, so that it fuses
  * with what surrounds it; such a node is never on a tape.
  */

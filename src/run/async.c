@@ -15,7 +15,7 @@
 #include "base/gate.h"
 #include "device/device.h"
 #include "run/eval.h"
-#include "run/pool.h"
+#include "run/cpu/pool.h"
 
 struct task {
     struct task *next;

@@ -11,7 +11,7 @@
 
 #include "run/plan.h"
 
-#include "run/gpu.h"
+#include "run/gpu/gpu_launch.h"
 
 #define NO_SLOT UINT32_MAX
 

@@ -20,10 +20,10 @@
 #include "cache/audit.h"
 #include "cache/cache.h"
 #include "graph/default_device.h"
-#include "run/audit.h"
+#include "run/trace_audit.h"
 #include "run/eval.h"
 #include "run/plan.h"
-#include "run/where.h"
+#include "run/placement.h"
 
 struct kiln_compiled {
     _Atomic uint32_t refs;

@@ -19,12 +19,12 @@
 
 #include "base/callback.h"
 #include "base/gate.h"
-#include "run/cublas.h"
-#include "run/indexed.h"
-#include "run/launch.h"
-#include "run/merge.h"
-#include "run/operation.h"
-#include "run/where.h"
+#include "run/gpu/cublas.h"
+#include "run/gpu/gpu_gather.h"
+#include "run/kernels/launch.h"
+#include "run/ops/merge.h"
+#include "run/ops/operation.h"
+#include "run/placement.h"
 
 kiln_status (*kiln__plan_eval)(struct kiln_node *node, kiln_error *err);
 

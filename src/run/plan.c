@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "run/eval.h"
-#include "run/gpu.h"
-#include "run/indexed.h"
-#include "run/operation.h"
+#include "run/gpu/gpu_launch.h"
+#include "run/gpu/gpu_gather.h"
+#include "run/ops/operation.h"
 #include "run/reuse.h"
-#include "run/where.h"
+#include "run/placement.h"
 
 enum { FEW_SLOTS = 32, FEW_INPUTS = 64 };
 
@@ -178,7 +178,7 @@ static kiln_status run_group(struct run *run, const struct kiln_step *step, kiln
 }
 
 /*
- * What a step reads. Indices that came from the host are given from there: they are checked there (run/indexed.h), and
+ * What a step reads. Indices that came from the host are given from there: they are checked there (run/gpu/gpu_gather.h), and
  * the copy in the slot is found again.
  */
 static struct kiln_array *input_of(const struct run *run, const struct kiln_step *step, uint32_t input)

@@ -8,7 +8,7 @@
 #ifndef KILN_RUN_PLAN_H
 #define KILN_RUN_PLAN_H
 
-#include "run/shared.h"
+#include "run/kernels/kernel_set.h"
 #include "trace/tape.h"
 
 struct kiln_shape {
@@ -35,7 +35,7 @@ struct kiln_plan {
     const char *name;           /* of the function; NULL: it has none */
     bool is_shapeless;          /* made from a record that serves other sizes too */
     uint32_t place;             /* where it runs: graph/default_device.h */
-    struct kiln_replay *replay; /* on a GPU, unless a library is called: see run/gpu.h; else NULL */
+    struct kiln_replay *replay; /* on a GPU, unless a library is called: see run/gpu/gpu_launch.h; else NULL */
     uint32_t slot_count, input_count, constant_count, step_count, output_count;
     struct kiln_shape *shapes;     /* of each slot as traced */
     struct kiln_array **constants; /* references; slots input_count ... */

@@ -3,7 +3,7 @@
  */
 #include "run/reuse.h"
 
-#include "run/loop.h"
+#include "run/kernels/loop.h"
 
 /* Does nobody but its one holder see the bytes? */
 static bool is_sole_owner(const struct kiln_array *array)

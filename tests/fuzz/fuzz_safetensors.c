@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/safetensors.h"
+#include "run/io/safetensors.h"
 
 enum { DATA_SIZE = 4096 };
 

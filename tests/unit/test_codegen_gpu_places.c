@@ -1,10 +1,10 @@
 /*
- * test_codegen_gpu_places.c - kernels of argmin and argmax, run by the emulator, against the keys of run/order.h: every
+ * test_codegen_gpu_places.c - kernels of argmin and argmax, run by the emulator, against the keys of run/ops/sort_keys.h: every
  * dtype, rows of one chunk and several, through places, 32- and 64-bit indices; and what is no such kernel.
  */
 #include "gpu_support.h"
 
-#include "run/order.h"
+#include "run/ops/sort_keys.h"
 
 enum { ROWS = 11, LONGEST = 700, ITEM = 8 };
 

@@ -5,7 +5,7 @@
 #include "trace_support.h"
 
 #include "cache/audit.h"
-#include "run/audit.h"
+#include "run/trace_audit.h"
 #include "run/compiled.h"
 
 static float factor = 2;

@@ -1,7 +1,7 @@
 /*
  * test_run_blas.c - matrix products in every layout and float dtype, in batches, against three loops in C.
  */
-#include "run/blas.h"
+#include "run/cpu/blas.h"
 #include "unit/run_support.h"
 
 #ifdef __SANITIZE_THREAD__

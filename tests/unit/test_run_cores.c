@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "run/cores.h"
+#include "run/cpu/cores.h"
 
 static char root[64];
 

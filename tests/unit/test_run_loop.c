@@ -1,7 +1,7 @@
 /*
  * test_run_loop.c - collapsing keeps every element's address and leaves as few axes as can be.
  */
-#include "run/loop.h"
+#include "run/kernels/loop.h"
 #include "unit/run_support.h"
 
 /* A loop over `dims` with two float regions of the given strides, in elements. */

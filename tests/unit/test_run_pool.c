@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "run/pool.h"
+#include "run/cpu/pool.h"
 #include "unit/run_support.h"
 
 enum { PARTS = 1000 };

@@ -1,7 +1,7 @@
 /*
  * test_run_sum.c - sums along every axis, bit for bit the same in every layout, batch and number of threads.
  */
-#include "run/pool.h"
+#include "run/cpu/pool.h"
 #include "unit/run_support.h"
 
 /* How many parts the pool was last asked to share; the linker puts this before the pool's own. */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/transpose.h"
+#include "run/ops/transpose.h"
 
 enum { GUARD = 64, UNTOUCHED = 0xa5 };
 

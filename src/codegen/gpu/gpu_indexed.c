@@ -3,7 +3,7 @@
  * indices there, and copies one element from where they say.
  *
  * Elements are bits: nothing is converted. Indices are not checked here, since a kernel can't fail a call;
- * run/indexed.c does it before the launch.
+ * run/gpu/gpu_gather.c does it before the launch.
  */
 #include <stdio.h>
 

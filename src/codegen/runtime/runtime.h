@@ -118,7 +118,7 @@ uint32_t kiln_pair_subtract_bf16(uint32_t a, uint32_t b);
 uint32_t kiln_pair_multiply_f16(uint32_t a, uint32_t b);
 uint32_t kiln_pair_multiply_bf16(uint32_t a, uint32_t b);
 
-/* An element's bits to an unsigned number in the order of run/order.h, of the same width. */
+/* An element's bits to an unsigned number in the order of run/ops/sort_keys.h, of the same width. */
 uint32_t kiln_order_b1(uint32_t bits);
 uint32_t kiln_order_u8(uint32_t bits);
 uint32_t kiln_order_u16(uint32_t bits);

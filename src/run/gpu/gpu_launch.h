@@ -1,0 +1,55 @@
+/*
+ * gpu_launch.h - launches on the GPU that kiln__here names; the counterparts of launch.h, with the same promises.
+ *
+ * A launch finds the schedule that fits the layouts (codegen/gpu/gpu_schedule.h), its kernel variant, packs the parameters, and
+ * leaves: nothing waits. What kiln__gpu_can_launch() refuses is to be run on the CPU.
+ */
+#ifndef KILN_RUN_GPU_GPU_LAUNCH_H
+#define KILN_RUN_GPU_GPU_LAUNCH_H
+
+#include "device/gpu.h"
+#include "run/kernels/launch.h"
+
+kiln_status kiln__gpu_launch_group(struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
+                                   const uint64_t *constants, struct kiln_array *const *outputs, kiln_error *err);
+kiln_status kiln__gpu_launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
+                                  kiln_error *err);
+kiln_status kiln__gpu_launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
+                                       int64_t stride, kiln_error *err);
+/* `loop` has the axes of the rows; `inner` is each region's stride along the row, of n elements. */
+kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
+                                  const int64_t *inner, const uint64_t *constants, const char *letters, bool keep,
+                                  kiln_error *err);
+
+/* Can the GPU run a group with that many parameters, and rows of that length (0: it has none)? */
+bool kiln__gpu_can_launch(const struct kiln_group *group, size_t ndim, int64_t row);
+/* The longest axis that one launch reduces: `rows` of them at a time, elements `stride` bytes apart. */
+int64_t kiln__gpu_longest_reduction(const struct kiln_loop *loop, int64_t stride);
+
+/*
+ * Launches of a plan's step that differ in pointers only: see launch_cache.c. True: launched, with *status, as it was before.
+ * Else *keep says whether this launch is one to keep for the next time.
+ */
+bool kiln__gpu_launch_again(const struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
+                            struct kiln_array *const *outputs, bool *keep, kiln_status *status, kiln_error *err);
+void kiln__gpu_keep_launch(struct kiln_group_kernels *kernels, const kiln_device *device,
+                           const struct kiln_gpu_call *call);
+void kiln__gpu_forget_launches(struct kiln_group_kernels *kernels);
+
+/*
+ * Launches between begin and end are collected, and start at the end: one by one, or as one graph when the same list
+ * came before. `replay` is kept by the caller between calls (a plan has one); another thread that uses it meanwhile
+ * launches at once. See launch_graph.c.
+ */
+struct kiln_replay;
+struct kiln_replay *kiln__replay_new(void);         /* NULL: out of memory */
+void kiln__replay_free(struct kiln_replay *replay); /* NULL is fine */
+void kiln__replay_begin(struct kiln_replay *replay, const kiln_device *device);
+/* launch: false after a failure, when nothing of the list is to start. */
+kiln_status kiln__replay_end(bool launch, kiln_error *err);
+/* Starts what was collected and collects no more, before something that is not a launch uses what they make. */
+kiln_status kiln__replay_flush(kiln_error *err);
+/* Launches now, or adds to the list that this thread collects. */
+kiln_status kiln__replay_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err);
+
+#endif

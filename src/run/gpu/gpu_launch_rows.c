@@ -1,0 +1,114 @@
+/*
+ * gpu_launch_rows.c - groups with reductions on a GPU, see gpu_launch.h: along rows, or neighbouring columns.
+ */
+#include "run/gpu/gpu_launch.h"
+#include "run/gpu/gpu_params.h"
+#include "run/placement.h"
+
+enum {
+    COLUMNS_MIN = 32,        /* fewer columns are rows with a stride */
+    FEW_ROWS = 128,          /* fewer long rows are reduced chunk by chunk, to use the whole GPU */
+    RESIDENT_THREADS = 1024, /* of row kernels on a multiprocessor */
+    APART_WAVES = 3,         /* so often its blocks are replaced, at least, if they start apart, */
+    APART_ELEMENTS = 16,     /* and so many elements has a thread */
+};
+
+static struct kiln_gpu_grid row_grid(const struct kiln_group *group, int64_t rows, int64_t n)
+{
+    uint32_t row_warps = kiln__gpu_row_warps(n), warps = kiln__gpu_row_block(row_warps);
+    return (struct kiln_gpu_grid){.blocks = kiln__divide_up(rows, warps / row_warps),
+                                  .threads = warps * KILN_GPU_WARP,
+                                  .shared_bytes = (size_t)warps * kiln__gpu_row_kept(group)};
+}
+
+/* How many blocks start apart: all that have room, where more are to follow and each has much to read. */
+static kiln_status blocks_apart(const struct kiln_gpu_grid *grid, int64_t elements, int64_t *out, kiln_error *err)
+{
+    kiln_device *device;
+    kiln_status status = kiln__place_device(kiln__here, &device, err);
+    if (status) return status;
+    int64_t room = (int64_t)device->gpu->multiprocessors * (RESIDENT_THREADS / grid->threads);
+    bool is_full = elements / grid->blocks >= grid->threads * APART_ELEMENTS;
+    *out = is_full && grid->blocks >= room * APART_WAVES ? room : 0;
+    return KILN_OK;
+}
+
+/* `loop` has the rows' axes; `inner` the strides along the row, per region. */
+static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
+                               const int64_t *inner, const uint64_t *constants, const char *letters, bool keep,
+                               kiln_error *err)
+{
+    const struct kiln_group *group = &kernels->group;
+    kiln__loop_collapse(loop);
+    if (loop->ndim == 0) kiln__loop_append_unit(loop);
+    size_t room = kiln__words_for(group, loop->ndim);
+    if (room > KILN_MAX_WORDS || n > KILN_GPU_MAX_ROW) return kiln__gpu_cannot(kernels, err);
+    uint64_t buffer[KILN_WORDS_HEADER + room];
+    struct kiln_words *words = kiln__words_init(buffer, keep);
+    int64_t rows = kiln__loop_size(loop), warps = kiln__gpu_row_warps(n);
+    struct kiln_gpu_grid grid = row_grid(group, rows, n);
+    int64_t apart = 0;
+    kiln_status status = blocks_apart(&grid, rows * n, &apart, err);
+    if (status) return status;
+    struct kiln_gpu_form form = {
+        .schedule = KILN_GPU_ROWS, .axes = (uint8_t)loop->ndim, .is_long = rows > KILN_GPU_LONGEST};
+    kiln__words_add_pointers(words, loop);
+    kiln__words_add_constants(words, group, constants);
+    kiln__words_add(words, rows);
+    kiln__words_add(words, n);
+    kiln__words_add(words, warps);
+    kiln__words_add(words, apart);
+    for (size_t i = group->output_count; i < loop->count; i++) kiln__words_add(words, inner[i]);
+    kiln__words_add_axes(words, loop);
+    return kiln__gpu_start(kernels, letters, &form, grid, words, err);
+}
+
+kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
+                                  const int64_t *inner, const uint64_t *constants, const char *letters, bool keep,
+                                  kiln_error *err)
+{
+    return kiln__loop_size(loop) == 0 ? KILN_OK : launch_rows(kernels, loop, n, inner, constants, letters, keep, err);
+}
+
+int64_t kiln__gpu_longest_reduction(const struct kiln_loop *loop, int64_t stride)
+{
+    bool is_row = stride == loop->regions[1].item;
+    return is_row && kiln__loop_size(loop) >= FEW_ROWS ? KILN_GPU_MAX_ROW : KILN_REDUCE_CHUNK;
+}
+
+/* Neighbouring columns, each reduced by one thread. The loop's last axis are the columns. */
+static kiln_status launch_columns(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n, int64_t stride,
+                                  kiln_error *err)
+{
+    int64_t columns = loop->dims[loop->ndim - 1], blocks = kiln__divide_up(columns, KILN_GPU_COLUMNS_BLOCK);
+    uint64_t buffer[KILN_WORDS_HEADER + 2 + 8 + 3 * (KILN_MAX_NDIM + 2)];
+    struct kiln_words *words = kiln__words_init(buffer, false);
+    loop->ndim--;
+    int64_t outer = kiln__loop_size(loop);
+    struct kiln_gpu_form form = {
+        .schedule = KILN_GPU_COLUMNS, .axes = (uint8_t)loop->ndim, .is_long = outer * columns > KILN_GPU_LONGEST};
+    kiln__words_add_pointers(words, loop);
+    kiln__words_add(words, columns);
+    kiln__words_add(words, n);
+    kiln__words_add(words, 1); /* chunks: longer axes come in levels, see reduction.c */
+    kiln__words_add(words, stride);
+    kiln__words_add(words, 0);
+    kiln__words_add(words, blocks);
+    kiln__words_add_axes(words, loop);
+    return kiln__gpu_start(kernels, "c", &form, kiln__full_blocks(outer * blocks), words, err);
+}
+
+kiln_status kiln__gpu_launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
+                                       int64_t stride, kiln_error *err)
+{
+    if (kiln__loop_size(loop) == 0) return KILN_OK;
+    kiln__loop_collapse(loop);
+    size_t last = loop->ndim - 1;
+    bool has_columns = loop->ndim > 0 && loop->dims[last] >= COLUMNS_MIN &&
+                       kiln__region_is_packed(&loop->regions[0], last) &&
+                       kiln__region_is_packed(&loop->regions[1], last);
+    if (has_columns && n <= KILN_REDUCE_CHUNK) return launch_columns(kernels, loop, n, stride, err);
+    const int64_t inner[2] = {0, stride};
+    const char *letters = stride == loop->regions[1].item ? "c" : "v";
+    return launch_rows(kernels, loop, n, inner, NULL, letters, false, err);
+}

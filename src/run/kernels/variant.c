@@ -1,0 +1,232 @@
+/*
+ * variant.c - kernels of groups and of uncompiled operations, found without a lock.
+ *
+ * Lists and the table only grow: an entry is filled before a release store makes it visible, and never changes after.
+ * An entry has a reference to its kernel, so a launch, during which its group lives, needs none of its own. Two threads
+ * that make the same entry both compile through the cache, which compiles once; one entry stays.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache/kernel.h"
+#include "codegen/gpu/gpu_schedule.h"
+#include "device/device.h"
+#include "run/gpu/gpu_launch.h"
+#include "run/provenance.h"
+#include "run/kernels/kernel_set.h"
+
+void kiln__group_release(struct kiln_group *group)
+{
+    free(group->operand_dtypes);
+    free(group->constant_dtypes);
+    free(group->instrs);
+    free(group->outputs);
+    memset(group, 0, sizeof *group);
+}
+
+/* A GPU may still have launches in its queue, and graphs that replay them (launch_graph.c): its kernels stay linked. */
+static void variant_free(struct kiln_variant *variant)
+{
+    if (!variant->device->gpu) kiln__kernel_unref(variant->kernel);
+    free(variant);
+}
+
+void kiln__group_kernels_release(struct kiln_group_kernels *kernels)
+{
+    struct kiln_variant *variant = atomic_load_explicit(&kernels->variants, memory_order_acquire);
+    while (variant) {
+        struct kiln_variant *next = variant->next;
+        variant_free(variant);
+        variant = next;
+    }
+    atomic_store_explicit(&kernels->variants, NULL, memory_order_relaxed);
+    kiln__gpu_forget_launches(kernels);
+    if (kernels->same)
+        kiln__shared_leave(kernels);
+    else
+        kiln__group_release(&kernels->group);
+}
+
+/* ---- variants of a group ------------------------------------------------------------------------------------- */
+
+/* What a variant is found by, besides its letters. */
+struct place {
+    kiln_device *device;
+    uint32_t generation, options;
+    unsigned flags;
+    const struct kiln_gpu_form *form; /* on a GPU; `flags` is this, packed */
+};
+
+static const struct kiln_variant *find(const struct kiln_variant *list, const struct place *place, const char *letters,
+                                       size_t count)
+{
+    for (; list; list = list->next) {
+        if (list->device == place->device && list->generation == place->generation && list->options == place->options &&
+            list->flags == place->flags && memcmp(list->letters, letters, count) == 0) {
+            return list;
+        }
+    }
+    return NULL;
+}
+
+static bool is_reduction(const struct kiln_group *group)
+{
+    return group->instr_count == 1 && kiln__ops[group->instrs[0].op].kind == KILN_OP_REDUCE;
+}
+
+static kiln_status print(const struct kiln_group *group, const char *letters, const struct place *place,
+                         struct kiln_buffer *text, kiln_error *err)
+{
+    if (place->form) return kiln__gpu_print(group, letters, place->form, text, err);
+    if (!is_reduction(group)) return kiln__group_print(group, letters, place->flags, text, err);
+    const struct kiln_instr *instr = &group->instrs[0];
+    return kiln__reduction_print(instr->op, group->operand_dtypes[0], instr->dtype, letters[0], text, err);
+}
+
+static kiln_status compile(struct kiln_group_kernels *kernels, const struct place *place, const char *letters,
+                           struct kiln_kernel **out, kiln_error *err)
+{
+    struct kiln_buffer text = {0};
+    const struct kiln_note_of of = {kernels, letters};
+    const struct kiln_note note = {kiln__note_print, &of};
+    kiln_status status = print(&kernels->group, letters, place, &text, err);
+    if (status == KILN_OK && text.failed) status = kiln__no_memory(err, "the text of a kernel");
+    if (status == KILN_OK) {
+        status = kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), place->device, place->options,
+                                        kernels->name, (kiln_bytes){text.data, text.size}, &note, out, err);
+    }
+    kiln__buffer_release(&text);
+    return status;
+}
+
+/* Makes `mine` the head of the list, or frees it when an equal one got there first. */
+static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, struct kiln_variant *mine,
+                                          const struct place *place, size_t count)
+{
+    struct kiln_variant *head = atomic_load_explicit(&kernels->variants, memory_order_acquire);
+    do {
+        const struct kiln_variant *other = find(head, place, mine->letters, count);
+        if (other) {
+            variant_free(mine);
+            return other;
+        }
+        mine->next = head;
+    } while (!atomic_compare_exchange_weak_explicit(&kernels->variants, &head, mine, memory_order_acq_rel,
+                                                    memory_order_acquire));
+    return mine;
+}
+
+static kiln_status get(struct kiln_group_kernels *kernels, struct place *place, const char *letters, void **out,
+                       kiln_error *err)
+{
+    struct kiln_group_kernels *home = kernels->same ? kernels->same : kernels;
+    size_t count = kernels->group.operand_count;
+    place->generation = atomic_load_explicit(&place->device->generation, memory_order_relaxed);
+    const struct kiln_variant *known =
+        find(atomic_load_explicit(&home->variants, memory_order_acquire), place, letters, count);
+    if (!known) {
+        struct kiln_variant *mine = calloc(1, sizeof *mine + count + 1);
+        if (!mine) return kiln__no_memory(err, "a kernel variant");
+        mine->device = place->device;
+        mine->generation = place->generation;
+        mine->options = place->options;
+        mine->flags = place->flags;
+        memcpy(mine->letters, letters, count);
+        kiln_status status = compile(kernels, place, mine->letters, &mine->kernel, err);
+        if (status != KILN_OK) {
+            free(mine);
+            return status;
+        }
+        mine->executable = mine->kernel ? mine->kernel->executable : NULL;
+        known = publish(home, mine, place, count);
+    }
+    *out = known->executable;
+    return KILN_OK;
+}
+
+kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *letters, unsigned flags,
+                              kiln_kernel_entry *out, kiln_error *err)
+{
+    const struct kiln_environment *environment = kiln__environment();
+    struct place place = {.device = kiln__device_current_in(environment, err),
+                          .options = kiln__options_packed(environment),
+                          .flags = flags};
+    void *executable = NULL;
+    if (!place.device) return KILN_INVALID;
+    kiln_status status = get(kernels, &place, letters, &executable, err);
+    if (status == KILN_OK) memcpy(out, &executable, sizeof executable);
+    return status;
+}
+
+static unsigned pack_form(const struct kiln_gpu_form *form)
+{
+    return (unsigned)form->schedule | (unsigned)form->axes << 8 | (unsigned)form->wide << 16 |
+           (unsigned)form->is_long << 17 | 1u << 31;
+}
+
+kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *letters,
+                                  const struct kiln_gpu_form *form, void **function, kiln_error *err)
+{
+    struct place place = {
+        .device = device, .options = kiln__options_packed(kiln__environment()), .flags = pack_form(form), .form = form};
+    return get(kernels, &place, letters, function, err);
+}
+
+/* ---- kernels of uncompiled operations ------------------------------------------------------------------------ */
+
+static _Atomic(struct kiln_group_kernels *) table[KILN_OP_COUNT][KILN_DTYPE_COUNT][KILN_DTYPE_COUNT];
+
+static bool fill_group(struct kiln_group *group, enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out)
+{
+    uint32_t arity = (uint32_t)kiln__ops[op].arity;
+    bool has_places = op == KILN_OP_ARGMIN || op == KILN_OP_ARGMAX; /* an operand more: codegen/gpu/gpu_schedule.h */
+    group->operand_count = arity + has_places;
+    group->instr_count = group->output_count = 1;
+    group->operand_dtypes = calloc(group->operand_count, sizeof *group->operand_dtypes);
+    group->instrs = calloc(1, sizeof *group->instrs);
+    group->outputs = calloc(1, sizeof *group->outputs);
+    if (!group->operand_dtypes || !group->instrs || !group->outputs) return false;
+    group->instrs[0].op = (uint16_t)op;
+    group->instrs[0].dtype = (uint8_t)out;
+    group->outputs[0] = group->operand_count;
+    if (has_places) group->operand_dtypes[arity] = KILN_UINT32;
+    for (uint32_t i = 0; i < arity; i++) {
+        group->operand_dtypes[i] = (uint8_t)(op == KILN_OP_SELECT && i == 0 ? KILN_BOOL : in);
+        group->instrs[0].in[i] = i;
+    }
+    return true;
+}
+
+static void free_kernels(struct kiln_group_kernels *kernels)
+{
+    kiln__group_kernels_release(kernels);
+    free(kernels);
+}
+
+static kiln_status make_op_kernels(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out,
+                                   struct kiln_group_kernels **result, kiln_error *err)
+{
+    struct kiln_group_kernels *mine = calloc(1, sizeof *mine), *other = NULL;
+    if (!mine) return kiln__no_memory(err, "the kernels of an operation");
+    if (!fill_group(&mine->group, op, in, out)) {
+        free_kernels(mine);
+        return kiln__no_memory(err, "the kernels of an operation");
+    }
+    strncpy(mine->name, kiln__ops[op].name, sizeof mine->name - 1);
+    if (!atomic_compare_exchange_strong_explicit(&table[op][in][out], &other, mine, memory_order_acq_rel,
+                                                 memory_order_acquire)) {
+        free_kernels(mine);
+        mine = other;
+    }
+    *result = mine;
+    return KILN_OK;
+}
+
+kiln_status kiln__op_kernels(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out,
+                             struct kiln_group_kernels **kernels, kiln_error *err)
+{
+    struct kiln_group_kernels *known = atomic_load_explicit(&table[op][in][out], memory_order_acquire);
+    if (!known) return make_op_kernels(op, in, out, kernels, err);
+    *kernels = known;
+    return KILN_OK;
+}

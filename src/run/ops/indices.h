@@ -1,0 +1,17 @@
+/*
+ * indices.h - the values of an index array, checked once, before anything is read or written through them.
+ */
+#ifndef KILN_RUN_OPS_INDICES_H
+#define KILN_RUN_OPS_INDICES_H
+
+#include "array/array.h"
+
+/*
+ * *out = malloc'ed: the values of `indices`, a ready array of an integer dtype, in row-major order; negative ones
+ * counted from the end. Each is such that `extent` elements from there on lie inside an axis of `size`. KILN_INVALID
+ * names the first value that is not, with `name` in front.
+ */
+kiln_status kiln__indices_read(const char *name, const struct kiln_array *indices, int64_t size, int64_t extent,
+                               int64_t **out, kiln_error *err);
+
+#endif

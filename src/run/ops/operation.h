@@ -1,0 +1,42 @@
+/*
+ * operation.h - how one node is run: its inputs are ready, its output gets bytes.
+ *
+ * Each function gives `out` storage, data and strides, and nothing else: `node` stays, so that no other thread looks at
+ * the rest before eval.c makes the array ready. On failure eval.c takes the storage away again.
+ */
+#ifndef KILN_RUN_OPS_OPERATION_H
+#define KILN_RUN_OPS_OPERATION_H
+
+#include "graph/node.h"
+
+typedef kiln_status kiln_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);
+
+kiln_operation kiln__run_elementwise;
+kiln_operation kiln__run_reshape, kiln__run_broadcast, kiln__run_expand_dims, kiln__run_squeeze, kiln__run_transpose,
+    kiln__run_slice, kiln__run_as_strided, kiln__run_rearrange;                /* view.c */
+kiln_operation kiln__run_contiguous, kiln__run_concatenate;                    /* copy.c */
+kiln_operation kiln__run_reduction;                                            /* reduction.c */
+kiln_operation kiln__run_place;                                                /* argreduce.c: argmin, argmax */
+kiln_operation kiln__run_running;                                              /* cumulative.c: cumsum and its like */
+kiln_operation kiln__run_take, kiln__run_gather, kiln__run_take_along;         /* gather.c */
+kiln_operation kiln__run_scatter, kiln__run_put_along, kiln__run_slice_update; /* scatter.c */
+kiln_operation kiln__run_sort;                                                 /* sort.c */
+kiln_operation kiln__run_load;                                                 /* source.c */
+kiln_operation kiln__run_series;                                               /* fill_series.c */
+kiln_operation kiln__run_matmul;                                               /* blas.c */
+kiln_operation kiln__run_random_bits;                                          /* random_words.c */
+kiln_operation kiln__run_row_layer; /* row_layer_kernels.c: softmax, logsumexp, norms */
+
+/* Any of them, by node->op, at node->place; not a plan. Inputs that are elsewhere are copied there. */
+kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);
+
+/* Packed storage of its own for `out`. */
+kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err);
+/* `out` becomes a view of `base`; offset and strides in elements. */
+void kiln__output_view(struct kiln_array *out, struct kiln_array *base, int64_t offset, const int64_t *strides);
+/* All of `source` to `data`, which has these strides, in elements. */
+kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int64_t *strides, kiln_error *err);
+/* All of `source`, row-major, packed at `destination`, which has room for it. */
+kiln_status kiln__copy_packed(const struct kiln_array *source, char *destination, kiln_error *err);
+
+#endif
