@@ -8,7 +8,7 @@ BEGIN {
     FS = "\t"
     print "/* Made by tools/abi_stubs.awk from src/mlxc/abi.tsv. */"
     print "#include \"mlx/c/mlx.h\""
-    print "#include \"mlxc/error.h\""
+    print "#include \"mlxc/abi_error.h\""
     print ""
 }
 

@@ -11,7 +11,7 @@
 #include "graph/default_device.h"
 #include "mlx/c/mlx.h"
 #include "mlxc/box.h"
-#include "mlxc/error.h"
+#include "mlxc/abi_error.h"
 
 struct kiln_array_box {
     struct kiln_array *array; /* never NULL */

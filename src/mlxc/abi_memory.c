@@ -1,0 +1,82 @@
+/*
+ * abi_memory.c - memory.h of the ABI: the counters and limits of array/storage.h.
+ */
+#include <stdatomic.h>
+
+#include "device/gpu.h"
+#include "mlxc/handle.h"
+
+#define KILN_COUNTER_FUNCTION(name, field)                                                                             \
+    int mlx_get_##name(size_t *res)                                                                                    \
+    {                                                                                                                  \
+        struct kiln_memory memory;                                                                                     \
+        KILN_NEED_POINTER(res);                                                                                        \
+        kiln__memory_get(&memory);                                                                                     \
+        *res = memory.field;                                                                                           \
+        return 0;                                                                                                      \
+    }
+
+KILN_COUNTER_FUNCTION(active_memory, active)
+KILN_COUNTER_FUNCTION(cache_memory, cache)
+KILN_COUNTER_FUNCTION(peak_memory, peak)
+
+int mlx_clear_cache(void)
+{
+    kiln__memory_clear_cache();
+    return 0;
+}
+
+int mlx_reset_peak_memory(void)
+{
+    kiln__memory_reset_peak();
+    return 0;
+}
+
+int mlx_get_memory_limit(size_t *res)
+{
+    KILN_NEED_POINTER(res);
+    *res = kiln__memory_limit();
+    return 0;
+}
+
+int mlx_set_memory_limit(size_t *res, size_t limit)
+{
+    KILN_NEED_POINTER(res);
+    *res = kiln__memory_set_limit(limit);
+    return 0;
+}
+
+int mlx_set_cache_limit(size_t *res, size_t limit)
+{
+    KILN_NEED_POINTER(res);
+    *res = kiln__memory_set_cache_limit(limit);
+    return 0;
+}
+
+/*
+ * Wired memory is a matter of Metal: a GPU's memory here is always resident. So the limit is kept and given back, and
+ * one that is too large is refused as there, but it changes nothing. Without a GPU it is always 0.
+ */
+static _Atomic size_t wired_limit;
+
+int mlx_set_wired_limit(size_t *res, size_t limit)
+{
+    kiln_error err;
+    struct kiln_gpu *gpu;
+    uint32_t place = kiln__place_default();
+    KILN_NEED_POINTER(res);
+    if (!kiln__gpu_count()) {
+        *res = 0;
+        return 0;
+    }
+    KILN_TRY(kiln__gpu_get(place ? place - 1 : 0, &gpu, &err));
+    if (limit > kiln__gpu_working_set(gpu)) {
+        _mlx_error(__FILE__, __LINE__,
+                   "[set_wired_limit] %zu bytes are more than the maximum, %zu bytes "
+                   "(max_recommended_working_set_size of the device)",
+                   limit, kiln__gpu_working_set(gpu));
+        return 1;
+    }
+    *res = atomic_exchange(&wired_limit, limit);
+    return 0;
+}
