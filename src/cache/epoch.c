@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cache/thread.h"
+#include "cache/thread_cache.h"
 
 static _Atomic uint64_t epoch = 1;
 static _Atomic unsigned inside_without_record;

@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-#include "cache/thread.h"
+#include "cache/thread_cache.h"
 
 static _Atomic uint64_t next_number = 1;
 static _Atomic unsigned without_record; /* threads for which there was no memory */

@@ -29,7 +29,7 @@ struct kiln_family {
 /* KILN_INVALID: no family has such a target. Also starts LLVM's code generators. */
 kiln_status kiln__family_get(const char *target, const struct kiln_family **out, kiln_error *err);
 
-/* runtime.c: the run-time libraries that are built in. */
+/* runtime_library.c: the run-time libraries that are built in. */
 kiln_bytes kiln__runtime_x86(void);
 kiln_bytes kiln__runtime_x86_fused(void);
 kiln_bytes kiln__runtime_nvptx(void);

@@ -15,7 +15,7 @@
 
 #include "base/environment.h"
 #include "key/content.h"
-#include "key/memory.h"
+#include "key/live_memory.h"
 #include "key/segments.h"
 #include "key/signature.h"
 
@@ -23,7 +23,7 @@ struct kiln_watch {
     _Atomic(struct kiln_watch *) next;
     enum kiln_item kind; /* KILN_ITEM_MEMORY, _ENVIRONMENT or _VARIABLE */
     uint32_t index;      /* environment: of base/environment.h */
-    uint32_t width;      /* memory: of key/memory.h */
+    uint32_t width;      /* memory: of key/live_memory.h */
     const void *address; /* memory */
     size_t size;
     kiln_var *var;

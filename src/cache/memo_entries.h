@@ -1,14 +1,14 @@
 /*
- * entries.h - one table of results: open addressing over pointers to immutable entries.
+ * memo_entries.h - one table of results: open addressing over pointers to immutable entries.
  *
  * Anybody may probe, without a lock: an entry is complete before a release store puts it into an empty slot, and a slot
- * that was filled is not filled with another key. Writers exclude each other (results.h).
+ * that was filled is not filled with another key. Writers exclude each other (memo_table.h).
  *
  * With many entries a look-up costs what it waits for memory: the slot, then the entry. The low bits of a slot, which
  * an entry's address leaves free, are bits of its hash, so that entries of other keys are passed by untouched.
  */
-#ifndef KILN_CACHE_ENTRIES_H
-#define KILN_CACHE_ENTRIES_H
+#ifndef KILN_CACHE_MEMO_ENTRIES_H
+#define KILN_CACHE_MEMO_ENTRIES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

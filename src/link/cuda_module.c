@@ -1,5 +1,5 @@
 /*
- * cuda.c - PTX and machine code of GPUs, through the driver.
+ * cuda_module.c - PTX and machine code of GPUs, through the driver.
  *
  * A module belongs to the context it was loaded into; it is entered before loading and before unloading.
  */

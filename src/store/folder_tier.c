@@ -1,5 +1,5 @@
 /*
- * folder.c - the folder tier: <folder>/<2 digits>/<64 digits>.kiln, named by the digest of the key.
+ * folder_tier.c - the folder tier: <folder>/<2 digits>/<64 digits>.kiln, named by the digest of the key.
  *
  * Invariants: a name ending in .kiln appears by rename only, so readers take no lock and see a whole file or none; an
  * artifact leaves here only when its file is ours (or root's), its checksum is right, its full key is the one asked

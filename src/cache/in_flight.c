@@ -1,8 +1,8 @@
 /*
- * flight.c - see flight.h. Invariant: a flight is in the list of its results, and in that of its thread, from its start
+ * in_flight.c - see in_flight.h. Invariant: a flight is in the list of its results, and in that of its thread, from its start
  * until it lands.
  */
-#include "cache/flight.h"
+#include "cache/in_flight.h"
 
 #include "base/callback.h"
 #include "base/gate.h"

@@ -1,11 +1,11 @@
 /*
- * memory.h - reading a variable of the program's, which another thread may be writing.
+ * live_memory.h - reading a variable of the program's, which another thread may be writing.
  *
  * One of 4 or 8 bytes that lies at a multiple of its size is read at once, so no key holds half of two values. A larger
  * one is copied byte by byte; that nobody writes it meanwhile is up to the program.
  */
-#ifndef KILN_KEY_MEMORY_H
-#define KILN_KEY_MEMORY_H
+#ifndef KILN_KEY_LIVE_MEMORY_H
+#define KILN_KEY_LIVE_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * thread.h - what each thread keeps: its front, its hazard slots, its hit counts.
+ * thread_cache.h - what each thread keeps: its front, its hazard slots, its hit counts.
  *
  * The front is direct-mapped, of fixed size, with the key bytes inline. Nothing in a slot is dereferenced before the
  * whole key matches, and a key begins with an id that is never reused and a generation that removal bumps; so removing
@@ -11,8 +11,8 @@
  * memory of those alive at once. (In a process without a free thread-specific key, that of all threads:
  * base/thread_end.h.)
  */
-#ifndef KILN_CACHE_THREAD_H
-#define KILN_CACHE_THREAD_H
+#ifndef KILN_CACHE_THREAD_CACHE_H
+#define KILN_CACHE_THREAD_CACHE_H
 
 #include <stdatomic.h>
 
@@ -38,9 +38,9 @@ struct kiln_thread {
     _Atomic uint64_t entered;      /* the epoch at which this thread entered, see epoch.h; 0: it is outside */
     unsigned enter_depth;          /* how often it entered and did not leave yet */
     _Atomic uint64_t unlinking;    /* see unlinking.h; 0: this thread unlinks nothing */
-    unsigned flight_level;         /* the highest level of single flight this thread works for; see results.h */
-    struct kiln_flight *making;    /* the innermost key that this thread makes; see results.c */
-    void *audited;                 /* a reference to the value whose turn it is to be audited; see results.h */
+    unsigned flight_level;         /* the highest level of single flight this thread works for; see memo_table.h */
+    struct kiln_flight *making;    /* the innermost key that this thread makes; see memo_table.c */
+    void *audited;                 /* a reference to the value whose turn it is to be audited; see memo_table.h */
     _Atomic uint64_t front_hits[KILN_MAX_CACHES];
     _Atomic uint64_t process_hits[KILN_MAX_CACHES];
     _Atomic bool in_use;
@@ -105,7 +105,7 @@ struct kiln_thread *kiln__threads(void);
 /* Where the system refuses membarrier(), threads fence themselves. Written once, when that is found out. */
 extern _Atomic bool kiln__fences;
 
-/* Between a store to a hazard slot and the loads it protects. The flag is read after the store: see thread.c. */
+/* Between a store to a hazard slot and the loads it protects. The flag is read after the store: see thread_cache.c. */
 static inline void kiln__light_barrier(void)
 {
     atomic_signal_fence(memory_order_seq_cst);

@@ -1,11 +1,11 @@
 /*
- * results.c - see results.h. The table itself: entries.h.
+ * memo_table.c - see memo_table.h. The table itself: memo_entries.h.
  *
  * Readers load the table pointer and probe; writers, under the lock, publish an entry into an empty slot, or a whole
  * other table. A reader that races with growth may miss a new entry; it then takes the slow path, which looks again
  * under the lock. Outgrown tables are kept until clear or release: together they are no larger than the current one.
  */
-#include "cache/results.h"
+#include "cache/memo_table.h"
 
 #include <stdio.h>
 
@@ -13,9 +13,9 @@
 #include "base/gate.h"
 #include "base/log.h"
 #include "cache/audit.h"
-#include "cache/entries.h"
+#include "cache/memo_entries.h"
 #include "cache/epoch.h"
-#include "cache/flight.h"
+#include "cache/in_flight.h"
 
 struct kiln_limbo {
     struct kiln_limbo *next;

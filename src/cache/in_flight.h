@@ -1,14 +1,14 @@
 /*
- * flight.h - single flight: one key being made by one thread, while others wait for it. Inside the cache room.
+ * in_flight.h - single flight: one key being made by one thread, while others wait for it. Inside the cache room.
  *
  * No lock is held while a maker runs. Threads keep the list of what they make, the innermost first, so that a maker
  * that asks for its own key is noticed, and that what a thread leaves behind is given up: when it ends, or when it is
  * found to have jumped out of the maker's frames (base/callback.h).
  */
-#ifndef KILN_CACHE_FLIGHT_H
-#define KILN_CACHE_FLIGHT_H
+#ifndef KILN_CACHE_IN_FLIGHT_H
+#define KILN_CACHE_IN_FLIGHT_H
 
-#include "cache/results.h"
+#include "cache/memo_table.h"
 #include "store/lock.h"
 
 /*

@@ -1,5 +1,5 @@
 /*
- * memory.c - the memory tier: a table of artifacts by the digest of their key.
+ * memory_tier.c - the memory tier: a table of artifacts by the digest of their key.
  *
  * Invariant: slots hold one reference each; at least one slot in four is empty, so a probe always ends. The digest
  * finds a slot, the full key decides.

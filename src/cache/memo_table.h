@@ -1,5 +1,5 @@
 /*
- * results.h - results of this process: call key -> an opaque value, made once.
+ * memo_table.h - results of this process: call key -> an opaque value, made once.
  *
  * Used for executables of kiln_get, plans of compile, kernels and artifacts by content key. Look-up order:
  * this thread's front, then the table of the process; both without a lock. A miss is worked on by one thread, the
@@ -9,15 +9,15 @@
  * Levels keep waiting free of cycles: a maker may ask other results for values, and a thread waits for another's flight
  * only at a higher level than it works for itself. At the same or a lower level it makes the value on its own instead.
  */
-#ifndef KILN_CACHE_RESULTS_H
-#define KILN_CACHE_RESULTS_H
+#ifndef KILN_CACHE_MEMO_TABLE_H
+#define KILN_CACHE_MEMO_TABLE_H
 
 #include <pthread.h>
 
 #include "base/hash.h"
-#include "cache/entries.h"
+#include "cache/memo_entries.h"
 #include "cache/held.h"
-#include "cache/thread.h"
+#include "cache/thread_cache.h"
 #include "device/device.h"
 #include "key/request.h"
 
