@@ -84,9 +84,9 @@ static int parse_option(const struct command *command, const char *word, const c
     if (!is_listed(command->takes, name)) return unknown_option(command, word);
     const char *value = equals ? equals + 1 : next;
     if (!value || !*value) return usage_error(command, "%s needs a value", name);
-    const char **place = value_of(out, name);
-    if (!place) return usage_error(command, "%s can be given %d times at most", name, MAX_TARGETS);
-    *place = value;
+    const char **slot = value_of(out, name);
+    if (!slot) return usage_error(command, "%s can be given %d times at most", name, MAX_TARGETS);
+    *slot = value;
     *took_next = !equals;
     return EXIT_FINE;
 }

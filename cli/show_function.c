@@ -2,8 +2,8 @@
  * show_function.c - all artifacts of a function: for a compiled function of arrays its plans, step by step, and each
  * kernel with what it fused, the bytes it moves, and its text.
  *
- * What a kernel was compiled for ends with the lines of its plan, from "plan" on (src/run/provenance.c). Their steps name
- * kernels with a mark, "[5f2a91c3]", so kernels that were first compiled for another function are found as well.
+ * What a kernel was compiled for ends with the lines of its plan, from "plan" on (src/run/provenance.c). Their steps
+ * name kernels with a mark, "[5f2a91c3]", so kernels that were first compiled for another function are found as well.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static bool is_of(const kiln_entry *entry, const char *name)
 }
 
 /* Where the plan first names this kernel; SIZE_MAX: nowhere. */
-static size_t place_in(kiln_bytes plan, const kiln_entry *entry)
+static size_t offset_in(kiln_bytes plan, const kiln_entry *entry)
 {
     kiln_bytes mark = find_fact(entry, "mark");
     const char *text = plan.data;
@@ -82,7 +82,7 @@ static bool is_shared(const struct shown *shown, const kiln_entry *entry, const 
 {
     bool is_named = false;
     for (size_t i = 0; i < shown->own && !is_named; i++)
-        is_named = place_in(plan_of(shown->entries[i]), entry) != SIZE_MAX;
+        is_named = offset_in(plan_of(shown->entries[i]), entry) != SIZE_MAX;
     return is_named && !is_of(entry, name);
 }
 
@@ -161,12 +161,12 @@ static void print_kernel(const kiln_entry *entry)
 /* The next kernel of the plan that was not printed yet; count: none is left. */
 static size_t next_kernel(const struct shown *shown, const bool *is_printed, kiln_bytes plan)
 {
-    size_t best = shown->count, best_place = SIZE_MAX;
+    size_t best = shown->count, best_offset = SIZE_MAX;
     for (size_t i = 0; i < shown->count; i++) {
-        size_t place = is_printed[i] ? SIZE_MAX : place_in(plan, shown->entries[i]);
-        if (place < best_place) {
+        size_t offset = is_printed[i] ? SIZE_MAX : offset_in(plan, shown->entries[i]);
+        if (offset < best_offset) {
             best = i;
-            best_place = place;
+            best_offset = offset;
         }
     }
     return best;

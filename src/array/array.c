@@ -178,14 +178,14 @@ static kiln_status array_over(const struct kiln_array *array, struct kiln_storag
     return KILN_OK;
 }
 
-kiln_status kiln__array_at(struct kiln_array *array, uint32_t place, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__array_at(struct kiln_array *array, uint32_t device_index, struct kiln_array **out, kiln_error *err)
 {
     struct kiln_storage *storage;
-    if (!array->storage || array->storage->place == place) {
+    if (!array->storage || array->storage->device_index == device_index) {
         *out = kiln__array_ref(array);
         return KILN_OK;
     }
-    kiln_status status = kiln__storage_at(array->storage, place, &storage, err);
+    kiln_status status = kiln__storage_at(array->storage, device_index, &storage, err);
     return status ? status : array_over(array, storage, storage->data + (array->data - array->storage->data), out, err);
 }
 
@@ -258,7 +258,7 @@ kiln_status kiln__array_host(struct kiln_array *array, const char **data, kiln_e
 {
     struct kiln_storage *host = NULL;
     kiln_status status = KILN_OK;
-    if (!array->storage || array->storage->place == 0) {
+    if (!array->storage || array->storage->device_index == 0) {
         *data = array->data;
     } else if (atomic_load_explicit(&array->part, memory_order_acquire) || is_small_part(array)) {
         status = keep_part(array, &host, err);

@@ -3,8 +3,8 @@
  *
  * Reference counted and usable from every thread. dtype and shape never change. An array is ready (bytes are there),
  * lazy (`node` says how to make it), or a tracer (a placeholder or result of a running trace, never evaluated).
- * `node` goes from non-NULL to NULL once, with release order after the bytes are in place; whoever loads NULL with
- * acquire order may read data, strides and storage. Before that only run/eval.c writes them.
+ * `node` goes from non-NULL to NULL once, with release order after the bytes are in place; whoever loads NULL
+ * with acquire order may read data, strides and storage. Before that only run/eval.c writes them.
  */
 #ifndef KILN_ARRAY_ARRAY_H
 #define KILN_ARRAY_ARRAY_H
@@ -69,18 +69,18 @@ kiln_status kiln__array_scalar(enum kiln_dtype dtype, const void *bytes, struct 
 kiln_status kiln__array_view(struct kiln_array *base, size_t ndim, const int *dims, const int64_t *strides,
                              int64_t offset, struct kiln_array **out, kiln_error *err);
 
-/* The same elements and layout at `place` (storage.h): the array itself, or one over its storage's twin. `array` must
- * be ready. *out is the caller's reference. */
-kiln_status kiln__array_at(struct kiln_array *array, uint32_t place, struct kiln_array **out, kiln_error *err);
+/* The same elements and layout at `device_index` (storage.h): the array itself, or one over its storage's twin. `array`
+ * must be ready. *out is the caller's reference. */
+kiln_status kiln__array_at(struct kiln_array *array, uint32_t device_index, struct kiln_array **out, kiln_error *err);
 /* The same in host memory, for one look: of a view no more than it shows is copied, and that is not kept. */
 kiln_status kiln__array_fetch(struct kiln_array *array, struct kiln_array **out, kiln_error *err);
 /* Its first element in host memory, copied there if need be, of a view no more than it shows; valid as long as the
  * array. `array` must be ready. */
 kiln_status kiln__array_host(struct kiln_array *array, const char **data, kiln_error *err);
 /* Where its bytes are: 0 for an array without storage. */
-static inline uint32_t kiln__array_place(const struct kiln_array *array)
+static inline uint32_t kiln__array_device_index(const struct kiln_array *array)
 {
-    return array->storage ? array->storage->place : 0;
+    return array->storage ? array->storage->device_index : 0;
 }
 
 /* Recomputes row_contiguous from dims and strides. */

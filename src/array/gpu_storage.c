@@ -34,25 +34,25 @@ static _Thread_local struct {
     struct kiln_storage *first; /* linked through `payload` */
 } mine;
 
-static struct kiln_storage *take_mine(uint32_t place, uint32_t size_class)
+static struct kiln_storage *take_mine(uint32_t device_index, uint32_t size_class)
 {
     for (struct kiln_storage **link = &mine.first; *link; link = (struct kiln_storage **)&(*link)->payload) {
         struct kiln_storage *storage = *link;
-        if (storage->place != place || storage->size_class != size_class) continue;
+        if (storage->device_index != device_index || storage->size_class != size_class) continue;
         *link = storage->payload;
         return storage;
     }
     return NULL;
 }
 
-static struct kiln_storage *take_kept(uint32_t place, uint32_t size_class)
+static struct kiln_storage *take_kept(uint32_t device_index, uint32_t size_class)
 {
-    struct kiln_storage *freed = mine.first ? take_mine(place, size_class) : NULL;
+    struct kiln_storage *freed = mine.first ? take_mine(device_index, size_class) : NULL;
     if (freed) return freed;
     pthread_mutex_lock(&lock);
-    struct kiln_storage *storage = kept[place - 1][size_class];
+    struct kiln_storage *storage = kept[device_index - 1][size_class];
     if (storage) {
-        kept[place - 1][size_class] = storage->payload;
+        kept[device_index - 1][size_class] = storage->payload;
         kept_bytes -= storage->size;
         kept_count--;
     }
@@ -79,20 +79,20 @@ static kiln_status make(const struct kiln_gpu *gpu, size_t capacity, struct kiln
     return KILN_OK;
 }
 
-kiln_status kiln__gpu_storage_new(uint32_t place, size_t size, struct kiln_storage **out, kiln_error *err)
+kiln_status kiln__gpu_storage_new(uint32_t device_index, size_t size, struct kiln_storage **out, kiln_error *err)
 {
     struct kiln_gpu *gpu;
     size_t capacity = 0;
     if (size > (size_t)1 << 46) return kiln__fail(err, KILN_NO_MEMORY, "no GPU has %zu bytes", size);
     uint32_t size_class = class_of(size, &capacity);
-    struct kiln_storage *storage = take_kept(place, size_class);
+    struct kiln_storage *storage = take_kept(device_index, size_class);
     if (!storage) {
-        kiln_status status = kiln__gpu_get(place - 1, &gpu, err);
+        kiln_status status = kiln__gpu_get(device_index - 1, &gpu, err);
         if (!status) status = kiln__gpu_enter(gpu, err);
         if (!status) status = make(gpu, capacity, &storage, err);
         if (status) return status;
         storage->size_class = size_class;
-        storage->place = place;
+        storage->device_index = device_index;
     }
     atomic_store_explicit(&storage->refs, 1, memory_order_relaxed);
     storage->size = size;
@@ -103,7 +103,7 @@ kiln_status kiln__gpu_storage_new(uint32_t place, size_t size, struct kiln_stora
 /* Copies wait for what was launched before them, so nothing still uses the bytes when they go. */
 static kiln_status enter(const struct kiln_storage *storage, struct kiln_gpu **out, kiln_error *err)
 {
-    kiln_status status = kiln__gpu_get(storage->place - 1, out, err);
+    kiln_status status = kiln__gpu_get(storage->device_index - 1, out, err);
     return status ? status : kiln__gpu_enter(*out, err);
 }
 
@@ -134,8 +134,8 @@ void kiln__gpu_storage_free(struct kiln_storage *storage, size_t limit)
     pthread_mutex_lock(&lock);
     bool keep = storage->size <= limit && kept_bytes <= limit - storage->size;
     if (keep) {
-        storage->payload = kept[storage->place - 1][storage->size_class];
-        kept[storage->place - 1][storage->size_class] = storage;
+        storage->payload = kept[storage->device_index - 1][storage->size_class];
+        kept[storage->device_index - 1][storage->size_class] = storage;
         kept_bytes += storage->size;
         kept_count++;
     }

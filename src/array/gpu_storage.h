@@ -9,7 +9,7 @@
 
 #include "array/storage.h"
 
-kiln_status kiln__gpu_storage_new(uint32_t place, size_t size, struct kiln_storage **out, kiln_error *err);
+kiln_status kiln__gpu_storage_new(uint32_t device_index, size_t size, struct kiln_storage **out, kiln_error *err);
 /* Kept, unless that would be more than `limit` bytes in all. */
 void kiln__gpu_storage_free(struct kiln_storage *storage, size_t limit);
 void kiln__gpu_storage_hold(bool hold, size_t limit); /* see kiln__storage_hold() */

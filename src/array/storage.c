@@ -110,7 +110,7 @@ static struct kiln_storage *small_from_system(uint32_t size_class)
     storage->data = (char *)storage + HEADER;
     storage->free_foreign = NULL;
     atomic_init(&storage->twin, NULL);
-    storage->place = 0;
+    storage->device_index = 0;
     return storage;
 }
 
@@ -215,7 +215,7 @@ static void count_small_free(struct kiln_local *local, size_t size)
         store(&local->active, active);
 }
 
-/* Bytes of other places: small ones as small storage is, so that a launch takes no lock for them. */
+/* Bytes of other devices: small ones as small storage is, so that a launch takes no lock for them. */
 static void count_elsewhere(size_t size, bool is_new)
 {
     struct kiln_local *local = size <= SMALL_MAX ? kiln__local() : NULL;
@@ -424,7 +424,7 @@ void kiln__storage_unref(struct kiln_storage *storage)
 {
     if (!storage || !is_last(&storage->refs)) return;
     if (__builtin_expect(atomic_load_explicit(&storage->twin, memory_order_acquire) != NULL, 0)) drop_twin(storage);
-    if (__builtin_expect(storage->place != 0, 0)) {
+    if (__builtin_expect(storage->device_index != 0, 0)) {
         count_elsewhere(storage->size, false);
         kiln__gpu_storage_free(storage, gpu_cache_limit());
         return;
@@ -440,12 +440,13 @@ void kiln__storage_unref(struct kiln_storage *storage)
         shared_free(storage);
 }
 
-/* ---- other places ------------------------------------------------------------------------------------------------ */
+/* ---- other devices ------------------------------------------------------------------------------------------------
+ */
 
-kiln_status kiln__storage_new_at(uint32_t place, size_t size, struct kiln_storage **out, kiln_error *err)
+kiln_status kiln__storage_new_at(uint32_t device_index, size_t size, struct kiln_storage **out, kiln_error *err)
 {
-    if (!place) return kiln__storage_new(size, out, err);
-    kiln_status status = kiln__gpu_storage_new(place, size, out, err);
+    if (!device_index) return kiln__storage_new(size, out, err);
+    kiln_status status = kiln__gpu_storage_new(device_index, size, out, err);
     if (!status) count_elsewhere(size, true);
     return status;
 }
@@ -459,8 +460,8 @@ static kiln_status copy_to(struct kiln_storage *to, const struct kiln_storage *f
 {
     struct kiln_storage *host = NULL;
     if (!from->size) return KILN_OK;
-    if (!from->place) return kiln__gpu_storage_write(to, from->data, err);
-    if (!to->place) return kiln__gpu_storage_read(from, 0, from->size, to->data, err);
+    if (!from->device_index) return kiln__gpu_storage_write(to, from->data, err);
+    if (!to->device_index) return kiln__gpu_storage_read(from, 0, from->size, to->data, err);
     kiln_status status = kiln__storage_new(from->size, &host, err); /* from one GPU to another, through the host */
     if (!status) status = kiln__gpu_storage_read(from, 0, from->size, host->data, err);
     if (!status) status = kiln__gpu_storage_write(to, host->data, err);
@@ -478,24 +479,27 @@ kiln_status kiln__storage_part(const struct kiln_storage *storage, size_t offset
     return status;
 }
 
-bool kiln__storage_is_at(struct kiln_storage *storage, uint32_t place)
+bool kiln__storage_is_at(struct kiln_storage *storage, uint32_t device_index)
 {
-    while (storage && storage->place != place) storage = atomic_load_explicit(&storage->twin, memory_order_acquire);
+    while (storage && storage->device_index != device_index)
+        storage = atomic_load_explicit(&storage->twin, memory_order_acquire);
     return storage != NULL;
 }
 
-kiln_status kiln__storage_at(struct kiln_storage *storage, uint32_t place, struct kiln_storage **out, kiln_error *err)
+kiln_status kiln__storage_at(struct kiln_storage *storage, uint32_t device_index, struct kiln_storage **out,
+                             kiln_error *err)
 {
     struct kiln_storage *twin = NULL, *other = NULL;
-    if (storage->place == place) {
+    if (storage->device_index == device_index) {
         *out = storage;
         return KILN_OK;
     }
     for (;;) {
         twin = atomic_load_explicit(&storage->twin, memory_order_acquire);
-        if (twin && twin->place == place) break;
-        if (twin) return kiln__storage_at(twin, place, out, err); /* a chain of places, each with its own twin */
-        kiln_status status = kiln__storage_new_at(place, storage->size, &twin, err);
+        if (twin && twin->device_index == device_index) break;
+        if (twin)
+            return kiln__storage_at(twin, device_index, out, err); /* a chain of devices, each with its own twin */
+        kiln_status status = kiln__storage_new_at(device_index, storage->size, &twin, err);
         if (!status) status = copy_to(twin, storage, err);
         if (!status && atomic_compare_exchange_strong_explicit(&storage->twin, &other, twin, memory_order_acq_rel,
                                                                memory_order_acquire))
@@ -544,9 +548,9 @@ void kiln__memory_clear_cache(void)
     if (local) refresh(local);
 }
 
-static size_t exchange_limit(_Atomic size_t *place, size_t standard, size_t limit)
+static size_t exchange_limit(_Atomic size_t *device_index, size_t standard, size_t limit)
 {
-    size_t previous = atomic_exchange_explicit(place, limit, memory_order_relaxed);
+    size_t previous = atomic_exchange_explicit(device_index, limit, memory_order_relaxed);
     return previous == SIZE_MAX ? standard : previous;
 }
 

@@ -1,12 +1,12 @@
 /*
  * storage.h - the bytes behind arrays: counted, reused, reference counted.
  *
- * Storage carries its place: 0 is host memory, 1 + n the memory of GPU n. It may have a twin: the same bytes at another
- * place, copied when somebody there asks for them and kept as long as the storage lives, since bytes do not change.
- * Active bytes are payload bytes of live storage; freed storage goes to a cache (by size class) until the limit or
- * kiln__memory_clear_cache(). Alignment is 64 bytes. Safe from every thread. Foreign memory is not counted. The memory
- * limit is soft: an allocation that would exceed it, with what the cache holds, empties the cache first; only a size
- * above the machine's memory is refused.
+ * Storage carries its device: 0 is host memory, 1 + n the memory of GPU n. It may have a twin: the same bytes at
+ * another device, copied when somebody there asks for them and kept as long as the storage lives, since bytes do
+ * not change. Active bytes are payload bytes of live storage; freed storage goes to a cache (by size class) until the
+ * limit or kiln__memory_clear_cache(). Alignment is 64 bytes. Safe from every thread. Foreign memory is not counted.
+ * The memory limit is soft: an allocation that would exceed it, with what the cache holds, empties the cache first;
+ * only a size above the machine's memory is refused.
  */
 #ifndef KILN_ARRAY_STORAGE_H
 #define KILN_ARRAY_STORAGE_H
@@ -24,18 +24,19 @@ struct kiln_storage {
     void (*free_foreign)(void *); /* foreign memory: called once with `payload` at the last release */
     void *payload;
     _Atomic(struct kiln_storage *) twin; /* the same bytes elsewhere; owned. NULL: not asked for yet */
-    uint32_t place;
+    uint32_t device_index;
 };
 
 /* KILN_NO_MEMORY (with the size in the text) also when `size` is above the memory of the machine. */
 kiln_status kiln__storage_new(size_t size, struct kiln_storage **out, kiln_error *err);
-/* The same at a place; storage on a GPU is aligned to 256 bytes. */
-kiln_status kiln__storage_new_at(uint32_t place, size_t size, struct kiln_storage **out, kiln_error *err);
-/* The bytes of `storage` at `place`: itself, or its twin, copied now if need be. Borrowed: lives as long as `storage`.
- * Waits for what makes the bytes. */
-kiln_status kiln__storage_at(struct kiln_storage *storage, uint32_t place, struct kiln_storage **out, kiln_error *err);
+/* The same at a device; storage on a GPU is aligned to 256 bytes. */
+kiln_status kiln__storage_new_at(uint32_t device_index, size_t size, struct kiln_storage **out, kiln_error *err);
+/* The bytes of `storage` at `device_index`: itself, or its twin, copied now if need be. Borrowed: lives as long as
+ * `storage`. Waits for what makes the bytes. */
+kiln_status kiln__storage_at(struct kiln_storage *storage, uint32_t device_index, struct kiln_storage **out,
+                             kiln_error *err);
 /* Would kiln__storage_at() copy nothing? */
-bool kiln__storage_is_at(struct kiln_storage *storage, uint32_t place);
+bool kiln__storage_is_at(struct kiln_storage *storage, uint32_t device_index);
 /* Some bytes of a GPU's storage in host memory: the caller's, not a twin. Waits for what makes them. */
 kiln_status kiln__storage_part(const struct kiln_storage *storage, size_t offset, size_t size,
                                struct kiln_storage **out, kiln_error *err);

@@ -28,8 +28,8 @@ static bool grow(struct kiln_table *table)
     return true;
 }
 
-uint32_t *kiln__table_place(struct kiln_table *table, uint64_t hash, bool (*equal)(const void *context, uint32_t index),
-                            const void *context)
+uint32_t *kiln__table_slot(struct kiln_table *table, uint64_t hash, bool (*equal)(const void *context, uint32_t index),
+                           const void *context)
 {
     if ((!table->slots || 2 * (table->count + 1) > table->mask + 1) && !grow(table)) return NULL;
     for (size_t at = hash & table->mask;; at = (at + 1) & table->mask) {

@@ -18,11 +18,11 @@ struct kiln_table {
 };
 
 /*
- * The place of the entry with this hash for which equal(context, index) holds, or a place that reads KILN_TABLE_EMPTY,
+ * The slot of the entry with this hash for which equal(context, index) holds, or a slot that reads KILN_TABLE_EMPTY,
  * which the caller then fills with the new index. NULL: out of memory. Valid until the next call.
  */
-uint32_t *kiln__table_place(struct kiln_table *table, uint64_t hash, bool (*equal)(const void *context, uint32_t index),
-                            const void *context);
+uint32_t *kiln__table_slot(struct kiln_table *table, uint64_t hash, bool (*equal)(const void *context, uint32_t index),
+                           const void *context);
 /* The index of that entry, or KILN_TABLE_EMPTY. */
 uint32_t kiln__table_find(const struct kiln_table *table, uint64_t hash,
                           bool (*equal)(const void *context, uint32_t index), const void *context);

@@ -225,7 +225,7 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
 {
     KILN_HOLD_CANCEL;
     kiln_cache_options resolved = {.struct_size = sizeof resolved};
-    if (!out) return kiln__fail(err, KILN_INVALID, "kiln_cache_open: no place for the result");
+    if (!out) return kiln__fail(err, KILN_INVALID, "kiln_cache_open: no pointer for the result");
     if (options && (!options->struct_size || options->struct_size > sizeof resolved ||
                     options->struct_size % sizeof options->struct_size)) /* a part of a pointer is no pointer */
         return kiln__fail(

@@ -125,7 +125,7 @@ kiln_status kiln_function_new(kiln_cache *cache, const kiln_function_options *op
                               kiln_error *err)
 {
     if (!cache || !out)
-        return kiln__fail(err, KILN_INVALID, "kiln_function_new: needs a cache and a place for the result");
+        return kiln__fail(err, KILN_INVALID, "kiln_function_new: needs a cache and a pointer for the result");
     struct kiln_definition *definition = NULL;
     kiln_status status = definition_new(options, &definition, err);
     if (status) return status;
@@ -181,7 +181,7 @@ kiln_status kiln_function_bind(kiln_function *base, void *payload, void (*free_p
                                kiln_error *err)
 {
     if (!base || !out)
-        return kiln__fail(err, KILN_INVALID, "kiln_function_bind: needs a function and a place for the result");
+        return kiln__fail(err, KILN_INVALID, "kiln_function_bind: needs a function and a pointer for the result");
     struct kiln_definition *of_base = kiln__definition_ref(base), *definition = NULL;
     const kiln_function_options options = {
         .struct_size = sizeof options,

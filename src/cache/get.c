@@ -442,7 +442,7 @@ __attribute__((always_inline)) static inline kiln_status get(kiln_function *func
 {
     if (__builtin_expect(!function || !executable || count > (args ? KILN_MOST_ARGUMENTS : 0), 0))
         return kiln__fail(err, KILN_INVALID,
-                          "kiln_get: needs a function, %zu arguments (at most %u) and a place for the executable",
+                          "kiln_get: needs a function, %zu arguments (at most %u) and a pointer for the executable",
                           count, (unsigned)KILN_MOST_ARGUMENTS);
 #ifdef KILN_DEBUG
     if (function->flags & KILN_RECLAIM && !kiln__is_inside())

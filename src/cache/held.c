@@ -10,7 +10,7 @@ struct kiln_held_slot {
     uint32_t device;
 };
 
-static size_t place_of(const struct kiln_held *held, const void *value)
+static size_t first_slot(const struct kiln_held *held, const void *value)
 {
     return (size_t)((uint64_t)(uintptr_t)value * 0x9e3779b97f4a7c15ull >> 32) & (held->size - 1);
 }
@@ -18,7 +18,7 @@ static size_t place_of(const struct kiln_held *held, const void *value)
 /* The slot of `value`, or the empty one that it would take. */
 static struct kiln_held_slot *slot_of(const struct kiln_held *held, const void *value)
 {
-    size_t i = place_of(held, value);
+    size_t i = first_slot(held, value);
     while (held->slots[i].value && held->slots[i].value != value) i = (i + 1) & (held->size - 1);
     return &held->slots[i];
 }

@@ -20,7 +20,7 @@ void kiln__entry_take(struct kiln_entries *table, size_t i)
     atomic_store_explicit(&table->slots[i], (uintptr_t)&kiln__entry_moved, memory_order_relaxed);
 }
 
-void kiln__entries_place(struct kiln_entries *table, struct kiln_entry *entry)
+void kiln__entries_insert(struct kiln_entries *table, struct kiln_entry *entry)
 {
     size_t i = entry->hash & table->mask;
     while (kiln__entry_at(table, i)) i = (i + 1) & table->mask;

@@ -77,7 +77,7 @@ static inline struct kiln_entry *kiln__entries_probe(struct kiln_entries *table,
 struct kiln_entries *kiln__entries_new(size_t slots);
 void kiln__entries_free(struct kiln_entries *table); /* not its entries; NULL is fine */
 /* Puts an entry where probing finds it. */
-void kiln__entries_place(struct kiln_entries *table, struct kiln_entry *entry);
+void kiln__entries_insert(struct kiln_entries *table, struct kiln_entry *entry);
 /* Puts an entry into slot i, which is empty or holds one with the same key. */
 void kiln__entry_publish(struct kiln_entries *table, size_t i, struct kiln_entry *entry);
 /* Marks the entry of slot i as moved. The table is one that went out. */

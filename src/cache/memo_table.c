@@ -13,9 +13,9 @@
 #include "base/gate.h"
 #include "base/log.h"
 #include "cache/audit.h"
-#include "cache/memo_entries.h"
 #include "cache/epoch.h"
 #include "cache/in_flight.h"
+#include "cache/memo_entries.h"
 
 struct kiln_limbo {
     struct kiln_limbo *next;
@@ -61,7 +61,7 @@ static bool make_room(struct kiln_results *results)
     if (!grown) return false;
     for (size_t i = 0; i < size; i++) {
         struct kiln_entry *entry = kiln__entry_at(table, i);
-        if (entry) kiln__entries_place(grown, entry);
+        if (entry) kiln__entries_insert(grown, entry);
     }
     if (table) {
         table->older = results->old_tables;
@@ -266,7 +266,7 @@ static struct kiln_entries *survivors(struct kiln_entries *table,
     for (size_t i = 0; i <= table->mask; i++) {
         struct kiln_entry *entry = kiln__entry_at(table, i);
         if (!entry || matches(entry, context)) continue;
-        kiln__entries_place(kept, entry);
+        kiln__entries_insert(kept, entry);
         ++*count;
         kiln__entry_take(table, i);
     }
@@ -308,7 +308,7 @@ static size_t take_back(struct kiln_entries *table, struct kiln_entries *kept,
     for (size_t i = 0; i <= table->mask; i++) {
         struct kiln_entry *entry = kiln__entry_at(table, i);
         if (!entry || entry == &kiln__entry_moved || matches(entry, context)) continue;
-        kiln__entries_place(kept, entry);
+        kiln__entries_insert(kept, entry);
         count++;
         kiln__entry_take(table, i);
     }
@@ -452,7 +452,7 @@ static kiln_status publish(struct kiln_results *results, const struct kiln_signa
         take_limbo(results, removed);
     } else {
         entry->order = results->next_order++;
-        kiln__entries_place(atomic_load_explicit(&results->table, memory_order_relaxed), entry);
+        kiln__entries_insert(atomic_load_explicit(&results->table, memory_order_relaxed), entry);
         results->count++;
         if (results->limit && results->count + leaving_of(results) == results->limit) begin_period(results);
     }

@@ -66,7 +66,7 @@ kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, k
     KILN_HOLD_CANCEL;
     if (!cache || !target || !name || !text.data || !out)
         return kiln__fail(err, KILN_INVALID,
-                          "kiln_warm: needs a cache, a target, a name, a text and a place for the result");
+                          "kiln_warm: needs a cache, a target, a name, a text and a pointer for the result");
     const char *folder = folder_of(cache);
     if (!folder) return kiln__fail(err, KILN_IO, "%s: the cache has no folder that can be written", name);
     kiln_device device = {.id = 0};

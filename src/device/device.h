@@ -1,7 +1,7 @@
 /*
  * device.h - devices and targets as plain values.
  *
- * A target is what code is generated for, by its resolved name: "x86-64-v3", "znver4". A device is a place to run:
+ * A target is what code is generated for, by its resolved name: "x86-64-v3", "znver4". A device is where code runs:
  * several devices may have one target and then share artifacts. Devices live as long as the process and are
  * compared by pointer. Every function may be called from any thread.
  */

@@ -1,7 +1,7 @@
 /*
  * gpu.h - the GPUs that may be used: their memory, copies and launches.
  *
- * A place is a number: 0 is the host's memory and CPU, 1 + n is GPU n. Everything a process does on one GPU goes
+ * A device index is a number: 0 is the host's memory and CPU, 1 + n is GPU n. Everything a process does on one GPU goes
  * through the driver's default stream, in order; so memory that is freed may be used again at once by what is launched
  * later. Copies to and from the host wait for what they depend on; launches do not wait.
  *

@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "device/device.h"
 
-_Thread_local uint32_t kiln__place_chosen = KILN_NO_PLACE;
-static _Atomic uint32_t default_place = KILN_NO_PLACE;
+_Thread_local uint32_t kiln__chosen_device_index = KILN_NO_DEVICE_INDEX;
+static _Atomic uint32_t default_device_index = KILN_NO_DEVICE_INDEX;
 
 static uint32_t place_from_environment(void)
 {
@@ -26,16 +26,17 @@ static uint32_t place_from_environment(void)
     return device->gpu ? 1 + device->gpu->index : 0;
 }
 
-uint32_t kiln__place_default(void)
+uint32_t kiln__default_device_index(void)
 {
-    uint32_t place = atomic_load_explicit(&default_place, memory_order_relaxed);
-    if (place != KILN_NO_PLACE) return place;
+    uint32_t device_index = atomic_load_explicit(&default_device_index, memory_order_relaxed);
+    if (device_index != KILN_NO_DEVICE_INDEX) return device_index;
     uint32_t found = place_from_environment();
-    atomic_compare_exchange_strong_explicit(&default_place, &place, found, memory_order_relaxed, memory_order_relaxed);
-    return atomic_load_explicit(&default_place, memory_order_relaxed);
+    atomic_compare_exchange_strong_explicit(&default_device_index, &device_index, found, memory_order_relaxed,
+                                            memory_order_relaxed);
+    return atomic_load_explicit(&default_device_index, memory_order_relaxed);
 }
 
-void kiln__place_set_default(uint32_t place)
+void kiln__set_default_device_index(uint32_t device_index)
 {
-    atomic_store_explicit(&default_place, place, memory_order_relaxed);
+    atomic_store_explicit(&default_device_index, device_index, memory_order_relaxed);
 }

@@ -1,29 +1,30 @@
 /*
  * default_device.h - where operations that this thread makes will run: 0 is the CPU, 1 + n is GPU n (array/storage.h).
  *
- * The ABI sets the thread's place from the stream of each call. A thread that was never told uses the default place:
- * that of mlx_set_default_device(), at first the device that KILN_DEVICE names ("cpu" or "cuda:N"), else the CPU.
+ * The ABI sets the thread's device from the stream of each call. A thread that was never told uses the default
+ * device: that of mlx_set_default_device(), at first the device that KILN_DEVICE names ("cpu" or "cuda:N"), else
+ * the CPU.
  */
 #ifndef KILN_GRAPH_DEFAULT_DEVICE_H
 #define KILN_GRAPH_DEFAULT_DEVICE_H
 
 #include <stdint.h>
 
-enum { KILN_NO_PLACE = UINT32_MAX >> 1 };
+enum { KILN_NO_DEVICE_INDEX = UINT32_MAX >> 1 };
 
-extern _Thread_local uint32_t kiln__place_chosen __attribute__((tls_model("initial-exec")));
+extern _Thread_local uint32_t kiln__chosen_device_index __attribute__((tls_model("initial-exec")));
 
-uint32_t kiln__place_default(void);
-void kiln__place_set_default(uint32_t place);
+uint32_t kiln__default_device_index(void);
+void kiln__set_default_device_index(uint32_t device_index);
 
-static inline void kiln__place_choose(uint32_t place)
+static inline void kiln__choose_device_index(uint32_t device_index)
 {
-    kiln__place_chosen = place;
+    kiln__chosen_device_index = device_index;
 }
 
-static inline uint32_t kiln__place_current(void)
+static inline uint32_t kiln__current_device_index(void)
 {
-    return kiln__place_chosen != KILN_NO_PLACE ? kiln__place_chosen : kiln__place_default();
+    return kiln__chosen_device_index != KILN_NO_DEVICE_INDEX ? kiln__chosen_device_index : kiln__default_device_index();
 }
 
 #endif

@@ -79,7 +79,7 @@ kiln_status kiln__node_new(enum kiln_op op, struct kiln_array *const *inputs, si
                                .op = (uint8_t)op,
                                .attr_count = (uint16_t)attr_count,
                                .input_count = (uint32_t)count,
-                               .place = kiln__place_current()};
+                               .device_index = kiln__current_device_index()};
     node->inputs = (struct kiln_array **)(void *)(node + 1);
     node->attrs = (int64_t *)(void *)(node->inputs + count);
     for (size_t i = 0; i < count; i++) node->inputs[i] = kiln__array_ref(inputs[i]);

@@ -151,7 +151,7 @@ static kiln_status dtype_truth(const struct kiln_call *call, struct kiln_result 
 }
 
 /* Places along an axis, whatever the input. */
-static kiln_status dtype_place(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+static kiln_status dtype_argreduce(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     (void)err;
     all_dtypes(out, call->inputs[0]->dtype, KILN_UINT32);
@@ -567,8 +567,8 @@ static const struct {
     [KILN_OP_MAX] = {dtype_moved, shape_extreme},
     [KILN_OP_ALL] = {dtype_truth, shape_sum},
     [KILN_OP_ANY] = {dtype_truth, shape_sum},
-    [KILN_OP_ARGMIN] = {dtype_place, shape_extreme},
-    [KILN_OP_ARGMAX] = {dtype_place, shape_extreme},
+    [KILN_OP_ARGMIN] = {dtype_argreduce, shape_extreme},
+    [KILN_OP_ARGMAX] = {dtype_argreduce, shape_extreme},
     [KILN_OP_CUMSUM] = {dtype_running, shape_running},
     [KILN_OP_CUMPROD] = {dtype_running, shape_running},
     [KILN_OP_CUMMAX] = {dtype_moved, shape_running},
@@ -580,7 +580,7 @@ static const struct {
     [KILN_OP_PUT_ALONG] = {kiln__dtype_put_along, kiln__shape_put_along},
     [KILN_OP_SLICE_UPDATE] = {kiln__dtype_slice_update, kiln__shape_slice_update},
     [KILN_OP_SORT] = {dtype_moved, shape_sorted},
-    [KILN_OP_ARGSORT] = {dtype_place, shape_sorted},
+    [KILN_OP_ARGSORT] = {dtype_argreduce, shape_sorted},
     [KILN_OP_LOAD] = {kiln__dtype_load, kiln__shape_load},
     [KILN_OP_SERIES] = {dtype_none, shape_none},
     [KILN_OP_MATMUL] = {dtype_matmul, shape_matmul},

@@ -20,7 +20,7 @@ void kiln__content_text(struct kiln_content_key *key, const char *name, const ch
     kiln__content_field(key, name, value, strlen(value));
 }
 
-void kiln__content_place(struct kiln_buffer *out, const char *prefix, const char *module, const char *name)
+void kiln__content_field_name(struct kiln_buffer *out, const char *prefix, const char *module, const char *name)
 {
     kiln__buffer_printf(out, "%s %zu %s %s", prefix, strlen(module), module, name);
 }

@@ -21,7 +21,7 @@ struct kiln_content_key {
 void kiln__content_field(struct kiln_content_key *key, const char *name, const void *value, size_t size);
 void kiln__content_text(struct kiln_content_key *key, const char *name, const char *value);
 /* Name of a field for a variable: "<prefix> <bytes of module> <module> <name>", so that the two can't merge. */
-void kiln__content_place(struct kiln_buffer *out, const char *prefix, const char *module, const char *name);
+void kiln__content_field_name(struct kiln_buffer *out, const char *prefix, const char *module, const char *name);
 /* KILN_NO_MEMORY when a field could not be added. */
 kiln_status kiln__content_finish(struct kiln_content_key *key, kiln_error *err);
 void kiln__content_release(struct kiln_content_key *key);

@@ -178,7 +178,7 @@ void kiln__field_print(const struct kiln_field *field, struct kiln_buffer *out)
 
 /* ---- tensors -------------------------------------------------------------------------------------------------- */
 
-static void print_dtype(struct printer *printer, const char *place, uint64_t facts)
+static void print_dtype(struct printer *printer, const char *field, uint64_t facts)
 {
     static const char *const codes[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
     unsigned code = (unsigned)(facts >> 56) & 0xff, bits = (unsigned)(facts >> 48) & 0xff,
@@ -186,39 +186,39 @@ static void print_dtype(struct printer *printer, const char *place, uint64_t fac
     char unknown[16], more[16] = "";
     snprintf(unknown, sizeof unknown, "code%u.", code);
     if (lanes != 1) snprintf(more, sizeof more, "x%u", lanes);
-    line(printer, "%s: dtype\t%s%u%s", place, code < sizeof codes / sizeof *codes ? codes[code] : unknown, bits, more);
+    line(printer, "%s: dtype\t%s%u%s", field, code < sizeof codes / sizeof *codes ? codes[code] : unknown, bits, more);
 }
 
-static void print_ruled(struct printer *printer, const char *place, const char *what, uint32_t axis,
+static void print_ruled(struct printer *printer, const char *field, const char *what, uint32_t axis,
                         const uint64_t *words)
 {
     uint32_t kind = (uint32_t)(words[0] >> 32), divisor = (uint32_t)words[0];
     if (kind == KILN_STATIC)
-        line(printer, "%s: %s %u\t%lld", place, what, axis, (long long)words[1]);
+        line(printer, "%s: %s %u\t%lld", field, what, axis, (long long)words[1]);
     else if (kind == KILN_DIVISIBLE)
-        line(printer, "%s: %s %u\t%s by %u", place, what, axis, words[1] ? "divisible" : "not divisible", divisor);
+        line(printer, "%s: %s %u\t%s by %u", field, what, axis, words[1] ? "divisible" : "not divisible", divisor);
     else
-        line(printer, "%s: %s %u\tdynamic", place, what, axis);
+        line(printer, "%s: %s %u\tdynamic", field, what, axis);
 }
 
-static void print_tensor(struct printer *printer, const char *place, const uint64_t *item)
+static void print_tensor(struct printer *printer, const char *field, const uint64_t *item)
 {
     static const char *const classes[] = {"any", "0", "1", "packed"};
     uint32_t words = kiln__item_words(*item), form = kiln__item_info(*item);
     if (!words) return;
     uint64_t facts = item[1], rank = facts & 0xff;
-    print_dtype(printer, place, facts);
-    line(printer, "%s: device type\t%u", place, (unsigned)(facts >> 16) & 0xffff);
-    if (form != KILN_TENSOR_DYNAMIC) line(printer, "%s: alignment\t%llu", place, 1ull << (facts >> 8 & 63));
-    line(printer, "%s: rank\t%u", place, (unsigned)rank);
+    print_dtype(printer, field, facts);
+    line(printer, "%s: device type\t%u", field, (unsigned)(facts >> 16) & 0xffff);
+    if (form != KILN_TENSOR_DYNAMIC) line(printer, "%s: alignment\t%llu", field, 1ull << (facts >> 8 & 63));
+    line(printer, "%s: rank\t%u", field, (unsigned)rank);
     uint32_t ndim = (words - 1) / 2;
     for (uint32_t i = 0; form == KILN_TENSOR_STATIC && i < 2 * ndim; i++)
-        if (!line(printer, "%s: %s %u\t%lld", place, i < ndim ? "dim" : "stride", i % ndim, (long long)item[2 + i]))
+        if (!line(printer, "%s: %s %u\t%lld", field, i < ndim ? "dim" : "stride", i % ndim, (long long)item[2 + i]))
             return;
     for (uint32_t i = 0; form == KILN_TENSOR_DYNAMIC && words == 3 && i < rank && i < 64; i++)
-        line(printer, "%s: stride %u\t%s", place, i, classes[item[2 + i / 32] >> 2 * (i % 32) & 3]);
+        line(printer, "%s: stride %u\t%s", field, i, classes[item[2 + i / 32] >> 2 * (i % 32) & 3]);
     for (uint32_t i = 0; form == KILN_TENSOR_RULED && i < 2 * ((words - 1) / 4); i++)
-        print_ruled(printer, place, i % 2 ? "stride" : "dim", i / 2, item + 2 + 2 * i);
+        print_ruled(printer, field, i % 2 ? "stride" : "dim", i / 2, item + 2 + 2 * i);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------------------------ */
@@ -268,11 +268,11 @@ static void print_item_bytes(struct printer *printer, const char *name, uint64_t
     kiln__buffer_release(&value);
 }
 
-static void print_arguments(struct printer *printer, const char *place, const char *each, const uint64_t *words,
+static void print_arguments(struct printer *printer, const char *field, const char *each, const uint64_t *words,
                             uint32_t room);
 
 /* What a type's sign() wrote; a type that writes one item is its value, of others the items are numbered. */
-static void print_signed(struct printer *printer, const char *place, uint64_t type, const uint64_t *words,
+static void print_signed(struct printer *printer, const char *field, uint64_t type, const uint64_t *words,
                          uint32_t room)
 {
     bool only = fits(words, room) && 1 + kiln__item_words(*words) == room;
@@ -281,57 +281,57 @@ static void print_signed(struct printer *printer, const char *place, uint64_t ty
         uint32_t step = 1 + kiln__item_words(*words);
         enum kiln_item tag = kiln__item_tag(*words);
         if (only)
-            snprintf(name, sizeof name, "%s: %.80s", place, name_of_type(printer, type));
+            snprintf(name, sizeof name, "%s: %.80s", field, name_of_type(printer, type));
         else
-            snprintf(name, sizeof name, "%s: %.80s[%u]", place, name_of_type(printer, type), number);
+            snprintf(name, sizeof name, "%s: %.80s[%u]", field, name_of_type(printer, type), number);
         if (tag == KILN_ITEM_TENSOR)
-            print_tensor(printer, place, words);
+            print_tensor(printer, field, words);
         else if ((tag == KILN_ITEM_U64 || tag == KILN_ITEM_F64) && step == 2)
             print_number(printer, name, type, words[1], tag == KILN_ITEM_F64);
         else if (tag == KILN_ITEM_BYTES)
             print_item_bytes(printer, name, type, words);
         else if (tag == KILN_ITEM_LIST)
-            print_arguments(printer, place, "item", words + 1, step - 1);
+            print_arguments(printer, field, "item", words + 1, step - 1);
         words += step;
         room -= step;
     }
 }
 
-static void print_argument(struct printer *printer, const char *place, const uint64_t *item)
+static void print_argument(struct printer *printer, const char *field, const uint64_t *item)
 {
     uint32_t words = kiln__item_words(*item);
     if (!words) return;
     struct kiln_buffer name = {0};
     print_text(name_of_type(printer, item[1]), strlen(name_of_type(printer, item[1])), &name);
-    if (!name.failed) line(printer, "%s: type\t%s", place, (const char *)name.data);
+    if (!name.failed) line(printer, "%s: type\t%s", field, (const char *)name.data);
     kiln__buffer_release(&name);
-    print_signed(printer, place, item[1], item + 2, words - 1);
+    print_signed(printer, field, item[1], item + 2, words - 1);
 }
 
-static void print_array(struct printer *printer, const char *place, const uint64_t *item)
+static void print_array(struct printer *printer, const char *field, const uint64_t *item)
 {
     uint32_t info = kiln__item_info(*item), words = kiln__item_words(*item), rank = info & 0xff;
-    line(printer, "%s: dtype\t%u", place, info >> 8);
-    line(printer, "%s: rank\t%u", place, rank);
+    line(printer, "%s: dtype\t%u", field, info >> 8);
+    line(printer, "%s: rank\t%u", field, rank);
     for (uint32_t i = 0; i < rank && i / 2 < words; i++) {
         int32_t dim;
         memcpy(&dim, (const int32_t *)(item + 1) + i, sizeof dim);
-        if (!line(printer, "%s: dim %u\t%d", place, i, dim)) return;
+        if (!line(printer, "%s: dim %u\t%d", field, i, dim)) return;
     }
 }
 
-static void print_arguments(struct printer *printer, const char *place, const char *each, const uint64_t *words,
+static void print_arguments(struct printer *printer, const char *field, const char *each, const uint64_t *words,
                             uint32_t room)
 {
     enum { DEEPEST = 8 };
     char name[120];
     unsigned count = 0;
     for (uint32_t at = 0; fits(words + at, room - at); at += 1 + kiln__item_words(words[at])) count++;
-    if (count || *place) line(printer, "%s%snumber of %ss\t%u", place, *place ? ": " : "", each, count);
+    if (count || *field) line(printer, "%s%snumber of %ss\t%u", field, *field ? ": " : "", each, count);
     if (printer->depth >= DEEPEST) return;
     printer->depth++;
     for (unsigned i = 0; i < count && printer->lines < MOST_LINES; i++) {
-        snprintf(name, sizeof name, "%.80s%s%s %u", place, *place ? ": " : "", each, i);
+        snprintf(name, sizeof name, "%.80s%s%s %u", field, *field ? ": " : "", each, i);
         if (kiln__item_tag(*words) == KILN_ITEM_ARGUMENT) print_argument(printer, name, words);
         if (kiln__item_tag(*words) == KILN_ITEM_ARRAY) print_array(printer, name, words);
         words += 1 + kiln__item_words(*words);

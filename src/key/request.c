@@ -242,7 +242,7 @@ static void reads_content(const kiln_request *request, struct kiln_content_key *
 {
     for (const struct kiln_read_record *read = request->reads; read; read = read->next) {
         struct kiln_buffer name = {0};
-        kiln__content_place(&name, "read", read->module, read->name);
+        kiln__content_field_name(&name, "read", read->module, read->name);
         if (!name.failed) kiln__content_field(key, (const char *)name.data, read->value, read->size);
         key->fields.failed |= name.failed;
         kiln__buffer_release(&name);

@@ -65,9 +65,10 @@ static struct room *room_new(struct room *older, const void *data, size_t size)
 kiln_status kiln_var_new(const char *name, const void *data, size_t size, kiln_var **out, kiln_error *err)
 {
     if (!name || !*name || !out || (!data && size) || size > LARGEST_VALUE)
-        return kiln__fail(err, KILN_INVALID,
-                          "kiln_var_new: needs a name, a place for the result, and data for its %zu bytes (at most %d)",
-                          size, (int)LARGEST_VALUE);
+        return kiln__fail(
+            err, KILN_INVALID,
+            "kiln_var_new: needs a name, a pointer for the result, and data for its %zu bytes (at most %d)", size,
+            (int)LARGEST_VALUE);
     kiln_var *var = malloc(sizeof *var + strlen(name) + 1);
     struct room *room = room_new(NULL, data, size);
     if (!var || !room) {
@@ -349,7 +350,7 @@ kiln_status kiln__watched_content(struct kiln_watched *watched, size_t count, st
         const struct kiln_watch *watch = watched[i].watch;
         struct kiln_buffer name = {0};
         if (watch->kind == KILN_ITEM_MEMORY)
-            kiln__content_place(&name, "watch", watch->module, watch->name);
+            kiln__content_field_name(&name, "watch", watch->module, watch->name);
         else
             kiln__buffer_printf(&name, "%s %s", watch->kind == KILN_ITEM_ENVIRONMENT ? "environment" : "variable",
                                 watch->name);

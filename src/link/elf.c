@@ -30,7 +30,7 @@ struct kiln_image {
 };
 
 /* Where a section went. */
-struct place {
+struct section_offset {
     bool is_loaded;
     size_t offset; /* in the image */
 };
@@ -40,7 +40,7 @@ struct loader {
     const char *entry_name;
     kiln_error *err;
     Elf64_Shdr *sections; /* a copy of the table */
-    struct place *places;
+    struct section_offset *offsets;
     size_t section_count;
     const unsigned char *symbols; /* the symbol table, in the object; maybe not aligned */
     size_t symbol_count;
@@ -118,8 +118,9 @@ static kiln_status read_sections(struct loader *loader)
     if (status != KILN_OK) return status;
     loader->section_count = header.e_shnum;
     loader->sections = calloc(loader->section_count, sizeof(*loader->sections));
-    loader->places = calloc(loader->section_count, sizeof(*loader->places));
-    if (loader->sections == NULL || loader->places == NULL) return kiln__no_memory(loader->err, "an object's sections");
+    loader->offsets = calloc(loader->section_count, sizeof(*loader->offsets));
+    if (loader->sections == NULL || loader->offsets == NULL)
+        return kiln__no_memory(loader->err, "an object's sections");
     memcpy(loader->sections, object_at(loader, header.e_shoff), loader->section_count * sizeof(*loader->sections));
     loader->section_names = string_table(loader, header.e_shstrndx, &loader->section_names_size);
     return KILN_OK;
@@ -189,7 +190,7 @@ static kiln_status check_section(const struct loader *loader, size_t idx)
 }
 
 /* Appends the sections of one kind to the image. */
-static kiln_status place_sections(struct loader *loader, bool is_code)
+static kiln_status lay_out_sections(struct loader *loader, bool is_code)
 {
     for (size_t i = 0; i < loader->section_count; i++) {
         const Elf64_Shdr *section = &loader->sections[i];
@@ -198,7 +199,7 @@ static kiln_status place_sections(struct loader *loader, bool is_code)
         if (status != KILN_OK) return status;
         size_t alignment = section->sh_addralign > 1 ? (size_t)section->sh_addralign : 1;
         size_t offset = (loader->size + alignment - 1) & ~(alignment - 1);
-        loader->places[i] = (struct place){true, offset};
+        loader->offsets[i] = (struct section_offset){true, offset};
         loader->has_code |= is_code;
         loader->size = offset + (size_t)section->sh_size;
         if (loader->size > MAX_IMAGE) return REFUSE(loader, "larger than %d bytes in memory", MAX_IMAGE);
@@ -219,8 +220,8 @@ static void copy_sections(const struct loader *loader)
     memset(loader->base, 0xcc, loader->code_size); /* what is between functions traps */
     for (size_t i = 0; i < loader->section_count; i++) {
         const Elf64_Shdr *section = &loader->sections[i];
-        if (!loader->places[i].is_loaded) continue;
-        unsigned char *to = loader->base + loader->places[i].offset;
+        if (!loader->offsets[i].is_loaded) continue;
+        unsigned char *to = loader->base + loader->offsets[i].offset;
         if (section->sh_type == SHT_NOBITS)
             memset(to, 0, section->sh_size);
         else
@@ -244,14 +245,14 @@ static kiln_status resolve(const struct loader *loader, const Elf64_Sym *symbol,
     const char *name = symbol_name(loader, symbol);
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
     if (symbol->st_shndx == SHN_UNDEF) return REFUSE(loader, "the symbol %s is not defined in it", name);
-    if (symbol->st_shndx >= loader->section_count || !loader->places[symbol->st_shndx].is_loaded || type == STT_TLS ||
+    if (symbol->st_shndx >= loader->section_count || !loader->offsets[symbol->st_shndx].is_loaded || type == STT_TLS ||
         type == STT_GNU_IFUNC) {
         return REFUSE(loader, "the symbol %s is not in a section of code or constants", name);
     }
     if (symbol->st_value > loader->sections[symbol->st_shndx].sh_size) {
         return REFUSE(loader, "the symbol %s is outside its section", name);
     }
-    *out = loader->places[symbol->st_shndx].offset + symbol->st_value;
+    *out = loader->offsets[symbol->st_shndx].offset + symbol->st_value;
     return KILN_OK;
 }
 
@@ -271,7 +272,7 @@ static kiln_status check_undefined(const struct loader *loader)
 static const struct relocation {
     uint32_t type;
     unsigned size_bytes;
-    bool is_relative; /* to the place itself */
+    bool is_relative; /* to the relocated address itself */
 } relocations[] = {
     {R_X86_64_64, 8, false},
     {R_X86_64_PC32, 4, true},
@@ -305,21 +306,21 @@ static kiln_status apply(const struct loader *loader, size_t section, const Elf6
     }
     kiln_status status = resolve(loader, &symbol, &target);
     if (status != KILN_OK) return status;
-    uint64_t place = loader->places[section].offset + row->r_offset;
-    uint64_t origin = relocation->is_relative ? place : (uint64_t)0 - (uint64_t)(uintptr_t)loader->base;
+    uint64_t at = loader->offsets[section].offset + row->r_offset;
+    uint64_t origin = relocation->is_relative ? at : (uint64_t)0 - (uint64_t)(uintptr_t)loader->base;
     uint64_t value = target + (uint64_t)row->r_addend - origin;
     if (relocation->size_bytes == 4 && (int64_t)value != (int32_t)(uint32_t)value) {
         return REFUSE(loader, "a relocation of %s (symbol %s) does not fit 32 bits", name,
                       symbol_name(loader, &symbol));
     }
-    memcpy(loader->base + place, &value, relocation->size_bytes); /* little-endian, as the host */
+    memcpy(loader->base + at, &value, relocation->size_bytes); /* little-endian, as the host */
     return KILN_OK;
 }
 
 static kiln_status apply_section(const struct loader *loader, const Elf64_Shdr *table)
 {
     if (table->sh_info >= loader->section_count) return REFUSE(loader, "relocations for a section that is not there");
-    if (!loader->places[table->sh_info].is_loaded) return KILN_OK;
+    if (!loader->offsets[table->sh_info].is_loaded) return KILN_OK;
     if (table->sh_type == SHT_REL || table->sh_entsize != sizeof(Elf64_Rela) ||
         !is_inside(loader, table->sh_offset, table->sh_size)) {
         return REFUSE(loader, "the relocations of %s can't be read", section_name(loader, table->sh_info));
@@ -377,10 +378,10 @@ static kiln_status lay_out(struct loader *loader)
     kiln_status status = read_sections(loader);
     if (status == KILN_OK) status = read_symbols(loader);
     if (status == KILN_OK) status = check_undefined(loader);
-    if (status == KILN_OK) status = place_sections(loader, true);
+    if (status == KILN_OK) status = lay_out_sections(loader, true);
     if (status != KILN_OK) return status;
     loader->code_size = loader->size;
-    status = place_sections(loader, false);
+    status = lay_out_sections(loader, false);
     if (status == KILN_OK && !loader->has_code) status = REFUSE(loader, "it holds no code");
     return status;
 }
@@ -396,7 +397,7 @@ static kiln_status fill(struct loader *loader)
 static void release_tables(const struct loader *loader)
 {
     free(loader->sections);
-    free(loader->places);
+    free(loader->offsets);
 }
 
 kiln_status kiln__image_load(kiln_bytes object, const char *entry, struct kiln_image **out, kiln_error *err)

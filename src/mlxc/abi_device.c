@@ -103,9 +103,9 @@ int mlx_device_get_type(mlx_device_type *type, mlx_device dev)
 
 int mlx_get_default_device(mlx_device *dev)
 {
-    uint32_t place = kiln__place_default();
+    uint32_t device_index = kiln__default_device_index();
     KILN_NEED_POINTER(dev);
-    return kiln__give_device(dev, place ? (struct kiln_device_box){MLX_GPU, (int)place - 1} : cpu);
+    return kiln__give_device(dev, device_index ? (struct kiln_device_box){MLX_GPU, (int)device_index - 1} : cpu);
 }
 
 int kiln__no_device(const char *what, struct kiln_device_box device)
@@ -131,7 +131,7 @@ int mlx_set_default_device(mlx_device dev)
     KILN_NEED_DEVICE(dev);
     struct kiln_device_box device = kiln__unwrap_device(dev);
     if (!kiln__device_exists(device)) return kiln__no_device("set_default_device", device);
-    kiln__place_set_default(device.type == MLX_GPU ? 1 + (uint32_t)device.index : 0);
+    kiln__set_default_device_index(device.type == MLX_GPU ? 1 + (uint32_t)device.index : 0);
     return 0;
 }
 

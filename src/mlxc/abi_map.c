@@ -1,6 +1,6 @@
 /*
- * abi_map.c - map.h of the ABI. Both kinds of maps share one implementation; so do their iterators, whose ctx counts the
- * entries that were handed out and whose map_ctx is the map, which must outlive them.
+ * abi_map.c - map.h of the ABI. Both kinds of maps share one implementation; so do their iterators, whose ctx counts
+ * the entries that were handed out and whose map_ctx is the map, which must outlive them.
  */
 #include "mlxc/abi_map.h"
 
@@ -63,13 +63,13 @@ static struct kiln_map_entry *place_of(struct kiln_map *map, const char *key)
     const struct lookup lookup = {map, key};
     size_t size = strlen(key) + 1;
     if (!make_room(map)) return NULL;
-    uint32_t *place = kiln__table_place(&map->table, kiln__hash(key, size - 1), same_key, &lookup);
-    if (!place) return NULL;
-    if (*place != KILN_TABLE_EMPTY) return &map->entries[*place];
+    uint32_t *slot = kiln__table_slot(&map->table, kiln__hash(key, size - 1), same_key, &lookup);
+    if (!slot) return NULL;
+    if (*slot != KILN_TABLE_EMPTY) return &map->entries[*slot];
     char *copy = malloc(size);
     if (!copy) return NULL;
     memcpy(copy, key, size);
-    *place = (uint32_t)map->count;
+    *slot = (uint32_t)map->count;
     map->entries[map->count] = (struct kiln_map_entry){.key = copy};
     return &map->entries[map->count++];
 }

@@ -63,13 +63,13 @@ int mlx_set_wired_limit(size_t *res, size_t limit)
 {
     kiln_error err;
     struct kiln_gpu *gpu;
-    uint32_t place = kiln__place_default();
+    uint32_t device_index = kiln__default_device_index();
     KILN_NEED_POINTER(res);
     if (!kiln__gpu_count()) {
         *res = 0;
         return 0;
     }
-    KILN_TRY(kiln__gpu_get(place ? place - 1 : 0, &gpu, &err));
+    KILN_TRY(kiln__gpu_get(device_index ? device_index - 1 : 0, &gpu, &err));
     if (limit > kiln__gpu_working_set(gpu)) {
         _mlx_error(__FILE__, __LINE__,
                    "[set_wired_limit] %zu bytes are more than the maximum, %zu bytes "

@@ -1,8 +1,8 @@
 /*
  * abi_reductions.c - the reductions of ops.h: each over all axes, over one, and over several.
  */
-#include "ops/reductions.h"
 #include "mlxc/handle.h"
+#include "ops/reductions.h"
 
 #define ALL_AXES     ((struct kiln_axes){NULL, KILN_ALL_AXES, keepdims})
 #define ONE_AXIS     ((struct kiln_axes){&axis, 1, keepdims})
@@ -104,24 +104,25 @@ int mlx_softmax(mlx_array *res, const mlx_array a, bool precise, const mlx_strea
     KILN_RETURN_RESULT(res, kiln__softmax(kiln__unwrap(a), ALL_AXES, &out, &err));
 }
 
-/* ---- places and running results ------------------------------------------------------------------------------- */
+/* ---- argreduce and cumulative results -------------------------------------------------------------------------------
+ */
 
-#define KILN_PLACE(name, ID)                                                                                           \
+#define KILN_ARGREDUCE(name, ID)                                                                                       \
     int mlx_##name(mlx_array *res, const mlx_array a, bool keepdims, const mlx_stream s)                               \
     {                                                                                                                  \
         KILN_NEED_ARRAY(a);                                                                                            \
         KILN_NEED_STREAM(s);                                                                                           \
-        KILN_RETURN_RESULT(res, kiln__place(KILN_OP_##ID, kiln__unwrap(a), keepdims, &out, &err));                     \
+        KILN_RETURN_RESULT(res, kiln__argreduce(KILN_OP_##ID, kiln__unwrap(a), keepdims, &out, &err));                 \
     }                                                                                                                  \
     int mlx_##name##_axis(mlx_array *res, const mlx_array a, int axis, bool keepdims, const mlx_stream s)              \
     {                                                                                                                  \
         KILN_NEED_ARRAY(a);                                                                                            \
         KILN_NEED_STREAM(s);                                                                                           \
-        KILN_RETURN_RESULT(res, kiln__place_axis(KILN_OP_##ID, kiln__unwrap(a), axis, keepdims, &out, &err));          \
+        KILN_RETURN_RESULT(res, kiln__argreduce_axis(KILN_OP_##ID, kiln__unwrap(a), axis, keepdims, &out, &err));      \
     }
 
-KILN_PLACE(argmin, ARGMIN)
-KILN_PLACE(argmax, ARGMAX)
+KILN_ARGREDUCE(argmin, ARGMIN)
+KILN_ARGREDUCE(argmax, ARGMAX)
 
 #define KILN_RUNNING(name, ID)                                                                                         \
     int mlx_##name(mlx_array *res, const mlx_array a, int axis, bool reverse, bool inclusive, const mlx_stream s)      \

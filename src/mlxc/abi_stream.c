@@ -125,7 +125,7 @@ int mlx_synchronize(mlx_stream stream)
     KILN_NEED_STREAM(stream);
     kiln_error err;
     kiln__eval_synchronize();
-    KILN_TRY(kiln__wait_place(kiln__place_current(), &err)); /* that of the stream */
+    KILN_TRY(kiln__wait_for_device(kiln__current_device_index(), &err)); /* that of the stream */
     return 0;
 }
 

@@ -10,8 +10,8 @@
 #include "array/array.h"
 #include "graph/default_device.h"
 #include "mlx/c/mlx.h"
-#include "mlxc/box.h"
 #include "mlxc/abi_error.h"
+#include "mlxc/box.h"
 
 struct kiln_array_box {
     struct kiln_array *array; /* never NULL */
@@ -31,7 +31,7 @@ struct kiln_stream_box {
 static inline void kiln__use_stream(mlx_stream handle)
 {
     const struct kiln_stream_box *stream = handle.ctx;
-    kiln__place_choose(stream->device.type == MLX_GPU ? 1 + (uint32_t)stream->device.index : 0);
+    kiln__choose_device_index(stream->device.type == MLX_GPU ? 1 + (uint32_t)stream->device.index : 0);
 }
 
 /* The handle must not be empty. */

@@ -84,16 +84,16 @@ static struct kiln_array *split_mask(struct kiln_expression *e, struct kiln_arra
 static struct kiln_array *causal_mask(struct kiln_expression *e, const struct sizes *s)
 {
     int length = s->queries > s->keys ? s->queries : s->keys, before = s->keys - s->queries;
-    int32_t *places = malloc(((size_t)length + 1) * sizeof *places);
-    if (!places) {
+    int32_t *positions = malloc(((size_t)length + 1) * sizeof *positions);
+    if (!positions) {
         e->status = kiln__no_memory(e->err, "a mask");
         return NULL;
     }
-    for (int i = 0; i < length; i++) places[i] = i;
-    struct kiln_array *keys = kiln__e_data(e, places, KILN_INT32, (int[]){1, s->keys}, 2);
-    for (int i = 0; i < s->queries; i++) places[i] = i + before;
-    struct kiln_array *queries = kiln__e_data(e, places, KILN_INT32, (int[]){s->queries, 1}, 2);
-    free(places);
+    for (int i = 0; i < length; i++) positions[i] = i;
+    struct kiln_array *keys = kiln__e_data(e, positions, KILN_INT32, (int[]){1, s->keys}, 2);
+    for (int i = 0; i < s->queries; i++) positions[i] = i + before;
+    struct kiln_array *queries = kiln__e_data(e, positions, KILN_INT32, (int[]){s->queries, 1}, 2);
+    free(positions);
     return kiln__e_binary(e, KILN_OP_GREATER_EQUAL, queries, keys);
 }
 

@@ -1,6 +1,6 @@
 /*
- * convolution.c - see convolution.h. What each place of the result sees is laid out in full, one axis after the other,
- * so that for each group a product is left: (places, window * channels) @ (window * channels, outputs).
+ * convolution.c - see convolution.h. What each position of the result sees is laid out in full, one axis after the
+ * other, so that for each group a product is left: (positions, window * channels) @ (window * channels, outputs).
  */
 #include "ops/convolution.h"
 
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/expression.h"
 #include "graph/deferred.h"
+#include "ops/expression.h"
 
 static const char *const names[KILN_CONV_AXES + 1] = {"conv", "conv1d", "conv2d", "conv3d"};
 
@@ -52,18 +52,18 @@ static kiln_status check_shapes(const struct kiln_array *input, const struct kil
                       kiln__shape_text(input->dims, ndim, right), how->groups, how->axes == 1 ? "width" : "widths");
 }
 
-/* The number of places of the result along one axis. */
-static kiln_status count_places(const struct kiln_array *input, const struct kiln_array *weight,
-                                const struct kiln_conv *how, int axis, int *out, kiln_error *err)
+/* The number of positions of the result along one axis. */
+static kiln_status count_positions(const struct kiln_array *input, const struct kiln_array *weight,
+                                   const struct kiln_conv *how, int axis, int *out, kiln_error *err)
 {
     int width = weight->dims[1 + axis];
     int64_t padded = input->dims[1 + axis] + 2 * (int64_t)how->padding[axis];
     int64_t window = (int64_t)how->dilation[axis] * (width - 1) + 1;
-    int64_t places = padded < window ? 0 : (padded - window) / how->stride[axis] + 1;
-    if (places == 0 || padded > INT_MAX || places * width > INT_MAX)
+    int64_t positions = padded < window ? 0 : (padded - window) / how->stride[axis] + 1;
+    if (positions == 0 || padded > INT_MAX || positions * width > INT_MAX)
         return kiln__fail(err, KILN_INVALID, "[%s] A window of %lld does not fit a padded input of length %lld.",
                           names[how->axes], (long long)window, (long long)padded);
-    *out = (int)places;
+    *out = (int)positions;
     return KILN_OK;
 }
 
@@ -93,23 +93,24 @@ static struct kiln_array *pad_axis(struct kiln_expression *e, struct kiln_array 
     return kiln__e_concatenate(e, (struct kiln_array *[]){zeros, x, zeros}, 3, axis);
 }
 
-/* The axis becomes two: places, and what each of them sees. */
-static struct kiln_array *window_axis(struct kiln_expression *e, struct kiln_array *x, int axis, int places, int width,
-                                      int stride, int dilation)
+/* The axis becomes two: positions, and what each of them sees. */
+static struct kiln_array *window_axis(struct kiln_expression *e, struct kiln_array *x, int axis, int positions,
+                                      int width, int stride, int dilation)
 {
-    int32_t *seen = malloc((size_t)places * (size_t)width * sizeof *seen);
+    int32_t *seen = malloc((size_t)positions * (size_t)width * sizeof *seen);
     if (!seen) {
         e->status = kiln__no_memory(e->err, "a convolution");
         return NULL;
     }
-    for (int i = 0; i < places; i++)
+    for (int i = 0; i < positions; i++)
         for (int k = 0; k < width; k++) seen[i * width + k] = i * stride + k * dilation;
-    struct kiln_array *indices = kiln__e_data(e, seen, KILN_INT32, (int[]){places, width}, 2);
+    struct kiln_array *indices = kiln__e_data(e, seen, KILN_INT32, (int[]){positions, width}, 2);
     free(seen);
     return kiln__e_apply(e, KILN_OP_TAKE, (struct kiln_array *[]){x, indices}, 2, (int64_t[]){axis}, 1);
 }
 
-/* From (batch, places, width, places, width, ..., channels) to (groups, batch, places..., widths..., channels). */
+/* From (batch, positions, width, positions, width, ..., channels) to (groups, batch, positions..., widths...,
+ * channels). */
 static struct kiln_array *group_windows(struct kiln_expression *e, struct kiln_array *x, int axes, int groups,
                                         int channels)
 {
@@ -160,11 +161,11 @@ kiln_status kiln__conv(struct kiln_array *input, struct kiln_array *weight, cons
                        struct kiln_array **out, kiln_error *err)
 {
     struct kiln_expression e = {.err = err};
-    int dims[KILN_CONV_AXES + 2], *places = dims + 1, rows = 0, seen = 0;
+    int dims[KILN_CONV_AXES + 2], *positions = dims + 1, rows = 0, seen = 0;
     if (kiln__records(input) || kiln__records(weight)) return ask_conv(input, weight, how, out, err);
     kiln_status status = check_shapes(input, weight, how, err);
-    for (int i = 0; i < how->axes && !status; i++) status = count_places(input, weight, how, i, &places[i], err);
-    if (!status) status = merged_size(how, input->dims[0], places, &rows, err);
+    for (int i = 0; i < how->axes && !status; i++) status = count_positions(input, weight, how, i, &positions[i], err);
+    if (!status) status = merged_size(how, input->dims[0], positions, &rows, err);
     if (!status) status = merged_size(how, weight->dims[how->axes + 1], weight->dims + 1, &seen, err);
     if (status) return status;
     enum kiln_dtype dtype = kiln__dtype_promote(input->dtype, weight->dtype);
@@ -172,7 +173,7 @@ kiln_status kiln__conv(struct kiln_array *input, struct kiln_array *weight, cons
     struct kiln_array *x = kiln__e_astype(&e, input, dtype);
     for (int i = 0; i < how->axes; i++) x = pad_axis(&e, x, 1 + i, how->padding[i]);
     for (int i = 0; i < how->axes; i++)
-        x = window_axis(&e, x, 1 + 2 * i, places[i], weight->dims[1 + i], how->stride[i], how->dilation[i]);
+        x = window_axis(&e, x, 1 + 2 * i, positions[i], weight->dims[1 + i], how->stride[i], how->dilation[i]);
     x = group_windows(&e, x, how->axes, groups, weight->dims[how->axes + 1]);
     x = kiln__e_reshape(&e, x, (int[]){groups, rows, seen}, 3);
     struct kiln_array *w = kiln__e_reshape(&e, kiln__e_astype(&e, weight, dtype), (int[]){groups, outputs, seen}, 3);

@@ -59,8 +59,8 @@ static struct kiln_array *positions(struct kiln_expression *e, int count, bool d
     return kiln__e_reshape(e, kiln__e_hold(e, status, line), dims, 2);
 }
 
-/* For each place: row + k compared with column. */
-static struct kiln_array *compare_places(struct kiln_expression *e, enum kiln_op op, int rows, int columns, int k)
+/* For each position: row + k compared with column. */
+static struct kiln_array *compare_positions(struct kiln_expression *e, enum kiln_op op, int rows, int columns, int k)
 {
     struct kiln_array *row = kiln__e_binary(e, KILN_OP_ADD, positions(e, rows, true), kiln__e_number(e, k, KILN_INT64));
     return kiln__e_binary(e, op, row, positions(e, columns, false));
@@ -79,8 +79,8 @@ kiln_status kiln__eye(const char *name, int rows, int columns, int k, enum kiln_
     kiln_status status = check_sizes(name, rows, columns, err);
     if (status) return status;
     if (rows == 0 || columns == 0) return kiln__zeros((int[]){rows, columns}, 2, dtype, out, err);
-    struct kiln_array *places = compare_places(&e, KILN_OP_EQUAL, rows, columns, k);
-    return kiln__e_end(&e, kiln__e_astype(&e, places, dtype), out);
+    struct kiln_array *positions = compare_positions(&e, KILN_OP_EQUAL, rows, columns, k);
+    return kiln__e_end(&e, kiln__e_astype(&e, positions, dtype), out);
 }
 
 kiln_status kiln__tri(int rows, int columns, int k, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err)
@@ -89,8 +89,8 @@ kiln_status kiln__tri(int rows, int columns, int k, enum kiln_dtype dtype, struc
     kiln_status status = check_sizes("tri", rows, columns, err);
     if (status) return status;
     if (rows == 0 || columns == 0) return kiln__zeros((int[]){rows, columns}, 2, dtype, out, err);
-    struct kiln_array *places = compare_places(&e, KILN_OP_GREATER_EQUAL, rows, columns, k);
-    return kiln__e_end(&e, kiln__e_astype(&e, places, dtype), out);
+    struct kiln_array *positions = compare_positions(&e, KILN_OP_GREATER_EQUAL, rows, columns, k);
+    return kiln__e_end(&e, kiln__e_astype(&e, positions, dtype), out);
 }
 
 /* `a` where the comparison holds, else 0. */
@@ -109,9 +109,9 @@ static kiln_status triangle(const char *name, struct kiln_array *a, enum kiln_op
         return kiln__fail(err, KILN_INVALID, "[%s] Expected an array of at least 2 dimensions, got %d.", name, a->ndim);
     struct kiln_expression e = {.err = err};
     if (a->size == 0) return kiln__e_end(&e, a, out);
-    struct kiln_array *places = compare_places(&e, op, a->dims[a->ndim - 2], a->dims[a->ndim - 1], k);
+    struct kiln_array *positions = compare_positions(&e, op, a->dims[a->ndim - 2], a->dims[a->ndim - 1], k);
     struct kiln_array *zero = kiln__e_astype(&e, kiln__e_number(&e, 0, KILN_FLOAT32), (enum kiln_dtype)a->dtype);
-    return kiln__e_end(&e, kiln__e_select(&e, places, a, zero), out);
+    return kiln__e_end(&e, kiln__e_select(&e, positions, a, zero), out);
 }
 
 kiln_status kiln__tril(struct kiln_array *a, int k, struct kiln_array **out, kiln_error *err)
@@ -132,7 +132,8 @@ kiln_status kiln__answer_triangle(struct kiln_question *question, struct kiln_ar
     return upper ? kiln__triu(a, k, out, err) : kiln__tril(a, k, out, err);
 }
 
-/* Element i of `a` lies in row i (k >= 0) or column i: a line, filled up to the matrix' size, at the diagonal's places.
+/* Element i of `a` lies in row i (k >= 0) or column i: a line, filled up to the matrix' size, at the diagonal's
+ * positions.
  */
 static kiln_status diagonal_matrix(struct kiln_array *a, int k, struct kiln_array **out, kiln_error *err)
 {
@@ -147,8 +148,8 @@ static kiln_status diagonal_matrix(struct kiln_array *a, int k, struct kiln_arra
     struct kiln_padding padding = {&axis, &none, &after, 1, "constant", zero};
     kiln_status status = kiln__pad(a, &padding, &line, err);
     line = kiln__e_reshape(&e, kiln__e_hold(&e, status, line), k >= 0 ? (int[]){n, 1} : (int[]){1, n}, 2);
-    struct kiln_array *places = compare_places(&e, KILN_OP_EQUAL, n, n, k);
-    return kiln__e_end(&e, kiln__e_select(&e, places, line, zero), out);
+    struct kiln_array *positions = compare_positions(&e, KILN_OP_EQUAL, n, n, k);
+    return kiln__e_end(&e, kiln__e_select(&e, positions, line, zero), out);
 }
 
 kiln_status kiln__answer_diag(struct kiln_question *question, struct kiln_array **out, kiln_error *err)

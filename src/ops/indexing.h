@@ -36,7 +36,7 @@ struct kiln_index_list {
     size_t count;
 };
 
-/* Slices of `slice_sizes`, one size per axis of `a`, at each place the indices name. */
+/* Slices of `slice_sizes`, one size per axis of `a`, at each position the indices name. */
 kiln_status kiln__gather(struct kiln_array *a, struct kiln_index_list list, const int *slice_sizes, size_t size_count,
                          struct kiln_array **out, kiln_error *err);
 kiln_status kiln__scatter(enum kiln_merge_mode mode, struct kiln_array *a, struct kiln_index_list list,

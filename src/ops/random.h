@@ -35,13 +35,13 @@ kiln_status kiln__random_gumbel(struct kiln_dims shape, enum kiln_dtype dtype, s
 kiln_status kiln__random_randint(struct kiln_array *low, struct kiln_array *high, struct kiln_dims shape,
                                  enum kiln_dtype dtype, struct kiln_array *key, struct kiln_array **out,
                                  kiln_error *err);
-/* One place along the axis for each of the others, with probabilities softmax(logits). */
+/* One position along the axis for each of the others, with probabilities softmax(logits). */
 kiln_status kiln__random_categorical(struct kiln_array *logits, int axis, struct kiln_array *key,
                                      struct kiln_array **out, kiln_error *err);
 /* The result has `shape`, to which logits without the axis are broadcast. */
 kiln_status kiln__random_categorical_shape(struct kiln_array *logits, int axis, struct kiln_dims shape,
                                            struct kiln_array *key, struct kiln_array **out, kiln_error *err);
-/* `count` places for each row, along a new last axis. */
+/* `count` positions for each row, along a new last axis. */
 kiln_status kiln__random_categorical_samples(struct kiln_array *logits, int axis, int count, struct kiln_array *key,
                                              struct kiln_array **out, kiln_error *err);
 /* Rows along the axis, in a random order. */

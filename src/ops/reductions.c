@@ -372,10 +372,11 @@ kiln_status kiln__softmax(struct kiln_array *a, struct kiln_axes axes, struct ki
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_SQUEEZE, &alone, 1, (int64_t[]){0}, 1), out);
 }
 
-/* ---- places and running results ------------------------------------------------------------------------------- */
+/* ---- argreduce and cumulative results -------------------------------------------------------------------------------
+ */
 
-kiln_status kiln__place_axis(enum kiln_op op, struct kiln_array *a, int axis, bool keepdims, struct kiln_array **out,
-                             kiln_error *err)
+kiln_status kiln__argreduce_axis(enum kiln_op op, struct kiln_array *a, int axis, bool keepdims,
+                                 struct kiln_array **out, kiln_error *err)
 {
     int plain = 0;
     if (!a) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", kiln__ops[op].name);
@@ -383,24 +384,25 @@ kiln_status kiln__place_axis(enum kiln_op op, struct kiln_array *a, int axis, bo
     return status ? status : kiln__apply(op, &a, 1, (int64_t[]){plain, keepdims}, 2, out, err);
 }
 
-kiln_status kiln__place(enum kiln_op op, struct kiln_array *a, bool keepdims, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__argreduce(enum kiln_op op, struct kiln_array *a, bool keepdims, struct kiln_array **out,
+                            kiln_error *err)
 {
     struct kiln_expression e = {.err = err};
     int dims[KILN_MAX_NDIM];
     if (kiln__records(a))
-        return ask_axes(KILN_FORMULA_PLACE, op, a, (struct kiln_axes){NULL, KILN_ALL_AXES, keepdims}, out, err);
+        return ask_axes(KILN_FORMULA_ARGREDUCE, op, a, (struct kiln_axes){NULL, KILN_ALL_AXES, keepdims}, out, err);
     if (!a) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", kiln__ops[op].name);
     struct kiln_array *flat = kiln__e_reshape(&e, a, (int[]){(int)(a->size <= INT_MAX ? a->size : -2)}, 1);
-    struct kiln_array *place = reduce_one(&e, op, flat, 0, false);
+    struct kiln_array *position = reduce_one(&e, op, flat, 0, false);
     for (int i = 0; i < a->ndim; i++) dims[i] = 1;
-    return kiln__e_end(&e, keepdims ? kiln__e_reshape(&e, place, dims, a->ndim) : place, out);
+    return kiln__e_end(&e, keepdims ? kiln__e_reshape(&e, position, dims, a->ndim) : position, out);
 }
 
-kiln_status kiln__answer_place(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__answer_argreduce(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
 {
     struct asked_axes asked;
     int op = read_axes(question, &asked);
-    return kiln__place((enum kiln_op)op, asked.a, asked.axes.keepdims, out, err);
+    return kiln__argreduce((enum kiln_op)op, asked.a, asked.axes.keepdims, out, err);
 }
 
 kiln_status kiln__running(enum kiln_op op, struct kiln_array *a, int axis, bool reverse, bool inclusive,
@@ -412,7 +414,7 @@ kiln_status kiln__running(enum kiln_op op, struct kiln_array *a, int axis, bool 
     return status ? status : kiln__apply(op, &a, 1, (int64_t[]){plain, reverse, inclusive}, 3, out, err);
 }
 
-/* Each element `by` places later along the axis, or earlier when `reverse`; `fill` comes in. */
+/* Each element `by` positions later along the axis, or earlier when `reverse`; `fill` comes in. */
 static struct kiln_array *shifted(struct kiln_expression *e, struct kiln_array *a, int axis, int by, bool reverse,
                                   struct kiln_array *fill)
 {
@@ -434,7 +436,7 @@ kiln_status kiln__answer_logcumsumexp(struct kiln_question *question, struct kil
     return kiln__logcumsumexp(a, axis, reverse, kiln__asked_number(question), out, err);
 }
 
-/* Each round doubles how many elements a place has, so that none is lost beside a large one that comes later. */
+/* Each round doubles how many elements a position has, so that none is lost beside a large one that comes later. */
 kiln_status kiln__logcumsumexp(struct kiln_array *a, int axis, bool reverse, bool inclusive, struct kiln_array **out,
                                kiln_error *err)
 {

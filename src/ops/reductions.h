@@ -29,14 +29,15 @@ kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct 
 /* Always computed in float32 at least, so that there is nothing more precise to ask for. */
 kiln_status kiln__softmax(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err);
 /* argmin, argmax: over one axis, or over all as if they were one. */
-kiln_status kiln__place_axis(enum kiln_op op, struct kiln_array *a, int axis, bool keepdims, struct kiln_array **out,
-                             kiln_error *err);
-kiln_status kiln__place(enum kiln_op op, struct kiln_array *a, bool keepdims, struct kiln_array **out, kiln_error *err);
+kiln_status kiln__argreduce_axis(enum kiln_op op, struct kiln_array *a, int axis, bool keepdims,
+                                 struct kiln_array **out, kiln_error *err);
+kiln_status kiln__argreduce(enum kiln_op op, struct kiln_array *a, bool keepdims, struct kiln_array **out,
+                            kiln_error *err);
 /* cumsum, cumprod, cummax, cummin. */
 kiln_status kiln__running(enum kiln_op op, struct kiln_array *a, int axis, bool reverse, bool inclusive,
                           struct kiln_array **out, kiln_error *err);
 
-/* log(exp(a[0]) + exp(a[1]) + ...) as far as each place, in float32 at least. */
+/* log(exp(a[0]) + exp(a[1]) + ...) as far as each position, in float32 at least. */
 kiln_status kiln__logcumsumexp(struct kiln_array *a, int axis, bool reverse, bool inclusive, struct kiln_array **out,
                                kiln_error *err);
 /* The middle element in order, or the average of the two middle ones; NaN where there is one. Integers give float32. */

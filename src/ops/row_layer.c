@@ -23,10 +23,10 @@ static bool has_at_most(int64_t limit, const int *dims, size_t ndim)
     return count <= limit;
 }
 
-bool kiln__rows_pay(const int *dims, size_t ndim, uint32_t place)
+bool kiln__rows_pay(const int *dims, size_t ndim, uint32_t device_index)
 {
     int length = ndim ? dims[ndim - 1] : 0;
-    return length >= ROW_MIN || (length > 1 && has_at_most(place ? FEW_ON_GPU : FEW_ELEMENTS, dims, ndim));
+    return length >= ROW_MIN || (length > 1 && has_at_most(device_index ? FEW_ON_GPU : FEW_ELEMENTS, dims, ndim));
 }
 
 static bool is_traced(const struct kiln_array *array)
@@ -38,7 +38,7 @@ bool kiln__row_layer_fits(const struct kiln_row_layer *layer)
 {
     const struct kiln_array *x = layer->x;
     if (is_traced(x) || is_traced(layer->weight) || is_traced(layer->bias)) return false;
-    if (x->size == 0 || !kiln__rows_pay(x->dims, x->ndim, kiln__place_current())) return false;
+    if (x->size == 0 || !kiln__rows_pay(x->dims, x->ndim, kiln__current_device_index())) return false;
     int length = x->dims[x->ndim - 1];
     return length <= LONG_ROW || (length <= KILN_ROW_LAYER_LONGEST && x->size / length >= ENOUGH_ROWS);
 }

@@ -1,9 +1,9 @@
 /*
  * row_layer.h - layers along the last axis as one operation: softmax, logsumexp, rms_norm, layer_norm.
  *
- * Outside of traces a layer becomes one node, which run/kernels/row_layer_kernels.c computes with one kernel, in the order and
- * with the roundings of its formula: every bit is the same. Inside of a trace it stays the formula, so that it fuses
- * with what surrounds it; such a node is never on a tape.
+ * Outside of traces a layer becomes one node, which run/kernels/row_layer_kernels.c computes with one kernel, in the
+ * order and with the roundings of its formula: every bit is the same. Inside of a trace it stays the formula, so that
+ * it fuses with what surrounds it; such a node is never on a tape.
  */
 #ifndef KILN_OPS_ROW_LAYER_H
 #define KILN_OPS_ROW_LAYER_H
@@ -25,7 +25,7 @@ struct kiln_row_layer {
 };
 
 /* Are reductions along the last axis computed together with what is reduced, in a kernel that has a row at a time? */
-bool kiln__rows_pay(const int *dims, size_t ndim, uint32_t place);
+bool kiln__rows_pay(const int *dims, size_t ndim, uint32_t device_index);
 
 /* Does it become one node? Else the caller computes its formula. Its arrays are checked: they fit each other. */
 bool kiln__row_layer_fits(const struct kiln_row_layer *layer);

@@ -333,7 +333,7 @@ static bool can_replay(const struct kiln_plan *plan)
         if (!step->kernels && is_library(step->op)) return false;
         launches += step->kernels || kiln__ops[step->op].kind != KILN_OP_VIEW;
     }
-    return plan->place && launches > 0;
+    return plan->device_index && launches > 0;
 }
 
 kiln_status kiln__plan_new(const struct kiln_tape *tape, struct kiln_kernel_set *set, struct kiln_plan **out,
@@ -342,7 +342,7 @@ kiln_status kiln__plan_new(const struct kiln_tape *tape, struct kiln_kernel_set 
     struct kiln_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return kiln__no_memory(err, "a plan");
     atomic_init(&plan->refs, 1);
-    plan->place = tape->place;
+    plan->device_index = tape->device_index;
     struct builder builder = {.tape = tape, .plan = plan, .set = set};
     bool done = build(&builder);
     free(builder.slots);

@@ -20,10 +20,10 @@
 #include "cache/audit.h"
 #include "cache/cache.h"
 #include "graph/default_device.h"
-#include "run/trace_audit.h"
 #include "run/eval.h"
-#include "run/plan.h"
 #include "run/placement.h"
+#include "run/plan.h"
+#include "run/trace_audit.h"
 
 struct kiln_compiled {
     _Atomic uint32_t refs;
@@ -240,7 +240,7 @@ struct miss {
 static kiln_status bring_scalar_here(struct kiln_array **array, kiln_error *err)
 {
     struct kiln_array *here = NULL;
-    if ((*array)->size != 1 || kiln__array_place(*array) == 0) return KILN_OK;
+    if ((*array)->size != 1 || kiln__array_device_index(*array) == 0) return KILN_OK;
     kiln_status status = kiln__array_at(*array, 0, &here, err);
     if (status) return status;
     kiln__array_unref(*array);
@@ -401,7 +401,7 @@ static kiln_status run_plan(struct kiln_plan *plan, struct kiln_array *const *in
 {
     kiln_status status = make_room(out, plan->output_count, err);
     if (status) return status;
-    bool at_once = plan->place || plan->work <= KILN_RUN_AT_ONCE; /* a GPU only starts it */
+    bool at_once = plan->device_index || plan->work <= KILN_RUN_AT_ONCE; /* a GPU only starts it */
     for (size_t i = 0; i < count && at_once; i++) at_once = kiln__array_is_ready(inputs[i]);
     status =
         at_once ? kiln__plan_run(plan, inputs, out->arrays, err) : kiln__plan_defer(plan, inputs, out->arrays, err);
@@ -471,9 +471,9 @@ static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *
     struct kiln_signature signature;
     void *plan = NULL;
     kiln_device *device = NULL; /* the default one, if it is a GPU: what a trace does without a stream runs there */
-    uint32_t place = kiln__place_default();
+    uint32_t device_index = kiln__default_device_index();
     kiln_status status = check_inputs(inputs, count, err);
-    if (!status && place) status = kiln__place_device(place, &device, err);
+    if (!status && device_index) status = kiln__device_at_index(device_index, &device, err);
     bool pinned = false, again = false;
     struct miss miss = {compiled, inputs, count, device, false};
     while (!status && !pinned) { /* again when the plans were cleared in between */

@@ -271,8 +271,8 @@ static kiln_operation *const operations[KILN_OP_COUNT] = {
     [KILN_OP_MAX] = kiln__run_reduction,
     [KILN_OP_ALL] = kiln__run_reduction,
     [KILN_OP_ANY] = kiln__run_reduction,
-    [KILN_OP_ARGMIN] = kiln__run_place,
-    [KILN_OP_ARGMAX] = kiln__run_place,
+    [KILN_OP_ARGMIN] = kiln__run_argreduce,
+    [KILN_OP_ARGMAX] = kiln__run_argreduce,
     [KILN_OP_CUMSUM] = kiln__run_running,
     [KILN_OP_CUMPROD] = kiln__run_running,
     [KILN_OP_CUMMAX] = kiln__run_running,
@@ -339,10 +339,10 @@ static bool can_run_on_gpu(const struct kiln_node *node)
 }
 
 /* A view stays where its bytes are; what can't run on the GPU runs on the CPU. */
-static uint32_t place_for(const struct kiln_node *node)
+static uint32_t device_index_for(const struct kiln_node *node)
 {
-    if (kiln__ops[node->op].kind == KILN_OP_VIEW) return kiln__array_place(node->inputs[0]);
-    if (!node->place || can_run_on_gpu(node)) return node->place;
+    if (kiln__ops[node->op].kind == KILN_OP_VIEW) return kiln__array_device_index(node->inputs[0]);
+    if (!node->device_index || can_run_on_gpu(node)) return node->device_index;
     bool is_source = node->op == KILN_OP_LOAD || node->op == KILN_OP_SERIES; /* bytes that begin on the host */
     if (!is_source) kiln__gpu_count_add(KILN_GPU_HOST_OPERATIONS, 1);
     return 0;
@@ -350,21 +350,21 @@ static uint32_t place_for(const struct kiln_node *node)
 
 static kiln_status run_elsewhere(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    uint32_t place = place_for(node), before = 0;
+    uint32_t device_index = device_index_for(node), before = 0;
     struct kiln_moved moved = {.arrays = moved.few};
     struct kiln_node there = {.refs = atomic_load_explicit(&node->refs, memory_order_relaxed),
                               .op = node->op,
-                              .place = node->place,
+                              .device_index = node->device_index,
                               .attrs = node->attrs,
                               .attr_count = node->attr_count,
                               .input_count = node->input_count}; /* state and error are other threads' meanwhile */
-    kiln_status status = place ? kiln__indexed_check(node, err) : KILN_OK;
-    if (!status) status = kiln__move(&moved, node->inputs, node->input_count, place, err);
+    kiln_status status = device_index ? kiln__indexed_check(node, err) : KILN_OK;
+    if (!status) status = kiln__move(&moved, node->inputs, node->input_count, device_index, err);
     there.inputs = moved.arrays;
-    if (!status) status = kiln__run_at(place, &before, err);
+    if (!status) status = kiln__run_at(device_index, &before, err);
     if (!status) {
         status = operations[node->op](&there, out, err);
-        kiln__here = before;
+        kiln__active_device_index = before;
     }
     kiln__moved_release(&moved);
     return status;
@@ -372,7 +372,7 @@ static kiln_status run_elsewhere(const struct kiln_node *node, struct kiln_array
 
 kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    bool is_here = !node->place && kiln__all_at(node->inputs, node->input_count, 0);
+    bool is_here = !node->device_index && kiln__all_at(node->inputs, node->input_count, 0);
     return __builtin_expect(is_here, 1) ? operations[node->op](node, out, err) : run_elsewhere(node, out, err);
 }
 

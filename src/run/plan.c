@@ -10,18 +10,18 @@
 #include <string.h>
 
 #include "run/eval.h"
-#include "run/gpu/gpu_launch.h"
 #include "run/gpu/gpu_gather.h"
+#include "run/gpu/gpu_launch.h"
 #include "run/ops/operation.h"
-#include "run/reuse.h"
 #include "run/placement.h"
+#include "run/reuse.h"
 
 enum { FEW_SLOTS = 32, FEW_INPUTS = 64 };
 
 struct run {
     const struct kiln_plan *plan;
     struct kiln_array **slots;
-    struct kiln_array *const *given; /* the inputs as they came; in slots they are at the plan's place */
+    struct kiln_array *const *given; /* the inputs as they came; in slots they are at the plan's device */
     bool owns_inputs; /* nobody but the node that is being evaluated refers to inputs with one reference */
     struct kiln_array *few_slots[FEW_SLOTS];
 };
@@ -97,7 +97,8 @@ static struct kiln_storage *take_storage(const struct run *run, const struct kil
     const struct kiln_shape *space = space_of(run, step);
     for (uint32_t i = 0; i < step->input_count; i++) {
         const struct kiln_array *operand = run->slots[step->inputs[i]];
-        bool can = kiln__array_place(operand) == kiln__here && is_last_use(run, step, step->inputs[i]) &&
+        bool can = kiln__array_device_index(operand) == kiln__active_device_index &&
+                   is_last_use(run, step, step->inputs[i]) &&
                    kiln__can_write_over(operand, out, space->dims, space->ndim);
         if (!can) continue;
         if (step->inputs[i] < run->plan->input_count) kiln__eval_overwrites();
@@ -130,7 +131,7 @@ static kiln_status make_output(const struct run *run, const struct kiln_step *st
     return KILN_OK;
 }
 
-/* `operands` are at kiln__here. */
+/* `operands` are at kiln__active_device_index. */
 static kiln_status launch_group(struct run *run, const struct kiln_step *step, struct kiln_array *const *operands,
                                 kiln_error *err)
 {
@@ -151,14 +152,14 @@ static kiln_status launch_group(struct run *run, const struct kiln_step *step, s
 static kiln_status run_group_elsewhere(struct run *run, const struct kiln_step *step,
                                        struct kiln_array *const *operands, bool can_launch, kiln_error *err)
 {
-    uint32_t before = 0, place = can_launch ? run->plan->place : 0;
+    uint32_t before = 0, device_index = can_launch ? run->plan->device_index : 0;
     struct kiln_moved moved;
-    kiln_status status = kiln__move(&moved, operands, step->input_count, place, err);
+    kiln_status status = kiln__move(&moved, operands, step->input_count, device_index, err);
     if (!can_launch) kiln__gpu_count_add(KILN_GPU_HOST_OPERATIONS, 1);
-    if (!status) status = kiln__run_at(place, &before, err);
+    if (!status) status = kiln__run_at(device_index, &before, err);
     if (!status) {
         status = launch_group(run, step, moved.arrays, err);
-        kiln__here = before;
+        kiln__active_device_index = before;
     }
     kiln__moved_release(&moved);
     return status;
@@ -168,24 +169,25 @@ static kiln_status run_group(struct run *run, const struct kiln_step *step, kiln
 {
     struct kiln_array *operands[step->input_count + 1];
     for (uint32_t i = 0; i < step->input_count; i++) operands[i] = run->slots[step->inputs[i]];
-    if (!run->plan->place) return launch_group(run, step, operands, err);
+    if (!run->plan->device_index) return launch_group(run, step, operands, err);
     const struct kiln_shape *shape = space_of(run, step);
     bool can_launch =
         kiln__gpu_can_launch(&step->kernels->group, shape->ndim, step->rows ? shape->dims[shape->ndim - 1] : 0);
-    if (can_launch && kiln__all_at(operands, step->input_count, run->plan->place))
+    if (can_launch && kiln__all_at(operands, step->input_count, run->plan->device_index))
         return launch_group(run, step, operands, err);
     return run_group_elsewhere(run, step, operands, can_launch, err);
 }
 
 /*
- * What a step reads. Indices that came from the host are given from there: they are checked there (run/gpu/gpu_gather.h), and
- * the copy in the slot is found again.
+ * What a step reads. Indices that came from the host are given from there: they are checked there
+ * (run/gpu/gpu_gather.h), and the copy in the slot is found again.
  */
 static struct kiln_array *input_of(const struct run *run, const struct kiln_step *step, uint32_t input)
 {
     const struct kiln_plan *plan = run->plan;
     uint32_t slot = step->inputs[input];
-    if (!plan->place || slot >= plan->input_count + plan->constant_count || !kiln__reads_through(step->op, input))
+    if (!plan->device_index || slot >= plan->input_count + plan->constant_count ||
+        !kiln__reads_through(step->op, input))
         return run->slots[slot];
     return slot < plan->input_count ? run->given[slot] : plan->constants[slot - plan->input_count];
 }
@@ -202,7 +204,7 @@ static kiln_status run_operation(struct run *run, const struct kiln_step *step, 
                                    .op = step->op,
                                    .attr_count = (uint16_t)step->attr_count,
                                    .input_count = step->input_count,
-                                   .place = run->plan->place,
+                                   .device_index = run->plan->device_index,
                                    .inputs = inputs,
                                    .attrs = step->attrs};
     kiln_status status = array_of(shape, &out, err);
@@ -229,7 +231,7 @@ static kiln_status run_steps(struct run *run, kiln_error *err)
     return KILN_OK;
 }
 
-/* `inputs` are at the plan's place, `given` where they came from. */
+/* `inputs` are at the plan's device, `given` where they came from. */
 static kiln_status run_here(const struct kiln_plan *plan, struct kiln_array *const *inputs,
                             struct kiln_array *const *constants, struct kiln_array *const *given, bool owns_inputs,
                             struct kiln_array **outputs, kiln_error *err)
@@ -254,7 +256,7 @@ static kiln_status run_there(const struct kiln_plan *plan, struct kiln_array *co
     kiln_device *device;
     kiln_status status = KILN_OK;
     if (!plan->replay) return run_here(plan, inputs, constants, given, owns_inputs, outputs, err);
-    if ((status = kiln__place_device(plan->place, &device, err))) return status;
+    if ((status = kiln__device_at_index(plan->device_index, &device, err))) return status;
     kiln__replay_begin(plan->replay, device);
     status = run_here(plan, inputs, constants, given, owns_inputs, outputs, err);
     kiln_status started = kiln__replay_end(!status, err);
@@ -267,8 +269,8 @@ static kiln_status run_with_copies(const struct kiln_plan *plan, struct kiln_arr
                                    struct kiln_array **outputs, kiln_error *err)
 {
     struct kiln_moved moved = {.arrays = moved.few}, constants = {.arrays = constants.few};
-    kiln_status status = kiln__move(&moved, inputs, plan->input_count, plan->place, err);
-    if (!status) status = kiln__move(&constants, plan->constants, plan->constant_count, plan->place, err);
+    kiln_status status = kiln__move(&moved, inputs, plan->input_count, plan->device_index, err);
+    if (!status) status = kiln__move(&constants, plan->constants, plan->constant_count, plan->device_index, err);
     if (!status) status = run_there(plan, moved.arrays, constants.arrays, inputs, false, outputs, err);
     kiln__moved_release(&moved);
     kiln__moved_release(&constants);
@@ -279,20 +281,20 @@ static kiln_status run_on_gpu(const struct kiln_plan *plan, struct kiln_array *c
                               struct kiln_array **outputs, kiln_error *err)
 {
     uint32_t before = 0;
-    kiln_status status = kiln__run_at(plan->place, &before, err);
+    kiln_status status = kiln__run_at(plan->device_index, &before, err);
     if (status) return status;
-    bool are_there = kiln__all_at(inputs, plan->input_count, plan->place) &&
-                     kiln__all_at(plan->constants, plan->constant_count, plan->place);
+    bool are_there = kiln__all_at(inputs, plan->input_count, plan->device_index) &&
+                     kiln__all_at(plan->constants, plan->constant_count, plan->device_index);
     status = are_there ? run_there(plan, inputs, plan->constants, inputs, owns_inputs, outputs, err)
                        : run_with_copies(plan, inputs, outputs, err);
-    kiln__here = before;
+    kiln__active_device_index = before;
     return status;
 }
 
 static kiln_status run_plan(const struct kiln_plan *plan, struct kiln_array *const *inputs, bool owns_inputs,
                             struct kiln_array **outputs, kiln_error *err)
 {
-    if (__builtin_expect(plan->place != 0, 0)) return run_on_gpu(plan, inputs, owns_inputs, outputs, err);
+    if (__builtin_expect(plan->device_index != 0, 0)) return run_on_gpu(plan, inputs, owns_inputs, outputs, err);
     return run_here(plan, inputs, plan->constants, inputs, owns_inputs, outputs, err);
 }
 

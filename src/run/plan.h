@@ -34,7 +34,7 @@ struct kiln_plan {
     struct kiln_arena arena;    /* holds everything below but kernels and constants */
     const char *name;           /* of the function; NULL: it has none */
     bool is_shapeless;          /* made from a record that serves other sizes too */
-    uint32_t place;             /* where it runs: graph/default_device.h */
+    uint32_t device_index;      /* where it runs: graph/default_device.h */
     struct kiln_replay *replay; /* on a GPU, unless a library is called: see run/gpu/gpu_launch.h; else NULL */
     uint32_t slot_count, input_count, constant_count, step_count, output_count;
     struct kiln_shape *shapes;     /* of each slot as traced */

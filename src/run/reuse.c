@@ -12,7 +12,7 @@ static bool is_sole_owner(const struct kiln_array *array)
            kiln__storage_is_exclusive(array->storage);
 }
 
-/* At every index both regions mean one place, and each index has its own. */
+/* At every index both regions mean one address, and each index has its own. */
 static bool is_same_map(const struct kiln_loop *loop, const struct kiln_region *a, const struct kiln_region *b)
 {
     for (size_t axis = 0; axis < loop->ndim; axis++)

@@ -76,7 +76,7 @@ void kiln__artifact_unref(struct kiln_artifact *artifact)
     free(artifact);
 }
 
-/* The place of `name`, or where it would stand; `*is_there` says which. */
+/* The field of `name`, or where it would stand; `*is_there` says which. */
 static size_t find_section(const struct kiln_artifact *artifact, const char *name, bool *is_there)
 {
     size_t idx = 0;
@@ -136,10 +136,10 @@ kiln_status kiln_artifact_put(kiln_artifact *artifact, const char *section, cons
     return KILN_OK;
 }
 
-static char *replace_text(char **place, const char *text)
+static char *replace_text(char **field, const char *text)
 {
-    free(*place);
-    return *place = strdup(text);
+    free(*field);
+    return *field = strdup(text);
 }
 
 struct kiln_artifact *kiln__artifact_copy(const struct kiln_artifact *artifact)

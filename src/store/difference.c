@@ -47,7 +47,7 @@ static char *compare_texts(const kiln_entry *was, const kiln_entry *is)
 kiln_status kiln_entry_compare(const kiln_entry *was, const kiln_entry *is, kiln_difference *out, kiln_error *err)
 {
     if (!was || !is || !out)
-        return kiln__fail(err, KILN_INVALID, "kiln_entry_compare: needs two entries and a place for the result");
+        return kiln__fail(err, KILN_INVALID, "kiln_entry_compare: needs two entries and a pointer for the result");
     kiln_difference difference = {compare(was, is, print_content), compare(was, is, print_call),
                                   compare_texts(was, is)};
     if (!difference.content || !difference.call || !difference.text) {

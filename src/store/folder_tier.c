@@ -226,7 +226,7 @@ static bool holds_newer(const char *path)
 }
 
 /* A folder that somebody made where an artifact belongs goes, with what is in it, where damaged artifacts go. */
-static void clear_place(const struct folder *folder, const char *path, const struct kiln_digest *digest)
+static void clear_path(const struct folder *folder, const char *path, const struct kiln_digest *digest)
 {
     char *aside = rmdir(path) != 0 ? entry_path(folder, digest, KILN_ASIDE_SUFFIX) : NULL;
     if (aside != NULL && rename(path, aside) != 0) kiln__log(KILN_LOG_FAULT, "%s is a folder and can't be moved", path);
@@ -241,7 +241,7 @@ static kiln_status publish(const struct folder *folder, const char *path, const 
                           bytes->size, (unsigned long long)folder->bounds.bytes);
     }
     if (holds_newer(path)) return KILN_OK;
-    if (is_folder(path)) clear_place(folder, path, digest);
+    if (is_folder(path)) clear_path(folder, path, digest);
     return publish_bytes(folder, path, bytes->data, bytes->size, err);
 }
 

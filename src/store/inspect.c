@@ -213,7 +213,7 @@ kiln_status kiln_inspect_open(const char *folder, kiln_inspector **out, kiln_err
 {
     KILN_HOLD_CANCEL;
     char path[4096];
-    if (!out) return kiln__fail(err, KILN_INVALID, "kiln_inspect_open: needs a place for the result");
+    if (!out) return kiln__fail(err, KILN_INVALID, "kiln_inspect_open: needs a pointer for the result");
     if (!folder) {
         kiln_status status = kiln_inspect_default_folder(path, sizeof path, err);
         if (status != KILN_OK) return status;
@@ -321,7 +321,7 @@ kiln_status kiln_inspect_find(const kiln_inspector *inspector, const char *prefi
 {
     if (!inspector || !prefix || !index)
         return kiln__fail(err, KILN_INVALID,
-                          "kiln_inspect_find: needs an inspector, a prefix and a place for the index");
+                          "kiln_inspect_find: needs an inspector, a prefix and a pointer for the index");
     size_t length = strlen(prefix), matches = 0, first = 0;
     if (length == 0 || length > DIGEST_DIGITS || strspn(prefix, "0123456789abcdef") != length)
         return kiln__fail(err, KILN_INVALID, "'%s' is not a digest: give 1 to 64 of the digits 0-9 and a-f", prefix);
@@ -387,7 +387,7 @@ kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_
 {
     KILN_HOLD_CANCEL;
     if (index >= kiln_inspect_count(inspector)) return refuse_index(inspector, index, err);
-    if (!out) return kiln__fail(err, KILN_INVALID, "kiln_entry_open: needs a place for the result");
+    if (!out) return kiln__fail(err, KILN_INVALID, "kiln_entry_open: needs a pointer for the result");
     struct found *file = &inspector->files[index];
     atomic_store(&file->is_gone, false);
     kiln_entry *entry = calloc(1, sizeof *entry);

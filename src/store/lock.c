@@ -208,7 +208,7 @@ static kiln_status write_own(struct kiln_lock *lock, const char *own, kiln_error
 }
 
 /* KILN_MISS: the name is taken. File systems without hard links may know how to rename without replacing. */
-static kiln_status place(const char *own, const char *path, kiln_error *err)
+static kiln_status take_lock(const char *own, const char *path, kiln_error *err)
 {
     if (link(own, path) == 0) return KILN_OK;
     if (errno != EEXIST && errno != ENOENT && renameat2(AT_FDCWD, own, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
@@ -333,7 +333,7 @@ static kiln_status claim(const char *path, const struct sight *judged, struct ki
     struct kiln_lock *lock = lock_new(path);
     char *own = name_of_own(path);
     kiln_status status = lock && own ? write_own(lock, own, err) : kiln__no_memory(err, "a lock");
-    if (status == KILN_OK) status = judged ? replace(own, path, judged, err) : place(own, path, err);
+    if (status == KILN_OK) status = judged ? replace(own, path, judged, err) : take_lock(own, path, err);
     int code = errno;
     if (own) unlink(own); /* a second name of the lock, or nothing */
     free(own);

@@ -1,5 +1,5 @@
 /*
- * tier.h - a place for artifacts: memory, a folder, read-only folders; a chain of tiers is a tier.
+ * tier.h - where artifacts are kept: memory, a folder, read-only folders; a chain of tiers is a tier.
  *
  * get: KILN_OK and an artifact whose full key equals `key` (the caller's reference); KILN_MISS; or a failure, which a
  * caller counts as a fault and treats as a miss. A damaged or misplaced entry is a failure with status KILN_INVALID: it

@@ -44,7 +44,7 @@ bool kiln__value_reduces_rows(const struct kiln_tape *tape, const struct kiln_va
 {
     if (value->kind != KILN_VALUE_NODE || kiln__ops[value->op].kind != KILN_OP_REDUCE) return false;
     const struct kiln_value *input = &tape->values[value->inputs[0]];
-    return value->attrs[0] == input->ndim - 1 && kiln__rows_pay(input->dims, input->ndim, tape->place);
+    return value->attrs[0] == input->ndim - 1 && kiln__rows_pay(input->dims, input->ndim, tape->device_index);
 }
 
 static bool reduces_rows(const struct fuser *fuser, const struct kiln_value *value)

@@ -66,14 +66,14 @@ static struct ask *find(const struct pass *pass, uint32_t value, const struct ki
 
 static struct ask *ask(struct pass *pass, uint32_t value, const struct kiln_view *view, bool is_firm)
 {
-    struct ask *asked = find(pass, value, view), **place = &pass->asks[value];
+    struct ask *asked = find(pass, value, view), **link = &pass->asks[value];
     if (!asked) {
         asked = kiln__arena_alloc(&pass->tape->arena, sizeof *asked);
         pass->failed |= !asked;
         if (!asked) return NULL;
-        if (view && *place && !(*place)->view) place = &(*place)->next;
-        *asked = (struct ask){.next = *place, .view = view};
-        *place = asked;
+        if (view && *link && !(*link)->view) link = &(*link)->next;
+        *asked = (struct ask){.next = *link, .view = view};
+        *link = asked;
         pass->ask_count++;
     }
     asked->is_firm |= is_firm;

@@ -9,8 +9,8 @@
  */
 #include <stdlib.h>
 
-#include "graph/deferred.h"
 #include "graph/default_device.h"
+#include "graph/deferred.h"
 #include "trace/trace.h"
 
 enum { FEW_INPUTS = 16 };
@@ -88,9 +88,9 @@ kiln_status kiln__tape_replay(const struct kiln_tape *record, struct kiln_array 
 {
     const struct kiln_traced function = {
         .callback = replay, .payload = (void *)(uintptr_t)record, .name = record->name, .may_use_its_call = true};
-    uint32_t place = kiln__place_chosen;
-    kiln__place_choose(record->place);
+    uint32_t device_index = kiln__chosen_device_index;
+    kiln__choose_device_index(record->device_index);
     kiln_status status = kiln__trace_function(&function, inputs, count, out, err);
-    kiln__place_choose(place);
+    kiln__choose_device_index(device_index);
     return status;
 }

@@ -119,10 +119,10 @@ static uint32_t merge(struct kiln_tape *tape, uint32_t i, struct kiln_table *tab
         does_nothing(value, &tape->values[value->inputs[0]]))
         return value->inputs[0];
     const struct candidate candidate = {tape, value};
-    uint32_t *place = kiln__table_place(table, hash_value(value), equal_values, &candidate);
-    if (!place) return UINT32_MAX;
-    if (*place == KILN_TABLE_EMPTY) *place = i;
-    return *place;
+    uint32_t *slot = kiln__table_slot(table, hash_value(value), equal_values, &candidate);
+    if (!slot) return UINT32_MAX;
+    if (*slot == KILN_TABLE_EMPTY) *slot = i;
+    return *slot;
 }
 
 kiln_status kiln__tape_simplify(struct kiln_tape *tape, kiln_error *err)

@@ -45,8 +45,8 @@ struct kiln_fused {
 
 struct kiln_tape {
     struct kiln_arena arena;
-    uint32_t place;   /* where it runs: a GPU if one of its operations was asked for there */
-    const char *name; /* of the function, for people; borrowed, NULL: it has none */
+    uint32_t device_index; /* where it runs: a GPU if one of its operations was asked for there */
+    const char *name;      /* of the function, for people; borrowed, NULL: it has none */
     struct kiln_value *values;
     uint32_t count, cap;
     uint32_t input_count; /* the first values are the inputs */

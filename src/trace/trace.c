@@ -105,10 +105,10 @@ static uint32_t index_of(const struct recorder *recorder, const struct kiln_arra
     return kiln__table_find(&recorder->table, kiln__hash(&array, sizeof array), same_array, pair);
 }
 
-static uint32_t *place_of(struct recorder *recorder, const struct kiln_array *array)
+static uint32_t *slot_of(struct recorder *recorder, const struct kiln_array *array)
 {
     const void *pair[] = {recorder, array};
-    return kiln__table_place(&recorder->table, kiln__hash(&array, sizeof array), same_array, pair);
+    return kiln__table_slot(&recorder->table, kiln__hash(&array, sizeof array), same_array, pair);
 }
 
 static bool grow_values(struct recorder *recorder)
@@ -129,8 +129,8 @@ static bool grow_values(struct recorder *recorder)
 static struct kiln_value *append(struct recorder *recorder, struct kiln_array *array, enum kiln_value_kind kind)
 {
     struct kiln_tape *tape = recorder->tape;
-    uint32_t *place = place_of(recorder, array);
-    if (!place || (tape->count == tape->cap && !grow_values(recorder))) return NULL;
+    uint32_t *slot = slot_of(recorder, array);
+    if (!slot || (tape->count == tape->cap && !grow_values(recorder))) return NULL;
     struct kiln_value *value = &tape->values[tape->count];
     value->kind = (uint8_t)kind;
     value->dtype = array->dtype;
@@ -139,7 +139,7 @@ static struct kiln_value *append(struct recorder *recorder, struct kiln_array *a
     value->dims = kiln__arena_copy(&tape->arena, array->dims, array->ndim * sizeof *array->dims);
     if (!value->dims) return NULL;
     recorder->arrays[tape->count] = array;
-    *place = tape->count++;
+    *slot = tape->count++;
     return value;
 }
 
@@ -168,7 +168,7 @@ static kiln_status append_node(struct recorder *recorder, struct kiln_array *arr
     struct kiln_value *value = append(recorder, array, KILN_VALUE_NODE);
     if (!value) return kiln__no_memory(err, "a trace");
     value->op = node->op;
-    if (node->place > recorder->tape->place) recorder->tape->place = node->place;
+    if (node->device_index > recorder->tape->device_index) recorder->tape->device_index = node->device_index;
     value->attr_count = node->attr_count;
     value->input_count = node->input_count;
     value->attrs = kiln__arena_copy(arena, node->attrs, node->attr_count * sizeof *node->attrs);

@@ -71,8 +71,8 @@ static struct kiln_artifact *read_artifact(const char *path)
 
 static void learn(const char *path)
 {
-    uint32_t *place = kiln__table_place(&by_path, hash_of(path, strlen(path)), has_path, path);
-    if (!place || *place != KILN_TABLE_EMPTY) return;
+    uint32_t *device_index = kiln__table_slot(&by_path, hash_of(path, strlen(path)), has_path, path);
+    if (!device_index || *device_index != KILN_TABLE_EMPTY) return;
     if (count == capacity) {
         uint32_t wanted = capacity ? 2 * capacity : 256;
         struct known *larger = realloc(list, wanted * sizeof *larger);
@@ -81,12 +81,12 @@ static void learn(const char *path)
     }
     struct kiln_artifact *artifact = read_artifact(path);
     kiln_bytes ptx = artifact ? kiln_artifact_get(artifact, "ptx") : (kiln_bytes){NULL, 0};
-    *place = count;
+    *device_index = count;
     list[count] = (struct known){.path = strdup(path)};
     if (ptx.data) {
         list[count].ptx = kiln__digest(ptx.data, ptx.size);
-        place = kiln__table_place(&by_ptx, ptx_hash(&list[count].ptx), has_ptx, &list[count].ptx);
-        if (place && *place == KILN_TABLE_EMPTY) *place = count;
+        device_index = kiln__table_slot(&by_ptx, ptx_hash(&list[count].ptx), has_ptx, &list[count].ptx);
+        if (device_index && *device_index == KILN_TABLE_EMPTY) *device_index = count;
     }
     count++;
     kiln__artifact_unref(artifact);

@@ -155,7 +155,7 @@ static void every_place_gives_ptx(void **state)
                                               .instrs = &instr,
                                               .outputs = &output},
                                     .letters = "vs",
-                                    .form = {KILN_GPU_PLACES, 1 + dtype % 3, false, dtype % 2}};
+                                    .form = {KILN_GPU_ARGREDUCE, 1 + dtype % 3, false, dtype % 2}};
             struct kiln_buffer text = {0}, ptx = {0};
             if (dtype % 4 < 2) d.letters[1] = 'i';
             print(&d, &text);

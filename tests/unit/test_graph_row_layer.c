@@ -1,12 +1,12 @@
 /*
  * test_graph_row_layer.c - which layers become one node, what such a node says, and which stay formulas.
  */
-#include "ops/layers.h"
 #include "graph/default_device.h"
-#include "ops/reductions.h"
-#include "ops/row_layer.h"
 #include "graph/graph_print.h"
 #include "graph_support.h"
+#include "ops/layers.h"
+#include "ops/reductions.h"
+#include "ops/row_layer.h"
 
 static struct kiln_array *out;
 static kiln_error err;
@@ -105,11 +105,11 @@ static void test_shapes(void **state)
     assert_true(IS_LAYER(2, 16, (1 << 16) + 1));
     assert_true(IS_LAYER(32, 1 << 20));
     assert_false(IS_LAYER(32, (1 << 20) + 1)); /* longer than rows on a GPU */
-    kiln__place_choose(1);
+    kiln__choose_device_index(1);
     assert_true(IS_LAYER(1 << 15, 2));
     assert_true(IS_LAYER(1 << 19, 2));
     assert_false(IS_LAYER((1 << 19) + 1, 2));
-    kiln__place_choose(KILN_NO_PLACE);
+    kiln__choose_device_index(KILN_NO_DEVICE_INDEX);
 }
 
 static void test_axes(void **state)

@@ -935,7 +935,7 @@ static void test_made_here_used_there_freed_here(void **state)
 
 enum { PLACES = 6, STEPS = 2000 };
 
-/* A place holds a function that multiplies by `factor`; threads take references, call, and replace functions. */
+/* A variable holds a function that multiplies by `factor`; threads take references, call, and replace functions. */
 struct scale {
     _Atomic int refs;
     float factor;
@@ -1005,16 +1005,16 @@ static void *stress(void *id)
     pthread_barrier_wait(&barrier);
     for (int i = 0; i < STEPS; i++) {
         random = random * 1103515245 + 12345;
-        unsigned place = random >> 16 & 0xff, what = random >> 24 & 0x3f;
-        place %= PLACES;
+        unsigned device_index = random >> 16 & 0xff, what = random >> 24 & 0x3f;
+        device_index %= PLACES;
         struct scale *made = what < 8 ? scale_new((float)(1 + (random >> 8) % 1000)) : NULL;
-        pthread_mutex_lock(&places[place].lock);
-        struct scale *old = places[place].scale;
+        pthread_mutex_lock(&places[device_index].lock);
+        struct scale *old = places[device_index].scale;
         if (made)
-            places[place].scale = made;
+            places[device_index].scale = made;
         else
             atomic_fetch_add(&old->refs, 1);
-        pthread_mutex_unlock(&places[place].lock);
+        pthread_mutex_unlock(&places[device_index].lock);
         if (what == 9) kiln__compiled_clear(old->compiled);
         use_scale(old, random >> 10);
         scale_unref(old);

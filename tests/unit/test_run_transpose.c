@@ -1,6 +1,7 @@
 /*
- * test_run_transpose.c - transposed copies move every element to its place and touch nothing else, for every element
- * size, with and without whole tiles, outer axes, source rows backwards, and lines past the caches; others are refused.
+ * test_run_transpose.c - transposed copies move every element to its place and touch nothing else, for every
+ * element size, with and without whole tiles, outer axes, source rows backwards, and lines past the caches; others are
+ * refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -18,7 +18,7 @@ enum {
     BLOCKS = 4    /* of a multiprocessor leave the registers for that */
 };
 
-static kiln_status check_places(const struct kiln_printer *p, kiln_error *err)
+static kiln_status check_argreduce(const struct kiln_printer *p, kiln_error *err)
 {
     const struct kiln_group *group = p->group;
     bool fits = group->operand_count == 2 && !group->constant_count && group->instr_count == 1 &&
@@ -28,7 +28,7 @@ static kiln_status check_places(const struct kiln_printer *p, kiln_error *err)
     if (fits) return KILN_OK;
     return kiln__fail(
         err, KILN_INVALID,
-        "a places kernel has one instruction, argmin or argmax, of data ('c' or 'v') and uint32 ('s' or 'i')");
+        "an argreduce kernel has one instruction, argmin or argmax, of data ('c' or 'v') and uint32 ('s' or 'i')");
 }
 
 static bool reads_through(const struct kiln_printer *p)
@@ -95,8 +95,8 @@ static void print_address(struct kiln_printer *p, uint32_t operand, const char *
                         operand, name, at, stride);
 }
 
-/* name = the place of position `at`. */
-static void print_place(struct kiln_printer *p, const char *name, const char *suffix, const char *at)
+/* name = the position of position `at`. */
+static void print_position(struct kiln_printer *p, const char *name, const char *suffix, const char *at)
 {
     if (!reads_through(p)) {
         kiln__buffer_printf(p->text, "  %s = add i32 %s, 0\n", name, at);
@@ -112,15 +112,15 @@ static void print_place(struct kiln_printer *p, const char *name, const char *su
 static void load_element(struct kiln_printer *p, int k)
 {
     size_t bytes = kiln__dtype_size(p->dtypes[0]);
-    char at[KILN_IR_NAME], from[KILN_IR_NAME], place[KILN_IR_NAME], suffix[16];
+    char at[KILN_IR_NAME], from[KILN_IR_NAME], position[KILN_IR_NAME], suffix[16];
     snprintf(at, sizeof at, "%%at.%d", k);
     snprintf(from, sizeof from, "%%i.%d", k);
-    snprintf(place, sizeof place, "%%place.%d", k);
+    snprintf(position, sizeof position, "%%place.%d", k);
     snprintf(suffix, sizeof suffix, "at%d", k);
     kiln__buffer_printf(p->text, "  %s = add nuw i32 %%i, %d\n", from, k * KILN_GPU_WARP);
     print_least(p, at, from, "%last");
-    print_place(p, place, suffix, at);
-    print_address(p, 0, suffix, place);
+    print_position(p, position, suffix, at);
+    print_address(p, 0, suffix, position);
     if (bytes >= 4) {
         kiln__buffer_printf(p->text, "  %%raw.%d = load %s, ptr %%p0.%s, align %zu\n", k, key_type(p), suffix, bytes);
         return;
@@ -222,10 +222,10 @@ static void print_agreement(struct kiln_printer *p)
     }
 }
 
-kiln_status kiln__gpu_print_places(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err)
+kiln_status kiln__gpu_print_argreduce(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err)
 {
     const char *type = kiln__gpu_index(form);
-    if (check_places(p, err)) return KILN_INVALID;
+    if (check_argreduce(p, err)) return KILN_INVALID;
     p->blocks = BLOCKS;
     kiln__gpu_open(p, form, "rows n chunk chunks stride");
     find_warp(p, form);
@@ -233,12 +233,12 @@ kiln_status kiln__gpu_print_places(struct kiln_printer *p, const struct kiln_gpu
         p->text, "  %%total = mul nuw %1$s %%rows, %%chunks\n  %%exists = icmp ult %1$s %%warp, %%total\n", type);
     kiln__buffer_printf(p->text, "  br i1 %%exists, label %%row, label %%exit\n\nrow:\n");
     find_chunk(p, form);
-    kiln__gpu_place(p, form, "%row.at", 0, form->axes);
+    kiln__gpu_print_bases(p, form, "%row.at", 0, form->axes);
     print_loop(p);
     print_agreement(p);
     kiln__buffer_printf(p->text, "  %%is.first = icmp eq i32 %%lane, 0\n"
                                  "  br i1 %%is.first, label %%store, label %%exit\n\nstore:\n");
-    print_place(p, "%place", "found", "%where.d1");
+    print_position(p, "%place", "found", "%where.d1");
     kiln__buffer_printf(p->text, "  %%o0.to = getelementptr inbounds i32, ptr %%o0.base, i64 %%chunk.long\n"
                                  "  store i32 %%place, ptr %%o0.to, align 4\n"
                                  "  br label %%exit\n\nexit:\n  ret void\n}\n");

@@ -1,5 +1,6 @@
 /*
- * gpu_columns.c - the schedule COLUMNS of gpu_schedule.h: a reduction along an axis that is not packed, one level per launch.
+ * gpu_columns.c - the schedule COLUMNS of gpu_schedule.h: a reduction along an axis that is not packed, one level per
+ * launch.
  *
  * A block has 32 neighbouring columns and one chunk of them. Warp w has lanes w and w + 8 of every column, thread l of
  * it those of column l: it adds up elements w, w + 16, ... in one lane and w + 8, w + 24, ... in the other, and
@@ -41,7 +42,7 @@ static kiln_status check_reduction(struct columns *c, kiln_error *err)
 }
 
 /* %column and %chunk of this thread, %count elements of it from %p0.first on, and %to where the result goes. */
-static void print_place(struct columns *c)
+static void print_position(struct columns *c)
 {
     struct kiln_printer *p = c->p;
     kiln__buffer_printf(p->text,
@@ -59,7 +60,7 @@ static void print_place(struct columns *c)
                         "  %%outer = %3$s\n",
                         KILN_GPU_WARP - 1, COLUMNS,
                         c->form->is_long ? "zext i32 %outer.short to i64" : "add i32 %outer.short, 0");
-    kiln__gpu_place(p, c->form, "%outer", 0, c->form->axes);
+    kiln__gpu_print_bases(p, c->form, "%outer", 0, c->form->axes);
     kiln__ir_declare(&p->declarations, "i64", "llvm.umin.i64", "i64, i64");
     kiln__buffer_printf(p->text,
                         "  %%from = mul nuw nsw i64 %%chunk, %1$d\n  %%left = sub nsw i64 %%n.word, %%from\n"
@@ -189,7 +190,7 @@ kiln_status kiln__gpu_print_columns(struct kiln_printer *p, const struct kiln_gp
     kiln_status status = check_reduction(&c, err);
     if (status) return status;
     kiln__gpu_open(p, form, "columns n chunks step advance blocks");
-    print_place(&c);
+    print_position(&c);
     print_spans(&c);
     print_rest(&c);
     print_total(&c);

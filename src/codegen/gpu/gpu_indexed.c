@@ -1,5 +1,5 @@
 /*
- * gpu_indexed.c - the schedule that reads through indices: a thread finds its place in the index space, reads the
+ * gpu_indexed.c - the schedule that reads through indices: a thread finds its position in the index space, reads the
  * indices there, and copies one element from where they say.
  *
  * Elements are bits: nothing is converted. Indices are not checked here, since a kernel can't fail a call;
@@ -71,7 +71,7 @@ kiln_status kiln__gpu_print_indexed(struct kiln_printer *p, const struct kiln_gp
     kiln__gpu_first(p, form, KILN_GPU_BLOCK, 1);
     kiln__buffer_printf(p->text, "  %%exists = icmp ult %s %%first, %%total\n", kiln__gpu_index(form));
     kiln__buffer_printf(p->text, "  br i1 %%exists, label %%element, label %%exit\n\nelement:\n");
-    kiln__gpu_place(p, form, "%first", 0, form->axes);
+    kiln__gpu_print_bases(p, form, "%first", 0, form->axes);
     for (uint32_t i = 1; i < p->group->operand_count; i++) {
         move_by_index(p, i, from);
         snprintf(from, sizeof from, "%%p0.at%u", i);

@@ -36,11 +36,11 @@ void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_form *form, co
 void kiln__gpu_first(struct kiln_printer *p, const struct kiln_gpu_form *form, uint32_t per_block, uint32_t per_thread);
 
 /*
- * %oN.base and %pN.base: the pointers moved to place `index` (a name or number of the index type) of the axes from
+ * %oN.base and %pN.base: the pointers moved to position `index` (a name or number of the index type) of the axes from
  * `first` to before `last`, in row-major order. %axisA.at are the coordinates. Once per kernel and axis.
  */
-void kiln__gpu_place(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *index, uint32_t first,
-                     uint32_t last);
+void kiln__gpu_print_bases(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *index, uint32_t first,
+                           uint32_t last);
 
 /* name = the index `source` as i64. */
 void kiln__gpu_extend(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *name, const char *source);
@@ -79,7 +79,7 @@ kiln_status kiln__gpu_print_tiled(struct kiln_printer *p, const struct kiln_gpu_
 kiln_status kiln__gpu_print_rows(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
 kiln_status kiln__gpu_print_columns(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
 kiln_status kiln__gpu_print_indexed(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
-kiln_status kiln__gpu_print_places(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
+kiln_status kiln__gpu_print_argreduce(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
 kiln_status kiln__gpu_print_random(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
 
 #endif

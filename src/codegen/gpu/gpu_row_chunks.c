@@ -82,7 +82,7 @@ void kiln__row_print_slots(struct kiln_rows *rows)
 }
 
 /* %s, i64: slot of the thread's element, the (at / 32)-th of the chunk; that is a multiple of `copies`. */
-static void print_slot_place(struct kiln_rows *rows, const char *tag, const char *at, int copies)
+static void print_slot_address(struct kiln_rows *rows, const char *tag, const char *at, int copies)
 {
     int group = slot_group(rows), members = copies < group ? group : 1;
     PRINT("  %%s.group%1$s = and i32 %2$s, %3$d\n  %%s.first%1$s = add nuw nsw i32 %%s.group%1$s, %%slots\n"
@@ -100,7 +100,7 @@ static int slot_distance(const struct kiln_rows *rows, int copy)
 }
 
 /* %i, i64: number in the row of the thread's first element of those at %b; a part of a span is half as far. */
-static void print_span_place(struct kiln_rows *rows, const char *tag)
+static void print_span_start(struct kiln_rows *rows, const char *tag)
 {
     int part = rows->is_split ? KILN_GPU_WARP * rows->span - 1 : 0;
     PRINT("  %%i.part%1$s = and i32 %%b%1$s, %2$d\n  %%i.half%1$s = lshr i32 %%i.part%1$s, 1\n"
@@ -115,8 +115,8 @@ static kiln_status print_block(struct kiln_rows *rows, const struct kiln_chunk_k
     struct kiln_printer *p = rows->p;
     char at[KILN_IR_NAME], passes[KILN_ROW_SPAN][24];
     snprintf(at, sizeof at, "%%b%s", tag);
-    print_span_place(rows, tag);
-    print_slot_place(rows, tag, at, copies);
+    print_span_start(rows, tag);
+    print_slot_address(rows, tag, at, copies);
     for (int copy = 0; copy < copies; copy++) {
         snprintf(passes[copy], sizeof passes[copy], "%.12s%d", tag, copy);
         p->pass = passes[copy];
@@ -175,7 +175,7 @@ static kiln_status print_rest_value(struct kiln_rows *rows, const struct kiln_ch
     p->pass = pass;
     PRINT("  %%i.short%1$s = add nuw nsw i32 %%from%2$s, %%r.at%3$s\n  %%i%1$s = zext i32 %%i.short%1$s to i64\n", pass,
           rows->tag, tag);
-    print_slot_place(rows, pass, at, 1);
+    print_slot_address(rows, pass, at, 1);
     kiln__row_print_loads(rows, kind);
     kiln_status status = kiln__row_print_values(rows, kind, tag, passes, 1, err);
     kiln__row_print_keeps(rows, kind);

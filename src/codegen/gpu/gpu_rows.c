@@ -234,7 +234,7 @@ static kiln_status print_body(struct kiln_rows *rows, kiln_error *err)
     print_team(rows);
     print_start(rows);
     print_conditions(rows);
-    kiln__gpu_place(p, rows->form, "%row.index", 0, rows->form->axes);
+    kiln__gpu_print_bases(p, rows->form, "%row.index", 0, rows->form->axes);
     kiln__print_shared_loads(p, ".base");
     kiln_status status = kiln__print_stage(&rows->stages, 0, err);
     for (rows->pass = 0; rows->pass < rows->stages.passes && !status; rows->pass++) status = print_pass(rows, err);

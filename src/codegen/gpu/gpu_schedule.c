@@ -1,8 +1,8 @@
 /*
  * gpu_schedule.c - kernels for GPUs: what is the same for every schedule, and the table of schedules.
  *
- * Every parameter is 8 bytes and stands once in the list, in the order of gpu_schedule.h; parameter() is the only place that
- * prints one, so the list and the names cannot differ.
+ * Every parameter is 8 bytes and stands once in the list, in the order of gpu_schedule.h; parameter() is the only place
+ * that prints one, so the list and the names cannot differ.
  */
 #include "codegen/gpu/gpu_schedule.h"
 
@@ -26,7 +26,7 @@ static const struct schedule schedules[] = {
     [KILN_GPU_ROWS] = {"rows", "csv", 1, true, KILN_GROUP_ROWS, kiln__gpu_print_rows},
     [KILN_GPU_COLUMNS] = {"columns", "c", 0, true, KILN_GROUP_ROWS, kiln__gpu_print_columns},
     [KILN_GPU_INDEXED] = {"indexed", "vi", 1, true, 0, kiln__gpu_print_indexed},
-    [KILN_GPU_PLACES] = {"places", "cvsi", 1, true, KILN_GROUP_ALONE, kiln__gpu_print_places},
+    [KILN_GPU_ARGREDUCE] = {"argreduce", "cvsi", 1, true, KILN_GROUP_ALONE, kiln__gpu_print_argreduce},
     [KILN_GPU_RANDOM] = {"random", "v", 0, false, KILN_GROUP_ALONE, kiln__gpu_print_random},
 };
 enum { SCHEDULES = sizeof schedules / sizeof schedules[0] };
@@ -175,7 +175,7 @@ void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_form *form, co
     special_register(p, "block", "llvm.nvvm.read.ptx.sreg.ctaid.x");
 }
 
-/* ---- places -------------------------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------------------------ */
 
 void kiln__gpu_first(struct kiln_printer *p, const struct kiln_gpu_form *form, uint32_t per_block, uint32_t per_thread)
 {
@@ -206,7 +206,7 @@ static void coordinates(struct kiln_printer *p, const char *type, const char *in
     }
 }
 
-static void place_pointer(struct kiln_printer *p, char letter, uint32_t index, uint32_t first, uint32_t last)
+static void print_base(struct kiln_printer *p, char letter, uint32_t index, uint32_t first, uint32_t last)
 {
     char from[KILN_IR_NAME];
     snprintf(from, sizeof from, "%%%c%u", letter, index);
@@ -220,8 +220,8 @@ static void place_pointer(struct kiln_printer *p, char letter, uint32_t index, u
     kiln__buffer_printf(p->text, "  %%%c%u.base = getelementptr inbounds i8, ptr %s, i64 0\n", letter, index, from);
 }
 
-void kiln__gpu_place(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *index, uint32_t first,
-                     uint32_t last)
+void kiln__gpu_print_bases(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *index, uint32_t first,
+                           uint32_t last)
 {
     char at[KILN_IR_NAME], whole[KILN_IR_NAME];
     coordinates(p, kiln__gpu_index(form), index, first, last);
@@ -230,8 +230,8 @@ void kiln__gpu_place(struct kiln_printer *p, const struct kiln_gpu_form *form, c
         snprintf(whole, sizeof whole, "%%axis%u.long", a);
         kiln__gpu_extend(p, form, whole, at);
     }
-    for (uint32_t i = 0; i < p->group->output_count; i++) place_pointer(p, 'o', i, first, last);
-    for (uint32_t i = 0; i < p->group->operand_count; i++) place_pointer(p, 'p', i, first, last);
+    for (uint32_t i = 0; i < p->group->output_count; i++) print_base(p, 'o', i, first, last);
+    for (uint32_t i = 0; i < p->group->operand_count; i++) print_base(p, 'p', i, first, last);
 }
 
 /* ---- a block's memory ---------------------------------------------------------------------------------------- */

@@ -66,7 +66,7 @@ enum kiln_gpu_schedule {
      * which are indices ('i', integers; negative ones of signed dtypes count from the end). Thread t of the grid copies
      * element t of the index space, in row-major order, from
      *
-     *     data + sum over axes (place * stride of the data) + sum over indices (index at that place * step)
+     *     data + sum over axes (position * stride of the data) + sum over indices (index at that position * step)
      *
      * Strides are 0 along axes that do not matter to an operand. Indices are within their axes: the launch has looked.
      * An element has the size of the data's dtype, so that one kernel serves all dtypes of a size; with `wide` it has
@@ -82,12 +82,12 @@ enum kiln_gpu_schedule {
     /*
      * words: rows, n, elements of a chunk, chunks of a row, the data's byte stride along the row, axes (the rows' index
      * space; 1 or more). One instruction, argmin or argmax, to uint32. Operand 0 is the data ('c' or 'v'), operand 1 is
-     * uint32: 's' is not read; with 'i' a row's n elements are those at the places it names, which ascend and are
-     * packed. A warp, of KILN_GPU_WARPS in a block, searches one chunk of one row and stores the place of what it finds
-     * in that row, behind those of the row's earlier chunks: the next launch reads through them, until a row is one
-     * chunk.
+     * uint32: 's' is not read; with 'i' a row's n elements are those at the positions it names, which ascend and are
+     * packed. A warp, of KILN_GPU_WARPS in a block, searches one chunk of one row and stores the position of what it
+     * finds in that row, behind those of the row's earlier chunks: the next launch reads through them, until a row is
+     * one chunk.
      */
-    KILN_GPU_PLACES,
+    KILN_GPU_ARGREDUCE,
 };
 
 enum { KILN_GPU_MAX_ROW = 1024 * 1024, KILN_GPU_COLUMNS_BLOCK = 32 };

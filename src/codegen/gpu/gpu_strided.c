@@ -1,9 +1,9 @@
 /*
- * gpu_strided.c - the schedule for any strides: a thread finds its place in the index space and computes one element,
- * or the neighbours along the last axis where the form is wide.
+ * gpu_strided.c - the schedule for any strides: a thread finds its position in the index space and computes one
+ * element, or the neighbours along the last axis where the form is wide.
  *
- * The last axis holds whole groups of neighbours then, so the first place of a thread is enough. All loads stand before
- * the first use.
+ * The last axis holds whole groups of neighbours then, so the first position of a thread is enough. All loads stand
+ * before the first use.
  */
 #include <stdio.h>
 
@@ -59,7 +59,7 @@ kiln_status kiln__gpu_print_strided(struct kiln_printer *p, const struct kiln_gp
     kiln__gpu_first(p, form, KILN_GPU_BLOCK * width, width);
     kiln__buffer_printf(p->text, "  %%exists = icmp ult %s %%first, %%total\n", kiln__gpu_index(form));
     kiln__buffer_printf(p->text, "  br i1 %%exists, label %%element, label %%exit\n\nelement:\n");
-    kiln__gpu_place(p, form, "%first", 0, form->axes);
+    kiln__gpu_print_bases(p, form, "%first", 0, form->axes);
     kiln_status status = form->wide ? print_neighbours(p, width, err) : print_element(p, err);
     kiln__buffer_printf(p->text, "  br label %%exit\n\nexit:\n  ret void\n}\n");
     return status;

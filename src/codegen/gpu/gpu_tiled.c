@@ -6,7 +6,7 @@
  *                     a barrier, from there as above
  *
  * So all lanes of a warp touch neighbours, in every access to the GPU's memory. In shared memory a column has 33
- * places, so that lanes that read along a row touch different banks. Places outside the index space are moved to its
+ * positions, so that lanes that read along a row touch different banks. Places outside the index space are moved to its
  * edge for loads and left out for stores: loads need no branches, and all of them stand before the barrier.
  *
  * No thread leaves before the barrier.
@@ -40,9 +40,10 @@ static bool is_staged(const struct tiled *k, uint32_t operand)
     return k->p->letters[operand] == TRANSPOSED && bytes <= SHARED_BYTES;
 }
 
-/* ---- places ---------------------------------------------------------------------------------------------------- */
+/* ---- positions ----------------------------------------------------------------------------------------------------
+ */
 
-/* %tile.row and %tile.column: the first of the tile; %outer: its place in the outer axes. */
+/* %tile.row and %tile.column: the first of the tile; %outer: its position in the outer axes. */
 static void print_tile(const struct tiled *k)
 {
     struct kiln_buffer *text = k->p->text;
@@ -66,7 +67,7 @@ static void print_tile(const struct tiled *k)
 }
 
 /* %NAME.long = %tile.AXIS + %LANE + add, moved inside. `name` is %row.far, %column.0, ... */
-static void print_place(const struct tiled *k, const char *axis, const char *name, const char *lane, uint32_t add)
+static void print_position(const struct tiled *k, const char *axis, const char *name, const char *lane, uint32_t add)
 {
     struct kiln_buffer *text = k->p->text;
     char inside[KILN_IR_NAME], whole[KILN_IR_NAME];
@@ -79,36 +80,36 @@ static void print_place(const struct tiled *k, const char *axis, const char *nam
     kiln__gpu_extend(k->p, k->form, whole, inside);
 }
 
-static void print_places(const struct tiled *k)
+static void print_positions(const struct tiled *k)
 {
     char name[KILN_IR_NAME];
-    print_place(k, "column", "%column", "x", 0);
-    print_place(k, "row", "%row.across", "x", 0); /* of what is read across */
+    print_position(k, "column", "%column", "x", 0);
+    print_position(k, "row", "%row.across", "x", 0); /* of what is read across */
     for (uint32_t e = 0; e < ELEMENTS; e++) {
         snprintf(name, sizeof name, "%%row%s", kiln__gpu_pass(e));
-        print_place(k, "row", name, "y", e * WARPS);
+        print_position(k, "row", name, "y", e * WARPS);
         snprintf(name, sizeof name, "%%column.across%s", kiln__gpu_pass(e));
-        print_place(k, "column", name, "y", e * WARPS);
+        print_position(k, "column", name, "y", e * WARPS);
     }
 }
 
-/* NAME = FROM + PLACE.long * the stride of %oN or %pN along the axis */
+/* NAME = FROM + POSITION.long * the stride of %oN or %pN along the axis */
 static void print_step(const struct tiled *k, const char *name, const char *from, const char *pointer, uint32_t axis,
-                       const char *place)
+                       const char *position)
 {
-    kiln__buffer_printf(k->p->text, "  %s.off = mul nsw i64 %s.long, %s.axis%u\n", name, place, pointer, axis);
+    kiln__buffer_printf(k->p->text, "  %s.off = mul nsw i64 %s.long, %s.axis%u\n", name, position, pointer, axis);
     kiln__buffer_printf(k->p->text, "  %s = getelementptr inbounds i8, ptr %s, i64 %s.off\n", name, from, name);
 }
 
 /* %pN.at with the pass's suffix: the thread's element, its column first. */
 static const char *print_pointer(const struct tiled *k, char *out, char letter, uint32_t index)
 {
-    char pointer[KILN_IR_NAME], from[KILN_IR_NAME], place[KILN_IR_NAME];
+    char pointer[KILN_IR_NAME], from[KILN_IR_NAME], position[KILN_IR_NAME];
     snprintf(pointer, sizeof pointer, "%%%c%u", letter, index);
     snprintf(from, sizeof from, "%%%c%u.column", letter, index);
-    snprintf(place, sizeof place, "%%row%s", k->p->pass);
+    snprintf(position, sizeof position, "%%row%s", k->p->pass);
     snprintf(out, KILN_IR_NAME, "%%%c%u.at%s", letter, index, k->p->pass);
-    print_step(k, out, from, pointer, k->row_axis, place);
+    print_step(k, out, from, pointer, k->row_axis, position);
     return out;
 }
 
@@ -124,9 +125,9 @@ static void print_columns(const struct tiled *k, char letter, uint32_t index, bo
 
 /* ---- through shared memory ------------------------------------------------------------------------------------- */
 
-/* NAME = where operand N has place COLUMN * PITCH + ROW + more. */
-static void print_shared_place(const struct tiled *k, uint32_t operand, const char *name, const char *column,
-                               const char *row, uint32_t more)
+/* NAME = where operand N has position COLUMN * PITCH + ROW + more. */
+static void print_shared_address(const struct tiled *k, uint32_t operand, const char *name, const char *column,
+                                 const char *row, uint32_t more)
 {
     struct kiln_buffer *text = k->p->text;
     kiln__buffer_printf(text, "  %s.column = mul nuw i32 %s, %d\n  %s.row = add nuw i32 %s.column, %s\n", name, column,
@@ -142,15 +143,15 @@ static void print_shared_place(const struct tiled *k, uint32_t operand, const ch
 /* %pN.bits with the pass's suffix, by their bits alone. */
 static void load_across(const struct tiled *k, uint32_t operand)
 {
-    char name[KILN_IR_NAME], from[KILN_IR_NAME], pointer[KILN_IR_NAME], place[KILN_IR_NAME];
+    char name[KILN_IR_NAME], from[KILN_IR_NAME], pointer[KILN_IR_NAME], position[KILN_IR_NAME];
     size_t size = kiln__dtype_size(k->p->dtypes[operand]), align = size / (size_t)kiln__ir_parts(k->p->dtypes[operand]);
     print_columns(k, 'p', operand, true);
     snprintf(pointer, sizeof pointer, "%%p%u", operand);
     snprintf(from, sizeof from, "%%p%u.across", operand);
     for (uint32_t e = 0; e < ELEMENTS; e++) {
         snprintf(name, sizeof name, "%%p%u.there%s", operand, kiln__gpu_pass(e));
-        snprintf(place, sizeof place, "%%column.across%s", kiln__gpu_pass(e));
-        print_step(k, name, from, pointer, k->column_axis, place);
+        snprintf(position, sizeof position, "%%column.across%s", kiln__gpu_pass(e));
+        print_step(k, name, from, pointer, k->column_axis, position);
         kiln__buffer_printf(k->p->text, "  %%p%u.bits%s = load i%zu, ptr %s, align %zu\n", operand, kiln__gpu_pass(e),
                             size * 8, name, align);
     }
@@ -165,7 +166,7 @@ static void store_shared(const struct tiled *k, uint32_t operand)
     kiln__gpu_shared(k->p, name, type, TILE * PITCH);
     for (uint32_t e = 0; e < ELEMENTS; e++) {
         snprintf(name, sizeof name, "%%p%u.put%s", operand, kiln__gpu_pass(e));
-        print_shared_place(k, operand, name, "%y.warp", "%x.lane", e * WARPS * PITCH);
+        print_shared_address(k, operand, name, "%y.warp", "%x.lane", e * WARPS * PITCH);
         kiln__buffer_printf(k->p->text, "  store %s %%p%u.bits%s, ptr %s, align %zu\n", type, operand,
                             kiln__gpu_pass(e), name, size);
     }
@@ -210,7 +211,7 @@ static void print_exchange(const struct tiled *k)
         for (uint32_t e = 0; e < ELEMENTS && is_staged(k, i); e++) {
             p->pass = kiln__gpu_pass(e);
             snprintf(pointer, sizeof pointer, "%%p%u.get%s", i, p->pass);
-            print_shared_place(k, i, pointer, "%x.lane", "%y.warp", e * WARPS);
+            print_shared_address(k, i, pointer, "%x.lane", "%y.warp", e * WARPS);
             print_load(k, i, pointer);
         }
     p->pass = "";
@@ -246,8 +247,8 @@ kiln_status kiln__gpu_print_tiled(struct kiln_printer *p, const struct kiln_gpu_
     kiln__printer_share(p, 0); /* an 's' may change from row to row */
     kiln__gpu_open(p, form, "down across");
     print_tile(&k);
-    kiln__gpu_place(p, form, "%outer", 0, k.row_axis);
-    print_places(&k);
+    kiln__gpu_print_bases(p, form, "%outer", 0, k.row_axis);
+    print_positions(&k);
     print_loads(&k);
     print_exchange(&k);
     kiln_status status = kiln__print_instrs(p, true, err);

@@ -300,10 +300,10 @@ static kiln_status matmul_into(const struct kiln_node *node, struct kiln_array *
     struct kiln_array *a = node->inputs[0], *b = node->inputs[1];
     struct product product = {
         .dtype = out->dtype, .m = a->dims[a->ndim - 2], .n = b->dims[b->ndim - 1], .k = a->dims[a->ndim - 1]};
-    kiln_status status = kiln__here ? KILN_OK : get_blas(&product.blas, err);
+    kiln_status status = kiln__active_device_index ? KILN_OK : get_blas(&product.blas, err);
     if (status == KILN_OK) status = prepare(a, out->dtype, &product.a, err);
     if (status == KILN_OK) status = prepare(b, out->dtype, &product.b, err);
-    if (status == KILN_OK && kiln__here)
+    if (status == KILN_OK && kiln__active_device_index)
         status = multiply_on_gpu(&product, out, err);
     else if (status == KILN_OK)
         status = multiply_batches(&product, out, err);
@@ -335,5 +335,5 @@ kiln_status kiln__run_matmul(const struct kiln_node *node, struct kiln_array *ou
         return KILN_OK;
     }
     bool is_narrow = out->dtype == KILN_FLOAT16 || out->dtype == KILN_BFLOAT16;
-    return is_narrow && !kiln__here ? matmul_wide(node, out, err) : matmul_into(node, out, err);
+    return is_narrow && !kiln__active_device_index ? matmul_wide(node, out, err) : matmul_into(node, out, err);
 }

@@ -88,7 +88,7 @@ static void init_region(struct kiln_region *region, const struct kiln_array *arr
 }
 
 /* Axes `first` to before `end` of the array are axes of the loop, from `to` on. */
-static void place(struct kiln_region *region, size_t to, const struct kiln_array *array, size_t first, size_t end)
+static void put_axes(struct kiln_region *region, size_t to, const struct kiln_array *array, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) region->strides[to++] = array->strides[i] * region->item;
 }
@@ -98,12 +98,12 @@ static void place_data(struct kiln_region *data, const struct kiln_node *node)
     const struct kiln_array *in = node->inputs[0];
     size_t before = node->input_count > 1 ? node->inputs[1]->ndim : 0;
     if (node->op == KILN_OP_GATHER) {
-        place(data, before, in, 0, in->ndim);
+        put_axes(data, before, in, 0, in->ndim);
     } else if (node->op == KILN_OP_TAKE) {
-        place(data, 0, in, 0, axis_of(node, 0));
-        place(data, axis_of(node, 0) + before, in, axis_of(node, 0) + 1, in->ndim);
+        put_axes(data, 0, in, 0, axis_of(node, 0));
+        put_axes(data, axis_of(node, 0) + before, in, axis_of(node, 0) + 1, in->ndim);
     } else {
-        place(data, 0, in, 0, in->ndim);
+        put_axes(data, 0, in, 0, in->ndim);
         data->strides[axis_of(node, 0)] = 0;
     }
 }
@@ -115,14 +115,14 @@ static void describe(struct indexed *indexed, const struct kiln_node *node, cons
     indexed->count = node->input_count - 1u;
     kiln__loop_init(&indexed->loop, out->ndim, out->dims, regions, 2 + indexed->count);
     init_region(&regions[0], out);
-    place(&regions[0], 0, out, 0, out->ndim);
+    put_axes(&regions[0], 0, out, 0, out->ndim);
     init_region(&regions[1], in);
     place_data(&regions[1], node);
     for (size_t i = 0; i < indexed->count; i++) {
         const struct kiln_array *indices = node->inputs[1 + i];
         size_t axis = axis_of(node, i);
         init_region(&regions[2 + i], indices);
-        place(&regions[2 + i], node->op == KILN_OP_TAKE ? axis : 0, indices, 0, indices->ndim);
+        put_axes(&regions[2 + i], node->op == KILN_OP_TAKE ? axis : 0, indices, 0, indices->ndim);
         indexed->sizes[i] = in->dims[axis];
         indexed->steps[i] = in->dims[axis] == 1 ? 0 : in->strides[axis] * regions[1].item;
         indexed->dtypes[1 + i] = indices->dtype;

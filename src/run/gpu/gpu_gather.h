@@ -1,5 +1,6 @@
 /*
- * gpu_gather.h - take, gather and take_along_axis on a GPU: the data stays there, and the indices are checked on the host.
+ * gpu_gather.h - take, gather and take_along_axis on a GPU: the data stays there, and the indices are checked on the
+ * host.
  *
  * An index out of range is an error of the operation, the same that the CPU gives, and a kernel can't raise one. So
  * before the launch the indices are read on the host: as they are where they come from there, else copied, which waits
@@ -20,7 +21,7 @@ bool kiln__reads_through(enum kiln_op op, size_t input);
  */
 kiln_status kiln__indexed_check(const struct kiln_node *node, kiln_error *err);
 
-/* Runs such a node, whose inputs are at kiln__here, a GPU, and which was checked. */
+/* Runs such a node, whose inputs are at kiln__active_device_index, a GPU, and which was checked. */
 kiln_status kiln__indexed_run(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * gpu_launch.h - launches on the GPU that kiln__here names; the counterparts of launch.h, with the same promises.
+ * gpu_launch.h - launches on the GPU that kiln__active_device_index names; the counterparts of launch.h, with the same
+ * promises.
  *
- * A launch finds the schedule that fits the layouts (codegen/gpu/gpu_schedule.h), its kernel variant, packs the parameters, and
- * leaves: nothing waits. What kiln__gpu_can_launch() refuses is to be run on the CPU.
+ * A launch finds the schedule that fits the layouts (codegen/gpu/gpu_schedule.h), its kernel variant, packs the
+ * parameters, and leaves: nothing waits. What kiln__gpu_can_launch() refuses is to be run on the CPU.
  */
 #ifndef KILN_RUN_GPU_GPU_LAUNCH_H
 #define KILN_RUN_GPU_GPU_LAUNCH_H
@@ -27,8 +28,8 @@ bool kiln__gpu_can_launch(const struct kiln_group *group, size_t ndim, int64_t r
 int64_t kiln__gpu_longest_reduction(const struct kiln_loop *loop, int64_t stride);
 
 /*
- * Launches of a plan's step that differ in pointers only: see launch_cache.c. True: launched, with *status, as it was before.
- * Else *keep says whether this launch is one to keep for the next time.
+ * Launches of a plan's step that differ in pointers only: see launch_cache.c. True: launched, with *status, as it was
+ * before. Else *keep says whether this launch is one to keep for the next time.
  */
 bool kiln__gpu_launch_again(const struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
                             struct kiln_array *const *outputs, bool *keep, kiln_status *status, kiln_error *err);

@@ -25,7 +25,7 @@ static struct kiln_gpu_grid row_grid(const struct kiln_group *group, int64_t row
 static kiln_status blocks_apart(const struct kiln_gpu_grid *grid, int64_t elements, int64_t *out, kiln_error *err)
 {
     kiln_device *device;
-    kiln_status status = kiln__place_device(kiln__here, &device, err);
+    kiln_status status = kiln__device_at_index(kiln__active_device_index, &device, err);
     if (status) return status;
     int64_t room = (int64_t)device->gpu->multiprocessors * (RESIDENT_THREADS / grid->threads);
     bool is_full = elements / grid->blocks >= grid->threads * APART_ELEMENTS;

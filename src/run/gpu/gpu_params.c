@@ -63,7 +63,7 @@ kiln_status kiln__gpu_start(struct kiln_group_kernels *kernels, const char *lett
                                  .shared_bytes = grid.shared_bytes,
                                  .word_count = words->count,
                                  .words = words->data};
-    kiln_status status = kiln__place_device(kiln__here, &device, err);
+    kiln_status status = kiln__device_at_index(kiln__active_device_index, &device, err);
     if (grid.blocks > INT32_MAX)
         return kiln__fail(err, KILN_INVALID, "%s: too many elements for one launch", kernels->name);
     if (!status) status = kiln__gpu_variant_get(kernels, device, letters, form, &call.function, err);

@@ -72,7 +72,7 @@ bool kiln__gpu_launch_again(const struct kiln_group_kernels *kernels, struct kil
     kiln_device *device;
     *keep = are_plain(kernels, operands, outputs);
     if (!*keep) return false;
-    *status = kiln__place_device(kiln__here, &device, err);
+    *status = kiln__device_at_index(kiln__active_device_index, &device, err);
     if (*status) return true;
     const struct kiln_gpu_known *known = find(kernels, device);
     if (known) *status = launch(known, &kernels->group, operands, outputs, err);

@@ -20,8 +20,8 @@
 #include "run/gpu/gpu_launch.h"
 
 /*
- * Calls and their words, one after the other; `words` of a call in a list is its place in `words` of the list. In front
- * stands the device's generation: after a reset a function may have the address of one that is gone.
+ * Calls and their words, one after the other; `words` of a call in a list is its offset in `words` of the list. In
+ * front stands the device's generation: after a reset a function may have the address of one that is gone.
  */
 struct list {
     struct kiln_buffer calls, words;

@@ -330,14 +330,13 @@ static kiln_status add_tensor(struct reader *reader, const struct kiln_tensor *t
 {
     struct kiln_safetensors *out = reader->out;
     const void *pair[] = {reader, tensor->name};
-    uint32_t *place =
-        kiln__table_place(&reader->names, kiln__hash(tensor->name, strlen(tensor->name)), same_name, pair);
+    uint32_t *slot = kiln__table_slot(&reader->names, kiln__hash(tensor->name, strlen(tensor->name)), same_name, pair);
     void *list = grow(reader, out->tensors, out->tensor_count, &reader->tensor_cap, sizeof *tensor);
-    if (!place || !list) return kiln__no_memory(reader->err, "a header");
-    if (*place != KILN_TABLE_EMPTY)
+    if (!slot || !list) return kiln__no_memory(reader->err, "a header");
+    if (*slot != KILN_TABLE_EMPTY)
         return kiln__fail(reader->err, KILN_INVALID, "[load_safetensors] tensor \"%.200s\" appears twice",
                           tensor->name);
-    *place = (uint32_t)out->tensor_count;
+    *slot = (uint32_t)out->tensor_count;
     out->tensors = list;
     out->tensors[out->tensor_count++] = *tensor;
     return KILN_OK;

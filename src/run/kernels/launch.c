@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/gpu/gpu_launch.h"
 #include "run/cpu/pool.h"
+#include "run/gpu/gpu_launch.h"
 #include "run/kernels/tiles.h"
 #include "run/placement.h"
 
@@ -277,7 +277,7 @@ static void take_rows(struct launch *launch, struct kiln_loop *loop, int64_t *st
 kiln_status kiln__launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
                               kiln_error *err)
 {
-    if (kiln__here) return kiln__gpu_launch_loop(kernels, loop, constants, err);
+    if (kiln__active_device_index) return kiln__gpu_launch_loop(kernels, loop, constants, err);
     const struct kiln_group *group = &kernels->group;
     size_t count = loop->count + group->constant_count;
     if (count > KILN_LAUNCH_MAX_ARGS)
@@ -338,7 +338,7 @@ kiln_status kiln__launch(struct kiln_group_kernels *kernels, struct kiln_array *
                           KILN_LAUNCH_MAX_ARGS);
     int64_t size = outputs[0]->size;
     if (size == 0) return KILN_OK;
-    if (kiln__here) return kiln__gpu_launch_group(kernels, operands, constants, outputs, err);
+    if (kiln__active_device_index) return kiln__gpu_launch_group(kernels, operands, constants, outputs, err);
     char letters[group->operand_count + 1];
     if (packed_letters(group, operands, size, letters)) {
         return launch_packed(kernels, operands, letters, constants, outputs, err);
@@ -351,7 +351,7 @@ kiln_status kiln__launch(struct kiln_group_kernels *kernels, struct kiln_array *
 kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
                                    int64_t stride, kiln_error *err)
 {
-    if (kiln__here) return kiln__gpu_launch_reduction(kernels, loop, n, stride, err);
+    if (kiln__active_device_index) return kiln__gpu_launch_reduction(kernels, loop, n, stride, err);
     if (kiln__loop_size(loop) == 0) return KILN_OK;
     kiln__loop_collapse(loop);
     uint64_t args[] = {(uint64_t)(uintptr_t)loop->regions[0].data, (uint64_t)(uintptr_t)loop->regions[1].data};
@@ -425,7 +425,8 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
                           KILN_LAUNCH_MAX_ARGS);
     bool keep = false;
     kiln_status status = KILN_OK;
-    if (kiln__here && kiln__gpu_launch_again(kernels, operands, outputs, &keep, &status, err)) return status;
+    if (kiln__active_device_index && kiln__gpu_launch_again(kernels, operands, outputs, &keep, &status, err))
+        return status;
     struct kiln_region *regions = malloc(pointers * sizeof *regions);
     if (!regions) return kiln__no_memory(err, "a launch");
     uint64_t args[count];
@@ -447,13 +448,13 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
     }
     for (size_t i = pointers; i < count; i++) args[i] = constants[i - pointers];
     kiln__loop_remove_axis(&loop, ndim - 1);
-    if (kiln__here) {
+    if (kiln__active_device_index) {
         status = kiln__gpu_launch_rows(kernels, &loop, launch.n, inner, constants, letters, keep, err);
     } else if (kiln__loop_size(&loop) > 0) {
         kiln__loop_collapse(&loop);
         kiln__tiles_choose(&launch.tiles, &loop, group->output_count, strides, launch.n, true);
         for (size_t i = 0; i < launch.tiles.count; i++)
-            letters[launch.tiles.places[i] - group->output_count] = KILN_LAYOUT_PACKED;
+            letters[launch.tiles.sources[i] - group->output_count] = KILN_LAYOUT_PACKED;
         take_rows(&launch, &loop, strides);
         bool keeps = launch.n <= KILN_SHORT_ROW && kiln__group_may_keep(group);
         unsigned flags = KILN_GROUP_ROWS | (keeps ? KILN_GROUP_SHORT : 0);

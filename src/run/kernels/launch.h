@@ -1,6 +1,6 @@
 /*
  * launch.h - a group, arrays and the kernel variant for their layout: find it, run it, on as many cores as pay, or on
- * the GPU that kiln__here names (run/gpu/gpu_launch.h has those launches).
+ * the GPU that kiln__active_device_index names (run/gpu/gpu_launch.h has those launches).
  */
 #ifndef KILN_RUN_KERNELS_LAUNCH_H
 #define KILN_RUN_KERNELS_LAUNCH_H
@@ -25,7 +25,8 @@ struct kiln_group_kernels {
     char name[64];                /* for people: "multiply", "swiglu" or "fused_3" */
     const struct kiln_plan *plan; /* that owns it; NULL: of an uncompiled operation */
     uint32_t step;                /* of the plan */
-    struct kiln_group_kernels *same; /* NULL, or others with an equal group, whose variants are used: run/kernels/kernel_set.h */
+    struct kiln_group_kernels
+        *same; /* NULL, or others with an equal group, whose variants are used: run/kernels/kernel_set.h */
     _Atomic(struct kiln_variant *) variants;
     _Atomic(struct kiln_gpu_known *) known; /* launches on GPUs: run/gpu/launch_cache.c */
 };

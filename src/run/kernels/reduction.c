@@ -56,7 +56,7 @@ static kiln_status totals_init(struct totals *totals, const struct reduction *re
         totals->region.strides[axis - 1] = bytes;
         bytes *= loop->dims[axis - 1];
     }
-    kiln_status status = kiln__storage_new_at(kiln__here, (size_t)bytes, &totals->storage, err);
+    kiln_status status = kiln__storage_new_at(kiln__active_device_index, (size_t)bytes, &totals->storage, err);
     if (status == KILN_OK) totals->region.data = totals->storage->data;
     return status;
 }
@@ -99,7 +99,8 @@ static kiln_status reduce(const struct reduction *reduction, struct kiln_loop *l
 {
     struct kiln_group_kernels *kernels;
     if (kiln__loop_size(loop) == 0) return KILN_OK;
-    int64_t longest = kiln__here ? kiln__gpu_longest_reduction(loop, reduction->stride) : (int64_t)KILN_REDUCE_CHUNK;
+    int64_t longest =
+        kiln__active_device_index ? kiln__gpu_longest_reduction(loop, reduction->stride) : (int64_t)KILN_REDUCE_CHUNK;
     if (reduction->n > longest) return reduce_in_levels(reduction, loop, err);
     kiln_status status = kiln__op_kernels(reduction->op, reduction->in, reduction->out, &kernels, err);
     return status ? status : kiln__launch_reduction(kernels, loop, reduction->n, reduction->stride, err);

@@ -46,9 +46,9 @@ static void make_last(struct kiln_loop *loop, size_t axis)
     }
 }
 
-static void add_operand(struct kiln_tiles *tiles, size_t place, int64_t item)
+static void add_operand(struct kiln_tiles *tiles, size_t pointer, int64_t item)
 {
-    tiles->places[tiles->count] = place;
+    tiles->sources[tiles->count] = pointer;
     tiles->items[tiles->count++] = item;
 }
 
@@ -86,7 +86,7 @@ void kiln__tiles_choose(struct kiln_tiles *tiles, struct kiln_loop *loop, size_t
 bool kiln__tiles_turn(const struct kiln_tiles *tiles, size_t pointer)
 {
     for (size_t i = 0; i < tiles->count; i++)
-        if (tiles->places[i] == pointer) return true;
+        if (tiles->sources[i] == pointer) return true;
     return false;
 }
 
@@ -103,8 +103,8 @@ void kiln__tiles_run(const struct kiln_tiles *tiles, kiln_kernel_entry entry, co
     memcpy(moved, args, sizeof moved);
     memcpy(turned, strides, sizeof turned);
     for (size_t i = 0; i < tiles->count; i++) {
-        turned[2 * tiles->places[i]] = tiles->n * tiles->items[i];
-        turned[2 * tiles->places[i] + 1] = tiles->items[i];
+        turned[2 * tiles->sources[i]] = tiles->n * tiles->items[i];
+        turned[2 * tiles->sources[i] + 1] = tiles->items[i];
     }
     for (int64_t row = 0; row < rows; row += tiles->rows) {
         for (int64_t col = 0; col < n; col += tiles->n) {
@@ -112,11 +112,11 @@ void kiln__tiles_run(const struct kiln_tiles *tiles, kiln_kernel_entry entry, co
             for (size_t i = 0; i < tiles->pointers; i++)
                 moved[i] = args[i] + (uint64_t)(row * strides[2 * i] + col * strides[2 * i + 1]);
             for (size_t i = 0; i < tiles->count; i++) {
-                size_t place = tiles->places[i];
+                size_t pointer = tiles->sources[i];
                 char *to = scratch + tiles->starts[i];
-                kiln__transpose_block(to, turned[2 * place], (const char *)(uintptr_t)moved[place],
-                                      strides[2 * place + 1], tile_rows, tile_n, tiles->items[i]);
-                moved[place] = (uint64_t)(uintptr_t)to;
+                kiln__transpose_block(to, turned[2 * pointer], (const char *)(uintptr_t)moved[pointer],
+                                      strides[2 * pointer + 1], tile_rows, tile_n, tiles->items[i]);
+                moved[pointer] = (uint64_t)(uintptr_t)to;
             }
             entry(moved, turned, tile_rows, tile_n);
         }

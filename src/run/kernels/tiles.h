@@ -15,7 +15,7 @@ enum { KILN_TILES_OPERANDS = 8 };
 struct kiln_tiles {
     size_t count; /* operands that are turned; 0: the launch has no tiles */
     size_t pointers, args_count;
-    size_t places[KILN_TILES_OPERANDS];                              /* among the launch's pointers */
+    size_t sources[KILN_TILES_OPERANDS];                             /* among the launch's pointers */
     int64_t items[KILN_TILES_OPERANDS], starts[KILN_TILES_OPERANDS]; /* bytes of an element; start in scratch memory */
     int64_t rows, n;                                                 /* of a tile */
     size_t scratch_bytes;                                            /* for one call */

@@ -12,8 +12,8 @@
 #include "codegen/gpu/gpu_schedule.h"
 #include "device/device.h"
 #include "run/gpu/gpu_launch.h"
-#include "run/provenance.h"
 #include "run/kernels/kernel_set.h"
+#include "run/provenance.h"
 
 void kiln__group_release(struct kiln_group *group)
 {
@@ -50,19 +50,19 @@ void kiln__group_kernels_release(struct kiln_group_kernels *kernels)
 /* ---- variants of a group ------------------------------------------------------------------------------------- */
 
 /* What a variant is found by, besides its letters. */
-struct place {
+struct variant_key {
     kiln_device *device;
     uint32_t generation, options;
     unsigned flags;
     const struct kiln_gpu_form *form; /* on a GPU; `flags` is this, packed */
 };
 
-static const struct kiln_variant *find(const struct kiln_variant *list, const struct place *place, const char *letters,
-                                       size_t count)
+static const struct kiln_variant *find(const struct kiln_variant *list, const struct variant_key *key,
+                                       const char *letters, size_t count)
 {
     for (; list; list = list->next) {
-        if (list->device == place->device && list->generation == place->generation && list->options == place->options &&
-            list->flags == place->flags && memcmp(list->letters, letters, count) == 0) {
+        if (list->device == key->device && list->generation == key->generation && list->options == key->options &&
+            list->flags == key->flags && memcmp(list->letters, letters, count) == 0) {
             return list;
         }
     }
@@ -74,25 +74,25 @@ static bool is_reduction(const struct kiln_group *group)
     return group->instr_count == 1 && kiln__ops[group->instrs[0].op].kind == KILN_OP_REDUCE;
 }
 
-static kiln_status print(const struct kiln_group *group, const char *letters, const struct place *place,
+static kiln_status print(const struct kiln_group *group, const char *letters, const struct variant_key *key,
                          struct kiln_buffer *text, kiln_error *err)
 {
-    if (place->form) return kiln__gpu_print(group, letters, place->form, text, err);
-    if (!is_reduction(group)) return kiln__group_print(group, letters, place->flags, text, err);
+    if (key->form) return kiln__gpu_print(group, letters, key->form, text, err);
+    if (!is_reduction(group)) return kiln__group_print(group, letters, key->flags, text, err);
     const struct kiln_instr *instr = &group->instrs[0];
     return kiln__reduction_print(instr->op, group->operand_dtypes[0], instr->dtype, letters[0], text, err);
 }
 
-static kiln_status compile(struct kiln_group_kernels *kernels, const struct place *place, const char *letters,
+static kiln_status compile(struct kiln_group_kernels *kernels, const struct variant_key *key, const char *letters,
                            struct kiln_kernel **out, kiln_error *err)
 {
     struct kiln_buffer text = {0};
     const struct kiln_note_of of = {kernels, letters};
     const struct kiln_note note = {kiln__note_print, &of};
-    kiln_status status = print(&kernels->group, letters, place, &text, err);
+    kiln_status status = print(&kernels->group, letters, key, &text, err);
     if (status == KILN_OK && text.failed) status = kiln__no_memory(err, "the text of a kernel");
     if (status == KILN_OK) {
-        status = kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), place->device, place->options,
+        status = kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), key->device, key->options,
                                         kernels->name, (kiln_bytes){text.data, text.size}, &note, out, err);
     }
     kiln__buffer_release(&text);
@@ -101,11 +101,11 @@ static kiln_status compile(struct kiln_group_kernels *kernels, const struct plac
 
 /* Makes `mine` the head of the list, or frees it when an equal one got there first. */
 static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, struct kiln_variant *mine,
-                                          const struct place *place, size_t count)
+                                          const struct variant_key *key, size_t count)
 {
     struct kiln_variant *head = atomic_load_explicit(&kernels->variants, memory_order_acquire);
     do {
-        const struct kiln_variant *other = find(head, place, mine->letters, count);
+        const struct kiln_variant *other = find(head, key, mine->letters, count);
         if (other) {
             variant_free(mine);
             return other;
@@ -116,29 +116,29 @@ static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, st
     return mine;
 }
 
-static kiln_status get(struct kiln_group_kernels *kernels, struct place *place, const char *letters, void **out,
+static kiln_status get(struct kiln_group_kernels *kernels, struct variant_key *key, const char *letters, void **out,
                        kiln_error *err)
 {
     struct kiln_group_kernels *home = kernels->same ? kernels->same : kernels;
     size_t count = kernels->group.operand_count;
-    place->generation = atomic_load_explicit(&place->device->generation, memory_order_relaxed);
+    key->generation = atomic_load_explicit(&key->device->generation, memory_order_relaxed);
     const struct kiln_variant *known =
-        find(atomic_load_explicit(&home->variants, memory_order_acquire), place, letters, count);
+        find(atomic_load_explicit(&home->variants, memory_order_acquire), key, letters, count);
     if (!known) {
         struct kiln_variant *mine = calloc(1, sizeof *mine + count + 1);
         if (!mine) return kiln__no_memory(err, "a kernel variant");
-        mine->device = place->device;
-        mine->generation = place->generation;
-        mine->options = place->options;
-        mine->flags = place->flags;
+        mine->device = key->device;
+        mine->generation = key->generation;
+        mine->options = key->options;
+        mine->flags = key->flags;
         memcpy(mine->letters, letters, count);
-        kiln_status status = compile(kernels, place, mine->letters, &mine->kernel, err);
+        kiln_status status = compile(kernels, key, mine->letters, &mine->kernel, err);
         if (status != KILN_OK) {
             free(mine);
             return status;
         }
         mine->executable = mine->kernel ? mine->kernel->executable : NULL;
-        known = publish(home, mine, place, count);
+        known = publish(home, mine, key, count);
     }
     *out = known->executable;
     return KILN_OK;
@@ -148,12 +148,12 @@ kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *le
                               kiln_kernel_entry *out, kiln_error *err)
 {
     const struct kiln_environment *environment = kiln__environment();
-    struct place place = {.device = kiln__device_current_in(environment, err),
-                          .options = kiln__options_packed(environment),
-                          .flags = flags};
+    struct variant_key key = {.device = kiln__device_current_in(environment, err),
+                              .options = kiln__options_packed(environment),
+                              .flags = flags};
     void *executable = NULL;
-    if (!place.device) return KILN_INVALID;
-    kiln_status status = get(kernels, &place, letters, &executable, err);
+    if (!key.device) return KILN_INVALID;
+    kiln_status status = get(kernels, &key, letters, &executable, err);
     if (status == KILN_OK) memcpy(out, &executable, sizeof executable);
     return status;
 }
@@ -167,9 +167,9 @@ static unsigned pack_form(const struct kiln_gpu_form *form)
 kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *letters,
                                   const struct kiln_gpu_form *form, void **function, kiln_error *err)
 {
-    struct place place = {
+    struct variant_key key = {
         .device = device, .options = kiln__options_packed(kiln__environment()), .flags = pack_form(form), .form = form};
-    return get(kernels, &place, letters, function, err);
+    return get(kernels, &key, letters, function, err);
 }
 
 /* ---- kernels of uncompiled operations ------------------------------------------------------------------------ */

@@ -2,12 +2,12 @@
  * argreduce.c - where the largest and smallest elements are: argmax and argmin.
  *
  * The first of equal ones wins, and the first NaN wins over all numbers, as max and min give NaN then: its key is the
- * highest already, and argmin counts it as the lowest. On a GPU pairs of key and place are combined in any order, level
- * by level: each finds the places of the best elements of chunks, through which the next one reads.
+ * highest already, and argmin counts it as the lowest. On a GPU pairs of key and position are combined in any order,
+ * level by level: each finds the positions of the best elements of chunks, through which the next one reads.
  */
 #include "array/storage.h"
-#include "run/ops/axis.h"
 #include "run/gpu/gpu_params.h"
+#include "run/ops/axis.h"
 #include "run/ops/operation.h"
 #include "run/ops/sort_keys.h"
 #include "run/placement.h"
@@ -25,7 +25,7 @@ struct search {
 static uint32_t find_largest(const struct search *search, const char *data)
 {
     uint64_t keys[CHUNK], best = 0;
-    int64_t place = 0;
+    int64_t position = 0;
     for (int64_t first = 0; first < search->axis.n; first += CHUNK) {
         int64_t count = search->axis.n - first < CHUNK ? search->axis.n - first : CHUNK;
         kiln__order_keys[search->in->dtype](data + first * search->axis.stride, search->axis.stride, count, keys);
@@ -33,11 +33,11 @@ static uint32_t find_largest(const struct search *search, const char *data)
             uint64_t key = (search->nan && keys[i] == search->nan ? 0 : keys[i]) ^ search->flip;
             if (first + i == 0 || key > best) {
                 best = key;
-                place = first + i;
+                position = first + i;
             }
         }
     }
-    return (uint32_t)place;
+    return (uint32_t)position;
 }
 
 static void search_rows(void *ctx, int64_t first, int64_t end)
@@ -70,8 +70,8 @@ static int64_t count_chunks(int64_t rows, int64_t n)
 }
 
 /*
- * codegen/gpu/gpu_schedule.h, KILN_GPU_PLACES: rows have n elements, `stride` bytes apart, or with `through` places side by side.
- * A row gives one output for each of its chunks.
+ * codegen/gpu/gpu_schedule.h, KILN_GPU_ARGREDUCE: rows have n elements, `stride` bytes apart, or with `through`
+ * positions side by side. A row gives one output for each of its chunks.
  */
 static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n, int64_t stride,
                           bool through, kiln_error *err)
@@ -81,7 +81,7 @@ static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *
     int64_t rows = kiln__loop_size(loop), warps = rows * count_chunks(rows, n);
     if (loop->ndim == 0) kiln__loop_append_unit(loop);
     struct kiln_gpu_form form = {
-        .schedule = KILN_GPU_PLACES, .axes = (uint8_t)loop->ndim, .is_long = warps > KILN_GPU_LONGEST};
+        .schedule = KILN_GPU_ARGREDUCE, .axes = (uint8_t)loop->ndim, .is_long = warps > KILN_GPU_LONGEST};
     kiln__words_add_pointers(words, loop);
     kiln__words_add(words, rows);
     kiln__words_add(words, n);
@@ -95,18 +95,18 @@ static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *
                            err);
 }
 
-/* `count` places for each row, side by side. */
+/* `count` positions for each row, side by side. */
 static kiln_status alloc_places(struct kiln_region *region, const struct kiln_loop *loop, int64_t count,
                                 struct kiln_storage **storage, kiln_error *err)
 {
     int64_t bytes = count * (int64_t)sizeof(uint32_t);
     for (size_t axis = loop->ndim; axis-- > 0; bytes *= loop->dims[axis]) region->strides[axis] = bytes;
-    kiln_status status = kiln__storage_new_at(kiln__here, (size_t)bytes, storage, err);
+    kiln_status status = kiln__storage_new_at(kiln__active_device_index, (size_t)bytes, storage, err);
     if (status == KILN_OK) region->data = (*storage)->data;
     return status;
 }
 
-/* Regions of `loop`: the final output, the data, and with `through` the places of a row's n elements. */
+/* Regions of `loop`: the final output, the data, and with `through` the positions of a row's n elements. */
 static kiln_status search_level(struct kiln_group_kernels *kernels, const struct kiln_loop *loop, int64_t n,
                                 int64_t stride, bool through, kiln_error *err)
 {
@@ -149,12 +149,12 @@ static kiln_status search_on_gpu(const struct kiln_node *node, struct kiln_array
     return status ? status : search_level(kernels, &loop, n, stride, false, err);
 }
 
-kiln_status kiln__run_place(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+kiln_status kiln__run_argreduce(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
     const struct kiln_array *in = node->inputs[0];
     kiln_status status = kiln__output_alloc(out, err);
     if (status != KILN_OK) return status;
-    if (kiln__here) return search_on_gpu(node, out, err);
+    if (kiln__active_device_index) return search_on_gpu(node, out, err);
     bool largest = node->op == KILN_OP_ARGMAX;
     struct search search = {.in = in, .out = (uint32_t *)(void *)out->data, .flip = largest ? 0 : UINT64_MAX};
     if (!largest) search.nan = kiln__order_nan(in->dtype);

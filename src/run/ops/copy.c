@@ -33,7 +33,7 @@ kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int
     regions[0].item = regions[1].item;
     for (size_t i = 0; i < loop.ndim; i++) regions[0].strides[i] = strides[i] * regions[0].item;
     kiln__loop_collapse(&loop);
-    if (!kiln__here && kiln__transpose_copy(&loop)) return KILN_OK;
+    if (!kiln__active_device_index && kiln__transpose_copy(&loop)) return KILN_OK;
     kiln_status status = kiln__op_kernels(KILN_OP_CAST, dtype, dtype, &kernels, err);
     return status == KILN_OK ? kiln__launch_loop(kernels, &loop, NULL, err) : status;
 }

@@ -6,8 +6,8 @@
  */
 #include <stdlib.h>
 
-#include "run/ops/axis.h"
 #include "run/gpu/gpu_gather.h"
+#include "run/ops/axis.h"
 #include "run/ops/indices.h"
 #include "run/ops/merge.h"
 #include "run/ops/operation.h"
@@ -67,7 +67,7 @@ static void take_positions(void *ctx, int64_t first, int64_t end)
 
 kiln_status kiln__run_take(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    if (kiln__here) return kiln__indexed_run(node, out, err);
+    if (kiln__active_device_index) return kiln__indexed_run(node, out, err);
     const struct kiln_array *in = node->inputs[0], *indices = node->inputs[1];
     size_t axis = (size_t)node->attrs[0];
     struct gather gather = {.in = in, .out = out, .count = 1};
@@ -90,7 +90,8 @@ kiln_status kiln__run_take(const struct kiln_node *node, struct kiln_array *out,
     return status;
 }
 
-/* ---- gather: slices at places given by several index arrays ---------------------------------------------------- */
+/* ---- gather: slices at positions given by several index arrays ----------------------------------------------------
+ */
 
 static void gather_positions(void *ctx, int64_t first, int64_t end)
 {
@@ -105,7 +106,7 @@ static void gather_positions(void *ctx, int64_t first, int64_t end)
 /* Attributes: an axis for each index array, then the sizes of the slice. */
 kiln_status kiln__run_gather(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    if (kiln__here) return kiln__indexed_run(node, out, err);
+    if (kiln__active_device_index) return kiln__indexed_run(node, out, err);
     const struct kiln_array *in = node->inputs[0];
     size_t count = node->input_count - 1u;
     const int64_t *axes = node->attrs, *sizes = node->attrs + count;
@@ -153,7 +154,7 @@ static void take_rows(void *ctx, int64_t first, int64_t end)
 
 kiln_status kiln__run_take_along(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    if (kiln__here) return kiln__indexed_run(node, out, err);
+    if (kiln__active_device_index) return kiln__indexed_run(node, out, err);
     const struct kiln_array *in = node->inputs[0];
     size_t axis = (size_t)node->attrs[0];
     int64_t *values = NULL;

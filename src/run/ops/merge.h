@@ -1,8 +1,8 @@
 /*
  * merge.h - putting elements over others: in their place, or added, multiplied, the larger or the smaller of both.
  *
- * Element by element and in order, so that places written twice come out the same each time. 16-bit floats are rounded
- * after each step; integers wrap; NaN wins over numbers in maxima and minima.
+ * Element by element and in order, so that positions written twice come out the same each time. 16-bit floats are
+ * rounded after each step; integers wrap; NaN wins over numbers in maxima and minima.
  */
 #ifndef KILN_RUN_OPS_MERGE_H
 #define KILN_RUN_OPS_MERGE_H

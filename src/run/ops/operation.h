@@ -16,7 +16,7 @@ kiln_operation kiln__run_reshape, kiln__run_broadcast, kiln__run_expand_dims, ki
     kiln__run_slice, kiln__run_as_strided, kiln__run_rearrange;                /* view.c */
 kiln_operation kiln__run_contiguous, kiln__run_concatenate;                    /* copy.c */
 kiln_operation kiln__run_reduction;                                            /* reduction.c */
-kiln_operation kiln__run_place;                                                /* argreduce.c: argmin, argmax */
+kiln_operation kiln__run_argreduce;                                            /* argreduce.c: argmin, argmax */
 kiln_operation kiln__run_running;                                              /* cumulative.c: cumsum and its like */
 kiln_operation kiln__run_take, kiln__run_gather, kiln__run_take_along;         /* gather.c */
 kiln_operation kiln__run_scatter, kiln__run_put_along, kiln__run_slice_update; /* scatter.c */
@@ -27,7 +27,7 @@ kiln_operation kiln__run_matmul;                                               /
 kiln_operation kiln__run_random_bits;                                          /* random_words.c */
 kiln_operation kiln__run_row_layer; /* row_layer_kernels.c: softmax, logsumexp, norms */
 
-/* Any of them, by node->op, at node->place; not a plan. Inputs that are elsewhere are copied there. */
+/* Any of them, by node->op, at node->device_index; not a plan. Inputs that are elsewhere are copied there. */
 kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);
 
 /* Packed storage of its own for `out`. */

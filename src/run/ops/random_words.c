@@ -1,6 +1,6 @@
 /*
- * random_words.c - random words from a key: the same words for the same key and count, whoever asks, and wherever they are
- * made.
+ * random_words.c - random words from a key: the same words for the same key and count, whoever asks, and wherever they
+ * are made.
  */
 #include "array/threefry.h"
 #include "run/gpu/gpu_params.h"
@@ -37,7 +37,7 @@ kiln_status kiln__run_random_bits(const struct kiln_node *node, struct kiln_arra
     const struct kiln_array *in = node->inputs[0];
     kiln_status status = kiln__output_alloc(out, err);
     if (status) return status;
-    if (kiln__here) return fill_on_gpu(in, out, err);
+    if (kiln__active_device_index) return fill_on_gpu(in, out, err);
     const uint32_t *words = (const uint32_t *)(const void *)in->data;
     uint32_t key[2] = {words[0], words[in->strides[0]]};
     kiln__threefry_fill(key, (uint32_t *)(void *)out->data, (size_t)out->size);

@@ -1,10 +1,10 @@
 /*
  * scatter.c - writing through indices and slices: scatter, put_along_axis, slice_update.
  *
- * The result starts as a copy of the first input, then updates are merged into it one after the other, so that a place
- * that is written twice has the last value, or all of them added in order. All index values are checked before.
- * slice_update writes into its input's own storage where that can be (reuse.h): doing that again gives the same bytes,
- * so a child that was forked meanwhile may start over.
+ * The result starts as a copy of the first input, then updates are merged into it one after the other, so that a
+ * position that is written twice has the last value, or all of them added in order. All index values are checked
+ * before. slice_update writes into its input's own storage where that can be (reuse.h): doing that again gives the same
+ * bytes, so a child that was forked meanwhile may start over.
  */
 #include <stdlib.h>
 

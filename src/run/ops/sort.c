@@ -1,8 +1,8 @@
 /*
  * sort.c - sort and argsort along an axis: stable, NaN last.
  *
- * Rows are sorted by their keys (sort_keys.h), which have one order for all dtypes: short rows by insertion, long ones by
- * counting, a byte of the key at a time from the lowest, which keeps equal keys in their order.
+ * Rows are sorted by their keys (sort_keys.h), which have one order for all dtypes: short rows by insertion, long ones
+ * by counting, a byte of the key at a time from the lowest, which keeps equal keys in their order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +16,14 @@ enum { INSERTION_MAX = 48, DIGITS = 256 };
 
 struct entry {
     uint64_t key;
-    uint32_t place;
+    uint32_t position;
 };
 
 struct sorter {
     const struct kiln_array *in;
     struct kiln_array *out;
     struct kiln_axis from, to;
-    bool places; /* argsort */
+    bool positions; /* argsort */
     atomic_bool failed;
 };
 
@@ -79,10 +79,10 @@ static void sort_row(const struct sorter *sorter, int64_t row, uint64_t *keys, s
     for (int64_t i = 0; i < n; i++) entries[i] = (struct entry){keys[i], (uint32_t)i};
     entries = sort_entries(entries, entries + n, n, (size_t)item);
     for (int64_t i = 0; i < n; i++, to += sorter->to.stride) {
-        if (sorter->places)
-            memcpy(to, &entries[i].place, sizeof entries[i].place);
+        if (sorter->positions)
+            memcpy(to, &entries[i].position, sizeof entries[i].position);
         else
-            copy(to, item, from + entries[i].place * sorter->from.stride, item, 1);
+            copy(to, item, from + entries[i].position * sorter->from.stride, item, 1);
     }
 }
 
@@ -100,7 +100,7 @@ static void sort_rows(void *ctx, int64_t first, int64_t end)
 
 kiln_status kiln__run_sort(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    struct sorter sorter = {.in = node->inputs[0], .out = out, .places = node->op == KILN_OP_ARGSORT};
+    struct sorter sorter = {.in = node->inputs[0], .out = out, .positions = node->op == KILN_OP_ARGSORT};
     kiln_status status = kiln__output_alloc(out, err);
     if (status != KILN_OK || out->size == 0) return status;
     kiln__axis_init(&sorter.from, sorter.in, (size_t)node->attrs[0]);
