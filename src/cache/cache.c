@@ -180,12 +180,12 @@ enum { MOST_ARTIFACTS = 4096 }; /* in memory: each is a mapping, of which a proc
 
 static void init_tables(struct kiln_cache *cache)
 {
-    kiln__results_init(&cache->kernels, cache->index, KILN_LEVEL_KERNEL, kiln__kernel_drop);
+    kiln__memo_init(&cache->kernels, cache->index, KILN_LEVEL_KERNEL, kiln__kernel_drop);
     cache->kernels.acquire = kiln__kernel_acquire;
-    kiln__results_init(&cache->artifacts, cache->index, KILN_LEVEL_ARTIFACT, release_artifact);
+    kiln__memo_init(&cache->artifacts, cache->index, KILN_LEVEL_ARTIFACT, release_artifact);
     cache->artifacts.acquire = acquire_artifact;
-    kiln__results_bound(&cache->artifacts, MOST_ARTIFACTS, "", NULL);
-    kiln__results_init(&cache->runtimes, cache->index, KILN_LEVEL_RUNTIME, release_artifact);
+    kiln__memo_bound(&cache->artifacts, MOST_ARTIFACTS, "", NULL);
+    kiln__memo_init(&cache->runtimes, cache->index, KILN_LEVEL_RUNTIME, release_artifact);
     pthread_mutex_init(&cache->functions_lock, NULL);
 }
 
@@ -256,9 +256,9 @@ void kiln_cache_close(kiln_cache *cache)
     if (!cache) return;
     delist(cache);
     kiln__unlinking_wait();
-    kiln__results_release(&cache->kernels);
-    kiln__results_release(&cache->artifacts);
-    kiln__results_release(&cache->runtimes);
+    kiln__memo_release(&cache->kernels);
+    kiln__memo_release(&cache->artifacts);
+    kiln__memo_release(&cache->runtimes);
     kiln__chain_free(cache->tiers);
     pthread_mutex_destroy(&cache->functions_lock);
     free(cache);

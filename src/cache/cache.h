@@ -20,10 +20,10 @@ struct kiln_cache {
     kiln_counters at_open; /* what the hit counters of this index held when the cache was opened */
     uint64_t max_results, max_linked_bytes;
     _Atomic uint64_t unused_bytes[2]; /* of kernels that only the table refers to; [true]: of arrays */
-    struct kiln_results kernels;      /* (content key, device) -> struct kiln_kernel */
-    struct kiln_results artifacts;    /* content key -> struct kiln_artifact */
-    struct kiln_results runtimes;     /* target -> the run-time library prepared for it, as an artifact */
-    pthread_mutex_t functions_lock;   /* guards the list; taken before any lock of a function or of results */
+    struct kiln_memo_table kernels;   /* (content key, device) -> struct kiln_kernel */
+    struct kiln_memo_table artifacts; /* content key -> struct kiln_artifact */
+    struct kiln_memo_table runtimes;  /* target -> the run-time library prepared for it, as an artifact */
+    pthread_mutex_t functions_lock;   /* guards the list; taken before any lock of a function or of a memo table */
     struct kiln_function *functions;  /* all that are not freed */
     struct kiln_cache *next;          /* open caches */
 };

@@ -81,12 +81,12 @@ void kiln__function_sign(struct kiln_function *function, const struct kiln_envir
     kiln__watches_sign(&function->watches, environment, signature);
     const struct kiln_callees *callees = atomic_load_explicit(&function->callees, memory_order_acquire);
     for (uint32_t i = 0; callees && i < callees->count; i++) {
-        const struct kiln_results *results = &callees->functions[i]->results;
+        const struct kiln_memo_table *memo = &callees->functions[i]->memo;
         uint64_t *words = kiln__signature_grow(signature, 3);
         if (!words) return;
         words[0] = kiln__item(KILN_ITEM_DEPENDENCY, 0, 2);
-        words[1] = results->id;
-        words[2] = KILN_SEGMENT_GENERATION ? atomic_load_explicit(&results->generation, memory_order_acquire) : 0;
+        words[1] = memo->id;
+        words[2] = KILN_SEGMENT_GENERATION ? atomic_load_explicit(&memo->generation, memory_order_acquire) : 0;
         kiln__watches_sign(&callees->functions[i]->watches, environment, signature);
     }
 }

@@ -2,7 +2,7 @@
  * function.c - making, binding, redefining and freeing functions, and declaring what they read. Dependencies:
  * depends.c.
  *
- * Invariant: whatever changes what a function is (definition, watches, dependencies) clears its results, which bumps
+ * Invariant: whatever changes what a function is (definition, watches, dependencies) clears its memo table, which bumps
  * the generation in its keys and in the keys of all that depend on it; so no old entry can match afterwards.
  */
 #include "cache/function.h"
@@ -98,11 +98,11 @@ static struct kiln_function *function_new(kiln_cache *cache, struct kiln_definit
     function->cache = cache;
     function->flags = flags;
     function->definition = definition;
-    kiln__results_init(&function->results, cache->index, KILN_LEVEL_CALL, kiln__kernel_unref);
-    function->results.expose = expose_executable;
-    function->results.keep = kiln__kernel_acquire;
-    function->results.forgetting = forgetting_of(flags);
-    kiln__results_bound(&function->results, cache->max_results, definition->name, &cache->counts.evictions);
+    kiln__memo_init(&function->memo, cache->index, KILN_LEVEL_CALL, kiln__kernel_unref);
+    function->memo.expose = expose_executable;
+    function->memo.keep = kiln__kernel_acquire;
+    function->memo.forgetting = forgetting_of(flags);
+    kiln__memo_bound(&function->memo, cache->max_results, definition->name, &cache->counts.evictions);
     pthread_mutex_init(&function->lock, NULL);
     kiln__mutex_lock(&cache->functions_lock);
     function->next = cache->functions;
@@ -159,8 +159,8 @@ void kiln_function_free(kiln_function *function)
     KILN_HOLD_CANCEL;
     if (!function) return;
     delist(function);
-    kiln__results_clear(&function->results);
-    kiln__results_release(&function->results);
+    kiln__memo_clear(&function->memo);
+    kiln__memo_release(&function->memo);
     kiln__kernels_sweep(function->cache, false);
     kiln__unlinking_wait(); /* its compiler may go next */
     for (struct kiln_function *gone = kiln__function_let_go(function), *next; gone; gone = next) {
@@ -173,7 +173,7 @@ void kiln_function_trim(kiln_function *function)
 {
     KILN_HOLD_CANCEL;
     if (!function) return;
-    kiln__results_clear(&function->results);
+    kiln__memo_clear(&function->memo);
     kiln__kernels_sweep(function->cache, false);
 }
 
@@ -204,7 +204,7 @@ kiln_status kiln_function_bind(kiln_function *base, void *payload, void (*free_p
     }
     kiln__mutex_lock(&base->lock);
     function->flags = base->flags;
-    kiln__results_set_forgetting(&function->results, forgetting_of(base->flags));
+    kiln__memo_set_forgetting(&function->memo, forgetting_of(base->flags));
     status = kiln__watches_copy(&function->watches, &base->watches, err);
     atomic_store(&function->plain, atomic_load(&base->plain));
     kiln__mutex_unlock(&base->lock);
@@ -234,7 +234,7 @@ void kiln__function_changed(struct kiln_function *function)
     atomic_store_explicit(&function->plain, false, memory_order_release);
     forget_baseline(function); /* another set of watches, another baseline */
     kiln__mutex_unlock(&function->lock);
-    kiln__results_forget(&function->results); /* nobody asked to drop what callers have */
+    kiln__memo_forget(&function->memo); /* nobody asked to drop what callers have */
 }
 
 kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_options *options, kiln_error *err)
@@ -250,8 +250,8 @@ kiln_status kiln_function_redefine(kiln_function *function, const kiln_function_
     function->flags = options->flags;
     forget_baseline(function);
     kiln__mutex_unlock(&function->lock);
-    kiln__results_set_forgetting(&function->results, forgetting_of(options->flags));
-    kiln__results_clear(&function->results);
+    kiln__memo_set_forgetting(&function->memo, forgetting_of(options->flags));
+    kiln__memo_clear(&function->memo);
     kiln__kernels_sweep(function->cache, false);
     kiln__unlinking_wait(); /* the old compiler may go next */
     kiln__definition_unref(old);

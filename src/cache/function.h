@@ -1,5 +1,5 @@
 /*
- * function.h - function handles: what is compiled, what it watches, and its results.
+ * function.h - function handles: what is compiled, what it watches, and its memo table.
  *
  * A definition (text or lower(), compiler, payload) is immutable and reference counted: redefining swaps it, and a miss
  * that runs meanwhile keeps the one it started with. A function that another depends on lives on inside until that one
@@ -45,7 +45,7 @@ struct kiln_function {
     kiln_cache *cache;
     _Atomic unsigned flags; /* written with the lock held */
     _Atomic bool plain;     /* nothing watched, nothing depended on: the key is the arguments alone */
-    struct kiln_results results;
+    struct kiln_memo_table memo;
     pthread_mutex_t lock; /* guards definition, adding to watches and dependencies, and the baseline */
     struct kiln_definition *definition;
     struct kiln_watches watches;

@@ -1,7 +1,7 @@
 /*
  * get.c - kiln_get: the whole path of a call.
  *
- *     sign the arguments -> this thread's front -> results of this process                                 hit
+ *     sign the arguments -> the thread cache -> the process' memo table                                 hit
  *       | miss: one thread works, the others wait
  *     lower -> content key -> kernels of this process -> folders -> compiler -> link                       -> result
  *
@@ -47,8 +47,7 @@ static void enter_dependency(void *context, struct kiln_function *callee)
     struct values *values = context;
     const uint64_t *words = values->words + values->at;
     if (values->status) return;
-    if (values->end - values->at < 3 || kiln__item_tag(words[0]) != KILN_ITEM_DEPENDENCY ||
-        words[1] != callee->results.id)
+    if (values->end - values->at < 3 || kiln__item_tag(words[0]) != KILN_ITEM_DEPENDENCY || words[1] != callee->memo.id)
         values->status = (kiln_status)CHANGED;
     else
         values->at += 3;
@@ -320,8 +319,7 @@ static kiln_status make_or_wait(struct miss *miss, void **executable, kiln_error
     bool made;
     use_definition(miss);
     kiln__explain_call(function, miss->signature, miss->definition->name, &miss->key_text);
-    kiln_status status =
-        kiln__results_make(&function->results, miss->signature, make_result, miss, executable, &made, err);
+    kiln_status status = kiln__memo_make(&function->memo, miss->signature, make_result, miss, executable, &made, err);
     if ((int)status == KILN_RECURSIVE)
         status = kiln__fail(err, KILN_INVALID, "%s: lower() asks for the very entry it is making, or nests too deep",
                             miss->definition->name);
@@ -364,7 +362,7 @@ sign_call(const struct call *call, struct kiln_signature *signature, uint32_t *w
 {
     kiln_function *function = call->function;
     kiln_status status = KILN_OK;
-    kiln__results_begin_call(&function->results, call->device, kiln__options_packed(call->environment), signature);
+    kiln__memo_begin_call(&function->memo, call->device, kiln__options_packed(call->environment), signature);
     kiln__options_sign(signature);
     for (size_t i = 0; i < call->count && !status; i++)
         status = kiln__signature_argument(signature, &call->args[i], i, err);
@@ -383,7 +381,7 @@ __attribute__((noinline)) static kiln_status audit_or_make(struct call call, con
                         .signature = signature,
                         .watches_at = watches_at,
                         .arg_count = call.count};
-    struct kiln_kernel *audited = kiln__results_audited(&call.function->results);
+    struct kiln_kernel *audited = kiln__memo_audited(&call.function->memo);
     if (!audited) return work_on_miss(&miss, executable, err);
     audit(&miss, audited, executable);
     return kiln__thread_left() ? KILN_LOWER_FAILED : KILN_OK;
@@ -397,7 +395,7 @@ __attribute__((always_inline)) static inline kiln_status get_once(const struct c
     uint32_t watches_at;
     kiln_status status = sign_call(call, &signature, &watches_at, err);
     if (__builtin_expect(status == KILN_OK, 1)) {
-        void *found = kiln__results_lookup(&call->function->results, &signature);
+        void *found = kiln__memo_lookup(&call->function->memo, &signature);
         if (__builtin_expect(found != NULL, 1))
             *executable = found;
         else
@@ -447,7 +445,7 @@ __attribute__((always_inline)) static inline kiln_status get(kiln_function *func
 #ifdef KILN_DEBUG
     if (function->flags & KILN_RECLAIM && !kiln__is_inside())
         kiln__misused(": kiln_get() of a function with KILN_RECLAIM outside of kiln_enter() and kiln_leave()",
-                      function->results.name);
+                      function->memo.name);
 #endif
     const struct kiln_environment *environment = kiln__environment();
     if (!device && !(device = kiln__device_current_in(environment, err))) return KILN_INVALID;

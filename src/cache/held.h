@@ -1,8 +1,8 @@
 /*
- * held.h - values that results have forgotten while callers may still use them: a set, each value in it once.
+ * held.h - values that a memo table has forgotten while callers may still use them: a set, each value in it once.
  *
- * The set has one reference to each value. Adding takes constant time on average. Nothing here locks: the results that
- * own a set guard it.
+ * The set has one reference to each value. Adding takes constant time on average. Nothing here locks: the memo table
+ * that own a set guard it.
  */
 #ifndef KILN_CACHE_HELD_H
 #define KILN_CACHE_HELD_H

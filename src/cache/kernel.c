@@ -277,13 +277,13 @@ static kiln_status make_artifact(void *context, void **value, struct kiln_read_r
 /* *out is the caller's reference. */
 static kiln_status get_artifact(struct job *job, struct kiln_artifact **out, kiln_error *err)
 {
-    struct kiln_results *artifacts = &job->request->cache->artifacts;
+    struct kiln_memo_table *artifacts = &job->request->cache->artifacts;
     struct kiln_signature signature;
-    kiln__results_begin(artifacts, NULL, &signature);
+    kiln__memo_begin(artifacts, NULL, &signature);
     sign_digest(&signature, &job->content->digest);
-    void *value = kiln__results_peek(artifacts, &signature);
+    void *value = kiln__memo_peek(artifacts, &signature);
     kiln_status status =
-        value ? KILN_OK : kiln__results_make(artifacts, &signature, make_artifact, job, &value, NULL, err);
+        value ? KILN_OK : kiln__memo_make(artifacts, &signature, make_artifact, job, &value, NULL, err);
     if (status > 0) status = kiln__fail(err, KILN_INVALID, "%s: compiling it asks for itself", job->request->function);
     if (!status) *out = value;
     return status;
@@ -396,7 +396,7 @@ static kiln_status link_another(struct job *job, const struct kiln_artifact *sto
         if (is_new) kiln__chain_put(cache->tiers, other);
         if (is_new) name_toolchain(job);
         if (is_new) kiln__add(&cache->counts.disk_hits, (uint64_t)-1); /* it was none */
-        kiln__results_remove(&cache->artifacts, is_of_digest, &job->content->digest);
+        kiln__memo_remove(&cache->artifacts, is_of_digest, &job->content->digest);
     }
     kiln__artifact_unref(other);
     if (is_linked) return KILN_OK;
@@ -445,15 +445,15 @@ static kiln_status get(struct job *job, struct kiln_kernel **out, kiln_error *er
 {
     struct kiln_cache *cache = job->request->cache;
     struct kiln_signature signature;
-    kiln__results_begin(&cache->kernels, job->request->device, &signature);
+    kiln__memo_begin(&cache->kernels, job->request->device, &signature);
     if (job->is_kept) signature.few[2] = (uint64_t)job->request->device->id << 32;
     kiln__signature_word(&signature, job->is_kept);
     kiln__signature_word(&signature, (uint64_t)(uintptr_t)job->compiler);
     sign_digest(&signature, &job->content->digest);
-    void *value = kiln__results_peek(&cache->kernels, &signature);
+    void *value = kiln__memo_peek(&cache->kernels, &signature);
     bool made = false;
     kiln_status status =
-        value ? KILN_OK : kiln__results_make(&cache->kernels, &signature, make_kernel, job, &value, &made, err);
+        value ? KILN_OK : kiln__memo_make(&cache->kernels, &signature, make_kernel, job, &value, &made, err);
     if ((int)status == KILN_RECURSIVE)
         return kiln__fail(err, KILN_INVALID, "%s: linking it asks for itself", job->request->function);
     if (status) return status;
@@ -506,10 +506,10 @@ static void drop_kernels(struct kiln_cache *cache, kiln_device *device)
     struct kiln_removed *removed = NULL;
     kiln__mutex_lock(&cache->functions_lock);
     for (struct kiln_function *function = cache->functions; function; function = function->next)
-        removed = kiln__results_take_device(&function->results, device->id, removed);
+        removed = kiln__memo_take_device(&function->memo, device->id, removed);
     kiln__mutex_unlock(&cache->functions_lock);
     kiln__removed_drop(removed);
-    kiln__results_remove(&cache->kernels, is_dropped_by_reset, device);
+    kiln__memo_remove(&cache->kernels, is_dropped_by_reset, device);
 }
 
 static bool is_unused(const struct kiln_entry *entry, const void *of_arrays_too)
@@ -523,7 +523,7 @@ size_t kiln__kernels_sweep(kiln_cache *cache, bool of_arrays_too)
 {
     if (!unused_bytes(cache, of_arrays_too)) return 0;
     kiln__unlinking_begin();
-    size_t count = kiln__results_remove(&cache->kernels, is_unused, &of_arrays_too);
+    size_t count = kiln__memo_remove(&cache->kernels, is_unused, &of_arrays_too);
     kiln__unlinking_end();
     return count;
 }
@@ -590,7 +590,7 @@ kiln_status kiln__runtime_get(const kiln_request *request, const char *toolchain
                               kiln_status (*prepare)(const char *target, struct kiln_buffer *bitcode, kiln_error *err),
                               struct kiln_artifact **borrowed, kiln_error *err)
 {
-    struct kiln_results *runtimes = &request->cache->runtimes;
+    struct kiln_memo_table *runtimes = &request->cache->runtimes;
     struct kiln_content_key content = {0};
     kiln_request of_runtime = {
         .cache = request->cache, .device = request->device, .function = "(run-time library)", .without_options = true};
@@ -599,10 +599,10 @@ kiln_status kiln__runtime_get(const kiln_request *request, const char *toolchain
     kiln_status status = kiln__request_content(&of_runtime, "runtime", toolchain, runtime.job.text, &content, err);
     if (!status) {
         struct kiln_signature signature;
-        kiln__results_begin(runtimes, NULL, &signature);
+        kiln__memo_begin(runtimes, NULL, &signature);
         sign_digest(&signature, &content.digest);
-        void *value = kiln__results_peek(runtimes, &signature);
-        if (!value) status = kiln__results_make(runtimes, &signature, make_runtime, &runtime, &value, NULL, err);
+        void *value = kiln__memo_peek(runtimes, &signature);
+        if (!value) status = kiln__memo_make(runtimes, &signature, make_runtime, &runtime, &value, NULL, err);
         if (!status) *borrowed = value;
     }
     kiln__content_release(&content);

@@ -1,5 +1,5 @@
 /*
- * memo_entries.h - one table of results: open addressing over pointers to immutable entries.
+ * memo_entries.h - one table of entries: open addressing over pointers to immutable entries.
  *
  * Anybody may probe, without a lock: an entry is complete before a release store puts it into an empty slot, and a slot
  * that was filled is not filled with another key. Writers exclude each other (memo_table.h).
@@ -20,7 +20,7 @@
 struct kiln_entry {
     uint64_t hash;
     void *value;
-    struct kiln_read_record *reads; /* variables lower() read; such entries are not put into fronts */
+    struct kiln_read_record *reads; /* variables lower() read; such entries are not put into thread caches */
     uint32_t order;                 /* of making; nothing breaks when it wraps around */
     uint32_t count;                 /* words of key */
     _Atomic uint32_t hits;          /* counted when audited */

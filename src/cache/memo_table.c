@@ -31,31 +31,30 @@ static uint64_t hash_of(const struct kiln_signature *signature)
     return kiln__hash(signature->words, (size_t)signature->count * sizeof *signature->words);
 }
 
-void kiln__results_init(struct kiln_results *results, uint32_t cache, enum kiln_level level,
-                        void (*release)(void *value))
+void kiln__memo_init(struct kiln_memo_table *memo, uint32_t cache, enum kiln_level level, void (*release)(void *value))
 {
-    memset(results, 0, sizeof *results);
-    results->id = atomic_fetch_add(&next_id, 1);
-    results->cache = cache;
-    results->level = level;
-    results->release = release;
-    results->audited = level == KILN_LEVEL_CALL && kiln__audit_on();
-    pthread_mutex_init(&results->lock, NULL);
+    memset(memo, 0, sizeof *memo);
+    memo->id = atomic_fetch_add(&next_id, 1);
+    memo->cache = cache;
+    memo->level = level;
+    memo->release = release;
+    memo->audited = level == KILN_LEVEL_CALL && kiln__audit_on();
+    pthread_mutex_init(&memo->lock, NULL);
 }
 
-void kiln__results_bound(struct kiln_results *results, size_t limit, const char *name, _Atomic uint64_t *evictions)
+void kiln__memo_bound(struct kiln_memo_table *memo, size_t limit, const char *name, _Atomic uint64_t *evictions)
 {
-    snprintf(results->name, sizeof results->name, "%s", name);
-    results->limit = limit;
-    results->evictions = evictions;
+    snprintf(memo->name, sizeof memo->name, "%s", name);
+    memo->limit = limit;
+    memo->evictions = evictions;
 }
 
 /* At most half full, so probing ends. */
-static bool make_room(struct kiln_results *results)
+static bool make_room(struct kiln_memo_table *memo)
 {
-    struct kiln_entries *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    struct kiln_entries *table = atomic_load_explicit(&memo->table, memory_order_relaxed);
     size_t size = table ? table->mask + 1 : 0;
-    if (results->count + 1 <= size / 2) return true;
+    if (memo->count + 1 <= size / 2) return true;
     size_t larger = size ? size * 2 : 8;
     struct kiln_entries *grown = kiln__entries_new(larger);
     if (!grown) return false;
@@ -64,10 +63,10 @@ static bool make_room(struct kiln_results *results)
         if (entry) kiln__entries_insert(grown, entry);
     }
     if (table) {
-        table->older = results->old_tables;
-        results->old_tables = table;
+        table->older = memo->old_tables;
+        memo->old_tables = table;
     }
-    atomic_store_explicit(&results->table, grown, memory_order_release);
+    atomic_store_explicit(&memo->table, grown, memory_order_release);
     return true;
 }
 
@@ -82,29 +81,28 @@ static void free_tables(struct kiln_entries *table)
 
 /* ---- look-up -------------------------------------------------------------------------------------------------- */
 
-struct kiln_entry *kiln__results_find(struct kiln_results *results, const struct kiln_signature *signature,
-                                      uint64_t hash)
+struct kiln_entry *kiln__memo_find(struct kiln_memo_table *memo, const struct kiln_signature *signature, uint64_t hash)
 {
-    return kiln__entries_probe(atomic_load_explicit(&results->table, memory_order_acquire), signature->words,
+    return kiln__entries_probe(atomic_load_explicit(&memo->table, memory_order_acquire), signature->words,
                                signature->count, hash);
 }
 
-static void *hand_out(const struct kiln_results *results, void *value)
+static void *hand_out(const struct kiln_memo_table *memo, void *value)
 {
-    if (results->acquire) results->acquire(value);
-    return results->expose ? results->expose(value) : value;
+    if (memo->acquire) memo->acquire(value);
+    return memo->expose ? memo->expose(value) : value;
 }
 
 /* What callers get, made while `reading` keeps a concurrent clear from freeing entries and tables. */
-static void *find_value(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash,
+static void *find_value(struct kiln_memo_table *memo, const struct kiln_signature *signature, uint64_t hash,
                         struct kiln_thread *thread, bool *has_reads)
 {
-    atomic_store_explicit(&thread->reading, results, memory_order_relaxed);
+    atomic_store_explicit(&thread->reading, memo, memory_order_relaxed);
     kiln__light_barrier();
-    struct kiln_entry *entry = kiln__results_find(results, signature, hash);
+    struct kiln_entry *entry = kiln__memo_find(memo, signature, hash);
     void *value = NULL;
     if (entry && kiln__reads_hold(entry->reads)) {
-        value = hand_out(results, entry->value);
+        value = hand_out(memo, entry->value);
         *has_reads = entry->reads != NULL;
         if (!atomic_load_explicit(&entry->recent, memory_order_relaxed))
             atomic_store_explicit(&entry->recent, true, memory_order_relaxed);
@@ -113,65 +111,66 @@ static void *find_value(struct kiln_results *results, const struct kiln_signatur
     return value;
 }
 
-/* A hit, which never comes from a front. When it is its turn to be audited the value is put aside, and NULL returned.
+/* A hit, which never comes from a thread cache. When it is its turn to be audited the value is put aside, and NULL
+ * returned.
  */
-static void *audited_lookup(struct kiln_results *results, const struct kiln_signature *signature,
+static void *audited_lookup(struct kiln_memo_table *memo, const struct kiln_signature *signature,
                             struct kiln_thread *thread)
 {
-    atomic_store_explicit(&thread->reading, results, memory_order_relaxed);
+    atomic_store_explicit(&thread->reading, memo, memory_order_relaxed);
     kiln__light_barrier();
-    struct kiln_entry *entry = kiln__results_find(results, signature, hash_of(signature));
+    struct kiln_entry *entry = kiln__memo_find(memo, signature, hash_of(signature));
     void *value = NULL;
     if (entry && kiln__reads_hold(entry->reads)) {
-        kiln__count(&thread->process_hits[results->cache]);
+        kiln__count(&thread->process_hits[memo->cache]);
         if (!atomic_load_explicit(&entry->recent, memory_order_relaxed))
             atomic_store_explicit(&entry->recent, true, memory_order_relaxed);
-        if (results->keep && kiln__audit_is_due(atomic_fetch_add_explicit(&entry->hits, 1, memory_order_relaxed) + 1)) {
-            results->keep(entry->value);
+        if (memo->keep && kiln__audit_is_due(atomic_fetch_add_explicit(&entry->hits, 1, memory_order_relaxed) + 1)) {
+            memo->keep(entry->value);
             thread->audited = entry->value;
         } else {
-            value = hand_out(results, entry->value);
+            value = hand_out(memo, entry->value);
         }
     }
     atomic_store_explicit(&thread->reading, NULL, memory_order_release);
     return value;
 }
 
-void *kiln__results_lookup_slow(struct kiln_results *results, const struct kiln_signature *signature)
+void *kiln__memo_lookup_slow(struct kiln_memo_table *memo, const struct kiln_signature *signature)
 {
     struct kiln_thread *thread = kiln__thread();
     if (!thread || signature->status) return NULL;
-    if (__builtin_expect(thread->making != NULL, 0)) kiln__flights_lost(thread, kiln__frame());
-    if (results->audited) return audited_lookup(results, signature, thread);
-    __builtin_prefetch(atomic_load_explicit(&results->table, memory_order_relaxed)); /* its mask; while we hash */
+    if (__builtin_expect(thread->making != NULL, 0)) kiln__in_flight_lost(thread, kiln__frame());
+    if (memo->audited) return audited_lookup(memo, signature, thread);
+    __builtin_prefetch(atomic_load_explicit(&memo->table, memory_order_relaxed)); /* its mask; while we hash */
     uint64_t hash = hash_of(signature);
-    struct kiln_front_slot *slot = kiln__front_find(thread, signature, hash);
+    struct kiln_thread_cache_slot *slot = kiln__thread_cache_find(thread, signature, hash);
     if (slot) {
         kiln__count(&thread->front_hits[slot->cache]);
         if (__builtin_expect(thread->making != NULL, 0)) thread->last = &thread->none;
         return slot->value;
     }
     bool has_reads = false;
-    void *value = find_value(results, signature, hash, thread, &has_reads);
+    void *value = find_value(memo, signature, hash, thread, &has_reads);
     if (!value) return NULL;
-    kiln__count(&thread->process_hits[results->cache]);
-    if (!has_reads) kiln__front_put(thread, signature, hash, results->cache, value);
+    kiln__count(&thread->process_hits[memo->cache]);
+    if (!has_reads) kiln__thread_cache_put(thread, signature, hash, memo->cache, value);
     return value;
 }
 
-void *kiln__results_peek(struct kiln_results *results, const struct kiln_signature *signature)
+void *kiln__memo_peek(struct kiln_memo_table *memo, const struct kiln_signature *signature)
 {
     struct kiln_thread *thread = kiln__thread();
     bool has_reads;
-    return thread && !signature->status ? find_value(results, signature, hash_of(signature), thread, &has_reads) : NULL;
+    return thread && !signature->status ? find_value(memo, signature, hash_of(signature), thread, &has_reads) : NULL;
 }
 
-static void limbo_add(struct kiln_results *results, void *value, uint64_t epoch, uint32_t device)
+static void limbo_add(struct kiln_memo_table *memo, void *value, uint64_t epoch, uint32_t device)
 {
     struct kiln_limbo *limbo = malloc(sizeof *limbo);
     if (!limbo) return; /* never released: better than released in use */
-    *limbo = (struct kiln_limbo){results->limbo, value, epoch, device};
-    results->limbo = limbo;
+    *limbo = (struct kiln_limbo){memo->limbo, value, epoch, device};
+    memo->limbo = limbo;
 }
 
 static uint32_t device_of(const uint64_t *key)
@@ -180,56 +179,55 @@ static uint32_t device_of(const uint64_t *key)
 }
 
 /* With the lock held: the key of a value is forgotten. Returns a reference that is one too many, or NULL. */
-static void *forget(struct kiln_results *results, void *value, const uint64_t *key)
+static void *forget(struct kiln_memo_table *memo, void *value, const uint64_t *key)
 {
-    if (results->forgetting == KILN_FORGET_HELD)
-        return kiln__held_add(&results->held, value, device_of(key)) ? NULL : value;
-    limbo_add(results, value, results->forgetting == KILN_FORGET_RETIRED ? kiln__epoch_begin() : 0, device_of(key));
+    if (memo->forgetting == KILN_FORGET_HELD) return kiln__held_add(&memo->held, value, device_of(key)) ? NULL : value;
+    limbo_add(memo, value, memo->forgetting == KILN_FORGET_RETIRED ? kiln__epoch_begin() : 0, device_of(key));
     return NULL;
 }
 
 /* ---- removal -------------------------------------------------------------------------------------------------- */
 
 /* Without the lock: releasing may run code of the user's, and takes as long as that takes. */
-static void release_or_limbo(struct kiln_results *results, void *value)
+static void release_or_limbo(struct kiln_memo_table *memo, void *value)
 {
     if (!kiln__is_used(value)) {
-        results->release(value);
+        memo->release(value);
         return;
     }
-    kiln__mutex_lock(&results->lock);
-    limbo_add(results, value, 0, 0);
-    kiln__mutex_unlock(&results->lock);
+    kiln__mutex_lock(&memo->lock);
+    limbo_add(memo, value, 0, 0);
+    kiln__mutex_unlock(&memo->lock);
 }
 
-static void limbo_return(struct kiln_results *results, struct kiln_limbo *limbo)
+static void limbo_return(struct kiln_memo_table *memo, struct kiln_limbo *limbo)
 {
-    kiln__mutex_lock(&results->lock);
-    limbo->next = results->limbo;
-    results->limbo = limbo;
-    kiln__mutex_unlock(&results->lock);
+    kiln__mutex_lock(&memo->lock);
+    limbo->next = memo->limbo;
+    memo->limbo = limbo;
+    kiln__mutex_unlock(&memo->lock);
 }
 
 /* `oldest`: no thread that entered before that epoch is inside. */
-static void drop_limbo(struct kiln_results *results, struct kiln_limbo *limbo, uint64_t oldest)
+static void drop_limbo(struct kiln_memo_table *memo, struct kiln_limbo *limbo, uint64_t oldest)
 {
     for (struct kiln_limbo *next; limbo; limbo = next) {
         next = limbo->next;
         if (limbo->epoch ? limbo->epoch > oldest : kiln__is_used(limbo->value)) {
-            limbo_return(results, limbo);
+            limbo_return(memo, limbo);
             continue;
         }
-        results->release(limbo->value);
+        memo->release(limbo->value);
         free(limbo);
     }
 }
 
-static void drop_table(struct kiln_results *results, struct kiln_entries *table)
+static void drop_table(struct kiln_memo_table *memo, struct kiln_entries *table)
 {
     for (size_t i = 0; table && i <= table->mask; i++) {
         struct kiln_entry *entry = kiln__entry_at(table, i);
         if (!entry || entry == &kiln__entry_moved) continue;
-        if (entry->value) release_or_limbo(results, entry->value);
+        if (entry->value) release_or_limbo(memo, entry->value);
         kiln__entry_free(entry);
     }
     kiln__entries_free(table);
@@ -273,30 +271,30 @@ static struct kiln_entries *survivors(struct kiln_entries *table,
     return kept;
 }
 
-/* What went out of the results and has to be dropped once the lock is given up. */
+/* What went out of the table and has to be dropped once the lock is given up. */
 struct kiln_removed {
     struct kiln_entries *table;
     struct kiln_limbo *limbo;
     uint64_t oldest; /* of what is retired, what was before this epoch may go */
     struct kiln_held held;
-    struct kiln_removed *next; /* for kiln__results_take_device() */
+    struct kiln_removed *next; /* for kiln__memo_take_device() */
     void (*release)(void *value);
 };
 
-static void drop_removed(struct kiln_results *results, struct kiln_removed *removed)
+static void drop_removed(struct kiln_memo_table *memo, struct kiln_removed *removed)
 {
-    drop_limbo(results, removed->limbo, removed->oldest);
-    drop_table(results, removed->table);
-    kiln__held_release(&removed->held, results->release);
+    drop_limbo(memo, removed->limbo, removed->oldest);
+    drop_table(memo, removed->table);
+    kiln__held_release(&removed->held, memo->release);
 }
 
 /* With the lock held: a table that went out holds no more values that callers may use without a pin. */
-static void forget_table(struct kiln_results *results, struct kiln_entries *table)
+static void forget_table(struct kiln_memo_table *memo, struct kiln_entries *table)
 {
-    if (results->forgetting == KILN_FORGET_UNPINNED || !table) return;
+    if (memo->forgetting == KILN_FORGET_UNPINNED || !table) return;
     for (size_t i = 0; i <= table->mask; i++) {
         struct kiln_entry *entry = kiln__entry_at(table, i);
-        if (entry && entry != &kiln__entry_moved) entry->value = forget(results, entry->value, entry->key);
+        if (entry && entry != &kiln__entry_moved) entry->value = forget(memo, entry->value, entry->key);
     }
 }
 
@@ -316,26 +314,26 @@ static size_t take_back(struct kiln_entries *table, struct kiln_entries *kept,
 }
 
 /* With the lock held: leaves only entries that do not match, in a new table. False: out of memory, nothing changed. */
-static bool take_out(struct kiln_results *results, bool (*matches)(const struct kiln_entry *, const void *),
+static bool take_out(struct kiln_memo_table *memo, bool (*matches)(const struct kiln_entry *, const void *),
                      const void *context, struct kiln_removed *removed)
 {
-    struct kiln_entries *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    struct kiln_entries *table = atomic_load_explicit(&memo->table, memory_order_relaxed);
     size_t count = 0;
     struct kiln_entries *kept = table ? survivors(table, matches, context, &count) : NULL;
     if (!kept) return false;
-    atomic_store_explicit(&results->table, kept, memory_order_release);
-    kiln__wait_for_readers(results);
-    results->count = count + take_back(table, kept, matches, context);
+    atomic_store_explicit(&memo->table, kept, memory_order_release);
+    kiln__wait_for_readers(memo);
+    memo->count = count + take_back(table, kept, matches, context);
     removed->table = table;
     return true;
 }
 
 /* With the lock held, after a heavy barrier: forgotten values may go, but those that are still in use come back. */
-static void take_limbo(struct kiln_results *results, struct kiln_removed *removed)
+static void take_limbo(struct kiln_memo_table *memo, struct kiln_removed *removed)
 {
-    removed->limbo = results->limbo;
-    results->limbo = NULL;
-    if (results->forgetting == KILN_FORGET_RETIRED) removed->oldest = kiln__epoch_oldest();
+    removed->limbo = memo->limbo;
+    memo->limbo = NULL;
+    if (memo->forgetting == KILN_FORGET_RETIRED) removed->oldest = kiln__epoch_oldest();
 }
 
 /* Not found lately before found lately, and among equals the older first. */
@@ -354,78 +352,78 @@ static bool is_dropped(const struct kiln_entry *entry, const void *context)
     return entry->dropped;
 }
 
-static size_t leaving_of(const struct kiln_results *results)
+static size_t leaving_of(const struct kiln_memo_table *memo)
 {
-    return results->limit / 8 ? results->limit / 8 : 1;
+    return memo->limit / 8 ? memo->limit / 8 : 1;
 }
 
 /*
- * What is used from here on counts as recent when results are dropped next. Fronts hide what they hit from the table,
- * so their slots are made void: what is in use is found in the table again at its next call.
+ * What is used from here on counts as recent when entries are dropped next. Thread caches hide what they hit from the
+ * table, so their slots are made void: what is in use is found in the table again at its next call.
  */
-static void begin_period(struct kiln_results *results)
+static void begin_period(struct kiln_memo_table *memo)
 {
-    struct kiln_entries *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    struct kiln_entries *table = atomic_load_explicit(&memo->table, memory_order_relaxed);
     for (size_t i = 0; table && i <= table->mask; i++) {
         struct kiln_entry *entry = kiln__entry_at(table, i);
         if (entry) atomic_store_explicit(&entry->recent, false, memory_order_relaxed);
     }
-    atomic_fetch_add_explicit(&results->epoch, 1, memory_order_acq_rel);
+    atomic_fetch_add_explicit(&memo->epoch, 1, memory_order_acq_rel);
 }
 
 /* The limit is reached: the least recently used eighth goes. */
-static void drop_oldest(struct kiln_results *results, struct kiln_removed *removed)
+static void drop_oldest(struct kiln_memo_table *memo, struct kiln_removed *removed)
 {
-    struct kiln_entries *table = atomic_load_explicit(&results->table, memory_order_relaxed);
-    struct kiln_entry **entries = malloc(results->count * sizeof *entries);
-    size_t count = 0, leaving = leaving_of(results);
+    struct kiln_entries *table = atomic_load_explicit(&memo->table, memory_order_relaxed);
+    struct kiln_entry **entries = malloc(memo->count * sizeof *entries);
+    size_t count = 0, leaving = leaving_of(memo);
     if (!entries || !table) {
         free(entries);
         return;
     }
-    for (size_t i = 0; i <= table->mask && count < results->count; i++) {
+    for (size_t i = 0; i <= table->mask && count < memo->count; i++) {
         struct kiln_entry *entry = kiln__entry_at(table, i);
         if (entry) entries[count++] = entry;
     }
     qsort(entries, count, sizeof *entries, by_age);
     for (size_t i = 0; i < count; i++) entries[i]->dropped = i < leaving;
     free(entries);
-    begin_period(results);
-    if (!take_out(results, is_dropped, NULL, removed)) return;
-    forget_table(results, removed->table);
-    take_limbo(results, removed);
-    if (!results->evictions) return;
-    atomic_fetch_add_explicit(results->evictions, leaving < count ? leaving : count, memory_order_relaxed);
+    begin_period(memo);
+    if (!take_out(memo, is_dropped, NULL, removed)) return;
+    forget_table(memo, removed->table);
+    take_limbo(memo, removed);
+    if (!memo->evictions) return;
+    atomic_fetch_add_explicit(memo->evictions, leaving < count ? leaving : count, memory_order_relaxed);
     kiln__log_once("%s has more than %zu signatures in use; the least recently used results are dropped, and made "
                    "again when asked "
                    "for (evictions counts them)",
-                   results->name, results->limit);
+                   memo->name, memo->limit);
 }
 
 /* Replaces an entry whose reads hold no more, and forgets its value. Returns a reference that is one too many. */
-static void *replace(struct kiln_results *results, struct kiln_entry *known, struct kiln_entry *entry)
+static void *replace(struct kiln_memo_table *memo, struct kiln_entry *known, struct kiln_entry *entry)
 {
-    struct kiln_entries *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    struct kiln_entries *table = atomic_load_explicit(&memo->table, memory_order_relaxed);
     size_t i = known->hash & table->mask;
     while (kiln__entry_at(table, i) != known) i = (i + 1) & table->mask;
     kiln__entry_publish(table, i, entry);
-    void *unwanted = forget(results, known->value, known->key);
-    kiln__wait_for_readers(results);
+    void *unwanted = forget(memo, known->value, known->key);
+    kiln__wait_for_readers(memo);
     kiln__entry_free(known);
     return unwanted;
 }
 
 /*
- * With the lock held: publishes a made value, unless the results were cleared meanwhile (the value is then handed out
+ * With the lock held: publishes a made value, unless the table was cleared meanwhile (the value is then handed out
  * and its key forgotten at once) or somebody else published first (then theirs is used). `*unwanted` is what the
  * caller releases once it has given up the lock: releasing may run code of the user's.
  */
-static kiln_status publish(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash,
+static kiln_status publish(struct kiln_memo_table *memo, const struct kiln_signature *signature, uint64_t hash,
                            void **value, struct kiln_read_record *reads, void **unwanted, struct kiln_removed *removed,
                            kiln_error *err)
 {
-    bool current = (uint32_t)signature->words[1] == atomic_load_explicit(&results->generation, memory_order_relaxed);
-    struct kiln_entry *known = current ? kiln__results_find(results, signature, hash) : NULL;
+    bool current = (uint32_t)signature->words[1] == atomic_load_explicit(&memo->generation, memory_order_relaxed);
+    struct kiln_entry *known = current ? kiln__memo_find(memo, signature, hash) : NULL;
     if (known && kiln__reads_hold(known->reads)) {
         *unwanted = *value;
         kiln__reads_free(reads);
@@ -434,12 +432,12 @@ static kiln_status publish(struct kiln_results *results, const struct kiln_signa
     }
     if (!current) {
         kiln__reads_free(reads);
-        *unwanted = forget(results, *value, signature->words);
+        *unwanted = forget(memo, *value, signature->words);
         return KILN_OK;
     }
-    if (!known && results->limit && results->count >= results->limit) drop_oldest(results, removed);
+    if (!known && memo->limit && memo->count >= memo->limit) drop_oldest(memo, removed);
     struct kiln_entry *entry = kiln__entry_new(signature, hash, *value, reads);
-    if (!entry || !make_room(results)) {
+    if (!entry || !make_room(memo)) {
         if (entry)
             kiln__entry_free(entry);
         else
@@ -448,43 +446,43 @@ static kiln_status publish(struct kiln_results *results, const struct kiln_signa
         return kiln__no_memory(err, "a result");
     }
     if (known) {
-        *unwanted = replace(results, known, entry);
-        take_limbo(results, removed);
+        *unwanted = replace(memo, known, entry);
+        take_limbo(memo, removed);
     } else {
-        entry->order = results->next_order++;
-        kiln__entries_insert(atomic_load_explicit(&results->table, memory_order_relaxed), entry);
-        results->count++;
-        if (results->limit && results->count + leaving_of(results) == results->limit) begin_period(results);
+        entry->order = memo->next_order++;
+        kiln__entries_insert(atomic_load_explicit(&memo->table, memory_order_relaxed), entry);
+        memo->count++;
+        if (memo->limit && memo->count + leaving_of(memo) == memo->limit) begin_period(memo);
     }
     return KILN_OK;
 }
 
-static kiln_status fly(struct kiln_results *results, const struct kiln_signature *signature, struct kiln_thread *thread,
-                       struct kiln_flight *flight, kiln_maker *make, void *context, void **value, kiln_error *err)
+static kiln_status fly(struct kiln_memo_table *memo, const struct kiln_signature *signature, struct kiln_thread *thread,
+                       struct kiln_in_flight *in_flight, kiln_maker *make, void *context, void **value, kiln_error *err)
 {
     struct kiln_read_record *reads = NULL;
     kiln_error error = {KILN_OK, ""};
     void *new_value = NULL, *unwanted = NULL;
     struct kiln_removed removed = {NULL};
-    uint64_t hash = flight->hash;
-    kiln__making_begin(thread, flight, kiln__frame());
+    uint64_t hash = in_flight->hash;
+    kiln__making_begin(thread, in_flight, kiln__frame());
     kiln_status status = make(context, &new_value, &reads, &error);
-    kiln__making_end(thread, flight);
+    kiln__making_end(thread, in_flight);
     bool left = status && kiln__thread_left();
 
-    kiln__mutex_lock(&results->lock);
+    kiln__mutex_lock(&memo->lock);
     bool keeps_reads = reads != NULL;
-    if (status == KILN_OK) status = publish(results, signature, hash, &new_value, reads, &unwanted, &removed, &error);
-    kiln__flight_land(results, flight, left ? (kiln_status)KILN_AGAIN : status, new_value, &error);
-    if (status == KILN_OK) new_value = hand_out(results, new_value);
-    kiln__mutex_unlock(&results->lock);
+    if (status == KILN_OK) status = publish(memo, signature, hash, &new_value, reads, &unwanted, &removed, &error);
+    kiln__in_flight_land(memo, in_flight, left ? (kiln_status)KILN_AGAIN : status, new_value, &error);
+    if (status == KILN_OK) new_value = hand_out(memo, new_value);
+    kiln__mutex_unlock(&memo->lock);
 
-    if (unwanted) results->release(unwanted);
-    drop_removed(results, &removed);
+    if (unwanted) memo->release(unwanted);
+    drop_removed(memo, &removed);
     if (status == KILN_OK) {
         *value = new_value;
-        if (!keeps_reads && results->level == KILN_LEVEL_CALL && !results->audited)
-            kiln__front_put(thread, signature, hash, results->cache, new_value);
+        if (!keeps_reads && memo->level == KILN_LEVEL_CALL && !memo->audited)
+            kiln__thread_cache_put(thread, signature, hash, memo->cache, new_value);
     } else if (err) {
         *err = error;
     }
@@ -493,103 +491,104 @@ static kiln_status fly(struct kiln_results *results, const struct kiln_signature
 
 /* KILN_AGAIN: what was waited for was given up by its maker, or no longer holds, as that read a variable that has
  * changed since. Only values without acquire() have reads. */
-static kiln_status wait_for(struct kiln_results *results, struct kiln_flight *flight,
+static kiln_status wait_for(struct kiln_memo_table *memo, struct kiln_in_flight *in_flight,
                             const struct kiln_signature *signature, void **value, kiln_error *err)
 {
-    uint64_t hash = flight->hash;
-    kiln_status status = kiln__flight_wait(results, flight, value, err);
-    struct kiln_entry *entry = status ? NULL : kiln__results_find(results, signature, hash);
+    uint64_t hash = in_flight->hash;
+    kiln_status status = kiln__in_flight_wait(memo, in_flight, value, err);
+    struct kiln_entry *entry = status ? NULL : kiln__memo_find(memo, signature, hash);
     return entry && !kiln__reads_hold(entry->reads) ? (kiln_status)KILN_AGAIN : status;
 }
 
 /* With the lock held, which waiting gives up meanwhile: the value that is there or comes from another thread, or our
- * own flight. */
-static kiln_status find_or_start(struct kiln_results *results, const struct kiln_signature *signature, uint64_t hash,
-                                 struct kiln_thread *thread, void **value, struct kiln_flight **ours, kiln_error *err)
+ * own in-flight compile. */
+static kiln_status find_or_start(struct kiln_memo_table *memo, const struct kiln_signature *signature, uint64_t hash,
+                                 struct kiln_thread *thread, void **value, struct kiln_in_flight **ours,
+                                 kiln_error *err)
 {
-    struct kiln_entry *entry = kiln__results_find(results, signature, hash); /* again, now that nobody can add one */
+    struct kiln_entry *entry = kiln__memo_find(memo, signature, hash); /* again, now that nobody can add one */
     if (entry && kiln__reads_hold(entry->reads)) {
-        *value = hand_out(results, entry->value);
+        *value = hand_out(memo, entry->value);
         return KILN_OK;
     }
     if (kiln__is_making(thread, signature)) return (kiln_status)KILN_RECURSIVE;
-    struct kiln_flight *flight = kiln__flight_find(results, signature, hash);
-    if (flight && thread->flight_level < (unsigned)results->level)
-        return wait_for(results, flight, signature, value, err);
-    *ours = kiln__flight_start(results, signature, hash, !flight); /* alone, when waiting could close a cycle */
+    struct kiln_in_flight *in_flight = kiln__in_flight_find(memo, signature, hash);
+    if (in_flight && thread->in_flight_level < (unsigned)memo->level)
+        return wait_for(memo, in_flight, signature, value, err);
+    *ours = kiln__in_flight_start(memo, signature, hash, !in_flight); /* alone, when waiting could close a cycle */
     return *ours ? KILN_OK : kiln__no_memory(err, "a flight");
 }
 
-kiln_status kiln__results_make(struct kiln_results *results, const struct kiln_signature *signature, kiln_maker *make,
-                               void *context, void **value, bool *made, kiln_error *err)
+kiln_status kiln__memo_make(struct kiln_memo_table *memo, const struct kiln_signature *signature, kiln_maker *make,
+                            void *context, void **value, bool *made, kiln_error *err)
 {
     KILN_HOLD_CANCEL;
     struct kiln_thread *thread = kiln__thread();
-    struct kiln_flight *ours = NULL;
+    struct kiln_in_flight *ours = NULL;
     kiln_status status;
     if (made) *made = false;
     if (!thread) return kiln__no_memory(err, "a thread record");
-    kiln__flights_lost(thread, kiln__frame());
+    kiln__in_flight_lost(thread, kiln__frame());
     uint64_t hash = hash_of(signature);
-    kiln__mutex_lock(&results->lock);
-    do status = find_or_start(results, signature, hash, thread, value, &ours, err);
+    kiln__mutex_lock(&memo->lock);
+    do status = find_or_start(memo, signature, hash, thread, value, &ours, err);
     while ((int)status == KILN_AGAIN);
-    kiln__mutex_unlock(&results->lock);
+    kiln__mutex_unlock(&memo->lock);
     if (!ours) return status;
     if (made) *made = true;
-    return fly(results, signature, thread, ours, make, context, value, err);
+    return fly(memo, signature, thread, ours, make, context, value, err);
 }
 
 /* `forgets`: what callers use without a pin is held or retired, as by eviction. */
-static void clear(struct kiln_results *results, bool forgets)
+static void clear(struct kiln_memo_table *memo, bool forgets)
 {
-    kiln__mutex_lock(&results->lock);
-    atomic_fetch_add_explicit(&results->generation, 1, memory_order_acq_rel);
-    struct kiln_entries *old = results->old_tables;
+    kiln__mutex_lock(&memo->lock);
+    atomic_fetch_add_explicit(&memo->generation, 1, memory_order_acq_rel);
+    struct kiln_entries *old = memo->old_tables;
     struct kiln_removed removed = {
-        .table = atomic_exchange(&results->table, NULL), .limbo = results->limbo, .oldest = forgets ? 0 : UINT64_MAX};
-    results->old_tables = NULL;
-    results->limbo = NULL;
-    results->count = 0;
-    kiln__wait_for_readers(results);
+        .table = atomic_exchange(&memo->table, NULL), .limbo = memo->limbo, .oldest = forgets ? 0 : UINT64_MAX};
+    memo->old_tables = NULL;
+    memo->limbo = NULL;
+    memo->count = 0;
+    kiln__wait_for_readers(memo);
     if (forgets) {
-        forget_table(results, removed.table);
+        forget_table(memo, removed.table);
     } else {
-        removed.held = results->held;
-        results->held = (struct kiln_held){0};
+        removed.held = memo->held;
+        memo->held = (struct kiln_held){0};
     }
-    kiln__mutex_unlock(&results->lock);
-    drop_removed(results, &removed);
+    kiln__mutex_unlock(&memo->lock);
+    drop_removed(memo, &removed);
     free_tables(old);
 }
 
-void kiln__results_clear(struct kiln_results *results)
+void kiln__memo_clear(struct kiln_memo_table *memo)
 {
-    clear(results, false);
+    clear(memo, false);
 }
 
-void kiln__results_forget(struct kiln_results *results)
+void kiln__memo_forget(struct kiln_memo_table *memo)
 {
-    clear(results, true);
+    clear(memo, true);
 }
 
-void kiln__results_set_forgetting(struct kiln_results *results, enum kiln_forgetting forgetting)
+void kiln__memo_set_forgetting(struct kiln_memo_table *memo, enum kiln_forgetting forgetting)
 {
-    kiln__mutex_lock(&results->lock);
-    results->forgetting = forgetting;
-    kiln__mutex_unlock(&results->lock);
+    kiln__mutex_lock(&memo->lock);
+    memo->forgetting = forgetting;
+    kiln__mutex_unlock(&memo->lock);
 }
 
-size_t kiln__results_remove(struct kiln_results *results,
-                            bool (*matches)(const struct kiln_entry *entry, const void *context), const void *context)
+size_t kiln__memo_remove(struct kiln_memo_table *memo,
+                         bool (*matches)(const struct kiln_entry *entry, const void *context), const void *context)
 {
     struct kiln_removed removed = {NULL};
-    kiln__mutex_lock(&results->lock);
-    size_t before = results->count;
-    take_out(results, matches, context, &removed);
-    size_t count = before - results->count;
-    kiln__mutex_unlock(&results->lock);
-    drop_removed(results, &removed);
+    kiln__mutex_lock(&memo->lock);
+    size_t before = memo->count;
+    take_out(memo, matches, context, &removed);
+    size_t count = before - memo->count;
+    kiln__mutex_unlock(&memo->lock);
+    drop_removed(memo, &removed);
     return count;
 }
 
@@ -599,10 +598,10 @@ static bool is_of_device(const struct kiln_entry *entry, const void *device)
 }
 
 /* With the lock held. */
-static struct kiln_limbo *take_limbo_of(struct kiln_results *results, uint32_t device)
+static struct kiln_limbo *take_limbo_of(struct kiln_memo_table *memo, uint32_t device)
 {
     struct kiln_limbo *taken = NULL;
-    for (struct kiln_limbo **link = &results->limbo; *link;) {
+    for (struct kiln_limbo **link = &memo->limbo; *link;) {
         struct kiln_limbo *limbo = *link;
         if (limbo->device != device) {
             link = &limbo->next;
@@ -615,17 +614,17 @@ static struct kiln_limbo *take_limbo_of(struct kiln_results *results, uint32_t d
     return taken;
 }
 
-struct kiln_removed *kiln__results_take_device(struct kiln_results *results, uint32_t device, struct kiln_removed *rest)
+struct kiln_removed *kiln__memo_take_device(struct kiln_memo_table *memo, uint32_t device, struct kiln_removed *rest)
 {
     struct kiln_removed *removed = calloc(1, sizeof *removed);
     if (!removed) return rest;
-    removed->release = results->release;
+    removed->release = memo->release;
     removed->next = rest;
-    kiln__mutex_lock(&results->lock);
-    take_out(results, is_of_device, &device, removed);
-    kiln__held_take(&results->held, device, &removed->held);
-    removed->limbo = take_limbo_of(results, device);
-    kiln__mutex_unlock(&results->lock);
+    kiln__mutex_lock(&memo->lock);
+    take_out(memo, is_of_device, &device, removed);
+    kiln__held_take(&memo->held, device, &removed->held);
+    removed->limbo = take_limbo_of(memo, device);
+    kiln__mutex_unlock(&memo->lock);
     return removed;
 }
 
@@ -640,14 +639,14 @@ void kiln__removed_drop(struct kiln_removed *removed)
     }
 }
 
-void kiln__results_release(struct kiln_results *results)
+void kiln__memo_release(struct kiln_memo_table *memo)
 {
-    kiln__flights_orphan(results);
-    release_table(atomic_load(&results->table), results->release);
-    free_tables(results->old_tables);
-    release_limbo(results->limbo, results->release);
-    kiln__held_release(&results->held, results->release);
-    pthread_mutex_destroy(&results->lock);
+    kiln__in_flight_orphan(memo);
+    release_table(atomic_load(&memo->table), memo->release);
+    free_tables(memo->old_tables);
+    release_limbo(memo->limbo, memo->release);
+    kiln__held_release(&memo->held, memo->release);
+    pthread_mutex_destroy(&memo->lock);
 }
 
 /* ---- explaining ----------------------------------------------------------------------------------------------- */
@@ -663,11 +662,11 @@ static uint32_t common_words(const struct kiln_entry *entry, const struct kiln_s
     return from_start > from_end ? from_start : from_end;
 }
 
-const struct kiln_entry *kiln__results_nearest(struct kiln_results *results, const struct kiln_signature *signature)
+const struct kiln_entry *kiln__memo_nearest(struct kiln_memo_table *memo, const struct kiln_signature *signature)
 {
     enum { LOOK_AT = 256 }; /* a miss is explained against the nearest of a bounded number of entries */
-    kiln__mutex_lock(&results->lock);
-    struct kiln_entries *table = atomic_load_explicit(&results->table, memory_order_relaxed);
+    kiln__mutex_lock(&memo->lock);
+    struct kiln_entries *table = atomic_load_explicit(&memo->table, memory_order_relaxed);
     const struct kiln_entry *best = NULL;
     uint32_t most = 0;
     for (size_t i = 0, seen = 0; table && i <= table->mask && seen < LOOK_AT; i++) {
@@ -682,7 +681,7 @@ const struct kiln_entry *kiln__results_nearest(struct kiln_results *results, con
     return best;
 }
 
-void kiln__results_nearest_done(struct kiln_results *results)
+void kiln__memo_nearest_done(struct kiln_memo_table *memo)
 {
-    kiln__mutex_unlock(&results->lock);
+    kiln__mutex_unlock(&memo->lock);
 }

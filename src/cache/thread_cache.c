@@ -35,7 +35,7 @@ static void give_back(struct kiln_thread *thread)
 
 static void detach(void *record)
 {
-    kiln__flights_lost(record, UINTPTR_MAX);
+    kiln__in_flight_lost(record, UINTPTR_MAX);
     kiln__this_thread = NULL;
     give_back(record);
 }
@@ -95,7 +95,7 @@ struct kiln_thread *kiln__thread_attach(void)
     if (!thread) return NULL;
     thread->last = &thread->none;
     thread->enter_depth = 0;
-    thread->flight_level = 0;
+    thread->in_flight_level = 0;
     thread->making = NULL;
     thread->audited = NULL;
     kiln__thread_end_set(&at_thread_end, thread);
@@ -108,11 +108,11 @@ struct kiln_thread *kiln__threads(void)
     return atomic_load_explicit(&registry, memory_order_acquire);
 }
 
-void kiln__front_put(struct kiln_thread *thread, const struct kiln_signature *signature, uint64_t hash, uint32_t cache,
-                     void *value)
+void kiln__thread_cache_put(struct kiln_thread *thread, const struct kiln_signature *signature, uint64_t hash,
+                            uint32_t cache, void *value)
 {
-    if (signature->count > KILN_FRONT_WORDS) return;
-    struct kiln_front_slot *slot = kiln__front_slot(thread, hash);
+    if (signature->count > KILN_THREAD_CACHE_WORDS) return;
+    struct kiln_thread_cache_slot *slot = kiln__thread_cache_slot(thread, hash);
     slot->count = signature->count;
     slot->cache = cache;
     slot->epoch = signature->epoch;
@@ -148,10 +148,10 @@ void kiln__heavy_barrier(void)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-static bool is_read(const void *results)
+static bool is_read(const void *memo)
 {
     for (struct kiln_thread *thread = kiln__threads(); thread; thread = thread->next)
-        if (atomic_load_explicit(&thread->reading, memory_order_acquire) == results) return true;
+        if (atomic_load_explicit(&thread->reading, memory_order_acquire) == memo) return true;
     return false;
 }
 
@@ -159,10 +159,10 @@ static bool is_read(const void *results)
  * A walk takes nanoseconds, unless its thread was interrupted. One that waits at a real-time priority must sleep for
  * it: giving up the processor does not let a thread of a lower priority run.
  */
-void kiln__wait_for_readers(const void *results)
+void kiln__wait_for_readers(const void *memo)
 {
     kiln__heavy_barrier();
-    for (unsigned tries = 0; is_read(results); tries++) kiln__nap(tries);
+    for (unsigned tries = 0; is_read(memo); tries++) kiln__nap(tries);
 }
 
 bool kiln__is_used(const void *value)

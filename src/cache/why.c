@@ -2,8 +2,8 @@
  * why.c - why a call missed: its key against the nearest known one, in words, kept for kiln_why() and written to the
  * log.
  *
- * The nearest key is copied while its results are locked, and both are printed afterwards: printing asks functions for
- * names.
+ * The nearest key is copied while its memo table is locked, and both are printed afterwards: printing asks functions
+ * for names.
  */
 #include "base/gate.h"
 #include "base/log.h"
@@ -90,11 +90,11 @@ static void explain_reads(const struct kiln_read_record *read, struct kiln_buffe
 }
 
 /* Fills `text` when there is nothing to compare; else gives a copy of the nearest key, to be freed. */
-static uint64_t *copy_nearest(struct kiln_results *results, const struct kiln_signature *signature, uint32_t *count,
+static uint64_t *copy_nearest(struct kiln_memo_table *memo, const struct kiln_signature *signature, uint32_t *count,
                               struct kiln_buffer *text)
 {
     uint64_t *copy = NULL;
-    const struct kiln_entry *entry = kiln__results_nearest(results, signature);
+    const struct kiln_entry *entry = kiln__memo_nearest(memo, signature);
     if (!entry) {
         kiln__buffer_printf(text, "first call");
     } else if (entry->count == signature->count && kiln__key_equal(entry->key, signature->words, entry->count)) {
@@ -104,18 +104,18 @@ static uint64_t *copy_nearest(struct kiln_results *results, const struct kiln_si
         copy = malloc((size_t)entry->count * sizeof *copy);
         if (copy) memcpy(copy, entry->key, (size_t)entry->count * sizeof *copy);
     }
-    kiln__results_nearest_done(results);
+    kiln__memo_nearest_done(memo);
     return copy;
 }
 
-static void explain(struct kiln_results *results, struct kiln_function *function,
+static void explain(struct kiln_memo_table *memo, struct kiln_function *function,
                     const struct kiln_signature *signature, const char *name, struct kiln_buffer *key_text)
 {
     if (!is_registered) is_registered = kiln__thread_end_set(&at_thread_end, &why);
     kiln__buffer_clear(&why);
     struct kiln_buffer text = {0}, nearest_text = {0};
     uint32_t count = 0;
-    uint64_t *nearest = copy_nearest(results, signature, &count, &text);
+    uint64_t *nearest = copy_nearest(memo, signature, &count, &text);
     print_key(function, signature->words, signature->count, key_text);
     if (nearest) {
         print_key(function, nearest, count, &nearest_text);
@@ -133,12 +133,12 @@ static void explain(struct kiln_results *results, struct kiln_function *function
 void kiln__explain_call(struct kiln_function *function, const struct kiln_signature *signature, const char *name,
                         struct kiln_buffer *key_text)
 {
-    explain(&function->results, function, signature, name, key_text);
+    explain(&function->memo, function, signature, name, key_text);
 }
 
-void kiln__explain_miss(struct kiln_results *results, const struct kiln_signature *signature, const char *name)
+void kiln__explain_miss(struct kiln_memo_table *memo, const struct kiln_signature *signature, const char *name)
 {
     struct kiln_buffer key_text = {0};
-    explain(results, NULL, signature, name, &key_text);
+    explain(memo, NULL, signature, name, &key_text);
     kiln__buffer_release(&key_text);
 }

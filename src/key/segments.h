@@ -58,13 +58,13 @@
 #ifdef KILN_TEST_WITHOUT_IDENTITY
 #define KILN_SEGMENT_IDENTITY 0
 #else
-#define KILN_SEGMENT_IDENTITY 1 /* the id of a function's results, never used again */
+#define KILN_SEGMENT_IDENTITY 1 /* the id of a function's memo table, never used again */
 #endif
 
 #ifdef KILN_TEST_WITHOUT_GENERATION
 #define KILN_SEGMENT_GENERATION 0
 #else
-#define KILN_SEGMENT_GENERATION 1 /* of a function's results and of those it depends on */
+#define KILN_SEGMENT_GENERATION 1 /* of a function's memo table and of those it depends on */
 #endif
 
 #endif

@@ -23,7 +23,7 @@ enum {
 };
 
 enum kiln_item {
-    KILN_ITEM_HEAD = 1, /* results id, generation, device */
+    KILN_ITEM_HEAD = 1, /* memo table's id, generation, device */
     KILN_ITEM_OPTIONS,  /* thread's pushed options: names and values */
     KILN_ITEM_ARGUMENT, /* address of the type, then the items its sign() wrote */
     KILN_ITEM_U64,
@@ -49,7 +49,7 @@ enum kiln_stride_class { KILN_STRIDE_ANY, KILN_STRIDE_ZERO, KILN_STRIDE_ONE, KIL
 struct kiln_signature {
     uint64_t *words; /* `few`, or the heap */
     uint32_t count, cap;
-    uint32_t epoch;     /* of the results the key belongs to, when it was begun; not part of the key */
+    uint32_t epoch;     /* of the memo table the key belongs to, when it was begun; not part of the key */
     kiln_status status; /* KILN_OK, or why this key can't be used */
     uint32_t depth;     /* of lists within lists, while they are signed */
     uint64_t few[KILN_SIGNATURE_WORDS];

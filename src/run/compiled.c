@@ -1,7 +1,7 @@
 /*
  * compiled.c - the path of a compiled call, as a recipe.
  *
- *     sign the inputs -> front -> results of the process ---- hit: run the plan, or return one lazy node
+ *     sign the inputs -> thread cache -> memo table of the process ---- hit: run the plan, or return one lazy node
  *       | miss: one thread works, the others wait
  *     trace -> captured arrays ready -> simplify -> fuse -> plan
  *
@@ -29,8 +29,8 @@ struct kiln_compiled {
     _Atomic uint32_t refs;
     bool shapeless;
     bool uses_name;
-    struct kiln_results results; /* signature -> plan */
-    struct kiln_results records; /* of a shapeless function: dtypes and ranks -> struct record */
+    struct kiln_memo_table memo;    /* signature -> plan */
+    struct kiln_memo_table records; /* of a shapeless function: dtypes and ranks -> struct record */
     kiln_callback callback;
     void *payload;
     void (*free_payload)(void *payload);
@@ -90,9 +90,9 @@ static void drop_record(void *value)
 static void bound_results(struct kiln_compiled *compiled, struct kiln_cache *cache)
 {
     size_t shapes = cache->max_results && cache->max_results < SHAPES ? cache->max_results : SHAPES;
-    struct kiln_results *traced = compiled->shapeless ? &compiled->records : &compiled->results;
-    kiln__results_bound(traced, cache->max_results, compiled->name, &cache->counts.evictions);
-    if (compiled->shapeless) kiln__results_bound(&compiled->results, shapes, compiled->name, NULL);
+    struct kiln_memo_table *traced = compiled->shapeless ? &compiled->records : &compiled->memo;
+    kiln__memo_bound(traced, cache->max_results, compiled->name, &cache->counts.evictions);
+    if (compiled->shapeless) kiln__memo_bound(&compiled->memo, shapes, compiled->name, NULL);
 }
 
 kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *payload, void (*free_payload)(void *),
@@ -110,9 +110,9 @@ kiln_status kiln__compiled_new(const char *name, kiln_callback callback, void *p
     compiled->payload = payload;
     compiled->free_payload = free_payload;
     strcpy(compiled->name, name);
-    kiln__results_init(&compiled->results, cache->index, KILN_LEVEL_CALL, kiln__plan_unref);
-    compiled->results.keep = keep_plan;
-    kiln__results_init(&compiled->records, cache->index, KILN_LEVEL_RECORD, drop_record);
+    kiln__memo_init(&compiled->memo, cache->index, KILN_LEVEL_CALL, kiln__plan_unref);
+    compiled->memo.keep = keep_plan;
+    kiln__memo_init(&compiled->records, cache->index, KILN_LEVEL_RECORD, drop_record);
     compiled->records.acquire = keep_record;
     bound_results(compiled, cache);
     pthread_mutex_lock(&lock);
@@ -142,8 +142,8 @@ void kiln__compiled_unref(struct kiln_compiled *compiled)
     *compiled->link = compiled->next;
     if (compiled->next) compiled->next->link = compiled->link;
     pthread_mutex_unlock(&lock);
-    kiln__results_release(&compiled->results);
-    kiln__results_release(&compiled->records);
+    kiln__memo_release(&compiled->memo);
+    kiln__memo_release(&compiled->records);
     kiln__kernel_set_release(&compiled->kernels);
     kiln__trace_texts_release(&compiled->texts);
     if (compiled->free_payload) compiled->free_payload(compiled->payload);
@@ -153,8 +153,8 @@ void kiln__compiled_unref(struct kiln_compiled *compiled)
 /* Records first: a call that still finds one has begun before plans are cleared, and its plan is found no more. */
 void kiln__compiled_clear(struct kiln_compiled *compiled)
 {
-    kiln__results_clear(&compiled->records);
-    kiln__results_clear(&compiled->results);
+    kiln__memo_clear(&compiled->records);
+    kiln__memo_clear(&compiled->memo);
 }
 
 /* A reference, unless the last one has gone already. */
@@ -323,17 +323,17 @@ static kiln_status make_record(void *context, void **value, struct kiln_read_rec
 /* A reference to what the function gave for these dtypes and ranks. */
 static kiln_status find_or_make_record(struct miss *miss, struct record **out, kiln_error *err)
 {
-    struct kiln_results *records = &miss->compiled->records;
+    struct kiln_memo_table *records = &miss->compiled->records;
     struct kiln_signature signature;
     bool made = false;
     kiln_status status = KILN_OK;
-    kiln__results_begin(records, miss->device, &signature);
+    kiln__memo_begin(records, miss->device, &signature);
     for (size_t i = 0; i < miss->count; i++) sign_input(&signature, miss->inputs[i], false);
-    void *record = kiln__results_peek(records, &signature);
+    void *record = kiln__memo_peek(records, &signature);
     if (signature.status) status = kiln__no_memory(err, "a call key");
     if (!record && !status) {
         kiln__explain_miss(records, &signature, miss->compiled->name);
-        status = kiln__results_make(records, &signature, make_record, miss, &record, &made, err);
+        status = kiln__memo_make(records, &signature, make_record, miss, &record, &made, err);
     }
     kiln__signature_release(&signature);
     miss->replayed = !status && !made;
@@ -348,7 +348,7 @@ static kiln_status tape_from_record(struct miss *miss, struct kiln_tape **out, s
     struct record *record = NULL;
     kiln_status status = find_or_make_record(miss, &record, err);
     if (status) return status;
-    if (miss->compiled->results.audited) kiln__tape_print(record->tape, true, text);
+    if (miss->compiled->memo.audited) kiln__tape_print(record->tape, true, text);
     status = kiln__tape_replay(record->tape, miss->inputs, miss->count, out, err);
     drop_record(record);
     return status;
@@ -359,7 +359,7 @@ static kiln_status make_plan(void *context, void **value, struct kiln_read_recor
     (void)reads;
     struct miss *miss = context;
     struct kiln_compiled *compiled = miss->compiled;
-    bool audited = compiled->results.audited;
+    bool audited = compiled->memo.audited;
     struct kiln_tape *tape = NULL;
     struct kiln_plan *plan = NULL;
     struct kiln_buffer text = {0};
@@ -446,19 +446,18 @@ static kiln_status find_or_make_plan(struct miss *miss, const struct kiln_signat
 {
     struct kiln_compiled *compiled = miss->compiled;
     struct kiln_cache *cache = kiln_cache_default();
-    *plan =
-        again ? kiln__results_peek(&compiled->results, signature) : kiln__results_lookup(&compiled->results, signature);
+    *plan = again ? kiln__memo_peek(&compiled->memo, signature) : kiln__memo_lookup(&compiled->memo, signature);
     if (__builtin_expect(*plan != NULL, 1)) return KILN_OK;
     bool made;
     hold(compiled, held);
-    *plan = kiln__results_audited(&compiled->results);
+    *plan = kiln__memo_audited(&compiled->memo);
     if (*plan) {
         audit(miss, *plan);
         kiln__plan_unref(*plan); /* pinned and looked at again by the caller */
         return KILN_OK;
     }
-    if (!compiled->shapeless) kiln__explain_miss(&compiled->results, signature, compiled->name);
-    kiln_status status = kiln__results_make(&compiled->results, signature, make_plan, miss, plan, &made, err);
+    if (!compiled->shapeless) kiln__explain_miss(&compiled->memo, signature, compiled->name);
+    kiln_status status = kiln__memo_make(&compiled->memo, signature, make_plan, miss, plan, &made, err);
     made &= !miss->replayed;
     if (!status && !made && !again) kiln__count(&kiln__this_thread->process_hits[cache->index]);
     if ((status || made) && !again) kiln__add(&cache->counts.calls, 1);
@@ -477,18 +476,18 @@ static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *
     bool pinned = false, again = false;
     struct miss miss = {compiled, inputs, count, device, false};
     while (!status && !pinned) { /* again when the plans were cleared in between */
-        kiln__results_begin(&compiled->results, device, &signature);
+        kiln__memo_begin(&compiled->memo, device, &signature);
         for (size_t i = 0; i < count; i++) sign_input(&signature, inputs[i], true);
         status = signature.status ? kiln__no_memory(err, "a call key")
                                   : find_or_make_plan(&miss, &signature, again, held, &plan, err);
-        if (!status) pinned = kiln__results_pin(&compiled->results, &signature, plan);
-        if (!status && !pinned) kiln__results_unpin();
+        if (!status) pinned = kiln__memo_pin(&compiled->memo, &signature, plan);
+        if (!status && !pinned) kiln__memo_unpin();
         again = true;
         kiln__signature_release(&signature);
     }
     if (status) return status;
     status = run_plan(plan, inputs, count, out, err);
-    kiln__results_unpin();
+    kiln__memo_unpin();
     return status;
 }
 

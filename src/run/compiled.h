@@ -2,9 +2,9 @@
  * compiled.h - compiled functions: trace once per signature, then run without calling the function.
  *
  * A signature is dtype and shape of each input. One trace per signature for the whole process; threads that come while
- * it runs wait for it. The front of src/cache finds the plan. A shapeless function is traced once for dtypes and ranks;
- * a plan for other sizes is made from what that trace recorded.
- * Functions may be made, used and freed on different threads; the last reference frees the payload, once.
+ * it runs wait for it. The thread cache of src/cache finds the plan. A shapeless function is traced once for dtypes and
+ * ranks; a plan for other sizes is made from what that trace recorded. Functions may be made, used and freed on
+ * different threads; the last reference frees the payload, once.
  */
 #ifndef KILN_RUN_COMPILED_H
 #define KILN_RUN_COMPILED_H

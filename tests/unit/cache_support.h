@@ -202,7 +202,7 @@ UNUSED static void check_counters(const kiln_cache *cache, kiln_counters expecte
     kiln_counters counters;
     kiln_cache_counters(cache, &counters);
     bool same = true;
-#ifdef KILN_TEST_EQUAL_HASHES /* then the front has one slot: which of the two it was is not what is tested */
+#ifdef KILN_TEST_EQUAL_HASHES /* then the thread cache has one slot: which of the two it was is not what is tested */
     counters.front_hits += counters.process_hits, counters.process_hits = 0;
     expected.front_hits += expected.process_hits, expected.process_hits = 0;
 #endif

@@ -50,18 +50,18 @@ static kiln_status make_value(void *context, void **value, struct kiln_read_reco
     return KILN_OK;
 }
 
-static void sign(const struct kiln_results *results, uint64_t id, struct kiln_signature *signature)
+static void sign(const struct kiln_memo_table *results, uint64_t id, struct kiln_signature *signature)
 {
-    kiln__results_begin(results, NULL, signature);
+    kiln__memo_begin(results, NULL, signature);
     kiln_sign_u64(signature, id);
 }
 
-static void *make(struct kiln_results *results, uint64_t id)
+static void *make(struct kiln_memo_table *results, uint64_t id)
 {
     struct kiln_signature signature;
     void *value = NULL;
     sign(results, id, &signature);
-    assert_int_equal(kiln__results_make(results, &signature, make_value, &id, &value, NULL, NULL), KILN_OK);
+    assert_int_equal(kiln__memo_make(results, &signature, make_value, &id, &value, NULL, NULL), KILN_OK);
     return value;
 }
 
@@ -69,27 +69,27 @@ static void *make(struct kiln_results *results, uint64_t id)
 static void scans_are_exact(void **state)
 {
     (void)state;
-    struct kiln_results results;
-    kiln__results_init(&results, 63, KILN_LEVEL_CALL, release_value);
-    kiln__results_bound(&results, 8, "values", NULL);
+    struct kiln_memo_table results;
+    kiln__memo_init(&results, 63, KILN_LEVEL_CALL, release_value);
+    kiln__memo_bound(&results, 8, "values", NULL);
     released = 0;
     struct kiln_signature signature;
     void *pinned = make(&results, 0);
     sign(&results, 0, &signature);
-    assert_true(kiln__results_pin(&results, &signature, pinned));
+    assert_true(kiln__memo_pin(&results, &signature, pinned));
     for (uint64_t id = 1; id < 100; id++) make(&results, id);
     assert_int_equal(*(int *)pinned, 0);
     assert_int_equal(released, 100 - results.count - 1);
-    kiln__results_unpin();
+    kiln__memo_unpin();
     make(&results, 100);
     assert_int_equal(released, 101 - results.count);
-    kiln__results_clear(&results);
+    kiln__memo_clear(&results);
     assert_int_equal(released, 101);
-    kiln__results_release(&results);
+    kiln__memo_release(&results);
 }
 
 struct storm {
-    struct kiln_results results;
+    struct kiln_memo_table results;
     _Atomic bool stop;
     _Atomic unsigned wrong, runs;
 };
@@ -101,11 +101,10 @@ static void *pin_and_run(void *context)
         uint64_t id = i % 7;
         struct kiln_signature signature;
         sign(&storm->results, id, &signature);
-        void *value = kiln__results_lookup(&storm->results, &signature);
-        if (!value && kiln__results_make(&storm->results, &signature, make_value, &id, &value, NULL, NULL))
-            storm->wrong++;
-        if (kiln__results_pin(&storm->results, &signature, value)) storm->wrong += *(int *)value != (int)id;
-        kiln__results_unpin();
+        void *value = kiln__memo_lookup(&storm->results, &signature);
+        if (!value && kiln__memo_make(&storm->results, &signature, make_value, &id, &value, NULL, NULL)) storm->wrong++;
+        if (kiln__memo_pin(&storm->results, &signature, value)) storm->wrong += *(int *)value != (int)id;
+        kiln__memo_unpin();
         storm->runs++;
     }
     return NULL;
@@ -115,18 +114,18 @@ static void pins_hold_against_clear(void **state)
 {
     (void)state;
     struct storm storm = {.stop = false};
-    kiln__results_init(&storm.results, 63, KILN_LEVEL_CALL, release_value);
+    kiln__memo_init(&storm.results, 63, KILN_LEVEL_CALL, release_value);
     pthread_t threads[3];
     for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, pin_and_run, &storm);
     for (int i = 0; i < 300; i++) {
         unsigned runs = storm.runs;
-        kiln__results_clear(&storm.results);
+        kiln__memo_clear(&storm.results);
         while (storm.runs < runs + 20) usleep(10);
     }
     storm.stop = true;
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
     assert_int_equal(storm.wrong, 0);
-    kiln__results_release(&storm.results);
+    kiln__memo_release(&storm.results);
 }
 
 /* ---- waiting for a reader -------------------------------------------------------------------------------------- */
@@ -163,8 +162,8 @@ static void *read_for_long(void *context)
 static void waiting_sleeps_after_a_few_yields(void **state)
 {
     (void)state;
-    struct kiln_results results;
-    kiln__results_init(&results, 63, KILN_LEVEL_CALL, release_value);
+    struct kiln_memo_table results;
+    kiln__memo_init(&results, 63, KILN_LEVEL_CALL, release_value);
     make(&results, 1);
     pthread_t thread;
     yields = naps = 0;
@@ -173,10 +172,10 @@ static void waiting_sleeps_after_a_few_yields(void **state)
     while (!seen)
         for (struct kiln_thread *other = kiln__threads(); other; other = other->next)
             seen |= atomic_load(&other->reading) == &results;
-    kiln__results_clear(&results);
+    kiln__memo_clear(&results);
     if (yields > 20 || !naps) fail_msg("%u yields and %u naps", (unsigned)yields, (unsigned)naps);
     pthread_join(thread, NULL);
-    kiln__results_release(&results);
+    kiln__memo_release(&results);
 }
 
 int main(int argc, char **argv)

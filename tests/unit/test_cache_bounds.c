@@ -97,12 +97,12 @@ static void results_are_bounded_and_right(void **state)
     kiln_function *function = make(cache);
     for (int64_t i = 0; i < NUMBERS; i++) {
         get(function, i);
-        assert_true(function->results.count <= LIMIT);
+        assert_true(function->memo.count <= LIMIT);
     }
     assert_true(cache->artifacts.count <= 4096);
     kiln_counters counters = counters_of(cache);
     assert_int_equal(counters.compiles, NUMBERS);
-    assert_int_equal(counters.evictions, NUMBERS - function->results.count);
+    assert_int_equal(counters.evictions, NUMBERS - function->memo.count);
     kiln_function_free(function);
     kiln_cache_close(cache);
     assert_int_equal(calls.links, calls.unlinks);
@@ -114,7 +114,7 @@ static void what_is_in_use_stays(void **state)
     enum { LIMIT = 64 };
     kiln_cache *cache = open_with(LIMIT, 0);
     kiln_function *function = make(cache);
-    for (int64_t i = 1; i < 1000; i++) { /* number 0 is asked for all the time, mostly through the front */
+    for (int64_t i = 1; i < 1000; i++) { /* number 0 is asked for all the time, mostly through the thread cache */
         get(function, 0);
         get(function, 0);
         get(function, i);

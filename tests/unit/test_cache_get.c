@@ -232,7 +232,7 @@ static void test_invalid_calls(void **state)
     kiln_function_free(f);
 }
 
-/* A key beyond the stack and beyond the front: found in the process. */
+/* A key beyond the stack and beyond the thread cache: found in the process. */
 static void test_large_keys(void **state)
 {
     struct world *world = *state;
@@ -250,7 +250,7 @@ static void test_large_keys(void **state)
     kiln_function_free(f);
 }
 
-/* More signatures than the front has slots: each is made once, then found here or there. */
+/* More signatures than the thread cache has slots: each is made once, then found here or there. */
 static void test_many_signatures(void **state)
 {
     struct world *world = *state;

@@ -159,7 +159,7 @@ static void test_front_hits(void **state)
     assert_counters(world->cache, .calls = HITS + 1, .front_hits = HITS, .traces = 1, .compiles = 1, .links = 1);
 }
 
-/* A key as long as the stack's room, longer than a slot of the front. */
+/* A key as long as the stack's room, longer than a slot of the thread cache. */
 static void test_hits_of_long_keys(void **state)
 {
     struct world *world = *state;
@@ -203,7 +203,7 @@ static void test_hits_with_pushed_options(void **state)
     nothing_was_needed();
 }
 
-/* Beyond the front's slots: the table of the process, still for nothing. */
+/* Beyond the thread cache's slots: the table of the process, still for nothing. */
 struct second {
     struct world *world;
     unsigned failures;

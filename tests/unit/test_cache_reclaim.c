@@ -219,7 +219,7 @@ static void values_made_anew(struct world *world, unsigned flags, size_t most)
         assert_string_equal(get(function, NO_ARGS)->text, text);
         kiln_leave();
         assert_true(counters_of(world->cache).linked_images <= most);
-        assert_true(function->results.held.count <= 3);
+        assert_true(function->memo.held.count <= 3);
     }
     kiln_function_free(function);
     assert_int_equal(counters_of(world->cache).linked_images, 0);

@@ -233,7 +233,7 @@ static kiln_status ask_for_self(void *payload, const kiln_request *request, kiln
     struct selfish *selfish = payload;
     void *executable;
     if (selfish->lowers++ < 2)
-        pthread_barrier_wait(selfish->meet); /* the flight does not land before both are inside */
+        pthread_barrier_wait(selfish->meet); /* the in-flight compile does not land before both are inside */
     int64_t argument = 0;
     const kiln_arg arg = {&kiln_const_i64, &argument};
     if (kiln_get(selfish->self, &arg, 1, NULL, &executable, err)) selfish->errors++;

@@ -435,7 +435,7 @@ static void test_read(void **state)
     size_t limbo = 0;
     const struct kiln_limbo {
         struct kiln_limbo *next;
-    } *first = (const void *)f->results.limbo;
+    } *first = (const void *)f->memo.limbo;
     for (; first; first = first->next) limbo++;
     assert_true(limbo <= 3);
     kiln_function_free(f);

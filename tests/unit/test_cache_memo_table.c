@@ -1,5 +1,5 @@
 /*
- * test_cache_results.c - the table of results: made once, found by key and never by hash, removed without a visit to
+ * test_cache_memo_table.c - the memo table: made once, found by key and never by hash, removed without a visit to
  * other threads. Built a second time with all hashes equal.
  */
 #include "cache_support.h"
@@ -32,9 +32,9 @@ static void value_release(void *value)
     free(value);
 }
 
-static void sign(const struct kiln_results *results, uint64_t id, struct kiln_signature *signature)
+static void sign(const struct kiln_memo_table *memo, uint64_t id, struct kiln_signature *signature)
 {
-    kiln__results_begin(results, NULL, signature);
+    kiln__memo_begin(memo, NULL, signature);
     kiln_sign_u64(signature, id);
 }
 
@@ -45,34 +45,34 @@ static kiln_status make(void *context, void **value, struct kiln_read_record **r
     return KILN_OK;
 }
 
-static struct value *look_up(struct kiln_results *results, uint64_t id)
+static struct value *look_up(struct kiln_memo_table *memo, uint64_t id)
 {
     struct kiln_signature signature;
-    sign(results, id, &signature);
-    return kiln__results_lookup(results, &signature);
+    sign(memo, id, &signature);
+    return kiln__memo_lookup(memo, &signature);
 }
 
-static struct value *get_or_make(struct kiln_results *results, uint64_t id, bool *made)
+static struct value *get_or_make(struct kiln_memo_table *memo, uint64_t id, bool *made)
 {
     struct kiln_signature signature;
     void *value = NULL;
-    sign(results, id, &signature);
-    assert_int_equal(kiln__results_make(results, &signature, make, &id, &value, made, NULL), KILN_OK);
+    sign(memo, id, &signature);
+    assert_int_equal(kiln__memo_make(memo, &signature, make, &id, &value, made, NULL), KILN_OK);
     return value;
 }
 
 static int set_up(void **state)
 {
-    struct kiln_results *results = malloc(sizeof *results);
+    struct kiln_memo_table *memo = malloc(sizeof *memo);
     made_count = released_count = 0;
-    kiln__results_init(results, 63, KILN_LEVEL_CALL, value_release);
-    *state = results;
+    kiln__memo_init(memo, 63, KILN_LEVEL_CALL, value_release);
+    *state = memo;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    kiln__results_release(*state);
+    kiln__memo_release(*state);
     assert_int_equal(made_count, released_count);
     free(*state);
     return 0;
@@ -89,7 +89,7 @@ static int set_up_blocks(void **state)
     int status = set_up(state);
     get_or_make(*state, 1000000, NULL);
     assert_true(kiln__pages_block_bytes() > 0);
-    kiln__results_clear(*state);
+    kiln__memo_clear(*state);
     made_count = released_count = 0;
     return status;
 }
@@ -106,62 +106,62 @@ enum { MANY = 400 };
 
 static void test_many_keys(void **state)
 {
-    struct kiln_results *results = *state;
+    struct kiln_memo_table *memo = *state;
     bool made;
     for (uint64_t id = 0; id < MANY; id++) {
-        assert_null(look_up(results, id));
-        assert_int_equal(get_or_make(results, id, &made)->id, id);
+        assert_null(look_up(memo, id));
+        assert_int_equal(get_or_make(memo, id, &made)->id, id);
         assert_true(made);
     }
     for (int round = 0; round < 2; round++)
-        for (uint64_t id = 0; id < MANY; id++) assert_int_equal(look_up(results, id)->id, id);
+        for (uint64_t id = 0; id < MANY; id++) assert_int_equal(look_up(memo, id)->id, id);
     for (uint64_t id = 0; id < MANY; id++) {
         struct kiln_signature signature;
-        sign(results, id, &signature);
-        assert_int_equal(((struct value *)kiln__results_peek(results, &signature))->id, id);
-        assert_int_equal(get_or_make(results, id, &made)->id, id);
+        sign(memo, id, &signature);
+        assert_int_equal(((struct value *)kiln__memo_peek(memo, &signature))->id, id);
+        assert_int_equal(get_or_make(memo, id, &made)->id, id);
         assert_false(made);
     }
     assert_int_equal(made_count, MANY);
 }
 
-/* Two tables with the same arguments, in one front: ids keep them apart. */
+/* Two tables with the same arguments, in one thread cache: ids keep them apart. */
 static void test_two_tables(void **state)
 {
-    struct kiln_results *results = *state, other;
-    kiln__results_init(&other, 63, KILN_LEVEL_CALL, value_release);
-    assert_true(other.id > results->id);
+    struct kiln_memo_table *memo = *state, other;
+    kiln__memo_init(&other, 63, KILN_LEVEL_CALL, value_release);
+    assert_true(other.id > memo->id);
     for (uint64_t id = 0; id < 50; id++) {
-        get_or_make(results, id, NULL);
+        get_or_make(memo, id, NULL);
         assert_null(look_up(&other, id));
         struct kiln_signature signature;
         uint64_t theirs = id + 1000;
         void *value;
         sign(&other, id, &signature);
-        assert_int_equal(kiln__results_make(&other, &signature, make, &theirs, &value, NULL, NULL), KILN_OK);
-        assert_int_equal(look_up(results, id)->id, id);
+        assert_int_equal(kiln__memo_make(&other, &signature, make, &theirs, &value, NULL, NULL), KILN_OK);
+        assert_int_equal(look_up(memo, id)->id, id);
         assert_int_equal(look_up(&other, id)->id, theirs);
     }
-    kiln__results_clear(&other);
+    kiln__memo_clear(&other);
     for (uint64_t id = 0; id < 50; id++) {
         assert_null(look_up(&other, id));
-        assert_int_equal(look_up(results, id)->id, id);
+        assert_int_equal(look_up(memo, id)->id, id);
     }
-    kiln__results_release(&other);
+    kiln__memo_release(&other);
 }
 
 static void test_clear(void **state)
 {
-    struct kiln_results *results = *state;
-    for (uint64_t id = 0; id < 20; id++) get_or_make(results, id, NULL);
-    for (uint64_t id = 0; id < 20; id++) look_up(results, id); /* into the front */
-    kiln__results_clear(results);
+    struct kiln_memo_table *memo = *state;
+    for (uint64_t id = 0; id < 20; id++) get_or_make(memo, id, NULL);
+    for (uint64_t id = 0; id < 20; id++) look_up(memo, id); /* into the thread cache */
+    kiln__memo_clear(memo);
     assert_int_equal(released_count, 20);
-    for (uint64_t id = 0; id < 20; id++) assert_null(look_up(results, id));
-    get_or_make(results, 3, NULL);
-    assert_int_equal(look_up(results, 3)->id, 3);
-    kiln__results_clear(results);
-    kiln__results_clear(results);
+    for (uint64_t id = 0; id < 20; id++) assert_null(look_up(memo, id));
+    get_or_make(memo, 3, NULL);
+    assert_int_equal(look_up(memo, 3)->id, 3);
+    kiln__memo_clear(memo);
+    kiln__memo_clear(memo);
     assert_int_equal(released_count, 21);
 }
 
@@ -173,21 +173,21 @@ static bool is_odd(const struct kiln_entry *entry, const void *context)
 
 static void test_remove(void **state)
 {
-    struct kiln_results *results = *state;
-    kiln__results_remove(results, is_odd, NULL); /* nothing there */
-    for (uint64_t id = 0; id < MANY; id++) get_or_make(results, id, NULL);
-    kiln__results_remove(results, is_odd, NULL);
+    struct kiln_memo_table *memo = *state;
+    kiln__memo_remove(memo, is_odd, NULL); /* nothing there */
+    for (uint64_t id = 0; id < MANY; id++) get_or_make(memo, id, NULL);
+    kiln__memo_remove(memo, is_odd, NULL);
     assert_int_equal(released_count, MANY / 2);
-    assert_int_equal(results->count, MANY / 2);
+    assert_int_equal(memo->count, MANY / 2);
     for (uint64_t id = 0; id < MANY; id++) {
         struct kiln_signature signature;
-        sign(results, id, &signature);
-        const struct value *value = kiln__results_peek(results, &signature);
+        sign(memo, id, &signature);
+        const struct value *value = kiln__memo_peek(memo, &signature);
         assert_true(id % 2 ? !value : value->id == id);
     }
     bool made;
     for (uint64_t id = 0; id < MANY; id++) {
-        get_or_make(results, id, &made);
+        get_or_make(memo, id, &made);
         assert_int_equal(made, id % 2);
     }
 }
@@ -195,48 +195,48 @@ static void test_remove(void **state)
 /* A value that runs is not released under its user; it is at the next clear. */
 static void test_pin(void **state)
 {
-    struct kiln_results *results = *state;
+    struct kiln_memo_table *memo = *state;
     struct kiln_signature signature;
-    struct value *value = get_or_make(results, 1, NULL);
-    sign(results, 1, &signature);
-    assert_true(kiln__results_pin(results, &signature, value));
-    kiln__results_clear(results);
+    struct value *value = get_or_make(memo, 1, NULL);
+    sign(memo, 1, &signature);
+    assert_true(kiln__memo_pin(memo, &signature, value));
+    kiln__memo_clear(memo);
     assert_int_equal(value->alive, 1);
     assert_int_equal(released_count, 0);
-    assert_false(kiln__results_pin(results, &signature, value)); /* too late: look up again */
-    kiln__results_clear(results);
+    assert_false(kiln__memo_pin(memo, &signature, value)); /* too late: look up again */
+    kiln__memo_clear(memo);
     assert_int_equal(released_count, 0);
-    kiln__results_unpin();
-    kiln__results_clear(results);
+    kiln__memo_unpin();
+    kiln__memo_clear(memo);
     assert_int_equal(released_count, 1);
 }
 
 /* ---- made while cleared --------------------------------------------------------------------------------------- */
 
 struct clearing {
-    struct kiln_results *results;
+    struct kiln_memo_table *memo;
     uint64_t id;
 };
 
 static kiln_status make_and_clear(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     struct clearing *clearing = context;
-    kiln__results_clear(clearing->results);
+    kiln__memo_clear(clearing->memo);
     return make(&clearing->id, value, reads, err);
 }
 
 static void test_cleared_while_made(void **state)
 {
-    struct kiln_results *results = *state;
-    struct clearing clearing = {results, 5};
+    struct kiln_memo_table *memo = *state;
+    struct clearing clearing = {memo, 5};
     struct kiln_signature signature;
     void *value = NULL;
-    sign(results, 5, &signature);
-    assert_int_equal(kiln__results_make(results, &signature, make_and_clear, &clearing, &value, NULL, NULL), KILN_OK);
+    sign(memo, 5, &signature);
+    assert_int_equal(kiln__memo_make(memo, &signature, make_and_clear, &clearing, &value, NULL, NULL), KILN_OK);
     assert_int_equal(((struct value *)value)->id, 5); /* handed out, not kept */
     assert_int_equal(released_count, 0);
-    assert_null(look_up(results, 5));
-    kiln__results_clear(results);
+    assert_null(look_up(memo, 5));
+    kiln__memo_clear(memo);
     assert_int_equal(released_count, 1);
 }
 
@@ -248,22 +248,21 @@ static kiln_status fail_to_make(void *context, void **value, struct kiln_read_re
 
 static void test_failure_leaves_nothing(void **state)
 {
-    struct kiln_results *results = *state;
+    struct kiln_memo_table *memo = *state;
     struct kiln_signature signature;
     kiln_error err = {0};
     void *value = &err;
-    sign(results, 5, &signature);
-    assert_int_equal(kiln__results_make(results, &signature, fail_to_make, NULL, &value, NULL, &err),
-                     KILN_LOWER_FAILED);
+    sign(memo, 5, &signature);
+    assert_int_equal(kiln__memo_make(memo, &signature, fail_to_make, NULL, &value, NULL, &err), KILN_LOWER_FAILED);
     assert_ptr_equal(value, &err);
     assert_string_equal(err.text, "no");
-    assert_null(results->flights);
-    assert_null(look_up(results, 5));
-    assert_int_equal(get_or_make(results, 5, NULL)->id, 5);
+    assert_null(memo->in_flight);
+    assert_null(look_up(memo, 5));
+    assert_int_equal(get_or_make(memo, 5, NULL)->id, 5);
 }
 
 struct nested {
-    struct kiln_results *results;
+    struct kiln_memo_table *memo;
     kiln_status status;
 };
 
@@ -273,44 +272,44 @@ static kiln_status make_itself(void *context, void **value, struct kiln_read_rec
     struct kiln_signature signature;
     void *inner;
     uint64_t id = 9;
-    sign(nested->results, id, &signature);
-    nested->status = kiln__results_make(nested->results, &signature, make, &id, &inner, NULL, NULL);
+    sign(nested->memo, id, &signature);
+    nested->status = kiln__memo_make(nested->memo, &signature, make, &id, &inner, NULL, NULL);
     return make(&id, value, reads, err);
 }
 
 static void test_recursion(void **state)
 {
-    struct kiln_results *results = *state;
-    struct nested nested = {results, KILN_OK};
+    struct kiln_memo_table *memo = *state;
+    struct nested nested = {memo, KILN_OK};
     struct kiln_signature signature;
     void *value;
-    sign(results, 9, &signature);
-    assert_int_equal(kiln__results_make(results, &signature, make_itself, &nested, &value, NULL, NULL), KILN_OK);
+    sign(memo, 9, &signature);
+    assert_int_equal(kiln__memo_make(memo, &signature, make_itself, &nested, &value, NULL, NULL), KILN_OK);
     assert_int_equal(nested.status, KILN_RECURSIVE);
     assert_int_equal(made_count, 1);
-    sign(results, 10, &signature); /* another key within it is fine */
-    assert_int_equal(kiln__results_make(results, &signature, make_itself, &nested, &value, NULL, NULL), KILN_OK);
+    sign(memo, 10, &signature); /* another key within it is fine */
+    assert_int_equal(kiln__memo_make(memo, &signature, make_itself, &nested, &value, NULL, NULL), KILN_OK);
     assert_int_equal(nested.status, KILN_OK);
 }
 
 static void test_nearest(void **state)
 {
-    struct kiln_results *results = *state;
+    struct kiln_memo_table *memo = *state;
     struct kiln_signature signature;
-    sign(results, 7, &signature);
-    assert_null(kiln__results_nearest(results, &signature));
-    kiln__results_nearest_done(results);
-    get_or_make(results, 8, NULL);
-    const struct kiln_entry *entry = kiln__results_nearest(results, &signature);
+    sign(memo, 7, &signature);
+    assert_null(kiln__memo_nearest(memo, &signature));
+    kiln__memo_nearest_done(memo);
+    get_or_make(memo, 8, NULL);
+    const struct kiln_entry *entry = kiln__memo_nearest(memo, &signature);
     assert_non_null(entry);
     assert_int_equal(((struct value *)entry->value)->id, 8);
-    kiln__results_nearest_done(results);
+    kiln__memo_nearest_done(memo);
 }
 
 /* ---- readers against removers --------------------------------------------------------------------------------- */
 
 struct storm {
-    struct kiln_results *results;
+    struct kiln_memo_table *memo;
     _Atomic bool stop;
     _Atomic unsigned wrong, runs;
 };
@@ -322,28 +321,28 @@ static void *run_values(void *context)
     for (uint64_t i = 0; !storm->stop; i++) {
         uint64_t id = i % 7;
         struct kiln_signature signature;
-        sign(storm->results, id, &signature);
-        void *value = kiln__results_lookup(storm->results, &signature);
-        if (!value && kiln__results_make(storm->results, &signature, make, &id, &value, NULL, NULL)) storm->wrong++;
-        if (kiln__results_pin(storm->results, &signature, value)) {
+        sign(storm->memo, id, &signature);
+        void *value = kiln__memo_lookup(storm->memo, &signature);
+        if (!value && kiln__memo_make(storm->memo, &signature, make, &id, &value, NULL, NULL)) storm->wrong++;
+        if (kiln__memo_pin(storm->memo, &signature, value)) {
             struct value *running = value;
             if (running->id != id || !running->alive) storm->wrong++;
             sched_yield();
             if (!running->alive) storm->wrong++;
             storm->runs++;
         }
-        kiln__results_unpin();
+        kiln__memo_unpin();
     }
     return NULL;
 }
 
 static void test_readers_against_clear(void **state)
 {
-    struct storm storm = {.results = *state};
+    struct storm storm = {.memo = *state};
     pthread_t threads[3];
     for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, run_values, &storm);
     for (int i = 0; i < 400; i++) {
-        kiln__results_clear(storm.results);
+        kiln__memo_clear(storm.memo);
         unsigned runs = storm.runs;
         while (storm.runs < runs + 3) sched_yield();
     }
@@ -389,10 +388,9 @@ static void *use_counted(void *context)
     for (uint64_t i = 0; !storm->stop; i++) {
         uint64_t id = i % 5;
         struct kiln_signature signature;
-        sign(storm->results, id, &signature);
-        void *value = kiln__results_peek(storm->results, &signature);
-        if (!value && kiln__results_make(storm->results, &signature, make_counted, &id, &value, NULL, NULL))
-            storm->wrong++;
+        sign(storm->memo, id, &signature);
+        void *value = kiln__memo_peek(storm->memo, &signature);
+        if (!value && kiln__memo_make(storm->memo, &signature, make_counted, &id, &value, NULL, NULL)) storm->wrong++;
         if (((struct counted *)value)->id != id) storm->wrong++;
         counted_release(value);
         storm->runs++;
@@ -415,21 +413,21 @@ static bool is_nothing(const struct kiln_entry *entry, const void *context)
 static void test_readers_against_remove(void **state)
 {
     (void)state;
-    struct kiln_results results;
-    kiln__results_init(&results, 63, KILN_LEVEL_KERNEL, counted_release);
-    results.acquire = counted_acquire;
-    struct storm storm = {.results = &results};
+    struct kiln_memo_table memo;
+    kiln__memo_init(&memo, 63, KILN_LEVEL_KERNEL, counted_release);
+    memo.acquire = counted_acquire;
+    struct storm storm = {.memo = &memo};
     pthread_t threads[3];
     for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, use_counted, &storm);
     for (int i = 0; i < 400; i++) {
-        kiln__results_remove(&results, i % 2 ? is_everything : is_nothing, NULL);
+        kiln__memo_remove(&memo, i % 2 ? is_everything : is_nothing, NULL);
         unsigned runs = storm.runs;
         while (storm.runs < runs + 3) sched_yield();
     }
     storm.stop = true;
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
     assert_int_equal(storm.wrong, 0);
-    kiln__results_release(&results);
+    kiln__memo_release(&memo);
 }
 
 /* ---- through kiln_get ----------------------------------------------------------------------------------------- */
