@@ -1,7 +1,7 @@
 # tests/unit/test_<room>_<file>.c: one program each, against the archives, so that internals can be tested.
 enable_testing()
 find_library(CMOCKA cmocka REQUIRED)
-set(engine_tests "array|graph|codegen|trace|run")
+set(engine_tests "array|graph|ops|codegen|trace|run")
 file(GLOB unit_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/test_*.c)
 foreach(source ${unit_tests})
   get_filename_component(name ${source} NAME_WE)

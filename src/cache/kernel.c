@@ -26,8 +26,8 @@ struct job {
     kiln_bytes text;
     kiln_bytes call_key;
     const struct kiln_content_key *content;
-    const struct kiln_note *note; /* instead of a call key; may be NULL */
-    bool is_kept;                 /* see struct kiln_kernel */
+    const struct kiln_provenance *note; /* instead of a call key; may be NULL */
+    bool is_kept;                       /* see struct kiln_kernel */
 };
 
 /* ---- references ----------------------------------------------------------------------------------------------- */
@@ -476,8 +476,8 @@ kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *c
 }
 
 kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
-                                   uint32_t options, const char *name, kiln_bytes text, const struct kiln_note *note,
-                                   struct kiln_kernel **out, kiln_error *err)
+                                   uint32_t options, const char *name, kiln_bytes text,
+                                   const struct kiln_provenance *note, struct kiln_kernel **out, kiln_error *err)
 {
     if (!compiler) return kiln__fail(err, KILN_NO_COMPILER, "%s: there is no compiler", name);
     struct kiln_content_key content = {0};

@@ -33,7 +33,7 @@ void kiln__kernel_drop(void *kernel);  /* gives up the table's own reference */
 size_t kiln__kernels_sweep(kiln_cache *cache, bool of_arrays_too);
 
 /* Prints what a new artifact is for, as lines like those of a call key; asked only after the compiler has run. */
-struct kiln_note {
+struct kiln_provenance {
     void (*print)(const void *context, struct kiln_buffer *out);
     const void *context;
 };
@@ -42,8 +42,8 @@ struct kiln_note {
  * under the bound once nobody refers to it. *out is the caller's reference; NULL when KILN_MODE=compile-only: it was
  * compiled and stored. `note` (may be NULL) is kept with a new artifact. */
 kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
-                                   uint32_t options, const char *name, kiln_bytes text, const struct kiln_note *note,
-                                   struct kiln_kernel **out, kiln_error *err);
+                                   uint32_t options, const char *name, kiln_bytes text,
+                                   const struct kiln_provenance *note, struct kiln_kernel **out, kiln_error *err);
 
 /* The artifact alone, stored or compiled: nothing is linked, so the request's target need not run here. */
 kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,

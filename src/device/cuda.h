@@ -64,9 +64,9 @@ enum {
     F(capture_begin, "cuStreamBeginCapture_v2", (void *stream, int mode))                                              \
     F(capture_end, "cuStreamEndCapture", (void *stream, void **graph))                                                 \
     F(graph_free, "cuGraphDestroy", (void *graph))                                                                     \
-    F(replay_new, "cuGraphInstantiateWithFlags", (void **replay, void *graph, unsigned long long flags))               \
-    F(replay_free, "cuGraphExecDestroy", (void *replay))                                                               \
-    F(replay_launch, "cuGraphLaunch", (void *replay, void *stream))
+    F(graph_instantiate, "cuGraphInstantiateWithFlags", (void **replay, void *graph, unsigned long long flags))        \
+    F(graph_exec_free, "cuGraphExecDestroy", (void *replay))                                                           \
+    F(graph_launch, "cuGraphLaunch", (void *replay, void *stream))
 
 struct kiln_cuda {
 #define KILN_CUDA_FIELD(field, symbol, parameters) int(*field) parameters;

@@ -267,8 +267,8 @@ kiln_status kiln__gpu_free_memory(const struct kiln_gpu *gpu, size_t *out, kiln_
 
 static int launch_on(const struct kiln_cuda *cuda, const struct kiln_gpu_call *call, void *stream)
 {
-    size_t size = call->word_count * sizeof *call->words;
-    void *extra[] = {(void *)1, (void *)(uintptr_t)call->words, (void *)2, &size, NULL}; /* buffer, its size, end */
+    size_t size = call->param_count * sizeof *call->params;
+    void *extra[] = {(void *)1, (void *)(uintptr_t)call->params, (void *)2, &size, NULL}; /* buffer, its size, end */
     return cuda->launch(call->function, call->grid, 1, 1, call->block, 1, 1, (unsigned)call->shared_bytes, stream, NULL,
                         extra);
 }
@@ -304,8 +304,8 @@ static int capture_stream(const struct kiln_cuda *cuda, const struct kiln_gpu *g
     return result;
 }
 
-kiln_status kiln__gpu_replay_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count,
-                                 void **out, kiln_error *err)
+kiln_status kiln__gpu_graph_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count, void **out,
+                                kiln_error *err)
 {
     void *graph = NULL, *stream = NULL;
     *out = NULL;
@@ -313,20 +313,20 @@ kiln_status kiln__gpu_replay_new(const struct kiln_gpu *gpu, const struct kiln_g
     const struct kiln_cuda *cuda = driver();
     int result = capture_stream(cuda, gpu, &stream);
     if (!result) result = capture(cuda, stream, calls, count, &graph);
-    if (!result) result = cuda->replay_new(out, graph, 0);
+    if (!result) result = cuda->graph_instantiate(out, graph, 0);
     if (graph) cuda->graph_free(graph);
     return result ? kiln__cuda_fail(err, KILN_IO, result, "launches can't be captured") : KILN_OK;
 }
 
-kiln_status kiln__gpu_replay(const struct kiln_gpu *gpu, void *replay, kiln_error *err)
+kiln_status kiln__gpu_graph_launch(const struct kiln_gpu *gpu, void *replay, kiln_error *err)
 {
     if (gpu->is_absent) return KILN_OK;
     kiln__gpu_count_add(KILN_GPU_REPLAYS, 1);
-    int result = driver()->replay_launch(replay, NULL);
+    int result = driver()->graph_launch(replay, NULL);
     return result ? kiln__cuda_fail(err, KILN_IO, result, "launches can't be replayed") : KILN_OK;
 }
 
-void kiln__gpu_replay_free(const struct kiln_gpu *gpu, void *replay)
+void kiln__gpu_graph_free(const struct kiln_gpu *gpu, void *replay)
 {
-    if (!gpu->is_absent && replay) driver()->replay_free(replay);
+    if (!gpu->is_absent && replay) driver()->graph_exec_free(replay);
 }

@@ -76,20 +76,20 @@ kiln_status kiln__gpu_wait(const struct kiln_gpu *gpu, kiln_error *err);
 /* Bytes that nobody, in this process or another, has allocated now. */
 kiln_status kiln__gpu_free_memory(const struct kiln_gpu *gpu, size_t *out, kiln_error *err);
 
-/* One launch as the driver wants it; each word is a parameter of 8 bytes. */
+/* One launch as the driver wants it; each param has 8 bytes. */
 struct kiln_gpu_call {
     void *function; /* a CUfunction */
     uint32_t grid, block;
     size_t shared_bytes; /* for each block, besides what the kernel itself has */
-    size_t word_count;
-    const uint64_t *words;
+    size_t param_count;
+    const uint64_t *params;
 };
 kiln_status kiln__gpu_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err);
 
-/* Several launches as one graph, to be replayed with the same words. NULL in *out when the GPU is absent. */
-kiln_status kiln__gpu_replay_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count,
-                                 void **out, kiln_error *err);
-kiln_status kiln__gpu_replay(const struct kiln_gpu *gpu, void *replay, kiln_error *err);
-void kiln__gpu_replay_free(const struct kiln_gpu *gpu, void *replay);
+/* Several launches as one graph, to be replayed with the same params. NULL in *out when the GPU is absent. */
+kiln_status kiln__gpu_graph_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count, void **out,
+                                kiln_error *err);
+kiln_status kiln__gpu_graph_launch(const struct kiln_gpu *gpu, void *replay, kiln_error *err);
+void kiln__gpu_graph_free(const struct kiln_gpu *gpu, void *replay);
 
 #endif

@@ -158,8 +158,8 @@ static kiln_status dtype_argreduce(const struct kiln_call *call, struct kiln_res
     return KILN_OK;
 }
 
-/* Running sums and products: bool becomes int32. */
-static kiln_status dtype_running(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+/* cumulative sums and products: bool becomes int32. */
+static kiln_status dtype_cumulative(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     (void)err;
     enum kiln_dtype dtype = call->inputs[0]->dtype;
@@ -494,7 +494,7 @@ static kiln_status shape_sorted(const struct kiln_call *call, struct kiln_result
 }
 
 /* cumsum and its like: the axis, then 1 to start at its end, then 1 to count the element itself. */
-static kiln_status shape_running(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+static kiln_status shape_cumulative(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     kiln_status status = expect_attrs(call, 3, err);
     if (!status) status = expect_axis(call, 0, call->inputs[0]->ndim, err);
@@ -569,10 +569,10 @@ static const struct {
     [KILN_OP_ANY] = {dtype_truth, shape_sum},
     [KILN_OP_ARGMIN] = {dtype_argreduce, shape_extreme},
     [KILN_OP_ARGMAX] = {dtype_argreduce, shape_extreme},
-    [KILN_OP_CUMSUM] = {dtype_running, shape_running},
-    [KILN_OP_CUMPROD] = {dtype_running, shape_running},
-    [KILN_OP_CUMMAX] = {dtype_moved, shape_running},
-    [KILN_OP_CUMMIN] = {dtype_moved, shape_running},
+    [KILN_OP_CUMSUM] = {dtype_cumulative, shape_cumulative},
+    [KILN_OP_CUMPROD] = {dtype_cumulative, shape_cumulative},
+    [KILN_OP_CUMMAX] = {dtype_moved, shape_cumulative},
+    [KILN_OP_CUMMIN] = {dtype_moved, shape_cumulative},
     [KILN_OP_TAKE] = {kiln__dtype_indexed, kiln__shape_take},
     [KILN_OP_GATHER] = {kiln__dtype_indexed, kiln__shape_gather},
     [KILN_OP_TAKE_ALONG] = {kiln__dtype_indexed, kiln__shape_take_along},

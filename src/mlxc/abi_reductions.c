@@ -124,18 +124,19 @@ int mlx_softmax(mlx_array *res, const mlx_array a, bool precise, const mlx_strea
 KILN_ARGREDUCE(argmin, ARGMIN)
 KILN_ARGREDUCE(argmax, ARGMAX)
 
-#define KILN_RUNNING(name, ID)                                                                                         \
+#define KILN_CUMULATIVE(name, ID)                                                                                      \
     int mlx_##name(mlx_array *res, const mlx_array a, int axis, bool reverse, bool inclusive, const mlx_stream s)      \
     {                                                                                                                  \
         KILN_NEED_ARRAY(a);                                                                                            \
         KILN_NEED_STREAM(s);                                                                                           \
-        KILN_RETURN_RESULT(res, kiln__running(KILN_OP_##ID, kiln__unwrap(a), axis, reverse, inclusive, &out, &err));   \
+        KILN_RETURN_RESULT(res,                                                                                        \
+                           kiln__cumulative(KILN_OP_##ID, kiln__unwrap(a), axis, reverse, inclusive, &out, &err));     \
     }
 
-KILN_RUNNING(cumsum, CUMSUM)
-KILN_RUNNING(cumprod, CUMPROD)
-KILN_RUNNING(cummax, CUMMAX)
-KILN_RUNNING(cummin, CUMMIN)
+KILN_CUMULATIVE(cumsum, CUMSUM)
+KILN_CUMULATIVE(cumprod, CUMPROD)
+KILN_CUMULATIVE(cummax, CUMMAX)
+KILN_CUMULATIVE(cummin, CUMMIN)
 
 int mlx_logcumsumexp(mlx_array *res, const mlx_array a, int axis, bool reverse, bool inclusive, const mlx_stream s)
 {

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "graph/deferred.h"
-#include "ops/row_layer.h"
 #include "ops/rng_state.h"
+#include "ops/row_layer.h"
 
 static kiln_status require(struct kiln_array *array, const char *name, kiln_error *err)
 {
@@ -523,7 +523,7 @@ kiln_status kiln__random_key(uint64_t seed, struct kiln_array **out, kiln_error 
 kiln_status kiln__random_next_key(struct kiln_array **out, kiln_error *err)
 {
     uint32_t words[2];
-    kiln__sequence_next(words);
+    kiln__rng_state_next(words);
     return key_array(words, out, err);
 }
 

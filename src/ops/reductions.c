@@ -405,8 +405,8 @@ kiln_status kiln__answer_argreduce(struct kiln_question *question, struct kiln_a
     return kiln__argreduce((enum kiln_op)op, asked.a, asked.axes.keepdims, out, err);
 }
 
-kiln_status kiln__running(enum kiln_op op, struct kiln_array *a, int axis, bool reverse, bool inclusive,
-                          struct kiln_array **out, kiln_error *err)
+kiln_status kiln__cumulative(enum kiln_op op, struct kiln_array *a, int axis, bool reverse, bool inclusive,
+                             struct kiln_array **out, kiln_error *err)
 {
     int plain = 0;
     if (!a) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", kiln__ops[op].name);

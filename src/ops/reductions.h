@@ -34,8 +34,8 @@ kiln_status kiln__argreduce_axis(enum kiln_op op, struct kiln_array *a, int axis
 kiln_status kiln__argreduce(enum kiln_op op, struct kiln_array *a, bool keepdims, struct kiln_array **out,
                             kiln_error *err);
 /* cumsum, cumprod, cummax, cummin. */
-kiln_status kiln__running(enum kiln_op op, struct kiln_array *a, int axis, bool reverse, bool inclusive,
-                          struct kiln_array **out, kiln_error *err);
+kiln_status kiln__cumulative(enum kiln_op op, struct kiln_array *a, int axis, bool reverse, bool inclusive,
+                             struct kiln_array **out, kiln_error *err);
 
 /* log(exp(a[0]) + exp(a[1]) + ...) as far as each position, in float32 at least. */
 kiln_status kiln__logcumsumexp(struct kiln_array *a, int axis, bool reverse, bool inclusive, struct kiln_array **out,

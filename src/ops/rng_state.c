@@ -37,7 +37,7 @@ static uint64_t clock_seed(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-void kiln__sequence_next(uint32_t key[2])
+void kiln__rng_state_next(uint32_t key[2])
 {
     uint32_t words[4];
     pthread_mutex_lock(&lock);

@@ -7,6 +7,6 @@
 #include <stdint.h>
 
 /* The next key; two threads never get the same one. Seeded from the clock unless kiln__random_seed() was called. */
-void kiln__sequence_next(uint32_t key[2]);
+void kiln__rng_state_next(uint32_t key[2]);
 
 #endif

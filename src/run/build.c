@@ -347,7 +347,7 @@ kiln_status kiln__plan_new(const struct kiln_tape *tape, struct kiln_kernel_set 
     bool done = build(&builder);
     free(builder.slots);
     free(builder.numbers);
-    if (done && can_replay(plan)) plan->replay = kiln__replay_new(); /* without one, every call launches */
+    if (done && can_replay(plan)) plan->launch_graph = kiln__launch_graph_new(); /* without one, every call launches */
     if (!done) {
         kiln__plan_unref(plan);
         return kiln__no_memory(err, "a plan");

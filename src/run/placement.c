@@ -93,7 +93,7 @@ kiln_status kiln__move(struct kiln_moved *out, struct kiln_array *const *arrays,
     kiln_status status = KILN_OK;
     out->count = 0;
     out->from = arrays;
-    if (must_copy(arrays, count, device_index)) status = kiln__replay_flush(err);
+    if (must_copy(arrays, count, device_index)) status = kiln__launch_graph_flush(err);
     out->arrays = fits ? out->few : malloc(count * sizeof *arrays);
     if (!out->arrays) {
         out->arrays = out->few;

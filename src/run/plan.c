@@ -40,7 +40,7 @@ void kiln__plan_unref(void *value)
         free(plan->steps[i].kernels);
     }
     for (uint32_t i = 0; i < plan->constant_count; i++) kiln__array_unref(plan->constants[i]);
-    kiln__replay_free(plan->replay);
+    kiln__launch_graph_free(plan->launch_graph);
     free(plan->constants);
     kiln__arena_release(&plan->arena);
     free(plan);
@@ -255,11 +255,11 @@ static kiln_status run_there(const struct kiln_plan *plan, struct kiln_array *co
 {
     kiln_device *device;
     kiln_status status = KILN_OK;
-    if (!plan->replay) return run_here(plan, inputs, constants, given, owns_inputs, outputs, err);
+    if (!plan->launch_graph) return run_here(plan, inputs, constants, given, owns_inputs, outputs, err);
     if ((status = kiln__device_at_index(plan->device_index, &device, err))) return status;
-    kiln__replay_begin(plan->replay, device);
+    kiln__launch_graph_begin(plan->launch_graph, device);
     status = run_here(plan, inputs, constants, given, owns_inputs, outputs, err);
-    kiln_status started = kiln__replay_end(!status, err);
+    kiln_status started = kiln__launch_graph_end(!status, err);
     for (uint32_t i = 0; started && !status && i < plan->output_count; i++) kiln__array_unref(outputs[i]);
     return status ? status : started;
 }

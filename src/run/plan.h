@@ -31,11 +31,12 @@ struct kiln_step {
 
 struct kiln_plan {
     _Atomic uint32_t refs;
-    struct kiln_arena arena;    /* holds everything below but kernels and constants */
-    const char *name;           /* of the function; NULL: it has none */
-    bool is_shapeless;          /* made from a record that serves other sizes too */
-    uint32_t device_index;      /* where it runs: graph/default_device.h */
-    struct kiln_replay *replay; /* on a GPU, unless a library is called: see run/gpu/gpu_launch.h; else NULL */
+    struct kiln_arena arena; /* holds everything below but kernels and constants */
+    const char *name;        /* of the function; NULL: it has none */
+    bool is_shapeless;       /* made from a record that serves other sizes too */
+    uint32_t device_index;   /* where it runs: graph/default_device.h */
+    struct kiln_launch_graph
+        *launch_graph; /* on a GPU, unless a library is called: see run/gpu/gpu_launch.h; else NULL */
     uint32_t slot_count, input_count, constant_count, step_count, output_count;
     struct kiln_shape *shapes;     /* of each slot as traced */
     struct kiln_array **constants; /* references; slots input_count ... */

@@ -1,7 +1,7 @@
 /*
- * provenance.c - see provenance.h. A kernel of a plan tells its operands and results with the shapes of the call that was traced,
- * the operations that it fused, the bytes that it moves, and its plan: what it takes and gives, and all its steps.
- * Values are named by position: operands a0, a1, ..., constants c0, ..., results of operations v0, ...
+ * provenance.c - see provenance.h. A kernel of a plan tells its operands and results with the shapes of the call that
+ * was traced, the operations that it fused, the bytes that it moves, and its plan: what it takes and gives, and all its
+ * steps. Values are named by position: operands a0, a1, ..., constants c0, ..., results of operations v0, ...
  */
 #include "run/provenance.h"
 
@@ -72,7 +72,7 @@ static void print_shape(const struct kiln_plan *plan, uint32_t slot, struct kiln
     kiln__buffer_printf(out, " %s", kiln__shape_text(shape->dims, shape->ndim, text));
 }
 
-static void print_operands(const struct kiln_note_of *of, const struct kiln_step *step, struct kiln_buffer *out)
+static void print_operands(const struct kiln_provenance_of *of, const struct kiln_step *step, struct kiln_buffer *out)
 {
     const struct kiln_group *group = &of->kernels->group;
     for (uint32_t i = 0; i < group->operand_count; i++) {
@@ -98,7 +98,7 @@ static void print_operations(const struct kiln_group *group, struct kiln_buffer 
     }
 }
 
-static void print_results(const struct kiln_note_of *of, const struct kiln_step *step, struct kiln_buffer *out)
+static void print_results(const struct kiln_provenance_of *of, const struct kiln_step *step, struct kiln_buffer *out)
 {
     const struct kiln_group *group = &of->kernels->group;
     for (uint32_t i = 0; i < group->output_count; i++) {
@@ -205,9 +205,9 @@ static void print_plan(const struct kiln_plan *plan, struct kiln_buffer *out)
     if (plan->step_count > LISTED_STEPS) kiln__buffer_printf(out, "more\t%u steps\n", plan->step_count - LISTED_STEPS);
 }
 
-void kiln__note_print(const void *context, struct kiln_buffer *out)
+void kiln__provenance_print(const void *context, struct kiln_buffer *out)
 {
-    const struct kiln_note_of *of = context;
+    const struct kiln_provenance_of *of = context;
     const struct kiln_plan *plan = of->kernels->plan;
     const struct kiln_step *step = plan ? &plan->steps[of->kernels->step] : NULL;
     kiln__buffer_printf(out, "function\t");

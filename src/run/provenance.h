@@ -1,5 +1,6 @@
 /*
- * provenance.h - what a kernel of arrays was compiled for, in words, kept with its artifact for `kiln show` and `kiln why`.
+ * provenance.h - what a kernel of arrays was compiled for, in words, kept with its artifact for `kiln show` and `kiln
+ * why`.
  *
  * Lines of a name, a tab and a value, as docs/formats/key.md has them for calls. Printed only when a compiler runs.
  */
@@ -9,12 +10,12 @@
 #include "base/buffer.h"
 #include "run/plan.h"
 
-struct kiln_note_of {
+struct kiln_provenance_of {
     const struct kiln_group_kernels *kernels;
     const char *letters; /* one for each operand */
 };
 
-/* context: a struct kiln_note_of. Fits struct kiln_note. */
-void kiln__note_print(const void *context, struct kiln_buffer *out);
+/* context: a struct kiln_provenance_of. Fits struct kiln_provenance. */
+void kiln__provenance_print(const void *context, struct kiln_buffer *out);
 
 #endif

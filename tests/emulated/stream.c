@@ -208,29 +208,29 @@ int emulated_graph_free(void *graph)
     return emulated_leave(result);
 }
 
-int emulated_replay_new(void **replay, void *graph, unsigned long long flags)
+int emulated_graph_instantiate(void **replay, void *graph, unsigned long long flags)
 {
     (void)flags;
     const struct list *from = graph;
-    int result = emulated_enter(CALL_replay_new);
+    int result = emulated_enter(CALL_graph_instantiate);
     struct list *copy = result ? NULL : calloc(1, sizeof *copy);
     if (!result) result = copy ? add_all(copy, from) : OUT_OF_MEMORY;
     if (!result) *replay = copy;
     return emulated_leave(result);
 }
 
-int emulated_replay_free(void *replay)
+int emulated_graph_exec_free(void *replay)
 {
-    int result = emulated_enter(CALL_replay_free);
+    int result = emulated_enter(CALL_graph_exec_free);
     release(replay);
     free(replay);
     return emulated_leave(result);
 }
 
-int emulated_replay_launch(void *replay, void *stream)
+int emulated_graph_launch(void *replay, void *stream)
 {
     if (emulated_is_idle()) return SUCCESS;
-    int result = emulated_enter(CALL_replay_launch);
+    int result = emulated_enter(CALL_graph_launch);
     struct list *list = list_of(stream);
     if (!result && !list) result = INVALID_HANDLE;
     if (!result) result = fault;

@@ -70,13 +70,13 @@ static void captures_are_watched(void **state)
     assert_int_equal(cuda->copy_on_device(b, a, 8, stream), SUCCESS);
     assert_int_equal(cuda->stream_wait(NULL), CAPTURE_UNSUPPORTED);
     assert_int_equal(cuda->capture_end(stream, &graph), SUCCESS);
-    assert_int_equal(cuda->replay_new(&replay, graph, 0), SUCCESS);
+    assert_int_equal(cuda->graph_instantiate(&replay, graph, 0), SUCCESS);
     assert_int_equal(cuda->graph_free(graph), SUCCESS);
     assert_int_equal(cuda->copy_to_device(a, "after", 6), SUCCESS);
-    assert_int_equal(cuda->replay_launch(replay, NULL), SUCCESS);
+    assert_int_equal(cuda->graph_launch(replay, NULL), SUCCESS);
     assert_int_equal(cuda->copy_to_host(text, b, 6), SUCCESS); /* it ran when it was launched, not when captured */
     assert_string_equal(text, "after");
-    assert_int_equal(cuda->replay_free(replay), SUCCESS);
+    assert_int_equal(cuda->graph_exec_free(replay), SUCCESS);
     assert_int_equal(cuda->memory_free(a), SUCCESS);
     assert_int_equal(cuda->memory_free(b), SUCCESS);
 }

@@ -27,8 +27,8 @@ struct description {
     struct kiln_instr instrs[LIMIT];
     uint32_t outputs[LIMIT];
     char letters[LIMIT + 1];
-    unsigned flags;            /* of a kernel for CPUs */
-    struct kiln_gpu_form form; /* of one for GPUs */
+    unsigned flags;                /* of a kernel for CPUs */
+    struct kiln_gpu_config config; /* of one for GPUs */
 };
 
 static int dtype_named(const char *name)
@@ -61,10 +61,10 @@ static void read_form(struct description *d, const char *line)
     unsigned axes = 0;
     assert_int_equal(sscanf(line, "; kiln gpu kernel, %31[^,], %u axes", schedule, &axes), 2);
     for (int i = 0; i < (int)(sizeof schedules / sizeof *schedules); i++)
-        if (strcmp(schedule, schedules[i]) == 0) d->form.schedule = (enum kiln_gpu_schedule)i;
-    d->form.axes = (uint8_t)axes;
-    d->form.wide = strstr(line, ", wide") != NULL;
-    d->form.is_long = strstr(line, ", long") != NULL;
+        if (strcmp(schedule, schedules[i]) == 0) d->config.schedule = (enum kiln_gpu_schedule)i;
+    d->config.axes = (uint8_t)axes;
+    d->config.wide = strstr(line, ", wide") != NULL;
+    d->config.is_long = strstr(line, ", long") != NULL;
 }
 
 static void read_line(struct description *d, const char *line)

@@ -65,8 +65,8 @@ enum { MAX_POINTERS = 80, MAX_CONSTANTS = 320, ARENA = 1 << 16, MARGIN = 1 << 14
 struct launch {
     const struct kiln_group *group;
     const char *letters;
-    struct kiln_gpu_form form;
-    uint32_t axes; /* of the index space; the form's are 0 for packed ones */
+    struct kiln_gpu_config config;
+    uint32_t axes; /* of the index space; the config's are 0 for packed ones */
     int64_t sizes[KILN_GPU_MAX_AXES];
     int64_t strides[MAX_POINTERS][KILN_GPU_MAX_AXES];
     int64_t start[MAX_POINTERS];
@@ -166,7 +166,7 @@ static uint32_t words_of(const struct launch *l, uint64_t *words)
     const struct kiln_group *group = l->group;
     uint32_t pointers = group->output_count + group->operand_count, axes = l->axes, next = 0;
     int64_t total = product(l->sizes, axes), width = kiln__gpu_width(group, l->letters), blocks;
-    bool tiled = l->form.schedule == KILN_GPU_TILED;
+    bool tiled = l->config.schedule == KILN_GPU_TILED;
     for (uint32_t p = 0; p < pointers; p++) words[next++] = pointer_word(l, p);
     if (l->in_place) words[group->output_count] = words[0];
     for (uint32_t i = 0; i < group->constant_count; i++) words[next++] = l->constants[i];
@@ -174,11 +174,11 @@ static uint32_t words_of(const struct launch *l, uint64_t *words)
         words[next++] = (uint64_t)tiles(l->sizes[axes - 2]), words[next++] = (uint64_t)tiles(l->sizes[axes - 1]);
         blocks = tiles(l->sizes[axes - 2]) * tiles(l->sizes[axes - 1]) * product(l->sizes, axes - 2);
     } else {
-        int64_t each = l->form.schedule == KILN_GPU_PACKED || l->form.wide ? width : 1;
+        int64_t each = l->config.schedule == KILN_GPU_PACKED || l->config.wide ? width : 1;
         words[next++] = (uint64_t)total;
         blocks = (total + KILN_GPU_BLOCK * each - 1) / (KILN_GPU_BLOCK * each);
     }
-    for (uint32_t a = 0; a < l->form.axes; a++) {
+    for (uint32_t a = 0; a < l->config.axes; a++) {
         words[next++] = (uint64_t)l->sizes[a];
         for (uint32_t p = 0; p < pointers; p++) words[next++] = (uint64_t)(l->strides[p][a] * pointer_size(group, p));
     }
@@ -192,7 +192,7 @@ static void explain(const struct launch *l, uint32_t output)
         fail_msg("[%s] of %s, letters \"%s\", schedule %d%s%s: output %u differs at byte %lld of %lld",
                  kiln__ops[l->group->instrs[l->group->instr_count - 1].op].name,
                  kiln__dtypes[l->group->operand_count ? l->group->operand_dtypes[0] : 0].name, l->letters,
-                 (int)l->form.schedule, l->form.wide ? ", wide" : "", l->form.is_long ? ", long" : "", output,
+                 (int)l->config.schedule, l->config.wide ? ", wide" : "", l->config.is_long ? ", long" : "", output,
                  (long long)i - MARGIN - l->start[output] * pointer_size(l->group, output),
                  (long long)(product(l->sizes, l->axes) * pointer_size(l->group, output)));
     }
@@ -215,7 +215,7 @@ static gpu_emulator_thread gpu_kernel(const struct launch *l)
 {
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    if (kiln__gpu_print(l->group, l->letters, &l->form, &text, &err)) fail_msg("%s", err.text);
+    if (kiln__gpu_print(l->group, l->letters, &l->config, &text, &err)) fail_msg("%s", err.text);
     return load_gpu_text_at(&text, opt_level);
 }
 
@@ -241,7 +241,7 @@ static void check_launch(const struct launch *l, kernel_entry cpu, gpu_emulator_
 
 static struct launch packed_launch(const struct kiln_group *group, const char *letters, bool wide)
 {
-    struct launch l = {.group = group, .letters = letters, .form = {KILN_GPU_PACKED, 0, wide, false}, .axes = 1};
+    struct launch l = {.group = group, .letters = letters, .config = {KILN_GPU_PACKED, 0, wide, false}, .axes = 1};
     for (uint32_t i = 0; i < group->output_count; i++) l.strides[i][0] = 1;
     for (uint32_t i = 0; i < group->operand_count; i++) l.strides[group->output_count + i][0] = letters[i] == 'c';
     return l;
@@ -396,7 +396,7 @@ static void packed_mixed_groups(void **state)
         for (uint32_t k = 0; k < m.group.operand_count; k++) letters[k] = random_bits() % 4 ? 'c' : 's';
         letters[m.group.operand_count] = 0;
         struct launch l = packed_launch(&m.group, letters, i % 2);
-        l.form.is_long = i / 2 % 2;
+        l.config.is_long = i / 2 % 2;
         l.sizes[0] = 1 + (int64_t)(random_bits() % 2500);
         set_constants(&l);
         check_launch(&l, cpu_kernel(&m.group), gpu_kernel(&l));
@@ -446,7 +446,7 @@ enum { MAX_TOTAL = 1400 };
 static void random_sizes(struct launch *l, uint32_t axes, uint32_t multiple)
 {
     int64_t room = MAX_TOTAL / multiple;
-    l->axes = l->form.axes = (uint8_t)axes;
+    l->axes = l->config.axes = (uint8_t)axes;
     for (uint32_t a = axes; a-- > 0;) {
         int64_t most = axes > 4 && a + 2 < axes ? 3 : 70;
         l->sizes[a] = 1 + (int64_t)(random_bits() % (uint64_t)(most < room ? most : room));
@@ -491,7 +491,7 @@ static void strided_spaces(void **state)
         char letters[MAX_POINTERS + 1] = "";
         make_mixed(&m, i % 16 == 15 ? 64 : 1 + i % 4, i % 3, 1 + i % 2, i);
         struct launch l = {.group = &m.group, .letters = letters};
-        l.form = (struct kiln_gpu_form){.schedule = KILN_GPU_STRIDED, .is_long = i % 3 == 0};
+        l.config = (struct kiln_gpu_config){.schedule = KILN_GPU_STRIDED, .is_long = i % 3 == 0};
         random_sizes(&l, 1 + i % 8, 1);
         for (uint32_t p = 0; p < m.group.output_count; p++) pack_strides(&l, p, l.axes - 1, 1);
         for (uint32_t k = 0; k < m.group.operand_count; k++) {
@@ -515,7 +515,7 @@ static void strided_wide_spaces(void **state)
         make_any(&m, 1 + i % 4, i % 3, 1 + i % 2, i);
         for (uint32_t k = 0; k < m.group.operand_count; k++) letters[k] = random_bits() % 3 ? 'c' : 's';
         struct launch l = {.group = &m.group, .letters = letters};
-        l.form = (struct kiln_gpu_form){.schedule = KILN_GPU_STRIDED, .wide = true, .is_long = i % 3 == 0};
+        l.config = (struct kiln_gpu_config){.schedule = KILN_GPU_STRIDED, .wide = true, .is_long = i % 3 == 0};
         random_sizes(&l, 1 + i % 8, 16);
         for (uint32_t p = 0; p < m.group.output_count; p++) pack_strides(&l, p, l.axes - 1, 1);
         for (uint32_t k = 0; k < m.group.operand_count; k++) {
@@ -533,7 +533,7 @@ static void check_tiled(struct mixed *m, uint32_t axes, bool is_long)
 {
     char letters[MAX_POINTERS + 1] = "";
     struct launch l = {.group = &m->group, .letters = letters};
-    l.form = (struct kiln_gpu_form){.schedule = KILN_GPU_TILED, .is_long = is_long};
+    l.config = (struct kiln_gpu_config){.schedule = KILN_GPU_TILED, .is_long = is_long};
     random_sizes(&l, axes, 1);
     for (uint32_t p = 0; p < m->group.output_count; p++) pack_strides(&l, p, axes - 1, 1);
     for (uint32_t k = 0; k < m->group.operand_count; k++) {
@@ -571,7 +571,7 @@ static void tiled_in_place(void **state)
     assert_true(make_one_op(&one, KILN_OP_ADD, KILN_INT32, 0));
     for (int i = 0; i < 2; i++) {
         struct launch l = {.group = &one.group, .letters = letters[i], .in_place = true, .axes = 2, .sizes = {35, 37}};
-        l.form = (struct kiln_gpu_form){.schedule = KILN_GPU_TILED, .axes = 2};
+        l.config = (struct kiln_gpu_config){.schedule = KILN_GPU_TILED, .axes = 2};
         for (uint32_t p = 0; p < 3; p++) pack_strides(&l, p, p == 2 ? 0 : 1, 1);
         check_space(&l);
     }
@@ -579,13 +579,13 @@ static void tiled_in_place(void **state)
 
 /* ---- errors ---------------------------------------------------------------------------------------------------- */
 
-static void expect_invalid(const char *letters, struct kiln_gpu_form form, const char *word)
+static void expect_invalid(const char *letters, struct kiln_gpu_config config, const char *word)
 {
     struct one_op one;
     struct kiln_buffer text = {0};
     kiln_error err = {0};
     assert_true(make_one_op(&one, KILN_OP_ADD, KILN_FLOAT32, 0));
-    assert_int_equal(kiln__gpu_print(&one.group, letters, &form, &text, &err), KILN_INVALID);
+    assert_int_equal(kiln__gpu_print(&one.group, letters, &config, &text, &err), KILN_INVALID);
     if (!strstr(err.text, word)) fail_msg("\"%s\" does not say \"%s\"", err.text, word);
     kiln__buffer_release(&text);
 }
@@ -593,15 +593,15 @@ static void expect_invalid(const char *letters, struct kiln_gpu_form form, const
 static void bad_forms_are_errors(void **state)
 {
     (void)state;
-    expect_invalid("cv", (struct kiln_gpu_form){KILN_GPU_PACKED, 0, false, false}, "one of c, s for each of 2");
-    expect_invalid("ct", (struct kiln_gpu_form){KILN_GPU_STRIDED, 1, false, false}, "one of c, s, v for each of 2");
-    expect_invalid("cx", (struct kiln_gpu_form){KILN_GPU_TILED, 2, false, false}, "one of c, s, v, t for each of 2");
-    expect_invalid("cv", (struct kiln_gpu_form){KILN_GPU_STRIDED, 1, true, false}, "packed or scalar");
-    expect_invalid("cc", (struct kiln_gpu_form){KILN_GPU_PACKED, 1, false, false}, "takes 0 to 0");
-    expect_invalid("cc", (struct kiln_gpu_form){KILN_GPU_STRIDED, KILN_GPU_MAX_AXES + 1, false, false},
+    expect_invalid("cv", (struct kiln_gpu_config){KILN_GPU_PACKED, 0, false, false}, "one of c, s for each of 2");
+    expect_invalid("ct", (struct kiln_gpu_config){KILN_GPU_STRIDED, 1, false, false}, "one of c, s, v for each of 2");
+    expect_invalid("cx", (struct kiln_gpu_config){KILN_GPU_TILED, 2, false, false}, "one of c, s, v, t for each of 2");
+    expect_invalid("cv", (struct kiln_gpu_config){KILN_GPU_STRIDED, 1, true, false}, "packed or scalar");
+    expect_invalid("cc", (struct kiln_gpu_config){KILN_GPU_PACKED, 1, false, false}, "takes 0 to 0");
+    expect_invalid("cc", (struct kiln_gpu_config){KILN_GPU_STRIDED, KILN_GPU_MAX_AXES + 1, false, false},
                    "takes 1 to 33");
-    expect_invalid("cc", (struct kiln_gpu_form){KILN_GPU_TILED, 1, false, false}, "takes 2 to 33");
-    expect_invalid("cc", (struct kiln_gpu_form){(enum kiln_gpu_schedule)99, 1, false, false}, "schedule 99");
+    expect_invalid("cc", (struct kiln_gpu_config){KILN_GPU_TILED, 1, false, false}, "takes 2 to 33");
+    expect_invalid("cc", (struct kiln_gpu_config){(enum kiln_gpu_schedule)99, 1, false, false}, "schedule 99");
 }
 
 int main(int count, char **words)

@@ -12,7 +12,7 @@
 static const enum kiln_op reduction_ops[REDUCTIONS] = {KILN_OP_SUM, KILN_OP_PROD, KILN_OP_MIN,
                                                        KILN_OP_MAX, KILN_OP_ALL,  KILN_OP_ANY};
 
-static gpu_emulator_thread reduction_kernel(int which, uint8_t in, uint8_t out, struct kiln_gpu_form form)
+static gpu_emulator_thread reduction_kernel(int which, uint8_t in, uint8_t out, struct kiln_gpu_config config)
 {
     struct kiln_instr instr = {(uint16_t)reduction_ops[which], out, {0}};
     uint32_t output = 1;
@@ -24,8 +24,8 @@ static gpu_emulator_thread reduction_kernel(int which, uint8_t in, uint8_t out, 
                                .outputs = &output};
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    form.schedule = KILN_GPU_COLUMNS;
-    if (kiln__gpu_print(&group, "c", &form, &text, &err)) fail_msg("%s", err.text);
+    config.schedule = KILN_GPU_COLUMNS;
+    if (kiln__gpu_print(&group, "c", &config, &text, &err)) fail_msg("%s", err.text);
     return load_gpu_text(&text);
 }
 
@@ -87,7 +87,7 @@ static void expect_column(const struct stack *in, const struct stack *out, int w
     free(list);
 }
 
-static void check_columns(int which, mlx_dtype dtype, int outer, int n, int columns, struct kiln_gpu_form form,
+static void check_columns(int which, mlx_dtype dtype, int outer, int n, int columns, struct kiln_gpu_config config,
                           uint64_t *seed)
 {
     mlx_dtype result = reduction_result(&reduction_rules[which], dtype);
@@ -98,10 +98,10 @@ static void check_columns(int which, mlx_dtype dtype, int outer, int n, int colu
     for (int o = 0; o < outer; o++)
         for (int i = 0; i < n; i++)
             for (int c = 0; c < columns; c++) scalar_store(element(&in, o, i, c), random_value(dtype, seed));
-    launch_level(reduction_kernel(which, (uint8_t)dtype, (uint8_t)total, form), &in, chunks > 1 ? &middle : &out,
-                 form.axes);
+    launch_level(reduction_kernel(which, (uint8_t)dtype, (uint8_t)total, config), &in, chunks > 1 ? &middle : &out,
+                 config.axes);
     if (chunks > 1)
-        launch_level(reduction_kernel(which, (uint8_t)total, (uint8_t)result, form), &middle, &out, form.axes);
+        launch_level(reduction_kernel(which, (uint8_t)total, (uint8_t)result, config), &middle, &out, config.axes);
     for (int o = 0; o < outer; o++)
         for (int c = 0; c < columns; c++) expect_column(&in, &out, which, o, c);
     free(in.data), free(middle.data), free(out.data);
@@ -116,7 +116,7 @@ static void every_reduction_and_dtype(void **state)
         for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
             if (reduction_rules[which].result == TRUTH && dtype == MLX_COMPLEX64) continue;
             int n = lengths[(which * DTYPE_COUNT + dtype) % 10];
-            check_columns(which, (mlx_dtype)dtype, 1, n, 35, (struct kiln_gpu_form){0}, &seed);
+            check_columns(which, (mlx_dtype)dtype, 1, n, 35, (struct kiln_gpu_config){0}, &seed);
         }
 }
 
@@ -128,8 +128,8 @@ static void every_length(void **state)
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         bool is_long = i % 2;
         check_columns(REDUCE_SUM, MLX_FLOAT32, is_long ? 2 : 1, lengths[i], is_long ? 1 : 33,
-                      (struct kiln_gpu_form){.axes = is_long, .is_long = is_long}, &seed);
-        check_columns(REDUCE_SUM, MLX_FLOAT16, 1, lengths[i], 5, (struct kiln_gpu_form){0}, &seed);
+                      (struct kiln_gpu_config){.axes = is_long, .is_long = is_long}, &seed);
+        check_columns(REDUCE_SUM, MLX_FLOAT16, 1, lengths[i], 5, (struct kiln_gpu_config){0}, &seed);
     }
 }
 
@@ -145,10 +145,10 @@ static void other_groups_are_errors(void **state)
                                .operand_dtypes = operands,
                                .instrs = instrs,
                                .outputs = outputs};
-    struct kiln_gpu_form form = {.schedule = KILN_GPU_COLUMNS};
+    struct kiln_gpu_config config = {.schedule = KILN_GPU_COLUMNS};
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_int_equal(kiln__gpu_print(&group, "c", &form, &text, &err), KILN_INVALID);
+    assert_int_equal(kiln__gpu_print(&group, "c", &config, &text, &err), KILN_INVALID);
     assert_non_null(strstr(err.text, "one instruction, a reduction"));
     kiln__buffer_release(&text);
 }

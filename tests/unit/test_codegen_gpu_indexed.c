@@ -12,7 +12,7 @@ static const int64_t sizes[AXES] = {4, 9, 5}; /* of the index space: more than h
 struct case_of {
     uint8_t row, column; /* dtypes */
     uint8_t data;        /* dtype */
-    struct kiln_gpu_form form;
+    struct kiln_gpu_config config;
 };
 
 static _Alignas(64) unsigned char data[DATA_ROWS * DATA_COLUMNS * MOST], out[4 * 9 * 5 * MOST], want[sizeof out];
@@ -51,14 +51,14 @@ static void check(const struct case_of *k)
     struct kiln_buffer text = {0};
     kiln_error err = {0};
     int row[20], column[9];
-    int64_t item = k->form.wide ? 16 : (int64_t)kiln__dtype_size(k->data);
+    int64_t item = k->config.wide ? 16 : (int64_t)kiln__dtype_size(k->data);
     int64_t r = (int64_t)kiln__dtype_size(k->row), c = (int64_t)kiln__dtype_size(k->column);
     fill(rows, k->row, 20, DATA_ROWS, row);
     fill(columns, k->column, 9, DATA_COLUMNS, column);
     memset(out, 0xee, sizeof out);
     memset(want, 0xee, sizeof want);
     expect(row, column, (size_t)item);
-    if (kiln__gpu_print(&group, "vii", &k->form, &text, &err)) fail_msg("%s", err.text);
+    if (kiln__gpu_print(&group, "vii", &k->config, &text, &err)) fail_msg("%s", err.text);
     const uint64_t words[] = {
         (uintptr_t)out,
         (uintptr_t)data,
@@ -107,10 +107,10 @@ static void expect_invalid(const uint8_t *dtypes, uint32_t count, uint32_t outpu
 {
     struct kiln_group group = {
         .operand_count = count, .output_count = 1, .operand_dtypes = (uint8_t *)dtypes, .outputs = &output};
-    const struct kiln_gpu_form form = {KILN_GPU_INDEXED, 1, false, false};
+    const struct kiln_gpu_config config = {KILN_GPU_INDEXED, 1, false, false};
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_int_equal(kiln__gpu_print(&group, letters, &form, &text, &err), KILN_INVALID);
+    assert_int_equal(kiln__gpu_print(&group, letters, &config, &text, &err), KILN_INVALID);
     assert_non_null(strstr(err.text, "an indexed kernel copies its operand 0"));
     kiln__buffer_release(&text);
 }

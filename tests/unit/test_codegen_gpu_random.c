@@ -24,10 +24,10 @@ static void words_are_those_of_threefry(void **state)
     static const size_t counts[] = {1, 2, 3, 255, 256, 511, 512, 513, 514, 1024, MOST};
     static uint32_t out[MOST + 1], want[MOST + 1];
     for (int is_long = 0; is_long < 2; is_long++) {
-        const struct kiln_gpu_form form = {.schedule = KILN_GPU_RANDOM, .is_long = is_long};
+        const struct kiln_gpu_config config = {.schedule = KILN_GPU_RANDOM, .is_long = is_long};
         struct kiln_buffer text = {0};
         kiln_error err = {0};
-        if (kiln__gpu_print(&group, "v", &form, &text, &err)) fail_msg("%s", err.text);
+        if (kiln__gpu_print(&group, "v", &config, &text, &err)) fail_msg("%s", err.text);
         gpu_emulator_thread kernel = load_gpu_text(&text);
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
             size_t count = counts[i], pairs = count - count / 2, stride = i % 3;
@@ -45,10 +45,10 @@ static void words_are_those_of_threefry(void **state)
 
 static void expect_invalid(const struct kiln_group *other, const char *message)
 {
-    const struct kiln_gpu_form form = {.schedule = KILN_GPU_RANDOM};
+    const struct kiln_gpu_config config = {.schedule = KILN_GPU_RANDOM};
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_int_equal(kiln__gpu_print(other, "v", &form, &text, &err), KILN_INVALID);
+    assert_int_equal(kiln__gpu_print(other, "v", &config, &text, &err), KILN_INVALID);
     if (!strstr(err.text, message)) fail_msg("%s", err.text);
     kiln__buffer_release(&text);
 }

@@ -141,13 +141,13 @@ static void letters_of(const struct recipe *recipe, char *letters)
     for (char *at = letters; (at = strchr(at, 'w'));) *at = 'c';
 }
 
-static gpu_emulator_thread gpu_kernel(const struct recipe *recipe, const struct kiln_gpu_form *form)
+static gpu_emulator_thread gpu_kernel(const struct recipe *recipe, const struct kiln_gpu_config *config)
 {
     struct kiln_buffer text = {0};
     kiln_error err = {0};
     char letters[MOST + 1];
     letters_of(recipe, letters);
-    if (kiln__gpu_print(&recipe->group, letters, form, &text, &err)) fail_msg("%s", err.text);
+    if (kiln__gpu_print(&recipe->group, letters, config, &text, &err)) fail_msg("%s", err.text);
     return load_gpu_text(&text);
 }
 
@@ -261,12 +261,12 @@ static void reductions_of_every_dtype(void **state)
     struct recipe recipe;
     struct job job;
     uint64_t seed = 7;
-    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+    const struct kiln_gpu_config config = {.schedule = KILN_GPU_ROWS, .axes = 1};
     for (int which = 0; which < REDUCTIONS; which++) {
         for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++) {
             if (reduction_rules[which].result == TRUTH && dtype == KILN_COMPLEX64) continue;
             make_reduction(&recipe, which, (enum kiln_dtype)dtype, "cv"[(which + dtype) % 2]);
-            gpu_emulator_thread kernel = gpu_kernel(&recipe, &form);
+            gpu_emulator_thread kernel = gpu_kernel(&recipe, &config);
             for (int i = 0; i < LENGTHS; i++) {
                 int team = 1 << (i + dtype + which) % 4;
                 make_job(&job, &recipe, lengths[i] > 2000 ? 1 : 3, lengths[i], i % 2, &seed);
@@ -284,9 +284,9 @@ static void long_rows(void **state)
     struct recipe recipe;
     struct job job;
     uint64_t seed = 8;
-    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1, .wide = true, .is_long = true};
+    const struct kiln_gpu_config config = {.schedule = KILN_GPU_ROWS, .axes = 1, .wide = true, .is_long = true};
     make_reduction(&recipe, REDUCE_SUM, KILN_FLOAT32, 'c');
-    gpu_emulator_thread kernel = gpu_kernel(&recipe, &form);
+    gpu_emulator_thread kernel = gpu_kernel(&recipe, &config);
     for (int team = 1; team <= 8; team *= 2) {
         make_job(&job, &recipe, 2, 20000 + team, true, &seed);
         check_reduction(&job, kernel, REDUCE_SUM, team);
@@ -314,11 +314,11 @@ static void zeros_keep_the_sign_of_the_last_one(void **state)
     struct recipe recipe;
     struct job job;
     uint64_t seed = 12;
-    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+    const struct kiln_gpu_config config = {.schedule = KILN_GPU_ROWS, .axes = 1};
     for (int k = 0; k < 8; k++) {
         int which = k % 2 ? REDUCE_MAX : REDUCE_MIN;
         make_reduction(&recipe, which, dtypes[k / 2], "cv"[k / 2 % 2]);
-        gpu_emulator_thread kernel = gpu_kernel(&recipe, &form);
+        gpu_emulator_thread kernel = gpu_kernel(&recipe, &config);
         for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
             make_job(&job, &recipe, 4, counts[i], true, &seed);
             fill_zeros(&job.in[0], dtypes[k / 2], which, i % 3 == 2, &seed);
@@ -384,16 +384,16 @@ static void check_recipe(const char *what, const struct recipe *recipe, uint64_t
 {
     struct job job;
     kernel_entry cpu = cpu_kernel(recipe);
-    const struct kiln_gpu_form forms[2] = {{.schedule = KILN_GPU_ROWS, .axes = 1},
-                                           {.schedule = KILN_GPU_ROWS, .axes = 2, .wide = true, .is_long = true}};
+    const struct kiln_gpu_config configs[2] = {{.schedule = KILN_GPU_ROWS, .axes = 1},
+                                               {.schedule = KILN_GPU_ROWS, .axes = 2, .wide = true, .is_long = true}};
     for (int f = 0; f < 2; f++) {
-        gpu_emulator_thread gpu = gpu_kernel(recipe, &forms[f]);
+        gpu_emulator_thread gpu = gpu_kernel(recipe, &configs[f]);
         for (int i = f; i < LENGTHS; i += 1 + 2 * f) {
             for (int k = i % 2; k < 4; k += 2) {
                 int team = 1 << k;
                 make_job(&job, recipe, lengths[i] > 2000 ? 2 : 4, lengths[i], true, seed);
                 run_cpu(&job, cpu);
-                run_gpu(&job, gpu, team, forms[f].axes);
+                run_gpu(&job, gpu, team, configs[f].axes);
                 expect_equal(&job, what, team);
                 free_job(&job);
             }
@@ -430,7 +430,7 @@ static void rows_of_every_length(void **state)
     (void)state;
     static const int more[] = {127, 128, 129, 511, 512, 513, 1023, 1024, 1025, 4096, 8192, 8193, 20000};
     enum { SHORT = 40, MORE = sizeof more / sizeof more[0] };
-    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+    const struct kiln_gpu_config config = {.schedule = KILN_GPU_ROWS, .axes = 1};
     struct recipe recipe;
     struct job job;
     uint64_t seed = 13;
@@ -438,7 +438,7 @@ static void rows_of_every_length(void **state)
     for (int m = 0; m < 3; m++) {
         makers[m](&recipe, m == 1 ? KILN_BFLOAT16 : KILN_FLOAT32);
         kernel_entry cpu = cpu_kernel(&recipe);
-        gpu_emulator_thread gpu = gpu_kernel(&recipe, &form);
+        gpu_emulator_thread gpu = gpu_kernel(&recipe, &config);
         for (int i = 0; i < SHORT + MORE; i++) {
             int n = i < SHORT ? i + 1 : more[i - SHORT], team = (int)kiln__gpu_row_warps(n);
             make_job(&job, &recipe, n > 1024 ? 1 : 9, n, true, &seed);
@@ -491,7 +491,7 @@ static void fill_quotients(struct job *job, uint64_t *state)
 static void quotients_are_those_of_division(void **state)
 {
     (void)state;
-    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+    const struct kiln_gpu_config config = {.schedule = KILN_GPU_ROWS, .axes = 1};
     struct recipe recipe;
     struct job job;
     uint64_t seed = 14;
@@ -500,7 +500,7 @@ static void quotients_are_those_of_division(void **state)
     output(&recipe, apply(&recipe, KILN_OP_DIVIDE, KILN_FLOAT32, x, d));
     output(&recipe, apply(&recipe, KILN_OP_ANY, KILN_BOOL, x, 0));
     kernel_entry cpu = cpu_kernel(&recipe);
-    gpu_emulator_thread gpu = gpu_kernel(&recipe, &form);
+    gpu_emulator_thread gpu = gpu_kernel(&recipe, &config);
     for (int round = 0; round < 60; round++) {
         make_job(&job, &recipe, 16, 600 + round, true, &seed);
         fill_quotients(&job, &seed);
@@ -531,7 +531,7 @@ static void fill_exponents(struct job *job, uint64_t *state)
 static void exponentials_together_are_those_alone(void **state)
 {
     (void)state;
-    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+    const struct kiln_gpu_config config = {.schedule = KILN_GPU_ROWS, .axes = 1};
     struct recipe recipe;
     struct job job;
     uint64_t seed = 16;
@@ -540,7 +540,7 @@ static void exponentials_together_are_those_alone(void **state)
     output(&recipe, apply(&recipe, KILN_OP_EXP, KILN_FLOAT32, x, 0));
     output(&recipe, apply(&recipe, KILN_OP_ANY, KILN_BOOL, x, 0));
     kernel_entry cpu = cpu_kernel(&recipe);
-    gpu_emulator_thread gpu = gpu_kernel(&recipe, &form);
+    gpu_emulator_thread gpu = gpu_kernel(&recipe, &config);
     for (int round = 0; round < 30; round++) {
         make_job(&job, &recipe, 12, 600 + round, true, &seed);
         fill_exponents(&job, &seed);
@@ -555,13 +555,13 @@ static void exponentials_together_are_those_alone(void **state)
 static void masked_softmax(void **state)
 {
     (void)state;
-    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+    const struct kiln_gpu_config config = {.schedule = KILN_GPU_ROWS, .axes = 1};
     struct recipe recipe;
     struct job job;
     uint64_t seed = 15;
     make_softmax(&recipe, KILN_FLOAT32);
     kernel_entry cpu = cpu_kernel(&recipe);
-    gpu_emulator_thread gpu = gpu_kernel(&recipe, &form);
+    gpu_emulator_thread gpu = gpu_kernel(&recipe, &config);
     for (int n = 900; n < 5000; n += 1300) {
         make_job(&job, &recipe, 4, n, true, &seed);
         for (int row = 0; row < 4; row++)
@@ -617,10 +617,10 @@ static void random_rows_are_as_on_the_cpu(void **state)
     struct job job;
     uint64_t seed = 10;
     for (int round = 0; round < 20; round++) {
-        const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+        const struct kiln_gpu_config config = {.schedule = KILN_GPU_ROWS, .axes = 1};
         make_random(&recipe, &seed);
         kernel_entry cpu = cpu_kernel(&recipe);
-        gpu_emulator_thread gpu = gpu_kernel(&recipe, &form);
+        gpu_emulator_thread gpu = gpu_kernel(&recipe, &config);
         for (int team = 1; team <= 8; team *= 2) {
             make_job(&job, &recipe, 3, random_below(&seed, 2500), true, &seed);
             run_cpu(&job, cpu);
@@ -638,10 +638,10 @@ static void outputs_may_take_the_place_of_operands(void **state)
     struct recipe recipe;
     struct job job;
     uint64_t seed = 11;
-    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+    const struct kiln_gpu_config config = {.schedule = KILN_GPU_ROWS, .axes = 1};
     make_softmax(&recipe, KILN_FLOAT32);
     kernel_entry cpu = cpu_kernel(&recipe);
-    gpu_emulator_thread gpu = gpu_kernel(&recipe, &form);
+    gpu_emulator_thread gpu = gpu_kernel(&recipe, &config);
     for (int team = 1; team <= 8; team *= 2) {
         make_job(&job, &recipe, 3, 3000, true, &seed);
         run_cpu(&job, cpu);
@@ -670,14 +670,14 @@ static void too_many_reductions_are_an_error(void **state)
                                .operand_dtypes = operands,
                                .instrs = instrs,
                                .outputs = outputs};
-    const struct kiln_gpu_form form = {.schedule = KILN_GPU_ROWS, .axes = 1};
+    const struct kiln_gpu_config config = {.schedule = KILN_GPU_ROWS, .axes = 1};
     struct kiln_buffer text = {0};
     kiln_error err = {0};
     for (uint32_t i = 0; i < COUNT; i++) {
         instrs[i] = (struct kiln_instr){KILN_OP_SUM, KILN_FLOAT32, {0}};
         outputs[i] = 1 + i;
     }
-    assert_int_equal(kiln__gpu_print(&group, "c", &form, &text, &err), KILN_INVALID);
+    assert_int_equal(kiln__gpu_print(&group, "c", &config, &text, &err), KILN_INVALID);
     assert_non_null(strstr(err.text, "200 reductions"));
     kiln__buffer_release(&text);
 }

@@ -11,7 +11,7 @@
 static void print(const struct description *d, struct kiln_buffer *text)
 {
     kiln_error err = {0};
-    if (kiln__gpu_print(&d->group, d->letters, &d->form, text, &err)) fail_msg("%s", err.text);
+    if (kiln__gpu_print(&d->group, d->letters, &d->config, text, &err)) fail_msg("%s", err.text);
 }
 
 static void check_golden(const char *name)
@@ -55,9 +55,9 @@ static bool has_generic_access(const char *ptx)
     return false;
 }
 
-static void compile_form(const struct one_op *one, char letter, struct kiln_gpu_form form)
+static void compile_form(const struct one_op *one, char letter, struct kiln_gpu_config config)
 {
-    struct description d = {.group = one->group, .form = form};
+    struct description d = {.group = one->group, .config = config};
     struct kiln_buffer text = {0}, ptx = {0};
     memset(d.letters, letter, one->group.operand_count);
     print(&d, &text);
@@ -71,19 +71,19 @@ static void compile_form(const struct one_op *one, char letter, struct kiln_gpu_
 static void every_operation_gives_ptx(void **state)
 {
     (void)state;
-    static const struct kiln_gpu_form forms[] = {
+    static const struct kiln_gpu_config configs[] = {
         {KILN_GPU_PACKED, 0, false, false}, {KILN_GPU_STRIDED, 2, true, false}, {KILN_GPU_TILED, 3, false, false}};
     struct one_op one;
     for (int op = 0; op < KILN_OP_COUNT; op++)
         for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++) {
             if (!make_one_op(&one, op, dtype, dtype)) continue;
-            compile_form(&one, 'c', (struct kiln_gpu_form){KILN_GPU_PACKED, 0, true, false});
+            compile_form(&one, 'c', (struct kiln_gpu_config){KILN_GPU_PACKED, 0, true, false});
             int turn = (op + dtype) % 3;
-            compile_form(&one, turn == 2 ? 't' : 'c', forms[turn]);
+            compile_form(&one, turn == 2 ? 't' : 'c', configs[turn]);
         }
 }
 
-static void compile_reduction(int op, int dtype, struct kiln_gpu_form form)
+static void compile_reduction(int op, int dtype, struct kiln_gpu_config config)
 {
     uint8_t operand = (uint8_t)dtype;
     uint32_t output = 1;
@@ -95,7 +95,7 @@ static void compile_reduction(int op, int dtype, struct kiln_gpu_form form)
                                    .operand_dtypes = &operand,
                                    .instrs = &instr,
                                    .outputs = &output}};
-    compile_form(&one, form.schedule == KILN_GPU_ROWS && dtype % 2 ? 'v' : 'c', form);
+    compile_form(&one, config.schedule == KILN_GPU_ROWS && dtype % 2 ? 'v' : 'c', config);
 }
 
 static void every_reduction_gives_ptx(void **state)
@@ -105,8 +105,8 @@ static void every_reduction_gives_ptx(void **state)
         for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++) {
             bool is_logic = op == KILN_OP_ALL || op == KILN_OP_ANY, is_sum = op == KILN_OP_SUM || op == KILN_OP_PROD;
             if ((is_logic && dtype == KILN_COMPLEX64) || (is_sum && dtype == KILN_BOOL)) continue;
-            compile_reduction(op, dtype, (struct kiln_gpu_form){KILN_GPU_ROWS, 1, false, dtype % 3 == 0});
-            compile_reduction(op, dtype, (struct kiln_gpu_form){KILN_GPU_COLUMNS, dtype % 3, false, false});
+            compile_reduction(op, dtype, (struct kiln_gpu_config){KILN_GPU_ROWS, 1, false, dtype % 3 == 0});
+            compile_reduction(op, dtype, (struct kiln_gpu_config){KILN_GPU_COLUMNS, dtype % 3, false, false});
         }
 }
 
@@ -125,12 +125,12 @@ static void every_index_gives_ptx(void **state)
                                               .output_count = 1,
                                               .operand_dtypes = operands,
                                               .outputs = &output},
-                                    .form = {KILN_GPU_INDEXED, 1 + turn, turn == 4, dtype % 2}};
+                                    .config = {KILN_GPU_INDEXED, 1 + turn, turn == 4, dtype % 2}};
             char letters[34] = "v";
             struct kiln_buffer text = {0}, ptx = {0};
             kiln_error err = {0};
             memset(letters + 1, 'i', count);
-            if (kiln__gpu_print(&d.group, letters, &d.form, &text, &err)) fail_msg("%s", err.text);
+            if (kiln__gpu_print(&d.group, letters, &d.config, &text, &err)) fail_msg("%s", err.text);
             compile_text(&text, TARGET, 2, &ptx);
             if (has_generic_access((const char *)ptx.data)) fail_msg("%s", (const char *)ptx.data);
             kiln__buffer_release(&text);
@@ -155,7 +155,7 @@ static void every_place_gives_ptx(void **state)
                                               .instrs = &instr,
                                               .outputs = &output},
                                     .letters = "vs",
-                                    .form = {KILN_GPU_ARGREDUCE, 1 + dtype % 3, false, dtype % 2}};
+                                    .config = {KILN_GPU_ARGREDUCE, 1 + dtype % 3, false, dtype % 2}};
             struct kiln_buffer text = {0}, ptx = {0};
             if (dtype % 4 < 2) d.letters[1] = 'i';
             print(&d, &text);

@@ -51,12 +51,12 @@ static void print_least(struct kiln_printer *p, const char *name, const char *a,
 }
 
 /* %warp of the grid, and %lane in it. */
-static void find_warp(struct kiln_printer *p, const struct kiln_gpu_form *form)
+static void find_warp(struct kiln_printer *p, const struct kiln_gpu_config *config)
 {
-    const char *type = kiln__gpu_index(form);
+    const char *type = kiln__gpu_index(config);
     kiln__buffer_printf(p->text, "  %%lane = and i32 %%thread, %d\n  %%own = lshr i32 %%thread, 5\n",
                         KILN_GPU_WARP - 1);
-    if (form->is_long)
+    if (config->is_long)
         kiln__buffer_printf(p->text,
                             "  %%block.index = zext i32 %%block to i64\n  %%own.index = zext i32 %%own to i64\n");
     else
@@ -66,14 +66,14 @@ static void find_warp(struct kiln_printer *p, const struct kiln_gpu_form *form)
         KILN_GPU_WARPS);
 }
 
-/* Positions %begin to before %end of row %row.at, which are 32 bits whatever the form; %last is the last of them. */
-static void find_chunk(struct kiln_printer *p, const struct kiln_gpu_form *form)
+/* Positions %begin to before %end of row %row.at, which are 32 bits whatever the config; %last is the last of them. */
+static void find_chunk(struct kiln_printer *p, const struct kiln_gpu_config *config)
 {
     kiln__buffer_printf(p->text,
                         "  %%row.at = udiv %1$s %%warp, %%chunks\n  %%row.whole = mul nuw %1$s %%row.at, %%chunks\n"
                         "  %%chunk.at = sub nuw %1$s %%warp, %%row.whole\n",
-                        kiln__gpu_index(form));
-    kiln__gpu_extend(p, form, "%chunk.long", "%chunk.at");
+                        kiln__gpu_index(config));
+    kiln__gpu_extend(p, config, "%chunk.long", "%chunk.at");
     kiln__buffer_printf(p->text, "  %%begin.long = mul nuw i64 %%chunk.long, %%chunk.word\n"
                                  "  %%begin = trunc i64 %%begin.long to i32\n  %%size = trunc i64 %%n.word to i32\n"
                                  "  %%length = trunc i64 %%chunk.word to i32\n"
@@ -222,18 +222,18 @@ static void print_agreement(struct kiln_printer *p)
     }
 }
 
-kiln_status kiln__gpu_print_argreduce(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err)
+kiln_status kiln__gpu_print_argreduce(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
 {
-    const char *type = kiln__gpu_index(form);
+    const char *type = kiln__gpu_index(config);
     if (check_argreduce(p, err)) return KILN_INVALID;
     p->blocks = BLOCKS;
-    kiln__gpu_open(p, form, "rows n chunk chunks stride");
-    find_warp(p, form);
+    kiln__gpu_open(p, config, "rows n chunk chunks stride");
+    find_warp(p, config);
     kiln__buffer_printf(
         p->text, "  %%total = mul nuw %1$s %%rows, %%chunks\n  %%exists = icmp ult %1$s %%warp, %%total\n", type);
     kiln__buffer_printf(p->text, "  br i1 %%exists, label %%row, label %%exit\n\nrow:\n");
-    find_chunk(p, form);
-    kiln__gpu_print_bases(p, form, "%row.at", 0, form->axes);
+    find_chunk(p, config);
+    kiln__gpu_print_bases(p, config, "%row.at", 0, config->axes);
     print_loop(p);
     print_agreement(p);
     kiln__buffer_printf(p->text, "  %%is.first = icmp eq i32 %%lane, 0\n"

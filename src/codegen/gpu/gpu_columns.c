@@ -26,7 +26,7 @@ _Static_assert(COLUMNS *PAIRS == KILN_GPU_BLOCK && (int)COLUMNS == (int)KILN_GPU
 
 struct columns {
     struct kiln_printer *p;
-    const struct kiln_gpu_form *form;
+    const struct kiln_gpu_config *config;
     struct kiln_reducer r;
 };
 
@@ -59,8 +59,8 @@ static void print_position(struct columns *c)
                         "  %%column = add nuw nsw i64 %%column.first, %%lane.long\n"
                         "  %%outer = %3$s\n",
                         KILN_GPU_WARP - 1, COLUMNS,
-                        c->form->is_long ? "zext i32 %outer.short to i64" : "add i32 %outer.short, 0");
-    kiln__gpu_print_bases(p, c->form, "%outer", 0, c->form->axes);
+                        c->config->is_long ? "zext i32 %outer.short to i64" : "add i32 %outer.short, 0");
+    kiln__gpu_print_bases(p, c->config, "%outer", 0, c->config->axes);
     kiln__ir_declare(&p->declarations, "i64", "llvm.umin.i64", "i64, i64");
     kiln__buffer_printf(p->text,
                         "  %%from = mul nuw nsw i64 %%chunk, %1$d\n  %%left = sub nsw i64 %%n.word, %%from\n"
@@ -184,12 +184,12 @@ static void print_total(struct columns *c)
     kiln__gpu_shared(p, "lanes", "i8", kiln__lane_bytes(&c->r, KILN_GPU_BLOCK));
 }
 
-kiln_status kiln__gpu_print_columns(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err)
+kiln_status kiln__gpu_print_columns(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
 {
-    struct columns c = {.p = p, .form = form, .r = {.text = p->text}};
+    struct columns c = {.p = p, .config = config, .r = {.text = p->text}};
     kiln_status status = check_reduction(&c, err);
     if (status) return status;
-    kiln__gpu_open(p, form, "columns n chunks step advance blocks");
+    kiln__gpu_open(p, config, "columns n chunks step advance blocks");
     print_position(&c);
     print_spans(&c);
     print_rest(&c);

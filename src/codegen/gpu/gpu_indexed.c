@@ -63,20 +63,20 @@ static void copy_element(struct kiln_printer *p, bool wide, const char *from)
     kiln__buffer_printf(p->text, "  store %s %%v0, ptr %%o0.base, align %zu\n", type, bytes);
 }
 
-kiln_status kiln__gpu_print_indexed(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err)
+kiln_status kiln__gpu_print_indexed(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
 {
     char from[KILN_IR_NAME] = "%p0.base";
     if (check_indexed(p, err)) return KILN_INVALID;
-    kiln__gpu_open(p, form, "total indices");
-    kiln__gpu_first(p, form, KILN_GPU_BLOCK, 1);
-    kiln__buffer_printf(p->text, "  %%exists = icmp ult %s %%first, %%total\n", kiln__gpu_index(form));
+    kiln__gpu_open(p, config, "total indices");
+    kiln__gpu_first(p, config, KILN_GPU_BLOCK, 1);
+    kiln__buffer_printf(p->text, "  %%exists = icmp ult %s %%first, %%total\n", kiln__gpu_index(config));
     kiln__buffer_printf(p->text, "  br i1 %%exists, label %%element, label %%exit\n\nelement:\n");
-    kiln__gpu_print_bases(p, form, "%first", 0, form->axes);
+    kiln__gpu_print_bases(p, config, "%first", 0, config->axes);
     for (uint32_t i = 1; i < p->group->operand_count; i++) {
         move_by_index(p, i, from);
         snprintf(from, sizeof from, "%%p0.at%u", i);
     }
-    copy_element(p, form->wide, from);
+    copy_element(p, config->wide, from);
     kiln__buffer_printf(p->text, "  br label %%exit\n\nexit:\n  ret void\n}\n");
     return KILN_OK;
 }

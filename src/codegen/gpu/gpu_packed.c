@@ -4,8 +4,8 @@
  *     the thread's elements all exist:  load all of them, compute, store
  *     else, in the last block:          those that exist, one after the other
  *
- * A thread has `width` elements: neighbours, moved as vectors, where the form is wide; else elements one block apart,
- * so that at any time the threads of a warp touch neighbours. All loads stand before the first use.
+ * A thread has `width` elements: neighbours, moved as vectors, where the schedule config is wide; else elements one
+ * block apart, so that at any time the threads of a warp touch neighbours. All loads stand before the first use.
  */
 #include <stdio.h>
 
@@ -13,7 +13,7 @@
 
 struct packed {
     struct kiln_printer *p;
-    const struct kiln_gpu_form *form;
+    const struct kiln_gpu_config *config;
     const char *type; /* of indices */
     uint32_t width, step;
 };
@@ -22,7 +22,7 @@ struct packed {
 static void print_elements(const struct packed *k)
 {
     struct kiln_buffer *text = k->p->text;
-    kiln__gpu_first(k->p, k->form, KILN_GPU_BLOCK * k->width, k->form->wide ? k->width : 1);
+    kiln__gpu_first(k->p, k->config, KILN_GPU_BLOCK * k->width, k->config->wide ? k->width : 1);
     kiln__buffer_printf(text, "  %%last = add nuw %s %%first, %u\n", k->type, (k->width - 1) * k->step);
     kiln__buffer_printf(text, "  %%whole = icmp ult %s %%last, %%n\n", k->type);
 }
@@ -64,7 +64,7 @@ static kiln_status print_wide(const struct packed *k, kiln_error *err)
 {
     struct kiln_printer *p = k->p;
     char pointer[KILN_IR_NAME];
-    kiln__gpu_extend(p, k->form, "%i.long", "%first");
+    kiln__gpu_extend(p, k->config, "%i.long", "%first");
     for (uint32_t i = 0; i < p->group->operand_count; i++)
         if (p->letters[i] == KILN_LAYOUT_PACKED)
             kiln__gpu_load_vector(p, i, element_pointer(k, pointer, 'p', i, p->dtypes[i]), k->width);
@@ -84,7 +84,7 @@ static kiln_status print_narrow(const struct packed *k, kiln_error *err)
         snprintf(at, sizeof at, "%%i%s", p->pass);
         snprintf(whole, sizeof whole, "%%i%s.long", p->pass);
         kiln__buffer_printf(p->text, "  %s = add nuw %s %%first, %u\n", at, k->type, e * k->step);
-        kiln__gpu_extend(p, k->form, whole, at);
+        kiln__gpu_extend(p, k->config, whole, at);
         load_element(k);
     }
     kiln__gpu_join(p, k->width);
@@ -105,7 +105,7 @@ static kiln_status print_rest(const struct packed *k, kiln_error *err)
     kiln__buffer_printf(p->text, "  %%exists = icmp ult %s %%i.rest, %%n\n", k->type);
     kiln__buffer_printf(p->text, "  br i1 %%exists, label %%element, label %%exit\n\nelement:\n");
     p->pass = ".rest";
-    kiln__gpu_extend(p, k->form, "%i.rest.long", "%i.rest");
+    kiln__gpu_extend(p, k->config, "%i.rest.long", "%i.rest");
     load_element(k);
     kiln_status status = kiln__print_instrs(p, false, err);
     store_element(k);
@@ -115,17 +115,17 @@ static kiln_status print_rest(const struct packed *k, kiln_error *err)
     return status;
 }
 
-kiln_status kiln__gpu_print_packed(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err)
+kiln_status kiln__gpu_print_packed(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
 {
-    struct packed k = {.p = p, .form = form, .type = kiln__gpu_index(form)};
+    struct packed k = {.p = p, .config = config, .type = kiln__gpu_index(config)};
     k.width = kiln__gpu_width(p->group, p->letters);
-    k.step = form->wide ? 1 : KILN_GPU_BLOCK;
-    kiln__gpu_open(p, form, "n");
+    k.step = config->wide ? 1 : KILN_GPU_BLOCK;
+    kiln__gpu_open(p, config, "n");
     print_elements(&k);
     kiln__print_shared_loads(p, "");
     kiln_status status = kiln__print_instrs(p, true, err);
     kiln__buffer_printf(p->text, "  br i1 %%whole, label %%all, label %%rest\n\nall:\n");
-    if (!status) status = form->wide ? print_wide(&k, err) : print_narrow(&k, err);
+    if (!status) status = config->wide ? print_wide(&k, err) : print_narrow(&k, err);
     kiln__buffer_printf(p->text, "  br label %%exit\n\n");
     if (!status) status = print_rest(&k, err);
     kiln__buffer_printf(p->text, "exit:\n  ret void\n}\n");

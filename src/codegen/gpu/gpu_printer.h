@@ -7,12 +7,12 @@
  *                            those of lower.c; LLVM finds the address space again
  *     %vN                    constants
  *     %thread, %block        i32, of this block and of the grid
- *     %WORD.word, %WORD      a word of the schedule: as it came (i64), and in the index type of the form
+ *     %NAME.word, %NAME      a param of the schedule: as it came (i64), and in the index type of the schedule config
  *     %axisA.size.word, %axisA.size; %oN.axisA, %pN.axisA    size of axis A; byte strides (i64) along it
  *
- * The index type is i32, or i64 where the form is long: kiln__gpu_index(). A schedule's printer prints from `define` to
- * the closing brace; kiln__gpu_print() does heading, declarations and annotations. What several elements of one thread
- * compute has the suffix `pass` of the printer, as in row kernels.
+ * The index type is i32, or i64 where the schedule config is long: kiln__gpu_index(). A schedule's printer prints from
+ * `define` to the closing brace; kiln__gpu_print() does heading, declarations and annotations. What several elements of
+ * one thread compute has the suffix `pass` of the printer, as in row kernels.
  */
 #ifndef KILN_CODEGEN_GPU_GPU_PRINTER_H
 #define KILN_CODEGEN_GPU_GPU_PRINTER_H
@@ -23,27 +23,29 @@
 /* At the branch back of a loop that rarely runs: it is not unrolled. */
 #define KILN_GPU_ROLLED ", !llvm.loop !1"
 
-const char *kiln__gpu_index(const struct kiln_gpu_form *form);
+const char *kiln__gpu_index(const struct kiln_gpu_config *config);
 
 /*
- * `words`: the names of the schedule's words, separated by blanks, without the axes, which follow them. The word
- * "inner" stands for one word per operand, i64 and named %pN.inner; "indices" for two per operand with the letter 'i',
+ * `params`: the names of the schedule's params, separated by blanks, without the axes, which follow them. The word
+ * "inner" stands for one param per operand, i64 and named %pN.inner; "indices" for two per operand with the letter 'i',
  * i64 and named %pN.size and %pN.step.
  */
-void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *words);
+void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *params);
 
 /* %first = %block * per_block + %thread * per_thread, of the index type. */
-void kiln__gpu_first(struct kiln_printer *p, const struct kiln_gpu_form *form, uint32_t per_block, uint32_t per_thread);
+void kiln__gpu_first(struct kiln_printer *p, const struct kiln_gpu_config *config, uint32_t per_block,
+                     uint32_t per_thread);
 
 /*
  * %oN.base and %pN.base: the pointers moved to position `index` (a name or number of the index type) of the axes from
  * `first` to before `last`, in row-major order. %axisA.at are the coordinates. Once per kernel and axis.
  */
-void kiln__gpu_print_bases(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *index, uint32_t first,
-                           uint32_t last);
+void kiln__gpu_print_bases(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *index,
+                           uint32_t first, uint32_t last);
 
 /* name = the index `source` as i64. */
-void kiln__gpu_extend(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *name, const char *source);
+void kiln__gpu_extend(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *name,
+                      const char *source);
 
 /*
  * @name: `count` elements of `type` that the threads of a block share; use it as ptr addrspace(3) @name. 0: as many as
@@ -73,13 +75,13 @@ void kiln__gpu_join(struct kiln_printer *p, uint32_t width);
 void kiln__gpu_take_pair(struct kiln_printer *p, uint32_t operand, const char *vector, uint32_t element);
 
 /* One per schedule: see gpu_schedule.h. The group is checked. */
-kiln_status kiln__gpu_print_packed(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
-kiln_status kiln__gpu_print_strided(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
-kiln_status kiln__gpu_print_tiled(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
-kiln_status kiln__gpu_print_rows(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
-kiln_status kiln__gpu_print_columns(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
-kiln_status kiln__gpu_print_indexed(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
-kiln_status kiln__gpu_print_argreduce(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
-kiln_status kiln__gpu_print_random(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
+kiln_status kiln__gpu_print_packed(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
+kiln_status kiln__gpu_print_strided(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
+kiln_status kiln__gpu_print_tiled(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
+kiln_status kiln__gpu_print_rows(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
+kiln_status kiln__gpu_print_columns(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
+kiln_status kiln__gpu_print_indexed(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
+kiln_status kiln__gpu_print_argreduce(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
+kiln_status kiln__gpu_print_random(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
 
 #endif

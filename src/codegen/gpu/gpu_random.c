@@ -33,12 +33,12 @@ static void load_key(struct kiln_printer *p)
 }
 
 /* Places %place0 = t and %place1 = pairs + t; %both: is there a word at the second one? The counter's second half. */
-static void make_counter(struct kiln_printer *p, const struct kiln_gpu_form *form)
+static void make_counter(struct kiln_printer *p, const struct kiln_gpu_config *config)
 {
-    const char *type = kiln__gpu_index(form);
+    const char *type = kiln__gpu_index(config);
     kiln__buffer_printf(p->text, "  %%second = add nuw %s %%pairs, %%first\n", type);
-    kiln__gpu_extend(p, form, "%place0", "%first");
-    kiln__gpu_extend(p, form, "%place1", "%second");
+    kiln__gpu_extend(p, config, "%place0", "%first");
+    kiln__gpu_extend(p, config, "%place1", "%second");
     kiln__buffer_printf(p->text, "  %%both = icmp ult %s %%first, %%half\n", type);
     kiln__buffer_printf(p->text, "  %%counted = select i1 %%both, i64 %%place1, i64 0\n"
                                  "  %%count0 = trunc i64 %%place0 to i32\n  %%count1 = trunc i64 %%counted to i32\n");
@@ -61,15 +61,15 @@ static void store_word(struct kiln_printer *p, int word)
                         word);
 }
 
-kiln_status kiln__gpu_print_random(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err)
+kiln_status kiln__gpu_print_random(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
 {
     if (check_random(p, err)) return KILN_INVALID;
-    kiln__gpu_open(p, form, "pairs half inner");
-    kiln__gpu_first(p, form, KILN_GPU_BLOCK, 1);
-    kiln__buffer_printf(p->text, "  %%exists = icmp ult %s %%first, %%pairs\n", kiln__gpu_index(form));
+    kiln__gpu_open(p, config, "pairs half inner");
+    kiln__gpu_first(p, config, KILN_GPU_BLOCK, 1);
+    kiln__buffer_printf(p->text, "  %%exists = icmp ult %s %%first, %%pairs\n", kiln__gpu_index(config));
     kiln__buffer_printf(p->text, "  br i1 %%exists, label %%hash, label %%exit\n\nhash:\n");
     load_key(p);
-    make_counter(p, form);
+    make_counter(p, config);
     hash(p);
     store_word(p, 0);
     kiln__buffer_printf(p->text, "  br i1 %%both, label %%more, label %%exit\n\nmore:\n");

@@ -159,7 +159,7 @@ static void print_row_outputs(struct kiln_rows *rows)
 /* Which row, and which part of it. Rows past the end have no elements, and the place of row 0. */
 static void print_team(struct kiln_rows *rows)
 {
-    const char *index = kiln__gpu_index(rows->form);
+    const char *index = kiln__gpu_index(rows->config);
     kiln__ir_declare(&rows->p->declarations, "i32", "llvm.cttz.i32", "i32, i1 immarg");
     kiln__ir_declare(&rows->p->declarations, "i32", "llvm.umax.i32", "i32, i32");
     PRINT("  %%lane = and i32 %%thread, %d\n  %%warp = lshr i32 %%thread, 5\n"
@@ -175,8 +175,8 @@ static void print_team(struct kiln_rows *rows)
           "  %%row = add nuw nsw i64 %%row.block, %%row.here.long\n"
           "  %%is.row = icmp ult i64 %%row, %%rows.word\n  %%row.safe = select i1 %%is.row, i64 %%row, i64 0\n",
           KILN_GPU_WARP - 1, FEWEST_WARPS);
-    PRINT(rows->form->is_long ? "  %%row.index = add i64 %%row.safe, 0\n"
-                              : "  %%row.index = trunc i64 %%row.safe to %s\n",
+    PRINT(rows->config->is_long ? "  %%row.index = add i64 %%row.safe, 0\n"
+                                : "  %%row.index = trunc i64 %%row.safe to %s\n",
           index);
     PRINT("  %%length.all = trunc i64 %%n.word to i32\n  %%length = select i1 %%is.row, i32 %%length.all, i32 0\n");
 }
@@ -230,11 +230,11 @@ static bool is_simple(const struct kiln_printer *p)
 static kiln_status print_body(struct kiln_rows *rows, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
-    kiln__gpu_open(p, rows->form, "rows n warps apart inner");
+    kiln__gpu_open(p, rows->config, "rows n warps apart inner");
     print_team(rows);
     print_start(rows);
     print_conditions(rows);
-    kiln__gpu_print_bases(p, rows->form, "%row.index", 0, rows->form->axes);
+    kiln__gpu_print_bases(p, rows->config, "%row.index", 0, rows->config->axes);
     kiln__print_shared_loads(p, ".base");
     kiln_status status = kiln__print_stage(&rows->stages, 0, err);
     for (rows->pass = 0; rows->pass < rows->stages.passes && !status; rows->pass++) status = print_pass(rows, err);
@@ -282,9 +282,9 @@ uint32_t kiln__gpu_row_block(uint32_t row_warps)
     return row_warps < FEWEST_WARPS ? FEWEST_WARPS : row_warps;
 }
 
-kiln_status kiln__gpu_print_rows(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err)
+kiln_status kiln__gpu_print_rows(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
 {
-    struct kiln_rows rows = {.p = p, .form = form, .before = "entry"};
+    struct kiln_rows rows = {.p = p, .config = config, .before = "entry"};
     kiln_status status = kiln__stages_init(&rows.stages, p, err);
     if (!status) status = kiln__slots_init(&rows.slots, &rows.stages, err);
     if (!status) status = check_memory(&rows, err);

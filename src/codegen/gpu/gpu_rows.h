@@ -27,7 +27,7 @@ enum {
 
 struct kiln_rows {
     struct kiln_printer *p;
-    const struct kiln_gpu_form *form;
+    const struct kiln_gpu_config *config;
     struct kiln_stages stages;
     struct kiln_slots slots;
     uint32_t lanes_bytes; /* of shared memory in use */

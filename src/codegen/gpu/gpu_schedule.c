@@ -16,7 +16,7 @@ struct schedule {
     uint8_t fewest_axes;
     bool has_axes;
     unsigned flags; /* of group.h: the instructions it takes besides element-wise ones */
-    kiln_status (*print)(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err);
+    kiln_status (*print)(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
 };
 
 static const struct schedule schedules[] = {
@@ -33,14 +33,15 @@ enum { SCHEDULES = sizeof schedules / sizeof schedules[0] };
 
 /* ---- parameters ---------------------------------------------------------------------------------------------- */
 
-const char *kiln__gpu_index(const struct kiln_gpu_form *form)
+const char *kiln__gpu_index(const struct kiln_gpu_config *config)
 {
-    return form->is_long ? "i64" : "i32";
+    return config->is_long ? "i64" : "i32";
 }
 
-void kiln__gpu_extend(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *name, const char *source)
+void kiln__gpu_extend(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *name,
+                      const char *source)
 {
-    if (form->is_long)
+    if (config->is_long)
         kiln__buffer_printf(p->text, "  %s = add i64 %s, 0\n", name, source);
     else
         kiln__buffer_printf(p->text, "  %s = zext i32 %s to i64\n", name, source);
@@ -49,7 +50,7 @@ void kiln__gpu_extend(struct kiln_printer *p, const struct kiln_gpu_form *form, 
 /* Goes through the parameters twice: for the list, then for what is computed from them. */
 struct parameters {
     struct kiln_printer *p;
-    const struct kiln_gpu_form *form;
+    const struct kiln_gpu_config *config;
     bool in_list, has_one;
 };
 
@@ -87,13 +88,13 @@ static void constants(struct parameters *list)
     }
 }
 
-static void word(struct parameters *list, const char *name)
+static void param(struct parameters *list, const char *name)
 {
     char whole[KILN_IR_NAME];
     snprintf(whole, sizeof whole, "%s.word", name);
     if (list->in_list)
         parameter(list, "i64", whole);
-    else if (list->form->is_long)
+    else if (list->config->is_long)
         kiln__buffer_printf(list->p->text, "  %%%s = add i64 %%%s, 0\n", name, whole);
     else
         kiln__buffer_printf(list->p->text, "  %%%s = trunc i64 %%%s to i32\n", name, whole);
@@ -121,7 +122,7 @@ static void indices(struct parameters *list)
     }
 }
 
-static void words(struct parameters *list, const char *names)
+static void params(struct parameters *list, const char *names)
 {
     char name[KILN_IR_NAME];
     int length = 0;
@@ -131,7 +132,7 @@ static void words(struct parameters *list, const char *names)
         else if (strcmp(name, "indices") == 0)
             indices(list);
         else
-            word(list, name);
+            param(list, name);
     }
 }
 
@@ -139,9 +140,9 @@ static void axes(struct parameters *list)
 {
     const struct kiln_group *group = list->p->group;
     char name[32];
-    for (uint32_t a = 0; a < list->form->axes; a++) {
+    for (uint32_t a = 0; a < list->config->axes; a++) {
         snprintf(name, sizeof name, "axis%u.size", a);
-        word(list, name);
+        param(list, name);
         snprintf(name, sizeof name, "axis%u", a);
         for (uint32_t i = 0; i < group->output_count; i++) stride(list, 'o', i, name);
         for (uint32_t i = 0; i < group->operand_count; i++) stride(list, 'p', i, name);
@@ -153,7 +154,7 @@ static void all_parameters(struct parameters *list, const char *names)
     pointers(list, 'o', list->p->group->output_count);
     pointers(list, 'p', list->p->group->operand_count);
     constants(list);
-    words(list, names);
+    params(list, names);
     axes(list);
 }
 
@@ -163,9 +164,9 @@ static void special_register(struct kiln_printer *p, const char *name, const cha
     kiln__ir_declare(&p->declarations, "i32", intrinsic, "");
 }
 
-void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *names)
+void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *names)
 {
-    struct parameters list = {.p = p, .form = form, .in_list = true};
+    struct parameters list = {.p = p, .config = config, .in_list = true};
     kiln__buffer_printf(p->text, "define ptx_kernel void @kernel(");
     all_parameters(&list, names);
     kiln__buffer_printf(p->text, ") {\nentry:\n");
@@ -177,10 +178,11 @@ void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_form *form, co
 
 /* ---- positions ------------------------------------------------------------------------------------------------ */
 
-void kiln__gpu_first(struct kiln_printer *p, const struct kiln_gpu_form *form, uint32_t per_block, uint32_t per_thread)
+void kiln__gpu_first(struct kiln_printer *p, const struct kiln_gpu_config *config, uint32_t per_block,
+                     uint32_t per_thread)
 {
-    const char *type = kiln__gpu_index(form), *suffix = form->is_long ? ".long" : "";
-    if (form->is_long) {
+    const char *type = kiln__gpu_index(config), *suffix = config->is_long ? ".long" : "";
+    if (config->is_long) {
         kiln__buffer_printf(p->text, "  %%block.long = zext i32 %%block to i64\n");
         kiln__buffer_printf(p->text, "  %%thread.long = zext i32 %%thread to i64\n");
     }
@@ -220,15 +222,15 @@ static void print_base(struct kiln_printer *p, char letter, uint32_t index, uint
     kiln__buffer_printf(p->text, "  %%%c%u.base = getelementptr inbounds i8, ptr %s, i64 0\n", letter, index, from);
 }
 
-void kiln__gpu_print_bases(struct kiln_printer *p, const struct kiln_gpu_form *form, const char *index, uint32_t first,
-                           uint32_t last)
+void kiln__gpu_print_bases(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *index,
+                           uint32_t first, uint32_t last)
 {
     char at[KILN_IR_NAME], whole[KILN_IR_NAME];
-    coordinates(p, kiln__gpu_index(form), index, first, last);
+    coordinates(p, kiln__gpu_index(config), index, first, last);
     for (uint32_t a = first; a < last; a++) {
         snprintf(at, sizeof at, "%%axis%u.at", a);
         snprintf(whole, sizeof whole, "%%axis%u.long", a);
-        kiln__gpu_extend(p, form, whole, at);
+        kiln__gpu_extend(p, config, whole, at);
     }
     for (uint32_t i = 0; i < p->group->output_count; i++) print_base(p, 'o', i, first, last);
     for (uint32_t i = 0; i < p->group->operand_count; i++) print_base(p, 'p', i, first, last);
@@ -253,26 +255,26 @@ void kiln__gpu_barrier(struct kiln_printer *p)
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
 
-static kiln_status check_form(const struct kiln_gpu_form *form, kiln_error *err)
+static kiln_status check_config(const struct kiln_gpu_config *config, kiln_error *err)
 {
-    if ((size_t)form->schedule >= SCHEDULES || !schedules[form->schedule].print)
+    if ((size_t)config->schedule >= SCHEDULES || !schedules[config->schedule].print)
         return kiln__fail(err, KILN_INVALID, "a kernel has schedule %d, which is none of the %d known ones",
-                          (int)form->schedule, (int)SCHEDULES);
-    const struct schedule *schedule = &schedules[form->schedule];
+                          (int)config->schedule, (int)SCHEDULES);
+    const struct schedule *schedule = &schedules[config->schedule];
     uint32_t most = schedule->has_axes ? KILN_GPU_MAX_AXES : 0;
-    if (form->axes < schedule->fewest_axes || form->axes > most)
-        return kiln__fail(err, KILN_INVALID, "a %s kernel has %u axes; it takes %u to %u", schedule->name, form->axes,
+    if (config->axes < schedule->fewest_axes || config->axes > most)
+        return kiln__fail(err, KILN_INVALID, "a %s kernel has %u axes; it takes %u to %u", schedule->name, config->axes,
                           schedule->fewest_axes, most);
     return KILN_OK;
 }
 
-static kiln_status print_kernel(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err)
+static kiln_status print_kernel(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
 {
-    const struct schedule *schedule = &schedules[form->schedule];
-    kiln__buffer_printf(p->text, "; kiln gpu kernel, %s, %u axes%s%s\n", schedule->name, form->axes,
-                        form->wide ? ", wide" : "", form->is_long ? ", long" : "");
+    const struct schedule *schedule = &schedules[config->schedule];
+    kiln__buffer_printf(p->text, "; kiln gpu kernel, %s, %u axes%s%s\n", schedule->name, config->axes,
+                        config->wide ? ", wide" : "", config->is_long ? ", long" : "");
     kiln__print_heading(p);
-    kiln_status status = schedule->print(p, form, err);
+    kiln_status status = schedule->print(p, config, err);
     if (status) return status;
     if (p->declarations.size) kiln__buffer_printf(p->text, "\n%s", (const char *)p->declarations.data);
     kiln__buffer_printf(p->text, "\n!nvvm.annotations = !{!0}\n!0 = !{ptr @kernel, !\"maxntidx\", i32 %d",
@@ -284,14 +286,14 @@ static kiln_status print_kernel(struct kiln_printer *p, const struct kiln_gpu_fo
     return KILN_OK;
 }
 
-kiln_status kiln__gpu_print(const struct kiln_group *group, const char *letters, const struct kiln_gpu_form *form,
+kiln_status kiln__gpu_print(const struct kiln_group *group, const char *letters, const struct kiln_gpu_config *config,
                             struct kiln_buffer *text, kiln_error *err)
 {
-    if (check_form(form, err)) return KILN_INVALID;
-    const struct schedule *schedule = &schedules[form->schedule];
+    if (check_config(config, err)) return KILN_INVALID;
+    const struct schedule *schedule = &schedules[config->schedule];
     struct kiln_printer p = {.group = group, .letters = letters, .flags = schedule->flags, .text = text, .pass = ""};
     kiln_status status = kiln__printer_init(&p, schedule->letters, err);
-    if (!status) status = print_kernel(&p, form, err);
+    if (!status) status = print_kernel(&p, config, err);
     kiln__printer_release(&p);
     return status;
 }

@@ -1,6 +1,6 @@
 /*
  * gpu_strided.c - the schedule for any strides: a thread finds its position in the index space and computes one
- * element, or the neighbours along the last axis where the form is wide.
+ * element, or the neighbours along the last axis where the schedule config is wide.
  *
  * The last axis holds whole groups of neighbours then, so the first position of a thread is enough. All loads stand
  * before the first use.
@@ -51,16 +51,16 @@ static kiln_status check_wide(const struct kiln_printer *p, kiln_error *err)
     return KILN_OK;
 }
 
-kiln_status kiln__gpu_print_strided(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err)
+kiln_status kiln__gpu_print_strided(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
 {
-    uint32_t width = form->wide ? kiln__gpu_width(p->group, p->letters) : 1;
-    if (form->wide && check_wide(p, err)) return KILN_INVALID;
-    kiln__gpu_open(p, form, "total");
-    kiln__gpu_first(p, form, KILN_GPU_BLOCK * width, width);
-    kiln__buffer_printf(p->text, "  %%exists = icmp ult %s %%first, %%total\n", kiln__gpu_index(form));
+    uint32_t width = config->wide ? kiln__gpu_width(p->group, p->letters) : 1;
+    if (config->wide && check_wide(p, err)) return KILN_INVALID;
+    kiln__gpu_open(p, config, "total");
+    kiln__gpu_first(p, config, KILN_GPU_BLOCK * width, width);
+    kiln__buffer_printf(p->text, "  %%exists = icmp ult %s %%first, %%total\n", kiln__gpu_index(config));
     kiln__buffer_printf(p->text, "  br i1 %%exists, label %%element, label %%exit\n\nelement:\n");
-    kiln__gpu_print_bases(p, form, "%first", 0, form->axes);
-    kiln_status status = form->wide ? print_neighbours(p, width, err) : print_element(p, err);
+    kiln__gpu_print_bases(p, config, "%first", 0, config->axes);
+    kiln_status status = config->wide ? print_neighbours(p, width, err) : print_element(p, err);
     kiln__buffer_printf(p->text, "  br label %%exit\n\nexit:\n  ret void\n}\n");
     return status;
 }

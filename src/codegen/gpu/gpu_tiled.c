@@ -26,7 +26,7 @@ enum {
 
 struct tiled {
     struct kiln_printer *p;
-    const struct kiln_gpu_form *form;
+    const struct kiln_gpu_config *config;
     const char *type; /* of indices */
     uint32_t row_axis, column_axis;
 };
@@ -51,7 +51,7 @@ static void print_tile(const struct tiled *k)
     kiln__buffer_printf(text, "  %%x.lane = and i32 %%thread, %d\n  %%y.warp = lshr i32 %%thread, 5\n", TILE - 1);
     static const char *const names[][2] = {{"x", "x.lane"}, {"y", "y.warp"}, {"tile", "block"}};
     for (int i = 0; i < 3; i++)
-        kiln__buffer_printf(text, k->form->is_long ? "  %%%s = zext i32 %%%s to i64\n" : "  %%%s = add i32 %%%s, 0\n",
+        kiln__buffer_printf(text, k->config->is_long ? "  %%%s = zext i32 %%%s to i64\n" : "  %%%s = add i32 %%%s, 0\n",
                             names[i][0], names[i][1]);
     kiln__buffer_printf(text, "  %%above = udiv %s %%tile, %%across\n  %%above.tiles = mul nuw %s %%above, %%across\n",
                         type, type);
@@ -77,7 +77,7 @@ static void print_position(const struct tiled *k, const char *axis, const char *
     kiln__buffer_printf(text, "  %s = add nuw %s %s.near, %u\n", name, k->type, name, add);
     kiln__buffer_printf(text, "  %s = call %s @llvm.umin.%s(%s %s, %s %%%s.end)\n", inside, k->type, k->type, k->type,
                         name, k->type, axis);
-    kiln__gpu_extend(k->p, k->form, whole, inside);
+    kiln__gpu_extend(k->p, k->config, whole, inside);
 }
 
 static void print_positions(const struct tiled *k)
@@ -240,14 +240,14 @@ static void print_stores(const struct tiled *k)
     p->pass = "";
 }
 
-kiln_status kiln__gpu_print_tiled(struct kiln_printer *p, const struct kiln_gpu_form *form, kiln_error *err)
+kiln_status kiln__gpu_print_tiled(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
 {
-    struct tiled k = {.p = p, .form = form, .type = kiln__gpu_index(form)};
-    k.row_axis = form->axes - 2u, k.column_axis = form->axes - 1u;
+    struct tiled k = {.p = p, .config = config, .type = kiln__gpu_index(config)};
+    k.row_axis = config->axes - 2u, k.column_axis = config->axes - 1u;
     kiln__printer_share(p, 0); /* an 's' may change from row to row */
-    kiln__gpu_open(p, form, "down across");
+    kiln__gpu_open(p, config, "down across");
     print_tile(&k);
-    kiln__gpu_print_bases(p, form, "%outer", 0, k.row_axis);
+    kiln__gpu_print_bases(p, config, "%outer", 0, k.row_axis);
     print_positions(&k);
     print_loads(&k);
     print_exchange(&k);

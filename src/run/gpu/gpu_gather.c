@@ -54,7 +54,7 @@ static kiln_status check_indices(const struct kiln_node *node, size_t i, kiln_er
     int64_t *values = NULL, size = node->inputs[0]->dims[axis_of(node, i)];
     kiln_status status = KILN_OK;
     if (indices->size == 0 || !is_computed(indices)) return KILN_OK;
-    if (!is_on_host(indices)) status = kiln__replay_flush(err);
+    if (!is_on_host(indices)) status = kiln__launch_graph_flush(err);
     if (!status) status = kiln__array_fetch(indices, &host, err);
     if (!status) status = kiln__indices_read(kiln__ops[node->op].name, host, size, extent_of(node, i), &values, err);
     free(values);
@@ -168,7 +168,7 @@ static void widen(struct indexed *indexed)
     kiln__loop_collapse(loop); /* a block may be one element now */
 }
 
-/* Elements of 16 bytes go by another form of the kernel for those of 8. */
+/* Elements of 16 bytes go by another config of the kernel for those of 8. */
 static uint8_t dtype_of(int64_t bytes)
 {
     return bytes == 1 ? KILN_UINT8 : bytes == 2 ? KILN_UINT16 : bytes == 4 ? KILN_UINT32 : KILN_UINT64;
@@ -216,27 +216,27 @@ static struct known *find_kernels(const uint8_t *dtypes, size_t count)
 static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const int64_t *sizes,
                           const int64_t *steps, bool wide, kiln_error *err)
 {
-    size_t indices = loop->count - 2, room = 1 + 2 * indices + kiln__words_for(&kernels->group, loop->ndim);
+    size_t indices = loop->count - 2, room = 1 + 2 * indices + kiln__params_needed(&kernels->group, loop->ndim);
     int64_t total = kiln__loop_size(loop);
     if (total == 0) return KILN_OK;
-    if (room > KILN_MAX_WORDS) return kiln__gpu_cannot(kernels, err);
+    if (room > KILN_MAX_PARAMS) return kiln__gpu_cannot(kernels, err);
     if (loop->ndim == 0) kiln__loop_append_unit(loop);
     char letters[indices + 2];
-    uint64_t buffer[KILN_WORDS_HEADER + room];
-    struct kiln_words *words = kiln__words_init(buffer, false);
+    uint64_t buffer[KILN_PARAMS_HEADER + room];
+    struct kiln_gpu_params *params = kiln__params_init(buffer, false);
     letters[0] = KILN_LAYOUT_STRIDED;
     memset(letters + 1, KILN_LAYOUT_INDEX, indices);
     letters[1 + indices] = '\0';
-    struct kiln_gpu_form form = {
+    struct kiln_gpu_config config = {
         .schedule = KILN_GPU_INDEXED, .axes = (uint8_t)loop->ndim, .wide = wide, .is_long = total > KILN_GPU_LONGEST};
-    kiln__words_add_pointers(words, loop);
-    kiln__words_add(words, total);
+    kiln__params_add_pointers(params, loop);
+    kiln__params_add(params, total);
     for (size_t i = 0; i < indices; i++) {
-        kiln__words_add(words, sizes[i]);
-        kiln__words_add(words, steps[i]);
+        kiln__params_add(params, sizes[i]);
+        kiln__params_add(params, steps[i]);
     }
-    kiln__words_add_axes(words, loop);
-    return kiln__gpu_start(kernels, letters, &form, kiln__full_blocks(kiln__divide_up(total, KILN_GPU_BLOCK)), words,
+    kiln__params_add_axes(params, loop);
+    return kiln__gpu_start(kernels, letters, &config, kiln__full_blocks(kiln__divide_up(total, KILN_GPU_BLOCK)), params,
                            err);
 }
 

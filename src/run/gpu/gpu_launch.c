@@ -1,5 +1,6 @@
 /*
- * gpu_launch.c - see gpu_launch.h. Element-wise groups: from layouts to a schedule and its words. Groups with reductions: gpu_launch_rows.c.
+ * gpu_launch.c - see gpu_launch.h. Element-wise groups: from layouts to a schedule and its params. Groups with
+ * reductions: gpu_launch_rows.c.
  */
 #include "run/gpu/gpu_launch.h"
 
@@ -12,7 +13,7 @@ enum { TILED_MIN = 16 }; /* rows and columns below that don't fill a tile */
 
 bool kiln__gpu_can_launch(const struct kiln_group *group, size_t ndim, int64_t row)
 {
-    return kiln__words_for(group, ndim) <= KILN_MAX_WORDS && row <= KILN_GPU_MAX_ROW;
+    return kiln__params_needed(group, ndim) <= KILN_MAX_PARAMS && row <= KILN_GPU_MAX_ROW;
 }
 
 /* ---- packed arrays ------------------------------------------------------------------------------------------- */
@@ -28,18 +29,18 @@ static bool is_wide(const struct kiln_loop *loop, const char *letters, size_t ou
 
 /* `loop` has one axis. */
 static kiln_status launch_packed(struct kiln_group_kernels *kernels, const struct kiln_loop *loop, const char *letters,
-                                 const uint64_t *constants, struct kiln_words *words, kiln_error *err)
+                                 const uint64_t *constants, struct kiln_gpu_params *params, kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
     int64_t n = loop->dims[0], width = kiln__gpu_width(group, letters);
-    struct kiln_gpu_form form = {.schedule = KILN_GPU_PACKED,
-                                 .wide = is_wide(loop, letters, group->output_count),
-                                 .is_long = n > KILN_GPU_LONGEST};
-    kiln__words_add_pointers(words, loop);
-    kiln__words_add_constants(words, group, constants);
-    kiln__words_add(words, n);
-    return kiln__gpu_start(kernels, letters, &form, kiln__full_blocks(kiln__divide_up(n, KILN_GPU_BLOCK * width)),
-                           words, err);
+    struct kiln_gpu_config config = {.schedule = KILN_GPU_PACKED,
+                                     .wide = is_wide(loop, letters, group->output_count),
+                                     .is_long = n > KILN_GPU_LONGEST};
+    kiln__params_add_pointers(params, loop);
+    kiln__params_add_constants(params, group, constants);
+    kiln__params_add(params, n);
+    return kiln__gpu_start(kernels, letters, &config, kiln__full_blocks(kiln__divide_up(n, KILN_GPU_BLOCK * width)),
+                           params, err);
 }
 
 /* ---- any layout ---------------------------------------------------------------------------------------------- */
@@ -90,20 +91,20 @@ static bool rows_are_wide(const struct kiln_loop *loop, const char *letters, siz
 }
 
 static kiln_status launch_strided(struct kiln_group_kernels *kernels, const struct kiln_loop *loop, char *letters,
-                                  const uint64_t *constants, bool wide, struct kiln_words *words, kiln_error *err)
+                                  const uint64_t *constants, bool wide, struct kiln_gpu_params *params, kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
     int64_t total = kiln__loop_size(loop);
     if (!wide) memset(letters, KILN_LAYOUT_STRIDED, group->operand_count);
     int64_t width = wide ? kiln__gpu_width(group, letters) : 1;
-    struct kiln_gpu_form form = {
+    struct kiln_gpu_config config = {
         .schedule = KILN_GPU_STRIDED, .axes = (uint8_t)loop->ndim, .wide = wide, .is_long = total > KILN_GPU_LONGEST};
-    kiln__words_add_pointers(words, loop);
-    kiln__words_add_constants(words, group, constants);
-    kiln__words_add(words, total);
-    kiln__words_add_axes(words, loop);
-    return kiln__gpu_start(kernels, letters, &form, kiln__full_blocks(kiln__divide_up(total, KILN_GPU_BLOCK * width)),
-                           words, err);
+    kiln__params_add_pointers(params, loop);
+    kiln__params_add_constants(params, group, constants);
+    kiln__params_add(params, total);
+    kiln__params_add_axes(params, loop);
+    return kiln__gpu_start(kernels, letters, &config, kiln__full_blocks(kiln__divide_up(total, KILN_GPU_BLOCK * width)),
+                           params, err);
 }
 
 /* An axis, not the last one, along which an operand is packed that is not so along the last; ndim: none. */
@@ -121,7 +122,7 @@ static size_t find_transposed(const struct kiln_loop *loop, size_t outputs)
 }
 
 static kiln_status launch_tiled(struct kiln_group_kernels *kernels, struct kiln_loop *loop, size_t rows, char *letters,
-                                const uint64_t *constants, struct kiln_words *words, kiln_error *err)
+                                const uint64_t *constants, struct kiln_gpu_params *params, kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
     size_t outputs = group->output_count, inner = loop->ndim - 1;
@@ -133,14 +134,14 @@ static kiln_status launch_tiled(struct kiln_group_kernels *kernels, struct kiln_
     int64_t row_tiles = kiln__divide_up(loop->dims[inner - 1], KILN_GPU_TILE);
     int64_t column_tiles = kiln__divide_up(loop->dims[inner], KILN_GPU_TILE), outer = 1;
     for (size_t axis = 0; axis + 1 < inner; axis++) outer *= loop->dims[axis];
-    struct kiln_gpu_form form = {
+    struct kiln_gpu_config config = {
         .schedule = KILN_GPU_TILED, .axes = (uint8_t)loop->ndim, .is_long = kiln__loop_size(loop) > KILN_GPU_LONGEST};
-    kiln__words_add_pointers(words, loop);
-    kiln__words_add_constants(words, group, constants);
-    kiln__words_add(words, row_tiles);
-    kiln__words_add(words, column_tiles);
-    kiln__words_add_axes(words, loop);
-    return kiln__gpu_start(kernels, letters, &form, kiln__full_blocks(outer * row_tiles * column_tiles), words, err);
+    kiln__params_add_pointers(params, loop);
+    kiln__params_add_constants(params, group, constants);
+    kiln__params_add(params, row_tiles);
+    kiln__params_add(params, column_tiles);
+    kiln__params_add_axes(params, loop);
+    return kiln__gpu_start(kernels, letters, &config, kiln__full_blocks(outer * row_tiles * column_tiles), params, err);
 }
 
 static kiln_status launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
@@ -153,17 +154,17 @@ static kiln_status launch_loop(struct kiln_group_kernels *kernels, struct kiln_l
     if (kiln__loop_size(loop) == 0) return KILN_OK;
     kiln__loop_collapse(loop);
     if (loop->ndim == 0) kiln__loop_append_unit(loop);
-    size_t room = kiln__words_for(group, loop->ndim);
-    if (room > KILN_MAX_WORDS) return kiln__gpu_cannot(kernels, err);
-    uint64_t buffer[KILN_WORDS_HEADER + room];
-    struct kiln_words *words = kiln__words_init(buffer, keep);
+    size_t room = kiln__params_needed(group, loop->ndim);
+    if (room > KILN_MAX_PARAMS) return kiln__gpu_cannot(kernels, err);
+    uint64_t buffer[KILN_PARAMS_HEADER + room];
+    struct kiln_gpu_params *params = kiln__params_init(buffer, keep);
     size_t inner = loop->ndim - 1, transposed = find_transposed(loop, outputs);
     bool packed = outputs_are_packed(loop, outputs, inner), simple = choose_letters(loop, outputs, letters);
-    if (loop->ndim == 1 && packed && simple) return launch_packed(kernels, loop, letters, constants, words, err);
-    if (transposed < loop->ndim) return launch_tiled(kernels, loop, transposed, letters, constants, words, err);
+    if (loop->ndim == 1 && packed && simple) return launch_packed(kernels, loop, letters, constants, params, err);
+    if (transposed < loop->ndim) return launch_tiled(kernels, loop, transposed, letters, constants, params, err);
     bool wide = packed && simple && loop->dims[inner] % kiln__gpu_width(group, letters) == 0 &&
                 rows_are_wide(loop, letters, outputs);
-    return launch_strided(kernels, loop, letters, constants, wide, words, err);
+    return launch_strided(kernels, loop, letters, constants, wide, params, err);
 }
 
 kiln_status kiln__gpu_launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
@@ -179,7 +180,7 @@ kiln_status kiln__gpu_launch_group(struct kiln_group_kernels *kernels, struct ki
     size_t count = (size_t)group->output_count + group->operand_count;
     bool keep;
     kiln_status status = KILN_OK;
-    if (kiln__gpu_launch_again(kernels, operands, outputs, &keep, &status, err)) return status;
+    if (kiln__launch_cache_hit(kernels, operands, outputs, &keep, &status, err)) return status;
     struct kiln_region few[8], *regions = count <= 8 ? few : malloc(count * sizeof *regions);
     struct kiln_loop loop;
     if (!regions) return kiln__no_memory(err, "a launch");

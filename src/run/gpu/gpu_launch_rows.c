@@ -41,26 +41,26 @@ static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_l
     const struct kiln_group *group = &kernels->group;
     kiln__loop_collapse(loop);
     if (loop->ndim == 0) kiln__loop_append_unit(loop);
-    size_t room = kiln__words_for(group, loop->ndim);
-    if (room > KILN_MAX_WORDS || n > KILN_GPU_MAX_ROW) return kiln__gpu_cannot(kernels, err);
-    uint64_t buffer[KILN_WORDS_HEADER + room];
-    struct kiln_words *words = kiln__words_init(buffer, keep);
+    size_t room = kiln__params_needed(group, loop->ndim);
+    if (room > KILN_MAX_PARAMS || n > KILN_GPU_MAX_ROW) return kiln__gpu_cannot(kernels, err);
+    uint64_t buffer[KILN_PARAMS_HEADER + room];
+    struct kiln_gpu_params *params = kiln__params_init(buffer, keep);
     int64_t rows = kiln__loop_size(loop), warps = kiln__gpu_row_warps(n);
     struct kiln_gpu_grid grid = row_grid(group, rows, n);
     int64_t apart = 0;
     kiln_status status = blocks_apart(&grid, rows * n, &apart, err);
     if (status) return status;
-    struct kiln_gpu_form form = {
+    struct kiln_gpu_config config = {
         .schedule = KILN_GPU_ROWS, .axes = (uint8_t)loop->ndim, .is_long = rows > KILN_GPU_LONGEST};
-    kiln__words_add_pointers(words, loop);
-    kiln__words_add_constants(words, group, constants);
-    kiln__words_add(words, rows);
-    kiln__words_add(words, n);
-    kiln__words_add(words, warps);
-    kiln__words_add(words, apart);
-    for (size_t i = group->output_count; i < loop->count; i++) kiln__words_add(words, inner[i]);
-    kiln__words_add_axes(words, loop);
-    return kiln__gpu_start(kernels, letters, &form, grid, words, err);
+    kiln__params_add_pointers(params, loop);
+    kiln__params_add_constants(params, group, constants);
+    kiln__params_add(params, rows);
+    kiln__params_add(params, n);
+    kiln__params_add(params, warps);
+    kiln__params_add(params, apart);
+    for (size_t i = group->output_count; i < loop->count; i++) kiln__params_add(params, inner[i]);
+    kiln__params_add_axes(params, loop);
+    return kiln__gpu_start(kernels, letters, &config, grid, params, err);
 }
 
 kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
@@ -81,21 +81,21 @@ static kiln_status launch_columns(struct kiln_group_kernels *kernels, struct kil
                                   kiln_error *err)
 {
     int64_t columns = loop->dims[loop->ndim - 1], blocks = kiln__divide_up(columns, KILN_GPU_COLUMNS_BLOCK);
-    uint64_t buffer[KILN_WORDS_HEADER + 2 + 8 + 3 * (KILN_MAX_NDIM + 2)];
-    struct kiln_words *words = kiln__words_init(buffer, false);
+    uint64_t buffer[KILN_PARAMS_HEADER + 2 + 8 + 3 * (KILN_MAX_NDIM + 2)];
+    struct kiln_gpu_params *params = kiln__params_init(buffer, false);
     loop->ndim--;
     int64_t outer = kiln__loop_size(loop);
-    struct kiln_gpu_form form = {
+    struct kiln_gpu_config config = {
         .schedule = KILN_GPU_COLUMNS, .axes = (uint8_t)loop->ndim, .is_long = outer * columns > KILN_GPU_LONGEST};
-    kiln__words_add_pointers(words, loop);
-    kiln__words_add(words, columns);
-    kiln__words_add(words, n);
-    kiln__words_add(words, 1); /* chunks: longer axes come in levels, see reduction.c */
-    kiln__words_add(words, stride);
-    kiln__words_add(words, 0);
-    kiln__words_add(words, blocks);
-    kiln__words_add_axes(words, loop);
-    return kiln__gpu_start(kernels, "c", &form, kiln__full_blocks(outer * blocks), words, err);
+    kiln__params_add_pointers(params, loop);
+    kiln__params_add(params, columns);
+    kiln__params_add(params, n);
+    kiln__params_add(params, 1); /* chunks: longer axes come in levels, see reduction.c */
+    kiln__params_add(params, stride);
+    kiln__params_add(params, 0);
+    kiln__params_add(params, blocks);
+    kiln__params_add_axes(params, loop);
+    return kiln__gpu_start(kernels, "c", &config, kiln__full_blocks(outer * blocks), params, err);
 }
 
 kiln_status kiln__gpu_launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,

@@ -1,8 +1,8 @@
 /*
- * gpu_params.h - one launch on a GPU: its words, its grid, and the start.
+ * gpu_params.h - one launch on a GPU: its params, its grid, and the start.
  *
- * Invariant: the words of a launch stand in the order of codegen/gpu/gpu_schedule.h: pointers of outputs and operands, constants,
- * then what the schedule asks for. `struct kiln_words` is filled in that order and in no other way.
+ * Invariant: the params of a launch stand in the order of codegen/gpu/gpu_schedule.h: pointers of outputs and operands,
+ * constants, then what the schedule asks for. `struct kiln_gpu_params` is filled in that order and in no other way.
  */
 #ifndef KILN_RUN_GPU_GPU_PARAMS_H
 #define KILN_RUN_GPU_GPU_PARAMS_H
@@ -10,26 +10,27 @@
 #include "codegen/gpu/gpu_schedule.h"
 #include "run/kernels/launch.h"
 
-struct kiln_words {
+struct kiln_gpu_params {
     size_t count;
     bool keep; /* the launch, for the next time: launch_cache.c */
     uint64_t data[];
 };
 
 enum {
-    KILN_MAX_WORDS = 4000, /* the driver takes parameters of 32,764 bytes */
-    KILN_WORDS_HEADER = sizeof(struct kiln_words) / sizeof(uint64_t),
+    KILN_MAX_PARAMS = 4000, /* the driver takes parameters of 32,764 bytes */
+    KILN_PARAMS_HEADER = sizeof(struct kiln_gpu_params) / sizeof(uint64_t),
     KILN_GPU_WIDE = 16,              /* bytes of the widest access */
     KILN_GPU_LONGEST = INT32_MAX / 2 /* indices of threads that are rounded up stay below 2^31 */
 };
 
-/* No words yet, in a buffer of KILN_WORDS_HEADER and as many as will come: kiln__words_for() for a group. */
-struct kiln_words *kiln__words_init(uint64_t *buffer, bool keep);
-size_t kiln__words_for(const struct kiln_group *group, size_t ndim);
-void kiln__words_add(struct kiln_words *words, int64_t value);
-void kiln__words_add_pointers(struct kiln_words *words, const struct kiln_loop *loop);
-void kiln__words_add_constants(struct kiln_words *words, const struct kiln_group *group, const uint64_t *constants);
-void kiln__words_add_axes(struct kiln_words *words, const struct kiln_loop *loop);
+/* No params yet, in a buffer of KILN_PARAMS_HEADER and as many as will come: kiln__params_needed() for a group. */
+struct kiln_gpu_params *kiln__params_init(uint64_t *buffer, bool keep);
+size_t kiln__params_needed(const struct kiln_group *group, size_t ndim);
+void kiln__params_add(struct kiln_gpu_params *params, int64_t value);
+void kiln__params_add_pointers(struct kiln_gpu_params *params, const struct kiln_loop *loop);
+void kiln__params_add_constants(struct kiln_gpu_params *params, const struct kiln_group *group,
+                                const uint64_t *constants);
+void kiln__params_add_axes(struct kiln_gpu_params *params, const struct kiln_loop *loop);
 
 struct kiln_gpu_grid {
     int64_t blocks;
@@ -44,11 +45,12 @@ static inline int64_t kiln__divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Everything is in `words`. */
-kiln_status kiln__gpu_start(struct kiln_group_kernels *kernels, const char *letters, const struct kiln_gpu_form *form,
-                            struct kiln_gpu_grid grid, const struct kiln_words *words, kiln_error *err);
+/* Everything is in `params`. */
+kiln_status kiln__gpu_start(struct kiln_group_kernels *kernels, const char *letters,
+                            const struct kiln_gpu_config *config, struct kiln_gpu_grid grid,
+                            const struct kiln_gpu_params *params, kiln_error *err);
 
-/* KILN_INVALID: there would be too many words. */
+/* KILN_INVALID: there would be too many params. */
 kiln_status kiln__gpu_cannot(const struct kiln_group_kernels *kernels, kiln_error *err);
 
 #endif

@@ -2,8 +2,8 @@
  * launch_cache.c - a launch that differs from an earlier one in its pointers only.
  *
  * A step of a plan always meets the same shapes. When its arrays are packed and begin at 16 bytes too, then schedule,
- * kernel, grid and words are those of the first such launch, but for the pointers, which stand in front. So that launch
- * is kept with the step's kernels, and the layouts are not looked at again.
+ * kernel, grid and params are those of the first such launch, but for the pointers, which stand in front. So that
+ * launch is kept with the step's kernels, and the layouts are not looked at again.
  *
  * Kept launches are a list like that of variants: an entry never changes, and goes with the kernels. A device that was
  * reset, or other options, match none of them and add theirs.
@@ -19,8 +19,8 @@ struct kiln_gpu_known {
     struct kiln_gpu_known *next;
     const struct kiln_device *device;
     uint32_t generation, options;
-    struct kiln_gpu_call call; /* its words are those below */
-    uint64_t words[];
+    struct kiln_gpu_call call; /* its params are those below */
+    uint64_t params[];
 };
 
 enum { ALIGNMENT = 16 };
@@ -58,15 +58,15 @@ static kiln_status launch(const struct kiln_gpu_known *known, const struct kiln_
                           struct kiln_array *const *operands, struct kiln_array *const *outputs, kiln_error *err)
 {
     struct kiln_gpu_call call = known->call;
-    uint64_t words[call.word_count], *next = words;
-    memcpy(words, known->words, sizeof words);
+    uint64_t params[call.param_count], *next = params;
+    memcpy(params, known->params, sizeof params);
     for (uint32_t i = 0; i < group->output_count; i++) *next++ = (uintptr_t)outputs[i]->data;
     for (uint32_t i = 0; i < group->operand_count; i++) *next++ = (uintptr_t)operands[i]->data;
-    call.words = words;
-    return kiln__replay_launch(known->device->gpu, &call, err);
+    call.params = params;
+    return kiln__launch_graph_launch(known->device->gpu, &call, err);
 }
 
-bool kiln__gpu_launch_again(const struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
+bool kiln__launch_cache_hit(const struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
                             struct kiln_array *const *outputs, bool *keep, kiln_status *status, kiln_error *err)
 {
     kiln_device *device;
@@ -80,10 +80,10 @@ bool kiln__gpu_launch_again(const struct kiln_group_kernels *kernels, struct kil
 }
 
 /* Without memory for it the next launch looks again. Two threads may both add theirs; either is right. */
-void kiln__gpu_keep_launch(struct kiln_group_kernels *kernels, const kiln_device *device,
-                           const struct kiln_gpu_call *call)
+void kiln__launch_cache_put(struct kiln_group_kernels *kernels, const kiln_device *device,
+                            const struct kiln_gpu_call *call)
 {
-    size_t size = call->word_count * sizeof *call->words;
+    size_t size = call->param_count * sizeof *call->params;
     struct kiln_gpu_known *mine = malloc(sizeof *mine + size);
     if (!mine) return;
     *mine = (struct kiln_gpu_known){.next = atomic_load_explicit(&kernels->known, memory_order_acquire),
@@ -91,14 +91,14 @@ void kiln__gpu_keep_launch(struct kiln_group_kernels *kernels, const kiln_device
                                     .generation = generation_of(device),
                                     .options = kiln__options_packed(kiln__environment()),
                                     .call = *call};
-    memcpy(mine->words, call->words, size);
-    mine->call.words = mine->words;
+    memcpy(mine->params, call->params, size);
+    mine->call.params = mine->params;
     while (!atomic_compare_exchange_weak_explicit(&kernels->known, &mine->next, mine, memory_order_acq_rel,
                                                   memory_order_acquire)) {
     }
 }
 
-void kiln__gpu_forget_launches(struct kiln_group_kernels *kernels)
+void kiln__launch_cache_clear(struct kiln_group_kernels *kernels)
 {
     struct kiln_gpu_known *known = atomic_exchange_explicit(&kernels->known, NULL, memory_order_acq_rel), *next;
     for (; known; known = next) {

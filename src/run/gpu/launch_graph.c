@@ -9,7 +9,7 @@
  *
  * Nothing of a list runs before its end. So what is freed meanwhile is kept for this thread (array/storage.h): another
  * thread's launches would come first. And what must come after a launch, a copy or another library's work, first ends
- * the list: kiln__replay_flush().
+ * the list: kiln__launch_graph_flush().
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,11 +20,11 @@
 #include "run/gpu/gpu_launch.h"
 
 /*
- * Calls and their words, one after the other; `words` of a call in a list is its offset in `words` of the list. In
+ * Calls and their params, one after the other; `params` of a call in a list is its offset in `params` of the list. In
  * front stands the device's generation: after a reset a function may have the address of one that is gone.
  */
 struct list {
-    struct kiln_buffer calls, words;
+    struct kiln_buffer calls, params;
 };
 
 /* A list that came before. */
@@ -35,7 +35,7 @@ struct past {
 
 enum { KEPT = 4 };
 
-struct kiln_replay {
+struct kiln_launch_graph {
     _Atomic bool is_used; /* by the thread that collects */
     const struct kiln_gpu *gpu;
     struct list now;
@@ -43,50 +43,51 @@ struct kiln_replay {
     unsigned oldest; /* of `past` */
 };
 
-static _Thread_local struct kiln_replay *collecting;
+static _Thread_local struct kiln_launch_graph *collecting;
 
-struct kiln_replay *kiln__replay_new(void)
+struct kiln_launch_graph *kiln__launch_graph_new(void)
 {
-    return calloc(1, sizeof(struct kiln_replay));
+    return calloc(1, sizeof(struct kiln_launch_graph));
 }
 
 static void list_release(struct list *list)
 {
     kiln__buffer_release(&list->calls);
-    kiln__buffer_release(&list->words);
+    kiln__buffer_release(&list->params);
 }
 
-void kiln__replay_free(struct kiln_replay *replay)
+void kiln__launch_graph_free(struct kiln_launch_graph *launch_graph)
 {
-    if (!replay) return;
+    if (!launch_graph) return;
     for (unsigned i = 0; i < KEPT; i++) {
-        if (replay->past[i].graph) kiln__gpu_replay_free(replay->gpu, replay->past[i].graph);
-        list_release(&replay->past[i].list);
+        if (launch_graph->past[i].graph) kiln__gpu_graph_free(launch_graph->gpu, launch_graph->past[i].graph);
+        list_release(&launch_graph->past[i].list);
     }
-    list_release(&replay->now);
-    free(replay);
+    list_release(&launch_graph->now);
+    free(launch_graph);
 }
 
-void kiln__replay_begin(struct kiln_replay *replay, const kiln_device *device)
+void kiln__launch_graph_begin(struct kiln_launch_graph *launch_graph, const kiln_device *device)
 {
-    if (!replay || collecting || atomic_exchange_explicit(&replay->is_used, true, memory_order_acquire)) return;
+    if (!launch_graph || collecting || atomic_exchange_explicit(&launch_graph->is_used, true, memory_order_acquire))
+        return;
     uint64_t generation = atomic_load_explicit(&device->generation, memory_order_relaxed);
-    replay->gpu = device->gpu;
-    replay->now.calls.size = replay->now.words.size = 0;
-    kiln__buffer_append(&replay->now.words, &generation, sizeof generation);
-    collecting = replay;
+    launch_graph->gpu = device->gpu;
+    launch_graph->now.calls.size = launch_graph->now.params.size = 0;
+    kiln__buffer_append(&launch_graph->now.params, &generation, sizeof generation);
+    collecting = launch_graph;
     kiln__storage_hold(true);
 }
 
-kiln_status kiln__replay_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err)
+kiln_status kiln__launch_graph_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err)
 {
-    struct kiln_replay *replay = collecting;
-    if (!replay) return kiln__gpu_launch(gpu, call, err);
+    struct kiln_launch_graph *launch_graph = collecting;
+    if (!launch_graph) return kiln__gpu_launch(gpu, call, err);
     struct kiln_gpu_call kept = *call;
-    kept.words = (const uint64_t *)(uintptr_t)replay->now.words.size;
-    kiln__buffer_append(&replay->now.words, call->words, call->word_count * sizeof *call->words);
-    kiln__buffer_append(&replay->now.calls, &kept, sizeof kept);
-    bool failed = replay->now.words.failed || replay->now.calls.failed;
+    kept.params = (const uint64_t *)(uintptr_t)launch_graph->now.params.size;
+    kiln__buffer_append(&launch_graph->now.params, call->params, call->param_count * sizeof *call->params);
+    kiln__buffer_append(&launch_graph->now.calls, &kept, sizeof kept);
+    bool failed = launch_graph->now.params.failed || launch_graph->now.calls.failed;
     return failed ? kiln__no_memory(err, "a list of launches") : KILN_OK;
 }
 
@@ -99,7 +100,7 @@ static struct kiln_gpu_call call_at(const struct list *list, size_t index)
 {
     struct kiln_gpu_call call;
     memcpy(&call, list->calls.data + index * sizeof call, sizeof call);
-    call.words = (const uint64_t *)(const void *)(list->words.data + (uintptr_t)call.words);
+    call.params = (const uint64_t *)(const void *)(list->params.data + (uintptr_t)call.params);
     return call;
 }
 
@@ -108,81 +109,81 @@ static bool are_equal(const struct kiln_buffer *a, const struct kiln_buffer *b)
     return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-static kiln_status launch_all(const struct kiln_replay *replay, kiln_error *err)
+static kiln_status launch_all(const struct kiln_launch_graph *launch_graph, kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    for (size_t i = 0; i < count_of(&replay->now) && !status; i++) {
-        struct kiln_gpu_call call = call_at(&replay->now, i);
-        status = kiln__gpu_launch(replay->gpu, &call, err);
+    for (size_t i = 0; i < count_of(&launch_graph->now) && !status; i++) {
+        struct kiln_gpu_call call = call_at(&launch_graph->now, i);
+        status = kiln__gpu_launch(launch_graph->gpu, &call, err);
     }
     return status;
 }
 
 /* A graph of `past`; none when the driver refuses. */
-static void capture(const struct kiln_replay *replay, struct past *past)
+static void capture(const struct kiln_launch_graph *launch_graph, struct past *past)
 {
     size_t count = count_of(&past->list);
     struct kiln_gpu_call *calls = malloc(count * sizeof *calls);
     if (!calls) return;
     for (size_t i = 0; i < count; i++) calls[i] = call_at(&past->list, i);
-    kiln__gpu_replay_new(replay->gpu, calls, count, &past->graph, NULL);
+    kiln__gpu_graph_new(launch_graph->gpu, calls, count, &past->graph, NULL);
     free(calls);
 }
 
-static struct past *find_past(struct kiln_replay *replay)
+static struct past *find_past(struct kiln_launch_graph *launch_graph)
 {
     for (unsigned i = 0; i < KEPT; i++) {
-        struct list *list = &replay->past[i].list;
-        if (are_equal(&list->calls, &replay->now.calls) && are_equal(&list->words, &replay->now.words))
-            return &replay->past[i];
+        struct list *list = &launch_graph->past[i].list;
+        if (are_equal(&list->calls, &launch_graph->now.calls) && are_equal(&list->params, &launch_graph->now.params))
+            return &launch_graph->past[i];
     }
     return NULL;
 }
 
 /* `now` takes the place of the oldest list. */
-static void keep(struct kiln_replay *replay)
+static void keep(struct kiln_launch_graph *launch_graph)
 {
-    struct past *past = &replay->past[replay->oldest];
+    struct past *past = &launch_graph->past[launch_graph->oldest];
     struct list old = past->list;
-    if (past->graph) kiln__gpu_replay_free(replay->gpu, past->graph);
-    *past = (struct past){.list = replay->now};
-    replay->now = old;
-    replay->oldest = (replay->oldest + 1) % KEPT;
+    if (past->graph) kiln__gpu_graph_free(launch_graph->gpu, past->graph);
+    *past = (struct past){.list = launch_graph->now};
+    launch_graph->now = old;
+    launch_graph->oldest = (launch_graph->oldest + 1) % KEPT;
 }
 
-static kiln_status start(struct kiln_replay *replay, kiln_error *err)
+static kiln_status start(struct kiln_launch_graph *launch_graph, kiln_error *err)
 {
-    struct past *past = find_past(replay);
-    if (past && !past->graph) capture(replay, past);
-    if (past && past->graph) return kiln__gpu_replay(replay->gpu, past->graph, err);
-    kiln_status status = launch_all(replay, err);
-    if (!past) keep(replay);
+    struct past *past = find_past(launch_graph);
+    if (past && !past->graph) capture(launch_graph, past);
+    if (past && past->graph) return kiln__gpu_graph_launch(launch_graph->gpu, past->graph, err);
+    kiln_status status = launch_all(launch_graph, err);
+    if (!past) keep(launch_graph);
     return status;
 }
 
-static void end(struct kiln_replay *replay)
+static void end(struct kiln_launch_graph *launch_graph)
 {
     collecting = NULL;
     kiln__storage_hold(false);
-    replay->now.calls.failed = replay->now.words.failed = false;
-    atomic_store_explicit(&replay->is_used, false, memory_order_release);
+    launch_graph->now.calls.failed = launch_graph->now.params.failed = false;
+    atomic_store_explicit(&launch_graph->is_used, false, memory_order_release);
 }
 
-kiln_status kiln__replay_end(bool launch, kiln_error *err)
+kiln_status kiln__launch_graph_end(bool launch, kiln_error *err)
 {
-    struct kiln_replay *replay = collecting;
+    struct kiln_launch_graph *launch_graph = collecting;
     kiln_status status = KILN_OK;
-    if (!replay) return status;
-    if (launch && count_of(&replay->now) > 0) status = start(replay, err);
-    end(replay);
+    if (!launch_graph) return status;
+    if (launch && count_of(&launch_graph->now) > 0) status = start(launch_graph, err);
+    end(launch_graph);
     return status;
 }
 
-kiln_status kiln__replay_flush(kiln_error *err)
+kiln_status kiln__launch_graph_flush(kiln_error *err)
 {
-    struct kiln_replay *replay = collecting;
-    if (__builtin_expect(!replay, 1)) return KILN_OK;
-    kiln_status status = launch_all(replay, err);
-    end(replay);
+    struct kiln_launch_graph *launch_graph = collecting;
+    if (__builtin_expect(!launch_graph, 1)) return KILN_OK;
+    kiln_status status = launch_all(launch_graph, err);
+    end(launch_graph);
     return status;
 }

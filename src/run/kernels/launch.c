@@ -425,7 +425,7 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
                           KILN_LAUNCH_MAX_ARGS);
     bool keep = false;
     kiln_status status = KILN_OK;
-    if (kiln__active_device_index && kiln__gpu_launch_again(kernels, operands, outputs, &keep, &status, err))
+    if (kiln__active_device_index && kiln__launch_cache_hit(kernels, operands, outputs, &keep, &status, err))
         return status;
     struct kiln_region *regions = malloc(pointers * sizeof *regions);
     if (!regions) return kiln__no_memory(err, "a launch");

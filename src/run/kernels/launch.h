@@ -55,9 +55,9 @@ kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *le
                               kiln_kernel_entry *out, kiln_error *err);
 
 /* The same for a GPU and one of its schedules; the function is the driver's. NULL: compiled only (KILN_MODE). */
-struct kiln_gpu_form;
+struct kiln_gpu_config;
 kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *letters,
-                                  const struct kiln_gpu_form *form, void **function, kiln_error *err);
+                                  const struct kiln_gpu_config *config, void **function, kiln_error *err);
 
 /*
  * Computes outputs (already allocated, packed, all of one shape) from ready operands that broadcast to that shape.

@@ -40,7 +40,7 @@ void kiln__group_kernels_release(struct kiln_group_kernels *kernels)
         variant = next;
     }
     atomic_store_explicit(&kernels->variants, NULL, memory_order_relaxed);
-    kiln__gpu_forget_launches(kernels);
+    kiln__launch_cache_clear(kernels);
     if (kernels->same)
         kiln__shared_leave(kernels);
     else
@@ -54,7 +54,7 @@ struct variant_key {
     kiln_device *device;
     uint32_t generation, options;
     unsigned flags;
-    const struct kiln_gpu_form *form; /* on a GPU; `flags` is this, packed */
+    const struct kiln_gpu_config *config; /* on a GPU; `flags` is this, packed */
 };
 
 static const struct kiln_variant *find(const struct kiln_variant *list, const struct variant_key *key,
@@ -77,7 +77,7 @@ static bool is_reduction(const struct kiln_group *group)
 static kiln_status print(const struct kiln_group *group, const char *letters, const struct variant_key *key,
                          struct kiln_buffer *text, kiln_error *err)
 {
-    if (key->form) return kiln__gpu_print(group, letters, key->form, text, err);
+    if (key->config) return kiln__gpu_print(group, letters, key->config, text, err);
     if (!is_reduction(group)) return kiln__group_print(group, letters, key->flags, text, err);
     const struct kiln_instr *instr = &group->instrs[0];
     return kiln__reduction_print(instr->op, group->operand_dtypes[0], instr->dtype, letters[0], text, err);
@@ -87,8 +87,8 @@ static kiln_status compile(struct kiln_group_kernels *kernels, const struct vari
                            struct kiln_kernel **out, kiln_error *err)
 {
     struct kiln_buffer text = {0};
-    const struct kiln_note_of of = {kernels, letters};
-    const struct kiln_note note = {kiln__note_print, &of};
+    const struct kiln_provenance_of of = {kernels, letters};
+    const struct kiln_provenance note = {kiln__provenance_print, &of};
     kiln_status status = print(&kernels->group, letters, key, &text, err);
     if (status == KILN_OK && text.failed) status = kiln__no_memory(err, "the text of a kernel");
     if (status == KILN_OK) {
@@ -158,17 +158,19 @@ kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *le
     return status;
 }
 
-static unsigned pack_form(const struct kiln_gpu_form *form)
+static unsigned pack_config(const struct kiln_gpu_config *config)
 {
-    return (unsigned)form->schedule | (unsigned)form->axes << 8 | (unsigned)form->wide << 16 |
-           (unsigned)form->is_long << 17 | 1u << 31;
+    return (unsigned)config->schedule | (unsigned)config->axes << 8 | (unsigned)config->wide << 16 |
+           (unsigned)config->is_long << 17 | 1u << 31;
 }
 
 kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *letters,
-                                  const struct kiln_gpu_form *form, void **function, kiln_error *err)
+                                  const struct kiln_gpu_config *config, void **function, kiln_error *err)
 {
-    struct variant_key key = {
-        .device = device, .options = kiln__options_packed(kiln__environment()), .flags = pack_form(form), .form = form};
+    struct variant_key key = {.device = device,
+                              .options = kiln__options_packed(kiln__environment()),
+                              .flags = pack_config(config),
+                              .config = config};
     return get(kernels, &key, letters, function, err);
 }
 

@@ -76,22 +76,22 @@ static int64_t count_chunks(int64_t rows, int64_t n)
 static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n, int64_t stride,
                           bool through, kiln_error *err)
 {
-    uint64_t buffer[KILN_WORDS_HEADER + 3 + 5 + 4 * (KILN_MAX_NDIM + 1)];
-    struct kiln_words *words = kiln__words_init(buffer, false);
+    uint64_t buffer[KILN_PARAMS_HEADER + 3 + 5 + 4 * (KILN_MAX_NDIM + 1)];
+    struct kiln_gpu_params *params = kiln__params_init(buffer, false);
     int64_t rows = kiln__loop_size(loop), warps = rows * count_chunks(rows, n);
     if (loop->ndim == 0) kiln__loop_append_unit(loop);
-    struct kiln_gpu_form form = {
+    struct kiln_gpu_config config = {
         .schedule = KILN_GPU_ARGREDUCE, .axes = (uint8_t)loop->ndim, .is_long = warps > KILN_GPU_LONGEST};
-    kiln__words_add_pointers(words, loop);
-    kiln__words_add(words, rows);
-    kiln__words_add(words, n);
-    kiln__words_add(words, chunk_of(rows, n));
-    kiln__words_add(words, count_chunks(rows, n));
-    kiln__words_add(words, stride);
-    kiln__words_add_axes(words, loop);
+    kiln__params_add_pointers(params, loop);
+    kiln__params_add(params, rows);
+    kiln__params_add(params, n);
+    kiln__params_add(params, chunk_of(rows, n));
+    kiln__params_add(params, count_chunks(rows, n));
+    kiln__params_add(params, stride);
+    kiln__params_add_axes(params, loop);
     const char letters[] = {stride == loop->regions[1].item ? KILN_LAYOUT_PACKED : KILN_LAYOUT_STRIDED,
                             through ? KILN_LAYOUT_INDEX : KILN_LAYOUT_SCALAR, '\0'};
-    return kiln__gpu_start(kernels, letters, &form, kiln__full_blocks(kiln__divide_up(warps, KILN_GPU_WARPS)), words,
+    return kiln__gpu_start(kernels, letters, &config, kiln__full_blocks(kiln__divide_up(warps, KILN_GPU_WARPS)), params,
                            err);
 }
 

@@ -1,5 +1,5 @@
 /*
- * cumulative.c - running sums, products, maxima and minima along an axis.
+ * cumulative.c - cumulative sums, products, maxima and minima along an axis.
  *
  * Each row is worked off from its first element to its last (reversed: from the last), so the order never varies.
  * Integers wrap at the width of their dtype; 16-bit floats accumulate in float32, and each result is rounded once.
@@ -132,7 +132,7 @@ static void scan_rows(void *ctx, int64_t first, int64_t end)
     }
 }
 
-kiln_status kiln__run_running(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+kiln_status kiln__run_cumulative(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
     kiln_status status = kiln__output_alloc(out, err);
     if (status != KILN_OK || out->size == 0) return status;

@@ -17,7 +17,7 @@ kiln_operation kiln__run_reshape, kiln__run_broadcast, kiln__run_expand_dims, ki
 kiln_operation kiln__run_contiguous, kiln__run_concatenate;                    /* copy.c */
 kiln_operation kiln__run_reduction;                                            /* reduction.c */
 kiln_operation kiln__run_argreduce;                                            /* argreduce.c: argmin, argmax */
-kiln_operation kiln__run_running;                                              /* cumulative.c: cumsum and its like */
+kiln_operation kiln__run_cumulative;                                           /* cumulative.c: cumsum and its like */
 kiln_operation kiln__run_take, kiln__run_gather, kiln__run_take_along;         /* gather.c */
 kiln_operation kiln__run_scatter, kiln__run_put_along, kiln__run_slice_update; /* scatter.c */
 kiln_operation kiln__run_sort;                                                 /* sort.c */

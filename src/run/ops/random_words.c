@@ -1,6 +1,6 @@
 /*
- * random_words.c - random words from a key: the same words for the same key and count, whoever asks, and wherever they
- * are made.
+ * random_words.c - random words from a key: the same words for the same key and count, whoever asks, and wherever
+ * they are made.
  */
 #include "array/threefry.h"
 #include "run/gpu/gpu_params.h"
@@ -11,17 +11,18 @@
 static kiln_status launch(struct kiln_group_kernels *kernels, char *out, int64_t count, const char *key, int64_t stride,
                           kiln_error *err)
 {
-    uint64_t buffer[KILN_WORDS_HEADER + 5];
-    struct kiln_words *words = kiln__words_init(buffer, false);
+    uint64_t buffer[KILN_PARAMS_HEADER + 5];
+    struct kiln_gpu_params *params = kiln__params_init(buffer, false);
     int64_t half = count / 2, pairs = count - half;
-    struct kiln_gpu_form form = {.schedule = KILN_GPU_RANDOM, .is_long = count > KILN_GPU_LONGEST};
+    struct kiln_gpu_config config = {.schedule = KILN_GPU_RANDOM, .is_long = count > KILN_GPU_LONGEST};
     if (count == 0) return KILN_OK;
-    kiln__words_add(words, (int64_t)(intptr_t)out);
-    kiln__words_add(words, (int64_t)(intptr_t)key);
-    kiln__words_add(words, pairs);
-    kiln__words_add(words, half);
-    kiln__words_add(words, stride);
-    return kiln__gpu_start(kernels, "v", &form, kiln__full_blocks(kiln__divide_up(pairs, KILN_GPU_BLOCK)), words, err);
+    kiln__params_add(params, (int64_t)(intptr_t)out);
+    kiln__params_add(params, (int64_t)(intptr_t)key);
+    kiln__params_add(params, pairs);
+    kiln__params_add(params, half);
+    kiln__params_add(params, stride);
+    return kiln__gpu_start(kernels, "v", &config, kiln__full_blocks(kiln__divide_up(pairs, KILN_GPU_BLOCK)), params,
+                           err);
 }
 
 static kiln_status fill_on_gpu(const struct kiln_array *key, struct kiln_array *out, kiln_error *err)

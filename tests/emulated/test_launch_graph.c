@@ -1,6 +1,6 @@
 /*
- * test_replay.c - calls of a compiled function with several kernels: replayed as a graph when arrays lie where they lay
- * before, launched one by one when they moved, and right in each case.
+ * test_launch_graph.c - calls of a compiled function with several kernels: replayed as a graph when arrays lie where
+ * they lay before, launched one by one when they moved, and right in each case.
  */
 #include <pthread.h>
 

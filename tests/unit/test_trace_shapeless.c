@@ -1,5 +1,5 @@
 /*
- * test_trace_replay.c - what a shapeless trace keeps, and the tapes that a replay makes of it for other sizes.
+ * test_trace_shapeless.c - what a shapeless trace keeps, and the tapes that a replay makes of it for other sizes.
  */
 #include "trace_support.h"
 

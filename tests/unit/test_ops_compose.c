@@ -1,13 +1,13 @@
 /*
- * test_graph_compose.c - shapes, dtypes and refusals of compositions, and the graphs that they make.
+ * test_ops_compose.c - shapes, dtypes and refusals of compositions, and the graphs that they make.
  */
 #include <limits.h>
 
 #include "graph_support.h"
 
 #include "array/threefry.h"
-#include "ops/rng_state.h"
 #include "graph/graph_print.h"
+#include "ops/rng_state.h"
 
 static struct kiln_array *out;
 static kiln_error err;
@@ -235,7 +235,7 @@ static void test_matmul(void **state)
     }
 }
 
-/* Short rows and many: others are one node, see test_graph_row_layer.c. */
+/* Short rows and many: others are one node, see test_ops_row_layer.c. */
 static void test_rms_norm(void **state)
 {
     (void)state;
@@ -292,17 +292,17 @@ static void test_sequence(void **state)
 {
     (void)state;
     uint32_t first[2], second[2], again[2], words[4];
-    kiln__sequence_next(first);
-    kiln__sequence_next(second);
+    kiln__rng_state_next(first);
+    kiln__rng_state_next(second);
     assert_memory_not_equal(first, second, sizeof first);
     kiln__random_seed(42);
-    kiln__sequence_next(first);
+    kiln__rng_state_next(first);
     assert_memory_equal(first, ((uint32_t[]){255383827u, 267815257u}), 8); /* the second half of the split */
-    kiln__sequence_next(second);
+    kiln__rng_state_next(second);
     kiln__threefry_fill((uint32_t[]){2465931498u, 3679230171u}, words, 4);
     assert_memory_equal(second, words + 2, 8);
     kiln__random_seed(42);
-    kiln__sequence_next(again);
+    kiln__rng_state_next(again);
     assert_memory_equal(again, first, sizeof first);
 }
 

@@ -1,5 +1,5 @@
 /*
- * test_codegen_gpu_places.c - kernels of argmin and argmax, run by the emulator, against the keys of
+ * test_codegen_gpu_argreduce.c - kernels of argmin and argmax, run by the emulator, against the keys of
  * run/ops/sort_keys.h: every dtype, rows of one chunk and several, through places, 32- and 64-bit indices; and what is
  * no such kernel.
  */
@@ -51,10 +51,10 @@ static void print(const struct case_of *k, struct kiln_buffer *text)
                                      .operand_dtypes = dtypes,
                                      .instrs = &instr,
                                      .outputs = &output};
-    const struct kiln_gpu_form form = {KILN_GPU_ARGREDUCE, 1, false, k->is_long};
+    const struct kiln_gpu_config config = {KILN_GPU_ARGREDUCE, 1, false, k->is_long};
     const char letters[] = {k->step == 1 ? 'c' : 'v', k->through ? 'i' : 's', 0};
     kiln_error err = {0};
-    if (kiln__gpu_print(&group, letters, &form, text, &err)) fail_msg("%s", err.text);
+    if (kiln__gpu_print(&group, letters, &config, text, &err)) fail_msg("%s", err.text);
 }
 
 static void check(const struct case_of *k)
@@ -138,10 +138,10 @@ static void the_first_of_equals_is_found(void **state)
 
 static void expect_invalid(const struct kiln_group *group, const char *letters)
 {
-    const struct kiln_gpu_form form = {KILN_GPU_ARGREDUCE, 1, false, false};
+    const struct kiln_gpu_config config = {KILN_GPU_ARGREDUCE, 1, false, false};
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_int_equal(kiln__gpu_print(group, letters, &form, &text, &err), KILN_INVALID);
+    assert_int_equal(kiln__gpu_print(group, letters, &config, &text, &err), KILN_INVALID);
     if (!strstr(err.text, "a places kernel has one instruction, argmin or argmax")) fail_msg("%s", err.text);
     kiln__buffer_release(&text);
 }

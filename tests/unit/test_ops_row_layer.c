@@ -1,5 +1,5 @@
 /*
- * test_graph_row_layer.c - which layers become one node, what such a node says, and which stay formulas.
+ * test_ops_row_layer.c - which layers become one node, what such a node says, and which stay formulas.
  */
 #include "graph/default_device.h"
 #include "graph/graph_print.h"

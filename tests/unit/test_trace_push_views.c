@@ -1,5 +1,5 @@
 /*
- * test_trace_views.c - views inside chains: which of them become one kernel, that bits stay and memory is that of
+ * test_trace_push_views.c - views inside chains: which of them become one kernel, that bits stay and memory is that of
  * inputs and outputs, and where a view stays because pushing it would compute something expensive again.
  */
 #include "trace_support.h"

@@ -1,5 +1,5 @@
 /*
- * test_graph_text.c - the text form: names by position, exact constants, shared values once, no recursion.
+ * test_graph_print.c - the text form: names by position, exact constants, shared values once, no recursion.
  */
 #include "graph_support.h"
 

@@ -1,5 +1,5 @@
 /*
- * test_trace_views_random.c - random chains of operations, reductions and views, above all views that repeat: a
+ * test_trace_push_views_random.c - random chains of operations, reductions and views, above all views that repeat: a
  * broadcast of a broadcast, a reshape of axes that repeat, a slice of either. Compiled gives what the operations give
  * one by one, bit for bit.
  *

@@ -1,6 +1,6 @@
 /*
- * test_places.c - argmin and argmax on a GPU: the places that the CPU finds, for every dtype, axis and layout, of rows
- * of any length; nothing is copied; and a token is drawn without the host.
+ * test_argreduce.c - argmin and argmax on a GPU: the places that the CPU finds, for every dtype, axis and layout, of
+ * rows of any length; nothing is copied; and a token is drawn without the host.
  */
 #include <math.h>
 
