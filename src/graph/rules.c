@@ -535,7 +535,7 @@ static kiln_status shape_random_bits(const struct kiln_call *call, struct kiln_r
     return dims_from_attrs(call, out, err);
 }
 
-/* compiled: made by the run room with kiln__node_new(), which knows its outputs. formula: see deferred.h. Layers: made
+/* compiled: made by the run room with kiln__node_new(), which knows its outputs. deferred: see deferred.h. Layers: made
  * by kiln__row_layer(). series: made by kiln__series(). */
 static kiln_status shape_none(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
@@ -589,7 +589,7 @@ static const struct {
     [KILN_OP_LOGSUMEXP] = {dtype_none, shape_none},
     [KILN_OP_RMS_NORM] = {dtype_none, shape_none},
     [KILN_OP_LAYER_NORM] = {dtype_none, shape_none},
-    [KILN_OP_FORMULA] = {dtype_none, shape_none},
+    [KILN_OP_DEFERRED] = {dtype_none, shape_none},
     [KILN_OP_PLAN] = {dtype_none, shape_none},
 };
 

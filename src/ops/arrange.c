@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/creation.h"
 #include "graph/deferred.h"
+#include "graph/rules.h"
+#include "ops/creation.h"
 #include "ops/indexing.h"
 #include "ops/reductions.h" /* kiln__plain_axis, expressions */
-#include "graph/rules.h"
 #include "ops/shapes.h"
 
 static kiln_status require(const struct kiln_array *array, const char *name, kiln_error *err)
@@ -23,12 +23,12 @@ static kiln_status require(const struct kiln_array *array, const char *name, kil
 kiln_status kiln__repeat(struct kiln_array *a, int repeats, int axis, struct kiln_array **out, kiln_error *err)
 {
     int dims[KILN_MAX_NDIM + 1], result[KILN_MAX_NDIM], at = 0;
-    if (kiln__records(a)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_REPEAT);
-        kiln__ask_array(&question, a);
-        kiln__ask_number(&question, repeats);
-        kiln__ask_number(&question, axis);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_REPEAT);
+        kiln__record_array(&record, a);
+        kiln__record_number(&record, repeats);
+        kiln__record_number(&record, axis);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(a, "repeat", err);
     if (!status) status = kiln__plain_axis("repeat", axis, a->ndim, &at, err);
@@ -48,22 +48,22 @@ kiln_status kiln__repeat(struct kiln_array *a, int repeats, int axis, struct kil
     return kiln__e_end(&e, kiln__e_reshape(&e, x, result, a->ndim), out);
 }
 
-kiln_status kiln__answer_repeat(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_repeat(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question);
-    int repeats = (int)kiln__asked_number(question);
-    return kiln__repeat(a, repeats, (int)kiln__asked_number(question), out, err);
+    struct kiln_array *a = kiln__recorded_array(record);
+    int repeats = (int)kiln__recorded_number(record);
+    return kiln__repeat(a, repeats, (int)kiln__recorded_number(record), out, err);
 }
 
 kiln_status kiln__roll(struct kiln_array *a, int64_t shift, int axis, struct kiln_array **out, kiln_error *err)
 {
     int at = 0;
-    if (kiln__records(a)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_ROLL);
-        kiln__ask_array(&question, a);
-        kiln__ask_number(&question, shift);
-        kiln__ask_number(&question, axis);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_ROLL);
+        kiln__record_array(&record, a);
+        kiln__record_number(&record, shift);
+        kiln__record_number(&record, axis);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(a, "roll", err);
     if (!status) status = kiln__plain_axis("roll", axis, a->ndim, &at, err);
@@ -75,11 +75,11 @@ kiln_status kiln__roll(struct kiln_array *a, int64_t shift, int axis, struct kil
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_CONCATENATE, parts, 2, (int64_t[]){at}, 1), out);
 }
 
-kiln_status kiln__answer_roll(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_roll(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question);
-    int64_t shift = kiln__asked_number(question);
-    return kiln__roll(a, shift, (int)kiln__asked_number(question), out, err);
+    struct kiln_array *a = kiln__recorded_array(record);
+    int64_t shift = kiln__recorded_number(record);
+    return kiln__roll(a, shift, (int)kiln__recorded_number(record), out, err);
 }
 
 /* The shapes that tiling goes through: (2,3) three times down is (1,2,3), broadcast to (3,2,3), reshaped to (6,3). */
@@ -114,11 +114,11 @@ static kiln_status plan_tiling(const struct kiln_array *a, const int *reps, size
 kiln_status kiln__tile(struct kiln_array *a, const int *reps, size_t count, struct kiln_array **out, kiln_error *err)
 {
     struct tiling tiling;
-    if (kiln__records(a)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_TILE);
-        kiln__ask_array(&question, a);
-        kiln__ask_numbers(&question, reps, count);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_TILE);
+        kiln__record_array(&record, a);
+        kiln__record_numbers(&record, reps, count);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(a, "tile", err);
     if (!status) status = plan_tiling(a, reps, count, &tiling, err);
@@ -130,11 +130,11 @@ kiln_status kiln__tile(struct kiln_array *a, const int *reps, size_t count, stru
     return status ? kiln__fail_as(err, status, "tile") : status;
 }
 
-kiln_status kiln__answer_tile(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_tile(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int reps[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question);
-    size_t count = kiln__asked_numbers(question, reps);
+    int reps[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record);
+    size_t count = kiln__recorded_numbers(record, reps);
     return kiln__tile(a, reps, count, out, err);
 }
 
@@ -227,28 +227,28 @@ static kiln_status pad_edge(struct kiln_array *a, const struct margins *margins,
     return status;
 }
 
-static kiln_status ask_pad(struct kiln_array *a, const struct kiln_padding *padding, bool is_edge,
-                           struct kiln_array **out, kiln_error *err)
+static kiln_status record_pad(struct kiln_array *a, const struct kiln_padding *padding, bool is_edge,
+                              struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(KILN_FORMULA_PAD);
-    kiln__ask_array(&question, a);
-    kiln__ask_array(&question, padding->value);
-    kiln__ask_numbers(&question, padding->axes, padding->count);
-    kiln__ask_numbers(&question, padding->low, padding->count);
-    kiln__ask_numbers(&question, padding->high, padding->count);
-    kiln__ask_number(&question, is_edge);
-    return kiln__ask_end(&question, out, err);
+    struct kiln_record record = kiln__record_begin(KILN_DEFERRED_PAD);
+    kiln__record_array(&record, a);
+    kiln__record_array(&record, padding->value);
+    kiln__record_numbers(&record, padding->axes, padding->count);
+    kiln__record_numbers(&record, padding->low, padding->count);
+    kiln__record_numbers(&record, padding->high, padding->count);
+    kiln__record_number(&record, is_edge);
+    return kiln__record_end(&record, out, err);
 }
 
-kiln_status kiln__answer_pad(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_pad(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int axes[KILN_QUESTION_NUMBERS], low[KILN_QUESTION_NUMBERS], high[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question);
-    struct kiln_padding padding = {.axes = axes, .low = low, .high = high, .value = kiln__asked_array(question)};
-    kiln__asked_numbers(question, axes);
-    kiln__asked_numbers(question, low);
-    padding.count = kiln__asked_numbers(question, high);
-    padding.mode = kiln__asked_number(question) ? "edge" : "constant";
+    int axes[KILN_RECORD_NUMBERS], low[KILN_RECORD_NUMBERS], high[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record);
+    struct kiln_padding padding = {.axes = axes, .low = low, .high = high, .value = kiln__recorded_array(record)};
+    kiln__recorded_numbers(record, axes);
+    kiln__recorded_numbers(record, low);
+    padding.count = kiln__recorded_numbers(record, high);
+    padding.mode = kiln__recorded_number(record) ? "edge" : "constant";
     return kiln__pad(a, &padding, out, err);
 }
 
@@ -257,7 +257,7 @@ kiln_status kiln__pad(struct kiln_array *a, const struct kiln_padding *padding, 
 {
     struct margins margins;
     bool is_constant = strcmp(padding->mode, "constant") == 0, is_edge = strcmp(padding->mode, "edge") == 0;
-    if (kiln__records(a) && (is_constant || is_edge)) return ask_pad(a, padding, is_edge, out, err);
+    if (kiln__is_recorded(a) && (is_constant || is_edge)) return record_pad(a, padding, is_edge, out, err);
     kiln_status status = require(a, "pad", err);
     if (!status) status = find_margins(a, padding, &margins, err);
     if (status) return status;
@@ -287,7 +287,7 @@ static void clear(struct kiln_array **out, size_t count)
 static bool records_any(struct kiln_array *const *arrays, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (kiln__records(arrays[i])) return true;
+        if (kiln__is_recorded(arrays[i])) return true;
     return false;
 }
 
@@ -308,22 +308,22 @@ static kiln_status join_shapes(struct kiln_array *const *arrays, size_t count, i
     return status;
 }
 
-static kiln_status ask_broadcast_array(struct kiln_array *const *arrays, size_t count, size_t i,
-                                       struct kiln_array **out, kiln_error *err)
+static kiln_status record_broadcast_array(struct kiln_array *const *arrays, size_t count, size_t i,
+                                          struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(KILN_FORMULA_BROADCAST_ARRAYS);
-    kiln__ask_arrays(&question, arrays, count);
-    kiln__ask_number(&question, (int64_t)i);
-    return kiln__ask_end(&question, out, err);
+    struct kiln_record record = kiln__record_begin(KILN_DEFERRED_BROADCAST_ARRAYS);
+    kiln__record_arrays(&record, arrays, count);
+    kiln__record_number(&record, (int64_t)i);
+    return kiln__record_end(&record, out, err);
 }
 
-kiln_status kiln__answer_broadcast_arrays(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_broadcast_arrays(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
     int dims[KILN_MAX_NDIM];
     size_t ndim = 0;
-    kiln_status status = join_shapes(question->arrays, question->array_count, dims, &ndim, err);
+    kiln_status status = join_shapes(record->arrays, record->array_count, dims, &ndim, err);
     if (status) return status;
-    return kiln__broadcast_to(question->arrays[kiln__asked_number(question)], dims, ndim, out, err);
+    return kiln__broadcast_to(record->arrays[kiln__recorded_number(record)], dims, ndim, out, err);
 }
 
 kiln_status kiln__broadcast_arrays(struct kiln_array *const *arrays, size_t count, struct kiln_array **out,
@@ -335,7 +335,7 @@ kiln_status kiln__broadcast_arrays(struct kiln_array *const *arrays, size_t coun
     clear(out, count);
     kiln_status status = join_shapes(arrays, count, dims, &ndim, err);
     for (size_t i = 0; !status && i < count; i++)
-        status = records ? ask_broadcast_array(arrays, count, i, &out[i], err)
+        status = records ? record_broadcast_array(arrays, count, i, &out[i], err)
                          : kiln__broadcast_to(arrays[i], dims, ndim, &out[i], err);
     return all_or_none(status, out, count);
 }
@@ -361,13 +361,13 @@ static kiln_status split_range(struct kiln_array *a, int axis, const int *from, 
                                kiln_error *err)
 {
     int at = 0;
-    if (kiln__records(a)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_SPLIT_RANGE);
-        kiln__ask_array(&question, a);
-        kiln__ask_number(&question, axis);
-        kiln__ask_numbers(&question, from, from != NULL);
-        kiln__ask_numbers(&question, to, to != NULL);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_SPLIT_RANGE);
+        kiln__record_array(&record, a);
+        kiln__record_number(&record, axis);
+        kiln__record_numbers(&record, from, from != NULL);
+        kiln__record_numbers(&record, to, to != NULL);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(a, "split", err);
     if (!status) status = kiln__plain_axis("split", axis, a->ndim, &at, err);
@@ -377,12 +377,12 @@ static kiln_status split_range(struct kiln_array *a, int axis, const int *from, 
     return cut(a, at, first, end > first ? end : first, out, err);
 }
 
-kiln_status kiln__answer_split_range(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_split_range(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int from[KILN_QUESTION_NUMBERS], to[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question);
-    int axis = (int)kiln__asked_number(question);
-    bool has_from = kiln__asked_numbers(question, from), has_to = kiln__asked_numbers(question, to);
+    int from[KILN_RECORD_NUMBERS], to[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record);
+    int axis = (int)kiln__recorded_number(record);
+    bool has_from = kiln__recorded_numbers(record, from), has_to = kiln__recorded_numbers(record, to);
     return split_range(a, axis, has_from ? from : NULL, has_to ? to : NULL, out, err);
 }
 
@@ -401,11 +401,11 @@ static kiln_status split_part(struct kiln_array *a, int count, int axis, int i, 
                               kiln_error *err)
 {
     int at = 0;
-    if (kiln__records(a)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_SPLIT_PART);
-        kiln__ask_array(&question, a);
-        kiln__ask_numbers(&question, (int[]){count, axis, i}, 3);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_SPLIT_PART);
+        kiln__record_array(&record, a);
+        kiln__record_numbers(&record, (int[]){count, axis, i}, 3);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(a, "split", err);
     if (!status) status = kiln__plain_axis("split", axis, a->ndim, &at, err);
@@ -417,11 +417,11 @@ static kiln_status split_part(struct kiln_array *a, int count, int axis, int i, 
     return cut(a, at, i * length, (i + 1) * length, out, err);
 }
 
-kiln_status kiln__answer_split_part(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_split_part(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int numbers[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question);
-    kiln__asked_numbers(question, numbers);
+    int numbers[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record);
+    kiln__recorded_numbers(record, numbers);
     return split_part(a, numbers[0], numbers[1], numbers[2], out, err);
 }
 
@@ -435,22 +435,22 @@ kiln_status kiln__split(struct kiln_array *a, int count, int axis, struct kiln_a
     return all_or_none(status, out, (size_t)count);
 }
 
-static kiln_status ask_meshgrid(struct kiln_array *const *arrays, size_t count, bool sparse, bool is_xy, size_t i,
-                                struct kiln_array **out, kiln_error *err)
+static kiln_status record_meshgrid(struct kiln_array *const *arrays, size_t count, bool sparse, bool is_xy, size_t i,
+                                   struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(KILN_FORMULA_MESHGRID);
-    kiln__ask_arrays(&question, arrays, count);
-    kiln__ask_numbers(&question, (int[]){sparse, is_xy, (int)i}, 3);
-    return kiln__ask_end(&question, out, err);
+    struct kiln_record record = kiln__record_begin(KILN_DEFERRED_MESHGRID);
+    kiln__record_arrays(&record, arrays, count);
+    kiln__record_numbers(&record, (int[]){sparse, is_xy, (int)i}, 3);
+    return kiln__record_end(&record, out, err);
 }
 
-kiln_status kiln__answer_meshgrid(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_meshgrid(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int numbers[KILN_QUESTION_NUMBERS];
+    int numbers[KILN_RECORD_NUMBERS];
     struct kiln_array *grid[KILN_MAX_NDIM] = {NULL};
-    size_t count = question->array_count;
-    kiln__asked_numbers(question, numbers);
-    kiln_status status = kiln__meshgrid(question->arrays, count, numbers[0], numbers[1] ? "xy" : "ij", grid, err);
+    size_t count = record->array_count;
+    kiln__recorded_numbers(record, numbers);
+    kiln_status status = kiln__meshgrid(record->arrays, count, numbers[0], numbers[1] ? "xy" : "ij", grid, err);
     if (!status) *out = kiln__array_ref(grid[numbers[2]]);
     for (size_t i = 0; i < count; i++) kiln__array_unref(grid[i]);
     return status;
@@ -470,7 +470,7 @@ kiln_status kiln__meshgrid(struct kiln_array *const *arrays, size_t count, bool 
         return kiln__fail(err, KILN_INVALID, "[meshgrid] Expected at most %d arrays, got %zu.", KILN_MAX_NDIM, count);
     if (records_any(arrays, count)) {
         for (size_t i = 0; !status && i < count; i++)
-            status = ask_meshgrid(arrays, count, sparse, strcmp(indexing, "xy") == 0, i, &out[i], err);
+            status = record_meshgrid(arrays, count, sparse, strcmp(indexing, "xy") == 0, i, &out[i], err);
         return all_or_none(status, out, count);
     }
     for (size_t i = 0; !status && i < count; i++) {

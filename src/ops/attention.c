@@ -123,8 +123,8 @@ static struct kiln_array *weigh(struct kiln_expression *e, const struct kiln_att
 
 static bool records(const struct kiln_attention *a)
 {
-    return kiln__records(a->q) || kiln__records(a->k) || kiln__records(a->v) || kiln__records(a->mask) ||
-           kiln__records(a->sinks);
+    return kiln__is_recorded(a->q) || kiln__is_recorded(a->k) || kiln__is_recorded(a->v) ||
+           kiln__is_recorded(a->mask) || kiln__is_recorded(a->sinks);
 }
 
 static const char *const modes[] = {"", "causal", "array"};
@@ -137,34 +137,34 @@ static int mode_number(const char *mode)
     return number;
 }
 
-static kiln_status ask_attention(const struct kiln_attention *a, struct kiln_array **out, kiln_error *err)
+static kiln_status record_attention(const struct kiln_attention *a, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(KILN_FORMULA_ATTENTION);
-    kiln__ask_array(&question, a->q);
-    kiln__ask_array(&question, a->k);
-    kiln__ask_array(&question, a->v);
-    kiln__ask_real(&question, a->scale);
-    kiln__ask_number(&question, mode_number(a->mask_mode));
-    kiln__ask_array(&question, a->mask);
-    kiln__ask_array(&question, a->sinks);
-    return kiln__ask_end(&question, out, err);
+    struct kiln_record record = kiln__record_begin(KILN_DEFERRED_ATTENTION);
+    kiln__record_array(&record, a->q);
+    kiln__record_array(&record, a->k);
+    kiln__record_array(&record, a->v);
+    kiln__record_real(&record, a->scale);
+    kiln__record_number(&record, mode_number(a->mask_mode));
+    kiln__record_array(&record, a->mask);
+    kiln__record_array(&record, a->sinks);
+    return kiln__record_end(&record, out, err);
 }
 
-kiln_status kiln__answer_attention(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_attention(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_attention a = {.q = kiln__asked_array(question)};
-    a.k = kiln__asked_array(question);
-    a.v = kiln__asked_array(question);
-    a.scale = kiln__asked_real(question);
-    a.mask_mode = modes[kiln__asked_number(question)];
-    a.mask = kiln__asked_array(question);
-    a.sinks = kiln__asked_array(question);
+    struct kiln_attention a = {.q = kiln__recorded_array(record)};
+    a.k = kiln__recorded_array(record);
+    a.v = kiln__recorded_array(record);
+    a.scale = kiln__recorded_real(record);
+    a.mask_mode = modes[kiln__recorded_number(record)];
+    a.mask = kiln__recorded_array(record);
+    a.sinks = kiln__recorded_array(record);
     return kiln__attention(&a, out, err);
 }
 
 kiln_status kiln__attention(const struct kiln_attention *a, struct kiln_array **out, kiln_error *err)
 {
-    if (records(a) && mode_number(a->mask_mode) < MODES) return ask_attention(a, out, err);
+    if (records(a) && mode_number(a->mask_mode) < MODES) return record_attention(a, out, err);
     struct kiln_expression e = {.err = err};
     struct sizes s = {0};
     kiln_status status = check_ranks(a, err);

@@ -172,20 +172,20 @@ static kiln_status resolve_dims(int64_t size, const int *dims, size_t ndim, int 
     return KILN_OK;
 }
 
-/* A question about one array and a list of dims. */
-static kiln_status ask_dims(enum kiln_formula formula, struct kiln_array *a, const int *dims, size_t ndim,
-                            struct kiln_array **out, kiln_error *err)
+/* A record about one array and a list of dims. */
+static kiln_status record_dims(enum kiln_deferred op, struct kiln_array *a, const int *dims, size_t ndim,
+                               struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(formula);
-    kiln__ask_array(&question, a);
-    kiln__ask_numbers(&question, dims, ndim);
-    return kiln__ask_end(&question, out, err);
+    struct kiln_record record = kiln__record_begin(op);
+    kiln__record_array(&record, a);
+    kiln__record_numbers(&record, dims, ndim);
+    return kiln__record_end(&record, out, err);
 }
 
 kiln_status kiln__reshape(struct kiln_array *a, const int *dims, size_t ndim, struct kiln_array **out, kiln_error *err)
 {
     int plain[KILN_MAX_NDIM];
-    if (kiln__records(a)) return ask_dims(KILN_FORMULA_RESHAPE, a, dims, ndim, out, err);
+    if (kiln__is_recorded(a)) return record_dims(KILN_DEFERRED_RESHAPE, a, dims, ndim, out, err);
     kiln_status status = require(a, "reshape", err);
     if (!status) status = check_rank("reshape", ndim, err);
     if (!status) status = resolve_dims(a->size, dims, ndim, plain, err);
@@ -195,45 +195,45 @@ kiln_status kiln__reshape(struct kiln_array *a, const int *dims, size_t ndim, st
     return KILN_OK;
 }
 
-kiln_status kiln__answer_reshape(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_reshape(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int dims[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question);
-    size_t ndim = kiln__asked_numbers(question, dims);
+    int dims[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record);
+    size_t ndim = kiln__recorded_numbers(record, dims);
     return kiln__reshape(a, dims, ndim, out, err);
 }
 
 kiln_status kiln__reshape_like(struct kiln_array *a, struct kiln_array *like, struct kiln_array **out, kiln_error *err)
 {
-    if (kiln__records(a) || kiln__records(like)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_RESHAPE_LIKE);
-        kiln__ask_array(&question, a);
-        kiln__ask_array(&question, like);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a) || kiln__is_recorded(like)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_RESHAPE_LIKE);
+        kiln__record_array(&record, a);
+        kiln__record_array(&record, like);
+        return kiln__record_end(&record, out, err);
     }
     return kiln__reshape(a, like->dims, like->ndim, out, err);
 }
 
-kiln_status kiln__answer_reshape_like(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_reshape_like(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question);
-    return kiln__reshape_like(a, kiln__asked_array(question), out, err);
+    struct kiln_array *a = kiln__recorded_array(record);
+    return kiln__reshape_like(a, kiln__recorded_array(record), out, err);
 }
 
 kiln_status kiln__broadcast_to(struct kiln_array *a, const int *dims, size_t ndim, struct kiln_array **out,
                                kiln_error *err)
 {
-    if (kiln__records(a)) return ask_dims(KILN_FORMULA_BROADCAST_TO, a, dims, ndim, out, err);
+    if (kiln__is_recorded(a)) return record_dims(KILN_DEFERRED_BROADCAST_TO, a, dims, ndim, out, err);
     if (!a || !has_shape(a, dims, ndim)) return apply_dims(KILN_OP_BROADCAST, a, dims, ndim, out, err);
     *out = kiln__array_ref(a);
     return KILN_OK;
 }
 
-kiln_status kiln__answer_broadcast_to(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_broadcast_to(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int dims[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question);
-    size_t ndim = kiln__asked_numbers(question, dims);
+    int dims[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record);
+    size_t ndim = kiln__recorded_numbers(record, dims);
     return kiln__broadcast_to(a, dims, ndim, out, err);
 }
 
@@ -271,13 +271,13 @@ kiln_status kiln__slice(struct kiln_array *a, const int *start, const int *stop,
                         struct kiln_array **out, kiln_error *err)
 {
     int64_t attrs[3 * KILN_MAX_NDIM];
-    if (kiln__records(a)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_SLICE);
-        kiln__ask_array(&question, a);
-        kiln__ask_numbers(&question, start, count);
-        kiln__ask_numbers(&question, stop, count);
-        kiln__ask_numbers(&question, strides, count);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_SLICE);
+        kiln__record_array(&record, a);
+        kiln__record_numbers(&record, start, count);
+        kiln__record_numbers(&record, stop, count);
+        kiln__record_numbers(&record, strides, count);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(a, "slice", err);
     if (status) return status;
@@ -292,13 +292,13 @@ kiln_status kiln__slice(struct kiln_array *a, const int *start, const int *stop,
     return apply1(KILN_OP_SLICE, a, attrs, 3 * count, out, err);
 }
 
-kiln_status kiln__answer_slice(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_slice(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int start[KILN_QUESTION_NUMBERS], stop[KILN_QUESTION_NUMBERS], strides[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question);
-    kiln__asked_numbers(question, start);
-    kiln__asked_numbers(question, stop);
-    size_t count = kiln__asked_numbers(question, strides);
+    int start[KILN_RECORD_NUMBERS], stop[KILN_RECORD_NUMBERS], strides[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record);
+    kiln__recorded_numbers(record, start);
+    kiln__recorded_numbers(record, stop);
+    size_t count = kiln__recorded_numbers(record, strides);
     return kiln__slice(a, start, stop, strides, count, out, err);
 }
 
@@ -419,11 +419,11 @@ static kiln_status as_matrix(struct kiln_array *a, int axis, struct kiln_array *
 kiln_status kiln__matmul(struct kiln_array *a, struct kiln_array *b, struct kiln_array **out, kiln_error *err)
 {
     struct kiln_array *left = NULL, *right = NULL, *product = NULL;
-    if (kiln__records(a) || kiln__records(b)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_MATMUL);
-        kiln__ask_array(&question, a);
-        kiln__ask_array(&question, b);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a) || kiln__is_recorded(b)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_MATMUL);
+        kiln__record_array(&record, a);
+        kiln__record_array(&record, b);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(a, "matmul", err);
     if (!status) status = require(b, "matmul", err);
@@ -440,10 +440,10 @@ kiln_status kiln__matmul(struct kiln_array *a, struct kiln_array *b, struct kiln
     return chain_end(&result, out);
 }
 
-kiln_status kiln__answer_matmul(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_matmul(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question);
-    return kiln__matmul(a, kiln__asked_array(question), out, err);
+    struct kiln_array *a = kiln__recorded_array(record);
+    return kiln__matmul(a, kiln__recorded_array(record), out, err);
 }
 
 static kiln_status check_rms_norm(const struct kiln_array *x, const struct kiln_array *weight, enum kiln_dtype *dtype,
@@ -481,12 +481,12 @@ kiln_status kiln__rms_norm(struct kiln_array *x, struct kiln_array *weight, floa
 {
     enum kiln_dtype dtype = KILN_FLOAT32;
     struct kiln_array *scale = NULL;
-    if (kiln__records(x) || kiln__records(weight)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_RMS_NORM);
-        kiln__ask_array(&question, x);
-        kiln__ask_array(&question, weight);
-        kiln__ask_real(&question, eps);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(x) || kiln__is_recorded(weight)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_RMS_NORM);
+        kiln__record_array(&record, x);
+        kiln__record_array(&record, weight);
+        kiln__record_real(&record, eps);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = check_rms_norm(x, weight, &dtype, err);
     if (status) return status;
@@ -502,10 +502,10 @@ kiln_status kiln__rms_norm(struct kiln_array *x, struct kiln_array *weight, floa
     return chain_end(&chain, out);
 }
 
-kiln_status kiln__answer_rms_norm(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_rms_norm(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *x = kiln__asked_array(question), *weight = kiln__asked_array(question);
-    return kiln__rms_norm(x, weight, kiln__asked_real(question), out, err);
+    struct kiln_array *x = kiln__recorded_array(record), *weight = kiln__recorded_array(record);
+    return kiln__rms_norm(x, weight, kiln__recorded_real(record), out, err);
 }
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */
@@ -537,14 +537,14 @@ kiln_status kiln__random_bits(const int *dims, size_t ndim, struct kiln_array *k
     return status;
 }
 
-/* The last of a question's arrays is a key; one that is not given is drawn now, so that each answer has the same. */
-kiln_status kiln__ask_random(struct kiln_question *question, struct kiln_array *key, struct kiln_array **out,
-                             kiln_error *err)
+/* The last of a record's arrays is a key; one that is not given is drawn now, so that each replay has the same. */
+kiln_status kiln__record_end_random(struct kiln_record *record, struct kiln_array *key, struct kiln_array **out,
+                                    kiln_error *err)
 {
     struct kiln_array *drawn = NULL;
     kiln_status status = key ? KILN_OK : kiln__random_next_key(&drawn, err);
-    kiln__ask_array(question, key ? key : drawn);
-    if (!status) status = kiln__ask_end(question, out, err);
+    kiln__record_array(record, key ? key : drawn);
+    if (!status) status = kiln__record_end(record, out, err);
     kiln__array_unref(drawn);
     return status;
 }
@@ -572,11 +572,11 @@ kiln_status kiln__random_bernoulli(struct kiln_array *p, const int *dims, size_t
                                    struct kiln_array **out, kiln_error *err)
 {
     struct kiln_array *bits = NULL;
-    if (kiln__records(p)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_BERNOULLI);
-        kiln__ask_array(&question, p);
-        kiln__ask_numbers(&question, dims, ndim);
-        return kiln__ask_random(&question, key, out, err);
+    if (kiln__is_recorded(p)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_BERNOULLI);
+        kiln__record_array(&record, p);
+        kiln__record_numbers(&record, dims, ndim);
+        return kiln__record_end_random(&record, key, out, err);
     }
     kiln_status status = check_bernoulli(p, dims, ndim, err);
     if (!status) status = kiln__random_bits(dims, ndim, key, &bits, err);
@@ -591,10 +591,10 @@ kiln_status kiln__random_bernoulli(struct kiln_array *p, const int *dims, size_t
     return status;
 }
 
-kiln_status kiln__answer_bernoulli(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_bernoulli(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int dims[KILN_QUESTION_NUMBERS];
-    struct kiln_array *p = kiln__asked_array(question);
-    size_t ndim = kiln__asked_numbers(question, dims);
-    return kiln__random_bernoulli(p, dims, ndim, kiln__asked_array(question), out, err);
+    int dims[KILN_RECORD_NUMBERS];
+    struct kiln_array *p = kiln__recorded_array(record);
+    size_t ndim = kiln__recorded_numbers(record, dims);
+    return kiln__random_bernoulli(p, dims, ndim, kiln__recorded_array(record), out, err);
 }

@@ -10,13 +10,13 @@
 #include "ops/reductions.h" /* expressions, kiln__plain_axis */
 #include "ops/shapes.h"
 
-static kiln_status ask_two(enum kiln_formula formula, struct kiln_array *a, struct kiln_array *b,
-                           struct kiln_array **out, kiln_error *err)
+static kiln_status record_two(enum kiln_deferred op, struct kiln_array *a, struct kiln_array *b,
+                              struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(formula);
-    kiln__ask_array(&question, a);
-    kiln__ask_array(&question, b);
-    return kiln__ask_end(&question, out, err);
+    struct kiln_record record = kiln__record_begin(op);
+    kiln__record_array(&record, a);
+    kiln__record_array(&record, b);
+    return kiln__record_end(&record, out, err);
 }
 
 static kiln_status require_both(const char *name, const struct kiln_array *a, const struct kiln_array *b,
@@ -45,17 +45,17 @@ static int dim_at(const struct kiln_array *a, int ndim, int i)
     return i < missing ? 1 : a->dims[i - missing];
 }
 
-kiln_status kiln__answer_kron(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_kron(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question);
-    return kiln__kron(a, kiln__asked_array(question), out, err);
+    struct kiln_array *a = kiln__recorded_array(record);
+    return kiln__kron(a, kiln__recorded_array(record), out, err);
 }
 
 kiln_status kiln__kron(struct kiln_array *a, struct kiln_array *b, struct kiln_array **out, kiln_error *err)
 {
     struct kiln_expression e = {.err = err};
     int left[KILN_MAX_NDIM], right[KILN_MAX_NDIM], both[KILN_MAX_NDIM / 2];
-    if (kiln__records(a) || kiln__records(b)) return ask_two(KILN_FORMULA_KRON, a, b, out, err);
+    if (kiln__is_recorded(a) || kiln__is_recorded(b)) return record_two(KILN_DEFERRED_KRON, a, b, out, err);
     kiln_status status = require_both("kron", a, b, err);
     if (status) return status;
     int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
@@ -146,24 +146,24 @@ static struct kiln_array *as_matrix(struct kiln_expression *e, struct kiln_array
     return kiln__e_reshape(e, kiln__e_transpose(e, a, order), dims, 2);
 }
 
-static kiln_status ask_tensordot(struct kiln_array *a, struct kiln_array *b, struct kiln_axis_pairs pairs,
-                                 struct kiln_array **out, kiln_error *err)
+static kiln_status record_tensordot(struct kiln_array *a, struct kiln_array *b, struct kiln_axis_pairs pairs,
+                                    struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(KILN_FORMULA_TENSORDOT);
-    kiln__ask_array(&question, a);
-    kiln__ask_array(&question, b);
-    kiln__ask_numbers(&question, pairs.left, pairs.left_count);
-    kiln__ask_numbers(&question, pairs.right, pairs.right_count);
-    return kiln__ask_end(&question, out, err);
+    struct kiln_record record = kiln__record_begin(KILN_DEFERRED_TENSORDOT);
+    kiln__record_array(&record, a);
+    kiln__record_array(&record, b);
+    kiln__record_numbers(&record, pairs.left, pairs.left_count);
+    kiln__record_numbers(&record, pairs.right, pairs.right_count);
+    return kiln__record_end(&record, out, err);
 }
 
-kiln_status kiln__answer_tensordot(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_tensordot(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int left[KILN_QUESTION_NUMBERS], right[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question), *b = kiln__asked_array(question);
+    int left[KILN_RECORD_NUMBERS], right[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record), *b = kiln__recorded_array(record);
     struct kiln_axis_pairs pairs = {left, right, 0, 0};
-    pairs.left_count = kiln__asked_numbers(question, left);
-    pairs.right_count = kiln__asked_numbers(question, right);
+    pairs.left_count = kiln__recorded_numbers(record, left);
+    pairs.right_count = kiln__recorded_numbers(record, right);
     return kiln__tensordot(a, b, pairs, out, err);
 }
 
@@ -172,7 +172,7 @@ kiln_status kiln__tensordot(struct kiln_array *a, struct kiln_array *b, struct k
 {
     struct kiln_expression e = {.err = err};
     struct operand left, right;
-    if (kiln__records(a) || kiln__records(b)) return ask_tensordot(a, b, pairs, out, err);
+    if (kiln__is_recorded(a) || kiln__is_recorded(b)) return record_tensordot(a, b, pairs, out, err);
     kiln_status status = require_both("tensordot", a, b, err);
     if (!status && pairs.left_count != pairs.right_count)
         status = kiln__fail(err, KILN_INVALID, "[tensordot] Expected as many axes of a as of b, got %zu and %zu.",
@@ -206,17 +206,17 @@ kiln_status kiln__tensordot_last(struct kiln_array *a, struct kiln_array *b, int
     return kiln__tensordot(a, b, (struct kiln_axis_pairs){left, right, (size_t)count, (size_t)count}, out, err);
 }
 
-kiln_status kiln__answer_inner(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_inner(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question);
-    return kiln__inner(a, kiln__asked_array(question), out, err);
+    struct kiln_array *a = kiln__recorded_array(record);
+    return kiln__inner(a, kiln__recorded_array(record), out, err);
 }
 
 kiln_status kiln__inner(struct kiln_array *a, struct kiln_array *b, struct kiln_array **out, kiln_error *err)
 {
     static const int last = -1;
     char first[KILN_SHAPE_TEXT], second[KILN_SHAPE_TEXT];
-    if (kiln__records(a) || kiln__records(b)) return ask_two(KILN_FORMULA_INNER, a, b, out, err);
+    if (kiln__is_recorded(a) || kiln__is_recorded(b)) return record_two(KILN_DEFERRED_INNER, a, b, out, err);
     kiln_status status = require_both("inner", a, b, err);
     if (status) return status;
     if (a->ndim == 0 || b->ndim == 0) return kiln__binary(KILN_OP_MULTIPLY, a, b, out, err);

@@ -130,28 +130,28 @@ static struct kiln_array *group_windows(struct kiln_expression *e, struct kiln_a
 
 /* ---- the convolution --------------------------------------------------------------------------------------------- */
 
-static kiln_status ask_conv(struct kiln_array *input, struct kiln_array *weight, const struct kiln_conv *how,
-                            struct kiln_array **out, kiln_error *err)
+static kiln_status record_conv(struct kiln_array *input, struct kiln_array *weight, const struct kiln_conv *how,
+                               struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(KILN_FORMULA_CONV);
+    struct kiln_record record = kiln__record_begin(KILN_DEFERRED_CONV);
     size_t axes = (size_t)how->axes;
-    kiln__ask_array(&question, input);
-    kiln__ask_array(&question, weight);
-    kiln__ask_numbers(&question, how->stride, axes);
-    kiln__ask_numbers(&question, how->padding, axes);
-    kiln__ask_numbers(&question, how->dilation, axes);
-    kiln__ask_number(&question, how->groups);
-    return kiln__ask_end(&question, out, err);
+    kiln__record_array(&record, input);
+    kiln__record_array(&record, weight);
+    kiln__record_numbers(&record, how->stride, axes);
+    kiln__record_numbers(&record, how->padding, axes);
+    kiln__record_numbers(&record, how->dilation, axes);
+    kiln__record_number(&record, how->groups);
+    return kiln__record_end(&record, out, err);
 }
 
-kiln_status kiln__answer_conv(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_conv(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int stride[KILN_QUESTION_NUMBERS], padding[KILN_QUESTION_NUMBERS], dilation[KILN_QUESTION_NUMBERS];
-    struct kiln_array *input = kiln__asked_array(question), *weight = kiln__asked_array(question);
-    struct kiln_conv how = {.axes = (int)kiln__asked_numbers(question, stride)};
-    kiln__asked_numbers(question, padding);
-    kiln__asked_numbers(question, dilation);
-    how.groups = (int)kiln__asked_number(question);
+    int stride[KILN_RECORD_NUMBERS], padding[KILN_RECORD_NUMBERS], dilation[KILN_RECORD_NUMBERS];
+    struct kiln_array *input = kiln__recorded_array(record), *weight = kiln__recorded_array(record);
+    struct kiln_conv how = {.axes = (int)kiln__recorded_numbers(record, stride)};
+    kiln__recorded_numbers(record, padding);
+    kiln__recorded_numbers(record, dilation);
+    how.groups = (int)kiln__recorded_number(record);
     for (int i = 0; i < how.axes; i++)
         how.stride[i] = stride[i], how.padding[i] = padding[i], how.dilation[i] = dilation[i];
     return kiln__conv(input, weight, &how, out, err);
@@ -162,7 +162,7 @@ kiln_status kiln__conv(struct kiln_array *input, struct kiln_array *weight, cons
 {
     struct kiln_expression e = {.err = err};
     int dims[KILN_CONV_AXES + 2], *positions = dims + 1, rows = 0, seen = 0;
-    if (kiln__records(input) || kiln__records(weight)) return ask_conv(input, weight, how, out, err);
+    if (kiln__is_recorded(input) || kiln__is_recorded(weight)) return record_conv(input, weight, how, out, err);
     kiln_status status = check_shapes(input, weight, how, err);
     for (int i = 0; i < how->axes && !status; i++) status = count_positions(input, weight, how, i, &positions[i], err);
     if (!status) status = merged_size(how, input->dims[0], positions, &rows, err);

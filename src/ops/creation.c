@@ -97,12 +97,12 @@ kiln_status kiln__tri(int rows, int columns, int k, enum kiln_dtype dtype, struc
 static kiln_status triangle(const char *name, struct kiln_array *a, enum kiln_op op, int k, struct kiln_array **out,
                             kiln_error *err)
 {
-    if (kiln__records(a)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_TRIANGLE);
-        kiln__ask_array(&question, a);
-        kiln__ask_number(&question, op == KILN_OP_LESS_EQUAL);
-        kiln__ask_number(&question, k);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_TRIANGLE);
+        kiln__record_array(&record, a);
+        kiln__record_number(&record, op == KILN_OP_LESS_EQUAL);
+        kiln__record_number(&record, k);
+        return kiln__record_end(&record, out, err);
     }
     if (!a) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", name);
     if (a->ndim < 2)
@@ -124,11 +124,11 @@ kiln_status kiln__triu(struct kiln_array *a, int k, struct kiln_array **out, kil
     return triangle("triu", a, KILN_OP_LESS_EQUAL, k, out, err);
 }
 
-kiln_status kiln__answer_triangle(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_triangle(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question);
-    bool upper = kiln__asked_number(question);
-    int k = (int)kiln__asked_number(question);
+    struct kiln_array *a = kiln__recorded_array(record);
+    bool upper = kiln__recorded_number(record);
+    int k = (int)kiln__recorded_number(record);
     return upper ? kiln__triu(a, k, out, err) : kiln__tril(a, k, out, err);
 }
 
@@ -152,19 +152,19 @@ static kiln_status diagonal_matrix(struct kiln_array *a, int k, struct kiln_arra
     return kiln__e_end(&e, kiln__e_select(&e, positions, line, zero), out);
 }
 
-kiln_status kiln__answer_diag(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_diag(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question);
-    return kiln__diag(a, (int)kiln__asked_number(question), out, err);
+    struct kiln_array *a = kiln__recorded_array(record);
+    return kiln__diag(a, (int)kiln__recorded_number(record), out, err);
 }
 
 kiln_status kiln__diag(struct kiln_array *a, int k, struct kiln_array **out, kiln_error *err)
 {
-    if (kiln__records(a)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_DIAG);
-        kiln__ask_array(&question, a);
-        kiln__ask_number(&question, k);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_DIAG);
+        kiln__record_array(&record, a);
+        kiln__record_number(&record, k);
+        return kiln__record_end(&record, out, err);
     }
     if (!a) return kiln__fail(err, KILN_INVALID, "[diag] input is empty.");
     if (a->ndim == 2) return kiln__diagonal(a, k, 0, 1, out, err);
@@ -211,20 +211,20 @@ kiln_status kiln__full_like(struct kiln_array *like, struct kiln_array *value, e
                             struct kiln_array **out, kiln_error *err)
 {
     if (!like) return kiln__fail(err, KILN_INVALID, "[full_like] input is empty.");
-    if (kiln__records(like) || kiln__records(value)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_FULL_LIKE);
-        kiln__ask_array(&question, like);
-        kiln__ask_array(&question, value);
-        kiln__ask_number(&question, dtype);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(like) || kiln__is_recorded(value)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_FULL_LIKE);
+        kiln__record_array(&record, like);
+        kiln__record_array(&record, value);
+        kiln__record_number(&record, dtype);
+        return kiln__record_end(&record, out, err);
     }
     return kiln__full(like->dims, like->ndim, dtype, value, out, err);
 }
 
-kiln_status kiln__answer_full_like(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_full_like(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *like = kiln__asked_array(question), *value = kiln__asked_array(question);
-    return kiln__full_like(like, value, (enum kiln_dtype)kiln__asked_number(question), out, err);
+    struct kiln_array *like = kiln__recorded_array(record), *value = kiln__recorded_array(record);
+    return kiln__full_like(like, value, (enum kiln_dtype)kiln__recorded_number(record), out, err);
 }
 
 /* Filled with an element of `dtype`, as the dtype of `like`. */

@@ -184,12 +184,12 @@ static bool same_shape(const struct kiln_array *a, const struct kiln_array *b)
 kiln_status kiln__array_equal(struct kiln_array *a, struct kiln_array *b, bool equal_nan, struct kiln_array **out,
                               kiln_error *err)
 {
-    if (kiln__records(a) || kiln__records(b)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_ARRAY_EQUAL);
-        kiln__ask_array(&question, a);
-        kiln__ask_array(&question, b);
-        kiln__ask_number(&question, equal_nan);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a) || kiln__is_recorded(b)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_ARRAY_EQUAL);
+        kiln__record_array(&record, a);
+        kiln__record_array(&record, b);
+        kiln__record_number(&record, equal_nan);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(a, "array_equal", err);
     if (!status) status = require(b, "array_equal", err);
@@ -203,8 +203,8 @@ kiln_status kiln__array_equal(struct kiln_array *a, struct kiln_array *b, bool e
     return kiln__e_end(&e, kiln__e_hold(&e, status, result), out);
 }
 
-kiln_status kiln__answer_array_equal(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_array_equal(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question), *b = kiln__asked_array(question);
-    return kiln__array_equal(a, b, kiln__asked_number(question), out, err);
+    struct kiln_array *a = kiln__recorded_array(record), *b = kiln__recorded_array(record);
+    return kiln__array_equal(a, b, kiln__recorded_number(record), out, err);
 }

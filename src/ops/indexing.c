@@ -68,12 +68,12 @@ kiln_status kiln__take_along_axis(struct kiln_array *a, struct kiln_array *indic
     static const char name[] = "take_along_axis";
     int plain = 0, a_dims[KILN_MAX_NDIM], dims[KILN_MAX_NDIM];
     struct kiln_expression e = {.err = err};
-    if (kiln__records(a) || kiln__records(indices)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_TAKE_ALONG_AXIS);
-        kiln__ask_array(&question, a);
-        kiln__ask_array(&question, indices);
-        kiln__ask_number(&question, axis);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a) || kiln__is_recorded(indices)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_TAKE_ALONG_AXIS);
+        kiln__record_array(&record, a);
+        kiln__record_array(&record, indices);
+        kiln__record_number(&record, axis);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(name, a, indices, err);
     if (!status) status = check_ranks(name, a, indices, err);
@@ -86,10 +86,10 @@ kiln_status kiln__take_along_axis(struct kiln_array *a, struct kiln_array *indic
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_TAKE_ALONG, inputs, 2, (int64_t[]){plain}, 1), out);
 }
 
-kiln_status kiln__answer_take_along_axis(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_take_along_axis(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question), *indices = kiln__asked_array(question);
-    return kiln__take_along_axis(a, indices, (int)kiln__asked_number(question), out, err);
+    struct kiln_array *a = kiln__recorded_array(record), *indices = kiln__recorded_array(record);
+    return kiln__take_along_axis(a, indices, (int)kiln__recorded_number(record), out, err);
 }
 
 kiln_status kiln__put_along_axis(enum kiln_merge_mode mode, struct kiln_array *a, struct kiln_array *indices,
@@ -98,14 +98,14 @@ kiln_status kiln__put_along_axis(enum kiln_merge_mode mode, struct kiln_array *a
     const char *name = mode == KILN_MERGE_SET ? "put_along_axis" : "scatter_add_axis";
     int plain = 0, dims[KILN_MAX_NDIM];
     struct kiln_expression e = {.err = err};
-    if (kiln__records(a) || kiln__records(indices) || kiln__records(values)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_PUT_ALONG_AXIS);
-        kiln__ask_array(&question, a);
-        kiln__ask_array(&question, indices);
-        kiln__ask_array(&question, values);
-        kiln__ask_number(&question, mode);
-        kiln__ask_number(&question, axis);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a) || kiln__is_recorded(indices) || kiln__is_recorded(values)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_PUT_ALONG_AXIS);
+        kiln__record_array(&record, a);
+        kiln__record_array(&record, indices);
+        kiln__record_array(&record, values);
+        kiln__record_number(&record, mode);
+        kiln__record_number(&record, axis);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(name, a, indices, err);
     if (!status) status = require(name, a, values, err);
@@ -118,12 +118,12 @@ kiln_status kiln__put_along_axis(enum kiln_merge_mode mode, struct kiln_array *a
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_PUT_ALONG, inputs, 3, (int64_t[]){mode, plain}, 2), out);
 }
 
-kiln_status kiln__answer_put_along_axis(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_put_along_axis(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question), *indices = kiln__asked_array(question);
-    struct kiln_array *values = kiln__asked_array(question);
-    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__asked_number(question);
-    return kiln__put_along_axis(mode, a, indices, values, (int)kiln__asked_number(question), out, err);
+    struct kiln_array *a = kiln__recorded_array(record), *indices = kiln__recorded_array(record);
+    struct kiln_array *values = kiln__recorded_array(record);
+    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__recorded_number(record);
+    return kiln__put_along_axis(mode, a, indices, values, (int)kiln__recorded_number(record), out, err);
 }
 
 /* ---- gather and scatter ------------------------------------------------------------------------------------------ */
@@ -162,28 +162,28 @@ static kiln_status add_indices(struct kiln_expression *e, const char *name, cons
 
 static bool records_any(const struct kiln_array *a, const struct kiln_array *b, struct kiln_index_list list)
 {
-    bool records = kiln__records(a) || kiln__records(b);
-    for (size_t i = 0; i < list.count && !records; i++) records = kiln__records(list.indices[i]);
+    bool records = kiln__is_recorded(a) || kiln__is_recorded(b);
+    for (size_t i = 0; i < list.count && !records; i++) records = kiln__is_recorded(list.indices[i]);
     return records;
 }
 
-/* Axes, then the index arrays; as many as the array can have axes, or the question is refused anyway. */
-static void ask_list(struct kiln_question *question, struct kiln_index_list list)
+/* Axes, then the index arrays; as many as the array can have axes, or the record is refused anyway. */
+static void record_list(struct kiln_record *record, struct kiln_index_list list)
 {
-    kiln__ask_numbers(question, list.axes, list.count);
-    for (size_t i = 0; i < list.count && !question->is_too_long; i++) kiln__ask_array(question, list.indices[i]);
+    kiln__record_numbers(record, list.axes, list.count);
+    for (size_t i = 0; i < list.count && !record->is_too_long; i++) kiln__record_array(record, list.indices[i]);
 }
 
-struct asked_list {
+struct recorded_list {
     struct kiln_index_list list; /* points to the others */
-    int axes[KILN_QUESTION_NUMBERS];
-    struct kiln_array *indices[KILN_QUESTION_ARRAYS];
+    int axes[KILN_RECORD_NUMBERS];
+    struct kiln_array *indices[KILN_RECORD_ARRAYS];
 };
 
-static void read_list(struct kiln_question *question, struct asked_list *out)
+static void read_list(struct kiln_record *record, struct recorded_list *out)
 {
-    size_t count = kiln__asked_numbers(question, out->axes);
-    for (size_t i = 0; i < count; i++) out->indices[i] = kiln__asked_array(question);
+    size_t count = kiln__recorded_numbers(record, out->axes);
+    for (size_t i = 0; i < count; i++) out->indices[i] = kiln__recorded_array(record);
     out->list = (struct kiln_index_list){out->indices, out->axes, count};
 }
 
@@ -194,11 +194,11 @@ kiln_status kiln__gather(struct kiln_array *a, struct kiln_index_list list, cons
     int64_t attrs[2 * KILN_MAX_NDIM];
     struct kiln_expression e = {.err = err};
     if (records_any(a, NULL, list)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_GATHER);
-        kiln__ask_array(&question, a);
-        ask_list(&question, list);
-        kiln__ask_numbers(&question, slice_sizes, size_count);
-        return kiln__ask_end(&question, out, err);
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_GATHER);
+        kiln__record_array(&record, a);
+        record_list(&record, list);
+        kiln__record_numbers(&record, slice_sizes, size_count);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = check_list("gather", a, list, err);
     if (status) return status;
@@ -211,14 +211,14 @@ kiln_status kiln__gather(struct kiln_array *a, struct kiln_index_list list, cons
                        out);
 }
 
-kiln_status kiln__answer_gather(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_gather(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int sizes[KILN_QUESTION_NUMBERS];
-    struct asked_list asked;
-    struct kiln_array *a = kiln__asked_array(question);
-    read_list(question, &asked);
-    size_t count = kiln__asked_numbers(question, sizes);
-    return kiln__gather(a, asked.list, sizes, count, out, err);
+    int sizes[KILN_RECORD_NUMBERS];
+    struct recorded_list recorded;
+    struct kiln_array *a = kiln__recorded_array(record);
+    read_list(record, &recorded);
+    size_t count = kiln__recorded_numbers(record, sizes);
+    return kiln__gather(a, recorded.list, sizes, count, out, err);
 }
 
 kiln_status kiln__scatter(enum kiln_merge_mode mode, struct kiln_array *a, struct kiln_index_list list,
@@ -228,12 +228,12 @@ kiln_status kiln__scatter(enum kiln_merge_mode mode, struct kiln_array *a, struc
     int64_t attrs[1 + KILN_MAX_NDIM] = {mode};
     struct kiln_expression e = {.err = err};
     if (records_any(a, updates, list)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_SCATTER);
-        kiln__ask_array(&question, a);
-        kiln__ask_array(&question, updates);
-        kiln__ask_number(&question, mode);
-        ask_list(&question, list);
-        return kiln__ask_end(&question, out, err);
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_SCATTER);
+        kiln__record_array(&record, a);
+        kiln__record_array(&record, updates);
+        kiln__record_number(&record, mode);
+        record_list(&record, list);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = check_list("scatter", a, list, err);
     if (!status) status = require("scatter", a, updates, err);
@@ -243,13 +243,13 @@ kiln_status kiln__scatter(enum kiln_merge_mode mode, struct kiln_array *a, struc
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_SCATTER, inputs, 2 + list.count, attrs, 1 + list.count), out);
 }
 
-kiln_status kiln__answer_scatter(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_scatter(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_list asked;
-    struct kiln_array *a = kiln__asked_array(question), *updates = kiln__asked_array(question);
-    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__asked_number(question);
-    read_list(question, &asked);
-    return kiln__scatter(mode, a, asked.list, updates, out, err);
+    struct recorded_list recorded;
+    struct kiln_array *a = kiln__recorded_array(record), *updates = kiln__recorded_array(record);
+    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__recorded_number(record);
+    read_list(record, &recorded);
+    return kiln__scatter(mode, a, recorded.list, updates, out, err);
 }
 
 /* ---- slices ------------------------------------------------------------------------------------------------------ */
@@ -261,15 +261,15 @@ kiln_status kiln__slice_update(enum kiln_merge_mode mode, struct kiln_array *a, 
     int64_t attrs[1 + 3 * KILN_MAX_NDIM] = {mode};
     struct kiln_array *cut = NULL;
     struct kiln_expression e = {.err = err};
-    if (a && (kiln__records(a) || kiln__records(update))) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_SLICE_UPDATE);
-        kiln__ask_array(&question, a);
-        kiln__ask_array(&question, update);
-        kiln__ask_number(&question, mode);
-        kiln__ask_numbers(&question, start, a->ndim);
-        kiln__ask_numbers(&question, stop, a->ndim);
-        kiln__ask_numbers(&question, strides, a->ndim);
-        return kiln__ask_end(&question, out, err);
+    if (a && (kiln__is_recorded(a) || kiln__is_recorded(update))) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_SLICE_UPDATE);
+        kiln__record_array(&record, a);
+        kiln__record_array(&record, update);
+        kiln__record_number(&record, mode);
+        kiln__record_numbers(&record, start, a->ndim);
+        kiln__record_numbers(&record, stop, a->ndim);
+        kiln__record_numbers(&record, strides, a->ndim);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require("slice_update", a, update, err);
     if (status) return status;
@@ -284,13 +284,13 @@ kiln_status kiln__slice_update(enum kiln_merge_mode mode, struct kiln_array *a, 
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_SLICE_UPDATE, inputs, 2, attrs, 1 + 3 * (size_t)a->ndim), out);
 }
 
-kiln_status kiln__answer_slice_update(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_slice_update(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int start[KILN_QUESTION_NUMBERS], stop[KILN_QUESTION_NUMBERS], strides[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question), *update = kiln__asked_array(question);
-    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__asked_number(question);
-    kiln__asked_numbers(question, start);
-    kiln__asked_numbers(question, stop);
-    kiln__asked_numbers(question, strides);
+    int start[KILN_RECORD_NUMBERS], stop[KILN_RECORD_NUMBERS], strides[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record), *update = kiln__recorded_array(record);
+    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__recorded_number(record);
+    kiln__recorded_numbers(record, start);
+    kiln__recorded_numbers(record, stop);
+    kiln__recorded_numbers(record, strides);
     return kiln__slice_update(mode, a, update, start, stop, strides, out, err);
 }

@@ -36,13 +36,13 @@ kiln_status kiln__layer_norm(struct kiln_array *x, struct kiln_array *weight, st
                              struct kiln_array **out, kiln_error *err)
 {
     struct kiln_expression e = {.err = err};
-    if (kiln__records(x) || kiln__records(weight) || kiln__records(bias)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_LAYER_NORM);
-        kiln__ask_array(&question, x);
-        kiln__ask_array(&question, weight);
-        kiln__ask_array(&question, bias);
-        kiln__ask_real(&question, eps);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(x) || kiln__is_recorded(weight) || kiln__is_recorded(bias)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_LAYER_NORM);
+        kiln__record_array(&record, x);
+        kiln__record_array(&record, weight);
+        kiln__record_array(&record, bias);
+        kiln__record_real(&record, eps);
+        return kiln__record_end(&record, out, err);
     }
     if (!x) return kiln__fail(err, KILN_INVALID, "[layer_norm] input is empty.");
     if (x->ndim == 0) return kiln__fail(err, KILN_INVALID, "[layer_norm] Input must have at least 1 dimension, got 0.");
@@ -71,11 +71,11 @@ kiln_status kiln__layer_norm(struct kiln_array *x, struct kiln_array *weight, st
     return kiln__e_end(&e, kiln__e_astype(&e, result, dtype), out);
 }
 
-kiln_status kiln__answer_layer_norm(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_layer_norm(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *x = kiln__asked_array(question), *weight = kiln__asked_array(question);
-    struct kiln_array *bias = kiln__asked_array(question);
-    return kiln__layer_norm(x, weight, bias, kiln__asked_real(question), out, err);
+    struct kiln_array *x = kiln__recorded_array(record), *weight = kiln__recorded_array(record);
+    struct kiln_array *bias = kiln__recorded_array(record);
+    return kiln__layer_norm(x, weight, bias, kiln__recorded_real(record), out, err);
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -181,30 +181,30 @@ static struct kiln_array *join_pairs(struct kiln_expression *e, struct kiln_arra
     return kiln__e_reshape(e, kiln__e_concatenate(e, pair, 2, axis + 1), joined, (size_t)axis + 1);
 }
 
-static kiln_status ask_rope(struct kiln_array *x, const struct kiln_rope *how, struct kiln_array *offset,
-                            struct kiln_array **out, kiln_error *err)
+static kiln_status record_rope(struct kiln_array *x, const struct kiln_rope *how, struct kiln_array *offset,
+                               struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(KILN_FORMULA_ROPE);
-    kiln__ask_array(&question, x);
-    kiln__ask_array(&question, offset);
-    kiln__ask_array(&question, how->freqs);
-    kiln__ask_number(&question, how->dims);
-    kiln__ask_number(&question, how->traditional);
-    kiln__ask_real(&question, how->scale);
-    kiln__ask_number(&question, how->base != NULL);
-    kiln__ask_real(&question, how->base ? *how->base : 0);
-    return kiln__ask_end(&question, out, err);
+    struct kiln_record record = kiln__record_begin(KILN_DEFERRED_ROPE);
+    kiln__record_array(&record, x);
+    kiln__record_array(&record, offset);
+    kiln__record_array(&record, how->freqs);
+    kiln__record_number(&record, how->dims);
+    kiln__record_number(&record, how->traditional);
+    kiln__record_real(&record, how->scale);
+    kiln__record_number(&record, how->base != NULL);
+    kiln__record_real(&record, how->base ? *how->base : 0);
+    return kiln__record_end(&record, out, err);
 }
 
-kiln_status kiln__answer_rope(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_rope(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *x = kiln__asked_array(question), *offset = kiln__asked_array(question);
-    struct kiln_rope how = {.freqs = kiln__asked_array(question)};
-    how.dims = (int)kiln__asked_number(question);
-    how.traditional = kiln__asked_number(question);
-    how.scale = kiln__asked_real(question);
-    bool has_base = kiln__asked_number(question);
-    float base = kiln__asked_real(question);
+    struct kiln_array *x = kiln__recorded_array(record), *offset = kiln__recorded_array(record);
+    struct kiln_rope how = {.freqs = kiln__recorded_array(record)};
+    how.dims = (int)kiln__recorded_number(record);
+    how.traditional = kiln__recorded_number(record);
+    how.scale = kiln__recorded_real(record);
+    bool has_base = kiln__recorded_number(record);
+    float base = kiln__recorded_real(record);
     how.base = has_base ? &base : NULL;
     return kiln__rope(x, how, offset, out, err);
 }
@@ -213,8 +213,8 @@ kiln_status kiln__rope(struct kiln_array *x, struct kiln_rope how, struct kiln_a
                        kiln_error *err)
 {
     struct kiln_expression e = {.err = err};
-    if (kiln__records(x) || kiln__records(offset) || kiln__records(how.freqs))
-        return ask_rope(x, &how, offset, out, err);
+    if (kiln__is_recorded(x) || kiln__is_recorded(offset) || kiln__is_recorded(how.freqs))
+        return record_rope(x, &how, offset, out, err);
     kiln_status status = check_rope(x, &how, offset, err);
     if (status) return status;
     int axis = x->ndim - 1, half = how.dims / 2, all = x->dims[axis], step = how.traditional ? 2 : 1;

@@ -1,6 +1,6 @@
 /*
  * products.c - see products.h. Every step works without knowing sizes, or is recorded by itself, so that none of these
- * is a formula of its own in a shapeless trace.
+ * is deferred as a whole in a shapeless trace.
  */
 #include "ops/products.h"
 

@@ -286,37 +286,37 @@ static enum kiln_dtype dtype_of(const struct kiln_quantized *q, enum kiln_quanti
     return mode == KILN_AFFINE ? kiln__dtype_promote(q->scales->dtype, q->biases->dtype) : KILN_BFLOAT16;
 }
 
-static kiln_status ask_dequantize(const struct kiln_quantized *q, struct kiln_quantization how, enum kiln_dtype dtype,
-                                  struct kiln_array **out, kiln_error *err)
+static kiln_status record_dequantize(const struct kiln_quantized *q, struct kiln_quantization how,
+                                     enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(KILN_FORMULA_DEQUANTIZE);
-    kiln__ask_array(&question, q->w);
-    kiln__ask_array(&question, q->scales);
-    kiln__ask_array(&question, q->biases);
-    kiln__ask_array(&question, q->global_scale);
-    kiln__ask_number(&question, how.mode);
-    kiln__ask_number(&question, how.group_size);
-    kiln__ask_number(&question, how.bits);
-    kiln__ask_number(&question, dtype);
-    return kiln__ask_end(&question, out, err);
+    struct kiln_record record = kiln__record_begin(KILN_DEFERRED_DEQUANTIZE);
+    kiln__record_array(&record, q->w);
+    kiln__record_array(&record, q->scales);
+    kiln__record_array(&record, q->biases);
+    kiln__record_array(&record, q->global_scale);
+    kiln__record_number(&record, how.mode);
+    kiln__record_number(&record, how.group_size);
+    kiln__record_number(&record, how.bits);
+    kiln__record_number(&record, dtype);
+    return kiln__record_end(&record, out, err);
 }
 
-static struct kiln_quantization asked_quantization(struct kiln_question *question)
+static struct kiln_quantization recorded_quantization(struct kiln_record *record)
 {
-    struct kiln_quantization how = {.mode = (enum kiln_quantize_mode)kiln__asked_number(question)};
-    how.group_size = (int)kiln__asked_number(question);
-    how.bits = (int)kiln__asked_number(question);
+    struct kiln_quantization how = {.mode = (enum kiln_quantize_mode)kiln__recorded_number(record)};
+    how.group_size = (int)kiln__recorded_number(record);
+    how.bits = (int)kiln__recorded_number(record);
     return how;
 }
 
-kiln_status kiln__answer_dequantize(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_dequantize(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_quantized q = {.w = kiln__asked_array(question)};
-    q.scales = kiln__asked_array(question);
-    q.biases = kiln__asked_array(question);
-    q.global_scale = kiln__asked_array(question);
-    struct kiln_quantization how = asked_quantization(question);
-    return kiln__dequantize("dequantize", &q, how, (enum kiln_dtype)kiln__asked_number(question), out, err);
+    struct kiln_quantized q = {.w = kiln__recorded_array(record)};
+    q.scales = kiln__recorded_array(record);
+    q.biases = kiln__recorded_array(record);
+    q.global_scale = kiln__recorded_array(record);
+    struct kiln_quantization how = recorded_quantization(record);
+    return kiln__dequantize("dequantize", &q, how, (enum kiln_dtype)kiln__recorded_number(record), out, err);
 }
 
 kiln_status kiln__dequantize(const char *name, const struct kiln_quantized *q, struct kiln_quantization how,
@@ -328,8 +328,9 @@ kiln_status kiln__dequantize(const char *name, const struct kiln_quantized *q, s
         status = kiln__fail(err, KILN_INVALID, "[%s] %s is not supported: expected a float type.", name,
                             kiln__dtypes[dtype].name);
     if (status) return status;
-    if (kiln__records(q->w) || kiln__records(q->scales) || kiln__records(q->biases) || kiln__records(q->global_scale))
-        return ask_dequantize(q, how, dtype, out, err);
+    if (kiln__is_recorded(q->w) || kiln__is_recorded(q->scales) || kiln__is_recorded(q->biases) ||
+        kiln__is_recorded(q->global_scale))
+        return record_dequantize(q, how, dtype, out, err);
     int size = q->scales->dims[q->w->ndim - 1] * how.group_size;
     struct kiln_array *codes = unpack(&e, q->w, &how);
     struct kiln_array *values =
@@ -415,26 +416,26 @@ static kiln_status quantize_parts(struct kiln_array *w, struct kiln_array *globa
     return kiln__e_end(&e, results[0], out);
 }
 
-static kiln_status ask_quantize(struct kiln_array *w, struct kiln_array *global_scale, struct kiln_quantization how,
-                                int part, struct kiln_array **out, kiln_error *err)
+static kiln_status record_quantize(struct kiln_array *w, struct kiln_array *global_scale, struct kiln_quantization how,
+                                   int part, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(KILN_FORMULA_QUANTIZE);
-    kiln__ask_array(&question, w);
-    kiln__ask_array(&question, global_scale);
-    kiln__ask_number(&question, how.mode);
-    kiln__ask_number(&question, how.group_size);
-    kiln__ask_number(&question, how.bits);
-    kiln__ask_number(&question, part);
-    return kiln__ask_end(&question, out, err);
+    struct kiln_record record = kiln__record_begin(KILN_DEFERRED_QUANTIZE);
+    kiln__record_array(&record, w);
+    kiln__record_array(&record, global_scale);
+    kiln__record_number(&record, how.mode);
+    kiln__record_number(&record, how.group_size);
+    kiln__record_number(&record, how.bits);
+    kiln__record_number(&record, part);
+    return kiln__record_end(&record, out, err);
 }
 
-kiln_status kiln__answer_quantize(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_quantize(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *w = kiln__asked_array(question), *global_scale = kiln__asked_array(question);
-    struct kiln_quantization how = asked_quantization(question);
+    struct kiln_array *w = kiln__recorded_array(record), *global_scale = kiln__recorded_array(record);
+    struct kiln_quantization how = recorded_quantization(record);
     kiln_status status = check_weights("quantize", w, &how, err);
     if (!status) status = check_global_scale("quantize", global_scale, &how, err);
-    return status ? status : quantize_parts(w, global_scale, how, (int)kiln__asked_number(question), out, err);
+    return status ? status : quantize_parts(w, global_scale, how, (int)kiln__recorded_number(record), out, err);
 }
 
 kiln_status kiln__quantize(const char *name, struct kiln_array *w, struct kiln_array *global_scale,
@@ -445,8 +446,9 @@ kiln_status kiln__quantize(const char *name, struct kiln_array *w, struct kiln_a
     kiln_status status = check_weights(name, w, &how, err);
     if (!status) status = check_global_scale(name, global_scale, &how, err);
     if (status) return status;
-    if (!kiln__records(w) && !kiln__records(global_scale)) return quantize_parts(w, global_scale, how, -1, out, err);
-    for (int i = 0; !status && i < count; i++) status = ask_quantize(w, global_scale, how, i, &made[i], err);
+    if (!kiln__is_recorded(w) && !kiln__is_recorded(global_scale))
+        return quantize_parts(w, global_scale, how, -1, out, err);
+    for (int i = 0; !status && i < count; i++) status = record_quantize(w, global_scale, how, i, &made[i], err);
     for (int i = 0; i < count; i++) {
         if (status)
             kiln__array_unref(made[i]);

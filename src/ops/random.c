@@ -188,56 +188,56 @@ static kiln_status check_logits(const struct kiln_array *logits, int axis, int *
     return kiln__plain_axis("categorical", axis, logits->ndim, plain, err);
 }
 
-/* A question about one array, an axis and numbers. */
-static kiln_status ask_axis(enum kiln_formula formula, struct kiln_array *a, int axis, struct kiln_dims numbers,
-                            struct kiln_array *key, struct kiln_array **out, kiln_error *err)
+/* A record about one array, an axis and numbers. */
+static kiln_status record_axis(enum kiln_deferred op, struct kiln_array *a, int axis, struct kiln_dims numbers,
+                               struct kiln_array *key, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(formula);
-    kiln__ask_array(&question, a);
-    kiln__ask_number(&question, axis);
-    kiln__ask_numbers(&question, numbers.dims, numbers.ndim);
-    return kiln__ask_random(&question, key, out, err);
+    struct kiln_record record = kiln__record_begin(op);
+    kiln__record_array(&record, a);
+    kiln__record_number(&record, axis);
+    kiln__record_numbers(&record, numbers.dims, numbers.ndim);
+    return kiln__record_end_random(&record, key, out, err);
 }
 
-struct asked_axis {
+struct recorded_axis {
     struct kiln_array *a, *key;
-    int axis, numbers[KILN_QUESTION_NUMBERS];
+    int axis, numbers[KILN_RECORD_NUMBERS];
     size_t count;
 };
 
-static struct asked_axis read_axis(struct kiln_question *question)
+static struct recorded_axis read_axis(struct kiln_record *record)
 {
-    struct asked_axis asked;
-    asked.a = kiln__asked_array(question);
-    asked.axis = (int)kiln__asked_number(question);
-    asked.count = kiln__asked_numbers(question, asked.numbers);
-    asked.key = kiln__asked_array(question);
-    return asked;
+    struct recorded_axis recorded;
+    recorded.a = kiln__recorded_array(record);
+    recorded.axis = (int)kiln__recorded_number(record);
+    recorded.count = kiln__recorded_numbers(record, recorded.numbers);
+    recorded.key = kiln__recorded_array(record);
+    return recorded;
 }
 
-kiln_status kiln__answer_categorical(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_categorical(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_axis asked = read_axis(question);
-    return kiln__random_categorical(asked.a, asked.axis, asked.key, out, err);
+    struct recorded_axis recorded = read_axis(record);
+    return kiln__random_categorical(recorded.a, recorded.axis, recorded.key, out, err);
 }
 
-kiln_status kiln__answer_categorical_shape(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_categorical_shape(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_axis asked = read_axis(question);
-    struct kiln_dims shape = {asked.numbers, asked.count};
-    return kiln__random_categorical_shape(asked.a, asked.axis, shape, asked.key, out, err);
+    struct recorded_axis recorded = read_axis(record);
+    struct kiln_dims shape = {recorded.numbers, recorded.count};
+    return kiln__random_categorical_shape(recorded.a, recorded.axis, shape, recorded.key, out, err);
 }
 
-kiln_status kiln__answer_categorical_samples(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_categorical_samples(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_axis asked = read_axis(question);
-    return kiln__random_categorical_samples(asked.a, asked.axis, asked.numbers[0], asked.key, out, err);
+    struct recorded_axis recorded = read_axis(record);
+    return kiln__random_categorical_samples(recorded.a, recorded.axis, recorded.numbers[0], recorded.key, out, err);
 }
 
-kiln_status kiln__answer_permutation(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_permutation(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_axis asked = read_axis(question);
-    return kiln__random_permutation(asked.a, asked.axis, asked.key, out, err);
+    struct recorded_axis recorded = read_axis(record);
+    return kiln__random_permutation(recorded.a, recorded.axis, recorded.key, out, err);
 }
 
 kiln_status kiln__random_categorical(struct kiln_array *logits, int axis, struct kiln_array *key,
@@ -245,8 +245,8 @@ kiln_status kiln__random_categorical(struct kiln_array *logits, int axis, struct
 {
     struct kiln_expression e = {.err = err};
     int plain = 0;
-    if (kiln__records(logits))
-        return ask_axis(KILN_FORMULA_CATEGORICAL, logits, axis, (struct kiln_dims){NULL, 0}, key, out, err);
+    if (kiln__is_recorded(logits))
+        return record_axis(KILN_DEFERRED_CATEGORICAL, logits, axis, (struct kiln_dims){NULL, 0}, key, out, err);
     kiln_status status = check_logits(logits, axis, &plain, err);
     if (status) return status;
     return kiln__e_end(&e, pick(&e, logits, plain, (struct kiln_dims){logits->dims, logits->ndim}, key), out);
@@ -258,7 +258,8 @@ kiln_status kiln__random_categorical_shape(struct kiln_array *logits, int axis, 
     struct kiln_expression e = {.err = err};
     int plain = 0, rest[KILN_MAX_NDIM], dims[KILN_MAX_NDIM];
     size_t rest_ndim = 0, ndim = 0;
-    if (kiln__records(logits)) return ask_axis(KILN_FORMULA_CATEGORICAL_SHAPE, logits, axis, shape, key, out, err);
+    if (kiln__is_recorded(logits))
+        return record_axis(KILN_DEFERRED_CATEGORICAL_SHAPE, logits, axis, shape, key, out, err);
     kiln_status status = check_logits(logits, axis, &plain, err);
     if (status) return status;
     for (int i = 0; i < logits->ndim; i++)
@@ -282,8 +283,9 @@ kiln_status kiln__random_categorical_samples(struct kiln_array *logits, int axis
 {
     int dims[KILN_MAX_NDIM], plain = 0;
     size_t ndim = 0;
-    if (kiln__records(logits))
-        return ask_axis(KILN_FORMULA_CATEGORICAL_SAMPLES, logits, axis, (struct kiln_dims){&count, 1}, key, out, err);
+    if (kiln__is_recorded(logits))
+        return record_axis(KILN_DEFERRED_CATEGORICAL_SAMPLES, logits, axis, (struct kiln_dims){&count, 1}, key, out,
+                           err);
     kiln_status status = check_logits(logits, axis, &plain, err);
     if (status) return status;
     for (int i = 0; i < logits->ndim; i++)
@@ -302,8 +304,8 @@ kiln_status kiln__random_permutation(struct kiln_array *a, int axis, struct kiln
     struct kiln_array *order = NULL;
     int plain = 0;
     if (!a) return kiln__fail(err, KILN_INVALID, "[permutation] input is empty.");
-    if (kiln__records(a))
-        return ask_axis(KILN_FORMULA_PERMUTATION, a, axis, (struct kiln_dims){NULL, 0}, key, out, err);
+    if (kiln__is_recorded(a))
+        return record_axis(KILN_DEFERRED_PERMUTATION, a, axis, (struct kiln_dims){NULL, 0}, key, out, err);
     kiln_status status = kiln__plain_axis("permutation", axis, a->ndim, &plain, err);
     if (!status) status = kiln__random_order(a->dims[plain], key, &order, err);
     if (!status) status = kiln__take_axis(a, order, plain, out, err);

@@ -128,49 +128,48 @@ static struct kiln_array *reduce_set(struct kiln_expression *e, enum kiln_op op,
     return keepdims ? keep_axes(e, reduced, a, set) : reduced;
 }
 
-/* A question about one array, a number and axes. */
-static struct kiln_question question_about(enum kiln_formula formula, int number, struct kiln_array *a,
-                                           struct kiln_axes axes)
+/* A record about one array, a number and axes. */
+static struct kiln_record begin_record(enum kiln_deferred op, int number, struct kiln_array *a, struct kiln_axes axes)
 {
-    struct kiln_question question = kiln__ask(formula);
+    struct kiln_record record = kiln__record_begin(op);
     bool all = axes.count == KILN_ALL_AXES;
-    kiln__ask_number(&question, number);
-    kiln__ask_array(&question, a);
-    kiln__ask_number(&question, all);
-    kiln__ask_numbers(&question, axes.axes, all ? 0 : axes.count);
-    kiln__ask_number(&question, axes.keepdims);
-    return question;
+    kiln__record_number(&record, number);
+    kiln__record_array(&record, a);
+    kiln__record_number(&record, all);
+    kiln__record_numbers(&record, axes.axes, all ? 0 : axes.count);
+    kiln__record_number(&record, axes.keepdims);
+    return record;
 }
 
-static kiln_status ask_axes(enum kiln_formula formula, int number, struct kiln_array *a, struct kiln_axes axes,
-                            struct kiln_array **out, kiln_error *err)
+static kiln_status record_axes(enum kiln_deferred op, int number, struct kiln_array *a, struct kiln_axes axes,
+                               struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = question_about(formula, number, a, axes);
-    return kiln__ask_end(&question, out, err);
+    struct kiln_record record = begin_record(op, number, a, axes);
+    return kiln__record_end(&record, out, err);
 }
 
-struct asked_axes {
+struct recorded_axes {
     struct kiln_array *a;
     struct kiln_axes axes; /* points to `list` */
-    int list[KILN_QUESTION_NUMBERS];
+    int list[KILN_RECORD_NUMBERS];
 };
 
 /* Reads it; returns the number. */
-static int read_axes(struct kiln_question *question, struct asked_axes *asked)
+static int read_axes(struct kiln_record *record, struct recorded_axes *recorded)
 {
-    int number = (int)kiln__asked_number(question);
-    asked->a = kiln__asked_array(question);
-    bool all = kiln__asked_number(question);
-    size_t count = kiln__asked_numbers(question, asked->list);
-    asked->axes = (struct kiln_axes){asked->list, all ? KILN_ALL_AXES : count, kiln__asked_number(question)};
+    int number = (int)kiln__recorded_number(record);
+    recorded->a = kiln__recorded_array(record);
+    bool all = kiln__recorded_number(record);
+    size_t count = kiln__recorded_numbers(record, recorded->list);
+    recorded->axes = (struct kiln_axes){recorded->list, all ? KILN_ALL_AXES : count, kiln__recorded_number(record)};
     return number;
 }
 
-kiln_status kiln__answer_reduce(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_reduce(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_axes asked;
-    int op = read_axes(question, &asked);
-    return kiln__reduce((enum kiln_op)op, asked.a, asked.axes, out, err);
+    struct recorded_axes recorded;
+    int op = read_axes(record, &recorded);
+    return kiln__reduce((enum kiln_op)op, recorded.a, recorded.axes, out, err);
 }
 
 kiln_status kiln__reduce(enum kiln_op op, struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out,
@@ -178,7 +177,7 @@ kiln_status kiln__reduce(enum kiln_op op, struct kiln_array *a, struct kiln_axes
 {
     uint64_t set = 0;
     struct kiln_expression e = {.err = err};
-    if (kiln__records(a)) return ask_axes(KILN_FORMULA_REDUCE, op, a, axes, out, err);
+    if (kiln__is_recorded(a)) return record_axes(KILN_DEFERRED_REDUCE, op, a, axes, out, err);
     kiln_status status = axes_to_set(kiln__ops[op].name, a, axes, &set, err);
     return status ? status : kiln__e_end(&e, reduce_set(&e, op, a, set, axes.keepdims), out);
 }
@@ -209,18 +208,18 @@ static struct kiln_array *mean_of(struct kiln_expression *e, struct kiln_array *
     return divide_by(e, reduce_set(e, KILN_OP_SUM, wide, set, keepdims), elements_of(wide, set));
 }
 
-kiln_status kiln__answer_mean(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_mean(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_axes asked;
-    read_axes(question, &asked);
-    return kiln__mean(asked.a, asked.axes, out, err);
+    struct recorded_axes recorded;
+    read_axes(record, &recorded);
+    return kiln__mean(recorded.a, recorded.axes, out, err);
 }
 
 kiln_status kiln__mean(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err)
 {
     uint64_t set = 0;
     struct kiln_expression e = {.err = err};
-    if (kiln__records(a)) return ask_axes(KILN_FORMULA_MEAN, 0, a, axes, out, err);
+    if (kiln__is_recorded(a)) return record_axes(KILN_DEFERRED_MEAN, 0, a, axes, out, err);
     kiln_status status = axes_to_set("mean", a, axes, &set, err);
     if (status) return status;
     struct kiln_array *mean = mean_of(&e, kiln__e_astype(&e, a, wide_dtype(a->dtype)), set, axes.keepdims);
@@ -246,29 +245,29 @@ static kiln_status variance(const char *name, struct kiln_array *a, struct kiln_
     return kiln__e_end(&e, kiln__e_astype(&e, result, at_least_float(a->dtype)), out);
 }
 
-kiln_status kiln__answer_var(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_var(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_axes asked;
-    int ddof = read_axes(question, &asked);
-    return kiln__var(asked.a, asked.axes, ddof, out, err);
+    struct recorded_axes recorded;
+    int ddof = read_axes(record, &recorded);
+    return kiln__var(recorded.a, recorded.axes, ddof, out, err);
 }
 
-kiln_status kiln__answer_std(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_std(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_axes asked;
-    int ddof = read_axes(question, &asked);
-    return kiln__std(asked.a, asked.axes, ddof, out, err);
+    struct recorded_axes recorded;
+    int ddof = read_axes(record, &recorded);
+    return kiln__std(recorded.a, recorded.axes, ddof, out, err);
 }
 
 kiln_status kiln__var(struct kiln_array *a, struct kiln_axes axes, int ddof, struct kiln_array **out, kiln_error *err)
 {
-    if (kiln__records(a)) return ask_axes(KILN_FORMULA_VAR, ddof, a, axes, out, err);
+    if (kiln__is_recorded(a)) return record_axes(KILN_DEFERRED_VAR, ddof, a, axes, out, err);
     return variance("var", a, axes, ddof, false, out, err);
 }
 
 kiln_status kiln__std(struct kiln_array *a, struct kiln_axes axes, int ddof, struct kiln_array **out, kiln_error *err)
 {
-    if (kiln__records(a)) return ask_axes(KILN_FORMULA_STD, ddof, a, axes, out, err);
+    if (kiln__is_recorded(a)) return record_axes(KILN_DEFERRED_STD, ddof, a, axes, out, err);
     return variance("std", a, axes, ddof, true, out, err);
 }
 
@@ -295,7 +294,7 @@ kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct 
 {
     uint64_t set = 0;
     struct kiln_expression e = {.err = err};
-    if (kiln__records(a)) return ask_axes(KILN_FORMULA_LOGSUMEXP, 0, a, axes, out, err);
+    if (kiln__is_recorded(a)) return record_axes(KILN_DEFERRED_LOGSUMEXP, 0, a, axes, out, err);
     kiln_status status = axes_to_set("logsumexp", a, axes, &set, err);
     if (!status) status = check_real("logsumexp", a, err);
     if (status) return status;
@@ -321,11 +320,11 @@ kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct 
     return kiln__e_end(&e, result, out);
 }
 
-kiln_status kiln__answer_logsumexp(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_logsumexp(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_axes asked;
-    read_axes(question, &asked);
-    return kiln__logsumexp(asked.a, asked.axes, out, err);
+    struct recorded_axes recorded;
+    read_axes(record, &recorded);
+    return kiln__logsumexp(recorded.a, recorded.axes, out, err);
 }
 
 static struct kiln_array *softmax_of(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
@@ -349,18 +348,18 @@ struct kiln_array *kiln__e_softmax_last(struct kiln_expression *e, struct kiln_a
     return a ? softmax_of(e, a, UINT64_C(1) << (a->ndim - 1)) : NULL;
 }
 
-kiln_status kiln__answer_softmax(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_softmax(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_axes asked;
-    read_axes(question, &asked);
-    return kiln__softmax(asked.a, asked.axes, out, err);
+    struct recorded_axes recorded;
+    read_axes(record, &recorded);
+    return kiln__softmax(recorded.a, recorded.axes, out, err);
 }
 
 kiln_status kiln__softmax(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err)
 {
     uint64_t set = 0;
     struct kiln_expression e = {.err = err};
-    if (kiln__records(a)) return ask_axes(KILN_FORMULA_SOFTMAX, 0, a, axes, out, err);
+    if (kiln__is_recorded(a)) return record_axes(KILN_DEFERRED_SOFTMAX, 0, a, axes, out, err);
     kiln_status status = axes_to_set("softmax", a, axes, &set, err);
     if (!status) status = check_real("softmax", a, err);
     if (status) return status;
@@ -389,8 +388,8 @@ kiln_status kiln__argreduce(enum kiln_op op, struct kiln_array *a, bool keepdims
 {
     struct kiln_expression e = {.err = err};
     int dims[KILN_MAX_NDIM];
-    if (kiln__records(a))
-        return ask_axes(KILN_FORMULA_ARGREDUCE, op, a, (struct kiln_axes){NULL, KILN_ALL_AXES, keepdims}, out, err);
+    if (kiln__is_recorded(a))
+        return record_axes(KILN_DEFERRED_ARGREDUCE, op, a, (struct kiln_axes){NULL, KILN_ALL_AXES, keepdims}, out, err);
     if (!a) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", kiln__ops[op].name);
     struct kiln_array *flat = kiln__e_reshape(&e, a, (int[]){(int)(a->size <= INT_MAX ? a->size : -2)}, 1);
     struct kiln_array *position = reduce_one(&e, op, flat, 0, false);
@@ -398,11 +397,11 @@ kiln_status kiln__argreduce(enum kiln_op op, struct kiln_array *a, bool keepdims
     return kiln__e_end(&e, keepdims ? kiln__e_reshape(&e, position, dims, a->ndim) : position, out);
 }
 
-kiln_status kiln__answer_argreduce(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_argreduce(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_axes asked;
-    int op = read_axes(question, &asked);
-    return kiln__argreduce((enum kiln_op)op, asked.a, asked.axes.keepdims, out, err);
+    struct recorded_axes recorded;
+    int op = read_axes(record, &recorded);
+    return kiln__argreduce((enum kiln_op)op, recorded.a, recorded.axes.keepdims, out, err);
 }
 
 kiln_status kiln__cumulative(enum kiln_op op, struct kiln_array *a, int axis, bool reverse, bool inclusive,
@@ -428,12 +427,12 @@ static struct kiln_array *shifted(struct kiln_expression *e, struct kiln_array *
     return kiln__e_concatenate(e, (struct kiln_array *[]){reverse ? rest : in, reverse ? in : rest}, 2, axis);
 }
 
-kiln_status kiln__answer_logcumsumexp(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_logcumsumexp(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question);
-    int axis = (int)kiln__asked_number(question);
-    bool reverse = kiln__asked_number(question);
-    return kiln__logcumsumexp(a, axis, reverse, kiln__asked_number(question), out, err);
+    struct kiln_array *a = kiln__recorded_array(record);
+    int axis = (int)kiln__recorded_number(record);
+    bool reverse = kiln__recorded_number(record);
+    return kiln__logcumsumexp(a, axis, reverse, kiln__recorded_number(record), out, err);
 }
 
 /* Each round doubles how many elements a position has, so that none is lost beside a large one that comes later. */
@@ -442,13 +441,13 @@ kiln_status kiln__logcumsumexp(struct kiln_array *a, int axis, bool reverse, boo
 {
     struct kiln_expression e = {.err = err};
     int plain = 0;
-    if (kiln__records(a)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_LOGCUMSUMEXP);
-        kiln__ask_array(&question, a);
-        kiln__ask_number(&question, axis);
-        kiln__ask_number(&question, reverse);
-        kiln__ask_number(&question, inclusive);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_LOGCUMSUMEXP);
+        kiln__record_array(&record, a);
+        kiln__record_number(&record, axis);
+        kiln__record_number(&record, reverse);
+        kiln__record_number(&record, inclusive);
+        return kiln__record_end(&record, out, err);
     }
     if (!a) return kiln__fail(err, KILN_INVALID, "[logcumsumexp] input is empty.");
     kiln_status status = kiln__plain_axis("logcumsumexp", axis, a->ndim, &plain, err);
@@ -480,18 +479,18 @@ static struct kiln_array *middle_of(struct kiln_expression *e, struct kiln_array
     return kiln__e_select(e, kiln__e_unary(e, KILN_OP_ISNAN, most), kiln__e_astype(e, most, dtype), middle);
 }
 
-kiln_status kiln__answer_median(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_median(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_axes asked;
-    read_axes(question, &asked);
-    return kiln__median(asked.a, asked.axes, out, err);
+    struct recorded_axes recorded;
+    read_axes(record, &recorded);
+    return kiln__median(recorded.a, recorded.axes, out, err);
 }
 
 kiln_status kiln__median(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err)
 {
     uint64_t set = 0;
     struct kiln_expression e = {.err = err};
-    if (kiln__records(a)) return ask_axes(KILN_FORMULA_MEDIAN, 0, a, axes, out, err);
+    if (kiln__is_recorded(a)) return record_axes(KILN_DEFERRED_MEDIAN, 0, a, axes, out, err);
     kiln_status status = axes_to_set("median", a, axes, &set, err);
     if (!status) status = check_real("median", a, err);
     if (status) return status;
@@ -510,12 +509,12 @@ kiln_status kiln__median(struct kiln_array *a, struct kiln_axes axes, struct kil
     return kiln__e_end(&e, result, out);
 }
 
-kiln_status kiln__answer_number_of_elements(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_number_of_elements(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct asked_axes asked;
-    enum kiln_dtype dtype = (enum kiln_dtype)read_axes(question, &asked);
-    bool inverted = kiln__asked_number(question);
-    return kiln__number_of_elements(asked.a, asked.axes, inverted, dtype, out, err);
+    struct recorded_axes recorded;
+    enum kiln_dtype dtype = (enum kiln_dtype)read_axes(record, &recorded);
+    bool inverted = kiln__recorded_number(record);
+    return kiln__number_of_elements(recorded.a, recorded.axes, inverted, dtype, out, err);
 }
 
 kiln_status kiln__number_of_elements(struct kiln_array *a, struct kiln_axes axes, bool inverted, enum kiln_dtype dtype,
@@ -523,10 +522,10 @@ kiln_status kiln__number_of_elements(struct kiln_array *a, struct kiln_axes axes
 {
     uint64_t set = 0;
     struct kiln_expression e = {.err = err};
-    if (kiln__records(a)) {
-        struct kiln_question question = question_about(KILN_FORMULA_NUMBER_OF_ELEMENTS, (int)dtype, a, axes);
-        kiln__ask_number(&question, inverted);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = begin_record(KILN_DEFERRED_NUMBER_OF_ELEMENTS, (int)dtype, a, axes);
+        kiln__record_number(&record, inverted);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = axes_to_set("number_of_elements", a, axes, &set, err);
     if (status) return status;

@@ -22,12 +22,12 @@ kiln_status kiln__flatten(struct kiln_array *a, int first, int last, struct kiln
     int dims[KILN_MAX_NDIM], start = 0, end = 0;
     int64_t product = 1;
     size_t ndim = 0;
-    if (kiln__records(a)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_FLATTEN);
-        kiln__ask_array(&question, a);
-        kiln__ask_number(&question, first);
-        kiln__ask_number(&question, last);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_FLATTEN);
+        kiln__record_array(&record, a);
+        kiln__record_number(&record, first);
+        kiln__record_number(&record, last);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(a, "flatten", err);
     if (status) return status;
@@ -47,11 +47,11 @@ kiln_status kiln__flatten(struct kiln_array *a, int first, int last, struct kiln
     return kiln__reshape(a, dims, ndim, out, err);
 }
 
-kiln_status kiln__answer_flatten(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_flatten(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question);
-    int first = (int)kiln__asked_number(question);
-    return kiln__flatten(a, first, (int)kiln__asked_number(question), out, err);
+    struct kiln_array *a = kiln__recorded_array(record);
+    int first = (int)kiln__recorded_number(record);
+    return kiln__flatten(a, first, (int)kiln__recorded_number(record), out, err);
 }
 
 /* Copies `dims`, with its one -1 replaced by what is left of `size`; they have to have `size` elements. */
@@ -83,12 +83,12 @@ kiln_status kiln__unflatten(struct kiln_array *a, int axis, const int *dims, siz
                             kiln_error *err)
 {
     int result[2 * KILN_MAX_NDIM], at = 0;
-    if (kiln__records(a)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_UNFLATTEN);
-        kiln__ask_array(&question, a);
-        kiln__ask_number(&question, axis);
-        kiln__ask_numbers(&question, dims, count);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_UNFLATTEN);
+        kiln__record_array(&record, a);
+        kiln__record_number(&record, axis);
+        kiln__record_numbers(&record, dims, count);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(a, "unflatten", err);
     if (!status) status = kiln__plain_axis("unflatten", axis, a->ndim, &at, err);
@@ -104,23 +104,23 @@ kiln_status kiln__unflatten(struct kiln_array *a, int axis, const int *dims, siz
     return kiln__reshape(a, result, a->ndim - 1u + count, out, err);
 }
 
-kiln_status kiln__answer_unflatten(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_unflatten(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int dims[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question);
-    int axis = (int)kiln__asked_number(question);
-    size_t count = kiln__asked_numbers(question, dims);
+    int dims[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record);
+    int axis = (int)kiln__recorded_number(record);
+    size_t count = kiln__recorded_numbers(record, dims);
     return kiln__unflatten(a, axis, dims, count, out, err);
 }
 
-/* A question about one array and a list of axes. */
-static kiln_status ask_axes(enum kiln_formula formula, struct kiln_array *a, const int *axes, size_t count,
-                            struct kiln_array **out, kiln_error *err)
+/* A record about one array and a list of axes. */
+static kiln_status record_axes(enum kiln_deferred op, struct kiln_array *a, const int *axes, size_t count,
+                               struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(formula);
-    kiln__ask_array(&question, a);
-    kiln__ask_numbers(&question, axes, count);
-    return kiln__ask_end(&question, out, err);
+    struct kiln_record record = kiln__record_begin(op);
+    kiln__record_array(&record, a);
+    kiln__record_numbers(&record, axes, count);
+    return kiln__record_end(&record, out, err);
 }
 
 /* A bit per axis; an axis that appears twice is an error. */
@@ -150,23 +150,23 @@ static kiln_status drop_axes(struct kiln_array *a, uint64_t set, struct kiln_arr
 kiln_status kiln__squeeze_all(struct kiln_array *a, struct kiln_array **out, kiln_error *err)
 {
     uint64_t set = 0;
-    if (kiln__records(a)) return ask_axes(KILN_FORMULA_SQUEEZE_ALL, a, NULL, 0, out, err);
+    if (kiln__is_recorded(a)) return record_axes(KILN_DEFERRED_SQUEEZE_ALL, a, NULL, 0, out, err);
     kiln_status status = require(a, "squeeze", err);
     if (status) return status;
     for (size_t i = 0; i < a->ndim; i++) set |= (uint64_t)(a->dims[i] == 1) << i;
     return drop_axes(a, set, out, err);
 }
 
-kiln_status kiln__answer_squeeze_all(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_squeeze_all(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    return kiln__squeeze_all(kiln__asked_array(question), out, err);
+    return kiln__squeeze_all(kiln__recorded_array(record), out, err);
 }
 
 kiln_status kiln__squeeze_axes(struct kiln_array *a, const int *axes, size_t count, struct kiln_array **out,
                                kiln_error *err)
 {
     uint64_t set = 0;
-    if (kiln__records(a)) return ask_axes(KILN_FORMULA_SQUEEZE_AXES, a, axes, count, out, err);
+    if (kiln__is_recorded(a)) return record_axes(KILN_DEFERRED_SQUEEZE_AXES, a, axes, count, out, err);
     kiln_status status = require(a, "squeeze", err);
     if (!status) status = axis_set("squeeze", axes, count, a->ndim, &set, err);
     for (size_t i = 0; !status && i < a->ndim; i++)
@@ -176,11 +176,11 @@ kiln_status kiln__squeeze_axes(struct kiln_array *a, const int *axes, size_t cou
     return status ? status : drop_axes(a, set, out, err);
 }
 
-kiln_status kiln__answer_squeeze_axes(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_squeeze_axes(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int axes[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question);
-    size_t count = kiln__asked_numbers(question, axes);
+    int axes[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record);
+    size_t count = kiln__recorded_numbers(record, axes);
     return kiln__squeeze_axes(a, axes, count, out, err);
 }
 
@@ -189,7 +189,7 @@ kiln_status kiln__expand_dims_axes(struct kiln_array *a, const int *axes, size_t
 {
     uint64_t set = 0;
     int dims[KILN_MAX_NDIM];
-    if (kiln__records(a)) return ask_axes(KILN_FORMULA_EXPAND_DIMS_AXES, a, axes, count, out, err);
+    if (kiln__is_recorded(a)) return record_axes(KILN_DEFERRED_EXPAND_DIMS_AXES, a, axes, count, out, err);
     kiln_status status = require(a, "expand_dims", err);
     if (status) return status;
     if (count > KILN_MAX_NDIM || a->ndim + count > KILN_MAX_NDIM)
@@ -202,11 +202,11 @@ kiln_status kiln__expand_dims_axes(struct kiln_array *a, const int *axes, size_t
     return kiln__reshape(a, dims, ndim, out, err);
 }
 
-kiln_status kiln__answer_expand_dims_axes(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_expand_dims_axes(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int axes[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question);
-    size_t count = kiln__asked_numbers(question, axes);
+    int axes[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record);
+    size_t count = kiln__recorded_numbers(record, axes);
     return kiln__expand_dims_axes(a, axes, count, out, err);
 }
 
@@ -214,11 +214,11 @@ kiln_status kiln__atleast(struct kiln_array *a, size_t ndim, struct kiln_array *
 {
     static const char *const names[] = {"atleast_1d", "atleast_2d", "atleast_3d"};
     int dims[3] = {1, 1, 1};
-    if (kiln__records(a)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_ATLEAST);
-        kiln__ask_array(&question, a);
-        kiln__ask_number(&question, (int64_t)ndim);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_ATLEAST);
+        kiln__record_array(&record, a);
+        kiln__record_number(&record, (int64_t)ndim);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(a, names[ndim - 1], err);
     if (status) return status;
@@ -231,10 +231,10 @@ kiln_status kiln__atleast(struct kiln_array *a, size_t ndim, struct kiln_array *
     return kiln__reshape(a, dims, ndim, out, err);
 }
 
-kiln_status kiln__answer_atleast(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_atleast(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_array *a = kiln__asked_array(question);
-    return kiln__atleast(a, (size_t)kiln__asked_number(question), out, err);
+    struct kiln_array *a = kiln__recorded_array(record);
+    return kiln__atleast(a, (size_t)kiln__recorded_number(record), out, err);
 }
 
 /* ---- order of axes ----------------------------------------------------------------------------------------------- */
@@ -320,11 +320,11 @@ kiln_status kiln__diagonal(struct kiln_array *a, int offset, int axis1, int axis
 {
     int64_t order[KILN_MAX_NDIM];
     int row = 0, column = 0, next = 0;
-    if (kiln__records(a)) {
-        struct kiln_question question = kiln__ask(KILN_FORMULA_DIAGONAL);
-        kiln__ask_array(&question, a);
-        kiln__ask_numbers(&question, (int[]){offset, axis1, axis2}, 3);
-        return kiln__ask_end(&question, out, err);
+    if (kiln__is_recorded(a)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_DIAGONAL);
+        kiln__record_array(&record, a);
+        kiln__record_numbers(&record, (int[]){offset, axis1, axis2}, 3);
+        return kiln__record_end(&record, out, err);
     }
     kiln_status status = require(a, "diagonal", err);
     if (status) return status;
@@ -345,10 +345,10 @@ kiln_status kiln__diagonal(struct kiln_array *a, int offset, int axis1, int axis
     return status;
 }
 
-kiln_status kiln__answer_diagonal(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_diagonal(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int numbers[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question);
-    kiln__asked_numbers(question, numbers);
+    int numbers[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record);
+    kiln__recorded_numbers(record, numbers);
     return kiln__diagonal(a, numbers[0], numbers[1], numbers[2], out, err);
 }

@@ -30,35 +30,35 @@ kiln_status kiln__sort(enum kiln_op op, struct kiln_array *a, const int *axis, s
     return kiln__e_end(&e, kiln__e_apply(&e, op, &row, 1, (int64_t[]){plain}, 1), out);
 }
 
-/* A question about one array, a position, and an axis or all of it. */
-static kiln_status ask_position(enum kiln_formula formula, enum kiln_op op, struct kiln_array *a, int position,
-                                const int *axis, struct kiln_array **out, kiln_error *err)
+/* A record about one array, a position, and an axis or all of it. */
+static kiln_status record_position(enum kiln_deferred deferred, enum kiln_op op, struct kiln_array *a, int position,
+                                   const int *axis, struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_question question = kiln__ask(formula);
-    kiln__ask_array(&question, a);
-    kiln__ask_number(&question, op);
-    kiln__ask_number(&question, position);
-    kiln__ask_numbers(&question, axis, axis != NULL);
-    return kiln__ask_end(&question, out, err);
+    struct kiln_record record = kiln__record_begin(deferred);
+    kiln__record_array(&record, a);
+    kiln__record_number(&record, op);
+    kiln__record_number(&record, position);
+    kiln__record_numbers(&record, axis, axis != NULL);
+    return kiln__record_end(&record, out, err);
 }
 
-kiln_status kiln__answer_partition(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_partition(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int axis[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question);
-    enum kiln_op op = (enum kiln_op)kiln__asked_number(question);
-    int kth = (int)kiln__asked_number(question);
-    bool has_axis = kiln__asked_numbers(question, axis);
+    int axis[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record);
+    enum kiln_op op = (enum kiln_op)kiln__recorded_number(record);
+    int kth = (int)kiln__recorded_number(record);
+    bool has_axis = kiln__recorded_numbers(record, axis);
     return kiln__partition(op, a, kth, has_axis ? axis : NULL, out, err);
 }
 
-kiln_status kiln__answer_topk(struct kiln_question *question, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__replay_topk(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
-    int axis[KILN_QUESTION_NUMBERS];
-    struct kiln_array *a = kiln__asked_array(question);
-    kiln__asked_number(question);
-    int k = (int)kiln__asked_number(question);
-    bool has_axis = kiln__asked_numbers(question, axis);
+    int axis[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record);
+    kiln__recorded_number(record);
+    int k = (int)kiln__recorded_number(record);
+    bool has_axis = kiln__recorded_numbers(record, axis);
     return kiln__topk(a, k, has_axis ? axis : NULL, out, err);
 }
 
@@ -68,7 +68,7 @@ kiln_status kiln__partition(enum kiln_op op, struct kiln_array *a, int kth, cons
     const char *name = op == KILN_OP_ARGSORT ? "argpartition" : "partition";
     struct kiln_expression e = {.err = err};
     int plain = 0;
-    if (kiln__records(a)) return ask_position(KILN_FORMULA_PARTITION, op, a, kth, axis, out, err);
+    if (kiln__is_recorded(a)) return record_position(KILN_DEFERRED_PARTITION, op, a, kth, axis, out, err);
     struct kiln_array *row = prepare(&e, name, a, axis, &plain);
     if (row) {
         int n = row->dims[plain];
@@ -83,7 +83,7 @@ kiln_status kiln__topk(struct kiln_array *a, int k, const int *axis, struct kiln
 {
     struct kiln_expression e = {.err = err};
     int plain = 0, n = 0;
-    if (kiln__records(a)) return ask_position(KILN_FORMULA_TOPK, KILN_OP_SORT, a, k, axis, out, err);
+    if (kiln__is_recorded(a)) return record_position(KILN_DEFERRED_TOPK, KILN_OP_SORT, a, k, axis, out, err);
     struct kiln_array *row = prepare(&e, "topk", a, axis, &plain);
     if (row) {
         n = row->dims[plain];

@@ -2,16 +2,16 @@
  * push_views.c - view(op(x, y)) becomes op(view(x), view(y)).
  *
  * A kernel reads operands of any layout, so a view of an input costs nothing, while a view of a result ends a kernel:
- * the result has to lie in memory to be looked at. One walk backwards collects what is asked of each value: itself
- * (asked without a view), or itself under a view. When a value is reached, everything that will be asked of it is
+ * the result has to lie in memory to be looked at. One walk backwards collects what is demanded of each value: itself
+ * (demanded without a view), or itself under a view. When a value is reached, everything that will be demanded of it is
  * known:
  *
- *     a view             passes on what is asked of it, combined with what it does
- *     element-wise       is computed under the view, and asks its inputs for themselves under that view (see may_push)
+ *     a view             passes on what is demanded of it, combined with what it does
+ *     element-wise       is computed under the view, and demands its inputs under that view (see may_push)
  *     anything else      is computed as it is, and looked at
  *
- * One walk forward then writes a new tape with a value for each asked thing, in the same order. Whoever needs a value
- * in memory asks `firmly`: outputs, and operations that are not element-wise. Such values are not computed again.
+ * One walk forward then writes a new tape with a value for each demand, in the same order. Whoever needs a value
+ * in memory demands it `firmly`: outputs, and operations that are not element-wise. Such values are not computed again.
  *
  * Linear: an element-wise value is computed under more than one view only when the tree above what it is computed from
  * is small, and then the copies have no more nodes than that tree.
@@ -21,7 +21,7 @@
 enum {
     SAME_WORK_TREE = 64, /* operations that may be copied when the copies together have no more elements */
     MORE_WORK_TREE = 4,  /* cheap operations that may be computed more often */
-    SEARCHED = 8         /* asks that are compared with a new one; equal ones beyond are merged by simplify */
+    SEARCHED = 8         /* demands that are compared with a new one; equal ones beyond are merged by simplify */
 };
 
 enum { TURNS = 3 }; /* see turn_of() */
@@ -29,82 +29,82 @@ enum { TURNS = 3 }; /* see turn_of() */
 enum how {
     HOW_AS_IT_IS, /* the value itself */
     HOW_PUSHED,   /* computed under the view, from `inputs` */
-    HOW_LOOKED,   /* a view of what inputs[0] asked for */
-    HOW_PASSED,   /* what inputs[0] asked for */
+    HOW_LOOKED,   /* a view of what inputs[0] stands for */
+    HOW_PASSED,   /* what inputs[0] stands for */
     HOW_KEPT,     /* a reduction with its axis kept */
     HOW_DROPPED   /* a reduction without its axis, from the one that keeps it */
 };
 
-struct ask {
-    struct ask *next;
+struct demand {
+    struct demand *next;
     const struct kiln_view *view; /* NULL: the value itself */
     bool is_firm;
     uint8_t how;
-    uint32_t index;      /* on the new tape */
-    struct ask **inputs; /* of earlier values; of HOW_LOOKED and HOW_DROPPED: of this one */
+    uint32_t index;         /* on the new tape */
+    struct demand **inputs; /* of earlier values; of HOW_LOOKED and HOW_DROPPED: of this one */
 };
 
 struct pass {
     struct kiln_tape *tape;
-    struct ask **asks; /* of each value */
+    struct demand **demands; /* of each value */
     struct kiln_cost *costs;
     bool *is_flat; /* of each value: a reshape of what it is computed from is likely to be free */
-    uint32_t ask_count;
+    uint32_t demand_count;
     bool failed; /* out of memory */
 };
 
-/* ---- asking --------------------------------------------------------------------------------------------------- */
+/* ---- demands -------------------------------------------------------------------------------------------------- */
 
-/* The value itself stands first among what is asked of it, so there is one of these. */
-static struct ask *find(const struct pass *pass, uint32_t value, const struct kiln_view *view)
+/* The value itself stands first among the demands of it, so there is one of these. */
+static struct demand *find(const struct pass *pass, uint32_t value, const struct kiln_view *view)
 {
-    struct ask *known = pass->asks[value];
+    struct demand *known = pass->demands[value];
     for (uint32_t searched = 0; known && searched < SEARCHED; searched++, known = known->next)
         if (kiln__view_equal(known->view, view)) return known;
     return NULL;
 }
 
-static struct ask *ask(struct pass *pass, uint32_t value, const struct kiln_view *view, bool is_firm)
+static struct demand *demand_value(struct pass *pass, uint32_t value, const struct kiln_view *view, bool is_firm)
 {
-    struct ask *asked = find(pass, value, view), **link = &pass->asks[value];
-    if (!asked) {
-        asked = kiln__arena_alloc(&pass->tape->arena, sizeof *asked);
-        pass->failed |= !asked;
-        if (!asked) return NULL;
+    struct demand *demand = find(pass, value, view), **link = &pass->demands[value];
+    if (!demand) {
+        demand = kiln__arena_alloc(&pass->tape->arena, sizeof *demand);
+        pass->failed |= !demand;
+        if (!demand) return NULL;
         if (view && *link && !(*link)->view) link = &(*link)->next;
-        *asked = (struct ask){.next = *link, .view = view};
-        *link = asked;
-        pass->ask_count++;
+        *demand = (struct demand){.next = *link, .view = view};
+        *link = demand;
+        pass->demand_count++;
     }
-    asked->is_firm |= is_firm;
-    return asked;
+    demand->is_firm |= is_firm;
+    return demand;
 }
 
-static struct ask **room_for_inputs(struct pass *pass, uint32_t count)
+static struct demand **room_for_inputs(struct pass *pass, uint32_t count)
 {
-    struct ask **inputs = kiln__arena_array(&pass->tape->arena, count + 1, sizeof *inputs);
+    struct demand **inputs = kiln__arena_array(&pass->tape->arena, count + 1, sizeof *inputs);
     pass->failed |= !inputs;
     return inputs;
 }
 
-static void ask_for_inputs(struct pass *pass, const struct kiln_value *value, struct ask *asked, bool is_firm)
+static void demand_inputs(struct pass *pass, const struct kiln_value *value, struct demand *demand, bool is_firm)
 {
-    asked->inputs = room_for_inputs(pass, value->input_count);
+    demand->inputs = room_for_inputs(pass, value->input_count);
     for (uint32_t k = 0; k < value->input_count && !pass->failed; k++) {
         const struct kiln_view *view = NULL;
         bool possible = true;
-        if (asked->view)
-            pass->failed |= !kiln__view_of_operand(pass->tape, asked->view, value,
+        if (demand->view)
+            pass->failed |= !kiln__view_of_operand(pass->tape, demand->view, value,
                                                    &pass->tape->values[value->inputs[k]], &view, &possible);
-        if (!pass->failed) asked->inputs[k] = ask(pass, value->inputs[k], view, is_firm);
+        if (!pass->failed) demand->inputs[k] = demand_value(pass, value->inputs[k], view, is_firm);
     }
 }
 
-static void look(struct pass *pass, struct ask *asked, struct ask *at)
+static void look(struct pass *pass, struct demand *demand, struct demand *at)
 {
-    asked->how = HOW_LOOKED;
-    asked->inputs = room_for_inputs(pass, 1);
-    if (asked->inputs) asked->inputs[0] = at;
+    demand->how = HOW_LOOKED;
+    demand->inputs = room_for_inputs(pass, 1);
+    if (demand->inputs) demand->inputs[0] = at;
 }
 
 /* ---- element-wise values -------------------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ static bool may_reshape(struct pass *pass, const struct kiln_value *value, const
 
 /*
  * Not where the value lies in memory anyway, or where elements would be computed again for each repetition. Otherwise:
- * when one thing is asked; when all of them together are no more elements than the value has; when it is next to
+ * when one thing is demand; when all of them together are no more elements than the value has; when it is next to
  * nothing to compute.
  */
 static bool may_push(struct pass *pass, uint32_t index)
@@ -141,10 +141,11 @@ static bool may_push(struct pass *pass, uint32_t index)
     const struct kiln_cost *cost = &pass->costs[index];
     double elements = 0;
     uint32_t count = 0;
-    for (const struct ask *asked = pass->asks[index]; asked; asked = asked->next) {
-        if (asked->is_firm || (asked->view && kiln__view_repeats(asked->view))) return false;
-        if (asked->view && asked->view->op == KILN_OP_RESHAPE && !may_reshape(pass, value, asked->view)) return false;
-        elements += size_of(value, asked->view);
+    for (const struct demand *demand = pass->demands[index]; demand; demand = demand->next) {
+        if (demand->is_firm || (demand->view && kiln__view_repeats(demand->view))) return false;
+        if (demand->view && demand->view->op == KILN_OP_RESHAPE && !may_reshape(pass, value, demand->view))
+            return false;
+        elements += size_of(value, demand->view);
         count++;
     }
     if (count == 1) return true;
@@ -156,29 +157,29 @@ static void visit_elementwise(struct pass *pass, uint32_t index)
 {
     const struct kiln_value *value = &pass->tape->values[index];
     bool push = may_push(pass, index);
-    struct ask *itself = push ? NULL : ask(pass, index, NULL, false);
-    for (struct ask *asked = pass->asks[index]; asked && !pass->failed; asked = asked->next) {
-        if (asked->view && !push) {
-            look(pass, asked, itself);
+    struct demand *itself = push ? NULL : demand_value(pass, index, NULL, false);
+    for (struct demand *demand = pass->demands[index]; demand && !pass->failed; demand = demand->next) {
+        if (demand->view && !push) {
+            look(pass, demand, itself);
             continue;
         }
-        asked->how = asked->view ? HOW_PUSHED : HOW_AS_IT_IS;
-        ask_for_inputs(pass, value, asked, false);
+        demand->how = demand->view ? HOW_PUSHED : HOW_AS_IT_IS;
+        demand_inputs(pass, value, demand, false);
     }
 }
 
 /* ---- views ---------------------------------------------------------------------------------------------------- */
 
-static bool any_firm(const struct ask *asked)
+static bool any_firm(const struct demand *demand)
 {
-    while (asked && !asked->is_firm) asked = asked->next;
-    return asked != NULL;
+    while (demand && !demand->is_firm) demand = demand->next;
+    return demand != NULL;
 }
 
-static bool all_combine(const struct ask *asked, const struct kiln_view *view)
+static bool all_combine(const struct demand *demand, const struct kiln_view *view)
 {
-    while (asked && kiln__view_combine_is(asked->view, view)) asked = asked->next;
-    return asked == NULL;
+    while (demand && kiln__view_combine_is(demand->view, view)) demand = demand->next;
+    return demand == NULL;
 }
 
 /* Somebody needs it as an array, or looks at it in a way that doesn't combine with its own: it stays a value. */
@@ -188,55 +189,57 @@ static void visit_view(struct pass *pass, uint32_t index)
     const struct kiln_view *own = NULL;
     pass->failed |= !kiln__view_of(pass->tape, value, &own);
     if (pass->failed) return;
-    bool is_firm = any_firm(pass->asks[index]);
-    struct ask *itself = is_firm || !all_combine(pass->asks[index], own) ? ask(pass, index, NULL, false) : NULL;
-    for (struct ask *asked = pass->asks[index]; asked && !pass->failed; asked = asked->next) {
-        if (asked == itself && is_firm) {
-            ask_for_inputs(pass, value, asked, true);
+    bool is_firm = any_firm(pass->demands[index]);
+    struct demand *itself =
+        is_firm || !all_combine(pass->demands[index], own) ? demand_value(pass, index, NULL, false) : NULL;
+    for (struct demand *demand = pass->demands[index]; demand && !pass->failed; demand = demand->next) {
+        if (demand == itself && is_firm) {
+            demand_inputs(pass, value, demand, true);
             continue;
         }
-        if (!kiln__view_combine_is(asked->view, own)) {
-            look(pass, asked, itself);
+        if (!kiln__view_combine_is(demand->view, own)) {
+            look(pass, demand, itself);
             continue;
         }
         const struct kiln_view *both;
         const struct kiln_value *base = &pass->tape->values[value->inputs[0]];
-        asked->how = HOW_PASSED;
-        asked->inputs = room_for_inputs(pass, 1);
-        pass->failed |= !kiln__view_combine(pass->tape, asked->view, own, base, &both);
-        if (!pass->failed) asked->inputs[0] = ask(pass, value->inputs[0], both, false);
+        demand->how = HOW_PASSED;
+        demand->inputs = room_for_inputs(pass, 1);
+        pass->failed |= !kiln__view_combine(pass->tape, demand->view, own, base, &both);
+        if (!pass->failed) demand->inputs[0] = demand_value(pass, value->inputs[0], both, false);
     }
 }
 
 /* ---- everything else ------------------------------------------------------------------------------------------ */
 
 /* Reduced without its axis and given one again: the reduction that keeps it, which can share a kernel with others. */
-static struct ask *find_kept(const struct pass *pass, const struct kiln_value *value, struct ask *asked)
+static struct demand *find_kept(const struct pass *pass, const struct kiln_value *value, struct demand *demand)
 {
     if (!kiln__value_reduces_rows(pass->tape, value) || value->attrs[1]) return NULL;
-    while (asked && !kiln__view_appends_axis(asked->view, value)) asked = asked->next;
-    return asked;
+    while (demand && !kiln__view_appends_axis(demand->view, value)) demand = demand->next;
+    return demand;
 }
 
 static void visit_other(struct pass *pass, uint32_t index)
 {
     const struct kiln_value *value = &pass->tape->values[index];
-    struct ask *kept = find_kept(pass, value, pass->asks[index]);
+    struct demand *kept = find_kept(pass, value, pass->demands[index]);
     bool needs_itself = false;
-    for (const struct ask *asked = pass->asks[index]; asked; asked = asked->next) needs_itself |= asked != kept;
-    struct ask *itself = needs_itself ? ask(pass, index, NULL, false) : NULL;
-    for (struct ask *asked = pass->asks[index]; asked && !pass->failed; asked = asked->next) {
-        if (asked == kept) {
-            asked->how = HOW_KEPT;
-            asked->inputs = room_for_inputs(pass, 1);
-            if (asked->inputs) asked->inputs[0] = ask(pass, value->inputs[0], NULL, false);
-        } else if (asked->view) {
-            look(pass, asked, itself);
+    for (const struct demand *demand = pass->demands[index]; demand; demand = demand->next)
+        needs_itself |= demand != kept;
+    struct demand *itself = needs_itself ? demand_value(pass, index, NULL, false) : NULL;
+    for (struct demand *demand = pass->demands[index]; demand && !pass->failed; demand = demand->next) {
+        if (demand == kept) {
+            demand->how = HOW_KEPT;
+            demand->inputs = room_for_inputs(pass, 1);
+            if (demand->inputs) demand->inputs[0] = demand_value(pass, value->inputs[0], NULL, false);
+        } else if (demand->view) {
+            look(pass, demand, itself);
         } else if (kept) {
-            look(pass, asked, kept);
-            asked->how = HOW_DROPPED;
+            look(pass, demand, kept);
+            demand->how = HOW_DROPPED;
         } else {
-            ask_for_inputs(pass, value, asked, !kiln__value_reduces_rows(pass->tape, value));
+            demand_inputs(pass, value, demand, !kiln__value_reduces_rows(pass->tape, value));
         }
     }
 }
@@ -245,9 +248,9 @@ static void visit(struct pass *pass, uint32_t index)
 {
     const struct kiln_value *value = &pass->tape->values[index];
     if (value->kind != KILN_VALUE_NODE) {
-        struct ask *itself = ask(pass, index, NULL, false);
-        for (struct ask *asked = pass->asks[index]; asked && !pass->failed; asked = asked->next)
-            if (asked->view) look(pass, asked, itself);
+        struct demand *itself = demand_value(pass, index, NULL, false);
+        for (struct demand *demand = pass->demands[index]; demand && !pass->failed; demand = demand->next)
+            if (demand->view) look(pass, demand, itself);
     } else if (kiln__value_is_elementwise(value)) {
         visit_elementwise(pass, index);
     } else if (kiln__view_is(value)) {
@@ -274,26 +277,26 @@ static void take_view_shape(struct pass *pass, const struct kiln_view *view, str
 }
 
 /* Fills what differs from the value of the old tape. */
-static void fill(struct pass *pass, const struct ask *asked, struct kiln_value *made)
+static void fill(struct pass *pass, const struct demand *demand, struct kiln_value *made)
 {
     static const int64_t last_axis_kept[] = {0, 1};
     struct kiln_arena *arena = &pass->tape->arena;
     int64_t *attrs;
-    switch (asked->how) {
+    switch (demand->how) {
     case HOW_PUSHED:
-        take_view_shape(pass, asked->view, made);
+        take_view_shape(pass, demand->view, made);
         break;
     case HOW_LOOKED:
-        take_view_shape(pass, asked->view, made);
+        take_view_shape(pass, demand->view, made);
         made->kind = KILN_VALUE_NODE;
-        made->op = asked->view->op;
+        made->op = demand->view->op;
         made->array = NULL;
-        made->attrs = asked->view->attrs;
-        made->attr_count = asked->view->attr_count;
+        made->attrs = demand->view->attrs;
+        made->attr_count = demand->view->attr_count;
         made->input_count = 1;
         break;
     case HOW_KEPT:
-        take_view_shape(pass, asked->view, made);
+        take_view_shape(pass, demand->view, made);
         made->attrs = attrs = kiln__arena_copy(arena, last_axis_kept, sizeof last_axis_kept);
         pass->failed |= !attrs;
         if (attrs) attrs[0] = made->ndim - 1;
@@ -308,43 +311,43 @@ static void fill(struct pass *pass, const struct ask *asked, struct kiln_value *
     }
 }
 
-static void write_value(struct pass *pass, uint32_t index, struct ask *asked, struct kiln_value *values,
+static void write_value(struct pass *pass, uint32_t index, struct demand *demand, struct kiln_value *values,
                         uint32_t *count)
 {
-    if (asked->how == HOW_PASSED) {
-        asked->index = asked->inputs[0]->index;
+    if (demand->how == HOW_PASSED) {
+        demand->index = demand->inputs[0]->index;
         return;
     }
     struct kiln_value *made = &values[*count];
     *made = pass->tape->values[index];
     made->is_live = made->is_output = false;
-    fill(pass, asked, made);
+    fill(pass, demand, made);
     if (made->kind == KILN_VALUE_NODE) {
         made->inputs = kiln__arena_array(&pass->tape->arena, made->input_count + 1, sizeof *made->inputs);
         pass->failed |= !made->inputs;
-        for (uint32_t k = 0; made->inputs && k < made->input_count; k++) made->inputs[k] = asked->inputs[k]->index;
+        for (uint32_t k = 0; made->inputs && k < made->input_count; k++) made->inputs[k] = demand->inputs[k]->index;
     }
-    asked->index = (*count)++;
+    demand->index = (*count)++;
 }
 
 /* A value stands before what looks at it, a reduction that keeps its axis before the one that drops it. */
-static int turn_of(const struct ask *asked)
+static int turn_of(const struct demand *demand)
 {
-    return asked->how == HOW_LOOKED ? 2 : asked->how == HOW_DROPPED;
+    return demand->how == HOW_LOOKED ? 2 : demand->how == HOW_DROPPED;
 }
 
-static bool write_tape(struct pass *pass, struct ask *const *outputs)
+static bool write_tape(struct pass *pass, struct demand *const *outputs)
 {
     struct kiln_tape *tape = pass->tape;
-    uint32_t count = 0, cap = pass->ask_count + 1;
+    uint32_t count = 0, cap = pass->demand_count + 1;
     struct kiln_value *values = kiln__arena_array(&tape->arena, cap, sizeof *values);
     if (!values) return false;
-    for (uint32_t i = 0; i < tape->input_count; i++) write_value(pass, i, pass->asks[i], values, &count);
+    for (uint32_t i = 0; i < tape->input_count; i++) write_value(pass, i, pass->demands[i], values, &count);
     for (uint32_t i = 0; i < tape->count && !pass->failed; i++)
         for (int turn = 0; turn < TURNS; turn++)
-            for (struct ask *asked = pass->asks[i]; asked; asked = asked->next)
-                if (turn_of(asked) == turn && (i >= tape->input_count || asked->view))
-                    write_value(pass, i, asked, values, &count);
+            for (struct demand *demand = pass->demands[i]; demand; demand = demand->next)
+                if (turn_of(demand) == turn && (i >= tape->input_count || demand->view))
+                    write_value(pass, i, demand, values, &count);
     if (pass->failed) return false;
     for (uint32_t i = 0; i < tape->output_count; i++) tape->outputs[i] = outputs[i]->index;
     tape->values = values;
@@ -384,11 +387,11 @@ kiln_status kiln__tape_push_views(struct kiln_tape *tape, kiln_error *err)
 {
     struct pass pass = {.tape = tape};
     if (!has_views(tape)) return KILN_OK;
-    pass.asks = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *pass.asks);
+    pass.demands = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *pass.demands);
     pass.costs = kiln__tape_costs(tape);
-    struct ask **outputs = kiln__arena_array(&tape->arena, tape->output_count + 1, sizeof *outputs);
-    if (!pass.asks || !pass.costs || !outputs || !find_flat(&pass)) return kiln__no_memory(err, "a trace");
-    for (uint32_t i = 0; i < tape->output_count; i++) outputs[i] = ask(&pass, tape->outputs[i], NULL, true);
+    struct demand **outputs = kiln__arena_array(&tape->arena, tape->output_count + 1, sizeof *outputs);
+    if (!pass.demands || !pass.costs || !outputs || !find_flat(&pass)) return kiln__no_memory(err, "a trace");
+    for (uint32_t i = 0; i < tape->output_count; i++) outputs[i] = demand_value(&pass, tape->outputs[i], NULL, true);
     for (uint32_t i = tape->count; i-- > 0 && !pass.failed;)
         if (tape->values[i].is_live || tape->values[i].kind != KILN_VALUE_NODE) visit(&pass, i);
     if (pass.failed || !write_tape(&pass, outputs)) return kiln__no_memory(err, "a trace");

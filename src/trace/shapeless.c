@@ -2,10 +2,10 @@
  * shapeless.c - what a shapeless function recorded, applied once more to inputs of other sizes.
  *
  * A replay is a trace of its own, in which the record stands in for the function: each operation is applied again, each
- * formula asked again (graph/deferred.h), in the order of the record. So the tape that comes out has the sizes at hand
- * in all its attributes, passes every check that the operations make, and is simplified, fused and run like the tape of
- * any function: nothing behind this file knows that a function is shapeless. Ranks and dtypes stay those of the record,
- * since axes were counted by them.
+ * deferred operation replayed (graph/deferred.h), in the order of the record. So the tape that comes out has the sizes
+ * at hand in all its attributes, passes every check that the operations make, and is simplified, fused and run like the
+ * tape of any function: nothing behind this file knows that a function is shapeless. Ranks and dtypes stay those of the
+ * record, since axes were counted by them.
  */
 #include <stdlib.h>
 
@@ -42,10 +42,10 @@ static kiln_status apply(const struct kiln_value *value, struct kiln_array *cons
     if (value->input_count > FEW_INPUTS) inputs = malloc(value->input_count * sizeof *inputs);
     if (!inputs) return kiln__no_memory(err, "the inputs of an operation");
     for (uint32_t i = 0; i < value->input_count; i++) inputs[i] = arrays[value->inputs[i]];
-    bool is_formula = value->op == KILN_OP_FORMULA;
+    bool is_deferred = value->op == KILN_OP_DEFERRED;
     kiln_status status =
-        is_formula ? kiln__formula_apply(inputs, value->input_count, value->attrs, value->attr_count, out, err)
-                   : kiln__apply(value->op, inputs, value->input_count, value->attrs, value->attr_count, out, err);
+        is_deferred ? kiln__deferred_replay(inputs, value->input_count, value->attrs, value->attr_count, out, err)
+                    : kiln__apply(value->op, inputs, value->input_count, value->attrs, value->attr_count, out, err);
     if (inputs != few) free(inputs);
     return status ? explain(status, err) : check_kind(value, *out, err);
 }

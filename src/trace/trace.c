@@ -60,7 +60,7 @@ __attribute__((constructor)) static void install(void)
 
 static void end_trace(void)
 {
-    kiln__records_formulas = false;
+    kiln__records_deferred = false;
     running_count = 0;
     running = 0;
 }
@@ -338,7 +338,7 @@ static kiln_status call_function(const struct kiln_traced *function, uint64_t tr
     running_frame = kiln__frame();
     running_inputs = inputs;
     running_count = function->may_use_its_call ? 0 : count;
-    kiln__records_formulas = function->shapeless;
+    kiln__records_deferred = function->shapeless;
     bool returned = kiln__call_client(call_callback, &call);
     end_trace();
     return returned ? call.status : kiln__fail(err, KILN_LOWER_FAILED, "[compile] The thread left the function.");

@@ -17,7 +17,7 @@ static struct kiln_tape *record_of(function_body *body, size_t ndim, const int *
     struct kiln_tape *record = NULL;
     must_be(kiln__trace_function(&traced, &input, 1, &record, &err));
     assert_int_equal(function.calls, 1);
-    assert_false(kiln__records_formulas);
+    assert_false(kiln__records_deferred);
     kiln__array_unref(input);
     return record;
 }
@@ -63,11 +63,11 @@ static void test_formulas(void **state)
     (void)state;
     struct kiln_tape *record = record_of(centred, SHAPE(2, 3));
     assert_int_equal(record->count, 3);
-    assert_int_equal(record->values[1].op, KILN_OP_FORMULA);
-    assert_string_equal(kiln__operation_name(KILN_OP_FORMULA, record->values[1].attrs), "mean");
+    assert_int_equal(record->values[1].op, KILN_OP_DEFERRED);
+    assert_string_equal(kiln__operation_name(KILN_OP_DEFERRED, record->values[1].attrs), "mean");
     for (int n = 1; n < 40; n += 6) {
         struct kiln_tape *tape = replay(record, SHAPE(5, n));
-        assert_int_equal(count_op(tape, KILN_OP_FORMULA), 0);
+        assert_int_equal(count_op(tape, KILN_OP_DEFERRED), 0);
         assert_int_equal(count_op(tape, KILN_OP_SUM), 1);
         bool divides = false;
         for (uint32_t i = 0; i < tape->count; i++)
