@@ -1,4 +1,4 @@
-# tests/unit/test_<room>_<file>.c: one program each, against the archives, so that internals can be tested.
+# tests/unit/test_<layer>_<file>.c: one program each, against the archives, so that internals can be tested.
 enable_testing()
 find_library(CMOCKA cmocka REQUIRED)
 set(engine_tests "array|graph|ops|codegen|trace|run")

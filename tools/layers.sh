@@ -1,7 +1,7 @@
 #!/bin/sh
-# Lists includes that point upwards: a room may include itself and the rooms before it in this order. It informs only.
+# Lists includes that point upwards: a layer may include itself and the layers before it in this order. It informs only.
 cd "$(dirname "$0")/.." || exit 1
-rooms="base device key store link cache array graph ops trace codegen compiler run mlxc"
+layers="base device key store link cache array graph ops trace codegen compiler run mlxc"
 
 # Allowed although the order says otherwise: the plug-in's table is plain data that the cache opens the plug-in through.
 allowed="compiler/plugin.h"
@@ -9,9 +9,9 @@ allowed="compiler/plugin.h"
 rank()
 {
     position=0
-    for room in $rooms; do
+    for layer in $layers; do
         position=$((position + 1))
-        [ "$room" = "$1" ] && echo "$position" && return
+        [ "$layer" = "$1" ] && echo "$position" && return
     done
     echo 0
 }
@@ -23,6 +23,6 @@ grep -rnoE '^#include "[a-z]+/[a-z_0-9/]+\.(h|def)"' src --include='*.c' --inclu
     to=${included%%/*}
     case " $allowed " in *" $included "*) continue ;; esac
     if [ "$(rank "$to")" -gt "$(rank "$from")" ]; then
-        echo "$file:$line: $from includes $included, a room below it"
+        echo "$file:$line: $from includes $included, a layer below it"
     fi
 done

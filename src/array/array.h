@@ -69,8 +69,8 @@ kiln_status kiln__array_scalar(enum kiln_dtype dtype, const void *bytes, struct 
 kiln_status kiln__array_view(struct kiln_array *base, size_t ndim, const int *dims, const int64_t *strides,
                              int64_t offset, struct kiln_array **out, kiln_error *err);
 
-/* The same elements and layout at `device_index` (storage.h): the array itself, or one over its storage's twin. `array`
- * must be ready. *out is the caller's reference. */
+/* The same elements and layout at `device_index` (storage.h): the array itself, or one over its storage's device copy.
+ * `array` must be ready. *out is the caller's reference. */
 kiln_status kiln__array_at(struct kiln_array *array, uint32_t device_index, struct kiln_array **out, kiln_error *err);
 /* The same in host memory, for one look: of a view no more than it shows is copied, and that is not kept. */
 kiln_status kiln__array_fetch(struct kiln_array *array, struct kiln_array **out, kiln_error *err);
@@ -93,7 +93,7 @@ void kiln__array_update_layout(struct kiln_array *array);
 void kiln__array_unref_later(struct kiln_array *array, struct kiln_array **pending); /* NULL is fine */
 void kiln__array_free_pending(struct kiln_array *pending);
 
-/* The array room does not know the graph: graph/node.c installs how a node is released. */
+/* The array layer does not know the graph: graph/node.c installs how a node is released. */
 extern void (*kiln__array_free_node)(struct kiln_node *node, struct kiln_array **pending);
 
 /* "(2,3)"; for error texts and tostring. Returns `text`. */

@@ -1,5 +1,5 @@
 /*
- * gpu_storage.h - storage in the memory of GPUs. Inside the array room; storage.c counts it.
+ * gpu_storage.h - storage in the memory of GPUs. Inside the array layer; storage.c counts it.
  *
  * Freed storage is kept by size class and given out again: work on one GPU runs in one order, so what is launched later
  * may overwrite what earlier work has read. When the GPU is out of memory, what is kept goes back first.

@@ -109,7 +109,7 @@ static struct kiln_storage *small_from_system(uint32_t size_class)
     storage->size_class = size_class;
     storage->data = (char *)storage + HEADER;
     storage->free_foreign = NULL;
-    atomic_init(&storage->twin, NULL);
+    atomic_init(&storage->device_copy, NULL);
     storage->device_index = 0;
     return storage;
 }
@@ -415,15 +415,16 @@ static bool is_last(_Atomic uint32_t *refs)
            atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
 }
 
-static void drop_twin(struct kiln_storage *storage)
+static void drop_device_copy(struct kiln_storage *storage)
 {
-    kiln__storage_unref(atomic_exchange_explicit(&storage->twin, NULL, memory_order_acq_rel));
+    kiln__storage_unref(atomic_exchange_explicit(&storage->device_copy, NULL, memory_order_acq_rel));
 }
 
 void kiln__storage_unref(struct kiln_storage *storage)
 {
     if (!storage || !is_last(&storage->refs)) return;
-    if (__builtin_expect(atomic_load_explicit(&storage->twin, memory_order_acquire) != NULL, 0)) drop_twin(storage);
+    if (__builtin_expect(atomic_load_explicit(&storage->device_copy, memory_order_acquire) != NULL, 0))
+        drop_device_copy(storage);
     if (__builtin_expect(storage->device_index != 0, 0)) {
         count_elsewhere(storage->size, false);
         kiln__gpu_storage_free(storage, gpu_cache_limit());
@@ -482,33 +483,34 @@ kiln_status kiln__storage_part(const struct kiln_storage *storage, size_t offset
 bool kiln__storage_is_at(struct kiln_storage *storage, uint32_t device_index)
 {
     while (storage && storage->device_index != device_index)
-        storage = atomic_load_explicit(&storage->twin, memory_order_acquire);
+        storage = atomic_load_explicit(&storage->device_copy, memory_order_acquire);
     return storage != NULL;
 }
 
 kiln_status kiln__storage_at(struct kiln_storage *storage, uint32_t device_index, struct kiln_storage **out,
                              kiln_error *err)
 {
-    struct kiln_storage *twin = NULL, *other = NULL;
+    struct kiln_storage *device_copy = NULL, *other = NULL;
     if (storage->device_index == device_index) {
         *out = storage;
         return KILN_OK;
     }
     for (;;) {
-        twin = atomic_load_explicit(&storage->twin, memory_order_acquire);
-        if (twin && twin->device_index == device_index) break;
-        if (twin)
-            return kiln__storage_at(twin, device_index, out, err); /* a chain of devices, each with its own twin */
-        kiln_status status = kiln__storage_new_at(device_index, storage->size, &twin, err);
-        if (!status) status = copy_to(twin, storage, err);
-        if (!status && atomic_compare_exchange_strong_explicit(&storage->twin, &other, twin, memory_order_acq_rel,
-                                                               memory_order_acquire))
+        device_copy = atomic_load_explicit(&storage->device_copy, memory_order_acquire);
+        if (device_copy && device_copy->device_index == device_index) break;
+        if (device_copy)
+            return kiln__storage_at(device_copy, device_index, out,
+                                    err); /* a chain of devices, each with its own device copy */
+        kiln_status status = kiln__storage_new_at(device_index, storage->size, &device_copy, err);
+        if (!status) status = copy_to(device_copy, storage, err);
+        if (!status && atomic_compare_exchange_strong_explicit(&storage->device_copy, &other, device_copy,
+                                                               memory_order_acq_rel, memory_order_acquire))
             break;
-        kiln__storage_unref(twin); /* failed, or another thread was first */
+        kiln__storage_unref(device_copy); /* failed, or another thread was first */
         other = NULL;
         if (status) return status;
     }
-    *out = twin;
+    *out = device_copy;
     return KILN_OK;
 }
 

@@ -1,7 +1,7 @@
 /*
  * storage.h - the bytes behind arrays: counted, reused, reference counted.
  *
- * Storage carries its device: 0 is host memory, 1 + n the memory of GPU n. It may have a twin: the same bytes at
+ * Storage carries its device: 0 is host memory, 1 + n the memory of GPU n. It may have a device copy: the same bytes at
  * another device, copied when somebody there asks for them and kept as long as the storage lives, since bytes do
  * not change. Active bytes are payload bytes of live storage; freed storage goes to a cache (by size class) until the
  * limit or kiln__memory_clear_cache(). Alignment is 64 bytes. Safe from every thread. Foreign memory is not counted.
@@ -23,7 +23,7 @@ struct kiln_storage {
     char *data;
     void (*free_foreign)(void *); /* foreign memory: called once with `payload` at the last release */
     void *payload;
-    _Atomic(struct kiln_storage *) twin; /* the same bytes elsewhere; owned. NULL: not asked for yet */
+    _Atomic(struct kiln_storage *) device_copy; /* the same bytes elsewhere; owned. NULL: not asked for yet */
     uint32_t device_index;
 };
 
@@ -31,13 +31,13 @@ struct kiln_storage {
 kiln_status kiln__storage_new(size_t size, struct kiln_storage **out, kiln_error *err);
 /* The same at a device; storage on a GPU is aligned to 256 bytes. */
 kiln_status kiln__storage_new_at(uint32_t device_index, size_t size, struct kiln_storage **out, kiln_error *err);
-/* The bytes of `storage` at `device_index`: itself, or its twin, copied now if need be. Borrowed: lives as long as
- * `storage`. Waits for what makes the bytes. */
+/* The bytes of `storage` at `device_index`: itself, or its device_copy, copied now if need be. Borrowed: lives as long
+ * as `storage`. Waits for what makes the bytes. */
 kiln_status kiln__storage_at(struct kiln_storage *storage, uint32_t device_index, struct kiln_storage **out,
                              kiln_error *err);
 /* Would kiln__storage_at() copy nothing? */
 bool kiln__storage_is_at(struct kiln_storage *storage, uint32_t device_index);
-/* Some bytes of a GPU's storage in host memory: the caller's, not a twin. Waits for what makes them. */
+/* Some bytes of a GPU's storage in host memory: the caller's, not a device copy. Waits for what makes them. */
 kiln_status kiln__storage_part(const struct kiln_storage *storage, size_t offset, size_t size,
                                struct kiln_storage **out, kiln_error *err);
 /* Wraps memory of the caller's; nothing is copied. On failure free_foreign has not been called. */
@@ -53,11 +53,11 @@ static inline struct kiln_storage *kiln__storage_ref(struct kiln_storage *storag
     return storage;
 }
 
-/* May its bytes be changed by the only one who holds it? Not foreign ones, and not while a twin has copies. */
+/* May its bytes be changed by the only one who holds it? Not foreign ones, and not while a device copy has copies. */
 static inline bool kiln__storage_is_exclusive(struct kiln_storage *storage)
 {
     return storage->size_class != UINT32_MAX && atomic_load_explicit(&storage->refs, memory_order_acquire) == 1 &&
-           atomic_load_explicit(&storage->twin, memory_order_relaxed) == NULL;
+           atomic_load_explicit(&storage->device_copy, memory_order_relaxed) == NULL;
 }
 
 struct kiln_memory {

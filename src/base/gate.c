@@ -4,7 +4,7 @@
  * A gate counts the threads inside and can be closed. Invariant: whoever is inside came in while no fork was under way,
  * or is there since before; entering announces itself first and looks at the gate then, closing does it the other way
  * around. The handlers are registered when the library is loaded: after those of leaf locks, which therefore are still
- * free while fork waits here, and before those that other rooms register on their first use.
+ * free while fork waits here, and before those that other layers register on their first use.
  *
  * The gates are closed one after the other: a step that overwrites may wait for a kernel that another thread compiles,
  * and work may wait for nobody but others at work, so each gate empties while those behind it are still open.

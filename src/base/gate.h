@@ -34,7 +34,7 @@ void kiln__work_return_to(unsigned depth);
 unsigned kiln__forks(void);
 
 /*
- * Handlers of another room, which run while fork is past all waiting: `before` in the order in which they were added,
+ * Handlers of another layer, which run while fork is past all waiting: `before` in the order in which they were added,
  * the others in reverse. For constructors and pthread_once(): not safe from several threads at once.
  */
 struct kiln_fork_handlers {

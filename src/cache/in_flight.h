@@ -1,5 +1,5 @@
 /*
- * in_flight.h - single flight: one key being made by one thread, while others wait for it. Inside the cache room.
+ * in_flight.h - single flight: one key being made by one thread, while others wait for it. Inside the cache layer.
  *
  * No lock is held while a maker runs. Threads keep the list of what they make, the innermost first, so that a maker
  * that asks for its own key is noticed, and that what a thread leaves behind is given up: when it ends, or when it is

@@ -63,7 +63,7 @@ enum kiln_dtype kiln__reduction_total_dtype(enum kiln_dtype out)
 }
 
 kiln_status kiln__reducer_init(struct kiln_reducer *reducer, enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out,
-                               char letter, kiln_error *err)
+                               char layout, kiln_error *err)
 {
     if ((unsigned)op >= KILN_OP_COUNT || kiln__ops[op].kind != KILN_OP_REDUCE)
         return kiln__fail(err, KILN_INVALID, "operation %d is not a reduction", (int)op);
@@ -74,12 +74,12 @@ kiln_status kiln__reducer_init(struct kiln_reducer *reducer, enum kiln_op op, en
     if (!reductions[op].lines[kiln__dtypes[out].kind] || (in == KILN_COMPLEX64 && out != KILN_COMPLEX64))
         return kiln__fail(err, KILN_INVALID, "[%s] of %s can't be %s", name, kiln__dtypes[in].name,
                           kiln__dtypes[out].name);
-    if (!strchr("cvr", letter) || !letter)
-        return kiln__fail(err, KILN_INVALID, "[%s] layout '%c'; it must be c, v or r", name, letter);
+    if (!strchr("cvr", layout) || !layout)
+        return kiln__fail(err, KILN_INVALID, "[%s] layout '%c'; it must be c, v or r", name, layout);
     reducer->op = op;
     reducer->in = in;
     reducer->out = out;
-    reducer->letter = letter;
+    reducer->layout = layout;
     reducer->lane = out == KILN_BOOL ? KILN_UINT8 : kiln__reduction_total_dtype(out);
     return KILN_OK;
 }

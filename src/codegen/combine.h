@@ -1,8 +1,8 @@
 /*
  * combine.h - what the reductions have in common: what a lane holds, what it starts with, and how two lanes become one.
  *
- * Inside the codegen room. A lane holds the output's dtype, but float32 for 16-bit floats, and uint8 (0 or 1) for bool,
- * because lanes go through memory.
+ * Inside the codegen layer. A lane holds the output's dtype, but float32 for 16-bit floats, and uint8 (0 or 1) for
+ * bool, because lanes go through memory.
  */
 #ifndef KILN_CODEGEN_COMBINE_H
 #define KILN_CODEGEN_COMBINE_H
@@ -18,14 +18,14 @@ enum { KILN_REDUCE_LANES = 16 };
 struct kiln_reducer {
     enum kiln_op op;
     enum kiln_dtype in, out, lane;
-    char letter; /* of the operand: see group.h */
+    char layout; /* of the operand: see group.h */
     struct kiln_buffer *text;
     struct kiln_buffer declarations;
 };
 
-/* KILN_INVALID: not a reduction, or not defined for these dtypes. Fills op, in, out, lane and letter. */
+/* KILN_INVALID: not a reduction, or not defined for these dtypes. Fills op, in, out, lane and layout. */
 kiln_status kiln__reducer_init(struct kiln_reducer *reducer, enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out,
-                               char letter, kiln_error *err);
+                               char layout, kiln_error *err);
 /* The constant a lane starts with, one part of it, such as "0xFFF0000000000000". */
 const char *kiln__reduce_start(const struct kiln_reducer *reducer, int part);
 /* Does combining with the start once more change nothing? */

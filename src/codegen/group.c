@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "codegen/combine.h"
-#include "codegen/printer.h"
 #include "codegen/cpu/streaming.h"
+#include "codegen/printer.h"
 
 uint32_t kiln__group_values(const struct kiln_group *group)
 {
@@ -103,7 +103,7 @@ static kiln_status check_streaming(const struct kiln_printer *p, kiln_error *err
 {
     const struct kiln_group *group = p->group;
     for (uint32_t i = 0; i < group->operand_count; i++)
-        if (p->letters[i] == KILN_LAYOUT_STRIDED)
+        if (p->layouts[i] == KILN_LAYOUT_STRIDED)
             return kiln__fail(err, KILN_INVALID, "a streaming kernel takes packed or scalar operands only");
     for (uint32_t i = 1; i < group->output_count; i++)
         if (kiln__dtype_size(p->dtypes[group->outputs[i]]) != kiln__dtype_size(p->dtypes[group->outputs[0]]))
@@ -111,14 +111,14 @@ static kiln_status check_streaming(const struct kiln_printer *p, kiln_error *err
     return KILN_OK;
 }
 
-static kiln_status check_letters(const struct kiln_printer *p, const char *allowed, kiln_error *err)
+static kiln_status check_layouts(const struct kiln_printer *p, const char *allowed, kiln_error *err)
 {
     size_t count = p->group->operand_count, length = strlen(allowed);
     char list[32] = "";
-    if (strlen(p->letters) == count && strspn(p->letters, allowed) == count) return KILN_OK;
+    if (strlen(p->layouts) == count && strspn(p->layouts, allowed) == count) return KILN_OK;
     for (size_t i = 0; i < length && 3 * i < sizeof list - 3; i++)
         snprintf(list + 3 * i, sizeof list - 3 * i, i + 1 < length ? "%c, " : "%c", allowed[i]);
-    return kiln__fail(err, KILN_INVALID, "layout \"%s\" must have one of %s for each of %zu operands", p->letters, list,
+    return kiln__fail(err, KILN_INVALID, "layout \"%s\" must have one of %s for each of %zu operands", p->layouts, list,
                       count);
 }
 
@@ -128,7 +128,7 @@ static kiln_status check_group(struct kiln_printer *p, const char *allowed, kiln
     const struct kiln_group *group = p->group;
     uint32_t next = 0;
     if (!group->output_count) return kiln__fail(err, KILN_INVALID, "a group needs at least one output");
-    if (check_letters(p, allowed, err)) return KILN_INVALID;
+    if (check_layouts(p, allowed, err)) return KILN_INVALID;
     for (uint32_t i = 0; i < group->operand_count; i++) p->dtypes[next++] = group->operand_dtypes[i];
     for (uint32_t i = 0; i < group->constant_count; i++) p->dtypes[next++] = group->constant_dtypes[i];
     for (uint32_t i = 0; i < next; i++)
@@ -143,11 +143,11 @@ static kiln_status check_group(struct kiln_printer *p, const char *allowed, kiln
     return is_streaming(p) ? check_streaming(p, err) : KILN_OK;
 }
 
-void kiln__printer_share(struct kiln_printer *p, char letter)
+void kiln__printer_share(struct kiln_printer *p, char layout)
 {
     const struct kiln_group *group = p->group;
     uint32_t next = 0;
-    for (uint32_t i = 0; i < group->operand_count; i++) p->shared[next++] = p->letters[i] == letter;
+    for (uint32_t i = 0; i < group->operand_count; i++) p->shared[next++] = p->layouts[i] == layout;
     for (uint32_t i = 0; i < group->constant_count; i++) p->shared[next++] = true;
     for (uint32_t i = 0; i < group->instr_count; i++, next++) {
         p->shared[next] = true;
@@ -166,7 +166,7 @@ void kiln__print_heading(struct kiln_printer *p)
     uint32_t value = 0;
     for (uint32_t i = 0; i < group->operand_count; i++, value++)
         kiln__buffer_printf(p->text, "; v%u: operand %s %c\n", value, kiln__dtypes[p->dtypes[value]].name,
-                            p->letters[i]);
+                            p->layouts[i]);
     for (uint32_t i = 0; i < group->constant_count; i++, value++)
         kiln__buffer_printf(p->text, "; v%u: constant %s\n", value, kiln__dtypes[p->dtypes[value]].name);
     for (uint32_t i = 0; i < group->instr_count; i++, value++) {
@@ -192,20 +192,18 @@ const char *kiln__value_name(const struct kiln_printer *p, char *out, uint32_t v
 }
 
 /* Pointers and strides: outputs are %o0, %o1, ..., operands %p0, %p1, ...; .row and .inner are their strides. */
-static void print_pointer(struct kiln_printer *p, char letter, uint32_t index, uint32_t slot, bool inner)
+static void print_pointer(struct kiln_printer *p, char side, uint32_t index, uint32_t slot, bool inner)
 {
-    kiln__buffer_printf(p->text, "  %%%c%u.arg = getelementptr inbounds i64, ptr %%args, i64 %u\n", letter, index,
-                        slot);
-    kiln__buffer_printf(p->text, "  %%%c%u = load ptr, ptr %%%c%u.arg, align 8\n", letter, index, letter, index);
+    kiln__buffer_printf(p->text, "  %%%c%u.arg = getelementptr inbounds i64, ptr %%args, i64 %u\n", side, index, slot);
+    kiln__buffer_printf(p->text, "  %%%c%u = load ptr, ptr %%%c%u.arg, align 8\n", side, index, side, index);
     if (is_streaming(p)) return;
-    kiln__buffer_printf(p->text, "  %%%c%u.rowat = getelementptr inbounds i64, ptr %%strides, i64 %u\n", letter, index,
+    kiln__buffer_printf(p->text, "  %%%c%u.rowat = getelementptr inbounds i64, ptr %%strides, i64 %u\n", side, index,
                         2 * slot);
-    kiln__buffer_printf(p->text, "  %%%c%u.row = load i64, ptr %%%c%u.rowat, align 8\n", letter, index, letter, index);
+    kiln__buffer_printf(p->text, "  %%%c%u.row = load i64, ptr %%%c%u.rowat, align 8\n", side, index, side, index);
     if (!inner) return;
-    kiln__buffer_printf(p->text, "  %%%c%u.innerat = getelementptr inbounds i64, ptr %%strides, i64 %u\n", letter,
-                        index, 2 * slot + 1);
-    kiln__buffer_printf(p->text, "  %%%c%u.inner = load i64, ptr %%%c%u.innerat, align 8\n", letter, index, letter,
-                        index);
+    kiln__buffer_printf(p->text, "  %%%c%u.innerat = getelementptr inbounds i64, ptr %%strides, i64 %u\n", side, index,
+                        2 * slot + 1);
+    kiln__buffer_printf(p->text, "  %%%c%u.inner = load i64, ptr %%%c%u.innerat, align 8\n", side, index, side, index);
 }
 
 void kiln__print_arguments(struct kiln_printer *p)
@@ -215,7 +213,7 @@ void kiln__print_arguments(struct kiln_printer *p)
     char name[KILN_IR_NAME], bits[KILN_IR_NAME];
     for (uint32_t i = 0; i < group->output_count; i++) print_pointer(p, 'o', i, slot++, false);
     for (uint32_t i = 0; i < group->operand_count; i++)
-        print_pointer(p, 'p', i, slot++, p->letters[i] == KILN_LAYOUT_STRIDED);
+        print_pointer(p, 'p', i, slot++, p->layouts[i] == KILN_LAYOUT_STRIDED);
     for (uint32_t i = 0; i < group->constant_count; i++, slot++) {
         uint32_t value = group->operand_count + i;
         snprintf(bits, sizeof bits, "%%k%u", i);
@@ -230,7 +228,7 @@ void kiln__print_shared_loads(struct kiln_printer *p, const char *base)
 {
     char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->operand_count; i++) {
-        if (p->letters[i] != KILN_LAYOUT_SCALAR) continue;
+        if (p->layouts[i] != KILN_LAYOUT_SCALAR) continue;
         snprintf(pointer, sizeof pointer, "%%p%u%s", i, base);
         kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, i), p->dtypes[i], pointer, "");
     }
@@ -240,8 +238,8 @@ void kiln__print_element_loads(struct kiln_printer *p)
 {
     char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->operand_count; i++) {
-        if (p->letters[i] == KILN_LAYOUT_SCALAR || (p->needed && !p->needed[i])) continue;
-        if (p->letters[i] == KILN_LAYOUT_STRIDED) {
+        if (p->layouts[i] == KILN_LAYOUT_SCALAR || (p->needed && !p->needed[i])) continue;
+        if (p->layouts[i] == KILN_LAYOUT_STRIDED) {
             kiln__buffer_printf(p->text, "  %%p%u.off%s = mul nsw i64 %%i%s, %%p%u.inner\n", i, p->pass, p->pass, i);
             kiln__buffer_printf(p->text, "  %%p%u.at%s = getelementptr inbounds i8, ptr %%p%u.base, i64 %%p%u.off%s\n",
                                 i, p->pass, i, i, p->pass);
@@ -309,11 +307,11 @@ static kiln_status print_inner_loop(struct kiln_printer *p, const char *from, co
 /* ---- rows ---------------------------------------------------------------------------------------------------------
  */
 
-void kiln__print_row_base(struct kiln_printer *p, char letter, uint32_t index)
+void kiln__print_row_base(struct kiln_printer *p, char side, uint32_t index)
 {
-    kiln__buffer_printf(p->text, "  %%%c%u.skip = mul nsw i64 %%row, %%%c%u.row\n", letter, index, letter, index);
-    kiln__buffer_printf(p->text, "  %%%c%u.base = getelementptr inbounds i8, ptr %%%c%u, i64 %%%c%u.skip\n", letter,
-                        index, letter, index, letter, index);
+    kiln__buffer_printf(p->text, "  %%%c%u.skip = mul nsw i64 %%row, %%%c%u.row\n", side, index, side, index);
+    kiln__buffer_printf(p->text, "  %%%c%u.base = getelementptr inbounds i8, ptr %%%c%u, i64 %%%c%u.skip\n", side,
+                        index, side, index, side, index);
 }
 
 static kiln_status print_rows(struct kiln_printer *p, kiln_error *err)
@@ -345,7 +343,7 @@ static void print_tile_start(struct kiln_printer *p, size_t size)
     kiln__buffer_printf(p->text, "  %%at = getelementptr inbounds [%zu x i8], ptr %%o0, i64 %%done\n", size);
     kiln__print_stream_count(p, size, "");
     for (uint32_t i = 0; i < p->group->operand_count; i++)
-        if (p->letters[i] == KILN_LAYOUT_PACKED)
+        if (p->layouts[i] == KILN_LAYOUT_PACKED)
             kiln__buffer_printf(p->text, "  %%p%u.base = getelementptr inbounds [%zu x i8], ptr %%p%u, i64 %%done\n", i,
                                 kiln__dtype_size(p->dtypes[i]), i);
 }
@@ -458,10 +456,10 @@ void kiln__printer_release(struct kiln_printer *p)
     kiln__buffer_release(&p->declarations);
 }
 
-kiln_status kiln__group_print(const struct kiln_group *group, const char *letters, unsigned flags,
+kiln_status kiln__group_print(const struct kiln_group *group, const char *layouts, unsigned flags,
                               struct kiln_buffer *text, kiln_error *err)
 {
-    struct kiln_printer p = {.group = group, .letters = letters, .flags = flags, .text = text, .pass = ""};
+    struct kiln_printer p = {.group = group, .layouts = layouts, .flags = flags, .text = text, .pass = ""};
     kiln_status status = kiln__printer_init(&p, "csv", err);
     if (!status) status = print_kernel(&p, err);
     kiln__printer_release(&p);

@@ -9,7 +9,7 @@
  * strides: for each output, then each operand: row stride and inner stride, in bytes.
  * An element-wise kernel computes `rows` rows of `n` elements. A reduction makes `rows` outputs from `n` elements each.
  *
- * What the text depends on: the expression, dtypes, the layout letters and flags; never a shape, an address or the
+ * What the text depends on: the expression, dtypes, the layouts and flags; never a shape, an address or the
  * value of a constant. Equal input gives equal bytes, in every process.
  */
 #ifndef KILN_CODEGEN_GROUP_H
@@ -34,9 +34,9 @@ enum {
 };
 
 enum {
-    /* Non-temporal stores. Without KILN_GROUP_ROWS only with rows == 1 and all letters 'c' or 's'. */
+    /* Non-temporal stores. Without KILN_GROUP_ROWS only with rows == 1 and all layouts 'c' or 's'. */
     KILN_GROUP_STREAMING = 1u << 0,
-    KILN_GROUP_ROWS = 1u << 1,  /* reductions along the row, and outputs of one element per row; letters may be mixed */
+    KILN_GROUP_ROWS = 1u << 1,  /* reductions along the row, and outputs of one element per row; layouts may be mixed */
     KILN_GROUP_SHORT = 1u << 2, /* with rows: n is at most KILN_SHORT_ROW, so that a row of values fits the stack */
     KILN_GROUP_ALONE = 1u << 3  /* one instruction, whose operation has a schedule of its own: that checks it */
 };
@@ -45,7 +45,7 @@ enum { KILN_SHORT_ROW = 8192 };
 
 /*
  * A kernel with rows (KILN_GROUP_ROWS) may have instructions of kind REDUCE, whose result is one value for each row,
- * like operands with the letter 's' and whatever is computed from such values alone; they are computed once per row.
+ * like operands with the layout 's' and whatever is computed from such values alone; they are computed once per row.
  */
 
 /* Values are numbered: operands first, then constants, then instructions in order. */
@@ -63,14 +63,14 @@ struct kiln_group {
     uint32_t *outputs; /* value numbers */
 };
 
-/* Do they give the same text for the same letters and flags? */
+/* Do they give the same text for the same layouts and flags? */
 bool kiln__group_equal(const struct kiln_group *a, const struct kiln_group *b);
 
 /* Can KILN_GROUP_SHORT make a difference? */
 bool kiln__group_may_keep(const struct kiln_group *group);
 
-/* Prints the kernel's LLVM IR; the entry is @kernel. `letters` has one letter per operand. */
-kiln_status kiln__group_print(const struct kiln_group *group, const char *letters, unsigned flags,
+/* Prints the kernel's LLVM IR; the entry is @kernel. `layouts` has one layout per operand. */
+kiln_status kiln__group_print(const struct kiln_group *group, const char *layouts, unsigned flags,
                               struct kiln_buffer *text, kiln_error *err);
 
 /*
@@ -89,10 +89,10 @@ enum kiln_dtype kiln__reduction_total_dtype(enum kiln_dtype out);
 
 /*
  * Prints a reduction (an operation of kind REDUCE) of one operand of dtype `in` to dtype `out`, for n up to
- * KILN_REDUCE_CHUNK; of longer ones it is the kernel of one level. `letter` is 'c' or 'v' for the operand along the
+ * KILN_REDUCE_CHUNK; of longer ones it is the kernel of one level. `layout` is 'c' or 'v' for the operand along the
  * reduced axis; 'r' when the operand and the output both have a row stride of one element.
  */
-kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out, char letter,
+kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out, char layout,
                                   struct kiln_buffer *text, kiln_error *err);
 
 #endif

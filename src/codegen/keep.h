@@ -1,6 +1,6 @@
 /*
  * keep.h - values of a row that are kept from one pass to later ones, instead of being computed again. Inside the
- * codegen room.
+ * codegen layer.
  *
  * Worth keeping is what a helper of codegen/runtime computes: exp of a softmax is needed for the sum and for the
  * result. Kept values are stored as arrays store them, so keeping one changes no bit; only which NaN it is stays open.

@@ -1,5 +1,5 @@
 /*
- * printer.h - what the printers of kernels share: element-wise, rows, GPUs. Inside the codegen room.
+ * printer.h - what the printers of kernels share: element-wise, rows, GPUs. Inside the codegen layer.
  *
  * Values are named %v0, %v1, ...; a row kernel computes some of them once per pass over a row, and then a suffix of the
  * pass follows. Pointers of outputs are %o0, ..., of operands %p0, ...; .row and .inner are their strides, .base is
@@ -16,7 +16,7 @@
 
 struct kiln_printer {
     const struct kiln_group *group;
-    const char *letters;
+    const char *layouts;
     unsigned flags;
     uint8_t *dtypes;    /* of each value */
     bool *shared;       /* is the value the same for a whole row? */
@@ -31,13 +31,13 @@ struct kiln_printer {
 uint32_t kiln__group_values(const struct kiln_group *group);
 
 /*
- * Checks the group, whose letters must be among `allowed`, and fills in dtypes and shared. Whatever it returns, the
+ * Checks the group, whose layouts must be among `allowed`, and fills in dtypes and shared. Whatever it returns, the
  * printer is released afterwards.
  */
 kiln_status kiln__printer_init(struct kiln_printer *p, const char *allowed, kiln_error *err);
 void kiln__printer_release(struct kiln_printer *p);
-/* shared: operands with `letter`, constants, reductions, and what is computed from nothing else. */
-void kiln__printer_share(struct kiln_printer *p, char letter);
+/* shared: operands with `layout`, constants, reductions, and what is computed from nothing else. */
+void kiln__printer_share(struct kiln_printer *p, char layout);
 
 /* The group, one comment per value, for people and for tests that read it back. */
 void kiln__print_heading(struct kiln_printer *p);
@@ -48,7 +48,7 @@ const char *kiln__value_name(const struct kiln_printer *p, char *out, uint32_t v
 /* Loads the pointers, strides and constants from the kernel's arguments. */
 void kiln__print_arguments(struct kiln_printer *p);
 /* %oN.base or %pN.base for the row %row. */
-void kiln__print_row_base(struct kiln_printer *p, char letter, uint32_t index);
+void kiln__print_row_base(struct kiln_printer *p, char side, uint32_t index);
 /* Operands that a whole row shares, from `base`: ".base" or "". */
 void kiln__print_shared_loads(struct kiln_printer *p, const char *base);
 /* The other operands at %i, with the pass's suffix. */

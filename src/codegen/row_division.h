@@ -1,6 +1,6 @@
 /*
  * row_division.h - values kept of a row and divided by one that the row shares, as a softmax does. Inside the codegen
- * room.
+ * layer.
  *
  * A processor divides several times slower than it multiplies. With the reciprocal of the divisor, rounded once, two
  * fused steps give the bits of a division for numbers that are neither very large nor very small (kiln_quotient_f32 of

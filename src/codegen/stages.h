@@ -1,5 +1,5 @@
 /*
- * stages.h - when the values of a row kernel can be known, for every target. Inside the codegen room.
+ * stages.h - when the values of a row kernel can be known, for every target. Inside the codegen layer.
  *
  * A row is gone through in passes. A reduction belongs to the pass after everything it needs; its result, and whatever
  * is computed from values that the row shares, is known once that pass is over. After the last reduction the element

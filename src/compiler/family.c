@@ -1,6 +1,6 @@
 /*
  * family.c - the families of targets: x86-64 CPUs, whose kernels become objects, and NVIDIA GPUs, whose kernels become
- * PTX. Each is one row; everything else in this room reads what it needs from the row. CPUs with and without fused
+ * PTX. Each is one row; everything else in this layer reads what it needs from the row. CPUs with and without fused
  * multiply-adds are two families, and so are GPUs with and without bfloat16, because each has a run-time library of its
  * own; results are the same.
  *

@@ -1,5 +1,5 @@
 /*
- * internal.h - what the files of the plug-in share. Not seen outside this room.
+ * internal.h - what the files of the plug-in share. Not seen outside this layer.
  */
 #ifndef KILN_COMPILER_INTERNAL_H
 #define KILN_COMPILER_INTERNAL_H

@@ -1,5 +1,5 @@
 /*
- * isa.h - may this machine run code for a target? Inside the device room.
+ * isa.h - may this machine run code for a target? Inside the device layer.
  */
 #ifndef KILN_DEVICE_ISA_H
 #define KILN_DEVICE_ISA_H

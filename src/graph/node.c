@@ -52,7 +52,7 @@ static void drop_node(struct kiln_node *node, struct kiln_array **pending)
     kiln__block_free(node, block_size(node->input_count, node->attr_count));
 }
 
-/* The array room learns how to free a node before anything runs. */
+/* The array layer learns how to free a node before anything runs. */
 __attribute__((constructor)) static void install(void)
 {
     kiln__array_free_node = drop_node;

@@ -36,7 +36,7 @@ kiln_status kiln__apply(enum kiln_op op, struct kiln_array *const *inputs, size_
                         size_t attr_count, struct kiln_array **out, kiln_error *err);
 
 /*
- * A node with one reference, which holds references to its inputs; nothing is checked. For the run room's plan nodes:
+ * A node with one reference, which holds references to its inputs; nothing is checked. For the run layer's plan nodes:
  * kiln__node_set_outputs() makes the fresh lazy arrays `outputs` share the node, one reference each (the caller gives
  * up its own). kiln__node_output() is a strong reference to an output, or NULL where it was freed: an output may be
  * freed on another thread at any time before it is ready.
@@ -49,14 +49,14 @@ struct kiln_array *kiln__node_output(struct kiln_node *node, uint32_t idx);
 /* The same, and the node forgets it: for run/eval.c, right before it makes the output ready. */
 struct kiln_array *kiln__node_take_output(struct kiln_node *node, uint32_t idx);
 void kiln__node_unref(struct kiln_node *node); /* drops its inputs with the last reference, without recursion */
-/* The run room installs how a node's plan is released. */
+/* The run layer installs how a node's plan is released. */
 extern void (*kiln__node_free_plan)(void *plan);
 
 /* The broadcast of two shapes. KILN_INVALID names both shapes. */
 kiln_status kiln__broadcast_shapes(const int *a, size_t a_ndim, const int *b, size_t b_ndim, int *out, size_t *ndim,
                                    kiln_error *err);
 
-/* Where the graph asks about traces, which live in a room below it: the id of a trace that runs on this thread? */
+/* Where the graph asks about traces, which live in a layer below it: the id of a trace that runs on this thread? */
 extern bool (*kiln__trace_is_running)(uint64_t trace);
 /* Takes a reference to a tracer that was just made, for as long as its trace runs. */
 extern kiln_status (*kiln__trace_keep)(struct kiln_array *tracer, kiln_error *err);

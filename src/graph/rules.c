@@ -535,8 +535,8 @@ static kiln_status shape_random_bits(const struct kiln_call *call, struct kiln_r
     return dims_from_attrs(call, out, err);
 }
 
-/* compiled: made by the run room with kiln__node_new(), which knows its outputs. deferred: see deferred.h. Layers: made
- * by kiln__row_layer(). series: made by kiln__series(). */
+/* compiled: made by the run layer with kiln__node_new(), which knows its outputs. deferred: see deferred.h. Layers:
+ * made by kiln__row_layer(). series: made by kiln__series(). */
 static kiln_status shape_none(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     return dtype_none(call, out, err);

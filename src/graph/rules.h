@@ -1,5 +1,5 @@
 /*
- * rules.h - what an operation accepts and what it gives: dtypes and shapes. Inside the graph room; others call
+ * rules.h - what an operation accepts and what it gives: dtypes and shapes. Inside the graph layer; others call
  * kiln__apply() of node.h. The attributes of every operation are written down in rules.c, at its shape rule.
  */
 #ifndef KILN_GRAPH_RULES_H

@@ -2,8 +2,8 @@
  * watch.c - see watch.h; and kiln_var, a value with an epoch.
  *
  * A kiln_var is signed without a lock, on every call: its epoch is odd while a setter writes, and a reader whose epoch
- * changed meanwhile copies again, so no key holds half of two values. A value that outgrows its room moves to a new
- * one; the old rooms stay until the variable is freed, since a reader may be in one: together they are no larger than
+ * changed meanwhile copies again, so no key holds half of two values. A value that outgrows its buffer moves to a new
+ * one; the old buffers stay until the variable is freed, since a reader may be in one: together they are no larger than
  * the last.
  */
 #include "key/watch.h"
@@ -13,8 +13,8 @@
 #include "base/gate.h"
 #include "base/nap.h"
 
-struct room {
-    struct room *older;
+struct buffer {
+    struct buffer *older;
     uint32_t cap;             /* words */
     _Atomic uint64_t size;    /* bytes of the value */
     _Atomic uint64_t words[]; /* zeros behind the value up to a whole word */
@@ -23,7 +23,7 @@ struct room {
 struct kiln_var {
     pthread_mutex_t lock; /* one setter at a time */
     _Atomic uint64_t epoch;
-    _Atomic(struct room *) room;
+    _Atomic(struct buffer *) buffer;
     char name[];
 };
 
@@ -43,23 +43,23 @@ static uint64_t word_at(const void *data, size_t size, uint32_t i)
     return word;
 }
 
-static void fill(struct room *room, const void *data, size_t size)
+static void fill(struct buffer *buffer, const void *data, size_t size)
 {
-    atomic_store_explicit(&room->size, size, memory_order_release);
+    atomic_store_explicit(&buffer->size, size, memory_order_release);
     for (uint32_t i = 0; i < words_of(size); i++)
-        atomic_store_explicit(&room->words[i], word_at(data, size, i), memory_order_release);
+        atomic_store_explicit(&buffer->words[i], word_at(data, size, i), memory_order_release);
 }
 
-static struct room *room_new(struct room *older, const void *data, size_t size)
+static struct buffer *buffer_new(struct buffer *older, const void *data, size_t size)
 {
     uint32_t cap = older ? older->cap * 2 : 1;
     if (cap < words_of(size)) cap = words_of(size);
-    struct room *room = calloc(1, sizeof *room + cap * sizeof *room->words);
-    if (!room) return NULL;
-    room->older = older;
-    room->cap = cap;
-    fill(room, data, size);
-    return room;
+    struct buffer *buffer = calloc(1, sizeof *buffer + cap * sizeof *buffer->words);
+    if (!buffer) return NULL;
+    buffer->older = older;
+    buffer->cap = cap;
+    fill(buffer, data, size);
+    return buffer;
 }
 
 kiln_status kiln_var_new(const char *name, const void *data, size_t size, kiln_var **out, kiln_error *err)
@@ -70,39 +70,39 @@ kiln_status kiln_var_new(const char *name, const void *data, size_t size, kiln_v
             "kiln_var_new: needs a name, a pointer for the result, and data for its %zu bytes (at most %d)", size,
             (int)LARGEST_VALUE);
     kiln_var *var = malloc(sizeof *var + strlen(name) + 1);
-    struct room *room = room_new(NULL, data, size);
-    if (!var || !room) {
+    struct buffer *buffer = buffer_new(NULL, data, size);
+    if (!var || !buffer) {
         free(var);
-        free(room);
+        free(buffer);
         return kiln__no_memory(err, "a variable");
     }
     pthread_mutex_init(&var->lock, NULL);
-    atomic_init(&var->room, room);
+    atomic_init(&var->buffer, buffer);
     atomic_init(&var->epoch, 0);
     strcpy(var->name, name);
     *out = var;
     return KILN_OK;
 }
 
-static bool holds(const struct room *room, const void *data, size_t size)
+static bool holds(const struct buffer *buffer, const void *data, size_t size)
 {
-    bool same = atomic_load_explicit(&room->size, memory_order_relaxed) == size;
+    bool same = atomic_load_explicit(&buffer->size, memory_order_relaxed) == size;
     for (uint32_t i = 0; same && i < words_of(size); i++)
-        same = atomic_load_explicit(&room->words[i], memory_order_relaxed) == word_at(data, size, i);
+        same = atomic_load_explicit(&buffer->words[i], memory_order_relaxed) == word_at(data, size, i);
     return same;
 }
 
 /* With the lock held. The stores of the value stand between those of an odd and of the next even epoch. */
-static void replace(kiln_var *var, struct room *room, const void *data, size_t size)
+static void replace(kiln_var *var, struct buffer *buffer, const void *data, size_t size)
 {
     uint64_t epoch = atomic_load_explicit(&var->epoch, memory_order_relaxed);
-    if (words_of(size) > room->cap) {
-        struct room *larger = room_new(room, data, size);
+    if (words_of(size) > buffer->cap) {
+        struct buffer *larger = buffer_new(buffer, data, size);
         if (!larger) return; /* the old value stays */
-        atomic_store_explicit(&var->room, larger, memory_order_release);
+        atomic_store_explicit(&var->buffer, larger, memory_order_release);
     } else {
         atomic_store_explicit(&var->epoch, epoch + 1, memory_order_relaxed);
-        fill(room, data, size);
+        fill(buffer, data, size);
     }
     atomic_store_explicit(&var->epoch, epoch + 2, memory_order_release);
 }
@@ -111,17 +111,17 @@ void kiln_var_set(kiln_var *var, const void *data, size_t size)
 {
     if (!var || (!data && size) || size > LARGEST_VALUE) return;
     kiln__mutex_lock(&var->lock);
-    struct room *room = atomic_load_explicit(&var->room, memory_order_relaxed);
-    if (!holds(room, data, size)) replace(var, room, data, size);
+    struct buffer *buffer = atomic_load_explicit(&var->buffer, memory_order_relaxed);
+    if (!holds(buffer, data, size)) replace(var, buffer, data, size);
     kiln__mutex_unlock(&var->lock);
 }
 
 void kiln_var_free(kiln_var *var)
 {
     if (!var) return;
-    for (struct room *room = atomic_load(&var->room), *older; room; room = older) {
-        older = room->older;
-        free(room);
+    for (struct buffer *buffer = atomic_load(&var->buffer), *older; buffer; buffer = older) {
+        older = buffer->older;
+        free(buffer);
     }
     pthread_mutex_destroy(&var->lock);
     free(var);
@@ -132,14 +132,14 @@ static bool try_sign(kiln_var *var, struct kiln_signature *signature)
 {
     uint32_t start = signature->count;
     uint64_t epoch = atomic_load_explicit(&var->epoch, memory_order_acquire);
-    struct room *room = atomic_load_explicit(&var->room, memory_order_acquire);
-    uint64_t size = atomic_load_explicit(&room->size, memory_order_acquire);
-    if (epoch & 1 || words_of(size) > room->cap) return false;
+    struct buffer *buffer = atomic_load_explicit(&var->buffer, memory_order_acquire);
+    uint64_t size = atomic_load_explicit(&buffer->size, memory_order_acquire);
+    if (epoch & 1 || words_of(size) > buffer->cap) return false;
     uint64_t *words = kiln__signature_grow(signature, 1 + words_of(size));
     if (!words) return true; /* the key says so itself */
     words[0] = kiln__item(KILN_ITEM_VARIABLE, (uint32_t)(size & 7), words_of(size));
     for (uint32_t i = 0; i < words_of(size); i++)
-        words[1 + i] = atomic_load_explicit(&room->words[i], memory_order_acquire);
+        words[1 + i] = atomic_load_explicit(&buffer->words[i], memory_order_acquire);
     if (atomic_load_explicit(&var->epoch, memory_order_relaxed) == epoch) return true;
     signature->count = start;
     return false;
@@ -149,7 +149,7 @@ static bool try_sign(kiln_var *var, struct kiln_signature *signature)
 static bool is_held(kiln_var *var, const void *data, size_t size, uint64_t *epoch)
 {
     *epoch = atomic_load_explicit(&var->epoch, memory_order_acquire);
-    bool same = !(*epoch & 1) && holds(atomic_load_explicit(&var->room, memory_order_acquire), data, size);
+    bool same = !(*epoch & 1) && holds(atomic_load_explicit(&var->buffer, memory_order_acquire), data, size);
     atomic_thread_fence(memory_order_acquire);
     return same && atomic_load_explicit(&var->epoch, memory_order_relaxed) == *epoch;
 }

@@ -1,5 +1,5 @@
 # The array engine (an archive, for unit tests) and the mlx-c ABI on top of it: libmlxc.so.
-room_sources(engine_sources ${ENGINE_ROOMS})
+layer_sources(engine_sources ${ENGINE_LAYERS})
 if(engine_sources)
   add_library(kiln_engine STATIC ${engine_sources})
   target_include_directories(kiln_engine PUBLIC include src)
@@ -14,7 +14,7 @@ add_custom_command(OUTPUT ${abi_stubs}
   COMMAND ${AWK} -f ${CMAKE_SOURCE_DIR}/tools/abi_stubs.awk ${abi_table} > ${abi_stubs}
   DEPENDS ${abi_table} ${CMAKE_SOURCE_DIR}/tools/abi_stubs.awk VERBATIM)
 
-room_sources(mlxc_sources mlxc)
+layer_sources(mlxc_sources mlxc)
 add_library(mlxc SHARED ${mlxc_sources} ${abi_stubs})
 target_include_directories(mlxc PUBLIC include PRIVATE src)
 # Error texts name files of the tree, not of the machine that built it.

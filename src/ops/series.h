@@ -1,6 +1,6 @@
 /*
  * series.h - operation series: numbers that follow from their position alone, in float64. It has no inputs; its
- * attributes are a kind and two numbers by their bits. The run room fills them when they are evaluated.
+ * attributes are a kind and two numbers by their bits. The run layer fills them when they are evaluated.
  */
 #ifndef KILN_OPS_SERIES_H
 #define KILN_OPS_SERIES_H

@@ -28,11 +28,11 @@ static void print_name(const char *name, struct kiln_buffer *out)
     for (; *name; name++) kiln__buffer_printf(out, "%c", (unsigned char)*name < ' ' ? '?' : *name);
 }
 
-static const char *layout_of(char letter)
+static const char *layout_of(char layout)
 {
-    return letter == KILN_LAYOUT_PACKED   ? "packed"
-           : letter == KILN_LAYOUT_SCALAR ? "one for each row"
-           : letter == KILN_LAYOUT_INDEX  ? "indices"
+    return layout == KILN_LAYOUT_PACKED   ? "packed"
+           : layout == KILN_LAYOUT_SCALAR ? "one for each row"
+           : layout == KILN_LAYOUT_INDEX  ? "indices"
                                           : "strided";
 }
 
@@ -78,7 +78,7 @@ static void print_operands(const struct kiln_provenance_of *of, const struct kil
     for (uint32_t i = 0; i < group->operand_count; i++) {
         kiln__buffer_printf(out, "operand a%u\t%s", i, kiln__dtypes[group->operand_dtypes[i]].name);
         if (step) print_shape(of->kernels->plan, step->inputs[i], out);
-        kiln__buffer_printf(out, ", %s\n", layout_of(of->letters[i]));
+        kiln__buffer_printf(out, ", %s\n", layout_of(of->layouts[i]));
     }
     for (uint32_t i = 0; i < group->constant_count; i++)
         kiln__buffer_printf(out, "constant c%u\t%s\n", i, kiln__dtypes[group->constant_dtypes[i]].name);

@@ -12,7 +12,7 @@
 
 struct kiln_provenance_of {
     const struct kiln_group_kernels *kernels;
-    const char *letters; /* one for each operand */
+    const char *layouts; /* one for each operand */
 };
 
 /* context: a struct kiln_provenance_of. Fits struct kiln_provenance. */

@@ -1,5 +1,5 @@
 /*
- * ledger.h - what a folder holds, known to all who write to it without looking at its files. Inside the store room.
+ * ledger.h - what a folder holds, known to all who write to it without looking at its files. Inside the store layer.
  *
  * A file in the folder to which every put appends its size, and every count of all files its sum. The last count and
  * what was added since are never less than what is there, but for what is being put at this moment: whoever publishes

@@ -1,6 +1,6 @@
 /*
  * lock.h - single flight across processes: one of them compiles an artifact, the others wait for it. Inside the store
- * room.
+ * layer.
  *
  * A lock is a file beside the artifact. It only ever saves work: whatever goes wrong with it, the worst is a second
  * compile of the same bytes. It needs hard links, or renaming without replacing; and flock(2), without which two may

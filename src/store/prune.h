@@ -1,5 +1,5 @@
 /*
- * prune.h - keeps a folder of artifacts within its bounds. Inside the store room.
+ * prune.h - keeps a folder of artifacts within its bounds. Inside the store layer.
  *
  * Counting every file on every put would cost more than the put, so writers keep a ledger (ledger.h), and count when it
  * says that a bound may be passed. Several processes may prune one folder at once: a file that is already gone is

@@ -45,7 +45,7 @@ cmp first out
 expect "compiles by the driver of the next process" "$(counter stats gpu_driver_compiles)" 0
 
 # What README.md says, in its own words: the first command here, the second where a GPU is and no compiler.
-sed -n '/^## GPUs/,/^## The rooms/p' "$source/README.md" | sed -n '/^```sh$/,/^```$/p' | sed '1d;$d' >commands
+sed -n '/^## GPUs/,/^## The layers/p' "$source/README.md" | sed -n '/^```sh$/,/^```$/p' | sed '1d;$d' >commands
 expect "commands for GPUs in README.md" "$(grep -c . commands)" 3
 sed "s|build/bin|$bin|; s|folder|$work/readme|; s|^KILN_MODE=no-compile|LD_LIBRARY_PATH=$emulated KILN_PLUGIN=/none &|" \
     commands >commands.sh

@@ -1,5 +1,5 @@
 /*
- * cache_support.h - for the tests of the key and cache rooms: a compiler that counts, a function that counts, exact
+ * cache_support.h - for the tests of the key and cache layers: a compiler that counts, a function that counts, exact
  * counters.
  *
  * The fake compiler's artifact is its text; its executable is a struct that remembers text and device, so a test can

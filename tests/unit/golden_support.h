@@ -26,7 +26,7 @@ struct description {
     uint8_t operands[LIMIT], constants[LIMIT];
     struct kiln_instr instrs[LIMIT];
     uint32_t outputs[LIMIT];
-    char letters[LIMIT + 1];
+    char layouts[LIMIT + 1];
     unsigned flags;                /* of a kernel for CPUs */
     struct kiln_gpu_config config; /* of one for GPUs */
 };
@@ -69,7 +69,7 @@ static void read_form(struct description *d, const char *line)
 
 static void read_line(struct description *d, const char *line)
 {
-    char first[32], second[32], letter;
+    char first[32], second[32], layout;
     unsigned value, in[3] = {0};
     if (strncmp(line, "; kiln element-wise", 19) == 0) {
         d->flags = strstr(line, "streaming") ? KILN_GROUP_STREAMING : 0;
@@ -80,8 +80,8 @@ static void read_line(struct description *d, const char *line)
                    (strstr(line, "streaming") ? KILN_GROUP_STREAMING : 0);
     } else if (strncmp(line, "; outputs:", 10) == 0) {
         read_outputs(d, line + 10);
-    } else if (sscanf(line, "; v%u: operand %31s %c", &value, first, &letter) == 3) {
-        d->letters[d->group.operand_count] = letter;
+    } else if (sscanf(line, "; v%u: operand %31s %c", &value, first, &layout) == 3) {
+        d->layouts[d->group.operand_count] = layout;
         d->operands[d->group.operand_count++] = (uint8_t)dtype_named(first);
     } else if (sscanf(line, "; v%u: constant %31s", &value, first) == 2) {
         d->constants[d->group.constant_count++] = (uint8_t)dtype_named(first);

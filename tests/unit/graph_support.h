@@ -1,5 +1,5 @@
 /*
- * graph_support.h - for tests of the graph room: arrays without bytes, and checks of what an operation gave.
+ * graph_support.h - for tests of the graph layer: arrays without bytes, and checks of what an operation gave.
  */
 #ifndef KILN_TESTS_GRAPH_SUPPORT_H
 #define KILN_TESTS_GRAPH_SUPPORT_H

@@ -1,5 +1,5 @@
 /*
- * run_support.h - what the tests of the run room share: arrays from C, and their elements in row-major order.
+ * run_support.h - what the tests of the run layer share: arrays from C, and their elements in row-major order.
  */
 #ifndef KILN_TESTS_RUN_SUPPORT_H
 #define KILN_TESTS_RUN_SUPPORT_H

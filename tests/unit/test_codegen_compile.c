@@ -1,7 +1,7 @@
 /*
  * test_codegen_compile.c - kernels compile into objects that need nothing from outside (the plug-in refuses others):
- * every operation, dtype and letter for x86-64-v2 and v4, a third of them for v3; every pair of dtypes of a cast for
- * every level, and of a sum for one level, each with one letter. Loops become vector code.
+ * every operation, dtype and layout for x86-64-v2 and v4, a third of them for v3; every pair of dtypes of a cast for
+ * every level, and of a sum for one level, each with one layout. Loops become vector code.
  */
 #include <stdio.h>
 
@@ -10,22 +10,22 @@
 static const char *const targets[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
 enum { TARGETS = sizeof targets / sizeof targets[0], LEVEL_3 = 2 };
 
-static void compile_variant(struct one_op *one, char letter, unsigned flags, const char *target)
+static void compile_variant(struct one_op *one, char layout, unsigned flags, const char *target)
 {
     struct kiln_buffer text = {0}, object = {0};
     kiln_error err = {0};
-    char letters[4] = {letter, letter, letter, 0};
-    letters[one->group.operand_count] = 0;
-    if (kiln__group_print(&one->group, letters, flags, &text, &err)) fail_msg("%s", err.text);
+    char layouts[4] = {layout, layout, layout, 0};
+    layouts[one->group.operand_count] = 0;
+    if (kiln__group_print(&one->group, layouts, flags, &text, &err)) fail_msg("%s", err.text);
     compile_text(&text, target, 2, &object);
     assert_true(object.size > 0);
     kiln__buffer_release(&text);
     kiln__buffer_release(&object);
 }
 
-/* Levels 2 and 4 for all, level 3 for a third: the whole takes long. All operands have the same letter here;
+/* Levels 2 and 4 for all, level 3 for a third: the whole takes long. All operands have the same layout here;
  * test_codegen_results.c mixes them. Casts have a test of their own. */
-static void every_op_dtype_and_letter(void **state)
+static void every_op_dtype_and_layout(void **state)
 {
     (void)state;
     struct one_op one;
@@ -34,10 +34,10 @@ static void every_op_dtype_and_letter(void **state)
         for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++) {
             if (!make_one_op(&one, op, dtype, dtype)) continue;
             if (op == KILN_OP_CAST) continue;
-            for (const char *letter = "csv"; *letter; letter++)
+            for (const char *layout = "csv"; *layout; layout++)
                 for (int t = 1; t < TARGETS; t++) {
-                    if (t == LEVEL_3 && (op + dtype + *letter) % 3) continue;
-                    compile_variant(&one, *letter, 0, targets[t]);
+                    if (t == LEVEL_3 && (op + dtype + *layout) % 3) continue;
+                    compile_variant(&one, *layout, 0, targets[t]);
                     count++;
                 }
         }
@@ -91,15 +91,15 @@ static void every_reduction(void **state)
     (void)state;
     for (int op = 0; op < 6; op++)
         for (int in = 0; in < KILN_DTYPE_COUNT; in++)
-            for (int letter = 0; letter < 3; letter++) {
+            for (int layout = 0; layout < 3; layout++) {
                 bool gives_truth = ops[op] == KILN_OP_ALL || ops[op] == KILN_OP_ANY;
                 bool sums = ops[op] == KILN_OP_PROD || ops[op] == KILN_OP_SUM;
                 int out = gives_truth ? KILN_BOOL : sums && in == KILN_BOOL ? KILN_INT32 : in;
                 if (gives_truth && in == KILN_COMPLEX64) continue;
                 struct kiln_buffer text = {0}, object = {0};
                 kiln_error err = {0};
-                if (kiln__reduction_print(ops[op], in, out, "cvr"[letter], &text, &err)) fail_msg("%s", err.text);
-                compile_text(&text, targets[(op + in + letter) % TARGETS], 2, &object);
+                if (kiln__reduction_print(ops[op], in, out, "cvr"[layout], &text, &err)) fail_msg("%s", err.text);
+                compile_text(&text, targets[(op + in + layout) % TARGETS], 2, &object);
                 kiln__buffer_release(&text);
                 kiln__buffer_release(&object);
             }
@@ -161,7 +161,7 @@ static void loops_become_vectors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_op_dtype_and_letter), cmocka_unit_test(every_cast),
+        cmocka_unit_test(every_op_dtype_and_layout), cmocka_unit_test(every_cast),
         cmocka_unit_test(every_dtype_streams),       cmocka_unit_test(every_sum),
         cmocka_unit_test(every_reduction),           cmocka_unit_test(loops_become_vectors),
     };

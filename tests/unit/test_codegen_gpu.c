@@ -64,7 +64,7 @@ enum { MAX_POINTERS = 80, MAX_CONSTANTS = 320, ARENA = 1 << 16, MARGIN = 1 << 14
 /* A kernel and an index space. Strides are in elements, start is where a pointer begins in its arena. */
 struct launch {
     const struct kiln_group *group;
-    const char *letters;
+    const char *layouts;
     struct kiln_gpu_config config;
     uint32_t axes; /* of the index space; the config's are 0 for packed ones */
     int64_t sizes[KILN_GPU_MAX_AXES];
@@ -165,7 +165,7 @@ static uint32_t words_of(const struct launch *l, uint64_t *words)
 {
     const struct kiln_group *group = l->group;
     uint32_t pointers = group->output_count + group->operand_count, axes = l->axes, next = 0;
-    int64_t total = product(l->sizes, axes), width = kiln__gpu_width(group, l->letters), blocks;
+    int64_t total = product(l->sizes, axes), width = kiln__gpu_width(group, l->layouts), blocks;
     bool tiled = l->config.schedule == KILN_GPU_TILED;
     for (uint32_t p = 0; p < pointers; p++) words[next++] = pointer_word(l, p);
     if (l->in_place) words[group->output_count] = words[0];
@@ -191,7 +191,7 @@ static void explain(const struct launch *l, uint32_t output)
         if (arenas[output][i] == wanted[output][i]) continue;
         fail_msg("[%s] of %s, letters \"%s\", schedule %d%s%s: output %u differs at byte %lld of %lld",
                  kiln__ops[l->group->instrs[l->group->instr_count - 1].op].name,
-                 kiln__dtypes[l->group->operand_count ? l->group->operand_dtypes[0] : 0].name, l->letters,
+                 kiln__dtypes[l->group->operand_count ? l->group->operand_dtypes[0] : 0].name, l->layouts,
                  (int)l->config.schedule, l->config.wide ? ", wide" : "", l->config.is_long ? ", long" : "", output,
                  (long long)i - MARGIN - l->start[output] * pointer_size(l->group, output),
                  (long long)(product(l->sizes, l->axes) * pointer_size(l->group, output)));
@@ -202,12 +202,12 @@ static unsigned opt_level = 2; /* 0 where many kernels run for a moment each */
 
 static kernel_entry cpu_kernel(const struct kiln_group *group)
 {
-    char letters[MAX_POINTERS + 1];
+    char layouts[MAX_POINTERS + 1];
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    memset(letters, 'v', group->operand_count);
-    letters[group->operand_count] = 0;
-    if (kiln__group_print(group, letters, 0, &text, &err)) fail_msg("%s", err.text);
+    memset(layouts, 'v', group->operand_count);
+    layouts[group->operand_count] = 0;
+    if (kiln__group_print(group, layouts, 0, &text, &err)) fail_msg("%s", err.text);
     return load_text_at(&text, "x86-64-v2", opt_level);
 }
 
@@ -215,7 +215,7 @@ static gpu_emulator_thread gpu_kernel(const struct launch *l)
 {
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    if (kiln__gpu_print(l->group, l->letters, &l->config, &text, &err)) fail_msg("%s", err.text);
+    if (kiln__gpu_print(l->group, l->layouts, &l->config, &text, &err)) fail_msg("%s", err.text);
     return load_gpu_text_at(&text, opt_level);
 }
 
@@ -239,19 +239,19 @@ static void check_launch(const struct launch *l, kernel_entry cpu, gpu_emulator_
 
 /* ---- every operation ------------------------------------------------------------------------------------------- */
 
-static struct launch packed_launch(const struct kiln_group *group, const char *letters, bool wide)
+static struct launch packed_launch(const struct kiln_group *group, const char *layouts, bool wide)
 {
-    struct launch l = {.group = group, .letters = letters, .config = {KILN_GPU_PACKED, 0, wide, false}, .axes = 1};
+    struct launch l = {.group = group, .layouts = layouts, .config = {KILN_GPU_PACKED, 0, wide, false}, .axes = 1};
     for (uint32_t i = 0; i < group->output_count; i++) l.strides[i][0] = 1;
-    for (uint32_t i = 0; i < group->operand_count; i++) l.strides[group->output_count + i][0] = letters[i] == 'c';
+    for (uint32_t i = 0; i < group->operand_count; i++) l.strides[group->output_count + i][0] = layouts[i] == 'c';
     return l;
 }
 
 /* More than one block, a thread with some of its elements, and threads with none. */
-static void check_packed(const struct kiln_group *group, const char *letters, bool wide, kernel_entry cpu)
+static void check_packed(const struct kiln_group *group, const char *layouts, bool wide, kernel_entry cpu)
 {
-    struct launch l = packed_launch(group, letters, wide);
-    uint32_t width = kiln__gpu_width(group, letters), pointers = group->output_count + group->operand_count;
+    struct launch l = packed_launch(group, layouts, wide);
+    uint32_t width = kiln__gpu_width(group, layouts), pointers = group->output_count + group->operand_count;
     gpu_emulator_thread gpu = gpu_kernel(&l);
     for (uint32_t i = 0; i < pointers && !wide; i++) l.start[i] = i % 3 + 1;
     l.sizes[0] = KILN_GPU_BLOCK * width + 5 * width + width / 2;
@@ -262,14 +262,14 @@ static void check_packed(const struct kiln_group *group, const char *letters, bo
 
 static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to)
 {
-    static const char *const layouts[] = {"ccc", "csc", "scc", "ccs"};
+    static const char *const choices[] = {"ccc", "csc", "scc", "ccs"};
     struct one_op one;
-    char letters[4];
+    char layouts[4];
     if (!make_one_op(&one, op, dtype, to)) return;
-    snprintf(letters, sizeof letters, "%.*s", (int)one.group.operand_count, layouts[(op + dtype) % 4]);
+    snprintf(layouts, sizeof layouts, "%.*s", (int)one.group.operand_count, choices[(op + dtype) % 4]);
     kernel_entry cpu = cpu_kernel(&one.group);
-    check_packed(&one.group, letters, true, cpu);
-    check_packed(&one.group, letters, false, cpu);
+    check_packed(&one.group, layouts, true, cpu);
+    check_packed(&one.group, layouts, false, cpu);
 }
 
 static void packed_operations(void **state)
@@ -390,12 +390,12 @@ static void packed_mixed_groups(void **state)
         uint32_t operands, constants, outputs;
     } shapes[] = {{1, 0, 1}, {2, 3, 2}, {5, 2, 4}, {14, 14, 3}, {64, 0, 1}, {64, 300, 4}, {1, 300, 1}};
     struct mixed m;
-    char letters[MAX_POINTERS + 1] = "";
+    char layouts[MAX_POINTERS + 1] = "";
     for (uint32_t i = 0; i < 4 * sizeof shapes / sizeof shapes[0]; i++) {
         make_mixed(&m, shapes[i / 4].operands, shapes[i / 4].constants, shapes[i / 4].outputs, i);
-        for (uint32_t k = 0; k < m.group.operand_count; k++) letters[k] = random_bits() % 4 ? 'c' : 's';
-        letters[m.group.operand_count] = 0;
-        struct launch l = packed_launch(&m.group, letters, i % 2);
+        for (uint32_t k = 0; k < m.group.operand_count; k++) layouts[k] = random_bits() % 4 ? 'c' : 's';
+        layouts[m.group.operand_count] = 0;
+        struct launch l = packed_launch(&m.group, layouts, i % 2);
         l.config.is_long = i / 2 % 2;
         l.sizes[0] = 1 + (int64_t)(random_bits() % 2500);
         set_constants(&l);
@@ -406,12 +406,12 @@ static void packed_mixed_groups(void **state)
 static void packed_short_floats(void **state)
 {
     (void)state;
-    static const char *const letters[] = {"ccc", "scc", "csc", "ccs"};
+    static const char *const layouts[] = {"ccc", "scc", "csc", "ccs"};
     static const uint8_t others[] = {KILN_FLOAT32, KILN_INT8, KILN_FLOAT64};
     struct mixed m;
     for (uint32_t i = 0; i < 24; i++) {
         make_short(&m, i % 2 ? KILN_FLOAT16 : KILN_BFLOAT16, others[i % 3]);
-        struct launch l = packed_launch(&m.group, letters[i / 6], i / 2 % 2);
+        struct launch l = packed_launch(&m.group, layouts[i / 6], i / 2 % 2);
         l.sizes[0] = 1000 + (int64_t)(random_bits() % 1500);
         set_constants(&l);
         check_launch(&l, cpu_kernel(&m.group), gpu_kernel(&l));
@@ -434,9 +434,9 @@ static void width_is_bounded(void **state)
     assert_true(make_one_op(&one, KILN_OP_LESS, KILN_FLOAT32, 0));
     assert_int_equal(kiln__gpu_width(&one.group, "cc"), 4); /* a bool is smaller */
     make_mixed(&m, 64, 0, 1, 0);
-    char letters[65] = "";
-    memset(letters, 'c', 64);
-    assert_int_equal(kiln__gpu_width(&m.group, letters), 1);
+    char layouts[65] = "";
+    memset(layouts, 'c', 64);
+    assert_int_equal(kiln__gpu_width(&m.group, layouts), 1);
 }
 
 /* ---- index spaces ---------------------------------------------------------------------------------------------- */
@@ -488,9 +488,9 @@ static void strided_spaces(void **state)
     (void)state;
     struct mixed m;
     for (uint32_t i = 0; i < 48; i++) {
-        char letters[MAX_POINTERS + 1] = "";
+        char layouts[MAX_POINTERS + 1] = "";
         make_mixed(&m, i % 16 == 15 ? 64 : 1 + i % 4, i % 3, 1 + i % 2, i);
-        struct launch l = {.group = &m.group, .letters = letters};
+        struct launch l = {.group = &m.group, .layouts = layouts};
         l.config = (struct kiln_gpu_config){.schedule = KILN_GPU_STRIDED, .is_long = i % 3 == 0};
         random_sizes(&l, 1 + i % 8, 1);
         for (uint32_t p = 0; p < m.group.output_count; p++) pack_strides(&l, p, l.axes - 1, 1);
@@ -500,7 +500,7 @@ static void strided_spaces(void **state)
             pack_strides(&l, p, (uint32_t)(random_bits() % l.axes), 1 + (int64_t)(random_bits() % 2));
             vary_strides(&l, p, 0);
             int64_t inner = l.strides[p][l.axes - 1];
-            letters[k] = inner == 1 ? 'c' : inner == 0 ? 's' : 'v';
+            layouts[k] = inner == 1 ? 'c' : inner == 0 ? 's' : 'v';
         }
         check_space(&l);
     }
@@ -511,10 +511,10 @@ static void strided_wide_spaces(void **state)
     (void)state;
     struct mixed m;
     for (uint32_t i = 0; i < 48; i++) {
-        char letters[8] = "";
+        char layouts[8] = "";
         make_any(&m, 1 + i % 4, i % 3, 1 + i % 2, i);
-        for (uint32_t k = 0; k < m.group.operand_count; k++) letters[k] = random_bits() % 3 ? 'c' : 's';
-        struct launch l = {.group = &m.group, .letters = letters};
+        for (uint32_t k = 0; k < m.group.operand_count; k++) layouts[k] = random_bits() % 3 ? 'c' : 's';
+        struct launch l = {.group = &m.group, .layouts = layouts};
         l.config = (struct kiln_gpu_config){.schedule = KILN_GPU_STRIDED, .wide = true, .is_long = i % 3 == 0};
         random_sizes(&l, 1 + i % 8, 16);
         for (uint32_t p = 0; p < m.group.output_count; p++) pack_strides(&l, p, l.axes - 1, 1);
@@ -522,7 +522,7 @@ static void strided_wide_spaces(void **state)
             uint32_t p = m.group.output_count + k;
             pack_strides(&l, p, l.axes - 1, 1 + (int64_t)(random_bits() % 2));
             vary_strides(&l, p, 1);
-            if (letters[k] == 's') l.strides[p][l.axes - 1] = 0, l.start[p] += 3;
+            if (layouts[k] == 's') l.strides[p][l.axes - 1] = 0, l.start[p] += 3;
         }
         check_space(&l);
     }
@@ -531,8 +531,8 @@ static void strided_wide_spaces(void **state)
 /* Operands that are packed along columns, along rows, or along another axis; rows and columns around whole tiles. */
 static void check_tiled(struct mixed *m, uint32_t axes, bool is_long)
 {
-    char letters[MAX_POINTERS + 1] = "";
-    struct launch l = {.group = &m->group, .letters = letters};
+    char layouts[MAX_POINTERS + 1] = "";
+    struct launch l = {.group = &m->group, .layouts = layouts};
     l.config = (struct kiln_gpu_config){.schedule = KILN_GPU_TILED, .is_long = is_long};
     random_sizes(&l, axes, 1);
     for (uint32_t p = 0; p < m->group.output_count; p++) pack_strides(&l, p, axes - 1, 1);
@@ -543,7 +543,7 @@ static void check_tiled(struct mixed *m, uint32_t axes, bool is_long)
         pack_strides(&l, p, last, 1 + (int64_t)(random_bits() % 2));
         vary_strides(&l, p, last == axes - 2 ? 2 : 0);
         int64_t inner = l.strides[p][axes - 1];
-        letters[k] = last == axes - 2 ? 't' : inner == 1 ? 'c' : inner == 0 ? 's' : 'v';
+        layouts[k] = last == axes - 2 ? 't' : inner == 1 ? 'c' : inner == 0 ? 's' : 'v';
     }
     check_space(&l);
 }
@@ -566,11 +566,11 @@ static void tiled_spaces(void **state)
 static void tiled_in_place(void **state)
 {
     (void)state;
-    static const char *const letters[] = {"ct", "cv"};
+    static const char *const layouts[] = {"ct", "cv"};
     struct one_op one;
     assert_true(make_one_op(&one, KILN_OP_ADD, KILN_INT32, 0));
     for (int i = 0; i < 2; i++) {
-        struct launch l = {.group = &one.group, .letters = letters[i], .in_place = true, .axes = 2, .sizes = {35, 37}};
+        struct launch l = {.group = &one.group, .layouts = layouts[i], .in_place = true, .axes = 2, .sizes = {35, 37}};
         l.config = (struct kiln_gpu_config){.schedule = KILN_GPU_TILED, .axes = 2};
         for (uint32_t p = 0; p < 3; p++) pack_strides(&l, p, p == 2 ? 0 : 1, 1);
         check_space(&l);
@@ -579,13 +579,13 @@ static void tiled_in_place(void **state)
 
 /* ---- errors ---------------------------------------------------------------------------------------------------- */
 
-static void expect_invalid(const char *letters, struct kiln_gpu_config config, const char *word)
+static void expect_invalid(const char *layouts, struct kiln_gpu_config config, const char *word)
 {
     struct one_op one;
     struct kiln_buffer text = {0};
     kiln_error err = {0};
     assert_true(make_one_op(&one, KILN_OP_ADD, KILN_FLOAT32, 0));
-    assert_int_equal(kiln__gpu_print(&one.group, letters, &config, &text, &err), KILN_INVALID);
+    assert_int_equal(kiln__gpu_print(&one.group, layouts, &config, &text, &err), KILN_INVALID);
     if (!strstr(err.text, word)) fail_msg("\"%s\" does not say \"%s\"", err.text, word);
     kiln__buffer_release(&text);
 }

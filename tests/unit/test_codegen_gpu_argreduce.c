@@ -52,9 +52,9 @@ static void print(const struct case_of *k, struct kiln_buffer *text)
                                      .instrs = &instr,
                                      .outputs = &output};
     const struct kiln_gpu_config config = {KILN_GPU_ARGREDUCE, 1, false, k->is_long};
-    const char letters[] = {k->step == 1 ? 'c' : 'v', k->through ? 'i' : 's', 0};
+    const char layouts[] = {k->step == 1 ? 'c' : 'v', k->through ? 'i' : 's', 0};
     kiln_error err = {0};
-    if (kiln__gpu_print(&group, letters, &config, text, &err)) fail_msg("%s", err.text);
+    if (kiln__gpu_print(&group, layouts, &config, text, &err)) fail_msg("%s", err.text);
 }
 
 static void check(const struct case_of *k)
@@ -136,12 +136,12 @@ static void the_first_of_equals_is_found(void **state)
         }
 }
 
-static void expect_invalid(const struct kiln_group *group, const char *letters)
+static void expect_invalid(const struct kiln_group *group, const char *layouts)
 {
     const struct kiln_gpu_config config = {KILN_GPU_ARGREDUCE, 1, false, false};
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_int_equal(kiln__gpu_print(group, letters, &config, &text, &err), KILN_INVALID);
+    assert_int_equal(kiln__gpu_print(group, layouts, &config, &text, &err), KILN_INVALID);
     if (!strstr(err.text, "a places kernel has one instruction, argmin or argmax")) fail_msg("%s", err.text);
     kiln__buffer_release(&text);
 }

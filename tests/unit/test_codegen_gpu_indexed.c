@@ -103,14 +103,14 @@ static void elements_are_found(void **state)
     }
 }
 
-static void expect_invalid(const uint8_t *dtypes, uint32_t count, uint32_t output, const char *letters)
+static void expect_invalid(const uint8_t *dtypes, uint32_t count, uint32_t output, const char *layouts)
 {
     struct kiln_group group = {
         .operand_count = count, .output_count = 1, .operand_dtypes = (uint8_t *)dtypes, .outputs = &output};
     const struct kiln_gpu_config config = {KILN_GPU_INDEXED, 1, false, false};
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_int_equal(kiln__gpu_print(&group, letters, &config, &text, &err), KILN_INVALID);
+    assert_int_equal(kiln__gpu_print(&group, layouts, &config, &text, &err), KILN_INVALID);
     assert_non_null(strstr(err.text, "an indexed kernel copies its operand 0"));
     kiln__buffer_release(&text);
 }

@@ -22,7 +22,7 @@ struct recipe {
     uint8_t operands[MOST], constants[MOST];
     struct kiln_instr instrs[MOST];
     uint32_t outputs[MOST];
-    char letters[MOST + 1];
+    char layouts[MOST + 1];
     uint64_t bits[MOST]; /* of the constants */
 };
 
@@ -36,11 +36,11 @@ static void start(struct recipe *r)
 }
 
 /* 'c', 'v', 's', or 'w' for 'c' with the same elements in every row */
-static uint32_t operand(struct recipe *r, enum kiln_dtype dtype, char letter)
+static uint32_t operand(struct recipe *r, enum kiln_dtype dtype, char layout)
 {
     uint32_t index = r->group.operand_count++;
     r->operands[index] = (uint8_t)dtype;
-    r->letters[index] = letter;
+    r->layouts[index] = layout;
     return index;
 }
 
@@ -82,11 +82,11 @@ struct rows {
     size_t bytes;
 };
 
-static struct rows make_rows(enum kiln_dtype dtype, char letter, int rows, int n)
+static struct rows make_rows(enum kiln_dtype dtype, char layout, int rows, int n)
 {
-    int64_t size = (int64_t)kiln__dtype_size(dtype), step = letter == 'v' ? 3 : 1;
-    struct rows out = {.inner = letter == 's' ? 0 : step * size};
-    out.row = letter == 'w' ? 0 : letter == 's' ? size : step * size * (n + 1);
+    int64_t size = (int64_t)kiln__dtype_size(dtype), step = layout == 'v' ? 3 : 1;
+    struct rows out = {.inner = layout == 's' ? 0 : step * size};
+    out.row = layout == 'w' ? 0 : layout == 's' ? size : step * size * (n + 1);
     out.bytes = (size_t)(size * step * (n + 1) * rows);
     out.data = calloc(out.bytes + 1, 1);
     assert_non_null(out.data);
@@ -118,7 +118,7 @@ static void make_job(struct job *job, const struct recipe *recipe, int rows, int
 {
     *job = (struct job){.recipe = recipe, .rows = rows, .n = n};
     for (uint32_t i = 0; i < recipe->group.operand_count; i++) {
-        job->in[i] = make_rows(recipe->operands[i], recipe->letters[i], rows, n);
+        job->in[i] = make_rows(recipe->operands[i], recipe->layouts[i], rows, n);
         fill_rows(&job->in[i], recipe->operands[i], modest, state);
     }
     for (uint32_t i = 0; i < recipe->group.output_count; i++) {
@@ -135,19 +135,19 @@ static void free_job(struct job *job)
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
 
-static void letters_of(const struct recipe *recipe, char *letters)
+static void layouts_of(const struct recipe *recipe, char *layouts)
 {
-    strcpy(letters, recipe->letters);
-    for (char *at = letters; (at = strchr(at, 'w'));) *at = 'c';
+    strcpy(layouts, recipe->layouts);
+    for (char *at = layouts; (at = strchr(at, 'w'));) *at = 'c';
 }
 
 static gpu_emulator_thread gpu_kernel(const struct recipe *recipe, const struct kiln_gpu_config *config)
 {
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    char letters[MOST + 1];
-    letters_of(recipe, letters);
-    if (kiln__gpu_print(&recipe->group, letters, config, &text, &err)) fail_msg("%s", err.text);
+    char layouts[MOST + 1];
+    layouts_of(recipe, layouts);
+    if (kiln__gpu_print(&recipe->group, layouts, config, &text, &err)) fail_msg("%s", err.text);
     return load_gpu_text(&text);
 }
 
@@ -155,9 +155,9 @@ static kernel_entry cpu_kernel(const struct recipe *recipe)
 {
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    char letters[MOST + 1];
-    letters_of(recipe, letters);
-    if (kiln__group_print(&recipe->group, letters, KILN_GROUP_ROWS, &text, &err)) fail_msg("%s", err.text);
+    char layouts[MOST + 1];
+    layouts_of(recipe, layouts);
+    if (kiln__group_print(&recipe->group, layouts, KILN_GROUP_ROWS, &text, &err)) fail_msg("%s", err.text);
     return load_text(&text, "x86-64-v2");
 }
 
@@ -224,10 +224,10 @@ static void expect_equal(const struct job *job, const char *what, int team)
 static const enum kiln_op reduction_ops[REDUCTIONS] = {KILN_OP_SUM, KILN_OP_PROD, KILN_OP_MIN,
                                                        KILN_OP_MAX, KILN_OP_ALL,  KILN_OP_ANY};
 
-static void make_reduction(struct recipe *recipe, int which, enum kiln_dtype in, char letter)
+static void make_reduction(struct recipe *recipe, int which, enum kiln_dtype in, char layout)
 {
     start(recipe);
-    operand(recipe, in, letter);
+    operand(recipe, in, layout);
     enum kiln_dtype out = (enum kiln_dtype)reduction_result(&reduction_rules[which], (mlx_dtype)in);
     output(recipe, apply(recipe, reduction_ops[which], out, 0, 0));
 }

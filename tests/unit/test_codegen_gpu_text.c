@@ -11,7 +11,7 @@
 static void print(const struct description *d, struct kiln_buffer *text)
 {
     kiln_error err = {0};
-    if (kiln__gpu_print(&d->group, d->letters, &d->config, text, &err)) fail_msg("%s", err.text);
+    if (kiln__gpu_print(&d->group, d->layouts, &d->config, text, &err)) fail_msg("%s", err.text);
 }
 
 static void check_golden(const char *name)
@@ -55,11 +55,11 @@ static bool has_generic_access(const char *ptx)
     return false;
 }
 
-static void compile_form(const struct one_op *one, char letter, struct kiln_gpu_config config)
+static void compile_form(const struct one_op *one, char layout, struct kiln_gpu_config config)
 {
     struct description d = {.group = one->group, .config = config};
     struct kiln_buffer text = {0}, ptx = {0};
-    memset(d.letters, letter, one->group.operand_count);
+    memset(d.layouts, layout, one->group.operand_count);
     print(&d, &text);
     compile_text(&text, TARGET, 2, &ptx);
     if (has_generic_access((const char *)ptx.data)) fail_msg("%s", (const char *)ptx.data);
@@ -126,11 +126,11 @@ static void every_index_gives_ptx(void **state)
                                               .operand_dtypes = operands,
                                               .outputs = &output},
                                     .config = {KILN_GPU_INDEXED, 1 + turn, turn == 4, dtype % 2}};
-            char letters[34] = "v";
+            char layouts[34] = "v";
             struct kiln_buffer text = {0}, ptx = {0};
             kiln_error err = {0};
-            memset(letters + 1, 'i', count);
-            if (kiln__gpu_print(&d.group, letters, &d.config, &text, &err)) fail_msg("%s", err.text);
+            memset(layouts + 1, 'i', count);
+            if (kiln__gpu_print(&d.group, layouts, &d.config, &text, &err)) fail_msg("%s", err.text);
             compile_text(&text, TARGET, 2, &ptx);
             if (has_generic_access((const char *)ptx.data)) fail_msg("%s", (const char *)ptx.data);
             kiln__buffer_release(&text);
@@ -154,10 +154,10 @@ static void every_place_gives_ptx(void **state)
                                               .operand_dtypes = operands,
                                               .instrs = &instr,
                                               .outputs = &output},
-                                    .letters = "vs",
+                                    .layouts = "vs",
                                     .config = {KILN_GPU_ARGREDUCE, 1 + dtype % 3, false, dtype % 2}};
             struct kiln_buffer text = {0}, ptx = {0};
-            if (dtype % 4 < 2) d.letters[1] = 'i';
+            if (dtype % 4 < 2) d.layouts[1] = 'i';
             print(&d, &text);
             compile_text(&text, TARGET, 2, &ptx);
             if (has_generic_access((const char *)ptx.data)) fail_msg("%s", (const char *)ptx.data);

@@ -13,7 +13,7 @@ static void check_golden(const char *name)
     kiln_error err = {0};
     snprintf(file, sizeof file, "%s.ll", name);
     describe_golden(&d, file);
-    if (kiln__group_print(&d.group, d.letters, d.flags, &text, &err)) fail_msg("%s: %s", name, err.text);
+    if (kiln__group_print(&d.group, d.layouts, d.flags, &text, &err)) fail_msg("%s: %s", name, err.text);
     expect_golden(file, &text);
     kiln__buffer_release(&text);
 }
@@ -30,11 +30,11 @@ static void texts_are_as_in_golden(void **state)
 static const char multiply[] = "; kiln element-wise kernel\n; v0: operand float32 c\n; v1: operand float32 c\n"
                                "; v2: float32 = multiply(v0, v1)\n; outputs: v2\n";
 
-static void expect_invalid(struct description *d, const char *letters, unsigned flags, const char *word)
+static void expect_invalid(struct description *d, const char *layouts, unsigned flags, const char *word)
 {
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_int_equal(kiln__group_print(&d->group, letters, flags, &text, &err), KILN_INVALID);
+    assert_int_equal(kiln__group_print(&d->group, layouts, flags, &text, &err), KILN_INVALID);
     if (!strstr(err.text, word)) fail_msg("\"%s\" does not say \"%s\"", err.text, word);
     kiln__buffer_release(&text);
 }

@@ -378,16 +378,16 @@ static void fill(enum kiln_dtype dtype, char *data, size_t count)
     }
 }
 
-static void expect_same(const struct value *want, const struct value *got, const char *what, const char *letters,
+static void expect_same(const struct value *want, const struct value *got, const char *what, const char *layouts,
                         const char *target)
 {
     if (same(want, got)) return;
-    fail_msg("%s %s \"%s\" %s: want %lld %a %a, got %lld %a %a", what, kiln__dtypes[want->dtype].name, letters, target,
+    fail_msg("%s %s \"%s\" %s: want %lld %a %a, got %lld %a %a", what, kiln__dtypes[want->dtype].name, layouts, target,
              (long long)want->whole, want->real, want->imag, (long long)got->whole, got->real, got->imag);
 }
 
-/* Runs op on three rows of COUNT elements, operands laid out as `letters` say, and compares every element. */
-static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to, const char *letters,
+/* Runs op on three rows of COUNT elements, operands laid out as `layouts` say, and compares every element. */
+static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to, const char *layouts,
                      const char *target)
 {
     enum { ROWS = 3 };
@@ -403,12 +403,12 @@ static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to,
     kiln_error err = {0};
     int64_t strides[8] = {COUNT * (int64_t)kiln__dtype_size(out), (int64_t)kiln__dtype_size(out)};
     uint64_t args[4] = {(uint64_t)(uintptr_t)result};
-    if (kiln__group_print(&group, letters, 0, &text, &err)) fail_msg("%s", err.text);
+    if (kiln__group_print(&group, layouts, 0, &text, &err)) fail_msg("%s", err.text);
     for (int i = 0; i < info->arity; i++) {
         int64_t size = (int64_t)kiln__dtype_size(dtypes[i]);
         fill(dtypes[i], data[i], ROWS * (COUNT + 1) * 2);
-        strides[2 + 2 * i + 1] = letters[i] == 'c' ? size : letters[i] == 's' ? 0 : 2 * size;
-        strides[2 + 2 * i] = letters[i] == 's' ? size : (COUNT + 1) * 2 * size;
+        strides[2 + 2 * i + 1] = layouts[i] == 'c' ? size : layouts[i] == 's' ? 0 : 2 * size;
+        strides[2 + 2 * i] = layouts[i] == 's' ? size : (COUNT + 1) * 2 * size;
         args[1 + i] = (uint64_t)(uintptr_t)data[i];
     }
     load_text(&text, target)(args, strides, ROWS, COUNT);
@@ -420,7 +420,7 @@ static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to,
             if (info->arity == 1) in[1] = in[0];
             struct value want = op == KILN_OP_CAST ? cast(&in[0], to) : reference(op, in);
             struct value got = load_value(out, result + row * strides[0] + j * strides[1]);
-            expect_same(&want, &got, info->name, letters, target);
+            expect_same(&want, &got, info->name, layouts, target);
         }
 }
 
@@ -433,17 +433,17 @@ static bool has_reference(enum kiln_op op, enum kiln_dtype dtype)
 static void operations_equal_scalar_c(void **state)
 {
     (void)state;
-    static const char *const layouts[] = {"ccc", "csv", "vcs", "svc"};
-    char letters[4];
+    static const char *const choices[] = {"ccc", "csv", "vcs", "svc"};
+    char layouts[4];
     for (int op = 0; op < KILN_OP_COUNT; op++)
         for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++) {
             const struct kiln_op_info *info = &kiln__ops[op];
             if (!has_reference(op, dtype) || !info->lower[kiln__dtypes[dtype].kind]) continue;
             for (int t = 0; t < 3 && host_targets[t]; t++) {
-                snprintf(letters, sizeof letters, "%.*s", info->arity, layouts[(op + dtype + t) % 4]);
-                check_op(op, dtype, dtype, letters, host_targets[t]);
-                snprintf(letters, sizeof letters, "%.*s", info->arity, "ccc");
-                check_op(op, dtype, dtype, letters, host_targets[t]);
+                snprintf(layouts, sizeof layouts, "%.*s", info->arity, choices[(op + dtype + t) % 4]);
+                check_op(op, dtype, dtype, layouts, host_targets[t]);
+                snprintf(layouts, sizeof layouts, "%.*s", info->arity, "ccc");
+                check_op(op, dtype, dtype, layouts, host_targets[t]);
             }
         }
 }
@@ -570,18 +570,18 @@ static struct value sum_reference(enum kiln_dtype in, enum kiln_dtype out, const
     return cast(&lanes[0], out);
 }
 
-static void check_sum(enum kiln_dtype in, enum kiln_dtype out, char letter, const char *target)
+static void check_sum(enum kiln_dtype in, enum kiln_dtype out, char layout, const char *target)
 {
     static char data[3 * 600 * 8], result[3 * 16];
     struct kiln_buffer text = {0};
-    char layout[2] = {letter, 0};
-    if (kiln__reduction_print(KILN_OP_SUM, in, out, letter, &text, NULL)) fail();
+    char text_of_layout[2] = {layout, 0};
+    if (kiln__reduction_print(KILN_OP_SUM, in, out, layout, &text, NULL)) fail();
     kernel_entry kernel = load_text(&text, target);
     fill(in, data, 3 * 600);
     int64_t size = (int64_t)kiln__dtype_size(in);
     static const int64_t counts[] = {0, 1, 5, 15, 16, 17, 64, 100, 199};
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
-        int64_t stride = letter == 'c' ? size : 3 * size;
+        int64_t stride = layout == 'c' ? size : 3 * size;
         int64_t strides[4] = {16, 0, 600 * size, stride};
         uint64_t args[2] = {(uint64_t)(uintptr_t)result, (uint64_t)(uintptr_t)data};
         kernel(args, strides, 3, counts[c]);
@@ -598,10 +598,10 @@ static void sums_keep_their_order(void **state)
     (void)state;
     for (int in = 0; in < KILN_DTYPE_COUNT; in++)
         for (int t = 0; t < 3 && host_targets[t]; t++)
-            for (const char *letter = "cv"; *letter; letter++) {
+            for (const char *layout = "cv"; *layout; layout++) {
                 bool small = kiln__dtype_size(in) < 4 && is_whole(in);
-                check_sum(in, small ? KILN_INT32 : in, *letter, host_targets[t]);
-                if (in == KILN_FLOAT16 || in == KILN_INT32) check_sum(in, KILN_FLOAT32, *letter, host_targets[t]);
+                check_sum(in, small ? KILN_INT32 : in, *layout, host_targets[t]);
+                if (in == KILN_FLOAT16 || in == KILN_INT32) check_sum(in, KILN_FLOAT32, *layout, host_targets[t]);
             }
 }
 

@@ -457,12 +457,12 @@ static void refuses_what_no_mode_has(void **state)
     mlx_array_free(array), numbers_free(&w);
 }
 
-/* By letter: f floats of (2, 64), 1 floats of (64), i int32 of (2, 64); w codes of (2, 8), s scales of (2, 1), b bytes
+/* By layout: f floats of (2, 64), 1 floats of (64), i int32 of (2, 64); w codes of (2, 8), s scales of (2, 1), b bytes
  * of (2, 2), t scales of (2, 2), v scales of (1, 1), g a global scale. */
-static mlx_array sample(char letter)
+static mlx_array sample(char layout)
 {
     static const struct {
-        char letter;
+        char layout;
         mlx_dtype dtype;
         struct shape shape;
     } rows[] = {{'f', MLX_FLOAT32, {2, {2, 64}}}, {'1', MLX_FLOAT32, {1, {64}}},   {'i', MLX_INT32, {2, {2, 64}}},
@@ -470,7 +470,7 @@ static mlx_array sample(char letter)
                 {'t', MLX_FLOAT32, {2, {2, 2}}},  {'v', MLX_FLOAT32, {2, {1, 1}}}, {'g', MLX_FLOAT32, {0, {0}}},
                 {'o', MLX_FLOAT32, {2, {2, 60}}}, {'u', MLX_UINT32, {1, {8}}},     {'x', MLX_FLOAT32, {1, {1}}}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (rows[i].letter != letter) continue;
+        if (rows[i].layout != layout) continue;
         struct numbers zeros = numbers_new(rows[i].dtype, &rows[i].shape);
         mlx_array out = packed_array(&zeros);
         numbers_free(&zeros);

@@ -23,7 +23,7 @@ static bool is_narrow(enum kiln_dtype dtype)
 static void print_head(struct kiln_reducer *r)
 {
     kiln__buffer_printf(r->text, "; kiln reduction: %s = %s(%s %c), %d lanes of %s\n\n", kiln__dtypes[r->out].name,
-                        kiln__ops[r->op].name, kiln__dtypes[r->in].name, r->letter, LANES, kiln__dtypes[r->lane].name);
+                        kiln__ops[r->op].name, kiln__dtypes[r->in].name, r->layout, LANES, kiln__dtypes[r->lane].name);
     kiln__buffer_printf(r->text, "define void @kernel(ptr noalias readonly %%args, ptr noalias readonly %%strides, i64 "
                                  "%%rows, i64 %%n) {\nentry:\n");
     for (int part = 0; part < kiln__ir_parts(r->lane); part++)
@@ -34,7 +34,7 @@ static void print_head(struct kiln_reducer *r)
                  "  %%p = load ptr, ptr %%p.arg, align 8\n  %%o.row = load i64, ptr %%strides, align 8\n"
                  "  %%p.rowat = getelementptr inbounds i64, ptr %%strides, i64 2\n  %%p.row = load i64, ptr %%p.rowat, "
                  "align 8\n");
-    if (r->letter == KILN_LAYOUT_PACKED) {
+    if (r->layout == KILN_LAYOUT_PACKED) {
         kiln__buffer_printf(r->text, "  %%inner = add i64 0, %zu\n", kiln__dtype_size(r->in));
     } else {
         kiln__buffer_printf(r->text, "  %%p.innerat = getelementptr inbounds i64, ptr %%strides, i64 3\n"
@@ -121,7 +121,7 @@ static void print_block_value(struct kiln_reducer *r)
 {
     bool direct = r->in != KILN_BOOL && !is_narrow(r->in);
     const char *name = direct ? "%x" : "%raw";
-    if (r->letter == KILN_LAYOUT_PACKED)
+    if (r->layout == KILN_LAYOUT_PACKED)
         print_packed_block(r, name);
     else
         print_strided_block(r, name);
@@ -154,7 +154,7 @@ static void print_blocks(struct kiln_reducer *r)
 static bool has_masked_tail(const struct kiln_reducer *r)
 {
     bool direct = r->in != KILN_COMPLEX64 && r->in != KILN_BOOL && !is_narrow(r->in);
-    return r->letter == KILN_LAYOUT_PACKED && direct && kiln__reduce_has_masked_load(kiln__ir_memory_type(r->in));
+    return r->layout == KILN_LAYOUT_PACKED && direct && kiln__reduce_has_masked_load(kiln__ir_memory_type(r->in));
 }
 
 static void print_masked_tail(struct kiln_reducer *r)
@@ -215,13 +215,13 @@ static void print_finish(struct kiln_reducer *r)
     kiln__buffer_printf(r->text, "\n!0 = distinct !{!0, !1}\n!1 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
 }
 
-kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out, char letter,
+kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out, char layout,
                                   struct kiln_buffer *text, kiln_error *err)
 {
     struct kiln_reducer r = {.text = text};
-    kiln_status status = kiln__reducer_init(&r, op, in, out, letter, err);
+    kiln_status status = kiln__reducer_init(&r, op, in, out, layout, err);
     if (status) return status;
-    if (letter == KILN_LAYOUT_ROWS) {
+    if (layout == KILN_LAYOUT_ROWS) {
         kiln__reduce_columns_print(&r);
     } else {
         print_head(&r);

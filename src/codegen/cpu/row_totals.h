@@ -1,6 +1,6 @@
 /*
  * row_totals.h - the reductions of a row kernel: functions that add a tile to the lanes, and that take totals. Inside
- * the codegen room.
+ * the codegen layer.
  *
  * Each level of a reduction (group.h) has 16 lanes, and those of all levels lie in one buffer. Elements go to the lanes
  * of level 0. At the end of a chunk its total is taken from there and goes to a lane of level 1, and so on, as digits

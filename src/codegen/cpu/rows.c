@@ -17,10 +17,10 @@
  */
 #include <stdio.h>
 
-#include "codegen/keep.h"
-#include "codegen/row_division.h"
 #include "codegen/cpu/row_totals.h"
 #include "codegen/cpu/streaming.h"
+#include "codegen/keep.h"
+#include "codegen/row_division.h"
 
 enum { TILE = 256 };
 
@@ -124,7 +124,7 @@ static bool is_in_place(const struct rows *rows, uint32_t index, uint32_t pass, 
     uint32_t value = p->group->instrs[index].in[0];
     uint32_t kept = kiln__kept_in(&rows->keeping, value);
     if (reducer.in != reducer.lane || reducer.out == KILN_BOOL || reducer.in == KILN_COMPLEX64) return false;
-    bool is_operand = value < p->group->operand_count && p->letters[value] == KILN_LAYOUT_PACKED;
+    bool is_operand = value < p->group->operand_count && p->layouts[value] == KILN_LAYOUT_PACKED;
     snprintf(base, KILN_IR_NAME, is_operand ? "%%p%u.base" : "%%kept%u", value);
     return is_operand || (kept != KILN_NEVER && kept <= pass);
 }
@@ -286,7 +286,7 @@ static void print_prefetches(struct rows *rows, uint32_t pass)
     if (!is_streaming(rows) || pass == 0 || pass + 1 < rows->stages.passes) return;
     for (uint32_t i = 0; i < p->group->operand_count; i++) {
         size_t size = kiln__dtype_size(p->dtypes[i]);
-        if (p->letters[i] != KILN_LAYOUT_PACKED) continue;
+        if (p->layouts[i] != KILN_LAYOUT_PACKED) continue;
         kiln__ir_declare(&p->declarations, "void", "llvm.prefetch.p0", "ptr, i32, i32, i32");
         kiln__buffer_printf(p->text,
                             "  %%p%1$u.ahead = getelementptr i8, ptr %%p%1$u.base, i64 %%p%1$u.row\n"

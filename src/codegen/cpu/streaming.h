@@ -1,6 +1,6 @@
 /*
  * streaming.h - results that go past the caches: computed into a tile on the stack, which then moves to the output in
- * whole cache lines, with non-temporal stores. Inside the codegen room.
+ * whole cache lines, with non-temporal stores. Inside the codegen layer.
  *
  * A tile starts anywhere and ends with a cache line, but for the last one; so all but the first start with one.
  */

@@ -24,7 +24,7 @@ static kiln_status check_argreduce(const struct kiln_printer *p, kiln_error *err
     bool fits = group->operand_count == 2 && !group->constant_count && group->instr_count == 1 &&
                 group->output_count == 1 && group->outputs[0] == 2 && group->instrs[0].dtype == KILN_UINT32 &&
                 (group->instrs[0].op == KILN_OP_ARGMIN || group->instrs[0].op == KILN_OP_ARGMAX) &&
-                group->operand_dtypes[1] == KILN_UINT32 && strchr("cv", p->letters[0]) && strchr("si", p->letters[1]);
+                group->operand_dtypes[1] == KILN_UINT32 && strchr("cv", p->layouts[0]) && strchr("si", p->layouts[1]);
     if (fits) return KILN_OK;
     return kiln__fail(
         err, KILN_INVALID,
@@ -33,7 +33,7 @@ static kiln_status check_argreduce(const struct kiln_printer *p, kiln_error *err
 
 static bool reads_through(const struct kiln_printer *p)
 {
-    return p->letters[1] == KILN_LAYOUT_INDEX;
+    return p->layouts[1] == KILN_LAYOUT_INDEX;
 }
 
 static const char *key_type(const struct kiln_printer *p)
@@ -86,7 +86,7 @@ static void find_chunk(struct kiln_printer *p, const struct kiln_gpu_config *con
 static void print_address(struct kiln_printer *p, uint32_t operand, const char *name, const char *at)
 {
     char stride[KILN_IR_NAME] = "%stride.word";
-    if (p->letters[operand] != KILN_LAYOUT_STRIDED)
+    if (p->layouts[operand] != KILN_LAYOUT_STRIDED)
         snprintf(stride, sizeof stride, "%zu", kiln__dtype_size(p->dtypes[operand]));
     kiln__buffer_printf(p->text,
                         "  %%p%1$u.%2$s.long = zext i32 %3$s to i64\n"

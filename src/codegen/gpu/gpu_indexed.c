@@ -14,10 +14,10 @@ static kiln_status check_indexed(const struct kiln_printer *p, kiln_error *err)
 {
     const struct kiln_group *group = p->group;
     bool fits = group->operand_count > 0 && !group->constant_count && !group->instr_count && group->output_count == 1 &&
-                group->outputs[0] == 0 && p->letters[0] == KILN_LAYOUT_STRIDED;
+                group->outputs[0] == 0 && p->layouts[0] == KILN_LAYOUT_STRIDED;
     for (uint32_t i = 1; fits && i < group->operand_count; i++) {
         enum kiln_dtype_kind kind = kiln__dtypes[group->operand_dtypes[i]].kind;
-        fits = p->letters[i] == KILN_LAYOUT_INDEX && (kind == KILN_KIND_SIGNED || kind == KILN_KIND_UNSIGNED);
+        fits = p->layouts[i] == KILN_LAYOUT_INDEX && (kind == KILN_KIND_SIGNED || kind == KILN_KIND_UNSIGNED);
     }
     if (fits) return KILN_OK;
     return kiln__fail(err, KILN_INVALID,

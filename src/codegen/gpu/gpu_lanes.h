@@ -1,5 +1,5 @@
 /*
- * gpu_lanes.h - lanes of reductions as values of a GPU's threads. Inside the codegen room.
+ * gpu_lanes.h - lanes of reductions as values of a GPU's threads. Inside the codegen layer.
  *
  * A lane is named like any value: one SSA value, or for complex64 two with "r" and "i" behind the name. The first 16
  * threads of a warp have a lane each. What a lane starts with and how two are combined is in combine.h.

@@ -28,12 +28,11 @@ static void print_elements(const struct packed *k)
 }
 
 /* %oN.at or %pN.at with the suffix of the pass: element %i of the pass. */
-static const char *element_pointer(const struct packed *k, char *out, char letter, uint32_t index,
-                                   enum kiln_dtype dtype)
+static const char *element_pointer(const struct packed *k, char *out, char side, uint32_t index, enum kiln_dtype dtype)
 {
-    snprintf(out, KILN_IR_NAME, "%%%c%u.at%s", letter, index, k->p->pass);
+    snprintf(out, KILN_IR_NAME, "%%%c%u.at%s", side, index, k->p->pass);
     kiln__buffer_printf(k->p->text, "  %s = getelementptr inbounds [%zu x i8], ptr %%%c%u, i64 %%i%s.long\n", out,
-                        kiln__dtype_size(dtype), letter, index, k->p->pass);
+                        kiln__dtype_size(dtype), side, index, k->p->pass);
     return out;
 }
 
@@ -42,7 +41,7 @@ static void load_element(const struct packed *k)
     struct kiln_printer *p = k->p;
     char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->operand_count; i++) {
-        if (p->letters[i] != KILN_LAYOUT_PACKED) continue;
+        if (p->layouts[i] != KILN_LAYOUT_PACKED) continue;
         element_pointer(k, pointer, 'p', i, p->dtypes[i]);
         kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, i), p->dtypes[i], pointer, "");
     }
@@ -66,7 +65,7 @@ static kiln_status print_wide(const struct packed *k, kiln_error *err)
     char pointer[KILN_IR_NAME];
     kiln__gpu_extend(p, k->config, "%i.long", "%first");
     for (uint32_t i = 0; i < p->group->operand_count; i++)
-        if (p->letters[i] == KILN_LAYOUT_PACKED)
+        if (p->layouts[i] == KILN_LAYOUT_PACKED)
             kiln__gpu_load_vector(p, i, element_pointer(k, pointer, 'p', i, p->dtypes[i]), k->width);
     kiln_status status = kiln__gpu_compute(p, k->width, err);
     for (uint32_t i = 0; i < p->group->output_count; i++)
@@ -118,7 +117,7 @@ static kiln_status print_rest(const struct packed *k, kiln_error *err)
 kiln_status kiln__gpu_print_packed(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
 {
     struct packed k = {.p = p, .config = config, .type = kiln__gpu_index(config)};
-    k.width = kiln__gpu_width(p->group, p->letters);
+    k.width = kiln__gpu_width(p->group, p->layouts);
     k.step = config->wide ? 1 : KILN_GPU_BLOCK;
     kiln__gpu_open(p, config, "n");
     print_elements(&k);

@@ -1,5 +1,5 @@
 /*
- * gpu_printer.h - what the printers of GPU schedules share. Inside the codegen room.
+ * gpu_printer.h - what the printers of GPU schedules share. Inside the codegen layer.
  *
  * kiln__gpu_open() prints the head of the kernel and gives its parameters the names that printer.h and lower.h use:
  *
@@ -27,7 +27,7 @@ const char *kiln__gpu_index(const struct kiln_gpu_config *config);
 
 /*
  * `params`: the names of the schedule's params, separated by blanks, without the axes, which follow them. The word
- * "inner" stands for one param per operand, i64 and named %pN.inner; "indices" for two per operand with the letter 'i',
+ * "inner" stands for one param per operand, i64 and named %pN.inner; "indices" for two per operand with the layout 'i',
  * i64 and named %pN.size and %pN.step.
  */
 void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *params);

@@ -219,7 +219,7 @@ static kiln_status print_rest(struct kiln_rows *rows, const struct kiln_chunk_ki
 static kiln_status print_chunk(struct kiln_rows *rows, const struct kiln_chunk_kind *kind, kiln_error *err)
 {
     char tag[16];
-    snprintf(tag, sizeof tag, "%.12s%c", rows->tag, kind->letter);
+    snprintf(tag, sizeof tag, "%.12s%c", rows->tag, kind->layout);
     int copies = count_copies(rows, kind, rows->span);
     kiln_status status = KILN_OK;
     if (kind->has_spans) status = print_spans(rows, kind, tag, has_ordered(rows) ? rows->span : copies, err);
@@ -231,8 +231,8 @@ static kiln_status print_chunk(struct kiln_rows *rows, const struct kiln_chunk_k
 static void print_lane_ends(struct kiln_rows *rows, bool has_far)
 {
     char far[16], last[16], from_far[24], from_last[24];
-    snprintf(far, sizeof far, "%.12s%c", rows->tag, far_chunk.letter);
-    snprintf(last, sizeof last, "%.12s%c", rows->tag, has_far ? last_chunk.letter : every_chunk.letter);
+    snprintf(far, sizeof far, "%.12s%c", rows->tag, far_chunk.layout);
+    snprintf(last, sizeof last, "%.12s%c", rows->tag, has_far ? last_chunk.layout : every_chunk.layout);
     snprintf(from_far, sizeof from_far, "blocks%s", far);
     snprintf(from_last, sizeof from_last, "rests%s", last);
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
@@ -246,7 +246,7 @@ static void print_lane_ends(struct kiln_rows *rows, bool has_far)
 static kiln_status print_exact(struct kiln_rows *rows, kiln_error *err)
 {
     char tag[16], from[24];
-    snprintf(tag, sizeof tag, "%.12s%c", rows->tag, exact_chunk.letter);
+    snprintf(tag, sizeof tag, "%.12s%c", rows->tag, exact_chunk.layout);
     snprintf(from, sizeof from, "rests%.16s", tag);
     kiln__row_print_zero(rows);
     PRINT("  br i1 %%is.zero%1$s, label %%rests%2$s, label %%carry%1$s\n\n", rows->tag, tag);
@@ -311,10 +311,10 @@ kiln_status kiln__row_print_chunks(struct kiln_rows *rows, kiln_error *err)
         PRINT("  %%c.far%1$s = mul nuw nsw i32 %%c.next%1$s, %2$d\n"
               "  %%is.far%1$s = icmp ult i32 %%c.far%1$s, %%length\n"
               "  br i1 %%is.far%1$s, label %%blocks%1$s%3$c, label %%blocks%1$s%4$c\n\n",
-              rows->tag, KILN_ROW_CHUNK, far_chunk.letter, last_chunk.letter);
+              rows->tag, KILN_ROW_CHUNK, far_chunk.layout, last_chunk.layout);
         status = print_chunk(rows, &far_chunk, err);
     } else {
-        PRINT("  br label %%blocks%s%c\n\n", rows->tag, every_chunk.letter);
+        PRINT("  br label %%blocks%s%c\n\n", rows->tag, every_chunk.layout);
     }
     if (!status) status = print_chunk(rows, has_far ? &last_chunk : &every_chunk, err);
     return status ? status : print_chunk_end(rows, has_far, err);

@@ -56,7 +56,7 @@ static void print_operand_load(struct kiln_rows *rows, uint32_t operand)
     char name[KILN_IR_NAME];
     struct kiln_name at = kiln__name("p", operand, ".at");
     snprintf(at.text + strlen(at.text), sizeof at.text - strlen(at.text), "%s", p->pass);
-    if (p->letters[operand] == KILN_LAYOUT_STRIDED)
+    if (p->layouts[operand] == KILN_LAYOUT_STRIDED)
         PRINT("  %1$s.skip = mul nsw i64 %%i%2$s, %%p%3$u.inner\n"
               "  %1$s = getelementptr inbounds i8, ptr %%p%3$u.base, i64 %1$s.skip\n",
               at.text, p->pass, operand);

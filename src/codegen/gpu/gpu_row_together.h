@@ -1,6 +1,6 @@
 /*
  * gpu_row_together.h - an operation of several elements of a thread that looks at them together: within bounds each is
- * computed quickly, else all are computed plainly. The bits are the same. Inside the codegen room.
+ * computed quickly, else all are computed plainly. The bits are the same. Inside the codegen layer.
  *
  * The rows of the table are in gpu_row_division.c and gpu_row_exp.c.
  */

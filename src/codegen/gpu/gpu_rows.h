@@ -1,5 +1,5 @@
 /*
- * gpu_rows.h - what the files of the schedule ROWS share. Inside the codegen room.
+ * gpu_rows.h - what the files of the schedule ROWS share. Inside the codegen layer.
  *
  *     gpu_rows.c           rows, teams and passes
  *     gpu_row_chunks.c     the loops over a warp's chunks in one pass
@@ -7,7 +7,7 @@
  *     gpu_row_elements.c   loads, values, slots and stores of one element of a thread
  *     gpu_row_together.c   one operation of several elements together: divisions, exponentials
  *
- * Names end in the tag of their pass; in a loop, in the tag of the loop, which is that and a letter; of one element, in
+ * Names end in the tag of their pass; in a loop, in the tag of the loop, which is that and a layout; of one element, in
  * that and a number, which is the printer's `pass`.
  */
 #ifndef KILN_CODEGEN_GPU_GPU_ROWS_H
@@ -41,7 +41,7 @@ struct kiln_rows {
 
 /* How a chunk is computed in a pass. */
 struct kiln_chunk_kind {
-    char letter;
+    char layout;
     bool uses_held, keeps; /* slots */
     bool has_spans, has_rest;
 };

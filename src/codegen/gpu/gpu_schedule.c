@@ -12,7 +12,7 @@
 #include "codegen/gpu/gpu_printer.h"
 
 struct schedule {
-    const char *name, *letters; /* letters that operands may have */
+    const char *name, *layouts; /* layouts that operands may have */
     uint8_t fewest_axes;
     bool has_axes;
     unsigned flags; /* of group.h: the instructions it takes besides element-wise ones */
@@ -60,15 +60,15 @@ static void parameter(struct parameters *list, const char *type, const char *nam
     list->has_one = true;
 }
 
-static void pointers(struct parameters *list, char letter, uint32_t count)
+static void pointers(struct parameters *list, char side, uint32_t count)
 {
     char name[KILN_IR_NAME];
     for (uint32_t i = 0; i < count; i++) {
-        snprintf(name, sizeof name, "%c%u.global", letter, i);
+        snprintf(name, sizeof name, "%c%u.global", side, i);
         if (list->in_list)
             parameter(list, "ptr addrspace(1)", name);
         else
-            kiln__buffer_printf(list->p->text, "  %%%c%u = addrspacecast ptr addrspace(1) %%%s to ptr\n", letter, i,
+            kiln__buffer_printf(list->p->text, "  %%%c%u = addrspacecast ptr addrspace(1) %%%s to ptr\n", side, i,
                                 name);
     }
 }
@@ -101,10 +101,10 @@ static void param(struct parameters *list, const char *name)
 }
 
 /* Strides, and what is multiplied like them, are i64 and need no second name. */
-static void stride(struct parameters *list, char letter, uint32_t index, const char *suffix)
+static void stride(struct parameters *list, char side, uint32_t index, const char *suffix)
 {
     char name[KILN_IR_NAME];
-    snprintf(name, sizeof name, "%c%u.%s", letter, index, suffix);
+    snprintf(name, sizeof name, "%c%u.%s", side, index, suffix);
     if (list->in_list) parameter(list, "i64", name);
 }
 
@@ -116,7 +116,7 @@ static void inner_strides(struct parameters *list)
 static void indices(struct parameters *list)
 {
     for (uint32_t i = 0; i < list->p->group->operand_count; i++) {
-        if (list->p->letters[i] != KILN_LAYOUT_INDEX) continue;
+        if (list->p->layouts[i] != KILN_LAYOUT_INDEX) continue;
         stride(list, 'p', i, "size");
         stride(list, 'p', i, "step");
     }
@@ -208,18 +208,18 @@ static void coordinates(struct kiln_printer *p, const char *type, const char *in
     }
 }
 
-static void print_base(struct kiln_printer *p, char letter, uint32_t index, uint32_t first, uint32_t last)
+static void print_base(struct kiln_printer *p, char side, uint32_t index, uint32_t first, uint32_t last)
 {
     char from[KILN_IR_NAME];
-    snprintf(from, sizeof from, "%%%c%u", letter, index);
+    snprintf(from, sizeof from, "%%%c%u", side, index);
     for (uint32_t a = first; a < last; a++) {
-        kiln__buffer_printf(p->text, "  %%%c%u.skip%u = mul nsw i64 %%axis%u.long, %%%c%u.axis%u\n", letter, index, a,
-                            a, letter, index, a);
-        kiln__buffer_printf(p->text, "  %%%c%u.to%u = getelementptr inbounds i8, ptr %s, i64 %%%c%u.skip%u\n", letter,
-                            index, a, from, letter, index, a);
-        snprintf(from, sizeof from, "%%%c%u.to%u", letter, index, a);
+        kiln__buffer_printf(p->text, "  %%%c%u.skip%u = mul nsw i64 %%axis%u.long, %%%c%u.axis%u\n", side, index, a, a,
+                            side, index, a);
+        kiln__buffer_printf(p->text, "  %%%c%u.to%u = getelementptr inbounds i8, ptr %s, i64 %%%c%u.skip%u\n", side,
+                            index, a, from, side, index, a);
+        snprintf(from, sizeof from, "%%%c%u.to%u", side, index, a);
     }
-    kiln__buffer_printf(p->text, "  %%%c%u.base = getelementptr inbounds i8, ptr %s, i64 0\n", letter, index, from);
+    kiln__buffer_printf(p->text, "  %%%c%u.base = getelementptr inbounds i8, ptr %s, i64 0\n", side, index, from);
 }
 
 void kiln__gpu_print_bases(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *index,
@@ -286,13 +286,13 @@ static kiln_status print_kernel(struct kiln_printer *p, const struct kiln_gpu_co
     return KILN_OK;
 }
 
-kiln_status kiln__gpu_print(const struct kiln_group *group, const char *letters, const struct kiln_gpu_config *config,
+kiln_status kiln__gpu_print(const struct kiln_group *group, const char *layouts, const struct kiln_gpu_config *config,
                             struct kiln_buffer *text, kiln_error *err)
 {
     if (check_config(config, err)) return KILN_INVALID;
     const struct schedule *schedule = &schedules[config->schedule];
-    struct kiln_printer p = {.group = group, .letters = letters, .flags = schedule->flags, .text = text, .pass = ""};
-    kiln_status status = kiln__printer_init(&p, schedule->letters, err);
+    struct kiln_printer p = {.group = group, .layouts = layouts, .flags = schedule->flags, .text = text, .pass = ""};
+    kiln_status status = kiln__printer_init(&p, schedule->layouts, err);
     if (!status) status = print_kernel(&p, config, err);
     kiln__printer_release(&p);
     return status;

@@ -45,7 +45,7 @@ enum kiln_gpu_schedule {
     /*
      * params: rows, n, warps per row (1, 2, 4 or 8), how many blocks start apart (0: all at once), inner strides of the
      * operands in bytes (one param each), axes (the rows' index space; 1 or more). Groups with KILN_GROUP_ROWS, or
-     * whose one instruction is a reduction: letters 'c', 's', 'v' are along the row. A block has kiln__gpu_row_block()
+     * whose one instruction is a reduction: layouts 'c', 's', 'v' are along the row. A block has kiln__gpu_row_block()
      * warps, each with kiln__gpu_row_kept() bytes of shared memory that the launch asks for, and as many rows as they
      * make, block b from row b * that. n is at most KILN_GPU_MAX_ROW. Neighbouring threads have neighbouring elements,
      * one each, so no config is `wide`.
@@ -103,7 +103,7 @@ struct kiln_gpu_config {
  * Neighbours a thread computes: 16 bytes of the largest packed element, fewer in groups with many operands or
  * instructions; the same for equal groups.
  */
-uint32_t kiln__gpu_width(const struct kiln_group *group, const char *letters);
+uint32_t kiln__gpu_width(const struct kiln_group *group, const char *layouts);
 
 /* Warps per row for rows of n elements: as many as read the row once, 1024 elements each, up to 8. */
 uint32_t kiln__gpu_row_warps(int64_t n);
@@ -112,8 +112,8 @@ uint32_t kiln__gpu_row_block(uint32_t row_warps);
 /* Bytes of shared memory for each warp. */
 uint32_t kiln__gpu_row_kept(const struct kiln_group *group);
 
-/* Prints the kernel; the entry is @kernel. `letters` has one letter per operand. */
-kiln_status kiln__gpu_print(const struct kiln_group *group, const char *letters, const struct kiln_gpu_config *config,
+/* Prints the kernel; the entry is @kernel. `layouts` has one layout per operand. */
+kiln_status kiln__gpu_print(const struct kiln_group *group, const char *layouts, const struct kiln_gpu_config *config,
                             struct kiln_buffer *text, kiln_error *err);
 
 #endif

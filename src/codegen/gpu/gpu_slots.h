@@ -1,6 +1,6 @@
 /*
  * gpu_slots.h - what threads of a GPU keep of their elements from one pass over a row to later ones. Inside the codegen
- * room.
+ * layer.
  *
  * Every element has a slot of 4 bytes in shared memory, which only the element's thread touches. A value is kept in a
  * slot from the pass that has it at hand to the last that computes something from it. Values that do not fit are

@@ -14,7 +14,7 @@ static kiln_status print_neighbours(struct kiln_printer *p, uint32_t width, kiln
     char pointer[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->operand_count; i++) {
         snprintf(pointer, sizeof pointer, "%%p%u.base", i);
-        if (p->letters[i] == KILN_LAYOUT_PACKED) kiln__gpu_load_vector(p, i, pointer, width);
+        if (p->layouts[i] == KILN_LAYOUT_PACKED) kiln__gpu_load_vector(p, i, pointer, width);
     }
     kiln__print_shared_loads(p, ".base");
     kiln_status status = kiln__print_instrs(p, true, err);
@@ -46,14 +46,14 @@ static kiln_status print_element(struct kiln_printer *p, kiln_error *err)
 static kiln_status check_wide(const struct kiln_printer *p, kiln_error *err)
 {
     for (uint32_t i = 0; i < p->group->operand_count; i++)
-        if (p->letters[i] == KILN_LAYOUT_STRIDED)
+        if (p->layouts[i] == KILN_LAYOUT_STRIDED)
             return kiln__fail(err, KILN_INVALID, "operand %u of a wide strided kernel must be packed or scalar", i);
     return KILN_OK;
 }
 
 kiln_status kiln__gpu_print_strided(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
 {
-    uint32_t width = config->wide ? kiln__gpu_width(p->group, p->letters) : 1;
+    uint32_t width = config->wide ? kiln__gpu_width(p->group, p->layouts) : 1;
     if (config->wide && check_wide(p, err)) return KILN_INVALID;
     kiln__gpu_open(p, config, "total");
     kiln__gpu_first(p, config, KILN_GPU_BLOCK * width, width);

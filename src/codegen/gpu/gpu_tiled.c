@@ -36,8 +36,8 @@ static bool is_staged(const struct tiled *k, uint32_t operand)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i <= operand; i++)
-        if (k->p->letters[i] == TRANSPOSED) bytes += TILE * PITCH * kiln__dtype_size(k->p->dtypes[i]);
-    return k->p->letters[operand] == TRANSPOSED && bytes <= SHARED_BYTES;
+        if (k->p->layouts[i] == TRANSPOSED) bytes += TILE * PITCH * kiln__dtype_size(k->p->dtypes[i]);
+    return k->p->layouts[operand] == TRANSPOSED && bytes <= SHARED_BYTES;
 }
 
 /* ---- positions ----------------------------------------------------------------------------------------------------
@@ -102,24 +102,24 @@ static void print_step(const struct tiled *k, const char *name, const char *from
 }
 
 /* %pN.at with the pass's suffix: the thread's element, its column first. */
-static const char *print_pointer(const struct tiled *k, char *out, char letter, uint32_t index)
+static const char *print_pointer(const struct tiled *k, char *out, char side, uint32_t index)
 {
     char pointer[KILN_IR_NAME], from[KILN_IR_NAME], position[KILN_IR_NAME];
-    snprintf(pointer, sizeof pointer, "%%%c%u", letter, index);
-    snprintf(from, sizeof from, "%%%c%u.column", letter, index);
+    snprintf(pointer, sizeof pointer, "%%%c%u", side, index);
+    snprintf(from, sizeof from, "%%%c%u.column", side, index);
     snprintf(position, sizeof position, "%%row%s", k->p->pass);
-    snprintf(out, KILN_IR_NAME, "%%%c%u.at%s", letter, index, k->p->pass);
+    snprintf(out, KILN_IR_NAME, "%%%c%u.at%s", side, index, k->p->pass);
     print_step(k, out, from, pointer, k->row_axis, position);
     return out;
 }
 
 /* %oN.column, %pN.column: in the thread's column; %pN.across in its row, for what is read across. */
-static void print_columns(const struct tiled *k, char letter, uint32_t index, bool across)
+static void print_columns(const struct tiled *k, char side, uint32_t index, bool across)
 {
     char pointer[KILN_IR_NAME], from[KILN_IR_NAME], name[KILN_IR_NAME];
-    snprintf(pointer, sizeof pointer, "%%%c%u", letter, index);
-    snprintf(from, sizeof from, "%%%c%u.base", letter, index);
-    snprintf(name, sizeof name, "%%%c%u.%s", letter, index, across ? "across" : "column");
+    snprintf(pointer, sizeof pointer, "%%%c%u", side, index);
+    snprintf(from, sizeof from, "%%%c%u.base", side, index);
+    snprintf(name, sizeof name, "%%%c%u.%s", side, index, across ? "across" : "column");
     print_step(k, name, from, pointer, across ? k->row_axis : k->column_axis, across ? "%row.across" : "%column");
 }
 

@@ -27,7 +27,7 @@ static uint8_t dtype_of(const struct kiln_group *group, uint32_t value)
     return value < first ? group->constant_dtypes[value - group->operand_count] : group->instrs[value - first].dtype;
 }
 
-uint32_t kiln__gpu_width(const struct kiln_group *group, const char *letters)
+uint32_t kiln__gpu_width(const struct kiln_group *group, const char *layouts)
 {
     size_t largest = 1, registers = 1;
     for (uint32_t i = 0; i < group->output_count; i++) {
@@ -36,7 +36,7 @@ uint32_t kiln__gpu_width(const struct kiln_group *group, const char *letters)
     }
     for (uint32_t i = 0; i < group->operand_count; i++) {
         size_t size = kiln__dtype_size(group->operand_dtypes[i]);
-        if (letters[i] != KILN_LAYOUT_PACKED) continue;
+        if (layouts[i] != KILN_LAYOUT_PACKED) continue;
         if (size > largest) largest = size;
         registers += (size + 3) / 4;
     }

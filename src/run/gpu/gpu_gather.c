@@ -221,12 +221,12 @@ static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *
     if (total == 0) return KILN_OK;
     if (room > KILN_MAX_PARAMS) return kiln__gpu_cannot(kernels, err);
     if (loop->ndim == 0) kiln__loop_append_unit(loop);
-    char letters[indices + 2];
+    char layouts[indices + 2];
     uint64_t buffer[KILN_PARAMS_HEADER + room];
     struct kiln_gpu_params *params = kiln__params_init(buffer, false);
-    letters[0] = KILN_LAYOUT_STRIDED;
-    memset(letters + 1, KILN_LAYOUT_INDEX, indices);
-    letters[1 + indices] = '\0';
+    layouts[0] = KILN_LAYOUT_STRIDED;
+    memset(layouts + 1, KILN_LAYOUT_INDEX, indices);
+    layouts[1 + indices] = '\0';
     struct kiln_gpu_config config = {
         .schedule = KILN_GPU_INDEXED, .axes = (uint8_t)loop->ndim, .wide = wide, .is_long = total > KILN_GPU_LONGEST};
     kiln__params_add_pointers(params, loop);
@@ -236,7 +236,7 @@ static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *
         kiln__params_add(params, steps[i]);
     }
     kiln__params_add_axes(params, loop);
-    return kiln__gpu_start(kernels, letters, &config, kiln__full_blocks(kiln__divide_up(total, KILN_GPU_BLOCK)), params,
+    return kiln__gpu_start(kernels, layouts, &config, kiln__full_blocks(kiln__divide_up(total, KILN_GPU_BLOCK)), params,
                            err);
 }
 

@@ -18,28 +18,28 @@ bool kiln__gpu_can_launch(const struct kiln_group *group, size_t ndim, int64_t r
 
 /* ---- packed arrays ------------------------------------------------------------------------------------------- */
 
-static bool is_wide(const struct kiln_loop *loop, const char *letters, size_t outputs)
+static bool is_wide(const struct kiln_loop *loop, const char *layouts, size_t outputs)
 {
     for (size_t i = 0; i < loop->count; i++) {
-        bool is_element = i >= outputs && letters[i - outputs] == KILN_LAYOUT_SCALAR;
+        bool is_element = i >= outputs && layouts[i - outputs] == KILN_LAYOUT_SCALAR;
         if (!is_element && (uintptr_t)loop->regions[i].data % KILN_GPU_WIDE != 0) return false;
     }
     return true;
 }
 
 /* `loop` has one axis. */
-static kiln_status launch_packed(struct kiln_group_kernels *kernels, const struct kiln_loop *loop, const char *letters,
+static kiln_status launch_packed(struct kiln_group_kernels *kernels, const struct kiln_loop *loop, const char *layouts,
                                  const uint64_t *constants, struct kiln_gpu_params *params, kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
-    int64_t n = loop->dims[0], width = kiln__gpu_width(group, letters);
+    int64_t n = loop->dims[0], width = kiln__gpu_width(group, layouts);
     struct kiln_gpu_config config = {.schedule = KILN_GPU_PACKED,
-                                     .wide = is_wide(loop, letters, group->output_count),
+                                     .wide = is_wide(loop, layouts, group->output_count),
                                      .is_long = n > KILN_GPU_LONGEST};
     kiln__params_add_pointers(params, loop);
     kiln__params_add_constants(params, group, constants);
     kiln__params_add(params, n);
-    return kiln__gpu_start(kernels, letters, &config, kiln__full_blocks(kiln__divide_up(n, KILN_GPU_BLOCK * width)),
+    return kiln__gpu_start(kernels, layouts, &config, kiln__full_blocks(kiln__divide_up(n, KILN_GPU_BLOCK * width)),
                            params, err);
 }
 
@@ -65,45 +65,45 @@ static bool outputs_are_packed(const struct kiln_loop *loop, size_t outputs, siz
 }
 
 /* Letters along the last axis; false: an operand is neither packed nor broadcast along it. */
-static bool choose_letters(const struct kiln_loop *loop, size_t outputs, char *letters)
+static bool choose_layouts(const struct kiln_loop *loop, size_t outputs, char *layouts)
 {
     size_t inner = loop->ndim - 1;
     bool simple = true;
     for (size_t i = outputs; i < loop->count; i++) {
         int64_t stride = loop->regions[i].strides[inner];
-        letters[i - outputs] = stride == 0                                        ? KILN_LAYOUT_SCALAR
+        layouts[i - outputs] = stride == 0                                        ? KILN_LAYOUT_SCALAR
                                : kiln__region_is_packed(&loop->regions[i], inner) ? KILN_LAYOUT_PACKED
                                                                                   : KILN_LAYOUT_STRIDED;
-        simple &= letters[i - outputs] != KILN_LAYOUT_STRIDED;
+        simple &= layouts[i - outputs] != KILN_LAYOUT_STRIDED;
     }
     return simple;
 }
 
 /* Do rows begin at 16 bytes too, in every region that is read or written by vectors? */
-static bool rows_are_wide(const struct kiln_loop *loop, const char *letters, size_t outputs)
+static bool rows_are_wide(const struct kiln_loop *loop, const char *layouts, size_t outputs)
 {
     for (size_t i = 0; i < loop->count; i++) {
-        if (i >= outputs && letters[i - outputs] == KILN_LAYOUT_SCALAR) continue;
+        if (i >= outputs && layouts[i - outputs] == KILN_LAYOUT_SCALAR) continue;
         for (size_t axis = 0; axis + 1 < loop->ndim; axis++)
             if (loop->regions[i].strides[axis] % KILN_GPU_WIDE != 0) return false;
     }
-    return is_wide(loop, letters, outputs);
+    return is_wide(loop, layouts, outputs);
 }
 
-static kiln_status launch_strided(struct kiln_group_kernels *kernels, const struct kiln_loop *loop, char *letters,
+static kiln_status launch_strided(struct kiln_group_kernels *kernels, const struct kiln_loop *loop, char *layouts,
                                   const uint64_t *constants, bool wide, struct kiln_gpu_params *params, kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
     int64_t total = kiln__loop_size(loop);
-    if (!wide) memset(letters, KILN_LAYOUT_STRIDED, group->operand_count);
-    int64_t width = wide ? kiln__gpu_width(group, letters) : 1;
+    if (!wide) memset(layouts, KILN_LAYOUT_STRIDED, group->operand_count);
+    int64_t width = wide ? kiln__gpu_width(group, layouts) : 1;
     struct kiln_gpu_config config = {
         .schedule = KILN_GPU_STRIDED, .axes = (uint8_t)loop->ndim, .wide = wide, .is_long = total > KILN_GPU_LONGEST};
     kiln__params_add_pointers(params, loop);
     kiln__params_add_constants(params, group, constants);
     kiln__params_add(params, total);
     kiln__params_add_axes(params, loop);
-    return kiln__gpu_start(kernels, letters, &config, kiln__full_blocks(kiln__divide_up(total, KILN_GPU_BLOCK * width)),
+    return kiln__gpu_start(kernels, layouts, &config, kiln__full_blocks(kiln__divide_up(total, KILN_GPU_BLOCK * width)),
                            params, err);
 }
 
@@ -121,16 +121,16 @@ static size_t find_transposed(const struct kiln_loop *loop, size_t outputs)
     return loop->ndim;
 }
 
-static kiln_status launch_tiled(struct kiln_group_kernels *kernels, struct kiln_loop *loop, size_t rows, char *letters,
+static kiln_status launch_tiled(struct kiln_group_kernels *kernels, struct kiln_loop *loop, size_t rows, char *layouts,
                                 const uint64_t *constants, struct kiln_gpu_params *params, kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
     size_t outputs = group->output_count, inner = loop->ndim - 1;
     swap_axes(loop, rows, inner - 1);
-    choose_letters(loop, outputs, letters);
+    choose_layouts(loop, outputs, layouts);
     for (size_t i = outputs; i < loop->count; i++)
-        if (letters[i - outputs] == KILN_LAYOUT_STRIDED && kiln__region_is_packed(&loop->regions[i], inner - 1))
-            letters[i - outputs] = 't';
+        if (layouts[i - outputs] == KILN_LAYOUT_STRIDED && kiln__region_is_packed(&loop->regions[i], inner - 1))
+            layouts[i - outputs] = 't';
     int64_t row_tiles = kiln__divide_up(loop->dims[inner - 1], KILN_GPU_TILE);
     int64_t column_tiles = kiln__divide_up(loop->dims[inner], KILN_GPU_TILE), outer = 1;
     for (size_t axis = 0; axis + 1 < inner; axis++) outer *= loop->dims[axis];
@@ -141,7 +141,7 @@ static kiln_status launch_tiled(struct kiln_group_kernels *kernels, struct kiln_
     kiln__params_add(params, row_tiles);
     kiln__params_add(params, column_tiles);
     kiln__params_add_axes(params, loop);
-    return kiln__gpu_start(kernels, letters, &config, kiln__full_blocks(outer * row_tiles * column_tiles), params, err);
+    return kiln__gpu_start(kernels, layouts, &config, kiln__full_blocks(outer * row_tiles * column_tiles), params, err);
 }
 
 static kiln_status launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
@@ -149,8 +149,8 @@ static kiln_status launch_loop(struct kiln_group_kernels *kernels, struct kiln_l
 {
     const struct kiln_group *group = &kernels->group;
     size_t outputs = group->output_count;
-    char letters[group->operand_count + 1];
-    letters[group->operand_count] = '\0';
+    char layouts[group->operand_count + 1];
+    layouts[group->operand_count] = '\0';
     if (kiln__loop_size(loop) == 0) return KILN_OK;
     kiln__loop_collapse(loop);
     if (loop->ndim == 0) kiln__loop_append_unit(loop);
@@ -159,12 +159,12 @@ static kiln_status launch_loop(struct kiln_group_kernels *kernels, struct kiln_l
     uint64_t buffer[KILN_PARAMS_HEADER + room];
     struct kiln_gpu_params *params = kiln__params_init(buffer, keep);
     size_t inner = loop->ndim - 1, transposed = find_transposed(loop, outputs);
-    bool packed = outputs_are_packed(loop, outputs, inner), simple = choose_letters(loop, outputs, letters);
-    if (loop->ndim == 1 && packed && simple) return launch_packed(kernels, loop, letters, constants, params, err);
-    if (transposed < loop->ndim) return launch_tiled(kernels, loop, transposed, letters, constants, params, err);
-    bool wide = packed && simple && loop->dims[inner] % kiln__gpu_width(group, letters) == 0 &&
-                rows_are_wide(loop, letters, outputs);
-    return launch_strided(kernels, loop, letters, constants, wide, params, err);
+    bool packed = outputs_are_packed(loop, outputs, inner), simple = choose_layouts(loop, outputs, layouts);
+    if (loop->ndim == 1 && packed && simple) return launch_packed(kernels, loop, layouts, constants, params, err);
+    if (transposed < loop->ndim) return launch_tiled(kernels, loop, transposed, layouts, constants, params, err);
+    bool wide = packed && simple && loop->dims[inner] % kiln__gpu_width(group, layouts) == 0 &&
+                rows_are_wide(loop, layouts, outputs);
+    return launch_strided(kernels, loop, layouts, constants, wide, params, err);
 }
 
 kiln_status kiln__gpu_launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,

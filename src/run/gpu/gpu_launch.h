@@ -19,7 +19,7 @@ kiln_status kiln__gpu_launch_reduction(struct kiln_group_kernels *kernels, struc
                                        int64_t stride, kiln_error *err);
 /* `loop` has the axes of the rows; `inner` is each region's stride along the row, of n elements. */
 kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
-                                  const int64_t *inner, const uint64_t *constants, const char *letters, bool keep,
+                                  const int64_t *inner, const uint64_t *constants, const char *layouts, bool keep,
                                   kiln_error *err);
 
 /* Can the GPU run a group with that many parameters, and rows of that length (0: it has none)? */

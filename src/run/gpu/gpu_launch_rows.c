@@ -35,7 +35,7 @@ static kiln_status blocks_apart(const struct kiln_gpu_grid *grid, int64_t elemen
 
 /* `loop` has the rows' axes; `inner` the strides along the row, per region. */
 static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
-                               const int64_t *inner, const uint64_t *constants, const char *letters, bool keep,
+                               const int64_t *inner, const uint64_t *constants, const char *layouts, bool keep,
                                kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
@@ -60,14 +60,14 @@ static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_l
     kiln__params_add(params, apart);
     for (size_t i = group->output_count; i < loop->count; i++) kiln__params_add(params, inner[i]);
     kiln__params_add_axes(params, loop);
-    return kiln__gpu_start(kernels, letters, &config, grid, params, err);
+    return kiln__gpu_start(kernels, layouts, &config, grid, params, err);
 }
 
 kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
-                                  const int64_t *inner, const uint64_t *constants, const char *letters, bool keep,
+                                  const int64_t *inner, const uint64_t *constants, const char *layouts, bool keep,
                                   kiln_error *err)
 {
-    return kiln__loop_size(loop) == 0 ? KILN_OK : launch_rows(kernels, loop, n, inner, constants, letters, keep, err);
+    return kiln__loop_size(loop) == 0 ? KILN_OK : launch_rows(kernels, loop, n, inner, constants, layouts, keep, err);
 }
 
 int64_t kiln__gpu_longest_reduction(const struct kiln_loop *loop, int64_t stride)
@@ -109,6 +109,6 @@ kiln_status kiln__gpu_launch_reduction(struct kiln_group_kernels *kernels, struc
                        kiln__region_is_packed(&loop->regions[1], last);
     if (has_columns && n <= KILN_REDUCE_CHUNK) return launch_columns(kernels, loop, n, stride, err);
     const int64_t inner[2] = {0, stride};
-    const char *letters = stride == loop->regions[1].item ? "c" : "v";
-    return launch_rows(kernels, loop, n, inner, NULL, letters, false, err);
+    const char *layouts = stride == loop->regions[1].item ? "c" : "v";
+    return launch_rows(kernels, loop, n, inner, NULL, layouts, false, err);
 }

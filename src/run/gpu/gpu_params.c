@@ -55,7 +55,7 @@ struct kiln_gpu_grid kiln__full_blocks(int64_t blocks)
     return (struct kiln_gpu_grid){.blocks = blocks, .threads = KILN_GPU_BLOCK};
 }
 
-kiln_status kiln__gpu_start(struct kiln_group_kernels *kernels, const char *letters,
+kiln_status kiln__gpu_start(struct kiln_group_kernels *kernels, const char *layouts,
                             const struct kiln_gpu_config *config, struct kiln_gpu_grid grid,
                             const struct kiln_gpu_params *params, kiln_error *err)
 {
@@ -68,7 +68,7 @@ kiln_status kiln__gpu_start(struct kiln_group_kernels *kernels, const char *lett
     kiln_status status = kiln__device_at_index(kiln__active_device_index, &device, err);
     if (grid.blocks > INT32_MAX)
         return kiln__fail(err, KILN_INVALID, "%s: too many elements for one launch", kernels->name);
-    if (!status) status = kiln__gpu_variant_get(kernels, device, letters, config, &call.function, err);
+    if (!status) status = kiln__gpu_variant_get(kernels, device, layouts, config, &call.function, err);
     if (!status && params->keep) kiln__launch_cache_put(kernels, device, &call);
     return status ? status : kiln__launch_graph_launch(device->gpu, &call, err);
 }

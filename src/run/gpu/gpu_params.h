@@ -46,7 +46,7 @@ static inline int64_t kiln__divide_up(int64_t a, int64_t b)
 }
 
 /* Everything is in `params`. */
-kiln_status kiln__gpu_start(struct kiln_group_kernels *kernels, const char *letters,
+kiln_status kiln__gpu_start(struct kiln_group_kernels *kernels, const char *layouts,
                             const struct kiln_gpu_config *config, struct kiln_gpu_grid grid,
                             const struct kiln_gpu_params *params, kiln_error *err);
 

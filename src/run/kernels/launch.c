@@ -157,15 +157,15 @@ static kiln_status run(struct launch *launch, bool columns_may_be_cut, kiln_erro
 
 /* ---- packed arrays ------------------------------------------------------------------------------------------- */
 
-/* One letter per operand when all are packed with the outputs' shape, or one element. */
-static bool packed_letters(const struct kiln_group *group, struct kiln_array *const *operands, int64_t size,
-                           char *letters)
+/* One layout per operand when all are packed with the outputs' shape, or one element. */
+static bool packed_layouts(const struct kiln_group *group, struct kiln_array *const *operands, int64_t size,
+                           char *layouts)
 {
     for (uint32_t i = 0; i < group->operand_count; i++) {
         if (operands[i]->size == size && (operands[i]->row_contiguous || size == 1)) {
-            letters[i] = KILN_LAYOUT_PACKED;
+            layouts[i] = KILN_LAYOUT_PACKED;
         } else if (operands[i]->size == 1) {
-            letters[i] = KILN_LAYOUT_SCALAR;
+            layouts[i] = KILN_LAYOUT_SCALAR;
         } else {
             return false;
         }
@@ -193,7 +193,7 @@ static bool should_stream(const struct kiln_group *group, struct kiln_array *con
 }
 
 static kiln_status launch_packed(struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
-                                 const char *letters, const uint64_t *constants, struct kiln_array *const *outputs,
+                                 const char *layouts, const uint64_t *constants, struct kiln_array *const *outputs,
                                  kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
@@ -203,7 +203,7 @@ static kiln_status launch_packed(struct kiln_group_kernels *kernels, struct kiln
     for (size_t i = 0; i < pointers; i++) {
         bool is_output = i < group->output_count;
         const struct kiln_array *array = is_output ? outputs[i] : operands[i - group->output_count];
-        bool is_scalar = !is_output && letters[i - group->output_count] == KILN_LAYOUT_SCALAR;
+        bool is_scalar = !is_output && layouts[i - group->output_count] == KILN_LAYOUT_SCALAR;
         args[i] = (uint64_t)(uintptr_t)array->data;
         strides[2 * i] = 0;
         strides[2 * i + 1] = is_scalar ? 0 : (int64_t)kiln__dtype_size(array->dtype);
@@ -217,7 +217,7 @@ static kiln_status launch_packed(struct kiln_group_kernels *kernels, struct kiln
                             .n = outputs[0]->size,
                             .total_rows = 1};
     unsigned flags = should_stream(group, operands, outputs) ? KILN_GROUP_STREAMING : 0;
-    kiln_status status = kiln__variant_get(kernels, letters, flags, &launch.entry, err);
+    kiln_status status = kiln__variant_get(kernels, layouts, flags, &launch.entry, err);
     if (status == KILN_OK) status = run(&launch, true, err);
     return status;
 }
@@ -251,15 +251,15 @@ static void choose_rows(struct kiln_loop *loop)
     }
 }
 
-static void choose_letters(const struct launch *launch, const struct kiln_loop *loop, size_t outputs, char *letters)
+static void choose_layouts(const struct launch *launch, const struct kiln_loop *loop, size_t outputs, char *layouts)
 {
     bool strided = false;
     for (size_t i = outputs; i < loop->count; i++) {
         int64_t stride = launch->strides[2 * i + 1];
-        letters[i - outputs] = stride == 0 ? KILN_LAYOUT_SCALAR : KILN_LAYOUT_PACKED;
+        layouts[i - outputs] = stride == 0 ? KILN_LAYOUT_SCALAR : KILN_LAYOUT_PACKED;
         strided |= stride != 0 && stride != loop->regions[i].item && !kiln__tiles_turn(&launch->tiles, i);
     }
-    if (strided) memset(letters, KILN_LAYOUT_STRIDED, loop->count - outputs);
+    if (strided) memset(layouts, KILN_LAYOUT_STRIDED, loop->count - outputs);
 }
 
 /* Takes the last axis of `loop`, if there is one, as the kernel's rows; the others stay. */
@@ -286,7 +286,7 @@ kiln_status kiln__launch_loop(struct kiln_group_kernels *kernels, struct kiln_lo
     if (kiln__loop_size(loop) == 0) return KILN_OK;
     uint64_t args[count];
     int64_t strides[2 * loop->count];
-    char letters[group->operand_count + 1];
+    char layouts[group->operand_count + 1];
     kiln__loop_collapse(loop);
     if (!outputs_are_packed_inside(loop, group->output_count)) kiln__loop_append_unit(loop);
     choose_rows(loop);
@@ -300,9 +300,9 @@ kiln_status kiln__launch_loop(struct kiln_group_kernels *kernels, struct kiln_lo
     }
     for (size_t i = loop->count; i < count; i++) args[i] = constants[i - loop->count];
     kiln__tiles_choose(&launch.tiles, loop, group->output_count, strides, launch.n, false);
-    choose_letters(&launch, loop, group->output_count, letters);
+    choose_layouts(&launch, loop, group->output_count, layouts);
     take_rows(&launch, loop, strides);
-    kiln_status status = kiln__variant_get(kernels, letters, 0, &launch.entry, err);
+    kiln_status status = kiln__variant_get(kernels, layouts, 0, &launch.entry, err);
     if (status == KILN_OK) status = run(&launch, true, err);
     return status;
 }
@@ -339,9 +339,9 @@ kiln_status kiln__launch(struct kiln_group_kernels *kernels, struct kiln_array *
     int64_t size = outputs[0]->size;
     if (size == 0) return KILN_OK;
     if (kiln__active_device_index) return kiln__gpu_launch_group(kernels, operands, constants, outputs, err);
-    char letters[group->operand_count + 1];
-    if (packed_letters(group, operands, size, letters)) {
-        return launch_packed(kernels, operands, letters, constants, outputs, err);
+    char layouts[group->operand_count + 1];
+    if (packed_layouts(group, operands, size, layouts)) {
+        return launch_packed(kernels, operands, layouts, constants, outputs, err);
     }
     return launch_any(kernels, operands, constants, outputs, err);
 }
@@ -359,12 +359,12 @@ kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct ki
     struct launch launch = {.pointers = 2, .args_count = 2, .args = args, .strides = strides, .n = n};
     take_rows(&launch, loop, strides);
     bool rows_are_packed = strides[0] == loop->regions[0].item && strides[2] == loop->regions[1].item;
-    char letters[2] = {rows_are_packed                   ? KILN_LAYOUT_ROWS
+    char layouts[2] = {rows_are_packed                   ? KILN_LAYOUT_ROWS
                        : stride == loop->regions[1].item ? KILN_LAYOUT_PACKED
                                                          : KILN_LAYOUT_STRIDED,
                        0};
     launch.few_parts = rows_are_packed;
-    kiln_status status = kiln__variant_get(kernels, letters, 0, &launch.entry, err);
+    kiln_status status = kiln__variant_get(kernels, layouts, 0, &launch.entry, err);
     if (status == KILN_OK) status = run(&launch, false, err);
     return status;
 }
@@ -391,7 +391,7 @@ static void fill_row_regions(const struct kiln_group *group, struct kiln_array *
 }
 
 /* By shape: a row that repeats one element has as many elements as others, and so has what is made of it. */
-static char row_letter(const struct kiln_region *region, const struct kiln_array *operand, int32_t n, size_t axis)
+static char row_layout(const struct kiln_region *region, const struct kiln_array *operand, int32_t n, size_t axis)
 {
     if (operand->ndim == 0 || operand->dims[operand->ndim - 1] != n) return KILN_LAYOUT_SCALAR;
     return region->strides[axis] == region->item ? KILN_LAYOUT_PACKED : KILN_LAYOUT_STRIDED;
@@ -431,13 +431,13 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
     if (!regions) return kiln__no_memory(err, "a launch");
     uint64_t args[count];
     int64_t strides[2 * pointers], inner[pointers];
-    char letters[group->operand_count + 1];
+    char layouts[group->operand_count + 1];
     struct kiln_loop loop;
     kiln__loop_init(&loop, ndim, dims, regions, pointers);
     fill_row_regions(group, operands, outputs, &loop);
     for (size_t i = 0; i < group->operand_count; i++)
-        letters[i] = row_letter(&regions[group->output_count + i], operands[i], dims[ndim - 1], ndim - 1);
-    letters[group->operand_count] = '\0';
+        layouts[i] = row_layout(&regions[group->output_count + i], operands[i], dims[ndim - 1], ndim - 1);
+    layouts[group->operand_count] = '\0';
     struct launch launch = {
         .pointers = pointers, .args_count = count, .args = args, .strides = strides, .n = dims[ndim - 1]};
     launch.tiles.pointers = pointers;
@@ -449,17 +449,17 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
     for (size_t i = pointers; i < count; i++) args[i] = constants[i - pointers];
     kiln__loop_remove_axis(&loop, ndim - 1);
     if (kiln__active_device_index) {
-        status = kiln__gpu_launch_rows(kernels, &loop, launch.n, inner, constants, letters, keep, err);
+        status = kiln__gpu_launch_rows(kernels, &loop, launch.n, inner, constants, layouts, keep, err);
     } else if (kiln__loop_size(&loop) > 0) {
         kiln__loop_collapse(&loop);
         kiln__tiles_choose(&launch.tiles, &loop, group->output_count, strides, launch.n, true);
         for (size_t i = 0; i < launch.tiles.count; i++)
-            letters[launch.tiles.sources[i] - group->output_count] = KILN_LAYOUT_PACKED;
+            layouts[launch.tiles.sources[i] - group->output_count] = KILN_LAYOUT_PACKED;
         take_rows(&launch, &loop, strides);
         bool keeps = launch.n <= KILN_SHORT_ROW && kiln__group_may_keep(group);
         unsigned flags = KILN_GROUP_ROWS | (keeps ? KILN_GROUP_SHORT : 0);
         if (should_stream_rows(group, operands, outputs, dims, ndim)) flags |= KILN_GROUP_STREAMING;
-        status = kiln__variant_get(kernels, letters, flags, &launch.entry, err);
+        status = kiln__variant_get(kernels, layouts, flags, &launch.entry, err);
         if (status == KILN_OK) status = run(&launch, false, err);
     }
     free(regions);

@@ -39,7 +39,7 @@ struct kiln_variant {
     uint32_t generation;
     uint32_t options; /* of the environment, packed: key/options.h */
     unsigned flags;
-    char letters[];
+    char layouts[];
 };
 
 void kiln__group_release(struct kiln_group *group);
@@ -50,13 +50,13 @@ void kiln__group_kernels_release(struct kiln_group_kernels *kernels);
 kiln_status kiln__op_kernels(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out,
                              struct kiln_group_kernels **kernels, kiln_error *err);
 
-/* The variant for these letters, compiled if it is new (through the default cache). */
-kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *letters, unsigned flags,
+/* The variant for these layouts, compiled if it is new (through the default cache). */
+kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *layouts, unsigned flags,
                               kiln_kernel_entry *out, kiln_error *err);
 
 /* The same for a GPU and one of its schedules; the function is the driver's. NULL: compiled only (KILN_MODE). */
 struct kiln_gpu_config;
-kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *letters,
+kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *layouts,
                                   const struct kiln_gpu_config *config, void **function, kiln_error *err);
 
 /*

@@ -49,7 +49,7 @@ void kiln__group_kernels_release(struct kiln_group_kernels *kernels)
 
 /* ---- variants of a group ------------------------------------------------------------------------------------- */
 
-/* What a variant is found by, besides its letters. */
+/* What a variant is found by, besides its layouts. */
 struct variant_key {
     kiln_device *device;
     uint32_t generation, options;
@@ -58,11 +58,11 @@ struct variant_key {
 };
 
 static const struct kiln_variant *find(const struct kiln_variant *list, const struct variant_key *key,
-                                       const char *letters, size_t count)
+                                       const char *layouts, size_t count)
 {
     for (; list; list = list->next) {
         if (list->device == key->device && list->generation == key->generation && list->options == key->options &&
-            list->flags == key->flags && memcmp(list->letters, letters, count) == 0) {
+            list->flags == key->flags && memcmp(list->layouts, layouts, count) == 0) {
             return list;
         }
     }
@@ -74,22 +74,22 @@ static bool is_reduction(const struct kiln_group *group)
     return group->instr_count == 1 && kiln__ops[group->instrs[0].op].kind == KILN_OP_REDUCE;
 }
 
-static kiln_status print(const struct kiln_group *group, const char *letters, const struct variant_key *key,
+static kiln_status print(const struct kiln_group *group, const char *layouts, const struct variant_key *key,
                          struct kiln_buffer *text, kiln_error *err)
 {
-    if (key->config) return kiln__gpu_print(group, letters, key->config, text, err);
-    if (!is_reduction(group)) return kiln__group_print(group, letters, key->flags, text, err);
+    if (key->config) return kiln__gpu_print(group, layouts, key->config, text, err);
+    if (!is_reduction(group)) return kiln__group_print(group, layouts, key->flags, text, err);
     const struct kiln_instr *instr = &group->instrs[0];
-    return kiln__reduction_print(instr->op, group->operand_dtypes[0], instr->dtype, letters[0], text, err);
+    return kiln__reduction_print(instr->op, group->operand_dtypes[0], instr->dtype, layouts[0], text, err);
 }
 
-static kiln_status compile(struct kiln_group_kernels *kernels, const struct variant_key *key, const char *letters,
+static kiln_status compile(struct kiln_group_kernels *kernels, const struct variant_key *key, const char *layouts,
                            struct kiln_kernel **out, kiln_error *err)
 {
     struct kiln_buffer text = {0};
-    const struct kiln_provenance_of of = {kernels, letters};
+    const struct kiln_provenance_of of = {kernels, layouts};
     const struct kiln_provenance note = {kiln__provenance_print, &of};
-    kiln_status status = print(&kernels->group, letters, key, &text, err);
+    kiln_status status = print(&kernels->group, layouts, key, &text, err);
     if (status == KILN_OK && text.failed) status = kiln__no_memory(err, "the text of a kernel");
     if (status == KILN_OK) {
         status = kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), key->device, key->options,
@@ -105,7 +105,7 @@ static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, st
 {
     struct kiln_variant *head = atomic_load_explicit(&kernels->variants, memory_order_acquire);
     do {
-        const struct kiln_variant *other = find(head, key, mine->letters, count);
+        const struct kiln_variant *other = find(head, key, mine->layouts, count);
         if (other) {
             variant_free(mine);
             return other;
@@ -116,14 +116,14 @@ static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, st
     return mine;
 }
 
-static kiln_status get(struct kiln_group_kernels *kernels, struct variant_key *key, const char *letters, void **out,
+static kiln_status get(struct kiln_group_kernels *kernels, struct variant_key *key, const char *layouts, void **out,
                        kiln_error *err)
 {
     struct kiln_group_kernels *home = kernels->same ? kernels->same : kernels;
     size_t count = kernels->group.operand_count;
     key->generation = atomic_load_explicit(&key->device->generation, memory_order_relaxed);
     const struct kiln_variant *known =
-        find(atomic_load_explicit(&home->variants, memory_order_acquire), key, letters, count);
+        find(atomic_load_explicit(&home->variants, memory_order_acquire), key, layouts, count);
     if (!known) {
         struct kiln_variant *mine = calloc(1, sizeof *mine + count + 1);
         if (!mine) return kiln__no_memory(err, "a kernel variant");
@@ -131,8 +131,8 @@ static kiln_status get(struct kiln_group_kernels *kernels, struct variant_key *k
         mine->generation = key->generation;
         mine->options = key->options;
         mine->flags = key->flags;
-        memcpy(mine->letters, letters, count);
-        kiln_status status = compile(kernels, key, mine->letters, &mine->kernel, err);
+        memcpy(mine->layouts, layouts, count);
+        kiln_status status = compile(kernels, key, mine->layouts, &mine->kernel, err);
         if (status != KILN_OK) {
             free(mine);
             return status;
@@ -144,7 +144,7 @@ static kiln_status get(struct kiln_group_kernels *kernels, struct variant_key *k
     return KILN_OK;
 }
 
-kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *letters, unsigned flags,
+kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *layouts, unsigned flags,
                               kiln_kernel_entry *out, kiln_error *err)
 {
     const struct kiln_environment *environment = kiln__environment();
@@ -153,7 +153,7 @@ kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *le
                               .flags = flags};
     void *executable = NULL;
     if (!key.device) return KILN_INVALID;
-    kiln_status status = get(kernels, &key, letters, &executable, err);
+    kiln_status status = get(kernels, &key, layouts, &executable, err);
     if (status == KILN_OK) memcpy(out, &executable, sizeof executable);
     return status;
 }
@@ -164,14 +164,14 @@ static unsigned pack_config(const struct kiln_gpu_config *config)
            (unsigned)config->is_long << 17 | 1u << 31;
 }
 
-kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *letters,
+kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *layouts,
                                   const struct kiln_gpu_config *config, void **function, kiln_error *err)
 {
     struct variant_key key = {.device = device,
                               .options = kiln__options_packed(kiln__environment()),
                               .flags = pack_config(config),
                               .config = config};
-    return get(kernels, &key, letters, function, err);
+    return get(kernels, &key, layouts, function, err);
 }
 
 /* ---- kernels of uncompiled operations ------------------------------------------------------------------------ */

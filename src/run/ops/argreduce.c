@@ -89,9 +89,9 @@ static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *
     kiln__params_add(params, count_chunks(rows, n));
     kiln__params_add(params, stride);
     kiln__params_add_axes(params, loop);
-    const char letters[] = {stride == loop->regions[1].item ? KILN_LAYOUT_PACKED : KILN_LAYOUT_STRIDED,
+    const char layouts[] = {stride == loop->regions[1].item ? KILN_LAYOUT_PACKED : KILN_LAYOUT_STRIDED,
                             through ? KILN_LAYOUT_INDEX : KILN_LAYOUT_SCALAR, '\0'};
-    return kiln__gpu_start(kernels, letters, &config, kiln__full_blocks(kiln__divide_up(warps, KILN_GPU_WARPS)), params,
+    return kiln__gpu_start(kernels, layouts, &config, kiln__full_blocks(kiln__divide_up(warps, KILN_GPU_WARPS)), params,
                            err);
 }
 
