@@ -28,6 +28,16 @@ enum kiln_dtype_rule {
     KILN_RULE_BY_HAND
 };
 
+/* How an update meets what is there. An attribute of nodes, so the values stay. */
+enum kiln_merge_mode {
+    KILN_MERGE_SET,
+    KILN_MERGE_ADD,
+    KILN_MERGE_MULTIPLY,
+    KILN_MERGE_MAX,
+    KILN_MERGE_MIN,
+    KILN_MERGE_MODES
+};
+
 struct kiln_op_info {
     const char *name;
     int8_t arity; /* -1: any number */

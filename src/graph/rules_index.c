@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "ops/indexing.h"
 #include "graph/rules.h"
 
 #define refuse(call, err, format, ...)                                                                                 \

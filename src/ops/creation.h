@@ -32,4 +32,21 @@ kiln_status kiln__full_like(struct kiln_array *like, struct kiln_array *value, e
 kiln_status kiln__zeros_like(struct kiln_array *like, struct kiln_array **out, kiln_error *err);
 kiln_status kiln__ones_like(struct kiln_array *like, struct kiln_array **out, kiln_error *err);
 
+enum kiln_series_kind {
+    KILN_SERIES_STEPS,  /* first + i * step */
+    KILN_SERIES_SPACED, /* from first to last, both included, at equal distances */
+    KILN_SERIES_BARTLETT,
+    KILN_SERIES_BLACKMAN,
+    KILN_SERIES_HAMMING,
+    KILN_SERIES_HANNING
+};
+
+/*
+ * Operation series: numbers that follow from their position alone, in float64; the run layer fills them. It has no
+ * inputs; its attributes are a kind and two numbers by their bits. `count` of them, as `dtype`.
+ * The numbers mean what the kind says; windows have none.
+ */
+kiln_status kiln__series(enum kiln_series_kind kind, const double numbers[2], int count, enum kiln_dtype dtype,
+                         struct kiln_array **out, kiln_error *err);
+
 #endif

@@ -9,16 +9,6 @@
 
 #include "graph/node.h"
 
-/* How an update meets what is there. An attribute of nodes, so the values stay. */
-enum kiln_merge_mode {
-    KILN_MERGE_SET,
-    KILN_MERGE_ADD,
-    KILN_MERGE_MULTIPLY,
-    KILN_MERGE_MAX,
-    KILN_MERGE_MIN,
-    KILN_MERGE_MODES
-};
-
 /* Elements of the flattened array. */
 kiln_status kiln__take(struct kiln_array *a, struct kiln_array *indices, struct kiln_array **out, kiln_error *err);
 kiln_status kiln__take_axis(struct kiln_array *a, struct kiln_array *indices, int axis, struct kiln_array **out,

@@ -1,10 +1,11 @@
 /*
- * fill_series.c - fills a series (ops/series.h). Each number is computed from its position, not from the one before it.
+ * fill_series.c - fills a series (ops/creation.h). Each number is computed from its position, not from the one before
+ * it.
  */
 #include <math.h>
 #include <string.h>
 
-#include "ops/series.h"
+#include "ops/creation.h"
 #include "run/ops/operation.h"
 
 /* At `part` of a window, 0 to 1/2. Blackman's is 0.42 - 0.5 cos(x) + 0.08 cos(2 x), in factors, so that its ends are
