@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "array/block.h"
-#include "base/fork.h"
+#include "base/process/fork.h"
 #include "device/gpu.h"
 
 enum { SMALLEST = 512, FIRST_EXPONENT = 8, CLASSES = 224, MAX_PLACES = 64 };

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fork.h"
-#include "base/thread_end.h"
+#include "base/process/fork.h"
+#include "base/process/thread_end.h"
 
 _Thread_local struct kiln_local *kiln__local_current __attribute__((tls_model("initial-exec")));
 static _Thread_local bool ended

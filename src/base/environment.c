@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/fork.h"
-#include "base/thread_end.h"
+#include "base/process/fork.h"
+#include "base/process/thread_end.h"
 
 _Thread_local struct kiln_environment kiln__this_environment __attribute__((tls_model("initial-exec")));
 bool kiln__environment_is_slow;

@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/process.h"
-#include "base/signal.h"
+#include "base/process/process_id.h"
+#include "base/process/signal.h"
 
 static kiln_status fail_io(kiln_error *err, const char *verb, const char *path)
 {

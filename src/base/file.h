@@ -52,7 +52,7 @@ kiln_status kiln__file_publish(const char *path, const void *data, size_t size, 
 kiln_status kiln__file_append(const char *path, const void *data, size_t size, kiln_error *err);
 
 /* Writes all of it. False: errno says why, and a part may be written; EFBIG where RLIMIT_FSIZE ends, without the signal
- * that comes with it (base/signal.h). */
+ * that comes with it (base/process/signal.h). */
 bool kiln__write_all(int fd, const void *data, size_t size);
 
 /* `name` is that of a temporary file whose writer is known to be gone. */

@@ -14,11 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/callback.h"
 #include "base/digest.h"
 #include "base/file.h"
-#include "base/fork.h"
 #include "base/format.h"
+#include "base/process/callback.h"
+#include "base/process/fork.h"
 
 enum { LINE_SIZE = 4096, REMEMBERED = 64 };
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/fork.h"
+#include "base/process/fork.h"
 
 enum { LINE = 64, BLOCK = 2 << 20, MOST_LINES = 1024 };
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "base/exit.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/process/exit.h"
 #include "base/trust.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -26,7 +26,7 @@ static void append(const struct kiln_buffer *line)
         kiln__log_once("KILN_AUDIT: %s", error.text);
 }
 
-/* Once: when the process leaves early (base/exit.h), or in its turn. */
+/* Once: when the process leaves early (base/process/exit.h), or in its turn. */
 static void at_exit(void)
 {
     static _Atomic bool is_written;

@@ -8,9 +8,9 @@
 
 #include <stdio.h>
 
-#include "base/callback.h"
-#include "base/gate.h"
 #include "base/log.h"
+#include "base/process/callback.h"
+#include "base/process/gate.h"
 #include "base/trust.h"
 #include "cache/kernel.h"
 #include "cache/toolchain.h"

@@ -7,7 +7,7 @@
  * whoever adds an edge bumps the generation of the function it starts at afterwards, which is in the keys of all that
  * reach it. A function whose handle was freed stays while one with a handle reaches it.
  */
-#include "base/gate.h"
+#include "base/process/gate.h"
 #include "cache/function.h"
 
 static pthread_mutex_t graph_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before any other lock */

@@ -7,8 +7,8 @@
  */
 #include "cache/function.h"
 
-#include "base/callback.h"
-#include "base/gate.h"
+#include "base/process/callback.h"
+#include "base/process/gate.h"
 #include "cache/unlinking.h"
 
 /* ---- definitions ---------------------------------------------------------------------------------------------- */

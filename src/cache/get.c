@@ -9,10 +9,10 @@
  */
 #include <stdio.h>
 
-#include "base/callback.h"
 #include "base/clock.h"
-#include "base/gate.h"
 #include "base/log.h"
+#include "base/process/callback.h"
+#include "base/process/gate.h"
 #include "cache/audit.h"
 #include "cache/epoch.h"
 #include "cache/function.h"

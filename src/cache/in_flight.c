@@ -4,8 +4,8 @@
  */
 #include "cache/in_flight.h"
 
-#include "base/callback.h"
-#include "base/gate.h"
+#include "base/process/callback.h"
+#include "base/process/gate.h"
 
 /* Nobody nests this deep on purpose; a maker that asks for ever new keys ends here and not at the end of the stack. */
 enum { DEEPEST = 512 };

@@ -3,7 +3,7 @@
  *
  * No lock is held while a maker runs. Threads keep the list of what they make, the innermost first, so that a maker
  * that asks for its own key is noticed, and that what a thread leaves behind is given up: when it ends, or when it is
- * found to have jumped out of the maker's frames (base/callback.h).
+ * found to have jumped out of the maker's frames (base/process/callback.h).
  */
 #ifndef KILN_CACHE_IN_FLIGHT_H
 #define KILN_CACHE_IN_FLIGHT_H
@@ -22,7 +22,7 @@ struct kiln_in_flight {
     struct kiln_in_flight *outer; /* this thread makes that one, and needs this one for it */
     unsigned outer_level;
     struct kiln_lock *outer_lock; /* that this thread held when it began */
-    uintptr_t frame;              /* of the maker, see base/callback.h */
+    uintptr_t frame;              /* of the maker, see base/process/callback.h */
     struct kiln_memo_table *memo; /* NULL: they went while the in-flight compile was lost */
     struct kiln_in_flight *next;  /* of memo->in-flight compiles */
     bool is_shared;               /* others wait for it */

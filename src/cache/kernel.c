@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/callback.h"
 #include "base/clock.h"
-#include "base/exit.h"
-#include "base/gate.h"
 #include "base/log.h"
+#include "base/process/callback.h"
+#include "base/process/exit.h"
+#include "base/process/gate.h"
 #include "cache/audit.h"
 #include "cache/function.h"
 #include "cache/unlinking.h"

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/callback.h"
-#include "base/exit.h"
-#include "base/gate.h"
+#include "base/process/callback.h"
+#include "base/process/exit.h"
+#include "base/process/gate.h"
 #include "cache/cache.h"
 #include "cache/kernel.h"
 #include "cache/toolchain.h"

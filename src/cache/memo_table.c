@@ -9,9 +9,9 @@
 
 #include <stdio.h>
 
-#include "base/callback.h"
-#include "base/gate.h"
 #include "base/log.h"
+#include "base/process/callback.h"
+#include "base/process/gate.h"
 #include "cache/audit.h"
 #include "cache/epoch.h"
 #include "cache/in_flight.h"

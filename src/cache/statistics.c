@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/callback.h"
-#include "base/exit.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/process/callback.h"
+#include "base/process/exit.h"
 #include "base/trust.h"
 #include "cache/cache.h"
 #include "device/gpu.h"
@@ -81,7 +81,7 @@ kiln_status kiln_stats_write(void)
 
 static _Atomic bool registered;
 
-/* Once: when the process leaves early (base/exit.h), or in its turn. */
+/* Once: when the process leaves early (base/process/exit.h), or in its turn. */
 static void at_exit(void)
 {
     static _Atomic bool is_written;

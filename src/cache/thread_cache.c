@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/exit.h"
-#include "base/gate.h"
-#include "base/nap.h"
-#include "base/thread_end.h"
+#include "base/process/exit.h"
+#include "base/process/gate.h"
+#include "base/process/nap.h"
+#include "base/process/thread_end.h"
 
 _Thread_local struct kiln_thread *kiln__this_thread __attribute__((tls_model("initial-exec")));
 

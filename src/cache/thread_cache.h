@@ -9,7 +9,7 @@
  * with a compiler barrier only, removers run membarrier() and then look at all slots. Where that call is refused,
  * readers use a real fence. Records are reused when a thread ends and never freed, so 10,000 short threads cost the
  * memory of those alive at once. (In a process without a free thread-specific key, that of all threads:
- * base/thread_end.h.)
+ * base/process/thread_end.h.)
  */
 #ifndef KILN_CACHE_THREAD_CACHE_H
 #define KILN_CACHE_THREAD_CACHE_H
@@ -92,7 +92,8 @@ kiln__thread_cache_find(struct kiln_thread *thread, const struct kiln_signature 
     return slot;
 }
 
-/* The thread ends, or has jumped out of all frames below `frame` (base/callback.h): gives up what they were making. */
+/* The thread ends, or has jumped out of all frames below `frame` (base/process/callback.h): gives up what they were
+ * making. */
 void kiln__in_flight_lost(struct kiln_thread *thread, uintptr_t frame);
 
 /* Remembers a result. Keys of more than KILN_THREAD_CACHE_WORDS are left to the memo table of the process. */

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/callback.h"
 #include "base/file.h"
+#include "base/process/callback.h"
 #include "cache/cache.h"
 #include "cache/kernel.h"
 #include "kiln/maintain.h"

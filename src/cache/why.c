@@ -5,9 +5,9 @@
  * The nearest key is copied while its memo table is locked, and both are printed afterwards: printing asks functions
  * for names.
  */
-#include "base/gate.h"
 #include "base/log.h"
-#include "base/thread_end.h"
+#include "base/process/gate.h"
+#include "base/process/thread_end.h"
 #include "cache/function.h"
 #include "key/explain.h"
 

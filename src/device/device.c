@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h> /* environ */
 
-#include "base/fork.h"
+#include "base/process/fork.h"
 #include "device/isa.h"
 
 enum { MAX_INDEX = 1023 }; /* of logical devices of one target; names stay short and ids small */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fork.h"
+#include "base/process/fork.h"
 #include "device/cuda.h"
 
 enum { MAX_GPUS = 63 };

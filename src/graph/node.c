@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "array/block.h"
-#include "base/fork.h"
+#include "base/process/fork.h"
 #include "graph/default_device.h"
 #include "graph/rules.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "base/thread_end.h"
+#include "base/process/thread_end.h"
 
 struct kiln_pushed_option {
     struct kiln_pushed_option *below;

@@ -10,8 +10,8 @@
 
 #include <pthread.h>
 
-#include "base/gate.h"
-#include "base/nap.h"
+#include "base/process/gate.h"
+#include "base/process/nap.h"
 
 struct buffer {
     struct buffer *older;

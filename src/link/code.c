@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "base/fork.h"
+#include "base/process/fork.h"
 
 enum { PAGE = KILN_CODE_PAGE, ARENA_PAGES = 256, NONE = -1 };
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fork.h"
 #include "base/hash.h"
+#include "base/process/fork.h"
 #include "kiln/compile.h"
 #include "mlxc/abi_closure.h"
 #include "run/compiled.h"

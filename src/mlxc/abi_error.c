@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "base/buffer.h"
-#include "base/callback.h"
-#include "base/fork.h"
+#include "base/process/callback.h"
+#include "base/process/fork.h"
 #include "mlx/c/error.h"
 
 struct handler {

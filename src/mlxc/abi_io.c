@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/callback.h"
+#include "base/process/callback.h"
 
 void kiln__io_unref(struct kiln_io *io)
 {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/thread_end.h"
+#include "base/process/thread_end.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

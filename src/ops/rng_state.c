@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "array/threefry.h"
-#include "base/fork.h"
+#include "base/process/fork.h"
 #include "ops/compose.h" /* kiln__random_seed */
 
 KILN_LEAF_LOCK(lock); /* guards both; a leaf */

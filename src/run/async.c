@@ -11,11 +11,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/callback.h"
-#include "base/gate.h"
+#include "base/process/callback.h"
+#include "base/process/gate.h"
 #include "device/device.h"
-#include "run/eval.h"
 #include "run/cpu/pool.h"
+#include "run/eval.h"
 
 struct task {
     struct task *next;

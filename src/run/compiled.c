@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/fork.h"
+#include "base/process/fork.h"
 #include "cache/audit.h"
 #include "cache/cache.h"
 #include "graph/default_device.h"

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/callback.h"
-#include "base/gate.h"
+#include "base/process/callback.h"
+#include "base/process/gate.h"
 #include "run/gpu/cublas.h"
 #include "run/gpu/gpu_gather.h"
 #include "run/kernels/launch.h"
@@ -61,7 +61,7 @@ static void after_fork_in_parent(void)
 
 /*
  * What other threads were running will never end here: it waits again for somebody to run it. fork waited for what
- * overwrites its inputs (base/gate.h); if that took too long, neither inputs nor outputs are there any more.
+ * overwrites its inputs (base/process/gate.h); if that took too long, neither inputs nor outputs are there any more.
  */
 static void after_fork_in_child(void)
 {

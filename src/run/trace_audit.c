@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fork.h"
 #include "base/hash.h"
+#include "base/process/fork.h"
 #include "graph/deferred.h"
 #include "key/explain.h"
 

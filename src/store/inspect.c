@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/callback.h"
 #include "base/file.h"
+#include "base/process/callback.h"
 #include "base/trust.h"
 #include "key/content.h"
 #include "store/prune.h"

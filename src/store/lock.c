@@ -24,9 +24,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/gate.h"
 #include "base/log.h"
-#include "base/process.h"
+#include "base/process/gate.h"
+#include "base/process/process_id.h"
 
 enum {
     TEXT_SIZE = 160,

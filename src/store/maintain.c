@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/callback.h"
+#include "base/process/callback.h"
 #include "base/status.h"
 #include "store/ledger.h"
 #include "store/prune.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gate.h"
+#include "base/process/gate.h"
 
 struct memory {
     struct kiln_tier tier; /* first: a kiln_tier * is a struct memory * */

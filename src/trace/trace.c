@@ -11,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/callback.h"
 #include "base/hash.h"
+#include "base/process/callback.h"
 #include "base/table.h"
 #include "graph/deferred.h"
 
 static _Thread_local uint64_t running;                         /* id of this thread's trace, or 0 */
 static _Thread_local struct kiln_array *const *running_inputs; /* what its call was given */
 static _Thread_local size_t running_count;
-static _Thread_local uintptr_t running_frame; /* of what called the function: see base/callback.h */
+static _Thread_local uintptr_t running_frame; /* of what called the function: see base/process/callback.h */
 static _Atomic uint64_t next_id = 1;
 
 /* The tracers of this thread's trace in the order in which they were made; references. */

@@ -4,7 +4,7 @@
  */
 #include "process_support.h"
 
-#include "base/process.h"
+#include "base/process/process_id.h"
 #include "store/lock.h"
 
 struct world {

@@ -588,7 +588,7 @@ static void check_sum(enum kiln_dtype in, enum kiln_dtype out, char layout, cons
         for (int row = 0; row < 3; row++) {
             struct value want = sum_reference(in, out, data + row * strides[2], stride, counts[c]);
             struct value got = load_value(out, result + row * 16);
-            expect_same(&want, &got, "sum", layout, target);
+            expect_same(&want, &got, "sum", text_of_layout, target);
         }
     }
 }

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/gate.h"
+#include "base/process/gate.h"
 #include "unit/run_support.h"
 
 static struct kiln_array *scalar_f32(float value)

@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include "base/process.h"
+#include "base/process/process_id.h"
 #include "store/lock.h"
 
 struct world {

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/exit.h"
-#include "base/gate.h"
+#include "base/process/exit.h"
+#include "base/process/gate.h"
 #include "run/gpu/cublas.h"
 #include "run/kernels/launch.h"
 #include "run/ops/operation.h"

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "base/callback.h"
+#include "base/process/callback.h"
 #include "run/cpu/cores.h"
 
 enum { MAX_WIDTH = 256, SPINS = 2000 };

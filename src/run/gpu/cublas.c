@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/fork.h"
+#include "base/process/fork.h"
 #include "run/placement.h"
 
 enum { MAX_PLACES = 64, NONE = -1, COMPUTE_32F = 68, COMPUTE_64F = 70, DEFAULT_ALGORITHM = -1 };

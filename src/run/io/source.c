@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/callback.h"
+#include "base/process/callback.h"
 #include "run/ops/operation.h"
 
 struct file_source {

@@ -1,13 +1,13 @@
 /*
- * kernel_set.c - see kernel_set.h. The set has a reference to what it holds, and so have all kernels that use it; what only the
- * set refers to goes when the set is full. One lock for all sets: it is taken when a plan is made or freed, never when
- * one runs.
+ * kernel_set.c - see kernel_set.h. The set has a reference to what it holds, and so have all kernels that use it; what
+ * only the set refers to goes when the set is full. One lock for all sets: it is taken when a plan is made or freed,
+ * never when one runs.
  */
 #include "run/kernels/kernel_set.h"
 
 #include <stdlib.h>
 
-#include "base/fork.h"
+#include "base/process/fork.h"
 
 enum { MOST = 64 }; /* groups in one set */
 

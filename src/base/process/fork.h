@@ -5,8 +5,8 @@
  * the child for ever. Guarded locks are taken around every fork, in the order they were registered, and given back in
  * parent and child. Guard leaf locks only: nothing else may be locked while one is held.
  */
-#ifndef KILN_BASE_FORK_H
-#define KILN_BASE_FORK_H
+#ifndef KILN_BASE_PROCESS_FORK_H
+#define KILN_BASE_PROCESS_FORK_H
 
 #include <pthread.h>
 

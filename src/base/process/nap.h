@@ -2,8 +2,8 @@
  * nap.h - waiting for another thread that needs nanoseconds. A few yields, then sleeps: yielding at a real-time
  * priority lets nobody of a lower one run, and the other thread may be of one.
  */
-#ifndef KILN_BASE_NAP_H
-#define KILN_BASE_NAP_H
+#ifndef KILN_BASE_PROCESS_NAP_H
+#define KILN_BASE_PROCESS_NAP_H
 
 #include <sched.h>
 #include <time.h>

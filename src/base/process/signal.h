@@ -6,8 +6,8 @@
  * belongs to the program, so between hold and release the two are blocked for this thread alone, and the one that came
  * with the errno of release is taken back. What was pending before stays pending. Pairs do not nest; errno is kept.
  */
-#ifndef KILN_BASE_SIGNAL_H
-#define KILN_BASE_SIGNAL_H
+#ifndef KILN_BASE_PROCESS_SIGNAL_H
+#define KILN_BASE_PROCESS_SIGNAL_H
 
 #include <signal.h>
 

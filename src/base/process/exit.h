@@ -2,16 +2,16 @@
  * exit.h - leaving the process: nothing is torn down under a thread that compiles or multiplies.
  *
  * exit() runs the destructors of every library, also those of LLVM and of the BLAS, while other threads go on. So once
- * it has begun, no other thread begins such work (base/gate.h), and exit waits up to a second for what is running. What
- * still runs then can't be stopped: the process leaves at once, with the status it was given, its counters written and
- * its streams flushed, but without further exit handlers and destructors.
+ * it has begun, no other thread begins such work (base/process/gate.h), and exit waits up to a second for what is
+ * running. What still runs then can't be stopped: the process leaves at once, with the status it was given, its
+ * counters written and its streams flushed, but without further exit handlers and destructors.
  *
  * Exit handlers run in the reverse order of their registration, and LLVM registers more of them while it compiles. So
  * ours is registered again after each library that was opened; and by the thread that calls exit(), whose thread-local
  * destructors run before all exit handlers, when that thread is known to us.
  */
-#ifndef KILN_BASE_EXIT_H
-#define KILN_BASE_EXIT_H
+#ifndef KILN_BASE_PROCESS_EXIT_H
+#define KILN_BASE_PROCESS_EXIT_H
 
 #include <stdbool.h>
 

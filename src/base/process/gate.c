@@ -9,7 +9,7 @@
  * The gates are closed one after the other: a step that overwrites may wait for a kernel that another thread compiles,
  * and work may wait for nobody but others at work, so each gate empties while those behind it are still open.
  */
-#include "base/gate.h"
+#include "base/process/gate.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

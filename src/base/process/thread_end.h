@@ -4,8 +4,8 @@
  * A process has 1,024 thread-specific keys for all its libraries. When they are taken, everything works and only what
  * is to be done at the end of a thread is not: its records and copies stay as long as the process.
  */
-#ifndef KILN_BASE_THREAD_END_H
-#define KILN_BASE_THREAD_END_H
+#ifndef KILN_BASE_PROCESS_THREAD_END_H
+#define KILN_BASE_PROCESS_THREAD_END_H
 
 #include <pthread.h>
 #include <stdbool.h>

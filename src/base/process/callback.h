@@ -11,8 +11,8 @@
  * lost frames held is found later, by their addresses: stacks grow down, so a frame at a lower address than that of the
  * caller is no more. kiln__frame() is such an address.
  */
-#ifndef KILN_BASE_CALLBACK_H
-#define KILN_BASE_CALLBACK_H
+#ifndef KILN_BASE_PROCESS_CALLBACK_H
+#define KILN_BASE_PROCESS_CALLBACK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * exit.c - see exit.h. Invariant: on_exit() entries that are registered more than once do their work once.
  */
-#include "base/exit.h"
+#include "base/process/exit.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/gate.h"
+#include "base/process/gate.h"
 
 #define PATIENCE_NS 1000000000ull
 enum { MOST_WRITERS = 4, MOST_AGAIN = 4096 };

@@ -1,7 +1,7 @@
 /*
  * signal.c - see signal.h. Invariant: the thread's mask and what is pending for it are the same before and after.
  */
-#include "base/signal.h"
+#include "base/process/signal.h"
 
 #include <errno.h>
 #include <time.h>

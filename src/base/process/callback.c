@@ -9,14 +9,14 @@
  * Invariant: `innermost` is the list of callbacks that run on this thread, the innermost first. It is allocated,
  * because a frame that was jumped over leaves nothing else to read.
  */
-#include "base/callback.h"
+#include "base/process/callback.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <unwind.h>
 
-#include "base/gate.h"
+#include "base/process/gate.h"
 
 struct callback {
     struct callback *outer;

@@ -1,7 +1,7 @@
 /*
- * process.c - see process.h. What can't be read from /proc makes a process look alive: nobody acts on a guess.
+ * process_id.c - see process_id.h. What can't be read from /proc makes a process look alive: nobody acts on a guess.
  */
-#include "base/process.h"
+#include "base/process/process_id.h"
 
 #include <dirent.h>
 #include <errno.h>

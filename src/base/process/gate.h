@@ -8,8 +8,8 @@
  * and steps that overwrite what they read, after which a child must not run them again. A thread that forks inside of
  * work waits for nobody's.
  */
-#ifndef KILN_BASE_GATE_H
-#define KILN_BASE_GATE_H
+#ifndef KILN_BASE_PROCESS_GATE_H
+#define KILN_BASE_PROCESS_GATE_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 void kiln__mutex_lock(pthread_mutex_t *mutex);
 void kiln__mutex_unlock(pthread_mutex_t *mutex);
 
-/* False: the process is leaving (base/exit.h), and the work must not begin. */
+/* False: the process is leaving (base/process/exit.h), and the work must not begin. */
 bool kiln__work_begin(void);
 void kiln__work_end(void);
 

@@ -1,7 +1,7 @@
 /*
  * fork.c - see fork.h. The list only grows, while constructors run.
  */
-#include "base/fork.h"
+#include "base/process/fork.h"
 
 #include <stddef.h>
 #include <stdlib.h>
