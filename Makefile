@@ -4,7 +4,7 @@
 #   make demo       build, then show the main job        make tsan    tests under the thread sanitizer
 #   make test       build with gcc and clang, run tests  make fuzz    every fuzz target for FUZZ_SECONDS
 #   make bench      measure, with floors of this run     make format  clang-format on our sources
-#   make install    PREFIX, DESTDIR                      make layers  list includes that point upwards
+#   make install    PREFIX, DESTDIR                      make layers  includes that point upwards; part of make test
 #   make clean      remove build/                        make soak    tests that take minutes
 #   make torture    random attacks for TORTURE_SECONDS (600), each failure with its seed; TORTURE_BUILD=asan or tsan
 #   make bench-gpu  the same on an NVIDIA GPU (KILN_LIB: folder of the libraries; needs nvcc, no other set-up)

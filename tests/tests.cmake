@@ -1,5 +1,11 @@
 # tests/unit/test_<layer>_<file>.c: one program each, against the archives, so that internals can be tested.
 enable_testing()
+
+# The tree itself: no include points upwards, names are unique, sources are formatted.
+foreach(check layers names format)
+  add_test(NAME tree_${check} COMMAND ${CMAKE_SOURCE_DIR}/tools/${check}.sh --check)
+endforeach()
+
 find_library(CMOCKA cmocka REQUIRED)
 set(engine_tests "array|graph|ops|codegen|trace|run")
 file(GLOB unit_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/test_*.c)

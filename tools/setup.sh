@@ -3,7 +3,7 @@
 # otherwise the exact line to run, and status 1.
 set -eu
 
-packages="cmake ninja-build gcc libc6-dev make pkg-config llvm-19-dev clang-19 libclang-rt-19-dev
+packages="cmake ninja-build gcc libc6-dev make pkg-config llvm-19-dev clang-19 clang-format-19 libclang-rt-19-dev
     libopenblas0-pthread libxxhash-dev libcmocka-dev zlib1g-dev libzstd-dev locales"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then

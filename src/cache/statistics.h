@@ -1,8 +1,8 @@
 /*
  * statistics.h - exact counters, and the line of JSON that KILN_STATS asks for.
  *
- * Hits are counted per thread (thread_cache.h), everything rarer in the cache itself. Reading sums them. Counts of closed
- * caches are kept for the process's line.
+ * Hits are counted per thread (thread_cache.h), everything rarer in the cache itself. Reading sums them. Counts of
+ * closed caches are kept for the process's line.
  */
 #ifndef KILN_CACHE_STATISTICS_H
 #define KILN_CACHE_STATISTICS_H

@@ -99,7 +99,8 @@ static void allow_fast_math(LLVMModuleRef module)
 static kiln_status run_passes(struct compilation *c, kiln_error *err)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(c->module, c->family->pipelines[c->job->opt_level > 0], c->machine->llvm, options);
+    LLVMErrorRef error =
+        LLVMRunPasses(c->module, c->family->pipelines[c->job->opt_level > 0], c->machine->llvm, options);
     LLVMDisposePassBuilderOptions(options);
     if (!error) return KILN_OK;
     char *message = LLVMGetErrorMessage(error);

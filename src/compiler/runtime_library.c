@@ -1,6 +1,6 @@
 /*
- * runtime_library.c - the run-time library: bitcode built into the plug-in, one for each family of targets, made ready for a
- * target on request.
+ * runtime_library.c - the run-time library: bitcode built into the plug-in, one for each family of targets, made ready
+ * for a target on request.
  *
  * Ready means: compiled for the target's CPU, always inlined, and linkonce_odr, so that a kernel takes only the helpers
  * it calls. What comes out depends on the built-in bitcode, the target's name and LLVM only.

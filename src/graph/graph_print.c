@@ -1,6 +1,6 @@
 /*
- * graph_print.c - see graph_print.h. The walk keeps its own stack, so that a chain of a million operations can be printed. A line is
- * printed when all inputs of its operation have names, so every name is defined before it is used.
+ * graph_print.c - see graph_print.h. The walk keeps its own stack, so that a chain of a million operations can be
+ * printed. A line is printed when all inputs of its operation have names, so every name is defined before it is used.
  */
 #include "graph/graph_print.h"
 

@@ -3,8 +3,8 @@
  */
 #include "ops/creation.h"
 
-#include "ops/compose.h"
 #include "mlxc/handle.h"
+#include "ops/compose.h"
 
 int mlx_arange(mlx_array *res, double start, double stop, double step, mlx_dtype dtype, const mlx_stream s)
 {

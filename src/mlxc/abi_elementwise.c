@@ -1,5 +1,6 @@
 /*
- * abi_elementwise.c - the element-wise functions of ops.h that take more than arrays, or are made of several operations.
+ * abi_elementwise.c - the element-wise functions of ops.h that take more than arrays, or are made of several
+ * operations.
  */
 #include "ops/elementwise.h"
 

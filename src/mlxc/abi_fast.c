@@ -1,10 +1,10 @@
 /*
  * abi_fast.c - fast.h of the ABI: common layers as one call; and the layers of ops.h.
  */
+#include "mlxc/handle.h"
 #include "ops/compose.h"
 #include "ops/convolution.h"
 #include "ops/layers.h"
-#include "mlxc/handle.h"
 
 int mlx_fast_rms_norm(mlx_array *res, const mlx_array x, const mlx_array weight, float eps, const mlx_stream s)
 {

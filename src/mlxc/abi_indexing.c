@@ -1,8 +1,8 @@
 /*
  * abi_indexing.c - the functions of ops.h that read and write through indices and slices.
  */
-#include "ops/indexing.h"
 #include "mlxc/abi_vector.h"
+#include "ops/indexing.h"
 
 int mlx_take(mlx_array *res, const mlx_array a, const mlx_array indices, const mlx_stream s)
 {

@@ -4,9 +4,9 @@
  * The element-wise functions come from graph/ops.def, one per row; the others are written out. A NULL handle is an
  * error each time, and the order is always: inputs first, then the result, so that a result may be an input.
  */
+#include "mlxc/abi_vector.h"
 #include "ops/compose.h"
 #include "ops/shapes.h"
-#include "mlxc/abi_vector.h"
 
 /* ---- element-wise --------------------------------------------------------------------------------------------- */
 

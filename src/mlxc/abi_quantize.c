@@ -3,8 +3,8 @@
  */
 #include "ops/quantize.h"
 
-#include "ops/products.h"
 #include "mlxc/abi_vector.h"
+#include "ops/products.h"
 
 /* The mode by its name, and the two sizes or the mode's own; 1, after an error, when they do not fit together. */
 static int choose(const char *name, const char *mode, mlx_optional_int group_size, mlx_optional_int bits,

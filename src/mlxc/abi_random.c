@@ -3,8 +3,8 @@
  */
 #include "ops/random.h"
 
-#include "ops/compose.h"
 #include "mlxc/handle.h"
+#include "ops/compose.h"
 
 #define SHAPE ((struct kiln_dims){shape, shape_num})
 #define KEY   kiln__unwrap_optional(key)

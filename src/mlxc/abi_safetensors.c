@@ -1,6 +1,7 @@
 /*
- * abi_safetensors.c - the functions of io.h for safetensors. Loading reads the header; each array's data is read when it is
- * evaluated. Saving evaluates first and writes last, so that a file may be saved over the one its arrays come from.
+ * abi_safetensors.c - the functions of io.h for safetensors. Loading reads the header; each array's data is read when
+ * it is evaluated. Saving evaluates first and writes last, so that a file may be saved over the one its arrays come
+ * from.
  */
 #include "run/io/safetensors.h"
 

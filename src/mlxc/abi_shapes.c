@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/compose.h"
 #include "mlxc/abi_vector.h"
+#include "ops/compose.h"
 
 /* ---- axes ---------------------------------------------------------------------------------------------------------
  */

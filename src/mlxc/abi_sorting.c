@@ -1,8 +1,8 @@
 /*
  * abi_sorting.c - the functions of ops.h that sort. Without an axis: of all elements in a row.
  */
-#include "ops/sorting.h"
 #include "mlxc/handle.h"
+#include "ops/sorting.h"
 
 #define KILN_SORT(name, ID)                                                                                            \
     int mlx_##name(mlx_array *res, const mlx_array a, const mlx_stream s)                                              \

@@ -1,6 +1,6 @@
 /*
- * view_algebra.c - see view_algebra.h. Attributes fit into 64 bits: a step other than 0 stands only where an axis has two elements or
- * more, so steps and starts are smaller than the dims of the base, however many views were combined.
+ * view_algebra.c - see view_algebra.h. Attributes fit into 64 bits: a step other than 0 stands only where an axis has
+ * two elements or more, so steps and starts are smaller than the dims of the base, however many views were combined.
  */
 #include "trace/view_algebra.h"
 

@@ -5,8 +5,8 @@
 #include "trace_support.h"
 
 #include "cache/audit.h"
-#include "run/trace_audit.h"
 #include "run/compiled.h"
+#include "run/trace_audit.h"
 
 static float factor = 2;
 

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "run/kernels/launch.h"
 #include "run/cpu/pool.h"
+#include "run/kernels/launch.h"
 #include "unit/run_support.h"
 
 /* ---- arrays of every dtype and layout -------------------------------------------------------------------------- */

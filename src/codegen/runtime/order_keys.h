@@ -1,5 +1,6 @@
 /*
- * order_keys.h - elements of every dtype as unsigned numbers in the same order, from their bits: run/ops/sort_keys.h says which.
+ * order_keys.h - elements of every dtype as unsigned numbers in the same order, from their bits: run/ops/sort_keys.h
+ * says which.
  *
  * The magnitudes of floats are ordered like their bits, so half of all keys plus or minus the magnitude are ordered
  * like the numbers. Without branches, which would keep a thread's loads apart.

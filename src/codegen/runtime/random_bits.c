@@ -1,5 +1,6 @@
 /*
- * random_bits.c - the random generator of array/threefry.h, for kernels. Its loops have constant bounds and are unrolled.
+ * random_bits.c - the random generator of array/threefry.h, for kernels. Its loops have constant bounds and are
+ * unrolled.
  */
 #include "runtime.h"
 

@@ -1,6 +1,6 @@
 /*
- * kernel_set.h - variants that the plans of one function share: a plan for other sizes has mostly the same groups, and so
- * finds their kernels without printing and digesting a text.
+ * kernel_set.h - variants that the plans of one function share: a plan for other sizes has mostly the same groups, and
+ * so finds their kernels without printing and digesting a text.
  */
 #ifndef KILN_RUN_KERNELS_KERNEL_SET_H
 #define KILN_RUN_KERNELS_KERNEL_SET_H
