@@ -682,7 +682,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static inline bool is_covered(const char *name)
 {
     /* what programs load, what compile makes of views, and what stands for a plan or a formula */
-    static const char *const others[] = {"load", "rearrange", "compiled", "formula"};
+    static const char *const others[] = {"load", "rearrange", "compiled", "deferred"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(name, others[i])) return true;
     for (int i = 0; i < KINDS; i++)

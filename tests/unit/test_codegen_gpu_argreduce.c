@@ -142,7 +142,7 @@ static void expect_invalid(const struct kiln_group *group, const char *layouts)
     struct kiln_buffer text = {0};
     kiln_error err = {0};
     assert_int_equal(kiln__gpu_print(group, layouts, &config, &text, &err), KILN_INVALID);
-    if (!strstr(err.text, "a places kernel has one instruction, argmin or argmax")) fail_msg("%s", err.text);
+    if (!strstr(err.text, "an argreduce kernel has one instruction, argmin or argmax")) fail_msg("%s", err.text);
     kiln__buffer_release(&text);
 }
 
