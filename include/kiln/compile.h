@@ -68,10 +68,29 @@ static inline int kiln_call_binary(mlx_array *res, const mlx_closure fun, const 
 static inline int kiln_call_ternary(mlx_array *res, const mlx_closure fun, const mlx_array x, const mlx_array y,
                                     const mlx_array z);
 
-/* ---- how; the one function behind them may change with the version of the library ----------------------------------
- */
+/* ---- what they call ------------------------------------------------------------------------------------------- */
 
-/* arity 0: the general form. */
+/* The same functions as symbols of libmlxc.so, for bindings that cannot compile inline ones (ctypes, cgo, dlsym). */
+int mlx_kiln_compile(mlx_closure *res, const char *name,
+                     int (*fun)(mlx_vector_array *res, const mlx_vector_array inputs, void *payload), void *payload,
+                     void (*dtor)(void *), bool shapeless);
+int mlx_kiln_compile_unary(mlx_closure *res, const char *name,
+                           int (*fun)(mlx_array *res, const mlx_array x, void *payload), void *payload,
+                           void (*dtor)(void *), bool shapeless);
+int mlx_kiln_compile_binary(mlx_closure *res, const char *name,
+                            int (*fun)(mlx_array *res, const mlx_array x, const mlx_array y, void *payload),
+                            void *payload, void (*dtor)(void *), bool shapeless);
+int mlx_kiln_compile_ternary(mlx_closure *res, const char *name,
+                             int (*fun)(mlx_array *res, const mlx_array x, const mlx_array y, const mlx_array z,
+                                        void *payload),
+                             void *payload, void (*dtor)(void *), bool shapeless);
+int mlx_kiln_call(mlx_array *res, const mlx_closure fun, const mlx_array *inputs, size_t count);
+int mlx_kiln_call_unary(mlx_array *res, const mlx_closure fun, const mlx_array x);
+int mlx_kiln_call_binary(mlx_array *res, const mlx_closure fun, const mlx_array x, const mlx_array y);
+int mlx_kiln_call_ternary(mlx_array *res, const mlx_closure fun, const mlx_array x, const mlx_array y,
+                          const mlx_array z);
+
+/* What the inline functions of 0.1 called: kept for programs built with them. arity 0: the general form. */
 int _mlx_kiln_compile(mlx_closure *res, const char *name, int arity, void (*fun)(void), void *payload,
                       void (*dtor)(void *), bool shapeless);
 
@@ -79,21 +98,21 @@ static inline int kiln_compile(mlx_closure *res, const char *name,
                                int (*fun)(mlx_vector_array *res, const mlx_vector_array inputs, void *payload),
                                void *payload, void (*dtor)(void *), bool shapeless)
 {
-    return _mlx_kiln_compile(res, name, 0, (void (*)(void))fun, payload, dtor, shapeless);
+    return mlx_kiln_compile(res, name, fun, payload, dtor, shapeless);
 }
 
 static inline int kiln_compile_unary(mlx_closure *res, const char *name,
                                      int (*fun)(mlx_array *res, const mlx_array x, void *payload), void *payload,
                                      void (*dtor)(void *), bool shapeless)
 {
-    return _mlx_kiln_compile(res, name, 1, (void (*)(void))fun, payload, dtor, shapeless);
+    return mlx_kiln_compile_unary(res, name, fun, payload, dtor, shapeless);
 }
 
 static inline int kiln_compile_binary(mlx_closure *res, const char *name,
                                       int (*fun)(mlx_array *res, const mlx_array x, const mlx_array y, void *payload),
                                       void *payload, void (*dtor)(void *), bool shapeless)
 {
-    return _mlx_kiln_compile(res, name, 2, (void (*)(void))fun, payload, dtor, shapeless);
+    return mlx_kiln_compile_binary(res, name, fun, payload, dtor, shapeless);
 }
 
 static inline int kiln_compile_ternary(mlx_closure *res, const char *name,
@@ -101,34 +120,28 @@ static inline int kiln_compile_ternary(mlx_closure *res, const char *name,
                                                   const mlx_array z, void *payload),
                                        void *payload, void (*dtor)(void *), bool shapeless)
 {
-    return _mlx_kiln_compile(res, name, 3, (void (*)(void))fun, payload, dtor, shapeless);
+    return mlx_kiln_compile_ternary(res, name, fun, payload, dtor, shapeless);
 }
 
 static inline int kiln_call(mlx_array *res, const mlx_closure fun, const mlx_array *inputs, size_t count)
 {
-    mlx_vector_array in = mlx_vector_array_new_data(inputs, count), out = mlx_vector_array_new();
-    int code = !in.ctx || mlx_closure_apply(&out, fun, in) || mlx_vector_array_get(res, out, 0);
-    mlx_vector_array_free(in);
-    mlx_vector_array_free(out);
-    return code;
+    return mlx_kiln_call(res, fun, inputs, count);
 }
 
 static inline int kiln_call_unary(mlx_array *res, const mlx_closure fun, const mlx_array x)
 {
-    return kiln_call(res, fun, &x, 1);
+    return mlx_kiln_call_unary(res, fun, x);
 }
 
 static inline int kiln_call_binary(mlx_array *res, const mlx_closure fun, const mlx_array x, const mlx_array y)
 {
-    const mlx_array inputs[] = {x, y};
-    return kiln_call(res, fun, inputs, 2);
+    return mlx_kiln_call_binary(res, fun, x, y);
 }
 
 static inline int kiln_call_ternary(mlx_array *res, const mlx_closure fun, const mlx_array x, const mlx_array y,
                                     const mlx_array z)
 {
-    const mlx_array inputs[] = {x, y, z};
-    return kiln_call(res, fun, inputs, 3);
+    return mlx_kiln_call_ternary(res, fun, x, y, z);
 }
 
 #ifdef __cplusplus

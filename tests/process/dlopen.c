@@ -1,12 +1,14 @@
 /*
  * dlopen.c - a client that opens the library at run time, as bindings do: all names of the table at once, then a sum,
- * a compiled callback called twice and an error. Usage: dlopen LIBRARY TABLE. It is linked with neither library.
+ * a compiled callback called twice, a named one (kiln/compile.h) and an error. It is linked with neither library.
+ * Usage: dlopen LIBRARY TABLE
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kiln/compile.h"
 #include "mlx/c/mlx.h"
 
 /* What is called below, by the types of the headers. */
@@ -22,6 +24,8 @@
     X(mlx_closure_new_func_payload)                                                                                    \
     X(mlx_compile)                                                                                                     \
     X(mlx_default_cpu_stream_new)                                                                                      \
+    X(mlx_kiln_call_unary)                                                                                             \
+    X(mlx_kiln_compile_unary)                                                                                          \
     X(mlx_multiply)                                                                                                    \
     X(mlx_set_error_handler)                                                                                           \
     X(mlx_stream_free)                                                                                                 \
@@ -108,6 +112,28 @@ static void compiled_calls(mlx_stream stream)
     printf("%g and %g from %d call of the callback\n", (double)first, (double)second, payload.calls);
 }
 
+/* x * x, the function of kiln_compile_unary. */
+static int square(mlx_array *res, const mlx_array x, void *data)
+{
+    struct payload *payload = data;
+    payload->calls++;
+    return f.mlx_multiply(res, x, x, payload->stream);
+}
+
+static void named_calls(mlx_stream stream)
+{
+    float value = -1;
+    struct payload payload = {0, stream};
+    mlx_closure fast = f.mlx_closure_new();
+    mlx_array x = f.mlx_array_new_data((float[]){3}, (int[]){1}, 1, MLX_FLOAT32);
+    if (f.mlx_kiln_compile_unary(&fast, "square", square, &payload, NULL, false) ||
+        f.mlx_kiln_call_unary(&x, fast, x) || f.mlx_kiln_call_unary(&x, fast, x) || f.mlx_array_item_float32(&value, x))
+        stop("a named function", "failed");
+    f.mlx_array_free(x);
+    f.mlx_closure_free(fast);
+    printf("%g from %d call of square\n", (double)value, payload.calls);
+}
+
 static void remember(const char *text, void *data)
 {
     snprintf(data, 200, "%s", text);
@@ -137,6 +163,7 @@ int main(int argc, char **argv)
     printf("%d names\n", resolve_all(library, argv[2]));
     mlx_stream stream = f.mlx_default_cpu_stream_new();
     compiled_calls(stream);
+    named_calls(stream);
     errors(stream);
     f.mlx_stream_free(stream);
     if (dlclose(library)) stop("dlclose", dlerror());

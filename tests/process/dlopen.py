@@ -10,6 +10,7 @@ class Handle(ctypes.Structure):
 
 FLOAT32 = 10
 Body = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Handle), Handle, ctypes.c_void_p)
+Unary = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Handle), Handle, ctypes.c_void_p)
 Handler = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)
 RETURNS_HANDLE = ("new", "new_data", "new_value", "new_func_payload")
 
@@ -69,6 +70,25 @@ def compiled_calls(functions, stream):
     print("%g and %g from %d call of the callback" % (first, second, len(calls)))
 
 
+def named_calls(library, functions, stream):
+    """kiln/compile.h, whose functions are not of mlx-c and so not of the table."""
+    calls = []
+
+    def square(res, x, _):
+        calls.append(1)
+        return functions["mlx_multiply"](res, x, x, stream)
+
+    callback, fast, value = Unary(square), Handle(), ctypes.c_float(-1)
+    x = array(functions, [3])
+    assert library.mlx_kiln_compile_unary(ctypes.byref(fast), b"square", callback, None, None, False) == 0
+    assert library.mlx_kiln_call_unary(ctypes.byref(x), fast, x) == 0
+    assert library.mlx_kiln_call_unary(ctypes.byref(x), fast, x) == 0
+    assert functions["mlx_array_item_float32"](ctypes.byref(value), x) == 0
+    functions["mlx_array_free"](x)
+    functions["mlx_closure_free"](fast)
+    print("%g from %d call of square" % (value.value, len(calls)))
+
+
 def errors(functions, stream):
     texts = []
     handler = Handler(lambda text, _: texts.append(text.decode()))
@@ -86,6 +106,7 @@ def main(path, table):
     print("%d names" % len(functions))
     stream = functions["mlx_default_cpu_stream_new"]()
     compiled_calls(functions, stream)
+    named_calls(library, functions, stream)
     errors(functions, stream)
     functions["mlx_stream_free"](stream)
     print("closed")

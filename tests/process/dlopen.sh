@@ -7,6 +7,7 @@ table=$source/src/mlxc/abi.tsv
 cat >expected <<END
 $(($(wc -l <"$table") - 1)) names
 20 and 92 from 1 call of the callback
+81 from 1 call of square
 code 1: expected a non-empty mlx_array for a of mlx_add
 closed
 END
