@@ -7,10 +7,6 @@
 
 #include "cli.h"
 
-#ifndef KILN_VERSION_TEXT
-#error "cli.cmake defines KILN_VERSION_TEXT"
-#endif
-
 static const struct command cmd_demo_process = {.name = "demo-process", .run = run_demo_process, .hidden = true};
 
 static const struct command *const all_commands[] = {
@@ -66,11 +62,11 @@ int main(int count, char **words)
         return finish(EXIT_FINE);
     }
     if (strcmp(words[1], "--version") == 0) {
-        puts("kiln " KILN_VERSION_TEXT);
+        puts("kiln " KILN_VERSION);
         return finish(EXIT_FINE);
     }
     if (strcmp(words[1], "--man") == 0) {
-        print_manual(stdout, all_commands, about, exit_codes, KILN_VERSION_TEXT);
+        print_manual(stdout, all_commands, about, exit_codes, KILN_VERSION);
         return finish(EXIT_FINE);
     }
     const struct command *command = find_command(words[1]);

@@ -1,5 +1,5 @@
 /*
- * log.c - lines on stderr.
+ * log.c - see log.h.
  *
  * Invariant: a line is complete, one line long and at most PIPE_BUF bytes when it is written, and is written by one
  * write(2), so lines of several threads and processes do not mix. KILN_LOG is read once, on first use.
@@ -17,10 +17,12 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/format.h"
+#include "base/log_callback.h"
 #include "base/process/callback.h"
 #include "base/process/fork.h"
 
-enum { LINE_SIZE = 4096, REMEMBERED = 64 };
+static const char prefix[] = "kiln: ";
+enum { LINE_SIZE = 4096, REMEMBERED = 64, PREFIX_SIZE = sizeof prefix - 1 };
 
 static const struct {
     const char *word;
@@ -34,13 +36,13 @@ static const struct {
 static pthread_once_t parse_once = PTHREAD_ONCE_INIT;
 static unsigned kinds_on; /* written once, by parse() */
 
-static void write_line(const char *format, va_list list);
+static void write_line(kiln_log_kind kind, const char *format, va_list list);
 
 static __attribute__((format(printf, 1, 2))) void say(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    write_line(format, list);
+    write_line(KILN_LOG_FAULT, format, list);
     va_end(list);
 }
 
@@ -71,50 +73,53 @@ static void parse(void)
     }
 }
 
-bool kiln__log_on(enum kiln_log kind)
+bool kiln__log_on(kiln_log_kind kind)
 {
     pthread_once(&parse_once, parse);
-    return (kinds_on & (unsigned)kind) != 0;
+    return ((kinds_on | kiln__log_callback_kinds()) & (unsigned)kind) != 0;
 }
 
 /* Fills `line` with "kiln: ", the text without line breaks and control characters, and a newline; returns its length.
  */
 static size_t format_line(char line[LINE_SIZE], const char *format, va_list list)
 {
-    static const char prefix[] = "kiln: ";
     char text[LINE_SIZE];
-    size_t start = sizeof(prefix) - 1, room = LINE_SIZE - 1 - start;
     int wanted = kiln__vformat(text, sizeof(text), format, list);
     size_t size = wanted < 0 ? 0 : (size_t)wanted >= sizeof(text) ? sizeof(text) - 1 : (size_t)wanted;
     for (size_t i = 0; i < size; i++) {
         if (text[i] == '\n' || text[i] == '\r' || text[i] == '\t') text[i] = ' ';
     }
-    memcpy(line, prefix, start);
-    size = start + kiln__escape(line + start, room, text, size);
+    memcpy(line, prefix, PREFIX_SIZE);
+    size = PREFIX_SIZE + kiln__escape(line + PREFIX_SIZE, LINE_SIZE - 1 - PREFIX_SIZE, text, size);
     line[size] = '\n';
     return size + 1;
 }
 
-static void write_bytes(const char *line, size_t size)
+/* The callback gets the text without the prefix and the newline. */
+static void deliver(kiln_log_kind kind, char *line, size_t size)
 {
     int saved = errno;
-    kiln__write_all(STDERR_FILENO, line, size);
+    line[size - 1] = '\0';
+    if (!kiln__log_callback_call(kind, line + PREFIX_SIZE)) {
+        line[size - 1] = '\n';
+        kiln__write_all(STDERR_FILENO, line, size);
+    }
     errno = saved;
 }
 
-static void write_line(const char *format, va_list list)
+static void write_line(kiln_log_kind kind, const char *format, va_list list)
 {
     char line[LINE_SIZE];
-    write_bytes(line, format_line(line, format, list));
+    deliver(kind, line, format_line(line, format, list));
 }
 
-void kiln__log(enum kiln_log kind, const char *format, ...)
+void kiln__log(kiln_log_kind kind, const char *format, ...)
 {
     if (!kiln__log_on(kind)) return;
     KILN_HOLD_CANCEL;
     va_list list;
     va_start(list, format);
-    write_line(format, list);
+    write_line(kind, format, list);
     va_end(list);
 }
 
@@ -143,5 +148,5 @@ void kiln__log_once(const char *format, ...)
     size_t size = format_line(line, format, list);
     va_end(list);
     struct kiln_digest digest = kiln__digest(line, size);
-    if (remember(&digest)) write_bytes(line, size);
+    if (remember(&digest)) deliver(KILN_LOG_FAULT, line, size);
 }

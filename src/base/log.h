@@ -1,5 +1,5 @@
 /*
- * log.h - what the library says, on stderr, and only when asked.
+ * log.h - lines of the log: on stderr, or to the function that the program has set (kiln_set_log in kiln.h).
  *
  * KILN_LOG is a list of words separated by commas: miss (every lowering, trace and compile, with its reason),
  * fault (folders and files that could not be used), all. Faults are said once per text even without KILN_LOG.
@@ -10,12 +10,13 @@
 
 #include <stdbool.h>
 
-enum kiln_log { KILN_LOG_MISS = 1u << 0, KILN_LOG_FAULT = 1u << 1 };
+#include "kiln.h"
 
-bool kiln__log_on(enum kiln_log kind);
+/* Does anybody want lines of this kind? */
+bool kiln__log_on(kiln_log_kind kind);
 /* "kiln: " + text + newline, when `kind` is on. */
-void kiln__log(enum kiln_log kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same text is printed once per process (the last 64 texts are remembered), whatever KILN_LOG says. */
+void kiln__log(kiln_log_kind kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A fault that is told once per process and text (the last 64 texts are remembered), whatever KILN_LOG says. */
 void kiln__log_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -156,6 +156,17 @@ VALUE(void *, function)
     return free;
 }
 
+static void ignore_line(void *context, kiln_log_kind kind, const char *text)
+{
+    (void)context, (void)kind, (void)text;
+}
+
+VALUE(kiln_log_function *, kiln_log_function_p)
+{
+    (void)function, (void)parameter;
+    return ignore_line;
+}
+
 VALUE(kiln_device *, kiln_device_p)
 {
     kiln_device *device = NULL;
