@@ -1,5 +1,6 @@
 #!/bin/sh
-# Checks the names of our sources: a name stands in one folder of src only, and the shims of the ABI are abi_FAMILY.c.
+# Checks the names of our sources: a name stands in one folder of src only, the shims of the ABI are abi_FAMILY.c, and a
+# macro that returns from its caller says so.
 cd "$(dirname "$0")/.." || exit 1
 failed=0
 
@@ -24,4 +25,21 @@ for folder in $(find src -type d ! -path src ! -path src/mlxc); do
         failed=1
     fi
 done
+
+# A macro that is a statement (and not a whole function) and contains `return` has RETURN in its name.
+hidden=$(find src cli bench examples -name '*.[ch]' -exec awk '
+    !inside && /^#define/ { inside = 1; name = $2; sub(/\(.*/, "", name); text = "" }
+    inside {
+        text = text " " $0
+        if (/\\$/) next
+        inside = 0
+        sub(/^ #define +[A-Za-z_0-9]+(\([^)]*\))?[ \\]*/, "", text)
+        if (text ~ /^(do|if|return|for|while)[^A-Za-z_]/ && text ~ /[^A-Za-z_]return[^A-Za-z_]/ && name !~ /RETURN/)
+            print FILENAME ":" FNR ": " name
+    }' {} +)
+if [ -n "$hidden" ]; then
+    echo "macros that return from their caller, which only a name with RETURN may do:"
+    echo "$hidden"
+    failed=1
+fi
 exit $failed

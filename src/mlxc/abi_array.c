@@ -54,8 +54,7 @@ int mlx_array_free(mlx_array arr)
 
 int mlx_array_set(mlx_array *arr, const mlx_array src)
 {
-    KILN_NEED_POINTER(arr);
-    KILN_NEED_ARRAY(src);
+    if (KILN_NO_POINTER(arr) || KILN_NO_ARRAY(src)) return 1;
     return kiln__give(arr, kiln__array_ref(kiln__unwrap(src)));
 }
 
@@ -184,44 +183,44 @@ size_t mlx_dtype_size(mlx_dtype dtype)
 
 size_t mlx_array_itemsize(const mlx_array arr)
 {
-    KILN_NEED_OR(arr, "mlx_array", 0);
+    if (KILN_NO_ARRAY(arr)) return 0;
     return kiln__dtype_size(kiln__unwrap(arr)->dtype);
 }
 
 size_t mlx_array_size(const mlx_array arr)
 {
-    KILN_NEED_OR(arr, "mlx_array", 0);
+    if (KILN_NO_ARRAY(arr)) return 0;
     return (size_t)kiln__unwrap(arr)->size;
 }
 
 size_t mlx_array_nbytes(const mlx_array arr)
 {
-    KILN_NEED_OR(arr, "mlx_array", 0);
+    if (KILN_NO_ARRAY(arr)) return 0;
     return (size_t)kiln__unwrap(arr)->size * kiln__dtype_size(kiln__unwrap(arr)->dtype);
 }
 
 size_t mlx_array_ndim(const mlx_array arr)
 {
-    KILN_NEED_OR(arr, "mlx_array", 0);
+    if (KILN_NO_ARRAY(arr)) return 0;
     return kiln__unwrap(arr)->ndim;
 }
 
 const int *mlx_array_shape(const mlx_array arr)
 {
-    KILN_NEED_OR(arr, "mlx_array", NULL);
+    if (KILN_NO_ARRAY(arr)) return NULL;
     return kiln__unwrap(arr)->dims;
 }
 
 const size_t *mlx_array_strides(const mlx_array arr)
 {
-    KILN_NEED_OR(arr, "mlx_array", NULL);
+    if (KILN_NO_ARRAY(arr)) return NULL;
     kiln__eval_await(kiln__unwrap(arr));
     return (const size_t *)kiln__unwrap(arr)->strides;
 }
 
 int mlx_array_dim(const mlx_array arr, int dim)
 {
-    KILN_NEED_OR(arr, "mlx_array", 0);
+    if (KILN_NO_ARRAY(arr)) return 0;
     const struct kiln_array *array = kiln__unwrap(arr);
     int axis = dim < 0 ? dim + array->ndim : dim;
     if (axis < 0 || axis >= array->ndim) {
@@ -234,7 +233,7 @@ int mlx_array_dim(const mlx_array arr, int dim)
 
 mlx_dtype mlx_array_dtype(const mlx_array arr)
 {
-    KILN_NEED_OR(arr, "mlx_array", MLX_BOOL);
+    if (KILN_NO_ARRAY(arr)) return MLX_BOOL;
     return (mlx_dtype)kiln__unwrap(arr)->dtype;
 }
 
@@ -243,23 +242,20 @@ mlx_dtype mlx_array_dtype(const mlx_array arr)
 int mlx_array_eval(mlx_array arr)
 {
     kiln_error err;
-    KILN_NEED_ARRAY(arr);
+    if (KILN_NO_ARRAY(arr)) return 1;
     struct kiln_array *array = kiln__unwrap(arr);
-    KILN_TRY(kiln__eval(&array, 1, &err));
-    KILN_TRY(kiln__wait(&array, 1, &err));
-    return 0;
+    return kiln__eval(&array, 1, &err) || kiln__wait(&array, 1, &err) ? KILN_FAIL(&err) : 0;
 }
 
 int _mlx_array_wait(const mlx_array arr)
 {
-    KILN_NEED_ARRAY(arr);
+    if (KILN_NO_ARRAY(arr)) return 1;
     return mlx_array_eval(arr);
 }
 
 int _mlx_array_is_available(bool *res, const mlx_array arr)
 {
-    KILN_NEED_POINTER(res);
-    KILN_NEED_ARRAY(arr);
+    if (KILN_NO_POINTER(res) || KILN_NO_ARRAY(arr)) return 1;
     *res = kiln__array_is_ready(kiln__unwrap(arr));
     return 0;
 }
@@ -319,8 +315,7 @@ static bool is_contiguous(const struct kiln_array *array)
 #define KILN_LAYOUT_FUNCTION(name)                                                                                     \
     int _mlx_array_##name(bool *res, const mlx_array arr)                                                              \
     {                                                                                                                  \
-        KILN_NEED_POINTER(res);                                                                                        \
-        KILN_NEED_ARRAY(arr);                                                                                          \
+        if (KILN_NO_POINTER(res) || KILN_NO_ARRAY(arr)) return 1;                                                      \
         if (!has_bytes(kiln__unwrap(arr), "[" #name "] the array has no layout before it is evaluated")) return 1;     \
         *res = name(kiln__unwrap(arr));                                                                                \
         return 0;                                                                                                      \
@@ -343,7 +338,7 @@ static int read_item(void *res, size_t size_bytes, mlx_array arr)
     }
     kiln_error err;
     if (mlx_array_eval(arr)) return 1;
-    KILN_TRY(kiln__array_fetch(array, &host, &err));
+    if (kiln__array_fetch(array, &host, &err)) return KILN_FAIL(&err);
     size_t item_bytes = kiln__dtype_size(array->dtype);
     memset(res, 0, size_bytes);
     memcpy(res, host->data, size_bytes < item_bytes ? size_bytes : item_bytes);
@@ -364,13 +359,12 @@ static const void *read_data(mlx_array arr)
 #define KILN_ELEMENT_FUNCTIONS(name, type)                                                                             \
     int mlx_array_item_##name(type *res, const mlx_array arr)                                                          \
     {                                                                                                                  \
-        KILN_NEED_POINTER(res);                                                                                        \
-        KILN_NEED_ARRAY(arr);                                                                                          \
+        if (KILN_NO_POINTER(res) || KILN_NO_ARRAY(arr)) return 1;                                                      \
         return read_item(res, sizeof *res, arr);                                                                       \
     }                                                                                                                  \
     const type *mlx_array_data_##name(const mlx_array arr)                                                             \
     {                                                                                                                  \
-        KILN_NEED_OR(arr, "mlx_array", NULL);                                                                          \
+        if (KILN_NO_ARRAY(arr)) return NULL;                                                                           \
         return read_data(arr);                                                                                         \
     }
 

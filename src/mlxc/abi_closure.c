@@ -131,8 +131,7 @@ int mlx_closure_free(mlx_closure cls)
 
 int mlx_closure_set(mlx_closure *cls, const mlx_closure src)
 {
-    KILN_NEED_POINTER(cls);
-    KILN_NEED_CLOSURE(src);
+    if (KILN_NO_POINTER(cls) || KILN_NO_CLOSURE(src)) return 1;
     return kiln__give_closure(cls, kiln__closure_ref(kiln__unwrap_closure(src)));
 }
 
@@ -186,16 +185,14 @@ static int give_outputs(mlx_vector_array *res, mlx_vector_array *made)
 int mlx_closure_apply(mlx_vector_array *res, mlx_closure cls, const mlx_vector_array input)
 {
     kiln_error err;
-    size_t count;
     mlx_vector_array made = {NULL};
-    KILN_NEED_POINTER(res);
-    KILN_NEED_CLOSURE(cls);
-    KILN_NEED_VECTOR(input);
+    if (KILN_NO_POINTER(res) || KILN_NO_CLOSURE(cls) || KILN_NO_VECTOR(input)) return 1;
     /* The callback may free the handle it came through; a compiled closure sees to that itself, when it calls one. */
     struct kiln_closure *closure = kiln__unwrap_closure(cls);
     bool held = closure->run != NULL;
     if (held) kiln__closure_ref(closure);
-    struct kiln_array *const *arrays = kiln__vector_arrays(input, &count);
+    struct kiln_array *const *arrays = kiln__vector_data(input);
+    size_t count = kiln__vector_size(input);
     int code =
         kiln__closure_run(closure, arrays, count, &made, &err) == KILN_OK ? give_outputs(res, &made) : KILN_FAIL(&err);
     mlx_vector_array_free(made);

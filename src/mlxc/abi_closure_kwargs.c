@@ -74,8 +74,7 @@ mlx_closure_kwargs mlx_closure_kwargs_new_func_payload(int (*fun)(mlx_vector_arr
 
 int mlx_closure_kwargs_set(mlx_closure_kwargs *cls, const mlx_closure_kwargs src)
 {
-    KILN_NEED_POINTER(cls);
-    KILN_NEED(src, "mlx_closure_kwargs");
+    if (KILN_NO_POINTER(cls) || KILN_NO_HANDLE(src, "mlx_closure_kwargs")) return 1;
     struct kwargs_closure **box = cls->ctx ? cls->ctx : kiln__box_new(KILN_BOX_SMALL), *old;
     if (!box) return KILN_FAIL_TEXT("out of memory: a handle for a closure");
     old = cls->ctx ? *box : NULL;
@@ -90,10 +89,9 @@ int mlx_closure_kwargs_apply(mlx_vector_array *res, mlx_closure_kwargs cls, cons
                              const mlx_map_string_to_array input_1)
 {
     mlx_vector_array made = {NULL};
-    KILN_NEED_POINTER(res);
-    KILN_NEED(cls, "mlx_closure_kwargs");
-    KILN_NEED_VECTOR(input_0);
-    KILN_NEED(input_1, "mlx_map_string_to_array");
+    if (KILN_NO_POINTER(res) || KILN_NO_HANDLE(cls, "mlx_closure_kwargs") || KILN_NO_VECTOR(input_0) ||
+        KILN_NO_HANDLE(input_1, "mlx_map_string_to_array"))
+        return 1;
     struct kwargs_closure *closure = unwrap(cls); /* the callback may free the handle it came through */
     atomic_fetch_add_explicit(&closure->refs, 1, memory_order_relaxed);
     int code = closure->plain ? closure->plain(&made, input_0, input_1)

@@ -25,8 +25,8 @@ static _Thread_local struct kiln_closure *applied;
 static kiln_status take_outputs(mlx_vector_array res, struct kiln_array ***outputs, size_t *output_count,
                                 kiln_error *err)
 {
-    size_t count;
-    struct kiln_array *const *arrays = kiln__vector_arrays(res, &count);
+    size_t count = kiln__vector_size(res);
+    struct kiln_array *const *arrays = kiln__vector_data(res);
     struct kiln_array **list = malloc(count * sizeof *list + 1);
     if (!list) return kiln__no_memory(err, "the outputs of a closure");
     for (size_t i = 0; i < count; i++) list[i] = kiln__array_ref(arrays[i]);
@@ -214,8 +214,7 @@ int mlx_compile(mlx_closure *res, const mlx_closure fun, bool shapeless)
 {
     kiln_error err;
     struct kiln_compiled *compiled = NULL;
-    KILN_NEED_POINTER(res);
-    KILN_NEED_CLOSURE(fun);
+    if (KILN_NO_POINTER(res) || KILN_NO_CLOSURE(fun)) return 1;
     struct kiln_closure *source = kiln__closure_ref(kiln__unwrap_closure(fun));
     if (kiln__compile_mode() == MLX_COMPILE_MODE_DISABLED) return kiln__give_closure(res, source);
     if (kiln__compiled_new("closure", trace_closure, source, free_source, shapeless, &compiled, &err) != KILN_OK) {
@@ -230,9 +229,7 @@ int mlx_detail_compile(mlx_closure *res, const mlx_closure fun, uintptr_t fun_id
 {
     kiln_error err;
     struct kiln_compiled *compiled = NULL;
-    KILN_NEED_POINTER(res);
-    KILN_NEED_CLOSURE(fun);
-    KILN_NEED_ELEMENTS(constants, constants_num);
+    if (KILN_NO_POINTER(res) || KILN_NO_CLOSURE(fun) || KILN_NO_ELEMENTS(constants, constants_num)) return 1;
     struct kiln_closure *source = kiln__unwrap_closure(fun);
     if (kiln__compile_mode() == MLX_COMPILE_MODE_DISABLED) return kiln__give_closure(res, kiln__closure_ref(source));
     if (find_or_add(fun_id, shapeless, constants, constants_num, &compiled, &err) != KILN_OK) return KILN_FAIL(&err);
@@ -327,8 +324,7 @@ int _mlx_kiln_compile(mlx_closure *res, const char *name, int arity, void (*fun)
                       void (*dtor)(void *), bool shapeless)
 {
     kiln_error err;
-    KILN_NEED_POINTER(res);
-    KILN_NEED_POINTER(name);
+    if (KILN_NO_POINTER(res) || KILN_NO_POINTER(name)) return 1;
     if (!is_name(name))
         return KILN_FAIL_TEXT("[kiln_compile] expected a name of 1 to 48 letters, digits, '_', '.' or '-'");
     if (!fun || arity < 0 || arity > 3)

@@ -6,7 +6,7 @@
 
 int mlx_cuda_is_available(bool *res)
 {
-    KILN_NEED_POINTER(res);
+    if (KILN_NO_POINTER(res)) return 1;
     *res = kiln__gpu_count() > 0;
     return 0;
 }

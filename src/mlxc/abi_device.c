@@ -63,40 +63,35 @@ int mlx_device_free(mlx_device dev)
 
 int mlx_device_set(mlx_device *dev, const mlx_device src)
 {
-    KILN_NEED_POINTER(dev);
-    KILN_NEED_DEVICE(src);
+    if (KILN_NO_POINTER(dev) || KILN_NO_DEVICE(src)) return 1;
     return kiln__give_device(dev, kiln__unwrap_device(src));
 }
 
 int mlx_device_tostring(mlx_string *str, mlx_device dev)
 {
     char text[40];
-    KILN_NEED_POINTER(str);
-    KILN_NEED_DEVICE(dev);
+    if (KILN_NO_POINTER(str) || KILN_NO_DEVICE(dev)) return 1;
     kiln__device_print(kiln__unwrap_device(dev), text, sizeof text);
     return kiln__give_text(str, text, strlen(text));
 }
 
 bool mlx_device_equal(mlx_device lhs, mlx_device rhs)
 {
-    KILN_NEED_OR(lhs, "mlx_device", false);
-    KILN_NEED_OR(rhs, "mlx_device", false);
+    if (KILN_NO_DEVICE(lhs) || KILN_NO_DEVICE(rhs)) return false;
     struct kiln_device_box a = kiln__unwrap_device(lhs), b = kiln__unwrap_device(rhs);
     return a.type == b.type && a.index == b.index;
 }
 
 int mlx_device_get_index(int *index, mlx_device dev)
 {
-    KILN_NEED_POINTER(index);
-    KILN_NEED_DEVICE(dev);
+    if (KILN_NO_POINTER(index) || KILN_NO_DEVICE(dev)) return 1;
     *index = kiln__unwrap_device(dev).index;
     return 0;
 }
 
 int mlx_device_get_type(mlx_device_type *type, mlx_device dev)
 {
-    KILN_NEED_POINTER(type);
-    KILN_NEED_DEVICE(dev);
+    if (KILN_NO_POINTER(type) || KILN_NO_DEVICE(dev)) return 1;
     *type = kiln__unwrap_device(dev).type;
     return 0;
 }
@@ -104,7 +99,7 @@ int mlx_device_get_type(mlx_device_type *type, mlx_device dev)
 int mlx_get_default_device(mlx_device *dev)
 {
     uint32_t device_index = kiln__default_device_index();
-    KILN_NEED_POINTER(dev);
+    if (KILN_NO_POINTER(dev)) return 1;
     return kiln__give_device(dev, device_index ? (struct kiln_device_box){MLX_GPU, (int)device_index - 1} : cpu);
 }
 
@@ -128,7 +123,7 @@ int kiln__no_device(const char *what, struct kiln_device_box device)
 
 int mlx_set_default_device(mlx_device dev)
 {
-    KILN_NEED_DEVICE(dev);
+    if (KILN_NO_DEVICE(dev)) return 1;
     struct kiln_device_box device = kiln__unwrap_device(dev);
     if (!kiln__device_exists(device)) return kiln__no_device("set_default_device", device);
     kiln__set_default_device_index(device.type == MLX_GPU ? 1 + (uint32_t)device.index : 0);
@@ -137,15 +132,14 @@ int mlx_set_default_device(mlx_device dev)
 
 int mlx_device_is_available(bool *avail, mlx_device dev)
 {
-    KILN_NEED_POINTER(avail);
-    KILN_NEED_DEVICE(dev);
+    if (KILN_NO_POINTER(avail) || KILN_NO_DEVICE(dev)) return 1;
     *avail = kiln__device_exists(kiln__unwrap_device(dev));
     return 0;
 }
 
 int mlx_device_count(int *count, mlx_device_type type)
 {
-    KILN_NEED_POINTER(count);
+    if (KILN_NO_POINTER(count)) return 1;
     if (!is_type(type)) return KILN_FAIL_TEXT("[device_count] expected MLX_CPU or MLX_GPU");
     *count = type == MLX_CPU ? 1 : (int)kiln__gpu_count();
     return 0;
@@ -237,14 +231,13 @@ int mlx_device_info_get(mlx_device_info *info, mlx_device dev)
 {
     kiln_error err;
     struct info made = {.is_gpu = false};
-    KILN_NEED_POINTER(info);
-    KILN_NEED_DEVICE(dev);
+    if (KILN_NO_POINTER(info) || KILN_NO_DEVICE(dev)) return 1;
     struct kiln_device_box device = kiln__unwrap_device(dev);
     if (!kiln__device_exists(device)) return kiln__no_device("device_info", device);
-    if (device.type == MLX_GPU)
-        KILN_TRY(describe_gpu(&made, device.index, &err));
-    else
+    if (device.type == MLX_CPU)
         describe_cpu(&made);
+    else if (describe_gpu(&made, device.index, &err))
+        return KILN_FAIL(&err);
     struct info *kept = info->ctx ? info->ctx : malloc(sizeof *kept);
     if (!kept) return KILN_FAIL_TEXT("out of memory: device info");
     *kept = made;
@@ -260,18 +253,14 @@ int mlx_device_info_free(mlx_device_info info)
 
 int mlx_device_info_has_key(bool *exists, mlx_device_info info, const char *key)
 {
-    KILN_NEED_POINTER(exists);
-    KILN_NEED_POINTER(key);
-    KILN_NEED(info, "mlx_device_info");
+    if (KILN_NO_POINTER(exists) || KILN_NO_POINTER(key) || KILN_NO_HANDLE(info, "mlx_device_info")) return 1;
     *exists = find_key(info.ctx, key) != NULL;
     return 0;
 }
 
 int mlx_device_info_is_string(bool *is_string, mlx_device_info info, const char *key)
 {
-    KILN_NEED_POINTER(is_string);
-    KILN_NEED_POINTER(key);
-    KILN_NEED(info, "mlx_device_info");
+    if (KILN_NO_POINTER(is_string) || KILN_NO_POINTER(key) || KILN_NO_HANDLE(info, "mlx_device_info")) return 1;
     const struct info_key *found = find_key(info.ctx, key);
     if (!found) return NOT_FOUND;
     *is_string = !found->is_size;
@@ -280,9 +269,7 @@ int mlx_device_info_is_string(bool *is_string, mlx_device_info info, const char 
 
 int mlx_device_info_get_string(const char **value, mlx_device_info info, const char *key)
 {
-    KILN_NEED_POINTER(value);
-    KILN_NEED_POINTER(key);
-    KILN_NEED(info, "mlx_device_info");
+    if (KILN_NO_POINTER(value) || KILN_NO_POINTER(key) || KILN_NO_HANDLE(info, "mlx_device_info")) return 1;
     const struct info_key *found = find_key(info.ctx, key);
     if (!found || found->is_size) return NOT_FOUND;
     *value = (const char *)info.ctx + found->offset;
@@ -291,9 +278,7 @@ int mlx_device_info_get_string(const char **value, mlx_device_info info, const c
 
 int mlx_device_info_get_size(size_t *value, mlx_device_info info, const char *key)
 {
-    KILN_NEED_POINTER(value);
-    KILN_NEED_POINTER(key);
-    KILN_NEED(info, "mlx_device_info");
+    if (KILN_NO_POINTER(value) || KILN_NO_POINTER(key) || KILN_NO_HANDLE(info, "mlx_device_info")) return 1;
     const struct info_key *found = find_key(info.ctx, key);
     if (!found || !found->is_size) return NOT_FOUND;
     memcpy(value, (const char *)info.ctx + found->offset, sizeof *value);
@@ -304,8 +289,7 @@ int mlx_device_info_get_keys(mlx_vector_string *keys, mlx_device_info info)
 {
     const char *names[INFO_KEYS];
     size_t count = 0;
-    KILN_NEED_POINTER(keys);
-    KILN_NEED(info, "mlx_device_info");
+    if (KILN_NO_POINTER(keys) || KILN_NO_HANDLE(info, "mlx_device_info")) return 1;
     for (int i = 0; i < INFO_KEYS; i++)
         if (find_key(info.ctx, info_keys[i].name)) names[count++] = info_keys[i].name;
     return mlx_vector_string_set_data(keys, names, count);

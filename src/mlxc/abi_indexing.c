@@ -1,83 +1,28 @@
 /*
- * abi_indexing.c - the functions of ops.h that read and write through indices and slices.
+ * abi_indexing.c - the functions of ops.h that read and write through several index arrays, or through slices.
  */
-#include "mlxc/abi_vector.h"
 #include "ops/indexing.h"
 
-int mlx_take(mlx_array *res, const mlx_array a, const mlx_array indices, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_ARRAY(indices);
-    KILN_NEED_STREAM(s);
-    KILN_RETURN_RESULT(res, kiln__take(kiln__unwrap(a), kiln__unwrap(indices), &out, &err));
-}
-
-int mlx_take_axis(mlx_array *res, const mlx_array a, const mlx_array indices, int axis, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_ARRAY(indices);
-    KILN_NEED_STREAM(s);
-    KILN_RETURN_RESULT(res, kiln__take_axis(kiln__unwrap(a), kiln__unwrap(indices), axis, &out, &err));
-}
-
-int mlx_take_along_axis(mlx_array *res, const mlx_array a, const mlx_array indices, int axis, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_ARRAY(indices);
-    KILN_NEED_STREAM(s);
-    KILN_RETURN_RESULT(res, kiln__take_along_axis(kiln__unwrap(a), kiln__unwrap(indices), axis, &out, &err));
-}
-
-#define KILN_PUT_ALONG(name, mode)                                                                                     \
-    int mlx_##name(mlx_array *res, const mlx_array a, const mlx_array indices, const mlx_array values, int axis,       \
-                   const mlx_stream s)                                                                                 \
-    {                                                                                                                  \
-        KILN_NEED_ARRAY(a);                                                                                            \
-        KILN_NEED_ARRAY(indices);                                                                                      \
-        KILN_NEED_ARRAY(values);                                                                                       \
-        KILN_NEED_STREAM(s);                                                                                           \
-        KILN_RETURN_RESULT(res, kiln__put_along_axis(mode, kiln__unwrap(a), kiln__unwrap(indices),                     \
-                                                     kiln__unwrap(values), axis, &out, &err));                         \
-    }
-
-KILN_PUT_ALONG(put_along_axis, KILN_MERGE_SET)
-KILN_PUT_ALONG(scatter_add_axis, KILN_MERGE_ADD)
+#include "mlxc/abi_vector.h"
+#include "ops/compose.h"
 
 /* ---- gather and scatter --------------------------------------------------------------------------------------- */
 
-/* Leaves the function with 1 when there is not one axis for each index array. */
-#define NEED_AXES(name, count)                                                                                         \
-    do {                                                                                                               \
-        if (axes_num != (count)) {                                                                                     \
-            _mlx_error(__FILE__, __LINE__, "[" name "] expected %zu axes, one per index array; got %zu",               \
-                       (size_t)(count), axes_num);                                                                     \
-            return 1;                                                                                                  \
-        }                                                                                                              \
-        if (axes_num) KILN_NEED_POINTER(axes);                                                                         \
-    } while (0)
+/* Is there not one axis for each index array? Then the handler was told. */
+static bool no_axes(const char *name, size_t count, const int *axes, size_t axes_num)
+{
+    if (axes_num == count) return count && KILN_NO_POINTER(axes);
+    _mlx_error(__FILE__, __LINE__, "[%s] expected %zu axes, one per index array; got %zu", name, count, axes_num);
+    return true;
+}
 
 int mlx_gather(mlx_array *res, const mlx_array a, const mlx_vector_array indices, const int *axes, size_t axes_num,
                const int *slice_sizes, size_t slice_sizes_num, const mlx_stream s)
 {
-    struct kiln_index_list list = {.axes = axes};
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_VECTOR(indices);
-    KILN_NEED_STREAM(s);
-    list.indices = kiln__vector_arrays(indices, &list.count);
-    NEED_AXES("gather", list.count);
-    if (slice_sizes_num) KILN_NEED_POINTER(slice_sizes);
-    KILN_RETURN_RESULT(res, kiln__gather(kiln__unwrap(a), list, slice_sizes, slice_sizes_num, &out, &err));
-}
-
-int mlx_gather_single(mlx_array *res, const mlx_array a, const mlx_array indices, int axis, const int *slice_sizes,
-                      size_t slice_sizes_num, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_ARRAY(indices);
-    KILN_NEED_STREAM(s);
-    if (slice_sizes_num) KILN_NEED_POINTER(slice_sizes);
-    struct kiln_array *one = kiln__unwrap(indices);
-    struct kiln_index_list list = {&one, &axis, 1};
+    if (KILN_NO_ARRAY(a) || KILN_NO_VECTOR(indices) || KILN_NO_STREAM(s)) return 1;
+    struct kiln_index_list list = {kiln__vector_data(indices), axes, kiln__vector_size(indices)};
+    if (no_axes("gather", list.count, axes, axes_num)) return 1;
+    if (slice_sizes_num && KILN_NO_POINTER(slice_sizes)) return 1;
     KILN_RETURN_RESULT(res, kiln__gather(kiln__unwrap(a), list, slice_sizes, slice_sizes_num, &out, &err));
 }
 
@@ -85,24 +30,9 @@ int mlx_gather_single(mlx_array *res, const mlx_array a, const mlx_array indices
     int mlx_##name(mlx_array *res, const mlx_array a, const mlx_vector_array indices, const mlx_array updates,         \
                    const int *axes, size_t axes_num, const mlx_stream s)                                               \
     {                                                                                                                  \
-        struct kiln_index_list list = {.axes = axes};                                                                  \
-        KILN_NEED_ARRAY(a);                                                                                            \
-        KILN_NEED_VECTOR(indices);                                                                                     \
-        KILN_NEED_ARRAY(updates);                                                                                      \
-        KILN_NEED_STREAM(s);                                                                                           \
-        list.indices = kiln__vector_arrays(indices, &list.count);                                                      \
-        NEED_AXES("scatter", list.count);                                                                              \
-        KILN_RETURN_RESULT(res, kiln__scatter(mode, kiln__unwrap(a), list, kiln__unwrap(updates), &out, &err));        \
-    }                                                                                                                  \
-    int mlx_##name##_single(mlx_array *res, const mlx_array a, const mlx_array indices, const mlx_array updates,       \
-                            int axis, const mlx_stream s)                                                              \
-    {                                                                                                                  \
-        KILN_NEED_ARRAY(a);                                                                                            \
-        KILN_NEED_ARRAY(indices);                                                                                      \
-        KILN_NEED_ARRAY(updates);                                                                                      \
-        KILN_NEED_STREAM(s);                                                                                           \
-        struct kiln_array *one = kiln__unwrap(indices);                                                                \
-        struct kiln_index_list list = {&one, &axis, 1};                                                                \
+        if (KILN_NO_ARRAY(a) || KILN_NO_VECTOR(indices) || KILN_NO_ARRAY(updates) || KILN_NO_STREAM(s)) return 1;      \
+        struct kiln_index_list list = {kiln__vector_data(indices), axes, kiln__vector_size(indices)};                  \
+        if (no_axes("scatter", list.count, axes, axes_num)) return 1;                                                  \
         KILN_RETURN_RESULT(res, kiln__scatter(mode, kiln__unwrap(a), list, kiln__unwrap(updates), &out, &err));        \
     }
 
@@ -114,22 +44,37 @@ KILN_SCATTER(scatter_min, KILN_MERGE_MIN)
 
 /* ---- slices --------------------------------------------------------------------------------------------------- */
 
+/* Is there not a start, a stop and a stride for each dimension? Then the handler was told. */
+static bool no_bounds(const char *name, size_t ndim, const int *start, size_t start_num, const int *stop,
+                      size_t stop_num, const int *strides, size_t strides_num)
+{
+    bool fits = start_num == ndim && stop_num == ndim && strides_num == ndim;
+    if (fits && (!ndim || (start && stop && strides))) return false;
+    if (fits)
+        _mlx_error(__FILE__, __LINE__, "[%s] start, stop or strides is NULL", name);
+    else
+        _mlx_error(__FILE__, __LINE__,
+                   "[%s] expected %zu starts, stops and strides, one per dimension; got %zu, %zu and %zu", name, ndim,
+                   start_num, stop_num, strides_num);
+    return true;
+}
+
+int mlx_slice(mlx_array *res, const mlx_array a, const int *start, size_t start_num, const int *stop, size_t stop_num,
+              const int *strides, size_t strides_num, const mlx_stream s)
+{
+    if (KILN_NO_ARRAY(a) || KILN_NO_STREAM(s)) return 1;
+    size_t ndim = kiln__unwrap(a)->ndim;
+    if (no_bounds("slice", ndim, start, start_num, stop, stop_num, strides, strides_num)) return 1;
+    KILN_RETURN_RESULT(res, kiln__slice(kiln__unwrap(a), start, stop, strides, ndim, &out, &err));
+}
+
 #define KILN_SLICE_UPDATE(name, mode)                                                                                  \
     int mlx_##name(mlx_array *res, const mlx_array src, const mlx_array update, const int *start, size_t start_num,    \
                    const int *stop, size_t stop_num, const int *strides, size_t strides_num, const mlx_stream s)       \
     {                                                                                                                  \
-        KILN_NEED_ARRAY(src);                                                                                          \
-        KILN_NEED_ARRAY(update);                                                                                       \
-        KILN_NEED_STREAM(s);                                                                                           \
-        size_t ndim = kiln__unwrap(src)->ndim;                                                                         \
-        if (start_num != ndim || stop_num != ndim || strides_num != ndim) {                                            \
-            _mlx_error(__FILE__, __LINE__,                                                                             \
-                       "[" #name "] expected %zu starts, stops and strides, one per dimension; got %zu, %zu and %zu",  \
-                       ndim, start_num, stop_num, strides_num);                                                        \
+        if (KILN_NO_ARRAY(src) || KILN_NO_ARRAY(update) || KILN_NO_STREAM(s)) return 1;                                \
+        if (no_bounds(#name, kiln__unwrap(src)->ndim, start, start_num, stop, stop_num, strides, strides_num))         \
             return 1;                                                                                                  \
-        }                                                                                                              \
-        if (ndim && (!start || !stop || !strides))                                                                     \
-            return KILN_FAIL_TEXT("[" #name "] start, stop or strides is NULL");                                       \
         KILN_RETURN_RESULT(                                                                                            \
             res, kiln__slice_update(mode, kiln__unwrap(src), kiln__unwrap(update), start, stop, strides, &out, &err)); \
     }

@@ -97,15 +97,13 @@ mlx_io_writer mlx_io_writer_new(void *desc, mlx_io_vtable vtable)
 #define KILN_IO(kind)                                                                                                  \
     int mlx_io_##kind##_descriptor(void **desc_, mlx_io_##kind io)                                                     \
     {                                                                                                                  \
-        KILN_NEED_POINTER(desc_);                                                                                      \
-        KILN_NEED(io, "mlx_io_" #kind);                                                                                \
+        if (KILN_NO_POINTER(desc_) || KILN_NO_HANDLE(io, "mlx_io_" #kind)) return 1;                                   \
         *desc_ = kiln__unwrap_io(io.ctx)->desc;                                                                        \
         return 0;                                                                                                      \
     }                                                                                                                  \
     int mlx_io_##kind##_tostring(mlx_string *str_, mlx_io_##kind io)                                                   \
     {                                                                                                                  \
-        KILN_NEED_POINTER(str_);                                                                                       \
-        KILN_NEED(io, "mlx_io_" #kind);                                                                                \
+        if (KILN_NO_POINTER(str_) || KILN_NO_HANDLE(io, "mlx_io_" #kind)) return 1;                                    \
         const struct kiln_io *given = kiln__unwrap_io(io.ctx);                                                         \
         const char *label = given->table.label ? given->table.label(given->desc) : NULL;                               \
         if (!label) label = "";                                                                                        \

@@ -173,8 +173,7 @@ static const struct kiln_map_entry *next_entry(void *ctx, const struct kiln_map 
     }                                                                                                                  \
     int mlx_map_string_to_##kind##_set(mlx_map_string_to_##kind *map, const mlx_map_string_to_##kind src)              \
     {                                                                                                                  \
-        KILN_NEED_POINTER(map);                                                                                        \
-        KILN_NEED(src, "mlx_map_string_to_" #kind);                                                                    \
+        if (KILN_NO_POINTER(map) || KILN_NO_HANDLE(src, "mlx_map_string_to_" #kind)) return 1;                         \
         return set_map(&map->ctx, src.ctx);                                                                            \
     }                                                                                                                  \
     int mlx_map_string_to_##kind##_free(mlx_map_string_to_##kind map)                                                  \
@@ -185,7 +184,7 @@ static const struct kiln_map_entry *next_entry(void *ctx, const struct kiln_map 
     mlx_map_string_to_##kind##_iterator mlx_map_string_to_##kind##_iterator_new(mlx_map_string_to_##kind map)          \
     {                                                                                                                  \
         mlx_map_string_to_##kind##_iterator none = {NULL, NULL};                                                       \
-        KILN_NEED_OR(map, "mlx_map_string_to_" #kind, none);                                                           \
+        if (KILN_NO_HANDLE(map, "mlx_map_string_to_" #kind)) return none;                                              \
         return (mlx_map_string_to_##kind##_iterator){new_iterator(), map.ctx};                                         \
     }                                                                                                                  \
     int mlx_map_string_to_##kind##_iterator_free(mlx_map_string_to_##kind##_iterator it)                               \
@@ -199,35 +198,27 @@ KILN_MAP(string)
 
 int mlx_map_string_to_array_insert(mlx_map_string_to_array map, const char *key, const mlx_array value)
 {
-    KILN_NEED(map, "mlx_map_string_to_array");
-    KILN_NEED_POINTER(key);
-    KILN_NEED_ARRAY(value);
+    if (KILN_NO_HANDLE(map, "mlx_map_string_to_array") || KILN_NO_POINTER(key) || KILN_NO_ARRAY(value)) return 1;
     bool done = kiln__map_put_array(map.ctx, key, kiln__array_ref(kiln__unwrap(value)));
     return done ? 0 : KILN_FAIL_TEXT("out of memory: an entry of a map");
 }
 
 int mlx_map_string_to_string_insert(mlx_map_string_to_string map, const char *key, const char *value)
 {
-    KILN_NEED(map, "mlx_map_string_to_string");
-    KILN_NEED_POINTER(key);
-    KILN_NEED_POINTER(value);
+    if (KILN_NO_HANDLE(map, "mlx_map_string_to_string") || KILN_NO_POINTER(key) || KILN_NO_POINTER(value)) return 1;
     return kiln__map_put_text(map.ctx, key, value) ? 0 : KILN_FAIL_TEXT("out of memory: an entry of a map");
 }
 
 int mlx_map_string_to_array_get(mlx_array *value, const mlx_map_string_to_array map, const char *key)
 {
-    KILN_NEED_POINTER(value);
-    KILN_NEED(map, "mlx_map_string_to_array");
-    KILN_NEED_POINTER(key);
+    if (KILN_NO_POINTER(value) || KILN_NO_HANDLE(map, "mlx_map_string_to_array") || KILN_NO_POINTER(key)) return 1;
     const struct kiln_map_entry *entry = kiln__map_get(map.ctx, key);
     return entry ? kiln__give(value, kiln__array_ref(entry->array)) : NOT_FOUND;
 }
 
 int mlx_map_string_to_string_get(const char **value, const mlx_map_string_to_string map, const char *key)
 {
-    KILN_NEED_POINTER(value);
-    KILN_NEED(map, "mlx_map_string_to_string");
-    KILN_NEED_POINTER(key);
+    if (KILN_NO_POINTER(value) || KILN_NO_HANDLE(map, "mlx_map_string_to_string") || KILN_NO_POINTER(key)) return 1;
     const struct kiln_map_entry *entry = kiln__map_get(map.ctx, key);
     if (!entry) return NOT_FOUND;
     *value = entry->text;
@@ -236,9 +227,8 @@ int mlx_map_string_to_string_get(const char **value, const mlx_map_string_to_str
 
 int mlx_map_string_to_array_iterator_next(const char **key, mlx_array *value, mlx_map_string_to_array_iterator it)
 {
-    KILN_NEED(it, "mlx_map_string_to_array_iterator");
-    KILN_NEED_POINTER(key);
-    KILN_NEED_POINTER(value);
+    if (KILN_NO_HANDLE(it, "mlx_map_string_to_array_iterator") || KILN_NO_POINTER(key) || KILN_NO_POINTER(value))
+        return 1;
     const struct kiln_map_entry *entry = next_entry(it.ctx, it.map_ctx);
     if (!entry) return NOT_FOUND;
     *key = entry->key;
@@ -247,9 +237,8 @@ int mlx_map_string_to_array_iterator_next(const char **key, mlx_array *value, ml
 
 int mlx_map_string_to_string_iterator_next(const char **key, const char **value, mlx_map_string_to_string_iterator it)
 {
-    KILN_NEED(it, "mlx_map_string_to_string_iterator");
-    KILN_NEED_POINTER(key);
-    KILN_NEED_POINTER(value);
+    if (KILN_NO_HANDLE(it, "mlx_map_string_to_string_iterator") || KILN_NO_POINTER(key) || KILN_NO_POINTER(value))
+        return 1;
     const struct kiln_map_entry *entry = next_entry(it.ctx, it.map_ctx);
     if (!entry) return NOT_FOUND;
     *key = entry->key;

@@ -10,7 +10,7 @@
     int mlx_get_##name(size_t *res)                                                                                    \
     {                                                                                                                  \
         struct kiln_memory memory;                                                                                     \
-        KILN_NEED_POINTER(res);                                                                                        \
+        if (KILN_NO_POINTER(res)) return 1;                                                                            \
         kiln__memory_get(&memory);                                                                                     \
         *res = memory.field;                                                                                           \
         return 0;                                                                                                      \
@@ -34,21 +34,21 @@ int mlx_reset_peak_memory(void)
 
 int mlx_get_memory_limit(size_t *res)
 {
-    KILN_NEED_POINTER(res);
+    if (KILN_NO_POINTER(res)) return 1;
     *res = kiln__memory_limit();
     return 0;
 }
 
 int mlx_set_memory_limit(size_t *res, size_t limit)
 {
-    KILN_NEED_POINTER(res);
+    if (KILN_NO_POINTER(res)) return 1;
     *res = kiln__memory_set_limit(limit);
     return 0;
 }
 
 int mlx_set_cache_limit(size_t *res, size_t limit)
 {
-    KILN_NEED_POINTER(res);
+    if (KILN_NO_POINTER(res)) return 1;
     *res = kiln__memory_set_cache_limit(limit);
     return 0;
 }
@@ -64,12 +64,12 @@ int mlx_set_wired_limit(size_t *res, size_t limit)
     kiln_error err;
     struct kiln_gpu *gpu;
     uint32_t device_index = kiln__default_device_index();
-    KILN_NEED_POINTER(res);
+    if (KILN_NO_POINTER(res)) return 1;
     if (!kiln__gpu_count()) {
         *res = 0;
         return 0;
     }
-    KILN_TRY(kiln__gpu_get(device_index ? device_index - 1 : 0, &gpu, &err));
+    if (kiln__gpu_get(device_index ? device_index - 1 : 0, &gpu, &err)) return KILN_FAIL(&err);
     if (limit > kiln__gpu_working_set(gpu)) {
         _mlx_error(__FILE__, __LINE__,
                    "[set_wired_limit] %zu bytes are more than the maximum, %zu bytes "

@@ -5,7 +5,7 @@
 
 int mlx_metal_is_available(bool *res)
 {
-    KILN_NEED_POINTER(res);
+    if (KILN_NO_POINTER(res)) return 1;
     *res = false;
     return 0;
 }

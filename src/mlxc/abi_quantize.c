@@ -11,9 +11,10 @@ static int choose(const char *name, const char *mode, mlx_optional_int group_siz
                   struct kiln_quantization *how)
 {
     kiln_error err;
-    KILN_NEED_POINTER(mode);
-    KILN_TRY(kiln__quantization(name, mode, group_size.has_value ? &group_size.value : NULL,
-                                bits.has_value ? &bits.value : NULL, how, &err));
+    if (KILN_NO_POINTER(mode)) return 1;
+    if (kiln__quantization(name, mode, group_size.has_value ? &group_size.value : NULL,
+                           bits.has_value ? &bits.value : NULL, how, &err))
+        return KILN_FAIL(&err);
     return 0;
 }
 
@@ -23,11 +24,10 @@ int mlx_quantize(mlx_vector_array *res, const mlx_array w, mlx_optional_int grou
     kiln_error err;
     struct kiln_quantization how;
     struct kiln_array *parts[3] = {NULL, NULL, NULL};
-    KILN_NEED_ARRAY(w);
-    KILN_NEED_STREAM(s);
-    KILN_NEED_POINTER(res);
+    if (KILN_NO_ARRAY(w) || KILN_NO_STREAM(s) || KILN_NO_POINTER(res)) return 1;
     if (choose("quantize", mode, group_size, bits, &how)) return 1;
-    KILN_TRY(kiln__quantize("quantize", kiln__unwrap(w), kiln__unwrap_optional(global_scale), how, parts, &err));
+    if (kiln__quantize("quantize", kiln__unwrap(w), kiln__unwrap_optional(global_scale), how, parts, &err))
+        return KILN_FAIL(&err);
     return kiln__give_arrays(res, parts, parts[2] ? 3 : 2);
 }
 
@@ -36,9 +36,7 @@ int mlx_dequantize(mlx_array *res, const mlx_array w, const mlx_array scales, co
                    mlx_optional_dtype dtype, const mlx_stream s)
 {
     struct kiln_quantization how;
-    KILN_NEED_ARRAY(w);
-    KILN_NEED_ARRAY(scales);
-    KILN_NEED_STREAM(s);
+    if (KILN_NO_ARRAY(w) || KILN_NO_ARRAY(scales) || KILN_NO_STREAM(s)) return 1;
     if (choose("dequantize", mode, group_size, bits, &how)) return 1;
     if (dtype.has_value && !kiln__dtype_is_valid((int)dtype.value))
         return KILN_FAIL_TEXT("[dequantize] the dtype is not one of mlx_dtype (0 to 13)");
@@ -48,31 +46,12 @@ int mlx_dequantize(mlx_array *res, const mlx_array w, const mlx_array scales, co
     KILN_RETURN_RESULT(res, kiln__dequantize("dequantize", &q, how, to, &out, &err));
 }
 
-int mlx_to_fp8(mlx_array *res, const mlx_array x, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(x);
-    KILN_NEED_STREAM(s);
-    KILN_RETURN_RESULT(res, kiln__to_fp8(kiln__unwrap(x), &out, &err));
-}
-
-int mlx_from_fp8(mlx_array *res, const mlx_array x, mlx_dtype dtype, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(x);
-    KILN_NEED_STREAM(s);
-    if (!kiln__dtype_is_valid((int)dtype))
-        return KILN_FAIL_TEXT("[from_fp8] the dtype is not one of mlx_dtype (0 to 13)");
-    KILN_RETURN_RESULT(res, kiln__from_fp8(kiln__unwrap(x), (enum kiln_dtype)dtype, &out, &err));
-}
-
 int mlx_quantized_matmul(mlx_array *res, const mlx_array x, const mlx_array w, const mlx_array scales,
                          const mlx_array biases, bool transpose, mlx_optional_int group_size, mlx_optional_int bits,
                          const char *mode, const mlx_stream s)
 {
     struct kiln_quantization how;
-    KILN_NEED_ARRAY(x);
-    KILN_NEED_ARRAY(w);
-    KILN_NEED_ARRAY(scales);
-    KILN_NEED_STREAM(s);
+    if (KILN_NO_ARRAY(x) || KILN_NO_ARRAY(w) || KILN_NO_ARRAY(scales) || KILN_NO_STREAM(s)) return 1;
     if (choose("quantized_matmul", mode, group_size, bits, &how)) return 1;
     struct kiln_quantized q = {kiln__unwrap(w), kiln__unwrap(scales), kiln__unwrap_optional(biases), NULL};
     KILN_RETURN_RESULT(res, kiln__quantized_matmul(kiln__unwrap(x), &q, transpose, how, &out, &err));
@@ -83,25 +62,11 @@ int mlx_qqmm(mlx_array *res, const mlx_array x, const mlx_array w, const mlx_arr
              const mlx_array global_scale_w, const mlx_stream s)
 {
     struct kiln_quantization how;
-    KILN_NEED_ARRAY(x);
-    KILN_NEED_ARRAY(w);
-    KILN_NEED_STREAM(s);
+    if (KILN_NO_ARRAY(x) || KILN_NO_ARRAY(w) || KILN_NO_STREAM(s)) return 1;
     if (choose("qqmm", mode, group_size, bits, &how)) return 1;
     struct kiln_quantized q = {kiln__unwrap(w), kiln__unwrap_optional(w_scales), NULL,
                                kiln__unwrap_optional(global_scale_w)};
     KILN_RETURN_RESULT(res, kiln__qqmm(kiln__unwrap(x), &q, kiln__unwrap_optional(global_scale_x), how, &out, &err));
-}
-
-/* Indices in order allow no shorter way here. */
-int mlx_gather_mm(mlx_array *res, const mlx_array a, const mlx_array b, const mlx_array lhs_indices,
-                  const mlx_array rhs_indices, bool sorted_indices, const mlx_stream s)
-{
-    (void)sorted_indices;
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_ARRAY(b);
-    KILN_NEED_STREAM(s);
-    struct kiln_picks picks = {kiln__unwrap_optional(lhs_indices), kiln__unwrap_optional(rhs_indices)};
-    KILN_RETURN_RESULT(res, kiln__gather_mm(kiln__unwrap(a), kiln__unwrap(b), picks, &out, &err));
 }
 
 int mlx_gather_qmm(mlx_array *res, const mlx_array x, const mlx_array w, const mlx_array scales, const mlx_array biases,
@@ -111,10 +76,7 @@ int mlx_gather_qmm(mlx_array *res, const mlx_array x, const mlx_array w, const m
 {
     struct kiln_quantization how;
     (void)sorted_indices;
-    KILN_NEED_ARRAY(x);
-    KILN_NEED_ARRAY(w);
-    KILN_NEED_ARRAY(scales);
-    KILN_NEED_STREAM(s);
+    if (KILN_NO_ARRAY(x) || KILN_NO_ARRAY(w) || KILN_NO_ARRAY(scales) || KILN_NO_STREAM(s)) return 1;
     if (choose("gather_qmm", mode, group_size, bits, &how)) return 1;
     struct kiln_quantized q = {kiln__unwrap(w), kiln__unwrap(scales), kiln__unwrap_optional(biases), NULL};
     struct kiln_picks picks = {kiln__unwrap_optional(lhs_indices), kiln__unwrap_optional(rhs_indices)};

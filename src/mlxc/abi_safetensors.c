@@ -72,7 +72,7 @@ static int give_maps(mlx_map_string_to_array *res_0, mlx_map_string_to_string *r
     kiln_error err;
     struct kiln_safetensors file;
     uint64_t data = LENGTH_SIZE + length;
-    KILN_TRY(kiln__safetensors_parse(header, length, source->size - data, &file, &err));
+    if (kiln__safetensors_parse(header, length, source->size - data, &file, &err)) return KILN_FAIL(&err);
     struct kiln_map *arrays = kiln__map_new(), *texts = kiln__map_new();
     kiln_status status = arrays && texts ? KILN_OK : kiln__no_memory(&err, "a map");
     if (status == KILN_OK) status = fill_arrays(arrays, &file, source, data, &err);
@@ -108,11 +108,8 @@ int mlx_load_safetensors(mlx_map_string_to_array *res_0, mlx_map_string_to_strin
     struct kiln_source *source = NULL;
     char *header = NULL;
     size_t length = 0;
-    KILN_NEED_POINTER(res_0);
-    KILN_NEED_POINTER(res_1);
-    KILN_NEED_POINTER(file);
-    KILN_NEED_STREAM(s);
-    KILN_TRY(kiln__source_open(file, &source, &err));
+    if (KILN_NO_POINTER(res_0) || KILN_NO_POINTER(res_1) || KILN_NO_POINTER(file) || KILN_NO_STREAM(s)) return 1;
+    if (kiln__source_open(file, &source, &err)) return KILN_FAIL(&err);
     int code = read_file_header(source, &header, &length, &err) == KILN_OK
                    ? give_maps(res_0, res_1, source, header, length)
                    : KILN_FAIL(&err);
@@ -151,12 +148,11 @@ int mlx_load_safetensors_reader(mlx_map_string_to_array *res_0, mlx_map_string_t
     struct kiln_source *source = NULL;
     char *header = NULL;
     size_t length = 0;
-    KILN_NEED_POINTER(res_0);
-    KILN_NEED_POINTER(res_1);
-    KILN_NEED(in_stream, "mlx_io_reader");
-    KILN_NEED_STREAM(s);
+    if (KILN_NO_POINTER(res_0) || KILN_NO_POINTER(res_1) || KILN_NO_HANDLE(in_stream, "mlx_io_reader") ||
+        KILN_NO_STREAM(s))
+        return 1;
     struct kiln_io *io = kiln__unwrap_io(in_stream.ctx);
-    KILN_TRY(kiln__io_source(io, &source, &err));
+    if (kiln__io_source(io, &source, &err)) return KILN_FAIL(&err);
     int code = read_io_header(io, source, &header, &length, &err) == KILN_OK
                    ? give_maps(res_0, res_1, source, header, length)
                    : KILN_FAIL(&err);
@@ -280,30 +276,28 @@ int mlx_save_safetensors(const char *file, const mlx_map_string_to_array param, 
     static const char ending[] = ".safetensors";
     kiln_error err;
     struct kiln_buffer path = {0};
-    KILN_NEED_POINTER(file);
-    KILN_NEED(param, "mlx_map_string_to_array");
-    KILN_NEED(metadata, "mlx_map_string_to_string");
+    if (KILN_NO_POINTER(file) || KILN_NO_HANDLE(param, "mlx_map_string_to_array") ||
+        KILN_NO_HANDLE(metadata, "mlx_map_string_to_string"))
+        return 1;
     size_t size = strlen(file), tail = sizeof ending - 1;
     bool is_named = size >= tail && strcmp(file + size - tail, ending) == 0;
     kiln__buffer_printf(&path, "%s%s", file, is_named ? "" : ending);
     kiln_status status = path.failed ? kiln__no_memory(&err, "a file name") : evaluate(param.ctx, &err);
     if (status == KILN_OK) status = write_file((const char *)path.data, param.ctx, metadata.ctx, &err);
     kiln__buffer_release(&path);
-    KILN_TRY(status);
-    return 0;
+    return status ? KILN_FAIL(&err) : 0;
 }
 
 int mlx_save_safetensors_writer(mlx_io_writer in_stream, const mlx_map_string_to_array param,
                                 const mlx_map_string_to_string metadata)
 {
     kiln_error err;
-    KILN_NEED(in_stream, "mlx_io_writer");
-    KILN_NEED(param, "mlx_map_string_to_array");
-    KILN_NEED(metadata, "mlx_map_string_to_string");
+    if (KILN_NO_HANDLE(in_stream, "mlx_io_writer") || KILN_NO_HANDLE(param, "mlx_map_string_to_array") ||
+        KILN_NO_HANDLE(metadata, "mlx_map_string_to_string"))
+        return 1;
     struct kiln_io *io = kiln__unwrap_io(in_stream.ctx);
-    KILN_TRY(evaluate(param.ctx, &err));
+    if (evaluate(param.ctx, &err)) return KILN_FAIL(&err);
     if (!io->table.good(io->desc) || !io->table.is_open(io->desc))
         return KILN_FAIL_TEXT("[save_safetensors] the writer is not open");
-    KILN_TRY(write_all(param.ctx, metadata.ctx, write_to_io, io, &err));
-    return 0;
+    return write_all(param.ctx, metadata.ctx, write_to_io, io, &err) ? KILN_FAIL(&err) : 0;
 }

@@ -1,5 +1,6 @@
 /*
- * abi_shapes.c - the functions of ops.h that rearrange elements, beyond those in abi_ops.c.
+ * abi_shapes.c - the functions of ops.h that rearrange elements and are no rows of abi.tsv: those whose lists have to
+ * fit each other, and those with several results.
  */
 #include "ops/shapes.h"
 
@@ -9,105 +10,53 @@
 #include "mlxc/abi_vector.h"
 #include "ops/compose.h"
 
-/* ---- axes ---------------------------------------------------------------------------------------------------------
- */
+/* ---- axes ------------------------------------------------------------------------------------------------------ */
 
-int mlx_flatten(mlx_array *res, const mlx_array a, int start_axis, int end_axis, const mlx_stream s)
+int mlx_transpose(mlx_array *res, const mlx_array a, const mlx_stream s)
 {
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    KILN_RETURN_RESULT(res, kiln__flatten(kiln__unwrap(a), start_axis, end_axis, &out, &err));
+    int64_t axes[KILN_MAX_NDIM];
+    if (KILN_NO_ARRAY(a) || KILN_NO_STREAM(s)) return 1;
+    struct kiln_array *array = kiln__unwrap(a);
+    for (int i = 0; i < array->ndim; i++) axes[i] = array->ndim - 1 - i;
+    KILN_RETURN_RESULT(res, kiln__apply(KILN_OP_TRANSPOSE, &array, 1, axes, array->ndim, &out, &err));
 }
 
-int mlx_unflatten(mlx_array *res, const mlx_array a, int axis, const int *shape, size_t shape_num, const mlx_stream s)
+int mlx_transpose_axes(mlx_array *res, const mlx_array a, const int *axes, size_t axes_num, const mlx_stream s)
 {
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    if (shape_num) KILN_NEED_POINTER(shape);
-    KILN_RETURN_RESULT(res, kiln__unflatten(kiln__unwrap(a), axis, shape, shape_num, &out, &err));
-}
-
-int mlx_squeeze(mlx_array *res, const mlx_array a, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    KILN_RETURN_RESULT(res, kiln__squeeze_all(kiln__unwrap(a), &out, &err));
-}
-
-int mlx_squeeze_axes(mlx_array *res, const mlx_array a, const int *axes, size_t axes_num, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    if (axes_num) KILN_NEED_POINTER(axes);
-    KILN_RETURN_RESULT(res, kiln__squeeze_axes(kiln__unwrap(a), axes, axes_num, &out, &err));
-}
-
-int mlx_expand_dims_axes(mlx_array *res, const mlx_array a, const int *axes, size_t axes_num, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    if (axes_num) KILN_NEED_POINTER(axes);
-    KILN_RETURN_RESULT(res, kiln__expand_dims_axes(kiln__unwrap(a), axes, axes_num, &out, &err));
-}
-
-int mlx_swapaxes(mlx_array *res, const mlx_array a, int axis1, int axis2, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    KILN_RETURN_RESULT(res, kiln__swapaxes(kiln__unwrap(a), axis1, axis2, &out, &err));
-}
-
-int mlx_moveaxis(mlx_array *res, const mlx_array a, int source, int destination, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    KILN_RETURN_RESULT(res, kiln__moveaxis(kiln__unwrap(a), source, destination, &out, &err));
-}
-
-#define KILN_ATLEAST(count)                                                                                            \
-    int mlx_atleast_##count##d(mlx_array *res, const mlx_array a, const mlx_stream s)                                  \
-    {                                                                                                                  \
-        KILN_NEED_ARRAY(a);                                                                                            \
-        KILN_NEED_STREAM(s);                                                                                           \
-        KILN_RETURN_RESULT(res, kiln__atleast(kiln__unwrap(a), count, &out, &err));                                    \
+    int64_t order[KILN_MAX_NDIM];
+    if (KILN_NO_ARRAY(a) || KILN_NO_STREAM(s)) return 1;
+    struct kiln_array *array = kiln__unwrap(a);
+    if (axes_num && KILN_NO_POINTER(axes)) return 1;
+    if (axes_num != array->ndim) {
+        _mlx_error(__FILE__, __LINE__, "[transpose] expected %d axes, one per dimension; got %zu", array->ndim,
+                   axes_num);
+        return 1;
     }
-KILN_ATLEAST(1)
-KILN_ATLEAST(2)
-KILN_ATLEAST(3)
+    for (size_t i = 0; i < axes_num; i++) order[i] = axes[i] < 0 ? axes[i] + (int64_t)axes_num : axes[i];
+    KILN_RETURN_RESULT(res, kiln__apply(KILN_OP_TRANSPOSE, &array, 1, order, axes_num, &out, &err));
+}
 
 int mlx_as_strided(mlx_array *res, const mlx_array a, const int *shape, size_t shape_num, const int64_t *strides,
                    size_t strides_num, size_t offset, const mlx_stream s)
 {
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
+    if (KILN_NO_ARRAY(a) || KILN_NO_STREAM(s)) return 1;
     if (shape_num != strides_num) {
         _mlx_error(__FILE__, __LINE__, "[as_strided] expected as many strides as dimensions; got %zu and %zu",
                    strides_num, shape_num);
         return 1;
     }
-    if (shape_num) KILN_NEED_POINTER(shape);
-    if (shape_num) KILN_NEED_POINTER(strides);
+    if (shape_num && (KILN_NO_POINTER(shape) || KILN_NO_POINTER(strides))) return 1;
     KILN_RETURN_RESULT(res, kiln__as_strided(kiln__unwrap(a), shape, strides, shape_num, offset, &out, &err));
-}
-
-int mlx_diagonal(mlx_array *res, const mlx_array a, int offset, int axis1, int axis2, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    KILN_RETURN_RESULT(res, kiln__diagonal(kiln__unwrap(a), offset, axis1, axis2, &out, &err));
 }
 
 /* Arrays never change, so that a copy is one more reference. */
 int mlx_copy(mlx_array *res, const mlx_array a, const mlx_stream s)
 {
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    KILN_NEED_POINTER(res);
+    if (KILN_NO_ARRAY(a) || KILN_NO_STREAM(s) || KILN_NO_POINTER(res)) return 1;
     return kiln__give(res, kiln__array_ref(kiln__unwrap(a)));
 }
 
-/* ---- repeating, rolling, padding ----------------------------------------------------------------------------------
- */
+/* ---- repeating, rolling, padding ------------------------------------------------------------------------------- */
 
 /* A call on the flat array, whose only axis is 0. */
 typedef kiln_status flat_step(struct kiln_array *flat, int64_t number, struct kiln_array **out, kiln_error *err);
@@ -132,17 +81,9 @@ static kiln_status roll_flat(struct kiln_array *flat, int64_t number, struct kil
     return kiln__roll(flat, number, 0, out, err);
 }
 
-int mlx_repeat_axis(mlx_array *res, const mlx_array arr, int repeats, int axis, const mlx_stream s)
-{
-    KILN_NEED_ARRAY(arr);
-    KILN_NEED_STREAM(s);
-    KILN_RETURN_RESULT(res, kiln__repeat(kiln__unwrap(arr), repeats, axis, &out, &err));
-}
-
 int mlx_repeat(mlx_array *res, const mlx_array arr, int repeats, const mlx_stream s)
 {
-    KILN_NEED_ARRAY(arr);
-    KILN_NEED_STREAM(s);
+    if (KILN_NO_ARRAY(arr) || KILN_NO_STREAM(s)) return 1;
     KILN_RETURN_RESULT(res, on_flat(kiln__unwrap(arr), repeat_flat, repeats, &out, &err));
 }
 
@@ -165,17 +106,13 @@ static kiln_status roll_all(struct kiln_array *a, int64_t shift, struct kiln_arr
 
 int mlx_roll(mlx_array *res, const mlx_array a, const int *shift, size_t shift_num, const mlx_stream s)
 {
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    KILN_NEED_ELEMENTS(shift, shift_num);
+    if (KILN_NO_ARRAY(a) || KILN_NO_STREAM(s) || KILN_NO_ELEMENTS(shift, shift_num)) return 1;
     KILN_RETURN_RESULT(res, roll_all(kiln__unwrap(a), total(shift, shift_num), &out, &err));
 }
 
 int mlx_roll_axis(mlx_array *res, const mlx_array a, const int *shift, size_t shift_num, int axis, const mlx_stream s)
 {
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    KILN_NEED_ELEMENTS(shift, shift_num);
+    if (KILN_NO_ARRAY(a) || KILN_NO_STREAM(s) || KILN_NO_ELEMENTS(shift, shift_num)) return 1;
     KILN_RETURN_RESULT(res, kiln__roll(kiln__unwrap(a), total(shift, shift_num), axis, &out, &err));
 }
 
@@ -198,14 +135,12 @@ static kiln_status roll_axes(struct kiln_array *a, const int *shift, const int *
 int mlx_roll_axes(mlx_array *res, const mlx_array a, const int *shift, size_t shift_num, const int *axes,
                   size_t axes_num, const mlx_stream s)
 {
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
+    if (KILN_NO_ARRAY(a) || KILN_NO_STREAM(s)) return 1;
     if (shift_num != axes_num) {
         _mlx_error(__FILE__, __LINE__, "[roll] expected as many shifts as axes; got %zu and %zu", shift_num, axes_num);
         return 1;
     }
-    if (axes_num) KILN_NEED_POINTER(shift);
-    if (axes_num) KILN_NEED_POINTER(axes);
+    if (axes_num && (KILN_NO_POINTER(shift) || KILN_NO_POINTER(axes))) return 1;
     KILN_RETURN_RESULT(res, roll_axes(kiln__unwrap(a), shift, axes, axes_num, &out, &err));
 }
 
@@ -213,18 +148,15 @@ int mlx_pad(mlx_array *res, const mlx_array a, const int *axes, size_t axes_num,
             size_t low_pad_size_num, const int *high_pad_size, size_t high_pad_size_num, const mlx_array pad_value,
             const char *mode, const mlx_stream s)
 {
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    KILN_NEED_POINTER(mode);
-    if (!strcmp(mode, "constant")) KILN_NEED_ARRAY(pad_value);
+    if (KILN_NO_ARRAY(a) || KILN_NO_STREAM(s) || KILN_NO_POINTER(mode)) return 1;
+    if (!strcmp(mode, "constant") && KILN_NO_ARRAY(pad_value)) return 1;
     if (low_pad_size_num != axes_num || high_pad_size_num != axes_num) {
         _mlx_error(__FILE__, __LINE__, "[pad] expected a low and a high size for each of %zu axes; got %zu and %zu",
                    axes_num, low_pad_size_num, high_pad_size_num);
         return 1;
     }
-    if (axes_num) KILN_NEED_POINTER(axes);
-    if (axes_num) KILN_NEED_POINTER(low_pad_size);
-    if (axes_num) KILN_NEED_POINTER(high_pad_size);
+    if (axes_num && (KILN_NO_POINTER(axes) || KILN_NO_POINTER(low_pad_size) || KILN_NO_POINTER(high_pad_size)))
+        return 1;
     struct kiln_padding padding = {axes, low_pad_size, high_pad_size, axes_num, mode, kiln__unwrap_optional(pad_value)};
     KILN_RETURN_RESULT(res, kiln__pad(kiln__unwrap(a), &padding, &out, &err));
 }
@@ -233,20 +165,17 @@ int mlx_pad_symmetric(mlx_array *res, const mlx_array a, int pad_width, const ml
                       const mlx_stream s)
 {
     int axes[KILN_MAX_NDIM], sizes[KILN_MAX_NDIM];
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    KILN_NEED_POINTER(mode);
-    if (!strcmp(mode, "constant")) KILN_NEED_ARRAY(pad_value);
+    if (KILN_NO_ARRAY(a) || KILN_NO_STREAM(s) || KILN_NO_POINTER(mode)) return 1;
+    if (!strcmp(mode, "constant") && KILN_NO_ARRAY(pad_value)) return 1;
     size_t ndim = kiln__unwrap(a)->ndim;
     for (size_t i = 0; i < ndim; i++) axes[i] = (int)i, sizes[i] = pad_width;
     struct kiln_padding padding = {axes, sizes, sizes, ndim, mode, kiln__unwrap_optional(pad_value)};
     KILN_RETURN_RESULT(res, kiln__pad(kiln__unwrap(a), &padding, &out, &err));
 }
 
-/* ---- several results ----------------------------------------------------------------------------------------------
- */
+/* ---- several results ------------------------------------------------------------------------------------------- */
 
-/* Room for `count` results, at least one; NULL after a call of the handler. */
+/* Memory for `count` results, at least one; NULL after the handler was told. */
 static struct kiln_array **new_results(size_t count)
 {
     struct kiln_array **out = calloc(count ? count : 1, sizeof *out);
@@ -254,7 +183,7 @@ static struct kiln_array **new_results(size_t count)
     return out;
 }
 
-/* Hands the results over after a call with this status; the room is freed. */
+/* Ends a call that filled `out` or failed with `status`; `out` is freed. */
 static int give_results(mlx_vector_array *res, kiln_status status, struct kiln_array **out, size_t count,
                         const kiln_error *err)
 {
@@ -266,35 +195,30 @@ static int give_results(mlx_vector_array *res, kiln_status status, struct kiln_a
 int mlx_broadcast_arrays(mlx_vector_array *res, const mlx_vector_array inputs, const mlx_stream s)
 {
     kiln_error err;
-    size_t count;
-    KILN_NEED_VECTOR(inputs);
-    KILN_NEED_STREAM(s);
-    KILN_NEED_POINTER(res);
-    struct kiln_array *const *arrays = kiln__vector_arrays(inputs, &count), **out = new_results(count);
+    if (KILN_NO_VECTOR(inputs) || KILN_NO_STREAM(s) || KILN_NO_POINTER(res)) return 1;
+    size_t count = kiln__vector_size(inputs);
+    struct kiln_array **out = new_results(count);
     if (!out) return 1;
-    return give_results(res, kiln__broadcast_arrays(arrays, count, out, &err), out, count, &err);
+    kiln_status status = kiln__broadcast_arrays(kiln__vector_data(inputs), count, out, &err);
+    return give_results(res, status, out, count, &err);
 }
 
 int mlx_meshgrid(mlx_vector_array *res, const mlx_vector_array arrays, bool sparse, const char *indexing,
                  const mlx_stream s)
 {
     kiln_error err;
-    size_t count;
-    KILN_NEED_VECTOR(arrays);
-    KILN_NEED_STREAM(s);
-    KILN_NEED_POINTER(res);
-    KILN_NEED_POINTER(indexing);
-    struct kiln_array *const *inputs = kiln__vector_arrays(arrays, &count), **out = new_results(count);
+    if (KILN_NO_VECTOR(arrays) || KILN_NO_STREAM(s) || KILN_NO_POINTER(res) || KILN_NO_POINTER(indexing)) return 1;
+    size_t count = kiln__vector_size(arrays);
+    struct kiln_array **out = new_results(count);
     if (!out) return 1;
-    return give_results(res, kiln__meshgrid(inputs, count, sparse, indexing, out, &err), out, count, &err);
+    kiln_status status = kiln__meshgrid(kiln__vector_data(arrays), count, sparse, indexing, out, &err);
+    return give_results(res, status, out, count, &err);
 }
 
 int mlx_split(mlx_vector_array *res, const mlx_array a, int num_splits, int axis, const mlx_stream s)
 {
     kiln_error err;
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    KILN_NEED_POINTER(res);
+    if (KILN_NO_ARRAY(a) || KILN_NO_STREAM(s) || KILN_NO_POINTER(res)) return 1;
     size_t count = num_splits > 0 ? (size_t)num_splits : 0;
     struct kiln_array **out = new_results(count);
     if (!out) return 1;
@@ -305,10 +229,8 @@ int mlx_split_sections(mlx_vector_array *res, const mlx_array a, const int *indi
                        const mlx_stream s)
 {
     kiln_error err;
-    KILN_NEED_ARRAY(a);
-    KILN_NEED_STREAM(s);
-    KILN_NEED_POINTER(res);
-    if (indices_num) KILN_NEED_POINTER(indices);
+    if (KILN_NO_ARRAY(a) || KILN_NO_STREAM(s) || KILN_NO_POINTER(res) || (indices_num && KILN_NO_POINTER(indices)))
+        return 1;
     size_t count = indices_num + 1;
     struct kiln_array **out = new_results(count);
     if (!out) return 1;

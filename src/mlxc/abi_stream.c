@@ -66,7 +66,7 @@ mlx_stream mlx_stream_new(void)
 mlx_stream mlx_stream_new_device(mlx_device dev)
 {
     mlx_stream made = {NULL};
-    KILN_NEED_OR(dev, "mlx_device", made);
+    if (KILN_NO_DEVICE(dev)) return made;
     struct kiln_device_box device = kiln__unwrap_device(dev);
     if (!kiln__device_exists(device))
         kiln__no_device("new_stream", device);
@@ -77,8 +77,7 @@ mlx_stream mlx_stream_new_device(mlx_device dev)
 
 int mlx_stream_set(mlx_stream *stream, const mlx_stream src)
 {
-    KILN_NEED_POINTER(stream);
-    KILN_NEED_STREAM(src);
+    if (KILN_NO_POINTER(stream) || KILN_NO_STREAM(src)) return 1;
     return give(stream, unwrap(src));
 }
 
@@ -91,8 +90,7 @@ int mlx_stream_free(mlx_stream stream)
 int mlx_stream_tostring(mlx_string *str, mlx_stream stream)
 {
     char device[40], text[80];
-    KILN_NEED_POINTER(str);
-    KILN_NEED_STREAM(stream);
+    if (KILN_NO_POINTER(str) || KILN_NO_STREAM(stream)) return 1;
     kiln__device_print(unwrap(stream).device, device, sizeof device);
     snprintf(text, sizeof text, "Stream(%s, %d)", device, unwrap(stream).index);
     return kiln__give_text(str, text, strlen(text));
@@ -100,39 +98,35 @@ int mlx_stream_tostring(mlx_string *str, mlx_stream stream)
 
 bool mlx_stream_equal(mlx_stream lhs, mlx_stream rhs)
 {
-    KILN_NEED_OR(lhs, "mlx_stream", false);
-    KILN_NEED_OR(rhs, "mlx_stream", false);
+    if (KILN_NO_HANDLE(lhs, "mlx_stream") || KILN_NO_HANDLE(rhs, "mlx_stream")) return false;
     return unwrap(lhs).index == unwrap(rhs).index;
 }
 
 int mlx_stream_get_device(mlx_device *dev, mlx_stream stream)
 {
-    KILN_NEED_POINTER(dev);
-    KILN_NEED_STREAM(stream);
+    if (KILN_NO_POINTER(dev) || KILN_NO_STREAM(stream)) return 1;
     return kiln__give_device(dev, unwrap(stream).device);
 }
 
 int mlx_stream_get_index(int *index, mlx_stream stream)
 {
-    KILN_NEED_POINTER(index);
-    KILN_NEED_STREAM(stream);
+    if (KILN_NO_POINTER(index) || KILN_NO_STREAM(stream)) return 1;
     *index = unwrap(stream).index;
     return 0;
 }
 
 int mlx_synchronize(mlx_stream stream)
 {
-    KILN_NEED_STREAM(stream);
+    if (KILN_NO_STREAM(stream)) return 1;
     kiln_error err;
     kiln__eval_synchronize();
-    KILN_TRY(kiln__wait_for_device(kiln__current_device_index(), &err)); /* that of the stream */
-    return 0;
+    /* The current device is that of the stream. */
+    return kiln__wait_for_device(kiln__current_device_index(), &err) ? KILN_FAIL(&err) : 0;
 }
 
 int mlx_get_default_stream(mlx_stream *stream, mlx_device dev)
 {
-    KILN_NEED_POINTER(stream);
-    KILN_NEED_DEVICE(dev);
+    if (KILN_NO_POINTER(stream) || KILN_NO_DEVICE(dev)) return 1;
     struct kiln_device_box device = kiln__unwrap_device(dev);
     if (!kiln__device_exists(device)) return kiln__no_device("default_stream", device);
     return give(stream, default_stream(device));
@@ -140,7 +134,7 @@ int mlx_get_default_stream(mlx_stream *stream, mlx_device dev)
 
 int mlx_set_default_stream(mlx_stream stream)
 {
-    KILN_NEED_STREAM(stream);
+    if (KILN_NO_STREAM(stream)) return 1;
     *choice(unwrap(stream).device) = 1 + unwrap(stream).index;
     return 0;
 }

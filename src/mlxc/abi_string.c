@@ -43,15 +43,14 @@ mlx_string mlx_string_new_data(const char *str)
 
 int mlx_string_set(mlx_string *str, const mlx_string src)
 {
-    KILN_NEED_POINTER(str);
-    KILN_NEED(src, "mlx_string");
+    if (KILN_NO_POINTER(str) || KILN_NO_HANDLE(src, "mlx_string")) return 1;
     const char *text = ((struct string_box *)src.ctx)->text;
     return kiln__give_text(str, text, strlen(text));
 }
 
 const char *mlx_string_data(mlx_string str)
 {
-    KILN_NEED_OR(str, "mlx_string", NULL);
+    if (KILN_NO_HANDLE(str, "mlx_string")) return NULL;
     return ((struct string_box *)str.ctx)->text;
 }
 

@@ -76,11 +76,9 @@ static void print_axis(struct kiln_buffer *text, const struct kiln_array *array,
 int mlx_array_tostring(mlx_string *str, const mlx_array arr)
 {
     kiln_error err;
-    KILN_NEED_POINTER(str);
-    KILN_NEED_ARRAY(arr);
+    if (KILN_NO_POINTER(str) || KILN_NO_ARRAY(arr)) return 1;
     struct kiln_array *array = kiln__unwrap(arr), *host;
-    KILN_TRY(kiln__eval(&array, 1, &err));
-    KILN_TRY(kiln__array_fetch(array, &host, &err));
+    if (kiln__eval(&array, 1, &err) || kiln__array_fetch(array, &host, &err)) return KILN_FAIL(&err);
     struct kiln_buffer text = {0};
     kiln__buffer_append(&text, "array(", 6);
     if (array->ndim)

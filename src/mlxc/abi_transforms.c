@@ -8,20 +8,15 @@
 int mlx_eval(const mlx_vector_array outputs)
 {
     kiln_error err;
-    size_t count;
-    KILN_NEED_VECTOR(outputs);
-    struct kiln_array *const *arrays = kiln__vector_arrays(outputs, &count);
-    KILN_TRY(kiln__eval(arrays, count, &err));
-    KILN_TRY(kiln__wait(arrays, count, &err));
-    return 0;
+    if (KILN_NO_VECTOR(outputs)) return 1;
+    struct kiln_array *const *arrays = kiln__vector_data(outputs);
+    size_t count = kiln__vector_size(outputs);
+    return kiln__eval(arrays, count, &err) || kiln__wait(arrays, count, &err) ? KILN_FAIL(&err) : 0;
 }
 
 int mlx_async_eval(const mlx_vector_array outputs)
 {
     kiln_error err;
-    size_t count;
-    KILN_NEED_VECTOR(outputs);
-    struct kiln_array *const *arrays = kiln__vector_arrays(outputs, &count);
-    KILN_TRY(kiln__eval_async(arrays, count, &err));
-    return 0;
+    if (KILN_NO_VECTOR(outputs)) return 1;
+    return kiln__eval_async(kiln__vector_data(outputs), kiln__vector_size(outputs), &err) ? KILN_FAIL(&err) : 0;
 }

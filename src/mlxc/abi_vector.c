@@ -221,7 +221,7 @@ static int item_of_number(union kiln_item *item, int value, const char *function
 static int item_of_text(union kiln_item *item, const char *value, const char *function)
 {
     (void)function;
-    KILN_NEED_POINTER(value);
+    if (KILN_NO_POINTER(value)) return 1;
     item->text = (char *)value; /* only ever copied from */
     return 0;
 }
@@ -263,8 +263,7 @@ enum { CHUNK = 16 }; /* values turned into items at a time */
     }                                                                                                                  \
     int handle##_set(handle *vec, const handle src)                                                                    \
     {                                                                                                                  \
-        KILN_NEED_POINTER(vec);                                                                                        \
-        KILN_NEED(src, #handle);                                                                                       \
+        if (KILN_NO_POINTER(vec) || KILN_NO_HANDLE(src, #handle)) return 1;                                            \
         return set_vector(&kind##_kind, &vec->ctx, src.ctx);                                                           \
     }                                                                                                                  \
     int handle##_free(handle vec)                                                                                      \
@@ -275,7 +274,7 @@ enum { CHUNK = 16 }; /* values turned into items at a time */
     {                                                                                                                  \
         union kiln_item items[CHUNK];                                                                                  \
         size_t before = vector->size;                                                                                  \
-        KILN_NEED_ELEMENTS(data, size);                                                                                \
+        if (KILN_NO_ELEMENTS(data, size)) return 1;                                                                    \
         for (size_t done = 0; done < size;) {                                                                          \
             size_t count = 0;                                                                                          \
             int code = 0;                                                                                              \
@@ -292,7 +291,7 @@ enum { CHUNK = 16 }; /* values turned into items at a time */
     int handle##_set_data(handle *vec, data_type data, size_t size)                                                    \
     {                                                                                                                  \
         struct kiln_vector made;                                                                                       \
-        KILN_NEED_POINTER(vec);                                                                                        \
+        if (KILN_NO_POINTER(vec)) return 1;                                                                            \
         vector_init(&made);                                                                                            \
         if (!kind##_append_all(&made, data, size, __func__)) return give(&kind##_kind, &vec->ctx, &made);              \
         vector_release(&kind##_kind, &made);                                                                           \
@@ -307,7 +306,7 @@ enum { CHUNK = 16 }; /* values turned into items at a time */
     int handle##_set_value(handle *vec, value_type val)                                                                \
     {                                                                                                                  \
         union kiln_item item = {0};                                                                                    \
-        KILN_NEED_POINTER(vec);                                                                                        \
+        if (KILN_NO_POINTER(vec)) return 1;                                                                            \
         if (item_of_##kind(&item, val, __func__)) return 1;                                                            \
         return set_items(&kind##_kind, &vec->ctx, &item, 1);                                                           \
     }                                                                                                                  \
@@ -320,25 +319,24 @@ enum { CHUNK = 16 }; /* values turned into items at a time */
     }                                                                                                                  \
     int handle##_append_data(handle vec, data_type data, size_t size)                                                  \
     {                                                                                                                  \
-        KILN_NEED(vec, #handle);                                                                                       \
+        if (KILN_NO_HANDLE(vec, #handle)) return 1;                                                                    \
         return kind##_append_all(vec.ctx, data, size, __func__);                                                       \
     }                                                                                                                  \
     int handle##_append_value(handle vec, value_type val)                                                              \
     {                                                                                                                  \
         union kiln_item item = {0};                                                                                    \
-        KILN_NEED(vec, #handle);                                                                                       \
+        if (KILN_NO_HANDLE(vec, #handle)) return 1;                                                                    \
         if (item_of_##kind(&item, val, __func__)) return 1;                                                            \
         return append_items(&kind##_kind, vec.ctx, &item, 1);                                                          \
     }                                                                                                                  \
     size_t handle##_size(handle vec)                                                                                   \
     {                                                                                                                  \
-        KILN_NEED_OR(vec, #handle, 0);                                                                                 \
+        if (KILN_NO_HANDLE(vec, #handle)) return 0;                                                                    \
         return ((const struct kiln_vector *)vec.ctx)->size;                                                            \
     }                                                                                                                  \
     int handle##_get(out_type *res, const handle vec, size_t idx)                                                      \
     {                                                                                                                  \
-        KILN_NEED_POINTER(res);                                                                                        \
-        KILN_NEED(vec, #handle);                                                                                       \
+        if (KILN_NO_POINTER(res) || KILN_NO_HANDLE(vec, #handle)) return 1;                                            \
         const union kiln_item *item = item_at(&kind##_kind, vec.ctx, idx);                                             \
         return item ? kind##_of_item(res, *item) : 1;                                                                  \
     }

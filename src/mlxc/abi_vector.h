@@ -27,12 +27,15 @@ struct kiln_vector {
 _Static_assert(sizeof(struct kiln_vector) == KILN_BOX_VECTOR_SIZE, "box.h must know the size of a vector");
 _Static_assert(sizeof(union kiln_item) == sizeof(struct kiln_array *), "a vector's data is an array of references");
 
-/* The references in a vector of arrays; the handle must not be empty. They stay the vector's. */
-static inline struct kiln_array *const *kiln__vector_arrays(mlx_vector_array handle, size_t *count)
+/* The references in a vector of arrays, and their number; the handle must not be empty. They stay the vector's. */
+static inline struct kiln_array *const *kiln__vector_data(mlx_vector_array handle)
 {
-    struct kiln_vector *vector = handle.ctx;
-    *count = vector->size;
-    return (struct kiln_array *const *)vector->data;
+    return (struct kiln_array *const *)((struct kiln_vector *)handle.ctx)->data;
+}
+
+static inline size_t kiln__vector_size(mlx_vector_array handle)
+{
+    return ((struct kiln_vector *)handle.ctx)->size;
 }
 
 /* Puts `count` references into *res, which is overwritten; they are the vector's then, and released on failure. */

@@ -9,6 +9,6 @@ static const char version[] = "0.32.2";
 
 int mlx_version(mlx_string *str_)
 {
-    KILN_NEED_POINTER(str_);
+    if (KILN_NO_POINTER(str_)) return 1;
     return kiln__give_text(str_, version, strlen(version));
 }

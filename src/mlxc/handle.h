@@ -27,7 +27,7 @@ struct kiln_stream_box {
     int index; /* unique in the process */
 };
 
-/* What the call makes runs where its stream belongs. */
+/* What the calling function makes is computed on the device of its stream. */
 static inline void kiln__use_stream(mlx_stream handle)
 {
     const struct kiln_stream_box *stream = handle.ctx;
@@ -54,21 +54,19 @@ mlx_array kiln__wrap(struct kiln_array *array);
 /* Copies `size` bytes of text into *str. */
 int kiln__give_text(mlx_string *str, const char *text, size_t size);
 
-/* What an operation of the ABI does after unwrapping: `call` fills `out` or fails with `err`. */
+/* KILN_NO_POINTER() and its like (abi_error.h) for a stream, which also chooses its device for what the call makes. */
+#define KILN_NO_STREAM(s) (KILN_NO_HANDLE(s, "mlx_stream") || (kiln__use_stream(s), false))
+/* ... and for a dtype; the error begins with "[name] ". */
+#define KILN_NO_DTYPE(name, dtype)                                                                                     \
+    (!kiln__dtype_is_valid((int)(dtype)) && KILN_FAIL_TEXT("[" name "] the dtype is not one of mlx_dtype (0 to 13)"))
+
+/* Ends a function of the ABI: `call` fills `out` or fails with `err`, both of this macro. */
 #define KILN_RETURN_RESULT(res, call)                                                                                  \
     do {                                                                                                               \
         kiln_error err;                                                                                                \
         struct kiln_array *out = NULL;                                                                                 \
-        KILN_NEED_POINTER(res);                                                                                        \
-        KILN_TRY(call);                                                                                                \
-        return kiln__give(res, out);                                                                                   \
-    } while (0)
-
-/* Leaves the function, called "name" in texts, with 1 when `dtype` is none. */
-#define KILN_NEED_DTYPE_OF(name, dtype)                                                                                \
-    do {                                                                                                               \
-        if (!kiln__dtype_is_valid((int)(dtype)))                                                                       \
-            return KILN_FAIL_TEXT("[" name "] the dtype is not one of mlx_dtype (0 to 13)");                           \
+        if (KILN_NO_POINTER(res)) return 1;                                                                            \
+        return (call) ? KILN_FAIL(&err) : kiln__give(res, out);                                                        \
     } while (0)
 
 #endif

@@ -6,21 +6,21 @@ if(engine_sources)
   target_link_libraries(kiln_engine PUBLIC Threads::Threads ${CMAKE_DL_LIBS} m)
 endif()
 
-# Every name of the table exists: a weak definition each, which those in src/mlxc/*.c override.
+# Every name of the table exists: a shim, or a weak definition that those in src/mlxc/*.c override.
 find_program(AWK NAMES mawk awk gawk REQUIRED)
 set(abi_table ${CMAKE_SOURCE_DIR}/src/mlxc/abi.tsv)
-set(abi_stubs ${CMAKE_BINARY_DIR}/mlxc_stubs.c)
-add_custom_command(OUTPUT ${abi_stubs}
-  COMMAND ${AWK} -f ${CMAKE_SOURCE_DIR}/tools/abi_stubs.awk ${abi_table} > ${abi_stubs}
-  DEPENDS ${abi_table} ${CMAKE_SOURCE_DIR}/tools/abi_stubs.awk VERBATIM)
+set(abi_functions ${CMAKE_BINARY_DIR}/mlxc_functions.c)
+add_custom_command(OUTPUT ${abi_functions}
+  COMMAND ${AWK} -f ${CMAKE_SOURCE_DIR}/tools/abi_functions.awk ${abi_table} > ${abi_functions}
+  DEPENDS ${abi_table} ${CMAKE_SOURCE_DIR}/tools/abi_functions.awk VERBATIM)
 
 layer_sources(mlxc_sources mlxc)
-add_library(mlxc SHARED ${mlxc_sources} ${abi_stubs})
+add_library(mlxc SHARED ${mlxc_sources} ${abi_functions})
 target_include_directories(mlxc PUBLIC include PRIVATE src)
 # Error texts name files of the tree, not of the machine that built it.
 target_compile_options(mlxc PRIVATE -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
 # The definitions meet the headers here: a name without a declaration, or with another type, does not compile.
-set_source_files_properties(${abi_stubs} PROPERTIES
+set_source_files_properties(${abi_functions} PROPERTIES
   COMPILE_OPTIONS "-Wno-unused-parameter;-Werror=missing-prototypes")
 target_link_libraries(mlxc PRIVATE -Wl,--whole-archive kiln_engine -Wl,--no-whole-archive kiln
                       Threads::Threads ${CMAKE_DL_LIBS} m)

@@ -36,6 +36,27 @@ static void test_text_ends_in_file_and_line(void **state)
     expect_error("array.c");
 }
 
+/* A function that is made from the table names its row. */
+static void test_text_ends_in_the_row(void **state)
+{
+    mlx_array res = {NULL};
+    int line = 0;
+    char name[80] = "", row[2048];
+    (void)state;
+    assert_int_equal(mlx_take(&res, mlx_array_new(), mlx_array_new(), (mlx_stream){NULL}), 1);
+    const char *at = strstr(error_text, " at src/mlxc/abi.tsv:");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, " at src/mlxc/abi.tsv:%d", &line), 1);
+    snprintf(row, sizeof row, "%s", __FILE__);
+    strcpy(strrchr(row, '/'), "/../../src/mlxc/abi.tsv");
+    FILE *table = fopen(row, "r");
+    assert_non_null(table);
+    for (int i = 0; i < line; i++) assert_non_null(fgets(row, sizeof row, table));
+    fclose(table);
+    assert_int_equal(sscanf(row, "%79s", name), 1);
+    assert_string_equal(name, "mlx_take");
+}
+
 static void test_own_errors(void **state)
 {
     (void)state;
@@ -120,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_text_ends_in_file_and_line, install_handler),
+        cmocka_unit_test_setup(test_text_ends_in_the_row, install_handler),
         cmocka_unit_test_setup(test_own_errors, install_handler),
         cmocka_unit_test_setup(test_long_texts_are_whole, install_handler),
         cmocka_unit_test_setup(test_data_needs_a_dtor, install_handler),

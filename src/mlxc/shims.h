@@ -1,0 +1,22 @@
+/*
+ * shims.h - what the functions need that tools/abi_functions.awk makes from the rows of abi.tsv.
+ */
+#ifndef KILN_MLXC_SHIMS_H
+#define KILN_MLXC_SHIMS_H
+
+#include "mlxc/abi_vector.h"
+#include "ops/compose.h"
+#include "ops/contractions.h"
+#include "ops/convolution.h"
+#include "ops/creation.h"
+#include "ops/elementwise.h"
+#include "ops/indexing.h"
+#include "ops/layers.h"
+#include "ops/products.h"
+#include "ops/quantize.h"
+#include "ops/random.h"
+#include "ops/reductions.h"
+#include "ops/shapes.h"
+#include "ops/sorting.h"
+
+#endif
