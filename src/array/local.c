@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "base/process/fork.h"
-#include "base/process/thread_end.h"
+#include "base/process/thread_state.h"
 
 _Thread_local struct kiln_local *kiln__local_current __attribute__((tls_model("initial-exec")));
-static _Thread_local bool ended
-    __attribute__((tls_model("initial-exec"))); /* this thread had a part and gave it back */
+static _Thread_local bool uses_shared; /* this thread gave its part back, or could not register one: it gets no other */
 
 KILN_LEAF_LOCK(lock); /* guards `first` and the shared state of storage.c */
 static struct kiln_local *first;
@@ -38,7 +37,7 @@ static void end_thread(void *value)
 {
     struct kiln_local *local = value;
     kiln__local_current = NULL;
-    ended = true;
+    uses_shared = true;
     kiln__block_drain(local);
     kiln__storage_drain(local);
     kiln__local_lock();
@@ -49,16 +48,15 @@ static void end_thread(void *value)
     free(local);
 }
 
-KILN_THREAD_END(at_thread_end, end_thread);
-
 struct kiln_local *kiln__local_new(void)
 {
-    if (ended) return NULL;
+    if (uses_shared) return NULL;
     struct kiln_local *local = aligned_alloc(_Alignof(struct kiln_local), sizeof *local);
     if (!local) return NULL;
     memset(local, 0, sizeof *local);
     atomic_init(&local->ceiling, KILN_NO_CEILING);
-    if (!kiln__thread_end_set(&at_thread_end, local)) {
+    if (!kiln__thread_state_set(KILN_THREAD_LOCAL, end_thread, local)) {
+        uses_shared = true;
         free(local);
         return NULL;
     }

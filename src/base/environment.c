@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/process/fork.h"
-#include "base/process/thread_end.h"
+#include "base/process/thread_state.h"
 
 _Thread_local struct kiln_environment kiln__this_environment __attribute__((tls_model("initial-exec")));
 bool kiln__environment_is_slow;
@@ -68,8 +68,6 @@ static void release(void *copy)
     known->version = version;
 }
 
-KILN_THREAD_END(at_thread_end, release);
-
 static bool copy_entries(struct kiln_environment *known)
 {
     size_t count = 1;
@@ -125,7 +123,7 @@ static bool copy_values(struct kiln_environment *known)
 const struct kiln_environment *kiln__environment_read(void)
 {
     struct kiln_environment *known = &kiln__this_environment;
-    bool is_first = !known->variables;
+    kiln__thread_state_set(KILN_THREAD_ENVIRONMENT, release, known);
     known->array = NULL;
     known->version++;
     pthread_mutex_lock(&names_lock);
@@ -133,7 +131,6 @@ const struct kiln_environment *kiln__environment_read(void)
     pthread_mutex_unlock(&names_lock);
     if (!is_copied) return NULL;
     if (environ && copy_entries(known)) known->array = environ;
-    if (is_first) kiln__thread_end_set(&at_thread_end, known);
     return known;
 }
 

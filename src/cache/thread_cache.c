@@ -13,7 +13,7 @@
 #include "base/process/exit.h"
 #include "base/process/gate.h"
 #include "base/process/nap.h"
-#include "base/process/thread_end.h"
+#include "base/process/thread_state.h"
 
 _Thread_local struct kiln_thread *kiln__this_thread __attribute__((tls_model("initial-exec")));
 
@@ -39,8 +39,6 @@ static void detach(void *record)
     kiln__this_thread = NULL;
     give_back(record);
 }
-
-KILN_THREAD_END(at_thread_end, detach);
 
 /* The child has one thread: nobody else reads or uses anything, and the other records can be taken. */
 static void after_fork_in_child(void)
@@ -98,7 +96,7 @@ struct kiln_thread *kiln__thread_attach(void)
     thread->in_flight_level = 0;
     thread->making = NULL;
     thread->audited = NULL;
-    kiln__thread_end_set(&at_thread_end, thread);
+    kiln__thread_state_set(KILN_THREAD_RECORD, detach, thread);
     kiln__exit_know_thread();
     return kiln__this_thread = thread;
 }

@@ -9,7 +9,7 @@
  * with a compiler barrier only, removers run membarrier() and then look at all slots. Where that call is refused,
  * readers use a real fence. Records are reused when a thread ends and never freed, so 10,000 short threads cost the
  * memory of those alive at once. (In a process without a free thread-specific key, that of all threads:
- * base/process/thread_end.h.)
+ * base/process/thread_state.h.)
  */
 #ifndef KILN_CACHE_THREAD_CACHE_H
 #define KILN_CACHE_THREAD_CACHE_H

@@ -7,20 +7,16 @@
  */
 #include "base/log.h"
 #include "base/process/gate.h"
-#include "base/process/thread_end.h"
+#include "base/process/thread_state.h"
 #include "cache/function.h"
 #include "key/explain.h"
 
 static _Thread_local struct kiln_buffer why;
-static _Thread_local bool is_registered;
 
 static void free_why(void *buffer)
 {
-    is_registered = false;
     kiln__buffer_release(buffer);
 }
-
-KILN_THREAD_END(at_thread_end, free_why);
 
 const char *kiln_why(void)
 {
@@ -111,7 +107,7 @@ static uint64_t *copy_nearest(struct kiln_memo_table *memo, const struct kiln_si
 static void explain(struct kiln_memo_table *memo, struct kiln_function *function,
                     const struct kiln_signature *signature, const char *name, struct kiln_buffer *key_text)
 {
-    if (!is_registered) is_registered = kiln__thread_end_set(&at_thread_end, &why);
+    kiln__thread_state_set(KILN_THREAD_WHY, free_why, &why);
     kiln__buffer_clear(&why);
     struct kiln_buffer text = {0}, nearest_text = {0};
     uint32_t count = 0;

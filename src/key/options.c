@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "base/process/thread_end.h"
+#include "base/process/thread_state.h"
 
 struct kiln_pushed_option {
     struct kiln_pushed_option *below;
@@ -18,14 +18,12 @@ _Thread_local struct kiln_pushed_option *kiln__pushed_options;
 
 static void free_stack(void *stack)
 {
-    kiln__pushed_options = NULL; /* destructors that run later may still call Kiln */
+    kiln__pushed_options = NULL; /* a thread that ends may still call Kiln */
     for (struct kiln_pushed_option *option = stack, *below; option; option = below) {
         below = option->below;
         free(option);
     }
 }
-
-KILN_THREAD_END(at_thread_end, free_stack);
 
 kiln_status kiln_option_push(const char *name, const char *value)
 {
@@ -38,7 +36,7 @@ kiln_status kiln_option_push(const char *name, const char *value)
     memcpy(option->value, value, value_size);
     option->below = kiln__pushed_options;
     kiln__pushed_options = option;
-    kiln__thread_end_set(&at_thread_end, kiln__pushed_options);
+    kiln__thread_state_set(KILN_THREAD_OPTIONS, free_stack, kiln__pushed_options);
     return KILN_OK;
 }
 
@@ -47,7 +45,7 @@ void kiln_option_pop(void)
     struct kiln_pushed_option *option = kiln__pushed_options;
     if (!option) return;
     kiln__pushed_options = option->below;
-    kiln__thread_end_set(&at_thread_end, kiln__pushed_options);
+    kiln__thread_state_set(KILN_THREAD_OPTIONS, free_stack, kiln__pushed_options);
     free(option);
 }
 

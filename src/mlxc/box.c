@@ -1,9 +1,9 @@
 /*
  * box.c - lists of free boxes, one per thread and kind.
  *
- * A list has at most LIST_MAX boxes; what is more goes back to malloc, so a thread that only frees does not hoard. The
- * thread's key is set while its lists may hold something. With AddressSanitizer every box is malloc's, so that it sees
- * a handle used after it was freed.
+ * A list has at most LIST_MAX boxes; further ones go back to malloc, so a thread that only frees boxes keeps few. Lists
+ * hold boxes only on a thread that will give them back. With AddressSanitizer every box comes from malloc, which
+ * reports a handle that is used after it was freed.
  */
 #include "mlxc/box.h"
 
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/process/thread_end.h"
+#include "base/process/thread_state.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -48,12 +48,12 @@ struct free_box {
 struct list {
     struct free_box *first;
     uint32_t count;
-    bool watched; /* the thread's key is set */
+    bool is_watched; /* the thread's lists are registered with its state */
 };
 
 static _Thread_local struct list lists[KILN_BOX_KINDS] __attribute__((tls_model("initial-exec")));
 
-/* At the end of a thread. A destructor that runs later may free boxes again; the key is then set again. */
+/* At the end of a thread. If it frees boxes afterwards, its lists are registered again. */
 static void release_lists(void *unused)
 {
     (void)unused;
@@ -68,13 +68,10 @@ static void release_lists(void *unused)
     }
 }
 
-KILN_THREAD_END(at_thread_end, release_lists);
-
-/* False: this thread cannot be watched, so its lists must stay empty. */
+/* False: this thread will not give its lists back, so they must stay empty. */
 static bool watch(struct list *list)
 {
-    list->watched = kiln__thread_end_set(&at_thread_end, lists);
-    return list->watched;
+    return list->is_watched = kiln__thread_state_set(KILN_THREAD_BOXES, release_lists, lists);
 }
 
 void *kiln__box_new(enum kiln_box kind)
@@ -91,7 +88,7 @@ void kiln__box_free(enum kiln_box kind, void *pointer)
 {
     struct list *list = &lists[kind];
     if (!pointer) return;
-    if (list->count >= LIST_MAX || (!list->watched && !watch(list))) {
+    if (list->count >= LIST_MAX || (!list->is_watched && !watch(list))) {
         free(pointer);
         return;
     }
