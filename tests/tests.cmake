@@ -49,6 +49,9 @@ target_link_options(test_store_live PRIVATE -Wl,--wrap=kiln__isa_host)
 # Counts how often a thread that waits gives up the processor, and how often it sleeps.
 target_link_options(test_cache_barrier PRIVATE -Wl,--wrap=sched_yield,--wrap=nanosleep)
 
+# Counts registrations of fork handlers.
+target_link_options(test_base_fork PRIVATE -Wl,--wrap=pthread_atfork)
+
 # Mappings that the system refuses.
 target_link_options(test_link_code PRIVATE -Wl,--wrap=mmap,--wrap=mprotect)
 

@@ -4,10 +4,10 @@
  */
 #include "cache/epoch.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/process/fork.h"
 #include "cache/thread_cache.h"
 
 static _Atomic uint64_t epoch = 1;
@@ -70,10 +70,7 @@ static void after_fork_in_child(void)
     atomic_store(&inside_without_record, own_without_record);
 }
 
-__attribute__((constructor)) static void set_up(void)
-{
-    pthread_atfork(NULL, NULL, after_fork_in_child);
-}
+KILN_AT_FORK(KILN_FORK_EPOCH, NULL, NULL, after_fork_in_child);
 
 #ifdef KILN_DEBUG
 void kiln__misused(const char *text, const char *name)

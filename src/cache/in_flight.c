@@ -5,6 +5,7 @@
 #include "cache/in_flight.h"
 
 #include "base/process/callback.h"
+#include "base/process/fork.h"
 #include "base/process/gate.h"
 
 /* Nobody nests this deep on purpose; a maker that asks for ever new keys ends here and not at the end of the stack. */

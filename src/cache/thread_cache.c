@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/process/exit.h"
+#include "base/process/fork.h"
 #include "base/process/gate.h"
 #include "base/process/nap.h"
 #include "base/process/thread_state.h"
@@ -47,9 +48,10 @@ static void after_fork_in_child(void)
         if (thread != kiln__this_thread) give_back(thread);
 }
 
+KILN_AT_FORK(KILN_FORK_RECORDS, NULL, NULL, after_fork_in_child);
+
 static void set_up(void)
 {
-    pthread_atfork(NULL, NULL, after_fork_in_child);
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0) {
         atomic_store(&kiln__fences, true);
         all_fence = true;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/process/callback.h"
+#include "base/process/fork.h"
 #include "base/process/gate.h"
 #include "device/device.h"
 #include "run/cpu/pool.h"
@@ -64,10 +65,7 @@ static void after_fork_in_child(void)
     pthread_mutex_unlock(&queue.lock);
 }
 
-__attribute__((constructor)) static void register_fork(void)
-{
-    kiln__fork_add((struct kiln_fork_handlers){before_fork, after_fork_in_parent, after_fork_in_child});
-}
+KILN_AT_FORK(KILN_FORK_QUEUE, before_fork, after_fork_in_parent, after_fork_in_child);
 
 static void task_free(struct task *task)
 {

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/process/callback.h"
+#include "base/process/fork.h"
 #include "base/process/gate.h"
 #include "run/gpu/cublas.h"
 #include "run/gpu/gpu_gather.h"
@@ -76,10 +77,7 @@ static void after_fork_in_child(void)
     pthread_mutex_unlock(&graph.lock);
 }
 
-__attribute__((constructor)) static void register_fork(void)
-{
-    kiln__fork_add((struct kiln_fork_handlers){before_fork, after_fork_in_parent, after_fork_in_child});
-}
+KILN_AT_FORK(KILN_FORK_GRAPH, before_fork, after_fork_in_parent, after_fork_in_child);
 
 static void add_worker(struct worker *worker)
 {

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/process/fork.h"
 #include "base/process/gate.h"
 #include "base/process/process_id.h"
 

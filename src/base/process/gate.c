@@ -3,8 +3,7 @@
  *
  * A gate counts the threads inside and can be closed. Invariant: whoever is inside came in while no fork was under way,
  * or is there since before; entering announces itself first and looks at the gate then, closing does it the other way
- * around. The handlers are registered when the library is loaded: after those of leaf locks, which therefore are still
- * free while fork waits here, and before those that other layers register on their first use.
+ * around. Gates are the first stages around a fork (fork.h): all locks are still free while it waits here.
  *
  * The gates are closed one after the other: a step that overwrites may wait for a kernel that another thread compiles,
  * and work may wait for nobody but others at work, so each gate empties while those behind it are still open.
@@ -12,14 +11,13 @@
 #include "base/process/gate.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process/fork.h"
 
 #define PATIENCE_NS 10000000000ull
-enum { MOST_HANDLERS = 8 };
 
 struct gate {
     _Atomic unsigned closed; /* forks under way, and one more for good when the process leaves */
@@ -29,7 +27,6 @@ struct gate {
 static struct gate sections, work, overwriting;
 static _Thread_local unsigned section_depth, work_depth, overwrite_depth;
 static _Atomic bool work_is_closed;
-static _Atomic unsigned forks;
 static _Atomic uint64_t patience_ns = PATIENCE_NS;
 
 /* By the system call itself: the function of that name is a point at which a thread can be cancelled. */
@@ -101,11 +98,6 @@ void kiln__work_return_to(unsigned depth)
     }
 }
 
-unsigned kiln__forks(void)
-{
-    return atomic_load_explicit(&forks, memory_order_relaxed);
-}
-
 void kiln__fork_set_patience(uint64_t ms)
 {
     atomic_store(&patience_ns, ms ? ms * 1000000 : PATIENCE_NS);
@@ -146,19 +138,16 @@ bool kiln__work_is_elsewhere(void)
 
 /* ---- around fork ---------------------------------------------------------------------------------------------- */
 
-static struct kiln_fork_handlers handlers[MOST_HANDLERS];
-static size_t handler_count;
-
-void kiln__fork_add(struct kiln_fork_handlers added)
-{
-    if (handler_count == MOST_HANDLERS) abort(); /* a build with more of them needs a longer list */
-    handlers[handler_count++] = added;
-}
-
 static void close_gate(struct gate *gate, unsigned own)
 {
     atomic_fetch_add(&gate->closed, 1);
     wait_until_empty(gate, own, atomic_load(&patience_ns));
+}
+
+static void reset_gate(struct gate *gate, unsigned depth)
+{
+    atomic_store(&gate->inside, depth ? 1 : 0);
+    atomic_store(&gate->closed, gate == &work && kiln__work_is_closed() ? 1 : 0);
 }
 
 /* A compiler that forks to run a program must not wait for another that does the same. */
@@ -176,42 +165,27 @@ static void open_work(void)
     atomic_fetch_sub(&work.closed, 1);
 }
 
-static void before_fork(void)
+static void reset_work(void)
 {
-    close_work();
-    close_gate(&sections, section_depth ? 1 : 0);
-    for (size_t i = 0; i < handler_count; i++) handlers[i].before();
+    reset_gate(&overwriting, overwrite_depth);
+    reset_gate(&work, work_depth);
 }
 
-static void after_fork_in_parent(void)
+KILN_AT_FORK(KILN_FORK_WORK, close_work, open_work, reset_work);
+
+static void close_sections(void)
 {
-    for (size_t i = handler_count; i-- > 0;) handlers[i].in_parent();
-    open_work();
+    close_gate(&sections, section_depth ? 1 : 0);
+}
+
+static void open_sections(void)
+{
     atomic_fetch_sub(&sections.closed, 1);
 }
 
-static void empty_gate(struct gate *gate, unsigned depth)
+static void reset_sections(void)
 {
-    atomic_store(&gate->inside, depth ? 1 : 0);
-    atomic_store(&gate->closed, gate == &work && kiln__work_is_closed() ? 1 : 0);
+    reset_gate(&sections, section_depth);
 }
 
-static void after_fork_in_child(void)
-{
-    for (size_t i = handler_count; i-- > 0;) handlers[i].in_child();
-    empty_gate(&overwriting, overwrite_depth);
-    empty_gate(&work, work_depth);
-    empty_gate(&sections, section_depth);
-    atomic_fetch_add(&forks, 1);
-}
-
-static __attribute__((constructor)) void register_handlers(void)
-{
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
-/* fork runs what was registered last first. */
-void kiln__work_precedes_fork(void)
-{
-    pthread_atfork(close_work, open_work, NULL);
-}
+KILN_AT_FORK(KILN_FORK_SECTIONS, close_sections, open_sections, reset_sections);

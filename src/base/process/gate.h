@@ -30,20 +30,6 @@ void kiln__overwrite_end(void);
 unsigned kiln__work_depth(void);
 void kiln__work_return_to(unsigned depth);
 
-/* How often this process came out of fork as a child: what was made under another number has no other threads here. */
-unsigned kiln__forks(void);
-
-/*
- * Handlers of another layer, which run while fork is past all waiting: `before` in the order in which they were added,
- * the others in reverse. For constructors and pthread_once(): not safe from several threads at once.
- */
-struct kiln_fork_handlers {
-    void (*before)(void), (*in_parent)(void), (*in_child)(void);
-};
-void kiln__fork_add(struct kiln_fork_handlers handlers);
-/* After opening a library that has fork handlers of its own: fork waits for work before it runs them. */
-void kiln__work_precedes_fork(void);
-
 /*
  * Lets no other thread begin work any more, for good, and waits until none is inside. False: one still was after
  * `patience_ns`. The calling thread may go on with what it does.

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/process/exit.h"
+#include "base/process/fork.h"
 #include "base/process/gate.h"
 #include "run/gpu/cublas.h"
 #include "run/kernels/launch.h"
@@ -66,7 +67,7 @@ static kiln_status open_blas(kiln_error *err)
 {
     kiln_status status = kiln__blas_open("libopenblas.so.0", &blas, err);
     if (status) return status;
-    kiln__work_precedes_fork();
+    kiln__fork_wait_first();
     kiln__exit_watch();
     if (blas.stop_threads) blas.stop_threads();
     nanosleep(&(struct timespec){0, 1000000}, NULL);
@@ -81,12 +82,7 @@ static void stop_threads_before_fork(void)
         blas.stop_threads();
 }
 
-static void do_nothing(void) {}
-
-__attribute__((constructor)) static void register_fork(void)
-{
-    kiln__fork_add((struct kiln_fork_handlers){stop_threads_before_fork, do_nothing, do_nothing});
-}
+KILN_AT_FORK(KILN_FORK_BLAS, stop_threads_before_fork, NULL, NULL);
 
 static kiln_status refuse_to_multiply(kiln_error *err)
 {

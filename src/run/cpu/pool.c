@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "base/process/callback.h"
+#include "base/process/fork.h"
 #include "run/cpu/cores.h"
 
 enum { MAX_WIDTH = 256, SPINS = 2000 };
@@ -114,16 +115,11 @@ static void after_fork_in_child(void)
     atomic_store(&pool.owned, false);
 }
 
-static void register_fork(void)
-{
-    pthread_atfork(NULL, NULL, after_fork_in_child);
-}
+KILN_AT_FORK(KILN_FORK_POOL, NULL, NULL, after_fork_in_child);
 
 /* Called with the lock held. A thread that can't be made is no error: the others do its share. */
 static void start_helpers(int count)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, register_fork);
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
