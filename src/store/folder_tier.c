@@ -5,7 +5,7 @@
  * artifact leaves here only when its file is ours (or root's), its checksum is right, its full key is the one asked
  * for and this CPU can run it. Only the very file that was found bad is put aside, whatever is published meanwhile.
  * Other names: *.tmp-* is being written, *.lock is being made, *.bad was put aside; <folder>/toolchain names who made
- * it all.
+ * it all, and <folder>/CACHEDIR.TAG tells backups to pass it over.
  */
 #include "store/tier.h"
 
@@ -28,6 +28,7 @@ enum { TOUCH_AFTER_S = 3600 }; /* a hit rewrites a file's time, which orders evi
 struct folder {
     struct kiln_tier tier; /* first: a kiln_tier * is a struct folder * */
     struct kiln_bounds bounds;
+    _Atomic bool is_tagged; /* nothing more is to be done about the tag */
     char path[];
 };
 
@@ -245,6 +246,19 @@ static kiln_status publish(const struct folder *folder, const char *path, const 
     return publish_bytes(folder, path, bytes->data, bytes->size, err);
 }
 
+/* Tells backups to pass the folder over, unless somebody keeps other things in it. */
+static void tag(struct folder *folder)
+{
+    static const char text[] = "Signature: 8a477f597d28d172789f06886806bc55\n"
+                               "# This folder holds what Kiln has compiled. It can be deleted at any time.\n";
+    char *path;
+    if (atomic_exchange_explicit(&folder->is_tagged, true, memory_order_relaxed)) return;
+    if (asprintf(&path, "%s/%s", folder->path, KILN_TAG_FILE) < 0) return;
+    if (access(path, F_OK) && kiln__holds_ours_only(folder->path))
+        publish_bytes(folder, path, text, sizeof text - 1, NULL);
+    free(path);
+}
+
 static kiln_status folder_put(struct kiln_tier *tier, const struct kiln_artifact *artifact, kiln_error *err)
 {
     struct folder *folder = (struct folder *)tier;
@@ -258,6 +272,7 @@ static kiln_status folder_put(struct kiln_tier *tier, const struct kiln_artifact
     if (status == KILN_OK) {
         uint64_t evicted = kiln__prune_after_put(&folder->bounds, folder->path, path, bytes.size);
         atomic_fetch_add_explicit(&tier->events->evictions, evicted, memory_order_relaxed);
+        tag(folder);
     }
     kiln__buffer_release(&bytes);
     free(path);

@@ -42,7 +42,8 @@ static kiln_status open_folder(const char *folder, char path[LONGEST_PATH], DIR 
 static const struct {
     const char *name;
     off_t size;
-} own_files[] = {{KILN_TOOLCHAIN_FILE, LONGEST_LINE}, {KILN_LEDGER_FILE, KILN_LEDGER_LIMIT}};
+} own_files[] = {
+    {KILN_TOOLCHAIN_FILE, LONGEST_LINE}, {KILN_LEDGER_FILE, KILN_LEDGER_LIMIT}, {KILN_TAG_FILE, LONGEST_LINE}};
 
 /* One of them, or one that was being written under another name, where `is_temporary` says so. */
 static bool is_own_file(const char *name, const struct stat *info, bool *is_temporary)
@@ -94,8 +95,8 @@ kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, ki
     return kiln__prune_now(path, &keep, &options->progress, report, err);
 }
 
-/* A cache folder holds sub-folders of two digits, the name of a tool chain and a ledger. Files that the system leaves
- * behind begin with a dot. */
+/* A cache folder holds sub-folders of two digits, the name of a tool chain, a ledger and a tag. Files that the system
+ * leaves behind begin with a dot. */
 static kiln_status check_names(const char *path, DIR *list, kiln_error *err)
 {
     for (struct dirent *item; (item = readdir(list)) != NULL;) {
@@ -111,6 +112,15 @@ static kiln_status check_names(const char *path, DIR *list, kiln_error *err)
                               item->d_name);
     }
     return KILN_OK;
+}
+
+bool kiln__holds_ours_only(const char *folder)
+{
+    DIR *list = opendir(folder);
+    if (!list) return false;
+    bool is_ours = check_names(folder, list, NULL) == KILN_OK;
+    closedir(list);
+    return is_ours;
 }
 
 /* Sub-folders that somebody has put something else into stay, as rmdir() refuses them; so does what a writer is at. */

@@ -19,6 +19,8 @@
 #define KILN_ASIDE_SUFFIX    ".bad"      /* what was put aside: no longer than the above */
 #define KILN_TOOLCHAIN_FILE  "toolchain" /* in the folder itself: which tool chain made what is in it */
 
+#define KILN_TAG_FILE "CACHEDIR.TAG" /* there too: backups pass the folder over (bford.info/cachedir) */
+
 struct kiln_bounds {
     uint64_t bytes, files; /* UINT64_MAX: none */
 };
@@ -44,6 +46,9 @@ kiln_status kiln__prune_now(const char *folder, const struct kiln_prune_keep *ke
 
 /* A temporary file or a lock that nobody will come back for: unchanged for long, or of a process that has ended. */
 bool kiln__is_left_over(const char *name, const struct stat *info, time_t now);
+
+/* Is there nothing in the folder but what Kiln makes there? False also where it can't be read. */
+bool kiln__holds_ours_only(const char *folder);
 
 /* "00" to "ff": the sub-folders that hold artifacts. */
 bool kiln__is_sub_folder_name(const char *name);
