@@ -6,6 +6,8 @@
 #   make bench      measure, with floors of this run     make format  clang-format on our sources
 #   make install    PREFIX, DESTDIR                      make layers  includes that point upwards; part of make test
 #   make clean      remove build/                        make soak    tests that take minutes
+#   make check      what a release runs: test, asan, tsan, fuzz, torture, tidy and abi
+#   make tidy       clang-tidy's bugprone checks         make abi     the interfaces against those of earlier versions
 #   make torture    random attacks for TORTURE_SECONDS (600), each failure with its seed; TORTURE_BUILD=asan or tsan
 #   make bench-gpu  the same on an NVIDIA GPU (KILN_LIB: folder of the libraries; needs nvcc, no other set-up)
 #   make test-gpu   tests on an NVIDIA GPU, if there is one
@@ -26,7 +28,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build demo test test-gpu gpu-bundle test-clang soak torture bench bench-gpu asan tsan fuzz format layers install clean
+.PHONY: all setup build demo check tidy abi test test-gpu gpu-bundle test-clang soak torture bench bench-gpu asan tsan fuzz format layers install clean
 
 all: build
 
@@ -42,6 +44,19 @@ demo: build
 
 test: build test-clang
 	@$(CTEST) -LE soak --test-dir build
+
+# An hour or two on 2 cores.
+check: test abi tidy asan tsan
+	@$(MAKE) fuzz FUZZ_SECONDS=60
+	@$(MAKE) torture
+
+abi: build
+	@KILN_PACKAGES="abigail-tools" tools/setup.sh
+	@tools/abi.sh build
+
+tidy: build
+	@KILN_PACKAGES="clang-tidy-19 clang-tools-19" tools/setup.sh
+	@tools/tidy.sh build
 
 test-gpu: build
 	@cmake --build build --target gpu_tests

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Makes sure that the packages Kiln is built with are there: one dpkg-query when they are, apt-get when we may install,
-# otherwise the exact line to run, and status 1.
+# otherwise the exact line to run, and status 1. KILN_PACKAGES: others, for one target.
 set -eu
 
-packages="cmake ninja-build gcc libc6-dev make pkg-config llvm-19-dev clang-19 clang-format-19 libclang-rt-19-dev
-    libopenblas0-pthread libxxhash-dev libcmocka-dev zlib1g-dev libzstd-dev locales"
+packages=${KILN_PACKAGES:-"cmake ninja-build gcc libc6-dev make pkg-config llvm-19-dev clang-19 clang-format-19 libclang-rt-19-dev
+    libopenblas0-pthread libxxhash-dev libcmocka-dev zlib1g-dev libzstd-dev locales"}
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     echo "setup: not a Debian system; going on. Needed, by their Debian 12 names:" $packages >&2
