@@ -1,8 +1,7 @@
 /*
  * combine.c - see combine.h: one row per reduction, a column per kind of lane.
  *
- * Maxima and minima pass NaN on, as maximum and minimum of ops.def do; complex numbers are ordered by their real parts,
- * then by their imaginary parts.
+ * Maxima and minima are those of the element-wise operations (templates.h).
  */
 #include "codegen/combine.h"
 
@@ -11,27 +10,16 @@
 
 #include "codegen/group.h"
 #include "codegen/lower.h"
+#include "codegen/templates.h"
 
 enum { NAME_SIZE = 64 };
 
-/* $r the result, $0 and $1 the inputs, $T their type, $B the type of a comparison; lines are separated by ';'. */
+/* As in templates.h. */
 #define CHOOSE(compare) "$r.a = icmp " compare " $T $0, $1;$r = select $B $r.a, $T $0, $T $1"
-#define FLOAT_CHOOSE(compare)                                                                                          \
-    "$r.a = fcmp " compare " $T $0, $1;$r.b = fcmp uno $T $0, $0;$r.c = or $B $r.a, $r.b;"                             \
-    "$r = select $B $r.c, $T $0, $T $1"
-#define COMPLEX_CHOOSE(compare)                                                                                        \
-    "$r.a = fcmp " compare " $T $0r, $1r;$r.b = fcmp oeq $T $0r, $1r;$r.c = fcmp " compare " $T $0i, $1i;"             \
-    "$r.d = and $B $r.b, $r.c;$r.e = or $B $r.a, $r.d;$r.f = fcmp ord $T $1r, $1i;$r.g = and $B $r.e, $r.f;"           \
-    "$r.h = fcmp uno $T $0r, $0i;$r.k = or $B $r.g, $r.h;"                                                             \
-    "$rr = select $B $r.k, $T $0r, $T $1r;$ri = select $B $r.k, $T $0i, $T $1i"
-#define COMPLEX_ADD "$rr = fadd $T $0r, $1r;$ri = fadd $T $0i, $1i"
-#define COMPLEX_MULTIPLY                                                                                               \
-    "$r.a = fmul $T $0r, $1r;$r.b = fmul $T $0i, $1i;$rr = fsub $T $r.a, $r.b;"                                        \
-    "$r.c = fmul $T $0r, $1i;$r.d = fmul $T $0i, $1r;$ri = fadd $T $r.c, $r.d"
-#define ADD      "$r = add $T $0, $1"
-#define MULTIPLY "$r = mul $T $0, $1"
-#define AND      "$r = and $T $0, $1"
-#define OR       "$r = or $T $0, $1"
+#define ADD             "$r = add $T $0, $1"
+#define MULTIPLY        "$r = mul $T $0, $1"
+#define AND             "$r = and $T $0, $1"
+#define OR              "$r = or $T $0, $1"
 
 enum start { ZERO, ONE, LOWEST, HIGHEST };
 
@@ -40,7 +28,7 @@ static const struct reduction {
     uint8_t start;        /* enum start */
 } reductions[KILN_OP_COUNT] = {
     [KILN_OP_SUM] = {{NULL, ADD, ADD, "$r = fadd $T $0, $1", COMPLEX_ADD}, ZERO},
-    [KILN_OP_PROD] = {{NULL, MULTIPLY, MULTIPLY, "$r = fmul $T $0, $1", COMPLEX_MULTIPLY}, ONE},
+    [KILN_OP_PROD] = {{NULL, MULTIPLY, MULTIPLY, "$r = fmul $T $0, $1", COMPLEX_MULTIPLY("$0", "$1")}, ONE},
     [KILN_OP_MIN] = {{AND, CHOOSE("ult"), CHOOSE("slt"), FLOAT_CHOOSE("olt"), COMPLEX_CHOOSE("olt")}, HIGHEST},
     [KILN_OP_MAX] = {{OR, CHOOSE("ugt"), CHOOSE("sgt"), FLOAT_CHOOSE("ogt"), COMPLEX_CHOOSE("ogt")}, LOWEST},
     [KILN_OP_ALL] = {{AND, NULL, NULL, NULL, NULL}, ONE},

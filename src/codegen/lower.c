@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codegen/templates.h"
+
 struct ir_type {
     const char *value, *memory, *suffix; /* suffix: of intrinsics and helpers on the value type */
     int bits;                            /* of the value type */
@@ -31,34 +33,14 @@ static const struct ir_type types[KILN_DTYPE_COUNT] = {
     [KILN_COMPLEX64] = {"float", "float", "f32", 32},
 };
 
-/*
- * $r the result's name, $0 $1 $2 the inputs' names, $T the value type of the inputs, $M its suffix in names of
- * intrinsics, $W its bits, $L the last of them. Lines are separated by ';'. For complex, $rr and $ri, $0r and $0i are
- * the parts. Complex numbers are ordered by their real parts, then by their imaginary parts. maximum and minimum pass
- * NaN on.
- */
+/* As in templates.h; also: $2 the third input, $M the suffix of $T in names of intrinsics, $W its bits, $L the last of
+ * them. */
 struct template
 {
     const char *name;
     const char *lines;
     bool exact; /* the result is one of the inputs, or one with its sign changed: no rounding */
 };
-
-#define COMPLEX_ORDER(strict, last)                                                                                    \
-    "$r.a = fcmp " strict " float $0r, $1r;$r.b = fcmp oeq float $0r, $1r;$r.c = fcmp " last " float $0i, $1i;"        \
-    "$r.d = and i1 $r.b, $r.c;"
-#define COMPLEX_COMPARE(strict, last) COMPLEX_ORDER(strict, last) "$r = or i1 $r.a, $r.d"
-#define COMPLEX_CHOOSE(strict)                                                                                         \
-    COMPLEX_ORDER(strict, strict)                                                                                      \
-    "$r.e = or i1 $r.a, $r.d;$r.f = fcmp ord float $1r, $1i;$r.g = and i1 $r.e, $r.f;"                                 \
-    "$r.h = fcmp uno float $0r, $0i;$r.k = or i1 $r.g, $r.h;"                                                          \
-    "$rr = select i1 $r.k, float $0r, float $1r;$ri = select i1 $r.k, float $0i, float $1i"
-#define FLOAT_CHOOSE(strict)                                                                                           \
-    "$r.a = fcmp " strict                                                                                              \
-    " $T $0, $1;$r.b = fcmp uno $T $0, $0;$r.c = or i1 $r.a, $r.b;$r = select i1 $r.c, $T $0, $T $1"
-#define COMPLEX_MULTIPLY(a, b)                                                                                         \
-    "$r.a = fmul float " a "r, " b "r;$r.b = fmul float " a "i, " b "i;$rr = fsub float $r.a, $r.b;"                   \
-    "$r.c = fmul float " a "r, " b "i;$r.d = fmul float " a "i, " b "r;$ri = fadd float $r.c, $r.d"
 
 #define INFINITY_BITS "0x7FF0000000000000" /* of a float too: LLVM writes them as doubles */
 /* What divides by zero, or the lowest number by -1, divides by 1 instead; the quotient is chosen afterwards. */
@@ -163,7 +145,7 @@ static const struct template templates[] = {
     {"fsqrt", "$r = call $T @llvm.sqrt.$M($T $0)", false},
     {"frsqrt", "$r.a = call $T @llvm.sqrt.$M($T $0);$r = fdiv $T 1.0, $r.a", false},
     {"not", "$r = xor i1 $0, true", true},
-    {"cadd", "$rr = fadd float $0r, $1r;$ri = fadd float $0i, $1i", true},
+    {"cadd", COMPLEX_ADD, true},
     {"csub", "$rr = fsub float $0r, $1r;$ri = fsub float $0i, $1i", true},
     {"cmul", COMPLEX_MULTIPLY("$0", "$1"), true},
     {"cdiv", /* in double, where the products are exact and nothing overflows */
@@ -372,6 +354,7 @@ static void expand(struct kiln_buffer *text, const char *lines, const char *name
             at++;
             const char *word = *at == 'r'   ? name
                                : *at == 'T' ? types[in_dtype].value
+                               : *at == 'B' ? "i1"
                                : *at == 'M' ? types[in_dtype].suffix
                                : *at == 'W' ? width
                                : *at == 'L' ? last
