@@ -26,7 +26,7 @@ enum { TILE = 256 };
 
 _Static_assert(KILN_REDUCE_CHUNK % TILE == 0 && TILE % KILN_REDUCE_LANES == 0, "tiles make up chunks");
 
-/* Metadata of the passes' loops; below it stand those of group.c. Every loop has a node of its own. */
+/* Metadata of the passes' loops; below it stand those of elementwise_kernel.c. Every loop has a node of its own. */
 enum { FIRST_LOOP = 10 };
 static const struct kiln_stream_nodes stream_nodes = {8, 9};
 

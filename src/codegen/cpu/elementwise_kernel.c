@@ -1,5 +1,5 @@
 /*
- * group.c - the text of an element-wise kernel: see group.h for its interface.
+ * elementwise_kernel.c - the text of an element-wise kernel: see group.h for its interface.
  *
  *     for each row:  base pointers; elements that a whole row shares, and what is computed from those alone
  *         for each element:  load, compute, store          (no iteration depends on another: LLVM makes vectors of it)
