@@ -11,9 +11,6 @@
 #include "codegen/group.h"
 #include "codegen/lower.h"
 
-/* Accesses of an inner loop belong to group !0, which its loop !1 declares free of dependences. */
-#define KILN_PARALLEL ", !llvm.access.group !0"
-
 struct kiln_printer {
     const struct kiln_group *group;
     const char *layouts;
@@ -30,10 +27,10 @@ struct kiln_printer {
 /* Operands, constants and instructions. */
 uint32_t kiln__group_values(const struct kiln_group *group);
 
-/*
- * Checks the group, whose layouts must be among `allowed`, and fills in dtypes and shared. Whatever it returns, the
- * printer is released afterwards.
- */
+/* group.c: checks the group, whose layouts must be among `allowed`, and fills in dtypes. */
+kiln_status kiln__group_check(struct kiln_printer *p, const char *allowed, kiln_error *err);
+
+/* Checks the group, and fills in dtypes and shared. Whatever it returns, the printer is released afterwards. */
 kiln_status kiln__printer_init(struct kiln_printer *p, const char *allowed, kiln_error *err);
 void kiln__printer_release(struct kiln_printer *p);
 /* shared: operands with `layout`, constants, reductions, and what is computed from nothing else. */
@@ -45,14 +42,8 @@ void kiln__print_heading(struct kiln_printer *p);
 /* Fills `out`, of KILN_IR_NAME bytes, and returns it. */
 const char *kiln__value_name(const struct kiln_printer *p, char *out, uint32_t value);
 
-/* Loads the pointers, strides and constants from the kernel's arguments. */
-void kiln__print_arguments(struct kiln_printer *p);
-/* %oN.base or %pN.base for the row %row. */
-void kiln__print_row_base(struct kiln_printer *p, char side, uint32_t index);
 /* Operands that a whole row shares, from `base`: ".base" or "". */
 void kiln__print_shared_loads(struct kiln_printer *p, const char *base);
-/* The other operands at %i, with the pass's suffix. */
-void kiln__print_element_loads(struct kiln_printer *p);
 /* The element-wise instructions whose results are shared, or the others. */
 kiln_status kiln__print_instrs(struct kiln_printer *p, bool shared, kiln_error *err);
 /* One element-wise instruction. */
@@ -60,10 +51,5 @@ kiln_status kiln__print_instr(struct kiln_printer *p, uint32_t index, kiln_error
 
 /* Is the result computed by a helper of codegen/runtime, in many steps that wait for each other? */
 bool kiln__is_expensive(const struct kiln_instr *instr);
-/* What follows !2 in the metadata of an inner loop: how many iterations LLVM works on at a time. */
-const char *kiln__loop_hints(const struct kiln_printer *p);
-
-/* rows.c: a kernel with reductions along the row. The dtypes are checked. */
-kiln_status kiln__rows_print(struct kiln_printer *p, kiln_error *err);
 
 #endif

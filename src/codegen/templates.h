@@ -1,13 +1,25 @@
 /*
- * templates.h - lines of LLVM IR that element-wise operations (lower.c) and reductions (combine.c) share.
+ * templates.h - operations as lines of LLVM IR: of element-wise operations (a table), and those that reductions
+ * (combine.c) share with them.
  *
- * $r is the result's name, $0 and $1 are the inputs' names, $T is their type, $B the type of a comparison; for vectors
- * both are vector types. Lines are separated by ';'. Of a complex number $rr and $ri, $0r and $0i are the parts.
- * Complex numbers are ordered by their real parts, then by their imaginary parts. A maximum or minimum with a NaN is
- * NaN.
+ * $r is the result's name, $0 $1 $2 are the inputs' names, $T is their type, $B the type of a comparison; for vectors
+ * both are vector types. In the table also: $M the suffix of $T in names of intrinsics, $W its bits, $L one less. Lines
+ * are separated by ';'. Of a complex number $rr and $ri, $0r and $0i are the parts. Complex numbers are ordered by
+ * their real parts, then by their imaginary parts. A maximum or minimum with a NaN is NaN.
  */
 #ifndef KILN_CODEGEN_TEMPLATES_H
 #define KILN_CODEGEN_TEMPLATES_H
+
+#include <stdbool.h>
+
+struct kiln_template {
+    const char *name; /* in the columns of graph/ops.def */
+    const char *lines;
+    bool exact; /* the result is one of the inputs, or one with its sign changed: no rounding */
+};
+
+/* NULL: there is none of that name. */
+const struct kiln_template *kiln__template_find(const char *name);
 
 #define FLOAT_CHOOSE(strict)                                                                                           \
     "$r.a = fcmp " strict " $T $0, $1;$r.b = fcmp uno $T $0, $0;$r.c = or $B $r.a, $r.b;"                              \

@@ -8,90 +8,10 @@
  * which then moves to the output in whole cache lines with non-temporal stores. The first tile is cut so that the
  * second starts on a cache line.
  */
-#include "codegen/group.h"
-
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "codegen/combine.h"
+#include "codegen/cpu/cpu_printer.h"
 #include "codegen/cpu/streaming.h"
-#include "codegen/printer.h"
-
-uint32_t kiln__group_values(const struct kiln_group *group)
-{
-    return group->operand_count + group->constant_count + group->instr_count;
-}
-
-_Static_assert(sizeof(struct kiln_instr) == 16 &&
-                   sizeof(struct kiln_group) == 4 * sizeof(uint32_t) + 4 * sizeof(void *),
-               "what is new in a group has to be compared");
-
-static bool equal_instrs(const struct kiln_instr *a, const struct kiln_instr *b)
-{
-    return a->op == b->op && a->dtype == b->dtype && a->in[0] == b->in[0] && a->in[1] == b->in[1] &&
-           a->in[2] == b->in[2];
-}
-
-bool kiln__group_equal(const struct kiln_group *a, const struct kiln_group *b)
-{
-    bool equal = a->operand_count == b->operand_count && a->constant_count == b->constant_count &&
-                 a->instr_count == b->instr_count && a->output_count == b->output_count &&
-                 memcmp(a->operand_dtypes, b->operand_dtypes, a->operand_count) == 0 &&
-                 memcmp(a->constant_dtypes, b->constant_dtypes, a->constant_count) == 0 &&
-                 memcmp(a->outputs, b->outputs, a->output_count * sizeof *a->outputs) == 0;
-    for (uint32_t i = 0; equal && i < a->instr_count; i++) equal = equal_instrs(&a->instrs[i], &b->instrs[i]);
-    return equal;
-}
-
-/* ---- checks -------------------------------------------------------------------------------------------------------
- */
-
-static kiln_status check_dtype(int dtype, kiln_error *err)
-{
-    if (dtype >= 0 && dtype < KILN_DTYPE_COUNT) return KILN_OK;
-    return kiln__fail(err, KILN_INVALID, "a group has dtype %d; dtypes are 0 to %d", dtype, KILN_DTYPE_COUNT - 1);
-}
-
-/* The dtypes an operation may see: all inputs alike, but for the condition of a selection; the result follows the rule.
- */
-static bool dtypes_agree(const struct kiln_printer *p, const struct kiln_instr *instr)
-{
-    const struct kiln_op_info *info = &kiln__ops[instr->op];
-    bool selects = info->dtype_rule == KILN_RULE_SELECT;
-    if (info->dtype_rule == KILN_RULE_CAST) return true;
-    if (selects && p->dtypes[instr->in[0]] != KILN_BOOL) return false;
-    uint8_t first = p->dtypes[instr->in[selects]];
-    for (int i = selects; i < info->arity; i++)
-        if (p->dtypes[instr->in[i]] != first) return false;
-    return instr->dtype == kiln__op_result(instr->op, first);
-}
-
-static kiln_status check_instr(const struct kiln_printer *p, uint32_t index, kiln_error *err)
-{
-    const struct kiln_instr *instr = &p->group->instrs[index];
-    uint32_t before = p->group->operand_count + p->group->constant_count + index;
-    bool is_alone = p->flags & KILN_GROUP_ALONE && p->group->instr_count == 1;
-    bool reduces =
-        p->flags & KILN_GROUP_ROWS && instr->op < KILN_OP_COUNT && kiln__ops[instr->op].kind == KILN_OP_REDUCE;
-    if (instr->op >= KILN_OP_COUNT || (kiln__ops[instr->op].kind != KILN_OP_ELEMENTWISE && !reduces && !is_alone))
-        return kiln__fail(
-            err, KILN_INVALID,
-            "instruction %u of a group is not element-wise, nor a reduction in a kernel with rows (operation %u)",
-            index, instr->op);
-    for (int i = 0; i < kiln__ops[instr->op].arity; i++)
-        if (instr->in[i] >= before)
-            return kiln__fail(err, KILN_INVALID, "instruction %u reads value %u, which is not computed before it",
-                              index, instr->in[i]);
-    if (check_dtype(instr->dtype, err)) return KILN_INVALID;
-    if (reduces)
-        return kiln__reducer_init(&(struct kiln_reducer){0}, instr->op, p->dtypes[instr->in[0]], instr->dtype,
-                                  KILN_LAYOUT_PACKED, err);
-    if (!is_alone && !dtypes_agree(p, instr))
-        return kiln__fail(err, KILN_INVALID, "[%s] instruction %u of a group has inputs or a result of the wrong dtype",
-                          kiln__ops[instr->op].name, index);
-    return KILN_OK;
-}
 
 /* The streaming form of this file; rows.c has one of its own. */
 static bool is_streaming(const struct kiln_printer *p)
@@ -99,97 +19,8 @@ static bool is_streaming(const struct kiln_printer *p)
     return p->flags & KILN_GROUP_STREAMING && !(p->flags & KILN_GROUP_ROWS);
 }
 
-static kiln_status check_streaming(const struct kiln_printer *p, kiln_error *err)
-{
-    const struct kiln_group *group = p->group;
-    for (uint32_t i = 0; i < group->operand_count; i++)
-        if (p->layouts[i] == KILN_LAYOUT_STRIDED)
-            return kiln__fail(err, KILN_INVALID, "a streaming kernel takes packed or scalar operands only");
-    for (uint32_t i = 1; i < group->output_count; i++)
-        if (kiln__dtype_size(p->dtypes[group->outputs[i]]) != kiln__dtype_size(p->dtypes[group->outputs[0]]))
-            return kiln__fail(err, KILN_INVALID, "the outputs of a streaming kernel must have elements of one size");
-    return KILN_OK;
-}
-
-static kiln_status check_layouts(const struct kiln_printer *p, const char *allowed, kiln_error *err)
-{
-    size_t count = p->group->operand_count, length = strlen(allowed);
-    char list[32] = "";
-    if (strlen(p->layouts) == count && strspn(p->layouts, allowed) == count) return KILN_OK;
-    for (size_t i = 0; i < length && 3 * i < sizeof list - 3; i++)
-        snprintf(list + 3 * i, sizeof list - 3 * i, i + 1 < length ? "%c, " : "%c", allowed[i]);
-    return kiln__fail(err, KILN_INVALID, "layout \"%s\" must have one of %s for each of %zu operands", p->layouts, list,
-                      count);
-}
-
-/* Fills in the values' dtypes on the way. */
-static kiln_status check_group(struct kiln_printer *p, const char *allowed, kiln_error *err)
-{
-    const struct kiln_group *group = p->group;
-    uint32_t next = 0;
-    if (!group->output_count) return kiln__fail(err, KILN_INVALID, "a group needs at least one output");
-    if (check_layouts(p, allowed, err)) return KILN_INVALID;
-    for (uint32_t i = 0; i < group->operand_count; i++) p->dtypes[next++] = group->operand_dtypes[i];
-    for (uint32_t i = 0; i < group->constant_count; i++) p->dtypes[next++] = group->constant_dtypes[i];
-    for (uint32_t i = 0; i < next; i++)
-        if (check_dtype(p->dtypes[i], err)) return KILN_INVALID;
-    for (uint32_t i = 0; i < group->instr_count; i++) {
-        if (check_instr(p, i, err)) return KILN_INVALID;
-        p->dtypes[next++] = group->instrs[i].dtype;
-    }
-    for (uint32_t i = 0; i < group->output_count; i++)
-        if (group->outputs[i] >= next)
-            return kiln__fail(err, KILN_INVALID, "output %u of a group is value %u of %u", i, group->outputs[i], next);
-    return is_streaming(p) ? check_streaming(p, err) : KILN_OK;
-}
-
-void kiln__printer_share(struct kiln_printer *p, char layout)
-{
-    const struct kiln_group *group = p->group;
-    uint32_t next = 0;
-    for (uint32_t i = 0; i < group->operand_count; i++) p->shared[next++] = p->layouts[i] == layout;
-    for (uint32_t i = 0; i < group->constant_count; i++) p->shared[next++] = true;
-    for (uint32_t i = 0; i < group->instr_count; i++, next++) {
-        p->shared[next] = true;
-        if (kiln__ops[group->instrs[i].op].kind == KILN_OP_REDUCE) continue;
-        for (int k = 0; k < kiln__ops[group->instrs[i].op].arity; k++)
-            p->shared[next] &= p->shared[group->instrs[i].in[k]];
-    }
-}
-
-/* ---- for people ---------------------------------------------------------------------------------------------------
- */
-
-void kiln__print_heading(struct kiln_printer *p)
-{
-    const struct kiln_group *group = p->group;
-    uint32_t value = 0;
-    for (uint32_t i = 0; i < group->operand_count; i++, value++)
-        kiln__buffer_printf(p->text, "; v%u: operand %s %c\n", value, kiln__dtypes[p->dtypes[value]].name,
-                            p->layouts[i]);
-    for (uint32_t i = 0; i < group->constant_count; i++, value++)
-        kiln__buffer_printf(p->text, "; v%u: constant %s\n", value, kiln__dtypes[p->dtypes[value]].name);
-    for (uint32_t i = 0; i < group->instr_count; i++, value++) {
-        const struct kiln_instr *instr = &group->instrs[i];
-        kiln__buffer_printf(p->text, "; v%u: %s = %s(", value, kiln__dtypes[instr->dtype].name,
-                            kiln__ops[instr->op].name);
-        for (int k = 0; k < kiln__ops[instr->op].arity; k++)
-            kiln__buffer_printf(p->text, "%sv%u", k ? ", " : "", instr->in[k]);
-        kiln__buffer_printf(p->text, ")\n");
-    }
-    kiln__buffer_printf(p->text, "; outputs:");
-    for (uint32_t i = 0; i < group->output_count; i++) kiln__buffer_printf(p->text, " v%u", group->outputs[i]);
-    kiln__buffer_printf(p->text, "\n\n");
-}
-
 /* ---- pieces -------------------------------------------------------------------------------------------------------
  */
-
-const char *kiln__value_name(const struct kiln_printer *p, char *out, uint32_t value)
-{
-    snprintf(out, KILN_IR_NAME, "%%v%u%s", value, p->shared[value] ? "" : p->pass);
-    return out;
-}
 
 /* Pointers and strides: outputs are %o0, %o1, ..., operands %p0, %p1, ...; .row and .inner are their strides. */
 static void print_pointer(struct kiln_printer *p, char side, uint32_t index, uint32_t slot, bool inner)
@@ -223,17 +54,6 @@ void kiln__print_arguments(struct kiln_printer *p)
     }
 }
 
-/* The element every iteration shares, from `base` (%p or %pN.base). */
-void kiln__print_shared_loads(struct kiln_printer *p, const char *base)
-{
-    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
-    for (uint32_t i = 0; i < p->group->operand_count; i++) {
-        if (p->layouts[i] != KILN_LAYOUT_SCALAR) continue;
-        snprintf(pointer, sizeof pointer, "%%p%u%s", i, base);
-        kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, i), p->dtypes[i], pointer, "");
-    }
-}
-
 void kiln__print_element_loads(struct kiln_printer *p)
 {
     char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
@@ -251,31 +71,6 @@ void kiln__print_element_loads(struct kiln_printer *p)
         snprintf(pointer, sizeof pointer, "%%p%u.at%s", i, p->pass);
         kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, i), p->dtypes[i], pointer, KILN_PARALLEL);
     }
-}
-
-kiln_status kiln__print_instr(struct kiln_printer *p, uint32_t index, kiln_error *err)
-{
-    char name[KILN_IR_NAME], inputs[3][KILN_IR_NAME];
-    const char *pointers[3] = {inputs[0], inputs[1], inputs[2]};
-    const struct kiln_instr *instr = &p->group->instrs[index];
-    const struct kiln_op_info *info = &kiln__ops[instr->op];
-    kiln__value_name(p, name, p->group->operand_count + p->group->constant_count + index);
-    for (int i = 0; i < info->arity; i++) kiln__value_name(p, inputs[i], instr->in[i]);
-    enum kiln_dtype in_dtype = p->dtypes[instr->in[info->dtype_rule == KILN_RULE_SELECT]];
-    if (instr->op == KILN_OP_CAST) {
-        kiln__ir_cast(p->text, &p->declarations, name, instr->dtype, inputs[0], in_dtype, 0);
-        return KILN_OK;
-    }
-    return kiln__ir_apply(p->text, &p->declarations, name, instr->op, instr->dtype, in_dtype, pointers, err);
-}
-
-kiln_status kiln__print_instrs(struct kiln_printer *p, bool shared, kiln_error *err)
-{
-    uint32_t first = p->group->operand_count + p->group->constant_count;
-    kiln_status status = KILN_OK;
-    for (uint32_t i = 0; i < p->group->instr_count && !status; i++)
-        if (p->shared[first + i] == shared) status = kiln__print_instr(p, i, err);
-    return status;
 }
 
 static void print_stores(struct kiln_printer *p)
@@ -385,12 +180,6 @@ static kiln_status print_streaming(struct kiln_printer *p, kiln_error *err)
 /* ---- the whole ----------------------------------------------------------------------------------------------------
  */
 
-bool kiln__is_expensive(const struct kiln_instr *instr)
-{
-    const char *lowering = kiln__ops[instr->op].lower[KILN_KIND_FLOAT];
-    return lowering && lowering[0] == '@';
-}
-
 /*
  * Iterations LLVM is told to interleave; 0: as it likes, which is one when they are long. The steps of a helper wait
  * for each other, so a processor needs several iterations side by side; with many helpers registers and time to compile
@@ -437,23 +226,6 @@ static kiln_status print_kernel(struct kiln_printer *p, kiln_error *err)
                             "!3 = !{i32 1}\n!4 = distinct !{!4, !5}\n!5 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
     if (p->text->failed || p->declarations.failed) return kiln__no_memory(err, "the text of a kernel");
     return KILN_OK;
-}
-
-kiln_status kiln__printer_init(struct kiln_printer *p, const char *allowed, kiln_error *err)
-{
-    p->dtypes = calloc(kiln__group_values(p->group) + 1u, 1);
-    p->shared = calloc(kiln__group_values(p->group) + 1u, sizeof *p->shared);
-    if (!p->dtypes || !p->shared) return kiln__no_memory(err, "the text of a kernel");
-    kiln_status status = check_group(p, allowed, err);
-    if (!status) kiln__printer_share(p, KILN_LAYOUT_SCALAR);
-    return status;
-}
-
-void kiln__printer_release(struct kiln_printer *p)
-{
-    free(p->shared);
-    free(p->dtypes);
-    kiln__buffer_release(&p->declarations);
 }
 
 kiln_status kiln__group_print(const struct kiln_group *group, const char *layouts, unsigned flags,

@@ -17,6 +17,7 @@
  */
 #include <stdio.h>
 
+#include "codegen/cpu/cpu_printer.h"
 #include "codegen/cpu/row_totals.h"
 #include "codegen/cpu/streaming.h"
 #include "codegen/keep.h"
