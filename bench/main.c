@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "bench.h"
 #include "child.h"
 
@@ -106,18 +107,33 @@ static void print_table(const struct row *rows, int count)
     puts("\nMedians. Ratio: of times to the floor's, less is better; of GB/s, more is better.");
 }
 
+static void print_json_row(struct kiln_json *json, const struct row *row)
+{
+    kiln__json_line(json);
+    kiln__json_open(json, NULL, '{');
+    kiln__json_text(json, "row", row->name);
+    kiln__json_text(json, "floor", row->floor_name ? row->floor_name : "");
+    kiln__json_text(json, "aim", row->aim ? row->aim : "");
+    if (row->is_missing) {
+        kiln__json_bool(json, "missing", true);
+        kiln__json_text(json, "why", row->why);
+    } else {
+        kiln__json_decimal(json, "ns", row->ns, 1);
+        kiln__json_decimal(json, "floor_ns", row->floor_ns, 1);
+        kiln__json_decimal(json, "bytes", row->bytes, 0);
+    }
+    kiln__json_close(json, '}');
+}
+
 static void print_json(const struct row *rows, int count)
 {
-    for (int i = 0; i < count; i++) {
-        const struct row *row = &rows[i];
-        printf("%s{\"row\":\"%s\",\"floor\":\"%s\",\"aim\":\"%s\",", i ? ",\n" : "[", row->name, row->floor_name,
-               row->aim);
-        if (row->is_missing)
-            printf("\"missing\":true}");
-        else
-            printf("\"ns\":%.1f,\"floor_ns\":%.1f,\"bytes\":%.0f}", row->ns, row->floor_ns, row->bytes);
-    }
-    puts("]");
+    struct kiln_buffer text = {0};
+    struct kiln_json json = {.out = &text};
+    kiln__json_open(&json, NULL, '[');
+    for (int i = 0; i < count; i++) print_json_row(&json, &rows[i]);
+    kiln__json_close(&json, ']');
+    puts(text.failed ? "out of memory" : (const char *)text.data);
+    kiln__buffer_release(&text);
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------- */

@@ -1,11 +1,17 @@
-# The command: build/bin/kiln. It sees public headers only.
+# JSON and printable text for the command and the bench, which otherwise see public headers only: a copy of their own,
+# hidden, so that nothing of theirs is bound to libkiln.so's private names.
+add_library(kiln_json STATIC src/base/json.c src/base/buffer.c src/base/format.c)
+target_include_directories(kiln_json PUBLIC src)
+target_compile_options(kiln_json PRIVATE -fvisibility=hidden)
+
+# The command: build/bin/kiln.
 if(TARGET mlxc)
   file(GLOB cli_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cli/*.c)
   add_executable(kiln_command ${cli_sources})
   set_target_properties(kiln_command PROPERTIES OUTPUT_NAME kiln BUILD_RPATH "$ORIGIN/../lib"
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   target_include_directories(kiln_command PRIVATE include)
-  target_link_libraries(kiln_command PRIVATE mlxc kiln m Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_libraries(kiln_command PRIVATE kiln_json mlxc kiln m Threads::Threads ${CMAKE_DL_LIBS})
   # The manual page, from the texts of --help.
   set(manual_page ${CMAKE_BINARY_DIR}/share/man/man1/kiln.1)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/man/man1)

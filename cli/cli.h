@@ -1,8 +1,9 @@
 /*
  * cli.h - what the commands of `kiln` share: options, exit codes, and how they print.
  *
- * The command sees public headers only. Exit codes: 0 fine, 1 found something wrong, 2 wrong usage. Results go to
- * stdout, complaints to stderr; with --json, stdout is exactly one JSON value.
+ * The command sees public headers only, and of src the files that cli.cmake lists. Exit codes: 0 fine, 1 found
+ * something wrong, 2 wrong usage. Results go to stdout, complaints to stderr; with --json, stdout is exactly one JSON
+ * value.
  */
 #ifndef KILN_CLI_H
 #define KILN_CLI_H
@@ -12,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/json.h"
 #include "kiln.h"
 
 enum { EXIT_FINE = 0, EXIT_WRONG = 1, EXIT_USAGE = 2 };
@@ -60,9 +62,11 @@ void print_manual(FILE *out, const struct command *const *commands, const char *
 
 /* ---- printing ------------------------------------------------------------------------------------------------ */
 
-/* A JSON string with its quotes. Control characters are \u00NN, bytes that are not UTF-8 become U+FFFD. */
-void print_json_string(FILE *out, const void *data, size_t size);
-void print_json_text(FILE *out, const char *text);
+/* The value that --json prints: written with base/json.h, then json_end() sends it to stdout, with a newline. */
+extern struct kiln_json json_out;
+void json_end(void);
+/* kiln_counters as an object. */
+void json_counters(const char *key, const kiln_counters *counters);
 /* Names and texts out of files, for a terminal: a byte that can't be printed is \xNN, so they can't be taken for escape
  * sequences. Valid until the eighth call after this one. */
 const char *clean(const char *text);
@@ -103,8 +107,5 @@ static inline uint64_t *counter_in(const struct counter *counter, kiln_counters 
 {
     return (uint64_t *)((char *)counters + counter->offset);
 }
-
-/* {"calls":1,...} without a newline. */
-void print_json_counters(FILE *out, const kiln_counters *counters);
 
 #endif

@@ -66,14 +66,16 @@ static int run_program(char **words)
 
 static void print_findings(const struct findings *findings, int exit_code, bool json)
 {
-    FILE *out = json ? stdout : stderr; /* stdout is the program's */
+    FILE *out = stderr; /* stdout is the program's */
     if (json) {
-        printf("{\"exit_code\":%d,\"audited\":%llu,\"differences\":[", exit_code, findings->audited);
-        for (size_t i = 0; i < findings->count; i++) {
-            if (i) fputs(",", out);
-            print_json_text(out, findings->differences[i]);
-        }
-        puts("]}");
+        kiln__json_open(&json_out, NULL, '{');
+        kiln__json_signed(&json_out, "exit_code", exit_code);
+        kiln__json_number(&json_out, "audited", findings->audited);
+        kiln__json_open(&json_out, "differences", '[');
+        for (size_t i = 0; i < findings->count; i++) kiln__json_text(&json_out, NULL, findings->differences[i]);
+        kiln__json_close(&json_out, ']');
+        kiln__json_close(&json_out, '}');
+        json_end();
         return;
     }
     fprintf(out, "kiln audit: %llu hits were looked at again; %zu give something else now\n", findings->audited,

@@ -22,11 +22,13 @@ static void print_report(const char *folder, const kiln_prune_report *report, bo
 {
     char size[32];
     if (json) {
-        fputs("{\"folder\":", stdout);
-        print_json_text(stdout, folder);
-        printf(",\"removed_files\":%llu,\"removed_bytes\":%llu,\"failed_files\":%llu}\n",
-               (unsigned long long)report->removed_files, (unsigned long long)report->removed_bytes,
-               (unsigned long long)report->failed_files);
+        kiln__json_open(&json_out, NULL, '{');
+        kiln__json_text(&json_out, "folder", folder);
+        kiln__json_number(&json_out, "removed_files", report->removed_files);
+        kiln__json_number(&json_out, "removed_bytes", report->removed_bytes);
+        kiln__json_number(&json_out, "failed_files", report->failed_files);
+        kiln__json_close(&json_out, '}');
+        json_end();
         return;
     }
     printf("removed %llu files, %s, from %s\n", (unsigned long long)report->removed_files,

@@ -117,33 +117,45 @@ static void print_drift(const struct demo *demo)
     }
 }
 
-static void print_json_drift(const struct demo *demo)
+static void print_json_row(const struct demo_row *row, const char *name)
 {
-    for (int mode = 0; mode < 2; mode++) {
-        printf("%s\"%s\":[", mode ? "," : "", mode ? "strict" : "follow");
-        for (int i = 0; i < DRIFT_STEPS; i++)
-            printf("%s{\"scale\":%d,\"outcome\":\"%s\"}", i ? "," : "", demo->drift[mode][i].value,
-                   outcome(&demo->drift[mode][i]));
-        fputs("]", stdout);
+    kiln__json_line(&json_out);
+    kiln__json_open(&json_out, NULL, '{');
+    kiln__json_text(&json_out, "row", name);
+    kiln__json_bool(&json_out, "right", row->is_right);
+    kiln__json_open(&json_out, "call_ns", '{');
+    for (int i = 0; i < DEMO_FUNCTIONS; i++) kiln__json_number(&json_out, demo_function_names[i], row->call_ns[i]);
+    kiln__json_close(&json_out, '}');
+    json_counters("counters", &row->counters);
+    kiln__json_close(&json_out, '}');
+}
+
+static void print_json_drift(const struct drift_step steps[DRIFT_STEPS], const char *mode)
+{
+    kiln__json_open(&json_out, mode, '[');
+    for (int i = 0; i < DRIFT_STEPS; i++) {
+        kiln__json_open(&json_out, NULL, '{');
+        kiln__json_signed(&json_out, "scale", steps[i].value);
+        kiln__json_text(&json_out, "outcome", outcome(&steps[i]));
+        kiln__json_close(&json_out, '}');
     }
+    kiln__json_close(&json_out, ']');
 }
 
 static void print_json(const struct demo *demo, bool is_fine)
 {
-    printf("{\"fine\":%s,\"rows\":[", is_fine ? "true" : "false");
-    for (int i = 0; i < demo->count; i++) {
-        const struct demo_row *row = &demo->rows[i];
-        printf("%s{\"row\":\"%s\",\"right\":%s,\"call_ns\":{", i ? ",\n" : "", row_names[i],
-               row->is_right ? "true" : "false");
-        for (int k = 0; k < DEMO_FUNCTIONS; k++)
-            printf("%s\"%s\":%llu", k ? "," : "", demo_function_names[k], (unsigned long long)row->call_ns[k]);
-        fputs("},\"counters\":", stdout);
-        print_json_counters(stdout, &row->counters);
-        fputs("}", stdout);
-    }
-    fputs("],\n\"drift\":{", stdout);
-    print_json_drift(demo);
-    puts("}}");
+    kiln__json_open(&json_out, NULL, '{');
+    kiln__json_bool(&json_out, "fine", is_fine);
+    kiln__json_open(&json_out, "rows", '[');
+    for (int i = 0; i < demo->count; i++) print_json_row(&demo->rows[i], row_names[i]);
+    kiln__json_close(&json_out, ']');
+    kiln__json_line(&json_out);
+    kiln__json_open(&json_out, "drift", '{');
+    print_json_drift(demo->drift[0], "follow");
+    print_json_drift(demo->drift[1], "strict");
+    kiln__json_close(&json_out, '}');
+    kiln__json_close(&json_out, '}');
+    json_end();
 }
 
 /* NULL: all is as it should be. */

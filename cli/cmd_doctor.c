@@ -19,7 +19,7 @@ static const char *const level_names[] = {"ok", "warn", "fail"};
 
 struct report {
     bool json;
-    int lines, failures;
+    int failures;
 };
 
 static void __attribute__((format(printf, 4, 5))) say(struct report *report, enum level level, const char *check,
@@ -31,14 +31,15 @@ static void __attribute__((format(printf, 4, 5))) say(struct report *report, enu
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     if (report->json) {
-        printf("%s{\"check\":\"%s\",\"level\":\"%s\",\"text\":", report->lines ? ",\n" : "[", check,
-               level_names[level]);
-        print_json_text(stdout, text);
-        fputs("}", stdout);
+        kiln__json_line(&json_out);
+        kiln__json_open(&json_out, NULL, '{');
+        kiln__json_text(&json_out, "check", check);
+        kiln__json_text(&json_out, "level", level_names[level]);
+        kiln__json_text(&json_out, "text", text);
+        kiln__json_close(&json_out, '}');
     } else {
         printf("%-5s %-12s %s\n", level_names[level], check, text);
     }
-    report->lines++;
     report->failures += level == LEVEL_FAIL;
 }
 
@@ -241,8 +242,12 @@ static int run(const struct command *command, int count, char **words)
     int status = parse_options(command, count, words, &options);
     if (status != EXIT_FINE || options.help) return status;
     struct report report = {.json = options.json};
+    if (options.json) kiln__json_open(&json_out, NULL, '[');
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) checks[i](&report);
-    if (options.json) puts("]");
+    if (options.json) {
+        kiln__json_close(&json_out, ']');
+        json_end();
+    }
     return report.failures ? EXIT_WRONG : EXIT_FINE;
 }
 

@@ -18,14 +18,15 @@ static void print_row(const kiln_entry_info *info)
 
 static void print_json_row(const kiln_entry_info *info)
 {
-    printf("{\"digest\":\"%s\",\"function\":", info->digest);
-    print_json_text(stdout, info->function);
-    fputs(",\"target\":", stdout);
-    print_json_text(stdout, info->target);
-    fputs(",\"entry\":", stdout);
-    print_json_text(stdout, info->entry);
-    printf(",\"size_bytes\":%llu,\"compile_ns\":%llu,\"created_unix_s\":%llu}", (unsigned long long)info->size_bytes,
-           (unsigned long long)info->compile_ns, (unsigned long long)info->created_unix_s);
+    kiln__json_open(&json_out, NULL, '{');
+    kiln__json_text(&json_out, "digest", info->digest);
+    kiln__json_text(&json_out, "function", info->function);
+    kiln__json_text(&json_out, "target", info->target);
+    kiln__json_text(&json_out, "entry", info->entry);
+    kiln__json_number(&json_out, "size_bytes", info->size_bytes);
+    kiln__json_number(&json_out, "compile_ns", info->compile_ns);
+    kiln__json_number(&json_out, "created_unix_s", info->created_unix_s);
+    kiln__json_close(&json_out, '}');
 }
 
 static void print_damaged(const char *digest, const char *text, bool json)
@@ -34,20 +35,20 @@ static void print_damaged(const char *digest, const char *text, bool json)
         printf("%.*s  damaged: %s\n", SHORT_DIGEST, digest, clean(text));
         return;
     }
-    printf("{\"digest\":\"%s\",\"damaged\":", digest);
-    print_json_text(stdout, text);
-    fputs("}", stdout);
+    kiln__json_open(&json_out, NULL, '{');
+    kiln__json_text(&json_out, "digest", digest);
+    kiln__json_text(&json_out, "damaged", text);
+    kiln__json_close(&json_out, '}');
 }
 
 /* False when the artifact is damaged. One that has gone since the folder was read is not listed. */
-static bool list_one(const kiln_inspector *inspector, size_t index, bool json, bool *is_first)
+static bool list_one(const kiln_inspector *inspector, size_t index, bool json)
 {
     kiln_entry *entry = NULL;
     kiln_error err = {0};
     kiln_status status = kiln_entry_open(inspector, index, &entry, &err);
     if (status != KILN_OK && kiln_inspect_is_gone(inspector, index)) return true;
-    if (json && !*is_first) fputs(",\n", stdout);
-    *is_first = false;
+    kiln__json_line(&json_out);
     if (status != KILN_OK) {
         print_damaged(kiln_inspect_digest(inspector, index), err.text, json);
         return false;
@@ -64,17 +65,18 @@ static int list_all(const kiln_inspector *inspector, bool json)
     size_t count = kiln_inspect_count(inspector);
     int status = EXIT_FINE;
     if (json)
-        fputs("[", stdout);
+        kiln__json_open(&json_out, NULL, '[');
     else if (count)
         printf("%-*s  %-24s  %-16s  %10s  %10s  %s\n", SHORT_DIGEST, "digest", "function", "target", "size", "compile",
                "created");
-    bool is_first = true;
     for (size_t i = 0; i < count; i++)
-        if (!list_one(inspector, i, json, &is_first)) status = EXIT_WRONG;
-    if (json)
-        puts("]");
-    else if (!count)
+        if (!list_one(inspector, i, json)) status = EXIT_WRONG;
+    if (json) {
+        kiln__json_close(&json_out, ']');
+        json_end();
+    } else if (!count) {
         printf("no artifacts in %s\n", kiln_inspect_folder(inspector));
+    }
     return status;
 }
 

@@ -38,11 +38,15 @@ static void print_report(const kiln_prune_report *report, bool dry_run, bool jso
 {
     char removed[32], kept[32];
     if (json) {
-        printf("{\"removed_files\":%llu,\"removed_bytes\":%llu,\"kept_files\":%llu,\"kept_bytes\":%llu,"
-               "\"failed_files\":%llu,\"dry_run\":%s}\n",
-               (unsigned long long)report->removed_files, (unsigned long long)report->removed_bytes,
-               (unsigned long long)report->kept_files, (unsigned long long)report->kept_bytes,
-               (unsigned long long)report->failed_files, dry_run ? "true" : "false");
+        kiln__json_open(&json_out, NULL, '{');
+        kiln__json_number(&json_out, "removed_files", report->removed_files);
+        kiln__json_number(&json_out, "removed_bytes", report->removed_bytes);
+        kiln__json_number(&json_out, "kept_files", report->kept_files);
+        kiln__json_number(&json_out, "kept_bytes", report->kept_bytes);
+        kiln__json_number(&json_out, "failed_files", report->failed_files);
+        kiln__json_bool(&json_out, "dry_run", dry_run);
+        kiln__json_close(&json_out, '}');
+        json_end();
         return;
     }
     printf("%s %llu files, %s; %s %llu files, %s\n", dry_run ? "would remove" : "removed",

@@ -28,7 +28,7 @@ static int show_entry(const struct command *command, const struct options *optio
 {
     if (options->section) return write_section(command, entry, options->section);
     (options->json ? print_json_entry : print_entry)(entry);
-    if (options->json) puts("");
+    if (options->json) json_end();
     return EXIT_FINE;
 }
 

@@ -1,8 +1,8 @@
 /*
  * cmd_stats.c - `kiln stats`: what a folder holds; or, given a file that KILN_STATS wrote, the sum of its lines.
  *
- * A line of such a file is one flat JSON object with the fields of kiln_counters. Fields we do not know are passed over
- * (a newer library may have more); a line that is no such object is counted and makes the exit code 1.
+ * A line of such a file is one JSON object with the fields of kiln_counters. Fields we do not know are passed over (a
+ * newer library may have more); a line that is no object is counted and makes the exit code 1.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,11 +42,14 @@ static void print_folder(const char *folder, const struct folder_sums *sums, boo
 {
     char buffer[32];
     if (json) {
-        fputs("{\"folder\":", stdout);
-        print_json_text(stdout, folder);
-        printf(",\"artifacts\":%llu,\"damaged\":%llu,\"size_bytes\":%llu,\"compile_ns\":%llu}\n",
-               (unsigned long long)sums->artifacts, (unsigned long long)sums->damaged, (unsigned long long)sums->bytes,
-               (unsigned long long)sums->compile_ns);
+        kiln__json_open(&json_out, NULL, '{');
+        kiln__json_text(&json_out, "folder", folder);
+        kiln__json_number(&json_out, "artifacts", sums->artifacts);
+        kiln__json_number(&json_out, "damaged", sums->damaged);
+        kiln__json_number(&json_out, "size_bytes", sums->bytes);
+        kiln__json_number(&json_out, "compile_ns", sums->compile_ns);
+        kiln__json_close(&json_out, '}');
+        json_end();
         return;
     }
     printf("folder        %s\nartifacts     %llu\n", clean(folder), (unsigned long long)sums->artifacts);
@@ -68,62 +71,43 @@ static int folder_stats(const struct command *command, const struct options *opt
 
 /* ---- a file of KILN_STATS ------------------------------------------------------------------------------------ */
 
-static const char *skip_space(const char *at)
-{
-    return at + strspn(at, " \t\r\n");
-}
-
-/* The JSON string at `at`, copied as it stands; where it ends, or NULL. */
-static const char *read_name(const char *at, char *name, size_t size)
-{
-    if (*at != '"') return NULL;
-    size_t length = strcspn(++at, "\"\\");
-    if (at[length] != '"') return NULL;
-    snprintf(name, size, "%.*s", (int)(length < size ? length : size - 1), at);
-    return at + length + 1;
-}
-
-/* Behind one flat value: a number, a word or a string; NULL when there is none. */
-static const char *skip_value(const char *at)
-{
-    if (*at != '"') {
-        size_t length = strcspn(at, ",{}[]\" \t\r\n");
-        return length ? at + length : NULL;
-    }
-    for (at++; *at && *at != '"'; at++)
-        if (*at == '\\' && at[1]) at++;
-    return *at ? at + 1 : NULL;
-}
-
 static void add_counter(kiln_counters *counters, const char *name, const char *value)
 {
     for (const struct counter *at = kiln_counter_list; at->name; at++)
         if (strcmp(at->name, name) == 0) *counter_in(at, counters) += strtoull(value, NULL, 10);
 }
 
+static bool add_field(struct kiln_json_reader *reader, struct kiln_buffer *name, kiln_counters *counters)
+{
+    struct kiln_buffer unused = {0};
+    if (!kiln__json_read_text(reader, name) || !kiln__json_accept(reader, ':')) return false;
+    kiln__json_peek(reader);
+    const char *value = reader->at;
+    bool is_read = kiln__json_skip(reader, &unused);
+    if (is_read) add_counter(counters, (const char *)name->data, value);
+    kiln__buffer_release(&unused);
+    return is_read;
+}
+
+static bool add_fields(struct kiln_json_reader *reader, kiln_counters *counters)
+{
+    struct kiln_buffer name = {0};
+    bool is_read = kiln__json_accept(reader, '{');
+    if (is_read && !kiln__json_accept(reader, '}')) {
+        do is_read = add_field(reader, &name, counters);
+        while (is_read && kiln__json_accept(reader, ','));
+        is_read = is_read && kiln__json_accept(reader, '}');
+    }
+    kiln__buffer_release(&name);
+    return is_read && !kiln__json_peek(reader);
+}
+
+/* All of the line, or, when it is no object, nothing of it. */
 static bool add_line(const char *line, kiln_counters *out)
 {
     kiln_counters counters = *out;
-    const char *at = skip_space(line);
-    if (*at++ != '{') return false;
-    at = skip_space(at);
-    while (*at != '}') {
-        char name[64];
-        at = read_name(at, name, sizeof name);
-        if (!at) return false;
-        at = skip_space(at);
-        if (*at++ != ':') return false;
-        const char *value = skip_space(at);
-        at = skip_value(value);
-        if (!at) return false;
-        add_counter(&counters, name, value);
-        at = skip_space(at);
-        if (*at == ',')
-            at = skip_space(at + 1);
-        else if (*at != '}')
-            return false;
-    }
-    if (*skip_space(at + 1)) return false;
+    struct kiln_json_reader reader = {.text = line, .at = line, .end = line + strlen(line)};
+    if (!add_fields(&reader, &counters)) return false;
     *out = counters;
     return true;
 }
@@ -133,10 +117,12 @@ static void print_sums(uint64_t lines, uint64_t bad, const kiln_counters *counte
     kiln_counters copy = *counters;
     char buffer[32];
     if (json) {
-        printf("{\"processes\":%llu,\"bad_lines\":%llu,\"counters\":", (unsigned long long)lines,
-               (unsigned long long)bad);
-        print_json_counters(stdout, counters);
-        puts("}");
+        kiln__json_open(&json_out, NULL, '{');
+        kiln__json_number(&json_out, "processes", lines);
+        kiln__json_number(&json_out, "bad_lines", bad);
+        json_counters("counters", counters);
+        kiln__json_close(&json_out, '}');
+        json_end();
         return;
     }
     printf("processes     %llu\n", (unsigned long long)lines);
@@ -164,7 +150,7 @@ static int file_stats(const struct command *command, const struct options *optio
     char *line = NULL;
     size_t cap = 0;
     while (getline(&line, &cap, file) >= 0) {
-        if (!*skip_space(line)) continue;
+        if (!line[strspn(line, " \t\r\n")]) continue;
         if (add_line(line, &counters))
             lines++;
         else

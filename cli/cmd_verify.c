@@ -13,15 +13,18 @@ struct sums {
     uint64_t sound, foreign, bad, repaired, failed, bytes;
 };
 
-static void print_finding(const char *digest, const char *kind, const char *text, bool json, bool is_first)
+static void print_finding(const char *digest, const char *kind, const char *text, bool json)
 {
     if (!json) {
         printf("%.12s  %s: %s\n", digest, kind, clean(text));
         return;
     }
-    printf("%s{\"digest\":\"%s\",\"kind\":\"%s\",\"text\":", is_first ? "" : ",\n", digest, kind);
-    print_json_text(stdout, text);
-    fputs("}", stdout);
+    kiln__json_line(&json_out);
+    kiln__json_open(&json_out, NULL, '{');
+    kiln__json_text(&json_out, "digest", digest);
+    kiln__json_text(&json_out, "kind", kind);
+    kiln__json_text(&json_out, "text", text);
+    kiln__json_close(&json_out, '}');
 }
 
 /* KILN_OK; KILN_INVALID with *is_foreign: sound, for another machine; otherwise bad, or gone. */
@@ -70,8 +73,7 @@ static struct sums verify_all(const struct command *command, const struct option
             continue;
         }
         progress_end(&progress);
-        print_finding(kiln_inspect_digest(inspector, i), is_foreign ? "foreign" : "bad", err.text, options->json,
-                      sums.bad + sums.foreign == 0);
+        print_finding(kiln_inspect_digest(inspector, i), is_foreign ? "foreign" : "bad", err.text, options->json);
         *(is_foreign ? &sums.foreign : &sums.bad) += 1;
         if (!is_foreign && options->repair) repair(command, inspector, i, &sums);
     }
@@ -83,11 +85,15 @@ static void print_sums(const char *folder, const struct sums *sums, bool json)
 {
     char size[32];
     if (json) {
-        fputs("],\"folder\":", stdout);
-        print_json_text(stdout, folder);
-        printf(",\"sound\":%llu,\"foreign\":%llu,\"bad\":%llu,\"repaired\":%llu,\"size_bytes\":%llu}\n",
-               (unsigned long long)sums->sound, (unsigned long long)sums->foreign, (unsigned long long)sums->bad,
-               (unsigned long long)sums->repaired, (unsigned long long)sums->bytes);
+        kiln__json_close(&json_out, ']');
+        kiln__json_text(&json_out, "folder", folder);
+        kiln__json_number(&json_out, "sound", sums->sound);
+        kiln__json_number(&json_out, "foreign", sums->foreign);
+        kiln__json_number(&json_out, "bad", sums->bad);
+        kiln__json_number(&json_out, "repaired", sums->repaired);
+        kiln__json_number(&json_out, "size_bytes", sums->bytes);
+        kiln__json_close(&json_out, '}');
+        json_end();
         return;
     }
     printf("%s: %llu sound", clean(folder), (unsigned long long)sums->sound);
@@ -105,7 +111,10 @@ static int run(const struct command *command, int count, char **words)
     kiln_inspector *inspector = NULL;
     kiln_error err = {0};
     if (kiln_inspect_open(options.folder, &inspector, &err) != KILN_OK) return failure(command, err.text);
-    if (options.json) fputs("{\"findings\":[", stdout);
+    if (options.json) {
+        kiln__json_open(&json_out, NULL, '{');
+        kiln__json_open(&json_out, "findings", '[');
+    }
     struct sums sums = verify_all(command, &options, inspector);
     print_sums(kiln_inspect_folder(inspector), &sums, options.json);
     kiln_inspect_close(inspector);

@@ -146,24 +146,27 @@ static void print_one(const struct work *work, size_t index)
         fputs("\n", stderr);
         return;
     }
-    fputs(index ? ",\n{\"file\":" : "{\"file\":", stdout);
-    print_json_text(stdout, source->path);
-    fputs(",\"target\":", stdout);
-    print_json_text(stdout, target);
-    printf(",\"outcome\":\"%s\",\"error\":", word_of(outcome));
-    print_json_text(stdout, outcome->text);
-    fputs("}", stdout);
+    kiln__json_line(&json_out);
+    kiln__json_open(&json_out, NULL, '{');
+    kiln__json_text(&json_out, "file", source->path);
+    kiln__json_text(&json_out, "target", target);
+    kiln__json_text(&json_out, "outcome", word_of(outcome));
+    kiln__json_text(&json_out, "error", outcome->text);
+    kiln__json_close(&json_out, '}');
 }
 
 static int tell(const struct work *work)
 {
     bool has_failed = false;
-    if (work->options->json) fputs("[", stdout);
+    if (work->options->json) kiln__json_open(&json_out, NULL, '[');
     for (size_t i = 0; i < work->count; i++) {
         print_one(work, i);
         has_failed |= work->outcomes[i].status != KILN_OK;
     }
-    if (work->options->json) puts("]");
+    if (work->options->json) {
+        kiln__json_close(&json_out, ']');
+        json_end();
+    }
     return has_failed ? EXIT_WRONG : EXIT_FINE;
 }
 

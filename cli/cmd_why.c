@@ -109,13 +109,14 @@ static void print_pair(const kiln_entry_info *was, const kiln_entry_info *is, co
 
 static void print_json(const kiln_entry_info *was, const kiln_entry_info *is, const kiln_difference *difference)
 {
-    printf("{\"was\":\"%s\",\"is\":\"%s\",\"key\":", was->digest, is->digest);
-    print_json_text(stdout, difference->content);
-    fputs(",\"call\":", stdout);
-    print_json_text(stdout, difference->call);
-    fputs(",\"text\":", stdout);
-    print_json_text(stdout, difference->text);
-    puts("}");
+    kiln__json_open(&json_out, NULL, '{');
+    kiln__json_text(&json_out, "was", was->digest);
+    kiln__json_text(&json_out, "is", is->digest);
+    kiln__json_text(&json_out, "key", difference->content);
+    kiln__json_text(&json_out, "call", difference->call);
+    kiln__json_text(&json_out, "text", difference->text);
+    kiln__json_close(&json_out, '}');
+    json_end();
 }
 
 static int explain(const struct command *command, const struct options *options, const kiln_inspector *inspector,

@@ -1,91 +1,48 @@
 /*
- * print.c - how the commands print: JSON strings, sizes, times, and the list of counters.
+ * print.c - how the commands print: JSON, text that is safe for terminals, sizes, times, and the list of counters.
  */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/format.h"
 #include "cli.h"
 
-/* Length of the valid UTF-8 sequence at `at`, 0 when there is none. Overlong forms and surrogates are not valid. */
-static size_t utf8_length(const unsigned char *at, size_t size)
+static struct kiln_buffer json_text;
+struct kiln_json json_out = {.out = &json_text};
+
+void json_end(void)
 {
-    static const struct {
-        unsigned char first_low, first_high, second_low, second_high;
-        size_t length;
-    } forms[] = {
-        {0x00, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (at[0] < forms[i].first_low || at[0] > forms[i].first_high) continue;
-        if (forms[i].length == 1) return 1;
-        if (size < forms[i].length || at[1] < forms[i].second_low || at[1] > forms[i].second_high) return 0;
-        for (size_t k = 2; k < forms[i].length; k++)
-            if ((at[k] & 0xc0) != 0x80) return 0;
-        return forms[i].length;
+    kiln__buffer_append(&json_text, "\n", 1);
+    if (json_text.failed) {
+        fputs("kiln: out of memory: what --json prints\n", stderr);
+        exit(EXIT_WRONG);
     }
-    return 0;
-}
-
-/* Control characters, those of two bytes too (U+0080 to U+009F), at the start of a valid sequence. */
-static bool is_control(const unsigned char *at)
-{
-    return *at < 0x20 || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0);
-}
-
-void print_json_string(FILE *out, const void *data, size_t size)
-{
-    const unsigned char *at = data;
-    fputc('"', out);
-    while (size > 0) {
-        size_t length = utf8_length(at, size);
-        if (length == 0) {
-            fputs("\\ufffd", out);
-            length = 1;
-        } else if (is_control(at)) {
-            fprintf(out, "\\u%04x", length == 1 ? at[0] : at[1]);
-        } else {
-            if (*at == '"' || *at == '\\') fputc('\\', out);
-            fwrite(at, 1, length, out);
-        }
-        at += length;
-        size -= length;
-    }
-    fputc('"', out);
-}
-
-void print_json_text(FILE *out, const char *text)
-{
-    print_json_string(out, text, strlen(text));
+    fwrite(json_text.data, 1, json_text.size, stdout);
+    kiln__buffer_release(&json_text);
 }
 
 bool is_printable(const void *data, size_t size)
 {
-    const unsigned char *at = data;
-    while (size > 0) {
-        size_t length = utf8_length(at, size);
-        if (length == 0 || is_control(at)) return false;
-        at += length;
-        size -= length;
-    }
+    const char *at = data, *end = at + size;
+    for (size_t length; at < end; at += length)
+        if (!(length = kiln__printable(at, (size_t)(end - at)))) return false;
     return true;
 }
 
 /* One character, or \xNN for a byte that can't stand on a line of a terminal. Returns how many bytes it was. */
-static size_t print_character(FILE *out, const unsigned char *at, size_t size)
+static size_t print_character(FILE *out, const char *at, size_t size)
 {
-    size_t length = utf8_length(at, size);
-    if (length && !is_control(at)) return fwrite(at, 1, length, out);
-    fprintf(out, "\\x%02x", *at);
+    size_t length = kiln__printable(at, size);
+    if (length) return fwrite(at, 1, length, out);
+    fprintf(out, "\\x%02x", (unsigned char)*at);
     return 1;
 }
 
 void print_lines(FILE *out, const void *data, size_t size)
 {
-    const unsigned char *at = data, *end = at + size;
+    const char *at = data, *end = at + size;
     while (at < end) {
         if (*at == '\n' || *at == '\t')
             fputc(*at++, out);
@@ -100,7 +57,7 @@ const char *clean_bytes(const void *data, size_t size)
     static char *kept[KEPT];
     static unsigned next;
     char **slot = &kept[next++ % KEPT];
-    const unsigned char *at = data, *end = at + size;
+    const char *at = data, *end = at + size;
     size_t length;
     free(*slot);
     *slot = NULL;
@@ -157,11 +114,11 @@ const struct counter kiln_counter_list[] = {
 };
 #undef COUNTER
 
-void print_json_counters(FILE *out, const kiln_counters *counters)
+void json_counters(const char *key, const kiln_counters *counters)
 {
     kiln_counters copy = *counters;
+    kiln__json_open(&json_out, key, '{');
     for (const struct counter *at = kiln_counter_list; at->name; at++)
-        fprintf(out, "%s\"%s\":%llu", at == kiln_counter_list ? "{" : ",", at->name,
-                (unsigned long long)*counter_in(at, &copy));
-    fputs("}", out);
+        kiln__json_number(&json_out, at->name, *counter_in(at, &copy));
+    kiln__json_close(&json_out, '}');
 }

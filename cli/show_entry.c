@@ -76,52 +76,58 @@ void print_entry(const kiln_entry *entry)
     print_text(entry);
 }
 
-/* {"name":...,"value":...}, after a comma unless it is the first. */
-static void print_json_pair(size_t i, kiln_bytes name, kiln_bytes value)
+static void print_json_pair(kiln_bytes name, kiln_bytes value)
 {
-    fputs(i ? ",{\"name\":" : "{\"name\":", stdout);
-    print_json_string(stdout, name.data, name.size);
-    fputs(",\"value\":", stdout);
-    print_json_string(stdout, value.data, value.size);
-    fputs("}", stdout);
+    kiln__json_open(&json_out, NULL, '{');
+    kiln__json_bytes(&json_out, "name", name.data, name.size);
+    kiln__json_bytes(&json_out, "value", value.data, value.size);
+    kiln__json_close(&json_out, '}');
 }
 
 static void print_json_metadata(const kiln_entry_info *info)
 {
-    printf("{\"digest\":\"%s\",\"path\":", info->digest);
-    print_json_text(stdout, info->path);
-    fputs(",\"function\":", stdout);
-    print_json_text(stdout, info->function);
-    fputs(",\"target\":", stdout);
-    print_json_text(stdout, info->target);
-    fputs(",\"entry\":", stdout);
-    print_json_text(stdout, info->entry);
-    printf(",\"size_bytes\":%llu,\"compile_ns\":%llu,\"created_unix_s\":%llu", (unsigned long long)info->size_bytes,
-           (unsigned long long)info->compile_ns, (unsigned long long)info->created_unix_s);
+    kiln__json_text(&json_out, "digest", info->digest);
+    kiln__json_text(&json_out, "path", info->path);
+    kiln__json_text(&json_out, "function", info->function);
+    kiln__json_text(&json_out, "target", info->target);
+    kiln__json_text(&json_out, "entry", info->entry);
+    kiln__json_number(&json_out, "size_bytes", info->size_bytes);
+    kiln__json_number(&json_out, "compile_ns", info->compile_ns);
+    kiln__json_number(&json_out, "created_unix_s", info->created_unix_s);
+}
+
+static void print_json_sections(const kiln_entry *entry)
+{
+    kiln_bytes value;
+    const char *section;
+    kiln__json_open(&json_out, "sections", '[');
+    for (size_t i = 0; (section = kiln_entry_section(entry, i, &value)); i++) {
+        kiln__json_open(&json_out, NULL, '{');
+        kiln__json_text(&json_out, "name", section);
+        kiln__json_number(&json_out, "size_bytes", value.size);
+        kiln__json_close(&json_out, '}');
+    }
+    kiln__json_close(&json_out, ']');
 }
 
 void print_json_entry(const kiln_entry *entry)
 {
     kiln_entry_info info;
     kiln_bytes name, value, rest = kiln_entry_call(entry);
-    const char *section;
     kiln_entry_describe(entry, &info);
+    kiln__json_open(&json_out, NULL, '{');
     print_json_metadata(&info);
-    fputs(",\"call\":[", stdout);
-    for (size_t i = 0; next_fact(&rest, &name, &value); i++) print_json_pair(i, name, value);
-    fputs("],\"key\":[", stdout);
-    for (size_t i = 0; kiln_entry_key_field(entry, i, &name, &value); i++) print_json_pair(i, name, value);
-    fputs("],\"sections\":[", stdout);
-    for (size_t i = 0; (section = kiln_entry_section(entry, i, &value)); i++) {
-        fputs(i ? ",{\"name\":" : "{\"name\":", stdout);
-        print_json_text(stdout, section);
-        printf(",\"size_bytes\":%zu}", value.size);
-    }
+    kiln__json_open(&json_out, "call", '[');
+    while (next_fact(&rest, &name, &value)) print_json_pair(name, value);
+    kiln__json_close(&json_out, ']');
+    kiln__json_open(&json_out, "key", '[');
+    for (size_t i = 0; kiln_entry_key_field(entry, i, &name, &value); i++) print_json_pair(name, value);
+    kiln__json_close(&json_out, ']');
+    print_json_sections(entry);
     kiln_bytes text = kiln_entry_get(entry, "text");
-    fputs("],\"text\":", stdout);
     if (text.data)
-        print_json_string(stdout, text.data, text.size);
+        kiln__json_bytes(&json_out, "text", text.data, text.size);
     else
-        fputs("null", stdout);
-    fputs("}", stdout);
+        kiln__json_null(&json_out, "text");
+    kiln__json_close(&json_out, '}');
 }

@@ -209,12 +209,14 @@ void print_shown(const struct shown *shown, const char *name)
 
 void print_json_shown(const struct shown *shown, const char *name)
 {
-    fputs("{\"function\":", stdout);
-    print_json_text(stdout, name);
-    fputs(",\"artifacts\":[", stdout);
+    kiln__json_open(&json_out, NULL, '{');
+    kiln__json_text(&json_out, "function", name);
+    kiln__json_open(&json_out, "artifacts", '[');
     for (size_t i = 0; i < shown->count; i++) {
-        if (i) fputs(",\n", stdout);
+        kiln__json_line(&json_out);
         print_json_entry(shown->entries[i]);
     }
-    puts("]}");
+    kiln__json_close(&json_out, ']');
+    kiln__json_close(&json_out, '}');
+    json_end();
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/process/callback.h"
 #include "base/process/exit.h"
@@ -22,30 +23,38 @@ void kiln__counters_add(kiln_counters *to, const kiln_counters *from)
 #undef ROW
 }
 
-void kiln__counters_print(const kiln_counters *counters, struct kiln_buffer *out)
+static void print_counters(struct kiln_json *json, const kiln_counters *counters)
 {
-    const char *separator = "{";
-#define ROW(field)                                                                                                     \
-    kiln__buffer_printf(out, "%s\"" #field "\":%llu", separator, (unsigned long long)counters->field);                 \
-    separator = ",";
+#define ROW(field) kiln__json_number(json, #field, counters->field);
     KILN_COUNTERS(ROW)
 #undef ROW
-    kiln__buffer_append(out, "}", 1);
 }
 
-/* Fields of GPUs follow, inside the same braces, once one was used. */
-static void print_gpu_counters(struct kiln_buffer *out)
+/* Only once a GPU was used. */
+static void print_gpu_counters(struct kiln_json *json)
 {
     struct kiln_gpu_counts counts;
     kiln__gpu_counts(&counts);
     if (!counts.launches && !counts.replays && !counts.driver_compiles) return;
-    out->size--;
-    kiln__buffer_printf(out,
-                        ",\"gpu_launches\":%llu,\"gpu_replays\":%llu,\"gpu_driver_compiles\":%llu,"
-                        "\"gpu_host_operations\":%llu,\"gpu_bytes_to_device\":%llu,\"gpu_bytes_to_host\":%llu}",
-                        (unsigned long long)counts.launches, (unsigned long long)counts.replays,
-                        (unsigned long long)counts.driver_compiles, (unsigned long long)counts.host_operations,
-                        (unsigned long long)counts.bytes_to_device, (unsigned long long)counts.bytes_to_host);
+    kiln__json_number(json, "gpu_launches", counts.launches);
+    kiln__json_number(json, "gpu_replays", counts.replays);
+    kiln__json_number(json, "gpu_driver_compiles", counts.driver_compiles);
+    kiln__json_number(json, "gpu_host_operations", counts.host_operations);
+    kiln__json_number(json, "gpu_bytes_to_device", counts.bytes_to_device);
+    kiln__json_number(json, "gpu_bytes_to_host", counts.bytes_to_host);
+}
+
+/* {"calls":1,...} and a newline. */
+static void print_line(struct kiln_buffer *line)
+{
+    kiln_counters counters;
+    struct kiln_json json = {.out = line};
+    kiln__process_counters(&counters);
+    kiln__json_open(&json, NULL, '{');
+    print_counters(&json, &counters);
+    print_gpu_counters(&json);
+    kiln__json_close(&json, '}');
+    kiln__buffer_append(line, "\n", 1);
 }
 
 /* The same file wherever the program has gone since it was started. */
@@ -63,13 +72,9 @@ kiln_status kiln_stats_write(void)
     KILN_HOLD_CANCEL;
     const char *where = kiln__getenv_trusted("KILN_STATS");
     if (!where || !*where || !strcmp(where, "0")) return KILN_OK;
-    kiln_counters counters;
     kiln_error error;
     struct kiln_buffer line = {0};
-    kiln__process_counters(&counters);
-    kiln__counters_print(&counters, &line);
-    if (!line.failed) print_gpu_counters(&line);
-    kiln__buffer_append(&line, "\n", 1);
+    print_line(&line);
     kiln_status status = line.failed ? KILN_NO_MEMORY : KILN_OK;
     if (!status && !strcmp(where, "1"))
         status = kiln__write_all(STDERR_FILENO, line.data, line.size) ? KILN_OK : KILN_IO;

@@ -9,7 +9,6 @@
 
 #include <stdatomic.h>
 
-#include "base/buffer.h"
 #include "base/status.h"
 
 /* One row per field of kiln_counters, in its order. */
@@ -36,8 +35,6 @@ static inline void kiln__add(_Atomic uint64_t *counter, uint64_t amount)
 
 /* Adds `from` to `to`, field by field. */
 void kiln__counters_add(kiln_counters *to, const kiln_counters *from);
-/* {"calls":1,...} without a newline. */
-void kiln__counters_print(const kiln_counters *counters, struct kiln_buffer *out);
 
 /* Where KILN_STATS sends the line; called once per process when the first cache opens. */
 void kiln__statistics_at_exit(void);

@@ -73,6 +73,9 @@ says out "processes     2"
 exits 0 "$kiln" stats stats --json
 is_json out
 expect "sum of compiles" "$(counter out compiles)" "$(($(counter stats compiles 1) + $(counter stats compiles 2)))"
+echo '{ "new \"field\"" : {"a":[1,"}"]}, "compiles" : 5, "text":"\u00e9" }' >more
+exits 0 "$kiln" stats more --json
+expect "a counter among fields that are not known" "$(counter out compiles)" 5
 echo 'not json' >>stats
 echo '{"compiles":1' >>stats
 exits 1 "$kiln" stats stats

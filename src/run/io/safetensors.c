@@ -1,7 +1,6 @@
 /*
- * safetensors.c - see safetensors.h: a reader of just the JSON that headers are made of, and the printer.
- *
- * The reader walks forward through the text and never backs up; every step checks the end before it looks.
+ * safetensors.c - see safetensors.h. The header is JSON (base/json.h), read forward in one pass: a tensor is checked
+ * and listed when its object ends.
  */
 #include "run/io/safetensors.h"
 
@@ -11,6 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/table.h"
 
 /* Every type of the format. A dtype of ours is saved as the first row that has it; the rows after those are codes that
@@ -32,7 +32,8 @@ static const struct stored_type {
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
 struct reader {
-    const char *text, *at, *end;
+    struct kiln_json_reader json;
+    struct kiln_buffer text; /* of the string that was read last */
     struct kiln_safetensors *out;
     size_t tensor_cap, metadata_cap;
     uint64_t data_size;
@@ -40,133 +41,50 @@ struct reader {
     kiln_error *err;
 };
 
+static size_t offset_of(const struct reader *reader)
+{
+    return (size_t)(reader->json.at - reader->json.text);
+}
+
 static kiln_status refuse(const struct reader *reader, const char *expected)
 {
     return kiln__fail(reader->err, KILN_INVALID, "[load_safetensors] the header is damaged at byte %zu: expected %s",
-                      (size_t)(reader->at - reader->text), expected);
+                      offset_of(reader), expected);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------------ */
-
-static void skip_space(struct reader *reader)
+/* After a call of json.h that failed. */
+static kiln_status refuse_json(const struct reader *reader)
 {
-    while (reader->at < reader->end && memchr(" \t\r\n", *reader->at, 4)) reader->at++;
-}
-
-/* How many of the next bytes are among `accepted`. */
-static size_t count_among(const struct reader *reader, const char *accepted)
-{
-    const char *at = reader->at;
-    while (at < reader->end && *at && strchr(accepted, *at)) at++;
-    return (size_t)(at - reader->at);
-}
-
-/* The next byte that is not space, or 0. */
-static char peek(struct reader *reader)
-{
-    skip_space(reader);
-    return reader->at < reader->end ? *reader->at : '\0';
+    return reader->json.expected ? refuse(reader, reader->json.expected) : kiln__no_memory(reader->err, "a header");
 }
 
 static bool accept(struct reader *reader, char wanted)
 {
-    bool is_there = peek(reader) == wanted && reader->at < reader->end;
-    reader->at += is_there;
-    return is_there;
+    return kiln__json_accept(&reader->json, wanted);
 }
 
-static int hex_digit(char c)
+/* A string into reader->text. */
+static kiln_status read_text(struct reader *reader)
 {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    if (!kiln__json_read_text(&reader->json, &reader->text)) return refuse_json(reader);
+    if (!memchr(reader->text.data, '\0', reader->text.size)) return KILN_OK;
+    return kiln__fail(reader->err, KILN_INVALID,
+                      "[load_safetensors] the text that ends at byte %zu holds a NUL; a C string can't",
+                      offset_of(reader));
 }
 
-static bool read_hex(struct reader *reader, unsigned *out)
-{
-    *out = 0;
-    for (int i = 0; i < 4; i++, reader->at++) {
-        int digit = reader->at < reader->end ? hex_digit(*reader->at) : -1;
-        if (digit < 0) return false;
-        *out = *out * 16 + (unsigned)digit;
-    }
-    return true;
-}
-
-static void append_utf8(char **to, unsigned code)
-{
-    if (code < 0x80) {
-        *(*to)++ = (char)code;
-        return;
-    }
-    int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    static const unsigned char heads[] = {0, 0xc0, 0xe0, 0xf0};
-    *(*to)++ = (char)(heads[more] | code >> 6 * more);
-    while (more-- > 0) *(*to)++ = (char)(0x80 | (code >> 6 * more & 0x3f));
-}
-
-/* Behind the backslash. */
-static bool read_escape(struct reader *reader, char **to)
-{
-    static const char plain[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-    const char *found = reader->at < reader->end && *reader->at ? strchr(plain, *reader->at) : NULL;
-    unsigned code, low;
-    if (found) {
-        *(*to)++ = meant[found - plain];
-        reader->at++;
-        return true;
-    }
-    if (reader->at >= reader->end || *reader->at++ != 'u' || !read_hex(reader, &code)) return false;
-    if (code >= 0xd800 && code < 0xdc00) {
-        if (reader->end - reader->at < 2 || reader->at[0] != '\\' || reader->at[1] != 'u') return false;
-        reader->at += 2;
-        if (!read_hex(reader, &low) || low < 0xdc00 || low > 0xdfff) return false;
-        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-    } else if (code >= 0xdc00 && code < 0xe000) {
-        return false;
-    }
-    append_utf8(to, code);
-    return true;
-}
-
-/* *out: NUL-terminated, in the arena; what was escaped never gets longer. */
+/* A string that lives as long as the result. */
 static kiln_status read_string(struct reader *reader, const char **out)
 {
-    if (!accept(reader, '"')) return refuse(reader, "a string");
-    const char *close = reader->at;
-    while (close < reader->end && *close != '"') close += *close == '\\' ? 2 : 1;
-    if (close >= reader->end) return refuse(reader, "the end of a string");
-    char *text = kiln__arena_array(&reader->out->arena, (size_t)(close - reader->at) + 1, 1), *to = text;
-    if (!text) return kiln__no_memory(reader->err, "a header");
-    while (reader->at < close) {
-        char c = *reader->at;
-        if ((unsigned char)c < 0x20) return refuse(reader, "a string without control characters");
-        reader->at++;
-        if (c != '\\')
-            *to++ = c;
-        else if (!read_escape(reader, &to))
-            return refuse(reader, "a valid escape");
-    }
-    reader->at = close + 1;
-    if (memchr(text, '\0', (size_t)(to - text)))
-        return kiln__fail(reader->err, KILN_INVALID,
-                          "[load_safetensors] the text that ends at byte %zu holds a NUL; a C string can't",
-                          (size_t)(reader->at - reader->text));
-    *to = '\0';
-    *out = text;
-    return KILN_OK;
+    kiln_status status = read_text(reader);
+    if (status) return status;
+    *out = kiln__arena_copy(&reader->out->arena, reader->text.data, reader->text.size + 1);
+    return *out ? KILN_OK : kiln__no_memory(reader->err, "a header");
 }
 
 static kiln_status read_number(struct reader *reader, uint64_t *out)
 {
-    char c = peek(reader);
-    *out = 0;
-    if (c < '0' || c > '9') return refuse(reader, "a whole number");
-    for (; reader->at < reader->end && *reader->at >= '0' && *reader->at <= '9'; reader->at++)
-        if (__builtin_mul_overflow(*out, (uint64_t)10, out) ||
-            __builtin_add_overflow(*out, (uint64_t)(*reader->at - '0'), out))
-            return refuse(reader, "a smaller number");
-    return KILN_OK;
+    return kiln__json_read_number(&reader->json, out) ? KILN_OK : refuse_json(reader);
 }
 
 /* ---- a tensor ---------------------------------------------------------------------------------------------------- */
@@ -178,7 +96,7 @@ struct entry {
     bool has_shape, has_offsets;
 };
 
-/* A file may be sound and yet hold what this version does not know. */
+/* The file may be sound and only newer than this version. */
 static kiln_status refuse_type(const struct reader *reader, const struct entry *entry, const char *name)
 {
     char known[300] = "";
@@ -192,8 +110,8 @@ static kiln_status refuse_type(const struct reader *reader, const struct entry *
 
 static kiln_status read_dtype(struct reader *reader, struct entry *entry)
 {
-    const char *name = NULL;
-    kiln_status status = read_string(reader, &name);
+    kiln_status status = read_text(reader);
+    const char *name = (const char *)reader->text.data;
     for (int i = 0; status == KILN_OK && !entry->type && i < TYPE_COUNT; i++)
         if (strcmp(name, types[i].name) == 0) entry->type = &types[i];
     return status || entry->type ? status : refuse_type(reader, entry, name);
@@ -229,37 +147,17 @@ static kiln_status read_offsets(struct reader *reader, struct entry *entry)
     return status;
 }
 
-/* A value that nobody asked for. Brackets are counted, not matched: enough to find its end. */
 static kiln_status skip_value(struct reader *reader)
 {
-    size_t depth = 0;
-    const char *unused;
-    do {
-        char c = peek(reader);
-        bool is_close = c == ']' || c == '}', is_open = c == '[' || c == '{';
-        size_t word = count_among(reader, "+-.0123456789abcdefghijklmnopqrstuvwxyzE");
-        if (c == '"') {
-            kiln_status status = read_string(reader, &unused);
-            if (status) return status;
-        } else if (is_open || (depth > 0 && (is_close || c == ',' || c == ':'))) {
-            reader->at++;
-            depth += is_open;
-            depth -= is_close;
-        } else if (word > 0) {
-            reader->at += word;
-        } else {
-            return refuse(reader, "a value");
-        }
-    } while (depth > 0);
-    return KILN_OK;
+    return kiln__json_skip(&reader->json, &reader->text) ? KILN_OK : refuse_json(reader);
 }
 
 static kiln_status read_field(struct reader *reader, struct entry *entry)
 {
-    const char *name = NULL;
-    kiln_status status = read_string(reader, &name);
+    kiln_status status = read_text(reader);
     if (!status && !accept(reader, ':')) status = refuse(reader, "':'");
     if (status) return status;
+    const char *name = (const char *)reader->text.data;
     bool is_dtype = !strcmp(name, "dtype"), is_shape = !strcmp(name, "shape"),
          is_offsets = !strcmp(name, "data_offsets");
     if ((is_dtype && entry->type) || (is_shape && entry->has_shape) || (is_offsets && entry->has_offsets))
@@ -308,7 +206,7 @@ static kiln_status check_entry(const struct reader *reader, struct entry *entry)
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
-/* `list` with room for one more; the arena frees the old one at its end. */
+/* `list` with memory for one more; a list that was too short stays in the arena. */
 static void *grow(struct reader *reader, void *list, size_t count, size_t *cap, size_t item)
 {
     if (count < *cap) return list;
@@ -358,8 +256,9 @@ static kiln_status read_tensor(struct reader *reader, const char *name)
 static kiln_status read_metadata(struct reader *reader)
 {
     struct kiln_safetensors *out = reader->out;
-    if (peek(reader) == 'n' && reader->end - reader->at >= 4 && memcmp(reader->at, "null", 4) == 0) {
-        reader->at += 4;
+    struct kiln_json_reader *json = &reader->json;
+    if (kiln__json_peek(json) == 'n' && json->end - json->at >= 4 && memcmp(json->at, "null", 4) == 0) {
+        json->at += 4;
         return KILN_OK;
     }
     if (!accept(reader, '{')) return refuse(reader, "'{'");
@@ -391,8 +290,8 @@ static kiln_status read_header(struct reader *reader)
         } while (accept(reader, ','));
         if (!accept(reader, '}')) return refuse(reader, "'}'");
     }
-    skip_space(reader);
-    return reader->at == reader->end ? KILN_OK : refuse(reader, "the end");
+    kiln__json_peek(&reader->json);
+    return reader->json.at == reader->json.end ? KILN_OK : refuse(reader, "the end");
 }
 
 kiln_status kiln__safetensors_parse(const char *header, size_t size, uint64_t data_size, struct kiln_safetensors *out,
@@ -400,9 +299,10 @@ kiln_status kiln__safetensors_parse(const char *header, size_t size, uint64_t da
 {
     memset(out, 0, sizeof *out);
     struct reader reader = {
-        .text = header, .at = header, .end = header + size, .out = out, .data_size = data_size, .err = err};
+        .json = {.text = header, .at = header, .end = header + size}, .out = out, .data_size = data_size, .err = err};
     kiln_status status = read_header(&reader);
     kiln__table_release(&reader.names);
+    kiln__buffer_release(&reader.text);
     if (status) kiln__safetensors_release(out);
     return status;
 }
@@ -415,21 +315,6 @@ void kiln__safetensors_release(struct kiln_safetensors *file)
 
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
 
-static void print_string(struct kiln_buffer *out, const char *text)
-{
-    kiln__buffer_append(out, "\"", 1);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            kiln__buffer_printf(out, "\\%c", c);
-        else if (c < 0x20)
-            kiln__buffer_printf(out, "\\u%04x", c);
-        else
-            kiln__buffer_append(out, text, 1);
-    }
-    kiln__buffer_append(out, "\"", 1);
-}
-
 static int compare_pairs(const void *a, const void *b)
 {
     return strcmp(((const struct kiln_text_pair *)a)->name, ((const struct kiln_text_pair *)b)->name);
@@ -440,16 +325,15 @@ static int compare_tensors(const void *a, const void *b)
     return strcmp((*(const struct kiln_tensor *const *)a)->name, (*(const struct kiln_tensor *const *)b)->name);
 }
 
-static void print_metadata(struct kiln_buffer *out, const struct kiln_text_pair *pairs, size_t count)
+static void print_metadata(struct kiln_json *json, const struct kiln_text_pair *pairs, size_t count)
 {
-    kiln__buffer_printf(out, "\"__metadata__\":%s", count ? "{" : "null");
-    for (size_t i = 0; i < count; i++) {
-        if (i) kiln__buffer_append(out, ",", 1);
-        print_string(out, pairs[i].name);
-        kiln__buffer_append(out, ":", 1);
-        print_string(out, pairs[i].text);
+    if (!count) {
+        kiln__json_null(json, "__metadata__");
+        return;
     }
-    if (count) kiln__buffer_append(out, "}", 1);
+    kiln__json_open(json, "__metadata__", '{');
+    for (size_t i = 0; i < count; i++) kiln__json_text(json, pairs[i].name, pairs[i].text);
+    kiln__json_close(json, '}');
 }
 
 static const char *type_name(enum kiln_dtype dtype)
@@ -459,35 +343,33 @@ static const char *type_name(enum kiln_dtype dtype)
     return type->name;
 }
 
-static void print_tensor(struct kiln_buffer *out, const struct kiln_tensor *tensor)
+static void print_tensor(struct kiln_json *json, const struct kiln_tensor *tensor)
 {
     uint64_t size = kiln__dtype_size(tensor->dtype);
     for (size_t i = 0; i < tensor->ndim; i++) size *= (uint64_t)tensor->dims[i];
-    print_string(out, tensor->name);
-    kiln__buffer_printf(out, ":{\"data_offsets\":[%llu,%llu],\"dtype\":\"%s\",\"shape\":[",
-                        (unsigned long long)tensor->offset, (unsigned long long)(tensor->offset + size),
-                        type_name(tensor->dtype));
-    for (size_t i = 0; i < tensor->ndim; i++) kiln__buffer_printf(out, i ? ",%d" : "%d", tensor->dims[i]);
-    kiln__buffer_printf(out, "]}");
+    kiln__json_open(json, tensor->name, '{');
+    kiln__json_open(json, "data_offsets", '[');
+    kiln__json_number(json, NULL, tensor->offset);
+    kiln__json_number(json, NULL, tensor->offset + size);
+    kiln__json_close(json, ']');
+    kiln__json_text(json, "dtype", type_name(tensor->dtype));
+    kiln__json_open(json, "shape", '[');
+    for (size_t i = 0; i < tensor->ndim; i++) kiln__json_number(json, NULL, (uint64_t)tensor->dims[i]);
+    kiln__json_close(json, ']');
+    kiln__json_close(json, '}');
 }
 
-/* "__metadata__" sorts among the names as they do. */
+/* "__metadata__" sorts among the names as they do. Names are bytes here, so that what was loaded is saved. */
 static void print_all(struct kiln_buffer *out, const struct kiln_tensor *const *tensors, size_t count,
                       const struct kiln_text_pair *metadata, size_t metadata_count)
 {
-    bool is_done = false;
-    kiln__buffer_append(out, "{", 1);
-    for (size_t i = 0; i < count; i++) {
-        if (!is_done && strcmp(tensors[i]->name, "__metadata__") > 0) {
-            print_metadata(out, metadata, metadata_count);
-            kiln__buffer_append(out, ",", 1);
-            is_done = true;
-        }
-        print_tensor(out, tensors[i]);
-        if (i + 1 < count || !is_done) kiln__buffer_append(out, ",", 1);
-    }
-    if (!is_done) print_metadata(out, metadata, metadata_count);
-    kiln__buffer_append(out, "}", 1);
+    struct kiln_json json = {.out = out, .keeps_bytes = true};
+    size_t i = 0;
+    kiln__json_open(&json, NULL, '{');
+    for (; i < count && strcmp(tensors[i]->name, "__metadata__") < 0; i++) print_tensor(&json, tensors[i]);
+    print_metadata(&json, metadata, metadata_count);
+    for (; i < count; i++) print_tensor(&json, tensors[i]);
+    kiln__json_close(&json, '}');
 }
 
 kiln_status kiln__safetensors_print(const struct kiln_tensor *tensors, size_t tensor_count,
