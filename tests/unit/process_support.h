@@ -212,7 +212,7 @@ UNUSED static unsigned count_files(const char *folder, const char *part, char pa
     unsigned count = 0;
     DIR *entries = opendir(folder);
     for (struct dirent *entry; entries && (entry = readdir(entries));) {
-        if (entry->d_name[0] == '.') continue;
+        if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "CACHEDIR.TAG")) continue;
         char below[PATH_MAX];
         struct stat info;
         snprintf(below, sizeof below, "%s/%s", folder, entry->d_name);
