@@ -61,7 +61,7 @@ bool is_wanted(const char *name)
 
 bool is_heavy_wanted(const char *name)
 {
-    return only ? strstr(name, only) != NULL : is_all;
+    return only ? !!strstr(name, only) : is_all;
 }
 
 void row_fail(struct row *row, const char *format, ...)

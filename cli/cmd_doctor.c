@@ -157,7 +157,7 @@ static void check_blas(struct report *report)
     say(report, LEVEL_OK, "matrix", "%s", config ? config() : "libopenblas.so.0");
 }
 
-/* Not having one is fine. */
+/* A machine without a GPU is fine. */
 static void check_gpu(struct report *report)
 {
     kiln_error err = {0};

@@ -6,7 +6,7 @@
 
 #include "show.h"
 
-enum { SURE_DIGITS = 8 }; /* so many hexadecimal digits are looked for as a digest first, then as a name */
+enum { SURE_DIGITS = 8 }; /* a word of at least so many hexadecimal digits is a digest first, a shorter one a name */
 
 static int write_section(const struct command *command, const kiln_entry *entry, const char *name)
 {
@@ -56,7 +56,7 @@ static bool is_digits(const char *word)
     return strspn(word, "0123456789abcdef") == strlen(word);
 }
 
-/* A word that may be either is said to be neither. */
+/* by_digest: NULL when the word can't be a digest. */
 static int not_found(const struct command *command, const kiln_error *by_digest, const kiln_error *by_name)
 {
     char text[sizeof by_digest->text + 80];
@@ -65,7 +65,7 @@ static int not_found(const struct command *command, const kiln_error *by_digest,
     return failure(command, text);
 }
 
-/* A function may be called "add", and digests begin like that: a few digits are a name first. */
+/* "add" may be the name of a function or the beginning of a digest, see SURE_DIGITS. */
 static int show(const struct command *command, const struct options *options, const kiln_inspector *inspector)
 {
     kiln_entry *entry = NULL;

@@ -3,8 +3,8 @@
  * its name, that its code can be linked, and whether this machine would use it. With --repair, what is bad is put
  * aside.
  *
- * Bad is what no machine can use. An artifact for another CPU is told, but it is not bad: a folder may serve many
- * machines. One that goes or is replaced while it is looked at is not counted: a folder may be in use.
+ * An artifact is bad when no machine can use it. One for another CPU is listed as foreign, because a folder may serve
+ * many machines. One that is removed or replaced while it is read is not counted, because a folder may be in use.
  */
 #include "cli.h"
 #include "kiln/maintain.h"
@@ -41,7 +41,7 @@ static kiln_status check(const kiln_inspector *inspector, size_t index, bool *is
     return status;
 }
 
-/* What somebody else has put aside or replaced meanwhile is repaired as well. */
+/* An artifact that another process has put aside or replaced meanwhile counts as repaired. */
 static void repair(const struct command *command, const kiln_inspector *inspector, size_t index, struct sums *sums)
 {
     kiln_error err = {0};

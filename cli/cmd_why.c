@@ -55,7 +55,8 @@ static bool is_candidate(const kiln_entry *entry, const kiln_entry_info *of)
     return strcmp(info.function, of->function) == 0 && strcmp(info.digest, of->digest) != 0;
 }
 
-/* The artifact of the same function that has least to be said about it. `pair->was` stays NULL when there is none. */
+/* The artifact of the same function with the shortest list of differences. `pair->was` stays NULL when there is none.
+ */
 static kiln_status find_nearest(const kiln_inspector *inspector, struct pair *pair, kiln_error *err)
 {
     kiln_entry_info of;
@@ -63,7 +64,8 @@ static kiln_status find_nearest(const kiln_inspector *inspector, struct pair *pa
     for (size_t i = 0; i < kiln_inspect_count(inspector); i++) {
         kiln_entry *entry = NULL;
         kiln_difference difference;
-        if (kiln_entry_open(inspector, i, &entry, NULL) != KILN_OK) continue; /* damaged: not for us to say */
+        if (kiln_entry_open(inspector, i, &entry, NULL) != KILN_OK)
+            continue; /* damaged files are reported by `kiln verify` */
         if (!is_candidate(entry, &of)) {
             kiln_entry_close(entry);
             continue;

@@ -157,7 +157,7 @@ static bool call(struct work *work, int index, bool check)
     if (mlx_closure_apply(&outputs, work->compiled[index], work->inputs) == 0 &&
         mlx_vector_array_get(&result, outputs, 0) == 0 && mlx_array_eval(result) == 0)
         values = mlx_array_data_float32(result);
-    bool is_right = values != NULL;
+    bool is_right = values;
     for (int i = 0; is_right && check && i < DEMO_LENGTH; i++)
         is_right = is_close(values[i], functions[index].scalar(work->a[i], work->b[i]));
     mlx_array_free(result);
@@ -264,7 +264,7 @@ static bool prepare(struct work *work)
     const mlx_array arrays[] = {mlx_array_new_data(work->a, shape, 1, MLX_FLOAT32),
                                 mlx_array_new_data(work->b, shape, 1, MLX_FLOAT32)};
     work->inputs = mlx_vector_array_new_data(arrays, 2);
-    bool is_ready = work->inputs.ctx != NULL;
+    bool is_ready = work->inputs.ctx;
     for (int i = 0; i < DEMO_FUNCTIONS; i++) {
         mlx_closure plain = mlx_closure_new_func_payload(callback, (void *)&functions[i], NULL);
         work->compiled[i] = mlx_closure_new();

@@ -16,7 +16,7 @@ bool next_fact(kiln_bytes *rest, kiln_bytes *name, kiln_bytes *value)
     size_t name_size = tab ? (size_t)(tab - start) : size, skip = tab ? name_size + 1 : size;
     *name = (kiln_bytes){start, name_size};
     *value = (kiln_bytes){start + skip, size - skip};
-    size_t line = size + (end != NULL);
+    size_t line = size + !!end;
     *rest = (kiln_bytes){start + line, rest->size - line};
     return true;
 }

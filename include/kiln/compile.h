@@ -7,9 +7,9 @@
  * fail. A trace whose arrays are still held somewhere when the function returns fails, and the error says which one.
  *
  * The result is a closure like any other: mlx_closure_apply() calls it, from every thread, mlx_closure_free() drops it.
- * NULL for `res`, `name` or `fun`, an empty closure or array, and a name that is none are errors: 1, after the handler
- * was told why. The name prefixes every error of its calls ("swiglu: ...") and is that of its kernels in KILN_LOG and
- * `kiln ls`.
+ * NULL for `res`, `name` or `fun`, an empty closure or array, and an invalid name are errors: the call returns 1 after
+ * the error handler was called. The name prefixes every error of its calls ("swiglu: ..."), and KILN_LOG and `kiln ls`
+ * show its kernels under it. Each function is also a symbol of libmlxc.so, mlx_kiln_NAME.
  *
  *     static int silu(mlx_array *res, const mlx_array x, void *stream)
  *     {
@@ -70,7 +70,7 @@ static inline int kiln_call_ternary(mlx_array *res, const mlx_closure fun, const
 
 /* ---- what they call ------------------------------------------------------------------------------------------- */
 
-/* The same functions as symbols of libmlxc.so, for bindings that cannot compile inline ones (ctypes, cgo, dlsym). */
+/* The same functions as symbols, for bindings that cannot compile inline ones (ctypes, cgo, dlsym). */
 int mlx_kiln_compile(mlx_closure *res, const char *name,
                      int (*fun)(mlx_vector_array *res, const mlx_vector_array inputs, void *payload), void *payload,
                      void (*dtor)(void *), bool shapeless);

@@ -1,8 +1,8 @@
 /*
  * abi_array.c - array.h of the ABI but for tostring: making arrays, asking about them, reading them.
  *
- * item_* evaluate first. data_*, strides and the questions for the layout never do; they wait for an evaluation that is
- * under way, and data_* of an array without bytes report and give NULL.
+ * item_* evaluate first. data_*, strides and the functions that tell the layout do not; they wait for an evaluation
+ * that is under way. data_* of an array that is not evaluated is an error, and NULL.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,7 @@ mlx_array mlx_array_new_complex(float real_val, float imag_val)
 
 /* ---- from memory ---------------------------------------------------------------------------------------------- */
 
-/* What a caller can get wrong in (data, shape, dim, dtype). *size: elements. */
+/* Checks the arguments of the functions below. *size: the number of elements. */
 static kiln_status check_data(const void *data, const int *shape, int dim, mlx_dtype dtype, int64_t *size,
                               kiln_error *err)
 {

@@ -72,7 +72,7 @@ static int run_unary(const struct kiln_closure *closure, mlx_vector_array *res, 
     return code;
 }
 
-/* A result that was left empty leaves *res empty: run_callback() says so. */
+/* When the function leaves its result empty, *res stays empty, and run_callback() reports it. */
 int kiln__closure_run_arrays(const struct kiln_closure *closure, mlx_vector_array *res, mlx_vector_array input)
 {
     mlx_array in[3] = {{NULL}}, out = {NULL};
@@ -157,7 +157,7 @@ static mlx_closure new_closure(struct kiln_closure model, bool has_function)
 
 mlx_closure mlx_closure_new_func(int (*fun)(mlx_vector_array *, const mlx_vector_array))
 {
-    return new_closure((struct kiln_closure){.run = run_plain, .function.plain = fun}, fun != NULL);
+    return new_closure((struct kiln_closure){.run = run_plain, .function.plain = fun}, fun);
 }
 
 mlx_closure mlx_closure_new_func_payload(int (*fun)(mlx_vector_array *, const mlx_vector_array, void *), void *payload,
@@ -165,12 +165,12 @@ mlx_closure mlx_closure_new_func_payload(int (*fun)(mlx_vector_array *, const ml
 {
     struct kiln_closure model = {
         .run = kiln__closure_run_payload, .function.with_payload = fun, .payload = payload, .dtor = dtor};
-    return new_closure(model, fun != NULL);
+    return new_closure(model, fun);
 }
 
 mlx_closure mlx_closure_new_unary(int (*fun)(mlx_array *, const mlx_array))
 {
-    return new_closure((struct kiln_closure){.run = run_unary, .function.unary = fun}, fun != NULL);
+    return new_closure((struct kiln_closure){.run = run_unary, .function.unary = fun}, fun);
 }
 
 /* Moves the arrays of `made` into *res, whose box is kept. */
@@ -187,9 +187,9 @@ int mlx_closure_apply(mlx_vector_array *res, mlx_closure cls, const mlx_vector_a
     kiln_error err;
     mlx_vector_array made = {NULL};
     if (KILN_NO_POINTER(res) || KILN_NO_CLOSURE(cls) || KILN_NO_VECTOR(input)) return 1;
-    /* The callback may free the handle it came through; a compiled closure sees to that itself, when it calls one. */
+    /* The callback may free `cls`, so a reference is held; a compiled closure holds one itself while it traces. */
     struct kiln_closure *closure = kiln__unwrap_closure(cls);
-    bool held = closure->run != NULL;
+    bool held = closure->run;
     if (held) kiln__closure_ref(closure);
     struct kiln_array *const *arrays = kiln__vector_data(input);
     size_t count = kiln__vector_size(input);

@@ -92,7 +92,7 @@ int mlx_closure_kwargs_apply(mlx_vector_array *res, mlx_closure_kwargs cls, cons
     if (KILN_NO_POINTER(res) || KILN_NO_HANDLE(cls, "mlx_closure_kwargs") || KILN_NO_VECTOR(input_0) ||
         KILN_NO_HANDLE(input_1, "mlx_map_string_to_array"))
         return 1;
-    struct kwargs_closure *closure = unwrap(cls); /* the callback may free the handle it came through */
+    struct kwargs_closure *closure = unwrap(cls); /* a reference is held, as the callback may free `cls` */
     atomic_fetch_add_explicit(&closure->refs, 1, memory_order_relaxed);
     int code = closure->plain ? closure->plain(&made, input_0, input_1)
                               : closure->with_payload(&made, input_0, input_1, closure->payload);

@@ -5,7 +5,7 @@
  * made under one (function id, shapeless, constants) share a compiled function, which the table below keeps until it is
  * erased; the closures keep their own source, so that a payload never outlives its last closure. A trace of a shared
  * function calls the source of the closure that is being applied: `applied` names it, on the thread that traces.
- * _mlx_kiln_compile, which kiln/compile.h stands on: mlx_compile of a function that has a name.
+ * _mlx_kiln_compile, which the functions of kiln/compile.h call: mlx_compile of a function that has a name.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -138,7 +138,7 @@ static void free_shared(struct shared *entry)
     free(entry);
 }
 
-/* A reference for the caller. Made without the lock; of two threads that make the same entry, one keeps the other's. */
+/* *out: a reference for the caller. An entry is made without the lock; when two threads make one, the first is kept. */
 static kiln_status find_or_add(uintptr_t function_id, bool shapeless, const uint64_t *constants, size_t count,
                                struct kiln_compiled **out, kiln_error *err)
 {
@@ -179,7 +179,7 @@ static void take_out(struct shared **bucket, bool all, uintptr_t function_id, st
     }
 }
 
-/* Drops the entries of one id, or all. What closures hold goes on working, from an empty cache. */
+/* Drops the entries of one id, or all. Closures that hold such a function keep it, with its plans cleared. */
 static void erase(bool all, uintptr_t function_id)
 {
     struct shared *gone = NULL;
@@ -278,7 +278,7 @@ static bool is_name(const char *name)
     return size > 0 && size <= KILN_COMPILE_NAME && !name[size];
 }
 
-/* Without the payload's destructor, which is set when nothing can fail any more. */
+/* The payload's destructor is set later, when nothing can fail any more. */
 static struct kiln_closure *new_source(int arity, void (*fun)(void), void *payload)
 {
     struct kiln_closure *source = kiln__closure_new();
@@ -342,7 +342,7 @@ int _mlx_kiln_compile(mlx_closure *res, const char *name, int arity, void (*fun)
         closure = source;
     }
     if (status) return KILN_FAIL(&err);
-    kiln__closure_ref(source); /* while the destructor is not there yet, so that a failure does not run it */
+    kiln__closure_ref(source); /* the destructor is set below, so that a failure here does not run it */
     int code = kiln__give_closure(res, closure);
     if (!code) source->dtor = dtor;
     kiln__closure_unref(source);

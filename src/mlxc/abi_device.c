@@ -182,7 +182,7 @@ static const struct info_key *find_key(const struct info *info, const char *name
     return NULL;
 }
 
-/* The value of the first "model name" line of /proc/cpuinfo, into a string that holds the fallback. */
+/* Sets `name` to the first "model name" of /proc/cpuinfo; it stays as it is when there is none. */
 static void read_cpu_name(char *name, size_t size)
 {
     struct kiln_buffer text = {0};
@@ -222,7 +222,7 @@ static kiln_status describe_gpu(struct info *info, int index, kiln_error *err)
     info->minor = (size_t)gpu->minor;
     info->memory = gpu->memory;
     info->working_set = kiln__gpu_working_set(gpu);
-    info->allocations = SIZE_MAX / 2; /* their number is not limited; as much as a signed number holds */
+    info->allocations = SIZE_MAX / 2; /* there is no limit: the largest signed number */
     info->is_gpu = true;
     return kiln__gpu_free_memory(gpu, &info->free_memory, err);
 }
@@ -254,7 +254,7 @@ int mlx_device_info_free(mlx_device_info info)
 int mlx_device_info_has_key(bool *exists, mlx_device_info info, const char *key)
 {
     if (KILN_NO_POINTER(exists) || KILN_NO_POINTER(key) || KILN_NO_HANDLE(info, "mlx_device_info")) return 1;
-    *exists = find_key(info.ctx, key) != NULL;
+    *exists = find_key(info.ctx, key);
     return 0;
 }
 

@@ -94,7 +94,7 @@ __attribute__((format(printf, 3, 4))) void _mlx_error(const char *file, const in
     kiln__buffer_release(&text);
 }
 
-/* A thread that left a function of the program's while that was traced leaves the call too: nobody asks for a text. */
+/* A thread that is unwinding out of a callback (pthread_exit, cancellation) goes on unwinding and reports nothing. */
 int kiln__mlxc_fail(const char *file, int line, const char *text)
 {
     kiln__go_on_leaving();

@@ -31,7 +31,7 @@ void kiln__mlxc_not_implemented(const char *name);
 
 #define KILN_NO_POINTER(pointer) (!(pointer) && KILN_FAIL_TEXT("expected a non-NULL pointer for " #pointer))
 
-/* Can't there be `count` elements behind `pointer`? */
+/* Also when `count` elements can't fit into memory. */
 #define KILN_NO_ELEMENTS(pointer, count)                                                                               \
     (((count) && KILN_NO_POINTER(pointer)) ||                                                                          \
      ((count) > ((size_t)1 << 47) / sizeof *(pointer) &&                                                               \

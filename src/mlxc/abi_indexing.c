@@ -8,7 +8,7 @@
 
 /* ---- gather and scatter --------------------------------------------------------------------------------------- */
 
-/* Is there not one axis for each index array? Then the handler was told. */
+/* True, after an error, unless there is one axis for each index array. */
 static bool no_axes(const char *name, size_t count, const int *axes, size_t axes_num)
 {
     if (axes_num == count) return count && KILN_NO_POINTER(axes);
@@ -44,7 +44,7 @@ KILN_SCATTER(scatter_min, KILN_MERGE_MIN)
 
 /* ---- slices --------------------------------------------------------------------------------------------------- */
 
-/* Is there not a start, a stop and a stride for each dimension? Then the handler was told. */
+/* True, after an error, unless there is a start, a stop and a stride for each dimension. */
 static bool no_bounds(const char *name, size_t ndim, const int *start, size_t start_num, const int *stop,
                       size_t stop_num, const int *strides, size_t strides_num)
 {

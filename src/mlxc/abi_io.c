@@ -1,5 +1,6 @@
 /*
- * abi_io.c - io_types.h of the ABI: readers and writers. What a reader loads lazily keeps it alive.
+ * abi_io.c - io_types.h of the ABI: readers and writers. An array that is loaded lazily holds a reference to its
+ * reader.
  */
 #include "mlxc/abi_io.h"
 

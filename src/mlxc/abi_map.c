@@ -57,8 +57,8 @@ static bool make_room(struct kiln_map *map)
     return true;
 }
 
-/* The entry of `key`, made if there is none; NULL when out of memory. */
-static struct kiln_map_entry *place_of(struct kiln_map *map, const char *key)
+/* The entry of `key`, which is added when it is missing; NULL when out of memory. */
+static struct kiln_map_entry *entry_of(struct kiln_map *map, const char *key)
 {
     const struct lookup lookup = {map, key};
     size_t size = strlen(key) + 1;
@@ -76,18 +76,18 @@ static struct kiln_map_entry *place_of(struct kiln_map *map, const char *key)
 
 bool kiln__map_put_array(struct kiln_map *map, const char *key, struct kiln_array *array)
 {
-    struct kiln_map_entry *entry = place_of(map, key);
+    struct kiln_map_entry *entry = entry_of(map, key);
     struct kiln_array *old = entry ? entry->array : array;
     if (entry) entry->array = array;
     kiln__array_unref(old);
-    return entry != NULL;
+    return entry;
 }
 
 bool kiln__map_put_text(struct kiln_map *map, const char *key, const char *text)
 {
     size_t size = strlen(text) + 1;
     char *copy = malloc(size);
-    struct kiln_map_entry *entry = copy ? place_of(map, key) : NULL;
+    struct kiln_map_entry *entry = copy ? entry_of(map, key) : NULL;
     if (!entry) {
         free(copy);
         return false;

@@ -54,8 +54,8 @@ int mlx_set_cache_limit(size_t *res, size_t limit)
 }
 
 /*
- * Wired memory is a matter of Metal: a GPU's memory here is always resident. So the limit is kept and given back, and
- * one that is too large is refused as there, but it changes nothing. Without a GPU it is always 0.
+ * Wiring memory is a feature of Metal; memory of a CUDA device is always resident. The limit is stored and returned,
+ * and one above the maximum is refused, but it has no effect. Without a GPU it is always 0.
  */
 static _Atomic size_t wired_limit;
 

@@ -6,7 +6,8 @@
 #include "mlxc/abi_vector.h"
 #include "ops/products.h"
 
-/* The mode by its name, and the two sizes or the mode's own; 1, after an error, when they do not fit together. */
+/* Fills *how from the name of the mode and the optional sizes, which default to the mode's own. Returns 1 after an
+ * error. */
 static int choose(const char *name, const char *mode, mlx_optional_int group_size, mlx_optional_int bits,
                   struct kiln_quantization *how)
 {

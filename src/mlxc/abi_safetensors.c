@@ -65,7 +65,7 @@ static kiln_status fill_texts(struct kiln_map *map, const struct kiln_safetensor
     return KILN_OK;
 }
 
-/* The header is `length` bytes; both results get what it says. */
+/* Fills both results from a header of `length` bytes. */
 static int give_maps(mlx_map_string_to_array *res_0, mlx_map_string_to_string *res_1, struct kiln_source *source,
                      const char *header, size_t length)
 {
@@ -118,7 +118,7 @@ int mlx_load_safetensors(mlx_map_string_to_array *res_0, mlx_map_string_to_strin
     return code;
 }
 
-/* In the caller's order of calls: good, is_open, the length, the size of all, the header. */
+/* Calls of the reader, in this order: good, is_open, the length, the size of the file, the header. */
 static kiln_status read_io_header(struct kiln_io *io, struct kiln_source *source, char **header, size_t *length,
                                   kiln_error *err)
 {
@@ -163,7 +163,7 @@ int mlx_load_safetensors_reader(mlx_map_string_to_array *res_0, mlx_map_string_t
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-/* Where bytes go: false when they did not get there. */
+/* Writes bytes to a file or a writer; false when that failed. */
 typedef bool write_bytes(void *context, const void *data, size_t size);
 
 static kiln_status evaluate(const struct kiln_map *map, kiln_error *err)
@@ -251,7 +251,7 @@ static bool write_to_io(void *context, const void *data, size_t size)
     return io->table.good(io->desc);
 }
 
-/* Under another name first: a reader sees the old file or the whole new one. */
+/* Writes to a temporary name and renames it: a reader sees the old file or the whole new one. */
 static kiln_status write_file(const char *path, const struct kiln_map *arrays, const struct kiln_map *texts,
                               kiln_error *err)
 {

@@ -1,9 +1,9 @@
 /*
  * abi_stream.c - stream.h of the ABI. Streams are numbers of the process, valid on every thread.
  *
- * A stream says on which device work runs; it is an identity and no queue: the CPU works in an order that its data asks
- * for, each GPU in the order of the calls. Without a GPU the default GPU stream is the default CPU stream: programs
- * that insist on it run.
+ * A stream names the device that work runs on; it is no queue. The CPU works in the order of data dependencies, each
+ * GPU in the order of the calls. Without a GPU the default GPU stream is the default CPU stream, so that programs that
+ * ask for one run.
  *
  * Each device has a default stream of the process, its first one, which never changes. mlx_set_default_stream() sets
  * another one for the calling thread and nobody else, until that thread ends. The default device is the process's.

@@ -49,7 +49,7 @@ static void vector_release(const struct item_kind *kind, struct kiln_vector *vec
     if (vector->data != vector->few) free(vector->data);
 }
 
-/* `to` is uninitialised, `from` is left for dead. */
+/* `to` is uninitialised; `from` must not be used afterwards. */
 static void vector_move(struct kiln_vector *to, struct kiln_vector *from)
 {
     *to = *from;
@@ -124,7 +124,7 @@ static const struct item_kind number_kind = {"mlx_vector_int", number_copy, numb
 static bool text_copy(union kiln_item *to, union kiln_item from)
 {
     to->text = strdup(from.text);
-    return to->text != NULL;
+    return to->text;
 }
 
 static void text_drop(union kiln_item item)

@@ -13,8 +13,8 @@
 #include "base/json.h"
 #include "base/table.h"
 
-/* Every type of the format. A dtype of ours is saved as the first row that has it; the rows after those are codes that
- * are read as bytes. */
+/* Every type of the format. A dtype is saved as the first row that has it; the rows from F8_E4M3 on are only read, as
+ * bytes. */
 static const struct stored_type {
     const char *name;
     enum kiln_dtype dtype;
@@ -167,7 +167,7 @@ static kiln_status read_field(struct reader *reader, struct entry *entry)
     return is_offsets ? read_offsets(reader, entry) : skip_value(reader);
 }
 
-/* Codes of less than a byte: the last axis counts bytes. */
+/* Of elements smaller than a byte the last axis counts bytes. */
 static kiln_status count_bytes(const struct reader *reader, struct entry *entry)
 {
     struct kiln_tensor *tensor = &entry->tensor;

@@ -1,7 +1,7 @@
 /*
  * source.h - bytes that arrays are loaded from when they are evaluated: a file, or a reader of the caller's.
  *
- * Counted; the last array that was not yet evaluated keeps it. Reads may come from any thread, several at once.
+ * Reference counted: each array that is not yet evaluated holds it. Reads may come from any thread, several at once.
  */
 #ifndef KILN_RUN_IO_SOURCE_H
 #define KILN_RUN_IO_SOURCE_H
@@ -21,7 +21,7 @@ void kiln__source_unref(struct kiln_source *source); /* NULL is fine */
 /* A file, which stays open. KILN_INVALID: it can't be read. */
 kiln_status kiln__source_open(const char *path, struct kiln_source **out, kiln_error *err);
 
-/* A handle to `source` that nodes can hold: an array nobody looks into. Takes a reference of its own. */
+/* A handle to `source` that nodes can hold: an array without elements, used as an operand. Takes a reference. */
 kiln_status kiln__source_array(struct kiln_source *source, struct kiln_array **out, kiln_error *err);
 
 /* A lazy array: packed elements from `offset` on. `handle` is from kiln__source_array(). */
