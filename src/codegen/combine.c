@@ -5,14 +5,11 @@
  */
 #include "codegen/combine.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "codegen/group.h"
 #include "codegen/lower.h"
 #include "codegen/templates.h"
-
-enum { NAME_SIZE = 64 };
 
 /* As in templates.h. */
 #define CHOOSE(compare) "$r.a = icmp " compare " $T $0, $1;$r = select $B $r.a, $T $0, $T $1"
@@ -47,7 +44,7 @@ static int size_index(enum kiln_dtype dtype)
 
 enum kiln_dtype kiln__reduction_total_dtype(enum kiln_dtype out)
 {
-    return out == KILN_FLOAT16 || out == KILN_BFLOAT16 ? KILN_FLOAT32 : out;
+    return kiln__ir_is_narrow(out) ? KILN_FLOAT32 : out;
 }
 
 kiln_status kiln__reducer_init(struct kiln_reducer *reducer, enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out,
@@ -113,22 +110,9 @@ bool kiln__reduce_is_associative(const struct kiln_reducer *reducer)
 
 void kiln__reduce_combine(struct kiln_reducer *reducer, const char *name, const char *a, const char *b, int lanes)
 {
-    char type[NAME_SIZE], truth[NAME_SIZE];
-    snprintf(type, sizeof type, lanes ? "<%2$d x %1$s>" : "%1$s", kiln__ir_value_type(reducer->lane), lanes);
-    snprintf(truth, sizeof truth, lanes ? "<%d x i1>" : "i1", lanes);
-    kiln__buffer_printf(reducer->text, "  ");
-    for (const char *at = reductions[reducer->op].lines[kiln__dtypes[reducer->out].kind]; *at; at++) {
-        if (*at == ';') {
-            kiln__buffer_printf(reducer->text, "\n  ");
-        } else if (*at != '$') {
-            kiln__buffer_append(reducer->text, at, 1);
-        } else {
-            at++;
-            const char *word = *at == 'r' ? name : *at == 'T' ? type : *at == 'B' ? truth : *at == '0' ? a : b;
-            kiln__buffer_append(reducer->text, word, strlen(word));
-        }
-    }
-    kiln__buffer_printf(reducer->text, "\n");
+    kiln__print_lines(reducer->ir, "r01TB", reductions[reducer->op].lines[kiln__dtypes[reducer->out].kind], name, a, b,
+                      kiln__ir_type(reducer->ir, kiln__ir_value_type(reducer->lane), lanes).text,
+                      kiln__ir_type(reducer->ir, "i1", lanes).text);
 }
 
 /* name = lanes from .. from + half of `source`, one part of it. */
@@ -137,37 +121,35 @@ static void print_half(struct kiln_reducer *r, const char *name, const char *sou
     const char *type = kiln__ir_value_type(r->lane);
     for (int part = 0; part < kiln__ir_parts(r->lane); part++) {
         const char *suffix = kiln__ir_part(r->lane, part);
-        kiln__buffer_printf(r->text, "  %s%s = shufflevector <%d x %s> %s%s, <%d x %s> poison, <%d x i32> <", name,
-                            suffix, 2 * half, type, source, suffix, 2 * half, type, half);
-        for (int k = 0; k < half; k++) kiln__buffer_printf(r->text, "%si32 %d", k ? ", " : "", from + k);
-        kiln__buffer_printf(r->text, ">\n");
+        kiln__print(r->ir, "  $0$1 = shufflevector <$2 x $3> $4$1, <$2 x $3> poison, <$5 x i32> <", name, suffix,
+                    2 * half, type, source, half);
+        for (int k = 0; k < half; k++) kiln__print(r->ir, "$0i32 $1", k ? ", " : "", from + k);
+        kiln__print(r->ir, ">\n");
     }
 }
 
 void kiln__reduce_total(struct kiln_reducer *r)
 {
     for (int part = 0; part < kiln__ir_parts(r->lane); part++)
-        kiln__buffer_printf(r->text, "  %%c16%s = load <16 x %s>, ptr %%lanes%d, align %zu\n",
-                            kiln__ir_part(r->lane, part), kiln__ir_value_type(r->lane), part,
-                            kiln__reduce_lanes_align(r));
+        kiln__print(r->ir, "  %c16$0 = load <16 x $1>, ptr %lanes$2, align $3\n", kiln__ir_part(r->lane, part),
+                    kiln__ir_value_type(r->lane), part, kiln__reduce_lanes_align(r));
     kiln__reduce_pairs(r, "%c16");
 }
 
 void kiln__reduce_pairs(struct kiln_reducer *r, const char *lanes)
 {
-    char all[NAME_SIZE], low[NAME_SIZE], high[NAME_SIZE];
-    snprintf(all, sizeof all, "%s", lanes);
+    struct kiln_name all = kiln__name(r->ir, "$0", lanes);
     for (int half = KILN_REDUCE_LANES / 2; half >= 1; half /= 2) {
-        snprintf(low, sizeof low, "%%l%d", half);
-        snprintf(high, sizeof high, "%%h%d", half);
-        print_half(r, low, all, half, 0);
-        print_half(r, high, all, half, half);
-        snprintf(all, sizeof all, "%%c%d", half);
-        kiln__reduce_combine(r, all, low, high, half);
+        struct kiln_name low = kiln__name(r->ir, "%l$0", half);
+        struct kiln_name high = kiln__name(r->ir, "%h$0", half);
+        print_half(r, low.text, all.text, half, 0);
+        print_half(r, high.text, all.text, half, half);
+        all = kiln__name(r->ir, "%c$0", half);
+        kiln__reduce_combine(r, all.text, low.text, high.text, half);
     }
     for (int part = 0; part < kiln__ir_parts(r->lane); part++)
-        kiln__buffer_printf(r->text, "  %%total%s = extractelement <1 x %s> %%c1%s, i64 0\n",
-                            kiln__ir_part(r->lane, part), kiln__ir_value_type(r->lane), kiln__ir_part(r->lane, part));
+        kiln__print(r->ir, "  %total$0 = extractelement <1 x $1> %c1$0, i64 0\n", kiln__ir_part(r->lane, part),
+                    kiln__ir_value_type(r->lane));
 }
 
 /* ---- the end of a row ------------------------------------------------------------------------------------------- */
@@ -193,57 +175,51 @@ bool kiln__reduce_has_masked_load(const char *type)
 
 void kiln__reduce_mask(struct kiln_reducer *r, const char *count)
 {
-    kiln__buffer_printf(r->text,
-                        "  %%mask.n = trunc i64 %s to i32\n  %%mask.one = insertelement <16 x i32> poison, i32 "
-                        "%%mask.n, i64 0\n  %%mask.all = shufflevector <16 x i32> %%mask.one, <16 x i32> poison, "
-                        "<16 x i32> zeroinitializer\n  %%mask = icmp ult <16 x i32> <",
-                        count);
-    for (int k = 0; k < KILN_REDUCE_LANES; k++) kiln__buffer_printf(r->text, "%si32 %d", k ? ", " : "", k);
-    kiln__buffer_printf(r->text, ">, %%mask.all\n");
+    kiln__print(r->ir,
+                "  %mask.n = trunc i64 $0 to i32\n"
+                "  %mask.one = insertelement <16 x i32> poison, i32 %mask.n, i64 0\n"
+                "  %mask.all = shufflevector <16 x i32> %mask.one, <16 x i32> poison, <16 x i32> zeroinitializer\n"
+                "  %mask = icmp ult <16 x i32> <",
+                count);
+    for (int k = 0; k < KILN_REDUCE_LANES; k++) kiln__print(r->ir, "$0i32 $1", k ? ", " : "", k);
+    kiln__print(r->ir, ">, %mask.all\n");
 }
 
 void kiln__reduce_masked_load(struct kiln_reducer *r, const char *name, const char *type, const char *pointer)
 {
     size_t i = masked_index(type);
-    char function[NAME_SIZE], vector[NAME_SIZE], arguments[2 * NAME_SIZE];
-    snprintf(function, sizeof function, "llvm.masked.load.v16%s.p0", masked[i].name);
-    snprintf(vector, sizeof vector, "<16 x %s>", type);
-    snprintf(arguments, sizeof arguments, "ptr, i32, <16 x i1>, %s", vector);
-    kiln__buffer_printf(r->text, "  %s = call %s @%s(ptr %s, i32 %d, <16 x i1> %%mask, %s zeroinitializer)\n", name,
-                        vector, function, pointer, masked[i].bytes, vector);
-    kiln__ir_declare(&r->declarations, vector, function, arguments);
+    struct kiln_name function = kiln__name(r->ir, "llvm.masked.load.v16$0.p0", masked[i].name);
+    struct kiln_name vector = kiln__name(r->ir, "<16 x $0>", type);
+    kiln__print(r->ir, "  $0 = call $1 @$2(ptr $3, i32 $4, <16 x i1> %mask, $1 zeroinitializer)\n", name, vector.text,
+                function.text, pointer, masked[i].bytes);
+    kiln__declare(r->ir, "declare $0 @$1(ptr, i32, <16 x i1>, $0)\n", vector.text, function.text);
 }
 
 void kiln__reduce_masked_combine(struct kiln_reducer *r, const char *name, const char *a, const char *b)
 {
-    char all[NAME_SIZE];
     const char *type = kiln__ir_value_type(r->lane);
-    snprintf(all, sizeof all, "%s.all", name);
-    kiln__reduce_combine(r, all, a, b, KILN_REDUCE_LANES);
+    struct kiln_name all = kiln__name(r->ir, "$0.all", name);
+    kiln__reduce_combine(r, all.text, a, b, KILN_REDUCE_LANES);
     for (int part = 0; part < kiln__ir_parts(r->lane); part++)
-        kiln__buffer_printf(r->text,
-                            "  %1$s%2$s = select <16 x i1> %%mask, <16 x %3$s> %4$s%2$s, <16 x %3$s> %5$s%2$s\n", name,
-                            kiln__ir_part(r->lane, part), type, all, a);
+        kiln__print(r->ir, "  $0$1 = select <16 x i1> %mask, <16 x $2> $3$1, <16 x $2> $4$1\n", name,
+                    kiln__ir_part(r->lane, part), type, all.text, a);
 }
 
 /* ---- in and out ------------------------------------------------------------------------------------------------- */
 
 void kiln__reduce_enter(struct kiln_reducer *reducer, const char *name, const char *source, int lanes)
 {
-    char truth[NAME_SIZE];
     if (reducer->out != KILN_BOOL) {
-        kiln__ir_cast(reducer->text, &reducer->declarations, name, reducer->lane, source, reducer->in, lanes);
+        kiln__ir_cast(reducer->ir, name, reducer->lane, source, reducer->in, lanes);
         return;
     }
-    snprintf(truth, sizeof truth, "%s.truth", name);
-    if (reducer->in != KILN_BOOL)
-        kiln__ir_cast(reducer->text, &reducer->declarations, truth, KILN_BOOL, source, reducer->in, lanes);
-    kiln__ir_cast(reducer->text, &reducer->declarations, name, KILN_UINT8, reducer->in == KILN_BOOL ? source : truth,
-                  KILN_BOOL, lanes);
+    struct kiln_name truth = kiln__name(reducer->ir, "$0.truth", name);
+    if (reducer->in != KILN_BOOL) kiln__ir_cast(reducer->ir, truth.text, KILN_BOOL, source, reducer->in, lanes);
+    kiln__ir_cast(reducer->ir, name, KILN_UINT8, reducer->in == KILN_BOOL ? source : truth.text, KILN_BOOL, lanes);
 }
 
 void kiln__reduce_leave(struct kiln_reducer *reducer, const char *source, const char *pointer, const char *tail)
 {
-    kiln__ir_cast(reducer->text, &reducer->declarations, "%result", reducer->out, source, reducer->lane, 0);
-    kiln__ir_store(reducer->text, "%result", reducer->out, pointer, tail);
+    kiln__ir_cast(reducer->ir, "%result", reducer->out, source, reducer->lane, 0);
+    kiln__ir_store(reducer->ir, "%result", reducer->out, pointer, tail);
 }

@@ -8,8 +8,7 @@
 #define KILN_CODEGEN_COMBINE_H
 
 #include "array/dtype.h"
-#include "base/buffer.h"
-#include "base/status.h"
+#include "codegen/print_ir.h"
 #include "graph/ops.h"
 
 enum { KILN_REDUCE_LANES = 16 };
@@ -19,8 +18,7 @@ struct kiln_reducer {
     enum kiln_op op;
     enum kiln_dtype in, out, lane;
     char layout; /* of the operand: see group.h */
-    struct kiln_buffer *text;
-    struct kiln_buffer declarations;
+    struct kiln_ir *ir;
 };
 
 /* KILN_INVALID: not a reduction, or not defined for these dtypes. Fills op, in, out, lane and layout. */

@@ -6,7 +6,6 @@
  */
 #include "codegen/lower.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "codegen/templates.h"
@@ -33,8 +32,6 @@ static const struct ir_type types[KILN_DTYPE_COUNT] = {
     [KILN_COMPLEX64] = {"float", "float", "f32", 32},
 };
 
-enum { NAME_SIZE = KILN_IR_NAME, LINE_SIZE = 160 };
-
 bool kiln__ir_is_narrow(enum kiln_dtype dtype)
 {
     return dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16;
@@ -60,70 +57,52 @@ const char *kiln__ir_part(enum kiln_dtype dtype, int part)
     return dtype != KILN_COMPLEX64 ? "" : part ? "i" : "r";
 }
 
-void kiln__ir_declare(struct kiln_buffer *declarations, const char *result, const char *name, const char *arguments)
-{
-    char line[LINE_SIZE];
-    snprintf(line, sizeof line, "declare %s @%s(%s)\n", result, name, arguments);
-    if (declarations->data && strstr((const char *)declarations->data, line)) return;
-    kiln__buffer_append(declarations, line, strlen(line));
-}
-
 /* ---- 16-bit floats ------------------------------------------------------------------------------------------------
  */
 
-static void narrow(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *bits, enum kiln_dtype dtype,
-                   const char *source)
+static void narrow(struct kiln_ir *ir, const char *bits, enum kiln_dtype dtype, const char *source)
 {
     const char *helper = dtype == KILN_FLOAT16 ? "kiln_narrow_f16" : "kiln_narrow_bf16";
-    kiln__ir_declare(declarations, "zeroext i16", helper, "float");
-    kiln__buffer_printf(text, "  %s = call zeroext i16 @%s(float %s)\n", bits, helper, source);
+    kiln__declare(ir, "declare zeroext i16 @$0(float)\n", helper);
+    kiln__print(ir, "  $0 = call zeroext i16 @$1(float $2)\n", bits, helper, source);
 }
 
-static void widen(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name, enum kiln_dtype dtype,
-                  const char *bits)
+static void widen(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype, const char *bits)
 {
     const char *helper = dtype == KILN_FLOAT16 ? "kiln_widen_f16" : "kiln_widen_bf16";
-    kiln__ir_declare(declarations, "float", helper, "i16 zeroext");
-    kiln__buffer_printf(text, "  %s = call float @%s(i16 zeroext %s)\n", name, helper, bits);
+    kiln__declare(ir, "declare float @$0(i16 zeroext)\n", helper);
+    kiln__print(ir, "  $0 = call float @$1(i16 zeroext $2)\n", name, helper, bits);
 }
 
 /*
  * name.bits = the float `source` rounded to `dtype`; name = that as a float again, unless it is `source` itself. Two
  * calls, because the float need not have the NaN that is stored; what is not used goes away.
  */
-static void round_to(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
-                     enum kiln_dtype dtype, const char *source)
+static void round_to(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype, const char *source)
 {
     const char *helper = dtype == KILN_FLOAT16 ? "kiln_round_f16" : "kiln_round_bf16";
-    char bits[NAME_SIZE];
-    snprintf(bits, sizeof bits, "%s.bits", name);
-    narrow(text, declarations, bits, dtype, source);
+    narrow(ir, kiln__name(ir, "$0.bits", name).text, dtype, source);
     if (strcmp(name, source) == 0) return;
-    kiln__ir_declare(declarations, "float", helper, "float");
-    kiln__buffer_printf(text, "  %s = call float @%s(float %s)\n", name, helper, source);
+    kiln__declare(ir, "declare float @$0(float)\n", helper);
+    kiln__print(ir, "  $0 = call float @$1(float $2)\n", name, helper, source);
 }
 
 /* ---- conversions --------------------------------------------------------------------------------------------------
  */
 
-static const char *typed(char *out, const char *type, int lanes)
+struct kiln_name kiln__ir_type(struct kiln_ir *ir, const char *type, int lanes)
 {
-    if (lanes)
-        snprintf(out, NAME_SIZE, "<%d x %s>", lanes, type);
-    else
-        snprintf(out, NAME_SIZE, "%s", type);
-    return out;
+    return lanes ? kiln__name(ir, "<$0 x $1>", lanes, type) : kiln__name(ir, "$0", type);
 }
 
-static void float_to_int(struct kiln_buffer *text, const char *name, enum kiln_dtype to, const char *source,
+static void float_to_int(struct kiln_ir *ir, const char *name, enum kiln_dtype to, const char *source,
                          enum kiln_dtype from, int lanes)
 {
-    char a[NAME_SIZE], b[NAME_SIZE], vector[16] = "";
     const char *how = kiln__dtypes[to].kind == KILN_KIND_SIGNED ? "fptosi" : "fptoui";
-    if (lanes) snprintf(vector, sizeof vector, "v%d", lanes);
-    kiln__buffer_printf(text, "  %s = call %s @llvm.%s.sat.%s%s.%s%s(%s %s)\n", name, typed(a, types[to].value, lanes),
-                        how, vector, types[to].suffix, vector, types[from].suffix, typed(b, types[from].value, lanes),
-                        source);
+    struct kiln_name vector = lanes ? kiln__name(ir, "v$0", lanes) : (struct kiln_name){""};
+    kiln__print(ir, "  $0 = call $1 @llvm.$2.sat.$3$4.$3$5($6 $7)\n", name,
+                kiln__ir_type(ir, types[to].value, lanes).text, how, vector.text, types[to].suffix, types[from].suffix,
+                kiln__ir_type(ir, types[from].value, lanes).text, source);
 }
 
 /* The LLVM instruction for a conversion between two numbers; NULL: the bits stay as they are. */
@@ -139,89 +118,61 @@ static const char *conversion(enum kiln_dtype to, enum kiln_dtype from)
 }
 
 /* One part to one part, into `name`, without rounding to a 16-bit dtype. */
-static void convert_part(struct kiln_buffer *text, const char *name, enum kiln_dtype to, const char *source,
+static void convert_part(struct kiln_ir *ir, const char *name, enum kiln_dtype to, const char *source,
                          enum kiln_dtype from, int lanes)
 {
-    char a[NAME_SIZE], b[NAME_SIZE];
     bool from_float = kiln__dtypes[from].kind >= KILN_KIND_FLOAT, to_float = kiln__dtypes[to].kind >= KILN_KIND_FLOAT;
-    typed(a, types[from].value, lanes), typed(b, types[to].value, lanes);
+    struct kiln_name a = kiln__ir_type(ir, types[from].value, lanes), b = kiln__ir_type(ir, types[to].value, lanes);
     if (to == KILN_BOOL) {
-        kiln__buffer_printf(text, "  %s = %s %s %s, zeroinitializer\n", name, from_float ? "fcmp une" : "icmp ne", a,
-                            source);
+        kiln__print(ir, "  $0 = $1 $2 $3, zeroinitializer\n", name, from_float ? "fcmp une" : "icmp ne", a.text,
+                    source);
     } else if (from_float && !to_float) {
-        float_to_int(text, name, to, source, from, lanes);
+        float_to_int(ir, name, to, source, from, lanes);
     } else if (conversion(to, from)) {
-        kiln__buffer_printf(text, "  %s = %s %s %s to %s\n", name, conversion(to, from), a, source, b);
+        kiln__print(ir, "  $0 = $1 $2 $3 to $4\n", name, conversion(to, from), a.text, source, b.text);
     } else {
-        kiln__buffer_printf(text, "  %s = bitcast %s %s to %s\n", name, a, source, b);
+        kiln__print(ir, "  $0 = bitcast $1 $2 to $3\n", name, a.text, source, b.text);
     }
 }
 
-static void complex_to_bool(struct kiln_buffer *text, const char *name, const char *source)
+static void complex_to_bool(struct kiln_ir *ir, const char *name, const char *source)
 {
-    kiln__buffer_printf(text,
-                        "  %s.a = fcmp une float %sr, 0.0\n  %s.b = fcmp une float %si, 0.0\n  %s = or i1 %s.a, %s.b\n",
-                        name, source, name, source, name, name, name);
+    kiln__print(ir,
+                "  $0.a = fcmp une float $1r, 0.0\n"
+                "  $0.b = fcmp une float $1i, 0.0\n"
+                "  $0 = or i1 $0.a, $0.b\n",
+                name, source);
 }
 
-void kiln__ir_cast(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name, enum kiln_dtype to,
-                   const char *source, enum kiln_dtype from, int lanes)
+void kiln__ir_cast(struct kiln_ir *ir, const char *name, enum kiln_dtype to, const char *source, enum kiln_dtype from,
+                   int lanes)
 {
-    char result[NAME_SIZE], part[NAME_SIZE], type[NAME_SIZE];
     if (to == KILN_BOOL && from == KILN_COMPLEX64) {
-        complex_to_bool(text, name, source);
+        complex_to_bool(ir, name, source);
         return;
     }
     bool rounds = kiln__ir_is_narrow(to) && !lanes;
-    snprintf(result, sizeof result, "%s%s", name, rounds ? ".wide" : kiln__ir_part(to, 0));
-    snprintf(part, sizeof part, "%s%s", source, kiln__ir_part(from, 0));
-    convert_part(text, result, to, part, from, lanes);
-    if (rounds) round_to(text, declarations, name, to, result);
-    if (to == KILN_COMPLEX64 && from == KILN_COMPLEX64) {
-        kiln__buffer_printf(text, "  %si = bitcast %s %si to %s\n", name, typed(type, "float", lanes), source, type);
-    } else if (to == KILN_COMPLEX64) {
-        typed(type, "float", lanes);
-        kiln__buffer_printf(text, "  %si = bitcast %s zeroinitializer to %s\n", name, type, type);
-    }
+    struct kiln_name result = kiln__name(ir, "$0$1", name, rounds ? ".wide" : kiln__ir_part(to, 0));
+    struct kiln_name part = kiln__name(ir, "$0$1", source, kiln__ir_part(from, 0));
+    convert_part(ir, result.text, to, part.text, from, lanes);
+    if (rounds) round_to(ir, name, to, result.text);
+    if (to != KILN_COMPLEX64) return;
+    struct kiln_name type = kiln__ir_type(ir, "float", lanes);
+    if (from == KILN_COMPLEX64)
+        kiln__print(ir, "  $0i = bitcast $1 $2i to $1\n", name, type.text, source);
+    else
+        kiln__print(ir, "  $0i = bitcast $1 zeroinitializer to $1\n", name, type.text);
 }
 
 /* ---- operations ---------------------------------------------------------------------------------------------------
  */
 
-/* Copies the template, replacing what stands behind each '$'. */
-static void expand(struct kiln_buffer *text, const char *lines, const char *name, enum kiln_dtype in_dtype,
-                   const char *const *inputs)
-{
-    char width[16], last[16];
-    snprintf(width, sizeof width, "%d", types[in_dtype].bits);
-    snprintf(last, sizeof last, "%d", types[in_dtype].bits - 1);
-    kiln__buffer_printf(text, "  ");
-    for (const char *at = lines; *at; at++) {
-        if (*at == ';') {
-            kiln__buffer_printf(text, "\n  ");
-        } else if (*at != '$') {
-            kiln__buffer_append(text, at, 1);
-        } else {
-            at++;
-            const char *word = *at == 'r'   ? name
-                               : *at == 'T' ? types[in_dtype].value
-                               : *at == 'B' ? "i1"
-                               : *at == 'M' ? types[in_dtype].suffix
-                               : *at == 'W' ? width
-                               : *at == 'L' ? last
-                                            : inputs[*at - '0'];
-            kiln__buffer_append(text, word, strlen(word));
-        }
-    }
-    kiln__buffer_printf(text, "\n");
-}
-
-static void instruction(struct kiln_buffer *text, const char *word, const char *name, enum kiln_dtype in_dtype,
+static void instruction(struct kiln_ir *ir, const char *word, const char *name, enum kiln_dtype in_dtype,
                         const char *const *inputs, int arity)
 {
-    kiln__buffer_printf(text, "  %s = %s %s %s", name, word, types[in_dtype].value, inputs[0]);
-    for (int i = 1; i < arity; i++) kiln__buffer_printf(text, ", %s", inputs[i]);
-    kiln__buffer_printf(text, "\n");
+    kiln__print(ir, "  $0 = $1 $2 $3", name, word, types[in_dtype].value, inputs[0]);
+    for (int i = 1; i < arity; i++) kiln__print(ir, ", $0", inputs[i]);
+    kiln__print(ir, "\n");
 }
 
 /* Helpers of math_bf16.c: shorter ones, for inputs that are bfloat16 numbers. */
@@ -233,20 +184,18 @@ static const char *suffix_of(const char *word, enum kiln_dtype in_dtype)
     return types[in_dtype].suffix;
 }
 
-static void helper(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *word, const char *name,
-                   enum kiln_dtype in_dtype, const char *const *inputs, int arity)
+static void helper(struct kiln_ir *ir, const char *word, const char *name, enum kiln_dtype in_dtype,
+                   const char *const *inputs, int arity)
 {
-    char function[NAME_SIZE], arguments[NAME_SIZE] = "";
     const char *type = types[in_dtype].value;
-    snprintf(function, sizeof function, "kiln_%s_%s", word, suffix_of(word, in_dtype));
-    kiln__buffer_printf(text, "  %s = call %s @%s(", name, type, function);
+    struct kiln_name function = kiln__name(ir, "kiln_$0_$1", word, suffix_of(word, in_dtype)), arguments = {""};
+    kiln__print(ir, "  $0 = call $1 @$2(", name, type, function.text);
     for (int i = 0; i < arity; i++) {
-        size_t used = strlen(arguments);
-        kiln__buffer_printf(text, "%s%s %s", i ? ", " : "", type, inputs[i]);
-        snprintf(arguments + used, sizeof arguments - used, "%s%s", i ? ", " : "", type);
+        kiln__print(ir, "$0$1 $2", i ? ", " : "", type, inputs[i]);
+        arguments = kiln__name(ir, "$0$1$2", arguments.text, i ? ", " : "", type);
     }
-    kiln__buffer_printf(text, ")\n");
-    kiln__ir_declare(declarations, type, function, arguments);
+    kiln__print(ir, ")\n");
+    kiln__declare(ir, "declare $0 @$1($2)\n", type, function.text, arguments.text);
 }
 
 bool kiln__ir_is_exact(enum kiln_op op, enum kiln_dtype in_dtype)
@@ -256,8 +205,8 @@ bool kiln__ir_is_exact(enum kiln_op op, enum kiln_dtype in_dtype)
     return lines && lines->exact;
 }
 
-kiln_status kiln__ir_compute(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
-                             enum kiln_op op, enum kiln_dtype in_dtype, const char *const *inputs, kiln_error *err)
+kiln_status kiln__ir_compute(struct kiln_ir *ir, const char *name, enum kiln_op op, enum kiln_dtype in_dtype,
+                             const char *const *inputs, kiln_error *err)
 {
     const struct kiln_op_info *info = &kiln__ops[op];
     const char *column = info->lower[kiln__dtypes[in_dtype].kind];
@@ -265,139 +214,131 @@ kiln_status kiln__ir_compute(struct kiln_buffer *text, struct kiln_buffer *decla
         return kiln__fail(err, KILN_INVALID, "[%s] is not defined for %s", info->name, kiln__dtypes[in_dtype].name);
     const struct kiln_template *lines = kiln__template_find(column);
     if (lines)
-        expand(text, lines->lines, name, in_dtype, inputs);
+        kiln__print_lines(ir, "r012TBMWL", lines->lines, name, inputs[0], inputs[1], inputs[2], types[in_dtype].value,
+                          "i1", types[in_dtype].suffix, types[in_dtype].bits, types[in_dtype].bits - 1);
     else if (column[0] == '@')
-        helper(text, declarations, column + 1, name, in_dtype, inputs, info->arity);
+        helper(ir, column + 1, name, in_dtype, inputs, info->arity);
     else
-        instruction(text, column, name, in_dtype, inputs, info->arity);
+        instruction(ir, column, name, in_dtype, inputs, info->arity);
     return KILN_OK;
 }
 
-kiln_status kiln__ir_apply(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
-                           enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype in_dtype, const char *const *inputs,
-                           kiln_error *err)
+kiln_status kiln__ir_apply(struct kiln_ir *ir, const char *name, enum kiln_op op, enum kiln_dtype dtype,
+                           enum kiln_dtype in_dtype, const char *const *inputs, kiln_error *err)
 {
-    char wide[NAME_SIZE];
     bool rounds = kiln__ir_is_narrow(dtype) && !kiln__ir_is_exact(op, in_dtype);
-    snprintf(wide, sizeof wide, "%s%s", name, rounds ? ".wide" : "");
-    kiln_status status = kiln__ir_compute(text, declarations, wide, op, in_dtype, inputs, err);
-    if (!status && kiln__ir_is_narrow(dtype)) round_to(text, declarations, name, dtype, wide);
+    struct kiln_name wide = kiln__name(ir, "$0$1", name, rounds ? ".wide" : "");
+    kiln_status status = kiln__ir_compute(ir, wide.text, op, in_dtype, inputs, err);
+    if (!status && kiln__ir_is_narrow(dtype)) round_to(ir, name, dtype, wide.text);
     return status;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------------------
  */
 
-const char *kiln__ir_raw(char *out, const char *name, enum kiln_dtype dtype, int part)
+struct kiln_name kiln__ir_raw(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype, int part)
 {
     bool direct = dtype != KILN_BOOL && !kiln__ir_is_narrow(dtype);
-    snprintf(out, NAME_SIZE, "%s%s", name, direct ? kiln__ir_part(dtype, part) : ".bits");
-    return out;
+    return kiln__name(ir, "$0$1", name, direct ? kiln__ir_part(dtype, part) : ".bits");
 }
 
-void kiln__ir_from_raw(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
-                       enum kiln_dtype dtype)
+void kiln__ir_from_raw(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype)
 {
-    char raw[NAME_SIZE];
-    kiln__ir_raw(raw, name, dtype, 0);
-    if (dtype == KILN_BOOL) kiln__buffer_printf(text, "  %s = icmp ne i8 %s, 0\n", name, raw);
-    if (kiln__ir_is_narrow(dtype)) widen(text, declarations, name, dtype, raw);
+    struct kiln_name raw = kiln__ir_raw(ir, name, dtype, 0);
+    if (dtype == KILN_BOOL) kiln__print(ir, "  $0 = icmp ne i8 $1, 0\n", name, raw.text);
+    if (kiln__ir_is_narrow(dtype)) widen(ir, name, dtype, raw.text);
 }
 
-static void load_complex(struct kiln_buffer *text, const char *name, const char *pointer, const char *tail)
+static void load_complex(struct kiln_ir *ir, const char *name, const char *pointer, const char *tail)
 {
-    kiln__buffer_printf(text,
-                        "  %sr = load float, ptr %s, align 4%s\n  %s.at = getelementptr inbounds i8, ptr %s, i64 4\n"
-                        "  %si = load float, ptr %s.at, align 4%s\n",
-                        name, pointer, tail, name, pointer, name, name, tail);
+    kiln__print(ir,
+                "  $0r = load float, ptr $1, align 4$2\n"
+                "  $0.at = getelementptr inbounds i8, ptr $1, i64 4\n"
+                "  $0i = load float, ptr $0.at, align 4$2\n",
+                name, pointer, tail);
 }
 
-void kiln__ir_load(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name, enum kiln_dtype dtype,
-                   const char *pointer, const char *tail)
+void kiln__ir_load(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype, const char *pointer, const char *tail)
 {
-    char raw[NAME_SIZE];
     if (dtype == KILN_COMPLEX64) {
-        load_complex(text, name, pointer, tail);
+        load_complex(ir, name, pointer, tail);
         return;
     }
-    kiln__buffer_printf(text, "  %s = load %s, ptr %s, align %zu%s\n", kiln__ir_raw(raw, name, dtype, 0),
-                        types[dtype].memory, pointer, kiln__dtypes[dtype].size, tail);
-    kiln__ir_from_raw(text, declarations, name, dtype);
+    kiln__print(ir, "  $0 = load $1, ptr $2, align $3$4\n", kiln__ir_raw(ir, name, dtype, 0).text, types[dtype].memory,
+                pointer, kiln__dtypes[dtype].size, tail);
+    kiln__ir_from_raw(ir, name, dtype);
 }
 
 /*
  * out = the float as it is stored: any NaN becomes the one with the sign clear and no payload. Which NaN an instruction
  * gives depends on how LLVM arranges its operands, so on what it was fused with; what is stored must not.
  */
-static void settle_nan(struct kiln_buffer *text, const char *out, const char *type, const char *value)
+static void settle_nan(struct kiln_ir *ir, const char *out, const char *type, const char *value)
 {
-    kiln__buffer_printf(text, "  %s.nan = fcmp uno %s %s, 0.0\n", out, type, value);
-    kiln__buffer_printf(text, "  %s = select i1 %s.nan, %s 0x7FF8000000000000, %s %s\n", out, out, type, type, value);
+    kiln__print(ir, "  $0.nan = fcmp uno $1 $2, 0.0\n  $0 = select i1 $0.nan, $1 0x7FF8000000000000, $1 $2\n", out,
+                type, value);
 }
 
-const char *kiln__ir_to_raw(struct kiln_buffer *text, char *out, const char *name, enum kiln_dtype dtype, int part,
-                            const char *prefix)
+struct kiln_name kiln__ir_to_raw(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype, int part,
+                                 const char *prefix)
 {
-    char value[NAME_SIZE];
     bool settles = dtype == KILN_FLOAT32 || dtype == KILN_FLOAT64 || dtype == KILN_COMPLEX64;
-    snprintf(value, sizeof value, "%s%s", name, kiln__ir_part(dtype, part));
+    struct kiln_name out;
     if (settles) {
-        snprintf(out, NAME_SIZE, "%s.out%s", prefix, dtype != KILN_COMPLEX64 ? "" : part ? "1" : "0");
-        settle_nan(text, out, types[dtype].value, value);
+        out = kiln__name(ir, "$0.out$1", prefix, dtype != KILN_COMPLEX64 ? "" : part ? "1" : "0");
+        settle_nan(ir, out.text, types[dtype].value, kiln__name(ir, "$0$1", name, kiln__ir_part(dtype, part)).text);
     } else if (dtype == KILN_BOOL) {
-        snprintf(out, NAME_SIZE, "%s.bits", prefix);
-        kiln__buffer_printf(text, "  %s = zext i1 %s to i8\n", out, name);
+        out = kiln__name(ir, "$0.bits", prefix);
+        kiln__print(ir, "  $0 = zext i1 $1 to i8\n", out.text, name);
     } else {
-        snprintf(out, NAME_SIZE, "%s%s", name,
-                 kiln__ir_is_narrow(dtype) ? ".bits" : ""); /* narrowing settled the NaNs */
+        out = kiln__name(ir, "$0$1", name, kiln__ir_is_narrow(dtype) ? ".bits" : ""); /* narrowing settled the NaNs */
     }
     return out;
 }
 
-static void store_complex(struct kiln_buffer *text, const char *name, const char *pointer, const char *tail)
+static void store_complex(struct kiln_ir *ir, const char *name, const char *pointer, const char *tail)
 {
-    char out[2][NAME_SIZE];
-    for (int i = 0; i < 2; i++) kiln__ir_to_raw(text, out[i], name, KILN_COMPLEX64, i, pointer);
-    kiln__buffer_printf(text,
-                        "  store float %s, ptr %s, align 4%s\n  %s.i = getelementptr inbounds i8, ptr %s, i64 4\n"
-                        "  store float %s, ptr %s.i, align 4%s\n",
-                        out[0], pointer, tail, pointer, pointer, out[1], pointer, tail);
+    struct kiln_name out[2];
+    for (int i = 0; i < 2; i++) out[i] = kiln__ir_to_raw(ir, name, KILN_COMPLEX64, i, pointer);
+    kiln__print(ir,
+                "  store float $0, ptr $1, align 4$2\n"
+                "  $1.i = getelementptr inbounds i8, ptr $1, i64 4\n"
+                "  store float $3, ptr $1.i, align 4$2\n",
+                out[0].text, pointer, tail, out[1].text);
 }
 
-void kiln__ir_store(struct kiln_buffer *text, const char *name, enum kiln_dtype dtype, const char *pointer,
-                    const char *tail)
+void kiln__ir_store(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype, const char *pointer, const char *tail)
 {
-    char raw[NAME_SIZE];
     if (dtype == KILN_COMPLEX64) {
-        store_complex(text, name, pointer, tail);
+        store_complex(ir, name, pointer, tail);
         return;
     }
-    kiln__ir_to_raw(text, raw, name, dtype, 0, pointer);
-    kiln__buffer_printf(text, "  store %s %s, ptr %s, align %zu%s\n", types[dtype].memory, raw, pointer,
-                        kiln__dtypes[dtype].size, tail);
+    struct kiln_name raw = kiln__ir_to_raw(ir, name, dtype, 0, pointer);
+    kiln__print(ir, "  store $0 $1, ptr $2, align $3$4\n", types[dtype].memory, raw.text, pointer,
+                kiln__dtypes[dtype].size, tail);
 }
 
-void kiln__ir_constant(struct kiln_buffer *text, struct kiln_buffer *declarations, const char *name,
-                       enum kiln_dtype dtype, const char *bits)
+void kiln__ir_constant(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype, const char *bits)
 {
     int size_bits = (int)kiln__dtypes[dtype].size * 8;
     if (dtype == KILN_COMPLEX64) {
-        kiln__buffer_printf(
-            text,
-            "  %s.a = trunc i64 %s to i32\n  %sr = bitcast i32 %s.a to float\n"
-            "  %s.b = lshr i64 %s, 32\n  %s.c = trunc i64 %s.b to i32\n  %si = bitcast i32 %s.c to float\n",
-            name, bits, name, name, name, bits, name, name, name, name);
+        kiln__print(ir,
+                    "  $0.a = trunc i64 $1 to i32\n"
+                    "  $0r = bitcast i32 $0.a to float\n"
+                    "  $0.b = lshr i64 $1, 32\n"
+                    "  $0.c = trunc i64 $0.b to i32\n"
+                    "  $0i = bitcast i32 $0.c to float\n",
+                    name, bits);
     } else if (dtype == KILN_BOOL) {
-        kiln__buffer_printf(text, "  %s = icmp ne i64 %s, 0\n", name, bits);
+        kiln__print(ir, "  $0 = icmp ne i64 $1, 0\n", name, bits);
     } else if (size_bits == 64) {
-        kiln__buffer_printf(text, "  %s = bitcast i64 %s to %s\n", name, bits, types[dtype].value);
+        kiln__print(ir, "  $0 = bitcast i64 $1 to $2\n", name, bits, types[dtype].value);
     } else {
-        char low[NAME_SIZE];
-        snprintf(low, sizeof low, "%s.bits", name);
-        kiln__buffer_printf(text, "  %s = trunc i64 %s to i%d\n", low, bits, size_bits);
+        struct kiln_name low = kiln__name(ir, "$0.bits", name);
+        kiln__print(ir, "  $0 = trunc i64 $1 to i$2\n", low.text, bits, size_bits);
         if (kiln__ir_is_narrow(dtype))
-            widen(text, declarations, name, dtype, low);
+            widen(ir, name, dtype, low.text);
         else
-            kiln__buffer_printf(text, "  %s = bitcast i%d %s to %s\n", name, size_bits, low, types[dtype].value);
+            kiln__print(ir, "  $0 = bitcast i$1 $2 to $3\n", name, size_bits, low.text, types[dtype].value);
     }
 }

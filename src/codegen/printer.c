@@ -3,7 +3,6 @@
  */
 #include "codegen/printer.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 kiln_status kiln__printer_init(struct kiln_printer *p, const char *allowed, kiln_error *err)
@@ -20,7 +19,6 @@ void kiln__printer_release(struct kiln_printer *p)
 {
     free(p->shared);
     free(p->dtypes);
-    kiln__buffer_release(&p->declarations);
 }
 
 void kiln__printer_share(struct kiln_printer *p, char layout)
@@ -45,57 +43,51 @@ void kiln__print_heading(struct kiln_printer *p)
     const struct kiln_group *group = p->group;
     uint32_t value = 0;
     for (uint32_t i = 0; i < group->operand_count; i++, value++)
-        kiln__buffer_printf(p->text, "; v%u: operand %s %c\n", value, kiln__dtypes[p->dtypes[value]].name,
-                            p->layouts[i]);
+        kiln__print(p->ir, "; v$0: operand $1 $2\n", value, kiln__dtypes[p->dtypes[value]].name, p->layouts[i]);
     for (uint32_t i = 0; i < group->constant_count; i++, value++)
-        kiln__buffer_printf(p->text, "; v%u: constant %s\n", value, kiln__dtypes[p->dtypes[value]].name);
+        kiln__print(p->ir, "; v$0: constant $1\n", value, kiln__dtypes[p->dtypes[value]].name);
     for (uint32_t i = 0; i < group->instr_count; i++, value++) {
         const struct kiln_instr *instr = &group->instrs[i];
-        kiln__buffer_printf(p->text, "; v%u: %s = %s(", value, kiln__dtypes[instr->dtype].name,
-                            kiln__ops[instr->op].name);
-        for (int k = 0; k < kiln__ops[instr->op].arity; k++)
-            kiln__buffer_printf(p->text, "%sv%u", k ? ", " : "", instr->in[k]);
-        kiln__buffer_printf(p->text, ")\n");
+        kiln__print(p->ir, "; v$0: $1 = $2(", value, kiln__dtypes[instr->dtype].name, kiln__ops[instr->op].name);
+        for (int k = 0; k < kiln__ops[instr->op].arity; k++) kiln__print(p->ir, "$0v$1", k ? ", " : "", instr->in[k]);
+        kiln__print(p->ir, ")\n");
     }
-    kiln__buffer_printf(p->text, "; outputs:");
-    for (uint32_t i = 0; i < group->output_count; i++) kiln__buffer_printf(p->text, " v%u", group->outputs[i]);
-    kiln__buffer_printf(p->text, "\n\n");
+    kiln__print(p->ir, "; outputs:");
+    for (uint32_t i = 0; i < group->output_count; i++) kiln__print(p->ir, " v$0", group->outputs[i]);
+    kiln__print(p->ir, "\n\n");
 }
 
 /* ---- values -------------------------------------------------------------------------------------------------------
  */
 
-const char *kiln__value_name(const struct kiln_printer *p, char *out, uint32_t value)
+struct kiln_name kiln__value_name(const struct kiln_printer *p, uint32_t value)
 {
-    snprintf(out, KILN_IR_NAME, "%%v%u%s", value, p->shared[value] ? "" : p->pass);
-    return out;
+    return kiln__name(p->ir, "%v$0$1", value, p->shared[value] ? "" : p->pass);
 }
 
 /* The element every iteration shares, from `base` (%p or %pN.base). */
 void kiln__print_shared_loads(struct kiln_printer *p, const char *base)
 {
-    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->operand_count; i++) {
         if (p->layouts[i] != KILN_LAYOUT_SCALAR) continue;
-        snprintf(pointer, sizeof pointer, "%%p%u%s", i, base);
-        kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, i), p->dtypes[i], pointer, "");
+        kiln__ir_load(p->ir, kiln__value_name(p, i).text, p->dtypes[i], kiln__name(p->ir, "%p$0$1", i, base).text, "");
     }
 }
 
 kiln_status kiln__print_instr(struct kiln_printer *p, uint32_t index, kiln_error *err)
 {
-    char name[KILN_IR_NAME], inputs[3][KILN_IR_NAME];
-    const char *pointers[3] = {inputs[0], inputs[1], inputs[2]};
+    struct kiln_name inputs[3];
+    const char *names[3] = {inputs[0].text, inputs[1].text, inputs[2].text};
     const struct kiln_instr *instr = &p->group->instrs[index];
     const struct kiln_op_info *info = &kiln__ops[instr->op];
-    kiln__value_name(p, name, p->group->operand_count + p->group->constant_count + index);
-    for (int i = 0; i < info->arity; i++) kiln__value_name(p, inputs[i], instr->in[i]);
+    struct kiln_name name = kiln__value_name(p, p->group->operand_count + p->group->constant_count + index);
+    for (int i = 0; i < info->arity; i++) inputs[i] = kiln__value_name(p, instr->in[i]);
     enum kiln_dtype in_dtype = p->dtypes[instr->in[info->dtype_rule == KILN_RULE_SELECT]];
     if (instr->op == KILN_OP_CAST) {
-        kiln__ir_cast(p->text, &p->declarations, name, instr->dtype, inputs[0], in_dtype, 0);
+        kiln__ir_cast(p->ir, name.text, instr->dtype, inputs[0].text, in_dtype, 0);
         return KILN_OK;
     }
-    return kiln__ir_apply(p->text, &p->declarations, name, instr->op, instr->dtype, in_dtype, pointers, err);
+    return kiln__ir_apply(p->ir, name.text, instr->op, instr->dtype, in_dtype, names, err);
 }
 
 kiln_status kiln__print_instrs(struct kiln_printer *p, bool shared, kiln_error *err)

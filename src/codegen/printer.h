@@ -20,8 +20,7 @@ struct kiln_printer {
     const bool *needed; /* NULL: all; else which values this pass computes */
     const char *pass;   /* suffix of names inside the current pass: "" or ".0", ".1", ... */
     uint32_t blocks;    /* of a GPU's kernel, that registers must suffice for on one multiprocessor; 0: one */
-    struct kiln_buffer *text;
-    struct kiln_buffer declarations;
+    struct kiln_ir *ir;
 };
 
 /* Operands, constants and instructions. */
@@ -39,8 +38,7 @@ void kiln__printer_share(struct kiln_printer *p, char layout);
 /* The group, one comment per value, for people and for tests that read it back. */
 void kiln__print_heading(struct kiln_printer *p);
 
-/* Fills `out`, of KILN_IR_NAME bytes, and returns it. */
-const char *kiln__value_name(const struct kiln_printer *p, char *out, uint32_t value);
+struct kiln_name kiln__value_name(const struct kiln_printer *p, uint32_t value);
 
 /* Operands that a whole row shares, from `base`: ".base" or "". */
 void kiln__print_shared_loads(struct kiln_printer *p, const char *base);

@@ -23,7 +23,7 @@ bool kiln__has_element_outputs(const struct kiln_stages *stages)
 
 struct kiln_reducer kiln__stages_reducer(const struct kiln_stages *stages, uint32_t index)
 {
-    struct kiln_reducer reducer = {.text = stages->p->text};
+    struct kiln_reducer reducer = {.ir = stages->p->ir};
     const struct kiln_instr *instr = &stages->p->group->instrs[index];
     kiln__reducer_init(&reducer, instr->op, stages->p->dtypes[instr->in[0]], instr->dtype, KILN_LAYOUT_PACKED, NULL);
     return reducer;

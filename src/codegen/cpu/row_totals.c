@@ -6,8 +6,6 @@
  */
 #include "codegen/cpu/row_totals.h"
 
-#include <stdio.h>
-
 #include "codegen/group.h"
 
 enum { LANES = KILN_REDUCE_LANES, CHUNK_BITS = 10 /* of KILN_REDUCE_CHUNK */ };
@@ -18,7 +16,7 @@ void kiln__print_row_arguments(struct kiln_printer *p, const struct kiln_reducer
                                uint32_t index)
 {
     for (int part = 0; part < kiln__ir_parts(reducer->lane); part++)
-        kiln__buffer_printf(p->text, "ptr %%%s%u.%d, ", name, index, part);
+        kiln__print(p->ir, "ptr %$0$1.$2, ", name, index, part);
 }
 
 /* ---- elements -------------------------------------------------------------------------------------------------- */
@@ -28,29 +26,27 @@ static void print_block(struct kiln_printer *p, struct kiln_reducer *reducer, ui
                         int number)
 {
     const char *type = kiln__ir_value_type(reducer->lane);
-    kiln__buffer_printf(p->text, "  %%%1$s.j%2$d = add nuw nsw i64 %%%1$s.j, %3$d\n", loop, number, number * LANES);
+    kiln__print(p->ir, "  %$0.j$1 = add nuw nsw i64 %$0.j, $2\n", loop, number, number * LANES);
     for (int part = 0; part < kiln__ir_parts(reducer->lane); part++)
-        kiln__buffer_printf(p->text,
-                            "  %%%1$s.at%2$d.%3$d = getelementptr inbounds %4$s, ptr %%elements%5$u.%3$d, i64 "
-                            "%%%1$s.j%2$d\n  %%%1$s.x%2$d%6$s = load <%7$d x %4$s>, ptr %%%1$s.at%2$d.%3$d, align "
-                            "%8$zu\n",
-                            loop, number, part, type, index, kiln__ir_part(reducer->lane, part), LANES,
-                            kiln__reduce_lane_align(reducer));
+        kiln__print(p->ir,
+                    "  %$0.at$1.$2 = getelementptr inbounds $3, ptr %elements$4.$2, i64 %$0.j$1\n"
+                    "  %$0.x$1$5 = load <$6 x $3>, ptr %$0.at$1.$2, align $7\n",
+                    loop, number, part, type, index, kiln__ir_part(reducer->lane, part), LANES,
+                    kiln__reduce_lane_align(reducer));
 }
 
-/* %<loop>.x0 = all of them, combined in pairs: neighbours first. */
-static void print_pairs(struct kiln_reducer *reducer, const char *loop, int blocks, char *result)
+/* All of them, combined in pairs: neighbours first. */
+static struct kiln_name print_pairs(struct kiln_reducer *reducer, const char *loop, int blocks)
 {
-    char left[KILN_IR_NAME], right[KILN_IR_NAME], both[KILN_IR_NAME];
     const char *mark = "x", *next = "y";
     for (; blocks > 1; blocks /= 2, mark = next, next = "z")
         for (int i = 0; i < blocks; i += 2) {
-            snprintf(left, sizeof left, "%%%s.%s%d", loop, mark, i);
-            snprintf(right, sizeof right, "%%%s.%s%d", loop, mark, i + 1);
-            snprintf(both, sizeof both, "%%%s.%s%d", loop, next, i / 2);
-            kiln__reduce_combine(reducer, both, left, right, LANES);
+            struct kiln_name left = kiln__name(reducer->ir, "%$0.$1$2", loop, mark, i);
+            struct kiln_name right = kiln__name(reducer->ir, "%$0.$1$2", loop, mark, i + 1);
+            struct kiln_name both = kiln__name(reducer->ir, "%$0.$1$2", loop, next, i / 2);
+            kiln__reduce_combine(reducer, both.text, left.text, right.text, LANES);
         }
-    snprintf(result, KILN_IR_NAME, "%%%s.%s0", loop, mark);
+    return kiln__name(reducer->ir, "%$0.$10", loop, mark);
 }
 
 /*
@@ -60,55 +56,54 @@ static void print_pairs(struct kiln_reducer *reducer, const char *loop, int bloc
 static void print_loop(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index, const char *loop,
                        int blocks, const char *before)
 {
-    char acc[KILN_IR_NAME], new[KILN_IR_NAME], all[KILN_IR_NAME];
-    kiln__buffer_printf(p->text,
-                        "  br label %%%1$s.test\n\n%1$s.test:\n"
-                        "  %%%1$s.j = phi i64 [ %%%2$s.j, %%%2$s.end ], [ %%%1$s.next, %%%1$s ]\n",
-                        loop, before);
+    kiln__print(p->ir,
+                "  br label %$0.test\n\n"
+                "$0.test:\n"
+                "  %$0.j = phi i64 [ %$1.j, %$1.end ], [ %$0.next, %$0 ]\n",
+                loop, before);
     for (int part = 0; part < kiln__ir_parts(reducer->lane); part++)
-        kiln__buffer_printf(p->text,
-                            "  %%%1$s.acc%3$s = phi <%4$d x %5$s> [ %%%2$s.acc%3$s, %%%2$s.end ], [ %%%1$s.new%3$s, "
-                            "%%%1$s ]\n",
-                            loop, before, kiln__ir_part(reducer->lane, part), LANES,
-                            kiln__ir_value_type(reducer->lane));
-    kiln__buffer_printf(p->text,
-                        "  %%%1$s.next = add nuw nsw i64 %%%1$s.j, %2$d\n  %%%1$s.fits = icmp sle i64 %%%1$s.next, "
-                        "%%count\n  br i1 %%%1$s.fits, label %%%1$s, label %%%1$s.end\n\n%1$s:\n",
-                        loop, blocks * LANES);
+        kiln__print(p->ir, "  %$0.acc$1 = phi <$2 x $3> [ %$4.acc$1, %$4.end ], [ %$0.new$1, %$0 ]\n", loop,
+                    kiln__ir_part(reducer->lane, part), LANES, kiln__ir_value_type(reducer->lane), before);
+    kiln__print(p->ir,
+                "  %$0.next = add nuw nsw i64 %$0.j, $1\n"
+                "  %$0.fits = icmp sle i64 %$0.next, %count\n"
+                "  br i1 %$0.fits, label %$0, label %$0.end\n\n"
+                "$0:\n",
+                loop, blocks * LANES);
     for (int i = 0; i < blocks; i++) print_block(p, reducer, index, loop, i);
-    print_pairs(reducer, loop, blocks, all);
-    snprintf(acc, sizeof acc, "%%%s.acc", loop);
-    snprintf(new, sizeof new, "%%%s.new", loop);
-    kiln__reduce_combine(reducer, new, acc, all, LANES);
-    kiln__buffer_printf(p->text, "  br label %%%1$s.test\n\n%1$s.end:\n", loop);
+    struct kiln_name all = print_pairs(reducer, loop, blocks);
+    struct kiln_name acc = kiln__name(p->ir, "%$0.acc", loop);
+    struct kiln_name new = kiln__name(p->ir, "%$0.new", loop);
+    kiln__reduce_combine(reducer, new.text, acc.text, all.text, LANES);
+    kiln__print(p->ir, "  br label %$0.test\n\n$0.end:\n", loop);
 }
 
 /* What is left after the last whole block, as one vector: %lanes of the one or the other. */
 static void print_masked_tail(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
 {
     const char *type = kiln__ir_value_type(reducer->lane);
-    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
-    kiln__buffer_printf(p->text, "  %%left = sub nsw i64 %%count, %%one.j\n  %%is.left = icmp ne i64 %%left, 0\n"
-                                 "  br i1 %%is.left, label %%tail, label %%exit\n\ntail:\n");
+    kiln__print(p->ir, "  %left = sub nsw i64 %count, %one.j\n"
+                       "  %is.left = icmp ne i64 %left, 0\n"
+                       "  br i1 %is.left, label %tail, label %exit\n\n"
+                       "tail:\n");
     kiln__reduce_mask(reducer, "%left");
     for (int part = 0; part < kiln__ir_parts(reducer->lane); part++) {
-        snprintf(name, sizeof name, "%%x%s", kiln__ir_part(reducer->lane, part));
-        snprintf(pointer, sizeof pointer, "%%x.at%d", part);
-        kiln__buffer_printf(p->text, "  %s = getelementptr inbounds %s, ptr %%elements%u.%d, i64 %%one.j\n", pointer,
-                            type, index, part);
-        kiln__reduce_masked_load(reducer, name, type, pointer);
+        struct kiln_name name = kiln__name(p->ir, "%x$0", kiln__ir_part(reducer->lane, part));
+        struct kiln_name pointer = kiln__name(p->ir, "%x.at$0", part);
+        kiln__print(p->ir, "  $0 = getelementptr inbounds $1, ptr %elements$2.$3, i64 %one.j\n", pointer.text, type,
+                    index, part);
+        kiln__reduce_masked_load(reducer, name.text, type, pointer.text);
     }
     kiln__reduce_masked_combine(reducer, "%new", "%one.acc", "%x");
-    kiln__buffer_printf(p->text, "  br label %%exit\n\nexit:\n");
+    kiln__print(p->ir, "  br label %exit\n\nexit:\n");
     for (int part = 0; part < kiln__ir_parts(reducer->lane); part++) {
         const char *suffix = kiln__ir_part(reducer->lane, part);
-        kiln__buffer_printf(p->text,
-                            "  %%all%1$s = phi <%2$d x %3$s> [ %%one.acc%1$s, %%one.end ], [ %%new%1$s, %%tail ]\n",
-                            suffix, LANES, type);
+        kiln__print(p->ir, "  %all$0 = phi <$1 x $2> [ %one.acc$0, %one.end ], [ %new$0, %tail ]\n", suffix, LANES,
+                    type);
     }
     for (int part = 0; part < kiln__ir_parts(reducer->lane); part++)
-        kiln__buffer_printf(p->text, "  store <%d x %s> %%all%s, ptr %%lanes%u.%d, align 64\n", LANES, type,
-                            kiln__ir_part(reducer->lane, part), index, part);
+        kiln__print(p->ir, "  store <$0 x $1> %all$2, ptr %lanes$3.$4, align 64\n", LANES, type,
+                    kiln__ir_part(reducer->lane, part), index, part);
 }
 
 /* The same lane by lane, in memory. */
@@ -117,26 +112,29 @@ static void print_tail(struct kiln_printer *p, struct kiln_reducer *reducer, uin
     const char *type = kiln__ir_value_type(reducer->lane);
     int parts = kiln__ir_parts(reducer->lane);
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  store <%d x %s> %%one.acc%s, ptr %%lanes%u.%d, align 64\n", LANES, type,
-                            kiln__ir_part(reducer->lane, part), index, part);
-    kiln__buffer_printf(p->text, "  br label %%tail.test\n\ntail.test:\n"
-                                 "  %%r = phi i64 [ %%one.j, %%one.end ], [ %%r.next, %%tail ]\n"
-                                 "  %%r.more = icmp slt i64 %%r, %%count\n"
-                                 "  br i1 %%r.more, label %%tail, label %%exit\n\ntail:\n"
-                                 "  %%lane = sub nsw i64 %%r, %%one.j\n");
+        kiln__print(p->ir, "  store <$0 x $1> %one.acc$2, ptr %lanes$3.$4, align 64\n", LANES, type,
+                    kiln__ir_part(reducer->lane, part), index, part);
+    kiln__print(p->ir, "  br label %tail.test\n\n"
+                       "tail.test:\n"
+                       "  %r = phi i64 [ %one.j, %one.end ], [ %r.next, %tail ]\n"
+                       "  %r.more = icmp slt i64 %r, %count\n"
+                       "  br i1 %r.more, label %tail, label %exit\n\n"
+                       "tail:\n"
+                       "  %lane = sub nsw i64 %r, %one.j\n");
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text,
-                            "  %%lane.at%1$d = getelementptr inbounds %2$s, ptr %%lanes%3$u.%1$d, i64 %%lane\n"
-                            "  %%old%4$s = load %2$s, ptr %%lane.at%1$d, align %5$zu\n"
-                            "  %%x.at%1$d = getelementptr inbounds %2$s, ptr %%elements%3$u.%1$d, i64 %%r\n"
-                            "  %%x%4$s = load %2$s, ptr %%x.at%1$d, align %5$zu\n",
-                            part, type, index, kiln__ir_part(reducer->lane, part), kiln__reduce_lane_align(reducer));
+        kiln__print(p->ir,
+                    "  %lane.at$0 = getelementptr inbounds $1, ptr %lanes$2.$0, i64 %lane\n"
+                    "  %old$3 = load $1, ptr %lane.at$0, align $4\n"
+                    "  %x.at$0 = getelementptr inbounds $1, ptr %elements$2.$0, i64 %r\n"
+                    "  %x$3 = load $1, ptr %x.at$0, align $4\n",
+                    part, type, index, kiln__ir_part(reducer->lane, part), kiln__reduce_lane_align(reducer));
     kiln__reduce_combine(reducer, "%new", "%old", "%x", 0);
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  store %s %%new%s, ptr %%lane.at%d, align %zu\n", type,
-                            kiln__ir_part(reducer->lane, part), part, kiln__reduce_lane_align(reducer));
-    kiln__buffer_printf(p->text,
-                        "  %%r.next = add nuw nsw i64 %%r, 1\n  br label %%tail.test, !llvm.loop !3\n\nexit:\n");
+        kiln__print(p->ir, "  store $0 %new$1, ptr %lane.at$2, align $3\n", type, kiln__ir_part(reducer->lane, part),
+                    part, kiln__reduce_lane_align(reducer));
+    kiln__print(p->ir, "  %r.next = add nuw nsw i64 %r, 1\n"
+                       "  br label %tail.test, !llvm.loop !3\n\n"
+                       "exit:\n");
 }
 
 static void print_accumulate(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
@@ -144,20 +142,22 @@ static void print_accumulate(struct kiln_printer *p, struct kiln_reducer *reduce
     const char *type = kiln__ir_value_type(reducer->lane);
     int parts = kiln__ir_parts(reducer->lane);
     bool in_pairs = kiln__reduce_is_associative(reducer);
-    kiln__buffer_printf(p->text, "\ndefine internal void @accumulate%u(", index);
+    kiln__print(p->ir, "\ndefine internal void @accumulate$0(", index);
     kiln__print_row_arguments(p, reducer, "lanes", index);
     kiln__print_row_arguments(p, reducer, "elements", index);
-    kiln__buffer_printf(p->text, "i64 %%count) #0 {\nentry.end:\n  %%entry.j = add i64 0, 0\n");
+    kiln__print(p->ir, "i64 %count) #0 {\n"
+                       "entry.end:\n"
+                       "  %entry.j = add i64 0, 0\n");
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  %%entry.acc%s = load <%d x %s>, ptr %%lanes%u.%d, align 64\n",
-                            kiln__ir_part(reducer->lane, part), LANES, type, index, part);
+        kiln__print(p->ir, "  %entry.acc$0 = load <$1 x $2>, ptr %lanes$3.$4, align 64\n",
+                    kiln__ir_part(reducer->lane, part), LANES, type, index, part);
     if (in_pairs) print_loop(p, reducer, index, "four", 4, "entry");
     print_loop(p, reducer, index, "one", 1, in_pairs ? "four" : "entry");
     if (kiln__reduce_has_masked_load(type))
         print_masked_tail(p, reducer, index);
     else
         print_tail(p, reducer, index);
-    kiln__buffer_printf(p->text, "  ret void\n}\n");
+    kiln__print(p->ir, "  ret void\n}\n");
 }
 
 /* ---- totals ---------------------------------------------------------------------------------------------------- */
@@ -168,12 +168,11 @@ static void print_level(struct kiln_printer *p, struct kiln_reducer *reducer, ui
     const char *type = kiln__ir_value_type(reducer->lane);
     int parts = kiln__ir_parts(reducer->lane);
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  %%lanes%d = getelementptr inbounds %s, ptr %%lanes%u.%d, i64 %%skip\n", part,
-                            type, index, part);
+        kiln__print(p->ir, "  %lanes$0 = getelementptr inbounds $1, ptr %lanes$2.$0, i64 %skip\n", part, type, index);
     kiln__reduce_total(reducer);
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  store <%d x %s> splat (%s %s), ptr %%lanes%d, align %zu\n", LANES, type, type,
-                            kiln__reduce_start(reducer, part), part, kiln__reduce_lanes_align(reducer));
+        kiln__print(p->ir, "  store <$0 x $1> splat ($1 $2), ptr %lanes$3, align $4\n", LANES, type,
+                    kiln__reduce_start(reducer, part), part, kiln__reduce_lanes_align(reducer));
 }
 
 /* %total goes to its lane of the next level: its number among the totals of this level, mod 16. */
@@ -181,20 +180,22 @@ static void print_carry(struct kiln_printer *p, struct kiln_reducer *reducer, ui
 {
     const char *type = kiln__ir_value_type(reducer->lane);
     int parts = kiln__ir_parts(reducer->lane);
-    kiln__buffer_printf(p->text,
-                        "  %%last = sub nsw i64 %%at, 1\n  %%number = lshr i64 %%last, %%bits\n"
-                        "  %%lane = and i64 %%number, %d\n  %%skip.next = add nuw nsw i64 %%skip, %d\n"
-                        "  %%to.lane = add nuw nsw i64 %%skip.next, %%lane\n",
-                        LANES - 1, LANES);
+    kiln__print(p->ir,
+                "  %last = sub nsw i64 %at, 1\n"
+                "  %number = lshr i64 %last, %bits\n"
+                "  %lane = and i64 %number, $0\n"
+                "  %skip.next = add nuw nsw i64 %skip, $1\n"
+                "  %to.lane = add nuw nsw i64 %skip.next, %lane\n",
+                LANES - 1, LANES);
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text,
-                            "  %%up.at%1$d = getelementptr inbounds %2$s, ptr %%lanes%3$u.%1$d, i64 %%to.lane\n"
-                            "  %%old%4$s = load %2$s, ptr %%up.at%1$d, align %5$zu\n",
-                            part, type, index, kiln__ir_part(reducer->lane, part), kiln__reduce_lane_align(reducer));
+        kiln__print(p->ir,
+                    "  %up.at$0 = getelementptr inbounds $1, ptr %lanes$2.$0, i64 %to.lane\n"
+                    "  %old$3 = load $1, ptr %up.at$0, align $4\n",
+                    part, type, index, kiln__ir_part(reducer->lane, part), kiln__reduce_lane_align(reducer));
     kiln__reduce_combine(reducer, "%new", "%old", "%total", 0);
     for (int part = 0; part < parts; part++)
-        kiln__buffer_printf(p->text, "  store %s %%new%s, ptr %%up.at%d, align %zu\n", type,
-                            kiln__ir_part(reducer->lane, part), part, kiln__reduce_lane_align(reducer));
+        kiln__print(p->ir, "  store $0 %new$1, ptr %up.at$2, align $3\n", type, kiln__ir_part(reducer->lane, part),
+                    part, kiln__reduce_lane_align(reducer));
 }
 
 /*
@@ -204,26 +205,38 @@ static void print_carry(struct kiln_printer *p, struct kiln_reducer *reducer, ui
  */
 static void print_total(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
 {
-    kiln__buffer_printf(p->text, "\ndefine internal void @total%u(", index);
+    kiln__print(p->ir, "\ndefine internal void @total$0(", index);
     kiln__print_row_arguments(p, reducer, "lanes", index);
-    kiln__buffer_printf(p->text,
-                        "i64 %%at, i64 %%n, ptr %%to) #0 {\nentry:\n  %%is.end = icmp eq i64 %%at, %%n\n"
-                        "  br label %%level\n\nlevel:\n  %%skip = phi i64 [ 0, %%entry ], [ %%skip.next, %%carry ]\n"
-                        "  %%bits = phi i64 [ %d, %%entry ], [ %%bits.next, %%carry ]\n",
-                        CHUNK_BITS);
+    kiln__print(p->ir,
+                "i64 %at, i64 %n, ptr %to) #0 {\n"
+                "entry:\n"
+                "  %is.end = icmp eq i64 %at, %n\n"
+                "  br label %level\n\n"
+                "level:\n"
+                "  %skip = phi i64 [ 0, %entry ], [ %skip.next, %carry ]\n"
+                "  %bits = phi i64 [ $0, %entry ], [ %bits.next, %carry ]\n",
+                CHUNK_BITS);
     print_level(p, reducer, index);
-    kiln__buffer_printf(p->text, "  %%span = shl i64 1, %%bits\n  %%is.top = icmp sge i64 %%span, %%n\n"
-                                 "  %%is.all = and i1 %%is.end, %%is.top\n"
-                                 "  br i1 %%is.all, label %%leave, label %%carry\n\ncarry:\n");
+    kiln__print(p->ir, "  %span = shl i64 1, %bits\n"
+                       "  %is.top = icmp sge i64 %span, %n\n"
+                       "  %is.all = and i1 %is.end, %is.top\n"
+                       "  br i1 %is.all, label %leave, label %carry\n\n"
+                       "carry:\n");
     print_carry(p, reducer, index);
-    kiln__buffer_printf(p->text,
-                        "  %%bits.next = add nuw nsw i64 %%bits, %d\n  %%mask = shl i64 -1, %%bits.next\n"
-                        "  %%floor = and i64 %%at, %%mask\n  %%is.whole = icmp eq i64 %%floor, %%at\n"
-                        "  %%goes.on = or i1 %%is.end, %%is.whole\n"
-                        "  br i1 %%goes.on, label %%level, label %%exit\n\nleave:\n",
-                        CHUNK_BITS);
+    kiln__print(p->ir,
+                "  %bits.next = add nuw nsw i64 %bits, $0\n"
+                "  %mask = shl i64 -1, %bits.next\n"
+                "  %floor = and i64 %at, %mask\n"
+                "  %is.whole = icmp eq i64 %floor, %at\n"
+                "  %goes.on = or i1 %is.end, %is.whole\n"
+                "  br i1 %goes.on, label %level, label %exit\n\n"
+                "leave:\n",
+                CHUNK_BITS);
     kiln__reduce_leave(reducer, "%total", "%to", "");
-    kiln__buffer_printf(p->text, "  br label %%exit\n\nexit:\n  ret void\n}\n");
+    kiln__print(p->ir, "  br label %exit\n\n"
+                       "exit:\n"
+                       "  ret void\n"
+                       "}\n");
 }
 
 void kiln__print_row_totals(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)

@@ -15,8 +15,6 @@
  * The order of a reduction is that of group.h: tiles are whole blocks of lanes and parts of one chunk, so the bits are
  * those of the operation on its own. The functions that add a tile to the lanes and take totals are in row_totals.c.
  */
-#include <stdio.h>
-
 #include "codegen/cpu/cpu_printer.h"
 #include "codegen/cpu/row_totals.h"
 #include "codegen/cpu/streaming.h"
@@ -59,11 +57,9 @@ static void print_quotient(struct rows *rows, uint32_t index)
 {
     struct kiln_printer *p = rows->p;
     uint32_t dividend = p->group->instrs[index].in[0], value = rows->stages.first + index;
-    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
-    snprintf(pointer, sizeof pointer, "%%quotient%u.at%s", value, p->pass);
-    kiln__buffer_printf(p->text, "  %s = getelementptr inbounds float, ptr %%kept%u, i64 %%i%s\n", pointer, dividend,
-                        p->pass);
-    kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, value), KILN_FLOAT32, pointer, KILN_PARALLEL);
+    struct kiln_name pointer = kiln__name(p->ir, "%quotient$0.at$1", value, p->pass);
+    kiln__print(p->ir, "  $0 = getelementptr inbounds float, ptr %kept$1, i64 %i$2\n", pointer.text, dividend, p->pass);
+    kiln__ir_load(p->ir, kiln__value_name(p, value).text, KILN_FLOAT32, pointer.text, KILN_PARALLEL);
 }
 
 /* As arrays store it, but any NaN: what is stored in the end settles which. */
@@ -71,30 +67,29 @@ static void print_keep(struct rows *rows, const char *name, enum kiln_dtype dtyp
 {
     bool settles = dtype == KILN_FLOAT32 || dtype == KILN_FLOAT64;
     if (settles)
-        kiln__buffer_printf(rows->p->text, "  store %s %s, ptr %s, align %zu" KILN_PARALLEL "\n",
-                            kiln__ir_value_type(dtype), name, pointer, kiln__dtype_size(dtype));
+        kiln__print(rows->p->ir, "  store $0 $1, ptr $2, align $3" KILN_PARALLEL "\n", kiln__ir_value_type(dtype), name,
+                    pointer, kiln__dtype_size(dtype));
     else
-        kiln__ir_store(rows->p->text, name, dtype, pointer, KILN_PARALLEL);
+        kiln__ir_store(rows->p->ir, name, dtype, pointer, KILN_PARALLEL);
 }
 
 /* Computes the value and keeps it, loads what an earlier pass kept, or just computes it. */
 static kiln_status print_element(struct rows *rows, uint32_t index, uint32_t pass, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
-    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
     uint32_t value = rows->stages.first + index, kept = kiln__kept_in(&rows->keeping, value);
     enum kiln_dtype dtype = p->dtypes[value];
-    kiln__value_name(p, name, value);
-    snprintf(pointer, sizeof pointer, "%%kept%u.at%s", value, p->pass);
+    struct kiln_name name = kiln__value_name(p, value);
+    struct kiln_name pointer = kiln__name(p->ir, "%kept$0.at$1", value, p->pass);
     if (kept != KILN_NEVER)
-        kiln__buffer_printf(p->text, "  %s = getelementptr inbounds [%zu x i8], ptr %%kept%u, i64 %%i%s\n", pointer,
-                            kiln__dtype_size(dtype), value, p->pass);
+        kiln__print(p->ir, "  $0 = getelementptr inbounds [$1 x i8], ptr %kept$2, i64 %i$3\n", pointer.text,
+                    kiln__dtype_size(dtype), value, p->pass);
     kiln_status status = KILN_OK;
     if (kept == KILN_NEVER || kept == pass)
         status = kiln__print_instr(p, index, err);
     else
-        kiln__ir_load(p->text, &p->declarations, name, dtype, pointer, KILN_PARALLEL);
-    if (kept == pass) print_keep(rows, name, dtype, pointer);
+        kiln__ir_load(p->ir, name.text, dtype, pointer.text, KILN_PARALLEL);
+    if (kept == pass) print_keep(rows, name.text, dtype, pointer.text);
     return status;
 }
 
@@ -114,30 +109,35 @@ static kiln_status print_elements(struct rows *rows, uint32_t pass, kiln_error *
     return status;
 }
 
-/*
- * Do the elements that are reduced lie somewhere as their lanes hold them, packed? Then they are read from there, and
- * `base` is where the row of them starts.
- */
-static bool is_in_place(const struct rows *rows, uint32_t index, uint32_t pass, char *base)
+static bool is_packed_operand(const struct rows *rows, uint32_t value)
 {
-    const struct kiln_printer *p = rows->p;
+    return value < rows->p->group->operand_count && rows->p->layouts[value] == KILN_LAYOUT_PACKED;
+}
+
+/* Do the elements that are reduced lie somewhere as their lanes hold them, packed? Then they are read from there. */
+static bool is_in_place(const struct rows *rows, uint32_t index, uint32_t pass)
+{
     struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, index);
-    uint32_t value = p->group->instrs[index].in[0];
+    uint32_t value = rows->p->group->instrs[index].in[0];
     uint32_t kept = kiln__kept_in(&rows->keeping, value);
     if (reducer.in != reducer.lane || reducer.out == KILN_BOOL || reducer.in == KILN_COMPLEX64) return false;
-    bool is_operand = value < p->group->operand_count && p->layouts[value] == KILN_LAYOUT_PACKED;
-    snprintf(base, KILN_IR_NAME, is_operand ? "%%p%u.base" : "%%kept%u", value);
-    return is_operand || (kept != KILN_NEVER && kept <= pass);
+    return is_packed_operand(rows, value) || (kept != KILN_NEVER && kept <= pass);
+}
+
+/* Where the row of such elements starts. */
+static struct kiln_name in_place_base(const struct rows *rows, uint32_t index)
+{
+    uint32_t value = rows->p->group->instrs[index].in[0];
+    return kiln__name(rows->p->ir, is_packed_operand(rows, value) ? "%p$0.base" : "%kept$0", value);
 }
 
 /* Is there something to compute for the elements, before they are reduced? */
 static bool has_elements(const struct rows *rows, uint32_t pass)
 {
-    char base[KILN_IR_NAME];
     for (uint32_t i = 0; i < rows->keeping.count; i++)
         if (rows->keeping.passes[i] == pass) return true;
     for (uint32_t i = 0; i < rows->p->group->instr_count; i++)
-        if (kiln__is_reduced_in(&rows->stages, i, pass) && !is_in_place(rows, i, pass, base)) return true;
+        if (kiln__is_reduced_in(&rows->stages, i, pass) && !is_in_place(rows, i, pass)) return true;
     return false;
 }
 
@@ -148,21 +148,21 @@ static void print_buffers(struct rows *rows)
         struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, i);
         const char *type = kiln__ir_value_type(reducer.lane);
         for (int part = 0; part < kiln__ir_parts(reducer.lane); part++)
-            kiln__buffer_printf(
-                rows->p->text,
-                "  %%lanes%u.%d = alloca [%d x %s], align 64\n  %%tile%u.%d = alloca [%d x %s], align 64\n", i, part,
-                KILN_ROW_LANES, type, i, part, TILE, type);
-        kiln__buffer_printf(rows->p->text, "  %%slot%u = alloca [16 x i8], align 16\n", i);
+            kiln__print(rows->p->ir,
+                        "  %lanes$0.$1 = alloca [$2 x $3], align 64\n"
+                        "  %tile$0.$1 = alloca [$4 x $3], align 64\n",
+                        i, part, KILN_ROW_LANES, type, TILE);
+        kiln__print(rows->p->ir, "  %slot$0 = alloca [16 x i8], align 16\n", i);
     }
     for (uint32_t i = 0; i < rows->keeping.count; i++) {
         uint32_t value = rows->keeping.values[i];
-        kiln__buffer_printf(rows->p->text, "  %%kept%u = alloca [%d x [%zu x i8]], align 64\n", value, KILN_SHORT_ROW,
-                            kiln__dtype_size(rows->p->dtypes[value]));
+        kiln__print(rows->p->ir, "  %kept$0 = alloca [$1 x [$2 x i8]], align 64\n", value, KILN_SHORT_ROW,
+                    kiln__dtype_size(rows->p->dtypes[value]));
     }
     for (uint32_t i = 0; is_streaming(rows) && i < rows->p->group->output_count; i++)
         if (!rows->p->shared[rows->p->group->outputs[i]])
-            kiln__buffer_printf(rows->p->text, "  %%o%u.tile = alloca [%d x i8], align %d\n", i, KILN_STREAM_TILE,
-                                KILN_STREAM_LINE);
+            kiln__print(rows->p->ir, "  %o$0.tile = alloca [$1 x i8], align $2\n", i, KILN_STREAM_TILE,
+                        KILN_STREAM_LINE);
 }
 
 /* All lanes of all levels hold their start. */
@@ -173,8 +173,8 @@ static void print_starts(struct rows *rows)
         struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, i);
         const char *type = kiln__ir_value_type(reducer.lane);
         for (int part = 0; part < kiln__ir_parts(reducer.lane); part++)
-            kiln__buffer_printf(rows->p->text, "  store <%d x %s> splat (%s %s), ptr %%lanes%u.%d, align 64\n",
-                                KILN_ROW_LANES, type, type, kiln__reduce_start(&reducer, part), i, part);
+            kiln__print(rows->p->ir, "  store <$0 x $1> splat ($1 $2), ptr %lanes$3.$4, align 64\n", KILN_ROW_LANES,
+                        type, kiln__reduce_start(&reducer, part), i, part);
     }
 }
 
@@ -182,21 +182,18 @@ static void print_starts(struct rows *rows)
 static void print_entries(struct rows *rows, uint32_t pass)
 {
     struct kiln_printer *p = rows->p;
-    kiln__buffer_printf(p->text, "  %%k%s = sub nsw i64 %%i%s, %%t%s\n", p->pass, p->pass, p->pass);
+    kiln__print(p->ir, "  %k$0 = sub nsw i64 %i$0, %t$0\n", p->pass);
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
-        char source[KILN_IR_NAME], entry[KILN_IR_NAME], base[KILN_IR_NAME];
-        if (!kiln__is_reduced_in(&rows->stages, i, pass) || is_in_place(rows, i, pass, base)) continue;
+        if (!kiln__is_reduced_in(&rows->stages, i, pass) || is_in_place(rows, i, pass)) continue;
         struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, i);
-        snprintf(entry, sizeof entry, "%%e%u", i);
-        reducer.declarations = p->declarations;
-        kiln__reduce_enter(&reducer, entry, kiln__value_name(p, source, p->group->instrs[i].in[0]), 0);
-        p->declarations = reducer.declarations;
+        struct kiln_name entry = kiln__name(p->ir, "%e$0", i);
+        kiln__reduce_enter(&reducer, entry.text, kiln__value_name(p, p->group->instrs[i].in[0]).text, 0);
         const char *type = kiln__ir_value_type(reducer.lane);
         for (int part = 0; part < kiln__ir_parts(reducer.lane); part++) {
-            kiln__buffer_printf(p->text, "  %%e%u.at%d = getelementptr inbounds %s, ptr %%tile%u.%d, i64 %%k%s\n", i,
-                                part, type, i, part, p->pass);
-            kiln__buffer_printf(p->text, "  store %s %s%s, ptr %%e%u.at%d, align %zu" KILN_PARALLEL "\n", type, entry,
-                                kiln__ir_part(reducer.lane, part), i, part, kiln__reduce_lane_align(&reducer));
+            kiln__print(p->ir, "  %e$0.at$1 = getelementptr inbounds $2, ptr %tile$0.$1, i64 %k$3\n", i, part, type,
+                        p->pass);
+            kiln__print(p->ir, "  store $0 $1$2, ptr %e$3.at$4, align $5" KILN_PARALLEL "\n", type, entry.text,
+                        kiln__ir_part(reducer.lane, part), i, part, kiln__reduce_lane_align(&reducer));
         }
     }
 }
@@ -207,9 +204,9 @@ static void print_total_calls(struct rows *rows, uint32_t pass, const char *at)
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
         if (!kiln__is_reduced_in(&rows->stages, i, pass)) continue;
         struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, i);
-        kiln__buffer_printf(p->text, "  call void @total%u(", i);
+        kiln__print(p->ir, "  call void @total$0(", i);
         kiln__print_row_arguments(p, &reducer, "lanes", i);
-        kiln__buffer_printf(p->text, "i64 %s, i64 %%n, ptr %%slot%u)\n", at, i);
+        kiln__print(p->ir, "i64 $0, i64 %n, ptr %slot$1)\n", at, i);
     }
 }
 
@@ -217,29 +214,30 @@ static void print_total_calls(struct rows *rows, uint32_t pass, const char *at)
 static void print_accumulations(struct rows *rows, uint32_t pass)
 {
     struct kiln_printer *p = rows->p;
-    char at[KILN_IR_NAME], base[KILN_IR_NAME];
-    kiln__buffer_printf(p->text, "  %%t.count%s = sub nsw i64 %%t.next%s, %%t%s\n", p->pass, p->pass, p->pass);
+    kiln__print(p->ir, "  %t.count$0 = sub nsw i64 %t.next$0, %t$0\n", p->pass);
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
         if (!kiln__is_reduced_in(&rows->stages, i, pass)) continue;
         struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, i);
-        bool in_place = is_in_place(rows, i, pass, base);
+        bool in_place = is_in_place(rows, i, pass);
         if (in_place)
-            kiln__buffer_printf(p->text, "  %%from%u.0 = getelementptr inbounds %s, ptr %s, i64 %%t%s\n", i,
-                                kiln__ir_value_type(reducer.lane), base, p->pass);
-        kiln__buffer_printf(p->text, "  call void @accumulate%u(", i);
+            kiln__print(p->ir, "  %from$0.0 = getelementptr inbounds $1, ptr $2, i64 %t$3\n", i,
+                        kiln__ir_value_type(reducer.lane), in_place_base(rows, i).text, p->pass);
+        kiln__print(p->ir, "  call void @accumulate$0(", i);
         kiln__print_row_arguments(p, &reducer, "lanes", i);
         kiln__print_row_arguments(p, &reducer, in_place ? "from" : "tile", i);
-        kiln__buffer_printf(p->text, "i64 %%t.count%s)\n", p->pass);
+        kiln__print(p->ir, "i64 %t.count$0)\n", p->pass);
     }
-    kiln__buffer_printf(p->text,
-                        "  %%t.part%1$s = and i64 %%t.next%1$s, %2$d\n  %%t.whole%1$s = icmp eq i64 %%t.part%1$s, 0\n"
-                        "  %%t.before%1$s = icmp slt i64 %%t.next%1$s, %%n\n"
-                        "  %%t.carry%1$s = and i1 %%t.whole%1$s, %%t.before%1$s\n"
-                        "  br i1 %%t.carry%1$s, label %%carry%1$s, label %%tile.end%1$s\n\ncarry%1$s:\n",
-                        p->pass, KILN_REDUCE_CHUNK - 1);
-    snprintf(at, sizeof at, "%%t.next%s", p->pass);
-    print_total_calls(rows, pass, at);
-    kiln__buffer_printf(p->text, "  br label %%tile.end%s\n\n", p->pass);
+    kiln__print(p->ir,
+                "  %t.part$0 = and i64 %t.next$0, $1\n"
+                "  %t.whole$0 = icmp eq i64 %t.part$0, 0\n"
+                "  %t.before$0 = icmp slt i64 %t.next$0, %n\n"
+                "  %t.carry$0 = and i1 %t.whole$0, %t.before$0\n"
+                "  br i1 %t.carry$0, label %carry$0, label %tile.end$0\n\n"
+                "carry$0:\n",
+                p->pass, KILN_REDUCE_CHUNK - 1);
+    struct kiln_name at = kiln__name(p->ir, "%t.next$0", p->pass);
+    print_total_calls(rows, pass, at.text);
+    kiln__print(p->ir, "  br label %tile.end$0\n\n", p->pass);
 }
 
 /* The reductions of the pass as values of the row. */
@@ -249,11 +247,15 @@ static void print_totals(struct rows *rows, uint32_t pass)
     print_total_calls(rows, pass, "%n");
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
         if (!kiln__is_reduced_in(&rows->stages, i, pass)) continue;
-        char name[KILN_IR_NAME], slot[KILN_IR_NAME];
-        snprintf(slot, sizeof slot, "%%slot%u", i);
-        kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, rows->stages.first + i),
-                      p->dtypes[rows->stages.first + i], slot, "");
+        kiln__ir_load(p->ir, kiln__value_name(p, rows->stages.first + i).text, p->dtypes[rows->stages.first + i],
+                      kiln__name(p->ir, "%slot$0", i).text, "");
     }
+}
+
+/* The block that ends before `pass` begins. */
+static struct kiln_name block_before(const struct rows *rows, uint32_t pass)
+{
+    return pass ? kiln__name(rows->p->ir, "done.$0", pass - 1) : (struct kiln_name){"outer"};
 }
 
 /* ---- passes --------------------------------------------------------------------------------------------------- */
@@ -262,18 +264,19 @@ static void print_totals(struct rows *rows, uint32_t pass)
 static kiln_status print_tile(struct rows *rows, uint32_t pass, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
-    kiln__buffer_printf(p->text,
-                        "  br label %%inner%1$s\n\n"
-                        "inner%1$s:\n  %%i%1$s = phi i64 [ %%t%1$s, %%tile%1$s ], [ %%i.next%1$s, %%inner%1$s ]\n",
-                        p->pass);
+    kiln__print(p->ir,
+                "  br label %inner$0\n\n"
+                "inner$0:\n"
+                "  %i$0 = phi i64 [ %t$0, %tile$0 ], [ %i.next$0, %inner$0 ]\n",
+                p->pass);
     kiln_status status = print_elements(rows, pass, err);
     print_entries(rows, pass);
-    kiln__buffer_printf(p->text,
-                        "  %%i.next%1$s = add nuw nsw i64 %%i%1$s, 1\n"
-                        "  %%i.done%1$s = icmp eq i64 %%i.next%1$s, %%t.next%1$s\n"
-                        "  br i1 %%i.done%1$s, label %%reduce%1$s, label %%inner%1$s, !llvm.loop !%2$u\n\n"
-                        "reduce%1$s:\n",
-                        p->pass, FIRST_LOOP + pass);
+    kiln__print(p->ir,
+                "  %i.next$0 = add nuw nsw i64 %i$0, 1\n"
+                "  %i.done$0 = icmp eq i64 %i.next$0, %t.next$0\n"
+                "  br i1 %i.done$0, label %reduce$0, label %inner$0, !llvm.loop !$1\n\n"
+                "reduce$0:\n",
+                p->pass, FIRST_LOOP + pass);
     return status;
 }
 
@@ -288,44 +291,44 @@ static void print_prefetches(struct rows *rows, uint32_t pass)
     for (uint32_t i = 0; i < p->group->operand_count; i++) {
         size_t size = kiln__dtype_size(p->dtypes[i]);
         if (p->layouts[i] != KILN_LAYOUT_PACKED) continue;
-        kiln__ir_declare(&p->declarations, "void", "llvm.prefetch.p0", "ptr, i32, i32, i32");
-        kiln__buffer_printf(p->text,
-                            "  %%p%1$u.ahead = getelementptr i8, ptr %%p%1$u.base, i64 %%p%1$u.row\n"
-                            "  %%p%1$u.ahead.tile = getelementptr [%2$zu x i8], ptr %%p%1$u.ahead, i64 %%t%3$s\n",
-                            i, size, p->pass);
+        kiln__declare(p->ir, "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n");
+        kiln__print(p->ir,
+                    "  %p$0.ahead = getelementptr i8, ptr %p$0.base, i64 %p$0.row\n"
+                    "  %p$0.ahead.tile = getelementptr [$1 x i8], ptr %p$0.ahead, i64 %t$2\n",
+                    i, size, p->pass);
         for (size_t line = 0; line < TILE * size; line += KILN_STREAM_LINE)
-            kiln__buffer_printf(p->text,
-                                "  %%p%1$u.line%2$zu = getelementptr i8, ptr %%p%1$u.ahead.tile, i64 %2$zu\n"
-                                "  call void @llvm.prefetch.p0(ptr %%p%1$u.line%2$zu, i32 0, i32 2, i32 1)\n",
-                                i, line);
+            kiln__print(p->ir,
+                        "  %p$0.line$1 = getelementptr i8, ptr %p$0.ahead.tile, i64 $1\n"
+                        "  call void @llvm.prefetch.p0(ptr %p$0.line$1, i32 0, i32 2, i32 1)\n",
+                        i, line);
     }
 }
 
 static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
-    char suffix[16], before[16];
-    snprintf(suffix, sizeof suffix, ".%u", pass);
-    if (pass)
-        snprintf(before, sizeof before, "done.%u", pass - 1);
-    else
-        snprintf(before, sizeof before, "outer");
-    p->pass = suffix;
+    struct kiln_name suffix = kiln__name(p->ir, ".$0", pass), before = block_before(rows, pass);
+    p->pass = suffix.text;
     kiln__stages_need_nothing(&rows->stages);
     kiln__stages_need(&rows->stages, pass, kiln__keeping_held(&rows->keeping, pass));
-    kiln__buffer_printf(
-        p->text,
-        "  br label %%tiles%s\n\ntiles%s:\n  %%t%s = phi i64 [ 0, %%%s ], [ %%t.next%s, %%tile.end%s ]\n"
-        "  %%t.more%s = icmp slt i64 %%t%s, %%n\n  br i1 %%t.more%s, label %%tile%s, label %%done%s\n\n",
-        suffix, suffix, suffix, before, suffix, suffix, suffix, suffix, suffix, suffix, suffix);
-    kiln__buffer_printf(p->text,
-                        "tile%s:\n  %%t.far%s = add nsw i64 %%t%s, %d\n"
-                        "  %%t.next%s = call i64 @llvm.smin.i64(i64 %%t.far%s, i64 %%n)\n",
-                        suffix, suffix, suffix, TILE, suffix, suffix);
+    kiln__print(p->ir,
+                "  br label %tiles$0\n\n"
+                "tiles$0:\n"
+                "  %t$0 = phi i64 [ 0, %$1 ], [ %t.next$0, %tile.end$0 ]\n"
+                "  %t.more$0 = icmp slt i64 %t$0, %n\n"
+                "  br i1 %t.more$0, label %tile$0, label %done$0\n\n"
+                "tile$0:\n"
+                "  %t.far$0 = add nsw i64 %t$0, $2\n"
+                "  %t.next$0 = call i64 @llvm.smin.i64(i64 %t.far$0, i64 %n)\n",
+                suffix.text, before.text, TILE);
     print_prefetches(rows, pass);
     kiln_status status = has_elements(rows, pass) ? print_tile(rows, pass, err) : KILN_OK;
     print_accumulations(rows, pass);
-    kiln__buffer_printf(p->text, "tile.end%s:\n  br label %%tiles%s\n\ndone%s:\n", suffix, suffix, suffix);
+    kiln__print(p->ir,
+                "tile.end$0:\n"
+                "  br label %tiles$0\n\n"
+                "done$0:\n",
+                suffix.text);
     print_totals(rows, pass);
     if (!status) status = kiln__print_stage(&rows->stages, pass + 1, err);
     p->pass = "";
@@ -336,27 +339,25 @@ static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
 static void print_stores(struct rows *rows, const char *base, const char *index)
 {
     struct kiln_printer *p = rows->p;
-    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->output_count; i++) {
         uint32_t value = p->group->outputs[i];
         if (p->shared[value]) continue;
-        kiln__buffer_printf(p->text, "  %%o%u.at = getelementptr inbounds [%zu x i8], ptr %%o%u.%s, i64 %s\n", i,
-                            kiln__dtype_size(p->dtypes[value]), i, base, index);
-        snprintf(pointer, sizeof pointer, "%%o%u.at", i);
-        kiln__ir_store(p->text, kiln__value_name(p, name, value), p->dtypes[value], pointer, KILN_PARALLEL);
+        kiln__print(p->ir, "  %o$0.at = getelementptr inbounds [$1 x i8], ptr %o$0.$2, i64 $3\n", i,
+                    kiln__dtype_size(p->dtypes[value]), base, index);
+        struct kiln_name pointer = kiln__name(p->ir, "%o$0.at", i);
+        kiln__ir_store(p->ir, kiln__value_name(p, value).text, p->dtypes[value], pointer.text, KILN_PARALLEL);
     }
 }
 
 static kiln_status print_output_loop(struct rows *rows, const char *before, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
-    kiln__buffer_printf(p->text, "inner.out:\n  %%i.out = phi i64 [ 0, %%%s ], [ %%i.next.out, %%inner.out ]\n",
-                        before);
+    kiln__print(p->ir, "inner.out:\n  %i.out = phi i64 [ 0, %$0 ], [ %i.next.out, %inner.out ]\n", before);
     kiln_status status = print_elements(rows, rows->stages.passes, err);
     print_stores(rows, "base", "%i.out");
-    kiln__buffer_printf(p->text,
-                        "  %%i.next.out = add nuw nsw i64 %%i.out, 1\n  %%i.done.out = icmp eq i64 %%i.next.out, %%n\n"
-                        "  br i1 %%i.done.out, label %%outer.end, label %%inner.out, !llvm.loop !1\n\n");
+    kiln__print(p->ir, "  %i.next.out = add nuw nsw i64 %i.out, 1\n"
+                       "  %i.done.out = icmp eq i64 %i.next.out, %n\n"
+                       "  br i1 %i.done.out, label %outer.end, label %inner.out, !llvm.loop !1\n\n");
     return status;
 }
 
@@ -366,54 +367,53 @@ static kiln_status print_streamed_loop(struct rows *rows, const char *before, ki
     struct kiln_printer *p = rows->p;
     uint32_t first = first_element_output(rows);
     size_t size = kiln__dtype_size(p->dtypes[p->group->outputs[first]]);
-    kiln__buffer_printf(p->text,
-                        "inner.out:\n  %%done.out = phi i64 [ 0, %%%s ], [ %%end.out, %%stream.out ]\n"
-                        "  %%left.out = sub nsw i64 %%n, %%done.out\n"
-                        "  %%at.out = getelementptr inbounds [%zu x i8], ptr %%o%u.base, i64 %%done.out\n",
-                        before, size, first);
+    kiln__print(p->ir,
+                "inner.out:\n"
+                "  %done.out = phi i64 [ 0, %$0 ], [ %end.out, %stream.out ]\n"
+                "  %left.out = sub nsw i64 %n, %done.out\n"
+                "  %at.out = getelementptr inbounds [$1 x i8], ptr %o$2.base, i64 %done.out\n",
+                before, size, first);
     kiln__print_stream_count(p, size, ".out");
-    kiln__buffer_printf(p->text, "  %%end.out = add nuw nsw i64 %%done.out, %%count.out\n  br label %%elements.out\n\n"
-                                 "elements.out:\n"
-                                 "  %%i.out = phi i64 [ %%done.out, %%inner.out ], [ %%i.next.out, %%elements.out ]\n");
+    kiln__print(p->ir, "  %end.out = add nuw nsw i64 %done.out, %count.out\n"
+                       "  br label %elements.out\n\n"
+                       "elements.out:\n"
+                       "  %i.out = phi i64 [ %done.out, %inner.out ], [ %i.next.out, %elements.out ]\n");
     kiln_status status = print_elements(rows, rows->stages.passes, err);
-    kiln__buffer_printf(p->text, "  %%k.out = sub nsw i64 %%i.out, %%done.out\n");
+    kiln__print(p->ir, "  %k.out = sub nsw i64 %i.out, %done.out\n");
     print_stores(rows, "tile", "%k.out");
-    kiln__buffer_printf(p->text,
-                        "  %%i.next.out = add nuw nsw i64 %%i.out, 1\n"
-                        "  %%i.done.out = icmp eq i64 %%i.next.out, %%end.out\n"
-                        "  br i1 %%i.done.out, label %%stream.out, label %%elements.out, !llvm.loop !1\n\n"
-                        "stream.out:\n  %%bytes.out = mul nuw nsw i64 %%count.out, %zu\n",
-                        size);
+    kiln__print(p->ir,
+                "  %i.next.out = add nuw nsw i64 %i.out, 1\n"
+                "  %i.done.out = icmp eq i64 %i.next.out, %end.out\n"
+                "  br i1 %i.done.out, label %stream.out, label %elements.out, !llvm.loop !1\n\n"
+                "stream.out:\n"
+                "  %bytes.out = mul nuw nsw i64 %count.out, $0\n",
+                size);
     for (uint32_t i = first; i < p->group->output_count; i++) {
         if (p->shared[p->group->outputs[i]]) continue;
-        kiln__buffer_printf(p->text, "  %%o%u.to = getelementptr inbounds [%zu x i8], ptr %%o%u.base, i64 %%done.out\n",
-                            i, size, i);
-        kiln__buffer_printf(p->text, "  call void @stream(ptr %%o%u.to, ptr %%o%u.tile, i64 %%bytes.out)\n", i, i);
+        kiln__print(p->ir,
+                    "  %o$0.to = getelementptr inbounds [$1 x i8], ptr %o$0.base, i64 %done.out\n"
+                    "  call void @stream(ptr %o$0.to, ptr %o$0.tile, i64 %bytes.out)\n",
+                    i, size);
     }
-    kiln__buffer_printf(p->text, "  %%all.out = icmp sge i64 %%end.out, %%n\n"
-                                 "  br i1 %%all.out, label %%outer.end, label %%inner.out\n\n");
+    kiln__print(p->ir, "  %all.out = icmp sge i64 %end.out, %n\n"
+                       "  br i1 %all.out, label %outer.end, label %inner.out\n\n");
     return status;
 }
 
 static kiln_status print_element_outputs(struct rows *rows, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
-    char before[24];
-    if (rows->stages.passes)
-        snprintf(before, sizeof before, "done.%u", rows->stages.passes - 1);
-    else
-        snprintf(before, sizeof before, "outer");
+    struct kiln_name before = block_before(rows, rows->stages.passes);
     if (!kiln__has_element_outputs(&rows->stages)) {
-        kiln__buffer_printf(p->text, "  br label %%outer.end\n\n");
+        kiln__print(p->ir, "  br label %outer.end\n\n");
         return KILN_OK;
     }
     if (rows->division != KILN_NEVER) kiln__row_division_call(&rows->stages, rows->division);
     p->pass = ".out";
     kiln__stages_need_nothing(&rows->stages);
     kiln__stages_need(&rows->stages, rows->stages.passes, kiln__keeping_held(&rows->keeping, rows->stages.passes));
-    kiln__buffer_printf(p->text,
-                        "  %%some.n = icmp sgt i64 %%n, 0\n  br i1 %%some.n, label %%inner.out, label %%outer.end\n\n");
-    kiln_status status = (is_streaming(rows) ? print_streamed_loop : print_output_loop)(rows, before, err);
+    kiln__print(p->ir, "  %some.n = icmp sgt i64 %n, 0\n  br i1 %some.n, label %inner.out, label %outer.end\n\n");
+    kiln_status status = (is_streaming(rows) ? print_streamed_loop : print_output_loop)(rows, before.text, err);
     p->pass = "";
     return status;
 }
@@ -421,12 +421,11 @@ static kiln_status print_element_outputs(struct rows *rows, kiln_error *err)
 static void print_row_outputs(struct rows *rows)
 {
     struct kiln_printer *p = rows->p;
-    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->output_count; i++) {
         uint32_t value = p->group->outputs[i];
         if (!p->shared[value]) continue;
-        snprintf(pointer, sizeof pointer, "%%o%u.base", i);
-        kiln__ir_store(p->text, kiln__value_name(p, name, value), p->dtypes[value], pointer, "");
+        kiln__ir_store(p->ir, kiln__value_name(p, value).text, p->dtypes[value], kiln__name(p->ir, "%o$0.base", i).text,
+                       "");
     }
 }
 
@@ -436,9 +435,7 @@ static void print_functions(struct rows *rows)
     for (uint32_t i = 0; i < p->group->instr_count; i++) {
         if (!kiln__is_reduction(&p->group->instrs[i])) continue;
         struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, i);
-        reducer.declarations = p->declarations;
         kiln__print_row_totals(p, &reducer, i);
-        p->declarations = reducer.declarations;
     }
     if (rows->division != KILN_NEVER) kiln__row_division_define(&rows->stages);
 }
@@ -449,8 +446,11 @@ static void print_streaming_parts(struct rows *rows)
     struct kiln_printer *p = rows->p;
     if (!is_streaming(rows)) return;
     kiln__print_stream(p, kiln__dtype_size(p->dtypes[p->group->outputs[first_element_output(rows)]]), stream_nodes);
-    kiln__buffer_printf(p->text, "\n!%u = !{i32 1}\n!%u = distinct !{!%u, !4}\n", stream_nodes.nontemporal,
-                        stream_nodes.loop, stream_nodes.loop);
+    kiln__print(p->ir,
+                "\n"
+                "!$0 = !{i32 1}\n"
+                "!$1 = distinct !{!$1, !4}\n",
+                stream_nodes.nontemporal, stream_nodes.loop);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------ */
@@ -476,27 +476,31 @@ static kiln_status print_body(struct rows *rows, kiln_error *err)
     print_buffers(rows);
     kiln__print_arguments(p);
     print_starts(rows);
-    kiln__buffer_printf(p->text,
-                        "  %%some.rows = icmp sgt i64 %%rows, 0\n  br i1 %%some.rows, label %%outer, label %%exit\n\n"
-                        "outer:\n  %%row = phi i64 [ 0, %%entry ], [ %%row.next, %%outer.end ]\n");
+    kiln__print(p->ir, "  %some.rows = icmp sgt i64 %rows, 0\n"
+                       "  br i1 %some.rows, label %outer, label %exit\n\n"
+                       "outer:\n"
+                       "  %row = phi i64 [ 0, %entry ], [ %row.next, %outer.end ]\n");
     for (uint32_t i = 0; i < p->group->output_count; i++) kiln__print_row_base(p, 'o', i);
     for (uint32_t i = 0; i < p->group->operand_count; i++) kiln__print_row_base(p, 'p', i);
     kiln__print_shared_loads(p, ".base");
     kiln_status status = kiln__print_stage(&rows->stages, 0, err);
     for (uint32_t pass = 0; pass < rows->stages.passes && !status; pass++) status = print_pass(rows, pass, err);
     if (!status) status = print_element_outputs(rows, err);
-    kiln__buffer_printf(p->text, "outer.end:\n");
+    kiln__print(p->ir, "outer.end:\n");
     print_row_outputs(rows);
-    kiln__buffer_printf(p->text,
-                        "  %%row.next = add nuw nsw i64 %%row, 1\n  %%row.done = icmp eq i64 %%row.next, %%rows\n"
-                        "  br i1 %%row.done, label %%exit, label %%outer\n\nexit:\n%s  ret void\n}\n",
-                        is_streaming(rows) ? "  call void @llvm.x86.sse.sfence()\n" : "");
+    kiln__print(p->ir,
+                "  %row.next = add nuw nsw i64 %row, 1\n"
+                "  %row.done = icmp eq i64 %row.next, %rows\n"
+                "  br i1 %row.done, label %exit, label %outer\n\n"
+                "exit:\n"
+                "$0  ret void\n"
+                "}\n",
+                is_streaming(rows) ? "  call void @llvm.x86.sse.sfence()\n" : "");
     print_functions(rows);
     print_streaming_parts(rows);
     for (uint32_t pass = 0; pass < rows->stages.passes; pass++)
-        kiln__buffer_printf(p->text, "\n!%u = distinct !{!%u, !2%s}", FIRST_LOOP + pass, FIRST_LOOP + pass,
-                            kiln__loop_hints(p));
-    kiln__buffer_printf(p->text, "\n");
+        kiln__print(p->ir, "\n!$0 = distinct !{!$0, !2$1}", FIRST_LOOP + pass, kiln__loop_hints(p));
+    kiln__print(p->ir, "\n");
     return status;
 }
 

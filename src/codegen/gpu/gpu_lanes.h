@@ -10,13 +10,6 @@
 #include "codegen/combine.h"
 #include "codegen/printer.h"
 
-struct kiln_name {
-    char text[KILN_IR_NAME];
-};
-
-/* "%stem3.suffix": of reduction or operand 3. */
-struct kiln_name kiln__name(const char *stem, uint32_t index, const char *suffix);
-
 /* name = `a` where control comes from block `from_a`, else `b` from `from_b`, which may be NULL; a NULL is the start.
  */
 void kiln__lane_phi(struct kiln_reducer *r, const char *name, const char *a, const char *from_a, const char *b,

@@ -7,8 +7,6 @@
  * register "%vN.e.pair", an i32; of a shared value, which is twice the same, "%vN.pair". Whatever is not used goes
  * away. Bits to store are there for outputs only, and taken from the settled pair: the NaN of pairs is any.
  */
-#include <stdio.h>
-
 #include "codegen/gpu/gpu_printer.h"
 
 /* ---- which ------------------------------------------------------------------------------------------------------- */
@@ -67,7 +65,7 @@ static bool is_output(const struct kiln_printer *p, uint32_t value)
 
 /* The names of a value for the two elements, and of the pair. */
 struct names {
-    char one[2][KILN_IR_NAME], pair[KILN_IR_NAME + 8];
+    struct kiln_name one[2], pair;
 };
 
 static struct names names_of(struct kiln_printer *p, uint32_t value, uint32_t element)
@@ -75,10 +73,10 @@ static struct names names_of(struct kiln_printer *p, uint32_t value, uint32_t el
     struct names names;
     for (uint32_t k = 0; k < 2; k++) {
         p->pass = kiln__gpu_pass(element + k);
-        kiln__value_name(p, names.one[k], value);
+        names.one[k] = kiln__value_name(p, value);
     }
     p->pass = "";
-    snprintf(names.pair, sizeof names.pair, "%s.pair", names.one[0]);
+    names.pair = kiln__name(p->ir, "$0.pair", names.one[0].text);
     return names;
 }
 
@@ -86,13 +84,12 @@ static struct names names_of(struct kiln_printer *p, uint32_t value, uint32_t el
 static void call(struct kiln_printer *p, const char *out, const char *result, const char *word, enum kiln_dtype dtype,
                  const char *type, const char *a, const char *b)
 {
-    char function[KILN_IR_NAME], arguments[KILN_IR_NAME];
-    snprintf(function, sizeof function, "kiln_pair_%s_%s", word, dtype == KILN_FLOAT16 ? "f16" : "bf16");
-    snprintf(arguments, sizeof arguments, "%s%s%s", type, b ? ", " : "", b ? type : "");
-    kiln__ir_declare(&p->declarations, result, function, arguments);
-    kiln__buffer_printf(p->text, "  %s = call %s @%s(%s %s", out, result, function, type, a);
-    if (b) kiln__buffer_printf(p->text, ", %s %s", type, b);
-    kiln__buffer_printf(p->text, ")\n");
+    struct kiln_name function = kiln__name(p->ir, "kiln_pair_$0_$1", word, dtype == KILN_FLOAT16 ? "f16" : "bf16");
+    struct kiln_name arguments = kiln__name(p->ir, "$0$1$2", type, b ? ", " : "", b ? type : "");
+    kiln__declare(p->ir, "declare $0 @$1($2)\n", result, function.text, arguments.text);
+    kiln__print(p->ir, "  $0 = call $1 @$2($3 $4", out, result, function.text, type, a);
+    if (b) kiln__print(p->ir, ", $0 $1", type, b);
+    kiln__print(p->ir, ")\n");
 }
 
 /* The pair of what was loaded or cast. */
@@ -100,40 +97,40 @@ static void print_join(struct kiln_printer *p, uint32_t value, uint32_t element)
 {
     struct names n = names_of(p, value, element);
     if (!is_narrow(p, value) || !is_read_as_pair(p, value)) return;
-    kiln__ir_declare(&p->declarations, "i32", "kiln_pair_join", "i16 zeroext, i16 zeroext");
-    kiln__buffer_printf(p->text, "  %s = call i32 @kiln_pair_join(i16 zeroext %s.bits, i16 zeroext %s.bits)\n", n.pair,
-                        n.one[0], n.one[1]);
+    kiln__declare(p->ir, "declare i32 @kiln_pair_join(i16 zeroext, i16 zeroext)\n");
+    kiln__print(p->ir, "  $0 = call i32 @kiln_pair_join(i16 zeroext $1.bits, i16 zeroext $2.bits)\n", n.pair.text,
+                n.one[0].text, n.one[1].text);
 }
 
 static void print_halves(struct kiln_printer *p, const struct names *n, enum kiln_dtype dtype)
 {
-    call(p, n->one[0], "float", "low", dtype, "i32", n->pair, NULL);
-    call(p, n->one[1], "float", "high", dtype, "i32", n->pair, NULL);
+    call(p, n->one[0].text, "float", "low", dtype, "i32", n->pair.text, NULL);
+    call(p, n->one[1].text, "float", "high", dtype, "i32", n->pair.text, NULL);
 }
 
 /* %vN.e.bits and %vN.f.bits */
 static void print_bits(struct kiln_printer *p, const struct names *n, const char *pair)
 {
-    kiln__buffer_printf(p->text, "  %s.bits = trunc i32 %s to i16\n", n->one[0], pair);
-    kiln__buffer_printf(p->text, "  %s.high = lshr i32 %s, 16\n  %s.bits = trunc i32 %s.high to i16\n", pair, pair,
-                        n->one[1], pair);
+    kiln__print(p->ir,
+                "  $0.bits = trunc i32 $1 to i16\n"
+                "  $1.high = lshr i32 $1, 16\n"
+                "  $2.bits = trunc i32 $1.high to i16\n",
+                n->one[0].text, pair, n->one[1].text);
 }
 
 static void print_settled_bits(struct kiln_printer *p, const struct names *n, enum kiln_dtype dtype)
 {
-    char settled[2 * KILN_IR_NAME];
-    snprintf(settled, sizeof settled, "%s.settled", n->pair);
-    call(p, settled, "i32", "settle", dtype, "i32", n->pair, NULL);
-    print_bits(p, n, settled);
+    struct kiln_name settled = kiln__name(p->ir, "$0.settled", n->pair.text);
+    call(p, settled.text, "i32", "settle", dtype, "i32", n->pair.text, NULL);
+    print_bits(p, n, settled.text);
 }
 
 void kiln__gpu_take_pair(struct kiln_printer *p, uint32_t operand, const char *vector, uint32_t element)
 {
     struct names n = names_of(p, operand, element);
-    kiln__buffer_printf(p->text, "  %s = extractelement %s %%p%u.parts, i32 %u\n", n.pair, vector, operand,
-                        element / 2);
+    kiln__print(p->ir, "  $0 = extractelement $1 %p$2.parts, i32 $3\n", n.pair.text, vector, operand, element / 2);
     print_halves(p, &n, p->dtypes[operand]);
-    if (is_output(p, operand)) print_bits(p, &n, n.pair);
+    if (is_output(p, operand)) print_bits(p, &n, n.pair.text);
 }
 
 /* Each element on its own, then both rounded, unless there is nothing to round. */
@@ -143,16 +140,16 @@ static kiln_status print_apart(struct kiln_printer *p, const struct kiln_instr *
     const struct kiln_op_info *info = &kiln__ops[instr->op];
     enum kiln_dtype in_dtype = p->dtypes[instr->in[info->dtype_rule == KILN_RULE_SELECT]];
     bool rounds = !kiln__ir_is_exact(instr->op, in_dtype);
-    char wide[2][KILN_IR_NAME + 8];
+    struct kiln_name wide[2];
     kiln_status status = KILN_OK;
     for (uint32_t k = 0; k < 2 && !status; k++) {
         struct names in[3];
-        const char *inputs[3] = {in[0].one[k], in[1].one[k], in[2].one[k]};
+        const char *inputs[3] = {in[0].one[k].text, in[1].one[k].text, in[2].one[k].text};
         for (int i = 0; i < info->arity; i++) in[i] = names_of(p, instr->in[i], element);
-        snprintf(wide[k], sizeof wide[k], "%s%s", n->one[k], rounds ? ".wide" : "");
-        status = kiln__ir_compute(p->text, &p->declarations, wide[k], instr->op, in_dtype, inputs, err);
+        wide[k] = kiln__name(p->ir, "$0$1", n->one[k].text, rounds ? ".wide" : "");
+        status = kiln__ir_compute(p->ir, wide[k].text, instr->op, in_dtype, inputs, err);
     }
-    call(p, n->pair, "i32", "narrow", instr->dtype, "float", wide[0], wide[1]);
+    call(p, n->pair.text, "i32", "narrow", instr->dtype, "float", wide[0].text, wide[1].text);
     if (rounds) print_halves(p, n, instr->dtype);
     return status;
 }
@@ -165,7 +162,7 @@ static kiln_status print_pair(struct kiln_printer *p, uint32_t index, uint32_t e
     kiln_status status = KILN_OK;
     if (pair_words[instr->op]) {
         struct names a = names_of(p, instr->in[0], element), b = names_of(p, instr->in[1], element);
-        call(p, n.pair, "i32", pair_words[instr->op], instr->dtype, "i32", a.pair, b.pair);
+        call(p, n.pair.text, "i32", pair_words[instr->op], instr->dtype, "i32", a.pair.text, b.pair.text);
         print_halves(p, &n, instr->dtype);
     } else {
         status = print_apart(p, instr, element, &n, err);

@@ -12,8 +12,6 @@
  *
  * Where slots hold something, all chunks but the last one of each warp are far: nothing of them is held.
  */
-#include <stdio.h>
-
 #include "codegen/gpu/gpu_rows.h"
 
 enum {
@@ -22,13 +20,11 @@ enum {
     SLOT_GROUP = 4,     /* neighbouring slots of a thread */
 };
 
-static const struct kiln_chunk_kind every_chunk = {'w', false, true, true, true};
-static const struct kiln_chunk_kind far_chunk = {'f', false, false, true, false};
-static const struct kiln_chunk_kind last_chunk = {'l', true, true, true, true};
+static const struct kiln_chunk_kind every_chunk = {"w", false, true, true, true};
+static const struct kiln_chunk_kind far_chunk = {"f", false, false, true, false};
+static const struct kiln_chunk_kind last_chunk = {"l", true, true, true, true};
 /* Slots may hold what this pass keeps already, so they are of no use. */
-static const struct kiln_chunk_kind exact_chunk = {'z', false, false, false, true};
-
-#define PRINT(...) kiln__buffer_printf(rows->p->text, __VA_ARGS__)
+static const struct kiln_chunk_kind exact_chunk = {"z", false, false, false, true};
 
 /* ---- how many elements at a time ------------------------------------------------------------------------------- */
 
@@ -76,20 +72,25 @@ static int slot_group(const struct kiln_rows *rows)
 
 void kiln__row_print_slots(struct kiln_rows *rows)
 {
-    PRINT("  %%slots.warp = mul nuw nsw i32 %%warp, %d\n  %%slots.lane = mul nuw nsw i32 %%lane, %d\n"
-          "  %%slots = add nuw nsw i32 %%slots.warp, %%slots.lane\n",
-          KILN_ROW_CHUNK, slot_group(rows));
+    kiln__print(rows->ir,
+                "  %slots.warp = mul nuw nsw i32 %warp, $0\n"
+                "  %slots.lane = mul nuw nsw i32 %lane, $1\n"
+                "  %slots = add nuw nsw i32 %slots.warp, %slots.lane\n",
+                KILN_ROW_CHUNK, slot_group(rows));
 }
 
 /* %s, i64: slot of the thread's element, the (at / 32)-th of the chunk; that is a multiple of `copies`. */
 static void print_slot_address(struct kiln_rows *rows, const char *tag, const char *at, int copies)
 {
     int group = slot_group(rows), members = copies < group ? group : 1;
-    PRINT("  %%s.group%1$s = and i32 %2$s, %3$d\n  %%s.first%1$s = add nuw nsw i32 %%s.group%1$s, %%slots\n"
-          "  %%s.number%1$s = udiv i32 %2$s, %4$d\n  %%s.member%1$s = urem i32 %%s.number%1$s, %5$d\n"
-          "  %%s.short%1$s = add nuw nsw i32 %%s.first%1$s, %%s.member%1$s\n"
-          "  %%s%1$s = zext i32 %%s.short%1$s to i64\n",
-          tag, at, -group * KILN_GPU_WARP, KILN_GPU_WARP, members);
+    kiln__print(rows->ir,
+                "  %s.group$0 = and i32 $1, $2\n"
+                "  %s.first$0 = add nuw nsw i32 %s.group$0, %slots\n"
+                "  %s.number$0 = udiv i32 $1, $3\n"
+                "  %s.member$0 = urem i32 %s.number$0, $4\n"
+                "  %s.short$0 = add nuw nsw i32 %s.first$0, %s.member$0\n"
+                "  %s$0 = zext i32 %s.short$0 to i64\n",
+                tag, at, -group * KILN_GPU_WARP, KILN_GPU_WARP, members);
 }
 
 /* Slots from that of the first copy, whose number is a multiple of that of copies, to that of another one. */
@@ -103,39 +104,41 @@ static int slot_distance(const struct kiln_rows *rows, int copy)
 static void print_span_start(struct kiln_rows *rows, const char *tag)
 {
     int part = rows->is_split ? KILN_GPU_WARP * rows->span - 1 : 0;
-    PRINT("  %%i.part%1$s = and i32 %%b%1$s, %2$d\n  %%i.half%1$s = lshr i32 %%i.part%1$s, 1\n"
-          "  %%i.at%1$s = sub nuw nsw i32 %%b%1$s, %%i.half%1$s\n"
-          "  %%i.short%1$s = add nuw nsw i32 %%first%3$s, %%i.at%1$s\n  %%i%1$s = zext i32 %%i.short%1$s to i64\n",
-          tag, part, rows->tag);
+    kiln__print(rows->ir,
+                "  %i.part$0 = and i32 %b$0, $1\n"
+                "  %i.half$0 = lshr i32 %i.part$0, 1\n"
+                "  %i.at$0 = sub nuw nsw i32 %b$0, %i.half$0\n"
+                "  %i.short$0 = add nuw nsw i32 %first$2, %i.at$0\n"
+                "  %i$0 = zext i32 %i.short$0 to i64\n",
+                tag, part, rows->tag.text);
 }
 
 static kiln_status print_block(struct kiln_rows *rows, const struct kiln_chunk_kind *kind, const char *tag, int copies,
                                kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
-    char at[KILN_IR_NAME], passes[KILN_ROW_SPAN][24];
-    snprintf(at, sizeof at, "%%b%s", tag);
+    struct kiln_name passes[KILN_ROW_SPAN];
     print_span_start(rows, tag);
-    print_slot_address(rows, tag, at, copies);
+    print_slot_address(rows, tag, kiln__name(rows->ir, "%b$0", tag).text, copies);
     for (int copy = 0; copy < copies; copy++) {
-        snprintf(passes[copy], sizeof passes[copy], "%.12s%d", tag, copy);
-        p->pass = passes[copy];
-        PRINT("  %%i%1$s = add nuw nsw i64 %%i%2$s, %3$d\n  %%s%1$s = add nuw nsw i64 %%s%2$s, %4$d\n", p->pass, tag,
-              copy * (rows->is_split ? KILN_ROW_LANES : KILN_GPU_WARP), slot_distance(rows, copy));
+        passes[copy] = kiln__name(rows->ir, "$0$1", tag, copy);
+        p->pass = passes[copy].text;
+        kiln__print(rows->ir, "  %i$0 = add nuw nsw i64 %i$1, $2\n  %s$0 = add nuw nsw i64 %s$1, $3\n", p->pass, tag,
+                    copy * (rows->is_split ? KILN_ROW_LANES : KILN_GPU_WARP), slot_distance(rows, copy));
         kiln__row_print_loads(rows, kind);
     }
     kiln_status status = kiln__row_print_values(rows, kind, tag, passes, copies, err);
     for (int copy = 0; copy < copies; copy++) {
-        p->pass = passes[copy];
+        p->pass = passes[copy].text;
         kiln__row_print_entries(rows);
     }
     for (int copy = 0; copy < copies; copy++) {
-        p->pass = passes[copy];
+        p->pass = passes[copy].text;
         kiln__row_print_keeps(rows, kind);
     }
     kiln__row_print_accumulation(rows, tag, passes, copies);
     for (int copy = 0; copy < copies; copy++) {
-        p->pass = passes[copy];
+        p->pass = passes[copy].text;
         kiln__row_print_stores(rows, copies);
     }
     p->pass = "";
@@ -146,20 +149,28 @@ static kiln_status print_block(struct kiln_rows *rows, const struct kiln_chunk_k
 static kiln_status print_spans(struct kiln_rows *rows, const struct kiln_chunk_kind *kind, const char *tag, int copies,
                                kiln_error *err)
 {
-    char chunk[24], block[24];
-    snprintf(chunk, sizeof chunk, "chunk%s", rows->tag);
-    snprintf(block, sizeof block, "block.end%.14s", tag);
-    PRINT("blocks%1$s:\n  %%b%1$s = phi i32 [ 0, %%chunk%2$s ], [ %%b.next%1$s, %%block.end%1$s ]\n", tag, rows->tag);
+    struct kiln_name chunk = kiln__name(rows->ir, "chunk$0", rows->tag.text);
+    struct kiln_name block = kiln__name(rows->ir, "block.end$0", tag);
+    kiln__print(rows->ir, "blocks$0:\n  %b$0 = phi i32 [ 0, %chunk$1 ], [ %b.next$0, %block.end$0 ]\n", tag,
+                rows->tag.text);
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        kiln__lane_phi(&r, kiln__name("lane", i, tag).text, NULL, chunk, kiln__name("lane.next", i, tag).text, block);
+        kiln__lane_phi(&r, kiln__name(rows->ir, "%lane$0$1", i, tag).text, NULL, chunk.text,
+                       kiln__name(rows->ir, "%lane.next$0$1", i, tag).text, block.text);
     }
-    PRINT("  %%b.next%1$s = add nuw nsw i32 %%b%1$s, %2$d\n  %%b.more%1$s = icmp ule i32 %%b.next%1$s, %%spans%3$s\n"
-          "  br i1 %%b.more%1$s, label %%block%1$s, label %%%4$s%5$s\n\nblock%1$s:\n",
-          tag, copies * KILN_GPU_WARP, rows->tag, kind->has_rest ? "rests" : "chunk.end",
-          kind->has_rest ? tag : rows->tag);
+    kiln__print(rows->ir,
+                "  %b.next$0 = add nuw nsw i32 %b$0, $1\n"
+                "  %b.more$0 = icmp ule i32 %b.next$0, %spans$2\n"
+                "  br i1 %b.more$0, label %block$0, label %$3$4\n\n"
+                "block$0:\n",
+                tag, copies * KILN_GPU_WARP, rows->tag.text, kind->has_rest ? "rests" : "chunk.end",
+                kind->has_rest ? tag : rows->tag.text);
     kiln_status status = print_block(rows, kind, tag, copies, err);
-    PRINT("  br label %%block.end%1$s\n\nblock.end%1$s:\n  br label %%blocks%1$s\n\n", tag);
+    kiln__print(rows->ir,
+                "  br label %block.end$0\n\n"
+                "block.end$0:\n"
+                "  br label %blocks$0\n\n",
+                tag);
     return status;
 }
 
@@ -169,19 +180,17 @@ static kiln_status print_rest_value(struct kiln_rows *rows, const struct kiln_ch
                                     kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
-    char at[KILN_IR_NAME], passes[1][24], *pass = passes[0];
-    snprintf(at, sizeof at, "%%r%s", tag);
-    snprintf(pass, sizeof passes[0], "%.16sx", tag);
-    p->pass = pass;
-    PRINT("  %%i.short%1$s = add nuw nsw i32 %%from%2$s, %%r.at%3$s\n  %%i%1$s = zext i32 %%i.short%1$s to i64\n", pass,
-          rows->tag, tag);
-    print_slot_address(rows, pass, at, 1);
+    struct kiln_name pass = kiln__name(rows->ir, "$0x", tag);
+    p->pass = pass.text;
+    kiln__print(rows->ir, "  %i.short$0 = add nuw nsw i32 %from$1, %r.at$2\n  %i$0 = zext i32 %i.short$0 to i64\n",
+                pass.text, rows->tag.text, tag);
+    print_slot_address(rows, pass.text, kiln__name(rows->ir, "%r$0", tag).text, 1);
     kiln__row_print_loads(rows, kind);
-    kiln_status status = kiln__row_print_values(rows, kind, tag, passes, 1, err);
+    kiln_status status = kiln__row_print_values(rows, kind, tag, &pass, 1, err);
     kiln__row_print_keeps(rows, kind);
     kiln__row_print_entries(rows);
     kiln__row_print_stores(rows, 1);
-    PRINT("  br label %%join%1$s\n\njoin%1$s:\n", tag);
+    kiln__print(rows->ir, "  br label %join$0\n\njoin$0:\n", tag);
     if (!kiln__rows_are_last(rows)) kiln__row_print_rest_accumulation(rows, tag);
     p->pass = "";
     return status;
@@ -191,26 +200,29 @@ static kiln_status print_rest_value(struct kiln_rows *rows, const struct kiln_ch
 static kiln_status print_rest(struct kiln_rows *rows, const struct kiln_chunk_kind *kind, const char *tag,
                               kiln_error *err)
 {
-    char before[24], join[24], first[24] = "0";
-    snprintf(before, sizeof before, "%s%.14s", kind->has_spans ? "blocks" : "chunk.end",
-             kind->has_spans ? tag : rows->tag);
-    snprintf(join, sizeof join, "join%.16s", tag);
-    if (kind->has_spans) snprintf(first, sizeof first, "%%b%.16s", tag);
-    PRINT("rests%1$s:\n  %%r%1$s = phi i32 [ %2$s, %%%3$s ], [ %%r.next%1$s, %%join%1$s ]\n", tag, first, before);
+    struct kiln_name join = kiln__name(rows->ir, "join$0", tag);
+    struct kiln_name first = kind->has_spans ? kiln__name(rows->ir, "%b$0", tag) : (struct kiln_name){"0"};
+    struct kiln_name before =
+        kind->has_spans ? kiln__name(rows->ir, "blocks$0", tag) : kiln__name(rows->ir, "chunk.end$0", rows->tag.text);
+    kiln__print(rows->ir, "rests$0:\n  %r$0 = phi i32 [ $1, %$2 ], [ %r.next$0, %join$0 ]\n", tag, first.text,
+                before.text);
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        struct kiln_name lane = kiln__name("lane", i, tag);
-        kiln__lane_phi(&r, kiln__name("rest", i, tag).text, kind->has_spans ? lane.text : NULL, before,
-                       kiln__name("rest.next", i, tag).text, join);
+        struct kiln_name lane = kiln__name(rows->ir, "%lane$0$1", i, tag);
+        kiln__lane_phi(&r, kiln__name(rows->ir, "%rest$0$1", i, tag).text, kind->has_spans ? lane.text : NULL,
+                       before.text, kiln__name(rows->ir, "%rest.next$0$1", i, tag).text, join.text);
     }
-    PRINT("  %%r.more%1$s = icmp ult i32 %%r%1$s, %%count%2$s\n"
-          "  br i1 %%r.more%1$s, label %%rest%1$s, label %%%3$s.end%2$s\n\n"
-          "rest%1$s:\n  %%r.at%1$s = add nuw nsw i32 %%r%1$s, %%lane\n"
-          "  %%r.is%1$s = icmp ult i32 %%r.at%1$s, %%count%2$s\n"
-          "  br i1 %%r.is%1$s, label %%value%1$s, label %%join%1$s\n\nvalue%1$s:\n",
-          tag, rows->tag, kind->has_spans ? "chunk" : "exact");
+    kiln__print(rows->ir,
+                "  %r.more$0 = icmp ult i32 %r$0, %count$1\n"
+                "  br i1 %r.more$0, label %rest$0, label %$2.end$1\n\n"
+                "rest$0:\n"
+                "  %r.at$0 = add nuw nsw i32 %r$0, %lane\n"
+                "  %r.is$0 = icmp ult i32 %r.at$0, %count$1\n"
+                "  br i1 %r.is$0, label %value$0, label %join$0\n\n"
+                "value$0:\n",
+                tag, rows->tag.text, kind->has_spans ? "chunk" : "exact");
     kiln_status status = print_rest_value(rows, kind, tag, err);
-    PRINT("  %%r.next%1$s = add nuw nsw i32 %%r%1$s, %2$d\n  br label %%rests%1$s\n\n", tag, KILN_GPU_WARP);
+    kiln__print(rows->ir, "  %r.next$0 = add nuw nsw i32 %r$0, $1\n  br label %rests$0\n\n", tag, KILN_GPU_WARP);
     return status;
 }
 
@@ -218,46 +230,46 @@ static kiln_status print_rest(struct kiln_rows *rows, const struct kiln_chunk_ki
 
 static kiln_status print_chunk(struct kiln_rows *rows, const struct kiln_chunk_kind *kind, kiln_error *err)
 {
-    char tag[16];
-    snprintf(tag, sizeof tag, "%.12s%c", rows->tag, kind->layout);
+    struct kiln_name tag = kiln__name(rows->ir, "$0$1", rows->tag.text, kind->suffix);
     int copies = count_copies(rows, kind, rows->span);
     kiln_status status = KILN_OK;
-    if (kind->has_spans) status = print_spans(rows, kind, tag, has_ordered(rows) ? rows->span : copies, err);
-    if (!status && kind->has_rest) status = print_rest(rows, kind, tag, err);
+    if (kind->has_spans) status = print_spans(rows, kind, tag.text, has_ordered(rows) ? rows->span : copies, err);
+    if (!status && kind->has_rest) status = print_rest(rows, kind, tag.text, err);
     return status;
 }
 
 /* %allN = the lanes of the chunk, from where its last loop was left. */
 static void print_lane_ends(struct kiln_rows *rows, bool has_far)
 {
-    char far[16], last[16], from_far[24], from_last[24];
-    snprintf(far, sizeof far, "%.12s%c", rows->tag, far_chunk.layout);
-    snprintf(last, sizeof last, "%.12s%c", rows->tag, has_far ? last_chunk.layout : every_chunk.layout);
-    snprintf(from_far, sizeof from_far, "blocks%s", far);
-    snprintf(from_last, sizeof from_last, "rests%s", last);
+    struct kiln_name far = kiln__name(rows->ir, "$0$1", rows->tag.text, far_chunk.suffix);
+    struct kiln_name last =
+        kiln__name(rows->ir, "$0$1", rows->tag.text, has_far ? last_chunk.suffix : every_chunk.suffix);
+    struct kiln_name from_far = kiln__name(rows->ir, "blocks$0", far.text);
+    struct kiln_name from_last = kiln__name(rows->ir, "rests$0", last.text);
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        kiln__lane_phi(&r, kiln__name("all", i, rows->tag).text, kiln__name("rest", i, last).text, from_last,
-                       kiln__name("lane", i, far).text, has_far ? from_far : NULL);
+        kiln__lane_phi(&r, kiln__name(rows->ir, "%all$0$1", i, rows->tag.text).text,
+                       kiln__name(rows->ir, "%rest$0$1", i, last.text).text, from_last.text,
+                       kiln__name(rows->ir, "%lane$0$1", i, far.text).text, has_far ? from_far.text : NULL);
     }
 }
 
 /* The chunk once more, for the sign of zeros. */
 static kiln_status print_exact(struct kiln_rows *rows, kiln_error *err)
 {
-    char tag[16], from[24];
-    snprintf(tag, sizeof tag, "%.12s%c", rows->tag, exact_chunk.layout);
-    snprintf(from, sizeof from, "rests%.16s", tag);
+    struct kiln_name tag = kiln__name(rows->ir, "$0$1", rows->tag.text, exact_chunk.suffix);
+    struct kiln_name from = kiln__name(rows->ir, "rests$0", tag.text);
     kiln__row_print_zero(rows);
-    PRINT("  br i1 %%is.zero%1$s, label %%rests%2$s, label %%carry%1$s\n\n", rows->tag, tag);
+    kiln__print(rows->ir, "  br i1 %is.zero$0, label %rests$1, label %carry$0\n\n", rows->tag.text, tag.text);
     rows->is_exact = true;
     kiln_status status = print_chunk(rows, &exact_chunk, err);
-    PRINT("exact.end%s:\n", rows->tag);
+    kiln__print(rows->ir, "exact.end$0:\n", rows->tag.text);
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        kiln__lane_phi(&r, kiln__name("all", i, tag).text, kiln__name("rest", i, tag).text, from, NULL, NULL);
+        kiln__lane_phi(&r, kiln__name(rows->ir, "%all$0$1", i, tag.text).text,
+                       kiln__name(rows->ir, "%rest$0$1", i, tag.text).text, from.text, NULL, NULL);
     }
-    kiln__row_print_totals(rows, tag);
+    kiln__row_print_totals(rows, tag.text);
     rows->is_exact = false;
     return status;
 }
@@ -266,13 +278,13 @@ static kiln_status print_exact(struct kiln_rows *rows, kiln_error *err)
 static kiln_status print_chunk_end(struct kiln_rows *rows, bool has_far, kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    PRINT("chunk.end%s:\n", rows->tag);
+    kiln__print(rows->ir, "chunk.end$0:\n", rows->tag.text);
     print_lane_ends(rows, has_far);
-    kiln__row_print_totals(rows, rows->tag);
+    kiln__row_print_totals(rows, rows->tag.text);
     if (kiln__row_has_quick(rows)) status = print_exact(rows, err);
-    PRINT("  br label %%carry%1$s\n\ncarry%1$s:\n", rows->tag);
+    kiln__print(rows->ir, "  br label %carry$0\n\ncarry$0:\n", rows->tag.text);
     kiln__row_print_carry(rows);
-    PRINT("  br label %%chunks%1$s\n\nchunks.end%1$s:\n", rows->tag);
+    kiln__print(rows->ir, "  br label %chunks$0\n\nchunks.end$0:\n", rows->tag.text);
     return status;
 }
 
@@ -282,24 +294,29 @@ static kiln_status print_chunk_end(struct kiln_rows *rows, bool has_far, kiln_er
  */
 static void print_chunks_head(struct kiln_rows *rows)
 {
-    char end[24];
-    snprintf(end, sizeof end, "carry%.12s", rows->tag);
-    PRINT("  br label %%chunks%1$s\n\nchunks%1$s:\n"
-          "  %%c%1$s = phi i32 [ %%member, %%%2$s ], [ %%c.next%1$s, %%carry%1$s ]\n",
-          rows->tag, rows->before);
+    struct kiln_name end = kiln__name(rows->ir, "carry$0", rows->tag.text);
+    kiln__print(rows->ir,
+                "  br label %chunks$0\n\n"
+                "chunks$0:\n"
+                "  %c$0 = phi i32 [ %member, %$1 ], [ %c.next$0, %carry$0 ]\n",
+                rows->tag.text, rows->before.text);
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        kiln__lane_phi(&r, kiln__name("up", i, rows->tag).text, NULL, rows->before,
-                       kiln__name("up.next", i, rows->tag).text, end);
+        kiln__lane_phi(&r, kiln__name(rows->ir, "%up$0$1", i, rows->tag.text).text, NULL, rows->before.text,
+                       kiln__name(rows->ir, "%up.next$0$1", i, rows->tag.text).text, end.text);
     }
-    kiln__ir_declare(&rows->p->declarations, "i32", "llvm.umin.i32", "i32, i32");
-    PRINT("  %%from%1$s = mul nuw nsw i32 %%c%1$s, %2$d\n  %%c.some%1$s = icmp ult i32 %%from%1$s, %%length\n"
-          "  br i1 %%c.some%1$s, label %%chunk%1$s, label %%chunks.end%1$s\n\nchunk%1$s:\n"
-          "  %%left%1$s = sub nuw nsw i32 %%length, %%from%1$s\n"
-          "  %%count%1$s = call i32 @llvm.umin.i32(i32 %%left%1$s, i32 %2$d)\n"
-          "  %%spans%1$s = and i32 %%count%1$s, %3$d\n"
-          "  %%first%1$s = add nuw nsw i32 %%from%1$s, %%spread\n  %%c.next%1$s = add nuw nsw i32 %%c%1$s, %%team\n",
-          rows->tag, KILN_ROW_CHUNK, -KILN_GPU_WARP * rows->span);
+    kiln__declare(rows->ir, "declare i32 @llvm.umin.i32(i32, i32)\n");
+    kiln__print(rows->ir,
+                "  %from$0 = mul nuw nsw i32 %c$0, $1\n"
+                "  %c.some$0 = icmp ult i32 %from$0, %length\n"
+                "  br i1 %c.some$0, label %chunk$0, label %chunks.end$0\n\n"
+                "chunk$0:\n"
+                "  %left$0 = sub nuw nsw i32 %length, %from$0\n"
+                "  %count$0 = call i32 @llvm.umin.i32(i32 %left$0, i32 $1)\n"
+                "  %spans$0 = and i32 %count$0, $2\n"
+                "  %first$0 = add nuw nsw i32 %from$0, %spread\n"
+                "  %c.next$0 = add nuw nsw i32 %c$0, %team\n",
+                rows->tag.text, KILN_ROW_CHUNK, -KILN_GPU_WARP * rows->span);
 }
 
 kiln_status kiln__row_print_chunks(struct kiln_rows *rows, kiln_error *err)
@@ -308,13 +325,14 @@ kiln_status kiln__row_print_chunks(struct kiln_rows *rows, kiln_error *err)
     kiln_status status = KILN_OK;
     print_chunks_head(rows);
     if (has_far) {
-        PRINT("  %%c.far%1$s = mul nuw nsw i32 %%c.next%1$s, %2$d\n"
-              "  %%is.far%1$s = icmp ult i32 %%c.far%1$s, %%length\n"
-              "  br i1 %%is.far%1$s, label %%blocks%1$s%3$c, label %%blocks%1$s%4$c\n\n",
-              rows->tag, KILN_ROW_CHUNK, far_chunk.layout, last_chunk.layout);
+        kiln__print(rows->ir,
+                    "  %c.far$0 = mul nuw nsw i32 %c.next$0, $1\n"
+                    "  %is.far$0 = icmp ult i32 %c.far$0, %length\n"
+                    "  br i1 %is.far$0, label %blocks$0$2, label %blocks$0$3\n\n",
+                    rows->tag.text, KILN_ROW_CHUNK, far_chunk.suffix, last_chunk.suffix);
         status = print_chunk(rows, &far_chunk, err);
     } else {
-        PRINT("  br label %%blocks%s%c\n\n", rows->tag, every_chunk.layout);
+        kiln__print(rows->ir, "  br label %blocks$0$1\n\n", rows->tag.text, every_chunk.suffix);
     }
     if (!status) status = print_chunk(rows, has_far ? &last_chunk : &every_chunk, err);
     return status ? status : print_chunk_end(rows, has_far, err);

@@ -9,8 +9,6 @@
 #include "codegen/gpu/gpu_row_together.h"
 #include "codegen/row_division.h"
 
-#define PRINT(...) kiln__buffer_printf(rows->p->text, __VA_ARGS__)
-
 /* |x| in bounds, as bits without the sign: shifted to the left, less LEAST, at most RANGE as an unsigned number. */
 #define LEAST (KILN_QUOTIENT_LEAST << 1)
 #define RANGE ((KILN_QUOTIENT_MOST - KILN_QUOTIENT_LEAST) << 1)
@@ -23,29 +21,26 @@ static bool is_shared_division(const struct kiln_rows *rows, uint32_t index)
            rows->p->shared[instr->in[1]];
 }
 
-/* The divisor's name, which has no suffix. */
-static struct kiln_name divisor_of(struct kiln_rows *rows, const struct kiln_together *t)
+static struct kiln_name divisor_of(const struct kiln_rows *rows, const struct kiln_together *t)
 {
-    struct kiln_name name;
-    const char *pass = rows->p->pass;
-    rows->p->pass = "";
-    kiln__value_name(rows->p, name.text, rows->p->group->instrs[t->index].in[1]);
-    rows->p->pass = pass;
-    return name;
+    return kiln__value_name(rows->p, rows->p->group->instrs[t->index].in[1]);
 }
 
 /* %far = how far the element that is farthest is above the least one; what is below wraps around. */
 static void print_distances(struct kiln_rows *rows, const struct kiln_together *t)
 {
     struct kiln_name before = {"0"};
-    kiln__ir_declare(&rows->p->declarations, "i32", "llvm.umax.i32", "i32, i32");
+    kiln__declare(rows->ir, "declare i32 @llvm.umax.i32(i32, i32)\n");
     kiln__row_print_bits(rows, t);
     for (int k = 0; k < t->count; k++) {
-        struct kiln_name size = kiln__name("size", t->index, t->passes[k]),
-                         far = kiln__name("far", t->index, k == t->count - 1 ? t->tag : t->passes[k]);
-        PRINT("  %1$s.twice = shl i32 %1$s.bits, 1\n  %1$s = sub i32 %1$s.twice, %2$u\n"
-              "  %3$s = call i32 @llvm.umax.i32(i32 %4$s, i32 %1$s)\n",
-              size.text, LEAST, far.text, before.text);
+        struct kiln_name size = kiln__name(rows->ir, "%size$0$1", t->index, t->passes[k].text),
+                         far =
+                             kiln__name(rows->ir, "%far$0$1", t->index, k == t->count - 1 ? t->tag : t->passes[k].text);
+        kiln__print(rows->ir,
+                    "  $0.twice = shl i32 $0.bits, 1\n"
+                    "  $0 = sub i32 $0.twice, $1\n"
+                    "  $2 = call i32 @llvm.umax.i32(i32 $3, i32 $0)\n",
+                    size.text, LEAST, far.text, before.text);
         before = far;
     }
 }
@@ -53,14 +48,18 @@ static void print_distances(struct kiln_rows *rows, const struct kiln_together *
 /* %all.in = are all elements within bounds, or +0? */
 static void print_zeros(struct kiln_rows *rows, const struct kiln_together *t)
 {
-    struct kiln_name before = kiln__name("fits", t->index, t->tag);
+    struct kiln_name before = kiln__name(rows->ir, "%fits$0$1", t->index, t->tag);
     for (int k = 0; k < t->count; k++) {
-        struct kiln_name is = kiln__name("in", t->index, t->passes[k]),
-                         size = kiln__name("size", t->index, t->passes[k]),
-                         all = kiln__name("all.in", t->index, k == t->count - 1 ? t->tag : t->passes[k]);
-        PRINT("  %1$s.zero = icmp eq i32 %2$s.bits, 0\n  %1$s.near = icmp ule i32 %2$s, %5$u\n"
-              "  %1$s = or i1 %1$s.zero, %1$s.near\n  %3$s = and i1 %4$s, %1$s\n",
-              is.text, size.text, all.text, before.text, RANGE);
+        struct kiln_name is = kiln__name(rows->ir, "%in$0$1", t->index, t->passes[k].text),
+                         size = kiln__name(rows->ir, "%size$0$1", t->index, t->passes[k].text),
+                         all = kiln__name(rows->ir, "%all.in$0$1", t->index,
+                                          k == t->count - 1 ? t->tag : t->passes[k].text);
+        kiln__print(rows->ir,
+                    "  $0.zero = icmp eq i32 $1.bits, 0\n"
+                    "  $0.near = icmp ule i32 $1, $2\n"
+                    "  $0 = or i1 $0.zero, $0.near\n"
+                    "  $3 = and i1 $4, $0\n",
+                    is.text, size.text, RANGE, all.text, before.text);
         before = all;
     }
 }
@@ -68,38 +67,39 @@ static void print_zeros(struct kiln_rows *rows, const struct kiln_together *t)
 static void print_bounds(struct kiln_rows *rows, const struct kiln_together *t)
 {
     struct kiln_name divisor = divisor_of(rows, t);
-    PRINT("  %s = fdiv float 1.0, %s\n", kiln__name("inverse", t->index, t->tag).text, divisor.text);
+    kiln__print(rows->ir, "  $0 = fdiv float 1.0, $1\n", kiln__name(rows->ir, "%inverse$0$1", t->index, t->tag).text,
+                divisor.text);
     print_distances(rows, t);
-    PRINT("  %%fits%1$u.low%2$s = fcmp oge float %3$s, " KILN_QUOTIENT_LEAST_DIVISOR "\n"
-          "  %%fits%1$u.high%2$s = fcmp ole float %3$s, " KILN_QUOTIENT_MOST_DIVISOR "\n"
-          "  %%fits%1$u%2$s = and i1 %%fits%1$u.low%2$s, %%fits%1$u.high%2$s\n"
-          "  %%fits%1$u.near%2$s = icmp ule i32 %%far%1$u%2$s, %4$u\n"
-          "  %%fits%1$u.all%2$s = and i1 %%fits%1$u%2$s, %%fits%1$u.near%2$s\n"
-          "  br i1 %%fits%1$u.all%2$s, label %%quick%1$u%2$s, label %%masked%1$u%2$s\n\nmasked%1$u%2$s:\n",
-          t->index, t->tag, divisor.text, RANGE);
+    kiln__print(rows->ir,
+                "  %fits$0.low$1 = fcmp oge float $2, " KILN_QUOTIENT_LEAST_DIVISOR "\n"
+                "  %fits$0.high$1 = fcmp ole float $2, " KILN_QUOTIENT_MOST_DIVISOR "\n"
+                "  %fits$0$1 = and i1 %fits$0.low$1, %fits$0.high$1\n"
+                "  %fits$0.near$1 = icmp ule i32 %far$0$1, $3\n"
+                "  %fits$0.all$1 = and i1 %fits$0$1, %fits$0.near$1\n"
+                "  br i1 %fits$0.all$1, label %quick$0$1, label %masked$0$1\n\nmasked$0$1:\n",
+                t->index, t->tag, divisor.text, RANGE);
     print_zeros(rows, t);
-    PRINT("  br i1 %%all.in%1$u%2$s, label %%quick%1$u%2$s, label %%slow%1$u%2$s\n\n", t->index, t->tag);
+    kiln__print(rows->ir, "  br i1 %all.in$0$1, label %quick$0$1, label %slow$0$1\n\n", t->index, t->tag);
 }
 
 static void print_quick(struct kiln_rows *rows, const struct kiln_together *t)
 {
     struct kiln_printer *p = rows->p;
-    char x[KILN_IR_NAME];
-    kiln__ir_declare(&p->declarations, "float", "kiln_quotient_f32", "float, float, float");
-    PRINT("  %s = call float @kiln_quotient_f32(float %s, float %s, float %s)\n",
-          kiln__name("quick", t->index, p->pass).text, kiln__value_name(p, x, p->group->instrs[t->index].in[0]),
-          divisor_of(rows, t).text, kiln__name("inverse", t->index, t->tag).text);
+    kiln__declare(p->ir, "declare float @kiln_quotient_f32(float, float, float)\n");
+    kiln__print(rows->ir, "  $0 = call float @kiln_quotient_f32(float $1, float $2, float $3)\n",
+                kiln__name(rows->ir, "%quick$0$1", t->index, p->pass).text,
+                kiln__value_name(p, p->group->instrs[t->index].in[0]).text, divisor_of(rows, t).text,
+                kiln__name(rows->ir, "%inverse$0$1", t->index, t->tag).text);
 }
 
 /* A quick quotient is no NaN, so only those of a plain division are settled, as if for a store. */
 static void print_plain(struct kiln_rows *rows, const struct kiln_together *t)
 {
     struct kiln_printer *p = rows->p;
-    char x[KILN_IR_NAME], settled[KILN_IR_NAME];
-    struct kiln_name any = kiln__name("any", t->index, p->pass);
-    PRINT("  %s = fdiv float %s, %s\n", any.text, kiln__value_name(p, x, p->group->instrs[t->index].in[0]),
-          divisor_of(rows, t).text);
-    kiln__ir_to_raw(p->text, settled, any.text, KILN_FLOAT32, 0, kiln__name("plain", t->index, p->pass).text);
+    struct kiln_name any = kiln__name(rows->ir, "%any$0$1", t->index, p->pass);
+    kiln__print(rows->ir, "  $0 = fdiv float $1, $2\n", any.text,
+                kiln__value_name(p, p->group->instrs[t->index].in[0]).text, divisor_of(rows, t).text);
+    kiln__ir_to_raw(p->ir, any.text, KILN_FLOAT32, 0, kiln__name(rows->ir, "%plain$0$1", t->index, p->pass).text);
 }
 
 const struct kiln_together_kind kiln__row_division = {is_shared_division, print_bounds, print_quick, print_plain, true};

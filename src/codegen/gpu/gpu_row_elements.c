@@ -4,12 +4,7 @@
  *
  * An element is loaded, kept and stored by one thread only, the same in every pass, so there is nothing to wait for.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "codegen/gpu/gpu_rows.h"
-
-#define PRINT(...) kiln__buffer_printf(rows->p->text, __VA_ARGS__)
 
 /* Is the value in a slot for chunks of this kind? */
 static bool is_held(const struct kiln_rows *rows, const struct kiln_chunk_kind *kind, uint32_t value)
@@ -45,38 +40,38 @@ int kiln__row_count_instrs(const struct kiln_rows *rows, const struct kiln_chunk
 /* pointer = byte `first` of the slot of the thread's element. */
 static void print_slot(struct kiln_rows *rows, const char *pointer, int first)
 {
-    PRINT("  %1$s.slot = getelementptr inbounds [%2$d x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 "
-          "%%s%3$s\n  %1$s = getelementptr inbounds i8, ptr %1$s.slot, i64 %4$d\n",
-          pointer, KILN_SLOT_BYTES, rows->p->pass, first);
+    kiln__print(
+        rows->ir,
+        "  $0.slot = getelementptr inbounds [$1 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s$2\n"
+        "  $0 = getelementptr inbounds i8, ptr $0.slot, i64 $3\n",
+        pointer, KILN_SLOT_BYTES, rows->p->pass, first);
 }
 
 static void print_operand_load(struct kiln_rows *rows, uint32_t operand)
 {
     struct kiln_printer *p = rows->p;
-    char name[KILN_IR_NAME];
-    struct kiln_name at = kiln__name("p", operand, ".at");
-    snprintf(at.text + strlen(at.text), sizeof at.text - strlen(at.text), "%s", p->pass);
+    struct kiln_name at = kiln__name(rows->ir, "%p$0.at$1", operand, p->pass);
     if (p->layouts[operand] == KILN_LAYOUT_STRIDED)
-        PRINT("  %1$s.skip = mul nsw i64 %%i%2$s, %%p%3$u.inner\n"
-              "  %1$s = getelementptr inbounds i8, ptr %%p%3$u.base, i64 %1$s.skip\n",
-              at.text, p->pass, operand);
+        kiln__print(rows->ir,
+                    "  $0.skip = mul nsw i64 %i$1, %p$2.inner\n"
+                    "  $0 = getelementptr inbounds i8, ptr %p$2.base, i64 $0.skip\n",
+                    at.text, p->pass, operand);
     else
-        PRINT("  %s = getelementptr inbounds [%zu x i8], ptr %%p%u.base, i64 %%i%s\n", at.text,
-              kiln__dtype_size(p->dtypes[operand]), operand, p->pass);
-    kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, operand), p->dtypes[operand], at.text, "");
+        kiln__print(rows->ir, "  $0 = getelementptr inbounds [$1 x i8], ptr %p$2.base, i64 %i$3\n", at.text,
+                    kiln__dtype_size(p->dtypes[operand]), operand, p->pass);
+    kiln__ir_load(p->ir, kiln__value_name(p, operand).text, p->dtypes[operand], at.text, "");
 }
 
 void kiln__row_print_loads(struct kiln_rows *rows, const struct kiln_chunk_kind *kind)
 {
     struct kiln_printer *p = rows->p;
-    char name[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->operand_count; i++)
         if (is_loaded(rows, kind, i)) print_operand_load(rows, i);
     for (uint32_t i = 0; i < kiln__group_values(p->group); i++) {
         if (!rows->stages.needed[i] || !is_held(rows, kind, i)) continue;
-        struct kiln_name slot = kiln__name("held", i, p->pass);
+        struct kiln_name slot = kiln__name(rows->ir, "%held$0$1", i, p->pass);
         print_slot(rows, slot.text, rows->slots.held[i] - 1);
-        kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, i), p->dtypes[i], slot.text, "");
+        kiln__ir_load(p->ir, kiln__value_name(p, i).text, p->dtypes[i], slot.text, "");
     }
 }
 
@@ -85,20 +80,18 @@ static void print_keep(struct kiln_rows *rows, uint32_t value)
 {
     struct kiln_printer *p = rows->p;
     enum kiln_dtype dtype = p->dtypes[value];
-    struct kiln_name slot = kiln__name("keep", value, p->pass);
-    char name[KILN_IR_NAME];
-    bool is_narrow = dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16;
+    struct kiln_name slot = kiln__name(rows->ir, "%keep$0$1", value, p->pass);
     print_slot(rows, slot.text, rows->slots.keeps[value] - 1);
-    kiln__value_name(p, name, value);
+    struct kiln_name name = kiln__value_name(p, value);
     if (dtype == KILN_BOOL)
-        kiln__ir_store(p->text, name, dtype, slot.text, "");
+        kiln__ir_store(p->ir, name.text, dtype, slot.text, "");
     else
-        PRINT("  store %s %s%s, ptr %s, align %zu\n", kiln__ir_memory_type(dtype), name, is_narrow ? ".bits" : "",
-              slot.text, kiln__dtype_size(dtype));
+        kiln__print(rows->ir, "  store $0 $1$2, ptr $3, align $4\n", kiln__ir_memory_type(dtype), name.text,
+                    kiln__ir_is_narrow(dtype) ? ".bits" : "", slot.text, kiln__dtype_size(dtype));
 }
 
 kiln_status kiln__row_print_values(struct kiln_rows *rows, const struct kiln_chunk_kind *kind, const char *tag,
-                                   char (*passes)[24], int count, kiln_error *err)
+                                   const struct kiln_name *passes, int count, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     for (uint32_t i = 0; i < rows->p->group->instr_count && !status; i++) {
@@ -108,7 +101,7 @@ kiln_status kiln__row_print_values(struct kiln_rows *rows, const struct kiln_chu
             continue;
         }
         for (int k = 0; k < count && !status; k++) {
-            rows->p->pass = passes[k];
+            rows->p->pass = passes[k].text;
             status = kiln__print_instr(rows->p, i, err);
         }
     }
@@ -124,13 +117,10 @@ void kiln__row_print_keeps(struct kiln_rows *rows, const struct kiln_chunk_kind 
 void kiln__row_print_entries(struct kiln_rows *rows)
 {
     struct kiln_printer *p = rows->p;
-    char source[KILN_IR_NAME];
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        r.declarations = p->declarations;
-        kiln__reduce_enter(&r, kiln__name("e", i, p->pass).text, kiln__value_name(p, source, p->group->instrs[i].in[0]),
-                           0);
-        p->declarations = r.declarations;
+        kiln__reduce_enter(&r, kiln__name(rows->ir, "%e$0$1", i, p->pass).text,
+                           kiln__value_name(p, p->group->instrs[i].in[0]).text, 0);
     }
 }
 
@@ -142,18 +132,16 @@ static bool is_settled(const struct kiln_rows *rows, uint32_t value, int copies)
 void kiln__row_print_stores(struct kiln_rows *rows, int copies)
 {
     struct kiln_printer *p = rows->p;
-    char name[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->output_count && kiln__rows_are_last(rows); i++) {
         uint32_t value = p->group->outputs[i];
         if (p->shared[value]) continue;
-        struct kiln_name at = kiln__name("o", i, ".at");
-        snprintf(at.text + strlen(at.text), sizeof at.text - strlen(at.text), "%s", p->pass);
-        PRINT("  %s = getelementptr inbounds [%zu x i8], ptr %%o%u.base, i64 %%i%s\n", at.text,
-              kiln__dtype_size(p->dtypes[value]), i, p->pass);
-        kiln__value_name(p, name, value);
+        struct kiln_name at = kiln__name(rows->ir, "%o$0.at$1", i, p->pass);
+        kiln__print(rows->ir, "  $0 = getelementptr inbounds [$1 x i8], ptr %o$2.base, i64 %i$3\n", at.text,
+                    kiln__dtype_size(p->dtypes[value]), i, p->pass);
+        struct kiln_name name = kiln__value_name(p, value);
         if (is_settled(rows, value, copies))
-            PRINT("  store float %s, ptr %s, align 4\n", name, at.text);
+            kiln__print(rows->ir, "  store float $0, ptr $1, align 4\n", name.text, at.text);
         else
-            kiln__ir_store(p->text, name, p->dtypes[value], at.text, "");
+            kiln__ir_store(p->ir, name.text, p->dtypes[value], at.text, "");
     }
 }

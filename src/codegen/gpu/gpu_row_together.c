@@ -5,8 +5,6 @@
 
 static const struct kiln_together_kind *const kinds[] = {&kiln__row_division, &kiln__row_exp};
 
-#define PRINT(...) kiln__buffer_printf(rows->p->text, __VA_ARGS__)
-
 static const struct kiln_together_kind *find_kind(const struct kiln_rows *rows, uint32_t index)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -28,39 +26,40 @@ bool kiln__row_is_settled(const struct kiln_rows *rows, uint32_t index)
 void kiln__row_print_bits(struct kiln_rows *rows, const struct kiln_together *t)
 {
     struct kiln_printer *p = rows->p;
-    char x[KILN_IR_NAME];
     for (int k = 0; k < t->count; k++) {
-        p->pass = t->passes[k];
-        PRINT("  %s.bits = bitcast float %s to i32\n", kiln__name("size", t->index, p->pass).text,
-              kiln__value_name(p, x, p->group->instrs[t->index].in[0]));
+        p->pass = t->passes[k].text;
+        kiln__print(rows->ir, "  $0.bits = bitcast float $1 to i32\n",
+                    kiln__name(rows->ir, "%size$0$1", t->index, p->pass).text,
+                    kiln__value_name(p, p->group->instrs[t->index].in[0]).text);
     }
     p->pass = "";
 }
 
-void kiln__row_print_together(struct kiln_rows *rows, uint32_t index, const char *tag, char (*passes)[24], int count)
+void kiln__row_print_together(struct kiln_rows *rows, uint32_t index, const char *tag, const struct kiln_name *passes,
+                              int count)
 {
     const struct kiln_together t = {.index = index, .tag = tag, .passes = passes, .count = count};
     const struct kiln_together_kind *kind = find_kind(rows, index);
     struct kiln_printer *p = rows->p;
-    char name[KILN_IR_NAME];
     p->pass = "";
     kind->print_bounds(rows, &t);
-    PRINT("quick%u%s:\n", index, tag);
+    kiln__print(rows->ir, "quick$0$1:\n", index, tag);
     for (int k = 0; k < count; k++) {
-        p->pass = passes[k];
+        p->pass = passes[k].text;
         kind->print_quick(rows, &t);
     }
-    PRINT("  br label %%together%1$u%2$s\n\nslow%1$u%2$s:\n", index, tag);
+    kiln__print(rows->ir, "  br label %together$0$1\n\nslow$0$1:\n", index, tag);
     for (int k = 0; k < count; k++) {
-        p->pass = passes[k];
+        p->pass = passes[k].text;
         kind->print_plain(rows, &t);
     }
-    PRINT("  br label %%together%1$u%2$s\n\ntogether%1$u%2$s:\n", index, tag);
+    kiln__print(rows->ir, "  br label %together$0$1\n\ntogether$0$1:\n", index, tag);
     for (int k = 0; k < count; k++) {
-        p->pass = passes[k];
-        PRINT("  %s = phi float [ %s, %%quick%u%s ], [ %s.out, %%slow%u%s ]\n",
-              kiln__value_name(p, name, rows->stages.first + index), kiln__name("quick", index, p->pass).text, index,
-              tag, kiln__name("plain", index, p->pass).text, index, tag);
+        p->pass = passes[k].text;
+        kiln__print(rows->ir, "  $0 = phi float [ $1, %quick$2$3 ], [ $4.out, %slow$2$3 ]\n",
+                    kiln__value_name(p, rows->stages.first + index).text,
+                    kiln__name(rows->ir, "%quick$0$1", index, p->pass).text, index, tag,
+                    kiln__name(rows->ir, "%plain$0$1", index, p->pass).text);
     }
     p->pass = "";
 }

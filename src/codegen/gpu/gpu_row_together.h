@@ -13,7 +13,7 @@
 struct kiln_together {
     uint32_t index;
     const char *tag;
-    char (*passes)[24];
+    const struct kiln_name *passes;
     int count;
 };
 

@@ -19,8 +19,6 @@
  * one that writes it, but by the loop for zeros of a reduction, and what a row shares is read before the first barrier
  * and written after it, so outputs may lie where operands do.
  */
-#include <stdio.h>
-
 #include "codegen/gpu/gpu_rows.h"
 
 enum {
@@ -34,8 +32,6 @@ enum {
     SIMPLE_POINTERS = 4,
     APART_NANOSECONDS = 4000,
 };
-
-#define PRINT(...) kiln__buffer_printf(rows->p->text, __VA_ARGS__)
 
 bool kiln__rows_are_last(const struct kiln_rows *rows)
 {
@@ -60,32 +56,35 @@ bool kiln__rows_find_reduction(const struct kiln_rows *rows, uint32_t *index)
 /* %knownN: the next level's lanes of the whole row, in the threads of each of its warps. */
 static void print_meeting(struct kiln_rows *rows)
 {
-    char end[24], meet[24];
-    snprintf(end, sizeof end, "chunks.end%.12s", rows->tag);
-    snprintf(meet, sizeof meet, "meet%.12s", rows->tag);
-    PRINT("  br i1 %%is.alone, label %%known%1$s, label %%publish%1$s\n\npublish%1$s:\n"
-          "  br i1 %%is.owner, label %%give%1$s, label %%meet%1$s\n\ngive%1$s:\n",
-          rows->tag);
+    struct kiln_name end = kiln__name(rows->ir, "chunks.end$0", rows->tag.text);
+    struct kiln_name meet = kiln__name(rows->ir, "meet$0", rows->tag.text);
+    kiln__print(rows->ir,
+                "  br i1 %is.alone, label %known$0, label %publish$0\n\n"
+                "publish$0:\n"
+                "  br i1 %is.owner, label %give$0, label %meet$0\n\n"
+                "give$0:\n",
+                rows->tag.text);
     uint32_t offset = rows->lanes_bytes;
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        kiln__lane_store(&r, kiln__name("up", i, rows->tag).text, offset, TEAM_LANES, "%place");
+        kiln__lane_store(&r, kiln__name(rows->ir, "%up$0$1", i, rows->tag.text).text, offset, TEAM_LANES, "%place");
         offset += kiln__lane_bytes(&r, TEAM_LANES);
     }
-    PRINT("  br label %%meet%1$s\n\nmeet%1$s:\n", rows->tag);
+    kiln__print(rows->ir, "  br label %meet$0\n\nmeet$0:\n", rows->tag.text);
     kiln__gpu_barrier(rows->p);
     offset = rows->lanes_bytes;
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        kiln__lane_load(&r, kiln__name("met", i, rows->tag).text, offset, TEAM_LANES, "%place");
+        kiln__lane_load(&r, kiln__name(rows->ir, "%met$0$1", i, rows->tag.text).text, offset, TEAM_LANES, "%place");
         offset += kiln__lane_bytes(&r, TEAM_LANES);
     }
     rows->lanes_bytes = offset;
-    PRINT("  br label %%known%1$s\n\nknown%1$s:\n", rows->tag);
+    kiln__print(rows->ir, "  br label %known$0\n\nknown$0:\n", rows->tag.text);
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        kiln__lane_phi(&r, kiln__name("known", i, rows->tag).text, kiln__name("up", i, rows->tag).text, end,
-                       kiln__name("met", i, rows->tag).text, meet);
+        kiln__lane_phi(&r, kiln__name(rows->ir, "%known$0$1", i, rows->tag.text).text,
+                       kiln__name(rows->ir, "%up$0$1", i, rows->tag.text).text, end.text,
+                       kiln__name(rows->ir, "%met$0$1", i, rows->tag.text).text, meet.text);
     }
 }
 
@@ -93,27 +92,26 @@ static void print_meeting(struct kiln_rows *rows)
 static void print_results(struct kiln_rows *rows)
 {
     struct kiln_printer *p = rows->p;
-    char known[24], tree[24], name[KILN_IR_NAME];
-    snprintf(known, sizeof known, "known%.12s", rows->tag);
-    snprintf(tree, sizeof tree, "tree%.12s", rows->tag);
-    PRINT("  br i1 %%is.single, label %%done%1$s, label %%tree%1$s\n\ntree%1$s:\n", rows->tag);
+    struct kiln_name known = kiln__name(rows->ir, "known$0", rows->tag.text);
+    struct kiln_name tree = kiln__name(rows->ir, "tree$0", rows->tag.text);
+    kiln__print(rows->ir, "  br i1 %is.single, label %done$0, label %tree$0\n\ntree$0:\n", rows->tag.text);
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        kiln__lane_total(p, &r, kiln__name("tree", i, rows->tag).text, kiln__name("known", i, rows->tag).text,
-                         kiln__lane_combine);
+        kiln__lane_total(p, &r, kiln__name(rows->ir, "%tree$0$1", i, rows->tag.text).text,
+                         kiln__name(rows->ir, "%known$0$1", i, rows->tag.text).text, kiln__lane_combine);
     }
-    PRINT("  br label %%done%1$s\n\ndone%1$s:\n", rows->tag);
+    kiln__print(rows->ir, "  br label %done$0\n\ndone$0:\n", rows->tag.text);
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        kiln__lane_phi(&r, kiln__name("top", i, rows->tag).text, kiln__name("known", i, rows->tag).text, known,
-                       kiln__name("tree", i, rows->tag).text, tree);
+        kiln__lane_phi(&r, kiln__name(rows->ir, "%top$0$1", i, rows->tag.text).text,
+                       kiln__name(rows->ir, "%known$0$1", i, rows->tag.text).text, known.text,
+                       kiln__name(rows->ir, "%tree$0$1", i, rows->tag.text).text, tree.text);
     }
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        struct kiln_name total = kiln__name("total", i, rows->tag);
-        kiln__lane_first(p, &r, total.text, kiln__name("top", i, rows->tag).text);
-        kiln__ir_cast(p->text, &p->declarations, kiln__value_name(p, name, rows->stages.first + i), r.out, total.text,
-                      r.lane, 0);
+        struct kiln_name total = kiln__name(rows->ir, "%total$0$1", i, rows->tag.text);
+        kiln__lane_first(p, &r, total.text, kiln__name(rows->ir, "%top$0$1", i, rows->tag.text).text);
+        kiln__ir_cast(p->ir, kiln__value_name(p, rows->stages.first + i).text, r.out, total.text, r.lane, 0);
     }
 }
 
@@ -121,12 +119,12 @@ static void print_results(struct kiln_rows *rows)
 
 static kiln_status print_pass(struct kiln_rows *rows, kiln_error *err)
 {
-    snprintf(rows->tag, sizeof rows->tag, ".%u", rows->pass);
+    rows->tag = kiln__name(rows->ir, ".$0", rows->pass);
     kiln__slots_choose(&rows->slots, rows->pass);
     kiln_status status = kiln__row_print_chunks(rows, err);
     print_meeting(rows);
     print_results(rows);
-    snprintf(rows->before, sizeof rows->before, "done%.12s", rows->tag);
+    rows->before = kiln__name(rows->ir, "done$0", rows->tag.text);
     kiln__slots_turn(&rows->slots);
     return status ? status : kiln__print_stage(&rows->stages, rows->pass + 1, err);
 }
@@ -134,7 +132,7 @@ static kiln_status print_pass(struct kiln_rows *rows, kiln_error *err)
 static kiln_status print_element_outputs(struct kiln_rows *rows, kiln_error *err)
 {
     if (!kiln__has_element_outputs(&rows->stages)) return KILN_OK;
-    snprintf(rows->tag, sizeof rows->tag, ".out");
+    rows->tag = kiln__name(rows->ir, ".out");
     kiln__slots_choose(&rows->slots, rows->pass);
     if (!rows->stages.passes) kiln__gpu_barrier(rows->p);
     return kiln__row_print_chunks(rows, err);
@@ -143,15 +141,17 @@ static kiln_status print_element_outputs(struct kiln_rows *rows, kiln_error *err
 static void print_row_outputs(struct kiln_rows *rows)
 {
     struct kiln_printer *p = rows->p;
-    char name[KILN_IR_NAME];
-    PRINT("  br i1 %%is.first, label %%row.outputs, label %%exit\n\nrow.outputs:\n");
+    kiln__print(rows->ir, "  br i1 %is.first, label %row.outputs, label %exit\n\nrow.outputs:\n");
     for (uint32_t i = 0; i < p->group->output_count; i++) {
         uint32_t value = p->group->outputs[i];
         if (p->shared[value])
-            kiln__ir_store(p->text, kiln__value_name(p, name, value), p->dtypes[value],
-                           kiln__name("o", i, ".base").text, "");
+            kiln__ir_store(p->ir, kiln__value_name(p, value).text, p->dtypes[value],
+                           kiln__name(rows->ir, "%o$0.base", i).text, "");
     }
-    PRINT("  br label %%exit\n\nexit:\n  ret void\n}\n");
+    kiln__print(rows->ir, "  br label %exit\n\n"
+                          "exit:\n"
+                          "  ret void\n"
+                          "}\n");
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
@@ -159,26 +159,30 @@ static void print_row_outputs(struct kiln_rows *rows)
 /* Which row, and which part of it. Rows past the end have no elements, and the place of row 0. */
 static void print_team(struct kiln_rows *rows)
 {
-    const char *index = kiln__gpu_index(rows->config);
-    kiln__ir_declare(&rows->p->declarations, "i32", "llvm.cttz.i32", "i32, i1 immarg");
-    kiln__ir_declare(&rows->p->declarations, "i32", "llvm.umax.i32", "i32, i32");
-    PRINT("  %%lane = and i32 %%thread, %d\n  %%warp = lshr i32 %%thread, 5\n"
-          "  %%team = trunc i64 %%warps.word to i32\n"
-          "  %%team.bits = call i32 @llvm.cttz.i32(i32 %%team, i1 true)\n"
-          "  %%team.mask = sub nuw nsw i32 %%team, 1\n  %%member = and i32 %%warp, %%team.mask\n"
-          "  %%row.here = lshr i32 %%warp, %%team.bits\n"
-          "  %%block.warps = call i32 @llvm.umax.i32(i32 %%team, i32 %d)\n"
-          "  %%row.count = lshr i32 %%block.warps, %%team.bits\n"
-          "  %%block.long = zext i32 %%block to i64\n  %%row.count.long = zext i32 %%row.count to i64\n"
-          "  %%row.here.long = zext i32 %%row.here to i64\n"
-          "  %%row.block = mul nuw nsw i64 %%block.long, %%row.count.long\n"
-          "  %%row = add nuw nsw i64 %%row.block, %%row.here.long\n"
-          "  %%is.row = icmp ult i64 %%row, %%rows.word\n  %%row.safe = select i1 %%is.row, i64 %%row, i64 0\n",
-          KILN_GPU_WARP - 1, FEWEST_WARPS);
-    PRINT(rows->config->is_long ? "  %%row.index = add i64 %%row.safe, 0\n"
-                                : "  %%row.index = trunc i64 %%row.safe to %s\n",
-          index);
-    PRINT("  %%length.all = trunc i64 %%n.word to i32\n  %%length = select i1 %%is.row, i32 %%length.all, i32 0\n");
+    kiln__declare(rows->ir, "declare i32 @llvm.cttz.i32(i32, i1 immarg)\n");
+    kiln__declare(rows->ir, "declare i32 @llvm.umax.i32(i32, i32)\n");
+    kiln__print(rows->ir,
+                "  %lane = and i32 %thread, $0\n"
+                "  %warp = lshr i32 %thread, 5\n"
+                "  %team = trunc i64 %warps.word to i32\n"
+                "  %team.bits = call i32 @llvm.cttz.i32(i32 %team, i1 true)\n"
+                "  %team.mask = sub nuw nsw i32 %team, 1\n"
+                "  %member = and i32 %warp, %team.mask\n"
+                "  %row.here = lshr i32 %warp, %team.bits\n"
+                "  %block.warps = call i32 @llvm.umax.i32(i32 %team, i32 $1)\n"
+                "  %row.count = lshr i32 %block.warps, %team.bits\n"
+                "  %block.long = zext i32 %block to i64\n"
+                "  %row.count.long = zext i32 %row.count to i64\n"
+                "  %row.here.long = zext i32 %row.here to i64\n"
+                "  %row.block = mul nuw nsw i64 %block.long, %row.count.long\n"
+                "  %row = add nuw nsw i64 %row.block, %row.here.long\n"
+                "  %is.row = icmp ult i64 %row, %rows.word\n"
+                "  %row.safe = select i1 %is.row, i64 %row, i64 0\n",
+                KILN_GPU_WARP - 1, FEWEST_WARPS);
+    kiln__print(rows->ir, rows->config->is_long ? "  %row.index = add i64 %row.safe, 0\n"
+                                                : "  %row.index = trunc i64 %row.safe to i32\n");
+    kiln__print(rows->ir, "  %length.all = trunc i64 %n.word to i32\n"
+                          "  %length = select i1 %is.row, i32 %length.all, i32 0\n");
 }
 
 /*
@@ -189,13 +193,19 @@ static void print_team(struct kiln_rows *rows)
 static void print_start(struct kiln_rows *rows)
 {
     if (!rows->slots.has_kept) return;
-    kiln__ir_declare(&rows->p->declarations, "void", "llvm.nvvm.nanosleep", "i32");
-    PRINT("  %%is.early = icmp ult i64 %%block.long, %%apart.word\n  br i1 %%is.early, label %%early, label %%start\n\n"
-          "early:\n  %%apart.short = trunc i64 %%apart.word to i32\n  %%apart.all = mul i32 %%block, %d\n"
-          "  %%apart.time = udiv i32 %%apart.all, %%apart.short\n"
-          "  call void @llvm.nvvm.nanosleep(i32 %%apart.time)\n  br label %%start\n\nstart:\n",
-          APART_NANOSECONDS);
-    snprintf(rows->before, sizeof rows->before, "start");
+    kiln__declare(rows->ir, "declare void @llvm.nvvm.nanosleep(i32)\n");
+    kiln__print(rows->ir,
+                "  %is.early = icmp ult i64 %block.long, %apart.word\n"
+                "  br i1 %is.early, label %early, label %start\n\n"
+                "early:\n"
+                "  %apart.short = trunc i64 %apart.word to i32\n"
+                "  %apart.all = mul i32 %block, $0\n"
+                "  %apart.time = udiv i32 %apart.all, %apart.short\n"
+                "  call void @llvm.nvvm.nanosleep(i32 %apart.time)\n"
+                "  br label %start\n\n"
+                "start:\n",
+                APART_NANOSECONDS);
+    rows->before = kiln__name(rows->ir, "start");
 }
 
 /*
@@ -204,18 +214,25 @@ static void print_start(struct kiln_rows *rows)
  */
 static void print_conditions(struct kiln_rows *rows)
 {
-    PRINT("  %%is.alone = icmp eq i32 %%team, 1\n  %%length.less = sub i32 %%length.all, 1\n"
-          "  %%is.single = icmp ult i32 %%length.less, %1$d\n  %%lane.low = and i32 %%lane, %2$d\n"
-          "  %%is.low = icmp eq i32 %%lane, %%lane.low\n  %%lane.member = and i32 %%lane, %%team.mask\n"
-          "  %%is.member = icmp eq i32 %%lane.member, %%member\n  %%is.owner = and i1 %%is.low, %%is.member\n"
-          "  %%place.row = mul nuw nsw i32 %%row.here, %3$d\n"
-          "  %%place.short = add nuw nsw i32 %%place.row, %%lane.low\n  %%place = zext i32 %%place.short to i64\n"
-          "  %%lane.any = or i32 %%lane, %%member\n  %%is.leader = icmp eq i32 %%lane.any, 0\n"
-          "  %%is.first = and i1 %%is.leader, %%is.row\n",
-          KILN_ROW_CHUNK, KILN_ROW_LANES - 1, KILN_ROW_LANES);
-    PRINT("  %%half = lshr i32 %%lane, 4\n  %%spread.half = mul nuw nsw i32 %%half, %d\n"
-          "  %%spread = add nuw nsw i32 %%spread.half, %%lane.low\n",
-          KILN_ROW_LANES * (rows->is_split ? rows->span : 1));
+    kiln__print(rows->ir,
+                "  %is.alone = icmp eq i32 %team, 1\n"
+                "  %length.less = sub i32 %length.all, 1\n"
+                "  %is.single = icmp ult i32 %length.less, $0\n"
+                "  %lane.low = and i32 %lane, $1\n"
+                "  %is.low = icmp eq i32 %lane, %lane.low\n"
+                "  %lane.member = and i32 %lane, %team.mask\n"
+                "  %is.member = icmp eq i32 %lane.member, %member\n"
+                "  %is.owner = and i1 %is.low, %is.member\n"
+                "  %place.row = mul nuw nsw i32 %row.here, $2\n"
+                "  %place.short = add nuw nsw i32 %place.row, %lane.low\n"
+                "  %place = zext i32 %place.short to i64\n"
+                "  %lane.any = or i32 %lane, %member\n"
+                "  %is.leader = icmp eq i32 %lane.any, 0\n"
+                "  %is.first = and i1 %is.leader, %is.row\n"
+                "  %half = lshr i32 %lane, 4\n"
+                "  %spread.half = mul nuw nsw i32 %half, $3\n"
+                "  %spread = add nuw nsw i32 %spread.half, %lane.low\n",
+                KILN_ROW_CHUNK, KILN_ROW_LANES - 1, KILN_ROW_LANES, KILN_ROW_LANES * (rows->is_split ? rows->span : 1));
     kiln__row_print_slots(rows);
 }
 
@@ -284,7 +301,7 @@ uint32_t kiln__gpu_row_block(uint32_t row_warps)
 
 kiln_status kiln__gpu_print_rows(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
 {
-    struct kiln_rows rows = {.p = p, .config = config, .before = "entry"};
+    struct kiln_rows rows = {.p = p, .ir = p->ir, .config = config, .before = {"entry"}};
     kiln_status status = kiln__stages_init(&rows.stages, p, err);
     if (!status) status = kiln__slots_init(&rows.slots, &rows.stages, err);
     if (!status) status = check_memory(&rows, err);

@@ -27,21 +27,22 @@ enum {
 
 struct kiln_rows {
     struct kiln_printer *p;
+    struct kiln_ir *ir; /* the printer's */
     const struct kiln_gpu_config *config;
     struct kiln_stages stages;
     struct kiln_slots slots;
     uint32_t lanes_bytes; /* of shared memory in use */
     uint32_t pass;
-    int span;        /* elements of a thread in a span: 1, 2, 4, 8 or 16 */
-    bool is_split;   /* the two halves of a warp have a half of the span each; else neighbours */
-    bool is_exact;   /* only quick reductions are printed, in order this time */
-    char tag[16];    /* of the pass: ".0", or ".out" */
-    char before[24]; /* the block before it */
+    int span;                /* elements of a thread in a span: 1, 2, 4, 8 or 16 */
+    bool is_split;           /* the two halves of a warp have a half of the span each; else neighbours */
+    bool is_exact;           /* only quick reductions are printed, in order this time */
+    struct kiln_name tag;    /* of the pass: ".0", or ".out" */
+    struct kiln_name before; /* the block before it */
 };
 
 /* How a chunk is computed in a pass. */
 struct kiln_chunk_kind {
-    char layout;
+    const char *suffix;    /* of its loop's tag */
     bool uses_held, keeps; /* slots */
     bool has_spans, has_rest;
 };
@@ -59,7 +60,7 @@ int kiln__row_count_instrs(const struct kiln_rows *rows, const struct kiln_chunk
 void kiln__row_print_loads(struct kiln_rows *rows, const struct kiln_chunk_kind *kind);
 /* Of all elements whose suffixes are `passes`, instruction by instruction; several may end in another block. */
 kiln_status kiln__row_print_values(struct kiln_rows *rows, const struct kiln_chunk_kind *kind, const char *tag,
-                                   char (*passes)[24], int count, kiln_error *err);
+                                   const struct kiln_name *passes, int count, kiln_error *err);
 void kiln__row_print_keeps(struct kiln_rows *rows, const struct kiln_chunk_kind *kind);
 /* %eN = the element as reduction N sees it. */
 void kiln__row_print_entries(struct kiln_rows *rows);
@@ -73,13 +74,14 @@ bool kiln__row_is_together(const struct kiln_rows *rows, uint32_t index);
 /* Does it then give what is to be stored? */
 bool kiln__row_is_settled(const struct kiln_rows *rows, uint32_t index);
 /* The results of all elements. What follows is in another block. */
-void kiln__row_print_together(struct kiln_rows *rows, uint32_t index, const char *tag, char (*passes)[24], int count);
+void kiln__row_print_together(struct kiln_rows *rows, uint32_t index, const char *tag, const struct kiln_name *passes,
+                              int count);
 
 /* ---- gpu_row_lanes.c ------------------------------------------------------------------------------------------------
  */
 
 /* %lane.nextN = %laneN and the entries of a thread's `count` elements, whose suffixes are `passes`. */
-void kiln__row_print_accumulation(struct kiln_rows *rows, const char *tag, char (*passes)[24], int count);
+void kiln__row_print_accumulation(struct kiln_rows *rows, const char *tag, const struct kiln_name *passes, int count);
 /*
  * %rest.nextN = %restN and the entry of an element that may be past the end: %r.is says whether this thread's is there,
  * %r.other that of the thread 16 further on.

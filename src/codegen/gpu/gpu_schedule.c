@@ -43,9 +43,9 @@ void kiln__gpu_extend(struct kiln_printer *p, const struct kiln_gpu_config *conf
                       const char *source)
 {
     if (config->is_long)
-        kiln__buffer_printf(p->text, "  %s = add i64 %s, 0\n", name, source);
+        kiln__print(p->ir, "  $0 = add i64 $1, 0\n", name, source);
     else
-        kiln__buffer_printf(p->text, "  %s = zext i32 %s to i64\n", name, source);
+        kiln__print(p->ir, "  $0 = zext i32 $1 to i64\n", name, source);
 }
 
 /* Goes through the parameters twice: for the list, then for what is computed from them. */
@@ -57,56 +57,50 @@ struct parameters {
 
 static void parameter(struct parameters *list, const char *type, const char *name)
 {
-    kiln__buffer_printf(list->p->text, "%s%s %%%s", list->has_one ? ", " : "", type, name);
+    kiln__print(list->p->ir, "$0$1 %$2", list->has_one ? ", " : "", type, name);
     list->has_one = true;
 }
 
 static void pointers(struct parameters *list, char side, uint32_t count)
 {
-    char name[KILN_IR_NAME];
     for (uint32_t i = 0; i < count; i++) {
-        snprintf(name, sizeof name, "%c%u.global", side, i);
+        struct kiln_name name = kiln__name(list->p->ir, "$0$1.global", side, i);
         if (list->in_list)
-            parameter(list, "ptr addrspace(1)", name);
+            parameter(list, "ptr addrspace(1)", name.text);
         else
-            kiln__buffer_printf(list->p->text, "  %%%c%u = addrspacecast ptr addrspace(1) %%%s to ptr\n", side, i,
-                                name);
+            kiln__print(list->p->ir, "  %$0$1 = addrspacecast ptr addrspace(1) %$2 to ptr\n", side, i, name.text);
     }
 }
 
 static void constants(struct parameters *list)
 {
     const struct kiln_group *group = list->p->group;
-    char bits[KILN_IR_NAME], name[KILN_IR_NAME];
     for (uint32_t i = 0; i < group->constant_count; i++) {
         uint32_t value = group->operand_count + i;
-        snprintf(bits, sizeof bits, "%%k%u", i);
+        struct kiln_name bits = kiln__name(list->p->ir, "%k$0", i);
         if (list->in_list)
-            parameter(list, "i64", bits + 1);
+            parameter(list, "i64", bits.text + 1);
         else
-            kiln__ir_constant(list->p->text, &list->p->declarations, kiln__value_name(list->p, name, value),
-                              list->p->dtypes[value], bits);
+            kiln__ir_constant(list->p->ir, kiln__value_name(list->p, value).text, list->p->dtypes[value], bits.text);
     }
 }
 
 static void param(struct parameters *list, const char *name)
 {
-    char whole[KILN_IR_NAME];
-    snprintf(whole, sizeof whole, "%s.word", name);
+    struct kiln_name whole = kiln__name(list->p->ir, "$0.word", name);
     if (list->in_list)
-        parameter(list, "i64", whole);
+        parameter(list, "i64", whole.text);
     else if (list->config->is_long)
-        kiln__buffer_printf(list->p->text, "  %%%s = add i64 %%%s, 0\n", name, whole);
+        kiln__print(list->p->ir, "  %$0 = add i64 %$1, 0\n", name, whole.text);
     else
-        kiln__buffer_printf(list->p->text, "  %%%s = trunc i64 %%%s to i32\n", name, whole);
+        kiln__print(list->p->ir, "  %$0 = trunc i64 %$1 to i32\n", name, whole.text);
 }
 
 /* Strides, and what is multiplied like them, are i64 and need no second name. */
 static void stride(struct parameters *list, char side, uint32_t index, const char *suffix)
 {
-    char name[KILN_IR_NAME];
-    snprintf(name, sizeof name, "%c%u.%s", side, index, suffix);
-    if (list->in_list) parameter(list, "i64", name);
+    struct kiln_name name = kiln__name(list->p->ir, "$0$1.$2", side, index, suffix);
+    if (list->in_list) parameter(list, "i64", name.text);
 }
 
 static void inner_strides(struct parameters *list)
@@ -127,7 +121,7 @@ static void params(struct parameters *list, const char *names)
 {
     char name[KILN_IR_NAME];
     int length = 0;
-    for (; sscanf(names, "%31s%n", name, &length) == 1; names += length) {
+    for (; sscanf(names, "%63s%n", name, &length) == 1; names += length) {
         if (strcmp(name, "inner") == 0)
             inner_strides(list);
         else if (strcmp(name, "indices") == 0)
@@ -140,13 +134,13 @@ static void params(struct parameters *list, const char *names)
 static void axes(struct parameters *list)
 {
     const struct kiln_group *group = list->p->group;
-    char name[32];
+    struct kiln_name name;
     for (uint32_t a = 0; a < list->config->axes; a++) {
-        snprintf(name, sizeof name, "axis%u.size", a);
-        param(list, name);
-        snprintf(name, sizeof name, "axis%u", a);
-        for (uint32_t i = 0; i < group->output_count; i++) stride(list, 'o', i, name);
-        for (uint32_t i = 0; i < group->operand_count; i++) stride(list, 'p', i, name);
+        name = kiln__name(list->p->ir, "axis$0.size", a);
+        param(list, name.text);
+        name = kiln__name(list->p->ir, "axis$0", a);
+        for (uint32_t i = 0; i < group->output_count; i++) stride(list, 'o', i, name.text);
+        for (uint32_t i = 0; i < group->operand_count; i++) stride(list, 'p', i, name.text);
     }
 }
 
@@ -161,16 +155,16 @@ static void all_parameters(struct parameters *list, const char *names)
 
 static void special_register(struct kiln_printer *p, const char *name, const char *intrinsic)
 {
-    kiln__buffer_printf(p->text, "  %%%s = call i32 @%s()\n", name, intrinsic);
-    kiln__ir_declare(&p->declarations, "i32", intrinsic, "");
+    kiln__print(p->ir, "  %$0 = call i32 @$1()\n", name, intrinsic);
+    kiln__declare(p->ir, "declare i32 @$0()\n", intrinsic);
 }
 
 void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *names)
 {
     struct parameters list = {.p = p, .config = config, .in_list = true};
-    kiln__buffer_printf(p->text, "define ptx_kernel void @kernel(");
+    kiln__print(p->ir, "define ptx_kernel void @kernel(");
     all_parameters(&list, names);
-    kiln__buffer_printf(p->text, ") {\nentry:\n");
+    kiln__print(p->ir, ") {\nentry:\n");
     list.in_list = false;
     all_parameters(&list, names);
     special_register(p, "thread", "llvm.nvvm.read.ptx.sreg.tid.x");
@@ -184,54 +178,56 @@ void kiln__gpu_first(struct kiln_printer *p, const struct kiln_gpu_config *confi
 {
     const char *type = kiln__gpu_index(config), *suffix = config->is_long ? ".long" : "";
     if (config->is_long) {
-        kiln__buffer_printf(p->text, "  %%block.long = zext i32 %%block to i64\n");
-        kiln__buffer_printf(p->text, "  %%thread.long = zext i32 %%thread to i64\n");
+        kiln__print(p->ir, "  %block.long = zext i32 %block to i64\n  %thread.long = zext i32 %thread to i64\n");
     }
-    kiln__buffer_printf(p->text, "  %%before = mul nuw %s %%block%s, %u\n", type, suffix, per_block);
-    kiln__buffer_printf(p->text, "  %%own = mul nuw %s %%thread%s, %u\n", type, suffix, per_thread);
-    kiln__buffer_printf(p->text, "  %%first = add nuw %s %%before, %%own\n", type);
+    kiln__print(p->ir,
+                "  %before = mul nuw $0 %block$1, $2\n"
+                "  %own = mul nuw $0 %thread$1, $3\n"
+                "  %first = add nuw $0 %before, %own\n",
+                type, suffix, per_block, per_thread);
 }
 
 /* %axisA.at from the innermost axis outwards; what is left over belongs to the outermost. */
 static void coordinates(struct kiln_printer *p, const char *type, const char *index, uint32_t first, uint32_t last)
 {
-    char left[KILN_IR_NAME];
-    snprintf(left, sizeof left, "%s", index);
+    struct kiln_name left;
+    left = kiln__name(p->ir, "$0", index);
     for (uint32_t a = last; a-- > first;) {
         if (a == first) {
-            kiln__buffer_printf(p->text, "  %%axis%u.at = add %s %s, 0\n", a, type, left);
+            kiln__print(p->ir, "  %axis$0.at = add $1 $2, 0\n", a, type, left.text);
             continue;
         }
-        kiln__buffer_printf(p->text, "  %%axis%u.left = udiv %s %s, %%axis%u.size\n", a, type, left, a);
-        kiln__buffer_printf(p->text, "  %%axis%u.whole = mul nuw %s %%axis%u.left, %%axis%u.size\n", a, type, a, a);
-        kiln__buffer_printf(p->text, "  %%axis%u.at = sub nuw %s %s, %%axis%u.whole\n", a, type, left, a);
-        snprintf(left, sizeof left, "%%axis%u.left", a);
+        kiln__print(p->ir,
+                    "  %axis$0.left = udiv $1 $2, %axis$0.size\n"
+                    "  %axis$0.whole = mul nuw $1 %axis$0.left, %axis$0.size\n"
+                    "  %axis$0.at = sub nuw $1 $2, %axis$0.whole\n",
+                    a, type, left.text);
+        left = kiln__name(p->ir, "%axis$0.left", a);
     }
 }
 
 static void print_base(struct kiln_printer *p, char side, uint32_t index, uint32_t first, uint32_t last)
 {
-    char from[KILN_IR_NAME];
-    snprintf(from, sizeof from, "%%%c%u", side, index);
+    struct kiln_name from;
+    from = kiln__name(p->ir, "%$0$1", side, index);
     for (uint32_t a = first; a < last; a++) {
-        kiln__buffer_printf(p->text, "  %%%c%u.skip%u = mul nsw i64 %%axis%u.long, %%%c%u.axis%u\n", side, index, a, a,
-                            side, index, a);
-        kiln__buffer_printf(p->text, "  %%%c%u.to%u = getelementptr inbounds i8, ptr %s, i64 %%%c%u.skip%u\n", side,
-                            index, a, from, side, index, a);
-        snprintf(from, sizeof from, "%%%c%u.to%u", side, index, a);
+        kiln__print(p->ir,
+                    "  %$0$1.skip$2 = mul nsw i64 %axis$2.long, %$0$1.axis$2\n"
+                    "  %$0$1.to$2 = getelementptr inbounds i8, ptr $3, i64 %$0$1.skip$2\n",
+                    side, index, a, from.text);
+        from = kiln__name(p->ir, "%$0$1.to$2", side, index, a);
     }
-    kiln__buffer_printf(p->text, "  %%%c%u.base = getelementptr inbounds i8, ptr %s, i64 0\n", side, index, from);
+    kiln__print(p->ir, "  %$0$1.base = getelementptr inbounds i8, ptr $2, i64 0\n", side, index, from.text);
 }
 
 void kiln__gpu_print_bases(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *index,
                            uint32_t first, uint32_t last)
 {
-    char at[KILN_IR_NAME], whole[KILN_IR_NAME];
     coordinates(p, kiln__gpu_index(config), index, first, last);
     for (uint32_t a = first; a < last; a++) {
-        snprintf(at, sizeof at, "%%axis%u.at", a);
-        snprintf(whole, sizeof whole, "%%axis%u.long", a);
-        kiln__gpu_extend(p, config, whole, at);
+        struct kiln_name at = kiln__name(p->ir, "%axis$0.at", a);
+        struct kiln_name whole = kiln__name(p->ir, "%axis$0.long", a);
+        kiln__gpu_extend(p, config, whole.text, at.text);
     }
     for (uint32_t i = 0; i < p->group->output_count; i++) print_base(p, 'o', i, first, last);
     for (uint32_t i = 0; i < p->group->operand_count; i++) print_base(p, 'p', i, first, last);
@@ -242,16 +238,15 @@ void kiln__gpu_print_bases(struct kiln_printer *p, const struct kiln_gpu_config 
 void kiln__gpu_shared(struct kiln_printer *p, const char *name, const char *type, uint32_t count)
 {
     if (count)
-        kiln__buffer_printf(&p->declarations, "@%s = internal addrspace(3) global [%u x %s] undef, align 16\n", name,
-                            count, type);
+        kiln__declare(p->ir, "@$0 = internal addrspace(3) global [$1 x $2] undef, align 16\n", name, count, type);
     else
-        kiln__buffer_printf(&p->declarations, "@%s = external addrspace(3) global [0 x %s], align 16\n", name, type);
+        kiln__declare(p->ir, "@$0 = external addrspace(3) global [0 x $1], align 16\n", name, type);
 }
 
 void kiln__gpu_barrier(struct kiln_printer *p)
 {
-    kiln__buffer_printf(p->text, "  call void @llvm.nvvm.barrier0()\n");
-    kiln__ir_declare(&p->declarations, "void", "llvm.nvvm.barrier0", "");
+    kiln__print(p->ir, "  call void @llvm.nvvm.barrier0()\n");
+    kiln__declare(p->ir, "declare void @llvm.nvvm.barrier0()\n");
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
@@ -272,18 +267,21 @@ static kiln_status check_config(const struct kiln_gpu_config *config, kiln_error
 static kiln_status print_kernel(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
 {
     const struct schedule *schedule = &schedules[config->schedule];
-    kiln__buffer_printf(p->text, "; kiln gpu kernel, %s, %u axes%s%s\n", schedule->name, config->axes,
-                        config->wide ? ", wide" : "", config->is_long ? ", long" : "");
+    kiln__print(p->ir, "; kiln gpu kernel, $0, $1 axes$2$3\n", schedule->name, config->axes,
+                config->wide ? ", wide" : "", config->is_long ? ", long" : "");
     kiln__print_heading(p);
     kiln_status status = schedule->print(p, config, err);
     if (status) return status;
-    if (p->declarations.size) kiln__buffer_printf(p->text, "\n%s", (const char *)p->declarations.data);
-    kiln__buffer_printf(p->text, "\n!nvvm.annotations = !{!0}\n!0 = !{ptr @kernel, !\"maxntidx\", i32 %d",
-                        KILN_GPU_BLOCK);
-    if (p->blocks) kiln__buffer_printf(p->text, ", !\"minctasm\", i32 %u", p->blocks);
-    kiln__buffer_printf(p->text, "}\n");
-    kiln__buffer_printf(p->text, "!1 = distinct !{!1, !2}\n!2 = !{!\"llvm.loop.unroll.disable\"}\n");
-    if (p->text->failed || p->declarations.failed) return kiln__no_memory(err, "the text of a kernel");
+    kiln__print_declarations(p->ir);
+    kiln__print(p->ir,
+                "\n"
+                "!nvvm.annotations = !{!0}\n"
+                "!0 = !{ptr @kernel, !\"maxntidx\", i32 $0",
+                KILN_GPU_BLOCK);
+    if (p->blocks) kiln__print(p->ir, ", !\"minctasm\", i32 $0", p->blocks);
+    kiln__print(p->ir, "}\n"
+                       "!1 = distinct !{!1, !2}\n"
+                       "!2 = !{!\"llvm.loop.unroll.disable\"}\n");
     return KILN_OK;
 }
 
@@ -292,9 +290,10 @@ kiln_status kiln__gpu_print(const struct kiln_group *group, const char *layouts,
 {
     if (check_config(config, err)) return KILN_INVALID;
     const struct schedule *schedule = &schedules[config->schedule];
-    struct kiln_printer p = {.group = group, .layouts = layouts, .flags = schedule->flags, .text = text, .pass = ""};
+    struct kiln_ir ir = {.text = text};
+    struct kiln_printer p = {.group = group, .layouts = layouts, .flags = schedule->flags, .ir = &ir, .pass = ""};
     kiln_status status = kiln__printer_init(&p, schedule->layouts, err);
     if (!status) status = print_kernel(&p, config, err);
     kiln__printer_release(&p);
-    return status;
+    return kiln__ir_finish(&ir, status, err);
 }

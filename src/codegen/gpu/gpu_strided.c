@@ -5,40 +5,38 @@
  * The last axis holds whole groups of neighbours then, so the first position of a thread is enough. All loads stand
  * before the first use.
  */
-#include <stdio.h>
-
 #include "codegen/gpu/gpu_printer.h"
 
 static kiln_status print_neighbours(struct kiln_printer *p, uint32_t width, kiln_error *err)
 {
-    char pointer[KILN_IR_NAME];
+    struct kiln_name pointer;
     for (uint32_t i = 0; i < p->group->operand_count; i++) {
-        snprintf(pointer, sizeof pointer, "%%p%u.base", i);
-        if (p->layouts[i] == KILN_LAYOUT_PACKED) kiln__gpu_load_vector(p, i, pointer, width);
+        pointer = kiln__name(p->ir, "%p$0.base", i);
+        if (p->layouts[i] == KILN_LAYOUT_PACKED) kiln__gpu_load_vector(p, i, pointer.text, width);
     }
     kiln__print_shared_loads(p, ".base");
     kiln_status status = kiln__print_instrs(p, true, err);
     if (!status) status = kiln__gpu_compute(p, width, err);
     for (uint32_t i = 0; i < p->group->output_count; i++) {
-        snprintf(pointer, sizeof pointer, "%%o%u.base", i);
-        kiln__gpu_store_vector(p, i, pointer, width);
+        pointer = kiln__name(p->ir, "%o$0.base", i);
+        kiln__gpu_store_vector(p, i, pointer.text, width);
     }
     return status;
 }
 
 static kiln_status print_element(struct kiln_printer *p, kiln_error *err)
 {
-    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
+    struct kiln_name pointer;
     for (uint32_t i = 0; i < p->group->operand_count; i++) {
-        snprintf(pointer, sizeof pointer, "%%p%u.base", i);
-        kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, i), p->dtypes[i], pointer, "");
+        pointer = kiln__name(p->ir, "%p$0.base", i);
+        kiln__ir_load(p->ir, kiln__value_name(p, i).text, p->dtypes[i], pointer.text, "");
     }
     kiln_status status = kiln__print_instrs(p, true, err);
     if (!status) status = kiln__print_instrs(p, false, err);
     for (uint32_t i = 0; i < p->group->output_count; i++) {
         uint32_t value = p->group->outputs[i];
-        snprintf(pointer, sizeof pointer, "%%o%u.base", i);
-        kiln__ir_store(p->text, kiln__value_name(p, name, value), p->dtypes[value], pointer, "");
+        pointer = kiln__name(p->ir, "%o$0.base", i);
+        kiln__ir_store(p->ir, kiln__value_name(p, value).text, p->dtypes[value], pointer.text, "");
     }
     return status;
 }
@@ -57,10 +55,16 @@ kiln_status kiln__gpu_print_strided(struct kiln_printer *p, const struct kiln_gp
     if (config->wide && check_wide(p, err)) return KILN_INVALID;
     kiln__gpu_open(p, config, "total");
     kiln__gpu_first(p, config, KILN_GPU_BLOCK * width, width);
-    kiln__buffer_printf(p->text, "  %%exists = icmp ult %s %%first, %%total\n", kiln__gpu_index(config));
-    kiln__buffer_printf(p->text, "  br i1 %%exists, label %%element, label %%exit\n\nelement:\n");
+    kiln__print(p->ir,
+                "  %exists = icmp ult $0 %first, %total\n"
+                "  br i1 %exists, label %element, label %exit\n\n"
+                "element:\n",
+                kiln__gpu_index(config));
     kiln__gpu_print_bases(p, config, "%first", 0, config->axes);
     kiln_status status = config->wide ? print_neighbours(p, width, err) : print_element(p, err);
-    kiln__buffer_printf(p->text, "  br label %%exit\n\nexit:\n  ret void\n}\n");
+    kiln__print(p->ir, "  br label %exit\n\n"
+                       "exit:\n"
+                       "  ret void\n"
+                       "}\n");
     return status;
 }

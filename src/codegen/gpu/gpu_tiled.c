@@ -11,8 +11,6 @@
  *
  * No thread leaves before the barrier.
  */
-#include <stdio.h>
-
 #include "codegen/gpu/gpu_printer.h"
 
 enum {
@@ -46,50 +44,46 @@ static bool is_staged(const struct tiled *k, uint32_t operand)
 /* %tile.row and %tile.column: the first of the tile; %outer: its position in the outer axes. */
 static void print_tile(const struct tiled *k)
 {
-    struct kiln_buffer *text = k->p->text;
+    struct kiln_ir *ir = k->p->ir;
     const char *type = k->type;
-    kiln__buffer_printf(text, "  %%x.lane = and i32 %%thread, %d\n  %%y.warp = lshr i32 %%thread, 5\n", TILE - 1);
+    kiln__print(ir, "  %x.lane = and i32 %thread, $0\n  %y.warp = lshr i32 %thread, 5\n", TILE - 1);
     static const char *const names[][2] = {{"x", "x.lane"}, {"y", "y.warp"}, {"tile", "block"}};
     for (int i = 0; i < 3; i++)
-        kiln__buffer_printf(text, k->config->is_long ? "  %%%s = zext i32 %%%s to i64\n" : "  %%%s = add i32 %%%s, 0\n",
-                            names[i][0], names[i][1]);
-    kiln__buffer_printf(text, "  %%above = udiv %s %%tile, %%across\n  %%above.tiles = mul nuw %s %%above, %%across\n",
-                        type, type);
-    kiln__buffer_printf(text, "  %%tile.x = sub nuw %s %%tile, %%above.tiles\n", type);
-    kiln__buffer_printf(text, "  %%outer = udiv %s %%above, %%down\n  %%outer.tiles = mul nuw %s %%outer, %%down\n",
-                        type, type);
-    kiln__buffer_printf(text, "  %%tile.y = sub nuw %s %%above, %%outer.tiles\n", type);
-    kiln__buffer_printf(text, "  %%tile.row = shl nuw %s %%tile.y, 5\n  %%tile.column = shl nuw %s %%tile.x, 5\n", type,
-                        type);
-    kiln__buffer_printf(text,
-                        "  %%row.end = sub nuw %s %%axis%u.size, 1\n  %%column.end = sub nuw %s %%axis%u.size, 1\n",
-                        type, k->row_axis, type, k->column_axis);
+        kiln__print(ir, k->config->is_long ? "  %$0 = zext i32 %$1 to i64\n" : "  %$0 = add i32 %$1, 0\n", names[i][0],
+                    names[i][1]);
+    kiln__print(ir,
+                "  %above = udiv $0 %tile, %across\n"
+                "  %above.tiles = mul nuw $0 %above, %across\n"
+                "  %tile.x = sub nuw $0 %tile, %above.tiles\n"
+                "  %outer = udiv $0 %above, %down\n"
+                "  %outer.tiles = mul nuw $0 %outer, %down\n"
+                "  %tile.y = sub nuw $0 %above, %outer.tiles\n"
+                "  %tile.row = shl nuw $0 %tile.y, 5\n"
+                "  %tile.column = shl nuw $0 %tile.x, 5\n"
+                "  %row.end = sub nuw $0 %axis$1.size, 1\n"
+                "  %column.end = sub nuw $0 %axis$2.size, 1\n",
+                type, k->row_axis, k->column_axis);
 }
 
 /* %NAME.long = %tile.AXIS + %LANE + add, moved inside. `name` is %row.far, %column.0, ... */
 static void print_position(const struct tiled *k, const char *axis, const char *name, const char *lane, uint32_t add)
 {
-    struct kiln_buffer *text = k->p->text;
-    char inside[KILN_IR_NAME], whole[KILN_IR_NAME];
-    snprintf(inside, sizeof inside, "%s.inside", name);
-    snprintf(whole, sizeof whole, "%s.long", name);
-    kiln__buffer_printf(text, "  %s.near = add nuw %s %%tile.%s, %%%s\n", name, k->type, axis, lane);
-    kiln__buffer_printf(text, "  %s = add nuw %s %s.near, %u\n", name, k->type, name, add);
-    kiln__buffer_printf(text, "  %s = call %s @llvm.umin.%s(%s %s, %s %%%s.end)\n", inside, k->type, k->type, k->type,
-                        name, k->type, axis);
-    kiln__gpu_extend(k->p, k->config, whole, inside);
+    struct kiln_ir *ir = k->p->ir;
+    struct kiln_name inside = kiln__name(ir, "$0.inside", name);
+    kiln__print(ir, "  $0.near = add nuw $1 %tile.$2, %$3\n  $0 = add nuw $1 $0.near, $4\n", name, k->type, axis, lane,
+                add);
+    kiln__print(ir, "  $0 = call $1 @llvm.umin.$1($1 $2, $1 %$3.end)\n", inside.text, k->type, name, axis);
+    kiln__gpu_extend(k->p, k->config, kiln__name(ir, "$0.long", name).text, inside.text);
 }
 
 static void print_positions(const struct tiled *k)
 {
-    char name[KILN_IR_NAME];
     print_position(k, "column", "%column", "x", 0);
     print_position(k, "row", "%row.across", "x", 0); /* of what is read across */
     for (uint32_t e = 0; e < ELEMENTS; e++) {
-        snprintf(name, sizeof name, "%%row%s", kiln__gpu_pass(e));
-        print_position(k, "row", name, "y", e * WARPS);
-        snprintf(name, sizeof name, "%%column.across%s", kiln__gpu_pass(e));
-        print_position(k, "column", name, "y", e * WARPS);
+        const char *pass = kiln__gpu_pass(e);
+        print_position(k, "row", kiln__name(k->p->ir, "%row$0", pass).text, "y", e * WARPS);
+        print_position(k, "column", kiln__name(k->p->ir, "%column.across$0", pass).text, "y", e * WARPS);
     }
 }
 
@@ -97,30 +91,31 @@ static void print_positions(const struct tiled *k)
 static void print_step(const struct tiled *k, const char *name, const char *from, const char *pointer, uint32_t axis,
                        const char *position)
 {
-    kiln__buffer_printf(k->p->text, "  %s.off = mul nsw i64 %s.long, %s.axis%u\n", name, position, pointer, axis);
-    kiln__buffer_printf(k->p->text, "  %s = getelementptr inbounds i8, ptr %s, i64 %s.off\n", name, from, name);
+    kiln__print(k->p->ir,
+                "  $0.off = mul nsw i64 $1.long, $2.axis$3\n"
+                "  $0 = getelementptr inbounds i8, ptr $4, i64 $0.off\n",
+                name, position, pointer, axis, from);
 }
 
 /* %pN.at with the pass's suffix: the thread's element, its column first. */
-static const char *print_pointer(const struct tiled *k, char *out, char side, uint32_t index)
+static struct kiln_name print_pointer(const struct tiled *k, char side, uint32_t index)
 {
-    char pointer[KILN_IR_NAME], from[KILN_IR_NAME], position[KILN_IR_NAME];
-    snprintf(pointer, sizeof pointer, "%%%c%u", side, index);
-    snprintf(from, sizeof from, "%%%c%u.column", side, index);
-    snprintf(position, sizeof position, "%%row%s", k->p->pass);
-    snprintf(out, KILN_IR_NAME, "%%%c%u.at%s", side, index, k->p->pass);
-    print_step(k, out, from, pointer, k->row_axis, position);
+    struct kiln_name pointer = kiln__name(k->p->ir, "%$0$1", side, index);
+    struct kiln_name from = kiln__name(k->p->ir, "%$0$1.column", side, index);
+    struct kiln_name position = kiln__name(k->p->ir, "%row$0", k->p->pass);
+    struct kiln_name out = kiln__name(k->p->ir, "%$0$1.at$2", side, index, k->p->pass);
+    print_step(k, out.text, from.text, pointer.text, k->row_axis, position.text);
     return out;
 }
 
 /* %oN.column, %pN.column: in the thread's column; %pN.across in its row, for what is read across. */
 static void print_columns(const struct tiled *k, char side, uint32_t index, bool across)
 {
-    char pointer[KILN_IR_NAME], from[KILN_IR_NAME], name[KILN_IR_NAME];
-    snprintf(pointer, sizeof pointer, "%%%c%u", side, index);
-    snprintf(from, sizeof from, "%%%c%u.base", side, index);
-    snprintf(name, sizeof name, "%%%c%u.%s", side, index, across ? "across" : "column");
-    print_step(k, name, from, pointer, across ? k->row_axis : k->column_axis, across ? "%row.across" : "%column");
+    struct kiln_name pointer = kiln__name(k->p->ir, "%$0$1", side, index);
+    struct kiln_name from = kiln__name(k->p->ir, "%$0$1.base", side, index);
+    struct kiln_name name = kiln__name(k->p->ir, "%$0$1.$2", side, index, across ? "across" : "column");
+    print_step(k, name.text, from.text, pointer.text, across ? k->row_axis : k->column_axis,
+               across ? "%row.across" : "%column");
 }
 
 /* ---- through shared memory ------------------------------------------------------------------------------------- */
@@ -129,46 +124,44 @@ static void print_columns(const struct tiled *k, char side, uint32_t index, bool
 static void print_shared_address(const struct tiled *k, uint32_t operand, const char *name, const char *column,
                                  const char *row, uint32_t more)
 {
-    struct kiln_buffer *text = k->p->text;
-    kiln__buffer_printf(text, "  %s.column = mul nuw i32 %s, %d\n  %s.row = add nuw i32 %s.column, %s\n", name, column,
-                        PITCH, name, name, row);
-    kiln__buffer_printf(text, "  %s.place = add nuw i32 %s.row, %u\n", name, name, more);
-    kiln__buffer_printf(
-        text,
-        "  %s = getelementptr inbounds [%zu x i8], ptr addrspacecast (ptr addrspace(3) @tile%u to ptr), "
-        "i32 %s.place\n",
-        name, kiln__dtype_size(k->p->dtypes[operand]), operand, name);
+    struct kiln_ir *ir = k->p->ir;
+    kiln__print(ir,
+                "  $0.column = mul nuw i32 $1, $2\n"
+                "  $0.row = add nuw i32 $0.column, $3\n"
+                "  $0.place = add nuw i32 $0.row, $4\n",
+                name, column, PITCH, row, more);
+    kiln__print(
+        ir,
+        "  $0 = getelementptr inbounds [$1 x i8], ptr addrspacecast (ptr addrspace(3) @tile$2 to ptr), i32 $0.place\n",
+        name, kiln__dtype_size(k->p->dtypes[operand]), operand);
 }
 
 /* %pN.bits with the pass's suffix, by their bits alone. */
 static void load_across(const struct tiled *k, uint32_t operand)
 {
-    char name[KILN_IR_NAME], from[KILN_IR_NAME], pointer[KILN_IR_NAME], position[KILN_IR_NAME];
     size_t size = kiln__dtype_size(k->p->dtypes[operand]), align = size / (size_t)kiln__ir_parts(k->p->dtypes[operand]);
     print_columns(k, 'p', operand, true);
-    snprintf(pointer, sizeof pointer, "%%p%u", operand);
-    snprintf(from, sizeof from, "%%p%u.across", operand);
+    struct kiln_name pointer = kiln__name(k->p->ir, "%p$0", operand);
+    struct kiln_name from = kiln__name(k->p->ir, "%p$0.across", operand);
     for (uint32_t e = 0; e < ELEMENTS; e++) {
-        snprintf(name, sizeof name, "%%p%u.there%s", operand, kiln__gpu_pass(e));
-        snprintf(position, sizeof position, "%%column.across%s", kiln__gpu_pass(e));
-        print_step(k, name, from, pointer, k->column_axis, position);
-        kiln__buffer_printf(k->p->text, "  %%p%u.bits%s = load i%zu, ptr %s, align %zu\n", operand, kiln__gpu_pass(e),
-                            size * 8, name, align);
+        struct kiln_name name = kiln__name(k->p->ir, "%p$0.there$1", operand, kiln__gpu_pass(e));
+        struct kiln_name position = kiln__name(k->p->ir, "%column.across$0", kiln__gpu_pass(e));
+        print_step(k, name.text, from.text, pointer.text, k->column_axis, position.text);
+        kiln__print(k->p->ir, "  %p$0.bits$1 = load i$2, ptr $3, align $4\n", operand, kiln__gpu_pass(e), size * 8,
+                    name.text, align);
     }
 }
 
 static void store_shared(const struct tiled *k, uint32_t operand)
 {
-    char name[KILN_IR_NAME], type[8];
     size_t size = kiln__dtype_size(k->p->dtypes[operand]);
-    snprintf(type, sizeof type, "i%zu", size * 8);
-    snprintf(name, sizeof name, "tile%u", operand);
-    kiln__gpu_shared(k->p, name, type, TILE * PITCH);
+    struct kiln_name type = kiln__name(k->p->ir, "i$0", size * 8);
+    kiln__gpu_shared(k->p, kiln__name(k->p->ir, "tile$0", operand).text, type.text, TILE * PITCH);
     for (uint32_t e = 0; e < ELEMENTS; e++) {
-        snprintf(name, sizeof name, "%%p%u.put%s", operand, kiln__gpu_pass(e));
-        print_shared_address(k, operand, name, "%y.warp", "%x.lane", e * WARPS * PITCH);
-        kiln__buffer_printf(k->p->text, "  store %s %%p%u.bits%s, ptr %s, align %zu\n", type, operand,
-                            kiln__gpu_pass(e), name, size);
+        struct kiln_name name = kiln__name(k->p->ir, "%p$0.put$1", operand, kiln__gpu_pass(e));
+        print_shared_address(k, operand, name.text, "%y.warp", "%x.lane", e * WARPS * PITCH);
+        kiln__print(k->p->ir, "  store $0 %p$1.bits$2, ptr $3, align $4\n", type.text, operand, kiln__gpu_pass(e),
+                    name.text, size);
     }
 }
 
@@ -177,14 +170,12 @@ static void store_shared(const struct tiled *k, uint32_t operand)
 static void print_load(const struct tiled *k, uint32_t operand, const char *pointer)
 {
     struct kiln_printer *p = k->p;
-    char name[KILN_IR_NAME];
-    kiln__ir_load(p->text, &p->declarations, kiln__value_name(p, name, operand), p->dtypes[operand], pointer, "");
+    kiln__ir_load(p->ir, kiln__value_name(p, operand).text, p->dtypes[operand], pointer, "");
 }
 
 static void print_loads(const struct tiled *k)
 {
     struct kiln_printer *p = k->p;
-    char pointer[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->operand_count; i++) {
         if (is_staged(k, i)) {
             load_across(k, i);
@@ -193,7 +184,7 @@ static void print_loads(const struct tiled *k)
         print_columns(k, 'p', i, false);
         for (uint32_t e = 0; e < ELEMENTS; e++) {
             p->pass = kiln__gpu_pass(e);
-            print_load(k, i, print_pointer(k, pointer, 'p', i));
+            print_load(k, i, print_pointer(k, 'p', i).text);
         }
     }
     p->pass = "";
@@ -202,7 +193,6 @@ static void print_loads(const struct tiled *k)
 static void print_exchange(const struct tiled *k)
 {
     struct kiln_printer *p = k->p;
-    char pointer[KILN_IR_NAME];
     bool any = false;
     for (uint32_t i = 0; i < p->group->operand_count; i++)
         if (is_staged(k, i)) store_shared(k, i), any = true;
@@ -210,9 +200,9 @@ static void print_exchange(const struct tiled *k)
     for (uint32_t i = 0; i < p->group->operand_count; i++)
         for (uint32_t e = 0; e < ELEMENTS && is_staged(k, i); e++) {
             p->pass = kiln__gpu_pass(e);
-            snprintf(pointer, sizeof pointer, "%%p%u.get%s", i, p->pass);
-            print_shared_address(k, i, pointer, "%x.lane", "%y.warp", e * WARPS);
-            print_load(k, i, pointer);
+            struct kiln_name pointer = kiln__name(k->p->ir, "%p$0.get$1", i, p->pass);
+            print_shared_address(k, i, pointer.text, "%x.lane", "%y.warp", e * WARPS);
+            print_load(k, i, pointer.text);
         }
     p->pass = "";
 }
@@ -221,21 +211,22 @@ static void print_exchange(const struct tiled *k)
 static void print_stores(const struct tiled *k)
 {
     struct kiln_printer *p = k->p;
-    char name[KILN_IR_NAME], pointer[KILN_IR_NAME];
     for (uint32_t i = 0; i < p->group->output_count; i++) print_columns(k, 'o', i, false);
-    kiln__buffer_printf(p->text, "  %%column.exists = icmp ule %s %%column, %%column.end\n", k->type);
+    kiln__print(p->ir, "  %column.exists = icmp ule $0 %column, %column.end\n", k->type);
     for (uint32_t e = 0; e < ELEMENTS; e++) {
         p->pass = kiln__gpu_pass(e);
-        kiln__buffer_printf(p->text, "  %%row%s.exists = icmp ule %s %%row%s, %%row.end\n", p->pass, k->type, p->pass);
-        kiln__buffer_printf(p->text, "  %%exists%s = and i1 %%row%s.exists, %%column.exists\n", p->pass, p->pass);
-        kiln__buffer_printf(p->text, "  br i1 %%exists%s, label %%store%s, label %%after%s\n\nstore%s:\n", p->pass,
-                            p->pass, p->pass, p->pass);
+        kiln__print(p->ir,
+                    "  %row$0.exists = icmp ule $1 %row$0, %row.end\n"
+                    "  %exists$0 = and i1 %row$0.exists, %column.exists\n"
+                    "  br i1 %exists$0, label %store$0, label %after$0\n\n"
+                    "store$0:\n",
+                    p->pass, k->type);
         for (uint32_t i = 0; i < p->group->output_count; i++) {
             uint32_t value = p->group->outputs[i];
-            print_pointer(k, pointer, 'o', i);
-            kiln__ir_store(p->text, kiln__value_name(p, name, value), p->dtypes[value], pointer, "");
+            struct kiln_name pointer = print_pointer(k, 'o', i);
+            kiln__ir_store(p->ir, kiln__value_name(p, value).text, p->dtypes[value], pointer.text, "");
         }
-        kiln__buffer_printf(p->text, "  br label %%after%s\n\nafter%s:\n", p->pass, p->pass);
+        kiln__print(p->ir, "  br label %after$0\n\nafter$0:\n", p->pass);
     }
     p->pass = "";
 }
@@ -255,6 +246,6 @@ kiln_status kiln__gpu_print_tiled(struct kiln_printer *p, const struct kiln_gpu_
     kiln__gpu_join(p, ELEMENTS);
     if (!status) status = kiln__gpu_compute(p, ELEMENTS, err);
     print_stores(&k);
-    kiln__buffer_printf(p->text, "  ret void\n}\n");
+    kiln__print(p->ir, "  ret void\n}\n");
     return status;
 }

@@ -8,8 +8,6 @@
  * Neighbours are loaded as integers, so that they are one instruction whatever the dtype, and taken apart into parts:
  * the two parts of a complex64 count apart.
  */
-#include <stdio.h>
-
 #include "codegen/gpu/gpu_printer.h"
 
 /*
@@ -58,19 +56,16 @@ struct access {
     const char *memory; /* type of one part */
     uint32_t parts;     /* of an element */
     size_t align;
-    char type[32], vector[32]; /* as it is loaded; as its parts */
+    struct kiln_name type, vector; /* as it is loaded; as its parts */
 };
 
-static struct access access_of(enum kiln_dtype dtype, uint32_t width)
+static struct access access_of(struct kiln_ir *ir, enum kiln_dtype dtype, uint32_t width)
 {
     struct access access = {.memory = kiln__ir_memory_type(dtype), .parts = (uint32_t)kiln__ir_parts(dtype)};
     size_t bytes = width * kiln__dtype_size(dtype);
     access.align = width > 1 ? bytes : bytes / access.parts; /* one element alone is aligned as everywhere */
-    if (bytes > 4)
-        snprintf(access.type, sizeof access.type, "<%zu x i32>", bytes / 4);
-    else
-        snprintf(access.type, sizeof access.type, "i%zu", bytes * 8);
-    snprintf(access.vector, sizeof access.vector, "<%u x %s>", width * access.parts, access.memory);
+    access.type = bytes > 4 ? kiln__name(ir, "<$0 x i32>", bytes / 4) : kiln__name(ir, "i$0", bytes * 8);
+    access.vector = kiln__name(ir, "<$0 x $1>", width * access.parts, access.memory);
     return access;
 }
 
@@ -78,27 +73,26 @@ static struct access access_of(enum kiln_dtype dtype, uint32_t width)
 static void take_element(struct kiln_printer *p, uint32_t operand, const struct access *a, uint32_t e)
 {
     enum kiln_dtype dtype = p->dtypes[operand];
-    char name[KILN_IR_NAME], raw[KILN_IR_NAME];
     p->pass = kiln__gpu_pass(e);
-    kiln__value_name(p, name, operand);
+    struct kiln_name name = kiln__value_name(p, operand);
     for (uint32_t k = 0; k < a->parts; k++)
-        kiln__buffer_printf(p->text, "  %s = extractelement %s %%p%u.parts, i32 %u\n",
-                            kiln__ir_raw(raw, name, dtype, (int)k), a->vector, operand, e * a->parts + k);
-    kiln__ir_from_raw(p->text, &p->declarations, name, dtype);
+        kiln__print(p->ir, "  $0 = extractelement $1 %p$2.parts, i32 $3\n",
+                    kiln__ir_raw(p->ir, name.text, dtype, (int)k).text, a->vector.text, operand, e * a->parts + k);
+    kiln__ir_from_raw(p->ir, name.text, dtype);
     p->pass = "";
 }
 
 void kiln__gpu_load_vector(struct kiln_printer *p, uint32_t operand, const char *pointer, uint32_t width)
 {
     enum kiln_dtype dtype = p->dtypes[operand];
-    struct access a = access_of(dtype, width);
+    struct access a = access_of(p->ir, dtype, width);
     bool has_pairs = kiln__ir_is_narrow(dtype) && width % 2 == 0;
-    if (has_pairs) snprintf(a.vector, sizeof a.vector, "<%u x i32>", width / 2);
-    kiln__buffer_printf(p->text, "  %%p%u.whole = load %s, ptr %s, align %zu\n", operand, a.type, pointer, a.align);
-    kiln__buffer_printf(p->text, "  %%p%u.parts = bitcast %s %%p%u.whole to %s\n", operand, a.type, operand, a.vector);
+    if (has_pairs) a.vector = kiln__name(p->ir, "<$0 x i32>", width / 2);
+    kiln__print(p->ir, "  %p$0.whole = load $1, ptr $2, align $3\n  %p$0.parts = bitcast $1 %p$0.whole to $4\n",
+                operand, a.type.text, pointer, a.align, a.vector.text);
     for (uint32_t e = 0; e < width; e += has_pairs ? 2 : 1) {
         if (has_pairs)
-            kiln__gpu_take_pair(p, operand, a.vector, e);
+            kiln__gpu_take_pair(p, operand, a.vector.text, e);
         else
             take_element(p, operand, &a, e);
     }
@@ -107,27 +101,27 @@ void kiln__gpu_load_vector(struct kiln_printer *p, uint32_t operand, const char 
 /* %oN.partsQ: part q and those before it in place. */
 static void insert_part(struct kiln_printer *p, uint32_t output, const struct access *a, uint32_t q, const char *raw)
 {
-    char before[KILN_IR_NAME] = "poison";
-    if (q) snprintf(before, sizeof before, "%%o%u.parts%u", output, q - 1);
-    kiln__buffer_printf(p->text, "  %%o%u.parts%u = insertelement %s %s, %s %s, i32 %u\n", output, q, a->vector, before,
-                        a->memory, raw, q);
+    struct kiln_name before = {"poison"};
+    if (q) before = kiln__name(p->ir, "%o$0.parts$1", output, q - 1);
+    kiln__print(p->ir, "  %o$0.parts$1 = insertelement $2 $3, $4 $5, i32 $1\n", output, q, a->vector.text, before.text,
+                a->memory, raw);
 }
 
 void kiln__gpu_store_vector(struct kiln_printer *p, uint32_t output, const char *pointer, uint32_t width)
 {
     uint32_t value = p->group->outputs[output];
     enum kiln_dtype dtype = p->dtypes[value];
-    struct access a = access_of(dtype, width);
-    char name[KILN_IR_NAME], raw[KILN_IR_NAME], prefix[KILN_IR_NAME];
+    struct access a = access_of(p->ir, dtype, width);
     for (uint32_t e = 0; e < width; e++) {
         p->pass = kiln__gpu_pass(e);
-        snprintf(prefix, sizeof prefix, "%%o%u%s", output, p->pass);
-        kiln__value_name(p, name, value);
+        struct kiln_name prefix = kiln__name(p->ir, "%o$0$1", output, p->pass);
+        struct kiln_name name = kiln__value_name(p, value);
         for (uint32_t k = 0; k < a.parts; k++)
-            insert_part(p, output, &a, e * a.parts + k, kiln__ir_to_raw(p->text, raw, name, dtype, (int)k, prefix));
+            insert_part(p, output, &a, e * a.parts + k,
+                        kiln__ir_to_raw(p->ir, name.text, dtype, (int)k, prefix.text).text);
     }
     p->pass = "";
-    kiln__buffer_printf(p->text, "  %%o%u.whole = bitcast %s %%o%u.parts%u to %s\n", output, a.vector, output,
-                        width * a.parts - 1, a.type);
-    kiln__buffer_printf(p->text, "  store %s %%o%u.whole, ptr %s, align %zu\n", a.type, output, pointer, a.align);
+    kiln__print(p->ir, "  %o$0.whole = bitcast $1 %o$0.parts$2 to $3\n", output, a.vector.text, width * a.parts - 1,
+                a.type.text);
+    kiln__print(p->ir, "  store $0 %o$1.whole, ptr $2, align $3\n", a.type.text, output, pointer, a.align);
 }
