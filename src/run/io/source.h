@@ -21,7 +21,7 @@ void kiln__source_unref(struct kiln_source *source); /* NULL is fine */
 /* A file, which stays open. KILN_INVALID: it can't be read. */
 kiln_status kiln__source_open(const char *path, struct kiln_source **out, kiln_error *err);
 
-/* A handle to `source` that nodes can hold: an array without elements, used as an operand. Takes a reference. */
+/* An array whose storage is `source` itself, so that nodes can hold it as an operand. Takes a reference. */
 kiln_status kiln__source_array(struct kiln_source *source, struct kiln_array **out, kiln_error *err);
 
 /* A lazy array: packed elements from `offset` on. `handle` is from kiln__source_array(). */
