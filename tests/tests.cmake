@@ -1,8 +1,8 @@
 # tests/unit/test_<layer>_<file>.c: one program each, against the archives, so that internals can be tested.
 enable_testing()
 
-# The tree itself: no include points upwards, names are unique, sources are formatted.
-foreach(check layers names format)
+# The tree itself: no include points upwards, names are unique, docs/threads.md is complete, sources are formatted.
+foreach(check layers names threads format)
   add_test(NAME tree_${check} COMMAND ${CMAKE_SOURCE_DIR}/tools/${check}.sh --check)
 endforeach()
 
