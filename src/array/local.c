@@ -1,6 +1,6 @@
 /*
- * local.c - see local.h. A part is in the registry from its making until its thread ends, so sums over the registry
- * plus the shared counters are complete at every moment at which the lock is held.
+ * local.c - see local.h. Invariant: a thread's part is in the registry from when it is made until it is merged into the
+ * shared counters, so with the lock held the sum over the registry plus the shared counters is complete.
  */
 #include "array/local.h"
 

@@ -1,5 +1,5 @@
 /*
- * environment.c - see environment.h. Names are registered once and never go; each thread's copy goes with the thread.
+ * environment.c - see environment.h. Names are never removed; a thread's copy is released when the thread ends.
  *
  * Invariant: `array` is set last, and cleared before anything else changes, so a copy that could not be completed is
  * never taken for one that stands.
@@ -63,7 +63,7 @@ static void release(void *copy)
     for (uint32_t i = 0; i < known->count; i++) free(known->variables[i].words);
     free(known->variables);
     free(known->entries);
-    uint64_t version = known->version; /* goes on: what was derived from an older one is not taken for newer */
+    uint64_t version = known->version; /* stays: another copy must not get a version that this one had */
     memset(known, 0, sizeof *known);
     known->version = version;
 }

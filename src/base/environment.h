@@ -2,9 +2,10 @@
  * environment.h - variables of the environment, read live on every call without searching for them.
  *
  * Each thread keeps a copy of the pointers in `environ`, and of the bytes of the variables that somebody wants to know.
- * While the pointers are the same, a variable stands where it stood, and only its bytes are compared, since a putenv()
- * buffer can be edited in place; what was unset is unset still. On any difference everything is asked for again with
- * getenv(), so both ways give the same bytes. Only pointers that are in `environ` at that moment are followed.
+ * While the pointers are the same, the value of a variable is where it was, and only its bytes are compared, since a
+ * putenv() buffer can be edited in place; a variable that was unset is still unset. On any difference all variables are
+ * read again with getenv(), so both ways give the same bytes. Only pointers that are in `environ` at that moment are
+ * followed.
  *
  * The rule for programs is that of getenv(): no other thread may change the environment meanwhile. And the name in a
  * putenv() buffer must not be edited in place.

@@ -27,7 +27,7 @@ void kiln_enter(void)
     }
 }
 
-/* The record may have come after the first kiln_enter(): that one is left last. */
+/* A thread may have got its record after its first kiln_enter(); that one is matched by its last kiln_leave(). */
 void kiln_leave(void)
 {
     struct kiln_thread *thread = kiln__this_thread;

@@ -2,9 +2,9 @@
  * epoch.h - which threads use executables that may be reclaimed, and since when.
  *
  * A thread between kiln_enter() and kiln_leave() has in its own record the epoch at which it entered. What is evicted
- * gets the number of a new epoch; once no thread is inside that entered earlier, nobody can have it: whoever enters
- * later finds the table without it. Entering is a store to the thread's own record; the price is the evicting thread's,
- * with kiln__heavy_barrier().
+ * gets the number of a new epoch. Once no thread is inside that entered earlier, no thread can have it: those that
+ * entered later did not find it in the table. Entering is a store to the thread's own record; the evicting thread runs
+ * kiln__heavy_barrier().
  */
 #ifndef KILN_CACHE_EPOCH_H
 #define KILN_CACHE_EPOCH_H

@@ -1,13 +1,13 @@
 /*
  * callback.c - see callback.h.
  *
- * A thread that ends unwinds its stack, frame by frame; each frame may have a personality routine that is asked what to
- * do there. Ours, of catch_departure(), jumps back into that frame: the unwinding is dropped, and begun again by
- * kiln__go_on_leaving(), through the interface that the C library has for the clean-up handlers of C programs. An
- * exception, which is not forced upon us, passes.
+ * A thread that ends unwinds its stack frame by frame, and calls the personality routine of each frame that has one.
+ * That of catch_departure() jumps back into its frame, which stops the unwinding. kiln__go_on_leaving() starts it
+ * again, through the interface that the C library has for the clean-up handlers of C programs. C++ exceptions, which
+ * are not forced unwinding, pass.
  *
- * Invariant: `innermost` is the list of callbacks that run on this thread, the innermost first. It is allocated,
- * because a frame that was jumped over leaves nothing else to read.
+ * Invariant: `innermost` is the list of callbacks that run on this thread, the innermost first. They are allocated,
+ * because the stack of a frame that was jumped over may have been overwritten.
  */
 #include "base/process/callback.h"
 
@@ -49,11 +49,11 @@ _Unwind_Reason_Code kiln__callback_unwinds(int version, _Unwind_Action actions, 
                                            struct _Unwind_Exception *exception, struct _Unwind_Context *context)
     __attribute__((visibility("hidden"), used));
 
-/* Only where the library of the unwinder is loaded with the program; without it, callbacks that were jumped over are
- * not told from the one that is left. */
+/* NULL where the unwinder's library is not loaded with the program; then callbacks that were jumped over are taken for
+ * running ones. */
 extern __typeof__(_Unwind_GetCFA) _Unwind_GetCFA __attribute__((weak));
 
-/* The end of a thread is forced and belongs to no language. */
+/* The unwinding of a thread that ends is forced, and is of exception class 0. */
 _Unwind_Reason_Code kiln__callback_unwinds(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
                                            struct _Unwind_Exception *exception, struct _Unwind_Context *context)
 {
@@ -75,7 +75,7 @@ __attribute__((noinline)) static bool catch_departure(struct callback *callback,
 bool kiln__call_client(void (*call)(void *context), void *context)
 {
     struct callback *callback = malloc(sizeof *callback);
-    if (!callback) { /* unwatched, rather than not at all */
+    if (!callback) { /* out of memory: called without a guard, rather than not at all */
         call(context);
         return true;
     }
@@ -108,7 +108,7 @@ void kiln__thread_stays(void)
     has_left = false;
 }
 
-/* Cancellation stays held off: the thread is ending. */
+/* Cancellation stays disabled: the thread is ending. */
 void kiln__go_on_leaving(void)
 {
     __pthread_unwind_buf_t none;
@@ -138,7 +138,7 @@ bool kiln__frame_is_lost(uintptr_t frame, uintptr_t here)
     return here == UINTPTR_MAX || (is_on_own_stack(frame) && is_on_own_stack(here));
 }
 
-/* What called the client's code is lost as well, and the work it had begun. */
+/* The frames between a callback and the next outer one are lost too, and so is the work that they had begun. */
 void kiln__callbacks_lost(uintptr_t here)
 {
     while (innermost && kiln__frame_is_lost(innermost->frame, here)) {

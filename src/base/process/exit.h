@@ -1,9 +1,9 @@
 /*
- * exit.h - leaving the process: nothing is torn down under a thread that compiles or multiplies.
+ * exit.h - exit(): no library is torn down while a thread is inside of it.
  *
  * exit() runs the destructors of every library, also those of LLVM and of the BLAS, while other threads go on. So once
  * it has begun, no other thread begins such work (base/process/gate.h), and exit waits up to a second for what is
- * running. What still runs then can't be stopped: the process leaves at once, with the status it was given, its
+ * running. What still runs then can't be stopped: the process ends at once (_exit), with the status it was given, its
  * counters written and its streams flushed, but without further exit handlers and destructors.
  *
  * Exit handlers run in the reverse order of their registration, and LLVM registers more of them while it compiles. So

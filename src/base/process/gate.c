@@ -1,12 +1,12 @@
 /*
  * gate.c - see gate.h.
  *
- * A gate counts the threads inside and can be closed. Invariant: whoever is inside came in while no fork was under way,
- * or is there since before; entering announces itself first and looks at the gate then, closing does it the other way
- * around. Gates are the first stages around a fork (fork.h): all locks are still free while it waits here.
+ * A gate counts the threads inside and can be closed. Invariant: no thread enters a closed gate. A thread that enters
+ * counts itself first and then checks that the gate is open; closing sets `closed` first and then reads the count.
+ * Gates are the first stages around a fork (fork.h): all locks are still free while it waits here.
  *
- * The gates are closed one after the other: a step that overwrites may wait for a kernel that another thread compiles,
- * and work may wait for nobody but others at work, so each gate empties while those behind it are still open.
+ * The gates are closed one after the other, because a step that overwrites may wait for a kernel that another thread
+ * compiles, and a compile may enter sections: each gate empties while the later ones are still open.
  */
 #include "base/process/gate.h"
 
@@ -29,7 +29,7 @@ static _Thread_local unsigned section_depth, work_depth, overwrite_depth;
 static _Atomic bool work_is_closed;
 static _Atomic uint64_t patience_ns = PATIENCE_NS;
 
-/* By the system call itself: the function of that name is a point at which a thread can be cancelled. */
+/* The system call itself: nanosleep() is a cancellation point. */
 static void nap(void)
 {
     syscall(SYS_nanosleep, &(struct timespec){0, 50000}, NULL);
@@ -121,7 +121,8 @@ bool kiln__work_is_closed(void)
     return atomic_load(&work_is_closed);
 }
 
-/* The thread that leaves is inside from here on, uncounted: what it begins is not refused. */
+/* The thread that exits counts as inside from here on, though the gate does not count it: its own work is not refused.
+ */
 bool kiln__work_close(uint64_t patience)
 {
     unsigned own = work_depth ? 1 : 0;

@@ -1,12 +1,12 @@
 /*
  * gate.h - a forked child finds no lock of a cache taken, and nothing half done.
  *
- * For locks that are no static leaves (those are in fork.h): locks inside of objects, and locks under which others are
- * taken. They are taken through kiln__mutex_lock(); fork waits until no other thread is in a section that such a lock
- * guards, and lets none in meanwhile. Two kinds of long work are announced, and fork waits for them too, but at most
- * ten seconds: work with locks of its own inside (a compiler, a BLAS), after which a child may find those locks taken;
- * and steps that overwrite what they read, after which a child must not run them again. A thread that forks inside of
- * work waits for nobody's.
+ * For locks that are not static leaf locks (those are in fork.h): locks inside of objects, and locks under which others
+ * are taken. They are taken through kiln__mutex_lock(). fork waits until no other thread is in a section that such a
+ * lock guards, and lets no thread enter one meanwhile. Fork also waits, but at most ten seconds, for two kinds of long
+ * work: code with locks of its own (a compiler, a BLAS), because a child could find those locks taken; and steps that
+ * overwrite their inputs, because a child could not run such a step again. A thread that forks while it is itself at
+ * such work does not wait for the work of others.
  */
 #ifndef KILN_BASE_PROCESS_GATE_H
 #define KILN_BASE_PROCESS_GATE_H
@@ -22,11 +22,12 @@ void kiln__mutex_unlock(pthread_mutex_t *mutex);
 bool kiln__work_begin(void);
 void kiln__work_end(void);
 
-/* Around all that leads from the first element overwritten to where nobody would run the step again. */
+/* Around a step that overwrites its inputs: from before the first element is written until its result is published. */
 void kiln__overwrite_begin(void);
 void kiln__overwrite_end(void);
 
-/* How deep this thread is in work; and back to that depth, after frames that were to see to it were lost. */
+/* How many kiln__work_begin() of this thread have not ended; and back to that number, after frames were lost that would
+ * have ended them. */
 unsigned kiln__work_depth(void);
 void kiln__work_return_to(unsigned depth);
 

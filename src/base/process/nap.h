@@ -1,6 +1,6 @@
 /*
- * nap.h - waiting for another thread that needs nanoseconds. A few yields, then sleeps: yielding at a real-time
- * priority lets nobody of a lower one run, and the other thread may be of one.
+ * nap.h - waiting for another thread, as a rule for nanoseconds: a few yields, then sleeps. A thread with a real-time
+ * priority has to sleep, because yielding lets no thread of a lower priority run, and the other one may have a lower.
  */
 #ifndef KILN_BASE_PROCESS_NAP_H
 #define KILN_BASE_PROCESS_NAP_H
@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <time.h>
 
-/* `tries` counts the looks that came before, from 0 on. */
+/* `tries`: how often the caller has waited before. */
 static inline void kiln__nap(unsigned tries)
 {
     enum { YIELDS = 16, NAP_NS = 50000 };
