@@ -18,11 +18,11 @@
 #define AND             "$r = and $T $0, $1"
 #define OR              "$r = or $T $0, $1"
 
-enum start { ZERO, ONE, LOWEST, HIGHEST };
+enum identity { ZERO, ONE, LOWEST, HIGHEST };
 
 static const struct reduction {
     const char *lines[5]; /* by kind of the output */
-    uint8_t start;        /* enum start */
+    uint8_t identity;     /* enum identity */
 } reductions[KILN_OP_COUNT] = {
     [KILN_OP_SUM] = {{NULL, ADD, ADD, "$r = fadd $T $0, $1", COMPLEX_ADD}, ZERO},
     [KILN_OP_PROD] = {{NULL, MULTIPLY, MULTIPLY, "$r = fmul $T $0, $1", COMPLEX_MULTIPLY("$0", "$1")}, ONE},
@@ -69,12 +69,12 @@ kiln_status kiln__reducer_init(struct kiln_reducer *reducer, enum kiln_op op, en
     return KILN_OK;
 }
 
-const char *kiln__reduce_start(const struct kiln_reducer *reducer, int part)
+const char *kiln__reduce_identity(const struct kiln_reducer *reducer, int part)
 {
     enum kiln_dtype_kind kind = kiln__dtypes[reducer->out].kind;
-    bool highest = reductions[reducer->op].start == HIGHEST;
-    if (reductions[reducer->op].start <= ONE) {
-        bool one = reductions[reducer->op].start == ONE && part == 0;
+    bool highest = reductions[reducer->op].identity == HIGHEST;
+    if (reductions[reducer->op].identity <= ONE) {
+        bool one = reductions[reducer->op].identity == ONE && part == 0;
         return kind >= KILN_KIND_FLOAT ? one ? "1.0" : "0.0" : one ? "1" : "0";
     }
     if (kind >= KILN_KIND_FLOAT) return infinities[highest];
@@ -94,14 +94,13 @@ size_t kiln__reduce_lanes_align(const struct kiln_reducer *reducer)
     return align < 64 ? align : 64;
 }
 
-/* (x + yi) * (1 + 0i) makes a NaN of an infinite part. */
-bool kiln__reduce_start_is_neutral(const struct kiln_reducer *reducer)
+/* (x + yi) * (1 + 0i) is NaN where a part is infinite. */
+bool kiln__reduce_identity_is_exact(const struct kiln_reducer *reducer)
 {
     return reducer->op != KILN_OP_PROD || reducer->out != KILN_COMPLEX64;
 }
 
-/* Sums and products of floats round. Of several largest or smallest elements the last wins, of several NaN the first.
- */
+/* Sums and products of floats round. Of several equal maxima or minima the last is chosen, of several NaN the first. */
 bool kiln__reduce_is_associative(const struct kiln_reducer *reducer)
 {
     bool rounds = kiln__dtypes[reducer->out].kind >= KILN_KIND_FLOAT;

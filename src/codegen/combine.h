@@ -1,8 +1,9 @@
 /*
- * combine.h - what the reductions have in common: what a lane holds, what it starts with, and how two lanes become one.
+ * combine.h - what the reductions have in common: the dtype of a lane, the identity element it starts with, and how two
+ * lanes are combined. Inside the codegen layer.
  *
- * Inside the codegen layer. A lane holds the output's dtype, but float32 for 16-bit floats, and uint8 (0 or 1) for
- * bool, because lanes go through memory.
+ * A lane has the output's dtype, but float32 for 16-bit floats, and uint8 (0 or 1) for bool, because lanes are stored
+ * in memory.
  */
 #ifndef KILN_CODEGEN_COMBINE_H
 #define KILN_CODEGEN_COMBINE_H
@@ -24,17 +25,17 @@ struct kiln_reducer {
 /* KILN_INVALID: not a reduction, or not defined for these dtypes. Fills op, in, out, lane and layout. */
 kiln_status kiln__reducer_init(struct kiln_reducer *reducer, enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out,
                                char layout, kiln_error *err);
-/* The constant a lane starts with, one part of it, such as "0xFFF0000000000000". */
-const char *kiln__reduce_start(const struct kiln_reducer *reducer, int part);
-/* Does combining with the start once more change nothing? */
-bool kiln__reduce_start_is_neutral(const struct kiln_reducer *reducer);
-/* Does it not matter which neighbours are combined first? */
+/* The identity element a lane starts with, one part of it, such as "0xFFF0000000000000". */
+const char *kiln__reduce_identity(const struct kiln_reducer *reducer, int part);
+/* Does combining with the identity element never change a value? Not for products of complex numbers. */
+bool kiln__reduce_identity_is_exact(const struct kiln_reducer *reducer);
+/* Is it associative, bit for bit? */
 bool kiln__reduce_is_associative(const struct kiln_reducer *reducer);
 /* name = a combined with b: values of `lanes` lanes, 0 for one element. */
 void kiln__reduce_combine(struct kiln_reducer *reducer, const char *name, const char *a, const char *b, int lanes);
-/* name = the element `source` of dtype in, as a lane holds it. */
+/* name = the element `source` of dtype `in`, converted to the dtype of a lane. */
 void kiln__reduce_enter(struct kiln_reducer *reducer, const char *name, const char *source, int lanes);
-/* The lane `source` becomes an element of dtype out, at `pointer`. */
+/* Converts the lane `source` to dtype `out` and stores it at `pointer`. */
 void kiln__reduce_leave(struct kiln_reducer *reducer, const char *source, const char *pointer, const char *tail);
 
 /* Alignment of one part of a lane in memory, and of all 16 of them, of which those of the next level may follow. */
@@ -47,8 +48,8 @@ void kiln__reduce_pairs(struct kiln_reducer *reducer, const char *lanes);
 void kiln__reduce_total(struct kiln_reducer *reducer);
 
 /*
- * Fewer than 16 elements at the end of a row, as a vector. Of elements smaller than 4 bytes most targets can't load
- * some; those are taken one by one. kiln__reduce_mask() prints %mask: the first `count` lanes, an i64.
+ * The tail of a row, fewer than 16 elements, as a masked vector. Most targets have no masked load of elements smaller
+ * than 4 bytes; those are loaded one by one. kiln__reduce_mask() prints %mask: the first `count` lanes, an i64.
  */
 bool kiln__reduce_has_masked_load(const char *type);
 void kiln__reduce_mask(struct kiln_reducer *reducer, const char *count);

@@ -76,9 +76,9 @@ kiln_status kiln__group_print(const struct kiln_group *group, const char *layout
 /*
  * The order of a reduction R depends on n only; it is the same for every layout, number of threads and target:
  *
- *     n <= 1024:  16 lanes, element i in lane i mod 16, each lane from its start in order of i; then lanes k and k + 8
- *                 are combined, k and k + 4, k and k + 2, k and k + 1.
- *     n > 1024:   R of the totals of the chunks [0, 1024), [1024, 2048), ..., the last of which may be shorter.
+ *     n <= 1024:  16 lanes, element i in lane i mod 16, each lane from the identity element in order of i; then lanes k
+ * and k + 8 are combined, k and k + 4, k and k + 2, k and k + 1. n > 1024:   R of the totals of the chunks [0, 1024),
+ * [1024, 2048), ..., the last of which may be shorter.
  *
  * 16-bit floats accumulate in float32, also from level to level, and are rounded once at the end.
  */

@@ -1,5 +1,5 @@
 /*
- * keep.c - see keep.h. Later instructions are looked at first: when one of them is kept, what it was computed from may
+ * keep.c - see keep.h. Candidates are tried from the last instruction to the first: when one is kept, its inputs may
  * not be needed any more.
  */
 #include "codegen/keep.h"

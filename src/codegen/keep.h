@@ -2,8 +2,9 @@
  * keep.h - values of a row that are kept from one pass to later ones, instead of being computed again. Inside the
  * codegen layer.
  *
- * Worth keeping is what a helper of codegen/runtime computes: exp of a softmax is needed for the sum and for the
- * result. Kept values are stored as arrays store them, so keeping one changes no bit; only which NaN it is stays open.
+ * Only results of helpers of codegen/runtime are worth keeping: exp of a softmax is needed for the sum and for the
+ * result. Kept values are stored as arrays store them, so the bits do not depend on it, except the payload of a NaN,
+ * which the final store canonicalizes.
  */
 #ifndef KILN_CODEGEN_KEEP_H
 #define KILN_CODEGEN_KEEP_H

@@ -76,7 +76,7 @@ static void widen(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype, c
 
 /*
  * name.bits = the float `source` rounded to `dtype`; name = that as a float again, unless it is `source` itself. Two
- * calls, because the float need not have the NaN that is stored; what is not used goes away.
+ * calls, because only the stored bits need a canonical NaN; LLVM removes the one that is not used.
  */
 static void round_to(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype, const char *source)
 {
@@ -270,8 +270,8 @@ void kiln__ir_load(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype, 
 }
 
 /*
- * out = the float as it is stored: any NaN becomes the one with the sign clear and no payload. Which NaN an instruction
- * gives depends on how LLVM arranges its operands, so on what it was fused with; what is stored must not.
+ * out = the float with a canonical NaN: the sign clear and no payload. Which NaN an instruction returns depends on the
+ * order in which LLVM puts its operands, and so on what it was fused with; what is stored must not.
  */
 static void settle_nan(struct kiln_ir *ir, const char *out, const char *type, const char *value)
 {

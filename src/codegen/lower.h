@@ -43,9 +43,10 @@ bool kiln__ir_is_exact(enum kiln_op op, enum kiln_dtype in_dtype);
 void kiln__ir_load(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype, const char *pointer, const char *tail);
 void kiln__ir_store(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype, const char *pointer, const char *tail);
 /*
- * The two halves of a load and of a store, for elements that move together: an element as it lies in memory is one
- * register per part, of the memory type. kiln__ir_raw() names what a load must fill before kiln__ir_from_raw() makes
- * the value of it; kiln__ir_to_raw() makes what is stored, with temporaries that begin with `prefix`.
+ * The two halves of a load and of a store, for elements that are loaded or stored as vectors. A raw element is one
+ * register per part, of the memory type. kiln__ir_raw() names the registers that must be loaded before
+ * kiln__ir_from_raw() converts them to the value; kiln__ir_to_raw() converts the value to what is stored, with
+ * temporaries that begin with `prefix`.
  */
 struct kiln_name kiln__ir_raw(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype, int part);
 void kiln__ir_from_raw(struct kiln_ir *ir, const char *name, enum kiln_dtype dtype);

@@ -102,7 +102,8 @@ static inline struct kiln_ir_arg kiln__ir_number(long long number)
     ((struct kiln_ir_args){(const struct kiln_ir_arg[]){KILN_IR_EACH(__VA_ARGS__)}, KILN_IR_COUNT(__VA_ARGS__)})
 
 #define KILN_IR_PICK(a, b, c, d, e, f, g, h, i, j, k, chosen, ...) chosen
-#define KILN_IR_COUNT(...)                                         KILN_IR_PICK(__VA_ARGS__, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+
+#define KILN_IR_COUNT(...) KILN_IR_PICK(__VA_ARGS__, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define KILN_IR_EACH(...)                                                                                              \
     KILN_IR_PICK(__VA_ARGS__, KILN_IR_11, KILN_IR_10, KILN_IR_9, KILN_IR_8, KILN_IR_7, KILN_IR_6, KILN_IR_5,           \
                  KILN_IR_4, KILN_IR_3, KILN_IR_2, KILN_IR_1, 0)(__VA_ARGS__)

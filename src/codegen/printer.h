@@ -19,7 +19,7 @@ struct kiln_printer {
     bool *shared;       /* is the value the same for a whole row? */
     const bool *needed; /* NULL: all; else which values this pass computes */
     const char *pass;   /* suffix of names inside the current pass: "" or ".0", ".1", ... */
-    uint32_t blocks;    /* of a GPU's kernel, that registers must suffice for on one multiprocessor; 0: one */
+    uint32_t blocks;    /* on GPUs: resident blocks per multiprocessor, which bounds the registers; 0: no bound */
     struct kiln_ir *ir;
 };
 
@@ -35,7 +35,7 @@ void kiln__printer_release(struct kiln_printer *p);
 /* shared: operands with `layout`, constants, reductions, and what is computed from nothing else. */
 void kiln__printer_share(struct kiln_printer *p, char layout);
 
-/* The group, one comment per value, for people and for tests that read it back. */
+/* The group as comments, one per value. Tests read it back. */
 void kiln__print_heading(struct kiln_printer *p);
 
 struct kiln_name kiln__value_name(const struct kiln_printer *p, uint32_t value);
@@ -47,7 +47,7 @@ kiln_status kiln__print_instrs(struct kiln_printer *p, bool shared, kiln_error *
 /* One element-wise instruction. */
 kiln_status kiln__print_instr(struct kiln_printer *p, uint32_t index, kiln_error *err);
 
-/* Is the result computed by a helper of codegen/runtime, in many steps that wait for each other? */
+/* Is the result computed by a helper of codegen/runtime, a long chain of dependent instructions? */
 bool kiln__is_expensive(const struct kiln_instr *instr);
 
 #endif

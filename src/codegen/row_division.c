@@ -10,7 +10,7 @@ static bool reads(const struct kiln_instr *instr, uint32_t value)
     return false;
 }
 
-/* Nothing but the division, and reductions, which are over by then, may read what is divided in place. */
+/* What is divided in place may be read by the division only, and by reductions, which have run by then. */
 static bool is_only_reader(const struct kiln_stages *stages, uint32_t index, uint32_t value)
 {
     const struct kiln_group *group = stages->p->group;
@@ -59,8 +59,7 @@ static void print_loop(struct kiln_printer *p, const char *name, const char *quo
                 name, quotient);
 }
 
-/* What is looked at is the bits of floats from 0 on, and one less, so that +0, which is fine, comes after all others.
- */
+/* The bounds are compared with the bits of the floats minus 1: +0, which is allowed, wraps around to the largest. */
 void kiln__row_division_define(const struct kiln_stages *stages)
 {
     struct kiln_printer *p = stages->p;

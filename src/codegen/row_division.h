@@ -1,11 +1,10 @@
 /*
- * row_division.h - values kept of a row and divided by one that the row shares, as a softmax does. Inside the codegen
- * layer.
+ * row_division.h - kept values of a row divided by a value of the row, as in a softmax. Inside the codegen layer.
  *
- * A processor divides several times slower than it multiplies. With the reciprocal of the divisor, rounded once, two
- * fused steps give the bits of a division for numbers that are neither very large nor very small (kiln_quotient_f32 of
- * runtime.h has the bounds). So the row is looked at as a whole, in the nearest cache, and then divided in place, the
- * quick way or the plain one:
+ * A processor divides several times slower than it multiplies. From the reciprocal of the divisor, two fused
+ * multiply-adds give the bits of a division, for numbers within bounds (kiln_quotient_f32 of runtime.h). So one loop
+ * checks the bounds of the whole row, in the first-level cache, and a second one divides in place, with the reciprocal
+ * or with a plain division:
  *
  *     @divide(values, divisor, n)
  */
@@ -25,7 +24,7 @@
 
 /* The instruction of such a division by which the outputs are computed; KILN_NEVER: there is none. */
 uint32_t kiln__row_division_find(const struct kiln_stages *stages, const struct kiln_keeping *keeping);
-/* Divides what was kept of the dividend; from here on it is the quotient. */
+/* Divides the kept dividend in place: from here on it is the quotient. */
 void kiln__row_division_call(const struct kiln_stages *stages, uint32_t index);
 void kiln__row_division_define(const struct kiln_stages *stages);
 

@@ -1,4 +1,4 @@
-/* stages.c - see stages.h. Instructions come after their inputs, so one walk forwards or backwards sees everything. */
+/* stages.c - see stages.h. Instructions are in topological order, so one walk forwards or backwards is enough. */
 #include "codegen/stages.h"
 
 #include <stdlib.h>

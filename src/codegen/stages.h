@@ -1,9 +1,10 @@
 /*
- * stages.h - when the values of a row kernel can be known, for every target. Inside the codegen layer.
+ * stages.h - in which pass over the row each value of a row kernel is known, for every target. Inside the codegen
+ * layer.
  *
- * A row is gone through in passes. A reduction belongs to the pass after everything it needs; its result, and whatever
- * is computed from values that the row shares, is known once that pass is over. After the last reduction the element
- * outputs are computed, in a pass whose number is `passes`.
+ * A kernel makes several passes over a row. A reduction runs in the first pass in which its operands are known; its
+ * result, and whatever is computed from values of the whole row only, is known after that pass. After the last
+ * reduction the element outputs are computed, in a pass whose number is `passes`.
  */
 #ifndef KILN_CODEGEN_STAGES_H
 #define KILN_CODEGEN_STAGES_H
@@ -32,8 +33,8 @@ bool kiln__has_element_outputs(const struct kiln_stages *stages);
 struct kiln_reducer kiln__stages_reducer(const struct kiln_stages *stages, uint32_t index);
 
 /*
- * Adds to `needed` what `pass` reduces (or the element outputs, after the last), and what that is computed from. What
- * is marked in `held`, which may be NULL, is there already, and nothing is needed for it.
+ * Adds to `needed` what `pass` reduces (or the element outputs, after the last), and all values that is computed from.
+ * Values marked in `held`, which may be NULL, are available already, so their inputs are not added.
  */
 void kiln__stages_need(struct kiln_stages *stages, uint32_t pass, const uint8_t *held);
 void kiln__stages_need_nothing(struct kiln_stages *stages);

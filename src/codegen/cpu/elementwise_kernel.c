@@ -1,11 +1,11 @@
 /*
  * elementwise_kernel.c - the text of an element-wise kernel: see group.h for its interface.
  *
- *     for each row:  base pointers; elements that a whole row shares, and what is computed from those alone
- *         for each element:  load, compute, store          (no iteration depends on another: LLVM makes vectors of it)
+ *     for each row:  base pointers; scalar operands, and what is computed from those alone
+ *         for each element:  load, compute, store          (iterations are independent: LLVM vectorizes the loop)
  *
  * The streaming form has one row and goes through it in tiles: the inner loop writes a tile into a buffer on the stack,
- * which then moves to the output in whole cache lines with non-temporal stores. The first tile is cut so that the
+ * which is then copied to the output in whole cache lines with non-temporal stores. The first tile is cut so that the
  * second starts on a cache line.
  */
 #include "codegen/cpu/cpu_printer.h"
@@ -204,9 +204,9 @@ static kiln_status print_streaming(struct kiln_printer *p, kiln_error *err)
  */
 
 /*
- * Iterations LLVM is told to interleave; 0: as it likes, which is one when they are long. The steps of a helper wait
- * for each other, so a processor needs several iterations side by side; with many helpers registers and time to compile
- * run out, and rows may be too short for more than two.
+ * The interleave count LLVM is given; 0: its own choice, which is 1 for long iterations. The instructions of a helper
+ * depend on each other, so interleaving several iterations hides their latency. With many helpers that costs too many
+ * registers and too much compile time, and rows may be too short for more than two.
  */
 static int interleaved(const struct kiln_printer *p)
 {

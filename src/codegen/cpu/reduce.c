@@ -2,10 +2,11 @@
  * reduce.c - the text of one level of a reduction along one axis: see group.h. What a lane holds and how lanes are
  * combined is in combine.c; the form for columns in reduce_columns.c.
  *
- * 16 lanes, element i in lane i mod 16: whole blocks of 16 are combined as vectors. The elements that are left over are
- * combined with their lanes as one vector, of which the other lanes stay out; or the lanes go to the stack, and the
- * elements are combined with them one by one. Then lanes k and k + 8 are combined,
- * k and k + 4, and so on. Nothing of this depends on the layout, so 'c', 'v' and 'r' give the same bits.
+ * 16 lanes, element i in lane i mod 16. Whole blocks of 16 elements are combined with the lanes as vectors (a vertical
+ * reduction). The tail, fewer than 16 elements, is combined as one masked vector, or, where the target has no masked
+ * load of the dtype, element by element with the lanes on the stack. Then the lanes are combined with each other (a
+ * horizontal reduction): k and k + 8, k and k + 4, k and k + 2, k and k + 1. The order does not depend on the layout,
+ * so 'c', 'v' and 'r' give the same bits.
  */
 #include "codegen/combine.h"
 #include "codegen/group.h"
@@ -48,7 +49,7 @@ static void print_head(struct kiln_reducer *r)
                 LANES);
 }
 
-/* %x (or %xr, %xi) = 16 neighbours from memory, as they lie there. */
+/* %x (or %xr, %xi) = 16 contiguous elements, of the memory type. */
 static void print_packed_block(struct kiln_reducer *r, const char *name)
 {
     const char *type = kiln__ir_memory_type(r->in);
@@ -66,7 +67,7 @@ static void print_packed_block(struct kiln_reducer *r, const char *name)
     }
 }
 
-/* The same, gathered element by element. */
+/* The same with any stride: a gather, element by element. */
 static void print_strided_block(struct kiln_reducer *r, const char *name)
 {
     const char *type = kiln__ir_memory_type(r->in);
@@ -140,7 +141,7 @@ static void print_blocks(struct kiln_reducer *r)
     kiln__print(r->ir, "block.test:\n  %j = phi i64 [ 0, %outer ], [ %j.next, %block ]\n");
     for (int part = 0; part < parts; part++)
         kiln__print(r->ir, "  %sum$0 = phi <$1 x $2> [ splat ($2 $3), %outer ], [ %sum.next$0, %block ]\n",
-                    kiln__ir_part(r->lane, part), LANES, type, kiln__reduce_start(r, part));
+                    kiln__ir_part(r->lane, part), LANES, type, kiln__reduce_identity(r, part));
     kiln__print(r->ir, "  %more = icmp slt i64 %j, %blocks\n"
                        "  br i1 %more, label %block, label %end\n\n"
                        "block:\n");
@@ -154,7 +155,7 @@ static void print_blocks(struct kiln_reducer *r)
                 LANES);
 }
 
-/* What is left over as one vector, then all lanes. */
+/* The tail as one masked vector, then the horizontal reduction. */
 static bool has_masked_tail(const struct kiln_reducer *r)
 {
     bool direct = r->in != KILN_COMPLEX64 && r->in != KILN_BOOL && !kiln__ir_is_narrow(r->in);
@@ -181,7 +182,7 @@ static void print_masked_tail(struct kiln_reducer *r)
     kiln__reduce_pairs(r, "%all");
 }
 
-/* The lanes go to memory, and what is left over to them, one by one. */
+/* The lanes are stored, and the tail is combined with them element by element. */
 static void print_tail(struct kiln_reducer *r)
 {
     const char *type = kiln__ir_value_type(r->lane);

@@ -1,23 +1,22 @@
 /*
- * reduce_columns.c - a reduction whose outputs are neighbours, as are the elements they are made from: columns of a
- * matrix.
+ * reduce_columns.c - a reduction along columns: outputs are contiguous, and so are the elements of one row.
  *
  *     for each stripe of columns:
- *         lanes[0 .. used) = start
+ *         lanes[0 .. used) = the identity element
  *         for each row j:  lanes[j mod 16] = lanes[j mod 16] combined with the row         (vectors across the columns)
  *         for half = used / 2, ... 1:  lanes[k] = lanes[k] combined with lanes[k + half], k < half
  *         outputs = lanes[0]
  *
- * For each column this is the order of reduce.c, so the layout does not change a bit. A stripe reads whole cache lines
- * of each row, and its lanes stay in the second-level cache. With fewer than 16 rows only `used` lanes take part: the
- * others would hold the start, which changes nothing.
+ * For each column this is the order of reduce.c, so the bits do not depend on the layout. A stripe reads whole cache
+ * lines of each row, and its lanes stay in the second-level cache. With fewer than 16 rows only `used` lanes take part:
+ * the others would hold the identity element, which changes nothing.
  */
 #include "codegen/combine.h"
 #include "codegen/lower.h"
 
 enum {
     LANES = KILN_REDUCE_LANES,
-    LANE_BYTES = 8192 /* of a stripe: long rows read well, and 16 lanes of them stay in the second-level cache */
+    LANE_BYTES = 8192 /* of a stripe: long contiguous reads, and 16 lanes of them stay in the second-level cache */
 };
 
 #define PARALLEL ", !llvm.access.group !0"
@@ -72,14 +71,14 @@ static void print_lane_load(struct kiln_reducer *r, const char *name)
     }
 }
 
-/* `value` is a name, or NULL for the start. */
+/* `value` is a name, or NULL for the identity element. */
 static void print_lane_store(struct kiln_reducer *r, const char *value, const char *name)
 {
     const char *type = kiln__ir_value_type(r->lane);
     for (int part = 0; part < kiln__ir_parts(r->lane); part++) {
         const char *suffix = kiln__ir_part(r->lane, part);
         kiln__print(r->ir, "  store $0 $1$2, ptr %$3.at$4, align $5" PARALLEL "\n", type,
-                    value ? value : kiln__reduce_start(r, part), value ? suffix : "", name, suffix,
+                    value ? value : kiln__reduce_identity(r, part), value ? suffix : "", name, suffix,
                     kiln__reduce_lane_align(r));
     }
 }
@@ -105,7 +104,7 @@ static void print_head(struct kiln_reducer *r)
 /* %used: the smallest power of two that is not below n, at most 16. */
 static void print_used(struct kiln_reducer *r)
 {
-    if (!kiln__reduce_start_is_neutral(r)) {
+    if (!kiln__reduce_identity_is_exact(r)) {
         kiln__print(r->ir, "  %used = add i64 0, $0\n", LANES);
         return;
     }
@@ -193,7 +192,7 @@ static void print_rest(struct kiln_reducer *r)
     kiln__print(r->ir, "  br label %half.from\n\nhalf.from:\n");
 }
 
-static void print_start(struct kiln_reducer *r)
+static void reset_lanes(struct kiln_reducer *r)
 {
     open_loop(r, "s");
     open_loop(r, "t");
@@ -252,7 +251,7 @@ void kiln__reduce_columns_print(struct kiln_reducer *r)
                 "  %base = getelementptr inbounds [$1 x i8], ptr %p, i64 %col\n"
                 "  %out = getelementptr inbounds [$2 x i8], ptr %o, i64 %col\n",
                 width, kiln__dtype_size(r->in), kiln__dtype_size(r->out));
-    print_start(r);
+    reset_lanes(r);
     print_blocks(r);
     print_rest(r);
     print_combine(r);

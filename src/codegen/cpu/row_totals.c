@@ -1,8 +1,8 @@
 /*
  * row_totals.c - see row_totals.h.
  *
- * Where combining is associative, blocks of elements are combined in pairs before they meet their lanes: in the same
- * order, so with the same result, but the steps that wait for each other are fewer.
+ * Where the reduction is associative, four blocks of elements are combined in pairs before they are combined with the
+ * lanes. The result is the same, and the chain of dependent instructions is shorter.
  */
 #include "codegen/cpu/row_totals.h"
 
@@ -78,7 +78,7 @@ static void print_loop(struct kiln_printer *p, struct kiln_reducer *reducer, uin
     kiln__print(p->ir, "  br label %$0.test\n\n$0.end:\n", loop);
 }
 
-/* What is left after the last whole block, as one vector: %lanes of the one or the other. */
+/* The tail, fewer than 16 elements, as one masked vector. */
 static void print_masked_tail(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
 {
     const char *type = kiln__ir_value_type(reducer->lane);
@@ -106,7 +106,7 @@ static void print_masked_tail(struct kiln_printer *p, struct kiln_reducer *reduc
                     kiln__ir_part(reducer->lane, part), index, part);
 }
 
-/* The same lane by lane, in memory. */
+/* The tail element by element, with the lanes in memory. */
 static void print_tail(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
 {
     const char *type = kiln__ir_value_type(reducer->lane);
@@ -162,7 +162,7 @@ static void print_accumulate(struct kiln_printer *p, struct kiln_reducer *reduce
 
 /* ---- totals ---------------------------------------------------------------------------------------------------- */
 
-/* %total of a level, whose lanes then hold their start again. */
+/* %total of a level, whose lanes are then reset to the identity element. */
 static void print_level(struct kiln_printer *p, struct kiln_reducer *reducer, uint32_t index)
 {
     const char *type = kiln__ir_value_type(reducer->lane);
@@ -172,7 +172,7 @@ static void print_level(struct kiln_printer *p, struct kiln_reducer *reducer, ui
     kiln__reduce_total(reducer);
     for (int part = 0; part < parts; part++)
         kiln__print(p->ir, "  store <$0 x $1> splat ($1 $2), ptr %lanes$3, align $4\n", LANES, type,
-                    kiln__reduce_start(reducer, part), part, kiln__reduce_lanes_align(reducer));
+                    kiln__reduce_identity(reducer, part), part, kiln__reduce_lanes_align(reducer));
 }
 
 /* %total goes to its lane of the next level: its number among the totals of this level, mod 16. */

@@ -1,16 +1,17 @@
 /*
- * row_totals.h - the reductions of a row kernel: functions that add a tile to the lanes, and that take totals. Inside
- * the codegen layer.
+ * row_totals.h - the functions that a row kernel calls for each of its reductions. Inside the codegen layer.
  *
- * Each level of a reduction (group.h) has 16 lanes, and those of all levels lie in one buffer. Elements go to the lanes
- * of level 0. At the end of a chunk its total is taken from there and goes to a lane of level 1, and so on, as digits
- * carry. Lanes hold their start before a row and after it, for taking a total puts it there.
+ * Each level of a reduction (group.h) has 16 lanes, and those of all levels lie in one buffer. Elements are combined
+ * with the lanes of level 0. At the end of a chunk its lanes are reduced to a total, which is combined with a lane of
+ * level 1, and so on, as a counter carries into its next digit. Lanes hold the identity element before and after each
+ * row: a level is reset when its total is taken.
  *
- * Of reduction number N there are, with a pointer for each part of a lane:
+ * For reduction number N there are, with a pointer for each part of a lane:
  *
- *     @accumulateN(lanes, elements, count)    elements as lanes hold them, from a multiple of 16 of the row on
- *     @totalN(lanes, at, n, to)               after `at` elements: the end of a chunk, or of the row of n elements;
- * then the reduction's result is stored at `to`
+ *     @accumulateN(lanes, elements, count)    combines elements, converted to the lanes' dtype, with the lanes; the
+ *                                             first of them is a multiple of 16 in the row
+ *     @totalN(lanes, at, n, to)               after `at` elements, at the end of a chunk or of the row of n elements:
+ *                                             carries totals; at the end of the row stores the result at `to`
  */
 #ifndef KILN_CODEGEN_CPU_ROW_TOTALS_H
 #define KILN_CODEGEN_CPU_ROW_TOTALS_H

@@ -1,19 +1,19 @@
 /*
- * rows.c - the text of a kernel with reductions along its rows: softmax, norms, a sum of a chain.
+ * rows.c - the text of a kernel with reductions along its rows: softmax, norms, a reduction of an expression.
  *
  *     for each row:
- *         for each pass:     tile by tile: compute what is reduced into a buffer on the stack, reduce the buffer
- *                            then what the row shares from here on, computed once
- *         a division of what was kept by what the row shares, in place (row_division.h)
- *         element outputs:   one more loop over the row; the streaming form writes them past the caches
+ *         for each pass:     tile by tile: compute the reductions' operands into a buffer on the stack, reduce it;
+ *                            then compute once what depends on values of the whole row only
+ *         division:          of kept values by a value of the row, in place (row_division.h)
+ *         element outputs:   one more loop over the row; the streaming form uses non-temporal stores
  *         row outputs:       stored once
  *
- * A reduction belongs to the pass after everything it needs. Element values are computed again in each pass that needs
- * them, from memory that is in the cache by then; in short rows, expensive ones are kept (keep.h). What lies in memory
- * as lanes hold it is reduced from there, without a buffer.
+ * A reduction runs in the first pass in which its operands are known. Element values are recomputed in each pass that
+ * needs them, from operands that are in the cache by then; in short rows, expensive ones are kept (keep.h). Operands
+ * that already lie in memory, packed and of the lanes' dtype, are reduced in place, without a buffer.
  *
  * The order of a reduction is that of group.h: tiles are whole blocks of lanes and parts of one chunk, so the bits are
- * those of the operation on its own. The functions that add a tile to the lanes and take totals are in row_totals.c.
+ * those of the reduction on its own. The functions that reduce a tile are in row_totals.c.
  */
 #include "codegen/cpu/cpu_printer.h"
 #include "codegen/cpu/row_totals.h"
@@ -62,7 +62,7 @@ static void print_quotient(struct rows *rows, uint32_t index)
     kiln__ir_load(p->ir, kiln__value_name(p, value).text, KILN_FLOAT32, pointer.text, KILN_PARALLEL);
 }
 
-/* As arrays store it, but any NaN: what is stored in the end settles which. */
+/* Stores the value as arrays do, but does not canonicalize NaN: the final store does. */
 static void print_keep(struct rows *rows, const char *name, enum kiln_dtype dtype, const char *pointer)
 {
     bool settles = dtype == KILN_FLOAT32 || dtype == KILN_FLOAT64;
@@ -114,7 +114,7 @@ static bool is_packed_operand(const struct rows *rows, uint32_t value)
     return value < rows->p->group->operand_count && rows->p->layouts[value] == KILN_LAYOUT_PACKED;
 }
 
-/* Do the elements that are reduced lie somewhere as their lanes hold them, packed? Then they are read from there. */
+/* Do the elements that are reduced lie in memory already, packed and of the lanes' dtype? */
 static bool is_in_place(const struct rows *rows, uint32_t index, uint32_t pass)
 {
     struct kiln_reducer reducer = kiln__stages_reducer(&rows->stages, index);
@@ -165,8 +165,8 @@ static void print_buffers(struct rows *rows)
                         KILN_STREAM_LINE);
 }
 
-/* All lanes of all levels hold their start. */
-static void print_starts(struct rows *rows)
+/* All lanes of all levels are set to the identity element. */
+static void reset_lanes(struct rows *rows)
 {
     for (uint32_t i = 0; i < rows->p->group->instr_count; i++) {
         if (!kiln__is_reduction(&rows->p->group->instrs[i])) continue;
@@ -174,11 +174,11 @@ static void print_starts(struct rows *rows)
         const char *type = kiln__ir_value_type(reducer.lane);
         for (int part = 0; part < kiln__ir_parts(reducer.lane); part++)
             kiln__print(rows->p->ir, "  store <$0 x $1> splat ($1 $2), ptr %lanes$3.$4, align 64\n", KILN_ROW_LANES,
-                        type, kiln__reduce_start(&reducer, part), i, part);
+                        type, kiln__reduce_identity(&reducer, part), i, part);
     }
 }
 
-/* What is reduced, as its lanes hold it, goes to the tile's buffer. */
+/* Converts what is reduced to the lanes' dtype and stores it in the tile's buffer. */
 static void print_entries(struct rows *rows, uint32_t pass)
 {
     struct kiln_printer *p = rows->p;
@@ -210,7 +210,7 @@ static void print_total_calls(struct rows *rows, uint32_t pass, const char *at)
     }
 }
 
-/* The tile's elements go to the lanes; at the end of a chunk that is not the last the totals are carried. */
+/* Combines the tile with the lanes; at the end of every chunk but the last, carries the totals. */
 static void print_accumulations(struct rows *rows, uint32_t pass)
 {
     struct kiln_printer *p = rows->p;
@@ -281,8 +281,8 @@ static kiln_status print_tile(struct rows *rows, uint32_t pass, kiln_error *err)
 }
 
 /*
- * The next row is fetched while the last pass computes. A first pass waits for memory as it is; where results go past
- * the caches, operands come from beyond them.
+ * Prefetches the next row while the last pass computes. Not in a first pass, which is bound by memory already, and only
+ * in streaming kernels, whose operands do not fit the caches either.
  */
 static void print_prefetches(struct rows *rows, uint32_t pass)
 {
@@ -335,7 +335,7 @@ static kiln_status print_pass(struct rows *rows, uint32_t pass, kiln_error *err)
     return status;
 }
 
-/* Elements to where `base` points: the row of the output, or a tile, which starts with another element. */
+/* Stores the elements at `index` of `base`: the row of the output, or a tile of it. */
 static void print_stores(struct rows *rows, const char *base, const char *index)
 {
     struct kiln_printer *p = rows->p;
@@ -361,7 +361,7 @@ static kiln_status print_output_loop(struct rows *rows, const char *before, kiln
     return status;
 }
 
-/* A row that is written is not read again soon: tile by tile it goes past the caches (streaming.h). */
+/* The streaming form: results are not read again soon, so they bypass the caches (streaming.h). */
 static kiln_status print_streamed_loop(struct rows *rows, const char *before, kiln_error *err)
 {
     struct kiln_printer *p = rows->p;
@@ -475,7 +475,7 @@ static kiln_status print_body(struct rows *rows, kiln_error *err)
     struct kiln_printer *p = rows->p;
     print_buffers(rows);
     kiln__print_arguments(p);
-    print_starts(rows);
+    reset_lanes(rows);
     kiln__print(p->ir, "  %some.rows = icmp sgt i64 %rows, 0\n"
                        "  br i1 %some.rows, label %outer, label %exit\n\n"
                        "outer:\n"

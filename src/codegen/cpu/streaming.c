@@ -15,8 +15,8 @@ void kiln__print_stream_count(struct kiln_printer *p, size_t size, const char *s
 }
 
 /*
- * Copies a tile: elements up to the first cache line, whole lines past the caches, the rest as elements again. Elements
- * of 8 bytes go as two halves, because a complex64 needs to be aligned to 4 bytes only.
+ * Copies a tile: elements up to the first cache line, whole lines with non-temporal stores, then single elements again.
+ * Elements of 8 bytes go as two halves, because a complex64 needs to be aligned to 4 bytes only.
  */
 void kiln__print_stream(struct kiln_printer *p, size_t element_size, struct kiln_stream_nodes nodes)
 {

@@ -1,8 +1,9 @@
 /*
- * streaming.h - results that go past the caches: computed into a tile on the stack, which then moves to the output in
- * whole cache lines, with non-temporal stores. Inside the codegen layer.
+ * streaming.h - results that bypass the caches: they are computed into a tile on the stack, which is then copied to the
+ * output in whole cache lines, with non-temporal stores. Inside the codegen layer.
  *
- * A tile starts anywhere and ends with a cache line, but for the last one; so all but the first start with one.
+ * A tile ends at the end of a cache line of the output, but for the last one, so every tile but the first begins at the
+ * beginning of one.
  */
 #ifndef KILN_CODEGEN_CPU_STREAMING_H
 #define KILN_CODEGEN_CPU_STREAMING_H

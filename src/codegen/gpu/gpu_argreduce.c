@@ -1,11 +1,11 @@
 /*
- * gpu_argreduce.c - the schedule of argmin and argmax: a warp goes through a chunk of a row, and its threads agree on
- * where the best element is.
+ * gpu_argreduce.c - the schedule of argmin and argmax: a warp searches a chunk of a row; its threads then reduce their
+ * results by shuffles.
  *
- * An element is its key, an unsigned number of which the largest is looked for (runtime/order.h; turned over for
- * argmin), and its position in the row. Of equal keys the lower position wins, so pairs can be combined in any order:
- * each thread takes every 32nd element. Where it has no more it looks at the last one again, as if that came later:
- * there the lower position is the right one.
+ * An element is represented by its key, an unsigned integer whose maximum is searched (runtime/order_keys.h; inverted
+ * for argmin), and its position in the row. Of equal keys the lower position wins, so (key, position) pairs can be
+ * combined in any order: each thread takes every 32nd element. A thread past the end reads the last element again with
+ * a higher position, which loses the tie against the real one.
  */
 #include <string.h>
 
@@ -13,8 +13,8 @@
 #include "codegen/gpu/gpu_printer.h"
 
 enum {
-    TOGETHER = 8, /* elements of a thread that are loaded before the first is looked at; */
-    BLOCKS = 4    /* of a multiprocessor leave the registers for that */
+    TOGETHER = 8, /* elements of a thread that are loaded before the first is used; */
+    BLOCKS = 4    /* resident blocks per multiprocessor leave the registers for that */
 };
 
 static kiln_status check_argreduce(const struct kiln_printer *p, kiln_error *err)
@@ -93,7 +93,7 @@ static void print_address(struct kiln_printer *p, uint32_t operand, const char *
                 operand, name, at, stride.text);
 }
 
-/* name = the position of position `at`. */
+/* name = the position in the data of the row's element `at`. */
 static void print_position(struct kiln_printer *p, const char *name, const char *suffix, const char *at)
 {
     if (!reads_through(p)) {
@@ -128,7 +128,7 @@ static void load_element(struct kiln_printer *p, int k)
                 k, bytes * 8, suffix.text, bytes);
 }
 
-/* %least.K = %order.K, but 0 for NaN, whose order is the largest; no number has 0. */
+/* %least.K = %order.K, but 0, which no number has, for NaN, whose %order is the largest. */
 static void print_nan_as_least(struct kiln_printer *p, int k, const char *type)
 {
     const char *nan = kiln__dtype_size(p->dtypes[0]) == 2 ? "65535" : "-1";

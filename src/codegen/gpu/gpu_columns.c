@@ -2,11 +2,11 @@
  * gpu_columns.c - the schedule COLUMNS of gpu_schedule.h: a reduction along an axis that is not packed, one level per
  * launch.
  *
- * A block has 32 neighbouring columns and one chunk of them. Warp w has lanes w and w + 8 of every column, thread l of
- * it those of column l: it adds up elements w, w + 16, ... in one lane and w + 8, w + 24, ... in the other, and
- * combines the two. Then the 8 pairs of a column meet in shared memory, where the first warp combines k and k + 4, k
- * and k + 2, k and k + 1. That is the order of group.h for up to 1024 elements. Threads of columns past the end have no
- * elements, but come to the barrier.
+ * A block reduces one chunk of 32 adjacent columns. Warp w has lanes w and w + 8 of every column, its thread l those of
+ * column l: it accumulates elements w, w + 16, ... in one lane and w + 8, w + 24, ... in the other, and combines the
+ * two. Then the 8 partial results of a column are exchanged through shared memory, and the first warp combines k and
+ * k + 4, k and k + 2, k and k + 1. That is the order of group.h for up to 1024 elements. Threads of columns past the
+ * end have no elements, but take part in the barrier.
  */
 #include "codegen/gpu/gpu_lanes.h"
 #include "codegen/gpu/gpu_printer.h"
@@ -78,7 +78,7 @@ static void print_position(struct columns *c)
                 KILN_REDUCE_CHUNK, kiln__dtype_size(c->r.in), kiln__dtype_size(c->r.out));
 }
 
-/* name = element `at` (an i32) of the column, as a lane holds it; it is loaded as name.x. */
+/* Loads element `at` (an i32) of the column as name.x. */
 static void print_load(struct columns *c, const char *name, const char *at)
 {
     struct kiln_name pointer = kiln__name(c->p->ir, "$0.at", name);
@@ -129,7 +129,7 @@ static void print_spans(struct columns *c)
     kiln__print(p->ir, "  br label %spans\n\n");
 }
 
-/* What is left over, an element for each lane at a time; the second may not be there. */
+/* The tail: one element of each of the two lanes at a time; the second may not exist. */
 static void print_rest(struct columns *c)
 {
     struct kiln_printer *p = c->p;
@@ -157,7 +157,7 @@ static void print_rest(struct columns *c)
     kiln__print(p->ir, "  %r.next = add nuw nsw i32 %r, $0\n  br label %rests\n\n", LANES);
 }
 
-/* The pairs meet; the first warp combines those of its columns. */
+/* The first warp combines the partial results of all warps. */
 static void print_total(struct columns *c)
 {
     struct kiln_printer *p = c->p;

@@ -23,10 +23,10 @@ void kiln__lane_phi(struct kiln_reducer *r, const char *name, const char *a, con
                     const char *from_b)
 {
     for (int part = 0; part < kiln__ir_parts(r->lane); part++) {
-        const char *start = kiln__reduce_start(r, part);
+        const char *identity = kiln__reduce_identity(r, part);
         kiln__print(r->ir, "  $0 = phi $1 [ $2, %$3 ]", part_name(r, name, part).text, lane_type(r),
-                    a ? part_name(r, a, part).text : start, from_a);
-        if (from_b) kiln__print(r->ir, ", [ $0, %$1 ]", b ? part_name(r, b, part).text : start, from_b);
+                    a ? part_name(r, a, part).text : identity, from_a);
+        if (from_b) kiln__print(r->ir, ", [ $0, %$1 ]", b ? part_name(r, b, part).text : identity, from_b);
         kiln__print(r->ir, "\n");
     }
 }

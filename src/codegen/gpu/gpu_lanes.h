@@ -2,7 +2,7 @@
  * gpu_lanes.h - lanes of reductions as values of a GPU's threads. Inside the codegen layer.
  *
  * A lane is named like any value: one SSA value, or for complex64 two with "r" and "i" behind the name. The first 16
- * threads of a warp have a lane each. What a lane starts with and how two are combined is in combine.h.
+ * threads of a warp have a lane each. The identity element and how lanes are combined are in combine.h.
  */
 #ifndef KILN_CODEGEN_GPU_GPU_LANES_H
 #define KILN_CODEGEN_GPU_GPU_LANES_H
@@ -10,8 +10,8 @@
 #include "codegen/combine.h"
 #include "codegen/printer.h"
 
-/* name = `a` where control comes from block `from_a`, else `b` from `from_b`, which may be NULL; a NULL is the start.
- */
+/* name = `a` where control comes from block `from_a`, else `b` from `from_b`, which may be NULL; a NULL value is
+ * the identity element. */
 void kiln__lane_phi(struct kiln_reducer *r, const char *name, const char *a, const char *from_a, const char *b,
                     const char *from_b);
 /* name = the i1 `condition` ? a : b */
@@ -31,14 +31,15 @@ void kiln__lane_across(struct kiln_printer *p, struct kiln_reducer *r, const cha
 void kiln__lane_first(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *source);
 
 /*
- * Must elements be combined in the order of group.h to give its bits? Integers need not, nor maxima and minima of
- * float32 lanes, but for one thing: of zeros, all largest, the last one's sign wins. Quick ones take +0 for larger than
- * -0, in any order, and whoever gets a zero asks again in order. Which NaN it is shows nowhere.
+ * Must elements be combined in the order of group.h to give its bits? FREE: not for integers. QUICK: not for maxima and
+ * minima of float32 lanes either, except for the sign of a zero, where the last of several zeros wins. These use the
+ * GPU's instruction, for which +0 is greater than -0, and compute a chunk whose result is a zero again in order. The
+ * payload of a NaN does not matter: stores canonicalize it. ORDERED: all others.
  */
 enum kiln_lane_order { KILN_LANES_FREE, KILN_LANES_QUICK, KILN_LANES_ORDERED };
 enum kiln_lane_order kiln__lane_order(const struct kiln_reducer *r);
 
-/* name = a combined with b: in order, or as quickly as kiln__lane_order() allows. */
+/* name = a combined with b: with the bits of group.h, or with the GPU's instruction where kiln__lane_order() allows. */
 typedef void kiln_lane_combine(struct kiln_printer *p, struct kiln_reducer *r, const char *name, const char *a,
                                const char *b);
 kiln_lane_combine kiln__lane_combine, kiln__lane_combine_quickly;

@@ -1,11 +1,11 @@
 /*
- * gpu_packed.c - the schedule for operands that lie as the outputs do: element i is i elements behind its pointer.
+ * gpu_packed.c - the schedule for contiguous operands and outputs: element i is i elements behind its pointer.
  *
  *     the thread's elements all exist:  load all of them, compute, store
  *     else, in the last block:          those that exist, one after the other
  *
- * A thread has `width` elements: neighbours, moved as vectors, where the schedule config is wide; else elements one
- * block apart, so that at any time the threads of a warp touch neighbours. All loads stand before the first use.
+ * A thread has `width` elements: adjacent ones, loaded and stored as vectors, where the schedule config is wide; else
+ * elements one block apart, so that accesses of a warp are coalesced. All loads stand before the first use.
  */
 #include "codegen/gpu/gpu_printer.h"
 

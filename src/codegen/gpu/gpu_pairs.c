@@ -1,17 +1,17 @@
 /*
- * gpu_pairs.c - what the neighbours of one thread compute: one after the other, or, where there are 16-bit floats, two
- * at a time.
+ * gpu_pairs.c - the instructions for the adjacent elements of one thread: one element after the other, or, for 16-bit
+ * floats, two at a time in one register.
  *
- * Rounding is most of the work with 16-bit floats, and GPUs round two at once, or add and multiply two pairs without
- * rounding anything apart (runtime/pairs.c). So a value of elements e and e + 1 is, beside "%vN.e" and "%vN.f", the
- * register "%vN.e.pair", an i32; of a shared value, which is twice the same, "%vN.pair". Whatever is not used goes
- * away. Bits to store are there for outputs only, and taken from the settled pair: the NaN of pairs is any.
+ * Rounding is most of the work with 16-bit floats. GPUs round two floats with one instruction, and add and multiply
+ * pairs in the dtype itself (runtime/pairs.c). So a value of elements e and e + 1 has, beside "%vN.e" and "%vN.f", the
+ * register "%vN.e.pair", an i32; a shared value, the same for both, has "%vN.pair". LLVM removes what is not used. Only
+ * outputs have bits to store; they are taken from the settled pair, whose NaNs are canonical.
  */
 #include "codegen/gpu/gpu_printer.h"
 
 /* ---- which ------------------------------------------------------------------------------------------------------- */
 
-/* What is computed with pairs themselves, and the helper's word for it. */
+/* Operations on whole pairs, by their name in the helper's name. */
 static const char *const pair_words[KILN_OP_COUNT] = {
     [KILN_OP_ADD] = "add", [KILN_OP_SUBTRACT] = "subtract", [KILN_OP_MULTIPLY] = "multiply"};
 
@@ -92,7 +92,7 @@ static void call(struct kiln_printer *p, const char *out, const char *result, co
     kiln__print(p->ir, ")\n");
 }
 
-/* The pair of what was loaded or cast. */
+/* The pair of two values that were loaded or cast one by one. */
 static void print_join(struct kiln_printer *p, uint32_t value, uint32_t element)
 {
     struct names n = names_of(p, value, element);

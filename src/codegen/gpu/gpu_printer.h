@@ -20,7 +20,7 @@
 #include "codegen/gpu/gpu_schedule.h"
 #include "codegen/printer.h"
 
-/* At the branch back of a loop that rarely runs: it is not unrolled. */
+/* At the back edge of a loop that rarely runs: it is not unrolled. */
 #define KILN_GPU_ROLLED ", !llvm.loop !1"
 
 const char *kiln__gpu_index(const struct kiln_gpu_config *config);

@@ -1,8 +1,8 @@
 /*
- * gpu_random.c - the schedule of random words: a thread hashes one counter with the key and stores what it gives.
+ * gpu_random.c - the schedule of random words: a thread hashes one counter with the key and stores the two words of the
+ * hash.
  *
- * The layout of the words is that of array/threefry.h, and so is the hash: both halves of it are used, but for the last
- * of an odd number of words.
+ * The hash and the order of the words are those of array/threefry.h. Of an odd number of words the last hash gives one.
  */
 #include "codegen/gpu/gpu_printer.h"
 
@@ -35,7 +35,7 @@ static void load_key(struct kiln_printer *p)
     join(p, "key", "%key0", "%key1");
 }
 
-/* Places %place0 = t and %place1 = pairs + t; %both: is there a word at the second one? The counter's second half. */
+/* Positions %place0 = t and %place1 = pairs + t; %both: is there a word at the second? %counter: what is hashed. */
 static void make_counter(struct kiln_printer *p, const struct kiln_gpu_config *config)
 {
     const char *type = kiln__gpu_index(config);

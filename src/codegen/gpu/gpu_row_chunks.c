@@ -1,21 +1,22 @@
 /*
  * gpu_row_chunks.c - the loops of a warp over its chunks in one pass. See gpu_rows.h.
  *
- * A chunk is spans and a rest. A span is 32 * S elements, S the kernel's `span`: thread l of the first 16 has elements
- * l, l + 16, l + 32, ... of its first half, thread l + 16 the same of its second half, S each. So a thread has elements
- * of one lane, in order, and the accesses of a warp are two runs of 64 bytes (of float32) that fill whole sectors. The
- * rest, fewer elements than a span, is taken 32 neighbours at a time, and so are spans where no order shows.
+ * A chunk is divided into spans and a rest. A span is 32 * S elements, S the kernel's `span`: thread l of the first 16
+ * has elements l, l + 16, l + 32, ... of its first half, thread l + 16 the same of its second half, S each. So the
+ * elements of a thread are consecutive ones of one lane, and an access of the warp is two segments of 64 bytes (of
+ * float32), whole sectors. The rest, fewer elements than a span, is processed 32 adjacent elements at a time, and so
+ * are spans where no reduction is ordered (gpu_lanes.h).
  *
- * Passes whose order does not show may take fewer than S elements of a thread at a time, but have the same spans: the
- * k-th element of a thread in a chunk is the same in every pass, and so is its slot. A warp has 1024 slots. Those of
- * four such elements are neighbours, where something of 4 bytes is kept: then one access of 16 bytes moves them.
+ * Passes without an ordered reduction may process fewer than S elements of a thread at a time, but have the same spans:
+ * the k-th element of a thread in a chunk is the same in every pass, and so is its slot. A warp has 1024 slots. Where a
+ * value of 4 bytes is kept, the slots of four such elements are adjacent, so that one access of 16 bytes moves them.
  *
- * Where slots hold something, all chunks but the last one of each warp are far: nothing of them is held.
+ * Slots hold values of the last chunk of each warp only; the chunks before it are called far.
  */
 #include "codegen/gpu/gpu_rows.h"
 
 enum {
-    COPIED_LOADS = 16,  /* loads of a thread under way, at most, */
+    COPIED_LOADS = 16,  /* loads in flight per thread, at most, */
     COPIED_INSTRS = 32, /* and instructions of the group in a loop */
     SLOT_GROUP = 4,     /* neighbouring slots of a thread */
 };
@@ -23,7 +24,7 @@ enum {
 static const struct kiln_chunk_kind every_chunk = {"w", false, true, true, true};
 static const struct kiln_chunk_kind far_chunk = {"f", false, false, true, false};
 static const struct kiln_chunk_kind last_chunk = {"l", true, true, true, true};
-/* Slots may hold what this pass keeps already, so they are of no use. */
+/* Reads no slots: they may hold what this pass keeps already. */
 static const struct kiln_chunk_kind exact_chunk = {"z", false, false, false, true};
 
 /* ---- how many elements at a time ------------------------------------------------------------------------------- */
@@ -47,7 +48,7 @@ static bool has_ordered(const struct kiln_rows *rows)
     return false;
 }
 
-/* The lanes go across once per span, so passes with order take whole spans; what they can take is a span. */
+/* Lanes are exchanged once per span, so ordered passes process whole spans: the span is what all of them can. */
 void kiln__row_plan(struct kiln_rows *rows)
 {
     rows->span = KILN_ROW_SPAN;
@@ -196,7 +197,7 @@ static kiln_status print_rest_value(struct kiln_rows *rows, const struct kiln_ch
     return status;
 }
 
-/* What follows the spans, or all of the chunk, 32 elements at a time; of the last ones not all are there. */
+/* The rest, or the whole chunk, 32 elements at a time; of the last 32 not all exist. */
 static kiln_status print_rest(struct kiln_rows *rows, const struct kiln_chunk_kind *kind, const char *tag,
                               kiln_error *err)
 {
@@ -238,7 +239,7 @@ static kiln_status print_chunk(struct kiln_rows *rows, const struct kiln_chunk_k
     return status;
 }
 
-/* %allN = the lanes of the chunk, from where its last loop was left. */
+/* %allN = the lanes of the chunk, by the loop that control comes from. */
 static void print_lane_ends(struct kiln_rows *rows, bool has_far)
 {
     struct kiln_name far = kiln__name(rows->ir, "$0$1", rows->tag.text, far_chunk.suffix);
@@ -254,7 +255,7 @@ static void print_lane_ends(struct kiln_rows *rows, bool has_far)
     }
 }
 
-/* The chunk once more, for the sign of zeros. */
+/* Computes the chunk again in order, for the sign of a zero. */
 static kiln_status print_exact(struct kiln_rows *rows, kiln_error *err)
 {
     struct kiln_name tag = kiln__name(rows->ir, "$0$1", rows->tag.text, exact_chunk.suffix);

@@ -1,15 +1,15 @@
 /*
- * gpu_row_division.c - elements divided by a value that their row shares, as a softmax does.
+ * gpu_row_division.c - elements divided by a value of their row, as in a softmax.
  *
  * kiln_quotient_f32 (runtime.h, fused.h) gives the bits of a division within the bounds of row_division.h. A thread
- * looks at its elements together, first without zeros, which are rare but where something is masked; elements out of
- * bounds send all of them to a plain division, which is slow because a GPU has none: each branches to see whether its
- * steps are exact.
+ * checks the bounds of its elements together; if that fails, once more with zeros allowed, which are rare except in
+ * masked rows. If one element is out of bounds, all are divided plainly, which is slow: a GPU has no instruction for
+ * it, and its subroutine branches.
  */
 #include "codegen/gpu/gpu_row_together.h"
 #include "codegen/row_division.h"
 
-/* |x| in bounds, as bits without the sign: shifted to the left, less LEAST, at most RANGE as an unsigned number. */
+/* |x| is within bounds if its bits, shifted left by one to drop the sign, minus LEAST are at most RANGE, unsigned. */
 #define LEAST (KILN_QUOTIENT_LEAST << 1)
 #define RANGE ((KILN_QUOTIENT_MOST - KILN_QUOTIENT_LEAST) << 1)
 
@@ -26,7 +26,7 @@ static struct kiln_name divisor_of(const struct kiln_rows *rows, const struct ki
     return kiln__value_name(rows->p, rows->p->group->instrs[t->index].in[1]);
 }
 
-/* %far = how far the element that is farthest is above the least one; what is below wraps around. */
+/* %far = the largest of the elements' distances from LEAST; what is below wraps around. */
 static void print_distances(struct kiln_rows *rows, const struct kiln_together *t)
 {
     struct kiln_name before = {"0"};
@@ -92,7 +92,7 @@ static void print_quick(struct kiln_rows *rows, const struct kiln_together *t)
                 kiln__name(rows->ir, "%inverse$0$1", t->index, t->tag).text);
 }
 
-/* A quick quotient is no NaN, so only those of a plain division are settled, as if for a store. */
+/* A quick quotient is never NaN, so only those of a plain division are canonicalized, as for a store. */
 static void print_plain(struct kiln_rows *rows, const struct kiln_together *t)
 {
     struct kiln_printer *p = rows->p;

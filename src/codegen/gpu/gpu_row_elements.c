@@ -1,8 +1,8 @@
 /*
- * gpu_row_elements.c - one element of a thread in a row: from memory or its slot, through the instructions of the pass,
- * to its slot, to what is reduced and to memory. See gpu_rows.h.
+ * gpu_row_elements.c - one element of a thread in a row: it is loaded from memory or its slot, computed, kept in its
+ * slot, converted for the reductions, and stored. See gpu_rows.h.
  *
- * An element is loaded, kept and stored by one thread only, the same in every pass, so there is nothing to wait for.
+ * An element is loaded, kept and stored by one thread only, the same in every pass, so no barrier is needed.
  */
 #include "codegen/gpu/gpu_rows.h"
 
@@ -75,7 +75,7 @@ void kiln__row_print_loads(struct kiln_rows *rows, const struct kiln_chunk_kind 
     }
 }
 
-/* The value as it lies in memory, but any NaN: what is stored in the end settles that. */
+/* Stores the value as arrays do, but does not canonicalize NaN: the final store does. */
 static void print_keep(struct kiln_rows *rows, uint32_t value)
 {
     struct kiln_printer *p = rows->p;

@@ -1,13 +1,14 @@
 /*
- * gpu_row_lanes.c - elements of a row into lanes, and lanes into a chunk's total, with the bits of group.h's order.
+ * gpu_row_lanes.c - combines the elements of a chunk with its lanes, and the lanes into a total, with the bits of
+ * group.h's order.
  *
- * Where the order shows (gpu_lanes.h), thread l of the first 16 has lane l, and threads l and l + 16 have elements of
- * it, the latter those that come later. Of a span the first 16 threads add theirs; the lanes go across, and the other
- * 16 add theirs; the lanes come back. Every thread adds twice and one of the two is of use: cheaper than to hand over
- * every element.
+ * Ordered reductions (gpu_lanes.h): thread l of the first 16 has lane l; threads l and l + 16 have elements of it, the
+ * latter the later ones. In each span the first 16 threads combine theirs, a shuffle moves the lanes to the other 16,
+ * which combine theirs, and a second shuffle moves the lanes back. All 32 threads execute both steps, and half of the
+ * results are discarded: cheaper than a shuffle per element.
  *
- * Where it does not, each of the 32 threads combines what it has, and they meet at the end of the chunk. A quick total
- * that is a zero is asked for again, in order: `is_exact`.
+ * Other reductions: each of the 32 threads combines its own elements, and the warp is reduced at the end of the chunk.
+ * A quick total that is a zero is computed again in order: `is_exact`.
  */
 #include "codegen/gpu/gpu_rows.h"
 
@@ -28,7 +29,7 @@ static void print_chain(struct kiln_rows *rows, struct kiln_reducer *r, uint32_t
     }
 }
 
-/* One element of each thread is handed over as it is. */
+/* With one element per thread, the element is shuffled instead of the lane. */
 static void print_ordered(struct kiln_rows *rows, struct kiln_reducer *r, uint32_t i, const char *tag,
                           const struct kiln_name *passes, int count)
 {
@@ -76,7 +77,7 @@ static void print_ordered_rest(struct kiln_rows *rows, struct kiln_reducer *r, u
     kiln__lane_select(r, kiln__name(rows->ir, "%rest.next$0$1", i, tag).text, is_other.text, both.text, one.text);
 }
 
-/* An element past the end is the start, which changes nothing where the order does not show. */
+/* An element past the end is the identity element, which changes nothing in an unordered reduction. */
 void kiln__row_print_rest_accumulation(struct kiln_rows *rows, const char *tag)
 {
     struct kiln_name from = kiln__name(rows->ir, "rest$0", tag);

@@ -1,8 +1,9 @@
 /*
- * gpu_row_together.h - an operation of several elements of a thread that looks at them together: within bounds each is
- * computed quickly, else all are computed plainly. The bits are the same. Inside the codegen layer.
+ * gpu_row_together.h - operations with a fast path that is checked once for several elements of a thread: if all are
+ * within bounds, each takes the fast path, else all take the general one. The bits are the same. Inside the codegen
+ * layer.
  *
- * The rows of the table are in gpu_row_division.c and gpu_row_exp.c.
+ * The operations are in gpu_row_division.c and gpu_row_exp.c.
  */
 #ifndef KILN_CODEGEN_GPU_GPU_ROW_TOGETHER_H
 #define KILN_CODEGEN_GPU_GPU_ROW_TOGETHER_H
@@ -24,7 +25,7 @@ struct kiln_together_kind {
     /* Of the element that the printer's `pass` says: %quickN<pass>; %plainN<pass>.out. */
     void (*print_quick)(struct kiln_rows *rows, const struct kiln_together *t);
     void (*print_plain)(struct kiln_rows *rows, const struct kiln_together *t);
-    bool is_settled; /* what comes out is as it is to be stored, also a NaN */
+    bool is_settled; /* the result's NaNs are canonical, so that it can be stored as it is */
 };
 
 extern const struct kiln_together_kind kiln__row_division, kiln__row_exp;

@@ -1,34 +1,34 @@
 /*
  * gpu_rows.c - the schedule ROWS of gpu_schedule.h: reductions, softmax and norms along rows, a team of warps per row.
  *
- *     for each pass (stages.h), chunk by chunk of 1024 elements, chunk c by member c mod team of the row's warps:
- *         the chunk's elements, one after the other of a thread's, into lanes (gpu_row_lanes.c)
- *         the lanes' total goes to lane c mod 16 of the next level, which is always in the same warp
- *     the team's lanes of the next level meet in shared memory; each warp combines them
- *     then what the row shares from here on, computed by every thread
+ *     for each pass (stages.h), for each chunk c of 1024 elements, in warp c mod team of the row's team:
+ *         combine the elements of each thread with its lane (gpu_row_lanes.c)
+ *         combine the chunk's total with lane c mod 16 of the next level, which is always in the same warp
+ *     exchange the team's lanes of the next level through shared memory; each warp reduces them
+ *     compute what depends on values of the whole row only, in every thread
  *
  * That is the order of group.h for two levels, so n is at most KILN_GPU_MAX_ROW. Several elements of a thread are
  * loaded before the first is used.
  *
- * A thread meets the same elements in every pass. What it computed of the last chunk of its warp and a later pass needs
- * is kept in shared memory, in slots that no other thread touches: a row of up to 1024 elements per warp is read once
- * and nothing is computed twice. Far chunks, those before the last, are computed again from the operands. Only the last
+ * A thread has the same elements in every pass. Values of the last chunk of its warp that a later pass needs are kept
+ * in shared memory, in slots that no other thread accesses: a row of up to 1024 elements per warp is read once and
+ * nothing is computed twice. Far chunks, those before the last, are computed again from the operands. Only the last
  * chunk of a row may be shorter, and it is the last of its warp, so far chunks have no rest.
  *
- * Warps of rows past the end have no elements, but come to every barrier. No element is read by another thread than the
- * one that writes it, but by the loop for zeros of a reduction, and what a row shares is read before the first barrier
- * and written after it, so outputs may lie where operands do.
+ * Warps of rows past the end have no elements, but take part in every barrier. An element is read by the thread that
+ * writes it only, except in the loop for zeros of a reduction, and values of the whole row are read before the first
+ * barrier and written after it, so outputs may alias operands.
  */
 #include "codegen/gpu/gpu_rows.h"
 
 enum {
-    FEWEST_WARPS = 4,                               /* of a block: the SM has room for 64 warps, but only 32 blocks */
+    FEWEST_WARPS = 4, /* of a block: a multiprocessor holds 64 warps, but only 32 blocks */
     TEAM_LANES = FEWEST_WARPS / 2 * KILN_ROW_LANES, /* lanes of a block's rows that have two warps or more */
     LANES_BYTES = 8 * TEAM_LANES,                   /* of a reduction, at most */
     SHARED_BYTES = 48 * 1024,
     KEPT_BYTES = KILN_SLOT_BYTES * KILN_ROW_CHUNK, /* of a warp */
-    BLOCKS =
-        4, /* with 64 registers per thread; a softmax then reaches 0.96 of a copy's speed, with 5 and spills 0.77 */
+    BLOCKS = 4, /* resident per multiprocessor, with 64 registers per thread; a softmax then reaches 0.96 of a copy's
+                   speed, with 5, which spills, 0.77 */
     SIMPLE_POINTERS = 4,
     APART_NANOSECONDS = 4000,
 };
@@ -156,7 +156,7 @@ static void print_row_outputs(struct kiln_rows *rows)
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
-/* Which row, and which part of it. Rows past the end have no elements, and the place of row 0. */
+/* The warp's row, and its chunks of it. Rows past the end have no elements, and the position of row 0. */
 static void print_team(struct kiln_rows *rows)
 {
     kiln__declare(rows->ir, "declare i32 @llvm.cttz.i32(i32, i1 immarg)\n");
@@ -186,11 +186,12 @@ static void print_team(struct kiln_rows *rows)
 }
 
 /*
- * Blocks that start together read together and then compute together, while memory waits; they come out of step only
- * after some dozens of rows. So the blocks that a GPU has room for at first start one after the other, over about the
- * time in which each reads its rows: a softmax of 4096 x 4096 went from 0.89 to 0.92 of a copy's speed.
+ * A staggered start. Blocks that start at the same time all load first and all compute afterwards, when memory is idle;
+ * they get out of phase only after some dozens of rows. So the first wave, the blocks that are resident at first, start
+ * one after the other, spread over about the time in which each loads its rows: a softmax of 4096 x 4096 went from 0.89
+ * to 0.92 of a copy's speed.
  */
-static void print_start(struct kiln_rows *rows)
+static void print_staggered_start(struct kiln_rows *rows)
 {
     if (!rows->slots.has_kept) return;
     kiln__declare(rows->ir, "declare void @llvm.nvvm.nanosleep(i32)\n");
@@ -209,8 +210,8 @@ static void print_start(struct kiln_rows *rows)
 }
 
 /*
- * Conditions of this thread, %place, where a lane of the next level lies, %spread, its first place in a span, and its
- * slots.
+ * What is the same in all passes of this thread: its conditions, %place, the index of its lane of the next level in
+ * shared memory, %spread, its first position in a span, and its slots.
  */
 static void print_conditions(struct kiln_rows *rows)
 {
@@ -236,7 +237,7 @@ static void print_conditions(struct kiln_rows *rows)
     kiln__row_print_slots(rows);
 }
 
-/* Few registers are enough: little to point at, and no pairs of them. */
+/* Few registers are enough: few pointers, and no values of two registers. */
 static bool is_simple(const struct kiln_printer *p)
 {
     for (uint32_t i = 0; i < kiln__group_values(p->group); i++)
@@ -249,7 +250,7 @@ static kiln_status print_body(struct kiln_rows *rows, kiln_error *err)
     struct kiln_printer *p = rows->p;
     kiln__gpu_open(p, rows->config, "rows n warps apart inner");
     print_team(rows);
-    print_start(rows);
+    print_staggered_start(rows);
     print_conditions(rows);
     kiln__gpu_print_bases(p, rows->config, "%row.index", 0, rows->config->axes);
     kiln__print_shared_loads(p, ".base");

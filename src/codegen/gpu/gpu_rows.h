@@ -3,12 +3,12 @@
  *
  *     gpu_rows.c           rows, teams and passes
  *     gpu_row_chunks.c     the loops over a warp's chunks in one pass
- *     gpu_row_lanes.c      how the elements of those loops come into lanes, and lanes into a chunk's total
+ *     gpu_row_lanes.c      combines the elements of those loops with lanes, and lanes into a chunk's total
  *     gpu_row_elements.c   loads, values, slots and stores of one element of a thread
- *     gpu_row_together.c   one operation of several elements together: divisions, exponentials
+ *     gpu_row_together.c   fast paths checked for several elements together: divisions, exponentials
  *
- * Names end in the tag of their pass; in a loop, in the tag of the loop, which is that and a layout; of one element, in
- * that and a number, which is the printer's `pass`.
+ * Names end in a tag. Of a pass: ".0", ".1", ..., ".out". Of a loop over a kind of chunk: the pass's tag and a letter,
+ * ".0w". Of one element of a thread in that loop: the loop's tag and a number, ".0w3", which is the printer's `pass`.
  */
 #ifndef KILN_CODEGEN_GPU_GPU_ROWS_H
 #define KILN_CODEGEN_GPU_GPU_ROWS_H
@@ -21,7 +21,7 @@ enum {
     KILN_ROW_WARPS = KILN_GPU_BLOCK / KILN_GPU_WARP,
     KILN_ROW_LANES = KILN_REDUCE_LANES,
     KILN_ROW_CHUNK = KILN_REDUCE_CHUNK,
-    KILN_ROW_SPAN = 16, /* elements of a thread in a span, at most: 8 loads under way reached 0.86 of a copy's speed,
+    KILN_ROW_SPAN = 16, /* elements of a thread in a span, at most: 8 loads in flight reached 0.86 of a copy's speed,
                            16 reached 0.91 */
 };
 
@@ -69,9 +69,9 @@ void kiln__row_print_stores(struct kiln_rows *rows, int copies);
 /* ---- gpu_row_together.c ---------------------------------------------------------------------------------------------
  */
 
-/* Does the instruction look at several elements together? */
+/* Does the instruction have a fast path that is checked for several elements together? */
 bool kiln__row_is_together(const struct kiln_rows *rows, uint32_t index);
-/* Does it then give what is to be stored? */
+/* Are the NaNs of its result canonical then? */
 bool kiln__row_is_settled(const struct kiln_rows *rows, uint32_t index);
 /* The results of all elements. What follows is in another block. */
 void kiln__row_print_together(struct kiln_rows *rows, uint32_t index, const char *tag, const struct kiln_name *passes,

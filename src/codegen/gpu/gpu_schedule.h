@@ -20,7 +20,7 @@ enum { KILN_GPU_WARPS = KILN_GPU_BLOCK / KILN_GPU_WARP };
 
 /*
  * "axes": for each of `axes` axes, outermost first: its size, then the byte stride of each pointer (outputs, operands)
- * along it; 1 + pointers params per axis. Index spaces are collapsed before, so few axes are the rule.
+ * along it; 1 + pointers params per axis. Index spaces are collapsed before, so there are usually few axes.
  */
 enum kiln_gpu_schedule {
     /*
@@ -43,12 +43,12 @@ enum kiln_gpu_schedule {
      */
     KILN_GPU_TILED,
     /*
-     * params: rows, n, warps per row (1, 2, 4 or 8), how many blocks start apart (0: all at once), inner strides of the
-     * operands in bytes (one param each), axes (the rows' index space; 1 or more). Groups with KILN_GROUP_ROWS, or
+     * params: rows, n, warps per row (1, 2, 4 or 8), how many blocks have a staggered start (0: none), inner strides of
+     * the operands in bytes (one param each), axes (the rows' index space; 1 or more). Groups with KILN_GROUP_ROWS, or
      * whose one instruction is a reduction: layouts 'c', 's', 'v' are along the row. A block has kiln__gpu_row_block()
-     * warps, each with kiln__gpu_row_kept() bytes of shared memory that the launch asks for, and as many rows as they
-     * make, block b from row b * that. n is at most KILN_GPU_MAX_ROW. Neighbouring threads have neighbouring elements,
-     * one each, so no config is `wide`.
+     * warps, each with kiln__gpu_row_kept() bytes of dynamic shared memory, and as many rows as they make teams, block
+     * b from row b * that. n is at most KILN_GPU_MAX_ROW. Neighbouring threads have neighbouring elements, one each, so
+     * no config is `wide`.
      */
     KILN_GPU_ROWS,
     /*
@@ -68,9 +68,9 @@ enum kiln_gpu_schedule {
      *
      *     data + sum over axes (position * stride of the data) + sum over indices (index at that position * step)
      *
-     * Strides are 0 along axes that do not matter to an operand. Indices are within their axes: the launch has looked.
-     * An element has the size of the data's dtype, so that one kernel serves all dtypes of a size; with `wide` it has
-     * 16 bytes, to which everything is aligned.
+     * Strides are 0 along axes that do not matter to an operand. Indices are within their axes: the launch has checked
+     * them. An element has the size of the data's dtype, so that one kernel serves all dtypes of a size; with `wide` it
+     * has 16 bytes, to which everything is aligned.
      */
     KILN_GPU_INDEXED,
     /*

@@ -1,6 +1,6 @@
 /*
- * gpu_slots.c - see gpu_slots.h. Worth keeping is the border between what a pass has at hand and what later passes
- * compute: x of a softmax until exp(x - max) takes its place.
+ * gpu_slots.c - see gpu_slots.h. A pass keeps the values it has that are direct inputs of what later passes compute: x
+ * of a softmax, until exp(x - max) replaces it.
  */
 #include "codegen/gpu/gpu_slots.h"
 
@@ -38,7 +38,7 @@ void kiln__slots_turn(struct kiln_slots *slots)
     slots->keeps = held;
 }
 
-/* What the pass has at hand, as `keeps`; what later passes need, as the stages' marks. */
+/* `keeps`: the values that the pass has; `needed` of the stages: those that later passes need. */
 static void find_needs(struct kiln_slots *slots, uint32_t pass)
 {
     struct kiln_stages *stages = slots->stages;
@@ -50,7 +50,7 @@ static void find_needs(struct kiln_slots *slots, uint32_t pass)
     for (uint32_t later = pass + 1; later <= stages->passes; later++) kiln__stages_need(stages, later, NULL);
 }
 
-/* What later passes reduce, store, or compute something from that the pass has not at hand. */
+/* Values that later passes reduce, store, or read for a value that this pass does not have. */
 static void find_used(struct kiln_slots *slots, uint32_t pass)
 {
     const struct kiln_stages *stages = slots->stages;
@@ -79,7 +79,7 @@ static uint8_t take_bytes(unsigned *taken, size_t size)
     return 0;
 }
 
-/* What is held already stays where it is; among the others, large ones come first, and of those later ones. */
+/* Held values stay where they are; of the others, larger ones are placed first, and of equal size later ones. */
 void kiln__slots_choose(struct kiln_slots *slots, uint32_t pass)
 {
     const struct kiln_printer *p = slots->stages->p;

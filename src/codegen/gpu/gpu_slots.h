@@ -1,10 +1,8 @@
 /*
- * gpu_slots.h - what threads of a GPU keep of their elements from one pass over a row to later ones. Inside the codegen
- * layer.
+ * gpu_slots.h - values that threads of a GPU keep from one pass over a row to later ones. Inside the codegen layer.
  *
- * Every element has a slot of 4 bytes in shared memory, which only the element's thread touches. A value is kept in a
- * slot from the pass that has it at hand to the last that computes something from it. Values that do not fit are
- * computed again.
+ * Every element has a slot of 4 bytes in shared memory, which only the element's thread accesses. A value is kept in
+ * the slot from the pass that computes it to the last that reads it. Values that do not fit are computed again.
  */
 #ifndef KILN_CODEGEN_GPU_GPU_SLOTS_H
 #define KILN_CODEGEN_GPU_GPU_SLOTS_H

@@ -2,8 +2,8 @@
  * gpu_strided.c - the schedule for any strides: a thread finds its position in the index space and computes one
  * element, or the neighbours along the last axis where the schedule config is wide.
  *
- * The last axis holds whole groups of neighbours then, so the first position of a thread is enough. All loads stand
- * before the first use.
+ * The size of the last axis is a multiple of the vector's width then, so the position of a thread's first element is
+ * enough. All loads stand before the first use.
  */
 #include "codegen/gpu/gpu_printer.h"
 

@@ -5,9 +5,9 @@
  *     't':            warp y reads columns y, y + 8, ... of the tile, lane x the row x, into shared memory; then, past
  *                     a barrier, from there as above
  *
- * So all lanes of a warp touch neighbours, in every access to the GPU's memory. In shared memory a column has 33
- * positions, so that lanes that read along a row touch different banks. Places outside the index space are moved to its
- * edge for loads and left out for stores: loads need no branches, and all of them stand before the barrier.
+ * So every access to global memory is coalesced. In shared memory a column has 33 positions, so that reads along a row
+ * have no bank conflicts. Positions outside the index space are clamped to its edge for loads and skipped for stores:
+ * loads need no branches, and all of them stand before the barrier.
  *
  * No thread leaves before the barrier.
  */

@@ -1,8 +1,8 @@
 /*
- * gpu_vector.c - neighbours that one thread of a GPU computes: how many, their loads and their stores.
+ * gpu_vector.c - adjacent elements that one thread of a GPU computes: how many, and their vector loads and stores.
  *
- * The largest elements fill one access of 16 bytes, the others a part of one: with two accesses for an operand, lanes
- * of a warp would no longer touch neighbours, and two were slower for every pair of dtypes tried on an H200 (float32 to
+ * The largest elements fill one access of 16 bytes, the others a part of one: two accesses for an operand would
+ * not be coalesced, and were slower for every pair of dtypes tried on an H200 (float32 to
  * float64: 4.25 TB/s with 2 elements, 4.05 with 4, 2.3 with 8).
  *
  * Neighbours are loaded as integers, so that they are one instruction whatever the dtype, and taken apart into parts:
