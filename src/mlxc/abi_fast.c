@@ -2,7 +2,6 @@
  * abi_fast.c - fast.h of the ABI: common layers as one call; and the layers of ops.h.
  */
 #include "mlxc/handle.h"
-#include "ops/compose.h"
 #include "ops/convolution.h"
 #include "ops/layers.h"
 

@@ -14,7 +14,6 @@
 
 #include "graph/deferred.h"
 #include "ops/rng_state.h"
-#include "ops/row_layer.h"
 
 static kiln_status require(struct kiln_array *array, const char *name, kiln_error *err)
 {
@@ -65,12 +64,6 @@ static void chain_take(struct chain *chain, kiln_status status, struct kiln_arra
     if (status) return;
     kiln__array_unref(chain->value);
     chain->value = *value;
-}
-
-static void chain_unary(struct chain *chain, enum kiln_op op)
-{
-    struct kiln_array *next = NULL;
-    if (!chain->status) chain_take(chain, kiln__unary(op, chain->value, &next, chain->err), &next);
 }
 
 static void chain_binary(struct chain *chain, enum kiln_op op, struct kiln_array *other)
@@ -360,11 +353,6 @@ kiln_status kiln__sum_axis(struct kiln_array *a, int axis, bool keepdims, struct
     return status ? status : apply1(KILN_OP_SUM, a, attrs, 2, out, err);
 }
 
-static kiln_status sum_last_axis(struct kiln_array *a, int axis, struct kiln_array **out, kiln_error *err)
-{
-    return kiln__sum_axis(a, axis, true, out, err);
-}
-
 /* Broadcasts the batch dims of a matrix operand to `batch`. */
 static kiln_status broadcast_batch(struct kiln_array *a, const int *batch, size_t batch_ndim, struct kiln_array **out,
                                    kiln_error *err)
@@ -444,68 +432,6 @@ kiln_status kiln__replay_matmul(struct kiln_record *record, struct kiln_array **
 {
     struct kiln_array *a = kiln__recorded_array(record);
     return kiln__matmul(a, kiln__recorded_array(record), out, err);
-}
-
-static kiln_status check_rms_norm(const struct kiln_array *x, const struct kiln_array *weight, enum kiln_dtype *dtype,
-                                  kiln_error *err)
-{
-    if (!x) return kiln__fail(err, KILN_INVALID, "[rms_norm] input is empty.");
-    if (x->ndim == 0) return kiln__fail(err, KILN_INVALID, "[rms_norm] Input must have at least 1 dimension, got 0.");
-    if (weight && (weight->ndim != 1 || weight->dims[0] != x->dims[x->ndim - 1])) {
-        char text[KILN_SHAPE_TEXT];
-        return kiln__fail(err, KILN_INVALID,
-                          "[rms_norm] Weight must have shape (%d), as the last dimension of the input, got %s.",
-                          x->dims[x->ndim - 1], kiln__shape_text(weight->dims, weight->ndim, text));
-    }
-    *dtype = weight ? kiln__dtype_promote((enum kiln_dtype)x->dtype, (enum kiln_dtype)weight->dtype)
-                    : (enum kiln_dtype)x->dtype;
-    if (kiln__dtype_is_float(*dtype)) return KILN_OK;
-    return kiln__fail(err, KILN_INVALID, "[rms_norm] %s is not supported: expected a float type.",
-                      kiln__dtypes[*dtype].name);
-}
-
-/* 1 / sqrt(mean(x * x) + eps), over the last axis, which stays with size 1. `x` is float32. */
-static kiln_status inverse_rms(struct kiln_array *x, float eps, struct kiln_array **out, kiln_error *err)
-{
-    struct chain chain = chain_start(x, err);
-    chain_binary(&chain, KILN_OP_MULTIPLY, x);
-    chain_axis(&chain, sum_last_axis, -1);
-    chain_scalar(&chain, KILN_OP_MULTIPLY, 1.0f / (float)x->dims[x->ndim - 1]);
-    chain_scalar(&chain, KILN_OP_ADD, eps);
-    chain_unary(&chain, KILN_OP_RSQRT);
-    return chain_end(&chain, out);
-}
-
-kiln_status kiln__rms_norm(struct kiln_array *x, struct kiln_array *weight, float eps, struct kiln_array **out,
-                           kiln_error *err)
-{
-    enum kiln_dtype dtype = KILN_FLOAT32;
-    struct kiln_array *scale = NULL;
-    if (kiln__is_recorded(x) || kiln__is_recorded(weight)) {
-        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_RMS_NORM);
-        kiln__record_array(&record, x);
-        kiln__record_array(&record, weight);
-        kiln__record_real(&record, eps);
-        return kiln__record_end(&record, out, err);
-    }
-    kiln_status status = check_rms_norm(x, weight, &dtype, err);
-    if (status) return status;
-    struct kiln_row_layer layer = {.op = KILN_OP_RMS_NORM, .x = x, .weight = weight, .eps = eps, .dtype = dtype};
-    if (kiln__row_layer_fits(&layer)) return kiln__row_layer(&layer, out, err);
-    struct chain chain = chain_start(x, err);
-    chain_astype(&chain, KILN_FLOAT32);
-    if (!chain.status) chain.status = inverse_rms(chain.value, eps, &scale, err);
-    chain_binary(&chain, KILN_OP_MULTIPLY, scale);
-    chain_astype(&chain, dtype);
-    if (weight) chain_binary(&chain, KILN_OP_MULTIPLY, weight);
-    kiln__array_unref(scale);
-    return chain_end(&chain, out);
-}
-
-kiln_status kiln__replay_rms_norm(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
-{
-    struct kiln_array *x = kiln__recorded_array(record), *weight = kiln__recorded_array(record);
-    return kiln__rms_norm(x, weight, kiln__recorded_real(record), out, err);
 }
 
 /* ---- random numbers ---------------------------------------------------------------------------------------------- */

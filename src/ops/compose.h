@@ -33,9 +33,6 @@ kiln_status kiln__full(const int *dims, size_t ndim, enum kiln_dtype dtype, stru
 kiln_status kiln__zeros(const int *dims, size_t ndim, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err);
 kiln_status kiln__sum_axis(struct kiln_array *a, int axis, bool keepdims, struct kiln_array **out, kiln_error *err);
 kiln_status kiln__matmul(struct kiln_array *a, struct kiln_array *b, struct kiln_array **out, kiln_error *err);
-/* weight may be NULL. */
-kiln_status kiln__rms_norm(struct kiln_array *x, struct kiln_array *weight, float eps, struct kiln_array **out,
-                           kiln_error *err);
 /* The process-wide sequence of keys starts again from `seed`; before that it starts from the clock. */
 void kiln__random_seed(uint64_t seed);
 /* The key that `seed` stands for: uint32[2]. */

@@ -16,6 +16,71 @@ static enum kiln_dtype wide_dtype(enum kiln_dtype dtype)
     return dtype == KILN_FLOAT64 ? KILN_FLOAT64 : KILN_FLOAT32;
 }
 
+/* ---- rms_norm ---------------------------------------------------------------------------------------------------- */
+
+static kiln_status check_rms_norm(const struct kiln_array *x, const struct kiln_array *weight, enum kiln_dtype *dtype,
+                                  kiln_error *err)
+{
+    if (!x) return kiln__fail(err, KILN_INVALID, "[rms_norm] input is empty.");
+    if (x->ndim == 0) return kiln__fail(err, KILN_INVALID, "[rms_norm] Input must have at least 1 dimension, got 0.");
+    if (weight && (weight->ndim != 1 || weight->dims[0] != x->dims[x->ndim - 1])) {
+        char text[KILN_SHAPE_TEXT];
+        return kiln__fail(err, KILN_INVALID,
+                          "[rms_norm] Weight must have shape (%d), as the last dimension of the input, got %s.",
+                          x->dims[x->ndim - 1], kiln__shape_text(weight->dims, weight->ndim, text));
+    }
+    *dtype = weight ? kiln__dtype_promote((enum kiln_dtype)x->dtype, (enum kiln_dtype)weight->dtype)
+                    : (enum kiln_dtype)x->dtype;
+    if (kiln__dtype_is_float(*dtype)) return KILN_OK;
+    return kiln__fail(err, KILN_INVALID, "[rms_norm] %s is not supported: expected a float type.",
+                      kiln__dtypes[*dtype].name);
+}
+
+static void rms_norm_numbers(int length, float eps, double *out)
+{
+    out[0] = 1.0f / (float)length;
+    out[1] = eps;
+}
+
+/* x / sqrt(mean(x * x) + eps) in float32, rounded; times weight. */
+static struct kiln_array *rms_norm_apply(struct kiln_expression *e, const struct kiln_row_layer *layer,
+                                         const double *numbers)
+{
+    struct kiln_array *wide = kiln__e_astype(e, layer->x, KILN_FLOAT32);
+    struct kiln_array *squares = kiln__e_binary(e, KILN_OP_MULTIPLY, wide, wide);
+    struct kiln_array *total = kiln__e_reduce_axis(e, KILN_OP_SUM, squares, layer->x->ndim - 1);
+    struct kiln_array *mean = kiln__e_binary(e, KILN_OP_MULTIPLY, total, kiln__e_number(e, numbers[0], KILN_FLOAT32));
+    struct kiln_array *safe = kiln__e_binary(e, KILN_OP_ADD, mean, kiln__e_number(e, numbers[1], KILN_FLOAT32));
+    struct kiln_array *scaled = kiln__e_binary(e, KILN_OP_MULTIPLY, wide, kiln__e_unary(e, KILN_OP_RSQRT, safe));
+    struct kiln_array *result = kiln__e_astype(e, scaled, layer->dtype);
+    if (!layer->weight) return result;
+    return kiln__e_binary(e, KILN_OP_MULTIPLY, result, kiln__e_astype(e, layer->weight, layer->dtype));
+}
+
+const struct kiln_row_formula kiln__formula_rms_norm = {rms_norm_numbers, rms_norm_apply};
+
+kiln_status kiln__rms_norm(struct kiln_array *x, struct kiln_array *weight, float eps, struct kiln_array **out,
+                           kiln_error *err)
+{
+    enum kiln_dtype dtype = KILN_FLOAT32;
+    if (kiln__is_recorded(x) || kiln__is_recorded(weight)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_RMS_NORM);
+        kiln__record_array(&record, x);
+        kiln__record_array(&record, weight);
+        kiln__record_real(&record, eps);
+        return kiln__record_end(&record, out, err);
+    }
+    kiln_status status = check_rms_norm(x, weight, &dtype, err);
+    struct kiln_row_layer layer = {.op = KILN_OP_RMS_NORM, .x = x, .weight = weight, .eps = eps, .dtype = dtype};
+    return status ? status : kiln__row_layer(&layer, out, err);
+}
+
+kiln_status kiln__replay_rms_norm(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *x = kiln__recorded_array(record), *weight = kiln__recorded_array(record);
+    return kiln__rms_norm(x, weight, kiln__recorded_real(record), out, err);
+}
+
 /* ---- layer_norm ------------------------------------------------------------------------------------------------ */
 
 static kiln_status check_row(const char *what, const struct kiln_array *x, const struct kiln_array *row,
@@ -32,10 +97,51 @@ static kiln_status check_row(const char *what, const struct kiln_array *x, const
     return KILN_OK;
 }
 
+static kiln_status check_layer_norm(const struct kiln_array *x, const struct kiln_array *weight,
+                                    const struct kiln_array *bias, enum kiln_dtype *dtype, kiln_error *err)
+{
+    if (!x) return kiln__fail(err, KILN_INVALID, "[layer_norm] input is empty.");
+    if (x->ndim == 0) return kiln__fail(err, KILN_INVALID, "[layer_norm] Input must have at least 1 dimension, got 0.");
+    *dtype = x->dtype;
+    kiln_status status = check_row("Weight", x, weight, dtype, err);
+    if (!status) status = check_row("Bias", x, bias, dtype, err);
+    if (status || kiln__dtype_is_float(*dtype)) return status;
+    return kiln__fail(err, KILN_INVALID, "[layer_norm] %s is not supported: expected a float type.",
+                      kiln__dtypes[*dtype].name);
+}
+
+static void layer_norm_numbers(int length, float eps, double *out)
+{
+    out[0] = length;
+    out[1] = eps;
+}
+
+/* (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps), times weight, plus bias. */
+static struct kiln_array *layer_norm_apply(struct kiln_expression *e, const struct kiln_row_layer *layer,
+                                           const double *numbers)
+{
+    int axis = layer->x->ndim - 1;
+    enum kiln_dtype dtype = wide_dtype(layer->dtype);
+    struct kiln_array *wide = kiln__e_astype(e, layer->x, dtype), *length = kiln__e_number(e, numbers[0], dtype);
+    struct kiln_array *mean =
+        kiln__e_binary(e, KILN_OP_DIVIDE, kiln__e_reduce_axis(e, KILN_OP_SUM, wide, axis), length);
+    struct kiln_array *centred = kiln__e_binary(e, KILN_OP_SUBTRACT, wide, mean);
+    struct kiln_array *squares = kiln__e_unary(e, KILN_OP_SQUARE, centred);
+    struct kiln_array *variance =
+        kiln__e_binary(e, KILN_OP_DIVIDE, kiln__e_reduce_axis(e, KILN_OP_SUM, squares, axis), length);
+    struct kiln_array *safe = kiln__e_binary(e, KILN_OP_ADD, variance, kiln__e_number(e, numbers[1], dtype));
+    struct kiln_array *result = kiln__e_binary(e, KILN_OP_MULTIPLY, centred, kiln__e_unary(e, KILN_OP_RSQRT, safe));
+    if (layer->weight) result = kiln__e_binary(e, KILN_OP_MULTIPLY, result, kiln__e_astype(e, layer->weight, dtype));
+    if (layer->bias) result = kiln__e_binary(e, KILN_OP_ADD, result, kiln__e_astype(e, layer->bias, dtype));
+    return kiln__e_astype(e, result, layer->dtype);
+}
+
+const struct kiln_row_formula kiln__formula_layer_norm = {layer_norm_numbers, layer_norm_apply};
+
 kiln_status kiln__layer_norm(struct kiln_array *x, struct kiln_array *weight, struct kiln_array *bias, float eps,
                              struct kiln_array **out, kiln_error *err)
 {
-    struct kiln_expression e = {.err = err};
+    enum kiln_dtype dtype = KILN_FLOAT32;
     if (kiln__is_recorded(x) || kiln__is_recorded(weight) || kiln__is_recorded(bias)) {
         struct kiln_record record = kiln__record_begin(KILN_DEFERRED_LAYER_NORM);
         kiln__record_array(&record, x);
@@ -44,31 +150,10 @@ kiln_status kiln__layer_norm(struct kiln_array *x, struct kiln_array *weight, st
         kiln__record_real(&record, eps);
         return kiln__record_end(&record, out, err);
     }
-    if (!x) return kiln__fail(err, KILN_INVALID, "[layer_norm] input is empty.");
-    if (x->ndim == 0) return kiln__fail(err, KILN_INVALID, "[layer_norm] Input must have at least 1 dimension, got 0.");
-    enum kiln_dtype dtype = x->dtype;
-    kiln_status status = check_row("Weight", x, weight, &dtype, err);
-    if (!status) status = check_row("Bias", x, bias, &dtype, err);
-    if (status) return status;
-    if (!kiln__dtype_is_float(dtype))
-        return kiln__fail(err, KILN_INVALID, "[layer_norm] %s is not supported: expected a float type.",
-                          kiln__dtypes[dtype].name);
+    kiln_status status = check_layer_norm(x, weight, bias, &dtype, err);
     struct kiln_row_layer layer = {
         .op = KILN_OP_LAYER_NORM, .x = x, .weight = weight, .bias = bias, .eps = eps, .dtype = dtype};
-    if (kiln__row_layer_fits(&layer)) return kiln__row_layer(&layer, out, err);
-    int axis = x->ndim - 1;
-    struct kiln_array *wide = kiln__e_astype(&e, x, wide_dtype(dtype));
-    struct kiln_array *n = kiln__e_number(&e, x->dims[axis], wide_dtype(dtype));
-    struct kiln_array *mean = kiln__e_binary(&e, KILN_OP_DIVIDE, kiln__e_reduce_axis(&e, KILN_OP_SUM, wide, axis), n);
-    struct kiln_array *centred = kiln__e_binary(&e, KILN_OP_SUBTRACT, wide, mean);
-    struct kiln_array *squares = kiln__e_unary(&e, KILN_OP_SQUARE, centred);
-    struct kiln_array *variance =
-        kiln__e_binary(&e, KILN_OP_DIVIDE, kiln__e_reduce_axis(&e, KILN_OP_SUM, squares, axis), n);
-    struct kiln_array *safe = kiln__e_binary(&e, KILN_OP_ADD, variance, kiln__e_number(&e, eps, wide_dtype(dtype)));
-    struct kiln_array *result = kiln__e_binary(&e, KILN_OP_MULTIPLY, centred, kiln__e_unary(&e, KILN_OP_RSQRT, safe));
-    if (weight) result = kiln__e_binary(&e, KILN_OP_MULTIPLY, result, kiln__e_astype(&e, weight, wide_dtype(dtype)));
-    if (bias) result = kiln__e_binary(&e, KILN_OP_ADD, result, kiln__e_astype(&e, bias, wide_dtype(dtype)));
-    return kiln__e_end(&e, kiln__e_astype(&e, result, dtype), out);
+    return status ? status : kiln__row_layer(&layer, out, err);
 }
 
 kiln_status kiln__replay_layer_norm(struct kiln_record *record, struct kiln_array **out, kiln_error *err)

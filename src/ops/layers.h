@@ -10,6 +10,8 @@
 #include "graph/node.h"
 
 /* Over the last axis; weight and bias may be NULL. */
+kiln_status kiln__rms_norm(struct kiln_array *x, struct kiln_array *weight, float eps, struct kiln_array **out,
+                           kiln_error *err);
 kiln_status kiln__layer_norm(struct kiln_array *x, struct kiln_array *weight, struct kiln_array *bias, float eps,
                              struct kiln_array **out, kiln_error *err);
 

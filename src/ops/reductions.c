@@ -279,9 +279,14 @@ static kiln_status check_real(const char *name, const struct kiln_array *a, kiln
     return kiln__fail(err, KILN_INVALID, "[%s] complex64 is not supported: expected a real type.", name);
 }
 
+static uint64_t last_axis(const struct kiln_array *a)
+{
+    return UINT64_C(1) << (a->ndim - 1);
+}
+
 static bool is_last_axis(const struct kiln_array *a, uint64_t set)
 {
-    return a->ndim && set == UINT64_C(1) << (a->ndim - 1);
+    return a->ndim && set == last_axis(a);
 }
 
 static struct kiln_row_layer row_layer(enum kiln_op op, struct kiln_array *a)
@@ -289,7 +294,40 @@ static struct kiln_row_layer row_layer(enum kiln_op op, struct kiln_array *a)
     return (struct kiln_row_layer){.op = op, .x = a, .dtype = at_least_float(a->dtype)};
 }
 
-/* log(sum(exp(a - max))) + max; an infinite max is the result, because infinity less infinity is NaN. */
+/* log(sum(exp(a - max))) + max over `set`, whose axes stay; an infinite max is the result, because infinity less
+ * infinity is NaN. */
+static struct kiln_array *logsumexp_formula(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
+{
+    enum kiln_dtype dtype = wide_dtype(a->dtype);
+    struct kiln_array *wide = kiln__e_astype(e, a, dtype);
+    struct kiln_array *most = set ? reduce_set(e, KILN_OP_MAX, wide, set, true) : wide;
+    struct kiln_array *powers = kiln__e_unary(e, KILN_OP_EXP, kiln__e_binary(e, KILN_OP_SUBTRACT, wide, most));
+    struct kiln_array *total = set ? reduce_set(e, KILN_OP_SUM, powers, set, true) : powers;
+    struct kiln_array *result = kiln__e_binary(e, KILN_OP_ADD, kiln__e_unary(e, KILN_OP_LOG, total), most);
+    struct kiln_array *is_infinite =
+        kiln__e_binary(e, KILN_OP_EQUAL, kiln__e_unary(e, KILN_OP_ABS, most), kiln__e_number(e, INFINITY, dtype));
+    return kiln__e_astype(e, kiln__e_select(e, is_infinite, most, result), at_least_float(a->dtype));
+}
+
+static struct kiln_array *logsumexp_apply(struct kiln_expression *e, const struct kiln_row_layer *layer,
+                                          const double *numbers)
+{
+    (void)numbers;
+    return logsumexp_formula(e, layer->x, last_axis(layer->x));
+}
+
+const struct kiln_row_formula kiln__formula_logsumexp = {NULL, logsumexp_apply};
+
+static struct kiln_array *without_axes(struct kiln_expression *e, struct kiln_array *result, const struct kiln_array *a,
+                                       uint64_t set)
+{
+    int dims[KILN_MAX_NDIM];
+    size_t ndim = 0;
+    for (int i = 0; i < a->ndim; i++)
+        if (!has(set, i)) dims[ndim++] = a->dims[i];
+    return kiln__e_reshape(e, result, dims, ndim);
+}
+
 kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err)
 {
     uint64_t set = 0;
@@ -301,23 +339,8 @@ kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct 
     struct kiln_row_layer layer = row_layer(KILN_OP_LOGSUMEXP, a);
     layer.keepdims = axes.keepdims;
     if (is_last_axis(a, set) && kiln__row_layer_fits(&layer)) return kiln__row_layer(&layer, out, err);
-    enum kiln_dtype dtype = wide_dtype(a->dtype);
-    struct kiln_array *wide = kiln__e_astype(&e, a, dtype);
-    struct kiln_array *most = set ? reduce_set(&e, KILN_OP_MAX, wide, set, true) : wide;
-    struct kiln_array *powers = kiln__e_unary(&e, KILN_OP_EXP, kiln__e_binary(&e, KILN_OP_SUBTRACT, wide, most));
-    struct kiln_array *total = set ? reduce_set(&e, KILN_OP_SUM, powers, set, true) : powers;
-    struct kiln_array *result = kiln__e_binary(&e, KILN_OP_ADD, kiln__e_unary(&e, KILN_OP_LOG, total), most);
-    struct kiln_array *is_infinite =
-        kiln__e_binary(&e, KILN_OP_EQUAL, kiln__e_unary(&e, KILN_OP_ABS, most), kiln__e_number(&e, INFINITY, dtype));
-    result = kiln__e_astype(&e, kiln__e_select(&e, is_infinite, most, result), at_least_float(a->dtype));
-    if (!axes.keepdims && result) {
-        int dims[KILN_MAX_NDIM];
-        size_t ndim = 0;
-        for (int i = 0; i < a->ndim; i++)
-            if (!has(set, i)) dims[ndim++] = a->dims[i];
-        result = kiln__e_reshape(&e, result, dims, ndim);
-    }
-    return kiln__e_end(&e, result, out);
+    struct kiln_array *result = logsumexp_formula(&e, a, set);
+    return kiln__e_end(&e, axes.keepdims ? result : without_axes(&e, result, a, set), out);
 }
 
 kiln_status kiln__replay_logsumexp(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
@@ -327,15 +350,9 @@ kiln_status kiln__replay_logsumexp(struct kiln_record *record, struct kiln_array
     return kiln__logsumexp(recorded.a, recorded.axes, out, err);
 }
 
-static struct kiln_array *softmax_of(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
+/* exp(a - max) / sum(exp(a - max)) over `set` */
+static struct kiln_array *softmax_formula(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
 {
-    if (!a || e->status) return NULL;
-    struct kiln_row_layer layer = row_layer(KILN_OP_SOFTMAX, a);
-    if (is_last_axis(a, set) && kiln__row_layer_fits(&layer)) {
-        struct kiln_array *result = NULL;
-        kiln_status status = kiln__row_layer(&layer, &result, e->err);
-        return kiln__e_hold(e, status, result);
-    }
     struct kiln_array *wide = kiln__e_astype(e, a, wide_dtype(a->dtype));
     struct kiln_array *most = reduce_set(e, KILN_OP_MAX, wide, set, true);
     struct kiln_array *powers = kiln__e_unary(e, KILN_OP_EXP, kiln__e_binary(e, KILN_OP_SUBTRACT, wide, most));
@@ -343,9 +360,28 @@ static struct kiln_array *softmax_of(struct kiln_expression *e, struct kiln_arra
     return kiln__e_astype(e, kiln__e_binary(e, KILN_OP_DIVIDE, powers, total), at_least_float(a->dtype));
 }
 
+static struct kiln_array *softmax_apply(struct kiln_expression *e, const struct kiln_row_layer *layer,
+                                        const double *numbers)
+{
+    (void)numbers;
+    return softmax_formula(e, layer->x, last_axis(layer->x));
+}
+
+const struct kiln_row_formula kiln__formula_softmax = {NULL, softmax_apply};
+
+static struct kiln_array *softmax_of(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
+{
+    struct kiln_array *result = NULL;
+    if (!a || e->status) return NULL;
+    if (!is_last_axis(a, set)) return softmax_formula(e, a, set);
+    struct kiln_row_layer layer = row_layer(KILN_OP_SOFTMAX, a);
+    kiln_status status = kiln__row_layer(&layer, &result, e->err);
+    return kiln__e_hold(e, status, result);
+}
+
 struct kiln_array *kiln__e_softmax_last(struct kiln_expression *e, struct kiln_array *a)
 {
-    return a ? softmax_of(e, a, UINT64_C(1) << (a->ndim - 1)) : NULL;
+    return a ? softmax_of(e, a, last_axis(a)) : NULL;
 }
 
 kiln_status kiln__replay_softmax(struct kiln_record *record, struct kiln_array **out, kiln_error *err)

@@ -46,14 +46,14 @@ bool kiln__row_layer_fits(const struct kiln_row_layer *layer)
 static size_t fill_attrs(const struct kiln_row_layer *layer, int64_t attrs[2])
 {
     uint32_t bits;
-    if (layer->op == KILN_OP_SOFTMAX || layer->op == KILN_OP_LOGSUMEXP) return 0;
+    if (!kiln__row_formulas[layer->op]->numbers) return 0;
     memcpy(&bits, &layer->eps, sizeof bits);
     attrs[0] = bits;
     attrs[1] = (layer->weight ? KILN_ROW_LAYER_WEIGHT : 0) | (layer->bias ? KILN_ROW_LAYER_BIAS : 0);
     return 2;
 }
 
-kiln_status kiln__row_layer(const struct kiln_row_layer *layer, struct kiln_array **out, kiln_error *err)
+static kiln_status make_node(const struct kiln_row_layer *layer, struct kiln_array **out, kiln_error *err)
 {
     const struct kiln_array *x = layer->x;
     struct kiln_array *inputs[3] = {layer->x};
@@ -69,4 +69,32 @@ kiln_status kiln__row_layer(const struct kiln_row_layer *layer, struct kiln_arra
         result.ndim -= !layer->keepdims;
     }
     return kiln__apply_result(&call, &result, out, err);
+}
+
+/* ---- formulas ---------------------------------------------------------------------------------------------------- */
+
+const struct kiln_row_formula *const kiln__row_formulas[KILN_OP_COUNT] = {
+    [KILN_OP_SOFTMAX] = &kiln__formula_softmax,
+    [KILN_OP_LOGSUMEXP] = &kiln__formula_logsumexp,
+    [KILN_OP_RMS_NORM] = &kiln__formula_rms_norm,
+    [KILN_OP_LAYER_NORM] = &kiln__formula_layer_norm,
+};
+
+struct kiln_array *kiln__e_row_formula(struct kiln_expression *e, const struct kiln_row_layer *layer)
+{
+    const struct kiln_row_formula *formula = kiln__row_formulas[layer->op];
+    double numbers[KILN_ROW_NUMBERS] = {0};
+    if (formula->numbers) formula->numbers(layer->x->dims[layer->x->ndim - 1], layer->eps, numbers);
+    return formula->apply(e, layer, numbers);
+}
+
+static kiln_status apply_formula(const struct kiln_row_layer *layer, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    return kiln__e_end(&e, kiln__e_row_formula(&e, layer), out);
+}
+
+kiln_status kiln__row_layer(const struct kiln_row_layer *layer, struct kiln_array **out, kiln_error *err)
+{
+    return kiln__row_layer_fits(layer) ? make_node(layer, out, err) : apply_formula(layer, out, err);
 }

@@ -7,6 +7,7 @@
 
 #include "array/threefry.h"
 #include "graph/graph_print.h"
+#include "ops/layers.h"
 #include "ops/rng_state.h"
 
 static struct kiln_array *out;

@@ -8,6 +8,7 @@
 
 #include "trace_support.h"
 
+#include "ops/layers.h"
 #include "run/compiled.h"
 
 /* ---- helpers -------------------------------------------------------------------------------------------------- */
@@ -292,6 +293,47 @@ static void test_a_compiled_function_on_constants_inside_a_trace(void **state)
     kiln__array_unref(constant);
     kiln__compiled_unref(outer);
     kiln__compiled_unref(inner);
+}
+
+static size_t layer_of_a_constant(struct kiln_array *const *in, size_t count, struct kiln_array **out)
+{
+    struct kiln_array *made = NULL;
+    (void)count;
+    must_be(kiln__layer_norm(constant, constant, NULL, 1, &made, &err));
+    eval(made);
+    struct kiln_array *sum = B(ADD, in[0], made);
+    out[0] = B(MULTIPLY, sum, in[0]);
+    return 1;
+}
+
+/* Its kernel is derived from a formula there and then (run/kernels/row_layer_kernels.c): the trace goes on as it was.
+ */
+static void test_a_layer_evaluated_inside_a_trace(void **state)
+{
+    (void)state;
+    static const float ones[40] = {1};
+    struct kiln_array *plain = NULL, *x = counting(0, SHAPE(40));
+    for (int shapeless = 0; shapeless < 2; shapeless++) {
+        struct function function = {.body = layer_of_a_constant};
+        struct kiln_compiled *compiled = compile(&function, shapeless);
+        struct kiln_array *single = from_data(ones, KILN_FLOAT32, SHAPE(40));
+        must_be(kiln__astype(single, shapeless ? KILN_FLOAT16 : KILN_BFLOAT16, &constant, &err));
+        eval(constant);
+        struct kiln_array *got = call(compiled, &x, 1);
+        must_be(kiln__layer_norm(constant, constant, NULL, 1, &plain, &err));
+        struct kiln_array *wide = NULL;
+        must_be(kiln__astype(plain, KILN_FLOAT32, &wide, &err));
+        eval(wide);
+        for (int i = 0; i < 40; i++)
+            assert_float_equal(element_f32(got, i), ((float)i + element_f32(wide, i)) * (float)i, 0);
+        kiln__array_unref(got);
+        kiln__array_unref(plain);
+        kiln__array_unref(wide);
+        kiln__array_unref(single);
+        kiln__array_unref(constant);
+        kiln__compiled_unref(compiled);
+    }
+    kiln__array_unref(x);
 }
 
 /* The function itself, called on a constant inside its own trace. */
@@ -1045,6 +1087,7 @@ int main(void)
         cmocka_unit_test(test_nested_compile_becomes_part_of_the_outer),
         cmocka_unit_test(test_a_function_that_calls_itself_ends_as_it_would_plainly),
         cmocka_unit_test(test_a_compiled_function_on_constants_inside_a_trace),
+        cmocka_unit_test(test_a_layer_evaluated_inside_a_trace),
         cmocka_unit_test(test_a_function_on_a_constant_inside_its_own_trace),
         cmocka_unit_test(test_a_failing_function_leaves_nothing_and_may_succeed_later),
         cmocka_unit_test(test_a_captured_lazy_array_is_computed_once),
