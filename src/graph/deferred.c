@@ -6,21 +6,16 @@
 
 #include <string.h>
 
-#include "graph/rules.h"
-
 _Thread_local bool kiln__records_deferred;
 
-static const struct {
-    const char *name;
-    kiln_replayer *replay;
-} deferred[KILN_DEFERRED_COUNT] = {
-#define KILN_DEFERRED(ID, op_name) [KILN_DEFERRED_##ID] = {#op_name, kiln__replay_##op_name},
+static const char *const names[KILN_DEFERRED_COUNT] = {
+#define KILN_DEFERRED(ID, name) [KILN_DEFERRED_##ID] = #name,
 #include "graph/deferred.def"
 };
 
 const char *kiln__operation_name(enum kiln_op op, const int64_t *attrs)
 {
-    return op == KILN_OP_DEFERRED ? deferred[attrs[0]].name : kiln__ops[op].name;
+    return op == KILN_OP_DEFERRED ? names[attrs[0]] : kiln__ops[op].name;
 }
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
@@ -72,33 +67,8 @@ void kiln__record_arrays(struct kiln_record *record, struct kiln_array *const *a
     record->array_count = count;
 }
 
-static kiln_status replay(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
-{
-    record->next_array = 0;
-    record->next_number = 1;
-    return deferred[record->numbers[0]].replay(record, out, err);
-}
-
-kiln_status kiln__record_end(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
-{
-    struct kiln_array *plain = NULL;
-    const char *name = deferred[record->numbers[0]].name;
-    if (record->is_too_long) return kiln__fail(err, KILN_INVALID, "[%s] too many inputs or parameters.", name);
-    if (!record->arrays) record->arrays = record->few;
-    kiln__records_deferred = false;
-    kiln_status status = replay(record, &plain, err);
-    kiln__records_deferred = true;
-    if (status) return status;
-    struct kiln_call call = {KILN_OP_DEFERRED, record->arrays, record->array_count, record->numbers,
-                             record->number_count};
-    struct kiln_result result = {.dtype = (enum kiln_dtype)plain->dtype, .ndim = plain->ndim};
-    memcpy(result.dims, plain->dims, plain->ndim * sizeof *plain->dims);
-    status = kiln__apply_result(&call, &result, out, err);
-    kiln__array_unref(plain);
-    return status;
-}
-
-/* ---- answering --------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------------------
+ */
 
 int64_t kiln__recorded_number(struct kiln_record *record)
 {
@@ -123,14 +93,4 @@ size_t kiln__recorded_numbers(struct kiln_record *record, int numbers[KILN_RECOR
 struct kiln_array *kiln__recorded_array(struct kiln_record *record)
 {
     return kiln__recorded_number(record) ? record->arrays[record->next_array++] : NULL;
-}
-
-kiln_status kiln__deferred_replay(struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
-                                  size_t attr_count, struct kiln_array **out, kiln_error *err)
-{
-    struct kiln_record record = kiln__record_begin((enum kiln_deferred)attrs[0]);
-    memcpy(record.numbers, attrs, attr_count * sizeof *attrs);
-    record.number_count = attr_count;
-    kiln__record_arrays(&record, inputs, count);
-    return replay(&record, out, err);
 }

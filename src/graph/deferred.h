@@ -7,14 +7,8 @@
  * layer replays all of them, outside of a shapeless trace, where the same functions make plain nodes of the sizes at
  * hand, or report what does not fit (trace/shapeless.c).
  *
- * Recording and replaying are written as a pair, side by side; the replayer reads what was recorded, in the same order:
- *
- *     if (kiln__is_recorded(a)) {
- *         struct kiln_record record = kiln__record_begin(KILN_DEFERRED_REPEAT);
- *         kiln__record_array(&record, a);
- *         kiln__record_number(&record, repeats);
- *         return kiln__record_end(&record, out, err);
- *     }
+ * This is the record: what is written to it and read from it. How each operation is replayed is in src/ops: see
+ * ops/replay.h.
  */
 #ifndef KILN_GRAPH_DEFERRED_H
 #define KILN_GRAPH_DEFERRED_H
@@ -54,12 +48,6 @@ void kiln__record_arrays(struct kiln_record *record, struct kiln_array *const *a
 void kiln__record_number(struct kiln_record *record, int64_t number);
 void kiln__record_real(struct kiln_record *record, float number);
 void kiln__record_numbers(struct kiln_record *record, const int *numbers, size_t count);
-/* Replays it for the sizes of the trace, and makes a node of it. As kiln__apply(). */
-kiln_status kiln__record_end(struct kiln_record *record, struct kiln_array **out, kiln_error *err);
-
-/* The same for a record whose last array is a random key: NULL draws one now, so that each replay has the same. */
-kiln_status kiln__record_end_random(struct kiln_record *record, struct kiln_array *key, struct kiln_array **out,
-                                    kiln_error *err);
 
 struct kiln_array *kiln__recorded_array(struct kiln_record *record);
 int64_t kiln__recorded_number(struct kiln_record *record);
@@ -67,15 +55,7 @@ float kiln__recorded_real(struct kiln_record *record);
 /* Points into the caller's `numbers`, or is as long as KILN_RECORD_NUMBERS; returns how many there are. */
 size_t kiln__recorded_numbers(struct kiln_record *record, int numbers[KILN_RECORD_NUMBERS]);
 
-/* Replays what a node of KILN_OP_DEFERRED has kept, with `inputs` for its inputs. */
-kiln_status kiln__deferred_replay(struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
-                                  size_t attr_count, struct kiln_array **out, kiln_error *err);
-
 /* The operation's name, or the deferred operation's. */
 const char *kiln__operation_name(enum kiln_op op, const int64_t *attrs);
-
-typedef kiln_status kiln_replayer(struct kiln_record *record, struct kiln_array **out, kiln_error *err);
-#define KILN_DEFERRED(ID, name) kiln_replayer kiln__replay_##name;
-#include "graph/deferred.def"
 
 #endif

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/deferred.h"
 #include "graph/rules.h"
 #include "ops/creation.h"
 #include "ops/indexing.h"
 #include "ops/reductions.h" /* kiln__plain_axis, expressions */
+#include "ops/replay.h"
 #include "ops/shapes.h"
 
 static kiln_status require(const struct kiln_array *array, const char *name, kiln_error *err)

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/deferred.h"
 #include "ops/layers.h"
 #include "ops/reductions.h"
+#include "ops/replay.h"
 
 static const char name[] = "scaled_dot_product_attention";
 

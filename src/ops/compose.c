@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/deferred.h"
-#include "ops/rng_state.h"
+#include "ops/replay.h"
 
 static kiln_status require(struct kiln_array *array, const char *name, kiln_error *err)
 {

@@ -6,6 +6,7 @@
 #ifndef KILN_OPS_COMPOSE_H
 #define KILN_OPS_COMPOSE_H
 
+#include "array/rng_state.h"
 #include "graph/node.h"
 
 kiln_status kiln__unary(enum kiln_op op, struct kiln_array *a, struct kiln_array **out, kiln_error *err);
@@ -33,8 +34,6 @@ kiln_status kiln__full(const int *dims, size_t ndim, enum kiln_dtype dtype, stru
 kiln_status kiln__zeros(const int *dims, size_t ndim, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err);
 kiln_status kiln__sum_axis(struct kiln_array *a, int axis, bool keepdims, struct kiln_array **out, kiln_error *err);
 kiln_status kiln__matmul(struct kiln_array *a, struct kiln_array *b, struct kiln_array **out, kiln_error *err);
-/* The process-wide sequence of keys starts again from `seed`; before that it starts from the clock. */
-void kiln__random_seed(uint64_t seed);
 /* The key that `seed` stands for: uint32[2]. */
 kiln_status kiln__random_key(uint64_t seed, struct kiln_array **out, kiln_error *err);
 /* The next key of the process-wide sequence. */

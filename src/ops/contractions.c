@@ -6,8 +6,8 @@
 
 #include <limits.h>
 
-#include "graph/deferred.h"
 #include "ops/reductions.h" /* expressions, kiln__plain_axis */
+#include "ops/replay.h"
 #include "ops/shapes.h"
 
 static kiln_status record_two(enum kiln_deferred op, struct kiln_array *a, struct kiln_array *b,

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/deferred.h"
 #include "ops/expression.h"
+#include "ops/replay.h"
 
 static const char *const names[KILN_CONV_AXES + 1] = {"conv", "conv1d", "conv2d", "conv3d"};
 

@@ -8,10 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/deferred.h"
 #include "graph/rules.h"
 #include "ops/compose.h"
 #include "ops/reductions.h" /* expressions */
+#include "ops/replay.h"
 #include "ops/shapes.h"
 
 /* ---- series ------------------------------------------------------------------------------------------------------ */

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/deferred.h"
 #include "ops/reductions.h"
+#include "ops/replay.h"
 
 static kiln_status require(const struct kiln_array *array, const char *name, kiln_error *err)
 {

@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <string.h>
 
-#include "graph/deferred.h"
 #include "ops/reductions.h" /* kiln__plain_axis */
+#include "ops/replay.h"
 
 static kiln_status require(const char *name, const struct kiln_array *a, const struct kiln_array *b, kiln_error *err)
 {

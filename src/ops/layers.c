@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/deferred.h"
 #include "ops/reductions.h"
+#include "ops/replay.h"
 #include "ops/row_layer.h"
 
 static enum kiln_dtype wide_dtype(enum kiln_dtype dtype)

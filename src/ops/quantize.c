@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#include "graph/deferred.h"
 #include "ops/reductions.h"
+#include "ops/replay.h"
 #include "ops/small_float.h"
 
 static const struct {

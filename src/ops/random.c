@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/deferred.h"
 #include "ops/indexing.h"
 #include "ops/reductions.h"
+#include "ops/replay.h"
 
 static struct kiln_array *words(struct kiln_expression *e, struct kiln_dims shape, struct kiln_array *key)
 {

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/deferred.h"
+#include "ops/replay.h"
 #include "ops/row_layer.h"
 
 kiln_status kiln__plain_axis(const char *name, int axis, size_t ndim, int *out, kiln_error *err)

@@ -7,8 +7,8 @@
 #include <limits.h>
 #include <string.h>
 
-#include "graph/deferred.h"
 #include "ops/reductions.h" /* kiln__plain_axis, expressions */
+#include "ops/replay.h"
 
 static kiln_status require(const struct kiln_array *array, const char *name, kiln_error *err)
 {

@@ -3,8 +3,8 @@
  */
 #include "ops/sorting.h"
 
-#include "graph/deferred.h"
 #include "ops/reductions.h" /* kiln__plain_axis */
+#include "ops/replay.h"
 
 /* The array to sort and its axis: `a`, or all of its elements in a row. */
 static struct kiln_array *prepare(struct kiln_expression *e, const char *name, struct kiln_array *a, const int *axis,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "graph/default_device.h"
-#include "graph/deferred.h"
+#include "ops/replay.h"
 #include "trace/trace.h"
 
 enum { FEW_INPUTS = 16 };

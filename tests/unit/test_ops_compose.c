@@ -5,10 +5,10 @@
 
 #include "graph_support.h"
 
+#include "array/rng_state.h"
 #include "array/threefry.h"
 #include "graph/graph_print.h"
 #include "ops/layers.h"
-#include "ops/rng_state.h"
 
 static struct kiln_array *out;
 static kiln_error err;

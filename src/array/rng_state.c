@@ -2,7 +2,7 @@
  * rng_state.c - see rng_state.h. Each step splits the state into the next state and the key handed out, as
  * random.split() does, so that a seed gives the same keys in every process.
  */
-#include "ops/rng_state.h"
+#include "array/rng_state.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -10,9 +10,8 @@
 
 #include "array/threefry.h"
 #include "base/process/fork.h"
-#include "ops/compose.h" /* kiln__random_seed */
 
-KILN_LEAF_LOCK(lock); /* guards both; a leaf */
+KILN_LEAF_LOCK(lock); /* guards both */
 static uint32_t state[2];
 static bool seeded;
 

@@ -1,0 +1,50 @@
+/*
+ * replay.c - see replay.h. The table of replayers is here, not in the graph layer, because each calls an operation of
+ * this layer.
+ */
+#include "ops/replay.h"
+
+#include <string.h>
+
+#include "graph/rules.h"
+
+static kiln_replayer *const replayers[KILN_DEFERRED_COUNT] = {
+#define KILN_DEFERRED(ID, name) [KILN_DEFERRED_##ID] = kiln__replay_##name,
+#include "graph/deferred.def"
+};
+
+static kiln_status replay(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
+{
+    record->next_array = 0;
+    record->next_number = 1;
+    return replayers[record->numbers[0]](record, out, err);
+}
+
+kiln_status kiln__record_end(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *plain = NULL;
+    const char *name = kiln__operation_name(KILN_OP_DEFERRED, record->numbers);
+    if (record->is_too_long) return kiln__fail(err, KILN_INVALID, "[%s] too many inputs or parameters.", name);
+    if (!record->arrays) record->arrays = record->few;
+    kiln__records_deferred = false;
+    kiln_status status = replay(record, &plain, err);
+    kiln__records_deferred = true;
+    if (status) return status;
+    struct kiln_call call = {KILN_OP_DEFERRED, record->arrays, record->array_count, record->numbers,
+                             record->number_count};
+    struct kiln_result result = {.dtype = (enum kiln_dtype)plain->dtype, .ndim = plain->ndim};
+    memcpy(result.dims, plain->dims, plain->ndim * sizeof *plain->dims);
+    status = kiln__apply_result(&call, &result, out, err);
+    kiln__array_unref(plain);
+    return status;
+}
+
+kiln_status kiln__deferred_replay(struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
+                                  size_t attr_count, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_record record = kiln__record_begin((enum kiln_deferred)attrs[0]);
+    memcpy(record.numbers, attrs, attr_count * sizeof *attrs);
+    record.number_count = attr_count;
+    kiln__record_arrays(&record, inputs, count);
+    return replay(&record, out, err);
+}
