@@ -79,6 +79,7 @@ kiln_status kiln__node_new(enum kiln_op op, struct kiln_array *const *inputs, si
                                .op = (uint8_t)op,
                                .attr_count = (uint16_t)attr_count,
                                .input_count = (uint32_t)count,
+                               .is_last_use = true,
                                .device_index = kiln__current_device_index()};
     node->inputs = (struct kiln_array **)(void *)(node + 1);
     node->attrs = (int64_t *)(void *)(node->inputs + count);

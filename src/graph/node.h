@@ -18,8 +18,10 @@ struct kiln_node {
     uint8_t op;            /* enum kiln_op */
     uint16_t attr_count;
     uint32_t input_count;
-    kiln_error *error;           /* of a failed evaluation */
-    void *plan;                  /* KILN_OP_PLAN: a reference to the plan; see run/plan.h */
+    bool is_last_use;  /* nothing reads the first input through this node's holder after the node has run, so that its
+                          storage may be overwritten if nobody else refers to it (run/reuse.h) */
+    kiln_error *error; /* of a failed evaluation */
+    void *plan;        /* KILN_OP_PLAN: a reference to the plan; see run/plan.h */
     struct kiln_array **outputs; /* KILN_OP_PLAN: borrowed; NULL where one was freed */
     uint32_t output_count;
     uint32_t device_index;      /* where it is to run: graph/default_device.h */

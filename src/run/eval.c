@@ -350,12 +350,12 @@ static kiln_status run_elsewhere(const struct kiln_node *node, struct kiln_array
 {
     uint32_t device_index = device_index_for(node), before = 0;
     struct kiln_moved moved = {.arrays = moved.few};
-    struct kiln_node there = {.refs = atomic_load_explicit(&node->refs, memory_order_relaxed),
-                              .op = node->op,
+    struct kiln_node there = {.op = node->op,
                               .device_index = node->device_index,
                               .attrs = node->attrs,
                               .attr_count = node->attr_count,
-                              .input_count = node->input_count}; /* state and error are other threads' meanwhile */
+                              .input_count = node->input_count,
+                              .is_last_use = node->is_last_use}; /* state and error are other threads' meanwhile */
     kiln_status status = device_index ? kiln__indexed_check(node, err) : KILN_OK;
     if (!status) status = kiln__move(&moved, node->inputs, node->input_count, device_index, err);
     there.inputs = moved.arrays;

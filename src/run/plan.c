@@ -200,10 +200,10 @@ static kiln_status run_operation(struct run *run, const struct kiln_step *step, 
     if (!inputs) return kiln__no_memory(err, "the inputs of an operation");
     const struct kiln_shape *shape = &run->plan->shapes[step->outputs[0]];
     for (uint32_t i = 0; i < step->input_count; i++) inputs[i] = input_of(run, step, i);
-    const struct kiln_node node = {.refs = step->release_count && step->releases[0] == step->inputs[0],
-                                   .op = step->op,
+    const struct kiln_node node = {.op = step->op,
                                    .attr_count = (uint16_t)step->attr_count,
                                    .input_count = step->input_count,
+                                   .is_last_use = step->release_count && step->releases[0] == step->inputs[0],
                                    .device_index = run->plan->device_index,
                                    .inputs = inputs,
                                    .attrs = step->attrs};

@@ -142,10 +142,10 @@ kiln_status kiln__run_put_along(const struct kiln_node *node, struct kiln_array 
 
 /* ---- slice_update ------------------------------------------------------------------------------------------------ */
 
-/* May the update go into its first input's bytes? Nodes of plans have refs 0 unless the plan says so. */
+/* May the update go into its first input's bytes? */
 static bool goes_in_place(const struct kiln_node *node)
 {
-    return node->attrs[0] == KILN_MERGE_SET && atomic_load_explicit(&node->refs, memory_order_relaxed) > 0 &&
+    return node->attrs[0] == KILN_MERGE_SET && node->is_last_use &&
            node->inputs[1]->storage != node->inputs[0]->storage && kiln__can_update(node->inputs[0]);
 }
 
