@@ -8,12 +8,22 @@
 
 enum kiln_op {
 #define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex) KILN_OP_##ID,
-#define KILN_OPERATION(ID, name, arity, kind)                                                          KILN_OP_##ID,
+#define KILN_OPERATION(ID, name, arity, kind, dtypes, shape)                                           KILN_OP_##ID,
 #include "graph/ops.def"
     KILN_OP_COUNT
 };
 
-enum kiln_op_kind { KILN_OP_ELEMENTWISE, KILN_OP_VIEW, KILN_OP_REDUCE, KILN_OP_COPY, KILN_OP_LIBRARY, KILN_OP_LAYER };
+enum kiln_op_kind {
+    KILN_OP_ELEMENTWISE,
+    KILN_OP_VIEW,
+    KILN_OP_REDUCE,
+    KILN_OP_ARGREDUCE,
+    KILN_OP_COPY,
+    KILN_OP_RANDOM,
+    KILN_OP_SOURCE,
+    KILN_OP_LIBRARY,
+    KILN_OP_LAYER
+};
 
 enum kiln_dtype_rule {
     KILN_RULE_NONE,

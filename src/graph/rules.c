@@ -11,9 +11,6 @@
 #include <limits.h>
 #include <string.h>
 
-typedef kiln_status shape_rule(const struct kiln_call *call, struct kiln_result *out, kiln_error *err);
-typedef kiln_status dtype_rule(const struct kiln_call *call, struct kiln_result *out, kiln_error *err);
-
 /* KILN_INVALID with "[name] " before the text. */
 #define refuse(call, err, format, ...)                                                                                 \
     kiln__fail(err, KILN_INVALID, "[%s] " format, kiln__ops[(call)->op].name, ##__VA_ARGS__)
@@ -117,7 +114,7 @@ static kiln_status dtype_CAST(const struct kiln_call *call, struct kiln_result *
 }
 
 /* Moves elements: promoted, every kind is fine. */
-static kiln_status dtype_moved(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__dtype_moved(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     (void)err;
     enum kiln_dtype dtype = promote_inputs(call, 0);
@@ -126,7 +123,7 @@ static kiln_status dtype_moved(const struct kiln_call *call, struct kiln_result 
 }
 
 /* Small integers are added up in 32 bits. The kernel converts while it adds: no cast node. */
-static kiln_status dtype_sum(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__dtype_sum(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     static const uint8_t sums[KILN_DTYPE_COUNT] = {
         [KILN_BOOL] = KILN_INT32,        [KILN_UINT8] = KILN_UINT32,        [KILN_UINT16] = KILN_UINT32,
@@ -142,7 +139,7 @@ static kiln_status dtype_sum(const struct kiln_call *call, struct kiln_result *o
 }
 
 /* all, any: bool, whatever the input; a complex one is cast before. */
-static kiln_status dtype_truth(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__dtype_truth(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     (void)err;
     enum kiln_dtype dtype = call->inputs[0]->dtype;
@@ -151,7 +148,7 @@ static kiln_status dtype_truth(const struct kiln_call *call, struct kiln_result 
 }
 
 /* Places along an axis, whatever the input. */
-static kiln_status dtype_argreduce(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__dtype_argreduce(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     (void)err;
     all_dtypes(out, call->inputs[0]->dtype, KILN_UINT32);
@@ -159,7 +156,7 @@ static kiln_status dtype_argreduce(const struct kiln_call *call, struct kiln_res
 }
 
 /* cumulative sums and products: bool becomes int32. */
-static kiln_status dtype_cumulative(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__dtype_cumulative(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     (void)err;
     enum kiln_dtype dtype = call->inputs[0]->dtype;
@@ -169,7 +166,7 @@ static kiln_status dtype_cumulative(const struct kiln_call *call, struct kiln_re
 }
 
 /* Promoted, and a float or complex: there is no product of integers. */
-static kiln_status dtype_matmul(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__dtype_matmul(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     enum kiln_dtype dtype = promote_inputs(call, 0);
     if (kiln__dtypes[dtype].kind < KILN_KIND_FLOAT)
@@ -181,7 +178,7 @@ static kiln_status dtype_matmul(const struct kiln_call *call, struct kiln_result
 }
 
 /* A uint32 key gives uint32 words. */
-static kiln_status dtype_random_bits(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__dtype_random_bits(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     enum kiln_dtype dtype = call->inputs[0]->dtype;
     if (dtype != KILN_UINT32)
@@ -190,7 +187,7 @@ static kiln_status dtype_random_bits(const struct kiln_call *call, struct kiln_r
     return KILN_OK;
 }
 
-static kiln_status dtype_none(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__dtype_none(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     (void)out;
     return refuse(call, err, "This operation can't be applied like the others.");
@@ -282,7 +279,7 @@ static kiln_status shape_elementwise(const struct kiln_call *call, struct kiln_r
 }
 
 /* reshape: the dims of the result, all of them known; as many elements as the input. */
-static kiln_status shape_reshape(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_reshape(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     kiln_status status = dims_from_attrs(call, out, err);
     if (status) return status;
@@ -295,7 +292,7 @@ static kiln_status shape_reshape(const struct kiln_call *call, struct kiln_resul
 }
 
 /* broadcast_to: the dims of the result. */
-static kiln_status shape_broadcast(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_broadcast(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     kiln_status status = dims_from_attrs(call, out, err);
     if (status) return status;
@@ -311,7 +308,7 @@ static kiln_status shape_broadcast(const struct kiln_call *call, struct kiln_res
 }
 
 /* expand_dims: the position of the new axis in the result. */
-static kiln_status shape_expand_dims(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_expand_dims(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *input = call->inputs[0];
     kiln_status status = expect_attrs(call, 1, err);
@@ -333,7 +330,7 @@ static void drop_axis(const struct kiln_array *input, size_t axis, struct kiln_r
 }
 
 /* squeeze: the axis, of size 1, that goes. */
-static kiln_status shape_squeeze(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_squeeze(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *input = call->inputs[0];
     kiln_status status = expect_attrs(call, 1, err);
@@ -347,7 +344,7 @@ static kiln_status shape_squeeze(const struct kiln_call *call, struct kiln_resul
 }
 
 /* transpose: for each axis of the result the input's axis; a permutation. */
-static kiln_status shape_transpose(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_transpose(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *input = call->inputs[0];
     kiln_status status = expect_attrs(call, input->ndim, err);
@@ -375,7 +372,7 @@ static int64_t slice_length(int64_t start, int64_t stop, int64_t stride)
  * slice: start[ndim], then stop[ndim], then stride[ndim], clamped to the input: element k of an axis is element
  * start + k * stride of the input's. A negative stride ends at stop -1 to take element 0.
  */
-static kiln_status shape_slice(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_slice(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *input = call->inputs[0];
     kiln_status status = expect_attrs(call, 3 * (size_t)input->ndim, err);
@@ -397,7 +394,7 @@ static kiln_status shape_slice(const struct kiln_call *call, struct kiln_result 
  * as_strided: dims[ndim], strides[ndim] and an offset, in elements of the input as if it were packed; every element of
  * the result has to be one of the input's.
  */
-static kiln_status shape_as_strided(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_as_strided(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     if (call->attr_count % 2 == 0) return refuse(call, err, "expected dims, as many strides, and an offset.");
     struct kiln_call dims = *call;
@@ -424,14 +421,14 @@ static kiln_status shape_as_strided(const struct kiln_call *call, struct kiln_re
 }
 
 /* contiguous: no attributes; the same elements, packed. */
-static kiln_status shape_contiguous(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_contiguous(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     same_shape(call->inputs[0], out);
     return expect_attrs(call, 0, err);
 }
 
 /* concatenate: the axis along which the inputs follow each other; all other dims are equal. */
-static kiln_status shape_concatenate(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_concatenate(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     kiln_status status = expect_attrs(call, 1, err);
     if (!status) status = expect_axis(call, 0, call->inputs[0]->ndim, err);
@@ -457,7 +454,7 @@ static kiln_status shape_concatenate(const struct kiln_call *call, struct kiln_r
 }
 
 /* sum: the axis that goes, then 1 to keep it with size 1, else 0. */
-static kiln_status shape_sum(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_sum(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *input = call->inputs[0];
     kiln_status status = expect_attrs(call, 2, err);
@@ -474,9 +471,9 @@ static kiln_status shape_sum(const struct kiln_call *call, struct kiln_result *o
 }
 
 /* min, max, argmin, argmax: as sum, of at least one element. */
-static kiln_status shape_extreme(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_extreme(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
-    kiln_status status = shape_sum(call, out, err);
+    kiln_status status = kiln__shape_sum(call, out, err);
     char text[KILN_SHAPE_TEXT];
     if (!status && call->inputs[0]->dims[call->attrs[0]] == 0)
         return refuse(call, err, "Cannot reduce axis %lld of shape %s: it has no elements.", (long long)call->attrs[0],
@@ -485,7 +482,7 @@ static kiln_status shape_extreme(const struct kiln_call *call, struct kiln_resul
 }
 
 /* sort, argsort: the axis. */
-static kiln_status shape_sorted(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_sorted(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     kiln_status status = expect_attrs(call, 1, err);
     if (!status) status = expect_axis(call, 0, call->inputs[0]->ndim, err);
@@ -494,7 +491,7 @@ static kiln_status shape_sorted(const struct kiln_call *call, struct kiln_result
 }
 
 /* cumsum and its like: the axis, then 1 to start at its end, then 1 to count the element itself. */
-static kiln_status shape_cumulative(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_cumulative(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     kiln_status status = expect_attrs(call, 3, err);
     if (!status) status = expect_axis(call, 0, call->inputs[0]->ndim, err);
@@ -506,7 +503,7 @@ static kiln_status shape_cumulative(const struct kiln_call *call, struct kiln_re
  * matmul: no attributes. Both inputs have the same rank, at least 2, and equal batch dims: kiln__matmul() adds the
  * views (expand_dims for 1-d inputs, broadcast_to for batch dims) that make it so.
  */
-static kiln_status shape_matmul(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_matmul(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *a = call->inputs[0], *b = call->inputs[1];
     kiln_status status = expect_attrs(call, 0, err);
@@ -526,7 +523,7 @@ static kiln_status shape_matmul(const struct kiln_call *call, struct kiln_result
 }
 
 /* random_bits: the dims of the result; the input is a key of two words. */
-static kiln_status shape_random_bits(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_random_bits(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *key = call->inputs[0];
     char text[KILN_SHAPE_TEXT];
@@ -537,60 +534,21 @@ static kiln_status shape_random_bits(const struct kiln_call *call, struct kiln_r
 
 /* compiled: made by the run layer with kiln__node_new(), which knows its outputs. deferred: see deferred.h. Layers:
  * made by kiln__row_layer(). series: made by kiln__series(). */
-static kiln_status shape_none(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+kiln_status kiln__shape_none(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
-    return dtype_none(call, out, err);
+    return kiln__dtype_none(call, out, err);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static const struct {
-    dtype_rule *dtype;
-    shape_rule *shape;
+    kiln_op_rule *dtypes, *shape;
 } rules[KILN_OP_COUNT] = {
 #define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                 \
     [KILN_OP_##ID] = {dtype_##rule, shape_elementwise},
+#define KILN_OPERATION(ID, name, arity, kind, dtypes, shape)                                                           \
+    [KILN_OP_##ID] = {kiln__dtype_##dtypes, kiln__shape_##shape},
 #include "graph/ops.def"
-    [KILN_OP_RESHAPE] = {dtype_moved, shape_reshape},
-    [KILN_OP_BROADCAST] = {dtype_moved, shape_broadcast},
-    [KILN_OP_EXPAND_DIMS] = {dtype_moved, shape_expand_dims},
-    [KILN_OP_SQUEEZE] = {dtype_moved, shape_squeeze},
-    [KILN_OP_TRANSPOSE] = {dtype_moved, shape_transpose},
-    [KILN_OP_SLICE] = {dtype_moved, shape_slice},
-    [KILN_OP_AS_STRIDED] = {dtype_moved, shape_as_strided},
-    [KILN_OP_REARRANGE] = {dtype_moved, kiln__shape_rearrange},
-    [KILN_OP_CONTIGUOUS] = {dtype_moved, shape_contiguous},
-    [KILN_OP_CONCATENATE] = {dtype_moved, shape_concatenate},
-    [KILN_OP_SUM] = {dtype_sum, shape_sum},
-    [KILN_OP_PROD] = {dtype_sum, shape_sum},
-    [KILN_OP_MIN] = {dtype_moved, shape_extreme},
-    [KILN_OP_MAX] = {dtype_moved, shape_extreme},
-    [KILN_OP_ALL] = {dtype_truth, shape_sum},
-    [KILN_OP_ANY] = {dtype_truth, shape_sum},
-    [KILN_OP_ARGMIN] = {dtype_argreduce, shape_extreme},
-    [KILN_OP_ARGMAX] = {dtype_argreduce, shape_extreme},
-    [KILN_OP_CUMSUM] = {dtype_cumulative, shape_cumulative},
-    [KILN_OP_CUMPROD] = {dtype_cumulative, shape_cumulative},
-    [KILN_OP_CUMMAX] = {dtype_moved, shape_cumulative},
-    [KILN_OP_CUMMIN] = {dtype_moved, shape_cumulative},
-    [KILN_OP_TAKE] = {kiln__dtype_indexed, kiln__shape_take},
-    [KILN_OP_GATHER] = {kiln__dtype_indexed, kiln__shape_gather},
-    [KILN_OP_TAKE_ALONG] = {kiln__dtype_indexed, kiln__shape_take_along},
-    [KILN_OP_SCATTER] = {kiln__dtype_scatter, kiln__shape_scatter},
-    [KILN_OP_PUT_ALONG] = {kiln__dtype_put_along, kiln__shape_put_along},
-    [KILN_OP_SLICE_UPDATE] = {kiln__dtype_slice_update, kiln__shape_slice_update},
-    [KILN_OP_SORT] = {dtype_moved, shape_sorted},
-    [KILN_OP_ARGSORT] = {dtype_argreduce, shape_sorted},
-    [KILN_OP_LOAD] = {kiln__dtype_load, kiln__shape_load},
-    [KILN_OP_SERIES] = {dtype_none, shape_none},
-    [KILN_OP_MATMUL] = {dtype_matmul, shape_matmul},
-    [KILN_OP_RANDOM_BITS] = {dtype_random_bits, shape_random_bits},
-    [KILN_OP_SOFTMAX] = {dtype_none, shape_none},
-    [KILN_OP_LOGSUMEXP] = {dtype_none, shape_none},
-    [KILN_OP_RMS_NORM] = {dtype_none, shape_none},
-    [KILN_OP_LAYER_NORM] = {dtype_none, shape_none},
-    [KILN_OP_DEFERRED] = {dtype_none, shape_none},
-    [KILN_OP_PLAN] = {dtype_none, shape_none},
 };
 
 static kiln_status check_inputs(const struct kiln_call *call, kiln_error *err)
@@ -612,7 +570,7 @@ kiln_status kiln__rules_check(const struct kiln_call *call, struct kiln_result *
         return kiln__fail(err, KILN_INVALID, "there is no operation with number %d", (int)call->op);
     kiln_status status = check_inputs(call, err);
     out->as_they_are = false;
-    if (!status) status = rules[call->op].dtype(call, out, err);
+    if (!status) status = rules[call->op].dtypes(call, out, err);
     if (!status) status = rules[call->op].shape(call, out, err);
     return status;
 }

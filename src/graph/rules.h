@@ -31,12 +31,9 @@ kiln_status kiln__rules_check(const struct kiln_call *call, struct kiln_result *
 kiln_status kiln__apply_result(const struct kiln_call *call, const struct kiln_result *result, struct kiln_array **out,
                                kiln_error *err);
 
-/* rules_index.c: operations with index arrays and slices. */
-typedef kiln_status kiln_rule_check(const struct kiln_call *call, struct kiln_result *out, kiln_error *err);
-kiln_rule_check kiln__dtype_indexed, kiln__dtype_scatter, kiln__dtype_put_along, kiln__dtype_slice_update;
-kiln_rule_check kiln__shape_take, kiln__shape_gather, kiln__shape_take_along, kiln__shape_scatter,
-    kiln__shape_put_along, kiln__shape_slice_update, kiln__shape_rearrange;
-
-kiln_rule_check kiln__dtype_load, kiln__shape_load;
+/* The rules that ops.def names; rules_index.c has those of operations with index arrays and slices. */
+typedef kiln_status kiln_op_rule(const struct kiln_call *call, struct kiln_result *out, kiln_error *err);
+#define KILN_OPERATION(ID, name, arity, kind, dtypes, shape) kiln_op_rule kiln__dtype_##dtypes, kiln__shape_##shape;
+#include "graph/ops.def"
 
 #endif

@@ -74,10 +74,8 @@ static kiln_status make_node(const struct kiln_row_layer *layer, struct kiln_arr
 /* ---- formulas ---------------------------------------------------------------------------------------------------- */
 
 const struct kiln_row_formula *const kiln__row_formulas[KILN_OP_COUNT] = {
-    [KILN_OP_SOFTMAX] = &kiln__formula_softmax,
-    [KILN_OP_LOGSUMEXP] = &kiln__formula_logsumexp,
-    [KILN_OP_RMS_NORM] = &kiln__formula_rms_norm,
-    [KILN_OP_LAYER_NORM] = &kiln__formula_layer_norm,
+#define KILN_LAYER(ID, name, arity) [KILN_OP_##ID] = &kiln__formula_##name,
+#include "graph/ops.def"
 };
 
 struct kiln_array *kiln__e_row_formula(struct kiln_expression *e, const struct kiln_row_layer *layer)

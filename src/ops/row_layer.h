@@ -37,8 +37,8 @@ struct kiln_row_formula {
     struct kiln_array *(*apply)(struct kiln_expression *e, const struct kiln_row_layer *layer, const double *numbers);
 };
 
-extern const struct kiln_row_formula kiln__formula_softmax, kiln__formula_logsumexp, kiln__formula_rms_norm,
-    kiln__formula_layer_norm;
+#define KILN_LAYER(ID, name, arity) extern const struct kiln_row_formula kiln__formula_##name;
+#include "graph/ops.def"
 extern const struct kiln_row_formula *const kiln__row_formulas[KILN_OP_COUNT]; /* NULL: not a layer */
 
 /* The formula, for the length of x's rows. */

@@ -317,11 +317,10 @@ static bool build(struct builder *builder)
     return add_releases(builder);
 }
 
-/* Libraries launch by themselves; of operations of that kind these are kernels on a GPU. */
+/* Is it never a launch of ours? */
 static bool is_library(enum kiln_op op)
 {
-    bool is_kernel = op == KILN_OP_RANDOM_BITS || op == KILN_OP_ARGMIN || op == KILN_OP_ARGMAX;
-    return kiln__ops[op].kind == KILN_OP_LIBRARY && !is_kernel;
+    return kiln__ops[op].kind == KILN_OP_LIBRARY || kiln__ops[op].kind == KILN_OP_SOURCE;
 }
 
 /* Worth it for a plan of kernels and what runs as kernels. */

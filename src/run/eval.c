@@ -341,8 +341,7 @@ static uint32_t device_index_for(const struct kiln_node *node)
 {
     if (kiln__ops[node->op].kind == KILN_OP_VIEW) return kiln__array_device_index(node->inputs[0]);
     if (!node->device_index || can_run_on_gpu(node)) return node->device_index;
-    bool is_source = node->op == KILN_OP_LOAD || node->op == KILN_OP_SERIES; /* bytes that begin on the host */
-    if (!is_source) kiln__gpu_count_add(KILN_GPU_HOST_OPERATIONS, 1);
+    if (kiln__ops[node->op].kind != KILN_OP_SOURCE) kiln__gpu_count_add(KILN_GPU_HOST_OPERATIONS, 1);
     return 0;
 }
 
