@@ -1,7 +1,7 @@
 /*
  * default_device.h - where operations that this thread makes will run: 0 is the CPU, 1 + n is GPU n (array/storage.h).
  *
- * The ABI sets the thread's device from the stream of each call. A thread that was never told uses the default
+ * The ABI sets the thread's device from the stream of each call. A thread without one uses the default
  * device: that of mlx_set_default_device(), at first the device that KILN_DEVICE names ("cpu" or "cuda:N"), else
  * the CPU.
  */

@@ -1,11 +1,11 @@
 /*
  * deferred.h - deferred operations: recorded as the caller gave them, replayed for other sizes.
  *
- * A reshape with -1, an open slice, the divisor of a mean, the batch of a product: all of them are worked out from
- * sizes. While a shapeless function is traced, such an operation becomes one node, KILN_OP_DEFERRED, which keeps what
- * the caller gave: its arrays and its parameters. A deferred operation is never evaluated. For each new shape the trace
- * layer replays all of them, outside of a shapeless trace, where the same functions make plain nodes of the sizes at
- * hand, or report what does not fit (trace/shapeless.c).
+ * A reshape with -1, an open slice, the divisor of a mean, the batch dims of a product: all of them depend on sizes.
+ * While a shapeless function is traced, such an operation becomes one node, KILN_OP_DEFERRED, which keeps what the
+ * caller gave: its arrays and its parameters. A deferred operation is never evaluated. For each new shape the trace
+ * layer replays all of them, outside of a shapeless trace, where the same functions make plain nodes for the new
+ * sizes, or report an error (trace/shapeless.c).
  *
  * This is the record: what is written to it and read from it. How each operation is replayed is in src/ops: see
  * ops/replay.h.

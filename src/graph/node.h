@@ -1,5 +1,5 @@
 /*
- * node.h - what a lazy array will be made from: an operation, its inputs and attributes.
+ * node.h - a node of the graph: the operation, inputs and attributes that a lazy array will be computed from.
  *
  * Nodes are immutable but for `state` and `error`, which belong to run/eval.c. An array owns its node, a node owns
  * references to its inputs. One node makes one array, except KILN_OP_PLAN, whose outputs share a node (`refs`).
@@ -48,7 +48,7 @@ kiln_status kiln__node_new(enum kiln_op op, struct kiln_array *const *inputs, si
 kiln_status kiln__node_set_outputs(struct kiln_node *node, struct kiln_array *const *outputs, size_t count,
                                    kiln_error *err);
 struct kiln_array *kiln__node_output(struct kiln_node *node, uint32_t idx);
-/* The same, and the node forgets it: for run/eval.c, right before it makes the output ready. */
+/* The same, and removes it from the node: for run/eval.c, right before it makes the output ready. */
 struct kiln_array *kiln__node_take_output(struct kiln_node *node, uint32_t idx);
 void kiln__node_unref(struct kiln_node *node); /* drops its inputs with the last reference, without recursion */
 /* The run layer installs how a node's plan is released. */

@@ -38,7 +38,7 @@ enum kiln_dtype_rule {
     KILN_RULE_BY_HAND
 };
 
-/* How an update meets what is there. An attribute of nodes, so the values stay. */
+/* How an update is combined with the element that it writes to. An attribute of nodes: the numbers must not change. */
 enum kiln_merge_mode {
     KILN_MERGE_SET,
     KILN_MERGE_ADD,

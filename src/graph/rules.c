@@ -1,9 +1,9 @@
 /*
- * rules.c - one shape rule and one dtype rule per operation, in a table indexed by the operation.
+ * rules.c - dtype rules and shape rules of operations; ops.def names those of each.
  *
- * A rule reads dtypes and dims of the inputs and the attributes, never data, so it holds for tracers as well.
- * Attributes are complete and normalised (no negative axis, no -1): compose.c does that. A rule still checks them
- * against the shapes, because a replay applies what was recorded to other shapes: nothing that passes here can read
+ * A rule reads dtypes and dims of the inputs and the attributes, never data, so that it serves tracers as well.
+ * Attributes are complete and normalised (no negative axis, no -1): src/ops does that. A rule still checks them against
+ * the shapes, because a replay applies recorded attributes to other shapes: a call that passes here reads nothing
  * outside of its inputs.
  */
 #include "graph/rules.h"
@@ -122,7 +122,7 @@ kiln_status kiln__dtype_moved(const struct kiln_call *call, struct kiln_result *
     return KILN_OK;
 }
 
-/* Small integers are added up in 32 bits. The kernel converts while it adds: no cast node. */
+/* Small integers accumulate in 32 bits. The kernel converts while it adds: no cast node. */
 kiln_status kiln__dtype_sum(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     static const uint8_t sums[KILN_DTYPE_COUNT] = {
@@ -147,7 +147,7 @@ kiln_status kiln__dtype_truth(const struct kiln_call *call, struct kiln_result *
     return KILN_OK;
 }
 
-/* Places along an axis, whatever the input. */
+/* Positions along an axis, whatever the input. */
 kiln_status kiln__dtype_argreduce(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     (void)err;
@@ -329,7 +329,7 @@ static void drop_axis(const struct kiln_array *input, size_t axis, struct kiln_r
         if (i != axis) out->dims[out->ndim++] = input->dims[i];
 }
 
-/* squeeze: the axis, of size 1, that goes. */
+/* squeeze: the axis to drop, of size 1. */
 kiln_status kiln__shape_squeeze(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *input = call->inputs[0];
@@ -427,7 +427,7 @@ kiln_status kiln__shape_contiguous(const struct kiln_call *call, struct kiln_res
     return expect_attrs(call, 0, err);
 }
 
-/* concatenate: the axis along which the inputs follow each other; all other dims are equal. */
+/* concatenate: the axis; all other dims are equal. */
 kiln_status kiln__shape_concatenate(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     kiln_status status = expect_attrs(call, 1, err);
@@ -453,7 +453,7 @@ kiln_status kiln__shape_concatenate(const struct kiln_call *call, struct kiln_re
     return KILN_OK;
 }
 
-/* sum: the axis that goes, then 1 to keep it with size 1, else 0. */
+/* sum: the axis to reduce, then 1 to keep it with size 1, else 0. */
 kiln_status kiln__shape_sum(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *input = call->inputs[0];
@@ -490,7 +490,7 @@ kiln_status kiln__shape_sorted(const struct kiln_call *call, struct kiln_result 
     return status;
 }
 
-/* cumsum and its like: the axis, then 1 to start at its end, then 1 to count the element itself. */
+/* cumsum, cumprod, cummax, cummin: the axis, then 1 for the reverse direction, then 1 if inclusive. */
 kiln_status kiln__shape_cumulative(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     kiln_status status = expect_attrs(call, 3, err);

@@ -1,6 +1,6 @@
 /*
- * rules_index.c - rules of operations with index arrays and slices. Inputs are taken as they are: indexing.c has cast
- * updates to the dtype of the array they go into. Values of indices are checked when they are read, at evaluation.
+ * rules_index.c - rules of operations with index arrays and slices. Inputs are not cast: indexing.c has cast
+ * updates to the dtype of the array they go into. Values of indices are checked at evaluation.
  */
 #include <limits.h>
 #include <string.h>

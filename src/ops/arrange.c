@@ -1,6 +1,6 @@
 /*
- * arrange.c - what copies, of shapes.h and compose.h: repeating, tiling, rolling, padding; and what has several
- * results.
+ * arrange.c - operations of shapes.h and compose.h that copy elements (repeat, tile, roll, pad), and those with several
+ * results (split, meshgrid, broadcast_arrays).
  */
 #include <limits.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /*
  * attention.c - scaled dot product attention: softmax(q @ k' * scale + mask) @ v, as a formula.
  *
- * Heads of k and v are shared by groups of heads of q: q becomes (batch, shared heads, group, length, features), and so
- * do masks; nothing is repeated in memory. Masked scores are the lowest number, so that a row with nothing to look at
- * looks at everything alike. A sink is one more score per head that takes its part of the softmax and gives nothing.
+ * Grouped queries: several heads of q share a head of k and v. q becomes (batch, shared heads, group, length,
+ * features), and so do masks; k and v are broadcast, not copied. Masked scores are the lowest finite number, so that a
+ * row whose keys are all masked has equal weights. A sink is one more score per head, which is part of the softmax's
+ * sum and has no value.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
- * compose.c - see compose.h. Whatever comes from a caller (negative axes, -1, open slices) is made plain here, so
- * that nodes hold complete attributes; what the shape rules check is not checked twice.
+ * compose.c - see compose.h. What a caller may leave open (negative axes, -1, open slices) is normalised here, so that
+ * nodes have complete attributes; what the shape rules check is not checked twice.
  *
- * Compositions chain their steps on one `struct chain`: the first failure stops the rest, and intermediate references
- * are dropped as the next step takes over.
+ * Compositions apply their steps to one `struct chain`: the first failure stops the rest, and each step drops the
+ * reference to the value before it.
  */
 #include "ops/compose.h"
 
@@ -56,7 +56,7 @@ static struct chain chain_start(struct kiln_array *value, kiln_error *err)
     return (struct chain){kiln__array_ref(value), KILN_OK, err};
 }
 
-/* What a step has put into `*value` takes the place of the value before it. */
+/* The result of a step replaces the value before it. */
 static void chain_take(struct chain *chain, kiln_status status, struct kiln_array *const *value)
 {
     chain->status = status;
@@ -492,7 +492,8 @@ static kiln_status check_bernoulli(const struct kiln_array *p, const int *dims, 
                       kiln__shape_text(p->dims, p->ndim, from), kiln__shape_text(dims, ndim, to));
 }
 
-/* Scales p so that 1 is above every word and 0 above none. */
+/* Is a word less than p * c? Words round to 2^32 at most as floats, and c is the next float after it: p = 1 is above
+ * every word, p = 0 above none. */
 kiln_status kiln__random_bernoulli(struct kiln_array *p, const int *dims, size_t ndim, struct kiln_array *key,
                                    struct kiln_array **out, kiln_error *err)
 {

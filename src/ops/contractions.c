@@ -1,6 +1,6 @@
 /*
- * contractions.c - see contractions.h. All that sum become one product of two matrices: axes that are kept are merged
- * into rows and columns, axes that are summed into what lies between.
+ * contractions.c - see contractions.h. Every contraction becomes one matrix product: free axes are merged into the rows
+ * and columns of the result, contracted axes into the inner dimension.
  */
 #include "ops/contractions.h"
 

@@ -1,9 +1,8 @@
 /*
- * contractions.h - products of whole arrays, beyond matmul: every element with every other, or summed over pairs of
- * axes.
+ * contractions.h - tensor contractions beyond matmul: outer, inner and Kronecker products, tensordot, trace.
  *
  * Same contract as kiln__apply(): inputs borrowed, *out is the caller's reference, untouched on failure. Axes may be
- * negative. What sums needs floats, as matmul does.
+ * negative. Contractions need floats, as matmul does.
  */
 #ifndef KILN_OPS_CONTRACTIONS_H
 #define KILN_OPS_CONTRACTIONS_H

@@ -1,6 +1,6 @@
 /*
- * convolution.c - see convolution.h. What each position of the result sees is laid out in full, one axis after the
- * other, so that for each group a product is left: (positions, window * channels) @ (window * channels, outputs).
+ * convolution.c - see convolution.h. By im2col: the window of each output position is gathered, axis by axis, and each
+ * group is one matrix product: (positions, window * channels) @ (window * channels, outputs).
  */
 #include "ops/convolution.h"
 
@@ -93,7 +93,7 @@ static struct kiln_array *pad_axis(struct kiln_expression *e, struct kiln_array 
     return kiln__e_concatenate(e, (struct kiln_array *[]){zeros, x, zeros}, 3, axis);
 }
 
-/* The axis becomes two: positions, and what each of them sees. */
+/* The axis becomes two: output positions, and the window of each. */
 static struct kiln_array *window_axis(struct kiln_expression *e, struct kiln_array *x, int axis, int positions,
                                       int width, int stride, int dilation)
 {

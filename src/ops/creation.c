@@ -1,6 +1,6 @@
 /*
- * creation.c - see creation.h; filling is in compose.h, which others use. Series are made in float64 when they are
- * evaluated, and cast; everything else compares positions along two axes, which fuses into one kernel.
+ * creation.c - see creation.h; kiln__full() is in compose.h. A series is computed in float64 at evaluation, and cast;
+ * matrices such as eye and tri compare positions along two axes, which fuses into one kernel.
  */
 #include "ops/creation.h"
 

@@ -22,7 +22,7 @@ struct kiln_expression {
     struct kiln_array *held[KILN_EXPRESSION_MAX];
 };
 
-/* Takes over `array`, what a call with this status made. */
+/* Takes over the reference to `array`, the result of a call with this status. */
 struct kiln_array *kiln__e_hold(struct kiln_expression *e, kiln_status status, struct kiln_array *array);
 /* *out = a reference to `result`, unless something failed; drops everything else. */
 kiln_status kiln__e_end(struct kiln_expression *e, struct kiln_array *result, struct kiln_array **out);

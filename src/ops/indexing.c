@@ -1,5 +1,6 @@
 /*
- * indexing.c - see indexing.h: broadcasts and casts, so that the operations get arrays that fit.
+ * indexing.c - see indexing.h: normalises axes, broadcasts indices and updates, and casts updates, before the
+ * operations of ops.def.
  */
 #include "ops/indexing.h"
 

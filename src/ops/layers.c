@@ -1,5 +1,6 @@
 /*
- * layers.c - see layers.h.
+ * layers.c - see layers.h. The norms are row layers (row_layer.h): their formulas also give the kernels that compute
+ * them outside of traces.
  */
 #include "ops/layers.h"
 

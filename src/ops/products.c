@@ -1,6 +1,6 @@
 /*
- * products.c - see products.h. Every step works without knowing sizes, or is recorded by itself, so that none of these
- * is deferred as a whole in a shapeless trace.
+ * products.c - see products.h. Every step is independent of sizes or is a deferred operation itself, so that none of
+ * these has to be deferred as a whole in a shapeless trace.
  */
 #include "ops/products.h"
 

@@ -1,8 +1,8 @@
 /*
  * products.h - products of matrices that are picked by index or quantized.
  *
- * Each is what its name says, one step after the other: pick, dequantize, multiply. There are no kernels that do two of
- * them at once, so the picked and dequantized matrices take memory. Same contract as kiln__apply(): inputs borrowed,
+ * The steps are separate operations: gather, dequantize, multiply. No kernel fuses two of them, so the gathered and the
+ * dequantized matrices take memory. Same contract as kiln__apply(): inputs borrowed,
  * *out is the caller's reference, untouched on failure. Error texts begin with "[name] ".
  */
 #ifndef KILN_OPS_PRODUCTS_H

@@ -1,5 +1,5 @@
 /*
- * random.c - see random.h. Words become numbers in float32; other dtypes are rounded from there.
+ * random.c - see random.h. Samples are computed in float32 and rounded to other dtypes.
  */
 #include "ops/random.h"
 

@@ -1,6 +1,6 @@
 /*
- * random.h - numbers of distributions, made from random words (kiln__random_bits): the same for the same key,
- * everywhere.
+ * random.h - samples of distributions, computed from random words (kiln__random_bits): equal keys give equal samples on
+ * every device.
  *
  * key may be NULL: the next one of the process-wide sequence. Same contract as kiln__apply().
  */

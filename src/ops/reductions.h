@@ -1,5 +1,5 @@
 /*
- * reductions.h - reductions over any axes, and what is made of them.
+ * reductions.h - reductions over any axes, and functions computed from them: mean, variance, softmax, cumulative sums.
  *
  * `axes` may be negative, in any order; KILN_ALL_AXES as their count means all. Same contract as kiln__apply(): inputs
  * borrowed, *out is the caller's reference, untouched on failure. Error texts begin with "[name] ".
@@ -26,7 +26,7 @@ kiln_status kiln__mean(struct kiln_array *a, struct kiln_axes axes, struct kiln_
 kiln_status kiln__var(struct kiln_array *a, struct kiln_axes axes, int ddof, struct kiln_array **out, kiln_error *err);
 kiln_status kiln__std(struct kiln_array *a, struct kiln_axes axes, int ddof, struct kiln_array **out, kiln_error *err);
 kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err);
-/* Always computed in float32 at least, so that there is nothing more precise to ask for. */
+/* Computed in float32 at least; `precise` of the ABI changes nothing. */
 kiln_status kiln__softmax(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err);
 /* argmin, argmax: over one axis, or over all as if they were one. */
 kiln_status kiln__argreduce_axis(enum kiln_op op, struct kiln_array *a, int axis, bool keepdims,

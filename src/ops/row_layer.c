@@ -9,11 +9,12 @@
 #include "graph/rules.h"
 
 enum {
-    ROW_MIN = 32,           /* elements; shorter rows reduce faster many at a time, by the reduction's own kernel, */
-    FEW_ELEMENTS = 1 << 10, /* unless there are so few of them that steps count for more: on a CPU, */
-    FEW_ON_GPU = 1 << 20,   /* and on a GPU, where each step is a launch */
-    LONG_ROW = 64 << 10,    /* elements; a longer row alone is shared by threads or blocks in single operations, */
-    ENOUGH_ROWS = 32        /* but not in a kernel with rows, which needs this many of them to keep others busy */
+    ROW_MIN = 32, /* elements of a row; the kernel of a reduction is faster on many shorter rows, */
+    FEW_ELEMENTS =
+        1 << 10,          /* unless there are at most so many elements, where the number of steps dominates: on a CPU */
+    FEW_ON_GPU = 1 << 20, /* and on a GPU, where each step is a launch */
+    LONG_ROW = 64 << 10,  /* elements of a row; a reduction shares a longer row between threads or blocks, */
+    ENOUGH_ROWS = 32      /* a kernel with rows does not, so it needs at least so many of them */
 };
 
 static bool has_at_most(int64_t limit, const int *dims, size_t ndim)

@@ -1,9 +1,9 @@
 /*
  * small_float.c - see small_float.h.
  *
- * A code without its sign, read as an integer, counts the numbers of the format from zero up, so encoding needs no
- * special case for what rounds up to the next exponent. Everything is a product with a power of two, a comparison or a
- * shift, all of them exact: the one rounding is the one asked for.
+ * The codes without sign, read as integers, are in the order of their values, so rounding up to the next exponent needs
+ * no special case. All steps but the rounding to the format are exact: products with powers of two, comparisons and
+ * shifts.
  */
 #include "ops/small_float.h"
 

@@ -1,7 +1,7 @@
 /*
- * sorting.h - sorted arrays and the positions of their elements: stable, NaN last. Same contract as kiln__apply().
+ * sorting.h - sort, argsort, partition and topk: stable, NaN last. Same contract as kiln__apply().
  *
- * A partition is a sorted array here: everything below position `kth` is before it, everything above behind it.
+ * A partition is a full sort.
  */
 #ifndef KILN_OPS_SORTING_H
 #define KILN_OPS_SORTING_H

@@ -1,15 +1,15 @@
 /*
- * cost.c - what computing a value again would take, for passes that may choose to.
+ * cost.c - the cost of recomputing a value, for passes that may choose recomputation over memory traffic.
  *
- * One walk forward. A tree counts an operation as often as the value needs it, so it bounds what a copy of the value
- * adds to the tape, whatever is shared below it.
+ * One walk forward. The size of the expression tree counts a shared operation once per use, so it bounds how many
+ * operations a copy of the value adds to the tape.
  */
 #include "trace/tape.h"
 
 enum { MOST = UINT8_MAX };
 
-/* Several instructions or a slow one; those that call a helper ("@exp") are costly too, as are all on complex numbers.
- */
+/* Operations with a long latency or several instructions. Calls of helpers ("@exp") and complex arithmetic are also not
+ * cheap. */
 static const bool slow[KILN_OP_COUNT] = {
     [KILN_OP_DIVIDE] = true,       [KILN_OP_RECIPROCAL] = true, [KILN_OP_SQRT] = true,  [KILN_OP_RSQRT] = true,
     [KILN_OP_FLOOR_DIVIDE] = true, [KILN_OP_REMAINDER] = true,  [KILN_OP_POWER] = true,

@@ -1,15 +1,14 @@
 /*
- * fuse.c - which nodes become one kernel: element-wise ones, and reductions along the last axis with what stands before
- * and after them.
+ * fuse.c - kernel fusion: element-wise nodes, and reductions along the last axis with the element-wise nodes before and
+ * after them.
  *
- * One walk backwards. `home` of a value is the one group that all its consumers so far are in. When a node is reached,
- * all its consumers have been seen: if they share a group of the node's shape, it joins. Because every consumer of a
- * node that joins is in the group (an output of the tape is written by the group itself), a group can run where its
- * root stands.
+ * One walk backwards. `home` of a value is the group that all its consumers so far are in, if it is one group. When a
+ * node is reached, all its consumers have been visited: if they share a group of the node's shape, it joins. Every
+ * consumer of a node that joins is in the group (a member that is an output of the tape is written by the group), so
+ * nothing is computed twice, and the group can run at the position of its root.
  *
- * A group with rows has elements of some shape, and values of which there is one for each row: results of reductions
- * that keep their axis, and what is computed from those alone. Such values are computed once per row, never per
- * element.
+ * A group with rows has elements of some shape, and row values, one per row: results of reductions that keep their
+ * axis, and what is computed from those alone. Row values are computed once per row, never per element.
  */
 #include <string.h>
 
@@ -29,7 +28,7 @@ struct fuser {
     uint32_t *home;
     uint32_t *reader; /* the group that was last seen reading a value */
     struct kiln_cost *costs;
-    uint32_t *row_of; /* a value there is one of for each row: a value with the shape of the elements; else UNSEEN */
+    uint32_t *row_of; /* of a row value: a value with the shape of the elements; else UNSEEN */
     uint32_t limit;
 };
 
@@ -57,14 +56,14 @@ static bool keeps_axis(const struct fuser *fuser, const struct kiln_value *value
     return value->ndim == fuser->tape->values[value->inputs[0]].ndim;
 }
 
-/* Like the elements, but for a last axis of size one. */
+/* The shape of the elements with a last axis of size one. */
 static bool is_row_of(const struct kiln_value *value, const struct kiln_value *elements)
 {
     return value->ndim == elements->ndim && value->ndim > 0 && value->dims[value->ndim - 1] == 1 &&
            memcmp(value->dims, elements->dims, (value->ndim - 1u) * sizeof *value->dims) == 0;
 }
 
-/* Forward: reductions that keep their axis start it, element-wise nodes on them carry it on. */
+/* Forward: reductions that keep their axis are row values, and so are element-wise nodes computed from them. */
 static void find_row_values(struct fuser *fuser)
 {
     struct kiln_tape *tape = fuser->tape;
@@ -80,9 +79,8 @@ static void find_row_values(struct fuser *fuser)
     }
 }
 
-/* A value that others repeat, and that takes less to compute for each repetition than to keep: 1 + w before x * (1 +
- * w).
- */
+/* A cheap value of a smaller shape, such as 1 + w in x * (1 + w): recomputing it for each element is cheaper than a
+ * kernel and a buffer of its own. */
 static bool is_worth_repeating(const struct fuser *fuser, uint32_t i, const struct kiln_value *elements)
 {
     const struct kiln_value *value = &fuser->tape->values[i];
@@ -100,9 +98,7 @@ static void note_inputs(struct fuser *fuser, const struct kiln_value *value)
     }
 }
 
-/*
- * One element is computed once per row of the kernel, whatever the group's shape.
- */
+/* A value of one element may join a group of any shape: it is computed once per row of the kernel. */
 static bool may_join(const struct fuser *fuser, uint32_t i)
 {
     const struct kiln_tape *tape = fuser->tape;
@@ -136,7 +132,7 @@ static uint32_t join_or_start(struct fuser *fuser, uint32_t i)
     return index;
 }
 
-/* A reduction that nothing joined has kernels of its own, for more layouts. */
+/* A reduction alone in its group runs as an operation: the kernels of reductions take more layouts. */
 static void dissolve_lone_reductions(struct kiln_tape *tape)
 {
     for (uint32_t i = 0; i < tape->group_count; i++) {

@@ -1,20 +1,19 @@
 /*
- * push_views.c - view(op(x, y)) becomes op(view(x), view(y)).
+ * push_views.c - moves views towards the inputs: view(op(x, y)) becomes op(view(x), view(y)).
  *
- * A kernel reads operands of any layout, so a view of an input costs nothing, while a view of a result ends a kernel:
- * the result has to lie in memory to be looked at. One walk backwards collects what is demanded of each value: itself
- * (demanded without a view), or itself under a view. When a value is reached, everything that will be demanded of it is
- * known:
+ * A kernel reads operands of any layout, so a view of an operand is free, while a view of a result ends a kernel: the
+ * result has to be stored before it can be viewed. One walk backwards collects the demands on each value: the value
+ * itself, or the value under a view. When a value is reached, all demands on it are known:
  *
- *     a view             passes on what is demanded of it, combined with what it does
- *     element-wise       is computed under the view, and demands its inputs under that view (see may_push)
- *     anything else      is computed as it is, and looked at
+ *     a view             passes its demands on to its input, combined with its own view
+ *     element-wise       is computed under the demanded view, and demands its inputs under that view (see may_push)
+ *     anything else      is computed as it is, and then viewed
  *
- * One walk forward then writes a new tape with a value for each demand, in the same order. Whoever needs a value
- * in memory demands it `firmly`: outputs, and operations that are not element-wise. Such values are not computed again.
+ * One walk forward then writes a new tape with a value for each demand, in the same order. Outputs, and operations that
+ * are not element-wise, need their inputs in memory: they demand them `firmly`, and such a value is not recomputed.
  *
- * Linear: an element-wise value is computed under more than one view only when the tree above what it is computed from
- * is small, and then the copies have no more nodes than that tree.
+ * Linear: an element-wise value is computed under more than one view only if its expression tree is small (cost.c), and
+ * the copies have no more nodes than that tree.
  */
 #include "trace/view_algebra.h"
 
@@ -29,8 +28,8 @@ enum { TURNS = 3 }; /* see turn_of() */
 enum how {
     HOW_AS_IT_IS, /* the value itself */
     HOW_PUSHED,   /* computed under the view, from `inputs` */
-    HOW_LOOKED,   /* a view of what inputs[0] stands for */
-    HOW_PASSED,   /* what inputs[0] stands for */
+    HOW_LOOKED,   /* a view of inputs[0] */
+    HOW_PASSED,   /* inputs[0] */
     HOW_KEPT,     /* a reduction with its axis kept */
     HOW_DROPPED   /* a reduction without its axis, from the one that keeps it */
 };
@@ -55,7 +54,7 @@ struct pass {
 
 /* ---- demands -------------------------------------------------------------------------------------------------- */
 
-/* The value itself stands first among the demands of it, so there is one of these. */
+/* The demand for the value itself is the first in its list; there is at most one. */
 static struct demand *find(const struct pass *pass, uint32_t value, const struct kiln_view *view)
 {
     struct demand *known = pass->demands[value];
@@ -117,7 +116,7 @@ static double size_of(const struct kiln_value *value, const struct kiln_view *vi
     return size;
 }
 
-/* Operands that would have to be copied first, or that a reshape can't be split into, keep it where it is. */
+/* A reshape is not pushed to operands that it would have to copy, or on which it is not a view. */
 static bool may_reshape(struct pass *pass, const struct kiln_value *value, const struct kiln_view *view)
 {
     for (uint32_t k = 0; k < value->input_count; k++) {
@@ -131,9 +130,8 @@ static bool may_reshape(struct pass *pass, const struct kiln_value *value, const
 }
 
 /*
- * Not where the value lies in memory anyway, or where elements would be computed again for each repetition. Otherwise:
- * when one thing is demand; when all of them together are no more elements than the value has; when it is next to
- * nothing to compute.
+ * Not if the value is stored anyway, or if a broadcast would recompute elements for each repetition. Otherwise: if
+ * there is one demand; if all demands together have no more elements than the value; or if the value is very cheap.
  */
 static bool may_push(struct pass *pass, uint32_t index)
 {
@@ -182,7 +180,7 @@ static bool all_combine(const struct demand *demand, const struct kiln_view *vie
     return demand == NULL;
 }
 
-/* Somebody needs it as an array, or looks at it in a way that doesn't combine with its own: it stays a value. */
+/* A view stays a value of its own if it is needed in memory, or if a demanded view does not combine with it. */
 static void visit_view(struct pass *pass, uint32_t index)
 {
     const struct kiln_value *value = &pass->tape->values[index];
@@ -212,7 +210,7 @@ static void visit_view(struct pass *pass, uint32_t index)
 
 /* ---- everything else ------------------------------------------------------------------------------------------ */
 
-/* Reduced without its axis and given one again: the reduction that keeps it, which can share a kernel with others. */
+/* A reduction that drops its axis under a view that adds it again is one that keeps its axis, which can be fused. */
 static struct demand *find_kept(const struct pass *pass, const struct kiln_value *value, struct demand *demand)
 {
     if (!kiln__value_reduces_rows(pass->tape, value) || value->attrs[1]) return NULL;
@@ -330,7 +328,8 @@ static void write_value(struct pass *pass, uint32_t index, struct demand *demand
     demand->index = (*count)++;
 }
 
-/* A value stands before what looks at it, a reduction that keeps its axis before the one that drops it. */
+/* Order of demands on the new tape: a value before its views, a reduction that keeps its axis before one that drops
+ * it. */
 static int turn_of(const struct demand *demand)
 {
     return demand->how == HOW_LOOKED ? 2 : demand->how == HOW_DROPPED;
@@ -358,7 +357,7 @@ static bool write_tape(struct pass *pass, struct demand *const *outputs)
 
 /* ---- the pass ------------------------------------------------------------------------------------------------- */
 
-/* Leaves are taken to be packed; a transposed or cut value is not. */
+/* Inputs and constants are assumed to be packed; transposed and sliced values are not. */
 static bool find_flat(struct pass *pass)
 {
     const struct kiln_tape *tape = pass->tape;

@@ -1,11 +1,11 @@
 /*
- * shapeless.c - what a shapeless function recorded, applied once more to inputs of other sizes.
+ * shapeless.c - replays the record of a shapeless function for inputs of other sizes.
  *
- * A replay is a trace of its own, in which the record stands in for the function: each operation is applied again, each
- * deferred operation replayed (graph/deferred.h), in the order of the record. So the tape that comes out has the sizes
- * at hand in all its attributes, passes every check that the operations make, and is simplified, fused and run like the
- * tape of any function: nothing behind this file knows that a function is shapeless. Ranks and dtypes stay those of the
- * record, since axes were counted by them.
+ * A replay is a trace in which the record takes the place of the function: each operation is applied again, each
+ * deferred operation replayed (graph/deferred.h), in the order of the record. So the resulting tape has the new sizes
+ * in all its attributes, has passed every check of the operations, and is simplified, fused and run like that of any
+ * function: no later pass knows that a function is shapeless. Ranks and dtypes stay those of the record, because axes
+ * were numbered by them.
  */
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static kiln_status check_kind(const struct kiln_value *value, const struct kiln_
                       kiln__operation_name(value->op, value->attrs), value->ndim, array->ndim);
 }
 
-/* The operation's own text, and why it may surprise. */
+/* Adds to the operation's text that the sizes are not those of the trace. */
 static kiln_status explain(kiln_status status, kiln_error *err)
 {
     if (status != KILN_INVALID || !err) return status;

@@ -1,9 +1,16 @@
 /*
- * simplify.c - equal things once, and nothing that nobody needs.
+ * simplify.c - common subexpression elimination (CSE) and dead code elimination (DCE).
  *
- * One walk over the tape in order: inputs of a value are replaced by what they were merged into, then the value itself
- * is looked up by what it is made of. Floats are compared by bits, so -0.0 and 0.0, and NaNs of other bits, stay apart.
- * Each value is seen once: linear, however often one scalar is used.
+ * CSE is by value numbering, in one walk over the tape in order: inputs of a value are replaced by what they were
+ * merged into, then the value itself is looked up in a hash table, an operation by its inputs and attributes, a scalar
+ * constant by its bits. So -0.0 and 0.0, and NaNs with different bits, stay apart. Casts, reshapes and broadcasts that
+ * change nothing are merged into their input, and element-wise operations read past broadcasts and packing. DCE is one
+ * walk backwards, which marks what the outputs need.
+ *
+ * Constant folding needs no pass. An operation on captured arrays alone makes no tracer, so its result is itself a
+ * captured array, evaluated once. Nothing is simplified by algebra: bits are those of the uncompiled operations.
+ *
+ * Each value is visited once: linear in the tape, however often one scalar is used.
  */
 #include <string.h>
 
@@ -14,14 +21,15 @@
 
 /* ---- operations that do nothing ------------------------------------------------------------------------------- */
 
-/* Views and casts to what the input is already. */
+/* A view to the input's own shape, or a cast to its own dtype. */
 static bool does_nothing(const struct kiln_value *value, const struct kiln_value *input)
 {
     bool may = value->op == KILN_OP_CAST || value->op == KILN_OP_RESHAPE || value->op == KILN_OP_BROADCAST;
     return may && value->dtype == input->dtype && kiln__value_same_shape(value, input);
 }
 
-/* ---- what an element-wise operation need not wait for ---------------------------------------------------------- */
+/* ---- broadcasts and copies before element-wise operations ----------------------------------------------------------
+ */
 
 /* Would the shape of `value` be the same with `other` for its input k? */
 static bool keeps_shape(const struct kiln_tape *tape, const struct kiln_value *value, uint32_t k, uint32_t other)
@@ -40,7 +48,8 @@ static bool keeps_shape(const struct kiln_tape *tape, const struct kiln_value *v
     return has_rank || value->ndim == 0;
 }
 
-/* It broadcasts on its own and reads any layout: explicit broadcasts and packing before it are left out. */
+/* An element-wise operation broadcasts its inputs and reads any layout: broadcasts and packing before it are skipped.
+ */
 static void look_through(struct kiln_tape *tape, struct kiln_value *value, uint32_t k)
 {
     for (;;) {

@@ -1,9 +1,9 @@
 /*
- * tape.h - what a trace recorded: values in the order in which they can be computed.
+ * tape.h - the intermediate representation of a traced function: its values in topological order.
  *
- * Passes, in order: record (trace.c), simplify, push views, fuse. Each pass keeps the order and the meaning of
- * `outputs`. All of it lives in one arena and goes at once; arrays that the function captured are held by a reference
- * each.
+ * Passes, in order: record (trace.c), simplify, push views, fuse. Each pass keeps the topological order and the meaning
+ * of `outputs`. Everything is allocated in one arena and freed with it; a tape holds a reference to each array that the
+ * function captured.
  */
 #ifndef KILN_TRACE_TAPE_H
 #define KILN_TRACE_TAPE_H
@@ -45,7 +45,7 @@ struct kiln_fused {
 
 struct kiln_tape {
     struct kiln_arena arena;
-    uint32_t device_index; /* where it runs: a GPU if one of its operations was asked for there */
+    uint32_t device_index; /* where it runs: a GPU if one of its operations was made for that GPU */
     const char *name;      /* of the function, for people; borrowed, NULL: it has none */
     struct kiln_value *values;
     uint32_t count, cap;
@@ -68,15 +68,15 @@ static inline bool kiln__value_is_elementwise(const struct kiln_value *value)
     return value->kind == KILN_VALUE_NODE && kiln__ops[value->op].kind == KILN_OP_ELEMENTWISE;
 }
 
-/* Is it a constant of one element without axes, ready: an argument of a kernel rather than an operand? */
+/* Is it a ready constant of rank 0? Its bits are an argument of a kernel, not an operand. */
 bool kiln__value_is_scalar(const struct kiln_value *value);
 
 /*
- * Drops operations that do nothing, and broadcasts and packing before element-wise ones; merges equal scalars and equal
- * operations on equal inputs, and marks what the outputs need. Needs captured arrays to be ready. Linear in the tape.
+ * Common subexpression elimination; drops casts and views that change nothing, and broadcasts and packing before
+ * element-wise operations; marks live values. Captured arrays must be ready. Linear in the tape.
  */
 kiln_status kiln__tape_simplify(struct kiln_tape *tape, kiln_error *err);
-/* Marks what the outputs need and nothing else: for the mode without simplification. */
+/* Only marks live values, those that the outputs need: for the mode without simplification. */
 void kiln__tape_mark(struct kiln_tape *tape);
 
 /*
@@ -85,10 +85,10 @@ void kiln__tape_mark(struct kiln_tape *tape);
  */
 kiln_status kiln__tape_push_views(struct kiln_tape *tape, kiln_error *err);
 
-/* What computing a value takes, from what is not element-wise (or a view) up to the value itself. */
+/* The cost of computing a value from the nearest values that are neither element-wise nor views. */
 struct kiln_cost {
-    uint8_t tree;  /* operations, counted as often as they are needed; 255: or more */
-    bool is_cheap; /* each is an instruction or a few */
+    uint8_t tree;  /* operations of the expression tree, without sharing; saturates at 255 */
+    bool is_cheap; /* each is a few instructions at most */
 };
 struct kiln_cost *kiln__tape_costs(struct kiln_tape *tape); /* of each value, in the arena; NULL: out of memory */
 

@@ -1,9 +1,9 @@
 /*
- * trace.c - placeholders, the callback, and the walk from its outputs back to them.
+ * trace.c - calls a function on placeholders and records the graph from its outputs back to them as a tape.
  *
- * The walk is iterative: a chain of a million operations does not touch the stack. Tracers are kept until the trace
- * ends and then released as a group, the youngest first: one that has another reference by then is held by the
- * function's own doing.
+ * The depth-first walk is iterative, so that a chain of a million operations does not overflow the stack. The trace
+ * holds a reference to each of its tracers until it ends, and then releases them, the last one first: a tracer with
+ * another reference at that time is still held by the function.
  */
 #include "trace/trace.h"
 
@@ -68,7 +68,7 @@ static void end_trace(void)
     running.id = 0;
 }
 
-/* A function that jumped out of its trace has ended it; what it made stays, as nobody knows who holds it. */
+/* A function that left its trace with longjmp() has ended it. Its tracers leak: who else holds them is not known. */
 bool kiln__trace_running(void)
 {
     if (__builtin_expect(running.id == 0, 1)) return false;
@@ -89,7 +89,7 @@ struct recorder {
     struct kiln_tape *tape;
     uint64_t trace;
     struct kiln_array *const *placeholders;
-    struct kiln_array *const *originals; /* the call's own inputs: capturing one of them is a mistake; or NULL */
+    struct kiln_array *const *originals; /* the call's own inputs, which must not be captured; or NULL */
     struct kiln_array **arrays;          /* array of each value, to find it again; borrowed */
     struct kiln_table table;
     struct frame *stack;
@@ -267,7 +267,7 @@ static kiln_status make_placeholders(struct kiln_array *const *inputs, size_t co
     return status;
 }
 
-/* What the function still holds, the first that was made. */
+/* Arrays of the trace that the function still holds: how many, and a description of the first that was made. */
 struct held {
     size_t count;
     char text[KILN_SHAPE_TEXT + 100];
@@ -281,7 +281,8 @@ static void describe(struct held *held, const char *what, size_t number, const s
     held->count++;
 }
 
-/* What is held loses its node, so that it holds nothing else of the trace; it can be freed, and asked for its shape. */
+/* A tracer that is still held loses its node, so that it keeps no other array alive; it can be freed, and its shape can
+ * be read. */
 static void release_tracers(struct held *held)
 {
     char what[80];

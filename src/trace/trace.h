@@ -1,10 +1,9 @@
 /*
- * trace.h - running a function on placeholders to see what it does.
+ * trace.h - tracing: calls a function on placeholders and records what it computes as a tape.
  *
- * While a trace runs on a thread, operations on its placeholders make tracers: arrays that know how they are made and
- * are never evaluated. One trace runs per thread at a time (a compiled function called inside a trace runs as it is,
- * and so becomes part of it). Trace ids are never reused, so a tracer that outlives its trace is recognised, and
- * refused.
+ * While a trace runs on a thread, operations on its placeholders make tracers: lazy arrays that belong to the trace and
+ * are never evaluated. One trace runs per thread at a time (a compiled function that is called inside a trace is
+ * inlined). Trace ids are never reused, so a tracer that outlives its trace is recognised, and refused.
  */
 #ifndef KILN_TRACE_TRACE_H
 #define KILN_TRACE_TRACE_H
@@ -27,7 +26,7 @@ bool kiln__trace_running(void); /* on this thread */
 kiln_status kiln__trace(kiln_callback callback, void *payload, struct kiln_array *const *inputs, size_t count,
                         struct kiln_tape **out, kiln_error *err);
 
-/* More about a function: zero is what kiln__trace() takes it for. */
+/* A function and how it is traced; kiln__trace() has zero for all but the first two. */
 struct kiln_traced {
     kiln_callback callback;
     void *payload;
@@ -36,7 +35,7 @@ struct kiln_traced {
      * fails it too. Otherwise such an array stays the holder's to free, and using it is an error.
      */
     const char *name;
-    bool shapeless;        /* the tape keeps what was asked for (graph/deferred.h), to be replayed, never to be run */
+    bool shapeless;        /* the tape has deferred operations (graph/deferred.h), to be replayed, never to be run */
     bool may_use_its_call; /* captured arrays may be among the call's inputs */
 };
 
@@ -44,8 +43,8 @@ kiln_status kiln__trace_function(const struct kiln_traced *function, struct kiln
                                  struct kiln_tape **out, kiln_error *err);
 
 /*
- * The tape that a function would have given for `inputs`, from the tape that it gave in a shapeless trace, for inputs
- * of the same dtypes and ranks. The function is not called. A size that does not fit what was asked for is an error.
+ * The tape of a function for `inputs`, made from the tape of its shapeless trace for inputs of the same dtypes and
+ * ranks. The function is not called. A size that a recorded operation does not accept is an error.
  */
 kiln_status kiln__tape_replay(const struct kiln_tape *record, struct kiln_array *const *inputs, size_t count,
                               struct kiln_tape **out, kiln_error *err);

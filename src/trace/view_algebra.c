@@ -1,6 +1,6 @@
 /*
- * view_algebra.c - see view_algebra.h. Attributes fit into 64 bits: a step other than 0 stands only where an axis has
- * two elements or more, so steps and starts are smaller than the dims of the base, however many views were combined.
+ * view_algebra.c - see view_algebra.h. Attributes do not overflow 64 bits: a step is other than 0 only where an axis
+ * has two elements or more, so steps and starts are smaller than the dims of the base, however many views are composed.
  */
 #include "trace/view_algebra.h"
 
@@ -41,7 +41,7 @@ static void put_axis(struct draft *draft, uint32_t i, int64_t dim, int64_t axis,
     draft->step[i] = step;
 }
 
-/* The one way to write it. */
+/* Its canonical form. */
 static void settle(struct draft *draft)
 {
     bool is_empty = false;
@@ -210,7 +210,7 @@ bool kiln__view_combine(struct kiln_tape *tape, const struct kiln_view *outer, c
 
 /* ---- operands ------------------------------------------------------------------------------------------------- */
 
-/* Axes of one element in front say nothing: an operand may lack them. */
+/* Leading axes of one element do not matter: an operand may lack them. */
 static uint32_t leading_units(const int64_t *dims, uint32_t ndim)
 {
     uint32_t count = 0;

@@ -1,15 +1,15 @@
 /*
- * view_algebra.h - what views do to shapes, as values that can be combined: the algebra behind push_views.c.
+ * view_algebra.h - views as values that can be composed, for push_views.c.
  *
- * A view says which element of its base each of its elements is. Two forms:
+ * A view maps the index of each of its elements to the index of an element of its base. There are two forms:
  *
- *     rearranged   each axis takes an axis of the base from some start in some step, or repeats (it takes none). Chains
- *                  of transpose, slice, broadcast, expand_dims and squeeze are one of these. `attrs` are those of
+ *     rearranged   each axis walks along an axis of the base, with a start and a step, or repeats (axis -1). Every
+ * chain of transpose, slice, broadcast, expand_dims and squeeze is of this form. `attrs` are those of
  *                  KILN_OP_REARRANGE: start of each axis of the base; then dim, axis (-1: none) and step of each axis.
- *     reshaped     the same elements in row-major order under other dims. `attrs` are the dims.
+ *     reshaped     the same elements in row-major order with other dims. `attrs` are the dims.
  *
- * There is one way to write a view: an axis of at most one element takes no axis in step 0, and an empty view takes
- * nothing. So equal views have equal attributes. NULL stands for the view that changes nothing.
+ * Views are kept in canonical form: an axis of at most one element has axis -1 and step 0, and so have all axes of an
+ * empty view. So equal views have equal attributes. NULL is the identity.
  */
 #ifndef KILN_TRACE_VIEW_ALGEBRA_H
 #define KILN_TRACE_VIEW_ALGEBRA_H
@@ -25,11 +25,11 @@ struct kiln_view {
 
 /* False from a function below: out of memory. *out may be NULL, for no change. Views live in the tape's arena. */
 
-/* Does the node only look at its input in a way that a view can say? */
+/* Is the node a view of its input that has one of these forms? */
 bool kiln__view_is(const struct kiln_value *value);
-/* The view that a node for which that holds is of its input. */
+/* The view of such a node. */
 bool kiln__view_of(struct kiln_tape *tape, const struct kiln_value *value, const struct kiln_view **out);
-/* `outer` as seen through `inner`: a view of inner's base. Both of one form (kiln__view_combine_is). */
+/* The composition of `outer` after `inner`: a view of inner's base. Both are of one form (kiln__view_combine_is). */
 bool kiln__view_combine(struct kiln_tape *tape, const struct kiln_view *outer, const struct kiln_view *inner,
                         const struct kiln_value *base, const struct kiln_view **out);
 bool kiln__view_combine_is(const struct kiln_view *outer, const struct kiln_view *inner);
@@ -43,9 +43,9 @@ bool kiln__view_of_operand(struct kiln_tape *tape, const struct kiln_view *view,
 
 bool kiln__view_equal(const struct kiln_view *a, const struct kiln_view *b);
 int64_t kiln__view_dim(const struct kiln_view *view, uint32_t axis);
-/* Does it show some element of its base more than once? */
+/* Is some element of its base repeated? */
 bool kiln__view_repeats(const struct kiln_view *view);
-/* Is it a base of these dims with an axis of one element behind? */
+/* Does it only append an axis of one element to a base of these dims? */
 bool kiln__view_appends_axis(const struct kiln_view *view, const struct kiln_value *base);
 
 #endif
