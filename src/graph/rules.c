@@ -9,11 +9,45 @@
 #include "graph/rules.h"
 
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
-/* KILN_INVALID with "[name] " before the text. */
-#define refuse(call, err, format, ...)                                                                                 \
-    kiln__fail(err, KILN_INVALID, "[%s] " format, kiln__ops[(call)->op].name, ##__VA_ARGS__)
+/* ---- helpers ----------------------------------------------------------------------------------------------------- */
+
+kiln_status kiln__refuse(const struct kiln_call *call, kiln_error *err, const char *format, ...)
+{
+    char text[sizeof err->text];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return kiln__fail(err, KILN_INVALID, "[%s] %s", kiln__ops[call->op].name, text);
+}
+
+kiln_status kiln__expect_attrs(const struct kiln_call *call, size_t count, kiln_error *err)
+{
+    if (call->attr_count == count) return KILN_OK;
+    return kiln__refuse(call, err, "expected %zu attributes, got %zu.", count, call->attr_count);
+}
+
+kiln_status kiln__expect_axis(const struct kiln_call *call, size_t i, size_t ndim, kiln_error *err)
+{
+    if (call->attrs[i] >= 0 && call->attrs[i] < (int64_t)ndim) return KILN_OK;
+    return kiln__refuse(call, err, "Axis %lld is out of range for an array of %zu dimensions.",
+                        (long long)call->attrs[i], ndim);
+}
+
+const char *kiln__input_text(const struct kiln_call *call, size_t i, char text[KILN_SHAPE_TEXT])
+{
+    return kiln__shape_text(call->inputs[i]->dims, call->inputs[i]->ndim, text);
+}
+
+void kiln__same_shape(const struct kiln_array *array, struct kiln_result *out)
+{
+    out->ndim = array->ndim;
+    memcpy(out->dims, array->dims, array->ndim * sizeof *out->dims);
+}
 
 /* ---- dtypes ------------------------------------------------------------------------------------------------------ */
 
@@ -39,7 +73,7 @@ static enum kiln_dtype at_least_float(enum kiln_dtype dtype)
 static kiln_status check_lowering(const struct kiln_call *call, enum kiln_dtype dtype, kiln_error *err)
 {
     if (kiln__ops[call->op].lower[kiln__dtypes[dtype].kind]) return KILN_OK;
-    return refuse(call, err, "%s is not supported.", kiln__dtypes[dtype].name);
+    return kiln__refuse(call, err, "%s is not supported.", kiln__dtypes[dtype].name);
 }
 
 /* The promoted dtype of all inputs. */
@@ -107,8 +141,8 @@ static kiln_status dtype_SELECT(const struct kiln_call *call, struct kiln_result
 static kiln_status dtype_CAST(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     if (call->attr_count != 1 || call->attrs[0] < 0 || call->attrs[0] >= KILN_DTYPE_COUNT)
-        return refuse(call, err, "expected one dtype between 0 and %d, got %lld.", KILN_DTYPE_COUNT - 1,
-                      call->attr_count ? (long long)call->attrs[0] : -1LL);
+        return kiln__refuse(call, err, "expected one dtype between 0 and %d, got %lld.", KILN_DTYPE_COUNT - 1,
+                            call->attr_count ? (long long)call->attrs[0] : -1LL);
     all_dtypes(out, call->inputs[0]->dtype, (enum kiln_dtype)call->attrs[0]);
     return check_lowering(call, out->first, err);
 }
@@ -170,9 +204,9 @@ kiln_status kiln__dtype_matmul(const struct kiln_call *call, struct kiln_result 
 {
     enum kiln_dtype dtype = promote_inputs(call, 0);
     if (kiln__dtypes[dtype].kind < KILN_KIND_FLOAT)
-        return refuse(call, err, "Only floating point and complex types are supported, but %s and %s give %s.",
-                      kiln__dtypes[call->inputs[0]->dtype].name, kiln__dtypes[call->inputs[1]->dtype].name,
-                      kiln__dtypes[dtype].name);
+        return kiln__refuse(call, err, "Only floating point and complex types are supported, but %s and %s give %s.",
+                            kiln__dtypes[call->inputs[0]->dtype].name, kiln__dtypes[call->inputs[1]->dtype].name,
+                            kiln__dtypes[dtype].name);
     all_dtypes(out, dtype, dtype);
     return KILN_OK;
 }
@@ -182,7 +216,7 @@ kiln_status kiln__dtype_random_bits(const struct kiln_call *call, struct kiln_re
 {
     enum kiln_dtype dtype = call->inputs[0]->dtype;
     if (dtype != KILN_UINT32)
-        return refuse(call, err, "Expected a key of type uint32, got %s.", kiln__dtypes[dtype].name);
+        return kiln__refuse(call, err, "Expected a key of type uint32, got %s.", kiln__dtypes[dtype].name);
     all_dtypes(out, KILN_UINT32, KILN_UINT32);
     return KILN_OK;
 }
@@ -190,46 +224,21 @@ kiln_status kiln__dtype_random_bits(const struct kiln_call *call, struct kiln_re
 kiln_status kiln__dtype_none(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     (void)out;
-    return refuse(call, err, "This operation can't be applied like the others.");
+    return kiln__refuse(call, err, "This operation can't be applied like the others.");
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
-
-static const char *input_text(const struct kiln_call *call, size_t i, char text[KILN_SHAPE_TEXT])
-{
-    return kiln__shape_text(call->inputs[i]->dims, call->inputs[i]->ndim, text);
-}
-
-static void same_shape(const struct kiln_array *array, struct kiln_result *out)
-{
-    out->ndim = array->ndim;
-    memcpy(out->dims, array->dims, array->ndim * sizeof *out->dims);
-}
-
-static kiln_status expect_attrs(const struct kiln_call *call, size_t count, kiln_error *err)
-{
-    if (call->attr_count == count) return KILN_OK;
-    return refuse(call, err, "expected %zu attributes, got %zu.", count, call->attr_count);
-}
-
-/* Attribute `i` is an axis below `ndim`. */
-static kiln_status expect_axis(const struct kiln_call *call, size_t i, size_t ndim, kiln_error *err)
-{
-    if (call->attrs[i] >= 0 && call->attrs[i] < (int64_t)ndim) return KILN_OK;
-    return refuse(call, err, "Axis %lld is out of range for an array of %zu dimensions.", (long long)call->attrs[i],
-                  ndim);
-}
 
 /* All attributes are the dims of the result. */
 static kiln_status dims_from_attrs(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     if (call->attr_count > KILN_MAX_NDIM)
-        return refuse(call, err, "%zu dimensions are more than the %d that are supported.", call->attr_count,
-                      KILN_MAX_NDIM);
+        return kiln__refuse(call, err, "%zu dimensions are more than the %d that are supported.", call->attr_count,
+                            KILN_MAX_NDIM);
     out->ndim = call->attr_count;
     for (size_t i = 0; i < out->ndim; i++) {
         if (call->attrs[i] < 0 || call->attrs[i] > INT_MAX)
-            return refuse(call, err, "Dimension %zu can't be %lld.", i, (long long)call->attrs[i]);
+            return kiln__refuse(call, err, "Dimension %zu can't be %lld.", i, (long long)call->attrs[i]);
         out->dims[i] = (int)call->attrs[i];
     }
     return KILN_OK;
@@ -268,8 +277,8 @@ static kiln_status add_name(const struct kiln_call *call, kiln_status status, ki
 /* Element-wise: the broadcast of all inputs, implicitly. Attributes: none, but for astype: the dtype. */
 static kiln_status shape_elementwise(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
-    kiln_status status = expect_attrs(call, call->op == KILN_OP_CAST ? 1 : 0, err);
-    same_shape(call->inputs[0], out);
+    kiln_status status = kiln__expect_attrs(call, call->op == KILN_OP_CAST ? 1 : 0, err);
+    kiln__same_shape(call->inputs[0], out);
     for (size_t i = 1; !status && i < call->count; i++) {
         const struct kiln_array *input = call->inputs[i];
         status = kiln__broadcast_shapes(out->dims, out->ndim, input->dims, input->ndim, out->dims, &out->ndim, err);
@@ -287,8 +296,8 @@ kiln_status kiln__shape_reshape(const struct kiln_call *call, struct kiln_result
     status = add_name(call, kiln__shape_check(out->dims, out->ndim, call->inputs[0]->dtype, &size, err), err);
     if (status || size == call->inputs[0]->size) return status;
     char text[KILN_SHAPE_TEXT];
-    return refuse(call, err, "Cannot reshape array of size %lld into shape %s.", (long long)call->inputs[0]->size,
-                  kiln__shape_text(out->dims, out->ndim, text));
+    return kiln__refuse(call, err, "Cannot reshape array of size %lld into shape %s.", (long long)call->inputs[0]->size,
+                        kiln__shape_text(out->dims, out->ndim, text));
 }
 
 /* broadcast_to: the dims of the result. */
@@ -303,19 +312,19 @@ kiln_status kiln__shape_broadcast(const struct kiln_call *call, struct kiln_resu
         ndim == out->ndim && memcmp(dims, out->dims, ndim * sizeof *dims) == 0)
         return KILN_OK;
     char from[KILN_SHAPE_TEXT], to[KILN_SHAPE_TEXT];
-    return refuse(call, err, "Cannot broadcast array of shape %s into shape %s.", input_text(call, 0, from),
-                  kiln__shape_text(out->dims, out->ndim, to));
+    return kiln__refuse(call, err, "Cannot broadcast array of shape %s into shape %s.", kiln__input_text(call, 0, from),
+                        kiln__shape_text(out->dims, out->ndim, to));
 }
 
 /* expand_dims: the position of the new axis in the result. */
 kiln_status kiln__shape_expand_dims(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *input = call->inputs[0];
-    kiln_status status = expect_attrs(call, 1, err);
-    if (!status) status = expect_axis(call, 0, (size_t)input->ndim + 1, err);
+    kiln_status status = kiln__expect_attrs(call, 1, err);
+    if (!status) status = kiln__expect_axis(call, 0, (size_t)input->ndim + 1, err);
     if (status) return status;
     if (input->ndim == KILN_MAX_NDIM)
-        return refuse(call, err, "An array can't have more than %d dimensions.", KILN_MAX_NDIM);
+        return kiln__refuse(call, err, "An array can't have more than %d dimensions.", KILN_MAX_NDIM);
     size_t axis = (size_t)call->attrs[0];
     out->ndim = (size_t)input->ndim + 1;
     for (size_t i = 0; i < out->ndim; i++) out->dims[i] = i == axis ? 1 : input->dims[i - (i > axis)];
@@ -333,12 +342,13 @@ static void drop_axis(const struct kiln_array *input, size_t axis, struct kiln_r
 kiln_status kiln__shape_squeeze(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *input = call->inputs[0];
-    kiln_status status = expect_attrs(call, 1, err);
-    if (!status) status = expect_axis(call, 0, input->ndim, err);
+    kiln_status status = kiln__expect_attrs(call, 1, err);
+    if (!status) status = kiln__expect_axis(call, 0, input->ndim, err);
     if (status) return status;
     size_t axis = (size_t)call->attrs[0];
     if (input->dims[axis] != 1)
-        return refuse(call, err, "Cannot squeeze axis %zu with size %d: it must have size 1.", axis, input->dims[axis]);
+        return kiln__refuse(call, err, "Cannot squeeze axis %zu with size %d: it must have size 1.", axis,
+                            input->dims[axis]);
     drop_axis(input, axis, out);
     return KILN_OK;
 }
@@ -347,13 +357,13 @@ kiln_status kiln__shape_squeeze(const struct kiln_call *call, struct kiln_result
 kiln_status kiln__shape_transpose(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *input = call->inputs[0];
-    kiln_status status = expect_attrs(call, input->ndim, err);
+    kiln_status status = kiln__expect_attrs(call, input->ndim, err);
     uint64_t seen = 0;
     for (size_t i = 0; !status && i < input->ndim; i++) {
-        status = expect_axis(call, i, input->ndim, err);
+        status = kiln__expect_axis(call, i, input->ndim, err);
         if (status) return status;
         if (seen & 1ull << call->attrs[i])
-            return refuse(call, err, "Axis %lld appears twice.", (long long)call->attrs[i]);
+            return kiln__refuse(call, err, "Axis %lld appears twice.", (long long)call->attrs[i]);
         seen |= 1ull << call->attrs[i];
         out->dims[i] = input->dims[call->attrs[i]];
     }
@@ -375,15 +385,15 @@ static int64_t slice_length(int64_t start, int64_t stop, int64_t stride)
 kiln_status kiln__shape_slice(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *input = call->inputs[0];
-    kiln_status status = expect_attrs(call, 3 * (size_t)input->ndim, err);
+    kiln_status status = kiln__expect_attrs(call, 3 * (size_t)input->ndim, err);
     if (status) return status;
     for (size_t i = 0; i < input->ndim; i++) {
         int64_t start = call->attrs[i], stop = call->attrs[input->ndim + i], stride = call->attrs[2 * input->ndim + i];
         int64_t n = input->dims[i];
         if (stride == 0 || stride < -INT_MAX || stride > INT_MAX || start < -1 || start > n || stop < -1 || stop > n ||
             (slice_length(start, stop, stride) && (start < 0 || start >= n || (stride > 0 && stop < 0))))
-            return refuse(call, err, "Axis %zu of size %lld can't be cut from %lld to %lld in steps of %lld.", i,
-                          (long long)n, (long long)start, (long long)stop, (long long)stride);
+            return kiln__refuse(call, err, "Axis %zu of size %lld can't be cut from %lld to %lld in steps of %lld.", i,
+                                (long long)n, (long long)start, (long long)stop, (long long)stride);
         out->dims[i] = (int)slice_length(start, stop, stride);
     }
     out->ndim = input->ndim;
@@ -396,7 +406,7 @@ kiln_status kiln__shape_slice(const struct kiln_call *call, struct kiln_result *
  */
 kiln_status kiln__shape_as_strided(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
-    if (call->attr_count % 2 == 0) return refuse(call, err, "expected dims, as many strides, and an offset.");
+    if (call->attr_count % 2 == 0) return kiln__refuse(call, err, "expected dims, as many strides, and an offset.");
     struct kiln_call dims = *call;
     dims.attr_count = call->attr_count / 2;
     kiln_status status = dims_from_attrs(&dims, out, err);
@@ -415,40 +425,41 @@ kiln_status kiln__shape_as_strided(const struct kiln_call *call, struct kiln_res
     }
     if (inside && first >= 0 && last < call->inputs[0]->size) return KILN_OK;
     char text[KILN_SHAPE_TEXT];
-    return refuse(call, err, "Shape %s with these strides, from element %lld on, reaches outside of the %lld elements.",
-                  kiln__shape_text(out->dims, out->ndim, text), (long long)call->attrs[2 * out->ndim],
-                  (long long)call->inputs[0]->size);
+    return kiln__refuse(call, err,
+                        "Shape %s with these strides, from element %lld on, reaches outside of the %lld elements.",
+                        kiln__shape_text(out->dims, out->ndim, text), (long long)call->attrs[2 * out->ndim],
+                        (long long)call->inputs[0]->size);
 }
 
 /* contiguous: no attributes; the same elements, packed. */
 kiln_status kiln__shape_contiguous(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
-    same_shape(call->inputs[0], out);
-    return expect_attrs(call, 0, err);
+    kiln__same_shape(call->inputs[0], out);
+    return kiln__expect_attrs(call, 0, err);
 }
 
 /* concatenate: the axis; all other dims are equal. */
 kiln_status kiln__shape_concatenate(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
-    kiln_status status = expect_attrs(call, 1, err);
-    if (!status) status = expect_axis(call, 0, call->inputs[0]->ndim, err);
+    kiln_status status = kiln__expect_attrs(call, 1, err);
+    if (!status) status = kiln__expect_axis(call, 0, call->inputs[0]->ndim, err);
     if (status) return status;
     size_t axis = (size_t)call->attrs[0];
     int64_t along = 0;
-    same_shape(call->inputs[0], out);
+    kiln__same_shape(call->inputs[0], out);
     for (size_t i = 0; i < call->count; i++) {
         const struct kiln_array *input = call->inputs[i];
         bool fits = input->ndim == out->ndim;
         for (size_t d = 0; fits && d < out->ndim; d++) fits = d == axis || input->dims[d] == out->dims[d];
         if (!fits) {
             char first[KILN_SHAPE_TEXT], other[KILN_SHAPE_TEXT];
-            return refuse(call, err, "Shapes %s and %s differ outside of axis %zu.", input_text(call, 0, first),
-                          input_text(call, i, other), axis);
+            return kiln__refuse(call, err, "Shapes %s and %s differ outside of axis %zu.",
+                                kiln__input_text(call, 0, first), kiln__input_text(call, i, other), axis);
         }
         along += input->dims[axis];
     }
     if (along > INT_MAX)
-        return refuse(call, err, "The result's axis %zu would have size %lld.", axis, (long long)along);
+        return kiln__refuse(call, err, "The result's axis %zu would have size %lld.", axis, (long long)along);
     out->dims[axis] = (int)along;
     return KILN_OK;
 }
@@ -457,12 +468,12 @@ kiln_status kiln__shape_concatenate(const struct kiln_call *call, struct kiln_re
 kiln_status kiln__shape_sum(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *input = call->inputs[0];
-    kiln_status status = expect_attrs(call, 2, err);
-    if (!status) status = expect_axis(call, 0, input->ndim, err);
+    kiln_status status = kiln__expect_attrs(call, 2, err);
+    if (!status) status = kiln__expect_axis(call, 0, input->ndim, err);
     if (status) return status;
     size_t axis = (size_t)call->attrs[0];
     if (call->attrs[1]) {
-        same_shape(input, out);
+        kiln__same_shape(input, out);
         out->dims[axis] = 1;
     } else {
         drop_axis(input, axis, out);
@@ -476,26 +487,26 @@ kiln_status kiln__shape_extreme(const struct kiln_call *call, struct kiln_result
     kiln_status status = kiln__shape_sum(call, out, err);
     char text[KILN_SHAPE_TEXT];
     if (!status && call->inputs[0]->dims[call->attrs[0]] == 0)
-        return refuse(call, err, "Cannot reduce axis %lld of shape %s: it has no elements.", (long long)call->attrs[0],
-                      input_text(call, 0, text));
+        return kiln__refuse(call, err, "Cannot reduce axis %lld of shape %s: it has no elements.",
+                            (long long)call->attrs[0], kiln__input_text(call, 0, text));
     return status;
 }
 
 /* sort, argsort: the axis. */
 kiln_status kiln__shape_sorted(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
-    kiln_status status = expect_attrs(call, 1, err);
-    if (!status) status = expect_axis(call, 0, call->inputs[0]->ndim, err);
-    if (!status) same_shape(call->inputs[0], out);
+    kiln_status status = kiln__expect_attrs(call, 1, err);
+    if (!status) status = kiln__expect_axis(call, 0, call->inputs[0]->ndim, err);
+    if (!status) kiln__same_shape(call->inputs[0], out);
     return status;
 }
 
 /* cumsum, cumprod, cummax, cummin: the axis, then 1 for the reverse direction, then 1 if inclusive. */
 kiln_status kiln__shape_cumulative(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
-    kiln_status status = expect_attrs(call, 3, err);
-    if (!status) status = expect_axis(call, 0, call->inputs[0]->ndim, err);
-    if (!status) same_shape(call->inputs[0], out);
+    kiln_status status = kiln__expect_attrs(call, 3, err);
+    if (!status) status = kiln__expect_axis(call, 0, call->inputs[0]->ndim, err);
+    if (!status) kiln__same_shape(call->inputs[0], out);
     return status;
 }
 
@@ -506,18 +517,19 @@ kiln_status kiln__shape_cumulative(const struct kiln_call *call, struct kiln_res
 kiln_status kiln__shape_matmul(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *a = call->inputs[0], *b = call->inputs[1];
-    kiln_status status = expect_attrs(call, 0, err);
+    kiln_status status = kiln__expect_attrs(call, 0, err);
     if (status) return status;
     char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
     if (a->ndim < 2 || a->ndim != b->ndim || memcmp(a->dims, b->dims, (a->ndim - 2u) * sizeof *a->dims) != 0)
-        return refuse(call, err, "Shapes %s and %s must have equal ranks of at least 2 and equal batch dimensions.",
-                      input_text(call, 0, left), input_text(call, 1, right));
+        return kiln__refuse(call, err,
+                            "Shapes %s and %s must have equal ranks of at least 2 and equal batch dimensions.",
+                            kiln__input_text(call, 0, left), kiln__input_text(call, 1, right));
     if (a->dims[a->ndim - 1] != b->dims[b->ndim - 2])
-        return refuse(call, err,
-                      "The last dimension of the first input with shape %s must match the second to last "
-                      "dimension of the second input with shape %s.",
-                      input_text(call, 0, left), input_text(call, 1, right));
-    same_shape(a, out);
+        return kiln__refuse(call, err,
+                            "The last dimension of the first input with shape %s must match the second to last "
+                            "dimension of the second input with shape %s.",
+                            kiln__input_text(call, 0, left), kiln__input_text(call, 1, right));
+    kiln__same_shape(a, out);
     out->dims[out->ndim - 1] = b->dims[b->ndim - 1];
     return KILN_OK;
 }
@@ -528,7 +540,7 @@ kiln_status kiln__shape_random_bits(const struct kiln_call *call, struct kiln_re
     const struct kiln_array *key = call->inputs[0];
     char text[KILN_SHAPE_TEXT];
     if (key->ndim != 1 || key->dims[0] != 2)
-        return refuse(call, err, "Expected a key of shape (2), got %s.", input_text(call, 0, text));
+        return kiln__refuse(call, err, "Expected a key of shape (2), got %s.", kiln__input_text(call, 0, text));
     return dims_from_attrs(call, out, err);
 }
 
@@ -555,12 +567,12 @@ static kiln_status check_inputs(const struct kiln_call *call, kiln_error *err)
 {
     int arity = kiln__ops[call->op].arity;
     if (arity >= 0 && call->count != (size_t)arity)
-        return refuse(call, err, "expected %d inputs, got %zu.", arity, call->count);
-    if (call->count == 0) return refuse(call, err, "No arrays provided.");
+        return kiln__refuse(call, err, "expected %d inputs, got %zu.", arity, call->count);
+    if (call->count == 0) return kiln__refuse(call, err, "No arrays provided.");
     if (call->count > UINT32_MAX || call->attr_count > UINT16_MAX)
-        return refuse(call, err, "too many inputs or attributes.");
+        return kiln__refuse(call, err, "too many inputs or attributes.");
     for (size_t i = 0; i < call->count; i++)
-        if (!call->inputs[i]) return refuse(call, err, "input %zu is empty.", i);
+        if (!call->inputs[i]) return kiln__refuse(call, err, "input %zu is empty.", i);
     return KILN_OK;
 }
 

@@ -31,6 +31,16 @@ kiln_status kiln__rules_check(const struct kiln_call *call, struct kiln_result *
 kiln_status kiln__apply_result(const struct kiln_call *call, const struct kiln_result *result, struct kiln_array **out,
                                kiln_error *err);
 
+/* For rules: KILN_INVALID, with "[name] " before the text. */
+kiln_status kiln__refuse(const struct kiln_call *call, kiln_error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+kiln_status kiln__expect_attrs(const struct kiln_call *call, size_t count, kiln_error *err);
+/* Attribute `i` is an axis below `ndim`. */
+kiln_status kiln__expect_axis(const struct kiln_call *call, size_t i, size_t ndim, kiln_error *err);
+/* The shape of input `i`, for error texts. */
+const char *kiln__input_text(const struct kiln_call *call, size_t i, char text[KILN_SHAPE_TEXT]);
+void kiln__same_shape(const struct kiln_array *array, struct kiln_result *out);
+
 /* The rules that ops.def names; rules_index.c has those of operations with index arrays and slices. */
 typedef kiln_status kiln_op_rule(const struct kiln_call *call, struct kiln_result *out, kiln_error *err);
 #define KILN_OPERATION(ID, name, arity, kind, dtypes, shape) kiln_op_rule kiln__dtype_##dtypes, kiln__shape_##shape;

@@ -7,9 +7,6 @@
 
 #include "graph/rules.h"
 
-#define refuse(call, err, format, ...)                                                                                 \
-    kiln__fail(err, KILN_INVALID, "[%s] " format, kiln__ops[(call)->op].name, ##__VA_ARGS__)
-
 /* ---- dtypes ------------------------------------------------------------------------------------------------------ */
 
 static kiln_status check_indices(const struct kiln_call *call, size_t first, size_t end, kiln_error *err)
@@ -17,7 +14,8 @@ static kiln_status check_indices(const struct kiln_call *call, size_t first, siz
     for (size_t i = first; i < end; i++) {
         enum kiln_dtype_kind kind = kiln__dtypes[call->inputs[i]->dtype].kind;
         if (kind != KILN_KIND_SIGNED && kind != KILN_KIND_UNSIGNED)
-            return refuse(call, err, "Indices must be integers, got %s.", kiln__dtypes[call->inputs[i]->dtype].name);
+            return kiln__refuse(call, err, "Indices must be integers, got %s.",
+                                kiln__dtypes[call->inputs[i]->dtype].name);
     }
     return KILN_OK;
 }
@@ -25,8 +23,8 @@ static kiln_status check_indices(const struct kiln_call *call, size_t first, siz
 static kiln_status check_update(const struct kiln_call *call, size_t i, kiln_error *err)
 {
     if (call->inputs[i]->dtype == call->inputs[0]->dtype) return KILN_OK;
-    return refuse(call, err, "Updates must have the array's dtype %s, got %s.",
-                  kiln__dtypes[call->inputs[0]->dtype].name, kiln__dtypes[call->inputs[i]->dtype].name);
+    return kiln__refuse(call, err, "Updates must have the array's dtype %s, got %s.",
+                        kiln__dtypes[call->inputs[0]->dtype].name, kiln__dtypes[call->inputs[i]->dtype].name);
 }
 
 static void as_they_are(const struct kiln_call *call, struct kiln_result *out)
@@ -46,7 +44,7 @@ kiln_status kiln__dtype_indexed(const struct kiln_call *call, struct kiln_result
 kiln_status kiln__dtype_scatter(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     as_they_are(call, out);
-    if (call->count < 2) return refuse(call, err, "expected an array and updates.");
+    if (call->count < 2) return kiln__refuse(call, err, "expected an array and updates.");
     kiln_status status = check_update(call, 1, err);
     return status ? status : check_indices(call, 2, call->count, err);
 }
@@ -67,50 +65,25 @@ kiln_status kiln__dtype_slice_update(const struct kiln_call *call, struct kiln_r
 
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
-static const char *input_text(const struct kiln_call *call, size_t i, char text[KILN_SHAPE_TEXT])
-{
-    return kiln__shape_text(call->inputs[i]->dims, call->inputs[i]->ndim, text);
-}
-
-static kiln_status expect_attrs(const struct kiln_call *call, size_t count, kiln_error *err)
-{
-    if (call->attr_count == count) return KILN_OK;
-    return refuse(call, err, "expected %zu attributes, got %zu.", count, call->attr_count);
-}
-
-static kiln_status expect_axis(const struct kiln_call *call, size_t i, kiln_error *err)
-{
-    size_t ndim = call->inputs[0]->ndim;
-    if (call->attrs[i] >= 0 && call->attrs[i] < (int64_t)ndim) return KILN_OK;
-    return refuse(call, err, "Axis %lld is out of range for an array of %zu dimensions.", (long long)call->attrs[i],
-                  ndim);
-}
-
 static kiln_status expect_mode(const struct kiln_call *call, kiln_error *err)
 {
     if (call->attrs[0] >= 0 && call->attrs[0] < KILN_MERGE_MODES) return KILN_OK;
-    return refuse(call, err, "mode %lld is none.", (long long)call->attrs[0]);
-}
-
-static void same_shape(const struct kiln_array *array, struct kiln_result *out)
-{
-    out->ndim = array->ndim;
-    memcpy(out->dims, array->dims, array->ndim * sizeof *out->dims);
+    return kiln__refuse(call, err, "mode %lld is none.", (long long)call->attrs[0]);
 }
 
 static kiln_status check_rank(const struct kiln_call *call, size_t ndim, kiln_error *err)
 {
     if (ndim <= KILN_MAX_NDIM) return KILN_OK;
-    return refuse(call, err, "The result would have %zu dimensions, more than the %d that are supported.", ndim,
-                  KILN_MAX_NDIM);
+    return kiln__refuse(call, err, "The result would have %zu dimensions, more than the %d that are supported.", ndim,
+                        KILN_MAX_NDIM);
 }
 
 /* take: the axis; the indices' dims take its place. */
 kiln_status kiln__shape_take(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *in = call->inputs[0], *indices = call->inputs[1];
-    kiln_status status = expect_attrs(call, 1, err);
-    if (!status) status = expect_axis(call, 0, err);
+    kiln_status status = kiln__expect_attrs(call, 1, err);
+    if (!status) status = kiln__expect_axis(call, 0, call->inputs[0]->ndim, err);
     if (!status) status = check_rank(call, (size_t)in->ndim + indices->ndim - 1, err);
     if (status) return status;
     out->ndim = 0;
@@ -130,15 +103,15 @@ static kiln_status check_index_arrays(const struct kiln_call *call, size_t first
     uint64_t seen = 0;
     for (size_t i = first; i < call->count; i++, attr++) {
         const struct kiln_array *indices = call->inputs[i], *one = call->inputs[first];
-        kiln_status status = expect_axis(call, attr, err);
+        kiln_status status = kiln__expect_axis(call, attr, call->inputs[0]->ndim, err);
         if (status) return status;
         if (seen >> call->attrs[attr] & 1)
-            return refuse(call, err, "Axis %lld appears twice.", (long long)call->attrs[attr]);
+            return kiln__refuse(call, err, "Axis %lld appears twice.", (long long)call->attrs[attr]);
         seen |= UINT64_C(1) << call->attrs[attr];
         if (indices->ndim != one->ndim || memcmp(indices->dims, one->dims, one->ndim * sizeof *one->dims) != 0) {
             char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
-            return refuse(call, err, "Index arrays must have one shape, got %s and %s.", input_text(call, first, left),
-                          input_text(call, i, right));
+            return kiln__refuse(call, err, "Index arrays must have one shape, got %s and %s.",
+                                kiln__input_text(call, first, left), kiln__input_text(call, i, right));
         }
     }
     return KILN_OK;
@@ -149,17 +122,17 @@ kiln_status kiln__shape_gather(const struct kiln_call *call, struct kiln_result 
 {
     const struct kiln_array *in = call->inputs[0];
     size_t count = call->count - 1;
-    kiln_status status = expect_attrs(call, count + in->ndim, err);
+    kiln_status status = kiln__expect_attrs(call, count + in->ndim, err);
     if (!status) status = check_index_arrays(call, 1, 0, err);
     out->ndim = 0;
-    if (!status && count) same_shape(call->inputs[1], out);
+    if (!status && count) kiln__same_shape(call->inputs[1], out);
     if (!status) status = check_rank(call, out->ndim + in->ndim, err);
     if (status) return status;
     for (size_t i = 0; i < in->ndim; i++) {
         int64_t size = call->attrs[count + i];
         if (size < 0 || size > in->dims[i])
-            return refuse(call, err, "A slice of %lld does not fit axis %zu of size %d.", (long long)size, i,
-                          in->dims[i]);
+            return kiln__refuse(call, err, "A slice of %lld does not fit axis %zu of size %d.", (long long)size, i,
+                                in->dims[i]);
         out->dims[out->ndim++] = (int)size;
     }
     return KILN_OK;
@@ -169,23 +142,24 @@ kiln_status kiln__shape_gather(const struct kiln_call *call, struct kiln_result 
 static kiln_status check_along(const struct kiln_call *call, size_t attr, kiln_error *err)
 {
     const struct kiln_array *in = call->inputs[0], *indices = call->inputs[1];
-    kiln_status status = expect_axis(call, attr, err);
+    kiln_status status = kiln__expect_axis(call, attr, call->inputs[0]->ndim, err);
     if (status) return status;
     bool fits = in->ndim == indices->ndim;
     for (size_t i = 0; fits && i < in->ndim; i++)
         fits = (int64_t)i == call->attrs[attr] || in->dims[i] == indices->dims[i];
     if (fits) return KILN_OK;
     char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
-    return refuse(call, err, "Indices of shape %s do not fit an array of shape %s outside of axis %lld.",
-                  input_text(call, 1, left), input_text(call, 0, right), (long long)call->attrs[attr]);
+    return kiln__refuse(call, err, "Indices of shape %s do not fit an array of shape %s outside of axis %lld.",
+                        kiln__input_text(call, 1, left), kiln__input_text(call, 0, right),
+                        (long long)call->attrs[attr]);
 }
 
 /* take_along_axis: the axis. */
 kiln_status kiln__shape_take_along(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
-    kiln_status status = expect_attrs(call, 1, err);
+    kiln_status status = kiln__expect_attrs(call, 1, err);
     if (!status) status = check_along(call, 0, err);
-    if (!status) same_shape(call->inputs[1], out);
+    if (!status) kiln__same_shape(call->inputs[1], out);
     return status;
 }
 
@@ -194,7 +168,7 @@ kiln_status kiln__shape_scatter(const struct kiln_call *call, struct kiln_result
 {
     const struct kiln_array *in = call->inputs[0], *updates = call->inputs[1];
     size_t count = call->count - 2, before = count ? call->inputs[2]->ndim : 0;
-    kiln_status status = expect_attrs(call, 1 + count, err);
+    kiln_status status = kiln__expect_attrs(call, 1 + count, err);
     if (!status) status = expect_mode(call, err);
     if (!status) status = check_index_arrays(call, 2, 1, err);
     if (status) return status;
@@ -203,12 +177,13 @@ kiln_status kiln__shape_scatter(const struct kiln_call *call, struct kiln_result
     for (size_t i = 0; fits && i < in->ndim; i++) fits = updates->dims[before + i] <= in->dims[i];
     if (!fits) {
         char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
-        return refuse(call, err,
-                      "Updates of shape %s do not fit an array of shape %s: expected the dimensions of the indices, "
-                      "then those of a slice.",
-                      input_text(call, 1, left), input_text(call, 0, right));
+        return kiln__refuse(
+            call, err,
+            "Updates of shape %s do not fit an array of shape %s: expected the dimensions of the indices, "
+            "then those of a slice.",
+            kiln__input_text(call, 1, left), kiln__input_text(call, 0, right));
     }
-    same_shape(in, out);
+    kiln__same_shape(in, out);
     return KILN_OK;
 }
 
@@ -216,16 +191,16 @@ kiln_status kiln__shape_scatter(const struct kiln_call *call, struct kiln_result
 kiln_status kiln__shape_put_along(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *indices = call->inputs[1], *updates = call->inputs[2];
-    kiln_status status = expect_attrs(call, 2, err);
+    kiln_status status = kiln__expect_attrs(call, 2, err);
     if (!status) status = expect_mode(call, err);
     if (!status) status = check_along(call, 1, err);
     if (status) return status;
     if (indices->ndim != updates->ndim || memcmp(indices->dims, updates->dims, indices->ndim * sizeof *indices->dims)) {
         char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
-        return refuse(call, err, "Values of shape %s do not fit indices of shape %s.", input_text(call, 2, left),
-                      input_text(call, 1, right));
+        return kiln__refuse(call, err, "Values of shape %s do not fit indices of shape %s.",
+                            kiln__input_text(call, 2, left), kiln__input_text(call, 1, right));
     }
-    same_shape(call->inputs[0], out);
+    kiln__same_shape(call->inputs[0], out);
     return KILN_OK;
 }
 
@@ -233,7 +208,7 @@ kiln_status kiln__shape_put_along(const struct kiln_call *call, struct kiln_resu
 kiln_status kiln__shape_slice_update(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *update = call->inputs[1];
-    kiln_status status = expect_attrs(call, 1 + 3 * (size_t)call->inputs[0]->ndim, err);
+    kiln_status status = kiln__expect_attrs(call, 1 + 3 * (size_t)call->inputs[0]->ndim, err);
     if (!status) status = expect_mode(call, err);
     if (status) return status;
     struct kiln_call slice = {KILN_OP_SLICE, call->inputs, 1, call->attrs + 1, call->attr_count - 1};
@@ -242,10 +217,10 @@ kiln_status kiln__shape_slice_update(const struct kiln_call *call, struct kiln_r
     if (status) return status;
     if (cut.ndim != update->ndim || memcmp(cut.dims, update->dims, cut.ndim * sizeof *cut.dims) != 0) {
         char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
-        return refuse(call, err, "An update of shape %s does not fit a slice of shape %s.", input_text(call, 1, left),
-                      kiln__shape_text(cut.dims, cut.ndim, right));
+        return kiln__refuse(call, err, "An update of shape %s does not fit a slice of shape %s.",
+                            kiln__input_text(call, 1, left), kiln__shape_text(cut.dims, cut.ndim, right));
     }
-    same_shape(call->inputs[0], out);
+    kiln__same_shape(call->inputs[0], out);
     return KILN_OK;
 }
 
@@ -256,7 +231,7 @@ kiln_status kiln__dtype_load(const struct kiln_call *call, struct kiln_result *o
 {
     as_they_are(call, out);
     if (call->attr_count < 2 || call->attrs[1] < 0 || call->attrs[1] >= KILN_DTYPE_COUNT)
-        return refuse(call, err, "expected an offset and a dtype.");
+        return kiln__refuse(call, err, "expected an offset and a dtype.");
     out->dtype = (enum kiln_dtype)call->attrs[1];
     return KILN_OK;
 }
@@ -285,15 +260,16 @@ static kiln_status take_axis(const struct kiln_call *call, const int64_t *row, s
 {
     const struct kiln_array *input = call->inputs[0];
     int64_t dim = row[0], axis = row[ndim], step = row[2 * ndim];
-    if (dim < 0 || dim > INT_MAX) return refuse(call, err, "A dimension can't be %lld.", (long long)dim);
+    if (dim < 0 || dim > INT_MAX) return kiln__refuse(call, err, "A dimension can't be %lld.", (long long)dim);
     if (axis == -1) return KILN_OK;
     if (axis < -1 || axis >= input->ndim || *seen >> axis & 1)
-        return refuse(call, err, "Axis %lld can't be taken: there are %d, each once, or -1 to repeat.", (long long)axis,
-                      input->ndim);
+        return kiln__refuse(call, err, "Axis %lld can't be taken: there are %d, each once, or -1 to repeat.",
+                            (long long)axis, input->ndim);
     *seen |= UINT64_C(1) << axis;
     if (lies_inside(call->attrs[axis], step, dim, input->dims[axis])) return KILN_OK;
-    return refuse(call, err, "%lld elements from %lld in steps of %lld are not inside axis %lld of size %d.",
-                  (long long)dim, (long long)call->attrs[axis], (long long)step, (long long)axis, input->dims[axis]);
+    return kiln__refuse(call, err, "%lld elements from %lld in steps of %lld are not inside axis %lld of size %d.",
+                        (long long)dim, (long long)call->attrs[axis], (long long)step, (long long)axis,
+                        input->dims[axis]);
 }
 
 /*
@@ -306,17 +282,17 @@ kiln_status kiln__shape_rearrange(const struct kiln_call *call, struct kiln_resu
     const struct kiln_array *input = call->inputs[0];
     size_t base = input->ndim, ndim = call->attr_count < base ? 0 : (call->attr_count - base) / 3;
     if (call->attr_count != base + 3 * ndim || ndim > KILN_MAX_NDIM)
-        return refuse(call, err,
-                      "expected a start for each of %zu axes, then dims, axes and steps; got %zu attributes.", base,
-                      call->attr_count);
+        return kiln__refuse(call, err,
+                            "expected a start for each of %zu axes, then dims, axes and steps; got %zu attributes.",
+                            base, call->attr_count);
     const int64_t *dims = call->attrs + base;
     uint64_t seen = 0;
     bool is_empty = false;
     for (size_t i = 0; i < ndim; i++) is_empty |= dims[i] == 0;
     for (size_t i = 0; i < base && !is_empty; i++)
         if (!lies_inside(call->attrs[i], 0, 1, input->dims[i]))
-            return refuse(call, err, "Axis %zu of size %d has no element %lld.", i, input->dims[i],
-                          (long long)call->attrs[i]);
+            return kiln__refuse(call, err, "Axis %zu of size %d has no element %lld.", i, input->dims[i],
+                                (long long)call->attrs[i]);
     for (size_t i = 0; i < ndim; i++) {
         const int64_t nothing[] = {dims[i], -1, 0};
         kiln_status status = take_axis(call, is_empty ? nothing : dims + i, is_empty ? 1 : ndim, &seen, err);
