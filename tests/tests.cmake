@@ -58,6 +58,9 @@ target_link_options(test_link_code PRIVATE -Wl,--wrap=mmap,--wrap=mprotect)
 # Counts the parts of large launches.
 target_link_options(test_run_sum PRIVATE -Wl,--wrap=kiln__pool_run)
 
+# Counts the kernels that are compiled side by side, and lets some fail.
+target_link_options(test_run_prepare PRIVATE -Wl,--wrap=kiln__pool_run,--wrap=kiln__kernel_from_text)
+
 # The cache again with all hashes equal: nothing may rest on them.
 add_library(kiln_core_equal_hashes STATIC EXCLUDE_FROM_ALL ${cache_sources})
 target_include_directories(kiln_core_equal_hashes PUBLIC include src)

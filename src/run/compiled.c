@@ -3,7 +3,7 @@
  *
  *     sign the inputs -> thread cache -> memo table of the process ---- hit: run the plan, or return one lazy node
  *       | miss: one thread works, the others wait
- *     trace -> captured arrays ready -> simplify -> fuse -> plan
+ *     trace -> captured arrays ready -> simplify -> fuse -> plan -> compile its kernels, side by side
  *
  * A shapeless function is traced for dtypes and ranks alone, and that trace is kept as a record. For a plan, replaying
  * the record takes the place of the trace.
@@ -366,11 +366,15 @@ static kiln_status make_plan(void *context, void **value, struct kiln_read_recor
     kiln_status status = compiled->shapeless ? tape_from_record(miss, &tape, &text, err) : trace(miss, &tape, err);
     if (!status && audited && !compiled->shapeless) status = print_trace(compiled, tape, &text, err);
     if (!status) status = plan_from_tape(tape, &compiled->kernels, &plan, err);
+    if (!status) plan->is_shapeless = compiled->shapeless;
+    if (!status) status = kiln__plan_prepare(plan, miss->inputs, err);
     if (!status && audited) kiln__trace_text_keep(&compiled->texts, plan, &text);
     kiln__buffer_release(&text);
     kiln__tape_free(tape);
-    if (status) return status;
-    plan->is_shapeless = compiled->shapeless;
+    if (status) {
+        kiln__plan_unref(plan);
+        return status;
+    }
     *value = plan;
     return KILN_OK;
 }

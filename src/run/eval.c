@@ -373,6 +373,21 @@ kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array 
     return __builtin_expect(is_here, 1) ? operations[node->op](node, out, err) : run_elsewhere(node, out, err);
 }
 
+/* Indices are checked before that (kiln__indexed_check), so a gather on a GPU reads none. */
+bool kiln__op_only_launches(enum kiln_op op, uint32_t device_index)
+{
+    enum kiln_op_kind kind = (enum kiln_op_kind)kiln__ops[op].kind;
+    bool always = kind == KILN_OP_ELEMENTWISE || kind == KILN_OP_VIEW || kind == KILN_OP_REDUCE ||
+                  kind == KILN_OP_LAYER || op == KILN_OP_CONTIGUOUS || op == KILN_OP_CONCATENATE;
+    bool on_gpu = has_gpu_schedule[op] && op != KILN_OP_MATMUL && op != KILN_OP_SLICE_UPDATE;
+    return always || (device_index && on_gpu);
+}
+
+kiln_status kiln__run_here(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    return operations[node->op](node, out, err);
+}
+
 static kiln_status run_node(struct kiln_node *node, struct kiln_array *array, kiln_error *err)
 {
     if (node->op == KILN_OP_PLAN) return run_plan(node, err);
@@ -441,6 +456,15 @@ bool kiln__eval_failure(struct kiln_array *array, kiln_error *out)
     if (has_failed) *out = *node->error;
     pthread_mutex_unlock(&graph.lock);
     return has_failed;
+}
+
+struct kiln_node *kiln__eval_node(struct kiln_array *array)
+{
+    pthread_mutex_lock(&graph.lock);
+    struct kiln_node *node = atomic_load_explicit(&array->node, memory_order_acquire);
+    if (node) atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&graph.lock);
+    return node;
 }
 
 /* What needs an input that could not be made can't be made either, for the same reason. */

@@ -29,6 +29,9 @@ bool kiln__eval_await(struct kiln_array *array);
 /* The error of the last evaluation of an array that is not ready. False: none failed. */
 bool kiln__eval_failure(struct kiln_array *array, kiln_error *out);
 
+/* A reference to the node of an array that is not ready; NULL: it is. */
+struct kiln_node *kiln__eval_node(struct kiln_array *array);
+
 /* What both of the above accept: no empty array, no tracer. */
 kiln_status kiln__eval_check(struct kiln_array *const *arrays, size_t count, kiln_error *err);
 

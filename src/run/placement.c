@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cache/cache.h"
 #include "run/gpu/gpu_launch.h"
+#include "run/kernels/dry_run.h"
 
 enum { MAX_DEVICES = 63 }; /* places are bits of a word */
 
@@ -42,6 +43,18 @@ kiln_status kiln__output_storage(size_t size, struct kiln_storage **out, kiln_er
     kiln__log_once("KILN_MODE=compile-only: kernels are compiled and stored, not run; results are zeros");
     if (!kiln__active_device_index) memset((*out)->data, 0, size);
     return KILN_OK;
+}
+
+kiln_status kiln__output_bytes(size_t size, struct kiln_storage **storage, char **data, kiln_error *err)
+{
+    if (kiln__dry_run) {
+        *storage = NULL;
+        *data = KILN_NO_BYTES;
+        return KILN_OK;
+    }
+    kiln_status status = kiln__output_storage(size, storage, err);
+    if (!status) *data = (*storage)->data;
+    return status;
 }
 
 kiln_status kiln__run_at(uint32_t device_index, uint32_t *before, kiln_error *err)

@@ -17,6 +17,9 @@ kiln_status kiln__run_at(uint32_t device_index, uint32_t *before, kiln_error *er
 
 /* Storage for an output, here; zeroed when kernels are compiled only (KILN_MODE), since nothing will write it. */
 kiln_status kiln__output_storage(size_t size, struct kiln_storage **out, kiln_error *err);
+/* The same and the address of its bytes. In a dry run there is no storage, and nobody reads or writes at the address.
+ */
+kiln_status kiln__output_bytes(size_t size, struct kiln_storage **storage, char **data, kiln_error *err);
 
 /* The GPU of a device that is not 0, and the device its kernels are linked for. */
 kiln_status kiln__device_at_index(uint32_t device_index, kiln_device **out, kiln_error *err);

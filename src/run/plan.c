@@ -85,16 +85,16 @@ static bool is_last_use(const struct run *run, const struct kiln_step *step, uin
 }
 
 /* The index space of a step's kernel. */
-static const struct kiln_shape *space_of(const struct run *run, const struct kiln_step *step)
+static const struct kiln_shape *space_of(const struct kiln_plan *plan, const struct kiln_step *step)
 {
-    return step->rows ? step->rows : &run->plan->shapes[step->outputs[0]];
+    return step->rows ? step->rows : &plan->shapes[step->outputs[0]];
 }
 
 /* Storage for an array like `out`, taken from an operand; NULL: none fits. */
 static struct kiln_storage *take_storage(const struct run *run, const struct kiln_step *step,
                                          const struct kiln_array *out)
 {
-    const struct kiln_shape *space = space_of(run, step);
+    const struct kiln_shape *space = space_of(run->plan, step);
     for (uint32_t i = 0; i < step->input_count; i++) {
         const struct kiln_array *operand = run->slots[step->inputs[i]];
         bool can = kiln__array_device_index(operand) == kiln__active_device_index &&
@@ -107,7 +107,7 @@ static struct kiln_storage *take_storage(const struct run *run, const struct kil
     return NULL;
 }
 
-static kiln_status array_of(const struct kiln_shape *shape, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__shape_array(const struct kiln_shape *shape, struct kiln_array **out, kiln_error *err)
 {
     if (shape->size < 0) return kiln__array_new(shape->dtype, shape->ndim, shape->dims, out, err);
     return kiln__array_new_checked(shape->dtype, shape->ndim, shape->dims, shape->size, out, err);
@@ -117,7 +117,7 @@ static kiln_status make_output(const struct run *run, const struct kiln_step *st
 {
     const struct kiln_shape *shape = &run->plan->shapes[slot];
     struct kiln_array *out;
-    kiln_status status = array_of(shape, &out, err);
+    kiln_status status = kiln__shape_array(shape, &out, err);
     if (status) return status;
     out->storage = out->size ? take_storage(run, step, out) : NULL;
     size_t bytes = (size_t)out->size * kiln__dtype_size(out->dtype);
@@ -131,6 +131,15 @@ static kiln_status make_output(const struct run *run, const struct kiln_step *st
     return KILN_OK;
 }
 
+kiln_status kiln__step_launch(const struct kiln_step *step, struct kiln_array *const *operands,
+                              struct kiln_array *const *outputs, kiln_error *err)
+{
+    if (step->rows)
+        return kiln__launch_rows(step->kernels, step->rows->dims, step->rows->ndim, operands, step->constants, outputs,
+                                 err);
+    return kiln__launch(step->kernels, operands, step->constants, outputs, err);
+}
+
 /* `operands` are at kiln__active_device_index. */
 static kiln_status launch_group(struct run *run, const struct kiln_step *step, struct kiln_array *const *operands,
                                 kiln_error *err)
@@ -141,11 +150,13 @@ static kiln_status launch_group(struct run *run, const struct kiln_step *step, s
         status = make_output(run, step, step->outputs[i], err);
         outputs[i] = run->slots[step->outputs[i]];
     }
-    if (status) return status;
-    if (step->rows)
-        return kiln__launch_rows(step->kernels, step->rows->dims, step->rows->ndim, operands, step->constants, outputs,
-                                 err);
-    return kiln__launch(step->kernels, operands, step->constants, outputs, err);
+    return status ? status : kiln__step_launch(step, operands, outputs, err);
+}
+
+bool kiln__step_can_launch(const struct kiln_plan *plan, const struct kiln_step *step)
+{
+    const struct kiln_shape *shape = space_of(plan, step);
+    return kiln__gpu_can_launch(&step->kernels->group, shape->ndim, step->rows ? shape->dims[shape->ndim - 1] : 0);
 }
 
 /* A kernel that the GPU can't run runs on the CPU; one whose operands an operation left on the CPU gets copies. */
@@ -170,9 +181,7 @@ static kiln_status run_group(struct run *run, const struct kiln_step *step, kiln
     struct kiln_array *operands[step->input_count + 1];
     for (uint32_t i = 0; i < step->input_count; i++) operands[i] = run->slots[step->inputs[i]];
     if (!run->plan->device_index) return launch_group(run, step, operands, err);
-    const struct kiln_shape *shape = space_of(run, step);
-    bool can_launch =
-        kiln__gpu_can_launch(&step->kernels->group, shape->ndim, step->rows ? shape->dims[shape->ndim - 1] : 0);
+    bool can_launch = kiln__step_can_launch(run->plan, step);
     if (can_launch && kiln__all_at(operands, step->input_count, run->plan->device_index))
         return launch_group(run, step, operands, err);
     return run_group_elsewhere(run, step, operands, can_launch, err);
@@ -207,7 +216,7 @@ static kiln_status run_operation(struct run *run, const struct kiln_step *step, 
                                    .device_index = run->plan->device_index,
                                    .inputs = inputs,
                                    .attrs = step->attrs};
-    kiln_status status = array_of(shape, &out, err);
+    kiln_status status = kiln__shape_array(shape, &out, err);
     if (!status) {
         run->slots[step->outputs[0]] = out;
         status = kiln__run_operation(&node, out, err);
@@ -343,7 +352,7 @@ static kiln_status make_outputs(const struct kiln_plan *plan, struct kiln_array 
     uint32_t made = 0;
     for (; made < plan->output_count && !status; made++) {
         const struct kiln_shape *shape = &plan->shapes[plan->outputs[made]];
-        status = array_of(shape, &outputs[made], err);
+        status = kiln__shape_array(shape, &outputs[made], err);
     }
     for (uint32_t i = 0; status && i + 1 < made; i++) kiln__array_unref(outputs[i]);
     return status;

@@ -51,12 +51,26 @@ struct kiln_plan {
  */
 kiln_status kiln__plan_new(const struct kiln_tape *tape, struct kiln_kernel_set *set, struct kiln_plan **out,
                            kiln_error *err);
+/*
+ * Compiles the kernels that a call with these inputs will launch, side by side: after it, only lazy variants are
+ * compiled by a launch (run/kernels/launch.h). The inputs may be lazy. On failure, of the compiler's for instance, the
+ * plan is as before.
+ */
+kiln_status kiln__plan_prepare(const struct kiln_plan *plan, struct kiln_array *const *inputs, kiln_error *err);
 void kiln__plan_ref(struct kiln_plan *plan);
 void kiln__plan_unref(void *plan); /* NULL is fine */
 
 /* Runs it on ready inputs. `outputs` gets output_count references; untouched on failure. */
 kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs,
                            kiln_error *err);
+
+/* For run/prepare.c. An array of that shape, packed, without bytes. */
+kiln_status kiln__shape_array(const struct kiln_shape *shape, struct kiln_array **out, kiln_error *err);
+/* Can the plan's GPU launch the kernel of this step? */
+bool kiln__step_can_launch(const struct kiln_plan *plan, const struct kiln_step *step);
+/* Launches the kernel of a step, at kiln__active_device_index. */
+kiln_status kiln__step_launch(const struct kiln_step *step, struct kiln_array *const *operands,
+                              struct kiln_array *const *outputs, kiln_error *err);
 
 /* One lazy node for the whole plan; the inputs may be lazy. `outputs` gets output_count references. */
 kiln_status kiln__plan_defer(struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs,

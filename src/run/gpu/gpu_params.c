@@ -4,6 +4,7 @@
 #include "run/gpu/gpu_params.h"
 
 #include "run/gpu/gpu_launch.h"
+#include "run/kernels/dry_run.h"
 #include "run/placement.h"
 
 struct kiln_gpu_params *kiln__params_init(uint64_t *buffer, bool keep)
@@ -69,6 +70,7 @@ kiln_status kiln__gpu_start(struct kiln_group_kernels *kernels, const char *layo
     if (grid.blocks > INT32_MAX)
         return kiln__fail(err, KILN_INVALID, "%s: too many elements for one launch", kernels->name);
     if (!status) status = kiln__gpu_variant_get(kernels, device, layouts, config, &call.function, err);
-    if (!status && params->keep) kiln__launch_cache_put(kernels, device, &call);
-    return status ? status : kiln__launch_graph_launch(device->gpu, &call, err);
+    if (status || kiln__dry_run) return status;
+    if (params->keep) kiln__launch_cache_put(kernels, device, &call);
+    return kiln__launch_graph_launch(device->gpu, &call, err);
 }

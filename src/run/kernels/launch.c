@@ -5,6 +5,9 @@
  * everything else the index space is collapsed, the two loops take its best axes, and an odometer walks the rest.
  * A launch is cut into parts that write disjoint elements; what a part computes does not depend on the cut. Parts with
  * operands that are packed along another axis go by tiles (tiles.h).
+ *
+ * Every launch first chooses its kernel variant, by shapes, strides and alignment alone, and then starts it. A dry run
+ * (dry_run.h) goes no further than the choice.
  */
 #include "run/kernels/launch.h"
 
@@ -138,7 +141,7 @@ static int64_t cut(struct launch *launch, bool columns_may_be_cut)
 
 static kiln_status run(struct launch *launch, bool columns_may_be_cut, kiln_error *err)
 {
-    if (!launch->entry) return KILN_OK; /* compiled only: nothing is computed */
+    if (!launch->entry) return KILN_OK; /* compiled only, or a dry run: nothing is computed */
     int64_t parts = cut(launch, columns_may_be_cut);
     if (launch->tiles.count) {
         launch->scratch = malloc((size_t)parts * launch->tiles.scratch_bytes);
@@ -153,6 +156,14 @@ static kiln_status run(struct launch *launch, bool columns_may_be_cut, kiln_erro
     }
     free(launch->scratch);
     return KILN_OK;
+}
+
+/* The choice is made: gets the kernel for it, and runs it. */
+static kiln_status start(struct kiln_group_kernels *kernels, const char *layouts, unsigned flags, struct launch *launch,
+                         bool columns_may_be_cut, kiln_error *err)
+{
+    kiln_status status = kiln__variant_get(kernels, layouts, flags, &launch->entry, err);
+    return status ? status : run(launch, columns_may_be_cut, err);
 }
 
 /* ---- packed arrays ------------------------------------------------------------------------------------------- */
@@ -217,9 +228,7 @@ static kiln_status launch_packed(struct kiln_group_kernels *kernels, struct kiln
                             .n = outputs[0]->size,
                             .total_rows = 1};
     unsigned flags = should_stream(group, operands, outputs) ? KILN_GROUP_STREAMING : 0;
-    kiln_status status = kiln__variant_get(kernels, layouts, flags, &launch.entry, err);
-    if (status == KILN_OK) status = run(&launch, true, err);
-    return status;
+    return start(kernels, layouts, flags, &launch, true, err);
 }
 
 /* ---- any layout ---------------------------------------------------------------------------------------------- */
@@ -302,9 +311,7 @@ kiln_status kiln__launch_loop(struct kiln_group_kernels *kernels, struct kiln_lo
     kiln__tiles_choose(&launch.tiles, loop, group->output_count, strides, launch.n, false);
     choose_layouts(&launch, loop, group->output_count, layouts);
     take_rows(&launch, loop, strides);
-    kiln_status status = kiln__variant_get(kernels, layouts, 0, &launch.entry, err);
-    if (status == KILN_OK) status = run(&launch, true, err);
-    return status;
+    return start(kernels, layouts, 0, &launch, true, err);
 }
 
 static kiln_status launch_any(struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
@@ -364,9 +371,7 @@ kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct ki
                                                          : KILN_LAYOUT_STRIDED,
                        0};
     launch.few_parts = rows_are_packed;
-    kiln_status status = kiln__variant_get(kernels, layouts, 0, &launch.entry, err);
-    if (status == KILN_OK) status = run(&launch, false, err);
-    return status;
+    return start(kernels, layouts, 0, &launch, false, err);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------------------------- */
@@ -459,8 +464,7 @@ kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t 
         bool keeps = launch.n <= KILN_SHORT_ROW && kiln__group_may_keep(group);
         unsigned flags = KILN_GROUP_ROWS | (keeps ? KILN_GROUP_SHORT : 0);
         if (should_stream_rows(group, operands, outputs, dims, ndim)) flags |= KILN_GROUP_STREAMING;
-        status = kiln__variant_get(kernels, layouts, flags, &launch.entry, err);
-        if (status == KILN_OK) status = run(&launch, false, err);
+        status = start(kernels, layouts, flags, &launch, false, err);
     }
     free(regions);
     return status;

@@ -17,8 +17,16 @@ enum { KILN_LAUNCH_MAX_ARGS = 4096 };
 
 /*
  * A group and the variants of its kernel that were needed so far: a short list, published entry by entry, read without
- * a lock. Variants are compiled when a layout first asks for them. Made once per (op, dtypes) for uncompiled operations
- * and once per fused group of a plan. A group whose one instruction is a reduction (kind REDUCE) makes reductions.
+ * a lock. Made once per (op, dtypes) for uncompiled operations and once per fused group of a plan. A group whose one
+ * instruction is a reduction (kind REDUCE) makes reductions.
+ *
+ * The variants that a plan's first call needs are compiled when the plan is made (run/prepare.c). A lazy variant is one
+ * that was not known then; the launch that first needs it compiles it, and reports a compile error. Lazy are:
+ * - variants of a later call whose inputs have another layout or alignment, or that runs under other options, on
+ *   another device, or on one that was reset;
+ * - variants of steps that read an input of the first call that was not evaluated yet, unless what makes it packs it;
+ * - copies inside of operations that look at elements or storage first: scatter, put_along_axis, slice_update;
+ * - all variants of uncompiled operations.
  */
 struct kiln_group_kernels {
     struct kiln_group group;      /* each of its four arrays comes from malloc, or is NULL; owned, or those of `same` */
@@ -33,9 +41,9 @@ struct kiln_group_kernels {
 
 struct kiln_variant {
     struct kiln_variant *next;
-    struct kiln_kernel *kernel;       /* a reference; NULL: compiled only (KILN_MODE) */
-    void *executable;                 /* the kernel's: an address, or a GPU's function */
-    const struct kiln_device *device; /* what it is linked for; a reset device makes it match no more */
+    struct kiln_kernel *kernel; /* a reference; NULL: not compiled yet, or compiled only (KILN_MODE) */
+    void *executable;           /* the kernel's: an address, or a GPU's function */
+    kiln_device *device;        /* what it is linked for; a reset device makes it match no more */
     uint32_t generation;
     uint32_t options; /* of the environment, packed: key/options.h */
     unsigned flags;
@@ -50,7 +58,10 @@ void kiln__group_kernels_release(struct kiln_group_kernels *kernels);
 kiln_status kiln__op_kernels(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out,
                              struct kiln_group_kernels **kernels, kiln_error *err);
 
-/* The variant for these layouts, compiled if it is new (through the default cache). */
+/*
+ * The variant for these layouts, compiled if it is new (through the default cache). In a dry run it is noted instead,
+ * and *out is NULL.
+ */
 kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *layouts, unsigned flags,
                               kiln_kernel_entry *out, kiln_error *err);
 
@@ -58,6 +69,15 @@ kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *la
 struct kiln_gpu_config;
 kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *layouts,
                                   const struct kiln_gpu_config *config, void **function, kiln_error *err);
+
+/* For who makes a variant beforehand. Fills in kernel and executable; on failure neither is set. Safe for threads. */
+kiln_status kiln__variant_compile(const struct kiln_group_kernels *kernels, struct kiln_variant *variant,
+                                  kiln_error *err);
+/* Lets launches find `mine`, or frees it when an equal one got there first; the one that stays. */
+const struct kiln_variant *kiln__variant_publish(struct kiln_group_kernels *kernels, struct kiln_variant *mine);
+void kiln__variant_free(struct kiln_variant *variant);
+/* How many lazy variants launches of plans have compiled in this process. */
+uint64_t kiln__lazy_variants(void);
 
 /*
  * Computes outputs (already allocated, packed, all of one shape) from ready operands that broadcast to that shape.

@@ -56,9 +56,7 @@ static kiln_status totals_init(struct totals *totals, const struct reduction *re
         totals->region.strides[axis - 1] = bytes;
         bytes *= loop->dims[axis - 1];
     }
-    kiln_status status = kiln__storage_new_at(kiln__active_device_index, (size_t)bytes, &totals->storage, err);
-    if (status == KILN_OK) totals->region.data = totals->storage->data;
-    return status;
+    return kiln__output_bytes((size_t)bytes, &totals->storage, &totals->region.data, err);
 }
 
 /* `chunks` chunks of n elements, from chunk `first` on. */

@@ -3,7 +3,8 @@
  *
  * Lists and the table only grow: an entry is filled before a release store makes it visible, and never changes after.
  * An entry has a reference to its kernel, so a launch, during which its group lives, needs none of its own. Two threads
- * that make the same entry both compile through the cache, which compiles once; one entry stays.
+ * that make the same entry both compile through the cache, which compiles once; one entry stays. An entry of a plan's
+ * group is made before the plan runs (run/prepare.c), or by the launch that needs it: then it is a lazy variant.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "codegen/gpu/gpu_schedule.h"
 #include "device/device.h"
 #include "run/gpu/gpu_launch.h"
+#include "run/kernels/dry_run.h"
 #include "run/kernels/kernel_set.h"
 #include "run/provenance.h"
 
@@ -25,7 +27,7 @@ void kiln__group_release(struct kiln_group *group)
 }
 
 /* A GPU may still have launches in its queue, and graphs that replay them (launch_graph.c): its kernels stay linked. */
-static void variant_free(struct kiln_variant *variant)
+void kiln__variant_free(struct kiln_variant *variant)
 {
     if (!variant->device->gpu) kiln__kernel_unref(variant->kernel);
     free(variant);
@@ -36,7 +38,7 @@ void kiln__group_kernels_release(struct kiln_group_kernels *kernels)
     struct kiln_variant *variant = atomic_load_explicit(&kernels->variants, memory_order_acquire);
     while (variant) {
         struct kiln_variant *next = variant->next;
-        variant_free(variant);
+        kiln__variant_free(variant);
         variant = next;
     }
     atomic_store_explicit(&kernels->variants, NULL, memory_order_relaxed);
@@ -54,7 +56,6 @@ struct variant_key {
     kiln_device *device;
     uint32_t generation, options;
     unsigned flags;
-    const struct kiln_gpu_config *config; /* on a GPU; `flags` is this, packed */
 };
 
 static const struct kiln_variant *find(const struct kiln_variant *list, const struct variant_key *key,
@@ -74,74 +75,123 @@ static bool is_reduction(const struct kiln_group *group)
     return group->instr_count == 1 && kiln__ops[group->instrs[0].op].kind == KILN_OP_REDUCE;
 }
 
-static kiln_status print(const struct kiln_group *group, const char *layouts, const struct variant_key *key,
-                         struct kiln_buffer *text, kiln_error *err)
+/* The flags of a variant for a GPU are its schedule config, packed. */
+static const unsigned on_gpu = 1u << 31;
+
+static unsigned pack_config(const struct kiln_gpu_config *config)
 {
-    if (key->config) return kiln__gpu_print(group, layouts, key->config, text, err);
-    if (!is_reduction(group)) return kiln__group_print(group, layouts, key->flags, text, err);
+    return (unsigned)config->schedule | (unsigned)config->axes << 8 | (unsigned)config->wide << 16 |
+           (unsigned)config->is_long << 17 | on_gpu;
+}
+
+static struct kiln_gpu_config unpack_config(unsigned flags)
+{
+    return (struct kiln_gpu_config){.schedule = (enum kiln_gpu_schedule)(flags & 0xff),
+                                    .axes = (uint8_t)(flags >> 8),
+                                    .wide = flags >> 16 & 1,
+                                    .is_long = flags >> 17 & 1};
+}
+
+static kiln_status print(const struct kiln_group *group, const struct kiln_variant *variant, struct kiln_buffer *text,
+                         kiln_error *err)
+{
+    const struct kiln_gpu_config config = unpack_config(variant->flags);
+    const char *layouts = variant->layouts;
+    if (variant->flags & on_gpu) return kiln__gpu_print(group, layouts, &config, text, err);
+    if (!is_reduction(group)) return kiln__group_print(group, layouts, variant->flags, text, err);
     const struct kiln_instr *instr = &group->instrs[0];
     return kiln__reduction_print(instr->op, group->operand_dtypes[0], instr->dtype, layouts[0], text, err);
 }
 
-static kiln_status compile(struct kiln_group_kernels *kernels, const struct variant_key *key, const char *layouts,
-                           struct kiln_kernel **out, kiln_error *err)
+static struct kiln_variant *variant_new(const struct variant_key *key, const char *layouts, size_t count)
+{
+    struct kiln_variant *variant = calloc(1, sizeof *variant + count + 1);
+    if (!variant) return NULL;
+    variant->device = key->device;
+    variant->generation = key->generation;
+    variant->options = key->options;
+    variant->flags = key->flags;
+    memcpy(variant->layouts, layouts, count);
+    return variant;
+}
+
+kiln_status kiln__variant_compile(const struct kiln_group_kernels *kernels, struct kiln_variant *variant,
+                                  kiln_error *err)
 {
     struct kiln_buffer text = {0};
-    const struct kiln_provenance_of of = {kernels, layouts};
+    const struct kiln_provenance_of of = {kernels, variant->layouts};
     const struct kiln_provenance note = {kiln__provenance_print, &of};
-    kiln_status status = print(&kernels->group, layouts, key, &text, err);
+    kiln_status status = print(&kernels->group, variant, &text, err);
     if (status == KILN_OK && text.failed) status = kiln__no_memory(err, "the text of a kernel");
     if (status == KILN_OK) {
-        status = kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), key->device, key->options,
-                                        kernels->name, (kiln_bytes){text.data, text.size}, &note, out, err);
+        status =
+            kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), variant->device, variant->options,
+                                   kernels->name, (kiln_bytes){text.data, text.size}, &note, &variant->kernel, err);
     }
     kiln__buffer_release(&text);
+    variant->executable = variant->kernel ? variant->kernel->executable : NULL;
     return status;
 }
 
-/* Makes `mine` the head of the list, or frees it when an equal one got there first. */
-static const struct kiln_variant *publish(struct kiln_group_kernels *kernels, struct kiln_variant *mine,
-                                          const struct variant_key *key, size_t count)
+static struct kiln_group_kernels *home_of(struct kiln_group_kernels *kernels)
 {
-    struct kiln_variant *head = atomic_load_explicit(&kernels->variants, memory_order_acquire);
+    return kernels->same ? kernels->same : kernels;
+}
+
+const struct kiln_variant *kiln__variant_publish(struct kiln_group_kernels *kernels, struct kiln_variant *mine)
+{
+    struct kiln_group_kernels *home = home_of(kernels);
+    const struct variant_key key = {mine->device, mine->generation, mine->options, mine->flags};
+    struct kiln_variant *head = atomic_load_explicit(&home->variants, memory_order_acquire);
     do {
-        const struct kiln_variant *other = find(head, key, mine->layouts, count);
+        const struct kiln_variant *other = find(head, &key, mine->layouts, kernels->group.operand_count);
         if (other) {
-            variant_free(mine);
+            kiln__variant_free(mine);
             return other;
         }
         mine->next = head;
-    } while (!atomic_compare_exchange_weak_explicit(&kernels->variants, &head, mine, memory_order_acq_rel,
+    } while (!atomic_compare_exchange_weak_explicit(&home->variants, &head, mine, memory_order_acq_rel,
                                                     memory_order_acquire));
     return mine;
 }
 
+static _Atomic uint64_t lazy_variants;
+
+uint64_t kiln__lazy_variants(void)
+{
+    return atomic_load_explicit(&lazy_variants, memory_order_relaxed);
+}
+
+/* Compiles the lazy variant `mine` now, inside of the launch that needs it. */
+static kiln_status make_lazy(struct kiln_group_kernels *kernels, struct kiln_variant *mine,
+                             const struct kiln_variant **out, kiln_error *err)
+{
+    kiln_status status = kiln__variant_compile(kernels, mine, err);
+    if (status != KILN_OK) {
+        kiln__variant_free(mine);
+        return status;
+    }
+    if (kernels->plan) atomic_fetch_add_explicit(&lazy_variants, 1, memory_order_relaxed);
+    *out = kiln__variant_publish(kernels, mine);
+    return KILN_OK;
+}
+
+/* In a dry run *out is NULL: nothing is to be run. */
 static kiln_status get(struct kiln_group_kernels *kernels, struct variant_key *key, const char *layouts, void **out,
                        kiln_error *err)
 {
-    struct kiln_group_kernels *home = kernels->same ? kernels->same : kernels;
     size_t count = kernels->group.operand_count;
+    kiln_status status = KILN_OK;
     key->generation = atomic_load_explicit(&key->device->generation, memory_order_relaxed);
     const struct kiln_variant *known =
-        find(atomic_load_explicit(&home->variants, memory_order_acquire), key, layouts, count);
+        find(atomic_load_explicit(&home_of(kernels)->variants, memory_order_acquire), key, layouts, count);
     if (!known) {
-        struct kiln_variant *mine = calloc(1, sizeof *mine + count + 1);
+        struct kiln_variant *mine = variant_new(key, layouts, count);
         if (!mine) return kiln__no_memory(err, "a kernel variant");
-        mine->device = key->device;
-        mine->generation = key->generation;
-        mine->options = key->options;
-        mine->flags = key->flags;
-        memcpy(mine->layouts, layouts, count);
-        kiln_status status = compile(kernels, key, mine->layouts, &mine->kernel, err);
-        if (status != KILN_OK) {
-            free(mine);
-            return status;
-        }
-        mine->executable = mine->kernel ? mine->kernel->executable : NULL;
-        known = publish(home, mine, key, count);
+        status = kiln__dry_run ? kiln__dry_run_note(kernels, mine, err) : make_lazy(kernels, mine, &known, err);
     }
-    *out = known->executable;
-    return KILN_OK;
+    *out = known && !kiln__dry_run ? known->executable : NULL;
+    return status;
 }
 
 kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *layouts, unsigned flags,
@@ -158,19 +208,11 @@ kiln_status kiln__variant_get(struct kiln_group_kernels *kernels, const char *la
     return status;
 }
 
-static unsigned pack_config(const struct kiln_gpu_config *config)
-{
-    return (unsigned)config->schedule | (unsigned)config->axes << 8 | (unsigned)config->wide << 16 |
-           (unsigned)config->is_long << 17 | 1u << 31;
-}
-
 kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *layouts,
                                   const struct kiln_gpu_config *config, void **function, kiln_error *err)
 {
-    struct variant_key key = {.device = device,
-                              .options = kiln__options_packed(kiln__environment()),
-                              .flags = pack_config(config),
-                              .config = config};
+    struct variant_key key = {
+        .device = device, .options = kiln__options_packed(kiln__environment()), .flags = pack_config(config)};
     return get(kernels, &key, layouts, function, err);
 }
 

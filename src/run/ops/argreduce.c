@@ -101,9 +101,7 @@ static kiln_status alloc_places(struct kiln_region *region, const struct kiln_lo
 {
     int64_t bytes = count * (int64_t)sizeof(uint32_t);
     for (size_t axis = loop->ndim; axis-- > 0; bytes *= loop->dims[axis]) region->strides[axis] = bytes;
-    kiln_status status = kiln__storage_new_at(kiln__active_device_index, (size_t)bytes, storage, err);
-    if (status == KILN_OK) region->data = (*storage)->data;
-    return status;
+    return kiln__output_bytes((size_t)bytes, storage, &region->data, err);
 }
 
 /* Regions of `loop`: the final output, the data, and with `through` the positions of a row's n elements. */

@@ -11,13 +11,8 @@
 
 kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err)
 {
-    struct kiln_storage *storage;
     size_t size = (size_t)out->size * kiln__dtype_size(out->dtype);
-    kiln_status status = kiln__output_storage(size, &storage, err);
-    if (status != KILN_OK) return status;
-    out->storage = storage;
-    out->data = storage->data;
-    return KILN_OK;
+    return kiln__output_bytes(size, &out->storage, &out->data, err);
 }
 
 kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int64_t *strides, kiln_error *err)

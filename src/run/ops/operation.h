@@ -30,6 +30,13 @@ kiln_operation kiln__run_row_layer; /* row_layer_kernels.c: softmax, logsumexp, 
 /* Any of them, by node->op, at node->device_index; not a plan. Inputs that are elsewhere are copied there. */
 kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);
 
+/*
+ * For dry runs. Does the operation do nothing there but make views and launch kernels, which shapes and strides decide?
+ * Such a one is then run at kiln__active_device_index, where its inputs are.
+ */
+bool kiln__op_only_launches(enum kiln_op op, uint32_t device_index);
+kiln_status kiln__run_here(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);
+
 /* Packed storage of its own for `out`. */
 kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err);
 /* `out` becomes a view of `base`; offset and strides in elements. */

@@ -14,6 +14,7 @@
 #endif
 
 #include "run/cpu/pool.h"
+#include "run/kernels/dry_run.h"
 
 enum {
     LINE = 64,
@@ -196,6 +197,7 @@ bool kiln__transpose_copy(const struct kiln_loop *loop)
     if (across == last || to->strides[last] != item || from->strides[last] == item || from->strides[last] == 0)
         return false;
     if (loop->dims[across] < side || loop->dims[last] < side) return false;
+    if (kiln__dry_run) return true;
     struct copy copy = {.plane = {to->data, from->data, to->strides[across], from->strides[last], loop->dims[across],
                                   loop->dims[last], item, side, should_stream(loop)},
                         .outer = *loop,

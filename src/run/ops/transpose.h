@@ -8,7 +8,7 @@
 
 /*
  * Copies region 1 of a collapsed loop to region 0 when that is such a copy, and large enough to gain by it. False: it
- * is not, and nothing was done.
+ * is not, and nothing was done. In a dry run nothing is copied.
  */
 bool kiln__transpose_copy(const struct kiln_loop *loop);
 

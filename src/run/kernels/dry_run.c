@@ -1,0 +1,108 @@
+/*
+ * dry_run.c - see dry_run.h.
+ *
+ * A variant belongs to its choice until it is published. Threads of the pool only compile; what they compile with is
+ * in the choice, since options and current device are the calling thread's. The compiler is always ours: no code of
+ * the client's runs on them.
+ */
+#include "run/kernels/dry_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache/memo_table.h"
+#include "run/cpu/pool.h"
+
+struct kiln_choice {
+    struct kiln_group_kernels *kernels;
+    struct kiln_variant *variant;
+    bool is_compiled;
+    kiln_status status;
+    kiln_error error;
+};
+
+_Thread_local struct kiln_dry_run *kiln__dry_run;
+
+static bool is_same(const struct kiln_choice *choice, const struct kiln_group_kernels *kernels,
+                    const struct kiln_variant *variant)
+{
+    const struct kiln_variant *other = choice->variant;
+    bool is_shared = kernels->same && kernels->same == choice->kernels->same;
+    return (kernels == choice->kernels || is_shared) && other->device == variant->device &&
+           other->flags == variant->flags &&
+           memcmp(other->layouts, variant->layouts, kernels->group.operand_count) == 0;
+}
+
+static bool make_room(struct kiln_dry_run *dry_run)
+{
+    if (dry_run->count < dry_run->cap) return true;
+    size_t cap = dry_run->cap ? 2 * dry_run->cap : 8;
+    struct kiln_choice *choices = realloc(dry_run->choices, cap * sizeof *choices);
+    if (!choices) return false;
+    dry_run->choices = choices;
+    dry_run->cap = cap;
+    return true;
+}
+
+kiln_status kiln__dry_run_note(struct kiln_group_kernels *kernels, struct kiln_variant *variant, kiln_error *err)
+{
+    struct kiln_dry_run *dry_run = kiln__dry_run;
+    bool is_noted = false;
+    for (size_t i = 0; i < dry_run->count && !is_noted; i++) is_noted = is_same(&dry_run->choices[i], kernels, variant);
+    if (is_noted || !make_room(dry_run)) {
+        kiln__variant_free(variant);
+        return is_noted ? KILN_OK : kiln__no_memory(err, "the kernels of a plan");
+    }
+    dry_run->choices[dry_run->count++] = (struct kiln_choice){.kernels = kernels, .variant = variant};
+    return KILN_OK;
+}
+
+struct job {
+    struct kiln_choice *choices;
+    _Atomic bool has_failed; /* the rest is left alone */
+};
+
+static void compile_one(void *context, int64_t i)
+{
+    struct job *job = context;
+    struct kiln_choice *choice = &job->choices[i];
+    if (atomic_load_explicit(&job->has_failed, memory_order_relaxed)) return;
+    choice->status = kiln__variant_compile(choice->kernels, choice->variant, &choice->error);
+    choice->is_compiled = !choice->status;
+    if (choice->status) atomic_store_explicit(&job->has_failed, true, memory_order_relaxed);
+}
+
+/* A thread that makes a kernel itself waits for no other kernel (cache/memo_table.h): nor may others for it. */
+static void compile_all(struct job *job, size_t count)
+{
+    if (kiln__may_wait_at(KILN_LEVEL_KERNEL))
+        kiln__pool_run(compile_one, job, (int64_t)count);
+    else
+        for (size_t i = 0; i < count; i++) compile_one(job, (int64_t)i);
+}
+
+kiln_status kiln__dry_run_compile(struct kiln_dry_run *dry_run, kiln_error *err)
+{
+    struct job job = {.choices = dry_run->choices};
+    kiln_status status = KILN_OK;
+    compile_all(&job, dry_run->count);
+    for (size_t i = 0; i < dry_run->count; i++) {
+        struct kiln_choice *choice = &dry_run->choices[i];
+        if (choice->is_compiled) {
+            kiln__variant_publish(choice->kernels, choice->variant);
+            choice->variant = NULL;
+        } else if (choice->status && !status) {
+            status = choice->status;
+            if (err) *err = choice->error;
+        }
+    }
+    return status;
+}
+
+void kiln__dry_run_release(struct kiln_dry_run *dry_run)
+{
+    for (size_t i = 0; i < dry_run->count; i++)
+        if (dry_run->choices[i].variant) kiln__variant_free(dry_run->choices[i].variant);
+    free(dry_run->choices);
+    *dry_run = (struct kiln_dry_run){0};
+}

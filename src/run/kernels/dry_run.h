@@ -1,0 +1,34 @@
+/*
+ * dry_run.h - launches that choose their kernel variants and run nothing, so that these can be compiled beforehand.
+ *
+ * While kiln__dry_run is set, launches of this thread go as far as their choice: layouts, flags, schedule config. A
+ * variant that is not there yet is noted, once. Arrays have shapes, strides and addresses, but no bytes: alignment may
+ * be looked at, nothing is read or written. What was noted is then compiled side by side, on the threads of the pool.
+ */
+#ifndef KILN_RUN_KERNELS_DRY_RUN_H
+#define KILN_RUN_KERNELS_DRY_RUN_H
+
+#include "run/kernels/launch.h"
+
+struct kiln_dry_run {
+    struct kiln_choice *choices;
+    size_t count, cap;
+};
+
+/* NULL: launches run. Set by run/prepare.c, around code that calls nobody else's. */
+extern _Thread_local struct kiln_dry_run *kiln__dry_run __attribute__((tls_model("initial-exec")));
+
+/* The address of bytes that are not there: aligned like those of new storage, and far from both ends of memory. */
+#define KILN_NO_BYTES ((char *)((uintptr_t)1 << 46))
+
+/* Notes a variant of `kernels` that is to be compiled, and owns it from here on, also on failure. */
+kiln_status kiln__dry_run_note(struct kiln_group_kernels *kernels, struct kiln_variant *variant, kiln_error *err);
+
+/*
+ * Compiles all that was noted and lets launches find it. On failure the error is that of the first variant, in the
+ * order of launches, that could not be compiled; what others could be compiled stays.
+ */
+kiln_status kiln__dry_run_compile(struct kiln_dry_run *dry_run, kiln_error *err);
+void kiln__dry_run_release(struct kiln_dry_run *dry_run);
+
+#endif
