@@ -14,10 +14,8 @@
 #include "base/process/fork.h"
 #include "graph/default_device.h"
 #include "graph/rules.h"
+#include "graph/tracing.h"
 
-bool (*kiln__trace_is_running)(uint64_t trace);
-bool (*kiln__trace_replaces)(const struct kiln_array *array);
-kiln_status (*kiln__trace_keep)(struct kiln_array *tracer, kiln_error *err);
 void (*kiln__node_free_plan)(void *plan);
 
 /* Guards `outputs` of every plan node, between the thread that runs a node and threads that free its outputs. */
@@ -131,22 +129,22 @@ struct kiln_array *kiln__node_take_output(struct kiln_node *node, uint32_t idx)
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 
-/* The trace that the result belongs to: the youngest of the inputs', all of which have to be running. */
+/* The trace that the result belongs to: 0, or the one that runs, which all tracers among the inputs have to be of. */
 static kiln_status find_trace(const struct kiln_call *call, uint64_t *out, kiln_error *err)
 {
     uint64_t trace = 0;
     for (size_t i = 0; i < call->count; i++) {
         uint64_t id = call->inputs[i]->trace;
-        if (id == 0 && kiln__trace_replaces && kiln__trace_replaces(call->inputs[i]))
+        if (id == 0 && kiln__tracing_replaces(call->inputs[i]))
             return kiln__fail(err, KILN_INVALID,
                               "[%s] Input %zu was passed to the function that is being compiled, and is used there "
                               "directly; use the argument that the function was given.",
                               kiln__ops[call->op].name, i);
         if (id == 0) continue;
-        if (!kiln__trace_is_running || !kiln__trace_is_running(id))
+        if (id != kiln__tracing.id)
             return kiln__fail(err, KILN_INVALID, "[%s] Input %zu: array belongs to a trace that has ended.",
                               kiln__ops[call->op].name, i);
-        if (id > trace) trace = id;
+        trace = id;
     }
     *out = trace;
     return KILN_OK;
@@ -166,7 +164,7 @@ static kiln_status make_lazy(const struct kiln_call *call, const struct kiln_res
     }
     array->trace = trace;
     atomic_store_explicit(&array->node, node, memory_order_release);
-    status = trace && kiln__trace_keep ? kiln__trace_keep(array, err) : KILN_OK;
+    status = trace ? kiln__tracing_keep(array, err) : KILN_OK;
     if (status)
         kiln__array_unref(array);
     else

@@ -58,12 +58,4 @@ extern void (*kiln__node_free_plan)(void *plan);
 kiln_status kiln__broadcast_shapes(const int *a, size_t a_ndim, const int *b, size_t b_ndim, int *out, size_t *ndim,
                                    kiln_error *err);
 
-/* Where the graph asks about traces, which live in a layer below it: the id of a trace that runs on this thread? */
-extern bool (*kiln__trace_is_running)(uint64_t trace);
-/* Takes a reference to a tracer that was just made, for as long as its trace runs. */
-extern kiln_status (*kiln__trace_keep)(struct kiln_array *tracer, kiln_error *err);
-/* Was it passed to the function that this thread traces, which got a placeholder for it? Using it there is a mistake.
- */
-extern bool (*kiln__trace_replaces)(const struct kiln_array *array);
-
 #endif

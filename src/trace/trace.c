@@ -15,66 +15,24 @@
 #include "base/process/callback.h"
 #include "base/table.h"
 #include "graph/deferred.h"
-
-/* The trace that runs on this thread. A function that jumps out of its trace leaves the list of tracers behind, and the
- * next trace of the thread uses that again. */
-static _Thread_local struct {
-    uint64_t id;                      /* 0: none */
-    uintptr_t frame;                  /* of what called the function: see base/process/callback.h */
-    struct kiln_array *const *inputs; /* what its call was given; borrowed */
-    size_t input_count;
-    struct kiln_array **tracers; /* in the order in which they were made; references */
-    size_t tracer_count, tracer_cap;
-} running;
+#include "graph/tracing.h"
 
 static _Atomic uint64_t next_id = 1;
-
-static bool is_running(uint64_t trace)
-{
-    return trace == running.id;
-}
-
-static bool is_replaced(const struct kiln_array *array)
-{
-    for (size_t i = 0; i < running.input_count; i++)
-        if (running.inputs[i] == array) return true;
-    return false;
-}
-
-static kiln_status keep_tracer(struct kiln_array *tracer, kiln_error *err)
-{
-    if (running.tracer_count == running.tracer_cap) {
-        size_t cap = running.tracer_cap ? running.tracer_cap * 2 : 64;
-        struct kiln_array **list = realloc(running.tracers, cap * sizeof *list);
-        if (!list) return kiln__no_memory(err, "a trace");
-        running.tracers = list;
-        running.tracer_cap = cap;
-    }
-    running.tracers[running.tracer_count++] = kiln__array_ref(tracer);
-    return KILN_OK;
-}
-
-__attribute__((constructor)) static void install(void)
-{
-    kiln__trace_keep = keep_tracer;
-    kiln__trace_is_running = is_running;
-    kiln__trace_replaces = is_replaced;
-}
 
 static void end_trace(void)
 {
     kiln__records_deferred = false;
-    running.input_count = 0;
-    running.id = 0;
+    kiln__tracing.input_count = 0;
+    kiln__tracing.id = 0;
 }
 
 /* A function that left its trace with longjmp() has ended it. Its tracers leak: who else holds them is not known. */
 bool kiln__trace_running(void)
 {
-    if (__builtin_expect(running.id == 0, 1)) return false;
-    if (!kiln__frame_is_lost(running.frame, kiln__frame())) return true;
+    if (__builtin_expect(kiln__tracing.id == 0, 1)) return false;
+    if (!kiln__frame_is_lost(kiln__tracing.frame, kiln__frame())) return true;
     end_trace();
-    running.tracer_count = 0;
+    kiln__tracing.tracer_count = 0;
     return false;
 }
 
@@ -286,20 +244,20 @@ static void describe(struct held *held, const char *what, size_t number, const s
 static void release_tracers(struct held *held)
 {
     char what[80];
-    while (running.tracer_count) {
-        struct kiln_array *tracer = running.tracers[--running.tracer_count];
+    while (kiln__tracing.tracer_count) {
+        struct kiln_array *tracer = kiln__tracing.tracers[--kiln__tracing.tracer_count];
         struct kiln_node *node = atomic_load_explicit(&tracer->node, memory_order_relaxed);
         if (atomic_load_explicit(&tracer->refs, memory_order_acquire) > 1) {
             snprintf(what, sizeof what, "the result of %s, operation", kiln__operation_name(node->op, node->attrs));
-            describe(held, what, running.tracer_count, tracer);
+            describe(held, what, kiln__tracing.tracer_count, tracer);
             atomic_store_explicit(&tracer->node, NULL, memory_order_relaxed);
             kiln__node_unref(node);
         }
         kiln__array_unref(tracer);
     }
-    free(running.tracers);
-    running.tracers = NULL;
-    running.tracer_cap = 0;
+    free(kiln__tracing.tracers);
+    kiln__tracing.tracers = NULL;
+    kiln__tracing.tracer_cap = 0;
 }
 
 static void release_placeholders(struct kiln_array **placeholders, size_t count, struct held *held)
@@ -338,10 +296,10 @@ static kiln_status call_function(const struct kiln_traced *function, uint64_t tr
                                  size_t *output_count, kiln_error *err)
 {
     struct function_call call = {function, placeholders, outputs, count, output_count, err, KILN_OK};
-    running.id = trace;
-    running.frame = kiln__frame();
-    running.inputs = inputs;
-    running.input_count = function->may_use_its_call ? 0 : count;
+    kiln__tracing.id = trace;
+    kiln__tracing.frame = kiln__frame();
+    kiln__tracing.inputs = inputs;
+    kiln__tracing.input_count = function->may_use_its_call ? 0 : count;
     kiln__records_deferred = function->shapeless;
     bool returned = kiln__call_client(call_callback, &call);
     end_trace();

@@ -8,10 +8,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "graph/tracing.h"
 #include "ops/compose.h"
 
 enum { END = -1000 }; /* ends a list of dims */
@@ -64,6 +66,19 @@ static inline void check_array_(struct kiln_array *array, enum kiln_dtype dtype,
 static inline struct kiln_node *node_of(struct kiln_array *array)
 {
     return atomic_load(&array->node);
+}
+
+/* A trace without a function. Its end releases the tracers. */
+static inline void begin_trace(uint64_t id)
+{
+    kiln__tracing.id = id;
+}
+
+static inline void end_trace(void)
+{
+    while (kiln__tracing.tracer_count) kiln__array_unref(kiln__tracing.tracers[--kiln__tracing.tracer_count]);
+    free(kiln__tracing.tracers);
+    kiln__tracing = (struct kiln_tracing){0};
 }
 
 #endif
