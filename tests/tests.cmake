@@ -5,6 +5,7 @@ enable_testing()
 foreach(check layers names threads format)
   add_test(NAME tree_${check} COMMAND ${CMAKE_SOURCE_DIR}/tools/${check}.sh --check)
 endforeach()
+add_test(NAME tree_links COMMAND ${CMAKE_SOURCE_DIR}/tools/links.sh ${CMAKE_BINARY_DIR})
 
 find_library(CMOCKA cmocka REQUIRED)
 set(engine_tests "array|graph|ops|codegen|trace|run")
