@@ -63,6 +63,7 @@ int bench_look_up(struct row *rows, int repeats);
 int bench_signatures(struct row *rows, int repeats);
 int bench_processes(struct row *rows, int repeats);
 int bench_cold(struct row *rows, int repeats);
+int bench_many_kernels(struct row *rows, int repeats);
 int bench_disk(struct row *rows, int repeats);
 int bench_warm(struct row *rows, int repeats);
 int bench_memory(struct row *rows, int repeats);

@@ -1,7 +1,7 @@
 /*
- * pool.h - the threads that share a large launch with the caller.
+ * pool.h - the threads that share a large launch, or the compiles of a plan, with the caller.
  *
- * One pool per process, made on the first large launch: one thread less than the process may keep cores busy (cores.h).
+ * One pool per process, made for the first such job: one thread less than the process may keep cores busy (cores.h).
  * Runs one job at a time; a caller that finds it busy does its job alone. Nothing of it survives fork: the child makes
  * its own.
  */
