@@ -6,7 +6,7 @@
 
 #include "graph/node.h"
 
-/* start, start + step, ... before stop. Integer dtypes count in whole steps, as if start and start + step were cut. */
+/* start, start + step, ... before stop. For integer dtypes start and start + step are truncated first. */
 kiln_status kiln__arange(double start, double stop, double step, enum kiln_dtype dtype, struct kiln_array **out,
                          kiln_error *err);
 /* `count` numbers from start to stop, both included. */

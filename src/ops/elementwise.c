@@ -19,7 +19,7 @@ static enum kiln_dtype_kind kind_of(const struct kiln_array *a)
     return kiln__dtypes[a->dtype].kind;
 }
 
-/* An error of one step names the whole. */
+/* Puts the name of the function before the error of a step. */
 static kiln_status named(const char *name, kiln_status status, kiln_error *err)
 {
     if (status && err) {
@@ -31,7 +31,7 @@ static kiln_status named(const char *name, kiln_status status, kiln_error *err)
 
 /* ---- rounding and bounds ----------------------------------------------------------------------------------------- */
 
-/* Where scaling loses least: integers in float64, short floats in float32. */
+/* The dtype to scale in: float64 for integers, float32 for 16-bit floats. */
 static enum kiln_dtype scaled_dtype(const struct kiln_array *a)
 {
     if (kind_of(a) < KILN_KIND_FLOAT) return KILN_FLOAT64;

@@ -212,7 +212,7 @@ static kiln_status check_rope(const struct kiln_array *x, const struct kiln_rope
     return KILN_OK;
 }
 
-/* The turn per position of each pair: 1 / freqs, or base to the power of -i / (dims / 2). */
+/* The angular frequency of each pair: 1 / freqs, or base to the power of -i / (dims / 2). */
 static struct kiln_array *turns(struct kiln_expression *e, const struct kiln_rope *how)
 {
     int half = how->dims / 2;
@@ -251,7 +251,7 @@ static struct kiln_array *positions(struct kiln_expression *e, const struct kiln
     return scale == 1.0f ? sum : kiln__e_binary(e, KILN_OP_MULTIPLY, sum, kiln__e_number(e, scale, KILN_FLOAT32));
 }
 
-/* Puts the turned pairs back to where they came from. */
+/* Puts the rotated pairs back to their positions on the last axis. */
 static struct kiln_array *join_pairs(struct kiln_expression *e, struct kiln_array *first, struct kiln_array *second,
                                      bool traditional, int dims)
 {

@@ -20,11 +20,11 @@ kiln_status kiln__addmm(struct kiln_array *c, struct kiln_array *a, struct kiln_
                         struct kiln_array **out, kiln_error *err);
 
 struct kiln_rope {
-    int dims;         /* of the last axis that are turned; the others stay */
-    bool traditional; /* pairs are neighbours; else halves */
+    int dims;         /* features that are rotated, from the start of the last axis; the others are copied */
+    bool traditional; /* a pair is two neighbours; else one feature of each half */
     const float *base;
     float scale;
-    struct kiln_array *freqs; /* wave lengths, instead of `base` */
+    struct kiln_array *freqs; /* inverse frequencies, instead of `base` */
 };
 
 /* x (..., positions, features). offset: one integer, or one for each entry of x's first axis. */

@@ -10,7 +10,7 @@
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* The matrices that `indices` names; `a` itself when it is NULL. */
+/* The matrices of `a` at `indices`; `a` itself when these are NULL. */
 static struct kiln_array *pick(struct kiln_expression *e, struct kiln_array *a, struct kiln_array *indices)
 {
     struct kiln_array *list = NULL, *out = NULL;
@@ -39,7 +39,7 @@ static struct kiln_array *dequantized(struct kiln_expression *e, const char *nam
     return kiln__e_hold(e, status, out);
 }
 
-/* What remains of `a` after it was quantized. */
+/* `a` quantized and dequantized again. */
 static struct kiln_array *coarse(struct kiln_expression *e, const char *name, struct kiln_array *a,
                                  struct kiln_array *global_scale, struct kiln_quantization how)
 {
@@ -118,7 +118,7 @@ kiln_status kiln__gather_mm(struct kiln_array *a, struct kiln_array *b, struct k
     return status ? kiln__fail_as(err, status, name) : status;
 }
 
-/* Rows of x and what they meet in w. */
+/* The operands of a product: rows of x, and a matrix of w for each. */
 static kiln_status check_inner(const char *name, const struct kiln_array *x, const struct kiln_array *w, bool transpose,
                                int bits, kiln_error *err)
 {
@@ -133,7 +133,7 @@ static kiln_status check_inner(const char *name, const struct kiln_array *x, con
         bits, transpose ? ", transposed" : "");
 }
 
-/* The product of x and a quantized matrix, both of them picked. */
+/* The product of x and a quantized matrix, both gathered by index. */
 static kiln_status quantized_product(const char *name, struct kiln_array *x, const struct kiln_quantized *w,
                                      struct kiln_picks picks, bool transpose, struct kiln_quantization how,
                                      struct kiln_array **out, kiln_error *err)

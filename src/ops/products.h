@@ -24,7 +24,7 @@ kiln_status kiln__gather_mm(struct kiln_array *a, struct kiln_array *b, struct k
 /* x @ w, or x @ w' when `transpose`, with w dequantized. */
 kiln_status kiln__quantized_matmul(struct kiln_array *x, const struct kiln_quantized *w, bool transpose,
                                    struct kiln_quantization how, struct kiln_array **out, kiln_error *err);
-/* Scales and biases are picked as the codes are. */
+/* Scales and biases are gathered with the same indices as the codes. */
 kiln_status kiln__gather_qmm(struct kiln_array *x, const struct kiln_quantized *w, struct kiln_picks picks,
                              bool transpose, struct kiln_quantization how, struct kiln_array **out, kiln_error *err);
 /* x @ w', both quantized: w as it comes, or here when it has no scales; x here. Not for affine. */

@@ -156,7 +156,7 @@ struct pack {
     int words, codes, bits;
 };
 
-/* At least 8 codes: the codes of a pack are the row that a kernel works through, and one of 4 takes ten times longer.
+/* At least 8 codes: the codes of a pack are the inner loop of a kernel, and one of 4 takes ten times longer.
  */
 static struct pack pack_of(int bits)
 {
@@ -261,7 +261,7 @@ static struct kiln_array *affine_values(struct kiln_expression *e, struct kiln_a
     return kiln__e_binary(e, KILN_OP_ADD, scaled, biases);
 }
 
-/* What one of the codes of a group is multiplied with. */
+/* The factor of the codes of a group. */
 static struct kiln_array *scale_values(struct kiln_expression *e, struct kiln_array *scale_codes,
                                        struct kiln_array *global_scale, enum kiln_quantize_mode mode)
 {

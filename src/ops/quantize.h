@@ -16,7 +16,7 @@
 
 #include "graph/node.h"
 
-/* Numbers of formulas, so the values stay. */
+/* Recorded as numbers (graph/deferred.h): the values must not change. */
 enum kiln_quantize_mode { KILN_AFFINE, KILN_MXFP4, KILN_MXFP8, KILN_NVFP4, KILN_QUANTIZE_MODES };
 
 struct kiln_quantization {

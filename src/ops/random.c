@@ -171,7 +171,7 @@ kiln_status kiln__random_gumbel(struct kiln_dims shape, enum kiln_dtype dtype, s
     return status ? status : kiln__e_end(&e, kiln__e_astype(&e, gumbel(&e, shape, key), dtype), out);
 }
 
-/* The position of the largest logit, after each has got a Gumbel number added. */
+/* Gumbel-max: the position of the largest sum of a logit and Gumbel noise. */
 static struct kiln_array *pick(struct kiln_expression *e, struct kiln_array *logits, int axis, struct kiln_dims shape,
                                struct kiln_array *key)
 {

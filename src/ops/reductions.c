@@ -69,14 +69,14 @@ struct kiln_array *kiln__e_reduce_axis(struct kiln_expression *e, enum kiln_op o
     return reduce_one(e, op, a, axis, true);
 }
 
-/* Nothing to reduce: each element on its own, so that the dtype is that of the reduction. */
+/* A reduction over no axes: of one element each, which gives the dtype of the reduction. */
 static struct kiln_array *reduce_none(struct kiln_expression *e, enum kiln_op op, struct kiln_array *a)
 {
     struct kiln_array *row = kiln__e_apply(e, KILN_OP_EXPAND_DIMS, &a, 1, (int64_t[]){0}, 1);
     return reduce_one(e, op, row, 0, false);
 }
 
-/* The axes of the set as one, which is the last. */
+/* Moves the axes of the set to the end and merges them into one. */
 static struct kiln_array *merge_axes(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
 {
     int64_t order[KILN_MAX_NDIM];
@@ -100,7 +100,7 @@ static struct kiln_array *reduce_merged(struct kiln_expression *e, enum kiln_op 
     return merged ? reduce_one(e, op, merged, merged->ndim - 1, false) : NULL;
 }
 
-/* One after the other, the last axis first; only when they are too many elements for one axis. */
+/* One axis after the other, the last one first; only if they have too many elements for one axis. */
 static struct kiln_array *reduce_apart(struct kiln_expression *e, enum kiln_op op, struct kiln_array *a, uint64_t set)
 {
     int ndim = a->ndim;
@@ -401,7 +401,7 @@ kiln_status kiln__softmax(struct kiln_array *a, struct kiln_axes axes, struct ki
     if (status) return status;
     if (a->size == 0) return kiln__e_end(&e, kiln__e_astype(&e, a, at_least_float(a->dtype)), out);
     if (set) return kiln__e_end(&e, softmax_of(&e, a, set), out);
-    /* over no axes: each element is alone */
+    /* over no axes: rows of one element */
     struct kiln_array *row = kiln__e_apply(&e, KILN_OP_EXPAND_DIMS, &a, 1, (int64_t[]){0}, 1);
     struct kiln_array *alone = softmax_of(&e, row, 1);
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_SQUEEZE, &alone, 1, (int64_t[]){0}, 1), out);
@@ -449,7 +449,7 @@ kiln_status kiln__cumulative(enum kiln_op op, struct kiln_array *a, int axis, bo
     return status ? status : kiln__apply(op, &a, 1, (int64_t[]){plain, reverse, inclusive}, 3, out, err);
 }
 
-/* Each element `by` positions later along the axis, or earlier when `reverse`; `fill` comes in. */
+/* Shifts the elements by `by` positions along the axis, backwards if `reverse`, and fills with `fill`. */
 static struct kiln_array *shifted(struct kiln_expression *e, struct kiln_array *a, int axis, int by, bool reverse,
                                   struct kiln_array *fill)
 {
@@ -471,7 +471,7 @@ kiln_status kiln__replay_logcumsumexp(struct kiln_record *record, struct kiln_ar
     return kiln__logcumsumexp(a, axis, reverse, kiln__recorded_number(record), out, err);
 }
 
-/* Each round doubles how many elements a position has, so that none is lost beside a large one that comes later. */
+/* A parallel prefix scan: each round doubles the number of elements that a position covers. */
 kiln_status kiln__logcumsumexp(struct kiln_array *a, int axis, bool reverse, bool inclusive, struct kiln_array **out,
                                kiln_error *err)
 {

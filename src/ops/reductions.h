@@ -37,7 +37,7 @@ kiln_status kiln__argreduce(enum kiln_op op, struct kiln_array *a, bool keepdims
 kiln_status kiln__cumulative(enum kiln_op op, struct kiln_array *a, int axis, bool reverse, bool inclusive,
                              struct kiln_array **out, kiln_error *err);
 
-/* log(exp(a[0]) + exp(a[1]) + ...) as far as each position, in float32 at least. */
+/* The cumulative log(exp(a[0]) + exp(a[1]) + ...), in float32 at least. */
 kiln_status kiln__logcumsumexp(struct kiln_array *a, int axis, bool reverse, bool inclusive, struct kiln_array **out,
                                kiln_error *err);
 /* The middle element in order, or the average of the two middle ones; NaN where there is one. Integers give float32. */
