@@ -300,7 +300,7 @@ static size_t layer_of_a_constant(struct kiln_array *const *in, size_t count, st
     struct kiln_array *made = NULL;
     (void)count;
     must_be(kiln__layer_norm(constant, constant, NULL, 1, &made, &err));
-    eval(made);
+    eval(keep(made));
     struct kiln_array *sum = B(ADD, in[0], made);
     out[0] = B(MULTIPLY, sum, in[0]);
     return 1;
