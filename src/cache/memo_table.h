@@ -150,13 +150,6 @@ typedef kiln_status kiln_maker(void *context, void **value, struct kiln_read_rec
 kiln_status kiln__memo_make(struct kiln_memo_table *memo, const struct kiln_signature *signature, kiln_maker *make,
                             void *context, void **value, bool *made, kiln_error *err);
 
-/* May this thread, or one that works for it, wait for what others make in a memo table of this level? */
-static inline bool kiln__may_wait_at(enum kiln_level level)
-{
-    const struct kiln_thread *thread = kiln__this_thread;
-    return !thread || thread->in_flight_level < (unsigned)level;
-}
-
 /* Writes the reason of a miss to kiln_why() and, when asked for, to the log: for a memo table of no function. In why.c.
  */
 void kiln__explain_miss(struct kiln_memo_table *memo, const struct kiln_signature *signature, const char *name);

@@ -3,7 +3,10 @@
  * does not launch; a compile error is an error of the call that traced.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "trace_support.h"
 
@@ -24,8 +27,9 @@ void __wrap_kiln__pool_run(void (*part)(void *ctx, int64_t i), void *ctx, int64_
     __real_kiln__pool_run(part, ctx, count);
 }
 
-/* The kernel of this name can't be compiled; NULL: all can. */
+/* The kernel of this name can't be compiled; NULL: all can. And the lowest level that a thread compiled for. */
 static const char *_Atomic broken;
+static _Atomic unsigned lowest_level;
 kiln_status __real_kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
                                           uint32_t options, const char *name, kiln_bytes text,
                                           const struct kiln_provenance *note, struct kiln_kernel **out,
@@ -39,6 +43,8 @@ kiln_status __wrap_kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler
                                           uint32_t options, const char *name, kiln_bytes text,
                                           const struct kiln_provenance *note, struct kiln_kernel **out, kiln_error *err)
 {
+    unsigned level = kiln__thread()->in_flight_level;
+    if (level < lowest_level) lowest_level = level;
     const char *bad = broken;
     if (bad && strcmp(bad, name) == 0) return kiln__fail(err, KILN_COMPILE_FAILED, "%s: the compiler says no", name);
     return __real_kiln__kernel_from_text(cache, compiler, device, options, name, text, note, out, err);
@@ -128,8 +134,10 @@ static void test_all_kernels_are_compiled_with_the_plan(void **state)
     struct kiln_output_list out;
     kiln_counters before = counters();
     shared_parts = 0;
+    lowest_level = KILN_LEVEL_RUNTIME;
     use_kernels_of(KILN_OP_ADD, KILN_OP_MULTIPLY);
     call(compiled, x, &out);
+    assert_int_equal(lowest_level, KILN_LEVEL_CALL); /* on the pool's threads too: none waits for this very plan */
     expect_lazy(&out, true);
     assert_int_equal(counters().compiles - before.compiles, KERNELS);
     assert_int_equal(counters().links - before.links, KERNELS);
@@ -407,6 +415,39 @@ static void test_threads_that_race(void **state)
     kiln__compiled_unref(compiled[1]);
 }
 
+static void *call_and_eval(void *context)
+{
+    struct racer *racer = context;
+    struct kiln_output_list out;
+    call(racer->compiled, racer->x, &out);
+    eval_and_release(&out);
+    return NULL;
+}
+
+/* The child makes the plan itself, with threads of its own; the parent's goes on. */
+static void test_fork_while_kernels_are_compiled(void **state)
+{
+    (void)state;
+    struct function function = {.body = many};
+    struct racer racer = {.compiled = compile(&function), .x = large()};
+    uint64_t before = counters().compiles;
+    int status = -1;
+    use_kernels_of(KILN_OP_SUBTRACT, KILN_OP_MAXIMUM);
+    assert_int_equal(pthread_create(&racer.thread, NULL, call_and_eval, &racer), 0);
+    while (counters().compiles - before < 3) sched_yield();
+    pid_t child = fork();
+    if (child == 0) {
+        call_and_eval(&racer);
+        _exit(counters().compiles - before >= KERNELS ? 0 : 1); /* more, when some were made and not kept yet */
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    pthread_join(racer.thread, NULL);
+    assert_int_equal(counters().compiles - before, KERNELS);
+    kiln__array_unref(racer.x);
+    kiln__compiled_unref(racer.compiled);
+}
+
 /* ---- inside of a compiler ------------------------------------------------------------------------------------- */
 
 static kiln_status compile_with_arrays(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
@@ -481,6 +522,7 @@ int main(void)
         cmocka_unit_test(test_outputs_of_plans_as_inputs),
         cmocka_unit_test(test_steps_of_all_kinds),
         cmocka_unit_test(test_threads_that_race),
+        cmocka_unit_test(test_fork_while_kernels_are_compiled),
         cmocka_unit_test(test_inside_of_a_compiler),
     };
     setenv("KILN_MODE", "off", 1); /* no folder: every kernel is compiled here */

@@ -2,8 +2,9 @@
  * dry_run.c - see dry_run.h.
  *
  * A variant belongs to its choice until it is published. Threads of the pool only compile; what they compile with is
- * in the choice, since options and current device are the calling thread's. The compiler is always ours: no code of
- * the client's runs on them.
+ * in the choice, since options and current device are the calling thread's. The compiler is always ours: of the
+ * client's code only a log callback runs on them. They work for the caller's level of the memo tables
+ * (cache/memo_table.h), so that they never wait for the plan that waits for them.
  */
 #include "run/kernels/dry_run.h"
 
@@ -59,23 +60,35 @@ kiln_status kiln__dry_run_note(struct kiln_group_kernels *kernels, struct kiln_v
 
 struct job {
     struct kiln_choice *choices;
+    unsigned level;          /* that the caller works for */
     _Atomic bool has_failed; /* the rest is left alone */
 };
+
+static kiln_status compile_at(unsigned level, struct kiln_choice *choice)
+{
+    struct kiln_thread *thread = kiln__thread();
+    if (!thread) return kiln__no_memory(&choice->error, "a thread record");
+    unsigned before = thread->in_flight_level;
+    thread->in_flight_level = level;
+    kiln_status status = kiln__variant_compile(choice->kernels, choice->variant, &choice->error);
+    thread->in_flight_level = before;
+    return status;
+}
 
 static void compile_one(void *context, int64_t i)
 {
     struct job *job = context;
     struct kiln_choice *choice = &job->choices[i];
     if (atomic_load_explicit(&job->has_failed, memory_order_relaxed)) return;
-    choice->status = kiln__variant_compile(choice->kernels, choice->variant, &choice->error);
+    choice->status = compile_at(job->level, choice);
     choice->is_compiled = !choice->status;
     if (choice->status) atomic_store_explicit(&job->has_failed, true, memory_order_relaxed);
 }
 
-/* A thread that makes a kernel itself waits for no other kernel (cache/memo_table.h): nor may others for it. */
+/* Who makes a kernel may hold a lock file, and must wait for no other then (store/lock.h), nor let others wait. */
 static void compile_all(struct job *job, size_t count)
 {
-    if (kiln__may_wait_at(KILN_LEVEL_KERNEL))
+    if (job->level < KILN_LEVEL_KERNEL)
         kiln__pool_run(compile_one, job, (int64_t)count);
     else
         for (size_t i = 0; i < count; i++) compile_one(job, (int64_t)i);
@@ -83,7 +96,7 @@ static void compile_all(struct job *job, size_t count)
 
 kiln_status kiln__dry_run_compile(struct kiln_dry_run *dry_run, kiln_error *err)
 {
-    struct job job = {.choices = dry_run->choices};
+    struct job job = {.choices = dry_run->choices, .level = kiln__this_thread ? kiln__this_thread->in_flight_level : 0};
     kiln_status status = KILN_OK;
     compile_all(&job, dry_run->count);
     for (size_t i = 0; i < dry_run->count; i++) {
