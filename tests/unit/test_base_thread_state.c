@@ -217,6 +217,8 @@ static void test_set_while_giving_back(void **state)
     assert_string_equal(given_back, "1450");
 }
 
+/* ThreadSanitizer ends its own part of a thread in the last round, and nothing may run after that. */
+#if !defined(__SANITIZE_THREAD__)
 static void note_and_set_again(void *value)
 {
     note(value);
@@ -236,6 +238,7 @@ static void test_rounds_are_bounded(void **state)
     in_thread(set_for_ever, NULL);
     assert_int_equal(given_count, PTHREAD_DESTRUCTOR_ITERATIONS);
 }
+#endif
 
 static pthread_key_t foreign_key;
 
@@ -273,7 +276,9 @@ int main(void)
         cmocka_unit_test_setup(test_last_value_counts, start),
         cmocka_unit_test_setup(test_exit_and_cancel, start),
         cmocka_unit_test_setup(test_set_while_giving_back, start),
+#if !defined(__SANITIZE_THREAD__)
         cmocka_unit_test_setup(test_rounds_are_bounded, start),
+#endif
         cmocka_unit_test_setup(test_use_after_the_end, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
