@@ -45,17 +45,18 @@ static inline mlx_array make_rows(int rows, int salt)
 static inline void expect_chain(mlx_array res, int rows, int salt)
 {
     expect_no_error();
-    assert_int_equal(mlx_array_eval(res), 0);
+    CHECK_EQ(mlx_array_eval(res), 0);
     const float *data = mlx_array_data_float32(res);
-    assert_non_null(data);
+    CHECK_NOT_NULL(data);
     for (int i = 0; i < rows * COLUMNS; i++) {
         float top = 0;
         for (int k = i % COLUMNS; k < rows * COLUMNS; k += COLUMNS)
             top = number_at(k, salt) > top ? number_at(k, salt) : top;
         if (data[i] != number_at(i, salt) - top + 1)
-            fail_msg("element %d of %d rows, salt %d, is %g", i, rows, salt, (double)data[i]);
+            CHECK_FAIL("element %d of %d rows, salt %d, is %g", i, rows, salt, (double)data[i]);
     }
 }
+#define expect_chain(...) CHECK_CALL(expect_chain, __VA_ARGS__)
 
 static inline kiln_gpu_counters gpu_counters(void)
 {

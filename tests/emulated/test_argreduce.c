@@ -8,15 +8,16 @@
 
 static void expect_same(mlx_array want, mlx_array got, const char *what)
 {
-    assert_int_equal(mlx_array_eval(want), 0);
-    assert_int_equal(mlx_array_eval(got), 0);
-    assert_int_equal(mlx_array_dtype(got), MLX_UINT32);
-    assert_int_equal(mlx_array_ndim(got), mlx_array_ndim(want));
-    assert_int_equal(mlx_array_size(got), mlx_array_size(want));
+    CHECK_EQ(mlx_array_eval(want), 0);
+    CHECK_EQ(mlx_array_eval(got), 0);
+    CHECK_EQ(mlx_array_dtype(got), MLX_UINT32);
+    CHECK_EQ(mlx_array_ndim(got), mlx_array_ndim(want));
+    CHECK_EQ(mlx_array_size(got), mlx_array_size(want));
     const uint32_t *x = mlx_array_data_uint32(want), *y = mlx_array_data_uint32(got);
     for (size_t i = 0; i < mlx_array_size(want); i++)
-        if (x[i] != y[i]) fail_msg("%s: element %zu is %u, %u on the CPU", what, i, y[i], x[i]);
+        if (x[i] != y[i]) CHECK_FAIL("%s: element %zu is %u, %u on the CPU", what, i, y[i], x[i]);
 }
+#define expect_same(...) CHECK_CALL(expect_same, __VA_ARGS__)
 
 /* ---- arrays ----------------------------------------------------------------------------------------------------- */
 
@@ -34,7 +35,7 @@ static mlx_array make(mlx_dtype dtype, const int *shape, int ndim)
         if (seed >> 33 & 1 && dtype >= MLX_FLOAT16) values[i] = specials[(seed >> 20) % 6];
     }
     mlx_array wide = mlx_array_new_data(values, shape, ndim, MLX_FLOAT32), res = mlx_array_new();
-    assert_int_equal(mlx_astype(&res, wide, dtype, cpu) || mlx_array_eval(res), 0);
+    CHECK_EQ(mlx_astype(&res, wide, dtype, cpu) || mlx_array_eval(res), 0);
     mlx_array_free(wide);
     free(values);
     return res;
@@ -49,15 +50,16 @@ static void compare(mlx_array in, int axis, bool keeps)
     for (int i = 0; i < 2; i++) {
         char what[100];
         mlx_array want = mlx_array_new(), got = mlx_array_new();
-        assert_int_equal(searches[i](&want, in, axis, keeps, cpu), 0);
-        assert_int_equal(searches[i](&got, in, axis, keeps, gpu), 0);
+        CHECK_EQ(searches[i](&want, in, axis, keeps, cpu), 0);
+        CHECK_EQ(searches[i](&got, in, axis, keeps, gpu), 0);
         snprintf(what, sizeof what, "%s of dtype %d, %zu elements, along axis %d of %d", i ? "argmax" : "argmin",
                  mlx_array_dtype(in), mlx_array_size(in), axis, mlx_array_dim(in, axis));
         expect_same(want, got, what);
         mlx_array_free(want), mlx_array_free(got);
     }
-    assert_int_equal(gpu_counters().host_operations, before);
+    CHECK_EQ(gpu_counters().host_operations, before);
 }
+#define compare(...) CHECK_CALL(compare, __VA_ARGS__)
 
 static void every_dtype_and_axis(void **state)
 {
@@ -146,16 +148,16 @@ static void the_data_stays(void **state)
     } rows[] = {{{1, 2048}, 1}, {{1, 131072}, 2}, {{1, 1100000}, 3}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         mlx_array given = make(MLX_FLOAT32, rows[i].shape, 2), there = mlx_array_new(), res = mlx_array_new();
-        assert_int_equal(mlx_negative(&there, given, gpu) || mlx_array_eval(there), 0);
+        CHECK_EQ(mlx_negative(&there, given, gpu) || mlx_array_eval(there), 0);
         kiln_gpu_counters before = gpu_counters();
-        assert_int_equal(mlx_argmax_axis(&res, there, 1, false, gpu) || mlx_array_eval(res), 0);
+        CHECK_EQ(mlx_argmax_axis(&res, there, 1, false, gpu) || mlx_array_eval(res), 0);
         kiln_gpu_counters now = gpu_counters();
-        assert_int_equal(now.bytes_to_device, before.bytes_to_device);
-        assert_int_equal(now.bytes_to_host, before.bytes_to_host);
-        assert_int_equal(now.host_operations, before.host_operations);
-        assert_int_equal(now.launches - before.launches, rows[i].launches);
+        CHECK_EQ(now.bytes_to_device, before.bytes_to_device);
+        CHECK_EQ(now.bytes_to_host, before.bytes_to_host);
+        CHECK_EQ(now.host_operations, before.host_operations);
+        CHECK_EQ(now.launches - before.launches, rows[i].launches);
         mlx_array want = mlx_array_new();
-        assert_int_equal(mlx_negative(&want, given, cpu) || mlx_argmax_axis(&want, want, 1, false, cpu), 0);
+        CHECK_EQ(mlx_negative(&want, given, cpu) || mlx_argmax_axis(&want, want, 1, false, cpu), 0);
         expect_same(want, res, "argmax of a row");
         mlx_array_free(want);
         mlx_array_free(given), mlx_array_free(there), mlx_array_free(res);
@@ -177,25 +179,25 @@ static void tokens_are_drawn_by_replays(void **state)
 {
     (void)state;
     mlx_closure compiled = mlx_closure_new();
-    assert_int_equal(kiln_compile_binary(&compiled, "sample", sample, NULL, NULL, false), 0);
+    CHECK_EQ(kiln_compile_binary(&compiled, "sample", sample, NULL, NULL, false), 0);
     kiln_gpu_counters before = {0};
     for (int i = 0; i < 18; i++) {
         if (i == 8) before = gpu_counters();
         mlx_array logits = make_rows(800, i), key = mlx_array_new(), want = mlx_array_new(), got = mlx_array_new();
-        assert_int_equal(mlx_reshape(&logits, logits, (int[]){2, -1}, 2, cpu), 0);
-        assert_int_equal(mlx_random_key(&key, (uint64_t)i), 0);
+        CHECK_EQ(mlx_reshape(&logits, logits, (int[]){2, -1}, 2, cpu), 0);
+        CHECK_EQ(mlx_random_key(&key, (uint64_t)i), 0);
         stream = cpu;
-        assert_int_equal(sample(&want, logits, key, NULL), 0);
+        CHECK_EQ(sample(&want, logits, key, NULL), 0);
         stream = gpu;
-        assert_int_equal(kiln_call_binary(&got, compiled, logits, key), 0);
+        CHECK_EQ(kiln_call_binary(&got, compiled, logits, key), 0);
         expect_same(want, got, "a token");
         mlx_array_free(logits), mlx_array_free(key), mlx_array_free(want), mlx_array_free(got);
     }
     kiln_gpu_counters now = gpu_counters();
-    assert_int_equal(now.replays - before.replays, 10);
-    assert_int_equal(now.launches, before.launches);
-    assert_int_equal(now.host_operations, before.host_operations);
-    assert_int_equal(now.bytes_to_host - before.bytes_to_host, 10 * 2 * sizeof(uint32_t)); /* tokens */
+    CHECK_EQ(now.replays - before.replays, 10);
+    CHECK_EQ(now.launches, before.launches);
+    CHECK_EQ(now.host_operations, before.host_operations);
+    CHECK_EQ(now.bytes_to_host - before.bytes_to_host, 10 * 2 * sizeof(uint32_t)); /* tokens */
     mlx_closure_free(compiled);
 }
 

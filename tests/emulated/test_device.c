@@ -9,7 +9,7 @@ static mlx_device_info info_of_gpu(void)
 {
     mlx_device device = mlx_device_new_type(MLX_GPU, 0);
     mlx_device_info info = mlx_device_info_new();
-    assert_int_equal(mlx_device_info_get(&info, device), 0);
+    CHECK_EQ(mlx_device_info_get(&info, device), 0);
     mlx_device_free(device);
     return info;
 }
@@ -19,7 +19,7 @@ static size_t size_of(const char *key)
     size_t size = 77;
     mlx_device_info info = info_of_gpu();
     int code = mlx_device_info_get_size(&size, info, key);
-    if (code) fail_msg("the GPU does not say its %s: %d", key, code);
+    if (code) CHECK_FAIL("the GPU does not say its %s: %d", key, code);
     mlx_device_info_free(info);
     return size;
 }
@@ -51,16 +51,16 @@ static void a_gpu_says_what_it_is(void **state)
         const char *text = NULL;
         bool is_text = false;
         if (mlx_device_info_get_string(&text, info, texts[i].key))
-            fail_msg("the GPU does not say its %s", texts[i].key);
-        assert_string_equal(text, texts[i].text);
-        assert_int_equal(mlx_device_info_is_string(&is_text, info, texts[i].key), 0);
-        assert_true(is_text);
+            CHECK_FAIL("the GPU does not say its %s", texts[i].key);
+        CHECK_STR(text, texts[i].text);
+        CHECK_EQ(mlx_device_info_is_string(&is_text, info, texts[i].key), 0);
+        CHECK_TRUE(is_text);
     }
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (size_of(sizes[i].key) != sizes[i].size)
-            fail_msg("%s is %zu, expected %zu", sizes[i].key, size_of(sizes[i].key), sizes[i].size);
-    assert_int_equal(mlx_device_info_get_keys(&keys, info), 0);
-    assert_int_equal(mlx_vector_string_size(keys), count);
+            CHECK_FAIL("%s is %zu, expected %zu", sizes[i].key, size_of(sizes[i].key), sizes[i].size);
+    CHECK_EQ(mlx_device_info_get_keys(&keys, info), 0);
+    CHECK_EQ(mlx_vector_string_size(keys), count);
     expect_no_error();
     mlx_vector_string_free(keys), mlx_device_info_free(info);
 }
@@ -70,20 +70,20 @@ static void free_memory_is_what_is_free_now(void **state)
     enum { ROWS = 1 << 16 };
     mlx_array rows = make_rows(ROWS, 1), res = mlx_array_new();
     (void)state;
-    assert_int_equal(mlx_clear_cache(), 0);
+    CHECK_EQ(mlx_clear_cache(), 0);
     size_t before = size_of("free_memory");
-    assert_true(before > 0 && before <= size_of("total_memory"));
-    assert_int_equal(mlx_add(&res, rows, rows, gpu) || mlx_array_eval(res), 0);
+    CHECK_TRUE(before > 0 && before <= size_of("total_memory"));
+    CHECK_EQ(mlx_add(&res, rows, rows, gpu) || mlx_array_eval(res), 0);
     size_t used = (size_t)ROWS * COLUMNS * sizeof(float);
-    assert_true(size_of("free_memory") <= before - used);
+    CHECK_LE(size_of("free_memory"), before - used);
     mlx_array_free(rows), mlx_array_free(res);
-    assert_int_equal(mlx_clear_cache(), 0);
-    assert_int_equal(size_of("free_memory"), before);
+    CHECK_EQ(mlx_clear_cache(), 0);
+    CHECK_EQ(size_of("free_memory"), before);
     setenv("KILN_TEST_CUDA_FAIL", "memory_info:1", 1);
     mlx_device device = mlx_device_new_type(MLX_GPU, 0);
     mlx_device_info info = mlx_device_info_new();
-    assert_int_equal(mlx_device_info_get(&info, device), 1), expect_error("the memory of the GPU can't be asked for");
-    assert_null(info.ctx);
+    CHECK_EQ(mlx_device_info_get(&info, device), 1), expect_error("the memory of the GPU can't be asked for");
+    CHECK_NULL(info.ctx);
     mlx_device_free(device);
     expect_no_error();
 }
@@ -95,18 +95,18 @@ static void the_wired_limit_has_a_maximum(void **state)
     char text[40];
     (void)state;
     snprintf(text, sizeof text, "maximum, %zu bytes", most);
-    assert_int_equal(mlx_set_wired_limit(&previous, most), 0);
-    assert_int_equal(previous, 0);
+    CHECK_EQ(mlx_set_wired_limit(&previous, most), 0);
+    CHECK_EQ(previous, 0);
     previous = 77;
-    assert_int_equal(mlx_set_wired_limit(&previous, most + 1), 1), expect_error(text);
-    assert_int_equal(mlx_set_wired_limit(&previous, SIZE_MAX), 1), expect_error(text);
-    assert_int_equal(previous, 77);
-    assert_int_equal(mlx_set_wired_limit(&previous, 5), 0);
-    assert_int_equal(previous, most);
-    assert_int_equal(mlx_set_wired_limit(&previous, 0), 0);
-    assert_int_equal(previous, 5);
+    CHECK_EQ(mlx_set_wired_limit(&previous, most + 1), 1), expect_error(text);
+    CHECK_EQ(mlx_set_wired_limit(&previous, SIZE_MAX), 1), expect_error(text);
+    CHECK_EQ(previous, 77);
+    CHECK_EQ(mlx_set_wired_limit(&previous, 5), 0);
+    CHECK_EQ(previous, most);
+    CHECK_EQ(mlx_set_wired_limit(&previous, 0), 0);
+    CHECK_EQ(previous, 5);
     mlx_array rows = make_rows(3, 1), res = mlx_array_new(); /* and everything works as before */
-    assert_int_equal(chain(&res, rows, NULL), 0);
+    CHECK_EQ(chain(&res, rows, NULL), 0);
     expect_chain(res, 3, 1);
     mlx_array_free(rows), mlx_array_free(res);
     expect_no_error();
@@ -138,7 +138,7 @@ static struct indices defaults_of_another_thread(void)
 {
     struct indices found = {-1, -1};
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, look, &found), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, look, &found), 0);
     pthread_join(thread, NULL);
     return found;
 }
@@ -152,20 +152,20 @@ static void a_thread_sets_its_own_default(void **state)
     int index = -1;
     struct indices before = defaults();
     (void)state;
-    assert_int_equal(mlx_stream_get_index(&index, made), 0);
-    assert_int_not_equal(index, before.of_gpu);
-    assert_int_equal(mlx_set_default_stream(made), 0);
-    assert_int_equal(defaults().of_gpu, index);
-    assert_int_equal(defaults().of_cpu, before.of_cpu);
+    CHECK_EQ(mlx_stream_get_index(&index, made), 0);
+    CHECK_NE(index, before.of_gpu);
+    CHECK_EQ(mlx_set_default_stream(made), 0);
+    CHECK_EQ(defaults().of_gpu, index);
+    CHECK_EQ(defaults().of_cpu, before.of_cpu);
     struct indices elsewhere = defaults_of_another_thread();
     if (elsewhere.of_gpu != before.of_gpu || elsewhere.of_cpu != before.of_cpu)
-        fail_msg("another thread has GPU stream %d and CPU stream %d, expected %d and %d", elsewhere.of_gpu,
-                 elsewhere.of_cpu, before.of_gpu, before.of_cpu);
-    assert_int_equal(mlx_get_default_device(&chosen), 0);
-    assert_int_equal(mlx_device_get_type(&type, chosen), 0);
-    assert_int_equal(type, MLX_CPU);
-    assert_int_equal(mlx_set_default_stream(gpu), 0);
-    assert_int_equal(defaults().of_gpu, before.of_gpu);
+        CHECK_FAIL("another thread has GPU stream %d and CPU stream %d, expected %d and %d", elsewhere.of_gpu,
+                   elsewhere.of_cpu, before.of_gpu, before.of_cpu);
+    CHECK_EQ(mlx_get_default_device(&chosen), 0);
+    CHECK_EQ(mlx_device_get_type(&type, chosen), 0);
+    CHECK_EQ(type, MLX_CPU);
+    CHECK_EQ(mlx_set_default_stream(gpu), 0);
+    CHECK_EQ(defaults().of_gpu, before.of_gpu);
     expect_no_error();
     mlx_stream_free(made), mlx_device_free(device), mlx_device_free(chosen);
 }

@@ -7,20 +7,21 @@
 static mlx_array make_key(uint64_t seed)
 {
     mlx_array key = mlx_array_new();
-    assert_int_equal(mlx_random_key(&key, seed), 0);
+    CHECK_EQ(mlx_random_key(&key, seed), 0);
     return key;
 }
 
 static void expect_same(mlx_array want, mlx_array got, const char *what)
 {
-    assert_int_equal(mlx_array_eval(want), 0);
-    assert_int_equal(mlx_array_eval(got), 0);
+    CHECK_EQ(mlx_array_eval(want), 0);
+    CHECK_EQ(mlx_array_eval(got), 0);
     size_t size = mlx_array_nbytes(want);
-    assert_int_equal(mlx_array_dtype(got), mlx_array_dtype(want));
-    assert_int_equal(mlx_array_nbytes(got), size);
+    CHECK_EQ(mlx_array_dtype(got), mlx_array_dtype(want));
+    CHECK_EQ(mlx_array_nbytes(got), size);
     if (size && memcmp(mlx_array_data_uint8(want), mlx_array_data_uint8(got), size) != 0)
-        fail_msg("%s differs from the CPU's", what);
+        CHECK_FAIL("%s differs from the CPU's", what);
 }
+#define expect_same(...) CHECK_CALL(expect_same, __VA_ARGS__)
 
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
@@ -28,12 +29,13 @@ static void compare_bits(const int *shape, size_t ndim, int width, mlx_array key
 {
     char what[80];
     mlx_array want = mlx_array_new(), got = mlx_array_new();
-    assert_int_equal(mlx_random_bits(&want, shape, ndim, width, key, cpu), 0);
-    assert_int_equal(mlx_random_bits(&got, shape, ndim, width, key, gpu), 0);
+    CHECK_EQ(mlx_random_bits(&want, shape, ndim, width, key, cpu), 0);
+    CHECK_EQ(mlx_random_bits(&got, shape, ndim, width, key, gpu), 0);
     snprintf(what, sizeof what, "%zu words of %d bytes", mlx_array_size(want), width);
     expect_same(want, got, what);
     mlx_array_free(want), mlx_array_free(got);
 }
+#define compare_bits(...) CHECK_CALL(compare_bits, __VA_ARGS__)
 
 static void every_width_and_shape(void **state)
 {
@@ -51,7 +53,7 @@ static void every_width_and_shape(void **state)
         compare_bits(NULL, 0, width, key);
         mlx_array_free(key);
     }
-    assert_int_equal(gpu_counters().host_operations, before);
+    CHECK_EQ(gpu_counters().host_operations, before);
 }
 
 /* The words of a view are not side by side, or in the other order, or one word twice. */
@@ -63,8 +65,8 @@ static void keys_of_every_layout(void **state)
     static const int cuts[][3] = {{1, 3, 1}, {0, 6, 5}, {1, 5, 2}, {5, 3, -1}, {4, -7, -3}, {2, 3, 1}};
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         mlx_array key = mlx_array_new();
-        assert_int_equal(mlx_slice(&key, all, &cuts[i][0], 1, &cuts[i][1], 1, &cuts[i][2], 1, gpu), 0);
-        if (mlx_array_size(key) == 1) assert_int_equal(mlx_broadcast_to(&key, key, (int[]){2}, 1, gpu), 0);
+        CHECK_EQ(mlx_slice(&key, all, &cuts[i][0], 1, &cuts[i][1], 1, &cuts[i][2], 1, gpu), 0);
+        if (mlx_array_size(key) == 1) CHECK_EQ(mlx_broadcast_to(&key, key, (int[]){2}, 1, gpu), 0);
         compare_bits((int[]){33}, 1, 4, key);
         mlx_array_free(key);
     }
@@ -78,19 +80,19 @@ static void keys_stay(void **state)
     mlx_array key = make_key(3), there = mlx_array_new(), zero = mlx_array_new(), left[2], right[2];
     for (int i = 0; i < 2; i++) left[i] = mlx_array_new(), right[i] = mlx_array_new();
     mlx_array want = mlx_array_new(), got = mlx_array_new();
-    assert_int_equal(mlx_subtract(&zero, key, key, gpu) || mlx_add(&there, key, zero, gpu), 0);
-    assert_int_equal(mlx_array_eval(there), 0);
+    CHECK_EQ(mlx_subtract(&zero, key, key, gpu) || mlx_add(&there, key, zero, gpu), 0);
+    CHECK_EQ(mlx_array_eval(there), 0);
     kiln_gpu_counters before = gpu_counters();
-    assert_int_equal(mlx_random_split(&left[1], &right[1], there, gpu), 0);
-    assert_int_equal(mlx_random_bits(&got, (int[]){1001}, 1, 4, right[1], gpu), 0);
-    assert_int_equal(mlx_array_eval(got), 0);
+    CHECK_EQ(mlx_random_split(&left[1], &right[1], there, gpu), 0);
+    CHECK_EQ(mlx_random_bits(&got, (int[]){1001}, 1, 4, right[1], gpu), 0);
+    CHECK_EQ(mlx_array_eval(got), 0);
     kiln_gpu_counters now = gpu_counters();
-    assert_int_equal(now.bytes_to_device, before.bytes_to_device);
-    assert_int_equal(now.bytes_to_host, before.bytes_to_host);
-    assert_int_equal(now.host_operations, before.host_operations);
-    assert_int_equal(now.launches - before.launches, 2);
-    assert_int_equal(mlx_random_split(&left[0], &right[0], key, cpu), 0);
-    assert_int_equal(mlx_random_bits(&want, (int[]){1001}, 1, 4, right[0], cpu), 0);
+    CHECK_EQ(now.bytes_to_device, before.bytes_to_device);
+    CHECK_EQ(now.bytes_to_host, before.bytes_to_host);
+    CHECK_EQ(now.host_operations, before.host_operations);
+    CHECK_EQ(now.launches - before.launches, 2);
+    CHECK_EQ(mlx_random_split(&left[0], &right[0], key, cpu), 0);
+    CHECK_EQ(mlx_random_bits(&want, (int[]){1001}, 1, 4, right[0], cpu), 0);
     expect_same(want, got, "words of a key of the GPU");
     expect_same(left[0], left[1], "the other key");
     for (int i = 0; i < 2; i++) mlx_array_free(left[i]), mlx_array_free(right[i]);
@@ -137,12 +139,12 @@ static void numbers_agree(void **state)
     uint64_t before = gpu_counters().host_operations;
     for (size_t i = 0; i < 12; i++) {
         mlx_array key = make_key(i), want = mlx_array_new(), got = mlx_array_new();
-        assert_int_equal(numbers[i / 3].call(&want, dtypes[i % 3], key, cpu), 0);
-        assert_int_equal(numbers[i / 3].call(&got, dtypes[i % 3], key, gpu), 0);
+        CHECK_EQ(numbers[i / 3].call(&want, dtypes[i % 3], key, cpu), 0);
+        CHECK_EQ(numbers[i / 3].call(&got, dtypes[i % 3], key, gpu), 0);
         expect_same(want, got, numbers[i / 3].name);
         mlx_array_free(key), mlx_array_free(want), mlx_array_free(got);
     }
-    assert_int_equal(gpu_counters().host_operations, before);
+    CHECK_EQ(gpu_counters().host_operations, before);
 }
 
 /* ---- compiled --------------------------------------------------------------------------------------------------- */
@@ -163,22 +165,22 @@ static void calls_that_draw_are_replayed(void **state)
 {
     (void)state;
     mlx_closure compiled = mlx_closure_new();
-    assert_int_equal(kiln_compile_unary(&compiled, "draw", draw, NULL, NULL, false), 0);
+    CHECK_EQ(kiln_compile_unary(&compiled, "draw", draw, NULL, NULL, false), 0);
     kiln_gpu_counters before = {0};
     for (int i = 0; i < 18; i++) {
         if (i == 8) before = gpu_counters();
         mlx_array key = make_key((uint64_t)i), want = mlx_array_new(), got = mlx_array_new();
         stream = cpu;
-        assert_int_equal(draw(&want, key, NULL), 0);
+        CHECK_EQ(draw(&want, key, NULL), 0);
         stream = gpu;
-        assert_int_equal(kiln_call_unary(&got, compiled, key), 0);
+        CHECK_EQ(kiln_call_unary(&got, compiled, key), 0);
         expect_same(want, got, "what a compiled function draws");
         mlx_array_free(key), mlx_array_free(want), mlx_array_free(got);
     }
     kiln_gpu_counters now = gpu_counters();
-    assert_int_equal(now.replays - before.replays, 10);
-    assert_int_equal(now.launches, before.launches);
-    assert_int_equal(now.host_operations, before.host_operations);
+    CHECK_EQ(now.replays - before.replays, 10);
+    CHECK_EQ(now.launches, before.launches);
+    CHECK_EQ(now.host_operations, before.host_operations);
     mlx_closure_free(compiled);
 }
 

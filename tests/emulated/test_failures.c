@@ -25,6 +25,7 @@ static void expect_driver_error(const char *what)
     snprintf(text, sizeof text, "%s: the NVIDIA driver says CUDA_ERROR_UNKNOWN (999): unknown error", what);
     expect_error(text);
 }
+#define expect_driver_error(...) CHECK_CALL(expect_driver_error, __VA_ARGS__)
 
 /* The chain of `rows` is evaluated; 0: it worked. */
 static int evaluate(int rows)
@@ -39,16 +40,16 @@ static int evaluate(int rows)
 static void a_launch_fails(void **state)
 {
     (void)state;
-    assert_int_equal(evaluate(10), 0);
+    CHECK_EQ(evaluate(10), 0);
     size_t memory = active_memory();
     static const char *const calls[] = {"launch:1", "launch:2", "launch:3"};
     for (int i = 0; i < 3; i++) {
         fail_at(calls[i]);
-        assert_int_equal(evaluate(10), 1);
+        CHECK_EQ(evaluate(10), 1);
         expect_driver_error("a kernel can't be launched");
         fail_at(NULL);
-        assert_int_equal(active_memory(), memory);
-        assert_int_equal(evaluate(10), 0);
+        CHECK_EQ(active_memory(), memory);
+        CHECK_EQ(evaluate(10), 0);
     }
 }
 
@@ -57,9 +58,9 @@ static void an_array_is_evaluated_again(void **state)
 {
     (void)state;
     mlx_array x = make_rows(10, 4), res = mlx_array_new();
-    assert_int_equal(chain(&res, x, NULL), 0);
+    CHECK_EQ(chain(&res, x, NULL), 0);
     fail_at("launch:2");
-    assert_int_equal(mlx_array_eval(res), 1);
+    CHECK_EQ(mlx_array_eval(res), 1);
     expect_driver_error("a kernel can't be launched");
     fail_at(NULL);
     expect_chain(res, 10, 4);
@@ -70,14 +71,14 @@ static void a_copy_fails(void **state)
 {
     (void)state;
     mlx_array x = make_rows(10, 5), res = mlx_array_new();
-    assert_int_equal(chain(&res, x, NULL), 0);
+    CHECK_EQ(chain(&res, x, NULL), 0);
     fail_at("copy_to_device:1");
-    assert_int_equal(mlx_array_eval(res), 1);
+    CHECK_EQ(mlx_array_eval(res), 1);
     expect_driver_error("a copy to the GPU failed");
     fail_at(NULL);
-    assert_int_equal(mlx_array_eval(res), 0);
+    CHECK_EQ(mlx_array_eval(res), 0);
     fail_at("copy_to_host:1");
-    assert_null(mlx_array_data_float32(res));
+    CHECK_NULL(mlx_array_data_float32(res));
     expect_driver_error("a copy from the GPU failed");
     fail_at(NULL);
     expect_chain(res, 10, 5);
@@ -88,10 +89,10 @@ static void waiting_fails(void **state)
 {
     (void)state;
     fail_at("stream_wait:1");
-    assert_int_equal(mlx_synchronize(gpu), 1);
+    CHECK_EQ(mlx_synchronize(gpu), 1);
     expect_driver_error("work on the GPU failed");
     fail_at(NULL);
-    assert_int_equal(mlx_synchronize(gpu), 0);
+    CHECK_EQ(mlx_synchronize(gpu), 0);
 }
 
 /* Kernels that no other test has made: x * 2 + number, on the GPU. */
@@ -100,7 +101,7 @@ static int evaluate_new(float number)
     mlx_array x = make_rows(4, 6), two = mlx_array_new_float(2), other = mlx_array_new_float(number);
     mlx_array res = mlx_array_new();
     int code = mlx_multiply(&res, x, two, gpu) || mlx_power(&res, res, other, gpu) || mlx_array_eval(res);
-    if (!code && mlx_array_data_float32(res)[3] != 2 * number_at(3, 6)) fail_msg("another result");
+    if (!code && mlx_array_data_float32(res)[3] != 2 * number_at(3, 6)) CHECK_FAIL("another result");
     mlx_array_free(x), mlx_array_free(two), mlx_array_free(other), mlx_array_free(res);
     return code;
 }
@@ -115,11 +116,11 @@ static void linking_fails(void **state)
                                         "machine code can't be loaded", "machine code can't be loaded"};
     for (int i = 0; i < 5; i++) {
         fail_at(calls[i]);
-        assert_int_equal(evaluate_new(1), 1);
+        CHECK_EQ(evaluate_new(1), 1);
         expect_driver_error(texts[i]);
     }
     fail_at(NULL);
-    assert_int_equal(evaluate_new(1), 0);
+    CHECK_EQ(evaluate_new(1), 0);
 }
 
 static void graphs_fail(void **state)
@@ -128,24 +129,24 @@ static void graphs_fail(void **state)
     static const char *const calls[] = {"stream_new:1+", "capture_begin:1+", "capture_end:1+", "graph_instantiate:1+"};
     mlx_closure compiled = mlx_closure_new();
     mlx_array x = make_rows(12, 7), res = mlx_array_new();
-    assert_int_equal(kiln_compile_unary(&compiled, "chain", chain, NULL, NULL, false), 0);
+    CHECK_EQ(kiln_compile_unary(&compiled, "chain", chain, NULL, NULL, false), 0);
     uint64_t replays = gpu_counters().replays;
     for (int i = 0; i < 4; i++) { /* without graphs kernels are launched one by one */
         fail_at(calls[i]);
         for (int k = 0; k < 5; k++) {
-            assert_int_equal(kiln_call_unary(&res, compiled, x), 0);
+            CHECK_EQ(kiln_call_unary(&res, compiled, x), 0);
             expect_chain(res, 12, 7);
         }
     }
-    assert_int_equal(gpu_counters().replays, replays);
+    CHECK_EQ(gpu_counters().replays, replays);
     fail_at(NULL);
-    for (int k = 0; k < 9; k++) assert_int_equal(kiln_call_unary(&res, compiled, x), 0);
-    assert_true(gpu_counters().replays > replays);
+    for (int k = 0; k < 9; k++) CHECK_EQ(kiln_call_unary(&res, compiled, x), 0);
+    CHECK_GT(gpu_counters().replays, replays);
     fail_at("graph_launch:1");
-    assert_int_equal(kiln_call_unary(&res, compiled, x) || mlx_array_eval(res), 1);
+    CHECK_EQ(kiln_call_unary(&res, compiled, x) || mlx_array_eval(res), 1);
     expect_driver_error("launches can't be replayed");
     fail_at(NULL);
-    assert_int_equal(kiln_call_unary(&res, compiled, x), 0);
+    CHECK_EQ(kiln_call_unary(&res, compiled, x), 0);
     expect_chain(res, 12, 7);
     mlx_array_free(x), mlx_array_free(res), mlx_closure_free(compiled);
 }
@@ -164,13 +165,13 @@ static void memory_runs_out(void **state)
     mlx_clear_cache();
     size_t memory = active_memory();
     setenv("KILN_TEST_CUDA_MEMORY", "3000000", 1);
-    assert_int_equal(evaluate_ones(1000000, &res), 1);
+    CHECK_EQ(evaluate_ones(1000000, &res), 1);
     expect_error("cannot allocate 4194304 bytes on Emulated GPU, which has ");
     mlx_array_free(res);
-    assert_int_equal(active_memory(), memory);
+    CHECK_EQ(active_memory(), memory);
     res = mlx_array_new();
-    assert_int_equal(evaluate_ones(100000, &res), 0);
-    assert_int_equal(mlx_array_data_float32(res)[99999], 1);
+    CHECK_EQ(evaluate_ones(100000, &res), 0);
+    CHECK_EQ(mlx_array_data_float32(res)[99999], 1);
     mlx_array_free(res);
 }
 
@@ -182,13 +183,13 @@ static void kept_buffers_make_room(void **state)
     size_t cached = 0;
     mlx_clear_cache();
     setenv("KILN_TEST_CUDA_MEMORY", "3000000", 1);
-    assert_int_equal(evaluate_ones(500000, &res), 0);
+    CHECK_EQ(evaluate_ones(500000, &res), 0);
     mlx_array_free(res);
     mlx_get_cache_memory(&cached);
-    assert_true(cached >= 2000000);
+    CHECK_GE(cached, 2000000);
     res = mlx_array_new();
-    assert_int_equal(evaluate_ones(400000, &res), 0); /* of another size class, and there is no room for both */
-    assert_int_equal(mlx_array_data_float32(res)[399999], 1);
+    CHECK_EQ(evaluate_ones(400000, &res), 0); /* of another size class, and there is no room for both */
+    CHECK_EQ(mlx_array_data_float32(res)[399999], 1);
     mlx_array_free(res);
 }
 

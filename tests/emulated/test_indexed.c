@@ -110,9 +110,9 @@ enum { OPERATIONS = sizeof operations / sizeof *operations };
 static void expect_same_bytes(mlx_array want, mlx_array got, const char *what)
 {
     size_t size = mlx_array_nbytes(want);
-    assert_int_equal(mlx_array_nbytes(got), size);
+    CHECK_EQ(mlx_array_nbytes(got), size);
     const unsigned char *x = mlx_array_data_uint8(want), *y = mlx_array_data_uint8(got);
-    if (size && memcmp(x, y, size) != 0) fail_msg("%s differs from the CPU's", what);
+    if (size && memcmp(x, y, size) != 0) CHECK_FAIL("%s differs from the CPU's", what);
 }
 
 /* On the GPU as on the CPU, without an operation on the host. */
@@ -120,14 +120,15 @@ static void compare(const struct operation *operation, mlx_array data, mlx_array
 {
     mlx_array want = mlx_array_new(), got = mlx_array_new();
     uint64_t before = gpu_counters().host_operations;
-    assert_int_equal(operation->call(&want, data, indices, operation, cpu), 0);
-    assert_int_equal(operation->call(&got, data, indices, operation, gpu), 0);
-    assert_int_equal(mlx_array_eval(want), 0);
-    assert_int_equal(mlx_array_eval(got), 0);
+    CHECK_EQ(operation->call(&want, data, indices, operation, cpu), 0);
+    CHECK_EQ(operation->call(&got, data, indices, operation, gpu), 0);
+    CHECK_EQ(mlx_array_eval(want), 0);
+    CHECK_EQ(mlx_array_eval(got), 0);
     expect_same_bytes(want, got, operation->name);
-    assert_int_equal(gpu_counters().host_operations, before);
+    CHECK_EQ(gpu_counters().host_operations, before);
     mlx_array_free(want), mlx_array_free(got);
 }
+#define compare(...) CHECK_CALL(compare, __VA_ARGS__)
 
 static mlx_array indices_for(const struct operation *operation, mlx_dtype dtype)
 {
@@ -169,7 +170,7 @@ static mlx_array view_of_data(int kind, mlx_dtype dtype)
     if (kind == 3) mlx_broadcast_to(&res, base, whole, 3, gpu);
     mlx_array_free(base);
     expect_no_error();
-    assert_int_equal(mlx_array_size(res), ROWS * MIDDLE * WIDTH);
+    CHECK_EQ(mlx_array_size(res), ROWS * MIDDLE * WIDTH);
     return res;
 }
 
@@ -229,7 +230,7 @@ static void repeated_indices_and_empty_data(void **state)
     const int none[] = {ROWS, 0};
     mlx_array data = make_data(MLX_FLOAT32, whole, 3), empty = make_data(MLX_FLOAT32, none, 2);
     mlx_array one = make_indices(MLX_INT32, (int[]){1}, 1, ROWS, ROWS), many = mlx_array_new();
-    assert_int_equal(mlx_broadcast_to(&many, one, (int[]){4, 6}, 2, gpu), 0);
+    CHECK_EQ(mlx_broadcast_to(&many, one, (int[]){4, 6}, 2, gpu), 0);
     compare(&operations[0], data, many);
     compare(&operations[0], empty, many);
     mlx_array_free(data), mlx_array_free(empty), mlx_array_free(one), mlx_array_free(many);
@@ -241,20 +242,21 @@ static void fail_alike(const struct operation *operation, mlx_array data, mlx_ar
 {
     char want[sizeof error_text];
     mlx_array res = mlx_array_new();
-    assert_int_equal(operation->call(&res, data, indices, operation, cpu), 0);
-    assert_int_equal(mlx_array_eval(res), 1);
+    CHECK_EQ(operation->call(&res, data, indices, operation, cpu), 0);
+    CHECK_EQ(mlx_array_eval(res), 1);
     strcpy(want, error_text);
     expect_error("is out of range");
     uint64_t before = gpu_counters().launches;
     for (int again = 0; again < 2; again++) {
-        assert_int_equal(operation->call(&res, data, indices, operation, gpu), 0);
-        assert_int_equal(mlx_array_eval(res), 1);
-        assert_string_equal(error_text, want);
+        CHECK_EQ(operation->call(&res, data, indices, operation, gpu), 0);
+        CHECK_EQ(mlx_array_eval(res), 1);
+        CHECK_STR(error_text, want);
         expect_error("is out of range");
     }
-    assert_int_equal(gpu_counters().launches, before); /* nothing was read */
+    CHECK_EQ(gpu_counters().launches, before); /* nothing was read */
     mlx_array_free(res);
 }
+#define fail_alike(...) CHECK_CALL(fail_alike, __VA_ARGS__)
 
 static void errors_are_those_of_the_cpu(void **state)
 {
@@ -273,8 +275,8 @@ static void errors_are_those_of_the_cpu(void **state)
             mlx_array there = mlx_array_new(), zero = mlx_array_new_int(0);
             free(numbers);
             fail_alike(operation, data, here);
-            assert_int_equal(mlx_add(&there, here, zero, gpu), 0); /* made by the GPU, when the check asks for it */
-            assert_int_equal(mlx_array_eval(there), 0);
+            CHECK_EQ(mlx_add(&there, here, zero, gpu), 0); /* made by the GPU, when the check asks for it */
+            CHECK_EQ(mlx_array_eval(there), 0);
             fail_alike(operation, data, there);
             mlx_array_free(here), mlx_array_free(there), mlx_array_free(zero);
         }
@@ -302,8 +304,8 @@ enum { TABLE = 4096, TOKENS = 4 };
 static mlx_array make_table(void)
 {
     mlx_array rows = make_rows(TABLE, 3), one = mlx_array_new_float(1), res = mlx_array_new();
-    assert_int_equal(mlx_add(&res, rows, one, gpu), 0);
-    assert_int_equal(mlx_array_eval(res), 0);
+    CHECK_EQ(mlx_add(&res, rows, one, gpu), 0);
+    CHECK_EQ(mlx_array_eval(res), 0);
     mlx_array_free(rows), mlx_array_free(one);
     return res;
 }
@@ -318,23 +320,24 @@ static void expect_rows(mlx_array res, int first)
 {
     const int rows[TOKENS] = {first, TABLE - 1, 17, 0};
     const float *data = mlx_array_data_float32(res);
-    assert_non_null(data);
+    CHECK_NOT_NULL(data);
     for (int i = 0; i < TOKENS * COLUMNS; i++)
-        assert_true(data[i] == number_at(rows[i / COLUMNS] * COLUMNS + i % COLUMNS, 3) + 1);
+        CHECK_EQ(data[i], number_at(rows[i / COLUMNS] * COLUMNS + i % COLUMNS, 3) + 1);
 }
+#define expect_rows(...) CHECK_CALL(expect_rows, __VA_ARGS__)
 
 static void the_data_stays(void **state)
 {
     (void)state;
     mlx_array table = make_table(), tokens = make_tokens(5), res = mlx_array_new();
     kiln_gpu_counters before = gpu_counters();
-    assert_int_equal(mlx_take_axis(&res, table, tokens, 0, gpu), 0);
-    assert_int_equal(mlx_array_eval(res), 0);
+    CHECK_EQ(mlx_take_axis(&res, table, tokens, 0, gpu), 0);
+    CHECK_EQ(mlx_array_eval(res), 0);
     kiln_gpu_counters now = gpu_counters();
-    assert_int_equal(now.bytes_to_device - before.bytes_to_device, TOKENS * sizeof(int));
-    assert_int_equal(now.bytes_to_host, before.bytes_to_host);
-    assert_int_equal(now.launches - before.launches, 1);
-    assert_int_equal(now.host_operations, before.host_operations);
+    CHECK_EQ(now.bytes_to_device - before.bytes_to_device, TOKENS * sizeof(int));
+    CHECK_EQ(now.bytes_to_host, before.bytes_to_host);
+    CHECK_EQ(now.launches - before.launches, 1);
+    CHECK_EQ(now.host_operations, before.host_operations);
     expect_rows(res, 5);
     mlx_array_free(table), mlx_array_free(tokens), mlx_array_free(res);
 }
@@ -345,13 +348,13 @@ static void indices_of_the_gpu_are_copied_alone(void **state)
     (void)state;
     mlx_array table = make_table(), tokens = make_tokens(5), zero = mlx_array_new_int(0);
     mlx_array sum = mlx_array_new(), res = mlx_array_new();
-    assert_int_equal(mlx_add(&sum, tokens, zero, gpu), 0);
+    CHECK_EQ(mlx_add(&sum, tokens, zero, gpu), 0);
     kiln_gpu_counters before = gpu_counters();
-    assert_int_equal(mlx_take_axis(&res, table, sum, 0, gpu), 0);
-    assert_int_equal(mlx_array_eval(res), 0);
+    CHECK_EQ(mlx_take_axis(&res, table, sum, 0, gpu), 0);
+    CHECK_EQ(mlx_array_eval(res), 0);
     kiln_gpu_counters now = gpu_counters();
-    assert_int_equal(now.bytes_to_host - before.bytes_to_host, TOKENS * sizeof(int));
-    assert_int_equal(now.host_operations, before.host_operations);
+    CHECK_EQ(now.bytes_to_host - before.bytes_to_host, TOKENS * sizeof(int));
+    CHECK_EQ(now.host_operations, before.host_operations);
     expect_rows(res, 5);
     mlx_array_free(table), mlx_array_free(tokens), mlx_array_free(zero), mlx_array_free(sum), mlx_array_free(res);
 }
@@ -367,20 +370,20 @@ static void a_view_of_indices_is_copied_alone(void **state)
     mlx_array table = make_table(), host = mlx_array_new_data(numbers, (int[]){MANY}, 1, MLX_INT32);
     mlx_array zero = mlx_array_new_int(0), all = mlx_array_new();
     free(numbers);
-    assert_int_equal(mlx_add(&all, host, zero, gpu), 0);
+    CHECK_EQ(mlx_add(&all, host, zero, gpu), 0);
     for (int i = 0; i < 4; i++) {
         mlx_array few = mlx_array_new(), res = mlx_array_new();
-        assert_int_equal(mlx_slice(&few, all, &cuts[i][0], 1, &cuts[i][1], 1, &cuts[i][2], 1, gpu), 0);
-        if (i == 3) assert_int_equal(mlx_broadcast_to(&few, few, (int[]){5, 4}, 2, gpu), 0);
+        CHECK_EQ(mlx_slice(&few, all, &cuts[i][0], 1, &cuts[i][1], 1, &cuts[i][2], 1, gpu), 0);
+        if (i == 3) CHECK_EQ(mlx_broadcast_to(&few, few, (int[]){5, 4}, 2, gpu), 0);
         uint64_t before = gpu_counters().bytes_to_host;
-        assert_int_equal(mlx_take_axis(&res, table, few, 0, gpu), 0);
-        assert_int_equal(mlx_array_eval(res), 0);
+        CHECK_EQ(mlx_take_axis(&res, table, few, 0, gpu), 0);
+        CHECK_EQ(mlx_array_eval(res), 0);
         uint64_t copied = gpu_counters().bytes_to_host - before;
-        assert_int_equal(copied, spans[i] * sizeof(int));
+        CHECK_EQ(copied, spans[i] * sizeof(int));
         const float *data = mlx_array_data_float32(res);
         for (size_t k = 0; k < mlx_array_size(res); k++) {
             int row = i == 3 ? 100 : cuts[i][0] + (int)(k / COLUMNS) * cuts[i][2];
-            assert_true(data[k] == number_at(row * COLUMNS + (int)(k % COLUMNS), 3) + 1);
+            CHECK_EQ(data[k], number_at(row * COLUMNS + (int)(k % COLUMNS), 3) + 1);
         }
         mlx_array_free(few), mlx_array_free(res);
     }
@@ -410,15 +413,15 @@ static int embed_next(mlx_array *res, const mlx_array tokens, void *unused)
 static mlx_closure compile(int (*function)(mlx_array *, const mlx_array, void *))
 {
     mlx_closure compiled = mlx_closure_new();
-    assert_int_equal(kiln_compile_unary(&compiled, "embed", function, NULL, NULL, false), 0);
+    CHECK_EQ(kiln_compile_unary(&compiled, "embed", function, NULL, NULL, false), 0);
     return compiled;
 }
 
 static mlx_array make_captured(void)
 {
     mlx_array one = make_rows(TOKENS, 9), zero = mlx_array_new_float(0), res = mlx_array_new();
-    assert_int_equal(mlx_add(&res, one, zero, gpu), 0);
-    assert_int_equal(mlx_array_eval(res), 0);
+    CHECK_EQ(mlx_add(&res, one, zero, gpu), 0);
+    CHECK_EQ(mlx_array_eval(res), 0);
     mlx_array_free(one), mlx_array_free(zero);
     return res;
 }
@@ -433,10 +436,11 @@ static void expect_embedded(mlx_array res, int a, int b)
 {
     const int rows[TOKENS] = {a, b, 0, TOKENS - 1};
     const float *data = mlx_array_data_float32(res);
-    assert_non_null(data);
+    CHECK_NOT_NULL(data);
     for (int i = 0; i < TOKENS * COLUMNS; i++)
-        assert_true(data[i] == 2 * number_at(rows[i / COLUMNS] * COLUMNS + i % COLUMNS, 9) - number_at(i, 9));
+        CHECK_EQ(data[i], 2 * number_at(rows[i / COLUMNS] * COLUMNS + i % COLUMNS, 9) - number_at(i, 9));
 }
+#define expect_embedded(...) CHECK_CALL(expect_embedded, __VA_ARGS__)
 
 /* Indices of the host end no list of launches: the call is one graph. */
 static void calls_with_indices_are_replayed(void **state)
@@ -448,16 +452,16 @@ static void calls_with_indices_are_replayed(void **state)
     for (int i = 0; i < 18; i++) {
         if (i == 8) before = gpu_counters();
         mlx_array tokens = make_few(i % TOKENS, 3), res = mlx_array_new();
-        assert_int_equal(kiln_call_unary(&res, compiled, tokens), 0);
-        assert_int_equal(mlx_array_eval(res), 0);
+        CHECK_EQ(kiln_call_unary(&res, compiled, tokens), 0);
+        CHECK_EQ(mlx_array_eval(res), 0);
         expect_embedded(res, i % TOKENS, 3);
         mlx_array_free(tokens), mlx_array_free(res);
     }
     now = gpu_counters();
-    assert_int_equal(now.replays - before.replays, 10);
-    assert_int_equal(now.launches, before.launches);
-    assert_int_equal(now.bytes_to_host - before.bytes_to_host, 10 * TOKENS * COLUMNS * sizeof(float)); /* results */
-    assert_int_equal(now.host_operations, before.host_operations);
+    CHECK_EQ(now.replays - before.replays, 10);
+    CHECK_EQ(now.launches, before.launches);
+    CHECK_EQ(now.bytes_to_host - before.bytes_to_host, 10 * TOKENS * COLUMNS * sizeof(float)); /* results */
+    CHECK_EQ(now.host_operations, before.host_operations);
     mlx_array_free(captured), mlx_closure_free(compiled);
 }
 
@@ -476,10 +480,10 @@ static void captured_indices_are_read_on_the_host(void **state)
     captured_tokens = make_few(2, 1);
     mlx_closure compiled = compile(pick);
     kiln_gpu_counters before = gpu_counters();
-    assert_int_equal(kiln_call_unary(&res, compiled, rows), 0);
-    assert_int_equal(mlx_array_eval(res), 0);
-    assert_int_equal(gpu_counters().bytes_to_host, before.bytes_to_host);
-    assert_true(mlx_array_data_float32(res)[COLUMNS] == number_at(COLUMNS, 9));
+    CHECK_EQ(kiln_call_unary(&res, compiled, rows), 0);
+    CHECK_EQ(mlx_array_eval(res), 0);
+    CHECK_EQ(gpu_counters().bytes_to_host, before.bytes_to_host);
+    CHECK_EQ(mlx_array_data_float32(res)[COLUMNS], number_at(COLUMNS, 9));
     mlx_array_free(rows), mlx_array_free(res), mlx_array_free(captured_tokens), mlx_closure_free(compiled);
 }
 
@@ -496,7 +500,7 @@ static void replayed_calls_check(void **state)
             const int tokens[] = {a - within, b - within, 0 - within, TOKENS - 1 - within}, shape[] = {TOKENS};
             mlx_array given = mlx_array_new_data(tokens, shape, 1, MLX_INT32), res = mlx_array_new();
             int code = kiln_call_unary(&res, compiled, given) || mlx_array_eval(res);
-            assert_int_equal(code, is_bad);
+            CHECK_EQ(code, is_bad);
             if (is_bad)
                 expect_error("[take] Index 4 is out of range for an axis of size 4: expected -4 to 3.");
             else
@@ -528,13 +532,13 @@ static void steps_before_and_after(void **state)
         const int tokens[] = {i % 3, 1, -1, 2}, shape[] = {TOKENS};
         mlx_array given = mlx_array_new_data(tokens, shape, 1, MLX_INT32), res = mlx_array_new();
         uint64_t before = gpu_counters().host_operations;
-        assert_int_equal(kiln_call_unary(&res, compiled, given), 0);
-        assert_int_equal(mlx_array_eval(res), 0);
-        assert_int_equal(gpu_counters().host_operations, before);
+        CHECK_EQ(kiln_call_unary(&res, compiled, given), 0);
+        CHECK_EQ(mlx_array_eval(res), 0);
+        CHECK_EQ(gpu_counters().host_operations, before);
         const float *data = mlx_array_data_float32(res);
         for (int k = 0; k < TOKENS * COLUMNS; k++) {
             float row = number_at((tokens[k / COLUMNS] + 1) * COLUMNS + k % COLUMNS, 9);
-            assert_true(data[k] == 2 * (2 * row - number_at(k, 9)));
+            CHECK_EQ(data[k], 2 * (2 * row - number_at(k, 9)));
         }
         mlx_array_free(given), mlx_array_free(res);
     }

@@ -9,15 +9,15 @@
 static mlx_closure compile_chain(void)
 {
     mlx_closure compiled = mlx_closure_new();
-    assert_int_equal(kiln_compile_unary(&compiled, "chain", chain, NULL, NULL, false), 0);
+    CHECK_EQ(kiln_compile_unary(&compiled, "chain", chain, NULL, NULL, false), 0);
     return compiled;
 }
 
 static mlx_array call(mlx_closure compiled, mlx_array x)
 {
     mlx_array res = mlx_array_new();
-    assert_int_equal(kiln_call_unary(&res, compiled, x), 0);
-    assert_int_equal(mlx_array_eval(res), 0);
+    CHECK_EQ(kiln_call_unary(&res, compiled, x), 0);
+    CHECK_EQ(mlx_array_eval(res), 0);
     return res;
 }
 
@@ -37,8 +37,8 @@ static void repeated_calls_are_replayed(void **state)
         mlx_array_free(res);
     }
     kiln_gpu_counters now = gpu_counters();
-    assert_int_equal(now.replays - before.replays, 10);
-    assert_int_equal(now.launches, before.launches);
+    CHECK_EQ(now.replays - before.replays, 10);
+    CHECK_EQ(now.launches, before.launches);
     mlx_array_free(x), mlx_closure_free(compiled);
 }
 
@@ -88,9 +88,9 @@ static void buffers_given_back_end_replays(void **state)
             expect_chain(res, 20, 2);
             mlx_array_free(res);
         }
-        assert_int_equal(mlx_clear_cache(), 0);
+        CHECK_EQ(mlx_clear_cache(), 0);
         mlx_zeros(&large, (int[]){100 << round}, 1, MLX_FLOAT32, gpu); /* takes addresses that were free */
-        assert_int_equal(mlx_array_eval(large), 0);
+        CHECK_EQ(mlx_array_eval(large), 0);
         mlx_array_free(large);
     }
     mlx_array_free(x), mlx_closure_free(compiled);
@@ -116,7 +116,7 @@ static void threads_share_a_plan(void **state)
     (void)state;
     pthread_t threads[4];
     shared = compile_chain();
-    for (intptr_t i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, call_often, (void *)i), 0);
+    for (intptr_t i = 0; i < 4; i++) CHECK_EQ(pthread_create(&threads[i], NULL, call_often, (void *)i), 0);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
     mlx_closure_free(shared);
 }

@@ -8,16 +8,16 @@
 static mlx_closure compile_chain(void)
 {
     mlx_closure compiled = mlx_closure_new();
-    assert_int_equal(kiln_compile_unary(&compiled, "chain", chain, NULL, NULL, false), 0);
+    CHECK_EQ(kiln_compile_unary(&compiled, "chain", chain, NULL, NULL, false), 0);
     return compiled;
 }
 
 static void expect_nothing_done(const kiln_gpu_counters *before)
 {
     kiln_gpu_counters now = gpu_counters();
-    assert_int_equal(now.launches, before->launches);
-    assert_int_equal(now.replays, before->replays);
-    assert_int_equal(now.bytes_to_device, before->bytes_to_device);
+    CHECK_EQ(now.launches, before->launches);
+    CHECK_EQ(now.replays, before->replays);
+    CHECK_EQ(now.bytes_to_device, before->bytes_to_device);
 }
 
 /* Not even the input is copied, and the next call tries again. */
@@ -28,11 +28,11 @@ static void a_compile_error_comes_first(void **state)
     mlx_array x = make_rows(20, 1), res = mlx_array_new();
     kiln_gpu_counters before = gpu_counters();
     kiln_cache_default()->mode = KILN_MODE_NO_COMPILE;
-    assert_int_not_equal(kiln_call_unary(&res, compiled, x), 0);
+    CHECK_NE(kiln_call_unary(&res, compiled, x), 0);
     expect_error("KILN_MODE=no-compile");
     kiln_cache_default()->mode = KILN_MODE_NORMAL;
     expect_nothing_done(&before);
-    assert_int_equal(kiln_call_unary(&res, compiled, x), 0);
+    CHECK_EQ(kiln_call_unary(&res, compiled, x), 0);
     expect_chain(res, 20, 1);
     mlx_array_free(x), mlx_array_free(res), mlx_closure_free(compiled);
 }

@@ -35,8 +35,8 @@ static mlx_array make(const int *shape, size_t ndim, mlx_dtype dtype)
     for (size_t i = 0; i < size; i++) values[i] = (float)((uint32_t)i * 2654435761u >> 20) / 700.0f - 2.5f;
     mlx_array res = mlx_array_new_data(values, shape, (int)ndim, MLX_FLOAT32);
     free(values);
-    assert_int_equal(mlx_astype(&res, res, dtype, cpu), 0);
-    assert_int_equal(mlx_array_eval(res), 0);
+    CHECK_EQ(mlx_astype(&res, res, dtype, cpu), 0);
+    CHECK_EQ(mlx_array_eval(res), 0);
     return res;
 }
 
@@ -48,20 +48,21 @@ static void expect_one_launch(int rows, int n, mlx_dtype dtype)
     mlx_array x = make((int[]){rows, n}, 2, dtype), row = make(&n, 1, MLX_FLOAT32);
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
         mlx_array want = mlx_array_new(), got = mlx_array_new();
-        assert_int_equal(layers[i](&want, x, row, cpu), 0);
-        assert_int_equal(mlx_array_eval(want), 0);
+        CHECK_EQ(layers[i](&want, x, row, cpu), 0);
+        CHECK_EQ(mlx_array_eval(want), 0);
         kiln_gpu_counters before = gpu_counters();
-        assert_int_equal(layers[i](&got, x, row, gpu), 0);
-        assert_int_equal(mlx_array_eval(got), 0);
+        CHECK_EQ(layers[i](&got, x, row, gpu), 0);
+        CHECK_EQ(mlx_array_eval(got), 0);
         kiln_gpu_counters after = gpu_counters();
-        assert_int_equal(after.launches - before.launches, 1);
-        assert_int_equal(after.host_operations, before.host_operations);
-        assert_int_equal(mlx_array_nbytes(got), mlx_array_nbytes(want));
-        assert_memory_equal(mlx_array_data_uint8(got), mlx_array_data_uint8(want), mlx_array_nbytes(want));
+        CHECK_EQ(after.launches - before.launches, 1);
+        CHECK_EQ(after.host_operations, before.host_operations);
+        CHECK_EQ(mlx_array_nbytes(got), mlx_array_nbytes(want));
+        CHECK_MEM(mlx_array_data_uint8(got), mlx_array_data_uint8(want), mlx_array_nbytes(want));
         mlx_array_free(want), mlx_array_free(got);
     }
     mlx_array_free(x), mlx_array_free(row);
 }
+#define expect_one_launch(...) CHECK_CALL(expect_one_launch, __VA_ARGS__)
 
 static void each_is_one_launch(void **state)
 {
@@ -85,7 +86,7 @@ static void alignment_takes_no_second_kernel(void **state)
     expect_one_launch(5, 1500, MLX_FLOAT32);
     uint64_t before = kernels();
     expect_one_launch(5, 1501, MLX_FLOAT32);
-    assert_int_equal(kernels(), before);
+    CHECK_EQ(kernels(), before);
 }
 
 /* A row that is longer than those of kernels on GPUs goes in steps, which stay there. */
@@ -95,12 +96,12 @@ static void long_rows_stay(void **state)
     int n = (1 << 20) + 5;
     mlx_array x = make(&n, 1, MLX_FLOAT32), want = mlx_array_new(), got = mlx_array_new();
     uint64_t before = gpu_counters().host_operations;
-    assert_int_equal(mlx_logsumexp_axis(&want, x, 0, false, cpu), 0);
-    assert_int_equal(mlx_logsumexp_axis(&got, x, 0, false, gpu), 0);
-    assert_int_equal(mlx_array_eval(want), 0);
-    assert_int_equal(mlx_array_eval(got), 0);
-    assert_int_equal(gpu_counters().host_operations, before);
-    assert_memory_equal(mlx_array_data_uint8(got), mlx_array_data_uint8(want), mlx_array_nbytes(want));
+    CHECK_EQ(mlx_logsumexp_axis(&want, x, 0, false, cpu), 0);
+    CHECK_EQ(mlx_logsumexp_axis(&got, x, 0, false, gpu), 0);
+    CHECK_EQ(mlx_array_eval(want), 0);
+    CHECK_EQ(mlx_array_eval(got), 0);
+    CHECK_EQ(gpu_counters().host_operations, before);
+    CHECK_MEM(mlx_array_data_uint8(got), mlx_array_data_uint8(want), mlx_array_nbytes(want));
     mlx_array_free(x), mlx_array_free(want), mlx_array_free(got);
 }
 

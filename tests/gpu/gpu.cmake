@@ -11,7 +11,7 @@ foreach(test ${gpu_tests})
   add_executable(${name} ${CMAKE_SOURCE_DIR}/tests/unit/test_mlxc_${test}.c)
   target_include_directories(${name} PRIVATE include src tests)
   target_compile_definitions(${name} PRIVATE mlx_default_cpu_stream_new=mlx_default_gpu_stream_new)
-  target_link_libraries(${name} PRIVATE mlxc kiln ${CMOCKA} m Threads::Threads)
+  target_link_libraries(${name} PRIVATE mlxc kiln checks Threads::Threads)
   list(APPEND gpu_programs ${name})
 endforeach()
 add_executable(gpu_agree ${CMAKE_SOURCE_DIR}/tests/gpu/agree.c) # in every build, so that it stays sound

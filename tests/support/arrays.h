@@ -7,15 +7,7 @@
 #ifndef KILN_TESTS_SUPPORT_ARRAYS_H
 #define KILN_TESTS_SUPPORT_ARRAYS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "support/check.h"
 #include "support/values.h"
 
 enum { MAX_RANK = 12 };
@@ -38,6 +30,7 @@ static inline int set_up(void **state)
     mlx_set_error_handler(remember_error, NULL, NULL);
     error_count = 0;
     error_text[0] = '\0';
+    check_note = error_text;
     return 0;
 }
 
@@ -51,17 +44,19 @@ static inline int tear_down(void **state)
 
 static inline void expect_ok(int code, const char *what)
 {
-    if (code || error_count) fail_msg("%s gave %d: %s", what, code, error_text);
+    if (code || error_count) CHECK_FAIL("%s gave %d: %s", what, code, error_text);
 }
+#define expect_ok(...) CHECK_CALL(expect_ok, __VA_ARGS__)
 
 /* The call gave 1 with a text, and left `res` as it was: empty. */
 static inline void expect_refusal(int code, mlx_array res, const char *what)
 {
     if (code != 1 || error_count != 1 || !error_text[0] || res.ctx)
-        fail_msg("%s should be refused, gave %d and %d errors: %s", what, code, error_count, error_text);
+        CHECK_FAIL("%s should be refused, gave %d and %d errors: %s", what, code, error_count, error_text);
     error_count = 0;
     error_text[0] = '\0';
 }
+#define expect_refusal(...) CHECK_CALL(expect_refusal, __VA_ARGS__)
 
 /* ---- shapes -------------------------------------------------------------------------------------------------------
  */
@@ -81,10 +76,11 @@ static inline int shape_size(const struct shape *shape)
 static inline struct shape shape_of(mlx_array array)
 {
     struct shape shape = {(int)mlx_array_ndim(array), {0}};
-    assert_true(shape.ndim <= MAX_RANK);
+    CHECK_LE(shape.ndim, MAX_RANK);
     for (int i = 0; i < shape.ndim; i++) shape.dims[i] = mlx_array_shape(array)[i];
     return shape;
 }
+#define shape_of(...) CHECK_CALL(shape_of, __VA_ARGS__)
 
 static inline bool same_shapes(const struct shape *a, const struct shape *b)
 {
@@ -133,9 +129,10 @@ static inline struct numbers numbers_new(mlx_dtype dtype, const struct shape *sh
 {
     struct numbers out = {dtype, *shape, shape_size(shape), NULL};
     out.data = calloc((size_t)out.size + 1, 8);
-    assert_non_null(out.data);
+    CHECK_NOT_NULL(out.data);
     return out;
 }
+#define numbers_new(...) CHECK_CALL(numbers_new, __VA_ARGS__)
 
 static inline void numbers_free(struct numbers *numbers)
 {
@@ -162,6 +159,7 @@ static inline struct numbers numbers_filled(mlx_dtype dtype, const struct shape 
     for (int i = 0; i < out.size; i++) put(&out, i, source(dtype, state));
     return out;
 }
+#define numbers_filled(...) CHECK_CALL(numbers_filled, __VA_ARGS__)
 
 /* Reads an evaluated or lazy array through its strides. */
 static inline struct numbers read_array(mlx_array array)
@@ -180,34 +178,37 @@ static inline struct numbers read_array(mlx_array array)
     }
     return out;
 }
+#define read_array(...) CHECK_CALL(read_array, __VA_ARGS__)
 
 /* "bit for bit", a NaN for a NaN of the same bits. */
 static inline void expect_same_bits(const struct numbers *got, const struct numbers *want, const char *what)
 {
     if (got->dtype != want->dtype || !same_shapes(&got->shape, &want->shape))
-        fail_msg("%s: dtype or shape differ: %s of rank %d, expected %s of rank %d", what, facts[got->dtype].name,
-                 got->shape.ndim, facts[want->dtype].name, want->shape.ndim);
+        CHECK_FAIL("%s: dtype or shape differ: %s of rank %d, expected %s of rank %d", what, facts[got->dtype].name,
+                   got->shape.ndim, facts[want->dtype].name, want->shape.ndim);
     int size = facts[got->dtype].size;
     for (int i = 0; i < got->size; i++) {
         uint64_t a = 0, b = 0;
         memcpy(&a, got->data + i * size, (size_t)size);
         memcpy(&b, want->data + i * size, (size_t)size);
         if (a != b)
-            fail_msg("%s: %s element %d of %d is %#llx, expected %#llx", what, facts[got->dtype].name, i, got->size,
-                     (unsigned long long)a, (unsigned long long)b);
+            CHECK_FAIL("%s: %s element %d of %d is %#llx, expected %#llx", what, facts[got->dtype].name, i, got->size,
+                       (unsigned long long)a, (unsigned long long)b);
     }
 }
+#define expect_same_bits(...) CHECK_CALL(expect_same_bits, __VA_ARGS__)
 
 static inline void expect_same_values(const struct numbers *got, const struct numbers *want, const char *what)
 {
     if (got->dtype != want->dtype || !same_shapes(&got->shape, &want->shape))
-        fail_msg("%s: dtype or shape differ: %s of rank %d, expected %s of rank %d", what, facts[got->dtype].name,
-                 got->shape.ndim, facts[want->dtype].name, want->shape.ndim);
+        CHECK_FAIL("%s: dtype or shape differ: %s of rank %d, expected %s of rank %d", what, facts[got->dtype].name,
+                   got->shape.ndim, facts[want->dtype].name, want->shape.ndim);
     for (int i = 0; i < got->size; i++)
         if (!same_scalar(get(got, i), get(want, i)))
-            fail_msg("%s: %s element %d of %d is %.17g, expected %.17g", what, facts[got->dtype].name, i, got->size,
-                     to_double(get(got, i)), to_double(get(want, i)));
+            CHECK_FAIL("%s: %s element %d of %d is %.17g, expected %.17g", what, facts[got->dtype].name, i, got->size,
+                       to_double(get(got, i)), to_double(get(want, i)));
 }
+#define expect_same_values(...) CHECK_CALL(expect_same_values, __VA_ARGS__)
 
 /* ---- layouts ------------------------------------------------------------------------------------------------------
  */
@@ -217,9 +218,10 @@ enum layout { PACKED, TRANSPOSED, REVERSED, SPREAD, LAYOUT_COUNT };
 static inline mlx_array packed_array(const struct numbers *numbers)
 {
     mlx_array array = mlx_array_new_data(numbers->data, numbers->shape.dims, numbers->shape.ndim, numbers->dtype);
-    assert_non_null(array.ctx);
+    CHECK_NOT_NULL(array.ctx);
     return array;
 }
+#define packed_array(...) CHECK_CALL(packed_array, __VA_ARGS__)
 
 /* Element `index` of the result lies at `index` of the memory, reversed or, in the last three axes, spread on the way.
  */
@@ -256,12 +258,14 @@ static inline mlx_array rearranged(const struct numbers *numbers, enum layout la
     numbers_free(&stored);
     return view;
 }
+#define rearranged(...) CHECK_CALL(rearranged, __VA_ARGS__)
 
 static inline mlx_array make_array(const struct numbers *numbers, enum layout layout)
 {
     bool plain = layout == PACKED || numbers->size == 0 || numbers->shape.ndim == 0;
     return plain ? packed_array(numbers) : rearranged(numbers, layout);
 }
+#define make_array(...) CHECK_CALL(make_array, __VA_ARGS__)
 
 /* ---- calls --------------------------------------------------------------------------------------------------------
  */
@@ -298,19 +302,21 @@ static inline mlx_closure compile_call(struct traced_call *call, bool shapeless)
     mlx_closure_free(plain);
     return compiled;
 }
+#define compile_call(...) CHECK_CALL(compile_call, __VA_ARGS__)
 
 static inline void apply_compiled(mlx_closure compiled, const mlx_array *inputs, int input_count, mlx_array *outputs,
                                   int output_count, const char *what)
 {
     mlx_vector_array in = mlx_vector_array_new_data(inputs, (size_t)input_count), out = mlx_vector_array_new();
     expect_ok(mlx_closure_apply(&out, compiled, in), what);
-    assert_int_equal(mlx_vector_array_size(out), output_count);
+    CHECK_EQ(mlx_vector_array_size(out), output_count);
     for (int i = 0; i < output_count; i++) {
         outputs[i] = mlx_array_new();
         mlx_vector_array_get(&outputs[i], out, (size_t)i);
     }
     mlx_vector_array_free(in), mlx_vector_array_free(out);
 }
+#define apply_compiled(...) CHECK_CALL(apply_compiled, __VA_ARGS__)
 
 /*
  * Runs `function` plainly, then compiled `times` times: all must agree bit for bit, and it is traced once.
@@ -337,8 +343,9 @@ static inline void run_both_ways(array_function *function, const void *context, 
             mlx_array_free(results[i]);
         }
     }
-    assert_int_equal(call.calls, times ? 1 : 0);
+    CHECK_EQ(call.calls, times ? 1 : 0);
     mlx_closure_free(compiled);
 }
+#define run_both_ways(...) CHECK_CALL(run_both_ways, __VA_ARGS__)
 
 #endif

@@ -15,10 +15,11 @@ typedef int binary_op(mlx_array *, const mlx_array, const mlx_array, const mlx_s
 
 static inline mlx_array *next_made(void)
 {
-    assert_true(made_count < (int)(sizeof made / sizeof *made));
+    CHECK_LT(made_count, (int)(sizeof made / sizeof *made));
     made[made_count] = mlx_array_new();
     return &made[made_count++];
 }
+#define next_made(...) CHECK_CALL(next_made, __VA_ARGS__)
 
 static inline mlx_array u(unary_op *op, mlx_array a)
 {
@@ -26,6 +27,7 @@ static inline mlx_array u(unary_op *op, mlx_array a)
     if (!made_code && op(res, a, stream)) made_code = 1;
     return *res;
 }
+#define u(...) CHECK_CALL(u, __VA_ARGS__)
 
 static inline mlx_array b(binary_op *op, mlx_array a, mlx_array c)
 {
@@ -33,16 +35,19 @@ static inline mlx_array b(binary_op *op, mlx_array a, mlx_array c)
     if (!made_code && op(res, a, c, stream)) made_code = 1;
     return *res;
 }
+#define b(...) CHECK_CALL(b, __VA_ARGS__)
 
 static inline mlx_array keep(mlx_array array)
 {
     return *next_made() = array;
 }
+#define keep(...) CHECK_CALL(keep, __VA_ARGS__)
 
 static inline mlx_array number(float value)
 {
     return keep(mlx_array_new_float(value));
 }
+#define number(...) CHECK_CALL(number, __VA_ARGS__)
 
 static inline mlx_array sum(mlx_array a, int axis, bool keepdims)
 {
@@ -50,6 +55,7 @@ static inline mlx_array sum(mlx_array a, int axis, bool keepdims)
     if (!made_code && mlx_sum_axis(res, a, axis, keepdims, stream)) made_code = 1;
     return *res;
 }
+#define sum(...) CHECK_CALL(sum, __VA_ARGS__)
 
 static inline mlx_array as(mlx_array a, mlx_dtype dtype)
 {
@@ -57,6 +63,7 @@ static inline mlx_array as(mlx_array a, mlx_dtype dtype)
     if (!made_code && mlx_astype(res, a, dtype, stream)) made_code = 1;
     return *res;
 }
+#define as(...) CHECK_CALL(as, __VA_ARGS__)
 
 /* Frees what was made and gives the code of the body. */
 static inline int done(void)
@@ -90,6 +97,7 @@ static inline mlx_array ones_and_more(mlx_dtype dtype, int ndim, const int *dims
     mlx_array_free(plain);
     return res;
 }
+#define ones_and_more(...) CHECK_CALL(ones_and_more, __VA_ARGS__)
 
 #define COUNTING(dtype, ...)                                                                                           \
     ones_and_more((dtype), (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (int[]){__VA_ARGS__})

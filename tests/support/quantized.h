@@ -17,6 +17,7 @@ static inline struct numbers matrix(mlx_dtype dtype, int rows, int columns)
     struct shape shape = {2, {rows, columns}};
     return numbers_new(dtype, &shape);
 }
+#define matrix(...) CHECK_CALL(matrix, __VA_ARGS__)
 
 static inline struct numbers random_matrix(mlx_dtype dtype, int rows, int columns, uint64_t *random)
 {
@@ -25,11 +26,13 @@ static inline struct numbers random_matrix(mlx_dtype dtype, int rows, int column
         put(&out, i, scalar_cast(make_double((double)(int32_t)(next_random(random) >> 32) * 0x1p-31), dtype));
     return out;
 }
+#define random_matrix(...) CHECK_CALL(random_matrix, __VA_ARGS__)
 
 static inline double at(const struct numbers *numbers, int i)
 {
     return to_double(get(numbers, i));
 }
+#define at(...) CHECK_CALL(at, __VA_ARGS__)
 
 static inline void put_number(struct numbers *numbers, int i, double value)
 {
@@ -111,11 +114,12 @@ static inline int call_quantize(const mlx_array *inputs, int count, mlx_array *o
     mlx_vector_array parts = mlx_vector_array_new();
     int code = mlx_quantize(&parts, inputs[0], given(mode->group_size), given(mode->bits), mode->name,
                             count > 1 ? inputs[1] : nothing, stream);
-    assert_int_equal(code ? 0 : mlx_vector_array_size(parts), code ? 0 : is_affine(mode) ? 3 : 2);
+    CHECK_EQ(code ? 0 : mlx_vector_array_size(parts), code ? 0 : is_affine(mode) ? 3 : 2);
     for (size_t i = 0; !code && i < mlx_vector_array_size(parts); i++) mlx_vector_array_get(&outputs[i], parts, i);
     mlx_vector_array_free(parts);
     return code;
 }
+#define call_quantize(...) CHECK_CALL(call_quantize, __VA_ARGS__)
 
 /* Codes, scales, then biases or a global scale. */
 static inline int call_dequantize(const mlx_array *inputs, int count, mlx_array *outputs, const void *context)
@@ -156,12 +160,14 @@ static inline struct parts random_parts(const struct mode *mode, mlx_dtype dtype
     if (!is_affine(mode)) numbers_free(&parts.biases);
     return parts;
 }
+#define random_parts(...) CHECK_CALL(random_parts, __VA_ARGS__)
 
 static inline double scale_of(const struct parts *parts, const struct mode *mode, int group)
 {
     double stored = at(&parts->scales, group);
     return is_affine(mode) ? stored : mode->group_size == 16 ? e4m3((uint32_t)stored) : ldexp(1, (int)stored - 127);
 }
+#define scale_of(...) CHECK_CALL(scale_of, __VA_ARGS__)
 
 /* In the dtype of the scales, each operation rounded. */
 static inline double value_at(const struct parts *parts, const struct mode *mode, int row, int i)
@@ -174,5 +180,6 @@ static inline double value_at(const struct parts *parts, const struct mode *mode
     double scaled = to_double(scalar_cast(make_double(code * scale_of(parts, mode, group)), dtype));
     return to_double(scalar_cast(make_double(scaled + at(&parts->biases, group)), dtype));
 }
+#define value_at(...) CHECK_CALL(value_at, __VA_ARGS__)
 
 #endif

@@ -8,15 +8,6 @@
 #ifndef TESTS_UNIT_CACHE_SUPPORT_H
 #define TESTS_UNIT_CACHE_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <ftw.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,6 +15,7 @@
 #include <unistd.h>
 
 #include "cache/cache.h"
+#include "support/check.h"
 
 #define UNUSED __attribute__((unused))
 
@@ -126,9 +118,10 @@ UNUSED static kiln_cache *open_cache(const char *folder)
     const kiln_cache_options options = {.struct_size = sizeof options, .folder = folder};
     kiln_cache *cache = NULL;
     kiln_error err = {0};
-    if (kiln_cache_open(&options, &cache, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln_cache_open(&options, &cache, &err), &err);
     return cache;
 }
+#define open_cache(...) CHECK_CALL(open_cache, __VA_ARGS__)
 
 UNUSED static kiln_function *new_function(kiln_cache *cache, const kiln_compiler *compiler, const char *name,
                                           kiln_status (*lower)(void *, const kiln_request *, kiln_text *, kiln_error *),
@@ -138,9 +131,10 @@ UNUSED static kiln_function *new_function(kiln_cache *cache, const kiln_compiler
         .struct_size = sizeof options, .name = name, .compiler = compiler, .lower = lower, .payload = payload};
     kiln_function *function = NULL;
     kiln_error err = {0};
-    if (kiln_function_new(cache, &options, &function, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln_function_new(cache, &options, &function, &err), &err);
     return function;
 }
+#define new_function(...) CHECK_CALL(new_function, __VA_ARGS__)
 
 UNUSED static kiln_function *new_text(kiln_cache *cache, const kiln_compiler *compiler, const char *name,
                                       const char *text)
@@ -149,9 +143,10 @@ UNUSED static kiln_function *new_text(kiln_cache *cache, const kiln_compiler *co
         .struct_size = sizeof options, .name = name, .compiler = compiler, .text = {text, strlen(text)}};
     kiln_function *function = NULL;
     kiln_error err = {0};
-    if (kiln_function_new(cache, &options, &function, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln_function_new(cache, &options, &function, &err), &err);
     return function;
 }
+#define new_text(...) CHECK_CALL(new_text, __VA_ARGS__)
 
 #define ARGS(...) (const kiln_arg[]){__VA_ARGS__}, sizeof((const kiln_arg[]){__VA_ARGS__}) / sizeof(kiln_arg)
 #define NO_ARGS   NULL, 0
@@ -167,20 +162,23 @@ UNUSED static struct image *get_on(kiln_function *function, const kiln_arg *args
 {
     void *executable = NULL;
     kiln_error err = {0};
-    if (kiln_get(function, args, count, device, &executable, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln_get(function, args, count, device, &executable, &err), &err);
     return executable;
 }
+#define get_on(...) CHECK_CALL(get_on, __VA_ARGS__)
 
 UNUSED static struct image *get(kiln_function *function, const kiln_arg *args, size_t count)
 {
     return get_on(function, args, count, NULL);
 }
+#define get(...) CHECK_CALL(get, __VA_ARGS__)
 
 UNUSED static struct image *get_i64(kiln_function *function, int64_t value)
 {
     const kiln_arg arg = {&kiln_const_i64, &value};
     return get(function, &arg, 1);
 }
+#define get_i64(...) CHECK_CALL(get_i64, __VA_ARGS__)
 
 /* The call must fail like this, with this in its text, and leave the result alone. */
 UNUSED static void get_fails(kiln_function *function, const kiln_arg *args, size_t count, kiln_status status,
@@ -188,37 +186,39 @@ UNUSED static void get_fails(kiln_function *function, const kiln_arg *args, size
 {
     kiln_error err = {0};
     void *executable = &err;
-    assert_int_equal(kiln_get(function, args, count, NULL, &executable, &err), status);
-    assert_int_equal(err.status, status);
-    assert_ptr_equal(executable, &err);
-    if (!strstr(err.text, text)) fail_msg("\"%s\" is not in \"%s\"", text, err.text);
+    CHECK_EQ(kiln_get(function, args, count, NULL, &executable, &err), status);
+    CHECK_EQ(err.status, status);
+    CHECK_EQ(executable, &err);
+    CHECK_CONTAINS(err.text, text);
 }
+#define get_fails(...) CHECK_CALL(get_fails, __VA_ARGS__)
 
 /* ---- counters ------------------------------------------------------------------------------------------------- */
 
 /* Every counter but the times, exactly; calls = front_hits + process_hits + misses, where a test gives the misses. */
-UNUSED static void check_counters(const kiln_cache *cache, kiln_counters expected, const char *file, int line)
+UNUSED static void check_counters(const kiln_cache *cache, kiln_counters expected)
 {
     kiln_counters counters;
     kiln_cache_counters(cache, &counters);
-    bool same = true;
 #ifdef KILN_TEST_EQUAL_HASHES /* then the thread cache has one slot: which of the two it was is not what is tested */
     counters.front_hits += counters.process_hits, counters.process_hits = 0;
     expected.front_hits += expected.process_hits, expected.process_hits = 0;
 #endif
     counters.trace_ns = counters.compile_ns = counters.link_ns = counters.saved_ns = 0;
     counters.linked_bytes = counters.linked_images = 0; /* what is there now, not what happened */
+    char differences[1024] = "";
+    size_t length = 0;
 #define ROW(field)                                                                                                     \
-    if (counters.field != expected.field) {                                                                            \
-        same = false;                                                                                                  \
-        print_error("%s:%d: " #field " is %llu, expected %llu\n", file, line, (unsigned long long)counters.field,      \
-                    (unsigned long long)expected.field);                                                               \
-    }
+    if (counters.field != expected.field && length < sizeof differences)                                               \
+        length +=                                                                                                      \
+            (size_t)snprintf(differences + length, sizeof differences - length, "\n    %s = %llu, expected %llu",      \
+                             #field, (unsigned long long)counters.field, (unsigned long long)expected.field);
     KILN_COUNTERS(ROW)
 #undef ROW
-    if (!same) fail();
+    if (length) CHECK_FAIL("counters differ:%s", differences);
 }
-#define assert_counters(cache, ...) check_counters((cache), (kiln_counters){__VA_ARGS__}, __FILE__, __LINE__)
+#define check_counters(...)        CHECK_CALL(check_counters, __VA_ARGS__)
+#define CHECK_COUNTERS(cache, ...) check_counters((cache), (kiln_counters){__VA_ARGS__})
 
 /* ---- folders -------------------------------------------------------------------------------------------------- */
 
@@ -231,8 +231,9 @@ UNUSED static int remove_one(const char *path, const struct stat *info, int kind
 UNUSED static void make_folder(char *out, size_t size)
 {
     snprintf(out, size, "/tmp/kiln-test-XXXXXX");
-    assert_non_null(mkdtemp(out));
+    CHECK_NOT_NULL(mkdtemp(out));
 }
+#define make_folder(...) CHECK_CALL(make_folder, __VA_ARGS__)
 
 UNUSED static void remove_folder(const char *path)
 {

@@ -23,9 +23,10 @@ static size_t kept_count;
 UNUSED static void keep_image(void *self, void *executable)
 {
     ((struct fake *)self)->unlinks++;
-    assert_true(kept_count < sizeof kept_images / sizeof *kept_images);
+    CHECK_LT(kept_count, sizeof kept_images / sizeof *kept_images);
     kept_images[kept_count++] = executable;
 }
+#define keep_image(...) CHECK_CALL(keep_image, __VA_ARGS__)
 
 UNUSED static int set_up(void **state)
 {
@@ -39,6 +40,7 @@ UNUSED static int set_up(void **state)
     *state = world;
     return 0;
 }
+#define set_up(...) CHECK_CALL(set_up, __VA_ARGS__)
 
 UNUSED static int tear_down(void **state)
 {
@@ -57,6 +59,7 @@ UNUSED static void reopen(struct world *world)
     if (!*world->folder) make_folder(world->folder, sizeof world->folder);
     world->cache = open_cache(world->folder);
 }
+#define reopen(...) CHECK_CALL(reopen, __VA_ARGS__)
 
 UNUSED static kiln_function *lowered(struct world *world, const char *name,
                                      kiln_status (*lower)(void *, const kiln_request *, kiln_text *, kiln_error *),
@@ -64,6 +67,7 @@ UNUSED static kiln_function *lowered(struct world *world, const char *name,
 {
     return new_function(world->cache, &world->fake.compiler, name, lower, payload);
 }
+#define lowered(...) CHECK_CALL(lowered, __VA_ARGS__)
 
 UNUSED static kiln_counters counters_of(const struct world *world)
 {
@@ -75,8 +79,9 @@ UNUSED static kiln_counters counters_of(const struct world *world)
 /* The call gives code made from this text. */
 UNUSED static void gives(kiln_function *function, const kiln_arg *args, size_t count, const char *text)
 {
-    assert_string_equal(get(function, args, count)->text, text);
+    CHECK_STR(get(function, args, count)->text, text);
 }
+#define gives(...) CHECK_CALL(gives, __VA_ARGS__)
 
 UNUSED static kiln_status print_int(void *payload, const kiln_request *request, kiln_text *text, kiln_error *err)
 {
@@ -85,7 +90,7 @@ UNUSED static kiln_status print_int(void *payload, const kiln_request *request, 
 }
 
 #define WATCHES_INT(function, name, variable)                                                                          \
-    assert_int_equal(kiln_watch((function), "m", (name), &(variable), sizeof(variable), NULL), KILN_OK)
+    CHECK_STATUS(kiln_watch((function), "m", (name), &(variable), sizeof(variable), NULL), KILN_OK)
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 UNUSED static void only_named(int count, char **words)

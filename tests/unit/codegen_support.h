@@ -6,18 +6,11 @@
 #define KILN_TESTS_CODEGEN_SUPPORT_H
 
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "codegen/group.h"
 #include "compiler/plugin.h"
 #include "link/link.h"
+#include "support/check.h"
 
 typedef void (*kernel_entry)(const uint64_t *args, const int64_t *strides, int64_t rows, int64_t n);
 
@@ -43,11 +36,12 @@ static kiln_bytes runtime_for(const char *target)
     size_t i = 0;
     while (known[i].target && strcmp(known[i].target, target) != 0) i++;
     if (!known[i].target) {
-        if (plugin->prepare(target, &known[i].bitcode, &err)) fail_msg("%s", err.text);
+        CHECK_OK(plugin->prepare(target, &known[i].bitcode, &err), &err);
         known[i].target = target;
     }
     return (kiln_bytes){known[i].bitcode.data, known[i].bitcode.size};
 }
+#define runtime_for(...) CHECK_CALL(runtime_for, __VA_ARGS__)
 
 static void compile_text(const struct kiln_buffer *text, const char *target, unsigned opt_level,
                          struct kiln_buffer *object)
@@ -58,8 +52,9 @@ static void compile_text(const struct kiln_buffer *text, const char *target, uns
                                   .target = target,
                                   .entry = "kernel",
                                   .opt_level = opt_level};
-    if (plugin->compile(&job, object, &err)) fail_msg("%s\n%s", err.text, (const char *)text->data);
+    if (plugin->compile(&job, object, &err)) CHECK_FAIL("%s\n%s", err.text, (const char *)text->data);
 }
+#define compile_text(...) CHECK_CALL(compile_text, __VA_ARGS__)
 
 /* Images that load_text() made: kernels are called as long as the program runs. */
 struct loaded_image {
@@ -81,11 +76,12 @@ static void free_images(void)
 static __attribute__((unused)) void keep_image(struct kiln_image *image)
 {
     struct loaded_image *loaded = malloc(sizeof *loaded);
-    assert_non_null(loaded);
+    CHECK_NOT_NULL(loaded);
     if (!loaded_images) atexit(free_images);
     *loaded = (struct loaded_image){loaded_images, image};
     loaded_images = loaded;
 }
+#define keep_image(...) CHECK_CALL(keep_image, __VA_ARGS__)
 
 /* Empties `text`. The image stays mapped until the program ends. */
 static __attribute__((unused)) kernel_entry load_text_at(struct kiln_buffer *text, const char *target,
@@ -95,7 +91,7 @@ static __attribute__((unused)) kernel_entry load_text_at(struct kiln_buffer *tex
     struct kiln_image *image = NULL;
     kiln_error err = {0};
     compile_text(text, target, opt_level, &object);
-    if (kiln__image_load((kiln_bytes){object.data, object.size}, "kernel", &image, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln__image_load((kiln_bytes){object.data, object.size}, "kernel", &image, &err), &err);
     kiln__buffer_release(&object);
     kiln__buffer_release(text);
     keep_image(image);
@@ -104,11 +100,13 @@ static __attribute__((unused)) kernel_entry load_text_at(struct kiln_buffer *tex
     memcpy(&entry, &address, sizeof entry);
     return entry;
 }
+#define load_text_at(...) CHECK_CALL(load_text_at, __VA_ARGS__)
 
 static __attribute__((unused)) kernel_entry load_text(struct kiln_buffer *text, const char *target)
 {
     return load_text_at(text, target, 2);
 }
+#define load_text(...) CHECK_CALL(load_text, __VA_ARGS__)
 
 /* A group of one element-wise operation. */
 struct one_op {

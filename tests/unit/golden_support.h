@@ -6,18 +6,9 @@
 #ifndef KILN_TESTS_GOLDEN_SUPPORT_H
 #define KILN_TESTS_GOLDEN_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/file.h"
 #include "codegen/gpu/gpu_schedule.h"
+#include "support/check.h"
 
 enum { LIMIT = 32 };
 
@@ -35,17 +26,19 @@ static int dtype_named(const char *name)
 {
     for (int i = 0; i < KILN_DTYPE_COUNT; i++)
         if (strcmp(kiln__dtypes[i].name, name) == 0) return i;
-    fail_msg("no dtype %s", name);
+    CHECK_FAIL("no dtype %s", name);
     return 0;
 }
+#define dtype_named(...) CHECK_CALL(dtype_named, __VA_ARGS__)
 
 static int op_named(const char *name)
 {
     for (int i = 0; i < KILN_OP_COUNT; i++)
         if (strcmp(kiln__ops[i].name, name) == 0) return i;
-    fail_msg("no operation %s", name);
+    CHECK_FAIL("no operation %s", name);
     return 0;
 }
+#define op_named(...) CHECK_CALL(op_named, __VA_ARGS__)
 
 static void read_outputs(struct description *d, const char *line)
 {
@@ -59,13 +52,14 @@ static void read_form(struct description *d, const char *line)
                                             "columns", "indexed", "random", "places"};
     char schedule[32] = "";
     unsigned axes = 0;
-    assert_int_equal(sscanf(line, "; kiln gpu kernel, %31[^,], %u axes", schedule, &axes), 2);
+    CHECK_EQ(sscanf(line, "; kiln gpu kernel, %31[^,], %u axes", schedule, &axes), 2);
     for (int i = 0; i < (int)(sizeof schedules / sizeof *schedules); i++)
         if (strcmp(schedule, schedules[i]) == 0) d->config.schedule = (enum kiln_gpu_schedule)i;
     d->config.axes = (uint8_t)axes;
     d->config.wide = strstr(line, ", wide") != NULL;
     d->config.is_long = strstr(line, ", long") != NULL;
 }
+#define read_form(...) CHECK_CALL(read_form, __VA_ARGS__)
 
 static void read_line(struct description *d, const char *line)
 {
@@ -90,9 +84,10 @@ static void read_line(struct description *d, const char *line)
         d->instrs[d->group.instr_count++] = (struct kiln_instr){
             .op = (uint16_t)op_named(second), .dtype = (uint8_t)dtype_named(first), .in = {in[0], in[1], in[2]}};
     } else {
-        fail_msg("not a heading: %s", line);
+        CHECK_FAIL("not a heading: %s", line);
     }
 }
+#define read_line(...) CHECK_CALL(read_line, __VA_ARGS__)
 
 static void describe(struct description *d, const char *heading)
 {
@@ -107,6 +102,7 @@ static void describe(struct description *d, const char *heading)
         read_line(d, line);
     }
 }
+#define describe(...) CHECK_CALL(describe, __VA_ARGS__)
 
 static void golden_path(char *out, size_t size, const char *name)
 {
@@ -122,13 +118,14 @@ static void expect_golden(const char *name, const struct kiln_buffer *text)
     kiln_error err = {0};
     golden_path(path, sizeof path, name);
     if (getenv("KILN_GOLDEN_UPDATE")) {
-        assert_int_equal(kiln__file_publish(path, text->data, text->size, &err), KILN_OK);
+        CHECK_OK(kiln__file_publish(path, text->data, text->size, &err), &err);
         return;
     }
-    if (kiln__file_read(path, 1 << 20, &expected, &err)) fail_msg("%s: %s", path, err.text);
-    assert_string_equal((const char *)text->data, (const char *)expected.data);
+    if (kiln__file_read(path, 1 << 20, &expected, &err)) CHECK_FAIL("%s: %s", path, err.text);
+    CHECK_STR((const char *)text->data, (const char *)expected.data);
     kiln__buffer_release(&expected);
 }
+#define expect_golden(...) CHECK_CALL(expect_golden, __VA_ARGS__)
 
 /* Reads the heading of tests/golden/NAME. */
 static void describe_golden(struct description *d, const char *name)
@@ -137,9 +134,10 @@ static void describe_golden(struct description *d, const char *name)
     struct kiln_buffer heading = {0};
     kiln_error err = {0};
     golden_path(path, sizeof path, name);
-    if (kiln__file_read(path, 1 << 20, &heading, &err)) fail_msg("%s: %s", path, err.text);
+    if (kiln__file_read(path, 1 << 20, &heading, &err)) CHECK_FAIL("%s: %s", path, err.text);
     describe(d, (const char *)heading.data);
     kiln__buffer_release(&heading);
 }
+#define describe_golden(...) CHECK_CALL(describe_golden, __VA_ARGS__)
 
 #endif

@@ -4,17 +4,9 @@
 #ifndef KILN_TESTS_GRAPH_SUPPORT_H
 #define KILN_TESTS_GRAPH_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "graph/tracing.h"
 #include "ops/compose.h"
+#include "support/check.h"
 
 enum { END = -1000 }; /* ends a list of dims */
 
@@ -29,36 +21,37 @@ static inline size_t count_dims(const int *dims)
 static inline struct kiln_array *shaped_(enum kiln_dtype dtype, const int *dims)
 {
     struct kiln_array *array = NULL;
-    assert_int_equal(kiln__array_new(dtype, count_dims(dims), dims, &array, NULL), KILN_OK);
+    CHECK_STATUS(kiln__array_new(dtype, count_dims(dims), dims, &array, NULL), KILN_OK);
     return array;
 }
+#define shaped_(...)       CHECK_CALL(shaped_, __VA_ARGS__)
 #define shaped(dtype, ...) shaped_(dtype, (const int[]){__VA_ARGS__})
 
-static inline void check_array_(struct kiln_array *array, enum kiln_dtype dtype, const int *dims, const char *file,
-                                int line)
+static inline void check_array_(struct kiln_array *array, enum kiln_dtype dtype, const int *dims)
 {
     char got[KILN_SHAPE_TEXT], expected[KILN_SHAPE_TEXT];
     kiln__shape_text(array->dims, array->ndim, got);
     kiln__shape_text(dims, count_dims(dims), expected);
-    _assert_string_equal(got, expected, file, line);
-    _assert_string_equal(kiln__dtypes[array->dtype].name, kiln__dtypes[dtype].name, file, line);
+    CHECK_STR(got, expected);
+    CHECK_STR(kiln__dtypes[array->dtype].name, kiln__dtypes[dtype].name);
 }
-#define check_array(array, dtype, ...) check_array_(array, dtype, (const int[]){__VA_ARGS__}, __FILE__, __LINE__)
+#define check_array_(...)              CHECK_CALL(check_array_, __VA_ARGS__)
+#define check_array(array, dtype, ...) check_array_(array, dtype, (const int[]){__VA_ARGS__})
 
 /* `call` fails with KILN_INVALID and exactly this text, and leaves `out` alone. Uses the names out and err. */
 #define check_refused(call, expected)                                                                                  \
     do {                                                                                                               \
         out = NULL;                                                                                                    \
-        assert_int_equal(call, KILN_INVALID);                                                                          \
-        assert_string_equal(err.text, expected);                                                                       \
-        assert_null(out);                                                                                              \
+        CHECK_EQ(call, KILN_INVALID);                                                                                  \
+        CHECK_STR(err.text, expected);                                                                                 \
+        CHECK_NULL(out);                                                                                               \
     } while (0)
 
 /* `call` gives `out` with this dtype and shape. */
 #define check_made(call, dtype, ...)                                                                                   \
     do {                                                                                                               \
         out = NULL;                                                                                                    \
-        assert_int_equal(call, KILN_OK);                                                                               \
+        CHECK_EQ(call, KILN_OK);                                                                                       \
         check_array(out, dtype, __VA_ARGS__);                                                                          \
         kiln__array_unref(out);                                                                                        \
     } while (0)

@@ -4,17 +4,8 @@
 #ifndef KILN_TESTS_MLXC_SUPPORT_H
 #define KILN_TESTS_MLXC_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "mlx/c/mlx.h"
+#include "support/check.h"
 
 static _Thread_local int error_count;
 static _Thread_local char error_text[2048];
@@ -32,6 +23,7 @@ static inline int install_handler(void **state)
     mlx_set_error_handler(remember_error, NULL, NULL);
     error_count = 0;
     error_text[0] = '\0';
+    check_note = error_text;
     return 0;
 }
 
@@ -39,15 +31,17 @@ static inline int install_handler(void **state)
 static inline void expect_error(const char *part)
 {
     if (error_count != 1 || !strstr(error_text, part))
-        fail_msg("expected one error with \"%s\", got %d: \"%s\"", part, error_count, error_text);
+        CHECK_FAIL("expected one error with \"%s\", got %d: \"%s\"", part, error_count, error_text);
     error_count = 0;
     error_text[0] = '\0';
 }
+#define expect_error(...) CHECK_CALL(expect_error, __VA_ARGS__)
 
 static inline void expect_no_error(void)
 {
-    if (error_count) fail_msg("unexpected error: %s", error_text);
+    if (error_count) CHECK_FAIL("unexpected error: %s", error_text);
 }
+#define expect_no_error(...) CHECK_CALL(expect_no_error, __VA_ARGS__)
 
 static inline mlx_array floats(const float *values, int count)
 {
@@ -56,19 +50,21 @@ static inline mlx_array floats(const float *values, int count)
 
 static inline void expect_floats(mlx_array array, const float *values, int count)
 {
-    assert_int_equal(mlx_array_eval(array), 0);
-    assert_int_equal(mlx_array_size(array), count);
+    CHECK_EQ(mlx_array_eval(array), 0);
+    CHECK_EQ(mlx_array_size(array), count);
     const float *data = mlx_array_data_float32(array);
     for (int i = 0; i < count; i++)
-        if (data[i] != values[i]) fail_msg("element %d is %g, expected %g", i, (double)data[i], (double)values[i]);
+        if (data[i] != values[i]) CHECK_FAIL("element %d is %g, expected %g", i, (double)data[i], (double)values[i]);
 }
+#define expect_floats(...) CHECK_CALL(expect_floats, __VA_ARGS__)
 
 static inline void expect_text(mlx_array array, const char *expected)
 {
     mlx_string text = mlx_string_new();
-    assert_int_equal(mlx_array_tostring(&text, array), 0);
-    assert_string_equal(mlx_string_data(text), expected);
+    CHECK_EQ(mlx_array_tostring(&text, array), 0);
+    CHECK_STR(mlx_string_data(text), expected);
     mlx_string_free(text);
 }
+#define expect_text(...) CHECK_CALL(expect_text, __VA_ARGS__)
 
 #endif

@@ -55,9 +55,10 @@ struct shared {
 UNUSED static struct shared *share(void)
 {
     void *memory = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(memory != MAP_FAILED);
+    CHECK_NE(memory, MAP_FAILED);
     return memory;
 }
+#define share(...) CHECK_CALL(share, __VA_ARGS__)
 
 UNUSED static void unshare_memory(struct shared *shared)
 {
@@ -162,7 +163,7 @@ UNUSED static pid_t start_child(child_body *body, struct shared *shared, const c
 {
     fflush(NULL);
     pid_t child = fork();
-    assert_true(child >= 0);
+    CHECK_GE(child, 0);
     if (child == 0) {
         alarm(PATIENCE_MS / 1000); /* nobody waits for ever */
         body(shared, folder, index);
@@ -170,6 +171,7 @@ UNUSED static pid_t start_child(child_body *body, struct shared *shared, const c
     }
     return child;
 }
+#define start_child(...) CHECK_CALL(start_child, __VA_ARGS__)
 
 /* To be called by children: all begin together. */
 UNUSED static void line_up(struct shared *shared)
@@ -180,9 +182,10 @@ UNUSED static void line_up(struct shared *shared)
 
 UNUSED static void say_go(struct shared *shared, unsigned count)
 {
-    assert_true(wait_for(&shared->ready, count));
+    CHECK_TRUE(wait_for(&shared->ready, count));
     atomic_store(&shared->go, 1);
 }
+#define say_go(...) CHECK_CALL(say_go, __VA_ARGS__)
 
 UNUSED static int status_of(pid_t child)
 {
@@ -196,13 +199,15 @@ UNUSED static void end_well(pid_t child)
 {
     int status = status_of(child);
     if (!WIFEXITED(status) || WEXITSTATUS(status))
-        fail_msg("child %d ended with status %#x", (int)child, (unsigned)status);
+        CHECK_FAIL("child %d ended with status %#x", (int)child, (unsigned)status);
 }
+#define end_well(...) CHECK_CALL(end_well, __VA_ARGS__)
 
 UNUSED static void end_all_well(const pid_t *children, size_t count)
 {
     for (size_t i = 0; i < count; i++) end_well(children[i]);
 }
+#define end_all_well(...) CHECK_CALL(end_all_well, __VA_ARGS__)
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 

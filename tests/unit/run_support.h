@@ -4,16 +4,9 @@
 #ifndef KILN_TESTS_RUN_SUPPORT_H
 #define KILN_TESTS_RUN_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-/* cmocka needs the four above */
-#include <cmocka.h>
-
 #include "ops/compose.h"
 #include "run/eval.h"
+#include "support/check.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define SHAPE(...)                                                                                                     \
@@ -22,24 +15,20 @@
         __VA_ARGS__                                                                                                    \
     }
 
-static inline void must(kiln_status status, const kiln_error *err)
-{
-    if (status != KILN_OK) fail_msg("%s: %s", kiln_status_name(status), err->text);
-}
-
 /* must_be(call(..., &err)) */
 #define must_be(call)                                                                                                  \
     do {                                                                                                               \
         kiln_error err = {.status = KILN_OK};                                                                          \
-        must((call), &err);                                                                                            \
+        CHECK_OK(call, &err);                                                                                          \
     } while (0)
 
 static inline void eval(struct kiln_array *array)
 {
     kiln_error err = {.text = ""};
-    must(kiln__eval(&array, 1, &err), &err);
-    assert_true(kiln__array_is_ready(array));
+    CHECK_OK(kiln__eval(&array, 1, &err), &err);
+    CHECK_TRUE(kiln__array_is_ready(array));
 }
+#define eval(...) CHECK_CALL(eval, __VA_ARGS__)
 
 static inline struct kiln_array *from_data(const void *data, enum kiln_dtype dtype, size_t ndim, const int *dims)
 {
@@ -47,6 +36,7 @@ static inline struct kiln_array *from_data(const void *data, enum kiln_dtype dty
     must_be(kiln__array_from_data(data, dtype, ndim, dims, &array, &err));
     return array;
 }
+#define from_data(...) CHECK_CALL(from_data, __VA_ARGS__)
 
 static inline struct kiln_array *apply(enum kiln_op op, struct kiln_array *const *inputs, size_t count,
                                        const int64_t *attrs, size_t attr_count)
@@ -55,26 +45,31 @@ static inline struct kiln_array *apply(enum kiln_op op, struct kiln_array *const
     must_be(kiln__apply(op, inputs, count, attrs, attr_count, &array, &err));
     return array;
 }
+#define apply(...) CHECK_CALL(apply, __VA_ARGS__)
 
 static inline struct kiln_array *unary(enum kiln_op op, struct kiln_array *a)
 {
     return apply(op, &a, 1, NULL, 0);
 }
+#define unary(...) CHECK_CALL(unary, __VA_ARGS__)
 
 static inline struct kiln_array *binary(enum kiln_op op, struct kiln_array *a, struct kiln_array *b)
 {
     return apply(op, (struct kiln_array *[]){a, b}, 2, NULL, 0);
 }
+#define binary(...) CHECK_CALL(binary, __VA_ARGS__)
 
 static inline struct kiln_array *transpose(struct kiln_array *a, const int64_t *axes)
 {
     return apply(KILN_OP_TRANSPOSE, &a, 1, axes, a->ndim);
 }
+#define transpose(...) CHECK_CALL(transpose, __VA_ARGS__)
 
 static inline struct kiln_array *sum_axis(struct kiln_array *a, int64_t axis, bool keep)
 {
     return apply(KILN_OP_SUM, &a, 1, (int64_t[]){axis, keep}, 2);
 }
+#define sum_axis(...) CHECK_CALL(sum_axis, __VA_ARGS__)
 
 /* The bytes of element `i` in row-major order of a ready array. */
 static inline const void *element(const struct kiln_array *array, int64_t i)
@@ -150,6 +145,7 @@ static inline struct kiln_array *counting(float start, size_t ndim, const int *d
     }
     return array;
 }
+#define counting(...) CHECK_CALL(counting, __VA_ARGS__)
 
 static inline void unref_all(struct kiln_array **arrays, size_t count)
 {

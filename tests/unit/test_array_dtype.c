@@ -1,22 +1,15 @@
 /*
  * test_array_dtype.c - the table of dtypes, promotion against its rules, and 16-bit floats against the compiler's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "array/dtype.h"
+#include "support/check.h"
 
 static enum kiln_dtype of_kind(enum kiln_dtype_kind kind, size_t size)
 {
     for (int i = 0; i < KILN_DTYPE_COUNT; i++)
         if (kiln__dtypes[i].kind == kind && kiln__dtypes[i].size == size && i != KILN_BFLOAT16)
             return (enum kiln_dtype)i;
-    fail_msg("no dtype of %zu bytes", size);
+    CHECK_FAIL("no dtype of %zu bytes", size);
     return KILN_BOOL;
 }
 
@@ -40,14 +33,14 @@ static void test_promotion(void **state)
     for (int a = 0; a < KILN_DTYPE_COUNT; a++) {
         for (int b = 0; b < KILN_DTYPE_COUNT; b++) {
             enum kiln_dtype got = kiln__dtype_promote((enum kiln_dtype)a, (enum kiln_dtype)b);
-            assert_int_equal(got, expected_promotion((enum kiln_dtype)a, (enum kiln_dtype)b));
-            assert_int_equal(got, kiln__dtype_promote((enum kiln_dtype)b, (enum kiln_dtype)a));
-            assert_int_equal(kiln__dtype_promote(got, (enum kiln_dtype)a), got);
+            CHECK_EQ(got, expected_promotion((enum kiln_dtype)a, (enum kiln_dtype)b));
+            CHECK_EQ(got, kiln__dtype_promote((enum kiln_dtype)b, (enum kiln_dtype)a));
+            CHECK_EQ(kiln__dtype_promote(got, (enum kiln_dtype)a), got);
         }
     }
-    assert_int_equal(kiln__dtype_promote(KILN_UINT64, KILN_INT8), KILN_FLOAT32);
-    assert_int_equal(kiln__dtype_promote(KILN_UINT8, KILN_INT8), KILN_INT16);
-    assert_int_equal(kiln__dtype_promote(KILN_FLOAT16, KILN_BFLOAT16), KILN_FLOAT32);
+    CHECK_EQ(kiln__dtype_promote(KILN_UINT64, KILN_INT8), KILN_FLOAT32);
+    CHECK_EQ(kiln__dtype_promote(KILN_UINT8, KILN_INT8), KILN_INT16);
+    CHECK_EQ(kiln__dtype_promote(KILN_FLOAT16, KILN_BFLOAT16), KILN_FLOAT32);
 }
 
 static void test_table(void **state)
@@ -60,14 +53,14 @@ static void test_table(void **state)
                     {"int8", 1},    {"int16", 2},   {"int32", 4},    {"int64", 8},    {"float16", 2},
                     {"float32", 4}, {"float64", 8}, {"bfloat16", 2}, {"complex64", 8}};
     for (int i = 0; i < KILN_DTYPE_COUNT; i++) {
-        assert_string_equal(kiln__dtypes[i].name, expected[i].name);
-        assert_int_equal(kiln__dtype_size((enum kiln_dtype)i), expected[i].size);
-        assert_true(kiln__dtype_is_valid(i));
+        CHECK_STR(kiln__dtypes[i].name, expected[i].name);
+        CHECK_EQ(kiln__dtype_size((enum kiln_dtype)i), expected[i].size);
+        CHECK_TRUE(kiln__dtype_is_valid(i));
     }
-    assert_false(kiln__dtype_is_valid(-1));
-    assert_false(kiln__dtype_is_valid(KILN_DTYPE_COUNT));
-    assert_true(kiln__dtype_is_float(KILN_BFLOAT16));
-    assert_false(kiln__dtype_is_float(KILN_COMPLEX64));
+    CHECK_FALSE(kiln__dtype_is_valid(-1));
+    CHECK_FALSE(kiln__dtype_is_valid(KILN_DTYPE_COUNT));
+    CHECK_TRUE(kiln__dtype_is_float(KILN_BFLOAT16));
+    CHECK_FALSE(kiln__dtype_is_float(KILN_COMPLEX64));
 }
 
 static uint32_t bits_of(float value)
@@ -105,9 +98,9 @@ static void test_half_all_patterns(void **state)
     for (uint32_t bits = 0; bits < 65536; bits++) {
         bool nan = (bits & 0x7fff) > 0x7c00;
         float value = kiln__half_to_float((unsigned short)bits);
-        if (!nan) assert_int_equal(bits_of(value), bits_of(compiler_half((uint16_t)bits)));
-        if (nan) assert_true(value != value);
-        assert_int_equal(kiln__float_to_half(value), nan ? bits | 0x200 : bits);
+        if (!nan) CHECK_EQ(bits_of(value), bits_of(compiler_half((uint16_t)bits)));
+        if (nan) CHECK_NE(value, value);
+        CHECK_EQ(kiln__float_to_half(value), nan ? bits | 0x200 : bits);
     }
 }
 
@@ -117,8 +110,8 @@ static void test_bfloat_all_patterns(void **state)
     for (uint32_t bits = 0; bits < 65536; bits++) {
         bool nan = (bits & 0x7fff) > 0x7f80;
         float value = kiln__bfloat_to_float((unsigned short)bits);
-        assert_int_equal(bits_of(value), bits << 16);
-        assert_int_equal(kiln__float_to_bfloat(value), nan ? bits | 0x40 : bits);
+        CHECK_EQ(bits_of(value), bits << 16);
+        CHECK_EQ(kiln__float_to_bfloat(value), nan ? bits | 0x40 : bits);
     }
 }
 
@@ -131,25 +124,25 @@ static void test_half_rounding(void **state)
         float middle = bits == 0x7bff ? 65520.0f : (low + high) / 2;
         for (int step = -1; step <= 1; step++) {
             float value = float_of(bits_of(middle) + (uint32_t)step);
-            assert_int_equal(kiln__float_to_half(value), compiler_to_half(value));
-            assert_int_equal(kiln__float_to_half(-value), compiler_to_half(-value));
+            CHECK_EQ(kiln__float_to_half(value), compiler_to_half(value));
+            CHECK_EQ(kiln__float_to_half(-value), compiler_to_half(-value));
         }
     }
     for (uint64_t bits = 0; bits < UINT32_MAX; bits += 9973) {
         float value = float_of((uint32_t)bits);
-        if (value == value) assert_int_equal(kiln__float_to_half(value), compiler_to_half(value));
+        if (value == value) CHECK_EQ(kiln__float_to_half(value), compiler_to_half(value));
     }
 }
 
 static void test_bfloat_rounding(void **state)
 {
     (void)state;
-    assert_int_equal(kiln__float_to_bfloat(float_of(0x3f808000)), 0x3f80); /* a tie goes to even */
-    assert_int_equal(kiln__float_to_bfloat(float_of(0x3f818000)), 0x3f82);
-    assert_int_equal(kiln__float_to_bfloat(float_of(0x3f808001)), 0x3f81);
-    assert_int_equal(kiln__float_to_bfloat(float_of(0x7f7fffff)), 0x7f80); /* beyond the largest: infinity */
-    assert_int_equal(kiln__float_to_bfloat(float_of(0x00008001)), 0x0001); /* denormals are kept */
-    assert_int_equal(kiln__float_to_bfloat(float_of(0xff800001)), 0xffc0); /* NaN stays NaN */
+    CHECK_EQ(kiln__float_to_bfloat(float_of(0x3f808000)), 0x3f80); /* a tie goes to even */
+    CHECK_EQ(kiln__float_to_bfloat(float_of(0x3f818000)), 0x3f82);
+    CHECK_EQ(kiln__float_to_bfloat(float_of(0x3f808001)), 0x3f81);
+    CHECK_EQ(kiln__float_to_bfloat(float_of(0x7f7fffff)), 0x7f80); /* beyond the largest: infinity */
+    CHECK_EQ(kiln__float_to_bfloat(float_of(0x00008001)), 0x0001); /* denormals are kept */
+    CHECK_EQ(kiln__float_to_bfloat(float_of(0xff800001)), 0xffc0); /* NaN stays NaN */
 }
 
 int main(void)

@@ -2,17 +2,9 @@
  * test_array_storage.c - counters to the byte, reuse, limits, foreign memory, threads, and allocations per array.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "array/array.h"
+#include "support/check.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define COUNTS_ALLOCATIONS 0
@@ -36,9 +28,9 @@ static struct kiln_storage *make(size_t size)
 {
     struct kiln_storage *storage = NULL;
     kiln_error err;
-    assert_int_equal(kiln__storage_new(size, &storage, &err), KILN_OK);
-    assert_int_equal(storage->size, size);
-    assert_int_equal((uintptr_t)storage->data % 64, 0);
+    CHECK_OK(kiln__storage_new(size, &storage, &err), &err);
+    CHECK_EQ(storage->size, size);
+    CHECK_EQ((uintptr_t)storage->data % 64, 0);
     memset(storage->data, 0xa5, size);
     return storage;
 }
@@ -49,9 +41,9 @@ static int start(void **state)
     kiln__memory_clear_cache();
     kiln__memory_reset_peak();
     struct kiln_memory memory = now();
-    assert_int_equal(memory.active, 0);
-    assert_int_equal(memory.peak, 0);
-    assert_int_equal(memory.cache, 0);
+    CHECK_EQ(memory.active, 0);
+    CHECK_EQ(memory.peak, 0);
+    CHECK_EQ(memory.cache, 0);
     return 0;
 }
 
@@ -62,19 +54,19 @@ static void test_counters(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         start(NULL);
         struct kiln_storage *storage = make(sizes[i]);
-        assert_int_equal(now().active, sizes[i]);
-        assert_int_equal(now().peak, sizes[i]);
-        assert_int_equal(now().cache, 0);
+        CHECK_EQ(now().active, sizes[i]);
+        CHECK_EQ(now().peak, sizes[i]);
+        CHECK_EQ(now().cache, 0);
         kiln__storage_unref(storage);
-        assert_int_equal(now().active, 0);
-        assert_int_equal(now().peak, sizes[i]);
-        assert_int_equal(now().cache, sizes[i]);
+        CHECK_EQ(now().active, 0);
+        CHECK_EQ(now().peak, sizes[i]);
+        CHECK_EQ(now().cache, sizes[i]);
         struct kiln_storage *again = make(sizes[i]);
-        assert_ptr_equal(again, storage); /* reused */
-        assert_int_equal(now().cache, 0);
+        CHECK_EQ(again, storage); /* reused */
+        CHECK_EQ(now().cache, 0);
         kiln__storage_unref(again);
         kiln__memory_clear_cache();
-        assert_int_equal(now().cache, 0);
+        CHECK_EQ(now().cache, 0);
     }
 }
 
@@ -82,20 +74,20 @@ static void test_peak(void **state)
 {
     (void)state;
     struct kiln_storage *small = make(1000), *large = make(100000), *other = make(500);
-    assert_int_equal(now().peak, 101500);
+    CHECK_EQ(now().peak, 101500);
     kiln__storage_unref(small);
     struct kiln_storage *next = make(600);
-    assert_int_equal(now().peak, 101500); /* 101100 now */
+    CHECK_EQ(now().peak, 101500); /* 101100 now */
     kiln__memory_reset_peak();
-    assert_int_equal(now().peak, 0); /* not the active size */
+    CHECK_EQ(now().peak, 0); /* not the active size */
     kiln__storage_unref(other);
-    assert_int_equal(now().peak, 0); /* rises at allocations only */
+    CHECK_EQ(now().peak, 0); /* rises at allocations only */
     struct kiln_storage *last = make(8);
-    assert_int_equal(now().peak, 100608);
+    CHECK_EQ(now().peak, 100608);
     kiln__storage_unref(large);
     kiln__storage_unref(next);
-    assert_int_equal(now().peak, 100608);
-    assert_int_equal(now().active, 8);
+    CHECK_EQ(now().peak, 100608);
+    CHECK_EQ(now().active, 8);
     kiln__storage_unref(last);
 }
 
@@ -109,45 +101,45 @@ static void test_many_small(void **state)
     for (size_t i = 0; i < COUNT; i++) {
         all[i] = make(i);
         sum += i;
-        assert_int_equal(now().active, sum);
-        assert_int_equal(now().peak, sum);
+        CHECK_EQ(now().active, sum);
+        CHECK_EQ(now().peak, sum);
     }
     for (size_t i = 0; i < COUNT; i++) {
         kiln__storage_unref(all[i]);
         sum -= i;
-        assert_int_equal(now().active, sum);
+        CHECK_EQ(now().active, sum);
     }
-    assert_int_equal(now().peak, COUNT * (COUNT - 1) / 2);
+    CHECK_EQ(now().peak, COUNT * (COUNT - 1) / 2);
 }
 
 static void test_limits(void **state)
 {
     (void)state;
     size_t standard = kiln__memory_set_cache_limit(100000);
-    assert_true(standard > 100000);
+    CHECK_GT(standard, 100000);
     kiln__storage_unref(make(64));
-    assert_int_equal(now().cache, 0); /* too low a limit for small storage */
+    CHECK_EQ(now().cache, 0); /* too low a limit for small storage */
     kiln__storage_unref(make(200000));
-    assert_int_equal(now().cache, 0);
+    CHECK_EQ(now().cache, 0);
     struct kiln_storage *first = make(60000), *second = make(70000);
     kiln__storage_unref(first);
     kiln__storage_unref(second);
-    assert_int_equal(now().cache, 70000); /* full: it started over */
-    assert_int_equal(kiln__memory_set_cache_limit(0), 100000);
-    assert_int_equal(now().cache, 0);
+    CHECK_EQ(now().cache, 70000); /* full: it started over */
+    CHECK_EQ(kiln__memory_set_cache_limit(0), 100000);
+    CHECK_EQ(now().cache, 0);
     kiln__storage_unref(make(60000));
-    assert_int_equal(now().cache, 0);
-    assert_int_equal(kiln__memory_set_cache_limit(standard), 0);
+    CHECK_EQ(now().cache, 0);
+    CHECK_EQ(kiln__memory_set_cache_limit(standard), 0);
 
     size_t machine = kiln__memory_set_limit(200000);
-    assert_int_equal(kiln__memory_limit(), 200000);
+    CHECK_EQ(kiln__memory_limit(), 200000);
     kiln__storage_unref(make(100000));
-    assert_int_equal(now().cache, 100000);
+    CHECK_EQ(now().cache, 100000);
     struct kiln_storage *large = make(150000); /* would go over the limit with the cache */
-    assert_int_equal(now().cache, 0);
-    assert_int_equal(now().active, 150000);
+    CHECK_EQ(now().cache, 0);
+    CHECK_EQ(now().active, 150000);
     kiln__storage_unref(large);
-    assert_int_equal(kiln__memory_set_limit(machine), 200000);
+    CHECK_EQ(kiln__memory_set_limit(machine), 200000);
 }
 
 static void test_absurd_sizes(void **state)
@@ -158,14 +150,14 @@ static void test_absurd_sizes(void **state)
         struct kiln_storage *storage = NULL;
         kiln_error err = {0};
         char digits[32];
-        assert_int_equal(kiln__storage_new(sizes[i], &storage, &err), KILN_NO_MEMORY);
-        assert_null(storage);
+        CHECK_STATUS(kiln__storage_new(sizes[i], &storage, &err), KILN_NO_MEMORY, &err);
+        CHECK_NULL(storage);
         snprintf(digits, sizeof digits, "%zu", sizes[i]);
-        assert_non_null(strstr(err.text, digits));
-        assert_int_equal(kiln__storage_new(sizes[i], &storage, NULL), KILN_NO_MEMORY);
+        CHECK_CONTAINS(err.text, digits);
+        CHECK_STATUS(kiln__storage_new(sizes[i], &storage, NULL), KILN_NO_MEMORY);
     }
-    assert_int_equal(now().active, 0);
-    assert_int_equal(now().peak, 0);
+    CHECK_EQ(now().active, 0);
+    CHECK_EQ(now().peak, 0);
 }
 
 static void count_call(void *payload)
@@ -179,15 +171,15 @@ static void test_foreign(void **state)
     float values[4] = {1, 2, 3, 4};
     int calls = 0;
     struct kiln_storage *storage = NULL;
-    assert_int_equal(kiln__storage_foreign(values, sizeof values, count_call, &calls, &storage, NULL), KILN_OK);
-    assert_ptr_equal(storage->data, values);
-    assert_int_equal(now().active, 0); /* not ours */
+    CHECK_STATUS(kiln__storage_foreign(values, sizeof values, count_call, &calls, &storage, NULL), KILN_OK);
+    CHECK_EQ(storage->data, values);
+    CHECK_EQ(now().active, 0); /* not ours */
     kiln__storage_ref(storage);
     kiln__storage_unref(storage);
-    assert_int_equal(calls, 0);
+    CHECK_EQ(calls, 0);
     kiln__storage_unref(storage);
-    assert_int_equal(calls, 1);
-    assert_int_equal(kiln__storage_foreign(values, sizeof values, NULL, NULL, &storage, NULL), KILN_OK);
+    CHECK_EQ(calls, 1);
+    CHECK_STATUS(kiln__storage_foreign(values, sizeof values, NULL, NULL, &storage, NULL), KILN_OK);
     kiln__storage_unref(storage);
     kiln__storage_unref(NULL);
 }
@@ -204,9 +196,10 @@ static void *free_all(void *list)
 static void in_thread(void *(*body)(void *), void *arg)
 {
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, body, arg), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, body, arg), 0);
     pthread_join(thread, NULL);
 }
+#define in_thread(...) CHECK_CALL(in_thread, __VA_ARGS__)
 
 /* Made here, freed there: the sums stay exact, and a thread that ends leaves nothing in the cache. */
 static void test_freed_elsewhere(void **state)
@@ -214,14 +207,14 @@ static void test_freed_elsewhere(void **state)
     (void)state;
     struct kiln_storage *all[101] = {0};
     for (size_t i = 0; i < 100; i++) all[i] = make(100 + i);
-    assert_int_equal(now().active, 14950);
+    CHECK_EQ(now().active, 14950);
     in_thread(free_all, all);
-    assert_int_equal(now().active, 0);
-    assert_int_equal(now().cache, 0);
-    assert_int_equal(now().peak, 14950);
+    CHECK_EQ(now().active, 0);
+    CHECK_EQ(now().cache, 0);
+    CHECK_EQ(now().peak, 14950);
     struct kiln_storage *again[2] = {make(15000), NULL};
     in_thread(free_all, again);
-    assert_int_equal(now().peak, 15000);
+    CHECK_EQ(now().peak, 15000);
 }
 
 static void *make_and_free(void *arg)
@@ -242,12 +235,12 @@ static void test_threads_together(void **state)
 {
     (void)state;
     pthread_t threads[4];
-    for (size_t i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, make_and_free, NULL), 0);
+    for (size_t i = 0; i < 4; i++) CHECK_EQ(pthread_create(&threads[i], NULL, make_and_free, NULL), 0);
     for (size_t i = 0; i < 4; i++) pthread_join(threads[i], NULL);
-    assert_int_equal(now().active, 0);
-    assert_true(now().peak >= 20000 && now().peak <= 4 * (5000 + 38000));
+    CHECK_EQ(now().active, 0);
+    CHECK_TRUE(now().peak >= 20000 && now().peak <= 4 * (5000 + 38000));
     kiln__memory_clear_cache();
-    assert_int_equal(now().cache, 0);
+    CHECK_EQ(now().cache, 0);
 }
 
 static pthread_key_t late_key;
@@ -269,11 +262,11 @@ static void *end_late(void *arg)
 static void test_use_while_thread_ends(void **state)
 {
     (void)state;
-    assert_int_equal(pthread_key_create(&late_key, late), 0); /* younger than ours: its destructor comes after */
+    CHECK_EQ(pthread_key_create(&late_key, late), 0); /* younger than ours: its destructor comes after */
     for (int i = 0; i < 100; i++) in_thread(end_late, NULL);
     pthread_key_delete(late_key);
-    assert_int_equal(now().active, 0);
-    assert_int_equal(now().cache, 0);
+    CHECK_EQ(now().active, 0);
+    CHECK_EQ(now().cache, 0);
 }
 
 /* ---- allocations ------------------------------------------------------------------------------------------------- */
@@ -306,7 +299,7 @@ static void test_no_allocation_when_warm(void **state)
         for (size_t i = 0; i < 4; i++) kiln__array_alloc(KILN_FLOAT32, 2, shapes[i], &arrays[i], NULL);
         for (size_t i = 0; i < 4; i++) kiln__array_unref(arrays[i]);
     }
-    assert_int_equal(allocations, before);
+    CHECK_EQ(allocations, before);
 }
 #endif
 

@@ -1,16 +1,8 @@
 /*
  * test_base_digest.c - SHA-256 against published vectors, by both compressors and for every split of the input.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/digest.h"
+#include "support/check.h"
 
 static const struct {
     const char *text;
@@ -38,9 +30,10 @@ static void check_vectors(void)
         }
         kiln__sha256_final(&sha, &digest);
         kiln__digest_hex(&digest, hex);
-        assert_string_equal(hex, vectors[i].hex);
+        CHECK_STR(hex, vectors[i].hex);
     }
 }
+#define check_vectors(...) CHECK_CALL(check_vectors, __VA_ARGS__)
 
 static void portable_matches_vectors(void **state)
 {
@@ -66,7 +59,7 @@ static void both_agree_on_every_length(void **state)
         struct kiln_digest portable = kiln__digest(data, size);
         kiln__sha256_force_portable(0);
         struct kiln_digest native = kiln__digest(data, size);
-        assert_memory_equal(&portable, &native, sizeof(native));
+        CHECK_MEM(&portable, &native, sizeof(native));
     }
 }
 
@@ -83,7 +76,7 @@ static void every_split_gives_one_digest(void **state)
         kiln__sha256_update(&sha, data, split);
         kiln__sha256_update(&sha, data + split, sizeof(data) - split);
         kiln__sha256_final(&sha, &digest);
-        assert_memory_equal(&digest, &whole, sizeof(whole));
+        CHECK_MEM(&digest, &whole, sizeof(whole));
     }
 }
 

@@ -12,25 +12,26 @@ static const char *const names[4] = {"KILN_TEST_E0", "KILN_TEST_E1", "KILN_TEST_
 static void compare(void)
 {
     const struct kiln_environment *environment = kiln__environment();
-    assert_non_null(environment);
+    CHECK_NOT_NULL(environment);
     for (int i = 0; i < 4; i++) {
         const struct kiln_variable *variable = kiln__environment_variable(environment, indices[i]);
         const char *value = getenv(names[i]);
-        assert_non_null(variable);
-        assert_int_equal(variable->size, value ? strlen(value) + 1 : 0);
-        if (value) assert_string_equal(variable->words, value);
+        CHECK_NOT_NULL(variable);
+        CHECK_EQ(variable->size, value ? strlen(value) + 1 : 0);
+        if (value) CHECK_STR((const char *)variable->words, value);
         for (uint32_t k = variable->size; k < (variable->size + 7) / 8 * 8; k++)
-            assert_int_equal(((const char *)variable->words)[k], 0);
+            CHECK_EQ(((const char *)variable->words)[k], 0);
     }
 }
+#define compare(...) CHECK_CALL(compare, __VA_ARGS__)
 
 static void test_names(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) indices[i] = kiln__environment_index(names[i]);
-    for (int i = 0; i < 4; i++) assert_int_equal(indices[i], kiln__environment_index(names[i]));
-    assert_int_equal(indices[3], KILN_VARIABLE_TARGET);
-    assert_true(indices[0] >= KILN_CORE_VARIABLES && indices[0] != indices[1] && indices[1] != indices[2]);
+    for (int i = 0; i < 4; i++) CHECK_EQ(indices[i], kiln__environment_index(names[i]));
+    CHECK_EQ(indices[3], KILN_VARIABLE_TARGET);
+    CHECK_TRUE(indices[0] >= KILN_CORE_VARIABLES && indices[0] != indices[1] && indices[1] != indices[2]);
 }
 
 static void test_follows(void **state)
@@ -75,18 +76,18 @@ static void test_version(void **state)
 {
     (void)state;
     uint64_t version = kiln__environment()->version;
-    assert_int_equal(kiln__environment()->version, version);
+    CHECK_EQ(kiln__environment()->version, version);
     static char target[] = "KILN_TARGET=x86-64";
     putenv(target);
     uint64_t with_target = kiln__environment()->version;
-    assert_true(with_target != version);
-    assert_int_equal(kiln__environment()->version, with_target);
+    CHECK_NE(with_target, version);
+    CHECK_EQ(kiln__environment()->version, with_target);
     target[12] = 'y'; /* in place: a core variable is looked at in every call */
-    assert_true(kiln__environment()->version != with_target);
+    CHECK_NE(kiln__environment()->version, with_target);
     unsetenv("KILN_TARGET");
     kiln__environment_set_fast(false);
     version = kiln__environment()->version;
-    assert_true(kiln__environment()->version != version);
+    CHECK_NE(kiln__environment()->version, version);
     compare();
     kiln__environment_set_fast(true);
 }

@@ -1,15 +1,6 @@
 /*
  * test_base_file.c - map, read, publish; making folders.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "support/check.h"
 
 static char folder[64];
 
@@ -57,26 +49,26 @@ static void publish_replaces_whole_files(void **state)
 {
     (void)state;
     kiln_bytes first, second;
-    assert_int_equal(kiln__file_publish(in_folder("a"), "hello", 5, NULL), KILN_OK);
-    assert_int_equal(kiln__file_map(in_folder("a"), &first, NULL), KILN_OK);
-    assert_int_equal(kiln__file_publish(in_folder("a"), "other bytes", 11, NULL), KILN_OK);
-    assert_int_equal(kiln__file_map(in_folder("a"), &second, NULL), KILN_OK);
-    assert_int_equal(first.size, 5);
-    assert_memory_equal(first.data, "hello", 5); /* an open file stays what it was */
-    assert_int_equal(second.size, 11);
-    assert_memory_equal(second.data, "other bytes", 11);
+    CHECK_STATUS(kiln__file_publish(in_folder("a"), "hello", 5, NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_map(in_folder("a"), &first, NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_publish(in_folder("a"), "other bytes", 11, NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_map(in_folder("a"), &second, NULL), KILN_OK);
+    CHECK_EQ(first.size, 5);
+    CHECK_MEM(first.data, "hello", 5); /* an open file stays what it was */
+    CHECK_EQ(second.size, 11);
+    CHECK_MEM(second.data, "other bytes", 11);
     kiln__file_unmap(first);
     kiln__file_unmap(second);
-    assert_int_equal(count_entries(), 1); /* no temporary file is left */
+    CHECK_EQ(count_entries(), 1); /* no temporary file is left */
 }
 
 static void empty_files_are_fine(void **state)
 {
     (void)state;
     kiln_bytes bytes = {NULL, 1};
-    assert_int_equal(kiln__file_publish(in_folder("empty"), NULL, 0, NULL), KILN_OK);
-    assert_int_equal(kiln__file_map(in_folder("empty"), &bytes, NULL), KILN_OK);
-    assert_int_equal(bytes.size, 0);
+    CHECK_STATUS(kiln__file_publish(in_folder("empty"), NULL, 0, NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_map(in_folder("empty"), &bytes, NULL), KILN_OK);
+    CHECK_EQ(bytes.size, 0);
     kiln__file_unmap(bytes);
 }
 
@@ -85,8 +77,8 @@ static void missing_is_a_miss(void **state)
     (void)state;
     kiln_bytes bytes;
     struct kiln_buffer buffer = {0};
-    assert_int_equal(kiln__file_map(in_folder("none"), &bytes, NULL), KILN_MISS);
-    assert_int_equal(kiln__file_read(in_folder("none/deeper"), 10, &buffer, NULL), KILN_MISS);
+    CHECK_EQ(kiln__file_map(in_folder("none"), &bytes, NULL), KILN_MISS);
+    CHECK_EQ(kiln__file_read(in_folder("none/deeper"), 10, &buffer, NULL), KILN_MISS);
 }
 
 static void other_kinds_are_faults(void **state)
@@ -94,15 +86,15 @@ static void other_kinds_are_faults(void **state)
     (void)state;
     kiln_bytes bytes;
     kiln_error err = {0};
-    assert_int_equal(kiln__file_map(folder, &bytes, &err), KILN_IO);
-    assert_non_null(strstr(err.text, "not a regular file"));
-    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
-    assert_int_equal(kiln__file_map(in_folder("pipe"), &bytes, &err), KILN_IO); /* and does not wait for a writer */
-    assert_int_equal(kiln__file_publish(in_folder("no/such/folder"), "x", 1, &err), KILN_IO);
-    assert_non_null(strstr(err.text, "No such file"));
-    assert_int_equal(mkdir(in_folder("taken"), 0700), 0);
-    assert_int_equal(kiln__file_publish(in_folder("taken"), "x", 1, &err), KILN_IO);
-    assert_int_equal(count_entries(), 2);
+    CHECK_STATUS(kiln__file_map(folder, &bytes, &err), KILN_IO, &err);
+    CHECK_CONTAINS(err.text, "not a regular file");
+    CHECK_EQ(mkfifo(in_folder("pipe"), 0600), 0);
+    CHECK_STATUS(kiln__file_map(in_folder("pipe"), &bytes, &err), KILN_IO, &err); /* and does not wait for a writer */
+    CHECK_STATUS(kiln__file_publish(in_folder("no/such/folder"), "x", 1, &err), KILN_IO, &err);
+    CHECK_CONTAINS(err.text, "No such file");
+    CHECK_EQ(mkdir(in_folder("taken"), 0700), 0);
+    CHECK_STATUS(kiln__file_publish(in_folder("taken"), "x", 1, &err), KILN_IO, &err);
+    CHECK_EQ(count_entries(), 2);
 }
 
 static void read_appends_up_to_the_limit(void **state)
@@ -113,13 +105,13 @@ static void read_appends_up_to_the_limit(void **state)
     memset(large, 'x', sizeof(large));
     large[sizeof(large) - 1] = 'y';
     kiln__buffer_append(&buffer, "ab", 2);
-    assert_int_equal(kiln__file_publish(in_folder("large"), large, sizeof(large), NULL), KILN_OK);
-    assert_int_equal(kiln__file_read(in_folder("large"), 3, &buffer, NULL), KILN_OK);
-    assert_int_equal(buffer.size, 5);
-    assert_string_equal((char *)buffer.data, "abxxx");
-    assert_int_equal(kiln__file_read(in_folder("large"), SIZE_MAX, &buffer, NULL), KILN_OK);
-    assert_int_equal(buffer.size, 5 + sizeof(large));
-    assert_int_equal(buffer.data[buffer.size - 1], 'y');
+    CHECK_STATUS(kiln__file_publish(in_folder("large"), large, sizeof(large), NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_read(in_folder("large"), 3, &buffer, NULL), KILN_OK);
+    CHECK_EQ(buffer.size, 5);
+    CHECK_STR((char *)buffer.data, "abxxx");
+    CHECK_STATUS(kiln__file_read(in_folder("large"), SIZE_MAX, &buffer, NULL), KILN_OK);
+    CHECK_EQ(buffer.size, 5 + sizeof(large));
+    CHECK_EQ(buffer.data[buffer.size - 1], 'y');
     kiln__buffer_release(&buffer);
 }
 
@@ -128,16 +120,16 @@ static void folders_are_made_closed(void **state)
     (void)state;
     struct stat info;
     kiln_error err = {0};
-    assert_int_equal(kiln__folder_make(in_folder("one"), NULL), KILN_OK);
-    assert_int_equal(kiln__folder_make(in_folder("one"), NULL), KILN_OK);
-    assert_int_equal(kiln__folder_make(in_folder("one/two//three/"), NULL), KILN_OK);
-    assert_int_equal(stat(in_folder("one/two/three"), &info), 0);
-    assert_int_equal(info.st_mode & 07777, 0700);
-    assert_int_equal(kiln__file_publish(in_folder("file"), "x", 1, NULL), KILN_OK);
-    assert_int_equal(kiln__folder_make(in_folder("file"), &err), KILN_IO);
-    assert_non_null(strstr(err.text, "not a folder"));
-    assert_int_equal(kiln__folder_make(in_folder("file/below"), &err), KILN_IO);
-    assert_int_equal(kiln__folder_make("", &err), KILN_IO);
+    CHECK_STATUS(kiln__folder_make(in_folder("one"), NULL), KILN_OK);
+    CHECK_STATUS(kiln__folder_make(in_folder("one"), NULL), KILN_OK);
+    CHECK_STATUS(kiln__folder_make(in_folder("one/two//three/"), NULL), KILN_OK);
+    CHECK_EQ(stat(in_folder("one/two/three"), &info), 0);
+    CHECK_EQ(info.st_mode & 07777, 0700);
+    CHECK_STATUS(kiln__file_publish(in_folder("file"), "x", 1, NULL), KILN_OK);
+    CHECK_STATUS(kiln__folder_make(in_folder("file"), &err), KILN_IO, &err);
+    CHECK_CONTAINS(err.text, "not a folder");
+    CHECK_STATUS(kiln__folder_make(in_folder("file/below"), &err), KILN_IO, &err);
+    CHECK_STATUS(kiln__folder_make("", &err), KILN_IO, &err);
     rmdir(in_folder("one/two/three"));
     rmdir(in_folder("one/two"));
 }
@@ -186,9 +178,9 @@ static void a_full_file_is_a_failure(void **state)
     pid_t child = fork();
     if (child == 0) _exit(publish_over_the_limit());
     waitpid(child, &status, 0);
-    if (WIFSIGNALED(status)) fail_msg("ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
-    assert_int_equal(WEXITSTATUS(status), 0);
-    assert_int_equal(count_entries(), 2); /* "small" and "own" */
+    if (WIFSIGNALED(status)) CHECK_FAIL("ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    CHECK_EQ(WEXITSTATUS(status), 0);
+    CHECK_EQ(count_entries(), 2); /* "small" and "own" */
 }
 
 /* What was read stays readable when somebody cuts the file. */
@@ -199,12 +191,12 @@ static void a_file_is_cut_after_it_was_read(void **state)
     kiln_bytes bytes;
     char *data = calloc(1, SIZE);
     data[SIZE - 1] = 'x';
-    assert_int_equal(kiln__file_publish(in_folder("cut"), data, SIZE, NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_publish(in_folder("cut"), data, SIZE, NULL), KILN_OK);
     free(data);
-    assert_int_equal(kiln__file_map(in_folder("cut"), &bytes, NULL), KILN_OK);
-    assert_int_equal(truncate(in_folder("cut"), 0), 0);
-    assert_int_equal(bytes.size, SIZE);
-    assert_int_equal(((const char *)bytes.data)[SIZE - 1], 'x');
+    CHECK_STATUS(kiln__file_map(in_folder("cut"), &bytes, NULL), KILN_OK);
+    CHECK_EQ(truncate(in_folder("cut"), 0), 0);
+    CHECK_EQ(bytes.size, SIZE);
+    CHECK_EQ(((const char *)bytes.data)[SIZE - 1], 'x');
     kiln__file_unmap(bytes);
 }
 

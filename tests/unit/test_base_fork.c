@@ -2,24 +2,16 @@
  * test_base_fork.c - the list of handlers around fork: its order, what joins it while a fork is under way, and how
  * often pthread_atfork() is called. Stages of layers that are not linked with this program are the test's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka needs the four above */
-#include <cmocka.h>
-
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/process/fork.h"
 #include "base/process/gate.h"
+#include "support/check.h"
 
 /* What ran: capitals before the fork, small letters in the parent, digits in the child, which has its own copy. */
 static char ran[64];
@@ -43,12 +35,13 @@ static void check_fork(const char *in_parent, const char *in_child)
     memset(ran, 0, sizeof ran);
     ran_count = 0;
     pid_t child = fork();
-    assert_true(child >= 0);
+    CHECK_GE(child, 0);
     if (child == 0) end_child(!strcmp(ran, in_child));
-    assert_string_equal(ran, in_parent);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    CHECK_STR(ran, in_parent);
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
 }
+#define check_fork(...) CHECK_CALL(check_fork, __VA_ARGS__)
 
 /* ---- registrations --------------------------------------------------------------------------------------------- */
 
@@ -66,7 +59,7 @@ int __wrap_pthread_atfork(void (*before)(void), void (*in_parent)(void), void (*
 static void test_one_registration(void **state)
 {
     (void)state;
-    assert_int_equal(registrations, 1);
+    CHECK_EQ(registrations, 1);
 }
 
 /* ---- order ----------------------------------------------------------------------------------------------------- */
@@ -126,12 +119,12 @@ static void test_order(void **state)
     (void)state;
     unsigned forks = kiln__forks();
     check_fork("QBGgq", "QBG31");
-    assert_int_equal(kiln__forks(), forks);
+    CHECK_EQ(kiln__forks(), forks);
     int status = -1;
     pid_t child = fork();
     if (child == 0) end_child(kiln__forks() == forks + 1);
     waitpid(child, &status, 0);
-    assert_int_equal(status, 0);
+    CHECK_EQ(status, 0);
 }
 
 /* ---- a library that is opened while another thread forks --------------------------------------------------------- */
@@ -178,9 +171,9 @@ static void test_registered_meanwhile(void **state)
     check_fork("QBGgq", "QBG31");
     int status = pthread_mutex_trylock(&late_lock);
     pthread_mutex_unlock(&late_lock);
-    assert_int_equal(status, EBUSY); /* the fork had not locked it, and did not unlock it */
+    CHECK_EQ(status, EBUSY); /* the fork had not locked it, and did not unlock it */
     check_fork("PQBGgqp", "PQBG310");
-    assert_int_equal(pthread_mutex_trylock(&late_lock), 0);
+    CHECK_EQ(pthread_mutex_trylock(&late_lock), 0);
     pthread_mutex_unlock(&late_lock);
 }
 
@@ -197,7 +190,7 @@ static void before_of_library(void)
 
 static void *work_until_looked_at(void *unused)
 {
-    assert_true(kiln__work_begin());
+    CHECK_TRUE(kiln__work_begin());
     sem_post(&working);
     sem_wait(&looked);
     kiln__work_end();
@@ -206,7 +199,7 @@ static void *work_until_looked_at(void *unused)
 
 static void *work_for_a_moment(void *unused)
 {
-    assert_true(kiln__work_begin());
+    CHECK_TRUE(kiln__work_begin());
     sem_post(&working);
     usleep(50000);
     kiln__work_end();
@@ -217,16 +210,17 @@ static void fork_while_another_runs(void *(*function)(void *))
 {
     int status = -1;
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, function, NULL), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, function, NULL), 0);
     sem_wait(&working);
     pid_t child = fork();
     if (child == 0) end_child(kiln__work_begin());
     waitpid(child, &status, 0);
-    assert_int_equal(status, 0);
+    CHECK_EQ(status, 0);
     pthread_join(thread, NULL);
-    assert_true(kiln__work_begin()); /* the gate is open again */
+    CHECK_TRUE(kiln__work_begin()); /* the gate is open again */
     kiln__work_end();
 }
+#define fork_while_another_runs(...) CHECK_CALL(fork_while_another_runs, __VA_ARGS__)
 
 /* Its handlers run before ours and find another thread at work, until kiln__fork_wait_first() was called. */
 static void test_library_opened_later(void **state)
@@ -236,11 +230,11 @@ static void test_library_opened_later(void **state)
     sem_init(&looked, 0, 0);
     __real_pthread_atfork(before_of_library, NULL, NULL);
     fork_while_another_runs(work_until_looked_at);
-    assert_true(found_work);
+    CHECK_TRUE(found_work);
     kiln__fork_wait_first();
-    assert_int_equal(registrations, 2);
+    CHECK_EQ(registrations, 2);
     fork_while_another_runs(work_for_a_moment);
-    assert_false(found_work);
+    CHECK_FALSE(found_work);
     check_fork("PQBGgqp", "PQBG310");
 }
 

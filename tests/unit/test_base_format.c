@@ -2,26 +2,20 @@
  * test_base_format.c - text that does not depend on the locale, and can be printed. Whole programs in a locale with a
  * comma: tests/process/locale.sh.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <locale.h>
 
 #include "base/buffer.h"
 #include "base/format.h"
+#include "support/check.h"
 
 static void escapes_as(const char *text, size_t size, const char *expected)
 {
     char out[64];
     size_t length = kiln__escape(out, sizeof out, text, size);
-    assert_int_equal(length, strlen(expected));
-    assert_memory_equal(out, expected, length);
+    CHECK_EQ(length, strlen(expected));
+    CHECK_MEM(out, expected, length);
 }
+#define escapes_as(...) CHECK_CALL(escapes_as, __VA_ARGS__)
 
 static void test_escape(void **state)
 {
@@ -45,10 +39,10 @@ static void test_escape_ends_with_the_room(void **state)
     (void)state;
     char out[8];
     memset(out, '.', sizeof out);
-    assert_int_equal(kiln__escape(out, 5, "ab\033c", 4), 2); /* an escape is there or not */
-    assert_memory_equal(out, "ab......", 8);
-    assert_int_equal(kiln__escape(out, 6, "ab\033c", 4), 6);
-    assert_int_equal(kiln__escape(out, 1, "\xc3\xbc", 2), 0);
+    CHECK_EQ(kiln__escape(out, 5, "ab\033c", 4), 2); /* an escape is there or not */
+    CHECK_MEM(out, "ab......", 8);
+    CHECK_EQ(kiln__escape(out, 6, "ab\033c", 4), 6);
+    CHECK_EQ(kiln__escape(out, 1, "\xc3\xbc", 2), 0);
 }
 
 /* The program's locale is as before, also its thread's own. */
@@ -59,8 +53,8 @@ static void test_format(void **state)
     locale_t own = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0), before = uselocale((locale_t)0);
     if (own) uselocale(own);
     kiln__buffer_printf(&text, "%g %d %s", 0.5, 7, "x");
-    if (own) assert_ptr_equal(uselocale(before), own);
-    assert_string_equal((const char *)text.data, "0.5 7 x");
+    if (own) CHECK_EQ(uselocale(before), own);
+    CHECK_STR((const char *)text.data, "0.5 7 x");
     kiln__buffer_release(&text);
     if (own) freelocale(own);
 }

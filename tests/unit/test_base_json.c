@@ -1,17 +1,10 @@
 /*
  * test_base_json.c - JSON as it is written, what is read back, and what is refused, with the byte where.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <math.h>
 
 #include "base/json.h"
+#include "support/check.h"
 
 static struct kiln_buffer out;
 
@@ -23,9 +16,10 @@ static struct kiln_json writer(void)
 
 static void wrote(const char *expected)
 {
-    assert_false(out.failed);
-    assert_string_equal((const char *)out.data, expected);
+    CHECK_FALSE(out.failed);
+    CHECK_STR((const char *)out.data, expected);
 }
+#define wrote(...) CHECK_CALL(wrote, __VA_ARGS__)
 
 static int release(void **state)
 {
@@ -92,6 +86,7 @@ static void writes_as(const char *text, size_t size, bool keeps_bytes, const cha
     kiln__json_bytes(&json, NULL, text, size);
     wrote(expected);
 }
+#define writes_as(...) CHECK_CALL(writes_as, __VA_ARGS__)
 
 static void test_escapes(void **state)
 {
@@ -125,19 +120,21 @@ static struct kiln_json_reader reader(const char *text, size_t size)
 static void reads_as(const char *text, const char *expected, size_t size)
 {
     struct kiln_json_reader json = reader(text, strlen(text));
-    assert_true(kiln__json_read_text(&json, &out));
-    assert_int_equal(out.size, size);
-    assert_memory_equal(out.data, expected, size + 1);
-    assert_ptr_equal(json.at, json.end);
+    CHECK_TRUE(kiln__json_read_text(&json, &out));
+    CHECK_EQ(out.size, size);
+    CHECK_MEM(out.data, expected, size + 1);
+    CHECK_EQ(json.at, json.end);
 }
+#define reads_as(...) CHECK_CALL(reads_as, __VA_ARGS__)
 
 static void refuses(const char *text, const char *expected, size_t offset)
 {
     struct kiln_json_reader json = reader(text, strlen(text));
-    assert_false(kiln__json_read_text(&json, &out));
-    assert_string_equal(json.expected, expected);
-    assert_int_equal(json.at - json.text, offset);
+    CHECK_FALSE(kiln__json_read_text(&json, &out));
+    CHECK_STR(json.expected, expected);
+    CHECK_EQ(json.at - json.text, offset);
 }
+#define refuses(...) CHECK_CALL(refuses, __VA_ARGS__)
 
 static void test_read_text(void **state)
 {
@@ -165,14 +162,14 @@ static void test_read_number(void **state)
     uint64_t number;
     struct kiln_json_reader json = reader(" 18446744073709551615", 21);
     (void)state;
-    assert_true(kiln__json_read_number(&json, &number));
-    assert_true(number == UINT64_MAX);
+    CHECK_TRUE(kiln__json_read_number(&json, &number));
+    CHECK_EQ(number, UINT64_MAX);
     json = reader("18446744073709551616", 20);
-    assert_false(kiln__json_read_number(&json, &number));
-    assert_string_equal(json.expected, "a smaller number");
+    CHECK_FALSE(kiln__json_read_number(&json, &number));
+    CHECK_STR(json.expected, "a smaller number");
     json = reader("-1", 2);
-    assert_false(kiln__json_read_number(&json, &number));
-    assert_string_equal(json.expected, "a whole number");
+    CHECK_FALSE(kiln__json_read_number(&json, &number));
+    CHECK_STR(json.expected, "a whole number");
 }
 
 static void test_skip(void **state)
@@ -180,16 +177,16 @@ static void test_skip(void **state)
     static const char text[] = "{\"a\":[1,-2.5e3,\"]\\\"\",{}],\"b\":null} 7";
     struct kiln_json_reader json = reader(text, strlen(text));
     (void)state;
-    assert_true(kiln__json_skip(&json, &out));
-    assert_true(kiln__json_accept(&json, '7'));
-    assert_false(kiln__json_accept(&json, '7'));
-    assert_int_equal(kiln__json_peek(&json), 0);
+    CHECK_TRUE(kiln__json_skip(&json, &out));
+    CHECK_TRUE(kiln__json_accept(&json, '7'));
+    CHECK_FALSE(kiln__json_accept(&json, '7'));
+    CHECK_EQ(kiln__json_peek(&json), 0);
     for (size_t size = 0; size < strlen(text) - 2; size++) { /* cut anywhere: exactly that much memory */
         char *cut = malloc(size + 1);
         memcpy(cut, text, size);
         json = reader(cut, size);
-        assert_false(kiln__json_skip(&json, &out));
-        assert_true(json.at <= json.end);
+        CHECK_FALSE(kiln__json_skip(&json, &out));
+        CHECK_LE(json.at, json.end);
         free(cut);
     }
 }
@@ -202,11 +199,11 @@ static void test_depth_costs_no_stack(void **state)
     memset(text, '[', DEPTH);
     memset(text + DEPTH, ']', DEPTH);
     struct kiln_json_reader json = reader(text, 2 * DEPTH);
-    assert_true(kiln__json_skip(&json, &out));
-    assert_ptr_equal(json.at, json.end);
+    CHECK_TRUE(kiln__json_skip(&json, &out));
+    CHECK_EQ(json.at, json.end);
     json = reader(text, 2 * DEPTH - 1);
-    assert_false(kiln__json_skip(&json, &out));
-    assert_string_equal(json.expected, "a value");
+    CHECK_FALSE(kiln__json_skip(&json, &out));
+    CHECK_STR(json.expected, "a value");
     free(text);
 }
 
@@ -220,9 +217,9 @@ static void test_round_trip(void **state)
     kiln__json_bytes(&json, NULL, text, sizeof text);
     struct kiln_buffer read = {0};
     struct kiln_json_reader back = reader((const char *)out.data, out.size);
-    assert_true(kiln__json_read_text(&back, &read));
-    assert_int_equal(read.size, sizeof expected);
-    assert_memory_equal(read.data, expected, sizeof expected);
+    CHECK_TRUE(kiln__json_read_text(&back, &read));
+    CHECK_EQ(read.size, sizeof expected);
+    CHECK_MEM(read.data, expected, sizeof expected);
     kiln__buffer_release(&read);
 }
 

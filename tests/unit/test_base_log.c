@@ -1,19 +1,11 @@
 /*
  * test_base_log.c - what reaches stderr. KILN_LOG is read once, so each case runs in a child of its own.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "support/check.h"
 
 /* Runs `speak` with KILN_LOG set to `words` and keeps what it wrote to stderr. */
 static const char *output_of(const char *words, void (*speak)(void))
@@ -21,7 +13,7 @@ static const char *output_of(const char *words, void (*speak)(void))
     static char text[16384];
     int ends[2];
     size_t used = 0;
-    assert_int_equal(pipe(ends), 0);
+    CHECK_EQ(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {
         if (words != NULL)
@@ -49,14 +41,13 @@ static void speak_both(void)
 static void words_choose(void **state)
 {
     (void)state;
-    assert_string_equal(output_of(NULL, speak_both), "");
-    assert_string_equal(output_of("", speak_both), "");
-    assert_string_equal(output_of("miss", speak_both), "kiln: a miss: 7\n");
-    assert_string_equal(output_of("fault", speak_both), "kiln: a fault\n");
-    assert_string_equal(output_of("fault,miss", speak_both), "kiln: a miss: 7\nkiln: a fault\n");
-    assert_string_equal(output_of("all", speak_both), "kiln: a miss: 7\nkiln: a fault\n");
-    assert_string_equal(output_of("mis", speak_both),
-                        "kiln: KILN_LOG: no such word: mis; there are miss, fault and all\n");
+    CHECK_STR(output_of(NULL, speak_both), "");
+    CHECK_STR(output_of("", speak_both), "");
+    CHECK_STR(output_of("miss", speak_both), "kiln: a miss: 7\n");
+    CHECK_STR(output_of("fault", speak_both), "kiln: a fault\n");
+    CHECK_STR(output_of("fault,miss", speak_both), "kiln: a miss: 7\nkiln: a fault\n");
+    CHECK_STR(output_of("all", speak_both), "kiln: a miss: 7\nkiln: a fault\n");
+    CHECK_STR(output_of("mis", speak_both), "kiln: KILN_LOG: no such word: mis; there are miss, fault and all\n");
 }
 
 static void speak_twice(void)
@@ -69,7 +60,7 @@ static void speak_twice(void)
 static void once_is_once_per_text(void **state)
 {
     (void)state;
-    assert_string_equal(output_of(NULL, speak_twice), "kiln: broken: a\nkiln: broken: b\n");
+    CHECK_STR(output_of(NULL, speak_twice), "kiln: broken: a\nkiln: broken: b\n");
 }
 
 static void speak_many(void)
@@ -84,8 +75,8 @@ static void sixty_four_texts_are_remembered(void **state)
 {
     (void)state;
     const char *text = output_of(NULL, speak_many);
-    assert_string_equal(text + strlen(text) - strlen("kiln: 63\nkiln: first\n"), "kiln: 63\nkiln: first\n");
-    assert_null(strstr(text, "63\nkiln: 63"));
+    CHECK_STR(text + strlen(text) - strlen("kiln: 63\nkiln: first\n"), "kiln: 63\nkiln: first\n");
+    CHECK_NULL(strstr(text, "63\nkiln: 63"));
 }
 
 static void speak_long(void)
@@ -101,9 +92,9 @@ static void a_line_is_one_line(void **state)
 {
     (void)state;
     const char *text = output_of("miss", speak_long);
-    assert_int_equal(strlen(text), 4096);
-    assert_ptr_equal(strchr(text, '\n'), text + 4095);
-    assert_int_equal(text[6 + 10], ' ');
+    CHECK_EQ(strlen(text), 4096);
+    CHECK_EQ(strchr(text, '\n'), text + 4095);
+    CHECK_EQ(text[6 + 10], ' ');
 }
 
 int main(void)

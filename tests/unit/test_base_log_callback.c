@@ -2,19 +2,12 @@
  * test_base_log_callback.c - kiln_set_log: who gets which line, when a context is freed, and threads that replace the
  * function.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
 #include <pthread.h>
 
 #include "base/log.h"
+#include "support/check.h"
 
 struct heard {
     unsigned kinds;
@@ -42,45 +35,45 @@ static void kinds_choose(void **state)
 {
     (void)state;
     struct heard heard = {0};
-    assert_false(kiln__log_on(KILN_LOG_MISS));
-    assert_int_equal(kiln_set_log(KILN_LOG_MISS, hear, &heard, count_free), KILN_OK);
-    assert_true(kiln__log_on(KILN_LOG_MISS));
-    assert_false(kiln__log_on(KILN_LOG_FAULT));
+    CHECK_FALSE(kiln__log_on(KILN_LOG_MISS));
+    CHECK_STATUS(kiln_set_log(KILN_LOG_MISS, hear, &heard, count_free), KILN_OK);
+    CHECK_TRUE(kiln__log_on(KILN_LOG_MISS));
+    CHECK_FALSE(kiln__log_on(KILN_LOG_FAULT));
     kiln__log(KILN_LOG_MISS, "a miss: %d\nof %s", 7, "f\x1b");
-    assert_string_equal(heard.text, "a miss: 7 of f\\x1b");
+    CHECK_STR(heard.text, "a miss: 7 of f\\x1b");
     kiln__log(KILN_LOG_FAULT, "not asked for");
-    assert_int_equal(heard.lines, 1);
+    CHECK_EQ(heard.lines, 1);
     kiln__log_once("a fault"); /* told in any case */
-    assert_string_equal(heard.text, "a fault");
-    assert_int_equal(heard.kinds, KILN_LOG_MISS | KILN_LOG_FAULT);
-    assert_int_equal(kiln_set_log(0, NULL, NULL, NULL), KILN_OK);
-    assert_int_equal(heard.frees, 1);
-    assert_false(kiln__log_on(KILN_LOG_MISS));
+    CHECK_STR(heard.text, "a fault");
+    CHECK_EQ(heard.kinds, KILN_LOG_MISS | KILN_LOG_FAULT);
+    CHECK_STATUS(kiln_set_log(0, NULL, NULL, NULL), KILN_OK);
+    CHECK_EQ(heard.frees, 1);
+    CHECK_FALSE(kiln__log_on(KILN_LOG_MISS));
     kiln__log(KILN_LOG_MISS, "nobody");
-    assert_int_equal(heard.lines, 2);
+    CHECK_EQ(heard.lines, 2);
 }
 
 static void wrong_kinds_change_nothing(void **state)
 {
     (void)state;
     struct heard heard = {0};
-    assert_int_equal(kiln_set_log(KILN_LOG_MISS, hear, &heard, count_free), KILN_OK);
-    assert_int_equal(kiln_set_log(8, hear, NULL, count_free), KILN_INVALID);
+    CHECK_STATUS(kiln_set_log(KILN_LOG_MISS, hear, &heard, count_free), KILN_OK);
+    CHECK_STATUS(kiln_set_log(8, hear, NULL, count_free), KILN_INVALID);
     kiln__log(KILN_LOG_MISS, "still here");
-    assert_int_equal(heard.lines, 1);
-    assert_int_equal(heard.frees, 0);
-    assert_int_equal(kiln_set_log(0, NULL, NULL, NULL), KILN_OK);
+    CHECK_EQ(heard.lines, 1);
+    CHECK_EQ(heard.frees, 0);
+    CHECK_STATUS(kiln_set_log(0, NULL, NULL, NULL), KILN_OK);
 }
 
 static void what_the_function_logs_does_not_come_back(void **state)
 {
     (void)state;
     struct heard heard = {.logs_itself = true};
-    assert_int_equal(kiln_set_log(KILN_LOG_MISS, hear, &heard, NULL), KILN_OK);
+    CHECK_STATUS(kiln_set_log(KILN_LOG_MISS, hear, &heard, NULL), KILN_OK);
     kiln__log(KILN_LOG_MISS, "outside");
-    assert_int_equal(heard.lines, 1);
-    assert_string_equal(heard.text, "outside");
-    assert_int_equal(kiln_set_log(0, NULL, NULL, NULL), KILN_OK);
+    CHECK_EQ(heard.lines, 1);
+    CHECK_STR(heard.text, "outside");
+    CHECK_STATUS(kiln_set_log(0, NULL, NULL, NULL), KILN_OK);
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------------------
@@ -123,13 +116,13 @@ static void a_context_is_freed_once_and_after_its_last_call(void **state)
 {
     (void)state;
     pthread_t threads[THREADS];
-    assert_int_equal(kiln_set_log(KILN_LOG_MISS, use, &slots[0], free_slot), KILN_OK);
-    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, speak, NULL), 0);
-    for (int i = 1; i < ROUNDS; i++) assert_int_equal(kiln_set_log(KILN_LOG_MISS, use, &slots[i], free_slot), KILN_OK);
+    CHECK_STATUS(kiln_set_log(KILN_LOG_MISS, use, &slots[0], free_slot), KILN_OK);
+    for (int i = 0; i < THREADS; i++) CHECK_EQ(pthread_create(&threads[i], NULL, speak, NULL), 0);
+    for (int i = 1; i < ROUNDS; i++) CHECK_STATUS(kiln_set_log(KILN_LOG_MISS, use, &slots[i], free_slot), KILN_OK);
     atomic_store(&is_over, true);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    assert_int_equal(kiln_set_log(0, NULL, NULL, NULL), KILN_OK);
-    for (int i = 0; i < ROUNDS; i++) assert_int_equal(slots[i].frees, 1);
+    CHECK_STATUS(kiln_set_log(0, NULL, NULL, NULL), KILN_OK);
+    for (int i = 0; i < ROUNDS; i++) CHECK_EQ(slots[i].frees, 1);
 }
 
 int main(void)

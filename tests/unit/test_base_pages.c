@@ -16,23 +16,25 @@ static struct thing {
 static void thing_new(int i)
 {
     things[i].data = kiln__pages_new(SIZE, &things[i].in_block);
-    assert_non_null(things[i].data);
-    for (int k = 0; k < SIZE; k++) assert_int_equal(things[i].data[k], 0);
+    CHECK_NOT_NULL(things[i].data);
+    for (int k = 0; k < SIZE; k++) CHECK_EQ(things[i].data[k], 0);
     memset(things[i].data, i & 127 ? i & 127 : 1, SIZE);
 }
+#define thing_new(...) CHECK_CALL(thing_new, __VA_ARGS__)
 
 static void thing_free(int i)
 {
-    for (int k = 0; k < SIZE; k++) assert_int_equal(things[i].data[k], i & 127 ? i & 127 : 1);
+    for (int k = 0; k < SIZE; k++) CHECK_EQ(things[i].data[k], i & 127 ? i & 127 : 1);
     kiln__pages_free(things[i].data, SIZE, things[i].in_block);
 }
+#define thing_free(...) CHECK_CALL(thing_free, __VA_ARGS__)
 
 static void test_few_are_plain(void **state)
 {
     (void)state;
     for (int i = 0; i < FEW; i++) thing_new(i);
-    for (int i = 0; i < FEW; i++) assert_false(things[i].in_block);
-    assert_int_equal(kiln__pages_block_bytes(), 0);
+    for (int i = 0; i < FEW; i++) CHECK_FALSE(things[i].in_block);
+    CHECK_EQ(kiln__pages_block_bytes(), 0);
     for (int i = 0; i < FEW; i++) thing_free(i);
 }
 
@@ -40,17 +42,17 @@ static void test_many_stand_in_blocks(void **state)
 {
     (void)state;
     for (int i = 0; i < MANY; i++) thing_new(i);
-    for (int i = 0; i < MANY; i++) assert_int_equal(things[i].in_block, i >= FEW);
-    for (int i = FEW; i < MANY; i++) assert_int_equal((uintptr_t)things[i].data % 64, 0);
+    for (int i = 0; i < MANY; i++) CHECK_EQ(things[i].in_block, i >= FEW);
+    for (int i = FEW; i < MANY; i++) CHECK_EQ((uintptr_t)things[i].data % 64, 0);
     size_t bytes = kiln__pages_block_bytes();
-    assert_in_range(bytes, 2 * BLOCK, 3 * BLOCK);
+    CHECK_BETWEEN(bytes, 2 * BLOCK, 3 * BLOCK);
     for (int round = 0; round < 3; round++) { /* what was given back is used again */
         for (int i = FEW + round; i < MANY; i += 2) thing_free(i);
         for (int i = FEW + round; i < MANY; i += 2) thing_new(i);
-        assert_int_equal(kiln__pages_block_bytes(), bytes);
+        CHECK_EQ(kiln__pages_block_bytes(), bytes);
     }
     for (int i = 0; i < MANY; i++) thing_free(i);
-    assert_int_equal(kiln__pages_block_bytes(), 0);
+    CHECK_EQ(kiln__pages_block_bytes(), 0);
 }
 
 /* Freeing the plain ones makes room for plain ones again, once the blocks are gone. */
@@ -58,10 +60,10 @@ static void test_plain_again(void **state)
 {
     (void)state;
     for (int i = 0; i <= FEW; i++) thing_new(i);
-    assert_true(things[FEW].in_block);
+    CHECK_TRUE(things[FEW].in_block);
     for (int i = 0; i <= FEW; i++) thing_free(i);
     thing_new(0);
-    assert_false(things[0].in_block);
+    CHECK_FALSE(things[0].in_block);
     thing_free(0);
 }
 
@@ -73,8 +75,8 @@ static void test_large_are_plain(void **state)
     bool in_block;
     for (int i = 0; i < COUNT; i++) {
         data[i] = kiln__pages_new(LARGE, &in_block);
-        assert_non_null(data[i]);
-        assert_false(in_block);
+        CHECK_NOT_NULL(data[i]);
+        CHECK_FALSE(in_block);
     }
     for (int i = 0; i < COUNT; i++) kiln__pages_free(data[i], LARGE, false);
 }

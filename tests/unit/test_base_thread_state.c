@@ -2,24 +2,16 @@
  * test_base_thread_state.c - what a thread registered is given back when it ends: once, upper layers first, however it
  * ends and whatever runs meanwhile; and one pthread key serves all layers.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka needs the four above */
-#include <cmocka.h>
-
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/environment.h"
 #include "base/process/thread_state.h"
 #include "kiln.h"
+#include "support/check.h"
 
 static char given_back[64]; /* a digit for each part, in the order in which they were given back */
 static size_t given_count;
@@ -46,20 +38,22 @@ static bool set(int part)
 static void in_thread(void *(*function)(void *), void *argument)
 {
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, function, argument), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, function, argument), 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
 }
+#define in_thread(...) CHECK_CALL(in_thread, __VA_ARGS__)
 
 /* The function must return 0 in a child: there the keys are as the test wants them. */
 static void in_child(int (*function)(void))
 {
     int status = -1;
     pid_t child = fork();
-    assert_true(child >= 0);
+    CHECK_GE(child, 0);
     if (child == 0) _exit(function());
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
 }
+#define in_child(...) CHECK_CALL(in_child, __VA_ARGS__)
 
 /* ---- keys ------------------------------------------------------------------------------------------------------ */
 
@@ -137,9 +131,9 @@ static void test_upper_layers_first(void **state)
 {
     (void)state;
     in_thread(set_in_some_order, NULL);
-    assert_string_equal(given_back, "012345");
+    CHECK_STR(given_back, "012345");
     in_thread(set_in_some_order, NULL);
-    assert_string_equal(given_back, "012345012345");
+    CHECK_STR(given_back, "012345012345");
 }
 
 static void *set_and_change(void *unused)
@@ -156,7 +150,7 @@ static void test_last_value_counts(void **state)
 {
     (void)state;
     in_thread(set_and_change, NULL);
-    assert_string_equal(given_back, "4");
+    CHECK_STR(given_back, "4");
 }
 
 static void *set_and_exit(void *unused)
@@ -179,12 +173,12 @@ static void test_exit_and_cancel(void **state)
     pthread_t thread;
     _Atomic bool is_set = false;
     in_thread(set_and_exit, NULL);
-    assert_string_equal(given_back, "0");
-    assert_int_equal(pthread_create(&thread, NULL, set_and_pause, &is_set), 0);
+    CHECK_STR(given_back, "0");
+    CHECK_EQ(pthread_create(&thread, NULL, set_and_pause, &is_set), 0);
     while (!atomic_load(&is_set)) usleep(100);
     pthread_cancel(thread);
     pthread_join(thread, NULL);
-    assert_string_equal(given_back, "00");
+    CHECK_STR(given_back, "00");
 }
 
 /* ---- use while a thread ends ----------------------------------------------------------------------------------- */
@@ -214,7 +208,7 @@ static void test_set_while_giving_back(void **state)
 {
     (void)state;
     in_thread(set_nested, NULL);
-    assert_string_equal(given_back, "1450");
+    CHECK_STR(given_back, "1450");
 }
 
 /* ThreadSanitizer ends its own part of a thread in the last round, and nothing may run after that. */
@@ -236,7 +230,7 @@ static void test_rounds_are_bounded(void **state)
 {
     (void)state;
     in_thread(set_for_ever, NULL);
-    assert_int_equal(given_count, PTHREAD_DESTRUCTOR_ITERATIONS);
+    CHECK_EQ(given_count, PTHREAD_DESTRUCTOR_ITERATIONS);
 }
 #endif
 
@@ -261,9 +255,9 @@ static void *use_then_end(void *unused)
 static void test_use_after_the_end(void **state)
 {
     (void)state;
-    assert_int_equal(pthread_key_create(&foreign_key, use_late), 0);
+    CHECK_EQ(pthread_key_create(&foreign_key, use_late), 0);
     in_thread(use_then_end, NULL);
-    assert_string_equal(given_back, "012");
+    CHECK_STR(given_back, "012");
     pthread_key_delete(foreign_key);
 }
 

@@ -40,7 +40,7 @@ static void test_owners(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct kiln_identity identity = {rows[i].user, rows[i].overflow, rows[i].every_user_has};
         if (kiln__identity_trusts(&identity, rows[i].owner, rows[i].root_is_fine) != rows[i].trusted)
-            fail_msg("a file that is %s is%s trusted", rows[i].what, rows[i].trusted ? " not" : "");
+            CHECK_FAIL("a file that is %s is%s trusted", rows[i].what, rows[i].trusted ? " not" : "");
     }
 }
 
@@ -48,25 +48,26 @@ static void test_modes(void **state)
 {
     (void)state;
     struct stat info = {.st_uid = geteuid(), .st_mode = S_IFREG | 0644};
-    assert_true(kiln__file_is_trusted(&info, false));
+    CHECK_TRUE(kiln__file_is_trusted(&info, false));
     info.st_mode = S_IFREG | 0664;
-    assert_false(kiln__file_is_trusted(&info, false));
+    CHECK_FALSE(kiln__file_is_trusted(&info, false));
     info.st_mode = S_IFREG | 0646;
-    assert_false(kiln__file_is_trusted(&info, false));
+    CHECK_FALSE(kiln__file_is_trusted(&info, false));
     info.st_mode = S_IFREG | 0644;
     info.st_uid = geteuid() + 1;
-    assert_false(kiln__file_is_trusted(&info, true));
+    CHECK_FALSE(kiln__file_is_trusted(&info, true));
 }
 
 static void expect_path(const char *path, const char *folder, const char *wanted)
 {
     char *made = kiln__path_absolute(path, folder);
     if (wanted)
-        assert_string_equal(made, wanted);
+        CHECK_STR(made, wanted);
     else
-        assert_null(made);
+        CHECK_NULL(made);
     free(made);
 }
+#define expect_path(...) CHECK_CALL(expect_path, __VA_ARGS__)
 
 static void test_paths(void **state)
 {
@@ -76,18 +77,18 @@ static void test_paths(void **state)
     expect_path("a/b", "/c", "/c/a/b");
     expect_path("a", "/", "/a");
     expect_path("a", "", NULL);
-    assert_non_null(getcwd(was, sizeof was));
-    assert_string_equal(kiln__folder_at_load(), was);
-    assert_non_null(mkdtemp(folder));
-    assert_int_equal(chdir(folder), 0);
+    CHECK_NOT_NULL(getcwd(was, sizeof was));
+    CHECK_STR(kiln__folder_at_load(), was);
+    CHECK_NOT_NULL(mkdtemp(folder));
+    CHECK_EQ(chdir(folder), 0);
     char *made = kiln__path_absolute("x", NULL);
-    assert_non_null(made);
-    assert_int_equal(strncmp(made, folder, strlen(folder)), 0);
+    CHECK_NOT_NULL(made);
+    CHECK_EQ(strncmp(made, folder, strlen(folder)), 0);
     free(made);
-    assert_string_equal(kiln__folder_at_load(), was);
-    assert_int_equal(rmdir(folder), 0);
+    CHECK_STR(kiln__folder_at_load(), was);
+    CHECK_EQ(rmdir(folder), 0);
     expect_path("x", NULL, NULL); /* the current folder is gone */
-    assert_int_equal(chdir(was), 0);
+    CHECK_EQ(chdir(was), 0);
 }
 
 static void test_append(void **state)
@@ -95,28 +96,28 @@ static void test_append(void **state)
     char folder[] = "/tmp/kiln-trust-XXXXXX", path[64], bytes[8192] = {0};
     kiln_error error;
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    CHECK_NOT_NULL(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/lines", folder);
-    assert_int_equal(kiln__file_append(path, "one\n", 4, &error), KILN_OK);
-    assert_int_equal(kiln__file_append(path, "two\n", 4, &error), KILN_OK);
+    CHECK_OK(kiln__file_append(path, "one\n", 4, &error), &error);
+    CHECK_OK(kiln__file_append(path, "two\n", 4, &error), &error);
     int fd = open(path, O_RDONLY);
-    assert_int_equal(read(fd, bytes, sizeof bytes), 8);
+    CHECK_EQ(read(fd, bytes, sizeof bytes), 8);
     close(fd);
     unlink(path);
-    assert_int_equal(mkfifo(path, 0600), 0);
-    assert_int_equal(kiln__file_append(path, "lost\n", 5, &error), KILN_IO); /* nobody reads */
-    assert_non_null(strstr(error.text, path));
+    CHECK_EQ(mkfifo(path, 0600), 0);
+    CHECK_STATUS(kiln__file_append(path, "lost\n", 5, &error), KILN_IO, &error); /* nobody reads */
+    CHECK_CONTAINS(error.text, path);
     int reader = open(path, O_RDONLY | O_NONBLOCK);
-    assert_int_equal(kiln__file_append(path, "read\n", 5, &error), KILN_OK);
-    assert_int_equal(read(reader, bytes, sizeof bytes), 5);
+    CHECK_OK(kiln__file_append(path, "read\n", 5, &error), &error);
+    CHECK_EQ(read(reader, bytes, sizeof bytes), 5);
     int filled = 0;
     while (kiln__file_append(path, bytes, 4096, &error) == KILN_OK && filled < 1000) filled++;
-    assert_in_range(filled, 1, 999); /* full: lost */
+    CHECK_BETWEEN(filled, 1, 999); /* full: lost */
     close(reader);
     unlink(path);
-    assert_int_equal(kiln__file_append(folder, "x", 1, &error), KILN_IO);
-    assert_int_equal(kiln__file_append("/dev/null", "x", 1, &error), KILN_OK);
-    assert_int_equal(kiln__file_append("/dev/full", "x", 1, &error), KILN_IO);
+    CHECK_STATUS(kiln__file_append(folder, "x", 1, &error), KILN_IO, &error);
+    CHECK_OK(kiln__file_append("/dev/null", "x", 1, &error), &error);
+    CHECK_STATUS(kiln__file_append("/dev/full", "x", 1, &error), KILN_IO, &error);
     rmdir(folder);
 }
 
@@ -127,19 +128,19 @@ static void test_append_raises_nothing(void **state)
     sigset_t pending, mask;
     struct rlimit limit, low;
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    CHECK_NOT_NULL(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/lines", folder);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    CHECK_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
     low = (struct rlimit){4, limit.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
     kiln_status first = kiln__file_append(path, "one\n", 4, NULL), second = kiln__file_append(path, "two\n", 4, NULL);
     setrlimit(RLIMIT_FSIZE, &limit);
-    assert_int_equal(first, KILN_OK);
-    assert_int_equal(second, KILN_IO);
+    CHECK_EQ(first, KILN_OK);
+    CHECK_EQ(second, KILN_IO);
     pthread_sigmask(SIG_SETMASK, NULL, &mask);
-    assert_false(sigismember(&mask, SIGXFSZ) || sigismember(&mask, SIGPIPE));
+    CHECK_FALSE(sigismember(&mask, SIGXFSZ) || sigismember(&mask, SIGPIPE));
     sigpending(&pending);
-    assert_false(sigismember(&pending, SIGXFSZ));
+    CHECK_FALSE(sigismember(&pending, SIGXFSZ));
     unlink(path);
     rmdir(folder);
 }

@@ -34,7 +34,7 @@ static void test_turns(void **state)
 {
     (void)state;
     static const bool due[17] = {[2] = true, [4] = true, [8] = true, [16] = true};
-    for (uint32_t i = 0; i < 17; i++) assert_int_equal(kiln__audit_is_due(i), due[i]);
+    for (uint32_t i = 0; i < 17; i++) CHECK_EQ(kiln__audit_is_due(i), due[i]);
 }
 
 static void test_off(void **state)
@@ -47,8 +47,8 @@ static void test_off(void **state)
     kiln_function *f = new_function(cache, &fake.compiler, "f", print_payload, &payload);
     struct counts before = count();
     for (int i = 0; i < 100; i++) get(f, NO_ARGS);
-    assert_int_equal(count().audits, before.audits);
-    assert_counters(cache, .calls = 100, .front_hits = 99, .traces = 1, .compiles = 1, .links = 1);
+    CHECK_EQ(count().audits, before.audits);
+    CHECK_COUNTERS(cache, .calls = 100, .front_hits = 99, .traces = 1, .compiles = 1, .links = 1);
     kiln_function_free(f);
     kiln_cache_close(cache);
 }
@@ -65,27 +65,26 @@ static void test_on(void **state)
                   *g = new_text(cache, &fake.compiler, "g", "fixed");
     struct counts before = count();
     lowers = 0;
-    for (int i = 0; i <= 16; i++)
-        assert_string_equal(get(f, ARGS(I64(1)))->text, "first\nsecond 1\n"); /* hits 1 to 16 */
-    assert_int_equal(lowers, 1 + 4);
-    assert_int_equal(count().audits - before.audits, 4);
-    assert_int_equal(count().differences, before.differences);
-    assert_counters(cache, .calls = 17, .process_hits = 16, .traces = 5, .compiles = 1, .links = 1);
+    for (int i = 0; i <= 16; i++) CHECK_STR(get(f, ARGS(I64(1)))->text, "first\nsecond 1\n"); /* hits 1 to 16 */
+    CHECK_EQ(lowers, 1 + 4);
+    CHECK_EQ(count().audits - before.audits, 4);
+    CHECK_EQ(count().differences, before.differences);
+    CHECK_COUNTERS(cache, .calls = 17, .process_hits = 16, .traces = 5, .compiles = 1, .links = 1);
     payload = 2; /* nobody watches it */
     for (int i = 0; i < 16; i++)
-        assert_string_equal(get(f, ARGS(I64(1)))->text, "first\nsecond 1\n"); /* hit 32 finds out, and still gets it */
-    assert_int_equal(count().differences - before.differences, 1);
+        CHECK_STR(get(f, ARGS(I64(1)))->text, "first\nsecond 1\n"); /* hit 32 finds out, and still gets it */
+    CHECK_EQ(count().differences - before.differences, 1);
     payload = -1;
     for (int i = 0; i < 32; i++) get(f, ARGS(I64(1)));
-    assert_int_equal(count().differences - before.differences, 2); /* lowering again failed */
+    CHECK_EQ(count().differences - before.differences, 2); /* lowering again failed */
     for (int i = 0; i <= 16; i++) get(g, NO_ARGS);
-    assert_int_equal(count().audits - before.audits, 4 + 2 + 4);
-    assert_int_equal(count().differences - before.differences, 2);
+    CHECK_EQ(count().audits - before.audits, 4 + 2 + 4);
+    CHECK_EQ(count().differences - before.differences, 2);
     kiln_function_free(f);
     kiln_function_free(g);
     kiln_cache_close(cache);
     kiln__audit_set(false);
-    assert_int_equal(fake.links, fake.unlinks);
+    CHECK_EQ(fake.links, fake.unlinks);
 }
 
 /* What is declared is no difference: watched, read by kiln_read(), of the environment, pushed. */
@@ -109,8 +108,8 @@ static void test_declared(void **state)
     kiln_cache *cache = open_cache("");
     kiln_function *f = new_function(cache, &fake.compiler, "f", print_all, NULL);
     struct counts before = count();
-    assert_int_equal(KILN_WATCH(f, watched), KILN_OK);
-    assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+    CHECK_STATUS(KILN_WATCH(f, watched), KILN_OK);
+    CHECK_STATUS(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
     for (int i = 0; i < 200; i++) {
         watched = i / 20 % 2;
         read_inside = i / 50;
@@ -119,8 +118,8 @@ static void test_declared(void **state)
         get(f, NO_ARGS);
         if (i / 5 % 2) kiln_option_pop();
     }
-    assert_true(count().audits > before.audits);
-    assert_int_equal(count().differences, before.differences);
+    CHECK_GT(count().audits, before.audits);
+    CHECK_EQ(count().differences, before.differences);
     unsetenv("KILN_TEST_A");
     kiln_function_free(f);
     kiln_cache_close(cache);

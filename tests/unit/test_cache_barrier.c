@@ -27,7 +27,7 @@ static void a_freed_function_leaves_nothing(void **state)
     for (int64_t i = 0; i < 10; i++) get_i64(function, i);
     kiln_function_free(function);
     unsigned unlinks = fake->unlinks;
-    if (unlinks != 10) fail_msg("%u of 10 executables were unlinked when their function was freed", unlinks);
+    if (unlinks != 10) CHECK_FAIL("%u of 10 executables were unlinked when their function was freed", unlinks);
     memset(fake, 0xee, sizeof *fake);
     free(fake);
     kiln_cache_close(cache);
@@ -61,9 +61,10 @@ static void *make(struct kiln_memo_table *results, uint64_t id)
     struct kiln_signature signature;
     void *value = NULL;
     sign(results, id, &signature);
-    assert_int_equal(kiln__memo_make(results, &signature, make_value, &id, &value, NULL, NULL), KILN_OK);
+    CHECK_STATUS(kiln__memo_make(results, &signature, make_value, &id, &value, NULL, NULL), KILN_OK);
     return value;
 }
+#define make(...) CHECK_CALL(make, __VA_ARGS__)
 
 /* Evicted values that nobody pins go at once; one that is pinned goes when it no longer is. */
 static void scans_are_exact(void **state)
@@ -76,15 +77,15 @@ static void scans_are_exact(void **state)
     struct kiln_signature signature;
     void *pinned = make(&results, 0);
     sign(&results, 0, &signature);
-    assert_true(kiln__memo_pin(&results, &signature, pinned));
+    CHECK_TRUE(kiln__memo_pin(&results, &signature, pinned));
     for (uint64_t id = 1; id < 100; id++) make(&results, id);
-    assert_int_equal(*(int *)pinned, 0);
-    assert_int_equal(released, 100 - results.count - 1);
+    CHECK_EQ(*(int *)pinned, 0);
+    CHECK_EQ(released, 100 - results.count - 1);
     kiln__memo_unpin();
     make(&results, 100);
-    assert_int_equal(released, 101 - results.count);
+    CHECK_EQ(released, 101 - results.count);
     kiln__memo_clear(&results);
-    assert_int_equal(released, 101);
+    CHECK_EQ(released, 101);
     kiln__memo_release(&results);
 }
 
@@ -124,7 +125,7 @@ static void pins_hold_against_clear(void **state)
     }
     storm.stop = true;
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
-    assert_int_equal(storm.wrong, 0);
+    CHECK_EQ(storm.wrong, 0);
     kiln__memo_release(&storm.results);
 }
 
@@ -173,7 +174,7 @@ static void waiting_sleeps_after_a_few_yields(void **state)
         for (struct kiln_thread *other = kiln__threads(); other; other = other->next)
             seen |= atomic_load(&other->reading) == &results;
     kiln__memo_clear(&results);
-    if (yields > 20 || !naps) fail_msg("%u yields and %u naps", (unsigned)yields, (unsigned)naps);
+    if (yields > 20 || !naps) CHECK_FAIL("%u yields and %u naps", (unsigned)yields, (unsigned)naps);
     pthread_join(thread, NULL);
     kiln__memo_release(&results);
 }
@@ -189,7 +190,7 @@ int main(int argc, char **argv)
     (void)argv;
     if (argc > 1) return cmocka_run_group_tests_name("refused before", tests, NULL, NULL);
     int failed = cmocka_run_group_tests_name("allowed", tests, NULL, NULL);
-    if (!refuse_membarrier()) fail_msg("no filter: %s", strerror(errno));
+    if (!refuse_membarrier()) CHECK_FAIL("no filter: %s", strerror(errno));
     failed += cmocka_run_group_tests_name("refused after", tests, NULL, NULL);
     if (failed) return failed;
     execl("/proc/self/exe", "test_cache_barrier", "before", (char *)NULL);

@@ -1,17 +1,9 @@
 /*
  * test_cache_bounds.c - what a cache keeps in memory is bounded: results by number, executables by bytes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "cache/cache.h"
 #include "cache/function.h"
+#include "support/check.h"
 
 static struct {
     int compiles, links, unlinks;
@@ -52,7 +44,7 @@ static kiln_function *make(kiln_cache *cache)
     const kiln_function_options options = {sizeof options, "number", &compiler, {"text", 4}, NULL, NULL, NULL, 0};
     kiln_function *function;
     kiln_error err;
-    if (kiln_function_new(cache, &options, &function, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln_function_new(cache, &options, &function, &err), &err);
     return function;
 }
 
@@ -63,7 +55,7 @@ static kiln_cache *open_with(uint64_t max_results, uint64_t max_linked_bytes)
     kiln_cache *cache;
     kiln_error err;
     memset(&calls, 0, sizeof calls);
-    if (kiln_cache_open(&options, &cache, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln_cache_open(&options, &cache, &err), &err);
     return cache;
 }
 
@@ -72,8 +64,8 @@ static const int64_t *get_on(kiln_function *function, int64_t number, kiln_devic
     const kiln_arg arg = {&kiln_const_i64, &number};
     void *executable = NULL;
     kiln_error err;
-    if (kiln_get(function, &arg, 1, device, &executable, &err)) fail_msg("%s", err.text);
-    assert_int_equal(((int64_t *)executable)[1], number);
+    CHECK_OK(kiln_get(function, &arg, 1, device, &executable, &err), &err);
+    CHECK_EQ(((int64_t *)executable)[1], number);
     return executable;
 }
 
@@ -97,15 +89,15 @@ static void results_are_bounded_and_right(void **state)
     kiln_function *function = make(cache);
     for (int64_t i = 0; i < NUMBERS; i++) {
         get(function, i);
-        assert_true(function->memo.count <= LIMIT);
+        CHECK_LE(function->memo.count, LIMIT);
     }
-    assert_true(cache->artifacts.count <= 4096);
+    CHECK_LE(cache->artifacts.count, 4096);
     kiln_counters counters = counters_of(cache);
-    assert_int_equal(counters.compiles, NUMBERS);
-    assert_int_equal(counters.evictions, NUMBERS - function->memo.count);
+    CHECK_EQ(counters.compiles, NUMBERS);
+    CHECK_EQ(counters.evictions, NUMBERS - function->memo.count);
     kiln_function_free(function);
     kiln_cache_close(cache);
-    assert_int_equal(calls.links, calls.unlinks);
+    CHECK_EQ(calls.links, calls.unlinks);
 }
 
 static void what_is_in_use_stays(void **state)
@@ -122,10 +114,10 @@ static void what_is_in_use_stays(void **state)
     kiln_counters before = counters_of(cache);
     get(function, 0);
     kiln_counters after = counters_of(cache);
-    assert_int_equal(after.compiles, before.compiles);
-    assert_int_equal(after.links, before.links);
-    assert_int_equal(before.compiles, 1000);
-    assert_int_equal(before.process_hits + before.front_hits, 2 * 999 - 1); /* number 0 was never made again */
+    CHECK_EQ(after.compiles, before.compiles);
+    CHECK_EQ(after.links, before.links);
+    CHECK_EQ(before.compiles, 1000);
+    CHECK_EQ(before.process_hits + before.front_hits, 2 * 999 - 1); /* number 0 was never made again */
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
@@ -137,12 +129,12 @@ static void dropped_results_come_back(void **state)
     kiln_cache *cache = open_with(8, 0);
     kiln_function *function = make(cache);
     for (int64_t i = 0; i < 20; i++) get(function, i);
-    assert_true(counters_of(cache).evictions > 0);
+    CHECK_GT(counters_of(cache).evictions, 0);
     for (int64_t i = 0; i < 20; i++) get(function, i);
     kiln_counters counters = counters_of(cache);
-    assert_int_equal(counters.compiles, 20);
-    assert_int_equal(counters.links, 20);
-    assert_int_equal(calls.unlinks, 0);
+    CHECK_EQ(counters.compiles, 20);
+    CHECK_EQ(counters.links, 20);
+    CHECK_EQ(calls.unlinks, 0);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
@@ -153,6 +145,7 @@ static void ask_and_free(kiln_cache *cache)
     get(unrelated, 1000000);
     kiln_function_free(unrelated);
 }
+#define ask_and_free(...) CHECK_CALL(ask_and_free, __VA_ARGS__)
 
 /* What was handed out stays, whatever is evicted and however many other functions go. */
 static void dropped_executables_stay(void **state)
@@ -166,16 +159,16 @@ static void dropped_executables_stay(void **state)
         executables[i] = get(function, i);
         if (i % 16 == 0) ask_and_free(cache);
     }
-    for (int64_t i = 0; i < NUMBERS; i++) assert_int_equal(executables[i][1], i);
+    for (int64_t i = 0; i < NUMBERS; i++) CHECK_EQ(executables[i][1], i);
     kiln_counters counters = counters_of(cache);
-    assert_int_equal(counters.linked_images, NUMBERS);
-    assert_int_equal(calls.links - calls.unlinks, NUMBERS);
-    assert_true(counters.linked_bytes > NUMBERS * sizeof(int64_t));
+    CHECK_EQ(counters.linked_images, NUMBERS);
+    CHECK_EQ(calls.links - calls.unlinks, NUMBERS);
+    CHECK_GT(counters.linked_bytes, NUMBERS * sizeof(int64_t));
     kiln_function_trim(function);
     counters = counters_of(cache);
-    assert_int_equal(counters.linked_images, 0);
-    assert_int_equal(counters.linked_bytes, 0);
-    assert_int_equal(calls.links, calls.unlinks);
+    CHECK_EQ(counters.linked_images, 0);
+    CHECK_EQ(counters.linked_bytes, 0);
+    CHECK_EQ(calls.links, calls.unlinks);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
@@ -188,15 +181,15 @@ static void executables_stay_when_a_watch_is_added(void **state)
     kiln_cache *cache = open_with(0, 0);
     kiln_function *function = make(cache);
     const int64_t *executable = get(function, 5);
-    assert_int_equal(kiln_watch(function, "here", "watched", &watched, sizeof watched, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(function, "here", "watched", &watched, sizeof watched, NULL), KILN_OK);
     ask_and_free(cache);
-    assert_int_equal(calls.unlinks, 1); /* the unrelated one's */
-    assert_int_equal(executable[1], 5);
+    CHECK_EQ(calls.unlinks, 1); /* the unrelated one's */
+    CHECK_EQ(executable[1], 5);
     get(function, 5); /* its text is fixed, so the watch is part of the content: another executable */
-    assert_int_equal(executable[1], 5);
-    assert_int_equal(counters_of(cache).linked_images, 2);
+    CHECK_EQ(executable[1], 5);
+    CHECK_EQ(counters_of(cache).linked_images, 2);
     kiln_function_free(function);
-    assert_int_equal(calls.unlinks, 3);
+    CHECK_EQ(calls.unlinks, 3);
     kiln_cache_close(cache);
 }
 
@@ -206,22 +199,22 @@ static void a_reset_drops_forgotten_executables(void **state)
     (void)state;
     enum { LIMIT = 8, NUMBERS = 40 };
     kiln_device *first = NULL, *second = NULL;
-    assert_int_equal(kiln_device_find("cpu:x86-64-v2#1", &first, NULL), KILN_OK);
-    assert_int_equal(kiln_device_find("cpu:x86-64-v2#2", &second, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:x86-64-v2#1", &first, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:x86-64-v2#2", &second, NULL), KILN_OK);
     kiln_cache *cache = open_with(LIMIT, 0);
     kiln_function *function = make(cache);
     for (int64_t i = 0; i < NUMBERS; i++) {
         get_on(function, i, first);
         get_on(function, i, second);
     }
-    assert_int_equal(counters_of(cache).linked_images, 2 * NUMBERS);
+    CHECK_EQ(counters_of(cache).linked_images, 2 * NUMBERS);
     kiln_device_reset(first);
-    assert_int_equal(counters_of(cache).linked_images, NUMBERS);
-    assert_int_equal(calls.unlinks, NUMBERS);
+    CHECK_EQ(counters_of(cache).linked_images, NUMBERS);
+    CHECK_EQ(calls.unlinks, NUMBERS);
     for (int64_t i = 0; i < NUMBERS; i++) get_on(function, i, second);
-    assert_int_equal(counters_of(cache).links, 2 * NUMBERS);
+    CHECK_EQ(counters_of(cache).links, 2 * NUMBERS);
     kiln_device_reset(second);
-    assert_int_equal(counters_of(cache).linked_images, 0);
+    CHECK_EQ(counters_of(cache).linked_images, 0);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
@@ -239,15 +232,15 @@ static void counters_have_a_size(void **state)
     get(function, 1);
     memset(&room, 0xee, sizeof room);
     (kiln_cache_counters)(cache, &room.known);
-    assert_int_equal(room.known.links, 1);
-    assert_int_equal(room.known.linked_images, 0xeeeeeeeeeeeeeeeeull);
+    CHECK_EQ(room.known.links, 1);
+    CHECK_EQ(room.known.linked_images, 0xeeeeeeeeeeeeeeeeull);
     kiln_cache_counters_sized(cache, &room.known, sizeof room);
-    assert_int_equal(room.known.linked_images, 1);
-    assert_int_equal(room.unknown, 0);
+    CHECK_EQ(room.known.linked_images, 1);
+    CHECK_EQ(room.unknown, 0);
     memset(&room, 0xee, sizeof room);
     kiln_cache_counters(cache, &room.known);
-    assert_int_equal(room.known.linked_images, 1);
-    assert_int_equal(room.unknown, 0xeeeeeeeeeeeeeeeeull);
+    CHECK_EQ(room.known.linked_images, 1);
+    CHECK_EQ(room.unknown, 0xeeeeeeeeeeeeeeeeull);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
@@ -261,9 +254,9 @@ static void the_default_bound(void **state)
     for (int round = 0; round < 3; round++)
         for (int64_t i = 0; i < 1024; i++) get(function, i);
     kiln_counters counters = counters_of(cache);
-    assert_int_equal(counters.compiles, 1024);
-    assert_int_equal(counters.evictions, 0);
-    assert_int_equal(counters.front_hits + counters.process_hits, 2 * 1024);
+    CHECK_EQ(counters.compiles, 1024);
+    CHECK_EQ(counters.evictions, 0);
+    CHECK_EQ(counters.front_hits + counters.process_hits, 2 * 1024);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }

@@ -11,7 +11,7 @@ static kiln_device *device_named(const char *name)
 {
     kiln_device *device = NULL;
     kiln_error err = {0};
-    if (kiln_device_find(name, &device, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln_device_find(name, &device, &err), &err);
     return device;
 }
 
@@ -27,7 +27,7 @@ static void test_key_class_01_stale_global(void **state)
     gives(f, NO_ARGS, "5");
     scale = 3;
     gives(f, NO_ARGS, "3");
-    assert_int_equal(world->fake.compiles, 2);
+    CHECK_EQ(world->fake.compiles, 2);
     kiln_function_free(f);
 }
 
@@ -72,19 +72,21 @@ static void follows(struct world *world, int (*read)(void), int *variable)
     gives(f, NO_ARGS, "3");
     kiln_function_free(f);
 }
+#define follows(...) CHECK_CALL(follows, __VA_ARGS__)
 
 static void *load_module(const char *name)
 {
     char path[4096], self[4000];
     ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
-    assert_true(size > 0);
+    CHECK_GT(size, 0);
     self[size] = '\0';
     *strrchr(self, '/') = '\0';
     snprintf(path, sizeof path, "%s/%s.so", self, name);
     void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!module) fail_msg("%s", dlerror());
+    if (!module) CHECK_FAIL("%s", dlerror());
     return module;
 }
+#define load_module(...) CHECK_CALL(load_module, __VA_ARGS__)
 
 static void test_key_class_02_behind_helpers(void **state)
 {
@@ -103,7 +105,7 @@ static void test_key_class_02_behind_helpers(void **state)
     kiln_function *outer = lowered(world, "outer", print_int, &scale),
                   *inner = lowered(world, "inner", print_int, &scale);
     WATCHES_INT(inner, "scale", scale);
-    assert_int_equal(kiln_depends(outer, inner, NULL), KILN_OK);
+    CHECK_STATUS(kiln_depends(outer, inner, NULL), KILN_OK);
     gives(outer, NO_ARGS, "1");
     scale = 2;
     gives(outer, NO_ARGS, "2");
@@ -124,7 +126,7 @@ static void test_key_class_03_pointee(void **state)
     struct world *world = *state;
     int pointee = 3, *pointer = &pointee;
     kiln_function *f = lowered(world, "f", print_pointee, &pointer);
-    assert_int_equal(kiln_watch(f, "m", "*pointer", pointer, sizeof *pointer, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(f, "m", "*pointer", pointer, sizeof *pointer, NULL), KILN_OK);
     gives(f, NO_ARGS, "3");
     pointee = 5;
     gives(f, NO_ARGS, "5");
@@ -136,8 +138,8 @@ static void test_key_class_03_pointee(void **state)
                                           .payload = &pointer,
                                           .flags = KILN_STRICT};
     kiln_function *g = NULL;
-    assert_int_equal(kiln_function_new(world->cache, &strict, &g, NULL), KILN_OK);
-    assert_int_equal(kiln_watch(g, "m", "*pointer", pointer, sizeof *pointer, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_new(world->cache, &strict, &g, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(g, "m", "*pointer", pointer, sizeof *pointer, NULL), KILN_OK);
     gives(g, NO_ARGS, "5");
     pointee = 7;
     get_fails(g, NO_ARGS, KILN_DRIFTED, "g: m: *pointer was 5, is 7");
@@ -167,11 +169,11 @@ static void test_key_class_04_read_in_a_branch(void **state)
     when_large = 2;
     unsigned long long traces = counters_of(world).traces;
     gives(f, ARGS(I64(4)), "4: 0");
-    assert_int_equal(counters_of(world).traces, traces); /* that entry did not read it */
+    CHECK_EQ(counters_of(world).traces, traces); /* that entry did not read it */
     gives(f, ARGS(I64(16)), "16: 2");
     when_large = 1;
     gives(f, ARGS(I64(16)), "16: 1");
-    assert_int_equal(world->fake.compiles, 3);
+    CHECK_EQ(world->fake.compiles, 3);
     kiln_function_free(f);
 }
 
@@ -182,7 +184,7 @@ static void test_key_class_05_second_owner(void **state)
     int first = 1, extra = 1;
     kiln_function *base = lowered(world, "f", print_int, &first), *owner = NULL;
     WATCHES_INT(base, "first", first);
-    assert_int_equal(kiln_function_bind(base, &extra, NULL, &owner, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_bind(base, &extra, NULL, &owner, NULL), KILN_OK);
     WATCHES_INT(owner, "extra", extra);
     gives(base, NO_ARGS, "1");
     gives(owner, NO_ARGS, "1");
@@ -190,10 +192,10 @@ static void test_key_class_05_second_owner(void **state)
     gives(owner, NO_ARGS, "2");
     unsigned long long traces = counters_of(world).traces;
     gives(base, NO_ARGS, "1");
-    assert_int_equal(counters_of(world).traces, traces);
+    CHECK_EQ(counters_of(world).traces, traces);
     kiln_function_free(owner);
     setenv("KILN_DRIFT", "error", 1); /* checked from its first call on */
-    assert_int_equal(kiln_function_bind(base, &extra, NULL, &owner, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_bind(base, &extra, NULL, &owner, NULL), KILN_OK);
     WATCHES_INT(owner, "extra", extra);
     gives(owner, NO_ARGS, "2");
     extra = 3;
@@ -214,13 +216,13 @@ static void test_key_class_06_configuration(void **state)
         reopen(world);
         config.mode = 1 + round % 2;
         kiln_function *f = new_text(world->cache, &world->fake.compiler, "f", "as configured");
-        assert_int_equal(kiln_watch(f, "m", "config", &config, sizeof config, NULL), KILN_OK);
+        CHECK_STATUS(kiln_watch(f, "m", "config", &config, sizeof config, NULL), KILN_OK);
         get(f, NO_ARGS);
-        assert_int_equal(counters_of(world).compiles, round < 2);
-        assert_int_equal(counters_of(world).disk_hits, round >= 2);
+        CHECK_EQ(counters_of(world).compiles, round < 2);
+        CHECK_EQ(counters_of(world).disk_hits, round >= 2);
         config.name[0] = (char)('a' + round); /* in place */
         get(f, NO_ARGS);
-        assert_int_equal(counters_of(world).compiles, (round < 2) + 1);
+        CHECK_EQ(counters_of(world).compiles, (round < 2) + 1);
         config.name[0] = 'p';
         kiln_function_free(f);
     }
@@ -304,8 +306,8 @@ static void test_key_class_09_threads(void **state)
     }
     pthread_join(thread, NULL);
     pthread_barrier_destroy(&user.turn);
-    assert_string_equal(user.texts[0], "0");
-    assert_string_equal(user.texts[1], "1");
+    CHECK_STR(user.texts[0], "0");
+    CHECK_STR(user.texts[1], "1");
 }
 
 /* ---- 10 to 12: environment, target, options ------------------------------------------------------------------- */
@@ -335,14 +337,15 @@ static void flip(kiln_function *f)
     gives(f, NO_ARGS, "long enough for several words of a key");
     unsetenv("KILN_TEST_A");
 }
+#define flip(...) CHECK_CALL(flip, __VA_ARGS__)
 
 static void test_key_class_10_environment(void **state)
 {
     struct world *world = *state;
     kiln_function *f = lowered(world, "f", print_variable, NULL);
-    assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
     flip(f);
-    assert_int_equal(world->fake.compiles, 5);
+    CHECK_EQ(world->fake.compiles, 5);
     unsigned long long traces = counters_of(world).traces;
     setenv("KILN_TEST_B", "unrelated", 1);
     flip(f);
@@ -350,8 +353,8 @@ static void test_key_class_10_environment(void **state)
     flip(f);
     kiln__environment_set_fast(true);
     flip(f);
-    assert_int_equal(counters_of(world).traces, traces);
-    assert_int_equal(world->fake.compiles, 5);
+    CHECK_EQ(counters_of(world).traces, traces);
+    CHECK_EQ(world->fake.compiles, 5);
     kiln_function_free(f);
 }
 
@@ -367,7 +370,7 @@ static void test_key_class_11_source_of_the_target(void **state)
         if (round == 1) unsetenv("KILN_TARGET");
         kiln_function *f = new_text(world->cache, &world->fake.compiler, "f", "same");
         get_on(f, NO_ARGS, round == 2 ? device_named("cpu:native") : NULL);
-        assert_int_equal(counters_of(world).compiles, round == 0);
+        CHECK_EQ(counters_of(world).compiles, round == 0);
         kiln_function_free(f);
     }
 }
@@ -423,8 +426,8 @@ static void test_key_class_12_key_and_compile(void **state)
         kiln_option_push("unroll", "4");
         gives(f, NO_ARGS, expected[0]); /* a hit */
         kiln_option_pop();
-        assert_int_equal(counters_of(world).compiles, round == 0 ? 2 : 0);
-        assert_int_equal(counters_of(world).disk_hits, round == 0 ? 0 : 2);
+        CHECK_EQ(counters_of(world).compiles, round == 0 ? 2 : 0);
+        CHECK_EQ(counters_of(world).disk_hits, round == 0 ? 0 : 2);
         kiln_function_free(f);
     }
 }
@@ -457,10 +460,10 @@ static void test_key_class_12_variable_changes_meanwhile(void **state)
     gives(f, NO_ARGS, "3");
     disturbed = 1;
     gives(f, NO_ARGS, "2"); /* again: there is no entry for 1 */
-    assert_int_equal(world->fake.compiles, 2);
+    CHECK_EQ(world->fake.compiles, 2);
     get_fails(g, NO_ARGS, KILN_DRIFTED, "changed in each of");
     kiln_counters counters = counters_of(world);
-    assert_int_equal(counters.calls, 4);
+    CHECK_EQ(counters.calls, 4);
     kiln_function_free(f);
     kiln_function_free(g);
 }
@@ -491,11 +494,11 @@ static void test_key_two_processes(void **state)
     make_folder(world->folder, sizeof world->folder);
     char command[4200], self[4000];
     ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
-    assert_true(size > 0);
+    CHECK_GT(size, 0);
     self[size] = '\0';
     snprintf(command, sizeof command, "'%s' --child '%s'", self, world->folder);
-    assert_int_equal(WEXITSTATUS(system(command)), 20); /* two compiles */
-    assert_int_equal(WEXITSTATUS(system(command)), 2);  /* two hits on disk, at other addresses */
+    CHECK_EQ(WEXITSTATUS(system(command)), 20); /* two compiles */
+    CHECK_EQ(WEXITSTATUS(system(command)), 2);  /* two hits on disk, at other addresses */
 }
 
 int main(int count, char **words)

@@ -35,14 +35,15 @@ static kiln_function *fixed(struct world *world)
 static void all_differ(kiln_function *f, const kiln_arg *args, size_t count)
 {
     const struct image *images[32];
-    assert_true(count <= 32);
+    CHECK_LE(count, 32);
     for (size_t i = 0; i < count; i++) {
         images[i] = get(f, &args[i], 1);
         for (size_t k = 0; k < i; k++)
-            if (images[i] == images[k]) fail_msg("arguments %zu and %zu give the same code", k, i);
+            if (images[i] == images[k]) CHECK_FAIL("arguments %zu and %zu give the same code", k, i);
     }
-    for (size_t i = 0; i < count; i++) assert_ptr_equal(get(f, &args[i], 1), images[i]);
+    for (size_t i = 0; i < count; i++) CHECK_EQ(get(f, &args[i], 1), images[i]);
 }
+#define all_differ(...) CHECK_CALL(all_differ, __VA_ARGS__)
 
 /* ---- 13 to 16: arguments -------------------------------------------------------------------------------------- */
 
@@ -61,9 +62,9 @@ static void test_key_class_13_scalars(void **state)
                        {&kiln_scalar_i64, &one}, {&kiln_scalar_f64, &one_point}, {&kiln_none, NULL}));
     unsigned compiles = world->fake.compiles;
     for (int i = 0; i < 1000; i++) get(f, ARGS({&kiln_const_f64, &(const double){nans[0]}}));
-    assert_int_equal(world->fake.compiles, compiles);
+    CHECK_EQ(world->fake.compiles, compiles);
     for (int64_t i = 0; i < 100; i++) get(f, ARGS({&kiln_scalar_i64, &i})); /* only its type is part of the key */
-    assert_int_equal(world->fake.compiles, compiles);
+    CHECK_EQ(world->fake.compiles, compiles);
     kiln_function_free(f);
 }
 
@@ -91,7 +92,7 @@ static void test_key_class_14_neighbours(void **state)
                        {&kiln_list, &nested}, I64(0), {&kiln_none, NULL}, {&kiln_const_string, ""},
                        {&kiln_const_string, "a"}));
     struct image *missing = get(f, NO_ARGS), *zero = get(f, ARGS(I64(0))), *two = get(f, ARGS(I64(0), I64(0)));
-    assert_true(missing != zero && zero != two && two != missing);
+    CHECK_TRUE(missing != zero && zero != two && two != missing);
     kiln_function_free(f);
 }
 
@@ -118,7 +119,7 @@ static void test_key_class_15_layout(void **state)
                        {&kiln_tensor_ruled, &minus_eight}, {&kiln_tensor_ruled, &divisible},
                        {&kiln_tensor_ruled, &by_another}, {&kiln_tensor_ruled, &any}, {&kiln_tensor_ruled, &any_dim}));
     struct kiln_dltensor explicit_strides = tensor_of(shape, packed, 2);
-    assert_ptr_equal(get(f, ARGS({&kiln_tensor, &explicit_strides})), get(f, ARGS({&kiln_tensor, &plain})));
+    CHECK_EQ(get(f, ARGS({&kiln_tensor, &explicit_strides})), get(f, ARGS({&kiln_tensor, &plain})));
     /* under a rule: other sizes of the same divisibility are the same code, others are not */
     int64_t sixteen[] = {16, 16}, twelve[] = {12, 16};
     struct kiln_dltensor more = tensor_of(sixteen, packed, 2), fewer = tensor_of(twelve, packed, 2),
@@ -126,8 +127,8 @@ static void test_key_class_15_layout(void **state)
     const kiln_tensor_spec rows = {&same, by_eight, NULL, 2}, more_rows = {&more, by_eight, NULL, 2},
                            odd_rows = {&fewer, by_eight, NULL, 2};
     struct image *eight = get(f, ARGS({&kiln_tensor_ruled, &rows}));
-    assert_ptr_equal(get(f, ARGS({&kiln_tensor_ruled, &more_rows})), eight);
-    assert_ptr_not_equal(get(f, ARGS({&kiln_tensor_ruled, &odd_rows})), eight);
+    CHECK_EQ(get(f, ARGS({&kiln_tensor_ruled, &more_rows})), eight);
+    CHECK_NE(get(f, ARGS({&kiln_tensor_ruled, &odd_rows})), eight);
     const kiln_rule wrong[] = {{KILN_DIVISIBLE, 0}, {KILN_STATIC, 0}};
     const kiln_tensor_spec short_list = {&plain, by_eight, NULL, 1}, no_divisor = {&plain, wrong, NULL, 2},
                            no_tensor = {NULL, NULL, NULL, 0};
@@ -164,9 +165,9 @@ static void test_key_class_16_padding(void **state)
     memset(&values[2], 0x00, sizeof *values);
     for (int i = 0; i < 3; i++) values[i].small = 1, values[i].large = 2, values[i].last = (char)(i == 2 ? 4 : 3);
     struct image *first = get(f, ARGS({&type, &values[0]}));
-    assert_ptr_equal(get(f, ARGS({&type, &values[1]})), first);
-    assert_ptr_not_equal(get(f, ARGS({&type, &values[2]})), first);
-    assert_int_equal(world->fake.compiles, 2);
+    CHECK_EQ(get(f, ARGS({&type, &values[1]})), first);
+    CHECK_NE(get(f, ARGS({&type, &values[2]})), first);
+    CHECK_EQ(world->fake.compiles, 2);
     kiln_function_free(f);
 }
 
@@ -177,7 +178,7 @@ static void test_key_class_17_hits_do_no_work(void **state)
     struct world *world = *state;
     kiln_function *f = lowered(world, "f", print_nothing, NULL);
     for (int i = 0; i <= 100000; i++) get(f, ARGS(I64(1)));
-    assert_counters(world->cache, .calls = 100001, .front_hits = 100000, .traces = 1, .compiles = 1, .links = 1);
+    CHECK_COUNTERS(world->cache, .calls = 100001, .front_hits = 100000, .traces = 1, .compiles = 1, .links = 1);
     kiln_function_free(f);
 }
 
@@ -186,16 +187,16 @@ static void test_key_class_18_hits_make_no_system_call(void **state)
 {
     struct world *world = *state;
 #ifdef SANITIZED_THREADS
-    skip(); /* the sanitizer itself makes system calls */
+    CHECK_SKIP(); /* the sanitizer itself makes system calls */
 #endif
     kiln_function *f = lowered(world, "f", print_nothing, NULL);
     int64_t shape[] = {8, 16}, number = 1;
     struct kiln_dltensor tensor = tensor_of(shape, NULL, 2);
     kiln_var *var = NULL;
-    assert_int_equal(kiln_var_new("tile", "8", 1, &var, NULL), KILN_OK);
-    assert_int_equal(kiln_watch(f, "m", "number", &number, sizeof number, NULL), KILN_OK);
-    assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
-    assert_int_equal(kiln_watch_var(f, var, NULL), KILN_OK);
+    CHECK_STATUS(kiln_var_new("tile", "8", 1, &var, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(f, "m", "number", &number, sizeof number, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_var(f, var, NULL), KILN_OK);
     get(f, ARGS({&kiln_tensor, &tensor}));
     pid_t child = fork();
     if (!child) {
@@ -209,7 +210,7 @@ static void test_key_class_18_hits_make_no_system_call(void **state)
     }
     int status = -1;
     waitpid(child, &status, 0);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     kiln_function_free(f);
     kiln_var_free(var);
 }
@@ -224,10 +225,10 @@ static void test_key_class_19_collisions(void **state)
         for (int64_t i = 0; i < 64; i++) {
             const struct image *image = get(f, ARGS(I64(i)));
             if (round == 0) images[i] = image;
-            assert_ptr_equal(image, images[i]);
-            for (int64_t k = 0; k < i; k++) assert_ptr_not_equal(images[k], image);
+            CHECK_EQ(image, images[i]);
+            for (int64_t k = 0; k < i; k++) CHECK_NE(images[k], image);
         }
-    assert_int_equal(world->fake.compiles, 64);
+    CHECK_EQ(world->fake.compiles, 64);
     kiln_function_free(f);
 }
 
@@ -247,11 +248,11 @@ static void copy_file(const char *from, const char *to)
 {
     char bytes[65536];
     FILE *in = fopen(from, "r"), *out = NULL;
-    assert_non_null(in);
+    CHECK_NOT_NULL(in);
     size_t size = fread(bytes, 1, sizeof bytes, in);
     fclose(in);
     chmod(to, 0600);
-    assert_non_null(out = fopen(to, "w"));
+    CHECK_NOT_NULL(out = fopen(to, "w"));
     fwrite(bytes, 1, size, out);
     fclose(out);
 }
@@ -269,15 +270,15 @@ static void test_key_class_20_misplaced(void **state)
     kiln_function_free(b);
     found_count = 0;
     nftw(world->folder, collect, 16, FTW_PHYS);
-    assert_int_equal(found_count, 2);
+    CHECK_EQ(found_count, 2);
     copy_file(found_paths[0], found_paths[1]);
     reopen(world);
     a = lowered(world, "a", print_int, &one), b = lowered(world, "b", print_int, &two);
     gives(a, NO_ARGS, "1");
     gives(b, NO_ARGS, "2");
-    assert_int_equal(counters_of(world).compiles, 1);
-    assert_int_equal(counters_of(world).disk_hits, 1);
-    assert_int_equal(counters_of(world).corrupt, 1);
+    CHECK_EQ(counters_of(world).compiles, 1);
+    CHECK_EQ(counters_of(world).disk_hits, 1);
+    CHECK_EQ(counters_of(world).corrupt, 1);
     kiln_function_free(a);
     kiln_function_free(b);
 }
@@ -297,14 +298,14 @@ static void test_key_class_30_device(void **state)
 {
     struct world *world = *state;
     kiln_device *first = NULL;
-    assert_int_equal(kiln_device_find("cpu:native#8", &first, NULL), KILN_OK);
-    assert_int_equal(kiln_device_find("cpu:native#9", &other_device, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:native#8", &first, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:native#9", &other_device, NULL), KILN_OK);
     kiln_function *f = lowered(world, "f", switch_device, NULL);
     kiln_set_current_device(first);
-    assert_ptr_equal(get(f, NO_ARGS)->device, first); /* what was current at its entry */
-    assert_ptr_equal(get(f, NO_ARGS)->device, other_device);
+    CHECK_EQ(get(f, NO_ARGS)->device, first); /* what was current at its entry */
+    CHECK_EQ(get(f, NO_ARGS)->device, other_device);
     kiln_set_current_device(first);
-    assert_ptr_equal(get(f, NO_ARGS)->device, first);
+    CHECK_EQ(get(f, NO_ARGS)->device, first);
     kiln_set_current_device(NULL);
     kiln_function_free(f);
 }
@@ -328,8 +329,8 @@ static void test_key_class_32_half_filled(void **state)
     world->fake.fails_to_link = false;
     gives(f, NO_ARGS, "add");
     gives(f, NO_ARGS, "add");
-    assert_counters(world->cache, .calls = 5, .front_hits = 1, .traces = 4, .compiles = 2,
-                    .links = 2); /* what was compiled stays */
+    CHECK_COUNTERS(world->cache, .calls = 5, .front_hits = 1, .traces = 4, .compiles = 2,
+                   .links = 2); /* what was compiled stays */
     kiln_function_free(f);
 }
 
@@ -351,9 +352,9 @@ static void test_key_class_33_failures_are_not_kept(void **state)
     void *executable = NULL;
     pthread_create(&thread, NULL, try_other_key, f); /* no lock was left behind */
     pthread_join(thread, &executable);
-    assert_non_null(executable);
+    CHECK_NOT_NULL(executable);
     gives(f, ARGS(I64(1)), "add");
-    assert_int_equal(world->fake.compiles, 11);
+    CHECK_EQ(world->fake.compiles, 11);
     kiln_function_free(f);
 }
 
@@ -382,8 +383,9 @@ static void redefine(struct world *world, kiln_function *function,
                                            .compiler = &world->fake.compiler,
                                            .lower = lower,
                                            .payload = payload};
-    assert_int_equal(kiln_function_redefine(function, &options, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_redefine(function, &options, NULL), KILN_OK);
 }
+#define redefine(...) CHECK_CALL(redefine, __VA_ARGS__)
 
 static void test_key_class_34_reentrant(void **state)
 {
@@ -395,7 +397,7 @@ static void test_key_class_34_reentrant(void **state)
     to_g.callee = g, to_itself.callee = h;
     gives(f, NO_ARGS, "calls 1");
     gives(h, NO_ARGS, "calls itself"); /* told, not deadlocked */
-    assert_int_equal(to_itself.status, KILN_INVALID);
+    CHECK_EQ(to_itself.status, KILN_INVALID);
     kiln_function_free(f), kiln_function_free(g), kiln_function_free(h);
 }
 
@@ -406,7 +408,7 @@ static void test_key_class_34_callee_watches(void **state)
     struct caller to_g = {0};
     kiln_function *f = lowered(world, "f", lower_callee, &to_g), *g = lowered(world, "g", print_int, &scale);
     to_g.callee = g;
-    assert_int_equal(kiln_depends(f, g, NULL), KILN_OK);
+    CHECK_STATUS(kiln_depends(f, g, NULL), KILN_OK);
     gives(f, NO_ARGS, "calls 1");
     WATCHES_INT(g, "scale", scale); /* after the caller's first call */
     gives(f, NO_ARGS, "calls 1");
@@ -423,14 +425,14 @@ static void test_key_class_34_redefined(void **state)
     kiln_function *f = lowered(world, "f", lower_callee, &to_g), *g = lowered(world, "g", print_int, &one),
                   *h = lowered(world, "h", print_int, &one);
     to_g.callee = g;
-    assert_int_equal(kiln_depends(f, g, NULL), KILN_OK);
+    CHECK_STATUS(kiln_depends(f, g, NULL), KILN_OK);
     gives(f, NO_ARGS, "calls 1");
     gives(h, NO_ARGS, "1");
     redefine(world, g, print_int, &two);
     gives(f, NO_ARGS, "calls 2");
     unsigned long long traces = counters_of(world).traces;
     gives(h, NO_ARGS, "1"); /* and nothing else */
-    assert_int_equal(counters_of(world).traces, traces);
+    CHECK_EQ(counters_of(world).traces, traces);
     kiln_function_free(f), kiln_function_free(g), kiln_function_free(h);
 }
 
@@ -454,7 +456,7 @@ static void test_key_class_34_mutual(void **state)
         struct half halves[2] = {{&halves[1], 1}, {&halves[0], 1}};
         kiln_function *pair[2];
         for (int i = 0; i < 2; i++) pair[i] = lowered(world, i ? "odd" : "even", print_both, &halves[i]);
-        for (int i = 0; i < 2; i++) assert_int_equal(kiln_depends(pair[i], pair[1 - i], NULL), KILN_OK);
+        for (int i = 0; i < 2; i++) CHECK_STATUS(kiln_depends(pair[i], pair[1 - i], NULL), KILN_OK);
         for (int i = 0; i < 2; i++) gives(pair[i], NO_ARGS, "1 and 1");
         int edited = order & 1, first = order >> 1;
         halves[edited].value = 2;
@@ -498,7 +500,7 @@ static void test_key_class_35_options(void **state)
     void *executable = NULL;
     pthread_create(&thread, NULL, get_option, f); /* others do not see it */
     pthread_join(thread, &executable);
-    assert_string_equal(((struct image *)executable)->text, "- 2");
+    CHECK_STR(((struct image *)executable)->text, "- 2");
     kiln_option_push("unroll", "wrong");
     get_fails(f, NO_ARGS, KILN_LOWER_FAILED, "wrong");
     kiln_option_pop(); /* restored after the error */
@@ -528,12 +530,12 @@ static void test_key_class_36_order(void **state)
             int what = round & 2 ? 2 - i : i;
             if (what == 0) WATCHES_INT(f, "a", a);
             if (what == 1) WATCHES_INT(callees[0], "b", b);
-            if (what == 2) assert_int_equal(kiln_watch_env(callees[1], "KILN_TEST_A", NULL), KILN_OK);
+            if (what == 2) CHECK_STATUS(kiln_watch_env(callees[1], "KILN_TEST_A", NULL), KILN_OK);
         }
-        for (int i = 0; i < 2; i++) assert_int_equal(kiln_depends(f, callees[round & 2 ? 1 - i : i], NULL), KILN_OK);
+        for (int i = 0; i < 2; i++) CHECK_STATUS(kiln_depends(f, callees[round & 2 ? 1 - i : i], NULL), KILN_OK);
         get(f, NO_ARGS);
         kiln_option_pop(), kiln_option_pop();
-        assert_int_equal(counters_of(world).compiles, round == 0);
+        CHECK_EQ(counters_of(world).compiles, round == 0);
         for (int i = 0; i < 2; i++) kiln_function_free(callees[i]);
         kiln_function_free(f);
     }
@@ -558,7 +560,7 @@ static void test_key_class_37_nothing_spurious(void **state)
     get(f, ARGS({&kiln_tensor, &tensor}, {&kiln_stream, &streams[1]}, {&kiln_pointer, &streams[1]}));
     kiln_function_free(g);
     get(f, ARGS({&kiln_tensor, &tensor}, {&kiln_stream, NULL}, {&kiln_pointer, NULL}));
-    assert_counters(world->cache, .calls = 4, .front_hits = 3, .compiles = 1, .links = 1);
+    CHECK_COUNTERS(world->cache, .calls = 4, .front_hits = 3, .compiles = 1, .links = 1);
     kiln_function_free(f);
 }
 
@@ -568,7 +570,7 @@ static struct image *get_values(kiln_function *function, const void *const *valu
 {
     void *executable = NULL;
     kiln_error err = {0};
-    if (kiln_get_values(function, values, count, NULL, &executable, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln_get_values(function, values, count, NULL, &executable, &err), &err);
     return executable;
 }
 
@@ -577,8 +579,8 @@ bound(struct world *world, kiln_status (*lower)(void *, const kiln_request *, ki
 {
     static const kiln_type *const types[] = {&kiln_const_i64, &kiln_scalar_f64};
     kiln_function *base = lowered(world, "f", lower, NULL), *owner = NULL;
-    assert_int_equal(kiln_function_declare(base, types, 2, NULL), KILN_OK);
-    assert_int_equal(kiln_function_bind(base, payload, NULL, &owner, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_declare(base, types, 2, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_bind(base, payload, NULL, &owner, NULL), KILN_OK);
     kiln_function_free(base);
     return owner;
 }
@@ -598,28 +600,27 @@ static void test_key_class_41_bound_argument(void **state)
     int64_t number = 3;
     double scalar = 0.5;
     const void *const values[] = {&number, &scalar};
-    assert_string_equal(get_values(f, values, 2)->text, "3");
+    CHECK_STR(get_values(f, values, 2)->text, "3");
     number = 5; /* the same place, another value */
-    assert_string_equal(get_values(f, values, 2)->text, "5");
+    CHECK_STR(get_values(f, values, 2)->text, "5");
     scalar = 1.5; /* only its type counts */
-    assert_string_equal(get_values(f, values, 2)->text, "5");
-    assert_int_equal(world->fake.compiles, 2);
+    CHECK_STR(get_values(f, values, 2)->text, "5");
+    CHECK_EQ(world->fake.compiles, 2);
     kiln_error err = {0};
     void *executable = NULL;
-    assert_int_equal(kiln_get_values(f, values, 1, NULL, &executable, &err), KILN_INVALID);
-    assert_non_null(strstr(err.text, "1 values were given, 2 parameters are declared"));
+    CHECK_STATUS(kiln_get_values(f, values, 1, NULL, &executable, &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, "1 values were given, 2 parameters are declared");
     kiln_function *undeclared = lowered(world, "g", print_first, NULL);
-    assert_int_equal(kiln_get_values(undeclared, values, 2, NULL, &executable, &err), KILN_INVALID);
-    assert_non_null(strstr(err.text, "not declared"));
-    assert_int_equal(kiln_function_declare(undeclared, (const kiln_type *const[]){NULL}, 1, &err), KILN_INVALID);
-    assert_int_equal(kiln_function_declare(NULL, NULL, 0, &err), KILN_INVALID);
-    assert_int_equal(kiln_function_declare(undeclared, NULL, 0, &err), KILN_OK);
+    CHECK_STATUS(kiln_get_values(undeclared, values, 2, NULL, &executable, &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, "not declared");
+    CHECK_STATUS(kiln_function_declare(undeclared, (const kiln_type *const[]){NULL}, 1, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_function_declare(NULL, NULL, 0, &err), KILN_INVALID, &err);
+    CHECK_OK(kiln_function_declare(undeclared, NULL, 0, &err), &err);
     const kiln_type *many[20];
     const void *many_values[20];
     for (int i = 0; i < 20; i++) many[i] = &kiln_const_i64, many_values[i] = &number;
-    assert_int_equal(kiln_function_declare(undeclared, many, 20, &err),
-                     KILN_OK); /* again, and more than fit on the stack */
-    assert_string_equal(get_values(undeclared, many_values, 20)->text, "5");
+    CHECK_OK(kiln_function_declare(undeclared, many, 20, &err), &err); /* again, and more than fit on the stack */
+    CHECK_STR(get_values(undeclared, many_values, 20)->text, "5");
     kiln_function_free(undeclared);
     kiln_function_free(f);
 }
@@ -633,9 +634,9 @@ static void test_key_class_41_bound_global(void **state)
     double scalar = 0.5;
     const void *const values[] = {&number, &scalar};
     WATCHES_INT(f, "scale", scale);
-    assert_string_equal(get_values(f, values, 2)->text, "1");
+    CHECK_STR(get_values(f, values, 2)->text, "1");
     scale = 2;
-    assert_string_equal(get_values(f, values, 2)->text, "2");
+    CHECK_STR(get_values(f, values, 2)->text, "2");
     kiln_function_free(f);
 }
 
@@ -653,10 +654,10 @@ static void test_key_class_41_bound_environment(void **state)
     int64_t number = 3;
     double scalar = 0.5;
     const void *const values[] = {&number, &scalar};
-    assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
-    assert_string_equal(get_values(f, values, 2)->text, "(unset)");
+    CHECK_STATUS(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+    CHECK_STR(get_values(f, values, 2)->text, "(unset)");
     setenv("KILN_TEST_A", "x", 1);
-    assert_string_equal(get_values(f, values, 2)->text, "x");
+    CHECK_STR(get_values(f, values, 2)->text, "x");
     kiln_function_free(f);
 }
 

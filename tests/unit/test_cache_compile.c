@@ -82,7 +82,7 @@ static kiln_function *looks_at(struct world *world, const char *name, const char
                                            .payload = (void *)what,
                                            .flags = flags};
     kiln_function *function = NULL;
-    assert_int_equal(kiln_function_new(world->cache, &options, &function, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_new(world->cache, &options, &function, NULL), KILN_OK);
     return function;
 }
 
@@ -95,9 +95,10 @@ static void is_never_for_another(kiln_function *function)
         void *executable = NULL;
         snprintf(text, sizeof text, "%d", (int)number);
         if (!kiln_get(function, &argument, 1, NULL, &executable, NULL))
-            assert_string_equal(((struct image *)executable)->text, text);
+            CHECK_STR(((struct image *)executable)->text, text);
     }
 }
+#define is_never_for_another(...) CHECK_CALL(is_never_for_another, __VA_ARGS__)
 
 static void test_argument_of_a_lowered_function(void **state)
 {
@@ -109,8 +110,8 @@ static void test_argument_of_a_lowered_function(void **state)
         get_fails(f, ARGS(I64(1)), KILN_COMPILE_FAILED,
                   "f: compile() asked for argument 0 (kiln_request_arg), which is not in its content key; give the "
                   "function KILN_KEY_REQUEST, or print it into the text");
-        assert_null(told.argument.data);
-        assert_int_equal(counters_of(world).disk_hits, 0); /* nothing was stored */
+        CHECK_NULL(told.argument.data);
+        CHECK_EQ(counters_of(world).disk_hits, 0); /* nothing was stored */
         kiln_function_free(f);
     }
 }
@@ -135,9 +136,9 @@ static void test_refused(void **state)
         told.count = 1, told.read = KILN_OK;
         told.device = (const kiln_device *)&told;
         get_fails(f, ARGS(I64(1)), KILN_COMPILE_FAILED, rows[i].text);
-        if (*rows[i].what == 'c') assert_int_equal(told.count, 0);
-        if (*rows[i].what == 'd') assert_null(told.device);
-        if (*rows[i].what == 'r') assert_int_equal(told.read, KILN_INVALID);
+        if (*rows[i].what == 'c') CHECK_EQ(told.count, 0);
+        if (*rows[i].what == 'd') CHECK_NULL(told.device);
+        if (*rows[i].what == 'r') CHECK_EQ(told.read, KILN_INVALID);
         kiln_function_free(f);
     }
 }
@@ -167,13 +168,13 @@ static void test_name(void **state)
     kiln_function *f = looks_at(world, "f", "function", true, 0), *g = looks_at(world, "g", "function", true, 0);
     gives(f, NO_ARGS, "of ''");
     gives(g, NO_ARGS, "of ''");
-    assert_int_equal(world->fake.compiles, 1);
+    CHECK_EQ(world->fake.compiles, 1);
     kiln_function_free(f), kiln_function_free(g);
     f = looks_at(world, "f", "function", true, KILN_KEY_REQUEST),
     g = looks_at(world, "g", "function", true, KILN_KEY_REQUEST);
     gives(f, NO_ARGS, "of 'f'");
     gives(g, NO_ARGS, "of 'g'");
-    assert_int_equal(world->fake.compiles, 3);
+    CHECK_EQ(world->fake.compiles, 3);
     kiln_function_free(f), kiln_function_free(g);
 }
 
@@ -182,22 +183,21 @@ static void test_keyed(void **state)
 {
     struct world *world = *state;
     kiln_device *devices[2];
-    assert_int_equal(kiln_device_find("cpu:native#1", &devices[0], NULL), KILN_OK);
-    assert_int_equal(kiln_device_find("cpu:native#2", &devices[1], NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:native#1", &devices[0], NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:native#2", &devices[1], NULL), KILN_OK);
     for (int round = 0; round < 2; round++) {
         reopen(world);
         kiln_function *f = looks_at(world, "f", "argument", true, KILN_KEY_REQUEST),
                       *g = looks_at(world, "g", "device", true, KILN_KEY_REQUEST);
         gives(f, ARGS(I64(1)), "1");
         gives(f, ARGS(I64(2)), "2");
-        for (int i = 0; i < 2; i++)
-            assert_string_equal(get_on(g, NO_ARGS, devices[i])->text, kiln_device_name(devices[i]));
-        assert_int_equal(counters_of(world).compiles, round ? 0 : 4);
-        assert_int_equal(counters_of(world).disk_hits, round ? 4 : 0);
+        for (int i = 0; i < 2; i++) CHECK_STR(get_on(g, NO_ARGS, devices[i])->text, kiln_device_name(devices[i]));
+        CHECK_EQ(counters_of(world).compiles, round ? 0 : 4);
+        CHECK_EQ(counters_of(world).disk_hits, round ? 4 : 0);
         kiln_function *bound = NULL; /* a bound function has its base's flags */
-        assert_int_equal(kiln_function_bind(f, (void *)"argument", NULL, &bound, NULL), KILN_OK);
+        CHECK_STATUS(kiln_function_bind(f, (void *)"argument", NULL, &bound, NULL), KILN_OK);
         gives(bound, ARGS(I64(2)), "2");
-        assert_int_equal(counters_of(world).kernel_hits, 1);
+        CHECK_EQ(counters_of(world).kernel_hits, 1);
         kiln_function_free(f), kiln_function_free(g), kiln_function_free(bound);
     }
 }
@@ -212,7 +212,7 @@ static void test_redefined_without_the_flag(void **state)
                                            .compiler = &world->fake.compiler,
                                            .lower = lower_payload,
                                            .payload = (void *)"argument"};
-    assert_int_equal(kiln_function_redefine(f, &options, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_redefine(f, &options, NULL), KILN_OK);
     get_fails(f, ARGS(I64(1)), KILN_COMPILE_FAILED, "argument 0");
     kiln_function_free(f);
 }
@@ -226,7 +226,7 @@ static void test_argument_of_a_fixed_text(void **state)
         kiln_function *f = looks_at(world, "f", "argument", false, 0), *g = looks_at(world, "g", "count", false, 0);
         is_never_for_another(f);
         gives(g, ARGS(I64(1), I64(2)), "2");
-        assert_int_equal(counters_of(world).compiles, round ? 0 : 4);
+        CHECK_EQ(counters_of(world).compiles, round ? 0 : 4);
         kiln_function_free(f), kiln_function_free(g);
     }
 }
@@ -234,12 +234,12 @@ static void test_argument_of_a_fixed_text(void **state)
 static void two_devices_share(struct world *world, bool is_lowered)
 {
     kiln_device *devices[2];
-    assert_int_equal(kiln_device_find("cpu:native#1", &devices[0], NULL), KILN_OK);
-    assert_int_equal(kiln_device_find("cpu:native#2", &devices[1], NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:native#1", &devices[0], NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:native#2", &devices[1], NULL), KILN_OK);
     unsigned before = world->fake.compiles;
     kiln_function *f = looks_at(world, "f", is_lowered ? "values, lowered" : "values, fixed", is_lowered, 0);
     for (int i = 0; i < 2; i++) get_on(f, NO_ARGS, devices[i]);
-    assert_int_equal(world->fake.compiles, before + 1);
+    CHECK_EQ(world->fake.compiles, before + 1);
     kiln_function_free(f);
 }
 
@@ -249,13 +249,13 @@ static void test_values(void **state)
     struct world *world = *state;
     const char *target = NULL;
     kiln_device *device = NULL;
-    assert_int_equal(kiln_device_find("cpu", &device, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu", &device, NULL), KILN_OK);
     target = kiln_device_target(device);
     for (int round = 0; round < 4; round++) { /* twice as other processes */
         reopen(world);
         kiln_function *f = looks_at(world, "f", "values", round % 2, 0);
         WATCHES_INT(f, "a_variable", a_variable);
-        assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+        CHECK_STATUS(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
         for (int i = 0; i < 8; i++) {
             char expected[64];
             a_variable = i & 1 ? 5 : 3;
@@ -266,7 +266,7 @@ static void test_values(void **state)
             gives(f, NO_ARGS, expected);
             if (i & 4) kiln_option_pop();
         }
-        assert_int_equal(counters_of(world).compiles, round ? 0 : 8); /* one key for both: there are no arguments */
+        CHECK_EQ(counters_of(world).compiles, round ? 0 : 8); /* one key for both: there are no arguments */
         kiln_function_free(f);
     }
     for (int i = 0; i < 2; i++) two_devices_share(world, i);
@@ -300,13 +300,13 @@ static void test_sections(void **state)
     world->fake.compiler.compile = put_many;
     section_count = 15;
     gives(f, NO_ARGS, "15");
-    assert_int_equal(last_put, KILN_OK);
+    CHECK_EQ(last_put, KILN_OK);
     section_count = 16;
     get_fails(
         f, NO_ARGS, KILN_COMPILE_FAILED,
         "f: section 'more 15' is one too many: an artifact has at most 15 sections of the compiler's, and 'text', "
         "which is Kiln's");
-    assert_int_equal(last_put, KILN_INVALID);
+    CHECK_EQ(last_put, KILN_INVALID);
     kiln_function_free(f);
 }
 
@@ -321,11 +321,11 @@ static kiln_status keep_arguments(void *payload, const kiln_request *request, ki
     size_t count = kiln_request_arg_count(request);
     for (size_t i = 0; i < count && i < 8; i++) {
         kiln_bytes bytes = kiln_request_arg(request, i);
-        assert_true(bytes.size <= sizeof seen[i] && bytes.size % 8 == 0 && (uintptr_t)bytes.data % 8 == 0);
+        CHECK_TRUE(bytes.size <= sizeof seen[i] && bytes.size % 8 == 0 && (uintptr_t)bytes.data % 8 == 0);
         memcpy(seen[i], bytes.data, bytes.size);
         seen_sizes[i] = bytes.size;
     }
-    assert_null(kiln_request_arg(request, count).data);
+    CHECK_NULL(kiln_request_arg(request, count).data);
     return kiln_text_printf(text, "x");
 }
 
@@ -335,6 +335,7 @@ static void see(struct world *world, const kiln_arg *args, size_t count)
     get(f, args, count);
     kiln_function_free(f);
 }
+#define see(...) CHECK_CALL(see, __VA_ARGS__)
 
 static bool is_seen_alike(size_t a, size_t b)
 {
@@ -362,13 +363,13 @@ static void test_types_are_in_the_bytes(void **state)
                     {&kiln_scalar_f64, NULL}, {&kiln_none, NULL}));
     for (size_t a = 0; a < 8; a++)
         for (size_t b = 0; b < a; b++)
-            if (is_seen_alike(a, b)) fail_msg("arguments %zu and %zu print the same %zu bytes", a, b, seen_sizes[a]);
+            if (is_seen_alike(a, b)) CHECK_FAIL("arguments %zu and %zu print the same %zu bytes", a, b, seen_sizes[a]);
     const kiln_arg ints[] = {{&kiln_const_i64, &one}}, bools[] = {{&kiln_const_bool, &yes}};
     const kiln_args of_int = {ints, 1}, of_bool = {bools, 1};
     see(world, ARGS({&mine, NULL}, {&twin, NULL}, {&other, NULL}, {&kiln_list, &of_int}, {&kiln_list, &of_bool}));
-    assert_true(is_seen_alike(0, 1)); /* the name, not the address */
-    assert_false(is_seen_alike(0, 2));
-    assert_false(is_seen_alike(3, 4));
+    CHECK_TRUE(is_seen_alike(0, 1)); /* the name, not the address */
+    CHECK_FALSE(is_seen_alike(0, 2));
+    CHECK_FALSE(is_seen_alike(3, 4));
 }
 
 /* The layout of kiln.h: items, a zero word, names. */
@@ -395,9 +396,9 @@ static void test_layout_of_the_bytes(void **state)
     const uint64_t *const items[] = {number, nothing, both};
     const size_t sizes[] = {sizeof number, sizeof nothing, sizeof both};
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(seen_sizes[i], sizes[i] + expected[i].size);
-        assert_memory_equal(seen[i], items[i], sizes[i]);
-        assert_memory_equal(seen[i] + sizes[i], expected[i].names, expected[i].size);
+        CHECK_EQ(seen_sizes[i], sizes[i] + expected[i].size);
+        CHECK_MEM(seen[i], items[i], sizes[i]);
+        CHECK_MEM(seen[i] + sizes[i], expected[i].names, expected[i].size);
     }
 }
 

@@ -19,9 +19,9 @@ static kiln_error untouched(void)
 #define SUCCEEDS(call)                                                                                                 \
     do {                                                                                                               \
         kiln_error err = untouched();                                                                                  \
-        if ((call) != KILN_OK) fail_msg("%s: %s", #call, err.text);                                                    \
+        if ((call) != KILN_OK) CHECK_FAIL("%s: %s", #call, err.text);                                                  \
         if ((int)err.status != 99 || strcmp(err.text, "as before"))                                                    \
-            fail_msg("%s succeeds, and writes \"%s\"", #call, err.text);                                               \
+            CHECK_FAIL("%s succeeds, and writes \"%s\"", #call, err.text);                                             \
     } while (0)
 
 /* One that fails has written the status it returns, and a text. */
@@ -29,9 +29,9 @@ static kiln_error untouched(void)
     do {                                                                                                               \
         kiln_error err = untouched();                                                                                  \
         kiln_status status_ = (call);                                                                                  \
-        if (status_ != (wanted)) fail_msg("%s: %s, not %s", #call, kiln_status_name(status_), #wanted);                \
-        if (err.status != status_) fail_msg("%s returns %s, and writes another status", #call, #wanted);               \
-        if (!strcmp(err.text, "as before") || !err.text[0]) fail_msg("%s fails, and says nothing", #call);             \
+        if (status_ != (wanted)) CHECK_FAIL("%s: %s, not %s", #call, kiln_status_name(status_), #wanted);              \
+        if (err.status != status_) CHECK_FAIL("%s returns %s, and writes another status", #call, #wanted);             \
+        if (!strcmp(err.text, "as before") || !err.text[0]) CHECK_FAIL("%s fails, and says nothing", #call);           \
     } while (0)
 
 static char sentinel;
@@ -40,7 +40,7 @@ static int damage(const char *path, const struct stat *info, int kind, UNUSED st
 {
     if (kind != FTW_F) return 0;
     int fd = open(path, O_RDWR);
-    assert_int_equal(pwrite(fd, "DAMAGE", 6, info->st_size / 2), 6);
+    CHECK_EQ(pwrite(fd, "DAMAGE", 6, info->st_size / 2), 6);
     return close(fd);
 }
 
@@ -107,8 +107,9 @@ static void expect_no_executable(kiln_function *function, const kiln_arg *arg, k
 {
     void *executable = &sentinel;
     FAILS(kiln_get(function, arg, arg ? 1 : 0, NULL, &executable, &err), wanted);
-    assert_ptr_equal(executable, &sentinel);
+    CHECK_EQ(executable, &sentinel);
 }
+#define expect_no_executable(...) CHECK_CALL(expect_no_executable, __VA_ARGS__)
 
 static void test_failed_get_leaves_its_output(void **state)
 {
@@ -159,24 +160,24 @@ static void test_failures_leave_outputs(void **state)
     kiln_function_options bad = {.struct_size = sizeof bad, .name = "f"};
     (void)state;
     FAILS(kiln_function_new(cache, &bad, &made, &err), KILN_INVALID); /* neither text nor lower() */
-    assert_ptr_equal(made, &sentinel);
+    CHECK_EQ(made, &sentinel);
     FAILS(kiln_device_find("pdp11", &device, &err), KILN_INVALID);
-    assert_ptr_equal(device, &sentinel);
+    CHECK_EQ(device, &sentinel);
     FAILS(kiln_device_find("cpu:pdp11", &device, &err), KILN_INVALID);
     FAILS(kiln_var_new("", NULL, 0, &var, &err), KILN_INVALID);
-    assert_ptr_equal(var, &sentinel);
+    CHECK_EQ(var, &sentinel);
     FAILS(kiln_inspect_open("/proc/nowhere", &inspector, &err), KILN_IO);
-    assert_ptr_equal(inspector, &sentinel);
+    CHECK_EQ(inspector, &sentinel);
     FAILS(kiln_inspect_toolchain("/proc/nowhere", path, sizeof path, &err), KILN_IO);
     FAILS(kiln_inspect_default_folder(path, 1, &err), KILN_INVALID);
-    assert_string_equal(path, "as before");
+    CHECK_STR(path, "as before");
     FAILS(kiln_warm(cache, "native", "k", (kiln_bytes){"not IR", 6}, &warmed, &err), KILN_IO); /* no folder */
     FAILS(kiln_warm(cache, "pdp11", "k", (kiln_bytes){"not IR", 6}, &warmed, &err), KILN_IO);
     char folder[64];
     make_folder(folder, sizeof folder);
     kiln_cache *stored = open_cache(folder);
-    assert_int_not_equal(kiln_warm(stored, "native", "k", (kiln_bytes){"not IR", 6}, &warmed, NULL), KILN_OK);
-    assert_int_equal(warmed, 7);
+    CHECK_NE(kiln_warm(stored, "native", "k", (kiln_bytes){"not IR", 6}, &warmed, NULL), KILN_OK);
+    CHECK_EQ(warmed, 7);
     kiln_cache_close(stored);
     remove_folder(folder);
     FAILS(kiln_function_redefine(function, &bad, &err), KILN_INVALID);
@@ -193,7 +194,7 @@ static void test_most_caches(void **state)
     (void)state;
     for (int i = 0; i < KILN_MAX_CACHES; i++) SUCCEEDS(kiln_cache_open(&options, &caches[i], &err));
     FAILS(kiln_cache_open(&options, &more, &err), KILN_INVALID);
-    assert_ptr_equal(more, &sentinel);
+    CHECK_EQ(more, &sentinel);
     kiln_cache_close(caches[3]);
     SUCCEEDS(kiln_cache_open(&options, &caches[3], &err));
     for (int i = 0; i < KILN_MAX_CACHES; i++) kiln_cache_close(caches[i]);

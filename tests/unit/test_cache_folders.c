@@ -23,7 +23,7 @@ static int set_up(void **state)
     struct world *world = calloc(1, sizeof *world);
     make_folder(world->folder, sizeof world->folder);
     snprintf(world->cache, sizeof world->cache, "%s/cache", world->folder);
-    if (geteuid() == 0) assert_int_equal(chown(world->folder, NOBODY, NOBODY), 0);
+    if (geteuid() == 0) CHECK_EQ(chown(world->folder, NOBODY, NOBODY), 0);
     world->shared = share();
     *state = world;
     return 0;
@@ -49,6 +49,7 @@ static void run(struct world *world, child_body *body)
 {
     end_well(start_child(body, world->shared, world->cache, 0));
 }
+#define run(...) CHECK_CALL(run, __VA_ARGS__)
 
 static void use(struct shared *shared, const char *folder, const char *text)
 {
@@ -358,9 +359,9 @@ static void test_full(void **state)
     int status = status_of(start_child(in_full, world->shared, world->cache, 0));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
         print_message("not run: a small file system can't be mounted here\n");
-        skip();
+        CHECK_SKIP();
     }
-    assert_int_equal(status, 0);
+    CHECK_EQ(status, 0);
 }
 
 static void test_foreign(void **state)
@@ -368,7 +369,7 @@ static void test_foreign(void **state)
     struct world *world = *state;
     if (geteuid() != 0) {
         print_message("not run: only root can make folders of other users\n");
-        skip();
+        CHECK_SKIP();
     }
     run(world, fill_as_root);
     run(world, in_foreign);

@@ -134,17 +134,18 @@ static unsigned hit(kiln_function *function, const kiln_arg *args, size_t count,
 
 static void nothing_was_needed(void)
 {
-    assert_int_equal(allocations, 0);
-    assert_int_equal(locks, 0);
-    assert_int_equal(system_calls, 0);
+    CHECK_EQ(allocations, 0);
+    CHECK_EQ(locks, 0);
+    CHECK_EQ(system_calls, 0);
 }
+#define nothing_was_needed(...) CHECK_CALL(nothing_was_needed, __VA_ARGS__)
 
 static void test_counting_counts(void **state)
 {
     struct world *world = *state;
-    assert_int_equal(hit(world->plain, NULL, 0, 1), 0); /* a miss allocates and locks: the wrapping works */
-    assert_true(allocations > 0);
-    assert_true(locks > 0);
+    CHECK_EQ(hit(world->plain, NULL, 0, 1), 0); /* a miss allocates and locks: the wrapping works */
+    CHECK_GT(allocations, 0);
+    CHECK_GT(locks, 0);
 }
 
 static void test_front_hits(void **state)
@@ -153,10 +154,10 @@ static void test_front_hits(void **state)
     struct arguments arguments;
     fill(&arguments);
     get(world->plain, arguments.args, 3);
-    assert_int_equal(hit(world->plain, arguments.args, 3, HITS), 0);
+    CHECK_EQ(hit(world->plain, arguments.args, 3, HITS), 0);
     nothing_was_needed();
-    assert_int_equal(world->program.lowers, 1);
-    assert_counters(world->cache, .calls = HITS + 1, .front_hits = HITS, .traces = 1, .compiles = 1, .links = 1);
+    CHECK_EQ(world->program.lowers, 1);
+    CHECK_COUNTERS(world->cache, .calls = HITS + 1, .front_hits = HITS, .traces = 1, .compiles = 1, .links = 1);
 }
 
 /* A key as long as the stack's room, longer than a slot of the thread cache. */
@@ -168,13 +169,13 @@ static void test_hits_of_long_keys(void **state)
     kiln_arg args[8];
     for (int i = 0; i < 8; i++) args[i] = arguments.args[i < 5 ? i : i - 5];
     get(world->plain, args, 8);
-    assert_int_equal(hit(world->plain, args, 8, HITS), 0);
+    CHECK_EQ(hit(world->plain, args, 8, HITS), 0);
     nothing_was_needed();
     kiln_counters counters;
     kiln_cache_counters(world->cache, &counters);
-    assert_int_equal(counters.calls, HITS + 1);
-    assert_int_equal(counters.front_hits + counters.process_hits, HITS);
-    assert_int_equal(counters.traces, 1);
+    CHECK_EQ(counters.calls, HITS + 1);
+    CHECK_EQ(counters.front_hits + counters.process_hits, HITS);
+    CHECK_EQ(counters.traces, 1);
 }
 
 static void test_hits_with_watches(void **state)
@@ -183,14 +184,14 @@ static void test_hits_with_watches(void **state)
     struct arguments arguments;
     fill(&arguments);
     get(world->watching, arguments.args, 2);
-    assert_int_equal(hit(world->watching, arguments.args, 2, HITS), 0);
+    CHECK_EQ(hit(world->watching, arguments.args, 2, HITS), 0);
     nothing_was_needed();
     kiln_counters counters;
     kiln_cache_counters(world->cache, &counters);
-    assert_int_equal(counters.calls, HITS + 1);
-    assert_int_equal(counters.front_hits + counters.process_hits, HITS);
-    assert_int_equal(counters.traces, 1);
-    assert_int_equal(counters.compiles, 1);
+    CHECK_EQ(counters.calls, HITS + 1);
+    CHECK_EQ(counters.front_hits + counters.process_hits, HITS);
+    CHECK_EQ(counters.traces, 1);
+    CHECK_EQ(counters.compiles, 1);
 }
 
 static void test_hits_with_pushed_options(void **state)
@@ -198,7 +199,7 @@ static void test_hits_with_pushed_options(void **state)
     struct world *world = *state;
     kiln_option_push("unroll", "4");
     get(world->plain, NO_ARGS);
-    assert_int_equal(hit(world->plain, NULL, 0, HITS), 0);
+    CHECK_EQ(hit(world->plain, NULL, 0, HITS), 0);
     kiln_option_pop();
     nothing_was_needed();
 }
@@ -231,10 +232,10 @@ static void test_process_hits_of_a_second_thread(void **state)
     pthread_t thread;
     pthread_create(&thread, NULL, hit_the_process, &second);
     pthread_join(thread, NULL);
-    assert_int_equal(second.failures, 0);
+    CHECK_EQ(second.failures, 0);
     nothing_was_needed();
-    assert_counters(world->cache, .calls = 2000, .process_hits = 1000, .traces = 1000, .kernel_hits = 999,
-                    .compiles = 1, .links = 1);
+    CHECK_COUNTERS(world->cache, .calls = 2000, .process_hits = 1000, .traces = 1000, .kernel_hits = 999, .compiles = 1,
+                   .links = 1);
 }
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

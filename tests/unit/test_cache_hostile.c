@@ -17,14 +17,14 @@ static void test_sizes_of_cache_options(void **state)
         kiln_cache *cache = NULL;
         bool is_whole = size && size <= sizeof options && size % sizeof(void *) == 0;
         kiln_status status = kiln_cache_open(&options, &cache, &error);
-        if (status != (is_whole ? KILN_OK : KILN_INVALID)) fail_msg("struct_size %zu: %s", size, error.text);
-        if (!is_whole) assert_non_null(strstr(error.text, "struct_size"));
-        assert_true(is_whole == (cache != NULL));
+        if (status != (is_whole ? KILN_OK : KILN_INVALID)) CHECK_FAIL("struct_size %zu: %s", size, error.text);
+        if (!is_whole) CHECK_CONTAINS(error.text, "struct_size");
+        CHECK_EQ(is_whole, (cache != NULL));
         kiln_cache_close(cache);
     }
     const kiln_cache_options absurd = {.struct_size = SIZE_MAX};
     kiln_cache *cache = NULL;
-    assert_int_equal(kiln_cache_open(&absurd, &cache, NULL), KILN_INVALID);
+    CHECK_STATUS(kiln_cache_open(&absurd, &cache, NULL), KILN_INVALID);
 }
 
 static void test_sizes_of_others(void **state)
@@ -37,25 +37,25 @@ static void test_sizes_of_others(void **state)
         kiln_function *function = NULL;
         const kiln_compiler compiler = {.struct_size = sizes[i]};
         kiln_function_options options = {.struct_size = sizes[i], .name = "f", .text = {"t", 1}};
-        assert_int_equal(kiln_function_new(cache, &options, &function, &error), KILN_INVALID);
-        assert_non_null(strstr(error.text, "struct_size"));
+        CHECK_STATUS(kiln_function_new(cache, &options, &function, &error), KILN_INVALID, &error);
+        CHECK_CONTAINS(error.text, "struct_size");
         options.struct_size = sizeof options;
         options.compiler = &compiler;
-        assert_int_equal(kiln_function_new(cache, &options, &function, &error), KILN_INVALID);
-        assert_non_null(strstr(error.text, "struct_size"));
-        assert_null(function);
+        CHECK_STATUS(kiln_function_new(cache, &options, &function, &error), KILN_INVALID, &error);
+        CHECK_CONTAINS(error.text, "struct_size");
+        CHECK_NULL(function);
         const kiln_prune_options prune = {.struct_size = sizes[i]};
         kiln_prune_report report = {.kept_files = 7};
-        assert_int_equal(kiln_prune("/nowhere", &prune, &report, &error), KILN_INVALID);
-        assert_int_equal(report.kept_files, 7);
+        CHECK_STATUS(kiln_prune("/nowhere", &prune, &report, &error), KILN_INVALID, &error);
+        CHECK_EQ(report.kept_files, 7);
         if (sizes[i] >= sizeof(kiln_gpu_info)) continue; /* a later version's: only what is known is written */
         kiln_gpu_info info = {.struct_size = sizes[i], .multiprocessors = 7};
-        assert_int_equal(kiln_gpu_describe(0, &info, &error), KILN_INVALID);
-        assert_int_equal(info.multiprocessors, 7);
+        CHECK_STATUS(kiln_gpu_describe(0, &info, &error), KILN_INVALID, &error);
+        CHECK_EQ(info.multiprocessors, 7);
     }
     kiln_gpu_counters counters = {.struct_size = 0, .launches = 7};
     kiln_gpu_counters_read(&counters);
-    assert_int_equal(counters.launches, 7);
+    CHECK_EQ(counters.launches, 7);
     kiln_cache_close(cache);
 }
 
@@ -71,23 +71,23 @@ static void test_counts(void **state)
     kiln_function *function = NULL;
     const kiln_function_options options = {
         .struct_size = sizeof options, .name = "f", .compiler = &fake.compiler, .text = {"t", 1}};
-    assert_int_equal(kiln_function_new(cache, &options, &function, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_new(cache, &options, &function, NULL), KILN_OK);
     (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         kiln_error error = {KILN_OK, ""};
         void *executable = &fake;
         kiln_var *var = NULL;
-        assert_int_equal(kiln_get(function, args, counts[i], NULL, &executable, &error), KILN_INVALID);
-        assert_non_null(strstr(error.text, "arguments"));
-        assert_ptr_equal(executable, &fake);
-        assert_int_equal(kiln_function_declare(function, types, counts[i], &error), KILN_INVALID);
+        CHECK_STATUS(kiln_get(function, args, counts[i], NULL, &executable, &error), KILN_INVALID, &error);
+        CHECK_CONTAINS(error.text, "arguments");
+        CHECK_EQ(executable, &fake);
+        CHECK_STATUS(kiln_function_declare(function, types, counts[i], &error), KILN_INVALID, &error);
         if (counts[i] < (size_t)1 << 23) continue;
-        assert_int_equal(kiln_watch(function, "m", "n", &one, counts[i], &error), KILN_INVALID);
-        assert_int_equal(kiln_var_new("v", &one, counts[i], &var, &error), KILN_INVALID);
+        CHECK_STATUS(kiln_watch(function, "m", "n", &one, counts[i], &error), KILN_INVALID, &error);
+        CHECK_STATUS(kiln_var_new("v", &one, counts[i], &var, &error), KILN_INVALID, &error);
     }
     void *executable = NULL;
-    assert_int_equal(kiln_get(function, args, 1, NULL, &executable, NULL), KILN_OK); /* as before */
-    assert_int_equal(kiln_get(function, NULL, 0, NULL, &executable, NULL), KILN_OK);
+    CHECK_STATUS(kiln_get(function, args, 1, NULL, &executable, NULL), KILN_OK); /* as before */
+    CHECK_STATUS(kiln_get(function, NULL, 0, NULL, &executable, NULL), KILN_OK);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
@@ -123,20 +123,21 @@ static void use_name(kiln_cache *cache, const char *name)
                                            .compiler = &fake.compiler,
                                            .lower = lower_option,
                                            .payload = (void *)(uintptr_t)name};
-    if (kiln_function_new(cache, &options, &function, &error)) fail_msg("%.20s: %s", name, error.text);
-    assert_int_equal(kiln_var_new(name, "value", 5, &var, &error), KILN_OK);
-    assert_int_equal(kiln_watch_var(function, var, &error), KILN_OK);
-    assert_int_equal(kiln_watch(function, name, name, &number, sizeof number, &error), KILN_OK);
-    assert_int_equal(kiln_watch_env(function, name, &error), strchr(name, '=') ? KILN_INVALID : KILN_OK);
-    assert_int_equal(kiln_option_push(name, name), KILN_OK);
-    if (kiln_get(function, NULL, 0, NULL, &executable, &error)) fail_msg("%.20s: %s", name, error.text);
-    assert_string_equal(((struct image *)executable)->text, name);
+    if (kiln_function_new(cache, &options, &function, &error)) CHECK_FAIL("%.20s: %s", name, error.text);
+    CHECK_OK(kiln_var_new(name, "value", 5, &var, &error), &error);
+    CHECK_OK(kiln_watch_var(function, var, &error), &error);
+    CHECK_OK(kiln_watch(function, name, name, &number, sizeof number, &error), &error);
+    CHECK_EQ(kiln_watch_env(function, name, &error), strchr(name, '=') ? KILN_INVALID : KILN_OK);
+    CHECK_STATUS(kiln_option_push(name, name), KILN_OK);
+    if (kiln_get(function, NULL, 0, NULL, &executable, &error)) CHECK_FAIL("%.20s: %s", name, error.text);
+    CHECK_STR(((struct image *)executable)->text, name);
     kiln_option_pop();
-    if (kiln_get(function, NULL, 0, NULL, &executable, &error)) fail_msg("%.20s: %s", name, error.text);
-    assert_string_equal(((struct image *)executable)->text, "unset");
+    if (kiln_get(function, NULL, 0, NULL, &executable, &error)) CHECK_FAIL("%.20s: %s", name, error.text);
+    CHECK_STR(((struct image *)executable)->text, "unset");
     kiln_function_free(function);
     kiln_var_free(var);
 }
+#define use_name(...) CHECK_CALL(use_name, __VA_ARGS__)
 
 static void test_names(void **state)
 {
@@ -146,10 +147,10 @@ static void test_names(void **state)
                                  "\xff\xfe\x80", "../../etc",  "\x1b[31m", "a=b",
                                  "\r\n\r",       " ",          longest};
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    CHECK_NOT_NULL(mkdtemp(folder));
     const kiln_cache_options options = {.struct_size = sizeof options, .folder = folder};
     kiln_cache *cache = NULL, *memory = open_cache("");
-    assert_int_equal(kiln_cache_open(&options, &cache, NULL), KILN_OK);
+    CHECK_STATUS(kiln_cache_open(&options, &cache, NULL), KILN_OK);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) use_name(i % 2 ? memory : cache, names[i]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) use_name(cache, names[i]);
     kiln_cache_close(memory);
@@ -170,15 +171,15 @@ static void test_empty_names(void **state)
     kiln_function_options options = {
         .struct_size = sizeof options, .name = "", .compiler = &fake.compiler, .text = {"t", 1}};
     (void)state;
-    assert_int_equal(kiln_function_new(cache, &options, &function, &error), KILN_INVALID);
+    CHECK_STATUS(kiln_function_new(cache, &options, &function, &error), KILN_INVALID, &error);
     options.name = "f";
-    assert_int_equal(kiln_function_new(cache, &options, &function, &error), KILN_OK);
-    assert_int_equal(kiln_watch(function, "", "n", &fake, 1, &error), KILN_OK); /* a module may have no name */
-    assert_int_equal(kiln_watch(function, "m", "", &fake, 1, &error), KILN_INVALID);
-    assert_int_equal(kiln_watch_env(function, "", &error), KILN_INVALID);
-    assert_int_equal(kiln_var_new("", "v", 1, &var, &error), KILN_INVALID);
-    assert_int_equal(kiln_option_push("", "v"), KILN_INVALID);
-    assert_int_equal(kiln_option_push("n", ""), KILN_OK);
+    CHECK_OK(kiln_function_new(cache, &options, &function, &error), &error);
+    CHECK_OK(kiln_watch(function, "", "n", &fake, 1, &error), &error); /* a module may have no name */
+    CHECK_STATUS(kiln_watch(function, "m", "", &fake, 1, &error), KILN_INVALID, &error);
+    CHECK_STATUS(kiln_watch_env(function, "", &error), KILN_INVALID, &error);
+    CHECK_STATUS(kiln_var_new("", "v", 1, &var, &error), KILN_INVALID, &error);
+    CHECK_STATUS(kiln_option_push("", "v"), KILN_INVALID);
+    CHECK_STATUS(kiln_option_push("n", ""), KILN_OK);
     kiln_option_pop();
     static const char *const devices[] = {
         "",        ":",          "cpu:",       "cpu:#",    "cpu:native#4294967297",
@@ -188,8 +189,8 @@ static void test_empty_names(void **state)
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
         error.text[0] = '\0';
         if (kiln_device_find(devices[i], &device, &error) != KILN_INVALID || !error.text[0])
-            fail_msg("a device was found for \"%s\"", devices[i]);
-        assert_null(device);
+            CHECK_FAIL("a device was found for \"%s\"", devices[i]);
+        CHECK_NULL(device);
     }
     kiln_function_free(function);
     kiln_cache_close(cache);
@@ -225,12 +226,12 @@ static void test_holes(void **state)
     const kiln_function_options options = {
         .struct_size = sizeof options, .name = "f", .compiler = &fake.compiler, .lower = lower_with_a_hole};
     (void)state;
-    assert_int_equal(kiln_function_new(cache, &options, &function, NULL), KILN_OK);
-    assert_int_equal(kiln_get(function, NULL, 0, NULL, &executable, &error), KILN_LOWER_FAILED);
-    assert_non_null(strstr(error.text, "NULL"));
-    assert_int_equal(kiln_get(function, &arg, 1, NULL, &executable, &error), KILN_INVALID);
-    assert_non_null(strstr(error.text, "kiln_sign_bytes"));
-    assert_int_equal(fake.compiles, 0);
+    CHECK_STATUS(kiln_function_new(cache, &options, &function, NULL), KILN_OK);
+    CHECK_STATUS(kiln_get(function, NULL, 0, NULL, &executable, &error), KILN_LOWER_FAILED, &error);
+    CHECK_CONTAINS(error.text, "NULL");
+    CHECK_STATUS(kiln_get(function, &arg, 1, NULL, &executable, &error), KILN_INVALID, &error);
+    CHECK_CONTAINS(error.text, "kiln_sign_bytes");
+    CHECK_EQ(fake.compiles, 0);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }

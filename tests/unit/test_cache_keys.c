@@ -2,20 +2,11 @@
  * test_cache_keys.c - a process in which other libraries have taken every thread-specific key before Kiln was loaded:
  * calls work on all threads, LLVM compiles, and what those libraries keep under their keys is left alone.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka needs the four above */
-#include <cmocka.h>
-
 #include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kiln.h"
+#include "support/check.h"
 
 /* What threads without a key leave behind. */
 const char *__lsan_default_suppressions(void);
@@ -83,22 +74,22 @@ static void test_no_key_is_free(void **state)
     kiln_function *function = NULL;
     const kiln_cache_options in_memory = {.struct_size = sizeof in_memory, .folder = ""};
     const kiln_function_options options = {.struct_size = sizeof options, .name = "f", .lower = lower};
-    assert_true(key_count > 900);
-    assert_int_equal(kiln_cache_open(&in_memory, &cache, NULL), KILN_OK);
-    assert_int_equal(kiln_function_new(cache, &options, &function, NULL), KILN_OK);
-    assert_int_equal(kiln_watch_env(function, "KILN_TEST_NOT_THERE", NULL), KILN_OK);
+    CHECK_GT(key_count, 900);
+    CHECK_STATUS(kiln_cache_open(&in_memory, &cache, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_new(cache, &options, &function, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_env(function, "KILN_TEST_NOT_THERE", NULL), KILN_OK);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < THREADS; i++) {
             callers[i] = (struct caller){.function = function, .first = 100 * i + 10 * round};
-            assert_int_equal(pthread_create(&threads[i], NULL, call, &callers[i]), 0);
+            CHECK_EQ(pthread_create(&threads[i], NULL, call, &callers[i]), 0);
         }
         for (int i = 0; i < THREADS; i++) {
             pthread_join(threads[i], NULL);
-            assert_string_equal(callers[i].error.text, "");
-            assert_int_equal(callers[i].error.status, KILN_OK);
+            CHECK_STR(callers[i].error.text, "");
+            CHECK_EQ(callers[i].error.status, KILN_OK);
         }
     }
-    assert_int_equal(strange_values, 0);
+    CHECK_EQ(strange_values, 0);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }

@@ -36,7 +36,7 @@ static kernel *get_kernel(kiln_function *function, kiln_device *device)
 {
     void *executable = NULL;
     kiln_error err = {0};
-    if (kiln_get(function, NULL, 0, device, &executable, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln_get(function, NULL, 0, device, &executable, &err), &err);
     return (kernel *)executable;
 }
 
@@ -45,11 +45,12 @@ static void run_once(const char *folder, kiln_counters *counters)
     kiln_cache *cache = open_cache(folder);
     kiln_function *function = new_text(cache, NULL, "twice_plus_one", twice_plus_one);
     kernel *run = get_kernel(function, NULL);
-    for (int64_t x = -3; x < 4; x++) assert_int_equal(run(x), 2 * x + 1);
+    for (int64_t x = -3; x < 4; x++) CHECK_EQ(run(x), 2 * x + 1);
     kiln_cache_counters(cache, counters);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
+#define run_once(...) CHECK_CALL(run_once, __VA_ARGS__)
 
 /* The plug-in is installed after the cache was opened. The status of a compile is the result. */
 static int compile_late(const char *folder)
@@ -89,7 +90,7 @@ static int child(const char *task, const char *folder)
 static void run_child(const char *task, const char *folder, const char *plugin, int expected)
 {
     char program[4096] = "";
-    assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+    CHECK_GT(readlink("/proc/self/exe", program, sizeof program - 1), 0);
     pid_t pid = fork();
     if (pid == 0) {
         if (plugin) setenv("KILN_PLUGIN", plugin, 1);
@@ -97,21 +98,22 @@ static void run_child(const char *task, const char *folder, const char *plugin, 
         _exit(127);
     }
     int status = -1;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, expected << 8);
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK_EQ(status, expected << 8);
 }
+#define run_child(...) CHECK_CALL(run_child, __VA_ARGS__)
 
 static void test_from_cold_to_warm(void **state)
 {
     (void)state;
-    if (!have_plugin()) skip();
+    if (!have_plugin()) CHECK_SKIP();
     char root[64], folder[80];
     make_folder(root, sizeof root);
     snprintf(folder, sizeof folder, "%s/cache", root);
     kiln_counters counters;
     run_once(folder, &counters);
-    assert_int_equal(counters.compiles, 1);
-    assert_int_equal(counters.links, 1);
+    CHECK_EQ(counters.compiles, 1);
+    CHECK_EQ(counters.links, 1);
     run_child("warm", folder, NULL, 0);
     remove_folder(root);
 }
@@ -120,17 +122,18 @@ static void set_toolchain(const char *folder, const char *line)
 {
     struct kiln_tier_events events = {0};
     struct kiln_tier *tier = NULL;
-    assert_int_equal(kiln__tier_folder(folder, true, 0, 0, &events, &tier, NULL), KILN_OK);
+    CHECK_STATUS(kiln__tier_folder(folder, true, 0, 0, &events, &tier, NULL), KILN_OK);
     kiln__chain_set_toolchain(tier, line);
     kiln__chain_free(tier);
-    assert_int_equal(events.faults, 0);
+    CHECK_EQ(events.faults, 0);
 }
+#define set_toolchain(...) CHECK_CALL(set_toolchain, __VA_ARGS__)
 
 /* A folder that a cache was told to use names the tool chain that filled it. */
 static void test_warm_without_a_plugin(void **state)
 {
     (void)state;
-    if (!have_plugin()) skip();
+    if (!have_plugin()) CHECK_SKIP();
     char root[64], folder[80];
     make_folder(root, sizeof root);
     snprintf(folder, sizeof folder, "%s/cache", root);
@@ -146,7 +149,7 @@ static void test_warm_without_a_plugin(void **state)
 static void test_late_plugin_has_to_be_the_one(void **state)
 {
     (void)state;
-    if (!have_plugin()) skip();
+    if (!have_plugin()) CHECK_SKIP();
     char root[64], folder[80];
     make_folder(root, sizeof root);
     snprintf(folder, sizeof folder, "%s/cache", root);
@@ -167,28 +170,28 @@ static void test_missing_plugin(void **state)
 static void test_devices_and_faults(void **state)
 {
     (void)state;
-    if (!have_plugin()) skip();
+    if (!have_plugin()) CHECK_SKIP();
     kiln_cache *cache = open_cache("");
     kiln_device *first = NULL, *second = NULL;
-    assert_int_equal(kiln_device_find("cpu:native", &first, NULL), KILN_OK);
-    assert_int_equal(kiln_device_find("cpu:native#1", &second, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:native", &first, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:native#1", &second, NULL), KILN_OK);
     kiln_function *function = new_text(cache, kiln_compiler_llvm(), "f", twice_plus_one);
     kernel *one = get_kernel(function, first), *two = get_kernel(function, second);
-    assert_true(one != two);
-    assert_int_equal(one(20), 41);
-    assert_int_equal(two(20), 41);
-    assert_counters(cache, .calls = 2, .compiles = 1, .links = 2);
+    CHECK_NE(one, two);
+    CHECK_EQ(one(20), 41);
+    CHECK_EQ(two(20), 41);
+    CHECK_COUNTERS(cache, .calls = 2, .compiles = 1, .links = 2);
     kiln_device_reset(first);
-    assert_int_equal(get_kernel(function, first)(20), 41);
-    assert_counters(cache, .calls = 3, .compiles = 1, .links = 3);
+    CHECK_EQ(get_kernel(function, first)(20), 41);
+    CHECK_COUNTERS(cache, .calls = 3, .compiles = 1, .links = 3);
     kiln_function *wrong = new_text(cache, NULL, "wrong", "define i64 @kernel(i64 %x) {\n  ret i64 %y\n}\n");
     get_fails(wrong, NO_ARGS, KILN_COMPILE_FAILED, "wrong: ");
     kiln_function *nameless = new_text(cache, NULL, "nameless", "define i64 @other(i64 %x) {\n  ret i64 %x\n}\n");
     void *executable;
     kiln_error err = {0};
     kiln_status status = kiln_get(nameless, NULL, 0, NULL, &executable, &err);
-    assert_true(status == KILN_COMPILE_FAILED || status == KILN_LINK_FAILED);
-    assert_non_null(strstr(err.text, "kernel"));
+    CHECK_TRUE(status == KILN_COMPILE_FAILED || status == KILN_LINK_FAILED);
+    CHECK_CONTAINS(err.text, "kernel");
     kiln_function_free(function);
     kiln_function_free(wrong);
     kiln_function_free(nameless);
@@ -199,15 +202,15 @@ static void test_devices_and_faults(void **state)
 static void test_runtime_library_once(void **state)
 {
     (void)state;
-    if (!have_plugin()) skip();
+    if (!have_plugin()) CHECK_SKIP();
     kiln_cache *cache = open_cache("");
     kiln_function *function = new_text(cache, NULL, "f", twice_plus_one);
     get_kernel(function, NULL);
     kiln_option_push("unroll", "4");
     get_kernel(function, NULL);
     kiln_option_pop();
-    assert_int_equal(cache->runtimes.count, 1);
-    assert_counters(cache, .calls = 2, .compiles = 2, .links = 2);
+    CHECK_EQ(cache->runtimes.count, 1);
+    CHECK_COUNTERS(cache, .calls = 2, .compiles = 2, .links = 2);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
@@ -216,11 +219,11 @@ static void test_compiler(void **state)
 {
     (void)state;
     const kiln_compiler *compiler = kiln_compiler_llvm();
-    assert_ptr_equal(compiler, kiln_compiler_llvm());
-    assert_int_equal(compiler->struct_size, sizeof *compiler);
-    assert_string_equal(compiler->name, "llvm");
-    assert_non_null(strstr(compiler->digest, "plugin:"));
-    assert_non_null(strstr(compiler->digest, "llvm:"));
+    CHECK_EQ(compiler, kiln_compiler_llvm());
+    CHECK_EQ(compiler->struct_size, sizeof *compiler);
+    CHECK_STR(compiler->name, "llvm");
+    CHECK_CONTAINS(compiler->digest, "plugin:");
+    CHECK_CONTAINS(compiler->digest, "llvm:");
 }
 
 int main(int argc, char **argv)

@@ -36,14 +36,14 @@ static void test_variable_returns(void **state)
     struct world *world = *state;
     int disturbances = 1;
     setting = 1;
-    assert_int_equal(kiln_var_new("setting", &setting, sizeof setting, &setting_var, NULL), KILN_OK);
+    CHECK_STATUS(kiln_var_new("setting", &setting, sizeof setting, &setting_var, NULL), KILN_OK);
     kiln_function *f = lowered(world, "f", there_and_back, &disturbances);
-    assert_int_equal(kiln_watch_var(f, setting_var, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_var(f, setting_var, NULL), KILN_OK);
     gives(f, NO_ARGS, "1");
-    assert_counters(world->cache, .calls = 1, .traces = 2, .compiles = 1, .links = 1);
+    CHECK_COUNTERS(world->cache, .calls = 1, .traces = 2, .compiles = 1, .links = 1);
     set_to(1); /* an equal value changes nothing */
     gives(f, NO_ARGS, "1");
-    assert_int_equal(counters_of(world).traces, 2);
+    CHECK_EQ(counters_of(world).traces, 2);
     disturbances = 1000;
     set_to(3);
     get_fails(f, NO_ARGS, KILN_DRIFTED, "f: what it watches changed in each of 64 tries");
@@ -60,7 +60,7 @@ static void test_variable_returns(void **state)
 static int number_of(kiln_bytes bytes)
 {
     int number;
-    assert_int_equal(bytes.size, sizeof number);
+    CHECK_EQ(bytes.size, sizeof number);
     memcpy(&number, bytes.data, sizeof number);
     return number;
 }
@@ -84,16 +84,16 @@ static void test_values_of_the_request(void **state)
     int memory = 1;
     setting = 2;
     setenv("KILN_TEST_A", "three", 1);
-    assert_int_equal(kiln_var_new("setting", &setting, sizeof setting, &setting_var, NULL), KILN_OK);
+    CHECK_STATUS(kiln_var_new("setting", &setting, sizeof setting, &setting_var, NULL), KILN_OK);
     kiln_function *f = lowered(world, "f", take_all, &memory);
     WATCHES_INT(f, "memory", memory);
-    assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
-    assert_int_equal(kiln_watch_var(f, setting_var, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_var(f, setting_var, NULL), KILN_OK);
     gives(f, NO_ARGS, "1 2 three");
-    assert_counters(world->cache, .calls = 1, .traces = 1, .compiles = 1, .links = 1);
+    CHECK_COUNTERS(world->cache, .calls = 1, .traces = 1, .compiles = 1, .links = 1);
     memory = 1, setenv("KILN_TEST_A", "three", 1), set_to(2);
     gives(f, NO_ARGS, "1 2 three"); /* a hit */
-    assert_int_equal(counters_of(world).traces, 1);
+    CHECK_EQ(counters_of(world).traces, 1);
     kiln_function_free(f);
     kiln_var_free(setting_var);
 }
@@ -101,16 +101,16 @@ static void test_values_of_the_request(void **state)
 static kiln_status take_by_name(void *payload, const kiln_request *request, kiln_text *text, kiln_error *err)
 {
     (void)payload, (void)err;
-    assert_null(kiln_request_watched(request, "m", "other").data);
-    assert_null(kiln_request_watched(request, "other", "a").data);
-    assert_null(kiln_request_watched(request, NULL, "a").data);
-    assert_null(kiln_request_watched(request, "m", "v").data);
-    assert_null(kiln_request_watched(request, "m", NULL).data);
-    assert_null(kiln_request_watched(NULL, "m", "a").data);
-    assert_null(kiln_request_watched(request, "", "KILN_TEST_A").data); /* of the environment: kiln_request_env() */
+    CHECK_NULL(kiln_request_watched(request, "m", "other").data);
+    CHECK_NULL(kiln_request_watched(request, "other", "a").data);
+    CHECK_NULL(kiln_request_watched(request, NULL, "a").data);
+    CHECK_NULL(kiln_request_watched(request, "m", "v").data);
+    CHECK_NULL(kiln_request_watched(request, "m", NULL).data);
+    CHECK_NULL(kiln_request_watched(NULL, "m", "a").data);
+    CHECK_NULL(kiln_request_watched(request, "", "KILN_TEST_A").data); /* of the environment: kiln_request_env() */
     kiln_bytes empty = kiln_request_watched(request, NULL, "empty");
-    assert_non_null(empty.data);
-    assert_int_equal(empty.size, 0);
+    CHECK_NOT_NULL(empty.data);
+    CHECK_EQ(empty.size, 0);
     return kiln_text_printf(text, "%d %d %.*s", number_of(kiln_request_watched(request, "m", "a")),
                             number_of(kiln_request_watched(request, "m", "of callee")),
                             (int)kiln_request_watched(request, NULL, "v").size,
@@ -122,16 +122,16 @@ static void test_names(void **state)
     struct world *world = *state;
     int a = 1, a_of_callee = 2, of_callee = 3;
     kiln_var *v = NULL, *empty = NULL;
-    assert_int_equal(kiln_var_new("v", "eleven char", 11, &v, NULL), KILN_OK);
-    assert_int_equal(kiln_var_new("empty", NULL, 0, &empty, NULL), KILN_OK);
+    CHECK_STATUS(kiln_var_new("v", "eleven char", 11, &v, NULL), KILN_OK);
+    CHECK_STATUS(kiln_var_new("empty", NULL, 0, &empty, NULL), KILN_OK);
     kiln_function *f = lowered(world, "f", take_by_name, NULL), *callee = lowered(world, "callee", print_int, &a);
     WATCHES_INT(callee, "a", a_of_callee);
     WATCHES_INT(callee, "of callee", of_callee);
     WATCHES_INT(f, "a", a);
-    assert_int_equal(kiln_watch_var(f, v, NULL), KILN_OK);
-    assert_int_equal(kiln_watch_var(f, empty, NULL), KILN_OK);
-    assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
-    assert_int_equal(kiln_depends(f, callee, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_var(f, v, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_var(f, empty, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+    CHECK_STATUS(kiln_depends(f, callee, NULL), KILN_OK);
     gives(f, NO_ARGS, "1 3 eleven char");
     kiln_function_free(f), kiln_function_free(callee);
     kiln_var_free(v), kiln_var_free(empty);
@@ -152,7 +152,7 @@ static void test_environment_changes(void **state)
     struct world *world = *state;
     bool disturbs = true;
     kiln_function *f = lowered(world, "f", read_environment, &disturbs);
-    assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
     setenv("KILN_TEST_A", "1", 1);
     gives(f, NO_ARGS, "2");
     setenv("KILN_TEST_A", "1", 1);
@@ -183,7 +183,7 @@ static void test_read_twice(void **state)
     gives(f, NO_ARGS, "1 1");
     read_by_lower = 1;
     gives(f, NO_ARGS, "1 1");
-    assert_int_equal(counters_of(world).traces, 1);
+    CHECK_EQ(counters_of(world).traces, 1);
     kiln_function_free(f);
 }
 
@@ -233,8 +233,8 @@ static void test_waiting_for_an_old_read(void **state)
     usleep(20000); /* the second one waits by now, or comes later and looks at the entry: both ways it is told 2 */
     pthread_barrier_wait(&barrier);
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-    assert_string_equal(first.text, "1");
-    assert_string_equal(second.text, "2");
+    CHECK_STR(first.text, "1");
+    CHECK_STR(second.text, "2");
     pthread_barrier_destroy(&barrier);
     kiln_function_free(first.function);
 }
@@ -308,21 +308,21 @@ static void test_flipping(void **state)
     int zero = 0;
     for (int round = 0; round < FUNCTIONS; round++) {
         struct flipper flipper = {.done = false};
-        assert_int_equal(kiln_var_new("var", &zero, sizeof zero, &flipper.var, NULL), KILN_OK);
-        assert_int_equal(kiln_var_new("guard", &zero, sizeof zero, &flipper.guard, NULL), KILN_OK);
+        CHECK_STATUS(kiln_var_new("var", &zero, sizeof zero, &flipper.var, NULL), KILN_OK);
+        CHECK_STATUS(kiln_var_new("guard", &zero, sizeof zero, &flipper.guard, NULL), KILN_OK);
         kiln_function *takes = lowered(world, "takes", print_taken, &flipper),
                       *reads = lowered(world, "reads", print_own, &flipper);
-        assert_int_equal(kiln_watch_var(takes, flipper.var, NULL), KILN_OK);
+        CHECK_STATUS(kiln_watch_var(takes, flipper.var, NULL), KILN_OK);
         WATCHES_INT(takes, "memory", flipper.memory);
-        assert_int_equal(kiln_watch_var(reads, flipper.guard, NULL), KILN_OK);
+        CHECK_STATUS(kiln_watch_var(reads, flipper.guard, NULL), KILN_OK);
         pthread_t thread;
         pthread_create(&thread, NULL, flip, &flipper);
         for (int i = 0; i < 10; i++) {
             void *executable = NULL;
             kiln_error err = {0};
-            if (kiln_get(takes, NO_ARGS, NULL, &executable, &err)) fail_msg("takes: %s", err.text);
+            if (kiln_get(takes, NO_ARGS, NULL, &executable, &err)) CHECK_FAIL("takes: %s", err.text);
             kiln_status status = kiln_get(reads, NO_ARGS, NULL, &executable, &err);
-            if (status && status != KILN_DRIFTED) fail_msg("reads: %s", err.text);
+            if (status && status != KILN_DRIFTED) CHECK_FAIL("reads: %s", err.text);
         }
         flipper.done = true;
         pthread_join(thread, NULL);

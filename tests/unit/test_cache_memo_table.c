@@ -57,7 +57,7 @@ static struct value *get_or_make(struct kiln_memo_table *memo, uint64_t id, bool
     struct kiln_signature signature;
     void *value = NULL;
     sign(memo, id, &signature);
-    assert_int_equal(kiln__memo_make(memo, &signature, make, &id, &value, made, NULL), KILN_OK);
+    CHECK_STATUS(kiln__memo_make(memo, &signature, make, &id, &value, made, NULL), KILN_OK);
     return value;
 }
 
@@ -73,7 +73,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     kiln__memo_release(*state);
-    assert_int_equal(made_count, released_count);
+    CHECK_EQ(made_count, released_count);
     free(*state);
     return 0;
 }
@@ -88,7 +88,7 @@ static int set_up_blocks(void **state)
     for (int i = 0; i < OTHERS; i++) others[i] = kiln__pages_new(ENTRY, &in_block);
     int status = set_up(state);
     get_or_make(*state, 1000000, NULL);
-    assert_true(kiln__pages_block_bytes() > 0);
+    CHECK_GT(kiln__pages_block_bytes(), 0);
     kiln__memo_clear(*state);
     made_count = released_count = 0;
     return status;
@@ -97,7 +97,7 @@ static int set_up_blocks(void **state)
 static int tear_down_blocks(void **state)
 {
     int status = tear_down(state);
-    assert_int_equal(kiln__pages_block_bytes(), 0);
+    CHECK_EQ(kiln__pages_block_bytes(), 0);
     for (int i = 0; i < OTHERS; i++) kiln__pages_free(others[i], ENTRY, false);
     return status;
 }
@@ -109,20 +109,20 @@ static void test_many_keys(void **state)
     struct kiln_memo_table *memo = *state;
     bool made;
     for (uint64_t id = 0; id < MANY; id++) {
-        assert_null(look_up(memo, id));
-        assert_int_equal(get_or_make(memo, id, &made)->id, id);
-        assert_true(made);
+        CHECK_NULL(look_up(memo, id));
+        CHECK_EQ(get_or_make(memo, id, &made)->id, id);
+        CHECK_TRUE(made);
     }
     for (int round = 0; round < 2; round++)
-        for (uint64_t id = 0; id < MANY; id++) assert_int_equal(look_up(memo, id)->id, id);
+        for (uint64_t id = 0; id < MANY; id++) CHECK_EQ(look_up(memo, id)->id, id);
     for (uint64_t id = 0; id < MANY; id++) {
         struct kiln_signature signature;
         sign(memo, id, &signature);
-        assert_int_equal(((struct value *)kiln__memo_peek(memo, &signature))->id, id);
-        assert_int_equal(get_or_make(memo, id, &made)->id, id);
-        assert_false(made);
+        CHECK_EQ(((struct value *)kiln__memo_peek(memo, &signature))->id, id);
+        CHECK_EQ(get_or_make(memo, id, &made)->id, id);
+        CHECK_FALSE(made);
     }
-    assert_int_equal(made_count, MANY);
+    CHECK_EQ(made_count, MANY);
 }
 
 /* Two tables with the same arguments, in one thread cache: ids keep them apart. */
@@ -130,22 +130,22 @@ static void test_two_tables(void **state)
 {
     struct kiln_memo_table *memo = *state, other;
     kiln__memo_init(&other, 63, KILN_LEVEL_CALL, value_release);
-    assert_true(other.id > memo->id);
+    CHECK_GT(other.id, memo->id);
     for (uint64_t id = 0; id < 50; id++) {
         get_or_make(memo, id, NULL);
-        assert_null(look_up(&other, id));
+        CHECK_NULL(look_up(&other, id));
         struct kiln_signature signature;
         uint64_t theirs = id + 1000;
         void *value;
         sign(&other, id, &signature);
-        assert_int_equal(kiln__memo_make(&other, &signature, make, &theirs, &value, NULL, NULL), KILN_OK);
-        assert_int_equal(look_up(memo, id)->id, id);
-        assert_int_equal(look_up(&other, id)->id, theirs);
+        CHECK_STATUS(kiln__memo_make(&other, &signature, make, &theirs, &value, NULL, NULL), KILN_OK);
+        CHECK_EQ(look_up(memo, id)->id, id);
+        CHECK_EQ(look_up(&other, id)->id, theirs);
     }
     kiln__memo_clear(&other);
     for (uint64_t id = 0; id < 50; id++) {
-        assert_null(look_up(&other, id));
-        assert_int_equal(look_up(memo, id)->id, id);
+        CHECK_NULL(look_up(&other, id));
+        CHECK_EQ(look_up(memo, id)->id, id);
     }
     kiln__memo_release(&other);
 }
@@ -156,13 +156,13 @@ static void test_clear(void **state)
     for (uint64_t id = 0; id < 20; id++) get_or_make(memo, id, NULL);
     for (uint64_t id = 0; id < 20; id++) look_up(memo, id); /* into the thread cache */
     kiln__memo_clear(memo);
-    assert_int_equal(released_count, 20);
-    for (uint64_t id = 0; id < 20; id++) assert_null(look_up(memo, id));
+    CHECK_EQ(released_count, 20);
+    for (uint64_t id = 0; id < 20; id++) CHECK_NULL(look_up(memo, id));
     get_or_make(memo, 3, NULL);
-    assert_int_equal(look_up(memo, 3)->id, 3);
+    CHECK_EQ(look_up(memo, 3)->id, 3);
     kiln__memo_clear(memo);
     kiln__memo_clear(memo);
-    assert_int_equal(released_count, 21);
+    CHECK_EQ(released_count, 21);
 }
 
 static bool is_odd(const struct kiln_entry *entry, const void *context)
@@ -177,18 +177,18 @@ static void test_remove(void **state)
     kiln__memo_remove(memo, is_odd, NULL); /* nothing there */
     for (uint64_t id = 0; id < MANY; id++) get_or_make(memo, id, NULL);
     kiln__memo_remove(memo, is_odd, NULL);
-    assert_int_equal(released_count, MANY / 2);
-    assert_int_equal(memo->count, MANY / 2);
+    CHECK_EQ(released_count, MANY / 2);
+    CHECK_EQ(memo->count, MANY / 2);
     for (uint64_t id = 0; id < MANY; id++) {
         struct kiln_signature signature;
         sign(memo, id, &signature);
         const struct value *value = kiln__memo_peek(memo, &signature);
-        assert_true(id % 2 ? !value : value->id == id);
+        CHECK_TRUE(id % 2 ? !value : value->id == id);
     }
     bool made;
     for (uint64_t id = 0; id < MANY; id++) {
         get_or_make(memo, id, &made);
-        assert_int_equal(made, id % 2);
+        CHECK_EQ(made, id % 2);
     }
 }
 
@@ -199,16 +199,16 @@ static void test_pin(void **state)
     struct kiln_signature signature;
     struct value *value = get_or_make(memo, 1, NULL);
     sign(memo, 1, &signature);
-    assert_true(kiln__memo_pin(memo, &signature, value));
+    CHECK_TRUE(kiln__memo_pin(memo, &signature, value));
     kiln__memo_clear(memo);
-    assert_int_equal(value->alive, 1);
-    assert_int_equal(released_count, 0);
-    assert_false(kiln__memo_pin(memo, &signature, value)); /* too late: look up again */
+    CHECK_EQ(value->alive, 1);
+    CHECK_EQ(released_count, 0);
+    CHECK_FALSE(kiln__memo_pin(memo, &signature, value)); /* too late: look up again */
     kiln__memo_clear(memo);
-    assert_int_equal(released_count, 0);
+    CHECK_EQ(released_count, 0);
     kiln__memo_unpin();
     kiln__memo_clear(memo);
-    assert_int_equal(released_count, 1);
+    CHECK_EQ(released_count, 1);
 }
 
 /* ---- made while cleared --------------------------------------------------------------------------------------- */
@@ -232,12 +232,12 @@ static void test_cleared_while_made(void **state)
     struct kiln_signature signature;
     void *value = NULL;
     sign(memo, 5, &signature);
-    assert_int_equal(kiln__memo_make(memo, &signature, make_and_clear, &clearing, &value, NULL, NULL), KILN_OK);
-    assert_int_equal(((struct value *)value)->id, 5); /* handed out, not kept */
-    assert_int_equal(released_count, 0);
-    assert_null(look_up(memo, 5));
+    CHECK_STATUS(kiln__memo_make(memo, &signature, make_and_clear, &clearing, &value, NULL, NULL), KILN_OK);
+    CHECK_EQ(((struct value *)value)->id, 5); /* handed out, not kept */
+    CHECK_EQ(released_count, 0);
+    CHECK_NULL(look_up(memo, 5));
     kiln__memo_clear(memo);
-    assert_int_equal(released_count, 1);
+    CHECK_EQ(released_count, 1);
 }
 
 static kiln_status fail_to_make(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
@@ -253,12 +253,12 @@ static void test_failure_leaves_nothing(void **state)
     kiln_error err = {0};
     void *value = &err;
     sign(memo, 5, &signature);
-    assert_int_equal(kiln__memo_make(memo, &signature, fail_to_make, NULL, &value, NULL, &err), KILN_LOWER_FAILED);
-    assert_ptr_equal(value, &err);
-    assert_string_equal(err.text, "no");
-    assert_null(memo->in_flight);
-    assert_null(look_up(memo, 5));
-    assert_int_equal(get_or_make(memo, 5, NULL)->id, 5);
+    CHECK_STATUS(kiln__memo_make(memo, &signature, fail_to_make, NULL, &value, NULL, &err), KILN_LOWER_FAILED, &err);
+    CHECK_EQ(value, &err);
+    CHECK_STR(err.text, "no");
+    CHECK_NULL(memo->in_flight);
+    CHECK_NULL(look_up(memo, 5));
+    CHECK_EQ(get_or_make(memo, 5, NULL)->id, 5);
 }
 
 struct nested {
@@ -284,12 +284,12 @@ static void test_recursion(void **state)
     struct kiln_signature signature;
     void *value;
     sign(memo, 9, &signature);
-    assert_int_equal(kiln__memo_make(memo, &signature, make_itself, &nested, &value, NULL, NULL), KILN_OK);
-    assert_int_equal(nested.status, KILN_RECURSIVE);
-    assert_int_equal(made_count, 1);
+    CHECK_STATUS(kiln__memo_make(memo, &signature, make_itself, &nested, &value, NULL, NULL), KILN_OK);
+    CHECK_EQ(nested.status, KILN_RECURSIVE);
+    CHECK_EQ(made_count, 1);
     sign(memo, 10, &signature); /* another key within it is fine */
-    assert_int_equal(kiln__memo_make(memo, &signature, make_itself, &nested, &value, NULL, NULL), KILN_OK);
-    assert_int_equal(nested.status, KILN_OK);
+    CHECK_STATUS(kiln__memo_make(memo, &signature, make_itself, &nested, &value, NULL, NULL), KILN_OK);
+    CHECK_EQ(nested.status, KILN_OK);
 }
 
 static void test_nearest(void **state)
@@ -297,12 +297,12 @@ static void test_nearest(void **state)
     struct kiln_memo_table *memo = *state;
     struct kiln_signature signature;
     sign(memo, 7, &signature);
-    assert_null(kiln__memo_nearest(memo, &signature));
+    CHECK_NULL(kiln__memo_nearest(memo, &signature));
     kiln__memo_nearest_done(memo);
     get_or_make(memo, 8, NULL);
     const struct kiln_entry *entry = kiln__memo_nearest(memo, &signature);
-    assert_non_null(entry);
-    assert_int_equal(((struct value *)entry->value)->id, 8);
+    CHECK_NOT_NULL(entry);
+    CHECK_EQ(((struct value *)entry->value)->id, 8);
     kiln__memo_nearest_done(memo);
 }
 
@@ -348,8 +348,8 @@ static void test_readers_against_clear(void **state)
     }
     storm.stop = true;
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
-    assert_int_equal(storm.wrong, 0);
-    assert_true(released_count > 0);
+    CHECK_EQ(storm.wrong, 0);
+    CHECK_GT(released_count, 0);
 }
 
 /* Kernels are counted references: what a reader acquired stays though the table let go of it. */
@@ -426,7 +426,7 @@ static void test_readers_against_remove(void **state)
     }
     storm.stop = true;
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
-    assert_int_equal(storm.wrong, 0);
+    CHECK_EQ(storm.wrong, 0);
     kiln__memo_release(&memo);
 }
 
@@ -448,23 +448,23 @@ static void test_functions(void **state)
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < 20; i++)
             for (int64_t argument = 0; argument < ARGUMENTS; argument++)
-                assert_string_equal(get_i64(functions[i], argument)->text, text[i]);
+                CHECK_STR(get_i64(functions[i], argument)->text, text[i]);
     kiln_counters counters;
     kiln_cache_counters(cache, &counters);
-    assert_int_equal(counters.calls, 3 * 20 * ARGUMENTS);
-    assert_int_equal(counters.front_hits + counters.process_hits, 2 * 20 * ARGUMENTS);
-    assert_int_equal(counters.compiles, 20 * ARGUMENTS);
-    assert_int_equal(counters.links, 20 * ARGUMENTS);
+    CHECK_EQ(counters.calls, 3 * 20 * ARGUMENTS);
+    CHECK_EQ(counters.front_hits + counters.process_hits, 2 * 20 * ARGUMENTS);
+    CHECK_EQ(counters.compiles, 20 * ARGUMENTS);
+    CHECK_EQ(counters.links, 20 * ARGUMENTS);
     for (int i = 0; i < 20; i++) kiln_function_free(functions[i]);
     kiln_cache_close(cache);
-    assert_int_equal(fake.unlinks, fake.links);
+    CHECK_EQ(fake.unlinks, fake.links);
 }
 
 #ifdef KILN_TEST_EQUAL_HASHES
 static void test_hashes_are_equal(void **state)
 {
     (void)state;
-    assert_int_equal(kiln__hash("a", 1), kiln__hash("b", 1));
+    CHECK_EQ(kiln__hash("a", 1), kiln__hash("b", 1));
 }
 #endif
 

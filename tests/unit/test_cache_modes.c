@@ -44,6 +44,7 @@ static void compile_normally(struct world *world, const char *text)
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
+#define compile_normally(...) CHECK_CALL(compile_normally, __VA_ARGS__)
 
 static void test_off(void **state)
 {
@@ -53,17 +54,17 @@ static void test_off(void **state)
     kiln_function *function = new_text(cache, &world->fake.compiler, "f", "a"),
                   *other = new_text(cache, &world->fake.compiler, "g", "a");
     struct image *first = get(function, NO_ARGS);
-    assert_ptr_equal(get(function, NO_ARGS), first); /* alive, and used again */
-    assert_string_equal(first->text, "a");
-    assert_ptr_equal(get(other, NO_ARGS), first); /* the same kernel of this process */
-    assert_int_equal(world->fake.compiles, 2);    /* what the folder has is not used */
-    assert_int_equal(world->fake.unlinks, 1);     /* of compile_normally() */
+    CHECK_EQ(get(function, NO_ARGS), first); /* alive, and used again */
+    CHECK_STR(first->text, "a");
+    CHECK_EQ(get(other, NO_ARGS), first); /* the same kernel of this process */
+    CHECK_EQ(world->fake.compiles, 2);    /* what the folder has is not used */
+    CHECK_EQ(world->fake.unlinks, 1);     /* of compile_normally() */
     kiln_function_free(function);
-    assert_string_equal(first->text, "a"); /* the other function uses it still */
+    CHECK_STR(first->text, "a"); /* the other function uses it still */
     kiln_function_free(other);
-    assert_int_equal(world->fake.unlinks, 2);
+    CHECK_EQ(world->fake.unlinks, 2);
     kiln_cache_close(cache);
-    assert_int_equal(count_files(world->folder, "", NULL), 1); /* nothing was written */
+    CHECK_EQ(count_files(world->folder, "", NULL), 1); /* nothing was written */
 }
 
 /* Caches in several modes at once, each as it was opened. */
@@ -74,11 +75,11 @@ static void test_off_and_on(void **state)
     kiln_function *of_off = new_text(off, &world->fake.compiler, "f", "a"),
                   *of_on = new_text(on, &world->fake.compiler, "f", "a");
     get(of_off, NO_ARGS);
-    assert_int_equal(count_files(world->folder, "", NULL), 0);
+    CHECK_EQ(count_files(world->folder, "", NULL), 0);
     get(of_on, NO_ARGS);
-    assert_int_equal(count_files(world->folder, "", NULL), 1);
+    CHECK_EQ(count_files(world->folder, "", NULL), 1);
     get(of_off, NO_ARGS);
-    assert_int_equal(world->fake.compiles, 2);
+    CHECK_EQ(world->fake.compiles, 2);
     kiln_function_free(of_off);
     kiln_function_free(of_on);
     kiln_cache_close(off);
@@ -93,20 +94,20 @@ static void test_no_compile(void **state)
     kiln_cache *cache = open_in_mode(world, "no-compile");
     kiln_function *stored = new_text(cache, &world->fake.compiler, "f", "a"),
                   *missing = new_text(cache, &world->fake.compiler, "g", "b");
-    assert_string_equal(get(stored, NO_ARGS)->text, "a");
+    CHECK_STR(get(stored, NO_ARGS)->text, "a");
     kiln_error err = {0};
     void *executable = NULL;
-    assert_int_equal(kiln_get(missing, NO_ARGS, NULL, &executable, &err), KILN_WOULD_COMPILE);
-    assert_non_null(strstr(err.text, "KILN_MODE=no-compile"));
+    CHECK_STATUS(kiln_get(missing, NO_ARGS, NULL, &executable, &err), KILN_WOULD_COMPILE, &err);
+    CHECK_CONTAINS(err.text, "KILN_MODE=no-compile");
     const char *key = strstr(err.text, "content key ");
-    assert_non_null(key);
-    assert_int_equal(sscanf(key, "content key %64[0-9a-f]", digest), 1);
-    assert_int_equal(strlen(digest), 64);
-    assert_int_equal(world->fake.compiles, 1);
-    assert_int_equal(count_files(world->folder, "", NULL), 1);     /* not even a lock */
-    compile_normally(world, "b");                                  /* another process makes it ... */
-    assert_int_equal(count_files(world->folder, digest, path), 1); /* ... under the key that was named */
-    assert_string_equal(get(missing, NO_ARGS)->text, "b");
+    CHECK_NOT_NULL(key);
+    CHECK_EQ(sscanf(key, "content key %64[0-9a-f]", digest), 1);
+    CHECK_EQ(strlen(digest), 64);
+    CHECK_EQ(world->fake.compiles, 1);
+    CHECK_EQ(count_files(world->folder, "", NULL), 1);     /* not even a lock */
+    compile_normally(world, "b");                          /* another process makes it ... */
+    CHECK_EQ(count_files(world->folder, digest, path), 1); /* ... under the key that was named */
+    CHECK_STR(get(missing, NO_ARGS)->text, "b");
     kiln_function_free(stored);
     kiln_function_free(missing);
     kiln_cache_close(cache);
@@ -120,23 +121,23 @@ static void test_compile_only(void **state)
     for (int i = 0; i < 2; i++) {
         kiln_error err = {0};
         void *executable = &err;
-        assert_int_equal(kiln_get(function, NO_ARGS, NULL, &executable, &err), KILN_COMPILED);
-        assert_null(executable);
-        assert_non_null(strstr(err.text, "compile-only"));
-        assert_int_equal(kiln_get(function, NO_ARGS, NULL, &executable, NULL), KILN_COMPILED);
+        CHECK_STATUS(kiln_get(function, NO_ARGS, NULL, &executable, &err), KILN_COMPILED, &err);
+        CHECK_NULL(executable);
+        CHECK_CONTAINS(err.text, "compile-only");
+        CHECK_STATUS(kiln_get(function, NO_ARGS, NULL, &executable, NULL), KILN_COMPILED);
     }
-    assert_string_equal(kiln_status_name(KILN_COMPILED), "KILN_COMPILED");
-    assert_int_equal(world->fake.compiles, 1);
-    assert_int_equal(world->fake.links, 0);
-    assert_int_equal(count_files(world->folder, ".kiln", NULL), 1);
+    CHECK_STR(kiln_status_name(KILN_COMPILED), "KILN_COMPILED");
+    CHECK_EQ(world->fake.compiles, 1);
+    CHECK_EQ(world->fake.links, 0);
+    CHECK_EQ(count_files(world->folder, ".kiln", NULL), 1);
     kiln_function_free(function);
     kiln_cache_close(cache);
     kiln_cache *runs = open_in_mode(world, "no-compile");
     function = new_text(runs, &world->fake.compiler, "f", "a");
-    assert_string_equal(get(function, NO_ARGS)->text, "a");
+    CHECK_STR(get(function, NO_ARGS)->text, "a");
     kiln_function_free(function);
     kiln_cache_close(runs);
-    assert_int_equal(world->fake.compiles, 1);
+    CHECK_EQ(world->fake.compiles, 1);
 }
 
 /* Failures stay failures in compile-only, and what is stored already is not compiled again. */
@@ -148,8 +149,8 @@ static void test_compile_only_of_what_fails_and_what_is_there(void **state)
     kiln_function *stored = new_text(cache, &world->fake.compiler, "f", "a"),
                   *wrong = new_text(cache, &world->fake.compiler, "g", "b");
     void *executable = NULL;
-    assert_int_equal(kiln_get(stored, NO_ARGS, NULL, &executable, NULL), KILN_COMPILED);
-    assert_int_equal(world->fake.compiles, 1);
+    CHECK_STATUS(kiln_get(stored, NO_ARGS, NULL, &executable, NULL), KILN_COMPILED);
+    CHECK_EQ(world->fake.compiles, 1);
     world->fake.fails_to_compile = true;
     get_fails(wrong, NO_ARGS, KILN_COMPILE_FAILED, "no such instruction");
     kiln_function_free(stored);
@@ -162,8 +163,8 @@ static void test_unknown_mode_is_normal(void **state)
     struct world *world = *state;
     kiln_cache *cache = open_in_mode(world, "sideways");
     kiln_function *function = new_text(cache, &world->fake.compiler, "f", "a");
-    assert_string_equal(get(function, NO_ARGS)->text, "a");
-    assert_int_equal(count_files(world->folder, ".kiln", NULL), 1);
+    CHECK_STR(get(function, NO_ARGS)->text, "a");
+    CHECK_EQ(count_files(world->folder, ".kiln", NULL), 1);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
@@ -176,12 +177,12 @@ static void test_failures_are_not_stored(void **state)
     world->fake.fails_to_compile = true;
     for (unsigned i = 1; i <= 3; i++) {
         get_fails(function, NO_ARGS, KILN_COMPILE_FAILED, "no such instruction");
-        assert_int_equal(world->fake.compiles, i);
-        assert_int_equal(count_files(world->folder, "", NULL), 0); /* neither an entry nor a lock */
+        CHECK_EQ(world->fake.compiles, i);
+        CHECK_EQ(count_files(world->folder, "", NULL), 0); /* neither an entry nor a lock */
     }
     world->fake.fails_to_compile = false; /* the cause is gone */
-    assert_string_equal(get(function, NO_ARGS)->text, "a");
-    assert_int_equal(count_files(world->folder, "", NULL), 1);
+    CHECK_STR(get(function, NO_ARGS)->text, "a");
+    CHECK_EQ(count_files(world->folder, "", NULL), 1);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }

@@ -51,8 +51,8 @@ static int watched = 3;
 static kiln_function *rich_function(kiln_cache *cache, struct fake *fake)
 {
     kiln_function *function = new_text(cache, &fake->compiler, "rich", "rich text");
-    assert_int_equal(kiln_watch(function, "m", "watched", &watched, sizeof watched, NULL), KILN_OK);
-    assert_int_equal(kiln_watch_env(function, "KILN_TEST_A", NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(function, "m", "watched", &watched, sizeof watched, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_env(function, "KILN_TEST_A", NULL), KILN_OK);
     return function;
 }
 
@@ -61,10 +61,10 @@ static void get_rich(kiln_function *function)
     const kiln_arg inner[] = {{&mine, "abcd"}, I64(5)};
     const kiln_args list = {inner, 2};
     kiln_option_push("unroll", "4");
-    assert_string_equal(get(function, ARGS({&kiln_list, &list}, {&mine, "efgh"}, {&kiln_stream, NULL}))->text,
-                        "rich text");
+    CHECK_STR(get(function, ARGS({&kiln_list, &list}, {&mine, "efgh"}, {&kiln_stream, NULL}))->text, "rich text");
     kiln_option_pop();
 }
+#define get_rich(...) CHECK_CALL(get_rich, __VA_ARGS__)
 
 static kiln_counters use_folder(const char *folder, struct fake *fake)
 {
@@ -93,22 +93,23 @@ static uint64_t field_of(const char *line, const char *name)
     char wanted[32];
     snprintf(wanted, sizeof wanted, "\"%s\":", name);
     const char *found = strstr(line, wanted);
-    assert_non_null(found);
+    CHECK_NOT_NULL(found);
     return strtoull(found + strlen(wanted), NULL, 10);
 }
 
 static void read_whole(const char *path, char *out, size_t size)
 {
     FILE *file = fopen(path, "r");
-    assert_non_null(file);
+    CHECK_NOT_NULL(file);
     out[fread(out, 1, size - 1, file)] = '\0';
     fclose(file);
 }
+#define read_whole(...) CHECK_CALL(read_whole, __VA_ARGS__)
 
 static kiln_counters run_child(const struct world *world)
 {
     char program[4096] = "", line[2048];
-    assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+    CHECK_GT(readlink("/proc/self/exe", program, sizeof program - 1), 0);
     unlink(world->file);
     pid_t pid = fork();
     if (pid == 0) {
@@ -117,8 +118,8 @@ static kiln_counters run_child(const struct world *world)
         _exit(127);
     }
     int status = -1;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK_EQ(status, 0);
     read_whole(world->file, line, sizeof line);
     kiln_counters counters;
 #define ROW(field) counters.field = field_of(line, #field);
@@ -154,34 +155,34 @@ static void test_second_process_compiles_nothing(void **state)
 {
     struct world *world = *state;
     kiln_counters first = use_folder(world->folder, &world->fake);
-    assert_int_equal(first.compiles, 1);
-    assert_int_equal(first.disk_hits, 0);
+    CHECK_EQ(first.compiles, 1);
+    CHECK_EQ(first.disk_hits, 0);
     char name[700], same[700];
-    assert_int_equal(count_files(world->folder, ".kiln", name, sizeof name), 1);
+    CHECK_EQ(count_files(world->folder, ".kiln", name, sizeof name), 1);
     kiln_counters second = run_child(world);
-    assert_int_equal(second.calls, 2);
-    assert_int_equal(second.front_hits, 1);
-    assert_int_equal(second.compiles, 0);
-    assert_int_equal(second.disk_hits, 1);
-    assert_int_equal(second.links, 1);
-    assert_int_equal(second.cache_faults + second.corrupt + second.drifts + second.traces + second.kernel_hits, 0);
-    assert_int_equal(second.saved_ns, first.compile_ns); /* what the first one spent is what the second one saved */
-    assert_int_equal(count_files(world->folder, ".kiln", same, sizeof same), 1);
-    assert_string_equal(name, same); /* one content key, in processes with other addresses */
+    CHECK_EQ(second.calls, 2);
+    CHECK_EQ(second.front_hits, 1);
+    CHECK_EQ(second.compiles, 0);
+    CHECK_EQ(second.disk_hits, 1);
+    CHECK_EQ(second.links, 1);
+    CHECK_EQ(second.cache_faults + second.corrupt + second.drifts + second.traces + second.kernel_hits, 0);
+    CHECK_EQ(second.saved_ns, first.compile_ns); /* what the first one spent is what the second one saved */
+    CHECK_EQ(count_files(world->folder, ".kiln", same, sizeof same), 1);
+    CHECK_STR(name, same); /* one content key, in processes with other addresses */
 }
 
 static void test_child_first(void **state)
 {
     struct world *world = *state;
-    assert_int_equal(run_child(world).compiles, 1);
-    assert_int_equal(use_folder(world->folder, &world->fake).disk_hits, 1);
-    assert_int_equal(world->fake.compiles, 0);
+    CHECK_EQ(run_child(world).compiles, 1);
+    CHECK_EQ(use_folder(world->folder, &world->fake).disk_hits, 1);
+    CHECK_EQ(world->fake.compiles, 0);
     watched = 4; /* a watched value is content */
-    assert_int_equal(use_folder(world->folder, &world->fake).compiles, 1);
+    CHECK_EQ(use_folder(world->folder, &world->fake).compiles, 1);
     watched = 3;
     world->fake.compiler.digest = "2"; /* so is the tool chain */
-    assert_int_equal(use_folder(world->folder, &world->fake).compiles, 1);
-    assert_int_equal(count_files(world->folder, ".kiln", NULL, 0), 3);
+    CHECK_EQ(use_folder(world->folder, &world->fake).compiles, 1);
+    CHECK_EQ(count_files(world->folder, ".kiln", NULL, 0), 3);
 }
 
 static void test_unusable_folder(void **state)
@@ -191,14 +192,14 @@ static void test_unusable_folder(void **state)
     close(open(world->file, O_CREAT | O_WRONLY, 0600));
     snprintf(below_a_file, sizeof below_a_file, "%s/cache", world->file);
     kiln_counters counters = use_folder(below_a_file, &world->fake);
-    assert_int_equal(counters.cache_faults, 1);
-    assert_int_equal(counters.compiles, 1);
+    CHECK_EQ(counters.cache_faults, 1);
+    CHECK_EQ(counters.compiles, 1);
     mkdir(world->other, 0700);
     chmod(world->other, 0777); /* others could plant code there */
     counters = use_folder(world->other, &world->fake);
-    assert_int_equal(counters.cache_faults, 1);
-    assert_int_equal(counters.compiles, 1);
-    assert_int_equal(count_files(world->other, ".kiln", NULL, 0), 0);
+    CHECK_EQ(counters.cache_faults, 1);
+    CHECK_EQ(counters.compiles, 1);
+    CHECK_EQ(count_files(world->other, ".kiln", NULL, 0), 0);
 }
 
 /* Damage of any kind: counted, made again, and the next one hits. */
@@ -208,26 +209,26 @@ static void test_damaged_artifact(void **state)
     char path[700];
     use_folder(world->folder, &world->fake);
     for (int kind = 0; kind < 3; kind++) {
-        assert_int_equal(count_files(world->folder, ".kiln", path, sizeof path), 1);
+        CHECK_EQ(count_files(world->folder, ".kiln", path, sizeof path), 1);
         struct stat info;
-        assert_int_equal(stat(path, &info), 0);
+        CHECK_EQ(stat(path, &info), 0);
         int fd = open(path, O_RDWR);
         char byte;
-        if (kind == 0) assert_int_equal(ftruncate(fd, info.st_size / 2), 0);
+        if (kind == 0) CHECK_EQ(ftruncate(fd, info.st_size / 2), 0);
         if (kind == 1) {
-            assert_int_equal(pread(fd, &byte, 1, info.st_size / 2), 1);
+            CHECK_EQ(pread(fd, &byte, 1, info.st_size / 2), 1);
             byte ^= 1;
-            assert_int_equal(pwrite(fd, &byte, 1, info.st_size / 2), 1);
+            CHECK_EQ(pwrite(fd, &byte, 1, info.st_size / 2), 1);
         }
-        if (kind == 2) assert_int_equal(ftruncate(fd, 0), 0);
+        if (kind == 2) CHECK_EQ(ftruncate(fd, 0), 0);
         close(fd);
         kiln_counters counters = use_folder(world->folder, &world->fake);
-        assert_int_equal(counters.corrupt, 1);
-        assert_int_equal(counters.compiles, 1);
-        assert_int_equal(counters.disk_hits, 0);
+        CHECK_EQ(counters.corrupt, 1);
+        CHECK_EQ(counters.compiles, 1);
+        CHECK_EQ(counters.disk_hits, 0);
         counters = use_folder(world->folder, &world->fake);
-        assert_int_equal(counters.corrupt + counters.compiles, 0);
-        assert_int_equal(counters.disk_hits, 1);
+        CHECK_EQ(counters.corrupt + counters.compiles, 0);
+        CHECK_EQ(counters.disk_hits, 1);
     }
 }
 
@@ -236,12 +237,12 @@ static void test_mode_off(void **state)
     struct world *world = *state;
     setenv("KILN_MODE", "off", 1);
     kiln_counters counters = use_folder(world->folder, &world->fake);
-    assert_int_equal(counters.compiles, 1);
-    assert_int_equal(counters.front_hits, 1);
-    assert_int_equal(access(world->folder, F_OK), -1);
+    CHECK_EQ(counters.compiles, 1);
+    CHECK_EQ(counters.front_hits, 1);
+    CHECK_EQ(access(world->folder, F_OK), -1);
     setenv("KILN_MODE", "no such mode", 1);
     use_folder(world->folder, &world->fake);
-    assert_int_equal(count_files(world->folder, ".kiln", NULL, 0), 1); /* said, and taken as normal */
+    CHECK_EQ(count_files(world->folder, ".kiln", NULL, 0), 1); /* said, and taken as normal */
 }
 
 static void test_mode_no_compile(void **state)
@@ -252,19 +253,19 @@ static void test_mode_no_compile(void **state)
     count_files(world->folder, ".kiln", path, sizeof path);
     setenv("KILN_MODE", "no-compile", 1);
     kiln_counters counters = use_folder(world->folder, &world->fake); /* stored: works */
-    assert_int_equal(counters.disk_hits, 1);
-    assert_int_equal(remove(path), 0);
+    CHECK_EQ(counters.disk_hits, 1);
+    CHECK_EQ(remove(path), 0);
     kiln_cache *cache = open_cache(world->folder);
     kiln_function *function = new_text(cache, &world->fake.compiler, "other", "rich text");
     get_fails(function, NO_ARGS, KILN_WOULD_COMPILE, "other: KILN_MODE=no-compile");
     kiln_error err = {0};
     void *executable;
-    assert_int_equal(kiln_get(function, NULL, 0, NULL, &executable, &err), KILN_WOULD_COMPILE);
+    CHECK_STATUS(kiln_get(function, NULL, 0, NULL, &executable, &err), KILN_WOULD_COMPILE, &err);
     const char *key = strstr(err.text, "content key ");
-    assert_non_null(key);
+    CHECK_NOT_NULL(key);
     snprintf(digest, sizeof digest, "%s", key + strlen("content key "));
-    assert_int_equal(strlen(digest), 64);
-    assert_counters(cache, .calls = 2);
+    CHECK_EQ(strlen(digest), 64);
+    CHECK_COUNTERS(cache, .calls = 2);
     kiln_function_free(function);
     kiln_cache_close(cache);
     unsetenv("KILN_MODE");
@@ -272,7 +273,7 @@ static void test_mode_no_compile(void **state)
     function = new_text(cache, &world->fake.compiler, "other", "rich text");
     get(function, NO_ARGS);
     count_files(world->folder, ".kiln", path, sizeof path);
-    assert_non_null(strstr(path, digest)); /* the key that was named is the name it got */
+    CHECK_CONTAINS(path, digest); /* the key that was named is the name it got */
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
@@ -284,18 +285,18 @@ static void test_read_only_folders(void **state)
     const char *const folders[] = {world->other, world->folder, NULL};
     const kiln_cache_options options = {.struct_size = sizeof options, .folder = "", .read_only_folders = folders};
     kiln_cache *cache = NULL;
-    assert_int_equal(kiln_cache_open(&options, &cache, NULL), KILN_OK);
+    CHECK_STATUS(kiln_cache_open(&options, &cache, NULL), KILN_OK);
     kiln_function *function = rich_function(cache, &world->fake);
     get_rich(function);
-    assert_counters(cache, .calls = 1, .disk_hits = 1, .links = 1, .cache_faults = 1); /* the one that is not there */
+    CHECK_COUNTERS(cache, .calls = 1, .disk_hits = 1, .links = 1, .cache_faults = 1); /* the one that is not there */
     kiln_function_free(function);
     kiln_cache_close(cache);
     char path[200];
     snprintf(path, sizeof path, ":%s:", world->folder);
     setenv("KILN_CACHE_PATH", path, 1);
     kiln_counters counters = use_folder("", &world->fake);
-    assert_int_equal(counters.disk_hits, 1);
-    assert_int_equal(counters.cache_faults, 0);
+    CHECK_EQ(counters.disk_hits, 1);
+    CHECK_EQ(counters.cache_faults, 0);
 }
 
 static void test_folder_of_the_environment(void **state)
@@ -317,12 +318,12 @@ static void test_folder_of_the_environment(void **state)
     use_folder(NULL, &world->fake);
     setenv("KILN_CACHE_DIR", "", 1); /* memory only */
     use_folder(NULL, &world->fake);
-    assert_int_equal(world->fake.compiles, 4);
+    CHECK_EQ(world->fake.compiles, 4);
     snprintf(home, sizeof home, "%s/home/.cache/kiln", world->root);
     snprintf(xdg, sizeof xdg, "%s/xdg/kiln", world->root);
-    assert_int_equal(count_files(home, ".kiln", NULL, 0), 1);
-    assert_int_equal(count_files(xdg, ".kiln", NULL, 0), 1);
-    assert_int_equal(count_files(named, ".kiln", NULL, 0), 1);
+    CHECK_EQ(count_files(home, ".kiln", NULL, 0), 1);
+    CHECK_EQ(count_files(xdg, ".kiln", NULL, 0), 1);
+    CHECK_EQ(count_files(named, ".kiln", NULL, 0), 1);
     unsetenv("XDG_CACHE_HOME");
     if (old_home) setenv("HOME", old_home, 1);
     free(old_home);
@@ -333,14 +334,14 @@ static void test_bounds(void **state)
     struct world *world = *state;
     const kiln_cache_options options = {.struct_size = sizeof options, .folder = world->folder, .max_files = 3};
     kiln_cache *cache = NULL;
-    assert_int_equal(kiln_cache_open(&options, &cache, NULL), KILN_OK);
+    CHECK_STATUS(kiln_cache_open(&options, &cache, NULL), KILN_OK);
     kiln_function *function = new_text(cache, &world->fake.compiler, "f", "x");
     for (int64_t i = 0; i < 20; i++) get_i64(function, i);
     kiln_counters counters;
     kiln_cache_counters(cache, &counters);
-    assert_int_equal(counters.compiles, 20);
-    assert_int_equal(counters.evictions, 20 - count_files(world->folder, ".kiln", NULL, 0));
-    assert_true(counters.evictions >= 17);
+    CHECK_EQ(counters.compiles, 20);
+    CHECK_EQ(counters.evictions, 20 - count_files(world->folder, ".kiln", NULL, 0));
+    CHECK_GE(counters.evictions, 17);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
@@ -349,27 +350,27 @@ static void test_stats(void **state)
 {
     struct world *world = *state;
     char line[4096];
-    assert_int_equal(kiln_stats_write(), KILN_OK); /* unset: nothing */
+    CHECK_STATUS(kiln_stats_write(), KILN_OK); /* unset: nothing */
     setenv("KILN_STATS", "/no/such/folder/at/all", 1);
-    assert_int_equal(kiln_stats_write(), KILN_IO);
+    CHECK_STATUS(kiln_stats_write(), KILN_IO);
     setenv("KILN_STATS", world->file, 1);
     use_folder(world->folder, &world->fake);
-    assert_int_equal(kiln_stats_write(), KILN_OK);
+    CHECK_STATUS(kiln_stats_write(), KILN_OK);
     kiln_cache *cache = open_cache("");
     kiln_function *function = rich_function(cache, &world->fake);
     get_rich(function);
-    assert_int_equal(kiln_stats_write(), KILN_OK);
+    CHECK_STATUS(kiln_stats_write(), KILN_OK);
     unsetenv("KILN_STATS");
     read_whole(world->file, line, sizeof line);
     char *second = strchr(line, '\n') + 1; /* one line each, appended */
-    assert_int_equal(strchr(second, '\n')[1], '\0');
+    CHECK_EQ(strchr(second, '\n')[1], '\0');
     second[-1] = '\0';
-    assert_int_equal(line[0], '{');
-    assert_int_equal(second[-2], '}');
+    CHECK_EQ(line[0], '{');
+    CHECK_EQ(second[-2], '}');
     static const char *const grown[] = {"calls", "compiles", "links"};
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(field_of(second, grown[i]), field_of(line, grown[i]) + 1); /* closed caches and open ones */
-    assert_int_equal(field_of(second, "front_hits"), field_of(line, "front_hits"));
+        CHECK_EQ(field_of(second, grown[i]), field_of(line, grown[i]) + 1); /* closed caches and open ones */
+    CHECK_EQ(field_of(second, "front_hits"), field_of(line, "front_hits"));
     kiln_function_free(function);
     kiln_cache_close(cache);
 }

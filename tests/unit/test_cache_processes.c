@@ -48,12 +48,12 @@ static void test_one_compile(void **state)
     for (unsigned i = 0; i < CHILDREN; i++) children[i] = start_child(get_one, world->shared, world->folder, i);
     say_go(world->shared, CHILDREN);
     end_all_well(children, CHILDREN);
-    assert_int_equal(world->shared->compiles, 1);
-    assert_int_equal(world->shared->compiled, 1);
-    assert_int_equal(world->shared->disk_hits, CHILDREN - 1);
-    assert_int_equal(world->shared->faults, 0);
-    assert_int_equal(count_files(world->folder, ".kiln", NULL), 1);
-    assert_int_equal(count_files(world->folder, "", NULL), 1); /* neither locks nor temporary files */
+    CHECK_EQ(world->shared->compiles, 1);
+    CHECK_EQ(world->shared->compiled, 1);
+    CHECK_EQ(world->shared->disk_hits, CHILDREN - 1);
+    CHECK_EQ(world->shared->faults, 0);
+    CHECK_EQ(count_files(world->folder, ".kiln", NULL), 1);
+    CHECK_EQ(count_files(world->folder, "", NULL), 1); /* neither locks nor temporary files */
 }
 
 static const char *const llvm_text = "define void @kernel(ptr %p) {\n"
@@ -100,9 +100,9 @@ static void test_one_compile_by_llvm(void **state)
     for (unsigned i = 0; i < CHILDREN; i++) children[i] = start_child(use_llvm, world->shared, world->folder, i);
     say_go(world->shared, CHILDREN);
     end_all_well(children, CHILDREN);
-    assert_int_equal(world->shared->compiled, 1);
-    assert_int_equal(world->shared->disk_hits, CHILDREN - 1);
-    assert_int_equal(world->shared->faults, 0);
+    CHECK_EQ(world->shared->compiled, 1);
+    CHECK_EQ(world->shared->disk_hits, CHILDREN - 1);
+    CHECK_EQ(world->shared->faults, 0);
 }
 
 /* ---- other keys -------------------------------------------------------------------------------------------------- */
@@ -121,10 +121,10 @@ static void test_other_keys_compile_at_once(void **state)
     pid_t children[CHILDREN];
     for (unsigned i = 0; i < CHILDREN; i++) children[i] = start_child(get_own, world->shared, world->folder, i);
     say_go(world->shared, CHILDREN);
-    assert_true(wait_for(&world->shared->at_once, CHILDREN)); /* nobody finishes before all have begun */
+    CHECK_TRUE(wait_for(&world->shared->at_once, CHILDREN)); /* nobody finishes before all have begun */
     world->shared->may_finish = 1;
     end_all_well(children, CHILDREN);
-    assert_int_equal(world->shared->compiles, CHILDREN);
+    CHECK_EQ(world->shared->compiles, CHILDREN);
 }
 
 static void get_slow(struct shared *shared, const char *folder, unsigned index)
@@ -143,14 +143,14 @@ static void test_a_slow_compile_delays_no_other_key(void **state)
 {
     struct world *world = *state;
     pid_t slow = start_child(get_slow, world->shared, world->folder, 0);
-    assert_true(wait_for(&world->shared->compiling, 1));
+    CHECK_TRUE(wait_for(&world->shared->compiling, 1));
     end_well(start_child(get_others, world->shared, world->folder, 0)); /* compiles them */
     end_well(start_child(get_others, world->shared, world->folder, 0)); /* finds them */
-    assert_int_equal(world->shared->disk_hits, 3);
-    assert_int_equal(world->shared->compiling, 1);
+    CHECK_EQ(world->shared->disk_hits, 3);
+    CHECK_EQ(world->shared->compiling, 1);
     world->shared->may_finish = 1;
     end_well(slow);
-    assert_int_equal(world->shared->compiles, 4);
+    CHECK_EQ(world->shared->compiles, 4);
 }
 
 /* ---- holders that fail --------------------------------------------------------------------------------------------
@@ -166,11 +166,11 @@ static void wait_for_slow(struct shared *shared, const char *folder, unsigned in
 static pid_t signal_holder(struct world *world, int signal, pid_t children[CHILDREN])
 {
     pid_t holder = start_child(get_slow, world->shared, world->folder, 0);
-    assert_true(wait_for(&world->shared->compiling, 1));
+    CHECK_TRUE(wait_for(&world->shared->compiling, 1));
     for (unsigned i = 0; i < CHILDREN; i++) children[i] = start_child(wait_for_slow, world->shared, world->folder, i);
     say_go(world->shared, CHILDREN);
     sleep_ms(50);
-    assert_int_equal(world->shared->compiles, 1);
+    CHECK_EQ(world->shared->compiles, 1);
     kill(holder, signal);
     return holder;
 }
@@ -184,8 +184,8 @@ static void test_killed_holder(void **state)
     world->shared->may_finish = 1;
     end_all_well(children, CHILDREN); /* not reaped: it is gone all the same */
     status_of(holder);
-    assert_int_equal(world->shared->compiles, 2); /* one of those who waited took over */
-    assert_int_equal(count_files(world->folder, "", NULL), 1);
+    CHECK_EQ(world->shared->compiles, 2); /* one of those who waited took over */
+    CHECK_EQ(count_files(world->folder, "", NULL), 1);
 }
 
 static void test_stopped_holder(void **state)
@@ -196,10 +196,10 @@ static void test_stopped_holder(void **state)
     pid_t holder = signal_holder(world, SIGSTOP, children);
     world->shared->may_finish = 1;
     end_all_well(children, CHILDREN);
-    assert_int_equal(world->shared->compiles, 2); /* one of those who waited took over */
+    CHECK_EQ(world->shared->compiles, 2); /* one of those who waited took over */
     kill(holder, SIGCONT);
     end_well(holder); /* finds its lock broken, and finishes */
-    assert_int_equal(count_files(world->folder, "", NULL), 1);
+    CHECK_EQ(count_files(world->folder, "", NULL), 1);
 }
 
 static void test_holder_that_takes_too_long(void **state)
@@ -208,11 +208,11 @@ static void test_holder_that_takes_too_long(void **state)
     pid_t children[CHILDREN];
     kiln__lock_set_limits(300, 60000); /* it lives and beats: only the bound ends the wait */
     pid_t holder = signal_holder(world, 0, children);
-    assert_true(wait_for(&world->shared->compiles, 1 + CHILDREN)); /* everybody on their own */
+    CHECK_TRUE(wait_for(&world->shared->compiles, 1 + CHILDREN)); /* everybody on their own */
     world->shared->may_finish = 1;
     end_all_well(children, CHILDREN);
     end_well(holder);
-    assert_int_equal(count_files(world->folder, "", NULL), 1);
+    CHECK_EQ(count_files(world->folder, "", NULL), 1);
 }
 
 static void test_long_compile_is_waited_for(void **state)
@@ -225,7 +225,7 @@ static void test_long_compile_is_waited_for(void **state)
     world->shared->may_finish = 1;
     end_all_well(children, CHILDREN);
     end_well(holder);
-    assert_int_equal(world->shared->compiles, 1);
+    CHECK_EQ(world->shared->compiles, 1);
 }
 
 /* ---- writers that are killed ----------------------------------------------------------------------------------------
@@ -296,13 +296,13 @@ static void test_killed_writers(void **state)
         left += count_files(world->folder, ".tmp-", NULL) + count_files(world->folder, ".lock", NULL);
         if (i % 10 == 9) remove_folder(world->folder), mkdir(world->folder, 0700);
     }
-    assert_true(left > 0); /* otherwise nobody was killed at work */
+    CHECK_GT(left, 0); /* otherwise nobody was killed at work */
     for (unsigned i = 0; i < 8; i++)
         end_well(start_child(get_many, world->shared, world->folder, i)); /* right results */
-    assert_int_equal(world->shared->corrupt, 0);
-    assert_int_equal(world->shared->faults, 0);
-    assert_int_equal(count_files(world->folder, ".bad", NULL), 0);
-    assert_int_equal(count_files(world->folder, ".kiln", NULL), 11 + count_files(world->folder, ".tmp-", NULL));
+    CHECK_EQ(world->shared->corrupt, 0);
+    CHECK_EQ(world->shared->faults, 0);
+    CHECK_EQ(count_files(world->folder, ".bad", NULL), 0);
+    CHECK_EQ(count_files(world->folder, ".kiln", NULL), 11 + count_files(world->folder, ".tmp-", NULL));
 }
 
 /* Leftovers are removed by whoever puts next into their sub-folder; those of living writers stay. */
@@ -313,16 +313,16 @@ static void test_leftovers_go(void **state)
     char path[PATH_MAX], of_dead[PATH_MAX + 128], of_other_host[PATH_MAX + 128], old_lock[PATH_MAX + 128],
         own[PATH_MAX + 128];
     end_well(start_child(get_others, world->shared, world->folder, 0));
-    assert_int_equal(count_files(world->folder, ".kiln", path), 3);
+    CHECK_EQ(count_files(world->folder, ".kiln", path), 3);
     char self[KILN_PROCESS_TEXT];
     int ends[2];
-    assert_int_equal(pipe(ends), 0);
+    CHECK_EQ(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {
         kiln__process_text(self);
         _exit(write(ends[1], self, sizeof self) == sizeof self ? 0 : 1);
     }
-    assert_int_equal(read(ends[0], self, sizeof self), sizeof self);
+    CHECK_EQ(read(ends[0], self, sizeof self), sizeof self);
     end_well(child);
     close(ends[0]), close(ends[1]);
     snprintf(of_dead, sizeof of_dead, "%s.tmp-%s-abcdef", path, self);
@@ -335,14 +335,14 @@ static void test_leftovers_go(void **state)
     for (size_t i = 0; i < 4; i++) close(open(made[i], O_CREAT | O_WRONLY, 0600));
     age(old_lock, 7200);
     strcat(path, ".kiln");
-    assert_int_equal(unlink(path), 0);
+    CHECK_EQ(unlink(path), 0);
     end_well(
         start_child(get_others, world->shared, world->folder, 0)); /* the old lock: stale, so it is broken or gone */
-    assert_int_equal(access(path, F_OK), 0);
-    assert_int_not_equal(access(of_dead, F_OK), 0);
-    assert_int_not_equal(access(old_lock, F_OK), 0);
-    assert_int_equal(access(of_other_host, F_OK), 0);
-    assert_int_equal(access(own, F_OK), 0);
+    CHECK_EQ(access(path, F_OK), 0);
+    CHECK_NE(access(of_dead, F_OK), 0);
+    CHECK_NE(access(old_lock, F_OK), 0);
+    CHECK_EQ(access(of_other_host, F_OK), 0);
+    CHECK_EQ(access(own, F_OK), 0);
 }
 
 /* ---- artifacts that travel
@@ -353,7 +353,7 @@ static size_t read_file(const char *path, unsigned char *out, size_t size)
     int fd = open(path, O_RDONLY);
     ssize_t got = fd < 0 ? -1 : read(fd, out, size);
     close(fd);
-    assert_true(got > 0);
+    CHECK_GT(got, 0);
     return (size_t)got;
 }
 
@@ -377,9 +377,9 @@ static void test_same_bytes_and_moved(void **state)
     end_well(start_child(use_llvm, world->shared, first, 0));
     sleep_ms(1100); /* another second of creation, in the metadata */
     end_well(start_child(use_llvm, world->shared, second, 0));
-    assert_int_equal(world->shared->compiled, 2);
+    CHECK_EQ(world->shared->compiled, 2);
     unsigned same = 0, files = count_files(first, ".kiln", NULL);
-    assert_int_equal(files, 2); /* the kernel and the run-time library */
+    CHECK_EQ(files, 2); /* the kernel and the run-time library */
     mkdir(third, 0700);
     DIR *sub_folders = opendir(first);
     for (struct dirent *entry; (entry = readdir(sub_folders));) {
@@ -389,20 +389,20 @@ static void test_same_bytes_and_moved(void **state)
         snprintf(to, sizeof to, "%s%s", second, from + strlen(first));
         size_t size = read_file(from, a, sizeof a);
         read_file(to, b, sizeof b);
-        assert_true(compared_size(a) < size);
-        assert_int_equal(compared_size(a), compared_size(b));
-        assert_memory_equal(a, b, compared_size(a));
+        CHECK_LT(compared_size(a), size);
+        CHECK_EQ(compared_size(a), compared_size(b));
+        CHECK_MEM(a, b, compared_size(a));
         same++;
         snprintf(to, sizeof to, "%s/%s", third, entry->d_name);
         mkdir(to, 0700);
         snprintf(to, sizeof to, "%s%s", third, from + strlen(first));
-        assert_int_equal(rename(from, to), 0);
+        CHECK_EQ(rename(from, to), 0);
     }
     closedir(sub_folders);
-    assert_true(same >= 1);
+    CHECK_GE(same, 1);
     end_well(start_child(use_llvm, world->shared, third, 0));
-    assert_int_equal(world->shared->compiled, 2); /* none in the third */
-    assert_int_equal(world->shared->disk_hits, 1);
+    CHECK_EQ(world->shared->compiled, 2); /* none in the third */
+    CHECK_EQ(world->shared->disk_hits, 1);
 }
 
 int main(void)

@@ -37,7 +37,7 @@ static kiln_function *new_reclaiming(struct world *world, const struct fake *fak
                                            .flags = flags};
     kiln_function *function = NULL;
     kiln_error err = {0};
-    if (kiln_function_new(world->cache, &options, &function, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln_function_new(world->cache, &options, &function, &err), &err);
     return function;
 }
 
@@ -47,7 +47,7 @@ static int set_up(void **state)
     const kiln_cache_options options = {
         .struct_size = sizeof options, .folder = "", .max_results = LIMIT, .max_linked_bytes = 1};
     fake_init(&world->fake);
-    assert_int_equal(kiln_cache_open(&options, &world->cache, NULL), KILN_OK);
+    CHECK_STATUS(kiln_cache_open(&options, &world->cache, NULL), KILN_OK);
     world->function = new_reclaiming(world, &world->fake, KILN_RECLAIM);
     *state = world;
     return 0;
@@ -57,7 +57,7 @@ static int tear_down(void **state)
 {
     struct world *world = *state;
     kiln_function_free(world->function);
-    assert_int_equal(world->fake.links, world->fake.unlinks);
+    CHECK_EQ(world->fake.links, world->fake.unlinks);
     kiln_cache_close(world->cache);
     free(world);
     return 0;
@@ -68,7 +68,7 @@ static struct image *ask(kiln_function *function, int64_t value)
     char text[32];
     struct image *image = get_i64(function, value);
     snprintf(text, sizeof text, "%lld", (long long)value);
-    assert_string_equal(image->text, text);
+    CHECK_STR(image->text, text);
     return image;
 }
 
@@ -87,6 +87,7 @@ static void ask_outside(kiln_function *function, int64_t from, int64_t to)
         kiln_leave();
     }
 }
+#define ask_outside(...) CHECK_CALL(ask_outside, __VA_ARGS__)
 
 /* What is linked: the results, what was dropped by the last eviction, and what the bound (1 byte) has not swept yet. */
 static void endless_signatures_are_bounded(void **state)
@@ -94,12 +95,12 @@ static void endless_signatures_are_bounded(void **state)
     struct world *world = *state;
     for (int64_t i = 0; i < 1000; i++) {
         ask_outside(world->function, i, i + 1);
-        assert_true(counters_of(world->cache).linked_images <= LIMIT + 2 * EIGHTH + 1);
+        CHECK_LE(counters_of(world->cache).linked_images, LIMIT + 2 * EIGHTH + 1);
     }
     kiln_counters counters = counters_of(world->cache);
-    assert_int_equal(counters.evictions, 1000 - LIMIT);
-    assert_int_equal(counters.links, 1000);
-    assert_int_equal(counters.linked_images, world->fake.links - world->fake.unlinks);
+    CHECK_EQ(counters.evictions, 1000 - LIMIT);
+    CHECK_EQ(counters.links, 1000);
+    CHECK_EQ(counters.linked_images, world->fake.links - world->fake.unlinks);
 }
 
 static void a_thread_inside_keeps_what_it_has(void **state)
@@ -110,12 +111,12 @@ static void a_thread_inside_keeps_what_it_has(void **state)
     kiln_enter(); /* pairs nest */
     for (int64_t i = 1; i < 100; i++) ask(world->function, i);
     kiln_leave();
-    assert_int_equal(world->fake.unlinks, 0);
-    assert_string_equal(first->text, "0");
+    CHECK_EQ(world->fake.unlinks, 0);
+    CHECK_STR(first->text, "0");
     kiln_leave();
     ask_outside(world->function, 100, 103);
-    assert_int_equal(counters_of(world->cache).linked_images, world->fake.links - world->fake.unlinks);
-    assert_true(counters_of(world->cache).linked_images <= LIMIT + 2 * EIGHTH + 1);
+    CHECK_EQ(counters_of(world->cache).linked_images, world->fake.links - world->fake.unlinks);
+    CHECK_LE(counters_of(world->cache).linked_images, LIMIT + 2 * EIGHTH + 1);
 }
 
 /* A dropped signature that comes back finds its code, as long as that is linked. */
@@ -125,8 +126,8 @@ static void dropped_code_is_found_again(void **state)
     kiln_enter();
     const struct image *first = ask(world->function, 0);
     for (int64_t i = 1; i < 20; i++) ask(world->function, i);
-    assert_ptr_equal(ask(world->function, 0), first);
-    assert_int_equal(world->fake.links, 20);
+    CHECK_EQ(ask(world->function, 0), first);
+    CHECK_EQ(world->fake.links, 20);
     kiln_leave();
 }
 
@@ -148,11 +149,11 @@ static void another_thread_inside_counts(void **state)
     pthread_create(&thread, NULL, stay_inside, &barrier);
     pthread_barrier_wait(&barrier);
     ask_outside(world->function, 0, 50);
-    assert_int_equal(world->fake.unlinks, 0);
+    CHECK_EQ(world->fake.unlinks, 0);
     pthread_barrier_wait(&barrier);
     pthread_join(thread, NULL);
     ask_outside(world->function, 50, 53);
-    assert_true(world->fake.unlinks >= 40);
+    CHECK_GE(world->fake.unlinks, 40);
     pthread_barrier_destroy(&barrier);
 }
 
@@ -165,27 +166,27 @@ static void trim_redefine_and_reset_drop_at_once(void **state)
     kiln_enter();
     for (int64_t i = 0; i < 20; i++) ask(world->function, i);
     kiln_function_trim(world->function);
-    assert_int_equal(counters_of(world->cache).linked_images, 0);
+    CHECK_EQ(counters_of(world->cache).linked_images, 0);
     for (int64_t i = 0; i < 20; i++) ask(world->function, i);
     kiln_device *device = NULL;
-    assert_int_equal(kiln_device_find("cpu", &device, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu", &device, NULL), KILN_OK);
     kiln_device_reset(device);
-    assert_int_equal(counters_of(world->cache).linked_images, 0);
+    CHECK_EQ(counters_of(world->cache).linked_images, 0);
     for (int64_t i = 0; i < 20; i++) ask(world->function, i);
     kiln_leave();
-    assert_int_equal(kiln_function_redefine(world->function, &options, NULL), KILN_OK); /* and no longer reclaims */
-    assert_int_equal(counters_of(world->cache).linked_images, 0);
+    CHECK_STATUS(kiln_function_redefine(world->function, &options, NULL), KILN_OK); /* and no longer reclaims */
+    CHECK_EQ(counters_of(world->cache).linked_images, 0);
     for (int64_t i = 0; i < 20; i++) ask(world->function, i);
-    assert_int_equal(counters_of(world->cache).linked_images, 20);
+    CHECK_EQ(counters_of(world->cache).linked_images, 20);
 }
 
 static void a_bound_function_reclaims_too(void **state)
 {
     struct world *world = *state;
     kiln_function *bound = NULL;
-    assert_int_equal(kiln_function_bind(world->function, NULL, NULL, &bound, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_bind(world->function, NULL, NULL, &bound, NULL), KILN_OK);
     ask_outside(bound, 0, 100);
-    assert_true(counters_of(world->cache).linked_images <= LIMIT + 2 * EIGHTH + 1);
+    CHECK_LE(counters_of(world->cache).linked_images, LIMIT + 2 * EIGHTH + 1);
     kiln_function_free(bound);
 }
 
@@ -210,20 +211,21 @@ static void values_made_anew(struct world *world, unsigned flags, size_t most)
                                            .lower = lower_read,
                                            .flags = flags};
     kiln_function *function = NULL;
-    assert_int_equal(kiln_function_new(world->cache, &options, &function, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_new(world->cache, &options, &function, NULL), KILN_OK);
     for (int i = 0; i < 300; i++) {
         char text[16];
         read_by_lower = i % 3;
         snprintf(text, sizeof text, "%d", read_by_lower);
         kiln_enter();
-        assert_string_equal(get(function, NO_ARGS)->text, text);
+        CHECK_STR(get(function, NO_ARGS)->text, text);
         kiln_leave();
-        assert_true(counters_of(world->cache).linked_images <= most);
-        assert_true(function->memo.held.count <= 3);
+        CHECK_LE(counters_of(world->cache).linked_images, most);
+        CHECK_LE(function->memo.held.count, 3);
     }
     kiln_function_free(function);
-    assert_int_equal(counters_of(world->cache).linked_images, 0);
+    CHECK_EQ(counters_of(world->cache).linked_images, 0);
 }
+#define values_made_anew(...) CHECK_CALL(values_made_anew, __VA_ARGS__)
 
 static void values_made_anew_are_held_or_retired(void **state)
 {
@@ -260,11 +262,11 @@ static void a_failed_link_sweeps_and_tries_again(void **state)
     fake_init(&world.fake);
     world.fake.compiler.link = link_if_room;
     world.fake.compiler.unlink = unlink_gives_room;
-    assert_int_equal(kiln_cache_open(&options, &world.cache, NULL), KILN_OK);
+    CHECK_STATUS(kiln_cache_open(&options, &world.cache, NULL), KILN_OK);
     kiln_function *function = new_reclaiming(&world, &world.fake, KILN_RECLAIM);
     room = LIMIT + 8;
     ask_outside(function, 0, 200);
-    assert_int_equal(room, LIMIT + 8 - (int)counters_of(world.cache).linked_images);
+    CHECK_EQ(room, LIMIT + 8 - (int)counters_of(world.cache).linked_images);
     kiln_function *keeps = new_reclaiming(&world, &world.fake, 0);
     room = -1000;
     kiln_enter();
@@ -273,7 +275,7 @@ static void a_failed_link_sweeps_and_tries_again(void **state)
     kiln_function_free(keeps);
     kiln_function_free(function);
     kiln_cache_close(world.cache);
-    assert_int_equal(world.fake.links, world.fake.unlinks);
+    CHECK_EQ(world.fake.links, world.fake.unlinks);
 }
 
 /* ---- unlink() -------------------------------------------------------------------------------------------------- */
@@ -293,7 +295,7 @@ static void unlink_and_do_much(void *self, void *executable)
     kiln_device *device = NULL;
     get(function, NO_ARGS);
     get(other, NO_ARGS);
-    assert_int_equal(kiln_device_find("cpu", &device, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu", &device, NULL), KILN_OK);
     kiln_device_reset(device);
     kiln_function_free(function);
     kiln_function_free(other);
@@ -309,14 +311,14 @@ static void unlink_of_a_reset_may_do_anything(void **state)
     loud.compiler.unlink = unlink_and_do_much;
     kiln_function *function = new_reclaiming(world, &loud, 0);
     kiln_device *device = NULL;
-    assert_int_equal(kiln_device_find("cpu:native#5", &device, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:native#5", &device, NULL), KILN_OK);
     get_on(function, ARGS(I64(1)), device);
     asking = world;
     alarm(60); /* against a deadlock */
     kiln_device_reset(device);
     alarm(0);
-    assert_null(asking);
-    assert_int_equal(loud.unlinks, 1);
+    CHECK_NULL(asking);
+    CHECK_EQ(loud.unlinks, 1);
     kiln_function_free(function);
 }
 
@@ -356,12 +358,12 @@ static void freeing_waits_for_the_last_unlink(void **state)
     slow.compiler.name = "slow";
     slow.compiler.unlink = world.fake.compiler.unlink = unlink_and_stand;
     pthread_barrier_init(&in_unlink, NULL, 2);
-    assert_int_equal(kiln_cache_open(&options, &world.cache, NULL), KILN_OK);
+    CHECK_STATUS(kiln_cache_open(&options, &world.cache, NULL), KILN_OK);
     kiln_function *first = new_reclaiming(&world, &world.fake, KILN_RECLAIM),
                   *second = new_reclaiming(&world, &slow, 0);
     ask_outside(first, 0, 3 * LIMIT); /* some of its executables are unused, and still linked */
     ask(second, 1);
-    assert_int_equal(world.fake.unlinks, 0);
+    CHECK_EQ(world.fake.unlinks, 0);
     pthread_t sweeps, frees;
     stands = true;
     freed = false;
@@ -369,12 +371,12 @@ static void freeing_waits_for_the_last_unlink(void **state)
     pthread_barrier_wait(&in_unlink);
     pthread_create(&frees, NULL, free_and_say, first);
     usleep(50000); /* it must not be done, however long we wait: the first one's compiler is still needed */
-    assert_false(freed);
+    CHECK_FALSE(freed);
     pthread_barrier_wait(&in_unlink);
     pthread_join(sweeps, NULL);
     pthread_join(frees, NULL);
-    assert_int_equal(world.fake.links, world.fake.unlinks);
-    assert_int_equal(slow.links, slow.unlinks);
+    CHECK_EQ(world.fake.links, world.fake.unlinks);
+    CHECK_EQ(slow.links, slow.unlinks);
     kiln_cache_close(world.cache);
     pthread_barrier_destroy(&in_unlink);
 }
@@ -386,7 +388,7 @@ static void ends_with_a_message(void (*misuse)(struct world *world), struct worl
 {
     int ends[2];
     char text[512] = "";
-    assert_int_equal(pipe(ends), 0);
+    CHECK_EQ(pipe(ends), 0);
     pid_t child = fork();
     if (!child) {
         dup2(ends[1], STDERR_FILENO);
@@ -395,13 +397,14 @@ static void ends_with_a_message(void (*misuse)(struct world *world), struct worl
         _exit(0);
     }
     close(ends[1]);
-    assert_true(read(ends[0], text, sizeof text - 1) >= 0);
+    CHECK_GE(read(ends[0], text, sizeof text - 1), 0);
     close(ends[0]);
     int status = 0;
     waitpid(child, &status, 0);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-    if (!strstr(text, message)) fail_msg("\"%s\" is not in \"%s\"", message, text);
+    CHECK_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    CHECK_CONTAINS(text, message);
 }
+#define ends_with_a_message(...) CHECK_CALL(ends_with_a_message, __VA_ARGS__)
 
 static void get_outside(struct world *world)
 {

@@ -33,7 +33,7 @@ static int tear_down(void **state)
 {
     struct world *world = *state;
     kiln_cache_close(world->cache);
-    assert_int_equal(world->fake.unlinks, world->fake.links);
+    CHECK_EQ(world->fake.unlinks, world->fake.links);
     free(world);
     return 0;
 }
@@ -86,12 +86,11 @@ static void test_one_key(void **state)
     for (int i = 0; i < THREADS; i++) callers[i].function = f;
     call_together(callers, THREADS);
     for (int i = 0; i < THREADS; i++) {
-        assert_int_equal(callers[i].status, KILN_OK);
-        assert_ptr_equal(callers[i].executable, callers[0].executable);
+        CHECK_EQ(callers[i].status, KILN_OK);
+        CHECK_EQ(callers[i].executable, callers[0].executable);
     }
-    assert_int_equal(world->program.lowers, 1);
-    assert_counters(world->cache, .calls = THREADS, .process_hits = THREADS - 1, .traces = 1, .compiles = 1,
-                    .links = 1);
+    CHECK_EQ(world->program.lowers, 1);
+    CHECK_COUNTERS(world->cache, .calls = THREADS, .process_hits = THREADS - 1, .traces = 1, .compiles = 1, .links = 1);
     kiln_function_free(f);
 }
 
@@ -103,9 +102,9 @@ static void test_one_content(void **state)
     for (int i = 0; i < THREADS; i++)
         callers[i].function = new_function(world->cache, &world->fake.compiler, "f", program_lower, &world->program);
     call_together(callers, THREADS);
-    for (int i = 0; i < THREADS; i++) assert_ptr_equal(callers[i].executable, callers[0].executable);
-    assert_counters(world->cache, .calls = THREADS, .traces = THREADS, .kernel_hits = THREADS - 1, .compiles = 1,
-                    .links = 1);
+    for (int i = 0; i < THREADS; i++) CHECK_EQ(callers[i].executable, callers[0].executable);
+    CHECK_COUNTERS(world->cache, .calls = THREADS, .traces = THREADS, .kernel_hits = THREADS - 1, .compiles = 1,
+                   .links = 1);
     for (int i = 0; i < THREADS; i++) kiln_function_free(callers[i].function);
 }
 
@@ -120,7 +119,7 @@ static void test_other_keys_in_parallel(void **state)
     struct caller callers[4] = {0};
     for (int i = 0; i < 4; i++) callers[i].function = f, callers[i].argument = i;
     call_together(callers, 4);
-    assert_counters(world->cache, .calls = 4, .compiles = 4, .links = 4);
+    CHECK_COUNTERS(world->cache, .calls = 4, .compiles = 4, .links = 4);
     world->fake.at_compile = NULL;
     pthread_barrier_destroy(&four);
     kiln_function_free(f);
@@ -144,7 +143,7 @@ static void test_hits_during_a_compile(void **state)
     get(f, ARGS(I64(1)));
     pthread_barrier_wait(&two);
     pthread_join(slow.thread, NULL);
-    assert_counters(world->cache, .calls = 4, .front_hits = 1, .process_hits = 1, .compiles = 2, .links = 2);
+    CHECK_COUNTERS(world->cache, .calls = 4, .front_hits = 1, .process_hits = 1, .compiles = 2, .links = 2);
     world->fake.at_compile = NULL;
     pthread_barrier_destroy(&two);
     kiln_function_free(f);
@@ -161,17 +160,17 @@ static void test_failing_maker(void **state)
         for (int i = 0; i < THREADS; i++) callers[i] = (struct caller){.function = f};
         call_together(callers, THREADS);
         for (int i = 0; i < THREADS; i++) {
-            assert_int_equal(callers[i].status, KILN_LOWER_FAILED);
-            assert_int_equal(callers[i].err.status, KILN_LOWER_FAILED);
-            assert_string_equal(callers[i].err.text, "f: cannot lower that");
-            assert_null(callers[i].executable);
+            CHECK_EQ(callers[i].status, KILN_LOWER_FAILED);
+            CHECK_EQ(callers[i].err.status, KILN_LOWER_FAILED);
+            CHECK_STR(callers[i].err.text, "f: cannot lower that");
+            CHECK_NULL(callers[i].executable);
         }
     }
     kiln_counters counters = counters_of(world);
-    assert_int_equal(counters.calls, 20 * THREADS);
-    assert_int_equal(counters.traces, world->program.lowers);
-    assert_true(world->program.lowers >= 20);
-    assert_int_equal(counters.front_hits + counters.process_hits + counters.compiles, 0);
+    CHECK_EQ(counters.calls, 20 * THREADS);
+    CHECK_EQ(counters.traces, world->program.lowers);
+    CHECK_GE(world->program.lowers, 20);
+    CHECK_EQ(counters.front_hits + counters.process_hits + counters.compiles, 0);
     world->program.fails = false;
     get(f, ARGS(I64(0)));
     kiln_function_free(f);
@@ -209,14 +208,14 @@ static void test_asking_for_one_another(void **state)
         f.other = new_function(world->cache, &world->fake.compiler, "g", ask_for_other, &g);
         struct caller callers[2] = {{.function = g.other}, {.function = f.other}};
         call_together(callers, 2); /* no deadlock */
-        assert_int_equal(callers[0].status, KILN_OK);
-        assert_int_equal(callers[1].status, KILN_OK);
-        assert_true(f.errors + g.errors >= 1); /* it is a cycle, and somebody is told */
+        CHECK_EQ(callers[0].status, KILN_OK);
+        CHECK_EQ(callers[1].status, KILN_OK);
+        CHECK_GE(f.errors + g.errors, 1); /* it is a cycle, and somebody is told */
         kiln_function_free(g.other);
         kiln_function_free(f.other);
     }
     kiln_counters counters = counters_of(world);
-    assert_int_equal(counters.compiles, 1);
+    CHECK_EQ(counters.compiles, 1);
     pthread_barrier_destroy(&both);
 }
 
@@ -263,10 +262,10 @@ static void test_private_recursion_ends(void **state)
     selfish.self = new_function(world->cache, &world->fake.compiler, "g", ask_for_self, &selfish);
     struct caller callers[2] = {{.function = f}, {.function = selfish.self}};
     call_together(callers, 2);
-    assert_int_equal(callers[0].status, KILN_OK);
-    assert_int_equal(callers[1].status, KILN_OK);
-    assert_int_equal(selfish.lowers, 2);
-    assert_int_equal(selfish.errors, 2);
+    CHECK_EQ(callers[0].status, KILN_OK);
+    CHECK_EQ(callers[1].status, KILN_OK);
+    CHECK_EQ(selfish.lowers, 2);
+    CHECK_EQ(selfish.errors, 2);
     kiln_function_free(f);
     kiln_function_free(selfish.self);
     pthread_barrier_destroy(&meet);
@@ -327,14 +326,14 @@ static void test_make_use_free(void **state)
     pthread_barrier_wait(&start);
     for (int i = 0; i < WORKERS; i++) {
         pthread_join(workers[i].thread, NULL);
-        assert_int_equal(workers[i].wrong, 0);
+        CHECK_EQ(workers[i].wrong, 0);
     }
     kiln_counters counters = counters_of(world);
-    assert_int_equal(counters.calls, ROUNDS * WORKERS * 3);
-    assert_int_equal(counters.front_hits + counters.process_hits, ROUNDS * (WORKERS * 3 - 1));
-    assert_int_equal(counters.compiles, ROUNDS);
-    assert_int_equal(counters.links, ROUNDS);
-    assert_int_equal(world->fake.unlinks, ROUNDS);
+    CHECK_EQ(counters.calls, ROUNDS * WORKERS * 3);
+    CHECK_EQ(counters.front_hits + counters.process_hits, ROUNDS * (WORKERS * 3 - 1));
+    CHECK_EQ(counters.compiles, ROUNDS);
+    CHECK_EQ(counters.links, ROUNDS);
+    CHECK_EQ(world->fake.unlinks, ROUNDS);
     pthread_barrier_destroy(&start);
     pthread_barrier_destroy(&end);
 }
@@ -355,9 +354,9 @@ static void test_freed_elsewhere(void **state)
         get(f, NO_ARGS);
         pthread_create(&thread, NULL, free_function, f);
         pthread_join(thread, NULL);
-        assert_int_equal(world->fake.unlinks, i + 1);
+        CHECK_EQ(world->fake.unlinks, i + 1);
     }
-    assert_counters(world->cache, .calls = 200, .front_hits = 100, .traces = 100, .compiles = 1, .links = 100);
+    CHECK_COUNTERS(world->cache, .calls = 200, .front_hits = 100, .traces = 100, .compiles = 1, .links = 100);
 }
 
 static size_t registry_length(void)
@@ -385,11 +384,11 @@ static void test_short_threads(void **state)
         }
         for (int j = 0; j < AT_ONCE; j++) pthread_join(callers[j].thread, NULL);
     }
-    assert_true(registry_length() <= before + AT_ONCE);
+    CHECK_LE(registry_length(), before + AT_ONCE);
     kiln_counters counters = counters_of(world);
-    assert_int_equal(counters.calls, SHORT + 1);
-    assert_int_equal(counters.front_hits + counters.process_hits, SHORT);
-    assert_int_equal(counters.traces, 1);
+    CHECK_EQ(counters.calls, SHORT + 1);
+    CHECK_EQ(counters.front_hits + counters.process_hits, SHORT);
+    CHECK_EQ(counters.traces, 1);
     kiln_function_free(f);
 }
 
@@ -436,23 +435,23 @@ static void test_changes_during_calls(void **state)
         for (int i = 0; i < 8; i++) {
             char name[8];
             snprintf(name, sizeof name, "v%d", i);
-            assert_int_equal(kiln_watch(i % 2 ? callee : churn.function, "m", name, &values[i], sizeof *values, NULL),
-                             KILN_OK);
-            if (i == 3) assert_int_equal(kiln_depends(churn.function, callee, NULL), KILN_OK);
-            if (i == 5) assert_int_equal(kiln_function_redefine(churn.function, &options, NULL), KILN_OK);
+            CHECK_STATUS(kiln_watch(i % 2 ? callee : churn.function, "m", name, &values[i], sizeof *values, NULL),
+                         KILN_OK);
+            if (i == 3) CHECK_STATUS(kiln_depends(churn.function, callee, NULL), KILN_OK);
+            if (i == 5) CHECK_STATUS(kiln_function_redefine(churn.function, &options, NULL), KILN_OK);
             unsigned now = churn.calls;
             while (churn.calls < now + 2) sched_yield();
         }
         churn.stop = true;
         for (int i = 0; i < CALLERS; i++) pthread_join(threads[i], NULL);
-        assert_int_equal(churn.errors, 0);
+        CHECK_EQ(churn.errors, 0);
         calls += churn.calls;
         kiln_function_free(churn.function);
     }
     kiln_counters counters = counters_of(world);
-    assert_int_equal(counters.calls, calls);
-    assert_int_equal(counters.calls, counters.front_hits + counters.process_hits + counters.traces);
-    assert_int_equal(counters.drifts, 0);
+    CHECK_EQ(counters.calls, calls);
+    CHECK_EQ(counters.calls, counters.front_hits + counters.process_hits + counters.traces);
+    CHECK_EQ(counters.drifts, 0);
     kiln_function_free(callee);
 }
 
@@ -485,8 +484,8 @@ static void test_two_halves_of_a_cycle(void **state)
         pthread_t threads[2];
         for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, depend, &halves[i]);
         for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-        assert_int_equal(halves[0].status, KILN_OK);
-        assert_int_equal(halves[1].status, KILN_OK);
+        CHECK_EQ(halves[0].status, KILN_OK);
+        CHECK_EQ(halves[1].status, KILN_OK);
         kiln_function_free(f);
         kiln_function_free(g);
     }
@@ -523,8 +522,8 @@ static void test_reset_during_open(void **state)
 static void barriers_are_registered_before_there_are_threads(void **state)
 {
     (void)state;
-    if (early_registrations < 0) skip(); /* Linux before 6.3 does not tell */
-    assert_true(early_registrations & MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+    if (early_registrations < 0) CHECK_SKIP(); /* Linux before 6.3 does not tell */
+    CHECK_TRUE(early_registrations & MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

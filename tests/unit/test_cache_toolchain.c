@@ -3,20 +3,12 @@
  * one that has LLVM inside. The files are made here; damaged ones say "none".
  */
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "cache/toolchain.h"
 #include "compiler/plugin.h"
 #include "kiln/inspect.h"
+#include "support/check.h"
 
 struct file {
     Elf64_Ehdr elf;
@@ -50,10 +42,11 @@ static void write_plugin(const struct file *file, size_t size)
 {
     char path[] = "/tmp/kiln-test-XXXXXX";
     int fd = mkstemp(path);
-    assert_int_equal(write(fd, file, size), size);
+    CHECK_EQ(write(fd, file, size), size);
     close(fd);
     setenv("KILN_PLUGIN", path, 1);
 }
+#define write_plugin(...) CHECK_CALL(write_plugin, __VA_ARGS__)
 
 /* The digest with this file as the plug-in. */
 static const char *digest_of(const struct file *file, size_t size)
@@ -67,8 +60,9 @@ static const char *digest_of(const struct file *file, size_t size)
 
 static void starts_with(const char *text, const char *start)
 {
-    if (strncmp(text, start, strlen(start)) != 0) fail_msg("\"%s\" does not start with \"%s\"", text, start);
+    if (strncmp(text, start, strlen(start)) != 0) CHECK_FAIL("\"%s\" does not start with \"%s\"", text, start);
 }
+#define starts_with(...) CHECK_CALL(starts_with, __VA_ARGS__)
 
 static void a_plugin_is_its_build_id_and_libllvm(void **state)
 {
@@ -76,7 +70,7 @@ static void a_plugin_is_its_build_id_and_libllvm(void **state)
     struct file file = new_file();
     const char *digest = digest_of(&file, sizeof file);
     starts_with(digest, "plugin:01abff llvm:");
-    assert_null(strstr(digest, "inside"));
+    CHECK_NULL(strstr(digest, "inside"));
 }
 
 static void a_plugin_with_llvm_inside_is_its_build_id_alone(void **state)
@@ -84,7 +78,7 @@ static void a_plugin_with_llvm_inside_is_its_build_id_alone(void **state)
     (void)state;
     struct file file = new_file();
     add_note(&file, KILN_PLUGIN_NOTE, KILN_PLUGIN_HAS_LLVM, NULL, 0);
-    assert_string_equal(digest_of(&file, sizeof file), "plugin:01abff llvm:inside");
+    CHECK_STR(digest_of(&file, sizeof file), "plugin:01abff llvm:inside");
 }
 
 static void the_note_tells_llvms_version(void **state)
@@ -94,15 +88,15 @@ static void the_note_tells_llvms_version(void **state)
     struct file file = new_file();
     add_note(&file, KILN_PLUGIN_NOTE, KILN_PLUGIN_HAS_LLVM, "19.1.7", 6);
     write_plugin(&file, sizeof file);
-    assert_int_equal(kiln_inspect_compiler(path, sizeof path, version, sizeof version, NULL), KILN_OK);
-    assert_string_equal(path, getenv("KILN_PLUGIN"));
-    assert_string_equal(version, "19.1.7");
+    CHECK_STATUS(kiln_inspect_compiler(path, sizeof path, version, sizeof version, NULL), KILN_OK);
+    CHECK_STR(path, getenv("KILN_PLUGIN"));
+    CHECK_STR(version, "19.1.7");
     remove(path);
-    assert_int_equal(kiln_inspect_compiler(path, sizeof path, version, sizeof version, NULL), KILN_NO_COMPILER);
+    CHECK_STATUS(kiln_inspect_compiler(path, sizeof path, version, sizeof version, NULL), KILN_NO_COMPILER);
     file = new_file();
     write_plugin(&file, sizeof file);
-    assert_int_equal(kiln_inspect_compiler(path, sizeof path, version, sizeof version, NULL), KILN_OK);
-    assert_string_equal(version, "");
+    CHECK_STATUS(kiln_inspect_compiler(path, sizeof path, version, sizeof version, NULL), KILN_OK);
+    CHECK_STR(version, "");
     remove(path);
 }
 
@@ -112,7 +106,7 @@ static void other_notes_say_nothing(void **state)
     struct file file = new_file();
     add_note(&file, "Kilns", KILN_PLUGIN_HAS_LLVM, NULL, 0);
     add_note(&file, KILN_PLUGIN_NOTE, KILN_PLUGIN_HAS_LLVM + 1, NULL, 0);
-    assert_null(strstr(digest_of(&file, sizeof file), "inside"));
+    CHECK_NULL(strstr(digest_of(&file, sizeof file), "inside"));
 }
 
 static void damaged_files_are_none(void **state)

@@ -45,7 +45,7 @@ static kiln_status call(const struct world *world, kiln_counters *counters, kiln
     if (!status) {
         int64_t (*kernel)(int64_t);
         memcpy(&kernel, &executable, sizeof kernel);
-        assert_int_equal(kernel(21), 42);
+        CHECK_EQ(kernel(21), 42);
     }
     kiln_cache_counters(cache, counters);
     kiln_function_free(function);
@@ -57,8 +57,8 @@ static bool is_kernel(const char *path)
 {
     kiln_bytes bytes;
     struct kiln_artifact *artifact = NULL;
-    assert_int_equal(kiln__file_map(path, &bytes, NULL), KILN_OK);
-    assert_int_equal(kiln__artifact_decode(bytes, true, &artifact, NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_map(path, &bytes, NULL), KILN_OK);
+    CHECK_STATUS(kiln__artifact_decode(bytes, true, &artifact, NULL), KILN_OK);
     bool found = kiln_artifact_get(artifact, "object").data != NULL;
     kiln__artifact_unref(artifact);
     return found;
@@ -71,9 +71,9 @@ static bool fill(struct world *world)
     kiln_error err = {0};
     const char *plugin = getenv("KILN_PLUGIN");
     if (!plugin || access(plugin, R_OK) != 0) return false;
-    assert_int_equal(call(world, &counters, &err), KILN_OK);
+    CHECK_OK(call(world, &counters, &err), &err);
     kiln_inspector *inspector = NULL;
-    assert_int_equal(kiln_inspect_open(world->folder, &inspector, NULL), KILN_OK);
+    CHECK_STATUS(kiln_inspect_open(world->folder, &inspector, NULL), KILN_OK);
     for (size_t i = 0; i < kiln_inspect_count(inspector); i++) {
         const char *digest = kiln_inspect_digest(inspector, i);
         char path[PATH_MAX];
@@ -81,7 +81,7 @@ static bool fill(struct world *world)
         if (is_kernel(path)) strcpy(world->path, path);
     }
     kiln_inspect_close(inspector);
-    assert_true(world->path[0]);
+    CHECK_TRUE(world->path[0]);
     return true;
 }
 
@@ -91,20 +91,21 @@ static void replace_object(const struct world *world, void (*change)(struct kiln
     kiln_bytes bytes;
     struct kiln_artifact *artifact = NULL, *copy;
     struct kiln_buffer object = {0}, file = {0};
-    assert_int_equal(kiln__file_map(world->path, &bytes, NULL), KILN_OK);
-    assert_int_equal(kiln__artifact_decode(bytes, true, &artifact, NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_map(world->path, &bytes, NULL), KILN_OK);
+    CHECK_STATUS(kiln__artifact_decode(bytes, true, &artifact, NULL), KILN_OK);
     copy = kiln__artifact_copy(artifact);
     kiln_bytes was = kiln_artifact_get(artifact, "object");
     kiln__buffer_append(&object, was.data, was.size);
     change(&object);
-    assert_int_equal(kiln_artifact_put(copy, "object", object.data, object.size), KILN_OK);
-    assert_int_equal(kiln__artifact_encode(copy, &file, NULL), KILN_OK);
-    assert_int_equal(kiln__file_publish(world->path, file.data, file.size, NULL), KILN_OK);
+    CHECK_STATUS(kiln_artifact_put(copy, "object", object.data, object.size), KILN_OK);
+    CHECK_STATUS(kiln__artifact_encode(copy, &file, NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_publish(world->path, file.data, file.size, NULL), KILN_OK);
     kiln__buffer_release(&object);
     kiln__buffer_release(&file);
     kiln__artifact_unref(copy);
     kiln__artifact_unref(artifact);
 }
+#define replace_object(...) CHECK_CALL(replace_object, __VA_ARGS__)
 
 static void of_another_machine(struct kiln_buffer *object)
 {
@@ -132,14 +133,14 @@ static kiln_status check_links(const struct world *world, kiln_error *err)
 {
     kiln_inspector *inspector = NULL;
     kiln_status status = KILN_OK;
-    assert_int_equal(kiln_inspect_open(world->folder, &inspector, NULL), KILN_OK);
+    CHECK_STATUS(kiln_inspect_open(world->folder, &inspector, NULL), KILN_OK);
     for (size_t i = 0; i < kiln_inspect_count(inspector); i++) {
         kiln_entry *entry = NULL;
-        assert_int_equal(kiln_entry_open(inspector, i, &entry, err), KILN_OK);
+        CHECK_OK(kiln_entry_open(inspector, i, &entry, err), err);
         kiln_status one = kiln_entry_check_links(entry, err);
         bool is_it = strstr(world->path, kiln_inspect_digest(inspector, i)) != NULL;
         if (is_it) status = one;
-        if (!is_it) assert_int_equal(one, KILN_OK);
+        if (!is_it) CHECK_EQ(one, KILN_OK);
         kiln_entry_close(entry);
     }
     kiln_inspect_close(inspector);
@@ -150,25 +151,25 @@ static void test_made_anew(void **state)
 {
     struct world *world = *state;
     static void (*const changes[])(struct kiln_buffer *) = {of_another_machine, cut, without_entry, emptied};
-    if (!fill(world)) skip();
+    if (!fill(world)) CHECK_SKIP();
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         kiln_counters counters;
         kiln_error err = {0};
-        assert_int_equal(check_links(world, &err), KILN_OK);
+        CHECK_OK(check_links(world, &err), &err);
         replace_object(world, changes[i]);
-        assert_int_equal(check_links(world, &err), KILN_LINK_FAILED);
-        assert_non_null(strstr(err.text, "object"));
+        CHECK_STATUS(check_links(world, &err), KILN_LINK_FAILED, &err);
+        CHECK_CONTAINS(err.text, "object");
         kiln_status status = call(world, &counters, &err);
-        if (status) fail_msg("change %zu: %s", i, err.text);
-        assert_int_equal(counters.corrupt, 1);
-        assert_int_equal(counters.compiles, 1);
-        assert_int_equal(counters.disk_hits, 0);
-        assert_int_equal(counters.cache_faults, 0);
-        assert_int_equal(count_files(world->folder, ".bad", NULL), 1);
-        assert_int_equal(call(world, &counters, &err), KILN_OK); /* for good */
-        assert_int_equal(counters.corrupt, 0);
-        assert_int_equal(counters.compiles, 0);
-        assert_int_equal(counters.disk_hits, 1);
+        if (status) CHECK_FAIL("change %zu: %s", i, err.text);
+        CHECK_EQ(counters.corrupt, 1);
+        CHECK_EQ(counters.compiles, 1);
+        CHECK_EQ(counters.disk_hits, 0);
+        CHECK_EQ(counters.cache_faults, 0);
+        CHECK_EQ(count_files(world->folder, ".bad", NULL), 1);
+        CHECK_OK(call(world, &counters, &err), &err); /* for good */
+        CHECK_EQ(counters.corrupt, 0);
+        CHECK_EQ(counters.compiles, 0);
+        CHECK_EQ(counters.disk_hits, 1);
     }
 }
 
@@ -179,15 +180,15 @@ static void test_no_compile(void **state)
     kiln_counters counters;
     kiln_error err = {0};
     char digest[65];
-    if (!fill(world)) skip();
+    if (!fill(world)) CHECK_SKIP();
     snprintf(digest, sizeof digest, "%.64s", strrchr(world->path, '/') + 1);
     replace_object(world, of_another_machine);
     setenv("KILN_MODE", "no-compile", 1);
-    assert_int_equal(call(world, &counters, &err), KILN_LINK_FAILED);
-    assert_non_null(strstr(err.text, "machine 183"));
-    assert_non_null(strstr(err.text, digest));
-    assert_int_equal(counters.compiles, 0);
-    assert_int_equal(access(world->path, F_OK), 0);
+    CHECK_STATUS(call(world, &counters, &err), KILN_LINK_FAILED, &err);
+    CHECK_CONTAINS(err.text, "machine 183");
+    CHECK_CONTAINS(err.text, digest);
+    CHECK_EQ(counters.compiles, 0);
+    CHECK_EQ(access(world->path, F_OK), 0);
 }
 
 /* In a folder that is only read it can't be put aside; the folder that is written gets the new one. */
@@ -197,7 +198,7 @@ static void test_read_only(void **state)
     char own[80];
     kiln_counters counters;
     kiln_error err = {0};
-    if (!fill(world)) skip();
+    if (!fill(world)) CHECK_SKIP();
     replace_object(world, of_another_machine);
     snprintf(own, sizeof own, "%s/own", world->folder);
     for (int i = 0; i < 2; i++) {
@@ -205,17 +206,17 @@ static void test_read_only(void **state)
                                             .folder = own,
                                             .read_only_folders = (const char *const[]){world->folder, NULL}};
         kiln_cache *cache = NULL;
-        assert_int_equal(kiln_cache_open(&options, &cache, NULL), KILN_OK);
+        CHECK_STATUS(kiln_cache_open(&options, &cache, NULL), KILN_OK);
         kiln_function *function = new_text(cache, NULL, "twice", twice);
         void *executable = NULL;
-        if (kiln_get(function, NULL, 0, NULL, &executable, &err)) fail_msg("%s", err.text);
+        CHECK_OK(kiln_get(function, NULL, 0, NULL, &executable, &err), &err);
         kiln_cache_counters(cache, &counters);
-        assert_int_equal(counters.corrupt, 1);
-        assert_int_equal(counters.compiles, i == 0); /* the second time it is found behind the bad one */
+        CHECK_EQ(counters.corrupt, 1);
+        CHECK_EQ(counters.compiles, i == 0); /* the second time it is found behind the bad one */
         kiln_function_free(function);
         kiln_cache_close(cache);
     }
-    assert_int_equal(access(world->path, F_OK), 0);
+    CHECK_EQ(access(world->path, F_OK), 0);
 }
 
 /* A link that fails, whatever it is given, is not the file's fault. */
@@ -232,16 +233,16 @@ static void test_link_failures_of_others(void **state)
         kiln_counters counters;
         fake.fails_to_link = true;
         fake.compiles = 0;
-        assert_int_equal(kiln_get(function, NULL, 0, NULL, &executable, &err), KILN_LINK_FAILED);
-        assert_non_null(strstr(err.text, "no room"));
+        CHECK_STATUS(kiln_get(function, NULL, 0, NULL, &executable, &err), KILN_LINK_FAILED, &err);
+        CHECK_CONTAINS(err.text, "no room");
         kiln_cache_counters(cache, &counters);
-        assert_int_equal(counters.corrupt, 0);
-        assert_int_equal(fake.compiles, 1); /* stored, it is compiled to see whether that can be linked */
-        assert_int_equal(count_files(world->folder, ".bad", NULL), 0);
-        assert_int_equal(count_files(world->folder, ".kiln", NULL), 1);
+        CHECK_EQ(counters.corrupt, 0);
+        CHECK_EQ(fake.compiles, 1); /* stored, it is compiled to see whether that can be linked */
+        CHECK_EQ(count_files(world->folder, ".bad", NULL), 0);
+        CHECK_EQ(count_files(world->folder, ".kiln", NULL), 1);
         fake.fails_to_link = false;
-        assert_int_equal(kiln_get(function, NULL, 0, NULL, &executable, &err), KILN_OK);
-        assert_int_equal(fake.compiles, 1);
+        CHECK_OK(kiln_get(function, NULL, 0, NULL, &executable, &err), &err);
+        CHECK_EQ(fake.compiles, 1);
         kiln_function_free(function);
         kiln_cache_close(cache);
     }

@@ -28,7 +28,7 @@ static int tear_down(void **state)
 {
     struct world *world = *state;
     kiln_cache_close(world->cache);
-    assert_int_equal(world->fake.unlinks, world->fake.links);
+    CHECK_EQ(world->fake.unlinks, world->fake.links);
     free(world);
     return 0;
 }
@@ -42,7 +42,7 @@ static kiln_function *make(struct world *world, const char *name, unsigned flags
                                            .payload = &world->program,
                                            .flags = flags};
     kiln_function *function = NULL;
-    assert_int_equal(kiln_function_new(world->cache, &options, &function, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_new(world->cache, &options, &function, NULL), KILN_OK);
     return function;
 }
 
@@ -52,22 +52,22 @@ static void test_refused(void **state)
     kiln_function *f = make(world, "f", 0);
     int x = 0, y = 0;
     kiln_error err = {0};
-    assert_int_equal(kiln_watch(NULL, "m", "x", &x, 4, &err), KILN_INVALID);
-    assert_int_equal(kiln_watch(f, NULL, "x", &x, 4, &err), KILN_INVALID);
-    assert_int_equal(kiln_watch(f, "m", NULL, &x, 4, &err), KILN_INVALID);
-    assert_int_equal(kiln_watch(f, "m", "", &x, 4, &err), KILN_INVALID);
-    assert_int_equal(kiln_watch(f, "m", "x", NULL, 4, &err), KILN_INVALID);
-    assert_int_equal(kiln_watch(f, "m", "x", &x, 0, &err), KILN_INVALID);
-    assert_int_equal(kiln_watch(f, "m", "x", &x, 4, &err), KILN_OK);
-    assert_int_equal(kiln_watch(f, "m", "x", &y, 4, &err), KILN_INVALID);
-    assert_int_equal(kiln_watch_env(NULL, "A", &err), KILN_INVALID);
-    assert_int_equal(kiln_watch_env(f, NULL, &err), KILN_INVALID);
-    assert_int_equal(kiln_watch_env(f, "", &err), KILN_INVALID);
-    assert_int_equal(kiln_watch_env(f, "A=B", &err), KILN_INVALID);
-    assert_int_equal(kiln_watch_var(f, NULL, &err), KILN_INVALID);
-    assert_int_equal(kiln_watch_var(NULL, NULL, &err), KILN_INVALID);
-    assert_int_equal(kiln_depends(f, NULL, &err), KILN_INVALID);
-    assert_int_equal(kiln_depends(NULL, f, &err), KILN_INVALID);
+    CHECK_STATUS(kiln_watch(NULL, "m", "x", &x, 4, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_watch(f, NULL, "x", &x, 4, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_watch(f, "m", NULL, &x, 4, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_watch(f, "m", "", &x, 4, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_watch(f, "m", "x", NULL, 4, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_watch(f, "m", "x", &x, 0, &err), KILN_INVALID, &err);
+    CHECK_OK(kiln_watch(f, "m", "x", &x, 4, &err), &err);
+    CHECK_STATUS(kiln_watch(f, "m", "x", &y, 4, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_watch_env(NULL, "A", &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_watch_env(f, NULL, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_watch_env(f, "", &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_watch_env(f, "A=B", &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_watch_var(f, NULL, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_watch_var(NULL, NULL, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_depends(f, NULL, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln_depends(NULL, f, &err), KILN_INVALID, &err);
     kiln_function_free(f);
 }
 
@@ -77,17 +77,17 @@ static void test_memory_is_followed(void **state)
     struct world *world = *state;
     kiln_function *f = make(world, "f", 0);
     int scale = 1;
-    assert_int_equal(KILN_WATCH(f, scale), KILN_OK);
+    CHECK_STATUS(KILN_WATCH(f, scale), KILN_OK);
     struct image *a = get(f, NO_ARGS);
     scale = 2;
     struct image *b = get(f, NO_ARGS);
-    assert_ptr_not_equal(a, b); /* values are content: (module, name) with its value */
-    assert_non_null(strstr(kiln_why(), "test_cache_watch.c: scale was 1, is 2"));
+    CHECK_NE(a, b); /* values are content: (module, name) with its value */
+    CHECK_CONTAINS(kiln_why(), "test_cache_watch.c: scale was 1, is 2");
     scale = 1;
-    assert_ptr_equal(get(f, NO_ARGS), a);
+    CHECK_EQ(get(f, NO_ARGS), a);
     scale = 2;
-    assert_ptr_equal(get(f, NO_ARGS), b);
-    assert_counters(world->cache, .calls = 4, .front_hits = 2, .traces = 2, .compiles = 2, .links = 2, .drifts = 1);
+    CHECK_EQ(get(f, NO_ARGS), b);
+    CHECK_COUNTERS(world->cache, .calls = 4, .front_hits = 2, .traces = 2, .compiles = 2, .links = 2, .drifts = 1);
     kiln_function_free(f);
 }
 
@@ -95,7 +95,7 @@ static void test_environment_is_followed(void **state)
 {
     struct world *world = *state;
     kiln_function *f = make(world, "f", 0);
-    assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
     struct image *unset = get(f, NO_ARGS);
     setenv("KILN_TEST_A", "", 1);
     struct image *empty = get(f, NO_ARGS);
@@ -104,12 +104,12 @@ static void test_environment_is_followed(void **state)
     struct image *one = get(f, NO_ARGS);
     in_place[12] = '2';
     struct image *two = get(f, NO_ARGS);
-    assert_true(unset != empty && empty != one && one != two);
+    CHECK_TRUE(unset != empty && empty != one && one != two);
     in_place[12] = '1';
-    assert_ptr_equal(get(f, NO_ARGS), one);
+    CHECK_EQ(get(f, NO_ARGS), one);
     unsetenv("KILN_TEST_A");
-    assert_ptr_equal(get(f, NO_ARGS), unset);
-    assert_counters(world->cache, .calls = 6, .front_hits = 2, .traces = 4, .compiles = 4, .links = 4, .drifts = 3);
+    CHECK_EQ(get(f, NO_ARGS), unset);
+    CHECK_COUNTERS(world->cache, .calls = 6, .front_hits = 2, .traces = 4, .compiles = 4, .links = 4, .drifts = 3);
     kiln_function_free(f);
 }
 
@@ -119,7 +119,7 @@ static kiln_status print_environment(void *payload, const kiln_request *request,
     const char *value = kiln_request_env(request, "KILN_TEST_A");
     setenv("KILN_TEST_A", "changed while lowering", 1);
     const char *again = kiln_request_env(request, "KILN_TEST_A"); /* as the key saw it */
-    assert_true(value ? !strcmp(value, again) : !again);
+    CHECK_TRUE(value ? !strcmp(value, again) : !again);
     return kiln_text_printf(text, "%s", value ? value : "(unset)");
 }
 
@@ -127,12 +127,12 @@ static void test_request_env(void **state)
 {
     struct world *world = *state;
     kiln_function *f = new_function(world->cache, &world->fake.compiler, "f", print_environment, NULL);
-    assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
-    assert_string_equal(get(f, NO_ARGS)->text, "(unset)");
+    CHECK_STATUS(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+    CHECK_STR(get(f, NO_ARGS)->text, "(unset)");
     setenv("KILN_TEST_A", "x", 1);
-    assert_string_equal(get(f, NO_ARGS)->text, "x");
+    CHECK_STR(get(f, NO_ARGS)->text, "x");
     setenv("KILN_TEST_A", "", 1);
-    assert_string_equal(get(f, NO_ARGS)->text, "");
+    CHECK_STR(get(f, NO_ARGS)->text, "");
     kiln_function_free(f);
 }
 
@@ -141,16 +141,16 @@ static void test_variable_is_followed(void **state)
     struct world *world = *state;
     kiln_function *f = make(world, "f", 0);
     kiln_var *var = NULL;
-    assert_int_equal(kiln_var_new("tile", "8", 1, &var, NULL), KILN_OK);
-    assert_int_equal(kiln_watch_var(f, var, NULL), KILN_OK);
+    CHECK_STATUS(kiln_var_new("tile", "8", 1, &var, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_var(f, var, NULL), KILN_OK);
     struct image *eight = get(f, NO_ARGS);
     kiln_var_set(var, "8", 1); /* an equal value changes nothing */
-    assert_ptr_equal(get(f, NO_ARGS), eight);
+    CHECK_EQ(get(f, NO_ARGS), eight);
     kiln_var_set(var, "16", 2);
-    assert_ptr_not_equal(get(f, NO_ARGS), eight);
+    CHECK_NE(get(f, NO_ARGS), eight);
     kiln_var_set(var, "8", 1);
-    assert_ptr_equal(get(f, NO_ARGS), eight);
-    assert_counters(world->cache, .calls = 4, .front_hits = 2, .traces = 2, .compiles = 2, .links = 2, .drifts = 1);
+    CHECK_EQ(get(f, NO_ARGS), eight);
+    CHECK_COUNTERS(world->cache, .calls = 4, .front_hits = 2, .traces = 2, .compiles = 2, .links = 2, .drifts = 1);
     kiln_function_free(f);
     kiln_var_free(var);
 }
@@ -162,14 +162,14 @@ static void test_known_watch_drops_nothing(void **state)
     kiln_function *f = make(world, "f", KILN_STRICT), *g = make(world, "g", 0);
     int scale = 1;
     for (int i = 0; i < 10; i++) {
-        assert_int_equal(KILN_WATCH(f, scale), KILN_OK);
-        assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
-        assert_int_equal(kiln_depends(f, g, NULL), KILN_OK);
+        CHECK_STATUS(KILN_WATCH(f, scale), KILN_OK);
+        CHECK_STATUS(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+        CHECK_STATUS(kiln_depends(f, g, NULL), KILN_OK);
         get(f, NO_ARGS);
     }
-    assert_counters(world->cache, .calls = 10, .front_hits = 9, .traces = 1, .compiles = 1, .links = 1);
+    CHECK_COUNTERS(world->cache, .calls = 10, .front_hits = 9, .traces = 1, .compiles = 1, .links = 1);
     scale = 2;
-    assert_int_equal(KILN_WATCH(f, scale), KILN_OK); /* and does not hide a drift */
+    CHECK_STATUS(KILN_WATCH(f, scale), KILN_OK); /* and does not hide a drift */
     get_fails(f, NO_ARGS, KILN_DRIFTED, "scale was 1, is 2");
     kiln_function_free(f);
     kiln_function_free(g);
@@ -184,27 +184,27 @@ static void test_strict(void **state)
     int scale = 1;
     int64_t wide = 5;
     char odd[3] = "ab";
-    assert_int_equal(kiln_watch(f, "numbers.c", "scale", &scale, sizeof scale, NULL), KILN_OK);
-    assert_int_equal(kiln_watch(f, "numbers.c", "wide", &wide, sizeof wide, NULL), KILN_OK);
-    assert_int_equal(kiln_watch(f, "numbers.c", "odd", odd, sizeof odd, NULL), KILN_OK);
-    assert_int_equal(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(f, "numbers.c", "scale", &scale, sizeof scale, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(f, "numbers.c", "wide", &wide, sizeof wide, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(f, "numbers.c", "odd", odd, sizeof odd, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
     struct image *image = get(f, NO_ARGS);
     scale = 2;
     get_fails(f, NO_ARGS, KILN_DRIFTED, "f: numbers.c: scale was 1, is 2");
     get_fails(f, NO_ARGS, KILN_DRIFTED, "f: numbers.c: scale was 1, is 2"); /* the baseline stays */
-    assert_counters(world->cache, .calls = 3, .traces = 1, .compiles = 1, .links = 1, .drifts = 2);
+    CHECK_COUNTERS(world->cache, .calls = 3, .traces = 1, .compiles = 1, .links = 1, .drifts = 2);
     setenv("KILN_TEST_A", "on", 1);
     get_fails(f, NO_ARGS, KILN_DRIFTED, "numbers.c: scale was 1, is 2; KILN_TEST_A was unset, is on");
     scale = 1;
     unsetenv("KILN_TEST_A");
-    assert_ptr_equal(get(f, NO_ARGS), image);
+    CHECK_EQ(get(f, NO_ARGS), image);
     wide = -1;
     get_fails(f, NO_ARGS, KILN_DRIFTED, "numbers.c: wide was 5, is -1");
     wide = 5;
     odd[0] = 'c';
     get_fails(f, NO_ARGS, KILN_DRIFTED, "numbers.c: odd was 616200, is 636200");
     get_fails(f, ARGS(I64(1)), KILN_DRIFTED, "odd"); /* whatever the arguments */
-    assert_int_equal(world->program.lowers, 1);
+    CHECK_EQ(world->program.lowers, 1);
     kiln_function_free(f);
 }
 
@@ -213,14 +213,14 @@ static void test_strict_by_environment(void **state)
     struct world *world = *state;
     kiln_function *f = make(world, "f", 0);
     int scale = 1;
-    assert_int_equal(kiln_watch(f, "m", "scale", &scale, sizeof scale, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(f, "m", "scale", &scale, sizeof scale, NULL), KILN_OK);
     get(f, NO_ARGS);
     setenv("KILN_DRIFT", "error", 1);
     scale = 2;
     get_fails(f, NO_ARGS, KILN_DRIFTED, "m: scale was 1, is 2");
     setenv("KILN_DRIFT", "follow", 1);
     get(f, NO_ARGS);
-    assert_counters(world->cache, .calls = 3, .traces = 2, .compiles = 2, .links = 2, .drifts = 2);
+    CHECK_COUNTERS(world->cache, .calls = 3, .traces = 2, .compiles = 2, .links = 2, .drifts = 2);
     unsetenv("KILN_DRIFT");
     kiln_function_free(f);
 }
@@ -231,11 +231,11 @@ static void test_drift_per_owner(void **state)
     struct world *world = *state;
     kiln_function *base = make(world, "f", KILN_STRICT), *owner = NULL;
     int shared = 1, extra = 1, late = 1;
-    assert_int_equal(kiln_watch(base, "m", "shared", &shared, sizeof shared, NULL), KILN_OK);
-    assert_int_equal(kiln_function_bind(base, &world->program, NULL, &owner, NULL), KILN_OK);
-    assert_int_equal(kiln_watch(owner, "m", "extra", &extra, sizeof extra, NULL), KILN_OK);
-    assert_int_equal(kiln_watch(base, "m", "late", &late, sizeof late, NULL),
-                     KILN_OK); /* after the bind: not the owner's */
+    CHECK_STATUS(kiln_watch(base, "m", "shared", &shared, sizeof shared, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_bind(base, &world->program, NULL, &owner, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(owner, "m", "extra", &extra, sizeof extra, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(base, "m", "late", &late, sizeof late, NULL),
+                 KILN_OK); /* after the bind: not the owner's */
     get(base, NO_ARGS);
     get(owner, NO_ARGS);
     extra = 2;
@@ -259,20 +259,20 @@ static void test_watches_of_a_callee(void **state)
     struct world *world = *state;
     kiln_function *f = make(world, "f", KILN_STRICT), *g = make(world, "g", 0), *h = make(world, "h", 0);
     int x = 1, y = 1;
-    assert_int_equal(kiln_depends(f, g, NULL), KILN_OK);
-    assert_int_equal(kiln_depends(g, h, NULL), KILN_OK);
-    assert_int_equal(kiln_watch(h, "m", "x", &x, sizeof x, NULL), KILN_OK);
+    CHECK_STATUS(kiln_depends(f, g, NULL), KILN_OK);
+    CHECK_STATUS(kiln_depends(g, h, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(h, "m", "x", &x, sizeof x, NULL), KILN_OK);
     struct image *image = get(f, NO_ARGS);
     x = 2;
     get_fails(f, NO_ARGS, KILN_DRIFTED, "f: m: x was 1, is 2");
     x = 1;
-    assert_ptr_equal(get(f, NO_ARGS), image);
+    CHECK_EQ(get(f, NO_ARGS), image);
     /* another watch of the callee's: f misses, with a new baseline, which is no drift */
-    assert_int_equal(kiln_watch(h, "m", "y", &y, sizeof y, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(h, "m", "y", &y, sizeof y, NULL), KILN_OK);
     get(f, NO_ARGS);
     y = 2;
     get_fails(f, NO_ARGS, KILN_DRIFTED, "f: m: y was 1, is 2");
-    assert_counters(world->cache, .calls = 5, .front_hits = 1, .traces = 2, .compiles = 2, .links = 2, .drifts = 2);
+    CHECK_COUNTERS(world->cache, .calls = 5, .front_hits = 1, .traces = 2, .compiles = 2, .links = 2, .drifts = 2);
     kiln_function_free(h); /* in any order */
     kiln_function_free(g);
     y = 1;
@@ -291,13 +291,13 @@ static void test_redefined_callee_is_no_drift(void **state)
                                            .compiler = &world->fake.compiler,
                                            .lower = program_lower,
                                            .payload = &world->program};
-    assert_int_equal(kiln_watch(f, "m", "x", &x, sizeof x, NULL), KILN_OK);
-    assert_int_equal(kiln_depends(f, g, NULL), KILN_OK);
+    CHECK_STATUS(kiln_watch(f, "m", "x", &x, sizeof x, NULL), KILN_OK);
+    CHECK_STATUS(kiln_depends(f, g, NULL), KILN_OK);
     get(f, NO_ARGS);
-    assert_int_equal(kiln_function_redefine(g, &options, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_redefine(g, &options, NULL), KILN_OK);
     get(f, NO_ARGS);
-    assert_counters(world->cache, .calls = 2, .traces = 2, .kernel_hits = 1, .compiles = 1, .links = 1);
-    assert_int_equal(kiln_function_redefine(g, &options, NULL), KILN_OK);
+    CHECK_COUNTERS(world->cache, .calls = 2, .traces = 2, .kernel_hits = 1, .compiles = 1, .links = 1);
+    CHECK_STATUS(kiln_function_redefine(g, &options, NULL), KILN_OK);
     x = 2;
     get_fails(f, NO_ARGS, KILN_DRIFTED, "f: m: x was 1, is 2");
     const kiln_function_options strict = {.struct_size = sizeof strict,
@@ -306,7 +306,7 @@ static void test_redefined_callee_is_no_drift(void **state)
                                           .lower = program_lower,
                                           .payload = &world->program,
                                           .flags = KILN_STRICT};
-    assert_int_equal(kiln_function_redefine(f, &strict, NULL), KILN_OK); /* a new definition, a new baseline */
+    CHECK_STATUS(kiln_function_redefine(f, &strict, NULL), KILN_OK); /* a new definition, a new baseline */
     get(f, NO_ARGS);
     kiln_function_free(f);
     kiln_function_free(g);
@@ -320,8 +320,9 @@ static void redefine(struct world *world, kiln_function *function, const char *n
                                            .lower = program_lower,
                                            .payload = &world->program,
                                            .free_payload = program_free};
-    assert_int_equal(kiln_function_redefine(function, &options, NULL), KILN_OK);
+    CHECK_STATUS(kiln_function_redefine(function, &options, NULL), KILN_OK);
 }
+#define redefine(...) CHECK_CALL(redefine, __VA_ARGS__)
 
 static unsigned lowers(struct world *world, kiln_function *function)
 {
@@ -337,43 +338,43 @@ static void test_cycles(void **state)
     kiln_function *ring[] = {make(world, "f", 0), make(world, "g", 0), make(world, "h", 0)},
                   *alone = make(world, "alone", 0);
     int x = 1, y = 1;
-    assert_int_equal(kiln_depends(ring[0], ring[0], NULL), KILN_OK);
-    for (int i = 0; i < 3; i++) assert_int_equal(kiln_depends(ring[i], ring[(i + 1) % 3], NULL), KILN_OK);
-    assert_int_equal(kiln_depends(alone, ring[0], NULL), KILN_OK);
-    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 1);
-    assert_int_equal(lowers(world, alone), 1);
+    CHECK_STATUS(kiln_depends(ring[0], ring[0], NULL), KILN_OK);
+    for (int i = 0; i < 3; i++) CHECK_STATUS(kiln_depends(ring[i], ring[(i + 1) % 3], NULL), KILN_OK);
+    CHECK_STATUS(kiln_depends(alone, ring[0], NULL), KILN_OK);
+    for (int i = 0; i < 3; i++) CHECK_EQ(lowers(world, ring[i]), 1);
+    CHECK_EQ(lowers(world, alone), 1);
     for (int changed = 0; changed < 3; changed++) {
         redefine(world, ring[changed], "again");
         for (int i = 0; i < 3; i++)
-            assert_int_equal(lowers(world, ring[(changed + i * 2) % 3]), 1); /* in another order each time */
-        for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 0);
-        assert_int_equal(lowers(world, alone), 1);
+            CHECK_EQ(lowers(world, ring[(changed + i * 2) % 3]), 1); /* in another order each time */
+        for (int i = 0; i < 3; i++) CHECK_EQ(lowers(world, ring[i]), 0);
+        CHECK_EQ(lowers(world, alone), 1);
     }
     redefine(world, alone, "alone");
-    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 0);
-    assert_int_equal(kiln_watch(ring[2], "m", "x", &x, sizeof x, NULL), KILN_OK); /* later: joins all the same */
-    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 1);
+    for (int i = 0; i < 3; i++) CHECK_EQ(lowers(world, ring[i]), 0);
+    CHECK_STATUS(kiln_watch(ring[2], "m", "x", &x, sizeof x, NULL), KILN_OK); /* later: joins all the same */
+    for (int i = 0; i < 3; i++) CHECK_EQ(lowers(world, ring[i]), 1);
     x = 2;
-    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 1);
+    for (int i = 0; i < 3; i++) CHECK_EQ(lowers(world, ring[i]), 1);
     kiln_function *late = make(world, "late", 0);
-    assert_int_equal(kiln_watch(late, "m", "y", &y, sizeof y, NULL), KILN_OK);
-    assert_int_equal(kiln_depends(ring[1], late, NULL), KILN_OK); /* an edge behind others */
-    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 1);
+    CHECK_STATUS(kiln_watch(late, "m", "y", &y, sizeof y, NULL), KILN_OK);
+    CHECK_STATUS(kiln_depends(ring[1], late, NULL), KILN_OK); /* an edge behind others */
+    for (int i = 0; i < 3; i++) CHECK_EQ(lowers(world, ring[i]), 1);
     y = 2;
-    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 1);
+    for (int i = 0; i < 3; i++) CHECK_EQ(lowers(world, ring[i]), 1);
     kiln_function_free(late); /* it goes on inside */
     y = 3;
-    for (int i = 0; i < 3; i++) assert_int_equal(lowers(world, ring[i]), 1);
+    for (int i = 0; i < 3; i++) CHECK_EQ(lowers(world, ring[i]), 1);
     unsigned frees = world->program.frees;
     kiln_function_free(ring[0]);
     kiln_function_free(ring[2]);
-    assert_int_equal(world->program.frees, frees); /* alone and ring[1] reach them */
-    assert_int_equal(lowers(world, ring[1]), 1);
+    CHECK_EQ(world->program.frees, frees); /* alone and ring[1] reach them */
+    CHECK_EQ(lowers(world, ring[1]), 1);
     kiln_function_free(ring[1]);
-    assert_int_equal(world->program.frees, frees);
-    assert_int_equal(lowers(world, alone), 1);
+    CHECK_EQ(world->program.frees, frees);
+    CHECK_EQ(lowers(world, alone), 1);
     kiln_function_free(alone);
-    assert_int_equal(world->program.frees, frees + 4); /* each payload once; late and the firsts have no free_payload */
+    CHECK_EQ(world->program.frees, frees + 4); /* each payload once; late and the firsts have no free_payload */
 }
 
 /* More functions than a walk that calls itself would survive. */
@@ -383,11 +384,11 @@ static void test_long_chain(void **state)
     enum { LENGTH = 2000 };
     kiln_function **chain = calloc(LENGTH, sizeof *chain);
     for (int i = 0; i < LENGTH; i++) chain[i] = make(world, "f", 0);
-    for (int i = 0; i + 1 < LENGTH; i++) assert_int_equal(kiln_depends(chain[i], chain[i + 1], NULL), KILN_OK);
-    assert_int_equal(lowers(world, chain[0]), 1);
-    assert_int_equal(lowers(world, chain[0]), 0);
+    for (int i = 0; i + 1 < LENGTH; i++) CHECK_STATUS(kiln_depends(chain[i], chain[i + 1], NULL), KILN_OK);
+    CHECK_EQ(lowers(world, chain[0]), 1);
+    CHECK_EQ(lowers(world, chain[0]), 0);
     redefine(world, chain[LENGTH - 1], "f");
-    assert_int_equal(lowers(world, chain[0]), 1);
+    CHECK_EQ(lowers(world, chain[0]), 1);
     for (int i = 0; i < LENGTH; i++) kiln_function_free(chain[i]);
     free(chain);
 }
@@ -412,34 +413,34 @@ static void test_read(void **state)
     kiln_function *f = new_function(world->cache, &world->fake.compiler, "f", read_globals, NULL);
     a_global = 1, another_global = 1;
     struct image *one = get(f, NO_ARGS);
-    assert_string_equal(one->text, "1 0");
-    assert_ptr_equal(get(f, NO_ARGS), one);
-    assert_counters(world->cache, .calls = 2, .process_hits = 1, .traces = 1, .compiles = 1, .links = 1);
+    CHECK_STR(one->text, "1 0");
+    CHECK_EQ(get(f, NO_ARGS), one);
+    CHECK_COUNTERS(world->cache, .calls = 2, .process_hits = 1, .traces = 1, .compiles = 1, .links = 1);
     another_global = 2; /* this entry did not read it */
-    assert_ptr_equal(get(f, NO_ARGS), one);
+    CHECK_EQ(get(f, NO_ARGS), one);
     a_global = 2;
     struct image *two = get(f, NO_ARGS);
-    assert_string_equal(two->text, "2 2");
-    assert_string_equal(kiln_why(), "f: m: a_global, which lower() read, was 1, is 2");
+    CHECK_STR(two->text, "2 2");
+    CHECK_STR(kiln_why(), "f: m: a_global, which lower() read, was 1, is 2");
     another_global = 3;
-    assert_string_equal(get(f, NO_ARGS)->text, "2 3");
-    assert_string_equal(one->text, "1 0"); /* handed out: valid until the function is freed */
-    assert_string_equal(two->text, "2 2");
-    assert_counters(world->cache, .calls = 5, .process_hits = 2, .traces = 3, .compiles = 3, .links = 3);
+    CHECK_STR(get(f, NO_ARGS)->text, "2 3");
+    CHECK_STR(one->text, "1 0"); /* handed out: valid until the function is freed */
+    CHECK_STR(two->text, "2 2");
+    CHECK_COUNTERS(world->cache, .calls = 5, .process_hits = 2, .traces = 3, .compiles = 3, .links = 3);
     for (int i = 0; i < 100; i++) { /* to and fro: lowered again, compiled no more, nothing piles up */
         another_global = 2 + i % 2;
         get(f, NO_ARGS);
     }
-    assert_counters(world->cache, .calls = 105, .process_hits = 2, .traces = 103, .kernel_hits = 100, .compiles = 3,
-                    .links = 3);
+    CHECK_COUNTERS(world->cache, .calls = 105, .process_hits = 2, .traces = 103, .kernel_hits = 100, .compiles = 3,
+                   .links = 3);
     size_t limbo = 0;
     const struct kiln_limbo {
         struct kiln_limbo *next;
     } *first = (const void *)f->memo.limbo;
     for (; first; first = first->next) limbo++;
-    assert_true(limbo <= 3);
+    CHECK_LE(limbo, 3);
     kiln_function_free(f);
-    assert_int_equal(world->fake.unlinks, 3);
+    CHECK_EQ(world->fake.unlinks, 3);
 }
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

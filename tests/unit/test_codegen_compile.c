@@ -16,12 +16,13 @@ static void compile_variant(struct one_op *one, char layout, unsigned flags, con
     kiln_error err = {0};
     char layouts[4] = {layout, layout, layout, 0};
     layouts[one->group.operand_count] = 0;
-    if (kiln__group_print(&one->group, layouts, flags, &text, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln__group_print(&one->group, layouts, flags, &text, &err), &err);
     compile_text(&text, target, 2, &object);
-    assert_true(object.size > 0);
+    CHECK_GT(object.size, 0);
     kiln__buffer_release(&text);
     kiln__buffer_release(&object);
 }
+#define compile_variant(...) CHECK_CALL(compile_variant, __VA_ARGS__)
 
 /* Levels 2 and 4 for all, level 3 for a third: the whole takes long. All operands have the same layout here;
  * test_codegen_results.c mixes them. Casts have a test of their own. */
@@ -42,7 +43,7 @@ static void every_op_dtype_and_layout(void **state)
                 }
         }
     print_message("%d kernels\n", count);
-    assert_true(count > 500);
+    CHECK_GT(count, 500);
 }
 
 static void every_cast(void **state)
@@ -52,7 +53,7 @@ static void every_cast(void **state)
     for (int from = 0; from < KILN_DTYPE_COUNT; from++)
         for (int to = 0; to < KILN_DTYPE_COUNT; to++)
             for (int t = 0; t < TARGETS; t++) {
-                assert_true(make_one_op(&one, KILN_OP_CAST, from, to));
+                CHECK_TRUE(make_one_op(&one, KILN_OP_CAST, from, to));
                 compile_variant(&one, "csv"[(from + to) % 3], 0, targets[t]);
             }
 }
@@ -63,7 +64,7 @@ static void every_dtype_streams(void **state)
     struct one_op one;
     for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++)
         for (int t = 0; t < TARGETS; t++) {
-            assert_true(make_one_op(&one, KILN_OP_ADD, dtype, dtype));
+            CHECK_TRUE(make_one_op(&one, KILN_OP_ADD, dtype, dtype));
             compile_variant(&one, 'c', KILN_GROUP_STREAMING, targets[t]);
         }
 }
@@ -76,8 +77,7 @@ static void every_sum(void **state)
             if (in == KILN_COMPLEX64 && out != KILN_COMPLEX64) continue;
             struct kiln_buffer text = {0}, object = {0};
             kiln_error err = {0};
-            if (kiln__reduction_print(KILN_OP_SUM, in, out, (in + out) % 2 ? 'c' : 'v', &text, &err))
-                fail_msg("%s", err.text);
+            CHECK_OK(kiln__reduction_print(KILN_OP_SUM, in, out, (in + out) % 2 ? 'c' : 'v', &text, &err), &err);
             compile_text(&text, targets[(in + out) / 2 % TARGETS], 2, &object);
             kiln__buffer_release(&text);
             kiln__buffer_release(&object);
@@ -98,7 +98,7 @@ static void every_reduction(void **state)
                 if (gives_truth && in == KILN_COMPLEX64) continue;
                 struct kiln_buffer text = {0}, object = {0};
                 kiln_error err = {0};
-                if (kiln__reduction_print(ops[op], in, out, "cvr"[layout], &text, &err)) fail_msg("%s", err.text);
+                CHECK_OK(kiln__reduction_print(ops[op], in, out, "cvr"[layout], &text, &err), &err);
                 compile_text(&text, targets[(op + in + layout) % TARGETS], 2, &object);
                 kiln__buffer_release(&text);
                 kiln__buffer_release(&object);
@@ -112,9 +112,9 @@ static bool disassembly_has(const struct kiln_buffer *object, const char *word)
 {
     char path[] = "/tmp/kiln-test-XXXXXX", command[256], line[512];
     int file = mkstemp(path);
-    assert_true(file >= 0);
+    CHECK_GE(file, 0);
     FILE *stream = fdopen(file, "w");
-    assert_int_equal(fwrite(object->data, 1, object->size, stream), object->size);
+    CHECK_EQ(fwrite(object->data, 1, object->size, stream), object->size);
     fclose(stream);
     snprintf(command, sizeof command, "llvm-objdump-19 -d %s", path);
     FILE *pipe = popen(command, "r");
@@ -130,7 +130,7 @@ static void loops_become_vectors(void **state)
     (void)state;
     if (system("llvm-objdump-19 --version >/dev/null 2>&1") != 0) {
         print_message("llvm-objdump-19 is missing: the machine code was not looked at\n");
-        skip();
+        CHECK_SKIP();
     }
     static const struct {
         enum kiln_op op;
@@ -146,13 +146,13 @@ static void loops_become_vectors(void **state)
             struct one_op one;
             struct kiln_buffer text = {0}, object = {0};
             make_one_op(&one, expected[i].op, narrow ? KILN_FLOAT16 : KILN_FLOAT32, KILN_FLOAT32);
-            assert_int_equal(kiln__group_print(&one.group, one.group.operand_count == 2 ? "cc" : "c", 0, &text, NULL),
-                             KILN_OK);
+            CHECK_STATUS(kiln__group_print(&one.group, one.group.operand_count == 2 ? "cc" : "c", 0, &text, NULL),
+                         KILN_OK);
             compile_text(&text, "x86-64-v3", 2, &object);
-            assert_true(disassembly_has(&object, expected[i].word) && disassembly_has(&object, "ymm"));
+            CHECK_TRUE(disassembly_has(&object, expected[i].word) && disassembly_has(&object, "ymm"));
             kiln__buffer_clear(&object);
             compile_text(&text, "x86-64-v3", 0, &object);
-            assert_false(disassembly_has(&object, "ymm"));
+            CHECK_FALSE(disassembly_has(&object, "ymm"));
             kiln__buffer_release(&object);
             kiln__buffer_release(&text);
         }

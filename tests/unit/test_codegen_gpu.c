@@ -51,10 +51,10 @@ static void emulator_runs_blocks(void **state)
     launch_gpu(kernel, BLOCKS, words);
     for (int i = 0; i < COUNT; i++) {
         int thread = i % 256, warp = thread / 32 * 32;
-        assert_int_equal(out[i], (i - thread + 255 - thread) * 1000 + (warp + 2) + (warp + 3));
+        CHECK_EQ(out[i], (i - thread + 255 - thread) * 1000 + (warp + 2) + (warp + 3));
     }
     words[2] = 255; /* one thread leaves, the others wait for it */
-    assert_non_null(gpu_emulator_launch(kernel, BLOCKS, KILN_GPU_BLOCK, 0, words));
+    CHECK_NOT_NULL(gpu_emulator_launch(kernel, BLOCKS, KILN_GPU_BLOCK, 0, words));
 }
 
 /* ---- launches -------------------------------------------------------------------------------------------------- */
@@ -189,12 +189,12 @@ static void explain(const struct launch *l, uint32_t output)
 {
     for (size_t i = 0; i < ARENA; i++) {
         if (arenas[output][i] == wanted[output][i]) continue;
-        fail_msg("[%s] of %s, letters \"%s\", schedule %d%s%s: output %u differs at byte %lld of %lld",
-                 kiln__ops[l->group->instrs[l->group->instr_count - 1].op].name,
-                 kiln__dtypes[l->group->operand_count ? l->group->operand_dtypes[0] : 0].name, l->layouts,
-                 (int)l->config.schedule, l->config.wide ? ", wide" : "", l->config.is_long ? ", long" : "", output,
-                 (long long)i - MARGIN - l->start[output] * pointer_size(l->group, output),
-                 (long long)(product(l->sizes, l->axes) * pointer_size(l->group, output)));
+        CHECK_FAIL("[%s] of %s, letters \"%s\", schedule %d%s%s: output %u differs at byte %lld of %lld",
+                   kiln__ops[l->group->instrs[l->group->instr_count - 1].op].name,
+                   kiln__dtypes[l->group->operand_count ? l->group->operand_dtypes[0] : 0].name, l->layouts,
+                   (int)l->config.schedule, l->config.wide ? ", wide" : "", l->config.is_long ? ", long" : "", output,
+                   (long long)i - MARGIN - l->start[output] * pointer_size(l->group, output),
+                   (long long)(product(l->sizes, l->axes) * pointer_size(l->group, output)));
     }
 }
 
@@ -207,7 +207,7 @@ static kernel_entry cpu_kernel(const struct kiln_group *group)
     kiln_error err = {0};
     memset(layouts, 'v', group->operand_count);
     layouts[group->operand_count] = 0;
-    if (kiln__group_print(group, layouts, 0, &text, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln__group_print(group, layouts, 0, &text, &err), &err);
     return load_text_at(&text, "x86-64-v2", opt_level);
 }
 
@@ -215,7 +215,7 @@ static gpu_emulator_thread gpu_kernel(const struct launch *l)
 {
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    if (kiln__gpu_print(l->group, l->layouts, &l->config, &text, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln__gpu_print(l->group, l->layouts, &l->config, &text, &err), &err);
     return load_gpu_text_at(&text, opt_level);
 }
 
@@ -236,6 +236,7 @@ static void check_launch(const struct launch *l, kernel_entry cpu, gpu_emulator_
     for (uint32_t i = 0; i < group->output_count; i++)
         if (memcmp(arenas[i], wanted[i], ARENA) != 0) explain(l, i);
 }
+#define check_launch(...) CHECK_CALL(check_launch, __VA_ARGS__)
 
 /* ---- every operation ------------------------------------------------------------------------------------------- */
 
@@ -259,6 +260,7 @@ static void check_packed(const struct kiln_group *group, const char *layouts, bo
     l.sizes[0] = 1;
     check_launch(&l, cpu, gpu);
 }
+#define check_packed(...) CHECK_CALL(check_packed, __VA_ARGS__)
 
 static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to)
 {
@@ -271,6 +273,7 @@ static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to)
     check_packed(&one.group, layouts, true, cpu);
     check_packed(&one.group, layouts, false, cpu);
 }
+#define check_op(...) CHECK_CALL(check_op, __VA_ARGS__)
 
 static void packed_operations(void **state)
 {
@@ -296,7 +299,7 @@ static void packed_in_place(void **state)
     for (size_t d = 0; d < sizeof dtypes; d++)
         for (int wide = 0; wide < 2; wide++) {
             struct one_op one;
-            assert_true(make_one_op(&one, KILN_OP_MAXIMUM, dtypes[d], 0));
+            CHECK_TRUE(make_one_op(&one, KILN_OP_MAXIMUM, dtypes[d], 0));
             struct launch l = packed_launch(&one.group, "cc", wide);
             l.in_place = true, l.sizes[0] = 3000;
             check_launch(&l, cpu_kernel(&one.group), gpu_kernel(&l));
@@ -428,15 +431,15 @@ static void width_is_bounded(void **state)
         uint32_t width;
     } expected[] = {{KILN_FLOAT32, 4}, {KILN_UINT8, 16}, {KILN_BFLOAT16, 8}, {KILN_FLOAT64, 2}, {KILN_COMPLEX64, 2}};
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        assert_true(make_one_op(&one, KILN_OP_ADD, expected[i].dtype, 0));
-        assert_int_equal(kiln__gpu_width(&one.group, "cc"), expected[i].width);
+        CHECK_TRUE(make_one_op(&one, KILN_OP_ADD, expected[i].dtype, 0));
+        CHECK_EQ(kiln__gpu_width(&one.group, "cc"), expected[i].width);
     }
-    assert_true(make_one_op(&one, KILN_OP_LESS, KILN_FLOAT32, 0));
-    assert_int_equal(kiln__gpu_width(&one.group, "cc"), 4); /* a bool is smaller */
+    CHECK_TRUE(make_one_op(&one, KILN_OP_LESS, KILN_FLOAT32, 0));
+    CHECK_EQ(kiln__gpu_width(&one.group, "cc"), 4); /* a bool is smaller */
     make_mixed(&m, 64, 0, 1, 0);
     char layouts[65] = "";
     memset(layouts, 'c', 64);
-    assert_int_equal(kiln__gpu_width(&m.group, layouts), 1);
+    CHECK_EQ(kiln__gpu_width(&m.group, layouts), 1);
 }
 
 /* ---- index spaces ---------------------------------------------------------------------------------------------- */
@@ -482,6 +485,7 @@ static void check_space(struct launch *l)
     set_constants(l);
     check_launch(l, cpu_kernel(l->group), gpu_kernel(l));
 }
+#define check_space(...) CHECK_CALL(check_space, __VA_ARGS__)
 
 static void strided_spaces(void **state)
 {
@@ -547,6 +551,7 @@ static void check_tiled(struct mixed *m, uint32_t axes, bool is_long)
     }
     check_space(&l);
 }
+#define check_tiled(...) CHECK_CALL(check_tiled, __VA_ARGS__)
 
 static void tiled_spaces(void **state)
 {
@@ -568,7 +573,7 @@ static void tiled_in_place(void **state)
     (void)state;
     static const char *const layouts[] = {"ct", "cv"};
     struct one_op one;
-    assert_true(make_one_op(&one, KILN_OP_ADD, KILN_INT32, 0));
+    CHECK_TRUE(make_one_op(&one, KILN_OP_ADD, KILN_INT32, 0));
     for (int i = 0; i < 2; i++) {
         struct launch l = {.group = &one.group, .layouts = layouts[i], .in_place = true, .axes = 2, .sizes = {35, 37}};
         l.config = (struct kiln_gpu_config){.schedule = KILN_GPU_TILED, .axes = 2};
@@ -584,11 +589,12 @@ static void expect_invalid(const char *layouts, struct kiln_gpu_config config, c
     struct one_op one;
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_true(make_one_op(&one, KILN_OP_ADD, KILN_FLOAT32, 0));
-    assert_int_equal(kiln__gpu_print(&one.group, layouts, &config, &text, &err), KILN_INVALID);
-    if (!strstr(err.text, word)) fail_msg("\"%s\" does not say \"%s\"", err.text, word);
+    CHECK_TRUE(make_one_op(&one, KILN_OP_ADD, KILN_FLOAT32, 0));
+    CHECK_STATUS(kiln__gpu_print(&one.group, layouts, &config, &text, &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, word);
     kiln__buffer_release(&text);
 }
+#define expect_invalid(...) CHECK_CALL(expect_invalid, __VA_ARGS__)
 
 static void bad_forms_are_errors(void **state)
 {

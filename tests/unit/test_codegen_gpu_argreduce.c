@@ -54,7 +54,7 @@ static void print(const struct case_of *k, struct kiln_buffer *text)
     const struct kiln_gpu_config config = {KILN_GPU_ARGREDUCE, 1, false, k->is_long};
     const char layouts[] = {k->step == 1 ? 'c' : 'v', k->through ? 'i' : 's', 0};
     kiln_error err = {0};
-    if (kiln__gpu_print(&group, layouts, &config, text, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln__gpu_print(&group, layouts, &config, text, &err), &err);
 }
 
 static void check(const struct case_of *k)
@@ -82,11 +82,12 @@ static void check(const struct case_of *k)
     for (int64_t i = 0; i < ROWS * (int64_t)chunks; i++) {
         uint32_t want = expected(k, i / (int64_t)chunks, i % (int64_t)chunks * k->chunk);
         if (out[i] != want)
-            fail_msg("%s of %s, n %d, chunk %d: place %u of chunk %d, expected %u", kiln__ops[k->op].name,
-                     kiln__dtypes[k->dtype].name, (int)k->n, (int)k->chunk, out[i], (int)i, want);
+            CHECK_FAIL("%s of %s, n %d, chunk %d: place %u of chunk %d, expected %u", kiln__ops[k->op].name,
+                       kiln__dtypes[k->dtype].name, (int)k->n, (int)k->chunk, out[i], (int)i, want);
     }
-    assert_int_equal(out[ROWS * chunks], 0xeeeeeeee);
+    CHECK_EQ(out[ROWS * chunks], 0xeeeeeeee);
 }
+#define check(...) CHECK_CALL(check, __VA_ARGS__)
 
 /* Bytes of few values: ties everywhere, and with the specials NaN, infinities and zeros of either sign. */
 static void fill(uint8_t dtype, int salt)
@@ -141,10 +142,11 @@ static void expect_invalid(const struct kiln_group *group, const char *layouts)
     const struct kiln_gpu_config config = {KILN_GPU_ARGREDUCE, 1, false, false};
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_int_equal(kiln__gpu_print(group, layouts, &config, &text, &err), KILN_INVALID);
-    if (!strstr(err.text, "an argreduce kernel has one instruction, argmin or argmax")) fail_msg("%s", err.text);
+    CHECK_STATUS(kiln__gpu_print(group, layouts, &config, &text, &err), KILN_INVALID, &err);
+    if (!strstr(err.text, "an argreduce kernel has one instruction, argmin or argmax")) CHECK_FAIL("%s", err.text);
     kiln__buffer_release(&text);
 }
+#define expect_invalid(...) CHECK_CALL(expect_invalid, __VA_ARGS__)
 
 static void other_groups_are_refused(void **state)
 {

@@ -25,7 +25,7 @@ static gpu_emulator_thread reduction_kernel(int which, uint8_t in, uint8_t out, 
     struct kiln_buffer text = {0};
     kiln_error err = {0};
     config.schedule = KILN_GPU_COLUMNS;
-    if (kiln__gpu_print(&group, "c", &config, &text, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln__gpu_print(&group, "c", &config, &text, &err), &err);
     return load_gpu_text(&text);
 }
 
@@ -40,7 +40,7 @@ static struct stack make_stack(mlx_dtype dtype, int outer, int n, int columns)
 {
     struct stack s = {NULL, outer, n, columns, dtype};
     s.data = calloc((size_t)(outer * n * (columns + 1) + 1), (size_t)facts[dtype].size);
-    assert_non_null(s.data);
+    CHECK_NOT_NULL(s.data);
     return s;
 }
 
@@ -69,21 +69,22 @@ static void launch_level(gpu_emulator_thread kernel, const struct stack *in, str
                         (uint64_t)in->outer,
                         (uint64_t)(row_bytes(out) * out->n),
                         (uint64_t)(row_bytes(in) * in->n)};
-    assert_true(axes == 1 || in->outer == 1);
+    CHECK_TRUE(axes == 1 || in->outer == 1);
     launch_gpu(kernel, (uint32_t)(blocks * out->n * in->outer), words);
 }
+#define launch_level(...) CHECK_CALL(launch_level, __VA_ARGS__)
 
 static void expect_column(const struct stack *in, const struct stack *out, int which, int outer, int column)
 {
     const struct reduction_rule *rule = &reduction_rules[which];
     mlx_dtype lane = reduction_lane(out->dtype);
     struct scalar *list = malloc(((size_t)in->n + 1) * sizeof *list);
-    assert_non_null(list);
+    CHECK_NOT_NULL(list);
     for (int i = 0; i < in->n; i++) list[i] = scalar_cast(scalar_load(element(in, outer, i, column), in->dtype), lane);
     struct scalar want = scalar_cast(reduce_list(rule, list, in->n, lane), out->dtype);
     if (!same_scalar(scalar_load(element(out, outer, 0, column), out->dtype), want))
-        fail_msg("%s of %d elements of %s: column %d of %d is wrong", rule->name, in->n, facts[in->dtype].name, column,
-                 in->columns);
+        CHECK_FAIL("%s of %d elements of %s: column %d of %d is wrong", rule->name, in->n, facts[in->dtype].name,
+                   column, in->columns);
     free(list);
 }
 
@@ -106,6 +107,7 @@ static void check_columns(int which, mlx_dtype dtype, int outer, int n, int colu
         for (int c = 0; c < columns; c++) expect_column(&in, &out, which, o, c);
     free(in.data), free(middle.data), free(out.data);
 }
+#define check_columns(...) CHECK_CALL(check_columns, __VA_ARGS__)
 
 static void every_reduction_and_dtype(void **state)
 {
@@ -148,8 +150,8 @@ static void other_groups_are_errors(void **state)
     struct kiln_gpu_config config = {.schedule = KILN_GPU_COLUMNS};
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_int_equal(kiln__gpu_print(&group, "c", &config, &text, &err), KILN_INVALID);
-    assert_non_null(strstr(err.text, "one instruction, a reduction"));
+    CHECK_STATUS(kiln__gpu_print(&group, "c", &config, &text, &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, "one instruction, a reduction");
     kiln__buffer_release(&text);
 }
 

@@ -58,7 +58,7 @@ static void check(const struct case_of *k)
     memset(out, 0xee, sizeof out);
     memset(want, 0xee, sizeof want);
     expect(row, column, (size_t)item);
-    if (kiln__gpu_print(&group, "vii", &k->config, &text, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln__gpu_print(&group, "vii", &k->config, &text, &err), &err);
     const uint64_t words[] = {
         (uintptr_t)out,
         (uintptr_t)data,
@@ -86,7 +86,7 @@ static void check(const struct case_of *k)
         0,
     };
     launch_gpu(load_gpu_text(&text), 1, words);
-    assert_memory_equal(out, want, sizeof out);
+    CHECK_MEM(out, want, sizeof out);
 }
 
 static void elements_are_found(void **state)
@@ -110,10 +110,11 @@ static void expect_invalid(const uint8_t *dtypes, uint32_t count, uint32_t outpu
     const struct kiln_gpu_config config = {KILN_GPU_INDEXED, 1, false, false};
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_int_equal(kiln__gpu_print(&group, layouts, &config, &text, &err), KILN_INVALID);
-    assert_non_null(strstr(err.text, "an indexed kernel copies its operand 0"));
+    CHECK_STATUS(kiln__gpu_print(&group, layouts, &config, &text, &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, "an indexed kernel copies its operand 0");
     kiln__buffer_release(&text);
 }
+#define expect_invalid(...) CHECK_CALL(expect_invalid, __VA_ARGS__)
 
 static void other_groups_are_refused(void **state)
 {

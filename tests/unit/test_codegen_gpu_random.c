@@ -27,7 +27,7 @@ static void words_are_those_of_threefry(void **state)
         const struct kiln_gpu_config config = {.schedule = KILN_GPU_RANDOM, .is_long = is_long};
         struct kiln_buffer text = {0};
         kiln_error err = {0};
-        if (kiln__gpu_print(&group, "v", &config, &text, &err)) fail_msg("%s", err.text);
+        CHECK_OK(kiln__gpu_print(&group, "v", &config, &text, &err), &err);
         gpu_emulator_thread kernel = load_gpu_text(&text);
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
             size_t count = counts[i], pairs = count - count / 2, stride = i % 3;
@@ -38,7 +38,7 @@ static void words_are_those_of_threefry(void **state)
             kiln__threefry_fill(key, want, count);
             const uint64_t words[] = {(uintptr_t)out, (uintptr_t)keys, pairs, count / 2, stride * sizeof *keys};
             launch_gpu(kernel, (uint32_t)((pairs + KILN_GPU_BLOCK - 1) / KILN_GPU_BLOCK), words);
-            assert_memory_equal(out, want, sizeof out);
+            CHECK_MEM(out, want, sizeof out);
         }
     }
 }
@@ -48,10 +48,11 @@ static void expect_invalid(const struct kiln_group *other, const char *message)
     const struct kiln_gpu_config config = {.schedule = KILN_GPU_RANDOM};
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_int_equal(kiln__gpu_print(other, "v", &config, &text, &err), KILN_INVALID);
-    if (!strstr(err.text, message)) fail_msg("%s", err.text);
+    CHECK_STATUS(kiln__gpu_print(other, "v", &config, &text, &err), KILN_INVALID, &err);
+    if (!strstr(err.text, message)) CHECK_FAIL("%s", err.text);
     kiln__buffer_release(&text);
 }
+#define expect_invalid(...) CHECK_CALL(expect_invalid, __VA_ARGS__)
 
 static void other_groups_are_refused(void **state)
 {

@@ -56,7 +56,7 @@ static uint32_t constant(struct recipe *r, float value)
 static uint32_t apply(struct recipe *r, enum kiln_op op, enum kiln_dtype dtype, uint32_t a, uint32_t b)
 {
     uint32_t index = r->group.instr_count++;
-    assert_true(index < MOST);
+    CHECK_LT(index, MOST);
     r->instrs[index] = (struct kiln_instr){(uint16_t)op, (uint8_t)dtype, {a, b, 0}};
     return r->group.operand_count + r->group.constant_count + index;
 }
@@ -89,7 +89,7 @@ static struct rows make_rows(enum kiln_dtype dtype, char layout, int rows, int n
     out.row = layout == 'w' ? 0 : layout == 's' ? size : step * size * (n + 1);
     out.bytes = (size_t)(size * step * (n + 1) * rows);
     out.data = calloc(out.bytes + 1, 1);
-    assert_non_null(out.data);
+    CHECK_NOT_NULL(out.data);
     return out;
 }
 
@@ -126,6 +126,7 @@ static void make_job(struct job *job, const struct recipe *recipe, int rows, int
         job->cpu[i] = make_rows(dtype_of(recipe, recipe->outputs[i]), 'c', rows, n);
     }
 }
+#define make_job(...) CHECK_CALL(make_job, __VA_ARGS__)
 
 static void free_job(struct job *job)
 {
@@ -147,7 +148,7 @@ static gpu_emulator_thread gpu_kernel(const struct recipe *recipe, const struct 
     kiln_error err = {0};
     char layouts[MOST + 1];
     layouts_of(recipe, layouts);
-    if (kiln__gpu_print(&recipe->group, layouts, config, &text, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln__gpu_print(&recipe->group, layouts, config, &text, &err), &err);
     return load_gpu_text(&text);
 }
 
@@ -157,7 +158,7 @@ static kernel_entry cpu_kernel(const struct recipe *recipe)
     kiln_error err = {0};
     char layouts[MOST + 1];
     layouts_of(recipe, layouts);
-    if (kiln__group_print(&recipe->group, layouts, KILN_GROUP_ROWS, &text, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln__group_print(&recipe->group, layouts, KILN_GROUP_ROWS, &text, &err), &err);
     return load_text(&text, "x86-64-v2");
 }
 
@@ -189,7 +190,7 @@ static void run_gpu(struct job *job, gpu_emulator_thread kernel, int team, int a
     uint32_t next = 0;
     const struct kiln_group *group = &job->recipe->group;
     int outer = axes > 1 ? 2 : 1, sizes[2] = {axes > 1 ? outer : job->rows, job->rows / outer};
-    assert_int_equal(job->rows % outer, 0);
+    CHECK_EQ(job->rows % outer, 0);
     for (uint32_t i = 0; i < group->output_count; i++) words[next++] = word(job->gpu[i].data);
     for (uint32_t i = 0; i < group->operand_count; i++) words[next++] = word(job->in[i].data);
     for (uint32_t i = 0; i < group->constant_count; i++) words[next++] = job->recipe->bits[i];
@@ -207,17 +208,19 @@ static void run_gpu(struct job *job, gpu_emulator_thread kernel, int team, int a
     uint32_t warps = kiln__gpu_row_block((uint32_t)team), rows = warps / (uint32_t)team;
     const char *fault = gpu_emulator_launch(kernel, ((uint32_t)job->rows + rows - 1) / rows, warps * KILN_GPU_WARP,
                                             (size_t)warps * kiln__gpu_row_kept(group), words);
-    if (fault) fail_msg("%s", fault);
+    if (fault) CHECK_FAIL("%s", fault);
 }
+#define run_gpu(...) CHECK_CALL(run_gpu, __VA_ARGS__)
 
 static void expect_equal(const struct job *job, const char *what, int team)
 {
     for (uint32_t i = 0; i < job->recipe->group.output_count; i++)
         for (size_t k = 0; k < job->cpu[i].bytes; k++)
             if (job->gpu[i].data[k] != job->cpu[i].data[k])
-                fail_msg("%s: %d rows of %d, %d warps each: byte %zu of output %u is wrong", what, job->rows, job->n,
-                         team, k, i);
+                CHECK_FAIL("%s: %d rows of %d, %d warps each: byte %zu of output %u is wrong", what, job->rows, job->n,
+                           team, k, i);
 }
+#define expect_equal(...) CHECK_CALL(expect_equal, __VA_ARGS__)
 
 /* ---- single reductions ----------------------------------------------------------------------------------------- */
 
@@ -231,13 +234,14 @@ static void make_reduction(struct recipe *recipe, int which, enum kiln_dtype in,
     enum kiln_dtype out = (enum kiln_dtype)reduction_result(&reduction_rules[which], (mlx_dtype)in);
     output(recipe, apply(recipe, reduction_ops[which], out, 0, 0));
 }
+#define make_reduction(...) CHECK_CALL(make_reduction, __VA_ARGS__)
 
 static void check_reduction(struct job *job, gpu_emulator_thread kernel, int which, int team)
 {
     const struct reduction_rule *rule = &reduction_rules[which];
     mlx_dtype in = (mlx_dtype)job->recipe->operands[0], out = reduction_result(rule, in), lane = reduction_lane(out);
     struct scalar *list = malloc(((size_t)job->n + 1) * sizeof *list);
-    assert_non_null(list);
+    CHECK_NOT_NULL(list);
     run_gpu(job, kernel, team, 1);
     for (int row = 0; row < job->rows; row++) {
         for (int i = 0; i < job->n; i++)
@@ -245,11 +249,12 @@ static void check_reduction(struct job *job, gpu_emulator_thread kernel, int whi
         struct scalar want = scalar_cast(reduce_list(rule, list, job->n, lane), out),
                       got = scalar_load(job->gpu[0].data + row * job->gpu[0].row, out);
         if (!same_scalar(got, want))
-            fail_msg("%s of %d elements of %s, %d warps: row %d is wrong", rule->name, job->n, facts[in].name, team,
-                     row);
+            CHECK_FAIL("%s of %d elements of %s, %d warps: row %d is wrong", rule->name, job->n, facts[in].name, team,
+                       row);
     }
     free(list);
 }
+#define check_reduction(...) CHECK_CALL(check_reduction, __VA_ARGS__)
 
 static const int lengths[] = {0, 1, 15, 16, 17, 31, 33, 300, 1000, 1023, 1024, 1025, 4096, 5000};
 enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
@@ -337,6 +342,7 @@ static void make_softmax(struct recipe *r, enum kiln_dtype dtype)
     uint32_t e = apply(r, KILN_OP_EXP, dtype, apply(r, KILN_OP_SUBTRACT, dtype, x, m), 0);
     output(r, apply(r, KILN_OP_DIVIDE, dtype, e, apply(r, KILN_OP_SUM, dtype, e, 0)));
 }
+#define make_softmax(...) CHECK_CALL(make_softmax, __VA_ARGS__)
 
 static void make_logsumexp(struct recipe *r, enum kiln_dtype dtype)
 {
@@ -649,7 +655,7 @@ static void outputs_may_take_the_place_of_operands(void **state)
         job.gpu[0] = in;
         run_gpu(&job, gpu, team, 1);
         for (int row = 0; row < 3; row++)
-            assert_memory_equal(in.data + row * in.row, job.cpu[0].data + row * in.row, 3000 * sizeof(float));
+            CHECK_MEM(in.data + row * in.row, job.cpu[0].data + row * in.row, 3000 * sizeof(float));
         job.gpu[0] = out;
         free_job(&job);
     }
@@ -677,8 +683,8 @@ static void too_many_reductions_are_an_error(void **state)
         instrs[i] = (struct kiln_instr){KILN_OP_SUM, KILN_FLOAT32, {0}};
         outputs[i] = 1 + i;
     }
-    assert_int_equal(kiln__gpu_print(&group, "c", &config, &text, &err), KILN_INVALID);
-    assert_non_null(strstr(err.text, "200 reductions"));
+    CHECK_STATUS(kiln__gpu_print(&group, "c", &config, &text, &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, "200 reductions");
     kiln__buffer_release(&text);
 }
 

@@ -11,8 +11,9 @@
 static void print(const struct description *d, struct kiln_buffer *text)
 {
     kiln_error err = {0};
-    if (kiln__gpu_print(&d->group, d->layouts, &d->config, text, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln__gpu_print(&d->group, d->layouts, &d->config, text, &err), &err);
 }
+#define print(...) CHECK_CALL(print, __VA_ARGS__)
 
 static void check_golden(const char *name)
 {
@@ -62,10 +63,11 @@ static void compile_form(const struct one_op *one, char layout, struct kiln_gpu_
     memset(d.layouts, layout, one->group.operand_count);
     print(&d, &text);
     compile_text(&text, TARGET, 2, &ptx);
-    if (has_generic_access((const char *)ptx.data)) fail_msg("%s", (const char *)ptx.data);
+    if (has_generic_access((const char *)ptx.data)) CHECK_FAIL("%s", (const char *)ptx.data);
     kiln__buffer_release(&text);
     kiln__buffer_release(&ptx);
 }
+#define compile_form(...) CHECK_CALL(compile_form, __VA_ARGS__)
 
 /* Wide ones for all; the others, which differ in where they find their elements, by turns. */
 static void every_operation_gives_ptx(void **state)
@@ -97,6 +99,7 @@ static void compile_reduction(int op, int dtype, struct kiln_gpu_config config)
                                    .outputs = &output}};
     compile_form(&one, config.schedule == KILN_GPU_ROWS && dtype % 2 ? 'v' : 'c', config);
 }
+#define compile_reduction(...) CHECK_CALL(compile_reduction, __VA_ARGS__)
 
 static void every_reduction_gives_ptx(void **state)
 {
@@ -130,9 +133,9 @@ static void every_index_gives_ptx(void **state)
             struct kiln_buffer text = {0}, ptx = {0};
             kiln_error err = {0};
             memset(layouts + 1, 'i', count);
-            if (kiln__gpu_print(&d.group, layouts, &d.config, &text, &err)) fail_msg("%s", err.text);
+            CHECK_OK(kiln__gpu_print(&d.group, layouts, &d.config, &text, &err), &err);
             compile_text(&text, TARGET, 2, &ptx);
-            if (has_generic_access((const char *)ptx.data)) fail_msg("%s", (const char *)ptx.data);
+            if (has_generic_access((const char *)ptx.data)) CHECK_FAIL("%s", (const char *)ptx.data);
             kiln__buffer_release(&text);
             kiln__buffer_release(&ptx);
         }
@@ -160,7 +163,7 @@ static void every_place_gives_ptx(void **state)
             if (dtype % 4 < 2) d.layouts[1] = 'i';
             print(&d, &text);
             compile_text(&text, TARGET, 2, &ptx);
-            if (has_generic_access((const char *)ptx.data)) fail_msg("%s", (const char *)ptx.data);
+            if (has_generic_access((const char *)ptx.data)) CHECK_FAIL("%s", (const char *)ptx.data);
             kiln__buffer_release(&text);
             kiln__buffer_release(&ptx);
         }
@@ -170,15 +173,16 @@ static void every_place_gives_ptx(void **state)
 static void expect_accesses(const char *ptx, const char *access, int count, int distance)
 {
     const char *line = strstr(ptx, access);
-    assert_non_null(line);
+    CHECK_NOT_NULL(line);
     for (int i = 1; i < count; i++) {
         char offset[16];
         snprintf(offset, sizeof offset, "+%d]", distance * i);
         line = strchr(line, '\n') + 1;
-        assert_memory_equal(line, access, strlen(access));
-        assert_ptr_equal(strstr(line, offset), strchr(line, '+'));
+        CHECK_MEM(line, access, strlen(access));
+        CHECK_EQ(strstr(line, offset), strchr(line, '+'));
     }
 }
+#define expect_accesses(...) CHECK_CALL(expect_accesses, __VA_ARGS__)
 
 /* Loads of several elements before the first is used; four slots side by side, which ptxas moves by one instruction. */
 static void rows_are_read_well(void **state)
@@ -191,7 +195,7 @@ static void rows_are_read_well(void **state)
     compile_text(&text, TARGET, 2, &ptx);
     expect_accesses((const char *)ptx.data, "\tld.global.f32", 16, 64);
     expect_accesses((const char *)ptx.data, "\tst.shared.f32", 4, 4);
-    assert_null(strstr((const char *)ptx.data, ".local"));
+    CHECK_NULL(strstr((const char *)ptx.data, ".local"));
     kiln__buffer_release(&text);
     kiln__buffer_release(&ptx);
 }

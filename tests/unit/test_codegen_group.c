@@ -13,7 +13,7 @@ static void check_golden(const char *name)
     kiln_error err = {0};
     snprintf(file, sizeof file, "%s.ll", name);
     describe_golden(&d, file);
-    if (kiln__group_print(&d.group, d.layouts, d.flags, &text, &err)) fail_msg("%s: %s", name, err.text);
+    if (kiln__group_print(&d.group, d.layouts, d.flags, &text, &err)) CHECK_FAIL("%s: %s", name, err.text);
     expect_golden(file, &text);
     kiln__buffer_release(&text);
 }
@@ -34,10 +34,11 @@ static void expect_invalid(struct description *d, const char *layouts, unsigned 
 {
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_int_equal(kiln__group_print(&d->group, layouts, flags, &text, &err), KILN_INVALID);
-    if (!strstr(err.text, word)) fail_msg("\"%s\" does not say \"%s\"", err.text, word);
+    CHECK_STATUS(kiln__group_print(&d->group, layouts, flags, &text, &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, word);
     kiln__buffer_release(&text);
 }
+#define expect_invalid(...) CHECK_CALL(expect_invalid, __VA_ARGS__)
 
 static void bad_groups_are_errors(void **state)
 {
@@ -86,12 +87,13 @@ static void sums_check_their_input(void **state)
     (void)state;
     struct kiln_buffer text = {0};
     kiln_error err = {0};
-    assert_int_equal(kiln__reduction_print(KILN_OP_ADD, KILN_FLOAT32, KILN_FLOAT32, 'c', &text, &err), KILN_INVALID);
-    assert_int_equal(kiln__reduction_print(KILN_OP_SUM, KILN_FLOAT32, KILN_BOOL, 'c', &text, &err), KILN_INVALID);
-    assert_int_equal(kiln__reduction_print(KILN_OP_SUM, KILN_FLOAT32, KILN_FLOAT32, 's', &text, &err), KILN_INVALID);
-    assert_int_equal(kiln__reduction_print(KILN_OP_SUM, KILN_COMPLEX64, KILN_FLOAT32, 'c', &text, &err), KILN_INVALID);
-    assert_int_equal(kiln__reduction_print(KILN_OP_SUM, 99, KILN_FLOAT32, 'c', &text, &err), KILN_INVALID);
-    assert_int_equal(text.size, 0);
+    CHECK_STATUS(kiln__reduction_print(KILN_OP_ADD, KILN_FLOAT32, KILN_FLOAT32, 'c', &text, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln__reduction_print(KILN_OP_SUM, KILN_FLOAT32, KILN_BOOL, 'c', &text, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln__reduction_print(KILN_OP_SUM, KILN_FLOAT32, KILN_FLOAT32, 's', &text, &err), KILN_INVALID, &err);
+    CHECK_STATUS(kiln__reduction_print(KILN_OP_SUM, KILN_COMPLEX64, KILN_FLOAT32, 'c', &text, &err), KILN_INVALID,
+                 &err);
+    CHECK_STATUS(kiln__reduction_print(KILN_OP_SUM, 99, KILN_FLOAT32, 'c', &text, &err), KILN_INVALID, &err);
+    CHECK_EQ(text.size, 0);
 }
 
 int main(void)

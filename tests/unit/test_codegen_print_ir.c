@@ -2,15 +2,9 @@
  * test_codegen_print_ir.c - the printer of LLVM IR: what placeholders become, and that nothing is cut or left out.
  */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "codegen/print_ir.h"
+#include "support/check.h"
 
 /* A printer with a text of its own. */
 struct page {
@@ -28,20 +22,22 @@ static struct kiln_ir *open_page(struct page *page)
 static void expect_text(struct page *page, const char *text)
 {
     kiln_error err = {0};
-    assert_int_equal(kiln__ir_finish(&page->ir, KILN_OK, &err), KILN_OK);
-    assert_string_equal((const char *)page->text.data, text);
+    CHECK_OK(kiln__ir_finish(&page->ir, KILN_OK, &err), &err);
+    CHECK_STR((const char *)page->text.data, text);
     kiln__buffer_release(&page->text);
 }
+#define expect_text(...) CHECK_CALL(expect_text, __VA_ARGS__)
 
 /* The text has failed, and the message has `word`. */
 static void expect_problem(struct page *page, const char *word)
 {
     kiln_error err = {0};
-    assert_true(page->text.failed);
-    assert_int_equal(kiln__ir_finish(&page->ir, KILN_OK, &err), KILN_LOWER_FAILED);
-    if (!strstr(err.text, word)) fail_msg("\"%s\" does not say \"%s\"", err.text, word);
+    CHECK_TRUE(page->text.failed);
+    CHECK_STATUS(kiln__ir_finish(&page->ir, KILN_OK, &err), KILN_LOWER_FAILED, &err);
+    CHECK_CONTAINS(err.text, word);
     kiln__buffer_release(&page->text);
 }
+#define expect_problem(...) CHECK_CALL(expect_problem, __VA_ARGS__)
 
 static void placeholders_become_arguments(void **state)
 {
@@ -64,7 +60,7 @@ static void arguments_are_evaluated_once(void **state)
     struct kiln_ir *ir = open_page(&page);
     int number = 0;
     kiln__print(ir, "$0$0", number++);
-    assert_int_equal(number, 1);
+    CHECK_EQ(number, 1);
     expect_text(&page, "00");
 }
 
@@ -104,12 +100,12 @@ static void a_name_is_never_cut(void **state)
     memset(stem, 'a', sizeof stem - 3);
     kiln__print(ir, "text");
     struct kiln_name longest = kiln__name(ir, "%$0$1", stem, 1);
-    assert_int_equal(strlen(longest.text), KILN_IR_NAME - 1);
-    assert_string_equal(kiln__name(ir, "%v$0$1", 12, ".out").text, "%v12.out");
+    CHECK_EQ(strlen(longest.text), KILN_IR_NAME - 1);
+    CHECK_STR(kiln__name(ir, "%v$0$1", 12, ".out").text, "%v12.out");
     expect_text(&page, "text");
 
     ir = open_page(&page);
-    assert_string_equal(kiln__name(ir, "%$0$1", stem, 12).text, "");
+    CHECK_STR(kiln__name(ir, "%$0$1", stem, 12).text, "");
     expect_problem(&page, "too long");
 }
 
@@ -155,11 +151,11 @@ static void memory_and_statuses_are_told(void **state)
     struct kiln_ir *ir = open_page(&page);
     page.text.failed = true; /* as if out of memory */
     kiln__print(ir, "$0", 1);
-    assert_string_equal(kiln__name(ir, "%v$0", 1).text, "");
-    assert_int_equal(kiln__ir_finish(ir, KILN_OK, &err), KILN_NO_MEMORY);
+    CHECK_STR(kiln__name(ir, "%v$0", 1).text, "");
+    CHECK_STATUS(kiln__ir_finish(ir, KILN_OK, &err), KILN_NO_MEMORY, &err);
     ir = open_page(&page);
     kiln__print(ir, "$0");
-    assert_int_equal(kiln__ir_finish(ir, KILN_INVALID, &err), KILN_INVALID);
+    CHECK_STATUS(kiln__ir_finish(ir, KILN_INVALID, &err), KILN_INVALID, &err);
     kiln__buffer_release(&page.text);
 }
 

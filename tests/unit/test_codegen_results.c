@@ -205,7 +205,7 @@ static struct value whole_op(enum kiln_op op, const struct value *a, const struc
         r = x || y;
         break;
     default:
-        fail_msg("no reference for %s", kiln__ops[op].name);
+        CHECK_FAIL("no reference for %s", kiln__ops[op].name);
     }
     return (struct value){.dtype = a->dtype, .whole = wrapped(a->dtype, r)};
 }
@@ -244,7 +244,7 @@ static double f64_op(enum kiln_op op, double x, double y)
     case KILN_OP_LOGADDEXP:
         return kiln_logaddexp_f64(x, y);
     default:
-        fail_msg("no reference for %s", kiln__ops[op].name);
+        CHECK_FAIL("no reference for %s", kiln__ops[op].name);
     }
     return 0;
 }
@@ -283,7 +283,7 @@ static float f32_op(enum kiln_op op, float x, float y)
     case KILN_OP_LOGADDEXP:
         return kiln_logaddexp_f32(x, y);
     default:
-        fail_msg("no reference for %s", kiln__ops[op].name);
+        CHECK_FAIL("no reference for %s", kiln__ops[op].name);
     }
     return 0;
 }
@@ -313,7 +313,7 @@ static struct value complex_op(enum kiln_op op, const struct value *x, const str
         re = (float)(((double)a * c + (double)b * d) / n), im = (float)(((double)b * c - (double)a * d) / n);
         break;
     default:
-        fail_msg("no reference for %s", kiln__ops[op].name);
+        CHECK_FAIL("no reference for %s", kiln__ops[op].name);
     }
     return (struct value){
         .dtype = KILN_COMPLEX64, .real = rounded(KILN_FLOAT32, re), .imag = rounded(KILN_FLOAT32, im)};
@@ -377,14 +377,16 @@ static void fill(enum kiln_dtype dtype, char *data, size_t count)
         store_value(&v, data + i * kiln__dtype_size(dtype));
     }
 }
+#define fill(...) CHECK_CALL(fill, __VA_ARGS__)
 
 static void expect_same(const struct value *want, const struct value *got, const char *what, const char *layouts,
                         const char *target)
 {
     if (same(want, got)) return;
-    fail_msg("%s %s \"%s\" %s: want %lld %a %a, got %lld %a %a", what, kiln__dtypes[want->dtype].name, layouts, target,
-             (long long)want->whole, want->real, want->imag, (long long)got->whole, got->real, got->imag);
+    CHECK_FAIL("%s %s \"%s\" %s: want %lld %a %a, got %lld %a %a", what, kiln__dtypes[want->dtype].name, layouts,
+               target, (long long)want->whole, want->real, want->imag, (long long)got->whole, got->real, got->imag);
 }
+#define expect_same(...) CHECK_CALL(expect_same, __VA_ARGS__)
 
 /* Runs op on three rows of COUNT elements, operands laid out as `layouts` say, and compares every element. */
 static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to, const char *layouts,
@@ -403,7 +405,7 @@ static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to,
     kiln_error err = {0};
     int64_t strides[8] = {COUNT * (int64_t)kiln__dtype_size(out), (int64_t)kiln__dtype_size(out)};
     uint64_t args[4] = {(uint64_t)(uintptr_t)result};
-    if (kiln__group_print(&group, layouts, 0, &text, &err)) fail_msg("%s", err.text);
+    CHECK_OK(kiln__group_print(&group, layouts, 0, &text, &err), &err);
     for (int i = 0; i < info->arity; i++) {
         int64_t size = (int64_t)kiln__dtype_size(dtypes[i]);
         fill(dtypes[i], data[i], ROWS * (COUNT + 1) * 2);
@@ -423,6 +425,7 @@ static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to,
             expect_same(&want, &got, info->name, layouts, target);
         }
 }
+#define check_op(...) CHECK_CALL(check_op, __VA_ARGS__)
 
 /* Those up to `where`, and not |complex|; the others have theirs in test_mlxc_elementwise.c. */
 static bool has_reference(enum kiln_op op, enum kiln_dtype dtype)
@@ -470,8 +473,8 @@ static void helpers_give_the_same_bits_on_every_target(void **state)
             struct one_op one;
             struct kiln_buffer text = {0};
             kiln_error err = {0};
-            assert_true(make_one_op(&one, rows[row].op, KILN_FLOAT32, KILN_FLOAT32));
-            if (kiln__group_print(&one.group, "c", 0, &text, &err)) fail_msg("%s", err.text);
+            CHECK_TRUE(make_one_op(&one, rows[row].op, KILN_FLOAT32, KILN_FLOAT32));
+            CHECK_OK(kiln__group_print(&one.group, "c", 0, &text, &err), &err);
             kernel_entry kernel = load_text(&text, host_targets[t]);
             int64_t strides[4] = {sizeof out, sizeof *out, sizeof in, sizeof *in};
             uint64_t args[2] = {(uint64_t)(uintptr_t)out, (uint64_t)(uintptr_t)in};
@@ -481,8 +484,8 @@ static void helpers_give_the_same_bits_on_every_target(void **state)
                 for (int i = 0; i < LENGTH; i++) {
                     float want = rows[row].helper(in[i]);
                     if (isnan(want) ? !isnan(out[i]) : bits_of_f32(want) != bits_of_f32(out[i]))
-                        fail_msg("%s(%a) on %s is %a, not %a", kiln__ops[rows[row].op].name, in[i], host_targets[t],
-                                 out[i], want);
+                        CHECK_FAIL("%s(%a) on %s is %a, not %a", kiln__ops[rows[row].op].name, in[i], host_targets[t],
+                                   out[i], want);
                 }
             }
         }
@@ -507,6 +510,7 @@ static void expect_same_bytes(enum kiln_dtype dtype, const char *a, const char *
         expect_same(&want, &got, "streaming", "cs", host_targets[0]);
     }
 }
+#define expect_same_bytes(...) CHECK_CALL(expect_same_bytes, __VA_ARGS__)
 
 /* out0 = a * k + b, out1 = a - b at every misalignment and around the tile size; nothing outside is written. */
 static void streaming_equals_plain(void **state)
@@ -521,9 +525,9 @@ static void streaming_equals_plain(void **state)
         uint32_t outputs[] = {4, 5};
         struct kiln_group group = {2, 1, 3, 2, operands, &dtype, instrs, outputs};
         struct kiln_buffer text = {0};
-        assert_int_equal(kiln__group_print(&group, "cs", 0, &text, NULL), KILN_OK);
+        CHECK_STATUS(kiln__group_print(&group, "cs", 0, &text, NULL), KILN_OK);
         kernel_entry plain = load_text(&text, host_targets[0]);
-        assert_int_equal(kiln__group_print(&group, "cs", KILN_GROUP_STREAMING, &text, NULL), KILN_OK);
+        CHECK_STATUS(kiln__group_print(&group, "cs", KILN_GROUP_STREAMING, &text, NULL), KILN_OK);
         kernel_entry streaming = load_text(&text, host_targets[0]);
         static _Alignas(64) char a[8 * 4096], out[4][8 * 4096];
         static const char untouched[8] = "UUUUUUUU"; /* 0x55 */
@@ -543,7 +547,7 @@ static void streaming_equals_plain(void **state)
                 }
                 expect_same_bytes(dtype, out[0], out[2], sizeof out[0]);
                 expect_same_bytes(dtype, out[1], out[3], sizeof out[1]);
-                assert_true(n == 0 || memcmp(out[0] + shift * size, untouched, size) != 0);
+                CHECK_TRUE(n == 0 || memcmp(out[0] + shift * size, untouched, size) != 0);
             }
     }
 }
@@ -575,7 +579,7 @@ static void check_sum(enum kiln_dtype in, enum kiln_dtype out, char layout, cons
     static char data[3 * 600 * 8], result[3 * 16];
     struct kiln_buffer text = {0};
     char text_of_layout[2] = {layout, 0};
-    if (kiln__reduction_print(KILN_OP_SUM, in, out, layout, &text, NULL)) fail();
+    CHECK_STATUS(kiln__reduction_print(KILN_OP_SUM, in, out, layout, &text, NULL), KILN_OK);
     kernel_entry kernel = load_text(&text, target);
     fill(in, data, 3 * 600);
     int64_t size = (int64_t)kiln__dtype_size(in);
@@ -592,6 +596,7 @@ static void check_sum(enum kiln_dtype in, enum kiln_dtype out, char layout, cons
         }
     }
 }
+#define check_sum(...) CHECK_CALL(check_sum, __VA_ARGS__)
 
 static void sums_keep_their_order(void **state)
 {
@@ -611,14 +616,14 @@ static void sums_stay_inside_their_rows(void **state)
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(pages != MAP_FAILED);
-    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    CHECK_NE(pages, MAP_FAILED);
+    CHECK_EQ(mprotect(pages + page, page, PROT_NONE), 0);
     for (int in = 0; in < KILN_DTYPE_COUNT; in++)
         for (int t = 0; t < 3 && host_targets[t]; t++) {
             bool small = kiln__dtype_size(in) < 4 && is_whole(in);
             enum kiln_dtype out = small ? KILN_INT32 : in;
             struct kiln_buffer text = {0};
-            if (kiln__reduction_print(KILN_OP_SUM, in, out, 'c', &text, NULL)) fail();
+            CHECK_STATUS(kiln__reduction_print(KILN_OP_SUM, in, out, 'c', &text, NULL), KILN_OK);
             kernel_entry kernel = load_text(&text, host_targets[t]);
             int64_t size = (int64_t)kiln__dtype_size(in), strides[4] = {16, 0, 0, size};
             for (int64_t n = 1; n <= 40; n++) {

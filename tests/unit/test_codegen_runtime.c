@@ -4,15 +4,9 @@
  * bit patterns of every finite number, denormals included, in steps; the special values are checked one by one.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "codegen/runtime/runtime.c"
+#include "support/check.h"
 
 static double ulp_of_f32(double exact)
 {
@@ -163,9 +157,10 @@ static double f64_error(const struct f64_case *one, double x)
 
 static void check(const char *name, double x, double error, double *worst)
 {
-    if (!(error <= 2.0)) fail_msg("%s(%a): %.3f ulp", name, x, error);
+    if (!(error <= 2.0)) CHECK_FAIL("%s(%a): %.3f ulp", name, x, error);
     if (error > *worst) *worst = error;
 }
+#define check(...) CHECK_CALL(check, __VA_ARGS__)
 
 static void f32_sweep(void **state)
 {
@@ -204,22 +199,22 @@ static void f64_sweep(void **state)
 static void special_values(void **state)
 {
     (void)state;
-    assert_true(kiln_exp_f32(-INFINITY) == 0 && kiln_exp_f32(INFINITY) == INFINITY && isnan(kiln_exp_f32(NAN)));
-    assert_true(kiln_exp_f64(-INFINITY) == 0 && kiln_exp_f64(INFINITY) == INFINITY && isnan(kiln_exp_f64(NAN)));
-    assert_true(kiln_exp_f32(-103.9f) > 0 && kiln_exp_f32(88.73f) == INFINITY && kiln_exp_f32(-0.0f) == 1);
-    assert_true(kiln_log_f32(0) == -INFINITY && kiln_log_f32(-0.0f) == -INFINITY && isnan(kiln_log_f32(-1)));
-    assert_true(kiln_log_f64(0) == -INFINITY && kiln_log_f64(-0.0) == -INFINITY && isnan(kiln_log_f64(-1)));
-    assert_true(kiln_log_f32(INFINITY) == INFINITY && isnan(kiln_log_f32(-INFINITY)) && isnan(kiln_log_f32(NAN)));
-    assert_true(kiln_log_f64(INFINITY) == INFINITY && isnan(kiln_log_f64(-INFINITY)) && isnan(kiln_log_f64(NAN)));
-    assert_true(kiln_log_f32(1) == 0 && kiln_log_f64(1) == 0);
-    assert_true(kiln_sigmoid_f32(-INFINITY) == 0 && kiln_sigmoid_f32(INFINITY) == 1 && isnan(kiln_sigmoid_f32(NAN)));
-    assert_true(kiln_sigmoid_f64(-INFINITY) == 0 && kiln_sigmoid_f64(INFINITY) == 1 && isnan(kiln_sigmoid_f64(NAN)));
-    assert_true(kiln_tanh_f32(-INFINITY) == -1 && kiln_tanh_f32(INFINITY) == 1 && isnan(kiln_tanh_f32(NAN)));
-    assert_true(kiln_tanh_f64(-INFINITY) == -1 && kiln_tanh_f64(INFINITY) == 1 && isnan(kiln_tanh_f64(NAN)));
-    assert_true(kiln_erf_f32(-INFINITY) == -1 && kiln_erf_f32(INFINITY) == 1 && isnan(kiln_erf_f32(NAN)));
-    assert_true(kiln_erf_f64(-INFINITY) == -1 && kiln_erf_f64(INFINITY) == 1 && isnan(kiln_erf_f64(NAN)));
-    assert_true(signbit(kiln_tanh_f32(-0.0f)) && signbit(kiln_erf_f32(-0.0f)));
-    assert_true(signbit(kiln_tanh_f64(-0.0)) && signbit(kiln_erf_f64(-0.0)));
+    CHECK_TRUE(kiln_exp_f32(-INFINITY) == 0 && kiln_exp_f32(INFINITY) == INFINITY && isnan(kiln_exp_f32(NAN)));
+    CHECK_TRUE(kiln_exp_f64(-INFINITY) == 0 && kiln_exp_f64(INFINITY) == INFINITY && isnan(kiln_exp_f64(NAN)));
+    CHECK_TRUE(kiln_exp_f32(-103.9f) > 0 && kiln_exp_f32(88.73f) == INFINITY && kiln_exp_f32(-0.0f) == 1);
+    CHECK_TRUE(kiln_log_f32(0) == -INFINITY && kiln_log_f32(-0.0f) == -INFINITY && isnan(kiln_log_f32(-1)));
+    CHECK_TRUE(kiln_log_f64(0) == -INFINITY && kiln_log_f64(-0.0) == -INFINITY && isnan(kiln_log_f64(-1)));
+    CHECK_TRUE(kiln_log_f32(INFINITY) == INFINITY && isnan(kiln_log_f32(-INFINITY)) && isnan(kiln_log_f32(NAN)));
+    CHECK_TRUE(kiln_log_f64(INFINITY) == INFINITY && isnan(kiln_log_f64(-INFINITY)) && isnan(kiln_log_f64(NAN)));
+    CHECK_TRUE(kiln_log_f32(1) == 0 && kiln_log_f64(1) == 0);
+    CHECK_TRUE(kiln_sigmoid_f32(-INFINITY) == 0 && kiln_sigmoid_f32(INFINITY) == 1 && isnan(kiln_sigmoid_f32(NAN)));
+    CHECK_TRUE(kiln_sigmoid_f64(-INFINITY) == 0 && kiln_sigmoid_f64(INFINITY) == 1 && isnan(kiln_sigmoid_f64(NAN)));
+    CHECK_TRUE(kiln_tanh_f32(-INFINITY) == -1 && kiln_tanh_f32(INFINITY) == 1 && isnan(kiln_tanh_f32(NAN)));
+    CHECK_TRUE(kiln_tanh_f64(-INFINITY) == -1 && kiln_tanh_f64(INFINITY) == 1 && isnan(kiln_tanh_f64(NAN)));
+    CHECK_TRUE(kiln_erf_f32(-INFINITY) == -1 && kiln_erf_f32(INFINITY) == 1 && isnan(kiln_erf_f32(NAN)));
+    CHECK_TRUE(kiln_erf_f64(-INFINITY) == -1 && kiln_erf_f64(INFINITY) == 1 && isnan(kiln_erf_f64(NAN)));
+    CHECK_TRUE(signbit(kiln_tanh_f32(-0.0f)) && signbit(kiln_erf_f32(-0.0f)));
+    CHECK_TRUE(signbit(kiln_tanh_f64(-0.0)) && signbit(kiln_erf_f64(-0.0)));
 }
 
 static void logaddexp_of_pairs(void **state)
@@ -230,17 +225,17 @@ static void logaddexp_of_pairs(void **state)
             long double a = i * 0.37L, b = j * 0.41L;
             float af = (float)a, bf = (float)b;
             double exact = fmax(af, bf) + log1p(exp(-fabs((double)af - bf)));
-            assert_true(fabs(kiln_logaddexp_f32(af, bf) - exact) <= 2 * ulp_of_f32(fmax(1, fabs(exact))));
+            CHECK_LE(fabs(kiln_logaddexp_f32(af, bf) - exact), 2 * ulp_of_f32(fmax(1, fabs(exact))));
             double ad = (double)a, bd = (double)b;
             long double wide = fmaxl(ad, bd) + log1pl(expl(-fabsl((long double)ad - bd)));
-            assert_true(fabsl(kiln_logaddexp_f64(ad, bd) - wide) <= 2 * ulp_of_f64(fmaxl(1, fabsl(wide))));
-            assert_true(kiln_logaddexp_f64(ad, -INFINITY) == ad);
+            CHECK_LE(fabsl(kiln_logaddexp_f64(ad, bd) - wide), 2 * ulp_of_f64(fmaxl(1, fabsl(wide))));
+            CHECK_EQ(kiln_logaddexp_f64(ad, -INFINITY), ad);
         }
-    assert_true(kiln_logaddexp_f32(-INFINITY, -INFINITY) == -INFINITY);
-    assert_true(kiln_logaddexp_f32(INFINITY, INFINITY) == INFINITY && kiln_logaddexp_f32(1, INFINITY) == INFINITY);
-    assert_true(kiln_logaddexp_f32(INFINITY, -INFINITY) == INFINITY);
-    assert_true(isnan(kiln_logaddexp_f32(NAN, 1)) && isnan(kiln_logaddexp_f32(1, NAN)));
-    assert_true(isnan(kiln_logaddexp_f64(NAN, 1)) && isnan(kiln_logaddexp_f64(1, NAN)));
+    CHECK_EQ(kiln_logaddexp_f32(-INFINITY, -INFINITY), -INFINITY);
+    CHECK_TRUE(kiln_logaddexp_f32(INFINITY, INFINITY) == INFINITY && kiln_logaddexp_f32(1, INFINITY) == INFINITY);
+    CHECK_EQ(kiln_logaddexp_f32(INFINITY, -INFINITY), INFINITY);
+    CHECK_TRUE(isnan(kiln_logaddexp_f32(NAN, 1)) && isnan(kiln_logaddexp_f32(1, NAN)));
+    CHECK_TRUE(isnan(kiln_logaddexp_f64(NAN, 1)) && isnan(kiln_logaddexp_f64(1, NAN)));
 }
 
 /* What C says of each: infinities, zeros of both signs, NaN, where a function ends. */
@@ -258,10 +253,10 @@ static void edges_are_those_of_the_c_library(void **state)
             check(f64_cases[i].name, edges[k], f64_error(&f64_cases[i], edges[k]), &worst);
             if (isnan(want) || isinf(want) || want == 0)
                 if (isnan(want) ? !isnan(got) : got != want || !signbit(got) != !signbit(want))
-                    fail_msg("%s_f32(%a) is %a", f32_cases[i].name, edges[k], got);
+                    CHECK_FAIL("%s_f32(%a) is %a", f32_cases[i].name, edges[k], got);
             if (isnan(wide_want) || isinf(wide_want) || wide_want == 0)
                 if (isnan(wide_want) ? !isnan(wide) : wide != wide_want || !signbit(wide) != !signbit(wide_want))
-                    fail_msg("%s_f64(%a) is %a", f64_cases[i].name, edges[k], wide);
+                    CHECK_FAIL("%s_f64(%a) is %a", f64_cases[i].name, edges[k], wide);
         }
 }
 
@@ -291,7 +286,7 @@ static void near_exponentials(void **state)
         uint32_t last = bits_of_f32(sign ? 86.0f : 88.0f);
         for (uint32_t bits = 0; bits <= last; bits += bits + 509 > last && bits < last ? last - bits : 509) {
             float x = f32_of_bits(bits | (uint32_t)sign << 31);
-            assert_int_equal(bits_of_f32(kiln_exp_near_f32(x)), bits_of_f32(kiln_exp_f32(x)));
+            CHECK_EQ(bits_of_f32(kiln_exp_near_f32(x)), bits_of_f32(kiln_exp_f32(x)));
         }
     }
 }
@@ -300,8 +295,9 @@ static void check_fused(float a, float b, float c)
 {
     float want = fmaf(a, b, c), got = f32_fma_exact(a, b, c);
     if (isnan(want) ? !isnan(got) : bits_of_f32(want) != bits_of_f32(got))
-        fail_msg("%a * %a + %a is %a, not %a", a, b, c, got, want);
+        CHECK_FAIL("%a * %a + %a is %a, not %a", a, b, c, got, want);
 }
+#define check_fused(...) CHECK_CALL(check_fused, __VA_ARGS__)
 
 /* Near the middle between two floats, where the lost part decides: c is half an ulp of a * b, give or take a bit. */
 static void check_fused_middles(float a, float b)
@@ -315,6 +311,7 @@ static void check_fused_middles(float a, float b)
         check_fused(a, b, -product * (1.0f + shifts[i]));
     }
 }
+#define check_fused_middles(...) CHECK_CALL(check_fused_middles, __VA_ARGS__)
 
 static void fused_sums_are_rounded_once(void **state)
 {
@@ -356,24 +353,26 @@ static void check_pair_f32(float a, float b)
     double power = pow(a, b), angle = atan2(a, b);
     float rest = (float)remainder_reference(a, b);
     if (!same_f64(kiln_remainder_f32(a, b), rest))
-        fail_msg("remainder_f32(%a, %a) is %a, not %a", a, b, kiln_remainder_f32(a, b), rest);
+        CHECK_FAIL("remainder_f32(%a, %a) is %a, not %a", a, b, kiln_remainder_f32(a, b), rest);
     if (!same_f64(kiln_power_f32(a, b), (float)power) && !(fabs(kiln_power_f32(a, b) - power) <= ulp_of_f32(power)))
-        fail_msg("power_f32(%a, %a) is %a, not %a", a, b, kiln_power_f32(a, b), power);
+        CHECK_FAIL("power_f32(%a, %a) is %a, not %a", a, b, kiln_power_f32(a, b), power);
     if (!same_f64(kiln_arctan2_f32(a, b), (float)angle) && !(fabs(kiln_arctan2_f32(a, b) - angle) <= ulp_of_f32(angle)))
-        fail_msg("arctan2_f32(%a, %a) is %a, not %a", a, b, kiln_arctan2_f32(a, b), angle);
+        CHECK_FAIL("arctan2_f32(%a, %a) is %a, not %a", a, b, kiln_arctan2_f32(a, b), angle);
 }
+#define check_pair_f32(...) CHECK_CALL(check_pair_f32, __VA_ARGS__)
 
 static void check_pair_f64(double a, double b, double *worst)
 {
     long double power = powl(a, b), angle = atan2l(a, b);
     double rest = remainder_reference(a, b);
     if (!same_f64(kiln_remainder_f64(a, b), rest))
-        fail_msg("remainder_f64(%a, %a) is %a, not %a", a, b, kiln_remainder_f64(a, b), rest);
+        CHECK_FAIL("remainder_f64(%a, %a) is %a, not %a", a, b, kiln_remainder_f64(a, b), rest);
     if (!same_f64(kiln_power_f64(a, b), (double)power))
         check("power", a, (double)(fabsl(kiln_power_f64(a, b) - power) / ulp_of_f64(power)), worst);
     if (!same_f64(kiln_arctan2_f64(a, b), (double)angle))
         check("arctan2", a, (double)(fabsl(kiln_arctan2_f64(a, b) - angle) / ulp_of_f64(angle)), worst);
 }
+#define check_pair_f64(...) CHECK_CALL(check_pair_f64, __VA_ARGS__)
 
 static void pairs_of_arguments(void **state)
 {
@@ -402,17 +401,17 @@ static void pairs_of_arguments(void **state)
 static void powers_of_integers(void **state)
 {
     (void)state;
-    assert_int_equal(kiln_spower_i32(-3, 5), -243);
-    assert_int_equal(kiln_spower_i32(7, 0), 1);
-    assert_int_equal(kiln_spower_i32(0, 0), 1);
-    assert_int_equal(kiln_spower_i32(2, -1), 0);
-    assert_int_equal(kiln_spower_i32(0, -1), 0);
-    assert_int_equal(kiln_spower_i32(1, -7), 1);
-    assert_int_equal(kiln_spower_i64(-1, -7), -1);
-    assert_int_equal(kiln_spower_i64(-1, INT64_MIN), 1);
-    assert_int_equal(kiln_upower_i8(3, 200), 161);
-    assert_int_equal(kiln_upower_i64(3, 40), 12157665459056928801u);
-    assert_int_equal(kiln_spower_i16(2, 16), 0);
+    CHECK_EQ(kiln_spower_i32(-3, 5), -243);
+    CHECK_EQ(kiln_spower_i32(7, 0), 1);
+    CHECK_EQ(kiln_spower_i32(0, 0), 1);
+    CHECK_EQ(kiln_spower_i32(2, -1), 0);
+    CHECK_EQ(kiln_spower_i32(0, -1), 0);
+    CHECK_EQ(kiln_spower_i32(1, -7), 1);
+    CHECK_EQ(kiln_spower_i64(-1, -7), -1);
+    CHECK_EQ(kiln_spower_i64(-1, INT64_MIN), 1);
+    CHECK_EQ(kiln_upower_i8(3, 200), 161);
+    CHECK_EQ(kiln_upower_i64(3, 40), 12157665459056928801u);
+    CHECK_EQ(kiln_spower_i16(2, 16), 0);
 }
 
 /* The exact value of a half, from its definition. */
@@ -431,20 +430,20 @@ static void widening_is_exact_and_narrowing_undoes_it(void **state)
         uint16_t half = (uint16_t)bits;
         double exact = value_of_f16(half);
         if (isnan(exact)) {
-            assert_true(isnan(kiln_widen_f16(half)));
-            assert_true(isnan(value_of_f16(kiln_narrow_f16(kiln_widen_f16(half)))));
+            CHECK_TRUE(isnan(kiln_widen_f16(half)));
+            CHECK_TRUE(isnan(value_of_f16(kiln_narrow_f16(kiln_widen_f16(half)))));
         } else {
-            assert_true(kiln_widen_f16(half) == exact && !signbit(kiln_widen_f16(half)) == !signbit(exact));
-            assert_int_equal(kiln_narrow_f16(kiln_widen_f16(half)), half);
+            CHECK_TRUE(kiln_widen_f16(half) == exact && !signbit(kiln_widen_f16(half)) == !signbit(exact));
+            CHECK_EQ(kiln_narrow_f16(kiln_widen_f16(half)), half);
         }
         float next = f32_of_bits(bits << 16 | (bits * 40503u & 0xffffu));
-        assert_memory_equal(&(float){kiln_round_f16(next)}, &(float){kiln_widen_f16(kiln_narrow_f16(next))}, 4);
-        assert_memory_equal(&(float){kiln_round_bf16(next)}, &(float){kiln_widen_bf16(kiln_narrow_bf16(next))}, 4);
+        CHECK_MEM(&(float){kiln_round_f16(next)}, &(float){kiln_widen_f16(kiln_narrow_f16(next))}, 4);
+        CHECK_MEM(&(float){kiln_round_bf16(next)}, &(float){kiln_widen_bf16(kiln_narrow_bf16(next))}, 4);
         float brain = kiln_widen_bf16(half);
         if (isnan(brain)) {
-            assert_true(isnan(kiln_widen_bf16(kiln_narrow_bf16(brain))));
+            CHECK_TRUE(isnan(kiln_widen_bf16(kiln_narrow_bf16(brain))));
         } else {
-            assert_int_equal(kiln_narrow_bf16(brain), half);
+            CHECK_EQ(kiln_narrow_bf16(brain), half);
         }
     }
 }
@@ -455,21 +454,21 @@ static void narrowing_rounds_to_nearest_even(void **state)
     (void)state;
     for (uint16_t low = 0; low < 0x7bff; low++) {
         float a = kiln_widen_f16(low), b = kiln_widen_f16((uint16_t)(low + 1)), middle = (a + b) / 2;
-        assert_int_equal(kiln_narrow_f16(middle), low & 1 ? low + 1 : low);
-        assert_int_equal(kiln_narrow_f16(nextafterf(middle, a)), low);
-        assert_int_equal(kiln_narrow_f16(-nextafterf(middle, b)), (low + 1) | 0x8000);
+        CHECK_EQ(kiln_narrow_f16(middle), low & 1 ? low + 1 : low);
+        CHECK_EQ(kiln_narrow_f16(nextafterf(middle, a)), low);
+        CHECK_EQ(kiln_narrow_f16(-nextafterf(middle, b)), (low + 1) | 0x8000);
     }
-    assert_int_equal(kiln_narrow_f16(65519.996f), 0x7bff);
-    assert_int_equal(kiln_narrow_f16(65520.0f), 0x7c00);
-    assert_int_equal(kiln_narrow_f16(1e30f), 0x7c00);
-    assert_int_equal(kiln_narrow_f16(-INFINITY), 0xfc00);
+    CHECK_EQ(kiln_narrow_f16(65519.996f), 0x7bff);
+    CHECK_EQ(kiln_narrow_f16(65520.0f), 0x7c00);
+    CHECK_EQ(kiln_narrow_f16(1e30f), 0x7c00);
+    CHECK_EQ(kiln_narrow_f16(-INFINITY), 0xfc00);
     for (uint32_t low = 0; low < 0x7f7f; low++) {
         float middle = f32_of_bits(low << 16 | 0x8000u);
-        assert_int_equal(kiln_narrow_bf16(middle), low & 1 ? low + 1 : low);
-        assert_int_equal(kiln_narrow_bf16(f32_of_bits(low << 16 | 0x7fffu)), low);
-        assert_int_equal(kiln_narrow_bf16(f32_of_bits(low << 16 | 0x8001u)), low + 1);
+        CHECK_EQ(kiln_narrow_bf16(middle), low & 1 ? low + 1 : low);
+        CHECK_EQ(kiln_narrow_bf16(f32_of_bits(low << 16 | 0x7fffu)), low);
+        CHECK_EQ(kiln_narrow_bf16(f32_of_bits(low << 16 | 0x8001u)), low + 1);
     }
-    assert_int_equal(kiln_narrow_bf16(3.4e38f), 0x7f80);
+    CHECK_EQ(kiln_narrow_bf16(3.4e38f), 0x7f80);
 }
 
 /* Each of the 65,536 inputs. Rounded, the result has the same bits, also where it is NaN, infinite or denormal. */
@@ -487,7 +486,7 @@ static void bfloat16_helpers_round_to_those_of_float32(void **state)
         for (uint32_t bits = 0; bits < 0x10000u; bits++) {
             float x = kiln_widen_bf16((uint16_t)bits);
             uint16_t got = kiln_narrow_bf16(helpers[i].shorter(x)), wanted = kiln_narrow_bf16(helpers[i].longer(x));
-            if (got != wanted) fail_msg("%s_bf16(%a): 0x%04x, not 0x%04x", helpers[i].name, (double)x, got, wanted);
+            if (got != wanted) CHECK_FAIL("%s_bf16(%a): 0x%04x, not 0x%04x", helpers[i].name, (double)x, got, wanted);
         }
 }
 
@@ -521,11 +520,11 @@ static void pairs_are_two_halves(void **state)
             uint16_t high = (uint16_t)(low * 40503u + 1), first = (uint16_t)low;
             uint32_t pair = kiln_pair_join(first, high);
             float x = f->widen(first), y = f->widen(high);
-            assert_int_equal(pair, (uint32_t)high << 16 | low);
-            assert_memory_equal(&(float){f->low(pair)}, &x, 4);
-            assert_memory_equal(&(float){f->high(pair)}, &y, 4);
+            CHECK_EQ(pair, (uint32_t)high << 16 | low);
+            CHECK_MEM(&(float){f->low(pair)}, &x, 4);
+            CHECK_MEM(&(float){f->high(pair)}, &y, 4);
             x *= 1.01f, y *= 0.99f;
-            assert_int_equal(f->settle(f->narrow_pair(x, y)), kiln_pair_join(f->narrow(x), f->narrow(y)));
+            CHECK_EQ(f->settle(f->narrow_pair(x, y)), kiln_pair_join(f->narrow(x), f->narrow(y)));
         }
 }
 
@@ -555,7 +554,7 @@ static void rounding_twice_does_no_harm(void **state)
                 for (int op = 0; op < 3; op++) {
                     uint16_t got = (uint16_t)f->settle(f->apply[op](i, k)),
                              wanted = f->narrow(rounded_to_odd(exact[op]));
-                    if (got != wanted) fail_msg("%a and %a, operation %d: 0x%04x, not 0x%04x", a, b, op, got, wanted);
+                    if (got != wanted) CHECK_FAIL("%a and %a, operation %d: 0x%04x, not 0x%04x", a, b, op, got, wanted);
                 }
             }
 }

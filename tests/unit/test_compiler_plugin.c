@@ -56,8 +56,8 @@ static void unknown_targets_are_errors(void **state)
     kiln_error err = {0};
     expect_failure(simple, "pentium-9", KILN_INVALID, "pentium-9");
     expect_failure(simple, NULL, KILN_INVALID, "x86-64-v3");
-    assert_int_equal(plugin->prepare("native", &bitcode, &err), KILN_INVALID);
-    assert_int_equal(bitcode.size, 0);
+    CHECK_STATUS(plugin->prepare("native", &bitcode, &err), KILN_INVALID, &err);
+    CHECK_EQ(bitcode.size, 0);
 }
 
 static void a_damaged_runtime_is_an_error(void **state)
@@ -66,12 +66,12 @@ static void a_damaged_runtime_is_an_error(void **state)
     struct kiln_buffer object = {0};
     kiln_error err = {0};
     struct kiln_plugin_job job = {.text = {calls_exp, sizeof calls_exp - 1}, .target = "x86-64-v3", .entry = "kernel"};
-    assert_int_equal(plugin->compile(&job, &object, &err), KILN_COMPILE_FAILED);
-    assert_non_null(strstr(err.text, "kiln_exp_f32"));
+    CHECK_STATUS(plugin->compile(&job, &object, &err), KILN_COMPILE_FAILED, &err);
+    CHECK_CONTAINS(err.text, "kiln_exp_f32");
     job.runtime = (kiln_bytes){"BC garbage, no bitcode at all", 29};
-    assert_int_equal(plugin->compile(&job, &object, &err), KILN_COMPILE_FAILED);
-    assert_non_null(strstr(err.text, "run-time library"));
-    assert_int_equal(object.size, 0);
+    CHECK_STATUS(plugin->compile(&job, &object, &err), KILN_COMPILE_FAILED, &err);
+    CHECK_CONTAINS(err.text, "run-time library");
+    CHECK_EQ(object.size, 0);
 }
 
 static void jobs_without_text_or_entry_are_errors(void **state)
@@ -80,9 +80,9 @@ static void jobs_without_text_or_entry_are_errors(void **state)
     struct kiln_buffer object = {0};
     kiln_error err = {0};
     struct kiln_plugin_job job = {.text = {simple, 0}, .target = "x86-64-v3", .entry = "kernel"};
-    assert_int_equal(plugin->compile(&job, &object, &err), KILN_INVALID);
+    CHECK_STATUS(plugin->compile(&job, &object, &err), KILN_INVALID, &err);
     job = (struct kiln_plugin_job){.text = {simple, sizeof simple - 1}, .target = "x86-64-v3"};
-    assert_int_equal(plugin->compile(&job, &object, &err), KILN_INVALID);
+    CHECK_STATUS(plugin->compile(&job, &object, &err), KILN_INVALID, &err);
 }
 
 /* ---- equal bytes --------------------------------------------------------------------------------------------------
@@ -114,9 +114,9 @@ static void equal_input_gives_equal_bytes_on_every_thread(void **state)
     for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, compile_often, &objects[i]);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], &failed);
-        assert_null(failed);
-        assert_int_equal(objects[i].size, objects[0].size);
-        assert_memory_equal(objects[i].data, objects[0].data, objects[0].size);
+        CHECK_NULL(failed);
+        CHECK_EQ(objects[i].size, objects[0].size);
+        CHECK_MEM(objects[i].data, objects[0].data, objects[0].size);
     }
     for (int i = 0; i < THREADS; i++) kiln__buffer_release(&objects[i]);
 }
@@ -125,13 +125,13 @@ static void preparing_gives_equal_bytes(void **state)
 {
     (void)state;
     struct kiln_buffer a = {0}, b = {0}, other = {0};
-    assert_int_equal(plugin->prepare("x86-64-v3", &a, NULL), KILN_OK);
-    assert_int_equal(plugin->prepare("x86-64-v4", &other, NULL), KILN_OK);
-    assert_int_equal(plugin->prepare("x86-64-v3", &b, NULL), KILN_OK);
-    assert_int_equal(a.size, b.size);
-    assert_memory_equal(a.data, b.data, a.size);
-    assert_true(other.size != a.size || memcmp(other.data, a.data, a.size) != 0);
-    assert_int_equal(strlen(plugin->runtime_digest), 64);
+    CHECK_STATUS(plugin->prepare("x86-64-v3", &a, NULL), KILN_OK);
+    CHECK_STATUS(plugin->prepare("x86-64-v4", &other, NULL), KILN_OK);
+    CHECK_STATUS(plugin->prepare("x86-64-v3", &b, NULL), KILN_OK);
+    CHECK_EQ(a.size, b.size);
+    CHECK_MEM(a.data, b.data, a.size);
+    CHECK_TRUE(other.size != a.size || memcmp(other.data, a.data, a.size) != 0);
+    CHECK_EQ(strlen(plugin->runtime_digest), 64);
     kiln__buffer_release(&a), kiln__buffer_release(&b), kiln__buffer_release(&other);
 }
 
@@ -148,13 +148,13 @@ static void helpers_need_nothing_on_any_cpu(void **state)
     for (size_t i = 0; i < sizeof cpus / sizeof cpus[0]; i++) {
         struct kiln_buffer runtime = {0}, object = {0};
         kiln_error err = {0};
-        if (plugin->prepare(cpus[i], &runtime, &err)) fail_msg("%s", err.text);
+        CHECK_OK(plugin->prepare(cpus[i], &runtime, &err), &err);
         struct kiln_plugin_job job = {.text = {calls_exp, sizeof calls_exp - 1},
                                       .runtime = {runtime.data, runtime.size},
                                       .target = cpus[i],
                                       .entry = "kernel",
                                       .opt_level = 2};
-        if (plugin->compile(&job, &object, &err)) fail_msg("%s: %s", cpus[i], err.text);
+        if (plugin->compile(&job, &object, &err)) CHECK_FAIL("%s: %s", cpus[i], err.text);
         kiln__buffer_release(&runtime), kiln__buffer_release(&object);
     }
 }
@@ -167,7 +167,7 @@ static void an_object_runs(void **state)
     float in = 1.0f, out = 0;
     kernel_entry entry = load_text(&text, "x86-64-v2");
     ((void (*)(float *, float *, int64_t, int64_t))entry)(&out, &in, 0, 0);
-    assert_true(out > 2.718281f && out < 2.718283f);
+    CHECK_TRUE(out > 2.718281f && out < 2.718283f);
 }
 
 int main(void)

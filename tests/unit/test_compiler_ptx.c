@@ -17,10 +17,10 @@ static char *print_ptx(const char *text, const char *target, unsigned opt_level,
                                   .entry = "kernel",
                                   .opt_level = opt_level,
                                   .fast_math = fast_math};
-    if (plugin->compile(&job, &code, &err)) fail_msg("%s\n%s", err.text, text);
-    assert_true(code.size > 0 && ((const char *)code.data)[code.size - 1] != 0);
+    if (plugin->compile(&job, &code, &err)) CHECK_FAIL("%s\n%s", err.text, text);
+    CHECK_TRUE(code.size > 0 && ((const char *)code.data)[code.size - 1] != 0);
     char *ptx = strndup((const char *)code.data, code.size);
-    assert_int_equal(strlen(ptx), code.size);
+    CHECK_EQ(strlen(ptx), code.size);
     kiln__buffer_release(&code);
     return ptx;
 }
@@ -34,8 +34,10 @@ static int count(const char *ptx, const char *word)
 
 static void expect(const char *ptx, const char *word, int times)
 {
-    if (count(ptx, word) != times) fail_msg("%d times \"%s\" instead of %d in\n%s", count(ptx, word), word, times, ptx);
+    if (count(ptx, word) != times)
+        CHECK_FAIL("%d times \"%s\" instead of %d in\n%s", count(ptx, word), word, times, ptx);
 }
+#define expect(...) CHECK_CALL(expect, __VA_ARGS__)
 
 /* ---- what comes out ---------------------------------------------------------------------------------------------- */
 
@@ -258,15 +260,15 @@ static void unknown_targets_are_errors(void **state)
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         struct kiln_buffer bitcode = {0};
         kiln_error err = {0};
-        assert_int_equal(plugin->prepare(targets[i], &bitcode, &err), KILN_INVALID);
-        assert_non_null(strstr(err.text, "sm_70, sm_75, sm_80, sm_86, sm_89, sm_90"));
-        assert_non_null(strstr(err.text, "x86-64-v3"));
-        assert_non_null(strstr(err.text, targets[i]));
-        assert_int_equal(bitcode.size, 0);
+        CHECK_STATUS(plugin->prepare(targets[i], &bitcode, &err), KILN_INVALID, &err);
+        CHECK_CONTAINS(err.text, "sm_70, sm_75, sm_80, sm_86, sm_89, sm_90");
+        CHECK_CONTAINS(err.text, "x86-64-v3");
+        CHECK_CONTAINS(err.text, targets[i]);
+        CHECK_EQ(bitcode.size, 0);
     }
     struct kiln_plugin_job job = {.text = {simple, sizeof simple - 1}, .target = "sm_12", .entry = "kernel"};
     struct kiln_buffer code = {0};
-    assert_int_equal(plugin->compile(&job, &code, NULL), KILN_INVALID);
+    CHECK_STATUS(plugin->compile(&job, &code, NULL), KILN_INVALID);
 }
 
 /* ---- equal PTX --------------------------------------------------------------------------------------------------- */
@@ -298,7 +300,7 @@ static void equal_text_gives_equal_ptx_on_every_thread(void **state)
     for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, print_often, expected);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], &failed);
-        assert_null(failed);
+        CHECK_NULL(failed);
     }
     free(expected);
 }
@@ -308,15 +310,15 @@ static void equal_text_gives_equal_ptx_in_every_process(void **state)
     (void)state;
     char *here = print_ptx(calls_sin, "sm_90", 2, false), path[4096], command[4200];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    assert_true(length > 0);
+    CHECK_GT(length, 0);
     path[length] = 0;
     snprintf(command, sizeof command, "'%s' --print", path);
     FILE *child = popen(command, "r");
-    assert_non_null(child);
+    CHECK_NOT_NULL(child);
     char *there = calloc(1, strlen(here) + 2);
     fread(there, 1, strlen(here) + 1, child);
-    assert_int_equal(pclose(child), 0);
-    assert_string_equal(here, there);
+    CHECK_EQ(pclose(child), 0);
+    CHECK_STR(here, there);
     free(here), free(there);
 }
 
@@ -363,7 +365,7 @@ static void each_helper_compiles_and_needs_nothing(void **state)
     char line[200], result[20], name[40], first[20], second[20], third[20];
     int helpers = 0;
     FILE *header = fopen(KILN_RUNTIME_HEADER, "r");
-    assert_non_null(header);
+    CHECK_NOT_NULL(header);
     while (fgets(line, sizeof line, header)) {
         int found = sscanf(line, "%19[a-z0-9_] %39[a-z0-9_](%19[a-z0-9_] %*[a-z], %19[a-z0-9_] %*[a-z], %19[a-z0-9_]",
                            result, name, first, second, third);
@@ -372,7 +374,7 @@ static void each_helper_compiles_and_needs_nothing(void **state)
         helpers++;
     }
     fclose(header);
-    assert_true(helpers >= 60);
+    CHECK_GE(helpers, 60);
 }
 
 static void tables_are_read_through_the_read_only_cache(void **state)
@@ -464,10 +466,10 @@ static void preparing_gives_equal_bytes(void **state)
 {
     (void)state;
     struct kiln_buffer a = {0}, b = {0};
-    assert_int_equal(plugin->prepare("sm_80", &a, NULL), KILN_OK);
-    assert_int_equal(plugin->prepare("sm_80", &b, NULL), KILN_OK);
-    assert_int_equal(a.size, b.size);
-    assert_memory_equal(a.data, b.data, a.size);
+    CHECK_STATUS(plugin->prepare("sm_80", &a, NULL), KILN_OK);
+    CHECK_STATUS(plugin->prepare("sm_80", &b, NULL), KILN_OK);
+    CHECK_EQ(a.size, b.size);
+    CHECK_MEM(a.data, b.data, a.size);
     kiln__buffer_release(&a), kiln__buffer_release(&b);
 }
 

@@ -1,24 +1,16 @@
 /*
  * test_device_device.c - names of devices, targets, and the current device of a thread.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 
 #include "device/device.h"
+#include "support/check.h"
 
 static kiln_device *find(const char *name)
 {
     kiln_device *device = NULL;
     kiln_error err = {0};
-    if (kiln_device_find(name, &device, &err) != KILN_OK) fail_msg("%s: %s", name, err.text);
+    if (kiln_device_find(name, &device, &err) != KILN_OK) CHECK_FAIL("%s: %s", name, err.text);
     return device;
 }
 
@@ -26,12 +18,13 @@ static void expect_invalid(const char *name, const char *text)
 {
     kiln_device *device = (kiln_device *)(uintptr_t)1;
     kiln_error err = {0};
-    assert_int_equal(kiln_device_find(name, &device, &err), KILN_INVALID);
-    assert_int_equal(err.status, KILN_INVALID);
-    if (strstr(err.text, text) == NULL) fail_msg("\"%s\" lacks \"%s\"", err.text, text);
-    assert_ptr_equal(device, (kiln_device *)(uintptr_t)1);
-    assert_int_equal(kiln_device_find(name, &device, NULL), KILN_INVALID);
+    CHECK_STATUS(kiln_device_find(name, &device, &err), KILN_INVALID, &err);
+    CHECK_EQ(err.status, KILN_INVALID);
+    if (strstr(err.text, text) == NULL) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, text);
+    CHECK_EQ(device, (kiln_device *)(uintptr_t)1);
+    CHECK_STATUS(kiln_device_find(name, &device, NULL), KILN_INVALID);
 }
+#define expect_invalid(...) CHECK_CALL(expect_invalid, __VA_ARGS__)
 
 static void names_of_one_device_are_one_pointer(void **state)
 {
@@ -39,35 +32,35 @@ static void names_of_one_device_are_one_pointer(void **state)
     char name[64];
     kiln_device *native = find("cpu:native");
     snprintf(name, sizeof(name), "cpu:%s", kiln__isa_name(kiln__isa_host()));
-    assert_ptr_equal(native, find(name));
-    assert_ptr_equal(native, find("cpu:native#0"));
-    assert_string_equal(kiln_device_name(native), name);
-    assert_string_equal(kiln_device_target(native), name + 4);
+    CHECK_EQ(native, find(name));
+    CHECK_EQ(native, find("cpu:native#0"));
+    CHECK_STR(kiln_device_name(native), name);
+    CHECK_STR(kiln_device_target(native), name + 4);
 }
 
 static void numbered_devices_share_a_target(void **state)
 {
     (void)state;
     kiln_device *first = find("cpu:native"), *second = find("cpu:native#1");
-    assert_ptr_not_equal(first, second);
-    assert_ptr_equal(second, find("cpu:native#1"));
-    assert_int_not_equal(first->id, second->id);
-    assert_string_equal(kiln_device_target(first), kiln_device_target(second));
-    assert_string_not_equal(kiln_device_name(first), kiln_device_name(second));
+    CHECK_NE(first, second);
+    CHECK_EQ(second, find("cpu:native#1"));
+    CHECK_NE(first->id, second->id);
+    CHECK_STR(kiln_device_target(first), kiln_device_target(second));
+    CHECK_NE(strcmp(kiln_device_name(first), kiln_device_name(second)), 0);
 }
 
 static void plain_cpu_follows_the_variable(void **state)
 {
     (void)state;
     unsetenv("KILN_TARGET");
-    assert_ptr_equal(find("cpu"), find("cpu:native"));
+    CHECK_EQ(find("cpu"), find("cpu:native"));
     setenv("KILN_TARGET", "x86-64", 1);
-    assert_string_equal(kiln_device_target(find("cpu")), "x86-64");
-    assert_string_equal(kiln_device_name(find("cpu#2")), "cpu:x86-64#2");
+    CHECK_STR(kiln_device_target(find("cpu")), "x86-64");
+    CHECK_STR(kiln_device_name(find("cpu#2")), "cpu:x86-64#2");
     setenv("KILN_TARGET", "no-such-cpu", 1);
     expect_invalid("cpu", "unknown target \"no-such-cpu\"");
     setenv("KILN_TARGET", "", 1);
-    assert_ptr_equal(find("cpu"), find("cpu:native"));
+    CHECK_EQ(find("cpu"), find("cpu:native"));
     unsetenv("KILN_TARGET");
 }
 
@@ -91,7 +84,7 @@ static void bad_names_say_what_is_right(void **state)
     expect_invalid("cudax", "right would be \"cuda:0\"");
     expect_invalid("cpu:pentium9", "known are native, x86-64, x86-64-v2");
     expect_invalid("cpu:native:x", "unknown target");
-    assert_int_equal(kiln_device_find(NULL, NULL, NULL), KILN_INVALID);
+    CHECK_STATUS(kiln_device_find(NULL, NULL, NULL), KILN_INVALID);
 }
 
 /* Which targets are refused depends on the machine; that exactly those above its level are does not. */
@@ -102,10 +95,10 @@ static void targets_above_the_host_are_refused(void **state)
         char name[64];
         struct kiln_target target;
         snprintf(name, sizeof(name), "cpu:%s", kiln__isa_name(isa));
-        assert_int_equal(kiln__target_resolve(kiln__isa_name(isa), &target, NULL), KILN_OK);
-        assert_int_equal(target.isa, isa);
+        CHECK_STATUS(kiln__target_resolve(kiln__isa_name(isa), &target, NULL), KILN_OK);
+        CHECK_EQ(target.isa, isa);
         if (isa <= kiln__isa_host())
-            assert_string_equal(kiln_device_target(find(name)), kiln__isa_name(isa));
+            CHECK_STR(kiln_device_target(find(name)), kiln__isa_name(isa));
         else
             expect_invalid(name, "it can run native, x86-64");
     }
@@ -122,9 +115,9 @@ static void cpu_names_have_levels(void **state)
                 {"skylake-avx512", KILN_ISA_X86_64_V4}, {"sapphirerapids", KILN_ISA_X86_64_V4}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct kiln_target target;
-        assert_int_equal(kiln__target_resolve(rows[i].name, &target, NULL), KILN_OK);
-        assert_string_equal(target.name, rows[i].name);
-        assert_int_equal(target.isa, rows[i].isa);
+        CHECK_STATUS(kiln__target_resolve(rows[i].name, &target, NULL), KILN_OK);
+        CHECK_STR(target.name, rows[i].name);
+        CHECK_EQ(target.isa, rows[i].isa);
     }
 }
 
@@ -138,7 +131,7 @@ static void level_agrees_with_the_compiler(void **state)
     bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512vl");
-    assert_int_equal(kiln__isa_host(), 1 + has_v2 + has_v3 + has_v4);
+    CHECK_EQ(kiln__isa_host(), 1 + has_v2 + has_v3 + has_v4);
 }
 
 static void reset_bumps_the_generation(void **state)
@@ -147,7 +140,7 @@ static void reset_bumps_the_generation(void **state)
     kiln_device *device = find("cpu:native#7");
     uint32_t before = device->generation;
     kiln_device_reset(device);
-    assert_int_equal(device->generation, before + 1);
+    CHECK_EQ(device->generation, before + 1);
     kiln_device_reset(NULL);
 }
 
@@ -164,14 +157,14 @@ static void current_device_is_of_the_thread(void **state)
     kiln_device *native = find("cpu"), *second = find("cpu:native#1");
     pthread_t thread;
     void *seen = NULL;
-    assert_ptr_equal(kiln__device_current(NULL), native);
-    assert_int_equal(kiln_set_current_device(second), KILN_OK);
-    assert_ptr_equal(kiln__device_current(NULL), second);
+    CHECK_EQ(kiln__device_current(NULL), native);
+    CHECK_STATUS(kiln_set_current_device(second), KILN_OK);
+    CHECK_EQ(kiln__device_current(NULL), second);
     pthread_create(&thread, NULL, current_elsewhere, NULL);
     pthread_join(thread, &seen);
-    assert_ptr_equal(seen, native);
+    CHECK_EQ(seen, native);
     kiln_set_current_device(NULL);
-    assert_ptr_equal(kiln__device_current(NULL), native);
+    CHECK_EQ(kiln__device_current(NULL), native);
 }
 
 static void current_device_follows_the_variable(void **state)
@@ -181,25 +174,25 @@ static void current_device_follows_the_variable(void **state)
     unsetenv("KILN_TARGET");
     kiln_device *native = kiln__device_current(NULL), *base = find("cpu:x86-64");
     setenv("KILN_TARGET", "x86-64", 1);
-    assert_ptr_equal(kiln__device_current(NULL), base);
+    CHECK_EQ(kiln__device_current(NULL), base);
     unsetenv("KILN_TARGET");
-    assert_ptr_equal(kiln__device_current(NULL), native);
+    CHECK_EQ(kiln__device_current(NULL), native);
     setenv("KILN_OTHER", "1", 1);
-    assert_ptr_equal(kiln__device_current(NULL), native);
+    CHECK_EQ(kiln__device_current(NULL), native);
     unsetenv("KILN_OTHER");
     setenv("KILN_TARGET", "x86-64", 1); /* as many entries as before, another one last */
-    assert_ptr_equal(kiln__device_current(NULL), base);
+    CHECK_EQ(kiln__device_current(NULL), base);
     unsetenv("KILN_TARGET");
     putenv(buffer);
-    assert_ptr_equal(kiln__device_current(NULL), base);
+    CHECK_EQ(kiln__device_current(NULL), base);
     strcpy(buffer, "KILN_TARGET=native"); /* edited in place */
-    assert_ptr_equal(kiln__device_current(NULL), native);
+    CHECK_EQ(kiln__device_current(NULL), native);
     strcpy(buffer, "KILN_TARGET=nonsense");
     kiln_error err = {0};
-    assert_null(kiln__device_current(&err));
-    assert_non_null(strstr(err.text, "nonsense"));
+    CHECK_NULL(kiln__device_current(&err));
+    CHECK_CONTAINS(err.text, "nonsense");
     unsetenv("KILN_TARGET");
-    assert_ptr_equal(kiln__device_current(NULL), native);
+    CHECK_EQ(kiln__device_current(NULL), native);
 }
 
 int main(void)

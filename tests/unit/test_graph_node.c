@@ -18,7 +18,7 @@ static size_t active_bytes(void)
 static struct kiln_array *ones(int n)
 {
     struct kiln_array *array = NULL;
-    assert_int_equal(kiln__array_alloc(KILN_FLOAT32, 1, &n, &array, NULL), KILN_OK);
+    CHECK_STATUS(kiln__array_alloc(KILN_FLOAT32, 1, &n, &array, NULL), KILN_OK);
     return array;
 }
 
@@ -35,7 +35,7 @@ static void free_on_small_stack(struct kiln_array *array)
     pthread_t thread;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, 256 * 1024);
-    assert_int_equal(pthread_create(&thread, &attr, free_chain, array), 0);
+    CHECK_EQ(pthread_create(&thread, &attr, free_chain, array), 0);
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attr);
 }
@@ -46,31 +46,31 @@ static void test_million_nodes(void **state)
     struct kiln_array *array = ones(4);
     for (int i = 0; i < 1000000; i++) {
         struct kiln_array *next = NULL;
-        assert_int_equal(i % 2 ? kiln__unary(KILN_OP_NEGATIVE, array, &next, NULL)
-                               : kiln__binary(KILN_OP_ADD, array, array, &next, NULL),
-                         KILN_OK);
+        CHECK_STATUS(i % 2 ? kiln__unary(KILN_OP_NEGATIVE, array, &next, NULL)
+                           : kiln__binary(KILN_OP_ADD, array, array, &next, NULL),
+                     KILN_OK);
         kiln__array_unref(array);
         array = next;
     }
-    assert_int_equal(active_bytes(), 16);
+    CHECK_EQ(active_bytes(), 16);
     free_on_small_stack(array);
-    assert_int_equal(active_bytes(), 0); /* the leaf went as well */
+    CHECK_EQ(active_bytes(), 0); /* the leaf went as well */
 }
 
 static void test_inputs_are_held(void **state)
 {
     (void)state;
     struct kiln_array *a = ones(4), *sum = NULL, *product = NULL;
-    assert_int_equal(kiln__binary(KILN_OP_ADD, a, a, &sum, NULL), KILN_OK);
-    assert_int_equal(kiln__binary(KILN_OP_MULTIPLY, a, sum, &product, NULL), KILN_OK);
-    assert_false(kiln__array_is_ready(sum));
-    assert_int_equal(atomic_load(&a->refs), 4);
+    CHECK_STATUS(kiln__binary(KILN_OP_ADD, a, a, &sum, NULL), KILN_OK);
+    CHECK_STATUS(kiln__binary(KILN_OP_MULTIPLY, a, sum, &product, NULL), KILN_OK);
+    CHECK_FALSE(kiln__array_is_ready(sum));
+    CHECK_EQ(atomic_load(&a->refs), 4);
     kiln__array_unref(sum);
-    assert_int_equal(atomic_load(&a->refs), 4); /* the product still needs the sum */
+    CHECK_EQ(atomic_load(&a->refs), 4); /* the product still needs the sum */
     kiln__array_unref(product);
-    assert_int_equal(atomic_load(&a->refs), 1);
+    CHECK_EQ(atomic_load(&a->refs), 1);
     kiln__array_unref(a);
-    assert_int_equal(active_bytes(), 0);
+    CHECK_EQ(active_bytes(), 0);
 }
 
 static void test_failure_leaves_nothing(void **state)
@@ -78,10 +78,10 @@ static void test_failure_leaves_nothing(void **state)
     (void)state;
     struct kiln_array *a = ones(4), *b = ones(3);
     out = NULL;
-    assert_int_equal(kiln__binary(KILN_OP_ADD, a, b, &out, NULL), KILN_INVALID);
-    assert_null(out);
-    assert_int_equal(atomic_load(&a->refs), 1);
-    assert_int_equal(atomic_load(&b->refs), 1);
+    CHECK_STATUS(kiln__binary(KILN_OP_ADD, a, b, &out, NULL), KILN_INVALID);
+    CHECK_NULL(out);
+    CHECK_EQ(atomic_load(&a->refs), 1);
+    CHECK_EQ(atomic_load(&b->refs), 1);
     kiln__array_unref(a);
     kiln__array_unref(b);
 }
@@ -99,10 +99,10 @@ static void count_plan(void *plan)
 static struct kiln_node *plan_node(struct kiln_array *input, struct kiln_array **outputs, size_t count)
 {
     struct kiln_node *node = NULL;
-    assert_int_equal(kiln__node_new(KILN_OP_PLAN, &input, 1, NULL, 0, &node, NULL), KILN_OK);
+    CHECK_STATUS(kiln__node_new(KILN_OP_PLAN, &input, 1, NULL, 0, &node, NULL), KILN_OK);
     node->plan = &plans_freed;
     for (size_t i = 0; i < count; i++) outputs[i] = shaped(KILN_FLOAT32, 4, END);
-    assert_int_equal(kiln__node_set_outputs(node, outputs, count, NULL), KILN_OK);
+    CHECK_STATUS(kiln__node_set_outputs(node, outputs, count, NULL), KILN_OK);
     return node;
 }
 
@@ -113,21 +113,21 @@ static void test_plan_outputs(void **state)
     plans_freed = 0;
     struct kiln_array *input = ones(4), *outputs[3];
     struct kiln_node *node = plan_node(input, outputs, 3);
-    assert_int_equal(atomic_load(&node->refs), 3);
+    CHECK_EQ(atomic_load(&node->refs), 3);
     kiln__array_unref(outputs[1]);
-    assert_null(kiln__node_output(node, 1)); /* freed, and the node knows */
+    CHECK_NULL(kiln__node_output(node, 1)); /* freed, and the node knows */
     struct kiln_array *first = kiln__node_output(node, 0);
-    assert_ptr_equal(first, outputs[0]);
+    CHECK_EQ(first, outputs[0]);
     kiln__array_unref(first);
     struct kiln_array *last = kiln__node_take_output(node, 2);
-    assert_ptr_equal(last, outputs[2]);
-    assert_null(kiln__node_output(node, 2)); /* forgotten */
+    CHECK_EQ(last, outputs[2]);
+    CHECK_NULL(kiln__node_output(node, 2)); /* forgotten */
     kiln__array_unref(last);
     kiln__array_unref(outputs[2]);
-    assert_int_equal(plans_freed, 0);
+    CHECK_EQ(plans_freed, 0);
     kiln__array_unref(outputs[0]);
-    assert_int_equal(plans_freed, 1);
-    assert_int_equal(atomic_load(&input->refs), 1);
+    CHECK_EQ(plans_freed, 1);
+    CHECK_EQ(atomic_load(&input->refs), 1);
     kiln__array_unref(input);
     kiln__node_free_plan = NULL;
 }
@@ -147,17 +147,17 @@ static void test_plan_outputs_race(void **state)
         struct kiln_array *outputs[2];
         struct kiln_node *node = plan_node(input, outputs, 2);
         pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, free_output, outputs[1]), 0);
+        CHECK_EQ(pthread_create(&thread, NULL, free_output, outputs[1]), 0);
         struct kiln_array *output = kiln__node_output(node, 1);
-        if (output) assert_int_equal(output->size, 4);
+        if (output) CHECK_EQ(output->size, 4);
         kiln__array_unref(output);
         pthread_join(thread, NULL);
-        assert_null(kiln__node_output(node, 1));
+        CHECK_NULL(kiln__node_output(node, 1));
         kiln__array_unref(outputs[0]);
     }
-    assert_int_equal(atomic_load(&input->refs), 1);
+    CHECK_EQ(atomic_load(&input->refs), 1);
     kiln__array_unref(input);
-    assert_int_equal(active_bytes(), 0);
+    CHECK_EQ(active_bytes(), 0);
 }
 
 /* ---- tracers ----------------------------------------------------------------------------------------------------- */
@@ -171,17 +171,17 @@ static void test_tracers(void **state)
     check_refused(kiln__binary(KILN_OP_ADD, plain, tracer, &out, &err),
                   "[add] Input 1: array belongs to a trace that has ended.");
     begin_trace(7);
-    assert_int_equal(kiln__binary(KILN_OP_ADD, plain, tracer, &out, &err), KILN_OK);
-    assert_int_equal(out->trace, 7);
-    assert_int_equal(node_of(out)->inputs[1]->trace, 7); /* the cast as well */
-    assert_false(kiln__array_is_ready(out));
+    CHECK_OK(kiln__binary(KILN_OP_ADD, plain, tracer, &out, &err), &err);
+    CHECK_EQ(out->trace, 7);
+    CHECK_EQ(node_of(out)->inputs[1]->trace, 7); /* the cast as well */
+    CHECK_FALSE(kiln__array_is_ready(out));
     kiln__array_unref(out);
     check_refused(kiln__binary(KILN_OP_ADD, tracer, other, &out, &err),
                   "[add] Input 1: array belongs to a trace that has ended.");
-    assert_int_equal(kiln__unary(KILN_OP_NEGATIVE, plain, &out, &err), KILN_OK);
-    assert_int_equal(out->trace, 0);
+    CHECK_OK(kiln__unary(KILN_OP_NEGATIVE, plain, &out, &err), &err);
+    CHECK_EQ(out->trace, 0);
     kiln__array_unref(out);
-    assert_int_equal(kiln__tracing.tracer_count, 2); /* a sum and a cast */
+    CHECK_EQ(kiln__tracing.tracer_count, 2); /* a sum and a cast */
     end_trace();
     kiln__array_unref(plain);
     kiln__array_unref(tracer);

@@ -9,10 +9,11 @@ static void check_text(struct kiln_array *const *inputs, size_t input_count, str
                        size_t output_count, const char *expected)
 {
     struct kiln_buffer text = {0};
-    assert_int_equal(kiln__graph_print(inputs, input_count, outputs, output_count, &text, NULL), KILN_OK);
-    assert_string_equal((const char *)text.data, expected);
+    CHECK_STATUS(kiln__graph_print(inputs, input_count, outputs, output_count, &text, NULL), KILN_OK);
+    CHECK_STR((const char *)text.data, expected);
     kiln__buffer_release(&text);
 }
+#define check_text(...) CHECK_CALL(check_text, __VA_ARGS__)
 
 static void test_expression(void **state)
 {
@@ -20,10 +21,10 @@ static void test_expression(void **state)
     float one = 1;
     struct kiln_array *a = shaped(KILN_FLOAT32, 2, 3, END), *b = shaped(KILN_INT32, 3, END), *scalar, *sum, *product,
                       *total;
-    assert_int_equal(kiln__array_scalar(KILN_FLOAT32, &one, &scalar, NULL), KILN_OK);
-    assert_int_equal(kiln__binary(KILN_OP_ADD, a, b, &sum, NULL), KILN_OK);
-    assert_int_equal(kiln__binary(KILN_OP_MULTIPLY, sum, scalar, &product, NULL), KILN_OK);
-    assert_int_equal(kiln__sum_axis(product, -1, false, &total, NULL), KILN_OK);
+    CHECK_STATUS(kiln__array_scalar(KILN_FLOAT32, &one, &scalar, NULL), KILN_OK);
+    CHECK_STATUS(kiln__binary(KILN_OP_ADD, a, b, &sum, NULL), KILN_OK);
+    CHECK_STATUS(kiln__binary(KILN_OP_MULTIPLY, sum, scalar, &product, NULL), KILN_OK);
+    CHECK_STATUS(kiln__sum_axis(product, -1, false, &total, NULL), KILN_OK);
     struct kiln_array *inputs[] = {a, b, a}, *outputs[] = {total, sum, a};
     check_text(inputs, 3, outputs, 3,
                "a0: float32(2,3)\n"
@@ -53,15 +54,15 @@ static void test_long_chain(void **state)
     struct kiln_array *array = shaped(KILN_FLOAT32, 4, END);
     for (int i = 0; i < COUNT; i++) {
         struct kiln_array *next;
-        assert_int_equal(kiln__unary(KILN_OP_EXP, array, &next, NULL), KILN_OK);
+        CHECK_STATUS(kiln__unary(KILN_OP_EXP, array, &next, NULL), KILN_OK);
         kiln__array_unref(array);
         array = next;
     }
     struct kiln_buffer text = {0};
-    assert_int_equal(kiln__graph_print(NULL, 0, &array, 1, &text, NULL), KILN_OK);
+    CHECK_STATUS(kiln__graph_print(NULL, 0, &array, 1, &text, NULL), KILN_OK);
     size_t lines = 0;
     for (size_t i = 0; i < text.size; i++) lines += text.data[i] == '\n';
-    assert_int_equal(lines, COUNT + 2);
+    CHECK_EQ(lines, COUNT + 2);
     kiln__buffer_release(&text);
     kiln__array_unref(array);
 }

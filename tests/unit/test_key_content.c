@@ -8,7 +8,7 @@
 static kiln_device *cpu(void)
 {
     kiln_device *device = NULL;
-    assert_int_equal(kiln_device_find("cpu:x86-64-v2", &device, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:x86-64-v2", &device, NULL), KILN_OK);
     return device;
 }
 
@@ -24,12 +24,12 @@ static void test_encoding(void **state)
     struct kiln_content_key key = {0};
     kiln__content_text(&key, "ab", "cde");
     kiln__content_field(&key, "x", "\0\1", 2);
-    assert_int_equal(kiln__content_finish(&key, NULL), KILN_OK);
+    CHECK_STATUS(kiln__content_finish(&key, NULL), KILN_OK);
     const char expected[] = "\2\0\0\0ab\3\0\0\0cde\1\0\0\0x\2\0\0\0\0\1";
-    assert_int_equal(key.fields.size, sizeof expected - 1);
-    assert_memory_equal(key.fields.data, expected, sizeof expected - 1);
+    CHECK_EQ(key.fields.size, sizeof expected - 1);
+    CHECK_MEM(key.fields.data, expected, sizeof expected - 1);
     struct kiln_digest digest = kiln__digest(expected, sizeof expected - 1);
-    assert_memory_equal(&key.digest, &digest, sizeof digest);
+    CHECK_MEM(&key.digest, &digest, sizeof digest);
     kiln__content_release(&key);
 }
 
@@ -40,31 +40,32 @@ static void test_walk(void **state)
     struct kiln_field field;
     size_t offset = 0;
     kiln_bytes whole = {text, sizeof text - 1};
-    assert_true(kiln__content_next(whole, &offset, &field));
-    assert_true(is_field(&field, "ab", "cde"));
-    assert_true(kiln__content_next(whole, &offset, &field));
-    assert_true(is_field(&field, "x", ""));
-    assert_false(kiln__content_next(whole, &offset, &field));
+    CHECK_TRUE(kiln__content_next(whole, &offset, &field));
+    CHECK_TRUE(is_field(&field, "ab", "cde"));
+    CHECK_TRUE(kiln__content_next(whole, &offset, &field));
+    CHECK_TRUE(is_field(&field, "x", ""));
+    CHECK_FALSE(kiln__content_next(whole, &offset, &field));
     for (size_t cut = 0; cut < sizeof text - 1; cut++) { /* never beyond the end, wherever it is cut */
         char *copy = malloc(cut + 1);
         memcpy(copy, text, cut);
         size_t fields = 0;
         for (offset = 0; kiln__content_next((kiln_bytes){copy, cut}, &offset, &field);) fields++;
-        assert_int_equal(fields, cut >= 13 ? 1 : 0);
+        CHECK_EQ(fields, cut >= 13 ? 1 : 0);
         free(copy);
     }
     const char lies[] = "\377\377\377\377ab";
     offset = 0;
-    assert_false(kiln__content_next((kiln_bytes){lies, 6}, &offset, &field));
+    CHECK_FALSE(kiln__content_next((kiln_bytes){lies, 6}, &offset, &field));
 }
 
 static void content(const kiln_request *request, const char *compiler, const char *toolchain, const char *text,
                     struct kiln_content_key *out)
 {
     *out = (struct kiln_content_key){0};
-    assert_int_equal(kiln__request_content(request, compiler, toolchain, (kiln_bytes){text, strlen(text)}, out, NULL),
-                     KILN_OK);
+    CHECK_STATUS(kiln__request_content(request, compiler, toolchain, (kiln_bytes){text, strlen(text)}, out, NULL),
+                 KILN_OK);
 }
+#define content(...) CHECK_CALL(content, __VA_ARGS__)
 
 /* "unroll" is pushed and signed; then it is popped again, which changes nothing for this key. */
 static void push_one(struct kiln_signature *signature, struct kiln_options *options)
@@ -97,15 +98,15 @@ static void test_fields_of_a_request(void **state)
     struct kiln_field field;
     size_t offset = 0;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        assert_true(kiln__content_next((kiln_bytes){key.fields.data, key.fields.size}, &offset, &field));
+        CHECK_TRUE(kiln__content_next((kiln_bytes){key.fields.data, key.fields.size}, &offset, &field));
         if (!strcmp(expected[i][0], "pushed")) {
-            assert_int_equal(field.value.size, 8);
-            assert_memory_equal(field.value.data, "unroll\0004", 8);
+            CHECK_EQ(field.value.size, 8);
+            CHECK_MEM(field.value.data, "unroll\0004", 8);
         } else {
-            assert_true(is_field(&field, expected[i][0], expected[i][1]));
+            CHECK_TRUE(is_field(&field, expected[i][0], expected[i][1]));
         }
     }
-    assert_int_equal(offset, key.fields.size);
+    CHECK_EQ(offset, key.fields.size);
     kiln__content_release(&key);
 }
 
@@ -118,7 +119,7 @@ static void test_what_decides(void **state)
     content(&request, "fake", "1", "abc", &base);
 #define SAME(expected, ...)                                                                                            \
     content(__VA_ARGS__, &other);                                                                                      \
-    assert_int_equal(!memcmp(&base.digest, &other.digest, sizeof base.digest), expected);                              \
+    CHECK_EQ(!memcmp(&base.digest, &other.digest, sizeof base.digest), expected);                                      \
     kiln__content_release(&other)
     SAME(true, &request, "fake", "1", "abc");
     SAME(false, &request, "cake", "1", "abc");
@@ -137,7 +138,7 @@ static void test_what_decides(void **state)
     SAME(false, &request, "fake", "1", "abc");
     request.options.pushed_count = 0;
     SAME(true, &request, "fake", "1", "abc");
-    assert_int_equal(kiln_device_find("cpu:x86-64", &request.device, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:x86-64", &request.device, NULL), KILN_OK);
     SAME(false, &request, "fake", "1", "abc");
     kiln__content_release(&base);
 }
@@ -148,10 +149,9 @@ static struct kiln_digest with_args(const kiln_arg *args, size_t count)
 {
     struct kiln_signature signature;
     kiln__signature_init(&signature);
-    for (size_t i = 0; i < count; i++)
-        assert_int_equal(kiln__signature_argument(&signature, &args[i], i, NULL), KILN_OK);
+    for (size_t i = 0; i < count; i++) CHECK_STATUS(kiln__signature_argument(&signature, &args[i], i, NULL), KILN_OK);
     kiln_request request = {.device = cpu(), .function = "f", .keyed = KILN_KEYED_ARGUMENTS};
-    assert_int_equal(kiln__request_arguments(&request, signature.words, count), KILN_OK);
+    CHECK_STATUS(kiln__request_arguments(&request, signature.words, count), KILN_OK);
     struct kiln_content_key key;
     content(&request, "fake", "1", "abc", &key);
     kiln__content_release(&key);
@@ -175,17 +175,17 @@ static void test_arguments_by_type_name(void **state)
 {
     (void)state;
     const kiln_type mine = {"mine", sign_it}, twin = {"mine", sign_it}, other = {"other", sign_it};
-    assert_true(equal(with_args(ARGS({&mine, "abc"})),
-                      with_args(ARGS({&twin, "abc"})))); /* addresses differ between processes */
-    assert_false(equal(with_args(ARGS({&mine, "abc"})), with_args(ARGS({&other, "abc"}))));
-    assert_false(equal(with_args(ARGS({&mine, "abc"})), with_args(ARGS({&mine, "abd"}))));
+    CHECK_TRUE(equal(with_args(ARGS({&mine, "abc"})),
+                     with_args(ARGS({&twin, "abc"})))); /* addresses differ between processes */
+    CHECK_FALSE(equal(with_args(ARGS({&mine, "abc"})), with_args(ARGS({&other, "abc"}))));
+    CHECK_FALSE(equal(with_args(ARGS({&mine, "abc"})), with_args(ARGS({&mine, "abd"}))));
     const kiln_arg in_list[] = {{&mine, "abc"}}, twin_in_list[] = {{&twin, "abc"}},
                    two[] = {{&mine, "abc"}, {&mine, "abc"}};
     const kiln_args list = {in_list, 1}, twin_list = {twin_in_list, 1}, list_of_two = {two, 2};
-    assert_true(equal(with_args(ARGS({&kiln_list, &list})), with_args(ARGS({&kiln_list, &twin_list}))));
-    assert_false(
+    CHECK_TRUE(equal(with_args(ARGS({&kiln_list, &list})), with_args(ARGS({&kiln_list, &twin_list}))));
+    CHECK_FALSE(
         equal(with_args(ARGS({&kiln_list, &list}, {&kiln_list, &list})), with_args(ARGS({&kiln_list, &list_of_two}))));
-    assert_false(equal(with_args(ARGS(I64(1), I64(2))), with_args(ARGS(I64(2), I64(1)))));
+    CHECK_FALSE(equal(with_args(ARGS(I64(1), I64(2))), with_args(ARGS(I64(2), I64(1)))));
 }
 
 static kiln_status add(struct kiln_watches *watches, enum kiln_item kind, const char *module, const char *name,
@@ -204,7 +204,7 @@ static struct kiln_digest with_watches(const struct kiln_watches *watches)
     kiln__watches_sign(watches, kiln__environment(), &signature);
     for (const struct kiln_watch *watch = watches->first; watch; watch = watch->next)
         watched[count++] = kiln__watched_read(watch, signature.words, &at);
-    assert_int_equal(at, signature.count);
+    CHECK_EQ(at, signature.count);
     const kiln_request request = {.device = cpu(), .function = "f", .watched = watched, .watched_count = count};
     struct kiln_content_key key;
     content(&request, "fake", "1", "abc", &key);
@@ -218,7 +218,7 @@ static struct kiln_digest with_watch(enum kiln_item kind, const char *module, co
                                      size_t size, kiln_var *var)
 {
     struct kiln_watches watches = {0};
-    assert_int_equal(add(&watches, kind, module, name, address, size, var), KILN_OK);
+    CHECK_STATUS(add(&watches, kind, module, name, address, size, var), KILN_OK);
     struct kiln_digest digest = with_watches(&watches);
     kiln__watches_release(&watches);
     return digest;
@@ -229,25 +229,25 @@ static void test_watches(void **state)
     (void)state;
     char one[2] = "1", two[2] = "2";
     kiln_var *var = NULL;
-    assert_int_equal(kiln_var_new("KILN_TEST_X", "1", 2, &var, NULL), KILN_OK);
+    CHECK_STATUS(kiln_var_new("KILN_TEST_X", "1", 2, &var, NULL), KILN_OK);
     setenv("KILN_TEST_X", "1", 1);
     struct kiln_digest base = with_watch(KILN_ITEM_MEMORY, "m", "x", one, 2, NULL);
-    assert_true(
+    CHECK_TRUE(
         equal(base, with_watch(KILN_ITEM_MEMORY, "m", "x", (char[2]){"1"}, 2, NULL))); /* by value, not by address */
-    assert_false(equal(base, with_watch(KILN_ITEM_MEMORY, "m", "x", two, 2, NULL)));
-    assert_false(equal(base, with_watch(KILN_ITEM_MEMORY, "m", "y", one, 2, NULL)));
-    assert_false(equal(with_watch(KILN_ITEM_MEMORY, "a b", "c", one, 2, NULL),
-                       with_watch(KILN_ITEM_MEMORY, "a", "b c", one, 2, NULL)));
+    CHECK_FALSE(equal(base, with_watch(KILN_ITEM_MEMORY, "m", "x", two, 2, NULL)));
+    CHECK_FALSE(equal(base, with_watch(KILN_ITEM_MEMORY, "m", "y", one, 2, NULL)));
+    CHECK_FALSE(equal(with_watch(KILN_ITEM_MEMORY, "a b", "c", one, 2, NULL),
+                      with_watch(KILN_ITEM_MEMORY, "a", "b c", one, 2, NULL)));
     struct kiln_digest memory = with_watch(KILN_ITEM_MEMORY, "", "KILN_TEST_X", one, 2, NULL);
     struct kiln_digest environment = with_watch(KILN_ITEM_ENVIRONMENT, "", "KILN_TEST_X", NULL, 0, NULL);
     struct kiln_digest variable = with_watch(KILN_ITEM_VARIABLE, "", NULL, NULL, 0, var);
-    assert_false(equal(memory, environment)); /* same name and bytes, another kind */
-    assert_false(equal(environment, variable));
-    assert_false(equal(memory, variable));
+    CHECK_FALSE(equal(memory, environment)); /* same name and bytes, another kind */
+    CHECK_FALSE(equal(environment, variable));
+    CHECK_FALSE(equal(memory, variable));
     setenv("KILN_TEST_X", "", 1);
     struct kiln_digest empty = with_watch(KILN_ITEM_ENVIRONMENT, "", "KILN_TEST_X", NULL, 0, NULL);
     unsetenv("KILN_TEST_X");
-    assert_false(equal(empty, with_watch(KILN_ITEM_ENVIRONMENT, "", "KILN_TEST_X", NULL, 0, NULL)));
+    CHECK_FALSE(equal(empty, with_watch(KILN_ITEM_ENVIRONMENT, "", "KILN_TEST_X", NULL, 0, NULL)));
     kiln_var_free(var);
 }
 
@@ -260,7 +260,7 @@ static void test_order_of_registration(void **state)
     add(&ab, KILN_ITEM_MEMORY, "m", "b", &b, 1, NULL);
     add(&ba, KILN_ITEM_MEMORY, "m", "b", &b, 1, NULL);
     add(&ba, KILN_ITEM_MEMORY, "m", "a", &a, 1, NULL);
-    assert_true(equal(with_watches(&ab), with_watches(&ba)));
+    CHECK_TRUE(equal(with_watches(&ab), with_watches(&ba)));
     kiln__watches_release(&ab);
     kiln__watches_release(&ba);
 }
@@ -269,14 +269,14 @@ static struct kiln_digest with_read(const char *module, const char *name, int va
 {
     kiln_request request = {.device = cpu(), .function = "f"};
     int out = 0;
-    assert_int_equal(kiln_read(&request, module, name, &value, sizeof value, &out), KILN_OK);
-    assert_int_equal(out, value);
+    CHECK_STATUS(kiln_read(&request, module, name, &value, sizeof value, &out), KILN_OK);
+    CHECK_EQ(out, value);
     struct kiln_content_key key;
     content(&request, "fake", "1", "abc", &key);
     kiln__content_release(&key);
-    assert_true(kiln__reads_hold(request.reads));
+    CHECK_TRUE(kiln__reads_hold(request.reads));
     value++;
-    assert_false(kiln__reads_hold(request.reads));
+    CHECK_FALSE(kiln__reads_hold(request.reads));
     kiln__reads_free(request.reads);
     return key.digest;
 }
@@ -284,17 +284,17 @@ static struct kiln_digest with_read(const char *module, const char *name, int va
 static void test_reads(void **state)
 {
     (void)state;
-    assert_true(equal(with_read("m", "x", 1), with_read("m", "x", 1)));
-    assert_false(equal(with_read("m", "x", 1), with_read("m", "x", 2)));
-    assert_false(equal(with_read("a b", "c", 1), with_read("a", "b c", 1)));
+    CHECK_TRUE(equal(with_read("m", "x", 1), with_read("m", "x", 1)));
+    CHECK_FALSE(equal(with_read("m", "x", 1), with_read("m", "x", 2)));
+    CHECK_FALSE(equal(with_read("a b", "c", 1), with_read("a", "b c", 1)));
     kiln_request request = {.device = cpu(), .function = "f"};
     int out;
-    assert_int_equal(kiln_read(NULL, "m", "x", &out, 4, &out), KILN_INVALID);
-    assert_int_equal(kiln_read(&request, NULL, "x", &out, 4, &out), KILN_INVALID);
-    assert_int_equal(kiln_read(&request, "m", NULL, &out, 4, &out), KILN_INVALID);
-    assert_int_equal(kiln_read(&request, "m", "x", NULL, 4, &out), KILN_INVALID);
-    assert_int_equal(kiln_read(&request, "m", "x", &out, 4, NULL), KILN_INVALID);
-    assert_null(request.reads);
+    CHECK_STATUS(kiln_read(NULL, "m", "x", &out, 4, &out), KILN_INVALID);
+    CHECK_STATUS(kiln_read(&request, NULL, "x", &out, 4, &out), KILN_INVALID);
+    CHECK_STATUS(kiln_read(&request, "m", NULL, &out, 4, &out), KILN_INVALID);
+    CHECK_STATUS(kiln_read(&request, "m", "x", NULL, 4, &out), KILN_INVALID);
+    CHECK_STATUS(kiln_read(&request, "m", "x", &out, 4, NULL), KILN_INVALID);
+    CHECK_NULL(request.reads);
 }
 
 int main(void)

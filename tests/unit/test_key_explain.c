@@ -19,23 +19,24 @@ static void begin(struct kiln_signature *signature, uint64_t device)
 
 static void add(struct kiln_signature *signature, const kiln_arg *args, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        assert_int_equal(kiln__signature_argument(signature, &args[i], i, NULL), KILN_OK);
+    for (size_t i = 0; i < count; i++) CHECK_STATUS(kiln__signature_argument(signature, &args[i], i, NULL), KILN_OK);
 }
+#define add(...) CHECK_CALL(add, __VA_ARGS__)
 
 static void expect(struct kiln_signature *was, struct kiln_signature *is, const char *text)
 {
     struct kiln_buffer out = {0}, old = {0}, new = {0};
-    assert_int_equal(kiln__key_print(was->words, was->count, NULL, &old), was->count);
-    assert_int_equal(kiln__key_print(is->words, is->count, NULL, &new), is->count);
+    CHECK_EQ(kiln__key_print(was->words, was->count, NULL, &old), was->count);
+    CHECK_EQ(kiln__key_print(is->words, is->count, NULL, &new), is->count);
     kiln__explain(old.size ? (const char *)old.data : "", new.size ? (const char *)new.data : "", &out);
-    assert_string_equal(out.size ? (const char *)out.data : "", text);
+    CHECK_STR(out.size ? (const char *)out.data : "", text);
     kiln__buffer_release(&out);
     kiln__buffer_release(&old);
     kiln__buffer_release(&new);
     kiln__signature_release(was);
     kiln__signature_release(is);
 }
+#define expect(...) CHECK_CALL(expect, __VA_ARGS__)
 
 static void explain(const kiln_arg *was, size_t was_count, const kiln_arg *is, size_t is_count, const char *text)
 {
@@ -46,6 +47,7 @@ static void explain(const kiln_arg *was, size_t was_count, const kiln_arg *is, s
     add(&new, is, is_count);
     expect(&old, &new, text);
 }
+#define explain(...) CHECK_CALL(explain, __VA_ARGS__)
 
 static kiln_status sign_pair(kiln_signature *signature, const void *value)
 {
@@ -85,7 +87,7 @@ static void test_arguments(void **state)
     kiln__key_print(was.words, was.count, NULL, &old);
     kiln__key_print(is.words, is.count, NULL, &new);
     kiln__explain((char *)old.data, (char *)new.data, &out);
-    assert_non_null(strstr((char *)out.data, "xxx\"... (100 bytes, hash "));
+    CHECK_CONTAINS((char *)out.data, "xxx\"... (100 bytes, hash ");
     kiln__buffer_release(&old), kiln__buffer_release(&new), kiln__buffer_release(&out);
 }
 
@@ -142,8 +144,8 @@ static void test_device(void **state)
     (void)state;
     struct kiln_signature was, is;
     kiln_device *first = NULL, *second = NULL;
-    assert_int_equal(kiln_device_find("cpu:x86-64", &first, NULL), KILN_OK);
-    assert_int_equal(kiln_device_find("cpu:x86-64#1", &second, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:x86-64", &first, NULL), KILN_OK);
+    CHECK_STATUS(kiln_device_find("cpu:x86-64#1", &second, NULL), KILN_OK);
     begin(&was, (uint64_t)first->id << 32), begin(&is, (uint64_t)second->id << 32);
     expect(&was, &is, "device was cpu:x86-64, is cpu:x86-64#1");
     begin(&was, (uint64_t)first->id << 32), begin(&is, (uint64_t)first->id << 32 | 1);
@@ -200,9 +202,10 @@ static void compare_values(const struct kiln_watched *was, const struct kiln_wat
     kiln__watched_print(was, &old);
     kiln__watched_print(is, &new);
     kiln__explain((char *)old.data, (char *)new.data, &out);
-    assert_string_equal((char *)out.data, text);
+    CHECK_STR((char *)out.data, text);
     kiln__buffer_release(&old), kiln__buffer_release(&new), kiln__buffer_release(&out);
 }
+#define compare_values(...) CHECK_CALL(compare_values, __VA_ARGS__)
 
 static void test_watches(void **state)
 {
@@ -211,11 +214,10 @@ static void test_watches(void **state)
     kiln_var *var = NULL;
     int32_t one = 1, two = 2;
     int64_t wide = -5, wider = 6;
-    assert_int_equal(kiln_var_new("tile", "8", 1, &var, NULL), KILN_OK);
-    assert_int_equal(kiln__watches_add(&watches, KILN_ITEM_MEMORY, "m.c", "scale", &one, 4, NULL, NULL), KILN_OK);
-    assert_int_equal(kiln__watches_add(&watches, KILN_ITEM_ENVIRONMENT, "", "KILN_TEST_E", NULL, 0, NULL, NULL),
-                     KILN_OK);
-    assert_int_equal(kiln__watches_add(&watches, KILN_ITEM_VARIABLE, "", NULL, NULL, 0, var, NULL), KILN_OK);
+    CHECK_STATUS(kiln_var_new("tile", "8", 1, &var, NULL), KILN_OK);
+    CHECK_STATUS(kiln__watches_add(&watches, KILN_ITEM_MEMORY, "m.c", "scale", &one, 4, NULL, NULL), KILN_OK);
+    CHECK_STATUS(kiln__watches_add(&watches, KILN_ITEM_ENVIRONMENT, "", "KILN_TEST_E", NULL, 0, NULL, NULL), KILN_OK);
+    CHECK_STATUS(kiln__watches_add(&watches, KILN_ITEM_VARIABLE, "", NULL, NULL, 0, var, NULL), KILN_OK);
     struct kiln_watch *memory = watches.first, *environment = memory->next, *variable = environment->next;
     compare_values(&(struct kiln_watched){memory, &one, 4}, &(struct kiln_watched){memory, &two, 4},
                    "m.c: scale was 1, is 2");
@@ -240,7 +242,7 @@ static void test_callees(void **state)
     kiln__callee_print("g", 1, &old);
     kiln__callee_print("g", 2, &new);
     kiln__explain((char *)old.data, (char *)new.data, &out);
-    assert_string_equal((char *)out.data, "function g, which it uses, changed");
+    CHECK_STR((char *)out.data, "function g, which it uses, changed");
     kiln__buffer_release(&old), kiln__buffer_release(&new), kiln__buffer_release(&out);
 }
 
@@ -261,7 +263,7 @@ static void test_lines(void **state)
         struct kiln_buffer out = {0};
         kiln__explain_lines((kiln_bytes){rows[i].was, strlen(rows[i].was)},
                             (kiln_bytes){rows[i].is, strlen(rows[i].is)}, &out);
-        assert_string_equal(out.size ? (char *)out.data : "", rows[i].text);
+        CHECK_STR(out.size ? (char *)out.data : "", rows[i].text);
         kiln__buffer_release(&out);
     }
 }
@@ -287,7 +289,7 @@ static void test_fields(void **state)
         struct kiln_buffer out = {0};
         kiln__field_print(&(struct kiln_field){rows[i].name, strlen(rows[i].name), {rows[i].value, rows[i].size}},
                           &out);
-        assert_string_equal((char *)out.data, rows[i].text);
+        CHECK_STR((char *)out.data, rows[i].text);
         kiln__buffer_release(&out);
     }
 }

@@ -18,9 +18,9 @@ static struct key sign(const kiln_arg *args, size_t count)
     kiln__signature_init(&signature);
     for (size_t i = 0; i < count; i++) {
         kiln_error err = {0};
-        if (kiln__signature_argument(&signature, &args[i], i, &err)) fail_msg("%s", err.text);
+        CHECK_OK(kiln__signature_argument(&signature, &args[i], i, &err), &err);
     }
-    assert_true(signature.count <= 256);
+    CHECK_LE(signature.count, 256);
     key.count = signature.count;
     memcpy(key.words, signature.words, signature.count * sizeof *key.words);
     kiln__signature_release(&signature);
@@ -32,8 +32,8 @@ static bool same(struct key a, struct key b)
     return a.count == b.count && kiln__key_equal(a.words, b.words, a.count);
 }
 
-#define assert_same(a, b)      assert_true(same(a, b))
-#define assert_different(a, b) assert_false(same(a, b))
+#define assert_same(a, b)      CHECK_TRUE(same(a, b))
+#define assert_different(a, b) CHECK_FALSE(same(a, b))
 #define SIGN(...)              sign(ARGS(__VA_ARGS__))
 #define F64(x)                                                                                                         \
     {                                                                                                                  \
@@ -123,8 +123,8 @@ static void test_list_that_holds_itself(void **state)
     struct kiln_signature signature;
     kiln_error err = {0};
     kiln__signature_init(&signature);
-    assert_int_equal(kiln__signature_argument(&signature, &self, 0, &err), KILN_UNSIGNED);
-    assert_non_null(strstr(err.text, "list"));
+    CHECK_STATUS(kiln__signature_argument(&signature, &self, 0, &err), KILN_UNSIGNED, &err);
+    CHECK_CONTAINS(err.text, "list");
     kiln__signature_release(&signature);
 }
 
@@ -227,11 +227,12 @@ static void refused(const kiln_type *type, const void *value, kiln_status status
     kiln_error err = {0};
     const kiln_arg arg = {type, value};
     kiln__signature_init(&signature);
-    assert_int_equal(kiln__signature_argument(&signature, &arg, 4, &err), status);
-    if (!strstr(err.text, text) || !strstr(err.text, "argument 4")) fail_msg("\"%s\"", err.text);
-    assert_int_equal(kiln__signature_argument(&signature, &arg, 4, NULL), status);
+    CHECK_EQ(kiln__signature_argument(&signature, &arg, 4, &err), status);
+    if (!strstr(err.text, text) || !strstr(err.text, "argument 4")) CHECK_FAIL("\"%s\"", err.text);
+    CHECK_EQ(kiln__signature_argument(&signature, &arg, 4, NULL), status);
     kiln__signature_release(&signature);
 }
+#define refused(...) CHECK_CALL(refused, __VA_ARGS__)
 
 static kiln_status sign_nothing_right(kiln_signature *signature, const void *value)
 {
@@ -282,8 +283,8 @@ static void test_too_large(void **state)
     kiln__signature_init(&signature);
     size_t fitting = 0;
     for (; !status && fitting < 100; fitting++) status = kiln__signature_argument(&signature, &arg, fitting, NULL);
-    assert_int_equal(status, KILN_NO_MEMORY);
-    assert_int_equal(fitting, 3);
+    CHECK_EQ(status, KILN_NO_MEMORY);
+    CHECK_EQ(fitting, 3);
     kiln__signature_release(&signature);
     free(data);
 }
@@ -296,15 +297,15 @@ static void test_spill(void **state)
     kiln__signature_init(&signature);
     for (int64_t i = 0; i < 1000; i++) {
         const kiln_arg arg = {&kiln_const_i64, &i};
-        assert_int_equal(kiln__signature_argument(&signature, &arg, (size_t)i, NULL), KILN_OK);
+        CHECK_STATUS(kiln__signature_argument(&signature, &arg, (size_t)i, NULL), KILN_OK);
     }
-    assert_int_equal(signature.count, 4000);
-    assert_ptr_not_equal(signature.words, signature.few);
+    CHECK_EQ(signature.count, 4000);
+    CHECK_NE(signature.words, signature.few);
     for (uint32_t i = 0; i < 1000; i++) {
-        assert_int_equal(signature.words[4 * i], kiln__item(KILN_ITEM_ARGUMENT, 0, 3));
-        assert_ptr_equal((void *)(uintptr_t)signature.words[4 * i + 1], &kiln_const_i64);
-        assert_int_equal(signature.words[4 * i + 2], kiln__item(KILN_ITEM_U64, 0, 1));
-        assert_int_equal(signature.words[4 * i + 3], i);
+        CHECK_EQ(signature.words[4 * i], kiln__item(KILN_ITEM_ARGUMENT, 0, 3));
+        CHECK_EQ((void *)(uintptr_t)signature.words[4 * i + 1], &kiln_const_i64);
+        CHECK_EQ(signature.words[4 * i + 2], kiln__item(KILN_ITEM_U64, 0, 1));
+        CHECK_EQ(signature.words[4 * i + 3], i);
     }
     kiln__signature_release(&signature);
 }
@@ -325,7 +326,7 @@ static void test_own_type(void **state)
     const kiln_type mine = {"mine", sign_mine}, twin = {"mine", sign_mine};
     const double base[] = {1, 0.5, 2}, u64[] = {2, 0.5, 2}, f64[] = {1, 0.25, 2}, bytes[] = {1, 0.5, 3};
     struct key key = SIGN({&mine, base});
-    assert_int_equal(key.count, 2 + 2 + 2 + 2);
+    CHECK_EQ(key.count, 2 + 2 + 2 + 2);
     assert_same(key, SIGN({&mine, base}));
     assert_different(key, SIGN({&twin, base})); /* same when the addresses are */
     assert_different(key, SIGN({&mine, u64}));

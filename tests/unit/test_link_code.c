@@ -2,15 +2,6 @@
  * test_link_code.c - memory for code: many images share few mappings, freed pages are used again, a forked child has
  * its own, and a mapping that the system refuses fails one link and harms nothing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,6 +10,7 @@
 #include <unistd.h>
 
 #include "link/code.h"
+#include "support/check.h"
 
 /* ---- the system refuses ---------------------------------------------------------------------------------------- */
 
@@ -68,11 +60,11 @@ typedef uint32_t kernel(void);
 static struct kiln_code make(uint32_t number, size_t size)
 {
     struct kiln_code code;
-    if (!kiln__code_new(size, &code)) fail_msg("no memory for code %u", number);
+    if (!kiln__code_new(size, &code)) CHECK_FAIL("no memory for code %u", number);
     code.base[0] = 0xb8;
     memcpy(code.base + 1, &number, sizeof number);
     code.base[5] = 0xc3;
-    if (!kiln__code_seal(&code)) fail_msg("code %u can't be sealed: %s", number, strerror(errno));
+    if (!kiln__code_seal(&code)) CHECK_FAIL("code %u can't be sealed: %s", number, strerror(errno));
     return code;
 }
 
@@ -102,20 +94,20 @@ static void many_images_share_few_mappings(void **state)
     for (uint32_t i = 0; i < MANY; i++) {
         many[i] = make(i, 100);
         unsigned now = i % 10000 ? before : count_mappings(&has_both);
-        if (now > before + FEW) fail_msg("%u mappings for %u images, %u before", now, i + 1, before);
+        if (now > before + FEW) CHECK_FAIL("%u mappings for %u images, %u before", now, i + 1, before);
     }
-    for (uint32_t i = 0; i < MANY; i++) assert_int_equal(call(&many[i]), i);
+    for (uint32_t i = 0; i < MANY; i++) CHECK_EQ(call(&many[i]), i);
     count_mappings(&has_both);
-    assert_int_equal(has_both, had_both);
+    CHECK_EQ(has_both, had_both);
 #ifndef KILN_DEBUG /* there, each hole is a mapping without access */
     for (uint32_t i = 0; i < MANY; i += 2) kiln__code_free(&many[i]);
     for (uint32_t i = 0; i < MANY; i += 2) many[i] = make(i + MANY, 100);
-    for (uint32_t i = 0; i < MANY; i++) assert_int_equal(call(&many[i]), i % 2 ? i : i + MANY);
-    assert_true(count_mappings(&has_both) < before + FEW);
+    for (uint32_t i = 0; i < MANY; i++) CHECK_EQ(call(&many[i]), i % 2 ? i : i + MANY);
+    CHECK_LT(count_mappings(&has_both), before + FEW);
 #endif
     for (uint32_t i = 0; i < MANY; i++) kiln__code_free(&many[i]);
     unsigned after = count_mappings(&has_both);
-    if (after > before + FEW) fail_msg("%u mappings stay, %u before", after, before);
+    if (after > before + FEW) CHECK_FAIL("%u mappings stay, %u before", after, before);
 }
 
 static void freed_pages_are_used_again_and_zero(void **state)
@@ -123,15 +115,15 @@ static void freed_pages_are_used_again_and_zero(void **state)
     (void)state;
     struct kiln_code first = make(1, 5000), second = make(2, 1), again;
     unsigned char *base = first.base;
-    assert_int_equal(first.size, 2 * KILN_CODE_PAGE);
-    assert_int_equal(second.size, KILN_CODE_PAGE);
-    assert_ptr_equal(second.base, first.base + first.size);
+    CHECK_EQ(first.size, 2 * KILN_CODE_PAGE);
+    CHECK_EQ(second.size, KILN_CODE_PAGE);
+    CHECK_EQ(second.base, first.base + first.size);
     kiln__code_free(&first);
-    assert_true(kiln__code_new(8000, &again));
-    assert_ptr_equal(again.base, base);
-    for (size_t i = 0; i < again.size; i++) assert_int_equal(again.base[i], 0);
+    CHECK_TRUE(kiln__code_new(8000, &again));
+    CHECK_EQ(again.base, base);
+    for (size_t i = 0; i < again.size; i++) CHECK_EQ(again.base[i], 0);
     kiln__code_free(&again);
-    assert_int_equal(call(&second), 2);
+    CHECK_EQ(call(&second), 2);
     kiln__code_free(&second);
 }
 
@@ -139,10 +131,10 @@ static void large_images_have_room(void **state)
 {
     (void)state;
     struct kiln_code small = make(7, 1), large = make(8, 5 << 20);
-    assert_int_equal(large.size, 5 << 20);
-    assert_int_equal(call(&large) + call(&small), 15);
+    CHECK_EQ(large.size, 5 << 20);
+    CHECK_EQ(call(&large) + call(&small), 15);
     kiln__code_free(&large);
-    assert_int_equal(call(&small), 7);
+    CHECK_EQ(call(&small), 7);
     kiln__code_free(&small);
 }
 
@@ -151,18 +143,18 @@ static void a_refusal_harms_nothing(void **state)
     (void)state;
     struct kiln_code code, here = make(3, 1), *filler = calloc(512, sizeof *filler);
     refuse_protections = 1;
-    assert_false(kiln__code_new(1, &code));
+    CHECK_FALSE(kiln__code_new(1, &code));
     size_t count = 0;
     refuse_maps = 1;
     while (count < 512 && kiln__code_new(1, &filler[count])) count++; /* until a new arena is needed */
-    assert_true(count < 512);
-    assert_int_equal(refuse_maps, 0);
+    CHECK_LT(count, 512);
+    CHECK_EQ(refuse_maps, 0);
     code = make(4, 1); /* the next one works */
-    assert_int_equal(call(&code) + call(&here), 7);
+    CHECK_EQ(call(&code) + call(&here), 7);
     kiln__code_free(&code);
-    assert_true(kiln__code_new(1, &code));
+    CHECK_TRUE(kiln__code_new(1, &code));
     refuse_protections = 1;
-    assert_false(kiln__code_seal(&code));
+    CHECK_FALSE(kiln__code_seal(&code));
     kiln__code_free(&code);
     for (size_t i = 0; i < count; i++) kiln__code_free(&filler[i]);
     free(filler);
@@ -185,9 +177,9 @@ static void a_forked_child_has_its_own(void **state)
     for (uint32_t i = 0; i < COUNT; i++) kiln__code_free(&codes[i]);
     if (!child) _exit(wrong ? 1 : 0);
     int status = -1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    assert_int_equal(wrong, 0);
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+    CHECK_EQ(wrong, 0);
 }
 
 static _Atomic unsigned wrong_results;
@@ -217,7 +209,7 @@ static void threads_share_arenas(void **state)
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, come_and_go, &seeds[i]);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
-    assert_int_equal(wrong_results, 0);
+    CHECK_EQ(wrong_results, 0);
 }
 
 #ifdef KILN_DEBUG
@@ -233,7 +225,7 @@ static void freed_code_is_closed(void **state)
     }
     int status = 0;
     waitpid(child, &status, 0);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    CHECK_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 #endif
 

@@ -1,20 +1,12 @@
 /*
  * test_link_elf.c - the loader, with objects that clang really makes, and each refusal.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "link/link.h"
+#include "support/check.h"
 
 static const char *const plain_flags = "-O2 -fPIC -mcmodel=small -fno-unwind-tables -fno-asynchronous-unwind-tables";
 
@@ -44,15 +36,15 @@ static struct kiln_buffer compile(const char *source, const char *flags, const c
 {
     char folder[] = "/tmp/kiln-test-XXXXXX", command[1024], path[64];
     struct kiln_buffer object = {0};
-    assert_non_null(mkdtemp(folder));
+    CHECK_NOT_NULL(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/k.c", folder);
-    assert_int_equal(kiln__file_publish(path, source, strlen(source), NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_publish(path, source, strlen(source), NULL), KILN_OK);
     snprintf(command, sizeof(command), "cd %s && clang-19 -w %s -o k.o %s k.c", folder, flags, tail);
-    assert_int_equal(system(command), 0);
+    CHECK_EQ(system(command), 0);
     snprintf(path, sizeof(path), "%s/k.o", folder);
-    assert_int_equal(kiln__file_read(path, SIZE_MAX, &object, NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_read(path, SIZE_MAX, &object, NULL), KILN_OK);
     snprintf(command, sizeof(command), "rm -r %s", folder);
-    assert_int_equal(system(command), 0);
+    CHECK_EQ(system(command), 0);
     return object;
 }
 
@@ -61,7 +53,7 @@ static struct kiln_image *load(const struct kiln_buffer *object, const char *ent
     struct kiln_image *image = NULL;
     kiln_error err = {0};
     if (kiln__image_load((kiln_bytes){object->data, object->size}, entry, &image, &err) != KILN_OK) {
-        fail_msg("%s", err.text);
+        CHECK_FAIL("%s", err.text);
     }
     return image;
 }
@@ -70,10 +62,12 @@ static void expect_refused(const struct kiln_buffer *object, const char *entry, 
 {
     struct kiln_image *image = NULL;
     kiln_error err = {0};
-    assert_int_equal(kiln__image_load((kiln_bytes){object->data, object->size}, entry, &image, &err), KILN_LINK_FAILED);
-    assert_null(image);
-    if (strstr(err.text, text) == NULL) fail_msg("\"%s\" lacks \"%s\"", err.text, text);
+    CHECK_STATUS(kiln__image_load((kiln_bytes){object->data, object->size}, entry, &image, &err), KILN_LINK_FAILED,
+                 &err);
+    CHECK_NULL(image);
+    if (strstr(err.text, text) == NULL) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, text);
 }
+#define expect_refused(...) CHECK_CALL(expect_refused, __VA_ARGS__)
 
 static void check_kernel(const char *flags)
 {
@@ -86,10 +80,11 @@ static void check_kernel(const char *flags)
     memcpy(&kernel, &entry, sizeof(kernel));
     for (int i = 0; i < 37; i++) in[i] = (float)i;
     kernel(out, in, 37);
-    for (int i = 0; i < 37; i++) assert_true(out[i] == ((float)i * (float)(i % 8 + 1) + 0.5f) * 1.5f);
-    assert_true(kiln__image_size(image) >= 4096);
+    for (int i = 0; i < 37; i++) CHECK_EQ(out[i], ((float)i * (float)(i % 8 + 1) + 0.5f) * 1.5f);
+    CHECK_GE(kiln__image_size(image), 4096);
     kiln__image_free(image);
 }
+#define check_kernel(...) CHECK_CALL(check_kernel, __VA_ARGS__)
 
 static void kernels_run(void **state)
 {
@@ -116,12 +111,13 @@ static void check_many(const char *flags)
         double values[5] = {1, 2, 3, 4, 5};
         volatile int which = k & 1;
         long expected = twisted[k] * 1000L + "zottf"[k % 5] + (which ? 14 : 8) * 100000L;
-        assert_int_equal(many(k, &which, values, 5), expected);
-        assert_true(values[1] == -2 * 0.75 + 3.141592653589793 && values[4] == -5 * 1.25 + 3.141592653589793);
+        CHECK_EQ(many(k, &which, values, 5), expected);
+        CHECK_TRUE(values[1] == -2 * 0.75 + 3.141592653589793 && values[4] == -5 * 1.25 + 3.141592653589793);
     }
     kiln__image_free(image);
     kiln__buffer_release(&object);
 }
+#define check_many(...) CHECK_CALL(check_many, __VA_ARGS__)
 
 static void tables_and_constants_are_relocated(void **state)
 {
@@ -154,9 +150,9 @@ static void memory_is_never_writable_and_executable(void **state)
     struct kiln_image *image = load(&object, "kernel");
     char *entry = kiln__image_entry(image);
     protection_of(entry, flags);
-    assert_string_equal(flags, "r-xp");
+    CHECK_STR(flags, "r-xp");
     protection_of((char *)((uintptr_t)entry & ~(uintptr_t)4095) + kiln__image_size(image) - 1, flags);
-    assert_string_equal(flags, "r-xp"); /* constants lie beside the code */
+    CHECK_STR(flags, "r-xp"); /* constants lie beside the code */
     kiln__image_free(image);
     kiln__buffer_release(&object);
 }
@@ -175,8 +171,8 @@ static void more_objects_than_mappings_are_loaded(void **state)
         float in = (float)i, out = 0;
         memcpy(&kernel, &entry, sizeof(kernel));
         kernel(&out, &in, 1);
-        assert_true(out == (in + 0.5f) * 1.5f);
-        assert_int_equal(kiln__image_size(images[i]), 4096);
+        CHECK_EQ(out, (in + 0.5f) * 1.5f);
+        CHECK_EQ(kiln__image_size(images[i]), 4096);
         kiln__image_free(images[i]);
     }
     free(images);
@@ -189,6 +185,7 @@ static void expect_source_refused(const char *source, const char *flags, const c
     expect_refused(&object, "f", text);
     kiln__buffer_release(&object);
 }
+#define expect_source_refused(...) CHECK_CALL(expect_source_refused, __VA_ARGS__)
 
 static void what_kernels_must_not_have_is_refused(void **state)
 {
@@ -232,7 +229,7 @@ static Elf64_Shdr *section_of_type(struct kiln_buffer *object, uint32_t type)
     for (int i = 0; i < header->e_shnum; i++) {
         if (sections[i].sh_type == type) return &sections[i];
     }
-    fail_msg("no section of type %u", type);
+    CHECK_FAIL("no section of type %u", type);
     return NULL;
 }
 

@@ -42,9 +42,9 @@ static int read_table(void **state)
 static void test_every_name_exists(void **state)
 {
     (void)state;
-    assert_int_equal(row_count, NAMES);
+    CHECK_EQ(row_count, NAMES);
     for (int i = 0; i < row_count; i++)
-        if (!dlsym(library, rows[i].name)) fail_msg("%s is missing", rows[i].name);
+        if (!dlsym(library, rows[i].name)) CHECK_FAIL("%s is missing", rows[i].name);
 }
 
 /* Those of include/kiln/compile.h, and the one that its inline functions of 0.1 called; not of mlx-c. */
@@ -68,16 +68,16 @@ static void test_no_other_name_is_exported(void **state)
     (void)state;
     snprintf(command, sizeof command, "nm -D --defined-only '%s'", library_path);
     FILE *names = popen(command, "r");
-    assert_non_null(names);
+    CHECK_NOT_NULL(names);
     while (fgets(line, sizeof line, names)) {
         if (sscanf(line, "%*s %*s %299s", name) != 1) continue;
-        if (strncmp(name, "mlx_", 4) && strncmp(name, "_mlx_", 5)) fail_msg("%s is exported", name);
+        if (strncmp(name, "mlx_", 4) && strncmp(name, "_mlx_", 5)) CHECK_FAIL("%s is exported", name);
         count++;
         own += is_own(name);
     }
-    assert_int_equal(pclose(names), 0);
-    assert_int_equal(own, sizeof own_names / sizeof *own_names);
-    assert_int_equal(count, NAMES + own);
+    CHECK_EQ(pclose(names), 0);
+    CHECK_EQ(own, sizeof own_names / sizeof *own_names);
+    CHECK_EQ(count, NAMES + own);
 }
 
 /* Fourteen words of zero: every parameter of every function, on this machine's calling convention, but floats. */
@@ -108,7 +108,7 @@ static void test_no_function_crashes_on_nothing(void **state)
         if (!strcmp(rows[i].name, "_mlx_error") || !strcmp(rows[i].name, "mlx_set_error_handler")) continue;
         error_count = 0;
         long result = find(rows[i].name)(0, ZEROS);
-        if (error_count > 1) fail_msg("%s called the handler %d times", rows[i].name, error_count);
+        if (error_count > 1) CHECK_FAIL("%s called the handler %d times", rows[i].name, error_count);
         free_result(&rows[i], result);
     }
     mlx_enable_compile();
@@ -123,12 +123,12 @@ static void test_operations_refuse_empty_arrays(void **state)
         mlx_array res = {NULL};
         if (strncmp(rows[i].parameters, "mlx_array* res, const mlx_array", 31)) continue;
         error_count = 0;
-        if ((int)find(rows[i].name)((long)&res, ZEROS) != 1) fail_msg("%s did not return 1", rows[i].name);
-        if (error_count != 1) fail_msg("%s called the handler %d times", rows[i].name, error_count);
-        if (res.ctx) fail_msg("%s touched its result", rows[i].name);
+        if ((int)find(rows[i].name)((long)&res, ZEROS) != 1) CHECK_FAIL("%s did not return 1", rows[i].name);
+        if (error_count != 1) CHECK_FAIL("%s called the handler %d times", rows[i].name, error_count);
+        if (res.ctx) CHECK_FAIL("%s touched its result", rows[i].name);
         count++;
     }
-    assert_true(count > 200);
+    CHECK_GT(count, 200);
 }
 
 /* Freeing nothing is fine, silently, once a kind of handle is implemented. */
@@ -142,7 +142,7 @@ static void test_free_of_nothing_is_silent(void **state)
     };
     (void)state;
     error_count = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) assert_int_equal((int)find(names[i])(0, ZEROS), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) CHECK_EQ((int)find(names[i])(0, ZEROS), 0);
     expect_no_error();
 }
 
@@ -153,12 +153,12 @@ static void test_a_function_that_is_not_there_yet_says_so(void **state)
     mlx_stream stream = mlx_default_cpu_stream_new();
     (void)state;
     error_count = 0;
-    assert_int_equal(mlx_linalg_cholesky(&res, res, false, stream), 1);
+    CHECK_EQ(mlx_linalg_cholesky(&res, res, false, stream), 1);
     expect_error("[mlx_linalg_cholesky] not implemented");
-    assert_ptr_equal(res.ctx, box);
+    CHECK_EQ(res.ctx, box);
     expect_text(res, "array(5, dtype=int32)");
     mlx_io_gguf gguf = mlx_io_gguf_new();
-    assert_null(gguf.ctx);
+    CHECK_NULL(gguf.ctx);
     expect_error("[mlx_io_gguf_new] not implemented");
     mlx_array_free(res);
     mlx_stream_free(stream);
@@ -167,22 +167,22 @@ static void test_a_function_that_is_not_there_yet_says_so(void **state)
 static void test_layouts(void **state)
 {
     (void)state;
-    assert_int_equal(sizeof(mlx_array), 8);
-    assert_int_equal(sizeof(mlx_optional_int), 8);
-    assert_int_equal(sizeof(mlx_optional_float), 8);
-    assert_int_equal(offsetof(mlx_optional_float, has_value), 4);
-    assert_int_equal(sizeof(mlx_optional_dtype), 8);
-    assert_int_equal(sizeof(mlx_map_string_to_array_iterator), 16);
-    assert_int_equal(sizeof(mlx_io_vtable), 72);
-    assert_int_equal(offsetof(mlx_io_vtable, read_at_offset), 40);
-    assert_int_equal(offsetof(mlx_io_vtable, free), 64);
-    assert_int_equal(sizeof(mlx_complex64_t), 8);
-    assert_int_equal(MLX_FLOAT64, 11);
-    assert_int_equal(MLX_BFLOAT16, 12);
-    assert_int_equal(MLX_COMPLEX64, 13);
-    assert_int_equal(MLX_COMPILE_MODE_ENABLED, 3);
-    assert_int_equal(MLX_FFT_NORM_FORWARD, 2);
-    assert_null(mlx_array_empty.ctx);
+    CHECK_EQ(sizeof(mlx_array), 8);
+    CHECK_EQ(sizeof(mlx_optional_int), 8);
+    CHECK_EQ(sizeof(mlx_optional_float), 8);
+    CHECK_EQ(offsetof(mlx_optional_float, has_value), 4);
+    CHECK_EQ(sizeof(mlx_optional_dtype), 8);
+    CHECK_EQ(sizeof(mlx_map_string_to_array_iterator), 16);
+    CHECK_EQ(sizeof(mlx_io_vtable), 72);
+    CHECK_EQ(offsetof(mlx_io_vtable, read_at_offset), 40);
+    CHECK_EQ(offsetof(mlx_io_vtable, free), 64);
+    CHECK_EQ(sizeof(mlx_complex64_t), 8);
+    CHECK_EQ(MLX_FLOAT64, 11);
+    CHECK_EQ(MLX_BFLOAT16, 12);
+    CHECK_EQ(MLX_COMPLEX64, 13);
+    CHECK_EQ(MLX_COMPILE_MODE_ENABLED, 3);
+    CHECK_EQ(MLX_FFT_NORM_FORWARD, 2);
+    CHECK_NULL(mlx_array_empty.ctx);
 }
 
 int main(void)

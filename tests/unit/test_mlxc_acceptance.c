@@ -20,6 +20,7 @@ static void both_ways(array_function *body, const void *context, mlx_array *in, 
     for (int i = 0; i < outputs; i++) numbers_free(&got[i]);
     for (int i = 0; i < count; i++) mlx_array_free(in[i]);
 }
+#define both_ways(...) CHECK_CALL(both_ways, __VA_ARGS__)
 
 #define BOTH_WAYS(body, outputs, ...)                                                                                  \
     both_ways((body), NULL, (mlx_array[]){__VA_ARGS__}, (int)(sizeof((mlx_array[]){__VA_ARGS__}) / sizeof(mlx_array)), \
@@ -28,12 +29,13 @@ static void both_ways(array_function *body, const void *context, mlx_array *in, 
 static void expect_values(mlx_array array, const float *values, int count)
 {
     struct numbers got = read_array(array);
-    assert_int_equal(got.size, count);
+    CHECK_EQ(got.size, count);
     for (int i = 0; i < count; i++)
         if (!same_float(to_double(get(&got, i)), (double)values[i]))
-            fail_msg("element %d is %g, expected %g", i, to_double(get(&got, i)), (double)values[i]);
+            CHECK_FAIL("element %d is %g, expected %g", i, to_double(get(&got, i)), (double)values[i]);
     numbers_free(&got);
 }
+#define expect_values(...) CHECK_CALL(expect_values, __VA_ARGS__)
 
 /* One output of a compiled function; the caller's. */
 static mlx_array call(mlx_closure fun, const mlx_array *in, int count)
@@ -49,6 +51,7 @@ static void expect_call(mlx_closure fun, const mlx_array *in, int count, const f
     expect_values(res, values, size);
     mlx_array_free(res);
 }
+#define expect_call(...) CHECK_CALL(expect_call, __VA_ARGS__)
 
 static void free_all(mlx_array *arrays, int count)
 {
@@ -93,12 +96,12 @@ static void test_1_to_4_calls_shapes_and_dtypes(void **state)
             for (int i = 0; i < 4; i++) {
                 res[i] = call(i < 2 ? fun : twin, in, 2);
                 struct numbers got = read_array(res[i]);
-                assert_int_equal(got.dtype, dtypes[d][2]);
+                CHECK_EQ(got.dtype, dtypes[d][2]);
                 expect_same_bits(&got, &expected, "add");
                 numbers_free(&got);
             }
-            assert_int_equal(first.calls, ++want);
-            assert_int_equal(second.calls, want);
+            CHECK_EQ(first.calls, ++want);
+            CHECK_EQ(second.calls, want);
             numbers_free(&expected), mlx_array_free(plain), free_all(res, 4), free_all(in, 2);
         }
     mlx_closure_free(fun), mlx_closure_free(twin);
@@ -117,7 +120,7 @@ static void test_5_unevaluated_inputs_twice(void **state)
         expect_call(fun, in, 2, (float[]){1, 2, 3}, 3);
         free_all(in, 2), mlx_array_free(x);
     }
-    assert_int_equal(traced.calls, 1);
+    CHECK_EQ(traced.calls, 1);
     mlx_closure_free(fun);
 }
 
@@ -144,7 +147,7 @@ static void test_6_and_8_arrays_made_inside_and_no_inputs(void **state)
     (void)state;
     BOTH_WAYS(add_a_new_array, 1, FLOATS(3));
     run_both_ways(nothing_in, NULL, NULL, 0, got, 2, 3, "no inputs");
-    assert_true(to_double(get(&got[0], 1)) == 3 && to_double(get(&got[1], 0)) == -4);
+    CHECK_TRUE(to_double(get(&got[0], 1)) == 3 && to_double(get(&got[1], 0)) == -4);
     numbers_free(&got[0]), numbers_free(&got[1]);
 }
 
@@ -186,13 +189,13 @@ static void test_9_to_14_forms_and_captured_variables(void **state)
         mlx_closure_free(sources[i]);
         expect_call(fun, &x, 1, (float[]){1, 4}, 2);
     }
-    assert_int_equal(mlx_compile(&fun, none, false), 1); /* 14 */
-    assert_int_equal(error_count, 1);
+    CHECK_EQ(mlx_compile(&fun, none, false), 1); /* 14 */
+    CHECK_EQ(error_count, 1);
     error_count = 0;
     mlx_disable_compile(); /* mlx-c looks at the handle first: an empty one is refused in every mode */
-    assert_int_equal(mlx_compile(&fun, none, false), 1);
+    CHECK_EQ(mlx_compile(&fun, none, false), 1);
     mlx_enable_compile();
-    assert_int_equal(error_count, 1);
+    CHECK_EQ(error_count, 1);
     error_count = 0;
     expect_call(fun, &x, 1, (float[]){1, 4}, 2); /* and leaves what was there */
     mlx_closure_free(fun), mlx_closure_free(again), mlx_array_free(x);
@@ -227,7 +230,7 @@ static void test_15_to_17_captured_arrays_that_change(void **state)
     mlx_array_free(captured.arrays[0]); /* gone; the plan keeps its own */
     expect_call(fun, &x, 1, (float[]){6, 7}, 2);
     mlx_closure_free(fun), mlx_array_free(x);
-    assert_int_equal(traced.calls, 1);
+    CHECK_EQ(traced.calls, 1);
 }
 
 BODY(plus_both_of_a_map)
@@ -257,7 +260,7 @@ static void test_17_a_captured_map(void **state)
     expect_call(fun, &in, 1, (float[]){11, 22}, 2);
     mlx_map_string_to_array_free(map);
     expect_call(fun, &in, 1, (float[]){11, 22}, 2);
-    assert_int_equal(traced.calls, 1);
+    CHECK_EQ(traced.calls, 1);
     free_all((mlx_array[]){x, ten, in}, 3), mlx_closure_free(fun);
 }
 
@@ -301,8 +304,8 @@ static void test_21_state_that_a_trace_changes(void **state)
     expect_call(fun, &two, 1, (float[]){-1, -2}, 2);
     mlx_vector_array in = mlx_vector_array_new_value(three), out = mlx_vector_array_new();
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(mlx_closure_apply(&out, fun, in), 1);
-        assert_true(error_count >= 1);
+        CHECK_EQ(mlx_closure_apply(&out, fun, in), 1);
+        CHECK_GE(error_count, 1);
         error_count = 0;
     }
     mlx_array_free(left_behind);
@@ -329,7 +332,7 @@ static void test_22_captured_and_reduced_without_inputs(void **state)
     struct captured captured = {{FLOATS(10)}};
     struct numbers got;
     run_both_ways(sum_of_captured, &captured, NULL, 0, &got, 1, 3, "a captured array");
-    assert_true(to_double(get(&got, 0)) == 55);
+    CHECK_EQ(to_double(get(&got, 0)), 55);
     numbers_free(&got), mlx_array_free(captured.arrays[0]);
 }
 
@@ -364,8 +367,8 @@ static void test_28_random_state_in_and_out(void **state)
         }
     }
     for (int i = 0; i < 3; i++) expect_same_bits(&drawn[1][i], &drawn[0][i], "the same key");
-    for (int i = 1; i < 3; i++) assert_memory_not_equal(drawn[0][i].data, drawn[0][i - 1].data, 32);
-    assert_int_equal(traced.calls, 1);
+    for (int i = 1; i < 3; i++) CHECK_NE(memcmp(drawn[0][i].data, drawn[0][i - 1].data, 32), 0);
+    CHECK_EQ(traced.calls, 1);
     for (int i = 0; i < 6; i++) numbers_free(&drawn[i / 3][i % 3]);
     mlx_array_free(key), mlx_closure_free(fun);
 }
@@ -394,10 +397,10 @@ static void test_32_and_44_outputs_by_signature(void **state)
         mlx_array x = COUNTING(dtypes[i % 3], 2), first = mlx_array_new();
         mlx_vector_array in = mlx_vector_array_new_value(x), out = mlx_vector_array_new();
         expect_ok(mlx_closure_apply(&out, fun, in), "a call");
-        assert_int_equal(mlx_vector_array_size(out), want[i % 3]);
+        CHECK_EQ(mlx_vector_array_size(out), want[i % 3]);
         if (want[i % 3]) {
             mlx_vector_array_get(&first, out, want[i % 3] - 1);
-            assert_int_equal(mlx_array_dtype(first), dtypes[i % 3]);
+            CHECK_EQ(mlx_array_dtype(first), dtypes[i % 3]);
             expect_values(first, (float[]){2, 4}, 2);
         }
         mlx_vector_array_free(in), mlx_vector_array_free(out), mlx_array_free(x), mlx_array_free(first);
@@ -550,7 +553,7 @@ static void test_62_to_71_in_every_mode(void **state)
         BOTH_WAYS(words_of_three_widths, 6, COUNTING(MLX_UINT32, 2));
         mlx_array x = FLOATS(3);
         run_both_ways(equal_nan, NULL, &x, 1, got, 2, 2, "equal_nan");
-        assert_true(!get(&got[0], 0).u && get(&got[1], 0).u);
+        CHECK_TRUE(!get(&got[0], 0).u && get(&got[1], 0).u);
         numbers_free(&got[0]), numbers_free(&got[1]), mlx_array_free(x);
     }
     mlx_enable_compile();
@@ -602,13 +605,13 @@ static void test_76_79_and_85_kernels_are_shared(void **state)
     (void)state;
     mlx_array row = FLOATS(6), square = FLOATS(6, 6), scalar = mlx_array_new_float(3);
     mlx_array whole = COUNTING(MLX_INT32, 6);
-    assert_int_equal(compiles_of(minus_times, 2, row), 1);
-    assert_int_equal(compiles_of(minus_times_again, 2, row), 0);
-    assert_int_equal(compiles_of(minus_swapped_times, 2, row), 1);
-    assert_int_equal(compiles_of(minus_times, 2, square), 0); /* 85 */
-    assert_int_equal(compiles_of(minus_times, 2, whole), 1);  /* 86 */
-    assert_int_equal(compiles_of(gelu, 1, row), 1);           /* 79: one kernel */
-    assert_true(compiles_of(gelu, 1, scalar) <= 1);
+    CHECK_EQ(compiles_of(minus_times, 2, row), 1);
+    CHECK_EQ(compiles_of(minus_times_again, 2, row), 0);
+    CHECK_EQ(compiles_of(minus_swapped_times, 2, row), 1);
+    CHECK_EQ(compiles_of(minus_times, 2, square), 0); /* 85 */
+    CHECK_EQ(compiles_of(minus_times, 2, whole), 1);  /* 86 */
+    CHECK_EQ(compiles_of(gelu, 1, row), 1);           /* 79: one kernel */
+    CHECK_LE(compiles_of(gelu, 1, scalar), 1);
     BOTH_WAYS(gelu, 1, FLOATS(5));
     BOTH_WAYS(gelu, 1, mlx_array_new_float(0.5f));
     mlx_array_free(row), mlx_array_free(square), mlx_array_free(scalar), mlx_array_free(whole);
@@ -700,7 +703,7 @@ static void test_90_a_broadcast_can_be_printed(void **state)
     mlx_array x = FLOATS(1), res = call(fun, &x, 1);
     mlx_string text = mlx_string_new();
     expect_ok(mlx_array_tostring(&text, res), "print");
-    assert_non_null(strstr(mlx_string_data(text), "[[1, 1, 1, 1]"));
+    CHECK_CONTAINS(mlx_string_data(text), "[[1, 1, 1, 1]");
     mlx_string_free(text), mlx_array_free(x), mlx_array_free(res), mlx_closure_free(fun);
 }
 
@@ -781,9 +784,9 @@ static void test_125_large_odd_constants(void **state)
     (void)state;
     mlx_array zero = mlx_array_new_int(0);
     run_both_ways(large_odd_numbers, NULL, &zero, 1, got, 3, 2, "large odd numbers");
-    assert_int_equal(get(&got[0], 0).i, 16777217);
-    assert_true(get(&got[1], 0).i == (INT64_C(1) << 53) + 1);
-    assert_true(to_double(get(&got[2], 0)) == 16777217);
+    CHECK_EQ(get(&got[0], 0).i, 16777217);
+    CHECK_EQ(get(&got[1], 0).i, (INT64_C(1) << 53) + 1);
+    CHECK_EQ(to_double(get(&got[2], 0)), 16777217);
     for (int i = 0; i < 3; i++) numbers_free(&got[i]);
     mlx_array_free(zero);
 }
@@ -879,9 +882,9 @@ static void test_101_an_input_lends_its_storage(void **state)
         mlx_array res = call(fun, &x, 1);
         if (!held) mlx_array_free(x);
         expect_ok(mlx_array_eval(res), "eval");
-        assert_int_equal(mlx_array_data_float32(res) == input, !held);
-        if (held) assert_true(input[1] == 2);
-        assert_true(mlx_array_data_float32(res)[1] == 12);
+        CHECK_EQ(mlx_array_data_float32(res) == input, !held);
+        if (held) CHECK_EQ(input[1], 2);
+        CHECK_EQ(mlx_array_data_float32(res)[1], 12);
         if (held) mlx_array_free(x);
         mlx_array_free(res);
     }
@@ -916,13 +919,13 @@ static void test_102_and_103_shapeless_captures(void **state)
         frozen.number = 100;
         mlx_array_free(x);
     }
-    assert_int_equal(traced.calls, 1);
+    CHECK_EQ(traced.calls, 1);
     frozen.number = 1;
     mlx_array whole = COUNTING(MLX_INT32, 2), matrix = FLOATS(1, 2);
     expect_call(fun, &whole, 1, (float[]){2, 3}, 2);
-    assert_int_equal(traced.calls, 2);
+    CHECK_EQ(traced.calls, 2);
     expect_call(fun, &matrix, 1, (float[]){2, 3}, 2);
-    assert_int_equal(traced.calls, 3);
+    CHECK_EQ(traced.calls, 3);
     mlx_array_free(whole), mlx_array_free(matrix), mlx_array_free(frozen.array), mlx_closure_free(fun);
 }
 
@@ -945,7 +948,7 @@ static void test_105_and_133_shapeless_broadcasts_and_empty_extents(void **state
             expect_same_bits(&got, &want, "shapeless");
             numbers_free(&want), numbers_free(&got), free_all(in, 2), mlx_array_free(plain), mlx_array_free(res);
         }
-        assert_int_equal(traced.calls, 1);
+        CHECK_EQ(traced.calls, 1);
         mlx_closure_free(fun);
     }
 }
@@ -980,9 +983,9 @@ static void test_117_a_function_that_refers_to_itself(void **state)
         mlx_closure_free(plain);
         mlx_array x = FLOATS(2);
         expect_call(itself.compiled, &x, 1, (float[]){1, 2}, 2);
-        assert_int_equal(itself.depth, 3);
+        CHECK_EQ(itself.depth, 3);
         mlx_array_free(x), mlx_closure_free(itself.compiled);
-        assert_int_equal(itself.freed, 1);
+        CHECK_EQ(itself.freed, 1);
     }
 }
 
@@ -1012,10 +1015,11 @@ static void on_a_thread(void *(*work)(void *), struct job *job)
 {
     pthread_t thread;
     job->failed = false;
-    assert_int_equal(pthread_create(&thread, NULL, work, job), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_false(job->failed);
+    CHECK_EQ(pthread_create(&thread, NULL, work, job), 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK_FALSE(job->failed);
 }
+#define on_a_thread(...) CHECK_CALL(on_a_thread, __VA_ARGS__)
 
 static void test_120_and_121_three_threads_and_a_fourth_that_frees(void **state)
 {
@@ -1024,7 +1028,7 @@ static void test_120_and_121_three_threads_and_a_fourth_that_frees(void **state)
     for (int round = 1; round < 4; round++) {
         struct job job = {compile_call(&traced, false), false};
         for (int i = 0; i < 3; i++) on_a_thread(call_pair, &job);
-        assert_int_equal(traced.calls, round); /* once for each function, on whatever thread it was freed */
+        CHECK_EQ(traced.calls, round); /* once for each function, on whatever thread it was freed */
         on_a_thread(free_closure, &job);
     }
 }
@@ -1070,10 +1074,9 @@ static void test_122_nine_threads(void **state)
     pthread_t threads[THREADS];
     struct job jobs[THREADS] = {{{NULL}, false}};
     (void)state;
-    for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, make_call_and_free, &jobs[i]), 0);
+    for (int i = 0; i < THREADS; i++) CHECK_EQ(pthread_create(&threads[i], NULL, make_call_and_free, &jobs[i]), 0);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    for (int i = 0; i < THREADS; i++) assert_false(jobs[i].failed);
+    for (int i = 0; i < THREADS; i++) CHECK_FALSE(jobs[i].failed);
 }
 
 int main(void)

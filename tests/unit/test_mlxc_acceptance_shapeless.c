@@ -52,10 +52,11 @@ static void expect_compiled_refusal(mlx_closure fun, const mlx_array *in, int co
     mlx_vector_array args = mlx_vector_array_new_data(in, (size_t)count), res = mlx_vector_array_new();
     int code = mlx_closure_apply(&res, fun, args);
     if (code != 1 || error_count != 1 || !strstr(error_text, text))
-        fail_msg("expected \"%s\", got %d and %d errors: %s", text, code, error_count, error_text);
+        CHECK_FAIL("expected \"%s\", got %d and %d errors: %s", text, code, error_count, error_text);
     error_count = 0;
     mlx_vector_array_free(args), mlx_vector_array_free(res);
 }
+#define expect_compiled_refusal(...) CHECK_CALL(expect_compiled_refusal, __VA_ARGS__)
 
 /* What the plain call gives, or its error. */
 static bool call_plainly(const struct traced_call *traced, const mlx_array *in, int count, struct numbers *want,
@@ -95,6 +96,7 @@ static void check_call(const struct traced_call *traced, mlx_closure fun, const 
     }
     free_arrays(in, calls->array_count);
 }
+#define check_call(...) CHECK_CALL(check_call, __VA_ARGS__)
 
 /* One output of a compiled function; the caller's. */
 static mlx_array call_compiled(mlx_closure fun, const mlx_array *in, int count)
@@ -108,10 +110,11 @@ static void expect_values_of(mlx_closure fun, const mlx_array *in, const float *
 {
     mlx_array res = call_compiled(fun, in, 1);
     struct numbers got = read_array(res);
-    assert_int_equal(got.size, count);
-    for (int i = 0; i < count; i++) assert_true(to_double(get(&got, i)) == (double)values[i]);
+    CHECK_EQ(got.size, count);
+    for (int i = 0; i < count; i++) CHECK_EQ(to_double(get(&got, i)), (double)values[i]);
     numbers_free(&got), mlx_array_free(res);
 }
+#define expect_values_of(...) CHECK_CALL(expect_values_of, __VA_ARGS__)
 
 struct row {
     const char *name;
@@ -144,11 +147,11 @@ static void check_row(const struct row *row)
         if (!can_be_traced(&traced, &calls, first)) continue;
         mlx_closure fun = compile_call(&traced, true);
         for (int i = 0; i < calls.count; i++) check_call(&traced, fun, &calls, (first + i) % calls.count, row->name);
-        if (traced.calls != 1) fail_msg("%s was traced %d times", row->name, traced.calls);
+        if (traced.calls != 1) CHECK_FAIL("%s was traced %d times", row->name, traced.calls);
         mlx_closure_free(fun);
         traces++;
     }
-    if (traces < 3) fail_msg("%s hardly ever worked", row->name);
+    if (traces < 3) CHECK_FAIL("%s hardly ever worked", row->name);
 }
 
 #define CHECK_ROWS(...)                                                                                                \
@@ -638,7 +641,7 @@ static void test_random_numbers(void **state)
     struct traced_call traced = {random_places, &key, 4, 0}, drawn = {random_places, &none, 4, 0};
     mlx_closure fun = compile_call(&traced, true), other = compile_call(&drawn, true);
     for (int i = 0; i < 8; i++) check_call(&traced, fun, &calls, i % calls.count, "random numbers");
-    assert_int_equal(traced.calls, 1);
+    CHECK_EQ(traced.calls, 1);
     mlx_array x = FLOATS(9, 9), y = FLOATS(9, 9), got[4], again[4];
     apply_compiled(other, &x, 1, got, 4, "drawn");
     apply_compiled(other, &y, 1, again, 4, "drawn again");
@@ -684,9 +687,9 @@ static void test_nested_functions(void **state)
         const struct calls calls = parse_calls("2x3 1x1 5x40 3x64");
         mlx_array first = FLOATS(2, 3);
         mlx_array_free(call_compiled(fun, &first, 1));
-        assert_int_equal(inner.calls, 1);
+        CHECK_EQ(inner.calls, 1);
         for (int i = 0; i < calls.count; i++) check_call(&outer, fun, &calls, i, "nested");
-        assert_int_equal(outer.calls, 1);
+        CHECK_EQ(outer.calls, 1);
         mlx_array_free(first), mlx_closure_free(fun), mlx_closure_free(within);
     }
 }
@@ -709,7 +712,7 @@ static void test_captured_arrays(void **state)
     expect_values_of(fun, &captured, (float[]){2, 4, 6}, 3);
     expect_compiled_refusal(fun, &wide, 1, "[add] Shapes (2,4) and (1,3) cannot be broadcast.");
     mlx_array_free(call_compiled(fun, &one, 1));
-    assert_int_equal(traced.calls, 1);
+    CHECK_EQ(traced.calls, 1);
     free_arrays((mlx_array[]){captured, row, wide, one}, 4);
     mlx_closure_free(fun);
 }

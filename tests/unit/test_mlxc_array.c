@@ -15,8 +15,8 @@ static void count_release(void *payload)
 static void test_new_is_empty_and_free(void **state)
 {
     (void)state;
-    assert_null(mlx_array_new().ctx);
-    assert_int_equal(mlx_array_free(mlx_array_new()), 0);
+    CHECK_NULL(mlx_array_new().ctx);
+    CHECK_EQ(mlx_array_free(mlx_array_new()), 0);
     expect_no_error();
 }
 
@@ -27,20 +27,20 @@ static void test_empty_handles_are_errors(void **state)
     float value = 3;
     mlx_string text = mlx_string_new();
     (void)state;
-    assert_int_equal(mlx_array_dtype(empty), MLX_BOOL), expect_error("expected a non-empty mlx_array");
-    assert_int_equal(mlx_array_size(empty), 0), expect_error("expected a non-empty mlx_array");
-    assert_int_equal(mlx_array_nbytes(empty), 0), expect_error("expected a non-empty mlx_array");
-    assert_int_equal(mlx_array_itemsize(empty), 0), expect_error("expected a non-empty mlx_array");
-    assert_int_equal(mlx_array_dim(empty, 0), 0), expect_error("expected a non-empty mlx_array");
-    assert_null(mlx_array_shape(empty)), expect_error("expected a non-empty mlx_array");
-    assert_null(mlx_array_strides(empty)), expect_error("expected a non-empty mlx_array");
-    assert_null(mlx_array_data_float32(empty)), expect_error("expected a non-empty mlx_array");
-    assert_int_equal(mlx_array_item_float32(&value, empty), 1), expect_error("expected a non-empty mlx_array");
-    assert_true(value == 3);
-    assert_int_equal(mlx_array_eval(empty), 1), expect_error("expected a non-empty mlx_array");
-    assert_int_equal(mlx_array_tostring(&text, empty), 1), expect_error("expected a non-empty mlx_array");
-    assert_null(text.ctx);
-    assert_int_equal(_mlx_array_is_available(&flag, empty), 1), expect_error("expected a non-empty mlx_array");
+    CHECK_EQ(mlx_array_dtype(empty), MLX_BOOL), expect_error("expected a non-empty mlx_array");
+    CHECK_EQ(mlx_array_size(empty), 0), expect_error("expected a non-empty mlx_array");
+    CHECK_EQ(mlx_array_nbytes(empty), 0), expect_error("expected a non-empty mlx_array");
+    CHECK_EQ(mlx_array_itemsize(empty), 0), expect_error("expected a non-empty mlx_array");
+    CHECK_EQ(mlx_array_dim(empty, 0), 0), expect_error("expected a non-empty mlx_array");
+    CHECK_NULL(mlx_array_shape(empty)), expect_error("expected a non-empty mlx_array");
+    CHECK_NULL(mlx_array_strides(empty)), expect_error("expected a non-empty mlx_array");
+    CHECK_NULL(mlx_array_data_float32(empty)), expect_error("expected a non-empty mlx_array");
+    CHECK_EQ(mlx_array_item_float32(&value, empty), 1), expect_error("expected a non-empty mlx_array");
+    CHECK_EQ(value, 3);
+    CHECK_EQ(mlx_array_eval(empty), 1), expect_error("expected a non-empty mlx_array");
+    CHECK_EQ(mlx_array_tostring(&text, empty), 1), expect_error("expected a non-empty mlx_array");
+    CHECK_NULL(text.ctx);
+    CHECK_EQ(_mlx_array_is_available(&flag, empty), 1), expect_error("expected a non-empty mlx_array");
 }
 
 static void test_scalars(void **state)
@@ -61,9 +61,9 @@ static void test_scalars(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(mlx_array_dtype(cases[i].array), cases[i].dtype);
-        assert_int_equal(mlx_array_ndim(cases[i].array), 0);
-        assert_int_equal(mlx_array_size(cases[i].array), 1);
+        CHECK_EQ(mlx_array_dtype(cases[i].array), cases[i].dtype);
+        CHECK_EQ(mlx_array_ndim(cases[i].array), 0);
+        CHECK_EQ(mlx_array_size(cases[i].array), 1);
         expect_text(cases[i].array, cases[i].text);
         mlx_array_free(cases[i].array);
     }
@@ -97,9 +97,9 @@ static void test_every_dtype_prints(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unsigned char bytes[16] = {1};
         mlx_array array = mlx_array_new_data(bytes, shape, 1, cases[i].dtype);
-        assert_int_equal(mlx_dtype_size(cases[i].dtype), cases[i].size);
-        assert_int_equal(mlx_array_itemsize(array), cases[i].size);
-        assert_int_equal(mlx_array_nbytes(array), 2 * cases[i].size);
+        CHECK_EQ(mlx_dtype_size(cases[i].dtype), cases[i].size);
+        CHECK_EQ(mlx_array_itemsize(array), cases[i].size);
+        CHECK_EQ(mlx_array_nbytes(array), 2 * cases[i].size);
         expect_text(array, cases[i].text);
         mlx_array_free(array);
     }
@@ -149,7 +149,7 @@ static void test_data_is_copied(void **state)
     (void)state;
     values[0] = 9;
     expect_text(array, "array([1, 2], dtype=float32)");
-    assert_true(mlx_array_data_float32(array) != values);
+    CHECK_NE(mlx_array_data_float32(array), values);
     mlx_array_free(array);
 }
 
@@ -162,17 +162,17 @@ static void test_managed_data_is_not_copied(void **state)
     released = 0;
     mlx_array array = mlx_array_new_data_managed(values, shape, 1, MLX_FLOAT32, count_release);
     mlx_array second = mlx_array_new();
-    assert_int_equal(mlx_array_set(&second, array), 0);
-    assert_ptr_equal(mlx_array_data_float32(array), values);
+    CHECK_EQ(mlx_array_set(&second, array), 0);
+    CHECK_EQ(mlx_array_data_float32(array), values);
     mlx_array_free(array);
-    assert_int_equal(released, 0);
+    CHECK_EQ(released, 0);
     mlx_array_free(second);
-    assert_int_equal(released, 1);
-    assert_ptr_equal(released_payload, values);
+    CHECK_EQ(released, 1);
+    CHECK_EQ(released_payload, values);
     array = mlx_array_new_data_managed_payload(values, shape, 1, MLX_FLOAT32, &payload, count_release);
     mlx_array_free(array);
-    assert_int_equal(released, 2);
-    assert_ptr_equal(released_payload, &payload);
+    CHECK_EQ(released, 2);
+    CHECK_EQ(released_payload, &payload);
 }
 
 static void test_bad_data_is_an_error(void **state)
@@ -181,15 +181,15 @@ static void test_bad_data_is_an_error(void **state)
     int value = 1;
     (void)state;
     released = 0;
-    assert_null(mlx_array_new_data(&value, shape, 2, MLX_INT32).ctx), expect_error("-3");
-    assert_null(mlx_array_new_data(&value, huge, 3, MLX_INT32).ctx), expect_error(" at ");
-    assert_null(mlx_array_new_data(&value, shape, -1, MLX_INT32).ctx), expect_error("negative");
-    assert_null(mlx_array_new_data(&value, NULL, 1, MLX_INT32).ctx), expect_error("shape is NULL");
-    assert_null(mlx_array_new_data(NULL, shape, 1, MLX_INT32).ctx), expect_error("data is NULL");
-    assert_null(mlx_array_new_data(&value, NULL, 0, (mlx_dtype)14).ctx), expect_error("dtype 14");
-    assert_null(mlx_array_new_data_managed(&value, shape, 2, MLX_INT32, count_release).ctx), expect_error("-3");
-    assert_int_equal(released, 0);
-    assert_int_equal(mlx_dtype_size((mlx_dtype)99), 0), expect_error("dtype");
+    CHECK_NULL(mlx_array_new_data(&value, shape, 2, MLX_INT32).ctx), expect_error("-3");
+    CHECK_NULL(mlx_array_new_data(&value, huge, 3, MLX_INT32).ctx), expect_error(" at ");
+    CHECK_NULL(mlx_array_new_data(&value, shape, -1, MLX_INT32).ctx), expect_error("negative");
+    CHECK_NULL(mlx_array_new_data(&value, NULL, 1, MLX_INT32).ctx), expect_error("shape is NULL");
+    CHECK_NULL(mlx_array_new_data(NULL, shape, 1, MLX_INT32).ctx), expect_error("data is NULL");
+    CHECK_NULL(mlx_array_new_data(&value, NULL, 0, (mlx_dtype)14).ctx), expect_error("dtype 14");
+    CHECK_NULL(mlx_array_new_data_managed(&value, shape, 2, MLX_INT32, count_release).ctx), expect_error("-3");
+    CHECK_EQ(released, 0);
+    CHECK_EQ(mlx_dtype_size((mlx_dtype)99), 0), expect_error("dtype");
 }
 
 static void test_set_shares_and_keeps_the_box(void **state)
@@ -197,14 +197,14 @@ static void test_set_shares_and_keeps_the_box(void **state)
     mlx_array a = mlx_array_new_int(1), b = mlx_array_new_int(2);
     void *box = a.ctx;
     (void)state;
-    assert_int_equal(mlx_array_set(&a, b), 0);
-    assert_ptr_equal(a.ctx, box);
-    assert_ptr_not_equal(a.ctx, b.ctx);
-    assert_ptr_equal(mlx_array_data_int32(a), mlx_array_data_int32(b));
-    assert_int_equal(mlx_array_set(&a, a), 0);
+    CHECK_EQ(mlx_array_set(&a, b), 0);
+    CHECK_EQ(a.ctx, box);
+    CHECK_NE(a.ctx, b.ctx);
+    CHECK_EQ(mlx_array_data_int32(a), mlx_array_data_int32(b));
+    CHECK_EQ(mlx_array_set(&a, a), 0);
     mlx_array_free(b);
     expect_text(a, "array(2, dtype=int32)");
-    assert_int_equal(mlx_array_set(&a, mlx_array_new()), 1);
+    CHECK_EQ(mlx_array_set(&a, mlx_array_new()), 1);
     expect_error("expected a non-empty mlx_array");
     expect_text(a, "array(2, dtype=int32)");
     mlx_array_free(a);
@@ -216,24 +216,24 @@ static void test_set_values(void **state)
     const float values[] = {4, 5};
     const int shape[1] = {2};
     (void)state;
-    assert_int_equal(mlx_array_set_float(&array, 2.5f), 0);
+    CHECK_EQ(mlx_array_set_float(&array, 2.5f), 0);
     void *box = array.ctx;
     expect_text(array, "array(2.5, dtype=float32)");
-    assert_int_equal(mlx_array_set_bool(&array, false), 0);
+    CHECK_EQ(mlx_array_set_bool(&array, false), 0);
     expect_text(array, "array(false, dtype=bool)");
-    assert_int_equal(mlx_array_set_int(&array, 3), 0);
-    assert_int_equal(mlx_array_set_float32(&array, 3), 0);
-    assert_int_equal(mlx_array_set_float64(&array, 3), 0);
-    assert_int_equal(mlx_array_set_double(&array, 3), 0);
+    CHECK_EQ(mlx_array_set_int(&array, 3), 0);
+    CHECK_EQ(mlx_array_set_float32(&array, 3), 0);
+    CHECK_EQ(mlx_array_set_float64(&array, 3), 0);
+    CHECK_EQ(mlx_array_set_double(&array, 3), 0);
     expect_text(array, "array(3, dtype=float64)");
-    assert_int_equal(mlx_array_set_complex(&array, 3, 4), 0);
+    CHECK_EQ(mlx_array_set_complex(&array, 3, 4), 0);
     expect_text(array, "array(3+4j, dtype=complex64)");
-    assert_int_equal(mlx_array_set_data(&array, values, shape, 1, MLX_FLOAT32), 0);
+    CHECK_EQ(mlx_array_set_data(&array, values, shape, 1, MLX_FLOAT32), 0);
     expect_text(array, "array([4, 5], dtype=float32)");
-    assert_int_equal(mlx_array_set_data(&array, values, shape, -2, MLX_FLOAT32), 1);
+    CHECK_EQ(mlx_array_set_data(&array, values, shape, -2, MLX_FLOAT32), 1);
     expect_error("negative");
     expect_text(array, "array([4, 5], dtype=float32)");
-    assert_ptr_equal(array.ctx, box);
+    CHECK_EQ(array.ctx, box);
     mlx_array_free(array);
 }
 
@@ -243,19 +243,19 @@ static void test_questions(void **state)
     mlx_array array = mlx_array_new_data(values, shape, 2, MLX_INT32);
     bool flag = false;
     (void)state;
-    assert_int_equal(mlx_array_ndim(array), 2);
-    assert_int_equal(mlx_array_dim(array, 1), 3);
-    assert_int_equal(mlx_array_dim(array, -2), 2);
-    assert_int_equal(mlx_array_dim(array, 2), 0), expect_error("out of bounds");
-    assert_int_equal(mlx_array_dim(array, -3), 0), expect_error("out of bounds");
-    assert_memory_equal(mlx_array_shape(array), shape, sizeof shape);
-    assert_int_equal(mlx_array_strides(array)[0], 3);
-    assert_int_equal(mlx_array_strides(array)[1], 1);
-    assert_int_equal(_mlx_array_is_available(&flag, array), 0), assert_true(flag);
-    assert_int_equal(_mlx_array_is_row_contiguous(&flag, array), 0), assert_true(flag);
-    assert_int_equal(_mlx_array_is_contiguous(&flag, array), 0), assert_true(flag);
-    assert_int_equal(_mlx_array_is_col_contiguous(&flag, array), 0), assert_false(flag);
-    assert_int_equal(_mlx_array_wait(array), 0);
+    CHECK_EQ(mlx_array_ndim(array), 2);
+    CHECK_EQ(mlx_array_dim(array, 1), 3);
+    CHECK_EQ(mlx_array_dim(array, -2), 2);
+    CHECK_EQ(mlx_array_dim(array, 2), 0), expect_error("out of bounds");
+    CHECK_EQ(mlx_array_dim(array, -3), 0), expect_error("out of bounds");
+    CHECK_MEM(mlx_array_shape(array), shape, sizeof shape);
+    CHECK_EQ(mlx_array_strides(array)[0], 3);
+    CHECK_EQ(mlx_array_strides(array)[1], 1);
+    CHECK_EQ(_mlx_array_is_available(&flag, array), 0), CHECK_TRUE(flag);
+    CHECK_EQ(_mlx_array_is_row_contiguous(&flag, array), 0), CHECK_TRUE(flag);
+    CHECK_EQ(_mlx_array_is_contiguous(&flag, array), 0), CHECK_TRUE(flag);
+    CHECK_EQ(_mlx_array_is_col_contiguous(&flag, array), 0), CHECK_FALSE(flag);
+    CHECK_EQ(_mlx_array_wait(array), 0);
     mlx_array_free(array);
     expect_no_error();
 }
@@ -267,22 +267,22 @@ static void test_items_are_not_converted(void **state)
     int32_t number = 0;
     int64_t wide = -1;
     (void)state;
-    assert_int_equal(mlx_array_item_int32(&number, array), 0);
-    assert_int_equal(number, 7);
-    assert_int_equal(mlx_array_item_float32(&real, array), 0);
+    CHECK_EQ(mlx_array_item_int32(&number, array), 0);
+    CHECK_EQ(number, 7);
+    CHECK_EQ(mlx_array_item_float32(&real, array), 0);
     memcpy(&number, &real, sizeof number);
-    assert_int_equal(number, 7);
-    assert_int_equal(mlx_array_item_int64(&wide, array), 0);
-    assert_int_equal(wide, 7);
+    CHECK_EQ(number, 7);
+    CHECK_EQ(mlx_array_item_int64(&wide, array), 0);
+    CHECK_EQ(wide, 7);
     mlx_array_free(array);
     const float pair[2] = {1, 2};
     const int shape[3] = {1, 1, 1};
     array = floats(pair, 2);
-    assert_int_equal(mlx_array_item_float32(&real, array), 1), expect_error("1 element");
+    CHECK_EQ(mlx_array_item_float32(&real, array), 1), expect_error("1 element");
     mlx_array_free(array);
     array = mlx_array_new_data(pair, shape, 3, MLX_FLOAT32);
-    assert_int_equal(mlx_array_item_float32(&real, array), 0);
-    assert_true(real == 1);
+    CHECK_EQ(mlx_array_item_float32(&real, array), 0);
+    CHECK_EQ(real, 1);
     mlx_array_free(array);
 }
 
@@ -295,9 +295,9 @@ static void test_accessors_of_every_type(void **state)
     do {                                                                                                               \
         type item;                                                                                                     \
         mlx_array array = mlx_array_new_data(bytes, NULL, 0, dtype);                                                   \
-        assert_int_equal(mlx_array_item_##name(&item, array), 0);                                                      \
-        assert_memory_equal(&item, bytes, sizeof item);                                                                \
-        assert_memory_equal(mlx_array_data_##name(array), bytes, sizeof item);                                         \
+        CHECK_EQ(mlx_array_item_##name(&item, array), 0);                                                              \
+        CHECK_MEM(&item, bytes, sizeof item);                                                                          \
+        CHECK_MEM(mlx_array_data_##name(array), bytes, sizeof item);                                                   \
         mlx_array_free(array);                                                                                         \
     } while (0)
     CHECK(bool, bool, MLX_BOOL);

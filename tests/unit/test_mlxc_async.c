@@ -19,6 +19,7 @@ static void start(const mlx_array *arrays, size_t count)
     expect_ok(mlx_async_eval(list), "async_eval");
     mlx_vector_array_free(list);
 }
+#define start(...) CHECK_CALL(start, __VA_ARGS__)
 
 static void free_all(mlx_array *arrays, size_t count)
 {
@@ -29,10 +30,11 @@ static void free_all(mlx_array *arrays, size_t count)
 static void expect_failure(const char *part, const char *what)
 {
     if (error_count != 1 || !strstr(error_text, part))
-        fail_msg("%s: expected one error with \"%s\", got %d: \"%s\"", what, part, error_count, error_text);
+        CHECK_FAIL("%s: expected one error with \"%s\", got %d: \"%s\"", what, part, error_count, error_text);
     error_count = 0;
     error_text[0] = '\0';
 }
+#define expect_failure(...) CHECK_CALL(expect_failure, __VA_ARGS__)
 
 /* ---- a token and its probability ----------------------------------------------------------------------------------
  */
@@ -72,8 +74,9 @@ static const char *read_drawn(const mlx_array *drawn, int best)
 
 static void report_rounds(int failed, const char *last, const char *what)
 {
-    if (failed) fail_msg("%s: %d of %d rounds failed, the last one: %s; %s", what, failed, ROUNDS, last, error_text);
+    if (failed) CHECK_FAIL("%s: %d of %d rounds failed, the last one: %s; %s", what, failed, ROUNDS, last, error_text);
 }
+#define report_rounds(...) CHECK_CALL(report_rounds, __VA_ARGS__)
 
 static void a_token_then_its_probability(void **state)
 {
@@ -131,7 +134,7 @@ static void data_waits(void **state)
         mlx_array_free(logits), mlx_array_free(middle), mlx_array_free(end);
         error_count = 0;
     }
-    if (missing || wrong) fail_msg("of %d rounds %d had no data, %d wrong data", ROUNDS, missing, wrong);
+    if (missing || wrong) CHECK_FAIL("of %d rounds %d had no data, %d wrong data", ROUNDS, missing, wrong);
 }
 
 static void strides_and_layout_wait(void **state)
@@ -151,7 +154,7 @@ static void strides_and_layout_wait(void **state)
         mlx_array_free(a), mlx_array_free(turned);
         error_count = 0;
     }
-    if (failed) fail_msg("%d of %d rounds: %s", failed, ROUNDS, error_text);
+    if (failed) CHECK_FAIL("%d of %d rounds: %s", failed, ROUNDS, error_text);
 }
 
 /* Two lists that share arrays: the second one begins with what the first one makes. */
@@ -173,7 +176,7 @@ static void lists_that_overlap(void **state)
         mlx_array_free(x), free_all(all, 3);
         error_count = 0;
     }
-    if (failed) fail_msg("%d of %d reads: %s", failed, 3 * ROUNDS, error_text);
+    if (failed) CHECK_FAIL("%d of %d reads: %s", failed, 3 * ROUNDS, error_text);
 }
 
 /* An array that nobody asked for has no data, and the text says what to do. */
@@ -183,7 +186,7 @@ static void nobody_asked(void **state)
     (void)state;
     expect_ok(mlx_add(&lazy, x, x, stream) || mlx_negative(&other, x, stream), "sums");
     start(&other, 1);
-    assert_null(mlx_array_data_float32(lazy));
+    CHECK_NULL(mlx_array_data_float32(lazy));
     expect_failure("[data] the array is not evaluated; call mlx_eval", "data of a lazy array");
     mlx_array_free(x), mlx_array_free(lazy), mlx_array_free(other);
 }
@@ -220,11 +223,10 @@ static void several_threads(void **state)
     shared_total = mlx_array_new();
     expect_ok(mlx_add(&shared_total, one, one, stream), "add");
     mlx_array_free(one);
-    for (intptr_t i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, draw_on_a_thread, (void *)i), 0);
+    for (intptr_t i = 0; i < THREADS; i++) CHECK_EQ(pthread_create(&threads[i], NULL, draw_on_a_thread, (void *)i), 0);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     mlx_array_free(shared_total);
-    if (thread_failures) fail_msg("%d of %d rounds failed", thread_failures, THREADS * ROUNDS);
+    if (thread_failures) CHECK_FAIL("%d of %d rounds failed", thread_failures, THREADS * ROUNDS);
 }
 
 /* ---- failures ------------------------------------------------------------------------------------------------------
@@ -241,13 +243,13 @@ static void a_failure_among_others(void **state)
                       mlx_negative(&all[2], x, stream),
                   "operations");
         start(all, 3);
-        assert_null(mlx_array_data_float32(all[1]));
+        CHECK_NULL(mlx_array_data_float32(all[1]));
         expect_failure("out of range", "data of what needs it");
-        assert_null(mlx_array_data_float32(all[0]));
+        CHECK_NULL(mlx_array_data_float32(all[0]));
         expect_failure("out of range", "data of what failed");
-        assert_int_equal(mlx_array_item_float32(&value, all[0]), 1);
+        CHECK_EQ(mlx_array_item_float32(&value, all[0]), 1);
         expect_failure("out of range", "item of what failed");
-        assert_int_equal(mlx_array_item_float32(&value, all[1]), 1);
+        CHECK_EQ(mlx_array_item_float32(&value, all[1]), 1);
         expect_failure("out of range", "item of what needs it");
         const float *data = mlx_array_data_float32(all[2]);
         expect_ok(!data || data[1] != -20, "what does not need it");
@@ -350,17 +352,18 @@ static void let_go_when_waiting(struct waiting *waiting, int count)
     pthread_t threads[4];
     while (!reads_begun) usleep(100);
     for (int i = 0; i < count; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, wait_for_array, &waiting[i]), 0);
+        CHECK_EQ(pthread_create(&threads[i], NULL, wait_for_array, &waiting[i]), 0);
         while (!waiting[i].begins) usleep(100);
     }
     usleep(20000); /* who does not wait is done by then, and is found out */
     is_held = false;
     for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < count; i++) {
-        if (!waiting[i].was_done) fail_msg("waiter %d did not wait", i);
-        if (!waiting[i].is_right) fail_msg("waiter %d got a wrong value", i);
+        if (!waiting[i].was_done) CHECK_FAIL("waiter %d did not wait", i);
+        if (!waiting[i].is_right) CHECK_FAIL("waiter %d got a wrong value", i);
     }
 }
+#define let_go_when_waiting(...) CHECK_CALL(let_go_when_waiting, __VA_ARGS__)
 
 /* The first of the list is soon ready; who waits for it waits for the others, since they were asked for together. */
 static void together(void **state)
@@ -390,7 +393,7 @@ static void data_waits_for_another_thread(void **state)
     pthread_t thread;
     (void)state;
     expect_ok(mlx_add(&sum, held, one, stream), "add");
-    assert_int_equal(pthread_create(&thread, NULL, evaluate, &sum), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, evaluate, &sum), 0);
     struct waiting waiting[] = {{.array = held, .reads_data = true, .wanted = 7},
                                 {.array = sum, .reads_data = true, .wanted = 8}};
     let_go_when_waiting(waiting, 2);
@@ -408,12 +411,12 @@ static void a_later_list_is_not_waited_for(void **state)
     start(&sum, 1);
     start(&held, 1);
     expect_ok(mlx_array_item_float32(&value, sum), "item");
-    assert_true(value == 2);
-    assert_non_null(mlx_array_data_float32(sum));
-    assert_int_equal(reads_done, 0);
+    CHECK_EQ(value, 2);
+    CHECK_NOT_NULL(mlx_array_data_float32(sum));
+    CHECK_EQ(reads_done, 0);
     is_held = false;
     expect_ok(mlx_synchronize(stream), "synchronize");
-    assert_int_equal(reads_done, 1);
+    CHECK_EQ(reads_done, 1);
     mlx_array_free(one), mlx_array_free(sum), mlx_array_free(held);
 }
 
@@ -435,8 +438,8 @@ static void freed_handles(void **state)
         error_count = 0;
     }
     expect_ok(mlx_synchronize(stream) || mlx_get_active_memory(&after), "memory");
-    if (failed) fail_msg("%d of %d rounds failed: %s", failed, ROUNDS / 2, error_text);
-    assert_int_equal(after, before);
+    if (failed) CHECK_FAIL("%d of %d rounds failed: %s", failed, ROUNDS / 2, error_text);
+    CHECK_EQ(after, before);
 }
 
 static _Atomic unsigned managed_freed;
@@ -464,7 +467,7 @@ static void a_destructor_that_synchronizes(void **state)
     }
     expect_ok(mlx_synchronize(stream), "synchronize");
     alarm(0);
-    assert_int_equal(managed_freed, ROUNDS);
+    CHECK_EQ(managed_freed, ROUNDS);
 }
 
 int main(void)

@@ -64,13 +64,14 @@ static void expect_doubled(mlx_closure closure, int count)
     mlx_vector_array in = mlx_vector_array_new_value(x), res = {NULL};
     float doubled[4];
     for (int i = 0; i < 4; i++) doubled[i] = 2 * four[i];
-    assert_int_equal(mlx_closure_apply(&res, closure, in), 0);
-    assert_int_equal(mlx_vector_array_size(in), 1);
-    assert_int_equal(mlx_vector_array_get(&got, res, 0), 0);
+    CHECK_EQ(mlx_closure_apply(&res, closure, in), 0);
+    CHECK_EQ(mlx_vector_array_size(in), 1);
+    CHECK_EQ(mlx_vector_array_get(&got, res, 0), 0);
     expect_floats(got, doubled, count);
     mlx_array_free(x), mlx_array_free(got);
     mlx_vector_array_free(in), mlx_vector_array_free(res);
 }
+#define expect_doubled(...) CHECK_CALL(expect_doubled, __VA_ARGS__)
 
 static int plain_negative(mlx_vector_array *res, const mlx_vector_array in)
 {
@@ -103,23 +104,23 @@ static void test_plain_closures(void **state)
     mlx_vector_array in = mlx_vector_array_new_value(x), res = mlx_vector_array_new_value(x);
     void *box = res.ctx;
     (void)state;
-    assert_null(mlx_closure_new().ctx);
-    assert_int_equal(mlx_closure_apply(&res, closure, in), 0);
-    assert_ptr_equal(res.ctx, box);
-    assert_int_equal(mlx_vector_array_size(res), 1);
+    CHECK_NULL(mlx_closure_new().ctx);
+    CHECK_EQ(mlx_closure_apply(&res, closure, in), 0);
+    CHECK_EQ(res.ctx, box);
+    CHECK_EQ(mlx_vector_array_size(res), 1);
     mlx_vector_array_get(&got, res, 0);
     expect_text(got, "array(-1, dtype=float32)");
     mlx_closure_free(closure);
     /* The result may be the input vector. */
     closure = mlx_closure_new_unary(unary_plus_one);
-    assert_int_equal(mlx_closure_apply(&in, closure, in), 0);
-    assert_int_equal(mlx_closure_apply(&in, closure, in), 0);
+    CHECK_EQ(mlx_closure_apply(&in, closure, in), 0);
+    CHECK_EQ(mlx_closure_apply(&in, closure, in), 0);
     mlx_vector_array_get(&got, in, 0);
     expect_text(got, "array(3, dtype=float32)");
     mlx_vector_array_append_value(in, x);
     expect_no_error();
-    assert_int_equal(mlx_closure_apply(&res, closure, in), 1);
-    assert_non_null(strstr(error_text, "mlx_closure returned a non-zero value"));
+    CHECK_EQ(mlx_closure_apply(&res, closure, in), 1);
+    CHECK_CONTAINS(error_text, "mlx_closure returned a non-zero value");
     mlx_closure_free(closure), mlx_array_free(x), mlx_array_free(got);
     mlx_vector_array_free(in), mlx_vector_array_free(res);
 }
@@ -131,21 +132,19 @@ static void test_closure_failures(void **state)
     mlx_array x = mlx_array_new_float(1);
     mlx_vector_array in = mlx_vector_array_new_value(x), res = {NULL};
     (void)state;
-    assert_int_equal(mlx_closure_apply(&res, failing, in), 1);
+    CHECK_EQ(mlx_closure_apply(&res, failing, in), 1);
     expect_error("mlx_closure returned a non-zero value at ");
-    assert_int_equal(mlx_closure_apply(&res, unary, in), 1);
+    CHECK_EQ(mlx_closure_apply(&res, unary, in), 1);
     expect_error("mlx_closure returned a non-zero value at ");
-    assert_int_equal(mlx_closure_apply(&res, nothing, in), 1), expect_error("mlx_vector_array");
-    assert_int_equal(mlx_closure_apply(&res, mlx_closure_new(), in), 1),
-        expect_error("expected a non-empty mlx_closure");
-    assert_int_equal(mlx_closure_apply(&res, failing, (mlx_vector_array){NULL}), 1);
+    CHECK_EQ(mlx_closure_apply(&res, nothing, in), 1), expect_error("mlx_vector_array");
+    CHECK_EQ(mlx_closure_apply(&res, mlx_closure_new(), in), 1), expect_error("expected a non-empty mlx_closure");
+    CHECK_EQ(mlx_closure_apply(&res, failing, (mlx_vector_array){NULL}), 1);
     expect_error("expected a non-empty mlx_vector_array");
-    assert_null(res.ctx);
-    assert_null(mlx_closure_new_func(NULL).ctx), expect_error("NULL");
-    assert_int_equal(mlx_compile(&failing, mlx_closure_new(), false), 1),
-        expect_error("expected a non-empty mlx_closure");
+    CHECK_NULL(res.ctx);
+    CHECK_NULL(mlx_closure_new_func(NULL).ctx), expect_error("NULL");
+    CHECK_EQ(mlx_compile(&failing, mlx_closure_new(), false), 1), expect_error("expected a non-empty mlx_closure");
     mlx_closure_free(failing), mlx_closure_free(nothing), mlx_closure_free(unary);
-    assert_int_equal(probe.freed, 1);
+    CHECK_EQ(probe.freed, 1);
     mlx_array_free(x), mlx_vector_array_free(in);
 }
 
@@ -165,21 +164,21 @@ static void test_a_callback_may_free_its_own_handle(void **state)
         struct probe probe = {0};
         mlx_closure plain = mlx_closure_new_func_payload(frees_its_handle, &probe, free_probe);
         own_handle = mlx_closure_new();
-        if (kind == 0) assert_int_equal(mlx_closure_set(&own_handle, plain), 0);
-        if (kind == 1) assert_int_equal(mlx_compile(&own_handle, plain, false), 0);
-        if (kind == 2) assert_int_equal(mlx_detail_compile(&own_handle, plain, 4711, false, NULL, 0), 0);
+        if (kind == 0) CHECK_EQ(mlx_closure_set(&own_handle, plain), 0);
+        if (kind == 1) CHECK_EQ(mlx_compile(&own_handle, plain, false), 0);
+        if (kind == 2) CHECK_EQ(mlx_detail_compile(&own_handle, plain, 4711, false, NULL, 0), 0);
         mlx_closure_free(plain);
         mlx_array x = floats((float[]){1, 2}, 2);
         mlx_vector_array in = mlx_vector_array_new_value(x), out = mlx_vector_array_new();
-        assert_int_equal(mlx_closure_apply(&out, own_handle, in), 0);
-        assert_int_equal(mlx_vector_array_size(out), 1);
-        assert_int_equal(mlx_eval(out), 0);
-        assert_int_equal(probe.freed, 1);
+        CHECK_EQ(mlx_closure_apply(&out, own_handle, in), 0);
+        CHECK_EQ(mlx_vector_array_size(out), 1);
+        CHECK_EQ(mlx_eval(out), 0);
+        CHECK_EQ(probe.freed, 1);
         mlx_array_free(x);
         mlx_vector_array_free(in);
         mlx_vector_array_free(out);
     }
-    assert_int_equal(mlx_detail_compile_erase(4711), 0);
+    CHECK_EQ(mlx_detail_compile_erase(4711), 0);
     expect_no_error();
 }
 
@@ -189,17 +188,17 @@ static void test_payload_goes_with_the_last_sharer(void **state)
     mlx_closure source = new_probe(&probe), copy = new_probe(&other), compiled = mlx_closure_new();
     void *box = copy.ctx;
     (void)state;
-    assert_int_equal(mlx_closure_set(&copy, source), 0);
-    assert_ptr_equal(copy.ctx, box);
-    assert_int_equal(other.freed, 1);
-    assert_int_equal(mlx_closure_set(&copy, copy), 0);
-    assert_int_equal(mlx_compile(&compiled, source, false), 0);
+    CHECK_EQ(mlx_closure_set(&copy, source), 0);
+    CHECK_EQ(copy.ctx, box);
+    CHECK_EQ(other.freed, 1);
+    CHECK_EQ(mlx_closure_set(&copy, copy), 0);
+    CHECK_EQ(mlx_compile(&compiled, source, false), 0);
     mlx_closure_free(source);
     mlx_closure_free(copy);
-    assert_int_equal(probe.freed, 0);
+    CHECK_EQ(probe.freed, 0);
     expect_doubled(compiled, 4);
     mlx_closure_free(compiled);
-    assert_int_equal(probe.freed, 1);
+    CHECK_EQ(probe.freed, 1);
     expect_no_error();
 }
 
@@ -208,17 +207,17 @@ static void test_compiled_traces_once_per_signature(void **state)
     struct probe probe = {0};
     mlx_closure closure = new_probe(&probe), compiled = mlx_closure_new();
     (void)state;
-    assert_int_equal(mlx_compile(&compiled, closure, false), 0);
-    assert_int_equal(probe.calls, 0);
+    CHECK_EQ(mlx_compile(&compiled, closure, false), 0);
+    CHECK_EQ(probe.calls, 0);
     for (int i = 0; i < 3; i++) expect_doubled(compiled, 4);
-    assert_int_equal(probe.calls, 1);
+    CHECK_EQ(probe.calls, 1);
     expect_doubled(compiled, 3);
-    assert_int_equal(probe.calls, 2);
+    CHECK_EQ(probe.calls, 2);
     expect_doubled(compiled, 4);
-    assert_int_equal(probe.calls, 2);
+    CHECK_EQ(probe.calls, 2);
     mlx_detail_compile_clear_cache();
     expect_doubled(compiled, 4);
-    assert_int_equal(probe.calls, 3);
+    CHECK_EQ(probe.calls, 3);
     mlx_closure_free(closure), mlx_closure_free(compiled);
 }
 
@@ -227,9 +226,9 @@ static void test_shapeless(void **state)
     struct probe probe = {0};
     mlx_closure closure = new_probe(&probe), compiled = mlx_closure_new();
     (void)state;
-    assert_int_equal(mlx_compile(&compiled, closure, true), 0);
+    CHECK_EQ(mlx_compile(&compiled, closure, true), 0);
     for (int count = 1; count <= 4; count++) expect_doubled(compiled, count);
-    assert_int_equal(probe.calls, 1);
+    CHECK_EQ(probe.calls, 1);
     mlx_closure_free(closure), mlx_closure_free(compiled);
 }
 
@@ -240,16 +239,16 @@ static void test_compiled_callback_failures(void **state)
     mlx_array x = floats(four, 4);
     mlx_vector_array in = mlx_vector_array_new_value(x), res = {NULL};
     (void)state;
-    assert_int_equal(mlx_compile(&compiled, closure, false), 0);
-    assert_int_equal(mlx_closure_apply(&res, compiled, in), 1);
+    CHECK_EQ(mlx_compile(&compiled, closure, false), 0);
+    CHECK_EQ(mlx_closure_apply(&res, compiled, in), 1);
     expect_error("mlx_closure returned a non-zero value");
-    assert_int_equal(mlx_closure_apply(&res, compiled, in), 1);
+    CHECK_EQ(mlx_closure_apply(&res, compiled, in), 1);
     expect_error("mlx_closure returned a non-zero value");
-    assert_int_equal(probe.calls, 2);
-    assert_null(res.ctx);
+    CHECK_EQ(probe.calls, 2);
+    CHECK_NULL(res.ctx);
     probe.mode = DOUBLE; /* nothing half filled is left behind */
     expect_doubled(compiled, 4);
-    assert_int_equal(probe.calls, 3);
+    CHECK_EQ(probe.calls, 3);
     expect_no_error();
     mlx_closure_free(closure), mlx_closure_free(compiled), mlx_array_free(x), mlx_vector_array_free(in);
 }
@@ -261,10 +260,10 @@ static void test_evaluating_in_a_trace_is_an_error(void **state)
     mlx_array x = floats(four, 4);
     mlx_vector_array in = mlx_vector_array_new_value(x), res = {NULL};
     (void)state;
-    assert_int_equal(mlx_compile(&compiled, closure, false), 0);
-    assert_int_equal(mlx_closure_apply(&res, compiled, in), 1);
-    assert_int_equal(error_count, 2); /* the callback's own, then that of apply */
-    assert_null(res.ctx);
+    CHECK_EQ(mlx_compile(&compiled, closure, false), 0);
+    CHECK_EQ(mlx_closure_apply(&res, compiled, in), 1);
+    CHECK_EQ(error_count, 2); /* the callback's own, then that of apply */
+    CHECK_NULL(res.ctx);
     expect_doubled(closure, 4);
     mlx_closure_free(closure), mlx_closure_free(compiled), mlx_array_free(x), mlx_vector_array_free(in);
 }
@@ -276,10 +275,10 @@ static void test_two_outputs(void **state)
     mlx_array x = floats(four, 4), got = mlx_array_new();
     mlx_vector_array in = mlx_vector_array_new_value(x), res = mlx_vector_array_new();
     (void)state;
-    assert_int_equal(mlx_compile(&compiled, closure, false), 0);
+    CHECK_EQ(mlx_compile(&compiled, closure, false), 0);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(mlx_closure_apply(&res, compiled, in), 0);
-        assert_int_equal(mlx_vector_array_size(res), 2);
+        CHECK_EQ(mlx_closure_apply(&res, compiled, in), 0);
+        CHECK_EQ(mlx_vector_array_size(res), 2);
         mlx_vector_array_get(&got, res, 1);
         expect_floats(got, (float[]){1, 4, 9, 16}, 4);
     }
@@ -294,18 +293,18 @@ static void test_disabled(void **state)
     struct probe probe = {0};
     mlx_closure closure = new_probe(&probe), plain = mlx_closure_new(), compiled = mlx_closure_new();
     (void)state;
-    assert_int_equal(mlx_disable_compile(), 0);
-    assert_int_equal(mlx_compile(&plain, closure, false), 0);
-    assert_int_equal(mlx_set_compile_mode(MLX_COMPILE_MODE_ENABLED), 0);
-    assert_int_equal(mlx_compile(&compiled, closure, false), 0);
-    assert_int_equal(mlx_disable_compile(), 0);
+    CHECK_EQ(mlx_disable_compile(), 0);
+    CHECK_EQ(mlx_compile(&plain, closure, false), 0);
+    CHECK_EQ(mlx_set_compile_mode(MLX_COMPILE_MODE_ENABLED), 0);
+    CHECK_EQ(mlx_compile(&compiled, closure, false), 0);
+    CHECK_EQ(mlx_disable_compile(), 0);
     for (int i = 0; i < 3; i++) expect_doubled(plain, 4);
-    assert_int_equal(probe.calls, 3);
+    CHECK_EQ(probe.calls, 3);
     for (int i = 0; i < 3; i++) expect_doubled(compiled, 4);
-    assert_int_equal(probe.calls, 4);
-    assert_int_equal(mlx_set_compile_mode((mlx_compile_mode)4), 1), expect_error("mlx_compile_mode");
+    CHECK_EQ(probe.calls, 4);
+    CHECK_EQ(mlx_set_compile_mode((mlx_compile_mode)4), 1), expect_error("mlx_compile_mode");
     mlx_closure_free(closure), mlx_closure_free(plain), mlx_closure_free(compiled);
-    assert_int_equal(probe.freed, 1);
+    CHECK_EQ(probe.freed, 1);
 }
 
 static mlx_closure inner;
@@ -321,12 +320,12 @@ static void test_nested_compile_inlines(void **state)
     mlx_closure closure = new_probe(&probe), outer = mlx_closure_new_func(call_inner), compiled = mlx_closure_new();
     (void)state;
     inner = mlx_closure_new();
-    assert_int_equal(mlx_compile(&inner, closure, false), 0);
-    assert_int_equal(mlx_compile(&compiled, outer, false), 0);
+    CHECK_EQ(mlx_compile(&inner, closure, false), 0);
+    CHECK_EQ(mlx_compile(&compiled, outer, false), 0);
     for (int i = 0; i < 3; i++) expect_doubled(compiled, 4);
-    assert_int_equal(probe.calls, 1);
+    CHECK_EQ(probe.calls, 1);
     mlx_closure_free(closure), mlx_closure_free(outer), mlx_closure_free(compiled), mlx_closure_free(inner);
-    assert_int_equal(probe.freed, 1);
+    CHECK_EQ(probe.freed, 1);
     expect_no_error();
 }
 
@@ -337,30 +336,30 @@ static void test_shared_by_id(void **state)
     const uint64_t constants[2] = {1, 2}, other[2] = {1, 3};
     mlx_closure closure = new_probe(&first), compiled = mlx_closure_new();
     (void)state;
-    assert_int_equal(mlx_detail_compile(&compiled, closure, 77, false, constants, 2), 0);
+    CHECK_EQ(mlx_detail_compile(&compiled, closure, 77, false, constants, 2), 0);
     expect_doubled(compiled, 4);
     mlx_closure_free(closure);
     closure = new_probe(&second);
-    assert_int_equal(mlx_detail_compile(&compiled, closure, 77, false, constants, 2), 0);
-    assert_int_equal(first.freed, 1);
+    CHECK_EQ(mlx_detail_compile(&compiled, closure, 77, false, constants, 2), 0);
+    CHECK_EQ(first.freed, 1);
     expect_doubled(compiled, 4);
-    assert_int_equal(second.calls, 0);
+    CHECK_EQ(second.calls, 0);
     expect_doubled(compiled, 2);
-    assert_int_equal(second.calls, 1);
-    assert_int_equal(mlx_detail_compile(&compiled, closure, 77, false, other, 2), 0);
+    CHECK_EQ(second.calls, 1);
+    CHECK_EQ(mlx_detail_compile(&compiled, closure, 77, false, other, 2), 0);
     expect_doubled(compiled, 4);
-    assert_int_equal(second.calls, 2);
+    CHECK_EQ(second.calls, 2);
     mlx_closure_free(closure);
-    assert_int_equal(mlx_detail_compile_erase(77), 0);
+    CHECK_EQ(mlx_detail_compile_erase(77), 0);
     closure = new_probe(&third);
-    assert_int_equal(mlx_detail_compile(&compiled, closure, 77, false, constants, 2), 0);
-    assert_int_equal(second.freed, 1);
+    CHECK_EQ(mlx_detail_compile(&compiled, closure, 77, false, constants, 2), 0);
+    CHECK_EQ(second.freed, 1);
     expect_doubled(compiled, 4);
-    assert_int_equal(third.calls, 1);
+    CHECK_EQ(third.calls, 1);
     mlx_closure_free(closure), mlx_closure_free(compiled);
-    assert_int_equal(third.freed, 1);
+    CHECK_EQ(third.freed, 1);
     mlx_detail_compile_erase(77);
-    assert_int_equal(mlx_detail_compile(&compiled, mlx_closure_new(), 1, false, NULL, 0), 1);
+    CHECK_EQ(mlx_detail_compile(&compiled, mlx_closure_new(), 1, false, NULL, 0), 1);
     expect_error("expected a non-empty mlx_closure");
 }
 
@@ -376,10 +375,10 @@ static void test_any_thread(void **state)
     mlx_closure closure = new_probe(&probe), compiled = mlx_closure_new();
     pthread_t threads[4];
     (void)state;
-    assert_int_equal(mlx_compile(&compiled, closure, false), 0);
-    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, apply_on_thread, &compiled), 0);
+    CHECK_EQ(mlx_compile(&compiled, closure, false), 0);
+    for (int i = 0; i < 4; i++) CHECK_EQ(pthread_create(&threads[i], NULL, apply_on_thread, &compiled), 0);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
-    assert_int_equal(probe.calls, 4); /* once per signature, whoever came first */
+    CHECK_EQ(probe.calls, 4); /* once per signature, whoever came first */
     mlx_closure_free(closure), mlx_closure_free(compiled);
 }
 
@@ -388,8 +387,8 @@ static size_t peak_of(mlx_closure closure, mlx_vector_array in)
     mlx_vector_array res = {NULL};
     size_t peak;
     mlx_reset_peak_memory();
-    assert_int_equal(mlx_closure_apply(&res, closure, in), 0);
-    assert_int_equal(mlx_eval(res), 0);
+    CHECK_EQ(mlx_closure_apply(&res, closure, in), 0);
+    CHECK_EQ(mlx_eval(res), 0);
     mlx_get_peak_memory(&peak);
     mlx_vector_array_free(res);
     return peak;
@@ -399,7 +398,7 @@ static size_t peak_of(mlx_closure closure, mlx_vector_array in)
 static void test_compiled_peak_is_lower(void **state)
 {
 #ifdef mlx_default_cpu_stream_new
-    skip(); /* on a GPU the inputs are there twice */
+    CHECK_SKIP(); /* on a GPU the inputs are there twice */
 #endif
     enum { COUNT = 1 << 20 };
     struct probe probe = {.mode = DIAMOND};
@@ -409,11 +408,11 @@ static void test_compiled_peak_is_lower(void **state)
     mlx_closure closure = new_probe(&probe), compiled = mlx_closure_new();
     size_t base;
     (void)state;
-    assert_int_equal(mlx_compile(&compiled, closure, false), 0);
+    CHECK_EQ(mlx_compile(&compiled, closure, false), 0);
     mlx_get_active_memory(&base);
     base -= 2 * COUNT * sizeof(float); /* what other tests hold */
-    assert_int_equal(peak_of(compiled, in) - base, 12582912);
-    assert_true(peak_of(closure, in) - base > 12582912);
+    CHECK_EQ(peak_of(compiled, in) - base, 12582912);
+    CHECK_GT(peak_of(closure, in) - base, 12582912);
     mlx_closure_free(closure), mlx_closure_free(compiled), mlx_vector_array_free(in);
     mlx_array_free(inputs[0]), mlx_array_free(inputs[1]);
     free(values);

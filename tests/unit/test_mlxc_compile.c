@@ -119,7 +119,7 @@ static mlx_closure closure_of(struct function *function)
 static mlx_closure compile(struct function *function, bool shapeless)
 {
     mlx_closure source = closure_of(function), compiled = mlx_closure_new();
-    assert_int_equal(mlx_compile(&compiled, source, shapeless), 0);
+    CHECK_EQ(mlx_compile(&compiled, source, shapeless), 0);
     mlx_closure_free(source);
     return compiled;
 }
@@ -175,25 +175,26 @@ static void expect_times(mlx_closure closure, int count, int outputs, float fact
 {
     mlx_array x = count_from_one(count), got = mlx_array_new();
     mlx_vector_array in = mlx_vector_array_new_value(x), res = {NULL};
-    if (mlx_closure_apply(&res, closure, in)) fail_msg("%s", error_text);
-    assert_int_equal(mlx_vector_array_size(res), outputs);
+    if (mlx_closure_apply(&res, closure, in)) CHECK_FAIL("%s", error_text);
+    CHECK_EQ(mlx_vector_array_size(res), outputs);
     for (int k = 0; k < outputs; k++) {
         mlx_vector_array_get(&got, res, (size_t)k);
-        assert_int_equal(mlx_array_eval(got), 0);
+        CHECK_EQ(mlx_array_eval(got), 0);
         const float *data = mlx_array_data_float32(got);
-        for (int i = 0; i < count; i++) assert_float_equal(data[i], factor * (1 + (float)i), 0);
+        for (int i = 0; i < count; i++) CHECK_NEAR(data[i], factor * (1 + (float)i), 0);
     }
     mlx_array_free(x), mlx_array_free(got), mlx_vector_array_free(in), mlx_vector_array_free(res);
 }
+#define expect_times(...) CHECK_CALL(expect_times, __VA_ARGS__)
 
 /* Applying it fails with one error of apply's own, perhaps after those of the callback. */
 static void expect_failure(mlx_closure closure, const char *part)
 {
     mlx_array x = count_from_one(4);
     mlx_vector_array in = mlx_vector_array_new_value(x), res = {NULL};
-    assert_int_equal(mlx_closure_apply(&res, closure, in), 1);
-    assert_null(res.ctx);
-    if (!strstr(error_text, part)) fail_msg("expected \"%s\", got \"%s\"", part, error_text);
+    CHECK_EQ(mlx_closure_apply(&res, closure, in), 1);
+    CHECK_NULL(res.ctx);
+    CHECK_CONTAINS(error_text, part);
     error_count = 0;
     mlx_array_free(x), mlx_vector_array_free(in);
 }
@@ -214,21 +215,21 @@ static void test_three_thousand_failures(void **state)
             blocks = 0;
             counting_allocations = true;
         }
-        assert_int_equal(mlx_closure_apply(&res, compiled, in), 1);
+        CHECK_EQ(mlx_closure_apply(&res, compiled, in), 1);
         expect_error("mlx_closure returned a non-zero value at ");
     }
     counting_allocations = false;
-    assert_in_range(blocks + 16, 0, 32); /* some are kept for the next time, and some of those may go */
-    assert_int_equal(active_memory(), memory);
-    assert_int_equal(counters().traces - before.traces, 3000);
-    assert_int_equal(counters().calls - before.calls, 3000);
+    CHECK_BETWEEN(blocks + 16, 0, 32); /* some are kept for the next time, and some of those may go */
+    CHECK_EQ(active_memory(), memory);
+    CHECK_EQ(counters().traces - before.traces, 3000);
+    CHECK_EQ(counters().calls - before.calls, 3000);
     function.fails = false;
     expect_times(compiled, 4, 1, 2);
     expect_times(compiled, 4, 1, 2);
-    assert_int_equal(counters().traces - before.traces, 3001);
-    assert_int_equal(counters().front_hits - before.front_hits, 1);
+    CHECK_EQ(counters().traces - before.traces, 3001);
+    CHECK_EQ(counters().front_hits - before.front_hits, 1);
     mlx_array_free(x), mlx_vector_array_free(in), mlx_closure_free(compiled);
-    assert_int_equal(function.freed, 1);
+    CHECK_EQ(function.freed, 1);
 }
 
 static int no_vector(mlx_vector_array *res, const mlx_vector_array in)
@@ -255,7 +256,7 @@ static void test_results_that_are_not_as_usual(void **state)
     compiled = compile(&input, false);
     for (int i = 0; i < 2; i++) expect_times(compiled, 4, 2, 1);
     mlx_closure_free(compiled);
-    assert_int_equal(none.calls + many.calls + input.calls, 3);
+    CHECK_EQ(none.calls + many.calls + input.calls, 3);
     expect_no_error();
 }
 
@@ -272,17 +273,17 @@ static int looks_at_values(struct function *function, mlx_array *out, mlx_array 
     mlx_string string = mlx_string_new();
     mlx_vector_array all = mlx_vector_array_new_value(in);
     (void)function;
-    assert_int_equal(mlx_array_size(in), 4);
-    assert_int_equal(mlx_array_dtype(in), MLX_FLOAT32);
+    CHECK_EQ(mlx_array_size(in), 4);
+    CHECK_EQ(mlx_array_dtype(in), MLX_FLOAT32);
     expect_no_error();
-    assert_int_equal(mlx_array_eval(in), 1), expect_error(text);
-    assert_int_equal(mlx_eval(all), 1), expect_error(text);
-    assert_int_equal(mlx_async_eval(all), 1), expect_error(text);
-    assert_int_equal(mlx_array_tostring(&string, in), 1), expect_error(text);
-    assert_null(mlx_array_data_float32(in)), expect_error("[data]");
+    CHECK_EQ(mlx_array_eval(in), 1), expect_error(text);
+    CHECK_EQ(mlx_eval(all), 1), expect_error(text);
+    CHECK_EQ(mlx_async_eval(all), 1), expect_error(text);
+    CHECK_EQ(mlx_array_tostring(&string, in), 1), expect_error(text);
+    CHECK_NULL(mlx_array_data_float32(in)), expect_error("[data]");
     mlx_slice(&first, in, (int[]){0}, 1, (int[]){1}, 1, (int[]){1}, 1, stream);
-    assert_int_equal(mlx_array_item_float32(&value, first), 1), expect_error(text);
-    assert_float_equal(value, 7, 0);
+    CHECK_EQ(mlx_array_item_float32(&value, first), 1), expect_error(text);
+    CHECK_NEAR(value, 7, 0);
     mlx_array_free(first), mlx_string_free(string), mlx_vector_array_free(all);
     escaped = mlx_array_new();
     mlx_array_set(&escaped, in);
@@ -297,15 +298,15 @@ static void test_values_of_tracers(void **state)
     mlx_array out = mlx_array_new();
     expect_times(compiled, 4, 1, 2);
     expect_times(compiled, 4, 1, 2);
-    assert_int_equal(function.calls, 1);
+    CHECK_EQ(function.calls, 1);
     /* What escaped from the trace has a shape, can be freed, and nothing else. */
-    assert_int_equal(mlx_array_size(escaped), 4);
-    assert_int_equal(mlx_array_eval(escaped), 1), expect_error("[eval]");
-    assert_int_equal(mlx_add(&out, escaped, escaped, stream), 1), expect_error("a trace that has ended");
+    CHECK_EQ(mlx_array_size(escaped), 4);
+    CHECK_EQ(mlx_array_eval(escaped), 1), expect_error("[eval]");
+    CHECK_EQ(mlx_add(&out, escaped, escaped, stream), 1), expect_error("a trace that has ended");
     mlx_vector_array in = mlx_vector_array_new_value(escaped), res = {NULL};
-    assert_int_equal(mlx_closure_apply(&res, compiled, in), 1), expect_error("a trace that has ended");
+    CHECK_EQ(mlx_closure_apply(&res, compiled, in), 1), expect_error("a trace that has ended");
     mlx_vector_array_free(in), mlx_array_free(escaped), mlx_closure_free(compiled);
-    assert_null(out.ctx);
+    CHECK_NULL(out.ctx);
 }
 
 static void test_the_real_input_is_refused(void **state)
@@ -316,8 +317,8 @@ static void test_the_real_input_is_refused(void **state)
     mlx_array x = count_from_one(4);
     mlx_vector_array in = mlx_vector_array_new_value(x), res = {NULL};
     function.captured = x;
-    assert_int_equal(mlx_closure_apply(&res, compiled, in), 1);
-    assert_int_equal(error_count, 2); /* of the operation, then of apply */
+    CHECK_EQ(mlx_closure_apply(&res, compiled, in), 1);
+    CHECK_EQ(error_count, 2); /* of the operation, then of apply */
     error_count = 0;
     function.captured = count_from_one(4); /* equal, but another array */
     expect_times(compiled, 4, 1, 2);
@@ -335,10 +336,10 @@ static void test_a_captured_lazy_array_is_computed_once(void **state)
     bool is_ready = true;
     mlx_add(&function.captured, base, base, stream);
     _mlx_array_is_available(&is_ready, function.captured);
-    assert_false(is_ready);
+    CHECK_FALSE(is_ready);
     for (int i = 0; i < 3; i++) expect_times(compiled, 4, 1, 3);
     _mlx_array_is_available(&is_ready, function.captured);
-    assert_true(is_ready);
+    CHECK_TRUE(is_ready);
     mlx_array_free(base), mlx_array_free(function.captured), mlx_closure_free(compiled);
 }
 
@@ -350,9 +351,9 @@ static void test_payloads_are_freed_once(void **state)
     struct function function = {.body = twice, .outputs = 1};
     mlx_closure source = closure_of(&function), compiled = mlx_closure_new(), copy = mlx_closure_new();
     mlx_closure twice_compiled = mlx_closure_new();
-    assert_int_equal(mlx_compile(&compiled, source, false), 0);
+    CHECK_EQ(mlx_compile(&compiled, source, false), 0);
     mlx_closure_free(compiled); /* never called, freed first */
-    assert_int_equal(function.freed, 0);
+    CHECK_EQ(function.freed, 0);
     compiled = mlx_closure_new();
     mlx_compile(&compiled, source, false);
     mlx_closure_set(&copy, compiled);
@@ -362,18 +363,18 @@ static void test_payloads_are_freed_once(void **state)
     expect_times(copy, 4, 1, 2);
     expect_times(twice_compiled, 4, 1, 2);
     mlx_closure_free(copy);
-    assert_int_equal(function.freed, 0);
+    CHECK_EQ(function.freed, 0);
     expect_times(twice_compiled, 5, 1, 2);
     mlx_closure_free(twice_compiled);
-    assert_int_equal(function.freed, 1);
+    CHECK_EQ(function.freed, 1);
     /* A creation that fails leaves the payload to its closure. */
     struct function other = {.body = twice, .outputs = 1};
     source = closure_of(&other);
-    assert_int_equal(mlx_compile(NULL, source, false), 1), expect_error("NULL");
-    assert_int_equal(mlx_detail_compile(&compiled, source, 5, false, NULL, 3), 1), expect_error("NULL");
-    assert_int_equal(other.freed, 0);
+    CHECK_EQ(mlx_compile(NULL, source, false), 1), expect_error("NULL");
+    CHECK_EQ(mlx_detail_compile(&compiled, source, 5, false, NULL, 3), 1), expect_error("NULL");
+    CHECK_EQ(other.freed, 0);
     mlx_closure_free(source);
-    assert_int_equal(other.freed, 1);
+    CHECK_EQ(other.freed, 1);
 }
 
 /* ---- modes ---------------------------------------------------------------------------------------------------- */
@@ -400,16 +401,16 @@ static uint64_t kernels_used(mlx_compile_mode mode)
     mlx_enable_compile();
     mlx_closure_free(compiled);
     kiln_counters now = counters();
-    assert_int_equal(now.traces - before.traces, mode != MLX_COMPILE_MODE_DISABLED);
+    CHECK_EQ(now.traces - before.traces, mode != MLX_COMPILE_MODE_DISABLED);
     return now.kernel_hits + now.disk_hits + now.compiles - before.kernel_hits - before.disk_hits - before.compiles;
 }
 
 static void test_modes(void **state)
 {
     (void)state;
-    assert_int_equal(kernels_used(MLX_COMPILE_MODE_ENABLED), 1);
-    assert_int_equal(kernels_used(MLX_COMPILE_MODE_NO_FUSE), 3);     /* one square, shared */
-    assert_int_equal(kernels_used(MLX_COMPILE_MODE_NO_SIMPLIFY), 1); /* another kernel: with two squares */
+    CHECK_EQ(kernels_used(MLX_COMPILE_MODE_ENABLED), 1);
+    CHECK_EQ(kernels_used(MLX_COMPILE_MODE_NO_FUSE), 3);     /* one square, shared */
+    CHECK_EQ(kernels_used(MLX_COMPILE_MODE_NO_SIMPLIFY), 1); /* another kernel: with two squares */
     kernels_used(MLX_COMPILE_MODE_DISABLED);
     expect_no_error();
 }
@@ -419,7 +420,7 @@ static void test_modes(void **state)
 static mlx_closure compile_id(struct function *function, uintptr_t id, const uint64_t *constants, size_t count)
 {
     mlx_closure source = closure_of(function), compiled = mlx_closure_new();
-    assert_int_equal(mlx_detail_compile(&compiled, source, id, false, constants, count), 0);
+    CHECK_EQ(mlx_detail_compile(&compiled, source, id, false, constants, count), 0);
     mlx_closure_free(source);
     return compiled;
 }
@@ -440,18 +441,18 @@ static void test_very_many_constants(void **state)
             mlx_closure_free(compiled);
             if (round == 0 && i == 0) before = counters();
         }
-    assert_int_equal(function.calls, MANY);
-    assert_int_equal(function.freed, 2 * MANY);
-    assert_int_equal(counters().traces - before.traces, MANY - 1);
-    assert_int_equal(counters().compiles, before.compiles);
+    CHECK_EQ(function.calls, MANY);
+    CHECK_EQ(function.freed, 2 * MANY);
+    CHECK_EQ(counters().traces - before.traces, MANY - 1);
+    CHECK_EQ(counters().compiles, before.compiles);
     mlx_detail_compile_erase(98); /* another id: nothing happens */
     mlx_closure compiled = compile_id(&function, 99, (uint64_t[]){0, 0}, 2);
     expect_times(compiled, 4, 1, 1);
-    assert_int_equal(function.calls, MANY);
+    CHECK_EQ(function.calls, MANY);
     mlx_detail_compile_erase(99);
     function.number = 3;
     expect_times(compiled, 4, 1, 3); /* from an empty cache */
-    assert_int_equal(function.calls, MANY + 1);
+    CHECK_EQ(function.calls, MANY + 1);
     mlx_closure_free(compiled);
 }
 
@@ -477,7 +478,7 @@ static void test_keys_of_ids_do_not_merge(void **state)
             source = closure_of(&functions[i]);
             mlx_detail_compile(&compiled, source, keys[i].id, keys[i].shapeless, keys[i].constants, keys[i].count);
             expect_times(compiled, 4, 1, (float)(i + 1));
-            assert_int_equal(functions[i].calls, 1);
+            CHECK_EQ(functions[i].calls, 1);
             mlx_closure_free(source), mlx_closure_free(compiled);
         }
     mlx_detail_compile_clear_cache();
@@ -488,7 +489,7 @@ static void test_keys_of_ids_do_not_merge(void **state)
 
 static void *eval_on_thread(void *array)
 {
-    assert_int_equal(mlx_array_eval(*(mlx_array *)array), 0);
+    CHECK_EQ(mlx_array_eval(*(mlx_array *)array), 0);
     return NULL;
 }
 
@@ -503,13 +504,13 @@ static void test_lazy_inputs_stay_lazy(void **state)
     bool is_ready = true;
     mlx_negative(&lazy, x, stream);
     in = mlx_vector_array_new_value(lazy);
-    assert_int_equal(mlx_closure_apply(&res, compiled, in), 0);
+    CHECK_EQ(mlx_closure_apply(&res, compiled, in), 0);
     mlx_vector_array_get(&got, res, 0);
     _mlx_array_is_available(&is_ready, lazy);
-    assert_false(is_ready);
+    CHECK_FALSE(is_ready);
     _mlx_array_is_available(&is_ready, got);
-    assert_false(is_ready);
-    assert_int_equal(active_memory(), memory);
+    CHECK_FALSE(is_ready);
+    CHECK_EQ(active_memory(), memory);
     mlx_array_free(x), mlx_array_free(lazy), mlx_vector_array_free(in), mlx_vector_array_free(res);
     mlx_closure_free(compiled);
     pthread_t thread;
@@ -531,18 +532,18 @@ static void test_handles_freed_after_async_eval(void **state)
         mlx_vector_array in, res = {NULL};
         mlx_zeros(&zeros, (int[]){70000 + i}, 1, MLX_FLOAT32, stream);
         in = mlx_vector_array_new_value(zeros);
-        assert_int_equal(mlx_closure_apply(&res, compiled, in), 0);
-        assert_int_equal(mlx_async_eval(res), 0);
+        CHECK_EQ(mlx_closure_apply(&res, compiled, in), 0);
+        CHECK_EQ(mlx_async_eval(res), 0);
         if (i == 49) mlx_vector_array_get(&kept, res, 0);
         mlx_vector_array_free(in), mlx_vector_array_free(res);
     }
-    assert_int_equal(mlx_array_eval(kept), 0);
-    assert_int_equal(mlx_array_size(kept), 70049);
-    assert_float_equal(mlx_array_data_float32(kept)[70048], 0, 0);
+    CHECK_EQ(mlx_array_eval(kept), 0);
+    CHECK_EQ(mlx_array_size(kept), 70049);
+    CHECK_NEAR(mlx_array_data_float32(kept)[70048], 0, 0);
     mlx_array_free(kept), mlx_array_free(zeros);
     mlx_synchronize(stream);
-    assert_int_equal(active_memory(), memory);
-    assert_int_equal(function.calls, 1);
+    CHECK_EQ(active_memory(), memory);
+    CHECK_EQ(function.calls, 1);
     mlx_closure_free(compiled);
 }
 
@@ -556,8 +557,9 @@ static void call_once(mlx_closure compiled, mlx_array x)
     code |= mlx_vector_array_get(&got, res, 0);
     code |= mlx_array_data_float32(got)[15] != 32;
     mlx_array_free(got), mlx_vector_array_free(in), mlx_vector_array_free(res);
-    assert_int_equal(code, 0);
+    CHECK_EQ(code, 0);
 }
+#define call_once(...) CHECK_CALL(call_once, __VA_ARGS__)
 
 static void expect_warm_calls_allocate_nothing(bool shapeless)
 {
@@ -571,12 +573,13 @@ static void expect_warm_calls_allocate_nothing(bool shapeless)
     for (int i = 0; i < 1000; i++) call_once(compiled, x);
     counting_allocations = false;
     kiln_counters now = counters();
-    assert_int_equal(allocations, 0);
-    assert_int_equal(now.front_hits - before.front_hits, 1000);
-    assert_int_equal(now.calls - before.calls, 1000);
-    assert_int_equal(now.traces + now.links + now.compiles, before.traces + before.links + before.compiles);
+    CHECK_EQ(allocations, 0);
+    CHECK_EQ(now.front_hits - before.front_hits, 1000);
+    CHECK_EQ(now.calls - before.calls, 1000);
+    CHECK_EQ(now.traces + now.links + now.compiles, before.traces + before.links + before.compiles);
     mlx_array_free(x), mlx_closure_free(compiled);
 }
+#define expect_warm_calls_allocate_nothing(...) CHECK_CALL(expect_warm_calls_allocate_nothing, __VA_ARGS__)
 
 static void test_a_warm_call_allocates_nothing(void **state)
 {
@@ -586,7 +589,7 @@ static void test_a_warm_call_allocates_nothing(void **state)
     void *volatile block = malloc(1);
     counting_allocations = false;
     free(block);
-    assert_int_equal(allocations, COUNTS_ALLOCATIONS); /* the count can count */
+    CHECK_EQ(allocations, COUNTS_ALLOCATIONS); /* the count can count */
     expect_warm_calls_allocate_nothing(false);
     expect_warm_calls_allocate_nothing(true);
 }
@@ -602,10 +605,10 @@ static void test_constants_are_exact(void **state)
         mlx_closure compiled = compile(&function, false);
         mlx_array one = mlx_array_new_float(1), got = mlx_array_new();
         mlx_vector_array in = mlx_vector_array_new_value(one), res = {NULL};
-        assert_int_equal(mlx_closure_apply(&res, compiled, in), 0);
+        CHECK_EQ(mlx_closure_apply(&res, compiled, in), 0);
         mlx_vector_array_get(&got, res, 0);
         mlx_array_eval(got);
-        assert_memory_equal(mlx_array_data_float32(got), &numbers[i], sizeof(float));
+        CHECK_MEM(mlx_array_data_float32(got), &numbers[i], sizeof(float));
         mlx_array_free(one), mlx_array_free(got), mlx_vector_array_free(in), mlx_vector_array_free(res);
         mlx_closure_free(compiled);
     }
@@ -620,7 +623,7 @@ static void test_empty_extents(void **state)
         expect_times(compiled, 0, 1, 2);
         expect_times(compiled, 3, 1, 2);
         expect_times(compiled, 0, 1, 2);
-        assert_int_equal(function.calls, shapeless ? 1 : 2);
+        CHECK_EQ(function.calls, shapeless ? 1 : 2);
         mlx_closure_free(compiled);
     }
 }
@@ -652,7 +655,7 @@ static mlx_closure new_shared_function(float factor)
     function->number = factor;
     atomic_fetch_add(&made_count, 1);
     mlx_closure source = mlx_closure_new_func_payload(run_function, function, free_shared_function);
-    assert_int_equal(mlx_compile(&compiled, source, (int)factor % 2), 0);
+    CHECK_EQ(mlx_compile(&compiled, source, (int)factor % 2), 0);
     mlx_closure_free(source);
     return compiled;
 }
@@ -692,7 +695,7 @@ static void test_threads_make_share_call_and_free(void **state)
     for (intptr_t i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, make_share_call_free, (void *)i);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < PLACES; i++) mlx_closure_free(places[i].closure);
-    assert_int_equal(made_count, freed_count);
+    CHECK_EQ(made_count, freed_count);
 }
 
 static struct function by_id[4];
@@ -718,7 +721,7 @@ static void test_erasing_while_others_call(void **state)
         by_id[i] = (struct function){.body = times_number, .outputs = 1, .number = (float)(i + 2)};
     for (intptr_t i = 0; i < 4; i++) pthread_create(&threads[i], NULL, call_by_id, (void *)i);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
-    for (int i = 0; i < 4; i++) assert_int_equal(by_id[i].freed, 300);
+    for (int i = 0; i < 4; i++) CHECK_EQ(by_id[i].freed, 300);
     mlx_detail_compile_clear_cache();
 }
 

@@ -63,18 +63,18 @@ static void test_forms(void **state)
     mlx_array x = one_two(), y = floats((float[]){10, 30}, 2), res = mlx_array_new();
     mlx_closure fun = mlx_closure_new();
     calls = 0;
-    assert_int_equal(kiln_compile_unary(&fun, "twice", twice, &weight, count_free, false), 0);
-    for (int i = 0; i < 3; i++) assert_int_equal(kiln_call_unary(&res, fun, x), 0);
+    CHECK_EQ(kiln_compile_unary(&fun, "twice", twice, &weight, count_free, false), 0);
+    for (int i = 0; i < 3; i++) CHECK_EQ(kiln_call_unary(&res, fun, x), 0);
     expect_floats(res, (float[]){2, 4}, 2);
-    assert_int_equal(calls, 1);
-    assert_int_equal(freed, 0);
+    CHECK_EQ(calls, 1);
+    CHECK_EQ(freed, 0);
     /* *fun is replaced: the first one goes, and its payload with it. */
-    assert_int_equal(kiln_compile_binary(&fun, "minus", minus, NULL, NULL, false), 0);
-    assert_int_equal(freed, 1);
-    assert_int_equal(kiln_call_binary(&res, fun, y, x), 0);
+    CHECK_EQ(kiln_compile_binary(&fun, "minus", minus, NULL, NULL, false), 0);
+    CHECK_EQ(freed, 1);
+    CHECK_EQ(kiln_call_binary(&res, fun, y, x), 0);
     expect_floats(res, (float[]){9, 28}, 2);
-    assert_int_equal(kiln_compile_ternary(&fun, "times-minus", times_minus, NULL, NULL, true), 0);
-    assert_int_equal(kiln_call_ternary(&res, fun, x, y, x), 0);
+    CHECK_EQ(kiln_compile_ternary(&fun, "times-minus", times_minus, NULL, NULL, true), 0);
+    CHECK_EQ(kiln_call_ternary(&res, fun, x, y, x), 0);
     expect_floats(res, (float[]){9, 58}, 2);
     mlx_closure_free(fun), mlx_array_free(x), mlx_array_free(y), mlx_array_free(res);
     expect_no_error();
@@ -86,9 +86,9 @@ static void test_no_outputs(void **state)
     mlx_array x = one_two();
     mlx_closure fun = mlx_closure_new();
     mlx_vector_array in = mlx_vector_array_new_data(&x, 1), out = mlx_vector_array_new();
-    assert_int_equal(kiln_compile(&fun, "none", none, NULL, NULL, false), 0);
-    assert_int_equal(mlx_closure_apply(&out, fun, in), 0);
-    assert_int_equal(mlx_vector_array_size(out), 0);
+    CHECK_EQ(kiln_compile(&fun, "none", none, NULL, NULL, false), 0);
+    CHECK_EQ(mlx_closure_apply(&out, fun, in), 0);
+    CHECK_EQ(mlx_vector_array_size(out), 0);
     expect_no_error();
     mlx_vector_array_free(in), mlx_vector_array_free(out), mlx_closure_free(fun), mlx_array_free(x);
 }
@@ -101,17 +101,17 @@ static void test_bad_arguments(void **state)
     (void)state;
     mlx_closure fun = mlx_closure_new();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_int_equal(kiln_compile_unary(&fun, names[i], twice, &weight, count_free, false), 1);
+        CHECK_EQ(kiln_compile_unary(&fun, names[i], twice, &weight, count_free, false), 1);
         expect_error("expected a name of 1 to 48");
     }
-    assert_int_equal(kiln_compile_unary(&fun, NULL, twice, &weight, count_free, false), 1);
+    CHECK_EQ(kiln_compile_unary(&fun, NULL, twice, &weight, count_free, false), 1);
     expect_error("non-NULL pointer for name");
-    assert_int_equal(kiln_compile_unary(&fun, "null", NULL, &weight, count_free, false), 1);
+    CHECK_EQ(kiln_compile_unary(&fun, "null", NULL, &weight, count_free, false), 1);
     expect_error("expected a function");
-    assert_int_equal(kiln_compile_unary(NULL, "null", twice, &weight, count_free, false), 1);
+    CHECK_EQ(kiln_compile_unary(NULL, "null", twice, &weight, count_free, false), 1);
     expect_error("non-NULL pointer for res");
-    assert_null(fun.ctx);
-    assert_int_equal(freed, 0);
+    CHECK_NULL(fun.ctx);
+    CHECK_EQ(freed, 0);
 }
 
 /* ---- errors have the name ------------------------------------------------------------------------------------- */
@@ -141,21 +141,22 @@ static void errors_have_the_name(void)
     mlx_closure fun = mlx_closure_new();
     kiln_compile_unary(&fun, "failing", fails, NULL, NULL, false);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(kiln_call_unary(&res, fun, x), 1);
+        CHECK_EQ(kiln_call_unary(&res, fun, x), 1);
         expect_error("failing: mlx_closure returned a non-zero value at ");
     }
     kiln_compile_unary(&fun, "forgetful", forgets, NULL, NULL, false);
-    assert_int_equal(kiln_call_unary(&res, fun, x), 1);
+    CHECK_EQ(kiln_call_unary(&res, fun, x), 1);
     expect_error("forgetful: the function returned 0 and left its result empty");
     kiln_compile(&fun, "nothing", gives_nothing, NULL, NULL, false);
-    assert_int_equal(kiln_call_unary(&res, fun, x), 1);
+    CHECK_EQ(kiln_call_unary(&res, fun, x), 1);
     expect_error("nothing: expected a non-empty mlx_vector_array");
     kiln_compile_binary(&fun, "minus", minus, NULL, NULL, false);
-    assert_int_equal(kiln_call_unary(&res, fun, x), 1);
+    CHECK_EQ(kiln_call_unary(&res, fun, x), 1);
     expect_error("minus: the function takes 2 inputs, got 1");
-    assert_null(res.ctx);
+    CHECK_NULL(res.ctx);
     mlx_closure_free(fun), mlx_array_free(x), mlx_array_free(res);
 }
+#define errors_have_the_name(...) CHECK_CALL(errors_have_the_name, __VA_ARGS__)
 
 static void test_errors_have_the_name(void **state)
 {
@@ -173,12 +174,12 @@ static void test_payload_while_disabled(void **state)
     mlx_closure fun = mlx_closure_new();
     mlx_disable_compile();
     calls = 0;
-    assert_int_equal(kiln_compile_unary(&fun, "twice", twice, &weight, count_free, false), 0);
+    CHECK_EQ(kiln_compile_unary(&fun, "twice", twice, &weight, count_free, false), 0);
     mlx_enable_compile();
-    for (int i = 0; i < 3; i++) assert_int_equal(kiln_call_unary(&res, fun, x), 0);
-    assert_int_equal(calls, 3);
+    for (int i = 0; i < 3; i++) CHECK_EQ(kiln_call_unary(&res, fun, x), 0);
+    CHECK_EQ(calls, 3);
     mlx_closure_free(fun), mlx_array_free(x), mlx_array_free(res);
-    assert_int_equal(freed, 1);
+    CHECK_EQ(freed, 1);
 }
 
 /* ---- arrays that are held ------------------------------------------------------------------------------------- */
@@ -211,19 +212,20 @@ static void refused(int (*body)(mlx_array *, const mlx_array, void *), const cha
     mlx_closure fun = mlx_closure_new();
     kiln_compile_unary(&fun, "keeper", body, NULL, NULL, false);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(kiln_call_unary(&res, fun, x), 1);
+        CHECK_EQ(kiln_call_unary(&res, fun, x), 1);
         expect_error(text);
     }
     /* What it holds has a shape; using it is an error; freeing it is fine. */
-    assert_int_equal(mlx_array_size(held), 2);
-    assert_int_equal(mlx_add(&other, held, held, stream), 1);
+    CHECK_EQ(mlx_array_size(held), 2);
+    CHECK_EQ(mlx_add(&other, held, held, stream), 1);
     expect_error("belongs to a trace that has ended");
-    assert_int_equal(mlx_array_eval(held), 1);
+    CHECK_EQ(mlx_array_eval(held), 1);
     error_count = 0;
     mlx_array_free(held);
     held = mlx_array_new();
     mlx_closure_free(fun), mlx_array_free(x), mlx_array_free(res), mlx_array_free(other);
 }
+#define refused(...) CHECK_CALL(refused, __VA_ARGS__)
 
 static void test_held_arrays_are_named(void **state)
 {
@@ -250,10 +252,10 @@ static void test_unnamed_functions_may_hold(void **state)
     (void)state;
     mlx_array x = one_two(), res = mlx_array_new();
     mlx_closure fun = mlx_closure_new(), plain = mlx_closure_new_func_payload(run_holder, NULL, NULL);
-    assert_int_equal(mlx_compile(&fun, plain, false), 0);
-    assert_int_equal(kiln_call_unary(&res, fun, x), 0);
+    CHECK_EQ(mlx_compile(&fun, plain, false), 0);
+    CHECK_EQ(kiln_call_unary(&res, fun, x), 0);
     expect_floats(res, (float[]){1, 6}, 2);
-    assert_int_equal(mlx_array_size(held), 2);
+    CHECK_EQ(mlx_array_size(held), 2);
     mlx_array_free(held);
     held = mlx_array_new();
     mlx_closure_free(fun), mlx_closure_free(plain), mlx_array_free(x), mlx_array_free(res);
@@ -273,14 +275,14 @@ static void test_nested(void **state)
     mlx_closure inner = mlx_closure_new(), outer = mlx_closure_new();
     kiln_compile_unary(&inner, "inner", holds_a_product, NULL, NULL, false);
     kiln_compile_unary(&outer, "outer", calls_keeper, &inner, NULL, false);
-    assert_int_equal(kiln_call_unary(&res, outer, x), 1);
+    CHECK_EQ(kiln_call_unary(&res, outer, x), 1);
     expect_error("outer: [compile] The function returned and still holds 1");
     mlx_array_free(held);
     held = mlx_array_new();
     kiln_compile_unary(&inner, "inner", fails, NULL, NULL, false);
-    assert_int_equal(kiln_call_unary(&res, outer, x), 1);
-    assert_int_equal(error_count, 2); /* the call inside, and the one outside */
-    assert_non_null(strstr(error_text, "outer: mlx_closure returned a non-zero value"));
+    CHECK_EQ(kiln_call_unary(&res, outer, x), 1);
+    CHECK_EQ(error_count, 2); /* the call inside, and the one outside */
+    CHECK_CONTAINS(error_text, "outer: mlx_closure returned a non-zero value");
     error_count = 0;
     mlx_closure_free(inner), mlx_closure_free(outer), mlx_array_free(x), mlx_array_free(res);
 }

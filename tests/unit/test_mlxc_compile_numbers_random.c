@@ -56,6 +56,7 @@ static void make_inputs(const struct program *program, uint64_t seed, mlx_array 
         numbers_free(&numbers);
     }
 }
+#define make_inputs(...) CHECK_CALL(make_inputs, __VA_ARGS__)
 
 static void compare_run(const struct program *program, mlx_closure compiled, const mlx_array *inputs, const char *what)
 {
@@ -69,12 +70,13 @@ static void compare_run(const struct program *program, mlx_closure compiled, con
         snprintf(text, sizeof text, "seed %llu, %s, output %d (v%d)", (unsigned long long)program->seed, what, i,
                  program->outputs[i]);
         if (!program->elementwise && (want.dtype != value->dtype || !same_shapes(&want.shape, &value->shape)))
-            fail_msg("%s: the uncompiled result has the wrong dtype or shape", text);
+            CHECK_FAIL("%s: the uncompiled result has the wrong dtype or shape", text);
         expect_same_bits(&got, &want, text);
         numbers_free(&want), numbers_free(&got);
         mlx_array_free(plain[i]), mlx_array_free(results[i]);
     }
 }
+#define compare_run(...) CHECK_CALL(compare_run, __VA_ARGS__)
 
 static const char *only_seed(void)
 {
@@ -96,10 +98,11 @@ static void check_program(uint64_t seed, int inputs, int steps)
     compare_run(&program, compiled, arrays, "miss");
     compare_run(&program, compiled, arrays, "hit");
     compare_run(&program, compiled, others, "hit with other numbers");
-    assert_int_equal(call.calls, 1);
+    CHECK_EQ(call.calls, 1);
     for (int i = 0; i < inputs; i++) mlx_array_free(arrays[i]), mlx_array_free(others[i]);
     mlx_closure_free(compiled);
 }
+#define check_program(...) CHECK_CALL(check_program, __VA_ARGS__)
 
 static void test_short_programs(void **state)
 {
@@ -159,7 +162,7 @@ static void check_shapeless(uint64_t seed)
         compare_run(&other, compiled, arrays, k ? "another shape" : "first shape");
         for (int i = 0; i < other.input_count; i++) mlx_array_free(arrays[i]);
     }
-    assert_int_equal(call.calls, 1);
+    CHECK_EQ(call.calls, 1);
     mlx_closure_free(compiled);
 }
 
@@ -175,13 +178,13 @@ static void test_every_kind_occurred(void **state)
     (void)state;
     if (only_seed()) return;
     for (int i = 0; i < DTYPE_COUNT; i++)
-        if (seen.dtypes[i] < 10) fail_msg("%s: only %d inputs", facts[i].name, seen.dtypes[i]);
+        if (seen.dtypes[i] < 10) CHECK_FAIL("%s: only %d inputs", facts[i].name, seen.dtypes[i]);
     for (int i = 0; i <= 10; i++)
-        if (seen.ranks[i] < 10) fail_msg("%d axes: only %d inputs", i, seen.ranks[i]);
-    assert_true(seen.empty >= 10 && seen.ones >= 10);
-    assert_true(seen.backwards >= 10 && seen.turned >= 10 && seen.spread >= 10);
-    assert_true(seen.broadcasts >= 100);
-    assert_int_equal(seen.most_inputs, 64);
+        if (seen.ranks[i] < 10) CHECK_FAIL("%d axes: only %d inputs", i, seen.ranks[i]);
+    CHECK_TRUE(seen.empty >= 10 && seen.ones >= 10);
+    CHECK_TRUE(seen.backwards >= 10 && seen.turned >= 10 && seen.spread >= 10);
+    CHECK_GE(seen.broadcasts, 100);
+    CHECK_EQ(seen.most_inputs, 64);
 }
 
 int main(void)

@@ -10,12 +10,13 @@ static mlx_array row(const float *values, int count)
 
 static void expect_row(const struct numbers *got, const float *values, int count)
 {
-    assert_int_equal(got->dtype, MLX_FLOAT32);
-    assert_int_equal(got->size, count);
+    CHECK_EQ(got->dtype, MLX_FLOAT32);
+    CHECK_EQ(got->size, count);
     for (int i = 0; i < count; i++)
         if (!same_float((double)get(got, i).f, (double)values[i]))
-            fail_msg("element %d is %g, expected %g", i, (double)get(got, i).f, (double)values[i]);
+            CHECK_FAIL("element %d is %g, expected %g", i, (double)get(got, i).f, (double)values[i]);
 }
+#define expect_row(...) CHECK_CALL(expect_row, __VA_ARGS__)
 
 /* Runs a function of rows of `count` floats both ways; want[o] is what output o must be. */
 static void check(array_function *function, const void *context, const float *const *inputs, int input_count,
@@ -28,6 +29,7 @@ static void check(array_function *function, const void *context, const float *co
     for (int i = 0; i < output_count; i++) expect_row(&got[i], want[i], count), numbers_free(&got[i]);
     for (int i = 0; i < input_count; i++) mlx_array_free(arrays[i]);
 }
+#define check(...) CHECK_CALL(check, __VA_ARGS__)
 
 static const float three[3] = {1, 2, 3}, seven[3] = {7, -5, 0.5f};
 
@@ -91,8 +93,8 @@ static void test_constants_by_their_bits(void **state)
             for (int k = 0; k < 2; k++) {
                 struct constant constant = {chosen(dtype, i), k};
                 run_both_ways(call_constant, &constant, &array, 1, &got, 1, 2, "a constant");
-                for (int e = 0; e < got.size; e++) assert_true(same_scalar(get(&got, e), constant.value));
-                assert_int_equal(got.size, k ? 1 : 3);
+                for (int e = 0; e < got.size; e++) CHECK_TRUE(same_scalar(get(&got, e), constant.value));
+                CHECK_EQ(got.size, k ? 1 : 3);
                 numbers_free(&got);
             }
         mlx_array_free(array);
@@ -142,7 +144,7 @@ static void test_one_array_as_two_inputs(void **state)
             numbers_free(&got);
             mlx_array_free(out);
         }
-    assert_int_equal(call.calls, 1);
+    CHECK_EQ(call.calls, 1);
     mlx_array_free(a), mlx_array_free(b), mlx_closure_free(compiled);
 }
 
@@ -321,7 +323,7 @@ static void test_product_in_a_chain(void **state)
     for (int i = 0; i < 16; i++) {
         float want = -get(&in[0], i).f;
         for (int k = 0; k < 4; k++) want += 2 * get(&in[0], i / 4 * 4 + k).f * get(&in[1], k * 4 + i % 4).f;
-        assert_true(get(&got, i).f == want);
+        CHECK_EQ(get(&got, i).f, want);
     }
     for (int i = 0; i < 2; i++) mlx_array_free(arrays[i]), numbers_free(&in[i]);
     numbers_free(&got);
@@ -365,7 +367,7 @@ static void test_one_nan(void **state)
         run_both_ways(call_nan_chain, NULL, arrays, 2, got, 3, 2, facts[dtypes[d]].name);
         for (int o = 0; o < 3; o++)
             for (int i = 0; i < 19 && dtypes[d] != MLX_COMPLEX64; i++) /* complex: it is enough that both ways agree */
-                assert_memory_equal(got[o].data + i * size, want.data, (size_t)size);
+                CHECK_MEM(got[o].data + i * size, want.data, (size_t)size);
         for (int i = 0; i < 2; i++) mlx_array_free(arrays[i]), numbers_free(&in[i]);
         for (int o = 0; o < 3; o++) numbers_free(&got[o]);
         numbers_free(&want);
@@ -408,8 +410,7 @@ static void test_row_alone_and_in_a_batch(void **state)
                 run_both_ways(call_row_work, NULL, &array, 1, one, 3, 2, "a row");
                 mlx_array_free(array);
                 for (int o = 0; o < 3; o++) {
-                    assert_memory_equal(one[o].data, all[o].data + r * one[o].size * size,
-                                        (size_t)(one[o].size * size));
+                    CHECK_MEM(one[o].data, all[o].data + r * one[o].size * size, (size_t)(one[o].size * size));
                     numbers_free(&one[o]);
                 }
             }
@@ -480,7 +481,7 @@ static void test_shapeless_shapes(void **state)
             numbers_free(&want), numbers_free(&got);
             mlx_array_free(in[0]), mlx_array_free(in[1]), mlx_array_free(plain), mlx_array_free(out);
         }
-        assert_int_equal(call.calls, 1);
+        CHECK_EQ(call.calls, 1);
         mlx_closure_free(compiled);
     }
 }

@@ -29,15 +29,16 @@ static mlx_array counting(mlx_dtype dtype, struct shape shape)
 static void expect_numbers(const struct numbers *got, mlx_dtype dtype, struct shape shape, const double *values,
                            double tolerance, const char *what)
 {
-    if (got->dtype != dtype) fail_msg("%s is %s, expected %s", what, facts[got->dtype].name, facts[dtype].name);
-    if (!same_shapes(&got->shape, &shape)) fail_msg("%s has another shape, of rank %d", what, got->shape.ndim);
+    if (got->dtype != dtype) CHECK_FAIL("%s is %s, expected %s", what, facts[got->dtype].name, facts[dtype].name);
+    if (!same_shapes(&got->shape, &shape)) CHECK_FAIL("%s has another shape, of rank %d", what, got->shape.ndim);
     for (int i = 0; i < got->size; i++) {
         double value = to_double(get(got, i));
         bool is_same = value == values[i] || (isnan(value) && isnan(values[i]));
         if (!is_same && !(fabs(value - values[i]) <= tolerance))
-            fail_msg("%s: element %d is %.17g, expected %.17g", what, i, value, values[i]);
+            CHECK_FAIL("%s: element %d is %.17g, expected %.17g", what, i, value, values[i]);
     }
 }
+#define expect_numbers(...) CHECK_CALL(expect_numbers, __VA_ARGS__)
 
 /* Calls it plainly and compiled; frees the inputs. */
 static void check(array_function *call, const void *context, const mlx_array *inputs, int count, mlx_dtype dtype,
@@ -49,6 +50,7 @@ static void check(array_function *call, const void *context, const mlx_array *in
     numbers_free(&got);
     for (int i = 0; i < count; i++) mlx_array_free(inputs[i]);
 }
+#define check(...) CHECK_CALL(check, __VA_ARGS__)
 
 #define CALL(name, call)                                                                                               \
     static int name(const mlx_array *in, int count, mlx_array *out, const void *context)                               \
@@ -253,9 +255,10 @@ static void makes_windows(void **state)
 
 static void expect_text(int code, mlx_array res, const char *text)
 {
-    if (!strstr(error_text, text)) fail_msg("expected \"%s\", got: %s", text, error_text);
+    CHECK_CONTAINS(error_text, text);
     expect_refusal(code, res, text);
 }
+#define expect_text(...) CHECK_CALL(expect_text, __VA_ARGS__)
 
 static void refuses_what_does_not_fit(void **state)
 {

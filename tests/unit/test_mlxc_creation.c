@@ -87,14 +87,14 @@ static const struct {
 static size_t active(void)
 {
     size_t bytes = 0;
-    assert_int_equal(mlx_get_active_memory(&bytes), 0);
+    CHECK_EQ(mlx_get_active_memory(&bytes), 0);
     return bytes;
 }
 
 static size_t peak(void)
 {
     size_t bytes = 0;
-    assert_int_equal(mlx_get_peak_memory(&bytes), 0);
+    CHECK_EQ(mlx_get_peak_memory(&bytes), 0);
     return bytes;
 }
 
@@ -105,10 +105,10 @@ static void test_nothing_before_eval(void **state)
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
         mlx_array res = mlx_array_new();
         size_t before = active();
-        assert_int_equal(makers[i].make(&res), 0);
-        if (active() > before + 1024) fail_msg("%s takes %zu bytes before eval", makers[i].name, active() - before);
-        assert_int_equal(mlx_array_eval(res), 0);
-        assert_true(active() >= before + mlx_array_nbytes(res));
+        CHECK_EQ(makers[i].make(&res), 0);
+        if (active() > before + 1024) CHECK_FAIL("%s takes %zu bytes before eval", makers[i].name, active() - before);
+        CHECK_EQ(mlx_array_eval(res), 0);
+        CHECK_GE(active(), before + mlx_array_nbytes(res));
         mlx_array_free(res);
     }
 }
@@ -121,15 +121,15 @@ static void test_empty_matrices(void **state)
     for (int way = 0; way < 4; way++) {
         mlx_array res = mlx_array_new();
         int rows = way % 2 ? 0 : LONG, columns = way % 2 ? LONG : 0;
-        assert_int_equal(mlx_reset_peak_memory(), 0);
+        CHECK_EQ(mlx_reset_peak_memory(), 0);
         size_t before = active();
         int code = way < 2 ? mlx_eye(&res, rows, columns, 0, MLX_FLOAT32, stream)
                            : mlx_tri(&res, rows, columns, 0, MLX_FLOAT32, stream);
-        assert_int_equal(code || mlx_array_eval(res), 0);
-        assert_int_equal(mlx_array_dim(res, 0), rows);
-        assert_int_equal(mlx_array_dim(res, 1), columns);
+        CHECK_EQ(code || mlx_array_eval(res), 0);
+        CHECK_EQ(mlx_array_dim(res, 0), rows);
+        CHECK_EQ(mlx_array_dim(res, 1), columns);
         if (peak() > before + 1024)
-            fail_msg("%s of %d x %d takes %zu bytes", way < 2 ? "eye" : "tri", rows, columns, peak());
+            CHECK_FAIL("%s of %d x %d takes %zu bytes", way < 2 ? "eye" : "tri", rows, columns, peak());
         mlx_array_free(res);
     }
 }

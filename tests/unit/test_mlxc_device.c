@@ -7,9 +7,10 @@
 
 static void expect_and_free(mlx_string text, const char *expected)
 {
-    assert_string_equal(mlx_string_data(text), expected);
+    CHECK_STR(mlx_string_data(text), expected);
     mlx_string_free(text);
 }
+#define expect_and_free(...) CHECK_CALL(expect_and_free, __VA_ARGS__)
 
 static void test_devices(void **state)
 {
@@ -19,25 +20,25 @@ static void test_devices(void **state)
     bool available = false;
     int number = -1;
     (void)state;
-    assert_null(got.ctx);
-    assert_int_equal(mlx_get_default_device(&got), 0);
-    assert_true(mlx_device_equal(got, cpu));
-    assert_false(mlx_device_equal(got, gpu));
-    assert_int_equal(mlx_device_tostring(&text, got), 0);
+    CHECK_NULL(got.ctx);
+    CHECK_EQ(mlx_get_default_device(&got), 0);
+    CHECK_TRUE(mlx_device_equal(got, cpu));
+    CHECK_FALSE(mlx_device_equal(got, gpu));
+    CHECK_EQ(mlx_device_tostring(&text, got), 0);
     expect_and_free(text, "Device(cpu, 0)");
-    assert_int_equal(mlx_device_get_type(&type, got), 0), assert_int_equal(type, MLX_CPU);
-    assert_int_equal(mlx_device_get_index(&number, got), 0), assert_int_equal(number, 0);
-    assert_int_equal(mlx_device_is_available(&available, cpu), 0), assert_true(available);
-    assert_int_equal(mlx_device_is_available(&available, gpu), 0), assert_false(available);
-    assert_int_equal(mlx_device_count(&number, MLX_CPU), 0), assert_int_equal(number, 1);
-    assert_int_equal(mlx_device_count(&number, MLX_GPU), 0), assert_int_equal(number, 0);
-    assert_int_equal(mlx_set_default_device(cpu), 0);
+    CHECK_EQ(mlx_device_get_type(&type, got), 0), CHECK_EQ(type, MLX_CPU);
+    CHECK_EQ(mlx_device_get_index(&number, got), 0), CHECK_EQ(number, 0);
+    CHECK_EQ(mlx_device_is_available(&available, cpu), 0), CHECK_TRUE(available);
+    CHECK_EQ(mlx_device_is_available(&available, gpu), 0), CHECK_FALSE(available);
+    CHECK_EQ(mlx_device_count(&number, MLX_CPU), 0), CHECK_EQ(number, 1);
+    CHECK_EQ(mlx_device_count(&number, MLX_GPU), 0), CHECK_EQ(number, 0);
+    CHECK_EQ(mlx_set_default_device(cpu), 0);
     expect_no_error();
-    assert_int_equal(mlx_set_default_device(gpu), 1), expect_error("Device(gpu, 0)");
-    assert_int_equal(mlx_device_set(&got, gpu), 0);
-    assert_true(mlx_device_equal(got, gpu));
-    assert_int_equal(mlx_device_set(&got, mlx_device_new()), 1), expect_error("expected a non-empty mlx_device");
-    assert_null(mlx_device_new_type((mlx_device_type)5, 0).ctx), expect_error("type 5");
+    CHECK_EQ(mlx_set_default_device(gpu), 1), expect_error("Device(gpu, 0)");
+    CHECK_EQ(mlx_device_set(&got, gpu), 0);
+    CHECK_TRUE(mlx_device_equal(got, gpu));
+    CHECK_EQ(mlx_device_set(&got, mlx_device_new()), 1), expect_error("expected a non-empty mlx_device");
+    CHECK_NULL(mlx_device_new_type((mlx_device_type)5, 0).ctx), expect_error("type 5");
     mlx_device_free(cpu);
     mlx_device_free(gpu);
     mlx_device_free(got);
@@ -52,20 +53,20 @@ static void test_device_info(void **state)
     size_t size = 77;
     bool flag = false;
     (void)state;
-    assert_null(info.ctx);
-    assert_int_equal(mlx_device_info_get(&info, cpu), 0);
-    assert_int_equal(mlx_device_info_has_key(&flag, info, "device_name"), 0), assert_true(flag);
-    assert_int_equal(mlx_device_info_has_key(&flag, info, "memory_size"), 0), assert_false(flag);
-    assert_int_equal(mlx_device_info_is_string(&flag, info, "architecture"), 0), assert_true(flag);
-    assert_int_equal(mlx_device_info_get_string(&text, info, "architecture"), 0), assert_true(strlen(text) > 0);
-    assert_int_equal(mlx_device_info_get_string(&text, info, "device_name"), 0), assert_true(strlen(text) > 0);
-    assert_int_equal(mlx_device_info_get_string(&text, info, "memory_size"), 2);
-    assert_int_equal(mlx_device_info_is_string(&flag, info, "memory_size"), 2);
-    assert_int_equal(mlx_device_info_get_size(&size, info, "memory_size"), 2);
-    assert_int_equal(mlx_device_info_get_size(&size, info, "device_name"), 2);
-    assert_int_equal(size, 77);
-    assert_int_equal(mlx_device_info_get_keys(&keys, info), 0);
-    assert_int_equal(mlx_vector_string_size(keys), 2);
+    CHECK_NULL(info.ctx);
+    CHECK_EQ(mlx_device_info_get(&info, cpu), 0);
+    CHECK_EQ(mlx_device_info_has_key(&flag, info, "device_name"), 0), CHECK_TRUE(flag);
+    CHECK_EQ(mlx_device_info_has_key(&flag, info, "memory_size"), 0), CHECK_FALSE(flag);
+    CHECK_EQ(mlx_device_info_is_string(&flag, info, "architecture"), 0), CHECK_TRUE(flag);
+    CHECK_EQ(mlx_device_info_get_string(&text, info, "architecture"), 0), CHECK_GT(strlen(text), 0);
+    CHECK_EQ(mlx_device_info_get_string(&text, info, "device_name"), 0), CHECK_GT(strlen(text), 0);
+    CHECK_EQ(mlx_device_info_get_string(&text, info, "memory_size"), 2);
+    CHECK_EQ(mlx_device_info_is_string(&flag, info, "memory_size"), 2);
+    CHECK_EQ(mlx_device_info_get_size(&size, info, "memory_size"), 2);
+    CHECK_EQ(mlx_device_info_get_size(&size, info, "device_name"), 2);
+    CHECK_EQ(size, 77);
+    CHECK_EQ(mlx_device_info_get_keys(&keys, info), 0);
+    CHECK_EQ(mlx_vector_string_size(keys), 2);
     expect_no_error();
     mlx_vector_string_free(keys);
     mlx_device_info_free(info);
@@ -90,28 +91,28 @@ static void test_streams(void **state)
     mlx_string text = mlx_string_new();
     int index = -1;
     (void)state;
-    assert_null(got.ctx);
-    assert_ptr_not_equal(first.ctx, second.ctx);
-    assert_true(mlx_stream_equal(first, second));
-    assert_int_equal(mlx_get_default_stream(&got, cpu), 0);
-    assert_true(mlx_stream_equal(first, got));
-    assert_int_equal(mlx_stream_tostring(&text, got), 0);
+    CHECK_NULL(got.ctx);
+    CHECK_NE(first.ctx, second.ctx);
+    CHECK_TRUE(mlx_stream_equal(first, second));
+    CHECK_EQ(mlx_get_default_stream(&got, cpu), 0);
+    CHECK_TRUE(mlx_stream_equal(first, got));
+    CHECK_EQ(mlx_stream_tostring(&text, got), 0);
     expect_and_free(text, "Stream(Device(cpu, 0), 0)");
     mlx_stream made = mlx_stream_new_device(cpu);
-    assert_false(mlx_stream_equal(first, made));
-    assert_int_equal(mlx_stream_get_index(&index, made), 0), assert_true(index > 0);
-    assert_int_equal(mlx_stream_get_device(&device, made), 0);
-    assert_true(mlx_device_equal(device, cpu));
-    assert_int_equal(mlx_set_default_stream(made), 0);
-    assert_int_equal(mlx_get_default_stream(&got, cpu), 0);
-    assert_true(mlx_stream_equal(got, made));
-    assert_int_equal(mlx_set_default_stream(first), 0);
-    assert_int_equal(mlx_stream_set(&got, first), 0);
-    assert_int_equal(mlx_synchronize(made), 0);
+    CHECK_FALSE(mlx_stream_equal(first, made));
+    CHECK_EQ(mlx_stream_get_index(&index, made), 0), CHECK_GT(index, 0);
+    CHECK_EQ(mlx_stream_get_device(&device, made), 0);
+    CHECK_TRUE(mlx_device_equal(device, cpu));
+    CHECK_EQ(mlx_set_default_stream(made), 0);
+    CHECK_EQ(mlx_get_default_stream(&got, cpu), 0);
+    CHECK_TRUE(mlx_stream_equal(got, made));
+    CHECK_EQ(mlx_set_default_stream(first), 0);
+    CHECK_EQ(mlx_stream_set(&got, first), 0);
+    CHECK_EQ(mlx_synchronize(made), 0);
     expect_no_error();
-    assert_null(mlx_stream_new_device(gpu).ctx), expect_error("Device(gpu, 0)");
-    assert_int_equal(mlx_get_default_stream(&got, gpu), 1), expect_error("Device(gpu, 0)");
-    assert_int_equal(mlx_synchronize(mlx_stream_new()), 1), expect_error("expected a non-empty mlx_stream");
+    CHECK_NULL(mlx_stream_new_device(gpu).ctx), expect_error("Device(gpu, 0)");
+    CHECK_EQ(mlx_get_default_stream(&got, gpu), 1), expect_error("Device(gpu, 0)");
+    CHECK_EQ(mlx_synchronize(mlx_stream_new()), 1), expect_error("expected a non-empty mlx_stream");
     mlx_stream_free(first), mlx_stream_free(second), mlx_stream_free(got), mlx_stream_free(made);
     mlx_device_free(cpu), mlx_device_free(gpu), mlx_device_free(device);
 }
@@ -158,9 +159,10 @@ static void *take_turn(void *context)
 static void expect_turn(const char *who, const struct turn *turn, int before, int after)
 {
     if (turn->before != before || turn->after != after || turn->of_cpu != after || turn->of_gpu != after)
-        fail_msg("%s: default stream %d, then %d, CPU's %d, GPU's %d; expected %d, then %d", who, turn->before,
-                 turn->after, turn->of_cpu, turn->of_gpu, before, after);
+        CHECK_FAIL("%s: default stream %d, then %d, CPU's %d, GPU's %d; expected %d, then %d", who, turn->before,
+                   turn->after, turn->of_cpu, turn->of_gpu, before, after);
 }
+#define expect_turn(...) CHECK_CALL(expect_turn, __VA_ARGS__)
 
 /* Each thread sees what it set itself, or the process's; also a thread that begins after others have set theirs. */
 static void test_default_streams_are_the_threads_own(void **state)
@@ -173,12 +175,12 @@ static void test_default_streams_are_the_threads_own(void **state)
     pthread_barrier_t all_set;
     pthread_t threads[THREADS], last;
     (void)state;
-    assert_int_equal(mlx_set_default_stream(mine), 0);
+    CHECK_EQ(mlx_set_default_stream(mine), 0);
     pthread_barrier_init(&all_set, NULL, THREADS);
     for (int i = 0; i < THREADS; i++) {
         if (i % 2 == 0) made[i] = mlx_stream_new_device(cpu);
         turns[i] = (struct turn){.set = made[i], .all_set = &all_set};
-        assert_int_equal(pthread_create(&threads[i], NULL, take_turn, &turns[i]), 0);
+        CHECK_EQ(pthread_create(&threads[i], NULL, take_turn, &turns[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&all_set);
@@ -186,20 +188,20 @@ static void test_default_streams_are_the_threads_own(void **state)
         int wanted = 0;
         if (made[i].ctx) mlx_stream_get_index(&wanted, made[i]);
         expect_turn(made[i].ctx ? "a thread that sets its own" : "a thread that sets none", &turns[i], 0, wanted);
-        if (made[i].ctx) assert_int_equal(turns[i].sum, 4), mlx_stream_free(made[i]);
+        if (made[i].ctx) CHECK_EQ(turns[i].sum, 4), mlx_stream_free(made[i]);
     }
     int index = -1;
     mlx_stream_get_index(&index, mine);
-    assert_int_equal(default_index(), index); /* nobody else changed ours */
+    CHECK_EQ(default_index(), index); /* nobody else changed ours */
     pthread_barrier_init(&all_set, NULL, 1);
     late.all_set = &all_set;
-    assert_int_equal(pthread_create(&last, NULL, take_turn, &late), 0);
+    CHECK_EQ(pthread_create(&last, NULL, take_turn, &late), 0);
     pthread_join(last, NULL);
     pthread_barrier_destroy(&all_set);
     expect_turn("a thread that sets the process's", &late, 0, 0);
-    assert_int_equal(mlx_set_default_stream(first), 0);
-    assert_int_equal(default_index(), 0);
-    assert_int_equal(error_count, 0);
+    CHECK_EQ(mlx_set_default_stream(first), 0);
+    CHECK_EQ(default_index(), 0);
+    CHECK_EQ(error_count, 0);
     mlx_stream_free(first), mlx_stream_free(mine), mlx_device_free(cpu);
 }
 
@@ -210,11 +212,11 @@ static void test_gpu_stream_is_usable(void **state)
     pthread_t thread;
     void *result;
     (void)state;
-    assert_non_null(stream.ctx);
-    assert_int_equal((intptr_t)use_stream(&stream), 4);
-    assert_int_equal(pthread_create(&thread, NULL, use_stream, &stream), 0);
+    CHECK_NOT_NULL(stream.ctx);
+    CHECK_EQ((intptr_t)use_stream(&stream), 4);
+    CHECK_EQ(pthread_create(&thread, NULL, use_stream, &stream), 0);
     pthread_join(thread, &result);
-    assert_int_equal((intptr_t)result, 4);
+    CHECK_EQ((intptr_t)result, 4);
     mlx_stream_free(stream);
     expect_no_error();
 }
@@ -224,32 +226,32 @@ static void test_memory(void **state)
     static float values[1 << 18];
     size_t before, active, peak, limit, previous;
     (void)state;
-    assert_int_equal(mlx_clear_cache(), 0);
-    assert_int_equal(mlx_get_active_memory(&before), 0);
+    CHECK_EQ(mlx_clear_cache(), 0);
+    CHECK_EQ(mlx_get_active_memory(&before), 0);
     mlx_array array = floats(values, 1 << 18);
-    assert_int_equal(mlx_get_active_memory(&active), 0);
-    assert_int_equal(active - before, sizeof values);
-    assert_int_equal(mlx_reset_peak_memory(), 0);
-    assert_int_equal(mlx_get_peak_memory(&peak), 0);
-    assert_int_equal(peak, 0);
+    CHECK_EQ(mlx_get_active_memory(&active), 0);
+    CHECK_EQ(active - before, sizeof values);
+    CHECK_EQ(mlx_reset_peak_memory(), 0);
+    CHECK_EQ(mlx_get_peak_memory(&peak), 0);
+    CHECK_EQ(peak, 0);
     mlx_array_free(array);
-    assert_int_equal(mlx_get_active_memory(&active), 0);
-    assert_int_equal(active, before);
-    assert_int_equal(mlx_get_cache_memory(&active), 0);
-    assert_true(active >= sizeof values);
-    assert_int_equal(mlx_clear_cache(), 0);
-    assert_int_equal(mlx_get_cache_memory(&active), 0);
-    assert_int_equal(active, 0);
-    assert_int_equal(mlx_get_memory_limit(&limit), 0);
-    assert_int_equal(mlx_set_memory_limit(&previous, limit), 0);
-    assert_int_equal(previous, limit);
-    assert_int_equal(mlx_set_cache_limit(&limit, 1 << 20), 0);
-    assert_int_equal(mlx_set_cache_limit(&previous, limit), 0);
-    assert_int_equal(previous, 1 << 20);
-    assert_int_equal(mlx_set_wired_limit(&previous, 1 << 20), 0);
-    assert_int_equal(previous, 0);
-    assert_int_equal(mlx_set_wired_limit(&previous, 0), 0);
-    assert_int_equal(previous, 0);
+    CHECK_EQ(mlx_get_active_memory(&active), 0);
+    CHECK_EQ(active, before);
+    CHECK_EQ(mlx_get_cache_memory(&active), 0);
+    CHECK_GE(active, sizeof values);
+    CHECK_EQ(mlx_clear_cache(), 0);
+    CHECK_EQ(mlx_get_cache_memory(&active), 0);
+    CHECK_EQ(active, 0);
+    CHECK_EQ(mlx_get_memory_limit(&limit), 0);
+    CHECK_EQ(mlx_set_memory_limit(&previous, limit), 0);
+    CHECK_EQ(previous, limit);
+    CHECK_EQ(mlx_set_cache_limit(&limit, 1 << 20), 0);
+    CHECK_EQ(mlx_set_cache_limit(&previous, limit), 0);
+    CHECK_EQ(previous, 1 << 20);
+    CHECK_EQ(mlx_set_wired_limit(&previous, 1 << 20), 0);
+    CHECK_EQ(previous, 0);
+    CHECK_EQ(mlx_set_wired_limit(&previous, 0), 0);
+    CHECK_EQ(previous, 0);
     expect_no_error();
 }
 
@@ -258,10 +260,10 @@ static void test_what_is_there(void **state)
     mlx_string text = mlx_string_new();
     bool metal = true, cuda = true;
     (void)state;
-    assert_int_equal(mlx_version(&text), 0);
+    CHECK_EQ(mlx_version(&text), 0);
     expect_and_free(text, "0.32.2");
-    assert_int_equal(mlx_metal_is_available(&metal), 0), assert_false(metal);
-    assert_int_equal(mlx_cuda_is_available(&cuda), 0), assert_false(cuda);
+    CHECK_EQ(mlx_metal_is_available(&metal), 0), CHECK_FALSE(metal);
+    CHECK_EQ(mlx_cuda_is_available(&cuda), 0), CHECK_FALSE(cuda);
 }
 
 int main(void)

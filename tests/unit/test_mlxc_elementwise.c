@@ -290,18 +290,19 @@ static void check_row(const struct row *row, const struct numbers *inputs, enum 
     for (int i = 0; i < count; i++) arrays[i] = make_array(&inputs[i], layout);
     run_both_ways(call_row, row, arrays, count, &got, 1, 1, what);
     for (int i = 0; i < count; i++) mlx_array_free(arrays[i]);
-    assert_int_equal(got.dtype, result_of(row, operand));
-    assert_true(same_shapes(&got.shape, &inputs[0].shape));
+    CHECK_EQ(got.dtype, result_of(row, operand));
+    CHECK_TRUE(same_shapes(&got.shape, &inputs[0].shape));
     for (int i = 0; i < got.size; i++) {
         struct scalar a = scalar_cast(get(&inputs[0], i), operand),
                       b = scalar_cast(get(&inputs[count - 1], i), operand);
         if (!is_right(row, a, b, get(&got, i)))
-            fail_msg("%s, layout %d, element %d: (%.17g %+gi, %.17g %+gi) gave %.17g %+gi", what, layout, i,
-                     to_double(a), (double)a.imaginary, to_double(b), (double)b.imaginary, to_double(get(&got, i)),
-                     (double)get(&got, i).imaginary);
+            CHECK_FAIL("%s, layout %d, element %d: (%.17g %+gi, %.17g %+gi) gave %.17g %+gi", what, layout, i,
+                       to_double(a), (double)a.imaginary, to_double(b), (double)b.imaginary, to_double(get(&got, i)),
+                       (double)get(&got, i).imaginary);
     }
     numbers_free(&got);
 }
+#define check_row(...) CHECK_CALL(check_row, __VA_ARGS__)
 
 static void check_one_input(const struct row *row, mlx_dtype dtype)
 {
@@ -352,16 +353,16 @@ static void test_complex(void **state)
     expect_ok(mlx_abs(&res, z, stream), "abs");
     expect_ok(mlx_array_eval(res), "eval");
     const float sizes[] = {5, 0, 2, 13};
-    for (int i = 0; i < 4; i++) assert_true(mlx_array_data_float32(res)[i] == sizes[i]);
+    for (int i = 0; i < 4; i++) CHECK_EQ(mlx_array_data_float32(res)[i], sizes[i]);
     expect_ok(mlx_sign(&res, z, stream), "sign");
     expect_ok(mlx_array_eval(res), "eval");
     const float *parts = (const float *)mlx_array_data_uint8(res);
     const float signs[] = {0.6f, -0.8f, 0, 0, 0, 1, -5 / 13.0f, 12 / 13.0f};
-    for (int i = 0; i < 8; i++) assert_true(parts[i] == signs[i]);
+    for (int i = 0; i < 8; i++) CHECK_EQ(parts[i], signs[i]);
     expect_ok(mlx_reciprocal(&res, z, stream), "reciprocal");
     expect_ok(mlx_array_eval(res), "eval");
     parts = (const float *)mlx_array_data_uint8(res);
-    assert_true(parts[0] == 0.12f && parts[1] == 0.16f && parts[5] == -0.5f);
+    CHECK_TRUE(parts[0] == 0.12f && parts[1] == 0.16f && parts[5] == -0.5f);
     mlx_array_free(z), mlx_array_free(res);
 }
 
@@ -383,10 +384,10 @@ static void test_erfinv(void **state)
         for (int i = 0; i < COUNT; i++) {
             long double x = wide_value(get(&input, i)), back = erfl(wide_value(get(&got, i)));
             if (!(fabsl(back - x) <= fabsl(x) * (d ? 0x1p-51L : 0x1p-23L)))
-                fail_msg("erf(erfinv(%.17Lg)) is %.17Lg", x, back);
+                CHECK_FAIL("erf(erfinv(%.17Lg)) is %.17Lg", x, back);
         }
         const double want[] = {INFINITY, -INFINITY, 0, -0.0, NAN, NAN};
-        for (int i = 0; i < 6; i++) assert_true(same_float(to_double(get(&got, COUNT + i)), want[i]));
+        for (int i = 0; i < 6; i++) CHECK_TRUE(same_float(to_double(get(&got, COUNT + i)), want[i]));
         mlx_array_free(a), mlx_array_free(res);
         numbers_free(&input), numbers_free(&got);
     }
@@ -397,8 +398,9 @@ static void test_erfinv(void **state)
 
 static void expect_text(const char *part)
 {
-    if (part && !strstr(error_text, part)) fail_msg("expected \"%s\" in \"%s\"", part, error_text);
+    if (part && !strstr(error_text, part)) CHECK_FAIL("expected \"%s\" in \"%s\"", part, error_text);
 }
+#define expect_text(...) CHECK_CALL(expect_text, __VA_ARGS__)
 
 static void test_refused_dtypes(void **state)
 {
@@ -418,7 +420,7 @@ static void test_refused_dtypes(void **state)
             numbers_free(&input);
             refused++;
         }
-    assert_true(refused > 30);
+    CHECK_GT(refused, 30);
 }
 
 static void test_empty_handles(void **state)
@@ -432,13 +434,13 @@ static void test_empty_handles(void **state)
         int codes[3] = {row->unary ? row->unary(&kept, none, stream) : row->binary(&kept, one, none, stream),
                         row->unary ? row->unary(&kept, one, no_stream) : row->binary(&kept, one, one, no_stream),
                         row->unary ? row->unary(NULL, one, stream) : row->binary(&kept, none, one, stream)};
-        assert_int_equal(codes[0] + codes[1] + codes[2], 3);
-        assert_int_equal(error_count, 3);
+        CHECK_EQ(codes[0] + codes[1] + codes[2], 3);
+        CHECK_EQ(error_count, 3);
         error_count = 0;
     }
     int value = 0;
-    assert_int_equal(mlx_array_item_int32(&value, kept), 0);
-    assert_true(value == 5 && kept.ctx == box);
+    CHECK_EQ(mlx_array_item_int32(&value, kept), 0);
+    CHECK_TRUE(value == 5 && kept.ctx == box);
     mlx_array_free(one), mlx_array_free(kept);
 }
 
@@ -465,9 +467,9 @@ static void test_shapes_that_do_not_fit(void **state)
     expect_text("[clip]");
     expect_refusal(code, res, "clip without bounds");
     mlx_vector_array both = {0};
-    assert_int_equal(mlx_divmod(&both, x, y, stream), 1);
+    CHECK_EQ(mlx_divmod(&both, x, y, stream), 1);
     expect_text("[divmod]");
-    assert_null(both.ctx);
+    CHECK_NULL(both.ctx);
     mlx_array_free(x), mlx_array_free(y);
     numbers_free(&a), numbers_free(&b);
 }
@@ -483,12 +485,13 @@ static mlx_array doubles(const double *values, int count)
 static void expect_doubles(mlx_array array, const double *want, int count, const char *what)
 {
     struct numbers got = read_array(array);
-    assert_int_equal(got.size, count);
+    CHECK_EQ(got.size, count);
     for (int i = 0; i < count; i++)
         if (!same_float(to_double(get(&got, i)), want[i]))
-            fail_msg("%s: element %d is %.17g, expected %.17g", what, i, to_double(get(&got, i)), want[i]);
+            CHECK_FAIL("%s: element %d is %.17g, expected %.17g", what, i, to_double(get(&got, i)), want[i]);
     numbers_free(&got);
 }
+#define expect_doubles(...) CHECK_CALL(expect_doubles, __VA_ARGS__)
 
 static void test_round_to_decimals(void **state)
 {
@@ -504,7 +507,7 @@ static void test_round_to_decimals(void **state)
     const int whole[] = {123, 155, -250, 350}, shape[] = {4};
     mlx_array b = mlx_array_new_data(whole, shape, 1, MLX_INT32);
     expect_ok(mlx_round(&res, b, -1, stream), "round");
-    assert_int_equal(mlx_array_dtype(res), MLX_INT32);
+    CHECK_EQ(mlx_array_dtype(res), MLX_INT32);
     expect_doubles(res, (double[]){120, 160, -250, 350}, 4, "integers to tens");
     expect_ok(mlx_round(&res, b, 3, stream), "round");
     expect_doubles(res, (double[]){123, 155, -250, 350}, 4, "integers to thousandths");
@@ -540,7 +543,7 @@ static void test_nan_to_num(void **state)
         mlx_array b = mlx_array_new();
         expect_ok(mlx_astype(&b, a, ends[i].dtype, stream), "astype");
         expect_ok(mlx_nan_to_num(&res, b, 0, none, none, stream), "nan_to_num");
-        assert_int_equal(mlx_array_dtype(res), ends[i].dtype);
+        CHECK_EQ(mlx_array_dtype(res), ends[i].dtype);
         expect_doubles(res, (double[]){0, ends[i].largest, -ends[i].largest, 3}, 4, facts[ends[i].dtype].name);
         mlx_array_free(b);
     }
@@ -550,7 +553,7 @@ static void test_nan_to_num(void **state)
 static bool item(mlx_array array)
 {
     bool value = false;
-    assert_int_equal(mlx_array_ndim(array), 0);
+    CHECK_EQ(mlx_array_ndim(array), 0);
     expect_ok(mlx_array_item_bool(&value, array), "item");
     return value;
 }
@@ -565,21 +568,21 @@ static void test_closeness(void **state)
     expect_ok(mlx_isclose(&res, a, b, 0, 0.2, true, stream), "isclose");
     expect_doubles(res, (double[]){1, 1, 0, 1, 1, 0, 0, 1}, 8, "isclose, NaN equal");
     expect_ok(mlx_allclose(&res, a, b, 1e-5, 1e-8, true, stream), "allclose");
-    assert_false(item(res));
+    CHECK_FALSE(item(res));
     expect_ok(mlx_allclose(&res, a, a, 0, 0, true, stream), "allclose");
-    assert_true(item(res));
+    CHECK_TRUE(item(res));
     expect_ok(mlx_allclose(&res, a, a, 0, 0, false, stream), "allclose");
-    assert_false(item(res));
+    CHECK_FALSE(item(res));
     expect_ok(mlx_array_equal(&res, a, a, false, stream), "array_equal");
-    assert_false(item(res));
+    CHECK_FALSE(item(res));
     expect_ok(mlx_array_equal(&res, a, a, true, stream), "array_equal");
-    assert_true(item(res));
+    CHECK_TRUE(item(res));
     mlx_array one = mlx_array_new_int(1), more = doubles((double[]){1}, 1);
     expect_ok(mlx_array_equal(&res, one, more, false, stream), "array_equal");
-    assert_false(item(res)); /* other shapes */
+    CHECK_FALSE(item(res)); /* other shapes */
     mlx_array ints = mlx_array_new_int(7), sevens = mlx_array_new_float(7);
     expect_ok(mlx_array_equal(&res, ints, sevens, false, stream), "array_equal");
-    assert_true(item(res)); /* other dtypes */
+    CHECK_TRUE(item(res)); /* other dtypes */
     mlx_array_free(one), mlx_array_free(more), mlx_array_free(ints), mlx_array_free(sevens);
     mlx_array_free(a), mlx_array_free(b), mlx_array_free(res);
 }
@@ -593,7 +596,7 @@ static void test_divmod(void **state)
     mlx_array part = mlx_array_new(), whole = mlx_array_new();
     mlx_vector_array res = mlx_vector_array_new();
     expect_ok(mlx_divmod(&res, a, b, stream), "divmod");
-    assert_int_equal(mlx_vector_array_size(res), 2);
+    CHECK_EQ(mlx_vector_array_size(res), 2);
     mlx_vector_array_get(&part, res, 0);
     expect_doubles(part, (double[]){-3, -3, 3, 0, -2, 0}, 6, "quotients");
     expect_ok(mlx_multiply(&whole, part, b, stream), "multiply");

@@ -96,9 +96,10 @@ static int handle_count;
 
 static void keep(const char *type, void *handle)
 {
-    assert_non_null(handle);
+    CHECK_NOT_NULL(handle);
     handles[handle_count].type = type, handles[handle_count++].word = (long)handle;
 }
+#define keep(...) CHECK_CALL(keep, __VA_ARGS__)
 
 static void make_handles(void)
 {
@@ -229,8 +230,8 @@ static void test_each_handle_of_each_function(void **state)
     *strrchr(path, '/') = '\0';
     strncat(path, "/../../src/mlxc/abi.tsv", sizeof path - strlen(path) - 1);
     FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    assert_true(read_row(file, &row)); /* titles */
+    CHECK_NOT_NULL(file);
+    CHECK_TRUE(read_row(file, &row)); /* titles */
     make_handles();
     while (read_row(file, &row))
         for (int empty = 0;; empty++) {
@@ -245,8 +246,8 @@ static void test_each_handle_of_each_function(void **state)
     fclose(file);
     free_handles();
     print_message("%d calls\n", count);
-    assert_true(count > 800);
-    assert_int_equal(wrong, 0);
+    CHECK_GT(count, 800);
+    CHECK_EQ(wrong, 0);
 }
 
 int main(void)

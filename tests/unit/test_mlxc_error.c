@@ -26,13 +26,13 @@ static void remember_data(const char *text, void *data)
 static void test_text_ends_in_file_and_line(void **state)
 {
     (void)state;
-    assert_int_equal(mlx_array_ndim(mlx_array_new()), 0);
+    CHECK_EQ(mlx_array_ndim(mlx_array_new()), 0);
     const char *at = strstr(error_text, "expected a non-empty mlx_array for arr of mlx_array_ndim at ");
-    assert_ptr_equal(at, error_text);
+    CHECK_EQ(at, error_text);
     int line = 0;
     char file[200];
-    assert_int_equal(sscanf(strstr(error_text, " at ") + 4, "%199[^:]:%d", file, &line), 2);
-    assert_true(line > 0);
+    CHECK_EQ(sscanf(strstr(error_text, " at ") + 4, "%199[^:]:%d", file, &line), 2);
+    CHECK_GT(line, 0);
     expect_error("array.c");
 }
 
@@ -43,18 +43,18 @@ static void test_text_ends_in_the_row(void **state)
     int line = 0;
     char name[80] = "", row[2048];
     (void)state;
-    assert_int_equal(mlx_take(&res, mlx_array_new(), mlx_array_new(), (mlx_stream){NULL}), 1);
+    CHECK_EQ(mlx_take(&res, mlx_array_new(), mlx_array_new(), (mlx_stream){NULL}), 1);
     const char *at = strstr(error_text, " at src/mlxc/abi.tsv:");
-    assert_non_null(at);
-    assert_int_equal(sscanf(at, " at src/mlxc/abi.tsv:%d", &line), 1);
+    CHECK_NOT_NULL(at);
+    CHECK_EQ(sscanf(at, " at src/mlxc/abi.tsv:%d", &line), 1);
     snprintf(row, sizeof row, "%s", __FILE__);
     strcpy(strrchr(row, '/'), "/../../src/mlxc/abi.tsv");
     FILE *table = fopen(row, "r");
-    assert_non_null(table);
-    for (int i = 0; i < line; i++) assert_non_null(fgets(row, sizeof row, table));
+    CHECK_NOT_NULL(table);
+    for (int i = 0; i < line; i++) CHECK_NOT_NULL(fgets(row, sizeof row, table));
     fclose(table);
-    assert_int_equal(sscanf(row, "%79s", name), 1);
-    assert_string_equal(name, "mlx_take");
+    CHECK_EQ(sscanf(row, "%79s", name), 1);
+    CHECK_STR(name, "mlx_take");
 }
 
 static void test_own_errors(void **state)
@@ -64,7 +64,7 @@ static void test_own_errors(void **state)
     const int line = __LINE__ - 1;
     char expected[1200];
     snprintf(expected, sizeof expected, "3 of them at %s:%d", __FILE__, line);
-    assert_string_equal(error_text, expected);
+    CHECK_STR(error_text, expected);
 }
 
 static void test_long_texts_are_whole(void **state)
@@ -74,7 +74,7 @@ static void test_long_texts_are_whole(void **state)
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     mlx_error("%s", text);
-    assert_int_equal(strspn(error_text, "x"), 1800);
+    CHECK_EQ(strspn(error_text, "x"), 1800);
 }
 
 static void test_data_needs_a_dtor(void **state)
@@ -85,13 +85,13 @@ static void test_data_needs_a_dtor(void **state)
     mlx_set_error_handler(remember_data, &value, NULL);
     seen_data = &value;
     mlx_error("x");
-    assert_null(seen_data);
+    CHECK_NULL(seen_data);
     mlx_set_error_handler(remember_data, &value, count_destroyed);
     mlx_error("x");
-    assert_ptr_equal(seen_data, &value);
-    assert_int_equal(destroyed, 0);
+    CHECK_EQ(seen_data, &value);
+    CHECK_EQ(destroyed, 0);
     mlx_set_error_handler(remember_error, NULL, NULL);
-    assert_int_equal(destroyed, 1);
+    CHECK_EQ(destroyed, 1);
 }
 
 static void *fail_on_thread(void *unused)
@@ -106,10 +106,10 @@ static void test_handler_runs_on_the_calling_thread(void **state)
     pthread_t thread;
     void *count;
     (void)state;
-    assert_int_equal(pthread_create(&thread, NULL, fail_on_thread, NULL), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, fail_on_thread, NULL), 0);
     pthread_join(thread, &count);
-    assert_int_equal((intptr_t)count, 1);
-    assert_int_equal(error_count, 0);
+    CHECK_EQ((intptr_t)count, 1);
+    CHECK_EQ(error_count, 0);
 }
 
 static void test_default_prints_and_exits(void **state)
@@ -117,7 +117,7 @@ static void test_default_prints_and_exits(void **state)
     int ends[2], status;
     char text[500] = {0};
     (void)state;
-    assert_int_equal(pipe(ends), 0);
+    CHECK_EQ(pipe(ends), 0);
     fflush(stdout);
     pid_t child = fork();
     if (!child) {
@@ -130,11 +130,11 @@ static void test_default_prints_and_exits(void **state)
     ssize_t size = 0, got;
     while ((got = read(ends[0], text + size, sizeof text - 1 - (size_t)size)) > 0) size += got;
     close(ends[0]);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 255);
-    assert_ptr_equal(strstr(text, "MLX error: expected a non-empty mlx_string for str of mlx_string_data at "), text);
-    assert_int_equal(text[size - 1], '\n');
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_TRUE(WIFEXITED(status));
+    CHECK_EQ(WEXITSTATUS(status), 255);
+    CHECK_EQ(strstr(text, "MLX error: expected a non-empty mlx_string for str of mlx_string_data at "), text);
+    CHECK_EQ(text[size - 1], '\n');
 }
 
 int main(void)

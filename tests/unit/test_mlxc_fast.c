@@ -24,8 +24,9 @@ static void expect_near(const struct numbers *got, const double *want, double to
 {
     for (int i = 0; i < got->size; i++)
         if (!(fabs(at(got, i) - want[i]) <= tolerance * fmax(1, fabs(want[i]))))
-            fail_msg("%s: element %d is %.9g, expected %.9g", what, i, at(got, i), want[i]);
+            CHECK_FAIL("%s: element %d is %.9g, expected %.9g", what, i, at(got, i), want[i]);
 }
+#define expect_near(...) CHECK_CALL(expect_near, __VA_ARGS__)
 
 static double tolerance_of(mlx_dtype dtype)
 {
@@ -78,7 +79,7 @@ static void turns_positions(void **state)
                 }
             }
             run_both_ways(call_rope, &call, inputs, 3, &got, 1, 2, "rope");
-            assert_int_equal(got.dtype, dtypes[d]);
+            CHECK_EQ(got.dtype, dtypes[d]);
             expect_near(&got, want, fmax(tolerance_of(dtypes[d]), 4e-6), "rope");
             for (int i = 0; i < 3; i++) mlx_array_free(inputs[i]);
             numbers_free(&x), numbers_free(&got);
@@ -165,7 +166,7 @@ static void attends(void **state)
                 attention_row(&call, n, row / (HEADS * QUERIES), row / QUERIES % HEADS, row % QUERIES,
                               want + row * VALUES);
             run_both_ways(call_attention, &call, inputs, 5, &got, 1, 1, "attention");
-            assert_int_equal(got.dtype, dtype);
+            CHECK_EQ(got.dtype, dtype);
             expect_near(&got, want, tolerance_of(dtype), "attention");
             for (int i = 0; i < 5; i++) mlx_array_free(inputs[i]), numbers_free(&n[i]);
             numbers_free(&got);
@@ -284,7 +285,7 @@ static void convolves(void **state)
         }
         expect_ok(mlx_conv1d(&res, a, b, stride, padding, dilation, groups, stream), "conv1d");
         got = read_array(res);
-        assert_true(got.shape.ndim == 3 && got.shape.dims[1] == length && got.shape.dims[2] == OUTPUTS);
+        CHECK_TRUE(got.shape.ndim == 3 && got.shape.dims[1] == length && got.shape.dims[2] == OUTPUTS);
         expect_near(&got, want, 2e-6, "conv1d");
         mlx_array_free(a), mlx_array_free(b), mlx_array_free(res);
         numbers_free(&x), numbers_free(&w), numbers_free(&got);
@@ -358,14 +359,14 @@ static void convolves_areas_and_spaces(void **state)
         struct numbers x = whole(4 + deep, x_dims + !deep, &random), w = whole(4 + deep, w_dims + !deep, &random), got;
         mlx_array inputs[2] = {make_array(&x, how % LAYOUT_COUNT), packed_array(&w)};
         run_both_ways(call_space, &space, inputs, 2, &got, 1, 1, "a convolution");
-        assert_int_equal(got.shape.ndim, 4 + deep);
-        assert_int_equal(got.size, BATCH * places[0] * places[1] * places[2] * OUT);
+        CHECK_EQ(got.shape.ndim, 4 + deep);
+        CHECK_EQ(got.size, BATCH * places[0] * places[1] * places[2] * OUT);
         for (int i = 0; i < got.size; i++) {
             unravel(i / OUT % (places[0] * places[1] * places[2]),
                     &(struct shape){3, {places[0], places[1], places[2]}}, place);
             int batch = i / OUT / (places[0] * places[1] * places[2]);
             double want = convolved_at(&x, &w, &space, sizes, window, batch, place, i % OUT);
-            if (at(&got, i) != want) fail_msg("how %d: element %d is %g, expected %g", how, i, at(&got, i), want);
+            if (at(&got, i) != want) CHECK_FAIL("how %d: element %d is %g, expected %g", how, i, at(&got, i), want);
         }
         mlx_array_free(inputs[0]), mlx_array_free(inputs[1]);
         numbers_free(&x), numbers_free(&w), numbers_free(&got);

@@ -23,6 +23,7 @@ static void check(const struct numbers *want, const char *what)
     expect_same_values(&got, want, what);
     numbers_free(&got);
 }
+#define check(...) CHECK_CALL(check, __VA_ARGS__)
 
 static struct numbers index_numbers(mlx_dtype dtype, const struct shape *shape, int below, bool negative,
                                     uint64_t *random)
@@ -294,15 +295,15 @@ static void updates_in_place_when_nobody_looks(void **state)
     for (int i = 0; i < 3; i++) {
         expect_ok(mlx_slice_update(&cache, cache, update, start, 2, stop, 2, step, 2, stream), "slice_update");
         expect_ok(mlx_array_eval(cache), "eval");
-        assert_ptr_equal(mlx_array_data_float32(cache), data);
+        CHECK_EQ(mlx_array_data_float32(cache), data);
     }
     row[0] = 7;
     mlx_array seven = mlx_array_new_data(row, one, 2, MLX_FLOAT32);
     mlx_array_set(&other, cache);
     expect_ok(mlx_slice_update(&cache, cache, seven, start, 2, stop, 2, step, 2, stream), "slice_update");
     expect_ok(mlx_array_eval(cache), "eval");
-    assert_ptr_not_equal(mlx_array_data_float32(cache), data);
-    assert_true(mlx_array_data_float32(other)[3 << 12] == 0 && mlx_array_data_float32(cache)[3 << 12] == 7);
+    CHECK_NE(mlx_array_data_float32(cache), data);
+    CHECK_TRUE(mlx_array_data_float32(other)[3 << 12] == 0 && mlx_array_data_float32(cache)[3 << 12] == 7);
     mlx_array_free(cache), mlx_array_free(update), mlx_array_free(other), mlx_array_free(seven);
 }
 
@@ -312,11 +313,12 @@ static void updates_in_place_when_nobody_looks(void **state)
 /* The operation is accepted; its evaluation names the value. */
 static void expect_bad_value(int code, const char *part)
 {
-    assert_int_equal(code, 0);
-    assert_int_equal(mlx_array_eval(res), 1);
-    if (error_count != 1 || !strstr(error_text, part)) fail_msg("expected \"%s\", got \"%s\"", part, error_text);
+    CHECK_EQ(code, 0);
+    CHECK_EQ(mlx_array_eval(res), 1);
+    if (error_count != 1 || !strstr(error_text, part)) CHECK_FAIL("expected \"%s\", got \"%s\"", part, error_text);
     error_count = 0;
 }
+#define expect_bad_value(...) CHECK_CALL(expect_bad_value, __VA_ARGS__)
 
 static void values_out_of_range(void **state)
 {

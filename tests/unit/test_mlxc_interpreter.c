@@ -112,8 +112,8 @@ static void work_elementwise(const struct graph *graph, const struct step *step,
         if (!is_rounded(op, dtype))
             put(out, i, op->exact(a, b));
         else if (!result_is_right(op, a, b, get(out, i))) /* `out` holds the library's */
-            fail_msg("seed %llu: %s of %s: element %d of %.17g and %.17g is %.17g", (unsigned long long)graph->seed,
-                     op->name, facts[dtype].name, i, to_double(a), to_double(b), to_double(get(out, i)));
+            CHECK_FAIL("seed %llu: %s of %s: element %d of %.17g and %.17g is %.17g", (unsigned long long)graph->seed,
+                       op->name, facts[dtype].name, i, to_double(a), to_double(b), to_double(get(out, i)));
     }
 }
 
@@ -539,9 +539,9 @@ static void check_shapes(const struct graph *graph, const struct numbers *got)
     for (int k = 0; k < graph->output_count; k++) {
         const struct value *want = &graph->values[graph->outputs[k]];
         if (got[k].dtype != want->dtype || !same_shapes(&got[k].shape, &want->shape))
-            fail_msg("seed %llu: v%d is %s of rank %d, expected %s of rank %d", (unsigned long long)graph->seed,
-                     graph->outputs[k], facts[got[k].dtype].name, got[k].shape.ndim, facts[want->dtype].name,
-                     want->shape.ndim);
+            CHECK_FAIL("seed %llu: v%d is %s of rank %d, expected %s of rank %d", (unsigned long long)graph->seed,
+                       graph->outputs[k], facts[got[k].dtype].name, got[k].shape.ndim, facts[want->dtype].name,
+                       want->shape.ndim);
     }
 }
 
@@ -576,6 +576,7 @@ static void check_graph(uint64_t seed, int steps)
     for (int i = 0; i < graph.input_count; i++) mlx_array_free(inputs[i]);
     for (int i = 0; i < graph.input_count + graph.step_count; i++) numbers_free(&values[i]);
 }
+#define check_graph(...) CHECK_CALL(check_graph, __VA_ARGS__)
 
 static void test_short_graphs(void **state)
 {

@@ -23,21 +23,21 @@ static void maps_keep_what_they_get(void **state)
     mlx_map_string_to_array_free(map);
     expect_ok(mlx_map_string_to_array_get(&got, copy, "key 7"), "get");
     expect_ok(mlx_array_item_float32(&number, got), "item");
-    assert_true(number == 2);
-    assert_int_equal(mlx_map_string_to_array_get(&got, copy, "key 100"), 2);
-    assert_int_equal(error_count, 0);
+    CHECK_EQ(number, 2);
+    CHECK_EQ(mlx_map_string_to_array_get(&got, copy, "key 100"), 2);
+    CHECK_EQ(error_count, 0);
     mlx_map_string_to_array_iterator it = mlx_map_string_to_array_iterator_new(copy);
     const char *name;
     int count = 0;
     while (!mlx_map_string_to_array_iterator_next(&name, &got, it)) {
         snprintf(key, sizeof key, "key %d", count++);
-        assert_string_equal(name, key);
+        CHECK_STR(name, key);
     }
-    assert_int_equal(count, 100);
-    assert_int_equal(mlx_map_string_to_array_iterator_next(&name, &got, it), 2);
+    CHECK_EQ(count, 100);
+    CHECK_EQ(mlx_map_string_to_array_iterator_next(&name, &got, it), 2);
     mlx_map_string_to_array_iterator_free(it);
-    assert_int_equal(mlx_map_string_to_array_get(&got, none, "key"), 1);
-    assert_int_equal(error_count, 1);
+    CHECK_EQ(mlx_map_string_to_array_get(&got, none, "key"), 1);
+    CHECK_EQ(error_count, 1);
     mlx_map_string_to_array_free(copy), mlx_map_string_to_array_free(none), mlx_array_free(got);
 }
 
@@ -50,14 +50,14 @@ static void maps_of_texts(void **state)
     expect_ok(mlx_map_string_to_string_insert(map, "b", "two"), "insert");
     expect_ok(mlx_map_string_to_string_insert(map, "a", "three"), "insert again");
     expect_ok(mlx_map_string_to_string_get(&text, map, "a"), "get");
-    assert_string_equal(text, "three");
-    assert_int_equal(mlx_map_string_to_string_get(&text, map, "c"), 2);
+    CHECK_STR(text, "three");
+    CHECK_EQ(mlx_map_string_to_string_get(&text, map, "c"), 2);
     mlx_map_string_to_string_iterator it = mlx_map_string_to_string_iterator_new(map);
-    assert_int_equal(mlx_map_string_to_string_iterator_next(&key, &text, it), 0);
-    assert_string_equal(key, "a");
-    assert_int_equal(mlx_map_string_to_string_iterator_next(&key, &text, it), 0);
-    assert_string_equal(text, "two");
-    assert_int_equal(mlx_map_string_to_string_iterator_next(&key, &text, it), 2);
+    CHECK_EQ(mlx_map_string_to_string_iterator_next(&key, &text, it), 0);
+    CHECK_STR(key, "a");
+    CHECK_EQ(mlx_map_string_to_string_iterator_next(&key, &text, it), 0);
+    CHECK_STR(text, "two");
+    CHECK_EQ(mlx_map_string_to_string_iterator_next(&key, &text, it), 2);
     mlx_map_string_to_string_iterator_free(it), mlx_map_string_to_string_free(map);
 }
 
@@ -97,14 +97,14 @@ static void closures_with_named_arrays(void **state)
     expect_ok(mlx_closure_kwargs_apply(&out, closure, in, named), "apply");
     expect_ok(mlx_vector_array_get(&got, out, 0), "get");
     expect_ok(mlx_array_item_float32(&number, got), "item");
-    assert_true(number == 2);
+    CHECK_EQ(number, 2);
     fails = 1;
-    assert_int_equal(mlx_closure_kwargs_apply(&out, other, in, named), 1);
-    assert_non_null(strstr(error_text, "mlx_closure returned a non-zero value"));
+    CHECK_EQ(mlx_closure_kwargs_apply(&out, other, in, named), 1);
+    CHECK_CONTAINS(error_text, "mlx_closure returned a non-zero value");
     mlx_closure_kwargs_free(closure);
-    assert_int_equal(freed, 0);
+    CHECK_EQ(freed, 0);
     mlx_closure_kwargs_free(other);
-    assert_int_equal(freed, 1);
+    CHECK_EQ(freed, 1);
     mlx_array_free(one), mlx_array_free(got), mlx_vector_array_free(in), mlx_vector_array_free(out);
     mlx_map_string_to_array_free(named);
 }
@@ -136,7 +136,7 @@ static void files_hold_every_dtype(void **state)
     mlx_map_string_to_array_free(map), mlx_map_string_to_string_free(texts);
     expect_ok(mlx_load_safetensors(&read, &read_texts, path, stream), "load");
     expect_ok(mlx_map_string_to_string_get(&text, read_texts, "name"), "get");
-    assert_string_equal(text, "line\n\"quoted\" \xc3\xa9");
+    CHECK_STR(text, "line\n\"quoted\" \xc3\xa9");
     for (int i = 0; i < 3 * DTYPE_COUNT; i++) {
         snprintf(key, sizeof key, "tensor \"%d\"\\", i);
         loaded[i] = mlx_array_new();
@@ -153,10 +153,11 @@ static void files_hold_every_dtype(void **state)
 static void write_file(const void *data, size_t size)
 {
     FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, size, file), size);
+    CHECK_NOT_NULL(file);
+    CHECK_EQ(fwrite(data, 1, size, file), size);
     fclose(file);
 }
+#define write_file(...) CHECK_CALL(write_file, __VA_ARGS__)
 
 static void expect_damaged(const void *data, size_t size, const char *what)
 {
@@ -164,9 +165,10 @@ static void expect_damaged(const void *data, size_t size, const char *what)
     mlx_map_string_to_string texts = {0};
     write_file(data, size);
     int code = mlx_load_safetensors(&map, &texts, path, stream);
-    if (code != 1 || error_count != 1 || map.ctx || texts.ctx) fail_msg("%s was accepted: %s", what, error_text);
+    if (code != 1 || error_count != 1 || map.ctx || texts.ctx) CHECK_FAIL("%s was accepted: %s", what, error_text);
     error_count = 0;
 }
+#define expect_damaged(...) CHECK_CALL(expect_damaged, __VA_ARGS__)
 
 static void expect_bad_header(const char *header)
 {
@@ -174,6 +176,7 @@ static void expect_bad_header(const char *header)
     memcpy(data + 8, header, strlen(header));
     expect_damaged(data, 8 + strlen(header) + 8, header);
 }
+#define expect_bad_header(...) CHECK_CALL(expect_bad_header, __VA_ARGS__)
 
 static void damaged_files_are_refused(void **state)
 {
@@ -206,8 +209,8 @@ static void damaged_files_are_refused(void **state)
         "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},\"a\":{\"dtype\":\"U8\",\"shape\":[1],"
         "\"data_offsets\":[0,1]}}");
     unlink(path);
-    assert_int_equal(mlx_load_safetensors(&map, &texts, path, stream), 1);
-    assert_non_null(strstr(error_text, "can't be opened"));
+    CHECK_EQ(mlx_load_safetensors(&map, &texts, path, stream), 1);
+    CHECK_CONTAINS(error_text, "can't be opened");
 }
 
 /* A file that becomes shorter between loading and evaluation. */
@@ -223,9 +226,9 @@ static void files_that_shrink(void **state)
     expect_ok(mlx_save_safetensors(path, map, texts), "save");
     expect_ok(mlx_load_safetensors(&read, &read_texts, path, stream), "load");
     expect_ok(mlx_map_string_to_array_get(&got, read, "a"), "get");
-    assert_int_equal(truncate(path, 500), 0);
-    assert_int_equal(mlx_array_eval(got), 1);
-    assert_non_null(strstr(error_text, "shorter"));
+    CHECK_EQ(truncate(path, 500), 0);
+    CHECK_EQ(mlx_array_eval(got), 1);
+    CHECK_CONTAINS(error_text, "shorter");
     mlx_array_free(a), mlx_array_free(got);
     mlx_map_string_to_array_free(map), mlx_map_string_to_array_free(read);
     mlx_map_string_to_string_free(texts), mlx_map_string_to_string_free(read_texts);
@@ -296,7 +299,7 @@ static void memory_write(void *desc, const char *data, size_t n)
 {
     struct memory *memory = desc;
     note(desc, "write%zu ", n);
-    assert_true(memory->at + n <= sizeof memory->data);
+    CHECK_LE(memory->at + n, sizeof memory->data);
     memcpy(memory->data + memory->at, data, n);
     memory->size = memory->at += n;
 }
@@ -333,18 +336,18 @@ static void readers_and_writers(void **state)
     mlx_map_string_to_string_insert(texts, "format", "mlx");
     mlx_io_writer writer = mlx_io_writer_new(&memory, table);
     expect_ok(mlx_save_safetensors_writer(writer, map, texts), "save");
-    assert_string_equal(memory.calls, "open write8 write139 write4 write4 ");
-    assert_int_equal(memory.at, 155);
-    assert_memory_equal(memory.data + 8, header, sizeof header - 1);
+    CHECK_STR(memory.calls, "open write8 write139 write4 write4 ");
+    CHECK_EQ(memory.at, 155);
+    CHECK_MEM(memory.data + 8, header, sizeof header - 1);
     mlx_io_writer_free(writer);
-    assert_true(memory.is_freed);
+    CHECK_TRUE(memory.is_freed);
 
     memory.is_freed = false, memory.at = 0, memory.calls[0] = '\0';
     mlx_io_reader reader = mlx_io_reader_new(&memory, table);
     expect_ok(mlx_io_reader_tostring(&label, reader), "label");
-    assert_string_equal(mlx_string_data(label), "some memory");
+    CHECK_STR(mlx_string_data(label), "some memory");
     expect_ok(mlx_load_safetensors_reader(&read, &read_texts, reader, stream), "load");
-    assert_string_equal(memory.calls, "open read8 seek tell seek read139 ");
+    CHECK_STR(memory.calls, "open read8 seek tell seek read139 ");
     mlx_io_reader_free(reader);
     mlx_array_free(a), mlx_array_free(b);
     a = mlx_array_new(), b = mlx_array_new();
@@ -352,10 +355,10 @@ static void readers_and_writers(void **state)
     expect_ok(mlx_map_string_to_array_get(&b, read, "b"), "get");
     mlx_map_string_to_array_free(read), mlx_map_string_to_string_free(read_texts);
     expect_ok(mlx_array_item_float32(&one, a), "item");
-    assert_false(memory.is_freed);
+    CHECK_FALSE(memory.is_freed);
     expect_ok(mlx_array_item_float32(&two, b), "item");
-    assert_true(one == 1 && two == 2 && memory.is_freed);
-    assert_string_equal(memory.calls, "open read8 seek tell seek read139 at4 at4 ");
+    CHECK_TRUE(one == 1 && two == 2 && memory.is_freed);
+    CHECK_STR(memory.calls, "open read8 seek tell seek read139 at4 at4 ");
     mlx_array_free(a), mlx_array_free(b), mlx_string_free(label);
     mlx_map_string_to_array_free(map), mlx_map_string_to_string_free(texts);
 }
@@ -364,9 +367,9 @@ static void incomplete_tables(void **state)
 {
     mlx_io_vtable empty = {0};
     (void)state;
-    assert_null(mlx_io_reader_new(NULL, empty).ctx);
-    assert_null(mlx_io_writer_new(NULL, empty).ctx);
-    assert_int_equal(error_count, 2);
+    CHECK_NULL(mlx_io_reader_new(NULL, empty).ctx);
+    CHECK_NULL(mlx_io_writer_new(NULL, empty).ctx);
+    CHECK_EQ(error_count, 2);
 }
 
 int main(void)

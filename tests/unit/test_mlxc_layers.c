@@ -4,15 +4,9 @@
  *
  * KILN_TEST_EVERY=n takes one length in n and no large arrays, for the emulated driver.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "support/check.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include <kiln.h>
 #include <mlx/c/mlx.h>
@@ -43,7 +37,7 @@ static mlx_dtype at_least_float(mlx_dtype dtype)
 static mlx_array number(double value, mlx_dtype dtype)
 {
     mlx_array wide = mlx_array_new_float64(value);
-    assert_int_equal(mlx_astype(&wide, wide, dtype, stream), 0);
+    CHECK_EQ(mlx_astype(&wide, wide, dtype, stream), 0);
     return wide;
 }
 
@@ -86,9 +80,9 @@ static int logsumexp_formula(mlx_array *out, struct inputs in)
 static mlx_dtype result_dtype(struct inputs in)
 {
     mlx_array sum = mlx_array_new();
-    assert_int_equal(mlx_array_set(&sum, in.x), 0);
-    if (in.weight.ctx) assert_int_equal(mlx_add(&sum, sum, in.weight, stream), 0);
-    if (in.bias.ctx) assert_int_equal(mlx_add(&sum, sum, in.bias, stream), 0);
+    CHECK_EQ(mlx_array_set(&sum, in.x), 0);
+    if (in.weight.ctx) CHECK_EQ(mlx_add(&sum, sum, in.weight, stream), 0);
+    if (in.bias.ctx) CHECK_EQ(mlx_add(&sum, sum, in.bias, stream), 0);
     mlx_dtype dtype = mlx_array_dtype(sum);
     mlx_array_free(sum);
     return dtype;
@@ -204,16 +198,16 @@ static mlx_array make(int rows, int n, mlx_dtype dtype, bool turned)
         for (int i = 0; i < n; i++) data[turned ? i * rows + row : row * n + i] = element(row, i, n);
     mlx_array x = mlx_array_new_data(data, turned ? (int[]){n, rows} : (int[]){rows, n}, 2, MLX_FLOAT32);
     free(data);
-    assert_int_equal(mlx_astype(&x, x, dtype, stream), 0);
-    if (turned) assert_int_equal(mlx_transpose(&x, x, stream), 0);
-    assert_int_equal(mlx_array_eval(x), 0);
+    CHECK_EQ(mlx_astype(&x, x, dtype, stream), 0);
+    if (turned) CHECK_EQ(mlx_transpose(&x, x, stream), 0);
+    CHECK_EQ(mlx_array_eval(x), 0);
     return x;
 }
 
 static mlx_array make_row(int n, mlx_dtype dtype)
 {
     mlx_array row = make(1, n, dtype, false);
-    assert_int_equal(mlx_reshape(&row, row, (int[]){n}, 1, stream), 0);
+    CHECK_EQ(mlx_reshape(&row, row, (int[]){n}, 1, stream), 0);
     return row;
 }
 
@@ -235,22 +229,24 @@ static void free_rows(struct inputs in)
 
 static void expect_equal(mlx_array got, mlx_array want)
 {
-    assert_int_equal(mlx_array_eval(got), 0);
-    assert_int_equal(mlx_array_eval(want), 0);
-    assert_int_equal(mlx_array_dtype(got), mlx_array_dtype(want));
-    assert_int_equal(mlx_array_ndim(got), mlx_array_ndim(want));
-    assert_memory_equal(mlx_array_shape(got), mlx_array_shape(want), mlx_array_ndim(want) * sizeof(int));
-    assert_memory_equal(mlx_array_data_uint8(got), mlx_array_data_uint8(want), mlx_array_nbytes(want));
+    CHECK_EQ(mlx_array_eval(got), 0);
+    CHECK_EQ(mlx_array_eval(want), 0);
+    CHECK_EQ(mlx_array_dtype(got), mlx_array_dtype(want));
+    CHECK_EQ(mlx_array_ndim(got), mlx_array_ndim(want));
+    CHECK_MEM(mlx_array_shape(got), mlx_array_shape(want), mlx_array_ndim(want) * sizeof(int));
+    CHECK_MEM(mlx_array_data_uint8(got), mlx_array_data_uint8(want), mlx_array_nbytes(want));
 }
+#define expect_equal(...) CHECK_CALL(expect_equal, __VA_ARGS__)
 
 static void compare(const struct layer *layer, struct inputs in)
 {
     mlx_array got = mlx_array_new(), want = mlx_array_new();
-    assert_int_equal(layer->layer(&got, in), 0);
-    assert_int_equal(layer->formula(&want, in), 0);
+    CHECK_EQ(layer->layer(&got, in), 0);
+    CHECK_EQ(layer->formula(&want, in), 0);
     expect_equal(got, want);
     mlx_array_free(got), mlx_array_free(want);
 }
+#define compare(...) CHECK_CALL(compare, __VA_ARGS__)
 
 static void compare_all(mlx_array x)
 {
@@ -262,6 +258,7 @@ static void compare_all(mlx_array x)
         free_rows(in);
     }
 }
+#define compare_all(...) CHECK_CALL(compare_all, __VA_ARGS__)
 
 static int every(void)
 {
@@ -297,9 +294,9 @@ static void each_is_one_kernel(void **state)
         if (layers[i].has_weight) in.weight = row;
         if (layers[i].has_bias) in.bias = row;
         uint64_t before = kernels();
-        assert_int_equal(layers[i].layer(&out, in), 0);
-        assert_int_equal(mlx_array_eval(out), 0);
-        assert_int_equal(kernels() - before, 1);
+        CHECK_EQ(layers[i].layer(&out, in), 0);
+        CHECK_EQ(mlx_array_eval(out), 0);
+        CHECK_EQ(kernels() - before, 1);
         mlx_array_free(out);
     }
     mlx_array_free(x), mlx_array_free(row);
@@ -315,6 +312,7 @@ static void compare_length(int rows, int n)
             mlx_array_free(x);
         }
 }
+#define compare_length(...) CHECK_CALL(compare_length, __VA_ARGS__)
 
 static void bits_are_those_of_the_formulas(void **state)
 {
@@ -328,7 +326,7 @@ static void bits_are_those_of_the_formulas(void **state)
 static void large_ones_too(void **state)
 {
     (void)state;
-    if (every() > 1) skip();
+    if (every() > 1) CHECK_SKIP();
     for (int i = 0; i < 2; i++) {
         mlx_array long_rows = make(33, 100000, floats[i], false), short_rows = make(4001, 17, floats[i], false);
         mlx_array past_caches = make(3000, 2000, floats[i], false);
@@ -383,18 +381,18 @@ static void every_layout(void **state)
                 {{0, 0, 59}, {4, 3, -99}, {1, 1, -1}},
                 {{1, 0, 1}, {4, 3, 60}, {2, 1, 3}}};
     mlx_array all = make(12, 60, MLX_FLOAT32, false), x = mlx_array_new();
-    assert_int_equal(mlx_reshape(&all, all, (int[]){4, 3, 60}, 3, stream), 0);
+    CHECK_EQ(mlx_reshape(&all, all, (int[]){4, 3, 60}, 3, stream), 0);
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
-        assert_int_equal(mlx_slice(&x, all, cuts[i].start, 3, cuts[i].stop, 3, cuts[i].step, 3, stream), 0);
+        CHECK_EQ(mlx_slice(&x, all, cuts[i].start, 3, cuts[i].stop, 3, cuts[i].step, 3, stream), 0);
         compare_all(x);
     }
-    assert_int_equal(mlx_slice(&x, all, (int[]){0, 0, 5}, 3, (int[]){4, 3, 6}, 3, (int[]){1, 1, 1}, 3, stream), 0);
-    assert_int_equal(mlx_broadcast_to(&x, x, (int[]){4, 3, 40}, 3, stream), 0);
+    CHECK_EQ(mlx_slice(&x, all, (int[]){0, 0, 5}, 3, (int[]){4, 3, 6}, 3, (int[]){1, 1, 1}, 3, stream), 0);
+    CHECK_EQ(mlx_broadcast_to(&x, x, (int[]){4, 3, 40}, 3, stream), 0);
     compare_all(x);
-    assert_int_equal(mlx_slice(&x, all, (int[]){0, 0, 0}, 3, (int[]){1, 1, 60}, 3, (int[]){1, 1, 1}, 3, stream), 0);
-    assert_int_equal(mlx_broadcast_to(&x, x, (int[]){2, 5, 60}, 3, stream), 0);
+    CHECK_EQ(mlx_slice(&x, all, (int[]){0, 0, 0}, 3, (int[]){1, 1, 60}, 3, (int[]){1, 1, 1}, 3, stream), 0);
+    CHECK_EQ(mlx_broadcast_to(&x, x, (int[]){2, 5, 60}, 3, stream), 0);
     compare_all(x);
-    assert_int_equal(mlx_reshape(&x, all, (int[]){720}, 1, stream), 0);
+    CHECK_EQ(mlx_reshape(&x, all, (int[]){720}, 1, stream), 0);
     compare_all(x);
     mlx_array_free(x), mlx_array_free(all);
 }
@@ -404,21 +402,21 @@ static void other_ways_to_ask(void **state)
     (void)state;
     mlx_array x = make(3, 50, MLX_FLOAT32, false), row = make_row(50, MLX_FLOAT32);
     mlx_array got = mlx_array_new(), want = mlx_array_new();
-    assert_int_equal(softmax_formula(&want, (struct inputs){.x = x}), 0);
-    assert_int_equal(mlx_softmax_axes(&got, x, (int[]){1}, 1, true, stream), 0);
+    CHECK_EQ(softmax_formula(&want, (struct inputs){.x = x}), 0);
+    CHECK_EQ(mlx_softmax_axes(&got, x, (int[]){1}, 1, true, stream), 0);
     expect_equal(got, want);
-    assert_int_equal(logsumexp_formula(&want, (struct inputs){.x = x}), 0);
-    assert_int_equal(mlx_reshape(&want, want, (int[]){3, 1}, 2, stream), 0);
-    assert_int_equal(mlx_logsumexp_axes(&got, x, (int[]){-1}, 1, true, stream), 0);
+    CHECK_EQ(logsumexp_formula(&want, (struct inputs){.x = x}), 0);
+    CHECK_EQ(mlx_reshape(&want, want, (int[]){3, 1}, 2, stream), 0);
+    CHECK_EQ(mlx_logsumexp_axes(&got, x, (int[]){-1}, 1, true, stream), 0);
     expect_equal(got, want);
-    assert_int_equal(softmax_formula(&want, (struct inputs){.x = row}), 0);
-    assert_int_equal(mlx_softmax(&got, row, false, stream), 0);
+    CHECK_EQ(softmax_formula(&want, (struct inputs){.x = row}), 0);
+    CHECK_EQ(mlx_softmax(&got, row, false, stream), 0);
     expect_equal(got, want);
-    assert_int_equal(logsumexp_formula(&want, (struct inputs){.x = row}), 0);
-    assert_int_equal(mlx_logsumexp(&got, row, false, stream), 0);
+    CHECK_EQ(logsumexp_formula(&want, (struct inputs){.x = row}), 0);
+    CHECK_EQ(mlx_logsumexp(&got, row, false, stream), 0);
     expect_equal(got, want);
-    assert_int_equal(mlx_fast_rms_norm(&got, row, row, EPS, stream), 0); /* one array twice */
-    assert_int_equal(rms_norm_formula(&want, (struct inputs){.x = row, .weight = row}), 0);
+    CHECK_EQ(mlx_fast_rms_norm(&got, row, row, EPS, stream), 0); /* one array twice */
+    CHECK_EQ(rms_norm_formula(&want, (struct inputs){.x = row, .weight = row}), 0);
     expect_equal(got, want);
     mlx_array_free(x), mlx_array_free(row), mlx_array_free(got), mlx_array_free(want);
 }
@@ -444,9 +442,9 @@ static mlx_array call(mlx_closure closure, mlx_array x)
 {
     mlx_vector_array in = mlx_vector_array_new_value(x), out = mlx_vector_array_new();
     mlx_array result = mlx_array_new();
-    assert_int_equal(mlx_closure_apply(&out, closure, in), 0);
-    assert_int_equal(mlx_vector_array_get(&result, out, 0), 0);
-    assert_int_equal(mlx_array_eval(result), 0);
+    CHECK_EQ(mlx_closure_apply(&out, closure, in), 0);
+    CHECK_EQ(mlx_vector_array_get(&result, out, 0), 0);
+    CHECK_EQ(mlx_array_eval(result), 0);
     mlx_vector_array_free(in), mlx_vector_array_free(out);
     return result;
 }
@@ -458,7 +456,7 @@ static void layers_of_captured_arrays_are_constants(void **state)
     mlx_array x = make_row(50, MLX_FLOAT32);
     for (int shapeless = 0; shapeless < 2; shapeless++) {
         mlx_closure plain = mlx_closure_new_func(with_captured), compiled = mlx_closure_new();
-        assert_int_equal(mlx_compile(&compiled, plain, shapeless), 0);
+        CHECK_EQ(mlx_compile(&compiled, plain, shapeless), 0);
         for (int i = 0; i < 2; i++) {
             mlx_array want = call(plain, x), got = call(compiled, x);
             expect_equal(got, want);
@@ -486,10 +484,10 @@ static void traces_fuse_them_with_others(void **state)
     (void)state;
     mlx_array x = make(3, 50, MLX_FLOAT32, false);
     mlx_closure plain = mlx_closure_new_func(surrounded), compiled = mlx_closure_new();
-    assert_int_equal(mlx_compile(&compiled, plain, false), 0);
+    CHECK_EQ(mlx_compile(&compiled, plain, false), 0);
     uint64_t before = kernels();
     mlx_array got = call(compiled, x);
-    assert_int_equal(kernels() - before, 1);
+    CHECK_EQ(kernels() - before, 1);
     mlx_array want = call(plain, x);
     expect_equal(got, want);
     mlx_array_free(x), mlx_array_free(got), mlx_array_free(want);

@@ -23,7 +23,7 @@ static mlx_array numbers(const int *shape, int ndim, mlx_dtype dtype)
     for (int axis = 0; axis < ndim; axis++) size *= shape[axis];
     for (int at = 0; at < size; at++) values[at] = (float)(at * 5 % 4) * (dtype == MLX_FLOAT32 ? 0.25f : 1);
     mlx_array plain = mlx_array_new_data(values, shape, ndim, MLX_FLOAT32), res = mlx_array_new();
-    assert_int_equal(mlx_astype(&res, plain, dtype, stream) || mlx_array_eval(res), 0);
+    CHECK_EQ(mlx_astype(&res, plain, dtype, stream) || mlx_array_eval(res), 0);
     mlx_array_free(plain);
     return res;
 }
@@ -44,7 +44,7 @@ static void quantize_inputs(void)
     int code = mlx_quantize(&parts, w, group_size, bits, "affine", none, stream) ||
                mlx_vector_array_get(&codes, parts, 0) || mlx_vector_array_get(&scales, parts, 1) ||
                mlx_vector_array_get(&biases, parts, 2) || mlx_to_fp8(&fp8, m, stream);
-    assert_int_equal(code, 0);
+    CHECK_EQ(code, 0);
     mlx_vector_array_free(parts);
 }
 
@@ -56,7 +56,7 @@ static int make_inputs(void **state)
     i = ARRAY(MLX_INT32, 4, 4), idx = ARRAY(MLX_INT32, 4), yes = ARRAY(MLX_BOOL, 4, 4);
     q = ARRAY(MLX_FLOAT32, 1, 4, 3, 8), k = ARRAY(MLX_FLOAT32, 1, 2, 5, 8), w = ARRAY(MLX_FLOAT32, 4, 64);
     one = mlx_array_new_float(1), key = mlx_array_new();
-    assert_int_equal(mlx_random_key(&key, 3), 0);
+    CHECK_EQ(mlx_random_key(&key, 3), 0);
     quantize_inputs();
     return 0;
 }
@@ -76,40 +76,44 @@ static void note(const char *name)
 {
     if (seen_count == 0 || strcmp(seen[seen_count - 1], name))
         snprintf(seen[seen_count++], sizeof *seen, "mlx_%s", name);
-    assert_true(seen_count < 400);
+    CHECK_LT(seen_count, 400);
 }
+#define note(...) CHECK_CALL(note, __VA_ARGS__)
 
 /* Says all that are not, rather than the first. */
 static void expect_rows(const char *name, mlx_array array)
 {
     size_t step = 1;
-    assert_int_equal(mlx_array_eval(array), 0);
+    CHECK_EQ(mlx_array_eval(array), 0);
     for (int axis = (int)mlx_array_ndim(array); axis-- > 0; step *= (size_t)mlx_array_shape(array)[axis])
         if (mlx_array_shape(array)[axis] != 1 && mlx_array_strides(array)[axis] != step)
             wrong_count++, print_error("%s: the stride of axis %d is %zu, not %zu\n", name, axis,
                                        mlx_array_strides(array)[axis], step);
 }
+#define expect_rows(...) CHECK_CALL(expect_rows, __VA_ARGS__)
 
 static void check_one(const char *name, int code, mlx_array res, bool is_view)
 {
-    if (code || error_count) fail_msg("%s: %s", name, error_text);
+    if (code || error_count) CHECK_FAIL("%s: %s", name, error_text);
     if (!is_view) expect_rows(name, res);
     note(name);
     mlx_array_free(res);
 }
+#define check_one(...) CHECK_CALL(check_one, __VA_ARGS__)
 
 static void check_list(const char *name, int code, mlx_vector_array res, bool is_view)
 {
-    if (code || error_count) fail_msg("%s: %s", name, error_text);
+    if (code || error_count) CHECK_FAIL("%s: %s", name, error_text);
     for (size_t at = 0; at < mlx_vector_array_size(res) && !is_view; at++) {
         mlx_array part = mlx_array_new();
-        assert_int_equal(mlx_vector_array_get(&part, res, at), 0);
+        CHECK_EQ(mlx_vector_array_get(&part, res, at), 0);
         expect_rows(name, part);
         mlx_array_free(part);
     }
     note(name);
     mlx_vector_array_free(res);
 }
+#define check_list(...) CHECK_CALL(check_list, __VA_ARGS__)
 
 static mlx_array res;
 static mlx_vector_array list;
@@ -220,7 +224,7 @@ static void test_creation(void **state)
     ROWS(random_categorical_num_samples, m, 0, 3, key), ROWS(random_categorical_shape, m, -1, MANY(3, 4), key);
     ROWS(random_permutation, m, 1, key), ROWS(random_permutation_arange, 5, key), ROWS(random_split_num, key, 3);
     mlx_array left = mlx_array_new(), right = mlx_array_new();
-    assert_int_equal(mlx_random_split(&left, &right, key, stream), 0);
+    CHECK_EQ(mlx_random_split(&left, &right, key, stream), 0);
     check_one("random_split", 0, left, false), check_one("random_split", 0, right, false);
     res = mlx_array_new(), check_one("random_key", mlx_random_key(&res, 1), res, false);
 }
@@ -231,7 +235,7 @@ static void test_indices(void **state)
     const int start[] = {0, 1}, stop[] = {4, 3}, step[] = {2, 1};
     mlx_vector_array indices = mlx_vector_array_new_value(idx);
     mlx_array updates = ARRAY(MLX_FLOAT32, 4, 1, 4), part = ARRAY(MLX_FLOAT32, 2, 2), order = mlx_array_new();
-    assert_int_equal(mlx_argsort_axis(&order, m, 0, stream), 0);
+    CHECK_EQ(mlx_argsort_axis(&order, m, 0, stream), 0);
     ROWS(take, m, idx), ROWS(take_axis, m, idx, 0), ROWS(take_axis, t, idx, 1), ROWS(take_axis, t, idx, 2);
     ROWS(take_along_axis, m, order, 0), ROWS(put_along_axis, m, order, m, 0), ROWS(scatter_add_axis, m, order, m, 0);
     ROWS(gather, m, indices, MANY(0), MANY(1, 4)), ROWS(gather_single, m, idx, 1, MANY(4, 1));
@@ -292,7 +296,7 @@ static void test_layers(void **state)
     ROWS(quantized_matmul, x, codes, scales, biases, true, group_size, bits, "affine");
     int code = mlx_expand_dims(&pages, codes, 0, stream) || mlx_expand_dims(&page_scales, scales, 0, stream) ||
                mlx_expand_dims(&page_biases, biases, 0, stream);
-    assert_int_equal(code, 0);
+    CHECK_EQ(code, 0);
     ROWS(gather_qmm, x, pages, page_scales, page_biases, none, zero, true, group_size, bits, "affine", false);
     mlx_array_free(x), mlx_array_free(pages), mlx_array_free(page_scales), mlx_array_free(page_biases);
     mlx_array_free(zero), mlx_array_free(whole);
@@ -306,7 +310,7 @@ static void test_products_of_codes(void **state)
     mlx_array x = ARRAY(MLX_FLOAT32, 3, 64), c = mlx_array_new(), s = mlx_array_new();
     int code = mlx_quantize(&parts, w, sixteen, bits, "nvfp4", none, stream) || mlx_vector_array_get(&c, parts, 0) ||
                mlx_vector_array_get(&s, parts, 1);
-    assert_int_equal(code, 0);
+    CHECK_EQ(code, 0);
     ROWS(qqmm, x, c, s, sixteen, bits, "nvfp4", none, none);
     mlx_vector_array_free(parts), mlx_array_free(x), mlx_array_free(c), mlx_array_free(s);
 }
@@ -323,7 +327,7 @@ static bool is_operation(const char *name)
     *strrchr(path, '/') = '\0';
     strncat(path, "/../../src/mlxc/abi.tsv", sizeof path - strlen(path) - 1);
     FILE *file = fopen(path, "r");
-    assert_non_null(file);
+    CHECK_NOT_NULL(file);
     while (!is && fgets(line, sizeof line, file))
         if (sscanf(line, "%79[^\t]\t%*[^\t]\t%*[^\t]\t%*[^\t]\t%*[^\t]\t%39[^\t]", row, group) == 2 &&
             !strcmp(row, name))
@@ -346,20 +350,20 @@ static void test_every_operation_was_looked_at(void **state)
     char command[1200], line[400], name[300], type;
     Dl_info info;
     (void)state;
-    assert_true(dladdr(dlsym(RTLD_DEFAULT, "mlx_version"), &info));
+    CHECK_TRUE(dladdr(dlsym(RTLD_DEFAULT, "mlx_version"), &info));
     snprintf(command, sizeof command, "nm -D --defined-only '%s'", info.dli_fname);
     FILE *names = popen(command, "r");
-    assert_non_null(names);
+    CHECK_NOT_NULL(names);
     while (fgets(line, sizeof line, names))
         if (sscanf(line, "%*s %c %299s", &type, name) == 2 && type == 'T' && is_operation(name) && !was_seen(name))
-            fail_msg("%s is not among the operations of this test", name);
-    assert_int_equal(pclose(names), 0);
+            CHECK_FAIL("%s is not among the operations of this test", name);
+    CHECK_EQ(pclose(names), 0);
 }
 
 static void test_all_were_rows(void **state)
 {
     (void)state;
-    assert_int_equal(wrong_count, 0);
+    CHECK_EQ(wrong_count, 0);
 }
 
 int main(void)

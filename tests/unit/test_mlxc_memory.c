@@ -101,13 +101,13 @@ static void test_views_share_storage(void **state)
         mlx_reset_peak_memory();
         expect_ok(mlx_array_eval(view), views[i].name);
         const float *data = mlx_array_data_float32(view);
-        if (data != mlx_array_data_float32(base) + views[i].first) fail_msg("%s has bytes of its own", views[i].name);
-        if (peak() > before + BYTES) fail_msg("%s allocated %zu bytes", views[i].name, peak() - before - BYTES);
+        if (data != mlx_array_data_float32(base) + views[i].first) CHECK_FAIL("%s has bytes of its own", views[i].name);
+        if (peak() > before + BYTES) CHECK_FAIL("%s allocated %zu bytes", views[i].name, peak() - before - BYTES);
         mlx_array_free(base);
-        assert_int_equal(active(), before + BYTES);
-        assert_true(data[0] == (float)views[i].first);
+        CHECK_EQ(active(), before + BYTES);
+        CHECK_EQ(data[0], (float)views[i].first);
         mlx_array_free(view);
-        assert_int_equal(active(), before);
+        CHECK_EQ(active(), before);
     }
 }
 
@@ -125,11 +125,11 @@ static void test_everything_is_released(void **state)
                   "operations");
         if (i % 2) expect_ok(mlx_array_eval(c), "eval"); /* every second graph is never evaluated */
         mlx_array_free(a), mlx_array_free(b), mlx_array_free(c);
-        assert_int_equal(active(), before);
+        CHECK_EQ(active(), before);
     }
     size_t cached = 1;
     expect_ok(mlx_clear_cache() || mlx_get_cache_memory(&cached), "clear_cache");
-    assert_int_equal(cached, 0);
+    CHECK_EQ(cached, 0);
 }
 
 /* ---- handles that go while their evaluation runs ------------------------------------------------------------------
@@ -178,10 +178,10 @@ static void run_round(int round)
         workers[i] = (struct worker){&shared, i};
     }
     mlx_array_free(a), mlx_array_free(lazy);
-    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+    for (int i = 0; i < THREADS; i++) CHECK_EQ(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < THREADS; i++)
-        if (shared.evaluates[i]) assert_true(shared.last[i] == 2.0f * (SIDE * SIDE - 1));
+        if (shared.evaluates[i]) CHECK_EQ(shared.last[i], 2.0f * (SIDE * SIDE - 1));
 }
 
 static void test_freed_while_evaluated(void **state)
@@ -191,7 +191,7 @@ static void test_freed_while_evaluated(void **state)
     pthread_barrier_init(&barrier, NULL, THREADS);
     for (int round = 0; round < ROUNDS; round++) run_round(round);
     pthread_barrier_destroy(&barrier);
-    assert_int_equal(active(), before);
+    CHECK_EQ(active(), before);
 }
 
 /* Handles of inputs and results go right after the work was started; nobody waits for it. */
@@ -207,7 +207,7 @@ static void test_freed_after_async_eval(void **state)
         mlx_array_free(a), mlx_array_free(b), mlx_vector_array_free(list);
     }
     expect_ok(mlx_synchronize(stream), "synchronize");
-    assert_int_equal(active(), before);
+    CHECK_EQ(active(), before);
 }
 
 /* ---- slice_update -------------------------------------------------------------------------------------------------
@@ -234,20 +234,20 @@ static void test_update_in_place(void **state)
     size_t before = active();
     mlx_array array = square(), other = mlx_array_new();
     for (int row = 0; row < 8; row++)
-        if (growth_of_update(&array, row) >= BYTES) fail_msg("row %d was written into a copy", row);
+        if (growth_of_update(&array, row) >= BYTES) CHECK_FAIL("row %d was written into a copy", row);
     expect_ok(mlx_array_set(&other, array), "set");
-    assert_true(growth_of_update(&array, 8) >= BYTES); /* somebody else looks: a copy */
-    assert_true(mlx_array_data_float32(other)[8 * SIDE + 1] == 8 * SIDE + 1);
-    assert_true(mlx_array_data_float32(array)[8 * SIDE + 1] == 0);
+    CHECK_GE(growth_of_update(&array, 8), BYTES); /* somebody else looks: a copy */
+    CHECK_EQ(mlx_array_data_float32(other)[8 * SIDE + 1], 8 * SIDE + 1);
+    CHECK_EQ(mlx_array_data_float32(array)[8 * SIDE + 1], 0);
     mlx_array_free(other);
     other = mlx_array_new();
     expect_ok(mlx_transpose(&other, array, stream) || mlx_array_eval(other), "transpose");
-    assert_true(growth_of_update(&array, 9) >= BYTES); /* a view looks, too */
-    assert_true(mlx_array_data_float32(other)[9 * SIDE + 1] == 9 * SIDE + 1);
+    CHECK_GE(growth_of_update(&array, 9), BYTES); /* a view looks, too */
+    CHECK_EQ(mlx_array_data_float32(other)[9 * SIDE + 1], 9 * SIDE + 1);
     mlx_array_free(other);
-    assert_true(growth_of_update(&array, 10) < BYTES); /* nobody any more */
+    CHECK_LT(growth_of_update(&array, 10), BYTES); /* nobody any more */
     mlx_array_free(array);
-    assert_int_equal(active(), before);
+    CHECK_EQ(active(), before);
 }
 
 /* ---- outputs of kernels -------------------------------------------------------------------------------------------
@@ -291,10 +291,10 @@ static void test_outputs_take_what_nobody_reads(void **state)
     (void)state;
     size_t before = active();
     for (int with_rows = 0; with_rows < 2; with_rows++) {
-        assert_true(growth_of_call(with_rows, false) < 2 * BYTES);
-        assert_true(growth_of_call(with_rows, true) >= 2 * BYTES);
+        CHECK_LT(growth_of_call(with_rows, false), 2 * BYTES);
+        CHECK_GE(growth_of_call(with_rows, true), 2 * BYTES);
     }
-    assert_int_equal(active(), before);
+    CHECK_EQ(active(), before);
 }
 
 /* ---- a long chain -------------------------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ static mlx_array chain(void)
     int count = 4;
     mlx_array one = mlx_array_new_float(1), x = mlx_array_new_data(values, &count, 1, MLX_FLOAT32);
     for (int i = 0; i < LINKS; i++)
-        if (i % 2 ? mlx_negative(&x, x, stream) : mlx_add(&x, x, one, stream)) fail_msg("link %d: %s", i, error_text);
+        if (i % 2 ? mlx_negative(&x, x, stream) : mlx_add(&x, x, one, stream)) CHECK_FAIL("link %d: %s", i, error_text);
     mlx_array_free(one);
     return x;
 }
@@ -334,11 +334,11 @@ static void test_a_million_operations(void **state)
     (void)state;
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 256 * 1024);
-    assert_int_equal(pthread_create(&thread, &small, evaluate_chain, &good), 0);
+    CHECK_EQ(pthread_create(&thread, &small, evaluate_chain, &good), 0);
     pthread_join(thread, &result);
     pthread_attr_destroy(&small);
-    assert_ptr_equal(result, &good);
-    assert_int_equal(active(), before);
+    CHECK_EQ(result, &good);
+    CHECK_EQ(active(), before);
 }
 
 int main(void)

@@ -39,6 +39,7 @@ static void check_cast(const struct numbers *input, mlx_dtype to, enum layout la
     mlx_array_free(array);
     numbers_free(&got), numbers_free(&want);
 }
+#define check_cast(...) CHECK_CALL(check_cast, __VA_ARGS__)
 
 static void test_all_casts(void **state)
 {
@@ -110,11 +111,11 @@ static void check_mixed(const struct operation *op, mlx_dtype a, mlx_dtype b)
     mlx_dtype operand = operand_dtype(op, a, b);
     snprintf(what, sizeof what, "%s of %s and %s", op->name, facts[a].name, facts[b].name);
     run_both_ways(call_binary, op, arrays, 2, &got, 1, 2, what);
-    assert_int_equal(got.dtype, result_dtype(op, operand));
+    CHECK_EQ(got.dtype, result_dtype(op, operand));
     for (int i = 0; i < got.size; i++)
         if (!result_is_right(op, scalar_cast(get(&inputs[0], i), operand), scalar_cast(get(&inputs[1], i), operand),
                              get(&got, i)))
-            fail_msg("%s: element %d is wrong", what, i);
+            CHECK_FAIL("%s: element %d is wrong", what, i);
     for (int i = 0; i < 2; i++) mlx_array_free(arrays[i]), numbers_free(&inputs[i]);
     numbers_free(&got);
 }

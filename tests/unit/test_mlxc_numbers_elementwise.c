@@ -28,20 +28,21 @@ static void check_operation(const struct operation *op, const struct numbers *in
     for (int i = 0; i < count; i++) mlx_array_free(arrays[i]);
     mlx_dtype operand = operand_dtype(op, inputs[0].dtype, inputs[count - 1].dtype);
     struct shape shape = count == 2 ? broadcast(&inputs[0].shape, &inputs[1].shape) : inputs[0].shape;
-    assert_int_equal(got.dtype, result_dtype(op, operand));
-    assert_true(same_shapes(&got.shape, &shape));
+    CHECK_EQ(got.dtype, result_dtype(op, operand));
+    CHECK_TRUE(same_shapes(&got.shape, &shape));
     for (int i = 0; i < got.size; i++) {
         int index[MAX_RANK];
         unravel(i, &shape, index);
         struct scalar a = scalar_cast(get(&inputs[0], ravel(index, shape.ndim, &inputs[0].shape)), operand), b = a;
         if (count == 2) b = scalar_cast(get(&inputs[1], ravel(index, shape.ndim, &inputs[1].shape)), operand);
         if (!result_is_right(op, a, b, get(&got, i)))
-            fail_msg("%s, layout %d, element %d: (%.17g %+gi, %.17g %+gi) gave %.17g %+gi", what, layout, i,
-                     to_double(a), (double)a.imaginary, to_double(b), (double)b.imaginary, to_double(get(&got, i)),
-                     (double)get(&got, i).imaginary);
+            CHECK_FAIL("%s, layout %d, element %d: (%.17g %+gi, %.17g %+gi) gave %.17g %+gi", what, layout, i,
+                       to_double(a), (double)a.imaginary, to_double(b), (double)b.imaginary, to_double(get(&got, i)),
+                       (double)get(&got, i).imaginary);
     }
     numbers_free(&got);
 }
+#define check_operation(...) CHECK_CALL(check_operation, __VA_ARGS__)
 
 /* ---- one input ----------------------------------------------------------------------------------------------------
  */
@@ -173,6 +174,7 @@ static void check_where(mlx_dtype condition, mlx_dtype dtype, mlx_dtype other, e
     for (int i = 0; i < 3; i++) mlx_array_free(arrays[i]), numbers_free(&inputs[i]);
     numbers_free(&got), numbers_free(&want);
 }
+#define check_where(...) CHECK_CALL(check_where, __VA_ARGS__)
 
 static void test_where(void **state)
 {
@@ -202,17 +204,17 @@ static void test_refusals(void **state)
             mlx_array arrays[2] = {packed_array(&input), packed_array(&input)}, res = mlx_array_new();
             expect_refusal(call_operation(arrays, 2, &res, op), res, op->name);
             mlx_array kept = mlx_array_new_int(5);
-            assert_int_equal(call_operation(arrays, 2, &kept, op), 1);
+            CHECK_EQ(call_operation(arrays, 2, &kept, op), 1);
             int value = 0;
-            assert_int_equal(mlx_array_item_int32(&value, kept), 0);
-            assert_int_equal(value, 5);
+            CHECK_EQ(mlx_array_item_int32(&value, kept), 0);
+            CHECK_EQ(value, 5);
             error_count = 0;
             mlx_array_free(arrays[0]), mlx_array_free(arrays[1]), mlx_array_free(kept);
             numbers_free(&input);
             refused++;
         }
     }
-    assert_true(refused > 5);
+    CHECK_GT(refused, 5);
 }
 
 int main(void)

@@ -52,7 +52,7 @@ static const struct operation *find_operation(const char *name)
 {
     for (int i = 0; i < OPERATION_COUNT; i++)
         if (strcmp(operations[i].name, name) == 0) return &operations[i];
-    fail_msg("no operation %s", name);
+    CHECK_FAIL("no operation %s", name);
     return NULL;
 }
 
@@ -66,6 +66,7 @@ static void check_shapes(mlx_dtype dtype, const struct shape *a, const struct sh
     check_call(&call, inputs, layouts);
     numbers_free(&inputs[0]), numbers_free(&inputs[1]);
 }
+#define check_shapes(...) CHECK_CALL(check_shapes, __VA_ARGS__)
 
 /* 1 to 67 elements: every remainder of every vector width; one element of the second input, or as many. */
 static void test_sizes(void **state)

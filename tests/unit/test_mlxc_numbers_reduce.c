@@ -94,8 +94,8 @@ static void check_sum(mlx_dtype dtype, const struct shape *shape, int axis, bool
     snprintf(what, sizeof what, "sum of %s, rank %d, axis %d of %d, layout %d", facts[dtype].name, shape->ndim, axis,
              shape->dims[axis], layout);
     run_both_ways(call_sum, &sum, &array, 1, &got, 1, 2, what);
-    assert_int_equal(got.dtype, sum_dtype(dtype));
-    assert_true(same_shapes(&got.shape, &out));
+    CHECK_EQ(got.dtype, sum_dtype(dtype));
+    CHECK_TRUE(same_shapes(&got.shape, &out));
     for (int i = 0; i < got.size; i++) {
         struct total total = {0};
         int index[MAX_RANK];
@@ -105,12 +105,13 @@ static void check_sum(mlx_dtype dtype, const struct shape *shape, int axis, bool
         bool right = exact ? same_scalar(get(&got, i), exact_total(got.dtype, &total))
                            : is_total(get(&got, i), &total, shape->dims[axis]);
         if (!right)
-            fail_msg("%s: element %d is %.17g, expected about %.17Lg or %llu", what, i, to_double(get(&got, i)),
-                     total.real, (unsigned long long)total.whole);
+            CHECK_FAIL("%s: element %d is %.17g, expected about %.17Lg or %llu", what, i, to_double(get(&got, i)),
+                       total.real, (unsigned long long)total.whole);
     }
     mlx_array_free(array);
     numbers_free(&input), numbers_free(&got);
 }
+#define check_sum(...) CHECK_CALL(check_sum, __VA_ARGS__)
 
 static void test_sum_axes(void **state)
 {
@@ -180,10 +181,11 @@ static void check_special_sum(const float *values, int count, float want)
     struct sum sum = {0, false};
     struct numbers got;
     run_both_ways(call_sum, &sum, &array, 1, &got, 1, 1, "special sum");
-    assert_true(same_float((double)get(&got, 0).f, (double)want));
+    CHECK_TRUE(same_float((double)get(&got, 0).f, (double)want));
     mlx_array_free(array);
     numbers_free(&got);
 }
+#define check_special_sum(...) CHECK_CALL(check_special_sum, __VA_ARGS__)
 
 static void test_special_sums(void **state)
 {
@@ -256,14 +258,15 @@ static void check_matmul(mlx_dtype dtype, const struct shape *a, const struct sh
     snprintf(what, sizeof what, "matmul of %s, ranks %d and %d, layouts %d and %d", facts[dtype].name, a->ndim, b->ndim,
              la, lb);
     run_both_ways(call_matmul, NULL, arrays, 2, &got, 1, 2, what);
-    if (!same_shapes(&got.shape, &out) || got.dtype != dtype) fail_msg("%s: wrong shape or dtype", what);
+    if (!same_shapes(&got.shape, &out) || got.dtype != dtype) CHECK_FAIL("%s: wrong shape or dtype", what);
     for (int i = 0; i < got.size; i++) {
         struct total total = product_element(&in[0], &in[1], &sa, &sb, &full, i);
         bool right = exact ? same_float(to_double(get(&got, i)), to_double(exact_total(dtype, &total))) ||
                                  (to_double(get(&got, i)) == 0 && total.real == 0)
                            : is_total(get(&got, i), &total, 2 * sa.dims[sa.ndim - 1]);
         if (exact && dtype == MLX_COMPLEX64) right = right && (long double)get(&got, i).imaginary == total.imaginary;
-        if (!right) fail_msg("%s: element %d is %.17g, expected %.17Lg", what, i, to_double(get(&got, i)), total.real);
+        if (!right)
+            CHECK_FAIL("%s: element %d is %.17g, expected %.17Lg", what, i, to_double(get(&got, i)), total.real);
     }
     for (int i = 0; i < 2; i++) mlx_array_free(arrays[i]), numbers_free(&in[i]);
     numbers_free(&got);
@@ -347,8 +350,8 @@ static void check_rms_norm(mlx_dtype dtype, mlx_dtype weight_dtype, const struct
     snprintf(what, sizeof what, "rms_norm of %s and %s, layout %d", facts[dtype].name,
              weighted ? facts[weight_dtype].name : "nothing", layout);
     run_both_ways(call_rms_norm, &norm, arrays, 2, &got, 1, 2, what);
-    assert_int_equal(got.dtype, result);
-    assert_true(same_shapes(&got.shape, shape));
+    CHECK_EQ(got.dtype, result);
+    CHECK_TRUE(same_shapes(&got.shape, shape));
     for (int i = 0; i < got.size; i++) {
         long double squares = 0;
         for (int k = 0; k < n; k++)
@@ -357,7 +360,7 @@ static void check_rms_norm(mlx_dtype dtype, mlx_dtype weight_dtype, const struct
         if (weighted) want *= wide_value(get(&in[1], i % n));
         long double each = fmaxl(ldexpl(1, 1 - facts[result].precision), (n + 8) * 0x1p-24L); /* computed in float32 */
         if (!(fabsl(wide_value(get(&got, i)) - want) <= 2 * each * fabsl(want) + ldexpl(1, facts[result].lowest)))
-            fail_msg("%s: element %d is %.17g, expected %.17Lg", what, i, to_double(get(&got, i)), want);
+            CHECK_FAIL("%s: element %d is %.17g, expected %.17Lg", what, i, to_double(get(&got, i)), want);
     }
     for (int i = 0; i < 2; i++) mlx_array_free(arrays[i]), numbers_free(&in[i]);
     numbers_free(&got);
@@ -446,8 +449,8 @@ static void check_bernoulli(mlx_dtype dtype, const struct shape *p_shape, const 
     mlx_array arrays[2] = {packed_array(&p), mlx_array_new()};
     expect_ok(mlx_random_key(&arrays[1], seed), "key");
     run_both_ways(call_bernoulli, &draw, arrays, 2, &got, 1, 2, "bernoulli");
-    assert_int_equal(got.dtype, MLX_BOOL);
-    assert_true(same_shapes(&got.shape, shape));
+    CHECK_EQ(got.dtype, MLX_BOOL);
+    CHECK_TRUE(same_shapes(&got.shape, shape));
     const uint32_t key[2] = {(uint32_t)(seed >> 32), (uint32_t)seed};
     for (int i = 0; i < got.size; i++) {
         int index[MAX_RANK];
@@ -455,11 +458,13 @@ static void check_bernoulli(mlx_dtype dtype, const struct shape *p_shape, const 
         float threshold = to_float(get(&p, ravel(index, shape->ndim, p_shape))) * nextafterf(0x1p32f, INFINITY);
         bool want = (float)random_word(key, (uint32_t)i, (uint32_t)got.size) < threshold;
         if (get(&got, i).u != want)
-            fail_msg("bernoulli of %s, seed %llu, element %d is wrong", facts[dtype].name, (unsigned long long)seed, i);
+            CHECK_FAIL("bernoulli of %s, seed %llu, element %d is wrong", facts[dtype].name, (unsigned long long)seed,
+                       i);
     }
     mlx_array_free(arrays[0]), mlx_array_free(arrays[1]);
     numbers_free(&p), numbers_free(&got);
 }
+#define check_bernoulli(...) CHECK_CALL(check_bernoulli, __VA_ARGS__)
 
 static void test_bernoulli(void **state)
 {
@@ -469,7 +474,7 @@ static void test_bernoulli(void **state)
     static const uint32_t known[4] = {2465931498u, 3679230171u, 255383827u, 267815257u};
     const uint32_t key[2] = {0, 42};
     (void)state;
-    for (uint32_t i = 0; i < 4; i++) assert_int_equal(random_word(key, i, 4), known[i]);
+    for (uint32_t i = 0; i < 4; i++) CHECK_EQ(random_word(key, i, 4), known[i]);
     for (size_t d = 0; d < 4; d++)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
             struct shape one = {0, {0}};

@@ -27,11 +27,11 @@ static void test_float64_program(void **state)
     mlx_array array = mlx_array_new_data(values, shape, 2, MLX_FLOAT64);
     mlx_array three = mlx_array_new_float64(3), two = mlx_array_new_int(2);
     (void)state;
-    assert_int_equal(mlx_multiply(&array, array, three, stream), 0);
+    CHECK_EQ(mlx_multiply(&array, array, three, stream), 0);
     expect_text(array, "array([[3, 6, 9],\n       [12, 15, 18]], dtype=float64)");
     void *box = array.ctx;
-    assert_int_equal(mlx_divide(&array, array, two, stream), 0);
-    assert_ptr_equal(array.ctx, box);
+    CHECK_EQ(mlx_divide(&array, array, two, stream), 0);
+    CHECK_EQ(array.ctx, box);
     expect_text(array, "array([[1.5, 3, 4.5],\n       [6, 7.5, 9]], dtype=float64)");
     mlx_array_free(array), mlx_array_free(three), mlx_array_free(two);
     expect_no_error();
@@ -41,14 +41,14 @@ static void test_result_box(void **state)
 {
     mlx_array a = mlx_array_new_float(2), res = mlx_array_new(), old = mlx_array_new_int(5);
     (void)state;
-    assert_int_equal(mlx_add(&res, a, a, stream), 0);
-    assert_non_null(res.ctx);
+    CHECK_EQ(mlx_add(&res, a, a, stream), 0);
+    CHECK_NOT_NULL(res.ctx);
     expect_text(res, "array(4, dtype=float32)");
     mlx_array copy = old;
-    assert_int_equal(mlx_add(&old, res, res, stream), 0);
+    CHECK_EQ(mlx_add(&old, res, res, stream), 0);
     expect_text(copy,
                 "array(8, dtype=float32)"); /* the box was kept: another copy of the handle sees the new content */
-    for (int i = 0; i < 3; i++) assert_int_equal(mlx_add(&a, a, a, stream), 0);
+    for (int i = 0; i < 3; i++) CHECK_EQ(mlx_add(&a, a, a, stream), 0);
     expect_text(a, "array(16, dtype=float32)");
     mlx_array_free(a), mlx_array_free(res), mlx_array_free(old);
 }
@@ -58,21 +58,21 @@ static void test_errors_leave_the_result(void **state)
     mlx_array a = floats(six, 2), b = floats(six, 3), res = mlx_array_new(), old = mlx_array_new_int(5);
     mlx_stream none = mlx_stream_new();
     (void)state;
-    assert_int_equal(mlx_add(&res, a, b, stream), 1), expect_error("(2)");
-    assert_null(res.ctx);
-    assert_int_equal(mlx_add(&old, a, b, stream), 1), expect_error("(3)");
+    CHECK_EQ(mlx_add(&res, a, b, stream), 1), expect_error("(2)");
+    CHECK_NULL(res.ctx);
+    CHECK_EQ(mlx_add(&old, a, b, stream), 1), expect_error("(3)");
     expect_text(old, "array(5, dtype=int32)");
-    assert_int_equal(mlx_add(&res, a, a, none), 1), expect_error("expected a non-empty mlx_stream");
-    assert_int_equal(mlx_add(&res, res, a, stream), 1), expect_error("expected a non-empty mlx_array");
-    assert_int_equal(mlx_exp(&res, res, stream), 1), expect_error("expected a non-empty mlx_array");
-    assert_int_equal(mlx_add(NULL, a, a, stream), 1), expect_error("NULL");
-    assert_int_equal(mlx_astype(&res, a, (mlx_dtype)20, stream), 1), expect_error("dtype");
-    assert_int_equal(mlx_zeros(&res, NULL, 2, MLX_INT8, stream), 1), expect_error("NULL");
-    assert_int_equal(mlx_slice(&res, a, NULL, 1, NULL, 1, NULL, 1, stream), 1), expect_error("[slice]");
-    assert_int_equal(mlx_slice(&res, a, NULL, 2, NULL, 1, NULL, 1, stream), 1), expect_error("[slice] expected 1");
-    assert_int_equal(mlx_expand_dims(&res, a, 5, stream), 1), expect_error("5");
-    assert_int_equal(mlx_squeeze_axis(&res, a, 0, stream), 1), expect_error("[squeeze");
-    assert_null(res.ctx);
+    CHECK_EQ(mlx_add(&res, a, a, none), 1), expect_error("expected a non-empty mlx_stream");
+    CHECK_EQ(mlx_add(&res, res, a, stream), 1), expect_error("expected a non-empty mlx_array");
+    CHECK_EQ(mlx_exp(&res, res, stream), 1), expect_error("expected a non-empty mlx_array");
+    CHECK_EQ(mlx_add(NULL, a, a, stream), 1), expect_error("NULL");
+    CHECK_EQ(mlx_astype(&res, a, (mlx_dtype)20, stream), 1), expect_error("dtype");
+    CHECK_EQ(mlx_zeros(&res, NULL, 2, MLX_INT8, stream), 1), expect_error("NULL");
+    CHECK_EQ(mlx_slice(&res, a, NULL, 1, NULL, 1, NULL, 1, stream), 1), expect_error("[slice]");
+    CHECK_EQ(mlx_slice(&res, a, NULL, 2, NULL, 1, NULL, 1, stream), 1), expect_error("[slice] expected 1");
+    CHECK_EQ(mlx_expand_dims(&res, a, 5, stream), 1), expect_error("5");
+    CHECK_EQ(mlx_squeeze_axis(&res, a, 0, stream), 1), expect_error("[squeeze");
+    CHECK_NULL(res.ctx);
     mlx_array_free(a), mlx_array_free(b), mlx_array_free(old);
 }
 
@@ -90,10 +90,10 @@ static void test_dtypes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mlx_array a = mlx_array_new(), b = mlx_array_new(), res = mlx_array_new();
-        assert_int_equal(mlx_zeros(&a, NULL, 0, cases[i].a, stream), 0);
-        assert_int_equal(mlx_zeros(&b, NULL, 0, cases[i].b, stream), 0);
-        assert_int_equal(cases[i].function(&res, a, b, stream), 0);
-        assert_int_equal(mlx_array_dtype(res), cases[i].result);
+        CHECK_EQ(mlx_zeros(&a, NULL, 0, cases[i].a, stream), 0);
+        CHECK_EQ(mlx_zeros(&b, NULL, 0, cases[i].b, stream), 0);
+        CHECK_EQ(cases[i].function(&res, a, b, stream), 0);
+        CHECK_EQ(mlx_array_dtype(res), cases[i].result);
         mlx_array_free(a), mlx_array_free(b), mlx_array_free(res);
     }
     expect_no_error();
@@ -129,7 +129,7 @@ static void test_elementwise_functions(void **state)
     mlx_logaddexp(&res, b, b, stream), expect_text(res, "array([2.69315, 0.693147, 1.69315], dtype=float32)");
     mlx_astype(&res, a, MLX_INT8, stream), expect_text(res, "array([-1, 0, 4], dtype=int8)");
     mlx_sqrt(&res, res, stream);
-    assert_int_equal(mlx_array_dtype(res), MLX_FLOAT32);
+    CHECK_EQ(mlx_array_dtype(res), MLX_FLOAT32);
     mlx_array_free(a), mlx_array_free(b), mlx_array_free(res);
     expect_no_error();
 }
@@ -143,8 +143,8 @@ static void test_shapes(void **state)
     mlx_reshape(&res, a, flat, 1, stream), expect_text(res, "array([1, 2, 3, 4, 5, 6], dtype=float32)");
     mlx_reshape(&res, a, three_two, 2, stream);
     expect_text(res, "array([[1, 2],\n       [3, 4],\n       [5, 6]], dtype=float32)");
-    mlx_expand_dims(&res, a, 0, stream), assert_int_equal(mlx_array_ndim(res), 3);
-    mlx_squeeze_axis(&res, res, 0, stream), assert_int_equal(mlx_array_ndim(res), 2);
+    mlx_expand_dims(&res, a, 0, stream), CHECK_EQ(mlx_array_ndim(res), 3);
+    mlx_squeeze_axis(&res, res, 0, stream), CHECK_EQ(mlx_array_ndim(res), 2);
     mlx_slice(&res, a, start, 2, stop, 2, ones, 2, stream);
     expect_text(res, "array([[2, 3],\n       [5, 6]], dtype=float32)");
     mlx_tile(&res, a, reps, 2, stream);
@@ -156,7 +156,7 @@ static void test_shapes(void **state)
     mlx_zeros(&res, three_two, 2, MLX_INT32, stream);
     expect_text(res, "array([[0, 0],\n       [0, 0],\n       [0, 0]], dtype=int32)");
     mlx_full(&res, swapped, 1, one, MLX_INT8, stream), expect_text(res, "array([7], dtype=int8)");
-    mlx_broadcast_to(&res, one, three_two, 2, stream), assert_int_equal(mlx_array_size(res), 6);
+    mlx_broadcast_to(&res, one, three_two, 2, stream), CHECK_EQ(mlx_array_size(res), 6);
     mlx_array_free(a), mlx_array_free(res), mlx_array_free(one);
     expect_no_error();
 }
@@ -173,7 +173,7 @@ static void test_lists(void **state)
     mlx_stack(&res, list, stream), expect_text(res, "array([[1, 2],\n       [3, 4]], dtype=float32)");
     expect_no_error();
     mlx_vector_array_set_data(&list, NULL, 0);
-    assert_int_equal(mlx_concatenate_axis(&res, list, 0, stream), 1), expect_error("[concatenate]");
+    CHECK_EQ(mlx_concatenate_axis(&res, list, 0, stream), 1), expect_error("[concatenate]");
     mlx_vector_array_free(list);
     mlx_array_free(a), mlx_array_free(b), mlx_array_free(res);
 }
@@ -191,7 +191,7 @@ static void test_products_and_sums(void **state)
     mlx_sum_axis(&res, ints, 1, false, stream), expect_text(res, "array([3, 3], dtype=int32)");
     expect_no_error();
     mlx_astype(&ints, a, MLX_INT32, stream);
-    assert_int_equal(mlx_matmul(&res, ints, ints, stream), 1), expect_error("[matmul]");
+    CHECK_EQ(mlx_matmul(&res, ints, ints, stream), 1), expect_error("[matmul]");
     mlx_array_free(a), mlx_array_free(b), mlx_array_free(res), mlx_array_free(ints);
 }
 
@@ -199,9 +199,9 @@ static void test_rms_norm(void **state)
 {
     mlx_array x = matrix((float[]){3, 3, 3, 3}, 1, 4), weight = floats((float[]){1, 2, 3, 4}, 4), res = mlx_array_new();
     (void)state;
-    assert_int_equal(mlx_fast_rms_norm(&res, x, mlx_array_new(), 0, stream), 0);
+    CHECK_EQ(mlx_fast_rms_norm(&res, x, mlx_array_new(), 0, stream), 0);
     expect_text(res, "array([[1, 1, 1, 1]], dtype=float32)");
-    assert_int_equal(mlx_fast_rms_norm(&res, x, weight, 0, stream), 0);
+    CHECK_EQ(mlx_fast_rms_norm(&res, x, weight, 0, stream), 0);
     expect_text(res, "array([[1, 2, 3, 4]], dtype=float32)");
     mlx_array_free(x), mlx_array_free(weight), mlx_array_free(res);
     expect_no_error();
@@ -212,19 +212,19 @@ static void test_random(void **state)
     mlx_array key = mlx_array_new(), res = mlx_array_new(), half = mlx_array_new_float(0.5f), again = mlx_array_new();
     const int four[1] = {4}, many[1] = {1000};
     (void)state;
-    assert_int_equal(mlx_random_key(&key, 42), 0);
+    CHECK_EQ(mlx_random_key(&key, 42), 0);
     expect_text(key, "array([0, 42], dtype=uint32)");
-    assert_int_equal(mlx_random_bits(&res, four, 1, 4, key, stream), 0);
+    CHECK_EQ(mlx_random_bits(&res, four, 1, 4, key, stream), 0);
     expect_text(res, "array([2465931498, 3679230171, 255383827, 267815257], dtype=uint32)");
-    assert_int_equal(mlx_random_bernoulli(&res, half, many, 1, key, stream), 0);
-    assert_int_equal(mlx_random_bernoulli(&again, half, many, 1, key, stream), 0);
+    CHECK_EQ(mlx_random_bernoulli(&res, half, many, 1, key, stream), 0);
+    CHECK_EQ(mlx_random_bernoulli(&again, half, many, 1, key, stream), 0);
     mlx_array_eval(res), mlx_array_eval(again);
-    assert_memory_equal(mlx_array_data_bool(res), mlx_array_data_bool(again), 1000);
-    assert_int_equal(mlx_random_bernoulli(&again, half, many, 1, mlx_array_new(), stream), 0);
+    CHECK_MEM(mlx_array_data_bool(res), mlx_array_data_bool(again), 1000);
+    CHECK_EQ(mlx_random_bernoulli(&again, half, many, 1, mlx_array_new(), stream), 0);
     mlx_array_eval(again);
     int count = 0;
     for (int i = 0; i < 1000; i++) count += mlx_array_data_bool(again)[i];
-    assert_true(count > 400 && count < 600);
+    CHECK_TRUE(count > 400 && count < 600);
     expect_no_error();
     mlx_array_free(key), mlx_array_free(res), mlx_array_free(half), mlx_array_free(again);
 }
@@ -238,24 +238,24 @@ static void test_lazy_and_views(void **state)
     size_t before, after;
     (void)state;
     mlx_add(&res, a, a, stream);
-    assert_int_equal(_mlx_array_is_available(&flag, res), 0), assert_false(flag);
-    assert_null(mlx_array_data_float32(res)), expect_error("not evaluated");
-    assert_int_equal(_mlx_array_is_row_contiguous(&flag, res), 1), expect_error("evaluated");
-    assert_int_equal(mlx_array_eval(res), 0);
-    assert_int_equal(_mlx_array_is_available(&flag, res), 0), assert_true(flag);
+    CHECK_EQ(_mlx_array_is_available(&flag, res), 0), CHECK_FALSE(flag);
+    CHECK_NULL(mlx_array_data_float32(res)), expect_error("not evaluated");
+    CHECK_EQ(_mlx_array_is_row_contiguous(&flag, res), 1), expect_error("evaluated");
+    CHECK_EQ(mlx_array_eval(res), 0);
+    CHECK_EQ(_mlx_array_is_available(&flag, res), 0), CHECK_TRUE(flag);
     mlx_get_active_memory(&before);
     mlx_slice(&res, a, start, 2, stop, 2, ones, 2, stream);
-    assert_int_equal(mlx_array_eval(res), 0);
+    CHECK_EQ(mlx_array_eval(res), 0);
     mlx_get_active_memory(&after);
-    assert_true(after <= before);
-    assert_ptr_equal(mlx_array_data_float32(res), mlx_array_data_float32(a) + 1);
+    CHECK_LE(after, before);
+    CHECK_EQ(mlx_array_data_float32(res), mlx_array_data_float32(a) + 1);
     mlx_transpose(&res, a, stream);
-    assert_int_equal(mlx_array_eval(res), 0);
-    assert_ptr_equal(mlx_array_data_float32(res), mlx_array_data_float32(a));
-    assert_int_equal(mlx_array_strides(res)[0], 1);
-    assert_int_equal(_mlx_array_is_col_contiguous(&flag, res), 0), assert_true(flag);
-    assert_int_equal(_mlx_array_is_row_contiguous(&flag, res), 0), assert_false(flag);
-    assert_int_equal(_mlx_array_is_contiguous(&flag, res), 0), assert_true(flag);
+    CHECK_EQ(mlx_array_eval(res), 0);
+    CHECK_EQ(mlx_array_data_float32(res), mlx_array_data_float32(a));
+    CHECK_EQ(mlx_array_strides(res)[0], 1);
+    CHECK_EQ(_mlx_array_is_col_contiguous(&flag, res), 0), CHECK_TRUE(flag);
+    CHECK_EQ(_mlx_array_is_row_contiguous(&flag, res), 0), CHECK_FALSE(flag);
+    CHECK_EQ(_mlx_array_is_contiguous(&flag, res), 0), CHECK_TRUE(flag);
     mlx_contiguous(&res, res, false, stream);
     expect_floats(res, (float[]){1, 4, 2, 5, 3, 6}, 6);
     mlx_array_free(a), mlx_array_free(res);
@@ -270,11 +270,11 @@ static void test_async(void **state)
     (void)state;
     mlx_add(&res, a, a, stream);
     mlx_vector_array_append_value(list, res);
-    assert_int_equal(mlx_async_eval(list), 0);
+    CHECK_EQ(mlx_async_eval(list), 0);
     mlx_vector_array_free(list);
     mlx_array_free(a);
     expect_floats(res, (float[]){2, 4, 6, 8, 10, 12}, 6);
-    assert_int_equal(mlx_synchronize(stream), 0);
+    CHECK_EQ(mlx_synchronize(stream), 0);
     mlx_array_free(res);
     expect_no_error();
 }
@@ -283,7 +283,7 @@ static void test_async(void **state)
 static void test_uncompiled_peak(void **state)
 {
 #ifdef mlx_default_cpu_stream_new
-    skip(); /* on a GPU the inputs are there twice */
+    CHECK_SKIP(); /* on a GPU the inputs are there twice */
 #endif
     enum { COUNT = 1 << 20 };
     float *values = calloc(COUNT, sizeof *values);
@@ -295,9 +295,9 @@ static void test_uncompiled_peak(void **state)
     mlx_array product = mlx_array_new();
     mlx_multiply(&product, c, d, stream);
     mlx_reset_peak_memory();
-    assert_int_equal(mlx_array_eval(product), 0);
+    CHECK_EQ(mlx_array_eval(product), 0);
     mlx_get_peak_memory(&peak);
-    assert_int_equal(peak - active, 3 * COUNT * sizeof(float));
+    CHECK_EQ(peak - active, 3 * COUNT * sizeof(float));
     mlx_array_free(a), mlx_array_free(b), mlx_array_free(c), mlx_array_free(d), mlx_array_free(product);
     free(values);
     expect_no_error();

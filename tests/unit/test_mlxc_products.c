@@ -29,8 +29,9 @@ static int call_product(const mlx_array *inputs, int count, mlx_array *outputs, 
 static void expect_near(const struct numbers *got, int i, double want, double tolerance)
 {
     if (!(fabs(at(got, i) - want) <= tolerance * fmax(1, fabs(want))))
-        fail_msg("element %d is %.9g, expected %.9g", i, at(got, i), want);
+        CHECK_FAIL("element %d is %.9g, expected %.9g", i, at(got, i), want);
 }
+#define expect_near(...) CHECK_CALL(expect_near, __VA_ARGS__)
 
 static void multiplies_with_a_quantized_matrix(void **state)
 {
@@ -45,7 +46,7 @@ static void multiplies_with_a_quantized_matrix(void **state)
             mlx_array inputs[4] = {packed_array(&x), packed_array(&parts.codes), packed_array(&parts.scales), nothing};
             if (is_affine(&p.mode)) inputs[3] = packed_array(&parts.biases);
             run_both_ways(call_product, &p, inputs, 1 + part_count(&p.mode), &got, 1, 1, "quantized_matmul");
-            assert_int_equal(got.size, 2 * outer);
+            CHECK_EQ(got.size, 2 * outer);
             for (int i = 0; i < got.size; i++) {
                 double want = 0, total = 0;
                 for (int k = 0; k < inner; k++) {
@@ -81,7 +82,7 @@ static void gives_products_the_right_dtype(void **state)
         mlx_array res = mlx_array_new();
         if (is_affine(&p.mode)) inputs[3] = packed_array(&parts.biases);
         expect_ok(call_product(inputs, 4, &res, &p), "quantized_matmul");
-        assert_int_equal(mlx_array_dtype(res), rows[r].want);
+        CHECK_EQ(mlx_array_dtype(res), rows[r].want);
         for (int i = 0; i < 4; i++) mlx_array_free(inputs[i]);
         mlx_array_free(res), numbers_free(&x), free_parts(&parts, &p.mode);
     }
@@ -126,8 +127,8 @@ static void multiplies_with_picked_quantized_matrices(void **state)
             if (is_affine(&p.mode)) inputs[3] = packed_array(&stacks.biases);
             int count = add_picks(pick, inputs, 1 + part_count(&p.mode));
             run_both_ways(call_product, &p, inputs, count, &got, 1, 1, "gather_qmm");
-            assert_int_equal(got.size, pick->count);
-            assert_int_equal(got.shape.ndim, 2 + (pick->right_ndim ? pick->right_ndim : 1));
+            CHECK_EQ(got.size, pick->count);
+            CHECK_EQ(got.shape.ndim, 2 + (pick->right_ndim ? pick->right_ndim : 1));
             for (int i = 0; i < got.size; i++) {
                 double want = 0, total = 0;
                 for (int k = 0; k < 256; k++) {
@@ -164,7 +165,7 @@ static void multiplies_picked_matrices(void **state)
         int count = add_picks(pick, inputs, 2);
         struct numbers got;
         run_both_ways(call_gather_mm, pick, inputs, count, &got, 1, 1, "gather_mm");
-        assert_int_equal(got.size, pick->count * 8);
+        CHECK_EQ(got.size, pick->count * 8);
         for (int i = 0; i < got.size; i++) {
             const int *pair = pick->pairs[i / 8];
             double want = 0;
@@ -188,12 +189,12 @@ static void picks_nothing_or_the_only_one(void **state)
     for (int picked = 0; picked < 2; picked++) {
         expect_ok(mlx_gather_mm(&res, a, b, nothing, picked ? indices : nothing, true, stream), "gather_mm");
         struct numbers got = read_array(res);
-        assert_int_equal(got.shape.ndim, 1 + picked);
-        for (int i = 0; i < got.size; i++) assert_true(at(&got, i) == (double)row[i % 3] * (1 << i % 3));
+        CHECK_EQ(got.shape.ndim, 1 + picked);
+        for (int i = 0; i < got.size; i++) CHECK_EQ(at(&got, i), (double)row[i % 3] * (1 << i % 3));
         numbers_free(&got);
     }
     expect_ok(mlx_gather_mm(&res, a, a, nothing, nothing, false, stream), "gather_mm");
-    assert_int_equal(mlx_array_ndim(res), 0);
+    CHECK_EQ(mlx_array_ndim(res), 0);
     mlx_array_free(a), mlx_array_free(b), mlx_array_free(indices), mlx_array_free(res);
 }
 
@@ -278,6 +279,7 @@ static void expect_all(struct traced_call *call, mlx_closure compiled, int rows,
     }
     mlx_array_free(inputs[0]), mlx_array_free(inputs[1]), numbers_free(&x);
 }
+#define expect_all(...) CHECK_CALL(expect_all, __VA_ARGS__)
 
 static void traces_once_for_all_sizes(void **state)
 {
@@ -289,13 +291,13 @@ static void traces_once_for_all_sizes(void **state)
         expect_all(&call, compiled, 2, 128, &random);
         expect_all(&call, compiled, 3, 384, &random);
         expect_all(&call, compiled, 1, 256, &random);
-        assert_int_equal(call.calls, 1);
+        CHECK_EQ(call.calls, 1);
         struct numbers x = random_matrix(MLX_FLOAT32, 2, 100, &random);
         int zero = 0, one = 1;
         mlx_array in[2] = {packed_array(&x), mlx_array_new_data(&zero, &one, 1, MLX_INT32)};
         mlx_vector_array args = mlx_vector_array_new_data(in, 2), res = mlx_vector_array_new();
-        assert_int_equal(mlx_closure_apply(&res, compiled, args), 1);
-        assert_non_null(strstr(error_text, "must be a multiple of the group size"));
+        CHECK_EQ(mlx_closure_apply(&res, compiled, args), 1);
+        CHECK_CONTAINS(error_text, "must be a multiple of the group size");
         error_count = 0;
         mlx_vector_array_free(args), mlx_vector_array_free(res), mlx_array_free(in[0]), mlx_array_free(in[1]);
         mlx_closure_free(compiled), numbers_free(&x);

@@ -27,12 +27,12 @@ static void reads_all_of_fp8(void **state)
     mlx_array array = packed_array(&codes);
     for (size_t d = 0; d < 3; d++) {
         run_both_ways(call_from_fp8, &float_dtypes[d], &array, 1, &got, 1, 1, "from_fp8");
-        assert_int_equal(got.dtype, float_dtypes[d]);
+        CHECK_EQ(got.dtype, float_dtypes[d]);
         for (int i = 0; i < 256; i++) {
             double want = e4m3((uint32_t)i);
             bool same = want == at(&got, i) && signbit(want) == signbit(at(&got, i));
             if (!same && !(isnan(want) && isnan(at(&got, i))))
-                fail_msg("%#x reads as %g, not %g", i, at(&got, i), want);
+                CHECK_FAIL("%#x reads as %g, not %g", i, at(&got, i), want);
         }
         numbers_free(&got);
     }
@@ -53,10 +53,11 @@ static void writes_the_nearest_fp8(void **state)
     }
     mlx_array array = packed_array(&values);
     run_both_ways(call_to_fp8, NULL, &array, 1, &got, 1, 1, "to_fp8");
-    assert_int_equal(got.dtype, MLX_UINT8);
+    CHECK_EQ(got.dtype, MLX_UINT8);
     for (int i = 0; i < got.size; i++)
         if (at(&got, i) != to_small(at(&values, i), 8))
-            fail_msg("%.9g is written as %#x, not %#x", at(&values, i), (int)at(&got, i), to_small(at(&values, i), 8));
+            CHECK_FAIL("%.9g is written as %#x, not %#x", at(&values, i), (int)at(&got, i),
+                       to_small(at(&values, i), 8));
     mlx_array_free(array);
     numbers_free(&values), numbers_free(&got);
 }
@@ -76,7 +77,7 @@ static void writes_what_fp8_has_no_number_for(void **state)
     run_both_ways(call_to_fp8, NULL, &array, 1, &got, 1, 1, "to_fp8");
     for (int i = 0; i < COUNT; i++)
         if (at(&got, i) != rows[i].code)
-            fail_msg("%g is written as %#x, not %#x", rows[i].value, (int)at(&got, i), rows[i].code);
+            CHECK_FAIL("%g is written as %#x, not %#x", rows[i].value, (int)at(&got, i), rows[i].code);
     mlx_array_free(array);
     numbers_free(&values), numbers_free(&got);
 }
@@ -85,12 +86,13 @@ static void writes_what_fp8_has_no_number_for(void **state)
 
 static void expect_values(const struct numbers *got, const struct parts *parts, const struct mode *mode)
 {
-    assert_int_equal(got->shape.dims[0], ROWS);
-    assert_int_equal(got->shape.dims[1], 256);
+    CHECK_EQ(got->shape.dims[0], ROWS);
+    CHECK_EQ(got->shape.dims[1], 256);
     for (int i = 0; i < got->size; i++) {
         double want = value_at(parts, mode, i / 256, i % 256);
         if (at(got, i) != want && !(isnan(want) && isnan(at(got, i))))
-            fail_msg("%s with %d bits: element %d is %.9g, expected %.9g", mode->name, mode->bits, i, at(got, i), want);
+            CHECK_FAIL("%s with %d bits: element %d is %.9g, expected %.9g", mode->name, mode->bits, i, at(got, i),
+                       want);
     }
 }
 
@@ -105,7 +107,7 @@ static void dequantizes_every_mode(void **state)
         if (is_affine(mode)) inputs[2] = packed_array(&parts.biases);
         struct numbers got;
         run_both_ways(call_dequantize, mode, inputs, part_count(mode), &got, 1, 1, "dequantize");
-        assert_int_equal(got.dtype, is_affine(mode) ? float_dtypes[m % 3] : MLX_FLOAT32);
+        CHECK_EQ(got.dtype, is_affine(mode) ? float_dtypes[m % 3] : MLX_FLOAT32);
         expect_values(&got, &parts, mode);
         for (int i = 0; i < 3; i++) mlx_array_free(inputs[i]);
         numbers_free(&got), free_parts(&parts, mode);
@@ -128,8 +130,8 @@ static void dequantizes_what_is_written_here(void **state)
         mlx_array res = mlx_array_new();
         expect_ok(call_dequantize(inputs, 3, &res, &mode), "dequantize");
         struct numbers got = read_array(res);
-        assert_int_equal(got.size, 32);
-        for (int i = 0; i < 32; i++) assert_true(at(&got, i) == 0.5 * (i % (1 << bits)) - 1);
+        CHECK_EQ(got.size, 32);
+        for (int i = 0; i < 32; i++) CHECK_EQ(at(&got, i), 0.5 * (i % (1 << bits)) - 1);
         for (int i = 0; i < 3; i++) mlx_array_free(inputs[i]);
         mlx_array_free(res), numbers_free(&got);
     }
@@ -154,9 +156,9 @@ static void takes_the_defaults_of_a_mode(void **state)
                                  (mlx_optional_dtype){0, false}, stream),
                   mode->name);
         struct numbers got = read_array(res);
-        assert_int_equal(got.dtype, is_affine(mode) ? MLX_FLOAT16 : MLX_BFLOAT16);
+        CHECK_EQ(got.dtype, is_affine(mode) ? MLX_FLOAT16 : MLX_BFLOAT16);
         if (!(at(&got, 0) == ends[m] || (isnan(ends[m]) && isnan(at(&got, 0)))))
-            fail_msg("%s: %g, expected %g", mode->name, at(&got, 0), ends[m]);
+            CHECK_FAIL("%s: %g, expected %g", mode->name, at(&got, 0), ends[m]);
         mlx_array_free(w), mlx_array_free(scales), mlx_array_free(biases), mlx_array_free(res);
         numbers_free(&got), free_parts(&parts, mode);
     }
@@ -174,7 +176,7 @@ static void reads_every_power_of_two(void **state)
     run_both_ways(call_dequantize, &mode, inputs, 2, &got, 1, 1, "mxfp4");
     for (int i = 0; i < 256; i++)
         if (at(&got, 32 * i) != (i < 255 ? ldexp(1, i - 127) : INFINITY))
-            fail_msg("scale %d reads as %g", i, at(&got, 32 * i));
+            CHECK_FAIL("scale %d reads as %g", i, at(&got, 32 * i));
     mlx_array_free(inputs[0]), mlx_array_free(inputs[1]);
     numbers_free(&words), numbers_free(&scales), numbers_free(&got);
 }
@@ -206,7 +208,7 @@ static void dequantizes_in_one_kernel(void **state)
         if (is_affine(mode)) inputs[2] = packed_array(&parts.biases);
         uint64_t kernels = kernels_of(call_dequantize, mode, inputs, part_count(mode));
         if (kernels != (is_affine(mode) ? 1 : 2))
-            fail_msg("%s with %d bits takes %d kernels", mode->name, mode->bits, (int)kernels);
+            CHECK_FAIL("%s with %d bits takes %d kernels", mode->name, mode->bits, (int)kernels);
         for (int i = 0; i < 3; i++) mlx_array_free(inputs[i]);
         free_parts(&parts, mode);
     }
@@ -237,13 +239,14 @@ static void expect_affine(const struct numbers *w, const struct parts *got, cons
         affine_scale(w, g * mode->group_size, mode, &scale, &bias);
         if (at(&got->scales, g) != to_double(scalar_cast(make_double(scale), w->dtype)) ||
             at(&got->biases, g) != to_double(scalar_cast(make_double(bias), w->dtype)))
-            fail_msg("%d bits: group %d has scale %g and bias %g, expected %g and %g", mode->bits, g,
-                     at(&got->scales, g), at(&got->biases, g), (double)scale, (double)bias);
+            CHECK_FAIL("%d bits: group %d has scale %g and bias %g, expected %g and %g", mode->bits, g,
+                       at(&got->scales, g), at(&got->biases, g), (double)scale, (double)bias);
         for (int i = g * mode->group_size; i < (g + 1) * mode->group_size; i++) {
             float want = fminf(fmaxf(rintf(((float)at(w, i) - bias) / scale), 0), most);
             uint32_t code =
                 code_at((const uint32_t *)(void *)got->codes.data + i / columns * words, mode->bits, i % columns);
-            if ((float)code != want) fail_msg("%d bits: code %d is %u, expected %g", mode->bits, i, code, (double)want);
+            if ((float)code != want)
+                CHECK_FAIL("%d bits: code %d is %u, expected %g", mode->bits, i, code, (double)want);
         }
     }
 }
@@ -266,17 +269,18 @@ static void expect_small_floats(const struct numbers *w, const struct parts *got
         double most = 0;
         for (int i = 0; i < mode->group_size; i++) most = fmax(most, fabs(at(w, g * mode->group_size + i)));
         if (at(&got->scales, g) != float_scale(most, mode, (double)factor))
-            fail_msg("%s: scale %d is %g, expected %u", mode->name, g, at(&got->scales, g),
-                     float_scale(most, mode, (double)factor));
+            CHECK_FAIL("%s: scale %d is %g, expected %u", mode->name, g, at(&got->scales, g),
+                       float_scale(most, mode, (double)factor));
         float scale = (float)scale_of(got, mode, g) * back;
         for (int i = g * mode->group_size; i < (g + 1) * mode->group_size; i++) {
             uint32_t want = scale == 0 ? 0 : to_small((float)at(w, i) / scale, mode->bits);
             uint32_t code =
                 code_at((const uint32_t *)(void *)got->codes.data + i / columns * words, mode->bits, i % columns);
-            if (code != want) fail_msg("%s: code %d of %g is %u, expected %u", mode->name, i, at(w, i), code, want);
+            if (code != want) CHECK_FAIL("%s: code %d of %g is %u, expected %u", mode->name, i, at(w, i), code, want);
         }
     }
 }
+#define expect_small_floats(...) CHECK_CALL(expect_small_floats, __VA_ARGS__)
 
 /*
  * How far a number may be from what comes back: half a step of small floats; of integers up to a step, for a number at
@@ -298,7 +302,7 @@ static void expect_round_trip(const struct numbers *w, mlx_array *inputs, struct
     struct numbers got = read_array(res);
     for (int i = 0; i < w->size; i++)
         if (fabs(at(&got, i) - at(w, i)) > slack(w, parts, mode, i))
-            fail_msg("%s with %d bits: %g comes back as %g", mode->name, mode->bits, at(w, i), at(&got, i));
+            CHECK_FAIL("%s with %d bits: %g comes back as %g", mode->name, mode->bits, at(w, i), at(&got, i));
     mlx_array_free(res), numbers_free(&got);
 }
 
@@ -308,11 +312,11 @@ static void quantize_and_back(const struct mode *mode, const struct numbers *w, 
     struct numbers got[3];
     run_both_ways(call_quantize, mode, &array, 1, got, part_count(mode), 1, "quantize");
     struct parts parts = {got[0], got[1], got[2]};
-    assert_int_equal(parts.codes.dtype, MLX_UINT32);
-    assert_int_equal(parts.codes.shape.dims[1], w->shape.dims[1] * mode->bits / 32);
-    assert_int_equal(parts.scales.dtype, is_affine(mode) ? w->dtype : MLX_UINT8);
-    assert_int_equal(parts.scales.shape.dims[1], w->shape.dims[1] / mode->group_size);
-    if (is_affine(mode)) assert_int_equal(parts.biases.dtype, w->dtype);
+    CHECK_EQ(parts.codes.dtype, MLX_UINT32);
+    CHECK_EQ(parts.codes.shape.dims[1], w->shape.dims[1] * mode->bits / 32);
+    CHECK_EQ(parts.scales.dtype, is_affine(mode) ? w->dtype : MLX_UINT8);
+    CHECK_EQ(parts.scales.shape.dims[1], w->shape.dims[1] / mode->group_size);
+    if (is_affine(mode)) CHECK_EQ(parts.biases.dtype, w->dtype);
     if (is_affine(mode))
         expect_affine(w, &parts, mode);
     else
@@ -323,6 +327,7 @@ static void quantize_and_back(const struct mode *mode, const struct numbers *w, 
     for (int i = 0; i < 3; i++) mlx_array_free(back[i]);
     mlx_array_free(array), free_parts(&parts, mode);
 }
+#define quantize_and_back(...) CHECK_CALL(quantize_and_back, __VA_ARGS__)
 
 static void quantizes_every_mode(void **state)
 {
@@ -364,7 +369,7 @@ static void hits_zero_and_the_farther_end(void **state)
     for (int i = 0; i < 3; i++) back[i] = packed_array(&got[i]);
     expect_ok(call_dequantize(back, 3, &res, &mode), "dequantize");
     struct numbers values = read_array(res);
-    assert_true(at(&values, 9) == -1.25 && fabs(at(&values, 20)) < 1e-7);
+    CHECK_TRUE(at(&values, 9) == -1.25 && fabs(at(&values, 20)) < 1e-7);
     for (int i = 0; i < 3; i++) mlx_array_free(back[i]), numbers_free(&got[i]);
     mlx_array_free(array), mlx_array_free(res), numbers_free(&w), numbers_free(&values);
 }
@@ -387,7 +392,7 @@ static void scales_a_whole_matrix(void **state)
     struct numbers values = read_array(res);
     for (int i = 0; i < w.size; i++)
         if (fabs(at(&values, i) - at(&w, i)) > (double)most / 5)
-            fail_msg("%g comes back as %g", at(&w, i), at(&values, i));
+            CHECK_FAIL("%g comes back as %g", at(&w, i), at(&values, i));
     for (int i = 0; i < 2; i++) mlx_array_free(inputs[i]), mlx_array_free(back[i]), numbers_free(&got[i]);
     mlx_array_free(res), numbers_free(&w), numbers_free(&values);
 }
@@ -402,9 +407,9 @@ static void takes_matrices_without_rows(void **state)
         expect_ok(call_quantize(&array, 1, parts, &modes[m]), "quantize");
         expect_ok(call_dequantize(parts, part_count(&modes[m]), &res, &modes[m]), "dequantize");
         expect_ok(mlx_array_eval(res), "eval");
-        assert_int_equal(mlx_array_dim(parts[0], 1), 64 * modes[m].bits / 32);
-        assert_int_equal(mlx_array_dim(res, 0), 0);
-        assert_int_equal(mlx_array_dim(res, 1), 64);
+        CHECK_EQ(mlx_array_dim(parts[0], 1), 64 * modes[m].bits / 32);
+        CHECK_EQ(mlx_array_dim(res, 0), 0);
+        CHECK_EQ(mlx_array_dim(res, 1), 64);
         for (int i = 0; i < 3; i++) mlx_array_free(parts[i]);
         mlx_array_free(res);
     }
@@ -415,9 +420,10 @@ static void takes_matrices_without_rows(void **state)
 
 static void expect_text(int code, mlx_array res, const char *text)
 {
-    if (!strstr(error_text, text)) fail_msg("expected \"%s\", got \"%s\"", text, error_text);
+    CHECK_CONTAINS(error_text, text);
     expect_refusal(code, res, text);
 }
+#define expect_text(...) CHECK_CALL(expect_text, __VA_ARGS__)
 
 static void refuses_what_no_mode_has(void **state)
 {
@@ -452,7 +458,7 @@ static void refuses_what_no_mode_has(void **state)
             mlx_gather_qmm(&res, array, array, array, nothing, nothing, nothing, true, size, bits, mode, false, stream),
             res, text);
         expect_text(mlx_qqmm(&res, array, array, nothing, size, bits, mode, nothing, nothing, stream), res, text);
-        assert_null(parts.ctx);
+        CHECK_NULL(parts.ctx);
     }
     mlx_array_free(array), numbers_free(&w);
 }
@@ -559,7 +565,7 @@ static void refuses_arrays_that_do_not_fit(void **state)
             code = mlx_from_fp8(&res, in[0], MLX_FLOAT32, stream);
         }
         expect_text(code, res, rows[r].text);
-        assert_null(list.ctx);
+        CHECK_NULL(list.ctx);
         for (int i = 0; i < 6; i++) mlx_array_free(in[i]);
     }
 }

@@ -24,21 +24,21 @@ static void known_words(void **state)
     int shape = 4, bytes = 7;
     (void)state;
     struct numbers got = read_array(key);
-    assert_true(got.dtype == MLX_UINT32 && got.size == 2 && get(&got, 0).u == 0 && get(&got, 1).u == 42);
+    CHECK_TRUE(got.dtype == MLX_UINT32 && got.size == 2 && get(&got, 0).u == 0 && get(&got, 1).u == 42);
     numbers_free(&got);
     expect_ok(mlx_random_bits(&res, &shape, 1, 4, key, stream), "bits");
     got = read_array(res);
-    for (int i = 0; i < 4; i++) assert_int_equal(get(&got, i).u, words[i]);
+    for (int i = 0; i < 4; i++) CHECK_EQ(get(&got, i).u, words[i]);
     numbers_free(&got);
     shape = 8; /* four words' bytes in memory order */
     expect_ok(mlx_random_bits(&res, &shape, 1, 2, key, stream), "bits of 2 bytes");
     got = read_array(res);
-    assert_int_equal(got.dtype, MLX_UINT16);
-    for (int i = 0; i < 8; i++) assert_int_equal(get(&got, i).u, words[i / 2] >> 16 * (i % 2) & 0xffff);
+    CHECK_EQ(got.dtype, MLX_UINT16);
+    for (int i = 0; i < 8; i++) CHECK_EQ(get(&got, i).u, words[i / 2] >> 16 * (i % 2) & 0xffff);
     numbers_free(&got);
     expect_ok(mlx_random_bits(&res, &bytes, 1, 1, key, stream), "bits of 1 byte");
     got = read_array(res);
-    assert_true(got.dtype == MLX_UINT8 && got.size == 7);
+    CHECK_TRUE(got.dtype == MLX_UINT8 && got.size == 7);
     numbers_free(&got);
 }
 
@@ -50,7 +50,7 @@ static void known_uniform(void **state)
     (void)state;
     expect_ok(mlx_random_uniform(&res, low, high, &shape, 1, MLX_FLOAT32, key, stream), "uniform");
     struct numbers got = read_array(res);
-    for (int i = 0; i < 4; i++) assert_true(fabs(to_double(get(&got, i)) - want[i]) < 1e-6);
+    for (int i = 0; i < 4; i++) CHECK_LT(fabs(to_double(get(&got, i)) - want[i]), 1e-6);
     numbers_free(&got), mlx_array_free(low), mlx_array_free(high);
 }
 
@@ -62,8 +62,8 @@ static void keys_split(void **state)
     expect_ok(mlx_random_split(&first, &second, key, stream), "split");
     struct numbers both = read_array(res), a = read_array(first), b = read_array(second);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(get(&a, i).u, get(&both, i).u);
-        assert_int_equal(get(&b, i).u, get(&both, 2 + i).u);
+        CHECK_EQ(get(&a, i).u, get(&both, i).u);
+        CHECK_EQ(get(&b, i).u, get(&both, 2 + i).u);
     }
     numbers_free(&both), numbers_free(&a), numbers_free(&b);
     mlx_array_free(first), mlx_array_free(second);
@@ -76,13 +76,14 @@ static void check_moments(double mean, double variance, double low, double high,
     double sum = 0, squares = 0;
     for (int i = 0; i < got.size; i++) {
         double x = to_double(get(&got, i));
-        if (!(x >= low && x < high)) fail_msg("%s gave %g", what, x);
+        if (!(x >= low && x < high)) CHECK_FAIL("%s gave %g", what, x);
         sum += x, squares += (x - mean) * (x - mean);
     }
-    if (fabs(sum / got.size - mean) > 0.05 * sqrt(variance)) fail_msg("%s: mean %g", what, sum / got.size);
-    if (fabs(squares / got.size - variance) > 0.08 * variance) fail_msg("%s: variance %g", what, squares / got.size);
+    if (fabs(sum / got.size - mean) > 0.05 * sqrt(variance)) CHECK_FAIL("%s: mean %g", what, sum / got.size);
+    if (fabs(squares / got.size - variance) > 0.08 * variance) CHECK_FAIL("%s: variance %g", what, squares / got.size);
     numbers_free(&got);
 }
+#define check_moments(...) CHECK_CALL(check_moments, __VA_ARGS__)
 
 static void distributions(void **state)
 {
@@ -118,7 +119,7 @@ static void seeds(void **state)
     }
     expect_same_bits(&got[0], &got[2], "after the seed");
     expect_same_bits(&got[1], &got[3], "the second after the seed");
-    assert_true(get(&got[0], 0).u != get(&got[1], 0).u);
+    CHECK_NE(get(&got[0], 0).u, get(&got[1], 0).u);
     for (int i = 0; i < 4; i++) numbers_free(&got[i]);
 }
 
@@ -129,16 +130,16 @@ static void categories(void **state)
     mlx_array a = mlx_array_new_data(logits, shape, 2, MLX_FLOAT32);
     (void)state;
     expect_ok(mlx_random_categorical(&res, a, -1, key, stream), "categorical");
-    assert_true(mlx_array_ndim(res) == 1 && mlx_array_dim(res, 0) == 2 && mlx_array_dtype(res) == MLX_UINT32);
+    CHECK_TRUE(mlx_array_ndim(res) == 1 && mlx_array_dim(res, 0) == 2 && mlx_array_dtype(res) == MLX_UINT32);
     expect_ok(mlx_random_categorical_shape(&res, a, 1, many, 2, key, stream), "categorical");
     struct numbers got = read_array(res);
-    assert_true(got.shape.ndim == 2 && got.shape.dims[0] == 500);
+    CHECK_TRUE(got.shape.ndim == 2 && got.shape.dims[0] == 500);
     for (int i = 0; i < 1000; i++) counts[i % 2][get(&got, i).u]++;
-    assert_true(counts[0][1] == 0 && counts[1][2] == 0);
-    assert_true(abs(counts[0][2] - 366) < 60 && abs(counts[1][0] - 476) < 40);
+    CHECK_TRUE(counts[0][1] == 0 && counts[1][2] == 0);
+    CHECK_TRUE(abs(counts[0][2] - 366) < 60 && abs(counts[1][0] - 476) < 40);
     numbers_free(&got);
     expect_ok(mlx_random_categorical_num_samples(&res, a, 1, 7, key, stream), "categorical");
-    assert_true(mlx_array_ndim(res) == 2 && mlx_array_dim(res, 0) == 2 && mlx_array_dim(res, 1) == 7);
+    CHECK_TRUE(mlx_array_ndim(res) == 2 && mlx_array_dim(res, 0) == 2 && mlx_array_dim(res, 1) == 7);
     mlx_array_free(a);
 }
 
@@ -149,7 +150,7 @@ static void permutations(void **state)
     expect_ok(mlx_random_permutation_arange(&res, 50, key, stream), "permutation");
     struct numbers got = read_array(res);
     for (int i = 0; i < 50; i++) seen[get(&got, i).u] = true;
-    for (int i = 0; i < 50; i++) assert_true(seen[i]);
+    for (int i = 0; i < 50; i++) CHECK_TRUE(seen[i]);
     numbers_free(&got);
 }
 

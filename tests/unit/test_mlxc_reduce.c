@@ -91,7 +91,7 @@ static struct scalar reduce_row(const struct reduction *reduction, const struct 
 {
     mlx_dtype out = result_of(reduction, in->dtype), lane = lane_of(out);
     struct scalar *list = malloc(((size_t)n + 1) * sizeof *list);
-    assert_non_null(list);
+    CHECK_NOT_NULL(list);
     for (int i = 0; i < n; i++) list[i] = scalar_cast(get(in, first + i * step), lane);
     struct scalar total = scalar_cast(reduce_list(reduction, list, n, lane), out);
     free(list);
@@ -145,6 +145,7 @@ static void check_axis(const struct reduction *reduction, const struct numbers *
     mlx_array_free(a);
     numbers_free(&got), numbers_free(&want);
 }
+#define check_axis(...) CHECK_CALL(check_axis, __VA_ARGS__)
 
 static void every_dtype_axis_and_layout(void **state)
 {
@@ -287,6 +288,7 @@ static void check_length(const struct reduction *reduction, mlx_dtype dtype, int
     }
     numbers_free(&in), numbers_free(&other);
 }
+#define check_length(...) CHECK_CALL(check_length, __VA_ARGS__)
 
 static void lengths_around_the_levels(void **state)
 {
@@ -344,16 +346,16 @@ static void empty_axes_and_arrays(void **state)
     (void)state;
     expect_ok(mlx_sum_axis(&res, a, 0, false, stream), "an empty sum");
     got = read_array(res);
-    assert_int_equal(got.size, 3);
-    for (int i = 0; i < 3; i++) assert_true(same_scalar(get(&got, i), make_float(0, MLX_FLOAT32)));
+    CHECK_EQ(got.size, 3);
+    for (int i = 0; i < 3; i++) CHECK_TRUE(same_scalar(get(&got, i), make_float(0, MLX_FLOAT32)));
     numbers_free(&got);
     expect_ok(mlx_prod(&res, a, false, stream), "an empty product");
     got = read_array(res);
-    assert_true(same_scalar(get(&got, 0), make_float(1, MLX_FLOAT32)));
+    CHECK_TRUE(same_scalar(get(&got, 0), make_float(1, MLX_FLOAT32)));
     numbers_free(&got);
     expect_ok(mlx_sum(&res, b, true, stream), "the sum of a scalar");
-    assert_int_equal(mlx_array_dtype(res), MLX_INT32);
-    assert_int_equal(mlx_array_ndim(res), 0);
+    CHECK_EQ(mlx_array_dtype(res), MLX_INT32);
+    CHECK_EQ(mlx_array_ndim(res), 0);
     mlx_array_free(res);
     res = mlx_array_new();
     expect_refusal(mlx_max_axis(&res, a, 0, false, stream), res, "max of nothing");

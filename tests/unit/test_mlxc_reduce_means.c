@@ -39,8 +39,9 @@ static void expect_close(struct scalar got, long double want, mlx_dtype dtype, c
 {
     double tolerance = dtype == MLX_BFLOAT16 ? 5e-3 : dtype == MLX_FLOAT16 ? 1e-3 : dtype == MLX_FLOAT64 ? 1e-13 : 2e-6;
     if (got.dtype != dtype || !(fabsl((long double)to_double(got) - want) <= tolerance * fmaxl(1, fabsl(want))))
-        fail_msg("%s of %s: %.12g, expected %.12Lg", what, facts[dtype].name, to_double(got), want);
+        CHECK_FAIL("%s of %s: %.12g, expected %.12Lg", what, facts[dtype].name, to_double(got), want);
 }
+#define expect_close(...) CHECK_CALL(expect_close, __VA_ARGS__)
 
 static mlx_dtype float_of(mlx_dtype dtype)
 {
@@ -89,8 +90,8 @@ static void check(const struct numbers *in, const struct numbers *got, bool over
                          expl((long double)to_double(get(in, place(over_two, r, k)))) / powers, dtype, "softmax");
     }
     expect_close(get(&got[5], 0), all / in->size, dtype, "mean of all");
-    assert_int_equal(got[1].shape.ndim, 3);
-    assert_int_equal(got[5].shape.ndim, over_two ? 0 : 3);
+    CHECK_EQ(got[1].shape.ndim, 3);
+    CHECK_EQ(got[5].shape.ndim, over_two ? 0 : 3);
 }
 
 static void every_real_dtype(void **state)
@@ -123,11 +124,11 @@ static void far_numbers(void **state)
     expect_ok(mlx_mean(&res, a, false, stream), "mean");
     expect_ok(mlx_astype(&res, res, MLX_FLOAT32, stream), "astype");
     expect_ok(mlx_array_item_float32(&number, res), "item");
-    assert_true(number == 60000);
+    CHECK_EQ(number, 60000);
     expect_ok(mlx_logsumexp_axis(&res, b, 1, false, stream), "logsumexp");
     struct numbers got = read_array(res);
-    assert_true(get(&got, 0).f == -INFINITY && get(&got, 1).f == INFINITY);
-    assert_true(fabsf(get(&got, 2).f - 1000.6931f) < 1e-3f);
+    CHECK_TRUE(get(&got, 0).f == -INFINITY && get(&got, 1).f == INFINITY);
+    CHECK_LT(fabsf(get(&got, 2).f - 1000.6931f), 1e-3f);
     numbers_free(&got), mlx_array_free(a), mlx_array_free(b), mlx_array_free(res);
 }
 

@@ -43,11 +43,12 @@ static void expect_refused(int code, const char *part, const char *call)
 {
     int value = 0;
     if (code != 1 || error_count != 1 || !strstr(error_text, part))
-        fail_msg("%s gave %d and %d errors, expected \"%s\": \"%s\"", call, code, error_count, part, error_text);
+        CHECK_FAIL("%s gave %d and %d errors, expected \"%s\": \"%s\"", call, code, error_count, part, error_text);
     error_count = 0, error_text[0] = '\0';
     expect_ok(mlx_array_item_int32(&value, old), call);
-    if (value != 41) fail_msg("%s changed its result", call);
+    if (value != 41) CHECK_FAIL("%s changed its result", call);
 }
+#define expect_refused(...) CHECK_CALL(expect_refused, __VA_ARGS__)
 
 #define REFUSED(part, call) expect_refused(call, part, #call)
 
@@ -68,7 +69,7 @@ static int visit_table(visitor *visit)
         strncat(path, "/../../src/mlxc/abi.tsv", sizeof path - strlen(path) - 1);
     }
     FILE *file = fopen(path, "r");
-    assert_non_null(file);
+    CHECK_NOT_NULL(file);
     while (fgets(text, sizeof text, file))
         if (sscanf(text, "%79[^\t]\t%*[^\t]\t%*[^\t]\t%1023[^\t]", name, parameters) == 2)
             count += visit(name, parameters);
@@ -102,7 +103,7 @@ static int visit_binary(const char *name, const char *parameters)
 static void test_shapes_that_do_not_go_together(void **state)
 {
     (void)state;
-    assert_true(visit_table(visit_binary) > 20);
+    CHECK_GT(visit_table(visit_binary), 20);
     REFUSED("[where]", mlx_where(&old, line, matrix, scalar, stream));
     REFUSED("[where]", mlx_where(&old, line, scalar, matrix, stream));
     REFUSED("addmm", mlx_addmm(&old, line, matrix, matrix, 1, 1, stream));
@@ -143,7 +144,7 @@ static int visit_axis(const char *name, const char *parameters)
 static void test_axes_out_of_range(void **state)
 {
     (void)state;
-    assert_true(visit_table(visit_axis) > 20);
+    CHECK_GT(visit_table(visit_axis), 20);
     REFUSED("[take]", mlx_take_axis(&old, matrix, scalar, 2, stream));
     mlx_array places = ramp(2, LIST(2, 3), MLX_INT32);
     REFUSED("[take", mlx_take_axis(&old, matrix, places, 2, stream));
@@ -240,16 +241,16 @@ static void test_more_than_memory(void **state)
     expect_ok(mlx_broadcast_to(&wide, scalar, LIST(1 << 20, 1 << 20), 2, stream), "broadcast_to");
     expect_ok(mlx_add(&sum, wide, wide, stream), "add");
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(mlx_array_eval(sum), 1);
+        CHECK_EQ(mlx_array_eval(sum), 1);
         if (error_count != 1 || !strstr(error_text, "add: cannot allocate 4398046511104 bytes"))
-            fail_msg("%d errors: %s", error_count, error_text);
+            CHECK_FAIL("%d errors: %s", error_count, error_text);
         error_count = 0, error_text[0] = '\0';
-        assert_null(mlx_array_data_float32(sum));
+        CHECK_NULL(mlx_array_data_float32(sum));
         error_count = 0, error_text[0] = '\0';
     }
     mlx_array_free(wide), mlx_array_free(sum);
     expect_ok(mlx_get_active_memory(&after), "memory");
-    assert_int_equal(after, before);
+    CHECK_EQ(after, before);
     sum = mlx_array_new();
     expect_ok(mlx_add(&sum, matrix, matrix, stream), "add");
     expect_ok(mlx_array_eval(sum), "eval");
@@ -343,10 +344,10 @@ static void expect_no_value(mlx_array array, const char *what)
     for (int i = 0; i < 2; i++) {
         int code = mlx_array_eval(array);
         if (code != 1 || error_count != 1 || !strstr(error_text, "is out of range"))
-            fail_msg("%s: evaluation gave %d and %d errors: \"%s\"", what, code, error_count, error_text);
+            CHECK_FAIL("%s: evaluation gave %d and %d errors: \"%s\"", what, code, error_count, error_text);
         error_count = 0, error_text[0] = '\0';
     }
-    assert_null(mlx_array_data_float32(array));
+    CHECK_NULL(mlx_array_data_float32(array));
     error_count = 0, error_text[0] = '\0';
 }
 
@@ -356,9 +357,9 @@ static void expect_no_call(mlx_closure compiled, const mlx_array *inputs, const 
     mlx_vector_array in = mlx_vector_array_new_data(inputs, 2), out = mlx_vector_array_new();
     int code = mlx_closure_apply(&out, compiled, in);
     if (code != 1 || error_count != 1 || !strstr(error_text, "is out of range"))
-        fail_msg("%s: a compiled call gave %d and %d errors: \"%s\"", what, code, error_count, error_text);
+        CHECK_FAIL("%s: a compiled call gave %d and %d errors: \"%s\"", what, code, error_count, error_text);
     error_count = 0, error_text[0] = '\0';
-    assert_int_equal(mlx_vector_array_size(out), 0);
+    CHECK_EQ(mlx_vector_array_size(out), 0);
     mlx_vector_array_free(in), mlx_vector_array_free(out);
 }
 
@@ -378,6 +379,7 @@ static void check_index(const struct indexed *function, mlx_dtype dtype, uint64_
     expect_no_call(compiled, inputs, what);
     mlx_closure_free(compiled), mlx_array_free(inputs[0]);
 }
+#define check_index(...) CHECK_CALL(check_index, __VA_ARGS__)
 
 static void test_index_values(void **state)
 {
@@ -421,7 +423,7 @@ static void test_reading_what_is_not_there(void **state)
         type item, same;                                                                                               \
         memset(&item, 0, sizeof item), memset(&same, 0, sizeof same);                                                  \
         REFUSED("[item]", mlx_array_item_##name(&item, matrix));                                                       \
-        assert_memory_equal(&item, &same, sizeof item);                                                                \
+        CHECK_MEM(&item, &same, sizeof item);                                                                          \
         REFUSED("[data]", mlx_array_data_##name(lazy) == NULL);                                                        \
     } while (0);
     READING(TEST_READING)

@@ -24,7 +24,7 @@ static mlx_array numbers(const int *shape, int ndim)
     float values[70000];
     int size = 1;
     for (int i = 0; i < ndim; i++) size *= shape[i];
-    assert_true(size <= 70000);
+    CHECK_LE(size, 70000);
     for (int i = 0; i < size; i++) values[i] = (float)(i * 7 % 23) / 8;
     return mlx_array_new_data(values, shape, ndim, MLX_FLOAT32);
 }
@@ -32,14 +32,15 @@ static mlx_array numbers(const int *shape, int ndim)
 static void expect_equal(mlx_array got, mlx_array want, const char *what)
 {
     mlx_array a = mlx_array_new(), b = mlx_array_new();
-    assert_int_equal(mlx_contiguous(&a, got, false, stream) || mlx_contiguous(&b, want, false, stream), 0);
-    assert_int_equal(mlx_array_eval(a) || mlx_array_eval(b), 0);
-    assert_int_equal(mlx_array_size(a), mlx_array_size(b));
+    CHECK_EQ(mlx_contiguous(&a, got, false, stream) || mlx_contiguous(&b, want, false, stream), 0);
+    CHECK_EQ(mlx_array_eval(a) || mlx_array_eval(b), 0);
+    CHECK_EQ(mlx_array_size(a), mlx_array_size(b));
     const float *x = mlx_array_data_float32(a), *y = mlx_array_data_float32(b);
     for (size_t i = 0; i < mlx_array_size(a); i++)
-        if (memcmp(&x[i], &y[i], sizeof *x)) fail_msg("%s: element %zu is %g, not %g", what, i, x[i], y[i]);
+        if (memcmp(&x[i], &y[i], sizeof *x)) CHECK_FAIL("%s: element %zu is %g, not %g", what, i, x[i], y[i]);
     mlx_array_free(a), mlx_array_free(b);
 }
+#define expect_equal(...) CHECK_CALL(expect_equal, __VA_ARGS__)
 
 /* ---- kernels with rows ----------------------------------------------------------------------------------------------
  */
@@ -72,7 +73,7 @@ static mlx_array expected_sum(mlx_array x, mlx_array c, bool keep)
     mlx_array power = mlx_array_new(), product = mlx_array_new(), res = mlx_array_new();
     int code = mlx_exp(&power, c, stream) || mlx_array_eval(power) || mlx_multiply(&product, x, power, stream) ||
                mlx_array_eval(product) || mlx_sum_axis(&res, product, -1, keep, stream) || mlx_array_eval(res);
-    assert_int_equal(code, 0);
+    CHECK_EQ(code, 0);
     mlx_array_free(power), mlx_array_free(product);
     return res;
 }
@@ -85,9 +86,9 @@ static mlx_array call(mlx_closure compiled, mlx_array x, mlx_array c)
     mlx_array_free(c); /* from here on only the call holds it */
     int code = mlx_closure_apply(&out, compiled, in);
     mlx_vector_array_free(in);
-    assert_int_equal(code || mlx_vector_array_get(&res, out, 0), 0);
+    CHECK_EQ(code || mlx_vector_array_get(&res, out, 0), 0);
     mlx_vector_array_free(out);
-    assert_int_equal(mlx_array_eval(res), 0);
+    CHECK_EQ(mlx_array_eval(res), 0);
     return res;
 }
 
@@ -97,17 +98,18 @@ static void check_rows(const int *x_shape, int x_ndim, const int *c_shape, int c
     mlx_closure inside = mlx_closure_new_func_payload(weighted_sum, &keep, NULL), compiled = mlx_closure_new();
     mlx_closure outside = mlx_closure_new_func_payload(plain_sum, &keep, NULL), compiled_sum = mlx_closure_new();
     mlx_array x = numbers(x_shape, x_ndim), c = numbers(c_shape, c_ndim), want = expected_sum(x, c, keep);
-    assert_int_equal(mlx_compile(&compiled, inside, false) || mlx_compile(&compiled_sum, outside, false), 0);
+    CHECK_EQ(mlx_compile(&compiled, inside, false) || mlx_compile(&compiled_sum, outside, false), 0);
     snprintf(what, sizeof what, "rows of %d, x has %d axes, c %d, keepdims %d", x_shape[x_ndim - 1], x_ndim, c_ndim,
              keep);
     mlx_array power = mlx_array_new();
-    assert_int_equal(mlx_exp(&power, c, stream), 0);
+    CHECK_EQ(mlx_exp(&power, c, stream), 0);
     mlx_array from_inside = call(compiled, x, c), from_outside = call(compiled_sum, x, power);
     expect_equal(from_inside, want, what);
     expect_equal(from_outside, want, what);
     mlx_array_free(from_inside), mlx_array_free(from_outside), mlx_array_free(x), mlx_array_free(want);
     mlx_closure_free(inside), mlx_closure_free(compiled), mlx_closure_free(outside), mlx_closure_free(compiled_sum);
 }
+#define check_rows(...) CHECK_CALL(check_rows, __VA_ARGS__)
 
 static const int sizes[] = {2, 3, 4, 5, 7, 8, 16, 33, 64, 100, 256};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -189,7 +191,7 @@ static mlx_array viewed_numbers(enum view view)
 static mlx_array expected_update(enum view view)
 {
     mlx_array x = viewed_numbers(view), packed = mlx_array_new();
-    assert_int_equal(take_view(&x, view) || mlx_contiguous(&packed, x, false, stream) || mlx_array_eval(packed), 0);
+    CHECK_EQ(take_view(&x, view) || mlx_contiguous(&packed, x, false, stream) || mlx_array_eval(packed), 0);
     const int shape[] = {3, 4};
     float values[12];
     memcpy(values, mlx_array_data_float32(packed), sizeof values);
@@ -204,9 +206,9 @@ static void check_update(enum view view, bool is_compiled)
     mlx_closure plain = mlx_closure_new_func_payload(update_row, &view, NULL), compiled = mlx_closure_new();
     mlx_array x = viewed_numbers(view), want = expected_update(view), got = mlx_array_new();
     mlx_vector_array in = mlx_vector_array_new_value(x), out = mlx_vector_array_new();
-    assert_int_equal(mlx_compile(&compiled, plain, false), 0);
-    assert_int_equal(mlx_closure_apply(&out, is_compiled ? compiled : plain, in), 0);
-    assert_int_equal(mlx_vector_array_get(&got, out, 0), 0);
+    CHECK_EQ(mlx_compile(&compiled, plain, false), 0);
+    CHECK_EQ(mlx_closure_apply(&out, is_compiled ? compiled : plain, in), 0);
+    CHECK_EQ(mlx_vector_array_get(&got, out, 0), 0);
     mlx_vector_array_free(in), mlx_vector_array_free(out), mlx_array_free(x);
     snprintf(what, sizeof what, "through %s, %s", view_names[view], is_compiled ? "compiled" : "not compiled");
     expect_equal(got, want, what);

@@ -3,15 +3,9 @@
  *
  * The counters are those of the default cache; libmlxc and this program share one libkiln.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "support/check.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include <kiln.h>
 #include <mlx/c/mlx.h>
@@ -130,9 +124,9 @@ static mlx_array make_input(int rows, int n, mlx_dtype dtype, bool transposed)
     for (int i = 0; i < rows * n; i++) data[i] = (float)((uint32_t)i * 2654435761u >> 20) / 700.0f - 2.5f;
     mlx_array x = mlx_array_new_data(data, transposed ? (int[]){n, rows} : (int[]){rows, n}, 2, MLX_FLOAT32);
     free(data);
-    assert_int_equal(mlx_astype(&x, x, dtype, stream), 0);
-    if (transposed) assert_int_equal(mlx_transpose(&x, x, stream), 0);
-    assert_int_equal(mlx_array_eval(x), 0);
+    CHECK_EQ(mlx_astype(&x, x, dtype, stream), 0);
+    if (transposed) CHECK_EQ(mlx_transpose(&x, x, stream), 0);
+    CHECK_EQ(mlx_array_eval(x), 0);
     return x;
 }
 
@@ -140,10 +134,10 @@ static mlx_array call(mlx_closure closure, mlx_array x)
 {
     mlx_vector_array in = mlx_vector_array_new_value(x), out = mlx_vector_array_new();
     mlx_array result = mlx_array_new();
-    assert_int_equal(mlx_closure_apply(&out, closure, in), 0);
-    assert_int_equal(mlx_vector_array_get(&result, out, 0), 0);
-    assert_int_equal(mlx_contiguous(&result, result, false, stream), 0);
-    assert_int_equal(mlx_array_eval(result), 0);
+    CHECK_EQ(mlx_closure_apply(&out, closure, in), 0);
+    CHECK_EQ(mlx_vector_array_get(&result, out, 0), 0);
+    CHECK_EQ(mlx_contiguous(&result, result, false, stream), 0);
+    CHECK_EQ(mlx_array_eval(result), 0);
     mlx_vector_array_free(in);
     mlx_vector_array_free(out);
     return result;
@@ -159,17 +153,18 @@ static uint64_t compiles(void)
 static void assert_equal_bits(callback *function, mlx_array x)
 {
     mlx_closure plain = mlx_closure_new_func(function), compiled = mlx_closure_new();
-    assert_int_equal(mlx_compile(&compiled, plain, false), 0);
+    CHECK_EQ(mlx_compile(&compiled, plain, false), 0);
     mlx_array expected = call(plain, x), got = call(compiled, x);
-    assert_int_equal(mlx_array_nbytes(got), mlx_array_nbytes(expected));
-    assert_int_equal(mlx_array_ndim(got), mlx_array_ndim(expected));
-    assert_int_equal(mlx_array_dtype(got), mlx_array_dtype(expected));
-    assert_memory_equal(mlx_array_data_uint8(got), mlx_array_data_uint8(expected), mlx_array_nbytes(expected));
+    CHECK_EQ(mlx_array_nbytes(got), mlx_array_nbytes(expected));
+    CHECK_EQ(mlx_array_ndim(got), mlx_array_ndim(expected));
+    CHECK_EQ(mlx_array_dtype(got), mlx_array_dtype(expected));
+    CHECK_MEM(mlx_array_data_uint8(got), mlx_array_data_uint8(expected), mlx_array_nbytes(expected));
     mlx_array_free(expected);
     mlx_array_free(got);
     mlx_closure_free(plain);
     mlx_closure_free(compiled);
 }
+#define assert_equal_bits(...) CHECK_CALL(assert_equal_bits, __VA_ARGS__)
 
 static void bits_are_those_of_the_operations(void **state)
 {
@@ -279,12 +274,12 @@ static void expect_one_kernel(callback *function, int n)
 {
     mlx_array x = make_input(3, n, MLX_FLOAT32, false);
     mlx_closure plain = mlx_closure_new_func(function), compiled = mlx_closure_new();
-    assert_int_equal(mlx_compile(&compiled, plain, false), 0);
+    CHECK_EQ(mlx_compile(&compiled, plain, false), 0);
     uint64_t before = compiles();
     mlx_vector_array in = mlx_vector_array_new_value(x), out = mlx_vector_array_new();
-    assert_int_equal(mlx_closure_apply(&out, compiled, in), 0);
-    assert_int_equal(mlx_eval(out), 0);
-    assert_true(compiles() - before <= 1); /* 0 when an earlier test has made it in this process */
+    CHECK_EQ(mlx_closure_apply(&out, compiled, in), 0);
+    CHECK_EQ(mlx_eval(out), 0);
+    CHECK_LE(compiles() - before, 1); /* 0 when an earlier test has made it in this process */
     mlx_vector_array_free(in);
     mlx_vector_array_free(out);
     mlx_closure_free(plain);

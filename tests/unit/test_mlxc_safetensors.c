@@ -9,12 +9,13 @@ static void write_file(const char *header, size_t size)
 {
     FILE *file = fopen(path, "wb");
     uint64_t length = strlen(header);
-    assert_non_null(file);
+    CHECK_NOT_NULL(file);
     for (int i = 0; i < 8; i++) fputc((int)(length >> 8 * i & 0xff), file);
     fputs(header, file);
     for (size_t i = 0; i < size; i++) fputc((int)((i + 1) & 0xff), file);
-    assert_int_equal(fclose(file), 0);
+    CHECK_EQ(fclose(file), 0);
 }
+#define write_file(...) CHECK_CALL(write_file, __VA_ARGS__)
 
 struct loaded {
     mlx_map_string_to_array arrays;
@@ -34,8 +35,9 @@ static void unload(struct loaded *loaded)
 
 static void load_well(struct loaded *out, const char *header)
 {
-    if (load(out) || error_count) fail_msg("%.300s: %s", header, error_text);
+    if (load(out) || error_count) CHECK_FAIL("%.300s: %s", header, error_text);
 }
+#define load_well(...) CHECK_CALL(load_well, __VA_ARGS__)
 
 static mlx_array get_array(const struct loaded *loaded, const char *name)
 {
@@ -76,13 +78,13 @@ static void every_type_of_the_format(void **state)
         mlx_array array = get_array(&loaded, "a");
         if (mlx_array_dtype(array) != types[i].dtype || mlx_array_ndim(array) != 2 || mlx_array_dim(array, 0) != 2 ||
             mlx_array_dim(array, 1) != columns || (int)mlx_array_nbytes(array) != bytes)
-            fail_msg("%s is of dtype %d and shape (%d,%d)", types[i].name, mlx_array_dtype(array),
-                     mlx_array_dim(array, 0), mlx_array_dim(array, 1));
+            CHECK_FAIL("%s is of dtype %d and shape (%d,%d)", types[i].name, mlx_array_dtype(array),
+                       mlx_array_dim(array, 0), mlx_array_dim(array, 1));
         expect_ok(mlx_array_eval(array), "eval");
         const uint8_t *data = mlx_array_data_uint8(array);
         for (int k = 0; k < bytes; k++)
             if (data[k] != (types[i].dtype == MLX_BOOL ? 1 : 4 + k))
-                fail_msg("%s: byte %d is %d", types[i].name, k, data[k]);
+                CHECK_FAIL("%s: byte %d is %d", types[i].name, k, data[k]);
         mlx_array_free(array), unload(&loaded);
     }
 }
@@ -144,7 +146,7 @@ static void sound_files(void **state)
         load_well(&loaded, files[i].header);
         mlx_array array = get_array(&loaded, "a");
         expect_ok(mlx_array_eval(array), files[i].header);
-        assert_int_equal(mlx_array_size(array), files[i].size);
+        CHECK_EQ(mlx_array_size(array), files[i].size);
         mlx_array_free(array), unload(&loaded);
     }
 }
@@ -160,11 +162,11 @@ static void texts_are_read_as_written(void **state)
     write_file(header, 0);
     load_well(&loaded, header);
     expect_ok(mlx_map_string_to_string_get(&text, loaded.texts, "format"), "format");
-    assert_string_equal(text, "pt");
+    CHECK_STR(text, "pt");
     expect_ok(mlx_map_string_to_string_get(&text, loaded.texts, "\xc3\xa9\xf0\x9f\x98\x80"), "a name beyond ASCII");
-    assert_string_equal(text, "\"\\/\b\f\n\r\t");
+    CHECK_STR(text, "\"\\/\b\f\n\r\t");
     expect_ok(mlx_map_string_to_string_get(&text, loaded.texts, "empty"), "empty");
-    assert_string_equal(text, "");
+    CHECK_STR(text, "");
     unload(&loaded);
 }
 
@@ -189,7 +191,7 @@ static void a_large_header(void **state)
         mlx_array array = get_array(&loaded, name);
         uint8_t value = 0;
         expect_ok(mlx_array_item_uint8(&value, array), name);
-        assert_int_equal(value, (i + 1) & 0xff);
+        CHECK_EQ(value, (i + 1) & 0xff);
         mlx_array_free(array);
     }
     unload(&loaded);
@@ -233,13 +235,13 @@ static void texts_of_refusals(void **state)
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         struct loaded loaded;
         write_file(refusals[i].header, 8);
-        if (load(&loaded) != 1 || error_count != 1) fail_msg("%s is not refused", refusals[i].header);
-        if (loaded.arrays.ctx || loaded.texts.ctx) fail_msg("%s: a map was made", refusals[i].header);
+        if (load(&loaded) != 1 || error_count != 1) CHECK_FAIL("%s is not refused", refusals[i].header);
+        if (loaded.arrays.ctx || loaded.texts.ctx) CHECK_FAIL("%s: a map was made", refusals[i].header);
         for (int k = 0; k < 3 && refusals[i].parts[k]; k++)
             if (!strstr(error_text, refusals[i].parts[k]))
-                fail_msg("%s: \"%s\" is missing in: %s", refusals[i].header, refusals[i].parts[k], error_text);
+                CHECK_FAIL("%s: \"%s\" is missing in: %s", refusals[i].header, refusals[i].parts[k], error_text);
         if (!strstr(error_text, "damaged") == refusals[i].is_damaged)
-            fail_msg("%s: %s", refusals[i].header, error_text);
+            CHECK_FAIL("%s: %s", refusals[i].header, error_text);
         error_count = 0;
     }
 }
@@ -252,10 +254,10 @@ static void a_header_that_is_too_long(void **state)
     FILE *file = fopen(path, "wb");
     (void)state;
     for (int i = 0; i < 8; i++) fputc((int)((uint64_t)length >> 8 * i & 0xff), file);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(truncate(path, 8 + length), 0);
-    assert_int_equal(load(&loaded), 1);
-    if (!strstr(error_text, "the format allows 100000000")) fail_msg("%s", error_text);
+    CHECK_EQ(fclose(file), 0);
+    CHECK_EQ(truncate(path, 8 + length), 0);
+    CHECK_EQ(load(&loaded), 1);
+    if (!strstr(error_text, "the format allows 100000000")) CHECK_FAIL("%s", error_text);
 }
 
 /* Its name would be that of the texts. */
@@ -266,8 +268,8 @@ static void the_name_of_the_texts(void **state)
     mlx_array one = mlx_array_new_float(1);
     (void)state;
     expect_ok(mlx_map_string_to_array_insert(arrays, "__metadata__", one), "insert");
-    assert_int_equal(mlx_save_safetensors(path, arrays, texts), 1);
-    if (!strstr(error_text, "can't have the name \"__metadata__\"")) fail_msg("%s", error_text);
+    CHECK_EQ(mlx_save_safetensors(path, arrays, texts), 1);
+    if (!strstr(error_text, "can't have the name \"__metadata__\"")) CHECK_FAIL("%s", error_text);
     mlx_array_free(one), mlx_map_string_to_array_free(arrays), mlx_map_string_to_string_free(texts);
 }
 

@@ -190,12 +190,13 @@ static void expect_values(mlx_array array, const struct shape *shape, const doub
 {
     struct numbers got = read_array(array);
     if (!same_shapes(&got.shape, shape))
-        fail_msg("%s: a result of rank %d and size %d", what, got.shape.ndim, got.size);
+        CHECK_FAIL("%s: a result of rank %d and size %d", what, got.shape.ndim, got.size);
     for (int i = 0; i < got.size; i++)
         if (to_double(get(&got, i)) != want[i])
-            fail_msg("%s: element %d is %g, expected %g", what, i, to_double(get(&got, i)), want[i]);
+            CHECK_FAIL("%s: element %d is %g, expected %g", what, i, to_double(get(&got, i)), want[i]);
     numbers_free(&got);
 }
+#define expect_values(...) CHECK_CALL(expect_values, __VA_ARGS__)
 
 #define EXPECT(array, what, dims, ...) expect_values(array, &(struct shape)dims, (const double[]){__VA_ARGS__}, what)
 #define DIMS(count, ...)                                                                                               \
@@ -216,7 +217,7 @@ static void test_pad(void **state)
     (void)state;
     mlx_array a = matrix(), res = mlx_array_new(), nine = mlx_array_new_float(9);
     expect_ok(mlx_pad(&res, a, LIST(0, 1), 2, LIST(1, 0), 2, LIST(0, 2), 2, nine, "constant", stream), "pad");
-    assert_int_equal(mlx_array_dtype(res), MLX_INT32);
+    CHECK_EQ(mlx_array_dtype(res), MLX_INT32);
     EXPECT(res, "pad", DIMS(2, 3, 5), 9, 9, 9, 9, 9, 1, 2, 3, 9, 9, 4, 5, 6, 9, 9);
     expect_ok(mlx_pad_symmetric(&res, a, 1, nine, "constant", stream), "pad_symmetric");
     EXPECT(res, "pad_symmetric", DIMS(2, 4, 5), 9, 9, 9, 9, 9, 9, 1, 2, 3, 9, 9, 4, 5, 6, 9, 9, 9, 9, 9, 9);
@@ -245,11 +246,11 @@ static void test_split(void **state)
     mlx_array a = matrix();
     mlx_vector_array res = mlx_vector_array_new();
     expect_ok(mlx_split(&res, a, 3, -1, stream), "split");
-    assert_int_equal(mlx_vector_array_size(res), 3);
+    CHECK_EQ(mlx_vector_array_size(res), 3);
     PIECE(res, 0, DIMS(2, 2, 1), 1, 4);
     PIECE(res, 2, DIMS(2, 2, 1), 3, 6);
     expect_ok(mlx_split_sections(&res, a, LIST(1, 1, -1), 3, 1, stream), "split_sections");
-    assert_int_equal(mlx_vector_array_size(res), 4);
+    CHECK_EQ(mlx_vector_array_size(res), 4);
     PIECE(res, 0, DIMS(2, 2, 1), 1, 4);
     PIECE(res, 1, DIMS(2, 2, 0), 0);
     PIECE(res, 2, DIMS(2, 2, 1), 2, 5);
@@ -295,7 +296,7 @@ static void test_joining(void **state)
     mlx_array res = mlx_array_new(), half = mlx_array_new_data((const float[]){0.5f}, LIST(1), 1, MLX_FLOAT32);
     expect_ok(mlx_vector_array_append_value(lines, half), "append");
     expect_ok(mlx_concatenate(&res, lines, stream), "concatenate");
-    assert_int_equal(mlx_array_dtype(res), MLX_FLOAT32);
+    CHECK_EQ(mlx_array_dtype(res), MLX_FLOAT32);
     EXPECT(res, "concatenate", DIMS(1, 6), 1, 2, 3, 7, 8, 0.5);
     mlx_array a = matrix(), b = matrix();
     mlx_vector_array two = mlx_vector_array_new_data((const mlx_array[]){a, b}, 2);
@@ -325,7 +326,7 @@ static void test_sequences(void **state)
     mlx_array res = mlx_array_new();
     for (int dtype = MLX_UINT8; dtype < DTYPE_COUNT; dtype++) {
         expect_ok(mlx_arange(&res, 2, 7.5, 1, dtype, stream), "arange");
-        assert_int_equal(mlx_array_dtype(res), dtype);
+        CHECK_EQ(mlx_array_dtype(res), dtype);
         EXPECT(res, facts[dtype].name, DIMS(1, 6), 2, 3, 4, 5, 6, 7);
     }
     expect_ok(mlx_arange(&res, 0, 3, 0.5, MLX_FLOAT64, stream), "arange");
@@ -351,10 +352,10 @@ static void test_filled(void **state)
     mlx_array res = mlx_array_new(), a = matrix(), seven = mlx_array_new_float(7.9f);
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
         expect_ok(mlx_ones(&res, LIST(2, 2), 2, dtype, stream), "ones");
-        assert_int_equal(mlx_array_dtype(res), dtype);
+        CHECK_EQ(mlx_array_dtype(res), dtype);
         EXPECT(res, "ones", DIMS(2, 2, 2), 1, 1, 1, 1);
         expect_ok(mlx_eye(&res, 2, 3, 1, dtype, stream), "eye");
-        assert_int_equal(mlx_array_dtype(res), dtype);
+        CHECK_EQ(mlx_array_dtype(res), dtype);
         EXPECT(res, "eye", DIMS(2, 2, 3), 0, 1, 0, 0, 0, 1);
         expect_ok(mlx_tri(&res, 3, 2, 0, dtype, stream), "tri");
         EXPECT(res, "tri", DIMS(2, 3, 2), 1, 0, 1, 1, 1, 1);
@@ -362,12 +363,12 @@ static void test_filled(void **state)
         EXPECT(res, "identity", DIMS(2, 2, 2), 1, 0, 0, 1);
     }
     expect_ok(mlx_ones_like(&res, a, stream), "ones_like");
-    assert_int_equal(mlx_array_dtype(res), MLX_INT32);
+    CHECK_EQ(mlx_array_dtype(res), MLX_INT32);
     EXPECT(res, "ones_like", DIMS(2, 2, 3), 1, 1, 1, 1, 1, 1);
     expect_ok(mlx_zeros_like(&res, a, stream), "zeros_like");
     EXPECT(res, "zeros_like", DIMS(2, 2, 3), 0, 0, 0, 0, 0, 0);
     expect_ok(mlx_full_like(&res, a, seven, MLX_INT16, stream), "full_like");
-    assert_int_equal(mlx_array_dtype(res), MLX_INT16);
+    CHECK_EQ(mlx_array_dtype(res), MLX_INT16);
     EXPECT(res, "full_like", DIMS(2, 2, 3), 7, 7, 7, 7, 7, 7);
     expect_ok(mlx_eye(&res, 0, 3, 0, MLX_FLOAT32, stream), "eye");
     EXPECT(res, "no rows", DIMS(2, 0, 3), 0);
@@ -381,9 +382,10 @@ static mlx_array cube; /* (2, 3, 4) */
 
 static void refuses(int code, mlx_array res, const char *text)
 {
-    if (!strstr(error_text, text)) fail_msg("expected \"%s\" in \"%s\"", text, error_text);
+    CHECK_CONTAINS(error_text, text);
     expect_refusal(code, res, text);
 }
+#define refuses(...) CHECK_CALL(refuses, __VA_ARGS__)
 
 #define REFUSED(text, call)                                                                                            \
     do {                                                                                                               \
@@ -395,7 +397,7 @@ static void refuses(int code, mlx_array res, const char *text)
     do {                                                                                                               \
         mlx_vector_array none = {0}, *res = &none;                                                                     \
         int code = (call);                                                                                             \
-        assert_null(none.ctx);                                                                                         \
+        CHECK_NULL(none.ctx);                                                                                          \
         refuses(code, (mlx_array){0}, text);                                                                           \
     } while (0)
 

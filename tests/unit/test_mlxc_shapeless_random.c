@@ -563,7 +563,7 @@ static bool check_call(const struct program *program, mlx_closure fun, const mlx
     bool works = run_program(in, INPUTS, plain, program) == 0 && can_be_read(plain);
     error_count = 0;
     if (call_compiled(fun, in, got) != works)
-        fail_msg("%s: plainly it %s: %s", what, works ? "works" : "is refused", error_text);
+        CHECK_FAIL("%s: plainly it %s: %s", what, works ? "works" : "is refused", error_text);
     error_count = 0;
     for (size_t i = 0; i < OUTPUTS; i++) {
         if (works) {
@@ -605,8 +605,8 @@ static int check_program(uint64_t seed)
     for (int call = first + 1; first < CALLS && call <= first + CALLS; call++)
         worked += make_and_check(&program, fun, seed, call);
     kiln_cache_counters(kiln_cache_default(), &after);
-    assert_int_equal(traced.calls, traces);
-    assert_int_equal(after.traces, before.traces);
+    CHECK_EQ(traced.calls, traces);
+    CHECK_EQ(after.traces, before.traces);
     mlx_closure_free(fun);
     return worked;
 }
@@ -621,7 +621,7 @@ static void test_random_programs(void **state)
         return;
     }
     for (uint64_t seed = 1; seed <= PROGRAMS; seed++) worked += check_program(seed);
-    assert_true(worked > PROGRAMS * CALLS * 3 / 4);
+    CHECK_GT(worked, PROGRAMS * CALLS * 3 / 4);
     printf("%d of %d calls worked\n", worked, PROGRAMS * CALLS);
 }
 

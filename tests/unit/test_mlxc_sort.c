@@ -102,12 +102,12 @@ static void partitions_and_the_largest(void **state)
     expect_ok(mlx_argpartition(&res, a, 3, stream), "argpartition");
     struct numbers got = read_array(res);
     for (int i = 0; i < 8; i++) /* the fourth smallest is 2, at place 7 */
-        assert_true(i == 3 ? get(&got, i).u == 7 : (i < 3) == (values[get(&got, i).u] < 2));
+        CHECK_TRUE(i == 3 ? get(&got, i).u == 7 : (i < 3) == (values[get(&got, i).u] < 2));
     numbers_free(&got);
     expect_ok(mlx_topk_axis(&res, a, 2, axis, stream), "topk");
     got = read_array(res);
-    assert_true(got.shape.ndim == 2 && got.shape.dims[1] == 2);
-    assert_true(get(&got, 0).f == 7 && has_nan(get(&got, 1)) && get(&got, 2).f == 2 && get(&got, 3).f == 7);
+    CHECK_TRUE(got.shape.ndim == 2 && got.shape.dims[1] == 2);
+    CHECK_TRUE(get(&got, 0).f == 7 && has_nan(get(&got, 1)) && get(&got, 2).f == 2 && get(&got, 3).f == 7);
     numbers_free(&got), mlx_array_free(res);
     res = mlx_array_new();
     expect_refusal(mlx_partition_axis(&res, a, 4, 1, stream), res, "a kth too large");
@@ -132,7 +132,7 @@ static void finds_extremes(void **state)
                     mlx_array a = make_array(&in, (s + axis) % LAYOUT_COUNT), res = mlx_array_new();
                     expect_ok((largest ? mlx_argmax_axis : mlx_argmin_axis)(&res, a, axis, true, stream), "argmax");
                     got = read_array(res);
-                    assert_int_equal(got.dtype, MLX_UINT32);
+                    CHECK_EQ(got.dtype, MLX_UINT32);
                     for (int r = 0; r < got.size; r++) {
                         struct row row = row_at(&in.shape, axis, r);
                         int best = -1;
@@ -145,7 +145,7 @@ static void finds_extremes(void **state)
                             int order = best < 0 ? 1 : compare(x, get(&in, row.first + best * row.step));
                             if (best < 0 || order == (largest ? 1 : -1)) best = i;
                         }
-                        assert_int_equal(get(&got, r).u, best);
+                        CHECK_EQ(get(&got, r).u, best);
                     }
                     mlx_array_free(a), mlx_array_free(res);
                     numbers_free(&in), numbers_free(&got);
@@ -165,8 +165,8 @@ static void check_first_nan(mlx_dtype dtype, int length, int place, int axis, bo
     expect_ok((largest ? mlx_argmax_axis : mlx_argmin_axis)(&res, a, axis, false, stream), "argmax");
     struct numbers got = read_array(res);
     if ((int)get(&got, 0).u != place)
-        fail_msg("%s of %s along axis %d, %d elements, NaN at %d: %d", largest ? "argmax" : "argmin", facts[dtype].name,
-                 axis, length, place, (int)get(&got, 0).u);
+        CHECK_FAIL("%s of %s along axis %d, %d elements, NaN at %d: %d", largest ? "argmax" : "argmin",
+                   facts[dtype].name, axis, length, place, (int)get(&got, 0).u);
     mlx_array_free(a), mlx_array_free(res);
     numbers_free(&in), numbers_free(&got);
 }

@@ -36,9 +36,9 @@ static void test_one_key(void **state)
     (void)state;
     pthread_t thread;
     size_t before = count_free_keys();
-    assert_int_equal(pthread_create(&thread, NULL, use_both_libraries, NULL), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, use_both_libraries, NULL), 0);
     pthread_join(thread, NULL);
-    assert_int_equal(before - count_free_keys(), 1);
+    CHECK_EQ(before - count_free_keys(), 1);
 }
 
 int main(void)

@@ -16,10 +16,11 @@ static kiln_error err;
 static void check_graph(struct kiln_array *const *inputs, size_t count, struct kiln_array *result, const char *expected)
 {
     struct kiln_buffer text = {0};
-    assert_int_equal(kiln__graph_print(inputs, count, &result, 1, &text, NULL), KILN_OK);
-    assert_string_equal((const char *)text.data, expected);
+    CHECK_STATUS(kiln__graph_print(inputs, count, &result, 1, &text, NULL), KILN_OK);
+    CHECK_STR((const char *)text.data, expected);
     kiln__buffer_release(&text);
 }
+#define check_graph(...) CHECK_CALL(check_graph, __VA_ARGS__)
 
 #define DIMS(...) (const int[]){__VA_ARGS__}, sizeof((int[]){__VA_ARGS__}) / sizeof(int)
 
@@ -27,8 +28,8 @@ static void test_astype(void **state)
 {
     (void)state;
     struct kiln_array *a = shaped(KILN_INT32, 2, END);
-    assert_int_equal(kiln__astype(a, KILN_INT32, &out, &err), KILN_OK);
-    assert_ptr_equal(out, a);
+    CHECK_OK(kiln__astype(a, KILN_INT32, &out, &err), &err);
+    CHECK_EQ(out, a);
     kiln__array_unref(out);
     check_made(kiln__astype(a, KILN_FLOAT16, &out, &err), KILN_FLOAT16, 2, END);
     check_refused(kiln__astype(a, (enum kiln_dtype)77, &out, &err),
@@ -43,8 +44,8 @@ static void test_reshape(void **state)
     struct kiln_array *a = shaped(KILN_FLOAT32, 2, 6, END), *none = shaped(KILN_FLOAT32, 0, 3, END);
     check_made(kiln__reshape(a, DIMS(3, -1), &out, &err), KILN_FLOAT32, 3, 4, END);
     check_made(kiln__reshape(a, DIMS(-1), &out, &err), KILN_FLOAT32, 12, END);
-    assert_int_equal(kiln__reshape(a, DIMS(2, -1), &out, &err), KILN_OK);
-    assert_ptr_equal(out, a); /* the same shape: the same array */
+    CHECK_OK(kiln__reshape(a, DIMS(2, -1), &out, &err), &err);
+    CHECK_EQ(out, a); /* the same shape: the same array */
     kiln__array_unref(out);
     check_made(kiln__reshape(none, DIMS(3, -1), &out, &err), KILN_FLOAT32, 3, 0, END);
     check_refused(kiln__reshape(none, DIMS(0, -1), &out, &err),
@@ -104,9 +105,9 @@ static void test_slice(void **state)
         for (int i = 0; i < P * P * 6; i++) {
             int start = positions[i % P], stop = positions[i / P % P], stride = strides[i / P / P], count, first;
             python_slice(n, start, stop, stride, &count, &first);
-            assert_int_equal(kiln__slice(a, &start, &stop, &stride, 1, &out, &err), KILN_OK);
-            assert_int_equal(out->dims[0], count);
-            if (count) assert_int_equal(node_of(out)->attrs[0], first);
+            CHECK_OK(kiln__slice(a, &start, &stop, &stride, 1, &out, &err), &err);
+            CHECK_EQ(out->dims[0], count);
+            if (count) CHECK_EQ(node_of(out)->attrs[0], first);
             kiln__array_unref(out);
         }
         kiln__array_unref(a);
@@ -138,7 +139,7 @@ static void test_several(void **state)
                   "[stack] All arrays must have the same shape, got (2,3) and (2,1).");
     check_refused(kiln__stack(ab, 0, 0, &out, &err), "[stack] No arrays provided.");
     check_refused(kiln__stack(aa, 2, 3, &out, &err), "[stack] Axis 3 is out of range for an array of 3 dimensions.");
-    assert_int_equal(atomic_load(&a->refs), 1);
+    CHECK_EQ(atomic_load(&a->refs), 1);
     kiln__array_unref(a);
     kiln__array_unref(b);
 }
@@ -147,7 +148,7 @@ static void test_tile(void **state)
 {
     (void)state;
     struct kiln_array *a = shaped(KILN_INT8, 2, 3, END);
-    assert_int_equal(kiln__tile(a, (int[]){4, 1}, 2, &out, &err), KILN_OK);
+    CHECK_OK(kiln__tile(a, (int[]){4, 1}, 2, &out, &err), &err);
     check_graph(&a, 1, out,
                 "a0: int8(2,3)\n"
                 "v0: int8(1,2,3) = reshape(a0) [1, 2, 3]\n"
@@ -158,8 +159,8 @@ static void test_tile(void **state)
     check_made(kiln__tile(a, (int[]){5}, 1, &out, &err), KILN_INT8, 2, 15, END);
     check_made(kiln__tile(a, (int[]){2, 1, 2}, 3, &out, &err), KILN_INT8, 2, 2, 6, END);
     check_made(kiln__tile(a, (int[]){0}, 1, &out, &err), KILN_INT8, 2, 0, END);
-    assert_int_equal(kiln__tile(a, (int[]){1, 1}, 2, &out, &err), KILN_OK);
-    assert_ptr_equal(out, a);
+    CHECK_OK(kiln__tile(a, (int[]){1, 1}, 2, &out, &err), &err);
+    CHECK_EQ(out, a);
     kiln__array_unref(out);
     check_refused(kiln__tile(a, (int[]){-1}, 1, &out, &err), "[tile] Cannot repeat axis 1 of size 3 -1 times.");
     check_refused(kiln__tile(a, (int[]){INT_MAX}, 1, &out, &err),
@@ -178,8 +179,8 @@ static void test_full(void **state)
     check_made(kiln__zeros(DIMS(2, 0), KILN_BOOL, &out, &err), KILN_BOOL, 2, 0, END);
     check_refused(kiln__zeros(DIMS(-2), KILN_BOOL, &out, &err), "[full] shape (-2) has a negative size");
     check_refused(kiln__zeros(DIMS(2), (enum kiln_dtype) - 1, &out, &err), "there is no dtype -1");
-    assert_int_equal(kiln__zeros(DIMS(INT_MAX, INT_MAX, 9), KILN_BOOL, &out, &err), KILN_NO_MEMORY);
-    assert_int_equal(kiln__zeros(DIMS(2), KILN_FLOAT32, &out, &err), KILN_OK);
+    CHECK_STATUS(kiln__zeros(DIMS(INT_MAX, INT_MAX, 9), KILN_BOOL, &out, &err), KILN_NO_MEMORY, &err);
+    CHECK_OK(kiln__zeros(DIMS(2), KILN_FLOAT32, &out, &err), &err);
     check_graph(NULL, 0, out,
                 "c0: float32() = 0x00000000\n"
                 "v0: float32(2) = broadcast_to(c0) [2]\n"
@@ -218,7 +219,7 @@ static void test_matmul(void **state)
     struct kiln_array *three = shaped(KILN_FLOAT32, 3, 2, 3, END);
     check_refused(kiln__matmul(three, batch, &out, &err),
                   "[matmul] Batch dimensions of shapes (3,2,3) and (5,3,4) cannot be broadcast.");
-    assert_int_equal(kiln__matmul(vector, batch, &out, &err), KILN_OK);
+    CHECK_OK(kiln__matmul(vector, batch, &out, &err), &err);
     struct kiln_array *inputs[] = {vector, batch};
     check_graph(inputs, 2, out,
                 "a0: float32(3)\n"
@@ -231,7 +232,7 @@ static void test_matmul(void **state)
     kiln__array_unref(out);
     struct kiln_array *all[] = {vector, matrix, batch, batches, scalar, ints, other, three};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        assert_int_equal(atomic_load(&all[i]->refs), 1); /* nothing was kept */
+        CHECK_EQ(atomic_load(&all[i]->refs), 1); /* nothing was kept */
         kiln__array_unref(all[i]);
     }
 }
@@ -242,7 +243,7 @@ static void test_rms_norm(void **state)
     (void)state;
     struct kiln_array *x = shaped(KILN_BFLOAT16, 600, 4, END), *weight = shaped(KILN_FLOAT32, 4, END);
     struct kiln_array *inputs[] = {x, weight};
-    assert_int_equal(kiln__rms_norm(x, weight, 1, &out, &err), KILN_OK);
+    CHECK_OK(kiln__rms_norm(x, weight, 1, &out, &err), &err);
     check_graph(inputs, 2, out,
                 "a0: bfloat16(600,4)\n"
                 "a1: float32(4)\n"
@@ -280,12 +281,12 @@ static void test_rms_norm(void **state)
 static void test_key(void **state)
 {
     (void)state;
-    assert_int_equal(kiln__random_key(42, &out, &err), KILN_OK);
+    CHECK_OK(kiln__random_key(42, &out, &err), &err);
     check_array(out, KILN_UINT32, 2, END);
-    assert_memory_equal(out->data, ((uint32_t[]){0, 42}), 8);
+    CHECK_MEM(out->data, ((uint32_t[]){0, 42}), 8);
     kiln__array_unref(out);
-    assert_int_equal(kiln__random_key(UINT64_C(0x123456789), &out, &err), KILN_OK);
-    assert_memory_equal(out->data, ((uint32_t[]){1, 0x23456789}), 8);
+    CHECK_OK(kiln__random_key(UINT64_C(0x123456789), &out, &err), &err);
+    CHECK_MEM(out->data, ((uint32_t[]){1, 0x23456789}), 8);
     kiln__array_unref(out);
 }
 
@@ -295,16 +296,16 @@ static void test_sequence(void **state)
     uint32_t first[2], second[2], again[2], words[4];
     kiln__rng_state_next(first);
     kiln__rng_state_next(second);
-    assert_memory_not_equal(first, second, sizeof first);
+    CHECK_NE(memcmp(first, second, sizeof first), 0);
     kiln__random_seed(42);
     kiln__rng_state_next(first);
-    assert_memory_equal(first, ((uint32_t[]){255383827u, 267815257u}), 8); /* the second half of the split */
+    CHECK_MEM(first, ((uint32_t[]){255383827u, 267815257u}), 8); /* the second half of the split */
     kiln__rng_state_next(second);
     kiln__threefry_fill((uint32_t[]){2465931498u, 3679230171u}, words, 4);
-    assert_memory_equal(second, words + 2, 8);
+    CHECK_MEM(second, words + 2, 8);
     kiln__random_seed(42);
     kiln__rng_state_next(again);
-    assert_memory_equal(again, first, sizeof first);
+    CHECK_MEM(again, first, sizeof first);
 }
 
 static void test_bits(void **state)
@@ -313,8 +314,8 @@ static void test_bits(void **state)
     struct kiln_array *key = shaped(KILN_UINT32, 2, END);
     check_made(kiln__random_bits(DIMS(2, 3), key, &out, &err), KILN_UINT32, 2, 3, END);
     kiln__random_seed(42);
-    assert_int_equal(kiln__random_bits(DIMS(5), NULL, &out, &err), KILN_OK);
-    assert_memory_equal(node_of(out)->inputs[0]->data, ((uint32_t[]){255383827u, 267815257u}), 8);
+    CHECK_OK(kiln__random_bits(DIMS(5), NULL, &out, &err), &err);
+    CHECK_MEM(node_of(out)->inputs[0]->data, ((uint32_t[]){255383827u, 267815257u}), 8);
     kiln__array_unref(out);
     kiln__array_unref(key);
 }
@@ -325,7 +326,7 @@ static void test_bernoulli(void **state)
     struct kiln_array *key = shaped(KILN_UINT32, 2, END), *p = shaped(KILN_FLOAT16, 3, END),
                       *ints = shaped(KILN_INT32, END);
     struct kiln_array *inputs[] = {key, p};
-    assert_int_equal(kiln__random_bernoulli(p, DIMS(2, 3), key, &out, &err), KILN_OK);
+    CHECK_OK(kiln__random_bernoulli(p, DIMS(2, 3), key, &out, &err), &err);
     check_graph(inputs, 2, out,
                 "a0: uint32(2)\n"
                 "a1: float16(3)\n"
@@ -353,7 +354,7 @@ static void test_memory(void **state)
     (void)state;
     struct kiln_memory memory;
     kiln__memory_get(&memory);
-    assert_int_equal(memory.active, 0); /* every test above gave back what it made */
+    CHECK_EQ(memory.active, 0); /* every test above gave back what it made */
 }
 
 int main(void)

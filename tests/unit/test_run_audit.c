@@ -35,6 +35,7 @@ static void call_times(struct kiln_compiled *compiled, int times)
         kiln__array_unref(x);
     }
 }
+#define call_times(...) CHECK_CALL(call_times, __VA_ARGS__)
 
 static void test_audit(void **state)
 {
@@ -46,12 +47,12 @@ static void test_audit(void **state)
     uint64_t audits, before = differences(&audits), audits_before = audits;
     factor = 2;
     call_times(compiled, 9); /* hits 1 to 8 */
-    assert_int_equal(function.calls, 1 + 3);
-    assert_int_equal(differences(&audits), before);
-    assert_int_equal(audits - audits_before, 3);
+    CHECK_EQ(function.calls, 1 + 3);
+    CHECK_EQ(differences(&audits), before);
+    CHECK_EQ(audits - audits_before, 3);
     factor = 3; /* what a trace captured is fixed; the audit says that it would be captured anew */
     call_times(compiled, 8);
-    assert_int_equal(differences(&audits) - before, 1);
+    CHECK_EQ(differences(&audits) - before, 1);
     kiln__compiled_unref(compiled);
     kiln__audit_set(false);
     factor = 2;
@@ -74,8 +75,8 @@ static void test_options(void **state)
         setenv("KILN_OPT_LEVEL", rows[i].level, 1);
         call_times(compiled, 3);
         kiln_cache_counters(kiln_cache_default(), &after);
-        assert_int_equal(after.links - counters.links, rows[i].makes);
-        assert_int_equal(after.traces, counters.traces);
+        CHECK_EQ(after.links - counters.links, rows[i].makes);
+        CHECK_EQ(after.traces, counters.traces);
     }
     unsetenv("KILN_OPT_LEVEL");
     kiln__compiled_unref(compiled);

@@ -42,8 +42,8 @@ static void expect_product(struct kiln_array *a, struct kiln_array *b)
     eval(a);
     eval(b);
     int64_t m = a->dims[a->ndim - 2], k = a->dims[a->ndim - 1], n = b->dims[b->ndim - 1];
-    assert_int_equal(c->dtype, a->dtype);
-    assert_true(c->row_contiguous);
+    CHECK_EQ(c->dtype, a->dtype);
+    CHECK_TRUE(c->row_contiguous);
     for (int64_t i = 0; i < c->size; i++) {
         int64_t batch = i / (m * n), row = i / n % m, column = i % n;
         double wanted = 0;
@@ -51,10 +51,11 @@ static void expect_product(struct kiln_array *a, struct kiln_array *b)
             double left = element_number(a, batch * m * k + row * k + j);
             wanted += left * element_number(b, (b->ndim > 2 ? batch * k * n : 0) + j * n + column);
         }
-        assert_float_equal(element_number(c, i), wanted, 0);
+        CHECK_NEAR(element_number(c, i), wanted, 0);
     }
     kiln__array_unref(c);
 }
+#define expect_product(...) CHECK_CALL(expect_product, __VA_ARGS__)
 
 static struct kiln_array *turn(struct kiln_array *array) /* takes over the reference */
 {
@@ -130,9 +131,9 @@ static void empty_products(void **state)
     (void)state;
     struct kiln_array *a = counting(0, SHAPE(2, 0)), *b = counting(0, SHAPE(0, 3)), *c = product(a, b);
     struct kiln_array *flat = counting(0, SHAPE(0, 2)), *d = product(flat, c);
-    assert_int_equal(c->size, 6);
-    for (int64_t i = 0; i < 6; i++) assert_true(element_f32(c, i) == 0);
-    assert_int_equal(d->size, 0);
+    CHECK_EQ(c->size, 6);
+    for (int64_t i = 0; i < 6; i++) CHECK_EQ(element_f32(c, i), 0);
+    CHECK_EQ(d->size, 0);
     unref_all((struct kiln_array *[]){a, b, c, flat, d}, 5);
 }
 
@@ -149,11 +150,11 @@ static void a_missing_library_names_the_package(void **state)
     (void)state;
     struct kiln_blas blas = {0};
     kiln_error err = {.text = ""};
-    assert_int_equal(kiln__blas_open("libno-such-blas.so.0", &blas, &err), KILN_LINK_FAILED);
-    assert_non_null(strstr(err.text, "libopenblas0-pthread"));
-    assert_int_equal(kiln__blas_open("libc.so.6", &blas, &err), KILN_LINK_FAILED);
-    assert_non_null(strstr(err.text, "cblas_sgemm"));
-    assert_null(blas.sgemm);
+    CHECK_STATUS(kiln__blas_open("libno-such-blas.so.0", &blas, &err), KILN_LINK_FAILED, &err);
+    CHECK_CONTAINS(err.text, "libopenblas0-pthread");
+    CHECK_STATUS(kiln__blas_open("libc.so.6", &blas, &err), KILN_LINK_FAILED, &err);
+    CHECK_CONTAINS(err.text, "cblas_sgemm");
+    CHECK_NULL(blas.sgemm);
 }
 
 int main(void)

@@ -24,11 +24,12 @@ static kiln_counters counters(void)
 static void expect_since(const kiln_counters *before, uint64_t front_hits, uint64_t process_hits, uint64_t traces)
 {
     kiln_counters now = counters();
-    assert_int_equal(now.traces - before->traces, traces);
-    assert_int_equal(now.process_hits - before->process_hits, process_hits);
-    assert_int_equal(now.front_hits - before->front_hits, front_hits);
-    assert_int_equal(now.calls - before->calls, front_hits + process_hits + traces);
+    CHECK_EQ(now.traces - before->traces, traces);
+    CHECK_EQ(now.process_hits - before->process_hits, process_hits);
+    CHECK_EQ(now.front_hits - before->front_hits, front_hits);
+    CHECK_EQ(now.calls - before->calls, front_hits + process_hits + traces);
 }
+#define expect_since(...) CHECK_CALL(expect_since, __VA_ARGS__)
 
 static size_t active_memory(void)
 {
@@ -49,7 +50,7 @@ static struct kiln_array *call(struct kiln_compiled *compiled, struct kiln_array
 {
     struct kiln_output_list out;
     must_be(kiln__compiled_call(compiled, inputs, count, &out, &err));
-    assert_int_equal(out.count, 1);
+    CHECK_EQ(out.count, 1);
     struct kiln_array *array = kiln__array_ref(out.arrays[0]);
     kiln__output_list_release(&out);
     eval(array);
@@ -61,11 +62,12 @@ static void expect_refused(struct kiln_compiled *compiled, struct kiln_array *co
 {
     struct kiln_output_list out;
     kiln_error err = {.text = ""};
-    assert_int_not_equal(kiln__compiled_call(compiled, inputs, count, &out, &err), KILN_OK);
-    if (!strstr(err.text, part)) fail_msg("expected \"%s\", got \"%s\"", part, err.text);
-    assert_int_equal(out.count, 0);
+    CHECK_NE(kiln__compiled_call(compiled, inputs, count, &out, &err), KILN_OK);
+    CHECK_CONTAINS(err.text, part);
+    CHECK_EQ(out.count, 0);
     kiln__output_list_release(&out); /* allowed, and nothing */
 }
+#define expect_refused(...) CHECK_CALL(expect_refused, __VA_ARGS__)
 
 static size_t twice_plus_one(struct kiln_array *const *in, size_t count, struct kiln_array **out)
 {
@@ -78,11 +80,12 @@ static size_t twice_plus_one(struct kiln_array *const *in, size_t count, struct 
 static void expect_twice_plus_one(struct kiln_compiled *compiled, size_t ndim, const int *dims)
 {
     struct kiln_array *x = counting(3, ndim, dims), *got = call(compiled, &x, 1);
-    assert_int_equal(got->size, x->size);
-    for (int64_t i = 0; i < x->size; i++) assert_float_equal(element_f32(got, i), 2 * (3 + (float)i) + 1, 0);
+    CHECK_EQ(got->size, x->size);
+    for (int64_t i = 0; i < x->size; i++) CHECK_NEAR(element_f32(got, i), 2 * (3 + (float)i) + 1, 0);
     kiln__array_unref(x);
     kiln__array_unref(got);
 }
+#define expect_twice_plus_one(...) CHECK_CALL(expect_twice_plus_one, __VA_ARGS__)
 
 /* ---- signatures ----------------------------------------------------------------------------------------------- */
 
@@ -104,11 +107,11 @@ static void test_traces_once_per_signature(void **state)
     expect_since(&before, 10, 0, 6);
     expect_twice_plus_one(compiled, SHAPE(4, 1));
     expect_since(&before, 11, 0, 6);
-    assert_int_equal(function.calls, 6);
+    CHECK_EQ(function.calls, 6);
     int16_t number_of_another_type = 5;
     struct kiln_array *x = from_data(&number_of_another_type, KILN_INT16, 0, NULL), *got = call(compiled, &x, 1);
-    assert_int_equal(got->dtype, KILN_FLOAT32);
-    assert_float_equal(element_f32(got, 0), 11, 0);
+    CHECK_EQ(got->dtype, KILN_FLOAT32);
+    CHECK_NEAR(element_f32(got, 0), 11, 0);
     expect_since(&before, 11, 0, 7);
     kiln__array_unref(x);
     kiln__array_unref(got);
@@ -124,7 +127,7 @@ static void test_another_shape_compiles_nothing(void **state)
     expect_twice_plus_one(compiled, SHAPE(4));
     kiln_counters before = counters();
     for (int i = 5; i < 100; i++) expect_twice_plus_one(compiled, SHAPE(i));
-    assert_int_equal(counters().compiles, before.compiles);
+    CHECK_EQ(counters().compiles, before.compiles);
     expect_since(&before, 0, 0, 95);
     kiln__compiled_unref(compiled);
 }
@@ -142,7 +145,7 @@ static void test_shapeless(void **state)
     expect_twice_plus_one(compiled, SHAPE(2, 2));
     expect_twice_plus_one(compiled, SHAPE(200, 300)); /* above what runs at once */
     expect_since(&before, 20, 20, 2);
-    assert_int_equal(function.calls, 2);
+    CHECK_EQ(function.calls, 2);
     kiln__compiled_clear(compiled);
     expect_twice_plus_one(compiled, SHAPE(3));
     expect_since(&before, 20, 20, 3);
@@ -158,9 +161,9 @@ static void test_shapeless_with_many_sizes(void **state)
     kiln_counters before = counters();
     for (int i = 1; i <= 1500; i++) expect_twice_plus_one(compiled, SHAPE(i));
     for (int i = 1; i <= 1500; i += 100) expect_twice_plus_one(compiled, SHAPE(i));
-    assert_int_equal(function.calls, 1);
-    assert_int_equal(counters().evictions, before.evictions);
-    assert_int_equal(counters().compiles, before.compiles);
+    CHECK_EQ(function.calls, 1);
+    CHECK_EQ(counters().evictions, before.evictions);
+    CHECK_EQ(counters().compiles, before.compiles);
     kiln__compiled_unref(compiled);
 }
 
@@ -184,9 +187,9 @@ static void test_shapeless_refusals(void **state)
     expect_refused(adding, (struct kiln_array *[]){four, five}, 2, "[add] Shapes (4) and (5) cannot be broadcast");
     expect_refused(adding, (struct kiln_array *[]){four, lazy}, 2, "was traced with other sizes");
     kiln__array_unref(call(adding, (struct kiln_array *[]){five, lazy}, 2));
-    assert_int_equal(pair.calls, 1);
-    assert_int_equal(counters().traces, before.traces);
-    assert_int_equal(counters().calls - before.calls, 3);
+    CHECK_EQ(pair.calls, 1);
+    CHECK_EQ(counters().traces, before.traces);
+    CHECK_EQ(counters().calls - before.calls, 3);
     unref_all((struct kiln_array *[]){four, five, lazy}, 3);
     kiln__compiled_unref(adding);
 }
@@ -199,7 +202,7 @@ static struct kiln_array *call_inside(struct kiln_compiled *compiled, struct kil
 {
     struct kiln_output_list out;
     must_be(kiln__compiled_call(compiled, &x, 1, &out, &err));
-    assert_int_equal(out.count, 1);
+    CHECK_EQ(out.count, 1);
     struct kiln_array *array = keep(kiln__array_ref(out.arrays[0]));
     kiln__output_list_release(&out);
     return array;
@@ -222,15 +225,15 @@ static void test_nested_compile_becomes_part_of_the_outer(void **state)
     kiln_counters before = counters();
     for (int i = 0; i < 3; i++) {
         struct kiln_array *got = call(outer, &x, 1);
-        assert_float_equal(element_f32(got, 6), 2 * 6.0f - 1, 0);
+        CHECK_NEAR(element_f32(got, 6), 2 * 6.0f - 1, 0);
         kiln__array_unref(got);
     }
     expect_since(&before, 2, 0, 1);
-    assert_int_equal(function.calls, 1);
+    CHECK_EQ(function.calls, 1);
     kiln_counters now = counters(); /* one kernel for all of it, from wherever */
     uint64_t kernels =
         now.compiles + now.disk_hits + now.kernel_hits - before.compiles - before.disk_hits - before.kernel_hits;
-    assert_int_equal(kernels, 1);
+    CHECK_EQ(kernels, 1);
     kiln__array_unref(x);
     kiln__compiled_unref(outer);
     kiln__compiled_unref(inner);
@@ -256,8 +259,8 @@ static void test_a_function_that_calls_itself_ends_as_it_would_plainly(void **st
     inner = compile(&function, false);
     depth_left = 10;
     struct kiln_array *got = call(inner, &x, 1);
-    assert_float_equal(element_f32(got, 2), 2 * 1024 + 1023, 0);
-    assert_int_equal(function.calls, 10);
+    CHECK_NEAR(element_f32(got, 2), 2 * 1024 + 1023, 0);
+    CHECK_EQ(function.calls, 10);
     expect_since(&before, 0, 0, 1);
     kiln__array_unref(got);
     kiln__array_unref(x);
@@ -285,10 +288,10 @@ static void test_a_compiled_function_on_constants_inside_a_trace(void **state)
     constant = counting(10, SHAPE(3));
     for (int i = 0; i < 3; i++) {
         struct kiln_array *got = call(outer, &x, 1);
-        assert_float_equal(element_f32(got, 2), 2 + 25, 0);
+        CHECK_NEAR(element_f32(got, 2), 2 + 25, 0);
         kiln__array_unref(got);
     }
-    assert_int_equal(function.calls, 1);
+    CHECK_EQ(function.calls, 1);
     kiln__array_unref(x);
     kiln__array_unref(constant);
     kiln__compiled_unref(outer);
@@ -324,8 +327,7 @@ static void test_a_layer_evaluated_inside_a_trace(void **state)
         struct kiln_array *wide = NULL;
         must_be(kiln__astype(plain, KILN_FLOAT32, &wide, &err));
         eval(wide);
-        for (int i = 0; i < 40; i++)
-            assert_float_equal(element_f32(got, i), ((float)i + element_f32(wide, i)) * (float)i, 0);
+        for (int i = 0; i < 40; i++) CHECK_NEAR(element_f32(got, i), ((float)i + element_f32(wide, i)) * (float)i, 0);
         kiln__array_unref(got);
         kiln__array_unref(plain);
         kiln__array_unref(wide);
@@ -353,7 +355,7 @@ static void test_a_function_on_a_constant_inside_its_own_trace(void **state)
     inner = compile(&function, false);
     depth_left = 1;
     struct kiln_array *got = call(inner, &x, 1);
-    assert_float_equal(element_f32(got, 2), 2 + 144, 0);
+    CHECK_NEAR(element_f32(got, 2), 2 + 144, 0);
     kiln__array_unref(got);
     kiln__array_unref(x);
     kiln__array_unref(constant);
@@ -372,14 +374,14 @@ static void test_a_failing_function_leaves_nothing_and_may_succeed_later(void **
     kiln_counters before = counters();
     for (int i = 0; i < 3000; i++) expect_refused(compiled, &x, 1, "the function says no");
     expect_since(&before, 0, 0, 3000);
-    assert_int_equal(active_memory(), memory);
+    CHECK_EQ(active_memory(), memory);
     function.fails = false;
     expect_twice_plus_one(compiled, SHAPE(1000));
     expect_twice_plus_one(compiled, SHAPE(1000));
     expect_since(&before, 1, 0, 3001);
     kiln__array_unref(x);
     kiln__compiled_unref(compiled);
-    assert_int_equal(active_memory(), memory - 4000);
+    CHECK_EQ(active_memory(), memory - 4000);
 }
 
 static struct kiln_array *captured;
@@ -400,14 +402,14 @@ static void test_a_captured_lazy_array_is_computed_once(void **state)
     captured = unary(KILN_OP_SQUARE, base);
     for (int i = 0; i < 3; i++) {
         struct kiln_array *got = call(compiled, &x, 1);
-        assert_float_equal(element_f32(got, 1), 1 + 121, 0);
-        assert_true(kiln__array_is_ready(captured));
+        CHECK_NEAR(element_f32(got, 1), 1 + 121, 0);
+        CHECK_TRUE(kiln__array_is_ready(captured));
         kiln__array_unref(got);
     }
     kiln__array_unref(captured); /* the plan keeps it */
     captured = NULL;
     struct kiln_array *got = call(compiled, &x, 1);
-    assert_float_equal(element_f32(got, 2), 2 + 144, 0);
+    CHECK_NEAR(element_f32(got, 2), 2 + 144, 0);
     unref_all((struct kiln_array *[]){got, x, base}, 3);
     kiln__compiled_unref(compiled);
 }
@@ -430,7 +432,7 @@ static void test_an_escaped_placeholder_is_refused(void **state)
     struct kiln_array *x = counting(0, SHAPE(3));
     kiln__array_unref(call(compiled, &x, 1));
     expect_refused(second, &escaped, 1, "belongs to a trace that has ended");
-    assert_int_equal(other.calls, 0);
+    CHECK_EQ(other.calls, 0);
     kiln__array_unref(escaped);
     kiln__array_unref(x);
     kiln__compiled_unref(compiled);
@@ -461,11 +463,11 @@ static void test_many_outputs_and_none(void **state)
     struct kiln_output_list out;
     for (int i = 0; i < 2; i++) {
         must_be(kiln__compiled_call(many, &x, 1, &out, &err));
-        assert_int_equal(out.count, 10);
-        for (int k = 0; k < 10; k++) assert_float_equal(element_f32(out.arrays[k], 1), 1 + (float)k, 0);
+        CHECK_EQ(out.count, 10);
+        for (int k = 0; k < 10; k++) CHECK_NEAR(element_f32(out.arrays[k], 1), 1 + (float)k, 0);
         kiln__output_list_release(&out);
         must_be(kiln__compiled_call(empty, i ? &lazy : &x, 1, &out, &err));
-        assert_int_equal(out.count, 0);
+        CHECK_EQ(out.count, 0);
         kiln__output_list_release(&out);
     }
     kiln__array_unref(lazy);
@@ -492,10 +494,10 @@ static void test_lazy_inputs_stay_lazy(void **state)
     size_t memory = active_memory();
     must_be(kiln__compiled_call(compiled, &lazy, 1, &first, &err));
     must_be(kiln__compiled_call(compiled, first.arrays, 1, &second, &err)); /* on a lazy output */
-    assert_false(kiln__array_is_ready(lazy));
-    assert_false(kiln__array_is_ready(first.arrays[0]));
-    assert_int_equal(active_memory(), memory);
-    assert_int_equal(function.calls, 1);
+    CHECK_FALSE(kiln__array_is_ready(lazy));
+    CHECK_FALSE(kiln__array_is_ready(first.arrays[0]));
+    CHECK_EQ(active_memory(), memory);
+    CHECK_EQ(function.calls, 1);
     struct kiln_array *got = kiln__array_ref(second.arrays[0]);
     kiln__output_list_release(&first);
     kiln__output_list_release(&second);
@@ -505,7 +507,7 @@ static void test_lazy_inputs_stay_lazy(void **state)
     pthread_t thread;
     pthread_create(&thread, NULL, eval_on_thread, got);
     pthread_join(thread, NULL);
-    assert_float_equal(element_f32(got, 99), 4 * -99.0f + 3, 0);
+    CHECK_NEAR(element_f32(got, 99), 4 * -99.0f + 3, 0);
     kiln__array_unref(got);
 }
 
@@ -518,10 +520,10 @@ static void test_large_calls_are_lazy(void **state)
                       *big = counting(0, SHAPE(KILN_RUN_AT_ONCE + 1));
     struct kiln_output_list out;
     must_be(kiln__compiled_call(compiled, &x, 1, &out, &err));
-    assert_true(kiln__array_is_ready(out.arrays[0]));
+    CHECK_TRUE(kiln__array_is_ready(out.arrays[0]));
     kiln__output_list_release(&out);
     must_be(kiln__compiled_call(compiled, &big, 1, &out, &err));
-    assert_false(kiln__array_is_ready(out.arrays[0]));
+    CHECK_FALSE(kiln__array_is_ready(out.arrays[0]));
     must_be(kiln__eval_async(out.arrays, 1, &err));
     kiln__output_list_release(&out); /* at once, as clients do */
     kiln__eval_synchronize();
@@ -559,7 +561,7 @@ static void test_storage_of_an_input_is_taken_after_its_last_use(void **state)
         rows_in_passes(&x, 1, plain);
         for (int i = 0; i < 4; i++) {
             eval(plain[i]);
-            assert_memory_equal(out.arrays[i]->data, plain[i]->data, (size_t)plain[i]->size * 4);
+            CHECK_MEM(out.arrays[i]->data, plain[i]->data, (size_t)plain[i]->size * 4);
         }
         drop_scratch(start);
         kiln__output_list_release(&out);
@@ -581,7 +583,7 @@ static void test_outputs_freed_during_evaluation(void **state)
         struct kiln_array *lazy = unary(KILN_OP_ABS, base);
         struct kiln_output_list out;
         must_be(kiln__compiled_call(compiled, &lazy, 1, &out, &err));
-        assert_false(kiln__array_is_ready(out.arrays[0]));
+        CHECK_FALSE(kiln__array_is_ready(out.arrays[0]));
         must_be(kiln__eval_async(out.arrays, 1, &err));
         if (i % 3) /* at times, before it begins */
             while (!kiln__array_is_ready(out.arrays[0])) sched_yield();
@@ -590,7 +592,7 @@ static void test_outputs_freed_during_evaluation(void **state)
         kiln__array_unref(lazy);
     }
     kiln__eval_synchronize();
-    assert_int_equal(active_memory(), memory);
+    CHECK_EQ(active_memory(), memory);
     kiln__array_unref(base);
     kiln__compiled_unref(compiled);
 }
@@ -618,13 +620,13 @@ static void test_constants_are_exact_and_share_a_kernel(void **state)
         struct kiln_array *x = counting(1, SHAPE(1)), *got;
         constant_value = values[i];
         got = call(compiled, &x, 1);
-        assert_memory_equal(got->data, &values[i], sizeof values[i]);
+        CHECK_MEM(got->data, &values[i], sizeof values[i]);
         if (i == 0) compiles = counters().compiles;
         kiln__array_unref(x);
         kiln__array_unref(got);
         kiln__compiled_unref(compiled);
     }
-    assert_int_equal(counters().compiles, compiles);
+    CHECK_EQ(counters().compiles, compiles);
 }
 
 /* x*1+23 and x*12+3: what a careless kernel name would merge. */
@@ -648,8 +650,8 @@ static void test_neighbouring_constants_do_not_merge(void **state)
     struct function first = {.body = one_and_23}, second = {.body = twelve_and_3};
     struct kiln_compiled *one = compile(&first, false), *twelve = compile(&second, false);
     struct kiln_array *x = counting(5, SHAPE(1)), *got = call(one, &x, 1), *other = call(twelve, &x, 1);
-    assert_float_equal(element_f32(got, 0), 28, 0);
-    assert_float_equal(element_f32(other, 0), 63, 0);
+    CHECK_NEAR(element_f32(got, 0), 28, 0);
+    CHECK_NEAR(element_f32(other, 0), 63, 0);
     unref_all((struct kiln_array *[]){x, got, other}, 3);
     kiln__compiled_unref(one);
     kiln__compiled_unref(twelve);
@@ -665,9 +667,9 @@ static void test_signatures_do_not_merge(void **state)
     for (size_t i = 0; i < COUNT(shapes); i++) {
         struct kiln_array *inputs[2] = {counting(0, 2, shapes[i][0]), counting(0, 2, shapes[i][1])};
         struct kiln_array *got = call(compiled, inputs, 2);
-        assert_int_equal(got->dims[0], 2);
-        assert_int_equal(got->dims[1], 2);
-        assert_int_equal(function.calls, (int)i + 1);
+        CHECK_EQ(got->dims[0], 2);
+        CHECK_EQ(got->dims[1], 2);
+        CHECK_EQ(function.calls, (int)i + 1);
         unref_all(inputs, 2);
         kiln__array_unref(got);
     }
@@ -683,7 +685,7 @@ static int stderr_before;
 static void catch_stderr(void)
 {
     stderr_text = tmpfile();
-    assert_non_null(stderr_text);
+    CHECK_NOT_NULL(stderr_text);
     stderr_before = dup(STDERR_FILENO);
     dup2(fileno(stderr_text), STDERR_FILENO);
 }
@@ -719,21 +721,21 @@ static void test_very_many_signatures(void **state)
             must_be(kiln__array_alloc(KILN_FLOAT32, 3, dims, &x, &err));
             memset(x->data, 0, (size_t)x->size * 4);
             got = call(compiled, &x, 1);
-            assert_float_equal(element_f32(got, x->size - 1), 1, 0);
+            CHECK_NEAR(element_f32(got, x->size - 1), 1, 0);
             kiln__array_unref(x);
             kiln__array_unref(got);
         }
     const char *said = caught_stderr(), *line = strstr(said, "kiln: test has more than 1024 signatures in use");
-    if (!line || strchr(line, '\n') != said + strlen(said) - 1) fail_msg("expected one line, got: %s", said);
+    if (!line || strchr(line, '\n') != said + strlen(said) - 1) CHECK_FAIL("expected one line, got: %s", said);
     kiln_counters now = counters();
-    assert_int_equal(now.traces - before.traces, 2 * SHAPES);
-    assert_in_range(now.evictions - before.evictions, 2 * SHAPES - KEPT, 2 * SHAPES);
-    assert_int_equal(now.calls - before.calls, 2 * SHAPES);
-    assert_int_equal(now.compiles, before.compiles);
-    assert_int_equal(active_memory(), memory);
+    CHECK_EQ(now.traces - before.traces, 2 * SHAPES);
+    CHECK_BETWEEN(now.evictions - before.evictions, 2 * SHAPES - KEPT, 2 * SHAPES);
+    CHECK_EQ(now.calls - before.calls, 2 * SHAPES);
+    CHECK_EQ(now.compiles, before.compiles);
+    CHECK_EQ(active_memory(), memory);
     kiln__compiled_clear(compiled);
     expect_twice_plus_one(compiled, SHAPE(3));
-    assert_int_equal(counters().traces - now.traces, 1);
+    CHECK_EQ(counters().traces - now.traces, 1);
     kiln__compiled_unref(compiled);
 }
 
@@ -748,11 +750,11 @@ static void test_the_least_recently_used_plan_goes(void **state)
         expect_twice_plus_one(compiled, SHAPE(i % 64 + 1, i / 64 + 1));
         if (i % 100 == 0) expect_twice_plus_one(compiled, SHAPE(1, 1, 1));
     }
-    assert_int_equal(function.calls, 3 * KEPT + 1);
+    CHECK_EQ(function.calls, 3 * KEPT + 1);
     expect_twice_plus_one(compiled, SHAPE(1, 1)); /* the first of the others has gone */
-    assert_int_equal(function.calls, 3 * KEPT + 2);
+    CHECK_EQ(function.calls, 3 * KEPT + 2);
     expect_twice_plus_one(compiled, SHAPE(1, 1, 1));
-    assert_int_equal(function.calls, 3 * KEPT + 2);
+    CHECK_EQ(function.calls, 3 * KEPT + 2);
     kiln__compiled_unref(compiled);
 }
 
@@ -767,10 +769,11 @@ static void run_threads(void *(*body)(void *), int count)
 {
     pthread_t threads[THREADS];
     pthread_barrier_init(&barrier, NULL, (unsigned)count);
-    for (intptr_t i = 0; i < count; i++) assert_int_equal(pthread_create(&threads[i], NULL, body, (void *)i), 0);
+    for (intptr_t i = 0; i < count; i++) CHECK_EQ(pthread_create(&threads[i], NULL, body, (void *)i), 0);
     for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&barrier);
 }
+#define run_threads(...) CHECK_CALL(run_threads, __VA_ARGS__)
 
 static size_t slow_twice_plus_one(struct kiln_array *const *in, size_t count, struct kiln_array **out)
 {
@@ -794,10 +797,10 @@ static void test_first_calls_at_once_trace_once(void **state)
     kiln_counters before = counters();
     run_threads(first_call, THREADS);
     kiln_counters now = counters();
-    assert_int_equal(function.calls, 1);
-    assert_int_equal(now.traces - before.traces, 1);
-    assert_int_equal(now.calls - before.calls, THREADS * 10);
-    assert_int_equal(now.front_hits + now.process_hits - before.front_hits - before.process_hits, THREADS * 10 - 1);
+    CHECK_EQ(function.calls, 1);
+    CHECK_EQ(now.traces - before.traces, 1);
+    CHECK_EQ(now.calls - before.calls, THREADS * 10);
+    CHECK_EQ(now.front_hits + now.process_hits - before.front_hits - before.process_hits, THREADS * 10 - 1);
     kiln__compiled_unref(shared_function);
 }
 
@@ -817,10 +820,10 @@ static void test_first_calls_at_once_of_a_shapeless_function(void **state)
     kiln_counters before = counters();
     run_threads(first_call_of_a_size, THREADS);
     kiln_counters now = counters();
-    assert_int_equal(function.calls, 1);
-    assert_int_equal(now.traces - before.traces, 1);
-    assert_int_equal(now.calls - before.calls, THREADS * 10);
-    assert_int_equal(now.front_hits + now.process_hits - before.front_hits - before.process_hits, THREADS * 10 - 1);
+    CHECK_EQ(function.calls, 1);
+    CHECK_EQ(now.traces - before.traces, 1);
+    CHECK_EQ(now.calls - before.calls, THREADS * 10);
+    CHECK_EQ(now.front_hits + now.process_hits - before.front_hits - before.process_hits, THREADS * 10 - 1);
     kiln__compiled_unref(shared_function);
 }
 
@@ -846,9 +849,9 @@ static void test_waiters_get_the_error(void **state)
         function.calls = 0;
         run_threads(failing_first_call, THREADS);
         calls = function.calls;
-        assert_in_range(calls, 1, THREADS);
+        CHECK_BETWEEN(calls, 1, THREADS);
     }
-    assert_true(rounds < 50);
+    CHECK_LT(rounds, 50);
     function.fails = false;
     expect_twice_plus_one(shared_function, SHAPE(16));
     kiln__compiled_unref(shared_function);
@@ -902,7 +905,7 @@ static void *call_until_cleared(void *id)
         kiln_error err = {.text = ""};
         for (int i = 0; i < 300 || atomic_load(&working) > 0; i++) {
             if (i % 2)
-                must(kiln__compiled_clear_all(&err), &err);
+                CHECK_OK(kiln__compiled_clear_all(&err), &err);
             else
                 kiln__compiled_clear(shared_function);
             sched_yield();
@@ -942,7 +945,7 @@ static void *user(void *rounds)
     for (intptr_t i = 0; i < (intptr_t)rounds; i++) {
         pthread_barrier_wait(&barrier);
         struct kiln_array *x = counting(0, SHAPE(4)), *got = call(handed, &x, 1);
-        assert_float_equal(element_f32(got, 0), expected, 0);
+        CHECK_NEAR(element_f32(got, 0), expected, 0);
         kiln__array_unref(x);
         kiln__array_unref(got);
         pthread_barrier_wait(&barrier);
@@ -965,7 +968,7 @@ static void test_made_here_used_there_freed_here(void **state)
         if (i % 3 == 0) expect_twice_plus_one(other, SHAPE(4));
         pthread_barrier_wait(&barrier);
         pthread_barrier_wait(&barrier);
-        assert_int_equal(function.calls, 1);
+        CHECK_EQ(function.calls, 1);
         kiln__compiled_unref(handed);
         kiln__compiled_unref(other);
     }
@@ -1037,7 +1040,7 @@ static void use_scale(const struct scale *scale, unsigned random)
     bool is_lazy = random % 5 == 0;
     struct kiln_array *got = call(scale->compiled, is_lazy ? &lazy : &x, 1);
     for (int64_t i = 0; i < got->size; i++)
-        assert_float_equal(element_f32(got, i), (is_lazy ? -1 : 1) * scale->factor * (1 + (float)i), 0);
+        CHECK_NEAR(element_f32(got, i), (is_lazy ? -1 : 1) * scale->factor * (1 + (float)i), 0);
     unref_all((struct kiln_array *[]){x, lazy, got}, 3);
 }
 
@@ -1073,7 +1076,7 @@ static void test_stress(void **state)
     }
     run_threads(stress, THREADS);
     for (int i = 0; i < PLACES; i++) scale_unref(places[i].scale);
-    assert_int_equal(payloads_made, payloads_freed);
+    CHECK_EQ(payloads_made, payloads_freed);
 }
 
 int main(void)

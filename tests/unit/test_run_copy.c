@@ -10,9 +10,9 @@ static void contiguous_packs_views(void **state)
     struct kiln_array *packed = unary(KILN_OP_CONTIGUOUS, turned), *same = unary(KILN_OP_CONTIGUOUS, a);
     eval(packed);
     eval(same);
-    assert_true(packed->row_contiguous);
-    assert_memory_equal(packed->data, ((float[]){0, 3, 1, 4, 2, 5}), 24);
-    assert_ptr_equal(same->storage, a->storage);
+    CHECK_TRUE(packed->row_contiguous);
+    CHECK_MEM(packed->data, ((float[]){0, 3, 1, 4, 2, 5}), 24);
+    CHECK_EQ(same->storage, a->storage);
     unref_all((struct kiln_array *[]){a, turned, packed, same}, 4);
 }
 
@@ -32,7 +32,7 @@ static void expect_joined(int axis, int last)
         for (int k = 2; k >= 0; rest /= joined->dims[k], k--) index[k] = rest % joined->dims[k];
         while (index[axis] >= parts[part]->dims[axis]) index[axis] -= parts[part++]->dims[axis];
         for (int k = 0; k < 3; k++) position = position * parts[part]->dims[k] + index[k];
-        assert_true(element_f32(joined, i) == element_f32(parts[part], position));
+        CHECK_EQ(element_f32(joined, i), element_f32(parts[part], position));
     }
     unref_all((struct kiln_array *[]){a, base, c, parts[1], joined}, 5);
 }
@@ -51,11 +51,11 @@ static void concatenate_empty_and_single(void **state)
     struct kiln_array *none = counting(0, SHAPE(0)), *both[2] = {none, none}, *joined = NULL, *alone = NULL;
     must_be(kiln__concatenate(both, 2, 0, &joined, &err));
     eval(joined);
-    assert_int_equal(joined->size, 0);
+    CHECK_EQ(joined->size, 0);
     struct kiln_array *one = counting(5, SHAPE(3));
     must_be(kiln__concatenate(&one, 1, 0, &alone, &err));
     eval(alone);
-    assert_memory_equal(alone->data, one->data, 12);
+    CHECK_MEM(alone->data, one->data, 12);
     unref_all((struct kiln_array *[]){none, joined, one, alone}, 4);
 }
 
@@ -67,7 +67,7 @@ static void small_dtypes_side_by_side(void **state)
     struct kiln_array *joined = NULL;
     must_be(kiln__concatenate(parts, 2, 1, &joined, &err));
     eval(joined);
-    assert_memory_equal(joined->data, ((uint8_t[]){1, 4, 5, 2, 6, 7, 3, 8, 9}), 9);
+    CHECK_MEM(joined->data, ((uint8_t[]){1, 4, 5, 2, 6, 7, 3, 8, 9}), 9);
     unref_all((struct kiln_array *[]){parts[0], parts[1], joined}, 3);
 }
 

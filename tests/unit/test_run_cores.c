@@ -1,23 +1,14 @@
 /*
  * test_run_cores.c - the pool is as wide as the control groups of the process allow; they are files of a folder here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka needs the four above */
-#include <cmocka.h>
-
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "run/cpu/cores.h"
+#include "support/check.h"
 
 static char root[64];
 
@@ -46,23 +37,24 @@ static void put(const char *path, const char *text)
         *slash = '/';
     }
     FILE *file = fopen(name, "w");
-    assert_non_null(file);
+    CHECK_NOT_NULL(file);
     fputs(text, file);
     fclose(file);
 }
+#define put(...) CHECK_CALL(put, __VA_ARGS__)
 
 /* Without limits; the tests below need two. */
 static int all(void)
 {
     cpu_set_t set;
-    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+    CHECK_EQ(sched_getaffinity(0, sizeof set, &set), 0);
     return CPU_COUNT(&set);
 }
 
 static void without_groups(void **state)
 {
     (void)state;
-    assert_int_equal(kiln__cores(root), all());
+    CHECK_EQ(kiln__cores(root), all());
 }
 
 static void a_quota_of_version_2(void **state)
@@ -70,13 +62,13 @@ static void a_quota_of_version_2(void **state)
     (void)state;
     put("/proc/self/cgroup", "0::/a/b\n");
     put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
-    assert_int_equal(kiln__cores(root), all());
+    CHECK_EQ(kiln__cores(root), all());
     put("/sys/fs/cgroup/a/b/cpu.max", "100000 100000\n");
-    assert_int_equal(kiln__cores(root), 1);
+    CHECK_EQ(kiln__cores(root), 1);
     put("/sys/fs/cgroup/a/b/cpu.max", "1000 100000\n"); /* a hundredth of a processor is a thread */
-    assert_int_equal(kiln__cores(root), 1);
+    CHECK_EQ(kiln__cores(root), 1);
     put("/sys/fs/cgroup/a/b/cpu.max", "100001 100000\n"); /* a little more than one is two */
-    assert_int_equal(kiln__cores(root), all() < 2 ? 1 : 2);
+    CHECK_EQ(kiln__cores(root), all() < 2 ? 1 : 2);
 }
 
 static void a_quota_of_a_group_above(void **state)
@@ -85,10 +77,10 @@ static void a_quota_of_a_group_above(void **state)
     put("/proc/self/cgroup", "0::/a/b\n");
     put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
     put("/sys/fs/cgroup/a/cpu.max", "50000 100000\n");
-    assert_int_equal(kiln__cores(root), 1);
+    CHECK_EQ(kiln__cores(root), 1);
     put("/sys/fs/cgroup/a/cpu.max", "max 100000\n");
     put("/sys/fs/cgroup/cpu.max", "50000 100000\n"); /* a container's own root */
-    assert_int_equal(kiln__cores(root), 1);
+    CHECK_EQ(kiln__cores(root), 1);
 }
 
 static void a_quota_of_version_1(void **state)
@@ -97,9 +89,9 @@ static void a_quota_of_version_1(void **state)
     put("/proc/self/cgroup", "12:memory:/x\n4:cpu,cpuacct:/docker/1\n3:cpuset:/y\n");
     put("/sys/fs/cgroup/cpu/docker/1/cpu.cfs_quota_us", "-1\n");
     put("/sys/fs/cgroup/cpu/docker/1/cpu.cfs_period_us", "100000\n");
-    assert_int_equal(kiln__cores(root), all());
+    CHECK_EQ(kiln__cores(root), all());
     put("/sys/fs/cgroup/cpu/docker/1/cpu.cfs_quota_us", "90000\n");
-    assert_int_equal(kiln__cores(root), 1);
+    CHECK_EQ(kiln__cores(root), 1);
 }
 
 /* The path of the host, in a container that sees its own group as the root. */
@@ -109,7 +101,7 @@ static void a_group_that_is_not_there(void **state)
     put("/proc/self/cgroup", "4:cpuacct,cpu:/docker/1\n");
     put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000\n");
     put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
-    assert_int_equal(kiln__cores(root), 1);
+    CHECK_EQ(kiln__cores(root), 1);
 }
 
 static void nonsense_limits_nothing(void **state)
@@ -117,7 +109,7 @@ static void nonsense_limits_nothing(void **state)
     (void)state;
     put("/proc/self/cgroup", "\n:\n0:\n::::\n0::/a\n5:cpuset,cpus:/z\nno line end");
     put("/sys/fs/cgroup/a/cpu.max", "many\n");
-    assert_int_equal(kiln__cores(root), all());
+    CHECK_EQ(kiln__cores(root), all());
 }
 
 int main(void)

@@ -35,7 +35,7 @@ static void a_chain_of_a_million_nodes(void **state)
     (void)state;
     struct kiln_array *array = chain(scalar_f32(0), 1000000);
     eval(array);
-    assert_float_equal(element_f32(array, 0), 1000000.0f, 0);
+    CHECK_NEAR(element_f32(array, 0), 1000000.0f, 0);
     kiln__array_unref(array);
 }
 
@@ -56,7 +56,7 @@ static void shared_nodes_run_once(void **state)
         array = next;
     }
     eval(array);
-    assert_true(element_f32(array, 0) == 0x1p60f);
+    CHECK_EQ(element_f32(array, 0), 0x1p60f);
     kiln__array_unref(array);
 }
 
@@ -65,12 +65,12 @@ static void evaluating_nothing_and_ready_arrays(void **state)
     (void)state;
     kiln_error err;
     struct kiln_array *ready = scalar_f32(3);
-    must(kiln__eval(NULL, 0, &err), &err);
-    must(kiln__eval(&ready, 1, &err), &err);
-    must(kiln__eval_async(NULL, 0, &err), &err);
+    CHECK_OK(kiln__eval(NULL, 0, &err), &err);
+    CHECK_OK(kiln__eval(&ready, 1, &err), &err);
+    CHECK_OK(kiln__eval_async(NULL, 0, &err), &err);
     kiln__array_unref(ready);
     struct kiln_array *none = NULL;
-    assert_int_equal(kiln__eval(&none, 1, &err), KILN_INVALID);
+    CHECK_STATUS(kiln__eval(&none, 1, &err), KILN_INVALID, &err);
 }
 
 static void tracers_are_refused(void **state)
@@ -78,15 +78,15 @@ static void tracers_are_refused(void **state)
     (void)state;
     kiln_error err = {.text = ""};
     struct kiln_array *tracer = NULL;
-    must(kiln__array_new(KILN_FLOAT32, SHAPE(2), &tracer, &err), &err);
+    CHECK_OK(kiln__array_new(KILN_FLOAT32, SHAPE(2), &tracer, &err), &err);
     tracer->trace = 7;
     static const char text[] =
         "[eval] Attempting to eval an array during function transformations like compile is not allowed.";
-    assert_int_equal(kiln__eval(&tracer, 1, &err), KILN_INVALID);
-    assert_string_equal(err.text, text);
+    CHECK_STATUS(kiln__eval(&tracer, 1, &err), KILN_INVALID, &err);
+    CHECK_STR(err.text, text);
     err.text[0] = 0;
-    assert_int_equal(kiln__eval_async(&tracer, 1, &err), KILN_INVALID);
-    assert_string_equal(err.text, text);
+    CHECK_STATUS(kiln__eval_async(&tracer, 1, &err), KILN_INVALID, &err);
+    CHECK_STR(err.text, text);
     kiln__array_unref(tracer);
 }
 
@@ -103,12 +103,12 @@ static void the_peak_of_a_diamond(void **state)
     kiln__memory_reset_peak();
     eval(result);
     kiln__memory_get(&memory);
-    assert_true(memory.peak <= 20971520);
-    assert_true(memory.active <= 3 * 4194304);
-    assert_true(element_f32(result, 5) == (6.0f * 7.0f) * (6.0f + 7.0f));
+    CHECK_LE(memory.peak, 20971520);
+    CHECK_LE(memory.active, 3 * 4194304);
+    CHECK_EQ(element_f32(result, 5), (6.0f * 7.0f) * (6.0f + 7.0f));
     unref_all((struct kiln_array *[]){a, b, result}, 3);
     kiln__memory_get(&memory);
-    assert_int_equal(memory.active, 0);
+    CHECK_EQ(memory.active, 0);
 }
 
 static void intermediates_of_a_chain_go_early(void **state)
@@ -119,7 +119,7 @@ static void intermediates_of_a_chain_go_early(void **state)
     kiln__memory_reset_peak();
     eval(array);
     kiln__memory_get(&memory);
-    assert_true(memory.peak <= 4u << 20); /* two live arrays of 1 MiB, the constant, and some slack */
+    CHECK_LE(memory.peak, 4u << 20); /* two live arrays of 1 MiB, the constant, and some slack */
     kiln__array_unref(array);
 }
 
@@ -138,13 +138,13 @@ static void four_threads_evaluate_one_array(void **state)
     for (int round = 0; round < 50; round++) {
         struct kiln_array *array = chain(counting(0, SHAPE(1000)), 100);
         pthread_t threads[4];
-        for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, eval_thread, array), 0);
+        for (int i = 0; i < 4; i++) CHECK_EQ(pthread_create(&threads[i], NULL, eval_thread, array), 0);
         for (int i = 0; i < 4; i++) {
             void *status;
             pthread_join(threads[i], &status);
-            assert_null(status);
+            CHECK_NULL(status);
         }
-        for (int i = 0; i < 1000; i++) assert_true(element_f32(array, i) == (float)i + 100.0f);
+        for (int i = 0; i < 1000; i++) CHECK_EQ(element_f32(array, i), (float)i + 100.0f);
         kiln__array_unref(array);
     }
 }
@@ -158,9 +158,9 @@ static void threads_with_overlapping_graphs(void **state)
         for (int i = 0; i < 4; i++) ends[i] = chain(kiln__array_ref(trunk), 10 * (i + 1));
         kiln__array_unref(trunk);
         pthread_t threads[4];
-        for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, eval_thread, ends[i]), 0);
+        for (int i = 0; i < 4; i++) CHECK_EQ(pthread_create(&threads[i], NULL, eval_thread, ends[i]), 0);
         for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
-        for (int i = 0; i < 4; i++) assert_true(element_f32(ends[i], 3) == 53.0f + 10.0f * (float)(i + 1));
+        for (int i = 0; i < 4; i++) CHECK_EQ(element_f32(ends[i], 3), 53.0f + 10.0f * (float)(i + 1));
         unref_all(ends, 4);
     }
 }
@@ -204,6 +204,7 @@ static void make_plan(struct kiln_array *input, struct kiln_array *outputs[2])
     must_be(kiln__node_new(KILN_OP_PLAN, &input, 1, NULL, 0, &node, &err));
     must_be(kiln__node_set_outputs(node, outputs, 2, &err));
 }
+#define make_plan(...) CHECK_CALL(make_plan, __VA_ARGS__)
 
 static void a_plan_makes_all_its_outputs(void **state)
 {
@@ -212,9 +213,9 @@ static void a_plan_makes_all_its_outputs(void **state)
     make_plan(input, outputs);
     atomic_store(&plan_runs, 0);
     eval(outputs[1]);
-    assert_true(kiln__array_is_ready(outputs[0]));
-    assert_true(element_f32(outputs[0], 1) == 4 && element_f32(outputs[1], 1) == 5);
-    assert_int_equal(atomic_load(&plan_runs), 1);
+    CHECK_TRUE(kiln__array_is_ready(outputs[0]));
+    CHECK_TRUE(element_f32(outputs[0], 1) == 4 && element_f32(outputs[1], 1) == 5);
+    CHECK_EQ(atomic_load(&plan_runs), 1);
     unref_all((struct kiln_array *[]){input, outputs[0], outputs[1]}, 3);
 }
 
@@ -225,7 +226,7 @@ static void a_plan_with_a_freed_output(void **state)
     make_plan(input, outputs);
     kiln__array_unref(outputs[0]);
     eval(outputs[1]);
-    assert_true(element_f32(outputs[1], 1) == 3);
+    CHECK_EQ(element_f32(outputs[1], 1), 3);
     unref_all((struct kiln_array *[]){input, outputs[1]}, 2);
 }
 
@@ -238,13 +239,13 @@ static void a_failure_is_reported_and_tried_again(void **state)
     struct kiln_array *end = chain(kiln__array_ref(outputs[0]), 3);
     atomic_store(&plan_failures, 2);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(kiln__eval(&end, 1, &err), KILN_COMPILE_FAILED);
-        assert_string_equal(err.text, "the test wants it to fail");
-        assert_int_equal(err.status, KILN_COMPILE_FAILED);
-        assert_false(kiln__array_is_ready(end));
+        CHECK_STATUS(kiln__eval(&end, 1, &err), KILN_COMPILE_FAILED, &err);
+        CHECK_STR(err.text, "the test wants it to fail");
+        CHECK_EQ(err.status, KILN_COMPILE_FAILED);
+        CHECK_FALSE(kiln__array_is_ready(end));
     }
     eval(end);
-    assert_true(element_f32(end, 2) == 6);
+    CHECK_EQ(element_f32(end, 2), 6);
     unref_all((struct kiln_array *[]){input, outputs[0], outputs[1], end}, 4);
 }
 
@@ -264,11 +265,11 @@ static void everyone_who_waits_gets_the_error(void **state)
     make_plan(input, outputs);
     atomic_store(&plan_failures, 1000);
     pthread_t threads[4];
-    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, failing_thread, outputs[i % 2]), 0);
+    for (int i = 0; i < 4; i++) CHECK_EQ(pthread_create(&threads[i], NULL, failing_thread, outputs[i % 2]), 0);
     for (int i = 0; i < 4; i++) {
         void *status;
         pthread_join(threads[i], &status);
-        assert_int_equal((intptr_t)status, KILN_COMPILE_FAILED - 1);
+        CHECK_EQ((intptr_t)status, KILN_COMPILE_FAILED - 1);
     }
     atomic_store(&plan_failures, 0);
     eval(outputs[0]);
@@ -280,11 +281,11 @@ static void out_of_memory_is_an_error_and_leaves_the_graph(void **state)
     (void)state;
     kiln_error err = {.text = ""};
     struct kiln_array *one = scalar_f32(1), *large = NULL, *result;
-    must(kiln__broadcast_to(one, (int[]){1 << 30, 1 << 20}, 2, &large, &err), &err);
+    CHECK_OK(kiln__broadcast_to(one, (int[]){1 << 30, 1 << 20}, 2, &large, &err), &err);
     result = binary(KILN_OP_ADD, large, one);
-    assert_int_equal(kiln__eval(&result, 1, &err), KILN_NO_MEMORY);
-    assert_false(kiln__array_is_ready(result));
-    assert_int_equal(kiln__eval(&result, 1, &err), KILN_NO_MEMORY);
+    CHECK_STATUS(kiln__eval(&result, 1, &err), KILN_NO_MEMORY, &err);
+    CHECK_FALSE(kiln__array_is_ready(result));
+    CHECK_STATUS(kiln__eval(&result, 1, &err), KILN_NO_MEMORY, &err);
     unref_all((struct kiln_array *[]){one, large, result}, 3);
 }
 
@@ -295,9 +296,9 @@ static void async_then_eval(void **state)
     (void)state;
     kiln_error err;
     struct kiln_array *array = chain(counting(0, SHAPE(1000)), 200);
-    must(kiln__eval_async(&array, 1, &err), &err);
+    CHECK_OK(kiln__eval_async(&array, 1, &err), &err);
     eval(array);
-    assert_true(element_f32(array, 7) == 207);
+    CHECK_EQ(element_f32(array, 7), 207);
     kiln__array_unref(array);
 }
 
@@ -308,12 +309,12 @@ static void async_then_free(void **state)
     struct kiln_memory memory;
     for (int i = 0; i < 20; i++) {
         struct kiln_array *array = chain(counting(0, SHAPE(1000)), 50);
-        must(kiln__eval_async(&array, 1, &err), &err);
+        CHECK_OK(kiln__eval_async(&array, 1, &err), &err);
         kiln__array_unref(array);
     }
     kiln__eval_synchronize();
     kiln__memory_get(&memory);
-    assert_int_equal(memory.active, 0);
+    CHECK_EQ(memory.active, 0);
 }
 
 static void an_error_of_async_surfaces_at_eval(void **state)
@@ -323,11 +324,11 @@ static void an_error_of_async_surfaces_at_eval(void **state)
     struct kiln_array *input = counting(0, SHAPE(4)), *outputs[2];
     make_plan(input, outputs);
     atomic_store(&plan_failures, 2);
-    must(kiln__eval_async(outputs, 2, &err), &err);
+    CHECK_OK(kiln__eval_async(outputs, 2, &err), &err);
     kiln__eval_synchronize();
-    assert_false(kiln__array_is_ready(outputs[0]));
-    assert_int_equal(kiln__eval(outputs, 2, &err), KILN_COMPILE_FAILED);
-    assert_string_equal(err.text, "the test wants it to fail");
+    CHECK_FALSE(kiln__array_is_ready(outputs[0]));
+    CHECK_STATUS(kiln__eval(outputs, 2, &err), KILN_COMPILE_FAILED, &err);
+    CHECK_STR(err.text, "the test wants it to fail");
     atomic_store(&plan_failures, 0);
     unref_all((struct kiln_array *[]){input, outputs[0], outputs[1]}, 3);
 }
@@ -352,7 +353,7 @@ static void a_forked_child_evaluates(void **state)
 {
     (void)state;
 #ifdef __SANITIZE_THREAD__
-    skip(); /* it does not follow threads into a child */
+    CHECK_SKIP(); /* it does not follow threads into a child */
 #endif
     kiln_error err;
     struct kiln_array *first = chain(scalar_f32(0), 1);
@@ -362,14 +363,14 @@ static void a_forked_child_evaluates(void **state)
     make_plan(input, outputs);
     atomic_store(&plan_runs, 0);
     atomic_store(&plan_is_held, true);
-    must(kiln__eval_async(outputs, 1, &err), &err);
+    CHECK_OK(kiln__eval_async(outputs, 1, &err), &err);
     while (atomic_load(&plan_runs) == 0) usleep(100);
     pid_t child = fork();
     if (child == 0) _exit(child_works(outputs[0]));
     int status = -1;
-    assert_int_equal(waitpid(child, &status, 0), child);
+    CHECK_EQ(waitpid(child, &status, 0), child);
     atomic_store(&plan_is_held, false);
-    assert_int_equal(status, 0);
+    CHECK_EQ(status, 0);
     eval(outputs[0]);
     unref_all((struct kiln_array *[]){input, outputs[0], outputs[1]}, 3);
 }
@@ -400,7 +401,7 @@ static void a_child_does_not_run_what_overwrites_its_input(void **state)
 {
     (void)state;
 #ifdef __SANITIZE_THREAD__
-    skip(); /* it does not follow threads into a child */
+    CHECK_SKIP(); /* it does not follow threads into a child */
 #endif
     kiln_error err;
     kiln_status (*plan_eval)(struct kiln_node *, kiln_error *) = kiln__plan_eval;
@@ -409,17 +410,17 @@ static void a_child_does_not_run_what_overwrites_its_input(void **state)
     kiln__plan_eval = overwrite_slowly;
     atomic_store(&plan_runs, 0);
     kiln__fork_set_patience(20);
-    must(kiln__eval_async(outputs, 1, &err), &err);
+    CHECK_OK(kiln__eval_async(outputs, 1, &err), &err);
     while (atomic_load(&plan_runs) == 0) usleep(100);
     pid_t child = fork();
     if (child == 0) _exit(child_is_refused(outputs[0]));
     int status = -1;
-    assert_int_equal(waitpid(child, &status, 0), child);
+    CHECK_EQ(waitpid(child, &status, 0), child);
     atomic_store(&may_go_on, true);
     kiln__eval_synchronize();
     kiln__plan_eval = plan_eval;
     kiln__fork_set_patience(0);
-    assert_int_equal(status, 0);
+    CHECK_EQ(status, 0);
     unref_all((struct kiln_array *[]){input, outputs[0], outputs[1]}, 3);
 }
 

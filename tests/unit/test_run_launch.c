@@ -85,16 +85,17 @@ static void expect_binary(enum kiln_op op, struct kiln_array *a, struct kiln_arr
 {
     struct kiln_array *result = binary(op, a, b);
     eval(result);
-    assert_true(result->row_contiguous);
+    CHECK_TRUE(result->row_contiguous);
     struct kiln_array *left = spread(a, result), *right = spread(b, result);
     bool is_bool = result->dtype == KILN_BOOL;
     for (int64_t i = 0; i < result->size; i++) {
         double x = element_number(left, i), y = element_number(right, i);
         double sum = is_bool ? (x != 0 || y != 0) : x + y, wanted = op == KILN_OP_ADD ? sum : x * y;
-        assert_float_equal(element_number(result, i), wanted, 0);
+        CHECK_NEAR(element_number(result, i), wanted, 0);
     }
     unref_all((struct kiln_array *[]){result, left, right}, 3);
 }
+#define expect_binary(...) CHECK_CALL(expect_binary, __VA_ARGS__)
 
 static void every_pair_of_layouts_in_every_dtype(void **state)
 {
@@ -118,7 +119,7 @@ static void complex_numbers(void **state)
     struct kiln_array *product = binary(KILN_OP_MULTIPLY, a, b);
     eval(product);
     float wanted[4][2] = {{-3, 4}, {1.5f, -2}, {1.5f, -2}, {0, -2}};
-    for (int64_t i = 0; i < 4; i++) assert_memory_equal(element(product, i), wanted[i], 8);
+    for (int64_t i = 0; i < 4; i++) CHECK_MEM(element(product, i), wanted[i], 8);
     unref_all((struct kiln_array *[]){a, b, product}, 3);
 }
 
@@ -132,10 +133,10 @@ static void unary_where_cast_and_compare(void **state)
         struct kiln_array *whole = apply(KILN_OP_CAST, &chosen, 1, (int64_t[]){KILN_INT16}, 1);
         eval(whole);
         eval(a);
-        assert_int_equal(whole->dtype, KILN_INT16);
+        CHECK_EQ(whole->dtype, KILN_INT16);
         for (int64_t i = 0; i < whole->size; i++) {
             double x = element_number(a, i);
-            assert_float_equal(element_number(whole, i), x < 2 ? -x : x, 0);
+            CHECK_NEAR(element_number(whole, i), x < 2 ? -x : x, 0);
         }
         unref_all((struct kiln_array *[]){a, two, negative, less, chosen, whole}, 6);
     }
@@ -160,11 +161,11 @@ static void empty_and_zero_dimensional(void **state)
                       *scalar = counting(4, 0, NULL);
     struct kiln_array *sum = binary(KILN_OP_ADD, empty, row), *twice = binary(KILN_OP_ADD, scalar, scalar);
     eval(sum);
-    assert_int_equal(sum->size, 0);
-    assert_int_equal(sum->dims[1], 0);
+    CHECK_EQ(sum->size, 0);
+    CHECK_EQ(sum->dims[1], 0);
     eval(twice);
-    assert_int_equal(twice->ndim, 0);
-    assert_true(element_f32(twice, 0) == 8);
+    CHECK_EQ(twice->ndim, 0);
+    CHECK_EQ(element_f32(twice, 0), 8);
     unref_all((struct kiln_array *[]){empty, row, scalar, sum, twice}, 5);
 }
 
@@ -198,7 +199,8 @@ static void very_large_with_odd_sizes(void **state)
         struct kiln_array *a = counting(0, SHAPE(sizes[i])), *sum = binary(KILN_OP_ADD, a, half);
         eval(sum);
         for (int64_t k = 0; k < sizes[i]; k++) {
-            if (element_f32(sum, k) != (float)k + 0.5f) fail_msg("element %lld of %d is wrong", (long long)k, sizes[i]);
+            if (element_f32(sum, k) != (float)k + 0.5f)
+                CHECK_FAIL("element %lld of %d is wrong", (long long)k, sizes[i]);
         }
         unref_all((struct kiln_array *[]){a, sum}, 2);
     }
@@ -215,7 +217,7 @@ static void one_thread_gives_the_same_bits(void **state)
     kiln__pool_limit(1);
     eval(alone);
     kiln__pool_limit(0);
-    assert_memory_equal(many->data, alone->data, (size_t)many->size * 4);
+    CHECK_MEM(many->data, alone->data, (size_t)many->size * 4);
     unref_all((struct kiln_array *[]){a, scale, x, many, alone}, 5);
 }
 
@@ -243,14 +245,14 @@ static void threads_that_make_one_variant_share_it(void **state)
     struct kiln_group_kernels *kernels = NULL, *again = NULL;
     must_be(kiln__op_kernels(KILN_OP_SUBTRACT, KILN_INT64, KILN_INT64, &kernels, &err));
     must_be(kiln__op_kernels(KILN_OP_SUBTRACT, KILN_INT64, KILN_INT64, &again, &err));
-    assert_ptr_equal(kernels, again);
+    CHECK_EQ(kernels, again);
     pthread_t threads[4];
     void *entries[4];
-    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, get_variants, kernels), 0);
+    for (int i = 0; i < 4; i++) CHECK_EQ(pthread_create(&threads[i], NULL, get_variants, kernels), 0);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], &entries[i]);
-    for (int i = 0; i < 4; i++) assert_ptr_equal(entries[i], entries[0]);
-    assert_non_null(entries[0]);
-    assert_int_equal(count_variants(kernels), 2);
+    for (int i = 0; i < 4; i++) CHECK_EQ(entries[i], entries[0]);
+    CHECK_NOT_NULL(entries[0]);
+    CHECK_EQ(count_variants(kernels), 2);
 }
 
 static void a_device_reset_makes_a_new_entry(void **state)
@@ -265,8 +267,8 @@ static void a_device_reset_makes_a_new_entry(void **state)
     kiln_device_reset(device);
     eval(after);
     must_be(kiln__op_kernels(KILN_OP_MAXIMUM, KILN_FLOAT32, KILN_FLOAT32, &kernels, &err));
-    assert_int_equal(count_variants(kernels), 2);
-    assert_true(element_f32(after, 3) == 4);
+    CHECK_EQ(count_variants(kernels), 2);
+    CHECK_EQ(element_f32(after, 3), 4);
     unref_all((struct kiln_array *[]){a, before, after}, 3);
 }
 
@@ -298,12 +300,12 @@ static void a_group_with_two_outputs_and_a_constant(void **state)
         must_be(kiln__launch(&kernels, &operands[i], &constant, outputs, &err));
         for (int64_t k = 0; k < 6; k++) {
             float x = element_f32(operands[i], k);
-            assert_true(element_f32(outputs[0], k) == 3 * x);
-            assert_int_equal(*(const uint8_t *)element(outputs[1], k), 3 * x > x);
+            CHECK_EQ(element_f32(outputs[0], k), 3 * x);
+            CHECK_EQ(*(const uint8_t *)element(outputs[1], k), 3 * x > x);
         }
         unref_all(outputs, 2);
     }
-    assert_int_equal(count_variants(&kernels), 2);
+    CHECK_EQ(count_variants(&kernels), 2);
     kiln__group_kernels_release(&kernels);
     unref_all(operands, 2);
 }

@@ -18,8 +18,9 @@ static void count_part(void *ctx, int64_t i)
 
 static void expect_once(atomic_int *counts, int parts, int times)
 {
-    for (int i = 0; i < parts; i++) assert_int_equal(atomic_load(&counts[i]), times);
+    for (int i = 0; i < parts; i++) CHECK_EQ(atomic_load(&counts[i]), times);
 }
+#define expect_once(...) CHECK_CALL(expect_once, __VA_ARGS__)
 
 static void every_part_runs_once(void **state)
 {
@@ -43,7 +44,7 @@ static void callers_that_find_it_busy_work_alone(void **state)
     (void)state;
     static atomic_int counts[4][PARTS];
     pthread_t threads[4];
-    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, run_many, counts[i]), 0);
+    for (int i = 0; i < 4; i++) CHECK_EQ(pthread_create(&threads[i], NULL, run_many, counts[i]), 0);
     for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < 4; i++) expect_once(counts[i], PARTS, 200);
 }
@@ -72,17 +73,17 @@ static void a_limit_of_one_keeps_to_the_caller(void **state)
     (void)state;
     pthread_t threads[PARTS];
     kiln__pool_limit(1);
-    assert_int_equal(kiln__pool_width(), 1);
+    CHECK_EQ(kiln__pool_width(), 1);
     kiln__pool_run(note_thread, threads, PARTS);
     kiln__pool_limit(0);
-    for (int i = 0; i < PARTS; i++) assert_true(pthread_equal(threads[i], pthread_self()));
+    for (int i = 0; i < PARTS; i++) CHECK_TRUE(pthread_equal(threads[i], pthread_self()));
 }
 
 static void a_forked_child_makes_its_own(void **state)
 {
     (void)state;
 #ifdef __SANITIZE_THREAD__
-    skip(); /* it does not follow threads into a child */
+    CHECK_SKIP(); /* it does not follow threads into a child */
 #endif
     static atomic_int counts[PARTS];
     kiln__pool_run(count_part, counts, PARTS);
@@ -95,8 +96,8 @@ static void a_forked_child_makes_its_own(void **state)
         _exit(wrong);
     }
     int status = -1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
 }
 
 int main(void)

@@ -77,17 +77,20 @@ static void call(struct kiln_compiled *compiled, struct kiln_array *x, struct ki
 {
     must_be(kiln__compiled_call(compiled, &x, 1, out, &err));
 }
+#define call(...) CHECK_CALL(call, __VA_ARGS__)
 
 static void expect_lazy(const struct kiln_output_list *out, bool is_lazy)
 {
-    for (size_t i = 0; i < out->count; i++) assert_int_equal(!kiln__array_is_ready(out->arrays[i]), is_lazy);
+    for (size_t i = 0; i < out->count; i++) CHECK_EQ(!kiln__array_is_ready(out->arrays[i]), is_lazy);
 }
+#define expect_lazy(...) CHECK_CALL(expect_lazy, __VA_ARGS__)
 
 static void eval_and_release(struct kiln_output_list *out)
 {
     for (size_t i = 0; i < out->count; i++) eval(out->arrays[i]);
     kiln__output_list_release(out);
 }
+#define eval_and_release(...) CHECK_CALL(eval_and_release, __VA_ARGS__)
 
 /* Large enough for plans to be lazy. */
 static struct kiln_array *large(void)
@@ -137,15 +140,15 @@ static void test_all_kernels_are_compiled_with_the_plan(void **state)
     lowest_level = KILN_LEVEL_RUNTIME;
     use_kernels_of(KILN_OP_ADD, KILN_OP_MULTIPLY);
     call(compiled, x, &out);
-    assert_int_equal(lowest_level, KILN_LEVEL_CALL); /* on the pool's threads too: none waits for this very plan */
+    CHECK_EQ(lowest_level, KILN_LEVEL_CALL); /* on the pool's threads too: none waits for this very plan */
     expect_lazy(&out, true);
-    assert_int_equal(counters().compiles - before.compiles, KERNELS);
-    assert_int_equal(counters().links - before.links, KERNELS);
-    assert_int_equal(shared_parts, KERNELS);
+    CHECK_EQ(counters().compiles - before.compiles, KERNELS);
+    CHECK_EQ(counters().links - before.links, KERNELS);
+    CHECK_EQ(shared_parts, KERNELS);
     uint64_t asked = asked_for(), lazy = kiln__lazy_variants();
     eval_and_release(&out);
-    assert_int_equal(asked_for(), asked);
-    assert_int_equal(kiln__lazy_variants(), lazy);
+    CHECK_EQ(asked_for(), asked);
+    CHECK_EQ(kiln__lazy_variants(), lazy);
     kiln__array_unref(x);
     kiln__compiled_unref(compiled);
 }
@@ -156,10 +159,11 @@ static void expect_refused(struct kiln_compiled *compiled, struct kiln_array *x,
 {
     struct kiln_output_list out;
     kiln_error err = {.text = ""};
-    assert_int_equal(kiln__compiled_call(compiled, &x, 1, &out, &err), status);
-    if (!strstr(err.text, part)) fail_msg("expected \"%s\" in: %s", part, err.text);
-    assert_int_equal(out.count, 0);
+    CHECK_EQ(kiln__compiled_call(compiled, &x, 1, &out, &err), status);
+    CHECK_CONTAINS(err.text, part);
+    CHECK_EQ(out.count, 0);
 }
+#define expect_refused(...) CHECK_CALL(expect_refused, __VA_ARGS__)
 
 /* The same text and nothing kept, whether the plan would run at once, later, or after its lazy input. */
 static void check_refusal(struct kiln_array *x)
@@ -172,16 +176,17 @@ static void check_refusal(struct kiln_array *x)
     expect_refused(compiled, x, KILN_WOULD_COMPILE, "KILN_MODE=no-compile");
     expect_refused(compiled, x, KILN_WOULD_COMPILE, "KILN_MODE=no-compile");
     kiln_cache_default()->mode = KILN_MODE_OFF;
-    assert_int_equal(function.calls, 2); /* no plan was kept */
-    assert_int_equal(counters().compiles, before.compiles);
+    CHECK_EQ(function.calls, 2); /* no plan was kept */
+    CHECK_EQ(counters().compiles, before.compiles);
     call(compiled, x, &out);
-    assert_int_equal(function.calls, 3);
-    assert_int_equal(counters().compiles - before.compiles, KERNELS);
+    CHECK_EQ(function.calls, 3);
+    CHECK_EQ(counters().compiles - before.compiles, KERNELS);
     eval_and_release(&out);
-    assert_int_equal(counters().compiles - before.compiles, KERNELS);
+    CHECK_EQ(counters().compiles - before.compiles, KERNELS);
     kiln__array_unref(x);
     kiln__compiled_unref(compiled);
 }
+#define check_refusal(...) CHECK_CALL(check_refusal, __VA_ARGS__)
 
 static void test_no_compiler_when_it_runs_at_once(void **state)
 {
@@ -221,9 +226,9 @@ static void test_one_kernel_fails(void **state)
     broken = "test_7";
     expect_refused(compiled, x, KILN_COMPILE_FAILED, "test_7: the compiler says no");
     broken = NULL;
-    assert_true(counters().compiles - before < KERNELS);
+    CHECK_LT(counters().compiles - before, KERNELS);
     call(compiled, x, &out);
-    assert_int_equal(counters().compiles - before, KERNELS);
+    CHECK_EQ(counters().compiles - before, KERNELS);
     eval_and_release(&out);
     kiln__array_unref(x);
     kiln__compiled_unref(compiled);
@@ -258,16 +263,16 @@ static void test_layouts_of_ready_inputs(void **state)
     uint64_t before = counters().compiles, lazy = kiln__lazy_variants();
     call(compiled, x, &out);
     expect_lazy(&out, true);
-    assert_int_equal(counters().compiles - before, 1);
+    CHECK_EQ(counters().compiles - before, 1);
     eval_and_release(&out);
-    assert_int_equal(counters().compiles - before, 1);
-    assert_int_equal(kiln__lazy_variants(), lazy);
+    CHECK_EQ(counters().compiles - before, 1);
+    CHECK_EQ(kiln__lazy_variants(), lazy);
     call(compiled, packed, &out);
-    assert_int_equal(function.calls, 1);
-    assert_int_equal(counters().compiles - before, 1);
+    CHECK_EQ(function.calls, 1);
+    CHECK_EQ(counters().compiles - before, 1);
     eval_and_release(&out);
-    assert_int_equal(counters().compiles - before, 2);
-    assert_int_equal(kiln__lazy_variants() - lazy, 1);
+    CHECK_EQ(counters().compiles - before, 2);
+    CHECK_EQ(kiln__lazy_variants() - lazy, 1);
     unref_all((struct kiln_array *[]){whole, x, packed}, 3);
     kiln__compiled_unref(compiled);
 }
@@ -289,10 +294,10 @@ static void test_layouts_of_lazy_inputs(void **state)
     struct kiln_output_list out;
     uint64_t before = counters().compiles, lazy = kiln__lazy_variants();
     call(compiled, x, &out);
-    assert_int_equal(counters().compiles, before);
+    CHECK_EQ(counters().compiles, before);
     eval_and_release(&out);
-    assert_int_equal(counters().compiles - before, 1);
-    assert_int_equal(kiln__lazy_variants() - lazy, 1);
+    CHECK_EQ(counters().compiles - before, 1);
+    CHECK_EQ(kiln__lazy_variants() - lazy, 1);
     unref_all((struct kiln_array *[]){whole, x}, 2);
     kiln__compiled_unref(compiled);
 }
@@ -310,10 +315,10 @@ static void test_outputs_of_plans_as_inputs(void **state)
     expect_lazy(&middle, true);
     uint64_t before = counters().compiles;
     call(two, middle.arrays[0], &out);
-    assert_int_equal(counters().compiles - before, KERNELS);
+    CHECK_EQ(counters().compiles - before, KERNELS);
     uint64_t asked = asked_for();
     eval_and_release(&out);
-    assert_int_equal(asked_for(), asked);
+    CHECK_EQ(asked_for(), asked);
     kiln__output_list_release(&middle);
     kiln__array_unref(x);
     kiln__compiled_unref(one);
@@ -354,14 +359,14 @@ static void test_steps_of_all_kinds(void **state)
     call(compiled, x, &out);
     kiln__memory_get(&after);
     expect_lazy(&out, true);
-    assert_int_equal(after.active, before.active); /* a dry run makes no storage */
-    assert_int_equal(after.peak, before.peak);
+    CHECK_EQ(after.active, before.active); /* a dry run makes no storage */
+    CHECK_EQ(after.peak, before.peak);
     uint64_t asked = asked_for(), lazy = kiln__lazy_variants();
     for (size_t i = 0; i < out.count; i++) {
         eval(out.arrays[i]);
-        if (asked_for() != asked) fail_msg("output %zu needed a kernel that was not there", i);
+        if (asked_for() != asked) CHECK_FAIL("output %zu needed a kernel that was not there", i);
     }
-    assert_int_equal(kiln__lazy_variants(), lazy);
+    CHECK_EQ(kiln__lazy_variants(), lazy);
     kiln__output_list_release(&out);
     kiln__array_unref(x);
     kiln__compiled_unref(compiled);
@@ -402,14 +407,14 @@ static void test_threads_that_race(void **state)
     uint64_t before = counters().compiles, lazy = kiln__lazy_variants();
     for (int i = 0; i < THREADS; i++) {
         racers[i] = (struct racer){.start = &start, .compiled = compiled[i % 2], .x = x};
-        assert_int_equal(pthread_create(&racers[i].thread, NULL, race, &racers[i]), 0);
+        CHECK_EQ(pthread_create(&racers[i].thread, NULL, race, &racers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) pthread_join(racers[i].thread, NULL);
     pthread_barrier_destroy(&start);
-    assert_int_equal(counters().compiles - before, KERNELS);
-    assert_int_equal(functions[0].calls, 1);
-    assert_int_equal(functions[1].calls, 1);
-    assert_int_equal(kiln__lazy_variants(), lazy);
+    CHECK_EQ(counters().compiles - before, KERNELS);
+    CHECK_EQ(functions[0].calls, 1);
+    CHECK_EQ(functions[1].calls, 1);
+    CHECK_EQ(kiln__lazy_variants(), lazy);
     kiln__array_unref(x);
     kiln__compiled_unref(compiled[0]);
     kiln__compiled_unref(compiled[1]);
@@ -436,17 +441,17 @@ static void test_fork_while_kernels_are_compiled(void **state)
     uint64_t before = counters().compiles;
     int status = -1;
     use_kernels_of(KILN_OP_SUBTRACT, KILN_OP_MAXIMUM);
-    assert_int_equal(pthread_create(&racer.thread, NULL, call_and_eval, &racer), 0);
+    CHECK_EQ(pthread_create(&racer.thread, NULL, call_and_eval, &racer), 0);
     while (counters().compiles - before < 3) sched_yield();
     pid_t child = fork();
     if (child == 0) {
         call_and_eval(&racer);
         _exit(counters().compiles - before >= KERNELS ? 0 : 1); /* more, when some were made and not kept yet */
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
     pthread_join(racer.thread, NULL);
-    assert_int_equal(counters().compiles - before, KERNELS);
+    CHECK_EQ(counters().compiles - before, KERNELS);
     kiln__array_unref(racer.x);
     kiln__compiled_unref(racer.compiled);
 }
@@ -494,9 +499,9 @@ static void test_inside_of_a_compiler(void **state)
     uint64_t before = counters().compiles;
     shared_parts = 0;
     must_be(kiln_get(outer, NULL, 0, NULL, &executable, &err));
-    assert_ptr_equal(executable, compiled);
-    assert_int_equal(counters().compiles - before, KERNELS + 1);
-    assert_int_equal(shared_parts, 0);
+    CHECK_EQ(executable, compiled);
+    CHECK_EQ(counters().compiles - before, KERNELS + 1);
+    CHECK_EQ(shared_parts, 0);
     kiln_function_free(outer);
     kiln__compiled_unref(compiled);
 }

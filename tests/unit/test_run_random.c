@@ -16,8 +16,8 @@ static void known_words(void **state)
     (void)state;
     uint32_t words[2] = {0, 42};
     struct kiln_array *key = from_data(words, KILN_UINT32, SHAPE(2)), *four = bits(key, SHAPE(2, 2));
-    assert_int_equal(four->dtype, KILN_UINT32);
-    assert_memory_equal(four->data, ((uint32_t[]){2465931498u, 3679230171u, 255383827u, 267815257u}), 16);
+    CHECK_EQ(four->dtype, KILN_UINT32);
+    CHECK_MEM(four->data, ((uint32_t[]){2465931498u, 3679230171u, 255383827u, 267815257u}), 16);
     unref_all((struct kiln_array *[]){key, four}, 2);
 }
 
@@ -28,7 +28,7 @@ static void a_strided_key(void **state)
     struct kiln_array *base = from_data(words, KILN_UINT32, SHAPE(4)), *key = NULL;
     must_be(kiln__slice(base, (int[]){2}, (int[]){-5}, (int[]){-2}, 1, &key, &err));
     struct kiln_array *four = bits(key, SHAPE(4));
-    assert_memory_equal(four->data, ((uint32_t[]){2465931498u, 3679230171u, 255383827u, 267815257u}), 16);
+    CHECK_MEM(four->data, ((uint32_t[]){2465931498u, 3679230171u, 255383827u, 267815257u}), 16);
     unref_all((struct kiln_array *[]){base, key, four}, 3);
 }
 
@@ -38,8 +38,8 @@ static void odd_and_empty_counts(void **state)
     uint32_t words[2] = {0, 42};
     struct kiln_array *key = from_data(words, KILN_UINT32, SHAPE(2)), *none = bits(key, SHAPE(0, 3)),
                       *three = bits(key, SHAPE(3));
-    assert_int_equal(none->size, 0);
-    assert_int_equal(three->size, 3);
+    CHECK_EQ(none->size, 0);
+    CHECK_EQ(three->size, 3);
     unref_all((struct kiln_array *[]){key, none, three}, 3);
 }
 

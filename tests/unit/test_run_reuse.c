@@ -1,14 +1,8 @@
 /*
  * test_run_reuse.c - which operands a kernel may write over, and which arrays may be updated in place.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "run/reuse.h"
+#include "support/check.h"
 
 enum { AXES = 3 };
 
@@ -24,12 +18,12 @@ static struct kiln_array *array_of(const struct layout *layout, enum kiln_dtype 
     bool is_packed = true;
     for (int i = 0; i < layout->ndim; i++) is_packed &= layout->strides[i] == 0;
     if (is_packed) {
-        assert_int_equal(kiln__array_alloc(dtype, (size_t)layout->ndim, layout->dims, &view, NULL), KILN_OK);
+        CHECK_STATUS(kiln__array_alloc(dtype, (size_t)layout->ndim, layout->dims, &view, NULL), KILN_OK);
         return view;
     }
-    assert_int_equal(kiln__array_alloc(dtype, 1, most, &storage, NULL), KILN_OK);
-    assert_int_equal(kiln__array_view(storage, (size_t)layout->ndim, layout->dims, layout->strides, 0, &view, NULL),
-                     KILN_OK);
+    CHECK_STATUS(kiln__array_alloc(dtype, 1, most, &storage, NULL), KILN_OK);
+    CHECK_STATUS(kiln__array_view(storage, (size_t)layout->ndim, layout->dims, layout->strides, 0, &view, NULL),
+                 KILN_OK);
     kiln__array_unref(storage);
     return view;
 }
@@ -61,13 +55,13 @@ static void test_kernels(void **state)
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         struct kiln_array *operand = array_of(&kernels[i].operand, kernels[i].operand_dtype), *out = NULL;
         const struct layout *space = &kernels[i].space;
-        assert_int_equal(
+        CHECK_STATUS(
             kiln__array_new(kernels[i].out_dtype, (size_t)kernels[i].out.ndim, kernels[i].out.dims, &out, NULL),
             KILN_OK);
         bool can = kiln__can_write_over(operand, out, space->dims, (size_t)space->ndim);
-        if (can != kernels[i].can) fail_msg("%s: %s", kernels[i].what, can ? "written over" : "not written over");
+        if (can != kernels[i].can) CHECK_FAIL("%s: %s", kernels[i].what, can ? "written over" : "not written over");
         struct kiln_array *other = kiln__array_ref(operand);
-        assert_false(kiln__can_write_over(operand, out, space->dims, (size_t)space->ndim));
+        CHECK_FALSE(kiln__can_write_over(operand, out, space->dims, (size_t)space->ndim));
         kiln__array_unref(other), kiln__array_unref(operand), kiln__array_unref(out);
     }
 }
@@ -95,9 +89,9 @@ static void test_updates(void **state)
     for (size_t i = 0; i < sizeof updates / sizeof *updates; i++) {
         struct kiln_array *array = array_of(&updates[i].array, KILN_FLOAT32);
         bool can = kiln__can_update(array);
-        if (can != updates[i].can) fail_msg("%s: %s", updates[i].what, can ? "updated" : "not updated");
+        if (can != updates[i].can) CHECK_FAIL("%s: %s", updates[i].what, can ? "updated" : "not updated");
         struct kiln_storage *other = kiln__storage_ref(array->storage);
-        assert_false(kiln__can_update(array));
+        CHECK_FALSE(kiln__can_update(array));
         kiln__storage_unref(other), kiln__array_unref(array);
     }
 }

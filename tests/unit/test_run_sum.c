@@ -44,15 +44,15 @@ static void every_axis(void **state)
         struct kiln_array *kept = sum_axis(a, axis, true), *gone = sum_axis(a, axis, false);
         eval(kept);
         eval(gone);
-        assert_int_equal(kept->ndim, 3);
-        assert_int_equal(gone->ndim, 2);
+        CHECK_EQ(kept->ndim, 3);
+        CHECK_EQ(gone->ndim, 2);
         for (int64_t i = 0; i < kept->size; i++) {
             int64_t rest = i, first = 0;
             for (int k = 2; k >= 0; rest /= kept->dims[k], k--) first += rest % kept->dims[k] * strides[k];
             float wanted = 0;
             for (int64_t k = 0; k < a->dims[axis]; k++) wanted += (float)(first + k * strides[axis]);
-            assert_true(element_f32(kept, i) == wanted);
-            assert_true(element_f32(gone, i) == wanted);
+            CHECK_EQ(element_f32(kept, i), wanted);
+            CHECK_EQ(element_f32(gone, i), wanted);
         }
         unref_all((struct kiln_array *[]){kept, gone}, 2);
     }
@@ -71,8 +71,8 @@ static void bits_do_not_depend_on_the_layout(void **state)
         eval(along);
         eval(across);
         eval(down);
-        assert_memory_equal(along->data, across->data, 28);
-        assert_memory_equal(along->data, down->data, 28);
+        CHECK_MEM(along->data, across->data, 28);
+        CHECK_MEM(along->data, down->data, 28);
         unref_all((struct kiln_array *[]){a, turned, packed, along, across, down}, 6);
     }
 }
@@ -85,7 +85,7 @@ static void a_row_alone_equals_the_row_in_a_batch(void **state)
     for (int row = 0; row < 3; row++) {
         struct kiln_array *one = row_of(a, row), *sum = sum_axis(one, 1, false);
         eval(sum);
-        assert_memory_equal(sum->data, all->data + 4 * row, 4);
+        CHECK_MEM(sum->data, all->data + 4 * row, 4);
         unref_all((struct kiln_array *[]){one, sum}, 2);
     }
     unref_all((struct kiln_array *[]){a, all}, 2);
@@ -101,7 +101,7 @@ static void bits_do_not_depend_on_threads(void **state)
         kiln__pool_limit(1);
         eval(alone);
         kiln__pool_limit(0);
-        assert_memory_equal(many->data, alone->data, (size_t)many->size * 4);
+        CHECK_MEM(many->data, alone->data, (size_t)many->size * 4);
         unref_all((struct kiln_array *[]){many, alone}, 2);
     }
     kiln__array_unref(a);
@@ -116,7 +116,7 @@ static void one_long_row_uses_all_threads(void **state)
     for (int i = 0; i < 2; i++) {
         shared_parts = 0;
         eval(sums[i]);
-        assert_true(kiln__pool_width() == 1 || shared_parts >= kiln__pool_width());
+        CHECK_TRUE(kiln__pool_width() == 1 || shared_parts >= kiln__pool_width());
     }
     unref_all((struct kiln_array *[]){a, column, sums[0], sums[1]}, 4);
 }
@@ -127,9 +127,9 @@ static void sums_of_nothing_are_zero(void **state)
     struct kiln_array *a = counting(0, SHAPE(3, 0)), *rows = sum_axis(a, 1, false), *columns = sum_axis(a, 0, false);
     eval(rows);
     eval(columns);
-    assert_int_equal(rows->size, 3);
-    assert_memory_equal(rows->data, ((float[]){0, 0, 0}), 12);
-    assert_int_equal(columns->size, 0);
+    CHECK_EQ(rows->size, 3);
+    CHECK_MEM(rows->data, ((float[]){0, 0, 0}), 12);
+    CHECK_EQ(columns->size, 0);
     unref_all((struct kiln_array *[]){a, rows, columns}, 3);
 }
 
@@ -144,9 +144,9 @@ static void broadcast_and_reversed_inputs(void **state)
     eval(columns);
     eval(rows);
     eval(all);
-    assert_memory_equal(columns->data, ((float[]){5, 10, 15, 20}), 16);
-    assert_memory_equal(rows->data, ((float[]){10, 10, 10, 10, 10}), 20);
-    assert_true(element_f32(all, 0) == 10);
+    CHECK_MEM(columns->data, ((float[]){5, 10, 15, 20}), 16);
+    CHECK_MEM(rows->data, ((float[]){10, 10, 10, 10, 10}), 20);
+    CHECK_EQ(element_f32(all, 0), 10);
     unref_all((struct kiln_array *[]){a, wide, back, columns, rows, all}, 6);
 }
 
@@ -163,18 +163,18 @@ static void every_dtype(void **state)
     for (int dtype = 0; dtype < KILN_COMPLEX64; dtype++) {
         struct kiln_array *a = apply(KILN_OP_CAST, &numbers, 1, (int64_t[]){dtype}, 1), *sum = sum_axis(a, 0, false);
         eval(sum);
-        assert_int_equal(sum->dtype, sums[dtype]);
+        CHECK_EQ(sum->dtype, sums[dtype]);
         for (int64_t i = 0; i < 20; i++) {
             double wanted = dtype == KILN_BOOL ? (i > 0) + 1.0 : (double)(2 * i + 20);
-            assert_float_equal(element_number(sum, i), wanted, 0);
+            CHECK_NEAR(element_number(sum, i), wanted, 0);
         }
         unref_all((struct kiln_array *[]){a, sum}, 2);
     }
     must_be(kiln__astype(big, KILN_UINT8, &bytes, &err)); /* the sum does not fit the input's dtype */
     struct kiln_array *sum = sum_axis(bytes, 1, false);
     eval(sum);
-    assert_float_equal(element_number(sum, 0), 4950, 0);
-    assert_float_equal(element_number(sum, 1), 14950, 0);
+    CHECK_NEAR(element_number(sum, 0), 4950, 0);
+    CHECK_NEAR(element_number(sum, 1), 14950, 0);
     unref_all((struct kiln_array *[]){numbers, big, bytes, sum}, 4);
 }
 

@@ -34,7 +34,7 @@ static struct kiln_array *packed(struct kiln_array *a)
 {
     struct kiln_array *copy = unary(KILN_OP_CONTIGUOUS, a);
     eval(copy);
-    assert_true(copy->row_contiguous);
+    CHECK_TRUE(copy->row_contiguous);
     return copy;
 }
 
@@ -48,23 +48,25 @@ static struct kiln_array *sum(struct kiln_array *a, struct kiln_array *b)
 static void expect_equal(const struct kiln_array *got, const struct kiln_array *want)
 {
     size_t item = kiln__dtype_size(want->dtype);
-    assert_int_equal(got->size, want->size);
-    for (int64_t i = 0; i < want->size; i++) assert_memory_equal(element(got, i), element(want, i), item);
+    CHECK_EQ(got->size, want->size);
+    for (int64_t i = 0; i < want->size; i++) CHECK_MEM(element(got, i), element(want, i), item);
 }
+#define expect_equal(...) CHECK_CALL(expect_equal, __VA_ARGS__)
 
 static void check(enum kiln_dtype dtype, size_t ndim, const int *dims)
 {
     struct kiln_array *view = turned(dtype, ndim, dims), *copy = packed(view);
-    assert_false(view->row_contiguous);
+    CHECK_FALSE(view->row_contiguous);
     struct kiln_array *want = sum(copy, copy);
     uint64_t before = kernels_asked_for();
     struct kiln_array *both = sum(view, view), *first = sum(view, copy), *second = sum(copy, view);
-    assert_int_equal(kernels_asked_for(), before);
+    CHECK_EQ(kernels_asked_for(), before);
     expect_equal(both, want);
     expect_equal(first, want);
     expect_equal(second, want);
     unref_all((struct kiln_array *[]){view, copy, want, both, first, second}, 6);
 }
+#define check(...) CHECK_CALL(check, __VA_ARGS__)
 
 static void test_same_bits_by_the_same_kernel(void **state)
 {

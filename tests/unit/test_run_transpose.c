@@ -3,17 +3,8 @@
  * element size, with and without whole tiles, outer axes, source rows backwards, and lines past the caches; others are
  * refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "run/ops/transpose.h"
+#include "support/check.h"
 
 enum { GUARD = 64, UNTOUCHED = 0xa5 };
 
@@ -44,8 +35,8 @@ static void expect_places(const struct kiln_loop *loop, const struct shape *shap
             const unsigned char *line = to + outer * steps[0] + row * steps[1];
             const char *from = loop->regions[1].data + outer * from_steps[0] + row * from_steps[1];
             for (int64_t i = 0; i < shape->n; i++)
-                if (memcmp(line + i * steps[2], from + i * from_steps[2], item) != 0) fail_msg("a wrong element");
-            for (int64_t i = shape->n * steps[2]; i < steps[1]; i++) assert_int_equal(line[i], UNTOUCHED);
+                if (memcmp(line + i * steps[2], from + i * from_steps[2], item) != 0) CHECK_FAIL("a wrong element");
+            for (int64_t i = shape->n * steps[2]; i < steps[1]; i++) CHECK_EQ(line[i], UNTOUCHED);
         }
     }
 }
@@ -55,21 +46,22 @@ static void expect_copied(const struct shape *shape, int64_t item)
     size_t from_size = (size_t)(shape->outer * shape->rows * shape->n * item);
     size_t to_size = (size_t)(shape->outer * shape->rows * (shape->n + shape->gap) * item);
     unsigned char *from = malloc(from_size), *block = aligned_alloc(GUARD, (to_size + 3 * GUARD - 1) / GUARD * GUARD);
-    assert_true(from && block);
+    CHECK_TRUE(from && block);
     for (size_t i = 0; i < from_size; i++) from[i] = (unsigned char)(i * 2654435761u >> 13);
     memset(block, UNTOUCHED, to_size + 2 * GUARD);
     struct kiln_region regions[2] = {{.data = (char *)block + GUARD}, {.data = (char *)from}};
     struct kiln_loop loop;
     set_loop(&loop, regions, shape, item);
-    assert_true(kiln__transpose_copy(&loop));
+    CHECK_TRUE(kiln__transpose_copy(&loop));
     expect_places(&loop, shape, block + GUARD);
     for (size_t i = 0; i < GUARD; i++) {
-        assert_int_equal(block[i], UNTOUCHED);
-        assert_int_equal(block[GUARD + to_size + i], UNTOUCHED);
+        CHECK_EQ(block[i], UNTOUCHED);
+        CHECK_EQ(block[GUARD + to_size + i], UNTOUCHED);
     }
     free(from);
     free(block);
 }
+#define expect_copied(...) CHECK_CALL(expect_copied, __VA_ARGS__)
 
 static void every_element_goes_to_its_place(void **state)
 {
@@ -104,13 +96,13 @@ static void other_copies_are_refused(void **state)
 {
     (void)state;
     const int64_t packed[2] = {256, 4}, turned[2] = {4, 256}, repeated[2] = {4, 0}, apart[2] = {8, 256};
-    assert_true(is_accepted(32, 32, packed, turned));
-    assert_false(is_accepted(32, 32, packed, packed));
-    assert_false(is_accepted(32, 32, turned, packed));
-    assert_false(is_accepted(32, 32, packed, repeated));
-    assert_false(is_accepted(32, 32, packed, apart));
-    assert_false(is_accepted(15, 32, packed, turned));
-    assert_false(is_accepted(32, 15, packed, turned));
+    CHECK_TRUE(is_accepted(32, 32, packed, turned));
+    CHECK_FALSE(is_accepted(32, 32, packed, packed));
+    CHECK_FALSE(is_accepted(32, 32, turned, packed));
+    CHECK_FALSE(is_accepted(32, 32, packed, repeated));
+    CHECK_FALSE(is_accepted(32, 32, packed, apart));
+    CHECK_FALSE(is_accepted(15, 32, packed, turned));
+    CHECK_FALSE(is_accepted(32, 15, packed, turned));
 }
 
 int main(void)

@@ -34,10 +34,11 @@ static void run(struct kiln_compiled *compiled, unsigned of_length)
     length = of_length;
     must_be(kiln__compiled_call(compiled, &x, 1, &out, &err));
     eval(out.arrays[0]);
-    for (int i = 0; i < 3; i++) assert_float_equal(element_f32(out.arrays[0], i), 2 + (float)of_length, 0);
+    for (int i = 0; i < 3; i++) CHECK_NEAR(element_f32(out.arrays[0], i), 2 + (float)of_length, 0);
     kiln__output_list_release(&out);
     kiln__array_unref(x);
 }
+#define run(...) CHECK_CALL(run, __VA_ARGS__)
 
 static kiln_counters counters(void)
 {
@@ -60,18 +61,18 @@ static void kernels_of_plans_that_are_gone_are_unlinked(void **state)
         struct kiln_compiled *compiled = compile(&function);
         run(compiled, KEPT + i);
         kiln__compiled_unref(compiled);
-        assert_true(counters().linked_images <= before.linked_images + KEPT + 2);
+        CHECK_LE(counters().linked_images, before.linked_images + KEPT + 2);
     }
     kiln_counters now = counters();
-    assert_int_equal(now.links - before.links, KEPT + GONE);
+    CHECK_EQ(now.links - before.links, KEPT + GONE);
     for (unsigned round = 0; round < 3; round++)
         for (unsigned i = 0; i < KEPT; i++) run(kept[i], i);
-    assert_int_equal(counters().links, now.links); /* what is referred to was not touched */
+    CHECK_EQ(counters().links, now.links); /* what is referred to was not touched */
     for (unsigned i = 0; i < KEPT; i++) kiln__compiled_unref(kept[i]);
     struct kiln_compiled *last = compile(&function);
     run(last, KEPT + GONE); /* sweeps */
     kiln__compiled_unref(last);
-    assert_true(counters().linked_images <= before.linked_images + 1);
+    CHECK_LE(counters().linked_images, before.linked_images + 1);
 }
 
 /* Under the bound they wait to be asked for again. */
@@ -86,8 +87,8 @@ static void unused_kernels_are_found_again(void **state)
         run(compiled, 100);
         kiln__compiled_unref(compiled);
     }
-    assert_int_equal(counters().links - before.links, 1);
-    assert_int_equal(counters().kernel_hits - before.kernel_hits, 3);
+    CHECK_EQ(counters().links - before.links, 1);
+    CHECK_EQ(counters().kernel_hits - before.kernel_hits, 3);
 }
 
 int main(void)

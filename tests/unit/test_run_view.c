@@ -21,13 +21,14 @@ static struct kiln_array *cut(struct kiln_array *a, const int *start, const int 
 /* Elements of both in row-major order are equal; they share storage or not, as said. */
 static void expect_same(const struct kiln_array *a, const struct kiln_array *b, bool shared)
 {
-    assert_int_equal(a->size, b->size);
-    for (int64_t i = 0; i < a->size; i++) assert_true(element_f32(a, i) == element_f32(b, i));
+    CHECK_EQ(a->size, b->size);
+    for (int64_t i = 0; i < a->size; i++) CHECK_EQ(element_f32(a, i), element_f32(b, i));
     if (shared)
-        assert_ptr_equal(a->storage, b->storage);
+        CHECK_EQ(a->storage, b->storage);
     else
-        assert_ptr_not_equal(a->storage, b->storage);
+        CHECK_NE(a->storage, b->storage);
 }
+#define expect_same(...) CHECK_CALL(expect_same, __VA_ARGS__)
 
 static void reshape_of_packed_shares(void **state)
 {
@@ -36,7 +37,7 @@ static void reshape_of_packed_shares(void **state)
                       *many = reshape(a, SHAPE(1, 2, 1, 2, 3, 2, 1));
     expect_same(a, flat, true);
     expect_same(a, many, true);
-    assert_true(flat->row_contiguous && many->row_contiguous);
+    CHECK_TRUE(flat->row_contiguous && many->row_contiguous);
     struct kiln_array *one = counting(7, 0, NULL), *grown = reshape(one, SHAPE(1, 1, 1)),
                       *back = reshape(grown, 0, NULL);
     expect_same(one, back, true);
@@ -50,7 +51,7 @@ static void reshape_of_views(void **state)
     struct kiln_array *split = reshape(turned, SHAPE(4, 2, 3)), *flat = reshape(turned, SHAPE(24));
     expect_same(turned, split, true); /* the axis of 6 divides */
     expect_same(turned, flat, false);
-    assert_true(flat->row_contiguous);
+    CHECK_TRUE(flat->row_contiguous);
     struct kiln_array *every = cut(a, (int[]){0, 0}, (int[]){6, 4}, (int[]){2, 1}),
                       *pairs = reshape(every, SHAPE(3, 2, 2));
     expect_same(every, pairs, true);
@@ -65,8 +66,8 @@ static void reshape_of_nothing(void **state)
 {
     (void)state;
     struct kiln_array *empty = counting(0, SHAPE(3, 0)), *other = reshape(empty, SHAPE(0, 7, 2));
-    assert_int_equal(other->size, 0);
-    assert_int_equal(other->dims[1], 7);
+    CHECK_EQ(other->size, 0);
+    CHECK_EQ(other->dims[1], 7);
     unref_all((struct kiln_array *[]){empty, other}, 2);
 }
 
@@ -76,9 +77,9 @@ static void broadcast_repeats(void **state)
     struct kiln_array *column = counting(1, SHAPE(3, 1)), *wide = NULL;
     must_be(kiln__broadcast_to(column, (int[]){2, 3, 4}, 3, &wide, &err));
     eval(wide);
-    assert_ptr_equal(wide->storage, column->storage);
-    assert_false(wide->row_contiguous);
-    for (int64_t i = 0; i < 24; i++) assert_true(element_f32(wide, i) == 1.0f + (float)(i / 4 % 3));
+    CHECK_EQ(wide->storage, column->storage);
+    CHECK_FALSE(wide->row_contiguous);
+    for (int64_t i = 0; i < 24; i++) CHECK_EQ(element_f32(wide, i), 1.0f + (float)(i / 4 % 3));
     unref_all((struct kiln_array *[]){column, wide}, 2);
 }
 
@@ -92,7 +93,7 @@ static void expand_and_squeeze(void **state)
         must_be(kiln__squeeze_axis(grown, axis, &back, &err));
         eval(back);
         eval(grown);
-        assert_int_equal(grown->dims[axis], 1);
+        CHECK_EQ(grown->dims[axis], 1);
         expect_same(grown, turned, true);
         expect_same(back, turned, true);
         unref_all((struct kiln_array *[]){grown, back}, 2);
@@ -111,15 +112,15 @@ static void slices_count_both_ways(void **state)
     eval(back);
     eval(none);
     for (int64_t i = 0; i < inner->size; i++) {
-        assert_true(element_f32(inner, i) == (float)((1 + i / 3) * 7 + 2 + i % 3 * 2));
+        CHECK_EQ(element_f32(inner, i), (float)((1 + i / 3) * 7 + 2 + i % 3 * 2));
     }
-    assert_int_equal(back->dims[0], 3);
-    assert_int_equal(back->dims[1], 2);
+    CHECK_EQ(back->dims[0], 3);
+    CHECK_EQ(back->dims[1], 2);
     for (int64_t i = 0; i < back->size; i++) {
-        assert_true(element_f32(back, i) == (float)((4 - i / 2 * 2) * 7 + 6 - i % 2 * 3));
+        CHECK_EQ(element_f32(back, i), (float)((4 - i / 2 * 2) * 7 + 6 - i % 2 * 3));
     }
-    assert_ptr_equal(back->storage, a->storage);
-    assert_int_equal(none->size, 0);
+    CHECK_EQ(back->storage, a->storage);
+    CHECK_EQ(none->size, 0);
     unref_all((struct kiln_array *[]){a, inner, back, none}, 4);
 }
 
@@ -129,7 +130,7 @@ static void a_view_keeps_the_bytes(void **state)
     struct kiln_array *a = counting(0, SHAPE(2, 3)), *turned = transpose(a, (int64_t[]){1, 0});
     eval(turned);
     kiln__array_unref(a);
-    assert_true(element_f32(turned, 1) == 3);
+    CHECK_EQ(element_f32(turned, 1), 3);
     kiln__array_unref(turned);
 }
 

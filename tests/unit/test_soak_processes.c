@@ -88,8 +88,9 @@ static void check_killed(pid_t child)
 {
     int status = status_of(child);
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
-        fail_msg("child %d ended by itself, with status %#x", (int)child, (unsigned)status);
+        CHECK_FAIL("child %d ended by itself, with status %#x", (int)child, (unsigned)status);
 }
+#define check_killed(...) CHECK_CALL(check_killed, __VA_ARGS__)
 
 static void test_everything(void **state)
 {
@@ -121,13 +122,13 @@ static void test_everything(void **state)
         }
     }
     unsigned done = shared->done;
-    assert_true(wait_for(&shared->done, done + 2 * CHILDREN)); /* undisturbed, they get on */
+    CHECK_TRUE(wait_for(&shared->done, done + 2 * CHILDREN)); /* undisturbed, they get on */
     for (unsigned i = 0; i < CHILDREN; i++) kill(children[i], SIGKILL);
     for (unsigned i = 0; i < CHILDREN; i++) check_killed(children[i]);
     print_message("%u killed, %u compiles, %llu hits, %llu damaged\n", kills, shared->compiles,
                   (unsigned long long)shared->disk_hits, (unsigned long long)shared->corrupt);
-    assert_true(shared->disk_hits > 0 && shared->corrupt > 0 && kills > 0);
-    assert_in_range(count_files(folder, ".kiln", NULL), 1, MAX_FILES + CHILDREN + 1);
+    CHECK_TRUE(shared->disk_hits > 0 && shared->corrupt > 0 && kills > 0);
+    CHECK_BETWEEN(count_files(folder, ".kiln", NULL), 1, MAX_FILES + CHILDREN + 1);
     remove_folder(top);
     unshare_memory(shared);
 }

@@ -1,17 +1,8 @@
 /*
  * test_store_artifact.c - the artifact in memory, its file, and every way in which a file can be wrong.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "store/artifact.h"
+#include "support/check.h"
 
 static void replace_text(char **slot, const char *text)
 {
@@ -22,11 +13,11 @@ static void replace_text(char **slot, const char *text)
 static struct kiln_artifact *make_artifact(void)
 {
     struct kiln_artifact *artifact = kiln__artifact_new();
-    assert_non_null(artifact);
-    assert_int_equal(kiln_artifact_put(artifact, "object", "machine code", 12), KILN_OK);
-    assert_int_equal(kiln_artifact_put(artifact, "bitcode", "BC", 2), KILN_OK);
-    assert_int_equal(kiln_artifact_put(artifact, "empty", NULL, 0), KILN_OK);
-    assert_int_equal(kiln_artifact_set_entry(artifact, "kernel"), KILN_OK);
+    CHECK_NOT_NULL(artifact);
+    CHECK_STATUS(kiln_artifact_put(artifact, "object", "machine code", 12), KILN_OK);
+    CHECK_STATUS(kiln_artifact_put(artifact, "bitcode", "BC", 2), KILN_OK);
+    CHECK_STATUS(kiln_artifact_put(artifact, "empty", NULL, 0), KILN_OK);
+    CHECK_STATUS(kiln_artifact_set_entry(artifact, "kernel"), KILN_OK);
     replace_text(&artifact->target, "x86-64-v3");
     replace_text(&artifact->function, "swiglu");
     artifact->isa = KILN_ISA_X86_64_V3;
@@ -41,7 +32,7 @@ static struct kiln_buffer encode(const struct kiln_artifact *artifact)
 {
     struct kiln_buffer bytes = {0};
     kiln_error err = {0};
-    if (kiln__artifact_encode(artifact, &bytes, &err) != KILN_OK) fail_msg("%s", err.text);
+    if (kiln__artifact_encode(artifact, &bytes, &err) != KILN_OK) CHECK_FAIL("%s", err.text);
     return bytes;
 }
 
@@ -54,25 +45,26 @@ static void expect_refused(const void *data, size_t size, const char *text)
 {
     struct kiln_artifact *artifact = NULL;
     kiln_error err = {0};
-    assert_int_equal(decode(data, size, &artifact, &err), KILN_INVALID);
-    assert_null(artifact);
-    if (strstr(err.text, text) == NULL) fail_msg("\"%s\" lacks \"%s\"", err.text, text);
+    CHECK_STATUS(decode(data, size, &artifact, &err), KILN_INVALID, &err);
+    CHECK_NULL(artifact);
+    if (strstr(err.text, text) == NULL) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, text);
 }
+#define expect_refused(...) CHECK_CALL(expect_refused, __VA_ARGS__)
 
 static void sections_are_named_bytes(void **state)
 {
     (void)state;
     struct kiln_artifact *artifact = make_artifact();
     kiln_bytes object = kiln_artifact_get(artifact, "object");
-    assert_int_equal(object.size, 12);
-    assert_memory_equal(object.data, "machine code", 12);
-    assert_non_null(kiln_artifact_get(artifact, "empty").data);
-    assert_int_equal(kiln_artifact_get(artifact, "empty").size, 0);
-    assert_null(kiln_artifact_get(artifact, "ptx").data);
-    assert_int_equal(kiln_artifact_put(artifact, "object", "new", 3), KILN_OK);
-    assert_int_equal(artifact->section_count, 3);
-    assert_memory_equal(kiln_artifact_get(artifact, "object").data, "new", 3);
-    assert_string_equal(kiln_artifact_entry(artifact), "kernel");
+    CHECK_EQ(object.size, 12);
+    CHECK_MEM(object.data, "machine code", 12);
+    CHECK_NOT_NULL(kiln_artifact_get(artifact, "empty").data);
+    CHECK_EQ(kiln_artifact_get(artifact, "empty").size, 0);
+    CHECK_NULL(kiln_artifact_get(artifact, "ptx").data);
+    CHECK_STATUS(kiln_artifact_put(artifact, "object", "new", 3), KILN_OK);
+    CHECK_EQ(artifact->section_count, 3);
+    CHECK_MEM(kiln_artifact_get(artifact, "object").data, "new", 3);
+    CHECK_STR(kiln_artifact_entry(artifact), "kernel");
     kiln__artifact_unref(artifact);
 }
 
@@ -80,21 +72,21 @@ static void bad_sections_are_refused(void **state)
 {
     (void)state;
     struct kiln_artifact *artifact = kiln__artifact_new();
-    assert_string_equal(kiln_artifact_entry(artifact), "");
-    assert_int_equal(kiln_artifact_put(artifact, "", "x", 1), KILN_INVALID);
-    assert_int_equal(kiln_artifact_put(artifact, "a name of 32 bytes is one too many", "x", 1), KILN_INVALID);
-    assert_int_equal(kiln_artifact_put(artifact, NULL, "x", 1), KILN_INVALID);
-    assert_int_equal(kiln_artifact_put(NULL, "object", "x", 1), KILN_INVALID);
-    assert_int_equal(kiln_artifact_put(artifact, "object", NULL, 1), KILN_INVALID);
-    assert_int_equal(kiln_artifact_put(artifact, "object", "x", (size_t)2 << 30), KILN_INVALID);
-    assert_int_equal(kiln_artifact_set_entry(artifact, NULL), KILN_INVALID);
+    CHECK_STR(kiln_artifact_entry(artifact), "");
+    CHECK_STATUS(kiln_artifact_put(artifact, "", "x", 1), KILN_INVALID);
+    CHECK_STATUS(kiln_artifact_put(artifact, "a name of 32 bytes is one too many", "x", 1), KILN_INVALID);
+    CHECK_STATUS(kiln_artifact_put(artifact, NULL, "x", 1), KILN_INVALID);
+    CHECK_STATUS(kiln_artifact_put(NULL, "object", "x", 1), KILN_INVALID);
+    CHECK_STATUS(kiln_artifact_put(artifact, "object", NULL, 1), KILN_INVALID);
+    CHECK_STATUS(kiln_artifact_put(artifact, "object", "x", (size_t)2 << 30), KILN_INVALID);
+    CHECK_STATUS(kiln_artifact_set_entry(artifact, NULL), KILN_INVALID);
     for (int i = 0; i < KILN_ARTIFACT_MAX_SECTIONS; i++) {
         char name[32];
         snprintf(name, sizeof(name), "s%d", i);
-        assert_int_equal(kiln_artifact_put(artifact, name, "x", 1), KILN_OK);
+        CHECK_STATUS(kiln_artifact_put(artifact, name, "x", 1), KILN_OK);
     }
-    assert_int_equal(kiln_artifact_put(artifact, "more", "x", 1), KILN_INVALID);
-    assert_int_equal(kiln_artifact_put(artifact, "s3", "y", 1), KILN_OK);
+    CHECK_STATUS(kiln_artifact_put(artifact, "more", "x", 1), KILN_INVALID);
+    CHECK_STATUS(kiln_artifact_put(artifact, "s3", "y", 1), KILN_OK);
     kiln__artifact_unref(artifact);
     kiln__artifact_unref(NULL);
 }
@@ -105,27 +97,27 @@ static void round_trip_keeps_everything(void **state)
     struct kiln_artifact *artifact = make_artifact(), *again = NULL;
     struct kiln_buffer bytes = encode(artifact);
     kiln_error err = {0};
-    assert_int_equal(decode(bytes.data, bytes.size, &again, &err), KILN_OK);
-    assert_string_equal(again->target, "x86-64-v3");
-    assert_string_equal(again->entry, "kernel");
-    assert_string_equal(again->function, "swiglu");
-    assert_int_equal(again->isa, KILN_ISA_X86_64_V3);
-    assert_true(again->compile_ns == artifact->compile_ns && again->created_unix_s == artifact->created_unix_s);
-    assert_int_equal(again->key.size, 7);
-    assert_memory_equal(again->key.data, "the\0key", 7);
-    assert_int_equal(again->call_key.size, 4);
+    CHECK_OK(decode(bytes.data, bytes.size, &again, &err), &err);
+    CHECK_STR(again->target, "x86-64-v3");
+    CHECK_STR(again->entry, "kernel");
+    CHECK_STR(again->function, "swiglu");
+    CHECK_EQ(again->isa, KILN_ISA_X86_64_V3);
+    CHECK_TRUE(again->compile_ns == artifact->compile_ns && again->created_unix_s == artifact->created_unix_s);
+    CHECK_EQ(again->key.size, 7);
+    CHECK_MEM(again->key.data, "the\0key", 7);
+    CHECK_EQ(again->call_key.size, 4);
     struct kiln_digest digest = kiln__digest("the\0key", 7);
-    assert_memory_equal(&again->digest, &digest, sizeof(digest));
-    assert_int_equal(again->section_count, 3);
+    CHECK_MEM(&again->digest, &digest, sizeof(digest));
+    CHECK_EQ(again->section_count, 3);
     kiln_bytes object = kiln_artifact_get(again, "object");
-    assert_int_equal(object.size, 12);
-    assert_memory_equal(object.data, "machine code", 12);
-    assert_true((const unsigned char *)object.data > bytes.data &&
-                (const unsigned char *)object.data < bytes.data + bytes.size);
-    assert_int_equal(((const unsigned char *)object.data - bytes.data) % 16, 0);
+    CHECK_EQ(object.size, 12);
+    CHECK_MEM(object.data, "machine code", 12);
+    CHECK_TRUE((const unsigned char *)object.data > bytes.data &&
+               (const unsigned char *)object.data < bytes.data + bytes.size);
+    CHECK_EQ(((const unsigned char *)object.data - bytes.data) % 16, 0);
     struct kiln_buffer second = encode(again);
-    assert_int_equal(second.size, bytes.size);
-    assert_memory_equal(second.data, bytes.data, bytes.size);
+    CHECK_EQ(second.size, bytes.size);
+    CHECK_MEM(second.data, bytes.data, bytes.size);
     kiln__artifact_unref(again);
     kiln__artifact_unref(artifact);
     kiln__buffer_release(&bytes);
@@ -148,10 +140,10 @@ static void equal_content_gives_equal_bytes(void **state)
     struct kiln_buffer a = encode(first), b = encode(second), c = encode(first);
     uint64_t compared;
     memcpy(&compared, a.data + 16, sizeof(compared));
-    assert_true(compared < a.size && compared < b.size);
-    assert_memory_equal(a.data, b.data, compared);
-    assert_int_equal(a.size, c.size);
-    assert_memory_equal(a.data, c.data, a.size);
+    CHECK_TRUE(compared < a.size && compared < b.size);
+    CHECK_MEM(a.data, b.data, compared);
+    CHECK_EQ(a.size, c.size);
+    CHECK_MEM(a.data, c.data, a.size);
     kiln__buffer_release(&a);
     kiln__buffer_release(&b);
     kiln__buffer_release(&c);
@@ -205,6 +197,7 @@ static void expect_refused_resealed(size_t at, unsigned char value, const char *
     kiln__buffer_release(&bytes);
     kiln__artifact_unref(artifact);
 }
+#define expect_refused_resealed(...) CHECK_CALL(expect_refused_resealed, __VA_ARGS__)
 
 static void resealed_nonsense_is_refused(void **state)
 {
@@ -236,11 +229,11 @@ static void unencodable_is_refused(void **state)
     struct kiln_buffer bytes = {0};
     kiln_error err = {0};
     artifact->isa = 0;
-    assert_int_equal(kiln__artifact_encode(artifact, &bytes, &err), KILN_INVALID);
+    CHECK_STATUS(kiln__artifact_encode(artifact, &bytes, &err), KILN_INVALID, &err);
     artifact->isa = KILN_ISA_X86_64_V1;
     replace_text(&artifact->target, "a target name that has far more than forty-seven bytes");
-    assert_int_equal(kiln__artifact_encode(artifact, &bytes, &err), KILN_INVALID);
-    assert_int_equal(bytes.size, 0);
+    CHECK_STATUS(kiln__artifact_encode(artifact, &bytes, &err), KILN_INVALID, &err);
+    CHECK_EQ(bytes.size, 0);
     kiln__artifact_unref(artifact);
 }
 

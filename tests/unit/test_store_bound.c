@@ -113,6 +113,7 @@ static void watch(struct world *world, child_body *body, uint64_t *most_bytes, u
     }
     end_all_well(children, WRITERS);
 }
+#define watch(...) CHECK_CALL(watch, __VA_ARGS__)
 
 static void test_bytes(void **state)
 {
@@ -120,8 +121,8 @@ static void test_bytes(void **state)
     watch(*state, fill_bytes, &bytes, &files);
     print_message("%u writers of %u artifacts of %d bytes, bound %d: at most %llu bytes\n", WRITERS, PUTS, SIZE, BOUND,
                   (unsigned long long)bytes);
-    assert_true(bytes > BOUND / 2);
-    assert_in_range(bytes, 0, BOUND + WRITERS * SIZE);
+    CHECK_GT(bytes, BOUND / 2);
+    CHECK_BETWEEN(bytes, 0, BOUND + WRITERS * SIZE);
 }
 
 static void test_files(void **state)
@@ -129,7 +130,7 @@ static void test_files(void **state)
     uint64_t bytes = 0, files = 0;
     watch(*state, fill_files, &bytes, &files);
     print_message("%u writers, bound of %d files: at most %llu\n", WRITERS, FILES, (unsigned long long)files);
-    assert_in_range(files, FILES / 2, FILES + WRITERS);
+    CHECK_BETWEEN(files, FILES / 2, FILES + WRITERS);
 }
 
 /* ---- the ledger -------------------------------------------------------------------------------------------------- */
@@ -155,18 +156,18 @@ static void test_sums(void **state)
     struct world *world = *state;
     struct kiln_total total = {0, 0};
     struct kiln_count count;
-    assert_false(kiln__ledger_add(world->folder, 5, &total)); /* nobody has counted yet */
+    CHECK_FALSE(kiln__ledger_add(world->folder, 5, &total)); /* nobody has counted yet */
     count_as(world, 100, 10);
-    assert_true(kiln__ledger_add(world->folder, 7, &total));
-    assert_int_equal(total.bytes, 107);
-    assert_int_equal(total.files, 11);
+    CHECK_TRUE(kiln__ledger_add(world->folder, 7, &total));
+    CHECK_EQ(total.bytes, 107);
+    CHECK_EQ(total.files, 11);
     kiln__ledger_begin(world->folder, &count);
-    assert_true(kiln__ledger_add(world->folder, 1, &total));
-    assert_int_equal(total.bytes, 108);
+    CHECK_TRUE(kiln__ledger_add(world->folder, 1, &total));
+    CHECK_EQ(total.bytes, 108);
     kiln__ledger_end(world->folder, &count, &(struct kiln_total){50, 5});
-    assert_true(kiln__ledger_add(world->folder, 2, &total));
-    assert_int_equal(total.bytes, 53);
-    assert_int_equal(total.files, 7);
+    CHECK_TRUE(kiln__ledger_add(world->folder, 2, &total));
+    CHECK_EQ(total.bytes, 53);
+    CHECK_EQ(total.files, 7);
 }
 
 static void test_long_ledger(void **state)
@@ -175,16 +176,16 @@ static void test_long_ledger(void **state)
     struct kiln_total total = {0, 0};
     struct kiln_count count;
     count_as(world, 1, 1);
-    for (unsigned i = 0; i < 2000; i++) assert_true(kiln__ledger_add(world->folder, 1, &total));
-    assert_int_equal(total.files, 2001);
-    assert_true(ledger_size(world) > 64 << 10);
+    for (unsigned i = 0; i < 2000; i++) CHECK_TRUE(kiln__ledger_add(world->folder, 1, &total));
+    CHECK_EQ(total.files, 2001);
+    CHECK_GT(ledger_size(world), 64 << 10);
     kiln__ledger_begin(world->folder, &count);
-    assert_true(kiln__ledger_add(world->folder, 10, &total)); /* while it is replaced */
+    CHECK_TRUE(kiln__ledger_add(world->folder, 10, &total)); /* while it is replaced */
     kiln__ledger_end(world->folder, &count, &(struct kiln_total){1000, 500});
-    assert_true(ledger_size(world) < 1000);
-    assert_true(kiln__ledger_add(world->folder, 100, &total));
-    assert_int_equal(total.bytes, 1110);
-    assert_int_equal(total.files, 502);
+    CHECK_LT(ledger_size(world), 1000);
+    CHECK_TRUE(kiln__ledger_add(world->folder, 100, &total));
+    CHECK_EQ(total.bytes, 1110);
+    CHECK_EQ(total.files, 502);
 }
 
 static void test_damaged_ledger(void **state)
@@ -195,27 +196,27 @@ static void test_damaged_ledger(void **state)
     char path[128];
     snprintf(path, sizeof path, "%s/%s", world->folder, KILN_LEDGER_FILE);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        assert_int_equal(kiln__file_publish(path, texts[i], strlen(texts[i]), NULL), KILN_OK);
-        assert_false(kiln__ledger_add(world->folder, 1, &total));
+        CHECK_STATUS(kiln__file_publish(path, texts[i], strlen(texts[i]), NULL), KILN_OK);
+        CHECK_FALSE(kiln__ledger_add(world->folder, 1, &total));
         count_as(world, 10, 1);
-        assert_true(kiln__ledger_add(world->folder, 1, &total));
-        assert_int_equal(total.bytes, 11);
+        CHECK_TRUE(kiln__ledger_add(world->folder, 1, &total));
+        CHECK_EQ(total.bytes, 11);
     }
     unlink(path);
     mkdir(path, 0700); /* bounds are kept without one */
-    assert_false(kiln__ledger_add(world->folder, 1, &total));
+    CHECK_FALSE(kiln__ledger_add(world->folder, 1, &total));
     count_as(world, 10, 1);
     struct kiln_tier_events events = {0};
     struct kiln_tier *tier = NULL;
-    assert_int_equal(kiln__tier_folder(world->folder, true, 0, 3, &events, &tier, NULL), KILN_OK);
+    CHECK_STATUS(kiln__tier_folder(world->folder, true, 0, 3, &events, &tier, NULL), KILN_OK);
     for (unsigned i = 0; i < 10; i++) {
         char key[16];
         snprintf(key, sizeof key, "%u", i);
-        assert_int_equal(put(tier, key, 10), KILN_OK);
-        assert_in_range(count_files(world->folder, ".kiln", NULL), 1, 3);
+        CHECK_STATUS(put(tier, key, 10), KILN_OK);
+        CHECK_BETWEEN(count_files(world->folder, ".kiln", NULL), 1, 3);
     }
     kiln__chain_free(tier);
-    assert_int_equal(events.faults, 0);
+    CHECK_EQ(events.faults, 0);
 }
 
 int main(void)

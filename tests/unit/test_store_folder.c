@@ -1,15 +1,6 @@
 /*
  * test_store_folder.c - the folder tier: hits, damage, trust, bounds; the memory tier and the chain beside it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -20,6 +11,7 @@
 
 #include "base/file.h"
 #include "store/tier.h"
+#include "support/check.h"
 
 enum { NO_BOUND = 0 };
 
@@ -45,7 +37,7 @@ static struct kiln_tier *open_folder(struct world *world, bool writable, uint64_
     struct kiln_tier *tier = NULL;
     kiln_error err = {0};
     if (kiln__tier_folder(world->folder, writable, max_bytes, max_files, &world->events, &tier, &err) != KILN_OK) {
-        fail_msg("%s", err.text);
+        CHECK_FAIL("%s", err.text);
     }
     return tier;
 }
@@ -96,8 +88,8 @@ static int look_up(struct kiln_tier *tier, const char *key, kiln_error *err)
     struct kiln_artifact *artifact = NULL;
     struct kiln_digest digest = kiln__digest(key, strlen(key));
     kiln_status status = tier->methods->get(tier, &digest, (kiln_bytes){key, strlen(key)}, &artifact, err);
-    assert_true((status == KILN_OK) == (artifact != NULL));
-    if (artifact != NULL) assert_memory_equal(artifact->key.data, key, strlen(key));
+    CHECK_EQ((status == KILN_OK), (artifact != NULL));
+    if (artifact != NULL) CHECK_MEM(artifact->key.data, key, strlen(key));
     kiln__artifact_unref(artifact);
     return status;
 }
@@ -121,17 +113,17 @@ static void put_then_get(void **state)
 {
     struct world *world = *state;
     struct stat info;
-    assert_int_equal(look_up(world->tier, "a", NULL), KILN_MISS);
-    assert_int_equal(put(world->tier, "a", 100, NULL), KILN_OK);
-    assert_int_equal(look_up(world->tier, "a", NULL), KILN_OK);
-    assert_int_equal(look_up(world->tier, "b", NULL), KILN_MISS);
-    assert_true(exists(path_of(world, "a", ".kiln")));
-    assert_int_equal(stat(world->folder, &info), 0);
-    assert_int_equal(info.st_mode & 0777, 0700);
+    CHECK_EQ(look_up(world->tier, "a", NULL), KILN_MISS);
+    CHECK_STATUS(put(world->tier, "a", 100, NULL), KILN_OK);
+    CHECK_STATUS(look_up(world->tier, "a", NULL), KILN_OK);
+    CHECK_EQ(look_up(world->tier, "b", NULL), KILN_MISS);
+    CHECK_TRUE(exists(path_of(world, "a", ".kiln")));
+    CHECK_EQ(stat(world->folder, &info), 0);
+    CHECK_EQ(info.st_mode & 0777, 0700);
     struct kiln_tier *other = open_folder(world, false, NO_BOUND, NO_BOUND);
-    assert_int_equal(look_up(other, "a", NULL), KILN_OK);
+    CHECK_STATUS(look_up(other, "a", NULL), KILN_OK);
     kiln__chain_free(other);
-    assert_int_equal(world->events.corrupt, 0);
+    CHECK_EQ(world->events.corrupt, 0);
 }
 
 static void artifact_outlives_tier_and_file(void **state)
@@ -140,13 +132,13 @@ static void artifact_outlives_tier_and_file(void **state)
     struct kiln_artifact *artifact = NULL;
     struct kiln_digest digest = kiln__digest("a", 1);
     struct kiln_tier *other = open_folder(world, true, NO_BOUND, NO_BOUND);
-    assert_int_equal(put(other, "a", 5000, NULL), KILN_OK);
-    assert_int_equal(other->methods->get(other, &digest, (kiln_bytes){"a", 1}, &artifact, NULL), KILN_OK);
+    CHECK_STATUS(put(other, "a", 5000, NULL), KILN_OK);
+    CHECK_STATUS(other->methods->get(other, &digest, (kiln_bytes){"a", 1}, &artifact, NULL), KILN_OK);
     kiln__chain_free(other);
     unlink(path_of(world, "a", ".kiln"));
     kiln_bytes object = kiln_artifact_get(artifact, "object");
-    assert_int_equal(object.size, 5000);
-    assert_int_equal(((const char *)object.data)[4999], 0);
+    CHECK_EQ(object.size, 5000);
+    CHECK_EQ(((const char *)object.data)[4999], 0);
     kiln__artifact_unref(artifact);
 }
 
@@ -154,11 +146,12 @@ static void flip_byte(const char *path, off_t at)
 {
     char byte = 0;
     int fd = open(path, O_RDWR);
-    assert_true(fd >= 0 && pread(fd, &byte, 1, at) == 1);
+    CHECK_TRUE(fd >= 0 && pread(fd, &byte, 1, at) == 1);
     byte ^= 1;
-    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    CHECK_EQ(pwrite(fd, &byte, 1, at), 1);
     close(fd);
 }
+#define flip_byte(...) CHECK_CALL(flip_byte, __VA_ARGS__)
 
 static void damaged_entry_is_put_aside_and_replaced(void **state)
 {
@@ -166,17 +159,17 @@ static void damaged_entry_is_put_aside_and_replaced(void **state)
     kiln_error err = {0};
     put(world->tier, "a", 100, NULL);
     flip_byte(path_of(world, "a", ".kiln"), 150);
-    assert_int_equal(look_up(world->tier, "a", &err), KILN_INVALID);
-    assert_non_null(strstr(err.text, "checksum"));
-    assert_int_equal(world->events.corrupt, 1);
-    assert_false(exists(path_of(world, "a", ".kiln")));
-    assert_true(exists(path_of(world, "a", ".bad")));
-    assert_int_equal(look_up(world->tier, "a", NULL), KILN_MISS);
+    CHECK_STATUS(look_up(world->tier, "a", &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, "checksum");
+    CHECK_EQ(world->events.corrupt, 1);
+    CHECK_FALSE(exists(path_of(world, "a", ".kiln")));
+    CHECK_TRUE(exists(path_of(world, "a", ".bad")));
+    CHECK_EQ(look_up(world->tier, "a", NULL), KILN_MISS);
     put(world->tier, "a", 100, NULL);
-    assert_int_equal(look_up(world->tier, "a", NULL), KILN_OK);
-    assert_int_equal(truncate(path_of(world, "a", ".kiln"), 0), 0);
-    assert_int_equal(look_up(world->tier, "a", NULL), KILN_INVALID);
-    assert_int_equal(world->events.corrupt, 2);
+    CHECK_STATUS(look_up(world->tier, "a", NULL), KILN_OK);
+    CHECK_EQ(truncate(path_of(world, "a", ".kiln"), 0), 0);
+    CHECK_STATUS(look_up(world->tier, "a", NULL), KILN_INVALID);
+    CHECK_EQ(world->events.corrupt, 2);
 }
 
 static void misplaced_entry_is_refused(void **state)
@@ -187,10 +180,10 @@ static void misplaced_entry_is_refused(void **state)
     put(world->tier, "a", 100, NULL);
     put(world->tier, "b", 100, NULL);
     strcpy(from, path_of(world, "a", ".kiln"));
-    assert_int_equal(rename(from, path_of(world, "b", ".kiln")), 0);
-    assert_int_equal(look_up(world->tier, "b", &err), KILN_INVALID);
-    assert_non_null(strstr(err.text, "misplaced"));
-    assert_int_equal(world->events.corrupt, 1);
+    CHECK_EQ(rename(from, path_of(world, "b", ".kiln")), 0);
+    CHECK_STATUS(look_up(world->tier, "b", &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, "misplaced");
+    CHECK_EQ(world->events.corrupt, 1);
 }
 
 /* A file that asks for one level more than this machine has, right in every other respect. */
@@ -201,17 +194,17 @@ static void foreign_entry_is_refused(void **state)
     struct kiln_buffer bytes = {0};
     uint64_t compared;
     put(world->tier, "a", 10, NULL);
-    assert_int_equal(kiln__file_read(path_of(world, "a", ".kiln"), 1 << 20, &bytes, NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_read(path_of(world, "a", ".kiln"), 1 << 20, &bytes, NULL), KILN_OK);
     memcpy(&compared, bytes.data + 16, sizeof(compared));
     bytes.data[15] = (unsigned char)(kiln__isa_host() + 1);
     struct kiln_digest digest = kiln__digest(bytes.data, compared - KILN_DIGEST_SIZE);
     memcpy(bytes.data + compared - KILN_DIGEST_SIZE, digest.bytes, KILN_DIGEST_SIZE);
-    assert_int_equal(kiln__file_publish(path_of(world, "a", ".kiln"), bytes.data, bytes.size, NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_publish(path_of(world, "a", ".kiln"), bytes.data, bytes.size, NULL), KILN_OK);
     kiln__buffer_release(&bytes);
-    assert_int_equal(look_up(world->tier, "a", &err), KILN_INVALID);
+    CHECK_STATUS(look_up(world->tier, "a", &err), KILN_INVALID, &err);
     bool is_highest = kiln__isa_host() == KILN_ISA_X86_64_V4;
-    assert_non_null(strstr(err.text, is_highest ? "unknown instruction set" : "foreign artifact"));
-    assert_int_equal(world->events.corrupt, 1);
+    CHECK_CONTAINS(err.text, is_highest ? "unknown instruction set" : "foreign artifact");
+    CHECK_EQ(world->events.corrupt, 1);
 }
 
 static void read_only_tier_writes_nothing(void **state)
@@ -220,10 +213,10 @@ static void read_only_tier_writes_nothing(void **state)
     struct kiln_tier *tier = open_folder(world, false, NO_BOUND, NO_BOUND);
     put(world->tier, "a", 100, NULL);
     flip_byte(path_of(world, "a", ".kiln"), 150);
-    assert_int_equal(look_up(tier, "a", NULL), KILN_INVALID);
-    assert_true(exists(path_of(world, "a", ".kiln")));
-    assert_int_equal(put(tier, "b", 100, NULL), KILN_IO);
-    assert_false(exists(path_of(world, "b", ".kiln")));
+    CHECK_STATUS(look_up(tier, "a", NULL), KILN_INVALID);
+    CHECK_TRUE(exists(path_of(world, "a", ".kiln")));
+    CHECK_STATUS(put(tier, "b", 100, NULL), KILN_IO);
+    CHECK_FALSE(exists(path_of(world, "b", ".kiln")));
     kiln__chain_free(tier);
 }
 
@@ -231,34 +224,35 @@ static void expect_unusable(struct world *world, const char *path, bool writable
 {
     struct kiln_tier *tier = NULL;
     kiln_error err = {0};
-    assert_int_equal(kiln__tier_folder(path, writable, NO_BOUND, NO_BOUND, &world->events, &tier, &err), KILN_IO);
-    assert_null(tier);
-    if (strstr(err.text, text) == NULL) fail_msg("\"%s\" lacks \"%s\"", err.text, text);
+    CHECK_STATUS(kiln__tier_folder(path, writable, NO_BOUND, NO_BOUND, &world->events, &tier, &err), KILN_IO, &err);
+    CHECK_NULL(tier);
+    if (strstr(err.text, text) == NULL) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, text);
 }
+#define expect_unusable(...) CHECK_CALL(expect_unusable, __VA_ARGS__)
 
 static void untrusted_folders_are_refused(void **state)
 {
     struct world *world = *state;
     char path[128];
-    assert_int_equal(chmod(world->folder, 0770), 0);
+    CHECK_EQ(chmod(world->folder, 0770), 0);
     expect_unusable(world, world->folder, true, "neither group nor others may write");
     expect_unusable(world, world->folder, false, "or root");
-    assert_int_equal(put(world->tier, "a", 10, NULL), KILN_IO); /* opened before it was opened up */
-    assert_int_equal(chmod(world->folder, 0755), 0);
-    assert_int_equal(put(world->tier, "a", 10, NULL), KILN_OK);
+    CHECK_STATUS(put(world->tier, "a", 10, NULL), KILN_IO); /* opened before it was opened up */
+    CHECK_EQ(chmod(world->folder, 0755), 0);
+    CHECK_STATUS(put(world->tier, "a", 10, NULL), KILN_OK);
     snprintf(path, sizeof(path), "%s/file", world->folder);
-    assert_int_equal(kiln__file_publish(path, "x", 1, NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_publish(path, "x", 1, NULL), KILN_OK);
     expect_unusable(world, path, true, "not a folder");
     expect_unusable(world, path, false, "not a folder");
     expect_unusable(world, "", true, "empty path");
     snprintf(path, sizeof(path), "%s/missing", world->folder);
     expect_unusable(world, path, false, "No such file");
-    assert_int_equal(chmod(path_of(world, "a", ".kiln"), 0666), 0);
-    assert_int_equal(look_up(world->tier, "a", NULL), KILN_IO);
+    CHECK_EQ(chmod(path_of(world, "a", ".kiln"), 0666), 0);
+    CHECK_STATUS(look_up(world->tier, "a", NULL), KILN_IO);
     if (geteuid() != 0)
         expect_unusable(world, "/usr", true, "must belong to user");
     else {
-        assert_int_equal(chown(world->folder, 12345, 12345), 0);
+        CHECK_EQ(chown(world->folder, 12345, 12345), 0);
         expect_unusable(world, world->folder, true, "owner 12345");
         expect_unusable(world, world->folder, false, "owner 12345");
     }
@@ -269,9 +263,9 @@ static void deleted_folder_comes_back(void **state)
     struct world *world = *state;
     put(world->tier, "a", 10, NULL);
     remove_tree(world->folder);
-    assert_int_equal(look_up(world->tier, "a", NULL), KILN_MISS);
-    assert_int_equal(put(world->tier, "a", 10, NULL), KILN_OK);
-    assert_int_equal(look_up(world->tier, "a", NULL), KILN_OK);
+    CHECK_EQ(look_up(world->tier, "a", NULL), KILN_MISS);
+    CHECK_STATUS(put(world->tier, "a", 10, NULL), KILN_OK);
+    CHECK_STATUS(look_up(world->tier, "a", NULL), KILN_OK);
 }
 
 static void age(const char *path, int seconds)
@@ -280,13 +274,14 @@ static void age(const char *path, int seconds)
     clock_gettime(CLOCK_REALTIME, &times[0]);
     times[0].tv_sec -= seconds;
     times[1] = times[0];
-    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    CHECK_EQ(utimensat(AT_FDCWD, path, times, 0), 0);
 }
+#define age(...) CHECK_CALL(age, __VA_ARGS__)
 
 static time_t modified(const char *path)
 {
     struct stat info;
-    assert_int_equal(stat(path, &info), 0);
+    CHECK_EQ(stat(path, &info), 0);
     return info.st_mtime;
 }
 
@@ -297,10 +292,10 @@ static void hits_keep_an_entry_young(void **state)
     age(path_of(world, "a", ".kiln"), 1800);
     time_t before = modified(path_of(world, "a", ".kiln"));
     look_up(world->tier, "a", NULL);
-    assert_true(modified(path_of(world, "a", ".kiln")) == before);
+    CHECK_EQ(modified(path_of(world, "a", ".kiln")), before);
     age(path_of(world, "a", ".kiln"), 7200);
     look_up(world->tier, "a", NULL);
-    assert_true(modified(path_of(world, "a", ".kiln")) >= before + 1700);
+    CHECK_GE(modified(path_of(world, "a", ".kiln")), before + 1700);
 }
 
 static void files_are_bounded_oldest_first(void **state)
@@ -314,10 +309,10 @@ static void files_are_bounded_oldest_first(void **state)
     }
     struct kiln_tier *bounded = open_folder(world, true, NO_BOUND, 10);
     put(bounded, "new", 10, NULL);
-    assert_int_equal(world->events.evictions, 12); /* 21 files, nine tenths of ten stay */
-    assert_int_equal(look_up(bounded, "old11", NULL), KILN_MISS);
-    assert_int_equal(look_up(bounded, "old12", NULL), KILN_OK);
-    assert_int_equal(look_up(bounded, "new", NULL), KILN_OK);
+    CHECK_EQ(world->events.evictions, 12); /* 21 files, nine tenths of ten stay */
+    CHECK_EQ(look_up(bounded, "old11", NULL), KILN_MISS);
+    CHECK_STATUS(look_up(bounded, "old12", NULL), KILN_OK);
+    CHECK_STATUS(look_up(bounded, "new", NULL), KILN_OK);
     for (int i = 0; i < 50; i++) {
         snprintf(key, sizeof(key), "more%d", i);
         put(bounded, key, 10, NULL);
@@ -327,7 +322,7 @@ static void files_are_bounded_oldest_first(void **state)
         snprintf(key, sizeof(key), "more%d", i);
         left += exists(path_of(world, key, ".kiln"));
     }
-    assert_true(left <= 10 && left >= 8);
+    CHECK_TRUE(left <= 10 && left >= 8);
     kiln__chain_free(bounded);
 }
 
@@ -340,17 +335,17 @@ static void bytes_are_bounded(void **state)
     uint64_t kept = 0;
     for (int i = 0; i < 40; i++) {
         snprintf(key, sizeof(key), "k%d", i);
-        assert_int_equal(put(bounded, key, 10000, NULL), KILN_OK);
-        assert_true(exists(path_of(world, key, ".kiln"))); /* never what was just put */
+        CHECK_STATUS(put(bounded, key, 10000, NULL), KILN_OK);
+        CHECK_TRUE(exists(path_of(world, key, ".kiln"))); /* never what was just put */
     }
     for (int i = 0; i < 40; i++) {
         struct stat info;
         snprintf(key, sizeof(key), "k%d", i);
         if (stat(path_of(world, key, ".kiln"), &info) == 0) kept += (uint64_t)info.st_size;
     }
-    assert_true(kept <= 100000 && kept >= 60000);
-    assert_int_equal(put(bounded, "huge", 200000, &err), KILN_IO);
-    assert_non_null(strstr(err.text, "larger than the cache"));
+    CHECK_TRUE(kept <= 100000 && kept >= 60000);
+    CHECK_STATUS(put(bounded, "huge", 200000, &err), KILN_IO, &err);
+    CHECK_CONTAINS(err.text, "larger than the cache");
     kiln__chain_free(bounded);
 }
 
@@ -366,8 +361,8 @@ static void stale_temporary_files_go(void **state)
     kiln__file_publish(fresh, "x", 1, NULL);
     age(stale, 7200);
     put(bounded, "a", 10, NULL);
-    assert_false(exists(stale));
-    assert_true(exists(fresh));
+    CHECK_FALSE(exists(stale));
+    CHECK_TRUE(exists(fresh));
     kiln__chain_free(bounded);
 }
 
@@ -392,7 +387,7 @@ static void threads_share_a_folder(void **state)
     for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, work, *state);
     for (int i = 0; i < 4; i++) {
         pthread_join(threads[i], &failed);
-        assert_null(failed);
+        CHECK_NULL(failed);
     }
 }
 
@@ -401,17 +396,17 @@ static void memory_is_a_tier(void **state)
     struct world *world = *state;
     struct kiln_tier *memory = NULL;
     char key[32];
-    assert_int_equal(kiln__tier_memory(&world->events, &memory, NULL), KILN_OK);
-    assert_int_equal(look_up(memory, "k0", NULL), KILN_MISS);
+    CHECK_STATUS(kiln__tier_memory(&world->events, &memory, NULL), KILN_OK);
+    CHECK_EQ(look_up(memory, "k0", NULL), KILN_MISS);
     for (int i = 0; i < 1000; i++) {
         snprintf(key, sizeof(key), "k%d", i % 500); /* each twice */
-        assert_int_equal(put(memory, key, 10, NULL), KILN_OK);
+        CHECK_STATUS(put(memory, key, 10, NULL), KILN_OK);
     }
     for (int i = 0; i < 500; i++) {
         snprintf(key, sizeof(key), "k%d", i);
-        assert_int_equal(look_up(memory, key, NULL), KILN_OK);
+        CHECK_STATUS(look_up(memory, key, NULL), KILN_OK);
     }
-    assert_int_equal(look_up(memory, "k500", NULL), KILN_MISS);
+    CHECK_EQ(look_up(memory, "k500", NULL), KILN_MISS);
     kiln__chain_free(memory);
 }
 
@@ -433,35 +428,35 @@ static void chain_asks_in_order_and_counts_faults(void **state)
     put(world->tier, "mine", 10, NULL);
     char other[128];
     snprintf(other, sizeof(other), "%s/other", world->folder);
-    assert_int_equal(kiln__tier_folder(other, true, 0, 0, &first_events, &read_only, NULL), KILN_OK);
+    CHECK_STATUS(kiln__tier_folder(other, true, 0, 0, &first_events, &read_only, NULL), KILN_OK);
     put(read_only, "both", 10, NULL);
     put(read_only, "theirs", 10, NULL);
     kiln__chain_free(read_only);
-    assert_int_equal(kiln__tier_folder(other, false, 0, 0, &first_events, &read_only, NULL), KILN_OK);
+    CHECK_STATUS(kiln__tier_folder(other, false, 0, 0, &first_events, &read_only, NULL), KILN_OK);
     read_only->next = world->tier;
     world->tier = read_only;
-    assert_int_equal(chain_look_up(world->tier, "both"), KILN_OK);
-    assert_int_equal(chain_look_up(world->tier, "mine"), KILN_OK);
-    assert_int_equal(chain_look_up(world->tier, "theirs"), KILN_OK);
-    assert_int_equal(chain_look_up(world->tier, "none"), KILN_MISS);
+    CHECK_STATUS(chain_look_up(world->tier, "both"), KILN_OK);
+    CHECK_STATUS(chain_look_up(world->tier, "mine"), KILN_OK);
+    CHECK_STATUS(chain_look_up(world->tier, "theirs"), KILN_OK);
+    CHECK_EQ(chain_look_up(world->tier, "none"), KILN_MISS);
     struct kiln_artifact *artifact = make_artifact("added", 10);
     kiln__chain_put(world->tier, artifact);
-    assert_true(exists(path_of(world, "added", ".kiln")));
+    CHECK_TRUE(exists(path_of(world, "added", ".kiln")));
     /* A damaged entry in the first tier: counted there, and the second answers. */
     char folder[64];
     strcpy(folder, world->folder);
     strcpy(world->folder, other);
     flip_byte(path_of(world, "both", ".kiln"), 100);
     strcpy(world->folder, folder);
-    assert_int_equal(chain_look_up(world->tier, "both"), KILN_OK);
-    assert_int_equal(first_events.corrupt, 1);
-    assert_int_equal(world->events.corrupt, 0);
+    CHECK_STATUS(chain_look_up(world->tier, "both"), KILN_OK);
+    CHECK_EQ(first_events.corrupt, 1);
+    CHECK_EQ(world->events.corrupt, 0);
     /* A put that fails is a fault, not an error. */
-    assert_int_equal(chmod(world->folder, 0777), 0);
+    CHECK_EQ(chmod(world->folder, 0777), 0);
     kiln__chain_put(world->tier, artifact);
-    assert_int_equal(world->events.faults, 1);
+    CHECK_EQ(world->events.faults, 1);
     kiln__chain_put(NULL, artifact);
-    assert_int_equal(chain_look_up(NULL, "both"), KILN_MISS);
+    CHECK_EQ(chain_look_up(NULL, "both"), KILN_MISS);
     kiln__artifact_unref(artifact);
 }
 
@@ -476,32 +471,33 @@ static const char *toolchain_path(const struct world *world)
 
 static void write_toolchain(const struct world *world, const char *text, size_t size)
 {
-    assert_int_equal(kiln__file_publish(toolchain_path(world), text, size, NULL), KILN_OK);
+    CHECK_STATUS(kiln__file_publish(toolchain_path(world), text, size, NULL), KILN_OK);
 }
+#define write_toolchain(...) CHECK_CALL(write_toolchain, __VA_ARGS__)
 
 static void a_tool_chain_is_named(void **state)
 {
     struct world *world = *state;
     struct stat before, after;
     char line[KILN_TOOLCHAIN_SIZE];
-    assert_false(kiln__chain_toolchain(world->tier, line));
+    CHECK_FALSE(kiln__chain_toolchain(world->tier, line));
     kiln__chain_set_toolchain(world->tier, "plugin:1 llvm:2");
-    assert_true(kiln__chain_toolchain(world->tier, line));
-    assert_string_equal(line, "plugin:1 llvm:2");
+    CHECK_TRUE(kiln__chain_toolchain(world->tier, line));
+    CHECK_STR(line, "plugin:1 llvm:2");
     /* The same is not written again, and another is; permissions are those of artifacts. */
-    assert_int_equal(stat(toolchain_path(world), &before), 0);
-    assert_int_equal(before.st_mode & 0777, 0600);
+    CHECK_EQ(stat(toolchain_path(world), &before), 0);
+    CHECK_EQ(before.st_mode & 0777, 0600);
     kiln__chain_set_toolchain(world->tier, "plugin:1 llvm:2");
-    assert_int_equal(stat(toolchain_path(world), &after), 0);
-    assert_int_equal(before.st_ino, after.st_ino);
+    CHECK_EQ(stat(toolchain_path(world), &after), 0);
+    CHECK_EQ(before.st_ino, after.st_ino);
     kiln__chain_set_toolchain(world->tier, "plugin:3");
-    assert_true(kiln__chain_toolchain(world->tier, line));
-    assert_string_equal(line, "plugin:3");
+    CHECK_TRUE(kiln__chain_toolchain(world->tier, line));
+    CHECK_STR(line, "plugin:3");
     /* A folder that was deleted comes back. */
     remove_tree(world->folder);
     kiln__chain_set_toolchain(world->tier, "plugin:3");
-    assert_true(kiln__chain_toolchain(world->tier, line));
-    assert_int_equal(world->events.faults, 0);
+    CHECK_TRUE(kiln__chain_toolchain(world->tier, line));
+    CHECK_EQ(world->events.faults, 0);
 }
 
 static void what_is_no_line_names_no_tool_chain(void **state)
@@ -521,24 +517,24 @@ static void what_is_no_line_names_no_tool_chain(void **state)
                {"plugin\x7f\n", 8}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         write_toolchain(world, bad[i].text, bad[i].size);
-        assert_false(kiln__chain_toolchain(world->tier, line));
+        CHECK_FALSE(kiln__chain_toolchain(world->tier, line));
     }
     memset(text, 'a', sizeof(text));
     text[KILN_TOOLCHAIN_SIZE - 1] = text[KILN_TOOLCHAIN_SIZE] = '\n';
     write_toolchain(world, text, KILN_TOOLCHAIN_SIZE); /* the longest */
-    assert_true(kiln__chain_toolchain(world->tier, line));
-    assert_int_equal(strlen(line), KILN_TOOLCHAIN_SIZE - 1);
+    CHECK_TRUE(kiln__chain_toolchain(world->tier, line));
+    CHECK_EQ(strlen(line), KILN_TOOLCHAIN_SIZE - 1);
     text[KILN_TOOLCHAIN_SIZE - 1] = 'a';
     write_toolchain(world, text, KILN_TOOLCHAIN_SIZE + 1);
-    assert_false(kiln__chain_toolchain(world->tier, line));
-    assert_int_equal(world->events.faults, 0);
+    CHECK_FALSE(kiln__chain_toolchain(world->tier, line));
+    CHECK_EQ(world->events.faults, 0);
     /* Nor is any such thing written. */
     text[KILN_TOOLCHAIN_SIZE] = '\0';
     remove(toolchain_path(world));
-    assert_int_equal(world->tier->methods->set_toolchain(world->tier, text, NULL), KILN_INVALID);
-    assert_int_equal(world->tier->methods->set_toolchain(world->tier, "two\nlines", NULL), KILN_INVALID);
-    assert_int_equal(world->tier->methods->set_toolchain(world->tier, "", NULL), KILN_INVALID);
-    assert_false(exists(toolchain_path(world)));
+    CHECK_STATUS(world->tier->methods->set_toolchain(world->tier, text, NULL), KILN_INVALID);
+    CHECK_STATUS(world->tier->methods->set_toolchain(world->tier, "two\nlines", NULL), KILN_INVALID);
+    CHECK_STATUS(world->tier->methods->set_toolchain(world->tier, "", NULL), KILN_INVALID);
+    CHECK_FALSE(exists(toolchain_path(world)));
 }
 
 static void faults_of_a_tool_chain_are_counted(void **state)
@@ -546,20 +542,20 @@ static void faults_of_a_tool_chain_are_counted(void **state)
     struct world *world = *state;
     char line[KILN_TOOLCHAIN_SIZE];
     kiln__chain_set_toolchain(world->tier, "plugin:1");
-    assert_int_equal(chmod(toolchain_path(world), 0622), 0);
-    assert_false(kiln__chain_toolchain(world->tier, line));
-    assert_int_equal(world->events.faults, 1);
+    CHECK_EQ(chmod(toolchain_path(world), 0622), 0);
+    CHECK_FALSE(kiln__chain_toolchain(world->tier, line));
+    CHECK_EQ(world->events.faults, 1);
     kiln__chain_set_toolchain(world->tier, "plugin:1"); /* replaces it */
-    assert_true(kiln__chain_toolchain(world->tier, line));
-    assert_int_equal(remove(toolchain_path(world)), 0);
-    assert_int_equal(mkdir(toolchain_path(world), 0700), 0);
+    CHECK_TRUE(kiln__chain_toolchain(world->tier, line));
+    CHECK_EQ(remove(toolchain_path(world)), 0);
+    CHECK_EQ(mkdir(toolchain_path(world), 0700), 0);
     kiln__chain_set_toolchain(world->tier, "plugin:1");
-    assert_int_equal(world->events.faults, 2);
-    assert_int_equal(chmod(world->folder, 0777), 0);
+    CHECK_EQ(world->events.faults, 2);
+    CHECK_EQ(chmod(world->folder, 0777), 0);
     kiln__chain_set_toolchain(world->tier, "plugin:1");
-    assert_int_equal(world->events.faults, 3);
+    CHECK_EQ(world->events.faults, 3);
     kiln__chain_set_toolchain(NULL, "plugin:1");
-    assert_false(kiln__chain_toolchain(NULL, line));
+    CHECK_FALSE(kiln__chain_toolchain(NULL, line));
 }
 
 static void the_first_tier_names_the_tool_chain(void **state)
@@ -569,15 +565,15 @@ static void the_first_tier_names_the_tool_chain(void **state)
     char line[KILN_TOOLCHAIN_SIZE], folder[128];
     snprintf(folder, sizeof(folder), "%s/other", world->folder);
     kiln__chain_set_toolchain(world->tier, "plugin:last");
-    assert_int_equal(kiln__tier_memory(&world->events, &memory, NULL), KILN_OK);
-    assert_int_equal(kiln__tier_folder(folder, true, 0, 0, &world->events, &other, NULL), KILN_OK);
+    CHECK_STATUS(kiln__tier_memory(&world->events, &memory, NULL), KILN_OK);
+    CHECK_STATUS(kiln__tier_folder(folder, true, 0, 0, &world->events, &other, NULL), KILN_OK);
     memory->writable = other->writable = false;
     memory->next = other, other->next = world->tier, world->tier = memory;
-    assert_true(kiln__chain_toolchain(world->tier, line));
-    assert_string_equal(line, "plugin:last");
-    assert_int_equal(other->methods->set_toolchain(other, "plugin:first", NULL), KILN_OK);
-    assert_true(kiln__chain_toolchain(world->tier, line));
-    assert_string_equal(line, "plugin:first");
+    CHECK_TRUE(kiln__chain_toolchain(world->tier, line));
+    CHECK_STR(line, "plugin:last");
+    CHECK_STATUS(other->methods->set_toolchain(other, "plugin:first", NULL), KILN_OK);
+    CHECK_TRUE(kiln__chain_toolchain(world->tier, line));
+    CHECK_STR(line, "plugin:first");
 }
 
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

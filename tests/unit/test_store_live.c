@@ -2,15 +2,6 @@
  * test_store_live.c - a folder that others use meanwhile: files that go, come, are replaced or are not files at all;
  * what is for another machine. None of it is damage, and nothing good is put aside.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
@@ -21,6 +12,7 @@
 #include "base/file.h"
 #include "kiln/maintain.h"
 #include "store/tier.h"
+#include "support/check.h"
 
 /* ---- this machine can be made a lesser one (linked with --wrap) ------------------------------------------------ */
 
@@ -110,14 +102,14 @@ static void foreign_is_a_miss(void **state)
     struct world *world = *state;
     char path[256];
     path_of(world, "a", ".kiln", path);
-    assert_int_equal(put(world, "a", KILN_ISA_X86_64_V4, NULL), KILN_OK);
+    CHECK_STATUS(put(world, "a", KILN_ISA_X86_64_V4, NULL), KILN_OK);
     pretended = KILN_ISA_X86_64_V2;
-    assert_int_equal(look_up(world, "a"), KILN_MISS);
-    assert_int_equal(world->events.corrupt, 0);
-    assert_int_equal(world->events.faults, 0);
-    assert_true(exists(path)); /* for the machines it was made for */
+    CHECK_EQ(look_up(world, "a"), KILN_MISS);
+    CHECK_EQ(world->events.corrupt, 0);
+    CHECK_EQ(world->events.faults, 0);
+    CHECK_TRUE(exists(path)); /* for the machines it was made for */
     pretended = KILN_ISA_X86_64_V4;
-    assert_int_equal(look_up(world, "a"), KILN_OK);
+    CHECK_STATUS(look_up(world, "a"), KILN_OK);
 }
 
 enum { ROUNDS = 1000, PUTS = 400 };
@@ -137,15 +129,15 @@ static void a_good_file_is_not_put_aside(void **state)
     path_of(world, "a", ".kiln", path);
     for (unsigned i = 0; i < ROUNDS; i++) {
         pthread_t reader;
-        assert_int_equal(kiln__file_publish(path, "not an artifact", 15, NULL), i ? KILN_OK : KILN_IO);
+        CHECK_EQ(kiln__file_publish(path, "not an artifact", 15, NULL), i ? KILN_OK : KILN_IO);
         pthread_create(&reader, NULL, look_up_once, world);
-        assert_int_equal(put(world, "a", KILN_ISA_X86_64_V1, NULL), KILN_OK);
+        CHECK_STATUS(put(world, "a", KILN_ISA_X86_64_V1, NULL), KILN_OK);
         pthread_join(reader, NULL);
         if (!exists(path)) lost++;
     }
-    if (lost) fail_msg("a good file was put aside in %u of %u rounds", lost, ROUNDS);
-    assert_int_equal(look_up(world, "a"), KILN_OK);
-    assert_int_equal(world->events.faults, 0);
+    if (lost) CHECK_FAIL("a good file was put aside in %u of %u rounds", lost, ROUNDS);
+    CHECK_STATUS(look_up(world, "a"), KILN_OK);
+    CHECK_EQ(world->events.faults, 0);
 }
 
 static void a_folder_in_the_place_of_an_artifact(void **state)
@@ -154,19 +146,19 @@ static void a_folder_in_the_place_of_an_artifact(void **state)
     char path[256], below[300], aside[256];
     path_of(world, "a", ".kiln", path);
     path_of(world, "a", ".bad", aside);
-    assert_int_equal(put(world, "a", KILN_ISA_X86_64_V1, NULL), KILN_OK);
+    CHECK_STATUS(put(world, "a", KILN_ISA_X86_64_V1, NULL), KILN_OK);
     for (int is_full = 0; is_full < 2; is_full++) {
-        assert_int_equal(unlink(path), 0);
-        assert_int_equal(mkdir(path, 0700), 0);
+        CHECK_EQ(unlink(path), 0);
+        CHECK_EQ(mkdir(path, 0700), 0);
         snprintf(below, sizeof below, "%s/mine", path);
-        if (is_full) assert_int_equal(kiln__file_publish(below, "x", 1, NULL), KILN_OK);
-        assert_int_equal(look_up(world, "a"), KILN_MISS);
-        assert_int_equal(world->events.faults + world->events.corrupt, 0);
-        assert_int_equal(put(world, "a", KILN_ISA_X86_64_V1, NULL), KILN_OK);
-        assert_int_equal(look_up(world, "a"), KILN_OK);
+        if (is_full) CHECK_STATUS(kiln__file_publish(below, "x", 1, NULL), KILN_OK);
+        CHECK_EQ(look_up(world, "a"), KILN_MISS);
+        CHECK_EQ(world->events.faults + world->events.corrupt, 0);
+        CHECK_STATUS(put(world, "a", KILN_ISA_X86_64_V1, NULL), KILN_OK);
+        CHECK_STATUS(look_up(world, "a"), KILN_OK);
     }
     snprintf(below, sizeof below, "%s/mine", aside);
-    assert_true(exists(below)); /* nothing of others is removed */
+    CHECK_TRUE(exists(below)); /* nothing of others is removed */
 }
 
 static void prune_removes_folders_in_the_place_of_artifacts(void **state)
@@ -177,20 +169,20 @@ static void prune_removes_folders_in_the_place_of_artifacts(void **state)
     kiln_prune_report report;
     path_of(world, "a", ".kiln", path);
     path_of(world, "b", ".kiln", full);
-    assert_int_equal(put(world, "a", KILN_ISA_X86_64_V1, NULL), KILN_OK);
-    assert_int_equal(put(world, "b", KILN_ISA_X86_64_V1, NULL), KILN_OK);
-    assert_int_equal(unlink(path) | mkdir(path, 0700), 0);
-    assert_int_equal(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
-    assert_false(exists(path));
-    assert_int_equal(report.kept_files, 1);
-    assert_int_equal(report.failed_files, 0);
-    assert_int_equal(unlink(full) | mkdir(full, 0700), 0);
+    CHECK_STATUS(put(world, "a", KILN_ISA_X86_64_V1, NULL), KILN_OK);
+    CHECK_STATUS(put(world, "b", KILN_ISA_X86_64_V1, NULL), KILN_OK);
+    CHECK_EQ(unlink(path) | mkdir(path, 0700), 0);
+    CHECK_STATUS(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
+    CHECK_FALSE(exists(path));
+    CHECK_EQ(report.kept_files, 1);
+    CHECK_EQ(report.failed_files, 0);
+    CHECK_EQ(unlink(full) | mkdir(full, 0700), 0);
     snprintf(below, sizeof below, "%s/mine", full);
-    assert_int_equal(kiln__file_publish(below, "x", 1, NULL), KILN_OK);
-    assert_int_equal(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
-    assert_true(exists(below));
-    assert_int_equal(report.failed_files, 1);
-    assert_non_null(strstr(report.failure, "not empty"));
+    CHECK_STATUS(kiln__file_publish(below, "x", 1, NULL), KILN_OK);
+    CHECK_STATUS(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
+    CHECK_TRUE(exists(below));
+    CHECK_EQ(report.failed_files, 1);
+    CHECK_CONTAINS(report.failure, "not empty");
 }
 
 /* ---- writers --------------------------------------------------------------------------------------------------- */
@@ -223,14 +215,14 @@ static void clearing_fails_no_writer(void **state)
         snprintf(key, sizeof key, "%u", i);
         struct kiln_digest digest = kiln__digest(key, strlen(key));
         kiln__chain_lock(world->tier, &digest, false, &lock);
-        if (put(world, key, KILN_ISA_X86_64_V1, &err)) fail_msg("put %u: %s", i, err.text);
+        if (put(world, key, KILN_ISA_X86_64_V1, &err)) CHECK_FAIL("put %u: %s", i, err.text);
         kiln__lock_release(lock);
         kiln__chain_set_toolchain(world->tier, i % 2 ? "one" : "two");
     }
     world->is_over = true;
     pthread_join(clearing, &failed);
-    assert_null(failed);
-    assert_int_equal(world->events.faults, 0);
+    CHECK_NULL(failed);
+    CHECK_EQ(world->events.faults, 0);
 }
 
 /* ---- tools ----------------------------------------------------------------------------------------------------- */
@@ -245,30 +237,30 @@ static void what_has_gone_is_not_damaged(void **state)
     path_of(world, "a", ".kiln", path);
     path_of(world, "b", ".kiln", second);
     path_of(world, "b", ".bad", aside);
-    assert_int_equal(put(world, "a", KILN_ISA_X86_64_V1, NULL), KILN_OK);
-    assert_int_equal(put(world, "b", KILN_ISA_X86_64_V1, NULL), KILN_OK);
-    assert_int_equal(kiln_inspect_open(world->folder, &inspector, NULL), KILN_OK);
+    CHECK_STATUS(put(world, "a", KILN_ISA_X86_64_V1, NULL), KILN_OK);
+    CHECK_STATUS(put(world, "b", KILN_ISA_X86_64_V1, NULL), KILN_OK);
+    CHECK_STATUS(kiln_inspect_open(world->folder, &inspector, NULL), KILN_OK);
     size_t a = strstr(path, kiln_inspect_digest(inspector, 0)) ? 0 : 1;
-    assert_int_equal(kiln_entry_open(inspector, a, &entry, NULL), KILN_OK);
-    assert_false(kiln_inspect_is_gone(inspector, a));
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(kiln_entry_check_usable(entry, &err), KILN_OK); /* what was opened is whole */
+    CHECK_STATUS(kiln_entry_open(inspector, a, &entry, NULL), KILN_OK);
+    CHECK_FALSE(kiln_inspect_is_gone(inspector, a));
+    CHECK_EQ(unlink(path), 0);
+    CHECK_OK(kiln_entry_check_usable(entry, &err), &err); /* what was opened is whole */
     kiln_entry_close(entry);
-    assert_int_equal(kiln_entry_open(inspector, a, &entry, &err), KILN_IO);
-    assert_true(kiln_inspect_is_gone(inspector, a));
-    assert_false(kiln_inspect_is_gone(inspector, !a));
-    assert_false(kiln_inspect_is_gone(inspector, 2));
-    assert_int_equal(kiln_inspect_put_aside(inspector, a, &err), KILN_IO);
+    CHECK_STATUS(kiln_entry_open(inspector, a, &entry, &err), KILN_IO, &err);
+    CHECK_TRUE(kiln_inspect_is_gone(inspector, a));
+    CHECK_FALSE(kiln_inspect_is_gone(inspector, !a));
+    CHECK_FALSE(kiln_inspect_is_gone(inspector, 2));
+    CHECK_STATUS(kiln_inspect_put_aside(inspector, a, &err), KILN_IO, &err);
     /* One that was replaced since it was listed is not put aside. */
-    assert_int_equal(put(world, "b", KILN_ISA_X86_64_V1, NULL), KILN_OK);
-    assert_int_equal(kiln_inspect_put_aside(inspector, !a, &err), KILN_IO);
-    assert_non_null(strstr(err.text, "replaced"));
-    assert_true(kiln_inspect_is_gone(inspector, !a));
-    assert_true(exists(second));
+    CHECK_STATUS(put(world, "b", KILN_ISA_X86_64_V1, NULL), KILN_OK);
+    CHECK_STATUS(kiln_inspect_put_aside(inspector, !a, &err), KILN_IO, &err);
+    CHECK_CONTAINS(err.text, "replaced");
+    CHECK_TRUE(kiln_inspect_is_gone(inspector, !a));
+    CHECK_TRUE(exists(second));
     kiln_inspect_close(inspector);
-    assert_int_equal(kiln_inspect_open(world->folder, &inspector, NULL), KILN_OK);
-    assert_int_equal(kiln_inspect_put_aside(inspector, 0, &err), KILN_OK);
-    assert_true(exists(aside) && !exists(second));
+    CHECK_STATUS(kiln_inspect_open(world->folder, &inspector, NULL), KILN_OK);
+    CHECK_OK(kiln_inspect_put_aside(inspector, 0, &err), &err);
+    CHECK_TRUE(exists(aside) && !exists(second));
     kiln_inspect_close(inspector);
 }
 

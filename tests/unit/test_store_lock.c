@@ -36,17 +36,18 @@ static int tear_down(void **state)
 static void write_file(const char *path, const char *text)
 {
     int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    CHECK_GE(fd, 0);
+    CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
     close(fd);
 }
+#define write_file(...) CHECK_CALL(write_file, __VA_ARGS__)
 
 static void read_text(const char *path, char out[256])
 {
     int fd = open(path, O_RDONLY);
-    assert_true(fd >= 0);
+    CHECK_GE(fd, 0);
     ssize_t got = read(fd, out, 255);
-    assert_true(got >= 0);
+    CHECK_GE(got, 0);
     out[got] = '\0';
     close(fd);
 }
@@ -67,15 +68,15 @@ static void test_take_and_release(void **state)
     struct world *world = *state;
     struct kiln_lock *lock = NULL;
     char text[256], self[KILN_PROCESS_TEXT], wanted[256];
-    assert_int_equal(take(world, false, &lock), KILN_MISS);
-    assert_non_null(lock);
+    CHECK_EQ(take(world, false, &lock), KILN_MISS);
+    CHECK_NOT_NULL(lock);
     read_text(world->lock, text);
     kiln__process_text(self);
     snprintf(wanted, sizeof wanted, "kiln-lock 1 %s ", self);
-    assert_memory_equal(text, wanted, strlen(wanted));
-    assert_int_equal(strlen(text), strlen(wanted) + 17); /* random digits and the end of the line */
+    CHECK_MEM(text, wanted, strlen(wanted));
+    CHECK_EQ(strlen(text), strlen(wanted) + 17); /* random digits and the end of the line */
     kiln__lock_release(lock);
-    assert_int_equal(count_files(world->folder, "", NULL), 0);
+    CHECK_EQ(count_files(world->folder, "", NULL), 0);
     kiln__lock_release(NULL);
 }
 
@@ -86,11 +87,11 @@ static void test_artifact_ends_it_at_once(void **state)
     kiln__lock_set_limits(60000, 60000);
     write_file(world->artifact, "x");
     write_file(world->lock, "held by somebody\n");
-    assert_int_equal(take(world, false, &lock), KILN_OK);
-    assert_null(lock);
+    CHECK_STATUS(take(world, false, &lock), KILN_OK);
+    CHECK_NULL(lock);
     unlink(world->lock);
-    assert_int_equal(take(world, false, &lock), KILN_OK); /* taken, but look again first */
-    assert_non_null(lock);
+    CHECK_STATUS(take(world, false, &lock), KILN_OK); /* taken, but look again first */
+    CHECK_NOT_NULL(lock);
     kiln__lock_release(lock);
 }
 
@@ -100,25 +101,25 @@ static void test_who_is_gone(void **state)
     (void)state;
     char self[KILN_PROCESS_TEXT], text[2 * KILN_PROCESS_TEXT];
     kiln__process_text(self);
-    assert_false(kiln__process_is_gone(self));
+    CHECK_FALSE(kiln__process_is_gone(self));
     snprintf(text, sizeof text, "%s-and-more", self);
-    assert_false(kiln__process_is_gone(text));
+    CHECK_FALSE(kiln__process_is_gone(text));
     const char *const unknown[] = {"", "-", "nonsense", "0123456789abcdef-1-1", "0000000000000000-999999999-1"};
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) assert_false(kiln__process_is_gone(unknown[i]));
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) CHECK_FALSE(kiln__process_is_gone(unknown[i]));
     snprintf(text, sizeof text, "%.17s", self); /* the host alone */
-    assert_false(kiln__process_is_gone(text));
+    CHECK_FALSE(kiln__process_is_gone(text));
     snprintf(text, sizeof text, "%.17s999999999-1", self); /* no such process */
-    assert_true(kiln__process_is_gone(text));
+    CHECK_TRUE(kiln__process_is_gone(text));
     snprintf(text, sizeof text, "%.17s%d-1", self, (int)getpid()); /* the number went to another since */
-    assert_true(kiln__process_is_gone(text));
+    CHECK_TRUE(kiln__process_is_gone(text));
     pid_t child = fork();
     if (child == 0) _exit(0);
     siginfo_t info;
     waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT); /* ended, not reaped */
     snprintf(text, sizeof text, "%.17s%d-0", self, (int)child);
-    assert_true(kiln__process_is_gone(text));
+    CHECK_TRUE(kiln__process_is_gone(text));
     status_of(child);
-    assert_true(kiln__process_is_gone(text));
+    CHECK_TRUE(kiln__process_is_gone(text));
 }
 
 static void *outlive(void *unused)
@@ -143,17 +144,17 @@ static void test_a_process_without_its_first_thread(void **state)
     snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
     for (int i = 0; i < 5000 && !strstr(line, ") Z"); i++) {
         FILE *file = fopen(path, "r");
-        assert_non_null(file);
-        assert_non_null(fgets(line, sizeof line, file));
+        CHECK_NOT_NULL(file);
+        CHECK_NOT_NULL(fgets(line, sizeof line, file));
         fclose(file);
         usleep(1000);
     }
-    assert_non_null(strstr(line, ") Z"));
-    assert_false(kiln__process_is_gone(text));
+    CHECK_CONTAINS(line, ") Z");
+    CHECK_FALSE(kiln__process_is_gone(text));
     kill(child, SIGKILL);
     siginfo_t info;
     waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
-    assert_true(kiln__process_is_gone(text));
+    CHECK_TRUE(kiln__process_is_gone(text));
     waitpid(child, NULL, 0);
 }
 
@@ -166,10 +167,10 @@ static void test_broken_when_holder_is_gone(void **state)
     kiln__process_text(self);
     snprintf(text, sizeof text, "kiln-lock 1 %.17s999999999-1 0000000000000000\n", self);
     write_file(world->lock, text);
-    assert_int_equal(take(world, false, &lock), KILN_MISS);
-    assert_non_null(lock);
+    CHECK_EQ(take(world, false, &lock), KILN_MISS);
+    CHECK_NOT_NULL(lock);
     kiln__lock_release(lock);
-    assert_int_equal(count_files(world->folder, "", NULL), 0);
+    CHECK_EQ(count_files(world->folder, "", NULL), 0);
 }
 
 static void test_broken_when_it_stands_still(void **state)
@@ -181,10 +182,10 @@ static void test_broken_when_it_stands_still(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct kiln_lock *lock = NULL;
         write_file(world->lock, texts[i]);
-        assert_int_equal(take(world, false, &lock), KILN_MISS);
-        assert_non_null(lock);
+        CHECK_EQ(take(world, false, &lock), KILN_MISS);
+        CHECK_NOT_NULL(lock);
         kiln__lock_release(lock);
-        assert_int_equal(count_files(world->folder, "", NULL), 0);
+        CHECK_EQ(count_files(world->folder, "", NULL), 0);
     }
 }
 
@@ -195,10 +196,10 @@ static void test_empty_is_taken_at_once(void **state)
     struct kiln_lock *lock = NULL;
     kiln__lock_set_limits(500, 60000);
     write_file(world->lock, "");
-    assert_int_equal(take(world, false, &lock), KILN_MISS);
-    assert_non_null(lock); /* not taken: it was waited for until the bound */
+    CHECK_EQ(take(world, false, &lock), KILN_MISS);
+    CHECK_NOT_NULL(lock); /* not taken: it was waited for until the bound */
     kiln__lock_release(lock);
-    assert_int_equal(count_files(world->folder, "", NULL), 0);
+    CHECK_EQ(count_files(world->folder, "", NULL), 0);
 }
 
 enum { TAKES = 3000, BREAKERS = 4, ROUNDS = 300 };
@@ -234,8 +235,8 @@ static void test_appears_with_its_text(void **state)
         empty += got <= 0;
     }
     end_well(child);
-    if (empty) fail_msg("%u of %u locks that were seen were empty", empty, seen);
-    assert_true(seen > 0);
+    if (empty) CHECK_FAIL("%u of %u locks that were seen were empty", empty, seen);
+    CHECK_GT(seen, 0);
     unshare_memory(shared);
 }
 
@@ -273,11 +274,12 @@ static void break_dead_locks(struct world *world, const char *text)
     for (unsigned i = 0; i < BREAKERS; i++) children[i] = start_child(break_and_make, shared, world->folder, i);
     end_all_well(children, BREAKERS);
     if (shared->compiles != ROUNDS)
-        fail_msg("%u locks \"%.20s\" were broken, %u artifacts made", ROUNDS, text, shared->compiles);
-    assert_int_equal(count_files(world->folder, "lock", NULL), 0);
-    assert_int_equal(count_files(world->folder, ".kiln", NULL), ROUNDS);
+        CHECK_FAIL("%u locks \"%.20s\" were broken, %u artifacts made", ROUNDS, text, shared->compiles);
+    CHECK_EQ(count_files(world->folder, "lock", NULL), 0);
+    CHECK_EQ(count_files(world->folder, ".kiln", NULL), ROUNDS);
     unshare_memory(shared);
 }
+#define break_dead_locks(...) CHECK_CALL(break_dead_locks, __VA_ARGS__)
 
 static void test_one_breaks_it(void **state)
 {
@@ -306,7 +308,7 @@ static void test_full(void **state)
         _exit(take(world, false, &lock) == KILN_IO && !lock ? 0 : 1);
     }
     end_well(child);
-    assert_int_equal(count_files(world->folder, "", NULL), 0);
+    CHECK_EQ(count_files(world->folder, "", NULL), 0);
 }
 
 static void hold_and_sleep(struct shared *shared, const char *folder, unsigned index)
@@ -330,13 +332,13 @@ static void test_bounded_wait(void **state)
     struct kiln_lock *lock = NULL;
     kiln__lock_set_limits(200, 60000);
     pid_t child = start_child(hold_and_sleep, shared, world->folder, 0);
-    assert_true(wait_for(&shared->ready, 1));
-    assert_int_equal(take(world, false, &lock), KILN_MISS);
-    assert_null(lock);
-    assert_true(exists(world->lock));
+    CHECK_TRUE(wait_for(&shared->ready, 1));
+    CHECK_EQ(take(world, false, &lock), KILN_MISS);
+    CHECK_NULL(lock);
+    CHECK_TRUE(exists(world->lock));
     shared->may_finish = 1;
     end_well(child);
-    assert_false(exists(world->lock));
+    CHECK_FALSE(exists(world->lock));
     unshare_memory(shared);
 }
 
@@ -348,18 +350,18 @@ static void test_nested(void **state)
     char other[128];
     kiln__lock_set_limits(60000, 300);
     snprintf(other, sizeof other, "%s/bb.lock", world->folder);
-    assert_int_equal(take(world, false, &outer), KILN_MISS);
+    CHECK_EQ(take(world, false, &outer), KILN_MISS);
     write_file(other, "held by somebody\n");
-    assert_int_equal(kiln__lock_take(other, world->artifact, false, &inner, NULL), KILN_MISS);
-    assert_null(inner); /* at once, without the lock */
-    assert_true(exists(other));
-    assert_int_equal(kiln__lock_take(other, world->artifact, true, &inner, NULL), KILN_MISS);
-    assert_non_null(inner); /* waited until it was stale */
+    CHECK_EQ(kiln__lock_take(other, world->artifact, false, &inner, NULL), KILN_MISS);
+    CHECK_NULL(inner); /* at once, without the lock */
+    CHECK_TRUE(exists(other));
+    CHECK_EQ(kiln__lock_take(other, world->artifact, true, &inner, NULL), KILN_MISS);
+    CHECK_NOT_NULL(inner); /* waited until it was stale */
     kiln__lock_release(inner);
     kiln__lock_release(outer);
     write_file(other, "held by somebody\n");
-    assert_int_equal(kiln__lock_take(other, world->artifact, false, &inner, NULL), KILN_MISS);
-    assert_non_null(inner); /* holding nothing, it waits again */
+    CHECK_EQ(kiln__lock_take(other, world->artifact, false, &inner, NULL), KILN_MISS);
+    CHECK_NOT_NULL(inner); /* holding nothing, it waits again */
     kiln__lock_release(inner);
 }
 
@@ -368,11 +370,11 @@ static void test_release_leaves_others_alone(void **state)
 {
     struct world *world = *state;
     struct kiln_lock *lock = NULL;
-    assert_int_equal(take(world, false, &lock), KILN_MISS);
-    assert_int_equal(unlink(world->lock), 0);
+    CHECK_EQ(take(world, false, &lock), KILN_MISS);
+    CHECK_EQ(unlink(world->lock), 0);
     write_file(world->lock, "somebody else's\n");
     kiln__lock_release(lock);
-    assert_true(exists(world->lock));
+    CHECK_TRUE(exists(world->lock));
 }
 
 static void test_faults(void **state)
@@ -380,20 +382,20 @@ static void test_faults(void **state)
     struct world *world = *state;
     struct kiln_lock *lock = NULL;
     kiln_error err = {0};
-    assert_int_equal(kiln__lock_take("/nonexistent/aa.lock", world->artifact, false, &lock, &err), KILN_IO);
-    assert_non_null(strstr(err.text, "/nonexistent/aa.lock"));
-    assert_null(lock);
+    CHECK_STATUS(kiln__lock_take("/nonexistent/aa.lock", world->artifact, false, &lock, &err), KILN_IO, &err);
+    CHECK_CONTAINS(err.text, "/nonexistent/aa.lock");
+    CHECK_NULL(lock);
     kiln__lock_set_limits(60000, 20);
     mkdir(world->lock, 0700); /* a folder of that name is broken like any lock that stands still */
-    assert_int_equal(take(world, false, &lock), KILN_MISS);
-    assert_non_null(lock);
+    CHECK_EQ(take(world, false, &lock), KILN_MISS);
+    CHECK_NOT_NULL(lock);
     kiln__lock_release(lock);
-    assert_int_equal(symlink("/nonexistent/elsewhere", world->lock), 0); /* not followed */
-    assert_int_equal(take(world, false, &lock), KILN_MISS);
-    assert_non_null(lock);
-    assert_false(exists("/nonexistent/elsewhere"));
+    CHECK_EQ(symlink("/nonexistent/elsewhere", world->lock), 0); /* not followed */
+    CHECK_EQ(take(world, false, &lock), KILN_MISS);
+    CHECK_NOT_NULL(lock);
+    CHECK_FALSE(exists("/nonexistent/elsewhere"));
     kiln__lock_release(lock);
-    assert_int_equal(count_files(world->folder, "", NULL), 0);
+    CHECK_EQ(count_files(world->folder, "", NULL), 0);
 }
 
 static void test_names(void **state)
@@ -401,15 +403,15 @@ static void test_names(void **state)
     (void)state;
     char self[KILN_PROCESS_TEXT], name[256];
     kiln__process_text(self);
-    assert_true(kiln__lock_is_name("0a.lock"));
-    assert_false(kiln__lock_is_name("0a.kiln"));
-    assert_false(kiln__lock_is_name("0a.lockout"));
-    assert_false(kiln__lock_is_abandoned("0a.lock"));
+    CHECK_TRUE(kiln__lock_is_name("0a.lock"));
+    CHECK_FALSE(kiln__lock_is_name("0a.kiln"));
+    CHECK_FALSE(kiln__lock_is_name("0a.lockout"));
+    CHECK_FALSE(kiln__lock_is_abandoned("0a.lock"));
     snprintf(name, sizeof name, "0a.lock-%s-0", self);
-    assert_true(kiln__lock_is_name(name));
-    assert_false(kiln__lock_is_abandoned(name));
+    CHECK_TRUE(kiln__lock_is_name(name));
+    CHECK_FALSE(kiln__lock_is_abandoned(name));
     snprintf(name, sizeof name, "0a.lock-%.17s999999999-1-0", self);
-    assert_true(kiln__lock_is_abandoned(name));
+    CHECK_TRUE(kiln__lock_is_abandoned(name));
 }
 
 int main(void)

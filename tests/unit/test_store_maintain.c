@@ -2,15 +2,6 @@
  * test_store_maintain.c - kiln/maintain.h: what pruning and clearing remove, keep and refuse, and what is asked of the
  * environment.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <sys/stat.h>
@@ -20,6 +11,7 @@
 #include "key/content.h"
 #include "kiln/maintain.h"
 #include "store/tier.h"
+#include "support/check.h"
 
 enum { ARTIFACTS = 10 };
 
@@ -42,18 +34,18 @@ static void store(struct world *world, struct kiln_tier *tier, int number)
     char hex[KILN_DIGEST_HEX], data[1000] = "";
     snprintf(data, sizeof data, "%d", number);
     kiln__content_text(&key, "text", data);
-    assert_int_equal(kiln__content_finish(&key, NULL), KILN_OK);
+    CHECK_STATUS(kiln__content_finish(&key, NULL), KILN_OK);
     artifact->key = key.fields;
     artifact->digest = key.digest;
-    assert_int_equal(kiln_artifact_put(artifact, "object", data, sizeof data), KILN_OK);
-    assert_int_equal(tier->methods->put(tier, artifact, NULL), KILN_OK);
+    CHECK_STATUS(kiln_artifact_put(artifact, "object", data, sizeof data), KILN_OK);
+    CHECK_STATUS(tier->methods->put(tier, artifact, NULL), KILN_OK);
     kiln__digest_hex(&artifact->digest, hex);
     snprintf(world->paths[number], sizeof world->paths[number], "%s/%.2s/%s.kiln", world->folder, hex, hex);
     kiln__artifact_unref(artifact);
     /* Artifact 0 was used last a day ago, 1 two days ago, ... */
     const struct timespec times[2] = {{.tv_sec = time(NULL) - 86400 * (number + 1)},
                                       {.tv_sec = time(NULL) - 86400 * (number + 1)}};
-    assert_int_equal(utimensat(AT_FDCWD, world->paths[number], times, 0), 0);
+    CHECK_EQ(utimensat(AT_FDCWD, world->paths[number], times, 0), 0);
 }
 
 static int set_up(void **state)
@@ -87,18 +79,20 @@ static bool exists(const char *path)
 /* The `count` used last are there, and no other. */
 static void expect_newest(const struct world *world, int count)
 {
-    for (int i = 0; i < ARTIFACTS; i++) assert_int_equal(exists(world->paths[i]), i < count);
+    for (int i = 0; i < ARTIFACTS; i++) CHECK_EQ(exists(world->paths[i]), i < count);
 }
+#define expect_newest(...) CHECK_CALL(expect_newest, __VA_ARGS__)
 
 static void write_file(const char *folder, const char *name)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "w");
-    assert_non_null(file);
+    CHECK_NOT_NULL(file);
     fputs("mine", file);
     fclose(file);
 }
+#define write_file(...) CHECK_CALL(write_file, __VA_ARGS__)
 
 static void prunes_to_exact_bounds(void **state)
 {
@@ -106,28 +100,28 @@ static void prunes_to_exact_bounds(void **state)
     struct stat info;
     kiln_prune_report report;
     kiln_prune_options options = {.struct_size = sizeof options, .max_files = 8, .dry_run = true};
-    assert_int_equal(stat(world->paths[0], &info), 0);
+    CHECK_EQ(stat(world->paths[0], &info), 0);
     uint64_t size = (uint64_t)info.st_size;
-    assert_int_equal(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
-    assert_int_equal(report.removed_files, 2);
+    CHECK_STATUS(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
+    CHECK_EQ(report.removed_files, 2);
     expect_newest(world, ARTIFACTS);
     options.dry_run = false;
-    assert_int_equal(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
-    assert_int_equal(report.removed_files, 2);
-    assert_int_equal(report.removed_bytes, 2 * size);
-    assert_int_equal(report.kept_files, 8);
+    CHECK_STATUS(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
+    CHECK_EQ(report.removed_files, 2);
+    CHECK_EQ(report.removed_bytes, 2 * size);
+    CHECK_EQ(report.kept_files, 8);
     expect_newest(world, 8);
     options = (kiln_prune_options){.struct_size = sizeof options, .max_bytes = 5 * size + size / 2};
-    assert_int_equal(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
-    assert_int_equal(report.kept_bytes, 5 * size);
+    CHECK_STATUS(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
+    CHECK_EQ(report.kept_bytes, 5 * size);
     expect_newest(world, 5);
     options = (kiln_prune_options){.struct_size = sizeof options, .max_age_s = 86400 * 3 + 3600};
-    assert_int_equal(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
+    CHECK_STATUS(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
     expect_newest(world, 3);
     options = (kiln_prune_options){.struct_size = sizeof options};
-    assert_int_equal(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
-    assert_int_equal(report.removed_files, 0);
-    assert_int_equal(report.kept_files, 3);
+    CHECK_STATUS(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
+    CHECK_EQ(report.removed_files, 0);
+    CHECK_EQ(report.kept_files, 3);
     expect_newest(world, 3);
 }
 
@@ -144,16 +138,16 @@ static void leaves_other_names_alone(void **state)
     snprintf(upper, sizeof upper, "%s/ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789.kiln",
              sub_folder);
     write_file(sub_folder, strrchr(upper, '/') + 1);
-    assert_int_equal(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
-    assert_int_equal(report.removed_files, ARTIFACTS - 1);
-    assert_int_equal(kiln_clear(world->folder, NULL, &report, NULL), KILN_OK);
-    assert_int_equal(report.removed_files, 1);
+    CHECK_STATUS(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
+    CHECK_EQ(report.removed_files, ARTIFACTS - 1);
+    CHECK_STATUS(kiln_clear(world->folder, NULL, &report, NULL), KILN_OK);
+    CHECK_EQ(report.removed_files, 1);
     expect_newest(world, 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", sub_folder, names[i]);
-        assert_true(exists(path));
+        CHECK_TRUE(exists(path));
     }
-    assert_true(exists(upper));
+    CHECK_TRUE(exists(upper));
 }
 
 static void does_not_follow_links(void **state)
@@ -164,20 +158,20 @@ static void does_not_follow_links(void **state)
     kiln_error err = {0};
     memset(hex, 'a', 64), hex[64] = '\0';
     snprintf(other, sizeof other, "%s/other", world->root);
-    assert_int_equal(mkdir(other, 0700), 0);
+    CHECK_EQ(mkdir(other, 0700), 0);
     snprintf(path, sizeof path, "%s.kiln", hex);
     write_file(other, path);
     snprintf(path, sizeof path, "%s/%s.kiln", other, hex);
     snprintf(link, sizeof link, "%s/aa", world->folder);
     if (exists(link)) return; /* an artifact lives there: nothing can be put in its place */
     const struct timespec long_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
-    assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
-    assert_int_equal(symlink(other, link), 0);
-    assert_int_equal(kiln_clear(world->folder, NULL, &report, &err), KILN_INVALID);
-    assert_non_null(strstr(err.text, "'aa'"));
+    CHECK_EQ(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+    CHECK_EQ(symlink(other, link), 0);
+    CHECK_STATUS(kiln_clear(world->folder, NULL, &report, &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, "'aa'");
     const kiln_prune_options options = {.struct_size = sizeof options, .max_files = 1};
-    assert_int_equal(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
-    assert_true(exists(path));
+    CHECK_STATUS(kiln_prune(world->folder, &options, &report, NULL), KILN_OK);
+    CHECK_TRUE(exists(path));
 }
 
 static void clears_caches_only(void **state)
@@ -185,24 +179,24 @@ static void clears_caches_only(void **state)
     struct world *world = *state;
     kiln_prune_report report;
     kiln_error err = {0};
-    assert_int_equal(kiln_clear_check(world->folder, &report, NULL), KILN_OK);
-    assert_int_equal(report.removed_files, ARTIFACTS);
+    CHECK_STATUS(kiln_clear_check(world->folder, &report, NULL), KILN_OK);
+    CHECK_EQ(report.removed_files, ARTIFACTS);
     expect_newest(world, ARTIFACTS);
     write_file(world->folder, "README");
-    assert_int_equal(kiln_clear_check(world->folder, &report, &err), KILN_INVALID);
-    assert_non_null(strstr(err.text, "README"));
-    assert_int_equal(kiln_clear(world->folder, NULL, &report, NULL), KILN_INVALID);
-    assert_int_equal(kiln_clear(world->root, NULL, &report, NULL), KILN_INVALID);
+    CHECK_STATUS(kiln_clear_check(world->folder, &report, &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, "README");
+    CHECK_STATUS(kiln_clear(world->folder, NULL, &report, NULL), KILN_INVALID);
+    CHECK_STATUS(kiln_clear(world->root, NULL, &report, NULL), KILN_INVALID);
     expect_newest(world, ARTIFACTS);
     char readme[128];
     snprintf(readme, sizeof readme, "%s/README", world->folder);
-    assert_int_equal(remove(readme), 0);
-    assert_int_equal(kiln_clear(world->folder, NULL, &report, NULL), KILN_OK);
-    assert_int_equal(report.removed_files, ARTIFACTS);
-    assert_int_equal(rmdir(world->folder), 0); /* empty, and still there */
-    assert_int_equal(kiln_clear(world->folder, NULL, &report, &err), KILN_IO);
+    CHECK_EQ(remove(readme), 0);
+    CHECK_STATUS(kiln_clear(world->folder, NULL, &report, NULL), KILN_OK);
+    CHECK_EQ(report.removed_files, ARTIFACTS);
+    CHECK_EQ(rmdir(world->folder), 0); /* empty, and still there */
+    CHECK_STATUS(kiln_clear(world->folder, NULL, &report, &err), KILN_IO, &err);
     const kiln_prune_options options = {.struct_size = sizeof options};
-    assert_int_equal(kiln_prune(world->folder, &options, &report, &err), KILN_IO);
+    CHECK_STATUS(kiln_prune(world->folder, &options, &report, &err), KILN_IO, &err);
 }
 
 struct told {
@@ -224,8 +218,8 @@ static void tells_progress(void **state)
     struct told told = {0};
     kiln_prune_report report;
     const kiln_progress progress = {note, &told};
-    assert_int_equal(kiln_clear(world->folder, &progress, &report, NULL), KILN_OK);
-    assert_true(told.looking > 0 && told.removing > 0 && !told.is_wrong);
+    CHECK_STATUS(kiln_clear(world->folder, &progress, &report, NULL), KILN_OK);
+    CHECK_TRUE(told.looking > 0 && told.removing > 0 && !told.is_wrong);
 }
 
 static void puts_aside(void **state)
@@ -234,17 +228,17 @@ static void puts_aside(void **state)
     kiln_inspector *inspector = NULL;
     kiln_prune_report report;
     char path[300];
-    assert_int_equal(kiln_inspect_open(world->folder, &inspector, NULL), KILN_OK);
+    CHECK_STATUS(kiln_inspect_open(world->folder, &inspector, NULL), KILN_OK);
     const char *digest = kiln_inspect_digest(inspector, 3);
-    assert_int_equal(kiln_inspect_put_aside(inspector, 3, NULL), KILN_OK);
+    CHECK_STATUS(kiln_inspect_put_aside(inspector, 3, NULL), KILN_OK);
     snprintf(path, sizeof path, "%s/%.2s/%s.bad", world->folder, digest, digest);
-    assert_true(exists(path));
-    assert_int_equal(kiln_inspect_put_aside(inspector, 3, NULL), KILN_IO);
-    assert_int_equal(kiln_inspect_put_aside(inspector, ARTIFACTS, NULL), KILN_INVALID);
+    CHECK_TRUE(exists(path));
+    CHECK_STATUS(kiln_inspect_put_aside(inspector, 3, NULL), KILN_IO);
+    CHECK_STATUS(kiln_inspect_put_aside(inspector, ARTIFACTS, NULL), KILN_INVALID);
     kiln_inspect_close(inspector);
-    assert_int_equal(kiln_clear(world->folder, NULL, &report, NULL), KILN_OK);
-    assert_int_equal(report.removed_files, ARTIFACTS);
-    assert_false(exists(path));
+    CHECK_STATUS(kiln_clear(world->folder, NULL, &report, NULL), KILN_OK);
+    CHECK_EQ(report.removed_files, ARTIFACTS);
+    CHECK_FALSE(exists(path));
 }
 
 static void tells_what_is_usable(void **state)
@@ -254,13 +248,13 @@ static void tells_what_is_usable(void **state)
     kiln_entry *entry = NULL;
     kiln_entry_info info;
     kiln_error err = {0};
-    assert_int_equal(kiln_inspect_open(world->folder, &inspector, NULL), KILN_OK);
-    assert_int_equal(kiln_entry_open(inspector, 0, &entry, NULL), KILN_OK);
-    assert_int_equal(kiln_entry_check_usable(entry, NULL), KILN_OK);
+    CHECK_STATUS(kiln_inspect_open(world->folder, &inspector, NULL), KILN_OK);
+    CHECK_STATUS(kiln_entry_open(inspector, 0, &entry, NULL), KILN_OK);
+    CHECK_STATUS(kiln_entry_check_usable(entry, NULL), KILN_OK);
     kiln_entry_describe(entry, &info);
-    assert_int_equal(chmod(info.path, 0620), 0);
-    assert_int_equal(kiln_entry_check_usable(entry, &err), KILN_IO);
-    assert_non_null(strstr(err.text, "620"));
+    CHECK_EQ(chmod(info.path, 0620), 0);
+    CHECK_STATUS(kiln_entry_check_usable(entry, &err), KILN_IO, &err);
+    CHECK_CONTAINS(err.text, "620");
     kiln_entry_close(entry);
     kiln_inspect_close(inspector);
 }
@@ -290,20 +284,20 @@ static void parses_sizes(void **state)
                  {" 1", false, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t size = 0;
-        assert_int_equal(kiln_parse_size(cases[i].text, &size), cases[i].is_size);
-        assert_int_equal(size, cases[i].size);
+        CHECK_EQ(kiln_parse_size(cases[i].text, &size), cases[i].is_size);
+        CHECK_EQ(size, cases[i].size);
     }
     uint64_t bytes, files;
     unsetenv("KILN_CACHE_SIZE");
     kiln_default_bounds(&bytes, &files);
-    assert_int_equal(bytes, 5ull << 30);
-    assert_int_equal(files, 200000);
+    CHECK_EQ(bytes, 5ull << 30);
+    CHECK_EQ(files, 200000);
     setenv("KILN_CACHE_SIZE", "64M", 1);
     kiln_default_bounds(&bytes, &files);
-    assert_int_equal(bytes, 64 << 20);
+    CHECK_EQ(bytes, 64 << 20);
     setenv("KILN_CACHE_SIZE", "a lot", 1);
     kiln_default_bounds(&bytes, &files);
-    assert_int_equal(bytes, 5ull << 30);
+    CHECK_EQ(bytes, 5ull << 30);
     unsetenv("KILN_CACHE_SIZE");
 }
 

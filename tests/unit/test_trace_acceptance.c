@@ -16,10 +16,11 @@ static struct kiln_tape *simplified(function_body *body, size_t count, size_t nd
 /* That many live nodes, of them `op_count` of one operation. */
 static void expect_nodes(struct kiln_tape *tape, uint32_t nodes, enum kiln_op op, uint32_t op_count)
 {
-    assert_int_equal(count_live(tape, KILN_VALUE_NODE), nodes);
-    assert_int_equal(count_op(tape, op), op_count);
+    CHECK_EQ(count_live(tape, KILN_VALUE_NODE), nodes);
+    CHECK_EQ(count_op(tape, op), op_count);
     kiln__tape_free(tape);
 }
+#define expect_nodes(...) CHECK_CALL(expect_nodes, __VA_ARGS__)
 
 /* ---- G. simplify ---------------------------------------------------------------------------------------------- */
 
@@ -35,8 +36,8 @@ static void test_62_equal_scalars_merge_under_maximum(void **state)
 {
     (void)state;
     struct kiln_tape *tape = simplified(scalars_under_maximum, 1, SHAPE(3));
-    assert_int_equal(count_live(tape, KILN_VALUE_CONSTANT), 1);
-    assert_int_equal(tape->outputs[0], tape->outputs[1]);
+    CHECK_EQ(count_live(tape, KILN_VALUE_CONSTANT), 1);
+    CHECK_EQ(tape->outputs[0], tape->outputs[1]);
     expect_nodes(tape, 3, KILN_OP_MAXIMUM, 1);
 }
 
@@ -58,6 +59,7 @@ static void divmod(struct kiln_array *a, struct kiln_array *b, struct kiln_array
     must_be(kiln__divmod(a, b, out, &err));
     keep(out[0]), keep(out[1]);
 }
+#define divmod(...) CHECK_CALL(divmod, __VA_ARGS__)
 
 /* Twice, all four results as outputs and in their order. */
 static size_t divmod_twice(struct kiln_array *const *in, size_t count, struct kiln_array **out)
@@ -72,9 +74,9 @@ static void test_66_and_68_divmod_twice_is_one_in_order(void **state)
 {
     (void)state;
     struct kiln_tape *tape = simplified(divmod_twice, 2, SHAPE(3));
-    assert_int_equal(tape->outputs[0], tape->outputs[2]);
-    assert_int_equal(tape->outputs[1], tape->outputs[3]);
-    assert_int_not_equal(tape->outputs[0], tape->outputs[1]);
+    CHECK_EQ(tape->outputs[0], tape->outputs[2]);
+    CHECK_EQ(tape->outputs[1], tape->outputs[3]);
+    CHECK_NE(tape->outputs[0], tape->outputs[1]);
     expect_nodes(tape, 2, KILN_OP_FLOOR_DIVIDE, 1);
 }
 
@@ -93,8 +95,8 @@ static void test_67_divmod_by_equal_scalars_shares_them(void **state)
 {
     (void)state;
     struct kiln_tape *tape = simplified(divmod_by_equal_scalars, 1, SHAPE(3));
-    assert_int_equal(count_live(tape, KILN_VALUE_CONSTANT), 1);
-    assert_int_equal(tape->outputs[0], tape->outputs[1]);
+    CHECK_EQ(count_live(tape, KILN_VALUE_CONSTANT), 1);
+    CHECK_EQ(tape->outputs[0], tape->outputs[1]);
     expect_nodes(tape, 3, KILN_OP_FLOOR_DIVIDE, 1);
 }
 
@@ -132,9 +134,9 @@ static void test_69_random_words_of_two_widths_stay_apart(void **state)
 {
     (void)state;
     struct kiln_tape *tape = simplified(words_of_two_widths, 1, SHAPE(2));
-    assert_int_not_equal(tape->outputs[0], tape->outputs[1]);
-    assert_int_equal(tape->values[tape->outputs[0]].dtype, KILN_UINT32);
-    assert_int_equal(tape->values[tape->outputs[1]].dtype, KILN_UINT8);
+    CHECK_NE(tape->outputs[0], tape->outputs[1]);
+    CHECK_EQ(tape->values[tape->outputs[0]].dtype, KILN_UINT32);
+    CHECK_EQ(tape->values[tape->outputs[1]].dtype, KILN_UINT8);
     kiln__tape_free(tape);
 }
 
@@ -167,9 +169,9 @@ static void test_71_equal_and_equal_nan_stay_apart(void **state)
 {
     (void)state;
     struct kiln_tape *tape = simplified(equal_with_and_without_nan, 2, SHAPE(3));
-    assert_int_not_equal(tape->outputs[0], tape->outputs[1]);
-    assert_int_equal(tape->outputs[0], tape->outputs[2]);
-    assert_int_equal(tape->outputs[1], tape->outputs[3]);
+    CHECK_NE(tape->outputs[0], tape->outputs[1]);
+    CHECK_EQ(tape->outputs[0], tape->outputs[2]);
+    CHECK_EQ(tape->outputs[1], tape->outputs[3]);
     kiln__tape_free(tape);
 }
 
@@ -189,7 +191,7 @@ static void test_constants_are_folded(void **state)
     for (uint32_t i = 0; i < tape->count; i++)
         if (tape->values[i].array) eval(tape->values[i].array); /* as a compiled function does */
     must_be(kiln__tape_simplify(tape, &err));
-    assert_int_equal(count_live(tape, KILN_VALUE_CONSTANT), 1); /* 4 and the root of 16 */
+    CHECK_EQ(count_live(tape, KILN_VALUE_CONSTANT), 1); /* 4 and the root of 16 */
     expect_nodes(tape, 2, KILN_OP_ADD, 2);
 }
 
@@ -206,11 +208,12 @@ static struct kiln_tape *fused(function_body *body, size_t count, size_t ndim, c
 static void expect_one_kernel(function_body *body, size_t count, size_t ndim, const int *dims, uint32_t members)
 {
     struct kiln_tape *tape = fused(body, count, ndim, dims);
-    assert_int_equal(tape->group_count, 1);
-    assert_int_equal(tape->groups[0].member_count, members);
-    assert_int_equal(count_live(tape, KILN_VALUE_NODE), members);
+    CHECK_EQ(tape->group_count, 1);
+    CHECK_EQ(tape->groups[0].member_count, members);
+    CHECK_EQ(count_live(tape, KILN_VALUE_NODE), members);
     kiln__tape_free(tape);
 }
+#define expect_one_kernel(...) CHECK_CALL(expect_one_kernel, __VA_ARGS__)
 
 static size_t lone_binary(struct kiln_array *const *in, size_t count, struct kiln_array **out)
 {
@@ -248,9 +251,9 @@ static void test_78_binary_into_unary_and_binary(void **state)
     struct kiln_tape *tape = fused(binary_into_binary, 3, SHAPE(3));
     const struct kiln_value *quotient = &tape->values[tape->outputs[0]];
     const struct kiln_value *difference = &tape->values[quotient->inputs[0]];
-    assert_int_equal(quotient->inputs[1], 2);
-    assert_int_equal(difference->inputs[0], 1);
-    assert_int_equal(difference->inputs[1], 0);
+    CHECK_EQ(quotient->inputs[1], 2);
+    CHECK_EQ(difference->inputs[0], 1);
+    CHECK_EQ(difference->inputs[1], 0);
     kiln__tape_free(tape);
 }
 
@@ -293,7 +296,7 @@ static void test_46_and_50_outputs_of_one_kernel(void **state)
     expect_one_kernel(inner_and_final, 1, SHAPE(3), 2);
     struct kiln_tape *tape = fused(running_sums, 2, SHAPE(3, 4));
     uint32_t group = tape->values[tape->outputs[0]].group;
-    for (int i = 0; i < 4; i++) assert_int_equal(tape->values[tape->outputs[i]].group, group);
+    for (int i = 0; i < 4; i++) CHECK_EQ(tape->values[tape->outputs[i]].group, group);
     kiln__tape_free(tape);
 }
 

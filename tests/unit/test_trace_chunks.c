@@ -41,6 +41,7 @@ static void make_inputs(struct kiln_array **inputs, int rows, int columns)
     inputs[2] = noise(3, SHAPE(columns));
     inputs[3] = noise(4, SHAPE(rows, 1));
 }
+#define make_inputs(...) CHECK_CALL(make_inputs, __VA_ARGS__)
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
@@ -203,7 +204,7 @@ static void test_one_kernel_for_every_length(void **state)
     for (size_t i = 0; i < COUNT(bodies); i++)
         for (size_t k = 0; k < COUNT(lengths); k++) {
             uint32_t kernels = count_kernels(bodies[i].body, 3, lengths[k]);
-            if (kernels != 1) fail_msg("%s over %d: %u kernels", bodies[i].name, lengths[k], kernels);
+            if (kernels != 1) CHECK_FAIL("%s over %d: %u kernels", bodies[i].name, lengths[k], kernels);
         }
 }
 
@@ -212,14 +213,14 @@ static void test_one_kernel_for_every_length(void **state)
 static void expect_same_bits(const char *name, int columns, const struct kiln_array *got, const struct kiln_array *want)
 {
     size_t bytes = (size_t)want->size * kiln__dtype_size(want->dtype);
-    assert_int_equal(got->dtype, want->dtype);
-    assert_int_equal(got->ndim, want->ndim);
-    assert_memory_equal(got->dims, want->dims, want->ndim * sizeof *want->dims);
+    CHECK_EQ(got->dtype, want->dtype);
+    CHECK_EQ(got->ndim, want->ndim);
+    CHECK_MEM(got->dims, want->dims, want->ndim * sizeof *want->dims);
     if (got->row_contiguous && want->row_contiguous && memcmp(got->data, want->data, bytes) == 0) return;
     for (int64_t i = 0; i < want->size; i++)
         if (memcmp(element(got, i), element(want, i), kiln__dtype_size(want->dtype)) != 0)
-            fail_msg("%s over %d: element %lld is %.9g, expected %.9g", name, columns, (long long)i,
-                     element_number(got, i), element_number(want, i));
+            CHECK_FAIL("%s over %d: element %lld is %.9g, expected %.9g", name, columns, (long long)i,
+                       element_number(got, i), element_number(want, i));
 }
 
 static void check_bits(size_t which, struct kiln_compiled *compiled, int rows, int columns)
@@ -229,7 +230,7 @@ static void check_bits(size_t which, struct kiln_compiled *compiled, int rows, i
     make_inputs(inputs, rows, columns);
     size_t start = scratch_count, count = bodies[which].body(inputs, INPUTS, plain);
     must_be(kiln__compiled_call(compiled, inputs, INPUTS, &out, &err));
-    assert_int_equal(out.count, count);
+    CHECK_EQ(out.count, count);
     for (size_t k = 0; k < count; k++) {
         eval(plain[k]);
         eval(out.arrays[k]);
@@ -239,6 +240,7 @@ static void check_bits(size_t which, struct kiln_compiled *compiled, int rows, i
     kiln__output_list_release(&out);
     unref_all(inputs, INPUTS);
 }
+#define check_bits(...) CHECK_CALL(check_bits, __VA_ARGS__)
 
 static struct kiln_compiled *compile(struct function *function, bool shapeless)
 {
@@ -303,7 +305,7 @@ static bool streams(function_body *body, int rows, int columns)
     must_be(kiln__tape_fuse(tape, NO_LIMIT, &err));
     must_be(kiln__plan_new(tape, NULL, &plan, &err));
     must_be(kiln__plan_run(plan, inputs, outputs, &err));
-    assert_int_equal(plan->step_count, 1);
+    CHECK_EQ(plan->step_count, 1);
     bool is_streaming = atomic_load(&plan->steps[0].kernels->variants)->flags & KILN_GROUP_STREAMING;
     unref_all(outputs, plan->output_count);
     unref_all(inputs, INPUTS);
@@ -315,12 +317,12 @@ static bool streams(function_body *body, int rows, int columns)
 static void test_large_results_stream(void **state)
 {
     (void)state;
-    assert_true(streams(rms_norm, MANY_ROWS, ODD_COLUMNS));
-    assert_true(streams(several_outputs, MANY_ROWS, ODD_COLUMNS));
-    assert_true(streams(softmax_of_halves, MANY_ROWS, ODD_COLUMNS));
-    assert_false(streams(rms_norm, 100, ODD_COLUMNS));              /* others may read it from the caches */
-    assert_false(streams(rms_norm, MANY_ROWS * 64, 64));            /* short rows */
-    assert_false(streams(log_sum_exp, 2 * MANY_ROWS, ODD_COLUMNS)); /* one number for each row */
+    CHECK_TRUE(streams(rms_norm, MANY_ROWS, ODD_COLUMNS));
+    CHECK_TRUE(streams(several_outputs, MANY_ROWS, ODD_COLUMNS));
+    CHECK_TRUE(streams(softmax_of_halves, MANY_ROWS, ODD_COLUMNS));
+    CHECK_FALSE(streams(rms_norm, 100, ODD_COLUMNS));              /* others may read it from the caches */
+    CHECK_FALSE(streams(rms_norm, MANY_ROWS * 64, 64));            /* short rows */
+    CHECK_FALSE(streams(log_sum_exp, 2 * MANY_ROWS, ODD_COLUMNS)); /* one number for each row */
 }
 
 /* Traced with a short row, called with long ones. */
@@ -335,7 +337,7 @@ static void test_bits_of_a_shapeless_function(void **state)
         check_bits(i, compiled, 3, 1025);
         check_bits(i, compiled, 1, 5000);
         check_bits(i, compiled, 3, 7);
-        assert_int_equal(function.calls, 1);
+        CHECK_EQ(function.calls, 1);
         kiln__compiled_unref(compiled);
     }
 }
@@ -348,7 +350,7 @@ static void test_the_order_of_a_sum_shows(void **state)
     float from_the_left = 0;
     for (int i = 0; i < 5000; i++) from_the_left += element_f32(x, i);
     eval(sum);
-    assert_true(element_f32(sum, 0) != from_the_left);
+    CHECK_NE(element_f32(sum, 0), from_the_left);
     kiln__array_unref(sum);
     kiln__array_unref(x);
 }

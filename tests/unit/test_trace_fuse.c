@@ -26,12 +26,13 @@ static void expect_sound(const struct kiln_tape *tape)
         for (uint32_t k = 0; value->is_live && k < value->input_count; k++) {
             const struct kiln_value *input = &tape->values[value->inputs[k]];
             if (input->group == KILN_NO_GROUP || input->group == value->group) continue;
-            assert_int_equal(tape->groups[input->group].root, value->inputs[k]);
+            CHECK_EQ(tape->groups[input->group].root, value->inputs[k]);
             uint32_t reader = value->group == KILN_NO_GROUP ? i : tape->groups[value->group].root;
-            assert_true(tape->groups[input->group].root < reader);
+            CHECK_LT(tape->groups[input->group].root, reader);
         }
     }
 }
+#define expect_sound(...) CHECK_CALL(expect_sound, __VA_ARGS__)
 
 static void expect_groups(struct kiln_tape *tape, uint32_t groups, uint32_t other_nodes)
 {
@@ -40,11 +41,12 @@ static void expect_groups(struct kiln_tape *tape, uint32_t groups, uint32_t othe
         const struct kiln_value *value = &tape->values[i];
         outside += value->is_live && value->kind == KILN_VALUE_NODE && value->group == KILN_NO_GROUP;
     }
-    assert_int_equal(tape->group_count, groups);
-    assert_int_equal(outside, other_nodes);
+    CHECK_EQ(tape->group_count, groups);
+    CHECK_EQ(outside, other_nodes);
     expect_sound(tape);
     kiln__tape_free(tape);
 }
+#define expect_groups(...) CHECK_CALL(expect_groups, __VA_ARGS__)
 
 static size_t unary_chain(struct kiln_array *const *in, size_t count, struct kiln_array **out)
 {
@@ -72,8 +74,8 @@ static void test_one_kernel(void **state)
 {
     (void)state;
     struct kiln_tape *tape = fused(unary_chain, 1, SHAPE(4));
-    assert_int_equal(tape->groups[0].member_count, 5);
-    assert_int_equal(tape->groups[0].root, tape->outputs[0]);
+    CHECK_EQ(tape->groups[0].member_count, 5);
+    CHECK_EQ(tape->groups[0].root, tape->outputs[0]);
     expect_groups(tape, 1, 0);
     expect_groups(fused(gelu, 1, SHAPE(4)), 1, 0);
     expect_groups(fused(gelu, 1, 0, NULL), 1, 0);
@@ -103,7 +105,7 @@ static void test_reductions_part_kernels(void **state)
     expect_groups(fused(chain_sum_chain, 1, SHAPE(4, 3)), 2, 1); /* along the first axis */
     struct kiln_tape *tape = fused(reused_after_sum, 1, SHAPE(4, 3));
     const struct kiln_value *quotient = &tape->values[tape->outputs[0]];
-    assert_int_not_equal(tape->values[quotient->inputs[0]].group, quotient->group);
+    CHECK_NE(tape->values[quotient->inputs[0]].group, quotient->group);
     expect_groups(tape, 2, 1);
     expect_groups(fused(chain_sum_chain, 1, SHAPE(4)), 1, 0); /* along the last one they do not, */
     expect_groups(fused(reused_after_sum, 1, SHAPE(2)), 1, 0);
@@ -178,13 +180,13 @@ static void test_limits(void **state)
     (void)state;
     struct kiln_tape *tape = fused(long_chain, 1, SHAPE(4));
     for (uint32_t i = 0; i < tape->group_count; i++) {
-        assert_true(tape->groups[i].member_count <= NO_LIMIT);
-        assert_true(tape->groups[i].input_bound <= 48);
+        CHECK_LE(tape->groups[i].member_count, NO_LIMIT);
+        CHECK_LE(tape->groups[i].input_bound, 48);
     }
     expect_sound(tape);
     kiln__tape_free(tape);
     tape = fused(many_scalars, 1, SHAPE(4));
-    assert_true(tape->group_count >= 1000 / 48 && tape->group_count <= 1000 / 40);
+    CHECK_TRUE(tape->group_count >= 1000 / 48 && tape->group_count <= 1000 / 40);
     expect_sound(tape);
     kiln__tape_free(tape);
 }

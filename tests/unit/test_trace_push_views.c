@@ -203,6 +203,7 @@ static void make_inputs(struct kiln_array **inputs)
     inputs[2] = counting(1, SHAPE(COLUMNS, ROWS));
     inputs[3] = counting(-20, SHAPE(COLUMNS));
 }
+#define make_inputs(...) CHECK_CALL(make_inputs, __VA_ARGS__)
 
 static struct kiln_tape *prepared(function_body *body)
 {
@@ -236,19 +237,20 @@ static void test_kernels(void **state)
     for (size_t i = 0; i < COUNT(expectations); i++) {
         struct kiln_tape *tape = prepared(expectations[i].body);
         if (count_kernels(tape) != expectations[i].kernels)
-            fail_msg("%s: %u kernels, expected %u", expectations[i].name, count_kernels(tape), expectations[i].kernels);
+            CHECK_FAIL("%s: %u kernels, expected %u", expectations[i].name, count_kernels(tape),
+                       expectations[i].kernels);
         kiln__tape_free(tape);
     }
 }
 
 static void expect_same_bits(const char *name, const struct kiln_array *got, const struct kiln_array *want)
 {
-    assert_int_equal(got->ndim, want->ndim);
-    assert_memory_equal(got->dims, want->dims, want->ndim * sizeof *want->dims);
+    CHECK_EQ(got->ndim, want->ndim);
+    CHECK_MEM(got->dims, want->dims, want->ndim * sizeof *want->dims);
     for (int64_t i = 0; i < want->size; i++)
         if (memcmp(element(got, i), element(want, i), kiln__dtype_size(want->dtype)) != 0)
-            fail_msg("%s: element %lld is %g, expected %g", name, (long long)i, (double)element_f32(got, i),
-                     (double)element_f32(want, i));
+            CHECK_FAIL("%s: element %lld is %g, expected %g", name, (long long)i, (double)element_f32(got, i),
+                       (double)element_f32(want, i));
 }
 
 static struct kiln_compiled *compile(struct function *function)
@@ -269,7 +271,7 @@ static void test_bits(void **state)
         make_inputs(inputs);
         size_t start = scratch_count, count = expectations[i].body(inputs, INPUTS, plain);
         must_be(kiln__compiled_call(compiled, inputs, INPUTS, &out, &err));
-        assert_int_equal(out.count, count);
+        CHECK_EQ(out.count, count);
         for (size_t k = 0; k < count; k++) {
             eval(plain[k]);
             eval(out.arrays[k]);
@@ -305,8 +307,8 @@ static void test_memory(void **state)
             for (size_t k = 0; k < out.count; k++) eval(out.arrays[k]);
             struct kiln_memory memory = memory_now();
             if (call && expectations[i].in_place && memory.peak != memory.active)
-                fail_msg("%s: %zu bytes at the peak, %zu of inputs and outputs", expectations[i].name, memory.peak,
-                         memory.active);
+                CHECK_FAIL("%s: %zu bytes at the peak, %zu of inputs and outputs", expectations[i].name, memory.peak,
+                           memory.active);
             kiln__output_list_release(&out);
         }
         unref_all(inputs, INPUTS);
@@ -352,7 +354,7 @@ static void test_growth(void **state)
     static const uint32_t most[] = {MANY + 10, 2000, 500};
     for (size_t i = 0; i < COUNT(bodies); i++) {
         struct kiln_tape *tape = prepared(bodies[i]);
-        assert_true(tape->count <= most[i]);
+        CHECK_LE(tape->count, most[i]);
         kiln__tape_free(tape);
     }
 }

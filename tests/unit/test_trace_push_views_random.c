@@ -218,12 +218,12 @@ static bool is_same(const struct kiln_array *got, const struct kiln_array *want,
 
 static void expect_same_bits(int output, const struct kiln_array *got, const struct kiln_array *want)
 {
-    assert_int_equal(got->ndim, want->ndim);
-    assert_memory_equal(got->dims, want->dims, want->ndim * sizeof *want->dims);
+    CHECK_EQ(got->ndim, want->ndim);
+    CHECK_MEM(got->dims, want->dims, want->ndim * sizeof *want->dims);
     for (int64_t i = 0; i < want->size; i++)
         if (!is_same(got, want, i))
-            fail_msg("seed %d, output %d: element %lld is %.9g, expected %.9g", (int)seed_now, output, (long long)i,
-                     (double)element_f32(got, i), (double)element_f32(want, i));
+            CHECK_FAIL("seed %d, output %d: element %lld is %.9g, expected %.9g", (int)seed_now, output, (long long)i,
+                       (double)element_f32(got, i), (double)element_f32(want, i));
 }
 
 static void check_program(void)
@@ -261,7 +261,7 @@ static void test_random_chains_of_views(void **state)
         check_program();
     }
     for (size_t i = 0; i < COUNT(steps) && !only; i++)
-        if (taken[i] < 100) fail_msg("%s: only %d times", steps[i].name, taken[i]);
+        if (taken[i] < 100) CHECK_FAIL("%s: only %d times", steps[i].name, taken[i]);
 }
 
 int main(void)

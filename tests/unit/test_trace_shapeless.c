@@ -16,8 +16,8 @@ static struct kiln_tape *record_of(function_body *body, size_t ndim, const int *
     struct kiln_array *input = counting(1, ndim, dims);
     struct kiln_tape *record = NULL;
     must_be(kiln__trace_function(&traced, &input, 1, &record, &err));
-    assert_int_equal(function.calls, 1);
-    assert_false(kiln__records_deferred);
+    CHECK_EQ(function.calls, 1);
+    CHECK_FALSE(kiln__records_deferred);
     kiln__array_unref(input);
     return record;
 }
@@ -39,9 +39,10 @@ static const struct kiln_value *output_of(const struct kiln_tape *tape)
 
 static void expect_dims(const struct kiln_value *value, size_t ndim, const int *dims)
 {
-    assert_int_equal(value->ndim, ndim);
-    for (size_t i = 0; i < ndim; i++) assert_int_equal(value->dims[i], dims[i]);
+    CHECK_EQ(value->ndim, ndim);
+    for (size_t i = 0; i < ndim; i++) CHECK_EQ(value->dims[i], dims[i]);
 }
+#define expect_dims(...) CHECK_CALL(expect_dims, __VA_ARGS__)
 
 static struct kiln_array *mean_last(struct kiln_array *a)
 {
@@ -62,18 +63,18 @@ static void test_formulas(void **state)
 {
     (void)state;
     struct kiln_tape *record = record_of(centred, SHAPE(2, 3));
-    assert_int_equal(record->count, 3);
-    assert_int_equal(record->values[1].op, KILN_OP_DEFERRED);
-    assert_string_equal(kiln__operation_name(KILN_OP_DEFERRED, record->values[1].attrs), "mean");
+    CHECK_EQ(record->count, 3);
+    CHECK_EQ(record->values[1].op, KILN_OP_DEFERRED);
+    CHECK_STR(kiln__operation_name(KILN_OP_DEFERRED, record->values[1].attrs), "mean");
     for (int n = 1; n < 40; n += 6) {
         struct kiln_tape *tape = replay(record, SHAPE(5, n));
-        assert_int_equal(count_op(tape, KILN_OP_DEFERRED), 0);
-        assert_int_equal(count_op(tape, KILN_OP_SUM), 1);
+        CHECK_EQ(count_op(tape, KILN_OP_DEFERRED), 0);
+        CHECK_EQ(count_op(tape, KILN_OP_SUM), 1);
         bool divides = false;
         for (uint32_t i = 0; i < tape->count; i++)
             if (kiln__value_is_scalar(&tape->values[i]))
                 divides |= *(const float *)(const void *)tape->values[i].array->data == (float)n;
-        assert_true(divides);
+        CHECK_TRUE(divides);
         expect_dims(output_of(tape), SHAPE(5, n));
         kiln__tape_free(tape);
     }
@@ -94,7 +95,7 @@ static void test_what_is_nothing_at_one_size(void **state)
 {
     (void)state;
     struct kiln_tape *record = record_of(flattened, SHAPE(4));
-    assert_int_equal(record->count, 2);
+    CHECK_EQ(record->count, 2);
     kiln__tape_free(record);
     record = record_of(flattened, SHAPE(1, 1));
     struct kiln_tape *tape = replay(record, SHAPE(2, 3));
@@ -126,12 +127,13 @@ static void expect_refusal(const struct kiln_tape *record, size_t ndim, const in
     struct kiln_array *input = counting(1, ndim, dims);
     struct kiln_tape *tape = NULL;
     kiln_error error = {.text = ""};
-    assert_int_equal(kiln__tape_replay(record, &input, 1, &tape, &error), KILN_INVALID);
-    assert_null(tape);
-    if (!strstr(error.text, text)) fail_msg("expected \"%s\", got \"%s\"", text, error.text);
-    assert_false(kiln__trace_running());
+    CHECK_STATUS(kiln__tape_replay(record, &input, 1, &tape, &error), KILN_INVALID, &error);
+    CHECK_NULL(tape);
+    CHECK_CONTAINS(error.text, text);
+    CHECK_FALSE(kiln__trace_running());
     kiln__array_unref(input);
 }
+#define expect_refusal(...) CHECK_CALL(expect_refusal, __VA_ARGS__)
 
 static void test_refusals(void **state)
 {
@@ -151,7 +153,7 @@ static size_t uses_others(struct kiln_array *const *in, size_t count, struct kil
     struct kiln_array *other = keep(counting(1, SHAPE(2, 2))), *flat = NULL;
     (void)count;
     must_be(kiln__flatten(other, 0, -1, &flat, &err));
-    assert_int_equal(atomic_load(&flat->node)->op, KILN_OP_RESHAPE);
+    CHECK_EQ(atomic_load(&flat->node)->op, KILN_OP_RESHAPE);
     must_be(kiln__eval(&flat, 1, &err));
     out[0] = B(ADD, in[0], keep(flat));
     return 1;

@@ -10,7 +10,7 @@ static struct kiln_tape *simplified(function_body *body, size_t count, size_t nd
     return tape;
 }
 
-#define expect_op(tape, op, expected) assert_int_equal(count_op((tape), KILN_OP_##op), (expected))
+#define expect_op(tape, op, expected) CHECK_EQ(count_op((tape), KILN_OP_##op), (expected))
 
 static size_t equal_scalars(struct kiln_array *const *in, size_t count, struct kiln_array **out)
 {
@@ -39,10 +39,10 @@ static void test_scalars_merge_by_bits_and_dtype(void **state)
 {
     (void)state;
     struct kiln_tape *tape = simplified(equal_scalars, 1, SHAPE(3));
-    assert_int_equal(count_live(tape, KILN_VALUE_CONSTANT), 1);
+    CHECK_EQ(count_live(tape, KILN_VALUE_CONSTANT), 1);
     kiln__tape_free(tape);
     tape = simplified(other_scalars, 1, SHAPE(3));
-    assert_int_equal(count_live(tape, KILN_VALUE_CONSTANT), 6);
+    CHECK_EQ(count_live(tape, KILN_VALUE_CONSTANT), 6);
     kiln__tape_free(tape);
 }
 
@@ -97,7 +97,7 @@ static void test_equal_operations_are_shared(void **state)
     struct kiln_tape *tape = simplified(common, 1, SHAPE(3));
     expect_op(tape, EXP, 1);
     const struct kiln_value *sum = &tape->values[tape->outputs[0]];
-    assert_int_equal(sum->inputs[0], sum->inputs[1]);
+    CHECK_EQ(sum->inputs[0], sum->inputs[1]);
     kiln__tape_free(tape);
     tape = simplified(common_two_levels, 1, SHAPE(3));
     expect_op(tape, TANH, 1);
@@ -117,8 +117,8 @@ static void test_different_operations_stay_apart(void **state)
     kiln__tape_free(tape);
     tape = simplified(other_attributes, 1, SHAPE(3, 3));
     expect_op(tape, SUM, 2);
-    assert_int_not_equal(tape->outputs[0], tape->outputs[1]);
-    assert_int_equal(tape->outputs[1], tape->outputs[2]);
+    CHECK_NE(tape->outputs[0], tape->outputs[1]);
+    CHECK_EQ(tape->outputs[1], tape->outputs[2]);
     kiln__tape_free(tape);
     tape = simplified(other_casts, 1, SHAPE(3));
     expect_op(tape, CAST, 2);
@@ -141,9 +141,9 @@ static void test_operations_that_do_nothing_go(void **state)
 {
     (void)state;
     struct kiln_tape *tape = simplified(same_casts, 1, SHAPE(2, 3));
-    assert_int_equal(count_live(tape, KILN_VALUE_NODE), 1);
-    assert_int_equal(tape->values[tape->outputs[0]].op, KILN_OP_EXP);
-    assert_int_equal(tape->outputs[1], 0);
+    CHECK_EQ(count_live(tape, KILN_VALUE_NODE), 1);
+    CHECK_EQ(tape->values[tape->outputs[0]].op, KILN_OP_EXP);
+    CHECK_EQ(tape->outputs[1], 0);
     kiln__tape_free(tape);
 }
 
@@ -175,8 +175,8 @@ static void test_element_wise_operations_broadcast_on_their_own(void **state)
     expect_op(tape, CONTIGUOUS, 0);
     expect_op(tape, BROADCAST, 1);
     const struct kiln_value *sum = &tape->values[tape->outputs[0]], *power = &tape->values[tape->outputs[1]];
-    assert_int_equal(sum->inputs[0], 0);
-    assert_int_equal(tape->values[power->inputs[0]].op, KILN_OP_BROADCAST);
+    CHECK_EQ(sum->inputs[0], 0);
+    CHECK_EQ(tape->values[power->inputs[0]].op, KILN_OP_BROADCAST);
     kiln__tape_free(tape);
 }
 
@@ -184,9 +184,9 @@ static void test_unused_results_are_not_recorded(void **state)
 {
     (void)state;
     struct kiln_tape *tape = simplified(unused, 2, SHAPE(3));
-    assert_int_equal(count_live(tape, KILN_VALUE_NODE), 1);
-    assert_true(tape->values[0].is_live);
-    assert_false(tape->values[1].is_live);
+    CHECK_EQ(count_live(tape, KILN_VALUE_NODE), 1);
+    CHECK_TRUE(tape->values[0].is_live);
+    CHECK_FALSE(tape->values[1].is_live);
     kiln__tape_free(tape);
 }
 
@@ -236,11 +236,11 @@ static void test_long_tapes(void **state)
 {
     (void)state;
     struct kiln_tape *tape = simplified(long_chain, 1, SHAPE(3));
-    assert_int_equal(count_live(tape, KILN_VALUE_NODE), MANY);
+    CHECK_EQ(count_live(tape, KILN_VALUE_NODE), MANY);
     kiln__tape_free(tape);
     tape = simplified(many_users, 1, SHAPE(3));
-    assert_int_equal(count_live(tape, KILN_VALUE_NODE), MANY);
-    assert_int_equal(count_live(tape, KILN_VALUE_CONSTANT), 1);
+    CHECK_EQ(count_live(tape, KILN_VALUE_NODE), MANY);
+    CHECK_EQ(count_live(tape, KILN_VALUE_CONSTANT), 1);
     kiln__tape_free(tape);
     tape = simplified(many_equal, 1, SHAPE(3));
     expect_op(tape, EXP, 1);

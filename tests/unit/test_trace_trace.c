@@ -12,8 +12,8 @@ static size_t active_memory(void)
 
 static size_t add_then_exp(struct kiln_array *const *in, size_t count, struct kiln_array **out)
 {
-    assert_int_equal(count, 2);
-    assert_true(kiln__trace_running());
+    CHECK_EQ(count, 2);
+    CHECK_TRUE(kiln__trace_running());
     out[0] = U(EXP, B(ADD, in[0], in[1]));
     return 1;
 }
@@ -22,18 +22,18 @@ static void test_records_inputs_before_what_reads_them(void **state)
 {
     (void)state;
     struct kiln_tape *tape = tape_of(add_then_exp, 2, SHAPE(2, 3));
-    assert_int_equal(tape->input_count, 2);
-    assert_int_equal(tape->count, 4);
-    assert_int_equal(tape->values[0].kind, KILN_VALUE_INPUT);
-    assert_int_equal(tape->values[1].kind, KILN_VALUE_INPUT);
-    assert_int_equal(tape->values[2].op, KILN_OP_ADD);
-    assert_int_equal(tape->values[2].inputs[0], 0);
-    assert_int_equal(tape->values[2].inputs[1], 1);
-    assert_int_equal(tape->values[3].op, KILN_OP_EXP);
-    assert_int_equal(tape->values[3].ndim, 2);
-    assert_int_equal(tape->values[3].dims[1], 3);
-    assert_int_equal(tape->output_count, 1);
-    assert_int_equal(tape->outputs[0], 3);
+    CHECK_EQ(tape->input_count, 2);
+    CHECK_EQ(tape->count, 4);
+    CHECK_EQ(tape->values[0].kind, KILN_VALUE_INPUT);
+    CHECK_EQ(tape->values[1].kind, KILN_VALUE_INPUT);
+    CHECK_EQ(tape->values[2].op, KILN_OP_ADD);
+    CHECK_EQ(tape->values[2].inputs[0], 0);
+    CHECK_EQ(tape->values[2].inputs[1], 1);
+    CHECK_EQ(tape->values[3].op, KILN_OP_EXP);
+    CHECK_EQ(tape->values[3].ndim, 2);
+    CHECK_EQ(tape->values[3].dims[1], 3);
+    CHECK_EQ(tape->output_count, 1);
+    CHECK_EQ(tape->outputs[0], 3);
     kiln__tape_free(tape);
 }
 
@@ -56,13 +56,13 @@ static void test_outputs_may_be_inputs_or_none(void **state)
 {
     (void)state;
     struct kiln_tape *tape = tape_of(inputs_back, 2, SHAPE(3));
-    assert_int_equal(tape->count, 2);
-    assert_int_equal(tape->outputs[0], 1);
-    assert_int_equal(tape->outputs[1], 0);
-    assert_int_equal(tape->outputs[2], 1);
+    CHECK_EQ(tape->count, 2);
+    CHECK_EQ(tape->outputs[0], 1);
+    CHECK_EQ(tape->outputs[1], 0);
+    CHECK_EQ(tape->outputs[2], 1);
     kiln__tape_free(tape);
     tape = tape_of(nothing, 1, SHAPE(3));
-    assert_int_equal(tape->output_count, 0);
+    CHECK_EQ(tape->output_count, 0);
     kiln__tape_free(tape);
 }
 
@@ -75,11 +75,12 @@ static void expect_refused(function_body *body, struct kiln_array *input, const 
     struct function function = {.body = body};
     struct kiln_tape *tape = NULL;
     kiln_error err = {.text = ""};
-    assert_int_equal(kiln__trace(call_body, &function, &input, 1, &tape, &err), KILN_INVALID);
-    if (!strstr(err.text, part)) fail_msg("expected \"%s\", got \"%s\"", part, err.text);
-    assert_null(tape);
-    assert_false(kiln__trace_running());
+    CHECK_STATUS(kiln__trace(call_body, &function, &input, 1, &tape, &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, part);
+    CHECK_NULL(tape);
+    CHECK_FALSE(kiln__trace_running());
 }
+#define expect_refused(...) CHECK_CALL(expect_refused, __VA_ARGS__)
 
 static size_t null_output(struct kiln_array *const *in, size_t count, struct kiln_array **out)
 {
@@ -120,10 +121,10 @@ static size_t exp_of_outside(struct kiln_array *const *in, size_t count, struct 
     struct kiln_array *made = NULL;
     kiln_error err = {.text = ""};
     (void)count;
-    assert_int_equal(kiln__apply(KILN_OP_EXP, &outside, 1, NULL, 0, &made, &err), KILN_INVALID);
-    assert_non_null(strstr(err.text, "[exp] Input 0"));
-    assert_non_null(strstr(err.text, "use the argument"));
-    assert_null(made);
+    CHECK_STATUS(kiln__apply(KILN_OP_EXP, &outside, 1, NULL, 0, &made, &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, "[exp] Input 0");
+    CHECK_CONTAINS(err.text, "use the argument");
+    CHECK_NULL(made);
     out[0] = in[0];
     return 1;
 }
@@ -147,10 +148,10 @@ static void test_a_tracer_outlives_its_trace(void **state)
     struct kiln_array *x = counting(0, SHAPE(4)), *made = NULL;
     kiln_error err = {.text = ""};
     kiln__tape_free(tape_of(escapes, 1, SHAPE(4)));
-    assert_int_equal(escaped->size, 4);
-    assert_int_equal(kiln__apply(KILN_OP_EXP, &escaped, 1, NULL, 0, &made, &err), KILN_INVALID);
-    assert_non_null(strstr(err.text, "trace that has ended"));
-    assert_int_equal(kiln__eval(&escaped, 1, &err), KILN_INVALID);
+    CHECK_EQ(escaped->size, 4);
+    CHECK_STATUS(kiln__apply(KILN_OP_EXP, &escaped, 1, NULL, 0, &made, &err), KILN_INVALID, &err);
+    CHECK_CONTAINS(err.text, "trace that has ended");
+    CHECK_STATUS(kiln__eval(&escaped, 1, &err), KILN_INVALID, &err);
     outside = escaped;
     expect_refused(returns_outside, x, "trace that has ended");
     kiln__array_unref(escaped);
@@ -166,11 +167,11 @@ static void test_a_failing_function_leaves_nothing(void **state)
     for (int i = 0; i < 3000; i++) {
         struct kiln_tape *tape = NULL;
         kiln_error err = {.text = ""};
-        assert_int_equal(kiln__trace(call_body, &function, inputs, 2, &tape, &err), KILN_LOWER_FAILED);
-        assert_string_equal(err.text, "the function says no");
+        CHECK_STATUS(kiln__trace(call_body, &function, inputs, 2, &tape, &err), KILN_LOWER_FAILED, &err);
+        CHECK_STR(err.text, "the function says no");
     }
-    assert_int_equal(active_memory(), before);
-    assert_int_equal(function.calls, 3000);
+    CHECK_EQ(active_memory(), before);
+    CHECK_EQ(function.calls, 3000);
     unref_all(inputs, 2);
 }
 
@@ -183,7 +184,7 @@ static void test_placeholders_take_no_memory(void **state)
     struct kiln_tape *tape = NULL;
     size_t before = active_memory();
     must_be(kiln__trace(call_body, &function, inputs, 2, &tape, &err));
-    assert_int_equal(active_memory(), before);
+    CHECK_EQ(active_memory(), before);
     kiln__tape_free(tape);
     unref_all(inputs, 2);
 }
@@ -202,13 +203,13 @@ static void test_captured_arrays_are_held_once_each(void **state)
     (void)state;
     captured = counting(5, SHAPE(4));
     struct kiln_tape *tape = tape_of(captures, 1, SHAPE(4));
-    assert_int_equal(captured->refs, 2);
-    assert_int_equal(tape->count, 4);
-    assert_int_equal(tape->values[1].kind, KILN_VALUE_CONSTANT);
-    assert_ptr_equal(tape->values[1].array, captured);
-    assert_false(kiln__value_is_scalar(&tape->values[1]));
+    CHECK_EQ(captured->refs, 2);
+    CHECK_EQ(tape->count, 4);
+    CHECK_EQ(tape->values[1].kind, KILN_VALUE_CONSTANT);
+    CHECK_EQ(tape->values[1].array, captured);
+    CHECK_FALSE(kiln__value_is_scalar(&tape->values[1]));
     kiln__tape_free(tape);
-    assert_int_equal(captured->refs, 1);
+    CHECK_EQ(captured->refs, 1);
     kiln__array_unref(captured);
 }
 

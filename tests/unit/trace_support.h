@@ -50,11 +50,13 @@ static inline struct kiln_array *number(float value)
 {
     return keep(from_data(&value, KILN_FLOAT32, 0, NULL));
 }
+#define number(...) CHECK_CALL(number, __VA_ARGS__)
 
 static inline struct kiln_array *cast(struct kiln_array *a, enum kiln_dtype dtype)
 {
     return keep(apply(KILN_OP_CAST, &a, 1, (int64_t[]){dtype}, 1));
 }
+#define cast(...) CHECK_CALL(cast, __VA_ARGS__)
 
 /* A kiln_callback around a body. */
 static inline kiln_status call_body(void *payload, struct kiln_array *const *inputs, size_t count,
@@ -85,11 +87,12 @@ static inline struct kiln_tape *tape_of(function_body *body, size_t count, size_
     struct kiln_tape *tape = NULL;
     for (size_t i = 0; i < count; i++) inputs[i] = counting(1, ndim, dims);
     must_be(kiln__trace(call_body, &function, inputs, count, &tape, &err));
-    assert_int_equal(function.calls, 1);
-    assert_false(kiln__trace_running());
+    CHECK_EQ(function.calls, 1);
+    CHECK_FALSE(kiln__trace_running());
     unref_all(inputs, count);
     return tape;
 }
+#define tape_of(...) CHECK_CALL(tape_of, __VA_ARGS__)
 
 static inline uint32_t count_live(const struct kiln_tape *tape, int kind)
 {
