@@ -3,11 +3,13 @@
  *
  * A program is a list of steps; each reads earlier values and makes one. Every shape in it can be broadcast to the
  * program's base shape, so any two values can meet. Shapes and dtypes follow the rules of scalar.h, not the library.
+ * Element-wise steps are drawn from all rows of ops.def.
  */
 #ifndef KILN_TESTS_SUPPORT_PROGRAMS_H
 #define KILN_TESTS_SUPPORT_PROGRAMS_H
 
 #include "support/arrays.h"
+#include "support/elementwise.h"
 
 enum { MAX_STEPS = 96, MAX_VALUES = MAX_INPUTS + MAX_STEPS };
 
@@ -166,7 +168,7 @@ static inline void add_step(struct program *program, struct step step, mlx_dtype
 
 static inline bool add_operation(struct program *program)
 {
-    const struct operation *op = &operations[random_below(&program->state, OPERATION_COUNT)];
+    const struct operation *op = &elementwise_rows[random_below(&program->state, ELEMENTWISE_COUNT)];
     int a = pick(program), b = pick(program);
     const struct value *va = &program->values[a], *vb = &program->values[b];
     mlx_dtype operand = operand_dtype(op, va->dtype, vb->dtype);

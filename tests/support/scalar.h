@@ -417,8 +417,9 @@ static inline long double close_logaddexp(long double a, long double b)
 /* ---- the table of element-wise operations -------------------------------------------------------------------------
  */
 
-/* What happens to dtypes: promoted; complex becomes real; at least float32; promoted with a bool result; all bool. */
-enum rule { SAME, REAL, FLOATING, COMPARE, LOGIC };
+/* What happens to dtypes: promoted; complex becomes real; at least float32; promoted with a bool result; all bool;
+ * promoted, and bool becomes uint8. */
+enum rule { SAME, REAL, FLOATING, COMPARE, LOGIC, SHIFT };
 
 typedef int unary_function(mlx_array *, const mlx_array, const mlx_stream);
 typedef int binary_function(mlx_array *, const mlx_array, const mlx_array, const mlx_stream);
@@ -476,6 +477,7 @@ static inline mlx_dtype operand_dtype(const struct operation *op, mlx_dtype a, m
 {
     mlx_dtype both = op->binary ? promoted(a, b) : a;
     if (op->rule == LOGIC) return MLX_BOOL;
+    if (op->rule == SHIFT && both == MLX_BOOL) return MLX_UINT8;
     return op->rule == FLOATING && is_integer(both) ? MLX_FLOAT32 : both;
 }
 
