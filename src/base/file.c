@@ -28,23 +28,23 @@ static kiln_status fail_io(kiln_error *err, const char *verb, const char *path)
 }
 
 /* Opens a regular file for reading. A folder, a pipe or a device is KILN_IO; what is not there is KILN_MISS. */
-static kiln_status open_regular(const char *path, int *out, struct stat *info, kiln_error *err)
+static enum kiln_outcome open_regular(const char *path, int *out, struct stat *info, kiln_error *err)
 {
     int fd;
     do fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     while (fd < 0 && errno == EINTR);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return (kiln_status)KILN_MISS;
-    if (fd < 0) return fail_io(err, "open", path);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return KILN_MISS;
+    if (fd < 0) return kiln__outcome(fail_io(err, "open", path), err);
     kiln_status status = KILN_OK;
     if (fstat(fd, info) != 0)
         status = fail_io(err, "look at", path);
     else if (!S_ISREG(info->st_mode))
         status = kiln__fail(err, KILN_IO, "%s is not a regular file", path);
-    if (status != KILN_OK)
+    if (status)
         close(fd);
     else
         *out = fd;
-    return status;
+    return kiln__outcome(status, err);
 }
 
 /* `size` bytes, or as many as are there; the rest stays zero. */
@@ -71,18 +71,18 @@ static void *copy_of(int fd, size_t size)
     return MAP_FAILED;
 }
 
-kiln_status kiln__file_open(const char *path, struct kiln_file *out, kiln_error *err)
+enum kiln_outcome kiln__file_open(const char *path, struct kiln_file *out, kiln_error *err)
 {
-    kiln_status status = open_regular(path, &out->fd, &out->info, err);
-    if (status != KILN_OK) return status;
+    enum kiln_outcome outcome = open_regular(path, &out->fd, &out->info, err);
+    if (outcome != KILN_DONE) return outcome;
     size_t size = (size_t)out->info.st_size;
     void *data = size > 0 ? copy_of(out->fd, size) : (void *)"";
     if (data == MAP_FAILED) {
-        status = fail_io(err, "read", path);
+        outcome = kiln__outcome(fail_io(err, "read", path), err);
         close(out->fd);
     }
     out->bytes = (kiln_bytes){data, size};
-    return status;
+    return outcome;
 }
 
 void kiln__file_close(const struct kiln_file *file)
@@ -90,14 +90,14 @@ void kiln__file_close(const struct kiln_file *file)
     close(file->fd);
 }
 
-kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err)
+enum kiln_outcome kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err)
 {
     struct kiln_file file;
-    kiln_status status = kiln__file_open(path, &file, err);
-    if (status != KILN_OK) return status;
+    enum kiln_outcome outcome = kiln__file_open(path, &file, err);
+    if (outcome != KILN_DONE) return outcome;
     *out = file.bytes;
     kiln__file_close(&file);
-    return KILN_OK;
+    return KILN_DONE;
 }
 
 bool kiln__file_is_open_at(int fd, const char *path)
@@ -126,17 +126,18 @@ void kiln__file_unmap(kiln_bytes bytes)
     if (bytes.size > 0) munmap((void *)(uintptr_t)bytes.data, bytes.size);
 }
 
-kiln_status kiln__file_read(const char *path, size_t limit, struct kiln_buffer *out, kiln_error *err)
+enum kiln_outcome kiln__file_read(const char *path, size_t limit, struct kiln_buffer *out, kiln_error *err)
 {
     enum { STEP = 16384 };
     struct stat info;
     int fd = -1;
-    kiln_status status = open_regular(path, &fd, &info, err);
-    if (status != KILN_OK) return status;
+    enum kiln_outcome outcome = open_regular(path, &fd, &info, err);
+    if (outcome != KILN_DONE) return outcome;
+    kiln_status status = KILN_OK;
     while (limit > 0) {
         size_t wanted = limit < STEP ? limit : STEP;
         void *room = kiln__buffer_grow(out, wanted);
-        if (room == NULL) {
+        if (!room) {
             status = kiln__no_memory(err, path);
             break;
         }
@@ -151,7 +152,7 @@ kiln_status kiln__file_read(const char *path, size_t limit, struct kiln_buffer *
         if (got <= 0) break;
     }
     close(fd);
-    return status;
+    return kiln__outcome(status, err);
 }
 
 static const char temporary_mark[] = ".tmp-";
@@ -159,7 +160,7 @@ static const char temporary_mark[] = ".tmp-";
 bool kiln__temporary_is_abandoned(const char *name)
 {
     const char *mark = strstr(name, temporary_mark);
-    return mark != NULL && kiln__process_is_gone(mark + sizeof(temporary_mark) - 1);
+    return mark && kiln__process_is_gone(mark + sizeof(temporary_mark) - 1);
 }
 
 bool kiln__write_all(int fd, const void *data, size_t size)
@@ -259,9 +260,9 @@ kiln_status kiln__folder_make(const char *path, kiln_error *err)
 {
     if (path[0] == '\0') return kiln__fail(err, KILN_IO, "an empty path is not a folder");
     char *copy = strdup(path);
-    if (copy == NULL) return kiln__no_memory(err, path);
+    if (!copy) return kiln__no_memory(err, path);
     kiln_status status = KILN_OK;
-    for (char *slash = strchr(copy + 1, '/'); slash != NULL && status == KILN_OK; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(copy + 1, '/'); slash && status == KILN_OK; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         status = make_one(copy, err);
         *slash = '/';

@@ -21,8 +21,9 @@ struct kiln_file {
     int fd;
 };
 
-/* Reads the whole file and keeps it open. KILN_MISS: no such file. */
-kiln_status kiln__file_open(const char *path, struct kiln_file *out, kiln_error *err);
+/* Reads the whole file and keeps it open. KILN_MISS: no such file. All failures of reading are KILN_IO or
+ * KILN_NO_MEMORY. */
+enum kiln_outcome kiln__file_open(const char *path, struct kiln_file *out, kiln_error *err);
 void kiln__file_close(const struct kiln_file *file);
 /* `path` leads to this very file, and nobody has written to it since it was read. */
 bool kiln__file_is_at(const struct kiln_file *file, const char *path);
@@ -34,11 +35,11 @@ bool kiln__file_move(const struct kiln_file *file, const char *path, const char 
 bool kiln__file_is_open_at(int fd, const char *path);
 
 /* A copy of the file's bytes alone. */
-kiln_status kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err);
+enum kiln_outcome kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err);
 void kiln__file_unmap(kiln_bytes bytes);
 
 /* Appends the file's bytes to `out`, at most `limit` of them. KILN_MISS: no such file. */
-kiln_status kiln__file_read(const char *path, size_t limit, struct kiln_buffer *out, kiln_error *err);
+enum kiln_outcome kiln__file_read(const char *path, size_t limit, struct kiln_buffer *out, kiln_error *err);
 
 /* Writes `path` under a unique temporary name in the same folder and renames it. On failure nothing is left behind, and
  * errno says why: ENOENT when there is no such folder. */

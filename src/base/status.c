@@ -1,5 +1,5 @@
 /*
- * status.c - names of the public outcomes, and the one way to report a failure.
+ * status.c - see status.h; and the names of the public statuses.
  */
 #include "base/status.h"
 
@@ -20,6 +20,12 @@ const char *kiln_status_name(kiln_status status)
     if (status == KILN_COMPILED) return "KILN_COMPILED";
     size_t idx = (size_t)-(int64_t)status;
     return idx < sizeof status_names / sizeof *status_names ? status_names[idx] : "unknown status";
+}
+
+enum kiln_outcome kiln__outcome(kiln_status status, kiln_error *err)
+{
+    if (status && err) err->status = status;
+    return status ? KILN_FAILED : KILN_DONE;
 }
 
 kiln_status kiln__fail(kiln_error *err, kiln_status status, const char *format, ...)

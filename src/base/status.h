@@ -1,15 +1,30 @@
 /*
- * status.h - outcomes inside the library.
+ * status.h - what functions inside the library return, and how they report a failure.
  *
- * 0 is done, negative failed, positive is a normal other outcome: a miss is no error. The public codes stand in
- * kiln.h; the positive ones below and up to 9 never leave the library.
+ * Most return a kiln_status (kiln.h): KILN_OK, or a failure whose text is in a kiln_error. A function that can also end
+ * in a way that is neither returns an enum kiln_outcome; these are two types, and the compiler warns where they mix.
  */
 #ifndef KILN_BASE_STATUS_H
 #define KILN_BASE_STATUS_H
 
 #include "kiln.h" /* kiln_status, kiln_error */
 
-enum { KILN_MISS = 1 }; /* nothing stored under this key */
+enum kiln_outcome {
+    KILN_DONE,
+    KILN_FAILED,    /* the status and the text are in the kiln_error, when the caller passed one */
+    KILN_MISS,      /* nothing has this name or key */
+    KILN_CHANGED,   /* the key no longer describes the values it was signed from: sign again */
+    KILN_RECURSIVE, /* this thread is making the value of this very key, or too many values inside of one another */
+    KILN_ABANDONED, /* the thread that was making the value left: whoever waited looks again */
+};
+
+/* KILN_DONE for KILN_OK; else KILN_FAILED, and `err` (may be NULL) has the status. */
+enum kiln_outcome kiln__outcome(kiln_status status, kiln_error *err);
+/* The reverse, for KILN_DONE and KILN_FAILED. `err` is what the function that returned `outcome` was given. */
+static inline kiln_status kiln__outcome_status(enum kiln_outcome outcome, const kiln_error *err)
+{
+    return outcome == KILN_DONE ? KILN_OK : err->status;
+}
 
 /*
  * Writes `status` and the formatted text to `err` (may be NULL) and returns `status`, so that a failing function can

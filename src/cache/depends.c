@@ -55,14 +55,13 @@ static bool is_listed(const struct kiln_callees *callees, const struct kiln_func
     return !function && i == count;
 }
 
-kiln_status kiln__callees_update(struct kiln_function *function, bool *changed)
+enum kiln_outcome kiln__callees_update(struct kiln_function *function, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     kiln__mutex_lock(&graph_lock);
     uint32_t count = reach(function) - 1;
     struct kiln_callees *old = atomic_load_explicit(&function->callees, memory_order_relaxed), *new = NULL;
-    *changed = !is_listed(old, function);
-    if (*changed && !(new = malloc(sizeof *new + count * sizeof *new->functions))) status = KILN_NO_MEMORY;
+    bool is_complete = is_listed(old, function);
+    if (!is_complete) new = malloc(sizeof *new + count * sizeof *new->functions);
     if (new) {
         new->older = old; /* somebody may be signing with it */
         new->count = 0;
@@ -71,7 +70,8 @@ kiln_status kiln__callees_update(struct kiln_function *function, bool *changed)
         atomic_store_explicit(&function->callees, new, memory_order_release);
     }
     kiln__mutex_unlock(&graph_lock);
-    return status;
+    if (is_complete) return KILN_DONE;
+    return new ? KILN_CHANGED : kiln__outcome(kiln__no_memory(err, "a list of callees"), err);
 }
 
 /* A callee's generation stands in front of its watches: redefining it is a new key here too. */

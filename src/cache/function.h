@@ -84,8 +84,9 @@ void kiln__function_each_watch(struct kiln_function *function,
 void kiln__explain_call(struct kiln_function *function, const struct kiln_signature *signature, const char *name,
                         struct kiln_buffer *key_text);
 
-/* Before a miss is worked on: is the list of callees that was signed still all? KILN_NO_MEMORY, or KILN_OK. */
-kiln_status kiln__callees_update(struct kiln_function *function, bool *changed);
+/* Before a miss is worked on: KILN_CHANGED when the list of callees that was signed was not complete; it is now.
+ * KILN_FAILED: out of memory. */
+enum kiln_outcome kiln__callees_update(struct kiln_function *function, kiln_error *err);
 kiln_status kiln__dependencies_copy(struct kiln_function *to, struct kiln_function *from, kiln_error *err);
 /* Gives up the handle. Returns a list, linked by walk_next, of functions that nobody needs any more: to be freed. */
 struct kiln_function *kiln__function_let_go(struct kiln_function *function);

@@ -46,8 +46,8 @@ static void in_flight_free(struct kiln_in_flight *in_flight)
     free(in_flight);
 }
 
-kiln_status kiln__in_flight_wait(struct kiln_memo_table *memo, struct kiln_in_flight *in_flight, void **value,
-                                 kiln_error *err)
+enum kiln_outcome kiln__in_flight_wait(struct kiln_memo_table *memo, struct kiln_in_flight *in_flight, void **value,
+                                       kiln_error *err)
 {
     in_flight->waiters++;
     kiln__mutex_unlock(&memo->lock);
@@ -55,11 +55,11 @@ kiln_status kiln__in_flight_wait(struct kiln_memo_table *memo, struct kiln_in_fl
     while (!in_flight->landed) pthread_cond_wait(&in_flight->done, &in_flight->lock);
     pthread_mutex_unlock(&in_flight->lock);
     kiln__mutex_lock(&memo->lock);
-    kiln_status status = in_flight->status;
-    if (status == KILN_OK) *value = in_flight->value; /* handed out for us when it landed */
-    if (status && err) *err = in_flight->error;
+    enum kiln_outcome outcome = in_flight->outcome;
+    if (outcome == KILN_DONE) *value = in_flight->value; /* handed out for us when it landed */
+    if (outcome == KILN_FAILED && err) *err = in_flight->error;
     if (--in_flight->waiters == 0) in_flight_free(in_flight);
-    return status;
+    return outcome;
 }
 
 struct kiln_in_flight *kiln__in_flight_start(struct kiln_memo_table *memo, const struct kiln_signature *signature,
@@ -80,7 +80,7 @@ struct kiln_in_flight *kiln__in_flight_start(struct kiln_memo_table *memo, const
     return in_flight;
 }
 
-void kiln__in_flight_land(struct kiln_memo_table *memo, struct kiln_in_flight *in_flight, kiln_status status,
+void kiln__in_flight_land(struct kiln_memo_table *memo, struct kiln_in_flight *in_flight, enum kiln_outcome outcome,
                           void *value, const kiln_error *error)
 {
     in_flight_remove(memo, in_flight);
@@ -88,10 +88,10 @@ void kiln__in_flight_land(struct kiln_memo_table *memo, struct kiln_in_flight *i
         free(in_flight);
         return;
     }
-    in_flight->status = status;
+    in_flight->outcome = outcome;
     in_flight->value = value;
-    for (unsigned i = 0; status == KILN_OK && memo->acquire && i < in_flight->waiters; i++) memo->acquire(value);
-    if (status == KILN_OK && memo->expose) in_flight->value = memo->expose(value);
+    for (unsigned i = 0; outcome == KILN_DONE && memo->acquire && i < in_flight->waiters; i++) memo->acquire(value);
+    if (outcome == KILN_DONE && memo->expose) in_flight->value = memo->expose(value);
     if (error) in_flight->error = *error;
     if (!in_flight->waiters) {
         in_flight_free(in_flight);
@@ -103,8 +103,7 @@ void kiln__in_flight_land(struct kiln_memo_table *memo, struct kiln_in_flight *i
     pthread_mutex_unlock(&in_flight->lock);
 }
 
-/* ---- in-flight compiles of a thread that left them
- * ------------------------------------------------------------------------- */
+/* ---- what a thread leaves behind ------------------------------------------------------------------------------ */
 
 void kiln__making_begin(struct kiln_thread *thread, struct kiln_in_flight *in_flight, uintptr_t frame)
 {
@@ -113,8 +112,7 @@ void kiln__making_begin(struct kiln_thread *thread, struct kiln_in_flight *in_fl
     in_flight->outer_lock = kiln__lock_held();
     in_flight->frame = frame;
     thread->making = in_flight;
-    thread->last = &thread->none; /* while it makes something, all its calls come by where lost in-in-flight compile
-                                     compiles are noticed */
+    thread->last = &thread->none; /* so that all its calls take the slow path, which notices lost compiles */
     if (thread->in_flight_level < (unsigned)in_flight->memo->level)
         thread->in_flight_level = (unsigned)in_flight->memo->level;
 }
@@ -139,7 +137,7 @@ void kiln__in_flight_lost(struct kiln_thread *thread, uintptr_t frame)
         struct kiln_memo_table *memo = in_flight->memo;
         if (memo) kiln__mutex_lock(&memo->lock);
         if (memo)
-            kiln__in_flight_land(memo, in_flight, (kiln_status)KILN_AGAIN, NULL, NULL);
+            kiln__in_flight_land(memo, in_flight, KILN_ABANDONED, NULL, NULL);
         else
             in_flight_free(in_flight);
         if (memo) kiln__mutex_unlock(&memo->lock);

@@ -12,25 +12,24 @@
 #include "store/lock.h"
 
 /*
- * One key being made. The maker owns it; it goes when the last waiter has read the outcome. Waiters wait with a lock of
- * the in-flight compile's own, so that fork never finds the memo table's lock in the hands of one that just woke up;
- * in a forked child, in-flight compiles of other threads will never land and are passed over. An
- * in-flight compile whose maker left, or jumped out of its frames, lands as given up: those who wait make the value
- * themselves.
+ * One key being made. The maker owns it; the last waiter that reads the outcome frees it. Waiters use a lock of the
+ * in-flight compile's own, so that fork() never finds the memo table's lock held by a thread that just woke up. A
+ * forked child skips in-flight compiles of other threads, which will never land there. When the maker's thread leaves,
+ * or jumps out of its frames, the compile lands as KILN_ABANDONED, and those who waited make the value themselves.
  */
 struct kiln_in_flight {
     struct kiln_in_flight *outer; /* this thread makes that one, and needs this one for it */
     unsigned outer_level;
     struct kiln_lock *outer_lock; /* that this thread held when it began */
     uintptr_t frame;              /* of the maker, see base/process/callback.h */
-    struct kiln_memo_table *memo; /* NULL: they went while the in-flight compile was lost */
-    struct kiln_in_flight *next;  /* of memo->in-flight compiles */
+    struct kiln_memo_table *memo; /* NULL: it was freed while the in-flight compile was lost */
+    struct kiln_in_flight *next;  /* in the memo table's list */
     bool is_shared;               /* others wait for it */
     unsigned forks;               /* kiln__forks() when it started */
     pthread_mutex_t lock;         /* guards `landed` while somebody waits; taken after the memo table's lock */
     pthread_cond_t done;
     bool landed;
-    kiln_status status;
+    enum kiln_outcome outcome;
     kiln_error error;
     void *value;
     unsigned waiters;
@@ -39,18 +38,16 @@ struct kiln_in_flight {
     uint64_t key[];
 };
 
-enum { KILN_AGAIN = 100 }; /* the status of an in-flight compile that was given up: ask again */
-
 /* With the lock of the memo table held, these four; waiting gives it up meanwhile. */
 struct kiln_in_flight *kiln__in_flight_find(struct kiln_memo_table *memo, const struct kiln_signature *signature,
                                             uint64_t hash);
 /* NULL: out of memory. Not shared when others wait for another in-flight compile with this key. */
 struct kiln_in_flight *kiln__in_flight_start(struct kiln_memo_table *memo, const struct kiln_signature *signature,
                                              uint64_t hash, bool is_shared);
-kiln_status kiln__in_flight_wait(struct kiln_memo_table *memo, struct kiln_in_flight *in_flight, void **value,
-                                 kiln_error *err);
+enum kiln_outcome kiln__in_flight_wait(struct kiln_memo_table *memo, struct kiln_in_flight *in_flight, void **value,
+                                       kiln_error *err);
 /* The in-flight compile is gone afterwards. `error` may be NULL. */
-void kiln__in_flight_land(struct kiln_memo_table *memo, struct kiln_in_flight *in_flight, kiln_status status,
+void kiln__in_flight_land(struct kiln_memo_table *memo, struct kiln_in_flight *in_flight, enum kiln_outcome outcome,
                           void *value, const kiln_error *error);
 
 /* Around the maker, whose caller has this frame. */

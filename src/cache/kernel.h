@@ -40,10 +40,10 @@ struct kiln_provenance {
 
 /* The kernel for a text and packed options alone. A reset leaves it, and so does a function that is freed; it is swept
  * under the bound once nobody refers to it. *out is the caller's reference; NULL when KILN_MODE=compile-only: it was
- * compiled and stored. `note` (may be NULL) is kept with a new artifact. */
+ * compiled and stored. `provenance` (may be NULL) is kept with a new artifact. */
 kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
                                    uint32_t options, const char *name, kiln_bytes text,
-                                   const struct kiln_provenance *note, struct kiln_kernel **out, kiln_error *err);
+                                   const struct kiln_provenance *provenance, struct kiln_kernel **out, kiln_error *err);
 
 /* The artifact alone, stored or compiled: nothing is linked, so the request's target need not run here. */
 kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,

@@ -3,7 +3,7 @@
  *
  * libkiln-llvm.so is opened by the first compile and never before, because opening libLLVM costs tens of milliseconds.
  * The tool chain's digest is therefore read from the files: the build ids of the plug-in and of the libLLVM beside it.
- * Linking needs no LLVM at all: it is the ELF loader of src/link, or the GPU's driver.
+ * Linking needs no LLVM at all: llvm_link.c.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,9 +18,9 @@
 #include "base/process/gate.h"
 #include "cache/cache.h"
 #include "cache/kernel.h"
+#include "cache/llvm_link.h"
 #include "cache/toolchain.h"
 #include "compiler/plugin.h"
-#include "link/link.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards opening; `plugin` is read without it once set */
 static _Atomic(const struct kiln_plugin *) plugin;
@@ -153,94 +153,11 @@ static kiln_status compile(void *self, const kiln_request *request, kiln_bytes t
     return status;
 }
 
-/* The executable is the entry's address, of a GPU the driver's CUfunction; what was loaded is found again by it. */
-struct linked {
-    struct linked *next; /* in its bucket */
-    void *executable;
-    struct kiln_image *image;   /* on a CPU */
-    struct kiln_module *module; /* on a GPU */
-};
-
-enum { BUCKETS = 1 << 14 };
-
-static struct linked *all_linked[BUCKETS];
-static pthread_mutex_t linked_lock = PTHREAD_MUTEX_INITIALIZER; /* guards `all_linked` */
-
-static struct linked **bucket_of(const void *executable)
-{
-    return &all_linked[((uint64_t)(uintptr_t)executable * 0x9e3779b97f4a7c15ull >> 32) % BUCKETS];
-}
-
-static kiln_status link_on_cpu(const kiln_artifact *artifact, struct linked *linked, kiln_error *err)
-{
-    kiln_status status =
-        kiln__image_load(kiln_artifact_get(artifact, "object"), kiln_artifact_entry(artifact), &linked->image, err);
-    if (!status) linked->executable = kiln__image_entry(linked->image);
-    return status;
-}
-
-/* Machine code is in the artifact (kernel.c puts it there); if not, the driver makes it for this process alone. */
-static kiln_status link_on_gpu(const kiln_artifact *artifact, const struct kiln_gpu *gpu, struct linked *linked,
-                               kiln_error *err)
-{
-    char name[KILN_CUBIN_NAME];
-    struct kiln_buffer made = {0};
-    kiln_bytes cubin = kiln_artifact_get(artifact, kiln__cubin_name(gpu->target, name));
-    kiln_status status = KILN_OK;
-    if (gpu->is_absent)
-        return kiln__fail(err, KILN_LINK_FAILED, "%s is not here; use KILN_MODE=compile-only", gpu->name);
-    if (!cubin.data) {
-        status = kiln__ptx_assemble(gpu, kiln_artifact_get(artifact, "ptx"), &made, err);
-        cubin = (kiln_bytes){made.data, made.size};
-    }
-    if (!status) status = kiln__module_load(gpu, cubin, kiln_artifact_entry(artifact), &linked->module, err);
-    if (!status) linked->executable = kiln__module_function(linked->module);
-    kiln__buffer_release(&made);
-    return status;
-}
-
-static kiln_status link_artifact(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
-                                 kiln_error *err)
-{
-    (void)self;
-    KILN_HOLD_CANCEL;
-    struct linked *linked = calloc(1, sizeof *linked);
-    if (!linked) return kiln__no_memory(err, "an image");
-    kiln_status status =
-        device->gpu ? link_on_gpu(artifact, device->gpu, linked, err) : link_on_cpu(artifact, linked, err);
-    if (status) {
-        free(linked);
-        return status;
-    }
-    *executable = linked->executable;
-    kiln__mutex_lock(&linked_lock);
-    struct linked **bucket = bucket_of(linked->executable);
-    linked->next = *bucket;
-    *bucket = linked;
-    kiln__mutex_unlock(&linked_lock);
-    return KILN_OK;
-}
-
-static void unlink_artifact(void *self, void *executable)
-{
-    (void)self;
-    kiln__mutex_lock(&linked_lock);
-    struct linked **link = bucket_of(executable);
-    while (*link && (*link)->executable != executable) link = &(*link)->next;
-    struct linked *found = *link;
-    if (found) *link = found->next;
-    kiln__mutex_unlock(&linked_lock);
-    if (!found) return;
-    kiln__image_free(found->image);
-    kiln__module_free(found->module);
-    free(found);
-}
-
 static kiln_compiler compiler = {.struct_size = sizeof compiler,
                                  .name = "llvm",
                                  .compile = compile,
-                                 .link = link_artifact,
-                                 .unlink = unlink_artifact};
+                                 .link = kiln__llvm_link,
+                                 .unlink = kiln__llvm_unlink};
 static char digest[KILN_TOOLCHAIN_SIZE];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

@@ -457,8 +457,9 @@ static kiln_status publish(struct kiln_memo_table *memo, const struct kiln_signa
     return KILN_OK;
 }
 
-static kiln_status fly(struct kiln_memo_table *memo, const struct kiln_signature *signature, struct kiln_thread *thread,
-                       struct kiln_in_flight *in_flight, kiln_maker *make, void *context, void **value, kiln_error *err)
+static enum kiln_outcome fly(struct kiln_memo_table *memo, const struct kiln_signature *signature,
+                             struct kiln_thread *thread, struct kiln_in_flight *in_flight, kiln_maker *make,
+                             void *context, void **value, kiln_error *err)
 {
     struct kiln_read_record *reads = NULL;
     kiln_error error = {KILN_OK, ""};
@@ -466,75 +467,76 @@ static kiln_status fly(struct kiln_memo_table *memo, const struct kiln_signature
     struct kiln_removed removed = {NULL};
     uint64_t hash = in_flight->hash;
     kiln__making_begin(thread, in_flight, kiln__frame());
-    kiln_status status = make(context, &new_value, &reads, &error);
+    enum kiln_outcome outcome = make(context, &new_value, &reads, &error);
     kiln__making_end(thread, in_flight);
-    bool left = status && kiln__thread_left();
+    bool left = outcome != KILN_DONE && kiln__thread_left();
 
     kiln__mutex_lock(&memo->lock);
     bool keeps_reads = reads != NULL;
-    if (status == KILN_OK) status = publish(memo, signature, hash, &new_value, reads, &unwanted, &removed, &error);
-    kiln__in_flight_land(memo, in_flight, left ? (kiln_status)KILN_AGAIN : status, new_value, &error);
-    if (status == KILN_OK) new_value = hand_out(memo, new_value);
+    if (outcome == KILN_DONE)
+        outcome = kiln__outcome(publish(memo, signature, hash, &new_value, reads, &unwanted, &removed, &error), &error);
+    kiln__in_flight_land(memo, in_flight, left ? KILN_ABANDONED : outcome, new_value, &error);
+    if (outcome == KILN_DONE) new_value = hand_out(memo, new_value);
     kiln__mutex_unlock(&memo->lock);
 
     if (unwanted) memo->release(unwanted);
     drop_removed(memo, &removed);
-    if (status == KILN_OK) {
+    if (outcome == KILN_DONE) {
         *value = new_value;
         if (!keeps_reads && memo->level == KILN_LEVEL_CALL && !memo->audited)
             kiln__thread_cache_put(thread, signature, hash, memo->cache, new_value);
-    } else if (err) {
+    } else if (outcome == KILN_FAILED && err) {
         *err = error;
     }
-    return status;
+    return outcome;
 }
 
-/* KILN_AGAIN: what was waited for was given up by its maker, or no longer holds, as that read a variable that has
- * changed since. Only values without acquire() have reads. */
-static kiln_status wait_for(struct kiln_memo_table *memo, struct kiln_in_flight *in_flight,
-                            const struct kiln_signature *signature, void **value, kiln_error *err)
+/* KILN_ABANDONED: its maker left, or the value no longer holds, as the maker read a variable that has changed since.
+ * Only values without acquire() have reads. */
+static enum kiln_outcome wait_for(struct kiln_memo_table *memo, struct kiln_in_flight *in_flight,
+                                  const struct kiln_signature *signature, void **value, kiln_error *err)
 {
     uint64_t hash = in_flight->hash;
-    kiln_status status = kiln__in_flight_wait(memo, in_flight, value, err);
-    struct kiln_entry *entry = status ? NULL : kiln__memo_find(memo, signature, hash);
-    return entry && !kiln__reads_hold(entry->reads) ? (kiln_status)KILN_AGAIN : status;
+    enum kiln_outcome outcome = kiln__in_flight_wait(memo, in_flight, value, err);
+    struct kiln_entry *entry = outcome == KILN_DONE ? kiln__memo_find(memo, signature, hash) : NULL;
+    return entry && !kiln__reads_hold(entry->reads) ? KILN_ABANDONED : outcome;
 }
 
 /* With the lock held, which waiting gives up meanwhile: the value that is there or comes from another thread, or our
  * own in-flight compile. */
-static kiln_status find_or_start(struct kiln_memo_table *memo, const struct kiln_signature *signature, uint64_t hash,
-                                 struct kiln_thread *thread, void **value, struct kiln_in_flight **ours,
-                                 kiln_error *err)
+static enum kiln_outcome find_or_start(struct kiln_memo_table *memo, const struct kiln_signature *signature,
+                                       uint64_t hash, struct kiln_thread *thread, void **value,
+                                       struct kiln_in_flight **ours, kiln_error *err)
 {
     struct kiln_entry *entry = kiln__memo_find(memo, signature, hash); /* again, now that nobody can add one */
     if (entry && kiln__reads_hold(entry->reads)) {
         *value = hand_out(memo, entry->value);
-        return KILN_OK;
+        return KILN_DONE;
     }
-    if (kiln__is_making(thread, signature)) return (kiln_status)KILN_RECURSIVE;
+    if (kiln__is_making(thread, signature)) return KILN_RECURSIVE;
     struct kiln_in_flight *in_flight = kiln__in_flight_find(memo, signature, hash);
     if (in_flight && thread->in_flight_level < (unsigned)memo->level)
         return wait_for(memo, in_flight, signature, value, err);
     *ours = kiln__in_flight_start(memo, signature, hash, !in_flight); /* alone, when waiting could close a cycle */
-    return *ours ? KILN_OK : kiln__no_memory(err, "a flight");
+    return *ours ? KILN_DONE : kiln__outcome(kiln__no_memory(err, "an in-flight compile"), err);
 }
 
-kiln_status kiln__memo_make(struct kiln_memo_table *memo, const struct kiln_signature *signature, kiln_maker *make,
-                            void *context, void **value, bool *made, kiln_error *err)
+enum kiln_outcome kiln__memo_make(struct kiln_memo_table *memo, const struct kiln_signature *signature,
+                                  kiln_maker *make, void *context, void **value, bool *made, kiln_error *err)
 {
     KILN_HOLD_CANCEL;
     struct kiln_thread *thread = kiln__thread();
     struct kiln_in_flight *ours = NULL;
-    kiln_status status;
+    enum kiln_outcome outcome;
     if (made) *made = false;
-    if (!thread) return kiln__no_memory(err, "a thread record");
+    if (!thread) return kiln__outcome(kiln__no_memory(err, "a thread record"), err);
     kiln__in_flight_lost(thread, kiln__frame());
     uint64_t hash = hash_of(signature);
     kiln__mutex_lock(&memo->lock);
-    do status = find_or_start(memo, signature, hash, thread, value, &ours, err);
-    while ((int)status == KILN_AGAIN);
+    do outcome = find_or_start(memo, signature, hash, thread, value, &ours, err);
+    while (outcome == KILN_ABANDONED);
     kiln__mutex_unlock(&memo->lock);
-    if (!ours) return status;
+    if (!ours) return outcome;
     if (made) *made = true;
     return fly(memo, signature, thread, ours, make, context, value, err);
 }

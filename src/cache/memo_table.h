@@ -24,8 +24,6 @@
 
 enum kiln_level { KILN_LEVEL_CALL = 1, KILN_LEVEL_RECORD, KILN_LEVEL_KERNEL, KILN_LEVEL_ARTIFACT, KILN_LEVEL_RUNTIME };
 
-enum { KILN_RECURSIVE = 2 }; /* this thread is making this very key */
-
 /* What becomes of a value whose key is forgotten (evicted, or made anew because what it read has changed). */
 enum kiln_forgetting {
     KILN_FORGET_UNPINNED, /* released when no thread pins it */
@@ -129,7 +127,7 @@ static inline void *kiln__memo_audited(const struct kiln_memo_table *memo)
     return value;
 }
 
-/* Front, then process. NULL is a miss. Counts the hit. */
+/* The thread cache, then the table of the process. NULL is a miss, or an audit. Counts the hit. */
 static inline void *kiln__memo_lookup(struct kiln_memo_table *memo, const struct kiln_signature *signature)
 {
     struct kiln_thread *thread = kiln__thread();
@@ -140,15 +138,16 @@ static inline void *kiln__memo_lookup(struct kiln_memo_table *memo, const struct
     return slot->value;
 }
 
-/* Makes a value for a miss. `*reads` may be set to what it depends on; the memo table owns it after success. */
-typedef kiln_status kiln_maker(void *context, void **value, struct kiln_read_record **reads, kiln_error *err);
+/* Makes a value for a miss: KILN_DONE, KILN_FAILED or KILN_CHANGED. `*reads` may be set to what it depends on; the memo
+ * table owns it after success. */
+typedef enum kiln_outcome kiln_maker(void *context, void **value, struct kiln_read_record **reads, kiln_error *err);
 
 /*
- * The value for the key: another thread's, or made now. *made (may be NULL) says whether `make` ran here.
- * KILN_RECURSIVE when this thread is already making this key.
+ * The value for the key: another thread's, or made now. *made (may be NULL) says whether `make` ran here. KILN_FAILED
+ * and KILN_CHANGED are the maker's outcome, here or on the thread that was waited for; KILN_RECURSIVE.
  */
-kiln_status kiln__memo_make(struct kiln_memo_table *memo, const struct kiln_signature *signature, kiln_maker *make,
-                            void *context, void **value, bool *made, kiln_error *err);
+enum kiln_outcome kiln__memo_make(struct kiln_memo_table *memo, const struct kiln_signature *signature,
+                                  kiln_maker *make, void *context, void **value, bool *made, kiln_error *err);
 
 /* Writes the reason of a miss to kiln_why() and, when asked for, to the log: for a memo table of no function. In why.c.
  */

@@ -33,6 +33,12 @@ static inline void kiln__add(_Atomic uint64_t *counter, uint64_t amount)
     atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
+/* For what is now in use, as linked_bytes; a count of what has happened only grows. */
+static inline void kiln__subtract(_Atomic uint64_t *gauge, uint64_t amount)
+{
+    atomic_fetch_sub_explicit(gauge, amount, memory_order_relaxed);
+}
+
 /* Adds `from` to `to`, field by field. */
 void kiln__counters_add(kiln_counters *to, const kiln_counters *from);
 

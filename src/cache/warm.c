@@ -32,7 +32,7 @@ static bool is_stored(const char *folder, const struct kiln_content_key *content
     struct kiln_artifact *artifact = NULL;
     kiln__digest_hex(&content->digest, hex);
     if (asprintf(&path, "%s/%.2s/%s%s", folder, hex, hex, KILN_ARTIFACT_SUFFIX) < 0) return false;
-    bool is_mapped = kiln__file_map(path, &bytes, NULL) == KILN_OK;
+    bool is_mapped = kiln__file_map(path, &bytes, NULL) == KILN_DONE;
     free(path);
     if (!is_mapped) return false;
     if (kiln__artifact_decode(bytes, true, &artifact, NULL) != KILN_OK) {

@@ -186,7 +186,7 @@ static const struct info_key *find_key(const struct info *info, const char *name
 static void read_cpu_name(char *name, size_t size)
 {
     struct kiln_buffer text = {0};
-    if (kiln__file_read("/proc/cpuinfo", 1 << 16, &text, NULL) == KILN_OK && text.data) {
+    if (kiln__file_read("/proc/cpuinfo", 1 << 16, &text, NULL) == KILN_DONE && text.data) {
         const char *line = strstr((const char *)text.data, "model name");
         const char *value = line ? strstr(line, ": ") : NULL;
         if (value) snprintf(name, size, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);

@@ -1,8 +1,7 @@
 /*
- * compiled.c - the path of a compiled call, as a recipe.
+ * compiled.c - see compiled.h. A call follows the recipe of cache/call.h, and then runs the plan or returns one lazy
+ * node. The steps of a miss:
  *
- *     sign the inputs -> thread cache -> memo table of the process ---- hit: run the plan, or return one lazy node
- *       | miss: one thread works, the others wait
  *     trace -> captured arrays ready -> simplify -> fuse -> plan -> compile its kernels, side by side
  *
  * A shapeless function is traced for dtypes and ranks alone, and that trace is kept as a record. For a plan, replaying
@@ -18,7 +17,7 @@
 #include "base/clock.h"
 #include "base/process/fork.h"
 #include "cache/audit.h"
-#include "cache/cache.h"
+#include "cache/call.h"
 #include "graph/default_device.h"
 #include "run/eval.h"
 #include "run/placement.h"
@@ -228,12 +227,16 @@ static void sign_input(struct kiln_signature *signature, const struct kiln_array
 
 /* ---- a miss --------------------------------------------------------------------------------------------------- */
 
-struct miss {
+struct arguments {
     struct kiln_compiled *compiled;
     struct kiln_array *const *inputs;
     size_t count;
     kiln_device *device; /* of the key */
-    bool replayed;       /* the plan was made without a trace */
+};
+
+struct miss {
+    struct kiln_call call; /* first: a kiln_call * is a struct miss * */
+    const struct arguments *arguments;
 };
 
 /* Scalars are read by the passes to come, on the CPU. */
@@ -287,58 +290,72 @@ static kiln_status print_trace(const struct kiln_compiled *compiled, const struc
 }
 
 /* Calls the function, on placeholders. */
-static kiln_status trace(const struct miss *miss, struct kiln_tape **out, kiln_error *err)
+static kiln_status trace(const struct arguments *arguments, struct kiln_tape **out, kiln_error *err)
 {
-    const struct kiln_compiled *compiled = miss->compiled;
+    const struct kiln_compiled *compiled = arguments->compiled;
     const struct kiln_traced function = {.callback = compiled->callback,
                                          .payload = compiled->payload,
                                          .name = compiled->uses_name ? compiled->name : NULL,
                                          .shapeless = compiled->shapeless};
     struct kiln_cache *cache = kiln_cache_default();
     uint64_t start = kiln__clock_ns();
-    kiln_status status = kiln__trace_function(&function, miss->inputs, miss->count, out, err);
+    kiln_status status = kiln__trace_function(&function, arguments->inputs, arguments->count, out, err);
     kiln__add(&cache->counts.traces, 1);
     kiln__add(&cache->counts.trace_ns, kiln__clock_ns() - start);
     return status;
 }
 
-static kiln_status make_record(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+static enum kiln_outcome make_record(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     (void)reads;
+    const struct miss *miss = context;
     struct kiln_tape *tape = NULL;
     struct record *record = NULL;
-    kiln_status status = trace(context, &tape, err);
+    kiln_status status = trace(miss->arguments, &tape, err);
     if (!status) status = make_constants_ready(tape, err);
     if (!status && !(record = calloc(1, sizeof *record))) status = kiln__no_memory(err, "a trace");
     if (status) {
         kiln__tape_free(tape);
-        return status;
+        return kiln__outcome(status, err);
     }
     atomic_init(&record->refs, 1);
     record->tape = tape;
     *value = record;
-    return KILN_OK;
+    return KILN_DONE;
 }
 
-/* A reference to what the function gave for these dtypes and ranks. */
-static kiln_status find_or_make_record(struct miss *miss, struct record **out, kiln_error *err)
+static const struct kiln_call_steps record_steps = {
+    .maker = "the function", .explain = kiln__call_explain, .make = make_record};
+
+/* A miss in `memo`. */
+static struct miss miss_of(const struct arguments *arguments, const struct kiln_call_steps *steps,
+                           struct kiln_memo_table *memo, const struct kiln_signature *signature, bool is_counted)
 {
-    struct kiln_memo_table *records = &miss->compiled->records;
+    const struct kiln_call call = {.steps = steps,
+                                   .cache = kiln_cache_default(),
+                                   .memo = memo,
+                                   .signature = signature,
+                                   .name = arguments->compiled->name,
+                                   .is_counted = is_counted};
+    return (struct miss){call, arguments};
+}
+
+/* A reference to what the function gave for these dtypes and ranks. A part of the call that needs a plan. */
+static kiln_status find_or_make_record(struct miss *of_plan, struct record **out, kiln_error *err)
+{
+    const struct arguments *arguments = of_plan->arguments;
+    struct kiln_memo_table *records = &arguments->compiled->records;
     struct kiln_signature signature;
-    bool made = false;
-    kiln_status status = KILN_OK;
-    kiln__memo_begin(records, miss->device, &signature);
-    for (size_t i = 0; i < miss->count; i++) sign_input(&signature, miss->inputs[i], false);
+    kiln__memo_begin(records, arguments->device, &signature);
+    for (size_t i = 0; i < arguments->count; i++) sign_input(&signature, arguments->inputs[i], false);
+    enum kiln_outcome outcome = signature.status ? kiln__outcome(kiln__no_memory(err, "a call key"), err) : KILN_DONE;
     void *record = kiln__memo_peek(records, &signature);
-    if (signature.status) status = kiln__no_memory(err, "a call key");
-    if (!record && !status) {
-        kiln__explain_miss(records, &signature, miss->compiled->name);
-        status = kiln__memo_make(records, &signature, make_record, miss, &record, &made, err);
-    }
+    struct miss miss = miss_of(arguments, &record_steps, records, &signature, true);
+    if (!record && outcome == KILN_DONE) outcome = kiln__call_make(&miss.call, &record, err);
     kiln__signature_release(&signature);
-    miss->replayed = !status && !made;
+    of_plan->call.is_from_kept = outcome == KILN_DONE && !miss.call.is_made;
     *out = record;
-    return status;
+    return kiln__outcome_status(outcome, err);
 }
 
 /* The tape for the sizes at hand, and the text that an audit compares with. */
@@ -348,45 +365,48 @@ static kiln_status tape_from_record(struct miss *miss, struct kiln_tape **out, s
     struct record *record = NULL;
     kiln_status status = find_or_make_record(miss, &record, err);
     if (status) return status;
-    if (miss->compiled->memo.audited) kiln__tape_print(record->tape, true, text);
-    status = kiln__tape_replay(record->tape, miss->inputs, miss->count, out, err);
+    const struct arguments *arguments = miss->arguments;
+    if (arguments->compiled->memo.audited) kiln__tape_print(record->tape, true, text);
+    status = kiln__tape_replay(record->tape, arguments->inputs, arguments->count, out, err);
     drop_record(record);
     return status;
 }
 
-static kiln_status make_plan(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+static enum kiln_outcome make_plan(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     (void)reads;
     struct miss *miss = context;
-    struct kiln_compiled *compiled = miss->compiled;
+    struct kiln_compiled *compiled = miss->arguments->compiled;
     bool audited = compiled->memo.audited;
     struct kiln_tape *tape = NULL;
     struct kiln_plan *plan = NULL;
     struct kiln_buffer text = {0};
-    kiln_status status = compiled->shapeless ? tape_from_record(miss, &tape, &text, err) : trace(miss, &tape, err);
+    kiln_status status =
+        compiled->shapeless ? tape_from_record(miss, &tape, &text, err) : trace(miss->arguments, &tape, err);
     if (!status && audited && !compiled->shapeless) status = print_trace(compiled, tape, &text, err);
     if (!status) status = plan_from_tape(tape, &compiled->kernels, &plan, err);
     if (!status) plan->is_shapeless = compiled->shapeless;
-    if (!status) status = kiln__plan_prepare(plan, miss->inputs, err);
+    if (!status) status = kiln__plan_prepare(plan, miss->arguments->inputs, err);
     if (!status && audited) kiln__trace_text_keep(&compiled->texts, plan, &text);
     kiln__buffer_release(&text);
     kiln__tape_free(tape);
     if (status) {
         kiln__plan_unref(plan);
-        return status;
+        return kiln__outcome(status, err);
     }
     *value = plan;
-    return KILN_OK;
+    return KILN_DONE;
 }
 
-/* A hit whose turn it is: traces again and compares. The call gets the plan it would have got, whatever comes out. */
-static void audit(const struct miss *miss, struct kiln_plan *plan)
+/* Traces again and compares. */
+static void audit(struct kiln_call *call, void *plan)
 {
-    struct kiln_compiled *compiled = miss->compiled;
+    const struct arguments *arguments = ((struct miss *)call)->arguments;
+    struct kiln_compiled *compiled = arguments->compiled;
     struct kiln_tape *tape = NULL;
     struct kiln_buffer text = {0}, difference = {0};
     kiln_error error = {KILN_OK, ""};
-    kiln_status status = trace(miss, &tape, &error);
+    kiln_status status = trace(arguments, &tape, &error);
     if (!status) status = print_trace(compiled, tape, &text, &error);
     if (status)
         kiln__buffer_printf(&difference, "tracing again failed: %s", error.text);
@@ -397,6 +417,11 @@ static void audit(const struct miss *miss, struct kiln_plan *plan)
     kiln__buffer_release(&text);
     kiln__buffer_release(&difference);
 }
+
+static const struct kiln_call_steps plan_steps = {
+    .maker = "the function", .explain = kiln__call_explain, .make = make_plan, .audit = audit};
+/* Of a shapeless function, the miss of the record is the one to explain. */
+static const struct kiln_call_steps shapeless_plan_steps = {.maker = "the function", .make = make_plan, .audit = audit};
 
 /* ---- the call ------------------------------------------------------------------------------------------------- */
 
@@ -444,28 +469,35 @@ static void hold(struct kiln_compiled *compiled, bool *held)
     *held = true;
 }
 
-/* `again`: the plan was dropped or cleared before it could be pinned; the call is counted already. */
-static kiln_status find_or_make_plan(struct miss *miss, const struct kiln_signature *signature, bool again, bool *held,
-                                     void **plan, kiln_error *err)
+/* The look-up gave nothing. `is_counted`: this is another try of a call that was counted. */
+__attribute__((noinline)) static kiln_status audit_or_make_plan(const struct arguments *arguments,
+                                                                const struct kiln_signature *signature, bool is_counted,
+                                                                void **plan, kiln_error *err)
 {
-    struct kiln_compiled *compiled = miss->compiled;
-    struct kiln_cache *cache = kiln_cache_default();
-    *plan = again ? kiln__memo_peek(&compiled->memo, signature) : kiln__memo_lookup(&compiled->memo, signature);
+    struct kiln_compiled *compiled = arguments->compiled;
+    const struct kiln_call_steps *steps = compiled->shapeless ? &shapeless_plan_steps : &plan_steps;
+    struct miss miss = miss_of(arguments, steps, &compiled->memo, signature, is_counted);
+    kiln_error error = {KILN_OK, ""};
+    enum kiln_outcome outcome = kiln__call_make(&miss.call, plan, &error);
+    if (outcome != KILN_DONE && err) *err = error;
+    return kiln__outcome_status(outcome, &error);
+}
+
+static kiln_status refuse_key(bool is_counted, kiln_error *err)
+{
+    if (!is_counted) kiln__call_failed(kiln_cache_default());
+    return kiln__no_memory(err, "a call key");
+}
+
+static kiln_status find_or_make_plan(const struct arguments *arguments, const struct kiln_signature *signature,
+                                     bool is_counted, bool *held, void **plan, kiln_error *err)
+{
+    struct kiln_memo_table *memo = &arguments->compiled->memo;
+    if (__builtin_expect(signature->status, 0)) return refuse_key(is_counted, err);
+    *plan = is_counted ? kiln__memo_peek(memo, signature) : kiln__memo_lookup(memo, signature);
     if (__builtin_expect(*plan != NULL, 1)) return KILN_OK;
-    bool made;
-    hold(compiled, held);
-    *plan = kiln__memo_audited(&compiled->memo);
-    if (*plan) {
-        audit(miss, *plan);
-        kiln__plan_unref(*plan); /* pinned and looked at again by the caller */
-        return KILN_OK;
-    }
-    if (!compiled->shapeless) kiln__explain_miss(&compiled->memo, signature, compiled->name);
-    kiln_status status = kiln__memo_make(&compiled->memo, signature, make_plan, miss, plan, &made, err);
-    made &= !miss->replayed;
-    if (!status && !made && !again) kiln__count(&kiln__this_thread->process_hits[cache->index]);
-    if ((status || made) && !again) kiln__add(&cache->counts.calls, 1);
-    return status;
+    hold(arguments->compiled, held);
+    return audit_or_make_plan(arguments, signature, is_counted, plan, err);
 }
 
 static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count, bool *held,
@@ -477,16 +509,15 @@ static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *
     uint32_t device_index = kiln__default_device_index();
     kiln_status status = check_inputs(inputs, count, err);
     if (!status && device_index) status = kiln__device_at_index(device_index, &device, err);
-    bool pinned = false, again = false;
-    struct miss miss = {compiled, inputs, count, device, false};
-    while (!status && !pinned) { /* again when the plans were cleared in between */
+    const struct arguments arguments = {compiled, inputs, count, device};
+    bool pinned = false, is_counted = false;
+    while (!status && !pinned) { /* again when the plan was dropped before it could be pinned */
         kiln__memo_begin(&compiled->memo, device, &signature);
         for (size_t i = 0; i < count; i++) sign_input(&signature, inputs[i], true);
-        status = signature.status ? kiln__no_memory(err, "a call key")
-                                  : find_or_make_plan(&miss, &signature, again, held, &plan, err);
+        status = find_or_make_plan(&arguments, &signature, is_counted, held, &plan, err);
         if (!status) pinned = kiln__memo_pin(&compiled->memo, &signature, plan);
         if (!status && !pinned) kiln__memo_unpin();
-        again = true;
+        is_counted = true;
         kiln__signature_release(&signature);
     }
     if (status) return status;

@@ -42,13 +42,13 @@ enum {
 struct kiln_artifact *kiln__artifact_new(void)
 {
     struct kiln_artifact *artifact = calloc(1, sizeof(*artifact));
-    if (artifact == NULL) return NULL;
+    if (!artifact) return NULL;
     atomic_init(&artifact->refs, 1);
     artifact->isa = KILN_ISA_X86_64_V1;
     artifact->entry = strdup("");
     artifact->target = strdup("");
     artifact->function = strdup("");
-    if (artifact->entry != NULL && artifact->target != NULL && artifact->function != NULL) return artifact;
+    if (artifact->entry && artifact->target && artifact->function) return artifact;
     kiln__artifact_unref(artifact);
     return NULL;
 }
@@ -65,14 +65,14 @@ static void free_section(struct kiln_section *section)
 
 void kiln__artifact_unref(struct kiln_artifact *artifact)
 {
-    if (artifact == NULL || atomic_fetch_sub_explicit(&artifact->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!artifact || atomic_fetch_sub_explicit(&artifact->refs, 1, memory_order_acq_rel) != 1) return;
     for (size_t i = 0; i < artifact->section_count; i++) free_section(&artifact->sections[i]);
     free(artifact->entry);
     free(artifact->target);
     free(artifact->function);
     kiln__buffer_release(&artifact->key);
     kiln__buffer_release(&artifact->call_key);
-    if (artifact->mapping.data != NULL) kiln__file_unmap(artifact->mapping);
+    if (artifact->mapping.data) kiln__file_unmap(artifact->mapping);
     free(artifact);
 }
 
@@ -117,14 +117,14 @@ kiln_status kiln__artifact_check(const struct kiln_artifact *artifact, const cha
 
 kiln_status kiln_artifact_put(kiln_artifact *artifact, const char *section, const void *data, size_t size)
 {
-    if (artifact == NULL || section == NULL || (data == NULL && size > 0)) return KILN_INVALID;
+    if (!artifact || !section || (!data && size > 0)) return KILN_INVALID;
     size_t name_size = strlen(section);
     if (name_size == 0 || name_size >= KILN_ARTIFACT_NAME || size > MAX_SECTION) return KILN_INVALID;
     bool is_there;
     size_t idx = find_section(artifact, section, &is_there);
     if (!is_there && !has_room(artifact, section)) return remember_put(artifact, section, KILN_INVALID);
     void *copy = malloc(size > 0 ? size : 1);
-    if (copy == NULL) return remember_put(artifact, section, KILN_NO_MEMORY);
+    if (!copy) return remember_put(artifact, section, KILN_NO_MEMORY);
     if (size > 0) memcpy(copy, data, size);
     struct kiln_section *slot = &artifact->sections[idx];
     if (is_there)
@@ -145,7 +145,7 @@ static char *replace_text(char **field, const char *text)
 struct kiln_artifact *kiln__artifact_copy(const struct kiln_artifact *artifact)
 {
     struct kiln_artifact *copy = kiln__artifact_new();
-    if (copy == NULL) return NULL;
+    if (!copy) return NULL;
     copy->isa = artifact->isa;
     copy->digest = artifact->digest;
     copy->compile_ns = artifact->compile_ns;
@@ -165,7 +165,7 @@ struct kiln_artifact *kiln__artifact_copy(const struct kiln_artifact *artifact)
 
 kiln_bytes kiln_artifact_get(const kiln_artifact *artifact, const char *section)
 {
-    if (artifact == NULL || section == NULL) return (kiln_bytes){NULL, 0};
+    if (!artifact || !section) return (kiln_bytes){NULL, 0};
     bool is_there;
     size_t idx = find_section(artifact, section, &is_there);
     if (!is_there) return (kiln_bytes){NULL, 0};
@@ -174,9 +174,9 @@ kiln_bytes kiln_artifact_get(const kiln_artifact *artifact, const char *section)
 
 kiln_status kiln_artifact_set_entry(kiln_artifact *artifact, const char *entry)
 {
-    if (artifact == NULL || entry == NULL || strlen(entry) > MAX_ENTRY) return KILN_INVALID;
+    if (!artifact || !entry || strlen(entry) > MAX_ENTRY) return KILN_INVALID;
     char *copy = strdup(entry);
-    if (copy == NULL) return KILN_NO_MEMORY;
+    if (!copy) return KILN_NO_MEMORY;
     free(artifact->entry);
     artifact->entry = copy;
     return KILN_OK;
@@ -184,7 +184,7 @@ kiln_status kiln_artifact_set_entry(kiln_artifact *artifact, const char *entry)
 
 const char *kiln_artifact_entry(const kiln_artifact *artifact)
 {
-    return artifact != NULL ? artifact->entry : "";
+    return artifact ? artifact->entry : "";
 }
 
 /* ---- encode -------------------------------------------------------------------------------------------------- */
@@ -249,7 +249,7 @@ static void append_compared(const struct kiln_artifact *artifact, struct kiln_bu
 /* For people: a name that is too long is cut, a call key that is too long is left out. */
 static void append_metadata(const struct kiln_artifact *artifact, struct kiln_buffer *out)
 {
-    const char *function = artifact->function != NULL ? artifact->function : "";
+    const char *function = artifact->function ? artifact->function : "";
     size_t start = out->size, function_size = strnlen(function, MAX_FUNCTION);
     size_t call_key_size = artifact->call_key.size <= MAX_CALL_KEY ? artifact->call_key.size : 0;
     kiln__buffer_u64(out, artifact->compile_ns);
@@ -266,7 +266,7 @@ static kiln_status check_encodable(const struct kiln_artifact *artifact, kiln_er
     if (artifact->isa < KILN_ISA_X86_64_V1 || artifact->isa > KILN_ISA_X86_64_V4) {
         return kiln__fail(err, KILN_INVALID, "artifact: unknown instruction set %d", (int)artifact->isa);
     }
-    if (artifact->target == NULL || strlen(artifact->target) > MAX_TARGET) {
+    if (!artifact->target || strlen(artifact->target) > MAX_TARGET) {
         return kiln__fail(err, KILN_INVALID, "artifact: a target name has at most %d bytes", MAX_TARGET);
     }
     if (artifact->key.failed || artifact->call_key.failed) return kiln__no_memory(err, "the key of an artifact");
@@ -308,7 +308,7 @@ static uint64_t take_integer(struct reader *reader, size_t size)
 {
     const uint8_t *bytes = take(reader, size);
     uint64_t value = 0;
-    for (size_t i = 0; bytes != NULL && i < size; i++) value |= (uint64_t)bytes[i] << (8 * i);
+    for (size_t i = 0; bytes && i < size; i++) value |= (uint64_t)bytes[i] << (8 * i);
     return value;
 }
 
@@ -324,7 +324,7 @@ static kiln_status fail_damaged(kiln_error *err, const char *what)
 static kiln_status read_header(struct reader *reader, struct header *out, kiln_error *err)
 {
     const uint8_t *start = take(reader, sizeof(magic));
-    if (start == NULL || memcmp(start, magic, sizeof(magic)) != 0) {
+    if (!start || memcmp(start, magic, sizeof(magic)) != 0) {
         return kiln__fail(err, KILN_INVALID, "not an artifact: it does not start with the magic bytes");
     }
     *out = (struct header){.version = take_integer(reader, 4)};
@@ -367,7 +367,7 @@ static bool checksum_fits(const uint8_t *bytes, size_t size)
 static char *take_text(struct reader *reader, size_t size)
 {
     const uint8_t *bytes = take(reader, size);
-    if (bytes == NULL || memchr(bytes, '\0', size) != NULL) {
+    if (!bytes || memchr(bytes, '\0', size)) {
         reader->failed = true;
         return NULL;
     }
@@ -377,7 +377,7 @@ static char *take_text(struct reader *reader, size_t size)
 static void take_buffer(struct reader *reader, size_t size, struct kiln_buffer *out)
 {
     const uint8_t *bytes = take(reader, size);
-    if (bytes != NULL) kiln__buffer_append(out, bytes, size);
+    if (bytes) kiln__buffer_append(out, bytes, size);
 }
 
 /* Names: at least one byte, padded with zeros to the end, and each greater than the one before. */
@@ -388,7 +388,7 @@ static bool is_section_name(const char *name, const char *before)
     for (size_t i = size; i < KILN_ARTIFACT_NAME; i++) {
         if (name[i] != '\0') return false;
     }
-    return before == NULL || strcmp(before, name) < 0;
+    return !before || strcmp(before, name) < 0;
 }
 
 static void take_table(struct reader *reader, struct kiln_artifact *artifact, size_t count)
@@ -397,7 +397,7 @@ static void take_table(struct reader *reader, struct kiln_artifact *artifact, si
         struct kiln_section *section = &artifact->sections[i];
         const uint8_t *name = take(reader, KILN_ARTIFACT_NAME);
         uint64_t size = take_integer(reader, 8);
-        if (name == NULL || size > MAX_SECTION) {
+        if (!name || size > MAX_SECTION) {
             reader->failed = true;
             return;
         }
@@ -413,7 +413,7 @@ static void take_payload(struct reader *reader, struct kiln_artifact *artifact)
     for (size_t i = 0; i < artifact->section_count && !reader->failed; i++) {
         size_t padding = round_up(reader->at) - reader->at;
         const uint8_t *zeros = take(reader, padding);
-        for (size_t k = 0; zeros != NULL && k < padding; k++) reader->failed |= zeros[k] != 0;
+        for (size_t k = 0; zeros && k < padding; k++) reader->failed |= zeros[k] != 0;
         artifact->sections[i].data = take(reader, artifact->sections[i].size);
     }
 }
@@ -435,7 +435,7 @@ static kiln_status decode_compared(struct reader *reader, const struct header *h
     take_table(reader, artifact, header->section_count);
     take_payload(reader, artifact);
     if (reader->failed || reader->at != reader->size) return fail_damaged(err, "its fields do not fit its size");
-    if (artifact->target == NULL || artifact->entry == NULL || artifact->key.failed) {
+    if (!artifact->target || !artifact->entry || artifact->key.failed) {
         return kiln__no_memory(err, "an artifact");
     }
     artifact->digest = kiln__digest(artifact->key.data, artifact->key.size);
@@ -456,7 +456,7 @@ static kiln_status decode_metadata(const uint8_t *bytes, size_t size, struct kil
     set_text(&artifact->function, take_text(&reader, function_size));
     take_buffer(&reader, call_key_size, &artifact->call_key);
     if (reader.failed || reader.at != reader.size) return fail_damaged(err, "the metadata does not fit its size");
-    if (artifact->function == NULL || artifact->call_key.failed) return kiln__no_memory(err, "an artifact");
+    if (!artifact->function || artifact->call_key.failed) return kiln__no_memory(err, "an artifact");
     return KILN_OK;
 }
 
@@ -480,9 +480,9 @@ bool kiln__artifact_is_newer(kiln_bytes bytes)
 {
     struct reader reader = {.bytes = bytes.data, .size = bytes.size};
     const uint8_t *start = take(&reader, sizeof(magic));
-    if (start == NULL || memcmp(start, magic, sizeof(magic)) != 0) return false;
+    if (!start || memcmp(start, magic, sizeof(magic)) != 0) return false;
     uint64_t version = take_integer(&reader, 4);
-    if (version <= FORMAT_VERSION || take(&reader, 4) == NULL) return false;
+    if (version <= FORMAT_VERSION || !take(&reader, 4)) return false;
     uint64_t compared_size = take_integer(&reader, 8);
     if (reader.failed || compared_size > bytes.size || compared_size < HEADER_SIZE + KILN_DIGEST_SIZE) return false;
     return checksum_fits(bytes.data, (size_t)compared_size);
@@ -491,7 +491,7 @@ bool kiln__artifact_is_newer(kiln_bytes bytes)
 kiln_status kiln__artifact_decode(kiln_bytes bytes, bool is_mapping, struct kiln_artifact **out, kiln_error *err)
 {
     struct kiln_artifact *artifact = kiln__artifact_new();
-    if (artifact == NULL) return kiln__no_memory(err, "an artifact");
+    if (!artifact) return kiln__no_memory(err, "an artifact");
     kiln_status status = decode_all(bytes, artifact, err);
     if (status != KILN_OK) {
         kiln__artifact_unref(artifact); /* the mapping is still the caller's */

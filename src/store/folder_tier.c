@@ -80,47 +80,48 @@ static bool put_aside(const struct folder *folder, const struct kiln_digest *dig
     if (!kiln__file_is_at(file, path)) return false;
     char *aside = folder->tier.writable ? entry_path(folder, digest, KILN_ASIDE_SUFFIX) : NULL;
     atomic_fetch_add_explicit(&folder->tier.events->corrupt, 1, memory_order_relaxed);
-    if (aside != NULL) kiln__file_move(file, path, aside);
+    if (aside) kiln__file_move(file, path, aside);
     free(aside);
     return true;
 }
 
-static kiln_status check_artifact(const char *path, const struct kiln_artifact *artifact,
-                                  const struct kiln_digest *digest, kiln_bytes key, kiln_error *err)
+static enum kiln_outcome check_artifact(const char *path, const struct kiln_artifact *artifact,
+                                        const struct kiln_digest *digest, kiln_bytes key, kiln_error *err)
 {
     bool is_same_key = artifact->key.size == key.size && memcmp(&artifact->digest, digest, sizeof(*digest)) == 0 &&
                        (key.size == 0 || memcmp(artifact->key.data, key.data, key.size) == 0);
-    if (!is_same_key) return kiln__fail(err, KILN_INVALID, "misplaced artifact: it holds another key");
-    if (artifact->isa <= kiln__isa_host()) return KILN_OK;
+    if (!is_same_key)
+        return kiln__outcome(kiln__fail(err, KILN_INVALID, "misplaced artifact: it holds another key"), err);
+    if (artifact->isa <= kiln__isa_host()) return KILN_DONE;
     kiln__log(KILN_LOG_FAULT, "%s needs %s, this machine is %s: left alone", path, kiln__isa_name(artifact->isa),
               kiln__isa_name(kiln__isa_host()));
-    return (kiln_status)KILN_MISS;
+    return KILN_MISS;
 }
 
 /* Decodes and checks a file; its bytes become the artifact's or are given back. KILN_INVALID: nobody can use it. */
-static kiln_status load(const char *path, const struct kiln_file *file, const struct kiln_digest *digest,
-                        kiln_bytes key, struct kiln_artifact **out, kiln_error *err)
+static enum kiln_outcome load(const char *path, const struct kiln_file *file, const struct kiln_digest *digest,
+                              kiln_bytes key, struct kiln_artifact **out, kiln_error *err)
 {
     struct kiln_artifact *artifact = NULL;
-    kiln_status status = KILN_OK;
+    enum kiln_outcome outcome;
     if (!kiln__file_is_trusted(&file->info, true)) {
-        status = kiln__fail(err, KILN_IO, "%s: others own this entry or may write it", path);
+        outcome = kiln__outcome(kiln__fail(err, KILN_IO, "%s: others own this entry or may write it", path), err);
     } else if (kiln__artifact_is_newer(file->bytes)) {
         kiln__log(KILN_LOG_FAULT, "%s is of a later version of the library: left alone", path);
-        status = (kiln_status)KILN_MISS;
+        outcome = KILN_MISS;
     } else {
-        status = kiln__artifact_decode(file->bytes, true, &artifact, err);
+        outcome = kiln__outcome(kiln__artifact_decode(file->bytes, true, &artifact, err), err);
     }
-    if (status != KILN_OK) {
+    if (outcome != KILN_DONE) {
         kiln__file_unmap(file->bytes);
-        return status;
+        return outcome;
     }
-    status = check_artifact(path, artifact, digest, key, err);
-    if (status == KILN_OK)
+    outcome = check_artifact(path, artifact, digest, key, err);
+    if (outcome == KILN_DONE)
         *out = artifact;
     else
         kiln__artifact_unref(artifact);
-    return status;
+    return outcome;
 }
 
 /* The file's time is when it was last wanted, to the hour. Failing to write it only makes it look older. */
@@ -129,31 +130,37 @@ static void touch(const struct folder *folder, const char *path, const struct st
     if (folder->tier.writable && time(NULL) - info->st_mtime > TOUCH_AFTER_S) utimensat(AT_FDCWD, path, NULL, 0);
 }
 
-static kiln_status get_at(const struct folder *folder, const char *path, const struct kiln_digest *digest,
-                          kiln_bytes key, struct kiln_artifact **out, kiln_error *err)
+static enum kiln_outcome get_at(const struct folder *folder, const char *path, const struct kiln_digest *digest,
+                                kiln_bytes key, struct kiln_artifact **out, kiln_error *err)
 {
     struct kiln_file file;
-    kiln_status status = kiln__file_open(path, &file, err);
-    if (status == KILN_IO && is_folder(path)) {
+    enum kiln_outcome outcome = kiln__file_open(path, &file, err);
+    if (outcome == KILN_FAILED && is_folder(path)) {
         kiln__log(KILN_LOG_FAULT, "%s is a folder: passed over", path);
-        status = (kiln_status)KILN_MISS;
+        outcome = KILN_MISS;
     }
-    if (status != KILN_OK) return status;
-    status = load(path, &file, digest, key, out, err);
-    if (status == KILN_OK) touch(folder, path, &file.info);
-    if (status == KILN_INVALID && !put_aside(folder, digest, path, &file)) status = (kiln_status)KILN_MISS;
+    if (outcome != KILN_DONE) return outcome;
+    outcome = load(path, &file, digest, key, out, err);
+    if (outcome == KILN_DONE) touch(folder, path, &file.info);
+    if (outcome == KILN_FAILED && err->status == KILN_INVALID && !put_aside(folder, digest, path, &file))
+        outcome = KILN_MISS;
     kiln__file_close(&file);
-    return status;
+    return outcome;
 }
 
-static kiln_status folder_get(struct kiln_tier *tier, const struct kiln_digest *digest, kiln_bytes key,
-                              struct kiln_artifact **out, kiln_error *err)
+static enum kiln_outcome no_path(kiln_error *err)
+{
+    return kiln__outcome(kiln__no_memory(err, "a path"), err);
+}
+
+static enum kiln_outcome folder_get(struct kiln_tier *tier, const struct kiln_digest *digest, kiln_bytes key,
+                                    struct kiln_artifact **out, kiln_error *err)
 {
     struct folder *folder = (struct folder *)tier;
     char *path = entry_path(folder, digest, KILN_ARTIFACT_SUFFIX);
-    kiln_status status = path != NULL ? get_at(folder, path, digest, key, out, err) : kiln__no_memory(err, "a path");
+    enum kiln_outcome outcome = path ? get_at(folder, path, digest, key, out, err) : no_path(err);
     free(path);
-    return status;
+    return outcome;
 }
 
 /* Only while the file holds the very bytes that `artifact` was decoded from. */
@@ -163,7 +170,7 @@ static bool folder_discard(struct kiln_tier *tier, const struct kiln_artifact *a
     struct kiln_file file;
     char *path = entry_path(folder, &artifact->digest, KILN_ARTIFACT_SUFFIX);
     bool is_put_aside = false;
-    if (path != NULL && kiln__file_open(path, &file, NULL) == KILN_OK) {
+    if (path && kiln__file_open(path, &file, NULL) == KILN_DONE) {
         bool is_it = file.bytes.size == artifact->mapping.size &&
                      memcmp(file.bytes.data, artifact->mapping.data, file.bytes.size) == 0;
         is_put_aside = is_it && put_aside(folder, &artifact->digest, path, &file);
@@ -180,7 +187,7 @@ static bool folder_discard(struct kiln_tier *tier, const struct kiln_artifact *a
 static kiln_status prepare_folder(const struct folder *folder, const char *path, kiln_error *err)
 {
     char *parent = strndup(path, (size_t)(strrchr(path, '/') - path));
-    if (parent == NULL) return kiln__no_memory(err, "a path");
+    if (!parent) return kiln__no_memory(err, "a path");
     kiln_status status = kiln__folder_make(parent, err);
     free(parent);
     return status == KILN_OK ? check_folder(folder->path, true, err) : status;
@@ -188,20 +195,27 @@ static kiln_status prepare_folder(const struct folder *folder, const char *path,
 
 enum { TRIES = 8 }; /* at what `kiln clear` undoes again and again */
 
-static kiln_status folder_lock(struct kiln_tier *tier, const struct kiln_digest *digest, bool is_last,
-                               struct kiln_lock **out, kiln_error *err)
+static enum kiln_outcome lock_at(const struct folder *folder, const char *path, const char *artifact, bool is_last,
+                                 struct kiln_lock **out, kiln_error *err)
+{
+    enum kiln_outcome outcome = KILN_FAILED;
+    errno = ENOENT;
+    for (unsigned i = 0; i < TRIES && outcome == KILN_FAILED && errno == ENOENT; i++) {
+        outcome = kiln__outcome(prepare_folder(folder, path, err), err);
+        if (outcome == KILN_DONE) outcome = kiln__lock_take(path, artifact, is_last, out, err);
+    }
+    return outcome;
+}
+
+static enum kiln_outcome folder_lock(struct kiln_tier *tier, const struct kiln_digest *digest, bool is_last,
+                                     struct kiln_lock **out, kiln_error *err)
 {
     struct folder *folder = (struct folder *)tier;
     char *artifact = entry_path(folder, digest, KILN_ARTIFACT_SUFFIX), *path = entry_path(folder, digest, ".lock");
-    kiln_status status = artifact != NULL && path != NULL ? KILN_IO : kiln__no_memory(err, "a path");
-    errno = ENOENT;
-    for (unsigned i = 0; i < TRIES && status == KILN_IO && errno == ENOENT; i++) {
-        status = prepare_folder(folder, path, err);
-        if (status == KILN_OK) status = kiln__lock_take(path, artifact, is_last, out, err);
-    }
+    enum kiln_outcome outcome = artifact && path ? lock_at(folder, path, artifact, is_last, out, err) : no_path(err);
     free(artifact);
     free(path);
-    return status;
+    return outcome;
 }
 
 static kiln_status publish_bytes(const struct folder *folder, const char *path, const void *data, size_t size,
@@ -220,7 +234,7 @@ static kiln_status publish_bytes(const struct folder *folder, const char *path, 
 static bool holds_newer(const char *path)
 {
     kiln_bytes bytes;
-    if (kiln__file_map(path, &bytes, NULL) != KILN_OK) return false;
+    if (kiln__file_map(path, &bytes, NULL) != KILN_DONE) return false;
     bool is_newer = kiln__artifact_is_newer(bytes);
     kiln__file_unmap(bytes);
     return is_newer;
@@ -230,7 +244,7 @@ static bool holds_newer(const char *path)
 static void clear_path(const struct folder *folder, const char *path, const struct kiln_digest *digest)
 {
     char *aside = rmdir(path) != 0 ? entry_path(folder, digest, KILN_ASIDE_SUFFIX) : NULL;
-    if (aside != NULL && rename(path, aside) != 0) kiln__log(KILN_LOG_FAULT, "%s is a folder and can't be moved", path);
+    if (aside && rename(path, aside) != 0) kiln__log(KILN_LOG_FAULT, "%s is a folder and can't be moved", path);
     free(aside);
 }
 
@@ -267,7 +281,7 @@ static kiln_status folder_put(struct kiln_tier *tier, const struct kiln_artifact
     struct kiln_digest digest = kiln__digest(artifact->key.data, artifact->key.size);
     struct kiln_buffer bytes = {0};
     char *path = entry_path(folder, &digest, KILN_ARTIFACT_SUFFIX);
-    kiln_status status = path != NULL ? kiln__artifact_encode(artifact, &bytes, err) : kiln__no_memory(err, "a path");
+    kiln_status status = path ? kiln__artifact_encode(artifact, &bytes, err) : kiln__no_memory(err, "a path");
     if (status == KILN_OK) status = publish(folder, path, &digest, &bytes, err);
     if (status == KILN_OK) {
         uint64_t evicted = kiln__prune_after_put(&folder->bounds, folder->path, path, bytes.size);
@@ -291,22 +305,22 @@ static bool is_line(kiln_bytes bytes)
     return true;
 }
 
-static kiln_status read_line(const char *path, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err)
+static enum kiln_outcome read_line(const char *path, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err)
 {
     struct kiln_file file;
-    kiln_status status = kiln__file_open(path, &file, err);
-    if (status != KILN_OK) return status;
+    enum kiln_outcome outcome = kiln__file_open(path, &file, err);
+    if (outcome != KILN_DONE) return outcome;
     if (!kiln__file_is_trusted(&file.info, true)) {
-        status = kiln__fail(err, KILN_IO, "%s: others own this file or may write it", path);
+        outcome = kiln__outcome(kiln__fail(err, KILN_IO, "%s: others own this file or may write it", path), err);
     } else if (!is_line(file.bytes)) {
         kiln__log(KILN_LOG_FAULT, "%s does not name a tool chain: not used", path);
-        status = (kiln_status)KILN_MISS;
+        outcome = KILN_MISS;
     } else {
         snprintf(out, KILN_TOOLCHAIN_SIZE, "%.*s", (int)file.bytes.size - 1, (const char *)file.bytes.data);
     }
     kiln__file_unmap(file.bytes);
     kiln__file_close(&file);
-    return status;
+    return outcome;
 }
 
 /* The path in memory of its own; NULL: out of memory. */
@@ -316,12 +330,12 @@ static char *toolchain_path(const struct folder *folder)
     return asprintf(&path, "%s/%s", folder->path, KILN_TOOLCHAIN_FILE) < 0 ? NULL : path;
 }
 
-static kiln_status folder_toolchain(struct kiln_tier *tier, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err)
+static enum kiln_outcome folder_toolchain(struct kiln_tier *tier, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err)
 {
     char *path = toolchain_path((struct folder *)tier);
-    kiln_status status = path != NULL ? read_line(path, out, err) : kiln__no_memory(err, "a path");
+    enum kiln_outcome outcome = path ? read_line(path, out, err) : no_path(err);
     free(path);
-    return status;
+    return outcome;
 }
 
 /* Two processes of different tool chains may take turns: the file names the last that put something. */
@@ -330,12 +344,12 @@ static kiln_status folder_set_toolchain(struct kiln_tier *tier, const char *line
     struct folder *folder = (struct folder *)tier;
     char was[KILN_TOOLCHAIN_SIZE], is[KILN_TOOLCHAIN_SIZE + 1];
     char *path = toolchain_path(folder);
-    if (path == NULL) return kiln__no_memory(err, "a path");
+    if (!path) return kiln__no_memory(err, "a path");
     kiln_status status = KILN_OK;
     int size = snprintf(is, sizeof(is), "%s\n", line);
     if (!is_line((kiln_bytes){is, (size_t)size}))
         status = kiln__fail(err, KILN_INVALID, "\"%s\" can't be the name of a tool chain", line);
-    else if (read_line(path, was, NULL) == KILN_OK && strcmp(was, line) == 0)
+    else if (read_line(path, was, NULL) == KILN_DONE && strcmp(was, line) == 0)
         status = KILN_OK;
     else
         status = publish_bytes(folder, path, is, (size_t)size, err);
@@ -367,7 +381,7 @@ static kiln_status open_folder(const char *path, bool writable, uint64_t max_byt
     size_t size = strlen(path);
     while (size > 1 && path[size - 1] == '/') size--;
     struct folder *folder = calloc(1, sizeof(*folder) + size + 1);
-    if (folder == NULL) return kiln__no_memory(err, "a cache folder");
+    if (!folder) return kiln__no_memory(err, "a cache folder");
     memcpy(folder->path, path, size);
     folder->tier = (struct kiln_tier){&folder_methods, events, folder->path, writable, NULL};
     folder->bounds =
@@ -380,9 +394,9 @@ static kiln_status open_folder(const char *path, bool writable, uint64_t max_byt
 kiln_status kiln__tier_folder(const char *path, bool writable, uint64_t max_bytes, uint64_t max_files,
                               struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err)
 {
-    if (path == NULL || path[0] == '\0') return kiln__fail(err, KILN_IO, "an empty path is no cache folder");
+    if (!path || path[0] == '\0') return kiln__fail(err, KILN_IO, "an empty path is no cache folder");
     char *absolute = kiln__path_absolute(path, NULL);
-    if (absolute == NULL)
+    if (!absolute)
         return kiln__fail(err, KILN_IO, "the cache folder %s is relative to the current folder, which can't be told",
                           path);
     kiln_status status = open_folder(absolute, writable, max_bytes, max_files, events, out, err);

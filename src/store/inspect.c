@@ -127,12 +127,16 @@ kiln_status kiln_inspect_toolchain(const char *folder, char *line, size_t size, 
     kiln_status status = folder ? KILN_OK : kiln_inspect_default_folder(path, sizeof path, err);
     if (status == KILN_OK) status = kiln__tier_folder(folder ? folder : path, false, 0, 0, &events, &tier, err);
     if (status != KILN_OK) return status;
-    status = tier->methods->toolchain(tier, found, err);
-    if ((int)status == KILN_MISS)
+    kiln_error unread;
+    if (!err) err = &unread;
+    enum kiln_outcome outcome = tier->methods->toolchain(tier, found, err);
+    if (outcome == KILN_MISS)
         status = kiln__fail(err, KILN_INVALID, "%s names no tool chain", tier->label);
-    else if (status == KILN_OK && strlen(found) >= size)
+    else if (outcome == KILN_FAILED)
+        status = err->status;
+    else if (strlen(found) >= size)
         status = kiln__fail(err, KILN_INVALID, "the name of a tool chain needs %zu bytes", strlen(found) + 1);
-    else if (status == KILN_OK)
+    else
         strcpy(line, found);
     tier->methods->free(tier);
     return status;
@@ -287,6 +291,15 @@ static bool is_as_listed(const struct found *found, const struct stat *now)
            now->st_mtim.tv_sec == then->st_mtim.tv_sec && now->st_mtim.tv_nsec == then->st_mtim.tv_nsec;
 }
 
+static kiln_status open_found(struct found *found, struct kiln_file *out, kiln_error *err)
+{
+    kiln_error error;
+    enum kiln_outcome outcome = kiln__file_open(found->path, out, &error);
+    if (outcome == KILN_MISS) return fail_gone(found, "is gone", err);
+    if (outcome == KILN_FAILED && err) *err = error;
+    return kiln__outcome_status(outcome, &error);
+}
+
 static char *aside_of(const char *path)
 {
     char *aside;
@@ -300,9 +313,8 @@ kiln_status kiln_inspect_put_aside(const kiln_inspector *inspector, size_t index
     if (index >= kiln_inspect_count(inspector)) return refuse_index(inspector, index, err);
     struct found *found = &inspector->files[index];
     struct kiln_file file;
-    kiln_status status = kiln__file_open(found->path, &file, err);
-    if ((int)status == KILN_MISS) return fail_gone(found, "is gone", err);
-    if (status != KILN_OK) return status;
+    kiln_status status = open_found(found, &file, err);
+    if (status) return status;
     char *aside = aside_of(found->path);
     if (!aside)
         status = kiln__no_memory(err, "a path");
@@ -370,9 +382,8 @@ static kiln_status load(struct found *found, kiln_entry *entry, kiln_error *err)
 {
     for (unsigned i = 0;; i++) {
         struct kiln_file file;
-        kiln_status status = kiln__file_open(found->path, &file, err);
-        if ((int)status == KILN_MISS) return fail_gone(found, "is gone", err);
-        if (status != KILN_OK) return status;
+        kiln_status status = open_found(found, &file, err);
+        if (status) return status;
         entry->info = file.info;
         status = decode(found, &file, &entry->artifact, err);
         bool is_there = kiln__file_is_at(&file, found->path), is_final = is_there && !is_fresh(&file.info);

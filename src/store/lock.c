@@ -76,7 +76,7 @@ static const char *after_ending(const char *name)
 
 bool kiln__lock_is_name(const char *name)
 {
-    return after_ending(name) != NULL;
+    return after_ending(name);
 }
 
 bool kiln__lock_is_abandoned(const char *name)
@@ -158,13 +158,13 @@ static void holder_text(char out[TEXT_SIZE])
     snprintf(out, TEXT_SIZE, "kiln-lock 1 %s %016llx\n", process, (unsigned long long)random);
 }
 
-static kiln_status fail_io(kiln_error *err, const char *path)
+static enum kiln_outcome fail_io(kiln_error *err, const char *path)
 {
     char reason[128];
     int code = errno;
     kiln__fail(err, KILN_IO, "can't make the lock %s: %s", path, strerror_r(code, reason, sizeof reason));
     errno = code;
-    return KILN_IO;
+    return KILN_FAILED;
 }
 
 static void lock_free(struct kiln_lock *lock)
@@ -195,7 +195,7 @@ static struct kiln_lock *lock_new(const char *path)
 }
 
 /* The lock's file, under the name `own`. */
-static kiln_status write_own(struct kiln_lock *lock, const char *own, kiln_error *err)
+static enum kiln_outcome write_own(struct kiln_lock *lock, const char *own, kiln_error *err)
 {
     char text[TEXT_SIZE];
     do lock->fd = open(own, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -205,16 +205,16 @@ static kiln_status write_own(struct kiln_lock *lock, const char *own, kiln_error
     if (!kiln__write_all(lock->fd, text, strlen(text))) return fail_io(err, lock->path);
     int second = dup(lock->fd); /* closing a descriptor makes a network file system send what was written */
     if (second >= 0) close(second);
-    return KILN_OK;
+    return KILN_DONE;
 }
 
 /* KILN_MISS: the name is taken. File systems without hard links may know how to rename without replacing. */
-static kiln_status take_lock(const char *own, const char *path, kiln_error *err)
+static enum kiln_outcome take_lock(const char *own, const char *path, kiln_error *err)
 {
-    if (link(own, path) == 0) return KILN_OK;
+    if (link(own, path) == 0) return KILN_DONE;
     if (errno != EEXIST && errno != ENOENT && renameat2(AT_FDCWD, own, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
-        return KILN_OK;
-    return errno == EEXIST ? (kiln_status)KILN_MISS : fail_io(err, path);
+        return KILN_DONE;
+    return errno == EEXIST ? KILN_MISS : fail_io(err, path);
 }
 
 /* ---- hold ----------------------------------------------------------------------------------------------------- */
@@ -313,49 +313,51 @@ static bool is_abandoned(const struct sight *sight)
 /* ---- take ----------------------------------------------------------------------------------------------------- */
 
 /* Puts `own` in the place of the lock that was judged. KILN_MISS: another one is there now, or about to be. */
-static kiln_status replace(const char *own, const char *path, const struct sight *judged, kiln_error *err)
+static enum kiln_outcome replace(const char *own, const char *path, const struct sight *judged, kiln_error *err)
 {
     struct sight now;
     int fd;
     bool is_there = look(path, &now, &fd), is_guarded = fd >= 0 && guard(fd);
     bool is_judged =
         is_there && is_same_beat(&now, judged) && (fd < 0 || (is_guarded && kiln__file_is_open_at(fd, path)));
-    kiln_status status = (kiln_status)KILN_MISS;
-    if (is_judged) status = rename(own, path) == 0 ? KILN_OK : fail_io(err, path);
-    if (status == KILN_OK) kiln__log(KILN_LOG_FAULT, "took the lock %s over: its holder is gone or stands still", path);
+    enum kiln_outcome outcome = KILN_MISS;
+    if (is_judged) outcome = rename(own, path) == 0 ? KILN_DONE : fail_io(err, path);
+    if (outcome == KILN_DONE)
+        kiln__log(KILN_LOG_FAULT, "took the lock %s over: its holder is gone or stands still", path);
     if (is_guarded) unguard(fd);
     if (fd >= 0) close(fd);
-    return status;
+    return outcome;
 }
 
 /* Takes the lock: where there is none, or, given what was judged, from a holder that is gone. KILN_MISS: it is held. */
-static kiln_status claim(const char *path, const struct sight *judged, struct kiln_lock **out, kiln_error *err)
+static enum kiln_outcome claim(const char *path, const struct sight *judged, struct kiln_lock **out, kiln_error *err)
 {
     struct kiln_lock *lock = lock_new(path);
     char *own = name_of_own(path);
-    kiln_status status = lock && own ? write_own(lock, own, err) : kiln__no_memory(err, "a lock");
-    if (status == KILN_OK) status = judged ? replace(own, path, judged, err) : take_lock(own, path, err);
+    enum kiln_outcome outcome =
+        lock && own ? write_own(lock, own, err) : kiln__outcome(kiln__no_memory(err, "a lock"), err);
+    if (outcome == KILN_DONE) outcome = judged ? replace(own, path, judged, err) : take_lock(own, path, err);
     int code = errno;
     if (own) unlink(own); /* a second name of the lock, or nothing */
     free(own);
-    if (status != KILN_OK) {
+    if (outcome != KILN_DONE) {
         lock_free(lock);
         errno = code;
-        return status;
+        return outcome;
     }
     start_beating(lock);
     lock->outer = held;
     held = lock;
     *out = lock;
-    return KILN_OK;
+    return KILN_DONE;
 }
 
 /* The same without writing anything while there is one, which is most of the time of a wait. */
-static kiln_status claim_free(const char *path, struct kiln_lock **out, kiln_error *err)
+static enum kiln_outcome claim_free(const char *path, struct kiln_lock **out, kiln_error *err)
 {
     struct stat info;
     if (lstat(path, &info) != 0) return claim(path, NULL, out, err);
-    if (S_ISREG(info.st_mode)) return (kiln_status)KILN_MISS;
+    if (S_ISREG(info.st_mode)) return KILN_MISS;
     /* Not a lock of ours, whatever it is. */
     return remove(path) == 0 || errno == ENOENT ? claim(path, NULL, out, err) : fail_io(err, path);
 }
@@ -375,24 +377,24 @@ static bool see(const char *path, struct sight *out)
 }
 
 /* Until the lock is ours, the artifact is there, or the bound is reached. */
-static kiln_status take_or_wait(const char *path, const char *artifact, struct kiln_lock **out, kiln_error *err)
+static enum kiln_outcome take_or_wait(const char *path, const char *artifact, struct kiln_lock **out, kiln_error *err)
 {
     struct sight last = {.text = ""}, now;
     uint64_t start = kiln__clock_ns();
     unsigned delay_us = FIRST_DELAY_US;
     for (;;) {
-        kiln_status status = claim_free(path, out, err);
-        if ((int)status != KILN_MISS || exists(artifact)) return status;
+        enum kiln_outcome outcome = claim_free(path, out, err);
+        if (outcome != KILN_MISS || exists(artifact)) return outcome;
         if (see(path, &now) && (!last.since_ns || !is_same_beat(&now, &last))) last = now;
         if (last.since_ns && is_abandoned(&last)) {
-            status = claim(path, &last, out, err);
-            if ((int)status != KILN_MISS) return status;
+            outcome = claim(path, &last, out, err);
+            if (outcome != KILN_MISS) return outcome;
             last.since_ns = 0;
             delay_us = FIRST_DELAY_US;
         }
         if (kiln__clock_ns() - start > wait_limit_ns()) {
             kiln__log(KILN_LOG_FAULT, "%s is held for too long: going on without it", path);
-            return (kiln_status)KILN_MISS;
+            return KILN_MISS;
         }
         sleep_us(delay_us);
         delay_us += delay_us / 2;
@@ -400,11 +402,11 @@ static kiln_status take_or_wait(const char *path, const char *artifact, struct k
     }
 }
 
-kiln_status kiln__lock_take(const char *path, const char *artifact, bool is_last, struct kiln_lock **out,
-                            kiln_error *err)
+enum kiln_outcome kiln__lock_take(const char *path, const char *artifact, bool is_last, struct kiln_lock **out,
+                                  kiln_error *err)
 {
     *out = NULL;
-    kiln_status status = held && !is_last ? claim_free(path, out, err) : take_or_wait(path, artifact, out, err);
-    if (status < 0) return status;
-    return exists(artifact) ? KILN_OK : (kiln_status)KILN_MISS;
+    enum kiln_outcome outcome = held && !is_last ? claim_free(path, out, err) : take_or_wait(path, artifact, out, err);
+    if (outcome == KILN_FAILED) return outcome;
+    return exists(artifact) ? KILN_DONE : KILN_MISS;
 }

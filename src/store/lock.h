@@ -21,11 +21,11 @@ struct kiln_lock;
  * Takes the lock at `path`, in a folder that exists, or waits until the file `artifact` is there. *out is NULL when it
  * isn't held: the artifact came, the wait was too long, or it isn't ours to wait. A thread that holds a lock does not
  * wait for another, since the other's holder might wait for this one; is_last says that whoever holds this lock takes
- * no further ones, which makes waiting for it safe. KILN_OK: the artifact is there now. KILN_MISS: it isn't: make it. A
- * failure: the lock can't be used; KILN_IO leaves errno, which is ENOENT when there is no such folder.
+ * no further ones, which makes waiting for it safe. KILN_DONE: the artifact is there now. KILN_MISS: it isn't: make it.
+ * KILN_FAILED: the lock can't be used; KILN_IO leaves errno, which is ENOENT when there is no such folder.
  */
-kiln_status kiln__lock_take(const char *path, const char *artifact, bool is_last, struct kiln_lock **out,
-                            kiln_error *err);
+enum kiln_outcome kiln__lock_take(const char *path, const char *artifact, bool is_last, struct kiln_lock **out,
+                                  kiln_error *err);
 
 /* Call it after the artifact was put, on the thread that took it, the last one taken first; NULL is fine. */
 void kiln__lock_release(struct kiln_lock *lock);

@@ -25,7 +25,7 @@ enum { LONGEST_PATH = 4096, LONGEST_LINE = 4096 };
 /* Opens `folder`, or the default one, whose path is put into `path`. */
 static kiln_status open_folder(const char *folder, char path[LONGEST_PATH], DIR **out, kiln_error *err)
 {
-    if (folder == NULL) {
+    if (!folder) {
         kiln_status status = kiln_inspect_default_folder(path, LONGEST_PATH, err);
         if (status != KILN_OK) return status;
     } else if (strlen(folder) >= LONGEST_PATH || *folder == '\0') {
@@ -34,7 +34,7 @@ static kiln_status open_folder(const char *folder, char path[LONGEST_PATH], DIR 
         strcpy(path, folder);
     }
     *out = opendir(path);
-    if (*out == NULL) return kiln__fail(err, KILN_IO, "%s: %s", path, strerror(errno));
+    if (!*out) return kiln__fail(err, KILN_IO, "%s: %s", path, strerror(errno));
     return KILN_OK;
 }
 
@@ -62,7 +62,7 @@ static bool is_own_file(const char *name, const struct stat *info, bool *is_temp
 static void remove_left_overs(DIR *list)
 {
     time_t now = time(NULL);
-    for (struct dirent *item; (item = readdir(list)) != NULL;) {
+    for (struct dirent *item; (item = readdir(list));) {
         struct stat info;
         bool is_temporary;
         bool is_left = fstatat(dirfd(list), item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -78,7 +78,7 @@ kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, ki
     KILN_HOLD_CANCEL;
     char path[LONGEST_PATH];
     DIR *list;
-    if (options == NULL || report == NULL || options->struct_size != sizeof(*options))
+    if (!options || !report || options->struct_size != sizeof(*options))
         return kiln__fail(err, KILN_INVALID, "kiln_prune: needs options with their struct_size, and a report");
     kiln_status status = open_folder(folder, path, &list, err);
     if (status != KILN_OK) return status;
@@ -99,7 +99,7 @@ kiln_status kiln_prune(const char *folder, const kiln_prune_options *options, ki
  * leaves behind begin with a dot. */
 static kiln_status check_names(const char *path, DIR *list, kiln_error *err)
 {
-    for (struct dirent *item; (item = readdir(list)) != NULL;) {
+    for (struct dirent *item; (item = readdir(list));) {
         struct stat info = {0};
         bool is_dot = strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0;
         bool is_hidden = strncmp(item->d_name, ".nfs", 4) == 0;
@@ -127,7 +127,7 @@ bool kiln__holds_ours_only(const char *folder)
 static void remove_rest(DIR *list)
 {
     rewinddir(list);
-    for (struct dirent *item; (item = readdir(list)) != NULL;) {
+    for (struct dirent *item; (item = readdir(list));) {
         struct stat info;
         bool is_temporary;
         if (kiln__is_sub_folder_name(item->d_name))
@@ -145,7 +145,7 @@ static kiln_status clear(const char *folder, bool dry_run, const kiln_progress *
 {
     char path[LONGEST_PATH];
     DIR *list;
-    if (report == NULL) return kiln__fail(err, KILN_INVALID, "kiln_clear: needs a report");
+    if (!report) return kiln__fail(err, KILN_INVALID, "kiln_clear: needs a report");
     kiln_status status = open_folder(folder, path, &list, err);
     if (status != KILN_OK) return status;
     const struct kiln_prune_keep nothing = {.used_since = INT64_MAX, .dry_run = dry_run};

@@ -27,7 +27,7 @@ static struct kiln_artifact **find_slot(struct kiln_artifact **slots, size_t cap
     memcpy(&hash, digest->bytes, sizeof(hash));
     for (size_t i = (size_t)hash;; i++) {
         struct kiln_artifact **slot = &slots[i & (cap - 1)];
-        if (*slot == NULL) return slot;
+        if (!*slot) return slot;
         const struct kiln_buffer *held = &(*slot)->key;
         if (held->size == key.size && (key.size == 0 || memcmp(held->data, key.data, key.size) == 0)) return slot;
     }
@@ -47,10 +47,10 @@ static bool grow(struct memory *memory)
 {
     size_t cap = memory->cap > 0 ? memory->cap * 2 : 16;
     struct kiln_artifact **slots = calloc(cap, sizeof(struct kiln_artifact *));
-    if (slots == NULL) return false;
+    if (!slots) return false;
     for (size_t i = 0; i < memory->cap; i++) {
         struct kiln_artifact *artifact = memory->slots[i];
-        if (artifact == NULL) continue;
+        if (!artifact) continue;
         struct kiln_digest digest = digest_of(artifact);
         *find_slot(slots, cap, &digest, key_of(artifact)) = artifact;
     }
@@ -59,18 +59,18 @@ static bool grow(struct memory *memory)
     return true;
 }
 
-static kiln_status memory_get(struct kiln_tier *tier, const struct kiln_digest *digest, kiln_bytes key,
-                              struct kiln_artifact **out, kiln_error *err)
+static enum kiln_outcome memory_get(struct kiln_tier *tier, const struct kiln_digest *digest, kiln_bytes key,
+                                    struct kiln_artifact **out, kiln_error *err)
 {
     struct memory *memory = (struct memory *)tier;
     (void)err;
     kiln__mutex_lock(&memory->lock);
     struct kiln_artifact *found = memory->cap > 0 ? *find_slot(memory->slots, memory->cap, digest, key) : NULL;
-    if (found != NULL) kiln__artifact_ref(found);
+    if (found) kiln__artifact_ref(found);
     kiln__mutex_unlock(&memory->lock);
-    if (found == NULL) return (kiln_status)KILN_MISS;
+    if (!found) return KILN_MISS;
     *out = found;
-    return KILN_OK;
+    return KILN_DONE;
 }
 
 static kiln_status memory_put(struct kiln_tier *tier, const struct kiln_artifact *artifact, kiln_error *err)
@@ -84,7 +84,7 @@ static kiln_status memory_put(struct kiln_tier *tier, const struct kiln_artifact
         status = kiln__no_memory(err, "the memory tier");
     } else {
         struct kiln_artifact **slot = find_slot(memory->slots, memory->cap, &digest, key_of(artifact));
-        if (*slot == NULL) memory->count++;
+        if (!*slot) memory->count++;
         kiln__artifact_ref(kept);
         kiln__artifact_unref(*slot);
         *slot = kept;
@@ -107,7 +107,7 @@ static const struct kiln_tier_methods memory_methods = {.get = memory_get, .put 
 kiln_status kiln__tier_memory(struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err)
 {
     struct memory *memory = calloc(1, sizeof(*memory));
-    if (memory == NULL) return kiln__no_memory(err, "the memory tier");
+    if (!memory) return kiln__no_memory(err, "the memory tier");
     memory->tier = (struct kiln_tier){&memory_methods, events, "memory", true, NULL};
     pthread_mutex_init(&memory->lock, NULL);
     *out = &memory->tier;

@@ -64,7 +64,7 @@ static void add_file(struct listing *listing, const char *folder, const char *na
     if (listing->count == listing->cap) {
         size_t cap = listing->cap > 0 ? listing->cap * 2 : 64;
         struct file *files = realloc(listing->files, cap * sizeof(*files));
-        if (files == NULL) {
+        if (!files) {
             listing->failed = true;
             return;
         }
@@ -102,20 +102,20 @@ static void list_folder(const char *folder, struct listing *listing)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); /* a link leads to what is not ours */
     DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
-    if (entries == NULL) {
+    if (!entries) {
         if (fd >= 0) close(fd);
         return;
     }
     time_t now = time(NULL);
-    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+    for (struct dirent *entry; (entry = readdir(entries));) {
         struct stat info;
         const char *ending = after_digest(entry->d_name);
-        if (ending == NULL) continue;
-        bool is_temporary = strstr(ending, ".tmp-") != NULL || kiln__lock_is_name(entry->d_name);
+        if (!ending) continue;
+        bool is_temporary = strstr(ending, ".tmp-") || kiln__lock_is_name(entry->d_name);
         bool is_kept = strcmp(ending, KILN_ARTIFACT_SUFFIX) == 0 || strcmp(ending, KILN_ASIDE_SUFFIX) == 0;
-        if (!is_temporary && (!is_kept || listing == NULL)) continue;
+        if (!is_temporary && (!is_kept || !listing)) continue;
         if (fstatat(dirfd(entries), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
-        if (S_ISDIR(info.st_mode) && listing != NULL) remove_folder(listing, entries, folder, entry->d_name);
+        if (S_ISDIR(info.st_mode) && listing) remove_folder(listing, entries, folder, entry->d_name);
         if (!S_ISREG(info.st_mode)) continue;
         if (!is_temporary)
             add_file(listing, folder, entry->d_name, &info);
@@ -127,7 +127,7 @@ static void list_folder(const char *folder, struct listing *listing)
 
 static void tell(const kiln_progress *progress, const char *what, uint64_t done, uint64_t total)
 {
-    if (progress != NULL && progress->report != NULL) progress->report(progress->context, what, done, total);
+    if (progress && progress->report) progress->report(progress->context, what, done, total);
 }
 
 static void list_everything(const char *folder, struct listing *listing, const kiln_progress *progress)
@@ -185,7 +185,7 @@ static uint64_t evict(const struct kiln_prune_keep *keep, struct listing *listin
         const struct file *file = &listing->files[i];
         bool is_over = report->kept_bytes > keep->bytes || report->kept_files > keep->files;
         if (!is_over && file->used.tv_sec >= keep->used_since) break;
-        if (spared != NULL && strcmp(file->path, spared) == 0) continue;
+        if (spared && strcmp(file->path, spared) == 0) continue;
         if (keep->dry_run || unlink(file->path) == 0) {
             evicted += file->is_artifact;
             report->removed_bytes += file->size_bytes, report->removed_files += 1;
@@ -207,7 +207,7 @@ kiln_status kiln__prune_now(const char *folder, const struct kiln_prune_keep *ke
     *report = (kiln_prune_report){.kept_files = all.count, .kept_bytes = all.size_bytes};
     kiln_status status = all.failed ? kiln__no_memory(err, "a list of artifacts") : KILN_OK;
     if (status == KILN_OK && all.count > 0) evict(keep, &all, NULL, progress, report);
-    if (all.stuck.path != NULL) note_failure(&all.stuck, all.stuck_errno, report);
+    if (all.stuck.path) note_failure(&all.stuck, all.stuck_errno, report);
     if (all.stuck_count > 1) report->failed_files += all.stuck_count - 1;
     release_listing(&all);
     return status;
@@ -233,7 +233,7 @@ uint64_t kiln__prune_after_put(const struct kiln_bounds *bounds, const char *fol
 {
     struct kiln_total total;
     char *sub_folder = strndup(path, (size_t)(strrchr(path, '/') - path));
-    if (sub_folder != NULL) list_folder(sub_folder, NULL);
+    if (sub_folder) list_folder(sub_folder, NULL);
     free(sub_folder);
     if (bounds->bytes == UINT64_MAX && bounds->files == UINT64_MAX) return 0;
     if (kiln__ledger_add(folder, size_bytes, &total) && total.bytes <= bounds->bytes && total.files <= bounds->files)

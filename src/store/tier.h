@@ -1,10 +1,10 @@
 /*
  * tier.h - where artifacts are kept: memory, a folder, read-only folders; a chain of tiers is a tier.
  *
- * get: KILN_OK and an artifact whose full key equals `key` (the caller's reference); KILN_MISS; or a failure, which a
- * caller counts as a fault and treats as a miss. A damaged or misplaced entry is a failure with status KILN_INVALID: it
- * is put aside, never returned. One for another machine is a miss and stays. put: KILN_OK, or a failure that leaves no
- * half entry. All calls are safe from every thread, and from several processes on one folder.
+ * get: KILN_DONE and an artifact whose full key equals `key` (the caller's reference); KILN_MISS; or KILN_FAILED, which
+ * a caller counts as a fault and treats as a miss. A damaged or misplaced entry is a failure with status KILN_INVALID:
+ * it is put aside, never returned. One for another machine is a miss and stays. put: KILN_OK, or a failure that leaves
+ * no half entry. `err` is never NULL. All calls are safe from every thread, and from several processes on one folder.
  */
 #ifndef KILN_STORE_TIER_H
 #define KILN_STORE_TIER_H
@@ -22,16 +22,16 @@ struct kiln_tier_events {
 };
 
 struct kiln_tier_methods {
-    kiln_status (*get)(struct kiln_tier *tier, const struct kiln_digest *digest, kiln_bytes key,
-                       struct kiln_artifact **out, kiln_error *err);
+    enum kiln_outcome (*get)(struct kiln_tier *tier, const struct kiln_digest *digest, kiln_bytes key,
+                             struct kiln_artifact **out, kiln_error *err);
     kiln_status (*put)(struct kiln_tier *tier, const struct kiln_artifact *artifact, kiln_error *err);
     void (*free)(struct kiln_tier *tier);
     /* kiln__lock_take() for an artifact; NULL: nobody else can put into this tier. */
-    kiln_status (*lock)(struct kiln_tier *tier, const struct kiln_digest *digest, bool is_last, struct kiln_lock **out,
-                        kiln_error *err);
+    enum kiln_outcome (*lock)(struct kiln_tier *tier, const struct kiln_digest *digest, bool is_last,
+                              struct kiln_lock **out, kiln_error *err);
     /* Which tool chain made the kernels here: a line of text, without its end, for machines that have no compiler.
      * KILN_MISS: the tier names none, or what it says is no such line. Both NULL: nobody else can read this tier. */
-    kiln_status (*toolchain)(struct kiln_tier *tier, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err);
+    enum kiln_outcome (*toolchain)(struct kiln_tier *tier, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err);
     kiln_status (*set_toolchain)(struct kiln_tier *tier, const char *line, kiln_error *err);
     /* The entry from which `artifact` came can't be used, though nothing was wrong with its bytes: counted and put
      * aside as a damaged one. False: the tier does not hold it (any more). NULL: it never does. */
@@ -55,13 +55,14 @@ kiln_status kiln__tier_folder(const char *path, bool writable, uint64_t max_byte
 /* A table in memory: the model of a tier, and its double in tests. */
 kiln_status kiln__tier_memory(struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err);
 
-/* Looks through the chain in order. Faults are counted in each tier's events, logged once, and skipped. */
-kiln_status kiln__chain_get(struct kiln_tier *first, const struct kiln_digest *digest, kiln_bytes key,
-                            struct kiln_artifact **out);
-/* The same, but one for which `is_wanted` is true is preferred to those found before it. NULL: any. */
-kiln_status kiln__chain_find(struct kiln_tier *first, const struct kiln_digest *digest, kiln_bytes key,
-                             bool (*is_wanted)(const struct kiln_artifact *artifact, const void *context),
-                             const void *context, struct kiln_artifact **out);
+/*
+ * The artifact with this key in the first tier that has it, the caller's reference; NULL: none has. One for which
+ * `is_wanted` (NULL: any) is true is preferred to those in earlier tiers. Faults are counted in each tier's events,
+ * logged once, and skipped.
+ */
+struct kiln_artifact *kiln__chain_find(struct kiln_tier *first, const struct kiln_digest *digest, kiln_bytes key,
+                                       bool (*is_wanted)(const struct kiln_artifact *artifact, const void *context),
+                                       const void *context);
 /* See discard: all tiers that hold the entry put it aside. */
 void kiln__chain_discard(struct kiln_tier *first, const struct kiln_artifact *artifact);
 /* Puts into the last writable tier; a fault is counted and logged once. */
@@ -71,7 +72,7 @@ void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifa
  * may be there now, look again. *out (may be NULL) is to be released after the put. A fault is counted and skipped.
  */
 bool kiln__chain_lock(struct kiln_tier *first, const struct kiln_digest *digest, bool is_last, struct kiln_lock **out);
-/* Which tool chain made what is in the first tier that names one. False: none does. Faults as in kiln__chain_get(). */
+/* Which tool chain made what is in the first tier that names one. False: none does. Faults as in kiln__chain_find(). */
 bool kiln__chain_toolchain(struct kiln_tier *first, char out[KILN_TOOLCHAIN_SIZE]);
 /* Names it in the tier that puts go to; a fault is counted and logged once. */
 void kiln__chain_set_toolchain(struct kiln_tier *first, const char *line);

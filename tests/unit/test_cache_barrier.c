@@ -42,12 +42,12 @@ static void release_value(void *value)
     free(value);
 }
 
-static kiln_status make_value(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+static enum kiln_outcome make_value(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     (void)reads, (void)err;
     *value = malloc(sizeof(int));
     *(int *)*value = (int)*(uint64_t *)context;
-    return KILN_OK;
+    return KILN_DONE;
 }
 
 static void sign(const struct kiln_memo_table *results, uint64_t id, struct kiln_signature *signature)
@@ -61,7 +61,7 @@ static void *make(struct kiln_memo_table *results, uint64_t id)
     struct kiln_signature signature;
     void *value = NULL;
     sign(results, id, &signature);
-    CHECK_STATUS(kiln__memo_make(results, &signature, make_value, &id, &value, NULL, NULL), KILN_OK);
+    CHECK_EQ(kiln__memo_make(results, &signature, make_value, &id, &value, NULL, NULL), KILN_DONE);
     return value;
 }
 #define make(...) CHECK_CALL(make, __VA_ARGS__)

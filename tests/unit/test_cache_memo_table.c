@@ -38,11 +38,11 @@ static void sign(const struct kiln_memo_table *memo, uint64_t id, struct kiln_si
     kiln_sign_u64(signature, id);
 }
 
-static kiln_status make(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+static enum kiln_outcome make(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     (void)reads, (void)err;
     *value = value_new(*(uint64_t *)context);
-    return KILN_OK;
+    return KILN_DONE;
 }
 
 static struct value *look_up(struct kiln_memo_table *memo, uint64_t id)
@@ -57,7 +57,7 @@ static struct value *get_or_make(struct kiln_memo_table *memo, uint64_t id, bool
     struct kiln_signature signature;
     void *value = NULL;
     sign(memo, id, &signature);
-    CHECK_STATUS(kiln__memo_make(memo, &signature, make, &id, &value, made, NULL), KILN_OK);
+    CHECK_EQ(kiln__memo_make(memo, &signature, make, &id, &value, made, NULL), KILN_DONE);
     return value;
 }
 
@@ -138,7 +138,7 @@ static void test_two_tables(void **state)
         uint64_t theirs = id + 1000;
         void *value;
         sign(&other, id, &signature);
-        CHECK_STATUS(kiln__memo_make(&other, &signature, make, &theirs, &value, NULL, NULL), KILN_OK);
+        CHECK_EQ(kiln__memo_make(&other, &signature, make, &theirs, &value, NULL, NULL), KILN_DONE);
         CHECK_EQ(look_up(memo, id)->id, id);
         CHECK_EQ(look_up(&other, id)->id, theirs);
     }
@@ -218,7 +218,7 @@ struct clearing {
     uint64_t id;
 };
 
-static kiln_status make_and_clear(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+static enum kiln_outcome make_and_clear(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     struct clearing *clearing = context;
     kiln__memo_clear(clearing->memo);
@@ -232,7 +232,7 @@ static void test_cleared_while_made(void **state)
     struct kiln_signature signature;
     void *value = NULL;
     sign(memo, 5, &signature);
-    CHECK_STATUS(kiln__memo_make(memo, &signature, make_and_clear, &clearing, &value, NULL, NULL), KILN_OK);
+    CHECK_EQ(kiln__memo_make(memo, &signature, make_and_clear, &clearing, &value, NULL, NULL), KILN_DONE);
     CHECK_EQ(((struct value *)value)->id, 5); /* handed out, not kept */
     CHECK_EQ(released_count, 0);
     CHECK_NULL(look_up(memo, 5));
@@ -240,10 +240,10 @@ static void test_cleared_while_made(void **state)
     CHECK_EQ(released_count, 1);
 }
 
-static kiln_status fail_to_make(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+static enum kiln_outcome fail_to_make(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     (void)context, (void)value, (void)reads;
-    return kiln__fail(err, KILN_LOWER_FAILED, "no");
+    return kiln__outcome(kiln__fail(err, KILN_LOWER_FAILED, "no"), err);
 }
 
 static void test_failure_leaves_nothing(void **state)
@@ -253,7 +253,8 @@ static void test_failure_leaves_nothing(void **state)
     kiln_error err = {0};
     void *value = &err;
     sign(memo, 5, &signature);
-    CHECK_STATUS(kiln__memo_make(memo, &signature, fail_to_make, NULL, &value, NULL, &err), KILN_LOWER_FAILED, &err);
+    CHECK_EQ(kiln__memo_make(memo, &signature, fail_to_make, NULL, &value, NULL, &err), KILN_FAILED);
+    CHECK_STATUS(err.status, KILN_LOWER_FAILED, &err);
     CHECK_EQ(value, &err);
     CHECK_STR(err.text, "no");
     CHECK_NULL(memo->in_flight);
@@ -263,33 +264,33 @@ static void test_failure_leaves_nothing(void **state)
 
 struct nested {
     struct kiln_memo_table *memo;
-    kiln_status status;
+    enum kiln_outcome outcome;
 };
 
-static kiln_status make_itself(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+static enum kiln_outcome make_itself(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     struct nested *nested = context;
     struct kiln_signature signature;
     void *inner;
     uint64_t id = 9;
     sign(nested->memo, id, &signature);
-    nested->status = kiln__memo_make(nested->memo, &signature, make, &id, &inner, NULL, NULL);
+    nested->outcome = kiln__memo_make(nested->memo, &signature, make, &id, &inner, NULL, NULL);
     return make(&id, value, reads, err);
 }
 
 static void test_recursion(void **state)
 {
     struct kiln_memo_table *memo = *state;
-    struct nested nested = {memo, KILN_OK};
+    struct nested nested = {memo, KILN_DONE};
     struct kiln_signature signature;
     void *value;
     sign(memo, 9, &signature);
-    CHECK_STATUS(kiln__memo_make(memo, &signature, make_itself, &nested, &value, NULL, NULL), KILN_OK);
-    CHECK_EQ(nested.status, KILN_RECURSIVE);
+    CHECK_EQ(kiln__memo_make(memo, &signature, make_itself, &nested, &value, NULL, NULL), KILN_DONE);
+    CHECK_EQ(nested.outcome, KILN_RECURSIVE);
     CHECK_EQ(made_count, 1);
     sign(memo, 10, &signature); /* another key within it is fine */
-    CHECK_STATUS(kiln__memo_make(memo, &signature, make_itself, &nested, &value, NULL, NULL), KILN_OK);
-    CHECK_EQ(nested.status, KILN_OK);
+    CHECK_EQ(kiln__memo_make(memo, &signature, make_itself, &nested, &value, NULL, NULL), KILN_DONE);
+    CHECK_EQ(nested.outcome, KILN_DONE);
 }
 
 static void test_nearest(void **state)
@@ -371,7 +372,7 @@ static void counted_release(void *value)
     }
 }
 
-static kiln_status make_counted(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+static enum kiln_outcome make_counted(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     (void)reads, (void)err;
     struct counted *counted = calloc(1, sizeof *counted);
@@ -379,7 +380,7 @@ static kiln_status make_counted(void *context, void **value, struct kiln_read_re
     counted->id = *(uint64_t *)context;
     made_count++;
     *value = counted;
-    return KILN_OK;
+    return KILN_DONE;
 }
 
 static void *use_counted(void *context)
