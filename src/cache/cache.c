@@ -12,9 +12,9 @@
 #include "base/process/callback.h"
 #include "base/process/gate.h"
 #include "base/trust.h"
-#include "cache/kernel.h"
-#include "cache/toolchain.h"
-#include "cache/unlinking.h"
+#include "cache/kernels/kernel.h"
+#include "cache/kernels/toolchain.h"
+#include "cache/kernels/unlinking.h"
 #include "store/settings.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `open_caches`, `closed`, and handing out indices */

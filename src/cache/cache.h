@@ -4,7 +4,7 @@
 #ifndef KILN_CACHE_CACHE_H
 #define KILN_CACHE_CACHE_H
 
-#include "cache/memo_table.h"
+#include "cache/memo/memo_table.h"
 #include "cache/statistics.h"
 #include "store/tier.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/process/callback.h"
 #include "base/process/gate.h"
-#include "cache/unlinking.h"
+#include "cache/kernels/unlinking.h"
 
 /* ---- definitions ---------------------------------------------------------------------------------------------- */
 

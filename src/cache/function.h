@@ -9,7 +9,7 @@
 #define KILN_CACHE_FUNCTION_H
 
 #include "cache/cache.h"
-#include "cache/kernel.h"
+#include "cache/kernels/kernel.h"
 
 struct kiln_definition {
     _Atomic uint32_t refs;

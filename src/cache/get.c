@@ -5,7 +5,7 @@
  */
 #include "base/process/callback.h"
 #include "cache/call.h"
-#include "cache/epoch.h"
+#include "cache/memo/epoch.h"
 #include "cache/function.h"
 #include "cache/lowering.h"
 

@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
-#include "cache/memo_table.h"
+#include "cache/memo/memo_table.h"
 #include "support/seccomp.h"
 
 /* ---- what is removed is released ------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include <sched.h>
 
 #include "base/pages.h"
-#include "cache/memo_table.h"
+#include "cache/memo/memo_table.h"
 
 struct value {
     uint64_t id;

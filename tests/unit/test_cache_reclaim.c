@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "cache/epoch.h"
+#include "cache/memo/epoch.h"
 #include "cache/function.h"
 
 enum { LIMIT = 8, EIGHTH = 1 };

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 
 #include "cache/function.h"
-#include "cache/thread_cache.h"
+#include "cache/memo/thread_cache.h"
 
 enum { THREADS = 8, GET_REGISTRATIONS = 1 << 9 };
 

@@ -5,7 +5,7 @@
 #include <elf.h>
 #include <unistd.h>
 
-#include "cache/toolchain.h"
+#include "cache/kernels/toolchain.h"
 #include "compiler/plugin.h"
 #include "kiln/inspect.h"
 #include "support/check.h"

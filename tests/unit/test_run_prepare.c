@@ -11,7 +11,7 @@
 #include "trace_support.h"
 
 #include "cache/cache.h"
-#include "cache/kernel.h"
+#include "cache/kernels/kernel.h"
 #include "ops/reductions.h"
 #include "run/compiled.h"
 #include "run/kernels/launch.h"

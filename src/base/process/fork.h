@@ -21,8 +21,8 @@ enum kiln_fork_stage {
     KILN_FORK_QUEUE,      /* run/async.c: takes the queue's lock, which is taken before the graph's */
     KILN_FORK_BLAS,       /* run/cpu/blas.c: stops the threads of OpenBLAS */
     KILN_FORK_GRAPH,      /* run/eval.c: takes the graph's lock */
-    KILN_FORK_EPOCH,      /* cache/epoch.c: the child has one thread that may be inside */
-    KILN_FORK_RECORDS,    /* cache/thread_cache.c: the child has one thread with a record */
+    KILN_FORK_EPOCH,      /* cache/memo/epoch.c: the child has one thread that may be inside */
+    KILN_FORK_RECORDS,    /* cache/memo/thread_cache.c: the child has one thread with a record */
     KILN_FORK_LEAF_LOCKS, /* base/process/fork.c: takes every KILN_LEAF_LOCK */
     KILN_FORK_STAGES
 };

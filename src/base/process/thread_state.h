@@ -22,7 +22,7 @@ enum kiln_thread_part {
     KILN_THREAD_BOXES,       /* mlxc/box.c: lists of free boxes */
     KILN_THREAD_LOCAL,       /* array/local.c: lists of free blocks and storage, counters */
     KILN_THREAD_WHY,         /* cache/why.c: the text of kiln_why() */
-    KILN_THREAD_RECORD,      /* cache/thread_cache.c: the record in the registry of threads */
+    KILN_THREAD_RECORD,      /* cache/memo/thread_cache.c: the record in the registry of threads */
     KILN_THREAD_OPTIONS,     /* key/options.c: pushed options */
     KILN_THREAD_ENVIRONMENT, /* base/environment.c: the copy of the environment */
     KILN_THREAD_PARTS

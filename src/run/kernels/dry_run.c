@@ -4,14 +4,14 @@
  * A variant belongs to its choice until it is published. Threads of the pool only compile; what they compile with is
  * in the choice, since options and current device are the calling thread's. The compiler is always ours: of the
  * client's code only a log callback runs on them. They work for the caller's level of the memo tables
- * (cache/memo_table.h), so that they never wait for the plan that waits for them.
+ * (cache/memo/memo_table.h), so that they never wait for the plan that waits for them.
  */
 #include "run/kernels/dry_run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache/memo_table.h"
+#include "cache/memo/memo_table.h"
 #include "run/cpu/pool.h"
 
 struct kiln_choice {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache/kernel.h"
+#include "cache/kernels/kernel.h"
 #include "codegen/gpu/gpu_schedule.h"
 #include "device/device.h"
 #include "run/gpu/gpu_launch.h"

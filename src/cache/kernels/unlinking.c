@@ -1,11 +1,11 @@
 /*
  * unlinking.c - see unlinking.h. Each beginning gets a number; a record holds that of its thread's outermost one.
  */
-#include "cache/unlinking.h"
+#include "cache/kernels/unlinking.h"
 
 #include <time.h>
 
-#include "cache/thread_cache.h"
+#include "cache/memo/thread_cache.h"
 
 static _Atomic uint64_t next_number = 1;
 static _Atomic unsigned without_record; /* threads for which there was no memory */

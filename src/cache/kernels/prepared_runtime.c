@@ -4,7 +4,7 @@
  */
 #include "base/clock.h"
 #include "cache/cache.h"
-#include "cache/compiling.h"
+#include "cache/kernels/compiling.h"
 
 struct runtime_job {
     struct kiln_job job; /* first: a kiln_job * is a struct runtime_job * */

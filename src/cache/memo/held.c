@@ -1,7 +1,7 @@
 /*
  * held.c - see held.h. Open addressing; values are never taken out one by one, so a slot in use stays in use.
  */
-#include "cache/held.h"
+#include "cache/memo/held.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * memo_entries.c - see memo_entries.h. Tables and entries stand in huge pages once there are many (base/pages.h).
  */
-#include "cache/memo_entries.h"
+#include "cache/memo/memo_entries.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * thread_cache.c - see thread_cache.h. The registry is a list that only grows; a record is taken by flipping `in_use`.
  */
-#include "cache/thread_cache.h"
+#include "cache/memo/thread_cache.h"
 
 #include <linux/membarrier.h>
 #include <pthread.h>

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/process/callback.h"
 #include "cache/cache.h"
-#include "cache/kernel.h"
+#include "cache/kernels/kernel.h"
 #include "kiln/maintain.h"
 #include "store/prune.h"
 

@@ -1,7 +1,7 @@
 /*
  * kernel.c - see kernel.h. Executables by (content key, device); the artifacts they are linked from: compiling.h.
  */
-#include "cache/kernel.h"
+#include "cache/kernels/kernel.h"
 
 #include <stdio.h>
 
@@ -9,10 +9,10 @@
 #include "base/process/callback.h"
 #include "base/process/gate.h"
 #include "cache/audit.h"
-#include "cache/compiler_steps.h"
-#include "cache/compiling.h"
+#include "cache/kernels/compiler_steps.h"
+#include "cache/kernels/compiling.h"
 #include "cache/function.h"
-#include "cache/unlinking.h"
+#include "cache/kernels/unlinking.h"
 
 /* ---- references ----------------------------------------------------------------------------------------------- */
 

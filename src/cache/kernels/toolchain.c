@@ -7,7 +7,7 @@
  * plug-in's own id, which is made from its code, and the file that stands there still enter the key. A plug-in with
  * LLVM inside says so in a note; its own id then says all, and is the same on every machine.
  */
-#include "cache/toolchain.h"
+#include "cache/kernels/toolchain.h"
 
 #include <dlfcn.h>
 #include <elf.h>

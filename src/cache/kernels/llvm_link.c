@@ -10,8 +10,8 @@
 
 #include "base/process/callback.h"
 #include "base/process/gate.h"
-#include "cache/compiler_steps.h"
-#include "cache/llvm_link.h"
+#include "cache/kernels/compiler_steps.h"
+#include "cache/kernels/llvm_link.h"
 #include "link/link.h"
 
 /* ---- link ----------------------------------------------------------------------------------------------------- */

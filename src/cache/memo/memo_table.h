@@ -10,15 +10,15 @@
  * in-flight compile only at a higher level than it works for itself. At the same or a lower level it makes the value
  * on its own instead.
  */
-#ifndef KILN_CACHE_MEMO_TABLE_H
-#define KILN_CACHE_MEMO_TABLE_H
+#ifndef KILN_CACHE_MEMO_MEMO_TABLE_H
+#define KILN_CACHE_MEMO_MEMO_TABLE_H
 
 #include <pthread.h>
 
 #include "base/hash.h"
-#include "cache/held.h"
-#include "cache/memo_entries.h"
-#include "cache/thread_cache.h"
+#include "cache/memo/held.h"
+#include "cache/memo/memo_entries.h"
+#include "cache/memo/thread_cache.h"
 #include "device/device.h"
 #include "key/request.h"
 

@@ -2,13 +2,13 @@
  * epoch.c - see epoch.h. A thread without a record is counted in one number for all of them; while that is not 0,
  * nothing is reclaimed.
  */
-#include "cache/epoch.h"
+#include "cache/memo/epoch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/process/fork.h"
-#include "cache/thread_cache.h"
+#include "cache/memo/thread_cache.h"
 
 static _Atomic uint64_t epoch = 1;
 static _Atomic unsigned inside_without_record;

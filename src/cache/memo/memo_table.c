@@ -5,7 +5,7 @@
  * other table. A reader that races with growth may miss a new entry; it then takes the slow path, which looks again
  * under the lock. Outgrown tables are kept until clear or release: together they are no larger than the current one.
  */
-#include "cache/memo_table.h"
+#include "cache/memo/memo_table.h"
 
 #include <stdio.h>
 
@@ -13,9 +13,9 @@
 #include "base/process/callback.h"
 #include "base/process/gate.h"
 #include "cache/audit.h"
-#include "cache/epoch.h"
-#include "cache/in_flight.h"
-#include "cache/memo_entries.h"
+#include "cache/memo/epoch.h"
+#include "cache/memo/in_flight.h"
+#include "cache/memo/memo_entries.h"
 
 struct kiln_limbo {
     struct kiln_limbo *next;

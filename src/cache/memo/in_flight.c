@@ -2,7 +2,7 @@
  * in_flight.c - see in_flight.h. Invariant: an in-flight compile is in the list of its memo table, and in that of
  * its thread, from its start until it lands.
  */
-#include "cache/in_flight.h"
+#include "cache/memo/in_flight.h"
 
 #include "base/process/callback.h"
 #include "base/process/fork.h"

@@ -17,9 +17,9 @@
 #include "base/process/exit.h"
 #include "base/process/gate.h"
 #include "cache/cache.h"
-#include "cache/kernel.h"
-#include "cache/llvm_link.h"
-#include "cache/toolchain.h"
+#include "cache/kernels/kernel.h"
+#include "cache/kernels/llvm_link.h"
+#include "cache/kernels/toolchain.h"
 #include "compiler/plugin.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards opening; `plugin` is read without it once set */

@@ -2,7 +2,7 @@
  * compiling.c - see compiling.h. No lock of this process is held while a compiler runs; other processes wait for the
  * lock of the tier.
  */
-#include "cache/compiling.h"
+#include "cache/kernels/compiling.h"
 
 #include <time.h>
 
@@ -12,7 +12,7 @@
 #include "base/process/exit.h"
 #include "base/process/gate.h"
 #include "cache/cache.h"
-#include "cache/compiler_steps.h"
+#include "cache/kernels/compiler_steps.h"
 
 /* ---- compile -------------------------------------------------------------------------------------------------- */
 
