@@ -5,9 +5,9 @@
  */
 #include "base/process/callback.h"
 #include "cache/call.h"
-#include "cache/memo/epoch.h"
 #include "cache/function.h"
 #include "cache/lowering.h"
+#include "cache/memo/epoch.h"
 
 /* Passed by value to what is not inlined, so that it stays in registers on a hit. */
 struct call {

@@ -8,8 +8,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "cache/memo/epoch.h"
 #include "cache/function.h"
+#include "cache/memo/epoch.h"
 
 enum { LIMIT = 8, EIGHTH = 1 };
 

@@ -9,9 +9,9 @@
 #include "base/process/callback.h"
 #include "base/process/gate.h"
 #include "cache/audit.h"
+#include "cache/function.h"
 #include "cache/kernels/compiler_steps.h"
 #include "cache/kernels/compiling.h"
-#include "cache/function.h"
 #include "cache/kernels/unlinking.h"
 
 /* ---- references ----------------------------------------------------------------------------------------------- */
