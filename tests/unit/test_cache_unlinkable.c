@@ -164,6 +164,7 @@ static void test_made_anew(void **state)
         CHECK_EQ(counters.corrupt, 1);
         CHECK_EQ(counters.compiles, 1);
         CHECK_EQ(counters.disk_hits, 0);
+        CHECK_EQ(counters.saved_ns, 0); /* what was found could not be used */
         CHECK_EQ(counters.cache_faults, 0);
         CHECK_EQ(count_files(world->folder, ".bad", NULL), 1);
         CHECK_OK(call(world, &counters, &err), &err); /* for good */
