@@ -1,9 +1,9 @@
 /*
- * pages.h - memory for many things of few sizes that are looked at one at a time, at random.
+ * pages.h - memory for many objects of few sizes that are read at random.
  *
- * On pages of 4 KiB such a look waits twice: for the address's translation, and then for the bytes. Once the things of
- * one size take a huge page's worth of memory, further ones stand in blocks that are asked for as huge pages; they
- * begin at cache lines. Up to there it is malloc: a small program pays nothing. Safe from any thread.
+ * On pages of 4 KiB a random read costs a TLB miss besides the cache miss. Once the objects of one size fill a huge
+ * page, further ones are put into blocks for which huge pages are requested (madvise), aligned to cache lines. Up to
+ * there this is malloc(), so that a small program pays nothing. Safe from any thread.
  */
 #ifndef KILN_BASE_PAGES_H
 #define KILN_BASE_PAGES_H

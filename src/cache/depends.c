@@ -1,11 +1,12 @@
 /*
- * depends.c - functions that use other functions: who reaches whom, what that adds to a key, and who may go.
+ * depends.c - the graph of functions that use other functions: what it adds to a key, and which functions are freed.
  *
- * Edges are added under the graph's lock and go with the function they start at. Cycles are allowed: a pair that calls
- * one another has each other's watches and generation in its keys. For signing, each function keeps a flat list of all
- * it reaches. A list may be out of date, but no entry is made with one that is: a miss looks again before it works, and
- * whoever adds an edge bumps the generation of the function it starts at afterwards, which is in the keys of all that
- * reach it. A function whose handle was freed stays while one with a handle reaches it.
+ * Edges are added under the graph's lock and freed with the function they start at. Cycles are allowed: two functions
+ * that use each other have each other's watches and generation in their keys. For signing, each function keeps a flat
+ * list of all functions that it reaches. A list may be out of date, but no entry is made from such a list: a miss
+ * checks it first, and adding an edge then bumps the generation of the function it starts at, which is in the keys of
+ * all that reach it. A function whose handle was freed is kept while one with a handle reaches it: references are
+ * counted, and those within a cycle do not keep it alive.
  */
 #include "base/process/gate.h"
 #include "cache/function.h"

@@ -1,8 +1,8 @@
 /*
  * live_memory.h - reading a variable of the program's, which another thread may be writing.
  *
- * One of 4 or 8 bytes that lies at a multiple of its size is read at once, so no key holds half of two values. A larger
- * one is copied byte by byte; that nobody writes it meanwhile is up to the program.
+ * A variable of 4 or 8 bytes that is aligned to its size is read by one atomic load, so no key holds a torn value. Any
+ * other is copied byte by byte; the program must not write it meanwhile.
  */
 #ifndef KILN_KEY_LIVE_MEMORY_H
 #define KILN_KEY_LIVE_MEMORY_H

@@ -1,10 +1,10 @@
 /*
  * watch.c - see watch.h; and kiln_var, a value with an epoch.
  *
- * A kiln_var is signed without a lock, on every call: its epoch is odd while a setter writes, and a reader whose epoch
- * changed meanwhile copies again, so no key holds half of two values. A value that outgrows its buffer moves to a new
- * one; the old buffers stay until the variable is freed, since a reader may be in one: together they are no larger than
- * the last.
+ * A kiln_var is a seqlock: it is signed without a lock, on every call; its epoch is odd while a setter writes, and a
+ * reader copies again when the epoch has changed meanwhile, so no key holds a torn value. A value that outgrows its
+ * buffer moves to a new one; the old buffers stay until the variable is freed, since a reader may be in one: together
+ * they are no larger than the last.
  */
 #include "key/watch.h"
 

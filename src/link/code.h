@@ -2,8 +2,8 @@
  * code.h - memory for machine code: runs of pages in arenas that many images share.
  *
  * A process may have some 65,000 mappings, so an image has none of its own. A run of pages is writable until it is
- * sealed, and readable and executable from then on: never writable and executable at once. Sealed neighbours look alike
- * to the system, which joins them to one mapping; so the number of mappings follows the arenas, and what is being
+ * sealed, and readable and executable from then on: never writable and executable at once (W^X). Sealed neighbours look
+ * alike to the system, which joins them to one mapping; so the number of mappings follows the arenas, and what is being
  * linked at the moment. Pages that are freed give their memory back at once and are used again.
  *
  * The memory is private: a forked child has a copy, and sees nothing of what its parent frees and uses again.

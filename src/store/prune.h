@@ -26,9 +26,9 @@ struct kiln_bounds {
 };
 
 /*
- * `path` of `size_bytes` was written below `folder`. Removes what writers that are gone have left beside it, and what
- * was not wanted for longest when a bound is passed, a tenth more than needed so that the next put does not begin
- * again; never `path` itself. Returns the artifacts removed.
+ * `path` of `size_bytes` was written below `folder`. Removes the temporary files of writers that have ended and, when a
+ * bound is exceeded, the least recently used artifacts, a tenth more than needed so that not every put has to prune;
+ * never `path` itself. Returns the number of artifacts removed.
  */
 uint64_t kiln__prune_after_put(const struct kiln_bounds *bounds, const char *folder, const char *path,
                                uint64_t size_bytes);

@@ -2,7 +2,7 @@
  * held.h - values that a memo table has forgotten while callers may still use them: a set, each value in it once.
  *
  * The set has one reference to each value. Adding takes constant time on average. Nothing here locks: the memo table
- * that own a set guard it.
+ * that owns a set guards it.
  */
 #ifndef KILN_CACHE_HELD_H
 #define KILN_CACHE_HELD_H

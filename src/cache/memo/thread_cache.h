@@ -1,15 +1,15 @@
 /*
- * thread_cache.h - what each thread keeps: a cache of hits, its hazard slots, its hit counts.
+ * thread_cache.h - what each thread keeps: a cache of hits, its hazard pointers, its hit counts.
  *
  * The thread cache is direct-mapped, of fixed size, with the key bytes inline. Nothing in a slot is dereferenced before
  * the whole key matches, and a key begins with an id that is never reused and a generation that removal bumps; so
  * removing a result needs no visit to other threads: their slots simply match no more.
  *
- * Reclaiming what another thread may be reading puts the cost on the remover: readers store to their own hazard slots
- * with a compiler barrier only, removers run membarrier() and then look at all slots. Where that call is refused,
- * readers use a real fence. Records are reused when a thread ends and never freed, so 10,000 short threads cost the
- * memory of those alive at once. (In a process without a free thread-specific key, that of all threads:
- * base/process/thread_state.h.)
+ * What another thread may be reading is protected by hazard pointers (`reading`, `using`), whose cost is the remover's:
+ * readers store to their own with a compiler barrier only, removers run membarrier() and then look at all of them.
+ * Where that call is refused, readers use a real fence. Records are reused when a thread ends and never freed, so
+ * 10,000 short threads cost the memory of those alive at once. (In a process without a free thread-specific key, that
+ * of all threads: base/process/thread_state.h.)
  */
 #ifndef KILN_CACHE_THREAD_CACHE_H
 #define KILN_CACHE_THREAD_CACHE_H
