@@ -2,7 +2,7 @@
 # stream wherever they ask for the CPU's. Left out are those whose subject is the host itself. `make test` runs all of them on
 # the emulated driver: there kernels are compiled without optimisation, since most of the time goes there, and agree takes one
 # case in KILN_TEST_EVERY.
-set(gpu_tests acceptance array async chains closure compile compile_named compile_numbers_random compile_numbers_traps contractions
+set(gpu_tests acceptance_calls acceptance_kernels acceptance_lifetime array async chains closure compile compile_named compile_numbers_random compile_numbers_traps contractions
     elementwise fast index interpreter io layers numbers_cast numbers_elementwise numbers_layouts numbers_moves numbers_reduce
     ops products quantize random reduce reduce_means refusals reuse rows safetensors shape sort)
 set(gpu_programs)
