@@ -56,6 +56,23 @@ target_link_options(test_cache_barrier PRIVATE -Wl,--wrap=sched_yield,--wrap=nan
 # Counts registrations of fork handlers.
 target_link_options(test_base_fork PRIVATE -Wl,--wrap=pthread_atfork)
 
+# Counts how often one that removes something sleeps. Built again with removers that do not wait: there each must fail.
+target_link_options(test_cache_readers PRIVATE -Wl,--wrap=nanosleep)
+add_executable(test_cache_readers_without_readers ${CMAKE_SOURCE_DIR}/tests/unit/test_cache_readers.c)
+set_target_properties(test_cache_readers_without_readers PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_include_directories(test_cache_readers_without_readers PRIVATE include src tests)
+target_compile_definitions(test_cache_readers_without_readers PRIVATE KILN_TEST_WITHOUT_READERS)
+target_link_options(test_cache_readers_without_readers PRIVATE -Wl,--wrap=nanosleep,--wrap=kiln__wait_for_readers)
+target_link_libraries(test_cache_readers_without_readers PRIVATE kiln_core checks)
+foreach(test test_removed test_taken_with_its_device test_evicted test_cleared)
+  add_test(NAME without_readers_${test} COMMAND ${CMAKE_SOURCE_DIR}/tests/must_fail.sh
+           $<TARGET_FILE:test_cache_readers_without_readers> ${test})
+  set_tests_properties(without_readers_${test} PROPERTIES TIMEOUT 100)
+endforeach()
+
+# A clock that stands where the test puts it.
+target_link_options(test_store_prune PRIVATE -Wl,--wrap=time)
+
 # Mappings that the system refuses.
 target_link_options(test_link_code PRIVATE -Wl,--wrap=mmap,--wrap=mprotect)
 
