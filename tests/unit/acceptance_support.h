@@ -41,6 +41,7 @@ static inline mlx_array call(mlx_closure fun, const mlx_array *in, int count)
     apply_compiled(fun, in, count, &res, 1, "a call");
     return res;
 }
+#define call(...) CHECK_CALL(call, __VA_ARGS__)
 
 static inline void expect_call(mlx_closure fun, const mlx_array *in, int count, const float *values, int size)
 {

@@ -52,6 +52,7 @@ static inline struct kiln_array *call(struct kiln_compiled *compiled, struct kil
     eval(array);
     return array;
 }
+#define call(...) CHECK_CALL(call, __VA_ARGS__)
 
 static inline void expect_refused(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
                                   const char *part)

@@ -1,6 +1,8 @@
 /*
  * test_cache_bounds.c - what a cache keeps in memory is bounded: results by number, executables by bytes.
  */
+#include <pthread.h>
+
 #include "cache/cache.h"
 #include "cache/function.h"
 #include "support/check.h"
@@ -118,6 +120,53 @@ static void what_is_in_use_stays(void **state)
     CHECK_EQ(after.links, before.links);
     CHECK_EQ(before.compiles, 1000);
     CHECK_EQ(before.process_hits + before.front_hits, 2 * 999 - 1); /* number 0 was never made again */
+    kiln_function_free(function);
+    kiln_cache_close(cache);
+}
+
+enum { HOT = -1, HITS = 10 };
+
+/* Of `HITS` calls, so many come from the table of the process, and all others from the thread's own cache. */
+static void expect_hits(kiln_cache *cache, kiln_function *function, int64_t number, uint64_t process_hits)
+{
+    kiln_counters before = counters_of(cache);
+    for (int i = 0; i < HITS; i++) get(function, number);
+    kiln_counters after = counters_of(cache);
+    CHECK_EQ(after.process_hits - before.process_hits, process_hits);
+    CHECK_EQ(after.front_hits - before.front_hits, HITS - process_hits);
+}
+#define expect_hits(...) CHECK_CALL(expect_hits, __VA_ARGS__)
+
+static void *get_another(void *function)
+{
+    static int64_t next = 1000;
+    get(function, next++);
+    return NULL;
+}
+
+/* Eviction voids the slots of all thread caches; what is used again is in them again after one call. */
+static void thread_caches_come_back_after_an_eviction(void **state)
+{
+    (void)state;
+    enum { LIMIT = 64, EVICTIONS = 20 };
+    kiln_cache *cache = open_with(LIMIT, 0);
+    kiln_function *function = make(cache);
+    for (int64_t i = 0; i < LIMIT - 1; i++) get(function, i);
+    get(function, HOT);
+    expect_hits(cache, function, HOT, 0);
+    for (int i = 0; i < EVICTIONS; i++) {
+        CHECK_CONTEXT("eviction %d", i);
+        uint64_t evictions = counters_of(cache).evictions;
+        pthread_t thread;
+        while (counters_of(cache).evictions ==
+               evictions) { /* by another thread: this one learns of it from the epoch */
+            CHECK_EQ(pthread_create(&thread, NULL, get_another, function), 0);
+            pthread_join(thread, NULL);
+        }
+        expect_hits(cache, function, HOT, 1);
+        expect_hits(cache, function, HOT, 0);
+    }
+    CHECK_EQ(counters_of(cache).links, calls.links);
     kiln_function_free(function);
     kiln_cache_close(cache);
 }
@@ -266,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_bounded_and_right),
         cmocka_unit_test(what_is_in_use_stays),
+        cmocka_unit_test(thread_caches_come_back_after_an_eviction),
         cmocka_unit_test(dropped_results_come_back),
         cmocka_unit_test(dropped_executables_stay),
         cmocka_unit_test(executables_stay_when_a_watch_is_added),

@@ -434,7 +434,7 @@ static void test_fork_while_kernels_are_compiled(void **state)
 {
     (void)state;
 #ifdef __SANITIZE_THREAD__
-    skip(); /* it does not follow threads into a child */
+    CHECK_SKIP(); /* it does not follow threads into a child */
 #endif
     struct function function = {.body = many};
     struct racer racer = {.compiled = compile(&function), .x = large()};

@@ -80,6 +80,7 @@ static void write_artifacts(int count, time_t newest)
         write_at(path, newest - i);
     }
 }
+#define write_artifacts(...) CHECK_CALL(write_artifacts, __VA_ARGS__)
 
 static bool exists(int number, const char *ending)
 {
