@@ -13,10 +13,10 @@
 #include "base/process/fork.h"
 #include "device/gpu.h"
 
-enum { SMALLEST = 512, FIRST_EXPONENT = 8, CLASSES = 224, MAX_PLACES = 64 };
+enum { SMALLEST = 512, FIRST_EXPONENT = 8, CLASSES = 224 };
 
 KILN_LEAF_LOCK(lock);
-static struct kiln_storage *kept[MAX_PLACES][CLASSES]; /* linked through `payload` */
+static struct kiln_storage *kept[KILN_MAX_GPUS][CLASSES]; /* linked through `payload` */
 static size_t kept_bytes, kept_count;
 
 static uint32_t class_of(size_t size, size_t *capacity)
@@ -170,7 +170,7 @@ static struct kiln_storage *detach_all(void)
 {
     struct kiln_storage *all = NULL;
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < (size_t)MAX_PLACES * CLASSES && kept_count > 0; i++) {
+    for (size_t i = 0; i < (size_t)KILN_MAX_GPUS * CLASSES && kept_count > 0; i++) {
         struct kiln_storage **list = &kept[i / CLASSES][i % CLASSES];
         while (*list) {
             struct kiln_storage *storage = *list;

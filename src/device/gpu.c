@@ -15,13 +15,11 @@
 #include "base/process/fork.h"
 #include "device/cuda.h"
 
-enum { MAX_GPUS = 63 };
-
 static const char *const targets[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90"};
 enum { TARGET_COUNT = sizeof targets / sizeof *targets };
 
 KILN_LEAF_LOCK(lock); /* guards making GPUs */
-static _Atomic(struct kiln_gpu *) gpus[MAX_GPUS];
+static _Atomic(struct kiln_gpu *) gpus[KILN_MAX_GPUS];
 static struct kiln_gpu *absent[TARGET_COUNT]; /* under the lock */
 
 /* ---- counts --------------------------------------------------------------------------------------------------- */
@@ -62,7 +60,7 @@ unsigned kiln__gpu_count(void)
     int count = 0;
     if (target_to_compile_for()) return 1;
     if (kiln__cuda(&cuda, NULL) || cuda->device_count(&count) || count < 0) return 0;
-    return count < MAX_GPUS ? (unsigned)count : MAX_GPUS;
+    return count < KILN_MAX_GPUS ? (unsigned)count : KILN_MAX_GPUS;
 }
 
 static int read_attributes(const struct kiln_cuda *cuda, int device, struct kiln_gpu *gpu)
@@ -168,7 +166,8 @@ static kiln_status find(unsigned index, struct kiln_gpu **out, kiln_error *err)
 
 kiln_status kiln__gpu_get(unsigned index, struct kiln_gpu **out, kiln_error *err)
 {
-    if (index >= MAX_GPUS) return kiln__fail(err, KILN_INVALID, "GPU %u: at most %d are used", index, MAX_GPUS);
+    if (index >= KILN_MAX_GPUS)
+        return kiln__fail(err, KILN_INVALID, "GPU %u: at most %d are used", index, KILN_MAX_GPUS);
     struct kiln_gpu *gpu = atomic_load_explicit(&gpus[index], memory_order_acquire);
     kiln_status status = KILN_OK;
     if (!gpu) {

@@ -20,6 +20,8 @@
 
 #include "base/status.h"
 
+enum { KILN_MAX_GPUS = 63 }; /* so that a set of devices, with the CPU, fits the bits of a word */
+
 struct kiln_gpu {
     unsigned index;
     bool is_absent;   /* compile only */

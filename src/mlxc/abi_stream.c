@@ -12,17 +12,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/gpu.h"
 #include "mlxc/abi_device.h"
 #include "run/eval.h"
 #include "run/placement.h"
 
-enum { MAX_GPUS = 63 };
-
-static _Atomic int last_index;             /* of the newest stream; 0 is the CPU's default */
-static _Atomic int gpu_defaults[MAX_GPUS]; /* of the process; 0: not asked for yet */
+static _Atomic int last_index;                  /* of the newest stream; 0 is the CPU's default */
+static _Atomic int gpu_defaults[KILN_MAX_GPUS]; /* of the process; 0: not asked for yet */
 
 /* 1 + the index of this thread's default stream; 0: the process's. The CPU's comes first, then the GPUs'. */
-static _Thread_local int chosen[1 + MAX_GPUS];
+static _Thread_local int chosen[1 + KILN_MAX_GPUS];
 
 static struct kiln_stream_box unwrap(mlx_stream handle)
 {

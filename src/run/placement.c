@@ -12,16 +12,14 @@
 #include "run/gpu/gpu_launch.h"
 #include "run/kernels/dry_run.h"
 
-enum { MAX_DEVICES = 63 }; /* places are bits of a word */
-
 _Thread_local uint32_t kiln__active_device_index;
-static _Atomic(kiln_device *) devices[MAX_DEVICES]; /* of GPUs, found once */
+static _Atomic(kiln_device *) devices[KILN_MAX_GPUS]; /* of GPUs, found once */
 
 kiln_status kiln__device_at_index(uint32_t device_index, kiln_device **out, kiln_error *err)
 {
     struct kiln_gpu *gpu;
     char name[40];
-    if (device_index == 0 || device_index > MAX_DEVICES)
+    if (device_index == 0 || device_index > KILN_MAX_GPUS)
         return kiln__fail(err, KILN_INVALID, "there is no GPU %u", device_index - 1);
     *out = atomic_load_explicit(&devices[device_index - 1], memory_order_acquire);
     if (*out) return KILN_OK;

@@ -12,7 +12,7 @@
 #include "base/process/fork.h"
 #include "run/placement.h"
 
-enum { MAX_PLACES = 64, NONE = -1, COMPUTE_32F = 68, COMPUTE_64F = 70, DEFAULT_ALGORITHM = -1 };
+enum { NONE = -1, COMPUTE_32F = 68, COMPUTE_64F = 70, DEFAULT_ALGORITHM = -1 };
 
 /* cudaDataType and cublasComputeType_t of each dtype. */
 static const struct {
@@ -45,7 +45,7 @@ static bool is_open; /* written once, by open_library() */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 KILN_LEAF_LOCK(lock); /* guards the handles and their use */
-static void *handles[MAX_PLACES];
+static void *handles[KILN_MAX_GPUS];
 
 static void open_library(void)
 {
