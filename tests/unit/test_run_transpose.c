@@ -3,7 +3,7 @@
  * element size, with and without whole tiles, outer axes, source rows backwards, and lines past the caches; others are
  * refused.
  */
-#include "run/ops/transpose.h"
+#include "run/cpu/transpose.h"
 #include "support/check.h"
 
 enum { GUARD = 64, UNTOUCHED = 0xa5 };

@@ -4,9 +4,9 @@
  * The copy kernel is the cast of an unsigned integer of the element's size to itself: every bit is kept, and copying
  * has the layouts, vectors and threads of every other kernel. Transposed copies go by tiles instead.
  */
+#include "run/cpu/transpose.h"
 #include "run/kernels/launch.h"
 #include "run/ops/operation.h"
-#include "run/ops/transpose.h"
 #include "run/placement.h"
 
 kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err)

@@ -1,5 +1,5 @@
 /*
- * launch.c - from arrays to calls of one kernel.
+ * cpu_launch.c - from arrays to calls of one kernel.
  *
  * A kernel has two loops: rows, and n elements along the innermost axis. Packed arrays need just the inner one. For
  * everything else the index space is collapsed, the two loops take its best axes, and an odometer walks the rest.
@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "run/cpu/pool.h"
+#include "run/cpu/tiles.h"
 #include "run/gpu/gpu_launch.h"
-#include "run/kernels/tiles.h"
 #include "run/placement.h"
 
 enum {

@@ -1,8 +1,8 @@
 /*
  * transpose.h - copies whose source is packed along another axis than their destination.
  */
-#ifndef KILN_RUN_OPS_TRANSPOSE_H
-#define KILN_RUN_OPS_TRANSPOSE_H
+#ifndef KILN_RUN_CPU_TRANSPOSE_H
+#define KILN_RUN_CPU_TRANSPOSE_H
 
 #include "run/kernels/loop.h"
 

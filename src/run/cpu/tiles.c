@@ -2,11 +2,11 @@
  * tiles.c - see tiles.h. Tiles of one call follow each other along the inner axis first, so outputs are written in the
  * order in which they lie. What a kernel computes for an element does not depend on the tiles.
  */
-#include "run/kernels/tiles.h"
+#include "run/cpu/tiles.h"
 
 #include <string.h>
 
-#include "run/ops/transpose.h"
+#include "run/cpu/transpose.h"
 
 enum {
     LINE = 64,

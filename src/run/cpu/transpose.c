@@ -6,7 +6,7 @@
  * destination lines written whole, so memory moves each line once, however far apart the lines of a tile are. Tiles go
  * by bands of a few source lines; parts are bands, so they write disjoint elements.
  */
-#include "run/ops/transpose.h"
+#include "run/cpu/transpose.h"
 
 #include <string.h>
 #if defined(__x86_64__)
@@ -19,8 +19,8 @@
 enum {
     LINE = 64,
     BAND_LINES = 16, /* a band reads that many neighbouring lines of each source row, which come from memory together */
-    PARALLEL_MIN = 64 << 10, /* elements, as in launch.c */
-    STREAM_MIN = 32 << 20    /* bytes touched, as in launch.c */
+    PARALLEL_MIN = 64 << 10, /* elements, as in cpu_launch.c */
+    STREAM_MIN = 32 << 20    /* bytes touched, as in cpu_launch.c */
 };
 
 struct plane {

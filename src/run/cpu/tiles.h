@@ -5,8 +5,8 @@
  * lines of the operand are turned into scratch memory, where the kernel finds them packed. So a transposed operand
  * costs little more than a packed one, and the kernel is the one for packed operands.
  */
-#ifndef KILN_RUN_KERNELS_TILES_H
-#define KILN_RUN_KERNELS_TILES_H
+#ifndef KILN_RUN_CPU_TILES_H
+#define KILN_RUN_CPU_TILES_H
 
 #include "run/kernels/launch.h"
 
