@@ -20,10 +20,7 @@
 #include "base/process/callback.h"
 #include "base/process/fork.h"
 #include "base/process/gate.h"
-#include "run/gpu/cublas.h"
-#include "run/gpu/gpu_gather.h"
 #include "run/kernels/launch.h"
-#include "run/ops/merge.h"
 #include "run/ops/operation.h"
 #include "run/placement.h"
 
@@ -249,50 +246,6 @@ kiln_status kiln__run_elementwise(const struct kiln_node *node, struct kiln_arra
     return status;
 }
 
-static kiln_operation *const operations[KILN_OP_COUNT] = {
-#define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                 \
-    [KILN_OP_##ID] = kiln__run_elementwise,
-#include "graph/ops.def"
-    [KILN_OP_RESHAPE] = kiln__run_reshape,
-    [KILN_OP_BROADCAST] = kiln__run_broadcast,
-    [KILN_OP_EXPAND_DIMS] = kiln__run_expand_dims,
-    [KILN_OP_SQUEEZE] = kiln__run_squeeze,
-    [KILN_OP_TRANSPOSE] = kiln__run_transpose,
-    [KILN_OP_SLICE] = kiln__run_slice,
-    [KILN_OP_AS_STRIDED] = kiln__run_as_strided,
-    [KILN_OP_REARRANGE] = kiln__run_rearrange,
-    [KILN_OP_CONTIGUOUS] = kiln__run_contiguous,
-    [KILN_OP_CONCATENATE] = kiln__run_concatenate,
-    [KILN_OP_SUM] = kiln__run_reduction,
-    [KILN_OP_PROD] = kiln__run_reduction,
-    [KILN_OP_MIN] = kiln__run_reduction,
-    [KILN_OP_MAX] = kiln__run_reduction,
-    [KILN_OP_ALL] = kiln__run_reduction,
-    [KILN_OP_ANY] = kiln__run_reduction,
-    [KILN_OP_ARGMIN] = kiln__run_argreduce,
-    [KILN_OP_ARGMAX] = kiln__run_argreduce,
-    [KILN_OP_CUMSUM] = kiln__run_cumulative,
-    [KILN_OP_CUMPROD] = kiln__run_cumulative,
-    [KILN_OP_CUMMAX] = kiln__run_cumulative,
-    [KILN_OP_CUMMIN] = kiln__run_cumulative,
-    [KILN_OP_TAKE] = kiln__run_take,
-    [KILN_OP_GATHER] = kiln__run_gather,
-    [KILN_OP_TAKE_ALONG] = kiln__run_take_along,
-    [KILN_OP_SCATTER] = kiln__run_scatter,
-    [KILN_OP_PUT_ALONG] = kiln__run_put_along,
-    [KILN_OP_SLICE_UPDATE] = kiln__run_slice_update,
-    [KILN_OP_SORT] = kiln__run_sort,
-    [KILN_OP_ARGSORT] = kiln__run_sort,
-    [KILN_OP_LOAD] = kiln__run_load,
-    [KILN_OP_SERIES] = kiln__run_series,
-    [KILN_OP_MATMUL] = kiln__run_matmul,
-    [KILN_OP_RANDOM_BITS] = kiln__run_random_bits,
-    [KILN_OP_SOFTMAX] = kiln__run_row_layer,
-    [KILN_OP_LOGSUMEXP] = kiln__run_row_layer,
-    [KILN_OP_RMS_NORM] = kiln__run_row_layer,
-    [KILN_OP_LAYER_NORM] = kiln__run_row_layer,
-};
-
 /* What a failed attempt had given the array already. */
 static void take_bytes_away(struct kiln_array *array)
 {
@@ -315,39 +268,26 @@ static kiln_status run_plan(struct kiln_node *node, kiln_error *err)
     return status;
 }
 
-/* What runs on a GPU. Views need nobody to run them; others run on the CPU, and what they read there is copied. */
-static const bool has_gpu_schedule[KILN_OP_COUNT] = {
-#define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                 \
-    [KILN_OP_##ID] = true,
-#include "graph/ops.def"
-    [KILN_OP_CONTIGUOUS] = true, [KILN_OP_CONCATENATE] = true,  [KILN_OP_SUM] = true,      [KILN_OP_PROD] = true,
-    [KILN_OP_MIN] = true,        [KILN_OP_MAX] = true,          [KILN_OP_ALL] = true,      [KILN_OP_ANY] = true,
-    [KILN_OP_MATMUL] = true,     [KILN_OP_SLICE_UPDATE] = true, [KILN_OP_TAKE] = true,     [KILN_OP_GATHER] = true,
-    [KILN_OP_TAKE_ALONG] = true, [KILN_OP_RANDOM_BITS] = true,  [KILN_OP_ARGMIN] = true,   [KILN_OP_ARGMAX] = true,
-    [KILN_OP_SOFTMAX] = true,    [KILN_OP_LOGSUMEXP] = true,    [KILN_OP_RMS_NORM] = true, [KILN_OP_LAYER_NORM] = true,
-};
-
-/* Of those, what needs more than a schedule of the code generator. */
-static bool can_run_on_gpu(const struct kiln_node *node)
+static bool can_run_at(uint32_t device_index, const struct kiln_node *node)
 {
-    if (node->op == KILN_OP_SLICE_UPDATE) return node->attrs[0] == KILN_MERGE_SET;
-    if (node->op == KILN_OP_MATMUL && node->inputs[1]->size == 0) return false;
-    if (node->op == KILN_OP_MATMUL) return kiln__cublas_can(node->inputs[0]->dtype);
-    return has_gpu_schedule[node->op];
+    const struct kiln_backend *backend = kiln__backend_of(device_index);
+    return backend->operations[node->op] && (!backend->can_run || backend->can_run(node));
 }
 
-/* A view stays where its bytes are; what can't run on the GPU runs on the CPU. */
+/* A view stays where its bytes are. What a device lacks runs on the CPU, and is counted unless it begins there. */
 static uint32_t device_index_for(const struct kiln_node *node)
 {
     if (kiln__ops[node->op].kind == KILN_OP_VIEW) return kiln__array_device_index(node->inputs[0]);
-    if (!node->device_index || can_run_on_gpu(node)) return node->device_index;
+    if (can_run_at(node->device_index, node)) return node->device_index;
     if (kiln__ops[node->op].kind != KILN_OP_SOURCE) kiln__gpu_count_add(KILN_GPU_HOST_OPERATIONS, 1);
     return 0;
 }
 
 static kiln_status run_elsewhere(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    uint32_t device_index = device_index_for(node), before = 0;
+    uint32_t device_index = device_index_for(node);
+    const struct kiln_backend *backend = kiln__backend_of(device_index);
+    struct kiln_placement before;
     struct kiln_moved moved = {.arrays = moved.few};
     struct kiln_node there = {.op = node->op,
                               .device_index = node->device_index,
@@ -355,13 +295,13 @@ static kiln_status run_elsewhere(const struct kiln_node *node, struct kiln_array
                               .attr_count = node->attr_count,
                               .input_count = node->input_count,
                               .is_last_use = node->is_last_use}; /* state and error are other threads' meanwhile */
-    kiln_status status = device_index ? kiln__indexed_check(node, err) : KILN_OK;
+    kiln_status status = backend->check ? backend->check(node, err) : KILN_OK;
     if (!status) status = kiln__move(&moved, node->inputs, node->input_count, device_index, err);
     there.inputs = moved.arrays;
     if (!status) status = kiln__run_at(device_index, &before, err);
     if (!status) {
-        status = operations[node->op](&there, out, err);
-        kiln__active_device_index = before;
+        status = backend->operations[node->op](&there, out, err);
+        kiln__active = before;
     }
     kiln__moved_release(&moved);
     return status;
@@ -370,7 +310,8 @@ static kiln_status run_elsewhere(const struct kiln_node *node, struct kiln_array
 kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
     bool is_here = !node->device_index && kiln__all_at(node->inputs, node->input_count, 0);
-    return __builtin_expect(is_here, 1) ? operations[node->op](node, out, err) : run_elsewhere(node, out, err);
+    if (__builtin_expect(!is_here, 0)) return run_elsewhere(node, out, err);
+    return kiln__cpu_backend.operations[node->op](node, out, err);
 }
 
 /* Indices are checked before that (kiln__indexed_check), so a gather on a GPU reads none. */
@@ -379,13 +320,13 @@ bool kiln__op_only_launches(enum kiln_op op, uint32_t device_index)
     enum kiln_op_kind kind = (enum kiln_op_kind)kiln__ops[op].kind;
     bool always = kind == KILN_OP_ELEMENTWISE || kind == KILN_OP_VIEW || kind == KILN_OP_REDUCE ||
                   kind == KILN_OP_LAYER || op == KILN_OP_CONTIGUOUS || op == KILN_OP_CONCATENATE;
-    bool on_gpu = has_gpu_schedule[op] && op != KILN_OP_MATMUL && op != KILN_OP_SLICE_UPDATE;
+    bool on_gpu = kiln__gpu_backend.operations[op] && op != KILN_OP_MATMUL && op != KILN_OP_SLICE_UPDATE;
     return always || (device_index && on_gpu);
 }
 
 kiln_status kiln__run_here(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    return operations[node->op](node, out, err);
+    return kiln__active.backend->operations[node->op](node, out, err);
 }
 
 static kiln_status run_node(struct kiln_node *node, struct kiln_array *array, kiln_error *err)

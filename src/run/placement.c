@@ -9,10 +9,9 @@
 
 #include "base/log.h"
 #include "cache/cache.h"
-#include "run/gpu/gpu_launch.h"
 #include "run/kernels/dry_run.h"
 
-_Thread_local uint32_t kiln__active_device_index;
+_Thread_local struct kiln_placement kiln__active = {.backend = &kiln__cpu_backend};
 static _Atomic(kiln_device *) devices[KILN_MAX_GPUS]; /* of GPUs, found once */
 
 kiln_status kiln__device_at_index(uint32_t device_index, kiln_device **out, kiln_error *err)
@@ -36,10 +35,10 @@ kiln_status kiln__device_at_index(uint32_t device_index, kiln_device **out, kiln
 
 kiln_status kiln__output_storage(size_t size, struct kiln_storage **out, kiln_error *err)
 {
-    kiln_status status = kiln__storage_new_at(kiln__active_device_index, size, out, err);
+    kiln_status status = kiln__storage_new_at(kiln__active.device_index, size, out, err);
     if (__builtin_expect(status || kiln_cache_default()->mode != KILN_MODE_COMPILE_ONLY, 1)) return status;
     kiln__log_once("KILN_MODE=compile-only: kernels are compiled and stored, not run; results are zeros");
-    if (!kiln__active_device_index) memset((*out)->data, 0, size);
+    if (kiln__active.backend->is_host) memset((*out)->data, 0, size);
     return KILN_OK;
 }
 
@@ -55,26 +54,31 @@ kiln_status kiln__output_bytes(size_t size, struct kiln_storage **storage, char 
     return status;
 }
 
-kiln_status kiln__run_at(uint32_t device_index, uint32_t *before, kiln_error *err)
+const struct kiln_backend *kiln__backend_of(uint32_t device_index)
 {
-    kiln_device *device;
-    *before = kiln__active_device_index;
-    if (device_index) {
-        kiln_status status = kiln__device_at_index(device_index, &device, err);
-        if (!status) status = kiln__gpu_enter(device->gpu, err);
-        if (status) return status;
-    }
-    kiln__active_device_index = device_index;
-    return KILN_OK;
+    return device_index ? &kiln__gpu_backend : &kiln__cpu_backend;
+}
+
+static kiln_status enter(uint32_t device_index, struct kiln_placement *out, kiln_error *err)
+{
+    *out = (struct kiln_placement){.backend = kiln__backend_of(device_index), .device_index = device_index};
+    return out->backend->enter(out, err);
+}
+
+kiln_status kiln__run_at(uint32_t device_index, struct kiln_placement *before, kiln_error *err)
+{
+    struct kiln_placement next;
+    *before = kiln__active;
+    kiln_status status = enter(device_index, &next, err);
+    if (!status) kiln__active = next;
+    return status;
 }
 
 kiln_status kiln__wait_for_device(uint32_t device_index, kiln_error *err)
 {
-    kiln_device *device;
-    if (!device_index) return KILN_OK;
-    kiln_status status = kiln__device_at_index(device_index, &device, err);
-    if (!status) status = kiln__gpu_enter(device->gpu, err);
-    return status ? status : kiln__gpu_wait(device->gpu, err);
+    struct kiln_placement placement;
+    kiln_status status = enter(device_index, &placement, err);
+    return status ? status : placement.backend->wait(&placement, err);
 }
 
 kiln_status kiln__wait(struct kiln_array *const *arrays, size_t count, kiln_error *err)
@@ -104,7 +108,7 @@ kiln_status kiln__move(struct kiln_moved *out, struct kiln_array *const *arrays,
     kiln_status status = KILN_OK;
     out->count = 0;
     out->from = arrays;
-    if (must_copy(arrays, count, device_index)) status = kiln__launch_graph_flush(err);
+    if (must_copy(arrays, count, device_index)) status = kiln__active.backend->flush(err);
     out->arrays = fits ? out->few : malloc(count * sizeof *arrays);
     if (!out->arrays) {
         out->arrays = out->few;
@@ -113,8 +117,7 @@ kiln_status kiln__move(struct kiln_moved *out, struct kiln_array *const *arrays,
     for (size_t i = 0; i < count && !status; i++) {
         out->arrays[i] = arrays[i];
         if (!kiln__all_at(&arrays[i], 1, device_index))
-            status = device_index ? kiln__array_at(arrays[i], device_index, &out->arrays[i], err)
-                                  : kiln__array_fetch(arrays[i], &out->arrays[i], err);
+            status = kiln__backend_of(device_index)->array_at(arrays[i], device_index, &out->arrays[i], err);
         if (!status) out->count++;
     }
     return status;

@@ -1,5 +1,5 @@
 /*
- * placement.h - the device a thread runs an operation or a plan at: outputs are made there, and kernels launched
+ * placement.h - the device at which a thread runs an operation or a plan: outputs are made there, and kernels launched
  * there.
  */
 #ifndef KILN_RUN_PLACEMENT_H
@@ -7,21 +7,30 @@
 
 #include "array/array.h"
 #include "device/device.h"
+#include "run/backend.h"
 
-/* 0: the CPU; 1 + n: GPU n. */
-extern _Thread_local uint32_t kiln__active_device_index __attribute__((tls_model("initial-exec")));
+struct kiln_placement {
+    const struct kiln_backend *backend;
+    kiln_device *device; /* of a GPU. NULL on the CPU: kernels are for the thread's current device (device/device.h) */
+    uint32_t device_index; /* 0: the CPU; 1 + n: GPU n */
+};
 
-/* Sets the device and gives the one before, to be set again afterwards. On a GPU it becomes current on this
- * thread. */
-kiln_status kiln__run_at(uint32_t device_index, uint32_t *before, kiln_error *err);
+/* Where this thread runs; the CPU, unless kiln__run_at() says otherwise. */
+extern _Thread_local struct kiln_placement kiln__active __attribute__((tls_model("initial-exec")));
 
-/* Storage for an output, here; zeroed when kernels are compiled only (KILN_MODE), since nothing will write it. */
+const struct kiln_backend *kiln__backend_of(uint32_t device_index);
+
+/* Makes the device the active one. *before is what `kiln__active = before` restores afterwards. */
+kiln_status kiln__run_at(uint32_t device_index, struct kiln_placement *before, kiln_error *err);
+
+/* Storage for an output at the active device; host memory is zeroed when kernels are compiled only (KILN_MODE), since
+ * nothing will write it. */
 kiln_status kiln__output_storage(size_t size, struct kiln_storage **out, kiln_error *err);
 /* The same and the address of its bytes. In a dry run there is no storage, and nobody reads or writes at the address.
  */
 kiln_status kiln__output_bytes(size_t size, struct kiln_storage **storage, char **data, kiln_error *err);
 
-/* The GPU of a device that is not 0, and the device its kernels are linked for. */
+/* The device that kernels of GPU `device_index` - 1 are linked for. */
 kiln_status kiln__device_at_index(uint32_t device_index, kiln_device **out, kiln_error *err);
 
 /* Returns when what makes these ready arrays is done; what a GPU could not do comes back as its driver's error. */

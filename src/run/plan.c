@@ -97,7 +97,7 @@ static struct kiln_storage *take_storage(const struct run *run, const struct kil
     const struct kiln_shape *space = space_of(run->plan, step);
     for (uint32_t i = 0; i < step->input_count; i++) {
         const struct kiln_array *operand = run->slots[step->inputs[i]];
-        bool can = kiln__array_device_index(operand) == kiln__active_device_index &&
+        bool can = kiln__array_device_index(operand) == kiln__active.device_index &&
                    is_last_use(run, step, step->inputs[i]) &&
                    kiln__can_write_over(operand, out, space->dims, space->ndim);
         if (!can) continue;
@@ -140,7 +140,7 @@ kiln_status kiln__step_launch(const struct kiln_step *step, struct kiln_array *c
     return kiln__launch(step->kernels, operands, step->constants, outputs, err);
 }
 
-/* `operands` are at kiln__active_device_index. */
+/* `operands` are at the active device. */
 static kiln_status launch_group(struct run *run, const struct kiln_step *step, struct kiln_array *const *operands,
                                 kiln_error *err)
 {
@@ -156,21 +156,23 @@ static kiln_status launch_group(struct run *run, const struct kiln_step *step, s
 bool kiln__step_can_launch(const struct kiln_plan *plan, const struct kiln_step *step)
 {
     const struct kiln_shape *shape = space_of(plan, step);
-    return kiln__gpu_can_launch(&step->kernels->group, shape->ndim, step->rows ? shape->dims[shape->ndim - 1] : 0);
+    int64_t row = step->rows ? shape->dims[shape->ndim - 1] : 0;
+    return kiln__backend_of(plan->device_index)->can_launch(&step->kernels->group, shape->ndim, row);
 }
 
 /* A kernel that the GPU can't run runs on the CPU; one whose operands an operation left on the CPU gets copies. */
 static kiln_status run_group_elsewhere(struct run *run, const struct kiln_step *step,
                                        struct kiln_array *const *operands, bool can_launch, kiln_error *err)
 {
-    uint32_t before = 0, device_index = can_launch ? run->plan->device_index : 0;
+    uint32_t device_index = can_launch ? run->plan->device_index : 0;
+    struct kiln_placement before;
     struct kiln_moved moved;
     kiln_status status = kiln__move(&moved, operands, step->input_count, device_index, err);
     if (!can_launch) kiln__gpu_count_add(KILN_GPU_HOST_OPERATIONS, 1);
     if (!status) status = kiln__run_at(device_index, &before, err);
     if (!status) {
         status = launch_group(run, step, moved.arrays, err);
-        kiln__active_device_index = before;
+        kiln__active = before;
     }
     kiln__moved_release(&moved);
     return status;
@@ -257,17 +259,14 @@ static kiln_status run_here(const struct kiln_plan *plan, struct kiln_array *con
     return status;
 }
 
-/* Everything it reads is on the GPU, which is current. */
+/* Everything it reads is on the GPU, which is active. */
 static kiln_status run_there(const struct kiln_plan *plan, struct kiln_array *const *inputs,
                              struct kiln_array *const *constants, struct kiln_array *const *given, bool owns_inputs,
                              struct kiln_array **outputs, kiln_error *err)
 {
-    kiln_device *device;
-    kiln_status status = KILN_OK;
     if (!plan->launch_graph) return run_here(plan, inputs, constants, given, owns_inputs, outputs, err);
-    if ((status = kiln__device_at_index(plan->device_index, &device, err))) return status;
-    kiln__launch_graph_begin(plan->launch_graph, device);
-    status = run_here(plan, inputs, constants, given, owns_inputs, outputs, err);
+    kiln__launch_graph_begin(plan->launch_graph, kiln__active.device);
+    kiln_status status = run_here(plan, inputs, constants, given, owns_inputs, outputs, err);
     kiln_status started = kiln__launch_graph_end(!status, err);
     for (uint32_t i = 0; started && !status && i < plan->output_count; i++) kiln__array_unref(outputs[i]);
     return status ? status : started;
@@ -289,14 +288,14 @@ static kiln_status run_with_copies(const struct kiln_plan *plan, struct kiln_arr
 static kiln_status run_on_gpu(const struct kiln_plan *plan, struct kiln_array *const *inputs, bool owns_inputs,
                               struct kiln_array **outputs, kiln_error *err)
 {
-    uint32_t before = 0;
+    struct kiln_placement before;
     kiln_status status = kiln__run_at(plan->device_index, &before, err);
     if (status) return status;
     bool are_there = kiln__all_at(inputs, plan->input_count, plan->device_index) &&
                      kiln__all_at(plan->constants, plan->constant_count, plan->device_index);
     status = are_there ? run_there(plan, inputs, plan->constants, inputs, owns_inputs, outputs, err)
                        : run_with_copies(plan, inputs, outputs, err);
-    kiln__active_device_index = before;
+    kiln__active = before;
     return status;
 }
 

@@ -68,7 +68,7 @@ kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *cons
 kiln_status kiln__shape_array(const struct kiln_shape *shape, struct kiln_array **out, kiln_error *err);
 /* Can the plan's GPU launch the kernel of this step? */
 bool kiln__step_can_launch(const struct kiln_plan *plan, const struct kiln_step *step);
-/* Launches the kernel of a step, at kiln__active_device_index. */
+/* Launches the kernel of a step, at the active device. */
 kiln_status kiln__step_launch(const struct kiln_step *step, struct kiln_array *const *operands,
                               struct kiln_array *const *outputs, kiln_error *err);
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "run/eval.h"
-#include "run/gpu/gpu_launch.h"
 #include "run/kernels/dry_run.h"
 #include "run/ops/operation.h"
 #include "run/placement.h"
@@ -102,16 +101,16 @@ static kiln_status choose_group(const struct preparation *preparation, const str
                                 struct kiln_array *const *operands, kiln_error *err)
 {
     struct kiln_array *outputs[step->output_count];
-    uint32_t before = kiln__active_device_index;
+    struct kiln_placement before = kiln__active;
     kiln_status status = KILN_OK;
     for (uint32_t i = 0; i < step->output_count && !status; i++) {
         status = add_packed(preparation, step->outputs[i], err);
         outputs[i] = preparation->slots[step->outputs[i]];
     }
     if (status || !is_known(operands, step->input_count)) return status;
-    if (before && !kiln__step_can_launch(preparation->plan, step)) kiln__active_device_index = 0;
-    status = kiln__step_launch(step, operands, outputs, err);
-    kiln__active_device_index = before;
+    if (!kiln__step_can_launch(preparation->plan, step)) status = kiln__run_at(0, &before, err);
+    if (!status) status = kiln__step_launch(step, operands, outputs, err);
+    kiln__active = before;
     return status;
 }
 
@@ -163,7 +162,7 @@ static kiln_status choose(const struct preparation *preparation, struct kiln_arr
 static kiln_status run_dry(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_dry_run *dry_run,
                            kiln_error *err)
 {
-    uint32_t before = 0;
+    struct kiln_placement before;
     struct preparation preparation = {plan, calloc(plan->slot_count + 1, sizeof *preparation.slots)};
     kiln_status status = preparation.slots ? kiln__run_at(plan->device_index, &before, err)
                                            : kiln__no_memory(err, "the slots of a call");
@@ -171,7 +170,7 @@ static kiln_status run_dry(const struct kiln_plan *plan, struct kiln_array *cons
         kiln__dry_run = dry_run;
         status = choose(&preparation, inputs, err);
         kiln__dry_run = NULL;
-        kiln__active_device_index = before;
+        kiln__active = before;
     }
     for (uint32_t i = 0; preparation.slots && i < plan->slot_count; i++) kiln__array_unref(preparation.slots[i]);
     free(preparation.slots);

@@ -1,5 +1,5 @@
 /*
- * cpu_launch.c - from arrays to calls of one kernel.
+ * cpu_launch.c - see cpu_launch.h: from arrays to calls of one kernel.
  *
  * A kernel has two loops: rows, and n elements along the innermost axis. Packed arrays need just the inner one. For
  * everything else the index space is collapsed, the two loops take its best axes, and an odometer walks the rest.
@@ -9,15 +9,15 @@
  * Every launch first chooses its kernel variant, by shapes, strides and alignment alone, and then starts it. A dry run
  * (dry_run.h) goes no further than the choice.
  */
-#include "run/kernels/launch.h"
+#include "run/cpu/cpu_launch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/cpu/pool.h"
 #include "run/cpu/tiles.h"
-#include "run/gpu/gpu_launch.h"
-#include "run/placement.h"
+#include "run/cpu/transpose.h"
+#include "run/kernels/row_regions.h"
 
 enum {
     PARALLEL_MIN = 64 << 10, /* elements; below that waking a thread costs more than it saves */
@@ -283,16 +283,11 @@ static void take_rows(struct launch *launch, struct kiln_loop *loop, int64_t *st
     launch->outer = loop->ndim > 0 ? loop : NULL;
 }
 
-kiln_status kiln__launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
-                              kiln_error *err)
+kiln_status kiln__cpu_launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
+                                  kiln_error *err)
 {
-    if (kiln__active_device_index) return kiln__gpu_launch_loop(kernels, loop, constants, err);
     const struct kiln_group *group = &kernels->group;
     size_t count = loop->count + group->constant_count;
-    if (count > KILN_LAUNCH_MAX_ARGS)
-        return kiln__fail(err, KILN_INVALID, "a kernel has %zu arguments, at most %d work", count,
-                          KILN_LAUNCH_MAX_ARGS);
-    if (kiln__loop_size(loop) == 0) return KILN_OK;
     uint64_t args[count];
     int64_t strides[2 * loop->count];
     char layouts[group->operand_count + 1];
@@ -330,36 +325,32 @@ static kiln_status launch_any(struct kiln_group_kernels *kernels, struct kiln_ar
         const struct kiln_array *array = i < group->output_count ? outputs[i] : operands[i - group->output_count];
         kiln__region_from_array(&regions[i], &loop, array);
     }
-    kiln_status status = kiln__launch_loop(kernels, &loop, constants, err);
+    kiln_status status = kiln__cpu_launch_loop(kernels, &loop, constants, err);
     if (regions != some) free(regions);
     return status;
 }
 
-kiln_status kiln__launch(struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
-                         const uint64_t *constants, struct kiln_array *const *outputs, kiln_error *err)
+kiln_status kiln__cpu_launch_group(struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
+                                   const uint64_t *constants, struct kiln_array *const *outputs, kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
-    size_t count = (size_t)group->output_count + group->operand_count + group->constant_count;
-    if (count > KILN_LAUNCH_MAX_ARGS)
-        return kiln__fail(err, KILN_INVALID, "a kernel has %zu arguments, at most %d work", count,
-                          KILN_LAUNCH_MAX_ARGS);
-    int64_t size = outputs[0]->size;
-    if (size == 0) return KILN_OK;
-    if (kiln__active_device_index) return kiln__gpu_launch_group(kernels, operands, constants, outputs, err);
     char layouts[group->operand_count + 1];
-    if (packed_layouts(group, operands, size, layouts)) {
+    if (packed_layouts(group, operands, outputs[0]->size, layouts)) {
         return launch_packed(kernels, operands, layouts, constants, outputs, err);
     }
     return launch_any(kernels, operands, constants, outputs, err);
 }
 
+kiln_status kiln__cpu_copy(struct kiln_loop *loop, kiln_error *err)
+{
+    return kiln__transpose_copy(loop) ? KILN_OK : kiln__launch_copy(loop, err);
+}
+
 /* ---- reductions ---------------------------------------------------------------------------------------------- */
 
-kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
-                                   int64_t stride, kiln_error *err)
+kiln_status kiln__cpu_launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
+                                       int64_t stride, kiln_error *err)
 {
-    if (kiln__active_device_index) return kiln__gpu_launch_reduction(kernels, loop, n, stride, err);
-    if (kiln__loop_size(loop) == 0) return KILN_OK;
     kiln__loop_collapse(loop);
     uint64_t args[] = {(uint64_t)(uintptr_t)loop->regions[0].data, (uint64_t)(uintptr_t)loop->regions[1].data};
     int64_t strides[4] = {0, loop->regions[0].item, 0, stride};
@@ -375,32 +366,6 @@ kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct ki
 }
 
 /* ---- rows ----------------------------------------------------------------------------------------------------- */
-
-/* Regions over `dims`; an output of the whole row may lack the last axis. */
-static void fill_row_regions(const struct kiln_group *group, struct kiln_array *const *operands,
-                             struct kiln_array *const *outputs, struct kiln_loop *loop)
-{
-    for (size_t i = 0; i < loop->count; i++) {
-        bool is_output = i < group->output_count;
-        const struct kiln_array *array = is_output ? outputs[i] : operands[i - group->output_count];
-        struct kiln_region *region = &loop->regions[i];
-        if (!is_output || array->ndim == loop->ndim) {
-            kiln__region_from_array(region, loop, array);
-            continue;
-        }
-        region->data = array->data;
-        region->item = (int64_t)kiln__dtype_size(array->dtype);
-        for (size_t k = 0; k < array->ndim; k++) region->strides[k] = array->strides[k] * region->item;
-        region->strides[loop->ndim - 1] = 0;
-    }
-}
-
-/* By shape: a row that repeats one element has as many elements as others, and so has what is made of it. */
-static char row_layout(const struct kiln_region *region, const struct kiln_array *operand, int32_t n, size_t axis)
-{
-    if (operand->ndim == 0 || operand->dims[operand->ndim - 1] != n) return KILN_LAYOUT_SCALAR;
-    return region->strides[axis] == region->item ? KILN_LAYOUT_PACKED : KILN_LAYOUT_STRIDED;
-}
 
 /* As above, for the outputs that have elements; in short rows the ends of lines would outweigh their middles. */
 static bool should_stream_rows(const struct kiln_group *group, struct kiln_array *const *operands,
@@ -419,53 +384,47 @@ static bool should_stream_rows(const struct kiln_group *group, struct kiln_array
     return size && bytes >= STREAM_MIN && dims[ndim - 1] * (int64_t)size >= STREAM_MIN_ROW;
 }
 
-kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t *dims, size_t ndim,
-                              struct kiln_array *const *operands, const uint64_t *constants,
-                              struct kiln_array *const *outputs, kiln_error *err)
+/* `loop` has the axes of the rows, which are not empty. */
+static kiln_status run_rows(struct launch *launch, struct kiln_group_kernels *kernels, struct kiln_loop *loop,
+                            int64_t *strides, char *layouts, unsigned flags, kiln_error *err)
+{
+    size_t outputs = kernels->group.output_count;
+    kiln__loop_collapse(loop);
+    kiln__tiles_choose(&launch->tiles, loop, outputs, strides, launch->n, true);
+    for (size_t i = 0; i < launch->tiles.count; i++) layouts[launch->tiles.sources[i] - outputs] = KILN_LAYOUT_PACKED;
+    take_rows(launch, loop, strides);
+    return start(kernels, layouts, flags, launch, false, err);
+}
+
+kiln_status kiln__cpu_launch_rows(struct kiln_group_kernels *kernels, const int32_t *dims, size_t ndim,
+                                  struct kiln_array *const *operands, const uint64_t *constants,
+                                  struct kiln_array *const *outputs, kiln_error *err)
 {
     const struct kiln_group *group = &kernels->group;
     size_t pointers = (size_t)group->output_count + group->operand_count, count = pointers + group->constant_count;
-    if (count > KILN_LAUNCH_MAX_ARGS)
-        return kiln__fail(err, KILN_INVALID, "a kernel has %zu arguments, at most %d work", count,
-                          KILN_LAUNCH_MAX_ARGS);
-    bool keep = false;
-    kiln_status status = KILN_OK;
-    if (kiln__active_device_index && kiln__launch_cache_hit(kernels, operands, outputs, &keep, &status, err))
-        return status;
     struct kiln_region *regions = malloc(pointers * sizeof *regions);
     if (!regions) return kiln__no_memory(err, "a launch");
     uint64_t args[count];
-    int64_t strides[2 * pointers], inner[pointers];
+    int64_t strides[2 * pointers];
     char layouts[group->operand_count + 1];
     struct kiln_loop loop;
     kiln__loop_init(&loop, ndim, dims, regions, pointers);
-    fill_row_regions(group, operands, outputs, &loop);
-    for (size_t i = 0; i < group->operand_count; i++)
-        layouts[i] = row_layout(&regions[group->output_count + i], operands[i], dims[ndim - 1], ndim - 1);
-    layouts[group->operand_count] = '\0';
+    kiln__row_regions(group, operands, outputs, &loop, layouts);
     struct launch launch = {
         .pointers = pointers, .args_count = count, .args = args, .strides = strides, .n = dims[ndim - 1]};
     launch.tiles.pointers = pointers;
     launch.tiles.args_count = count;
     for (size_t i = 0; i < pointers; i++) {
         args[i] = (uint64_t)(uintptr_t)regions[i].data;
-        inner[i] = strides[2 * i + 1] = regions[i].strides[ndim - 1];
+        strides[2 * i + 1] = regions[i].strides[ndim - 1];
     }
     for (size_t i = pointers; i < count; i++) args[i] = constants[i - pointers];
     kiln__loop_remove_axis(&loop, ndim - 1);
-    if (kiln__active_device_index) {
-        status = kiln__gpu_launch_rows(kernels, &loop, launch.n, inner, constants, layouts, keep, err);
-    } else if (kiln__loop_size(&loop) > 0) {
-        kiln__loop_collapse(&loop);
-        kiln__tiles_choose(&launch.tiles, &loop, group->output_count, strides, launch.n, true);
-        for (size_t i = 0; i < launch.tiles.count; i++)
-            layouts[launch.tiles.sources[i] - group->output_count] = KILN_LAYOUT_PACKED;
-        take_rows(&launch, &loop, strides);
-        bool keeps = launch.n <= KILN_SHORT_ROW && kiln__group_may_keep(group);
-        unsigned flags = KILN_GROUP_ROWS | (keeps ? KILN_GROUP_SHORT : 0);
-        if (should_stream_rows(group, operands, outputs, dims, ndim)) flags |= KILN_GROUP_STREAMING;
-        status = start(kernels, layouts, flags, &launch, false, err);
-    }
+    bool keeps = launch.n <= KILN_SHORT_ROW && kiln__group_may_keep(group);
+    unsigned flags = KILN_GROUP_ROWS | (keeps ? KILN_GROUP_SHORT : 0);
+    if (should_stream_rows(group, operands, outputs, dims, ndim)) flags |= KILN_GROUP_STREAMING;
+    kiln_status status = KILN_OK;
+    if (kiln__loop_size(&loop) > 0) status = run_rows(&launch, kernels, &loop, strides, layouts, flags, err);
     free(regions);
     return status;
 }

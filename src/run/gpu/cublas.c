@@ -81,11 +81,9 @@ static int multiply(void *handle, const struct kiln_gpu_product *p)
 
 kiln_status kiln__cublas_multiply(const struct kiln_gpu_product *product, kiln_error *err)
 {
-    void **handle = &handles[kiln__active_device_index - 1];
+    void **handle = &handles[kiln__active.device_index - 1];
     int result = 0;
-    kiln_device *device;
-    kiln_status status = kiln__device_at_index(kiln__active_device_index, &device, err);
-    if (status || device->gpu->is_absent) return status;
+    if (kiln__active.device->gpu->is_absent) return KILN_OK;
     pthread_mutex_lock(&lock);
     if (!*handle) result = library.create(handle);
     if (!result) result = multiply(*handle, product);

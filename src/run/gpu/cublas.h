@@ -21,7 +21,7 @@ struct kiln_gpu_product {
 
 /* False: no cuBLAS here, or it does not know the dtype. */
 bool kiln__cublas_can(enum kiln_dtype dtype);
-/* On the GPU of kiln__active_device_index; does not wait. 16-bit floats accumulate in float32 and are rounded once. */
+/* On the active GPU; does not wait. 16-bit floats accumulate in float32 and are rounded once. */
 kiln_status kiln__cublas_multiply(const struct kiln_gpu_product *product, kiln_error *err);
 
 #endif

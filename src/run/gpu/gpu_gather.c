@@ -13,10 +13,9 @@
 
 #include "cache/cache.h"
 #include "run/gpu/gpu_launch.h"
+#include "run/gpu/gpu_operations.h"
 #include "run/gpu/gpu_params.h"
 #include "run/ops/indices.h"
-#include "run/ops/operation.h"
-#include "run/placement.h"
 
 bool kiln__reads_through(enum kiln_op op, size_t input)
 {
@@ -240,7 +239,7 @@ static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *
                            err);
 }
 
-kiln_status kiln__indexed_run(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+kiln_status kiln__gpu_gather(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
     struct indexed indexed;
     kiln_status status = kiln__output_alloc(out, err);

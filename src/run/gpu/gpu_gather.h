@@ -21,7 +21,4 @@ bool kiln__reads_through(enum kiln_op op, size_t input);
  */
 kiln_status kiln__indexed_check(const struct kiln_node *node, kiln_error *err);
 
-/* Runs such a node, whose inputs are at kiln__active_device_index, a GPU, and which was checked. */
-kiln_status kiln__indexed_run(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);
-
 #endif

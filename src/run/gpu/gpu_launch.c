@@ -151,7 +151,6 @@ static kiln_status launch_loop(struct kiln_group_kernels *kernels, struct kiln_l
     size_t outputs = group->output_count;
     char layouts[group->operand_count + 1];
     layouts[group->operand_count] = '\0';
-    if (kiln__loop_size(loop) == 0) return KILN_OK;
     kiln__loop_collapse(loop);
     if (loop->ndim == 0) kiln__loop_append_unit(loop);
     size_t room = kiln__params_needed(group, loop->ndim);

@@ -1,9 +1,8 @@
 /*
- * gpu_launch.h - launches on the GPU that kiln__active_device_index names; the counterparts of launch.h, with the same
- * promises.
+ * gpu_launch.h - launches on the active GPU: entries of the GPUs' backend.
  *
- * A launch finds the schedule that fits the layouts (codegen/gpu/gpu_schedule.h), its kernel variant, packs the
- * parameters, and leaves: nothing waits. What kiln__gpu_can_launch() refuses is to be run on the CPU.
+ * A launch finds the schedule that fits the layouts (codegen/gpu/gpu_schedule.h) and its kernel variant, packs the
+ * parameters, and returns without waiting.
  */
 #ifndef KILN_RUN_GPU_GPU_LAUNCH_H
 #define KILN_RUN_GPU_GPU_LAUNCH_H
@@ -11,20 +10,11 @@
 #include "device/gpu.h"
 #include "run/kernels/launch.h"
 
-kiln_status kiln__gpu_launch_group(struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
-                                   const uint64_t *constants, struct kiln_array *const *outputs, kiln_error *err);
-kiln_status kiln__gpu_launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
-                                  kiln_error *err);
-kiln_status kiln__gpu_launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
-                                       int64_t stride, kiln_error *err);
-/* `loop` has the axes of the rows; `inner` is each region's stride along the row, of n elements. */
-kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
-                                  const int64_t *inner, const uint64_t *constants, const char *layouts, bool keep,
-                                  kiln_error *err);
-
-/* Can the GPU run a group with that many parameters, and rows of that length (0: it has none)? */
+kiln_launch kiln__gpu_launch_group;
+kiln_launch_loop kiln__gpu_launch_loop;
+kiln_launch_reduction kiln__gpu_launch_reduction;
+kiln_launch_rows kiln__gpu_launch_rows;
 bool kiln__gpu_can_launch(const struct kiln_group *group, size_t ndim, int64_t row);
-/* The longest axis that one launch reduces: `rows` of them at a time, elements `stride` bytes apart. */
 int64_t kiln__gpu_longest_reduction(const struct kiln_loop *loop, int64_t stride);
 
 /*

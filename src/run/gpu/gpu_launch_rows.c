@@ -1,16 +1,23 @@
 /*
  * gpu_launch_rows.c - groups with reductions on a GPU, see gpu_launch.h: along rows, or neighbouring columns.
+ *
+ * Blocks of rows that start together read memory together and then compute together, while memory is idle. In a large
+ * grid the blocks of the first wave therefore start staggered; those that replace them stay out of step.
  */
 #include "run/gpu/gpu_launch.h"
+
+#include <stdlib.h>
+
 #include "run/gpu/gpu_params.h"
+#include "run/kernels/row_regions.h"
 #include "run/placement.h"
 
 enum {
     COLUMNS_MIN = 32,        /* fewer columns are rows with a stride */
     FEW_ROWS = 128,          /* fewer long rows are reduced chunk by chunk, to use the whole GPU */
-    RESIDENT_THREADS = 1024, /* of row kernels on a multiprocessor */
-    APART_WAVES = 3,         /* so often its blocks are replaced, at least, if they start apart, */
-    APART_ELEMENTS = 16,     /* and so many elements has a thread */
+    RESIDENT_THREADS = 1024, /* occupancy: threads of row kernels on one multiprocessor */
+    STAGGERED_WAVES = 3,     /* a staggered start pays from that many waves of blocks on, */
+    STAGGERED_ELEMENTS = 16, /* and that many elements for each thread */
 };
 
 static struct kiln_gpu_grid row_grid(const struct kiln_group *group, int64_t rows, int64_t n)
@@ -21,19 +28,16 @@ static struct kiln_gpu_grid row_grid(const struct kiln_group *group, int64_t row
                                   .shared_bytes = (size_t)warps * kiln__gpu_row_kept(group)};
 }
 
-/* How many blocks start apart: all that have room, where more are to follow and each has much to read. */
-static kiln_status blocks_apart(const struct kiln_gpu_grid *grid, int64_t elements, int64_t *out, kiln_error *err)
+/* How many blocks start staggered: the first wave, or none. */
+static int64_t staggered_blocks(const struct kiln_gpu_grid *grid, int64_t elements)
 {
-    kiln_device *device;
-    kiln_status status = kiln__device_at_index(kiln__active_device_index, &device, err);
-    if (status) return status;
-    int64_t room = (int64_t)device->gpu->multiprocessors * (RESIDENT_THREADS / grid->threads);
-    bool is_full = elements / grid->blocks >= grid->threads * APART_ELEMENTS;
-    *out = is_full && grid->blocks >= room * APART_WAVES ? room : 0;
-    return KILN_OK;
+    const struct kiln_gpu *gpu = kiln__active.device->gpu;
+    int64_t wave = (int64_t)gpu->multiprocessors * (RESIDENT_THREADS / grid->threads);
+    bool reads_much = elements / grid->blocks >= grid->threads * STAGGERED_ELEMENTS;
+    return reads_much && grid->blocks >= wave * STAGGERED_WAVES ? wave : 0;
 }
 
-/* `loop` has the rows' axes; `inner` the strides along the row, per region. */
+/* `loop` has the rows' axes, with elements; `inner` the strides along the row, of n elements, per region. */
 static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
                                const int64_t *inner, const uint64_t *constants, const char *layouts, bool keep,
                                kiln_error *err)
@@ -47,9 +51,6 @@ static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_l
     struct kiln_gpu_params *params = kiln__params_init(buffer, keep);
     int64_t rows = kiln__loop_size(loop), warps = kiln__gpu_row_warps(n);
     struct kiln_gpu_grid grid = row_grid(group, rows, n);
-    int64_t apart = 0;
-    kiln_status status = blocks_apart(&grid, rows * n, &apart, err);
-    if (status) return status;
     struct kiln_gpu_config config = {
         .schedule = KILN_GPU_ROWS, .axes = (uint8_t)loop->ndim, .is_long = rows > KILN_GPU_LONGEST};
     kiln__params_add_pointers(params, loop);
@@ -57,17 +58,34 @@ static kiln_status launch_rows(struct kiln_group_kernels *kernels, struct kiln_l
     kiln__params_add(params, rows);
     kiln__params_add(params, n);
     kiln__params_add(params, warps);
-    kiln__params_add(params, apart);
+    kiln__params_add(params, staggered_blocks(&grid, rows * n));
     for (size_t i = group->output_count; i < loop->count; i++) kiln__params_add(params, inner[i]);
     kiln__params_add_axes(params, loop);
     return kiln__gpu_start(kernels, layouts, &config, grid, params, err);
 }
 
-kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
-                                  const int64_t *inner, const uint64_t *constants, const char *layouts, bool keep,
-                                  kiln_error *err)
+kiln_status kiln__gpu_launch_rows(struct kiln_group_kernels *kernels, const int32_t *dims, size_t ndim,
+                                  struct kiln_array *const *operands, const uint64_t *constants,
+                                  struct kiln_array *const *outputs, kiln_error *err)
 {
-    return kiln__loop_size(loop) == 0 ? KILN_OK : launch_rows(kernels, loop, n, inner, constants, layouts, keep, err);
+    const struct kiln_group *group = &kernels->group;
+    size_t count = (size_t)group->output_count + group->operand_count;
+    bool keep;
+    kiln_status status = KILN_OK;
+    if (kiln__launch_cache_hit(kernels, operands, outputs, &keep, &status, err)) return status;
+    struct kiln_region *regions = malloc(count * sizeof *regions);
+    if (!regions) return kiln__no_memory(err, "a launch");
+    int64_t inner[count];
+    char layouts[group->operand_count + 1];
+    struct kiln_loop loop;
+    kiln__loop_init(&loop, ndim, dims, regions, count);
+    kiln__row_regions(group, operands, outputs, &loop, layouts);
+    for (size_t i = 0; i < count; i++) inner[i] = regions[i].strides[ndim - 1];
+    kiln__loop_remove_axis(&loop, ndim - 1);
+    if (kiln__loop_size(&loop) > 0)
+        status = launch_rows(kernels, &loop, dims[ndim - 1], inner, constants, layouts, keep, err);
+    free(regions);
+    return status;
 }
 
 int64_t kiln__gpu_longest_reduction(const struct kiln_loop *loop, int64_t stride)
@@ -101,7 +119,6 @@ static kiln_status launch_columns(struct kiln_group_kernels *kernels, struct kil
 kiln_status kiln__gpu_launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
                                        int64_t stride, kiln_error *err)
 {
-    if (kiln__loop_size(loop) == 0) return KILN_OK;
     kiln__loop_collapse(loop);
     size_t last = loop->ndim - 1;
     bool has_columns = loop->ndim > 0 && loop->dims[last] >= COLUMNS_MIN &&

@@ -60,16 +60,15 @@ kiln_status kiln__gpu_start(struct kiln_group_kernels *kernels, const char *layo
                             const struct kiln_gpu_config *config, struct kiln_gpu_grid grid,
                             const struct kiln_gpu_params *params, kiln_error *err)
 {
-    kiln_device *device;
+    kiln_device *device = kiln__active.device;
     struct kiln_gpu_call call = {.grid = (uint32_t)grid.blocks,
                                  .block = grid.threads,
                                  .shared_bytes = grid.shared_bytes,
                                  .param_count = params->count,
                                  .params = params->data};
-    kiln_status status = kiln__device_at_index(kiln__active_device_index, &device, err);
     if (grid.blocks > INT32_MAX)
         return kiln__fail(err, KILN_INVALID, "%s: too many elements for one launch", kernels->name);
-    if (!status) status = kiln__gpu_variant_get(kernels, device, layouts, config, &call.function, err);
+    kiln_status status = kiln__gpu_variant_get(kernels, device, layouts, config, &call.function, err);
     if (status || kiln__dry_run) return status;
     if (params->keep) kiln__launch_cache_put(kernels, device, &call);
     return kiln__launch_graph_launch(device->gpu, &call, err);

@@ -69,12 +69,9 @@ static kiln_status launch(const struct kiln_gpu_known *known, const struct kiln_
 bool kiln__launch_cache_hit(const struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
                             struct kiln_array *const *outputs, bool *keep, kiln_status *status, kiln_error *err)
 {
-    kiln_device *device;
     *keep = are_plain(kernels, operands, outputs);
     if (!*keep) return false;
-    *status = kiln__device_at_index(kiln__active_device_index, &device, err);
-    if (*status) return true;
-    const struct kiln_gpu_known *known = find(kernels, device);
+    const struct kiln_gpu_known *known = find(kernels, kiln__active.device);
     if (known) *status = launch(known, &kernels->group, operands, outputs, err);
     return known != NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * launch.h - a group, arrays and the kernel variant for their layout: find it, run it, on as many cores as pay, or on
- * the GPU that kiln__active_device_index names (run/gpu/gpu_launch.h has those launches).
+ * launch.h - a group, arrays and the kernel variant for their layout: find it, run it at the active device
+ * (run/placement.h). Launches of the CPU: run/cpu/cpu_launch.h; of GPUs: run/gpu/gpu_launch.h.
  */
 #ifndef KILN_RUN_KERNELS_LAUNCH_H
 #define KILN_RUN_KERNELS_LAUNCH_H
@@ -83,29 +83,37 @@ uint64_t kiln__lazy_variants(void);
  * Computes outputs (already allocated, packed, all of one shape) from ready operands that broadcast to that shape.
  * constants: bits, as the kernel ABI wants them.
  */
-kiln_status kiln__launch(struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
-                         const uint64_t *constants, struct kiln_array *const *outputs, kiln_error *err);
+typedef kiln_status kiln_launch(struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
+                                const uint64_t *constants, struct kiln_array *const *outputs, kiln_error *err);
+kiln_launch kiln__launch;
 
 /*
  * The same over any regions, outputs first, then operands; the outputs need not be packed. `loop` is collapsed on the
  * way.
  */
-kiln_status kiln__launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const uint64_t *constants,
-                              kiln_error *err);
+typedef kiln_status kiln_launch_loop(struct kiln_group_kernels *kernels, struct kiln_loop *loop,
+                                     const uint64_t *constants, kiln_error *err);
+kiln_launch_loop kiln__launch_loop;
 
 /*
  * One level of a reduction (codegen/group.h): `loop` has the axes that stay and two regions, the output and the input.
- * Each output element is made from `n` input elements, at most KILN_REDUCE_CHUNK, that lie `stride` bytes apart.
+ * Each output element is made from `n` input elements, which lie `stride` bytes apart; n is at most the backend's
+ * longest_reduction().
  */
-kiln_status kiln__launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
-                                   int64_t stride, kiln_error *err);
+typedef kiln_status kiln_launch_reduction(struct kiln_group_kernels *kernels, struct kiln_loop *loop, int64_t n,
+                                          int64_t stride, kiln_error *err);
+kiln_launch_reduction kiln__launch_reduction;
 
 /*
  * A group with reductions along its rows: `dims` is the shape of its elements, whose last axis is the row. Operands
  * broadcast to it; an output has that shape, or one element per row (with or without the last axis).
  */
-kiln_status kiln__launch_rows(struct kiln_group_kernels *kernels, const int32_t *dims, size_t ndim,
-                              struct kiln_array *const *operands, const uint64_t *constants,
-                              struct kiln_array *const *outputs, kiln_error *err);
+typedef kiln_status kiln_launch_rows(struct kiln_group_kernels *kernels, const int32_t *dims, size_t ndim,
+                                     struct kiln_array *const *operands, const uint64_t *constants,
+                                     struct kiln_array *const *outputs, kiln_error *err);
+kiln_launch_rows kiln__launch_rows;
+
+/* Region 1 of a collapsed loop to region 0, bit by bit, by a kernel. */
+kiln_status kiln__launch_copy(struct kiln_loop *loop, kiln_error *err);
 
 #endif

@@ -7,7 +7,6 @@
  * a bit of the result.
  */
 #include "array/storage.h"
-#include "run/gpu/gpu_launch.h"
 #include "run/kernels/launch.h"
 #include "run/ops/operation.h"
 #include "run/placement.h"
@@ -97,8 +96,7 @@ static kiln_status reduce(const struct reduction *reduction, struct kiln_loop *l
 {
     struct kiln_group_kernels *kernels;
     if (kiln__loop_size(loop) == 0) return KILN_OK;
-    int64_t longest =
-        kiln__active_device_index ? kiln__gpu_longest_reduction(loop, reduction->stride) : (int64_t)KILN_REDUCE_CHUNK;
+    int64_t longest = kiln__active.backend->longest_reduction(loop, reduction->stride);
     if (reduction->n > longest) return reduce_in_levels(reduction, loop, err);
     kiln_status status = kiln__op_kernels(reduction->op, reduction->in, reduction->out, &kernels, err);
     return status ? status : kiln__launch_reduction(kernels, loop, reduction->n, reduction->stride, err);

@@ -2,9 +2,8 @@
  * copy.c - operations that move elements: packing and concatenation.
  *
  * The copy kernel is the cast of an unsigned integer of the element's size to itself: every bit is kept, and copying
- * has the layouts, vectors and threads of every other kernel. Transposed copies go by tiles instead.
+ * has the layouts, vectors and threads of every other kernel. A backend may copy in another way (run/backend.h).
  */
-#include "run/cpu/transpose.h"
 #include "run/kernels/launch.h"
 #include "run/ops/operation.h"
 #include "run/placement.h"
@@ -15,11 +14,17 @@ kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err)
     return kiln__output_bytes(size, &out->storage, &out->data, err);
 }
 
-kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int64_t *strides, kiln_error *err)
+kiln_status kiln__launch_copy(struct kiln_loop *loop, kiln_error *err)
 {
     static const uint8_t bits[] = {[1] = KILN_UINT8, [2] = KILN_UINT16, [4] = KILN_UINT32, [8] = KILN_UINT64};
-    enum kiln_dtype dtype = (enum kiln_dtype)bits[kiln__dtype_size(source->dtype)];
+    enum kiln_dtype dtype = (enum kiln_dtype)bits[loop->regions[0].item];
     struct kiln_group_kernels *kernels;
+    kiln_status status = kiln__op_kernels(KILN_OP_CAST, dtype, dtype, &kernels, err);
+    return status ? status : kiln__launch_loop(kernels, loop, NULL, err);
+}
+
+kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int64_t *strides, kiln_error *err)
+{
     struct kiln_region regions[2];
     struct kiln_loop loop;
     kiln__loop_init(&loop, source->ndim, source->dims, regions, 2);
@@ -28,9 +33,7 @@ kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int
     regions[0].item = regions[1].item;
     for (size_t i = 0; i < loop.ndim; i++) regions[0].strides[i] = strides[i] * regions[0].item;
     kiln__loop_collapse(&loop);
-    if (!kiln__active_device_index && kiln__transpose_copy(&loop)) return KILN_OK;
-    kiln_status status = kiln__op_kernels(KILN_OP_CAST, dtype, dtype, &kernels, err);
-    return status == KILN_OK ? kiln__launch_loop(kernels, &loop, NULL, err) : status;
+    return kiln__active.backend->copy(&loop, err);
 }
 
 kiln_status kiln__copy_packed(const struct kiln_array *source, char *destination, kiln_error *err)

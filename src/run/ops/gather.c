@@ -1,17 +1,15 @@
 /*
- * gather.c - reading through indices: take, gather, take_along_axis. On a GPU they are one kernel: gpu_gather.c.
+ * gather.c - reading through indices: take, gather, take_along_axis. On GPUs: run/gpu/gpu_gather.c.
  *
  * All index values are checked first, so the copies need no checks. Results are packed; each part of them is written by
  * one thread.
  */
 #include <stdlib.h>
 
-#include "run/gpu/gpu_gather.h"
 #include "run/ops/axis.h"
 #include "run/ops/indices.h"
 #include "run/ops/merge.h"
 #include "run/ops/operation.h"
-#include "run/placement.h"
 
 /* A block of `in` that is copied for each position of the result. */
 struct gather {
@@ -67,7 +65,6 @@ static void take_positions(void *ctx, int64_t first, int64_t end)
 
 kiln_status kiln__run_take(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    if (kiln__active_device_index) return kiln__indexed_run(node, out, err);
     const struct kiln_array *in = node->inputs[0], *indices = node->inputs[1];
     size_t axis = (size_t)node->attrs[0];
     struct gather gather = {.in = in, .out = out, .count = 1};
@@ -106,7 +103,6 @@ static void gather_positions(void *ctx, int64_t first, int64_t end)
 /* Attributes: an axis for each index array, then the sizes of the slice. */
 kiln_status kiln__run_gather(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    if (kiln__active_device_index) return kiln__indexed_run(node, out, err);
     const struct kiln_array *in = node->inputs[0];
     size_t count = node->input_count - 1u;
     const int64_t *axes = node->attrs, *sizes = node->attrs + count;
@@ -154,7 +150,6 @@ static void take_rows(void *ctx, int64_t first, int64_t end)
 
 kiln_status kiln__run_take_along(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    if (kiln__active_device_index) return kiln__indexed_run(node, out, err);
     const struct kiln_array *in = node->inputs[0];
     size_t axis = (size_t)node->attrs[0];
     int64_t *values = NULL;

@@ -32,7 +32,7 @@ kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array 
 
 /*
  * For dry runs. Does the operation do nothing there but make views and launch kernels, which shapes and strides decide?
- * Such a one is then run at kiln__active_device_index, where its inputs are.
+ * Such a one is then run at the active device, where its inputs are.
  */
 bool kiln__op_only_launches(enum kiln_op op, uint32_t device_index);
 kiln_status kiln__run_here(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);

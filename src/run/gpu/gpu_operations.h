@@ -1,0 +1,14 @@
+/*
+ * gpu_operations.h - operations that GPUs run in another way than the CPU: entries of their backend (gpu_backend.c).
+ */
+#ifndef KILN_RUN_GPU_GPU_OPERATIONS_H
+#define KILN_RUN_GPU_GPU_OPERATIONS_H
+
+#include "run/ops/operation.h"
+
+kiln_operation kiln__gpu_argreduce;   /* gpu_launch_argreduce.c: argmin, argmax */
+kiln_operation kiln__gpu_random_bits; /* gpu_launch_random.c */
+kiln_operation kiln__gpu_gather;      /* gpu_gather.c: take, gather, take_along_axis; after kiln__indexed_check() */
+kiln_operation kiln__gpu_matmul;      /* gpu_matmul.c */
+
+#endif
