@@ -28,7 +28,7 @@ static uint32_t class_of(size_t size, size_t *capacity)
     return (exponent - FIRST_EXPONENT) * 4 + (uint32_t)(quarters - 5);
 }
 
-/* What this thread freed while it held. */
+/* What this thread freed between kiln__storage_hold(true) and kiln__storage_hold(false). */
 static _Thread_local struct {
     bool holds;
     struct kiln_storage *first; /* linked through `payload` */

@@ -1,8 +1,8 @@
 /*
  * gpu_storage.h - storage in the memory of GPUs. Inside the array layer; storage.c counts it.
  *
- * Freed storage is kept by size class and given out again: work on one GPU runs in one order, so what is launched later
- * may overwrite what earlier work has read. When the GPU is out of memory, what is kept goes back first.
+ * Freed storage is kept by size class and reused at once: a GPU runs launches in the order in which they started, so a
+ * later one may overwrite what earlier ones have read. When the driver is out of memory, what is kept is freed first.
  */
 #ifndef KILN_ARRAY_GPU_STORAGE_H
 #define KILN_ARRAY_GPU_STORAGE_H
@@ -10,7 +10,7 @@
 #include "array/storage.h"
 
 kiln_status kiln__gpu_storage_new(uint32_t device_index, size_t size, struct kiln_storage **out, kiln_error *err);
-/* Kept, unless that would be more than `limit` bytes in all. */
+/* Kept for reuse, unless more than `limit` bytes would be kept in all. */
 void kiln__gpu_storage_free(struct kiln_storage *storage, size_t limit);
 void kiln__gpu_storage_hold(bool hold, size_t limit); /* see kiln__storage_hold() */
 /* All of its bytes from host memory; some of them to host memory. */
@@ -18,6 +18,6 @@ kiln_status kiln__gpu_storage_write(struct kiln_storage *storage, const char *fr
 kiln_status kiln__gpu_storage_read(const struct kiln_storage *storage, size_t offset, size_t size, char *to,
                                    kiln_error *err);
 size_t kiln__gpu_storage_cached(void);
-void kiln__gpu_storage_clear(void); /* gives back what is kept */
+void kiln__gpu_storage_clear(void); /* gives all that is kept back to the driver */
 
 #endif

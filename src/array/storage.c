@@ -215,8 +215,8 @@ static void count_small_free(struct kiln_local *local, size_t size)
         store(&local->active, active);
 }
 
-/* Bytes of other devices: small ones as small storage is, so that a launch takes no lock for them. */
-static void count_elsewhere(size_t size, bool is_new)
+/* Bytes of GPUs. Small ones are counted as small storage is, by this thread, so that a launch takes no lock. */
+static void count_on_gpu(size_t size, bool is_new)
 {
     struct kiln_local *local = size <= SMALL_MAX ? kiln__local() : NULL;
     if (!local)
@@ -423,10 +423,10 @@ static void drop_device_copy(struct kiln_storage *storage)
 void kiln__storage_unref(struct kiln_storage *storage)
 {
     if (!storage || !is_last(&storage->refs)) return;
-    if (__builtin_expect(atomic_load_explicit(&storage->device_copy, memory_order_acquire) != NULL, 0))
+    if (__builtin_expect(!!atomic_load_explicit(&storage->device_copy, memory_order_acquire), 0))
         drop_device_copy(storage);
     if (__builtin_expect(storage->device_index != 0, 0)) {
-        count_elsewhere(storage->size, false);
+        count_on_gpu(storage->size, false);
         kiln__gpu_storage_free(storage, gpu_cache_limit());
         return;
     }
@@ -441,14 +441,13 @@ void kiln__storage_unref(struct kiln_storage *storage)
         shared_free(storage);
 }
 
-/* ---- other devices ------------------------------------------------------------------------------------------------
- */
+/* ---- other devices ----------------------------------------------------------------------------------------------- */
 
 kiln_status kiln__storage_new_at(uint32_t device_index, size_t size, struct kiln_storage **out, kiln_error *err)
 {
     if (!device_index) return kiln__storage_new(size, out, err);
     kiln_status status = kiln__gpu_storage_new(device_index, size, out, err);
-    if (!status) count_elsewhere(size, true);
+    if (!status) count_on_gpu(size, true);
     return status;
 }
 
@@ -484,7 +483,7 @@ bool kiln__storage_is_at(struct kiln_storage *storage, uint32_t device_index)
 {
     while (storage && storage->device_index != device_index)
         storage = atomic_load_explicit(&storage->device_copy, memory_order_acquire);
-    return storage != NULL;
+    return storage;
 }
 
 kiln_status kiln__storage_at(struct kiln_storage *storage, uint32_t device_index, struct kiln_storage **out,
@@ -550,9 +549,9 @@ void kiln__memory_clear_cache(void)
     if (local) refresh(local);
 }
 
-static size_t exchange_limit(_Atomic size_t *device_index, size_t standard, size_t limit)
+static size_t exchange_limit(_Atomic size_t *current, size_t standard, size_t limit)
 {
-    size_t previous = atomic_exchange_explicit(device_index, limit, memory_order_relaxed);
+    size_t previous = atomic_exchange_explicit(current, limit, memory_order_relaxed);
     return previous == SIZE_MAX ? standard : previous;
 }
 

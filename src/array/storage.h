@@ -1,12 +1,12 @@
 /*
  * storage.h - the bytes behind arrays: counted, reused, reference counted.
  *
- * Storage carries its device: 0 is host memory, 1 + n the memory of GPU n. It may have a device copy: the same bytes at
- * another device, copied when somebody there asks for them and kept as long as the storage lives, since bytes do
- * not change. Active bytes are payload bytes of live storage; freed storage goes to a cache (by size class) until the
- * limit or kiln__memory_clear_cache(). Alignment is 64 bytes. Safe from every thread. Foreign memory is not counted.
- * The memory limit is soft: an allocation that would exceed it, with what the cache holds, empties the cache first;
- * only a size above the machine's memory is refused.
+ * Storage has a device: 0 is host memory, 1 + n the memory of GPU n (gpu_storage.h). It may have a device copy: the
+ * same bytes at another device, copied when an operation there first needs them, and kept as long as the storage lives,
+ * since bytes do not change. Active bytes are payload bytes of live storage; freed storage goes to a cache (by size
+ * class) until the limit or kiln__memory_clear_cache(). Alignment is 64 bytes. Safe from every thread. Foreign memory
+ * is not counted. The memory limit is soft: an allocation that would exceed it, with what the cache holds, empties the
+ * cache first; only a size above the machine's memory is refused.
  */
 #ifndef KILN_ARRAY_STORAGE_H
 #define KILN_ARRAY_STORAGE_H
@@ -53,11 +53,12 @@ static inline struct kiln_storage *kiln__storage_ref(struct kiln_storage *storag
     return storage;
 }
 
-/* May its bytes be changed by the only one who holds it? Not foreign ones, and not while a device copy has copies. */
+/* May the only one who holds it change its bytes? Not foreign ones, and not bytes with a device copy, which would
+ * become stale. */
 static inline bool kiln__storage_is_exclusive(struct kiln_storage *storage)
 {
     return storage->size_class != UINT32_MAX && atomic_load_explicit(&storage->refs, memory_order_acquire) == 1 &&
-           atomic_load_explicit(&storage->device_copy, memory_order_relaxed) == NULL;
+           !atomic_load_explicit(&storage->device_copy, memory_order_relaxed);
 }
 
 struct kiln_memory {

@@ -22,7 +22,7 @@ KILN_LEAF_LOCK(list_lock); /* guards the two below */
 static kiln_device *devices;
 static uint32_t device_count;
 
-/* "#3" or nothing; the first device of a target is number 0 and has no "#" in its canonical name. */
+/* "#3", or "" for device 0 of a target, whose canonical name has no number. */
 static bool parse_index(const char *text, unsigned *out)
 {
     unsigned value = 0;
@@ -42,7 +42,7 @@ static bool parse_index(const char *text, unsigned *out)
 static const char *default_target(void)
 {
     const char *name = getenv("KILN_TARGET");
-    return name != NULL && name[0] != '\0' ? name : "native";
+    return name && name[0] != '\0' ? name : "native";
 }
 
 /* What a name means: a device that may be in the list already. */
@@ -106,10 +106,10 @@ static kiln_status parse_cuda(const char *name, struct wanted *out, kiln_error *
 static kiln_device *find_or_add(const struct wanted *wanted)
 {
     kiln_device *device = devices;
-    while (device != NULL && strcmp(device->name, wanted->name) != 0) device = device->next;
-    if (device != NULL) return device;
+    while (device && strcmp(device->name, wanted->name) != 0) device = device->next;
+    if (device) return device;
     device = calloc(1, sizeof(*device));
-    if (device == NULL) return NULL;
+    if (!device) return NULL;
     memcpy(device->name, wanted->name, sizeof(device->name));
     device->target = wanted->target;
     device->gpu = wanted->gpu;
@@ -121,7 +121,7 @@ static kiln_device *find_or_add(const struct wanted *wanted)
 kiln_status kiln_device_find(const char *name, kiln_device **out, kiln_error *err)
 {
     struct wanted wanted = {.gpu = NULL};
-    if (name == NULL || out == NULL) {
+    if (!name || !out) {
         return kiln__fail(err, KILN_INVALID, "kiln_device_find: name and out must not be NULL");
     }
     bool is_cuda = strncmp(name, "cuda", 4) == 0;
@@ -130,19 +130,19 @@ kiln_status kiln_device_find(const char *name, kiln_device **out, kiln_error *er
     pthread_mutex_lock(&list_lock);
     kiln_device *device = find_or_add(&wanted);
     pthread_mutex_unlock(&list_lock);
-    if (device == NULL) return kiln__no_memory(err, "a device");
+    if (!device) return kiln__no_memory(err, "a device");
     *out = device;
     return KILN_OK;
 }
 
 const char *kiln_device_name(const kiln_device *device)
 {
-    return device != NULL ? device->name : "";
+    return device ? device->name : "";
 }
 
 const char *kiln_device_target(const kiln_device *device)
 {
-    return device != NULL ? device->target.name : "";
+    return device ? device->target.name : "";
 }
 
 /* ---- the current device ---------------------------------------------------------------------------------------
@@ -158,19 +158,19 @@ static _Thread_local struct {
 
 kiln_device *kiln__device_current_in(const struct kiln_environment *environment, kiln_error *err)
 {
-    if (chosen_device != NULL) return chosen_device;
-    if (environment != NULL && default_device.device != NULL && default_device.version == environment->version)
+    if (chosen_device) return chosen_device;
+    if (environment && default_device.device && default_device.version == environment->version)
         return default_device.device;
     kiln_device *device = NULL;
     if (kiln_device_find("cpu", &device, err) != KILN_OK) return NULL;
-    default_device.device = environment != NULL ? device : NULL;
-    default_device.version = environment != NULL ? environment->version : 0;
+    default_device.device = environment ? device : NULL;
+    default_device.version = environment ? environment->version : 0;
     return device;
 }
 
 kiln_device *kiln__device_current(kiln_error *err)
 {
-    return kiln__device_current_in(chosen_device != NULL ? NULL : kiln__environment(), err);
+    return kiln__device_current_in(chosen_device ? NULL : kiln__environment(), err);
 }
 
 kiln_status kiln_set_current_device(kiln_device *device)
@@ -183,7 +183,7 @@ kiln_device *kiln__device_by_id(uint32_t id)
 {
     pthread_mutex_lock(&list_lock);
     kiln_device *device = devices;
-    while (device != NULL && device->id != id) device = device->next;
+    while (device && device->id != id) device = device->next;
     pthread_mutex_unlock(&list_lock);
     return device;
 }

@@ -5,9 +5,9 @@
  * through the driver's default stream, in order; so memory that is freed may be used again at once by what is launched
  * later. Copies to and from the host wait for what they depend on; launches do not wait.
  *
- * With KILN_MODE=compile-only, KILN_GPU_TARGET (say "sm_90") makes GPU 0 one that is not here: kernels are compiled for
- * it, launches do nothing, and its memory is the host's, zeroed. Artifacts made so are complete for a machine that has
- * such a GPU.
+ * With KILN_MODE=compile-only and KILN_GPU_TARGET (say "sm_90"), GPU 0 is absent: kernels are compiled for it, launches
+ * do nothing, and its memory is zeroed memory of the host. The artifacts are complete for a machine that has such a
+ * GPU.
  *
  * Every function may be called from any thread. An error of the driver is KILN_IO with its name and text, or
  * KILN_NO_MEMORY.

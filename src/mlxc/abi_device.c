@@ -126,7 +126,7 @@ int mlx_set_default_device(mlx_device dev)
     if (KILN_NO_DEVICE(dev)) return 1;
     struct kiln_device_box device = kiln__unwrap_device(dev);
     if (!kiln__device_exists(device)) return kiln__no_device("set_default_device", device);
-    kiln__set_default_device_index(device.type == MLX_GPU ? 1 + (uint32_t)device.index : 0);
+    kiln__set_default_device_index(kiln__device_index(device));
     return 0;
 }
 

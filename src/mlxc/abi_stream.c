@@ -39,7 +39,7 @@ static int give(mlx_stream *res, struct kiln_stream_box stream)
 
 static int *choice(struct kiln_device_box device)
 {
-    return &chosen[device.type == MLX_GPU ? 1 + device.index : 0];
+    return &chosen[kiln__device_index(device)];
 }
 
 static int gpu_default(int gpu)

@@ -27,11 +27,17 @@ struct kiln_stream_box {
     int index; /* unique in the process */
 };
 
+/* 0: the CPU; 1 + n: GPU n. */
+static inline uint32_t kiln__device_index(struct kiln_device_box device)
+{
+    return device.type == MLX_GPU ? 1 + (uint32_t)device.index : 0;
+}
+
 /* What the calling function makes is computed on the device of its stream. */
 static inline void kiln__use_stream(mlx_stream handle)
 {
     const struct kiln_stream_box *stream = handle.ctx;
-    kiln__choose_device_index(stream->device.type == MLX_GPU ? 1 + (uint32_t)stream->device.index : 0);
+    kiln__choose_device_index(kiln__device_index(stream->device));
 }
 
 /* The handle must not be empty. */

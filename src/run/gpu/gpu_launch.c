@@ -64,7 +64,7 @@ static bool outputs_are_packed(const struct kiln_loop *loop, size_t outputs, siz
     return true;
 }
 
-/* Letters along the last axis; false: an operand is neither packed nor broadcast along it. */
+/* Layouts along the last axis; false: an operand is neither packed nor broadcast along it. */
 static bool choose_layouts(const struct kiln_loop *loop, size_t outputs, char *layouts)
 {
     size_t inner = loop->ndim - 1;

@@ -33,7 +33,7 @@ static bool is_plain(const struct kiln_array *array)
 static bool are_plain(const struct kiln_group_kernels *kernels, struct kiln_array *const *operands,
                       struct kiln_array *const *outputs)
 {
-    bool plain = kernels->plan != NULL;
+    bool plain = kernels->plan;
     for (uint32_t i = 0; i < kernels->group.operand_count && plain; i++) plain = is_plain(operands[i]);
     for (uint32_t i = 0; i < kernels->group.output_count && plain; i++) plain = is_plain(outputs[i]);
     return plain;
@@ -73,7 +73,7 @@ bool kiln__launch_cache_hit(const struct kiln_group_kernels *kernels, struct kil
     if (!*keep) return false;
     const struct kiln_gpu_known *known = find(kernels, kiln__active.device);
     if (known) *status = launch(known, &kernels->group, operands, outputs, err);
-    return known != NULL;
+    return known;
 }
 
 /* Without memory for it the next launch looks again. Two threads may both add theirs; either is right. */

@@ -1,15 +1,15 @@
 /*
  * launch_graph.c - the launches of a plan as one graph of the driver's.
  *
- * A plan launches the same functions each time; when the arrays lie where they lay before, as they do in a loop that
- * frees its results, the whole list of launches is the same, word for word. The second time a list comes it is captured
- * as a graph, and from then on one call of the driver starts all of it. That takes half the time of one launch, so it
- * pays for a single kernel too. The last few lists are known, since a loop may keep one result while it makes the next.
- * What runs is always the list that was collected now.
+ * A plan launches the same functions each time. In a loop that frees its results the arrays have the same addresses
+ * again, and the list of launches is the same bit for bit. When a list comes for the second time it is captured as a
+ * graph, and from then on one call of the driver starts all of it. That takes half the time of one launch, so it pays
+ * for a single kernel too. The last few lists are kept, since a loop may hold one result while it makes the next. What
+ * runs is always the list that was collected in this call.
  *
- * Nothing of a list runs before its end. So what is freed meanwhile is kept for this thread (array/storage.h): another
- * thread's launches would come first. And what must come after a launch, a copy or another library's work, first ends
- * the list: kiln__launch_graph_flush().
+ * No launch of a list starts before the list ends. So storage that is freed meanwhile is reused by this thread only
+ * (kiln__storage_hold()): launches of another thread would start first. A copy, or work of another library, that
+ * depends on a launch ends the list first: kiln__launch_graph_flush().
  */
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  *
  * Each row is worked off from its first element to its last (reversed: from the last), so the order never varies.
  * Integers wrap at the width of their dtype; 16-bit floats accumulate in float32, and each result is rounded once.
- * Without the element itself ("exclusive") the first result is what nothing adds up to.
+ * An exclusive scan begins with the identity element.
  */
 #include <math.h>
 #include <string.h>

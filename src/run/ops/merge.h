@@ -1,5 +1,5 @@
 /*
- * merge.h - putting elements over others: in their place, or added, multiplied, the larger or the smaller of both.
+ * merge.h - writes elements over others: the new value, or the sum, product, maximum or minimum of both.
  *
  * Element by element and in order, so that positions written twice come out the same each time. 16-bit floats are
  * rounded after each step; integers wrap; NaN wins over numbers in maxima and minima.
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "array/dtype.h"
-#include "ops/indexing.h" /* enum kiln_merge_mode */
+#include "graph/ops.h" /* enum kiln_merge_mode */
 #include "run/kernels/loop.h"
 
 /* n elements: to[i] = to[i] merged with from[i]; steps in bytes. */

@@ -1,5 +1,5 @@
 /*
- * view.c - operations that only look at their input's bytes in another way.
+ * view.c - operations that share their input's storage and change shape, strides and offset only.
  *
  * A view holds a reference to the storage, never to the array it was made from. Strides of axes of size one are free.
  */

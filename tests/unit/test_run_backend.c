@@ -1,0 +1,71 @@
+/*
+ * test_run_backend.c - the tables of devices: the CPU has every operation, GPUs lack these and no others, and a device
+ * that can't be entered leaves the active one as it was.
+ */
+#include "run/placement.h"
+#include "support/check.h"
+
+/* Run by plan.c, and never. */
+static bool is_run_elsewhere(int op)
+{
+    return op == KILN_OP_PLAN || op == KILN_OP_DEFERRED;
+}
+
+static bool is_lacking_on_gpus(int op)
+{
+    static const int lacking[] = {KILN_OP_CUMSUM,  KILN_OP_CUMPROD, KILN_OP_CUMMAX, KILN_OP_CUMMIN,  KILN_OP_SORT,
+                                  KILN_OP_ARGSORT, KILN_OP_LOAD,    KILN_OP_SERIES, KILN_OP_SCATTER, KILN_OP_PUT_ALONG};
+    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
+        if (lacking[i] == op) return true;
+    return false;
+}
+
+static void expect_entry(const struct kiln_backend *backend, const char *device, int op, bool expected)
+{
+    if (!backend->operations[op] == !expected) return;
+    CHECK_FAIL("%s: the table of %s %s", kiln__ops[op].name, device, expected ? "lacks it" : "has it");
+}
+
+static void test_operations(void **state)
+{
+    (void)state;
+    for (int op = 0; op < KILN_OP_COUNT; op++) {
+        expect_entry(&kiln__cpu_backend, "the CPU", op, !is_run_elsewhere(op));
+        expect_entry(&kiln__gpu_backend, "GPUs", op, !is_run_elsewhere(op) && !is_lacking_on_gpus(op));
+    }
+}
+
+static void test_launches(void **state)
+{
+    (void)state;
+    const struct kiln_backend *backends[] = {&kiln__cpu_backend, &kiln__gpu_backend};
+    for (int i = 0; i < 2; i++) {
+        const struct kiln_backend *backend = backends[i];
+        CHECK_TRUE(backend->enter && backend->wait && backend->flush && backend->array_at);
+        CHECK_TRUE(backend->launch && backend->launch_loop && backend->launch_reduction && backend->launch_rows);
+        CHECK_TRUE(backend->can_launch && backend->longest_reduction && backend->copy);
+    }
+}
+
+static void test_active(void **state)
+{
+    (void)state;
+    struct kiln_placement before;
+    kiln_error err;
+    CHECK_EQ(kiln__active.backend, &kiln__cpu_backend);
+    CHECK_OK(kiln__run_at(0, &before, &err), &err);
+    CHECK_EQ(kiln__active.backend, &kiln__cpu_backend);
+    CHECK_STATUS(kiln__run_at(1 + KILN_MAX_GPUS, &before, &err), KILN_INVALID);
+    CHECK_EQ(kiln__active.backend, &kiln__cpu_backend);
+    CHECK_EQ(kiln__active.device_index, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_active),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
