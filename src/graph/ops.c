@@ -17,7 +17,7 @@ const struct kiln_op_info kiln__ops[KILN_OP_COUNT] = {
                                 [KILN_KIND_UNSIGNED] = on_unsigned,                                                    \
                                 [KILN_KIND_FLOAT] = on_float,                                                          \
                                 [KILN_KIND_COMPLEX] = on_complex}},
-#define KILN_OPERATION(ID, op_name, op_arity, op_kind, dtypes, shape)                                                  \
+#define KILN_OPERATION(ID, op_name, op_arity, op_kind, ...)                                                            \
     [KILN_OP_##ID] = {.name = #op_name, .arity = op_arity, .kind = KILN_OP_##op_kind, .dtype_rule = KILN_RULE_NONE},
 #include "graph/ops.def"
 };

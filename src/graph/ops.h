@@ -8,7 +8,7 @@
 
 enum kiln_op {
 #define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex) KILN_OP_##ID,
-#define KILN_OPERATION(ID, name, arity, kind, dtypes, shape)                                           KILN_OP_##ID,
+#define KILN_OPERATION(ID, ...)                                                                        KILN_OP_##ID,
 #include "graph/ops.def"
     KILN_OP_COUNT
 };
@@ -19,6 +19,9 @@ enum kiln_op_kind {
     KILN_OP_REDUCE,
     KILN_OP_ARGREDUCE,
     KILN_OP_COPY,
+    KILN_OP_INDEXED,
+    KILN_OP_WRITE,
+    KILN_OP_UPDATE,
     KILN_OP_RANDOM,
     KILN_OP_SOURCE,
     KILN_OP_LIBRARY,

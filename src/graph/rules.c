@@ -558,7 +558,7 @@ static const struct {
 } rules[KILN_OP_COUNT] = {
 #define KILN_ELEMENTWISE(ID, name, arity, rule, on_bool, on_signed, on_unsigned, on_float, on_complex)                 \
     [KILN_OP_##ID] = {dtype_##rule, shape_elementwise},
-#define KILN_OPERATION(ID, name, arity, kind, dtypes, shape)                                                           \
+#define KILN_OPERATION(ID, name, arity, kind, dtypes, shape, ...)                                                      \
     [KILN_OP_##ID] = {kiln__dtype_##dtypes, kiln__shape_##shape},
 #include "graph/ops.def"
 };

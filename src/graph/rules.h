@@ -43,7 +43,8 @@ void kiln__same_shape(const struct kiln_array *array, struct kiln_result *out);
 
 /* The rules that ops.def names; rules_index.c has those of operations with index arrays and slices. */
 typedef kiln_status kiln_op_rule(const struct kiln_call *call, struct kiln_result *out, kiln_error *err);
-#define KILN_OPERATION(ID, name, arity, kind, dtypes, shape) kiln_op_rule kiln__dtype_##dtypes, kiln__shape_##shape;
+#define KILN_OPERATION(ID, name, arity, kind, dtypes, shape, ...)                                                      \
+    kiln_op_rule kiln__dtype_##dtypes, kiln__shape_##shape;
 #include "graph/ops.def"
 
 #endif

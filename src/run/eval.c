@@ -1,15 +1,15 @@
 /*
- * eval.c - the walk over a lazy graph, and who runs which node.
+ * eval.c - evaluates a graph: sorts its nodes topologically and runs each of them once, whichever thread comes first.
  *
  * Invariants:
- * - `array->node` is read together with taking a reference to the node, and set to NULL, only under `graph.lock`; so a
- * node never goes away between the two. Nothing else happens under that lock.
- * - A walk holds a reference to each of its nodes until that node's turn is over; a node holds its inputs, so every
- *   array a walk meets stays. A finished node's inputs go with the last walk that holds it.
- * - Who moves a node's state to RUNNING runs it; it waits for nobody until it has moved the state on. So waiting for a
- *   RUNNING node always ends.
- * - FAILED is as good as WAITING: the next evaluation runs the node again. It is also the state of what needs a node
- *   that has failed, with that node's error, so that whoever looks at an array later is told why it has no bytes.
+ * - `array->node` is read and referenced in one step under `graph.lock`, and set to NULL only under it; so a node is
+ * not freed between the two. Nothing that can block is done under that lock.
+ * - A walk holds a reference to each of its nodes until the node has run; a node holds its inputs, so every array that
+ * a walk has met stays alive. The inputs of a node that has run are released with the last walk that holds it.
+ * - The thread that sets a node's state to RUNNING runs the node, and waits for no other thread until it has set the
+ *   next state. So waiting for a RUNNING node ends.
+ * - A FAILED node is run again by the next evaluation, as a WAITING one is. Nodes that depend on a failed node are
+ *   FAILED too, with its error, so that a later read of their arrays reports the reason.
  */
 #include "run/eval.h"
 
@@ -26,7 +26,7 @@
 
 kiln_status (*kiln__plan_eval)(struct kiln_node *node, kiln_error *err);
 
-/* What a thread runs right now, for the child of a fork, where that thread is no more. */
+/* The node that a thread runs now: in the child of a fork that thread does not exist. */
 struct worker {
     _Atomic(struct kiln_node *) running;
     uint64_t number;        /* later evaluations have larger ones */
@@ -34,7 +34,7 @@ struct worker {
     struct worker *next, *previous;
 };
 
-/* The innermost evaluation of this thread: readers of the program's may begin another. */
+/* The innermost evaluation of this thread: a program's reader (run/io/source.h) may begin another. */
 static _Thread_local struct worker *current;
 
 static struct {
@@ -200,7 +200,7 @@ static bool open_array(struct walk *walk, struct kiln_array *array)
     return true;
 }
 
-/* Lets other threads in now and then: a graph may have a million nodes. */
+/* Releases the lock from time to time: a graph may have a million nodes. */
 static void breathe(struct walk *walk)
 {
     if (++walk->burst % BURST) return;
@@ -239,14 +239,21 @@ static kiln_status plan_order(struct walk *walk, struct kiln_array *const *array
 kiln_status kiln__run_elementwise(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
     struct kiln_group_kernels *kernels;
-    enum kiln_dtype in = node->inputs[node->op == KILN_OP_SELECT ? 1 : 0]->dtype;
+    enum kiln_dtype in = node->inputs[node->input_count - 1]->dtype; /* the first input of where is bool */
     kiln_status status = kiln__op_kernels(node->op, in, out->dtype, &kernels, err);
     if (status == KILN_OK) status = kiln__output_alloc(out, err);
     if (status == KILN_OK) status = kiln__launch(kernels, node->inputs, NULL, &out, err);
     return status;
 }
 
-/* What a failed attempt had given the array already. */
+/* Plans and deferred operations have no function. */
+kiln_status kiln__run_nothing(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    (void)out;
+    return kiln__fail(err, KILN_INVALID, "[%s] This operation is not evaluated by itself.", kiln__ops[node->op].name);
+}
+
+/* Takes back what a failed attempt gave to the array. */
 static void take_bytes_away(struct kiln_array *array)
 {
     kiln__storage_unref(array->storage);
@@ -319,8 +326,8 @@ bool kiln__op_only_launches(enum kiln_op op, uint32_t device_index)
 {
     enum kiln_op_kind kind = (enum kiln_op_kind)kiln__ops[op].kind;
     bool always = kind == KILN_OP_ELEMENTWISE || kind == KILN_OP_VIEW || kind == KILN_OP_REDUCE ||
-                  kind == KILN_OP_LAYER || op == KILN_OP_CONTIGUOUS || op == KILN_OP_CONCATENATE;
-    bool on_gpu = kiln__gpu_backend.operations[op] && op != KILN_OP_MATMUL && op != KILN_OP_SLICE_UPDATE;
+                  kind == KILN_OP_LAYER || kind == KILN_OP_COPY;
+    bool on_gpu = kiln__gpu_backend.operations[op] && kind != KILN_OP_LIBRARY && kind != KILN_OP_UPDATE;
     return always || (device_index && on_gpu);
 }
 
@@ -408,7 +415,7 @@ struct kiln_node *kiln__eval_node(struct kiln_array *array)
     return node;
 }
 
-/* What needs an input that could not be made can't be made either, for the same reason. */
+/* A node with an input that failed fails with the error of that input. */
 static bool pass_failure_on(struct kiln_node *node)
 {
     uint8_t waiting = KILN_NODE_WAITING;

@@ -24,7 +24,7 @@ struct preparation {
 /* Are its bytes packed, whatever it reads? An update may take over storage that is not. */
 static bool gives_packed(enum kiln_op op)
 {
-    return kiln__ops[op].kind != KILN_OP_VIEW && op != KILN_OP_SLICE_UPDATE;
+    return kiln__ops[op].kind != KILN_OP_VIEW && kiln__ops[op].kind != KILN_OP_UPDATE;
 }
 
 static bool step_makes(const struct kiln_step *step, uint32_t slot)
@@ -116,7 +116,7 @@ static kiln_status choose_group(const struct preparation *preparation, const str
 
 static bool output_is_known(const struct kiln_step *step, struct kiln_array *const *inputs)
 {
-    bool is_packed_update = step->op == KILN_OP_SLICE_UPDATE && inputs[0] && inputs[0]->row_contiguous;
+    bool is_packed_update = kiln__ops[step->op].kind == KILN_OP_UPDATE && inputs[0] && inputs[0]->row_contiguous;
     return gives_packed(step->op) || is_packed_update;
 }
 

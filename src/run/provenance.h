@@ -1,6 +1,6 @@
 /*
- * provenance.h - what a kernel of arrays was compiled for, in words, kept with its artifact for `kiln show` and `kiln
- * why`.
+ * provenance.h - a description of what a kernel of arrays was compiled for, kept with its artifact for `kiln show` and
+ * `kiln why`.
  *
  * Lines of a name, a tab and a value, as docs/formats/key.md has them for calls. Printed only when a compiler runs.
  */

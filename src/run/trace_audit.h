@@ -1,5 +1,6 @@
 /*
- * trace_audit.h - what a trace did, as text, and whether tracing again does the same; for KILN_AUDIT (cache/audit.h).
+ * trace_audit.h - a tape as text, to compare a second trace of a function with its first; for KILN_AUDIT
+ * (cache/audit.h).
  */
 #ifndef KILN_RUN_TRACE_AUDIT_H
 #define KILN_RUN_TRACE_AUDIT_H

@@ -5,7 +5,7 @@
 #include "run/placement.h"
 #include "support/check.h"
 
-/* Run by plan.c, and never. */
+/* Run by plan.c, and never: the CPU's function refuses them. */
 static bool is_run_elsewhere(int op)
 {
     return op == KILN_OP_PLAN || op == KILN_OP_DEFERRED;
@@ -30,9 +30,19 @@ static void test_operations(void **state)
 {
     (void)state;
     for (int op = 0; op < KILN_OP_COUNT; op++) {
-        expect_entry(&kiln__cpu_backend, "the CPU", op, !is_run_elsewhere(op));
+        expect_entry(&kiln__cpu_backend, "the CPU", op, true);
+        assert_int_equal(kiln__cpu_backend.operations[op] == kiln__run_nothing, is_run_elsewhere(op));
         expect_entry(&kiln__gpu_backend, "GPUs", op, !is_run_elsewhere(op) && !is_lacking_on_gpus(op));
     }
+}
+
+static void test_refusal(void **state)
+{
+    (void)state;
+    const struct kiln_node node = {.op = KILN_OP_PLAN};
+    kiln_error err;
+    assert_int_equal(kiln__run_nothing(&node, NULL, &err), KILN_INVALID);
+    assert_string_equal(err.text, "[compiled] This operation is not evaluated by itself.");
 }
 
 static void test_launches(void **state)
@@ -64,6 +74,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_refusal),
         cmocka_unit_test(test_launches),
         cmocka_unit_test(test_active),
     };

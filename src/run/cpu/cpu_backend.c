@@ -56,23 +56,8 @@ const struct kiln_backend kiln__cpu_backend = {
     .copy = kiln__cpu_copy,
     .operations =
         {
-#include "run/portable_operations.def"
-            [KILN_OP_ARGMIN] = kiln__run_argreduce,
-            [KILN_OP_ARGMAX] = kiln__run_argreduce,
-            [KILN_OP_CUMSUM] = kiln__run_cumulative,
-            [KILN_OP_CUMPROD] = kiln__run_cumulative,
-            [KILN_OP_CUMMAX] = kiln__run_cumulative,
-            [KILN_OP_CUMMIN] = kiln__run_cumulative,
-            [KILN_OP_TAKE] = kiln__run_take,
-            [KILN_OP_GATHER] = kiln__run_gather,
-            [KILN_OP_TAKE_ALONG] = kiln__run_take_along,
-            [KILN_OP_SCATTER] = kiln__run_scatter,
-            [KILN_OP_PUT_ALONG] = kiln__run_put_along,
-            [KILN_OP_SORT] = kiln__run_sort,
-            [KILN_OP_ARGSORT] = kiln__run_sort,
-            [KILN_OP_LOAD] = kiln__run_load,
-            [KILN_OP_SERIES] = kiln__run_series,
-            [KILN_OP_MATMUL] = kiln__run_matmul,
-            [KILN_OP_RANDOM_BITS] = kiln__run_random_bits,
+#define KILN_ELEMENTWISE(ID, ...)                                      [KILN_OP_##ID] = kiln__run_elementwise,
+#define KILN_OPERATION(ID, name, arity, kind, dtypes, shape, run, gpu) [KILN_OP_##ID] = kiln__##run,
+#include "graph/ops.def"
         },
 };

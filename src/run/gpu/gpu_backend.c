@@ -28,6 +28,9 @@ static bool can_run(const struct kiln_node *node)
     return true;
 }
 
+/* In the column gpu of ops.def. */
+#define kiln__on_host NULL
+
 const struct kiln_backend kiln__gpu_backend = {
     .enter = enter,
     .wait = wait,
@@ -44,13 +47,8 @@ const struct kiln_backend kiln__gpu_backend = {
     .check = kiln__indexed_check,
     .operations =
         {
-#include "run/portable_operations.def"
-            [KILN_OP_ARGMIN] = kiln__gpu_argreduce,
-            [KILN_OP_ARGMAX] = kiln__gpu_argreduce,
-            [KILN_OP_TAKE] = kiln__gpu_gather,
-            [KILN_OP_GATHER] = kiln__gpu_gather,
-            [KILN_OP_TAKE_ALONG] = kiln__gpu_gather,
-            [KILN_OP_MATMUL] = kiln__gpu_matmul,
-            [KILN_OP_RANDOM_BITS] = kiln__gpu_random_bits,
+#define KILN_ELEMENTWISE(ID, ...)                                      [KILN_OP_##ID] = kiln__run_elementwise,
+#define KILN_OPERATION(ID, name, arity, kind, dtypes, shape, run, gpu) [KILN_OP_##ID] = kiln__##gpu,
+#include "graph/ops.def"
         },
 };

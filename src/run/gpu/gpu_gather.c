@@ -19,7 +19,7 @@
 
 bool kiln__reads_through(enum kiln_op op, size_t input)
 {
-    return input > 0 && (op == KILN_OP_TAKE || op == KILN_OP_GATHER || op == KILN_OP_TAKE_ALONG);
+    return input > 0 && kiln__ops[op].kind == KILN_OP_INDEXED;
 }
 
 /* ---- checks ---------------------------------------------------------------------------------------------------- */

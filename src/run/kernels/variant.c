@@ -223,7 +223,7 @@ static _Atomic(struct kiln_group_kernels *) table[KILN_OP_COUNT][KILN_DTYPE_COUN
 static bool fill_group(struct kiln_group *group, enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out)
 {
     uint32_t arity = (uint32_t)kiln__ops[op].arity;
-    bool has_places = op == KILN_OP_ARGMIN || op == KILN_OP_ARGMAX; /* an operand more: codegen/gpu/gpu_schedule.h */
+    bool has_places = kiln__ops[op].kind == KILN_OP_ARGREDUCE; /* an operand more: codegen/gpu/gpu_schedule.h */
     group->operand_count = arity + has_places;
     group->instr_count = group->output_count = 1;
     group->operand_dtypes = calloc(group->operand_count, sizeof *group->operand_dtypes);
@@ -235,7 +235,7 @@ static bool fill_group(struct kiln_group *group, enum kiln_op op, enum kiln_dtyp
     group->outputs[0] = group->operand_count;
     if (has_places) group->operand_dtypes[arity] = KILN_UINT32;
     for (uint32_t i = 0; i < arity; i++) {
-        group->operand_dtypes[i] = (uint8_t)(op == KILN_OP_SELECT && i == 0 ? KILN_BOOL : in);
+        group->operand_dtypes[i] = (uint8_t)(kiln__ops[op].dtype_rule == KILN_RULE_SELECT && i == 0 ? KILN_BOOL : in);
         group->instrs[0].in[i] = i;
     }
     return true;

@@ -12,20 +12,8 @@
 typedef kiln_status kiln_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);
 
 kiln_operation kiln__run_elementwise;
-kiln_operation kiln__run_reshape, kiln__run_broadcast, kiln__run_expand_dims, kiln__run_squeeze, kiln__run_transpose,
-    kiln__run_slice, kiln__run_as_strided, kiln__run_rearrange;                /* view.c */
-kiln_operation kiln__run_contiguous, kiln__run_concatenate;                    /* copy.c */
-kiln_operation kiln__run_reduction;                                            /* reduction.c */
-kiln_operation kiln__run_argreduce;                                            /* argreduce.c: argmin, argmax */
-kiln_operation kiln__run_cumulative;                                           /* cumulative.c: cumsum and its like */
-kiln_operation kiln__run_take, kiln__run_gather, kiln__run_take_along;         /* gather.c */
-kiln_operation kiln__run_scatter, kiln__run_put_along, kiln__run_slice_update; /* scatter.c */
-kiln_operation kiln__run_sort;                                                 /* sort.c */
-kiln_operation kiln__run_load;                                                 /* source.c */
-kiln_operation kiln__run_series;                                               /* fill_series.c */
-kiln_operation kiln__run_matmul;                                               /* blas.c */
-kiln_operation kiln__run_random_bits;                                          /* random_words.c */
-kiln_operation kiln__run_row_layer; /* row_layer_kernels.c: softmax, logsumexp, norms */
+#define KILN_OPERATION(ID, name, arity, kind, dtypes, shape, run, gpu) kiln_operation kiln__##run;
+#include "graph/ops.def"
 
 /* Any of them, by node->op, at node->device_index; not a plan. Inputs that are elsewhere are copied there. */
 kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);
