@@ -118,6 +118,7 @@ static void expect_same_bytes(mlx_array want, mlx_array got, const char *what)
 /* On the GPU as on the CPU, without an operation on the host. */
 static void compare(const struct operation *operation, mlx_array data, mlx_array indices)
 {
+    CHECK_CONTEXT("%s, dtypes %d and %d", operation->name, (int)mlx_array_dtype(data), (int)mlx_array_dtype(indices));
     mlx_array want = mlx_array_new(), got = mlx_array_new();
     uint64_t before = gpu_counters().host_operations;
     CHECK_EQ(operation->call(&want, data, indices, operation, cpu), 0);
@@ -240,6 +241,7 @@ static void repeated_indices_and_empty_data(void **state)
 
 static void fail_alike(const struct operation *operation, mlx_array data, mlx_array indices)
 {
+    CHECK_CONTEXT("%s, dtypes %d and %d", operation->name, (int)mlx_array_dtype(data), (int)mlx_array_dtype(indices));
     char want[sizeof error_text];
     mlx_array res = mlx_array_new();
     CHECK_EQ(operation->call(&res, data, indices, operation, cpu), 0);

@@ -47,6 +47,7 @@ static void expect_one_launch(int rows, int n, mlx_dtype dtype)
 {
     mlx_array x = make((int[]){rows, n}, 2, dtype), row = make(&n, 1, MLX_FLOAT32);
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        CHECK_CONTEXT("layer %zu, dtype %d [%d,%d]", i, (int)dtype, rows, n);
         mlx_array want = mlx_array_new(), got = mlx_array_new();
         CHECK_EQ(layers[i](&want, x, row, cpu), 0);
         CHECK_EQ(mlx_array_eval(want), 0);

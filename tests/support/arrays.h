@@ -87,6 +87,21 @@ static inline bool same_shapes(const struct shape *a, const struct shape *b)
     return a->ndim == b->ndim && (a->ndim == 0 || memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims) == 0);
 }
 
+struct shape_text {
+    char text[8 * MAX_RANK];
+};
+
+/* "[2,3]", for contexts: shape_text(&shape).text */
+static inline struct shape_text shape_text(const struct shape *shape)
+{
+    struct shape_text out = {"["};
+    size_t length = 1;
+    for (int i = 0; i < shape->ndim; i++)
+        length += (size_t)snprintf(out.text + length, sizeof out.text - length, i ? ",%d" : "%d", shape->dims[i]);
+    snprintf(out.text + length, sizeof out.text - length, "]");
+    return out;
+}
+
 /* The index of flat position `at`. */
 static inline void unravel(int at, const struct shape *shape, int *index)
 {
@@ -326,6 +341,7 @@ static inline void run_both_ways(array_function *function, const void *context, 
                                  int input_count, struct numbers *outputs, int output_count, int times,
                                  const char *what)
 {
+    CHECK_CONTEXT("%s", what);
     struct traced_call call = {function, context, output_count, 0};
     mlx_array plain[MAX_OUTPUTS] = {{0}};
     expect_ok(function(inputs, input_count, plain, context), what);

@@ -8,6 +8,11 @@
 #include "run/eval.h"
 #include "support/check.h"
 
+/* "float32 [2,3]" until the end of the block. */
+#define CHECK_ARRAY_CONTEXT(what, dtype, ndim, dims)                                                                   \
+    CHECK_CONTEXT("%s %s %s", (what), kiln__dtypes[dtype].name,                                                        \
+                  kiln__shape_text((dims), (ndim), (char[KILN_SHAPE_TEXT]){""}))
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define SHAPE(...)                                                                                                     \
     COUNT(((int[]){__VA_ARGS__})), (int[])                                                                             \

@@ -392,6 +392,8 @@ static void expect_same(const struct value *want, const struct value *got, const
 static void check_op(enum kiln_op op, enum kiln_dtype dtype, enum kiln_dtype to, const char *layouts,
                      const char *target)
 {
+    CHECK_CONTEXT("%s %s %s, layouts %s, %s", kiln__ops[op].name, kiln__dtypes[dtype].name,
+                  op == KILN_OP_CAST ? kiln__dtypes[to].name : "", layouts, target);
     enum { ROWS = 3 };
     static char data[3][ROWS * (COUNT + 1) * 2 * 8], result[ROWS * COUNT * 8];
     const struct kiln_op_info *info = &kiln__ops[op];
@@ -576,6 +578,7 @@ static struct value sum_reference(enum kiln_dtype in, enum kiln_dtype out, const
 
 static void check_sum(enum kiln_dtype in, enum kiln_dtype out, char layout, const char *target)
 {
+    CHECK_CONTEXT("sum %s to %s, layout %c, %s", kiln__dtypes[in].name, kiln__dtypes[out].name, layout, target);
     static char data[3 * 600 * 8], result[3 * 16];
     struct kiln_buffer text = {0};
     char text_of_layout[2] = {layout, 0};

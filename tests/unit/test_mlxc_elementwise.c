@@ -287,6 +287,7 @@ static void check_row(const struct row *row, const struct numbers *inputs, enum 
     mlx_dtype dtype = inputs[0].dtype, operand = operand_of(row, dtype);
     char what[128];
     snprintf(what, sizeof what, "%s of %s", row->name, facts[dtype].name);
+    CHECK_CONTEXT("%s %s, layout %d", what, shape_text(&inputs[0].shape).text, layout);
     for (int i = 0; i < count; i++) arrays[i] = make_array(&inputs[i], layout);
     run_both_ways(call_row, row, arrays, count, &got, 1, 1, what);
     for (int i = 0; i < count; i++) mlx_array_free(arrays[i]);

@@ -240,6 +240,8 @@ static void expect_equal(mlx_array got, mlx_array want)
 
 static void compare(const struct layer *layer, struct inputs in)
 {
+    CHECK_CONTEXT("layer %d, dtype %d [%d,%d]", (int)(layer - layers), (int)mlx_array_dtype(in.x),
+                  mlx_array_shape(in.x)[0], mlx_array_shape(in.x)[mlx_array_ndim(in.x) - 1]);
     mlx_array got = mlx_array_new(), want = mlx_array_new();
     CHECK_EQ(layer->layer(&got, in), 0);
     CHECK_EQ(layer->formula(&want, in), 0);

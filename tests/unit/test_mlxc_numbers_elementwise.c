@@ -23,6 +23,7 @@ static void check_operation(const struct operation *op, const struct numbers *in
     char what[128];
     snprintf(what, sizeof what, "%s of %s, %s", op->name, facts[inputs[0].dtype].name,
              facts[inputs[count - 1].dtype].name);
+    CHECK_CONTEXT("%s %s, layout %d", what, shape_text(&inputs[0].shape).text, layout);
     for (int i = 0; i < count; i++) arrays[i] = make_array(&inputs[i], layout);
     run_both_ways(call_operation, op, arrays, count, &got, 1, 2, what);
     for (int i = 0; i < count; i++) mlx_array_free(arrays[i]);

@@ -85,6 +85,7 @@ static struct shape summed_shape(const struct shape *shape, int axis, bool keep)
 
 static void check_sum(mlx_dtype dtype, const struct shape *shape, int axis, bool keep, enum layout layout, bool exact)
 {
+    CHECK_CONTEXT("sum of %s %s, axis %d, layout %d", facts[dtype].name, shape_text(shape).text, axis, layout);
     uint64_t seed = 12;
     char what[128];
     struct numbers input = numbers_filled(dtype, shape, exact ? small_value : mild_value, &seed), got;

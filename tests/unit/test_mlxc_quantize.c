@@ -308,6 +308,8 @@ static void expect_round_trip(const struct numbers *w, mlx_array *inputs, struct
 
 static void quantize_and_back(const struct mode *mode, const struct numbers *w, enum layout layout)
 {
+    CHECK_CONTEXT("%s, groups of %d, %d bits: %s %s", mode->name, mode->group_size, mode->bits, facts[w->dtype].name,
+                  shape_text(&w->shape).text);
     mlx_array array = make_array(w, layout);
     struct numbers got[3];
     run_both_ways(call_quantize, mode, &array, 1, got, part_count(mode), 1, "quantize");

@@ -25,6 +25,7 @@ static void expect_entry(const struct kiln_backend *backend, const char *device,
     if (!backend->operations[op] == !expected) return;
     CHECK_FAIL("%s: the table of %s %s", kiln__ops[op].name, device, expected ? "lacks it" : "has it");
 }
+#define expect_entry(...) CHECK_CALL(expect_entry, __VA_ARGS__)
 
 static void test_operations(void **state)
 {

@@ -83,6 +83,7 @@ static struct kiln_array *spread(struct kiln_array *array, const struct kiln_arr
 
 static void expect_binary(enum kiln_op op, struct kiln_array *a, struct kiln_array *b)
 {
+    CHECK_ARRAY_CONTEXT(kiln__ops[op].name, a->dtype, a->ndim, a->dims);
     struct kiln_array *result = binary(op, a, b);
     eval(result);
     CHECK_TRUE(result->row_contiguous);

@@ -55,6 +55,7 @@ static void expect_equal(const struct kiln_array *got, const struct kiln_array *
 
 static void check(enum kiln_dtype dtype, size_t ndim, const int *dims)
 {
+    CHECK_ARRAY_CONTEXT("add", dtype, ndim, dims);
     struct kiln_array *view = turned(dtype, ndim, dims), *copy = packed(view);
     CHECK_FALSE(view->row_contiguous);
     struct kiln_array *want = sum(copy, copy);
