@@ -32,7 +32,7 @@ static void test_operations(void **state)
     (void)state;
     for (int op = 0; op < KILN_OP_COUNT; op++) {
         expect_entry(&kiln__cpu_backend, "the CPU", op, true);
-        assert_int_equal(kiln__cpu_backend.operations[op] == kiln__run_nothing, is_run_elsewhere(op));
+        CHECK_EQ(kiln__cpu_backend.operations[op] == kiln__run_nothing, is_run_elsewhere(op));
         expect_entry(&kiln__gpu_backend, "GPUs", op, !is_run_elsewhere(op) && !is_lacking_on_gpus(op));
     }
 }
@@ -42,8 +42,8 @@ static void test_refusal(void **state)
     (void)state;
     const struct kiln_node node = {.op = KILN_OP_PLAN};
     kiln_error err;
-    assert_int_equal(kiln__run_nothing(&node, NULL, &err), KILN_INVALID);
-    assert_string_equal(err.text, "[compiled] This operation is not evaluated by itself.");
+    CHECK_STATUS(kiln__run_nothing(&node, NULL, &err), KILN_INVALID, &err);
+    CHECK_STR(err.text, "[compiled] This operation is not evaluated by itself.");
 }
 
 static void test_launches(void **state)
