@@ -121,34 +121,44 @@ static kiln_status compile(const struct kiln_buffer *text, struct emulated_funct
     return KILN_OK;
 }
 
+/* Several texts may give one PTX, in which a pointer that the kernel does not use may stand for a number of another. */
+static bool is_read(const char *ptx, size_t parameter)
+{
+    char name[40];
+    snprintf(name, sizeof name, "[kernel_param_%zu]", parameter);
+    return strstr(ptx, name) != NULL;
+}
+
 /* Parameters stand in the definition as "ptr addrspace(1) ... %name" or "i64 %name". */
-static void read_parameters(const char *text, struct emulated_function *function)
+static void read_parameters(const char *text, const char *ptx, struct emulated_function *function)
 {
     const char *at = strstr(text, "define ptx_kernel void @kernel(");
     at = at ? strchr(at, '(') + 1 : "";
     while ((*at == 'p' || *at == 'i') && function->parameters < MAX_PARAMETERS) {
-        function->is_pointer[function->parameters++] = *at == 'p';
+        function->is_pointer[function->parameters] = *at == 'p' && is_read(ptx, function->parameters);
+        function->parameters++;
         at = strchr(at, '%');
         at += strcspn(at, ",)");
         if (*at == ',') at += 2;
     }
 }
 
-static int load(const struct kiln_digest *ptx, struct emulated_function *function)
+static int load(const struct kiln_digest *digest, struct emulated_function *function)
 {
-    struct kiln_buffer text = {0}, host = {0};
+    struct kiln_buffer text = {0}, ptx = {0}, host = {0};
     kiln_error err = {0};
     int result = SUCCESS;
-    if (!emulated_text_find(ptx, &text))
+    if (!emulated_text_find(digest, &text, &ptx))
         result = emulated_refuse(INVALID_IMAGE, "no artifact in the cache's folder has this machine code");
     const char *fault = result ? NULL : gpu_emulator_translate((const char *)text.data, &host);
     if (fault) result = emulated_refuse(INVALID_IMAGE, "not understood by the emulator: %s", fault);
     if (!result) {
-        read_parameters((const char *)text.data, function);
+        read_parameters((const char *)text.data, (const char *)ptx.data, function);
         function->waits = gpu_emulator_waits((const char *)text.data);
     }
     if (!result && compile(&host, function, &err)) result = emulated_refuse(INVALID_IMAGE, "%s", err.text);
     kiln__buffer_release(&text);
+    kiln__buffer_release(&ptx);
     kiln__buffer_release(&host);
     return result;
 }

@@ -71,8 +71,8 @@ static struct kiln_artifact *read_artifact(const char *path)
 
 static void learn(const char *path)
 {
-    uint32_t *device_index = kiln__table_slot(&by_path, hash_of(path, strlen(path)), has_path, path);
-    if (!device_index || *device_index != KILN_TABLE_EMPTY) return;
+    uint32_t *slot = kiln__table_slot(&by_path, hash_of(path, strlen(path)), has_path, path);
+    if (!slot || *slot != KILN_TABLE_EMPTY) return;
     if (count == capacity) {
         uint32_t wanted = capacity ? 2 * capacity : 256;
         struct known *larger = realloc(list, wanted * sizeof *larger);
@@ -81,12 +81,12 @@ static void learn(const char *path)
     }
     struct kiln_artifact *artifact = read_artifact(path);
     kiln_bytes ptx = artifact ? kiln_artifact_get(artifact, "ptx") : (kiln_bytes){NULL, 0};
-    *device_index = count;
+    *slot = count;
     list[count] = (struct known){.path = strdup(path)};
     if (ptx.data) {
         list[count].ptx = kiln__digest(ptx.data, ptx.size);
-        device_index = kiln__table_slot(&by_ptx, ptx_hash(&list[count].ptx), has_ptx, &list[count].ptx);
-        if (device_index && *device_index == KILN_TABLE_EMPTY) *device_index = count;
+        slot = kiln__table_slot(&by_ptx, ptx_hash(&list[count].ptx), has_ptx, &list[count].ptx);
+        if (slot && *slot == KILN_TABLE_EMPTY) *slot = count;
     }
     count++;
     kiln__artifact_unref(artifact);
@@ -134,16 +134,24 @@ static void look_into_all(bool always)
     free(others);
 }
 
-bool emulated_text_find(const struct kiln_digest *ptx, struct kiln_buffer *text)
+/* Appends a section, with its end. */
+static bool append_section(struct kiln_buffer *out, const struct kiln_artifact *artifact, const char *name)
 {
-    uint32_t found = kiln__table_find(&by_ptx, ptx_hash(ptx), has_ptx, ptx);
+    kiln_bytes bytes = artifact ? kiln_artifact_get(artifact, name) : (kiln_bytes){NULL, 0};
+    kiln__buffer_append(out, bytes.data, bytes.size);
+    kiln__buffer_append(out, "", 1);
+    return bytes.data != NULL;
+}
+
+bool emulated_text_find(const struct kiln_digest *digest, struct kiln_buffer *text, struct kiln_buffer *ptx)
+{
+    uint32_t found = kiln__table_find(&by_ptx, ptx_hash(digest), has_ptx, digest);
     for (int always = 0; always < 2 && found == KILN_TABLE_EMPTY; always++) {
         look_into_all(always);
-        found = kiln__table_find(&by_ptx, ptx_hash(ptx), has_ptx, ptx);
+        found = kiln__table_find(&by_ptx, ptx_hash(digest), has_ptx, digest);
     }
     struct kiln_artifact *artifact = found == KILN_TABLE_EMPTY ? NULL : read_artifact(list[found].path);
-    kiln_bytes bytes = artifact ? kiln_artifact_get(artifact, "text") : (kiln_bytes){NULL, 0};
-    kiln__buffer_append(text, bytes.data, bytes.size);
+    bool is_found = append_section(text, artifact, "text") && append_section(ptx, artifact, "ptx");
     kiln__artifact_unref(artifact);
-    return bytes.data != NULL;
+    return is_found;
 }

@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "base/digest.h"
 
-/* Appends the text of the artifact whose PTX has this digest; false: there is none. With the driver's lock held. */
-bool emulated_text_find(const struct kiln_digest *ptx, struct kiln_buffer *text);
+/* Appends text and PTX of an artifact whose PTX has this digest; false: there is none. With the driver's lock held. */
+bool emulated_text_find(const struct kiln_digest *digest, struct kiln_buffer *text, struct kiln_buffer *ptx);
 
 #endif
