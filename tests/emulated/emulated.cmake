@@ -22,7 +22,11 @@ foreach(source ${emulated_tests})
   add_executable(${name} ${source})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${emulated_folder})
   target_include_directories(${name} PRIVATE include src tests)
-  target_link_libraries(${name} PRIVATE mlxc kiln checks Threads::Threads)
+  if(name STREQUAL "emulated_watch") # calls the driver itself
+    target_link_libraries(${name} PRIVATE kiln_core checks)
+  else()
+    target_link_libraries(${name} PRIVATE mlxc kiln checks Threads::Threads)
+  endif()
   add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E env KILN_CACHE_DIR=${emulated_folder}/${name}_cache sh -c
     "rm -rf $KILN_CACHE_DIR && exec $<TARGET_FILE:${name}>")
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "${emulated_environment}")
