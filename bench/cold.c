@@ -45,7 +45,7 @@ static double time_crowd(int threads, int *compiles)
     fake.busy_ns = compile_ns;
     kiln_function *function =
         kiln_cache_open(&memory_only, &cache, NULL) == KILN_OK ? fake_function(cache, &fake, NULL) : NULL;
-    bool is_fine = function != NULL && pthread_barrier_init(&start, NULL, (unsigned)threads + 1) == 0;
+    bool is_fine = function && pthread_barrier_init(&start, NULL, (unsigned)threads + 1) == 0;
     if (!is_fine) return 0;
     for (int i = 0; i < threads; i++) {
         waiters[i] = (struct waiter){.function = function, .start = &start};

@@ -29,7 +29,7 @@ struct call {
 static void call_compiled(void *ctx)
 {
     struct call *call = ctx;
-    call->failures += compiled_call(&call->compiled) == NULL;
+    call->failures += !compiled_call(&call->compiled);
 }
 
 /* ---- what is fast must also be right --------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ struct call {
 static void call_compiled(void *ctx)
 {
     struct call *call = ctx;
-    call->failures += compiled_call(&call->compiled) == NULL;
+    call->failures += !compiled_call(&call->compiled);
 }
 
 static bool call_init(struct call *call)

@@ -42,7 +42,7 @@ struct call {
 static void call_plain(void *ctx)
 {
     struct call *call = ctx;
-    call->failures += plain_call(&call->plain) == NULL;
+    call->failures += !plain_call(&call->plain);
 }
 
 /* ---- what is fast must also be right --------------------------------------------------------------------------- */

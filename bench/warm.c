@@ -49,7 +49,7 @@ struct call {
 static void call_compiled(void *ctx)
 {
     struct call *call = ctx;
-    call->failures += compiled_call(&call->compiled) == NULL;
+    call->failures += !compiled_call(&call->compiled);
 }
 
 /* What is fast must also be right: the values are those of the loop by hand, bit for bit. */

@@ -36,7 +36,7 @@ struct kiln_array {
 
 static inline bool kiln__array_is_ready(const struct kiln_array *array)
 {
-    return atomic_load_explicit(&array->node, memory_order_acquire) == NULL && array->trace == 0;
+    return !atomic_load_explicit(&array->node, memory_order_acquire) && array->trace == 0;
 }
 
 static inline struct kiln_array *kiln__array_ref(struct kiln_array *array)

@@ -131,7 +131,7 @@ static compress_function *_Atomic chosen;
 static compress_function *compressor(void)
 {
     compress_function *compress = atomic_load_explicit(&chosen, memory_order_relaxed);
-    if (compress == NULL) {
+    if (!compress) {
         compress = pick_compress();
         atomic_store_explicit(&chosen, compress, memory_order_relaxed);
     }

@@ -62,7 +62,7 @@ static void parse(void)
 {
     const char *text = getenv("KILN_LOG");
     bool is_said = false; /* one wrong word is enough to be told */
-    while (text != NULL && *text != '\0') {
+    while (text && *text != '\0') {
         size_t size = strcspn(text, ",");
         if (!parse_word(text, size) && !is_said) {
             say("KILN_LOG: no such word: %.*s; there are miss, fault and all", size > 64 ? 64 : (int)size, text);

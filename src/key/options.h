@@ -35,7 +35,7 @@ void kiln__options_sign_all(struct kiln_signature *signature);
 
 static inline void kiln__options_sign(struct kiln_signature *signature)
 {
-    if (__builtin_expect(KILN_SEGMENT_OPTIONS && kiln__pushed_options != NULL, 0)) kiln__options_sign_all(signature);
+    if (__builtin_expect(KILN_SEGMENT_OPTIONS && kiln__pushed_options, 0)) kiln__options_sign_all(signature);
 }
 
 /* The OPTIONS items at the start of these words of a key become the pushed ones. */

@@ -70,7 +70,7 @@ static const unsigned char *object_at(const struct loader *loader, uint64_t offs
 static const char *section_name(const struct loader *loader, size_t idx)
 {
     uint32_t offset = loader->sections[idx].sh_name;
-    return loader->section_names != NULL && offset < loader->section_names_size ? loader->section_names + offset : "?";
+    return loader->section_names && offset < loader->section_names_size ? loader->section_names + offset : "?";
 }
 
 static const char *symbol_name(const struct loader *loader, const Elf64_Sym *symbol)
@@ -82,8 +82,7 @@ static const char *symbol_name(const struct loader *loader, const Elf64_Sym *sym
 
 static kiln_status check_header(struct loader *loader, Elf64_Ehdr *header)
 {
-    if (loader->object.data == NULL || loader->object.size < sizeof(*header))
-        return REFUSE(loader, "too short for ELF");
+    if (!loader->object.data || loader->object.size < sizeof(*header)) return REFUSE(loader, "too short for ELF");
     memcpy(header, loader->object.data, sizeof(*header));
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return REFUSE(loader, "not an ELF file");
     if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
@@ -119,8 +118,7 @@ static kiln_status read_sections(struct loader *loader)
     loader->section_count = header.e_shnum;
     loader->sections = calloc(loader->section_count, sizeof(*loader->sections));
     loader->offsets = calloc(loader->section_count, sizeof(*loader->offsets));
-    if (loader->sections == NULL || loader->offsets == NULL)
-        return kiln__no_memory(loader->err, "an object's sections");
+    if (!loader->sections || !loader->offsets) return kiln__no_memory(loader->err, "an object's sections");
     memcpy(loader->sections, object_at(loader, header.e_shoff), loader->section_count * sizeof(*loader->sections));
     loader->section_names = string_table(loader, header.e_shstrndx, &loader->section_names_size);
     return KILN_OK;
@@ -131,16 +129,16 @@ static kiln_status read_symbols(struct loader *loader)
     for (size_t i = 0; i < loader->section_count; i++) {
         const Elf64_Shdr *section = &loader->sections[i];
         if (section->sh_type != SHT_SYMTAB) continue;
-        if (loader->symbols != NULL) return REFUSE(loader, "it has two symbol tables");
+        if (loader->symbols) return REFUSE(loader, "it has two symbol tables");
         if (section->sh_entsize != sizeof(Elf64_Sym) || !is_inside(loader, section->sh_offset, section->sh_size)) {
             return REFUSE(loader, "its symbol table is not inside it");
         }
         loader->symbols = object_at(loader, section->sh_offset);
         loader->symbol_count = (size_t)(section->sh_size / sizeof(Elf64_Sym));
         loader->strings = string_table(loader, section->sh_link, &loader->strings_size);
-        if (loader->strings == NULL) return REFUSE(loader, "the names of its symbols can't be read");
+        if (!loader->strings) return REFUSE(loader, "the names of its symbols can't be read");
     }
-    return loader->symbols != NULL ? KILN_OK : REFUSE(loader, "it has no symbol table");
+    return loader->symbols ? KILN_OK : REFUSE(loader, "it has no symbol table");
 }
 
 static Elf64_Sym symbol_at(const struct loader *loader, size_t idx)
@@ -296,7 +294,7 @@ static kiln_status apply(const struct loader *loader, size_t section, const Elf6
     uint64_t size = loader->sections[section].sh_size, target;
     if (symbol_idx >= loader->symbol_count) return REFUSE(loader, "a relocation of %s names no symbol", name);
     Elf64_Sym symbol = symbol_at(loader, symbol_idx);
-    if (relocation == NULL) {
+    if (!relocation) {
         return REFUSE(loader,
                       "relocation type %u (%s, symbol %s) is not one of position-independent, self-contained code",
                       (unsigned)ELF64_R_TYPE(row->r_info), name, symbol_name(loader, &symbol));
@@ -404,7 +402,7 @@ kiln_status kiln__image_load(kiln_bytes object, const char *entry, struct kiln_i
 {
     struct loader loader = {.object = object, .entry_name = entry, .err = err, .size = CODE_START};
     struct kiln_image *image = calloc(1, sizeof(*image));
-    kiln_status status = image != NULL ? lay_out(&loader) : kiln__no_memory(err, "an image");
+    kiln_status status = image ? lay_out(&loader) : kiln__no_memory(err, "an image");
     if (status == KILN_OK) status = map_image(&loader);
     if (status == KILN_OK) status = fill(&loader);
     if (status == KILN_OK) status = protect_image(&loader);
@@ -414,7 +412,7 @@ kiln_status kiln__image_load(kiln_bytes object, const char *entry, struct kiln_i
         *out = image;
         return KILN_OK;
     }
-    if (loader.base != NULL) kiln__code_free(&loader.code);
+    if (loader.base) kiln__code_free(&loader.code);
     free(image);
     return status;
 }
@@ -425,7 +423,7 @@ kiln_status kiln__image_check(kiln_bytes object, const char *entry, kiln_error *
     kiln_status status = lay_out(&loader);
     if (status == KILN_OK) {
         loader.base = malloc(loader.size);
-        status = loader.base != NULL ? fill(&loader) : kiln__no_memory(err, "an object's image");
+        status = loader.base ? fill(&loader) : kiln__no_memory(err, "an object's image");
         free(loader.base);
     }
     release_tables(&loader);
@@ -444,7 +442,7 @@ size_t kiln__image_size(const struct kiln_image *image)
 
 void kiln__image_free(struct kiln_image *image)
 {
-    if (image == NULL) return;
+    if (!image) return;
     kiln__code_free(&image->code);
     free(image);
 }

@@ -177,7 +177,7 @@ static bool any_firm(const struct demand *demand)
 static bool all_combine(const struct demand *demand, const struct kiln_view *view)
 {
     while (demand && kiln__view_combine_is(demand->view, view)) demand = demand->next;
-    return demand == NULL;
+    return !demand;
 }
 
 /* A view stays a value of its own if it is needed in memory, or if a demanded view does not combine with it. */

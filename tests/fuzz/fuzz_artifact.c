@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size >= 24) memcpy(&compared, data + 16, sizeof(compared));
     if (compared == 0 || compared > size) return 0;
     uint8_t *copy = malloc(size);
-    if (copy == NULL) return 0;
+    if (!copy) return 0;
     memcpy(copy, data, size);
     seal(copy, compared);
     seal(copy + compared, size - compared);

@@ -24,14 +24,14 @@ static int set_up(void **state)
 {
     (void)state;
     strcpy(folder, "/tmp/kiln-test-XXXXXX");
-    return mkdtemp(folder) != NULL ? 0 : -1;
+    return mkdtemp(folder) ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
     DIR *entries = opendir(folder);
-    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) remove(in_folder(entry->d_name));
+    for (struct dirent *entry; (entry = readdir(entries));) remove(in_folder(entry->d_name));
     closedir(entries);
     return rmdir(folder);
 }
@@ -40,7 +40,7 @@ static int count_entries(void)
 {
     DIR *entries = opendir(folder);
     int count = -2; /* "." and ".." */
-    while (readdir(entries) != NULL) count++;
+    while (readdir(entries)) count++;
     closedir(entries);
     return count;
 }
@@ -154,7 +154,7 @@ static int publish_over_the_limit(void)
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){100, 100});
     if (kiln__file_publish(in_folder("small"), data, 100, &err) != KILN_OK) return 1;
     if (kiln__file_publish(in_folder("large"), data, sizeof(data), &err) != KILN_IO) return 2;
-    if (strstr(err.text, "File too large") == NULL) return 3;
+    if (!strstr(err.text, "File too large")) return 3;
     pthread_sigmask(SIG_SETMASK, NULL, &mask);
     sigpending(&pending);
     if (sigismember(&mask, SIGXFSZ) || sigismember(&pending, SIGXFSZ)) return 4;

@@ -16,7 +16,7 @@ static const char *output_of(const char *words, void (*speak)(void))
     CHECK_EQ(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {
-        if (words != NULL)
+        if (words)
             setenv("KILN_LOG", words, 1);
         else
             unsetenv("KILN_LOG");

@@ -20,7 +20,7 @@ static void expect_invalid(const char *name, const char *text)
     kiln_error err = {0};
     CHECK_STATUS(kiln_device_find(name, &device, &err), KILN_INVALID, &err);
     CHECK_EQ(err.status, KILN_INVALID);
-    if (strstr(err.text, text) == NULL) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, text);
+    if (!strstr(err.text, text)) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, text);
     CHECK_EQ(device, (kiln_device *)(uintptr_t)1);
     CHECK_STATUS(kiln_device_find(name, &device, NULL), KILN_INVALID);
 }

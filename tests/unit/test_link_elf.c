@@ -65,7 +65,7 @@ static void expect_refused(const struct kiln_buffer *object, const char *entry, 
     CHECK_STATUS(kiln__image_load((kiln_bytes){object->data, object->size}, entry, &image, &err), KILN_LINK_FAILED,
                  &err);
     CHECK_NULL(image);
-    if (strstr(err.text, text) == NULL) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, text);
+    if (!strstr(err.text, text)) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, text);
 }
 #define expect_refused(...) CHECK_CALL(expect_refused, __VA_ARGS__)
 
@@ -133,7 +133,7 @@ static void protection_of(const void *address, char out[5])
     FILE *maps = fopen("/proc/self/maps", "r");
     char line[512];
     strcpy(out, "?");
-    while (fgets(line, sizeof(line), maps) != NULL) {
+    while (fgets(line, sizeof(line), maps)) {
         unsigned long start, end;
         char flags[5];
         if (sscanf(line, "%lx-%lx %4s", &start, &end, flags) != 3) continue;

@@ -47,7 +47,7 @@ static void expect_refused(const void *data, size_t size, const char *text)
     kiln_error err = {0};
     CHECK_STATUS(decode(data, size, &artifact, &err), KILN_INVALID, &err);
     CHECK_NULL(artifact);
-    if (strstr(err.text, text) == NULL) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, text);
+    if (!strstr(err.text, text)) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, text);
 }
 #define expect_refused(...) CHECK_CALL(expect_refused, __VA_ARGS__)
 

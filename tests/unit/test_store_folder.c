@@ -46,7 +46,7 @@ static int set_up(void **state)
 {
     struct world *world = calloc(1, sizeof(*world));
     strcpy(world->folder, "/tmp/kiln-test-XXXXXX");
-    if (mkdtemp(world->folder) == NULL) return -1;
+    if (!mkdtemp(world->folder)) return -1;
     strcat(world->folder, "/cache");
     world->tier = open_folder(world, true, NO_BOUND, NO_BOUND);
     *state = world;
@@ -229,7 +229,7 @@ static void expect_unusable(struct world *world, const char *path, bool writable
     kiln_error err = {0};
     CHECK_STATUS(kiln__tier_folder(path, writable, NO_BOUND, NO_BOUND, &world->events, &tier, &err), KILN_IO, &err);
     CHECK_NULL(tier);
-    if (strstr(err.text, text) == NULL) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, text);
+    if (!strstr(err.text, text)) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, text);
 }
 #define expect_unusable(...) CHECK_CALL(expect_unusable, __VA_ARGS__)
 

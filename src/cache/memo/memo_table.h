@@ -133,7 +133,7 @@ static inline void *kiln__memo_lookup(struct kiln_memo_table *memo, const struct
     struct kiln_thread *thread = kiln__thread();
     struct kiln_thread_cache_slot *slot =
         __builtin_expect(thread != NULL, 1) ? kiln__thread_cache_last(thread, signature) : NULL;
-    if (__builtin_expect(slot == NULL, 0)) return kiln__memo_lookup_slow(memo, signature);
+    if (__builtin_expect(!slot, 0)) return kiln__memo_lookup_slow(memo, signature);
     kiln__count(&thread->front_hits[slot->cache]);
     return slot->value;
 }
