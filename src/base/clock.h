@@ -1,5 +1,5 @@
 /*
- * clock.h - monotonic nanoseconds, for counters and the bench. Never decides anything.
+ * clock.h - monotonic nanoseconds, for counters and the bench. Not used for control flow.
  */
 #ifndef KILN_BASE_CLOCK_H
 #define KILN_BASE_CLOCK_H

@@ -1,8 +1,8 @@
 /*
  * environment.c - see environment.h. Names are never removed; a thread's copy is released when the thread ends.
  *
- * Invariant: `array` is set last, and cleared before anything else changes, so a copy that could not be completed is
- * never taken for one that stands.
+ * Invariant: `array` is set last, and cleared before anything else changes, so an incomplete copy is never treated
+ * as valid.
  */
 #include "base/environment.h"
 

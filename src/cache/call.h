@@ -6,7 +6,7 @@
  *       | a miss: prepare -> explain -> make
  *           | this thread makes the value, or the call fails                     a miss
  *           | another thread made it meanwhile, or it is made from what is kept  a hit of the process
- *           | the values that were signed have changed                           nothing: the next try is the call
+ *           | the values that were signed have changed                           not counted: the retry is
  *
  * The caller signs (signature.h) and looks up with kiln__memo_lookup(), which is all that a hit does and is inlined.
  * After a look-up that gave NULL it calls kiln__call_make(). A call is counted once, when it is known what it was.

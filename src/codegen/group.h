@@ -23,13 +23,15 @@
 /*
  * Layout of an operand along the inner loop:
  * 'c' inner stride is one element, 's' inner stride is 0 (one element per row), 'v' inner stride is whatever strides
- * say. Outputs are always 'c'. On GPUs 'i' is an operand of indices, through which another one is read.
+ * say. Outputs are always 'c'. 'r': the row stride is one element, in reductions of columns. On GPUs 't' is packed
+ * along rows of a tile (KILN_GPU_TILED), and 'i' is an operand of indices, through which another one is read.
  */
 enum {
     KILN_LAYOUT_PACKED = 'c',
     KILN_LAYOUT_SCALAR = 's',
     KILN_LAYOUT_STRIDED = 'v',
     KILN_LAYOUT_ROWS = 'r',
+    KILN_LAYOUT_TRANSPOSED = 't',
     KILN_LAYOUT_INDEX = 'i'
 };
 
@@ -76,9 +78,9 @@ kiln_status kiln__group_print(const struct kiln_group *group, const char *layout
 /*
  * The order of a reduction R depends on n only; it is the same for every layout, number of threads and target:
  *
- *     n <= 1024:  16 lanes, element i in lane i mod 16, each lane from the identity element in order of i; then lanes k
- * and k + 8 are combined, k and k + 4, k and k + 2, k and k + 1. n > 1024:   R of the totals of the chunks [0, 1024),
- * [1024, 2048), ..., the last of which may be shorter.
+ *     n <= 1024:  16 lanes, element i in lane i mod 16, each lane from the identity element in order of i;
+ *                 then lanes k and k + 8 are combined, k and k + 4, k and k + 2, k and k + 1.
+ *     n > 1024:   R of the totals of the chunks [0, 1024), [1024, 2048), ..., the last of which may be shorter.
  *
  * 16-bit floats accumulate in float32, also from level to level, and are rounded once at the end.
  */

@@ -1,6 +1,7 @@
 /*
  * rules.h - what an operation accepts and what it gives: dtypes and shapes. Inside the graph layer; others call
- * kiln__apply() of node.h. The attributes of every operation are written down in rules.c, at its shape rule.
+ * kiln__apply() of node.h. The attributes of every operation are written down at its shape rule, in rules.c or
+ * rules_index.c.
  */
 #ifndef KILN_GRAPH_RULES_H
 #define KILN_GRAPH_RULES_H

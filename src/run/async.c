@@ -1,5 +1,5 @@
 /*
- * async.c - evaluation behind the caller's back: one worker thread with a queue, made on first use.
+ * async.c - asynchronous evaluation: one worker thread with a queue, made on first use.
  *
  * A task holds references to its arrays, so callers may free theirs. Errors stay in the graph: a later eval of the same
  * arrays meets them. After fork the child's queue is empty: what was queued is lazy there and evaluated when asked for.

@@ -2,12 +2,12 @@
  * compiled.c - see compiled.h. A call follows the recipe of cache/call.h, and then runs the plan or returns one lazy
  * node. The steps of a miss:
  *
- *     trace -> captured arrays ready -> simplify -> fuse -> plan -> compile its kernels, side by side
+ *     trace -> captured arrays ready -> simplify -> push views -> fuse -> plan -> compile its kernels, side by side
  *
  * A shapeless function is traced for dtypes and ranks alone, and that trace is kept as a record. For a plan, replaying
  * the record takes the place of the trace.
  *
- * A plan is pinned by this thread's hazard slot while it runs, so a hit writes nothing that another thread reads.
+ * A plan is pinned by this thread's hazard pointer while it runs, so a hit writes nothing that another thread reads.
  */
 #include "run/compiled.h"
 

@@ -2,10 +2,10 @@
  * eval.c - evaluates a graph: sorts its nodes topologically and runs each of them once, whichever thread comes first.
  *
  * Invariants:
- * - `array->node` is read and referenced in one step under `graph.lock`, and set to NULL only under it; so a node is
- * not freed between the two. Nothing that can block is done under that lock.
- * - A walk holds a reference to each of its nodes until the node has run; a node holds its inputs, so every array that
- * a walk has met stays alive. The inputs of a node that has run are released with the last walk that holds it.
+ * - `array->node` is read and referenced in one step under `graph.lock`, and set to NULL only under it; so a node
+ *   is not freed between the two. Nothing that can block is done under that lock.
+ * - A walk holds a reference to each of its nodes until the node has run; a node holds its inputs, so every array
+ *   that a walk has met stays alive. The inputs of a node that has run are released with the last walk that holds it.
  * - The thread that sets a node's state to RUNNING runs the node, and waits for no other thread until it has set the
  *   next state. So waiting for a RUNNING node ends.
  * - A FAILED node is run again by the next evaluation, as a WAITING one is. Nodes that depend on a failed node are

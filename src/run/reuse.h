@@ -7,11 +7,11 @@
  * - A kernel computes the elements of an index space. For each index it reads all operands before it writes any output,
  *   whatever the order of the indices and however many threads share them. A kernel with rows may read a row several
  *   times; it has read an element for the last time when it writes the output at the same index. So an output may lie
- *   where an operand does if, at every index, both mean the same address and no two indices mean one address. An
- * operand that is repeated along an axis, as one row is for all rows, is read at other indices too. An output with one
+ *   where an operand does if, at every index, both have the same address and no two indices share one. An operand
+ *   that is repeated along an axis, as one row is for all rows, is read at other indices too. An output with one
  *   element per row is written while other rows may still read what they share. Neither is ever reused.
- * - An update in address changes some elements and leaves the others. A view that shows one address as several elements
- *   would change them all.
+ * - An update in place changes some elements and leaves the others. In a view that shows one address as several
+ *   elements it would change them all.
  */
 #ifndef KILN_RUN_REUSE_H
 #define KILN_RUN_REUSE_H

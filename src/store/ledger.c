@@ -1,10 +1,10 @@
 /*
  * ledger.c - see ledger.h.
  *
- * Invariant: an addition counts on top of the last count if it stands behind the place where that count began, be it
- * before or after the count's own record; so what was published while files were counted is in the sum at least once.
- * A ledger that has grown long is replaced by its sum; what was appended to the old one until then is carried over,
- * and who appends to it later sees that the name leads elsewhere and does so again.
+ * Invariant: the estimate is the last count plus every addition that was appended after that count's scan started; so
+ * what was published while files were counted is in the sum at least once. A ledger that has grown long is replaced by
+ * its sum. What was appended to the old file until then is carried over; a writer that appends to it later sees that
+ * the name leads to another file, and appends again.
  */
 #include "store/ledger.h"
 

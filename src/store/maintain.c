@@ -1,5 +1,5 @@
 /*
- * maintain.c - pruning and clearing a folder on somebody's word; see kiln/maintain.h.
+ * maintain.c - pruning and clearing a folder on request; see kiln/maintain.h.
  *
  * Invariant: artifacts go through kiln__prune_now() only, which knows our names; here the files of the folder itself
  * and empty sub-folders are removed, and only in a folder that holds nothing but what a cache folder holds.

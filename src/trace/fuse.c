@@ -164,12 +164,8 @@ kiln_status kiln__tape_fuse(struct kiln_tape *tape, uint32_t limit, kiln_error *
         }
         for (uint32_t k = 0; k < value->input_count; k++) {
             uint32_t *home = &fuser.home[value->inputs[k]];
-            if (value->group == KILN_NO_GROUP)
-                *home = MIXED;
-            else if (*home == UNSEEN)
-                *home = value->group;
-            else if (*home != value->group)
-                *home = MIXED;
+            bool is_one = value->group != KILN_NO_GROUP && (*home == UNSEEN || *home == value->group);
+            *home = is_one ? value->group : MIXED;
         }
     }
     dissolve_lone_reductions(tape);

@@ -3,10 +3,10 @@
  *
  * A view maps the index of each of its elements to the index of an element of its base. There are two forms:
  *
- *     rearranged   each axis walks along an axis of the base, with a start and a step, or repeats (axis -1). Every
- * chain of transpose, slice, broadcast, expand_dims and squeeze is of this form. `attrs` are those of
- *                  KILN_OP_REARRANGE: start of each axis of the base; then dim, axis (-1: none) and step of each axis.
- *     reshaped     the same elements in row-major order with other dims. `attrs` are the dims.
+ *     rearranged   each axis walks along an axis of the base, with a start and a step, or repeats (axis -1).
+ *                  Every chain of transpose, slice, broadcast, expand_dims and squeeze is of this form.
+ *                  `attrs` are those of KILN_OP_REARRANGE: start of each axis of the base; then dim, axis (-1: none)
+ * and step of each axis. reshaped     the same elements in row-major order with other dims. `attrs` are the dims.
  *
  * Views are kept in canonical form: an axis of at most one element has axis -1 and step 0, and so have all axes of an
  * empty view. So equal views have equal attributes. NULL is the identity.

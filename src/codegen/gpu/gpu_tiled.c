@@ -19,7 +19,7 @@ enum {
     ELEMENTS = TILE / WARPS, /* of a thread */
     PITCH = TILE + 1,
     SHARED_BYTES = 48 * 1024, /* that a kernel may have without asking for more */
-    TRANSPOSED = 't'
+    TRANSPOSED = KILN_LAYOUT_TRANSPOSED
 };
 
 struct tiled {

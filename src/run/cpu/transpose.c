@@ -72,7 +72,7 @@ static inline void store_word(char *to, uint64_t word, bool stream)
     }
 TILE(tile_1, uint8_t)
 TILE(tile_2, uint16_t)
-TILE(tile_8, uint64_t)
+TILE(tile_8, uint64_t) // NOLINT(bugprone-sizeof-expression): one element for one
 #if defined(__x86_64__)
 static inline void store_quarter(char *to, __m128 quarter, bool stream)
 {

@@ -130,7 +130,7 @@ static kiln_status launch_tiled(struct kiln_group_kernels *kernels, struct kiln_
     choose_layouts(loop, outputs, layouts);
     for (size_t i = outputs; i < loop->count; i++)
         if (layouts[i - outputs] == KILN_LAYOUT_STRIDED && kiln__region_is_packed(&loop->regions[i], inner - 1))
-            layouts[i - outputs] = 't';
+            layouts[i - outputs] = KILN_LAYOUT_TRANSPOSED;
     int64_t row_tiles = kiln__divide_up(loop->dims[inner - 1], KILN_GPU_TILE);
     int64_t column_tiles = kiln__divide_up(loop->dims[inner], KILN_GPU_TILE), outer = 1;
     for (size_t axis = 0; axis + 1 < inner; axis++) outer *= loop->dims[axis];
