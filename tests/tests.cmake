@@ -76,6 +76,9 @@ target_link_options(test_store_prune PRIVATE -Wl,--wrap=time)
 # Mappings that the system refuses.
 target_link_options(test_link_code PRIVATE -Wl,--wrap=mmap,--wrap=mprotect)
 
+# Counts how often the system is asked for processors.
+target_link_options(test_run_pool PRIVATE -Wl,--wrap=kiln__cores)
+
 # Counts the parts of large launches.
 target_link_options(test_run_sum PRIVATE -Wl,--wrap=kiln__pool_run)
 

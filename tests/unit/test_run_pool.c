@@ -22,6 +22,25 @@ static void expect_once(atomic_int *counts, int parts, int times)
 }
 #define expect_once(...) CHECK_CALL(expect_once, __VA_ARGS__)
 
+/* How often the system was asked for processors, which reads several files. */
+static int asked;
+int __real_kiln__cores(const char *root);
+int __wrap_kiln__cores(const char *root);
+int __wrap_kiln__cores(const char *root)
+{
+    asked++;
+    return __real_kiln__cores(root);
+}
+
+static void a_job_of_one_part_asks_for_nothing(void **state)
+{
+    (void)state;
+    atomic_int counts[1] = {0};
+    kiln__pool_run(count_part, counts, 1);
+    expect_once(counts, 1, 1);
+    CHECK_EQ(asked, 0);
+}
+
 static void every_part_runs_once(void **state)
 {
     (void)state;
@@ -103,9 +122,9 @@ static void a_forked_child_makes_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_part_runs_once),         cmocka_unit_test(callers_that_find_it_busy_work_alone),
-        cmocka_unit_test(a_part_may_run_a_job),         cmocka_unit_test(a_limit_of_one_keeps_to_the_caller),
-        cmocka_unit_test(a_forked_child_makes_its_own),
+        cmocka_unit_test(a_job_of_one_part_asks_for_nothing),   cmocka_unit_test(every_part_runs_once),
+        cmocka_unit_test(callers_that_find_it_busy_work_alone), cmocka_unit_test(a_part_may_run_a_job),
+        cmocka_unit_test(a_limit_of_one_keeps_to_the_caller),   cmocka_unit_test(a_forked_child_makes_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

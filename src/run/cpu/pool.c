@@ -153,7 +153,7 @@ static void close_job(void)
 
 void kiln__pool_run(void (*part)(void *ctx, int64_t i), void *ctx, int64_t count)
 {
-    int64_t helpers = kiln__pool_width() - 1;
+    int64_t helpers = count > 1 ? kiln__pool_width() - 1 : 0; /* asking for the width reads files, once */
     if (helpers > count - 1) helpers = count - 1;
     if (helpers <= 0 || atomic_exchange_explicit(&pool.owned, true, memory_order_acquire)) {
         for (int64_t i = 0; i < count; i++) part(ctx, i);
