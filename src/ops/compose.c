@@ -118,14 +118,23 @@ static kiln_status check_rank(const char *name, size_t ndim, kiln_error *err)
 }
 
 /* A negative axis counts from the end. */
-static kiln_status plain_axis(const char *name, int axis, size_t ndim, int64_t *out, kiln_error *err)
+kiln_status kiln__plain_axis(const char *name, int axis, size_t ndim, int *out, kiln_error *err)
 {
     int64_t plain = axis < 0 ? (int64_t)axis + (int64_t)ndim : axis;
     if (plain < 0 || plain >= (int64_t)ndim)
         return kiln__fail(err, KILN_INVALID, "[%s] Axis %d is out of range for an array of %zu dimensions.", name, axis,
                           ndim);
-    *out = plain;
+    *out = (int)plain;
     return KILN_OK;
+}
+
+/* The same as an attribute. */
+static kiln_status axis_attribute(const char *name, int axis, size_t ndim, int64_t *out, kiln_error *err)
+{
+    int plain = 0;
+    kiln_status status = kiln__plain_axis(name, axis, ndim, &plain, err);
+    if (!status) *out = plain;
+    return status;
 }
 
 /* The operation `op` with `dims` as its attributes. */
@@ -233,7 +242,7 @@ kiln_status kiln__expand_dims(struct kiln_array *a, int axis, struct kiln_array 
 {
     int64_t plain = 0;
     kiln_status status = require(a, "expand_dims", err);
-    if (!status) status = plain_axis("expand_dims", axis, (size_t)a->ndim + 1, &plain, err);
+    if (!status) status = axis_attribute("expand_dims", axis, (size_t)a->ndim + 1, &plain, err);
     return status ? status : apply1(KILN_OP_EXPAND_DIMS, a, &plain, 1, out, err);
 }
 
@@ -241,7 +250,7 @@ kiln_status kiln__squeeze_axis(struct kiln_array *a, int axis, struct kiln_array
 {
     int64_t plain = 0;
     kiln_status status = require(a, "squeeze", err);
-    if (!status) status = plain_axis("squeeze", axis, a->ndim, &plain, err);
+    if (!status) status = axis_attribute("squeeze", axis, a->ndim, &plain, err);
     return status ? status : apply1(KILN_OP_SQUEEZE, a, &plain, 1, out, err);
 }
 
@@ -309,7 +318,7 @@ kiln_status kiln__concatenate(struct kiln_array *const *arrays, size_t count, in
 {
     int64_t plain = 0;
     kiln_status status = require_all(arrays, count, "concatenate", err);
-    if (!status) status = plain_axis("concatenate", axis, arrays[0]->ndim, &plain, err);
+    if (!status) status = axis_attribute("concatenate", axis, arrays[0]->ndim, &plain, err);
     return status ? status : kiln__apply(KILN_OP_CONCATENATE, arrays, count, &plain, 1, out, err);
 }
 
@@ -331,7 +340,7 @@ kiln_status kiln__stack(struct kiln_array *const *arrays, size_t count, int axis
     int64_t plain = 0;
     kiln_status status = require_all(arrays, count, "stack", err);
     if (!status) status = check_equal_shapes(arrays, count, err);
-    if (!status) status = plain_axis("stack", axis, (size_t)arrays[0]->ndim + 1, &plain, err);
+    if (!status) status = axis_attribute("stack", axis, (size_t)arrays[0]->ndim + 1, &plain, err);
     if (status) return status;
     struct kiln_array **rows = calloc(count, sizeof *rows);
     if (!rows) return kiln__no_memory(err, "the rows of a stack");
@@ -348,7 +357,7 @@ kiln_status kiln__sum_axis(struct kiln_array *a, int axis, bool keepdims, struct
 {
     int64_t attrs[2] = {0, keepdims};
     kiln_status status = require(a, "sum", err);
-    if (!status) status = plain_axis("sum", axis, a->ndim, &attrs[0], err);
+    if (!status) status = axis_attribute("sum", axis, a->ndim, &attrs[0], err);
     return status ? status : apply1(KILN_OP_SUM, a, attrs, 2, out, err);
 }
 

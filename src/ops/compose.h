@@ -44,4 +44,7 @@ kiln_status kiln__random_bits(const int *dims, size_t ndim, struct kiln_array *k
 kiln_status kiln__random_bernoulli(struct kiln_array *p, const int *dims, size_t ndim, struct kiln_array *key,
                                    struct kiln_array **out, kiln_error *err);
 
+/* A negative axis counts from the end. KILN_INVALID names `name` and the axis. */
+kiln_status kiln__plain_axis(const char *name, int axis, size_t ndim, int *out, kiln_error *err);
+
 #endif

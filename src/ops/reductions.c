@@ -13,16 +13,6 @@
 #include "ops/replay.h"
 #include "ops/row_layer.h"
 
-kiln_status kiln__plain_axis(const char *name, int axis, size_t ndim, int *out, kiln_error *err)
-{
-    int64_t plain = axis < 0 ? (int64_t)axis + (int64_t)ndim : axis;
-    if (plain < 0 || plain >= (int64_t)ndim)
-        return kiln__fail(err, KILN_INVALID, "[%s] Axis %d is out of range for an array of %zu dimensions.", name, axis,
-                          ndim);
-    *out = (int)plain;
-    return KILN_OK;
-}
-
 static kiln_status axes_to_set(const char *name, const struct kiln_array *a, struct kiln_axes axes, uint64_t *out,
                                kiln_error *err)
 {

@@ -46,8 +46,6 @@ kiln_status kiln__median(struct kiln_array *a, struct kiln_axes axes, struct kil
 kiln_status kiln__number_of_elements(struct kiln_array *a, struct kiln_axes axes, bool inverted, enum kiln_dtype dtype,
                                      struct kiln_array **out, kiln_error *err);
 
-/* A negative axis counts from the end. KILN_INVALID names `name` and the axis. */
-kiln_status kiln__plain_axis(const char *name, int axis, size_t ndim, int *out, kiln_error *err);
 /* In formulas: over one axis, which stays with size 1; over the last axis; softmax over the last axis. */
 struct kiln_array *kiln__e_reduce_axis(struct kiln_expression *e, enum kiln_op op, struct kiln_array *a, int axis);
 struct kiln_array *kiln__e_softmax_last(struct kiln_expression *e, struct kiln_array *a);

@@ -9,11 +9,8 @@
 #include <string.h>
 
 #include "run/ops/axis.h"
+#include "run/ops/complex_number.h"
 #include "run/ops/operation.h"
-
-struct complex_number {
-    float real, imaginary;
-};
 
 typedef void scan(enum kiln_op op, const char *in, int64_t in_step, char *out, int64_t out_step, int64_t n,
                   bool inclusive);
@@ -26,34 +23,6 @@ typedef void scan(enum kiln_op op, const char *in, int64_t in_step, char *out, i
 #define WRAPPED_PLUS(a, b)  ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
 #define WRAPPED_TIMES(a, b) ((int64_t)((uint64_t)(a) * (uint64_t)(b)))
 #define SAME(x)             (x)
-
-static inline struct complex_number complex_plus(struct complex_number a, struct complex_number b)
-{
-    return (struct complex_number){a.real + b.real, a.imaginary + b.imaginary};
-}
-
-static inline struct complex_number complex_times(struct complex_number a, struct complex_number b)
-{
-    return (struct complex_number){a.real * b.real - a.imaginary * b.imaginary,
-                                   a.real * b.imaginary + a.imaginary * b.real};
-}
-
-static inline bool is_nan(struct complex_number a)
-{
-    return isnan(a.real) || isnan(a.imaginary);
-}
-
-static inline struct complex_number complex_larger(struct complex_number a, struct complex_number b)
-{
-    bool above = a.real > b.real || (a.real == b.real && a.imaginary > b.imaginary);
-    return is_nan(a) || (above && !is_nan(b)) ? a : b;
-}
-
-static inline struct complex_number complex_smaller(struct complex_number a, struct complex_number b)
-{
-    bool below = a.real < b.real || (a.real == b.real && a.imaginary < b.imaginary);
-    return is_nan(a) || (below && !is_nan(b)) ? a : b;
-}
 
 #define SCAN(wide, memory, FROM, TO, STEP, start)                                                                      \
     do {                                                                                                               \

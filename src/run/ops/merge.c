@@ -6,37 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-struct complex_number {
-    float real, imaginary;
-};
-
-static inline bool is_nan(struct complex_number a)
-{
-    return isnan(a.real) || isnan(a.imaginary);
-}
-
-static inline struct complex_number complex_plus(struct complex_number a, struct complex_number b)
-{
-    return (struct complex_number){a.real + b.real, a.imaginary + b.imaginary};
-}
-
-static inline struct complex_number complex_times(struct complex_number a, struct complex_number b)
-{
-    return (struct complex_number){a.real * b.real - a.imaginary * b.imaginary,
-                                   a.real * b.imaginary + a.imaginary * b.real};
-}
-
-static inline struct complex_number complex_larger(struct complex_number a, struct complex_number b)
-{
-    bool above = a.real > b.real || (a.real == b.real && a.imaginary > b.imaginary);
-    return is_nan(a) || (above && !is_nan(b)) ? a : b;
-}
-
-static inline struct complex_number complex_smaller(struct complex_number a, struct complex_number b)
-{
-    bool below = a.real < b.real || (a.real == b.real && a.imaginary < b.imaginary);
-    return is_nan(a) || (below && !is_nan(b)) ? a : b;
-}
+#include "run/ops/complex_number.h"
 
 #define SAME(x)       (x)
 #define SECOND(a, b)  ((void)(a), (b))
