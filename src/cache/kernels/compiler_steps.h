@@ -2,8 +2,8 @@
  * compiler_steps.h - steps of a compiler that stand beside the public interface (kiln_compiler). Inside the library:
  * compilers that programs bring have none of them.
  */
-#ifndef KILN_CACHE_COMPILER_STEPS_H
-#define KILN_CACHE_COMPILER_STEPS_H
+#ifndef KILN_CACHE_KERNELS_COMPILER_STEPS_H
+#define KILN_CACHE_KERNELS_COMPILER_STEPS_H
 
 #include "store/artifact.h"
 

@@ -3,8 +3,8 @@
  *
  * The content key is made once per miss and passed down; an artifact from a tier has been compared with it in full.
  */
-#ifndef KILN_CACHE_COMPILING_H
-#define KILN_CACHE_COMPILING_H
+#ifndef KILN_CACHE_KERNELS_COMPILING_H
+#define KILN_CACHE_KERNELS_COMPILING_H
 
 #include "cache/kernels/kernel.h"
 #include "cache/memo/memo_table.h"

@@ -4,8 +4,8 @@
  * memory -> folders -> compiler; whoever comes second for a key that is being made waits for it. No lock is held while
  * a compiler runs. Two devices of one target share the artifact; each links it once, when it first needs it.
  */
-#ifndef KILN_CACHE_KERNEL_H
-#define KILN_CACHE_KERNEL_H
+#ifndef KILN_CACHE_KERNELS_KERNEL_H
+#define KILN_CACHE_KERNELS_KERNEL_H
 
 #include "key/request.h"
 #include "store/artifact.h"

@@ -1,8 +1,8 @@
 /*
  * llvm_link.h - link() and unlink() of kiln_compiler_llvm(). Inside the cache layer.
  */
-#ifndef KILN_CACHE_LLVM_LINK_H
-#define KILN_CACHE_LLVM_LINK_H
+#ifndef KILN_CACHE_KERNELS_LLVM_LINK_H
+#define KILN_CACHE_KERNELS_LLVM_LINK_H
 
 #include "kiln.h"
 

@@ -1,8 +1,8 @@
 /*
  * toolchain.h - where the compiler plug-in is, and which one it is, without opening it.
  */
-#ifndef KILN_CACHE_TOOLCHAIN_H
-#define KILN_CACHE_TOOLCHAIN_H
+#ifndef KILN_CACHE_KERNELS_TOOLCHAIN_H
+#define KILN_CACHE_KERNELS_TOOLCHAIN_H
 
 #include <stddef.h>
 

@@ -6,8 +6,8 @@
  * its own record that it is going to unlink, and whoever frees a function, whose compiler may go next, waits for those
  * that began earlier.
  */
-#ifndef KILN_CACHE_UNLINKING_H
-#define KILN_CACHE_UNLINKING_H
+#ifndef KILN_CACHE_KERNELS_UNLINKING_H
+#define KILN_CACHE_KERNELS_UNLINKING_H
 
 /* Around taking executables out of a table and unlinking them. May nest: unlink() may free a function. */
 void kiln__unlinking_begin(void);

@@ -6,8 +6,8 @@
  * entered later did not find it in the table. Entering is a store to the thread's own record; the evicting thread runs
  * kiln__heavy_barrier().
  */
-#ifndef KILN_CACHE_EPOCH_H
-#define KILN_CACHE_EPOCH_H
+#ifndef KILN_CACHE_MEMO_EPOCH_H
+#define KILN_CACHE_MEMO_EPOCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * The set has one reference to each value. Adding takes constant time on average. Nothing here locks: the memo table
  * that owns a set guards it.
  */
-#ifndef KILN_CACHE_HELD_H
-#define KILN_CACHE_HELD_H
+#ifndef KILN_CACHE_MEMO_HELD_H
+#define KILN_CACHE_MEMO_HELD_H
 
 #include <stdbool.h>
 #include <stddef.h>

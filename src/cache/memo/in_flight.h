@@ -5,8 +5,8 @@
  * that asks for its own key is noticed, and that what a thread leaves behind is given up: when it ends, or when it is
  * found to have jumped out of the maker's frames (base/process/callback.h).
  */
-#ifndef KILN_CACHE_IN_FLIGHT_H
-#define KILN_CACHE_IN_FLIGHT_H
+#ifndef KILN_CACHE_MEMO_IN_FLIGHT_H
+#define KILN_CACHE_MEMO_IN_FLIGHT_H
 
 #include "cache/memo/memo_table.h"
 #include "store/lock.h"

@@ -7,8 +7,8 @@
  * With many entries a look-up costs what it waits for memory: the slot, then the entry. The low bits of a slot, which
  * an entry's address leaves free, are bits of its hash, so that entries of other keys are passed by untouched.
  */
-#ifndef KILN_CACHE_MEMO_ENTRIES_H
-#define KILN_CACHE_MEMO_ENTRIES_H
+#ifndef KILN_CACHE_MEMO_MEMO_ENTRIES_H
+#define KILN_CACHE_MEMO_MEMO_ENTRIES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * A value that left may still be in use. One that a thread pins, or that is retired until threads have left, waits in
  * the table's limbo, and is looked at again when the next values leave.
  */
-#ifndef KILN_CACHE_MEMO_REMOVAL_H
-#define KILN_CACHE_MEMO_REMOVAL_H
+#ifndef KILN_CACHE_MEMO_MEMO_REMOVAL_H
+#define KILN_CACHE_MEMO_MEMO_REMOVAL_H
 
 #include "cache/memo/memo_table.h"
 

@@ -10,8 +10,8 @@
  * in-flight compile only at a higher level than it works for itself. At the same or a lower level it makes the value
  * on its own instead.
  */
-#ifndef KILN_CACHE_MEMO_TABLE_H
-#define KILN_CACHE_MEMO_TABLE_H
+#ifndef KILN_CACHE_MEMO_MEMO_TABLE_H
+#define KILN_CACHE_MEMO_MEMO_TABLE_H
 
 #include <pthread.h>
 

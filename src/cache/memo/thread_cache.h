@@ -11,8 +11,8 @@
  * 10,000 short threads cost the memory of those alive at once. (In a process without a free thread-specific key, that
  * of all threads: base/process/thread_state.h.)
  */
-#ifndef KILN_CACHE_THREAD_CACHE_H
-#define KILN_CACHE_THREAD_CACHE_H
+#ifndef KILN_CACHE_MEMO_THREAD_CACHE_H
+#define KILN_CACHE_MEMO_THREAD_CACHE_H
 
 #include <stdatomic.h>
 

@@ -8,8 +8,8 @@
  * GPU. Errors: 2 ulp or better (logaddexp: 2 ulp of the larger of 1 and the result); infinities, NaN, denormals and
  * signed zeros are right.
  */
-#ifndef KILN_CODEGEN_RUNTIME_H
-#define KILN_CODEGEN_RUNTIME_H
+#ifndef KILN_CODEGEN_RUNTIME_RUNTIME_H
+#define KILN_CODEGEN_RUNTIME_RUNTIME_H
 
 #include <stdint.h>
 
