@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,9 @@ static const struct {
 };
 
 static pthread_once_t parse_once = PTHREAD_ONCE_INIT;
-static unsigned kinds_on; /* written once, by parse() */
+static unsigned kinds_on; /* written once, by parse(), as is the next */
+static char wrong_word[65];
+static _Atomic bool is_wrong; /* the word was not told yet: not in parse(), since a callback may log */
 
 static void write_line(kiln_log_kind kind, const char *format, va_list list);
 
@@ -61,12 +64,11 @@ static bool parse_word(const char *word, size_t size)
 static void parse(void)
 {
     const char *text = getenv("KILN_LOG");
-    bool is_said = false; /* one wrong word is enough to be told */
     while (text && *text != '\0') {
         size_t size = strcspn(text, ",");
-        if (!parse_word(text, size) && !is_said) {
-            say("KILN_LOG: no such word: %.*s; there are miss, fault and all", size > 64 ? 64 : (int)size, text);
-            is_said = true;
+        if (!parse_word(text, size) && !is_wrong) { /* one is enough to be told */
+            snprintf(wrong_word, sizeof wrong_word, "%.*s", (int)(size > 64 ? 64 : size), text);
+            is_wrong = true;
         }
         text += size;
         if (*text == ',') text++;
@@ -76,6 +78,8 @@ static void parse(void)
 bool kiln__log_on(kiln_log_kind kind)
 {
     pthread_once(&parse_once, parse);
+    if (__builtin_expect(atomic_load_explicit(&is_wrong, memory_order_relaxed), 0) && atomic_exchange(&is_wrong, false))
+        say("KILN_LOG: no such word: %s; there are miss, fault and all", wrong_word);
     return ((kinds_on | kiln__log_callback_kinds()) & (unsigned)kind) != 0;
 }
 

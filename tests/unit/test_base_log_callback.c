@@ -31,6 +31,19 @@ static void count_free(void *context)
     atomic_fetch_add(&heard->frees, 1);
 }
 
+/* The first line of the process: the callback calls Kiln while KILN_LOG, which is wrong, is told. */
+static void a_wrong_variable_is_told(void **state)
+{
+    (void)state;
+    struct heard heard = {.logs_itself = true};
+    setenv("KILN_LOG", "mis", 1);
+    CHECK_EQ(kiln_set_log(KILN_LOG_FAULT, hear, &heard, NULL), KILN_OK);
+    CHECK_TRUE(kiln__log_on(KILN_LOG_FAULT));
+    CHECK_EQ(heard.lines, 1);
+    CHECK_STR(heard.text, "KILN_LOG: no such word: mis; there are miss, fault and all");
+    CHECK_EQ(kiln_set_log(0, NULL, NULL, NULL), KILN_OK);
+}
+
 static void kinds_choose(void **state)
 {
     (void)state;
@@ -128,6 +141,7 @@ static void a_context_is_freed_once_and_after_its_last_call(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wrong_variable_is_told),
         cmocka_unit_test(kinds_choose),
         cmocka_unit_test(wrong_kinds_change_nothing),
         cmocka_unit_test(what_the_function_logs_does_not_come_back),
