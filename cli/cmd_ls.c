@@ -2,8 +2,7 @@
  * cmd_ls.c - `kiln ls`: the artifacts of a folder, one per line. A damaged file is listed with what is wrong with it,
  * and makes the exit code 1.
  */
-#include "cli.h"
-#include "kiln/inspect.h"
+#include "show.h"
 
 enum { SHORT_DIGEST = 12 };
 
@@ -19,13 +18,7 @@ static void print_row(const kiln_entry_info *info)
 static void print_json_row(const kiln_entry_info *info)
 {
     kiln__json_open(&json_out, NULL, '{');
-    kiln__json_text(&json_out, "digest", info->digest);
-    kiln__json_text(&json_out, "function", info->function);
-    kiln__json_text(&json_out, "target", info->target);
-    kiln__json_text(&json_out, "entry", info->entry);
-    kiln__json_number(&json_out, "size_bytes", info->size_bytes);
-    kiln__json_number(&json_out, "compile_ns", info->compile_ns);
-    kiln__json_number(&json_out, "created_unix_s", info->created_unix_s);
+    print_json_metadata(info, false);
     kiln__json_close(&json_out, '}');
 }
 

@@ -12,8 +12,9 @@ bool next_fact(kiln_bytes *rest, kiln_bytes *name, kiln_bytes *value);
 bool fact_is(kiln_bytes name, const char *word);
 
 void print_entry(const kiln_entry *entry);
-void print_json_entry(const kiln_entry *entry); /* into json_out */
-void print_text(const kiln_entry *entry);       /* what it was compiled from, if that was kept */
+void print_json_metadata(const kiln_entry_info *info, bool with_path); /* fields of an object, into json_out */
+void print_json_entry(const kiln_entry *entry);                        /* into json_out */
+void print_text(const kiln_entry *entry);                              /* what it was compiled from, if that was kept */
 
 /* Artifacts of a function, opened. */
 struct shown {

@@ -84,10 +84,10 @@ static void print_json_pair(kiln_bytes name, kiln_bytes value)
     kiln__json_close(&json_out, '}');
 }
 
-static void print_json_metadata(const kiln_entry_info *info)
+void print_json_metadata(const kiln_entry_info *info, bool with_path)
 {
     kiln__json_text(&json_out, "digest", info->digest);
-    kiln__json_text(&json_out, "path", info->path);
+    if (with_path) kiln__json_text(&json_out, "path", info->path);
     kiln__json_text(&json_out, "function", info->function);
     kiln__json_text(&json_out, "target", info->target);
     kiln__json_text(&json_out, "entry", info->entry);
@@ -116,7 +116,7 @@ void print_json_entry(const kiln_entry *entry)
     kiln_bytes name, value, rest = kiln_entry_call(entry);
     kiln_entry_describe(entry, &info);
     kiln__json_open(&json_out, NULL, '{');
-    print_json_metadata(&info);
+    print_json_metadata(&info, true);
     kiln__json_open(&json_out, "call", '[');
     while (next_fact(&rest, &name, &value)) print_json_pair(name, value);
     kiln__json_close(&json_out, ']');

@@ -39,19 +39,25 @@ static void *first_call(void *unused)
     return NULL;
 }
 
-static void test_first_calls_at_once_trace_once(void **state)
+static void expect_one_trace(void *(*body)(void *), bool shapeless)
 {
-    (void)state;
     struct function function = {.body = slow_twice_plus_one};
-    shared_function = compile(&function, false);
+    shared_function = compile(&function, shapeless);
     kiln_counters before = counters();
-    run_threads(first_call, THREADS);
+    run_threads(body, THREADS);
     kiln_counters now = counters();
     CHECK_EQ(function.calls, 1);
     CHECK_EQ(now.traces - before.traces, 1);
     CHECK_EQ(now.calls - before.calls, THREADS * 10);
     CHECK_EQ(now.front_hits + now.process_hits - before.front_hits - before.process_hits, THREADS * 10 - 1);
     kiln__compiled_unref(shared_function);
+}
+#define expect_one_trace(...) CHECK_CALL(expect_one_trace, __VA_ARGS__)
+
+static void test_first_calls_at_once_trace_once(void **state)
+{
+    (void)state;
+    expect_one_trace(first_call, false);
 }
 
 static void *first_call_of_a_size(void *id)
@@ -65,16 +71,7 @@ static void *first_call_of_a_size(void *id)
 static void test_first_calls_at_once_of_a_shapeless_function(void **state)
 {
     (void)state;
-    struct function function = {.body = slow_twice_plus_one};
-    shared_function = compile(&function, true);
-    kiln_counters before = counters();
-    run_threads(first_call_of_a_size, THREADS);
-    kiln_counters now = counters();
-    CHECK_EQ(function.calls, 1);
-    CHECK_EQ(now.traces - before.traces, 1);
-    CHECK_EQ(now.calls - before.calls, THREADS * 10);
-    CHECK_EQ(now.front_hits + now.process_hits - before.front_hits - before.process_hits, THREADS * 10 - 1);
-    kiln__compiled_unref(shared_function);
+    expect_one_trace(first_call_of_a_size, true);
 }
 
 static void *failing_first_call(void *unused)
