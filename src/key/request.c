@@ -252,7 +252,7 @@ static void reads_content(const kiln_request *request, struct kiln_content_key *
 kiln_status kiln__request_content(const struct kiln_request *request, const char *compiler, const char *toolchain,
                                   kiln_bytes text, struct kiln_content_key *out, kiln_error *err)
 {
-    kiln__content_text(out, "format", "2");
+    kiln__content_text(out, "format", "3");
     kiln__content_text(out, "compiler", compiler);
     kiln__content_text(out, "toolchain", toolchain);
     kiln__content_text(out, "target", request->device->target.name);

@@ -164,10 +164,10 @@ join:
   br label %rests
 
 total:
-  %place = zext i32 %thread to i64
+  %position = zext i32 %thread to i64
   %both = fadd float %rest0, %rest1
   %both.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %both.at = getelementptr inbounds float, ptr addrspace(3) %both.to, i64 %place
+  %both.at = getelementptr inbounds float, ptr addrspace(3) %both.to, i64 %position
   store float %both, ptr addrspace(3) %both.at, align 4
   call void @llvm.nvvm.barrier0()
   %is.first = icmp eq i32 %pair, 0
@@ -175,37 +175,37 @@ total:
   br i1 %is.last, label %finish, label %exit
 
 finish:
-  %place0 = add nuw nsw i64 %lane.long, 0
+  %position0 = add nuw nsw i64 %lane.long, 0
   %l8.0.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %l8.0.at = getelementptr inbounds float, ptr addrspace(3) %l8.0.to, i64 %place0
+  %l8.0.at = getelementptr inbounds float, ptr addrspace(3) %l8.0.to, i64 %position0
   %l8.0 = load float, ptr addrspace(3) %l8.0.at, align 4
-  %place1 = add nuw nsw i64 %lane.long, 32
+  %position1 = add nuw nsw i64 %lane.long, 32
   %l8.1.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %l8.1.at = getelementptr inbounds float, ptr addrspace(3) %l8.1.to, i64 %place1
+  %l8.1.at = getelementptr inbounds float, ptr addrspace(3) %l8.1.to, i64 %position1
   %l8.1 = load float, ptr addrspace(3) %l8.1.at, align 4
-  %place2 = add nuw nsw i64 %lane.long, 64
+  %position2 = add nuw nsw i64 %lane.long, 64
   %l8.2.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %l8.2.at = getelementptr inbounds float, ptr addrspace(3) %l8.2.to, i64 %place2
+  %l8.2.at = getelementptr inbounds float, ptr addrspace(3) %l8.2.to, i64 %position2
   %l8.2 = load float, ptr addrspace(3) %l8.2.at, align 4
-  %place3 = add nuw nsw i64 %lane.long, 96
+  %position3 = add nuw nsw i64 %lane.long, 96
   %l8.3.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %l8.3.at = getelementptr inbounds float, ptr addrspace(3) %l8.3.to, i64 %place3
+  %l8.3.at = getelementptr inbounds float, ptr addrspace(3) %l8.3.to, i64 %position3
   %l8.3 = load float, ptr addrspace(3) %l8.3.at, align 4
-  %place4 = add nuw nsw i64 %lane.long, 128
+  %position4 = add nuw nsw i64 %lane.long, 128
   %l8.4.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %l8.4.at = getelementptr inbounds float, ptr addrspace(3) %l8.4.to, i64 %place4
+  %l8.4.at = getelementptr inbounds float, ptr addrspace(3) %l8.4.to, i64 %position4
   %l8.4 = load float, ptr addrspace(3) %l8.4.at, align 4
-  %place5 = add nuw nsw i64 %lane.long, 160
+  %position5 = add nuw nsw i64 %lane.long, 160
   %l8.5.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %l8.5.at = getelementptr inbounds float, ptr addrspace(3) %l8.5.to, i64 %place5
+  %l8.5.at = getelementptr inbounds float, ptr addrspace(3) %l8.5.to, i64 %position5
   %l8.5 = load float, ptr addrspace(3) %l8.5.at, align 4
-  %place6 = add nuw nsw i64 %lane.long, 192
+  %position6 = add nuw nsw i64 %lane.long, 192
   %l8.6.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %l8.6.at = getelementptr inbounds float, ptr addrspace(3) %l8.6.to, i64 %place6
+  %l8.6.at = getelementptr inbounds float, ptr addrspace(3) %l8.6.to, i64 %position6
   %l8.6 = load float, ptr addrspace(3) %l8.6.at, align 4
-  %place7 = add nuw nsw i64 %lane.long, 224
+  %position7 = add nuw nsw i64 %lane.long, 224
   %l8.7.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %l8.7.at = getelementptr inbounds float, ptr addrspace(3) %l8.7.to, i64 %place7
+  %l8.7.at = getelementptr inbounds float, ptr addrspace(3) %l8.7.to, i64 %position7
   %l8.7 = load float, ptr addrspace(3) %l8.7.at, align 4
   %l4.0 = fadd float %l8.0, %l8.4
   %l4.1 = fadd float %l8.1, %l8.5

@@ -26,11 +26,11 @@ hash:
   %key.high = shl nuw i64 %key.above, 32
   %key = or i64 %key.low, %key.high
   %second = add nuw i32 %pairs, %first
-  %place0 = zext i32 %first to i64
-  %place1 = zext i32 %second to i64
+  %position0 = zext i32 %first to i64
+  %position1 = zext i32 %second to i64
   %both = icmp ult i32 %first, %half
-  %counted = select i1 %both, i64 %place1, i64 0
-  %count0 = trunc i64 %place0 to i32
+  %counted = select i1 %both, i64 %position1, i64 0
+  %count0 = trunc i64 %position0 to i32
   %count1 = trunc i64 %counted to i32
   %counter.low = zext i32 %count0 to i64
   %counter.above = zext i32 %count1 to i64
@@ -40,12 +40,12 @@ hash:
   %word0 = trunc i64 %words to i32
   %words.above = lshr i64 %words, 32
   %word1 = trunc i64 %words.above to i32
-  %o0.at0 = getelementptr inbounds i32, ptr %o0, i64 %place0
+  %o0.at0 = getelementptr inbounds i32, ptr %o0, i64 %position0
   store i32 %word0, ptr %o0.at0, align 4
   br i1 %both, label %more, label %exit
 
 more:
-  %o0.at1 = getelementptr inbounds i32, ptr %o0, i64 %place1
+  %o0.at1 = getelementptr inbounds i32, ptr %o0, i64 %position1
   store i32 %word1, ptr %o0.at1, align 4
   br label %exit
 

@@ -41,9 +41,9 @@ entry:
   %lane.member = and i32 %lane, %team.mask
   %is.member = icmp eq i32 %lane.member, %member
   %is.owner = and i1 %is.low, %is.member
-  %place.row = mul nuw nsw i32 %row.here, 16
-  %place.short = add nuw nsw i32 %place.row, %lane.low
-  %place = zext i32 %place.short to i64
+  %position.row = mul nuw nsw i32 %row.here, 16
+  %position.short = add nuw nsw i32 %position.row, %lane.low
+  %position = zext i32 %position.short to i64
   %lane.any = or i32 %lane, %member
   %is.leader = icmp eq i32 %lane.any, 0
   %is.first = and i1 %is.leader, %is.row
@@ -292,14 +292,14 @@ publish.0:
 
 give.0:
   %up0.0.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %up0.0.at = getelementptr inbounds i8, ptr addrspace(3) %up0.0.to, i64 %place
+  %up0.0.at = getelementptr inbounds i8, ptr addrspace(3) %up0.0.to, i64 %position
   store i8 %up0.0, ptr addrspace(3) %up0.0.at, align 1
   br label %meet.0
 
 meet.0:
   call void @llvm.nvvm.barrier0()
   %met0.0.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %met0.0.at = getelementptr inbounds i8, ptr addrspace(3) %met0.0.to, i64 %place
+  %met0.0.at = getelementptr inbounds i8, ptr addrspace(3) %met0.0.to, i64 %position
   %met0.0 = load i8, ptr addrspace(3) %met0.0.at, align 1
   br label %known.0
 

@@ -65,9 +65,9 @@ start:
   %lane.member = and i32 %lane, %team.mask
   %is.member = icmp eq i32 %lane.member, %member
   %is.owner = and i1 %is.low, %is.member
-  %place.row = mul nuw nsw i32 %row.here, 16
-  %place.short = add nuw nsw i32 %place.row, %lane.low
-  %place = zext i32 %place.short to i64
+  %position.row = mul nuw nsw i32 %row.here, 16
+  %position.short = add nuw nsw i32 %position.row, %lane.low
+  %position = zext i32 %position.short to i64
   %lane.any = or i32 %lane, %member
   %is.leader = icmp eq i32 %lane.any, 0
   %is.first = and i1 %is.leader, %is.row
@@ -466,14 +466,14 @@ publish.0:
 
 give.0:
   %up2.0.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %up2.0.at = getelementptr inbounds float, ptr addrspace(3) %up2.0.to, i64 %place
+  %up2.0.at = getelementptr inbounds float, ptr addrspace(3) %up2.0.to, i64 %position
   store float %up2.0, ptr addrspace(3) %up2.0.at, align 4
   br label %meet.0
 
 meet.0:
   call void @llvm.nvvm.barrier0()
   %met2.0.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %met2.0.at = getelementptr inbounds float, ptr addrspace(3) %met2.0.to, i64 %place
+  %met2.0.at = getelementptr inbounds float, ptr addrspace(3) %met2.0.to, i64 %position
   %met2.0 = load float, ptr addrspace(3) %met2.0.at, align 4
   br label %known.0
 

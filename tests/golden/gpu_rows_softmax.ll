@@ -56,9 +56,9 @@ start:
   %lane.member = and i32 %lane, %team.mask
   %is.member = icmp eq i32 %lane.member, %member
   %is.owner = and i1 %is.low, %is.member
-  %place.row = mul nuw nsw i32 %row.here, 16
-  %place.short = add nuw nsw i32 %place.row, %lane.low
-  %place = zext i32 %place.short to i64
+  %position.row = mul nuw nsw i32 %row.here, 16
+  %position.short = add nuw nsw i32 %position.row, %lane.low
+  %position = zext i32 %position.short to i64
   %lane.any = or i32 %lane, %member
   %is.leader = icmp eq i32 %lane.any, 0
   %is.first = and i1 %is.leader, %is.row
@@ -427,14 +427,14 @@ publish.0:
 
 give.0:
   %up0.0.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %up0.0.at = getelementptr inbounds float, ptr addrspace(3) %up0.0.to, i64 %place
+  %up0.0.at = getelementptr inbounds float, ptr addrspace(3) %up0.0.to, i64 %position
   store float %up0.0, ptr addrspace(3) %up0.0.at, align 4
   br label %meet.0
 
 meet.0:
   call void @llvm.nvvm.barrier0()
   %met0.0.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 0
-  %met0.0.at = getelementptr inbounds float, ptr addrspace(3) %met0.0.to, i64 %place
+  %met0.0.at = getelementptr inbounds float, ptr addrspace(3) %met0.0.to, i64 %position
   %met0.0 = load float, ptr addrspace(3) %met0.0.at, align 4
   br label %known.0
 
@@ -1175,14 +1175,14 @@ publish.1:
 
 give.1:
   %up3.1.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 128
-  %up3.1.at = getelementptr inbounds float, ptr addrspace(3) %up3.1.to, i64 %place
+  %up3.1.at = getelementptr inbounds float, ptr addrspace(3) %up3.1.to, i64 %position
   store float %up3.1, ptr addrspace(3) %up3.1.at, align 4
   br label %meet.1
 
 meet.1:
   call void @llvm.nvvm.barrier0()
   %met3.1.to = getelementptr inbounds i8, ptr addrspace(3) @lanes, i64 128
-  %met3.1.at = getelementptr inbounds float, ptr addrspace(3) %met3.1.to, i64 %place
+  %met3.1.at = getelementptr inbounds float, ptr addrspace(3) %met3.1.to, i64 %position
   %met3.1 = load float, ptr addrspace(3) %met3.1.at, align 4
   br label %known.1
 

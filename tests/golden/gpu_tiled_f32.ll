@@ -112,44 +112,44 @@ entry:
   %v1.3 = load float, ptr %p1.at.3, align 4
   %p0.put.0.column = mul nuw i32 %y.warp, 33
   %p0.put.0.row = add nuw i32 %p0.put.0.column, %x.lane
-  %p0.put.0.place = add nuw i32 %p0.put.0.row, 0
-  %p0.put.0 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.put.0.place
+  %p0.put.0.position = add nuw i32 %p0.put.0.row, 0
+  %p0.put.0 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.put.0.position
   store i32 %p0.bits.0, ptr %p0.put.0, align 4
   %p0.put.1.column = mul nuw i32 %y.warp, 33
   %p0.put.1.row = add nuw i32 %p0.put.1.column, %x.lane
-  %p0.put.1.place = add nuw i32 %p0.put.1.row, 264
-  %p0.put.1 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.put.1.place
+  %p0.put.1.position = add nuw i32 %p0.put.1.row, 264
+  %p0.put.1 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.put.1.position
   store i32 %p0.bits.1, ptr %p0.put.1, align 4
   %p0.put.2.column = mul nuw i32 %y.warp, 33
   %p0.put.2.row = add nuw i32 %p0.put.2.column, %x.lane
-  %p0.put.2.place = add nuw i32 %p0.put.2.row, 528
-  %p0.put.2 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.put.2.place
+  %p0.put.2.position = add nuw i32 %p0.put.2.row, 528
+  %p0.put.2 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.put.2.position
   store i32 %p0.bits.2, ptr %p0.put.2, align 4
   %p0.put.3.column = mul nuw i32 %y.warp, 33
   %p0.put.3.row = add nuw i32 %p0.put.3.column, %x.lane
-  %p0.put.3.place = add nuw i32 %p0.put.3.row, 792
-  %p0.put.3 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.put.3.place
+  %p0.put.3.position = add nuw i32 %p0.put.3.row, 792
+  %p0.put.3 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.put.3.position
   store i32 %p0.bits.3, ptr %p0.put.3, align 4
   call void @llvm.nvvm.barrier0()
   %p0.get.0.column = mul nuw i32 %x.lane, 33
   %p0.get.0.row = add nuw i32 %p0.get.0.column, %y.warp
-  %p0.get.0.place = add nuw i32 %p0.get.0.row, 0
-  %p0.get.0 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.get.0.place
+  %p0.get.0.position = add nuw i32 %p0.get.0.row, 0
+  %p0.get.0 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.get.0.position
   %v0.0 = load float, ptr %p0.get.0, align 4
   %p0.get.1.column = mul nuw i32 %x.lane, 33
   %p0.get.1.row = add nuw i32 %p0.get.1.column, %y.warp
-  %p0.get.1.place = add nuw i32 %p0.get.1.row, 8
-  %p0.get.1 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.get.1.place
+  %p0.get.1.position = add nuw i32 %p0.get.1.row, 8
+  %p0.get.1 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.get.1.position
   %v0.1 = load float, ptr %p0.get.1, align 4
   %p0.get.2.column = mul nuw i32 %x.lane, 33
   %p0.get.2.row = add nuw i32 %p0.get.2.column, %y.warp
-  %p0.get.2.place = add nuw i32 %p0.get.2.row, 16
-  %p0.get.2 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.get.2.place
+  %p0.get.2.position = add nuw i32 %p0.get.2.row, 16
+  %p0.get.2 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.get.2.position
   %v0.2 = load float, ptr %p0.get.2, align 4
   %p0.get.3.column = mul nuw i32 %x.lane, 33
   %p0.get.3.row = add nuw i32 %p0.get.3.column, %y.warp
-  %p0.get.3.place = add nuw i32 %p0.get.3.row, 24
-  %p0.get.3 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.get.3.place
+  %p0.get.3.position = add nuw i32 %p0.get.3.row, 24
+  %p0.get.3 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.get.3.position
   %v0.3 = load float, ptr %p0.get.3, align 4
   %v2.0 = fadd float %v0.0, %v1.0
   %v2.1 = fadd float %v0.1, %v1.1

@@ -49,7 +49,7 @@ static void read_outputs(struct description *d, const char *line)
 static void read_form(struct description *d, const char *line)
 {
     static const char *const schedules[] = {"packed",  "strided", "tiled",  "rows",
-                                            "columns", "indexed", "random", "places"};
+                                            "columns", "indexed", "random", "argreduce"};
     char schedule[32] = "";
     unsigned axes = 0;
     CHECK_EQ(sscanf(line, "; kiln gpu kernel, %31[^,], %u axes", schedule, &axes), 2);

@@ -83,7 +83,7 @@ static void test_fields_of_a_request(void **state)
     struct kiln_signature pushed;
     kiln_request request = {.device = cpu(), .function = "f", .options = {2, false}};
     static const char *const expected[][2] = {
-        {"format", "2"},
+        {"format", "3"},
         {"compiler", "fake"},
         {"toolchain", "7"},
         {"target", "x86-64-v2"},

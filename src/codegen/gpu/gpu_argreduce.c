@@ -112,7 +112,7 @@ static void load_element(struct kiln_printer *p, int k)
     size_t bytes = kiln__dtype_size(p->dtypes[0]);
     struct kiln_name at = kiln__name(p->ir, "%at.$0", k);
     struct kiln_name from = kiln__name(p->ir, "%i.$0", k);
-    struct kiln_name position = kiln__name(p->ir, "%place.$0", k);
+    struct kiln_name position = kiln__name(p->ir, "%position.$0", k);
     struct kiln_name suffix = kiln__name(p->ir, "at$0", k);
     kiln__print(p->ir, "  $0 = add nuw i32 %i, $1\n", from.text, k * KILN_GPU_WARP);
     print_least(p, at.text, from.text, "%last");
@@ -239,9 +239,9 @@ kiln_status kiln__gpu_print_argreduce(struct kiln_printer *p, const struct kiln_
     kiln__print(p->ir, "  %is.first = icmp eq i32 %lane, 0\n"
                        "  br i1 %is.first, label %store, label %exit\n\n"
                        "store:\n");
-    print_position(p, "%place", "found", "%where.d1");
+    print_position(p, "%position", "found", "%where.d1");
     kiln__print(p->ir, "  %o0.to = getelementptr inbounds i32, ptr %o0.base, i64 %chunk.long\n"
-                       "  store i32 %place, ptr %o0.to, align 4\n"
+                       "  store i32 %position, ptr %o0.to, align 4\n"
                        "  br label %exit\n\n"
                        "exit:\n"
                        "  ret void\n"

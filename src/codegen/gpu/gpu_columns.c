@@ -161,17 +161,17 @@ static void print_rest(struct columns *c)
 static void print_total(struct columns *c)
 {
     struct kiln_printer *p = c->p;
-    kiln__print(p->ir, "total:\n  %place = zext i32 %thread to i64\n");
+    kiln__print(p->ir, "total:\n  %position = zext i32 %thread to i64\n");
     kiln__reduce_combine(&c->r, "%both", "%rest0", "%rest1", 0);
-    kiln__lane_store(&c->r, "%both", 0, KILN_GPU_BLOCK, "%place");
+    kiln__lane_store(&c->r, "%both", 0, KILN_GPU_BLOCK, "%position");
     kiln__gpu_barrier(p);
     kiln__print(p->ir, "  %is.first = icmp eq i32 %pair, 0\n"
                        "  %is.last = and i1 %is.first, %is.column\n"
                        "  br i1 %is.last, label %finish, label %exit\n\n"
                        "finish:\n");
     for (uint32_t k = 0; k < PAIRS; k++) {
-        kiln__print(p->ir, "  %place$0 = add nuw nsw i64 %lane.long, $1\n", k, k * COLUMNS);
-        struct kiln_name index = kiln__name(c->p->ir, "%place$0", k);
+        kiln__print(p->ir, "  %position$0 = add nuw nsw i64 %lane.long, $1\n", k, k * COLUMNS);
+        struct kiln_name index = kiln__name(c->p->ir, "%position$0", k);
         kiln__lane_load(&c->r, kiln__name(c->p->ir, "%l8.$0", k).text, 0, KILN_GPU_BLOCK, index.text);
     }
     for (uint32_t half = PAIRS / 2; half; half /= 2) {

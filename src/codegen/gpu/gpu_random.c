@@ -35,17 +35,18 @@ static void load_key(struct kiln_printer *p)
     join(p, "key", "%key0", "%key1");
 }
 
-/* Positions %place0 = t and %place1 = pairs + t; %both: is there a word at the second? %counter: what is hashed. */
+/* Positions %position0 = t and %position1 = pairs + t; %both: is there a word at the second? %counter: what is hashed.
+ */
 static void make_counter(struct kiln_printer *p, const struct kiln_gpu_config *config)
 {
     const char *type = kiln__gpu_index(config);
     kiln__print(p->ir, "  %second = add nuw $0 %pairs, %first\n", type);
-    kiln__gpu_extend(p, config, "%place0", "%first");
-    kiln__gpu_extend(p, config, "%place1", "%second");
+    kiln__gpu_extend(p, config, "%position0", "%first");
+    kiln__gpu_extend(p, config, "%position1", "%second");
     kiln__print(p->ir,
                 "  %both = icmp ult $0 %first, %half\n"
-                "  %counted = select i1 %both, i64 %place1, i64 0\n"
-                "  %count0 = trunc i64 %place0 to i32\n"
+                "  %counted = select i1 %both, i64 %position1, i64 0\n"
+                "  %count0 = trunc i64 %position0 to i32\n"
                 "  %count1 = trunc i64 %counted to i32\n",
                 type);
     join(p, "counter", "%count0", "%count1");
@@ -63,7 +64,7 @@ static void hash(struct kiln_printer *p)
 static void store_word(struct kiln_printer *p, int word)
 {
     kiln__print(p->ir,
-                "  %o0.at$0 = getelementptr inbounds i32, ptr %o0, i64 %place$0\n"
+                "  %o0.at$0 = getelementptr inbounds i32, ptr %o0, i64 %position$0\n"
                 "  store i32 %word$0, ptr %o0.at$0, align 4\n",
                 word);
 }

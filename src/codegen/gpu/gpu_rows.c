@@ -67,7 +67,7 @@ static void print_meeting(struct kiln_rows *rows)
     uint32_t offset = rows->lanes_bytes;
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        kiln__lane_store(&r, kiln__name(rows->ir, "%up$0$1", i, rows->tag.text).text, offset, TEAM_LANES, "%place");
+        kiln__lane_store(&r, kiln__name(rows->ir, "%up$0$1", i, rows->tag.text).text, offset, TEAM_LANES, "%position");
         offset += kiln__lane_bytes(&r, TEAM_LANES);
     }
     kiln__print(rows->ir, "  br label %meet$0\n\nmeet$0:\n", rows->tag.text);
@@ -75,7 +75,7 @@ static void print_meeting(struct kiln_rows *rows)
     offset = rows->lanes_bytes;
     for (uint32_t i = 0; kiln__rows_find_reduction(rows, &i); i++) {
         struct kiln_reducer r = kiln__stages_reducer(&rows->stages, i);
-        kiln__lane_load(&r, kiln__name(rows->ir, "%met$0$1", i, rows->tag.text).text, offset, TEAM_LANES, "%place");
+        kiln__lane_load(&r, kiln__name(rows->ir, "%met$0$1", i, rows->tag.text).text, offset, TEAM_LANES, "%position");
         offset += kiln__lane_bytes(&r, TEAM_LANES);
     }
     rows->lanes_bytes = offset;
@@ -210,7 +210,7 @@ static void print_staggered_start(struct kiln_rows *rows)
 }
 
 /*
- * What is the same in all passes of this thread: its conditions, %place, the index of its lane of the next level in
+ * What is the same in all passes of this thread: its conditions, %position, the index of its lane of the next level in
  * shared memory, %spread, its first position in a span, and its slots.
  */
 static void print_conditions(struct kiln_rows *rows)
@@ -224,9 +224,9 @@ static void print_conditions(struct kiln_rows *rows)
                 "  %lane.member = and i32 %lane, %team.mask\n"
                 "  %is.member = icmp eq i32 %lane.member, %member\n"
                 "  %is.owner = and i1 %is.low, %is.member\n"
-                "  %place.row = mul nuw nsw i32 %row.here, $2\n"
-                "  %place.short = add nuw nsw i32 %place.row, %lane.low\n"
-                "  %place = zext i32 %place.short to i64\n"
+                "  %position.row = mul nuw nsw i32 %row.here, $2\n"
+                "  %position.short = add nuw nsw i32 %position.row, %lane.low\n"
+                "  %position = zext i32 %position.short to i64\n"
                 "  %lane.any = or i32 %lane, %member\n"
                 "  %is.leader = icmp eq i32 %lane.any, 0\n"
                 "  %is.first = and i1 %is.leader, %is.row\n"

@@ -128,12 +128,12 @@ static void print_shared_address(const struct tiled *k, uint32_t operand, const 
     kiln__print(ir,
                 "  $0.column = mul nuw i32 $1, $2\n"
                 "  $0.row = add nuw i32 $0.column, $3\n"
-                "  $0.place = add nuw i32 $0.row, $4\n",
+                "  $0.position = add nuw i32 $0.row, $4\n",
                 name, column, PITCH, row, more);
-    kiln__print(
-        ir,
-        "  $0 = getelementptr inbounds [$1 x i8], ptr addrspacecast (ptr addrspace(3) @tile$2 to ptr), i32 $0.place\n",
-        name, kiln__dtype_size(k->p->dtypes[operand]), operand);
+    kiln__print(ir,
+                "  $0 = getelementptr inbounds [$1 x i8], ptr addrspacecast (ptr addrspace(3) @tile$2 to ptr), i32 "
+                "$0.position\n",
+                name, kiln__dtype_size(k->p->dtypes[operand]), operand);
 }
 
 /* %pN.bits with the pass's suffix, by their bits alone. */

@@ -1,10 +1,10 @@
-; kiln gpu kernel, places, 2 axes
-; v0: operand bfloat16 v
-; v1: operand uint32 i
-; v2: uint32 = argmin(v0)
+; kiln gpu kernel, argreduce, 1 axes
+; v0: operand float32 c
+; v1: operand uint32 s
+; v2: uint32 = argmax(v0)
 ; outputs: v2
 
-define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %rows.word, i64 %n.word, i64 %chunk.word, i64 %chunks.word, i64 %stride.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1) {
+define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %rows.word, i64 %n.word, i64 %chunk.word, i64 %chunks.word, i64 %stride.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -15,7 +15,6 @@ entry:
   %chunks = trunc i64 %chunks.word to i32
   %stride = trunc i64 %stride.word to i32
   %axis0.size = trunc i64 %axis0.size.word to i32
-  %axis1.size = trunc i64 %axis1.size.word to i32
   %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
   %lane = and i32 %thread, 31
@@ -41,27 +40,17 @@ row:
   %end = call i32 @llvm.umin.i32(i32 %after, i32 %size)
   %last = sub nuw i32 %end, 1
   %start = add nuw i32 %begin, %lane
-  %axis1.left = udiv i32 %row.at, %axis1.size
-  %axis1.whole = mul nuw i32 %axis1.left, %axis1.size
-  %axis1.at = sub nuw i32 %row.at, %axis1.whole
-  %axis0.at = add i32 %axis1.left, 0
+  %axis0.at = add i32 %row.at, 0
   %axis0.long = zext i32 %axis0.at to i64
-  %axis1.long = zext i32 %axis1.at to i64
   %o0.skip0 = mul nsw i64 %axis0.long, %o0.axis0
   %o0.to0 = getelementptr inbounds i8, ptr %o0, i64 %o0.skip0
-  %o0.skip1 = mul nsw i64 %axis1.long, %o0.axis1
-  %o0.to1 = getelementptr inbounds i8, ptr %o0.to0, i64 %o0.skip1
-  %o0.base = getelementptr inbounds i8, ptr %o0.to1, i64 0
+  %o0.base = getelementptr inbounds i8, ptr %o0.to0, i64 0
   %p0.skip0 = mul nsw i64 %axis0.long, %p0.axis0
   %p0.to0 = getelementptr inbounds i8, ptr %p0, i64 %p0.skip0
-  %p0.skip1 = mul nsw i64 %axis1.long, %p0.axis1
-  %p0.to1 = getelementptr inbounds i8, ptr %p0.to0, i64 %p0.skip1
-  %p0.base = getelementptr inbounds i8, ptr %p0.to1, i64 0
+  %p0.base = getelementptr inbounds i8, ptr %p0.to0, i64 0
   %p1.skip0 = mul nsw i64 %axis0.long, %p1.axis0
   %p1.to0 = getelementptr inbounds i8, ptr %p1, i64 %p1.skip0
-  %p1.skip1 = mul nsw i64 %axis1.long, %p1.axis1
-  %p1.to1 = getelementptr inbounds i8, ptr %p1.to0, i64 %p1.skip1
-  %p1.base = getelementptr inbounds i8, ptr %p1.to1, i64 0
+  %p1.base = getelementptr inbounds i8, ptr %p1.to0, i64 0
   br label %search
 
 search:
@@ -71,124 +60,76 @@ search:
   %i = add nuw i32 %round, %lane
   %i.0 = add nuw i32 %i, 0
   %at.0 = call i32 @llvm.umin.i32(i32 %i.0, i32 %last)
-  %p1.at0.long = zext i32 %at.0 to i64
-  %p1.at0.off = mul nsw i64 %p1.at0.long, 4
-  %p1.at0 = getelementptr inbounds i8, ptr %p1.base, i64 %p1.at0.off
-  %place.0 = load i32, ptr %p1.at0, align 4
-  %p0.at0.long = zext i32 %place.0 to i64
-  %p0.at0.off = mul nsw i64 %p0.at0.long, %stride.word
+  %position.0 = add i32 %at.0, 0
+  %p0.at0.long = zext i32 %position.0 to i64
+  %p0.at0.off = mul nsw i64 %p0.at0.long, 4
   %p0.at0 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at0.off
-  %raw.0.short = load i16, ptr %p0.at0, align 2
-  %raw.0 = zext i16 %raw.0.short to i32
+  %raw.0 = load i32, ptr %p0.at0, align 4
   %i.1 = add nuw i32 %i, 32
   %at.1 = call i32 @llvm.umin.i32(i32 %i.1, i32 %last)
-  %p1.at1.long = zext i32 %at.1 to i64
-  %p1.at1.off = mul nsw i64 %p1.at1.long, 4
-  %p1.at1 = getelementptr inbounds i8, ptr %p1.base, i64 %p1.at1.off
-  %place.1 = load i32, ptr %p1.at1, align 4
-  %p0.at1.long = zext i32 %place.1 to i64
-  %p0.at1.off = mul nsw i64 %p0.at1.long, %stride.word
+  %position.1 = add i32 %at.1, 0
+  %p0.at1.long = zext i32 %position.1 to i64
+  %p0.at1.off = mul nsw i64 %p0.at1.long, 4
   %p0.at1 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at1.off
-  %raw.1.short = load i16, ptr %p0.at1, align 2
-  %raw.1 = zext i16 %raw.1.short to i32
+  %raw.1 = load i32, ptr %p0.at1, align 4
   %i.2 = add nuw i32 %i, 64
   %at.2 = call i32 @llvm.umin.i32(i32 %i.2, i32 %last)
-  %p1.at2.long = zext i32 %at.2 to i64
-  %p1.at2.off = mul nsw i64 %p1.at2.long, 4
-  %p1.at2 = getelementptr inbounds i8, ptr %p1.base, i64 %p1.at2.off
-  %place.2 = load i32, ptr %p1.at2, align 4
-  %p0.at2.long = zext i32 %place.2 to i64
-  %p0.at2.off = mul nsw i64 %p0.at2.long, %stride.word
+  %position.2 = add i32 %at.2, 0
+  %p0.at2.long = zext i32 %position.2 to i64
+  %p0.at2.off = mul nsw i64 %p0.at2.long, 4
   %p0.at2 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at2.off
-  %raw.2.short = load i16, ptr %p0.at2, align 2
-  %raw.2 = zext i16 %raw.2.short to i32
+  %raw.2 = load i32, ptr %p0.at2, align 4
   %i.3 = add nuw i32 %i, 96
   %at.3 = call i32 @llvm.umin.i32(i32 %i.3, i32 %last)
-  %p1.at3.long = zext i32 %at.3 to i64
-  %p1.at3.off = mul nsw i64 %p1.at3.long, 4
-  %p1.at3 = getelementptr inbounds i8, ptr %p1.base, i64 %p1.at3.off
-  %place.3 = load i32, ptr %p1.at3, align 4
-  %p0.at3.long = zext i32 %place.3 to i64
-  %p0.at3.off = mul nsw i64 %p0.at3.long, %stride.word
+  %position.3 = add i32 %at.3, 0
+  %p0.at3.long = zext i32 %position.3 to i64
+  %p0.at3.off = mul nsw i64 %p0.at3.long, 4
   %p0.at3 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at3.off
-  %raw.3.short = load i16, ptr %p0.at3, align 2
-  %raw.3 = zext i16 %raw.3.short to i32
+  %raw.3 = load i32, ptr %p0.at3, align 4
   %i.4 = add nuw i32 %i, 128
   %at.4 = call i32 @llvm.umin.i32(i32 %i.4, i32 %last)
-  %p1.at4.long = zext i32 %at.4 to i64
-  %p1.at4.off = mul nsw i64 %p1.at4.long, 4
-  %p1.at4 = getelementptr inbounds i8, ptr %p1.base, i64 %p1.at4.off
-  %place.4 = load i32, ptr %p1.at4, align 4
-  %p0.at4.long = zext i32 %place.4 to i64
-  %p0.at4.off = mul nsw i64 %p0.at4.long, %stride.word
+  %position.4 = add i32 %at.4, 0
+  %p0.at4.long = zext i32 %position.4 to i64
+  %p0.at4.off = mul nsw i64 %p0.at4.long, 4
   %p0.at4 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at4.off
-  %raw.4.short = load i16, ptr %p0.at4, align 2
-  %raw.4 = zext i16 %raw.4.short to i32
+  %raw.4 = load i32, ptr %p0.at4, align 4
   %i.5 = add nuw i32 %i, 160
   %at.5 = call i32 @llvm.umin.i32(i32 %i.5, i32 %last)
-  %p1.at5.long = zext i32 %at.5 to i64
-  %p1.at5.off = mul nsw i64 %p1.at5.long, 4
-  %p1.at5 = getelementptr inbounds i8, ptr %p1.base, i64 %p1.at5.off
-  %place.5 = load i32, ptr %p1.at5, align 4
-  %p0.at5.long = zext i32 %place.5 to i64
-  %p0.at5.off = mul nsw i64 %p0.at5.long, %stride.word
+  %position.5 = add i32 %at.5, 0
+  %p0.at5.long = zext i32 %position.5 to i64
+  %p0.at5.off = mul nsw i64 %p0.at5.long, 4
   %p0.at5 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at5.off
-  %raw.5.short = load i16, ptr %p0.at5, align 2
-  %raw.5 = zext i16 %raw.5.short to i32
+  %raw.5 = load i32, ptr %p0.at5, align 4
   %i.6 = add nuw i32 %i, 192
   %at.6 = call i32 @llvm.umin.i32(i32 %i.6, i32 %last)
-  %p1.at6.long = zext i32 %at.6 to i64
-  %p1.at6.off = mul nsw i64 %p1.at6.long, 4
-  %p1.at6 = getelementptr inbounds i8, ptr %p1.base, i64 %p1.at6.off
-  %place.6 = load i32, ptr %p1.at6, align 4
-  %p0.at6.long = zext i32 %place.6 to i64
-  %p0.at6.off = mul nsw i64 %p0.at6.long, %stride.word
+  %position.6 = add i32 %at.6, 0
+  %p0.at6.long = zext i32 %position.6 to i64
+  %p0.at6.off = mul nsw i64 %p0.at6.long, 4
   %p0.at6 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at6.off
-  %raw.6.short = load i16, ptr %p0.at6, align 2
-  %raw.6 = zext i16 %raw.6.short to i32
+  %raw.6 = load i32, ptr %p0.at6, align 4
   %i.7 = add nuw i32 %i, 224
   %at.7 = call i32 @llvm.umin.i32(i32 %i.7, i32 %last)
-  %p1.at7.long = zext i32 %at.7 to i64
-  %p1.at7.off = mul nsw i64 %p1.at7.long, 4
-  %p1.at7 = getelementptr inbounds i8, ptr %p1.base, i64 %p1.at7.off
-  %place.7 = load i32, ptr %p1.at7, align 4
-  %p0.at7.long = zext i32 %place.7 to i64
-  %p0.at7.off = mul nsw i64 %p0.at7.long, %stride.word
+  %position.7 = add i32 %at.7, 0
+  %p0.at7.long = zext i32 %position.7 to i64
+  %p0.at7.off = mul nsw i64 %p0.at7.long, 4
   %p0.at7 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.at7.off
-  %raw.7.short = load i16, ptr %p0.at7, align 2
-  %raw.7 = zext i16 %raw.7.short to i32
-  %order.0 = call i32 @kiln_order_bf16(i32 %raw.0)
-  %nan.0 = icmp eq i32 %order.0, 65535
-  %least.0 = select i1 %nan.0, i32 0, i32 %order.0
-  %key.0 = xor i32 %least.0, -1
-  %order.1 = call i32 @kiln_order_bf16(i32 %raw.1)
-  %nan.1 = icmp eq i32 %order.1, 65535
-  %least.1 = select i1 %nan.1, i32 0, i32 %order.1
-  %key.1 = xor i32 %least.1, -1
-  %order.2 = call i32 @kiln_order_bf16(i32 %raw.2)
-  %nan.2 = icmp eq i32 %order.2, 65535
-  %least.2 = select i1 %nan.2, i32 0, i32 %order.2
-  %key.2 = xor i32 %least.2, -1
-  %order.3 = call i32 @kiln_order_bf16(i32 %raw.3)
-  %nan.3 = icmp eq i32 %order.3, 65535
-  %least.3 = select i1 %nan.3, i32 0, i32 %order.3
-  %key.3 = xor i32 %least.3, -1
-  %order.4 = call i32 @kiln_order_bf16(i32 %raw.4)
-  %nan.4 = icmp eq i32 %order.4, 65535
-  %least.4 = select i1 %nan.4, i32 0, i32 %order.4
-  %key.4 = xor i32 %least.4, -1
-  %order.5 = call i32 @kiln_order_bf16(i32 %raw.5)
-  %nan.5 = icmp eq i32 %order.5, 65535
-  %least.5 = select i1 %nan.5, i32 0, i32 %order.5
-  %key.5 = xor i32 %least.5, -1
-  %order.6 = call i32 @kiln_order_bf16(i32 %raw.6)
-  %nan.6 = icmp eq i32 %order.6, 65535
-  %least.6 = select i1 %nan.6, i32 0, i32 %order.6
-  %key.6 = xor i32 %least.6, -1
-  %order.7 = call i32 @kiln_order_bf16(i32 %raw.7)
-  %nan.7 = icmp eq i32 %order.7, 65535
-  %least.7 = select i1 %nan.7, i32 0, i32 %order.7
-  %key.7 = xor i32 %least.7, -1
+  %raw.7 = load i32, ptr %p0.at7, align 4
+  %order.0 = call i32 @kiln_order_f32(i32 %raw.0)
+  %key.0 = add i32 %order.0, 0
+  %order.1 = call i32 @kiln_order_f32(i32 %raw.1)
+  %key.1 = add i32 %order.1, 0
+  %order.2 = call i32 @kiln_order_f32(i32 %raw.2)
+  %key.2 = add i32 %order.2, 0
+  %order.3 = call i32 @kiln_order_f32(i32 %raw.3)
+  %key.3 = add i32 %order.3, 0
+  %order.4 = call i32 @kiln_order_f32(i32 %raw.4)
+  %key.4 = add i32 %order.4, 0
+  %order.5 = call i32 @kiln_order_f32(i32 %raw.5)
+  %key.5 = add i32 %order.5, 0
+  %order.6 = call i32 @kiln_order_f32(i32 %raw.6)
+  %key.6 = add i32 %order.6, 0
+  %order.7 = call i32 @kiln_order_f32(i32 %raw.7)
+  %key.7 = add i32 %order.7, 0
   %better.0 = icmp ugt i32 %key.0, %best
   %best.0 = select i1 %better.0, i32 %key.0, i32 %best
   %where.0 = select i1 %better.0, i32 %i.0, i32 %where
@@ -267,12 +208,9 @@ agree:
   br i1 %is.first, label %store, label %exit
 
 store:
-  %p1.found.long = zext i32 %where.d1 to i64
-  %p1.found.off = mul nsw i64 %p1.found.long, 4
-  %p1.found = getelementptr inbounds i8, ptr %p1.base, i64 %p1.found.off
-  %place = load i32, ptr %p1.found, align 4
+  %position = add i32 %where.d1, 0
   %o0.to = getelementptr inbounds i32, ptr %o0.base, i64 %chunk.long
-  store i32 %place, ptr %o0.to, align 4
+  store i32 %position, ptr %o0.to, align 4
   br label %exit
 
 exit:
@@ -282,7 +220,7 @@ exit:
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.umin.i32(i32, i32)
-declare i32 @kiln_order_bf16(i32)
+declare i32 @kiln_order_f32(i32)
 declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 
 !nvvm.annotations = !{!0}
