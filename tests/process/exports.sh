@@ -13,3 +13,10 @@ foreign=$(grep -vE '^(kiln_|KILN_)' exported | tr '\n' ' ')
 [ -z "$foreign" ] || fail "libkiln.so exports $foreign"
 foreign=$(nm -D --defined-only "$build/lib/libmlxc.so" | awk '{ print $3 }' | grep -vE '^_?mlx_' | tr '\n' ' ')
 [ -z "$foreign" ] || fail "libmlxc.so exports $foreign"
+
+# What is linked into libkiln.so (compression) or opened when it is needed is no dependency of programs.
+needed=$(objdump -p "$build/lib/libkiln.so" | awk '$1 == "NEEDED" { print $2 }' |
+    grep -vE '^(libc|ld-linux-x86-64|libasan|libubsan|libtsan|libm|libgcc_s)\.so' | tr '\n' ' ' || true)
+[ -z "$needed" ] || fail "libkiln.so needs $needed"
+foreign=$(nm -D "$build/lib/libkiln.so" | grep -i 'zstd\|huf_\|fse_' | tr '\n' ' ')
+[ -z "$foreign" ] || fail "libkiln.so shows names of libzstd: $foreign"
