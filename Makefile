@@ -6,7 +6,8 @@
 #   make bench      measure, with floors of this run     make format  clang-format on our sources
 #   make install    PREFIX, DESTDIR                      make layers  includes that point upwards; part of make test
 #   make clean      remove build/                        make soak    tests that take minutes
-#   make check      what a release runs: test, asan, tsan, fuzz, torture, tidy and abi
+#   make check      what a release runs: test, asan, tsan, fuzz, torture, tidy, abi and fleet
+#   make fleet      remotes on nginx, redis-server and versitygw, on loopback, with every attack; nothing is installed
 #   make tidy       clang-tidy's bugprone checks         make abi     the interfaces against those of earlier versions
 #   make torture    random attacks for TORTURE_SECONDS (600), each failure with its seed; TORTURE_BUILD=asan or tsan
 #   make bench-gpu  the same on an NVIDIA GPU (KILN_LIB: folder of the libraries; needs nvcc, no other set-up)
@@ -28,7 +29,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build demo check tidy abi test test-gpu gpu-bundle test-clang soak torture bench bench-gpu asan tsan fuzz format layers install clean
+.PHONY: all setup build demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet torture bench bench-gpu asan tsan fuzz format layers install clean
 
 all: build
 
@@ -43,12 +44,14 @@ demo: build
 	@build/bin/kiln demo $(DEMO_ARGS)
 
 test: build test-clang
-	@$(CTEST) -LE soak --test-dir build
+	@tools/setup_fleet.sh
+	@$(CTEST) -LE 'soak|fleet' --test-dir build
 
 # An hour or two on 2 cores.
 check: test abi tidy asan tsan
 	@$(MAKE) fuzz FUZZ_SECONDS=60
 	@$(MAKE) torture
+	@$(MAKE) fleet
 
 abi: build
 	@KILN_PACKAGES="abigail-tools" tools/setup.sh
@@ -66,6 +69,11 @@ gpu-bundle: setup
 	@$(CONFIGURE) -B build/static -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_STATIC_LLVM=ON
 	@cmake --build build/static --target kiln mlxc kiln-llvm gpu_tests
 	@tools/gpu_bundle.sh build/static build/gpu-bundle.tar.xz
+
+# Remotes on servers of this machine, all attacks (make test runs a short form).
+fleet: build
+	@tools/setup_fleet.sh s3
+	@$(CTEST) -L fleet --test-dir build
 
 soak: build
 	@$(CTEST) -L soak --test-dir build
@@ -87,13 +95,13 @@ bench-gpu:
 asan: setup
 	@$(CONFIGURE) -B build/asan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=address,undefined -DKILN_DEBUG=ON
 	@cmake --build build/asan
-	@$(SUPPRESS_LEAKS) $(CTEST) -LE soak --test-dir build/asan
+	@$(SUPPRESS_LEAKS) $(CTEST) -LE 'soak|fleet' --test-dir build/asan
 
 # setarch -R: the thread sanitizer of gcc 12 can't place its shadow under some kernels' address randomisation.
 tsan: setup
 	@$(CONFIGURE) -B build/tsan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=thread -DKILN_DEBUG=ON
 	@cmake --build build/tsan
-	@TSAN_OPTIONS=suppressions=$(CURDIR)/tools/tsan.supp setarch -R $(CTEST) -LE soak --test-dir build/tsan
+	@TSAN_OPTIONS=suppressions=$(CURDIR)/tools/tsan.supp setarch -R $(CTEST) -LE 'soak|fleet' --test-dir build/tsan
 
 fuzz: setup
 	@$(CONFIGURE) -B build/fuzz -DCMAKE_C_COMPILER=$(CC_CLANG) -DKILN_FUZZ=ON
