@@ -13,6 +13,37 @@
 /* The shortest block of a frame has a header of 3 bytes and one byte that it repeats up to 128 KiB. */
 #define MOST_PER_BYTE       (((size_t)128 << 10) / 4)
 
+/* libzstd calls these where they are defined, and a program may do so for a libzstd of its own, of another version. */
+unsigned long long ZSTD_trace_compress_begin(const ZSTD_CCtx *context);
+unsigned long long ZSTD_trace_decompress_begin(const ZSTD_DCtx *context);
+void ZSTD_trace_compress_end(unsigned long long trace, const void *what);
+void ZSTD_trace_decompress_end(unsigned long long trace, const void *what);
+
+/* 0: do not trace. */
+unsigned long long ZSTD_trace_compress_begin(const ZSTD_CCtx *context)
+{
+    (void)context;
+    return 0;
+}
+
+unsigned long long ZSTD_trace_decompress_begin(const ZSTD_DCtx *context)
+{
+    (void)context;
+    return 0;
+}
+
+void ZSTD_trace_compress_end(unsigned long long trace, const void *what)
+{
+    (void)trace;
+    (void)what;
+}
+
+void ZSTD_trace_decompress_end(unsigned long long trace, const void *what)
+{
+    (void)trace;
+    (void)what;
+}
+
 static bool begins_as_frame(kiln_bytes bytes)
 {
     static const unsigned char magic[] = {0x28, 0xb5, 0x2f, 0xfd};
