@@ -22,15 +22,16 @@ static void print_json_row(const kiln_entry_info *info)
     kiln__json_close(&json_out, '}');
 }
 
-static void print_damaged(const char *digest, const char *text, bool json)
+/* `problem`: "damaged", or "unused" when it is of another format. */
+static void print_unread(const char *digest, const char *problem, const char *text, bool json)
 {
     if (!json) {
-        printf("%.*s  damaged: %s\n", SHORT_DIGEST, digest, clean(text));
+        printf("%.*s  %s: %s\n", SHORT_DIGEST, digest, problem, clean(text));
         return;
     }
     kiln__json_open(&json_out, NULL, '{');
     kiln__json_text(&json_out, "digest", digest);
-    kiln__json_text(&json_out, "damaged", text);
+    kiln__json_text(&json_out, problem, text);
     kiln__json_close(&json_out, '}');
 }
 
@@ -43,8 +44,9 @@ static bool list_one(const kiln_inspector *inspector, size_t index, bool json)
     if (status != KILN_OK && kiln_inspect_is_gone(inspector, index)) return true;
     kiln__json_line(&json_out);
     if (status != KILN_OK) {
-        print_damaged(kiln_inspect_digest(inspector, index), err.text, json);
-        return false;
+        bool is_unused = kiln_inspect_is_other_format(inspector, index);
+        print_unread(kiln_inspect_digest(inspector, index), is_unused ? "unused" : "damaged", err.text, json);
+        return is_unused;
     }
     kiln_entry_info info;
     kiln_entry_describe(entry, &info);

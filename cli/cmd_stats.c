@@ -14,7 +14,7 @@
 /* ---- a folder ------------------------------------------------------------------------------------------------ */
 
 struct folder_sums {
-    uint64_t artifacts, damaged, bytes, compile_ns;
+    uint64_t artifacts, other_format, damaged, bytes, compile_ns;
 };
 
 static struct folder_sums sum_folder(const kiln_inspector *inspector)
@@ -26,7 +26,7 @@ static struct folder_sums sum_folder(const kiln_inspector *inspector)
         if (status != KILN_OK && kiln_inspect_is_gone(inspector, i)) continue;
         sums.bytes += kiln_inspect_size_bytes(inspector, i);
         if (status != KILN_OK) {
-            sums.damaged++;
+            *(kiln_inspect_is_other_format(inspector, i) ? &sums.other_format : &sums.damaged) += 1;
             continue;
         }
         kiln_entry_info info;
@@ -45,6 +45,7 @@ static void print_folder(const char *folder, const struct folder_sums *sums, boo
         kiln__json_open(&json_out, NULL, '{');
         kiln__json_text(&json_out, "folder", folder);
         kiln__json_number(&json_out, "artifacts", sums->artifacts);
+        kiln__json_number(&json_out, "other_format", sums->other_format);
         kiln__json_number(&json_out, "damaged", sums->damaged);
         kiln__json_number(&json_out, "size_bytes", sums->bytes);
         kiln__json_number(&json_out, "compile_ns", sums->compile_ns);
@@ -53,6 +54,7 @@ static void print_folder(const char *folder, const struct folder_sums *sums, boo
         return;
     }
     printf("folder        %s\nartifacts     %llu\n", clean(folder), (unsigned long long)sums->artifacts);
+    if (sums->other_format) printf("other format  %llu, not used\n", (unsigned long long)sums->other_format);
     if (sums->damaged) printf("damaged       %llu\n", (unsigned long long)sums->damaged);
     printf("size          %s\n", format_bytes(buffer, sizeof buffer, sums->bytes));
     printf("compile time  %s stored\n", format_ns(buffer, sizeof buffer, sums->compile_ns));

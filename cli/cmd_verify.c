@@ -4,13 +4,17 @@
  * aside.
  *
  * An artifact is bad when no machine can use it. One for another CPU is listed as foreign, because a folder may serve
- * many machines. One that is removed or replaced while it is read is not counted, because a folder may be in use.
+ * many machines; one of an earlier or later format is passed over, as caches do. One that is removed or replaced while
+ * it is read is not counted, because a folder may be in use.
  */
 #include "cli.h"
 #include "kiln/maintain.h"
 
+enum kind { SOUND, FOREIGN, OTHER_FORMAT, BAD, KINDS, GONE };
+static const char *const kind_names[KINDS] = {"sound", "foreign", "passed over", "bad"};
+
 struct sums {
-    uint64_t sound, foreign, bad, repaired, failed, bytes;
+    uint64_t of[KINDS], repaired, bytes; /* `of` counts artifacts by kind */
 };
 
 static void print_finding(const char *digest, const char *kind, const char *text, bool json)
@@ -27,18 +31,19 @@ static void print_finding(const char *digest, const char *kind, const char *text
     kiln__json_close(&json_out, '}');
 }
 
-/* KILN_OK; KILN_INVALID with *is_foreign: sound, for another machine; otherwise bad, or gone. */
-static kiln_status check(const kiln_inspector *inspector, size_t index, bool *is_foreign, kiln_error *err)
+static enum kind check(const kiln_inspector *inspector, size_t index, kiln_error *err)
 {
     kiln_entry *entry = NULL;
-    *is_foreign = false;
     kiln_status status = kiln_entry_open(inspector, index, &entry, err);
-    if (status != KILN_OK) return status;
-    status = kiln_entry_check_links(entry, err);
-    if (status == KILN_OK) status = kiln_entry_check_usable(entry, err);
-    *is_foreign = status == KILN_INVALID;
+    if (status != KILN_OK) {
+        if (kiln_inspect_is_gone(inspector, index)) return GONE;
+        return kiln_inspect_is_other_format(inspector, index) ? OTHER_FORMAT : BAD;
+    }
+    bool links = kiln_entry_check_links(entry, err) == KILN_OK;
+    if (links) status = kiln_entry_check_usable(entry, err);
     kiln_entry_close(entry);
-    return status;
+    if (!links) return BAD;
+    return status == KILN_OK ? SOUND : status == KILN_INVALID ? FOREIGN : BAD;
 }
 
 /* An artifact that another process has put aside or replaced meanwhile counts as repaired. */
@@ -49,7 +54,6 @@ static void repair(const struct command *command, const kiln_inspector *inspecto
         sums->repaired++;
         return;
     }
-    sums->failed++;
     failure(command, err.text);
 }
 
@@ -62,20 +66,15 @@ static struct sums verify_all(const struct command *command, const struct option
     progress_begin(&progress, command);
     for (size_t i = 0; i < count; i++) {
         kiln_error err = {0};
-        bool is_foreign;
         progress_report(&progress, "checking", i, count);
-        kiln_status status = check(inspector, i, &is_foreign, &err);
-        if (status != KILN_OK && kiln_inspect_is_gone(inspector, i))
-            continue; /* removed by somebody who uses the folder */
+        enum kind kind = check(inspector, i, &err);
+        if (kind == GONE) continue; /* removed by somebody who uses the folder */
         sums.bytes += kiln_inspect_size_bytes(inspector, i);
-        if (status == KILN_OK) {
-            sums.sound++;
-            continue;
-        }
+        sums.of[kind]++;
+        if (kind == SOUND) continue;
         progress_end(&progress);
-        print_finding(kiln_inspect_digest(inspector, i), is_foreign ? "foreign" : "bad", err.text, options->json);
-        *(is_foreign ? &sums.foreign : &sums.bad) += 1;
-        if (!is_foreign && options->repair) repair(command, inspector, i, &sums);
+        print_finding(kiln_inspect_digest(inspector, i), kind_names[kind], err.text, options->json);
+        if (kind == BAD && options->repair) repair(command, inspector, i, &sums);
     }
     progress_end(&progress);
     return sums;
@@ -87,18 +86,20 @@ static void print_sums(const char *folder, const struct sums *sums, bool json)
     if (json) {
         kiln__json_close(&json_out, ']');
         kiln__json_text(&json_out, "folder", folder);
-        kiln__json_number(&json_out, "sound", sums->sound);
-        kiln__json_number(&json_out, "foreign", sums->foreign);
-        kiln__json_number(&json_out, "bad", sums->bad);
+        kiln__json_number(&json_out, "sound", sums->of[SOUND]);
+        kiln__json_number(&json_out, "foreign", sums->of[FOREIGN]);
+        kiln__json_number(&json_out, "passed_over", sums->of[OTHER_FORMAT]);
+        kiln__json_number(&json_out, "bad", sums->of[BAD]);
         kiln__json_number(&json_out, "repaired", sums->repaired);
         kiln__json_number(&json_out, "size_bytes", sums->bytes);
         kiln__json_close(&json_out, '}');
         json_end();
         return;
     }
-    printf("%s: %llu sound", clean(folder), (unsigned long long)sums->sound);
-    if (sums->foreign) printf(", %llu for other machines", (unsigned long long)sums->foreign);
-    printf(", %llu bad", (unsigned long long)sums->bad);
+    printf("%s: %llu sound", clean(folder), (unsigned long long)sums->of[SOUND]);
+    if (sums->of[FOREIGN]) printf(", %llu for other machines", (unsigned long long)sums->of[FOREIGN]);
+    if (sums->of[OTHER_FORMAT]) printf(", %llu of another format", (unsigned long long)sums->of[OTHER_FORMAT]);
+    printf(", %llu bad", (unsigned long long)sums->of[BAD]);
     if (sums->repaired) printf(" (%llu put aside)", (unsigned long long)sums->repaired);
     printf(", %s\n", format_bytes(size, sizeof size, sums->bytes));
 }
@@ -118,7 +119,7 @@ static int run(const struct command *command, int count, char **words)
     struct sums sums = verify_all(command, &options, inspector);
     print_sums(kiln_inspect_folder(inspector), &sums, options.json);
     kiln_inspect_close(inspector);
-    return sums.bad > sums.repaired ? EXIT_WRONG : EXIT_FINE;
+    return sums.of[BAD] > sums.repaired ? EXIT_WRONG : EXIT_FINE;
 }
 
 const struct command cmd_verify = {
@@ -129,8 +130,8 @@ const struct command cmd_verify = {
         "Reads every artifact in full: format, checksum, that its name is its key's digest, that its code can be "
         "linked,\n"
         "that only its owner can write it, and whether this machine can run it. Nothing of it is run. What is bad no\n"
-        "process would use; each would compile anew. Artifacts for other machines are counted, and are not bad; what\n"
-        "processes that use the folder remove or replace meanwhile is passed over.\n"
+        "process would use; each would compile anew. Artifacts for other machines and of earlier or later formats are\n"
+        "counted, and are not bad; what processes that use the folder remove or replace meanwhile is passed over.\n"
         "Exit code 1: something bad is there, and was not put aside; or the folder can't be read.\n\n"
         "  --repair      put what is bad aside: DIGEST.kiln becomes DIGEST.bad, until it is pruned\n"
         "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"

@@ -37,6 +37,11 @@ foreach(source ${unit_tests})
     ENVIRONMENT "KILN_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache;KILN_PLUGIN=${CMAKE_BINARY_DIR}/lib/libkiln-llvm.so")
 endforeach()
 
+# Files of every version of the format.
+foreach(name test_store_artifact test_store_folder)
+  target_compile_definitions(${name} PRIVATE KILN_CORPUS="${CMAKE_SOURCE_DIR}/tests/corpus")
+endforeach()
+
 # Every helper that runtime.h declares is compiled for GPUs.
 target_compile_definitions(test_compiler_ptx PRIVATE KILN_RUNTIME_HEADER="${CMAKE_SOURCE_DIR}/src/codegen/runtime/runtime.h")
 

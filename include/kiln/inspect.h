@@ -57,13 +57,19 @@ const char *kiln_inspect_digest(const kiln_inspector *inspector, size_t index);
  */
 bool kiln_inspect_is_gone(const kiln_inspector *inspector, size_t index);
 
+/*
+ * Did kiln_entry_open() last fail because file `index` is a whole artifact of an earlier or a later format? Caches of
+ * this version pass it over; nothing is wrong with it, and it is not to be put aside.
+ */
+bool kiln_inspect_is_other_format(const kiln_inspector *inspector, size_t index);
+
 /* The one artifact whose digest begins with `prefix`. KILN_INVALID: no hexadecimal digits, none, or several fit. */
 kiln_status kiln_inspect_find(const kiln_inspector *inspector, const char *prefix, size_t *index, kiln_error *err);
 
 /*
  * Opens and checks file `index`: format, lengths, checksum, and that its key's digest is its name. `*out` is closed
- * with kiln_entry_close(). KILN_INVALID: the file is damaged; the text says how. A file that was written to within the
- * last fifth of a second is looked at again before it is called that.
+ * with kiln_entry_close(). KILN_INVALID: the file is damaged, or of another format; the text says how. A file that was
+ * written to within the last fifth of a second is looked at again before it is called that.
  */
 kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_entry **out, kiln_error *err);
 void kiln_entry_close(kiln_entry *entry); /* NULL is fine */

@@ -17,13 +17,16 @@ static const char text_name[] = "text"; /* of the section with what was compiled
 static const uint8_t magic[8] = {0x89, 'K', 'I', 'L', 'N', '\r', '\n', 0x1a};
 
 enum {
-    FORMAT_VERSION = 1,
+    FORMAT_VERSION = 2,
     CHECKSUM_SHA256 = 1,
     PAYLOAD_RAW = 0,
     MAC_NONE = 0,
     HEADER_SIZE = 40,
     TABLE_ROW = KILN_ARTIFACT_NAME + 8,
     METADATA_HEADER = 24,
+    SIGNED_BY_NOBODY = 0,
+    SIGNED_ED25519 = 1,
+    SIGNATURE_HEADER = 8,
     PAYLOAD_ALIGNMENT = 16,
 };
 
@@ -94,6 +97,13 @@ static bool has_room(const struct kiln_artifact *artifact, const char *section)
     return artifact->section_count + is_kept < KILN_ARTIFACT_MAX_SECTIONS;
 }
 
+/* What was said about the bytes is no longer true of them. */
+static void forget_checksum(struct kiln_artifact *artifact)
+{
+    artifact->has_checksum = false;
+    artifact->signing = (struct kiln_signing){0};
+}
+
 /* The first one: a compile() that does not look at the status must not publish what is not complete. */
 static kiln_status remember_put(struct kiln_artifact *artifact, const char *section, kiln_status status)
 {
@@ -131,6 +141,7 @@ kiln_status kiln_artifact_put(kiln_artifact *artifact, const char *section, cons
         free_section(slot);
     else
         memmove(slot + 1, slot, (artifact->section_count++ - idx) * sizeof(*slot));
+    forget_checksum(artifact);
     *slot = (struct kiln_section){.data = copy, .size = size, .owned = true};
     memcpy(slot->name, section, name_size);
     return KILN_OK;
@@ -179,6 +190,7 @@ kiln_status kiln_artifact_set_entry(kiln_artifact *artifact, const char *entry)
     if (!copy) return KILN_NO_MEMORY;
     free(artifact->entry);
     artifact->entry = copy;
+    forget_checksum(artifact);
     return KILN_OK;
 }
 
@@ -261,6 +273,16 @@ static void append_metadata(const struct kiln_artifact *artifact, struct kiln_bu
     append_checksum(out, start);
 }
 
+static void append_signature(const struct kiln_signing *signing, struct kiln_buffer *out)
+{
+    static const uint8_t zeros[SIGNATURE_HEADER - 1];
+    kiln__buffer_u8(out, signing->is_signed ? SIGNED_ED25519 : SIGNED_BY_NOBODY);
+    kiln__buffer_append(out, zeros, sizeof(zeros));
+    if (!signing->is_signed) return;
+    kiln__buffer_append(out, signing->signer, sizeof(signing->signer));
+    kiln__buffer_append(out, signing->bytes, sizeof(signing->bytes));
+}
+
 static kiln_status check_encodable(const struct kiln_artifact *artifact, kiln_error *err)
 {
     if (artifact->isa < KILN_ISA_X86_64_V1 || artifact->isa > KILN_ISA_X86_64_V4) {
@@ -282,7 +304,24 @@ kiln_status kiln__artifact_encode(const struct kiln_artifact *artifact, struct k
     if (status != KILN_OK) return status;
     append_compared(artifact, out);
     append_metadata(artifact, out);
+    append_signature(&artifact->signing, out);
     return out->failed ? kiln__no_memory(err, "an artifact's file") : KILN_OK;
+}
+
+kiln_status kiln__artifact_checksum(const struct kiln_artifact *artifact, struct kiln_digest *out, kiln_error *err)
+{
+    struct kiln_buffer bytes = {0};
+    *out = artifact->checksum;
+    if (artifact->has_checksum) return KILN_OK;
+    kiln_status status = check_encodable(artifact, err);
+    if (status != KILN_OK) return status;
+    append_compared(artifact, &bytes);
+    if (bytes.failed)
+        status = kiln__no_memory(err, "an artifact's file");
+    else
+        memcpy(out->bytes, bytes.data + bytes.size - KILN_DIGEST_SIZE, KILN_DIGEST_SIZE);
+    kiln__buffer_release(&bytes);
+    return status;
 }
 
 /* ---- decode -------------------------------------------------------------------------------------------------- */
@@ -442,22 +481,42 @@ static kiln_status decode_compared(struct reader *reader, const struct header *h
     return KILN_OK;
 }
 
-static kiln_status decode_metadata(const uint8_t *bytes, size_t size, struct kiln_artifact *artifact, kiln_error *err)
+/* From the reader on: nothing of it is taken but the lengths, until the checksum behind it was right. */
+static kiln_status decode_metadata(struct reader *reader, struct kiln_artifact *artifact, kiln_error *err)
 {
-    if (size < METADATA_HEADER + KILN_DIGEST_SIZE) return fail_damaged(err, "it is truncated in the metadata");
-    if (!checksum_fits(bytes, size)) return fail_damaged(err, "the checksum of the metadata is wrong");
-    struct reader reader = {.bytes = bytes, .size = size - KILN_DIGEST_SIZE};
-    artifact->compile_ns = take_integer(&reader, 8);
-    artifact->created_unix_s = take_integer(&reader, 8);
-    size_t function_size = take_integer(&reader, 4), call_key_size = take_integer(&reader, 4);
+    size_t start = reader->at;
+    artifact->compile_ns = take_integer(reader, 8);
+    artifact->created_unix_s = take_integer(reader, 8);
+    size_t function_size = take_integer(reader, 4), call_key_size = take_integer(reader, 4);
     if (function_size > MAX_FUNCTION || call_key_size > MAX_CALL_KEY) {
         return fail_damaged(err, "a length in the metadata is over its limit");
     }
-    set_text(&artifact->function, take_text(&reader, function_size));
-    take_buffer(&reader, call_key_size, &artifact->call_key);
-    if (reader.failed || reader.at != reader.size) return fail_damaged(err, "the metadata does not fit its size");
+    size_t end = start + METADATA_HEADER + function_size + call_key_size + KILN_DIGEST_SIZE;
+    if (reader->failed || end > reader->size) return fail_damaged(err, "it is truncated in the metadata");
+    if (!checksum_fits(reader->bytes + start, end - start)) {
+        return fail_damaged(err, "the checksum of the metadata is wrong");
+    }
+    set_text(&artifact->function, take_text(reader, function_size));
+    take_buffer(reader, call_key_size, &artifact->call_key);
+    if (reader->failed) return fail_damaged(err, "a name in the metadata is no text");
     if (!artifact->function || artifact->call_key.failed) return kiln__no_memory(err, "an artifact");
+    reader->at = end;
     return KILN_OK;
+}
+
+static kiln_status decode_signature(struct reader *reader, struct kiln_signing *out, kiln_error *err)
+{
+    uint64_t algorithm = take_integer(reader, 1), zeros = take_integer(reader, SIGNATURE_HEADER - 1);
+    if (reader->failed) return fail_damaged(err, "it is truncated in the signature");
+    if (algorithm > SIGNED_ED25519 || zeros != 0) return fail_damaged(err, "unknown kind of signature");
+    out->is_signed = algorithm == SIGNED_ED25519;
+    if (out->is_signed) {
+        const uint8_t *signer = take(reader, sizeof(out->signer)), *bytes = take(reader, sizeof(out->bytes));
+        if (!signer || !bytes) return fail_damaged(err, "it is truncated in the signature");
+        memcpy(out->signer, signer, sizeof(out->signer));
+        memcpy(out->bytes, bytes, sizeof(out->bytes));
+    }
+    return reader->at == reader->size ? KILN_OK : fail_damaged(err, "something follows the signature");
 }
 
 static kiln_status decode_all(kiln_bytes bytes, struct kiln_artifact *artifact, kiln_error *err)
@@ -472,20 +531,37 @@ static kiln_status decode_all(kiln_bytes bytes, struct kiln_artifact *artifact, 
     reader.size = compared - KILN_DIGEST_SIZE;
     status = decode_compared(&reader, &header, artifact, err);
     if (status != KILN_OK) return status;
-    return decode_metadata(reader.bytes + compared, bytes.size - compared, artifact, err);
+    memcpy(artifact->checksum.bytes, reader.bytes + reader.size, KILN_DIGEST_SIZE);
+    artifact->has_checksum = true;
+    reader.at = compared, reader.size = bytes.size;
+    status = decode_metadata(&reader, artifact, err);
+    return status == KILN_OK ? decode_signature(&reader, &artifact->signing, err) : status;
 }
 
-/* Later formats keep the magic, version and compared_size in their places, and the digest at the end of `compared`. */
-bool kiln__artifact_is_newer(kiln_bytes bytes)
+/* The version of a whole artifact, 0 of anything else. All formats have magic, version and compared_size in the same
+ * places, and the digest at the end of `compared`. */
+static uint64_t whole_version(kiln_bytes bytes)
 {
     struct reader reader = {.bytes = bytes.data, .size = bytes.size};
     const uint8_t *start = take(&reader, sizeof(magic));
-    if (!start || memcmp(start, magic, sizeof(magic)) != 0) return false;
+    if (!start || memcmp(start, magic, sizeof(magic)) != 0) return 0;
     uint64_t version = take_integer(&reader, 4);
-    if (version <= FORMAT_VERSION || !take(&reader, 4)) return false;
+    if (version == FORMAT_VERSION) return version; /* the decoder looks at the rest */
+    take(&reader, 4);
     uint64_t compared_size = take_integer(&reader, 8);
-    if (reader.failed || compared_size > bytes.size || compared_size < HEADER_SIZE + KILN_DIGEST_SIZE) return false;
-    return checksum_fits(bytes.data, (size_t)compared_size);
+    if (reader.failed || compared_size > bytes.size || compared_size < HEADER_SIZE + KILN_DIGEST_SIZE) return 0;
+    return checksum_fits(bytes.data, (size_t)compared_size) ? version : 0;
+}
+
+bool kiln__artifact_is_newer(kiln_bytes bytes)
+{
+    return whole_version(bytes) > FORMAT_VERSION;
+}
+
+bool kiln__artifact_is_earlier(kiln_bytes bytes)
+{
+    uint64_t version = whole_version(bytes);
+    return version > 0 && version < FORMAT_VERSION;
 }
 
 kiln_status kiln__artifact_decode(kiln_bytes bytes, bool is_mapping, struct kiln_artifact **out, kiln_error *err)

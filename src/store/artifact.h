@@ -14,13 +14,20 @@
 #include "base/digest.h"
 #include "device/device.h"
 
-enum { KILN_ARTIFACT_MAX_SECTIONS = 16, KILN_ARTIFACT_NAME = 32 };
+enum { KILN_ARTIFACT_MAX_SECTIONS = 16, KILN_ARTIFACT_NAME = 32, KILN_SIGNER_SIZE = 32, KILN_SIGNATURE_SIZE = 64 };
 
 struct kiln_section {
     char name[KILN_ARTIFACT_NAME];
     const void *data;
     size_t size;
     bool owned; /* malloc'ed; otherwise it points into `mapping` */
+};
+
+/* Who vouches for the compared part (store/signing.h); all zero when nobody does. */
+struct kiln_signing {
+    bool is_signed;
+    uint8_t signer[KILN_SIGNER_SIZE];   /* the public key */
+    uint8_t bytes[KILN_SIGNATURE_SIZE]; /* Ed25519 */
 };
 
 struct kiln_artifact {
@@ -30,6 +37,8 @@ struct kiln_artifact {
     enum kiln_isa isa;         /* what a CPU needs to run it */
     struct kiln_buffer key;    /* the full structured content key (key/content.h) */
     struct kiln_digest digest; /* of `key` */
+    bool has_checksum;         /* decoded, and not changed since: the one that was found right */
+    struct kiln_digest checksum;
     size_t section_count;
     struct kiln_section sections[KILN_ARTIFACT_MAX_SECTIONS];
     bool keeps_room;        /* for one more section, "text": while compile() has it */
@@ -39,6 +48,7 @@ struct kiln_artifact {
     uint64_t created_unix_s;
     char *function;              /* metadata: name of the function first compiled for, for people */
     struct kiln_buffer call_key; /* metadata: what it was first compiled for, for `kiln why` and `show` */
+    struct kiln_signing signing; /* a decoded one keeps it; what changes the artifact drops it */
     kiln_bytes mapping;          /* the file it came from, or empty: then it was made by this process */
 };
 
@@ -50,10 +60,11 @@ void kiln__artifact_unref(struct kiln_artifact *artifact); /* NULL is fine */
  */
 kiln_status kiln__artifact_check(const struct kiln_artifact *artifact, const char *function, kiln_error *err);
 
-/* A copy of its own, to add sections to; NULL: out of memory. */
+/* A copy of its own, to add sections to, and signed by nobody; NULL: out of memory. */
 struct kiln_artifact *kiln__artifact_copy(const struct kiln_artifact *artifact);
 
-/* Appends the file's bytes. Key and payload come out byte-identical for equal input; metadata stands last. */
+/* Appends the file's bytes. Key and payload come out byte-identical for equal input; metadata and signature stand last.
+ */
 kiln_status kiln__artifact_encode(const struct kiln_artifact *artifact, struct kiln_buffer *out, kiln_error *err);
 
 /*
@@ -63,7 +74,12 @@ kiln_status kiln__artifact_encode(const struct kiln_artifact *artifact, struct k
  */
 kiln_status kiln__artifact_decode(kiln_bytes bytes, bool is_mapping, struct kiln_artifact **out, kiln_error *err);
 
+/* The digest at the end of the compared part of its file, which a signature covers. */
+kiln_status kiln__artifact_checksum(const struct kiln_artifact *artifact, struct kiln_digest *out, kiln_error *err);
+
 /* `bytes` are a whole artifact of a later format: nothing for this library, and not its to remove. */
 bool kiln__artifact_is_newer(kiln_bytes bytes);
+/* And of an earlier one: nothing for this library, and nothing is wrong with it. */
+bool kiln__artifact_is_earlier(kiln_bytes bytes);
 
 #endif

@@ -109,6 +109,9 @@ static enum kiln_outcome load(const char *path, const struct kiln_file *file, co
     } else if (kiln__artifact_is_newer(file->bytes)) {
         kiln__log(KILN_LOG_FAULT, "%s is of a later version of the library: left alone", path);
         outcome = KILN_MISS;
+    } else if (kiln__artifact_is_earlier(file->bytes)) {
+        kiln__log(KILN_LOG_FAULT, "%s is of an earlier format: not used", path);
+        outcome = KILN_MISS;
     } else {
         outcome = kiln__outcome(kiln__artifact_decode(file->bytes, true, &artifact, err), err);
     }

@@ -36,8 +36,9 @@ enum {
 struct found {
     char *path;
     char digest[KILN_INSPECT_DIGEST];
-    struct stat info;     /* when it was listed */
-    _Atomic bool is_gone; /* found out by the last call that needed it */
+    struct stat info;             /* when it was listed */
+    _Atomic bool is_gone;         /* found out by the last call that needed it */
+    _Atomic bool is_other_format; /* found out by the last kiln_entry_open() */
 };
 
 struct kiln_inspector {
@@ -278,6 +279,11 @@ bool kiln_inspect_is_gone(const kiln_inspector *inspector, size_t index)
     return index < kiln_inspect_count(inspector) && atomic_load(&inspector->files[index].is_gone);
 }
 
+bool kiln_inspect_is_other_format(const kiln_inspector *inspector, size_t index)
+{
+    return index < kiln_inspect_count(inspector) && atomic_load(&inspector->files[index].is_other_format);
+}
+
 static kiln_status fail_gone(struct found *file, const char *what, kiln_error *err)
 {
     atomic_store(&file->is_gone, true);
@@ -349,10 +355,20 @@ kiln_status kiln_inspect_find(const kiln_inspector *inspector, const char *prefi
 
 /* ---- one artifact -------------------------------------------------------------------------------------------- */
 
-static kiln_status decode(const struct found *found, const struct kiln_file *file, struct kiln_artifact **out,
+/* A file that is whole, but nothing for this version of the library. */
+static kiln_status check_format(struct found *found, kiln_bytes bytes, kiln_error *err)
+{
+    bool is_earlier = kiln__artifact_is_earlier(bytes), is_other = is_earlier || kiln__artifact_is_newer(bytes);
+    atomic_store(&found->is_other_format, is_other);
+    if (!is_other) return KILN_OK;
+    return kiln__fail(err, KILN_INVALID, "%s format, not used", is_earlier ? "an earlier" : "a later");
+}
+
+static kiln_status decode(struct found *found, const struct kiln_file *file, struct kiln_artifact **out,
                           kiln_error *err)
 {
-    kiln_status status = kiln__artifact_decode(file->bytes, true, out, err);
+    kiln_status status = check_format(found, file->bytes, err);
+    if (status == KILN_OK) status = kiln__artifact_decode(file->bytes, true, out, err);
     if (status != KILN_OK) {
         kiln__file_unmap(file->bytes);
         return status;
@@ -401,6 +417,7 @@ kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_
     if (!out) return kiln__fail(err, KILN_INVALID, "kiln_entry_open: needs a pointer for the result");
     struct found *file = &inspector->files[index];
     atomic_store(&file->is_gone, false);
+    atomic_store(&file->is_other_format, false);
     kiln_entry *entry = calloc(1, sizeof *entry);
     if (!entry || !(entry->path = strdup(file->path))) {
         free(entry);

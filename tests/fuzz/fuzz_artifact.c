@@ -34,6 +34,16 @@ static void seal(uint8_t *data, size_t size)
     memcpy(data + size - KILN_DIGEST_SIZE, digest.bytes, KILN_DIGEST_SIZE);
 }
 
+/* Its size is said by its own lengths; the signature follows. */
+static void seal_metadata(uint8_t *data, size_t size)
+{
+    uint32_t lengths[2];
+    if (size < 24) return;
+    memcpy(lengths, data + 16, sizeof(lengths));
+    uint64_t end = 24ull + lengths[0] + lengths[1] + KILN_DIGEST_SIZE;
+    if (end <= size) seal(data, (size_t)end);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint64_t compared = 0;
@@ -44,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!copy) return 0;
     memcpy(copy, data, size);
     seal(copy, compared);
-    seal(copy + compared, size - compared);
+    seal_metadata(copy + compared, size - compared);
     check_round_trip(copy, size);
     free(copy);
     return 0;

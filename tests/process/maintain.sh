@@ -11,7 +11,7 @@ exits 0 "$kiln" verify
 says out "5 sound, 0 bad"
 exits 0 "$kiln" verify --json
 is_json out
-says out '"sound":5,"foreign":0,"bad":0'
+says out '"sound":5,"foreign":0,"passed_over":0,"bad":0'
 exits 1 "$kiln" verify --folder nowhere
 says err "No such file"
 
@@ -42,13 +42,37 @@ says out "1 sound, 4 bad"
 chmod 600 "$four"
 exits 0 "$kiln" verify --repair --json
 is_json out
-says out '"sound":2,"foreign":0,"bad":3,"repaired":3'
+says out '"sound":2,"foreign":0,"passed_over":0,"bad":3,"repaired":3'
 expect "put aside" "$(find cache -name '*.bad' | wc -l)" 3
 exits 0 "$kiln" verify
 says out "2 sound, 0 bad"
 exits 0 "$kiln" warm k1.ll k2.ll k3.ll k4.ll --folder cache
 expect "compiled again" "$(grep -c '^compiled' out)" 3
 find cache -name '*.bad' -delete
+
+# An artifact of the first format, in its place: passed over, not bad, not put aside, and removed as any other.
+early=2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683 # SHA-256 of its key, "key"
+mkdir -p cache/2c
+cp "$source/tests/corpus/artifact/version1.kiln" cache/2c/$early.kiln
+exits 0 "$kiln" verify --repair
+says out "2c70e12b7a06  passed over: an earlier format, not used"
+says out "5 sound, 1 of another format, 0 bad"
+exits 0 "$kiln" verify --json
+is_json out
+says out '"sound":5,"foreign":0,"passed_over":1,"bad":0'
+exits 0 "$kiln" ls
+says out "2c70e12b7a06  unused: an earlier format, not used"
+exits 0 "$kiln" ls --json
+is_json out
+says out '"unused":"an earlier format, not used"'
+exits 0 "$kiln" stats
+says out "other format  1, not used"
+exits 1 "$kiln" show 2c70
+says err "an earlier format, not used"
+touch -d '10 days ago' cache/2c/$early.kiln
+exits 0 "$kiln" prune --files 5
+says out "removed 1 files"
+[ ! -e cache/2c/$early.kiln ] || fail "prune left the oldest, of the first format"
 
 # Prune: oldest first, to the very bound; other names stay.
 exits 2 "$kiln" prune --size little

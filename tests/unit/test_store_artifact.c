@@ -1,6 +1,7 @@
 /*
  * test_store_artifact.c - the artifact in memory, its file, and every way in which a file can be wrong.
  */
+#include "base/file.h"
 #include "store/artifact.h"
 #include "support/check.h"
 
@@ -164,7 +165,7 @@ static void every_truncation_is_refused(void **state)
         free(copy);
     }
     kiln__buffer_u8(&bytes, 0);
-    expect_refused(bytes.data, bytes.size, "checksum of the metadata");
+    expect_refused(bytes.data, bytes.size, "something follows the signature");
     kiln__buffer_release(&bytes);
     kiln__artifact_unref(artifact);
 }
@@ -204,7 +205,8 @@ static void resealed_nonsense_is_refused(void **state)
     (void)state;
     size_t names = 40 + strlen("x86-64-v3") + strlen("kernel") + 7;
     expect_refused_resealed(0, 'x', "not an artifact");
-    expect_refused_resealed(8, 2, "format version 2; this library reads version 1");
+    expect_refused_resealed(8, 1, "format version 1; this library reads version 2");
+    expect_refused_resealed(8, 3, "format version 3; this library reads version 2");
     expect_refused_resealed(12, 9, "checksum algorithm");
     expect_refused_resealed(13, 1, "compression");
     expect_refused_resealed(14, 1, "authentication");
@@ -237,13 +239,130 @@ static void unencodable_is_refused(void **state)
     kiln__artifact_unref(artifact);
 }
 
+static void sign_somehow(struct kiln_artifact *artifact)
+{
+    artifact->signing.is_signed = true;
+    memset(artifact->signing.signer, 0xa5, sizeof artifact->signing.signer);
+    memset(artifact->signing.bytes, 0x5a, sizeof artifact->signing.bytes);
+}
+
+static void a_signature_is_kept(void **state)
+{
+    (void)state;
+    struct kiln_artifact *artifact = make_artifact(), *again = NULL;
+    struct kiln_buffer unsigned_bytes = encode(artifact);
+    sign_somehow(artifact);
+    struct kiln_buffer bytes = encode(artifact);
+    CHECK_EQ(bytes.size, unsigned_bytes.size + 96);
+    CHECK_MEM(bytes.data, unsigned_bytes.data, unsigned_bytes.size - 8);
+    CHECK_STATUS(decode(bytes.data, bytes.size, &again, NULL), KILN_OK);
+    CHECK_TRUE(again->signing.is_signed);
+    CHECK_MEM(&again->signing, &artifact->signing, sizeof again->signing);
+    struct kiln_buffer second = encode(again);
+    CHECK_EQ(second.size, bytes.size);
+    CHECK_MEM(second.data, bytes.data, bytes.size);
+    for (size_t size = unsigned_bytes.size - 8; size < bytes.size; size++)
+        expect_refused(bytes.data, size, "truncated in the signature");
+    kiln__buffer_u8(&bytes, 0);
+    expect_refused(bytes.data, bytes.size, "something follows the signature");
+    bytes.size--;
+    for (size_t i = 0; i < 8; i++) {
+        bytes.data[unsigned_bytes.size - 8 + i] ^= 2;
+        expect_refused(bytes.data, bytes.size, "unknown kind of signature");
+        bytes.data[unsigned_bytes.size - 8 + i] ^= 2;
+    }
+    kiln__buffer_release(&bytes);
+    kiln__buffer_release(&unsigned_bytes);
+    kiln__buffer_release(&second);
+    kiln__artifact_unref(again);
+    kiln__artifact_unref(artifact);
+}
+
+static struct kiln_artifact *make_decoded_and_signed(struct kiln_buffer *bytes)
+{
+    struct kiln_artifact *made = make_artifact(), *decoded = NULL;
+    sign_somehow(made);
+    *bytes = encode(made);
+    CHECK_STATUS(decode(bytes->data, bytes->size, &decoded, NULL), KILN_OK);
+    kiln__artifact_unref(made);
+    return decoded;
+}
+
+/* The checksum that a signature covers is that of the file, whether decoded or about to be written. */
+static void what_changes_an_artifact_drops_its_signature(void **state)
+{
+    (void)state;
+    struct kiln_buffer bytes;
+    struct kiln_artifact *decoded = make_decoded_and_signed(&bytes), *copy = kiln__artifact_copy(decoded);
+    struct kiln_digest first, second;
+    CHECK_FALSE(copy->signing.is_signed);
+    CHECK_STATUS(kiln__artifact_checksum(decoded, &first, NULL), KILN_OK);
+    CHECK_STATUS(kiln__artifact_checksum(copy, &second, NULL), KILN_OK);
+    CHECK_MEM(&first, &second, sizeof first);
+    CHECK_STATUS(kiln_artifact_put(copy, "cubin.sm_90", "code", 4), KILN_OK);
+    CHECK_STATUS(kiln__artifact_checksum(copy, &second, NULL), KILN_OK);
+    CHECK_TRUE(memcmp(&first, &second, sizeof first) != 0);
+    CHECK_STATUS(kiln_artifact_put(decoded, "cubin.sm_90", "code", 4), KILN_OK);
+    CHECK_FALSE(decoded->signing.is_signed);
+    CHECK_STATUS(kiln__artifact_checksum(decoded, &first, NULL), KILN_OK);
+    CHECK_MEM(&first, &second, sizeof first);
+    sign_somehow(copy);
+    CHECK_STATUS(kiln_artifact_set_entry(copy, "other"), KILN_OK);
+    CHECK_FALSE(copy->signing.is_signed);
+    kiln__artifact_unref(copy);
+    kiln__artifact_unref(decoded);
+    kiln__buffer_release(&bytes);
+}
+
+static struct kiln_buffer read_corpus(const char *name)
+{
+    char path[400];
+    struct kiln_buffer bytes = {0};
+    snprintf(path, sizeof path, "%s/artifact/%s", KILN_CORPUS, name);
+    CHECK_EQ(kiln__file_read(path, 1 << 20, &bytes, NULL), KILN_DONE);
+    return bytes;
+}
+
+static void other_versions_are_told_from_damage(void **state)
+{
+    (void)state;
+    struct kiln_buffer bytes = read_corpus("version1.kiln");
+    kiln_bytes whole = {bytes.data, bytes.size};
+    CHECK_TRUE(kiln__artifact_is_earlier(whole));
+    CHECK_FALSE(kiln__artifact_is_newer(whole));
+    expect_refused(bytes.data, bytes.size, "format version 1");
+    bytes.data[100] ^= 1;
+    CHECK_FALSE(kiln__artifact_is_earlier(whole));
+    CHECK_FALSE(kiln__artifact_is_earlier((kiln_bytes){bytes.data, 100}));
+    kiln__buffer_release(&bytes);
+    const char *const now[] = {"version2.kiln", "version2_signed.kiln"};
+    for (int i = 0; i < 2; i++) {
+        struct kiln_artifact *artifact = NULL;
+        bytes = read_corpus(now[i]);
+        CHECK_FALSE(kiln__artifact_is_earlier((kiln_bytes){bytes.data, bytes.size}));
+        CHECK_FALSE(kiln__artifact_is_newer((kiln_bytes){bytes.data, bytes.size}));
+        CHECK_STATUS(decode(bytes.data, bytes.size, &artifact, NULL), KILN_OK);
+        CHECK_EQ(artifact->signing.is_signed, i == 1);
+        CHECK_STR(artifact->entry, "kernel");
+        kiln__artifact_unref(artifact);
+        kiln__buffer_release(&bytes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sections_are_named_bytes),     cmocka_unit_test(bad_sections_are_refused),
-        cmocka_unit_test(round_trip_keeps_everything),  cmocka_unit_test(equal_content_gives_equal_bytes),
-        cmocka_unit_test(every_truncation_is_refused),  cmocka_unit_test(every_flipped_bit_is_refused),
-        cmocka_unit_test(resealed_nonsense_is_refused), cmocka_unit_test(unencodable_is_refused),
+        cmocka_unit_test(sections_are_named_bytes),
+        cmocka_unit_test(bad_sections_are_refused),
+        cmocka_unit_test(round_trip_keeps_everything),
+        cmocka_unit_test(equal_content_gives_equal_bytes),
+        cmocka_unit_test(every_truncation_is_refused),
+        cmocka_unit_test(every_flipped_bit_is_refused),
+        cmocka_unit_test(resealed_nonsense_is_refused),
+        cmocka_unit_test(unencodable_is_refused),
+        cmocka_unit_test(a_signature_is_kept),
+        cmocka_unit_test(what_changes_an_artifact_drops_its_signature),
+        cmocka_unit_test(other_versions_are_told_from_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

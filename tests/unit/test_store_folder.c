@@ -580,6 +580,23 @@ static void the_first_tier_names_the_tool_chain(void **state)
 
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+/* What is whole, but earlier, is a miss, and the next put takes its place. */
+static void an_earlier_format_is_a_miss(void **state)
+{
+    struct world *world = *state;
+    struct kiln_buffer bytes = {0};
+    CHECK_STATUS(put(world->tier, "key", 100, NULL), KILN_OK);
+    const char *path = path_of(world, "key", ".kiln");
+    CHECK_EQ(kiln__file_read(KILN_CORPUS "/artifact/version1.kiln", 1 << 20, &bytes, NULL), KILN_DONE);
+    CHECK_STATUS(kiln__file_publish(path, bytes.data, bytes.size, NULL), KILN_OK);
+    CHECK_EQ(look_up(world->tier, "key", NULL), KILN_MISS);
+    CHECK_EQ(world->events.corrupt, 0);
+    CHECK_TRUE(exists(path_of(world, "key", ".kiln")) && !exists(path_of(world, "key", ".bad")));
+    CHECK_STATUS(put(world->tier, "key", 100, NULL), KILN_OK);
+    CHECK_EQ(look_up(world->tier, "key", NULL), KILN_DONE);
+    kiln__buffer_release(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -602,6 +619,7 @@ int main(void)
         WITH_FOLDER(what_is_no_line_names_no_tool_chain),
         WITH_FOLDER(faults_of_a_tool_chain_are_counted),
         WITH_FOLDER(the_first_tier_names_the_tool_chain),
+        cmocka_unit_test_setup_teardown(an_earlier_format_is_a_miss, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
