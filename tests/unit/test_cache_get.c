@@ -55,9 +55,14 @@ static void test_status_names(void **state)
         {KILN_NO_COMPILER, "KILN_NO_COMPILER"},
         {KILN_WOULD_COMPILE, "KILN_WOULD_COMPILE"},
         {KILN_IO, "KILN_IO"},
+        {KILN_COMPILED, "KILN_COMPILED"},
+        {KILN_REMOTE_ABSENT, "KILN_REMOTE_ABSENT"},
+        {KILN_REMOTE_LEASE_LOST, "KILN_REMOTE_LEASE_LOST"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) CHECK_STR(kiln_status_name(rows[i].status), rows[i].name);
     CHECK_STR(kiln_status_name((kiln_status)1), "unknown status");
+    CHECK_STR(kiln_status_name((kiln_status)9), "unknown status");
+    CHECK_STR(kiln_status_name((kiln_status)13), "unknown status");
     CHECK_STR(kiln_status_name((kiln_status)-11), "unknown status");
     CHECK_STR(kiln_status_name((kiln_status)INT32_MIN), "unknown status");
 }
