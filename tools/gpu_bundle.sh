@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 bundle=$work/gpu-bundle
 mkdir -p "$bundle/lib" "$bundle/tests" "$bundle/bench"
 
-cp -P "$build"/lib/libkiln.so* "$build/lib/libmlxc.so" "$build/lib/libkiln-llvm.so" "$bundle/lib"
+cp -P "$build"/lib/libkiln.so* "$build/lib/libmlxc.so" "$build/lib/libkiln-llvm.so" "$build/lib/libkiln-trust.so" "$bundle/lib"
 cp "$build"/tests/gpu/gpu_* "$bundle/tests"
 strip -S "$bundle"/lib/*.so* "$bundle"/tests/*
 cp -R bench/gpu include tools/test_gpu.sh src/mlxc/abi.tsv "$bundle"

@@ -13,8 +13,9 @@
 #include "base/buffer.h"
 #include "base/digest.h"
 #include "device/device.h"
+#include "trust/trust_plugin.h"
 
-enum { KILN_ARTIFACT_MAX_SECTIONS = 16, KILN_ARTIFACT_NAME = 32, KILN_SIGNER_SIZE = 32, KILN_SIGNATURE_SIZE = 64 };
+enum { KILN_ARTIFACT_MAX_SECTIONS = 16, KILN_ARTIFACT_NAME = 32 };
 
 struct kiln_section {
     char name[KILN_ARTIFACT_NAME];

@@ -14,6 +14,13 @@ foreign=$(grep -vE '^(kiln_|KILN_)' exported | tr '\n' ' ')
 foreign=$(nm -D --defined-only "$build/lib/libmlxc.so" | awk '{ print $3 }' | grep -vE '^_?mlx_' | tr '\n' ' ')
 [ -z "$foreign" ] || fail "libmlxc.so exports $foreign"
 
+# libkiln-trust.so has libsodium inside, and shows nothing of it.
+foreign=$(nm -D --defined-only "$build/lib/libkiln-trust.so" | awk '{ print $3 }' | grep -v '^kiln_trust_plugin$' | tr '\n' ' ')
+[ -z "$foreign" ] || fail "libkiln-trust.so exports $foreign"
+needed=$(objdump -p "$build/lib/libkiln-trust.so" | awk '$1 == "NEEDED" { print $2 }' |
+    grep -vE '^(libc|ld-linux-x86-64|libasan|libubsan|libtsan|libm|libgcc_s)\.so' | tr '\n' ' ' || true)
+[ -z "$needed" ] || fail "libkiln-trust.so needs $needed"
+
 # What is linked into libkiln.so (compression) or opened when it is needed is no dependency of programs.
 needed=$(objdump -p "$build/lib/libkiln.so" | awk '$1 == "NEEDED" { print $2 }' |
     grep -vE '^(libc|ld-linux-x86-64|libasan|libubsan|libtsan|libm|libgcc_s)\.so' | tr '\n' ' ' || true)

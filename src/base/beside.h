@@ -1,0 +1,21 @@
+/*
+ * beside.h - the libraries that stand beside libkiln.so and are opened when they are needed.
+ *
+ * Where the library is was noted when it was loaded, as an absolute path, so chdir() and a variable that names another
+ * place change nothing. In a program that has this code inside (a test), its own folder counts, and ../lib from there.
+ */
+#ifndef KILN_BASE_BESIDE_H
+#define KILN_BASE_BESIDE_H
+
+#include "base/status.h"
+
+/* The folder of the library, or of the program, that this code is in; NULL: not known. */
+const char *kiln__own_folder(void);
+
+/*
+ * Opens `file` ("libkiln-trust.so") and finds `symbol` in it. KILN_IO: it is not there, can't be opened or lacks the
+ * symbol; the text says which. What was opened stays open. `err` may be NULL. From every thread.
+ */
+kiln_status kiln__open_beside(const char *file, const char *symbol, const void **out, kiln_error *err);
+
+#endif
