@@ -107,10 +107,34 @@ const char *format_time(char *buffer, size_t size, uint64_t unix_s)
 
 #define COUNTER(name) {#name, offsetof(kiln_counters, name)}
 const struct counter kiln_counter_list[] = {
-    COUNTER(calls),     COUNTER(front_hits),   COUNTER(process_hits), COUNTER(traces),        COUNTER(kernel_hits),
-    COUNTER(disk_hits), COUNTER(remote_hits),  COUNTER(compiles),     COUNTER(links),         COUNTER(drifts),
-    COUNTER(corrupt),   COUNTER(cache_faults), COUNTER(evictions),    COUNTER(trace_ns),      COUNTER(compile_ns),
-    COUNTER(link_ns),   COUNTER(saved_ns),     COUNTER(linked_bytes), COUNTER(linked_images), {NULL, 0},
+    COUNTER(calls),
+    COUNTER(front_hits),
+    COUNTER(process_hits),
+    COUNTER(traces),
+    COUNTER(kernel_hits),
+    COUNTER(disk_hits),
+    COUNTER(remote_hits),
+    COUNTER(compiles),
+    COUNTER(links),
+    COUNTER(drifts),
+    COUNTER(corrupt),
+    COUNTER(cache_faults),
+    COUNTER(evictions),
+    COUNTER(trace_ns),
+    COUNTER(compile_ns),
+    COUNTER(link_ns),
+    COUNTER(saved_ns),
+    COUNTER(linked_bytes),
+    COUNTER(linked_images),
+    COUNTER(remote_misses),
+    COUNTER(remote_puts),
+    COUNTER(remote_faults),
+    COUNTER(remote_waits),
+    COUNTER(refused_signatures),
+    COUNTER(remote_bytes_read),
+    COUNTER(remote_bytes_written),
+    COUNTER(remote_ns),
+    {NULL, 0},
 };
 #undef COUNTER
 

@@ -45,6 +45,7 @@ static void read_counters(const kiln_cache *cache, kiln_counters *out)
     out->corrupt += atomic_load(&cache->events.corrupt);
     out->cache_faults += atomic_load(&cache->events.faults);
     out->evictions += atomic_load(&cache->events.evictions);
+    out->refused_signatures += atomic_load(&cache->events.refused_signatures);
 }
 
 void kiln_cache_counters_sized(const kiln_cache *cache, kiln_counters *out, size_t size)
@@ -90,7 +91,7 @@ size_t kiln__caches(struct kiln_cache *out[KILN_MAX_CACHES])
 
 static void add_tier(struct kiln_cache *cache, const char *path, bool writable, uint64_t max_bytes, uint64_t max_files)
 {
-    struct kiln_tier *tier = NULL, **link = &cache->tiers;
+    struct kiln_tier *tier = NULL, **link = &cache->store.tiers;
     kiln_error error;
     if (kiln__tier_folder(path, writable, max_bytes, max_files, &cache->events, &tier, &error)) {
         kiln__add(&cache->events.faults, 1);
@@ -144,8 +145,8 @@ static void add_tiers(struct kiln_cache *cache, const kiln_cache_options *option
 static void find_toolchain(struct kiln_cache *cache)
 {
     char path[4096];
-    if (cache->tiers && kiln__plugin_path(path, sizeof path, NULL) != KILN_OK)
-        kiln__chain_toolchain(cache->tiers, cache->toolchain);
+    if (cache->store.tiers && kiln__plugin_path(path, sizeof path, NULL) != KILN_OK)
+        kiln__chain_toolchain(cache->store.tiers, cache->toolchain);
 }
 
 const char *kiln__cache_toolchain(const kiln_cache *cache, const kiln_compiler *compiler)
@@ -259,7 +260,7 @@ void kiln_cache_close(kiln_cache *cache)
     kiln__memo_release(&cache->kernels);
     kiln__memo_release(&cache->artifacts);
     kiln__memo_release(&cache->runtimes);
-    kiln__chain_free(cache->tiers);
+    kiln__store_release(&cache->store);
     pthread_mutex_destroy(&cache->functions_lock);
     free(cache);
 }

@@ -6,14 +6,14 @@
 
 #include "cache/memo/memo_table.h"
 #include "cache/statistics.h"
-#include "store/tier.h"
+#include "store/ticket.h"
 
 enum kiln_mode { KILN_MODE_NORMAL, KILN_MODE_OFF, KILN_MODE_NO_COMPILE, KILN_MODE_COMPILE_ONLY };
 
 struct kiln_cache {
     uint32_t index; /* of the hit counters in every thread's record */
     enum kiln_mode mode;
-    struct kiln_tier *tiers;
+    struct kiln_store store;
     char toolchain[KILN_TOOLCHAIN_SIZE]; /* as the folders name it, when there was no plug-in on opening; or "" */
     struct kiln_tier_events events;
     struct kiln_counts counts;

@@ -18,7 +18,9 @@
     ROW(kernel_hits) ROW(disk_hits) ROW(remote_hits) ROW(compiles) ROW(links)                                          \
     ROW(drifts) ROW(corrupt) ROW(cache_faults) ROW(evictions)                                                          \
     ROW(trace_ns) ROW(compile_ns) ROW(link_ns) ROW(saved_ns)                                                           \
-    ROW(linked_bytes) ROW(linked_images)
+    ROW(linked_bytes) ROW(linked_images)                                                                               \
+    ROW(remote_misses) ROW(remote_puts) ROW(remote_faults) ROW(remote_waits) ROW(refused_signatures)                   \
+    ROW(remote_bytes_read) ROW(remote_bytes_written) ROW(remote_ns)
 /* clang-format on */
 
 /* calls here are those that missed; hits are added when read. */

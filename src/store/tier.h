@@ -18,7 +18,7 @@ enum { KILN_TOOLCHAIN_SIZE = 160 }; /* of the line that names a tool chain, with
 
 /* What the tier did, counted by the cache that owns it. */
 struct kiln_tier_events {
-    _Atomic uint64_t corrupt, faults, evictions;
+    _Atomic uint64_t corrupt, faults, evictions, refused_signatures;
 };
 
 struct kiln_tier_methods {

@@ -141,25 +141,18 @@ kiln_status kiln__job_compile(const struct kiln_job *job, struct kiln_artifact *
 
 /* ---- tiers ---------------------------------------------------------------------------------------------------- */
 
-bool kiln__job_find(const struct kiln_job *job, struct kiln_artifact **out)
-{
-    kiln_bytes key = {job->content->fields.data, job->content->fields.size};
-    *out = kiln__chain_find(job->request->cache->tiers, &job->content->digest, key, is_finished, job);
-    return *out;
-}
-
 /* The folder says who filled it, so that it can be used where no compiler is. Whoever fills one on purpose says so even
  * when another tool chain was here since the kernels were made. */
 static void name_toolchain(const struct kiln_job *job)
 {
     struct kiln_cache *cache = job->request->cache;
     if (job->compiler != kiln_compiler_llvm()) return;
-    kiln__chain_set_toolchain(cache->tiers, kiln__cache_toolchain(cache, job->compiler));
+    kiln__chain_set_toolchain(cache->store.tiers, kiln__cache_toolchain(cache, job->compiler));
 }
 
 void kiln__job_store(const struct kiln_job *job, const struct kiln_artifact *artifact)
 {
-    kiln__chain_put(job->request->cache->tiers, artifact);
+    kiln__store_put(&job->request->cache->store, artifact);
     name_toolchain(job);
 }
 
@@ -171,26 +164,43 @@ void kiln__job_count(const struct kiln_job *job, const struct kiln_artifact *art
     kiln__add(&cache->counts.saved_ns, artifact->compile_ns);
 }
 
+/* One that is finished for the device is preferred. A cache that must not compile waits for nobody. */
+static struct kiln_artifact *find_artifact(const struct kiln_job *job, struct kiln_ticket *ticket)
+{
+    struct kiln_cache *cache = job->request->cache;
+    const struct kiln_digest *digest = &job->content->digest;
+    kiln_bytes key = {job->content->fields.data, job->content->fields.size};
+    return cache->mode == KILN_MODE_NO_COMPILE ? kiln__store_find(&cache->store, digest, key, is_finished, job)
+                                               : kiln__ticket_get(&cache->store, digest, key, is_finished, job, ticket);
+}
+
+static kiln_status compile_for_all(const struct kiln_job *job, struct kiln_ticket *ticket, struct kiln_artifact **out,
+                                   kiln_error *err)
+{
+    kiln_status status = kiln__job_compile(job, out, err);
+    if (!status) kiln__ticket_put(ticket, *out);
+    if (!status) name_toolchain(job);
+    kiln__ticket_abandon(ticket);
+    return status;
+}
+
 /* Stored, or compiled by another process while we wait for it, or compiled here while others wait for us. */
 static enum kiln_outcome make_artifact(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     (void)reads;
     struct kiln_job *job = context;
-    struct kiln_cache *cache = job->request->cache;
-    struct kiln_artifact *artifact = NULL;
-    struct kiln_lock *lock = NULL;
+    enum kiln_mode mode = job->request->cache->mode;
+    struct kiln_ticket ticket = {0};
+    struct kiln_artifact *artifact = find_artifact(job, &ticket);
     kiln_status status = KILN_OK;
-    job->is_stored = kiln__job_find(job, &artifact);
-    if (!job->is_stored && cache->mode == KILN_MODE_NO_COMPILE) return kiln__outcome(refuse_to_compile(job, err), err);
-    if (!job->is_stored && kiln__chain_lock(cache->tiers, &job->content->digest, false, &lock))
-        job->is_stored = kiln__job_find(job, &artifact);
-    if (!job->is_stored) status = compile(job, &artifact, err);
-    bool is_new = !status && (finish(job, &artifact) || !job->is_stored);
-    if (is_new)
+    job->is_stored = artifact;
+    if (!artifact)
+        status =
+            mode == KILN_MODE_NO_COMPILE ? refuse_to_compile(job, err) : compile_for_all(job, &ticket, &artifact, err);
+    else if (finish(job, &artifact))
         kiln__job_store(job, artifact);
-    else if (!status && cache->mode == KILN_MODE_COMPILE_ONLY)
+    else if (mode == KILN_MODE_COMPILE_ONLY)
         name_toolchain(job);
-    kiln__lock_release(lock);
     if (!status) *value = artifact;
     return kiln__outcome(status, err);
 }

@@ -26,8 +26,6 @@ kiln_status kiln__job_artifact(struct kiln_job *job, struct kiln_artifact **out,
 /* Compiles now, whatever is stored. */
 kiln_status kiln__job_compile(const struct kiln_job *job, struct kiln_artifact **out, kiln_error *err);
 
-/* The artifact in a tier; one that is finished for the device is preferred. False: none. */
-bool kiln__job_find(const struct kiln_job *job, struct kiln_artifact **out);
 /* Puts a new artifact into the tiers, and names the tool chain there. */
 void kiln__job_store(const struct kiln_job *job, const struct kiln_artifact *artifact);
 /* Counts a disk hit, if it was one. For when it is known that the stored artifact could be used. */

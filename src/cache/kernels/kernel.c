@@ -137,8 +137,8 @@ static bool is_other_file(const struct kiln_artifact *artifact, const void *cont
 static bool find_other(const struct kiln_job *job, const struct kiln_artifact *stored, struct kiln_artifact **out)
 {
     kiln_bytes key = {job->content->fields.data, job->content->fields.size};
-    struct kiln_tier *tiers = job->request->cache->tiers;
-    *out = kiln__chain_find(tiers, &job->content->digest, key, is_other_file, stored);
+    struct kiln_store *store = &job->request->cache->store;
+    *out = kiln__chain_find(store->tiers, &job->content->digest, key, is_other_file, stored);
     if (!*out) return false;
     if (is_other_file(*out, stored)) return true;
     kiln__artifact_unref(*out);
@@ -178,7 +178,7 @@ static kiln_status link_another(struct kiln_job *job, const struct kiln_artifact
         is_linked = is_new && !link_kernel(job, other, kernel, NULL);
     }
     if (is_linked) {
-        kiln__chain_discard(cache->tiers, stored);
+        kiln__chain_discard(cache->store.tiers, stored);
         if (is_new) kiln__job_store(job, other);
         if (is_new) job->is_stored = false; /* what was found is not what is used */
         kiln__memo_remove(&cache->artifacts, is_of_digest, &job->content->digest);

@@ -37,15 +37,14 @@ static enum kiln_outcome make_runtime(void *context, void **value, struct kiln_r
 {
     (void)reads;
     const struct runtime_job *runtime = context;
-    struct kiln_tier *tiers = runtime->job.request->cache->tiers;
-    struct kiln_artifact *artifact = NULL;
-    struct kiln_lock *lock = NULL;
+    const struct kiln_content_key *content = runtime->job.content;
+    kiln_bytes key = {content->fields.data, content->fields.size};
+    struct kiln_ticket ticket = {.is_last = true};
+    struct kiln_artifact *artifact =
+        kiln__ticket_get(&runtime->job.request->cache->store, &content->digest, key, NULL, NULL, &ticket);
     kiln_status status = KILN_OK;
-    bool found = kiln__job_find(&runtime->job, &artifact);
-    if (!found && kiln__chain_lock(tiers, &runtime->job.content->digest, true, &lock))
-        found = kiln__job_find(&runtime->job, &artifact);
-    if (!found && !(status = prepare_runtime(runtime, &artifact, err))) kiln__chain_put(tiers, artifact);
-    kiln__lock_release(lock);
+    if (!artifact && !(status = prepare_runtime(runtime, &artifact, err))) kiln__ticket_put(&ticket, artifact);
+    kiln__ticket_abandon(&ticket);
     if (!status) *value = artifact;
     return kiln__outcome(status, err);
 }

@@ -20,7 +20,7 @@
 static const char *folder_of(const kiln_cache *cache)
 {
     const char *folder = NULL;
-    for (const struct kiln_tier *tier = cache->tiers; tier; tier = tier->next)
+    for (const struct kiln_tier *tier = cache->store.tiers; tier; tier = tier->next)
         if (tier->writable) folder = tier->label;
     return folder;
 }
@@ -52,8 +52,8 @@ static kiln_status store(const kiln_request *request, kiln_bytes text, const cha
     struct kiln_artifact *artifact = NULL;
     kiln_status status = kiln__kernel_artifact(request, kiln_compiler_llvm(), text, content, &artifact, err);
     if (status) return status;
-    if (!is_stored(folder, content)) kiln__chain_put(request->cache->tiers, artifact);
-    kiln__chain_set_toolchain(request->cache->tiers, kiln__cache_toolchain(request->cache, kiln_compiler_llvm()));
+    if (!is_stored(folder, content)) kiln__store_put(&request->cache->store, artifact);
+    kiln__chain_set_toolchain(request->cache->store.tiers, kiln__cache_toolchain(request->cache, kiln_compiler_llvm()));
     kiln__artifact_unref(artifact);
     if (is_stored(folder, content)) return KILN_OK;
     return kiln__fail(err, KILN_IO, "%s: it could not be stored in %s (KILN_LOG=fault says why)", request->function,
@@ -80,7 +80,7 @@ kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, k
         kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text, &content, err);
     if (!status && is_stored(folder, &content)) {
         *out = KILN_WARM_WAS_THERE;
-        kiln__chain_set_toolchain(cache->tiers, kiln__cache_toolchain(cache, compiler));
+        kiln__chain_set_toolchain(cache->store.tiers, kiln__cache_toolchain(cache, compiler));
     } else if (!status) {
         status = store(&request, text, folder, &content, err);
         if (!status) *out = KILN_WARM_COMPILED;
