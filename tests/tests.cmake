@@ -34,7 +34,7 @@ foreach(source ${unit_tests})
     set_tests_properties(${name} PROPERTIES LABELS soak)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT 300
-    ENVIRONMENT "KILN_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache;KILN_PLUGIN=${CMAKE_BINARY_DIR}/lib/libkiln-llvm.so")
+    ENVIRONMENT "KILN_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache;KILN_PLUGIN=${CMAKE_BINARY_DIR}/lib/libkiln-llvm.so;XDG_CONFIG_HOME=/nonexistent")
 endforeach()
 
 # Files of every version of the format.

@@ -31,7 +31,7 @@ static kiln_status fail_io(kiln_error *err, const char *verb, const char *path)
 static enum kiln_outcome open_regular(const char *path, int *out, struct stat *info, kiln_error *err)
 {
     int fd;
-    do fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    do fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     while (fd < 0 && errno == EINTR);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return KILN_MISS;
     if (fd < 0) return kiln__outcome(fail_io(err, "open", path), err);
@@ -128,10 +128,16 @@ void kiln__file_unmap(kiln_bytes bytes)
 
 enum kiln_outcome kiln__file_read(const char *path, size_t limit, struct kiln_buffer *out, kiln_error *err)
 {
-    enum { STEP = 16384 };
     struct stat info;
+    return kiln__file_read_as(path, limit, out, &info, err);
+}
+
+enum kiln_outcome kiln__file_read_as(const char *path, size_t limit, struct kiln_buffer *out, struct stat *info,
+                                     kiln_error *err)
+{
+    enum { STEP = 16384 };
     int fd = -1;
-    enum kiln_outcome outcome = open_regular(path, &fd, &info, err);
+    enum kiln_outcome outcome = open_regular(path, &fd, info, err);
     if (outcome != KILN_DONE) return outcome;
     kiln_status status = KILN_OK;
     while (limit > 0) {

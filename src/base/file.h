@@ -40,6 +40,9 @@ void kiln__file_unmap(kiln_bytes bytes);
 
 /* Appends the file's bytes to `out`, at most `limit` of them. KILN_MISS: no such file. */
 enum kiln_outcome kiln__file_read(const char *path, size_t limit, struct kiln_buffer *out, kiln_error *err);
+/* The same, and whose file it was that was read. */
+enum kiln_outcome kiln__file_read_as(const char *path, size_t limit, struct kiln_buffer *out, struct stat *info,
+                                     kiln_error *err);
 
 /* Writes `path` under a unique temporary name in the same folder and renames it. On failure nothing is left behind, and
  * errno says why: ENOENT when there is no such folder. */

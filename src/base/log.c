@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/format.h"
@@ -63,7 +64,7 @@ static bool parse_word(const char *word, size_t size)
 
 static void parse(void)
 {
-    const char *text = getenv("KILN_LOG");
+    const char *text = kiln__config_unchecked("KILN_LOG");
     while (text && *text != '\0') {
         size_t size = strcspn(text, ",");
         if (!parse_word(text, size) && !is_wrong) { /* one is enough to be told */

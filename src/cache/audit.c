@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/config.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/process/exit.h"
@@ -39,7 +40,7 @@ static void at_exit(void)
 
 static void read_variable(void)
 {
-    const char *value = kiln__getenv_trusted("KILN_AUDIT");
+    const char *value = kiln__config("KILN_AUDIT");
     if (!value || !*value || !strcmp(value, "0")) return;
     is_on = true;
     if (!strcmp(value, "1")) return;

@@ -8,10 +8,10 @@
 
 #include <stdio.h>
 
+#include "base/config.h"
 #include "base/log.h"
 #include "base/process/callback.h"
 #include "base/process/gate.h"
-#include "base/trust.h"
 #include "cache/kernels/kernel.h"
 #include "cache/kernels/toolchain.h"
 #include "cache/kernels/unlinking.h"
@@ -106,7 +106,7 @@ static void add_tier(struct kiln_cache *cache, const char *path, bool writable, 
 static void add_search_path(struct kiln_cache *cache)
 {
     enum { MOST = 64 }; /* each miss looks into all of them */
-    const char *path = kiln__getenv_trusted("KILN_CACHE_PATH");
+    const char *path = kiln__config("KILN_CACHE_PATH");
     for (int count = 0; path && *path;) {
         size_t size = strcspn(path, ":");
         if (size && count++ == MOST) {
@@ -156,14 +156,12 @@ const char *kiln__cache_toolchain(const kiln_cache *cache, const kiln_compiler *
 
 /* ---- open and close ------------------------------------------------------------------------------------------- */
 
-static enum kiln_mode mode_from_environment(void)
+static enum kiln_mode mode_from_settings(void)
 {
     static const char *const names[] = {"normal", "off", "no-compile", "compile-only"};
-    const char *value = getenv("KILN_MODE");
-    if (!value || !*value) return KILN_MODE_NORMAL;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    const char *value = kiln__config("KILN_MODE");
+    for (size_t i = 0; value && i < sizeof names / sizeof *names; i++)
         if (!strcmp(value, names[i])) return (enum kiln_mode)i;
-    kiln__log_once("KILN_MODE=%.64s is not one of normal, off, no-compile, compile-only; using normal", value);
     return KILN_MODE_NORMAL;
 }
 
@@ -243,7 +241,7 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
         return kiln__fail(err, KILN_INVALID, "kiln_cache_open: %d caches are open, which is the most; close one",
                           KILN_MAX_CACHES);
     }
-    cache->mode = mode_from_environment();
+    cache->mode = mode_from_settings();
     if (cache->mode != KILN_MODE_OFF) add_tiers(cache, &resolved);
     find_toolchain(cache);
     kiln__statistics_at_exit();

@@ -4,7 +4,7 @@
  */
 #include "cache/drift.h"
 
-#include "base/log.h"
+#include "base/config.h"
 #include "base/process/gate.h"
 #include "key/explain.h"
 
@@ -94,11 +94,8 @@ static void set_baseline(struct kiln_function *function, const uint64_t *words, 
 
 static bool is_strict(const struct kiln_function *function)
 {
-    const char *value = getenv("KILN_DRIFT");
-    bool is_error = value && !strcmp(value, "error");
-    if (value && *value && !is_error)
-        kiln__log_once("KILN_DRIFT=%.64s is not error, which is all it can be; not used", value);
-    return function->flags & KILN_STRICT || is_error;
+    const char *value = kiln__config("KILN_DRIFT");
+    return function->flags & KILN_STRICT || (value && !strcmp(value, "error"));
 }
 
 /* With the lock held; the key's words differ from the baseline's. That a function it depends on was redefined is no

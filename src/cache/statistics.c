@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -70,7 +71,7 @@ static kiln_status append_to_file(const char *where, const struct kiln_buffer *l
 kiln_status kiln_stats_write(void)
 {
     KILN_HOLD_CANCEL;
-    const char *where = kiln__getenv_trusted("KILN_STATS");
+    const char *where = kiln__config("KILN_STATS");
     if (!where || !*where || !strcmp(where, "0")) return KILN_OK;
     kiln_error error;
     struct kiln_buffer line = {0};

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h> /* environ */
 
+#include "base/config.h"
 #include "base/process/fork.h"
 #include "device/isa.h"
 
@@ -41,7 +42,7 @@ static bool parse_index(const char *text, unsigned *out)
 /* The target of plain "cpu". */
 static const char *default_target(void)
 {
-    const char *name = getenv("KILN_TARGET");
+    const char *name = kiln__config("KILN_TARGET");
     return name && name[0] != '\0' ? name : "native";
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "base/process/fork.h"
 #include "device/cuda.h"
 
@@ -49,7 +50,7 @@ void kiln__gpu_counts(struct kiln_gpu_counts *out)
 /* The target that compile-only mode asks for; NULL: none. */
 static const char *target_to_compile_for(void)
 {
-    const char *mode = getenv("KILN_MODE"), *target = getenv("KILN_GPU_TARGET");
+    const char *mode = kiln__config("KILN_MODE"), *target = kiln__config("KILN_GPU_TARGET");
     bool asked = mode && !strcmp(mode, "compile-only") && target && *target;
     return asked ? target : NULL;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "base/log.h"
 #include "device/device.h"
 
@@ -15,12 +16,12 @@ static _Atomic uint32_t default_device_index = KILN_NO_DEVICE_INDEX;
 
 static uint32_t place_from_environment(void)
 {
-    const char *name = getenv("KILN_DEVICE");
+    const char *name = kiln__config("KILN_DEVICE");
     kiln_device *device = NULL;
     kiln_error err = {KILN_OK, ""};
     if (!name || !*name) return 0;
     if (kiln_device_find(name, &device, &err)) {
-        kiln__log_once("KILN_DEVICE=%.64s: %s; using the CPU", name, err.text);
+        kiln__log_once("KILN_DEVICE=%.64s%s: %s; using the CPU", name, kiln__config_where("KILN_DEVICE"), err.text);
         return 0;
     }
     return device->gpu ? 1 + device->gpu->index : 0;

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "base/log.h"
+#include "base/config.h"
 #include "base/process/thread_state.h"
 
 struct kiln_pushed_option {
@@ -99,21 +99,12 @@ void kiln__options_content(const struct kiln_options *options, struct kiln_conte
     }
 }
 
-/* ---- options of the environment ------------------------------------------------------------------------------- */
+/* ---- options of the settings ---------------------------------------------------------------------------------- */
 
-static unsigned read_digit(const char *name, unsigned largest, unsigned otherwise)
+struct kiln_options kiln__options_from_settings(void)
 {
-    const char *value = getenv(name);
-    if (!value || !*value) return otherwise;
-    if (value[0] >= '0' && (unsigned)(value[0] - '0') <= largest && !value[1]) return (unsigned)(value[0] - '0');
-    kiln__log_once("%s=%.64s is not a number from 0 to %u; using %u", name, value, largest, otherwise);
-    return otherwise;
-}
-
-struct kiln_options kiln__options_from_environment(void)
-{
-    return (struct kiln_options){.opt_level = read_digit("KILN_OPT_LEVEL", 3, 2),
-                                 .fast_math = read_digit("KILN_FAST_MATH", 1, 0) != 0};
+    return (struct kiln_options){.opt_level = (unsigned)kiln__config_number("KILN_OPT_LEVEL"),
+                                 .fast_math = kiln__config_number("KILN_FAST_MATH") != 0};
 }
 
 static _Thread_local struct {
@@ -124,7 +115,7 @@ static _Thread_local struct {
 uint32_t kiln__options_packed(const struct kiln_environment *environment)
 {
     if (__builtin_expect(environment && known.version == environment->version, 1)) return known.packed;
-    struct kiln_options options = kiln__options_from_environment();
+    struct kiln_options options = kiln__options_from_settings();
     known.packed = options.opt_level | (uint32_t)options.fast_math << 2;
     known.version = environment ? environment->version : 0;
     return known.packed;

@@ -1,5 +1,5 @@
 /*
- * options.h - code generation options: from the environment, and pushed by the calling thread.
+ * options.h - code generation options: from the settings, and pushed by the calling thread.
  *
  * Read once per call, into the call key; lowering, compile and content key take them from there, so what changes later,
  * in another thread or inside a callback, is the next call's. The innermost push of a name wins; other threads do not
@@ -22,8 +22,8 @@ struct kiln_options {
     const uint64_t *pushed; /* OPTIONS items, sorted by name; borrowed from the key */
 };
 
-/* Reads the environment now; nothing pushed. A value that is not allowed is logged once and the default taken. */
-struct kiln_options kiln__options_from_environment(void);
+/* Reads the settings now; nothing pushed. */
+struct kiln_options kiln__options_from_settings(void);
 
 /* The same in 3 bits, for keys; remembered as long as the environment has that version (NULL: could not look). */
 uint32_t kiln__options_packed(const struct kiln_environment *environment);

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/file.h"
 #include "base/process/callback.h"
 #include "base/trust.h"
@@ -66,9 +67,8 @@ kiln_status kiln_inspect_default_folder(char *path, size_t size, kiln_error *err
         status = kiln__no_memory(err, "a path");
     else if (folder.size == 0)
         status = kiln__fail(err, KILN_INVALID, "no cache folder: %s",
-                            kiln__getenv_trusted("KILN_CACHE_DIR")
-                                ? "KILN_CACHE_DIR is empty, so caches are in memory only"
-                                : "none of KILN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
+                            kiln__config("KILN_CACHE_DIR") ? "KILN_CACHE_DIR is empty, so caches are in memory only"
+                                                           : "none of KILN_CACHE_DIR, XDG_CACHE_HOME and HOME is set");
     else if (folder.size >= size)
         status = kiln__fail(err, KILN_INVALID, "the path %s is too long", (const char *)folder.data);
     else

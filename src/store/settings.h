@@ -1,7 +1,7 @@
 /*
- * settings.h - what the environment says about folders: where the default one is, and how large it may become.
+ * settings.h - what the settings say about folders: where the default one is, and how large it may become.
  *
- * Read anew on each call, as getenv() is; caches and the tools for their folders ask here, so that they agree.
+ * Read anew on each call, as the environment is; caches and the tools for their folders ask here, so that they agree.
  */
 #ifndef KILN_STORE_SETTINGS_H
 #define KILN_STORE_SETTINGS_H

@@ -10,7 +10,7 @@ trap 'status=$?; [ $status = 0 ] && rm -rf "$work" || echo "$name: files are lef
 cd "$work"
 unset KILN_CACHE_PATH KILN_MODE KILN_DRIFT KILN_TARGET KILN_LOG KILN_STATS KILN_OPT_LEVEL KILN_FAST_MATH KILN_DEVICE \
     KILN_GPU_TARGET
-export KILN_CACHE_DIR="$work/cache"
+export KILN_CACHE_DIR="$work/cache" XDG_CONFIG_HOME="$work/config" # which is not there
 
 fail()
 {

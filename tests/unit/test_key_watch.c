@@ -247,17 +247,17 @@ static void test_options_of_the_environment(void **state)
     (void)state;
     setenv("KILN_OPT_LEVEL", "3", 1);
     setenv("KILN_FAST_MATH", "1", 1);
-    struct kiln_options options = kiln__options_from_environment();
+    struct kiln_options options = kiln__options_from_settings();
     CHECK_EQ(options.opt_level, 3);
     CHECK_TRUE(options.fast_math);
     static const char *const wrong[] = {"4", "-1", "22", "x"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         setenv("KILN_OPT_LEVEL", wrong[i], 1);
-        CHECK_EQ(kiln__options_from_environment().opt_level, 2);
+        CHECK_EQ(kiln__options_from_settings().opt_level, 2);
     }
     unsetenv("KILN_OPT_LEVEL");
     setenv("KILN_FAST_MATH", "", 1);
-    options = kiln__options_from_environment();
+    options = kiln__options_from_settings();
     CHECK_EQ(options.opt_level, 2);
     CHECK_FALSE(options.fast_math);
     unsetenv("KILN_FAST_MATH");

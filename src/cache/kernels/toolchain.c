@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/trust.h"
 #include "compiler/plugin.h"
 #include "kiln/inspect.h"
@@ -54,7 +55,7 @@ __attribute__((constructor)) static void note_folder(void)
 /* In memory of its own; NULL: out of memory, or there is no such path. */
 static char *find_plugin(void)
 {
-    const char *named = kiln__getenv_trusted("KILN_PLUGIN");
+    const char *named = kiln__config("KILN_PLUGIN");
     if (named && *named) return kiln__path_absolute(named, kiln__folder_at_load());
     return own_folder ? kiln__path_absolute("libkiln-llvm.so", own_folder) : NULL;
 }

@@ -75,7 +75,7 @@ kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, k
     const kiln_compiler *compiler = kiln_compiler_llvm();
     struct kiln_content_key content = {0};
     const kiln_request request = {
-        .cache = cache, .device = &device, .function = name, .options = kiln__options_from_environment()};
+        .cache = cache, .device = &device, .function = name, .options = kiln__options_from_settings()};
     status =
         kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text, &content, err);
     if (!status && is_stored(folder, &content)) {
