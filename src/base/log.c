@@ -19,9 +19,9 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/format.h"
-#include "base/log_callback.h"
 #include "base/process/callback.h"
 #include "base/process/fork.h"
+#include "base/process/log_callback.h"
 
 static const char prefix[] = "kiln: ";
 enum { LINE_SIZE = 4096, REMEMBERED = 64, PREFIX_SIZE = sizeof prefix - 1 };

@@ -4,7 +4,7 @@
  * The function in force is a counted object: a call takes a reference under the lock, runs without it, and drops the
  * reference. So a function that is replaced while it runs keeps its context until it returns.
  */
-#include "base/log_callback.h"
+#include "base/process/log_callback.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

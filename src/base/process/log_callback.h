@@ -1,8 +1,8 @@
 /*
  * log_callback.h - the program's log function (kiln_set_log in kiln.h), for log.c.
  */
-#ifndef KILN_BASE_LOG_CALLBACK_H
-#define KILN_BASE_LOG_CALLBACK_H
+#ifndef KILN_BASE_PROCESS_LOG_CALLBACK_H
+#define KILN_BASE_PROCESS_LOG_CALLBACK_H
 
 #include <stdbool.h>
 
