@@ -112,7 +112,7 @@ endforeach()
 add_dependencies(test_cache_classes module_one module_two)
 set_target_properties(test_cache_classes PROPERTIES ENABLE_EXPORTS ON) # for the modules
 
-# Tests of stale code against a build without that segment of the key: there each must fail, or it would notice nothing.
+# Tests of stale code against a build without that segment of the key, and of signatures against one that checks none: there each must fail, or it would notice nothing.
 set(segment_tests
   "WATCHES test_cache_classes test_key_class_01_stale_global test_key_class_02_behind_helpers test_key_class_03_pointee"
   "WATCHES test_cache_classes test_key_class_05_second_owner test_key_class_06_configuration test_key_class_07_payload_in_place"
@@ -132,7 +132,9 @@ set(segment_tests
   "DEVICE test_cache_classes_more test_key_class_30_device"
   "ARGUMENTS test_cache_classes_more test_key_class_13_scalars test_key_class_14_neighbours test_key_class_15_layout"
   "ARGUMENTS test_cache_classes_more test_key_class_16_padding test_key_class_41_bound_argument"
-  "GENERATION test_cache_classes_more test_key_class_34_redefined test_key_class_34_mutual")
+  "GENERATION test_cache_classes_more test_key_class_34_redefined test_key_class_34_mutual"
+  "SIGNATURES test_store_signing test_unsigned test_unknown_signer test_every_flipped_byte test_signed_for_another_key"
+  "SIGNATURES test_store_signing test_signer_replaced test_revoked test_list_that_cant_be_used test_named_list")
 foreach(row ${segment_tests})
   separate_arguments(row)
   list(POP_FRONT row segment program)

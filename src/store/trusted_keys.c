@@ -1,0 +1,261 @@
+/*
+ * trusted_keys.c - see trusted_keys.h.
+ *
+ * Invariant: what is kept of a file is what a file of this name, owner and time held; a file that was written to a
+ * moment ago is read again, because a second write might not show in its time.
+ */
+#include "store/trusted_keys.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/process/gate.h"
+#include "base/trust.h"
+#include "store/trust_library.h"
+
+enum { SETTLED_NS = 50000000 }; /* file systems count time in steps of up to 10 ms */
+
+struct source {
+    char *path;       /* as it was read; NULL: nothing is */
+    struct stat info; /* of the file that was read; all zero: there was none */
+    bool is_settled;  /* its time was old enough when it was read */
+    enum kiln_outcome outcome;
+    kiln_error error; /* when it is KILN_FAILED */
+    struct kiln_key_lines lines;
+};
+
+enum { NAMED, USER, SYSTEM, LISTS };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
+static struct source lists[LISTS];
+static struct source signing;
+static uint8_t own_signer[KILN_SIGNER_SIZE]; /* the public half of signing.lines[0] */
+
+/* ---- where ---------------------------------------------------------------------------------------------------- */
+
+/* A file that a variable names, as an absolute path in memory of its own; *is_set is false: it names none. */
+static char *named_path(const char *variable, bool *is_set)
+{
+    const char *value = kiln__getenv_trusted(variable);
+    *is_set = value && *value;
+    return *is_set ? kiln__path_absolute(value, kiln__folder_at_load()) : NULL;
+}
+
+/* In memory of its own; NULL: the user has no folder of settings. */
+static char *user_path(void)
+{
+    char *path = NULL;
+    const char *folder = kiln__getenv_trusted("XDG_CONFIG_HOME");
+    int size = -1;
+    if (folder && *folder == '/')
+        size = asprintf(&path, "%s/kiln/trusted_keys", folder);
+    else if ((folder = kiln__getenv_trusted("HOME")) && *folder)
+        size = asprintf(&path, "%s/.config/kiln/trusted_keys", folder);
+    return size < 0 ? NULL : path;
+}
+
+static char *list_path(int idx, bool *is_set)
+{
+    if (idx == NAMED) return named_path("KILN_TRUSTED_KEYS", is_set);
+    char *path = idx == USER ? user_path() : strdup("/etc/kiln/trusted_keys");
+    *is_set = path != NULL;
+    return path;
+}
+
+char *kiln__own_list(void)
+{
+    bool is_set;
+    char *path = list_path(NAMED, &is_set);
+    return is_set ? path : user_path();
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+static void forget(struct source *source)
+{
+    free(source->path);
+    kiln__key_lines_release(&source->lines);
+    *source = (struct source){.outcome = KILN_MISS};
+}
+
+static bool is_same(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool stands(const struct source *source, const char *path)
+{
+    struct stat now = {0};
+    const struct stat *then = &source->info;
+    if (!source->path || strcmp(source->path, path) != 0 || !source->is_settled) return false;
+    if (stat(path, &now) != 0) return source->outcome == KILN_MISS && (errno == ENOENT || errno == ENOTDIR);
+    return now.st_dev == then->st_dev && now.st_ino == then->st_ino && now.st_size == then->st_size &&
+           now.st_mode == then->st_mode && now.st_uid == then->st_uid && is_same(&now.st_mtim, &then->st_mtim) &&
+           is_same(&now.st_ctim, &then->st_ctim);
+}
+
+static bool is_settled(const struct stat *info)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t age = (now.tv_sec - info->st_ctim.tv_sec) * 1000000000ll + now.tv_nsec - info->st_ctim.tv_nsec;
+    return age > SETTLED_NS;
+}
+
+/* Takes `path`, which may be NULL when `is_set` is false or memory ran out. True: it was read anew. */
+static bool refresh(struct source *source, char *path, bool is_set, enum kiln_key_use use)
+{
+    if (path && stands(source, path)) {
+        free(path);
+        return false;
+    }
+    forget(source);
+    if (!is_set) return true;
+    if (path)
+        source->outcome = kiln__key_file_read(path, use, &source->lines, &source->info, &source->error);
+    else
+        source->outcome = kiln__outcome(kiln__no_memory(&source->error, "a path"), &source->error);
+    source->path = path;
+    source->is_settled = source->outcome == KILN_MISS || is_settled(&source->info);
+    return true;
+}
+
+static kiln_status fail_missing(const struct source *source, const char *variable, kiln_error *err)
+{
+    return kiln__fail(err, KILN_IO, "%s, which %s names, is not there", source->path, variable);
+}
+
+/* With the lock. */
+static kiln_status refresh_lists(kiln_error *err)
+{
+    for (int i = 0; i < LISTS; i++) {
+        bool is_set;
+        char *path = list_path(i, &is_set);
+        refresh(&lists[i], path, is_set, KILN_KEYS_LIST);
+        if (lists[i].outcome == KILN_FAILED) return *err = lists[i].error, err->status;
+        if (i == NAMED && is_set && lists[i].outcome == KILN_MISS)
+            return fail_missing(&lists[i], "KILN_TRUSTED_KEYS", err);
+    }
+    return KILN_OK;
+}
+
+static kiln_status derive_signer(kiln_error *err)
+{
+    const struct kiln_trust_plugin *library;
+    kiln_status status = kiln__trust_library(&library, err);
+    if (status != KILN_OK) return status;
+    if (library->public_key(signing.lines.lines[0].key, own_signer)) return KILN_OK;
+    return kiln__fail(err, KILN_IO, "%s: its public half can't be computed", signing.path);
+}
+
+/* With the lock. KILN_DONE: `signing` has a key and own_signer is its public half. */
+static enum kiln_outcome refresh_signing(kiln_error *err)
+{
+    bool is_set;
+    char *path = named_path("KILN_SIGN_KEY", &is_set);
+    bool is_new = refresh(&signing, path, is_set, KILN_KEYS_SECRET);
+    if (is_set && signing.outcome == KILN_MISS) return kiln__outcome(fail_missing(&signing, "KILN_SIGN_KEY", err), err);
+    if (signing.outcome == KILN_FAILED) *err = signing.error;
+    if (signing.outcome != KILN_DONE || !is_new) return signing.outcome;
+    enum kiln_outcome outcome = kiln__outcome(derive_signer(err), err);
+    if (outcome != KILN_DONE) forget(&signing); /* the library may be installed later */
+    return outcome;
+}
+
+enum kiln_outcome kiln__signing_key(uint8_t secret[KILN_SECRET_SIZE], uint8_t signer[KILN_SIGNER_SIZE], kiln_error *err)
+{
+    kiln__mutex_lock(&lock);
+    enum kiln_outcome outcome = refresh_signing(err);
+    if (outcome == KILN_DONE) {
+        memcpy(secret, signing.lines.lines[0].key, KILN_SECRET_SIZE);
+        memcpy(signer, own_signer, KILN_SIGNER_SIZE);
+    }
+    kiln__mutex_unlock(&lock);
+    return outcome;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------------------------- */
+
+static void note_line(const struct source *source, const struct kiln_key_line *line, bool may_trust,
+                      struct kiln_known_key *out)
+{
+    bool is_revoked = line->kind == KILN_KEY_REVOKED;
+    if (!is_revoked && !may_trust) return;
+    bool decides = is_revoked ? !out->is_revoked : !out->is_revoked && !out->is_listed;
+    if (decides) snprintf(out->where, sizeof out->where, "%s:%u", source->path, line->line);
+    if (*line->comment && !*out->comment) strcpy(out->comment, line->comment);
+    out->is_revoked |= is_revoked;
+    out->is_listed |= !is_revoked;
+}
+
+/* With the lock, after both were refreshed. */
+static void describe(const uint8_t key[KILN_SIGNER_SIZE], bool has_own, struct kiln_known_key *out)
+{
+    *out = (struct kiln_known_key){0};
+    memcpy(out->key, key, KILN_SIGNER_SIZE);
+    for (int i = 0; i < LISTS; i++)
+        for (size_t k = 0; k < lists[i].lines.count; k++) {
+            const struct kiln_key_line *line = &lists[i].lines.lines[k];
+            if (memcmp(line->key, key, KILN_SIGNER_SIZE) == 0)
+                note_line(&lists[i], line, i == NAMED || !lists[NAMED].path, out);
+        }
+    out->signs = has_own && memcmp(own_signer, key, KILN_SIGNER_SIZE) == 0;
+    if (!out->signs) return;
+    if (!*out->comment) strcpy(out->comment, signing.lines.lines[0].comment);
+    if (!*out->where) snprintf(out->where, sizeof out->where, "%s", signing.path);
+}
+
+kiln_status kiln__key_look_up(const uint8_t key[KILN_SIGNER_SIZE], struct kiln_known_key *out, kiln_error *err)
+{
+    kiln_error unusable; /* a signing key that can't be used is told where it would sign */
+    kiln__mutex_lock(&lock);
+    kiln_status status = refresh_lists(err);
+    if (status == KILN_OK) describe(key, refresh_signing(&unusable) == KILN_DONE, out);
+    kiln__mutex_unlock(&lock);
+    return status;
+}
+
+static bool is_there(const struct kiln_known_key *keys, size_t count, const uint8_t key[KILN_SIGNER_SIZE])
+{
+    for (size_t i = 0; i < count; i++)
+        if (memcmp(keys[i].key, key, KILN_SIGNER_SIZE) == 0) return true;
+    return false;
+}
+
+/* With the lock. Room for every line and our own key. */
+static size_t collect(bool has_own, struct kiln_known_key *out)
+{
+    size_t count = 0;
+    if (has_own) describe(own_signer, has_own, &out[count++]);
+    for (int i = 0; i < LISTS; i++)
+        for (size_t k = 0; k < lists[i].lines.count; k++)
+            if (!is_there(out, count, lists[i].lines.lines[k].key)) {
+                describe(lists[i].lines.lines[k].key, has_own, &out[count]);
+                count += out[count].is_listed || out[count].is_revoked;
+            }
+    return count;
+}
+
+kiln_status kiln__keys_all(struct kiln_known_key **out, size_t *count, kiln_error *err)
+{
+    kiln_error unusable;
+    *out = NULL;
+    kiln__mutex_lock(&lock);
+    kiln_status status = refresh_lists(err);
+    if (status == KILN_OK) {
+        bool has_own = refresh_signing(&unusable) == KILN_DONE;
+        size_t most = 1;
+        for (int i = 0; i < LISTS; i++) most += lists[i].lines.count;
+        *out = calloc(most, sizeof **out);
+        if (*out)
+            *count = collect(has_own, *out);
+        else
+            status = kiln__no_memory(err, "a list of keys");
+    }
+    kiln__mutex_unlock(&lock);
+    return status;
+}

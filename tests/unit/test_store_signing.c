@@ -1,0 +1,480 @@
+/*
+ * test_store_signing.c - signatures of artifacts: what is accepted, and everything that is not.
+ *
+ * Built again without the checks (KILN_TEST_WITHOUT_SIGNATURES): there the tests of refusals must fail.
+ */
+#include "store/signing.h"
+
+#include <ftw.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/trust_library.h"
+#include "store/trusted_keys.h"
+#include "support/check.h"
+
+struct pair {
+    uint8_t secret[KILN_SECRET_SIZE], signer[KILN_SIGNER_SIZE];
+    char hex[KILN_KEY_HEX];
+};
+
+static char folder[64];
+static struct pair ours, theirs;
+
+/* ---- a machine of our own ---------------------------------------------------------------------------------------- */
+
+static const char *in_folder(const char *name)
+{
+    static char paths[8][128];
+    static int next;
+    char *path = paths[next++ % 8];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void make_pair(uint8_t seed, struct pair *out)
+{
+    const struct kiln_trust_plugin *library;
+    kiln_error err = {0};
+    CHECK_OK(kiln__trust_library(&library, &err), &err);
+    memset(out->secret, seed, sizeof out->secret);
+    CHECK_TRUE(library->public_key(out->secret, out->signer));
+    kiln__key_hex(out->signer, out->hex);
+}
+
+static void write_text(const char *path, mode_t mode, const char *text)
+{
+    char fresh[200];
+    snprintf(fresh, sizeof fresh, "%s.new", path);
+    FILE *file = fopen(fresh, "w");
+    CHECK_NOT_NULL(file);
+    fputs(text, file);
+    CHECK_EQ(fclose(file), 0);
+    CHECK_EQ(chmod(fresh, mode), 0);
+    CHECK_EQ(rename(fresh, path), 0);
+}
+
+/* Makes `pair` the key of KILN_SIGN_KEY. */
+static void sign_as(const struct pair *pair)
+{
+    struct kiln_key_line line = {.kind = KILN_KEY_SECRET, .comment = "signs"};
+    struct kiln_buffer text = {0};
+    memcpy(line.key, pair->secret, sizeof line.key);
+    kiln__key_line_print(&line, &text);
+    write_text(in_folder("secret"), 0600, (const char *)text.data);
+    kiln__buffer_release(&text);
+    setenv("KILN_SIGN_KEY", in_folder("secret"), 1);
+}
+
+/* The user's list: each line is a word of the format and a key. */
+static void trust(const char *word, const struct pair *pair, const char *second_word, const struct pair *second)
+{
+    char text[400];
+    int size = snprintf(text, sizeof text, "%s %s first\n", word, pair->hex);
+    if (second) snprintf(text + size, sizeof text - (size_t)size, "%s %s second\n", second_word, second->hex);
+    write_text(in_folder("kiln/trusted_keys"), 0644, text);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/kiln-test-XXXXXX");
+    if (!mkdtemp(folder)) return -1;
+    mkdir(in_folder("kiln"), 0700);
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    unsetenv("KILN_SIGN_KEY");
+    unsetenv("KILN_TRUSTED_KEYS");
+    make_pair(1, &ours);
+    make_pair(2, &theirs);
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *where)
+{
+    (void)info, (void)type, (void)where;
+    return remove(path);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- artifacts --------------------------------------------------------------------------------------------------- */
+
+static struct kiln_artifact *make_artifact(const char *key)
+{
+    struct kiln_artifact *artifact = kiln__artifact_new();
+    kiln_artifact_put(artifact, "object", "machine code", 12);
+    kiln_artifact_set_entry(artifact, "kernel");
+    kiln__buffer_append(&artifact->key, key, strlen(key));
+    artifact->digest = kiln__digest(key, strlen(key));
+    return artifact;
+}
+
+static struct kiln_buffer encode(const struct kiln_artifact *artifact)
+{
+    struct kiln_buffer bytes = {0};
+    CHECK_STATUS(kiln__artifact_encode(artifact, &bytes, NULL), KILN_OK);
+    return bytes;
+}
+
+/* The file of an artifact that `pair` has signed. */
+static struct kiln_buffer signed_file(const struct pair *pair, const char *key)
+{
+    kiln_error err = {0};
+    struct kiln_artifact *artifact = make_artifact(key);
+    sign_as(pair);
+    if (kiln__artifact_sign(artifact, &err) != KILN_DONE) CHECK_FAIL("%s", err.text);
+    unsetenv("KILN_SIGN_KEY");
+    struct kiln_buffer bytes = encode(artifact);
+    kiln__artifact_unref(artifact);
+    return bytes;
+}
+
+/* The status of decoding and verifying what a machine would get. */
+static kiln_status accept(const struct kiln_buffer *bytes, kiln_error *err)
+{
+    struct kiln_artifact *artifact = NULL;
+    kiln_status status = kiln__artifact_decode((kiln_bytes){bytes->data, bytes->size}, false, &artifact, err);
+    if (status == KILN_OK) status = kiln__artifact_verify(artifact, err);
+    kiln__artifact_unref(artifact);
+    return status;
+}
+
+static void expect_accepted(const struct kiln_buffer *bytes)
+{
+    kiln_error err = {0};
+    CHECK_OK(accept(bytes, &err), &err);
+}
+#define expect_accepted(...) CHECK_CALL(expect_accepted, __VA_ARGS__)
+
+static void expect_refused(const struct kiln_buffer *bytes, const char *message)
+{
+    kiln_error err = {0};
+    CHECK_STATUS(accept(bytes, &err), KILN_INVALID, &err);
+    if (!strstr(err.text, message)) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, message);
+}
+#define expect_refused(...) CHECK_CALL(expect_refused, __VA_ARGS__)
+
+/* ---- refusals: each must fail in a build that does not check -------------------------------------------------------
+ */
+
+static void test_unsigned(void **state)
+{
+    (void)state;
+    struct kiln_artifact *artifact = make_artifact("key");
+    struct kiln_buffer bytes = encode(artifact);
+    trust("kiln-key 1", &ours, NULL, NULL);
+    expect_refused(&bytes, "not signed");
+    kiln__buffer_release(&bytes);
+    kiln__artifact_unref(artifact);
+}
+
+static void test_unknown_signer(void **state)
+{
+    (void)state;
+    struct kiln_buffer bytes = signed_file(&theirs, "key");
+    trust("kiln-key 1", &ours, NULL, NULL);
+    expect_refused(&bytes, theirs.hex);
+    expect_refused(&bytes, "which is not trusted here");
+    unlink(in_folder("kiln/trusted_keys"));
+    expect_refused(&bytes, "which is not trusted here");
+    kiln__buffer_release(&bytes);
+}
+
+static size_t compared_size(const struct kiln_buffer *bytes)
+{
+    uint64_t size;
+    memcpy(&size, bytes->data + 16, sizeof size);
+    return (size_t)size;
+}
+
+/* Makes the checksum over the compared part right again, as somebody would who means harm. */
+static void reseal(struct kiln_buffer *bytes)
+{
+    size_t size = compared_size(bytes);
+    struct kiln_digest digest = kiln__digest(bytes->data, size - KILN_DIGEST_SIZE);
+    memcpy(bytes->data + size - KILN_DIGEST_SIZE, digest.bytes, KILN_DIGEST_SIZE);
+}
+
+static void test_every_flipped_byte(void **state)
+{
+    (void)state;
+    struct kiln_buffer bytes = signed_file(&ours, "key");
+    trust("kiln-key 1", &ours, NULL, NULL);
+    expect_accepted(&bytes);
+    size_t compared = compared_size(&bytes), signature = bytes.size - KILN_SIGNER_SIZE - KILN_SIGNATURE_SIZE;
+    for (size_t at = 0; at < compared; at++)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            CHECK_CONTEXT("bit %u of byte %zu, %s", bit, at, "resealed");
+            struct kiln_buffer copy = {0};
+            kiln__buffer_append(&copy, bytes.data, bytes.size);
+            copy.data[at] ^= (unsigned char)(1u << bit);
+            expect_refused(&copy, ""); /* the checksum, or magic and version */
+            if ((at < 16 || at >= 24) && at < compared - KILN_DIGEST_SIZE) {
+                reseal(&copy);
+                expect_refused(&copy, "");
+            }
+            kiln__buffer_release(&copy);
+        }
+    for (size_t at = signature; at < bytes.size; at++) {
+        CHECK_CONTEXT("byte %zu of signer and signature", at - signature);
+        bytes.data[at] ^= 1;
+        expect_refused(&bytes, at < signature + KILN_SIGNER_SIZE ? "not trusted here" : "wrongly signed");
+        bytes.data[at] ^= 1;
+    }
+    expect_accepted(&bytes);
+    kiln__buffer_release(&bytes);
+}
+
+/* The signature of one artifact under another, whose content is the same. */
+static void test_signed_for_another_key(void **state)
+{
+    (void)state;
+    struct kiln_buffer one = signed_file(&ours, "key one"), two = signed_file(&ours, "key two");
+    trust("kiln-key 1", &ours, NULL, NULL);
+    CHECK_EQ(one.size, two.size);
+    memcpy(two.data + two.size - KILN_SIGNATURE_SIZE, one.data + one.size - KILN_SIGNATURE_SIZE, KILN_SIGNATURE_SIZE);
+    expect_refused(&two, "wrongly signed: the signature is not of this content and key");
+    kiln__buffer_release(&one);
+    kiln__buffer_release(&two);
+}
+
+static void test_signer_replaced(void **state)
+{
+    (void)state;
+    struct kiln_buffer bytes = signed_file(&theirs, "key");
+    trust("kiln-key 1", &ours, NULL, NULL);
+    memcpy(bytes.data + bytes.size - KILN_SIGNATURE_SIZE - KILN_SIGNER_SIZE, ours.signer, KILN_SIGNER_SIZE);
+    expect_refused(&bytes, "wrongly signed");
+    kiln__buffer_release(&bytes);
+}
+
+static void test_revoked(void **state)
+{
+    (void)state;
+    struct kiln_buffer bytes = signed_file(&theirs, "key");
+    trust("kiln-key 1", &theirs, NULL, NULL);
+    expect_accepted(&bytes);
+    trust("kiln-key 1", &theirs, "revoked", &theirs);
+    expect_refused(&bytes, "trusted_keys:2 revokes");
+    trust("revoked", &theirs, "kiln-key 1", &theirs); /* in whatever order */
+    expect_refused(&bytes, "trusted_keys:1 revokes");
+    /* The named list trusts, and the user's revokes. */
+    char text[200];
+    snprintf(text, sizeof text, "kiln-key 1 %s\n", theirs.hex);
+    write_text(in_folder("named"), 0600, text);
+    setenv("KILN_TRUSTED_KEYS", in_folder("named"), 1);
+    expect_refused(&bytes, "kiln/trusted_keys:1 revokes");
+    /* Our own key is no exception. */
+    unsetenv("KILN_TRUSTED_KEYS");
+    sign_as(&theirs);
+    expect_refused(&bytes, "revokes");
+    kiln__buffer_release(&bytes);
+}
+
+/* Where somebody else could have written the list, or it can't be read as one, nobody is believed. */
+static void test_list_that_cant_be_used(void **state)
+{
+    (void)state;
+    struct kiln_buffer bytes = signed_file(&ours, "key");
+    kiln_error err = {0};
+    trust("kiln-key 1", &ours, NULL, NULL);
+    expect_accepted(&bytes);
+    CHECK_EQ(chmod(in_folder("kiln/trusted_keys"), 0666), 0);
+    CHECK_STATUS(accept(&bytes, &err), KILN_IO, &err);
+    CHECK_NOT_NULL(strstr(err.text, "run: chmod go-w"));
+    CHECK_EQ(chmod(in_folder("kiln/trusted_keys"), 0644), 0);
+    expect_accepted(&bytes);
+    trust("kiln-key 1", &ours, "revokde", &theirs);
+    CHECK_STATUS(accept(&bytes, &err), KILN_IO, &err);
+    CHECK_NOT_NULL(strstr(err.text, "kiln/trusted_keys:2: a line is"));
+    trust("kiln-key 1", &ours, NULL, NULL);
+    setenv("KILN_TRUSTED_KEYS", in_folder("nothing"), 1);
+    CHECK_STATUS(accept(&bytes, &err), KILN_IO, &err);
+    CHECK_NOT_NULL(strstr(err.text, "nothing, which KILN_TRUSTED_KEYS names, is not there"));
+    kiln__buffer_release(&bytes);
+}
+
+/* Only the named list says who is trusted. */
+static void test_named_list(void **state)
+{
+    (void)state;
+    struct kiln_buffer bytes = signed_file(&ours, "key");
+    char text[200];
+    trust("kiln-key 1", &ours, NULL, NULL);
+    snprintf(text, sizeof text, "kiln-key 1 %s\n", theirs.hex);
+    write_text(in_folder("named"), 0600, text);
+    setenv("KILN_TRUSTED_KEYS", in_folder("named"), 1);
+    expect_refused(&bytes, "which is not trusted here");
+    kiln__buffer_release(&bytes);
+}
+
+/* ---- what is accepted ----------------------------------------------------------------------------------------------
+ */
+
+/* Both keys are believed while the new one takes over; then the old one no longer is. */
+static void test_rotated(void **state)
+{
+    (void)state;
+    struct kiln_buffer old = signed_file(&ours, "key"), new = signed_file(&theirs, "key");
+    trust("kiln-key 1", &ours, NULL, NULL);
+    expect_accepted(&old);
+    trust("kiln-key 1", &ours, "kiln-key 1", &theirs);
+    expect_accepted(&old);
+    expect_accepted(&new);
+    trust("kiln-key 1", &theirs, NULL, NULL);
+    expect_accepted(&new);
+    kiln__buffer_release(&old);
+    kiln__buffer_release(&new);
+}
+
+static void test_own_key_is_trusted(void **state)
+{
+    (void)state;
+    kiln_error err = {0};
+    struct kiln_buffer bytes = signed_file(&ours, "key");
+    CHECK_FALSE(kiln__trusts_anybody(&err));
+    CHECK_NOT_NULL(strstr(err.text, "'kiln key trust PATH.pub'"));
+    CHECK_NOT_NULL(strstr(err.text, "'kiln key new PATH'"));
+    sign_as(&ours);
+    CHECK_TRUE(kiln__trusts_anybody(&err));
+    expect_accepted(&bytes);
+    trust("revoked", &ours, NULL, NULL);
+    CHECK_FALSE(kiln__trusts_anybody(&err));
+    trust("revoked", &ours, "kiln-key 1", &theirs);
+    CHECK_TRUE(kiln__trusts_anybody(&err));
+    kiln__buffer_release(&bytes);
+}
+
+/* Metadata is for people: who changes it changes nothing that runs. */
+static void test_metadata_is_not_covered(void **state)
+{
+    (void)state;
+    struct kiln_buffer bytes = signed_file(&ours, "key");
+    struct kiln_artifact *artifact = NULL;
+    trust("kiln-key 1", &ours, NULL, NULL);
+    CHECK_STATUS(kiln__artifact_decode((kiln_bytes){bytes.data, bytes.size}, false, &artifact, NULL), KILN_OK);
+    artifact->compile_ns++;
+    struct kiln_buffer again = encode(artifact);
+    expect_accepted(&again);
+    kiln__artifact_unref(artifact);
+    kiln__buffer_release(&again);
+    kiln__buffer_release(&bytes);
+}
+
+static void expect_unsignable(const char *message)
+{
+    kiln_error err = {0};
+    struct kiln_artifact *artifact = make_artifact("key");
+    CHECK_EQ(kiln__artifact_sign(artifact, &err), KILN_FAILED);
+    if (!strstr(err.text, message)) CHECK_FAIL("\"%s\" lacks \"%s\"", err.text, message);
+    CHECK_FALSE(artifact->signing.is_signed);
+    kiln__artifact_unref(artifact);
+}
+#define expect_unsignable(...) CHECK_CALL(expect_unsignable, __VA_ARGS__)
+
+static void test_keys_that_cant_sign(void **state)
+{
+    (void)state;
+    kiln_error err = {0};
+    struct kiln_artifact *artifact = make_artifact("key");
+    CHECK_EQ(kiln__artifact_sign(artifact, &err), KILN_MISS);
+    CHECK_FALSE(artifact->signing.is_signed);
+    kiln__artifact_unref(artifact);
+    setenv("KILN_SIGN_KEY", in_folder("secret"), 1);
+    expect_unsignable("secret, which KILN_SIGN_KEY names, is not there");
+    sign_as(&ours);
+    CHECK_EQ(chmod(in_folder("secret"), 0644), 0);
+    expect_unsignable("run: chmod 600 ");
+    CHECK_FALSE(kiln__trusts_anybody(&err));
+    CHECK_NOT_NULL(strstr(err.text, "run: chmod 600 "));
+    write_text(in_folder("secret"), 0600, "kiln-secret-key 1 1234\n");
+    expect_unsignable("secret:1: a key is 64 of the digits 0-9 and a-f");
+}
+
+/* A key that is changed while the process runs is the one that signs. */
+static void test_files_are_read_again(void **state)
+{
+    (void)state;
+    struct kiln_artifact *artifact = make_artifact("key");
+    for (int i = 0; i < 20; i++) {
+        const struct pair *pair = i % 2 ? &ours : &theirs;
+        sign_as(pair);
+        CHECK_EQ(kiln__artifact_sign(artifact, NULL), KILN_DONE);
+        CHECK_MEM(artifact->signing.signer, pair->signer, KILN_SIGNER_SIZE);
+    }
+    kiln__artifact_unref(artifact);
+}
+
+/* In place, with the same size, faster than times of files are counted. */
+static void test_lists_are_read_again(void **state)
+{
+    (void)state;
+    struct kiln_known_key known;
+    kiln_error err = {0};
+    trust("kiln-key 1", &ours, NULL, NULL);
+    for (int i = 0; i < 50; i++) {
+        const struct pair *now = i % 2 ? &ours : &theirs, *before = i % 2 ? &theirs : &ours;
+        FILE *file = fopen(in_folder("kiln/trusted_keys"), "r+");
+        fprintf(file, "kiln-key 1 %s first\n", now->hex);
+        fclose(file);
+        CHECK_OK(kiln__key_look_up(now->signer, &known, &err), &err);
+        CHECK_TRUE(kiln__key_is_trusted(&known));
+        CHECK_STR(known.comment, "first");
+        CHECK_OK(kiln__key_look_up(before->signer, &known, &err), &err);
+        CHECK_FALSE(kiln__key_is_trusted(&known));
+    }
+}
+
+static void *verify_many(void *bytes)
+{
+    intptr_t wrong = 0;
+    kiln_error err;
+    for (int i = 0; i < 200; i++) wrong += accept(bytes, &err) != KILN_OK;
+    return (void *)wrong;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    struct kiln_buffer bytes = signed_file(&ours, "key");
+    trust("kiln-key 1", &ours, NULL, NULL);
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, verify_many, &bytes);
+    for (int i = 0; i < 100; i++) trust("kiln-key 1", &ours, i % 2 ? "kiln-key 1" : "revoked", &theirs);
+    for (int i = 0; i < 4; i++) {
+        void *wrong;
+        pthread_join(threads[i], &wrong);
+        CHECK_NULL(wrong);
+    }
+    kiln__buffer_release(&bytes);
+}
+
+#define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(int count, char **words)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_WORLD(test_unsigned),
+        WITH_WORLD(test_unknown_signer),
+        WITH_WORLD(test_every_flipped_byte),
+        WITH_WORLD(test_signed_for_another_key),
+        WITH_WORLD(test_signer_replaced),
+        WITH_WORLD(test_revoked),
+        WITH_WORLD(test_list_that_cant_be_used),
+        WITH_WORLD(test_named_list),
+        WITH_WORLD(test_rotated),
+        WITH_WORLD(test_own_key_is_trusted),
+        WITH_WORLD(test_metadata_is_not_covered),
+        WITH_WORLD(test_keys_that_cant_sign),
+        WITH_WORLD(test_files_are_read_again),
+        WITH_WORLD(test_lists_are_read_again),
+        WITH_WORLD(test_threads),
+    };
+    if (count > 1) cmocka_set_test_filter(words[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
