@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "store/trust_library.h"
 #include "store/trusted_keys.h"
 
@@ -57,6 +58,22 @@ enum kiln_outcome kiln__artifact_sign(struct kiln_artifact *artifact, kiln_error
     if (outcome == KILN_DONE) outcome = kiln__outcome(sign_with(secret, signer, artifact, err), err);
     explicit_bzero(secret, sizeof secret);
     return outcome;
+}
+
+struct kiln_artifact *kiln__artifact_to_put(const struct kiln_artifact *artifact)
+{
+    struct kiln_artifact *same = (struct kiln_artifact *)(uintptr_t)artifact; /* only its reference count changes */
+    uint8_t secret[KILN_SECRET_SIZE], signer[KILN_SIGNER_SIZE];
+    kiln_error err = {.text = ""};
+    enum kiln_outcome outcome = same->signing.is_signed ? KILN_MISS : kiln__signing_key(secret, signer, &err);
+    struct kiln_artifact *copy = outcome == KILN_DONE ? kiln__artifact_copy(artifact) : NULL;
+    if (copy) outcome = kiln__outcome(sign_with(secret, signer, copy, &err), &err);
+    explicit_bzero(secret, sizeof secret);
+    if (outcome == KILN_FAILED) kiln__log_once("what is stored is not signed: %s", err.text);
+    if (copy && copy->signing.is_signed) return copy;
+    kiln__artifact_unref(copy);
+    kiln__artifact_ref(same);
+    return same;
 }
 
 static kiln_status check_signer(const struct kiln_signing *signing, kiln_error *err)

@@ -17,6 +17,13 @@
 enum kiln_outcome kiln__artifact_sign(struct kiln_artifact *artifact, kiln_error *err);
 
 /*
+ * What a put writes, a reference of the caller's: `artifact` itself when it is signed already or there is no key to
+ * sign with; else a signed copy, because others may be reading `artifact`. A key that can't be used is logged once, and
+ * nothing is signed.
+ */
+struct kiln_artifact *kiln__artifact_to_put(const struct kiln_artifact *artifact);
+
+/*
  * KILN_OK: signed by a key that this machine trusts. KILN_INVALID: signed by nobody, wrongly, by an unknown or by a
  * revoked key; the text says which, and the caller counts refused_signatures. KILN_IO and others: it could not be
  * checked; it must not be used either.

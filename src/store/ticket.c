@@ -3,6 +3,8 @@
  */
 #include "store/ticket.h"
 
+#include "store/signing.h"
+
 struct kiln_artifact *kiln__store_find(struct kiln_store *store, const struct kiln_digest *digest, kiln_bytes key,
                                        kiln_wanted *is_wanted, const void *context)
 {
@@ -11,7 +13,9 @@ struct kiln_artifact *kiln__store_find(struct kiln_store *store, const struct ki
 
 void kiln__store_put(struct kiln_store *store, const struct kiln_artifact *artifact)
 {
-    kiln__chain_put(store->tiers, artifact);
+    struct kiln_artifact *vouched = kiln__artifact_to_put(artifact);
+    kiln__chain_put(store->tiers, vouched);
+    kiln__artifact_unref(vouched);
 }
 
 void kiln__store_release(struct kiln_store *store)

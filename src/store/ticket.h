@@ -28,7 +28,8 @@ typedef bool kiln_wanted(const struct kiln_artifact *artifact, const void *conte
  * Waits for nobody. */
 struct kiln_artifact *kiln__store_find(struct kiln_store *store, const struct kiln_digest *digest, kiln_bytes key,
                                        kiln_wanted *is_wanted, const void *context);
-/* Puts an artifact that nobody waits for: one that was changed after it was found. */
+/* Puts an artifact that nobody waits for: one that was changed after it was found. Signed, where KILN_SIGN_KEY is set.
+ */
 void kiln__store_put(struct kiln_store *store, const struct kiln_artifact *artifact);
 void kiln__store_release(struct kiln_store *store);
 

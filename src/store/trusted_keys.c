@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/config.h"
 #include "base/process/gate.h"
 #include "base/trust.h"
 #include "store/trust_library.h"
@@ -28,49 +29,63 @@ struct source {
     struct kiln_key_lines lines;
 };
 
-enum { NAMED, USER, SYSTEM, LISTS };
+enum { NAMED, USER, SYSTEM, LISTS, SIGNING = LISTS, SOURCES };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
-static struct source lists[LISTS];
-static struct source signing;
-static uint8_t own_signer[KILN_SIGNER_SIZE]; /* the public half of signing.lines[0] */
+static struct source sources[SOURCES];
+static uint8_t own_signer[KILN_SIGNER_SIZE]; /* the public half of the key that signs */
 
 /* ---- where ---------------------------------------------------------------------------------------------------- */
 
-/* A file that a variable names, as an absolute path in memory of its own; *is_set is false: it names none. */
-static char *named_path(const char *variable, bool *is_set)
+/* Looked up before the lock is taken: settings may have something to log, and the program's function may call us. */
+struct places {
+    char *paths[SOURCES]; /* absolute, in memory of their own; NULL: none, or out of memory */
+    bool is_set[SOURCES];
+};
+
+static void find_named(const char *variable, struct places *out, int idx)
 {
-    const char *value = kiln__getenv_trusted(variable);
-    *is_set = value && *value;
-    return *is_set ? kiln__path_absolute(value, kiln__folder_at_load()) : NULL;
+    const char *value = kiln__config(variable);
+    out->is_set[idx] = value && *value;
+    if (out->is_set[idx]) out->paths[idx] = kiln__path_absolute(value, kiln__folder_at_load());
 }
 
-/* In memory of its own; NULL: the user has no folder of settings. */
+/* NULL: the user has no folder of settings. */
 static char *user_path(void)
 {
     char *path = NULL;
-    const char *folder = kiln__getenv_trusted("XDG_CONFIG_HOME");
+    const char *folder = kiln__getenv_trusted("XDG_CONFIG_HOME"), *home = kiln__getenv_trusted("HOME");
     int size = -1;
     if (folder && *folder == '/')
         size = asprintf(&path, "%s/kiln/trusted_keys", folder);
-    else if ((folder = kiln__getenv_trusted("HOME")) && *folder)
-        size = asprintf(&path, "%s/.config/kiln/trusted_keys", folder);
+    else if (home && *home == '/')
+        size = asprintf(&path, "%s/.config/kiln/trusted_keys", home);
     return size < 0 ? NULL : path;
 }
 
-static char *list_path(int idx, bool *is_set)
+static struct places find_places(void)
 {
-    if (idx == NAMED) return named_path("KILN_TRUSTED_KEYS", is_set);
-    char *path = idx == USER ? user_path() : strdup("/etc/kiln/trusted_keys");
-    *is_set = path != NULL;
-    return path;
+    struct places places = {.paths = {[USER] = user_path(), [SYSTEM] = strdup("/etc/kiln/trusted_keys")}};
+    places.is_set[USER] = places.paths[USER] != NULL;
+    places.is_set[SYSTEM] = true;
+    find_named("KILN_TRUSTED_KEYS", &places, NAMED);
+    find_named("KILN_SIGN_KEY", &places, SIGNING);
+    return places;
+}
+
+static void release_places(struct places *places)
+{
+    for (int i = 0; i < SOURCES; i++) free(places->paths[i]);
 }
 
 char *kiln__own_list(void)
 {
-    bool is_set;
-    char *path = list_path(NAMED, &is_set);
-    return is_set ? path : user_path();
+    struct places places = find_places();
+    int idx = places.is_set[NAMED] ? NAMED : USER;
+    char *path = places.paths[idx];
+    places.paths[idx] = NULL;
+    release_places(&places);
+    return path;
 }
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
@@ -106,20 +121,20 @@ static bool is_settled(const struct stat *info)
     return age > SETTLED_NS;
 }
 
-/* Takes `path`, which may be NULL when `is_set` is false or memory ran out. True: it was read anew. */
-static bool refresh(struct source *source, char *path, bool is_set, enum kiln_key_use use)
+/* Takes the path. True: the file was read anew, or there is none any more. */
+static bool refresh(struct places *places, int idx, enum kiln_key_use use)
 {
-    if (path && stands(source, path)) {
-        free(path);
-        return false;
-    }
+    struct source *source = &sources[idx];
+    char *path = places->paths[idx];
+    if (path && stands(source, path)) return false;
     forget(source);
-    if (!is_set) return true;
+    if (!places->is_set[idx]) return true;
     if (path)
         source->outcome = kiln__key_file_read(path, use, &source->lines, &source->info, &source->error);
     else
         source->outcome = kiln__outcome(kiln__no_memory(&source->error, "a path"), &source->error);
     source->path = path;
+    places->paths[idx] = NULL;
     source->is_settled = source->outcome == KILN_MISS || is_settled(&source->info);
     return true;
 }
@@ -130,51 +145,51 @@ static kiln_status fail_missing(const struct source *source, const char *variabl
 }
 
 /* With the lock. */
-static kiln_status refresh_lists(kiln_error *err)
+static kiln_status refresh_lists(struct places *places, kiln_error *err)
 {
     for (int i = 0; i < LISTS; i++) {
-        bool is_set;
-        char *path = list_path(i, &is_set);
-        refresh(&lists[i], path, is_set, KILN_KEYS_LIST);
-        if (lists[i].outcome == KILN_FAILED) return *err = lists[i].error, err->status;
-        if (i == NAMED && is_set && lists[i].outcome == KILN_MISS)
-            return fail_missing(&lists[i], "KILN_TRUSTED_KEYS", err);
+        refresh(places, i, KILN_KEYS_LIST);
+        if (sources[i].outcome == KILN_FAILED) return *err = sources[i].error, err->status;
     }
+    if (places->is_set[NAMED] && sources[NAMED].outcome == KILN_MISS)
+        return fail_missing(&sources[NAMED], "KILN_TRUSTED_KEYS", err);
     return KILN_OK;
 }
 
-static kiln_status derive_signer(kiln_error *err)
+static kiln_status derive_signer(const struct source *source, kiln_error *err)
 {
     const struct kiln_trust_plugin *library;
     kiln_status status = kiln__trust_library(&library, err);
     if (status != KILN_OK) return status;
-    if (library->public_key(signing.lines.lines[0].key, own_signer)) return KILN_OK;
-    return kiln__fail(err, KILN_IO, "%s: its public half can't be computed", signing.path);
+    if (library->public_key(source->lines.lines[0].key, own_signer)) return KILN_OK;
+    return kiln__fail(err, KILN_IO, "%s: its public half can't be computed", source->path);
 }
 
-/* With the lock. KILN_DONE: `signing` has a key and own_signer is its public half. */
-static enum kiln_outcome refresh_signing(kiln_error *err)
+/* With the lock. KILN_DONE: there is a key that signs, and own_signer is its public half. */
+static enum kiln_outcome refresh_signing(struct places *places, kiln_error *err)
 {
-    bool is_set;
-    char *path = named_path("KILN_SIGN_KEY", &is_set);
-    bool is_new = refresh(&signing, path, is_set, KILN_KEYS_SECRET);
-    if (is_set && signing.outcome == KILN_MISS) return kiln__outcome(fail_missing(&signing, "KILN_SIGN_KEY", err), err);
-    if (signing.outcome == KILN_FAILED) *err = signing.error;
-    if (signing.outcome != KILN_DONE || !is_new) return signing.outcome;
-    enum kiln_outcome outcome = kiln__outcome(derive_signer(err), err);
-    if (outcome != KILN_DONE) forget(&signing); /* the library may be installed later */
+    struct source *source = &sources[SIGNING];
+    bool is_new = refresh(places, SIGNING, KILN_KEYS_SECRET);
+    if (places->is_set[SIGNING] && source->outcome == KILN_MISS)
+        return kiln__outcome(fail_missing(source, "KILN_SIGN_KEY", err), err);
+    if (source->outcome == KILN_FAILED) *err = source->error;
+    if (source->outcome != KILN_DONE || !is_new) return source->outcome;
+    enum kiln_outcome outcome = kiln__outcome(derive_signer(source, err), err);
+    if (outcome != KILN_DONE) forget(source); /* the library may be installed later */
     return outcome;
 }
 
 enum kiln_outcome kiln__signing_key(uint8_t secret[KILN_SECRET_SIZE], uint8_t signer[KILN_SIGNER_SIZE], kiln_error *err)
 {
+    struct places places = find_places();
     kiln__mutex_lock(&lock);
-    enum kiln_outcome outcome = refresh_signing(err);
+    enum kiln_outcome outcome = refresh_signing(&places, err);
     if (outcome == KILN_DONE) {
-        memcpy(secret, signing.lines.lines[0].key, KILN_SECRET_SIZE);
+        memcpy(secret, sources[SIGNING].lines.lines[0].key, KILN_SECRET_SIZE);
         memcpy(signer, own_signer, KILN_SIGNER_SIZE);
     }
     kiln__mutex_unlock(&lock);
+    release_places(&places);
     return outcome;
 }
 
@@ -198,24 +213,26 @@ static void describe(const uint8_t key[KILN_SIGNER_SIZE], bool has_own, struct k
     *out = (struct kiln_known_key){0};
     memcpy(out->key, key, KILN_SIGNER_SIZE);
     for (int i = 0; i < LISTS; i++)
-        for (size_t k = 0; k < lists[i].lines.count; k++) {
-            const struct kiln_key_line *line = &lists[i].lines.lines[k];
+        for (size_t k = 0; k < sources[i].lines.count; k++) {
+            const struct kiln_key_line *line = &sources[i].lines.lines[k];
             if (memcmp(line->key, key, KILN_SIGNER_SIZE) == 0)
-                note_line(&lists[i], line, i == NAMED || !lists[NAMED].path, out);
+                note_line(&sources[i], line, i == NAMED || !sources[NAMED].path, out);
         }
     out->signs = has_own && memcmp(own_signer, key, KILN_SIGNER_SIZE) == 0;
     if (!out->signs) return;
-    if (!*out->comment) strcpy(out->comment, signing.lines.lines[0].comment);
-    if (!*out->where) snprintf(out->where, sizeof out->where, "%s", signing.path);
+    if (!*out->comment) strcpy(out->comment, sources[SIGNING].lines.lines[0].comment);
+    if (!*out->where) snprintf(out->where, sizeof out->where, "%s", sources[SIGNING].path);
 }
 
 kiln_status kiln__key_look_up(const uint8_t key[KILN_SIGNER_SIZE], struct kiln_known_key *out, kiln_error *err)
 {
     kiln_error unusable; /* a signing key that can't be used is told where it would sign */
+    struct places places = find_places();
     kiln__mutex_lock(&lock);
-    kiln_status status = refresh_lists(err);
-    if (status == KILN_OK) describe(key, refresh_signing(&unusable) == KILN_DONE, out);
+    kiln_status status = refresh_lists(&places, err);
+    if (status == KILN_OK) describe(key, refresh_signing(&places, &unusable) == KILN_DONE, out);
     kiln__mutex_unlock(&lock);
+    release_places(&places);
     return status;
 }
 
@@ -232,9 +249,9 @@ static size_t collect(bool has_own, struct kiln_known_key *out)
     size_t count = 0;
     if (has_own) describe(own_signer, has_own, &out[count++]);
     for (int i = 0; i < LISTS; i++)
-        for (size_t k = 0; k < lists[i].lines.count; k++)
-            if (!is_there(out, count, lists[i].lines.lines[k].key)) {
-                describe(lists[i].lines.lines[k].key, has_own, &out[count]);
+        for (size_t k = 0; k < sources[i].lines.count; k++)
+            if (!is_there(out, count, sources[i].lines.lines[k].key)) {
+                describe(sources[i].lines.lines[k].key, has_own, &out[count]);
                 count += out[count].is_listed || out[count].is_revoked;
             }
     return count;
@@ -243,13 +260,14 @@ static size_t collect(bool has_own, struct kiln_known_key *out)
 kiln_status kiln__keys_all(struct kiln_known_key **out, size_t *count, kiln_error *err)
 {
     kiln_error unusable;
+    struct places places = find_places();
     *out = NULL;
     kiln__mutex_lock(&lock);
-    kiln_status status = refresh_lists(err);
+    kiln_status status = refresh_lists(&places, err);
     if (status == KILN_OK) {
-        bool has_own = refresh_signing(&unusable) == KILN_DONE;
+        bool has_own = refresh_signing(&places, &unusable) == KILN_DONE;
         size_t most = 1;
-        for (int i = 0; i < LISTS; i++) most += lists[i].lines.count;
+        for (int i = 0; i < LISTS; i++) most += sources[i].lines.count;
         *out = calloc(most, sizeof **out);
         if (*out)
             *count = collect(has_own, *out);
@@ -257,5 +275,6 @@ kiln_status kiln__keys_all(struct kiln_known_key **out, size_t *count, kiln_erro
             status = kiln__no_memory(err, "a list of keys");
     }
     kiln__mutex_unlock(&lock);
+    release_places(&places);
     return status;
 }

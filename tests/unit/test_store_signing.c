@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/ticket.h"
 #include "store/trust_library.h"
 #include "store/trusted_keys.h"
 #include "support/check.h"
@@ -396,6 +397,53 @@ static void test_keys_that_cant_sign(void **state)
     expect_unsignable("secret:1: a key is 64 of the digits 0-9 and a-f");
 }
 
+/* What a folder holds after a put; the caller's. */
+static struct kiln_artifact *put_and_find(const struct kiln_artifact *artifact)
+{
+    struct kiln_tier_events events = {0};
+    struct kiln_store store = {0};
+    kiln_error err = {0};
+    CHECK_OK(kiln__tier_folder(in_folder("cache"), true, UINT64_MAX, UINT64_MAX, &events, &store.tiers, &err), &err);
+    kiln__store_put(&store, artifact);
+    kiln_bytes key = {artifact->key.data, artifact->key.size};
+    struct kiln_artifact *found = kiln__store_find(&store, &artifact->digest, key, NULL, NULL);
+    CHECK_NOT_NULL(found);
+    kiln__store_release(&store);
+    return found;
+}
+
+static void test_puts_are_signed(void **state)
+{
+    (void)state;
+    struct kiln_artifact *artifact = make_artifact("key"), *found;
+    kiln_error err = {0};
+    found = put_and_find(artifact);
+    CHECK_FALSE(found->signing.is_signed);
+    kiln__artifact_unref(found);
+    sign_as(&ours);
+    found = put_and_find(artifact);
+    CHECK_FALSE(artifact->signing.is_signed); /* others may be reading it */
+    CHECK_MEM(found->signing.signer, ours.signer, KILN_SIGNER_SIZE);
+    CHECK_OK(kiln__artifact_verify(found, &err), &err);
+    sign_as(&theirs);
+    struct kiln_artifact *kept = put_and_find(found); /* whoever vouched for it still does */
+    CHECK_MEM(kept->signing.signer, ours.signer, KILN_SIGNER_SIZE);
+    kiln__artifact_unref(kept);
+    struct kiln_artifact *grown = kiln__artifact_copy(found);
+    kiln_artifact_put(grown, "cubin.sm_90", "code", 4);
+    kept = put_and_find(grown);
+    CHECK_MEM(kept->signing.signer, theirs.signer, KILN_SIGNER_SIZE);
+    CHECK_OK(kiln__artifact_verify(kept, &err), &err);
+    kiln__artifact_unref(kept);
+    CHECK_EQ(chmod(in_folder("secret"), 0640), 0);
+    kept = put_and_find(artifact);
+    CHECK_FALSE(kept->signing.is_signed);
+    kiln__artifact_unref(kept);
+    kiln__artifact_unref(grown);
+    kiln__artifact_unref(found);
+    kiln__artifact_unref(artifact);
+}
+
 /* A key that is changed while the process runs is the one that signs. */
 static void test_files_are_read_again(void **state)
 {
@@ -471,6 +519,7 @@ int main(int count, char **words)
         WITH_WORLD(test_own_key_is_trusted),
         WITH_WORLD(test_metadata_is_not_covered),
         WITH_WORLD(test_keys_that_cant_sign),
+        WITH_WORLD(test_puts_are_signed),
         WITH_WORLD(test_files_are_read_again),
         WITH_WORLD(test_lists_are_read_again),
         WITH_WORLD(test_threads),
