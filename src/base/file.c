@@ -27,8 +27,8 @@ static kiln_status fail_io(kiln_error *err, const char *verb, const char *path)
     return KILN_IO;
 }
 
-/* Opens a regular file for reading. A folder, a pipe or a device is KILN_IO; what is not there is KILN_MISS. */
-static enum kiln_outcome open_regular(const char *path, int *out, struct stat *info, kiln_error *err)
+/* A folder, a pipe or a device is KILN_IO; what is not there is KILN_MISS. */
+enum kiln_outcome kiln__file_open_parts(const char *path, int *out, struct stat *info, kiln_error *err)
 {
     int fd;
     do fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -73,7 +73,7 @@ static void *copy_of(int fd, size_t size)
 
 enum kiln_outcome kiln__file_open(const char *path, struct kiln_file *out, kiln_error *err)
 {
-    enum kiln_outcome outcome = open_regular(path, &out->fd, &out->info, err);
+    enum kiln_outcome outcome = kiln__file_open_parts(path, &out->fd, &out->info, err);
     if (outcome != KILN_DONE) return outcome;
     size_t size = (size_t)out->info.st_size;
     void *data = size > 0 ? copy_of(out->fd, size) : (void *)"";
@@ -98,6 +98,30 @@ enum kiln_outcome kiln__file_map(const char *path, kiln_bytes *out, kiln_error *
     *out = file.bytes;
     kiln__file_close(&file);
     return KILN_DONE;
+}
+
+bool kiln__file_map_copy(kiln_bytes bytes, kiln_bytes *out)
+{
+    void *data = (void *)"";
+    if (bytes.size > 0)
+        data = mmap(NULL, bytes.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (data == MAP_FAILED) return false;
+    if (bytes.size > 0) memcpy(data, bytes.data, bytes.size);
+    *out = (kiln_bytes){data, bytes.size};
+    return true;
+}
+
+bool kiln__file_read_part(int fd, void *data, size_t size, uint64_t offset)
+{
+    char *at = data;
+    while (size > 0) {
+        ssize_t got = pread(fd, at, size, (off_t)offset);
+        if (got < 0 && errno == EINTR) continue;
+        if (got == 0) errno = 0;
+        if (got <= 0) return false;
+        at += got, size -= (size_t)got, offset += (uint64_t)got;
+    }
+    return true;
 }
 
 bool kiln__file_is_open_at(int fd, const char *path)
@@ -137,7 +161,7 @@ enum kiln_outcome kiln__file_read_as(const char *path, size_t limit, struct kiln
 {
     enum { STEP = 16384 };
     int fd = -1;
-    enum kiln_outcome outcome = open_regular(path, &fd, info, err);
+    enum kiln_outcome outcome = kiln__file_open_parts(path, &fd, info, err);
     if (outcome != KILN_DONE) return outcome;
     kiln_status status = KILN_OK;
     while (limit > 0) {

@@ -37,6 +37,13 @@ bool kiln__file_is_open_at(int fd, const char *path);
 /* A copy of the file's bytes alone. */
 enum kiln_outcome kiln__file_map(const char *path, kiln_bytes *out, kiln_error *err);
 void kiln__file_unmap(kiln_bytes bytes);
+/* A copy of `bytes` in pages of its own, as the above are. False: out of memory. */
+bool kiln__file_map_copy(kiln_bytes bytes, kiln_bytes *out);
+
+/* Opens a regular file to read parts of it. KILN_MISS: no such file. */
+enum kiln_outcome kiln__file_open_parts(const char *path, int *fd, struct stat *info, kiln_error *err);
+/* Reads a part. False: errno says why; 0: the file ends before. */
+bool kiln__file_read_part(int fd, void *data, size_t size, uint64_t offset);
 
 /* Appends the file's bytes to `out`, at most `limit` of them. KILN_MISS: no such file. */
 enum kiln_outcome kiln__file_read(const char *path, size_t limit, struct kiln_buffer *out, kiln_error *err);

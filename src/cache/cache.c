@@ -15,6 +15,7 @@
 #include "cache/kernels/kernel.h"
 #include "cache/kernels/toolchain.h"
 #include "cache/kernels/unlinking.h"
+#include "store/pack/pack.h"
 #include "store/settings.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `open_caches`, `closed`, and handing out indices */
@@ -89,20 +90,33 @@ size_t kiln__caches(struct kiln_cache *out[KILN_MAX_CACHES])
 
 /* ---- folders -------------------------------------------------------------------------------------------------- */
 
-static void add_tier(struct kiln_cache *cache, const char *path, bool writable, uint64_t max_bytes, uint64_t max_files)
+static void add_tier(struct kiln_cache *cache, struct kiln_tier *tier)
 {
-    struct kiln_tier *tier = NULL, **link = &cache->store.tiers;
-    kiln_error error;
-    if (kiln__tier_folder(path, writable, max_bytes, max_files, &cache->events, &tier, &error)) {
-        kiln__add(&cache->events.faults, 1);
-        kiln__log_once("folder %s is not used: %s", path, error.text);
-        return;
-    }
+    struct kiln_tier **link = &cache->store.tiers;
     while (*link) link = &(*link)->next;
     *link = tier;
 }
 
-/* KILN_CACHE_PATH: read-only folders separated by colons. */
+static void pass_over(struct kiln_cache *cache, const char *path, const kiln_error *error)
+{
+    kiln__add(&cache->events.faults, 1);
+    kiln__log_once("%s is not used: %s", path, error->text);
+}
+
+/* What stands in KILN_CACHE_PATH and in the options: a folder, or a pack by its name. */
+static void add_read_only(struct kiln_cache *cache, const char *path)
+{
+    struct kiln_tier *tier = NULL;
+    kiln_error error;
+    kiln_status status = kiln__is_pack_name(path) ? kiln__tier_pack(path, false, &cache->events, &tier, &error)
+                                                  : kiln__tier_folder(path, false, 0, 0, &cache->events, &tier, &error);
+    if (status == KILN_OK)
+        add_tier(cache, tier);
+    else
+        pass_over(cache, path, &error);
+}
+
+/* KILN_CACHE_PATH: read-only folders and packs separated by colons. */
 static void add_search_path(struct kiln_cache *cache)
 {
     enum { MOST = 64 }; /* each miss looks into all of them */
@@ -110,14 +124,24 @@ static void add_search_path(struct kiln_cache *cache)
     for (int count = 0; path && *path;) {
         size_t size = strcspn(path, ":");
         if (size && count++ == MOST) {
-            kiln__log_once("KILN_CACHE_PATH names more than %d folders; the rest is not used", MOST);
+            kiln__log_once("KILN_CACHE_PATH names more than %d folders and packs; the rest is not used", MOST);
             return;
         }
         char *folder = size ? strndup(path, size) : NULL;
-        if (folder) add_tier(cache, folder, false, 0, 0);
+        if (folder) add_read_only(cache, folder);
         free(folder);
         path += size + (path[size] == ':');
     }
+}
+
+static void add_folder(struct kiln_cache *cache, const char *path, uint64_t max_bytes, uint64_t max_files)
+{
+    struct kiln_tier *tier = NULL;
+    kiln_error error;
+    if (kiln__tier_folder(path, true, max_bytes, max_files, &cache->events, &tier, &error))
+        pass_over(cache, path, &error);
+    else
+        add_tier(cache, tier);
 }
 
 static void add_tiers(struct kiln_cache *cache, const kiln_cache_options *options)
@@ -131,10 +155,9 @@ static void add_tiers(struct kiln_cache *cache, const kiln_cache_options *option
         kiln__buffer_printf(&folder, "%s", options->folder);
     else
         kiln__default_folder(&folder);
-    for (const char *const *path = options->read_only_folders; path && *path; path++)
-        add_tier(cache, *path, false, 0, 0);
+    for (const char *const *path = options->read_only_folders; path && *path; path++) add_read_only(cache, *path);
     add_search_path(cache);
-    if (folder.size && !folder.failed) add_tier(cache, (const char *)folder.data, true, max_bytes, max_files);
+    if (folder.size && !folder.failed) add_folder(cache, (const char *)folder.data, max_bytes, max_files);
     kiln__buffer_release(&folder);
 }
 

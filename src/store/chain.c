@@ -4,8 +4,11 @@
  * Invariant: no fault of a tier fails a call. It is counted and logged once, and the next tier is asked. A damaged
  * entry is counted by its own tier, which knows what it was.
  */
-#include "base/log.h"
 #include "store/tier.h"
+
+#include <string.h>
+
+#include "base/log.h"
 
 /* What differs from entry to entry is said with KILN_LOG=fault only; once per tier would be too little there. */
 static void report(struct kiln_tier *tier, const char *verb, const kiln_error *err)
@@ -19,6 +22,19 @@ static void report(struct kiln_tier *tier, const char *verb, const kiln_error *e
         kiln__log_once("can't %s entries in %s; going on without (KILN_LOG=fault says more)", verb, tier->label);
     }
     kiln__log(KILN_LOG_FAULT, "%s: %s", tier->label, err->text);
+}
+
+enum kiln_outcome kiln__tier_check(const char *path, const struct kiln_artifact *artifact,
+                                   const struct kiln_digest *digest, kiln_bytes key, kiln_error *err)
+{
+    bool is_same_key = artifact->key.size == key.size && memcmp(&artifact->digest, digest, sizeof(*digest)) == 0 &&
+                       (key.size == 0 || memcmp(artifact->key.data, key.data, key.size) == 0);
+    if (!is_same_key)
+        return kiln__outcome(kiln__fail(err, KILN_INVALID, "misplaced artifact: it holds another key"), err);
+    if (artifact->isa <= kiln__isa_host()) return KILN_DONE;
+    kiln__log(KILN_LOG_FAULT, "%s needs %s, this machine is %s: left alone", path, kiln__isa_name(artifact->isa),
+              kiln__isa_name(kiln__isa_host()));
+    return KILN_MISS;
 }
 
 struct kiln_artifact *kiln__chain_find(struct kiln_tier *first, const struct kiln_digest *digest, kiln_bytes key,
@@ -81,6 +97,16 @@ void kiln__chain_discard(struct kiln_tier *first, const struct kiln_artifact *ar
         const kiln_error err = {KILN_INVALID, "an artifact can't be linked"};
         if (tier->methods->discard && tier->methods->discard(tier, artifact)) report(tier, "read", &err);
     }
+}
+
+/* What follows is compared with keys in full; this only keeps odd bytes out of keys and messages. */
+bool kiln__is_toolchain_line(kiln_bytes bytes)
+{
+    const char *text = bytes.data;
+    if (bytes.size < 2 || bytes.size > KILN_TOOLCHAIN_SIZE || text[bytes.size - 1] != '\n') return false;
+    for (size_t i = 0; i + 1 < bytes.size; i++)
+        if (text[i] < ' ' || text[i] > '~') return false;
+    return true;
 }
 
 bool kiln__chain_toolchain(struct kiln_tier *first, char out[KILN_TOOLCHAIN_SIZE])

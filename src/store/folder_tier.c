@@ -85,19 +85,6 @@ static bool put_aside(const struct folder *folder, const struct kiln_digest *dig
     return true;
 }
 
-static enum kiln_outcome check_artifact(const char *path, const struct kiln_artifact *artifact,
-                                        const struct kiln_digest *digest, kiln_bytes key, kiln_error *err)
-{
-    bool is_same_key = artifact->key.size == key.size && memcmp(&artifact->digest, digest, sizeof(*digest)) == 0 &&
-                       (key.size == 0 || memcmp(artifact->key.data, key.data, key.size) == 0);
-    if (!is_same_key)
-        return kiln__outcome(kiln__fail(err, KILN_INVALID, "misplaced artifact: it holds another key"), err);
-    if (artifact->isa <= kiln__isa_host()) return KILN_DONE;
-    kiln__log(KILN_LOG_FAULT, "%s needs %s, this machine is %s: left alone", path, kiln__isa_name(artifact->isa),
-              kiln__isa_name(kiln__isa_host()));
-    return KILN_MISS;
-}
-
 /* Decodes and checks a file; its bytes become the artifact's or are given back. KILN_INVALID: nobody can use it. */
 static enum kiln_outcome load(const char *path, const struct kiln_file *file, const struct kiln_digest *digest,
                               kiln_bytes key, struct kiln_artifact **out, kiln_error *err)
@@ -119,7 +106,7 @@ static enum kiln_outcome load(const char *path, const struct kiln_file *file, co
         kiln__file_unmap(file->bytes);
         return outcome;
     }
-    outcome = check_artifact(path, artifact, digest, key, err);
+    outcome = kiln__tier_check(path, artifact, digest, key, err);
     if (outcome == KILN_DONE)
         *out = artifact;
     else
@@ -298,16 +285,6 @@ static kiln_status folder_put(struct kiln_tier *tier, const struct kiln_artifact
 
 /* ---- tool chain ---------------------------------------------------------------------------------------------- */
 
-/* What follows is compared with keys in full; this only keeps odd bytes out of keys and messages. */
-static bool is_line(kiln_bytes bytes)
-{
-    const char *text = bytes.data;
-    if (bytes.size < 2 || bytes.size > KILN_TOOLCHAIN_SIZE || text[bytes.size - 1] != '\n') return false;
-    for (size_t i = 0; i + 1 < bytes.size; i++)
-        if (text[i] < ' ' || text[i] > '~') return false;
-    return true;
-}
-
 static enum kiln_outcome read_line(const char *path, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err)
 {
     struct kiln_file file;
@@ -315,7 +292,7 @@ static enum kiln_outcome read_line(const char *path, char out[KILN_TOOLCHAIN_SIZ
     if (outcome != KILN_DONE) return outcome;
     if (!kiln__file_is_trusted(&file.info, true)) {
         outcome = kiln__outcome(kiln__fail(err, KILN_IO, "%s: others own this file or may write it", path), err);
-    } else if (!is_line(file.bytes)) {
+    } else if (!kiln__is_toolchain_line(file.bytes)) {
         kiln__log(KILN_LOG_FAULT, "%s does not name a tool chain: not used", path);
         outcome = KILN_MISS;
     } else {
@@ -350,7 +327,7 @@ static kiln_status folder_set_toolchain(struct kiln_tier *tier, const char *line
     if (!path) return kiln__no_memory(err, "a path");
     kiln_status status = KILN_OK;
     int size = snprintf(is, sizeof(is), "%s\n", line);
-    if (!is_line((kiln_bytes){is, (size_t)size}))
+    if (!kiln__is_toolchain_line((kiln_bytes){is, (size_t)size}))
         status = kiln__fail(err, KILN_INVALID, "\"%s\" can't be the name of a tool chain", line);
     else if (read_line(path, was, NULL) == KILN_DONE && strcmp(was, line) == 0)
         status = KILN_OK;

@@ -1,5 +1,5 @@
 /*
- * tier.h - where artifacts are kept: memory, a folder, read-only folders; a chain of tiers is a tier.
+ * tier.h - where artifacts are kept: memory, a folder, read-only folders, packs; a chain of tiers is a tier.
  *
  * get: KILN_DONE and an artifact whose full key equals `key` (the caller's reference); KILN_MISS; or KILN_FAILED, which
  * a caller counts as a fault and treats as a miss. A damaged or misplaced entry is a failure with status KILN_INVALID:
@@ -54,6 +54,21 @@ kiln_status kiln__tier_folder(const char *path, bool writable, uint64_t max_byte
                               struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err);
 /* A table in memory: the model of a tier, and its double in tests. */
 kiln_status kiln__tier_memory(struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err);
+
+/*
+ * A pack: one file of artifacts (docs/formats/pack.md), read in place and never written. It is opened for each get, and
+ * not before; one that has gone by then is a miss. `path` is copied. KILN_IO: an empty path, or there is no such file,
+ * unless it `may_be_missing`: then nobody looks.
+ */
+kiln_status kiln__tier_pack(const char *path, bool may_be_missing, struct kiln_tier_events *events,
+                            struct kiln_tier **out, kiln_error *err);
+
+/* For a get: may this artifact, which was stored at `path`, be given to who asked for `key`, on this machine?
+ * KILN_DONE; KILN_MISS: another machine could use it; KILN_FAILED with KILN_INVALID: it holds another key. */
+enum kiln_outcome kiln__tier_check(const char *path, const struct kiln_artifact *artifact,
+                                   const struct kiln_digest *digest, kiln_bytes key, kiln_error *err);
+/* What names a tool chain is a line of printable text; it has at most KILN_TOOLCHAIN_SIZE bytes with its newline. */
+bool kiln__is_toolchain_line(kiln_bytes line);
 
 /*
  * The artifact with this key in the first tier that has it, the caller's reference; NULL: none has. One for which

@@ -308,7 +308,7 @@ static size_t read_all(const char *path, unsigned char *out, size_t size)
     return (size_t)got;
 }
 
-/* A whole file of format 2: a miss, and it is neither damaged nor replaced. With a wrong checksum it is a damaged file.
+/* A whole file of format 3: a miss, and it is neither damaged nor replaced. With a wrong checksum it is a damaged file.
  */
 static void in_newer(struct shared *shared, const char *folder, unsigned index)
 {
@@ -319,7 +319,7 @@ static void in_newer(struct shared *shared, const char *folder, unsigned index)
     use(shared, folder, "a");
     require(count_files(folder, ".kiln", path) == 1);
     read_all(path, bytes, sizeof bytes);
-    bytes[8] = 2;
+    bytes[8] = 3;
     size_t compared = (size_t)bytes[16] | (size_t)bytes[17] << 8 | (size_t)bytes[18] << 16;
     struct kiln_digest digest = kiln__digest(bytes, compared - KILN_DIGEST_SIZE);
     memcpy(bytes + compared - KILN_DIGEST_SIZE, digest.bytes, KILN_DIGEST_SIZE);
@@ -331,7 +331,7 @@ static void in_newer(struct shared *shared, const char *folder, unsigned index)
         require(count_files(folder, "", NULL) == 1);
         require(read_all(path, after, sizeof after) == size && !memcmp(bytes, after, size));
     }
-    bytes[8] = 3;
+    bytes[8] = 4;
     write_at(path, bytes, size, 0);
     struct counts counts = counts_of(shared, folder, "a");
     require(counts.compiled == 1 && counts.corrupt == 1);
