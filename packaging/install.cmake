@@ -1,5 +1,5 @@
 # What `make install` puts where. The pkg-config files are written at install time, because only then is the prefix known.
-foreach(library kiln mlxc kiln-llvm kiln-trust)
+foreach(library kiln mlxc kiln-llvm kiln-trust kiln-remote)
   if(TARGET ${library})
     install(TARGETS ${library} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()

@@ -45,8 +45,10 @@
 extern "C" {
 #endif
 
-/* The most that one entry holds. A driver stops to receive an entry that turns out to be larger: KILN_IO. */
+/* The most that one entry holds, and that the entries of one get() hold together. A driver stops to receive what turns
+ * out to be larger: KILN_IO. */
 #define KILN_REMOTE_MAX_BYTES ((size_t)256 << 20)
+#define KILN_REMOTE_MAX_TOTAL ((size_t)1 << 30)
 
 /* What Kiln does for a driver. Lives as long as the process. */
 typedef struct kiln_remote_host {

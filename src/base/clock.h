@@ -1,5 +1,5 @@
 /*
- * clock.h - monotonic nanoseconds, for counters and the bench. Not used for control flow.
+ * clock.h - monotonic nanoseconds, for counters, the bench and deadlines.
  */
 #ifndef KILN_BASE_CLOCK_H
 #define KILN_BASE_CLOCK_H

@@ -14,6 +14,8 @@ foreign=$(grep -vE '^(kiln_|KILN_)' exported | tr '\n' ' ')
 foreign=$(nm -D --defined-only "$build/lib/libmlxc.so" | awk '{ print $3 }' | grep -vE '^_?mlx_' | tr '\n' ' ')
 [ -z "$foreign" ] || fail "libmlxc.so exports $foreign"
 
+foreign=$(nm -D --defined-only "$build/lib/libkiln-remote.so" | awk '{ print $3 }' | grep -v '^kiln_remote_drivers$' | tr '\n' ' ')
+[ -z "$foreign" ] || fail "libkiln-remote.so exports $foreign"
 # libkiln-trust.so has libsodium inside, and shows nothing of it.
 foreign=$(nm -D --defined-only "$build/lib/libkiln-trust.so" | awk '{ print $3 }' | grep -v '^kiln_trust_plugin$' | tr '\n' ' ')
 [ -z "$foreign" ] || fail "libkiln-trust.so exports $foreign"

@@ -12,6 +12,6 @@ if ! grep -q 'KILN_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
     expect "the installed library" "$(./quickstart)" "$("$bin/quickstart")"
 fi
 [ -s usr/share/man/man1/kiln.1 ] || fail "the manual page is not installed"
-for library in libkiln-llvm.so libkiln-trust.so; do [ -e "$libraries/$library" ] || fail "$library is not installed beside libkiln.so"; done
+for library in libkiln-llvm.so libkiln-trust.so libkiln-remote.so; do [ -e "$libraries/$library" ] || fail "$library is not installed beside libkiln.so"; done
 exits 0 usr/bin/kiln doctor
 says out "$work/usr"

@@ -41,6 +41,8 @@ const struct kiln_setting kiln__settings[] = {
      .help = "how much the compiler optimises, 0 to 3"},
     {.name = "KILN_PLUGIN", .kind = KILN_SETTING_PATH, .is_guarded = true, .fallback = "libkiln-llvm.so beside the library",
      .help = "the compiler's library"},
+    {.name = "KILN_REDIS_PASSWORD_FILE", .kind = KILN_SETTING_PATH, .is_guarded = true, .fallback = "REDISCLI_AUTH",
+     .help = "file whose first line is the password of redis:// remotes that have none in their URL"},
     {.name = "KILN_REMOTE", .kind = KILN_SETTING_URLS, .is_guarded = true, .fallback = "",
      .help = "caches elsewhere, separated by spaces: https://host/prefix, s3://bucket/prefix, redis://host:port/0"},
     {.name = "KILN_REMOTE_CA", .kind = KILN_SETTING_PATH, .is_guarded = true, .fallback = "the system's",
