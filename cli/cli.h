@@ -32,7 +32,7 @@ struct command {
 
 extern const struct command cmd_demo, cmd_stats, cmd_ls, cmd_show, cmd_verify, cmd_prune, cmd_clear, cmd_warm,
     cmd_doctor;
-extern const struct command cmd_why, cmd_audit;
+extern const struct command cmd_why, cmd_audit, cmd_key;
 int run_demo_process(const struct command *command, int count, char **words); /* the other processes of the demo */
 
 enum { MAX_TARGETS = 16, MANY_OPERANDS = 1 << 20 };
@@ -41,7 +41,7 @@ enum { MAX_TARGETS = 16, MANY_OPERANDS = 1 << 20 };
 struct options {
     bool json, help, repair, yes, dry_run;
     const char *folder, *section; /* NULL: not given */
-    const char *size, *files, *older;
+    const char *size, *files, *older, *comment;
     const char *targets[MAX_TARGETS]; /* --target may be given more than once */
     int target_count;
     const char *operand; /* the last word that is no option; NULL: not given */

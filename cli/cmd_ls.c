@@ -6,19 +6,21 @@
 
 enum { SHORT_DIGEST = 12 };
 
-static void print_row(const kiln_entry_info *info)
+static void print_row(const kiln_entry *entry, const kiln_entry_info *info)
 {
     char size[32], compile[32], created[32];
-    printf("%.*s  %-24.24s  %-16.16s  %10s  %10s  %s\n", SHORT_DIGEST, info->digest,
+    const char *signer = signed_by(entry);
+    printf("%.*s  %-24.24s  %-16.16s  %10s  %10s  %s%s%s\n", SHORT_DIGEST, info->digest,
            *info->function ? clean(info->function) : "-", clean(info->target),
            format_bytes(size, sizeof size, info->size_bytes), format_ns(compile, sizeof compile, info->compile_ns),
-           format_time(created, sizeof created, info->created_unix_s));
+           format_time(created, sizeof created, info->created_unix_s), *signer ? "  " : "", signer);
 }
 
-static void print_json_row(const kiln_entry_info *info)
+static void print_json_row(const kiln_entry *entry, const kiln_entry_info *info)
 {
     kiln__json_open(&json_out, NULL, '{');
     print_json_metadata(info, false);
+    print_json_signer(entry);
     kiln__json_close(&json_out, '}');
 }
 
@@ -50,7 +52,7 @@ static bool list_one(const kiln_inspector *inspector, size_t index, bool json)
     }
     kiln_entry_info info;
     kiln_entry_describe(entry, &info);
-    (json ? print_json_row : print_row)(&info);
+    (json ? print_json_row : print_row)(entry, &info);
     kiln_entry_close(entry);
     return true;
 }
@@ -92,10 +94,11 @@ const struct command cmd_ls = {
     .name = "ls",
     .summary = "list the artifacts of a folder",
     .usage = "kiln ls [--folder DIR] [--json]",
-    .help = "Lists the stored artifacts: digest, function, target, size, time its compile took, when.\n"
-            "Exit code 1: a file is damaged, or the folder can't be read.\n\n"
-            "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
-            "  --json        a list of objects\n",
+    .help =
+        "Lists the stored artifacts: digest, function, target, size, time its compile took, when, and who signed it.\n"
+        "Exit code 1: a file is damaged, or the folder can't be read.\n\n"
+        "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
+        "  --json        a list of objects\n",
     .takes = "--folder",
     .run = run,
 };

@@ -11,6 +11,10 @@
 bool next_fact(kiln_bytes *rest, kiln_bytes *name, kiln_bytes *value);
 bool fact_is(kiln_bytes name, const char *word);
 
+/* "signed by 1a2b3c4d build farm", with what is wrong with it behind; "" when nobody did. Valid until the next call. */
+const char *signed_by(const kiln_entry *entry);
+void print_json_signer(const kiln_entry *entry); /* fields of an object, into json_out */
+
 void print_entry(const kiln_entry *entry);
 void print_json_metadata(const kiln_entry_info *info, bool with_path); /* fields of an object, into json_out */
 void print_json_entry(const kiln_entry *entry);                        /* into json_out */

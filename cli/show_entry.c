@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "kiln/trust.h"
 #include "show.h"
 
 enum { LONGEST_VALUE = 96 }; /* a longer key field, such as the text, is told by its size */
@@ -34,6 +35,29 @@ static void print_value(kiln_bytes value, size_t longest)
         printf("(%zu bytes)\n", value.size);
 }
 
+const char *signed_by(const kiln_entry *entry)
+{
+    static char text[1024];
+    kiln_signer signer;
+    kiln_entry_signer(entry, &signer);
+    text[0] = '\0';
+    if (*signer.key)
+        snprintf(text, sizeof text, "signed by %.8s%s%s%s%s%s", signer.key, *signer.comment ? " " : "",
+                 clean(signer.comment), signer.is_accepted ? "" : " (", clean(signer.problem),
+                 signer.is_accepted ? "" : ")");
+    return text;
+}
+
+void print_json_signer(const kiln_entry *entry)
+{
+    kiln_signer signer;
+    kiln_entry_signer(entry, &signer);
+    if (!*signer.key) return;
+    kiln__json_text(&json_out, "signer", signer.key);
+    kiln__json_text(&json_out, "signer_comment", signer.comment);
+    kiln__json_text(&json_out, "signature", signer.is_accepted ? "accepted" : signer.problem);
+}
+
 static void print_metadata(const kiln_entry_info *info)
 {
     char buffer[32];
@@ -60,6 +84,7 @@ void print_entry(const kiln_entry *entry)
     const char *section;
     kiln_entry_describe(entry, &info);
     print_metadata(&info);
+    if (*signed_by(entry)) printf("%s\n", signed_by(entry));
     if (rest.size) puts("\nfirst compiled for");
     while (next_fact(&rest, &name, &value)) {
         printf("  %-18s  ", clean_bytes(name.data, name.size));
@@ -117,6 +142,7 @@ void print_json_entry(const kiln_entry *entry)
     kiln_entry_describe(entry, &info);
     kiln__json_open(&json_out, NULL, '{');
     print_json_metadata(&info, true);
+    print_json_signer(entry);
     kiln__json_open(&json_out, "call", '[');
     while (next_fact(&rest, &name, &value)) print_json_pair(name, value);
     kiln__json_close(&json_out, ']');

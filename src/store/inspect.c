@@ -23,9 +23,12 @@
 #include "base/process/callback.h"
 #include "base/trust.h"
 #include "key/content.h"
+#include "kiln/trust.h"
 #include "store/prune.h"
 #include "store/settings.h"
+#include "store/signing.h"
 #include "store/tier.h"
+#include "store/trusted_keys.h"
 
 enum {
     DIGEST_DIGITS = KILN_INSPECT_DIGEST - 1,
@@ -454,6 +457,21 @@ kiln_status kiln_entry_check_usable(const kiln_entry *entry, kiln_error *err)
         return kiln__fail(err, KILN_INVALID, "foreign: it needs %s, this machine is %s", kiln__isa_name(artifact->isa),
                           kiln__isa_name(kiln__isa_host()));
     return KILN_OK;
+}
+
+void kiln_entry_signer(const kiln_entry *entry, kiln_signer *out)
+{
+    KILN_HOLD_CANCEL;
+    if (!out) return;
+    *out = (kiln_signer){.key = ""};
+    if (!entry || !entry->artifact->signing.is_signed) return;
+    kiln_error err = {.text = ""};
+    struct kiln_known_key known;
+    const uint8_t *signer = entry->artifact->signing.signer;
+    kiln__key_hex(signer, out->key);
+    if (kiln__key_look_up(signer, &known, &err) == KILN_OK) strcpy(out->comment, known.comment);
+    out->is_accepted = kiln__artifact_verify(entry->artifact, &err) == KILN_OK;
+    if (!out->is_accepted) snprintf(out->problem, sizeof out->problem, "%.511s", err.text);
 }
 
 static const char *text_or_empty(const char *text)

@@ -7,7 +7,7 @@ kiln=$bin/kiln
 exits 2 "$kiln"
 says err "usage: kiln COMMAND"
 exits 0 "$kiln" --help
-for command in demo stats ls show verify prune clear warm doctor; do
+for command in demo stats ls show verify prune clear warm key doctor; do
     says out "$command"
     exits 0 "$kiln" $command --help
     says out "usage: kiln $command"
@@ -16,7 +16,7 @@ done
 exits 0 "$kiln" --version
 says out "kiln 0."
 exits 2 "$kiln" frobnicate
-says err "there is no command 'frobnicate'. Commands: demo stats ls show verify prune clear warm why audit doctor"
+says err "there is no command 'frobnicate'. Commands: demo stats ls show verify prune clear warm why audit key doctor"
 exits 2 "$kiln" ls --colour
 says err "there is no option '--colour'; there are --folder --json and --help"
 exits 2 "$kiln" ls --folder

@@ -4,7 +4,7 @@
 
 DESTDIR= cmake --install "$build" --prefix "$work/usr" >log
 export PKG_CONFIG_PATH="$(dirname "$(find usr -name mlxc.pc)")"
-for header in kiln.h kiln/inspect.h kiln/maintain.h kiln/compile.h kiln/gpu.h kiln/remote.h mlx/c/mlx.h; do [ -e "usr/include/$header" ] || fail "$header is not installed"; done
+for header in kiln.h kiln/inspect.h kiln/maintain.h kiln/trust.h kiln/compile.h kiln/gpu.h kiln/remote.h mlx/c/mlx.h; do [ -e "usr/include/$header" ] || fail "$header is not installed"; done
 expect "version" "$(pkg-config --modversion kiln)" "$(pkg-config --modversion mlxc)"
 libraries=$(pkg-config --variable=libdir mlxc)
 if ! grep -q 'KILN_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then

@@ -95,6 +95,7 @@ static void make_world(void)
     require(!failed, "get");
     require(!kiln_inspect_open("cache", &world.inspector, &world.error), "inspect");
     require(!kiln_entry_open(world.inspector, 0, &world.entry, &world.error), "entry");
+    require(!kiln_keys_open(&world.keys, &world.error), "keys");
     world.error = (kiln_error){KILN_OK, ""};
 }
 

@@ -15,6 +15,7 @@
 #include "kiln/gpu.h"
 #include "kiln/inspect.h"
 #include "kiln/maintain.h"
+#include "kiln/trust.h"
 #include "walk/walk.h"
 
 #define VALUE(type, name) __attribute__((unused)) static type good_##name(const char *function, const char *parameter)
@@ -33,6 +34,7 @@ extern struct world {
     kiln_var *var;
     kiln_inspector *inspector;
     kiln_entry *entry;
+    kiln_keys *keys;
     const kiln_request *request; /* the following inside of callbacks only */
     kiln_text *text;
     kiln_artifact *artifact;
@@ -46,6 +48,9 @@ extern const kiln_function_options walk_function_options;
 PLACE(kiln_counters, kiln_counters)
 PLACE(kiln_difference, kiln_difference)
 PLACE(kiln_entry_info, kiln_entry_info)
+PLACE(kiln_key_change, kiln_key_change)
+PLACE(kiln_key_info, kiln_key_info)
+PLACE(kiln_signer, kiln_signer)
 PLACE(kiln_prune_report, kiln_prune_report)
 PLACE(kiln_progress, kiln_progress)
 PLACE(kiln_bytes, kiln_bytes)
@@ -57,6 +62,7 @@ PLACE(kiln_function *, kiln_function_p)
 PLACE(kiln_inspector *, kiln_inspector_p)
 PLACE(kiln_entry *, kiln_entry_p)
 PLACE(kiln_var *, kiln_var_p)
+PLACE(kiln_keys *, kiln_keys_p)
 
 #define good_kiln_cache_pp     good_kiln_cache_p_p
 #define good_kiln_device_pp    good_kiln_device_p_p
@@ -64,6 +70,7 @@ PLACE(kiln_var *, kiln_var_p)
 #define good_kiln_inspector_pp good_kiln_inspector_p_p
 #define good_kiln_entry_pp     good_kiln_entry_p_p
 #define good_kiln_var_pp       good_kiln_var_p_p
+#define good_kiln_keys_pp      good_kiln_keys_p_p
 
 VALUE(kiln_cache *, kiln_cache_p)
 {
@@ -79,6 +86,11 @@ VALUE(kiln_var *, kiln_var_p)
 {
     IGNORE;
     return world.var;
+}
+VALUE(kiln_keys *, kiln_keys_p)
+{
+    IGNORE;
+    return world.keys;
 }
 VALUE(kiln_inspector *, kiln_inspector_p)
 {
