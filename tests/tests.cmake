@@ -119,6 +119,8 @@ set(segment_tests
   "WATCHES test_cache_classes test_key_class_12_variable_changes_meanwhile"
   "WATCHES test_cache_classes_more test_key_class_34_callee_watches test_key_class_41_bound_global"
   "REFUSALS test_cache_compile test_argument_of_a_lowered_function test_name"
+  "INPUTS test_cache_compile test_values"
+  "INPUTS test_cache_inputs test_value_that_compile_asks_for test_value_that_nobody_watches test_longer_set"
   "EPOCHS test_cache_meanwhile test_variable_returns"
   "WATCHES test_cache_meanwhile test_values_of_the_request"
   "ENVIRONMENT test_cache_meanwhile test_environment_changes"
