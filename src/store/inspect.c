@@ -24,11 +24,11 @@
 #include "base/trust.h"
 #include "key/content.h"
 #include "kiln/trust.h"
+#include "store/keys/trusted_keys.h"
 #include "store/prune.h"
 #include "store/settings.h"
 #include "store/signing.h"
 #include "store/tier.h"
-#include "store/trusted_keys.h"
 
 enum {
     DIGEST_DIGITS = KILN_INSPECT_DIGEST - 1,

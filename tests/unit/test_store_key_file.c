@@ -1,7 +1,7 @@
 /*
  * test_store_key_file.c - files of keys: what is read, and what each wrong line, owner and mode is told.
  */
-#include "store/key_file.h"
+#include "store/keys/key_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

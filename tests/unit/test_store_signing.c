@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/keys/trust_library.h"
+#include "store/keys/trusted_keys.h"
 #include "store/ticket.h"
-#include "store/trust_library.h"
-#include "store/trusted_keys.h"
 #include "support/check.h"
 
 struct pair {

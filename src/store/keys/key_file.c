@@ -2,7 +2,7 @@
  * key_file.c - see key_file.h. Invariants: a file is believed only after the owner and mode of the very file that was
  * read were right; bytes of a secret key are wiped wherever they were.
  */
-#include "store/key_file.h"
+#include "store/keys/key_file.h"
 
 #include <stdlib.h>
 #include <string.h>
