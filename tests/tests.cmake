@@ -136,7 +136,8 @@ set(segment_tests
   "ARGUMENTS test_cache_classes_more test_key_class_16_padding test_key_class_41_bound_argument"
   "GENERATION test_cache_classes_more test_key_class_34_redefined test_key_class_34_mutual"
   "SIGNATURES test_store_signing test_unsigned test_unknown_signer test_every_flipped_byte test_signed_for_another_key"
-  "SIGNATURES test_store_signing test_signer_replaced test_revoked test_list_that_cant_be_used test_named_list")
+  "SIGNATURES test_store_signing test_signer_replaced test_revoked test_list_that_cant_be_used test_named_list"
+  "SIGNATURES test_store_signing test_shared_folder test_shared_file")
 foreach(row ${segment_tests})
   separate_arguments(row)
   list(POP_FRONT row segment program)
