@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 
 #include "base/log.h"
@@ -19,63 +18,58 @@
 #include "base/trust.h"
 
 static pthread_once_t read_once = PTHREAD_ONCE_INIT;
-static struct kiln_config_file files[KILN_CONFIG_FILES]; /* the user's, the system's; written once, by read_files() */
-static char paths[KILN_CONFIG_FILES][PATH_MAX];          /* "": none; written by it too */
-static _Atomic bool has_news;                            /* of problems that nobody was told yet */
+static struct kiln_config_file *files[KILN_CONFIG_FILES]; /* NULL: not there; written once, by read_files() */
+static _Atomic bool has_news;                             /* of problems that nobody was told yet */
 
 /* ---- files ---------------------------------------------------------------------------------------------------- */
 
-static void find_user_file(char out[PATH_MAX])
+static int print_user_path(char *out, size_t size)
 {
     const char *folder = kiln__getenv_trusted("XDG_CONFIG_HOME"), *home = kiln__getenv_trusted("HOME");
-    int size = 0;
-    if (folder && *folder == '/')
-        size = snprintf(out, PATH_MAX, "%s/kiln/config", folder);
-    else if (home && *home == '/')
-        size = snprintf(out, PATH_MAX, "%s/.config/kiln/config", home);
-    if (size >= PATH_MAX) out[0] = '\0';
+    if (folder && *folder == '/') return snprintf(out, size, "%s/kiln/config", folder);
+    return home && *home == '/' ? snprintf(out, size, "%s/.config/kiln/config", home) : 0;
 }
 
-static void read_both(void)
+bool kiln__config_path(unsigned file, char *out, size_t size)
 {
-    for (int i = 0; i < KILN_CONFIG_FILES; i++) {
-        if (paths[i][0]) kiln__config_file_read(&files[i], paths[i]);
-        if (files[i].problem_count) has_news = true;
-    }
+    if (file >= KILN_CONFIG_FILES || getauxval(AT_SECURE)) return false;
+    int length = file == 0 ? print_user_path(out, size) : snprintf(out, size, "/etc/kiln/config");
+    return length > 0 && (size_t)length < size;
 }
 
+static void read_file(unsigned index, const char *path)
+{
+    files[index] = kiln__config_file_read(path);
+    if (files[index] && files[index]->problem_count) has_news = true;
+}
+
+/* A child of fork() does it all again if its parent was in the middle. */
 static void read_files(void)
 {
-    memset(files, 0, sizeof files); /* a child of fork() begins again if its parent was in the middle */
-    if (getauxval(AT_SECURE)) return;
-    find_user_file(paths[0]);
-    snprintf(paths[1], PATH_MAX, "/etc/kiln/config");
-    read_both();
+    char path[PATH_MAX];
+    for (unsigned i = 0; i < KILN_CONFIG_FILES; i++)
+        if (kiln__config_path(i, path, sizeof path)) read_file(i, path);
 }
 
 void kiln__config_reload(const char *user, const char *system)
 {
+    const char *const paths[KILN_CONFIG_FILES] = {user, system};
     pthread_once(&read_once, read_files);
-    for (int i = 0; i < KILN_CONFIG_FILES; i++) kiln__config_file_release(&files[i]);
-    snprintf(paths[0], PATH_MAX, "%s", user ? user : "");
-    snprintf(paths[1], PATH_MAX, "%s", system ? system : "");
     has_news = false;
-    read_both();
-}
-
-const char *kiln__config_path(unsigned file)
-{
-    pthread_once(&read_once, read_files);
-    return file < KILN_CONFIG_FILES && paths[file][0] ? paths[file] : NULL;
+    for (unsigned i = 0; i < KILN_CONFIG_FILES; i++) {
+        kiln__config_file_free(files[i]);
+        files[i] = NULL;
+        if (paths[i]) read_file(i, paths[i]);
+    }
 }
 
 const char *kiln__config_problem(size_t index)
 {
     pthread_once(&read_once, read_files);
     for (int i = 0; i < KILN_CONFIG_FILES; i++) {
-        if (index < files[i].problem_count)
-            return files[i].problems[index] ? files[i].problems[index] : "out of memory";
-        index -= files[i].problem_count;
+        size_t count = files[i] ? files[i]->problem_count : 0;
+        if (index < count) return files[i]->problems[index] ? files[i]->problems[index] : "out of memory";
+        index -= count;
     }
     return NULL;
 }
@@ -89,23 +83,29 @@ static void tell_news(void)
 
 /* ---- values --------------------------------------------------------------------------------------------------- */
 
-static const char *from_environment(const struct kiln_setting *setting)
+const char *kiln__config_variable(const struct kiln_setting *setting)
 {
     return setting->is_guarded ? kiln__getenv_trusted(setting->name) : getenv(setting->name);
 }
 
+static const struct kiln_config_file *file_with(const struct kiln_setting *setting)
+{
+    for (int i = 0; i < KILN_CONFIG_FILES; i++)
+        if (files[i] && files[i]->lines[kiln__setting_index(setting)].value) return files[i];
+    return NULL;
+}
+
 static struct kiln_config_value from_files(const struct kiln_setting *setting)
 {
-    for (int i = 0; i < KILN_CONFIG_FILES; i++) {
-        const struct kiln_config_line *line = &files[i].lines[kiln__setting_index(setting)];
-        if (line->value) return (struct kiln_config_value){line->value, files[i].path, line->number};
-    }
-    return (struct kiln_config_value){0};
+    const struct kiln_config_file *file = file_with(setting);
+    if (!file) return (struct kiln_config_value){0};
+    const struct kiln_config_line *line = &file->lines[kiln__setting_index(setting)];
+    return (struct kiln_config_value){line->value, file->path, line->number};
 }
 
 struct kiln_config_value kiln__config_find(const struct kiln_setting *setting)
 {
-    const char *value = from_environment(setting);
+    const char *value = kiln__config_variable(setting);
     pthread_once(&read_once, read_files);
     if (value && kiln__setting_fits(setting, value)) return (struct kiln_config_value){.text = value};
     return from_files(setting);
@@ -124,7 +124,7 @@ const char *kiln__config(const char *name)
 {
     const struct kiln_setting *setting = kiln__setting_find(name);
     if (!setting) return kiln__getenv_trusted(name);
-    const char *value = from_environment(setting);
+    const char *value = kiln__config_variable(setting);
     pthread_once(&read_once, read_files);
     if (__builtin_expect(atomic_load_explicit(&has_news, memory_order_relaxed), 0)) tell_news();
     if (value && kiln__setting_fits(setting, value)) return value;
@@ -135,7 +135,7 @@ const char *kiln__config(const char *name)
 const char *kiln__config_unchecked(const char *name)
 {
     const struct kiln_setting *setting = kiln__setting_find(name);
-    const char *value = setting ? from_environment(setting) : kiln__getenv_trusted(name);
+    const char *value = setting ? kiln__config_variable(setting) : kiln__getenv_trusted(name);
     if (value || !setting) return value;
     pthread_once(&read_once, read_files);
     return from_files(setting).text;
@@ -145,11 +145,7 @@ const char *kiln__config_where(const char *name)
 {
     const struct kiln_setting *setting = kiln__setting_find(name);
     if (!setting || !kiln__config_find(setting).file) return "";
-    for (int i = 0; i < KILN_CONFIG_FILES; i++) {
-        const struct kiln_config_line *line = &files[i].lines[kiln__setting_index(setting)];
-        if (line->value) return line->where;
-    }
-    return "";
+    return file_with(setting)->lines[kiln__setting_index(setting)].where;
 }
 
 uint64_t kiln__config_number(const char *name)

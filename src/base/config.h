@@ -43,13 +43,15 @@ struct kiln_config_value {
     unsigned line;
 };
 
+/* The variable's value, if this process may read it, whether the setting can have it or not. */
+const char *kiln__config_variable(const struct kiln_setting *setting);
 /* What kiln__config() takes; nothing is logged. */
 struct kiln_config_value kiln__config_find(const struct kiln_setting *setting);
 
 enum { KILN_CONFIG_FILES = 2 }; /* the user's, the system's */
 
-/* The path of a file; NULL: there is none for this process. */
-const char *kiln__config_path(unsigned file);
+/* The path of a file, be it there or not. False: this process reads none, or its path is too long. */
+bool kiln__config_path(unsigned file, char *out, size_t size);
 /* The text of a problem of the files, all in a row, as it was logged; NULL: there are no more. */
 const char *kiln__config_problem(size_t index);
 

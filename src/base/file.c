@@ -71,26 +71,18 @@ static void *copy_of(int fd, size_t size)
     return MAP_FAILED;
 }
 
-enum kiln_outcome kiln__file_open_bounded(const char *path, uint64_t limit, struct kiln_file *out, kiln_error *err)
+enum kiln_outcome kiln__file_open(const char *path, struct kiln_file *out, kiln_error *err)
 {
     enum kiln_outcome outcome = kiln__file_open_parts(path, &out->fd, &out->info, err);
     if (outcome != KILN_DONE) return outcome;
     size_t size = (size_t)out->info.st_size;
-    kiln_status status = KILN_OK;
-    void *data = (void *)"";
-    if (size > limit)
-        status =
-            kiln__fail(err, KILN_IO, "%s has %zu bytes; at most %llu are read", path, size, (unsigned long long)limit);
-    else if (size > 0 && (data = copy_of(out->fd, size)) == MAP_FAILED)
-        status = fail_io(err, "read", path);
-    if (status != KILN_OK) close(out->fd);
+    void *data = size > 0 ? copy_of(out->fd, size) : (void *)"";
+    if (data == MAP_FAILED) {
+        outcome = kiln__outcome(fail_io(err, "read", path), err);
+        close(out->fd);
+    }
     out->bytes = (kiln_bytes){data, size};
-    return kiln__outcome(status, err);
-}
-
-enum kiln_outcome kiln__file_open(const char *path, struct kiln_file *out, kiln_error *err)
-{
-    return kiln__file_open_bounded(path, UINT64_MAX, out, err);
+    return outcome;
 }
 
 void kiln__file_close(const struct kiln_file *file)
@@ -277,6 +269,22 @@ kiln_status kiln__file_append(const char *path, const void *data, size_t size, k
     if (fd < 0) return fail_io(err, "append to", path);
     kiln_status status = write_once(fd, data, size) ? KILN_OK : fail_io(err, "append to", path);
     close(fd);
+    return status;
+}
+
+kiln_status kiln__file_can_append(const char *path, kiln_error *err)
+{
+    struct stat info;
+    bool is_there = stat(path, &info) == 0;
+    if (!is_there && errno != ENOENT) return fail_io(err, "append to", path);
+    const char *slash = strrchr(path, '/');
+    char *folder = strndup(path, slash ? (size_t)(slash - path) + 1 : 0);
+    if (!folder) return kiln__no_memory(err, "a path");
+    bool can =
+        is_there ? !S_ISDIR(info.st_mode) && access(path, W_OK) == 0 : access(slash ? folder : ".", W_OK | X_OK) == 0;
+    if (is_there && S_ISDIR(info.st_mode)) errno = EISDIR;
+    kiln_status status = can ? KILN_OK : fail_io(err, "append to", path);
+    free(folder);
     return status;
 }
 

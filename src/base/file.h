@@ -24,8 +24,6 @@ struct kiln_file {
 /* Reads the whole file and keeps it open. KILN_MISS: no such file. All failures of reading are KILN_IO or
  * KILN_NO_MEMORY. */
 enum kiln_outcome kiln__file_open(const char *path, struct kiln_file *out, kiln_error *err);
-/* The same of a file that somebody else wrote: KILN_IO when it has more than `limit` bytes, none of which is read. */
-enum kiln_outcome kiln__file_open_bounded(const char *path, uint64_t limit, struct kiln_file *out, kiln_error *err);
 void kiln__file_close(const struct kiln_file *file);
 /* `path` leads to this very file, and nobody has written to it since it was read. */
 bool kiln__file_is_at(const struct kiln_file *file, const char *path);
@@ -63,6 +61,9 @@ kiln_status kiln__file_publish(const char *path, const void *data, size_t size, 
  * is full, the bytes are lost. KILN_IO: that, or it can't be opened or written; the text says why.
  */
 kiln_status kiln__file_append(const char *path, const void *data, size_t size, kiln_error *err);
+
+/* Could kiln__file_append() do it, as far as can be told without opening the file? The same texts. */
+kiln_status kiln__file_can_append(const char *path, kiln_error *err);
 
 /* Writes all of it. False: errno says why, and a part may be written; EFBIG where RLIMIT_FSIZE ends, without the signal
  * that comes with it (base/process/signal.h). */

@@ -80,7 +80,7 @@ bool kiln__log_on(kiln_log_kind kind)
 {
     pthread_once(&parse_once, parse);
     if (__builtin_expect(atomic_load_explicit(&is_wrong, memory_order_relaxed), 0) && atomic_exchange(&is_wrong, false))
-        say("KILN_LOG: no such word: %s; there are miss, fault and all", wrong_word);
+        say("KILN_LOG=%s is not one of miss, fault, all; not used", wrong_word);
     return ((kinds_on | kiln__log_callback_kinds()) & (unsigned)kind) != 0;
 }
 

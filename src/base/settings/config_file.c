@@ -147,7 +147,6 @@ static void keep(struct kiln_config_file *file, unsigned line, const struct kiln
         return;
     }
     *kept = (struct kiln_config_line){(char *)text.data, (char *)text.data + where, line};
-    file->sets_something = true;
 }
 
 static void take_value(struct kiln_config_file *file, unsigned line, const struct kiln_setting *setting,
@@ -256,36 +255,43 @@ static bool is_out_of_reach(const char *path)
     return stat(path, &info) != 0 && errno == EACCES;
 }
 
-void kiln__config_file_read(struct kiln_config_file *file, const char *path)
+static void take_file(struct kiln_config_file *file, const struct kiln_buffer *text, const struct stat *info)
+{
+    if (!kiln__user_is_trusted(info->st_uid, true))
+        complain(file, 0, "not used: it is user %u's; it must be ours or root's", info->st_uid);
+    else if (!kiln__file_is_trusted(info, true))
+        complain(file, 0, "not used: others can write it; chmod go-w %s", file->path);
+    else if (text->size > MOST_BYTES)
+        complain(file, 0, "not used: it is larger than %d bytes", MOST_BYTES);
+    else
+        read_lines(file, (struct text){(const char *)text->data, text->size});
+    count_the_rest(file);
+}
+
+struct kiln_config_file *kiln__config_file_read(const char *path)
 {
     struct kiln_buffer text = {0};
     struct stat info;
     kiln_error error;
     enum kiln_outcome outcome = kiln__file_read_as(path, MOST_BYTES + 1, &text, &info, &error);
-    if (outcome == KILN_MISS || (outcome == KILN_FAILED && is_out_of_reach(path))) return;
-    file->path = strdup(path);
-    if (!file->path) {
-        kiln__buffer_release(&text);
-        return;
+    if (outcome == KILN_MISS || (outcome == KILN_FAILED && is_out_of_reach(path))) return NULL;
+    size_t size = strlen(path) + 1;
+    struct kiln_config_file *file = calloc(1, sizeof *file + size);
+    if (file) {
+        file->path = memcpy(file + 1, path, size);
+        if (outcome == KILN_FAILED)
+            complain(file, 0, "not used: %s", error.text);
+        else
+            take_file(file, &text, &info);
     }
-    if (outcome == KILN_FAILED)
-        complain(file, 0, "not used: %s", error.text);
-    else if (!kiln__user_is_trusted(info.st_uid, true))
-        complain(file, 0, "not used: it is user %u's; it must be ours or root's", info.st_uid);
-    else if (!kiln__file_is_trusted(&info, true))
-        complain(file, 0, "not used: others can write it; chmod go-w %s", path);
-    else if (text.size > MOST_BYTES)
-        complain(file, 0, "not used: it is larger than %d bytes", MOST_BYTES);
-    else
-        read_lines(file, (struct text){(const char *)text.data, text.size});
-    count_the_rest(file);
     kiln__buffer_release(&text);
+    return file;
 }
 
-void kiln__config_file_release(struct kiln_config_file *file)
+void kiln__config_file_free(struct kiln_config_file *file)
 {
+    if (!file) return;
     for (size_t i = 0; i < KILN_MAX_SETTINGS; i++) free(file->lines[i].value);
     for (size_t i = 0; i < KILN_CONFIG_PROBLEMS; i++) free(file->problems[i]);
-    free(file->path);
-    memset(file, 0, sizeof *file);
+    free(file);
 }

@@ -17,19 +17,17 @@ struct kiln_config_line {
     unsigned number;
 };
 
-/* Zeroed, it is a file that is not there. */
 struct kiln_config_file {
-    char *path;
+    char *path;                                       /* in memory of the struct */
     struct kiln_config_line lines[KILN_MAX_SETTINGS]; /* by the setting's index */
     char *problems[KILN_CONFIG_PROBLEMS];
     size_t problem_count; /* more than are kept, perhaps */
-    bool sets_something;
 };
 
-/* Reads the file at an absolute path into a zeroed struct. That there is none is no problem. */
-void kiln__config_file_read(struct kiln_config_file *file, const char *path);
-/* Frees the contents; the struct is zeroed. */
-void kiln__config_file_release(struct kiln_config_file *file);
+/* Reads the file at an absolute path. NULL: there is none, or no memory; most processes have none, and pay for no more
+ * than looking. */
+struct kiln_config_file *kiln__config_file_read(const char *path);
+void kiln__config_file_free(struct kiln_config_file *file); /* NULL is fine */
 
 /* What is to be said of a value that a setting can't have, without secrets; `prefix` is "KILN_MODE=" or
  * "file:3: mode = ". In memory of its own; NULL: out of memory. */

@@ -73,9 +73,16 @@ enum { PREFIX_SIZE = sizeof prefix - 1 };
 
 const struct kiln_setting *kiln__setting_find(const char *name)
 {
-    if (strncmp(name, prefix, PREFIX_SIZE) != 0) return NULL;
-    for (const struct kiln_setting *setting = kiln__settings; setting->name; setting++)
-        if (!strcmp(setting->name + PREFIX_SIZE, name + PREFIX_SIZE)) return setting;
+    size_t from = 0, to = sizeof kiln__settings / sizeof *kiln__settings - 1;
+    while (from < to) {
+        size_t middle = (from + to) / 2;
+        int order = strcmp(name, kiln__settings[middle].name);
+        if (!order) return &kiln__settings[middle];
+        if (order < 0)
+            to = middle;
+        else
+            from = middle + 1;
+    }
     return NULL;
 }
 
