@@ -32,7 +32,15 @@ struct command {
 
 extern const struct command cmd_demo, cmd_stats, cmd_ls, cmd_show, cmd_verify, cmd_prune, cmd_clear, cmd_warm,
     cmd_doctor;
-extern const struct command cmd_why, cmd_audit, cmd_key;
+extern const struct command cmd_why, cmd_audit, cmd_key, cmd_config;
+
+/* The value of a setting that counts (kiln/config.h), without secrets, for the next call of any of these; "" also when
+ * there is none. */
+const char *setting_value(const char *name);
+bool setting_is(const char *name, const char *value);
+/* The library's log goes nowhere: the command says the same itself. */
+void silence_log(void);
+
 int run_demo_process(const struct command *command, int count, char **words); /* the other processes of the demo */
 
 enum { MAX_TARGETS = 16, MANY_OPERANDS = 1 << 20 };

@@ -1,6 +1,6 @@
 /*
  * cmd_doctor.c - `kiln doctor`: is everything here that Kiln needs? One line per check: ok, warn (works, but less well)
- * or fail. Nothing is created or changed.
+ * or fail. What the library would refuse or log is asked of the library itself. Nothing is created or changed.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "kiln/config.h"
 #include "kiln/gpu.h"
 #include "kiln/inspect.h"
 
@@ -38,7 +39,7 @@ static void __attribute__((format(printf, 4, 5))) say(struct report *report, enu
         kiln__json_text(&json_out, "text", text);
         kiln__json_close(&json_out, '}');
     } else {
-        printf("%-5s %-12s %s\n", level_names[level], check, text);
+        printf("%-5s %-12s %s\n", level_names[level], check, clean(text));
     }
     report->failures += level == LEVEL_FAIL;
 }
@@ -59,8 +60,7 @@ static void check_folder(struct report *report)
 {
     char path[PATH_MAX];
     kiln_error err = {0};
-    const char *mode = getenv("KILN_MODE");
-    if (mode && strcmp(mode, "off") == 0) {
+    if (setting_is("KILN_MODE", "off")) {
         say(report, LEVEL_WARN, "folder", "KILN_MODE=off: nothing is stored");
     } else if (kiln_inspect_default_folder(path, sizeof path, &err) != KILN_OK ||
                kiln_inspect_check_folder(path, &err) != KILN_OK) {
@@ -72,33 +72,39 @@ static void check_folder(struct report *report)
     }
 }
 
+/* The folders of KILN_CACHE_PATH, one after the other; `*at` is where the next one begins. */
+static bool next_folder(const char **at, char *path, size_t size)
+{
+    *at += strspn(*at, ":");
+    size_t length = strcspn(*at, ":");
+    snprintf(path, size, "%.*s", (int)(length < size ? length : size - 1), *at);
+    *at += length;
+    return length > 0;
+}
+
 static void check_read_only_folders(struct report *report)
 {
-    const char *at = secure_getenv("KILN_CACHE_PATH");
-    while (at && *at) {
-        size_t length = strcspn(at, ":");
-        char path[PATH_MAX];
-        snprintf(path, sizeof path, "%.*s", (int)(length < sizeof path ? length : sizeof path - 1), at);
-        if (length && access(path, R_OK | X_OK) == 0)
+    kiln_setting_info info = {.struct_size = sizeof info};
+    char path[PATH_MAX];
+    kiln_error err = {0};
+    if (kiln_setting_describe("KILN_CACHE_PATH", &info, NULL) != KILN_OK) return;
+    for (const char *at = info.value; next_folder(&at, path, sizeof path);) {
+        if (kiln_inspect_check_read_only(path, &err) == KILN_OK)
             say(report, LEVEL_OK, "read-only", "%s", path);
-        else if (length)
-            say(report, LEVEL_WARN, "read-only", "%s of KILN_CACHE_PATH can't be read", path);
-        at += length + (at[length] == ':');
+        else
+            say(report, LEVEL_WARN, "read-only", "%s of KILN_CACHE_PATH is not used: %s", path, err.text);
     }
 }
 
 /* The folder by whose tool chain a cache would look kernels up: the first of KILN_CACHE_PATH, then the default one. */
 static bool find_filled_folder(char *path, size_t size)
 {
-    const char *at = secure_getenv("KILN_CACHE_PATH"), *mode = getenv("KILN_MODE");
+    kiln_setting_info info = {.struct_size = sizeof info};
     char line[256];
-    if (mode && strcmp(mode, "off") == 0) return false;
-    while (at && *at) {
-        size_t length = strcspn(at, ":");
-        snprintf(path, size, "%.*s", (int)(length < size ? length : size - 1), at);
-        if (length && kiln_inspect_toolchain(path, line, sizeof line, NULL) == KILN_OK) return true;
-        at += length + (at[length] == ':');
-    }
+    if (setting_is("KILN_MODE", "off") || kiln_setting_describe("KILN_CACHE_PATH", &info, NULL) != KILN_OK)
+        return false;
+    for (const char *at = info.value; next_folder(&at, path, size);)
+        if (kiln_inspect_toolchain(path, line, sizeof line, NULL) == KILN_OK) return true;
     return kiln_inspect_default_folder(path, size, NULL) == KILN_OK &&
            kiln_inspect_toolchain(path, line, sizeof line, NULL) == KILN_OK;
 }
@@ -113,19 +119,40 @@ static void say_missing(struct report *report, const char *text)
         say(report, LEVEL_FAIL, "compiler", "%s. Nothing can be compiled, and no folder was filled where one is", text);
 }
 
-/* Asks a libLLVM that the plug-in brings along. */
-static bool ask_version(void *plugin, char *out, size_t size)
+/* The version of the libLLVM that the plug-in has opened; "" when it is not told. */
+static void ask_version(const char *path, char *out, size_t size)
 {
     void (*version)(unsigned *, unsigned *, unsigned *) = NULL;
     unsigned major = 0, minor = 0, patch = 0;
-    *(void **)&version = dlsym(plugin, "LLVMGetVersion");
-    if (!version) return false;
-    version(&major, &minor, &patch);
-    snprintf(out, size, "%u.%u.%u", major, minor, patch);
-    return true;
+    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (plugin) *(void **)&version = dlsym(plugin, "LLVMGetVersion");
+    if (version) version(&major, &minor, &patch);
+    snprintf(out, size, version ? "%u.%u.%u" : "", major, minor, patch);
 }
 
-static void check_plugin(struct report *report)
+/* Compiles a kernel, in memory. What would be read or written besides is set to nothing until the process ends, so this
+ * check is the last one. */
+static kiln_status try_compiling(kiln_error *err)
+{
+    static const char *const unwanted[] = {"KILN_AUDIT", "KILN_BASE_PACK", "KILN_CACHE_PATH", "KILN_REMOTE",
+                                           "KILN_STATS"};
+    static const char text[] = "define i64 @kernel() {\n  ret i64 42\n}\n";
+    const kiln_cache_options in_memory = {.struct_size = sizeof in_memory, .folder = ""};
+    const kiln_function_options options = {
+        .struct_size = sizeof options, .name = "doctor", .text = {text, sizeof text - 1}};
+    kiln_cache *cache = NULL;
+    kiln_function *function = NULL;
+    void *kernel = NULL;
+    for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) setenv(unwanted[i], "", 1);
+    kiln_status status = kiln_cache_open(&in_memory, &cache, err);
+    if (!status) status = kiln_function_new(cache, &options, &function, err);
+    if (!status) status = kiln_get(function, NULL, 0, NULL, &kernel, err);
+    kiln_function_free(function);
+    kiln_cache_close(cache);
+    return status;
+}
+
+static void check_compiler(struct report *report)
 {
     char path[PATH_MAX], llvm[64];
     kiln_error err = {0};
@@ -133,15 +160,12 @@ static void check_plugin(struct report *report)
         say_missing(report, err.text);
         return;
     }
-    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!plugin)
-        say(report, LEVEL_FAIL, "compiler", "%s; stored kernels still run, new ones can't be compiled", dlerror());
-    else if (llvm[0])
-        say(report, LEVEL_OK, "compiler", "%s, LLVM %s inside", path, llvm);
-    else if (ask_version(plugin, llvm, sizeof llvm))
-        say(report, LEVEL_OK, "compiler", "%s, LLVM %s", path, llvm);
+    kiln_status status = setting_is("KILN_MODE", "no-compile") ? KILN_OK : try_compiling(&err);
+    if (status == KILN_OK && !llvm[0]) ask_version(path, llvm, sizeof llvm);
+    if (status != KILN_OK)
+        say(report, LEVEL_FAIL, "compiler", "%s; stored kernels still run, new ones can't be compiled", err.text);
     else
-        say(report, LEVEL_WARN, "compiler", "%s, which does not tell its LLVM version", path);
+        say(report, LEVEL_OK, "compiler", "%s, LLVM %s", path, llvm[0] ? llvm : "of an unknown version");
 }
 
 static void check_blas(struct report *report)
@@ -174,74 +198,62 @@ static void check_gpu(struct report *report)
     }
 }
 
-/* ---- environment --------------------------------------------------------------------------------------------- */
+/* ---- settings ------------------------------------------------------------------------------------------------ */
 
-static const struct variable {
-    const char *name;
-    const char *allowed; /* values separated by spaces; NULL: any */
-} variables[] = {
-    {"KILN_AUDIT", NULL},
-    {"KILN_CACHE_DIR", NULL},
-    {"KILN_CACHE_PATH", NULL},
-    {"KILN_CACHE_SIZE", NULL},
-    {"KILN_DEVICE", NULL},
-    {"KILN_DRIFT", "error"},
-    {"KILN_FAST_MATH", "0 1"},
-    {"KILN_GPU_TARGET", "sm_70 sm_75 sm_80 sm_86 sm_89 sm_90"},
-    {"KILN_LOG", NULL},
-    {"KILN_MODE", "normal off no-compile compile-only"},
-    {"KILN_OPT_LEVEL", "0 1 2 3"},
-    {"KILN_PLUGIN", NULL},
-    {"KILN_STATS", NULL},
-    {"KILN_TARGET", NULL},
-};
-
-static const struct variable *find_variable(const char *text, size_t length)
+static void check_setting(struct report *report, const char *name)
 {
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (strlen(variables[i].name) == length && strncmp(variables[i].name, text, length) == 0) return &variables[i];
-    return NULL;
+    kiln_setting_info info = {.struct_size = sizeof info};
+    char where[PATH_MAX + 32] = "";
+    kiln_error err = {0};
+    if (kiln_setting_check(name, &err) != KILN_OK) {
+        say(report, LEVEL_WARN, "setting", "%s", err.text);
+        return;
+    }
+    if (kiln_setting_describe(name, &info, NULL) != KILN_OK || info.origin == KILN_SETTING_BY_DEFAULT) return;
+    if (info.file) snprintf(where, sizeof where, " (%s:%u)", info.file, info.line);
+    say(report, LEVEL_OK, "setting", "%s=%s%s", name, info.value, where);
 }
 
-static bool is_allowed(const char *allowed, const char *value)
+static void check_settings(struct report *report)
 {
-    size_t length = strlen(value);
-    while (*allowed) {
-        size_t word = strcspn(allowed, " ");
-        if (word == length && strncmp(allowed, value, length) == 0) return true;
-        allowed += word + (allowed[word] == ' ');
-    }
+    const char *name, *problem;
+    for (size_t i = 0; (name = kiln_setting_name(i)); i++) check_setting(report, name);
+    for (size_t i = 0; (problem = kiln_config_problem(i)); i++) say(report, LEVEL_WARN, "setting", "%s", problem);
+}
+
+static bool is_setting(const char *variable, size_t length)
+{
+    const char *name;
+    for (size_t i = 0; (name = kiln_setting_name(i)); i++)
+        if (strlen(name) == length && strncmp(name, variable, length) == 0) return true;
     return false;
 }
 
+/* Variables that look like settings: what is misspelt is never read. */
 static void check_environment(struct report *report)
 {
-    int set = 0;
     for (char **at = environ; *at; at++) {
-        if (strncmp(*at, "KILN_", 5) != 0) continue;
         size_t length = strcspn(*at, "=");
-        const struct variable *variable = find_variable(*at, length);
-        const char *value = (*at)[length] ? *at + length + 1 : "";
-        set++;
-        if (!variable)
-            say(report, LEVEL_WARN, "environment", "%s: Kiln has no such variable", *at);
-        else if (variable->allowed && *value && !is_allowed(variable->allowed, value))
-            say(report, LEVEL_WARN, "environment", "%s: may be one of %s", *at, variable->allowed);
-        else
-            say(report, LEVEL_OK, "environment", "%s", *at);
+        char name[128];
+        kiln_error err = {0};
+        if (strncmp(*at, "KILN_", 5) != 0 || is_setting(*at, length)) continue;
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), *at);
+        kiln_setting_check(name, &err);
+        say(report, LEVEL_WARN, "environment", "%s", err.text);
     }
-    if (!set) say(report, LEVEL_OK, "environment", "no KILN_ variable is set");
 }
 
 static int run(const struct command *command, int count, char **words)
 {
     static void (*const checks[])(struct report *) = {
-        check_target, check_folder, check_read_only_folders, check_plugin, check_blas, check_gpu, check_environment,
+        check_settings,          check_environment, check_target, check_folder,
+        check_read_only_folders, check_blas,        check_gpu,    check_compiler,
     };
     struct options options;
     int status = parse_options(command, count, words, &options);
     if (status != EXIT_FINE || options.help) return status;
     struct report report = {.json = options.json};
+    silence_log();
     if (options.json) kiln__json_open(&json_out, NULL, '[');
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) checks[i](&report);
     if (options.json) {
@@ -255,28 +267,11 @@ const struct command cmd_doctor = {
     .name = "doctor",
     .summary = "check what Kiln needs on this machine",
     .usage = "kiln doctor [--json]",
-    .help =
-        "Checks the target, the cache folder, the LLVM plug-in, OpenBLAS, the GPUs and the KILN_ variables that are "
-        "set.\n"
-        "Exit code 1: a check failed. Warnings do not count.\n\n"
-        "  --json  a list of {check, level, text}\n\n"
-        "Variables of the environment:\n\n"
-        "  KILN_CACHE_DIR   the folder that is read and written\n"
-        "  KILN_CACHE_PATH  folders that are read first, separated by colons, at most 64\n"
-        "  KILN_CACHE_SIZE  bound of the folder, 500M or 5G for example\n"
-        "  KILN_MODE        normal, off (no folder), no-compile (a miss is an error), compile-only (fill the folder)\n"
-        "  KILN_TARGET      what \"cpu\" compiles for: native, x86-64-v3, znver4, ...\n"
-        "  KILN_DEVICE      default device of arrays: cpu, cuda:0\n"
-        "  KILN_GPU_TARGET  with compile-only: a GPU that is not here, sm_90 for example\n"
-        "  KILN_OPT_LEVEL   0 to 3\n"
-        "  KILN_FAST_MATH   1 allows what is not exact\n"
-        "  KILN_STATS       1, or a file: counters when the process ends\n"
-        "  KILN_LOG         miss, fault or all: a line for each\n"
-        "  KILN_AUDIT       1, or a file: hits are lowered again and compared\n"
-        "  KILN_DRIFT       error: a function that reads what is in no key fails\n"
-        "  KILN_PLUGIN      the compiler's library\n\n"
-        "A program that runs with other rights than those of who starts it (set-user-id, capabilities) does not read\n"
-        "those that name files or code.\n",
+    .help = "Checks the target, the cache folders, the compiler, OpenBLAS, the GPUs, and the settings that somebody "
+            "has set,\n"
+            "as a program would: what it would log is a warning here. kiln config --help lists the settings.\n"
+            "Exit code 1: a check failed. Warnings do not count.\n\n"
+            "  --json  a list of {check, level, text}\n",
     .takes = "",
     .run = run,
 };

@@ -207,8 +207,8 @@ static int run(const struct command *command, int count, char **words)
     if (status != EXIT_FINE || options.help) return status;
     if (!options.operand_count)
         return usage_error(command, "which kernels? Name files of LLVM IR text, or - for stdin");
-    const char *own = getenv("KILN_TARGET");
-    if (!options.target_count) options.targets[options.target_count++] = own && *own ? own : "native";
+    const char *own = setting_value("KILN_TARGET");
+    if (!options.target_count) options.targets[options.target_count++] = *own ? own : "native";
     size_t sources = (size_t)options.operand_count;
     struct work work = {.options = &options, .count = sources * (size_t)options.target_count};
     pthread_mutex_init(&work.lock, NULL);

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "cli.h"
+#include "kiln/config.h"
 
 static struct kiln_buffer json_text;
 struct kiln_json json_out = {.out = &json_text};
@@ -21,6 +22,28 @@ void json_end(void)
     }
     fwrite(json_text.data, 1, json_text.size, stdout);
     kiln__buffer_release(&json_text);
+}
+
+const char *setting_value(const char *name)
+{
+    static kiln_setting_info info;
+    info.struct_size = sizeof info;
+    return kiln_setting_describe(name, &info, NULL) == KILN_OK ? info.value : "";
+}
+
+bool setting_is(const char *name, const char *value)
+{
+    return strcmp(setting_value(name), value) == 0;
+}
+
+static void ignore_line(void *context, kiln_log_kind kind, const char *text)
+{
+    (void)context, (void)kind, (void)text;
+}
+
+void silence_log(void)
+{
+    kiln_set_log(KILN_LOG_FAULT, ignore_line, NULL, NULL);
 }
 
 bool is_printable(const void *data, size_t size)

@@ -31,9 +31,12 @@ kiln_status kiln_inspect_default_folder(char *path, size_t size, kiln_error *err
  */
 kiln_status kiln_inspect_check_folder(const char *path, kiln_error *err);
 
+/* The same of a folder or pack that is only read, one of KILN_CACHE_PATH for example: it must be there. */
+kiln_status kiln_inspect_check_read_only(const char *path, kiln_error *err);
+
 /*
- * The tool chain that last filled the folder (NULL: the default one), by which caches find kernels where there is no
- * compiler. KILN_INVALID: the folder names none. KILN_IO: a cache would not read it; the text says why.
+ * The tool chain that last filled the folder or pack (NULL: the default folder), by which caches find kernels where
+ * there is no compiler. KILN_INVALID: the folder names none. KILN_IO: a cache would not read it; the text says why.
  */
 kiln_status kiln_inspect_toolchain(const char *folder, char *line, size_t size, kiln_error *err);
 

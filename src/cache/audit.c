@@ -24,7 +24,7 @@ static void append(const struct kiln_buffer *line)
 {
     kiln_error error;
     if (file && !line->failed && kiln__file_append(file, line->data, line->size, &error))
-        kiln__log_once("KILN_AUDIT: %s", error.text);
+        kiln__log_once("KILN_AUDIT%s: %s", kiln__config_where("KILN_AUDIT"), error.text);
 }
 
 /* Once: when the process leaves early (base/process/exit.h), or in its turn. */

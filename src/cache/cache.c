@@ -15,7 +15,6 @@
 #include "cache/kernels/kernel.h"
 #include "cache/kernels/toolchain.h"
 #include "cache/kernels/unlinking.h"
-#include "store/pack/pack.h"
 #include "store/settings.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `open_caches`, `closed`, and handing out indices */
@@ -103,28 +102,25 @@ static void pass_over(struct kiln_cache *cache, const char *path, const kiln_err
     kiln__log_once("%s is not used: %s", path, error->text);
 }
 
-/* What stands in KILN_CACHE_PATH and in the options: a folder, or a pack by its name. */
 static void add_read_only(struct kiln_cache *cache, const char *path)
 {
     struct kiln_tier *tier = NULL;
     kiln_error error;
-    kiln_status status = kiln__is_pack_name(path) ? kiln__tier_pack(path, false, &cache->events, &tier, &error)
-                                                  : kiln__tier_folder(path, false, 0, 0, &cache->events, &tier, &error);
-    if (status == KILN_OK)
-        add_tier(cache, tier);
-    else
+    if (kiln__tier_read_only(path, &cache->events, &tier, &error))
         pass_over(cache, path, &error);
+    else
+        add_tier(cache, tier);
 }
 
 /* KILN_CACHE_PATH: read-only folders and packs separated by colons. */
 static void add_search_path(struct kiln_cache *cache)
 {
-    enum { MOST = 64 }; /* each miss looks into all of them */
     const char *path = kiln__config("KILN_CACHE_PATH");
     for (int count = 0; path && *path;) {
         size_t size = strcspn(path, ":");
-        if (size && count++ == MOST) {
-            kiln__log_once("KILN_CACHE_PATH names more than %d folders and packs; the rest is not used", MOST);
+        if (size && count++ == KILN_MAX_SEARCH_PATH) {
+            kiln__log_once("KILN_CACHE_PATH%s names more than %d folders and packs; the rest is not used",
+                           kiln__config_where("KILN_CACHE_PATH"), KILN_MAX_SEARCH_PATH);
             return;
         }
         char *folder = size ? strndup(path, size) : NULL;
@@ -208,7 +204,6 @@ static void init_tables(struct kiln_cache *cache)
     cache->artifacts.acquire = acquire_artifact;
     kiln__memo_bound(&cache->artifacts, MOST_ARTIFACTS, "", NULL);
     kiln__memo_init(&cache->runtimes, cache->index, KILN_LEVEL_RUNTIME, release_artifact);
-    kiln__manifests_init(&cache->manifests);
     pthread_mutex_init(&cache->functions_lock, NULL);
 }
 
@@ -282,7 +277,6 @@ void kiln_cache_close(kiln_cache *cache)
     kiln__memo_release(&cache->kernels);
     kiln__memo_release(&cache->artifacts);
     kiln__memo_release(&cache->runtimes);
-    kiln__manifests_release(&cache->manifests);
     kiln__store_release(&cache->store);
     pthread_mutex_destroy(&cache->functions_lock);
     free(cache);

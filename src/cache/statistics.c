@@ -80,7 +80,7 @@ kiln_status kiln_stats_write(void)
     if (!status && !strcmp(where, "1"))
         status = kiln__write_all(STDERR_FILENO, line.data, line.size) ? KILN_OK : KILN_IO;
     else if (!status && (status = append_to_file(where, &line, &error)))
-        kiln__log_once("KILN_STATS: %s", error.text);
+        kiln__log_once("KILN_STATS%s: %s", kiln__config_where("KILN_STATS"), error.text);
     kiln__buffer_release(&line);
     return status;
 }

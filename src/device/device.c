@@ -46,6 +46,13 @@ static const char *default_target(void)
     return name && name[0] != '\0' ? name : "native";
 }
 
+static void blame_setting(const char *value, kiln_status status, kiln_error *err)
+{
+    char name[1024];
+    snprintf(name, sizeof name, "KILN_TARGET=%.64s%s", value, kiln__config_where("KILN_TARGET"));
+    kiln__fail_as(err, status, name);
+}
+
 /* What a name means: a device that may be in the list already. */
 struct wanted {
     struct kiln_target target;
@@ -71,8 +78,10 @@ static kiln_status parse_cpu(const char *name, struct wanted *out, kiln_error *e
             name, MAX_INDEX);
     }
     memcpy(target, text, target_size);
-    kiln_status status = kiln__target_resolve(target_size > 0 ? target : default_target(), &out->target, err);
+    const char *wanted = target_size > 0 ? target : default_target();
+    kiln_status status = kiln__target_resolve(wanted, &out->target, err);
     if (status == KILN_OK) status = kiln__target_check_host(&out->target, err);
+    if (status != KILN_OK && !target_size) blame_setting(wanted, status, err);
     if (index == 0)
         snprintf(out->name, sizeof(out->name), "cpu:%.48s", out->target.name);
     else

@@ -24,11 +24,11 @@
 #include "base/trust.h"
 #include "key/content.h"
 #include "kiln/trust.h"
-#include "store/keys/trusted_keys.h"
 #include "store/prune.h"
 #include "store/settings.h"
 #include "store/signing.h"
 #include "store/tier.h"
+#include "store/trusted_keys.h"
 
 enum {
     DIGEST_DIGITS = KILN_INSPECT_DIGEST - 1,
@@ -104,21 +104,31 @@ kiln_status kiln_inspect_check_folder(const char *path, kiln_error *err)
     KILN_HOLD_CANCEL;
     if (!path || !*path) return kiln__fail(err, KILN_INVALID, "no folder was named");
     struct stat info;
-    if (stat(path, &info) != 0) {
-        if (errno == ENOENT) return check_can_make(path, err);
-        return kiln__fail(err, KILN_IO, "%s: %s", path, strerror(errno));
-    }
-    if (!S_ISDIR(info.st_mode)) return kiln__fail(err, KILN_IO, "%s is not a folder", path);
-    if (info.st_uid == geteuid() && !kiln__user_is_trusted(info.st_uid, false))
-        return kiln__fail(err, KILN_IO, "%s may be anybody's: " KILN_ANYBODY, path, (unsigned)info.st_uid);
-    if (!kiln__user_is_trusted(info.st_uid, false))
-        return kiln__fail(err, KILN_IO, "%s belongs to user %u, not to user %u who runs this", path,
-                          (unsigned)info.st_uid, (unsigned)geteuid());
-    if (info.st_mode & (S_IWGRP | S_IWOTH))
-        return kiln__fail(err, KILN_IO, "others may write %s (mode %04o); chmod go-w makes it usable", path,
-                          (unsigned)(info.st_mode & 07777));
-    if (access(path, R_OK | W_OK | X_OK) != 0) return kiln__fail(err, KILN_IO, "%s: %s", path, strerror(errno));
-    return KILN_OK;
+    if (lstat(path, &info) != 0 && errno == ENOENT) return check_can_make(path, err);
+    struct kiln_tier_events events = {0};
+    struct kiln_tier *tier = NULL;
+    kiln_status status = kiln__tier_folder(path, true, 0, 0, &events, &tier, err); /* it is there: nothing is made */
+    if (!status) tier->methods->free(tier);
+    if (!status && access(path, R_OK | W_OK | X_OK) != 0)
+        status = kiln__fail(err, KILN_IO, "%s: %s", path, strerror(errno));
+    return status;
+}
+
+kiln_status kiln_inspect_check_read_only(const char *path, kiln_error *err)
+{
+    KILN_HOLD_CANCEL;
+    if (!path || !*path) return kiln__fail(err, KILN_INVALID, "no folder was named");
+    struct kiln_tier_events events = {0};
+    struct kiln_tier *tier = NULL;
+    char line[KILN_TOOLCHAIN_SIZE];
+    kiln_error unread;
+    if (!err) err = &unread;
+    kiln_status status = kiln__tier_read_only(path, &events, &tier, err);
+    if (status) return status;
+    if (tier->methods->toolchain(tier, line, err) == KILN_FAILED) status = err->status; /* a pack is read here */
+    tier->methods->free(tier);
+    if (!status && access(path, R_OK) != 0) status = kiln__fail(err, KILN_IO, "%s: %s", path, strerror(errno));
+    return status;
 }
 
 kiln_status kiln_inspect_toolchain(const char *folder, char *line, size_t size, kiln_error *err)
@@ -129,7 +139,7 @@ kiln_status kiln_inspect_toolchain(const char *folder, char *line, size_t size, 
     struct kiln_tier *tier = NULL;
     if (!line) return kiln__fail(err, KILN_INVALID, "kiln_inspect_toolchain: needs room for a line");
     kiln_status status = folder ? KILN_OK : kiln_inspect_default_folder(path, sizeof path, err);
-    if (status == KILN_OK) status = kiln__tier_folder(folder ? folder : path, false, 0, 0, &events, &tier, err);
+    if (status == KILN_OK) status = kiln__tier_read_only(folder ? folder : path, &events, &tier, err);
     if (status != KILN_OK) return status;
     kiln_error unread;
     if (!err) err = &unread;
@@ -450,11 +460,9 @@ kiln_status kiln_entry_check_usable(const kiln_entry *entry, kiln_error *err)
     const struct kiln_artifact *artifact = entry->artifact;
     struct stat info;
     if (stat(entry->path, &info) != 0) info = entry->info; /* gone since: what was read decides */
-    kiln_error why;
-    if (!kiln__file_is_trusted(&info, true) && kiln__artifact_verify(artifact, &why) != KILN_OK)
-        return kiln__fail(err, KILN_IO,
-                          "not used: owner %u, mode %03o; others own the file or may write it, and it is %s",
-                          (unsigned)info.st_uid, (unsigned)info.st_mode & 07777, why.text);
+    if (!kiln__file_is_trusted(&info, true))
+        return kiln__fail(err, KILN_IO, "not used: owner %u, mode %03o; others own the file or may write it",
+                          (unsigned)info.st_uid, (unsigned)info.st_mode & 07777);
     if (artifact->isa > kiln__isa_host())
         return kiln__fail(err, KILN_INVALID, "foreign: it needs %s, this machine is %s", kiln__isa_name(artifact->isa),
                           kiln__isa_name(kiln__isa_host()));

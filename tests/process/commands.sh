@@ -7,7 +7,7 @@ kiln=$bin/kiln
 exits 2 "$kiln"
 says err "usage: kiln COMMAND"
 exits 0 "$kiln" --help
-for command in demo stats ls show verify prune clear warm key doctor; do
+for command in demo stats ls show verify prune clear warm key config doctor; do
     says out "$command"
     exits 0 "$kiln" $command --help
     says out "usage: kiln $command"
@@ -16,7 +16,7 @@ done
 exits 0 "$kiln" --version
 says out "kiln 0."
 exits 2 "$kiln" frobnicate
-says err "there is no command 'frobnicate'. Commands: demo stats ls show verify prune clear warm why audit key doctor"
+says err "there is no command 'frobnicate'. Commands: demo stats ls show verify prune clear warm why audit key config doctor"
 exits 2 "$kiln" ls --colour
 says err "there is no option '--colour'; there are --folder --json and --help"
 exits 2 "$kiln" ls --folder
@@ -106,7 +106,7 @@ is_json out
 mkdir -m 777 open
 chmod 777 open
 exits 1 env KILN_CACHE_DIR="$work/open" "$kiln" doctor
-says out "others may write"
+says out "neither group nor others may write it"
 exits 1 env KILN_PLUGIN=/nowhere.so KILN_CACHE_DIR="$work/empty" "$kiln" doctor
 says out "fail  compiler"
 says out "Nothing can be compiled, and no folder was filled where one is"
@@ -117,7 +117,7 @@ exits 0 env KILN_PLUGIN=/nowhere.so KILN_CACHE_DIR="$work/empty" KILN_CACHE_PATH
 says out "Kernels stored in $work/cache can be used, nothing can be compiled"
 exits 1 env KILN_PLUGIN=/nowhere.so KILN_MODE=off "$kiln" doctor
 exits 0 env KILN_MODE=sometimes KILN_COLOUR=1 "$kiln" doctor
-says out "may be one of normal off no-compile compile-only"
-says out "KILN_COLOUR=1: Kiln has no such variable"
+says out "KILN_MODE=sometimes is not one of normal, off, no-compile, compile-only; not used"
+says out "there is no setting KILN_COLOUR"
 exits 1 env KILN_TARGET=pdp11 "$kiln" doctor
 says out "fail  target"

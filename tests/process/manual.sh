@@ -25,8 +25,9 @@ if command -v groff >/dev/null 2>&1; then
     expect "complaints of groff" "$(cat err)" ""
 fi
 
-# Every variable that the sources read is explained.
-"$kiln" doctor --help >help
-for variable in $(grep -rho 'getenv("KILN_[A-Z_]*")' "$source/src" "$source/cli" | grep -o 'KILN_[A-Z_]*' | sort -u); do
-    says help "  $variable "
+# Every setting that the sources ask for is explained.
+"$kiln" config --help >help
+for variable in $(grep -rhoE '(getenv|getenv_trusted|config|config_number|config_unchecked)\("KILN_[A-Z0-9_]*"\)' "$source/src" "$source/cli" |
+    grep -o 'KILN_[A-Z0-9_]*' | sort -u); do
+    grep -q "^  $variable\( \|$\)" help || fail "kiln config --help lacks $variable"
 done

@@ -57,6 +57,11 @@ refuses()
         exits 0 env -u KILN_CACHE_DIR HOME= "${variable%%=*}=$work/stolen/${variable#*=}" "$@"
         expect "what ${variable%%=*} wrote ($how)" "$(ls -A "$work/stolen")" plugin.so
     done
+    # A file of settings that anybody else would believe.
+    for variable in XDG_CONFIG_HOME="$work/conf" HOME="$work/confhome"; do
+        exits 0 env -u KILN_CACHE_DIR -u XDG_CONFIG_HOME HOME= "$variable" "$@"
+        expect "what $variable wrote ($how)" "$(ls -A "$work/stolen")" plugin.so
+    done
     exits 0 env KILN_CACHE_PATH="$work/home/cache" KILN_MODE=no-compile sh -c '"$@" && exit 1 || exit 0' sh "$@"
     says err "nothing stored fits"
 }
@@ -73,6 +78,12 @@ may_set_rights()
         { echo "trust: $work is mounted nosuid: set-user-id programs are not tried" && return 1; }
 }
 
+mkdir -p conf/kiln confhome/.config/kiln
+echo "stats = $work/stolen/stats" >conf/kiln/config
+cp conf/kiln/config confhome/.config/kiln
+mkdir stolen
+exits 0 env XDG_CONFIG_HOME="$work/conf" "$trusting"
+[ -s stolen/stats ] || fail "the file of settings is not read by a program with plain rights"
 if may_set_rights; then
     as_other="setpriv --reuid $other --regid $other --clear-groups"
     cp "$trusting" privileged
@@ -91,7 +102,7 @@ fi
 # No setting is read in any other way than through kiln__config(); watched variables and options are the caller's.
 left=$(cd "$source" && grep -rnE '\bgetenv *\(' src cli --include='*.c' --include='*.h' | grep -vE '^[^:]*:[0-9]*: *(/?\*|.*/\*.*getenv\(\))' |
     grep -vE '^src/(key/watch|base/environment)\.c:[0-9]+:.*getenv\((watch->)?name\)' |
-    grep -vE '^cli/[a-z_]*\.c:[0-9]+:.*getenv\("KILN_(MODE|TARGET)"\)' |
+    grep -vE '^src/remote/web_session\.c:[0-9]+:.*getauxval\(AT_SECURE\) && getenv\("SSLKEYLOGFILE"\)' |
     grep -vE '^src/base/config\.c:[0-9]+:.*setting->is_guarded \? kiln__getenv_trusted' || true)
 expect "calls of getenv() that should be kiln__config()" "$left" ""
 

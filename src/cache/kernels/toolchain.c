@@ -69,7 +69,8 @@ kiln_status kiln__plugin_path(char *out, size_t size, kiln_error *err)
     if (!fits) return kiln__fail(err, KILN_NO_COMPILER, "the path of the compiler plug-in is not known, or too long");
     if (stat(out, &info) == 0 && S_ISREG(info.st_mode) && access(out, R_OK) == 0) return KILN_OK;
     return kiln__fail(err, KILN_NO_COMPILER,
-                      "the compiler plug-in %s is not there; install it or name it in KILN_PLUGIN", out);
+                      "the compiler plug-in %s is not there; install it or name it in KILN_PLUGIN%s", out,
+                      kiln__config_where("KILN_PLUGIN"));
 }
 
 /* ---- build ids ------------------------------------------------------------------------------------------------ */
