@@ -119,6 +119,8 @@ set(segment_tests
   "WATCHES test_cache_classes test_key_class_12_variable_changes_meanwhile"
   "WATCHES test_cache_classes_more test_key_class_34_callee_watches test_key_class_41_bound_global"
   "REFUSALS test_cache_compile test_argument_of_a_lowered_function test_name"
+  "INPUTS test_cache_compile test_values"
+  "INPUTS test_cache_inputs test_value_that_compile_asks_for test_value_that_nobody_watches test_longer_set"
   "EPOCHS test_cache_meanwhile test_variable_returns"
   "WATCHES test_cache_meanwhile test_values_of_the_request"
   "ENVIRONMENT test_cache_meanwhile test_environment_changes"
@@ -134,7 +136,8 @@ set(segment_tests
   "ARGUMENTS test_cache_classes_more test_key_class_16_padding test_key_class_41_bound_argument"
   "GENERATION test_cache_classes_more test_key_class_34_redefined test_key_class_34_mutual"
   "SIGNATURES test_store_signing test_unsigned test_unknown_signer test_every_flipped_byte test_signed_for_another_key"
-  "SIGNATURES test_store_signing test_signer_replaced test_revoked test_list_that_cant_be_used test_named_list")
+  "SIGNATURES test_store_signing test_signer_replaced test_revoked test_list_that_cant_be_used test_named_list"
+  "SIGNATURES test_store_signing test_shared_folder test_shared_file")
 foreach(row ${segment_tests})
   separate_arguments(row)
   list(POP_FRONT row segment program)

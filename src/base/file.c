@@ -71,18 +71,26 @@ static void *copy_of(int fd, size_t size)
     return MAP_FAILED;
 }
 
-enum kiln_outcome kiln__file_open(const char *path, struct kiln_file *out, kiln_error *err)
+enum kiln_outcome kiln__file_open_bounded(const char *path, uint64_t limit, struct kiln_file *out, kiln_error *err)
 {
     enum kiln_outcome outcome = kiln__file_open_parts(path, &out->fd, &out->info, err);
     if (outcome != KILN_DONE) return outcome;
     size_t size = (size_t)out->info.st_size;
-    void *data = size > 0 ? copy_of(out->fd, size) : (void *)"";
-    if (data == MAP_FAILED) {
-        outcome = kiln__outcome(fail_io(err, "read", path), err);
-        close(out->fd);
-    }
+    kiln_status status = KILN_OK;
+    void *data = (void *)"";
+    if (size > limit)
+        status =
+            kiln__fail(err, KILN_IO, "%s has %zu bytes; at most %llu are read", path, size, (unsigned long long)limit);
+    else if (size > 0 && (data = copy_of(out->fd, size)) == MAP_FAILED)
+        status = fail_io(err, "read", path);
+    if (status != KILN_OK) close(out->fd);
     out->bytes = (kiln_bytes){data, size};
-    return outcome;
+    return kiln__outcome(status, err);
+}
+
+enum kiln_outcome kiln__file_open(const char *path, struct kiln_file *out, kiln_error *err)
+{
+    return kiln__file_open_bounded(path, UINT64_MAX, out, err);
 }
 
 void kiln__file_close(const struct kiln_file *file)

@@ -24,6 +24,8 @@ struct kiln_file {
 /* Reads the whole file and keeps it open. KILN_MISS: no such file. All failures of reading are KILN_IO or
  * KILN_NO_MEMORY. */
 enum kiln_outcome kiln__file_open(const char *path, struct kiln_file *out, kiln_error *err);
+/* The same of a file that somebody else wrote: KILN_IO when it has more than `limit` bytes, none of which is read. */
+enum kiln_outcome kiln__file_open_bounded(const char *path, uint64_t limit, struct kiln_file *out, kiln_error *err);
 void kiln__file_close(const struct kiln_file *file);
 /* `path` leads to this very file, and nobody has written to it since it was read. */
 bool kiln__file_is_at(const struct kiln_file *file, const char *path);

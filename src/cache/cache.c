@@ -204,6 +204,7 @@ static void init_tables(struct kiln_cache *cache)
     cache->artifacts.acquire = acquire_artifact;
     kiln__memo_bound(&cache->artifacts, MOST_ARTIFACTS, "", NULL);
     kiln__memo_init(&cache->runtimes, cache->index, KILN_LEVEL_RUNTIME, release_artifact);
+    kiln__manifests_init(&cache->manifests);
     pthread_mutex_init(&cache->functions_lock, NULL);
 }
 
@@ -277,6 +278,7 @@ void kiln_cache_close(kiln_cache *cache)
     kiln__memo_release(&cache->kernels);
     kiln__memo_release(&cache->artifacts);
     kiln__memo_release(&cache->runtimes);
+    kiln__manifests_release(&cache->manifests);
     kiln__store_release(&cache->store);
     pthread_mutex_destroy(&cache->functions_lock);
     free(cache);

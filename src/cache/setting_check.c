@@ -22,8 +22,8 @@
 #include "device/gpu.h"
 #include "device/isa.h"
 #include "kiln/inspect.h"
+#include "store/keys/trusted_keys.h"
 #include "store/settings.h"
-#include "store/trusted_keys.h"
 
 /* ---- checks: a value that is set and not empty ---------------------------------------------------------------- */
 

@@ -2,7 +2,8 @@
  * request.c - what lower() and compile() may ask, and the content key made from the same struct.
  *
  * Nothing here reads the environment, a device or memory again: all values are those the call key was made of. And
- * compile() is told only what its content key holds: its artifact is for everybody who asks with that key.
+ * compile() is told only what its content key holds, since its artifact is for everybody who asks with that key; or
+ * what is recorded (inputs.h), and then the artifact's key has it too.
  */
 #include "key/request.h"
 
@@ -37,11 +38,20 @@ static bool is_refused(const kiln_request *request, int needed, enum getter gett
     return true;
 }
 
+static kiln_status check_inputs(const struct kiln_request *request, kiln_error *err)
+{
+    kiln_status status = request->inputs ? request->inputs->status : KILN_OK;
+    if (status == KILN_INVALID)
+        return kiln__fail(err, KILN_COMPILE_FAILED, "%s: compile() depends on more than %d things", request->function,
+                          (int)KILN_MOST_INPUTS);
+    return status ? kiln__no_memory(err, "what compile() depends on") : KILN_OK;
+}
+
 kiln_status kiln__request_check(const struct kiln_request *request, kiln_error *err)
 {
     char number[32] = "";
     enum getter getter = (enum getter)(uint32_t)request->refused;
-    if (getter == NOTHING) return KILN_OK;
+    if (getter == NOTHING) return check_inputs(request, err);
     if (getter == ARGUMENT) snprintf(number, sizeof number, " %u", (unsigned)(request->refused >> 32));
     return kiln__fail(err, KILN_COMPILE_FAILED,
                       "%s: compile() asked for %s%s (%s), which is not in its content key; %s", request->function,
@@ -82,30 +92,47 @@ kiln_bytes kiln_request_arg(const kiln_request *request, size_t index)
 }
 
 /* The first one in the key, which is the function's own where a function it depends on watches the same name. */
-static const struct kiln_watched *take_watched(const kiln_request *request, enum kiln_item kind, const char *module,
-                                               const char *name)
+static struct kiln_watched *find_watched(const kiln_request *request, enum kiln_item kind, const char *module,
+                                         const char *name)
 {
-    for (size_t i = 0; request && module && name && i < request->watched_count; i++) {
-        struct kiln_watched *watched = &request->watched[i];
-        const struct kiln_watch *watch = watched->watch;
-        if (watch->kind != kind || strcmp(watch->module, module) || strcmp(watch->name, name)) continue;
-        __atomic_store_n(&watched->is_taken, true, __ATOMIC_RELAXED); /* lower() may have threads */
-        return watched;
+    for (size_t i = 0; i < request->watched_count; i++) {
+        const struct kiln_watch *watch = request->watched[i].watch;
+        if (watch->kind == kind && !strcmp(watch->module, module) && !strcmp(watch->name, name))
+            return &request->watched[i];
     }
     return NULL;
 }
 
+static struct kiln_watched *find_answer(const kiln_request *request, const struct kiln_input *question)
+{
+    const char *module = question->module, *name = question->name;
+    if (question->kind == KILN_INPUT_ENVIRONMENT) return find_watched(request, KILN_ITEM_ENVIRONMENT, "", name);
+    struct kiln_watched *watched = find_watched(request, KILN_ITEM_MEMORY, module, name);
+    return watched || *module ? watched : find_watched(request, KILN_ITEM_VARIABLE, "", name);
+}
+
+/* Callbacks may have threads. An answer that the content key does not hold is recorded, also that there is none. */
+static const struct kiln_watched *ask(const kiln_request *request, const struct kiln_input *question)
+{
+    struct kiln_watched *watched = find_answer(request, question);
+    if (watched) __atomic_store_n(&watched->is_taken, true, __ATOMIC_RELAXED);
+    if (KILN_SEGMENT_INPUTS && request->inputs && request->keyed == KILN_KEYED_TEXT)
+        kiln__inputs_add(request->inputs, question);
+    return watched;
+}
+
 const char *kiln_request_env(const kiln_request *request, const char *name)
 {
-    const struct kiln_watched *watched = take_watched(request, KILN_ITEM_ENVIRONMENT, "", name);
+    if (!request || !name) return NULL;
+    const struct kiln_watched *watched = ask(request, &(struct kiln_input){KILN_INPUT_ENVIRONMENT, "", name});
     return watched ? watched->data : NULL;
 }
 
 kiln_bytes kiln_request_watched(const kiln_request *request, const char *module, const char *name)
 {
     if (!request || !name) return (kiln_bytes){NULL, 0};
-    const struct kiln_watched *watched = take_watched(request, KILN_ITEM_MEMORY, module ? module : "", name);
-    if (!watched && (!module || !*module)) watched = take_watched(request, KILN_ITEM_VARIABLE, "", name);
+    const struct kiln_watched *watched =
+        ask(request, &(struct kiln_input){KILN_INPUT_WATCHED, module ? module : "", name});
     return watched ? (kiln_bytes){watched->data, watched->size} : (kiln_bytes){NULL, 0};
 }
 
@@ -257,10 +284,12 @@ kiln_status kiln__request_content(const struct kiln_request *request, const char
     kiln__content_text(out, "toolchain", toolchain);
     kiln__content_text(out, "target", request->device->target.name);
     if (!request->without_options) kiln__options_content(&request->options, out);
-    kiln_status status = kiln__watched_content(request->watched, request->watched_count, out, err);
-    if (status) return status;
-    reads_content(request, out);
-    if (request->keyed >= KILN_KEYED_ARGUMENTS) arguments_content(request, out);
+    if (request->keyed >= KILN_KEYED_ARGUMENTS) {
+        kiln_status status = kiln__watched_content(request->watched, request->watched_count, out, err);
+        if (status) return status;
+        reads_content(request, out);
+        arguments_content(request, out);
+    }
     if (request->keyed >= KILN_KEYED_REQUEST) {
         kiln__content_text(out, "function", request->function);
         kiln__content_text(out, "device", kiln_device_name(request->device));
@@ -269,5 +298,40 @@ kiln_status kiln__request_content(const struct kiln_request *request, const char
     char hex[KILN_DIGEST_HEX];
     kiln__digest_hex(&digest, hex);
     kiln__content_text(out, "text", hex);
+    return kiln__content_finish(out, err);
+}
+
+/* ---- what compile() depends on besides ------------------------------------------------------------------------ */
+
+/* What is not there is a value too: nothing. All others begin with '='. */
+static void input_value(const kiln_request *request, const struct kiln_input *input, struct kiln_buffer *out)
+{
+    const struct kiln_watched *watched = find_answer(request, input);
+    if (!watched || !watched->data) return;
+    kiln__buffer_append(out, "=", 1);
+    kiln__buffer_append(out, watched->data, watched->size);
+}
+
+static void input_content(const kiln_request *request, const struct kiln_input *input, struct kiln_content_key *key)
+{
+    struct kiln_buffer name = {0}, value = {0};
+    if (input->kind == KILN_INPUT_ENVIRONMENT)
+        kiln__buffer_printf(&name, "depends environment %s", input->name);
+    else
+        kiln__content_field_name(&name, "depends watch", input->module, input->name);
+    input_value(request, input, &value);
+    if (!name.failed) kiln__content_field(key, (const char *)name.data, value.data, value.size);
+    key->fields.failed |= name.failed || value.failed;
+    kiln__buffer_release(&name);
+    kiln__buffer_release(&value);
+}
+
+kiln_status kiln__request_inputs_content(const struct kiln_request *request, kiln_bytes set,
+                                         const struct kiln_content_key *content, struct kiln_content_key *out,
+                                         kiln_error *err)
+{
+    struct kiln_input input;
+    kiln__buffer_append(&out->fields, content->fields.data, content->fields.size);
+    for (size_t offset = 0; kiln__input_next(set, &offset, &input);) input_content(request, &input, out);
     return kiln__content_finish(out, err);
 }

@@ -8,6 +8,7 @@
 #define KILN_KEY_REQUEST_H
 
 #include "device/device.h"
+#include "key/inputs.h"
 #include "key/options.h"
 #include "key/watch.h"
 
@@ -25,11 +26,11 @@ struct kiln_read_record {
     unsigned char value[];
 };
 
-/* What a content key holds besides compiler, tool chain, target, options, watched values, reads and text. */
+/* What a content key holds besides compiler, tool chain, target, options and text. */
 enum kiln_keyed {
     KILN_KEYED_TEXT,      /* nothing: lower() has printed what counts into the text */
-    KILN_KEYED_ARGUMENTS, /* the text is fixed */
-    KILN_KEYED_REQUEST,   /* the arguments, the function's name and the device: KILN_KEY_REQUEST */
+    KILN_KEYED_ARGUMENTS, /* the text is fixed: arguments and watched values */
+    KILN_KEYED_REQUEST,   /* those, what lower() read, the function's name and the device: KILN_KEY_REQUEST */
 };
 
 struct kiln_argument {
@@ -44,8 +45,9 @@ struct kiln_request {
     struct kiln_options options;
     bool without_options; /* the run-time library: the same whatever is pushed or set */
     enum kiln_keyed keyed;
-    bool is_compiling; /* compile() has it: what the content key does not hold is not answered */
-    uint64_t refused;  /* what compile() asked for all the same: kiln__request_check() */
+    bool is_compiling;          /* compile() has it: what the content key does not hold is not answered */
+    uint64_t refused;           /* what compile() asked for all the same: kiln__request_check() */
+    struct kiln_inputs *inputs; /* within compile(): what it depends on besides the content key; else NULL */
     size_t arg_count;
     struct kiln_argument *args;
     struct kiln_buffer arg_bytes; /* what kiln_request_arg() gives, of one argument after the other */
@@ -60,13 +62,19 @@ kiln_status kiln__request_arguments(struct kiln_request *request, const uint64_t
 /* Frees arguments and watched values. What was read belongs to the entry. */
 void kiln__request_release(struct kiln_request *request);
 
-/* Adds what every content key has: format, compiler, tool chain, target and options; then the watched values and the
- * reads; then what `keyed` says, the arguments by type name; then the digest of the text. */
+/* Adds what every content key has: format, compiler, tool chain, target and options; then what `keyed` says, the
+ * arguments by type name; then the digest of the text. */
 kiln_status kiln__request_content(const struct kiln_request *request, const char *compiler, const char *toolchain,
                                   kiln_bytes text, struct kiln_content_key *out, kiln_error *err);
 
-/* After compile(): KILN_COMPILE_FAILED when it asked for something that its content key does not hold. Whoever finds
- * the artifact under that key would get code that was made for somebody else. */
+/* The same and, for each name of a set, a field with the value that it has for this request. */
+kiln_status kiln__request_inputs_content(const struct kiln_request *request, kiln_bytes set,
+                                         const struct kiln_content_key *content, struct kiln_content_key *out,
+                                         kiln_error *err);
+
+/* After compile(): KILN_COMPILE_FAILED when it asked for something that its content key does not hold, and that it
+ * can't be told; whoever finds the artifact under that key would get code that was made for somebody else. Or what it
+ * asked for could not be recorded. */
 kiln_status kiln__request_check(const struct kiln_request *request, kiln_error *err);
 
 /* Do the variables still hold what lower() read? */

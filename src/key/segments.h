@@ -55,6 +55,12 @@
 #define KILN_SEGMENT_REFUSALS 1 /* what compile() asks for is in its content key */
 #endif
 
+#ifdef KILN_TEST_WITHOUT_INPUTS
+#define KILN_SEGMENT_INPUTS 0
+#else
+#define KILN_SEGMENT_INPUTS 1 /* what compile() turned out to depend on */
+#endif
+
 #ifdef KILN_TEST_WITHOUT_IDENTITY
 #define KILN_SEGMENT_IDENTITY 0
 #else

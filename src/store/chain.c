@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "store/pack/pack.h"
+#include "store/signing.h"
 
 kiln_status kiln__tier_read_only(const char *path, struct kiln_tier_events *events, struct kiln_tier **out,
                                  kiln_error *err)
@@ -42,6 +43,17 @@ enum kiln_outcome kiln__tier_check(const char *path, const struct kiln_artifact 
     if (artifact->isa <= kiln__isa_host()) return KILN_DONE;
     kiln__log(KILN_LOG_FAULT, "%s needs %s, this machine is %s: left alone", path, kiln__isa_name(artifact->isa),
               kiln__isa_name(kiln__isa_host()));
+    return KILN_MISS;
+}
+
+enum kiln_outcome kiln__tier_check_signature(struct kiln_tier *tier, const char *path,
+                                             const struct kiln_artifact *artifact)
+{
+    kiln_error why = {.text = ""};
+    if (kiln__artifact_verify(artifact, &why) == KILN_OK) return KILN_DONE;
+    atomic_fetch_add_explicit(&tier->events->refused_signatures, 1, memory_order_relaxed);
+    kiln__log_once("others own %s or may write it; an artifact in it is not used: %s", tier->label, why.text);
+    kiln__log(KILN_LOG_FAULT, "%s is not used: %s", path, why.text);
     return KILN_MISS;
 }
 
@@ -117,16 +129,23 @@ bool kiln__is_toolchain_line(kiln_bytes bytes)
     return true;
 }
 
-bool kiln__chain_toolchain(struct kiln_tier *first, char out[KILN_TOOLCHAIN_SIZE])
+static bool find_toolchain(struct kiln_tier *first, bool is_foreign, char out[KILN_TOOLCHAIN_SIZE])
 {
     for (struct kiln_tier *tier = first; tier; tier = tier->next) {
         kiln_error err = {.status = KILN_OK, .text = ""};
-        if (!tier->methods->toolchain) continue;
+        if (!tier->methods->toolchain || tier->is_foreign != is_foreign) continue;
         enum kiln_outcome outcome = tier->methods->toolchain(tier, out, &err);
         if (outcome == KILN_FAILED) report(tier, "read", &err);
         if (outcome == KILN_DONE) return true;
     }
     return false;
+}
+
+/* A line of others only says which keys to look for; what is found under them is checked. But it must not hide what is
+ * in folders of our own. */
+bool kiln__chain_toolchain(struct kiln_tier *first, char out[KILN_TOOLCHAIN_SIZE])
+{
+    return find_toolchain(first, false, out) || find_toolchain(first, true, out);
 }
 
 void kiln__chain_set_toolchain(struct kiln_tier *first, const char *line)

@@ -2,10 +2,11 @@
  * folder_tier.c - the folder tier: <folder>/<2 digits>/<64 digits>.kiln, named by the digest of the key.
  *
  * Invariants: a name ending in .kiln appears by rename only, so readers take no lock and see a whole file or none; an
- * artifact leaves here only when its file is ours (or root's), its checksum is right, its full key is the one asked
- * for and this CPU can run it. Only the very file that was found bad is put aside, whatever is published meanwhile.
- * Other names: *.tmp-* is being written, *.lock is being made, *.bad was put aside; <folder>/toolchain names who made
- * it all, and <folder>/CACHEDIR.TAG tells backups to pass it over.
+ * artifact leaves here only when its checksum is right, its full key is the one asked for, this CPU can run it, and
+ * either folder and file are ours (or root's) and nobody else may write them, or it is signed by a key that is trusted
+ * here: its bytes are a copy of our own before anything is checked. Only the very file that was found bad is put aside,
+ * whatever is published meanwhile. Other names: *.tmp-* is being written, *.lock is being made, *.bad was put aside;
+ * <folder>/toolchain names who made it all, and <folder>/CACHEDIR.TAG tells backups to pass it over.
  */
 #include "store/tier.h"
 
@@ -22,8 +23,12 @@
 #include "base/log.h"
 #include "base/trust.h"
 #include "store/prune.h"
+#include "store/signing.h"
 
-enum { TOUCH_AFTER_S = 3600 }; /* a hit rewrites a file's time, which orders eviction, at most this often */
+enum {
+    TOUCH_AFTER_S = 3600,       /* a hit rewrites a file's time, which orders eviction, at most this often */
+    LARGEST_FOREIGN = 256 << 20 /* bytes of an artifact in a folder of others */
+};
 
 struct folder {
     struct kiln_tier tier; /* first: a kiln_tier * is a struct folder * */
@@ -34,24 +39,36 @@ struct folder {
 
 /* ---- trust --------------------------------------------------------------------------------------------------- */
 
-static kiln_status check_folder(const char *path, bool writable, kiln_error *err)
+static kiln_status fail_owner(const char *path, bool writable, const struct stat *info, kiln_error *err)
+{
+    if (info->st_uid == geteuid() && (info->st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return kiln__fail(err, KILN_IO, "the cache folder %s may be anybody's: " KILN_ANYBODY, path,
+                          (unsigned)info->st_uid);
+    return kiln__fail(err, KILN_IO,
+                      "the cache folder %s has owner %u and mode %03o; it must belong to user %u%s, and neither "
+                      "group nor others may write it",
+                      path, (unsigned)info->st_uid, (unsigned)info->st_mode & 07777, (unsigned)geteuid(),
+                      writable ? "" : " or root");
+}
+
+/* A folder of others is fine where it is only read, and somebody is trusted who could have signed what is in it. */
+static kiln_status check_folder(const char *path, bool writable, bool *is_foreign, kiln_error *err)
 {
     struct stat info;
+    kiln_error why;
     if (stat(path, &info) != 0) {
         char text[128];
         return kiln__fail(err, KILN_IO, "can't use the cache folder %s: %s", path,
                           strerror_r(errno, text, sizeof(text)));
     }
     if (!S_ISDIR(info.st_mode)) return kiln__fail(err, KILN_IO, "the cache folder %s is not a folder", path);
-    if (kiln__file_is_trusted(&info, !writable)) return KILN_OK;
-    if (info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0)
-        return kiln__fail(err, KILN_IO, "the cache folder %s may be anybody's: " KILN_ANYBODY, path,
-                          (unsigned)info.st_uid);
-    return kiln__fail(err, KILN_IO,
-                      "the cache folder %s has owner %u and mode %03o; it must belong to user %u%s, and neither "
-                      "group nor others may write it",
-                      path, (unsigned)info.st_uid, (unsigned)info.st_mode & 07777, (unsigned)geteuid(),
-                      writable ? "" : " or root");
+    *is_foreign = !kiln__file_is_trusted(&info, !writable);
+    if (!*is_foreign || (!writable && kiln__trusts_anybody(&why))) return KILN_OK;
+    kiln_status status = fail_owner(path, writable, &info, err);
+    size_t size = err && !writable ? strlen(err->text) : 0;
+    if (size)
+        snprintf(err->text + size, sizeof err->text - size, "; or what is in it must be signed: %.600s", why.text);
+    return status;
 }
 
 /* ---- names --------------------------------------------------------------------------------------------------- */
@@ -85,15 +102,25 @@ static bool put_aside(const struct folder *folder, const struct kiln_digest *dig
     return true;
 }
 
+/* Whom a file's bytes are from: the folder's and the file's owner, or else whoever signed them. */
+static enum kiln_outcome check_origin(struct folder *folder, const char *path, const struct kiln_file *file,
+                                      const struct kiln_artifact *artifact, kiln_error *err)
+{
+    kiln_error why;
+    if (folder->tier.is_foreign) return kiln__tier_check_signature(&folder->tier, path, artifact);
+    if (kiln__file_is_trusted(&file->info, true) || kiln__artifact_verify(artifact, &why) == KILN_OK) return KILN_DONE;
+    return kiln__outcome(
+        kiln__fail(err, KILN_IO, "%s: others own this entry or may write it, and it is %s", path, why.text), err);
+}
+
 /* Decodes and checks a file; its bytes become the artifact's or are given back. KILN_INVALID: nobody can use it. */
-static enum kiln_outcome load(const char *path, const struct kiln_file *file, const struct kiln_digest *digest,
-                              kiln_bytes key, struct kiln_artifact **out, kiln_error *err)
+static enum kiln_outcome load(struct folder *folder, const char *path, const struct kiln_file *file,
+                              const struct kiln_digest *digest, kiln_bytes key, struct kiln_artifact **out,
+                              kiln_error *err)
 {
     struct kiln_artifact *artifact = NULL;
     enum kiln_outcome outcome;
-    if (!kiln__file_is_trusted(&file->info, true)) {
-        outcome = kiln__outcome(kiln__fail(err, KILN_IO, "%s: others own this entry or may write it", path), err);
-    } else if (kiln__artifact_is_newer(file->bytes)) {
+    if (kiln__artifact_is_newer(file->bytes)) {
         kiln__log(KILN_LOG_FAULT, "%s is of a later version of the library: left alone", path);
         outcome = KILN_MISS;
     } else if (kiln__artifact_is_earlier(file->bytes)) {
@@ -107,6 +134,7 @@ static enum kiln_outcome load(const char *path, const struct kiln_file *file, co
         return outcome;
     }
     outcome = kiln__tier_check(path, artifact, digest, key, err);
+    if (outcome == KILN_DONE) outcome = check_origin(folder, path, file, artifact, err);
     if (outcome == KILN_DONE)
         *out = artifact;
     else
@@ -120,17 +148,24 @@ static void touch(const struct folder *folder, const char *path, const struct st
     if (folder->tier.writable && time(NULL) - info->st_mtime > TOUCH_AFTER_S) utimensat(AT_FDCWD, path, NULL, 0);
 }
 
-static enum kiln_outcome get_at(const struct folder *folder, const char *path, const struct kiln_digest *digest,
+/* What others wrote must not fill our memory. */
+static enum kiln_outcome open_file(const struct folder *folder, const char *path, uint64_t limit, struct kiln_file *out,
+                                   kiln_error *err)
+{
+    return kiln__file_open_bounded(path, folder->tier.is_foreign ? limit : UINT64_MAX, out, err);
+}
+
+static enum kiln_outcome get_at(struct folder *folder, const char *path, const struct kiln_digest *digest,
                                 kiln_bytes key, struct kiln_artifact **out, kiln_error *err)
 {
     struct kiln_file file;
-    enum kiln_outcome outcome = kiln__file_open(path, &file, err);
+    enum kiln_outcome outcome = open_file(folder, path, LARGEST_FOREIGN, &file, err);
     if (outcome == KILN_FAILED && is_folder(path)) {
         kiln__log(KILN_LOG_FAULT, "%s is a folder: passed over", path);
         outcome = KILN_MISS;
     }
     if (outcome != KILN_DONE) return outcome;
-    outcome = load(path, &file, digest, key, out, err);
+    outcome = load(folder, path, &file, digest, key, out, err);
     if (outcome == KILN_DONE) touch(folder, path, &file.info);
     if (outcome == KILN_FAILED && err->status == KILN_INVALID && !put_aside(folder, digest, path, &file))
         outcome = KILN_MISS;
@@ -160,7 +195,7 @@ static bool folder_discard(struct kiln_tier *tier, const struct kiln_artifact *a
     struct kiln_file file;
     char *path = entry_path(folder, &artifact->digest, KILN_ARTIFACT_SUFFIX);
     bool is_put_aside = false;
-    if (path && kiln__file_open(path, &file, NULL) == KILN_DONE) {
+    if (path && open_file(folder, path, LARGEST_FOREIGN, &file, NULL) == KILN_DONE) {
         bool is_it = file.bytes.size == artifact->mapping.size &&
                      memcmp(file.bytes.data, artifact->mapping.data, file.bytes.size) == 0;
         is_put_aside = is_it && put_aside(folder, &artifact->digest, path, &file);
@@ -180,7 +215,8 @@ static kiln_status prepare_folder(const struct folder *folder, const char *path,
     if (!parent) return kiln__no_memory(err, "a path");
     kiln_status status = kiln__folder_make(parent, err);
     free(parent);
-    return status == KILN_OK ? check_folder(folder->path, true, err) : status;
+    bool is_foreign;
+    return status == KILN_OK ? check_folder(folder->path, true, &is_foreign, err) : status;
 }
 
 enum { TRIES = 8 }; /* at what `kiln clear` undoes again and again */
@@ -285,12 +321,13 @@ static kiln_status folder_put(struct kiln_tier *tier, const struct kiln_artifact
 
 /* ---- tool chain ---------------------------------------------------------------------------------------------- */
 
-static enum kiln_outcome read_line(const char *path, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err)
+static enum kiln_outcome read_line(const struct folder *folder, const char *path, char out[KILN_TOOLCHAIN_SIZE],
+                                   kiln_error *err)
 {
     struct kiln_file file;
-    enum kiln_outcome outcome = kiln__file_open(path, &file, err);
+    enum kiln_outcome outcome = open_file(folder, path, KILN_TOOLCHAIN_SIZE, &file, err);
     if (outcome != KILN_DONE) return outcome;
-    if (!kiln__file_is_trusted(&file.info, true)) {
+    if (!folder->tier.is_foreign && !kiln__file_is_trusted(&file.info, true)) {
         outcome = kiln__outcome(kiln__fail(err, KILN_IO, "%s: others own this file or may write it", path), err);
     } else if (!kiln__is_toolchain_line(file.bytes)) {
         kiln__log(KILN_LOG_FAULT, "%s does not name a tool chain: not used", path);
@@ -312,8 +349,9 @@ static char *toolchain_path(const struct folder *folder)
 
 static enum kiln_outcome folder_toolchain(struct kiln_tier *tier, char out[KILN_TOOLCHAIN_SIZE], kiln_error *err)
 {
-    char *path = toolchain_path((struct folder *)tier);
-    enum kiln_outcome outcome = path ? read_line(path, out, err) : no_path(err);
+    struct folder *folder = (struct folder *)tier;
+    char *path = toolchain_path(folder);
+    enum kiln_outcome outcome = path ? read_line(folder, path, out, err) : no_path(err);
     free(path);
     return outcome;
 }
@@ -329,7 +367,7 @@ static kiln_status folder_set_toolchain(struct kiln_tier *tier, const char *line
     int size = snprintf(is, sizeof(is), "%s\n", line);
     if (!kiln__is_toolchain_line((kiln_bytes){is, (size_t)size}))
         status = kiln__fail(err, KILN_INVALID, "\"%s\" can't be the name of a tool chain", line);
-    else if (read_line(path, was, NULL) == KILN_DONE && strcmp(was, line) == 0)
+    else if (read_line(folder, path, was, NULL) == KILN_DONE && strcmp(was, line) == 0)
         status = KILN_OK;
     else
         status = publish_bytes(folder, path, is, (size_t)size, err);
@@ -355,15 +393,16 @@ static const struct kiln_tier_methods folder_methods = {.get = folder_get,
 static kiln_status open_folder(const char *path, bool writable, uint64_t max_bytes, uint64_t max_files,
                                struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err)
 {
+    bool is_foreign = false;
     kiln_status status = writable ? kiln__folder_make(path, err) : KILN_OK;
-    if (status == KILN_OK) status = check_folder(path, writable, err);
+    if (status == KILN_OK) status = check_folder(path, writable, &is_foreign, err);
     if (status != KILN_OK) return status;
     size_t size = strlen(path);
     while (size > 1 && path[size - 1] == '/') size--;
     struct folder *folder = calloc(1, sizeof(*folder) + size + 1);
     if (!folder) return kiln__no_memory(err, "a cache folder");
     memcpy(folder->path, path, size);
-    folder->tier = (struct kiln_tier){&folder_methods, events, folder->path, writable, NULL};
+    folder->tier = (struct kiln_tier){&folder_methods, events, folder->path, writable, NULL, is_foreign};
     folder->bounds =
         (struct kiln_bounds){max_bytes > 0 ? max_bytes : UINT64_MAX, max_files > 0 ? max_files : UINT64_MAX};
     *out = &folder->tier;

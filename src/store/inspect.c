@@ -24,11 +24,11 @@
 #include "base/trust.h"
 #include "key/content.h"
 #include "kiln/trust.h"
+#include "store/keys/trusted_keys.h"
 #include "store/prune.h"
 #include "store/settings.h"
 #include "store/signing.h"
 #include "store/tier.h"
-#include "store/trusted_keys.h"
 
 enum {
     DIGEST_DIGITS = KILN_INSPECT_DIGEST - 1,
@@ -460,9 +460,11 @@ kiln_status kiln_entry_check_usable(const kiln_entry *entry, kiln_error *err)
     const struct kiln_artifact *artifact = entry->artifact;
     struct stat info;
     if (stat(entry->path, &info) != 0) info = entry->info; /* gone since: what was read decides */
-    if (!kiln__file_is_trusted(&info, true))
-        return kiln__fail(err, KILN_IO, "not used: owner %u, mode %03o; others own the file or may write it",
-                          (unsigned)info.st_uid, (unsigned)info.st_mode & 07777);
+    kiln_error why;
+    if (!kiln__file_is_trusted(&info, true) && kiln__artifact_verify(artifact, &why) != KILN_OK)
+        return kiln__fail(err, KILN_IO,
+                          "not used: owner %u, mode %03o; others own the file or may write it, and it is %s",
+                          (unsigned)info.st_uid, (unsigned)info.st_mode & 07777, why.text);
     if (artifact->isa > kiln__isa_host())
         return kiln__fail(err, KILN_INVALID, "foreign: it needs %s, this machine is %s", kiln__isa_name(artifact->isa),
                           kiln__isa_name(kiln__isa_host()));

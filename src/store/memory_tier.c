@@ -108,7 +108,7 @@ kiln_status kiln__tier_memory(struct kiln_tier_events *events, struct kiln_tier 
 {
     struct memory *memory = calloc(1, sizeof(*memory));
     if (!memory) return kiln__no_memory(err, "the memory tier");
-    memory->tier = (struct kiln_tier){&memory_methods, events, "memory", true, NULL};
+    memory->tier = (struct kiln_tier){&memory_methods, events, "memory", true, NULL, false};
     pthread_mutex_init(&memory->lock, NULL);
     *out = &memory->tier;
     return KILN_OK;

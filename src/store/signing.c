@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "store/trust_library.h"
-#include "store/trusted_keys.h"
+#include "store/keys/trust_library.h"
+#include "store/keys/trusted_keys.h"
 
 #ifdef KILN_TEST_WITHOUT_SIGNATURES
 enum { CHECKS_SIGNATURES = 0 }; /* tests of refusals must fail in such a build */

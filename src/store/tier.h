@@ -44,11 +44,13 @@ struct kiln_tier {
     const char *label;               /* for people: the folder's path, "memory" */
     bool writable;
     struct kiln_tier *next; /* in a chain */
+    bool is_foreign;        /* others own it or may write it: each artifact is used if it is signed */
 };
 
 /*
  * A folder of files named by their key's digest. Created (0700) when missing and `writable`. KILN_IO when it can't be
- * used: not a folder, others own it or may write it; the text says which. `path` is copied.
+ * used: not a folder; or others own it or may write it, and it is to be written, or no key is trusted here that could
+ * have signed what is in it; the text says which. `path` is copied.
  */
 kiln_status kiln__tier_folder(const char *path, bool writable, uint64_t max_bytes, uint64_t max_files,
                               struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err);
@@ -71,6 +73,10 @@ kiln_status kiln__tier_read_only(const char *path, struct kiln_tier_events *even
  * KILN_DONE; KILN_MISS: another machine could use it; KILN_FAILED with KILN_INVALID: it holds another key. */
 enum kiln_outcome kiln__tier_check(const char *path, const struct kiln_artifact *artifact,
                                    const struct kiln_digest *digest, kiln_bytes key, kiln_error *err);
+/* And where the owner and mode of a file do not vouch for it: has a key signed it that is trusted here? KILN_MISS: no;
+ * counted and logged once. `path` is for people. */
+enum kiln_outcome kiln__tier_check_signature(struct kiln_tier *tier, const char *path,
+                                             const struct kiln_artifact *artifact);
 /* What names a tool chain is a line of printable text; it has at most KILN_TOOLCHAIN_SIZE bytes with its newline. */
 bool kiln__is_toolchain_line(kiln_bytes line);
 
@@ -91,7 +97,8 @@ void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifa
  * may be there now, look again. *out (may be NULL) is to be released after the put. A fault is counted and skipped.
  */
 bool kiln__chain_lock(struct kiln_tier *first, const struct kiln_digest *digest, bool is_last, struct kiln_lock **out);
-/* Which tool chain made what is in the first tier that names one. False: none does. Faults as in kiln__chain_find(). */
+/* Which tool chain made what is in the first tier that names one; those that are foreign are asked last. False: none
+ * does. Faults as in kiln__chain_find(). */
 bool kiln__chain_toolchain(struct kiln_tier *first, char out[KILN_TOOLCHAIN_SIZE]);
 /* Names it in the tier that puts go to; a fault is counted and logged once. */
 void kiln__chain_set_toolchain(struct kiln_tier *first, const char *line);

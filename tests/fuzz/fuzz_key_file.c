@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/key_file.h"
+#include "store/keys/key_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

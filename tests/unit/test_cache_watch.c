@@ -71,11 +71,12 @@ static void test_refused(void **state)
     kiln_function_free(f);
 }
 
+/* With KILN_KEY_REQUEST values are content, whatever the text: */
 /* A, B, A: two lowerings, two compiles, and back for nothing. */
 static void test_memory_is_followed(void **state)
 {
     struct world *world = *state;
-    kiln_function *f = make(world, "f", 0);
+    kiln_function *f = make(world, "f", KILN_KEY_REQUEST);
     int scale = 1;
     CHECK_STATUS(KILN_WATCH(f, scale), KILN_OK);
     struct image *a = get(f, NO_ARGS);
@@ -94,7 +95,7 @@ static void test_memory_is_followed(void **state)
 static void test_environment_is_followed(void **state)
 {
     struct world *world = *state;
-    kiln_function *f = make(world, "f", 0);
+    kiln_function *f = make(world, "f", KILN_KEY_REQUEST);
     CHECK_STATUS(kiln_watch_env(f, "KILN_TEST_A", NULL), KILN_OK);
     struct image *unset = get(f, NO_ARGS);
     setenv("KILN_TEST_A", "", 1);
@@ -139,7 +140,7 @@ static void test_request_env(void **state)
 static void test_variable_is_followed(void **state)
 {
     struct world *world = *state;
-    kiln_function *f = make(world, "f", 0);
+    kiln_function *f = make(world, "f", KILN_KEY_REQUEST);
     kiln_var *var = NULL;
     CHECK_STATUS(kiln_var_new("tile", "8", 1, &var, NULL), KILN_OK);
     CHECK_STATUS(kiln_watch_var(f, var, NULL), KILN_OK);
@@ -211,7 +212,7 @@ static void test_strict(void **state)
 static void test_strict_by_environment(void **state)
 {
     struct world *world = *state;
-    kiln_function *f = make(world, "f", 0);
+    kiln_function *f = make(world, "f", KILN_KEY_REQUEST);
     int scale = 1;
     CHECK_STATUS(kiln_watch(f, "m", "scale", &scale, sizeof scale, NULL), KILN_OK);
     get(f, NO_ARGS);
@@ -257,7 +258,8 @@ static void test_drift_per_owner(void **state)
 static void test_watches_of_a_callee(void **state)
 {
     struct world *world = *state;
-    kiln_function *f = make(world, "f", KILN_STRICT), *g = make(world, "g", 0), *h = make(world, "h", 0);
+    kiln_function *f = make(world, "f", KILN_STRICT | KILN_KEY_REQUEST), *g = make(world, "g", 0),
+                  *h = make(world, "h", 0);
     int x = 1, y = 1;
     CHECK_STATUS(kiln_depends(f, g, NULL), KILN_OK);
     CHECK_STATUS(kiln_depends(g, h, NULL), KILN_OK);

@@ -194,6 +194,8 @@ static kiln_status add(struct kiln_watches *watches, enum kiln_item kind, const 
     return kiln__watches_add(watches, kind, module, name, address, size, var, NULL);
 }
 
+static enum kiln_keyed keyed = KILN_KEYED_ARGUMENTS;
+
 static struct kiln_digest with_watches(const struct kiln_watches *watches)
 {
     struct kiln_signature signature;
@@ -205,7 +207,8 @@ static struct kiln_digest with_watches(const struct kiln_watches *watches)
     for (const struct kiln_watch *watch = watches->first; watch; watch = watch->next)
         watched[count++] = kiln__watched_read(watch, signature.words, &at);
     CHECK_EQ(at, signature.count);
-    const kiln_request request = {.device = cpu(), .function = "f", .watched = watched, .watched_count = count};
+    const kiln_request request = {
+        .device = cpu(), .function = "f", .keyed = keyed, .watched = watched, .watched_count = count};
     struct kiln_content_key key;
     content(&request, "fake", "1", "abc", &key);
     kiln__content_release(&key);
@@ -267,7 +270,7 @@ static void test_order_of_registration(void **state)
 
 static struct kiln_digest with_read(const char *module, const char *name, int value)
 {
-    kiln_request request = {.device = cpu(), .function = "f"};
+    kiln_request request = {.device = cpu(), .function = "f", .keyed = keyed};
     int out = 0;
     CHECK_STATUS(kiln_read(&request, module, name, &value, sizeof value, &out), KILN_OK);
     CHECK_EQ(out, value);
@@ -297,6 +300,20 @@ static void test_reads(void **state)
     CHECK_NULL(request.reads);
 }
 
+/* lower() has printed what counts of them. */
+static void test_values_of_a_lowered_function(void **state)
+{
+    (void)state;
+    keyed = KILN_KEYED_TEXT;
+    setenv("KILN_TEST_X", "1", 1);
+    struct kiln_digest one = with_watch(KILN_ITEM_ENVIRONMENT, "", "KILN_TEST_X", NULL, 0, NULL);
+    unsetenv("KILN_TEST_X");
+    CHECK_TRUE(equal(one, with_watch(KILN_ITEM_ENVIRONMENT, "", "KILN_TEST_X", NULL, 0, NULL)));
+    CHECK_TRUE(equal(one, with_watch(KILN_ITEM_MEMORY, "m", "x", "1", 2, NULL)));
+    CHECK_TRUE(equal(one, with_read("m", "x", 2)));
+    keyed = KILN_KEYED_ARGUMENTS;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_watches),
         cmocka_unit_test(test_order_of_registration),
         cmocka_unit_test(test_reads),
+        cmocka_unit_test(test_values_of_a_lowered_function),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

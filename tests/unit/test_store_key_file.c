@@ -1,7 +1,7 @@
 /*
  * test_store_key_file.c - files of keys: what is read, and what each wrong line, owner and mode is told.
  */
-#include "store/key_file.h"
+#include "store/keys/key_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -188,7 +188,7 @@ static void odd_files_are_refused(void **state)
     write_file("", 0600);
     CHECK_EQ(truncate(path, (1 << 20) + 1), 0);
     CHECK_EQ(read_file(KILN_KEYS_LIST, &err), KILN_FAILED);
-    CHECK_NOT_NULL(strstr(err.text, "has 1048577 bytes; files of keys have at most 1048576"));
+    CHECK_NOT_NULL(strstr(err.text, "has 1048577 bytes; at most 1048576 are read"));
 }
 
 int main(void)

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/keys/trust_library.h"
+#include "store/keys/trusted_keys.h"
 #include "store/ticket.h"
-#include "store/trust_library.h"
-#include "store/trusted_keys.h"
 #include "support/check.h"
 
 struct pair {
@@ -314,6 +314,233 @@ static void test_named_list(void **state)
     kiln__buffer_release(&bytes);
 }
 
+/* ---- a folder that others may write -------------------------------------------------------------------------------
+ */
+
+struct shared {
+    struct kiln_tier_events events;
+    struct kiln_tier *tier;
+};
+
+/* Fills the folder as `pair`, or as somebody who signs nothing. */
+static void fill(const struct pair *pair, const char *key)
+{
+    struct kiln_tier_events events = {0};
+    struct kiln_store store = {0};
+    kiln_error err = {0};
+    struct kiln_artifact *artifact = make_artifact(key);
+    chmod(in_folder("shared"), 0700);
+    if (pair) sign_as(pair);
+    CHECK_OK(kiln__tier_folder(in_folder("shared"), true, UINT64_MAX, UINT64_MAX, &events, &store.tiers, &err), &err);
+    kiln__store_put(&store, artifact);
+    kiln__store_release(&store);
+    kiln__artifact_unref(artifact);
+    unsetenv("KILN_SIGN_KEY");
+    CHECK_EQ(chmod(in_folder("shared"), 0777), 0);
+}
+
+static const char *shared_path(const char *key)
+{
+    static char path[256];
+    char hex[KILN_DIGEST_HEX];
+    struct kiln_digest digest = kiln__digest(key, strlen(key));
+    kiln__digest_hex(&digest, hex);
+    snprintf(path, sizeof path, "%s/%.2s/%s.kiln", in_folder("shared"), hex, hex);
+    return path;
+}
+
+static kiln_status open_shared(struct shared *shared, kiln_error *err)
+{
+    *shared = (struct shared){0};
+    return kiln__tier_folder(in_folder("shared"), false, 0, 0, &shared->events, &shared->tier, err);
+}
+
+/* The artifact, the caller's; NULL: none that may be used. */
+static struct kiln_artifact *look_up(struct shared *shared, const char *key)
+{
+    struct kiln_digest digest = kiln__digest(key, strlen(key));
+    return kiln__chain_find(shared->tier, &digest, (kiln_bytes){key, strlen(key)}, NULL, NULL);
+}
+
+static void expect_found(struct shared *shared, const char *key, bool is_found, uint64_t refused)
+{
+    struct kiln_artifact *artifact = look_up(shared, key);
+    CHECK_EQ(artifact != NULL, is_found);
+    CHECK_EQ(shared->events.refused_signatures, refused);
+    kiln__artifact_unref(artifact);
+}
+#define expect_found(...) CHECK_CALL(expect_found, __VA_ARGS__)
+
+/* Changes one byte of the file in place. */
+static void poke(const char *path, long at)
+{
+    FILE *file = fopen(path, "r+");
+    CHECK_NOT_NULL(file);
+    fseek(file, at, at < 0 ? SEEK_END : SEEK_SET);
+    int byte = fgetc(file);
+    fseek(file, at, at < 0 ? SEEK_END : SEEK_SET);
+    fputc(byte ^ 1, file);
+    fclose(file);
+}
+
+static void test_shared_folder(void **state)
+{
+    (void)state;
+    struct shared shared;
+    kiln_error err = {0};
+    fill(&theirs, "signed");
+    fill(NULL, "unsigned");
+    fill(&ours, "stranger");
+    CHECK_STATUS(open_shared(&shared, &err), KILN_IO, &err);
+    CHECK_NOT_NULL(
+        strstr(err.text, "neither group nor others may write it; or what is in it must be signed: no key is"));
+    CHECK_NOT_NULL(strstr(err.text, "'kiln key trust PATH.pub'"));
+    trust("kiln-key 1", &theirs, NULL, NULL);
+    CHECK_OK(open_shared(&shared, &err), &err);
+    expect_found(&shared, "signed", true, 0);
+    expect_found(&shared, "unsigned", false, 1);
+    expect_found(&shared, "stranger", false, 2);
+    expect_found(&shared, "nothing", false, 2);
+    poke(shared_path("signed"), -1);
+    expect_found(&shared, "signed", false, 3);
+    poke(shared_path("signed"), -1);
+    expect_found(&shared, "signed", true, 3);
+    CHECK_EQ(shared.events.corrupt, 0);
+    trust("kiln-key 1", &theirs, "revoked", &theirs);
+    expect_found(&shared, "signed", false, 4);
+    CHECK_EQ(shared.events.faults, 0);
+    kiln__chain_free(shared.tier);
+}
+
+/* An entry of one key under the name of another, signed as it is. */
+static void test_shared_folder_misplaced(void **state)
+{
+    (void)state;
+    struct shared shared;
+    kiln_error err = {0};
+    char from[256];
+    fill(&theirs, "one");
+    fill(&theirs, "two");
+    trust("kiln-key 1", &theirs, NULL, NULL);
+    strcpy(from, shared_path("one"));
+    CHECK_EQ(rename(from, shared_path("two")), 0);
+    CHECK_OK(open_shared(&shared, &err), &err);
+    expect_found(&shared, "two", false, 0);
+    CHECK_EQ(shared.events.corrupt, 1);
+    kiln__chain_free(shared.tier);
+}
+
+/* Whoever owns the file changes it after it was checked: what we have does not change. */
+static void test_shared_folder_is_copied(void **state)
+{
+    (void)state;
+    struct shared shared;
+    kiln_error err = {0};
+    fill(&theirs, "key");
+    trust("kiln-key 1", &theirs, NULL, NULL);
+    CHECK_OK(open_shared(&shared, &err), &err);
+    struct kiln_artifact *artifact = look_up(&shared, "key");
+    CHECK_NOT_NULL(artifact);
+    struct stat info;
+    CHECK_EQ(stat(shared_path("key"), &info), 0);
+    for (long at = 0; at < info.st_size; at++) poke(shared_path("key"), at);
+    CHECK_EQ(truncate(shared_path("key"), 1), 0);
+    CHECK_MEM(kiln_artifact_get(artifact, "object").data, "machine code", 12);
+    CHECK_OK(kiln__artifact_verify(artifact, &err), &err);
+    kiln__artifact_unref(artifact);
+    kiln__chain_free(shared.tier);
+}
+
+/* A file without end is not read into memory. */
+static void test_shared_folder_is_bounded(void **state)
+{
+    (void)state;
+    struct shared shared;
+    kiln_error err = {0};
+    fill(&theirs, "key");
+    trust("kiln-key 1", &theirs, NULL, NULL);
+    CHECK_EQ(truncate(shared_path("key"), (256 << 20) + 1), 0);
+    CHECK_OK(open_shared(&shared, &err), &err);
+    expect_found(&shared, "key", false, 0);
+    CHECK_EQ(shared.events.faults, 1);
+    CHECK_EQ(shared.events.corrupt, 0); /* nobody looked */
+    kiln__chain_free(shared.tier);
+}
+
+static void write_line(const char *name, const char *text)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/toolchain", in_folder(name));
+    write_text(path, 0666, text);
+}
+
+/* Which tool chain a folder of others names counts, but not before one of our own. */
+static void test_shared_folder_toolchain(void **state)
+{
+    (void)state;
+    struct shared shared;
+    struct kiln_tier_events events = {0};
+    char line[KILN_TOOLCHAIN_SIZE] = "";
+    kiln_error err = {0};
+    fill(&theirs, "key");
+    trust("kiln-key 1", &theirs, NULL, NULL);
+    write_line("shared", "theirs\n");
+    CHECK_OK(open_shared(&shared, &err), &err);
+    CHECK_TRUE(kiln__chain_toolchain(shared.tier, line));
+    CHECK_STR(line, "theirs");
+    CHECK_OK(kiln__tier_folder(in_folder("own"), true, UINT64_MAX, UINT64_MAX, &events, &shared.tier->next, &err),
+             &err);
+    CHECK_TRUE(kiln__chain_toolchain(shared.tier, line));
+    CHECK_STR(line, "theirs");
+    kiln__chain_set_toolchain(shared.tier, "ours");
+    CHECK_TRUE(kiln__chain_toolchain(shared.tier, line));
+    CHECK_STR(line, "ours");
+    kiln__chain_free(shared.tier);
+}
+
+/* What a folder holds after a put; the caller's. */
+static struct kiln_artifact *put_and_find(const struct kiln_artifact *artifact)
+{
+    struct kiln_tier_events events = {0};
+    struct kiln_store store = {0};
+    kiln_error err = {0};
+    CHECK_OK(kiln__tier_folder(in_folder("cache"), true, UINT64_MAX, UINT64_MAX, &events, &store.tiers, &err), &err);
+    kiln__store_put(&store, artifact);
+    kiln_bytes key = {artifact->key.data, artifact->key.size};
+    struct kiln_artifact *found = kiln__store_find(&store, &artifact->digest, key, NULL, NULL);
+    CHECK_NOT_NULL(found);
+    kiln__store_release(&store);
+    return found;
+}
+
+/* A file in our own folder that others may write: as if it came from elsewhere. */
+static void test_shared_file(void **state)
+{
+    (void)state;
+    struct kiln_artifact *artifact = make_artifact("key"), *found;
+    sign_as(&theirs);
+    found = put_and_find(artifact);
+    kiln__artifact_unref(found);
+    unsetenv("KILN_SIGN_KEY");
+    struct kiln_tier_events events = {0};
+    struct kiln_tier *tier = NULL;
+    kiln_error err = {0};
+    char path[300], hex[KILN_DIGEST_HEX];
+    kiln__digest_hex(&artifact->digest, hex);
+    snprintf(path, sizeof path, "%s/%.2s/%s.kiln", in_folder("cache"), hex, hex);
+    CHECK_EQ(chmod(path, 0666), 0);
+    CHECK_OK(kiln__tier_folder(in_folder("cache"), true, UINT64_MAX, UINT64_MAX, &events, &tier, &err), &err);
+    kiln_bytes key = {artifact->key.data, artifact->key.size};
+    CHECK_NULL(kiln__chain_find(tier, &artifact->digest, key, NULL, NULL));
+    CHECK_EQ(events.faults, 1);
+    trust("kiln-key 1", &theirs, NULL, NULL);
+    found = kiln__chain_find(tier, &artifact->digest, key, NULL, NULL);
+    CHECK_NOT_NULL(found);
+    kiln__artifact_unref(found);
+    kiln__artifact_unref(artifact);
+    kiln__chain_free(tier);
+}
+
 /* ---- what is accepted ----------------------------------------------------------------------------------------------
  */
 
@@ -395,21 +622,6 @@ static void test_keys_that_cant_sign(void **state)
     CHECK_NOT_NULL(strstr(err.text, "run: chmod 600 "));
     write_text(in_folder("secret"), 0600, "kiln-secret-key 1 1234\n");
     expect_unsignable("secret:1: a key is 64 of the digits 0-9 and a-f");
-}
-
-/* What a folder holds after a put; the caller's. */
-static struct kiln_artifact *put_and_find(const struct kiln_artifact *artifact)
-{
-    struct kiln_tier_events events = {0};
-    struct kiln_store store = {0};
-    kiln_error err = {0};
-    CHECK_OK(kiln__tier_folder(in_folder("cache"), true, UINT64_MAX, UINT64_MAX, &events, &store.tiers, &err), &err);
-    kiln__store_put(&store, artifact);
-    kiln_bytes key = {artifact->key.data, artifact->key.size};
-    struct kiln_artifact *found = kiln__store_find(&store, &artifact->digest, key, NULL, NULL);
-    CHECK_NOT_NULL(found);
-    kiln__store_release(&store);
-    return found;
 }
 
 static void test_puts_are_signed(void **state)
@@ -515,6 +727,12 @@ int main(int count, char **words)
         WITH_WORLD(test_revoked),
         WITH_WORLD(test_list_that_cant_be_used),
         WITH_WORLD(test_named_list),
+        WITH_WORLD(test_shared_folder),
+        WITH_WORLD(test_shared_folder_misplaced),
+        WITH_WORLD(test_shared_folder_is_copied),
+        WITH_WORLD(test_shared_folder_is_bounded),
+        WITH_WORLD(test_shared_folder_toolchain),
+        WITH_WORLD(test_shared_file),
         WITH_WORLD(test_rotated),
         WITH_WORLD(test_own_key_is_trusted),
         WITH_WORLD(test_metadata_is_not_covered),

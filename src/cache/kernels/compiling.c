@@ -1,22 +1,23 @@
 /*
- * compiling.c - see compiling.h. No lock of this process is held while a compiler runs; other processes wait for the
- * lock of the tier.
+ * compiling.c - see compiling.h. While a compiler runs, other processes that want the same wait for the ticket.
+ *
+ * A job's content key is the one that the request makes, or one that is longer by the values of a set that a manifest
+ * names. Whenever it turns out that the artifact has another key, because there is a manifest, or the compiler says so,
+ * the outcome is KILN_CHANGED, for all who wait: each of them chooses again (kernel.c).
  */
 #include "cache/kernels/compiling.h"
 
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/log.h"
-#include "base/process/callback.h"
-#include "base/process/exit.h"
-#include "base/process/gate.h"
 #include "cache/cache.h"
+#include "cache/kernels/compile_once.h"
 #include "cache/kernels/compiler_steps.h"
+#include "cache/kernels/manifest.h"
 
-/* ---- compile -------------------------------------------------------------------------------------------------- */
+/* ---- what an artifact says about itself ----------------------------------------------------------------------- */
 
-kiln_status kiln__job_describe(const struct kiln_job *job, struct kiln_artifact *artifact)
+kiln_status kiln__job_name(const struct kiln_job *job, struct kiln_artifact *artifact)
 {
     const kiln_request *request = job->request;
     free(artifact->target);
@@ -30,81 +31,13 @@ kiln_status kiln__job_describe(const struct kiln_job *job, struct kiln_artifact 
     kiln__buffer_append(&artifact->call_key, job->call_key.data, job->call_key.size);
     if (job->provenance) job->provenance->print(job->provenance->context, &artifact->call_key);
     bool complete = artifact->target && artifact->function && !artifact->key.failed && !artifact->call_key.failed;
-    return complete ? kiln_artifact_put(artifact, "text", job->text.data, job->text.size) : KILN_NO_MEMORY;
+    return complete ? KILN_OK : KILN_NO_MEMORY;
 }
 
-static kiln_status refuse_to_compile(const struct kiln_job *job, kiln_error *err)
+kiln_status kiln__job_describe(const struct kiln_job *job, struct kiln_artifact *artifact)
 {
-    char hex[KILN_DIGEST_HEX];
-    kiln__digest_hex(&job->content->digest, hex);
-    return kiln__fail(err, KILN_WOULD_COMPILE, "%s: KILN_MODE=no-compile and nothing stored fits; content key %s",
-                      job->request->function, hex);
-}
-
-/* What comes of a compile(): `said` is its own error. What it must not do counts also when it says that all is well. */
-static kiln_status judge(const kiln_request *seen, const struct kiln_artifact *artifact, kiln_status status,
-                         const kiln_error *said, kiln_error *err)
-{
-    kiln_status forbidden = kiln__request_check(seen, err);
-    if (!forbidden) forbidden = kiln__artifact_check(artifact, seen->function, err);
-    if (forbidden || !status) return forbidden;
-    bool is_known = status == KILN_NO_COMPILER || status == KILN_NO_MEMORY;
-    return kiln__fail(err, is_known ? status : KILN_COMPILE_FAILED, "%s: %s", seen->function,
-                      said->text[0] ? said->text : "the compiler failed without a message");
-}
-
-struct compile_call {
-    const struct kiln_job *job;
-    const kiln_request *seen;
-    struct kiln_artifact *artifact;
-    kiln_error *error;
-    kiln_status status;
-};
-
-static void call_compile(void *context)
-{
-    struct compile_call *call = context;
-    const kiln_compiler *compiler = call->job->compiler;
-    call->status = compiler->compile(compiler->self, call->seen, call->job->text, call->artifact, call->error);
-}
-
-static kiln_status compile(const struct kiln_job *job, struct kiln_artifact **out, kiln_error *err)
-{
-    struct kiln_cache *cache = job->request->cache;
-    const kiln_compiler *compiler = job->compiler;
-    struct kiln_artifact *artifact = kiln__artifact_new();
-    if (!artifact) return kiln__no_memory(err, "an artifact");
-    uint64_t start = kiln__clock_ns();
-    kiln_error error = {KILN_OK, ""};
-    kiln_request seen = *job->request;
-    seen.is_compiling = artifact->keeps_room = true;
-    if (kiln__is_leaving() || !kiln__work_begin()) {
-        kiln__artifact_unref(artifact);
-        return kiln__fail(err, KILN_NO_COMPILER, "%s: the process is leaving: nothing is compiled any more",
-                          job->request->function);
-    }
-    struct compile_call call = {.job = job, .seen = &seen, .artifact = artifact, .error = &error};
-    bool returned = kiln__call_client(call_compile, &call);
-    kiln__work_end();
-    if (!returned) {
-        kiln__artifact_unref(artifact);
-        return kiln__fail(err, KILN_COMPILE_FAILED, "%s: the thread left compile()", job->request->function);
-    }
-    kiln_status status = call.status;
-    artifact->compile_ns = kiln__clock_ns() - start;
-    kiln__add(&cache->counts.compiles, 1);
-    kiln__add(&cache->counts.compile_ns, artifact->compile_ns);
-    kiln__log(KILN_LOG_MISS, "compile %s for %s with %s: %.1f ms%s", job->request->function,
-              job->request->device->target.name, compiler->name, (double)artifact->compile_ns / 1e6,
-              status ? ", failed" : "");
-    status = judge(&seen, artifact, status, &error, err);
-    if (!status && (status = kiln__job_describe(job, artifact))) kiln__no_memory(err, "an artifact");
-    if (status) {
-        kiln__artifact_unref(artifact);
-        return status;
-    }
-    *out = artifact;
-    return KILN_OK;
+    kiln_status status = kiln__job_name(job, artifact);
+    return status ? status : kiln_artifact_put(artifact, "text", job->text.data, job->text.size);
 }
 
 /* ---- finish --------------------------------------------------------------------------------------------------- */
@@ -132,13 +65,6 @@ static bool finish(const struct kiln_job *job, struct kiln_artifact **artifact)
     return true;
 }
 
-kiln_status kiln__job_compile(const struct kiln_job *job, struct kiln_artifact **out, kiln_error *err)
-{
-    kiln_status status = compile(job, out, err);
-    if (!status) finish(job, out);
-    return status;
-}
-
 /* ---- tiers ---------------------------------------------------------------------------------------------------- */
 
 /* The folder says who filled it, so that it can be used where no compiler is. Whoever fills one on purpose says so even
@@ -164,6 +90,12 @@ void kiln__job_count(const struct kiln_job *job, const struct kiln_artifact *art
     kiln__add(&cache->counts.saved_ns, artifact->compile_ns);
 }
 
+static void sign_artifact(const struct kiln_job *job, struct kiln_signature *signature)
+{
+    kiln__memo_begin(&job->request->cache->artifacts, NULL, signature);
+    kiln__sign_digest(signature, &job->content->digest);
+}
+
 /* One that is finished for the device is preferred. A cache that must not compile waits for nobody. */
 static struct kiln_artifact *find_artifact(const struct kiln_job *job, struct kiln_ticket *ticket)
 {
@@ -174,14 +106,130 @@ static struct kiln_artifact *find_artifact(const struct kiln_job *job, struct ki
                                                : kiln__ticket_get(&cache->store, digest, key, is_finished, job, ticket);
 }
 
-static kiln_status compile_for_all(const struct kiln_job *job, struct kiln_ticket *ticket, struct kiln_artifact **out,
-                                   kiln_error *err)
+/* ---- compiling ------------------------------------------------------------------------------------------------ */
+
+static kiln_status refuse_to_compile(const struct kiln_job *job, kiln_error *err)
 {
-    kiln_status status = kiln__job_compile(job, out, err);
-    if (!status) kiln__ticket_put(ticket, *out);
-    if (!status) name_toolchain(job);
-    kiln__ticket_abandon(ticket);
-    return status;
+    char hex[KILN_DIGEST_HEX];
+    kiln__digest_hex(&job->content->digest, hex);
+    return kiln__fail(err, KILN_WOULD_COMPILE, "%s: KILN_MODE=no-compile and nothing stored fits; content key %s",
+                      job->request->function, hex);
+}
+
+static struct kiln_artifact *share(struct kiln_artifact *artifact)
+{
+    kiln__artifact_ref(artifact);
+    return artifact;
+}
+
+static kiln_status complete(const struct kiln_job *job, struct kiln_artifact **artifact, kiln_error *err)
+{
+    if (kiln__job_describe(job, *artifact)) return kiln__no_memory(err, "an artifact");
+    finish(job, artifact);
+    return KILN_OK;
+}
+
+/* A compile() that names nothing where it named something before depends on no more than that. */
+static bool is_expected(const struct kiln_job *job, const struct kiln_buffer *set)
+{
+    return !set->size || (set->size == job->set.size && !memcmp(set->data, job->set.data, set->size));
+}
+
+enum kiln_outcome kiln__job_compile(const struct kiln_job *job, struct kiln_artifact **out, kiln_error *err)
+{
+    struct kiln_compiled compiled;
+    kiln_status status = kiln__compile_once(job, &compiled, err);
+    if (status) return kiln__outcome(status, err);
+    bool is_other = !is_expected(job, &compiled.set);
+    if (!is_other) status = complete(job, &compiled.artifact, err);
+    if (!is_other && !status) *out = share(compiled.artifact);
+    kiln__compiled_release(&compiled);
+    return is_other ? KILN_CHANGED : kiln__outcome(status, err);
+}
+
+static enum kiln_outcome give_artifact(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
+{
+    (void)reads, (void)err;
+    *value = share(context);
+    return KILN_DONE;
+}
+
+/* Also a cache without folders finds it from here on. */
+static void remember(const struct kiln_job *job, struct kiln_artifact *artifact)
+{
+    struct kiln_memo_table *artifacts = &job->request->cache->artifacts;
+    struct kiln_signature signature;
+    void *value = NULL;
+    sign_artifact(job, &signature);
+    if (kiln__memo_make(artifacts, &signature, give_artifact, artifact, &value, NULL, NULL) == KILN_DONE)
+        kiln__artifact_unref(value);
+}
+
+/* compile() depends on other things than was expected: the artifact has another key. It is put before the manifest that
+ * leads to it. */
+static enum kiln_outcome keep_by_set(const struct kiln_job *job, struct kiln_compiled *compiled,
+                                     struct kiln_ticket *ticket, kiln_error *err)
+{
+    struct kiln_content_key longer = {0};
+    struct kiln_job other = *job;
+    other.content = &longer;
+    other.set = (kiln_bytes){compiled->set.data, compiled->set.size};
+    kiln_status status = kiln__request_inputs_content(job->request, other.set, job->base, &longer, err);
+    if (!status) status = complete(&other, &compiled->artifact, err);
+    if (!status) {
+        kiln__job_store(&other, compiled->artifact);
+        remember(&other, compiled->artifact);
+        if (job->set.size) kiln__ticket_abandon(ticket); /* it is for a key that is no artifact's */
+        kiln__manifest_add(job, other.set, ticket);
+    }
+    kiln__content_release(&longer);
+    return status ? kiln__outcome(status, err) : KILN_CHANGED;
+}
+
+static enum kiln_outcome compile_for_all(const struct kiln_job *job, struct kiln_ticket *ticket,
+                                         struct kiln_artifact **out, kiln_error *err)
+{
+    struct kiln_compiled compiled;
+    if (job->set.size && kiln__manifest_refresh(job)) return KILN_CHANGED;
+    enum kiln_outcome outcome = kiln__outcome(kiln__compile_once(job, &compiled, err), err);
+    if (outcome != KILN_DONE) return outcome;
+    if (!is_expected(job, &compiled.set)) {
+        outcome = keep_by_set(job, &compiled, ticket, err);
+    } else if ((outcome = kiln__outcome(complete(job, &compiled.artifact, err), err)) == KILN_DONE) {
+        kiln__ticket_put(ticket, compiled.artifact);
+        name_toolchain(job);
+        if (job->set.size) kiln__manifest_add(job, job->set, ticket);
+        *out = share(compiled.artifact);
+    }
+    kiln__compiled_release(&compiled);
+    return outcome;
+}
+
+/* ---- stored, or compiled -------------------------------------------------------------------------------------- */
+
+/* What is stored under the content key. A manifest that can be read says to look elsewhere: KILN_CHANGED. */
+static enum kiln_outcome find(const struct kiln_job *job, struct kiln_ticket *ticket, struct kiln_artifact **out)
+{
+    struct kiln_artifact *artifact = find_artifact(job, ticket);
+    if (!artifact || !kiln__is_manifest(artifact)) {
+        *out = artifact;
+        return artifact ? KILN_DONE : KILN_MISS;
+    }
+    bool is_learned = kiln__manifest_learn(job, artifact);
+    kiln__artifact_unref(artifact);
+    return is_learned ? KILN_CHANGED : KILN_MISS;
+}
+
+bool kiln__job_has_artifact(const struct kiln_job *job)
+{
+    struct kiln_cache *cache = job->request->cache;
+    struct kiln_signature signature;
+    sign_artifact(job, &signature);
+    struct kiln_artifact *artifact = kiln__memo_peek(&cache->artifacts, &signature);
+    kiln_bytes key = {job->content->fields.data, job->content->fields.size};
+    if (!artifact) artifact = kiln__store_find(&cache->store, &job->content->digest, key, NULL, NULL);
+    kiln__artifact_unref(artifact);
+    return artifact;
 }
 
 /* Stored, or compiled by another process while we wait for it, or compiled here while others wait for us. */
@@ -191,41 +239,43 @@ static enum kiln_outcome make_artifact(void *context, void **value, struct kiln_
     struct kiln_job *job = context;
     enum kiln_mode mode = job->request->cache->mode;
     struct kiln_ticket ticket = {0};
-    struct kiln_artifact *artifact = find_artifact(job, &ticket);
-    kiln_status status = KILN_OK;
-    job->is_stored = artifact;
-    if (!artifact)
-        status =
-            mode == KILN_MODE_NO_COMPILE ? refuse_to_compile(job, err) : compile_for_all(job, &ticket, &artifact, err);
-    else if (finish(job, &artifact))
+    struct kiln_artifact *artifact = NULL;
+    enum kiln_outcome outcome = find(job, &ticket, &artifact);
+    job->is_stored = outcome == KILN_DONE;
+    if (outcome == KILN_MISS)
+        outcome = mode == KILN_MODE_NO_COMPILE ? kiln__outcome(refuse_to_compile(job, err), err)
+                                               : compile_for_all(job, &ticket, &artifact, err);
+    else if (job->is_stored && finish(job, &artifact))
         kiln__job_store(job, artifact);
-    else if (mode == KILN_MODE_COMPILE_ONLY)
+    else if (job->is_stored && mode == KILN_MODE_COMPILE_ONLY)
         name_toolchain(job);
-    if (!status) *value = artifact;
-    return kiln__outcome(status, err);
+    kiln__ticket_abandon(&ticket);
+    *value = artifact;
+    return outcome;
 }
 
-kiln_status kiln__job_artifact(struct kiln_job *job, struct kiln_artifact **out, kiln_error *err)
+enum kiln_outcome kiln__job_artifact(struct kiln_job *job, struct kiln_artifact **out, kiln_error *err)
 {
     struct kiln_memo_table *artifacts = &job->request->cache->artifacts;
     struct kiln_signature signature;
     void *value = NULL;
-    kiln__memo_begin(artifacts, NULL, &signature);
-    kiln__sign_digest(&signature, &job->content->digest);
-    kiln_status status = kiln__job_value(job, "compiling", artifacts, &signature, make_artifact, &value, NULL, err);
-    if (!status) *out = value;
-    return status;
+    sign_artifact(job, &signature);
+    enum kiln_outcome outcome =
+        kiln__job_value(job, "compiling", artifacts, &signature, make_artifact, &value, NULL, err);
+    if (outcome == KILN_DONE) *out = value;
+    return outcome;
 }
 
-kiln_status kiln__job_value(struct kiln_job *job, const char *verb, struct kiln_memo_table *memo,
-                            const struct kiln_signature *signature, kiln_maker *make, void **value, bool *made,
-                            kiln_error *err)
+enum kiln_outcome kiln__job_value(struct kiln_job *job, const char *verb, struct kiln_memo_table *memo,
+                                  const struct kiln_signature *signature, kiln_maker *make, void **value, bool *made,
+                                  kiln_error *err)
 {
     kiln_error error = {KILN_OK, ""};
     *value = kiln__memo_peek(memo, signature);
     enum kiln_outcome outcome = *value ? KILN_DONE : kiln__memo_make(memo, signature, make, job, value, made, &error);
     if (outcome == KILN_RECURSIVE)
-        return kiln__fail(err, KILN_INVALID, "%s: %s it asks for itself", job->request->function, verb);
-    if (outcome != KILN_DONE && err) *err = error;
-    return kiln__outcome_status(outcome, &error);
+        return kiln__outcome(kiln__fail(err, KILN_INVALID, "%s: %s it asks for itself", job->request->function, verb),
+                             err);
+    if (outcome == KILN_FAILED && err) *err = error;
+    return outcome;
 }

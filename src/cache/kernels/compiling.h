@@ -2,6 +2,7 @@
  * compiling.h - the artifact for a text: from memory, from a tier, or compiled now. Inside the cache layer.
  *
  * The content key is made once per miss and passed down; an artifact from a tier has been compared with it in full.
+ * When compile() depends on more than the content key holds, the artifact's key is longer (manifest.h).
  */
 #ifndef KILN_CACHE_KERNELS_COMPILING_H
 #define KILN_CACHE_KERNELS_COMPILING_H
@@ -15,30 +16,36 @@ struct kiln_job {
     const kiln_compiler *compiler;
     kiln_bytes text;
     kiln_bytes call_key;
-    const struct kiln_content_key *content;
+    const struct kiln_content_key *base;      /* the content key that the request and the text make */
+    const struct kiln_content_key *content;   /* the artifact's: `base`, or longer by the values of `set` */
+    kiln_bytes set;                           /* of a manifest: what compile() is expected to depend on besides */
     const struct kiln_provenance *provenance; /* instead of a call key; may be NULL */
     bool is_kept;                             /* see struct kiln_kernel */
     bool is_stored; /* set by kiln__job_artifact(): this job found the artifact in a tier; see kiln__job_count() */
 };
 
-/* The artifact, compiled at most once. *out is the caller's reference. */
-kiln_status kiln__job_artifact(struct kiln_job *job, struct kiln_artifact **out, kiln_error *err);
+/* The artifact, compiled at most once. *out is the caller's reference. KILN_CHANGED: more is known now of what
+ * compile() depends on; choose another `content`. */
+enum kiln_outcome kiln__job_artifact(struct kiln_job *job, struct kiln_artifact **out, kiln_error *err);
+/* There is an artifact of this key, in memory or in a tier. Waits for nobody. */
+bool kiln__job_has_artifact(const struct kiln_job *job);
 /* Compiles now, whatever is stored. */
-kiln_status kiln__job_compile(const struct kiln_job *job, struct kiln_artifact **out, kiln_error *err);
+enum kiln_outcome kiln__job_compile(const struct kiln_job *job, struct kiln_artifact **out, kiln_error *err);
 
 /* Puts a new artifact into the tiers, and names the tool chain there. */
 void kiln__job_store(const struct kiln_job *job, const struct kiln_artifact *artifact);
 /* Counts a disk hit, if it was one. For when it is known that the stored artifact could be used. */
 void kiln__job_count(const struct kiln_job *job, const struct kiln_artifact *artifact);
 
-/* Fills in what an artifact says about itself. KILN_NO_MEMORY. */
+/* Fills in what an artifact says about itself, without and with the text that was compiled. KILN_NO_MEMORY. */
+kiln_status kiln__job_name(const struct kiln_job *job, struct kiln_artifact *artifact);
 kiln_status kiln__job_describe(const struct kiln_job *job, struct kiln_artifact *artifact);
 
 /* The value of a memo table, found or made, with the job as the maker's context. `verb`: what making it is, for the
- * error of a job that asks for its own value. */
-kiln_status kiln__job_value(struct kiln_job *job, const char *verb, struct kiln_memo_table *memo,
-                            const struct kiln_signature *signature, kiln_maker *make, void **value, bool *made,
-                            kiln_error *err);
+ * error of a job that asks for its own value. KILN_CHANGED as the maker says. */
+enum kiln_outcome kiln__job_value(struct kiln_job *job, const char *verb, struct kiln_memo_table *memo,
+                                  const struct kiln_signature *signature, kiln_maker *make, void **value, bool *made,
+                                  kiln_error *err);
 
 static inline void kiln__sign_digest(struct kiln_signature *signature, const struct kiln_digest *digest)
 {

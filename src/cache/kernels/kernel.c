@@ -174,7 +174,7 @@ static kiln_status link_another(struct kiln_job *job, const struct kiln_artifact
     if (!is_linked && cache->mode != KILN_MODE_NO_COMPILE) {
         kiln__artifact_unref(other);
         other = NULL;
-        is_new = !kiln__job_compile(job, &other, NULL);
+        is_new = kiln__job_compile(job, &other, NULL) == KILN_DONE;
         is_linked = is_new && !link_kernel(job, other, kernel, NULL);
     }
     if (is_linked) {
@@ -203,14 +203,16 @@ static enum kiln_outcome make_kernel(void *context, void **value, struct kiln_re
     (void)reads;
     struct kiln_job *job = context;
     struct kiln_artifact *artifact = NULL;
+    enum kiln_outcome outcome = kiln__job_artifact(job, &artifact, err);
+    if (outcome != KILN_DONE) return outcome;
     struct kiln_kernel *kernel = calloc(1, sizeof *kernel);
-    kiln_status status = kernel ? kiln__job_artifact(job, &artifact, err) : kiln__no_memory(err, "a kernel");
+    kiln_status status = kernel ? KILN_OK : kiln__no_memory(err, "a kernel");
     if (!status)
         status = job->request->cache->mode == KILN_MODE_COMPILE_ONLY ? say_compiled(job, err)
                                                                      : link_kernel(job, artifact, kernel, err);
     if (status == KILN_LINK_FAILED && !kiln__thread_left() && may_be_bad(job, artifact))
         status = link_another(job, artifact, kernel, err);
-    if (artifact) kiln__job_count(job, artifact);
+    kiln__job_count(job, artifact);
     kiln__artifact_unref(artifact);
     if (status) {
         free(kernel);
@@ -229,23 +231,90 @@ static uint64_t unused_bytes(const kiln_cache *cache, bool of_arrays_too)
            (of_arrays_too ? atomic_load_explicit(&cache->unused_bytes[true], memory_order_relaxed) : 0);
 }
 
-static kiln_status get(struct kiln_job *job, struct kiln_kernel **out, kiln_error *err)
+static void sign_kernel(const struct kiln_job *job, struct kiln_signature *signature)
+{
+    kiln__memo_begin(&job->request->cache->kernels, job->request->device, signature);
+    if (job->is_kept) signature->few[2] = (uint64_t)job->request->device->id << 32;
+    kiln__signature_word(signature, job->is_kept);
+    kiln__signature_word(signature, (uint64_t)(uintptr_t)job->compiler);
+    kiln__sign_digest(signature, &job->content->digest);
+}
+
+/* The kernel with the key that was chosen. */
+static enum kiln_outcome get_chosen(struct kiln_job *job, struct kiln_kernel **out, kiln_error *err)
 {
     struct kiln_cache *cache = job->request->cache;
     struct kiln_signature signature;
-    kiln__memo_begin(&cache->kernels, job->request->device, &signature);
-    if (job->is_kept) signature.few[2] = (uint64_t)job->request->device->id << 32;
-    kiln__signature_word(&signature, job->is_kept);
-    kiln__signature_word(&signature, (uint64_t)(uintptr_t)job->compiler);
-    kiln__sign_digest(&signature, &job->content->digest);
+    sign_kernel(job, &signature);
     void *value = NULL;
     bool made = false;
-    kiln_status status = kiln__job_value(job, "linking", &cache->kernels, &signature, make_kernel, &value, &made, err);
-    if (status) return status;
+    enum kiln_outcome outcome =
+        kiln__job_value(job, "linking", &cache->kernels, &signature, make_kernel, &value, &made, err);
+    if (outcome != KILN_DONE) return outcome;
     if (!made) kiln__add(&cache->counts.kernel_hits, 1);
     if (made && unused_bytes(cache, true) > cache->max_linked_bytes) kiln__kernels_sweep(cache, true);
     *out = value;
-    return KILN_OK;
+    return KILN_DONE;
+}
+
+/* ---- the key of a kernel --------------------------------------------------------------------------------------- */
+
+static bool is_there(const struct kiln_job *job)
+{
+    struct kiln_signature signature;
+    sign_kernel(job, &signature);
+    struct kiln_kernel *kernel = kiln__memo_peek(&job->request->cache->kernels, &signature);
+    kiln__kernel_unref(kernel);
+    return kernel || kiln__job_has_artifact(job);
+}
+
+static kiln_status use_set(struct kiln_job *job, const struct kiln_buffer *set, struct kiln_content_key *longer,
+                           kiln_error *err)
+{
+    kiln__content_release(longer);
+    job->content = longer;
+    job->set = (kiln_bytes){set->data, set->size};
+    return kiln__request_inputs_content(job->request, job->set, job->base, longer, err);
+}
+
+/* Without a manifest it is the content key. Else one that is longer by a set: one that leads to something, or, since
+ * nothing is there, the first. */
+static kiln_status choose_key(struct kiln_job *job, const struct kiln_manifest *manifest,
+                              struct kiln_content_key *longer, kiln_error *err)
+{
+    job->content = job->base;
+    job->set = (kiln_bytes){NULL, 0};
+    if (!manifest) return KILN_OK;
+    kiln_status status = KILN_OK;
+    for (size_t i = 0; !status && manifest->count > 1 && i < manifest->count; i++) {
+        status = use_set(job, &manifest->sets[i], longer, err);
+        if (!status && is_there(job)) return KILN_OK;
+    }
+    return status ? status : use_set(job, &manifest->sets[0], longer, err);
+}
+
+static enum kiln_outcome try_get(struct kiln_job *job, struct kiln_kernel **out, kiln_error *err)
+{
+    struct kiln_content_key longer = {0};
+    struct kiln_manifest *manifest = kiln__manifest_known(job);
+    enum kiln_outcome outcome = kiln__outcome(choose_key(job, manifest, &longer, err), err);
+    if (outcome == KILN_DONE) outcome = get_chosen(job, out, err);
+    kiln__manifest_unref(manifest);
+    kiln__content_release(&longer);
+    return outcome;
+}
+
+/* As a rule twice at most: what compile() depends on is found out, and then known. */
+static kiln_status get(struct kiln_job *job, struct kiln_kernel **out, kiln_error *err)
+{
+    enum { MOST_TRIES = 64 };
+    kiln_error unread;
+    if (!err) err = &unread;
+    enum kiln_outcome outcome = try_get(job, out, err);
+    for (int tries = 1; outcome == KILN_CHANGED && tries < MOST_TRIES; tries++) outcome = try_get(job, out, err);
+    if (outcome != KILN_CHANGED) return kiln__outcome_status(outcome, err);
+    return kiln__fail(err, KILN_DRIFTED, "%s: what compile() depends on was something else in each of %d tries",
+                      job->request->function, MOST_TRIES);
 }
 
 kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
@@ -253,7 +322,7 @@ kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *c
 {
     struct kiln_content_key content = {0};
     struct kiln_job job = {
-        .request = request, .compiler = compiler, .text = text, .call_key = call_key, .content = &content};
+        .request = request, .compiler = compiler, .text = text, .call_key = call_key, .base = &content};
     kiln_status status = kiln__request_content(request, compiler->name, kiln__cache_toolchain(request->cache, compiler),
                                                text, &content, err);
     if (!status) status = get(&job, out, err);
@@ -272,7 +341,7 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
     struct kiln_job job = {.request = &request,
                            .compiler = compiler,
                            .text = text,
-                           .content = &content,
+                           .base = &content,
                            .provenance = provenance,
                            .is_kept = true};
     kiln_status status =
@@ -287,10 +356,14 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
 kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
                                   const struct kiln_content_key *content, struct kiln_artifact **out, kiln_error *err)
 {
-    struct kiln_job job = {.request = request, .compiler = compiler, .text = text, .content = content};
-    kiln_status status = kiln__job_artifact(&job, out, err);
-    if (!status) kiln__job_count(&job, *out);
-    return status;
+    struct kiln_job job = {.request = request, .compiler = compiler, .text = text, .base = content, .content = content};
+    kiln_error unread;
+    if (!err) err = &unread;
+    enum kiln_outcome outcome = kiln__job_artifact(&job, out, err);
+    if (outcome == KILN_DONE) kiln__job_count(&job, *out);
+    if (outcome != KILN_CHANGED) return kiln__outcome_status(outcome, err);
+    return kiln__fail(err, KILN_INVALID, "%s: its compile() depends on more than its content key holds",
+                      request->function);
 }
 
 /* ---- removal -------------------------------------------------------------------------------------------------- */

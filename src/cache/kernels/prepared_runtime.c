@@ -65,7 +65,11 @@ kiln_status kiln__runtime_get(const kiln_request *request, const char *toolchain
         kiln__memo_begin(runtimes, NULL, &signature);
         kiln__sign_digest(&signature, &content.digest);
         void *value = NULL;
-        status = kiln__job_value(&runtime.job, "preparing", runtimes, &signature, make_runtime, &value, NULL, err);
+        kiln_error error = {KILN_OK, ""};
+        status = kiln__outcome_status(
+            kiln__job_value(&runtime.job, "preparing", runtimes, &signature, make_runtime, &value, NULL, &error),
+            &error);
+        if (status && err) *err = error;
         if (!status) *borrowed = value;
     }
     kiln__content_release(&content);

@@ -15,7 +15,6 @@
 #include "base/trust.h"
 #include "store/pack/pack.h"
 #include "store/pack/pack_manifest.h"
-#include "store/signing.h"
 #include "store/tier.h"
 
 struct pack_tier {
@@ -38,11 +37,8 @@ static void count_damage(struct kiln_tier *tier, enum kiln_outcome outcome, cons
 static enum kiln_outcome check_owner(struct kiln_tier *tier, const struct kiln_pack *pack,
                                      const struct kiln_artifact *artifact)
 {
-    kiln_error why;
-    if (kiln__file_is_trusted(&pack->info, true) || kiln__artifact_verify(artifact, &why) == KILN_OK) return KILN_DONE;
-    atomic_fetch_add_explicit(&tier->events->refused_signatures, 1, memory_order_relaxed);
-    kiln__log_once("others own the pack %s or may write it, and what it holds is not used: %s", pack->path, why.text);
-    return KILN_MISS;
+    if (kiln__file_is_trusted(&pack->info, true)) return KILN_DONE;
+    return kiln__tier_check_signature(tier, pack->path, artifact);
 }
 
 static enum kiln_outcome load(struct kiln_tier *tier, const struct kiln_pack *pack, const struct kiln_pack_row *row,
@@ -143,7 +139,8 @@ kiln_status kiln__tier_pack(const char *path, bool may_be_missing, struct kiln_t
     }
     if (status == KILN_OK) {
         memcpy(pack->path, absolute, size);
-        pack->tier = (struct kiln_tier){&pack_methods, events, pack->path, false, NULL};
+        pack->tier = (struct kiln_tier){&pack_methods, events, pack->path, false, NULL, false};
+        pack->tier.is_foreign = stat(absolute, &info) == 0 && !kiln__file_is_trusted(&info, true);
         *out = &pack->tier;
     } else {
         free(pack);

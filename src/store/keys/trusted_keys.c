@@ -4,7 +4,7 @@
  * Invariant: what is kept of a file is what a file of this name, owner and time held; a file that was written to a
  * moment ago is read again, because a second write might not show in its time.
  */
-#include "store/trusted_keys.h"
+#include "store/keys/trusted_keys.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include "base/config.h"
 #include "base/process/gate.h"
 #include "base/trust.h"
-#include "store/trust_library.h"
+#include "store/keys/trust_library.h"
 
 enum { SETTLED_NS = 50000000 }; /* file systems count time in steps of up to 10 ms */
 

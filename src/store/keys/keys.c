@@ -11,9 +11,9 @@
 #include "base/file.h"
 #include "base/process/callback.h"
 #include "kiln/trust.h"
-#include "store/key_write.h"
-#include "store/trust_library.h"
-#include "store/trusted_keys.h"
+#include "store/keys/key_write.h"
+#include "store/keys/trust_library.h"
+#include "store/keys/trusted_keys.h"
 
 /* ---- a new key ------------------------------------------------------------------------------------------------- */
 

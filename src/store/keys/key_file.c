@@ -2,7 +2,7 @@
  * key_file.c - see key_file.h. Invariants: a file is believed only after the owner and mode of the very file that was
  * read were right; bytes of a secret key are wiped wherever they were.
  */
-#include "store/key_file.h"
+#include "store/keys/key_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -227,9 +227,6 @@ static kiln_status read_checked(const char *path, enum kiln_key_use use, const s
 {
     kiln_status status = check_owner(path, use, &file->info, err);
     if (status != KILN_OK) return status;
-    if (file->bytes.size > LARGEST_FILE)
-        return kiln__fail(err, KILN_INVALID, "%s has %zu bytes; files of keys have at most %d", path, file->bytes.size,
-                          LARGEST_FILE);
     return kiln__key_lines_parse(path, use, file->bytes, out, err);
 }
 
@@ -237,7 +234,7 @@ enum kiln_outcome kiln__key_file_read(const char *path, enum kiln_key_use use, s
                                       struct stat *info, kiln_error *err)
 {
     struct kiln_file file;
-    enum kiln_outcome outcome = kiln__file_open(path, &file, err);
+    enum kiln_outcome outcome = kiln__file_open_bounded(path, LARGEST_FILE, &file, err);
     if (outcome != KILN_DONE) return outcome;
     *info = file.info;
     kiln_status status = read_checked(path, use, &file, out, err);

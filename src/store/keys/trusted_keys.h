@@ -7,10 +7,10 @@
  * list that can't be used makes everybody a stranger until it is put right, because it might revoke a key.
  * All calls are safe from every thread. `err` is not NULL.
  */
-#ifndef KILN_STORE_TRUSTED_KEYS_H
-#define KILN_STORE_TRUSTED_KEYS_H
+#ifndef KILN_STORE_KEYS_TRUSTED_KEYS_H
+#define KILN_STORE_KEYS_TRUSTED_KEYS_H
 
-#include "store/key_file.h"
+#include "store/keys/key_file.h"
 
 struct kiln_known_key {
     uint8_t key[KILN_SIGNER_SIZE];

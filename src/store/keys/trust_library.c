@@ -1,7 +1,7 @@
 /*
  * trust_library.c - see trust_library.h.
  */
-#include "store/trust_library.h"
+#include "store/keys/trust_library.h"
 
 #include <stdatomic.h>
 

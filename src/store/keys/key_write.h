@@ -1,8 +1,8 @@
 /*
  * key_write.h - files of keys, written so that they survive: whole, on disk, and never one over another.
  */
-#ifndef KILN_STORE_KEY_WRITE_H
-#define KILN_STORE_KEY_WRITE_H
+#ifndef KILN_STORE_KEYS_KEY_WRITE_H
+#define KILN_STORE_KEYS_KEY_WRITE_H
 
 #include <sys/stat.h>
 

@@ -1,8 +1,8 @@
 /*
  * trust_library.h - libkiln-trust.so, opened by the first signature that is made or checked.
  */
-#ifndef KILN_STORE_TRUST_LIBRARY_H
-#define KILN_STORE_TRUST_LIBRARY_H
+#ifndef KILN_STORE_KEYS_TRUST_LIBRARY_H
+#define KILN_STORE_KEYS_TRUST_LIBRARY_H
 
 #include "base/status.h"
 #include "trust/trust_plugin.h"

@@ -7,8 +7,8 @@
  *
  * One line that is none of these makes the whole file useless, because a revocation might be what it was meant to be.
  */
-#ifndef KILN_STORE_KEY_FILE_H
-#define KILN_STORE_KEY_FILE_H
+#ifndef KILN_STORE_KEYS_KEY_FILE_H
+#define KILN_STORE_KEYS_KEY_FILE_H
 
 #include <sys/stat.h>
 

@@ -2,7 +2,7 @@
  * key_write.c - see key_write.h. Invariant: what was written under a temporary name has reached the disk before it gets
  * the name that readers look for.
  */
-#include "store/key_write.h"
+#include "store/keys/key_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
