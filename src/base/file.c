@@ -220,6 +220,11 @@ bool kiln__write_all(int fd, const void *data, size_t size)
 
 kiln_status kiln__file_publish(const char *path, const void *data, size_t size, kiln_error *err)
 {
+    return kiln__file_publish_as(path, data, size, 0600, err);
+}
+
+kiln_status kiln__file_publish_as(const char *path, const void *data, size_t size, mode_t mode, kiln_error *err)
+{
     char *temporary = NULL, process[KILN_PROCESS_TEXT];
     kiln__process_text(process);
     if (asprintf(&temporary, "%s%s%s-XXXXXX", path, temporary_mark, process) < 0) return kiln__no_memory(err, path);
@@ -228,7 +233,8 @@ kiln_status kiln__file_publish(const char *path, const void *data, size_t size, 
     if (fd < 0) {
         status = fail_io(err, "create a file for", path);
     } else {
-        if (!kiln__write_all(fd, data, size)) status = fail_io(err, "write", temporary);
+        if (mode != 0600 && fchmod(fd, mode) != 0) status = fail_io(err, "set the mode of", temporary);
+        if (status == KILN_OK && !kiln__write_all(fd, data, size)) status = fail_io(err, "write", temporary);
         if (close(fd) != 0 && errno != EINTR && status == KILN_OK) status = fail_io(err, "write", temporary);
         if (status == KILN_OK && rename(temporary, path) != 0) status = fail_io(err, "rename a file to", path);
         int code = errno;
@@ -297,10 +303,14 @@ kiln_status kiln__file_can_append(const char *path, kiln_error *err)
 }
 
 /* Folders on the way are closed to others as well: who may write one of them could put another in our place. */
-static kiln_status make_one(const char *path, kiln_error *err)
+static kiln_status make_one(const char *path, mode_t mode, kiln_error *err)
 {
     struct stat info;
-    if (mkdir(path, 0700) == 0) return KILN_OK;
+    if (mkdir(path, mode) == 0) {
+        /* What the process's umask took away is given back. */
+        if (mode == 0700 || chmod(path, mode) == 0) return KILN_OK;
+        return fail_io(err, "set the mode of", path);
+    }
     int code = errno;
     if (stat(path, &info) == 0) {
         if (S_ISDIR(info.st_mode)) return KILN_OK;
@@ -312,16 +322,21 @@ static kiln_status make_one(const char *path, kiln_error *err)
 
 kiln_status kiln__folder_make(const char *path, kiln_error *err)
 {
+    return kiln__folder_make_as(path, 0700, err);
+}
+
+kiln_status kiln__folder_make_as(const char *path, mode_t mode, kiln_error *err)
+{
     if (path[0] == '\0') return kiln__fail(err, KILN_IO, "an empty path is not a folder");
     char *copy = strdup(path);
     if (!copy) return kiln__no_memory(err, path);
     kiln_status status = KILN_OK;
     for (char *slash = strchr(copy + 1, '/'); slash && status == KILN_OK; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        status = make_one(copy, err);
+        status = make_one(copy, mode, err);
         *slash = '/';
     }
-    if (status == KILN_OK) status = make_one(copy, err);
+    if (status == KILN_OK) status = make_one(copy, mode, err);
     free(copy);
     return status;
 }

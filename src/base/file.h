@@ -56,6 +56,8 @@ enum kiln_outcome kiln__file_read_as(const char *path, size_t limit, struct kiln
 /* Writes `path` under a unique temporary name in the same folder and renames it. On failure nothing is left behind, and
  * errno says why: ENOENT when there is no such folder. */
 kiln_status kiln__file_publish(const char *path, const void *data, size_t size, kiln_error *err);
+/* With this very mode, instead of 0600. */
+kiln_status kiln__file_publish_as(const char *path, const void *data, size_t size, mode_t mode, kiln_error *err);
 
 /*
  * Appends `size` bytes to a file, which is made if need be, in one write, so that lines of several processes do not
@@ -74,8 +76,10 @@ bool kiln__write_all(int fd, const void *data, size_t size);
 /* `name` is that of a temporary file whose writer is known to be gone. */
 bool kiln__temporary_is_abandoned(const char *name);
 
-/* Makes the folder and those above it, the last with mode 0700. An existing folder is fine. KILN_IO leaves errno:
+/* Makes the folder and those above it, with mode 0700. An existing folder is fine. KILN_IO leaves errno:
  * ENOENT when somebody removes one of them meanwhile. */
 kiln_status kiln__folder_make(const char *path, kiln_error *err);
+/* Those that it makes get this very mode, which includes 0700, instead of 0700. */
+kiln_status kiln__folder_make_as(const char *path, mode_t mode, kiln_error *err);
 
 #endif

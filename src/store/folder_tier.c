@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/trust.h"
 #include "store/prune.h"
+#include "store/settings.h"
 #include "store/signing.h"
 
 enum {
@@ -33,6 +34,7 @@ enum {
 struct folder {
     struct kiln_tier tier; /* first: a kiln_tier * is a struct folder * */
     struct kiln_bounds bounds;
+    unsigned mask;          /* KILN_CACHE_UMASK when it was opened */
     _Atomic bool is_tagged; /* nothing more is to be done about the tag */
     char path[];
 };
@@ -213,7 +215,7 @@ static kiln_status prepare_folder(const struct folder *folder, const char *path,
 {
     char *parent = strndup(path, (size_t)(strrchr(path, '/') - path));
     if (!parent) return kiln__no_memory(err, "a path");
-    kiln_status status = kiln__folder_make(parent, err);
+    kiln_status status = kiln__folder_make_as(parent, 0777 & ~folder->mask, err);
     free(parent);
     bool is_foreign;
     return status == KILN_OK ? check_folder(folder->path, true, &is_foreign, err) : status;
@@ -251,7 +253,7 @@ static kiln_status publish_bytes(const struct folder *folder, const char *path, 
     errno = ENOENT;
     for (unsigned i = 0; i < TRIES && status == KILN_IO && errno == ENOENT; i++) {
         status = prepare_folder(folder, path, err);
-        if (status == KILN_OK) status = kiln__file_publish(path, data, size, err);
+        if (status == KILN_OK) status = kiln__file_publish_as(path, data, size, 0666 & ~folder->mask, err);
     }
     return status;
 }
@@ -394,7 +396,8 @@ static kiln_status open_folder(const char *path, bool writable, uint64_t max_byt
                                struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err)
 {
     bool is_foreign = false;
-    kiln_status status = writable ? kiln__folder_make(path, err) : KILN_OK;
+    unsigned mask = kiln__cache_mask();
+    kiln_status status = writable ? kiln__folder_make_as(path, 0777 & ~mask, err) : KILN_OK;
     if (status == KILN_OK) status = check_folder(path, writable, &is_foreign, err);
     if (status != KILN_OK) return status;
     size_t size = strlen(path);
@@ -402,6 +405,7 @@ static kiln_status open_folder(const char *path, bool writable, uint64_t max_byt
     struct folder *folder = calloc(1, sizeof(*folder) + size + 1);
     if (!folder) return kiln__no_memory(err, "a cache folder");
     memcpy(folder->path, path, size);
+    folder->mask = mask;
     folder->tier = (struct kiln_tier){&folder_methods, events, folder->path, writable, NULL, is_foreign};
     folder->bounds =
         (struct kiln_bounds){max_bytes > 0 ? max_bytes : UINT64_MAX, max_files > 0 ? max_files : UINT64_MAX};

@@ -34,3 +34,10 @@ void kiln_default_bounds(uint64_t *max_bytes, uint64_t *max_files)
     if (max_bytes) *max_bytes = bytes;
     if (max_files) *max_files = DEFAULT_FILES;
 }
+
+unsigned kiln__cache_mask(void)
+{
+    const char *text = kiln__config("KILN_CACHE_UMASK");
+    unsigned mask;
+    return text && kiln__parse_mask(text, &mask) ? mask : 077;
+}

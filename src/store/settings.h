@@ -13,4 +13,7 @@
  * is empty: memory only. */
 void kiln__default_folder(struct kiln_buffer *out);
 
+/* KILN_CACHE_UMASK: what others are not given of the files and folders that are made; 077 when not set. */
+unsigned kiln__cache_mask(void);
+
 #endif

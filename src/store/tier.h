@@ -48,9 +48,9 @@ struct kiln_tier {
 };
 
 /*
- * A folder of files named by their key's digest. Created (0700) when missing and `writable`. KILN_IO when it can't be
- * used: not a folder; or others own it or may write it, and it is to be written, or no key is trusted here that could
- * have signed what is in it; the text says which. `path` is copied.
+ * A folder of files named by their key's digest. Created when missing and `writable`, with modes as KILN_CACHE_UMASK
+ * says. KILN_IO when it can't be used: not a folder; or others own it or may write it, and it is to be written, or no
+ * key is trusted here that could have signed what is in it; the text says which. `path` is copied.
  */
 kiln_status kiln__tier_folder(const char *path, bool writable, uint64_t max_bytes, uint64_t max_files,
                               struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err);

@@ -228,11 +228,21 @@ static bool is_size(const struct kiln_setting *setting, const char *value)
     return kiln__parse_size(value, &size) && size;
 }
 
+bool kiln__parse_mask(const char *text, unsigned *out)
+{
+    unsigned mask = 0;
+    size_t size = strlen(text);
+    if (size == 0 || size > 4 || strspn(text, "01234567") != size) return false;
+    for (size_t i = 0; i < size; i++) mask = mask << 3 | (unsigned)(text[i] - '0');
+    *out = mask;
+    return mask <= 077 && (mask & 022) == 022;
+}
+
 static bool is_mask(const struct kiln_setting *setting, const char *value)
 {
-    size_t size = strlen(value);
+    unsigned mask;
     (void)setting;
-    return size <= 4 && strspn(value, "01234567") == size && (size < 4 || value[0] == '0');
+    return kiln__parse_mask(value, &mask);
 }
 
 static bool is_url(const struct kiln_setting *setting, const char *value)
@@ -250,7 +260,7 @@ static const struct {
     [KILN_SETTING_WORDS] = {are_words, NULL},
     [KILN_SETTING_NUMBER] = {is_number, NULL},
     [KILN_SETTING_SIZE] = {is_size, "a size such as 500M or 5G"},
-    [KILN_SETTING_MASK] = {is_mask, "an octal number such as 022"},
+    [KILN_SETTING_MASK] = {is_mask, "a mask such as 022, 027 or 077: nobody else may write what is stored"},
     [KILN_SETTING_PATH] = {NULL, "a path"},
     [KILN_SETTING_PATHS] = {NULL, "a list of paths"},
     [KILN_SETTING_OUTPUT] = {NULL, "0, 1 or a path"},

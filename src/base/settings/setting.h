@@ -16,7 +16,7 @@ enum kiln_setting_kind {
     KILN_SETTING_WORDS,  /* some of `values`, with commas */
     KILN_SETTING_NUMBER, /* from `least` to `most` */
     KILN_SETTING_SIZE,   /* bytes, more than 0: 500M */
-    KILN_SETTING_MASK,   /* 0 to 777, octal */
+    KILN_SETTING_MASK,   /* as of umask(), octal: takes nothing from the owner, and all writing from others */
     KILN_SETTING_PATH,
     KILN_SETTING_PATHS,  /* with colons */
     KILN_SETTING_OUTPUT, /* 0, 1 or a path */
@@ -62,5 +62,7 @@ void kiln__setting_describe(const struct kiln_setting *setting, char *out, size_
 bool kiln__parse_number(const char *text, uint64_t *out);
 /* "5G", "300m", "1048576" */
 bool kiln__parse_size(const char *text, uint64_t *out);
+/* Octal, as of umask(): takes nothing from the owner and all writing from others. False: it is not that. */
+bool kiln__parse_mask(const char *text, unsigned *out);
 
 #endif

@@ -102,12 +102,19 @@ static bool is_same(const struct timespec *a, const struct timespec *b)
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
+/* A folder that we may not even enter, such as root's when HOME was not changed with the user, holds no list of ours.
+ */
+static bool is_absent(int code)
+{
+    return code == ENOENT || code == ENOTDIR || code == EACCES;
+}
+
 static bool stands(const struct source *source, const char *path)
 {
     struct stat now = {0};
     const struct stat *then = &source->info;
     if (!source->path || strcmp(source->path, path) != 0 || !source->is_settled) return false;
-    if (stat(path, &now) != 0) return source->outcome == KILN_MISS && (errno == ENOENT || errno == ENOTDIR);
+    if (stat(path, &now) != 0) return source->outcome == KILN_MISS && is_absent(errno);
     return now.st_dev == then->st_dev && now.st_ino == then->st_ino && now.st_size == then->st_size &&
            now.st_mode == then->st_mode && now.st_uid == then->st_uid && is_same(&now.st_mtim, &then->st_mtim) &&
            is_same(&now.st_ctim, &then->st_ctim);
@@ -129,7 +136,11 @@ static bool refresh(struct places *places, int idx, enum kiln_key_use use)
     if (path && stands(source, path)) return false;
     forget(source);
     if (!places->is_set[idx]) return true;
-    if (path)
+    struct stat info;
+    bool is_out_of_reach = idx == USER && path && stat(path, &info) != 0 && is_absent(errno);
+    if (is_out_of_reach)
+        source->outcome = KILN_MISS;
+    else if (path)
         source->outcome = kiln__key_file_read(path, use, &source->lines, &source->info, &source->error);
     else
         source->outcome = kiln__outcome(kiln__no_memory(&source->error, "a path"), &source->error);
