@@ -32,7 +32,7 @@ struct command {
 
 extern const struct command cmd_demo, cmd_stats, cmd_ls, cmd_show, cmd_verify, cmd_prune, cmd_clear, cmd_warm,
     cmd_doctor;
-extern const struct command cmd_why, cmd_audit, cmd_key, cmd_config;
+extern const struct command cmd_why, cmd_audit, cmd_key, cmd_config, cmd_export, cmd_import;
 
 /* The value of a setting that counts (kiln/config.h), without secrets, for the next call of any of these; "" also when
  * there is none. */
@@ -47,10 +47,10 @@ enum { MAX_TARGETS = 16, MANY_OPERANDS = 1 << 20 };
 
 /* Words after the command's name, sorted out. */
 struct options {
-    bool json, help, repair, yes, dry_run;
+    bool json, help, repair, yes, dry_run, is_public;
     const char *folder, *section; /* NULL: not given */
-    const char *size, *files, *older, *comment;
-    const char *targets[MAX_TARGETS]; /* --target may be given more than once */
+    const char *size, *files, *older, *comment, *function, *used_since;
+    const char *targets[MAX_TARGETS + 1]; /* --target may be given more than once; NULL at the end */
     int target_count;
     const char *operand; /* the last word that is no option; NULL: not given */
     char **operands;     /* all of them: the front of `words`, which is sorted for it */
@@ -61,6 +61,8 @@ struct options {
 int parse_options(const struct command *command, int count, char **words, struct options *out);
 /* Says what is wrong and the usage line, on stderr; gives EXIT_USAGE. */
 int usage_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "90", "15m", "12h", "30d", "8w" in seconds; 0: it is no time. */
+uint64_t parse_seconds(const char *text);
 /* "kiln ls: text" on stderr; gives EXIT_WRONG. */
 int failure(const struct command *command, const char *text);
 

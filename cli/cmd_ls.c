@@ -97,7 +97,7 @@ const struct command cmd_ls = {
     .help =
         "Lists the stored artifacts: digest, function, target, size, time its compile took, when, and who signed it.\n"
         "Exit code 1: a file is damaged, or the folder can't be read.\n\n"
-        "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
+        "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"
         "  --json        a list of objects\n",
     .takes = "--folder",
     .run = run,

@@ -7,20 +7,6 @@
 #include "cli.h"
 #include "kiln/maintain.h"
 
-/* "90", "15m", "12h", "30d", "8w"; 0: it is no time. */
-static uint64_t parse_seconds(const char *text)
-{
-    static const struct {
-        char letter;
-        uint64_t seconds;
-    } units[] = {{'\0', 1}, {'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 7 * 86400}};
-    size_t size = strspn(text, "0123456789");
-    if (size == 0 || size > 9 || (text[size] && text[size + 1])) return 0;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (text[size] == units[i].letter) return strtoull(text, NULL, 10) * units[i].seconds;
-    return 0;
-}
-
 static int read_bounds(const struct command *command, const struct options *options, kiln_prune_options *out)
 {
     bool is_any = options->size || options->files || options->older;

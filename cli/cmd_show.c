@@ -114,7 +114,7 @@ const struct command cmd_show = {
             "brackets, says which steps run it.\n"
             "Exit code 1: there is no such artifact or section, or it is damaged.\n\n"
             "  --section NAME  write that section's bytes to stdout: kiln show 3f2a --section object > kernel.o\n"
-            "  --folder DIR    instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
+            "  --folder DIR    instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"
             "  --json          one object\n",
     .takes = "--folder --section",
     .max_operands = 1,

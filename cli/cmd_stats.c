@@ -38,7 +38,17 @@ static struct folder_sums sum_folder(const kiln_inspector *inspector)
     return sums;
 }
 
-static void print_folder(const char *folder, const struct folder_sums *sums, bool json)
+/* A pack's manifest ends with newlines that only fill it up. */
+static void print_manifest(const char *manifest)
+{
+    size_t size = strlen(manifest);
+    while (size && manifest[size - 1] == '\n') size--;
+    puts("\nmanifest");
+    print_lines(stdout, manifest, size);
+    puts("");
+}
+
+static void print_folder(const char *folder, const struct folder_sums *sums, const char *manifest, bool json)
 {
     char buffer[32];
     if (json) {
@@ -49,6 +59,7 @@ static void print_folder(const char *folder, const struct folder_sums *sums, boo
         kiln__json_number(&json_out, "damaged", sums->damaged);
         kiln__json_number(&json_out, "size_bytes", sums->bytes);
         kiln__json_number(&json_out, "compile_ns", sums->compile_ns);
+        if (manifest) kiln__json_text(&json_out, "manifest", manifest);
         kiln__json_close(&json_out, '}');
         json_end();
         return;
@@ -58,6 +69,7 @@ static void print_folder(const char *folder, const struct folder_sums *sums, boo
     if (sums->damaged) printf("damaged       %llu\n", (unsigned long long)sums->damaged);
     printf("size          %s\n", format_bytes(buffer, sizeof buffer, sums->bytes));
     printf("compile time  %s stored\n", format_ns(buffer, sizeof buffer, sums->compile_ns));
+    if (manifest) print_manifest(manifest);
 }
 
 static int folder_stats(const struct command *command, const struct options *options)
@@ -66,7 +78,7 @@ static int folder_stats(const struct command *command, const struct options *opt
     kiln_error err = {0};
     if (kiln_inspect_open(options->folder, &inspector, &err) != KILN_OK) return failure(command, err.text);
     struct folder_sums sums = sum_folder(inspector);
-    print_folder(kiln_inspect_folder(inspector), &sums, options->json);
+    print_folder(kiln_inspect_folder(inspector), &sums, kiln_inspect_manifest(inspector), options->json);
     kiln_inspect_close(inspector);
     return sums.damaged ? EXIT_WRONG : EXIT_FINE;
 }
@@ -186,7 +198,7 @@ const struct command cmd_stats = {
     .help = "Without FILE: the number of artifacts in the folder, their size, and the compile time they hold.\n"
             "With FILE, which programs run with KILN_STATS=FILE have written: the sum of their counters.\n"
             "Exit code 1: a damaged artifact, a bad line, or nothing to read.\n\n"
-            "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
+            "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"
             "  --json        one object\n",
     .takes = "--folder",
     .max_operands = 1,

@@ -134,7 +134,7 @@ const struct command cmd_verify = {
         "counted, and are not bad; what processes that use the folder remove or replace meanwhile is passed over.\n"
         "Exit code 1: something bad is there, and was not put aside; or the folder can't be read.\n\n"
         "  --repair      put what is bad aside: DIGEST.kiln becomes DIGEST.bad, until it is pruned\n"
-        "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln\n"
+        "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"
         "  --json        an object: findings, and how many of each kind\n",
     .takes = "--folder",
     .flags = "--repair",

@@ -40,8 +40,10 @@ static const char **value_of(struct options *options, const char *name)
 {
     const struct {
         const char *name, **value;
-    } values[] = {{"--folder", &options->folder}, {"--section", &options->section}, {"--size", &options->size},
-                  {"--files", &options->files},   {"--older", &options->older},     {"--comment", &options->comment}};
+    } values[] = {
+        {"--folder", &options->folder},         {"--section", &options->section}, {"--size", &options->size},
+        {"--files", &options->files},           {"--older", &options->older},     {"--function", &options->function},
+        {"--used-since", &options->used_since}, {"--comment", &options->comment}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (strcmp(name, values[i].name) == 0) return values[i].value;
     bool is_target = strcmp(name, "--target") == 0 && options->target_count < MAX_TARGETS;
@@ -53,7 +55,10 @@ static bool *flag_of(const struct command *command, struct options *options, con
     const struct {
         const char *name;
         bool *flag;
-    } flags[] = {{"--repair", &options->repair}, {"--yes", &options->yes}, {"--dry-run", &options->dry_run}};
+    } flags[] = {{"--repair", &options->repair},
+                 {"--yes", &options->yes},
+                 {"--dry-run", &options->dry_run},
+                 {"--public", &options->is_public}};
     if (!command->flags || !is_listed(command->flags, name)) return NULL;
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (strcmp(name, flags[i].name) == 0) return flags[i].flag;
@@ -86,6 +91,19 @@ static int parse_option(const struct command *command, const char *word, const c
     *slot = value;
     *took_next = !equals;
     return EXIT_FINE;
+}
+
+uint64_t parse_seconds(const char *text)
+{
+    static const struct {
+        char letter;
+        uint64_t seconds;
+    } units[] = {{'\0', 1}, {'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 7 * 86400}};
+    size_t size = strspn(text, "0123456789");
+    if (size == 0 || size > 9 || (text[size] && text[size + 1])) return 0;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (text[size] == units[i].letter) return strtoull(text, NULL, 10) * units[i].seconds;
+    return 0;
 }
 
 static void print_command_help(const struct command *command)

@@ -1,5 +1,5 @@
 /*
- * kiln/inspect.h - a look into a cache folder, for tools: which artifacts are there, and what is in them.
+ * kiln/inspect.h - a look into a cache folder or a pack, for tools: which artifacts are there, and what is in them.
  *
  * Reading only: nothing here writes, creates, locks or puts aside a file, and programs that use the folder at the same
  * time never notice. An inspector is a list of files taken when it was opened; a file that has gone since is KILN_IO,
@@ -44,13 +44,17 @@ kiln_status kiln_inspect_toolchain(const char *folder, char *line, size_t size, 
  * library of its own. KILN_NO_COMPILER: there is no such file. */
 kiln_status kiln_inspect_compiler(char *path, size_t path_size, char *llvm, size_t llvm_size, kiln_error *err);
 
-/* `folder` is copied; NULL: the default one. KILN_IO: there is no such folder, or it can't be read. */
+/* `folder` is copied; NULL: the default one; a file that ends in .kilnpack is a pack. KILN_IO: there is no such folder
+ * or pack, or it can't be read. KILN_INVALID: it is no pack, or its index is damaged. */
 kiln_status kiln_inspect_open(const char *folder, kiln_inspector **out, kiln_error *err);
 void kiln_inspect_close(kiln_inspector *inspector); /* NULL is fine; entries opened from it stay valid */
 
 const char *kiln_inspect_folder(const kiln_inspector *inspector);
 size_t kiln_inspect_count(const kiln_inspector *inspector);
+/* Of the file; in a pack, compressed as it is there. */
 uint64_t kiln_inspect_size_bytes(const kiln_inspector *inspector, size_t index);
+/* What a pack says about itself: lines of a name, a space and a value (docs/formats/pack.md). NULL: it is a folder. */
+const char *kiln_inspect_manifest(const kiln_inspector *inspector);
 /* The digest by which file `index` is named, in lower case; borrowed, as are all strings below. NULL: there is none. */
 const char *kiln_inspect_digest(const kiln_inspector *inspector, size_t index);
 

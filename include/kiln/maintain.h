@@ -21,8 +21,9 @@ typedef struct kiln_progress {
     void *context;
 } kiln_progress;
 
-/* Renames file `index` so that caches no longer find it, and people can look at it. KILN_IO: it can't be renamed; or
- * it has gone or was replaced since it was listed (kiln_inspect_is_gone()), and what is there now stays. */
+/* Renames file `index` so that caches no longer find it, and people can look at it. KILN_IO: it can't be renamed; it is
+ * in a pack; or it has gone or was replaced since it was listed (kiln_inspect_is_gone()), and what is there now stays.
+ */
 kiln_status kiln_inspect_put_aside(const kiln_inspector *inspector, size_t index, kiln_error *err);
 
 typedef struct kiln_prune_options {
@@ -76,6 +77,61 @@ typedef enum kiln_warmed { KILN_WARM_COMPILED, KILN_WARM_WAS_THERE } kiln_warmed
  */
 kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, kiln_bytes text, kiln_warmed *out,
                       kiln_error *err);
+
+/* ---- packs: a folder as one file ------------------------------------------------------------------------------ */
+
+typedef struct kiln_export_options {
+    size_t struct_size;
+    const char *folder;         /* NULL: the default one. A pack will do too */
+    const char *function;       /* only what was first compiled for it; *, ? and [] as in a shell. NULL: all */
+    const char *const *targets; /* only what is for one of them, NULL-terminated: "x86-64-v3", "native". NULL: all */
+    uint64_t max_age_s;         /* only what was used since; use is noted once an hour. 0: all */
+    bool is_public;             /* everybody may read the pack (mode 0644); otherwise its owner only (0600) */
+    kiln_progress progress;
+} kiln_export_options;
+
+typedef struct kiln_export_report {
+    uint64_t exported_files, exported_bytes; /* artifacts, and their size in a folder */
+    uint64_t pack_bytes;
+    uint64_t left_out_files; /* did not fit the options */
+    uint64_t unusable_files; /* damaged, of another format, or of an owner who is not trusted */
+    char problem[256];       /* what was wrong with the first of those */
+} kiln_export_report;
+
+/*
+ * Writes a pack to `path`, whose name must end in .kilnpack, or caches would not take it for one. `options` may be
+ * NULL: all of the default folder. With KILN_SIGN_KEY, artifacts that nobody has signed are signed. The file appears by
+ * rename, with its mode whatever the umask is, and replaces one of that name; a failure leaves nothing behind, and what
+ * was there stays. KILN_INVALID: no such name, nothing to export (nothing is written then), or a signing key
+ * that can't be used; KILN_IO: the folder can't be read or the pack not written. Other processes may use the folder
+ * meanwhile; what they remove is not in the pack. Any number of exports may run at once.
+ */
+kiln_status kiln_export(const char *path, const kiln_export_options *options, kiln_export_report *report,
+                        kiln_error *err);
+
+typedef struct kiln_import_options {
+    size_t struct_size;
+    const char *folder; /* NULL: the default one; made when missing */
+    kiln_progress progress;
+} kiln_import_options;
+
+typedef struct kiln_import_report {
+    uint64_t imported_files, imported_bytes;
+    uint64_t there_files;   /* were there already */
+    uint64_t unused_files;  /* of another format: left out */
+    uint64_t evicted_files; /* removed, because the folder has reached its bounds (kiln_default_bounds()) */
+} kiln_import_report;
+
+/*
+ * Puts every artifact of a pack into a folder. First all of them are checked: index, checksums, keys and, unless the
+ * file belongs to us or root and nobody else may write it, signatures; KILN_INVALID says what is wrong, and then
+ * nothing has been put. Then each appears by rename, with the modes that a cache gives its files, whatever the umask
+ * is: whenever it is interrupted, whole artifacts are there or not. The folder then names the pack's tool chain, so it
+ * serves machines without a compiler. KILN_IO: the pack can't be read or the folder not be written; the report says how
+ * far it came. `options` and `report` may be NULL. Other processes may use the folder meanwhile, and import too.
+ */
+kiln_status kiln_import(const char *path, const kiln_import_options *options, kiln_import_report *report,
+                        kiln_error *err);
 
 #ifdef __cplusplus
 }

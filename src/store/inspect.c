@@ -1,6 +1,6 @@
 /*
- * inspect.c - see kiln/inspect.h: lists a folder's artifacts and opens them, without writing anything but the name of
- * what kiln_inspect_put_aside() is told to put aside.
+ * inspect.c - see kiln/inspect.h: lists the artifacts of a folder or a pack and opens them, without writing anything
+ * but the name of what kiln_inspect_put_aside() is told to put aside.
  *
  * A file counts as an artifact when its name is a digest (64 hexadecimal digits) and the artifact suffix; temporary
  * files, locks and files that were put aside have other names. Folders are walked two levels deep, so that fanning out
@@ -24,7 +24,9 @@
 #include "base/trust.h"
 #include "key/content.h"
 #include "kiln/trust.h"
+#include "store/inspect.h"
 #include "store/keys/trusted_keys.h"
+#include "store/pack/pack.h"
 #include "store/prune.h"
 #include "store/settings.h"
 #include "store/signing.h"
@@ -38,17 +40,20 @@ enum {
 };
 
 struct found {
-    char *path;
+    char *path; /* of its file, or of the pack */
     char digest[KILN_INSPECT_DIGEST];
     struct stat info;             /* when it was listed */
     _Atomic bool is_gone;         /* found out by the last call that needed it */
     _Atomic bool is_other_format; /* found out by the last kiln_entry_open() */
+    struct kiln_pack_row row;     /* in a pack */
 };
 
 struct kiln_inspector {
     char *folder;
     struct found *files;
     size_t count, cap;
+    bool is_pack;
+    struct kiln_buffer manifest; /* of a pack */
 };
 
 struct kiln_entry {
@@ -167,25 +172,31 @@ static bool digest_of_name(const char *name, char out[KILN_INSPECT_DIGEST])
     return true;
 }
 
+/* What is not known of it yet is zero; NULL: out of memory. */
+static struct found *add_found(kiln_inspector *inspector, const char *path, const struct stat *info)
+{
+    if (inspector->count == inspector->cap) {
+        size_t cap = inspector->cap ? inspector->cap * 2 : 64;
+        struct found *grown = realloc(inspector->files, cap * sizeof *grown);
+        if (!grown) return NULL;
+        inspector->files = grown;
+        inspector->cap = cap;
+    }
+    struct found *file = &inspector->files[inspector->count];
+    *file = (struct found){.path = strdup(path), .info = *info};
+    if (!file->path) return NULL;
+    inspector->count++;
+    return file;
+}
+
 static kiln_status add_file(kiln_inspector *inspector, const char *path, const char *name, const struct stat *info,
                             kiln_error *err)
 {
     char digest[KILN_INSPECT_DIGEST];
     if (!digest_of_name(name, digest)) return KILN_OK;
-    if (inspector->count == inspector->cap) {
-        size_t cap = inspector->cap ? inspector->cap * 2 : 64;
-        struct found *grown = realloc(inspector->files, cap * sizeof *grown);
-        if (!grown) return kiln__no_memory(err, "a list of artifacts");
-        inspector->files = grown;
-        inspector->cap = cap;
-    }
-    struct found *file = &inspector->files[inspector->count];
-    file->path = strdup(path);
-    if (!file->path) return kiln__no_memory(err, "a path");
+    struct found *file = add_found(inspector, path, info);
+    if (!file) return kiln__no_memory(err, "a list of artifacts");
     memcpy(file->digest, digest, sizeof digest);
-    file->info = *info;
-    atomic_init(&file->is_gone, false);
-    inspector->count++;
     return KILN_OK;
 }
 
@@ -222,6 +233,37 @@ static kiln_status walk(kiln_inspector *inspector, const char *folder, int depth
     return status;
 }
 
+static kiln_status add_rows(kiln_inspector *inspector, const struct kiln_pack *pack, kiln_error *err)
+{
+    struct kiln_pack_row *rows = NULL;
+    kiln_status status = kiln__pack_manifest(pack, &inspector->manifest, err);
+    if (status == KILN_OK) status = kiln__pack_rows(pack, &rows, err);
+    for (uint64_t i = 0; status == KILN_OK && i < pack->count; i++) {
+        struct found *found = add_found(inspector, pack->path, &pack->info);
+        if (!found) {
+            status = kiln__no_memory(err, "a list of artifacts");
+        } else {
+            found->row = rows[i];
+            kiln__digest_hex(&rows[i].digest, found->digest);
+        }
+    }
+    free(rows);
+    return status;
+}
+
+static kiln_status list_pack(kiln_inspector *inspector, const char *path, kiln_error *err)
+{
+    struct kiln_pack pack;
+    kiln_error error;
+    enum kiln_outcome outcome = kiln__pack_open(path, &pack, &error);
+    if (outcome == KILN_MISS) return kiln__fail(err, KILN_IO, "%s: %s", path, strerror(ENOENT));
+    if (outcome == KILN_FAILED) return kiln__fail(err, error.status, "%s", error.text);
+    inspector->is_pack = true;
+    kiln_status status = add_rows(inspector, &pack, err);
+    kiln__pack_close(&pack);
+    return status;
+}
+
 static int by_digest(const void *a, const void *b)
 {
     return strcmp(((const struct found *)a)->digest, ((const struct found *)b)->digest);
@@ -242,7 +284,8 @@ kiln_status kiln_inspect_open(const char *folder, kiln_inspector **out, kiln_err
         free(inspector);
         return kiln__no_memory(err, "an inspector");
     }
-    kiln_status status = walk(inspector, folder, 0, err);
+    kiln_status status =
+        kiln__is_pack_name(folder) ? list_pack(inspector, folder, err) : walk(inspector, folder, 0, err);
     if (status != KILN_OK) {
         kiln_inspect_close(inspector);
         return status;
@@ -258,6 +301,7 @@ void kiln_inspect_close(kiln_inspector *inspector)
     for (size_t i = 0; i < inspector->count; i++) free(inspector->files[i].path);
     free(inspector->files);
     free(inspector->folder);
+    kiln__buffer_release(&inspector->manifest);
     free(inspector);
 }
 
@@ -273,7 +317,19 @@ size_t kiln_inspect_count(const kiln_inspector *inspector)
 
 uint64_t kiln_inspect_size_bytes(const kiln_inspector *inspector, size_t index)
 {
-    return index < kiln_inspect_count(inspector) ? (uint64_t)inspector->files[index].info.st_size : 0;
+    if (index >= kiln_inspect_count(inspector)) return 0;
+    const struct found *found = &inspector->files[index];
+    return inspector->is_pack ? found->row.stored_size : (uint64_t)found->info.st_size;
+}
+
+const char *kiln_inspect_manifest(const kiln_inspector *inspector)
+{
+    return inspector && inspector->is_pack ? (const char *)inspector->manifest.data : NULL;
+}
+
+uint64_t kiln__inspect_used_unix_s(const kiln_inspector *inspector, size_t index)
+{
+    return (uint64_t)inspector->files[index].info.st_mtime;
 }
 
 const char *kiln_inspect_digest(const kiln_inspector *inspector, size_t index)
@@ -330,6 +386,9 @@ kiln_status kiln_inspect_put_aside(const kiln_inspector *inspector, size_t index
 {
     KILN_HOLD_CANCEL;
     if (index >= kiln_inspect_count(inspector)) return refuse_index(inspector, index, err);
+    if (inspector->is_pack)
+        return kiln__fail(err, KILN_IO, "%s is a pack, of which nothing is removed: make it anew with kiln export",
+                          inspector->folder);
     struct found *found = &inspector->files[index];
     struct kiln_file file;
     kiln_status status = open_found(found, &file, err);
@@ -423,6 +482,27 @@ static kiln_status load(struct found *found, kiln_entry *entry, kiln_error *err)
     }
 }
 
+static kiln_status load_from_pack(struct found *found, kiln_entry *entry, kiln_error *err)
+{
+    struct kiln_pack pack;
+    kiln_error error;
+    bool is_other_format;
+    enum kiln_outcome outcome = kiln__pack_open(found->path, &pack, &error);
+    if (outcome == KILN_MISS) return fail_gone(found, "is gone", err);
+    if (outcome == KILN_FAILED) return kiln__fail(err, error.status, "%s", error.text);
+    kiln_status status = KILN_OK;
+    if (!is_as_listed(found, &pack.info)) {
+        status = fail_gone(found, "was replaced since it was listed", err);
+    } else {
+        status = kiln__pack_read(&pack, &found->row, &entry->artifact, &is_other_format, err);
+        atomic_store(&found->is_other_format, is_other_format);
+    }
+    entry->info = pack.info;
+    entry->info.st_size = (off_t)found->row.raw_size;
+    kiln__pack_close(&pack);
+    return status;
+}
+
 kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_entry **out, kiln_error *err)
 {
     KILN_HOLD_CANCEL;
@@ -436,7 +516,7 @@ kiln_status kiln_entry_open(const kiln_inspector *inspector, size_t index, kiln_
         free(entry);
         return kiln__no_memory(err, "an entry");
     }
-    kiln_status status = load(file, entry, err);
+    kiln_status status = inspector->is_pack ? load_from_pack(file, entry, err) : load(file, entry, err);
     if (status != KILN_OK) {
         kiln_entry_close(entry);
         return status;
@@ -484,6 +564,11 @@ void kiln_entry_signer(const kiln_entry *entry, kiln_signer *out)
     if (kiln__key_look_up(signer, &known, &err) == KILN_OK) strcpy(out->comment, known.comment);
     out->is_accepted = kiln__artifact_verify(entry->artifact, &err) == KILN_OK;
     if (!out->is_accepted) snprintf(out->problem, sizeof out->problem, "%.511s", err.text);
+}
+
+struct kiln_artifact *kiln__entry_artifact(kiln_entry *entry)
+{
+    return entry->artifact;
 }
 
 static const char *text_or_empty(const char *text)

@@ -16,7 +16,7 @@ done
 exits 0 "$kiln" --version
 says out "kiln 0."
 exits 2 "$kiln" frobnicate
-says err "there is no command 'frobnicate'. Commands: demo stats ls show verify prune clear warm why audit key config doctor"
+says err "there is no command 'frobnicate'. Commands: demo stats ls show verify prune clear warm export import why audit key config doctor"
 exits 2 "$kiln" ls --colour
 says err "there is no option '--colour'; there are --folder --json and --help"
 exits 2 "$kiln" ls --folder

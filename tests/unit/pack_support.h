@@ -24,12 +24,12 @@ static inline const char *pack_folder(void)
     return folder;
 }
 
-/* `name` below it; valid until the eighth call after this one. */
+/* `name` below it; valid until the sixteenth call after this one. */
 static inline const char *pack_path(const char *name)
 {
-    static char paths[8][128];
+    static char paths[16][128];
     static unsigned next;
-    char *path = paths[next++ % 8];
+    char *path = paths[next++ % 16];
     snprintf(path, sizeof paths[0], "%s/%s", pack_folder(), name);
     return path;
 }

@@ -52,6 +52,8 @@ PLACE(kiln_key_change, kiln_key_change)
 PLACE(kiln_key_info, kiln_key_info)
 PLACE(kiln_signer, kiln_signer)
 PLACE(kiln_prune_report, kiln_prune_report)
+PLACE(kiln_export_report, kiln_export_report)
+PLACE(kiln_import_report, kiln_import_report)
 PLACE(kiln_progress, kiln_progress)
 PLACE(kiln_bytes, kiln_bytes)
 PLACE(kiln_warmed, kiln_warmed)
@@ -190,6 +192,20 @@ VALUE(kiln_device *, kiln_device_p)
 VALUE(const kiln_prune_options *, kiln_prune_options_p)
 {
     static const kiln_prune_options options = {.struct_size = sizeof options, .dry_run = true};
+    IGNORE;
+    return &options;
+}
+
+VALUE(const kiln_export_options *, kiln_export_options_p)
+{
+    static const kiln_export_options options = {.struct_size = sizeof options, .folder = "/nowhere"};
+    IGNORE;
+    return &options;
+}
+
+VALUE(const kiln_import_options *, kiln_import_options_p)
+{
+    static const kiln_import_options options = {.struct_size = sizeof options, .folder = "/nowhere"};
     IGNORE;
     return &options;
 }

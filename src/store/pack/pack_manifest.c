@@ -44,7 +44,7 @@ static void note_toolchain(struct kiln_tally *tally, const struct kiln_artifact 
 {
     struct kiln_field field;
     bool is_llvm = false;
-    if (tally->toolchain[0] && artifact->created_unix_s < tally->toolchain_unix_s) return;
+    if (artifact->created_unix_s < tally->toolchain_unix_s) return;
     for (size_t offset = 0;
          kiln__content_next((kiln_bytes){artifact->key.data, artifact->key.size}, &offset, &field);) {
         if (has_name(&field, "compiler")) is_llvm = field.value.size == 4 && memcmp(field.value.data, "llvm", 4) == 0;
@@ -69,6 +69,12 @@ void kiln__tally_add(struct kiln_tally *tally, const struct kiln_artifact *artif
         add_fact(tally, "signer", hex);
     }
     note_toolchain(tally, artifact);
+}
+
+void kiln__tally_name(struct kiln_tally *tally, const char *toolchain)
+{
+    snprintf(tally->toolchain, sizeof tally->toolchain, "%s", toolchain);
+    tally->toolchain_unix_s = UINT64_MAX;
 }
 
 void kiln__tally_release(struct kiln_tally *tally)

@@ -15,10 +15,12 @@ struct kiln_tally {
     char **facts; /* "function add": one for each entry and fact about it */
     size_t count, cap;
     bool failed;                         /* out of memory */
-    char toolchain[KILN_TOOLCHAIN_SIZE]; /* of the newest kernel of LLVM's; "" when there is none */
-    uint64_t toolchain_unix_s;
+    char toolchain[KILN_TOOLCHAIN_SIZE]; /* named, or that of the newest kernel of LLVM's; "": there is none */
+    uint64_t toolchain_unix_s;           /* of that kernel; UINT64_MAX: named */
 };
 
+/* The tool chain is this one, whatever is added. */
+void kiln__tally_name(struct kiln_tally *tally, const char *toolchain);
 void kiln__tally_add(struct kiln_tally *tally, const struct kiln_artifact *artifact, uint64_t raw_bytes);
 void kiln__tally_release(struct kiln_tally *tally);
 

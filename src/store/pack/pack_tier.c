@@ -124,6 +124,7 @@ kiln_status kiln__tier_pack(const char *path, bool may_be_missing, struct kiln_t
                             struct kiln_tier **out, kiln_error *err)
 {
     struct stat info;
+    bool is_foreign = false;
     if (!path || !*path) return kiln__fail(err, KILN_IO, "an empty path is no pack");
     char *absolute = kiln__path_absolute(path, NULL);
     if (!absolute)
@@ -136,11 +137,13 @@ kiln_status kiln__tier_pack(const char *path, bool may_be_missing, struct kiln_t
     } else if (!may_be_missing && stat(absolute, &info) != 0) {
         char text[128];
         status = kiln__fail(err, KILN_IO, "can't use the pack %s: %s", path, strerror_r(errno, text, sizeof text));
+    } else if (!may_be_missing) {
+        is_foreign = !kiln__file_is_trusted(&info, true);
     }
     if (status == KILN_OK) {
         memcpy(pack->path, absolute, size);
-        pack->tier = (struct kiln_tier){&pack_methods, events, pack->path, false, NULL, false};
-        pack->tier.is_foreign = stat(absolute, &info) == 0 && !kiln__file_is_trusted(&info, true);
+        pack->tier = (struct kiln_tier){
+            .methods = &pack_methods, .events = events, .label = pack->path, .is_foreign = is_foreign};
         *out = &pack->tier;
     } else {
         free(pack);
