@@ -32,6 +32,18 @@ static void sum_hits(uint32_t index, kiln_counters *out)
     }
 }
 
+static void read_remote_counters(const struct kiln_remote_events *events, kiln_counters *out)
+{
+    out->remote_misses += atomic_load(&events->misses);
+    out->remote_puts += atomic_load(&events->puts);
+    out->remote_faults += atomic_load(&events->faults);
+    out->remote_waits += atomic_load(&events->waits);
+    out->refused_signatures += atomic_load(&events->refused_signatures);
+    out->remote_bytes_read += atomic_load(&events->bytes_read);
+    out->remote_bytes_written += atomic_load(&events->bytes_written);
+    out->remote_ns += atomic_load(&events->ns);
+}
+
 static void read_counters(const kiln_cache *cache, kiln_counters *out)
 {
     kiln_counters hits;
@@ -46,6 +58,7 @@ static void read_counters(const kiln_cache *cache, kiln_counters *out)
     out->cache_faults += atomic_load(&cache->events.faults);
     out->evictions += atomic_load(&cache->events.evictions);
     out->refused_signatures += atomic_load(&cache->events.refused_signatures);
+    if (cache->store.remotes) read_remote_counters(&cache->store.remotes->events, out);
 }
 
 void kiln_cache_counters_sized(const kiln_cache *cache, kiln_counters *out, size_t size)
@@ -157,6 +170,12 @@ static void add_tiers(struct kiln_cache *cache, const kiln_cache_options *option
     kiln__buffer_release(&folder);
 }
 
+static struct kiln_remotes *open_remotes(void)
+{
+    const char *urls = kiln__config("KILN_REMOTE");
+    return urls && *urls ? kiln__remotes_open(urls) : NULL;
+}
+
 /*
  * Without the plug-in there is no digest to look kernels up by, and nothing could be compiled under a wrong one: the
  * folders may say what they were filled with. The rest of a key is compared all the same.
@@ -263,6 +282,7 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
     }
     cache->mode = mode_from_settings();
     if (cache->mode != KILN_MODE_OFF) add_tiers(cache, &resolved);
+    if (cache->mode != KILN_MODE_OFF) cache->store.remotes = open_remotes();
     find_toolchain(cache);
     kiln__statistics_at_exit();
     *out = cache;
@@ -272,7 +292,9 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
 void kiln_cache_close(kiln_cache *cache)
 {
     KILN_HOLD_CANCEL;
+    enum { FLUSH_MS = 1000 };
     if (!cache) return;
+    kiln__store_flush(&cache->store, FLUSH_MS);
     delist(cache);
     kiln__unlinking_wait();
     kiln__memo_release(&cache->kernels);

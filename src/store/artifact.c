@@ -161,6 +161,7 @@ struct kiln_artifact *kiln__artifact_copy(const struct kiln_artifact *artifact)
     copy->digest = artifact->digest;
     copy->compile_ns = artifact->compile_ns;
     copy->created_unix_s = artifact->created_unix_s;
+    copy->is_remote = artifact->is_remote;
     kiln__buffer_append(&copy->key, artifact->key.data, artifact->key.size);
     kiln__buffer_append(&copy->call_key, artifact->call_key.data, artifact->call_key.size);
     bool complete = replace_text(&copy->entry, artifact->entry) && replace_text(&copy->target, artifact->target) &&

@@ -50,6 +50,7 @@ struct kiln_artifact {
     char *function;              /* metadata: name of the function first compiled for, for people */
     struct kiln_buffer call_key; /* metadata: what it was first compiled for, for `kiln why` and `show` */
     struct kiln_signing signing; /* a decoded one keeps it; what changes the artifact drops it */
+    bool is_remote;              /* it came from a remote, or was finished from one that did */
     kiln_bytes mapping;          /* the file it came from, or empty: then it was made by this process */
 };
 

@@ -11,8 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +26,8 @@
 #include "base/process/fork.h"
 #include "base/process/gate.h"
 #include "base/process/process_id.h"
+#include "store/beat.h"
+#include "store/claim.h"
 
 enum {
     TEXT_SIZE = 160,
@@ -38,25 +38,19 @@ enum {
     FIRST_DELAY_US = 1000,
     LAST_DELAY_US = 20000,
     RELEASE_TRIES = 50,
-    BEATER_STACK = 1 << 18,
 };
 
 struct kiln_lock {
-    struct kiln_lock *outer; /* that this thread took before */
+    struct kiln_claim claim; /* first: a kiln_claim * is a kiln_lock * */
     char *path;
-    int fd; /* open until released: the file's number is not given to another meanwhile */
-    uint64_t since_ns;
-    unsigned forks; /* kiln__forks() when it was taken: a child of the holder does not hold it */
-    bool has_beater;
-    pthread_t beater;
-    pthread_mutex_t mutex; /* guards `is_over` */
-    pthread_cond_t over;
-    bool is_over;
+    int fd;                /* open until released: the file's number is not given to another meanwhile */
+    uint64_t since_ns;     /* what it is held for began then; 0: that says nothing about compiles */
+    unsigned forks;        /* kiln__forks() when it was taken: a child of the holder does not hold it */
+    struct kiln_beat beat; /* without it a long compile is done twice; no more than that */
 };
 
 static _Atomic uint64_t wait_limit_ms = DEFAULT_WAIT_MS, stale_limit_ms = DEFAULT_STALE_MS;
-static _Atomic uint64_t longest_ns;          /* that a lock was held by this process */
-static _Thread_local struct kiln_lock *held; /* by this thread, the last one taken */
+static _Atomic uint64_t longest_ns; /* that a lock was held by this process */
 
 void kiln__lock_set_limits(uint64_t wait_ms, uint64_t stale_ms)
 {
@@ -92,58 +86,15 @@ static bool exists(const char *path)
 
 /* ---- heartbeat ------------------------------------------------------------------------------------------------ */
 
-static void add_ms(struct timespec *time, uint64_t ms)
+static void beat(void *context)
 {
-    time->tv_sec += (time_t)(ms / 1000);
-    time->tv_nsec += (long)(ms % 1000) * 1000000;
-    if (time->tv_nsec >= 1000000000) time->tv_sec++, time->tv_nsec -= 1000000000;
+    const struct kiln_lock *lock = context;
+    futimens(lock->fd, NULL);
 }
 
-static void *beat(void *context)
+static uint64_t beat_ms(void)
 {
-    struct kiln_lock *lock = context;
-    struct timespec next;
-    clock_gettime(CLOCK_MONOTONIC, &next);
-    pthread_mutex_lock(&lock->mutex);
-    while (!lock->is_over) {
-        add_ms(&next, atomic_load(&stale_limit_ms) / BEATS_BEFORE_STALE + 1);
-        while (!lock->is_over && pthread_cond_timedwait(&lock->over, &lock->mutex, &next) != ETIMEDOUT) {
-        }
-        if (!lock->is_over) futimens(lock->fd, NULL);
-    }
-    pthread_mutex_unlock(&lock->mutex);
-    return NULL;
-}
-
-/* Without a heartbeat a long compile is done twice; no more than that. */
-static void start_beating(struct kiln_lock *lock)
-{
-    pthread_attr_t attributes;
-    pthread_condattr_t clock;
-    sigset_t all, before;
-    pthread_mutex_init(&lock->mutex, NULL);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&lock->over, &clock);
-    pthread_condattr_destroy(&clock);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, BEATER_STACK);
-    sigfillset(&all); /* signals are for the program's own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    lock->has_beater = pthread_create(&lock->beater, &attributes, beat, lock) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-}
-
-static void stop_beating(struct kiln_lock *lock)
-{
-    pthread_mutex_lock(&lock->mutex);
-    lock->is_over = true;
-    pthread_cond_signal(&lock->over);
-    pthread_mutex_unlock(&lock->mutex);
-    if (lock->has_beater) pthread_join(lock->beater, NULL);
-    pthread_cond_destroy(&lock->over);
-    pthread_mutex_destroy(&lock->mutex);
+    return atomic_load(&stale_limit_ms) / BEATS_BEFORE_STALE + 1;
 }
 
 /* ---- make ----------------------------------------------------------------------------------------------------- */
@@ -247,22 +198,34 @@ static void sleep_us(unsigned us)
 void kiln__lock_release(struct kiln_lock *lock)
 {
     if (!lock) return;
-    held = lock->outer;
+    kiln__claim_remove(&lock->claim);
     if (lock->forks != kiln__forks()) {
         lock_free(lock);
         return;
     }
-    remember_longest(kiln__clock_ns() - lock->since_ns);
-    stop_beating(lock);
+    if (lock->since_ns) remember_longest(kiln__clock_ns() - lock->since_ns);
+    kiln__beat_stop(&lock->beat);
     for (unsigned i = 0; i < RELEASE_TRIES && !guard(lock->fd); i++) sleep_us(FIRST_DELAY_US);
     if (kiln__file_is_open_at(lock->fd, lock->path)) unlink(lock->path);
     unguard(lock->fd);
     lock_free(lock);
 }
 
-struct kiln_lock *kiln__lock_held(void)
+void kiln__lock_detach(struct kiln_lock *lock)
 {
-    return held;
+    if (!lock) return;
+    kiln__claim_remove(&lock->claim);
+    lock->since_ns = 0;
+}
+
+void kiln__lock_restart(struct kiln_lock *lock)
+{
+    if (lock) lock->since_ns = kiln__clock_ns();
+}
+
+static void release(struct kiln_claim *claim)
+{
+    kiln__lock_release((struct kiln_lock *)claim);
 }
 
 /* ---- look ----------------------------------------------------------------------------------------------------- */
@@ -345,9 +308,9 @@ static enum kiln_outcome claim(const char *path, const struct sight *judged, str
         errno = code;
         return outcome;
     }
-    start_beating(lock);
-    lock->outer = held;
-    held = lock;
+    kiln__beat_start(&lock->beat, beat, lock, beat_ms);
+    lock->claim.release = release;
+    kiln__claim_add(&lock->claim);
     *out = lock;
     return KILN_DONE;
 }
@@ -362,7 +325,7 @@ static enum kiln_outcome claim_free(const char *path, struct kiln_lock **out, ki
     return remove(path) == 0 || errno == ENOENT ? claim(path, NULL, out, err) : fail_io(err, path);
 }
 
-static uint64_t wait_limit_ns(void)
+uint64_t kiln__lock_wait_ns(void)
 {
     uint64_t least = atomic_load(&wait_limit_ms) * 1000000, usual = COMPILES_TO_WAIT * atomic_load(&longest_ns);
     return usual > least ? usual : least;
@@ -392,7 +355,7 @@ static enum kiln_outcome take_or_wait(const char *path, const char *artifact, st
             last.since_ns = 0;
             delay_us = FIRST_DELAY_US;
         }
-        if (kiln__clock_ns() - start > wait_limit_ns()) {
+        if (kiln__clock_ns() - start > kiln__lock_wait_ns()) {
             kiln__log(KILN_LOG_FAULT, "%s is held for too long: going on without it", path);
             return KILN_MISS;
         }
@@ -406,7 +369,8 @@ enum kiln_outcome kiln__lock_take(const char *path, const char *artifact, bool i
                                   kiln_error *err)
 {
     *out = NULL;
-    enum kiln_outcome outcome = held && !is_last ? claim_free(path, out, err) : take_or_wait(path, artifact, out, err);
+    enum kiln_outcome outcome =
+        kiln__claim() && !is_last ? claim_free(path, out, err) : take_or_wait(path, artifact, out, err);
     if (outcome == KILN_FAILED) return outcome;
     return exists(artifact) ? KILN_DONE : KILN_MISS;
 }

@@ -27,10 +27,16 @@ struct kiln_lock;
 enum kiln_outcome kiln__lock_take(const char *path, const char *artifact, bool is_last, struct kiln_lock **out,
                                   kiln_error *err);
 
-/* Call it after the artifact was put, on the thread that took it, the last one taken first; NULL is fine. */
+/* Call it after the artifact was put, on the thread that took it, or on any once that one holds it no more
+ * (kiln__lock_detach); NULL is fine. */
 void kiln__lock_release(struct kiln_lock *lock);
-/* The last one that this thread took and still holds; NULL: none. */
-struct kiln_lock *kiln__lock_held(void);
+/* The lock stays, but this thread holds it no more (store/claim.h); how long that takes says nothing about compiles.
+ * NULL is fine. */
+void kiln__lock_detach(struct kiln_lock *lock);
+/* What was done until now under the lock was waiting: only what follows is a compile. NULL is fine. */
+void kiln__lock_restart(struct kiln_lock *lock);
+/* The longest that anybody is waited for: see above. */
+uint64_t kiln__lock_wait_ns(void);
 
 /* `name` of a file beside artifacts is a lock's, or that of one being made. */
 bool kiln__lock_is_name(const char *name);

@@ -1,25 +1,32 @@
 /*
  * ticket.h - one artifact by its key, through all tiers of a cache: found, or ours to make.
  *
- * A ticket says that its holder makes the artifact; others who want it wait for that, in this and other processes, for
- * a bounded time (store/lock.h). Every ticket that kiln__ticket_get() fills is ended, by a put or by giving it up, on
- * the thread that got it, the last one first. A ticket only ever saves work: whatever goes wrong with it, the worst is
- * that the same bytes are made twice. No fault of a tier fails a call: it is counted, logged once, and passed by.
+ * Asked are the tiers of this machine; then, under a lock file that makes other processes wait, these again; then the
+ * remotes; then, where one of them has leases, other hosts wait as well. A ticket says that its holder makes the
+ * artifact; others who want it wait for that, for a bounded time (store/lock.h, store/remotes/lease.h). Every ticket
+ * that kiln__ticket_get() fills is ended, by a put or by giving it up, on the thread that got it, the last one first;
+ * or on any thread once it was detached. A ticket only ever saves work: whatever goes wrong with it, the worst is that
+ * the same bytes are made twice. No fault of a tier fails a call: it is counted, logged once, and passed by.
+ *
+ * What is put is signed where KILN_SIGN_KEY is set. What comes from a remote is put into the local folder as it came.
  */
 #ifndef KILN_STORE_TICKET_H
 #define KILN_STORE_TICKET_H
 
+#include "store/remotes/remotes.h"
 #include "store/tier.h"
 
 /* Where a cache keeps artifacts. All zero: nowhere. */
 struct kiln_store {
-    struct kiln_tier *tiers; /* asked in this order; the last writable one takes what is put */
+    struct kiln_tier *tiers;      /* asked in this order; the last writable one takes what is put */
+    struct kiln_remotes *remotes; /* asked for what is in none of them; NULL: there are none */
 };
 
 struct kiln_ticket {
     bool is_last; /* set by the caller: whoever holds this ticket takes no other one. See kiln__lock_take() */
     struct kiln_store *store;
-    struct kiln_lock *lock; /* NULL: nobody waits for us */
+    struct kiln_lock *lock;   /* NULL: no other process waits for us */
+    struct kiln_lease *lease; /* NULL: no other host does */
 };
 
 typedef bool kiln_wanted(const struct kiln_artifact *artifact, const void *context);
@@ -31,6 +38,13 @@ struct kiln_artifact *kiln__store_find(struct kiln_store *store, const struct ki
 /* Puts an artifact that nobody waits for: one that was changed after it was found. Signed, where KILN_SIGN_KEY is set.
  */
 void kiln__store_put(struct kiln_store *store, const struct kiln_artifact *artifact);
+/* Gives an artifact that was found here to remotes that lack it. */
+void kiln__store_offer(struct kiln_store *store, const struct kiln_artifact *artifact);
+/* Waits until remotes have what was put or offered, or have failed to take it, at most so long. */
+void kiln__store_flush(struct kiln_store *store, uint64_t patience_ms);
+/* Asks remotes for all keys together that no tier here has. Until kiln__prefetch_end(), a ticket or a find takes the
+ * answers from there. NULL: there was nothing to ask. */
+struct kiln_prefetch *kiln__store_prefetch(struct kiln_store *store, const struct kiln_wanted_key *keys, size_t count);
 void kiln__store_release(struct kiln_store *store);
 
 /*
@@ -39,7 +53,11 @@ void kiln__store_release(struct kiln_store *store);
  */
 struct kiln_artifact *kiln__ticket_get(struct kiln_store *store, const struct kiln_digest *digest, kiln_bytes key,
                                        kiln_wanted *is_wanted, const void *context, struct kiln_ticket *ticket);
-/* Puts what was made, and ends the ticket. `artifact` stays the caller's. */
+/* From now on any thread may end it: nothing of the thread that got it refers to it. */
+void kiln__ticket_detach(struct kiln_ticket *ticket);
+/* Puts what was made, here at once and to remotes in the background, and ends the ticket. `artifact` stays the
+ * caller's.
+ */
 void kiln__ticket_put(struct kiln_ticket *ticket, const struct kiln_artifact *artifact);
 /* It could not be made: others may try. A ticket that is none is fine, also one that is all zero. */
 void kiln__ticket_abandon(struct kiln_ticket *ticket);

@@ -204,7 +204,7 @@ UNUSED static void check_counters(const kiln_cache *cache, kiln_counters expecte
     counters.front_hits += counters.process_hits, counters.process_hits = 0;
     expected.front_hits += expected.process_hits, expected.process_hits = 0;
 #endif
-    counters.trace_ns = counters.compile_ns = counters.link_ns = counters.saved_ns = 0;
+    counters.trace_ns = counters.compile_ns = counters.link_ns = counters.saved_ns = counters.remote_ns = 0;
     counters.linked_bytes = counters.linked_images = 0; /* what is there now, not what happened */
     char differences[1024] = "";
     size_t length = 0;

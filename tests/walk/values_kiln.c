@@ -68,6 +68,46 @@ const kiln_cache_options walk_cache_options = {.struct_size = sizeof walk_cache_
 const kiln_function_options walk_function_options = {
     .struct_size = sizeof walk_function_options, .name = "f", .compiler = &compiler, .lower = lower};
 
+/* Nobody asks for a remote of this scheme. */
+static kiln_status open_none(const char *url, const kiln_remote_host *host, void **remote, kiln_error *err)
+{
+    (void)url, (void)host, (void)remote, (void)err;
+    return KILN_INVALID;
+}
+
+static void close_none(void *remote)
+{
+    (void)remote;
+}
+
+static kiln_status get_none(void *remote, kiln_remote_entry *entries, size_t count, unsigned timeout_ms,
+                            kiln_error *err)
+{
+    (void)remote, (void)entries, (void)count, (void)timeout_ms, (void)err;
+    return KILN_IO;
+}
+
+static kiln_status put_none(void *remote, const char *name, kiln_bytes bytes, const char *token, unsigned timeout_ms,
+                            kiln_error *err)
+{
+    (void)remote, (void)name, (void)bytes, (void)token, (void)timeout_ms, (void)err;
+    return KILN_IO;
+}
+
+static kiln_status exists_none(void *remote, const char *name, bool *out, unsigned timeout_ms, kiln_error *err)
+{
+    (void)remote, (void)name, (void)out, (void)timeout_ms, (void)err;
+    return KILN_IO;
+}
+
+const kiln_remote_driver walk_driver = {.struct_size = sizeof walk_driver,
+                                        .scheme = "none",
+                                        .open = open_none,
+                                        .close = close_none,
+                                        .get = get_none,
+                                        .put = put_none,
+                                        .exists = exists_none};
+
 static void require(bool condition, const char *what)
 {
     if (condition) return;

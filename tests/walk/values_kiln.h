@@ -15,6 +15,7 @@
 #include "kiln/gpu.h"
 #include "kiln/inspect.h"
 #include "kiln/maintain.h"
+#include "kiln/remote.h"
 #include "kiln/trust.h"
 #include "walk/walk.h"
 
@@ -44,6 +45,7 @@ extern struct world {
 
 extern const kiln_cache_options walk_cache_options;
 extern const kiln_function_options walk_function_options;
+extern const kiln_remote_driver walk_driver;
 
 PLACE(kiln_counters, kiln_counters)
 PLACE(kiln_difference, kiln_difference)
@@ -138,6 +140,11 @@ VALUE(const kiln_function_options *, kiln_function_options_p)
 {
     IGNORE;
     return &walk_function_options;
+}
+VALUE(const kiln_remote_driver *, kiln_remote_driver_p)
+{
+    IGNORE;
+    return &walk_driver;
 }
 VALUE(kiln_status, kiln_status)
 {

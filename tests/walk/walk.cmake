@@ -22,6 +22,6 @@ function(add_walk name prefix headers)
   set_tests_properties(walk_${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "KILN_CACHE_DIR=")
 endfunction()
 
-add_walk(kiln ^kiln_ "kiln.h;kiln/gpu.h;kiln/inspect.h;kiln/maintain.h;kiln/trust.h" ${CMAKE_SOURCE_DIR}/tests/walk/fine_kiln.tsv)
+add_walk(kiln ^kiln_ "kiln.h;kiln/gpu.h;kiln/inspect.h;kiln/maintain.h;kiln/remote.h;kiln/trust.h" ${CMAKE_SOURCE_DIR}/tests/walk/fine_kiln.tsv)
 add_walk(mlxc "^(_?mlx|kiln)_" "mlx/c/mlx.h;kiln/compile.h" ${CMAKE_SOURCE_DIR}/tests/walk/fine_mlxc.tsv
          ${CMAKE_SOURCE_DIR}/src/mlxc/abi.tsv)

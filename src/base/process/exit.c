@@ -19,6 +19,7 @@ enum { MOST_WRITERS = 4, MOST_AGAIN = 4096 };
 
 static void (*writers[MOST_WRITERS])(void);
 static size_t writer_count;
+static void (*flush_work)(uint64_t patience_ns);
 
 bool kiln__is_leaving(void)
 {
@@ -29,6 +30,12 @@ void kiln__exit_add_writer(void (*write)(void))
 {
     if (writer_count == MOST_WRITERS) abort(); /* a build with more of them needs a longer list */
     writers[writer_count++] = write;
+}
+
+void kiln__exit_add_flusher(void (*flush)(uint64_t patience_ns))
+{
+    if (flush_work) abort(); /* a build with more of them needs a list */
+    flush_work = flush;
 }
 
 static void *flush(void *done)
@@ -51,7 +58,10 @@ static void flush_streams(void)
 
 static void at_exit(int status, void *impatient)
 {
-    if (kiln__work_close(impatient ? 0 : PATIENCE_NS)) return;
+    uint64_t start = kiln__clock_ns();
+    if (!impatient && !kiln__is_leaving() && flush_work) flush_work(PATIENCE_NS);
+    uint64_t spent = kiln__clock_ns() - start;
+    if (kiln__work_close(impatient || spent > PATIENCE_NS ? 0 : PATIENCE_NS - spent)) return;
     for (size_t i = 0; i < writer_count; i++) writers[i]();
     flush_streams();
     _exit(status);

@@ -14,6 +14,7 @@
 #define KILN_BASE_PROCESS_EXIT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* exit() has begun: what another compiler or BLAS would have to do is refused. */
 bool kiln__is_leaving(void);
@@ -25,6 +26,9 @@ void kiln__exit_watch(void);
 void kiln__exit_watch_loading(void);
 /* This thread may be the one that calls exit(). Once per thread. */
 void kiln__exit_know_thread(void);
+/* `flush` runs once, when exit() has begun and work may still be done; it takes no longer than its patience, which is a
+ * part of that second. One for the process. For constructors. */
+void kiln__exit_add_flusher(void (*flush)(uint64_t patience_ns));
 /* `write` runs before the process leaves without further handlers. For constructors and pthread_once(). */
 void kiln__exit_add_writer(void (*write)(void));
 

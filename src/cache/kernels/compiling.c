@@ -76,6 +76,13 @@ static void name_toolchain(const struct kiln_job *job)
     kiln__chain_set_toolchain(cache->store.tiers, kiln__cache_toolchain(cache, job->compiler));
 }
 
+/* Whoever fills a cache on purpose fills its remotes too, with what the folder has. */
+static void offer(const struct kiln_job *job, const struct kiln_artifact *artifact)
+{
+    name_toolchain(job);
+    if (!artifact->is_remote) kiln__store_offer(&job->request->cache->store, artifact);
+}
+
 void kiln__job_store(const struct kiln_job *job, const struct kiln_artifact *artifact)
 {
     kiln__store_put(&job->request->cache->store, artifact);
@@ -86,7 +93,7 @@ void kiln__job_count(const struct kiln_job *job, const struct kiln_artifact *art
 {
     struct kiln_cache *cache = job->request->cache;
     if (!job->is_stored) return;
-    kiln__add(&cache->counts.disk_hits, 1);
+    kiln__add(artifact->is_remote ? &cache->counts.remote_hits : &cache->counts.disk_hits, 1);
     kiln__add(&cache->counts.saved_ns, artifact->compile_ns);
 }
 
@@ -248,8 +255,9 @@ static enum kiln_outcome make_artifact(void *context, void **value, struct kiln_
     else if (job->is_stored && finish(job, &artifact))
         kiln__job_store(job, artifact);
     else if (job->is_stored && mode == KILN_MODE_COMPILE_ONLY)
-        name_toolchain(job);
+        offer(job, artifact);
     kiln__ticket_abandon(&ticket);
+    if (mode == KILN_MODE_COMPILE_ONLY) kiln__store_flush(&job->request->cache->store, KILN_FILL_MS);
     *value = artifact;
     return outcome;
 }

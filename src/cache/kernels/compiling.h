@@ -10,6 +10,9 @@
 #include "cache/kernels/kernel.h"
 #include "cache/memo/memo_table.h"
 
+/* Who fills a cache on purpose waits for its remotes to take what was made, at most so long at a time. */
+enum { KILN_FILL_MS = 10000 };
+
 /* What a miss passes down to its makers. */
 struct kiln_job {
     const kiln_request *request;
@@ -34,7 +37,8 @@ enum kiln_outcome kiln__job_compile(const struct kiln_job *job, struct kiln_arti
 
 /* Puts a new artifact into the tiers, and names the tool chain there. */
 void kiln__job_store(const struct kiln_job *job, const struct kiln_artifact *artifact);
-/* Counts a disk hit, if it was one. For when it is known that the stored artifact could be used. */
+/* Counts a hit of a folder or of a remote, if it was one. For when it is known that the stored artifact could be used.
+ */
 void kiln__job_count(const struct kiln_job *job, const struct kiln_artifact *artifact);
 
 /* Fills in what an artifact says about itself, without and with the text that was compiled. KILN_NO_MEMORY. */

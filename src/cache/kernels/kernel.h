@@ -45,6 +45,24 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
                                    uint32_t options, const char *name, kiln_bytes text,
                                    const struct kiln_provenance *provenance, struct kiln_kernel **out, kiln_error *err);
 
+/* A kernel that kiln__kernel_from_text() will be asked for. */
+struct kiln_kernel_text {
+    kiln_device *device;
+    uint32_t options;
+    const char *name;
+    kiln_bytes text;
+};
+
+struct kiln_prefetch;
+
+/* Does it pay to say beforehand which kernels will be asked for? */
+bool kiln__cache_has_remotes(const kiln_cache *cache);
+/* Asks remotes, together, for all kernels that are not on this machine; until kiln__prefetch_end() the answers are used
+ * by whoever asks for one of them. NULL: there was nothing to ask. A fault costs time and nothing else. */
+struct kiln_prefetch *kiln__kernels_prefetch(kiln_cache *cache, const kiln_compiler *compiler,
+                                             const struct kiln_kernel_text *kernels, size_t count);
+void kiln__prefetch_end(struct kiln_prefetch *prefetch); /* store/remotes/remotes.h; NULL is fine */
+
 /* The artifact alone, stored or compiled: nothing is linked, so the request's target need not run here. */
 kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
                                   const struct kiln_content_key *content, struct kiln_artifact **out, kiln_error *err);

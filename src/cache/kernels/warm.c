@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/process/callback.h"
 #include "cache/cache.h"
+#include "cache/kernels/compiling.h"
 #include "cache/kernels/kernel.h"
 #include "kiln/maintain.h"
 #include "store/prune.h"
@@ -25,24 +26,41 @@ static const char *folder_of(const kiln_cache *cache)
     return folder;
 }
 
-static bool is_stored(const char *folder, const struct kiln_content_key *content)
+/* What the folder holds, the caller's reference; NULL: nothing. */
+static struct kiln_artifact *stored_in(const char *folder, const struct kiln_content_key *content)
 {
     char hex[KILN_DIGEST_HEX], *path;
     kiln_bytes bytes;
     struct kiln_artifact *artifact = NULL;
     kiln__digest_hex(&content->digest, hex);
-    if (asprintf(&path, "%s/%.2s/%s%s", folder, hex, hex, KILN_ARTIFACT_SUFFIX) < 0) return false;
+    if (asprintf(&path, "%s/%.2s/%s%s", folder, hex, hex, KILN_ARTIFACT_SUFFIX) < 0) return NULL;
     bool is_mapped = kiln__file_map(path, &bytes, NULL) == KILN_DONE;
     free(path);
-    if (!is_mapped) return false;
+    if (!is_mapped) return NULL;
     if (kiln__artifact_decode(bytes, true, &artifact, NULL) != KILN_OK) {
         kiln__file_unmap(bytes);
-        return false;
+        return NULL;
     }
-    bool is_same = artifact->key.size == content->fields.size &&
-                   memcmp(artifact->key.data, content->fields.data, content->fields.size) == 0;
+    if (artifact->key.size == content->fields.size &&
+        memcmp(artifact->key.data, content->fields.data, content->fields.size) == 0)
+        return artifact;
     kiln__artifact_unref(artifact);
-    return is_same;
+    return NULL;
+}
+
+static bool is_stored(const char *folder, const struct kiln_content_key *content)
+{
+    struct kiln_artifact *artifact = stored_in(folder, content);
+    kiln__artifact_unref(artifact);
+    return artifact;
+}
+
+/* What is in the folder belongs to remotes as well. */
+static void offer(kiln_cache *cache, const struct kiln_artifact *artifact)
+{
+    kiln__chain_set_toolchain(cache->store.tiers, kiln__cache_toolchain(cache, kiln_compiler_llvm()));
+    kiln__store_offer(&cache->store, artifact);
+    kiln__store_flush(&cache->store, KILN_FILL_MS);
 }
 
 /* What is found elsewhere, in a read-only folder or in memory, is put into the folder as well. */
@@ -52,8 +70,8 @@ static kiln_status store(const kiln_request *request, kiln_bytes text, const cha
     struct kiln_artifact *artifact = NULL;
     kiln_status status = kiln__kernel_artifact(request, kiln_compiler_llvm(), text, content, &artifact, err);
     if (status) return status;
-    if (!is_stored(folder, content)) kiln__store_put(&request->cache->store, artifact);
-    kiln__chain_set_toolchain(request->cache->store.tiers, kiln__cache_toolchain(request->cache, kiln_compiler_llvm()));
+    if (!is_stored(folder, content)) kiln__chain_put(request->cache->store.tiers, artifact);
+    offer(request->cache, artifact);
     kiln__artifact_unref(artifact);
     if (is_stored(folder, content)) return KILN_OK;
     return kiln__fail(err, KILN_IO, "%s: it could not be stored in %s (KILN_LOG=fault says why)", request->function,
@@ -78,13 +96,15 @@ kiln_status kiln_warm(kiln_cache *cache, const char *target, const char *name, k
         .cache = cache, .device = &device, .function = name, .options = kiln__options_from_settings()};
     status =
         kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text, &content, err);
-    if (!status && is_stored(folder, &content)) {
+    struct kiln_artifact *stored = status ? NULL : stored_in(folder, &content);
+    if (stored) {
         *out = KILN_WARM_WAS_THERE;
-        kiln__chain_set_toolchain(cache->store.tiers, kiln__cache_toolchain(cache, compiler));
+        offer(cache, stored);
     } else if (!status) {
         status = store(&request, text, folder, &content, err);
         if (!status) *out = KILN_WARM_COMPILED;
     }
+    kiln__artifact_unref(stored);
     kiln__content_release(&content);
     return status;
 }

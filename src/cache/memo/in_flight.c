@@ -109,7 +109,7 @@ void kiln__making_begin(struct kiln_thread *thread, struct kiln_in_flight *in_fl
 {
     in_flight->outer = thread->making;
     in_flight->outer_level = thread->in_flight_level;
-    in_flight->outer_lock = kiln__lock_held();
+    in_flight->claimed_before = kiln__claim();
     in_flight->frame = frame;
     thread->making = in_flight;
     thread->last = &thread->none; /* so that all its calls take the slow path, which notices lost compiles */
@@ -132,7 +132,8 @@ void kiln__in_flight_lost(struct kiln_thread *thread, uintptr_t frame)
     while (thread->making && kiln__frame_is_lost(thread->making->frame, frame)) {
         struct kiln_in_flight *in_flight = thread->making;
         kiln__making_end(thread, in_flight);
-        while (kiln__lock_held() != in_flight->outer_lock) kiln__lock_release(kiln__lock_held());
+        for (struct kiln_claim *claim; (claim = kiln__claim()) && claim != in_flight->claimed_before;)
+            claim->release(claim);
         kiln__mutex_lock(&lost_lock);
         struct kiln_memo_table *memo = in_flight->memo;
         if (memo) kiln__mutex_lock(&memo->lock);

@@ -9,7 +9,7 @@
 #define KILN_CACHE_MEMO_IN_FLIGHT_H
 
 #include "cache/memo/memo_table.h"
-#include "store/lock.h"
+#include "store/claim.h"
 
 /*
  * One key being made. The maker owns it; the last waiter that reads the outcome frees it. Waiters use a lock of the
@@ -20,13 +20,13 @@
 struct kiln_in_flight {
     struct kiln_in_flight *outer; /* this thread makes that one, and needs this one for it */
     unsigned outer_level;
-    struct kiln_lock *outer_lock; /* that this thread held when it began */
-    uintptr_t frame;              /* of the maker, see base/process/callback.h */
-    struct kiln_memo_table *memo; /* NULL: it was freed while the in-flight compile was lost */
-    struct kiln_in_flight *next;  /* in the memo table's list */
-    bool is_shared;               /* others wait for it */
-    unsigned forks;               /* kiln__forks() when it started */
-    pthread_mutex_t lock;         /* guards `landed` while somebody waits; taken after the memo table's lock */
+    struct kiln_claim *claimed_before; /* what this thread held when it began */
+    uintptr_t frame;                   /* of the maker, see base/process/callback.h */
+    struct kiln_memo_table *memo;      /* NULL: it was freed while the in-flight compile was lost */
+    struct kiln_in_flight *next;       /* in the memo table's list */
+    bool is_shared;                    /* others wait for it */
+    unsigned forks;                    /* kiln__forks() when it started */
+    pthread_mutex_t lock;              /* guards `landed` while somebody waits; taken after the memo table's lock */
     pthread_cond_t done;
     bool landed;
     enum kiln_outcome outcome;

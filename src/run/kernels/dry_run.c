@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache/kernels/kernel.h"
 #include "cache/memo/memo_table.h"
 #include "run/cpu/pool.h"
 
@@ -94,11 +95,37 @@ static void compile_all(struct job *job, size_t count)
         for (size_t i = 0; i < count; i++) compile_one(job, (int64_t)i);
 }
 
+/* Remotes are asked for all kernels together, so that the plan costs one round trip. A text that can't be printed is
+ * found out again, and told, where it is compiled. */
+static struct kiln_prefetch *prefetch(const struct kiln_dry_run *dry_run)
+{
+    kiln_cache *cache = kiln_cache_default();
+    if (!kiln__cache_has_remotes(cache) || dry_run->count < 2) return NULL;
+    struct kiln_buffer *texts = calloc(dry_run->count, sizeof *texts);
+    struct kiln_kernel_text *kernels = calloc(dry_run->count, sizeof *kernels);
+    struct kiln_prefetch *prefetch = NULL;
+    size_t count = 0;
+    for (size_t i = 0; texts && kernels && i < dry_run->count; i++) {
+        const struct kiln_choice *choice = &dry_run->choices[i];
+        const struct kiln_variant *variant = choice->variant;
+        if (kiln__variant_print(choice->kernels, variant, &texts[i], NULL) || texts[i].failed) continue;
+        kernels[count++] = (struct kiln_kernel_text){
+            variant->device, variant->options, choice->kernels->name, {texts[i].data, texts[i].size}};
+    }
+    prefetch = kernels ? kiln__kernels_prefetch(cache, kiln_compiler_llvm(), kernels, count) : NULL;
+    for (size_t i = 0; texts && i < dry_run->count; i++) kiln__buffer_release(&texts[i]);
+    free(texts);
+    free(kernels);
+    return prefetch;
+}
+
 kiln_status kiln__dry_run_compile(struct kiln_dry_run *dry_run, kiln_error *err)
 {
     struct job job = {.choices = dry_run->choices, .level = kiln__this_thread ? kiln__this_thread->in_flight_level : 0};
     kiln_status status = KILN_OK;
+    struct kiln_prefetch *prefetched = prefetch(dry_run);
     compile_all(&job, dry_run->count);
+    kiln__prefetch_end(prefetched);
     for (size_t i = 0; i < dry_run->count; i++) {
         struct kiln_choice *choice = &dry_run->choices[i];
         if (choice->is_compiled) {

@@ -70,6 +70,9 @@ struct kiln_gpu_config;
 kiln_status kiln__gpu_variant_get(struct kiln_group_kernels *kernels, kiln_device *device, const char *layouts,
                                   const struct kiln_gpu_config *config, void **function, kiln_error *err);
 
+/* Appends the text that a variant is compiled from. */
+kiln_status kiln__variant_print(const struct kiln_group_kernels *kernels, const struct kiln_variant *variant,
+                                struct kiln_buffer *text, kiln_error *err);
 /* For who makes a variant beforehand. Fills in kernel and executable; on failure neither is set. Safe for threads. */
 kiln_status kiln__variant_compile(const struct kiln_group_kernels *kernels, struct kiln_variant *variant,
                                   kiln_error *err);

@@ -92,9 +92,10 @@ static struct kiln_gpu_config unpack_config(unsigned flags)
                                     .is_long = flags >> 17 & 1};
 }
 
-static kiln_status print(const struct kiln_group *group, const struct kiln_variant *variant, struct kiln_buffer *text,
-                         kiln_error *err)
+kiln_status kiln__variant_print(const struct kiln_group_kernels *kernels, const struct kiln_variant *variant,
+                                struct kiln_buffer *text, kiln_error *err)
 {
+    const struct kiln_group *group = &kernels->group;
     const struct kiln_gpu_config config = unpack_config(variant->flags);
     const char *layouts = variant->layouts;
     if (variant->flags & on_gpu) return kiln__gpu_print(group, layouts, &config, text, err);
@@ -121,7 +122,7 @@ kiln_status kiln__variant_compile(const struct kiln_group_kernels *kernels, stru
     struct kiln_buffer text = {0};
     const struct kiln_provenance_of of = {kernels, variant->layouts};
     const struct kiln_provenance note = {kiln__provenance_print, &of};
-    kiln_status status = print(&kernels->group, variant, &text, err);
+    kiln_status status = kiln__variant_print(kernels, variant, &text, err);
     if (status == KILN_OK && text.failed) status = kiln__no_memory(err, "the text of a kernel");
     if (status == KILN_OK) {
         status =
