@@ -67,7 +67,7 @@ test-gpu: build
 
 gpu-bundle: setup
 	@$(CONFIGURE) -B build/static -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_STATIC_LLVM=ON
-	@cmake --build build/static --target kiln mlxc kiln-llvm gpu_tests
+	@cmake --build build/static --target kiln mlxc kiln-llvm kiln-trust gpu_tests
 	@tools/gpu_bundle.sh build/static build/gpu-bundle.tar.xz
 
 # Remotes on servers of this machine, all attacks (make test runs a short form).

@@ -149,10 +149,11 @@ static void print_kernel(const kiln_entry *entry)
     kiln_entry_info info;
     kiln_bytes name, value, rest = kiln_entry_call(entry), mark = find_fact(entry, "mark");
     kiln_entry_describe(entry, &info);
-    printf("\nkernel %s [%s]  %.12s  for %s, compiled %s in %s\n", clean(info.function),
+    const char *signer = signed_by(entry);
+    printf("\nkernel %s [%s]  %.12s  for %s, compiled %s in %s%s%s\n", clean(info.function),
            clean_bytes(mark.data, mark.size), info.digest, clean(info.target),
            format_time(created, sizeof created, info.created_unix_s),
-           format_ns(compiled, sizeof compiled, info.compile_ns));
+           format_ns(compiled, sizeof compiled, info.compile_ns), *signer ? ", " : "", signer);
     while (next_fact(&rest, &name, &value) && !fact_is(name, "plan"))
         if (!is_hidden(name)) print_fact(name, value);
     print_text(entry);

@@ -69,6 +69,9 @@ says out "\"signer\":\"$farm\",\"signer_comment\":\"build farm\",\"signature\":\
 exits 0 "$kiln" ls --folder plain
 ! grep -q "signed by" out || fail "ls says that somebody signed what nobody has"
 
+exits 0 "$kiln" show answer --folder shared
+says out "signed by $short build farm"
+
 # Where no compiler is: the folder of others names the tool chain.
 reads "$work/shared" 1 0 0 KILN_PLUGIN=/none KILN_MODE=no-compile
 
@@ -235,10 +238,25 @@ if may_change_user; then
         reads "$work/shared" 1 0 0 KILN_TRUSTED_KEYS="$work/keys" $who
         reads "$work/plain" 0 1 2 KILN_TRUSTED_KEYS="$work/keys" $who
     done
+    cat farm.pub other.pub >both
     # A list of a third user is nobody's word.
     chown 54321 keys
     reads "$work/shared" 0 1 0 KILN_TRUSTED_KEYS="$work/keys" $app
     says err "$work/keys belongs to user 54321"
+    # The system's list, in a name space that has an /etc of its own: it counts beside the user's, and what it revokes is revoked.
+    if unshare -m true 2>/dev/null; then
+        cat >with_etc <<'END'
+mount -t tmpfs none /etc && mkdir /etc/kiln && install -m 644 "$SYSTEM_LIST" /etc/kiln/trusted_keys && exec "$@"
+END
+        printf 'revoked %s\n' "$farm" >revoking
+        for who in "$app" env; do
+            reads "$work/shared" 1 0 0 SYSTEM_LIST="$work/farm.pub" XDG_CONFIG_HOME="$work/none" unshare -m sh with_etc $who
+            reads "$work/shared" 0 1 2 SYSTEM_LIST="$work/revoking" KILN_TRUSTED_KEYS="$work/both" unshare -m sh with_etc $who
+        done
+        says err "which /etc/kiln/trusted_keys:1 revokes"
+    else
+        echo "signed: mount name spaces are not allowed here: /etc/kiln/trusted_keys is not tried"
+    fi
     # A secret key that the user can't read.
     exits 1 $app env KILN_SIGN_KEY="$work/other" "$kiln" key ls
     says err "can't open $work/other: Permission denied"
