@@ -13,6 +13,7 @@
 #include "kiln/config.h"
 #include "kiln/gpu.h"
 #include "kiln/inspect.h"
+#include "kiln/trust.h"
 
 enum level { LEVEL_OK, LEVEL_WARN, LEVEL_FAIL };
 
@@ -94,6 +95,32 @@ static void check_read_only_folders(struct report *report)
         else
             say(report, LEVEL_WARN, "read-only", "%s of KILN_CACHE_PATH is not used: %s", path, err.text);
     }
+}
+
+/* Who is believed, and who signs here. */
+static void check_keys(struct report *report)
+{
+    kiln_keys *keys = NULL;
+    kiln_error err = {0};
+    char signs[64] = "";
+    size_t trusted = 0;
+    if (kiln_keys_open(&keys, &err) != KILN_OK) {
+        say(report, LEVEL_FAIL, "keys", "%s; nothing from elsewhere is used", err.text);
+        return;
+    }
+    for (size_t i = 0; i < kiln_keys_count(keys); i++) {
+        kiln_key_info info;
+        kiln_keys_describe(keys, i, &info);
+        trusted += info.is_trusted;
+        if (info.signs) snprintf(signs, sizeof signs, "; %.8s signs", info.key);
+    }
+    if (*kiln_keys_problem(keys))
+        say(report, LEVEL_FAIL, "keys", "%s; nothing is signed", kiln_keys_problem(keys));
+    else if (trusted)
+        say(report, LEVEL_OK, "keys", "%zu trusted%s", trusted, signs);
+    else
+        say(report, LEVEL_OK, "keys", "none is trusted: only what this user and root have stored is used");
+    kiln_keys_close(keys);
 }
 
 /* The folder by whose tool chain a cache would look kernels up: the first of KILN_CACHE_PATH, then the default one. */
@@ -246,8 +273,8 @@ static void check_environment(struct report *report)
 static int run(const struct command *command, int count, char **words)
 {
     static void (*const checks[])(struct report *) = {
-        check_settings,          check_environment, check_target, check_folder,
-        check_read_only_folders, check_blas,        check_gpu,    check_compiler,
+        check_settings, check_environment, check_target, check_folder,   check_read_only_folders,
+        check_keys,     check_blas,        check_gpu,    check_compiler,
     };
     struct options options;
     int status = parse_options(command, count, words, &options);
@@ -267,11 +294,12 @@ const struct command cmd_doctor = {
     .name = "doctor",
     .summary = "check what Kiln needs on this machine",
     .usage = "kiln doctor [--json]",
-    .help = "Checks the target, the cache folders, the compiler, OpenBLAS, the GPUs, and the settings that somebody "
-            "has set,\n"
-            "as a program would: what it would log is a warning here. kiln config --help lists the settings.\n"
-            "Exit code 1: a check failed. Warnings do not count.\n\n"
-            "  --json  a list of {check, level, text}\n",
+    .help =
+        "Checks the target, the cache folders, keys, the compiler, OpenBLAS, the GPUs, and the settings that somebody "
+        "has set,\n"
+        "as a program would: what it would log is a warning here. kiln config --help lists the settings.\n"
+        "Exit code 1: a check failed. Warnings do not count.\n\n"
+        "  --json  a list of {check, level, text}\n",
     .takes = "",
     .run = run,
 };

@@ -136,6 +136,16 @@ export KILN_TRUSTED_KEYS="$work/named/keys"
 exits 1 "$kiln" key trust ci.pub
 unset KILN_TRUSTED_KEYS
 
+# doctor says the same.
+exits 0 env XDG_CONFIG_HOME="$work/nowhere" "$kiln" doctor
+says out "ok    keys         none is trusted: only what this user and root have stored is used"
+exits 0 env KILN_SIGN_KEY="$work/second" "$kiln" doctor
+says out "ok    keys         10 trusted; $(echo "$second" | cut -c1-8) signs"
+exits 1 env KILN_SIGN_KEY="$work/nothing" "$kiln" doctor
+says out "fail  keys         $work/nothing, which KILN_SIGN_KEY names, is not there; nothing is signed"
+exits 1 env KILN_TRUSTED_KEYS="$work/nothing" "$kiln" doctor
+says out "fail  keys         $work/nothing, which KILN_TRUSTED_KEYS names, is not there; nothing from elsewhere is used"
+
 # The key that signs is trusted, unless it is revoked.
 exits 0 env KILN_SIGN_KEY="$work/second" "$kiln" key ls
 says out "signs    $second"

@@ -219,7 +219,7 @@ says out "warn  setting      KILN_DRIFT=warn is not error; not used"
 says out "warn  setting      KILN_GPU_TARGET=sm_1: unknown GPU target"
 says out "warn  setting      KILN_REMOTE_TIMEOUT=soon is not a number from 1 to 600000; not used"
 says out "warn  setting      KILN_REMOTE_CA=/nowhere: there is no such file"
-says out "warn  setting      KILN_CACHE_UMASK=9 is not an octal number such as 022; not used"
+says out "warn  setting      KILN_CACHE_UMASK=9 is not a mask such as 022, 027 or 077: nobody else may write what is stored; not used"
 
 # A misspelt variable can't be seen by a program; doctor sees it.
 exits 0 env KILN_CACHE_DIRR=/a "$kiln" doctor
