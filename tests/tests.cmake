@@ -38,7 +38,7 @@ foreach(source ${unit_tests})
 endforeach()
 
 # Files of every version of the format.
-foreach(name test_store_artifact test_store_folder)
+foreach(name test_store_artifact test_store_folder test_store_signing)
   target_compile_definitions(${name} PRIVATE KILN_CORPUS="${CMAKE_SOURCE_DIR}/tests/corpus")
 endforeach()
 
@@ -154,6 +154,7 @@ foreach(row ${segment_tests})
     add_executable(${variant} ${CMAKE_SOURCE_DIR}/tests/unit/${program}.c)
     set_target_properties(${variant} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests ENABLE_EXPORTS ON)
     target_include_directories(${variant} PRIVATE tests)
+    target_compile_definitions(${variant} PRIVATE KILN_CORPUS="${CMAKE_SOURCE_DIR}/tests/corpus")
     target_link_libraries(${variant} PRIVATE ${library} checks)
     add_dependencies(${variant} module_one module_two)
   endif()

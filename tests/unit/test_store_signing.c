@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "store/keys/trust_library.h"
 #include "store/keys/trusted_keys.h"
 #include "store/ticket.h"
@@ -560,6 +561,20 @@ static void test_rotated(void **state)
     kiln__buffer_release(&new);
 }
 
+/* What was signed by another program (openssl) with the message of docs/formats/artifact.md and the first key of RFC
+ * 8032.
+ */
+static void test_signature_of_another_program(void **state)
+{
+    (void)state;
+    struct kiln_buffer bytes = {0};
+    CHECK_EQ(kiln__file_read(KILN_CORPUS "/artifact/version2_signed.kiln", 1 << 20, &bytes, NULL), KILN_DONE);
+    write_text(in_folder("kiln/trusted_keys"), 0644,
+               "kiln-key 1 d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a RFC 8032\n");
+    expect_accepted(&bytes);
+    kiln__buffer_release(&bytes);
+}
+
 static void test_own_key_is_trusted(void **state)
 {
     (void)state;
@@ -734,6 +749,7 @@ int main(int count, char **words)
         WITH_WORLD(test_shared_folder_toolchain),
         WITH_WORLD(test_shared_file),
         WITH_WORLD(test_rotated),
+        WITH_WORLD(test_signature_of_another_program),
         WITH_WORLD(test_own_key_is_trusted),
         WITH_WORLD(test_metadata_is_not_covered),
         WITH_WORLD(test_keys_that_cant_sign),
