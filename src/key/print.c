@@ -120,8 +120,11 @@ static void print_place(const char *module, size_t module_size, const char *name
 void kiln__watched_print(const struct kiln_watched *watched, struct kiln_buffer *out)
 {
     const struct kiln_watch *watch = watched->watch;
+    struct kiln_buffer module = {0};
+    kiln__module_name(watch->module, &module);
     if (watch->kind == KILN_ITEM_VARIABLE) kiln__buffer_printf(out, "variable ");
-    print_place(watch->module, strlen(watch->module), watch->name, strlen(watch->name), out);
+    print_place((const char *)module.data, module.size, watch->name, strlen(watch->name), out);
+    kiln__buffer_release(&module);
     kiln__value_print(watched, out);
     kiln__buffer_append(out, "\n", 1);
 }

@@ -41,6 +41,7 @@ static bool is_refused(const kiln_request *request, int needed, enum getter gett
 static kiln_status check_inputs(const struct kiln_request *request, kiln_error *err)
 {
     kiln_status status = request->inputs ? request->inputs->status : KILN_OK;
+    if (!status) status = request->read_status;
     if (status == KILN_INVALID)
         return kiln__fail(err, KILN_COMPILE_FAILED, "%s: compile() depends on more than %d things", request->function,
                           (int)KILN_MOST_INPUTS);
@@ -91,13 +92,14 @@ kiln_bytes kiln_request_arg(const kiln_request *request, size_t index)
     return (kiln_bytes){request->arg_bytes.data + argument->start_at, argument->end_at - argument->start_at};
 }
 
-/* The first one in the key, which is the function's own where a function it depends on watches the same name. */
+/* By the module's name as it is known. The first one in the key, which is the function's own where a function it
+ * depends on watches the same name. */
 static struct kiln_watched *find_watched(const kiln_request *request, enum kiln_item kind, const char *module,
                                          const char *name)
 {
     for (size_t i = 0; i < request->watched_count; i++) {
         const struct kiln_watch *watch = request->watched[i].watch;
-        if (watch->kind == kind && !strcmp(watch->module, module) && !strcmp(watch->name, name))
+        if (watch->kind == kind && !strcmp(watch->name, name) && kiln__module_is(watch->module, module))
             return &request->watched[i];
     }
     return NULL;
@@ -131,8 +133,14 @@ const char *kiln_request_env(const kiln_request *request, const char *name)
 kiln_bytes kiln_request_watched(const kiln_request *request, const char *module, const char *name)
 {
     if (!request || !name) return (kiln_bytes){NULL, 0};
-    const struct kiln_watched *watched =
-        ask(request, &(struct kiln_input){KILN_INPUT_WATCHED, module ? module : "", name});
+    struct kiln_buffer known = {0};
+    const struct kiln_watched *watched = NULL;
+    kiln__module_name(module ? module : "", &known);
+    if (known.failed) /* the answer is wrong, so the miss fails */
+        __atomic_store_n(&((kiln_request *)request)->read_status, KILN_NO_MEMORY, __ATOMIC_RELAXED);
+    else
+        watched = ask(request, &(struct kiln_input){KILN_INPUT_WATCHED, (const char *)known.data, name});
+    kiln__buffer_release(&known);
     return watched ? (kiln_bytes){watched->data, watched->size} : (kiln_bytes){NULL, 0};
 }
 
@@ -268,10 +276,12 @@ static void arguments_content(const kiln_request *request, struct kiln_content_k
 static void reads_content(const kiln_request *request, struct kiln_content_key *key)
 {
     for (const struct kiln_read_record *read = request->reads; read; read = read->next) {
-        struct kiln_buffer name = {0};
-        kiln__content_field_name(&name, "read", read->module, read->name);
-        if (!name.failed) kiln__content_field(key, (const char *)name.data, read->value, read->size);
-        key->fields.failed |= name.failed;
+        struct kiln_buffer module = {0}, name = {0};
+        kiln__module_name(read->module, &module);
+        if (!module.failed) kiln__content_field_name(&name, "read", (const char *)module.data, read->name);
+        if (!name.failed && !module.failed) kiln__content_field(key, (const char *)name.data, read->value, read->size);
+        key->fields.failed |= name.failed || module.failed;
+        kiln__buffer_release(&module);
         kiln__buffer_release(&name);
     }
 }

@@ -54,7 +54,7 @@ struct kiln_request {
     size_t watched_count;
     struct kiln_watched *watched; /* values inside the key */
     struct kiln_read_record *reads;
-    kiln_status read_status; /* a kiln_read() that could not be recorded fails the miss */
+    kiln_status read_status; /* what could not be read or recorded, for want of memory, fails the miss */
 };
 
 /* Takes the arguments out of a key: `count` ARGUMENT items at `words`. KILN_NO_MEMORY: the request has none. */

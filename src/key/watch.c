@@ -175,10 +175,17 @@ kiln_status kiln__watches_add(struct kiln_watches *watches, enum kiln_item kind,
         return kiln__fail(err, KILN_INVALID, "%s in %s is watched already, at another address or size", name, module);
     uint32_t index = kind == KILN_ITEM_ENVIRONMENT ? kiln__environment_index(name) : 0;
     if (index == UINT32_MAX) return kiln__no_memory(err, "a watch");
+    struct kiln_module *owner = NULL;
+    kiln_status status = kind == KILN_ITEM_MEMORY ? kiln__module_ref(module, &owner, err) : KILN_OK;
+    if (status) return status;
     size_t module_size = strlen(module) + 1, name_size = strlen(name) + 1;
     struct kiln_watch *watch = malloc(sizeof *watch + module_size + name_size);
-    if (!watch) return kiln__no_memory(err, "a watch");
-    *watch = (struct kiln_watch){.kind = kind, .index = index, .address = address, .size = size, .var = var};
+    if (!watch) {
+        kiln__module_unref(owner);
+        return kiln__no_memory(err, "a watch");
+    }
+    *watch =
+        (struct kiln_watch){.kind = kind, .index = index, .address = address, .size = size, .var = var, .owner = owner};
     if (kind == KILN_ITEM_MEMORY) watch->width = kiln__memory_width(address, size);
     memcpy(watch->module, module, module_size);
     watch->name = watch->module + module_size;
@@ -206,6 +213,7 @@ void kiln__watches_release(struct kiln_watches *watches)
     struct kiln_watch *watch = atomic_load(&watches->first);
     while (watch) {
         struct kiln_watch *next = atomic_load(&watch->next);
+        kiln__module_unref(watch->owner);
         free(watch);
         watch = next;
     }
@@ -328,39 +336,54 @@ bool kiln__watched_stands(const struct kiln_watched *watched)
 
 /* ---- content -------------------------------------------------------------------------------------------------- */
 
+struct named {
+    const struct kiln_watched *watched;
+    struct kiln_buffer module; /* as it is known */
+};
+
 static int by_module_and_name(const void *a, const void *b)
 {
-    const struct kiln_watch *left = ((const struct kiln_watched *)a)->watch,
-                            *right = ((const struct kiln_watched *)b)->watch;
-    int order = strcmp(left->module, right->module);
-    if (!order) order = strcmp(left->name, right->name);
-    if (!order) order = (int)left->kind - (int)right->kind;
+    const struct named *left = a, *right = b;
+    const struct kiln_watch *left_watch = left->watched->watch, *right_watch = right->watched->watch;
+    int order = strcmp((const char *)left->module.data, (const char *)right->module.data);
+    if (!order) order = strcmp(left_watch->name, right_watch->name);
+    if (!order) order = (int)left_watch->kind - (int)right_watch->kind;
     if (order) return order;
     /* two owners of one name: as they stand in the key */
-    uintptr_t left_data = (uintptr_t)((const struct kiln_watched *)a)->data,
-              right_data = (uintptr_t)((const struct kiln_watched *)b)->data;
-    return (left_data > right_data) - (left_data < right_data);
+    return (left->watched > right->watched) - (left->watched < right->watched);
 }
 
-kiln_status kiln__watched_content(struct kiln_watched *watched, size_t count, struct kiln_content_key *key,
+static void add_field(const struct named *named, struct kiln_content_key *key)
+{
+    const struct kiln_watched *watched = named->watched;
+    const struct kiln_watch *watch = watched->watch;
+    struct kiln_buffer name = {0};
+    if (watch->kind == KILN_ITEM_MEMORY)
+        kiln__content_field_name(&name, "watch", (const char *)named->module.data, watch->name);
+    else
+        kiln__buffer_printf(&name, "%s %s", watch->kind == KILN_ITEM_ENVIRONMENT ? "environment" : "variable",
+                            watch->name);
+    /* unset and empty differ: a set value of the environment has at least its NUL */
+    if (!name.failed)
+        kiln__content_field(key, (const char *)name.data, watched->data ? watched->data : "",
+                            watched->data ? watched->size : 0);
+    key->fields.failed |= name.failed;
+    kiln__buffer_release(&name);
+}
+
+kiln_status kiln__watched_content(const struct kiln_watched *watched, size_t count, struct kiln_content_key *key,
                                   kiln_error *err)
 {
-    if (count) qsort(watched, count, sizeof *watched, by_module_and_name);
-    for (size_t i = 0; i < count; i++) {
-        const struct kiln_watch *watch = watched[i].watch;
-        struct kiln_buffer name = {0};
-        if (watch->kind == KILN_ITEM_MEMORY)
-            kiln__content_field_name(&name, "watch", watch->module, watch->name);
-        else
-            kiln__buffer_printf(&name, "%s %s", watch->kind == KILN_ITEM_ENVIRONMENT ? "environment" : "variable",
-                                watch->name);
-        /* unset and empty differ: a set value of the environment has at least its NUL */
-        if (!name.failed)
-            kiln__content_field(key, (const char *)name.data, watched[i].data ? watched[i].data : "",
-                                watched[i].data ? watched[i].size : 0);
-        bool failed = name.failed;
-        kiln__buffer_release(&name);
-        if (failed) return kiln__no_memory(err, "a content key");
+    struct named *named = count ? calloc(count, sizeof *named) : NULL;
+    bool failed = count && !named;
+    for (size_t i = 0; named && i < count; i++) {
+        named[i].watched = &watched[i];
+        kiln__module_name(watched[i].watch->module, &named[i].module);
+        failed |= named[i].module.failed;
     }
-    return KILN_OK;
+    if (!failed && count) qsort(named, count, sizeof *named, by_module_and_name);
+    for (size_t i = 0; !failed && i < count; i++) add_field(&named[i], key);
+    for (size_t i = 0; named && i < count; i++) kiln__buffer_release(&named[i].module);
+    free(named);
+    return failed ? kiln__no_memory(err, "a content key") : KILN_OK;
 }

@@ -16,6 +16,7 @@
 #include "base/environment.h"
 #include "key/content.h"
 #include "key/live_memory.h"
+#include "key/roots.h"
 #include "key/segments.h"
 #include "key/signature.h"
 
@@ -27,8 +28,9 @@ struct kiln_watch {
     const void *address; /* memory */
     size_t size;
     kiln_var *var;
-    char *name;    /* points behind module */
-    char module[]; /* "" for the environment and variables */
+    struct kiln_module *owner; /* memory: a reference, so that no other module is known by the same name */
+    char *name;                /* points behind module */
+    char module[];             /* as given; "" for the environment and variables */
 };
 
 struct kiln_watches {
@@ -37,7 +39,7 @@ struct kiln_watches {
 };
 
 /* Adds a watch; one for the same thing is a no-op. A memory watch under a known (module, name) with another address or
- * size is KILN_INVALID. */
+ * size is KILN_INVALID; so is a module that is known by the name of another one. */
 kiln_status kiln__watches_add(struct kiln_watches *watches, enum kiln_item kind, const char *module, const char *name,
                               const void *address, size_t size, kiln_var *var, kiln_error *err);
 kiln_status kiln__watches_copy(struct kiln_watches *to, const struct kiln_watches *from, kiln_error *err);
@@ -67,8 +69,8 @@ struct kiln_watched kiln__watched_read(const struct kiln_watch *watch, const uin
 void kiln__watched_begin(struct kiln_watched *watched);
 bool kiln__watched_stands(const struct kiln_watched *watched);
 
-/* Adds watched values to a content key, sorted by (module, name). */
-kiln_status kiln__watched_content(struct kiln_watched *watched, size_t count, struct kiln_content_key *key,
+/* Adds watched values to a content key, sorted by (module, name), with modules as they are known (roots.h). */
+kiln_status kiln__watched_content(const struct kiln_watched *watched, size_t count, struct kiln_content_key *key,
                                   kiln_error *err);
 
 #endif

@@ -172,6 +172,12 @@ static void remember(const struct kiln_job *job, struct kiln_artifact *artifact)
         kiln__artifact_unref(value);
 }
 
+/* A root was set meanwhile: a name may stand for something else than when compile() asked. */
+static bool is_renamed(const struct kiln_job *job)
+{
+    return kiln__roots_version() != job->roots_version;
+}
+
 /* compile() depends on other things than was expected: the artifact has another key. It is put before the manifest that
  * leads to it. */
 static enum kiln_outcome keep_by_set(const struct kiln_job *job, struct kiln_compiled *compiled,
@@ -182,6 +188,7 @@ static enum kiln_outcome keep_by_set(const struct kiln_job *job, struct kiln_com
     other.content = &longer;
     other.set = (kiln_bytes){compiled->set.data, compiled->set.size};
     kiln_status status = kiln__request_inputs_content(job->request, other.set, job->base, &longer, err);
+    if (!status && is_renamed(job)) goto done;
     if (!status) status = complete(&other, &compiled->artifact, err);
     if (!status) {
         kiln__job_store(&other, compiled->artifact);
@@ -189,6 +196,7 @@ static enum kiln_outcome keep_by_set(const struct kiln_job *job, struct kiln_com
         if (job->set.size) kiln__ticket_abandon(ticket); /* it is for a key that is no artifact's */
         kiln__manifest_add(job, other.set, ticket);
     }
+done:
     kiln__content_release(&longer);
     return status ? kiln__outcome(status, err) : KILN_CHANGED;
 }
@@ -202,6 +210,8 @@ static enum kiln_outcome compile_for_all(const struct kiln_job *job, struct kiln
     if (outcome != KILN_DONE) return outcome;
     if (!is_expected(job, &compiled.set)) {
         outcome = keep_by_set(job, &compiled, ticket, err);
+    } else if (job->set.size && is_renamed(job)) {
+        outcome = KILN_CHANGED;
     } else if ((outcome = kiln__outcome(complete(job, &compiled.artifact, err), err)) == KILN_DONE) {
         kiln__ticket_put(ticket, compiled.artifact);
         name_toolchain(job);

@@ -22,6 +22,7 @@ struct kiln_job {
     const struct kiln_content_key *base;      /* the content key that the request and the text make */
     const struct kiln_content_key *content;   /* the artifact's: `base`, or longer by the values of `set` */
     kiln_bytes set;                           /* of a manifest: what compile() is expected to depend on besides */
+    uint64_t roots_version;                   /* for which the names in `set` and `content` were made */
     const struct kiln_provenance *provenance; /* instead of a call key; may be NULL */
     bool is_kept;                             /* see struct kiln_kernel */
     bool is_stored; /* set by kiln__job_artifact(): this job found the artifact in a tier; see kiln__job_count() */

@@ -284,6 +284,7 @@ static kiln_status choose_key(struct kiln_job *job, const struct kiln_manifest *
 {
     job->content = job->base;
     job->set = (kiln_bytes){NULL, 0};
+    job->roots_version = kiln__roots_version();
     if (!manifest) return KILN_OK;
     kiln_status status = KILN_OK;
     for (size_t i = 0; !status && manifest->count > 1 && i < manifest->count; i++) {
