@@ -143,6 +143,8 @@ set(segment_tests
   "REFUSALS test_cache_compile test_argument_of_a_lowered_function test_name"
   "INPUTS test_cache_compile test_values"
   "INPUTS test_cache_inputs test_value_that_compile_asks_for test_value_that_nobody_watches test_longer_set"
+  "FILES test_cache_files test_followed test_absent test_disguised test_written_at_once test_fixed_text"
+  "FILES test_cache_files test_written_while_it_is_lowered test_written_while_it_is_compiled"
   "EPOCHS test_cache_meanwhile test_variable_returns"
   "WATCHES test_cache_meanwhile test_values_of_the_request"
   "ENVIRONMENT test_cache_meanwhile test_environment_changes"

@@ -111,6 +111,34 @@ void kiln__function_each_watch(struct kiln_function *function,
     }
 }
 
+struct refusal {
+    const char *function;
+    kiln_error *err;
+    kiln_status status;
+};
+
+static void refuse_watch(void *context, const struct kiln_watch *watch)
+{
+    struct refusal *refusal = context;
+    if (!refusal->status) refusal->status = kiln__watch_refuse(watch, refusal->function, refusal->err);
+}
+
+static void pass_callee(void *context, struct kiln_function *callee)
+{
+    (void)context, (void)callee;
+}
+
+kiln_status kiln__function_refuse(struct kiln_function *function, kiln_status status, kiln_error *err)
+{
+    if (status != KILN_INVALID) return kiln__fail(err, status, "kiln_get: the key is too large");
+    struct kiln_definition *definition = kiln__definition_ref(function);
+    struct refusal refusal = {.function = definition->name, .err = err};
+    kiln__function_each_watch(function, refuse_watch, pass_callee, &refusal);
+    if (!refusal.status) kiln__fail(err, status, "%s: a watched file could not be read", definition->name);
+    kiln__definition_unref(definition);
+    return status;
+}
+
 /* ---- adding an edge ------------------------------------------------------------------------------------------- */
 
 static bool depends_directly(const struct kiln_function *function, const struct kiln_function *callee)

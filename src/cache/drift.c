@@ -72,13 +72,14 @@ static bool is_same(const struct kiln_watched *was, const struct kiln_watched *i
 static void compare_values(const struct kiln_values *was, const struct kiln_values *is, struct kiln_buffer *text)
 {
     for (size_t i = 0; i < was->count; i++) {
-        const struct kiln_watch *watch = is->data[i].watch;
         if (is_same(&was->data[i], &is->data[i])) continue;
-        if (text->size) kiln__buffer_printf(text, "; ");
-        kiln__buffer_printf(text, "%s%s%s was ", watch->module, *watch->module ? ": " : "", watch->name);
-        kiln__value_print(&was->data[i], text);
-        kiln__buffer_printf(text, ", is ");
-        kiln__value_print(&is->data[i], text);
+        struct kiln_buffer old = {0}, new = {0};
+        kiln__watched_print(&was->data[i], &old);
+        kiln__watched_print(&is->data[i], &new);
+        if (!old.failed && !new.failed) kiln__explain((const char *)old.data, (const char *)new.data, text);
+        text->failed |= old.failed || new.failed;
+        kiln__buffer_release(&old);
+        kiln__buffer_release(&new);
     }
 }
 

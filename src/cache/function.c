@@ -317,3 +317,14 @@ kiln_status kiln_watch_var(kiln_function *function, kiln_var *var, kiln_error *e
     if (!function || !var) return kiln__fail(err, KILN_INVALID, "kiln_watch_var: needs a function and a variable");
     return add_watch(function, KILN_ITEM_VARIABLE, "", NULL, NULL, 0, var, err);
 }
+
+kiln_status kiln_watch_file(kiln_function *function, const char *path, kiln_error *err)
+{
+    if (!function || !path || !*path)
+        return kiln__fail(err, KILN_INVALID, "kiln_watch_file: needs a function and a path");
+    char *absolute = kiln__path_simple(path);
+    if (!absolute) return kiln__no_memory(err, "a path");
+    kiln_status status = add_watch(function, KILN_ITEM_FILE, "", absolute, NULL, 0, NULL, err);
+    free(absolute);
+    return status;
+}

@@ -79,6 +79,9 @@ void kiln__function_each_watch(struct kiln_function *function,
                                void (*visit)(void *context, const struct kiln_watch *watch),
                                void (*enter)(void *context, struct kiln_function *callee), void *context);
 
+/* The error of a call whose key could not be signed: too large, or a watched file can't be read. */
+kiln_status kiln__function_refuse(struct kiln_function *function, kiln_status status, kiln_error *err);
+
 /* Writes the reason of a miss to kiln_why() and, when asked for, to the log; `key_text` gets the key in words. In
  * why.c. */
 void kiln__explain_call(struct kiln_function *function, const struct kiln_signature *signature, const char *name,

@@ -31,7 +31,8 @@ sign_call(const struct call *call, struct kiln_signature *signature, uint32_t *w
     *watches_at = signature->count;
     if (!atomic_load_explicit(&function->plain, memory_order_acquire))
         kiln__function_sign(function, call->environment, signature);
-    if (!status && signature->status) status = kiln__fail(err, signature->status, "kiln_get: the key is too large");
+    if (__builtin_expect(!status && signature->status, 0))
+        status = kiln__function_refuse(function, signature->status, err);
     return status;
 }
 

@@ -147,8 +147,7 @@ static enum kiln_outcome make_kernel(void *context, void **value, struct kiln_re
     enum kiln_outcome outcome = kiln__outcome(lower(miss, &text, &source, err), err);
     if (outcome == KILN_DONE && !watched_values_stand(miss)) outcome = KILN_CHANGED;
     if (outcome == KILN_DONE)
-        outcome = kiln__outcome(
-            kiln__kernel_get(&miss->request, miss->definition->compiler, source, call_key, &kernel, err), err);
+        outcome = kiln__kernel_get(&miss->request, miss->definition->compiler, source, call_key, &kernel, err);
     if (outcome == KILN_DONE) {
         *value = kernel;
         *reads = miss->request.reads;

@@ -51,6 +51,15 @@ static bool begins(const struct line *line, const char *word)
     return line->name_size > size && !memcmp(line->name, word, size);
 }
 
+/* Digests tell nobody anything. */
+static void say_file(struct kiln_buffer *out, const char *was, size_t was_size, const char *is, size_t is_size)
+{
+    static const char absent[] = "absent";
+    bool was_absent = is_same(was, was_size, absent, sizeof absent - 1),
+         is_absent = is_same(is, is_size, absent, sizeof absent - 1);
+    kiln__buffer_printf(out, ": %s", is_absent ? "is absent" : was_absent ? "was absent" : "content changed");
+}
+
 static void say(struct kiln_buffer *out, const struct line *line, const char *was, size_t was_size, const char *is,
                 size_t is_size)
 {
@@ -58,6 +67,10 @@ static void say(struct kiln_buffer *out, const struct line *line, const char *wa
     kiln__buffer_append(out, line->name, line->name_size);
     if (begins(line, "function ")) {
         kiln__buffer_printf(out, ", which it uses, changed");
+        return;
+    }
+    if (begins(line, "file ")) {
+        say_file(out, was, was_size, is, is_size);
         return;
     }
     kiln__buffer_printf(out, " was %.*s, is %.*s", (int)was_size, was, (int)is_size, is);

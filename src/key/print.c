@@ -87,9 +87,28 @@ static void print_bytes(const void *data, size_t size, struct kiln_buffer *out)
     }
 }
 
+/* The first digits of a digest tell contents apart; a name stands in front of it. */
+static void print_content(const char *hex, size_t size, struct kiln_buffer *out)
+{
+    enum { SHOWN_DIGITS = 12 };
+    if (size)
+        kiln__buffer_printf(out, "%.*s", size < SHOWN_DIGITS ? (int)size : SHOWN_DIGITS, hex);
+    else
+        kiln__buffer_printf(out, "absent");
+}
+
+static void print_digest(const void *digest, struct kiln_buffer *out)
+{
+    char hex[KILN_DIGEST_HEX] = "";
+    if (digest) kiln__digest_hex(digest, hex);
+    print_content(hex, strlen(hex), out);
+}
+
 void kiln__value_print(const struct kiln_watched *watched, struct kiln_buffer *out)
 {
-    if (!watched->data)
+    if (watched->watch->kind == KILN_ITEM_FILE)
+        print_digest(watched->data, out);
+    else if (!watched->data)
         kiln__buffer_printf(out, "unset");
     else if (watched->watch->kind == KILN_ITEM_ENVIRONMENT)
         print_text(watched->data, watched->size - 1, out);
@@ -120,11 +139,19 @@ static void print_place(const char *module, size_t module_size, const char *name
 void kiln__watched_print(const struct kiln_watched *watched, struct kiln_buffer *out)
 {
     const struct kiln_watch *watch = watched->watch;
-    struct kiln_buffer module = {0};
-    kiln__module_name(watch->module, &module);
+    struct kiln_buffer known = {0};
+    bool is_file = watch->kind == KILN_ITEM_FILE;
+    if (is_file)
+        kiln__path_print(watch->name, &known);
+    else
+        kiln__module_name(watch->module, &known);
     if (watch->kind == KILN_ITEM_VARIABLE) kiln__buffer_printf(out, "variable ");
-    print_place((const char *)module.data, module.size, watch->name, strlen(watch->name), out);
-    kiln__buffer_release(&module);
+    if (is_file) kiln__buffer_printf(out, "file ");
+    if (is_file)
+        print_place("", 0, (const char *)known.data, known.size, out);
+    else
+        print_place((const char *)known.data, known.size, watch->name, strlen(watch->name), out);
+    kiln__buffer_release(&known);
     kiln__value_print(watched, out);
     kiln__buffer_append(out, "\n", 1);
 }
@@ -136,16 +163,46 @@ void kiln__callee_print(const char *name, uint64_t generation, struct kiln_buffe
     kiln__buffer_printf(out, "\t%llu\n", (unsigned long long)generation);
 }
 
-/* "watch 3 m.c scale": the size of the module's name stands in front of it. */
-static void print_field_place(const struct kiln_field *field, size_t prefix, struct kiln_buffer *out)
+/* "3 m.c scale": the size of the module's name stands in front of it. Of a file it is a root. */
+static void print_field_place(const char *text, size_t size, bool is_file, struct kiln_buffer *out)
 {
-    size_t at = prefix, module_size = 0;
-    while (at < field->name_size && field->name[at] >= '0' && field->name[at] <= '9' && module_size < field->name_size)
-        module_size = module_size * 10 + (size_t)(field->name[at++] - '0');
-    at += at < field->name_size;
-    if (module_size > field->name_size - at) module_size = field->name_size - at;
-    size_t name_at = at + module_size + (at + module_size < field->name_size);
-    print_place(field->name + at, module_size, field->name + name_at, field->name_size - name_at, out);
+    enum { LARGEST = 1 << 24 };
+    size_t at = 0, module_size = 0;
+    while (at < size && text[at] >= '0' && text[at] <= '9' && module_size < LARGEST)
+        module_size = module_size * 10 + (size_t)(text[at++] - '0');
+    at += at < size;
+    if (module_size > size - at) module_size = size - at;
+    size_t name_at = at + module_size + (at + module_size < size);
+    if (is_file) {
+        kiln__buffer_printf(out, "file ");
+        print_name(text + at, module_size, out);
+        if (module_size) kiln__buffer_append(out, "/", 1);
+        module_size = 0;
+    }
+    print_place(text + at, module_size, text + name_at, size - name_at, out);
+}
+
+static bool skip(const char *prefix, const char **text, size_t *size)
+{
+    size_t prefix_size = strlen(prefix);
+    if (*size <= prefix_size || memcmp(*text, prefix, prefix_size) != 0) return false;
+    *text += prefix_size;
+    *size -= prefix_size;
+    return true;
+}
+
+static void print_field_value(enum kiln_item kind, kiln_bytes value, struct kiln_buffer *out)
+{
+    if (kind == KILN_ITEM_FILE)
+        print_content(value.data, value.size, out);
+    else if (kind == KILN_ITEM_ENVIRONMENT && !value.size)
+        kiln__buffer_printf(out, "unset");
+    else if (kind == KILN_ITEM_ENVIRONMENT)
+        print_text(value.data, value.size - 1, out);
+    else if (kind)
+        print_bytes(value.data, value.size, out);
+    else
+        print_text(value.data, value.size, out);
 }
 
 void kiln__field_print(const struct kiln_field *field, struct kiln_buffer *out)
@@ -153,29 +210,25 @@ void kiln__field_print(const struct kiln_field *field, struct kiln_buffer *out)
     static const struct {
         const char *prefix;
         enum kiln_item kind;
-    } kinds[] = {{"watch ", KILN_ITEM_MEMORY},
-                 {"read ", KILN_ITEM_MEMORY},
-                 {"environment ", KILN_ITEM_ENVIRONMENT},
-                 {"variable ", KILN_ITEM_VARIABLE}};
-    size_t i = 0, count = sizeof kinds / sizeof *kinds, prefix = 0;
-    for (; i < count; i++) {
-        prefix = strlen(kinds[i].prefix);
-        if (field->name_size > prefix && !memcmp(field->name, kinds[i].prefix, prefix)) break;
-    }
+        bool has_place;
+    } kinds[] = {{"watch ", KILN_ITEM_MEMORY, true},
+                 {"read ", KILN_ITEM_MEMORY, true},
+                 {"file ", KILN_ITEM_FILE, true},
+                 {"environment ", KILN_ITEM_ENVIRONMENT, false}};
+    const char *name = field->name;
+    size_t size = field->name_size, i = 0, count = sizeof kinds / sizeof *kinds;
+    kiln_bytes value = field->value;
+    bool is_answer = skip("depends ", &name, &size) && value.size && *(const char *)value.data == '=';
+    if (is_answer) value = (kiln_bytes){(const char *)value.data + 1, value.size - 1};
+    while (i < count && !skip(kinds[i].prefix, &name, &size)) i++;
     enum kiln_item kind = i < count ? kinds[i].kind : 0;
-    if (kind == KILN_ITEM_MEMORY)
-        print_field_place(field, prefix, out);
+    if (i < count && kinds[i].has_place)
+        print_field_place(name, size, kind == KILN_ITEM_FILE, out);
     else
-        print_place("", 0, field->name + (kind == KILN_ITEM_ENVIRONMENT ? prefix : 0),
-                    field->name_size - (kind == KILN_ITEM_ENVIRONMENT ? prefix : 0), out);
-    if (kind == KILN_ITEM_ENVIRONMENT && !field->value.size)
-        kiln__buffer_printf(out, "unset");
-    else if (kind == KILN_ITEM_ENVIRONMENT)
-        print_text(field->value.data, field->value.size - 1, out);
-    else if (kind || (field->name_size > 9 && !memcmp(field->name, "argument ", 9)))
-        print_bytes(field->value.data, field->value.size, out);
-    else
-        print_text(field->value.data, field->value.size, out);
+        print_place("", 0, name, size, out);
+    if (!kind && skip("variable ", &name, &size)) kind = KILN_ITEM_VARIABLE;
+    if (!kind && skip("argument ", &name, &size)) kind = KILN_ITEM_ARGUMENT;
+    print_field_value(kind, value, out);
     kiln__buffer_append(out, "\n", 1);
 }
 

@@ -311,6 +311,32 @@ kiln_status kiln__request_content(const struct kiln_request *request, const char
     return kiln__content_finish(out, err);
 }
 
+/* ---- files ---------------------------------------------------------------------------------------------------- */
+
+static bool is_keyed_file(const struct kiln_request *request, size_t i)
+{
+    return request->keyed >= KILN_KEYED_ARGUMENTS && request->watched[i].watch->kind == KILN_ITEM_FILE;
+}
+
+bool kiln__request_files_begin(const struct kiln_request *request)
+{
+    bool hold = true;
+    for (size_t i = 0; hold && KILN_SEGMENT_FILES && i < request->watched_count; i++) {
+        if (!is_keyed_file(request, i)) continue;
+        kiln__watched_begin(&request->watched[i]);
+        hold = !request->watched[i].has_changed;
+    }
+    return hold;
+}
+
+bool kiln__request_files_stand(const struct kiln_request *request)
+{
+    bool stand = true;
+    for (size_t i = 0; stand && i < request->watched_count; i++)
+        stand = !is_keyed_file(request, i) || kiln__watched_stands(&request->watched[i]);
+    return stand;
+}
+
 /* ---- what compile() depends on besides ------------------------------------------------------------------------ */
 
 /* What is not there is a value too: nothing. All others begin with '='. */

@@ -67,7 +67,14 @@ void kiln__request_release(struct kiln_request *request);
 kiln_status kiln__request_content(const struct kiln_request *request, const char *compiler, const char *toolchain,
                                   kiln_bytes text, struct kiln_content_key *out, kiln_error *err);
 
-/* The same and, for each name of a set, a field with the value that it has for this request. */
+/*
+ * Around compile(), which may read watched files where they are in the content key. `begin`: do they hold what the key
+ * says? `stand`, afterwards: they held it all the time. If not, what was compiled belongs to no key.
+ */
+bool kiln__request_files_begin(const struct kiln_request *request);
+bool kiln__request_files_stand(const struct kiln_request *request);
+
+/* A content key and, for each name of a set, a field with the value that it has for this request. */
 kiln_status kiln__request_inputs_content(const struct kiln_request *request, kiln_bytes set,
                                          const struct kiln_content_key *content, struct kiln_content_key *out,
                                          kiln_error *err);

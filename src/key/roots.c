@@ -13,8 +13,8 @@
 
 struct root {
     char *name;
-    char *given;    /* the folder as it was given, for modules: a build may have been given relative paths too */
-    char *absolute; /* and as seen from the folder that was the current one */
+    char *absolute; /* the folder, as seen from the one that was the current one */
+    char *given;    /* and as it was given, for modules only: a build may have been given relative paths too */
 };
 
 struct roots {
@@ -59,6 +59,13 @@ static char *simplified(const char *path)
     return copy;
 }
 
+char *kiln__path_simple(const char *path)
+{
+    char *absolute = kiln__path_absolute(path, NULL);
+    if (absolute) simplify(absolute);
+    return absolute;
+}
+
 /* What of `path` is below the folder; NULL: it is not below it. Both are simple. */
 static const char *below(const char *folder, const char *path)
 {
@@ -72,14 +79,14 @@ static const char *below(const char *folder, const char *path)
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
 /* *rest: what of the path is below it. */
-static const struct root *root_of(const struct roots *all, const char *path, const char **rest)
+static const struct root *root_of(const struct roots *all, const char *path, bool is_module, const char **rest)
 {
     const struct root *found = NULL;
     *rest = path;
     for (size_t i = 0; i < all->count; i++) {
         const struct root *root = &all->data[i];
-        const char *of_absolute = below(root->absolute, path), *of_given = below(root->given, path);
-        const char *it = of_absolute ? of_absolute : of_given;
+        const char *it = below(root->absolute, path);
+        if (!it && is_module) it = below(root->given, path);
         if (!it || it <= *rest) continue;
         found = root;
         *rest = it;
@@ -91,7 +98,7 @@ static void name_module(const struct roots *all, const char *module, struct kiln
 {
     char *path = all->count ? simplified(module) : NULL;
     const char *rest;
-    const struct root *root = path ? root_of(all, path, &rest) : NULL;
+    const struct root *root = path ? root_of(all, path, true, &rest) : NULL;
     if (root)
         kiln__buffer_printf(out, "%s%s%s", root->name, *root->name ? "/" : "", rest);
     else
@@ -115,6 +122,46 @@ bool kiln__module_is(const char *module, const char *name)
     bool is_it = !known.failed && known.data && !strcmp((const char *)known.data, name);
     kiln__buffer_release(&known);
     return is_it;
+}
+
+void kiln__path_name(const char *path, struct kiln_buffer *root, struct kiln_buffer *rest)
+{
+    const char *below_it;
+    pthread_mutex_lock(&lock);
+    const struct root *found = root_of(&roots, path, false, &below_it);
+    const char *name = found ? found->name : "";
+    kiln__buffer_append(root, name, strlen(name));
+    kiln__buffer_append(rest, below_it, strlen(below_it));
+    pthread_mutex_unlock(&lock);
+}
+
+void kiln__path_print(const char *path, struct kiln_buffer *out)
+{
+    struct kiln_buffer root = {0}, rest = {0};
+    kiln__path_name(path, &root, &rest);
+    if (!root.failed && !rest.failed)
+        kiln__buffer_printf(out, "%s%s%s", (const char *)root.data, root.size ? "/" : "", (const char *)rest.data);
+    kiln__buffer_release(&root);
+    kiln__buffer_release(&rest);
+}
+
+static const struct root *find_root(const char *name)
+{
+    for (size_t i = 0; i < roots.count; i++)
+        if (!strcmp(roots.data[i].name, name)) return &roots.data[i];
+    return NULL;
+}
+
+char *kiln__path_of(const char *root, const char *rest)
+{
+    if (!*root && *rest == '/') return strdup(rest);
+    pthread_mutex_lock(&lock);
+    const struct root *found = find_root(root);
+    struct kiln_buffer path = {0};
+    if (found) kiln__buffer_printf(&path, "%s%s%s", found->absolute, found->absolute[1] ? "/" : "", rest);
+    pthread_mutex_unlock(&lock);
+    if (path.failed) kiln__buffer_release(&path);
+    return (char *)path.data;
 }
 
 uint64_t kiln__roots_version(void)
@@ -204,9 +251,8 @@ static void root_release(struct root *root)
 
 static bool root_init(struct root *root, const char *name, const char *path)
 {
-    char *absolute = kiln__path_absolute(path, NULL);
-    *root = (struct root){strdup(name), simplified(path), absolute};
-    if (absolute) simplify(absolute);
+    char *absolute = kiln__path_simple(path);
+    *root = (struct root){.name = strdup(name), .absolute = absolute, .given = simplified(path)};
     return root->name && root->given && root->absolute;
 }
 

@@ -23,6 +23,17 @@ void kiln__module_name(const char *module, struct kiln_buffer *out);
 /* Is this the module that is known as `name`? */
 bool kiln__module_is(const char *module, const char *name);
 
+/* How a file is known, by an absolute path: appends the root's name and what is below it. Below no root: "" and the
+ * path itself, which begins with a slash. */
+void kiln__path_name(const char *path, struct kiln_buffer *root, struct kiln_buffer *rest);
+/* The same as one text, for people. */
+void kiln__path_print(const char *path, struct kiln_buffer *out);
+/* The file that is known by this name here, to be freed. NULL: there is no such root, or no memory. */
+char *kiln__path_of(const char *root, const char *rest);
+/* `path` as seen from the current folder, without repeated slashes and "."; to be freed. NULL: out of memory, or the
+ * current folder is gone. */
+char *kiln__path_simple(const char *path);
+
 /* Another number each time a root was set: names that were made before may mean something else. */
 uint64_t kiln__roots_version(void);
 

@@ -31,6 +31,12 @@
 #define KILN_SEGMENT_ENVIRONMENT 1 /* watched variables of the environment */
 #endif
 
+#ifdef KILN_TEST_WITHOUT_FILES
+#define KILN_SEGMENT_FILES 0
+#else
+#define KILN_SEGMENT_FILES 1 /* contents of watched files */
+#endif
+
 #ifdef KILN_TEST_WITHOUT_OPTIONS
 #define KILN_SEGMENT_OPTIONS 0
 #else

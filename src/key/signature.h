@@ -36,6 +36,7 @@ enum kiln_item {
     KILN_ITEM_MEMORY,      /* a watched variable's bytes */
     KILN_ITEM_ENVIRONMENT, /* info 1: set, with a NUL at the end; 0: unset */
     KILN_ITEM_VARIABLE,    /* a kiln_var's bytes */
+    KILN_ITEM_FILE,        /* digest of a watched file's content; no words: there is no such file */
 };
 
 /* First word: what is the same in all forms. Then, STATIC: dims, strides. DYNAMIC: 2 bits per axis, enum

@@ -8,6 +8,7 @@
  */
 #include "key/watch.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 #include "base/process/gate.h"
@@ -165,6 +166,16 @@ static struct kiln_watch *find(const struct kiln_watches *watches, enum kiln_ite
     return watch;
 }
 
+/* Takes what a watch holds on to. */
+static kiln_status refer(struct kiln_watch *watch, kiln_error *err)
+{
+    if (watch->kind == KILN_ITEM_FILE)
+        return (watch->file = kiln__tracked_ref(watch->name)) ? KILN_OK : kiln__no_memory(err, "a watch");
+    if (watch->kind != KILN_ITEM_MEMORY) return KILN_OK;
+    watch->width = kiln__memory_width(watch->address, watch->size);
+    return kiln__module_ref(watch->module, &watch->owner, err);
+}
+
 kiln_status kiln__watches_add(struct kiln_watches *watches, enum kiln_item kind, const char *module, const char *name,
                               const void *address, size_t size, kiln_var *var, kiln_error *err)
 {
@@ -175,21 +186,18 @@ kiln_status kiln__watches_add(struct kiln_watches *watches, enum kiln_item kind,
         return kiln__fail(err, KILN_INVALID, "%s in %s is watched already, at another address or size", name, module);
     uint32_t index = kind == KILN_ITEM_ENVIRONMENT ? kiln__environment_index(name) : 0;
     if (index == UINT32_MAX) return kiln__no_memory(err, "a watch");
-    struct kiln_module *owner = NULL;
-    kiln_status status = kind == KILN_ITEM_MEMORY ? kiln__module_ref(module, &owner, err) : KILN_OK;
-    if (status) return status;
     size_t module_size = strlen(module) + 1, name_size = strlen(name) + 1;
     struct kiln_watch *watch = malloc(sizeof *watch + module_size + name_size);
-    if (!watch) {
-        kiln__module_unref(owner);
-        return kiln__no_memory(err, "a watch");
-    }
-    *watch =
-        (struct kiln_watch){.kind = kind, .index = index, .address = address, .size = size, .var = var, .owner = owner};
-    if (kind == KILN_ITEM_MEMORY) watch->width = kiln__memory_width(address, size);
+    if (!watch) return kiln__no_memory(err, "a watch");
+    *watch = (struct kiln_watch){.kind = kind, .index = index, .address = address, .size = size, .var = var};
     memcpy(watch->module, module, module_size);
     watch->name = watch->module + module_size;
     memcpy(watch->name, name, name_size);
+    kiln_status status = refer(watch, err);
+    if (status) {
+        free(watch);
+        return status;
+    }
     if (watches->last)
         atomic_store_explicit(&watches->last->next, watch, memory_order_release);
     else
@@ -214,6 +222,7 @@ void kiln__watches_release(struct kiln_watches *watches)
     while (watch) {
         struct kiln_watch *next = atomic_load(&watch->next);
         kiln__module_unref(watch->owner);
+        kiln__tracked_unref(watch->file);
         free(watch);
         watch = next;
     }
@@ -273,6 +282,29 @@ static void sign_variable(const struct kiln_watch *watch, struct kiln_signature 
     for (unsigned tries = 0; !try_sign(watch->var, signature); tries++) kiln__nap(tries); /* a setter is at work */
 }
 
+static void sign_file(const struct kiln_watch *watch, struct kiln_signature *signature)
+{
+    struct kiln_file_value value = {0};
+    if (KILN_SEGMENT_FILES) kiln__tracked_look(watch->file, &value, NULL);
+    if (value.kind == KILN_FILE_CONTENT)
+        kiln__signature_bytes(signature, KILN_ITEM_FILE, 0, &value.digest, sizeof value.digest);
+    else
+        kiln__signature_word(signature, kiln__item(KILN_ITEM_FILE, 0, 0));
+    if (value.kind > KILN_FILE_CONTENT && !signature->status) signature->status = KILN_INVALID;
+}
+
+kiln_status kiln__watch_refuse(const struct kiln_watch *watch, const char *function, kiln_error *err)
+{
+    struct kiln_file_value value;
+    int error = watch->kind == KILN_ITEM_FILE ? kiln__tracked_look(watch->file, &value, NULL) : 0;
+    bool is_folder = watch->kind == KILN_ITEM_FILE && value.kind == KILN_FILE_FOLDER;
+    if (!error && !is_folder) return KILN_OK;
+    return kiln__fail(err, KILN_INVALID, "%s: the watched file %s can't be read: %s", function, watch->name,
+                      is_folder         ? "it is a folder"
+                      : error == EINVAL ? "it is no regular file"
+                                        : strerror(error));
+}
+
 void kiln__watches_sign(const struct kiln_watches *watches, const struct kiln_environment *environment,
                         struct kiln_signature *signature)
 {
@@ -282,8 +314,10 @@ void kiln__watches_sign(const struct kiln_watches *watches, const struct kiln_en
             sign_memory(watch, signature);
         else if (watch->kind == KILN_ITEM_ENVIRONMENT)
             sign_environment(watch, environment, signature);
-        else
+        else if (watch->kind == KILN_ITEM_VARIABLE)
             sign_variable(watch, signature);
+        else
+            sign_file(watch, signature);
     }
 }
 
@@ -294,6 +328,7 @@ struct kiln_watched kiln__watched_read(const struct kiln_watch *watch, const uin
     struct kiln_watched watched = {
         .watch = watch, .data = words + *at + 1, .size = (size_t)count * 8 - (rest ? 8 - rest : 0)};
     if (watch->kind == KILN_ITEM_ENVIRONMENT && !(kiln__item_info(header) >> 8)) watched.data = NULL;
+    if (watch->kind == KILN_ITEM_FILE && !count) watched.data = NULL;
     *at += 1 + count;
     return watched;
 }
@@ -302,10 +337,31 @@ struct kiln_watched kiln__watched_read(const struct kiln_watch *watch, const uin
 
 enum { NO_EPOCH = 1 }; /* odd: no value is read in it */
 
+static bool is_value(const struct kiln_watched *watched, const struct kiln_file_value *value)
+{
+    if (value->kind == KILN_FILE_ABSENT) return !watched->data;
+    return value->kind == KILN_FILE_CONTENT && watched->data &&
+           !memcmp(watched->data, &value->digest, sizeof value->digest);
+}
+
 void kiln__watched_begin(struct kiln_watched *watched)
 {
-    if (watched->watch->kind != KILN_ITEM_VARIABLE) return;
-    if (!is_held(watched->watch->var, watched->data, watched->size, &watched->epoch)) watched->epoch = NO_EPOCH;
+    const struct kiln_watch *watch = watched->watch;
+    if (watch->kind == KILN_ITEM_VARIABLE) {
+        if (!is_held(watch->var, watched->data, watched->size, &watched->epoch)) watched->epoch = NO_EPOCH;
+    } else if (watch->kind == KILN_ITEM_FILE) {
+        struct kiln_file_value value;
+        kiln__tracked_settle(watch->file);
+        kiln__tracked_look(watch->file, &value, &watched->stamp);
+        watched->has_changed = !is_value(watched, &value);
+    }
+}
+
+/* The stamp too: a file that was written and holds the same again may have held something else meanwhile. */
+static bool was_not_written(const struct kiln_watched *watched)
+{
+    struct kiln_file_stamp now = kiln__tracked_stamp(watched->watch->file);
+    return !watched->has_changed && kiln__file_stamps_equal(&now, &watched->stamp);
 }
 
 static bool is_in_environment(const struct kiln_watched *watched)
@@ -329,61 +385,8 @@ bool kiln__watched_stands(const struct kiln_watched *watched)
     const struct kiln_watch *watch = watched->watch;
     if (__atomic_load_n(&watched->is_taken, __ATOMIC_RELAXED)) return true;
     if (watch->kind == KILN_ITEM_ENVIRONMENT) return !KILN_SEGMENT_ENVIRONMENT || is_in_environment(watched);
+    if (watch->kind == KILN_ITEM_FILE) return !KILN_SEGMENT_FILES || was_not_written(watched);
     if (!KILN_SEGMENT_WATCHES) return true;
     if (watch->kind == KILN_ITEM_VARIABLE) return was_not_set(watched);
     return kiln__memory_holds(watch->address, watched->data, watched->size);
-}
-
-/* ---- content -------------------------------------------------------------------------------------------------- */
-
-struct named {
-    const struct kiln_watched *watched;
-    struct kiln_buffer module; /* as it is known */
-};
-
-static int by_module_and_name(const void *a, const void *b)
-{
-    const struct named *left = a, *right = b;
-    const struct kiln_watch *left_watch = left->watched->watch, *right_watch = right->watched->watch;
-    int order = strcmp((const char *)left->module.data, (const char *)right->module.data);
-    if (!order) order = strcmp(left_watch->name, right_watch->name);
-    if (!order) order = (int)left_watch->kind - (int)right_watch->kind;
-    if (order) return order;
-    /* two owners of one name: as they stand in the key */
-    return (left->watched > right->watched) - (left->watched < right->watched);
-}
-
-static void add_field(const struct named *named, struct kiln_content_key *key)
-{
-    const struct kiln_watched *watched = named->watched;
-    const struct kiln_watch *watch = watched->watch;
-    struct kiln_buffer name = {0};
-    if (watch->kind == KILN_ITEM_MEMORY)
-        kiln__content_field_name(&name, "watch", (const char *)named->module.data, watch->name);
-    else
-        kiln__buffer_printf(&name, "%s %s", watch->kind == KILN_ITEM_ENVIRONMENT ? "environment" : "variable",
-                            watch->name);
-    /* unset and empty differ: a set value of the environment has at least its NUL */
-    if (!name.failed)
-        kiln__content_field(key, (const char *)name.data, watched->data ? watched->data : "",
-                            watched->data ? watched->size : 0);
-    key->fields.failed |= name.failed;
-    kiln__buffer_release(&name);
-}
-
-kiln_status kiln__watched_content(const struct kiln_watched *watched, size_t count, struct kiln_content_key *key,
-                                  kiln_error *err)
-{
-    struct named *named = count ? calloc(count, sizeof *named) : NULL;
-    bool failed = count && !named;
-    for (size_t i = 0; named && i < count; i++) {
-        named[i].watched = &watched[i];
-        kiln__module_name(watched[i].watch->module, &named[i].module);
-        failed |= named[i].module.failed;
-    }
-    if (!failed && count) qsort(named, count, sizeof *named, by_module_and_name);
-    for (size_t i = 0; !failed && i < count; i++) add_field(&named[i], key);
-    for (size_t i = 0; named && i < count; i++) kiln__buffer_release(&named[i].module);
-    free(named);
-    return failed ? kiln__no_memory(err, "a content key") : KILN_OK;
 }

@@ -19,18 +19,20 @@
 #include "key/roots.h"
 #include "key/segments.h"
 #include "key/signature.h"
+#include "key/tracked_file.h"
 
 struct kiln_watch {
     _Atomic(struct kiln_watch *) next;
-    enum kiln_item kind; /* KILN_ITEM_MEMORY, _ENVIRONMENT or _VARIABLE */
+    enum kiln_item kind; /* KILN_ITEM_MEMORY, _ENVIRONMENT, _VARIABLE or _FILE */
     uint32_t index;      /* environment: of base/environment.h */
     uint32_t width;      /* memory: of key/live_memory.h */
     const void *address; /* memory */
     size_t size;
     kiln_var *var;
-    struct kiln_module *owner; /* memory: a reference, so that no other module is known by the same name */
-    char *name;                /* points behind module */
-    char module[];             /* as given; "" for the environment and variables */
+    struct kiln_tracked_file *file; /* a reference; the name is its path */
+    struct kiln_module *owner;      /* memory: a reference, so that no other module is known by the same name */
+    char *name;                     /* points behind module */
+    char module[];                  /* as given; "" for all but memory */
 };
 
 struct kiln_watches {
@@ -45,26 +47,32 @@ kiln_status kiln__watches_add(struct kiln_watches *watches, enum kiln_item kind,
 kiln_status kiln__watches_copy(struct kiln_watches *to, const struct kiln_watches *from, kiln_error *err);
 void kiln__watches_release(struct kiln_watches *watches);
 
-/* Appends one item per watch. `environment`: as kiln__environment() gave it in this call. */
+/* Appends one item per watch. `environment`: as kiln__environment() gave it in this call. A file that can't be read
+ * makes the key's status KILN_INVALID; kiln__watch_refuse() says why. */
 void kiln__watches_sign(const struct kiln_watches *watches, const struct kiln_environment *environment,
                         struct kiln_signature *signature);
+
+/* KILN_INVALID, with a text for `function`, when the watch is a file that can't be read; else KILN_OK. */
+kiln_status kiln__watch_refuse(const struct kiln_watch *watch, const char *function, kiln_error *err);
 
 /* A value of a watch as it stands in a key, for content keys, drift texts and what lower() asks the request for. */
 struct kiln_watched {
     const struct kiln_watch *watch;
-    const void *data; /* NULL: unset */
+    const void *data; /* NULL: unset; there is no such file */
     size_t size;
-    uint64_t epoch; /* of a kiln_var, see kiln__watched_begin() */
-    bool is_taken;  /* lower() asked the request for it */
+    uint64_t epoch;               /* of a kiln_var, see kiln__watched_begin() */
+    struct kiln_file_stamp stamp; /* of a file, see there */
+    bool is_taken;                /* lower() asked the request for it */
+    bool has_changed;             /* a file held something else when `begin` looked */
 };
 /* Reads the item at words[*at] that belongs to `watch` and moves *at behind it. */
 struct kiln_watched kiln__watched_read(const struct kiln_watch *watch, const uint64_t *words, uint32_t *at);
 
 /*
  * Around lower(), which may read the program's variables themselves, later than the key did. `begin` remembers in which
- * epoch a kiln_var holds the key's value. `stands`: lower() can't have met another value. What it took from the request
- * is the key's own copy; else a kiln_var was not set since `begin`, not even back and forth, and memory and environment
- * hold what the key says.
+ * epoch a kiln_var holds the key's value, and a file's stamp. `stands`: lower() can't have met another value. What it
+ * took from the request is the key's own copy; else a kiln_var was not set and a file not written since `begin`, not
+ * even back and forth, and memory and environment hold what the key says.
  */
 void kiln__watched_begin(struct kiln_watched *watched);
 bool kiln__watched_stands(const struct kiln_watched *watched);

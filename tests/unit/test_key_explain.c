@@ -284,6 +284,13 @@ static void test_fields(void **state)
         {"environment A", "on", 3, "A\ton\n"},
         {"variable tile", "8", 1, "variable tile\t38\n"},
         {"watch 99 m", "1", 1, "m: \t31\n"},
+        {"file 0  /src/a.h", "", 0, "file /src/a.h\tabsent\n"},
+        {"file 3 src a.h", "0123456789abcdef", 16, "file src/a.h\t0123456789ab\n"},
+        {"depends watch 1 m scale", "=\1\0\0\0", 5, "m: scale\t1\n"},
+        {"depends watch 1 m scale", "", 0, "m: scale\tnothing\n"},
+        {"depends environment A", "=on", 4, "A\ton\n"},
+        {"depends environment A", "", 0, "A\tunset\n"},
+        {"depends file 0  a.h", "", 0, "file a.h\tabsent\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct kiln_buffer out = {0};

@@ -142,16 +142,28 @@ static bool is_expected(const struct kiln_job *job, const struct kiln_buffer *se
     return !set->size || (set->size == job->set.size && !memcmp(set->data, job->set.data, set->size));
 }
 
+/* KILN_CHANGED: a watched file that is in the content key is not, or was not meanwhile, what the key says. */
+static enum kiln_outcome compile(const struct kiln_job *job, struct kiln_compiled *out, kiln_error *err)
+{
+    if (!kiln__request_files_begin(job->request)) return KILN_CHANGED;
+    enum kiln_outcome outcome = kiln__outcome(kiln__compile_once(job, out, err), err);
+    if (outcome != KILN_DONE || kiln__request_files_stand(job->request)) return outcome;
+    kiln__compiled_release(out);
+    return KILN_CHANGED;
+}
+
 enum kiln_outcome kiln__job_compile(const struct kiln_job *job, struct kiln_artifact **out, kiln_error *err)
 {
     struct kiln_compiled compiled;
-    kiln_status status = kiln__compile_once(job, &compiled, err);
-    if (status) return kiln__outcome(status, err);
-    bool is_other = !is_expected(job, &compiled.set);
-    if (!is_other) status = complete(job, &compiled.artifact, err);
-    if (!is_other && !status) *out = share(compiled.artifact);
+    enum kiln_outcome outcome = compile(job, &compiled, err);
+    if (outcome != KILN_DONE) return outcome;
+    if (!is_expected(job, &compiled.set))
+        outcome = KILN_CHANGED;
+    else
+        outcome = kiln__outcome(complete(job, &compiled.artifact, err), err);
+    if (outcome == KILN_DONE) *out = share(compiled.artifact);
     kiln__compiled_release(&compiled);
-    return is_other ? KILN_CHANGED : kiln__outcome(status, err);
+    return outcome;
 }
 
 static enum kiln_outcome give_artifact(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
@@ -206,7 +218,7 @@ static enum kiln_outcome compile_for_all(const struct kiln_job *job, struct kiln
 {
     struct kiln_compiled compiled;
     if (job->set.size && kiln__manifest_refresh(job)) return KILN_CHANGED;
-    enum kiln_outcome outcome = kiln__outcome(kiln__compile_once(job, &compiled, err), err);
+    enum kiln_outcome outcome = compile(job, &compiled, err);
     if (outcome != KILN_DONE) return outcome;
     if (!is_expected(job, &compiled.set)) {
         outcome = keep_by_set(job, &compiled, ticket, err);

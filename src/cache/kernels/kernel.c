@@ -305,30 +305,36 @@ static enum kiln_outcome try_get(struct kiln_job *job, struct kiln_kernel **out,
     return outcome;
 }
 
-/* As a rule twice at most: what compile() depends on is found out, and then known. */
-static kiln_status get(struct kiln_job *job, struct kiln_kernel **out, kiln_error *err)
+/* As a rule twice at most: what compile() depends on is found out, and then known. KILN_CHANGED: so has a file of the
+ * request. */
+static enum kiln_outcome get(struct kiln_job *job, struct kiln_kernel **out, kiln_error *err)
 {
     enum { MOST_TRIES = 64 };
-    kiln_error unread;
-    if (!err) err = &unread;
     enum kiln_outcome outcome = try_get(job, out, err);
-    for (int tries = 1; outcome == KILN_CHANGED && tries < MOST_TRIES; tries++) outcome = try_get(job, out, err);
-    if (outcome != KILN_CHANGED) return kiln__outcome_status(outcome, err);
-    return kiln__fail(err, KILN_DRIFTED, "%s: what compile() depends on was something else in each of %d tries",
-                      job->request->function, MOST_TRIES);
+    for (int tries = 1; outcome == KILN_CHANGED && tries < MOST_TRIES; tries++) {
+        if (!kiln__request_files_begin(job->request)) return KILN_CHANGED;
+        outcome = try_get(job, out, err);
+    }
+    if (outcome != KILN_CHANGED) return outcome;
+    return kiln__outcome(kiln__fail(err, KILN_DRIFTED,
+                                    "%s: what compile() depends on was something else in each of %d tries",
+                                    job->request->function, MOST_TRIES),
+                         err);
 }
 
-kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
-                             kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err)
+enum kiln_outcome kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
+                                   kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err)
 {
     struct kiln_content_key content = {0};
     struct kiln_job job = {
         .request = request, .compiler = compiler, .text = text, .call_key = call_key, .base = &content};
-    kiln_status status = kiln__request_content(request, compiler->name, kiln__cache_toolchain(request->cache, compiler),
-                                               text, &content, err);
-    if (!status) status = get(&job, out, err);
+    enum kiln_outcome outcome =
+        kiln__outcome(kiln__request_content(request, compiler->name, kiln__cache_toolchain(request->cache, compiler),
+                                            text, &content, err),
+                      err);
+    if (outcome == KILN_DONE) outcome = get(&job, out, err);
     kiln__content_release(&content);
-    return status;
+    return outcome;
 }
 
 kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
@@ -345,9 +351,11 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
                            .base = &content,
                            .provenance = provenance,
                            .is_kept = true};
+    kiln_error unread;
+    if (!err) err = &unread;
     kiln_status status =
         kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text, &content, err);
-    if (!status) status = get(&job, out, err);
+    if (!status) status = kiln__outcome_status(get(&job, out, err), err); /* it watches nothing that could change */
     kiln__content_release(&content);
     if (status != KILN_COMPILED) return status;
     *out = NULL;

@@ -22,10 +22,10 @@ struct kiln_kernel {
 
 /*
  * The kernel for `text`, through `compiler`. call_key (may be empty) is kept with a new artifact for `kiln why`. *out
- * is the caller's reference.
+ * is the caller's reference. KILN_CHANGED: a file is no longer what the request says; make another one.
  */
-kiln_status kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
-                             kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err);
+enum kiln_outcome kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
+                                   kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err);
 void kiln__kernel_acquire(void *kernel);
 void kiln__kernel_unref(void *kernel); /* NULL is fine */
 void kiln__kernel_drop(void *kernel);  /* gives up the table's own reference */
