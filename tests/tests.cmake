@@ -161,7 +161,7 @@ set(segment_tests
   "GENERATION test_cache_classes_more test_key_class_34_redefined test_key_class_34_mutual"
   "SIGNATURES test_store_signing test_unsigned test_unknown_signer test_every_flipped_byte test_signed_for_another_key"
   "SIGNATURES test_store_signing test_signer_replaced test_revoked test_list_that_cant_be_used test_named_list"
-  "SIGNATURES test_store_signing test_shared_folder test_shared_file"
+  "SIGNATURES test_store_signing test_shared_folder test_shared_file test_revoked_in_our_folder"
   "SIGNATURES test_cache_remotes test_signed_by_nobody test_signed_by_nobody_who_is_trusted test_signed_by_a_revoked_key"
   "COMPARISON test_cache_remotes test_entry_of_another_key")
 foreach(row ${segment_tests})

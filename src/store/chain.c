@@ -46,13 +46,16 @@ enum kiln_outcome kiln__tier_check(const char *path, const struct kiln_artifact 
     return KILN_MISS;
 }
 
-enum kiln_outcome kiln__tier_check_signature(struct kiln_tier *tier, const char *path,
-                                             const struct kiln_artifact *artifact)
+enum kiln_outcome kiln__tier_check_origin(struct kiln_tier *tier, const char *path, bool is_ours,
+                                          const struct kiln_artifact *artifact)
 {
     kiln_error why = {.text = ""};
-    if (kiln__artifact_verify(artifact, &why) == KILN_OK) return KILN_DONE;
+    bool is_fine =
+        is_ours ? !kiln__artifact_is_revoked(artifact, &why) : kiln__artifact_verify(artifact, &why) == KILN_OK;
+    if (is_fine) return KILN_DONE;
     atomic_fetch_add_explicit(&tier->events->refused_signatures, 1, memory_order_relaxed);
-    kiln__log_once("others own %s or may write it; an artifact in it is not used: %s", tier->label, why.text);
+    kiln__log_once("%s%s%s: an artifact in it is not used: %s", is_ours ? "" : "others own ", tier->label,
+                   is_ours ? "" : " or may write it", why.text);
     kiln__log(KILN_LOG_FAULT, "%s is not used: %s", path, why.text);
     return KILN_MISS;
 }

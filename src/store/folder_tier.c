@@ -91,16 +91,22 @@ static bool is_folder(const char *path)
     return lstat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* What is wrong with the file is wrong for everybody. It is counted and gets a name that the next put does not need, so
- * that people can look at it. False: it is no longer in its place, or is being written. */
+/* Gives it a name that the next put does not need, so that people can look at it. */
+static void move_aside(const struct folder *folder, const struct kiln_digest *digest, const char *path,
+                       const struct kiln_file *file)
+{
+    char *aside = folder->tier.writable ? entry_path(folder, digest, KILN_ASIDE_SUFFIX) : NULL;
+    if (aside) kiln__file_move(file, path, aside);
+    free(aside);
+}
+
+/* What is wrong with the file is wrong for everybody. False: it is no longer in its place, or is being written. */
 static bool put_aside(const struct folder *folder, const struct kiln_digest *digest, const char *path,
                       const struct kiln_file *file)
 {
     if (!kiln__file_is_at(file, path)) return false;
-    char *aside = folder->tier.writable ? entry_path(folder, digest, KILN_ASIDE_SUFFIX) : NULL;
     atomic_fetch_add_explicit(&folder->tier.events->corrupt, 1, memory_order_relaxed);
-    if (aside) kiln__file_move(file, path, aside);
-    free(aside);
+    move_aside(folder, digest, path, file);
     return true;
 }
 
@@ -109,8 +115,13 @@ static enum kiln_outcome check_origin(struct folder *folder, const char *path, c
                                       const struct kiln_artifact *artifact, kiln_error *err)
 {
     kiln_error why;
-    if (folder->tier.is_foreign) return kiln__tier_check_signature(&folder->tier, path, artifact);
-    if (kiln__file_is_trusted(&file->info, true) || kiln__artifact_verify(artifact, &why) == KILN_OK) return KILN_DONE;
+    bool is_ours = !folder->tier.is_foreign && kiln__file_is_trusted(&file->info, true);
+    if (is_ours || folder->tier.is_foreign) {
+        enum kiln_outcome outcome = kiln__tier_check_origin(&folder->tier, path, is_ours, artifact);
+        if (outcome != KILN_DONE) move_aside(folder, &artifact->digest, path, file);
+        return outcome;
+    }
+    if (kiln__artifact_verify(artifact, &why) == KILN_OK) return KILN_DONE;
     return kiln__outcome(
         kiln__fail(err, KILN_IO, "%s: others own this entry or may write it, and it is %s", path, why.text), err);
 }

@@ -541,6 +541,7 @@ kiln_status kiln_entry_check_usable(const kiln_entry *entry, kiln_error *err)
     struct stat info;
     if (stat(entry->path, &info) != 0) info = entry->info; /* gone since: what was read decides */
     kiln_error why;
+    if (kiln__artifact_is_revoked(artifact, &why)) return kiln__fail(err, KILN_IO, "not used: %s", why.text);
     if (!kiln__file_is_trusted(&info, true) && kiln__artifact_verify(artifact, &why) != KILN_OK)
         return kiln__fail(err, KILN_IO,
                           "not used: owner %u, mode %03o; others own the file or may write it, and it is %s",

@@ -76,14 +76,30 @@ struct kiln_artifact *kiln__artifact_to_put(const struct kiln_artifact *artifact
     return same;
 }
 
+static kiln_status fail_revoked(const struct kiln_known_key *known, kiln_error *err)
+{
+    char hex[KILN_KEY_HEX];
+    kiln__key_hex(known->key, hex);
+    return kiln__fail(err, KILN_INVALID, "signed by %.8s, which %s revokes", hex, known->where);
+}
+
+bool kiln__artifact_is_revoked(const struct kiln_artifact *artifact, kiln_error *why)
+{
+    struct kiln_known_key known;
+    if (!CHECKS_SIGNATURES || !artifact->signing.is_signed) return false;
+    if (!kiln__key_is_revoked(artifact->signing.signer, &known)) return false;
+    fail_revoked(&known, why);
+    return true;
+}
+
 static kiln_status check_signer(const struct kiln_signing *signing, kiln_error *err)
 {
     struct kiln_known_key known;
     if (kiln__key_look_up(signing->signer, &known, err) != KILN_OK) return err->status = KILN_IO; /* not its fault */
     if (kiln__key_is_trusted(&known)) return KILN_OK;
+    if (known.is_revoked) return fail_revoked(&known, err);
     char hex[KILN_KEY_HEX];
     kiln__key_hex(signing->signer, hex);
-    if (known.is_revoked) return kiln__fail(err, KILN_INVALID, "signed by %.8s, which %s revokes", hex, known.where);
     return kiln__fail(err, KILN_INVALID, "signed by %s, which is not trusted here", hex);
 }
 

@@ -30,6 +30,9 @@ struct kiln_artifact *kiln__artifact_to_put(const struct kiln_artifact *artifact
  */
 kiln_status kiln__artifact_verify(const struct kiln_artifact *artifact, kiln_error *err);
 
+/* Has a key signed it that this machine has revoked since? Then it is not used, wherever it lies; `why` says which. */
+bool kiln__artifact_is_revoked(const struct kiln_artifact *artifact, kiln_error *why);
+
 /* Is there any key whose signatures are accepted? Otherwise `why` says so, with the commands that change it. */
 bool kiln__trusts_anybody(kiln_error *why);
 

@@ -73,10 +73,11 @@ kiln_status kiln__tier_read_only(const char *path, struct kiln_tier_events *even
  * KILN_DONE; KILN_MISS: another machine could use it; KILN_FAILED with KILN_INVALID: it holds another key. */
 enum kiln_outcome kiln__tier_check(const char *path, const struct kiln_artifact *artifact,
                                    const struct kiln_digest *digest, kiln_bytes key, kiln_error *err);
-/* And where the owner and mode of a file do not vouch for it: has a key signed it that is trusted here? KILN_MISS: no;
- * counted and logged once. `path` is for people. */
-enum kiln_outcome kiln__tier_check_signature(struct kiln_tier *tier, const char *path,
-                                             const struct kiln_artifact *artifact);
+/* And may it be believed? Where owner and mode vouch for it (`is_ours`), unless a key has signed it that was revoked
+ * since; otherwise if a key has signed it that is trusted here. KILN_MISS: no; counted and logged once. `path` is for
+ * people. */
+enum kiln_outcome kiln__tier_check_origin(struct kiln_tier *tier, const char *path, bool is_ours,
+                                          const struct kiln_artifact *artifact);
 /* What names a tool chain is a line of printable text; it has at most KILN_TOOLCHAIN_SIZE bytes with its newline. */
 bool kiln__is_toolchain_line(kiln_bytes line);
 

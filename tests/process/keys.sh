@@ -149,8 +149,9 @@ says out "fail  keys         $work/nothing, which KILN_TRUSTED_KEYS names, is no
 # The key that signs is trusted, unless it is revoked.
 exits 0 env KILN_SIGN_KEY="$work/second" "$kiln" key ls
 says out "signs    $second"
-exits 0 env KILN_SIGN_KEY="$work/ci" "$kiln" key ls
+exits 1 env KILN_SIGN_KEY="$work/ci" "$kiln" key ls
 says out "revoked  $ci"
+says err "the key of $work/ci is revoked by $list:"
 chmod 644 second
 exits 1 env KILN_SIGN_KEY="$work/second" "$kiln" key ls
 says err "$work/second has mode 644, so others can read this secret key; run: chmod 600 $work/second"

@@ -121,6 +121,26 @@ says err "run: chmod 600 $work/loose"
 exits 0 "$kiln" ls --folder loose_folder
 ! grep -q "signed by" out || fail "a key that others can read has signed"
 
+# A key that is revoked takes what it has signed out of our own folder too; what is compiled in its place stays.
+fills "$work/own" KILN_SIGN_KEY="$work/other"
+printf 'revoked %s\n' "$(cut -d' ' -f3 other.pub)" >revoking
+owns()
+{
+    exits 0 env KILN_CACHE_DIR="$work/own" KILN_STATS=1 KILN_TRUSTED_KEYS="$work/revoking" "$trusting"
+    expect "the result" "$(cat out)" 42
+    expect "disk_hits, compiles, refused_signatures" \
+        "$(counter err disk_hits) $(counter err compiles) $(counter err refused_signatures)" "$1"
+}
+exits 0 "$kiln" verify --folder own
+exits 1 env KILN_TRUSTED_KEYS="$work/revoking" "$kiln" verify --folder own
+says out "which $work/revoking:1 revokes"
+says out "0 sound, 2 bad"
+owns "0 1 2"
+owns "1 0 0"
+exits 0 env KILN_TRUSTED_KEYS="$work/revoking" "$kiln" verify --folder own
+rm -r own
+fills "$work/own" KILN_SIGN_KEY="$work/other"
+
 # ---- the library that checks -------------------------------------------------------------------------------------------------
 
 # It is opened where there is something to check, from beside libkiln.so and nowhere else.
@@ -137,6 +157,8 @@ reads "$work/plain" 0 1 2 LD_LIBRARY_PATH="$work/lib"
 ! grep -h "foreign code" out err || fail "the library was opened though nothing is signed"
 fills "$work/unsigned" LD_LIBRARY_PATH="$work/lib"
 ! grep -h "foreign code" out err || fail "the library was opened though nothing is signed"
+exits 0 env KILN_CACHE_DIR="$work/own" KILN_SIGN_KEY="$work/farm" LD_LIBRARY_PATH="$work/lib" "$trusting"
+! grep -h "foreign code" out err || fail "the library was opened though nothing is stored or from elsewhere"
 rm lib/libkiln-trust.so
 cp "$build/lib/libkiln-trust.so" lib
 reads "$work/shared" 1 0 0 LD_LIBRARY_PATH="$work/lib:$work/elsewhere"

@@ -514,6 +514,35 @@ static struct kiln_artifact *put_and_find(const struct kiln_artifact *artifact)
     return found;
 }
 
+/* What lies in our own folder, and came from who is revoked since. What is put then is signed by nobody. */
+static void test_revoked_in_our_folder(void **state)
+{
+    (void)state;
+    struct kiln_artifact *artifact = make_artifact("key"), *found;
+    struct kiln_tier_events events = {0};
+    struct kiln_store store = {0};
+    kiln_error err = {0};
+    kiln_bytes key = {artifact->key.data, artifact->key.size};
+    sign_as(&theirs);
+    found = put_and_find(artifact);
+    kiln__artifact_unref(found);
+    CHECK_OK(kiln__tier_folder(in_folder("cache"), true, UINT64_MAX, UINT64_MAX, &events, &store.tiers, &err), &err);
+    trust("revoked", &theirs, NULL, NULL);
+    CHECK_NULL(kiln__store_find(&store, &artifact->digest, key, NULL, NULL));
+    CHECK_EQ(events.refused_signatures, 1);
+    CHECK_EQ(events.corrupt + events.faults, 0);
+    CHECK_EQ(kiln__artifact_sign(artifact, &err), KILN_FAILED);
+    CHECK_NOT_NULL(strstr(err.text, "secret is revoked by "));
+    kiln__store_put(&store, artifact);
+    found = kiln__store_find(&store, &artifact->digest, key, NULL, NULL);
+    CHECK_NOT_NULL(found);
+    CHECK_FALSE(found->signing.is_signed);
+    CHECK_EQ(events.refused_signatures, 1);
+    kiln__artifact_unref(found);
+    kiln__artifact_unref(artifact);
+    kiln__store_release(&store);
+}
+
 /* A file in our own folder that others may write: as if it came from elsewhere. */
 static void test_shared_file(void **state)
 {
@@ -747,6 +776,7 @@ int main(int count, char **words)
         WITH_WORLD(test_shared_folder_is_copied),
         WITH_WORLD(test_shared_folder_is_bounded),
         WITH_WORLD(test_shared_folder_toolchain),
+        WITH_WORLD(test_revoked_in_our_folder),
         WITH_WORLD(test_shared_file),
         WITH_WORLD(test_rotated),
         WITH_WORLD(test_signature_of_another_program),

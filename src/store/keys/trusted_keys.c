@@ -190,20 +190,6 @@ static enum kiln_outcome refresh_signing(struct places *places, kiln_error *err)
     return outcome;
 }
 
-enum kiln_outcome kiln__signing_key(uint8_t secret[KILN_SECRET_SIZE], uint8_t signer[KILN_SIGNER_SIZE], kiln_error *err)
-{
-    struct places places = find_places();
-    kiln__mutex_lock(&lock);
-    enum kiln_outcome outcome = refresh_signing(&places, err);
-    if (outcome == KILN_DONE) {
-        memcpy(secret, sources[SIGNING].lines.lines[0].key, KILN_SECRET_SIZE);
-        memcpy(signer, own_signer, KILN_SIGNER_SIZE);
-    }
-    kiln__mutex_unlock(&lock);
-    release_places(&places);
-    return outcome;
-}
-
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
 
 static void note_line(const struct source *source, const struct kiln_key_line *line, bool may_trust,
@@ -235,6 +221,34 @@ static void describe(const uint8_t key[KILN_SIGNER_SIZE], bool has_own, struct k
     if (!*out->where) snprintf(out->where, sizeof out->where, "%s", sources[SIGNING].path);
 }
 
+/* With the lock. Nobody would believe what a revoked key signs, we ourselves included. */
+static enum kiln_outcome check_own(struct places *places, kiln_error *err)
+{
+    kiln_error unusable; /* such a list is told where somebody must be believed */
+    struct kiln_known_key known;
+    if (refresh_lists(places, &unusable) != KILN_OK) return KILN_DONE;
+    describe(own_signer, true, &known);
+    if (!known.is_revoked) return KILN_DONE;
+    return kiln__outcome(kiln__fail(err, KILN_INVALID, "the key of %s is revoked by %s; 'kiln key new' makes another",
+                                    sources[SIGNING].path, known.where),
+                         err);
+}
+
+enum kiln_outcome kiln__signing_key(uint8_t secret[KILN_SECRET_SIZE], uint8_t signer[KILN_SIGNER_SIZE], kiln_error *err)
+{
+    struct places places = find_places();
+    kiln__mutex_lock(&lock);
+    enum kiln_outcome outcome = refresh_signing(&places, err);
+    if (outcome == KILN_DONE) outcome = check_own(&places, err);
+    if (outcome == KILN_DONE) {
+        memcpy(secret, sources[SIGNING].lines.lines[0].key, KILN_SECRET_SIZE);
+        memcpy(signer, own_signer, KILN_SIGNER_SIZE);
+    }
+    kiln__mutex_unlock(&lock);
+    release_places(&places);
+    return outcome;
+}
+
 kiln_status kiln__key_look_up(const uint8_t key[KILN_SIGNER_SIZE], struct kiln_known_key *out, kiln_error *err)
 {
     kiln_error unusable; /* a signing key that can't be used is told where it would sign */
@@ -245,6 +259,18 @@ kiln_status kiln__key_look_up(const uint8_t key[KILN_SIGNER_SIZE], struct kiln_k
     kiln__mutex_unlock(&lock);
     release_places(&places);
     return status;
+}
+
+bool kiln__key_is_revoked(const uint8_t key[KILN_SIGNER_SIZE], struct kiln_known_key *out)
+{
+    kiln_error unusable; /* such a list is told where somebody must be believed */
+    struct places places = find_places();
+    *out = (struct kiln_known_key){0};
+    kiln__mutex_lock(&lock);
+    if (refresh_lists(&places, &unusable) == KILN_OK) describe(key, false, out);
+    kiln__mutex_unlock(&lock);
+    release_places(&places);
+    return out->is_revoked;
 }
 
 static bool is_there(const struct kiln_known_key *keys, size_t count, const uint8_t key[KILN_SIGNER_SIZE])

@@ -28,10 +28,13 @@ static inline bool kiln__key_is_trusted(const struct kiln_known_key *key)
 /* What is known of one key. KILN_OK also of a stranger. Otherwise a list can't be used; the text says why. */
 kiln_status kiln__key_look_up(const uint8_t key[KILN_SIGNER_SIZE], struct kiln_known_key *out, kiln_error *err);
 
+/* Does a list revoke it? False also where a list can't be used. Opens no library. */
+bool kiln__key_is_revoked(const uint8_t key[KILN_SIGNER_SIZE], struct kiln_known_key *out);
+
 /* All keys that are known, in the order of the files, each once; freed by the caller. */
 kiln_status kiln__keys_all(struct kiln_known_key **out, size_t *count, kiln_error *err);
 
-/* KILN_MISS: KILN_SIGN_KEY is not set. KILN_FAILED: it can't be used. The caller wipes `secret`. */
+/* KILN_MISS: KILN_SIGN_KEY is not set. KILN_FAILED: it can't be used, or is revoked. The caller wipes `secret`. */
 enum kiln_outcome kiln__signing_key(uint8_t secret[KILN_SECRET_SIZE], uint8_t signer[KILN_SIGNER_SIZE],
                                     kiln_error *err);
 

@@ -37,8 +37,7 @@ static void count_damage(struct kiln_tier *tier, enum kiln_outcome outcome, cons
 static enum kiln_outcome check_owner(struct kiln_tier *tier, const struct kiln_pack *pack,
                                      const struct kiln_artifact *artifact)
 {
-    if (kiln__file_is_trusted(&pack->info, true)) return KILN_DONE;
-    return kiln__tier_check_signature(tier, pack->path, artifact);
+    return kiln__tier_check_origin(tier, pack->path, kiln__file_is_trusted(&pack->info, true), artifact);
 }
 
 static enum kiln_outcome load(struct kiln_tier *tier, const struct kiln_pack *pack, const struct kiln_pack_row *row,
