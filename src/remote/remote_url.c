@@ -4,6 +4,7 @@
 #include "remote/remote_url.h"
 
 #include <curl/curl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,9 +28,27 @@ static bool take_parts(CURLU *handle, struct kiln_remote_url *out)
            take_part(handle, CURLUPART_QUERY, &out->query);
 }
 
+/* libcurl takes what follows three slashes for a host too. Where a URL has none, this one is put in. */
+static const char no_host[] = "no.host.invalid";
+
+static CURLUcode set_url(CURLU *handle, const char *url)
+{
+    const char *authority = strstr(url, "://");
+    authority = authority ? authority + 3 : url;
+    size_t size = strcspn(authority, "/?#");
+    bool has_host = size && authority[size - 1] != '@';
+    char *text = NULL;
+    int begin = (int)(authority + size - url);
+    if (asprintf(&text, "%.*s%s%s", begin, url, has_host ? "" : no_host, url + begin) < 0) return CURLUE_OUT_OF_MEMORY;
+    CURLUcode code = curl_url_set(handle, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME);
+    free(text);
+    return code;
+}
+
 static void trim(struct kiln_remote_url *url)
 {
     for (size_t size = strlen(url->path); size && url->path[size - 1] == '/';) url->path[--size] = '\0';
+    if (!strcmp(url->host, no_host)) url->host[0] = '\0';
     size_t size = strlen(url->host);
     if (size < 2 || url->host[0] != '[') return;
     memmove(url->host, url->host + 1, size - 2);
@@ -43,7 +62,7 @@ kiln_status kiln__remote_url_parse(const char *url, struct kiln_remote_url *out,
     if (!handle) return kiln__no_memory(err, "a URL");
     char *fragment = NULL;
     kiln_status status = KILN_OK;
-    CURLUcode code = curl_url_set(handle, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME | CURLU_NO_AUTHORITY);
+    CURLUcode code = set_url(handle, url);
     if (code != CURLUE_OK)
         status = kiln__fail(err, KILN_INVALID, "this is no URL (%s); one is written SCHEME://HOST[:PORT][/PREFIX]",
                             curl_url_strerror(code));

@@ -14,8 +14,8 @@
 
 struct lookup {
     char *host, *port;
-    struct addrinfo *found;
-    int code; /* of getaddrinfo() */
+    struct addrinfo *found; /* written before `code`, and read after it */
+    atomic_int code;        /* of getaddrinfo() */
     sem_t is_over;
     atomic_int users;
 };

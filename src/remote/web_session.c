@@ -83,15 +83,18 @@ kiln_status kiln__web_ready(kiln_error *err)
     return ready_code ? kiln__fail(err, KILN_NO_MEMORY, "libcurl: %s", curl_easy_strerror(ready_code)) : KILN_OK;
 }
 
-/* libcurl looks up names in threads of its own, which inherit this thread's mask. Faults of this thread stay its own.
- */
-static void block_signals(sigset_t *before)
+/* libcurl looks up names in threads of its own, which inherit this thread's mask, so signals are blocked meanwhile: but
+ * not while it waits, and not those of faults, which are this thread's own. */
+static void perform(CURLM *multi)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
-    sigset_t blocked;
+    sigset_t blocked, before;
+    int running;
     sigfillset(&blocked);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&blocked, own[i]);
-    pthread_sigmask(SIG_BLOCK, &blocked, before);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    curl_multi_perform(multi, &running);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* ---- sockets ----------------------------------------------------------------------------------------------------- */
@@ -401,19 +404,16 @@ static void fail_rest(struct kiln_web_exchange *exchange)
 kiln_status kiln__web_session_run(struct kiln_connection *connection, struct kiln_web_exchange *exchange)
 {
     struct session *session = (struct session *)connection;
-    sigset_t mask;
-    block_signals(&mask);
     do {
-        int running, left_ms;
+        int left_ms;
         start_idle(session, exchange);
-        curl_multi_perform(session->multi, &running);
+        perform(session->multi);
         if (finish_ended(session)) continue;
         if ((left_ms = kiln__deadline_left_ms(exchange->deadline)))
             curl_multi_poll(session->multi, NULL, 0, left_ms, NULL);
         else
             give_up(session);
     } while (session->running || has_more(exchange));
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     fail_rest(exchange);
     return exchange->failure;
 }

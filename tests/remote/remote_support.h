@@ -66,12 +66,13 @@ void case_sizes(void **state);
 void case_threads(void **state);
 void case_fork(void **state);
 void case_fork_inside(void **state);
+void case_exit(void **state);
 void case_names(void **state);
 
 #define REMOTE_CASE(name, variable) {#name " " variable, case_##name, NULL, NULL, (void *)variable}
 #define REMOTE_CASES(variable)                                                                                         \
     REMOTE_CASE(round_trip, variable), REMOTE_CASE(many_entries, variable), REMOTE_CASE(sizes, variable),              \
         REMOTE_CASE(threads, variable), REMOTE_CASE(fork, variable), REMOTE_CASE(fork_inside, variable),               \
-        REMOTE_CASE(names, variable)
+        REMOTE_CASE(exit, variable), REMOTE_CASE(names, variable)
 
 #endif

@@ -17,3 +17,8 @@ foreach(server http s3 redis)
   add_test(NAME test_remote_${server} COMMAND ${CMAKE_SOURCE_DIR}/tests/remote/run.sh ${server} $<TARGET_FILE:test_remote_${server}>)
   set_tests_properties(test_remote_${server} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 endforeach()
+
+add_remote_test(test_remote_faults ${CMAKE_SOURCE_DIR}/tests/remote/fake_server.c)
+set_target_properties(test_remote_faults PROPERTIES ENABLE_EXPORTS ON) # its getaddrinfo() goes before the C library's
+add_test(NAME test_remote_faults COMMAND test_remote_faults)
+set_tests_properties(test_remote_faults PROPERTIES TIMEOUT 300)

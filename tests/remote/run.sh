@@ -52,6 +52,12 @@ start_strict_http()
     strict_folder=$server_folder
 }
 
+run_unix_redis()
+{
+    printf 'bind 127.0.0.1\nport %s\nunixsocket %s\nsave ""\ndir %s\n' "$port" "$server_folder/socket" "$server_folder" >"$server_folder/redis.conf"
+    run_server "$server_folder/log" "$redis" "$server_folder/redis.conf"
+}
+
 case $1 in
 http)
     start_http || exit 77
@@ -75,6 +81,8 @@ redis)
     export REMOTE_GUARDED_PORT="$redis_port"
     start_redis "" 6mb || exit 77
     export REMOTE_FULL="$redis_url"
+    start_server run_unix_redis || exit 77
+    export REMOTE_UNIX_PATH="$server_folder/socket"
     ;;
 *) echo "run.sh: http, s3 or redis" >&2 && exit 2 ;;
 esac
