@@ -40,11 +40,11 @@ static int tear_down(void **state)
     kiln_set_log(0, NULL, NULL, NULL);
     kiln__backoff_set_limits(0, 0);
     kiln__writer_set_limit(0);
-    unsetenv("KILN_REMOTE");
-    unsetenv("KILN_REMOTE_TIMEOUT");
-    unsetenv("KILN_MODE");
-    unsetenv("KILN_SIGN_KEY");
-    unsetenv("KILN_TRUSTED_KEYS");
+    setenv("KILN_REMOTE", "", 1);
+    setenv("KILN_REMOTE_TIMEOUT", "", 1);
+    setenv("KILN_MODE", "", 1);
+    setenv("KILN_SIGN_KEY", "", 1);
+    setenv("KILN_TRUSTED_KEYS", "", 1);
     remove_folder(world->folder);
     unshare_memory(world->shared);
     close_stores();
@@ -397,7 +397,7 @@ static void test_nobody_is_trusted(void **state)
 {
     struct world *world = *state;
     sign_with(world->folder, 0);
-    unsetenv("KILN_TRUSTED_KEYS");
+    setenv("KILN_TRUSTED_KEYS", "", 1);
     setenv("KILN_REMOTE", "plain://0/untrusting", 1);
     CHECK_USE(use(world, "a", "one", "two"), .compiles = 2, .remote_faults = 1);
     CHECK_EQ(stores[0].opens, 0);
@@ -534,7 +534,7 @@ static kiln_counters fill(struct world *world, const char *host, const char *tex
 static void test_compile_only_fills_remotes(void **state)
 {
     struct world *world = *state;
-    unsetenv("KILN_REMOTE");
+    setenv("KILN_REMOTE", "", 1);
     use(world, "a", "one");
     setenv("KILN_REMOTE", "plain://0", 1);
     setenv("KILN_MODE", "compile-only", 1);
