@@ -1,11 +1,12 @@
 # Servers on loopback for tests, the bench and the example; to be sourced, with fleet_folder set to where
-# tools/setup_fleet.sh puts programs and servers_folder to a folder for files. Each start_* sets variables, waits until the
+# tools/setup_fleet.sh puts programs, servers_scripts to this folder and servers_folder to one for files. Each start_* sets variables, waits until the
 # server answers, and returns 1 after a line on stderr when it can't be had. Servers run as the caller, on free ports of
 # 127.0.0.1, and end with stop_servers, or when the shell that started them dies.
 #
 #   start_http [tls|expired]          http_url http_root http_pid; with TLS ca_file too
 #   start_redis [PASSWORD [MEMORY]]   redis_url redis_port redis_pid; when MEMORY is used up it refuses writes
 #   start_s3                          s3_url s3_endpoint s3_root s3_pid, and AWS_* and KILN_S3_ENDPOINT, exported
+#   start_faults http|redis PORT [N]  faults_port faults_pid; N.mode and N.log in servers_folder (N is faults): fault_server.py
 #   stop_server PID [SIGNAL]          stop_servers          fleet_program NAME: prints its path
 servers_pids=
 servers_count=0
@@ -36,12 +37,13 @@ find_port()
     do :; done
 }
 
-# run_server LOG PROGRAM ARGUMENT...: in the background; sets server_pid. It goes when this shell does, however that ends.
+# run_server LOG PROGRAM ARGUMENT...: in the background, in a process group of its own; sets server_pid. It
+# goes when this shell does, however that ends.
 run_server()
 {
     server_log=$1
     shift
-    LD_LIBRARY_PATH=$fleet_libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} setpriv --pdeathsig TERM "$@" >"$server_log" 2>&1 </dev/null &
+    LD_LIBRARY_PATH=$fleet_libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} setsid setpriv --pdeathsig TERM "$@" >"$server_log" 2>&1 </dev/null &
     server_pid=$!
     servers_pids="$servers_pids $server_pid"
 }
@@ -155,6 +157,7 @@ run_redis()
 bind 127.0.0.1
 port $port
 dir $server_folder
+databases 1000
 save ""
 appendonly no
 maxmemory-policy noeviction
@@ -184,10 +187,26 @@ run_versitygw()
         "$versitygw" --port "127.0.0.1:$port" --keep-alive --quiet posix "$server_folder/root"
 }
 
+# ---- a server before one of the above that answers wrongly when told to ------------------------------------------------
+start_faults()
+{
+    python3=$(fleet_program python3) || return 1
+    faults=$servers_folder/${3:-faults}
+    echo pass >"$faults.mode"
+    rm -f "$faults.port" "$faults.log"
+    run_server "$faults.port" "$python3" "$servers_scripts/fault_server.py" "$1" "$2" "$faults.mode" "$faults.log"
+    faults_pid=$server_pid
+    until [ -s "$faults.port" ]; do
+        kill -0 "$faults_pid" 2>/dev/null || { cat "$faults.port" >&2 && return 1; }
+        sleep 0.05
+    done
+    faults_port=$(cat "$faults.port")
+}
+
 # ---- the end ---------------------------------------------------------------------------------------------------------
 stop_server()
 {
-    kill -"${2:-TERM}" "$1" 2>/dev/null || true
+    kill -s "${2:-TERM}" -- "-$1" 2>/dev/null || true
     wait "$1" 2>/dev/null || true
 }
 

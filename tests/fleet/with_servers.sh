@@ -2,9 +2,10 @@
 # with_servers.sh "SERVER..." COMMAND...: runs COMMAND with servers on loopback and stops them after it. SERVER is http, tls,
 # expired, redis or s3; COMMAND finds FLEET_HTTP, FLEET_TLS, FLEET_EXPIRED (with KILN_REMOTE_CA), FLEET_REDIS and FLEET_S3
 # (with AWS_* and KILN_S3_ENDPOINT) in its environment. Status 77: a server can't be had.
+servers_scripts=$(dirname "$0")
 fleet_folder=${FLEET_FOLDER:-$(cd "$(dirname "$0")/../.." && pwd)/build/fleet}
 servers_folder=$(mktemp -d "${TMPDIR:-/tmp}/kiln-servers-XXXXXX") || exit 1
-. "$(dirname "$0")/servers.sh"
+. "$servers_scripts/servers.sh"
 trap 'status=$?; stop_servers; rm -rf "$servers_folder"; exit $status' EXIT
 trap 'exit 130' INT TERM
 
