@@ -7,10 +7,12 @@
 #   make install    PREFIX, DESTDIR                      make layers  includes that point upwards; part of make test
 #   make clean      remove build/                        make soak    tests that take minutes
 #   make check      what a release runs: test, asan, tsan, fuzz, torture, tidy, abi and fleet
+#   make fleet-demo one cache for a fleet: CI signs, hosts compile nothing; on nginx, Redis and S3 of this machine
 #   make fleet      remotes on nginx, redis-server and versitygw, on loopback, with every attack; nothing is installed
 #   make tidy       clang-tidy's bugprone checks         make abi     the interfaces against those of earlier versions
 #   make torture    random attacks for TORTURE_SECONDS (600), each failure with its seed; TORTURE_BUILD=asan or tsan
 #   make bench-gpu  the same on an NVIDIA GPU (KILN_LIB: folder of the libraries; needs nvcc, no other set-up)
+#   make bench-fleet  entries per second over nginx, Redis and S3 on loopback, beside libcurl and hiredis alone
 #   make test-gpu   tests on an NVIDIA GPU, if there is one
 #   make gpu-bundle build/gpu-bundle.tar.xz: tests, bench and kernels compiled ahead, for a bare machine with a GPU
 
@@ -29,7 +31,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet torture bench bench-gpu asan tsan fuzz format layers install clean
+.PHONY: all setup build demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet asan tsan fuzz format layers install clean
 
 all: build
 
@@ -75,6 +77,11 @@ fleet: build
 	@tools/setup_fleet.sh s3
 	@$(CTEST) -L fleet --test-dir build
 
+# examples/fleet/README.md
+fleet-demo: build
+	@tools/setup_fleet.sh s3
+	@examples/fleet/run.sh build
+
 soak: build
 	@$(CTEST) -L soak --test-dir build
 
@@ -91,6 +98,11 @@ bench: build
 
 bench-gpu:
 	@bench/gpu/run.sh $(BENCH_ARGS)
+
+# BENCH_ARGS: processes, keys of each, runs; 8 2000 5 by itself.
+bench-fleet: build
+	@tools/setup_fleet.sh s3
+	@bench/fleet/run.sh build $(BENCH_ARGS)
 
 asan: setup
 	@$(CONFIGURE) -B build/asan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=address,undefined -DKILN_DEBUG=ON
