@@ -231,6 +231,17 @@ if(TARGET mlxc AND TARGET kiln_command)
   endforeach()
 endif()
 
+# tests/fleet/<name>.sh BUILD SOURCE [all]: remotes on servers of this machine. The long form has the label fleet: `make fleet`.
+if(TARGET kiln_command AND TARGET kiln-remote)
+  foreach(name hosts attacks signatures secrets leases bench)
+    set(script ${CMAKE_SOURCE_DIR}/tests/fleet/${name}.sh)
+    add_test(NAME fleet_${name} COMMAND ${script} ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+    add_test(NAME fleet_${name}_long COMMAND ${script} ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR} all)
+    set_tests_properties(fleet_${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+    set_tests_properties(fleet_${name}_long PROPERTIES TIMEOUT 1500 SKIP_RETURN_CODE 77 LABELS fleet)
+  endforeach()
+endif()
+
 # tests/fuzz/<name>.c: one libFuzzer program each, against the archives; only with clang and -DKILN_FUZZ=ON.
 option(KILN_FUZZ "fuzz targets (clang)" OFF)
 if(KILN_FUZZ)

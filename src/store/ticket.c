@@ -88,8 +88,8 @@ static void put_there(struct kiln_remotes *remotes, struct kiln_artifact *artifa
     if (artifact->signing.is_signed) return;
     if (remotes->signs)
         kiln__event(&remotes->events.faults, 1);
-    else
-        kiln__log(KILN_LOG_FAULT, "nothing is put to remotes: KILN_SIGN_KEY is not set, and nobody would believe it");
+    else if (kiln__log_on(KILN_LOG_FAULT))
+        kiln__log_once("nothing is put to remotes: KILN_SIGN_KEY is not set, and nobody would believe it");
 }
 
 static void put(struct kiln_store *store, const struct kiln_artifact *artifact, struct kiln_lease *lease)
