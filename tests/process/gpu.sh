@@ -44,6 +44,24 @@ exits 0 on_gpu env KILN_MODE=no-compile "$program"
 cmp first out
 expect "compiles by the driver of the next process" "$(counter stats gpu_driver_compiles)" 0
 
+# What is signed ahead is another artifact once it has machine code: signed anew where there is a key, by nobody otherwise.
+"$kiln" key new farm >/dev/null
+"$kiln" key new here >/dev/null
+farm=$(cut -c12-19 farm.pub) here=$(cut -c12-19 here.pub)
+signers()
+{
+    "$kiln" ls --folder "$1" | sed -n "s/^[0-9a-f]\{12\}  [^ ]*  *sm_90 .*signed by \([0-9a-f]*\) .*/\1/p" | sort | uniq -c | awk '{ printf "%s of %s", $1, $2 }'
+}
+for folder in signed_here signed_by_nobody; do
+    exits 0 env KILN_CACHE_DIR="$work/$folder" KILN_SIGN_KEY="$work/farm" KILN_MODE=compile-only KILN_GPU_TARGET=sm_90 "$program" 2
+    expect "who signed what was compiled ahead" "$(signers $folder)" "$kernels of $farm"
+done
+KILN_CACHE_DIR=$work/signed_here KILN_SIGN_KEY=$work/here exits 0 on_gpu env KILN_MODE=no-compile "$program"
+cmp first out
+expect "who signed it with machine code" "$(signers signed_here)" "$kernels of $here"
+KILN_CACHE_DIR=$work/signed_by_nobody exits 0 on_gpu env KILN_MODE=no-compile "$program"
+expect "who signed it with machine code, without a key" "$(signers signed_by_nobody)" ""
+
 # What README.md says, in its own words: the first command here, the second where a GPU is and no compiler.
 sed -n '/^## GPUs/,/^## The layers/p' "$source/README.md" | sed -n '/^```sh$/,/^```$/p' | sed '1d;$d' >commands
 expect "commands for GPUs in README.md" "$(grep -c . commands)" 3
