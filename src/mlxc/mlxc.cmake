@@ -17,8 +17,6 @@ add_custom_command(OUTPUT ${abi_functions}
 layer_sources(mlxc_sources mlxc)
 add_library(mlxc SHARED ${mlxc_sources} ${abi_functions})
 target_include_directories(mlxc PUBLIC include PRIVATE src)
-# Error texts name files of the tree, not of the machine that built it.
-target_compile_options(mlxc PRIVATE -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
 # The definitions meet the headers here: a name without a declaration, or with another type, does not compile.
 set_source_files_properties(${abi_functions} PROPERTIES
   COMPILE_OPTIONS "-Wno-unused-parameter;-Werror=missing-prototypes")
