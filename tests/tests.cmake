@@ -229,6 +229,7 @@ if(TARGET mlxc AND TARGET kiln_command)
     add_test(NAME process_${name} COMMAND ${script} ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
     set_tests_properties(process_${name} PROPERTIES TIMEOUT 300)
   endforeach()
+  set_tests_properties(process_reproducible PROPERTIES TIMEOUT 900) # it builds the libraries
 endif()
 
 # tests/fleet/<name>.sh BUILD SOURCE [all]: remotes on servers of this machine. The long form has the label fleet: `make fleet`.

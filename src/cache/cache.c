@@ -178,13 +178,22 @@ static struct kiln_remotes *open_remotes(void)
 
 /*
  * Without the plug-in there is no digest to look kernels up by, and nothing could be compiled under a wrong one: the
- * folders may say what they were filled with. The rest of a key is compared all the same.
+ * folders may say what they were filled with, and else it is what the plug-in of this build would be. The rest of a key
+ * is compared all the same.
  */
 static void find_toolchain(struct kiln_cache *cache)
 {
     char path[4096];
-    if (cache->store.tiers && kiln__plugin_path(path, sizeof path, NULL) != KILN_OK)
-        kiln__chain_toolchain(cache->store.tiers, cache->toolchain);
+    if (kiln__plugin_path(path, sizeof path, NULL) == KILN_OK) return;
+    if (!kiln__chain_toolchain(cache->store.tiers, cache->toolchain))
+        snprintf(cache->toolchain, sizeof cache->toolchain, "%s", kiln__toolchain_built());
+}
+
+/* Not what this library knows by itself: in a folder it would hold back the library's next version. */
+void kiln__cache_name_toolchain(const kiln_cache *cache)
+{
+    if (!strcmp(cache->toolchain, kiln__toolchain_built())) return;
+    kiln__chain_set_toolchain(cache->store.tiers, kiln__cache_toolchain(cache, kiln_compiler_llvm()));
 }
 
 const char *kiln__cache_toolchain(const kiln_cache *cache, const kiln_compiler *compiler)

@@ -15,7 +15,7 @@ struct kiln_cache {
     uint32_t index; /* of the hit counters in every thread's record */
     enum kiln_mode mode;
     struct kiln_store store;
-    char toolchain[KILN_TOOLCHAIN_SIZE]; /* as the folders name it, when there was no plug-in on opening; or "" */
+    char toolchain[KILN_TOOLCHAIN_SIZE]; /* as folders or the library name it; "" where a plug-in was on opening */
     struct kiln_tier_events events;
     struct kiln_counts counts;
     kiln_counters at_open; /* what the hit counters of this index held when the cache was opened */
@@ -36,8 +36,10 @@ enum { KILN_MAX_SEARCH_PATH = 64 }; /* folders of KILN_CACHE_PATH: each miss loo
 size_t kiln__caches(struct kiln_cache *out[KILN_MAX_CACHES]);
 
 /* What enters content keys as the compiler's digest: its own, or, where LLVM's plug-in is not installed, the tool chain
- * that filled the folders. Borrowed. */
+ * that filled the folders, or that was built with this library. Borrowed. */
 const char *kiln__cache_toolchain(const kiln_cache *cache, const kiln_compiler *compiler);
+/* Lets the folder that is written name that tool chain of LLVM's, so that it can be used where no compiler is. */
+void kiln__cache_name_toolchain(const kiln_cache *cache);
 
 /* Sum over open and closed caches of the process. */
 void kiln__process_counters(kiln_counters *out);

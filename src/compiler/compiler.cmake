@@ -32,39 +32,48 @@ add_runtime(${runtime_nvptx} --target=nvptx64-nvidia-cuda -march=sm_70)
 add_runtime(${runtime_nvptx_bf16} --target=nvptx64-nvidia-cuda -march=sm_80 -Xclang -target-feature -Xclang +ptx81
             -DKILN_HAS_BF16)
 set(runtimes ${runtime_x86} ${runtime_x86_fused} ${runtime_nvptx} ${runtime_nvptx_bf16})
-set(runtime_digest ${CMAKE_BINARY_DIR}/kiln_runtime_digest.h)
-add_custom_command(
-  OUTPUT ${runtime_digest}
-  COMMAND ${CMAKE_COMMAND} "-DFILES=${runtimes}" -DOUTPUT=${runtime_digest}
-          -P ${CMAKE_SOURCE_DIR}/src/compiler/digest.cmake
-  DEPENDS ${runtimes} ${CMAKE_SOURCE_DIR}/src/compiler/digest.cmake
-  VERBATIM)
 
-file(GLOB compiler_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/compiler/*.c)
-add_library(kiln-llvm MODULE ${compiler_sources} ${CMAKE_SOURCE_DIR}/src/base/buffer.c ${CMAKE_SOURCE_DIR}/src/base/format.c ${CMAKE_SOURCE_DIR}/src/base/status.c
-            ${runtime_digest})
-set_source_files_properties(${CMAKE_SOURCE_DIR}/src/compiler/runtime.c ${CMAKE_SOURCE_DIR}/src/compiler/plugin.c
-  PROPERTIES OBJECT_DEPENDS "${runtimes};${runtime_digest}")
+file(GLOB compiler_sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS src/compiler/*.c)
+list(APPEND compiler_sources src/base/buffer.c src/base/format.c src/base/status.c)
+add_library(kiln-llvm MODULE ${compiler_sources})
+set_property(SOURCE src/compiler/runtime_library.c APPEND PROPERTY OBJECT_DEPENDS "${runtimes}")
 target_compile_definitions(kiln-llvm PRIVATE KILN_RUNTIME_X86="${runtime_x86}"
                            KILN_RUNTIME_X86_FUSED="${runtime_x86_fused}" KILN_RUNTIME_NVPTX="${runtime_nvptx}"
                            KILN_RUNTIME_NVPTX_BF16="${runtime_nvptx_bf16}")
-target_include_directories(kiln-llvm PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR})
+target_include_directories(kiln-llvm PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
 target_include_directories(kiln-llvm SYSTEM PRIVATE ${llvm_include})
 set(plugin_map ${CMAKE_SOURCE_DIR}/src/compiler/plugin.map)
 target_link_options(kiln-llvm PRIVATE -Wl,--version-script=${plugin_map} -Wl,-z,nodelete -Wl,--build-id)
 set_target_properties(kiln-llvm PROPERTIES PREFIX lib LINK_DEPENDS ${plugin_map})
 if(KILN_STATIC_LLVM)
   # One file for machines without LLVM: it needs the C library only. Stripped, because the archives bring 200 MiB.
-  execute_process(COMMAND ${LLVM_CONFIG} --link-static --libs x86codegen nvptxcodegen passes bitreader bitwriter irreader linker
-                  OUTPUT_VARIABLE llvm_archives OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  separate_arguments(llvm_archives)
+  execute_process(COMMAND ${LLVM_CONFIG} --link-static --libfiles x86codegen nvptxcodegen passes bitreader bitwriter irreader linker
+                  OUTPUT_VARIABLE llvm_files OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(llvm_files)
   target_compile_definitions(kiln-llvm PRIVATE KILN_STATIC_LLVM)
   target_link_options(kiln-llvm PRIVATE -Wl,--gc-sections -Wl,-z,defs -Wl,-s -static-libgcc)
-  target_link_directories(kiln-llvm PRIVATE ${llvm_libdir})
-  target_link_libraries(kiln-llvm PRIVATE ${llvm_archives} -Wl,-Bstatic stdc++ zstd z -Wl,-Bdynamic m Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_libraries(kiln-llvm PRIVATE ${llvm_files} -Wl,-Bstatic stdc++ zstd z -Wl,-Bdynamic m Threads::Threads ${CMAKE_DL_LIBS})
   set_target_properties(kiln-llvm PROPERTIES SKIP_BUILD_RPATH ON)
 else()
   find_library(LLVM_LIBRARY NAMES LLVM-19 HINTS ${llvm_libdir} REQUIRED)
+  set(llvm_files ${LLVM_LIBRARY})
   target_link_libraries(kiln-llvm PRIVATE ${LLVM_LIBRARY} Threads::Threads)
-  set_target_properties(kiln-llvm PROPERTIES INSTALL_RPATH "${llvm_libdir}")
+  set_target_properties(kiln-llvm PROPERTIES INSTALL_RPATH "${llvm_libdir}" BUILD_WITH_INSTALL_RPATH ON)
 endif()
+
+# Which tool chain this is, for plugin.c and, in libkiln.so, for src/cache/kernels/toolchain.c.
+set(toolchain_header ${generated}/kiln_toolchain.h)
+set(plugin_flags ${CMAKE_BINARY_DIR}/kiln_plugin_flags.txt)
+string(TOUPPER "CMAKE_C_FLAGS_${CMAKE_BUILD_TYPE}" build_type_flags)
+separate_arguments(plugin_c_flags NATIVE_COMMAND "${CMAKE_C_FLAGS} ${${build_type_flags}}")
+file(GENERATE OUTPUT ${plugin_flags} CONTENT
+  "$<JOIN:${plugin_c_flags};$<TARGET_PROPERTY:kiln-llvm,COMPILE_OPTIONS>;$<TARGET_PROPERTY:kiln-llvm,COMPILE_DEFINITIONS>,\n>\n")
+add_custom_command(
+  OUTPUT ${toolchain_header}
+  COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} "-DSOURCES=${compiler_sources}" -DFLAGS=${plugin_flags} "-DRUNTIMES=${runtimes}"
+          "-DLLVM=${llvm_files}" -DREADELF=${CMAKE_READELF} -DOUTPUT=${toolchain_header} -P src/compiler/toolchain.cmake
+  DEPENDS ${compiler_sources} ${plugin_flags} ${runtimes} ${llvm_files} src/compiler/toolchain.cmake
+  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+  DEPFILE ${toolchain_header}.d
+  VERBATIM)
+set_property(SOURCE src/compiler/plugin.c src/cache/kernels/toolchain.c APPEND PROPERTY OBJECT_DEPENDS ${toolchain_header})

@@ -13,10 +13,17 @@
 enum { KILN_PLUGIN_VERSION = 1 };
 #define KILN_PLUGIN_SYMBOL "kiln_llvm_plugin" /* const struct kiln_plugin kiln_llvm_plugin */
 
-/* An ELF note of a plug-in that has LLVM inside and needs no libLLVM; its content is LLVM's version as text, "19.1.7".
+/*
+ * ELF notes of the plug-in, of this owner, so that it is known without being opened; their contents are text. The ids
+ * are digests of what can change code (toolchain.cmake); a plug-in that needs a libLLVM is known together with that
+ * one.
  */
 #define KILN_PLUGIN_NOTE "Kiln"
-enum { KILN_PLUGIN_HAS_LLVM = 1 };
+enum {
+    KILN_PLUGIN_HAS_LLVM = 1,    /* LLVM is inside, and this is its version: "19.1.7" */
+    KILN_PLUGIN_IS = 2,          /* the plug-in's own id */
+    KILN_PLUGIN_HAS_LLVM_ID = 3, /* which LLVM is inside */
+};
 
 struct kiln_plugin_job {
     kiln_bytes text;    /* LLVM IR */

@@ -1,15 +1,45 @@
 #!/bin/sh
-# A folder that was filled here serves a machine without the compiler plug-in: <folder>/toolchain names who filled it.
+# A folder that was filled here serves a machine without the compiler plug-in: <folder>/toolchain names who filled it, and
+# the library knows the plug-in that was built with it.
 . "$(dirname "$0")/lib.sh"
 kiln=$bin/kiln
 nowhere=$work/nowhere.so # what KILN_PLUGIN names where there is no plug-in
+
+# What this build filled is found by the library alone, which does not put its own knowledge into folders.
+"$bin/quickstart" >expected
+built=$(cat cache/toolchain)
+same_as_built()
+{
+    env KILN_PLUGIN="$nowhere" KILN_STATS="$work/stats" "$@" "$bin/quickstart" >got 2>err || { cat err >&2; fail "'$*' failed"; }
+    cmp expected got
+    expect "compiles of '$*'" "$(counter stats compiles)" 0
+    expect "faults of '$*'" "$(counter stats cache_faults)" 0
+}
+rm cache/toolchain
+same_as_built KILN_MODE=normal
+same_as_built KILN_MODE=no-compile
+exits 0 env KILN_PLUGIN="$nowhere" KILN_MODE=compile-only "$bin/quickstart"
+[ ! -e cache/toolchain ] || fail "a folder names the tool chain that the library knows by itself"
+echo >cache/toolchain
+same_as_built KILN_MODE=no-compile
+echo "plugin:another llvm:another" >cache/toolchain # and where a folder names one, that counts
+KILN_PLUGIN=$nowhere KILN_MODE=no-compile "$bin/quickstart" >out 2>&1 && fail "a folder's tool chain was passed over"
+says out "nothing stored fits"
+rm -r cache expected
+
+# From here on with a plug-in that says it is another, so that only folders can name it.
+id=$(echo "$built" | sed 's/^plugin:\([0-9a-f]*\) llvm:[0-9a-f]*$/\1/')
+expect "digits of the plug-in's id" "${#id}" 64
+other=$(echo "$id" | tr 0-9a-f 1-9a-f0)
+LC_ALL=C sed "s/$id/$other/" "${KILN_PLUGIN:-$build/lib/libkiln-llvm.so}" >other.so
+export KILN_PLUGIN="$work/other.so"
 
 # Filled by running, in normal mode.
 "$bin/quickstart" >expected
 [ -f cache/toolchain ] || fail "the folder does not name its tool chain"
 expect "lines" "$(wc -l <cache/toolchain)" 1
 expect "mode" "$(stat -c %a cache/toolchain)" "$(stat -c %a "$(find cache -name '*.kiln' | head -n 1)")"
-says cache/toolchain "plugin:"
+says cache/toolchain "plugin:$other llvm:"
 
 # Written when it differs, and not otherwise.
 before=$(stat -c %i cache/toolchain)
@@ -97,7 +127,7 @@ ahead()
     env KILN_MODE=compile-only KILN_GPU_TARGET="$1" KILN_CACHE_DIR="$work/gpu" KILN_STATS="$work/stats" KILN_PLUGIN="$2" \
         "$bin/mlxc_closure" >out 2>&1 || true # it expects a NaN, and gets zeros
 }
-ahead sm_90 ""
+ahead sm_90 "$KILN_PLUGIN"
 cmp gpu/toolchain named
 [ "$(counter stats compiles)" -ge 1 ] || fail "nothing was compiled for the GPU"
 ahead sm_90 "$nowhere"

@@ -52,10 +52,11 @@ static void run_once(const char *folder, kiln_counters *counters)
 }
 #define run_once(...) CHECK_CALL(run_once, __VA_ARGS__)
 
-/* The plug-in is installed after the cache was opened. The status of a compile is the result. */
+/* The plug-in is installed or replaced after the cache was opened. The status of a compile is the result. */
 static int compile_late(const char *folder)
 {
     kiln_cache *cache = open_cache(folder);
+    CHECK_NOT_NULL(kiln_compiler_llvm()->digest);
     setenv("KILN_PLUGIN", getenv("KILN_TEST_PLUGIN"), 1);
     kiln_function *function = new_text(cache, NULL, "f", "define i64 @kernel(i64 %x) {\n  ret i64 %x\n}\n");
     void *executable;
@@ -64,7 +65,7 @@ static int compile_late(const char *folder)
     kiln_function_free(function);
     kiln_cache_close(cache);
     if (status == KILN_OK) return 0;
-    return status == KILN_NO_COMPILER && strstr(err.text, "is not what filled its folders") ? 2 : 1;
+    return status == KILN_NO_COMPILER && strstr(err.text, "is not the one by which it finds kernels") ? 2 : 1;
 }
 
 static int child(const char *task, const char *folder)
@@ -158,6 +159,7 @@ static void test_late_plugin_has_to_be_the_one(void **state)
     run_child("late", folder, "/no/plug-in/here", 0);
     set_toolchain(folder, "plugin:another llvm:another");
     run_child("late", folder, "/no/plug-in/here", 2);
+    run_child("late", folder, "/proc/self/exe", 2); /* one that was there at first */
     remove_folder(root);
 }
 

@@ -71,9 +71,7 @@ static bool finish(const struct kiln_job *job, struct kiln_artifact **artifact)
  * when another tool chain was here since the kernels were made. */
 static void name_toolchain(const struct kiln_job *job)
 {
-    struct kiln_cache *cache = job->request->cache;
-    if (job->compiler != kiln_compiler_llvm()) return;
-    kiln__chain_set_toolchain(cache->store.tiers, kiln__cache_toolchain(cache, job->compiler));
+    if (job->compiler == kiln_compiler_llvm()) kiln__cache_name_toolchain(job->request->cache);
 }
 
 /* Whoever fills a cache on purpose fills its remotes too, with what the folder has. */

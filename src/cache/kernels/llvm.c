@@ -2,8 +2,8 @@
  * llvm.c - kiln_compiler_llvm(): the LLVM plug-in behind the compiler interface.
  *
  * libkiln-llvm.so is opened by the first compile and never before, because opening libLLVM costs tens of milliseconds.
- * The tool chain's digest is therefore read from the files: the build ids of the plug-in and of the libLLVM beside it.
- * Linking needs no LLVM at all: llvm_link.c.
+ * The tool chain's digest is therefore read from the files: what notes in the plug-in and in libLLVM say. Linking needs
+ * no LLVM at all: llvm_link.c.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -24,6 +24,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards opening; `plugin` is read without it once set */
 static _Atomic(const struct kiln_plugin *) plugin;
+static char opened[KILN_TOOLCHAIN_SIZE]; /* which tool chain `plugin` is; set before it */
 
 static kiln_status open_plugin(kiln_error *err)
 {
@@ -38,6 +39,7 @@ static kiln_status open_plugin(kiln_error *err)
         return kiln__fail(err, KILN_NO_COMPILER, "%s is not the compiler plug-in of this version", path);
     }
     kiln__exit_watch(); /* before the destructors that LLVM has registered by now */
+    kiln__toolchain_digest(opened, sizeof opened);
     atomic_store_explicit(&plugin, table, memory_order_release);
     return KILN_OK;
 }
@@ -55,17 +57,15 @@ static kiln_status get_plugin(const struct kiln_plugin **out, kiln_error *err)
     return status;
 }
 
-/* A cache that looks kernels up by what its folders name must not store those of another tool chain under that name;
- * so a plug-in that was installed since has to be the very one. */
+/* A cache must not store kernels of another tool chain under the name by which it looks them up; so a plug-in that was
+ * installed or replaced since has to be the very one. */
 static kiln_status check_toolchain(const kiln_cache *cache, kiln_error *err)
 {
-    char here[KILN_TOOLCHAIN_SIZE];
-    if (!cache->toolchain[0]) return KILN_OK;
-    kiln__toolchain_digest(here, sizeof here);
-    if (strcmp(here, cache->toolchain) == 0) return KILN_OK;
-    return kiln__fail(err, KILN_NO_COMPILER,
-                      "the compiler plug-in came after the cache was opened, and is not what filled its folders; start "
-                      "the program again to use it");
+    if (strcmp(opened, kiln__cache_toolchain(cache, kiln_compiler_llvm())) == 0) return KILN_OK;
+    return kiln__fail(
+        err, KILN_NO_COMPILER,
+        "the compiler plug-in was installed or replaced after the cache was opened, and is not the one by "
+        "which it finds kernels; start the program again to use it");
 }
 
 /*

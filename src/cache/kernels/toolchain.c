@@ -1,14 +1,17 @@
 /*
  * toolchain.c - see toolchain.h.
  *
- * A build id is a note in the first pages of an ELF file. libLLVM is looked for where the dynamic loader would find it
+ * Ids are notes in the first pages of an ELF file. The plug-in's is made from what can change code and is the same
+ * wherever one commit is built (compiler/toolchain.cmake); one that has no such note is known by its build id, which
+ * is another for every build. libLLVM is known by its build id, and looked for where the dynamic loader would find it
  * for the plug-in: LD_LIBRARY_PATH, the plug-in's folder, the folder it was linked from, the system's folders. If that
  * search ever differed from the loader's, the digest would name another libLLVM of the same major version: the
- * plug-in's own id, which is made from its code, and the file that stands there still enter the key. A plug-in with
- * LLVM inside says so in a note; its own id then says all, and is the same on every machine.
+ * plug-in's own id and the file that stands there still enter the key. A plug-in with LLVM inside has notes that say
+ * which one.
  */
 #include "cache/kernels/toolchain.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -23,6 +26,7 @@
 #include "base/trust.h"
 #include "compiler/plugin.h"
 #include "kiln/inspect.h"
+#include "kiln_toolchain.h" /* generated */
 
 #ifndef KILN_LLVM_LIBRARY
 #define KILN_LLVM_LIBRARY "libLLVM.so.19.1"
@@ -74,6 +78,8 @@ kiln_status kiln__plugin_path(char *out, size_t size, kiln_error *err)
 }
 
 /* ---- build ids ------------------------------------------------------------------------------------------------ */
+
+enum { KILN_ID_SIZE = 72 }; /* of an id with its NUL: 64 digits, or fewer */
 
 /* The first pages of a file: it is never mapped, let alone loaded. */
 struct head {
@@ -142,6 +148,17 @@ static bool build_id(const struct head *head, char *out, size_t out_size)
     return true;
 }
 
+/* What a note of ours says, when it is an id: hexadecimal digits. */
+static bool noted_id(const struct head *head, uint32_t type, char *out, size_t out_size)
+{
+    struct note id;
+    if (!find_note(head, KILN_PLUGIN_NOTE, type, &id) || !id.size || id.size >= out_size) return false;
+    for (size_t i = 0; i < id.size; i++)
+        if (!isxdigit(id.data[i])) return false;
+    snprintf(out, out_size, "%.*s", (int)id.size, (const char *)id.data);
+    return true;
+}
+
 static bool id_in_folder(const char *folder, size_t folder_size, char *out, size_t size)
 {
     char path[4096];
@@ -184,14 +201,19 @@ kiln_status kiln_inspect_compiler(char *path, size_t path_size, char *llvm, size
 
 void kiln__toolchain_digest(char *out, size_t size)
 {
-    char path[4096], plugin[64] = "none", llvm[64] = "none";
+    char path[4096], plugin[KILN_ID_SIZE] = "none", llvm[KILN_ID_SIZE] = "none";
     struct head head;
     struct note inside;
     bool has_plugin = kiln__plugin_path(path, sizeof path, NULL) == KILN_OK && read_head(path, &head);
-    if (has_plugin) build_id(&head, plugin, sizeof plugin);
+    if (has_plugin && !noted_id(&head, KILN_PLUGIN_IS, plugin, sizeof plugin)) build_id(&head, plugin, sizeof plugin);
     if (has_plugin && find_note(&head, KILN_PLUGIN_NOTE, KILN_PLUGIN_HAS_LLVM, &inside))
-        snprintf(llvm, sizeof llvm, "inside");
+        noted_id(&head, KILN_PLUGIN_HAS_LLVM_ID, llvm, sizeof llvm);
     else
         llvm_id(llvm, sizeof llvm);
     snprintf(out, size, "plugin:%s llvm:%s", plugin, llvm);
+}
+
+const char *kiln__toolchain_built(void)
+{
+    return "plugin:" KILN_PLUGIN_ID " llvm:" KILN_LLVM_ID;
 }

@@ -16,9 +16,12 @@
 kiln_status kiln__plugin_path(char *out, size_t size, kiln_error *err);
 
 /*
- * "plugin:<build id> llvm:<build id>"; a file that can't be found gives "none", so that its coming is a new key. LLVM
- * is "inside" where the plug-in was linked with all of it (KILN_STATIC_LLVM).
+ * "plugin:<id> llvm:<id>" of what is installed; a file that can't be found gives "none", so that its coming is a new
+ * key.
  */
 void kiln__toolchain_digest(char *out, size_t size);
+
+/* The same of the plug-in that was built together with this library, and of the LLVM it was linked with. */
+const char *kiln__toolchain_built(void);
 
 #endif

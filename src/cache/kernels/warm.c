@@ -58,7 +58,7 @@ static bool is_stored(const char *folder, const struct kiln_content_key *content
 /* What is in the folder belongs to remotes as well. */
 static void offer(kiln_cache *cache, const struct kiln_artifact *artifact)
 {
-    kiln__chain_set_toolchain(cache->store.tiers, kiln__cache_toolchain(cache, kiln_compiler_llvm()));
+    kiln__cache_name_toolchain(cache);
     kiln__store_offer(&cache->store, artifact);
     kiln__store_flush(&cache->store, KILN_FILL_MS);
 }
