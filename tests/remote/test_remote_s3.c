@@ -117,7 +117,7 @@ static void test_endpoints(void **state)
         close_remote(&remote);
         unsetenv(variables[i]);
     }
-    static const char *const wrong[] = {"ftp://host", "http://user:" SECRET "@host", "http://host?x=" SECRET,
+    static const char *const wrong[] = {"ftp://host", ("http://user:" SECRET "@host"), ("http://host?x=" SECRET),
                                         "http://"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         setenv("KILN_S3_ENDPOINT", wrong[i], 1);
