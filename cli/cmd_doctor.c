@@ -153,8 +153,10 @@ static void ask_version(const char *path, char *out, size_t size)
     unsigned major = 0, minor = 0, patch = 0;
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (plugin) *(void **)&version = dlsym(plugin, "LLVMGetVersion");
-    if (version) version(&major, &minor, &patch);
-    snprintf(out, size, version ? "%u.%u.%u" : "", major, minor, patch);
+    *out = '\0';
+    if (!version) return;
+    version(&major, &minor, &patch);
+    snprintf(out, size, "%u.%u.%u", major, minor, patch);
 }
 
 /* Compiles a kernel, in memory. What would be read or written besides is set to nothing until the process ends, so this
