@@ -1,6 +1,7 @@
 /*
  * cmd_doctor.c - `kiln doctor`: is everything here that Kiln needs? One line per check: ok, warn (works, but less well)
- * or fail. What the library would refuse or log is asked of the library itself. Nothing is created or changed.
+ * or fail. What the library would refuse or log is asked of the library itself. Nothing is created or changed, but for
+ * one small entry that is put to each remote, where this machine signs.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -13,6 +14,7 @@
 #include "kiln/config.h"
 #include "kiln/gpu.h"
 #include "kiln/inspect.h"
+#include "kiln/remote.h"
 #include "kiln/trust.h"
 
 enum level { LEVEL_OK, LEVEL_WARN, LEVEL_FAIL };
@@ -121,6 +123,43 @@ static void check_keys(struct report *report)
     else
         say(report, LEVEL_OK, "keys", "none is trusted: only what this user and root have stored is used");
     kiln_keys_close(keys);
+}
+
+/* What came of reading and writing, as one sentence. */
+static void describe_trial(const kiln_remote_trial *trial, char *out, size_t size)
+{
+    char written[1100] = "nothing is put from here, for KILN_SIGN_KEY is not set", read[1100] = "";
+    if (trial->write.status == KILN_OK)
+        snprintf(written, sizeof written, "an entry can be put");
+    else if (trial->write.status < 0)
+        snprintf(written, sizeof written, "nothing can be put: %s", trial->write.text);
+    if (trial->read.status == KILN_OK)
+        snprintf(read, sizeof read, "an entry was read, signed by a trusted key");
+    else if (trial->read.status == KILN_REMOTE_ABSENT)
+        snprintf(read, sizeof read, "it can be read, though no doctor has put its entry there yet");
+    else
+        snprintf(read, sizeof read, "what is read there can't be used: %s", trial->read.text);
+    snprintf(out, size, "answers in %.2f ms%s; %s; %s", (double)trial->round_trip_ns / 1e6,
+             trial->has_leases ? ", makes hosts wait for each other" : "", read, written);
+}
+
+/* Calls work without remotes, so what is wrong with one is a warning. */
+static void check_remotes(struct report *report)
+{
+    kiln_remote_trial trial = {.struct_size = sizeof trial};
+    kiln_error err = {0};
+    kiln_status status;
+    for (size_t i = 0; (status = kiln_remote_try(i, &trial, &err)) != KILN_REMOTE_ABSENT; i++) {
+        char text[2048];
+        describe_trial(&trial, text, sizeof text);
+        if (status)
+            say(report, LEVEL_WARN, "remote", "%s is not used: %s", trial.label, err.text);
+        else if (!trial.round_trip_ns)
+            say(report, LEVEL_WARN, "remote", "%s does not answer: %s", trial.label, trial.read.text);
+        else
+            say(report, trial.read.status < 0 || trial.write.status < 0 ? LEVEL_WARN : LEVEL_OK, "remote", "%s %s",
+                trial.label, text);
+    }
 }
 
 /* The folder by whose tool chain a cache would look kernels up: the first of KILN_CACHE_PATH, then the default one. */
@@ -275,8 +314,8 @@ static void check_environment(struct report *report)
 static int run(const struct command *command, int count, char **words)
 {
     static void (*const checks[])(struct report *) = {
-        check_settings, check_environment, check_target, check_folder,   check_read_only_folders,
-        check_keys,     check_blas,        check_gpu,    check_compiler,
+        check_settings, check_environment, check_target, check_folder, check_read_only_folders,
+        check_keys,     check_remotes,     check_blas,   check_gpu,    check_compiler,
     };
     struct options options;
     int status = parse_options(command, count, words, &options);
@@ -297,9 +336,11 @@ const struct command cmd_doctor = {
     .summary = "check what Kiln needs on this machine",
     .usage = "kiln doctor [--json]",
     .help =
-        "Checks the target, the cache folders, keys, the compiler, OpenBLAS, the GPUs, and the settings that somebody "
-        "has set,\n"
-        "as a program would: what it would log is a warning here. kiln config --help lists the settings.\n"
+        "Checks the target, the cache folders, keys, remotes, the compiler, OpenBLAS, the GPUs, and the settings that "
+        "somebody\n"
+        "has set, as a program would: what it would log is a warning here. Each remote of KILN_REMOTE is asked for a "
+        "small entry,\n"
+        "which is put there before if this machine signs (KILN_SIGN_KEY). kiln config --help lists the settings.\n"
         "Exit code 1: a check failed. Warnings do not count.\n\n"
         "  --json  a list of {check, level, text}\n",
     .takes = "",

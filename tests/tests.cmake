@@ -234,7 +234,7 @@ endif()
 
 # tests/fleet/<name>.sh BUILD SOURCE [all]: remotes on servers of this machine. The long form has the label fleet: `make fleet`.
 if(TARGET kiln_command AND TARGET kiln-remote)
-  foreach(name hosts attacks signatures secrets leases bench)
+  foreach(name hosts attacks signatures secrets leases doctor bench)
     set(script ${CMAKE_SOURCE_DIR}/tests/fleet/${name}.sh)
     add_test(NAME fleet_${name} COMMAND ${script} ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
     add_test(NAME fleet_${name}_long COMMAND ${script} ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR} all)

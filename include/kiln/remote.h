@@ -118,6 +118,28 @@ typedef struct kiln_remote_driver {
  */
 kiln_status kiln_remote_add(const kiln_remote_driver *driver, kiln_error *err);
 
+/* What a try of a remote showed. */
+typedef struct kiln_remote_trial {
+    size_t struct_size; /* sizeof(kiln_remote_trial), set by the caller */
+    char label[1024];   /* the URL, without secrets */
+    /* read.status: KILN_OK, an entry came back whole, and somebody who is trusted here has signed it;
+     * KILN_REMOTE_ABSENT, the store answers and has no such entry; or a failure, with its text. */
+    kiln_error read;
+    /* write.status: KILN_OK, the entry was put; KILN_REMOTE_ABSENT, KILN_SIGN_KEY is not set, so nothing is put from
+     * here; or a failure, with its text. */
+    kiln_error write;
+    uint64_t round_trip_ns; /* of a read on a connection that was kept; 0: there was no answer */
+    bool has_leases;        /* the driver's store can make hosts wait for each other */
+} kiln_remote_trial;
+
+/*
+ * For tools: tries the remote number `index` of KILN_REMOTE. Where this machine signs, a small entry is put, always the
+ * same one; it is read back, or looked for. Each request takes at most KILN_REMOTE_TIMEOUT. KILN_REMOTE_ABSENT: there
+ * are not so many. A failure, and `out` has its label only: the remote can't be used here at all, and the text says
+ * why: no such scheme, no URL, nobody is trusted here.
+ */
+kiln_status kiln_remote_try(size_t index, kiln_remote_trial *out, kiln_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -74,13 +74,19 @@ static kiln_status open_handle(struct kiln_remote *remote, kiln_error *err)
     return status;
 }
 
+kiln_status kiln__remote_open(struct kiln_remote *remote, kiln_error *err)
+{
+    kiln_status status = open_handle(remote, err);
+    atomic_store(&remote->state, status ? KILN_REMOTE_REFUSED : KILN_REMOTE_OPEN);
+    return status;
+}
+
 static void open_now(struct kiln_remote *remote)
 {
     kiln_error err = {.status = KILN_OK, .text = ""};
-    bool is_open = !open_handle(remote, &err);
-    if (!is_open) kiln__event(&remote->events->faults, 1);
-    if (!is_open) kiln__log_once("remote %s is not used: %s", remote->label, err.text);
-    atomic_store(&remote->state, is_open ? KILN_REMOTE_OPEN : KILN_REMOTE_REFUSED);
+    if (!kiln__remote_open(remote, &err)) return;
+    kiln__event(&remote->events->faults, 1);
+    kiln__log_once("remote %s is not used: %s", remote->label, err.text);
 }
 
 /* One thread opens it, the others wait. A driver may log while it does, and the program's log callback may call Kiln:

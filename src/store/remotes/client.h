@@ -45,6 +45,9 @@ kiln_status kiln__remote_init(struct kiln_remote *remote, const char *url, unsig
                               struct kiln_remote_events *events);
 void kiln__remote_release(struct kiln_remote *remote);
 
+/* Opens it at once, where nobody else uses it yet. The text says why it can't be used; it is not logged. */
+kiln_status kiln__remote_open(struct kiln_remote *remote, kiln_error *err);
+
 /* Is it used, and does its store have leases? */
 bool kiln__remote_has_leases(struct kiln_remote *remote);
 
