@@ -77,7 +77,7 @@ static void test_databases(void **state)
     CHECK_EQ(entry.status, KILN_REMOTE_ABSENT);
     close_remote(&first);
     close_remote(&third);
-    snprintf(url, sizeof url, "redis://127.0.0.1:%s/99", main_port());
+    snprintf(url, sizeof url, "redis://127.0.0.1:%s/1000", main_port());
     struct remote none = open_remote(url);
     expect_get(&none, PATIENCE_MS, KILN_IO, "Redis refuses: it has no database of this number");
     close_remote(&none);

@@ -146,6 +146,13 @@ VALUE(const kiln_remote_driver *, kiln_remote_driver_p)
     IGNORE;
     return &walk_driver;
 }
+VALUE(kiln_remote_trial *, kiln_remote_trial_p)
+{
+    static kiln_remote_trial trial;
+    IGNORE;
+    trial.struct_size = sizeof trial;
+    return &trial;
+}
 VALUE(kiln_status, kiln_status)
 {
     IGNORE;
