@@ -327,7 +327,9 @@ kiln_status kiln__folder_make(const char *path, kiln_error *err)
 
 kiln_status kiln__folder_make_as(const char *path, mode_t mode, kiln_error *err)
 {
+    struct stat info;
     if (path[0] == '\0') return kiln__fail(err, KILN_IO, "an empty path is not a folder");
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return KILN_OK; /* as nearly always */
     char *copy = strdup(path);
     if (!copy) return kiln__no_memory(err, path);
     kiln_status status = KILN_OK;

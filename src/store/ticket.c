@@ -149,16 +149,13 @@ struct kiln_artifact *kiln__ticket_get(struct kiln_store *store, const struct ki
     const struct wanted wanted = {digest, key, is_wanted, context};
     bool may_wait = ticket->is_last || !kiln__claim();
     *ticket = (struct kiln_ticket){.is_last = ticket->is_last, .store = store};
-    struct kiln_artifact *artifact = find_here(store, &wanted);
+    struct kiln_artifact *artifact = find_there(store, &wanted, find_here(store, &wanted));
     if (!artifact) {
         uint64_t until_ns = store->remotes ? kiln__clock_ns() + kiln__lock_wait_ns() : 0;
         if (kiln__chain_lock(store->tiers, digest, ticket->is_last, &ticket->lock))
             artifact = find_here(store, &wanted);
-        artifact = find_there(store, &wanted, artifact);
         if (!artifact) artifact = wait_for_hosts(store, &wanted, may_wait, until_ns, ticket);
         kiln__lock_restart(ticket->lock);
-    } else {
-        artifact = find_there(store, &wanted, artifact);
     }
     if (artifact) end(ticket);
     return artifact;

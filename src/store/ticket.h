@@ -1,8 +1,9 @@
 /*
  * ticket.h - one artifact by its key, through all tiers of a cache: found, or ours to make.
  *
- * Asked are the tiers of this machine; then, under a lock file that makes other processes wait, these again; then the
- * remotes; then, where one of them has leases, other hosts wait as well. A ticket says that its holder makes the
+ * Asked are the tiers of this machine; then the remotes, without a lock: for an entry that is there, locking a file and
+ * removing it would cost more than the entry. Then, under a lock file that makes other processes wait, the tiers again;
+ * then, where a remote has leases, other hosts wait as well. A ticket says that its holder makes the
  * artifact; others who want it wait for that, for a bounded time (store/lock.h, store/remotes/lease.h). Every ticket
  * that kiln__ticket_get() fills is ended, by a put or by giving it up, on the thread that got it, the last one first;
  * or on any thread once it was detached. A ticket only ever saves work: whatever goes wrong with it, the worst is that
