@@ -1,6 +1,6 @@
 /*
- * compile.c - from text to an object or PTX, as a recipe: parse, attributes, link the helpers, hide, passes, emit,
- * check.
+ * compile.c - from text to an object or PTX, as a recipe: parse, find the entry, attributes, link the helpers, hide,
+ * passes, emit, check.
  *
  * Each job has a context of its own; only the target machine is kept. Nothing of the process (environment, addresses,
  * order of jobs) reaches the result.
@@ -19,7 +19,8 @@ struct compilation {
     struct kiln_session session;
     const struct kiln_plugin_job *job;
     const struct kiln_family *family;
-    struct kiln_buffer *code;
+    struct kiln_buffer *code, *entry;
+    struct kiln_buffer entry_name; /* with a NUL */
     struct kiln_machine *machine;
     LLVMModuleRef module;
 };
@@ -31,10 +32,40 @@ static kiln_status parse(struct compilation *c, kiln_error *err)
     LLVMMemoryBufferRef input = LLVMCreateMemoryBufferWithMemoryRangeCopy(text.data, text.size, "kernel");
     if (LLVMParseIRInContext(c->session.context, input, &c->module, &message))
         return kiln__session_fail(&c->session, "the text is not valid LLVM IR", message, err);
-    LLVMValueRef entry = LLVMGetNamedFunction(c->module, c->job->entry);
-    if (!entry || LLVMIsDeclaration(entry))
-        return kiln__fail(err, KILN_COMPILE_FAILED, "the text does not define the entry \"%s\"", c->job->entry);
     return KILN_OK;
+}
+
+static const char *name_of(LLVMValueRef function)
+{
+    size_t size;
+    return LLVMGetValueName2(function, &size);
+}
+
+static bool is_visible(LLVMValueRef function)
+{
+    LLVMLinkage linkage = LLVMGetLinkage(function);
+    return !LLVMIsDeclaration(function) && name_of(function)[0] && linkage != LLVMInternalLinkage &&
+           linkage != LLVMPrivateLinkage;
+}
+
+static kiln_status find_entry(struct compilation *c, kiln_error *err)
+{
+    static const char right[] = "right would be @kernel, or one function that is neither internal nor private";
+    LLVMValueRef entry = LLVMGetNamedFunction(c->module, "kernel"), other = NULL;
+    if (!entry || LLVMIsDeclaration(entry)) {
+        entry = NULL;
+        for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f && !other; f = LLVMGetNextFunction(f)) {
+            if (!is_visible(f)) continue;
+            if (entry) other = f;
+            if (!entry) entry = f;
+        }
+    }
+    if (!entry) return kiln__fail(err, KILN_COMPILE_FAILED, "the text defines no entry; %s", right);
+    if (other)
+        return kiln__fail(err, KILN_COMPILE_FAILED, "the text defines @%.80s and @%.80s, and no @kernel; %s",
+                          name_of(entry), name_of(other), right);
+    kiln__buffer_append(&c->entry_name, name_of(entry), strlen(name_of(entry)) + 1);
+    return c->entry_name.failed ? kiln__no_memory(err, "the name of an entry") : KILN_OK;
 }
 
 static void set_target(struct compilation *c)
@@ -52,8 +83,7 @@ static void set_target(struct compilation *c)
 static bool uses_runtime(LLVMModuleRef module)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-        size_t size;
-        if (LLVMIsDeclaration(f) && strncmp(LLVMGetValueName2(f, &size), "kiln_", 5) == 0) return true;
+        if (LLVMIsDeclaration(f) && strncmp(name_of(f), "kiln_", 5) == 0) return true;
     }
     return false;
 }
@@ -79,9 +109,8 @@ static kiln_status link_runtime(struct compilation *c, kiln_error *err)
 static void hide_all_but_entry(struct compilation *c)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f; f = LLVMGetNextFunction(f)) {
-        size_t size;
         if (LLVMIsDeclaration(f)) continue;
-        bool is_entry = strcmp(LLVMGetValueName2(f, &size), c->job->entry) == 0;
+        bool is_entry = strcmp(name_of(f), (const char *)c->entry_name.data) == 0;
         LLVMSetLinkage(f, is_entry ? LLVMExternalLinkage : LLVMInternalLinkage);
         if (!is_entry && c->family->inlines_all) kiln__attribute_add(c->session.context, f, "alwaysinline");
     }
@@ -120,9 +149,10 @@ static kiln_status emit(struct compilation *c, kiln_error *err)
     size_t size = LLVMGetBufferSize(output);
     kiln_status status = KILN_OK;
     if (c->session.diagnostic[0]) status = kiln__session_fail(&c->session, failed, NULL, err);
-    if (!status) status = c->family->check(start, size, c->job->entry, err);
+    if (!status) status = c->family->check(start, size, (const char *)c->entry_name.data, err);
     if (!status) kiln__buffer_append(c->code, start, size);
-    if (!status && c->code->failed) status = kiln__no_memory(err, "a kernel's code");
+    if (!status) kiln__buffer_append(c->entry, c->entry_name.data, c->entry_name.size);
+    if (!status && (c->code->failed || c->entry->failed)) status = kiln__no_memory(err, "a kernel's code");
     LLVMDisposeMemoryBuffer(output);
     return status;
 }
@@ -133,6 +163,7 @@ static kiln_status compile(void *data, kiln_error *err)
     char *message = NULL;
     kiln_status status = kiln__machine_get(c->family, c->job->target, c->job->opt_level, &c->machine, err);
     if (!status) status = parse(c, err);
+    if (!status) status = find_entry(c, err);
     if (status) return status;
     set_target(c);
     status = link_runtime(c, err);
@@ -146,11 +177,11 @@ static kiln_status compile(void *data, kiln_error *err)
     return status ? status : emit(c, err);
 }
 
-kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer *code, kiln_error *err)
+kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer *code, struct kiln_buffer *entry,
+                          kiln_error *err)
 {
-    struct compilation c = {.job = job, .code = code};
-    if (!job->entry || !job->entry[0] || !job->text.size)
-        return kiln__fail(err, KILN_INVALID, "a job needs text and the name of an entry");
+    struct compilation c = {.job = job, .code = code, .entry = entry};
+    if (!job->text.size) return kiln__fail(err, KILN_INVALID, "a job needs text");
     kiln_status status = kiln__family_get(job->target, &c.family, err);
     if (!status) status = kiln__session_open(&c.session, err);
     if (status) return status;
@@ -158,5 +189,6 @@ kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer 
     if (c.session.context && c.module) LLVMDisposeModule(c.module);
     if (c.session.context) kiln__machine_put(c.machine);
     kiln__session_close(&c.session);
+    kiln__buffer_release(&c.entry_name);
     return status;
 }

@@ -73,6 +73,7 @@ void kiln__attributes_set(LLVMContextRef context, LLVMValueRef function, const c
 void kiln__attribute_add(LLVMContextRef context, LLVMValueRef function, const char *name);
 
 /* compile.c */
-kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer *code, kiln_error *err);
+kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer *code, struct kiln_buffer *entry,
+                          kiln_error *err);
 
 #endif

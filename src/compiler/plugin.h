@@ -10,7 +10,7 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
-enum { KILN_PLUGIN_VERSION = 1 };
+enum { KILN_PLUGIN_VERSION = 2 };
 #define KILN_PLUGIN_SYMBOL "kiln_llvm_plugin" /* const struct kiln_plugin kiln_llvm_plugin */
 
 /*
@@ -29,7 +29,6 @@ struct kiln_plugin_job {
     kiln_bytes text;    /* LLVM IR */
     kiln_bytes runtime; /* bitcode made by prepare() for this target; its helpers are linked in where used */
     const char *target; /* an LLVM CPU name: "x86-64-v3", or "sm_90" */
-    const char *entry;  /* the one function that stays visible; a ptx_kernel where the target is a GPU */
     unsigned opt_level; /* 0 to 3 */
     bool fast_math;     /* allow contraction and reassociation */
 };
@@ -44,8 +43,12 @@ struct kiln_plugin {
      * For a CPU an ELF object: position-independent, self-contained, no undefined symbol. For a GPU ("sm_...") PTX, as
      * text without a zero at its end, that defines the entry and needs no function or variable from outside.
      * Deterministic.
+     *
+     * The entry is @kernel, or in a text without it the only function that the text defines and that is not internal or
+     * private; for a GPU a ptx_kernel. It alone stays visible. `entry` gets its name, with a NUL.
      */
-    kiln_status (*compile)(const struct kiln_plugin_job *job, struct kiln_buffer *code, kiln_error *err);
+    kiln_status (*compile)(const struct kiln_plugin_job *job, struct kiln_buffer *code, struct kiln_buffer *entry,
+                           kiln_error *err);
 };
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * code.c - PTX, machine code and functions of the emulated GPU.
  *
- * PTX can't be run here. "Machine code" is the digest of the PTX; when it is loaded, the artifact with this PTX is in
- * the cache's folder, and so is the kernel's text, which is translated and compiled for the CPU. As with a real driver,
- * machine code is all that the next process needs.
+ * PTX can't be run here. "Machine code" is the digest of the PTX and the name of its entry; when it is loaded, the
+ * artifact with this PTX is in the cache's folder, and so is the kernel's text, which is translated and compiled for
+ * the CPU. As with a real driver, machine code is all that the next process needs.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -17,10 +17,17 @@
 #include "link/link.h"
 #include "support/gpu_emulator.h"
 
-enum { MAX_PARAMETERS = 4096, MAX_BLOCK = 256, OPT_LEVEL = 0 };
+enum { MAX_PARAMETERS = 4096, MAX_BLOCK = 256, OPT_LEVEL = 0, NAME = 128 };
 static const char magic[16] = "emulated cubin\n", host_target[] = "x86-64-v2";
 
+struct machine_code {
+    char magic[sizeof magic];
+    struct kiln_digest ptx;
+    char entry[NAME];
+};
+
 struct emulated_function {
+    char entry[NAME];
     struct kiln_image *image;
     gpu_emulator_thread kernel;
     bool waits; /* threads wait for each other */
@@ -29,11 +36,10 @@ struct emulated_function {
 };
 
 struct linking {
-    struct kiln_digest ptx;
+    struct machine_code code;
     bool has_ptx;
     char *log;
     size_t log_size;
-    char image[sizeof magic + sizeof(struct kiln_digest)];
 };
 
 /* ---- PTX to machine code --------------------------------------------------------------------------------------------
@@ -51,6 +57,13 @@ int emulated_link_new(unsigned option_count, const int *options, void **values, 
     return emulated_leave(result || linking ? result : OUT_OF_MEMORY);
 }
 
+/* ".visible .entry NAME(" */
+static bool read_entry(const char *ptx, char entry[NAME])
+{
+    const char *at = strstr(ptx, ".entry ");
+    return at && sscanf(at, ".entry %127[^( \n]", entry) == 1;
+}
+
 int emulated_link_add(void *state, int type, void *data, size_t size, const char *name, unsigned option_count,
                       const int *options, void **values)
 {
@@ -58,11 +71,11 @@ int emulated_link_add(void *state, int type, void *data, size_t size, const char
     int result = emulated_enter(CALL_link_add);
     (void)option_count, (void)options, (void)values;
     bool is_text = type == KILN_CUDA_INPUT_PTX && size && ((const char *)data)[size - 1] == '\0';
-    if (!result && (!is_text || !strstr(data, ".version") || !strstr(data, ".entry"))) {
+    if (!result && (!is_text || !strstr(data, ".version") || !read_entry(data, linking->code.entry))) {
         result = INVALID_PTX;
         if (linking->log) snprintf(linking->log, linking->log_size, "%s is not PTX", name);
     }
-    if (!result) linking->ptx = kiln__digest(data, size - 1), linking->has_ptx = true;
+    if (!result) linking->code.ptx = kiln__digest(data, size - 1), linking->has_ptx = true;
     return emulated_leave(result);
 }
 
@@ -71,10 +84,9 @@ int emulated_link_finish(void *state, void **image, size_t *size)
     struct linking *linking = state;
     int result = emulated_enter(CALL_link_finish);
     if (!result && !linking->has_ptx) result = INVALID_VALUE;
-    memcpy(linking->image, magic, sizeof magic);
-    memcpy(linking->image + sizeof magic, &linking->ptx, sizeof linking->ptx);
-    *image = linking->image;
-    *size = sizeof linking->image;
+    memcpy(linking->code.magic, magic, sizeof magic);
+    *image = &linking->code;
+    *size = sizeof linking->code;
     return emulated_leave(result);
 }
 
@@ -104,38 +116,41 @@ static kiln_status open_compiler(kiln_error *err)
 
 static kiln_status compile(const struct kiln_buffer *text, struct emulated_function *function, kiln_error *err)
 {
-    struct kiln_buffer object = {0};
+    struct kiln_buffer object = {0}, entry = {0};
     kiln_status status = open_compiler(err);
     if (status) return status;
     const struct kiln_plugin_job job = {.text = {text->data, text->size},
                                         .runtime = {runtime.data, runtime.size},
                                         .target = host_target,
-                                        .entry = "kernel",
                                         .opt_level = OPT_LEVEL};
-    status = plugin->compile(&job, &object, err);
-    if (!status) status = kiln__image_load((kiln_bytes){object.data, object.size}, "kernel", &function->image, err);
+    status = plugin->compile(&job, &object, &entry, err);
+    if (!status)
+        status =
+            kiln__image_load((kiln_bytes){object.data, object.size}, (const char *)entry.data, &function->image, err);
     kiln__buffer_release(&object);
+    kiln__buffer_release(&entry);
     if (status) return status;
-    void *entry = kiln__image_entry(function->image);
-    memcpy(&function->kernel, &entry, sizeof entry);
+    void *address = kiln__image_entry(function->image);
+    memcpy(&function->kernel, &address, sizeof address);
     return KILN_OK;
 }
 
-/* Several texts may give one PTX, in which a pointer that the kernel does not use may stand for a number of another. */
-static bool is_read(const char *ptx, size_t parameter)
+/* Several texts whose entries have one name may give one PTX, in which a pointer that the kernel does not use may stand
+ * for a number of another. */
+static bool is_read(const char *entry, const char *ptx, size_t parameter)
 {
-    char name[40];
-    snprintf(name, sizeof name, "[kernel_param_%zu]", parameter);
+    char name[NAME + 32];
+    snprintf(name, sizeof name, "[%s_param_%zu]", entry, parameter);
     return strstr(ptx, name) != NULL;
 }
 
 /* Parameters stand in the definition as "ptr addrspace(1) ... %name" or "i64 %name". */
 static void read_parameters(const char *text, const char *ptx, struct emulated_function *function)
 {
-    const char *at = strstr(text, "define ptx_kernel void @kernel(");
-    at = at ? strchr(at, '(') + 1 : "";
+    size_t length;
+    const char *entry = gpu_emulator_entry(text, &length), *at = entry ? strchr(entry, '(') + 1 : "";
     while ((*at == 'p' || *at == 'i') && function->parameters < MAX_PARAMETERS) {
-        function->is_pointer[function->parameters] = *at == 'p' && is_read(ptx, function->parameters);
+        function->is_pointer[function->parameters] = *at == 'p' && is_read(function->entry, ptx, function->parameters);
         function->parameters++;
         at = strchr(at, '%');
         at += strcspn(at, ",)");
@@ -165,13 +180,14 @@ static int load(const struct kiln_digest *digest, struct emulated_function *func
 
 int emulated_module_load(void **module, const void *image)
 {
-    struct kiln_digest ptx;
+    struct machine_code code;
     int result = emulated_enter(CALL_module_load);
     struct emulated_function *function = result ? NULL : calloc(1, sizeof *function);
     if (!result && !function) result = OUT_OF_MEMORY;
     if (!result && memcmp(image, magic, sizeof magic) != 0) result = INVALID_IMAGE;
-    if (!result) memcpy(&ptx, (const char *)image + sizeof magic, sizeof ptx);
-    if (!result && !emulated_is_idle()) result = load(&ptx, function);
+    if (!result) memcpy(&code, image, sizeof code);
+    if (!result) memcpy(function->entry, code.entry, sizeof function->entry);
+    if (!result && !emulated_is_idle()) result = load(&code.ptx, function);
     if (result)
         free(function);
     else
@@ -192,8 +208,9 @@ int emulated_module_unload(void *module)
 int emulated_module_function(void **function, void *module, const char *name)
 {
     int result = emulated_enter(CALL_module_function);
-    if (!result && strcmp(name, "kernel") != 0) result = NOT_FOUND;
-    if (!result) *function = module;
+    struct emulated_function *loaded = module;
+    if (!result && strcmp(name, loaded->entry) != 0) result = NOT_FOUND;
+    if (!result) *function = loaded;
     return emulated_leave(result);
 }
 

@@ -207,7 +207,11 @@ static void add_functions(struct translation *t)
     ADD_FUNCTION("shfl.sync.bfly.f32", shuffle_bfly_float);
     ADD_FUNCTION("shfl.sync.down.f32", shuffle_down_float);
     ADD_FUNCTION("shfl.sync.up.f32", shuffle_up_float);
-    snprintf(t->names[t->count].name, NAME, "kernel");
+}
+
+static void add_entry(struct translation *t, const char *name, size_t length)
+{
+    snprintf(t->names[t->count].name, NAME, "%.*s", (int)length, name);
     snprintf(t->names[t->count++].text, NAME, "@gpu_kernel");
 }
 
@@ -295,20 +299,32 @@ static void print_wrapper(const char *define, struct kiln_buffer *out)
     kiln__buffer_release(&call);
 }
 
+static const char define[] = "define ptx_kernel void @";
+
+const char *gpu_emulator_entry(const char *text, size_t *length)
+{
+    const char *definition = strstr(text, define);
+    *length = definition ? symbol_length(definition + sizeof define - 1) : 0;
+    return *length ? definition + sizeof define - 1 : NULL;
+}
+
 const char *gpu_emulator_translate(const char *text, struct kiln_buffer *out)
 {
-    static const char define[] = "define ptx_kernel void @kernel(";
     struct translation t = {0};
-    const char *fault = NULL, *definition = strstr(text, define);
-    if (!definition) return "no kernel";
+    size_t length;
+    const char *fault = NULL, *entry = gpu_emulator_entry(text, &length);
+    if (!entry) return "no kernel";
+    if (length >= NAME) return "a name that is too long";
+    const char *definition = entry - (sizeof define - 1);
     add_functions(&t);
+    add_entry(&t, entry, length);
     for (const char *line = text; *line && !fault; line += line_length(line))
         if (is_shared(line)) fault = add_shared(&t, line);
     for (const char *line = text; *line && !fault; line += line_length(line)) {
         if (is_shared(line) || (starts_with(line, "declare ") && strstr(line, "@llvm.nvvm.") &&
                                 strstr(line, "@llvm.nvvm.") < line + line_length(line)))
             continue;
-        size_t skipped = line == definition ? sizeof define - 1 : 0;
+        size_t skipped = line == definition ? sizeof define - 1 + length + 1 : 0;
         if (skipped) kiln__buffer_printf(out, "define internal void @gpu_kernel(");
         fault = copy_line(&t, line + skipped, line_length(line) - skipped, out);
     }

@@ -16,8 +16,11 @@
 
 typedef void (*gpu_emulator_thread)(const uint64_t *words, const int64_t *unused, int64_t, int64_t);
 
+/* The name of the kernel that the text defines, which has *length characters; NULL: it defines none. */
+const char *gpu_emulator_entry(const char *text, size_t *length);
+
 /*
- * Appends the text for the CPU; the entry is @kernel. Returns NULL, or what stands in the way. Shared memory has a
+ * Appends the text for the CPU; its entry is @kernel. Returns NULL, or what stands in the way. Shared memory has a
  * place in the emulator, the same for all kernels; one variable may have as much as the launch gives. Understood:
  * threads' and blocks' numbers, barrier0, bar.warp.sync, shfl.sync of i32 and f32, and nanosleep, which does nothing.
  */

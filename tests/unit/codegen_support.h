@@ -43,16 +43,22 @@ static kiln_bytes runtime_for(const char *target)
 }
 #define runtime_for(...) CHECK_CALL(runtime_for, __VA_ARGS__)
 
+/* The name of the entry that was compiled last. */
+static struct kiln_buffer compiled_entry;
+
+static __attribute__((unused, destructor)) void free_compiled_entry(void)
+{
+    kiln__buffer_release(&compiled_entry);
+}
+
 static void compile_text(const struct kiln_buffer *text, const char *target, unsigned opt_level,
                          struct kiln_buffer *object)
 {
     kiln_error err = {0};
-    struct kiln_plugin_job job = {.text = {text->data, text->size},
-                                  .runtime = runtime_for(target),
-                                  .target = target,
-                                  .entry = "kernel",
-                                  .opt_level = opt_level};
-    if (plugin->compile(&job, object, &err)) CHECK_FAIL("%s\n%s", err.text, (const char *)text->data);
+    struct kiln_plugin_job job = {
+        .text = {text->data, text->size}, .runtime = runtime_for(target), .target = target, .opt_level = opt_level};
+    kiln__buffer_clear(&compiled_entry);
+    if (plugin->compile(&job, object, &compiled_entry, &err)) CHECK_FAIL("%s\n%s", err.text, (const char *)text->data);
 }
 #define compile_text(...) CHECK_CALL(compile_text, __VA_ARGS__)
 
@@ -91,7 +97,8 @@ static __attribute__((unused)) kernel_entry load_text_at(struct kiln_buffer *tex
     struct kiln_image *image = NULL;
     kiln_error err = {0};
     compile_text(text, target, opt_level, &object);
-    CHECK_OK(kiln__image_load((kiln_bytes){object.data, object.size}, "kernel", &image, &err), &err);
+    CHECK_OK(kiln__image_load((kiln_bytes){object.data, object.size}, (const char *)compiled_entry.data, &image, &err),
+             &err);
     kiln__buffer_release(&object);
     kiln__buffer_release(text);
     keep_image(image);

@@ -18,9 +18,11 @@ static kiln_status compile(const char *text, const char *target, struct kiln_buf
     struct kiln_plugin_job job = {.text = {text, strlen(text)},
                                   .runtime = runtime_for(is_gpu ? "sm_90" : "x86-64-v3"),
                                   .target = target,
-                                  .entry = "kernel",
                                   .opt_level = 2};
-    return plugin->compile(&job, code, err);
+    struct kiln_buffer entry = {0};
+    kiln_status status = plugin->compile(&job, code, &entry, err);
+    kiln__buffer_release(&entry);
+    return status;
 }
 
 /* Whatever LLVM has to say comes back as text; nothing reaches stderr. */

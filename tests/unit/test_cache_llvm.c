@@ -188,15 +188,31 @@ static void test_devices_and_faults(void **state)
     CHECK_COUNTERS(cache, .calls = 3, .compiles = 1, .links = 3);
     kiln_function *wrong = new_text(cache, NULL, "wrong", "define i64 @kernel(i64 %x) {\n  ret i64 %y\n}\n");
     get_fails(wrong, NO_ARGS, KILN_COMPILE_FAILED, "wrong: ");
-    kiln_function *nameless = new_text(cache, NULL, "nameless", "define i64 @other(i64 %x) {\n  ret i64 %x\n}\n");
-    void *executable;
-    kiln_error err = {0};
-    kiln_status status = kiln_get(nameless, NULL, 0, NULL, &executable, &err);
-    CHECK_TRUE(status == KILN_COMPILE_FAILED || status == KILN_LINK_FAILED);
-    CHECK_CONTAINS(err.text, "kernel");
+    kiln_function *hidden = new_text(cache, NULL, "hidden", "define internal i64 @other(i64 %x) {\n  ret i64 %x\n}\n");
+    get_fails(hidden, NO_ARGS, KILN_COMPILE_FAILED, "defines no entry; right would be @kernel");
     kiln_function_free(function);
     kiln_function_free(wrong);
-    kiln_function_free(nameless);
+    kiln_function_free(hidden);
+    kiln_cache_close(cache);
+}
+
+/* @kernel before all others, so that texts mean what they meant; where there is none, the only visible function. */
+static void test_entries(void **state)
+{
+    (void)state;
+    if (!have_plugin()) CHECK_SKIP();
+    kiln_cache *cache = open_cache("");
+    kiln_function *old = new_text(cache, NULL, "old",
+                                  "define i64 @other(i64 %x) {\n  ret i64 %x\n}\n"
+                                  "define i64 @kernel(i64 %x) {\n  %y = add i64 %x, 5\n  ret i64 %y\n}\n");
+    kiln_function *named = new_text(cache, NULL, "named",
+                                    "define internal i64 @kernels(i64 %x) {\n  %y = add i64 %x, 6\n  ret i64 %y\n}\n"
+                                    "define i64 @add_7(i64 %x) {\n  %y = call i64 @kernels(i64 %x)\n"
+                                    "  %z = add i64 %y, 1\n  ret i64 %z\n}\n");
+    CHECK_EQ(get_kernel(old, NULL)(20), 25);
+    CHECK_EQ(get_kernel(named, NULL)(20), 27);
+    kiln_function_free(old);
+    kiln_function_free(named);
     kiln_cache_close(cache);
 }
 
@@ -238,6 +254,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_late_plugin_has_to_be_the_one),
         cmocka_unit_test(test_missing_plugin),
         cmocka_unit_test(test_devices_and_faults),
+        cmocka_unit_test(test_entries),
         cmocka_unit_test(test_runtime_library_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

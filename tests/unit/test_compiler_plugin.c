@@ -18,8 +18,12 @@ static void bad_text_is_an_error(void **state)
     expect_failure(
         "define void @kernel() {\n  br label %a\na:\n  %x = add i32 %y, 1\n  %y = add i32 %x, 1\n  ret void\n}\n",
         "x86-64-v3", KILN_COMPILE_FAILED, "not valid LLVM IR");
-    expect_failure("define void @other() {\n  ret void\n}\n", "x86-64-v3", KILN_COMPILE_FAILED, "kernel");
-    expect_failure("declare void @kernel()\n", "x86-64-v3", KILN_COMPILE_FAILED, "kernel");
+    expect_failure("declare void @kernel()\n", "x86-64-v3", KILN_COMPILE_FAILED, "defines no entry");
+    expect_failure("define internal void @f() {\n  ret void\n}\ndefine private void @g() {\n  ret void\n}\n"
+                   "define void @0() {\n  ret void\n}\n",
+                   "x86-64-v3", KILN_COMPILE_FAILED, "defines no entry; right would be @kernel, or one function");
+    expect_failure("define void @f() {\n  ret void\n}\ndeclare void @kernel()\ndefine void @g() {\n  ret void\n}\n",
+                   "x86-64-v3", KILN_COMPILE_FAILED, "defines @f and @g, and no @kernel");
 }
 
 static void what_comes_from_outside_is_named(void **state)
@@ -63,26 +67,61 @@ static void unknown_targets_are_errors(void **state)
 static void a_damaged_runtime_is_an_error(void **state)
 {
     (void)state;
-    struct kiln_buffer object = {0};
+    struct kiln_buffer object = {0}, entry = {0};
     kiln_error err = {0};
-    struct kiln_plugin_job job = {.text = {calls_exp, sizeof calls_exp - 1}, .target = "x86-64-v3", .entry = "kernel"};
-    CHECK_STATUS(plugin->compile(&job, &object, &err), KILN_COMPILE_FAILED, &err);
+    struct kiln_plugin_job job = {.text = {calls_exp, sizeof calls_exp - 1}, .target = "x86-64-v3"};
+    CHECK_STATUS(plugin->compile(&job, &object, &entry, &err), KILN_COMPILE_FAILED, &err);
     CHECK_CONTAINS(err.text, "kiln_exp_f32");
     job.runtime = (kiln_bytes){"BC garbage, no bitcode at all", 29};
-    CHECK_STATUS(plugin->compile(&job, &object, &err), KILN_COMPILE_FAILED, &err);
+    CHECK_STATUS(plugin->compile(&job, &object, &entry, &err), KILN_COMPILE_FAILED, &err);
     CHECK_CONTAINS(err.text, "run-time library");
     CHECK_EQ(object.size, 0);
+    CHECK_EQ(entry.size, 0);
 }
 
-static void jobs_without_text_or_entry_are_errors(void **state)
+static void jobs_without_text_are_errors(void **state)
 {
     (void)state;
-    struct kiln_buffer object = {0};
+    struct kiln_buffer object = {0}, entry = {0};
     kiln_error err = {0};
-    struct kiln_plugin_job job = {.text = {simple, 0}, .target = "x86-64-v3", .entry = "kernel"};
-    CHECK_STATUS(plugin->compile(&job, &object, &err), KILN_INVALID, &err);
-    job = (struct kiln_plugin_job){.text = {simple, sizeof simple - 1}, .target = "x86-64-v3"};
-    CHECK_STATUS(plugin->compile(&job, &object, &err), KILN_INVALID, &err);
+    struct kiln_plugin_job job = {.text = {simple, 0}, .target = "x86-64-v3"};
+    CHECK_STATUS(plugin->compile(&job, &object, &entry, &err), KILN_INVALID, &err);
+}
+
+/* ---- the entry ------------------------------------------------------------------------------------------------ */
+
+static void expect_entry(const char *text, const char *target, const char *name, const char *hidden)
+{
+    struct kiln_buffer code = {0}, entry = {0};
+    kiln_error err = {0};
+    struct kiln_plugin_job job = {.text = {text, strlen(text)}, .target = target, .opt_level = 2};
+    CHECK_OK(plugin->compile(&job, &code, &entry, &err), &err);
+    CHECK_STR((const char *)entry.data, name);
+    CHECK_EQ(entry.size, strlen(name) + 1);
+    CHECK_NOT_NULL(memmem(code.data, code.size, name, strlen(name)));
+    if (strcmp(target, "sm_90") != 0) {
+        struct kiln_image *image = NULL;
+        CHECK_OK(kiln__image_load((kiln_bytes){code.data, code.size}, name, &image, &err), &err);
+        kiln__image_free(image);
+    }
+    if (hidden) CHECK_NULL(memmem(code.data, code.size, hidden, strlen(hidden)));
+    kiln__buffer_release(&code);
+    kiln__buffer_release(&entry);
+}
+#define expect_entry(...) CHECK_CALL(expect_entry, __VA_ARGS__)
+
+/* Texts that were written before entries had names define @kernel, and may define others, which are hidden. */
+static void the_entry_is_kernel_or_the_only_visible_function(void **state)
+{
+    (void)state;
+    expect_entry("define i32 @twice() {\n  ret i32 2\n}\ndefine i32 @kernel() {\n  ret i32 1\n}\n", "x86-64-v3",
+                 "kernel", "twice");
+    expect_entry("define internal i32 @kernel() {\n  ret i32 1\n}\n", "x86-64-v3", "kernel", NULL);
+    expect_entry("declare float @llvm.sqrt.f32(float)\ndefine internal i32 @two() {\n  ret i32 2\n}\n"
+                 "define i32 @twice() {\n  %x = call i32 @two()\n  ret i32 %x\n}\n",
+                 "x86-64-v3", "twice", NULL);
+    expect_entry("define ptx_kernel void @kiln_mul_f32_00c0ffee() {\n  ret void\n}\n", "sm_90", "kiln_mul_f32_00c0ffee",
+                 "kernel");
 }
 
 /* ---- equal bytes --------------------------------------------------------------------------------------------------
@@ -146,16 +185,15 @@ static void helpers_need_nothing_on_any_cpu(void **state)
         "bdver4",          "knl",       "skylake",    "skx",       "cannonlake", "gracemont", "znver1",   "znver5",
         "clearwaterforest"};
     for (size_t i = 0; i < sizeof cpus / sizeof cpus[0]; i++) {
-        struct kiln_buffer runtime = {0}, object = {0};
+        struct kiln_buffer runtime = {0}, object = {0}, entry = {0};
         kiln_error err = {0};
         CHECK_OK(plugin->prepare(cpus[i], &runtime, &err), &err);
         struct kiln_plugin_job job = {.text = {calls_exp, sizeof calls_exp - 1},
                                       .runtime = {runtime.data, runtime.size},
                                       .target = cpus[i],
-                                      .entry = "kernel",
                                       .opt_level = 2};
-        if (plugin->compile(&job, &object, &err)) CHECK_FAIL("%s: %s", cpus[i], err.text);
-        kiln__buffer_release(&runtime), kiln__buffer_release(&object);
+        if (plugin->compile(&job, &object, &entry, &err)) CHECK_FAIL("%s: %s", cpus[i], err.text);
+        kiln__buffer_release(&runtime), kiln__buffer_release(&object), kiln__buffer_release(&entry);
     }
 }
 
@@ -178,7 +216,8 @@ int main(void)
         cmocka_unit_test(code_that_cannot_be_made_is_an_error),
         cmocka_unit_test(unknown_targets_are_errors),
         cmocka_unit_test(a_damaged_runtime_is_an_error),
-        cmocka_unit_test(jobs_without_text_or_entry_are_errors),
+        cmocka_unit_test(jobs_without_text_are_errors),
+        cmocka_unit_test(the_entry_is_kernel_or_the_only_visible_function),
         cmocka_unit_test(equal_input_gives_equal_bytes_on_every_thread),
         cmocka_unit_test(preparing_gives_equal_bytes),
         cmocka_unit_test(helpers_need_nothing_on_any_cpu),

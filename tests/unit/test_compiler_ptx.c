@@ -9,19 +9,19 @@
 
 static char *print_ptx(const char *text, const char *target, unsigned opt_level, bool fast_math)
 {
-    struct kiln_buffer code = {0};
+    struct kiln_buffer code = {0}, entry = {0};
     kiln_error err = {0};
     struct kiln_plugin_job job = {.text = {text, strlen(text)},
                                   .runtime = runtime_for(target),
                                   .target = target,
-                                  .entry = "kernel",
                                   .opt_level = opt_level,
                                   .fast_math = fast_math};
-    if (plugin->compile(&job, &code, &err)) CHECK_FAIL("%s\n%s", err.text, text);
+    if (plugin->compile(&job, &code, &entry, &err)) CHECK_FAIL("%s\n%s", err.text, text);
     CHECK_TRUE(code.size > 0 && ((const char *)code.data)[code.size - 1] != 0);
     char *ptx = strndup((const char *)code.data, code.size);
     CHECK_EQ(strlen(ptx), code.size);
     kiln__buffer_release(&code);
+    kiln__buffer_release(&entry);
     return ptx;
 }
 
@@ -215,8 +215,9 @@ static void bad_text_is_an_error(void **state)
     (void)state;
     expect_failure("this is no IR", "sm_90", KILN_COMPILE_FAILED, "not valid LLVM IR");
     expect_failure(HEAD "  ret i32 0\n}\n", "sm_90", KILN_COMPILE_FAILED, "not valid LLVM IR");
-    expect_failure("define ptx_kernel void @other() {\n  ret void\n}\n", "sm_90", KILN_COMPILE_FAILED,
-                   "does not define the entry \"kernel\"");
+    expect_failure("declare ptx_kernel void @kernel()\n", "sm_90", KILN_COMPILE_FAILED, "defines no entry");
+    expect_failure("define void @other() {\n  ret void\n}\n", "sm_90", KILN_COMPILE_FAILED,
+                   "the entry \"other\" is no kernel; right would be define ptx_kernel void @other");
     expect_failure(simple, "sm_90", KILN_COMPILE_FAILED, "define ptx_kernel void @kernel");
     expect_failure("define ptx_kernel void @kernels() {\n  ret void\n}\ndefine void @kernel() {\n  ret void\n}\n",
                    "sm_90", KILN_COMPILE_FAILED, "define ptx_kernel void @kernel");
@@ -266,9 +267,9 @@ static void unknown_targets_are_errors(void **state)
         CHECK_CONTAINS(err.text, targets[i]);
         CHECK_EQ(bitcode.size, 0);
     }
-    struct kiln_plugin_job job = {.text = {simple, sizeof simple - 1}, .target = "sm_12", .entry = "kernel"};
-    struct kiln_buffer code = {0};
-    CHECK_STATUS(plugin->compile(&job, &code, NULL), KILN_INVALID);
+    struct kiln_plugin_job job = {.text = {simple, sizeof simple - 1}, .target = "sm_12"};
+    struct kiln_buffer code = {0}, entry = {0};
+    CHECK_STATUS(plugin->compile(&job, &code, &entry, NULL), KILN_INVALID);
 }
 
 /* ---- equal PTX --------------------------------------------------------------------------------------------------- */

@@ -110,13 +110,11 @@ static void stop_keeper(struct keeper *keeper)
         kiln__exit_watch(); /* after the keeper's, which do not wait, and so before them */
 }
 
-static const char entry_name[] = "kernel";
-
 static kiln_status compile_watched(const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
 {
     const struct kiln_plugin *table;
     struct kiln_artifact *runtime = NULL;
-    struct kiln_buffer object = {0};
+    struct kiln_buffer object = {0}, entry = {0};
     kiln_status status = get_plugin(&table, err);
     if (!status) status = check_toolchain(request->cache, err);
     if (!status)
@@ -127,17 +125,17 @@ static kiln_status compile_watched(const kiln_request *request, kiln_bytes text,
             .text = text,
             .runtime = kiln_artifact_get(runtime, "bitcode"),
             .target = kiln_request_target(request),
-            .entry = entry_name,
             .opt_level = request->options.opt_level,
             .fast_math = request->options.fast_math,
         };
-        status = table->compile(&job, &object, err);
+        status = table->compile(&job, &object, &entry, err);
     }
     if (!status && object.failed) status = kiln__no_memory(err, "an object");
     const char *section = request->device->gpu ? "ptx" : "object";
     if (!status) status = kiln_artifact_put(out, section, object.data, object.size);
-    if (!status) status = kiln_artifact_set_entry(out, entry_name);
+    if (!status) status = kiln_artifact_set_entry(out, (const char *)entry.data);
     kiln__buffer_release(&object);
+    kiln__buffer_release(&entry);
     return status;
 }
 
