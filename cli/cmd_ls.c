@@ -10,10 +10,11 @@ static void print_row(const kiln_entry *entry, const kiln_entry_info *info)
 {
     char size[32], compile[32], created[32];
     const char *signer = signed_by(entry);
-    printf("%.*s  %-24.24s  %-16.16s  %10s  %10s  %s%s%s\n", SHORT_DIGEST, info->digest,
+    printf("%.*s  %-24.24s  %-16.16s  %10s  %10s  %-16s  %s%s%s\n", SHORT_DIGEST, info->digest,
            *info->function ? clean(info->function) : "-", clean(info->target),
            format_bytes(size, sizeof size, info->size_bytes), format_ns(compile, sizeof compile, info->compile_ns),
-           format_time(created, sizeof created, info->created_unix_s), *signer ? "  " : "", signer);
+           format_time(created, sizeof created, info->created_unix_s), *info->entry ? clean(info->entry) : "-",
+           *signer ? "  " : "", signer);
 }
 
 static void print_json_row(const kiln_entry *entry, const kiln_entry_info *info)
@@ -64,8 +65,8 @@ static int list_all(const kiln_inspector *inspector, bool json)
     if (json)
         kiln__json_open(&json_out, NULL, '[');
     else if (count)
-        printf("%-*s  %-24s  %-16s  %10s  %10s  %s\n", SHORT_DIGEST, "digest", "function", "target", "size", "compile",
-               "created");
+        printf("%-*s  %-24s  %-16s  %10s  %10s  %-16s  %s\n", SHORT_DIGEST, "digest", "function", "target", "size",
+               "compile", "created", "entry");
     for (size_t i = 0; i < count; i++)
         if (!list_one(inspector, i, json)) status = EXIT_WRONG;
     if (json) {
@@ -94,11 +95,11 @@ const struct command cmd_ls = {
     .name = "ls",
     .summary = "list the artifacts of a folder",
     .usage = "kiln ls [--folder DIR] [--json]",
-    .help =
-        "Lists the stored artifacts: digest, function, target, size, time its compile took, when, and who signed it.\n"
-        "Exit code 1: a file is damaged, or the folder can't be read.\n\n"
-        "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"
-        "  --json        a list of objects\n",
+    .help = "Lists the stored artifacts: digest, function, target, size, time its compile took, when, the name of\n"
+            "its entry, and who signed it.\n"
+            "Exit code 1: a file is damaged, or the folder can't be read.\n\n"
+            "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"
+            "  --json        a list of objects\n",
     .takes = "--folder",
     .run = run,
 };

@@ -154,6 +154,7 @@ static void print_kernel(const kiln_entry *entry)
            clean_bytes(mark.data, mark.size), info.digest, clean(info.target),
            format_time(created, sizeof created, info.created_unix_s),
            format_ns(compiled, sizeof compiled, info.compile_ns), *signer ? ", " : "", signer);
+    printf("  %-14s  %s\n", "entry", clean(info.entry));
     while (next_fact(&rest, &name, &value) && !fact_is(name, "plan"))
         if (!is_hidden(name)) print_fact(name, value);
     print_text(entry);

@@ -3,7 +3,7 @@
  *
  * One kernel ABI for everything generated:
  *
- *     void kernel(const uint64_t *args, const int64_t *strides, int64_t rows, int64_t n)
+ *     void NAME(const uint64_t *args, const int64_t *strides, int64_t rows, int64_t n)
  *
  * args: data pointers of the outputs, then of the operands, then the constants by their bits (zero-extended).
  * strides: for each output, then each operand: row stride and inner stride, in bytes.
@@ -71,7 +71,8 @@ bool kiln__group_equal(const struct kiln_group *a, const struct kiln_group *b);
 /* Can KILN_GROUP_SHORT make a difference? */
 bool kiln__group_may_keep(const struct kiln_group *group);
 
-/* Prints the kernel's LLVM IR; the entry is @kernel. `layouts` has one layout per operand. */
+/* Prints the kernel's LLVM IR into an empty `text`; kernel_name.h says what its entry is called. `layouts` has one
+ * layout per operand. */
 kiln_status kiln__group_print(const struct kiln_group *group, const char *layouts, unsigned flags,
                               struct kiln_buffer *text, kiln_error *err);
 

@@ -11,7 +11,8 @@ struct words {
     const char *letters;
     const struct kiln_ir_arg *list;
     size_t count;
-    unsigned used; /* bit i: list[i] was printed */
+    unsigned used;   /* bit i: list[i] was printed */
+    bool take_entry; /* $@ may stand there */
 };
 
 /* The first problem is the one that is told. */
@@ -43,6 +44,15 @@ static void append_arg(struct kiln_buffer *to, const struct kiln_ir_arg *arg)
         append_number(to, arg->number);
 }
 
+static void append_entry(struct kiln_ir *ir, const char *template)
+{
+    kiln__buffer_append(ir->text, "@", 1);
+    if (ir->entry_count < KILN_IR_ENTRIES)
+        ir->entries[ir->entry_count++] = ir->text->size;
+    else
+        fail(ir, "the entry of a kernel stands at too many places", template);
+}
+
 /* Appends the template, which stops before `end`, with its placeholders replaced. */
 static void expand(struct kiln_ir *ir, struct kiln_buffer *to, const char *template, const char *end,
                    struct words *words)
@@ -50,6 +60,11 @@ static void expand(struct kiln_ir *ir, struct kiln_buffer *to, const char *templ
     const char *at = template, *dollar;
     for (; (dollar = memchr(at, '$', (size_t)(end - at))); at = dollar + 2) {
         const char *letter = dollar + 1 < end ? memchr(words->letters, dollar[1], words->count) : NULL;
+        if (words->take_entry && dollar[1] == '@') {
+            kiln__buffer_append(to, at, (size_t)(dollar - at));
+            append_entry(ir, template);
+            continue;
+        }
         if (!letter) {
             fail(ir, "a placeholder in the text of a kernel has no argument", template);
             return;
@@ -62,10 +77,11 @@ static void expand(struct kiln_ir *ir, struct kiln_buffer *to, const char *templ
     kiln__buffer_append(to, at, (size_t)(end - at));
 }
 
-static void print_to(struct kiln_ir *ir, struct kiln_buffer *to, struct kiln_ir_args args)
+static void print_to(struct kiln_ir *ir, struct kiln_buffer *to, struct kiln_ir_args args, bool take_entry)
 {
     const char *template = args.list[0].string;
-    struct words words = {.letters = "0123456789", .list = args.list + 1, .count = args.count - 1};
+    struct words words = {
+        .letters = "0123456789", .list = args.list + 1, .count = args.count - 1, .take_entry = take_entry};
     expand(ir, to, template, template + strlen(template), &words);
     if (words.used != (1u << words.count) - 1)
         fail(ir, "an argument in the text of a kernel has no placeholder", template);
@@ -73,7 +89,7 @@ static void print_to(struct kiln_ir *ir, struct kiln_buffer *to, struct kiln_ir_
 
 void kiln__ir_print(struct kiln_ir *ir, struct kiln_ir_args args)
 {
-    print_to(ir, ir->text, args);
+    print_to(ir, ir->text, args, true);
 }
 
 /* The line is printed behind the others, and taken back where one of them is equal. */
@@ -81,7 +97,7 @@ void kiln__ir_declare(struct kiln_ir *ir, struct kiln_ir_args args)
 {
     struct kiln_buffer *lines = &ir->declarations;
     size_t before = lines->size;
-    print_to(ir, lines, args);
+    print_to(ir, lines, args, false);
     if (lines->failed || !before) return;
     const char *line = (const char *)lines->data + before;
     if (strstr((const char *)lines->data, line) != line) lines->data[lines->size = before] = 0;
@@ -93,7 +109,7 @@ struct kiln_name kiln__ir_name(struct kiln_ir *ir, struct kiln_ir_args args)
     struct kiln_buffer *text = ir->text;
     struct kiln_name name = {""};
     size_t before = text->size;
-    print_to(ir, text, args);
+    print_to(ir, text, args, false);
     if (text->failed) return name;
     if (text->size - before < sizeof name.text)
         memcpy(name.text, text->data + before, text->size - before + 1);
@@ -119,6 +135,20 @@ void kiln__print_declarations(struct kiln_ir *ir)
     if (!ir->declarations.size) return;
     kiln__buffer_append(ir->text, "\n", 1);
     kiln__buffer_append(ir->text, ir->declarations.data, ir->declarations.size);
+}
+
+/* The text grows at its end and is moved, from the last place on, so that the places before it stay where they are. */
+void kiln__ir_put_entry(struct kiln_ir *ir, const char *name)
+{
+    size_t size = strlen(name), end = ir->text->size;
+    for (uint32_t i = 0; i < ir->entry_count; i++) kiln__buffer_append(ir->text, name, size);
+    if (ir->text->failed) return;
+    for (uint32_t left = ir->entry_count; left > 0; left--) {
+        unsigned char *at = ir->text->data + ir->entries[left - 1], *to = at + (left - 1) * size;
+        memmove(to + size, at, end - ir->entries[left - 1]);
+        memcpy(to, name, size);
+        end = ir->entries[left - 1];
+    }
 }
 
 kiln_status kiln__ir_finish(struct kiln_ir *ir, kiln_status status, kiln_error *err)

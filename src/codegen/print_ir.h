@@ -4,7 +4,8 @@
  *     kiln__print(ir, "  %x$0 = load $1, ptr %p, align $2\n", number, type, align);
  *
  * $0 to $9 stand for the arguments: strings, integers, and single characters (of type char, which 'p' alone is not).
- * Each is evaluated once. '%' stands for itself.
+ * Each is evaluated once. '%' stands for itself. $@ is the kernel's entry: an '@', and behind it the place of a name
+ * that is made of the whole text (kernel_name.h).
  *
  * Nothing is cut or left out: a placeholder without an argument, an argument without a placeholder, and a name that is
  * too long make the text fail, and kiln__ir_finish() says why. Inside the codegen layer.
@@ -15,13 +16,15 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
+enum { KILN_IR_NAME = 64, KILN_IR_ENTRIES = 2 };
+
 struct kiln_ir {
-    struct kiln_buffer *text;
+    struct kiln_buffer *text;        /* empty before the first line */
     struct kiln_buffer declarations; /* lines that follow the functions */
     char problem[160];               /* what is wrong with a printer, the first time; "": nothing */
+    size_t entries[KILN_IR_ENTRIES]; /* where in the text the entry's name will stand, in order */
+    uint32_t entry_count;
 };
-
-enum { KILN_IR_NAME = 64 };
 
 /* A name that is made of parts, such as "%v3.at", with the byte that ends it. */
 struct kiln_name {
@@ -42,6 +45,9 @@ struct kiln_name {
 
 /* Appends the declarations to the text. */
 void kiln__print_declarations(struct kiln_ir *ir);
+
+/* Puts the name at all places of the entry. After the last line; once. */
+void kiln__ir_put_entry(struct kiln_ir *ir, const char *name);
 
 /*
  * After the last line: returns `status`, or where that is KILN_OK, KILN_LOWER_FAILED for what is wrong with a printer,

@@ -6,7 +6,7 @@
 ; v4: float32 = multiply(v2, v3)
 ; outputs: v4
 
-define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_mul_add_mul_f32_5a51f3a0(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8

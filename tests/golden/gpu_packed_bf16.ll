@@ -6,7 +6,7 @@
 ; v4: bfloat16 = multiply(v3, v1)
 ; outputs: v4
 
-define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %n.word) {
+define ptx_kernel void @kiln_sigmoid_mul_mul_bf16_01f834ca(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %n.word) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -170,6 +170,6 @@ declare zeroext i16 @kiln_narrow_bf16(float)
 declare float @kiln_round_bf16(float)
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kernel, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_sigmoid_mul_mul_bf16_01f834ca, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -4,7 +4,7 @@
 ; v2: float16 = divide(v0, v1)
 ; outputs: v2
 
-define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %n.word) {
+define ptx_kernel void @kiln_div_f16_2b1d0325(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %n.word) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -176,6 +176,6 @@ declare zeroext i16 @kiln_narrow_f16(float)
 declare float @kiln_round_f16(float)
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kernel, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_div_f16_2b1d0325, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

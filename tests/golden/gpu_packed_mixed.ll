@@ -11,7 +11,7 @@
 ; v9: bool = greater(v6, v1)
 ; outputs: v8 v9
 
-define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %o1.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %k0, i64 %n.word) {
+define ptx_kernel void @kiln_abs_astype_mul_astype_where_greater_c64_13099384(ptr addrspace(1) %o0.global, ptr addrspace(1) %o1.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %k0, i64 %n.word) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %o1 = addrspacecast ptr addrspace(1) %o1.global to ptr
@@ -136,6 +136,6 @@ declare float @kiln_widen_bf16(i16 zeroext)
 declare zeroext i16 @kiln_narrow_bf16(float)
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kernel, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_abs_astype_mul_astype_where_greater_c64_13099384, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -12,7 +12,7 @@
 ; v10: float16 = multiply(v9, v1)
 ; outputs: v10 v6
 
-define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %o1.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %p1.inner, i64 %p2.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %o1.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %o1.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %p2.axis1) {
+define ptx_kernel void @kiln_astype_square_sum_mul_rsqrt_2_more_mul_f16_6f4db2b3(ptr addrspace(1) %o0.global, ptr addrspace(1) %o1.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %p1.inner, i64 %p2.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %o1.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %o1.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %p2.axis1) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %o1 = addrspacecast ptr addrspace(1) %o1.global to ptr
@@ -939,6 +939,6 @@ declare float @kiln_round_f16(float)
 @lanes = internal addrspace(3) global [128 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kernel, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_astype_square_sum_mul_rsqrt_2_more_mul_f16_6f4db2b3, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

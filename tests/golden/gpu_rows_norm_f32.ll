@@ -12,7 +12,7 @@
 ; v10: float32 = multiply(v9, v1)
 ; outputs: v10
 
-define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %k0, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %p1.inner, i64 %p2.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0) {
+define ptx_kernel void @kiln_square_sum_mul_add_rsqrt_mul_mul_f32_53b9ab00(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %k0, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %p1.inner, i64 %p2.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -878,6 +878,6 @@ declare void @llvm.nvvm.barrier0()
 @lanes = internal addrspace(3) global [128 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kernel, !"maxntidx", i32 256, !"minctasm", i32 4}
+!0 = !{ptr @kiln_square_sum_mul_add_rsqrt_mul_mul_f32_53b9ab00, !"maxntidx", i32 256, !"minctasm", i32 4}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

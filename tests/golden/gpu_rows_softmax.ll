@@ -7,7 +7,7 @@
 ; v5: float32 = divide(v3, v4)
 ; outputs: v5
 
-define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0) {
+define ptx_kernel void @kiln_max_sub_exp_sum_div_f32_c148591a(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -1923,6 +1923,6 @@ declare float @kiln_quotient_f32(float, float, float)
 @lanes = internal addrspace(3) global [256 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kernel, !"maxntidx", i32 256, !"minctasm", i32 4}
+!0 = !{ptr @kiln_max_sub_exp_sum_div_f32_c148591a, !"maxntidx", i32 256, !"minctasm", i32 4}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -10,7 +10,7 @@
 ; v8: float16 = multiply(v0, v7)
 ; outputs: v8 v7
 
-define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_square_sum_mul_add_rsqrt_mul_f16_e1055f16(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %lanes1.0 = alloca [64 x float], align 64
   %tile1.0 = alloca [256 x float], align 64

@@ -7,7 +7,7 @@
 ; v5: float32 = divide(v3, v4)
 ; outputs: v5
 
-define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_max_sub_exp_sum_div_f32_be40a2db(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %lanes0.0 = alloca [64 x float], align 64
   %tile0.0 = alloca [256 x float], align 64

@@ -6,7 +6,7 @@
 ; v4: float32 = multiply(v2, v3)
 ; outputs: v4 v3
 
-define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_mul_add_mul_f32_9621cbf7(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.base = alloca [512 x i8], align 64
   %o1.base = alloca [512 x i8], align 64

@@ -8,7 +8,7 @@
 ; v6: bool = logical_not(v2)
 ; outputs: v5 v6
 
-define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_astype_maximum_astype_logical_not_f32_fa128287(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8

@@ -6,7 +6,7 @@
 ; v4: bfloat16 = multiply(v3, v1)
 ; outputs: v4
 
-define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_sigmoid_mul_mul_bf16_bd93e7bb(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8

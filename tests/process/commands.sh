@@ -50,12 +50,12 @@ files=$(find cache -name '*.kiln' | wc -l)
 expect "lines of ls" "$(($(wc -l <out) - 1))" "$files"
 exits 0 "$kiln" ls --json
 is_json out
-digest=$(grep -o '"digest":"[0-9a-f]*","function":"[^"]*","target":"[^"]*","entry":"kernel"' out | head -n 1 | cut -d'"' -f4)
+digest=$(grep -o '"digest":"[0-9a-f]*","function":"[^"]*","target":"[^"]*","entry":"kiln_[^"]*"' out | head -n 1 | cut -d'"' -f4)
 [ ${#digest} = 64 ] || fail "ls --json lists no kernel"
 exits 0 "$kiln" show "$(echo "$digest" | cut -c1-16)"
 says out "digest    $digest"
 says out "compiler"
-says out "define void @kernel"
+says out "define void @kiln_"
 exits 0 "$kiln" show "$digest" --json
 is_json out
 exits 0 "$kiln" show "$digest" --section object

@@ -17,7 +17,7 @@ says out "]: sigmoid, multiply, multiply, reads 48 bytes, writes 24"
 says out "float32 (2,3), packed"
 says out "float32 sigmoid(a0)"
 says out "float32 multiply(a0, v0)"
-says out "define void @kernel"
+says out "define void @kiln_sigmoid_mul_mul_f32_"
 exits 0 "$kiln" show swiglu --json
 is_json out
 says out '{"function":"swiglu","artifacts":['
@@ -65,7 +65,7 @@ says out "]: max, subtract, exp, sum, divide, reads 5120 bytes, writes 5120, giv
 says out "  step 3          sort, reads 5120 bytes, writes 5120, gives float32 (20,64)"
 says out "]: multiply, tanh, reads 5376 bytes, writes 5120, gives float32 (20,64)"
 expect "kernels" "$(grep -c '^kernel layer' out)" 2
-expect "texts" "$(grep -c '^define void @kernel' out)" 2
+expect "texts" "$(grep -c '^define void @kiln_' out)" 2
 if grep -q shapeless out; then fail "it is not shapeless"; fi
 
 # A shapeless function, called with two sizes: one plan, that of its first call.
@@ -82,7 +82,7 @@ exits 0 env KILN_MODE=compile-only KILN_GPU_TARGET=sm_90 "$build/tests/shown" gp
 exits 0 "$kiln" show layer
 says out "  step 1          matmul, reads 16128 bytes, writes 5120, gives float32 (20,64)"
 says out "  for sm_90, compiled"
-expect "kernels for the GPU" "$(grep -c '^define ptx_kernel void @kernel' out)" 2
+expect "kernels for the GPU" "$(grep -c '^define ptx_kernel void @kiln_' out)" 2
 
 # Operations on their own, and what is not there.
 export KILN_CACHE_DIR="$work/layers"

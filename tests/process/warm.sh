@@ -5,7 +5,7 @@ kiln=$bin/kiln
 
 # The texts of a program's kernels, as `kiln show` prints them.
 "$bin/quickstart" >expected
-kernels=$("$kiln" ls --json | sed -n 's/.*"digest":"\([0-9a-f]*\)".*"entry":"kernel".*/\1/p')
+kernels=$("$kiln" ls --json | sed -n 's/.*"digest":"\([0-9a-f]*\)".*"entry":"kiln_.*/\1/p')
 [ -n "$kernels" ] || fail "the program compiled no kernel"
 mkdir texts
 for digest in $kernels; do "$kiln" show "$digest" --section text >"texts/$digest.ll"; done

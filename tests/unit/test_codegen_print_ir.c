@@ -143,6 +143,32 @@ static void lines_have_letters(void **state)
     expect_text(&page, "  %v2.a = icmp ult i32 %v1, 32\n  %v2 = select i1 %v2.a, i32 %v0, i32 0\n");
 }
 
+/* It is put in the place of each $@ once the rest of the text is there. */
+static void the_entry_gets_its_name_at_the_end(void **state)
+{
+    (void)state;
+    struct page page;
+    struct kiln_ir *ir = open_page(&page);
+    kiln__print(ir, "define void $@(ptr %$0) {\n}\n", "args");
+    kiln__print(ir, "!0 = !{ptr $@, i32 $0}\n", 256);
+    CHECK_STR((const char *)page.text.data, "define void @(ptr %args) {\n}\n!0 = !{ptr @, i32 256}\n");
+    kiln__ir_put_entry(ir, "a_name");
+    expect_text(&page, "define void @a_name(ptr %args) {\n}\n!0 = !{ptr @a_name, i32 256}\n");
+
+    ir = open_page(&page);
+    for (int i = 0; i < KILN_IR_ENTRIES; i++) kiln__print(ir, "$@");
+    kiln__ir_put_entry(ir, "");
+    expect_text(&page, "@@");
+
+    ir = open_page(&page);
+    for (int i = 0; i <= KILN_IR_ENTRIES; i++) kiln__print(ir, "$@");
+    expect_problem(&page, "too many places");
+    kiln__name(open_page(&page), "%$@");
+    expect_problem(&page, "has no argument");
+    kiln__declare(open_page(&page), "declare void $@()\n");
+    expect_problem(&page, "has no argument");
+}
+
 static void memory_and_statuses_are_told(void **state)
 {
     (void)state;
@@ -170,6 +196,7 @@ int main(void)
         cmocka_unit_test(the_first_problem_is_told),
         cmocka_unit_test(declarations_stand_once),
         cmocka_unit_test(lines_have_letters),
+        cmocka_unit_test(the_entry_gets_its_name_at_the_end),
         cmocka_unit_test(memory_and_statuses_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
  */
 #include "codegen/cpu/cpu_printer.h"
 #include "codegen/cpu/streaming.h"
+#include "codegen/kernel_name.h"
 
 /* The streaming form of this file; rows.c has one of its own. */
 static bool is_streaming(const struct kiln_printer *p)
@@ -228,10 +229,9 @@ static kiln_status print_kernel(struct kiln_printer *p, kiln_error *err)
                 with_rows && p->flags & KILN_GROUP_SHORT ? ", short" : "",
                 p->flags & KILN_GROUP_STREAMING ? ", streaming" : "");
     kiln__print_heading(p);
-    kiln__print(
-        p->ir,
-        "define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {\n"
-        "entry:\n");
+    kiln__print(p->ir,
+                "define void $@(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {\n"
+                "entry:\n");
     kiln_status status = with_rows   ? kiln__rows_print(p, err)
                          : streaming ? print_streaming(p, err)
                                      : print_rows(p, err);
@@ -261,6 +261,7 @@ kiln_status kiln__group_print(const struct kiln_group *group, const char *layout
     struct kiln_printer p = {.group = group, .layouts = layouts, .flags = flags, .ir = &ir, .pass = ""};
     kiln_status status = kiln__printer_init(&p, "csv", err);
     if (!status) status = print_kernel(&p, err);
+    if (!status) kiln__print_kernel_name(&ir, group, "copy");
     kiln__printer_release(&p);
     return kiln__ir_finish(&ir, status, err);
 }

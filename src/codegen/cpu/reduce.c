@@ -10,6 +10,7 @@
  */
 #include "codegen/combine.h"
 #include "codegen/group.h"
+#include "codegen/kernel_name.h"
 #include "codegen/lower.h"
 
 enum { LANES = KILN_REDUCE_LANES };
@@ -19,7 +20,7 @@ static void print_head(struct kiln_reducer *r)
     kiln__print(r->ir, "; kiln reduction: $0 = $1($2 $3), $4 lanes of $5\n\n", kiln__dtypes[r->out].name,
                 kiln__ops[r->op].name, kiln__dtypes[r->in].name, r->layout, LANES, kiln__dtypes[r->lane].name);
     kiln__print(r->ir,
-                "define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {\n"
+                "define void $@(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {\n"
                 "entry:\n");
     for (int part = 0; part < kiln__ir_parts(r->lane); part++)
         kiln__print(r->ir, "  %lanes$0 = alloca [$1 x $2], align 64\n", part, LANES, kiln__ir_value_type(r->lane));
@@ -231,6 +232,20 @@ static void print_finish(struct kiln_reducer *r)
                        "!1 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
 }
 
+static void print_name(struct kiln_reducer *r)
+{
+    uint8_t in = (uint8_t)r->in;
+    uint32_t output = 1;
+    struct kiln_instr instr = {.op = (uint16_t)r->op, .dtype = (uint8_t)r->out};
+    const struct kiln_group group = {.operand_count = 1,
+                                     .instr_count = 1,
+                                     .output_count = 1,
+                                     .operand_dtypes = &in,
+                                     .instrs = &instr,
+                                     .outputs = &output};
+    kiln__print_kernel_name(r->ir, &group, "");
+}
+
 kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out, char layout,
                                   struct kiln_buffer *text, kiln_error *err)
 {
@@ -249,5 +264,6 @@ kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln
             print_tail(&r);
         print_finish(&r);
     }
+    print_name(&r);
     return kiln__ir_finish(&ir, KILN_OK, err);
 }

@@ -87,7 +87,7 @@ static void print_head(struct kiln_reducer *r)
 {
     kiln__print(r->ir,
                 "; kiln reduction: $0 = $1($2 r), $3 lanes of $4\n\n"
-                "define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {\n"
+                "define void $@(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {\n"
                 "entry:\n",
                 kiln__dtypes[r->out].name, kiln__ops[r->op].name, kiln__dtypes[r->in].name, LANES,
                 kiln__dtypes[r->lane].name);

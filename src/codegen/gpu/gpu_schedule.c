@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "codegen/gpu/gpu_printer.h"
+#include "codegen/kernel_name.h"
 
 struct schedule {
     const char *name, *layouts; /* layouts that operands may have */
@@ -161,7 +162,7 @@ static void special_register(struct kiln_printer *p, const char *name, const cha
 void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *names)
 {
     struct parameters list = {.p = p, .config = config, .in_list = true};
-    kiln__print(p->ir, "define ptx_kernel void @kernel(");
+    kiln__print(p->ir, "define ptx_kernel void $@(");
     all_parameters(&list, names);
     kiln__print(p->ir, ") {\nentry:\n");
     list.in_list = false;
@@ -275,7 +276,7 @@ static kiln_status print_kernel(struct kiln_printer *p, const struct kiln_gpu_co
     kiln__print(p->ir,
                 "\n"
                 "!nvvm.annotations = !{!0}\n"
-                "!0 = !{ptr @kernel, !\"maxntidx\", i32 $0",
+                "!0 = !{ptr $@, !\"maxntidx\", i32 $0",
                 KILN_GPU_BLOCK);
     if (p->blocks) kiln__print(p->ir, ", !\"minctasm\", i32 $0", p->blocks);
     kiln__print(p->ir, "}\n"
@@ -293,6 +294,7 @@ kiln_status kiln__gpu_print(const struct kiln_group *group, const char *layouts,
     struct kiln_printer p = {.group = group, .layouts = layouts, .flags = schedule->flags, .ir = &ir, .pass = ""};
     kiln_status status = kiln__printer_init(&p, schedule->layouts, err);
     if (!status) status = print_kernel(&p, config, err);
+    if (!status) kiln__print_kernel_name(&ir, group, config->schedule == KILN_GPU_INDEXED ? "gather" : "copy");
     kiln__printer_release(&p);
     return kiln__ir_finish(&ir, status, err);
 }

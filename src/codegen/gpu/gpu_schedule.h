@@ -1,7 +1,7 @@
 /*
  * gpu_schedule.h - the same groups with a schedule for GPUs: the text of kernels for NVPTX.
  *
- * A kernel is `define ptx_kernel void @kernel(...)`; each parameter is 8 bytes, so a launch packs its params into one
+ * A kernel is `define ptx_kernel void @NAME(...)`; each parameter is 8 bytes, so a launch packs its params into one
  * buffer. First come the pointers of outputs and operands (ptr addrspace(1)), then the constants by their bits (i64),
  * then what the schedule needs (i64 each), in the order that stands at its name. Blocks are one-dimensional and have
  * KILN_GPU_BLOCK threads; the grid is one-dimensional.
@@ -112,7 +112,8 @@ uint32_t kiln__gpu_row_block(uint32_t row_warps);
 /* Bytes of shared memory for each warp. */
 uint32_t kiln__gpu_row_kept(const struct kiln_group *group);
 
-/* Prints the kernel; the entry is @kernel. `layouts` has one layout per operand. */
+/* Prints the kernel into an empty `text`; kernel_name.h says what its entry is called. `layouts` has one layout per
+ * operand. */
 kiln_status kiln__gpu_print(const struct kiln_group *group, const char *layouts, const struct kiln_gpu_config *config,
                             struct kiln_buffer *text, kiln_error *err);
 
