@@ -14,6 +14,26 @@ uint32_t kiln__group_values(const struct kiln_group *group)
     return group->operand_count + group->constant_count + group->instr_count;
 }
 
+const char *kiln__layout_word(char layout)
+{
+    switch (layout) {
+    case KILN_LAYOUT_PACKED:
+        return "packed";
+    case KILN_LAYOUT_SCALAR:
+        return "scalar";
+    case KILN_LAYOUT_STRIDED:
+        return "strided";
+    case KILN_LAYOUT_ROWS:
+        return "rows";
+    case KILN_LAYOUT_TRANSPOSED:
+        return "transposed";
+    case KILN_LAYOUT_INDEX:
+        return "indices";
+    default:
+        return "?";
+    }
+}
+
 _Static_assert(sizeof(struct kiln_instr) == 16 &&
                    sizeof(struct kiln_group) == 4 * sizeof(uint32_t) + 4 * sizeof(void *),
                "what is new in a group has to be compared");

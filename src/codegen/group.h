@@ -35,6 +35,9 @@ enum {
     KILN_LAYOUT_INDEX = 'i'
 };
 
+/* The word for a layout in texts: "packed", "scalar", "strided", "rows", "transposed" or "indices"; "?" for none. */
+const char *kiln__layout_word(char layout);
+
 enum {
     /* Non-temporal stores. Without KILN_GROUP_ROWS only with rows == 1 and all layouts 'c' or 's'. */
     KILN_GROUP_STREAMING = 1u << 0,

@@ -16,9 +16,9 @@ enum { KILN_KEPT_MAX = 2 }; /* they share the nearest cache with the operands */
 #define KILN_NEVER UINT32_MAX
 
 struct kiln_keeping {
-    uint32_t count, values[KILN_KEPT_MAX];
-    uint32_t passes[KILN_KEPT_MAX]; /* the first that needs the value: it computes and keeps it */
-    uint8_t *held;                  /* of each value: see kiln__keeping_held() */
+    uint32_t count, values[KILN_KEPT_MAX]; /* results of instructions */
+    uint32_t passes[KILN_KEPT_MAX];        /* the first that needs the value: it computes and keeps it */
+    uint8_t *held;                         /* of each value: see kiln__keeping_held() */
 };
 
 /* Chooses what is kept. Whatever it returns, the keeping is released afterwards. */

@@ -1,9 +1,9 @@
 /*
  * lower.h - one value at a time: how a dtype looks in LLVM IR, and the lines that compute, convert, load and store it.
  *
- * A value of number N is named by its text `name`, "%vN": one SSA value, or for complex64 two, "%vNr" and "%vNi".
+ * A value is known by its name, such as "%v0": one SSA value, or for complex64 two, "%v0r" and "%v0i".
  * In memory bool is i8 and 16-bit floats are i16; in values bool is i1 and 16-bit floats are float, already rounded to
- * their dtype, with their bits beside them as "%vN.bits". `lanes` is 0 for scalars and 16 for the vectors of
+ * their dtype, with their bits beside them as "%v0.bits". `lanes` is 0 for scalars and 16 for the vectors of
  * reductions.
  */
 #ifndef KILN_CODEGEN_LOWER_H

@@ -38,31 +38,49 @@ void kiln__printer_share(struct kiln_printer *p, char layout)
 /* ---- heading ---------------------------------------------------------------------------------------------------
  */
 
+static void print_operation(struct kiln_printer *p, uint32_t index)
+{
+    const struct kiln_instr *instr = &p->group->instrs[index];
+    kiln__print(p->ir, "; operation v$0: $1 $2(", index, kiln__dtypes[instr->dtype].name, kiln__ops[instr->op].name);
+    for (int k = 0; k < kiln__ops[instr->op].arity; k++)
+        kiln__print(p->ir, "$0$1", k ? ", " : "", kiln__value_label(p, instr->in[k]).text);
+    kiln__print(p->ir, ")\n");
+}
+
 void kiln__print_heading(struct kiln_printer *p)
 {
     const struct kiln_group *group = p->group;
-    uint32_t value = 0;
-    for (uint32_t i = 0; i < group->operand_count; i++, value++)
-        kiln__print(p->ir, "; v$0: operand $1 $2\n", value, kiln__dtypes[p->dtypes[value]].name, p->layouts[i]);
-    for (uint32_t i = 0; i < group->constant_count; i++, value++)
-        kiln__print(p->ir, "; v$0: constant $1\n", value, kiln__dtypes[p->dtypes[value]].name);
-    for (uint32_t i = 0; i < group->instr_count; i++, value++) {
-        const struct kiln_instr *instr = &group->instrs[i];
-        kiln__print(p->ir, "; v$0: $1 = $2(", value, kiln__dtypes[instr->dtype].name, kiln__ops[instr->op].name);
-        for (int k = 0; k < kiln__ops[instr->op].arity; k++) kiln__print(p->ir, "$0v$1", k ? ", " : "", instr->in[k]);
-        kiln__print(p->ir, ")\n");
-    }
-    kiln__print(p->ir, "; outputs:");
-    for (uint32_t i = 0; i < group->output_count; i++) kiln__print(p->ir, " v$0", group->outputs[i]);
-    kiln__print(p->ir, "\n\n");
+    for (uint32_t i = 0; i < group->operand_count; i++)
+        kiln__print(p->ir, "; operand a$0: $1, $2\n", i, kiln__dtypes[group->operand_dtypes[i]].name,
+                    kiln__layout_word(p->layouts[i]));
+    for (uint32_t i = 0; i < group->constant_count; i++)
+        kiln__print(p->ir, "; constant c$0: $1\n", i, kiln__dtypes[group->constant_dtypes[i]].name);
+    for (uint32_t i = 0; i < group->instr_count; i++) print_operation(p, i);
+    for (uint32_t i = 0; i < group->output_count; i++)
+        kiln__print(p->ir, "; result $0: $1\n", kiln__value_label(p, group->outputs[i]).text,
+                    kiln__dtypes[p->dtypes[group->outputs[i]]].name);
+    kiln__print(p->ir, "\n");
 }
 
 /* ---- values -------------------------------------------------------------------------------------------------------
  */
 
+static struct kiln_name name_of(const struct kiln_printer *p, const char *start, uint32_t value, const char *end)
+{
+    uint32_t constants = p->group->operand_count, instrs = constants + p->group->constant_count;
+    bool is_operand = value < constants, is_constant = !is_operand && value < instrs;
+    char kind = is_operand ? 'a' : is_constant ? 'c' : 'v';
+    return kiln__name(p->ir, "$0$1$2$3", start, kind, value - (is_operand ? 0 : is_constant ? constants : instrs), end);
+}
+
+struct kiln_name kiln__value_label(const struct kiln_printer *p, uint32_t value)
+{
+    return name_of(p, "", value, "");
+}
+
 struct kiln_name kiln__value_name(const struct kiln_printer *p, uint32_t value)
 {
-    return kiln__name(p->ir, "%v$0$1", value, p->shared[value] ? "" : p->pass);
+    return name_of(p, "%", value, p->shared[value] ? "" : p->pass);
 }
 
 /* The element every iteration shares, from `base` (%p or %pN.base). */

@@ -1,9 +1,10 @@
 /*
  * printer.h - what the printers of kernels share: element-wise, rows, GPUs. Inside the codegen layer.
  *
- * Values are named %v0, %v1, ...; a row kernel computes some of them once per pass over a row, and then a suffix of the
- * pass follows. Pointers of outputs are %o0, ..., of operands %p0, ...; .row and .inner are their strides, .base is
- * where the current row starts.
+ * Values have the names of graph_print.h and `kiln show`: operands are %a0, %a1, ..., constants %c0, ..., results of
+ * instructions %v0, ...; a row kernel computes some of them once per pass over a row, and then a suffix of the pass
+ * follows. What belongs to instruction N alone has its number too: %lanes3 and %kept3 are of %v3. Pointers of outputs
+ * are %o0, ..., of operands %p0, ...; .row and .inner are their strides, .base is where the current row starts.
  */
 #ifndef KILN_CODEGEN_PRINTER_H
 #define KILN_CODEGEN_PRINTER_H
@@ -38,6 +39,9 @@ void kiln__printer_share(struct kiln_printer *p, char layout);
 /* The group as comments, one per value. Tests read it back. */
 void kiln__print_heading(struct kiln_printer *p);
 
+/* "a0", "c0" or "v0". */
+struct kiln_name kiln__value_label(const struct kiln_printer *p, uint32_t value);
+/* The label behind a '%', with the pass unless the value is shared. */
 struct kiln_name kiln__value_name(const struct kiln_printer *p, uint32_t value);
 
 /* Operands that a whole row shares, from `base`: ".base" or "". */

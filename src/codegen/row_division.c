@@ -39,7 +39,7 @@ void kiln__row_division_call(const struct kiln_stages *stages, uint32_t index)
 {
     struct kiln_printer *p = stages->p;
     const struct kiln_instr *instr = &p->group->instrs[index];
-    kiln__print(p->ir, "  call void @divide(ptr %kept$0, float $1, i64 %n)\n", instr->in[0],
+    kiln__print(p->ir, "  call void @divide(ptr %kept$0, float $1, i64 %n)\n", instr->in[0] - stages->first,
                 kiln__value_name(p, instr->in[1]).text);
 }
 

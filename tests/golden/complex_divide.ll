@@ -1,11 +1,12 @@
 ; kiln element-wise kernel
-; v0: operand complex64 c
-; v1: operand complex64 s
-; v2: complex64 = divide(v0, v1)
-; v3: bool = less(v2, v1)
-; outputs: v2 v3
+; operand a0: complex64, packed
+; operand a1: complex64, scalar
+; operation v0: complex64 divide(a0, a1)
+; operation v1: bool less(v0, a1)
+; result v0: complex64
+; result v1: bool
 
-define void @kiln_div_less_c64_e4f2943a(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_div_less_c64_5e29564f(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8
@@ -39,49 +40,49 @@ outer:
   %p0.base = getelementptr inbounds i8, ptr %p0, i64 %p0.skip
   %p1.skip = mul nsw i64 %row, %p1.row
   %p1.base = getelementptr inbounds i8, ptr %p1, i64 %p1.skip
-  %v1r = load float, ptr %p1.base, align 4
-  %v1.at = getelementptr inbounds i8, ptr %p1.base, i64 4
-  %v1i = load float, ptr %v1.at, align 4
+  %a1r = load float, ptr %p1.base, align 4
+  %a1.at = getelementptr inbounds i8, ptr %p1.base, i64 4
+  %a1i = load float, ptr %a1.at, align 4
   br label %inner
 
 inner:
   %i = phi i64 [ 0, %outer ], [ %i.next, %inner ]
   %p0.at = getelementptr inbounds [8 x i8], ptr %p0.base, i64 %i
-  %v0r = load float, ptr %p0.at, align 4, !llvm.access.group !0
-  %v0.at = getelementptr inbounds i8, ptr %p0.at, i64 4
-  %v0i = load float, ptr %v0.at, align 4, !llvm.access.group !0
-  %v2.a = fpext float %v0r to double
-  %v2.b = fpext float %v0i to double
-  %v2.c = fpext float %v1r to double
-  %v2.d = fpext float %v1i to double
-  %v2.cc = fmul double %v2.c, %v2.c
-  %v2.dd = fmul double %v2.d, %v2.d
-  %v2.n = fadd double %v2.cc, %v2.dd
-  %v2.ac = fmul double %v2.a, %v2.c
-  %v2.bd = fmul double %v2.b, %v2.d
-  %v2.e = fadd double %v2.ac, %v2.bd
-  %v2.bc = fmul double %v2.b, %v2.c
-  %v2.ad = fmul double %v2.a, %v2.d
-  %v2.f = fsub double %v2.bc, %v2.ad
-  %v2.g = fdiv double %v2.e, %v2.n
-  %v2.h = fdiv double %v2.f, %v2.n
-  %v2r = fptrunc double %v2.g to float
-  %v2i = fptrunc double %v2.h to float
-  %v3.a = fcmp olt float %v2r, %v1r
-  %v3.b = fcmp oeq float %v2r, %v1r
-  %v3.c = fcmp olt float %v2i, %v1i
-  %v3.d = and i1 %v3.b, %v3.c
-  %v3 = or i1 %v3.a, %v3.d
+  %a0r = load float, ptr %p0.at, align 4, !llvm.access.group !0
+  %a0.at = getelementptr inbounds i8, ptr %p0.at, i64 4
+  %a0i = load float, ptr %a0.at, align 4, !llvm.access.group !0
+  %v0.a = fpext float %a0r to double
+  %v0.b = fpext float %a0i to double
+  %v0.c = fpext float %a1r to double
+  %v0.d = fpext float %a1i to double
+  %v0.cc = fmul double %v0.c, %v0.c
+  %v0.dd = fmul double %v0.d, %v0.d
+  %v0.n = fadd double %v0.cc, %v0.dd
+  %v0.ac = fmul double %v0.a, %v0.c
+  %v0.bd = fmul double %v0.b, %v0.d
+  %v0.e = fadd double %v0.ac, %v0.bd
+  %v0.bc = fmul double %v0.b, %v0.c
+  %v0.ad = fmul double %v0.a, %v0.d
+  %v0.f = fsub double %v0.bc, %v0.ad
+  %v0.g = fdiv double %v0.e, %v0.n
+  %v0.h = fdiv double %v0.f, %v0.n
+  %v0r = fptrunc double %v0.g to float
+  %v0i = fptrunc double %v0.h to float
+  %v1.a = fcmp olt float %v0r, %a1r
+  %v1.b = fcmp oeq float %v0r, %a1r
+  %v1.c = fcmp olt float %v0i, %a1i
+  %v1.d = and i1 %v1.b, %v1.c
+  %v1 = or i1 %v1.a, %v1.d
   %o0.at = getelementptr inbounds [8 x i8], ptr %o0.base, i64 %i
-  %o0.at.out0.nan = fcmp uno float %v2r, 0.0
-  %o0.at.out0 = select i1 %o0.at.out0.nan, float 0x7FF8000000000000, float %v2r
-  %o0.at.out1.nan = fcmp uno float %v2i, 0.0
-  %o0.at.out1 = select i1 %o0.at.out1.nan, float 0x7FF8000000000000, float %v2i
+  %o0.at.out0.nan = fcmp uno float %v0r, 0.0
+  %o0.at.out0 = select i1 %o0.at.out0.nan, float 0x7FF8000000000000, float %v0r
+  %o0.at.out1.nan = fcmp uno float %v0i, 0.0
+  %o0.at.out1 = select i1 %o0.at.out1.nan, float 0x7FF8000000000000, float %v0i
   store float %o0.at.out0, ptr %o0.at, align 4, !llvm.access.group !0
   %o0.at.i = getelementptr inbounds i8, ptr %o0.at, i64 4
   store float %o0.at.out1, ptr %o0.at.i, align 4, !llvm.access.group !0
   %o1.at = getelementptr inbounds [1 x i8], ptr %o1.base, i64 %i
-  %o1.at.bits = zext i1 %v3 to i8
+  %o1.at.bits = zext i1 %v1 to i8
   store i8 %o1.at.bits, ptr %o1.at, align 1, !llvm.access.group !0
   %i.next = add nuw nsw i64 %i, 1
   %i.done = icmp eq i64 %i.next, %count

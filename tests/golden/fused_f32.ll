@@ -1,12 +1,12 @@
 ; kiln element-wise kernel
-; v0: operand float32 c
-; v1: operand float32 c
-; v2: float32 = multiply(v0, v1)
-; v3: float32 = add(v0, v1)
-; v4: float32 = multiply(v2, v3)
-; outputs: v4
+; operand a0: float32, packed
+; operand a1: float32, packed
+; operation v0: float32 multiply(a0, a1)
+; operation v1: float32 add(a0, a1)
+; operation v2: float32 multiply(v0, v1)
+; result v2: float32
 
-define void @kiln_mul_add_mul_f32_5a51f3a0(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_mul_add_mul_f32_b211a837(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8
@@ -39,15 +39,15 @@ outer:
 inner:
   %i = phi i64 [ 0, %outer ], [ %i.next, %inner ]
   %p0.at = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i
-  %v0 = load float, ptr %p0.at, align 4, !llvm.access.group !0
+  %a0 = load float, ptr %p0.at, align 4, !llvm.access.group !0
   %p1.at = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i
-  %v1 = load float, ptr %p1.at, align 4, !llvm.access.group !0
+  %a1 = load float, ptr %p1.at, align 4, !llvm.access.group !0
+  %v0 = fmul float %a0, %a1
+  %v1 = fadd float %a0, %a1
   %v2 = fmul float %v0, %v1
-  %v3 = fadd float %v0, %v1
-  %v4 = fmul float %v2, %v3
   %o0.at = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i
-  %o0.at.out.nan = fcmp uno float %v4, 0.0
-  %o0.at.out = select i1 %o0.at.out.nan, float 0x7FF8000000000000, float %v4
+  %o0.at.out.nan = fcmp uno float %v2, 0.0
+  %o0.at.out = select i1 %o0.at.out.nan, float 0x7FF8000000000000, float %v2
   store float %o0.at.out, ptr %o0.at, align 4, !llvm.access.group !0
   %i.next = add nuw nsw i64 %i, 1
   %i.done = icmp eq i64 %i.next, %count

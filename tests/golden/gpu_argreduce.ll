@@ -1,10 +1,10 @@
 ; kiln gpu kernel, argreduce, 1 axes
-; v0: operand float32 c
-; v1: operand uint32 s
-; v2: uint32 = argmax(v0)
-; outputs: v2
+; operand a0: float32, packed
+; operand a1: uint32, scalar
+; operation v0: uint32 argmax(a0)
+; result v0: uint32
 
-define ptx_kernel void @kiln_argmax_u32_0bbf3076(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %rows.word, i64 %n.word, i64 %chunk.word, i64 %chunks.word, i64 %stride.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0) {
+define ptx_kernel void @kiln_argmax_u32_8d3e523f(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %rows.word, i64 %n.word, i64 %chunk.word, i64 %chunks.word, i64 %stride.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -224,6 +224,6 @@ declare i32 @kiln_order_f32(i32)
 declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_argmax_u32_0bbf3076, !"maxntidx", i32 256, !"minctasm", i32 4}
+!0 = !{ptr @kiln_argmax_u32_8d3e523f, !"maxntidx", i32 256, !"minctasm", i32 4}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

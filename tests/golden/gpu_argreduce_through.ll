@@ -1,10 +1,10 @@
 ; kiln gpu kernel, argreduce, 2 axes
-; v0: operand bfloat16 v
-; v1: operand uint32 i
-; v2: uint32 = argmin(v0)
-; outputs: v2
+; operand a0: bfloat16, strided
+; operand a1: uint32, indices
+; operation v0: uint32 argmin(a0)
+; result v0: uint32
 
-define ptx_kernel void @kiln_argmin_u32_7a90fccb(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %rows.word, i64 %n.word, i64 %chunk.word, i64 %chunks.word, i64 %stride.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1) {
+define ptx_kernel void @kiln_argmin_u32_7387d7ab(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %rows.word, i64 %n.word, i64 %chunk.word, i64 %chunks.word, i64 %stride.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -286,6 +286,6 @@ declare i32 @kiln_order_bf16(i32)
 declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_argmin_u32_7a90fccb, !"maxntidx", i32 256, !"minctasm", i32 4}
+!0 = !{ptr @kiln_argmin_u32_7387d7ab, !"maxntidx", i32 256, !"minctasm", i32 4}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

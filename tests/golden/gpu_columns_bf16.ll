@@ -1,9 +1,9 @@
 ; kiln gpu kernel, columns, 1 axes
-; v0: operand bfloat16 c
-; v1: bfloat16 = sum(v0)
-; outputs: v1
+; operand a0: bfloat16, packed
+; operation v0: bfloat16 sum(a0)
+; result v0: bfloat16
 
-define ptx_kernel void @kiln_sum_bf16_ab104a0a(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %columns.word, i64 %n.word, i64 %chunks.word, i64 %step.word, i64 %advance.word, i64 %blocks.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0) {
+define ptx_kernel void @kiln_sum_bf16_b2d2f483(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %columns.word, i64 %n.word, i64 %chunks.word, i64 %step.word, i64 %advance.word, i64 %blocks.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -234,6 +234,6 @@ declare float @kiln_round_bf16(float)
 @lanes = internal addrspace(3) global [1024 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_sum_bf16_ab104a0a, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_sum_bf16_b2d2f483, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -1,10 +1,10 @@
 ; kiln gpu kernel, indexed, 3 axes
-; v0: operand uint32 v
-; v1: operand int32 i
-; v2: operand uint8 i
-; outputs: v0
+; operand a0: uint32, strided
+; operand a1: int32, indices
+; operand a2: uint8, indices
+; result a0: uint32
 
-define ptx_kernel void @kiln_gather_u32_ee12ecaa(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %total.word, i64 %p1.size, i64 %p1.step, i64 %p2.size, i64 %p2.step, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %p2.axis1, i64 %axis2.size.word, i64 %o0.axis2, i64 %p0.axis2, i64 %p1.axis2, i64 %p2.axis2) {
+define ptx_kernel void @kiln_gather_u32_bb7a026c(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %total.word, i64 %p1.size, i64 %p1.step, i64 %p2.size, i64 %p2.step, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %p2.axis1, i64 %axis2.size.word, i64 %o0.axis2, i64 %p0.axis2, i64 %p1.axis2, i64 %p2.axis2) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -72,8 +72,8 @@ element:
   %p2.long = zext i8 %p2.value to i64
   %p2.moved = mul nsw i64 %p2.long, %p2.step
   %p0.at2 = getelementptr inbounds i8, ptr %p0.at1, i64 %p2.moved
-  %v0 = load i32, ptr %p0.at2, align 4
-  store i32 %v0, ptr %o0.base, align 4
+  %a0 = load i32, ptr %p0.at2, align 4
+  store i32 %a0, ptr %o0.base, align 4
   br label %exit
 
 exit:
@@ -84,6 +84,6 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_gather_u32_ee12ecaa, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_gather_u32_bb7a026c, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -1,9 +1,9 @@
 ; kiln gpu kernel, indexed, 2 axes, wide
-; v0: operand uint64 v
-; v1: operand int64 i
-; outputs: v0
+; operand a0: uint64, strided
+; operand a1: int64, indices
+; result a0: uint64
 
-define ptx_kernel void @kiln_gather_u64_ae469dee(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %total.word, i64 %p1.size, i64 %p1.step, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1) {
+define ptx_kernel void @kiln_gather_u64_7c38eb7b(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %total.word, i64 %p1.size, i64 %p1.step, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -48,8 +48,8 @@ element:
   %p1.index = select i1 %p1.negative, i64 %p1.counted, i64 %p1.long
   %p1.moved = mul nsw i64 %p1.index, %p1.step
   %p0.at1 = getelementptr inbounds i8, ptr %p0.base, i64 %p1.moved
-  %v0 = load <4 x i32>, ptr %p0.at1, align 16
-  store <4 x i32> %v0, ptr %o0.base, align 16
+  %a0 = load <4 x i32>, ptr %p0.at1, align 16
+  store <4 x i32> %a0, ptr %o0.base, align 16
   br label %exit
 
 exit:
@@ -60,6 +60,6 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_gather_u64_ae469dee, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_gather_u64_7c38eb7b, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -1,10 +1,10 @@
 ; kiln gpu kernel, packed, 0 axes, long
-; v0: operand float16 c
-; v1: operand float16 c
-; v2: float16 = divide(v0, v1)
-; outputs: v2
+; operand a0: float16, packed
+; operand a1: float16, packed
+; operation v0: float16 divide(a0, a1)
+; result v0: float16
 
-define ptx_kernel void @kiln_div_f16_2b1d0325(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %n.word) {
+define ptx_kernel void @kiln_div_f16_e4496bcd(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %n.word) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -25,119 +25,119 @@ all:
   %i.0 = add nuw i64 %first, 0
   %i.0.long = add i64 %i.0, 0
   %p0.at.0 = getelementptr inbounds [2 x i8], ptr %p0, i64 %i.0.long
-  %v0.0.bits = load i16, ptr %p0.at.0, align 2
-  %v0.0 = call float @kiln_widen_f16(i16 zeroext %v0.0.bits)
+  %a0.0.bits = load i16, ptr %p0.at.0, align 2
+  %a0.0 = call float @kiln_widen_f16(i16 zeroext %a0.0.bits)
   %p1.at.0 = getelementptr inbounds [2 x i8], ptr %p1, i64 %i.0.long
-  %v1.0.bits = load i16, ptr %p1.at.0, align 2
-  %v1.0 = call float @kiln_widen_f16(i16 zeroext %v1.0.bits)
+  %a1.0.bits = load i16, ptr %p1.at.0, align 2
+  %a1.0 = call float @kiln_widen_f16(i16 zeroext %a1.0.bits)
   %i.1 = add nuw i64 %first, 256
   %i.1.long = add i64 %i.1, 0
   %p0.at.1 = getelementptr inbounds [2 x i8], ptr %p0, i64 %i.1.long
-  %v0.1.bits = load i16, ptr %p0.at.1, align 2
-  %v0.1 = call float @kiln_widen_f16(i16 zeroext %v0.1.bits)
+  %a0.1.bits = load i16, ptr %p0.at.1, align 2
+  %a0.1 = call float @kiln_widen_f16(i16 zeroext %a0.1.bits)
   %p1.at.1 = getelementptr inbounds [2 x i8], ptr %p1, i64 %i.1.long
-  %v1.1.bits = load i16, ptr %p1.at.1, align 2
-  %v1.1 = call float @kiln_widen_f16(i16 zeroext %v1.1.bits)
+  %a1.1.bits = load i16, ptr %p1.at.1, align 2
+  %a1.1 = call float @kiln_widen_f16(i16 zeroext %a1.1.bits)
   %i.2 = add nuw i64 %first, 512
   %i.2.long = add i64 %i.2, 0
   %p0.at.2 = getelementptr inbounds [2 x i8], ptr %p0, i64 %i.2.long
-  %v0.2.bits = load i16, ptr %p0.at.2, align 2
-  %v0.2 = call float @kiln_widen_f16(i16 zeroext %v0.2.bits)
+  %a0.2.bits = load i16, ptr %p0.at.2, align 2
+  %a0.2 = call float @kiln_widen_f16(i16 zeroext %a0.2.bits)
   %p1.at.2 = getelementptr inbounds [2 x i8], ptr %p1, i64 %i.2.long
-  %v1.2.bits = load i16, ptr %p1.at.2, align 2
-  %v1.2 = call float @kiln_widen_f16(i16 zeroext %v1.2.bits)
+  %a1.2.bits = load i16, ptr %p1.at.2, align 2
+  %a1.2 = call float @kiln_widen_f16(i16 zeroext %a1.2.bits)
   %i.3 = add nuw i64 %first, 768
   %i.3.long = add i64 %i.3, 0
   %p0.at.3 = getelementptr inbounds [2 x i8], ptr %p0, i64 %i.3.long
-  %v0.3.bits = load i16, ptr %p0.at.3, align 2
-  %v0.3 = call float @kiln_widen_f16(i16 zeroext %v0.3.bits)
+  %a0.3.bits = load i16, ptr %p0.at.3, align 2
+  %a0.3 = call float @kiln_widen_f16(i16 zeroext %a0.3.bits)
   %p1.at.3 = getelementptr inbounds [2 x i8], ptr %p1, i64 %i.3.long
-  %v1.3.bits = load i16, ptr %p1.at.3, align 2
-  %v1.3 = call float @kiln_widen_f16(i16 zeroext %v1.3.bits)
+  %a1.3.bits = load i16, ptr %p1.at.3, align 2
+  %a1.3 = call float @kiln_widen_f16(i16 zeroext %a1.3.bits)
   %i.4 = add nuw i64 %first, 1024
   %i.4.long = add i64 %i.4, 0
   %p0.at.4 = getelementptr inbounds [2 x i8], ptr %p0, i64 %i.4.long
-  %v0.4.bits = load i16, ptr %p0.at.4, align 2
-  %v0.4 = call float @kiln_widen_f16(i16 zeroext %v0.4.bits)
+  %a0.4.bits = load i16, ptr %p0.at.4, align 2
+  %a0.4 = call float @kiln_widen_f16(i16 zeroext %a0.4.bits)
   %p1.at.4 = getelementptr inbounds [2 x i8], ptr %p1, i64 %i.4.long
-  %v1.4.bits = load i16, ptr %p1.at.4, align 2
-  %v1.4 = call float @kiln_widen_f16(i16 zeroext %v1.4.bits)
+  %a1.4.bits = load i16, ptr %p1.at.4, align 2
+  %a1.4 = call float @kiln_widen_f16(i16 zeroext %a1.4.bits)
   %i.5 = add nuw i64 %first, 1280
   %i.5.long = add i64 %i.5, 0
   %p0.at.5 = getelementptr inbounds [2 x i8], ptr %p0, i64 %i.5.long
-  %v0.5.bits = load i16, ptr %p0.at.5, align 2
-  %v0.5 = call float @kiln_widen_f16(i16 zeroext %v0.5.bits)
+  %a0.5.bits = load i16, ptr %p0.at.5, align 2
+  %a0.5 = call float @kiln_widen_f16(i16 zeroext %a0.5.bits)
   %p1.at.5 = getelementptr inbounds [2 x i8], ptr %p1, i64 %i.5.long
-  %v1.5.bits = load i16, ptr %p1.at.5, align 2
-  %v1.5 = call float @kiln_widen_f16(i16 zeroext %v1.5.bits)
+  %a1.5.bits = load i16, ptr %p1.at.5, align 2
+  %a1.5 = call float @kiln_widen_f16(i16 zeroext %a1.5.bits)
   %i.6 = add nuw i64 %first, 1536
   %i.6.long = add i64 %i.6, 0
   %p0.at.6 = getelementptr inbounds [2 x i8], ptr %p0, i64 %i.6.long
-  %v0.6.bits = load i16, ptr %p0.at.6, align 2
-  %v0.6 = call float @kiln_widen_f16(i16 zeroext %v0.6.bits)
+  %a0.6.bits = load i16, ptr %p0.at.6, align 2
+  %a0.6 = call float @kiln_widen_f16(i16 zeroext %a0.6.bits)
   %p1.at.6 = getelementptr inbounds [2 x i8], ptr %p1, i64 %i.6.long
-  %v1.6.bits = load i16, ptr %p1.at.6, align 2
-  %v1.6 = call float @kiln_widen_f16(i16 zeroext %v1.6.bits)
+  %a1.6.bits = load i16, ptr %p1.at.6, align 2
+  %a1.6 = call float @kiln_widen_f16(i16 zeroext %a1.6.bits)
   %i.7 = add nuw i64 %first, 1792
   %i.7.long = add i64 %i.7, 0
   %p0.at.7 = getelementptr inbounds [2 x i8], ptr %p0, i64 %i.7.long
-  %v0.7.bits = load i16, ptr %p0.at.7, align 2
-  %v0.7 = call float @kiln_widen_f16(i16 zeroext %v0.7.bits)
+  %a0.7.bits = load i16, ptr %p0.at.7, align 2
+  %a0.7 = call float @kiln_widen_f16(i16 zeroext %a0.7.bits)
   %p1.at.7 = getelementptr inbounds [2 x i8], ptr %p1, i64 %i.7.long
-  %v1.7.bits = load i16, ptr %p1.at.7, align 2
-  %v1.7 = call float @kiln_widen_f16(i16 zeroext %v1.7.bits)
-  %v2.0.wide = fdiv float %v0.0, %v1.0
-  %v2.1.wide = fdiv float %v0.1, %v1.1
-  %v2.0.pair = call i32 @kiln_pair_narrow_f16(float %v2.0.wide, float %v2.1.wide)
-  %v2.0 = call float @kiln_pair_low_f16(i32 %v2.0.pair)
-  %v2.1 = call float @kiln_pair_high_f16(i32 %v2.0.pair)
-  %v2.0.pair.settled = call i32 @kiln_pair_settle_f16(i32 %v2.0.pair)
-  %v2.0.bits = trunc i32 %v2.0.pair.settled to i16
-  %v2.0.pair.settled.high = lshr i32 %v2.0.pair.settled, 16
-  %v2.1.bits = trunc i32 %v2.0.pair.settled.high to i16
-  %v2.2.wide = fdiv float %v0.2, %v1.2
-  %v2.3.wide = fdiv float %v0.3, %v1.3
-  %v2.2.pair = call i32 @kiln_pair_narrow_f16(float %v2.2.wide, float %v2.3.wide)
-  %v2.2 = call float @kiln_pair_low_f16(i32 %v2.2.pair)
-  %v2.3 = call float @kiln_pair_high_f16(i32 %v2.2.pair)
-  %v2.2.pair.settled = call i32 @kiln_pair_settle_f16(i32 %v2.2.pair)
-  %v2.2.bits = trunc i32 %v2.2.pair.settled to i16
-  %v2.2.pair.settled.high = lshr i32 %v2.2.pair.settled, 16
-  %v2.3.bits = trunc i32 %v2.2.pair.settled.high to i16
-  %v2.4.wide = fdiv float %v0.4, %v1.4
-  %v2.5.wide = fdiv float %v0.5, %v1.5
-  %v2.4.pair = call i32 @kiln_pair_narrow_f16(float %v2.4.wide, float %v2.5.wide)
-  %v2.4 = call float @kiln_pair_low_f16(i32 %v2.4.pair)
-  %v2.5 = call float @kiln_pair_high_f16(i32 %v2.4.pair)
-  %v2.4.pair.settled = call i32 @kiln_pair_settle_f16(i32 %v2.4.pair)
-  %v2.4.bits = trunc i32 %v2.4.pair.settled to i16
-  %v2.4.pair.settled.high = lshr i32 %v2.4.pair.settled, 16
-  %v2.5.bits = trunc i32 %v2.4.pair.settled.high to i16
-  %v2.6.wide = fdiv float %v0.6, %v1.6
-  %v2.7.wide = fdiv float %v0.7, %v1.7
-  %v2.6.pair = call i32 @kiln_pair_narrow_f16(float %v2.6.wide, float %v2.7.wide)
-  %v2.6 = call float @kiln_pair_low_f16(i32 %v2.6.pair)
-  %v2.7 = call float @kiln_pair_high_f16(i32 %v2.6.pair)
-  %v2.6.pair.settled = call i32 @kiln_pair_settle_f16(i32 %v2.6.pair)
-  %v2.6.bits = trunc i32 %v2.6.pair.settled to i16
-  %v2.6.pair.settled.high = lshr i32 %v2.6.pair.settled, 16
-  %v2.7.bits = trunc i32 %v2.6.pair.settled.high to i16
+  %a1.7.bits = load i16, ptr %p1.at.7, align 2
+  %a1.7 = call float @kiln_widen_f16(i16 zeroext %a1.7.bits)
+  %v0.0.wide = fdiv float %a0.0, %a1.0
+  %v0.1.wide = fdiv float %a0.1, %a1.1
+  %v0.0.pair = call i32 @kiln_pair_narrow_f16(float %v0.0.wide, float %v0.1.wide)
+  %v0.0 = call float @kiln_pair_low_f16(i32 %v0.0.pair)
+  %v0.1 = call float @kiln_pair_high_f16(i32 %v0.0.pair)
+  %v0.0.pair.settled = call i32 @kiln_pair_settle_f16(i32 %v0.0.pair)
+  %v0.0.bits = trunc i32 %v0.0.pair.settled to i16
+  %v0.0.pair.settled.high = lshr i32 %v0.0.pair.settled, 16
+  %v0.1.bits = trunc i32 %v0.0.pair.settled.high to i16
+  %v0.2.wide = fdiv float %a0.2, %a1.2
+  %v0.3.wide = fdiv float %a0.3, %a1.3
+  %v0.2.pair = call i32 @kiln_pair_narrow_f16(float %v0.2.wide, float %v0.3.wide)
+  %v0.2 = call float @kiln_pair_low_f16(i32 %v0.2.pair)
+  %v0.3 = call float @kiln_pair_high_f16(i32 %v0.2.pair)
+  %v0.2.pair.settled = call i32 @kiln_pair_settle_f16(i32 %v0.2.pair)
+  %v0.2.bits = trunc i32 %v0.2.pair.settled to i16
+  %v0.2.pair.settled.high = lshr i32 %v0.2.pair.settled, 16
+  %v0.3.bits = trunc i32 %v0.2.pair.settled.high to i16
+  %v0.4.wide = fdiv float %a0.4, %a1.4
+  %v0.5.wide = fdiv float %a0.5, %a1.5
+  %v0.4.pair = call i32 @kiln_pair_narrow_f16(float %v0.4.wide, float %v0.5.wide)
+  %v0.4 = call float @kiln_pair_low_f16(i32 %v0.4.pair)
+  %v0.5 = call float @kiln_pair_high_f16(i32 %v0.4.pair)
+  %v0.4.pair.settled = call i32 @kiln_pair_settle_f16(i32 %v0.4.pair)
+  %v0.4.bits = trunc i32 %v0.4.pair.settled to i16
+  %v0.4.pair.settled.high = lshr i32 %v0.4.pair.settled, 16
+  %v0.5.bits = trunc i32 %v0.4.pair.settled.high to i16
+  %v0.6.wide = fdiv float %a0.6, %a1.6
+  %v0.7.wide = fdiv float %a0.7, %a1.7
+  %v0.6.pair = call i32 @kiln_pair_narrow_f16(float %v0.6.wide, float %v0.7.wide)
+  %v0.6 = call float @kiln_pair_low_f16(i32 %v0.6.pair)
+  %v0.7 = call float @kiln_pair_high_f16(i32 %v0.6.pair)
+  %v0.6.pair.settled = call i32 @kiln_pair_settle_f16(i32 %v0.6.pair)
+  %v0.6.bits = trunc i32 %v0.6.pair.settled to i16
+  %v0.6.pair.settled.high = lshr i32 %v0.6.pair.settled, 16
+  %v0.7.bits = trunc i32 %v0.6.pair.settled.high to i16
   %o0.at.0 = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.0.long
-  store i16 %v2.0.bits, ptr %o0.at.0, align 2
+  store i16 %v0.0.bits, ptr %o0.at.0, align 2
   %o0.at.1 = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.1.long
-  store i16 %v2.1.bits, ptr %o0.at.1, align 2
+  store i16 %v0.1.bits, ptr %o0.at.1, align 2
   %o0.at.2 = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.2.long
-  store i16 %v2.2.bits, ptr %o0.at.2, align 2
+  store i16 %v0.2.bits, ptr %o0.at.2, align 2
   %o0.at.3 = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.3.long
-  store i16 %v2.3.bits, ptr %o0.at.3, align 2
+  store i16 %v0.3.bits, ptr %o0.at.3, align 2
   %o0.at.4 = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.4.long
-  store i16 %v2.4.bits, ptr %o0.at.4, align 2
+  store i16 %v0.4.bits, ptr %o0.at.4, align 2
   %o0.at.5 = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.5.long
-  store i16 %v2.5.bits, ptr %o0.at.5, align 2
+  store i16 %v0.5.bits, ptr %o0.at.5, align 2
   %o0.at.6 = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.6.long
-  store i16 %v2.6.bits, ptr %o0.at.6, align 2
+  store i16 %v0.6.bits, ptr %o0.at.6, align 2
   %o0.at.7 = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.7.long
-  store i16 %v2.7.bits, ptr %o0.at.7, align 2
+  store i16 %v0.7.bits, ptr %o0.at.7, align 2
   br label %exit
 
 rest:
@@ -148,16 +148,16 @@ rest:
 element:
   %i.rest.long = add i64 %i.rest, 0
   %p0.at.rest = getelementptr inbounds [2 x i8], ptr %p0, i64 %i.rest.long
-  %v0.rest.bits = load i16, ptr %p0.at.rest, align 2
-  %v0.rest = call float @kiln_widen_f16(i16 zeroext %v0.rest.bits)
+  %a0.rest.bits = load i16, ptr %p0.at.rest, align 2
+  %a0.rest = call float @kiln_widen_f16(i16 zeroext %a0.rest.bits)
   %p1.at.rest = getelementptr inbounds [2 x i8], ptr %p1, i64 %i.rest.long
-  %v1.rest.bits = load i16, ptr %p1.at.rest, align 2
-  %v1.rest = call float @kiln_widen_f16(i16 zeroext %v1.rest.bits)
-  %v2.rest.wide = fdiv float %v0.rest, %v1.rest
-  %v2.rest.bits = call zeroext i16 @kiln_narrow_f16(float %v2.rest.wide)
-  %v2.rest = call float @kiln_round_f16(float %v2.rest.wide)
+  %a1.rest.bits = load i16, ptr %p1.at.rest, align 2
+  %a1.rest = call float @kiln_widen_f16(i16 zeroext %a1.rest.bits)
+  %v0.rest.wide = fdiv float %a0.rest, %a1.rest
+  %v0.rest.bits = call zeroext i16 @kiln_narrow_f16(float %v0.rest.wide)
+  %v0.rest = call float @kiln_round_f16(float %v0.rest.wide)
   %o0.at.rest = getelementptr inbounds [2 x i8], ptr %o0, i64 %i.rest.long
-  store i16 %v2.rest.bits, ptr %o0.at.rest, align 2
+  store i16 %v0.rest.bits, ptr %o0.at.rest, align 2
   %i.next = add nuw i64 %i.rest, 256
   br label %rest, !llvm.loop !1
 
@@ -176,6 +176,6 @@ declare zeroext i16 @kiln_narrow_f16(float)
 declare float @kiln_round_f16(float)
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_div_f16_2b1d0325, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_div_f16_e4496bcd, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -1,9 +1,9 @@
 ; kiln gpu kernel, random, 0 axes
-; v0: operand uint32 v
-; v1: uint32 = random_bits(v0)
-; outputs: v1
+; operand a0: uint32, strided
+; operation v0: uint32 random_bits(a0)
+; result v0: uint32
 
-define ptx_kernel void @kiln_random_bits_u32_a326b631(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %pairs.word, i64 %half.word, i64 %p0.inner) {
+define ptx_kernel void @kiln_random_bits_u32_44a56374(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %pairs.word, i64 %half.word, i64 %p0.inner) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -58,6 +58,6 @@ declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i64 @kiln_threefry(i64, i64)
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_random_bits_u32_a326b631, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_random_bits_u32_44a56374, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

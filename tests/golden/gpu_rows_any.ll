@@ -1,9 +1,9 @@
 ; kiln gpu kernel, rows, 1 axes
-; v0: operand bool c
-; v1: bool = any(v0)
-; outputs: v1
+; operand a0: bool, packed
+; operation v0: bool any(a0)
+; result v0: bool
 
-define ptx_kernel void @kiln_any_b1_eec1ee48(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0) {
+define ptx_kernel void @kiln_any_b1_c658ff26(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -100,99 +100,99 @@ block.0w:
   %i.0w0 = add nuw nsw i64 %i.0w, 0
   %s.0w0 = add nuw nsw i64 %s.0w, 0
   %p0.at.0w0 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w0
-  %v0.0w0.bits = load i8, ptr %p0.at.0w0, align 1
-  %v0.0w0 = icmp ne i8 %v0.0w0.bits, 0
+  %a0.0w0.bits = load i8, ptr %p0.at.0w0, align 1
+  %a0.0w0 = icmp ne i8 %a0.0w0.bits, 0
   %i.0w1 = add nuw nsw i64 %i.0w, 32
   %s.0w1 = add nuw nsw i64 %s.0w, 32
   %p0.at.0w1 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w1
-  %v0.0w1.bits = load i8, ptr %p0.at.0w1, align 1
-  %v0.0w1 = icmp ne i8 %v0.0w1.bits, 0
+  %a0.0w1.bits = load i8, ptr %p0.at.0w1, align 1
+  %a0.0w1 = icmp ne i8 %a0.0w1.bits, 0
   %i.0w2 = add nuw nsw i64 %i.0w, 64
   %s.0w2 = add nuw nsw i64 %s.0w, 64
   %p0.at.0w2 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w2
-  %v0.0w2.bits = load i8, ptr %p0.at.0w2, align 1
-  %v0.0w2 = icmp ne i8 %v0.0w2.bits, 0
+  %a0.0w2.bits = load i8, ptr %p0.at.0w2, align 1
+  %a0.0w2 = icmp ne i8 %a0.0w2.bits, 0
   %i.0w3 = add nuw nsw i64 %i.0w, 96
   %s.0w3 = add nuw nsw i64 %s.0w, 96
   %p0.at.0w3 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w3
-  %v0.0w3.bits = load i8, ptr %p0.at.0w3, align 1
-  %v0.0w3 = icmp ne i8 %v0.0w3.bits, 0
+  %a0.0w3.bits = load i8, ptr %p0.at.0w3, align 1
+  %a0.0w3 = icmp ne i8 %a0.0w3.bits, 0
   %i.0w4 = add nuw nsw i64 %i.0w, 128
   %s.0w4 = add nuw nsw i64 %s.0w, 128
   %p0.at.0w4 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w4
-  %v0.0w4.bits = load i8, ptr %p0.at.0w4, align 1
-  %v0.0w4 = icmp ne i8 %v0.0w4.bits, 0
+  %a0.0w4.bits = load i8, ptr %p0.at.0w4, align 1
+  %a0.0w4 = icmp ne i8 %a0.0w4.bits, 0
   %i.0w5 = add nuw nsw i64 %i.0w, 160
   %s.0w5 = add nuw nsw i64 %s.0w, 160
   %p0.at.0w5 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w5
-  %v0.0w5.bits = load i8, ptr %p0.at.0w5, align 1
-  %v0.0w5 = icmp ne i8 %v0.0w5.bits, 0
+  %a0.0w5.bits = load i8, ptr %p0.at.0w5, align 1
+  %a0.0w5 = icmp ne i8 %a0.0w5.bits, 0
   %i.0w6 = add nuw nsw i64 %i.0w, 192
   %s.0w6 = add nuw nsw i64 %s.0w, 192
   %p0.at.0w6 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w6
-  %v0.0w6.bits = load i8, ptr %p0.at.0w6, align 1
-  %v0.0w6 = icmp ne i8 %v0.0w6.bits, 0
+  %a0.0w6.bits = load i8, ptr %p0.at.0w6, align 1
+  %a0.0w6 = icmp ne i8 %a0.0w6.bits, 0
   %i.0w7 = add nuw nsw i64 %i.0w, 224
   %s.0w7 = add nuw nsw i64 %s.0w, 224
   %p0.at.0w7 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w7
-  %v0.0w7.bits = load i8, ptr %p0.at.0w7, align 1
-  %v0.0w7 = icmp ne i8 %v0.0w7.bits, 0
+  %a0.0w7.bits = load i8, ptr %p0.at.0w7, align 1
+  %a0.0w7 = icmp ne i8 %a0.0w7.bits, 0
   %i.0w8 = add nuw nsw i64 %i.0w, 256
   %s.0w8 = add nuw nsw i64 %s.0w, 256
   %p0.at.0w8 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w8
-  %v0.0w8.bits = load i8, ptr %p0.at.0w8, align 1
-  %v0.0w8 = icmp ne i8 %v0.0w8.bits, 0
+  %a0.0w8.bits = load i8, ptr %p0.at.0w8, align 1
+  %a0.0w8 = icmp ne i8 %a0.0w8.bits, 0
   %i.0w9 = add nuw nsw i64 %i.0w, 288
   %s.0w9 = add nuw nsw i64 %s.0w, 288
   %p0.at.0w9 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w9
-  %v0.0w9.bits = load i8, ptr %p0.at.0w9, align 1
-  %v0.0w9 = icmp ne i8 %v0.0w9.bits, 0
+  %a0.0w9.bits = load i8, ptr %p0.at.0w9, align 1
+  %a0.0w9 = icmp ne i8 %a0.0w9.bits, 0
   %i.0w10 = add nuw nsw i64 %i.0w, 320
   %s.0w10 = add nuw nsw i64 %s.0w, 320
   %p0.at.0w10 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w10
-  %v0.0w10.bits = load i8, ptr %p0.at.0w10, align 1
-  %v0.0w10 = icmp ne i8 %v0.0w10.bits, 0
+  %a0.0w10.bits = load i8, ptr %p0.at.0w10, align 1
+  %a0.0w10 = icmp ne i8 %a0.0w10.bits, 0
   %i.0w11 = add nuw nsw i64 %i.0w, 352
   %s.0w11 = add nuw nsw i64 %s.0w, 352
   %p0.at.0w11 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w11
-  %v0.0w11.bits = load i8, ptr %p0.at.0w11, align 1
-  %v0.0w11 = icmp ne i8 %v0.0w11.bits, 0
+  %a0.0w11.bits = load i8, ptr %p0.at.0w11, align 1
+  %a0.0w11 = icmp ne i8 %a0.0w11.bits, 0
   %i.0w12 = add nuw nsw i64 %i.0w, 384
   %s.0w12 = add nuw nsw i64 %s.0w, 384
   %p0.at.0w12 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w12
-  %v0.0w12.bits = load i8, ptr %p0.at.0w12, align 1
-  %v0.0w12 = icmp ne i8 %v0.0w12.bits, 0
+  %a0.0w12.bits = load i8, ptr %p0.at.0w12, align 1
+  %a0.0w12 = icmp ne i8 %a0.0w12.bits, 0
   %i.0w13 = add nuw nsw i64 %i.0w, 416
   %s.0w13 = add nuw nsw i64 %s.0w, 416
   %p0.at.0w13 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w13
-  %v0.0w13.bits = load i8, ptr %p0.at.0w13, align 1
-  %v0.0w13 = icmp ne i8 %v0.0w13.bits, 0
+  %a0.0w13.bits = load i8, ptr %p0.at.0w13, align 1
+  %a0.0w13 = icmp ne i8 %a0.0w13.bits, 0
   %i.0w14 = add nuw nsw i64 %i.0w, 448
   %s.0w14 = add nuw nsw i64 %s.0w, 448
   %p0.at.0w14 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w14
-  %v0.0w14.bits = load i8, ptr %p0.at.0w14, align 1
-  %v0.0w14 = icmp ne i8 %v0.0w14.bits, 0
+  %a0.0w14.bits = load i8, ptr %p0.at.0w14, align 1
+  %a0.0w14 = icmp ne i8 %a0.0w14.bits, 0
   %i.0w15 = add nuw nsw i64 %i.0w, 480
   %s.0w15 = add nuw nsw i64 %s.0w, 480
   %p0.at.0w15 = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0w15
-  %v0.0w15.bits = load i8, ptr %p0.at.0w15, align 1
-  %v0.0w15 = icmp ne i8 %v0.0w15.bits, 0
-  %e0.0w0 = zext i1 %v0.0w0 to i8
-  %e0.0w1 = zext i1 %v0.0w1 to i8
-  %e0.0w2 = zext i1 %v0.0w2 to i8
-  %e0.0w3 = zext i1 %v0.0w3 to i8
-  %e0.0w4 = zext i1 %v0.0w4 to i8
-  %e0.0w5 = zext i1 %v0.0w5 to i8
-  %e0.0w6 = zext i1 %v0.0w6 to i8
-  %e0.0w7 = zext i1 %v0.0w7 to i8
-  %e0.0w8 = zext i1 %v0.0w8 to i8
-  %e0.0w9 = zext i1 %v0.0w9 to i8
-  %e0.0w10 = zext i1 %v0.0w10 to i8
-  %e0.0w11 = zext i1 %v0.0w11 to i8
-  %e0.0w12 = zext i1 %v0.0w12 to i8
-  %e0.0w13 = zext i1 %v0.0w13 to i8
-  %e0.0w14 = zext i1 %v0.0w14 to i8
-  %e0.0w15 = zext i1 %v0.0w15 to i8
+  %a0.0w15.bits = load i8, ptr %p0.at.0w15, align 1
+  %a0.0w15 = icmp ne i8 %a0.0w15.bits, 0
+  %e0.0w0 = zext i1 %a0.0w0 to i8
+  %e0.0w1 = zext i1 %a0.0w1 to i8
+  %e0.0w2 = zext i1 %a0.0w2 to i8
+  %e0.0w3 = zext i1 %a0.0w3 to i8
+  %e0.0w4 = zext i1 %a0.0w4 to i8
+  %e0.0w5 = zext i1 %a0.0w5 to i8
+  %e0.0w6 = zext i1 %a0.0w6 to i8
+  %e0.0w7 = zext i1 %a0.0w7 to i8
+  %e0.0w8 = zext i1 %a0.0w8 to i8
+  %e0.0w9 = zext i1 %a0.0w9 to i8
+  %e0.0w10 = zext i1 %a0.0w10 to i8
+  %e0.0w11 = zext i1 %a0.0w11 to i8
+  %e0.0w12 = zext i1 %a0.0w12 to i8
+  %e0.0w13 = zext i1 %a0.0w13 to i8
+  %e0.0w14 = zext i1 %a0.0w14 to i8
+  %e0.0w15 = zext i1 %a0.0w15 to i8
   %low0.0w0 = or i8 %lane0.0w, %e0.0w0
   %low0.0w1 = or i8 %low0.0w0, %e0.0w1
   %low0.0w2 = or i8 %low0.0w1, %e0.0w2
@@ -235,9 +235,9 @@ value.0w:
   %s.short.0wx = add nuw nsw i32 %s.first.0wx, %s.member.0wx
   %s.0wx = zext i32 %s.short.0wx to i64
   %p0.at.0wx = getelementptr inbounds [1 x i8], ptr %p0.base, i64 %i.0wx
-  %v0.0wx.bits = load i8, ptr %p0.at.0wx, align 1
-  %v0.0wx = icmp ne i8 %v0.0wx.bits, 0
-  %e0.0wx = zext i1 %v0.0wx to i8
+  %a0.0wx.bits = load i8, ptr %p0.at.0wx, align 1
+  %a0.0wx = icmp ne i8 %a0.0wx.bits, 0
+  %e0.0wx = zext i1 %a0.0wx to i8
   br label %join.0w
 
 join.0w:
@@ -331,11 +331,11 @@ done.0:
   %total0.0.from = zext i8 %top0.0 to i32
   %total0.0.to = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %total0.0.from, i32 0, i32 31)
   %total0.0 = trunc i32 %total0.0.to to i8
-  %v1 = icmp ne i8 %total0.0, zeroinitializer
+  %v0 = icmp ne i8 %total0.0, zeroinitializer
   br i1 %is.first, label %row.outputs, label %exit
 
 row.outputs:
-  %o0.base.bits = zext i1 %v1 to i8
+  %o0.base.bits = zext i1 %v0 to i8
   store i8 %o0.base.bits, ptr %o0.base, align 1
   br label %exit
 
@@ -355,6 +355,6 @@ declare void @llvm.nvvm.barrier0()
 @lanes = internal addrspace(3) global [32 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_any_b1_eec1ee48, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_any_b1_c658ff26, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

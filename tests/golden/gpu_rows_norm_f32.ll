@@ -1,25 +1,25 @@
 ; kiln gpu kernel, rows, 1 axes
-; v0: operand float32 c
-; v1: operand float32 c
-; v2: operand float32 s
-; v3: constant float32
-; v4: float32 = square(v0)
-; v5: float32 = sum(v4)
-; v6: float32 = multiply(v5, v2)
-; v7: float32 = add(v6, v3)
-; v8: float32 = rsqrt(v7)
-; v9: float32 = multiply(v0, v8)
-; v10: float32 = multiply(v9, v1)
-; outputs: v10
+; operand a0: float32, packed
+; operand a1: float32, packed
+; operand a2: float32, scalar
+; constant c0: float32
+; operation v0: float32 square(a0)
+; operation v1: float32 sum(v0)
+; operation v2: float32 multiply(v1, a2)
+; operation v3: float32 add(v2, c0)
+; operation v4: float32 rsqrt(v3)
+; operation v5: float32 multiply(a0, v4)
+; operation v6: float32 multiply(v5, a1)
+; result v6: float32
 
-define ptx_kernel void @kiln_square_sum_mul_add_rsqrt_mul_mul_f32_53b9ab00(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %k0, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %p1.inner, i64 %p2.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0) {
+define ptx_kernel void @kiln_square_sum_mul_add_rsqrt_mul_mul_f32_9a1fe2b6(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %k0, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %p1.inner, i64 %p2.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
   %p1 = addrspacecast ptr addrspace(1) %p1.global to ptr
   %p2 = addrspacecast ptr addrspace(1) %p2.global to ptr
-  %v3.bits = trunc i64 %k0 to i32
-  %v3 = bitcast i32 %v3.bits to float
+  %c0.bits = trunc i64 %k0 to i32
+  %c0 = bitcast i32 %c0.bits to float
   %rows = trunc i64 %rows.word to i32
   %n = trunc i64 %n.word to i32
   %warps = trunc i64 %warps.word to i32
@@ -91,7 +91,7 @@ start:
   %p2.skip0 = mul nsw i64 %axis0.long, %p2.axis0
   %p2.to0 = getelementptr inbounds i8, ptr %p2, i64 %p2.skip0
   %p2.base = getelementptr inbounds i8, ptr %p2.to0, i64 0
-  %v2 = load float, ptr %p2.base, align 4
+  %a2 = load float, ptr %p2.base, align 4
   br label %chunks.0
 
 chunks.0:
@@ -131,147 +131,147 @@ block.0w:
   %i.0w0 = add nuw nsw i64 %i.0w, 0
   %s.0w0 = add nuw nsw i64 %s.0w, 0
   %p0.at.0w0 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w0
-  %v0.0w0 = load float, ptr %p0.at.0w0, align 4
+  %a0.0w0 = load float, ptr %p0.at.0w0, align 4
   %i.0w1 = add nuw nsw i64 %i.0w, 16
   %s.0w1 = add nuw nsw i64 %s.0w, 1
   %p0.at.0w1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w1
-  %v0.0w1 = load float, ptr %p0.at.0w1, align 4
+  %a0.0w1 = load float, ptr %p0.at.0w1, align 4
   %i.0w2 = add nuw nsw i64 %i.0w, 32
   %s.0w2 = add nuw nsw i64 %s.0w, 2
   %p0.at.0w2 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w2
-  %v0.0w2 = load float, ptr %p0.at.0w2, align 4
+  %a0.0w2 = load float, ptr %p0.at.0w2, align 4
   %i.0w3 = add nuw nsw i64 %i.0w, 48
   %s.0w3 = add nuw nsw i64 %s.0w, 3
   %p0.at.0w3 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w3
-  %v0.0w3 = load float, ptr %p0.at.0w3, align 4
+  %a0.0w3 = load float, ptr %p0.at.0w3, align 4
   %i.0w4 = add nuw nsw i64 %i.0w, 64
   %s.0w4 = add nuw nsw i64 %s.0w, 128
   %p0.at.0w4 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w4
-  %v0.0w4 = load float, ptr %p0.at.0w4, align 4
+  %a0.0w4 = load float, ptr %p0.at.0w4, align 4
   %i.0w5 = add nuw nsw i64 %i.0w, 80
   %s.0w5 = add nuw nsw i64 %s.0w, 129
   %p0.at.0w5 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w5
-  %v0.0w5 = load float, ptr %p0.at.0w5, align 4
+  %a0.0w5 = load float, ptr %p0.at.0w5, align 4
   %i.0w6 = add nuw nsw i64 %i.0w, 96
   %s.0w6 = add nuw nsw i64 %s.0w, 130
   %p0.at.0w6 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w6
-  %v0.0w6 = load float, ptr %p0.at.0w6, align 4
+  %a0.0w6 = load float, ptr %p0.at.0w6, align 4
   %i.0w7 = add nuw nsw i64 %i.0w, 112
   %s.0w7 = add nuw nsw i64 %s.0w, 131
   %p0.at.0w7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w7
-  %v0.0w7 = load float, ptr %p0.at.0w7, align 4
+  %a0.0w7 = load float, ptr %p0.at.0w7, align 4
   %i.0w8 = add nuw nsw i64 %i.0w, 128
   %s.0w8 = add nuw nsw i64 %s.0w, 256
   %p0.at.0w8 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w8
-  %v0.0w8 = load float, ptr %p0.at.0w8, align 4
+  %a0.0w8 = load float, ptr %p0.at.0w8, align 4
   %i.0w9 = add nuw nsw i64 %i.0w, 144
   %s.0w9 = add nuw nsw i64 %s.0w, 257
   %p0.at.0w9 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w9
-  %v0.0w9 = load float, ptr %p0.at.0w9, align 4
+  %a0.0w9 = load float, ptr %p0.at.0w9, align 4
   %i.0w10 = add nuw nsw i64 %i.0w, 160
   %s.0w10 = add nuw nsw i64 %s.0w, 258
   %p0.at.0w10 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w10
-  %v0.0w10 = load float, ptr %p0.at.0w10, align 4
+  %a0.0w10 = load float, ptr %p0.at.0w10, align 4
   %i.0w11 = add nuw nsw i64 %i.0w, 176
   %s.0w11 = add nuw nsw i64 %s.0w, 259
   %p0.at.0w11 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w11
-  %v0.0w11 = load float, ptr %p0.at.0w11, align 4
+  %a0.0w11 = load float, ptr %p0.at.0w11, align 4
   %i.0w12 = add nuw nsw i64 %i.0w, 192
   %s.0w12 = add nuw nsw i64 %s.0w, 384
   %p0.at.0w12 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w12
-  %v0.0w12 = load float, ptr %p0.at.0w12, align 4
+  %a0.0w12 = load float, ptr %p0.at.0w12, align 4
   %i.0w13 = add nuw nsw i64 %i.0w, 208
   %s.0w13 = add nuw nsw i64 %s.0w, 385
   %p0.at.0w13 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w13
-  %v0.0w13 = load float, ptr %p0.at.0w13, align 4
+  %a0.0w13 = load float, ptr %p0.at.0w13, align 4
   %i.0w14 = add nuw nsw i64 %i.0w, 224
   %s.0w14 = add nuw nsw i64 %s.0w, 386
   %p0.at.0w14 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w14
-  %v0.0w14 = load float, ptr %p0.at.0w14, align 4
+  %a0.0w14 = load float, ptr %p0.at.0w14, align 4
   %i.0w15 = add nuw nsw i64 %i.0w, 240
   %s.0w15 = add nuw nsw i64 %s.0w, 387
   %p0.at.0w15 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w15
-  %v0.0w15 = load float, ptr %p0.at.0w15, align 4
-  %v4.0w0 = fmul float %v0.0w0, %v0.0w0
-  %v4.0w1 = fmul float %v0.0w1, %v0.0w1
-  %v4.0w2 = fmul float %v0.0w2, %v0.0w2
-  %v4.0w3 = fmul float %v0.0w3, %v0.0w3
-  %v4.0w4 = fmul float %v0.0w4, %v0.0w4
-  %v4.0w5 = fmul float %v0.0w5, %v0.0w5
-  %v4.0w6 = fmul float %v0.0w6, %v0.0w6
-  %v4.0w7 = fmul float %v0.0w7, %v0.0w7
-  %v4.0w8 = fmul float %v0.0w8, %v0.0w8
-  %v4.0w9 = fmul float %v0.0w9, %v0.0w9
-  %v4.0w10 = fmul float %v0.0w10, %v0.0w10
-  %v4.0w11 = fmul float %v0.0w11, %v0.0w11
-  %v4.0w12 = fmul float %v0.0w12, %v0.0w12
-  %v4.0w13 = fmul float %v0.0w13, %v0.0w13
-  %v4.0w14 = fmul float %v0.0w14, %v0.0w14
-  %v4.0w15 = fmul float %v0.0w15, %v0.0w15
-  %e1.0w0 = bitcast float %v4.0w0 to float
-  %e1.0w1 = bitcast float %v4.0w1 to float
-  %e1.0w2 = bitcast float %v4.0w2 to float
-  %e1.0w3 = bitcast float %v4.0w3 to float
-  %e1.0w4 = bitcast float %v4.0w4 to float
-  %e1.0w5 = bitcast float %v4.0w5 to float
-  %e1.0w6 = bitcast float %v4.0w6 to float
-  %e1.0w7 = bitcast float %v4.0w7 to float
-  %e1.0w8 = bitcast float %v4.0w8 to float
-  %e1.0w9 = bitcast float %v4.0w9 to float
-  %e1.0w10 = bitcast float %v4.0w10 to float
-  %e1.0w11 = bitcast float %v4.0w11 to float
-  %e1.0w12 = bitcast float %v4.0w12 to float
-  %e1.0w13 = bitcast float %v4.0w13 to float
-  %e1.0w14 = bitcast float %v4.0w14 to float
-  %e1.0w15 = bitcast float %v4.0w15 to float
-  %keep0.0w0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w0
-  %keep0.0w0 = getelementptr inbounds i8, ptr %keep0.0w0.slot, i64 0
-  store float %v0.0w0, ptr %keep0.0w0, align 4
-  %keep0.0w1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w1
-  %keep0.0w1 = getelementptr inbounds i8, ptr %keep0.0w1.slot, i64 0
-  store float %v0.0w1, ptr %keep0.0w1, align 4
-  %keep0.0w2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w2
-  %keep0.0w2 = getelementptr inbounds i8, ptr %keep0.0w2.slot, i64 0
-  store float %v0.0w2, ptr %keep0.0w2, align 4
-  %keep0.0w3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w3
-  %keep0.0w3 = getelementptr inbounds i8, ptr %keep0.0w3.slot, i64 0
-  store float %v0.0w3, ptr %keep0.0w3, align 4
-  %keep0.0w4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w4
-  %keep0.0w4 = getelementptr inbounds i8, ptr %keep0.0w4.slot, i64 0
-  store float %v0.0w4, ptr %keep0.0w4, align 4
-  %keep0.0w5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w5
-  %keep0.0w5 = getelementptr inbounds i8, ptr %keep0.0w5.slot, i64 0
-  store float %v0.0w5, ptr %keep0.0w5, align 4
-  %keep0.0w6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w6
-  %keep0.0w6 = getelementptr inbounds i8, ptr %keep0.0w6.slot, i64 0
-  store float %v0.0w6, ptr %keep0.0w6, align 4
-  %keep0.0w7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w7
-  %keep0.0w7 = getelementptr inbounds i8, ptr %keep0.0w7.slot, i64 0
-  store float %v0.0w7, ptr %keep0.0w7, align 4
-  %keep0.0w8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w8
-  %keep0.0w8 = getelementptr inbounds i8, ptr %keep0.0w8.slot, i64 0
-  store float %v0.0w8, ptr %keep0.0w8, align 4
-  %keep0.0w9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w9
-  %keep0.0w9 = getelementptr inbounds i8, ptr %keep0.0w9.slot, i64 0
-  store float %v0.0w9, ptr %keep0.0w9, align 4
-  %keep0.0w10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w10
-  %keep0.0w10 = getelementptr inbounds i8, ptr %keep0.0w10.slot, i64 0
-  store float %v0.0w10, ptr %keep0.0w10, align 4
-  %keep0.0w11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w11
-  %keep0.0w11 = getelementptr inbounds i8, ptr %keep0.0w11.slot, i64 0
-  store float %v0.0w11, ptr %keep0.0w11, align 4
-  %keep0.0w12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w12
-  %keep0.0w12 = getelementptr inbounds i8, ptr %keep0.0w12.slot, i64 0
-  store float %v0.0w12, ptr %keep0.0w12, align 4
-  %keep0.0w13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w13
-  %keep0.0w13 = getelementptr inbounds i8, ptr %keep0.0w13.slot, i64 0
-  store float %v0.0w13, ptr %keep0.0w13, align 4
-  %keep0.0w14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w14
-  %keep0.0w14 = getelementptr inbounds i8, ptr %keep0.0w14.slot, i64 0
-  store float %v0.0w14, ptr %keep0.0w14, align 4
-  %keep0.0w15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w15
-  %keep0.0w15 = getelementptr inbounds i8, ptr %keep0.0w15.slot, i64 0
-  store float %v0.0w15, ptr %keep0.0w15, align 4
+  %a0.0w15 = load float, ptr %p0.at.0w15, align 4
+  %v0.0w0 = fmul float %a0.0w0, %a0.0w0
+  %v0.0w1 = fmul float %a0.0w1, %a0.0w1
+  %v0.0w2 = fmul float %a0.0w2, %a0.0w2
+  %v0.0w3 = fmul float %a0.0w3, %a0.0w3
+  %v0.0w4 = fmul float %a0.0w4, %a0.0w4
+  %v0.0w5 = fmul float %a0.0w5, %a0.0w5
+  %v0.0w6 = fmul float %a0.0w6, %a0.0w6
+  %v0.0w7 = fmul float %a0.0w7, %a0.0w7
+  %v0.0w8 = fmul float %a0.0w8, %a0.0w8
+  %v0.0w9 = fmul float %a0.0w9, %a0.0w9
+  %v0.0w10 = fmul float %a0.0w10, %a0.0w10
+  %v0.0w11 = fmul float %a0.0w11, %a0.0w11
+  %v0.0w12 = fmul float %a0.0w12, %a0.0w12
+  %v0.0w13 = fmul float %a0.0w13, %a0.0w13
+  %v0.0w14 = fmul float %a0.0w14, %a0.0w14
+  %v0.0w15 = fmul float %a0.0w15, %a0.0w15
+  %e1.0w0 = bitcast float %v0.0w0 to float
+  %e1.0w1 = bitcast float %v0.0w1 to float
+  %e1.0w2 = bitcast float %v0.0w2 to float
+  %e1.0w3 = bitcast float %v0.0w3 to float
+  %e1.0w4 = bitcast float %v0.0w4 to float
+  %e1.0w5 = bitcast float %v0.0w5 to float
+  %e1.0w6 = bitcast float %v0.0w6 to float
+  %e1.0w7 = bitcast float %v0.0w7 to float
+  %e1.0w8 = bitcast float %v0.0w8 to float
+  %e1.0w9 = bitcast float %v0.0w9 to float
+  %e1.0w10 = bitcast float %v0.0w10 to float
+  %e1.0w11 = bitcast float %v0.0w11 to float
+  %e1.0w12 = bitcast float %v0.0w12 to float
+  %e1.0w13 = bitcast float %v0.0w13 to float
+  %e1.0w14 = bitcast float %v0.0w14 to float
+  %e1.0w15 = bitcast float %v0.0w15 to float
+  %keep.a0.0w0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w0
+  %keep.a0.0w0 = getelementptr inbounds i8, ptr %keep.a0.0w0.slot, i64 0
+  store float %a0.0w0, ptr %keep.a0.0w0, align 4
+  %keep.a0.0w1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w1
+  %keep.a0.0w1 = getelementptr inbounds i8, ptr %keep.a0.0w1.slot, i64 0
+  store float %a0.0w1, ptr %keep.a0.0w1, align 4
+  %keep.a0.0w2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w2
+  %keep.a0.0w2 = getelementptr inbounds i8, ptr %keep.a0.0w2.slot, i64 0
+  store float %a0.0w2, ptr %keep.a0.0w2, align 4
+  %keep.a0.0w3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w3
+  %keep.a0.0w3 = getelementptr inbounds i8, ptr %keep.a0.0w3.slot, i64 0
+  store float %a0.0w3, ptr %keep.a0.0w3, align 4
+  %keep.a0.0w4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w4
+  %keep.a0.0w4 = getelementptr inbounds i8, ptr %keep.a0.0w4.slot, i64 0
+  store float %a0.0w4, ptr %keep.a0.0w4, align 4
+  %keep.a0.0w5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w5
+  %keep.a0.0w5 = getelementptr inbounds i8, ptr %keep.a0.0w5.slot, i64 0
+  store float %a0.0w5, ptr %keep.a0.0w5, align 4
+  %keep.a0.0w6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w6
+  %keep.a0.0w6 = getelementptr inbounds i8, ptr %keep.a0.0w6.slot, i64 0
+  store float %a0.0w6, ptr %keep.a0.0w6, align 4
+  %keep.a0.0w7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w7
+  %keep.a0.0w7 = getelementptr inbounds i8, ptr %keep.a0.0w7.slot, i64 0
+  store float %a0.0w7, ptr %keep.a0.0w7, align 4
+  %keep.a0.0w8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w8
+  %keep.a0.0w8 = getelementptr inbounds i8, ptr %keep.a0.0w8.slot, i64 0
+  store float %a0.0w8, ptr %keep.a0.0w8, align 4
+  %keep.a0.0w9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w9
+  %keep.a0.0w9 = getelementptr inbounds i8, ptr %keep.a0.0w9.slot, i64 0
+  store float %a0.0w9, ptr %keep.a0.0w9, align 4
+  %keep.a0.0w10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w10
+  %keep.a0.0w10 = getelementptr inbounds i8, ptr %keep.a0.0w10.slot, i64 0
+  store float %a0.0w10, ptr %keep.a0.0w10, align 4
+  %keep.a0.0w11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w11
+  %keep.a0.0w11 = getelementptr inbounds i8, ptr %keep.a0.0w11.slot, i64 0
+  store float %a0.0w11, ptr %keep.a0.0w11, align 4
+  %keep.a0.0w12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w12
+  %keep.a0.0w12 = getelementptr inbounds i8, ptr %keep.a0.0w12.slot, i64 0
+  store float %a0.0w12, ptr %keep.a0.0w12, align 4
+  %keep.a0.0w13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w13
+  %keep.a0.0w13 = getelementptr inbounds i8, ptr %keep.a0.0w13.slot, i64 0
+  store float %a0.0w13, ptr %keep.a0.0w13, align 4
+  %keep.a0.0w14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w14
+  %keep.a0.0w14 = getelementptr inbounds i8, ptr %keep.a0.0w14.slot, i64 0
+  store float %a0.0w14, ptr %keep.a0.0w14, align 4
+  %keep.a0.0w15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w15
+  %keep.a0.0w15 = getelementptr inbounds i8, ptr %keep.a0.0w15.slot, i64 0
+  store float %a0.0w15, ptr %keep.a0.0w15, align 4
   %low1.0w0 = fadd float %lane1.0w, %e1.0w0
   %low1.0w1 = fadd float %low1.0w0, %e1.0w1
   %low1.0w2 = fadd float %low1.0w1, %e1.0w2
@@ -336,12 +336,12 @@ value.0w:
   %s.short.0wx = add nuw nsw i32 %s.first.0wx, %s.member.0wx
   %s.0wx = zext i32 %s.short.0wx to i64
   %p0.at.0wx = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0wx
-  %v0.0wx = load float, ptr %p0.at.0wx, align 4
-  %v4.0wx = fmul float %v0.0wx, %v0.0wx
-  %keep0.0wx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0wx
-  %keep0.0wx = getelementptr inbounds i8, ptr %keep0.0wx.slot, i64 0
-  store float %v0.0wx, ptr %keep0.0wx, align 4
-  %e1.0wx = bitcast float %v4.0wx to float
+  %a0.0wx = load float, ptr %p0.at.0wx, align 4
+  %v0.0wx = fmul float %a0.0wx, %a0.0wx
+  %keep.a0.0wx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0wx
+  %keep.a0.0wx = getelementptr inbounds i8, ptr %keep.a0.0wx.slot, i64 0
+  store float %a0.0wx, ptr %keep.a0.0wx, align 4
+  %e1.0wx = bitcast float %v0.0wx to float
   br label %join.0w
 
 join.0w:
@@ -437,11 +437,11 @@ done.0:
   %total1.0.from = bitcast float %top1.0 to i32
   %total1.0.to = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %total1.0.from, i32 0, i32 31)
   %total1.0 = bitcast i32 %total1.0.to to float
-  %v5 = bitcast float %total1.0 to float
-  %v6 = fmul float %v5, %v2
-  %v7 = fadd float %v6, %v3
-  %v8.a = call float @llvm.sqrt.f32(float %v7)
-  %v8 = fdiv float 1.0, %v8.a
+  %v1 = bitcast float %total1.0 to float
+  %v2 = fmul float %v1, %a2
+  %v3 = fadd float %v2, %c0
+  %v4.a = call float @llvm.sqrt.f32(float %v3)
+  %v4 = fdiv float 1.0, %v4.a
   br label %chunks.out
 
 chunks.out:
@@ -481,98 +481,98 @@ block.outf:
   %i.outf0 = add nuw nsw i64 %i.outf, 0
   %s.outf0 = add nuw nsw i64 %s.outf, 0
   %p0.at.outf0 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf0
-  %v0.outf0 = load float, ptr %p0.at.outf0, align 4
+  %a0.outf0 = load float, ptr %p0.at.outf0, align 4
   %p1.at.outf0 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf0
-  %v1.outf0 = load float, ptr %p1.at.outf0, align 4
+  %a1.outf0 = load float, ptr %p1.at.outf0, align 4
   %i.outf1 = add nuw nsw i64 %i.outf, 16
   %s.outf1 = add nuw nsw i64 %s.outf, 1
   %p0.at.outf1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf1
-  %v0.outf1 = load float, ptr %p0.at.outf1, align 4
+  %a0.outf1 = load float, ptr %p0.at.outf1, align 4
   %p1.at.outf1 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf1
-  %v1.outf1 = load float, ptr %p1.at.outf1, align 4
+  %a1.outf1 = load float, ptr %p1.at.outf1, align 4
   %i.outf2 = add nuw nsw i64 %i.outf, 32
   %s.outf2 = add nuw nsw i64 %s.outf, 2
   %p0.at.outf2 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf2
-  %v0.outf2 = load float, ptr %p0.at.outf2, align 4
+  %a0.outf2 = load float, ptr %p0.at.outf2, align 4
   %p1.at.outf2 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf2
-  %v1.outf2 = load float, ptr %p1.at.outf2, align 4
+  %a1.outf2 = load float, ptr %p1.at.outf2, align 4
   %i.outf3 = add nuw nsw i64 %i.outf, 48
   %s.outf3 = add nuw nsw i64 %s.outf, 3
   %p0.at.outf3 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf3
-  %v0.outf3 = load float, ptr %p0.at.outf3, align 4
+  %a0.outf3 = load float, ptr %p0.at.outf3, align 4
   %p1.at.outf3 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf3
-  %v1.outf3 = load float, ptr %p1.at.outf3, align 4
+  %a1.outf3 = load float, ptr %p1.at.outf3, align 4
   %i.outf4 = add nuw nsw i64 %i.outf, 64
   %s.outf4 = add nuw nsw i64 %s.outf, 128
   %p0.at.outf4 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf4
-  %v0.outf4 = load float, ptr %p0.at.outf4, align 4
+  %a0.outf4 = load float, ptr %p0.at.outf4, align 4
   %p1.at.outf4 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf4
-  %v1.outf4 = load float, ptr %p1.at.outf4, align 4
+  %a1.outf4 = load float, ptr %p1.at.outf4, align 4
   %i.outf5 = add nuw nsw i64 %i.outf, 80
   %s.outf5 = add nuw nsw i64 %s.outf, 129
   %p0.at.outf5 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf5
-  %v0.outf5 = load float, ptr %p0.at.outf5, align 4
+  %a0.outf5 = load float, ptr %p0.at.outf5, align 4
   %p1.at.outf5 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf5
-  %v1.outf5 = load float, ptr %p1.at.outf5, align 4
+  %a1.outf5 = load float, ptr %p1.at.outf5, align 4
   %i.outf6 = add nuw nsw i64 %i.outf, 96
   %s.outf6 = add nuw nsw i64 %s.outf, 130
   %p0.at.outf6 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf6
-  %v0.outf6 = load float, ptr %p0.at.outf6, align 4
+  %a0.outf6 = load float, ptr %p0.at.outf6, align 4
   %p1.at.outf6 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf6
-  %v1.outf6 = load float, ptr %p1.at.outf6, align 4
+  %a1.outf6 = load float, ptr %p1.at.outf6, align 4
   %i.outf7 = add nuw nsw i64 %i.outf, 112
   %s.outf7 = add nuw nsw i64 %s.outf, 131
   %p0.at.outf7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf7
-  %v0.outf7 = load float, ptr %p0.at.outf7, align 4
+  %a0.outf7 = load float, ptr %p0.at.outf7, align 4
   %p1.at.outf7 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outf7
-  %v1.outf7 = load float, ptr %p1.at.outf7, align 4
-  %v9.outf0 = fmul float %v0.outf0, %v8
-  %v9.outf1 = fmul float %v0.outf1, %v8
-  %v9.outf2 = fmul float %v0.outf2, %v8
-  %v9.outf3 = fmul float %v0.outf3, %v8
-  %v9.outf4 = fmul float %v0.outf4, %v8
-  %v9.outf5 = fmul float %v0.outf5, %v8
-  %v9.outf6 = fmul float %v0.outf6, %v8
-  %v9.outf7 = fmul float %v0.outf7, %v8
-  %v10.outf0 = fmul float %v9.outf0, %v1.outf0
-  %v10.outf1 = fmul float %v9.outf1, %v1.outf1
-  %v10.outf2 = fmul float %v9.outf2, %v1.outf2
-  %v10.outf3 = fmul float %v9.outf3, %v1.outf3
-  %v10.outf4 = fmul float %v9.outf4, %v1.outf4
-  %v10.outf5 = fmul float %v9.outf5, %v1.outf5
-  %v10.outf6 = fmul float %v9.outf6, %v1.outf6
-  %v10.outf7 = fmul float %v9.outf7, %v1.outf7
+  %a1.outf7 = load float, ptr %p1.at.outf7, align 4
+  %v5.outf0 = fmul float %a0.outf0, %v4
+  %v5.outf1 = fmul float %a0.outf1, %v4
+  %v5.outf2 = fmul float %a0.outf2, %v4
+  %v5.outf3 = fmul float %a0.outf3, %v4
+  %v5.outf4 = fmul float %a0.outf4, %v4
+  %v5.outf5 = fmul float %a0.outf5, %v4
+  %v5.outf6 = fmul float %a0.outf6, %v4
+  %v5.outf7 = fmul float %a0.outf7, %v4
+  %v6.outf0 = fmul float %v5.outf0, %a1.outf0
+  %v6.outf1 = fmul float %v5.outf1, %a1.outf1
+  %v6.outf2 = fmul float %v5.outf2, %a1.outf2
+  %v6.outf3 = fmul float %v5.outf3, %a1.outf3
+  %v6.outf4 = fmul float %v5.outf4, %a1.outf4
+  %v6.outf5 = fmul float %v5.outf5, %a1.outf5
+  %v6.outf6 = fmul float %v5.outf6, %a1.outf6
+  %v6.outf7 = fmul float %v5.outf7, %a1.outf7
   %o0.at.outf0 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf0
-  %o0.at.outf0.out.nan = fcmp uno float %v10.outf0, 0.0
-  %o0.at.outf0.out = select i1 %o0.at.outf0.out.nan, float 0x7FF8000000000000, float %v10.outf0
+  %o0.at.outf0.out.nan = fcmp uno float %v6.outf0, 0.0
+  %o0.at.outf0.out = select i1 %o0.at.outf0.out.nan, float 0x7FF8000000000000, float %v6.outf0
   store float %o0.at.outf0.out, ptr %o0.at.outf0, align 4
   %o0.at.outf1 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf1
-  %o0.at.outf1.out.nan = fcmp uno float %v10.outf1, 0.0
-  %o0.at.outf1.out = select i1 %o0.at.outf1.out.nan, float 0x7FF8000000000000, float %v10.outf1
+  %o0.at.outf1.out.nan = fcmp uno float %v6.outf1, 0.0
+  %o0.at.outf1.out = select i1 %o0.at.outf1.out.nan, float 0x7FF8000000000000, float %v6.outf1
   store float %o0.at.outf1.out, ptr %o0.at.outf1, align 4
   %o0.at.outf2 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf2
-  %o0.at.outf2.out.nan = fcmp uno float %v10.outf2, 0.0
-  %o0.at.outf2.out = select i1 %o0.at.outf2.out.nan, float 0x7FF8000000000000, float %v10.outf2
+  %o0.at.outf2.out.nan = fcmp uno float %v6.outf2, 0.0
+  %o0.at.outf2.out = select i1 %o0.at.outf2.out.nan, float 0x7FF8000000000000, float %v6.outf2
   store float %o0.at.outf2.out, ptr %o0.at.outf2, align 4
   %o0.at.outf3 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf3
-  %o0.at.outf3.out.nan = fcmp uno float %v10.outf3, 0.0
-  %o0.at.outf3.out = select i1 %o0.at.outf3.out.nan, float 0x7FF8000000000000, float %v10.outf3
+  %o0.at.outf3.out.nan = fcmp uno float %v6.outf3, 0.0
+  %o0.at.outf3.out = select i1 %o0.at.outf3.out.nan, float 0x7FF8000000000000, float %v6.outf3
   store float %o0.at.outf3.out, ptr %o0.at.outf3, align 4
   %o0.at.outf4 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf4
-  %o0.at.outf4.out.nan = fcmp uno float %v10.outf4, 0.0
-  %o0.at.outf4.out = select i1 %o0.at.outf4.out.nan, float 0x7FF8000000000000, float %v10.outf4
+  %o0.at.outf4.out.nan = fcmp uno float %v6.outf4, 0.0
+  %o0.at.outf4.out = select i1 %o0.at.outf4.out.nan, float 0x7FF8000000000000, float %v6.outf4
   store float %o0.at.outf4.out, ptr %o0.at.outf4, align 4
   %o0.at.outf5 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf5
-  %o0.at.outf5.out.nan = fcmp uno float %v10.outf5, 0.0
-  %o0.at.outf5.out = select i1 %o0.at.outf5.out.nan, float 0x7FF8000000000000, float %v10.outf5
+  %o0.at.outf5.out.nan = fcmp uno float %v6.outf5, 0.0
+  %o0.at.outf5.out = select i1 %o0.at.outf5.out.nan, float 0x7FF8000000000000, float %v6.outf5
   store float %o0.at.outf5.out, ptr %o0.at.outf5, align 4
   %o0.at.outf6 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf6
-  %o0.at.outf6.out.nan = fcmp uno float %v10.outf6, 0.0
-  %o0.at.outf6.out = select i1 %o0.at.outf6.out.nan, float 0x7FF8000000000000, float %v10.outf6
+  %o0.at.outf6.out.nan = fcmp uno float %v6.outf6, 0.0
+  %o0.at.outf6.out = select i1 %o0.at.outf6.out.nan, float 0x7FF8000000000000, float %v6.outf6
   store float %o0.at.outf6.out, ptr %o0.at.outf6, align 4
   %o0.at.outf7 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf7
-  %o0.at.outf7.out.nan = fcmp uno float %v10.outf7, 0.0
-  %o0.at.outf7.out = select i1 %o0.at.outf7.out.nan, float 0x7FF8000000000000, float %v10.outf7
+  %o0.at.outf7.out.nan = fcmp uno float %v6.outf7, 0.0
+  %o0.at.outf7.out = select i1 %o0.at.outf7.out.nan, float 0x7FF8000000000000, float %v6.outf7
   store float %o0.at.outf7.out, ptr %o0.at.outf7, align 4
   br label %block.end.outf
 
@@ -600,210 +600,210 @@ block.outl:
   %i.outl0 = add nuw nsw i64 %i.outl, 0
   %s.outl0 = add nuw nsw i64 %s.outl, 0
   %p1.at.outl0 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl0
-  %v1.outl0 = load float, ptr %p1.at.outl0, align 4
-  %held0.outl0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl0
-  %held0.outl0 = getelementptr inbounds i8, ptr %held0.outl0.slot, i64 0
-  %v0.outl0 = load float, ptr %held0.outl0, align 4
+  %a1.outl0 = load float, ptr %p1.at.outl0, align 4
+  %held.a0.outl0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl0
+  %held.a0.outl0 = getelementptr inbounds i8, ptr %held.a0.outl0.slot, i64 0
+  %a0.outl0 = load float, ptr %held.a0.outl0, align 4
   %i.outl1 = add nuw nsw i64 %i.outl, 16
   %s.outl1 = add nuw nsw i64 %s.outl, 1
   %p1.at.outl1 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl1
-  %v1.outl1 = load float, ptr %p1.at.outl1, align 4
-  %held0.outl1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl1
-  %held0.outl1 = getelementptr inbounds i8, ptr %held0.outl1.slot, i64 0
-  %v0.outl1 = load float, ptr %held0.outl1, align 4
+  %a1.outl1 = load float, ptr %p1.at.outl1, align 4
+  %held.a0.outl1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl1
+  %held.a0.outl1 = getelementptr inbounds i8, ptr %held.a0.outl1.slot, i64 0
+  %a0.outl1 = load float, ptr %held.a0.outl1, align 4
   %i.outl2 = add nuw nsw i64 %i.outl, 32
   %s.outl2 = add nuw nsw i64 %s.outl, 2
   %p1.at.outl2 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl2
-  %v1.outl2 = load float, ptr %p1.at.outl2, align 4
-  %held0.outl2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl2
-  %held0.outl2 = getelementptr inbounds i8, ptr %held0.outl2.slot, i64 0
-  %v0.outl2 = load float, ptr %held0.outl2, align 4
+  %a1.outl2 = load float, ptr %p1.at.outl2, align 4
+  %held.a0.outl2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl2
+  %held.a0.outl2 = getelementptr inbounds i8, ptr %held.a0.outl2.slot, i64 0
+  %a0.outl2 = load float, ptr %held.a0.outl2, align 4
   %i.outl3 = add nuw nsw i64 %i.outl, 48
   %s.outl3 = add nuw nsw i64 %s.outl, 3
   %p1.at.outl3 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl3
-  %v1.outl3 = load float, ptr %p1.at.outl3, align 4
-  %held0.outl3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl3
-  %held0.outl3 = getelementptr inbounds i8, ptr %held0.outl3.slot, i64 0
-  %v0.outl3 = load float, ptr %held0.outl3, align 4
+  %a1.outl3 = load float, ptr %p1.at.outl3, align 4
+  %held.a0.outl3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl3
+  %held.a0.outl3 = getelementptr inbounds i8, ptr %held.a0.outl3.slot, i64 0
+  %a0.outl3 = load float, ptr %held.a0.outl3, align 4
   %i.outl4 = add nuw nsw i64 %i.outl, 64
   %s.outl4 = add nuw nsw i64 %s.outl, 128
   %p1.at.outl4 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl4
-  %v1.outl4 = load float, ptr %p1.at.outl4, align 4
-  %held0.outl4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl4
-  %held0.outl4 = getelementptr inbounds i8, ptr %held0.outl4.slot, i64 0
-  %v0.outl4 = load float, ptr %held0.outl4, align 4
+  %a1.outl4 = load float, ptr %p1.at.outl4, align 4
+  %held.a0.outl4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl4
+  %held.a0.outl4 = getelementptr inbounds i8, ptr %held.a0.outl4.slot, i64 0
+  %a0.outl4 = load float, ptr %held.a0.outl4, align 4
   %i.outl5 = add nuw nsw i64 %i.outl, 80
   %s.outl5 = add nuw nsw i64 %s.outl, 129
   %p1.at.outl5 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl5
-  %v1.outl5 = load float, ptr %p1.at.outl5, align 4
-  %held0.outl5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl5
-  %held0.outl5 = getelementptr inbounds i8, ptr %held0.outl5.slot, i64 0
-  %v0.outl5 = load float, ptr %held0.outl5, align 4
+  %a1.outl5 = load float, ptr %p1.at.outl5, align 4
+  %held.a0.outl5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl5
+  %held.a0.outl5 = getelementptr inbounds i8, ptr %held.a0.outl5.slot, i64 0
+  %a0.outl5 = load float, ptr %held.a0.outl5, align 4
   %i.outl6 = add nuw nsw i64 %i.outl, 96
   %s.outl6 = add nuw nsw i64 %s.outl, 130
   %p1.at.outl6 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl6
-  %v1.outl6 = load float, ptr %p1.at.outl6, align 4
-  %held0.outl6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl6
-  %held0.outl6 = getelementptr inbounds i8, ptr %held0.outl6.slot, i64 0
-  %v0.outl6 = load float, ptr %held0.outl6, align 4
+  %a1.outl6 = load float, ptr %p1.at.outl6, align 4
+  %held.a0.outl6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl6
+  %held.a0.outl6 = getelementptr inbounds i8, ptr %held.a0.outl6.slot, i64 0
+  %a0.outl6 = load float, ptr %held.a0.outl6, align 4
   %i.outl7 = add nuw nsw i64 %i.outl, 112
   %s.outl7 = add nuw nsw i64 %s.outl, 131
   %p1.at.outl7 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl7
-  %v1.outl7 = load float, ptr %p1.at.outl7, align 4
-  %held0.outl7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl7
-  %held0.outl7 = getelementptr inbounds i8, ptr %held0.outl7.slot, i64 0
-  %v0.outl7 = load float, ptr %held0.outl7, align 4
+  %a1.outl7 = load float, ptr %p1.at.outl7, align 4
+  %held.a0.outl7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl7
+  %held.a0.outl7 = getelementptr inbounds i8, ptr %held.a0.outl7.slot, i64 0
+  %a0.outl7 = load float, ptr %held.a0.outl7, align 4
   %i.outl8 = add nuw nsw i64 %i.outl, 128
   %s.outl8 = add nuw nsw i64 %s.outl, 256
   %p1.at.outl8 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl8
-  %v1.outl8 = load float, ptr %p1.at.outl8, align 4
-  %held0.outl8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl8
-  %held0.outl8 = getelementptr inbounds i8, ptr %held0.outl8.slot, i64 0
-  %v0.outl8 = load float, ptr %held0.outl8, align 4
+  %a1.outl8 = load float, ptr %p1.at.outl8, align 4
+  %held.a0.outl8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl8
+  %held.a0.outl8 = getelementptr inbounds i8, ptr %held.a0.outl8.slot, i64 0
+  %a0.outl8 = load float, ptr %held.a0.outl8, align 4
   %i.outl9 = add nuw nsw i64 %i.outl, 144
   %s.outl9 = add nuw nsw i64 %s.outl, 257
   %p1.at.outl9 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl9
-  %v1.outl9 = load float, ptr %p1.at.outl9, align 4
-  %held0.outl9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl9
-  %held0.outl9 = getelementptr inbounds i8, ptr %held0.outl9.slot, i64 0
-  %v0.outl9 = load float, ptr %held0.outl9, align 4
+  %a1.outl9 = load float, ptr %p1.at.outl9, align 4
+  %held.a0.outl9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl9
+  %held.a0.outl9 = getelementptr inbounds i8, ptr %held.a0.outl9.slot, i64 0
+  %a0.outl9 = load float, ptr %held.a0.outl9, align 4
   %i.outl10 = add nuw nsw i64 %i.outl, 160
   %s.outl10 = add nuw nsw i64 %s.outl, 258
   %p1.at.outl10 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl10
-  %v1.outl10 = load float, ptr %p1.at.outl10, align 4
-  %held0.outl10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl10
-  %held0.outl10 = getelementptr inbounds i8, ptr %held0.outl10.slot, i64 0
-  %v0.outl10 = load float, ptr %held0.outl10, align 4
+  %a1.outl10 = load float, ptr %p1.at.outl10, align 4
+  %held.a0.outl10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl10
+  %held.a0.outl10 = getelementptr inbounds i8, ptr %held.a0.outl10.slot, i64 0
+  %a0.outl10 = load float, ptr %held.a0.outl10, align 4
   %i.outl11 = add nuw nsw i64 %i.outl, 176
   %s.outl11 = add nuw nsw i64 %s.outl, 259
   %p1.at.outl11 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl11
-  %v1.outl11 = load float, ptr %p1.at.outl11, align 4
-  %held0.outl11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl11
-  %held0.outl11 = getelementptr inbounds i8, ptr %held0.outl11.slot, i64 0
-  %v0.outl11 = load float, ptr %held0.outl11, align 4
+  %a1.outl11 = load float, ptr %p1.at.outl11, align 4
+  %held.a0.outl11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl11
+  %held.a0.outl11 = getelementptr inbounds i8, ptr %held.a0.outl11.slot, i64 0
+  %a0.outl11 = load float, ptr %held.a0.outl11, align 4
   %i.outl12 = add nuw nsw i64 %i.outl, 192
   %s.outl12 = add nuw nsw i64 %s.outl, 384
   %p1.at.outl12 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl12
-  %v1.outl12 = load float, ptr %p1.at.outl12, align 4
-  %held0.outl12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl12
-  %held0.outl12 = getelementptr inbounds i8, ptr %held0.outl12.slot, i64 0
-  %v0.outl12 = load float, ptr %held0.outl12, align 4
+  %a1.outl12 = load float, ptr %p1.at.outl12, align 4
+  %held.a0.outl12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl12
+  %held.a0.outl12 = getelementptr inbounds i8, ptr %held.a0.outl12.slot, i64 0
+  %a0.outl12 = load float, ptr %held.a0.outl12, align 4
   %i.outl13 = add nuw nsw i64 %i.outl, 208
   %s.outl13 = add nuw nsw i64 %s.outl, 385
   %p1.at.outl13 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl13
-  %v1.outl13 = load float, ptr %p1.at.outl13, align 4
-  %held0.outl13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl13
-  %held0.outl13 = getelementptr inbounds i8, ptr %held0.outl13.slot, i64 0
-  %v0.outl13 = load float, ptr %held0.outl13, align 4
+  %a1.outl13 = load float, ptr %p1.at.outl13, align 4
+  %held.a0.outl13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl13
+  %held.a0.outl13 = getelementptr inbounds i8, ptr %held.a0.outl13.slot, i64 0
+  %a0.outl13 = load float, ptr %held.a0.outl13, align 4
   %i.outl14 = add nuw nsw i64 %i.outl, 224
   %s.outl14 = add nuw nsw i64 %s.outl, 386
   %p1.at.outl14 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl14
-  %v1.outl14 = load float, ptr %p1.at.outl14, align 4
-  %held0.outl14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl14
-  %held0.outl14 = getelementptr inbounds i8, ptr %held0.outl14.slot, i64 0
-  %v0.outl14 = load float, ptr %held0.outl14, align 4
+  %a1.outl14 = load float, ptr %p1.at.outl14, align 4
+  %held.a0.outl14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl14
+  %held.a0.outl14 = getelementptr inbounds i8, ptr %held.a0.outl14.slot, i64 0
+  %a0.outl14 = load float, ptr %held.a0.outl14, align 4
   %i.outl15 = add nuw nsw i64 %i.outl, 240
   %s.outl15 = add nuw nsw i64 %s.outl, 387
   %p1.at.outl15 = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outl15
-  %v1.outl15 = load float, ptr %p1.at.outl15, align 4
-  %held0.outl15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl15
-  %held0.outl15 = getelementptr inbounds i8, ptr %held0.outl15.slot, i64 0
-  %v0.outl15 = load float, ptr %held0.outl15, align 4
-  %v9.outl0 = fmul float %v0.outl0, %v8
-  %v9.outl1 = fmul float %v0.outl1, %v8
-  %v9.outl2 = fmul float %v0.outl2, %v8
-  %v9.outl3 = fmul float %v0.outl3, %v8
-  %v9.outl4 = fmul float %v0.outl4, %v8
-  %v9.outl5 = fmul float %v0.outl5, %v8
-  %v9.outl6 = fmul float %v0.outl6, %v8
-  %v9.outl7 = fmul float %v0.outl7, %v8
-  %v9.outl8 = fmul float %v0.outl8, %v8
-  %v9.outl9 = fmul float %v0.outl9, %v8
-  %v9.outl10 = fmul float %v0.outl10, %v8
-  %v9.outl11 = fmul float %v0.outl11, %v8
-  %v9.outl12 = fmul float %v0.outl12, %v8
-  %v9.outl13 = fmul float %v0.outl13, %v8
-  %v9.outl14 = fmul float %v0.outl14, %v8
-  %v9.outl15 = fmul float %v0.outl15, %v8
-  %v10.outl0 = fmul float %v9.outl0, %v1.outl0
-  %v10.outl1 = fmul float %v9.outl1, %v1.outl1
-  %v10.outl2 = fmul float %v9.outl2, %v1.outl2
-  %v10.outl3 = fmul float %v9.outl3, %v1.outl3
-  %v10.outl4 = fmul float %v9.outl4, %v1.outl4
-  %v10.outl5 = fmul float %v9.outl5, %v1.outl5
-  %v10.outl6 = fmul float %v9.outl6, %v1.outl6
-  %v10.outl7 = fmul float %v9.outl7, %v1.outl7
-  %v10.outl8 = fmul float %v9.outl8, %v1.outl8
-  %v10.outl9 = fmul float %v9.outl9, %v1.outl9
-  %v10.outl10 = fmul float %v9.outl10, %v1.outl10
-  %v10.outl11 = fmul float %v9.outl11, %v1.outl11
-  %v10.outl12 = fmul float %v9.outl12, %v1.outl12
-  %v10.outl13 = fmul float %v9.outl13, %v1.outl13
-  %v10.outl14 = fmul float %v9.outl14, %v1.outl14
-  %v10.outl15 = fmul float %v9.outl15, %v1.outl15
+  %a1.outl15 = load float, ptr %p1.at.outl15, align 4
+  %held.a0.outl15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl15
+  %held.a0.outl15 = getelementptr inbounds i8, ptr %held.a0.outl15.slot, i64 0
+  %a0.outl15 = load float, ptr %held.a0.outl15, align 4
+  %v5.outl0 = fmul float %a0.outl0, %v4
+  %v5.outl1 = fmul float %a0.outl1, %v4
+  %v5.outl2 = fmul float %a0.outl2, %v4
+  %v5.outl3 = fmul float %a0.outl3, %v4
+  %v5.outl4 = fmul float %a0.outl4, %v4
+  %v5.outl5 = fmul float %a0.outl5, %v4
+  %v5.outl6 = fmul float %a0.outl6, %v4
+  %v5.outl7 = fmul float %a0.outl7, %v4
+  %v5.outl8 = fmul float %a0.outl8, %v4
+  %v5.outl9 = fmul float %a0.outl9, %v4
+  %v5.outl10 = fmul float %a0.outl10, %v4
+  %v5.outl11 = fmul float %a0.outl11, %v4
+  %v5.outl12 = fmul float %a0.outl12, %v4
+  %v5.outl13 = fmul float %a0.outl13, %v4
+  %v5.outl14 = fmul float %a0.outl14, %v4
+  %v5.outl15 = fmul float %a0.outl15, %v4
+  %v6.outl0 = fmul float %v5.outl0, %a1.outl0
+  %v6.outl1 = fmul float %v5.outl1, %a1.outl1
+  %v6.outl2 = fmul float %v5.outl2, %a1.outl2
+  %v6.outl3 = fmul float %v5.outl3, %a1.outl3
+  %v6.outl4 = fmul float %v5.outl4, %a1.outl4
+  %v6.outl5 = fmul float %v5.outl5, %a1.outl5
+  %v6.outl6 = fmul float %v5.outl6, %a1.outl6
+  %v6.outl7 = fmul float %v5.outl7, %a1.outl7
+  %v6.outl8 = fmul float %v5.outl8, %a1.outl8
+  %v6.outl9 = fmul float %v5.outl9, %a1.outl9
+  %v6.outl10 = fmul float %v5.outl10, %a1.outl10
+  %v6.outl11 = fmul float %v5.outl11, %a1.outl11
+  %v6.outl12 = fmul float %v5.outl12, %a1.outl12
+  %v6.outl13 = fmul float %v5.outl13, %a1.outl13
+  %v6.outl14 = fmul float %v5.outl14, %a1.outl14
+  %v6.outl15 = fmul float %v5.outl15, %a1.outl15
   %o0.at.outl0 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl0
-  %o0.at.outl0.out.nan = fcmp uno float %v10.outl0, 0.0
-  %o0.at.outl0.out = select i1 %o0.at.outl0.out.nan, float 0x7FF8000000000000, float %v10.outl0
+  %o0.at.outl0.out.nan = fcmp uno float %v6.outl0, 0.0
+  %o0.at.outl0.out = select i1 %o0.at.outl0.out.nan, float 0x7FF8000000000000, float %v6.outl0
   store float %o0.at.outl0.out, ptr %o0.at.outl0, align 4
   %o0.at.outl1 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl1
-  %o0.at.outl1.out.nan = fcmp uno float %v10.outl1, 0.0
-  %o0.at.outl1.out = select i1 %o0.at.outl1.out.nan, float 0x7FF8000000000000, float %v10.outl1
+  %o0.at.outl1.out.nan = fcmp uno float %v6.outl1, 0.0
+  %o0.at.outl1.out = select i1 %o0.at.outl1.out.nan, float 0x7FF8000000000000, float %v6.outl1
   store float %o0.at.outl1.out, ptr %o0.at.outl1, align 4
   %o0.at.outl2 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl2
-  %o0.at.outl2.out.nan = fcmp uno float %v10.outl2, 0.0
-  %o0.at.outl2.out = select i1 %o0.at.outl2.out.nan, float 0x7FF8000000000000, float %v10.outl2
+  %o0.at.outl2.out.nan = fcmp uno float %v6.outl2, 0.0
+  %o0.at.outl2.out = select i1 %o0.at.outl2.out.nan, float 0x7FF8000000000000, float %v6.outl2
   store float %o0.at.outl2.out, ptr %o0.at.outl2, align 4
   %o0.at.outl3 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl3
-  %o0.at.outl3.out.nan = fcmp uno float %v10.outl3, 0.0
-  %o0.at.outl3.out = select i1 %o0.at.outl3.out.nan, float 0x7FF8000000000000, float %v10.outl3
+  %o0.at.outl3.out.nan = fcmp uno float %v6.outl3, 0.0
+  %o0.at.outl3.out = select i1 %o0.at.outl3.out.nan, float 0x7FF8000000000000, float %v6.outl3
   store float %o0.at.outl3.out, ptr %o0.at.outl3, align 4
   %o0.at.outl4 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl4
-  %o0.at.outl4.out.nan = fcmp uno float %v10.outl4, 0.0
-  %o0.at.outl4.out = select i1 %o0.at.outl4.out.nan, float 0x7FF8000000000000, float %v10.outl4
+  %o0.at.outl4.out.nan = fcmp uno float %v6.outl4, 0.0
+  %o0.at.outl4.out = select i1 %o0.at.outl4.out.nan, float 0x7FF8000000000000, float %v6.outl4
   store float %o0.at.outl4.out, ptr %o0.at.outl4, align 4
   %o0.at.outl5 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl5
-  %o0.at.outl5.out.nan = fcmp uno float %v10.outl5, 0.0
-  %o0.at.outl5.out = select i1 %o0.at.outl5.out.nan, float 0x7FF8000000000000, float %v10.outl5
+  %o0.at.outl5.out.nan = fcmp uno float %v6.outl5, 0.0
+  %o0.at.outl5.out = select i1 %o0.at.outl5.out.nan, float 0x7FF8000000000000, float %v6.outl5
   store float %o0.at.outl5.out, ptr %o0.at.outl5, align 4
   %o0.at.outl6 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl6
-  %o0.at.outl6.out.nan = fcmp uno float %v10.outl6, 0.0
-  %o0.at.outl6.out = select i1 %o0.at.outl6.out.nan, float 0x7FF8000000000000, float %v10.outl6
+  %o0.at.outl6.out.nan = fcmp uno float %v6.outl6, 0.0
+  %o0.at.outl6.out = select i1 %o0.at.outl6.out.nan, float 0x7FF8000000000000, float %v6.outl6
   store float %o0.at.outl6.out, ptr %o0.at.outl6, align 4
   %o0.at.outl7 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl7
-  %o0.at.outl7.out.nan = fcmp uno float %v10.outl7, 0.0
-  %o0.at.outl7.out = select i1 %o0.at.outl7.out.nan, float 0x7FF8000000000000, float %v10.outl7
+  %o0.at.outl7.out.nan = fcmp uno float %v6.outl7, 0.0
+  %o0.at.outl7.out = select i1 %o0.at.outl7.out.nan, float 0x7FF8000000000000, float %v6.outl7
   store float %o0.at.outl7.out, ptr %o0.at.outl7, align 4
   %o0.at.outl8 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl8
-  %o0.at.outl8.out.nan = fcmp uno float %v10.outl8, 0.0
-  %o0.at.outl8.out = select i1 %o0.at.outl8.out.nan, float 0x7FF8000000000000, float %v10.outl8
+  %o0.at.outl8.out.nan = fcmp uno float %v6.outl8, 0.0
+  %o0.at.outl8.out = select i1 %o0.at.outl8.out.nan, float 0x7FF8000000000000, float %v6.outl8
   store float %o0.at.outl8.out, ptr %o0.at.outl8, align 4
   %o0.at.outl9 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl9
-  %o0.at.outl9.out.nan = fcmp uno float %v10.outl9, 0.0
-  %o0.at.outl9.out = select i1 %o0.at.outl9.out.nan, float 0x7FF8000000000000, float %v10.outl9
+  %o0.at.outl9.out.nan = fcmp uno float %v6.outl9, 0.0
+  %o0.at.outl9.out = select i1 %o0.at.outl9.out.nan, float 0x7FF8000000000000, float %v6.outl9
   store float %o0.at.outl9.out, ptr %o0.at.outl9, align 4
   %o0.at.outl10 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl10
-  %o0.at.outl10.out.nan = fcmp uno float %v10.outl10, 0.0
-  %o0.at.outl10.out = select i1 %o0.at.outl10.out.nan, float 0x7FF8000000000000, float %v10.outl10
+  %o0.at.outl10.out.nan = fcmp uno float %v6.outl10, 0.0
+  %o0.at.outl10.out = select i1 %o0.at.outl10.out.nan, float 0x7FF8000000000000, float %v6.outl10
   store float %o0.at.outl10.out, ptr %o0.at.outl10, align 4
   %o0.at.outl11 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl11
-  %o0.at.outl11.out.nan = fcmp uno float %v10.outl11, 0.0
-  %o0.at.outl11.out = select i1 %o0.at.outl11.out.nan, float 0x7FF8000000000000, float %v10.outl11
+  %o0.at.outl11.out.nan = fcmp uno float %v6.outl11, 0.0
+  %o0.at.outl11.out = select i1 %o0.at.outl11.out.nan, float 0x7FF8000000000000, float %v6.outl11
   store float %o0.at.outl11.out, ptr %o0.at.outl11, align 4
   %o0.at.outl12 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl12
-  %o0.at.outl12.out.nan = fcmp uno float %v10.outl12, 0.0
-  %o0.at.outl12.out = select i1 %o0.at.outl12.out.nan, float 0x7FF8000000000000, float %v10.outl12
+  %o0.at.outl12.out.nan = fcmp uno float %v6.outl12, 0.0
+  %o0.at.outl12.out = select i1 %o0.at.outl12.out.nan, float 0x7FF8000000000000, float %v6.outl12
   store float %o0.at.outl12.out, ptr %o0.at.outl12, align 4
   %o0.at.outl13 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl13
-  %o0.at.outl13.out.nan = fcmp uno float %v10.outl13, 0.0
-  %o0.at.outl13.out = select i1 %o0.at.outl13.out.nan, float 0x7FF8000000000000, float %v10.outl13
+  %o0.at.outl13.out.nan = fcmp uno float %v6.outl13, 0.0
+  %o0.at.outl13.out = select i1 %o0.at.outl13.out.nan, float 0x7FF8000000000000, float %v6.outl13
   store float %o0.at.outl13.out, ptr %o0.at.outl13, align 4
   %o0.at.outl14 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl14
-  %o0.at.outl14.out.nan = fcmp uno float %v10.outl14, 0.0
-  %o0.at.outl14.out = select i1 %o0.at.outl14.out.nan, float 0x7FF8000000000000, float %v10.outl14
+  %o0.at.outl14.out.nan = fcmp uno float %v6.outl14, 0.0
+  %o0.at.outl14.out = select i1 %o0.at.outl14.out.nan, float 0x7FF8000000000000, float %v6.outl14
   store float %o0.at.outl14.out, ptr %o0.at.outl14, align 4
   %o0.at.outl15 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl15
-  %o0.at.outl15.out.nan = fcmp uno float %v10.outl15, 0.0
-  %o0.at.outl15.out = select i1 %o0.at.outl15.out.nan, float 0x7FF8000000000000, float %v10.outl15
+  %o0.at.outl15.out.nan = fcmp uno float %v6.outl15, 0.0
+  %o0.at.outl15.out = select i1 %o0.at.outl15.out.nan, float 0x7FF8000000000000, float %v6.outl15
   store float %o0.at.outl15.out, ptr %o0.at.outl15, align 4
   br label %block.end.outl
 
@@ -830,15 +830,15 @@ value.outl:
   %s.short.outlx = add nuw nsw i32 %s.first.outlx, %s.member.outlx
   %s.outlx = zext i32 %s.short.outlx to i64
   %p1.at.outlx = getelementptr inbounds [4 x i8], ptr %p1.base, i64 %i.outlx
-  %v1.outlx = load float, ptr %p1.at.outlx, align 4
-  %held0.outlx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outlx
-  %held0.outlx = getelementptr inbounds i8, ptr %held0.outlx.slot, i64 0
-  %v0.outlx = load float, ptr %held0.outlx, align 4
-  %v9.outlx = fmul float %v0.outlx, %v8
-  %v10.outlx = fmul float %v9.outlx, %v1.outlx
+  %a1.outlx = load float, ptr %p1.at.outlx, align 4
+  %held.a0.outlx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outlx
+  %held.a0.outlx = getelementptr inbounds i8, ptr %held.a0.outlx.slot, i64 0
+  %a0.outlx = load float, ptr %held.a0.outlx, align 4
+  %v5.outlx = fmul float %a0.outlx, %v4
+  %v6.outlx = fmul float %v5.outlx, %a1.outlx
   %o0.at.outlx = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outlx
-  %o0.at.outlx.out.nan = fcmp uno float %v10.outlx, 0.0
-  %o0.at.outlx.out = select i1 %o0.at.outlx.out.nan, float 0x7FF8000000000000, float %v10.outlx
+  %o0.at.outlx.out.nan = fcmp uno float %v6.outlx, 0.0
+  %o0.at.outlx.out = select i1 %o0.at.outlx.out.nan, float 0x7FF8000000000000, float %v6.outlx
   store float %o0.at.outlx.out, ptr %o0.at.outlx, align 4
   br label %join.outl
 
@@ -878,6 +878,6 @@ declare void @llvm.nvvm.barrier0()
 @lanes = internal addrspace(3) global [128 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_square_sum_mul_add_rsqrt_mul_mul_f32_53b9ab00, !"maxntidx", i32 256, !"minctasm", i32 4}
+!0 = !{ptr @kiln_square_sum_mul_add_rsqrt_mul_mul_f32_9a1fe2b6, !"maxntidx", i32 256, !"minctasm", i32 4}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

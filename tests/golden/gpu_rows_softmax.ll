@@ -1,13 +1,13 @@
 ; kiln gpu kernel, rows, 1 axes
-; v0: operand float32 c
-; v1: float32 = max(v0)
-; v2: float32 = subtract(v0, v1)
-; v3: float32 = exp(v2)
-; v4: float32 = sum(v3)
-; v5: float32 = divide(v3, v4)
-; outputs: v5
+; operand a0: float32, packed
+; operation v0: float32 max(a0)
+; operation v1: float32 subtract(a0, v0)
+; operation v2: float32 exp(v1)
+; operation v3: float32 sum(v2)
+; operation v4: float32 divide(v2, v3)
+; result v4: float32
 
-define ptx_kernel void @kiln_max_sub_exp_sum_div_f32_c148591a(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0) {
+define ptx_kernel void @kiln_max_sub_exp_sum_div_f32_b7b57ce6(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, i64 %rows.word, i64 %n.word, i64 %warps.word, i64 %apart.word, i64 %p0.inner, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -115,131 +115,131 @@ block.0w:
   %i.0w0 = add nuw nsw i64 %i.0w, 0
   %s.0w0 = add nuw nsw i64 %s.0w, 0
   %p0.at.0w0 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w0
-  %v0.0w0 = load float, ptr %p0.at.0w0, align 4
+  %a0.0w0 = load float, ptr %p0.at.0w0, align 4
   %i.0w1 = add nuw nsw i64 %i.0w, 16
   %s.0w1 = add nuw nsw i64 %s.0w, 1
   %p0.at.0w1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w1
-  %v0.0w1 = load float, ptr %p0.at.0w1, align 4
+  %a0.0w1 = load float, ptr %p0.at.0w1, align 4
   %i.0w2 = add nuw nsw i64 %i.0w, 32
   %s.0w2 = add nuw nsw i64 %s.0w, 2
   %p0.at.0w2 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w2
-  %v0.0w2 = load float, ptr %p0.at.0w2, align 4
+  %a0.0w2 = load float, ptr %p0.at.0w2, align 4
   %i.0w3 = add nuw nsw i64 %i.0w, 48
   %s.0w3 = add nuw nsw i64 %s.0w, 3
   %p0.at.0w3 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w3
-  %v0.0w3 = load float, ptr %p0.at.0w3, align 4
+  %a0.0w3 = load float, ptr %p0.at.0w3, align 4
   %i.0w4 = add nuw nsw i64 %i.0w, 64
   %s.0w4 = add nuw nsw i64 %s.0w, 128
   %p0.at.0w4 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w4
-  %v0.0w4 = load float, ptr %p0.at.0w4, align 4
+  %a0.0w4 = load float, ptr %p0.at.0w4, align 4
   %i.0w5 = add nuw nsw i64 %i.0w, 80
   %s.0w5 = add nuw nsw i64 %s.0w, 129
   %p0.at.0w5 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w5
-  %v0.0w5 = load float, ptr %p0.at.0w5, align 4
+  %a0.0w5 = load float, ptr %p0.at.0w5, align 4
   %i.0w6 = add nuw nsw i64 %i.0w, 96
   %s.0w6 = add nuw nsw i64 %s.0w, 130
   %p0.at.0w6 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w6
-  %v0.0w6 = load float, ptr %p0.at.0w6, align 4
+  %a0.0w6 = load float, ptr %p0.at.0w6, align 4
   %i.0w7 = add nuw nsw i64 %i.0w, 112
   %s.0w7 = add nuw nsw i64 %s.0w, 131
   %p0.at.0w7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w7
-  %v0.0w7 = load float, ptr %p0.at.0w7, align 4
+  %a0.0w7 = load float, ptr %p0.at.0w7, align 4
   %i.0w8 = add nuw nsw i64 %i.0w, 128
   %s.0w8 = add nuw nsw i64 %s.0w, 256
   %p0.at.0w8 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w8
-  %v0.0w8 = load float, ptr %p0.at.0w8, align 4
+  %a0.0w8 = load float, ptr %p0.at.0w8, align 4
   %i.0w9 = add nuw nsw i64 %i.0w, 144
   %s.0w9 = add nuw nsw i64 %s.0w, 257
   %p0.at.0w9 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w9
-  %v0.0w9 = load float, ptr %p0.at.0w9, align 4
+  %a0.0w9 = load float, ptr %p0.at.0w9, align 4
   %i.0w10 = add nuw nsw i64 %i.0w, 160
   %s.0w10 = add nuw nsw i64 %s.0w, 258
   %p0.at.0w10 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w10
-  %v0.0w10 = load float, ptr %p0.at.0w10, align 4
+  %a0.0w10 = load float, ptr %p0.at.0w10, align 4
   %i.0w11 = add nuw nsw i64 %i.0w, 176
   %s.0w11 = add nuw nsw i64 %s.0w, 259
   %p0.at.0w11 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w11
-  %v0.0w11 = load float, ptr %p0.at.0w11, align 4
+  %a0.0w11 = load float, ptr %p0.at.0w11, align 4
   %i.0w12 = add nuw nsw i64 %i.0w, 192
   %s.0w12 = add nuw nsw i64 %s.0w, 384
   %p0.at.0w12 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w12
-  %v0.0w12 = load float, ptr %p0.at.0w12, align 4
+  %a0.0w12 = load float, ptr %p0.at.0w12, align 4
   %i.0w13 = add nuw nsw i64 %i.0w, 208
   %s.0w13 = add nuw nsw i64 %s.0w, 385
   %p0.at.0w13 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w13
-  %v0.0w13 = load float, ptr %p0.at.0w13, align 4
+  %a0.0w13 = load float, ptr %p0.at.0w13, align 4
   %i.0w14 = add nuw nsw i64 %i.0w, 224
   %s.0w14 = add nuw nsw i64 %s.0w, 386
   %p0.at.0w14 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w14
-  %v0.0w14 = load float, ptr %p0.at.0w14, align 4
+  %a0.0w14 = load float, ptr %p0.at.0w14, align 4
   %i.0w15 = add nuw nsw i64 %i.0w, 240
   %s.0w15 = add nuw nsw i64 %s.0w, 387
   %p0.at.0w15 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0w15
-  %v0.0w15 = load float, ptr %p0.at.0w15, align 4
-  %e0.0w0 = bitcast float %v0.0w0 to float
-  %e0.0w1 = bitcast float %v0.0w1 to float
-  %e0.0w2 = bitcast float %v0.0w2 to float
-  %e0.0w3 = bitcast float %v0.0w3 to float
-  %e0.0w4 = bitcast float %v0.0w4 to float
-  %e0.0w5 = bitcast float %v0.0w5 to float
-  %e0.0w6 = bitcast float %v0.0w6 to float
-  %e0.0w7 = bitcast float %v0.0w7 to float
-  %e0.0w8 = bitcast float %v0.0w8 to float
-  %e0.0w9 = bitcast float %v0.0w9 to float
-  %e0.0w10 = bitcast float %v0.0w10 to float
-  %e0.0w11 = bitcast float %v0.0w11 to float
-  %e0.0w12 = bitcast float %v0.0w12 to float
-  %e0.0w13 = bitcast float %v0.0w13 to float
-  %e0.0w14 = bitcast float %v0.0w14 to float
-  %e0.0w15 = bitcast float %v0.0w15 to float
-  %keep0.0w0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w0
-  %keep0.0w0 = getelementptr inbounds i8, ptr %keep0.0w0.slot, i64 0
-  store float %v0.0w0, ptr %keep0.0w0, align 4
-  %keep0.0w1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w1
-  %keep0.0w1 = getelementptr inbounds i8, ptr %keep0.0w1.slot, i64 0
-  store float %v0.0w1, ptr %keep0.0w1, align 4
-  %keep0.0w2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w2
-  %keep0.0w2 = getelementptr inbounds i8, ptr %keep0.0w2.slot, i64 0
-  store float %v0.0w2, ptr %keep0.0w2, align 4
-  %keep0.0w3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w3
-  %keep0.0w3 = getelementptr inbounds i8, ptr %keep0.0w3.slot, i64 0
-  store float %v0.0w3, ptr %keep0.0w3, align 4
-  %keep0.0w4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w4
-  %keep0.0w4 = getelementptr inbounds i8, ptr %keep0.0w4.slot, i64 0
-  store float %v0.0w4, ptr %keep0.0w4, align 4
-  %keep0.0w5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w5
-  %keep0.0w5 = getelementptr inbounds i8, ptr %keep0.0w5.slot, i64 0
-  store float %v0.0w5, ptr %keep0.0w5, align 4
-  %keep0.0w6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w6
-  %keep0.0w6 = getelementptr inbounds i8, ptr %keep0.0w6.slot, i64 0
-  store float %v0.0w6, ptr %keep0.0w6, align 4
-  %keep0.0w7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w7
-  %keep0.0w7 = getelementptr inbounds i8, ptr %keep0.0w7.slot, i64 0
-  store float %v0.0w7, ptr %keep0.0w7, align 4
-  %keep0.0w8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w8
-  %keep0.0w8 = getelementptr inbounds i8, ptr %keep0.0w8.slot, i64 0
-  store float %v0.0w8, ptr %keep0.0w8, align 4
-  %keep0.0w9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w9
-  %keep0.0w9 = getelementptr inbounds i8, ptr %keep0.0w9.slot, i64 0
-  store float %v0.0w9, ptr %keep0.0w9, align 4
-  %keep0.0w10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w10
-  %keep0.0w10 = getelementptr inbounds i8, ptr %keep0.0w10.slot, i64 0
-  store float %v0.0w10, ptr %keep0.0w10, align 4
-  %keep0.0w11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w11
-  %keep0.0w11 = getelementptr inbounds i8, ptr %keep0.0w11.slot, i64 0
-  store float %v0.0w11, ptr %keep0.0w11, align 4
-  %keep0.0w12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w12
-  %keep0.0w12 = getelementptr inbounds i8, ptr %keep0.0w12.slot, i64 0
-  store float %v0.0w12, ptr %keep0.0w12, align 4
-  %keep0.0w13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w13
-  %keep0.0w13 = getelementptr inbounds i8, ptr %keep0.0w13.slot, i64 0
-  store float %v0.0w13, ptr %keep0.0w13, align 4
-  %keep0.0w14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w14
-  %keep0.0w14 = getelementptr inbounds i8, ptr %keep0.0w14.slot, i64 0
-  store float %v0.0w14, ptr %keep0.0w14, align 4
-  %keep0.0w15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w15
-  %keep0.0w15 = getelementptr inbounds i8, ptr %keep0.0w15.slot, i64 0
-  store float %v0.0w15, ptr %keep0.0w15, align 4
+  %a0.0w15 = load float, ptr %p0.at.0w15, align 4
+  %e0.0w0 = bitcast float %a0.0w0 to float
+  %e0.0w1 = bitcast float %a0.0w1 to float
+  %e0.0w2 = bitcast float %a0.0w2 to float
+  %e0.0w3 = bitcast float %a0.0w3 to float
+  %e0.0w4 = bitcast float %a0.0w4 to float
+  %e0.0w5 = bitcast float %a0.0w5 to float
+  %e0.0w6 = bitcast float %a0.0w6 to float
+  %e0.0w7 = bitcast float %a0.0w7 to float
+  %e0.0w8 = bitcast float %a0.0w8 to float
+  %e0.0w9 = bitcast float %a0.0w9 to float
+  %e0.0w10 = bitcast float %a0.0w10 to float
+  %e0.0w11 = bitcast float %a0.0w11 to float
+  %e0.0w12 = bitcast float %a0.0w12 to float
+  %e0.0w13 = bitcast float %a0.0w13 to float
+  %e0.0w14 = bitcast float %a0.0w14 to float
+  %e0.0w15 = bitcast float %a0.0w15 to float
+  %keep.a0.0w0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w0
+  %keep.a0.0w0 = getelementptr inbounds i8, ptr %keep.a0.0w0.slot, i64 0
+  store float %a0.0w0, ptr %keep.a0.0w0, align 4
+  %keep.a0.0w1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w1
+  %keep.a0.0w1 = getelementptr inbounds i8, ptr %keep.a0.0w1.slot, i64 0
+  store float %a0.0w1, ptr %keep.a0.0w1, align 4
+  %keep.a0.0w2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w2
+  %keep.a0.0w2 = getelementptr inbounds i8, ptr %keep.a0.0w2.slot, i64 0
+  store float %a0.0w2, ptr %keep.a0.0w2, align 4
+  %keep.a0.0w3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w3
+  %keep.a0.0w3 = getelementptr inbounds i8, ptr %keep.a0.0w3.slot, i64 0
+  store float %a0.0w3, ptr %keep.a0.0w3, align 4
+  %keep.a0.0w4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w4
+  %keep.a0.0w4 = getelementptr inbounds i8, ptr %keep.a0.0w4.slot, i64 0
+  store float %a0.0w4, ptr %keep.a0.0w4, align 4
+  %keep.a0.0w5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w5
+  %keep.a0.0w5 = getelementptr inbounds i8, ptr %keep.a0.0w5.slot, i64 0
+  store float %a0.0w5, ptr %keep.a0.0w5, align 4
+  %keep.a0.0w6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w6
+  %keep.a0.0w6 = getelementptr inbounds i8, ptr %keep.a0.0w6.slot, i64 0
+  store float %a0.0w6, ptr %keep.a0.0w6, align 4
+  %keep.a0.0w7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w7
+  %keep.a0.0w7 = getelementptr inbounds i8, ptr %keep.a0.0w7.slot, i64 0
+  store float %a0.0w7, ptr %keep.a0.0w7, align 4
+  %keep.a0.0w8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w8
+  %keep.a0.0w8 = getelementptr inbounds i8, ptr %keep.a0.0w8.slot, i64 0
+  store float %a0.0w8, ptr %keep.a0.0w8, align 4
+  %keep.a0.0w9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w9
+  %keep.a0.0w9 = getelementptr inbounds i8, ptr %keep.a0.0w9.slot, i64 0
+  store float %a0.0w9, ptr %keep.a0.0w9, align 4
+  %keep.a0.0w10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w10
+  %keep.a0.0w10 = getelementptr inbounds i8, ptr %keep.a0.0w10.slot, i64 0
+  store float %a0.0w10, ptr %keep.a0.0w10, align 4
+  %keep.a0.0w11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w11
+  %keep.a0.0w11 = getelementptr inbounds i8, ptr %keep.a0.0w11.slot, i64 0
+  store float %a0.0w11, ptr %keep.a0.0w11, align 4
+  %keep.a0.0w12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w12
+  %keep.a0.0w12 = getelementptr inbounds i8, ptr %keep.a0.0w12.slot, i64 0
+  store float %a0.0w12, ptr %keep.a0.0w12, align 4
+  %keep.a0.0w13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w13
+  %keep.a0.0w13 = getelementptr inbounds i8, ptr %keep.a0.0w13.slot, i64 0
+  store float %a0.0w13, ptr %keep.a0.0w13, align 4
+  %keep.a0.0w14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w14
+  %keep.a0.0w14 = getelementptr inbounds i8, ptr %keep.a0.0w14.slot, i64 0
+  store float %a0.0w14, ptr %keep.a0.0w14, align 4
+  %keep.a0.0w15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0w15
+  %keep.a0.0w15 = getelementptr inbounds i8, ptr %keep.a0.0w15.slot, i64 0
+  store float %a0.0w15, ptr %keep.a0.0w15, align 4
   %low0.0w0 = call float @llvm.maximum.f32(float %lane0.0w, float %e0.0w0)
   %low0.0w1 = call float @llvm.maximum.f32(float %low0.0w0, float %e0.0w1)
   %low0.0w2 = call float @llvm.maximum.f32(float %low0.0w1, float %e0.0w2)
@@ -282,11 +282,11 @@ value.0w:
   %s.short.0wx = add nuw nsw i32 %s.first.0wx, %s.member.0wx
   %s.0wx = zext i32 %s.short.0wx to i64
   %p0.at.0wx = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0wx
-  %v0.0wx = load float, ptr %p0.at.0wx, align 4
-  %keep0.0wx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0wx
-  %keep0.0wx = getelementptr inbounds i8, ptr %keep0.0wx.slot, i64 0
-  store float %v0.0wx, ptr %keep0.0wx, align 4
-  %e0.0wx = bitcast float %v0.0wx to float
+  %a0.0wx = load float, ptr %p0.at.0wx, align 4
+  %keep.a0.0wx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.0wx
+  %keep.a0.0wx = getelementptr inbounds i8, ptr %keep.a0.0wx.slot, i64 0
+  store float %a0.0wx, ptr %keep.a0.0wx, align 4
+  %e0.0wx = bitcast float %a0.0wx to float
   br label %join.0w
 
 join.0w:
@@ -348,8 +348,8 @@ value.0z:
   %s.short.0zx = add nuw nsw i32 %s.first.0zx, %s.member.0zx
   %s.0zx = zext i32 %s.short.0zx to i64
   %p0.at.0zx = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.0zx
-  %v0.0zx = load float, ptr %p0.at.0zx, align 4
-  %e0.0zx = bitcast float %v0.0zx to float
+  %a0.0zx = load float, ptr %p0.at.0zx, align 4
+  %e0.0zx = bitcast float %a0.0zx to float
   br label %join.0z
 
 join.0z:
@@ -478,7 +478,7 @@ done.0:
   %total0.0.from = bitcast float %top0.0 to i32
   %total0.0.to = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %total0.0.from, i32 0, i32 31)
   %total0.0 = bitcast i32 %total0.0.to to float
-  %v1 = bitcast float %total0.0 to float
+  %v0 = bitcast float %total0.0 to float
   br label %chunks.1
 
 chunks.1:
@@ -520,99 +520,99 @@ block.1f:
   %i.1f0 = add nuw nsw i64 %i.1f, 0
   %s.1f0 = add nuw nsw i64 %s.1f, 0
   %p0.at.1f0 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f0
-  %v0.1f0 = load float, ptr %p0.at.1f0, align 4
+  %a0.1f0 = load float, ptr %p0.at.1f0, align 4
   %i.1f1 = add nuw nsw i64 %i.1f, 16
   %s.1f1 = add nuw nsw i64 %s.1f, 1
   %p0.at.1f1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f1
-  %v0.1f1 = load float, ptr %p0.at.1f1, align 4
+  %a0.1f1 = load float, ptr %p0.at.1f1, align 4
   %i.1f2 = add nuw nsw i64 %i.1f, 32
   %s.1f2 = add nuw nsw i64 %s.1f, 2
   %p0.at.1f2 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f2
-  %v0.1f2 = load float, ptr %p0.at.1f2, align 4
+  %a0.1f2 = load float, ptr %p0.at.1f2, align 4
   %i.1f3 = add nuw nsw i64 %i.1f, 48
   %s.1f3 = add nuw nsw i64 %s.1f, 3
   %p0.at.1f3 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f3
-  %v0.1f3 = load float, ptr %p0.at.1f3, align 4
+  %a0.1f3 = load float, ptr %p0.at.1f3, align 4
   %i.1f4 = add nuw nsw i64 %i.1f, 64
   %s.1f4 = add nuw nsw i64 %s.1f, 128
   %p0.at.1f4 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f4
-  %v0.1f4 = load float, ptr %p0.at.1f4, align 4
+  %a0.1f4 = load float, ptr %p0.at.1f4, align 4
   %i.1f5 = add nuw nsw i64 %i.1f, 80
   %s.1f5 = add nuw nsw i64 %s.1f, 129
   %p0.at.1f5 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f5
-  %v0.1f5 = load float, ptr %p0.at.1f5, align 4
+  %a0.1f5 = load float, ptr %p0.at.1f5, align 4
   %i.1f6 = add nuw nsw i64 %i.1f, 96
   %s.1f6 = add nuw nsw i64 %s.1f, 130
   %p0.at.1f6 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f6
-  %v0.1f6 = load float, ptr %p0.at.1f6, align 4
+  %a0.1f6 = load float, ptr %p0.at.1f6, align 4
   %i.1f7 = add nuw nsw i64 %i.1f, 112
   %s.1f7 = add nuw nsw i64 %s.1f, 131
   %p0.at.1f7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f7
-  %v0.1f7 = load float, ptr %p0.at.1f7, align 4
+  %a0.1f7 = load float, ptr %p0.at.1f7, align 4
   %i.1f8 = add nuw nsw i64 %i.1f, 128
   %s.1f8 = add nuw nsw i64 %s.1f, 256
   %p0.at.1f8 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f8
-  %v0.1f8 = load float, ptr %p0.at.1f8, align 4
+  %a0.1f8 = load float, ptr %p0.at.1f8, align 4
   %i.1f9 = add nuw nsw i64 %i.1f, 144
   %s.1f9 = add nuw nsw i64 %s.1f, 257
   %p0.at.1f9 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f9
-  %v0.1f9 = load float, ptr %p0.at.1f9, align 4
+  %a0.1f9 = load float, ptr %p0.at.1f9, align 4
   %i.1f10 = add nuw nsw i64 %i.1f, 160
   %s.1f10 = add nuw nsw i64 %s.1f, 258
   %p0.at.1f10 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f10
-  %v0.1f10 = load float, ptr %p0.at.1f10, align 4
+  %a0.1f10 = load float, ptr %p0.at.1f10, align 4
   %i.1f11 = add nuw nsw i64 %i.1f, 176
   %s.1f11 = add nuw nsw i64 %s.1f, 259
   %p0.at.1f11 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f11
-  %v0.1f11 = load float, ptr %p0.at.1f11, align 4
+  %a0.1f11 = load float, ptr %p0.at.1f11, align 4
   %i.1f12 = add nuw nsw i64 %i.1f, 192
   %s.1f12 = add nuw nsw i64 %s.1f, 384
   %p0.at.1f12 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f12
-  %v0.1f12 = load float, ptr %p0.at.1f12, align 4
+  %a0.1f12 = load float, ptr %p0.at.1f12, align 4
   %i.1f13 = add nuw nsw i64 %i.1f, 208
   %s.1f13 = add nuw nsw i64 %s.1f, 385
   %p0.at.1f13 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f13
-  %v0.1f13 = load float, ptr %p0.at.1f13, align 4
+  %a0.1f13 = load float, ptr %p0.at.1f13, align 4
   %i.1f14 = add nuw nsw i64 %i.1f, 224
   %s.1f14 = add nuw nsw i64 %s.1f, 386
   %p0.at.1f14 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f14
-  %v0.1f14 = load float, ptr %p0.at.1f14, align 4
+  %a0.1f14 = load float, ptr %p0.at.1f14, align 4
   %i.1f15 = add nuw nsw i64 %i.1f, 240
   %s.1f15 = add nuw nsw i64 %s.1f, 387
   %p0.at.1f15 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1f15
-  %v0.1f15 = load float, ptr %p0.at.1f15, align 4
-  %v2.1f0 = fsub float %v0.1f0, %v1
-  %v2.1f1 = fsub float %v0.1f1, %v1
-  %v2.1f2 = fsub float %v0.1f2, %v1
-  %v2.1f3 = fsub float %v0.1f3, %v1
-  %v2.1f4 = fsub float %v0.1f4, %v1
-  %v2.1f5 = fsub float %v0.1f5, %v1
-  %v2.1f6 = fsub float %v0.1f6, %v1
-  %v2.1f7 = fsub float %v0.1f7, %v1
-  %v2.1f8 = fsub float %v0.1f8, %v1
-  %v2.1f9 = fsub float %v0.1f9, %v1
-  %v2.1f10 = fsub float %v0.1f10, %v1
-  %v2.1f11 = fsub float %v0.1f11, %v1
-  %v2.1f12 = fsub float %v0.1f12, %v1
-  %v2.1f13 = fsub float %v0.1f13, %v1
-  %v2.1f14 = fsub float %v0.1f14, %v1
-  %v2.1f15 = fsub float %v0.1f15, %v1
-  %size2.1f0.bits = bitcast float %v2.1f0 to i32
-  %size2.1f1.bits = bitcast float %v2.1f1 to i32
-  %size2.1f2.bits = bitcast float %v2.1f2 to i32
-  %size2.1f3.bits = bitcast float %v2.1f3 to i32
-  %size2.1f4.bits = bitcast float %v2.1f4 to i32
-  %size2.1f5.bits = bitcast float %v2.1f5 to i32
-  %size2.1f6.bits = bitcast float %v2.1f6 to i32
-  %size2.1f7.bits = bitcast float %v2.1f7 to i32
-  %size2.1f8.bits = bitcast float %v2.1f8 to i32
-  %size2.1f9.bits = bitcast float %v2.1f9 to i32
-  %size2.1f10.bits = bitcast float %v2.1f10 to i32
-  %size2.1f11.bits = bitcast float %v2.1f11 to i32
-  %size2.1f12.bits = bitcast float %v2.1f12 to i32
-  %size2.1f13.bits = bitcast float %v2.1f13 to i32
-  %size2.1f14.bits = bitcast float %v2.1f14 to i32
-  %size2.1f15.bits = bitcast float %v2.1f15 to i32
+  %a0.1f15 = load float, ptr %p0.at.1f15, align 4
+  %v1.1f0 = fsub float %a0.1f0, %v0
+  %v1.1f1 = fsub float %a0.1f1, %v0
+  %v1.1f2 = fsub float %a0.1f2, %v0
+  %v1.1f3 = fsub float %a0.1f3, %v0
+  %v1.1f4 = fsub float %a0.1f4, %v0
+  %v1.1f5 = fsub float %a0.1f5, %v0
+  %v1.1f6 = fsub float %a0.1f6, %v0
+  %v1.1f7 = fsub float %a0.1f7, %v0
+  %v1.1f8 = fsub float %a0.1f8, %v0
+  %v1.1f9 = fsub float %a0.1f9, %v0
+  %v1.1f10 = fsub float %a0.1f10, %v0
+  %v1.1f11 = fsub float %a0.1f11, %v0
+  %v1.1f12 = fsub float %a0.1f12, %v0
+  %v1.1f13 = fsub float %a0.1f13, %v0
+  %v1.1f14 = fsub float %a0.1f14, %v0
+  %v1.1f15 = fsub float %a0.1f15, %v0
+  %size2.1f0.bits = bitcast float %v1.1f0 to i32
+  %size2.1f1.bits = bitcast float %v1.1f1 to i32
+  %size2.1f2.bits = bitcast float %v1.1f2 to i32
+  %size2.1f3.bits = bitcast float %v1.1f3 to i32
+  %size2.1f4.bits = bitcast float %v1.1f4 to i32
+  %size2.1f5.bits = bitcast float %v1.1f5 to i32
+  %size2.1f6.bits = bitcast float %v1.1f6 to i32
+  %size2.1f7.bits = bitcast float %v1.1f7 to i32
+  %size2.1f8.bits = bitcast float %v1.1f8 to i32
+  %size2.1f9.bits = bitcast float %v1.1f9 to i32
+  %size2.1f10.bits = bitcast float %v1.1f10 to i32
+  %size2.1f11.bits = bitcast float %v1.1f11 to i32
+  %size2.1f12.bits = bitcast float %v1.1f12 to i32
+  %size2.1f13.bits = bitcast float %v1.1f13 to i32
+  %size2.1f14.bits = bitcast float %v1.1f14 to i32
+  %size2.1f15.bits = bitcast float %v1.1f15 to i32
   %lowest2.1f1 = call i32 @llvm.umax.i32(i32 %size2.1f0.bits, i32 %size2.1f1.bits)
   %lowest2.1f2 = call i32 @llvm.umax.i32(i32 %lowest2.1f1, i32 %size2.1f2.bits)
   %lowest2.1f3 = call i32 @llvm.umax.i32(i32 %lowest2.1f2, i32 %size2.1f3.bits)
@@ -649,76 +649,76 @@ block.1f:
   br i1 %near2.1f, label %quick2.1f, label %slow2.1f
 
 quick2.1f:
-  %quick2.1f0 = call float @kiln_exp_near_f32(float %v2.1f0)
-  %quick2.1f1 = call float @kiln_exp_near_f32(float %v2.1f1)
-  %quick2.1f2 = call float @kiln_exp_near_f32(float %v2.1f2)
-  %quick2.1f3 = call float @kiln_exp_near_f32(float %v2.1f3)
-  %quick2.1f4 = call float @kiln_exp_near_f32(float %v2.1f4)
-  %quick2.1f5 = call float @kiln_exp_near_f32(float %v2.1f5)
-  %quick2.1f6 = call float @kiln_exp_near_f32(float %v2.1f6)
-  %quick2.1f7 = call float @kiln_exp_near_f32(float %v2.1f7)
-  %quick2.1f8 = call float @kiln_exp_near_f32(float %v2.1f8)
-  %quick2.1f9 = call float @kiln_exp_near_f32(float %v2.1f9)
-  %quick2.1f10 = call float @kiln_exp_near_f32(float %v2.1f10)
-  %quick2.1f11 = call float @kiln_exp_near_f32(float %v2.1f11)
-  %quick2.1f12 = call float @kiln_exp_near_f32(float %v2.1f12)
-  %quick2.1f13 = call float @kiln_exp_near_f32(float %v2.1f13)
-  %quick2.1f14 = call float @kiln_exp_near_f32(float %v2.1f14)
-  %quick2.1f15 = call float @kiln_exp_near_f32(float %v2.1f15)
+  %quick2.1f0 = call float @kiln_exp_near_f32(float %v1.1f0)
+  %quick2.1f1 = call float @kiln_exp_near_f32(float %v1.1f1)
+  %quick2.1f2 = call float @kiln_exp_near_f32(float %v1.1f2)
+  %quick2.1f3 = call float @kiln_exp_near_f32(float %v1.1f3)
+  %quick2.1f4 = call float @kiln_exp_near_f32(float %v1.1f4)
+  %quick2.1f5 = call float @kiln_exp_near_f32(float %v1.1f5)
+  %quick2.1f6 = call float @kiln_exp_near_f32(float %v1.1f6)
+  %quick2.1f7 = call float @kiln_exp_near_f32(float %v1.1f7)
+  %quick2.1f8 = call float @kiln_exp_near_f32(float %v1.1f8)
+  %quick2.1f9 = call float @kiln_exp_near_f32(float %v1.1f9)
+  %quick2.1f10 = call float @kiln_exp_near_f32(float %v1.1f10)
+  %quick2.1f11 = call float @kiln_exp_near_f32(float %v1.1f11)
+  %quick2.1f12 = call float @kiln_exp_near_f32(float %v1.1f12)
+  %quick2.1f13 = call float @kiln_exp_near_f32(float %v1.1f13)
+  %quick2.1f14 = call float @kiln_exp_near_f32(float %v1.1f14)
+  %quick2.1f15 = call float @kiln_exp_near_f32(float %v1.1f15)
   br label %together2.1f
 
 slow2.1f:
-  %plain2.1f0.out = call float @kiln_exp_f32(float %v2.1f0)
-  %plain2.1f1.out = call float @kiln_exp_f32(float %v2.1f1)
-  %plain2.1f2.out = call float @kiln_exp_f32(float %v2.1f2)
-  %plain2.1f3.out = call float @kiln_exp_f32(float %v2.1f3)
-  %plain2.1f4.out = call float @kiln_exp_f32(float %v2.1f4)
-  %plain2.1f5.out = call float @kiln_exp_f32(float %v2.1f5)
-  %plain2.1f6.out = call float @kiln_exp_f32(float %v2.1f6)
-  %plain2.1f7.out = call float @kiln_exp_f32(float %v2.1f7)
-  %plain2.1f8.out = call float @kiln_exp_f32(float %v2.1f8)
-  %plain2.1f9.out = call float @kiln_exp_f32(float %v2.1f9)
-  %plain2.1f10.out = call float @kiln_exp_f32(float %v2.1f10)
-  %plain2.1f11.out = call float @kiln_exp_f32(float %v2.1f11)
-  %plain2.1f12.out = call float @kiln_exp_f32(float %v2.1f12)
-  %plain2.1f13.out = call float @kiln_exp_f32(float %v2.1f13)
-  %plain2.1f14.out = call float @kiln_exp_f32(float %v2.1f14)
-  %plain2.1f15.out = call float @kiln_exp_f32(float %v2.1f15)
+  %plain2.1f0.out = call float @kiln_exp_f32(float %v1.1f0)
+  %plain2.1f1.out = call float @kiln_exp_f32(float %v1.1f1)
+  %plain2.1f2.out = call float @kiln_exp_f32(float %v1.1f2)
+  %plain2.1f3.out = call float @kiln_exp_f32(float %v1.1f3)
+  %plain2.1f4.out = call float @kiln_exp_f32(float %v1.1f4)
+  %plain2.1f5.out = call float @kiln_exp_f32(float %v1.1f5)
+  %plain2.1f6.out = call float @kiln_exp_f32(float %v1.1f6)
+  %plain2.1f7.out = call float @kiln_exp_f32(float %v1.1f7)
+  %plain2.1f8.out = call float @kiln_exp_f32(float %v1.1f8)
+  %plain2.1f9.out = call float @kiln_exp_f32(float %v1.1f9)
+  %plain2.1f10.out = call float @kiln_exp_f32(float %v1.1f10)
+  %plain2.1f11.out = call float @kiln_exp_f32(float %v1.1f11)
+  %plain2.1f12.out = call float @kiln_exp_f32(float %v1.1f12)
+  %plain2.1f13.out = call float @kiln_exp_f32(float %v1.1f13)
+  %plain2.1f14.out = call float @kiln_exp_f32(float %v1.1f14)
+  %plain2.1f15.out = call float @kiln_exp_f32(float %v1.1f15)
   br label %together2.1f
 
 together2.1f:
-  %v3.1f0 = phi float [ %quick2.1f0, %quick2.1f ], [ %plain2.1f0.out, %slow2.1f ]
-  %v3.1f1 = phi float [ %quick2.1f1, %quick2.1f ], [ %plain2.1f1.out, %slow2.1f ]
-  %v3.1f2 = phi float [ %quick2.1f2, %quick2.1f ], [ %plain2.1f2.out, %slow2.1f ]
-  %v3.1f3 = phi float [ %quick2.1f3, %quick2.1f ], [ %plain2.1f3.out, %slow2.1f ]
-  %v3.1f4 = phi float [ %quick2.1f4, %quick2.1f ], [ %plain2.1f4.out, %slow2.1f ]
-  %v3.1f5 = phi float [ %quick2.1f5, %quick2.1f ], [ %plain2.1f5.out, %slow2.1f ]
-  %v3.1f6 = phi float [ %quick2.1f6, %quick2.1f ], [ %plain2.1f6.out, %slow2.1f ]
-  %v3.1f7 = phi float [ %quick2.1f7, %quick2.1f ], [ %plain2.1f7.out, %slow2.1f ]
-  %v3.1f8 = phi float [ %quick2.1f8, %quick2.1f ], [ %plain2.1f8.out, %slow2.1f ]
-  %v3.1f9 = phi float [ %quick2.1f9, %quick2.1f ], [ %plain2.1f9.out, %slow2.1f ]
-  %v3.1f10 = phi float [ %quick2.1f10, %quick2.1f ], [ %plain2.1f10.out, %slow2.1f ]
-  %v3.1f11 = phi float [ %quick2.1f11, %quick2.1f ], [ %plain2.1f11.out, %slow2.1f ]
-  %v3.1f12 = phi float [ %quick2.1f12, %quick2.1f ], [ %plain2.1f12.out, %slow2.1f ]
-  %v3.1f13 = phi float [ %quick2.1f13, %quick2.1f ], [ %plain2.1f13.out, %slow2.1f ]
-  %v3.1f14 = phi float [ %quick2.1f14, %quick2.1f ], [ %plain2.1f14.out, %slow2.1f ]
-  %v3.1f15 = phi float [ %quick2.1f15, %quick2.1f ], [ %plain2.1f15.out, %slow2.1f ]
-  %e3.1f0 = bitcast float %v3.1f0 to float
-  %e3.1f1 = bitcast float %v3.1f1 to float
-  %e3.1f2 = bitcast float %v3.1f2 to float
-  %e3.1f3 = bitcast float %v3.1f3 to float
-  %e3.1f4 = bitcast float %v3.1f4 to float
-  %e3.1f5 = bitcast float %v3.1f5 to float
-  %e3.1f6 = bitcast float %v3.1f6 to float
-  %e3.1f7 = bitcast float %v3.1f7 to float
-  %e3.1f8 = bitcast float %v3.1f8 to float
-  %e3.1f9 = bitcast float %v3.1f9 to float
-  %e3.1f10 = bitcast float %v3.1f10 to float
-  %e3.1f11 = bitcast float %v3.1f11 to float
-  %e3.1f12 = bitcast float %v3.1f12 to float
-  %e3.1f13 = bitcast float %v3.1f13 to float
-  %e3.1f14 = bitcast float %v3.1f14 to float
-  %e3.1f15 = bitcast float %v3.1f15 to float
+  %v2.1f0 = phi float [ %quick2.1f0, %quick2.1f ], [ %plain2.1f0.out, %slow2.1f ]
+  %v2.1f1 = phi float [ %quick2.1f1, %quick2.1f ], [ %plain2.1f1.out, %slow2.1f ]
+  %v2.1f2 = phi float [ %quick2.1f2, %quick2.1f ], [ %plain2.1f2.out, %slow2.1f ]
+  %v2.1f3 = phi float [ %quick2.1f3, %quick2.1f ], [ %plain2.1f3.out, %slow2.1f ]
+  %v2.1f4 = phi float [ %quick2.1f4, %quick2.1f ], [ %plain2.1f4.out, %slow2.1f ]
+  %v2.1f5 = phi float [ %quick2.1f5, %quick2.1f ], [ %plain2.1f5.out, %slow2.1f ]
+  %v2.1f6 = phi float [ %quick2.1f6, %quick2.1f ], [ %plain2.1f6.out, %slow2.1f ]
+  %v2.1f7 = phi float [ %quick2.1f7, %quick2.1f ], [ %plain2.1f7.out, %slow2.1f ]
+  %v2.1f8 = phi float [ %quick2.1f8, %quick2.1f ], [ %plain2.1f8.out, %slow2.1f ]
+  %v2.1f9 = phi float [ %quick2.1f9, %quick2.1f ], [ %plain2.1f9.out, %slow2.1f ]
+  %v2.1f10 = phi float [ %quick2.1f10, %quick2.1f ], [ %plain2.1f10.out, %slow2.1f ]
+  %v2.1f11 = phi float [ %quick2.1f11, %quick2.1f ], [ %plain2.1f11.out, %slow2.1f ]
+  %v2.1f12 = phi float [ %quick2.1f12, %quick2.1f ], [ %plain2.1f12.out, %slow2.1f ]
+  %v2.1f13 = phi float [ %quick2.1f13, %quick2.1f ], [ %plain2.1f13.out, %slow2.1f ]
+  %v2.1f14 = phi float [ %quick2.1f14, %quick2.1f ], [ %plain2.1f14.out, %slow2.1f ]
+  %v2.1f15 = phi float [ %quick2.1f15, %quick2.1f ], [ %plain2.1f15.out, %slow2.1f ]
+  %e3.1f0 = bitcast float %v2.1f0 to float
+  %e3.1f1 = bitcast float %v2.1f1 to float
+  %e3.1f2 = bitcast float %v2.1f2 to float
+  %e3.1f3 = bitcast float %v2.1f3 to float
+  %e3.1f4 = bitcast float %v2.1f4 to float
+  %e3.1f5 = bitcast float %v2.1f5 to float
+  %e3.1f6 = bitcast float %v2.1f6 to float
+  %e3.1f7 = bitcast float %v2.1f7 to float
+  %e3.1f8 = bitcast float %v2.1f8 to float
+  %e3.1f9 = bitcast float %v2.1f9 to float
+  %e3.1f10 = bitcast float %v2.1f10 to float
+  %e3.1f11 = bitcast float %v2.1f11 to float
+  %e3.1f12 = bitcast float %v2.1f12 to float
+  %e3.1f13 = bitcast float %v2.1f13 to float
+  %e3.1f14 = bitcast float %v2.1f14 to float
+  %e3.1f15 = bitcast float %v2.1f15 to float
   %low3.1f0 = fadd float %lane3.1f, %e3.1f0
   %low3.1f1 = fadd float %low3.1f0, %e3.1f1
   %low3.1f2 = fadd float %low3.1f1, %e3.1f2
@@ -783,116 +783,116 @@ block.1l:
   %s.1l = zext i32 %s.short.1l to i64
   %i.1l0 = add nuw nsw i64 %i.1l, 0
   %s.1l0 = add nuw nsw i64 %s.1l, 0
-  %held0.1l0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l0
-  %held0.1l0 = getelementptr inbounds i8, ptr %held0.1l0.slot, i64 0
-  %v0.1l0 = load float, ptr %held0.1l0, align 4
+  %held.a0.1l0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l0
+  %held.a0.1l0 = getelementptr inbounds i8, ptr %held.a0.1l0.slot, i64 0
+  %a0.1l0 = load float, ptr %held.a0.1l0, align 4
   %i.1l1 = add nuw nsw i64 %i.1l, 16
   %s.1l1 = add nuw nsw i64 %s.1l, 1
-  %held0.1l1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l1
-  %held0.1l1 = getelementptr inbounds i8, ptr %held0.1l1.slot, i64 0
-  %v0.1l1 = load float, ptr %held0.1l1, align 4
+  %held.a0.1l1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l1
+  %held.a0.1l1 = getelementptr inbounds i8, ptr %held.a0.1l1.slot, i64 0
+  %a0.1l1 = load float, ptr %held.a0.1l1, align 4
   %i.1l2 = add nuw nsw i64 %i.1l, 32
   %s.1l2 = add nuw nsw i64 %s.1l, 2
-  %held0.1l2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l2
-  %held0.1l2 = getelementptr inbounds i8, ptr %held0.1l2.slot, i64 0
-  %v0.1l2 = load float, ptr %held0.1l2, align 4
+  %held.a0.1l2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l2
+  %held.a0.1l2 = getelementptr inbounds i8, ptr %held.a0.1l2.slot, i64 0
+  %a0.1l2 = load float, ptr %held.a0.1l2, align 4
   %i.1l3 = add nuw nsw i64 %i.1l, 48
   %s.1l3 = add nuw nsw i64 %s.1l, 3
-  %held0.1l3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l3
-  %held0.1l3 = getelementptr inbounds i8, ptr %held0.1l3.slot, i64 0
-  %v0.1l3 = load float, ptr %held0.1l3, align 4
+  %held.a0.1l3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l3
+  %held.a0.1l3 = getelementptr inbounds i8, ptr %held.a0.1l3.slot, i64 0
+  %a0.1l3 = load float, ptr %held.a0.1l3, align 4
   %i.1l4 = add nuw nsw i64 %i.1l, 64
   %s.1l4 = add nuw nsw i64 %s.1l, 128
-  %held0.1l4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l4
-  %held0.1l4 = getelementptr inbounds i8, ptr %held0.1l4.slot, i64 0
-  %v0.1l4 = load float, ptr %held0.1l4, align 4
+  %held.a0.1l4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l4
+  %held.a0.1l4 = getelementptr inbounds i8, ptr %held.a0.1l4.slot, i64 0
+  %a0.1l4 = load float, ptr %held.a0.1l4, align 4
   %i.1l5 = add nuw nsw i64 %i.1l, 80
   %s.1l5 = add nuw nsw i64 %s.1l, 129
-  %held0.1l5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l5
-  %held0.1l5 = getelementptr inbounds i8, ptr %held0.1l5.slot, i64 0
-  %v0.1l5 = load float, ptr %held0.1l5, align 4
+  %held.a0.1l5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l5
+  %held.a0.1l5 = getelementptr inbounds i8, ptr %held.a0.1l5.slot, i64 0
+  %a0.1l5 = load float, ptr %held.a0.1l5, align 4
   %i.1l6 = add nuw nsw i64 %i.1l, 96
   %s.1l6 = add nuw nsw i64 %s.1l, 130
-  %held0.1l6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l6
-  %held0.1l6 = getelementptr inbounds i8, ptr %held0.1l6.slot, i64 0
-  %v0.1l6 = load float, ptr %held0.1l6, align 4
+  %held.a0.1l6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l6
+  %held.a0.1l6 = getelementptr inbounds i8, ptr %held.a0.1l6.slot, i64 0
+  %a0.1l6 = load float, ptr %held.a0.1l6, align 4
   %i.1l7 = add nuw nsw i64 %i.1l, 112
   %s.1l7 = add nuw nsw i64 %s.1l, 131
-  %held0.1l7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l7
-  %held0.1l7 = getelementptr inbounds i8, ptr %held0.1l7.slot, i64 0
-  %v0.1l7 = load float, ptr %held0.1l7, align 4
+  %held.a0.1l7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l7
+  %held.a0.1l7 = getelementptr inbounds i8, ptr %held.a0.1l7.slot, i64 0
+  %a0.1l7 = load float, ptr %held.a0.1l7, align 4
   %i.1l8 = add nuw nsw i64 %i.1l, 128
   %s.1l8 = add nuw nsw i64 %s.1l, 256
-  %held0.1l8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l8
-  %held0.1l8 = getelementptr inbounds i8, ptr %held0.1l8.slot, i64 0
-  %v0.1l8 = load float, ptr %held0.1l8, align 4
+  %held.a0.1l8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l8
+  %held.a0.1l8 = getelementptr inbounds i8, ptr %held.a0.1l8.slot, i64 0
+  %a0.1l8 = load float, ptr %held.a0.1l8, align 4
   %i.1l9 = add nuw nsw i64 %i.1l, 144
   %s.1l9 = add nuw nsw i64 %s.1l, 257
-  %held0.1l9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l9
-  %held0.1l9 = getelementptr inbounds i8, ptr %held0.1l9.slot, i64 0
-  %v0.1l9 = load float, ptr %held0.1l9, align 4
+  %held.a0.1l9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l9
+  %held.a0.1l9 = getelementptr inbounds i8, ptr %held.a0.1l9.slot, i64 0
+  %a0.1l9 = load float, ptr %held.a0.1l9, align 4
   %i.1l10 = add nuw nsw i64 %i.1l, 160
   %s.1l10 = add nuw nsw i64 %s.1l, 258
-  %held0.1l10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l10
-  %held0.1l10 = getelementptr inbounds i8, ptr %held0.1l10.slot, i64 0
-  %v0.1l10 = load float, ptr %held0.1l10, align 4
+  %held.a0.1l10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l10
+  %held.a0.1l10 = getelementptr inbounds i8, ptr %held.a0.1l10.slot, i64 0
+  %a0.1l10 = load float, ptr %held.a0.1l10, align 4
   %i.1l11 = add nuw nsw i64 %i.1l, 176
   %s.1l11 = add nuw nsw i64 %s.1l, 259
-  %held0.1l11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l11
-  %held0.1l11 = getelementptr inbounds i8, ptr %held0.1l11.slot, i64 0
-  %v0.1l11 = load float, ptr %held0.1l11, align 4
+  %held.a0.1l11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l11
+  %held.a0.1l11 = getelementptr inbounds i8, ptr %held.a0.1l11.slot, i64 0
+  %a0.1l11 = load float, ptr %held.a0.1l11, align 4
   %i.1l12 = add nuw nsw i64 %i.1l, 192
   %s.1l12 = add nuw nsw i64 %s.1l, 384
-  %held0.1l12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l12
-  %held0.1l12 = getelementptr inbounds i8, ptr %held0.1l12.slot, i64 0
-  %v0.1l12 = load float, ptr %held0.1l12, align 4
+  %held.a0.1l12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l12
+  %held.a0.1l12 = getelementptr inbounds i8, ptr %held.a0.1l12.slot, i64 0
+  %a0.1l12 = load float, ptr %held.a0.1l12, align 4
   %i.1l13 = add nuw nsw i64 %i.1l, 208
   %s.1l13 = add nuw nsw i64 %s.1l, 385
-  %held0.1l13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l13
-  %held0.1l13 = getelementptr inbounds i8, ptr %held0.1l13.slot, i64 0
-  %v0.1l13 = load float, ptr %held0.1l13, align 4
+  %held.a0.1l13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l13
+  %held.a0.1l13 = getelementptr inbounds i8, ptr %held.a0.1l13.slot, i64 0
+  %a0.1l13 = load float, ptr %held.a0.1l13, align 4
   %i.1l14 = add nuw nsw i64 %i.1l, 224
   %s.1l14 = add nuw nsw i64 %s.1l, 386
-  %held0.1l14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l14
-  %held0.1l14 = getelementptr inbounds i8, ptr %held0.1l14.slot, i64 0
-  %v0.1l14 = load float, ptr %held0.1l14, align 4
+  %held.a0.1l14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l14
+  %held.a0.1l14 = getelementptr inbounds i8, ptr %held.a0.1l14.slot, i64 0
+  %a0.1l14 = load float, ptr %held.a0.1l14, align 4
   %i.1l15 = add nuw nsw i64 %i.1l, 240
   %s.1l15 = add nuw nsw i64 %s.1l, 387
-  %held0.1l15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l15
-  %held0.1l15 = getelementptr inbounds i8, ptr %held0.1l15.slot, i64 0
-  %v0.1l15 = load float, ptr %held0.1l15, align 4
-  %v2.1l0 = fsub float %v0.1l0, %v1
-  %v2.1l1 = fsub float %v0.1l1, %v1
-  %v2.1l2 = fsub float %v0.1l2, %v1
-  %v2.1l3 = fsub float %v0.1l3, %v1
-  %v2.1l4 = fsub float %v0.1l4, %v1
-  %v2.1l5 = fsub float %v0.1l5, %v1
-  %v2.1l6 = fsub float %v0.1l6, %v1
-  %v2.1l7 = fsub float %v0.1l7, %v1
-  %v2.1l8 = fsub float %v0.1l8, %v1
-  %v2.1l9 = fsub float %v0.1l9, %v1
-  %v2.1l10 = fsub float %v0.1l10, %v1
-  %v2.1l11 = fsub float %v0.1l11, %v1
-  %v2.1l12 = fsub float %v0.1l12, %v1
-  %v2.1l13 = fsub float %v0.1l13, %v1
-  %v2.1l14 = fsub float %v0.1l14, %v1
-  %v2.1l15 = fsub float %v0.1l15, %v1
-  %size2.1l0.bits = bitcast float %v2.1l0 to i32
-  %size2.1l1.bits = bitcast float %v2.1l1 to i32
-  %size2.1l2.bits = bitcast float %v2.1l2 to i32
-  %size2.1l3.bits = bitcast float %v2.1l3 to i32
-  %size2.1l4.bits = bitcast float %v2.1l4 to i32
-  %size2.1l5.bits = bitcast float %v2.1l5 to i32
-  %size2.1l6.bits = bitcast float %v2.1l6 to i32
-  %size2.1l7.bits = bitcast float %v2.1l7 to i32
-  %size2.1l8.bits = bitcast float %v2.1l8 to i32
-  %size2.1l9.bits = bitcast float %v2.1l9 to i32
-  %size2.1l10.bits = bitcast float %v2.1l10 to i32
-  %size2.1l11.bits = bitcast float %v2.1l11 to i32
-  %size2.1l12.bits = bitcast float %v2.1l12 to i32
-  %size2.1l13.bits = bitcast float %v2.1l13 to i32
-  %size2.1l14.bits = bitcast float %v2.1l14 to i32
-  %size2.1l15.bits = bitcast float %v2.1l15 to i32
+  %held.a0.1l15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l15
+  %held.a0.1l15 = getelementptr inbounds i8, ptr %held.a0.1l15.slot, i64 0
+  %a0.1l15 = load float, ptr %held.a0.1l15, align 4
+  %v1.1l0 = fsub float %a0.1l0, %v0
+  %v1.1l1 = fsub float %a0.1l1, %v0
+  %v1.1l2 = fsub float %a0.1l2, %v0
+  %v1.1l3 = fsub float %a0.1l3, %v0
+  %v1.1l4 = fsub float %a0.1l4, %v0
+  %v1.1l5 = fsub float %a0.1l5, %v0
+  %v1.1l6 = fsub float %a0.1l6, %v0
+  %v1.1l7 = fsub float %a0.1l7, %v0
+  %v1.1l8 = fsub float %a0.1l8, %v0
+  %v1.1l9 = fsub float %a0.1l9, %v0
+  %v1.1l10 = fsub float %a0.1l10, %v0
+  %v1.1l11 = fsub float %a0.1l11, %v0
+  %v1.1l12 = fsub float %a0.1l12, %v0
+  %v1.1l13 = fsub float %a0.1l13, %v0
+  %v1.1l14 = fsub float %a0.1l14, %v0
+  %v1.1l15 = fsub float %a0.1l15, %v0
+  %size2.1l0.bits = bitcast float %v1.1l0 to i32
+  %size2.1l1.bits = bitcast float %v1.1l1 to i32
+  %size2.1l2.bits = bitcast float %v1.1l2 to i32
+  %size2.1l3.bits = bitcast float %v1.1l3 to i32
+  %size2.1l4.bits = bitcast float %v1.1l4 to i32
+  %size2.1l5.bits = bitcast float %v1.1l5 to i32
+  %size2.1l6.bits = bitcast float %v1.1l6 to i32
+  %size2.1l7.bits = bitcast float %v1.1l7 to i32
+  %size2.1l8.bits = bitcast float %v1.1l8 to i32
+  %size2.1l9.bits = bitcast float %v1.1l9 to i32
+  %size2.1l10.bits = bitcast float %v1.1l10 to i32
+  %size2.1l11.bits = bitcast float %v1.1l11 to i32
+  %size2.1l12.bits = bitcast float %v1.1l12 to i32
+  %size2.1l13.bits = bitcast float %v1.1l13 to i32
+  %size2.1l14.bits = bitcast float %v1.1l14 to i32
+  %size2.1l15.bits = bitcast float %v1.1l15 to i32
   %lowest2.1l1 = call i32 @llvm.umax.i32(i32 %size2.1l0.bits, i32 %size2.1l1.bits)
   %lowest2.1l2 = call i32 @llvm.umax.i32(i32 %lowest2.1l1, i32 %size2.1l2.bits)
   %lowest2.1l3 = call i32 @llvm.umax.i32(i32 %lowest2.1l2, i32 %size2.1l3.bits)
@@ -929,124 +929,124 @@ block.1l:
   br i1 %near2.1l, label %quick2.1l, label %slow2.1l
 
 quick2.1l:
-  %quick2.1l0 = call float @kiln_exp_near_f32(float %v2.1l0)
-  %quick2.1l1 = call float @kiln_exp_near_f32(float %v2.1l1)
-  %quick2.1l2 = call float @kiln_exp_near_f32(float %v2.1l2)
-  %quick2.1l3 = call float @kiln_exp_near_f32(float %v2.1l3)
-  %quick2.1l4 = call float @kiln_exp_near_f32(float %v2.1l4)
-  %quick2.1l5 = call float @kiln_exp_near_f32(float %v2.1l5)
-  %quick2.1l6 = call float @kiln_exp_near_f32(float %v2.1l6)
-  %quick2.1l7 = call float @kiln_exp_near_f32(float %v2.1l7)
-  %quick2.1l8 = call float @kiln_exp_near_f32(float %v2.1l8)
-  %quick2.1l9 = call float @kiln_exp_near_f32(float %v2.1l9)
-  %quick2.1l10 = call float @kiln_exp_near_f32(float %v2.1l10)
-  %quick2.1l11 = call float @kiln_exp_near_f32(float %v2.1l11)
-  %quick2.1l12 = call float @kiln_exp_near_f32(float %v2.1l12)
-  %quick2.1l13 = call float @kiln_exp_near_f32(float %v2.1l13)
-  %quick2.1l14 = call float @kiln_exp_near_f32(float %v2.1l14)
-  %quick2.1l15 = call float @kiln_exp_near_f32(float %v2.1l15)
+  %quick2.1l0 = call float @kiln_exp_near_f32(float %v1.1l0)
+  %quick2.1l1 = call float @kiln_exp_near_f32(float %v1.1l1)
+  %quick2.1l2 = call float @kiln_exp_near_f32(float %v1.1l2)
+  %quick2.1l3 = call float @kiln_exp_near_f32(float %v1.1l3)
+  %quick2.1l4 = call float @kiln_exp_near_f32(float %v1.1l4)
+  %quick2.1l5 = call float @kiln_exp_near_f32(float %v1.1l5)
+  %quick2.1l6 = call float @kiln_exp_near_f32(float %v1.1l6)
+  %quick2.1l7 = call float @kiln_exp_near_f32(float %v1.1l7)
+  %quick2.1l8 = call float @kiln_exp_near_f32(float %v1.1l8)
+  %quick2.1l9 = call float @kiln_exp_near_f32(float %v1.1l9)
+  %quick2.1l10 = call float @kiln_exp_near_f32(float %v1.1l10)
+  %quick2.1l11 = call float @kiln_exp_near_f32(float %v1.1l11)
+  %quick2.1l12 = call float @kiln_exp_near_f32(float %v1.1l12)
+  %quick2.1l13 = call float @kiln_exp_near_f32(float %v1.1l13)
+  %quick2.1l14 = call float @kiln_exp_near_f32(float %v1.1l14)
+  %quick2.1l15 = call float @kiln_exp_near_f32(float %v1.1l15)
   br label %together2.1l
 
 slow2.1l:
-  %plain2.1l0.out = call float @kiln_exp_f32(float %v2.1l0)
-  %plain2.1l1.out = call float @kiln_exp_f32(float %v2.1l1)
-  %plain2.1l2.out = call float @kiln_exp_f32(float %v2.1l2)
-  %plain2.1l3.out = call float @kiln_exp_f32(float %v2.1l3)
-  %plain2.1l4.out = call float @kiln_exp_f32(float %v2.1l4)
-  %plain2.1l5.out = call float @kiln_exp_f32(float %v2.1l5)
-  %plain2.1l6.out = call float @kiln_exp_f32(float %v2.1l6)
-  %plain2.1l7.out = call float @kiln_exp_f32(float %v2.1l7)
-  %plain2.1l8.out = call float @kiln_exp_f32(float %v2.1l8)
-  %plain2.1l9.out = call float @kiln_exp_f32(float %v2.1l9)
-  %plain2.1l10.out = call float @kiln_exp_f32(float %v2.1l10)
-  %plain2.1l11.out = call float @kiln_exp_f32(float %v2.1l11)
-  %plain2.1l12.out = call float @kiln_exp_f32(float %v2.1l12)
-  %plain2.1l13.out = call float @kiln_exp_f32(float %v2.1l13)
-  %plain2.1l14.out = call float @kiln_exp_f32(float %v2.1l14)
-  %plain2.1l15.out = call float @kiln_exp_f32(float %v2.1l15)
+  %plain2.1l0.out = call float @kiln_exp_f32(float %v1.1l0)
+  %plain2.1l1.out = call float @kiln_exp_f32(float %v1.1l1)
+  %plain2.1l2.out = call float @kiln_exp_f32(float %v1.1l2)
+  %plain2.1l3.out = call float @kiln_exp_f32(float %v1.1l3)
+  %plain2.1l4.out = call float @kiln_exp_f32(float %v1.1l4)
+  %plain2.1l5.out = call float @kiln_exp_f32(float %v1.1l5)
+  %plain2.1l6.out = call float @kiln_exp_f32(float %v1.1l6)
+  %plain2.1l7.out = call float @kiln_exp_f32(float %v1.1l7)
+  %plain2.1l8.out = call float @kiln_exp_f32(float %v1.1l8)
+  %plain2.1l9.out = call float @kiln_exp_f32(float %v1.1l9)
+  %plain2.1l10.out = call float @kiln_exp_f32(float %v1.1l10)
+  %plain2.1l11.out = call float @kiln_exp_f32(float %v1.1l11)
+  %plain2.1l12.out = call float @kiln_exp_f32(float %v1.1l12)
+  %plain2.1l13.out = call float @kiln_exp_f32(float %v1.1l13)
+  %plain2.1l14.out = call float @kiln_exp_f32(float %v1.1l14)
+  %plain2.1l15.out = call float @kiln_exp_f32(float %v1.1l15)
   br label %together2.1l
 
 together2.1l:
-  %v3.1l0 = phi float [ %quick2.1l0, %quick2.1l ], [ %plain2.1l0.out, %slow2.1l ]
-  %v3.1l1 = phi float [ %quick2.1l1, %quick2.1l ], [ %plain2.1l1.out, %slow2.1l ]
-  %v3.1l2 = phi float [ %quick2.1l2, %quick2.1l ], [ %plain2.1l2.out, %slow2.1l ]
-  %v3.1l3 = phi float [ %quick2.1l3, %quick2.1l ], [ %plain2.1l3.out, %slow2.1l ]
-  %v3.1l4 = phi float [ %quick2.1l4, %quick2.1l ], [ %plain2.1l4.out, %slow2.1l ]
-  %v3.1l5 = phi float [ %quick2.1l5, %quick2.1l ], [ %plain2.1l5.out, %slow2.1l ]
-  %v3.1l6 = phi float [ %quick2.1l6, %quick2.1l ], [ %plain2.1l6.out, %slow2.1l ]
-  %v3.1l7 = phi float [ %quick2.1l7, %quick2.1l ], [ %plain2.1l7.out, %slow2.1l ]
-  %v3.1l8 = phi float [ %quick2.1l8, %quick2.1l ], [ %plain2.1l8.out, %slow2.1l ]
-  %v3.1l9 = phi float [ %quick2.1l9, %quick2.1l ], [ %plain2.1l9.out, %slow2.1l ]
-  %v3.1l10 = phi float [ %quick2.1l10, %quick2.1l ], [ %plain2.1l10.out, %slow2.1l ]
-  %v3.1l11 = phi float [ %quick2.1l11, %quick2.1l ], [ %plain2.1l11.out, %slow2.1l ]
-  %v3.1l12 = phi float [ %quick2.1l12, %quick2.1l ], [ %plain2.1l12.out, %slow2.1l ]
-  %v3.1l13 = phi float [ %quick2.1l13, %quick2.1l ], [ %plain2.1l13.out, %slow2.1l ]
-  %v3.1l14 = phi float [ %quick2.1l14, %quick2.1l ], [ %plain2.1l14.out, %slow2.1l ]
-  %v3.1l15 = phi float [ %quick2.1l15, %quick2.1l ], [ %plain2.1l15.out, %slow2.1l ]
-  %e3.1l0 = bitcast float %v3.1l0 to float
-  %e3.1l1 = bitcast float %v3.1l1 to float
-  %e3.1l2 = bitcast float %v3.1l2 to float
-  %e3.1l3 = bitcast float %v3.1l3 to float
-  %e3.1l4 = bitcast float %v3.1l4 to float
-  %e3.1l5 = bitcast float %v3.1l5 to float
-  %e3.1l6 = bitcast float %v3.1l6 to float
-  %e3.1l7 = bitcast float %v3.1l7 to float
-  %e3.1l8 = bitcast float %v3.1l8 to float
-  %e3.1l9 = bitcast float %v3.1l9 to float
-  %e3.1l10 = bitcast float %v3.1l10 to float
-  %e3.1l11 = bitcast float %v3.1l11 to float
-  %e3.1l12 = bitcast float %v3.1l12 to float
-  %e3.1l13 = bitcast float %v3.1l13 to float
-  %e3.1l14 = bitcast float %v3.1l14 to float
-  %e3.1l15 = bitcast float %v3.1l15 to float
-  %keep3.1l0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l0
-  %keep3.1l0 = getelementptr inbounds i8, ptr %keep3.1l0.slot, i64 0
-  store float %v3.1l0, ptr %keep3.1l0, align 4
-  %keep3.1l1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l1
-  %keep3.1l1 = getelementptr inbounds i8, ptr %keep3.1l1.slot, i64 0
-  store float %v3.1l1, ptr %keep3.1l1, align 4
-  %keep3.1l2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l2
-  %keep3.1l2 = getelementptr inbounds i8, ptr %keep3.1l2.slot, i64 0
-  store float %v3.1l2, ptr %keep3.1l2, align 4
-  %keep3.1l3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l3
-  %keep3.1l3 = getelementptr inbounds i8, ptr %keep3.1l3.slot, i64 0
-  store float %v3.1l3, ptr %keep3.1l3, align 4
-  %keep3.1l4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l4
-  %keep3.1l4 = getelementptr inbounds i8, ptr %keep3.1l4.slot, i64 0
-  store float %v3.1l4, ptr %keep3.1l4, align 4
-  %keep3.1l5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l5
-  %keep3.1l5 = getelementptr inbounds i8, ptr %keep3.1l5.slot, i64 0
-  store float %v3.1l5, ptr %keep3.1l5, align 4
-  %keep3.1l6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l6
-  %keep3.1l6 = getelementptr inbounds i8, ptr %keep3.1l6.slot, i64 0
-  store float %v3.1l6, ptr %keep3.1l6, align 4
-  %keep3.1l7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l7
-  %keep3.1l7 = getelementptr inbounds i8, ptr %keep3.1l7.slot, i64 0
-  store float %v3.1l7, ptr %keep3.1l7, align 4
-  %keep3.1l8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l8
-  %keep3.1l8 = getelementptr inbounds i8, ptr %keep3.1l8.slot, i64 0
-  store float %v3.1l8, ptr %keep3.1l8, align 4
-  %keep3.1l9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l9
-  %keep3.1l9 = getelementptr inbounds i8, ptr %keep3.1l9.slot, i64 0
-  store float %v3.1l9, ptr %keep3.1l9, align 4
-  %keep3.1l10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l10
-  %keep3.1l10 = getelementptr inbounds i8, ptr %keep3.1l10.slot, i64 0
-  store float %v3.1l10, ptr %keep3.1l10, align 4
-  %keep3.1l11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l11
-  %keep3.1l11 = getelementptr inbounds i8, ptr %keep3.1l11.slot, i64 0
-  store float %v3.1l11, ptr %keep3.1l11, align 4
-  %keep3.1l12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l12
-  %keep3.1l12 = getelementptr inbounds i8, ptr %keep3.1l12.slot, i64 0
-  store float %v3.1l12, ptr %keep3.1l12, align 4
-  %keep3.1l13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l13
-  %keep3.1l13 = getelementptr inbounds i8, ptr %keep3.1l13.slot, i64 0
-  store float %v3.1l13, ptr %keep3.1l13, align 4
-  %keep3.1l14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l14
-  %keep3.1l14 = getelementptr inbounds i8, ptr %keep3.1l14.slot, i64 0
-  store float %v3.1l14, ptr %keep3.1l14, align 4
-  %keep3.1l15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l15
-  %keep3.1l15 = getelementptr inbounds i8, ptr %keep3.1l15.slot, i64 0
-  store float %v3.1l15, ptr %keep3.1l15, align 4
+  %v2.1l0 = phi float [ %quick2.1l0, %quick2.1l ], [ %plain2.1l0.out, %slow2.1l ]
+  %v2.1l1 = phi float [ %quick2.1l1, %quick2.1l ], [ %plain2.1l1.out, %slow2.1l ]
+  %v2.1l2 = phi float [ %quick2.1l2, %quick2.1l ], [ %plain2.1l2.out, %slow2.1l ]
+  %v2.1l3 = phi float [ %quick2.1l3, %quick2.1l ], [ %plain2.1l3.out, %slow2.1l ]
+  %v2.1l4 = phi float [ %quick2.1l4, %quick2.1l ], [ %plain2.1l4.out, %slow2.1l ]
+  %v2.1l5 = phi float [ %quick2.1l5, %quick2.1l ], [ %plain2.1l5.out, %slow2.1l ]
+  %v2.1l6 = phi float [ %quick2.1l6, %quick2.1l ], [ %plain2.1l6.out, %slow2.1l ]
+  %v2.1l7 = phi float [ %quick2.1l7, %quick2.1l ], [ %plain2.1l7.out, %slow2.1l ]
+  %v2.1l8 = phi float [ %quick2.1l8, %quick2.1l ], [ %plain2.1l8.out, %slow2.1l ]
+  %v2.1l9 = phi float [ %quick2.1l9, %quick2.1l ], [ %plain2.1l9.out, %slow2.1l ]
+  %v2.1l10 = phi float [ %quick2.1l10, %quick2.1l ], [ %plain2.1l10.out, %slow2.1l ]
+  %v2.1l11 = phi float [ %quick2.1l11, %quick2.1l ], [ %plain2.1l11.out, %slow2.1l ]
+  %v2.1l12 = phi float [ %quick2.1l12, %quick2.1l ], [ %plain2.1l12.out, %slow2.1l ]
+  %v2.1l13 = phi float [ %quick2.1l13, %quick2.1l ], [ %plain2.1l13.out, %slow2.1l ]
+  %v2.1l14 = phi float [ %quick2.1l14, %quick2.1l ], [ %plain2.1l14.out, %slow2.1l ]
+  %v2.1l15 = phi float [ %quick2.1l15, %quick2.1l ], [ %plain2.1l15.out, %slow2.1l ]
+  %e3.1l0 = bitcast float %v2.1l0 to float
+  %e3.1l1 = bitcast float %v2.1l1 to float
+  %e3.1l2 = bitcast float %v2.1l2 to float
+  %e3.1l3 = bitcast float %v2.1l3 to float
+  %e3.1l4 = bitcast float %v2.1l4 to float
+  %e3.1l5 = bitcast float %v2.1l5 to float
+  %e3.1l6 = bitcast float %v2.1l6 to float
+  %e3.1l7 = bitcast float %v2.1l7 to float
+  %e3.1l8 = bitcast float %v2.1l8 to float
+  %e3.1l9 = bitcast float %v2.1l9 to float
+  %e3.1l10 = bitcast float %v2.1l10 to float
+  %e3.1l11 = bitcast float %v2.1l11 to float
+  %e3.1l12 = bitcast float %v2.1l12 to float
+  %e3.1l13 = bitcast float %v2.1l13 to float
+  %e3.1l14 = bitcast float %v2.1l14 to float
+  %e3.1l15 = bitcast float %v2.1l15 to float
+  %keep.v2.1l0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l0
+  %keep.v2.1l0 = getelementptr inbounds i8, ptr %keep.v2.1l0.slot, i64 0
+  store float %v2.1l0, ptr %keep.v2.1l0, align 4
+  %keep.v2.1l1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l1
+  %keep.v2.1l1 = getelementptr inbounds i8, ptr %keep.v2.1l1.slot, i64 0
+  store float %v2.1l1, ptr %keep.v2.1l1, align 4
+  %keep.v2.1l2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l2
+  %keep.v2.1l2 = getelementptr inbounds i8, ptr %keep.v2.1l2.slot, i64 0
+  store float %v2.1l2, ptr %keep.v2.1l2, align 4
+  %keep.v2.1l3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l3
+  %keep.v2.1l3 = getelementptr inbounds i8, ptr %keep.v2.1l3.slot, i64 0
+  store float %v2.1l3, ptr %keep.v2.1l3, align 4
+  %keep.v2.1l4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l4
+  %keep.v2.1l4 = getelementptr inbounds i8, ptr %keep.v2.1l4.slot, i64 0
+  store float %v2.1l4, ptr %keep.v2.1l4, align 4
+  %keep.v2.1l5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l5
+  %keep.v2.1l5 = getelementptr inbounds i8, ptr %keep.v2.1l5.slot, i64 0
+  store float %v2.1l5, ptr %keep.v2.1l5, align 4
+  %keep.v2.1l6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l6
+  %keep.v2.1l6 = getelementptr inbounds i8, ptr %keep.v2.1l6.slot, i64 0
+  store float %v2.1l6, ptr %keep.v2.1l6, align 4
+  %keep.v2.1l7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l7
+  %keep.v2.1l7 = getelementptr inbounds i8, ptr %keep.v2.1l7.slot, i64 0
+  store float %v2.1l7, ptr %keep.v2.1l7, align 4
+  %keep.v2.1l8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l8
+  %keep.v2.1l8 = getelementptr inbounds i8, ptr %keep.v2.1l8.slot, i64 0
+  store float %v2.1l8, ptr %keep.v2.1l8, align 4
+  %keep.v2.1l9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l9
+  %keep.v2.1l9 = getelementptr inbounds i8, ptr %keep.v2.1l9.slot, i64 0
+  store float %v2.1l9, ptr %keep.v2.1l9, align 4
+  %keep.v2.1l10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l10
+  %keep.v2.1l10 = getelementptr inbounds i8, ptr %keep.v2.1l10.slot, i64 0
+  store float %v2.1l10, ptr %keep.v2.1l10, align 4
+  %keep.v2.1l11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l11
+  %keep.v2.1l11 = getelementptr inbounds i8, ptr %keep.v2.1l11.slot, i64 0
+  store float %v2.1l11, ptr %keep.v2.1l11, align 4
+  %keep.v2.1l12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l12
+  %keep.v2.1l12 = getelementptr inbounds i8, ptr %keep.v2.1l12.slot, i64 0
+  store float %v2.1l12, ptr %keep.v2.1l12, align 4
+  %keep.v2.1l13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l13
+  %keep.v2.1l13 = getelementptr inbounds i8, ptr %keep.v2.1l13.slot, i64 0
+  store float %v2.1l13, ptr %keep.v2.1l13, align 4
+  %keep.v2.1l14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l14
+  %keep.v2.1l14 = getelementptr inbounds i8, ptr %keep.v2.1l14.slot, i64 0
+  store float %v2.1l14, ptr %keep.v2.1l14, align 4
+  %keep.v2.1l15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1l15
+  %keep.v2.1l15 = getelementptr inbounds i8, ptr %keep.v2.1l15.slot, i64 0
+  store float %v2.1l15, ptr %keep.v2.1l15, align 4
   %low3.1l0 = fadd float %lane3.1l, %e3.1l0
   %low3.1l1 = fadd float %low3.1l0, %e3.1l1
   %low3.1l2 = fadd float %low3.1l1, %e3.1l2
@@ -1110,15 +1110,15 @@ value.1l:
   %s.member.1lx = urem i32 %s.number.1lx, 4
   %s.short.1lx = add nuw nsw i32 %s.first.1lx, %s.member.1lx
   %s.1lx = zext i32 %s.short.1lx to i64
-  %held0.1lx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1lx
-  %held0.1lx = getelementptr inbounds i8, ptr %held0.1lx.slot, i64 0
-  %v0.1lx = load float, ptr %held0.1lx, align 4
-  %v2.1lx = fsub float %v0.1lx, %v1
-  %v3.1lx = call float @kiln_exp_f32(float %v2.1lx)
-  %keep3.1lx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1lx
-  %keep3.1lx = getelementptr inbounds i8, ptr %keep3.1lx.slot, i64 0
-  store float %v3.1lx, ptr %keep3.1lx, align 4
-  %e3.1lx = bitcast float %v3.1lx to float
+  %held.a0.1lx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1lx
+  %held.a0.1lx = getelementptr inbounds i8, ptr %held.a0.1lx.slot, i64 0
+  %a0.1lx = load float, ptr %held.a0.1lx, align 4
+  %v1.1lx = fsub float %a0.1lx, %v0
+  %v2.1lx = call float @kiln_exp_f32(float %v1.1lx)
+  %keep.v2.1lx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.1lx
+  %keep.v2.1lx = getelementptr inbounds i8, ptr %keep.v2.1lx.slot, i64 0
+  store float %v2.1lx, ptr %keep.v2.1lx, align 4
+  %e3.1lx = bitcast float %v2.1lx to float
   br label %join.1l
 
 join.1l:
@@ -1214,7 +1214,7 @@ done.1:
   %total3.1.from = bitcast float %top3.1 to i32
   %total3.1.to = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %total3.1.from, i32 0, i32 31)
   %total3.1 = bitcast i32 %total3.1.to to float
-  %v4 = bitcast float %total3.1 to float
+  %v3 = bitcast float %total3.1 to float
   br label %chunks.out
 
 chunks.out:
@@ -1254,51 +1254,51 @@ block.outf:
   %i.outf0 = add nuw nsw i64 %i.outf, 0
   %s.outf0 = add nuw nsw i64 %s.outf, 0
   %p0.at.outf0 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf0
-  %v0.outf0 = load float, ptr %p0.at.outf0, align 4
+  %a0.outf0 = load float, ptr %p0.at.outf0, align 4
   %i.outf1 = add nuw nsw i64 %i.outf, 16
   %s.outf1 = add nuw nsw i64 %s.outf, 1
   %p0.at.outf1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf1
-  %v0.outf1 = load float, ptr %p0.at.outf1, align 4
+  %a0.outf1 = load float, ptr %p0.at.outf1, align 4
   %i.outf2 = add nuw nsw i64 %i.outf, 32
   %s.outf2 = add nuw nsw i64 %s.outf, 2
   %p0.at.outf2 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf2
-  %v0.outf2 = load float, ptr %p0.at.outf2, align 4
+  %a0.outf2 = load float, ptr %p0.at.outf2, align 4
   %i.outf3 = add nuw nsw i64 %i.outf, 48
   %s.outf3 = add nuw nsw i64 %s.outf, 3
   %p0.at.outf3 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf3
-  %v0.outf3 = load float, ptr %p0.at.outf3, align 4
+  %a0.outf3 = load float, ptr %p0.at.outf3, align 4
   %i.outf4 = add nuw nsw i64 %i.outf, 64
   %s.outf4 = add nuw nsw i64 %s.outf, 128
   %p0.at.outf4 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf4
-  %v0.outf4 = load float, ptr %p0.at.outf4, align 4
+  %a0.outf4 = load float, ptr %p0.at.outf4, align 4
   %i.outf5 = add nuw nsw i64 %i.outf, 80
   %s.outf5 = add nuw nsw i64 %s.outf, 129
   %p0.at.outf5 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf5
-  %v0.outf5 = load float, ptr %p0.at.outf5, align 4
+  %a0.outf5 = load float, ptr %p0.at.outf5, align 4
   %i.outf6 = add nuw nsw i64 %i.outf, 96
   %s.outf6 = add nuw nsw i64 %s.outf, 130
   %p0.at.outf6 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf6
-  %v0.outf6 = load float, ptr %p0.at.outf6, align 4
+  %a0.outf6 = load float, ptr %p0.at.outf6, align 4
   %i.outf7 = add nuw nsw i64 %i.outf, 112
   %s.outf7 = add nuw nsw i64 %s.outf, 131
   %p0.at.outf7 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.outf7
-  %v0.outf7 = load float, ptr %p0.at.outf7, align 4
-  %v2.outf0 = fsub float %v0.outf0, %v1
-  %v2.outf1 = fsub float %v0.outf1, %v1
-  %v2.outf2 = fsub float %v0.outf2, %v1
-  %v2.outf3 = fsub float %v0.outf3, %v1
-  %v2.outf4 = fsub float %v0.outf4, %v1
-  %v2.outf5 = fsub float %v0.outf5, %v1
-  %v2.outf6 = fsub float %v0.outf6, %v1
-  %v2.outf7 = fsub float %v0.outf7, %v1
-  %size2.outf0.bits = bitcast float %v2.outf0 to i32
-  %size2.outf1.bits = bitcast float %v2.outf1 to i32
-  %size2.outf2.bits = bitcast float %v2.outf2 to i32
-  %size2.outf3.bits = bitcast float %v2.outf3 to i32
-  %size2.outf4.bits = bitcast float %v2.outf4 to i32
-  %size2.outf5.bits = bitcast float %v2.outf5 to i32
-  %size2.outf6.bits = bitcast float %v2.outf6 to i32
-  %size2.outf7.bits = bitcast float %v2.outf7 to i32
+  %a0.outf7 = load float, ptr %p0.at.outf7, align 4
+  %v1.outf0 = fsub float %a0.outf0, %v0
+  %v1.outf1 = fsub float %a0.outf1, %v0
+  %v1.outf2 = fsub float %a0.outf2, %v0
+  %v1.outf3 = fsub float %a0.outf3, %v0
+  %v1.outf4 = fsub float %a0.outf4, %v0
+  %v1.outf5 = fsub float %a0.outf5, %v0
+  %v1.outf6 = fsub float %a0.outf6, %v0
+  %v1.outf7 = fsub float %a0.outf7, %v0
+  %size2.outf0.bits = bitcast float %v1.outf0 to i32
+  %size2.outf1.bits = bitcast float %v1.outf1 to i32
+  %size2.outf2.bits = bitcast float %v1.outf2 to i32
+  %size2.outf3.bits = bitcast float %v1.outf3 to i32
+  %size2.outf4.bits = bitcast float %v1.outf4 to i32
+  %size2.outf5.bits = bitcast float %v1.outf5 to i32
+  %size2.outf6.bits = bitcast float %v1.outf6 to i32
+  %size2.outf7.bits = bitcast float %v1.outf7 to i32
   %lowest2.outf1 = call i32 @llvm.umax.i32(i32 %size2.outf0.bits, i32 %size2.outf1.bits)
   %lowest2.outf2 = call i32 @llvm.umax.i32(i32 %lowest2.outf1, i32 %size2.outf2.bits)
   %lowest2.outf3 = call i32 @llvm.umax.i32(i32 %lowest2.outf2, i32 %size2.outf3.bits)
@@ -1319,45 +1319,45 @@ block.outf:
   br i1 %near2.outf, label %quick2.outf, label %slow2.outf
 
 quick2.outf:
-  %quick2.outf0 = call float @kiln_exp_near_f32(float %v2.outf0)
-  %quick2.outf1 = call float @kiln_exp_near_f32(float %v2.outf1)
-  %quick2.outf2 = call float @kiln_exp_near_f32(float %v2.outf2)
-  %quick2.outf3 = call float @kiln_exp_near_f32(float %v2.outf3)
-  %quick2.outf4 = call float @kiln_exp_near_f32(float %v2.outf4)
-  %quick2.outf5 = call float @kiln_exp_near_f32(float %v2.outf5)
-  %quick2.outf6 = call float @kiln_exp_near_f32(float %v2.outf6)
-  %quick2.outf7 = call float @kiln_exp_near_f32(float %v2.outf7)
+  %quick2.outf0 = call float @kiln_exp_near_f32(float %v1.outf0)
+  %quick2.outf1 = call float @kiln_exp_near_f32(float %v1.outf1)
+  %quick2.outf2 = call float @kiln_exp_near_f32(float %v1.outf2)
+  %quick2.outf3 = call float @kiln_exp_near_f32(float %v1.outf3)
+  %quick2.outf4 = call float @kiln_exp_near_f32(float %v1.outf4)
+  %quick2.outf5 = call float @kiln_exp_near_f32(float %v1.outf5)
+  %quick2.outf6 = call float @kiln_exp_near_f32(float %v1.outf6)
+  %quick2.outf7 = call float @kiln_exp_near_f32(float %v1.outf7)
   br label %together2.outf
 
 slow2.outf:
-  %plain2.outf0.out = call float @kiln_exp_f32(float %v2.outf0)
-  %plain2.outf1.out = call float @kiln_exp_f32(float %v2.outf1)
-  %plain2.outf2.out = call float @kiln_exp_f32(float %v2.outf2)
-  %plain2.outf3.out = call float @kiln_exp_f32(float %v2.outf3)
-  %plain2.outf4.out = call float @kiln_exp_f32(float %v2.outf4)
-  %plain2.outf5.out = call float @kiln_exp_f32(float %v2.outf5)
-  %plain2.outf6.out = call float @kiln_exp_f32(float %v2.outf6)
-  %plain2.outf7.out = call float @kiln_exp_f32(float %v2.outf7)
+  %plain2.outf0.out = call float @kiln_exp_f32(float %v1.outf0)
+  %plain2.outf1.out = call float @kiln_exp_f32(float %v1.outf1)
+  %plain2.outf2.out = call float @kiln_exp_f32(float %v1.outf2)
+  %plain2.outf3.out = call float @kiln_exp_f32(float %v1.outf3)
+  %plain2.outf4.out = call float @kiln_exp_f32(float %v1.outf4)
+  %plain2.outf5.out = call float @kiln_exp_f32(float %v1.outf5)
+  %plain2.outf6.out = call float @kiln_exp_f32(float %v1.outf6)
+  %plain2.outf7.out = call float @kiln_exp_f32(float %v1.outf7)
   br label %together2.outf
 
 together2.outf:
-  %v3.outf0 = phi float [ %quick2.outf0, %quick2.outf ], [ %plain2.outf0.out, %slow2.outf ]
-  %v3.outf1 = phi float [ %quick2.outf1, %quick2.outf ], [ %plain2.outf1.out, %slow2.outf ]
-  %v3.outf2 = phi float [ %quick2.outf2, %quick2.outf ], [ %plain2.outf2.out, %slow2.outf ]
-  %v3.outf3 = phi float [ %quick2.outf3, %quick2.outf ], [ %plain2.outf3.out, %slow2.outf ]
-  %v3.outf4 = phi float [ %quick2.outf4, %quick2.outf ], [ %plain2.outf4.out, %slow2.outf ]
-  %v3.outf5 = phi float [ %quick2.outf5, %quick2.outf ], [ %plain2.outf5.out, %slow2.outf ]
-  %v3.outf6 = phi float [ %quick2.outf6, %quick2.outf ], [ %plain2.outf6.out, %slow2.outf ]
-  %v3.outf7 = phi float [ %quick2.outf7, %quick2.outf ], [ %plain2.outf7.out, %slow2.outf ]
-  %inverse4.outf = fdiv float 1.0, %v4
-  %size4.outf0.bits = bitcast float %v3.outf0 to i32
-  %size4.outf1.bits = bitcast float %v3.outf1 to i32
-  %size4.outf2.bits = bitcast float %v3.outf2 to i32
-  %size4.outf3.bits = bitcast float %v3.outf3 to i32
-  %size4.outf4.bits = bitcast float %v3.outf4 to i32
-  %size4.outf5.bits = bitcast float %v3.outf5 to i32
-  %size4.outf6.bits = bitcast float %v3.outf6 to i32
-  %size4.outf7.bits = bitcast float %v3.outf7 to i32
+  %v2.outf0 = phi float [ %quick2.outf0, %quick2.outf ], [ %plain2.outf0.out, %slow2.outf ]
+  %v2.outf1 = phi float [ %quick2.outf1, %quick2.outf ], [ %plain2.outf1.out, %slow2.outf ]
+  %v2.outf2 = phi float [ %quick2.outf2, %quick2.outf ], [ %plain2.outf2.out, %slow2.outf ]
+  %v2.outf3 = phi float [ %quick2.outf3, %quick2.outf ], [ %plain2.outf3.out, %slow2.outf ]
+  %v2.outf4 = phi float [ %quick2.outf4, %quick2.outf ], [ %plain2.outf4.out, %slow2.outf ]
+  %v2.outf5 = phi float [ %quick2.outf5, %quick2.outf ], [ %plain2.outf5.out, %slow2.outf ]
+  %v2.outf6 = phi float [ %quick2.outf6, %quick2.outf ], [ %plain2.outf6.out, %slow2.outf ]
+  %v2.outf7 = phi float [ %quick2.outf7, %quick2.outf ], [ %plain2.outf7.out, %slow2.outf ]
+  %inverse4.outf = fdiv float 1.0, %v3
+  %size4.outf0.bits = bitcast float %v2.outf0 to i32
+  %size4.outf1.bits = bitcast float %v2.outf1 to i32
+  %size4.outf2.bits = bitcast float %v2.outf2 to i32
+  %size4.outf3.bits = bitcast float %v2.outf3 to i32
+  %size4.outf4.bits = bitcast float %v2.outf4 to i32
+  %size4.outf5.bits = bitcast float %v2.outf5 to i32
+  %size4.outf6.bits = bitcast float %v2.outf6 to i32
+  %size4.outf7.bits = bitcast float %v2.outf7 to i32
   %size4.outf0.twice = shl i32 %size4.outf0.bits, 1
   %size4.outf0 = sub i32 %size4.outf0.twice, 452984832
   %far4.outf0 = call i32 @llvm.umax.i32(i32 0, i32 %size4.outf0)
@@ -1382,8 +1382,8 @@ together2.outf:
   %size4.outf7.twice = shl i32 %size4.outf7.bits, 1
   %size4.outf7 = sub i32 %size4.outf7.twice, 452984832
   %far4.outf = call i32 @llvm.umax.i32(i32 %far4.outf6, i32 %size4.outf7)
-  %fits4.low.outf = fcmp oge float %v4, 0x3C30000000000000
-  %fits4.high.outf = fcmp ole float %v4, 0x4180000000000000
+  %fits4.low.outf = fcmp oge float %v3, 0x3C30000000000000
+  %fits4.high.outf = fcmp ole float %v3, 0x4180000000000000
   %fits4.outf = and i1 %fits4.low.outf, %fits4.high.outf
   %fits4.near.outf = icmp ule i32 %far4.outf, 2785017856
   %fits4.all.outf = and i1 %fits4.outf, %fits4.near.outf
@@ -1425,68 +1425,68 @@ masked4.outf:
   br i1 %all.in4.outf, label %quick4.outf, label %slow4.outf
 
 quick4.outf:
-  %quick4.outf0 = call float @kiln_quotient_f32(float %v3.outf0, float %v4, float %inverse4.outf)
-  %quick4.outf1 = call float @kiln_quotient_f32(float %v3.outf1, float %v4, float %inverse4.outf)
-  %quick4.outf2 = call float @kiln_quotient_f32(float %v3.outf2, float %v4, float %inverse4.outf)
-  %quick4.outf3 = call float @kiln_quotient_f32(float %v3.outf3, float %v4, float %inverse4.outf)
-  %quick4.outf4 = call float @kiln_quotient_f32(float %v3.outf4, float %v4, float %inverse4.outf)
-  %quick4.outf5 = call float @kiln_quotient_f32(float %v3.outf5, float %v4, float %inverse4.outf)
-  %quick4.outf6 = call float @kiln_quotient_f32(float %v3.outf6, float %v4, float %inverse4.outf)
-  %quick4.outf7 = call float @kiln_quotient_f32(float %v3.outf7, float %v4, float %inverse4.outf)
+  %quick4.outf0 = call float @kiln_quotient_f32(float %v2.outf0, float %v3, float %inverse4.outf)
+  %quick4.outf1 = call float @kiln_quotient_f32(float %v2.outf1, float %v3, float %inverse4.outf)
+  %quick4.outf2 = call float @kiln_quotient_f32(float %v2.outf2, float %v3, float %inverse4.outf)
+  %quick4.outf3 = call float @kiln_quotient_f32(float %v2.outf3, float %v3, float %inverse4.outf)
+  %quick4.outf4 = call float @kiln_quotient_f32(float %v2.outf4, float %v3, float %inverse4.outf)
+  %quick4.outf5 = call float @kiln_quotient_f32(float %v2.outf5, float %v3, float %inverse4.outf)
+  %quick4.outf6 = call float @kiln_quotient_f32(float %v2.outf6, float %v3, float %inverse4.outf)
+  %quick4.outf7 = call float @kiln_quotient_f32(float %v2.outf7, float %v3, float %inverse4.outf)
   br label %together4.outf
 
 slow4.outf:
-  %any4.outf0 = fdiv float %v3.outf0, %v4
+  %any4.outf0 = fdiv float %v2.outf0, %v3
   %plain4.outf0.out.nan = fcmp uno float %any4.outf0, 0.0
   %plain4.outf0.out = select i1 %plain4.outf0.out.nan, float 0x7FF8000000000000, float %any4.outf0
-  %any4.outf1 = fdiv float %v3.outf1, %v4
+  %any4.outf1 = fdiv float %v2.outf1, %v3
   %plain4.outf1.out.nan = fcmp uno float %any4.outf1, 0.0
   %plain4.outf1.out = select i1 %plain4.outf1.out.nan, float 0x7FF8000000000000, float %any4.outf1
-  %any4.outf2 = fdiv float %v3.outf2, %v4
+  %any4.outf2 = fdiv float %v2.outf2, %v3
   %plain4.outf2.out.nan = fcmp uno float %any4.outf2, 0.0
   %plain4.outf2.out = select i1 %plain4.outf2.out.nan, float 0x7FF8000000000000, float %any4.outf2
-  %any4.outf3 = fdiv float %v3.outf3, %v4
+  %any4.outf3 = fdiv float %v2.outf3, %v3
   %plain4.outf3.out.nan = fcmp uno float %any4.outf3, 0.0
   %plain4.outf3.out = select i1 %plain4.outf3.out.nan, float 0x7FF8000000000000, float %any4.outf3
-  %any4.outf4 = fdiv float %v3.outf4, %v4
+  %any4.outf4 = fdiv float %v2.outf4, %v3
   %plain4.outf4.out.nan = fcmp uno float %any4.outf4, 0.0
   %plain4.outf4.out = select i1 %plain4.outf4.out.nan, float 0x7FF8000000000000, float %any4.outf4
-  %any4.outf5 = fdiv float %v3.outf5, %v4
+  %any4.outf5 = fdiv float %v2.outf5, %v3
   %plain4.outf5.out.nan = fcmp uno float %any4.outf5, 0.0
   %plain4.outf5.out = select i1 %plain4.outf5.out.nan, float 0x7FF8000000000000, float %any4.outf5
-  %any4.outf6 = fdiv float %v3.outf6, %v4
+  %any4.outf6 = fdiv float %v2.outf6, %v3
   %plain4.outf6.out.nan = fcmp uno float %any4.outf6, 0.0
   %plain4.outf6.out = select i1 %plain4.outf6.out.nan, float 0x7FF8000000000000, float %any4.outf6
-  %any4.outf7 = fdiv float %v3.outf7, %v4
+  %any4.outf7 = fdiv float %v2.outf7, %v3
   %plain4.outf7.out.nan = fcmp uno float %any4.outf7, 0.0
   %plain4.outf7.out = select i1 %plain4.outf7.out.nan, float 0x7FF8000000000000, float %any4.outf7
   br label %together4.outf
 
 together4.outf:
-  %v5.outf0 = phi float [ %quick4.outf0, %quick4.outf ], [ %plain4.outf0.out, %slow4.outf ]
-  %v5.outf1 = phi float [ %quick4.outf1, %quick4.outf ], [ %plain4.outf1.out, %slow4.outf ]
-  %v5.outf2 = phi float [ %quick4.outf2, %quick4.outf ], [ %plain4.outf2.out, %slow4.outf ]
-  %v5.outf3 = phi float [ %quick4.outf3, %quick4.outf ], [ %plain4.outf3.out, %slow4.outf ]
-  %v5.outf4 = phi float [ %quick4.outf4, %quick4.outf ], [ %plain4.outf4.out, %slow4.outf ]
-  %v5.outf5 = phi float [ %quick4.outf5, %quick4.outf ], [ %plain4.outf5.out, %slow4.outf ]
-  %v5.outf6 = phi float [ %quick4.outf6, %quick4.outf ], [ %plain4.outf6.out, %slow4.outf ]
-  %v5.outf7 = phi float [ %quick4.outf7, %quick4.outf ], [ %plain4.outf7.out, %slow4.outf ]
+  %v4.outf0 = phi float [ %quick4.outf0, %quick4.outf ], [ %plain4.outf0.out, %slow4.outf ]
+  %v4.outf1 = phi float [ %quick4.outf1, %quick4.outf ], [ %plain4.outf1.out, %slow4.outf ]
+  %v4.outf2 = phi float [ %quick4.outf2, %quick4.outf ], [ %plain4.outf2.out, %slow4.outf ]
+  %v4.outf3 = phi float [ %quick4.outf3, %quick4.outf ], [ %plain4.outf3.out, %slow4.outf ]
+  %v4.outf4 = phi float [ %quick4.outf4, %quick4.outf ], [ %plain4.outf4.out, %slow4.outf ]
+  %v4.outf5 = phi float [ %quick4.outf5, %quick4.outf ], [ %plain4.outf5.out, %slow4.outf ]
+  %v4.outf6 = phi float [ %quick4.outf6, %quick4.outf ], [ %plain4.outf6.out, %slow4.outf ]
+  %v4.outf7 = phi float [ %quick4.outf7, %quick4.outf ], [ %plain4.outf7.out, %slow4.outf ]
   %o0.at.outf0 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf0
-  store float %v5.outf0, ptr %o0.at.outf0, align 4
+  store float %v4.outf0, ptr %o0.at.outf0, align 4
   %o0.at.outf1 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf1
-  store float %v5.outf1, ptr %o0.at.outf1, align 4
+  store float %v4.outf1, ptr %o0.at.outf1, align 4
   %o0.at.outf2 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf2
-  store float %v5.outf2, ptr %o0.at.outf2, align 4
+  store float %v4.outf2, ptr %o0.at.outf2, align 4
   %o0.at.outf3 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf3
-  store float %v5.outf3, ptr %o0.at.outf3, align 4
+  store float %v4.outf3, ptr %o0.at.outf3, align 4
   %o0.at.outf4 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf4
-  store float %v5.outf4, ptr %o0.at.outf4, align 4
+  store float %v4.outf4, ptr %o0.at.outf4, align 4
   %o0.at.outf5 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf5
-  store float %v5.outf5, ptr %o0.at.outf5, align 4
+  store float %v4.outf5, ptr %o0.at.outf5, align 4
   %o0.at.outf6 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf6
-  store float %v5.outf6, ptr %o0.at.outf6, align 4
+  store float %v4.outf6, ptr %o0.at.outf6, align 4
   %o0.at.outf7 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outf7
-  store float %v5.outf7, ptr %o0.at.outf7, align 4
+  store float %v4.outf7, ptr %o0.at.outf7, align 4
   br label %block.end.outf
 
 block.end.outf:
@@ -1512,101 +1512,101 @@ block.outl:
   %s.outl = zext i32 %s.short.outl to i64
   %i.outl0 = add nuw nsw i64 %i.outl, 0
   %s.outl0 = add nuw nsw i64 %s.outl, 0
-  %held3.outl0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl0
-  %held3.outl0 = getelementptr inbounds i8, ptr %held3.outl0.slot, i64 0
-  %v3.outl0 = load float, ptr %held3.outl0, align 4
+  %held.v2.outl0.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl0
+  %held.v2.outl0 = getelementptr inbounds i8, ptr %held.v2.outl0.slot, i64 0
+  %v2.outl0 = load float, ptr %held.v2.outl0, align 4
   %i.outl1 = add nuw nsw i64 %i.outl, 16
   %s.outl1 = add nuw nsw i64 %s.outl, 1
-  %held3.outl1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl1
-  %held3.outl1 = getelementptr inbounds i8, ptr %held3.outl1.slot, i64 0
-  %v3.outl1 = load float, ptr %held3.outl1, align 4
+  %held.v2.outl1.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl1
+  %held.v2.outl1 = getelementptr inbounds i8, ptr %held.v2.outl1.slot, i64 0
+  %v2.outl1 = load float, ptr %held.v2.outl1, align 4
   %i.outl2 = add nuw nsw i64 %i.outl, 32
   %s.outl2 = add nuw nsw i64 %s.outl, 2
-  %held3.outl2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl2
-  %held3.outl2 = getelementptr inbounds i8, ptr %held3.outl2.slot, i64 0
-  %v3.outl2 = load float, ptr %held3.outl2, align 4
+  %held.v2.outl2.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl2
+  %held.v2.outl2 = getelementptr inbounds i8, ptr %held.v2.outl2.slot, i64 0
+  %v2.outl2 = load float, ptr %held.v2.outl2, align 4
   %i.outl3 = add nuw nsw i64 %i.outl, 48
   %s.outl3 = add nuw nsw i64 %s.outl, 3
-  %held3.outl3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl3
-  %held3.outl3 = getelementptr inbounds i8, ptr %held3.outl3.slot, i64 0
-  %v3.outl3 = load float, ptr %held3.outl3, align 4
+  %held.v2.outl3.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl3
+  %held.v2.outl3 = getelementptr inbounds i8, ptr %held.v2.outl3.slot, i64 0
+  %v2.outl3 = load float, ptr %held.v2.outl3, align 4
   %i.outl4 = add nuw nsw i64 %i.outl, 64
   %s.outl4 = add nuw nsw i64 %s.outl, 128
-  %held3.outl4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl4
-  %held3.outl4 = getelementptr inbounds i8, ptr %held3.outl4.slot, i64 0
-  %v3.outl4 = load float, ptr %held3.outl4, align 4
+  %held.v2.outl4.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl4
+  %held.v2.outl4 = getelementptr inbounds i8, ptr %held.v2.outl4.slot, i64 0
+  %v2.outl4 = load float, ptr %held.v2.outl4, align 4
   %i.outl5 = add nuw nsw i64 %i.outl, 80
   %s.outl5 = add nuw nsw i64 %s.outl, 129
-  %held3.outl5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl5
-  %held3.outl5 = getelementptr inbounds i8, ptr %held3.outl5.slot, i64 0
-  %v3.outl5 = load float, ptr %held3.outl5, align 4
+  %held.v2.outl5.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl5
+  %held.v2.outl5 = getelementptr inbounds i8, ptr %held.v2.outl5.slot, i64 0
+  %v2.outl5 = load float, ptr %held.v2.outl5, align 4
   %i.outl6 = add nuw nsw i64 %i.outl, 96
   %s.outl6 = add nuw nsw i64 %s.outl, 130
-  %held3.outl6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl6
-  %held3.outl6 = getelementptr inbounds i8, ptr %held3.outl6.slot, i64 0
-  %v3.outl6 = load float, ptr %held3.outl6, align 4
+  %held.v2.outl6.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl6
+  %held.v2.outl6 = getelementptr inbounds i8, ptr %held.v2.outl6.slot, i64 0
+  %v2.outl6 = load float, ptr %held.v2.outl6, align 4
   %i.outl7 = add nuw nsw i64 %i.outl, 112
   %s.outl7 = add nuw nsw i64 %s.outl, 131
-  %held3.outl7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl7
-  %held3.outl7 = getelementptr inbounds i8, ptr %held3.outl7.slot, i64 0
-  %v3.outl7 = load float, ptr %held3.outl7, align 4
+  %held.v2.outl7.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl7
+  %held.v2.outl7 = getelementptr inbounds i8, ptr %held.v2.outl7.slot, i64 0
+  %v2.outl7 = load float, ptr %held.v2.outl7, align 4
   %i.outl8 = add nuw nsw i64 %i.outl, 128
   %s.outl8 = add nuw nsw i64 %s.outl, 256
-  %held3.outl8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl8
-  %held3.outl8 = getelementptr inbounds i8, ptr %held3.outl8.slot, i64 0
-  %v3.outl8 = load float, ptr %held3.outl8, align 4
+  %held.v2.outl8.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl8
+  %held.v2.outl8 = getelementptr inbounds i8, ptr %held.v2.outl8.slot, i64 0
+  %v2.outl8 = load float, ptr %held.v2.outl8, align 4
   %i.outl9 = add nuw nsw i64 %i.outl, 144
   %s.outl9 = add nuw nsw i64 %s.outl, 257
-  %held3.outl9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl9
-  %held3.outl9 = getelementptr inbounds i8, ptr %held3.outl9.slot, i64 0
-  %v3.outl9 = load float, ptr %held3.outl9, align 4
+  %held.v2.outl9.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl9
+  %held.v2.outl9 = getelementptr inbounds i8, ptr %held.v2.outl9.slot, i64 0
+  %v2.outl9 = load float, ptr %held.v2.outl9, align 4
   %i.outl10 = add nuw nsw i64 %i.outl, 160
   %s.outl10 = add nuw nsw i64 %s.outl, 258
-  %held3.outl10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl10
-  %held3.outl10 = getelementptr inbounds i8, ptr %held3.outl10.slot, i64 0
-  %v3.outl10 = load float, ptr %held3.outl10, align 4
+  %held.v2.outl10.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl10
+  %held.v2.outl10 = getelementptr inbounds i8, ptr %held.v2.outl10.slot, i64 0
+  %v2.outl10 = load float, ptr %held.v2.outl10, align 4
   %i.outl11 = add nuw nsw i64 %i.outl, 176
   %s.outl11 = add nuw nsw i64 %s.outl, 259
-  %held3.outl11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl11
-  %held3.outl11 = getelementptr inbounds i8, ptr %held3.outl11.slot, i64 0
-  %v3.outl11 = load float, ptr %held3.outl11, align 4
+  %held.v2.outl11.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl11
+  %held.v2.outl11 = getelementptr inbounds i8, ptr %held.v2.outl11.slot, i64 0
+  %v2.outl11 = load float, ptr %held.v2.outl11, align 4
   %i.outl12 = add nuw nsw i64 %i.outl, 192
   %s.outl12 = add nuw nsw i64 %s.outl, 384
-  %held3.outl12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl12
-  %held3.outl12 = getelementptr inbounds i8, ptr %held3.outl12.slot, i64 0
-  %v3.outl12 = load float, ptr %held3.outl12, align 4
+  %held.v2.outl12.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl12
+  %held.v2.outl12 = getelementptr inbounds i8, ptr %held.v2.outl12.slot, i64 0
+  %v2.outl12 = load float, ptr %held.v2.outl12, align 4
   %i.outl13 = add nuw nsw i64 %i.outl, 208
   %s.outl13 = add nuw nsw i64 %s.outl, 385
-  %held3.outl13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl13
-  %held3.outl13 = getelementptr inbounds i8, ptr %held3.outl13.slot, i64 0
-  %v3.outl13 = load float, ptr %held3.outl13, align 4
+  %held.v2.outl13.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl13
+  %held.v2.outl13 = getelementptr inbounds i8, ptr %held.v2.outl13.slot, i64 0
+  %v2.outl13 = load float, ptr %held.v2.outl13, align 4
   %i.outl14 = add nuw nsw i64 %i.outl, 224
   %s.outl14 = add nuw nsw i64 %s.outl, 386
-  %held3.outl14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl14
-  %held3.outl14 = getelementptr inbounds i8, ptr %held3.outl14.slot, i64 0
-  %v3.outl14 = load float, ptr %held3.outl14, align 4
+  %held.v2.outl14.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl14
+  %held.v2.outl14 = getelementptr inbounds i8, ptr %held.v2.outl14.slot, i64 0
+  %v2.outl14 = load float, ptr %held.v2.outl14, align 4
   %i.outl15 = add nuw nsw i64 %i.outl, 240
   %s.outl15 = add nuw nsw i64 %s.outl, 387
-  %held3.outl15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl15
-  %held3.outl15 = getelementptr inbounds i8, ptr %held3.outl15.slot, i64 0
-  %v3.outl15 = load float, ptr %held3.outl15, align 4
-  %inverse4.outl = fdiv float 1.0, %v4
-  %size4.outl0.bits = bitcast float %v3.outl0 to i32
-  %size4.outl1.bits = bitcast float %v3.outl1 to i32
-  %size4.outl2.bits = bitcast float %v3.outl2 to i32
-  %size4.outl3.bits = bitcast float %v3.outl3 to i32
-  %size4.outl4.bits = bitcast float %v3.outl4 to i32
-  %size4.outl5.bits = bitcast float %v3.outl5 to i32
-  %size4.outl6.bits = bitcast float %v3.outl6 to i32
-  %size4.outl7.bits = bitcast float %v3.outl7 to i32
-  %size4.outl8.bits = bitcast float %v3.outl8 to i32
-  %size4.outl9.bits = bitcast float %v3.outl9 to i32
-  %size4.outl10.bits = bitcast float %v3.outl10 to i32
-  %size4.outl11.bits = bitcast float %v3.outl11 to i32
-  %size4.outl12.bits = bitcast float %v3.outl12 to i32
-  %size4.outl13.bits = bitcast float %v3.outl13 to i32
-  %size4.outl14.bits = bitcast float %v3.outl14 to i32
-  %size4.outl15.bits = bitcast float %v3.outl15 to i32
+  %held.v2.outl15.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outl15
+  %held.v2.outl15 = getelementptr inbounds i8, ptr %held.v2.outl15.slot, i64 0
+  %v2.outl15 = load float, ptr %held.v2.outl15, align 4
+  %inverse4.outl = fdiv float 1.0, %v3
+  %size4.outl0.bits = bitcast float %v2.outl0 to i32
+  %size4.outl1.bits = bitcast float %v2.outl1 to i32
+  %size4.outl2.bits = bitcast float %v2.outl2 to i32
+  %size4.outl3.bits = bitcast float %v2.outl3 to i32
+  %size4.outl4.bits = bitcast float %v2.outl4 to i32
+  %size4.outl5.bits = bitcast float %v2.outl5 to i32
+  %size4.outl6.bits = bitcast float %v2.outl6 to i32
+  %size4.outl7.bits = bitcast float %v2.outl7 to i32
+  %size4.outl8.bits = bitcast float %v2.outl8 to i32
+  %size4.outl9.bits = bitcast float %v2.outl9 to i32
+  %size4.outl10.bits = bitcast float %v2.outl10 to i32
+  %size4.outl11.bits = bitcast float %v2.outl11 to i32
+  %size4.outl12.bits = bitcast float %v2.outl12 to i32
+  %size4.outl13.bits = bitcast float %v2.outl13 to i32
+  %size4.outl14.bits = bitcast float %v2.outl14 to i32
+  %size4.outl15.bits = bitcast float %v2.outl15 to i32
   %size4.outl0.twice = shl i32 %size4.outl0.bits, 1
   %size4.outl0 = sub i32 %size4.outl0.twice, 452984832
   %far4.outl0 = call i32 @llvm.umax.i32(i32 0, i32 %size4.outl0)
@@ -1655,8 +1655,8 @@ block.outl:
   %size4.outl15.twice = shl i32 %size4.outl15.bits, 1
   %size4.outl15 = sub i32 %size4.outl15.twice, 452984832
   %far4.outl = call i32 @llvm.umax.i32(i32 %far4.outl14, i32 %size4.outl15)
-  %fits4.low.outl = fcmp oge float %v4, 0x3C30000000000000
-  %fits4.high.outl = fcmp ole float %v4, 0x4180000000000000
+  %fits4.low.outl = fcmp oge float %v3, 0x3C30000000000000
+  %fits4.high.outl = fcmp ole float %v3, 0x4180000000000000
   %fits4.outl = and i1 %fits4.low.outl, %fits4.high.outl
   %fits4.near.outl = icmp ule i32 %far4.outl, 2785017856
   %fits4.all.outl = and i1 %fits4.outl, %fits4.near.outl
@@ -1730,124 +1730,124 @@ masked4.outl:
   br i1 %all.in4.outl, label %quick4.outl, label %slow4.outl
 
 quick4.outl:
-  %quick4.outl0 = call float @kiln_quotient_f32(float %v3.outl0, float %v4, float %inverse4.outl)
-  %quick4.outl1 = call float @kiln_quotient_f32(float %v3.outl1, float %v4, float %inverse4.outl)
-  %quick4.outl2 = call float @kiln_quotient_f32(float %v3.outl2, float %v4, float %inverse4.outl)
-  %quick4.outl3 = call float @kiln_quotient_f32(float %v3.outl3, float %v4, float %inverse4.outl)
-  %quick4.outl4 = call float @kiln_quotient_f32(float %v3.outl4, float %v4, float %inverse4.outl)
-  %quick4.outl5 = call float @kiln_quotient_f32(float %v3.outl5, float %v4, float %inverse4.outl)
-  %quick4.outl6 = call float @kiln_quotient_f32(float %v3.outl6, float %v4, float %inverse4.outl)
-  %quick4.outl7 = call float @kiln_quotient_f32(float %v3.outl7, float %v4, float %inverse4.outl)
-  %quick4.outl8 = call float @kiln_quotient_f32(float %v3.outl8, float %v4, float %inverse4.outl)
-  %quick4.outl9 = call float @kiln_quotient_f32(float %v3.outl9, float %v4, float %inverse4.outl)
-  %quick4.outl10 = call float @kiln_quotient_f32(float %v3.outl10, float %v4, float %inverse4.outl)
-  %quick4.outl11 = call float @kiln_quotient_f32(float %v3.outl11, float %v4, float %inverse4.outl)
-  %quick4.outl12 = call float @kiln_quotient_f32(float %v3.outl12, float %v4, float %inverse4.outl)
-  %quick4.outl13 = call float @kiln_quotient_f32(float %v3.outl13, float %v4, float %inverse4.outl)
-  %quick4.outl14 = call float @kiln_quotient_f32(float %v3.outl14, float %v4, float %inverse4.outl)
-  %quick4.outl15 = call float @kiln_quotient_f32(float %v3.outl15, float %v4, float %inverse4.outl)
+  %quick4.outl0 = call float @kiln_quotient_f32(float %v2.outl0, float %v3, float %inverse4.outl)
+  %quick4.outl1 = call float @kiln_quotient_f32(float %v2.outl1, float %v3, float %inverse4.outl)
+  %quick4.outl2 = call float @kiln_quotient_f32(float %v2.outl2, float %v3, float %inverse4.outl)
+  %quick4.outl3 = call float @kiln_quotient_f32(float %v2.outl3, float %v3, float %inverse4.outl)
+  %quick4.outl4 = call float @kiln_quotient_f32(float %v2.outl4, float %v3, float %inverse4.outl)
+  %quick4.outl5 = call float @kiln_quotient_f32(float %v2.outl5, float %v3, float %inverse4.outl)
+  %quick4.outl6 = call float @kiln_quotient_f32(float %v2.outl6, float %v3, float %inverse4.outl)
+  %quick4.outl7 = call float @kiln_quotient_f32(float %v2.outl7, float %v3, float %inverse4.outl)
+  %quick4.outl8 = call float @kiln_quotient_f32(float %v2.outl8, float %v3, float %inverse4.outl)
+  %quick4.outl9 = call float @kiln_quotient_f32(float %v2.outl9, float %v3, float %inverse4.outl)
+  %quick4.outl10 = call float @kiln_quotient_f32(float %v2.outl10, float %v3, float %inverse4.outl)
+  %quick4.outl11 = call float @kiln_quotient_f32(float %v2.outl11, float %v3, float %inverse4.outl)
+  %quick4.outl12 = call float @kiln_quotient_f32(float %v2.outl12, float %v3, float %inverse4.outl)
+  %quick4.outl13 = call float @kiln_quotient_f32(float %v2.outl13, float %v3, float %inverse4.outl)
+  %quick4.outl14 = call float @kiln_quotient_f32(float %v2.outl14, float %v3, float %inverse4.outl)
+  %quick4.outl15 = call float @kiln_quotient_f32(float %v2.outl15, float %v3, float %inverse4.outl)
   br label %together4.outl
 
 slow4.outl:
-  %any4.outl0 = fdiv float %v3.outl0, %v4
+  %any4.outl0 = fdiv float %v2.outl0, %v3
   %plain4.outl0.out.nan = fcmp uno float %any4.outl0, 0.0
   %plain4.outl0.out = select i1 %plain4.outl0.out.nan, float 0x7FF8000000000000, float %any4.outl0
-  %any4.outl1 = fdiv float %v3.outl1, %v4
+  %any4.outl1 = fdiv float %v2.outl1, %v3
   %plain4.outl1.out.nan = fcmp uno float %any4.outl1, 0.0
   %plain4.outl1.out = select i1 %plain4.outl1.out.nan, float 0x7FF8000000000000, float %any4.outl1
-  %any4.outl2 = fdiv float %v3.outl2, %v4
+  %any4.outl2 = fdiv float %v2.outl2, %v3
   %plain4.outl2.out.nan = fcmp uno float %any4.outl2, 0.0
   %plain4.outl2.out = select i1 %plain4.outl2.out.nan, float 0x7FF8000000000000, float %any4.outl2
-  %any4.outl3 = fdiv float %v3.outl3, %v4
+  %any4.outl3 = fdiv float %v2.outl3, %v3
   %plain4.outl3.out.nan = fcmp uno float %any4.outl3, 0.0
   %plain4.outl3.out = select i1 %plain4.outl3.out.nan, float 0x7FF8000000000000, float %any4.outl3
-  %any4.outl4 = fdiv float %v3.outl4, %v4
+  %any4.outl4 = fdiv float %v2.outl4, %v3
   %plain4.outl4.out.nan = fcmp uno float %any4.outl4, 0.0
   %plain4.outl4.out = select i1 %plain4.outl4.out.nan, float 0x7FF8000000000000, float %any4.outl4
-  %any4.outl5 = fdiv float %v3.outl5, %v4
+  %any4.outl5 = fdiv float %v2.outl5, %v3
   %plain4.outl5.out.nan = fcmp uno float %any4.outl5, 0.0
   %plain4.outl5.out = select i1 %plain4.outl5.out.nan, float 0x7FF8000000000000, float %any4.outl5
-  %any4.outl6 = fdiv float %v3.outl6, %v4
+  %any4.outl6 = fdiv float %v2.outl6, %v3
   %plain4.outl6.out.nan = fcmp uno float %any4.outl6, 0.0
   %plain4.outl6.out = select i1 %plain4.outl6.out.nan, float 0x7FF8000000000000, float %any4.outl6
-  %any4.outl7 = fdiv float %v3.outl7, %v4
+  %any4.outl7 = fdiv float %v2.outl7, %v3
   %plain4.outl7.out.nan = fcmp uno float %any4.outl7, 0.0
   %plain4.outl7.out = select i1 %plain4.outl7.out.nan, float 0x7FF8000000000000, float %any4.outl7
-  %any4.outl8 = fdiv float %v3.outl8, %v4
+  %any4.outl8 = fdiv float %v2.outl8, %v3
   %plain4.outl8.out.nan = fcmp uno float %any4.outl8, 0.0
   %plain4.outl8.out = select i1 %plain4.outl8.out.nan, float 0x7FF8000000000000, float %any4.outl8
-  %any4.outl9 = fdiv float %v3.outl9, %v4
+  %any4.outl9 = fdiv float %v2.outl9, %v3
   %plain4.outl9.out.nan = fcmp uno float %any4.outl9, 0.0
   %plain4.outl9.out = select i1 %plain4.outl9.out.nan, float 0x7FF8000000000000, float %any4.outl9
-  %any4.outl10 = fdiv float %v3.outl10, %v4
+  %any4.outl10 = fdiv float %v2.outl10, %v3
   %plain4.outl10.out.nan = fcmp uno float %any4.outl10, 0.0
   %plain4.outl10.out = select i1 %plain4.outl10.out.nan, float 0x7FF8000000000000, float %any4.outl10
-  %any4.outl11 = fdiv float %v3.outl11, %v4
+  %any4.outl11 = fdiv float %v2.outl11, %v3
   %plain4.outl11.out.nan = fcmp uno float %any4.outl11, 0.0
   %plain4.outl11.out = select i1 %plain4.outl11.out.nan, float 0x7FF8000000000000, float %any4.outl11
-  %any4.outl12 = fdiv float %v3.outl12, %v4
+  %any4.outl12 = fdiv float %v2.outl12, %v3
   %plain4.outl12.out.nan = fcmp uno float %any4.outl12, 0.0
   %plain4.outl12.out = select i1 %plain4.outl12.out.nan, float 0x7FF8000000000000, float %any4.outl12
-  %any4.outl13 = fdiv float %v3.outl13, %v4
+  %any4.outl13 = fdiv float %v2.outl13, %v3
   %plain4.outl13.out.nan = fcmp uno float %any4.outl13, 0.0
   %plain4.outl13.out = select i1 %plain4.outl13.out.nan, float 0x7FF8000000000000, float %any4.outl13
-  %any4.outl14 = fdiv float %v3.outl14, %v4
+  %any4.outl14 = fdiv float %v2.outl14, %v3
   %plain4.outl14.out.nan = fcmp uno float %any4.outl14, 0.0
   %plain4.outl14.out = select i1 %plain4.outl14.out.nan, float 0x7FF8000000000000, float %any4.outl14
-  %any4.outl15 = fdiv float %v3.outl15, %v4
+  %any4.outl15 = fdiv float %v2.outl15, %v3
   %plain4.outl15.out.nan = fcmp uno float %any4.outl15, 0.0
   %plain4.outl15.out = select i1 %plain4.outl15.out.nan, float 0x7FF8000000000000, float %any4.outl15
   br label %together4.outl
 
 together4.outl:
-  %v5.outl0 = phi float [ %quick4.outl0, %quick4.outl ], [ %plain4.outl0.out, %slow4.outl ]
-  %v5.outl1 = phi float [ %quick4.outl1, %quick4.outl ], [ %plain4.outl1.out, %slow4.outl ]
-  %v5.outl2 = phi float [ %quick4.outl2, %quick4.outl ], [ %plain4.outl2.out, %slow4.outl ]
-  %v5.outl3 = phi float [ %quick4.outl3, %quick4.outl ], [ %plain4.outl3.out, %slow4.outl ]
-  %v5.outl4 = phi float [ %quick4.outl4, %quick4.outl ], [ %plain4.outl4.out, %slow4.outl ]
-  %v5.outl5 = phi float [ %quick4.outl5, %quick4.outl ], [ %plain4.outl5.out, %slow4.outl ]
-  %v5.outl6 = phi float [ %quick4.outl6, %quick4.outl ], [ %plain4.outl6.out, %slow4.outl ]
-  %v5.outl7 = phi float [ %quick4.outl7, %quick4.outl ], [ %plain4.outl7.out, %slow4.outl ]
-  %v5.outl8 = phi float [ %quick4.outl8, %quick4.outl ], [ %plain4.outl8.out, %slow4.outl ]
-  %v5.outl9 = phi float [ %quick4.outl9, %quick4.outl ], [ %plain4.outl9.out, %slow4.outl ]
-  %v5.outl10 = phi float [ %quick4.outl10, %quick4.outl ], [ %plain4.outl10.out, %slow4.outl ]
-  %v5.outl11 = phi float [ %quick4.outl11, %quick4.outl ], [ %plain4.outl11.out, %slow4.outl ]
-  %v5.outl12 = phi float [ %quick4.outl12, %quick4.outl ], [ %plain4.outl12.out, %slow4.outl ]
-  %v5.outl13 = phi float [ %quick4.outl13, %quick4.outl ], [ %plain4.outl13.out, %slow4.outl ]
-  %v5.outl14 = phi float [ %quick4.outl14, %quick4.outl ], [ %plain4.outl14.out, %slow4.outl ]
-  %v5.outl15 = phi float [ %quick4.outl15, %quick4.outl ], [ %plain4.outl15.out, %slow4.outl ]
+  %v4.outl0 = phi float [ %quick4.outl0, %quick4.outl ], [ %plain4.outl0.out, %slow4.outl ]
+  %v4.outl1 = phi float [ %quick4.outl1, %quick4.outl ], [ %plain4.outl1.out, %slow4.outl ]
+  %v4.outl2 = phi float [ %quick4.outl2, %quick4.outl ], [ %plain4.outl2.out, %slow4.outl ]
+  %v4.outl3 = phi float [ %quick4.outl3, %quick4.outl ], [ %plain4.outl3.out, %slow4.outl ]
+  %v4.outl4 = phi float [ %quick4.outl4, %quick4.outl ], [ %plain4.outl4.out, %slow4.outl ]
+  %v4.outl5 = phi float [ %quick4.outl5, %quick4.outl ], [ %plain4.outl5.out, %slow4.outl ]
+  %v4.outl6 = phi float [ %quick4.outl6, %quick4.outl ], [ %plain4.outl6.out, %slow4.outl ]
+  %v4.outl7 = phi float [ %quick4.outl7, %quick4.outl ], [ %plain4.outl7.out, %slow4.outl ]
+  %v4.outl8 = phi float [ %quick4.outl8, %quick4.outl ], [ %plain4.outl8.out, %slow4.outl ]
+  %v4.outl9 = phi float [ %quick4.outl9, %quick4.outl ], [ %plain4.outl9.out, %slow4.outl ]
+  %v4.outl10 = phi float [ %quick4.outl10, %quick4.outl ], [ %plain4.outl10.out, %slow4.outl ]
+  %v4.outl11 = phi float [ %quick4.outl11, %quick4.outl ], [ %plain4.outl11.out, %slow4.outl ]
+  %v4.outl12 = phi float [ %quick4.outl12, %quick4.outl ], [ %plain4.outl12.out, %slow4.outl ]
+  %v4.outl13 = phi float [ %quick4.outl13, %quick4.outl ], [ %plain4.outl13.out, %slow4.outl ]
+  %v4.outl14 = phi float [ %quick4.outl14, %quick4.outl ], [ %plain4.outl14.out, %slow4.outl ]
+  %v4.outl15 = phi float [ %quick4.outl15, %quick4.outl ], [ %plain4.outl15.out, %slow4.outl ]
   %o0.at.outl0 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl0
-  store float %v5.outl0, ptr %o0.at.outl0, align 4
+  store float %v4.outl0, ptr %o0.at.outl0, align 4
   %o0.at.outl1 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl1
-  store float %v5.outl1, ptr %o0.at.outl1, align 4
+  store float %v4.outl1, ptr %o0.at.outl1, align 4
   %o0.at.outl2 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl2
-  store float %v5.outl2, ptr %o0.at.outl2, align 4
+  store float %v4.outl2, ptr %o0.at.outl2, align 4
   %o0.at.outl3 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl3
-  store float %v5.outl3, ptr %o0.at.outl3, align 4
+  store float %v4.outl3, ptr %o0.at.outl3, align 4
   %o0.at.outl4 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl4
-  store float %v5.outl4, ptr %o0.at.outl4, align 4
+  store float %v4.outl4, ptr %o0.at.outl4, align 4
   %o0.at.outl5 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl5
-  store float %v5.outl5, ptr %o0.at.outl5, align 4
+  store float %v4.outl5, ptr %o0.at.outl5, align 4
   %o0.at.outl6 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl6
-  store float %v5.outl6, ptr %o0.at.outl6, align 4
+  store float %v4.outl6, ptr %o0.at.outl6, align 4
   %o0.at.outl7 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl7
-  store float %v5.outl7, ptr %o0.at.outl7, align 4
+  store float %v4.outl7, ptr %o0.at.outl7, align 4
   %o0.at.outl8 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl8
-  store float %v5.outl8, ptr %o0.at.outl8, align 4
+  store float %v4.outl8, ptr %o0.at.outl8, align 4
   %o0.at.outl9 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl9
-  store float %v5.outl9, ptr %o0.at.outl9, align 4
+  store float %v4.outl9, ptr %o0.at.outl9, align 4
   %o0.at.outl10 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl10
-  store float %v5.outl10, ptr %o0.at.outl10, align 4
+  store float %v4.outl10, ptr %o0.at.outl10, align 4
   %o0.at.outl11 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl11
-  store float %v5.outl11, ptr %o0.at.outl11, align 4
+  store float %v4.outl11, ptr %o0.at.outl11, align 4
   %o0.at.outl12 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl12
-  store float %v5.outl12, ptr %o0.at.outl12, align 4
+  store float %v4.outl12, ptr %o0.at.outl12, align 4
   %o0.at.outl13 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl13
-  store float %v5.outl13, ptr %o0.at.outl13, align 4
+  store float %v4.outl13, ptr %o0.at.outl13, align 4
   %o0.at.outl14 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl14
-  store float %v5.outl14, ptr %o0.at.outl14, align 4
+  store float %v4.outl14, ptr %o0.at.outl14, align 4
   %o0.at.outl15 = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outl15
-  store float %v5.outl15, ptr %o0.at.outl15, align 4
+  store float %v4.outl15, ptr %o0.at.outl15, align 4
   br label %block.end.outl
 
 block.end.outl:
@@ -1872,13 +1872,13 @@ value.outl:
   %s.member.outlx = urem i32 %s.number.outlx, 4
   %s.short.outlx = add nuw nsw i32 %s.first.outlx, %s.member.outlx
   %s.outlx = zext i32 %s.short.outlx to i64
-  %held3.outlx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outlx
-  %held3.outlx = getelementptr inbounds i8, ptr %held3.outlx.slot, i64 0
-  %v3.outlx = load float, ptr %held3.outlx, align 4
-  %v5.outlx = fdiv float %v3.outlx, %v4
+  %held.v2.outlx.slot = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @kept to ptr), i64 %s.outlx
+  %held.v2.outlx = getelementptr inbounds i8, ptr %held.v2.outlx.slot, i64 0
+  %v2.outlx = load float, ptr %held.v2.outlx, align 4
+  %v4.outlx = fdiv float %v2.outlx, %v3
   %o0.at.outlx = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.outlx
-  %o0.at.outlx.out.nan = fcmp uno float %v5.outlx, 0.0
-  %o0.at.outlx.out = select i1 %o0.at.outlx.out.nan, float 0x7FF8000000000000, float %v5.outlx
+  %o0.at.outlx.out.nan = fcmp uno float %v4.outlx, 0.0
+  %o0.at.outlx.out = select i1 %o0.at.outlx.out.nan, float 0x7FF8000000000000, float %v4.outlx
   store float %o0.at.outlx.out, ptr %o0.at.outlx, align 4
   br label %join.outl
 
@@ -1923,6 +1923,6 @@ declare float @kiln_quotient_f32(float, float, float)
 @lanes = internal addrspace(3) global [256 x i8] undef, align 16
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_max_sub_exp_sum_div_f32_c148591a, !"maxntidx", i32 256, !"minctasm", i32 4}
+!0 = !{ptr @kiln_max_sub_exp_sum_div_f32_b7b57ce6, !"maxntidx", i32 256, !"minctasm", i32 4}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -1,10 +1,10 @@
 ; kiln gpu kernel, strided, 3 axes
-; v0: operand uint8 v
-; v1: operand uint8 s
-; v2: uint8 = add(v0, v1)
-; outputs: v2
+; operand a0: uint8, strided
+; operand a1: uint8, scalar
+; operation v0: uint8 add(a0, a1)
+; result v0: uint8
 
-define ptx_kernel void @kiln_add_u8_69326e1e(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %total.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %axis2.size.word, i64 %o0.axis2, i64 %p0.axis2, i64 %p1.axis2) {
+define ptx_kernel void @kiln_add_u8_1e62d0e9(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %total.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %axis2.size.word, i64 %o0.axis2, i64 %p0.axis2, i64 %p1.axis2) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -53,10 +53,10 @@ element:
   %p1.skip2 = mul nsw i64 %axis2.long, %p1.axis2
   %p1.to2 = getelementptr inbounds i8, ptr %p1.to1, i64 %p1.skip2
   %p1.base = getelementptr inbounds i8, ptr %p1.to2, i64 0
-  %v0 = load i8, ptr %p0.base, align 1
-  %v1 = load i8, ptr %p1.base, align 1
-  %v2 = add i8 %v0, %v1
-  store i8 %v2, ptr %o0.base, align 1
+  %a0 = load i8, ptr %p0.base, align 1
+  %a1 = load i8, ptr %p1.base, align 1
+  %v0 = add i8 %a0, %a1
+  store i8 %v0, ptr %o0.base, align 1
   br label %exit
 
 exit:
@@ -67,6 +67,6 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_add_u8_69326e1e, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_add_u8_1e62d0e9, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -1,12 +1,12 @@
 ; kiln gpu kernel, strided, 2 axes, wide
-; v0: operand float32 c
-; v1: operand float32 c
-; v2: operand float32 s
-; v3: float32 = add(v0, v1)
-; v4: float32 = multiply(v3, v2)
-; outputs: v4
+; operand a0: float32, packed
+; operand a1: float32, packed
+; operand a2: float32, scalar
+; operation v0: float32 add(a0, a1)
+; operation v1: float32 multiply(v0, a2)
+; result v1: float32
 
-define ptx_kernel void @kiln_add_mul_f32_d9d8189e(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %total.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %p2.axis1) {
+define ptx_kernel void @kiln_add_mul_f32_1c13b196(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %total.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %p2.axis1) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -52,36 +52,36 @@ element:
   %p2.base = getelementptr inbounds i8, ptr %p2.to1, i64 0
   %p0.whole = load <4 x i32>, ptr %p0.base, align 16
   %p0.parts = bitcast <4 x i32> %p0.whole to <4 x float>
-  %v0.0 = extractelement <4 x float> %p0.parts, i32 0
-  %v0.1 = extractelement <4 x float> %p0.parts, i32 1
-  %v0.2 = extractelement <4 x float> %p0.parts, i32 2
-  %v0.3 = extractelement <4 x float> %p0.parts, i32 3
+  %a0.0 = extractelement <4 x float> %p0.parts, i32 0
+  %a0.1 = extractelement <4 x float> %p0.parts, i32 1
+  %a0.2 = extractelement <4 x float> %p0.parts, i32 2
+  %a0.3 = extractelement <4 x float> %p0.parts, i32 3
   %p1.whole = load <4 x i32>, ptr %p1.base, align 16
   %p1.parts = bitcast <4 x i32> %p1.whole to <4 x float>
-  %v1.0 = extractelement <4 x float> %p1.parts, i32 0
-  %v1.1 = extractelement <4 x float> %p1.parts, i32 1
-  %v1.2 = extractelement <4 x float> %p1.parts, i32 2
-  %v1.3 = extractelement <4 x float> %p1.parts, i32 3
-  %v2 = load float, ptr %p2.base, align 4
-  %v3.0 = fadd float %v0.0, %v1.0
-  %v4.0 = fmul float %v3.0, %v2
-  %v3.1 = fadd float %v0.1, %v1.1
-  %v4.1 = fmul float %v3.1, %v2
-  %v3.2 = fadd float %v0.2, %v1.2
-  %v4.2 = fmul float %v3.2, %v2
-  %v3.3 = fadd float %v0.3, %v1.3
-  %v4.3 = fmul float %v3.3, %v2
-  %o0.0.out.nan = fcmp uno float %v4.0, 0.0
-  %o0.0.out = select i1 %o0.0.out.nan, float 0x7FF8000000000000, float %v4.0
+  %a1.0 = extractelement <4 x float> %p1.parts, i32 0
+  %a1.1 = extractelement <4 x float> %p1.parts, i32 1
+  %a1.2 = extractelement <4 x float> %p1.parts, i32 2
+  %a1.3 = extractelement <4 x float> %p1.parts, i32 3
+  %a2 = load float, ptr %p2.base, align 4
+  %v0.0 = fadd float %a0.0, %a1.0
+  %v1.0 = fmul float %v0.0, %a2
+  %v0.1 = fadd float %a0.1, %a1.1
+  %v1.1 = fmul float %v0.1, %a2
+  %v0.2 = fadd float %a0.2, %a1.2
+  %v1.2 = fmul float %v0.2, %a2
+  %v0.3 = fadd float %a0.3, %a1.3
+  %v1.3 = fmul float %v0.3, %a2
+  %o0.0.out.nan = fcmp uno float %v1.0, 0.0
+  %o0.0.out = select i1 %o0.0.out.nan, float 0x7FF8000000000000, float %v1.0
   %o0.parts0 = insertelement <4 x float> poison, float %o0.0.out, i32 0
-  %o0.1.out.nan = fcmp uno float %v4.1, 0.0
-  %o0.1.out = select i1 %o0.1.out.nan, float 0x7FF8000000000000, float %v4.1
+  %o0.1.out.nan = fcmp uno float %v1.1, 0.0
+  %o0.1.out = select i1 %o0.1.out.nan, float 0x7FF8000000000000, float %v1.1
   %o0.parts1 = insertelement <4 x float> %o0.parts0, float %o0.1.out, i32 1
-  %o0.2.out.nan = fcmp uno float %v4.2, 0.0
-  %o0.2.out = select i1 %o0.2.out.nan, float 0x7FF8000000000000, float %v4.2
+  %o0.2.out.nan = fcmp uno float %v1.2, 0.0
+  %o0.2.out = select i1 %o0.2.out.nan, float 0x7FF8000000000000, float %v1.2
   %o0.parts2 = insertelement <4 x float> %o0.parts1, float %o0.2.out, i32 2
-  %o0.3.out.nan = fcmp uno float %v4.3, 0.0
-  %o0.3.out = select i1 %o0.3.out.nan, float 0x7FF8000000000000, float %v4.3
+  %o0.3.out.nan = fcmp uno float %v1.3, 0.0
+  %o0.3.out = select i1 %o0.3.out.nan, float 0x7FF8000000000000, float %v1.3
   %o0.parts3 = insertelement <4 x float> %o0.parts2, float %o0.3.out, i32 3
   %o0.whole = bitcast <4 x float> %o0.parts3 to <4 x i32>
   store <4 x i32> %o0.whole, ptr %o0.base, align 16
@@ -95,6 +95,6 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_add_mul_f32_d9d8189e, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_add_mul_f32_1c13b196, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

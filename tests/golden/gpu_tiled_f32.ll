@@ -1,10 +1,10 @@
 ; kiln gpu kernel, tiled, 3 axes
-; v0: operand float32 t
-; v1: operand float32 c
-; v2: float32 = add(v0, v1)
-; outputs: v2
+; operand a0: float32, transposed
+; operand a1: float32, packed
+; operation v0: float32 add(a0, a1)
+; result v0: float32
 
-define ptx_kernel void @kiln_add_f32_ff33d127(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %down.word, i64 %across.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %axis2.size.word, i64 %o0.axis2, i64 %p0.axis2, i64 %p1.axis2) {
+define ptx_kernel void @kiln_add_f32_8295429b(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %down.word, i64 %across.word, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %axis2.size.word, i64 %o0.axis2, i64 %p0.axis2, i64 %p1.axis2) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -100,16 +100,16 @@ entry:
   %p1.column = getelementptr inbounds i8, ptr %p1.base, i64 %p1.column.off
   %p1.at.0.off = mul nsw i64 %row.0.long, %p1.axis1
   %p1.at.0 = getelementptr inbounds i8, ptr %p1.column, i64 %p1.at.0.off
-  %v1.0 = load float, ptr %p1.at.0, align 4
+  %a1.0 = load float, ptr %p1.at.0, align 4
   %p1.at.1.off = mul nsw i64 %row.1.long, %p1.axis1
   %p1.at.1 = getelementptr inbounds i8, ptr %p1.column, i64 %p1.at.1.off
-  %v1.1 = load float, ptr %p1.at.1, align 4
+  %a1.1 = load float, ptr %p1.at.1, align 4
   %p1.at.2.off = mul nsw i64 %row.2.long, %p1.axis1
   %p1.at.2 = getelementptr inbounds i8, ptr %p1.column, i64 %p1.at.2.off
-  %v1.2 = load float, ptr %p1.at.2, align 4
+  %a1.2 = load float, ptr %p1.at.2, align 4
   %p1.at.3.off = mul nsw i64 %row.3.long, %p1.axis1
   %p1.at.3 = getelementptr inbounds i8, ptr %p1.column, i64 %p1.at.3.off
-  %v1.3 = load float, ptr %p1.at.3, align 4
+  %a1.3 = load float, ptr %p1.at.3, align 4
   %p0.put.0.column = mul nuw i32 %y.warp, 33
   %p0.put.0.row = add nuw i32 %p0.put.0.column, %x.lane
   %p0.put.0.position = add nuw i32 %p0.put.0.row, 0
@@ -135,26 +135,26 @@ entry:
   %p0.get.0.row = add nuw i32 %p0.get.0.column, %y.warp
   %p0.get.0.position = add nuw i32 %p0.get.0.row, 0
   %p0.get.0 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.get.0.position
-  %v0.0 = load float, ptr %p0.get.0, align 4
+  %a0.0 = load float, ptr %p0.get.0, align 4
   %p0.get.1.column = mul nuw i32 %x.lane, 33
   %p0.get.1.row = add nuw i32 %p0.get.1.column, %y.warp
   %p0.get.1.position = add nuw i32 %p0.get.1.row, 8
   %p0.get.1 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.get.1.position
-  %v0.1 = load float, ptr %p0.get.1, align 4
+  %a0.1 = load float, ptr %p0.get.1, align 4
   %p0.get.2.column = mul nuw i32 %x.lane, 33
   %p0.get.2.row = add nuw i32 %p0.get.2.column, %y.warp
   %p0.get.2.position = add nuw i32 %p0.get.2.row, 16
   %p0.get.2 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.get.2.position
-  %v0.2 = load float, ptr %p0.get.2, align 4
+  %a0.2 = load float, ptr %p0.get.2, align 4
   %p0.get.3.column = mul nuw i32 %x.lane, 33
   %p0.get.3.row = add nuw i32 %p0.get.3.column, %y.warp
   %p0.get.3.position = add nuw i32 %p0.get.3.row, 24
   %p0.get.3 = getelementptr inbounds [4 x i8], ptr addrspacecast (ptr addrspace(3) @tile0 to ptr), i32 %p0.get.3.position
-  %v0.3 = load float, ptr %p0.get.3, align 4
-  %v2.0 = fadd float %v0.0, %v1.0
-  %v2.1 = fadd float %v0.1, %v1.1
-  %v2.2 = fadd float %v0.2, %v1.2
-  %v2.3 = fadd float %v0.3, %v1.3
+  %a0.3 = load float, ptr %p0.get.3, align 4
+  %v0.0 = fadd float %a0.0, %a1.0
+  %v0.1 = fadd float %a0.1, %a1.1
+  %v0.2 = fadd float %a0.2, %a1.2
+  %v0.3 = fadd float %a0.3, %a1.3
   %o0.column.off = mul nsw i64 %column.long, %o0.axis2
   %o0.column = getelementptr inbounds i8, ptr %o0.base, i64 %o0.column.off
   %column.exists = icmp ule i32 %column, %column.end
@@ -165,8 +165,8 @@ entry:
 store.0:
   %o0.at.0.off = mul nsw i64 %row.0.long, %o0.axis1
   %o0.at.0 = getelementptr inbounds i8, ptr %o0.column, i64 %o0.at.0.off
-  %o0.at.0.out.nan = fcmp uno float %v2.0, 0.0
-  %o0.at.0.out = select i1 %o0.at.0.out.nan, float 0x7FF8000000000000, float %v2.0
+  %o0.at.0.out.nan = fcmp uno float %v0.0, 0.0
+  %o0.at.0.out = select i1 %o0.at.0.out.nan, float 0x7FF8000000000000, float %v0.0
   store float %o0.at.0.out, ptr %o0.at.0, align 4
   br label %after.0
 
@@ -178,8 +178,8 @@ after.0:
 store.1:
   %o0.at.1.off = mul nsw i64 %row.1.long, %o0.axis1
   %o0.at.1 = getelementptr inbounds i8, ptr %o0.column, i64 %o0.at.1.off
-  %o0.at.1.out.nan = fcmp uno float %v2.1, 0.0
-  %o0.at.1.out = select i1 %o0.at.1.out.nan, float 0x7FF8000000000000, float %v2.1
+  %o0.at.1.out.nan = fcmp uno float %v0.1, 0.0
+  %o0.at.1.out = select i1 %o0.at.1.out.nan, float 0x7FF8000000000000, float %v0.1
   store float %o0.at.1.out, ptr %o0.at.1, align 4
   br label %after.1
 
@@ -191,8 +191,8 @@ after.1:
 store.2:
   %o0.at.2.off = mul nsw i64 %row.2.long, %o0.axis1
   %o0.at.2 = getelementptr inbounds i8, ptr %o0.column, i64 %o0.at.2.off
-  %o0.at.2.out.nan = fcmp uno float %v2.2, 0.0
-  %o0.at.2.out = select i1 %o0.at.2.out.nan, float 0x7FF8000000000000, float %v2.2
+  %o0.at.2.out.nan = fcmp uno float %v0.2, 0.0
+  %o0.at.2.out = select i1 %o0.at.2.out.nan, float 0x7FF8000000000000, float %v0.2
   store float %o0.at.2.out, ptr %o0.at.2, align 4
   br label %after.2
 
@@ -204,8 +204,8 @@ after.2:
 store.3:
   %o0.at.3.off = mul nsw i64 %row.3.long, %o0.axis1
   %o0.at.3 = getelementptr inbounds i8, ptr %o0.column, i64 %o0.at.3.off
-  %o0.at.3.out.nan = fcmp uno float %v2.3, 0.0
-  %o0.at.3.out = select i1 %o0.at.3.out.nan, float 0x7FF8000000000000, float %v2.3
+  %o0.at.3.out.nan = fcmp uno float %v0.3, 0.0
+  %o0.at.3.out = select i1 %o0.at.3.out.nan, float 0x7FF8000000000000, float %v0.3
   store float %o0.at.3.out, ptr %o0.at.3, align 4
   br label %after.3
 
@@ -219,6 +219,6 @@ declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare void @llvm.nvvm.barrier0()
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_add_f32_ff33d127, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_add_f32_8295429b, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -1,16 +1,17 @@
 ; kiln row kernel
-; v0: operand float16 v
-; v1: operand float16 s
-; v2: constant float16
-; v3: float16 = square(v0)
-; v4: float16 = sum(v3)
-; v5: float16 = multiply(v4, v2)
-; v6: float16 = add(v5, v1)
-; v7: float16 = rsqrt(v6)
-; v8: float16 = multiply(v0, v7)
-; outputs: v8 v7
+; operand a0: float16, strided
+; operand a1: float16, scalar
+; constant c0: float16
+; operation v0: float16 square(a0)
+; operation v1: float16 sum(v0)
+; operation v2: float16 multiply(v1, c0)
+; operation v3: float16 add(v2, a1)
+; operation v4: float16 rsqrt(v3)
+; operation v5: float16 multiply(a0, v4)
+; result v5: float16
+; result v4: float16
 
-define void @kiln_square_sum_mul_add_rsqrt_mul_f16_e1055f16(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_square_sum_mul_add_rsqrt_mul_f16_befc5376(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %lanes1.0 = alloca [64 x float], align 64
   %tile1.0 = alloca [256 x float], align 64
@@ -35,8 +36,8 @@ entry:
   %p1.row = load i64, ptr %p1.rowat, align 8
   %k0.arg = getelementptr inbounds i64, ptr %args, i64 4
   %k0 = load i64, ptr %k0.arg, align 8
-  %v2.bits = trunc i64 %k0 to i16
-  %v2 = call float @kiln_widen_f16(i16 zeroext %v2.bits)
+  %c0.bits = trunc i64 %k0 to i16
+  %c0 = call float @kiln_widen_f16(i16 zeroext %c0.bits)
   store <64 x float> splat (float 0.0), ptr %lanes1.0, align 64
   %some.rows = icmp sgt i64 %rows, 0
   br i1 %some.rows, label %outer, label %exit
@@ -51,8 +52,8 @@ outer:
   %p0.base = getelementptr inbounds i8, ptr %p0, i64 %p0.skip
   %p1.skip = mul nsw i64 %row, %p1.row
   %p1.base = getelementptr inbounds i8, ptr %p1, i64 %p1.skip
-  %v1.bits = load i16, ptr %p1.base, align 2
-  %v1 = call float @kiln_widen_f16(i16 zeroext %v1.bits)
+  %a1.bits = load i16, ptr %p1.base, align 2
+  %a1 = call float @kiln_widen_f16(i16 zeroext %a1.bits)
   br label %tiles.0
 
 tiles.0:
@@ -69,13 +70,13 @@ inner.0:
   %i.0 = phi i64 [ %t.0, %tile.0 ], [ %i.next.0, %inner.0 ]
   %p0.off.0 = mul nsw i64 %i.0, %p0.inner
   %p0.at.0 = getelementptr inbounds i8, ptr %p0.base, i64 %p0.off.0
-  %v0.0.bits = load i16, ptr %p0.at.0, align 2, !llvm.access.group !0
-  %v0.0 = call float @kiln_widen_f16(i16 zeroext %v0.0.bits)
-  %v3.0.wide = fmul float %v0.0, %v0.0
-  %v3.0.bits = call zeroext i16 @kiln_narrow_f16(float %v3.0.wide)
-  %v3.0 = call float @kiln_round_f16(float %v3.0.wide)
+  %a0.0.bits = load i16, ptr %p0.at.0, align 2, !llvm.access.group !0
+  %a0.0 = call float @kiln_widen_f16(i16 zeroext %a0.0.bits)
+  %v0.0.wide = fmul float %a0.0, %a0.0
+  %v0.0.bits = call zeroext i16 @kiln_narrow_f16(float %v0.0.wide)
+  %v0.0 = call float @kiln_round_f16(float %v0.0.wide)
   %k.0 = sub nsw i64 %i.0, %t.0
-  %e1 = bitcast float %v3.0 to float
+  %e1 = bitcast float %v0.0 to float
   %e1.at0 = getelementptr inbounds float, ptr %tile1.0, i64 %k.0
   store float %e1, ptr %e1.at0, align 4, !llvm.access.group !0
   %i.next.0 = add nuw nsw i64 %i.0, 1
@@ -100,18 +101,18 @@ tile.end.0:
 
 done.0:
   call void @total1(ptr %lanes1.0, i64 %n, i64 %n, ptr %slot1)
-  %v4.bits = load i16, ptr %slot1, align 2
-  %v4 = call float @kiln_widen_f16(i16 zeroext %v4.bits)
-  %v5.wide = fmul float %v4, %v2
-  %v5.bits = call zeroext i16 @kiln_narrow_f16(float %v5.wide)
-  %v5 = call float @kiln_round_f16(float %v5.wide)
-  %v6.wide = fadd float %v5, %v1
-  %v6.bits = call zeroext i16 @kiln_narrow_f16(float %v6.wide)
-  %v6 = call float @kiln_round_f16(float %v6.wide)
-  %v7.wide.a = call float @llvm.sqrt.f32(float %v6)
-  %v7.wide = fdiv float 1.0, %v7.wide.a
-  %v7.bits = call zeroext i16 @kiln_narrow_f16(float %v7.wide)
-  %v7 = call float @kiln_round_f16(float %v7.wide)
+  %v1.bits = load i16, ptr %slot1, align 2
+  %v1 = call float @kiln_widen_f16(i16 zeroext %v1.bits)
+  %v2.wide = fmul float %v1, %c0
+  %v2.bits = call zeroext i16 @kiln_narrow_f16(float %v2.wide)
+  %v2 = call float @kiln_round_f16(float %v2.wide)
+  %v3.wide = fadd float %v2, %a1
+  %v3.bits = call zeroext i16 @kiln_narrow_f16(float %v3.wide)
+  %v3 = call float @kiln_round_f16(float %v3.wide)
+  %v4.wide.a = call float @llvm.sqrt.f32(float %v3)
+  %v4.wide = fdiv float 1.0, %v4.wide.a
+  %v4.bits = call zeroext i16 @kiln_narrow_f16(float %v4.wide)
+  %v4 = call float @kiln_round_f16(float %v4.wide)
   %some.n = icmp sgt i64 %n, 0
   br i1 %some.n, label %inner.out, label %outer.end
 
@@ -119,19 +120,19 @@ inner.out:
   %i.out = phi i64 [ 0, %done.0 ], [ %i.next.out, %inner.out ]
   %p0.off.out = mul nsw i64 %i.out, %p0.inner
   %p0.at.out = getelementptr inbounds i8, ptr %p0.base, i64 %p0.off.out
-  %v0.out.bits = load i16, ptr %p0.at.out, align 2, !llvm.access.group !0
-  %v0.out = call float @kiln_widen_f16(i16 zeroext %v0.out.bits)
-  %v8.out.wide = fmul float %v0.out, %v7
-  %v8.out.bits = call zeroext i16 @kiln_narrow_f16(float %v8.out.wide)
-  %v8.out = call float @kiln_round_f16(float %v8.out.wide)
+  %a0.out.bits = load i16, ptr %p0.at.out, align 2, !llvm.access.group !0
+  %a0.out = call float @kiln_widen_f16(i16 zeroext %a0.out.bits)
+  %v5.out.wide = fmul float %a0.out, %v4
+  %v5.out.bits = call zeroext i16 @kiln_narrow_f16(float %v5.out.wide)
+  %v5.out = call float @kiln_round_f16(float %v5.out.wide)
   %o0.at = getelementptr inbounds [2 x i8], ptr %o0.base, i64 %i.out
-  store i16 %v8.out.bits, ptr %o0.at, align 2, !llvm.access.group !0
+  store i16 %v5.out.bits, ptr %o0.at, align 2, !llvm.access.group !0
   %i.next.out = add nuw nsw i64 %i.out, 1
   %i.done.out = icmp eq i64 %i.next.out, %n
   br i1 %i.done.out, label %outer.end, label %inner.out, !llvm.loop !1
 
 outer.end:
-  store i16 %v7.bits, ptr %o1.base, align 2
+  store i16 %v4.bits, ptr %o1.base, align 2
   %row.next = add nuw nsw i64 %row, 1
   %row.done = icmp eq i64 %row.next, %rows
   br i1 %row.done, label %exit, label %outer

@@ -1,13 +1,13 @@
 ; kiln row kernel, short
-; v0: operand float32 c
-; v1: float32 = max(v0)
-; v2: float32 = subtract(v0, v1)
-; v3: float32 = exp(v2)
-; v4: float32 = sum(v3)
-; v5: float32 = divide(v3, v4)
-; outputs: v5
+; operand a0: float32, packed
+; operation v0: float32 max(a0)
+; operation v1: float32 subtract(a0, v0)
+; operation v2: float32 exp(v1)
+; operation v3: float32 sum(v2)
+; operation v4: float32 divide(v2, v3)
+; result v4: float32
 
-define void @kiln_max_sub_exp_sum_div_f32_83d60fd3(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_max_sub_exp_sum_div_f32_b58842ef(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %lanes0.0 = alloca [64 x float], align 64
   %tile0.0 = alloca [256 x float], align 64
@@ -15,7 +15,7 @@ entry:
   %lanes3.0 = alloca [64 x float], align 64
   %tile3.0 = alloca [256 x float], align 64
   %slot3 = alloca [16 x i8], align 16
-  %kept3 = alloca [8192 x [4 x i8]], align 64
+  %kept2 = alloca [8192 x [4 x i8]], align 64
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8
   %o0.rowat = getelementptr inbounds i64, ptr %strides, i64 0
@@ -63,7 +63,7 @@ tile.end.0:
 
 done.0:
   call void @total0(ptr %lanes0.0, i64 %n, i64 %n, ptr %slot0)
-  %v1 = load float, ptr %slot0, align 4
+  %v0 = load float, ptr %slot0, align 4
   br label %tiles.1
 
 tiles.1:
@@ -79,11 +79,11 @@ tile.1:
 inner.1:
   %i.1 = phi i64 [ %t.1, %tile.1 ], [ %i.next.1, %inner.1 ]
   %p0.at.1 = getelementptr inbounds [4 x i8], ptr %p0.base, i64 %i.1
-  %v0.1 = load float, ptr %p0.at.1, align 4, !llvm.access.group !0
-  %v2.1 = fsub float %v0.1, %v1
-  %kept3.at.1 = getelementptr inbounds [4 x i8], ptr %kept3, i64 %i.1
-  %v3.1 = call float @kiln_exp_f32(float %v2.1)
-  store float %v3.1, ptr %kept3.at.1, align 4, !llvm.access.group !0
+  %a0.1 = load float, ptr %p0.at.1, align 4, !llvm.access.group !0
+  %v1.1 = fsub float %a0.1, %v0
+  %kept2.at.1 = getelementptr inbounds [4 x i8], ptr %kept2, i64 %i.1
+  %v2.1 = call float @kiln_exp_f32(float %v1.1)
+  store float %v2.1, ptr %kept2.at.1, align 4, !llvm.access.group !0
   %k.1 = sub nsw i64 %i.1, %t.1
   %i.next.1 = add nuw nsw i64 %i.1, 1
   %i.done.1 = icmp eq i64 %i.next.1, %t.next.1
@@ -91,7 +91,7 @@ inner.1:
 
 reduce.1:
   %t.count.1 = sub nsw i64 %t.next.1, %t.1
-  %from3.0 = getelementptr inbounds float, ptr %kept3, i64 %t.1
+  %from3.0 = getelementptr inbounds float, ptr %kept2, i64 %t.1
   call void @accumulate3(ptr %lanes3.0, ptr %from3.0, i64 %t.count.1)
   %t.part.1 = and i64 %t.next.1, 1023
   %t.whole.1 = icmp eq i64 %t.part.1, 0
@@ -108,20 +108,20 @@ tile.end.1:
 
 done.1:
   call void @total3(ptr %lanes3.0, i64 %n, i64 %n, ptr %slot3)
-  %v4 = load float, ptr %slot3, align 4
-  call void @divide(ptr %kept3, float %v4, i64 %n)
+  %v3 = load float, ptr %slot3, align 4
+  call void @divide(ptr %kept2, float %v3, i64 %n)
   %some.n = icmp sgt i64 %n, 0
   br i1 %some.n, label %inner.out, label %outer.end
 
 inner.out:
   %i.out = phi i64 [ 0, %done.1 ], [ %i.next.out, %inner.out ]
-  %kept3.at.out = getelementptr inbounds [4 x i8], ptr %kept3, i64 %i.out
-  %v3.out = load float, ptr %kept3.at.out, align 4, !llvm.access.group !0
-  %quotient5.at.out = getelementptr inbounds float, ptr %kept3, i64 %i.out
-  %v5.out = load float, ptr %quotient5.at.out, align 4, !llvm.access.group !0
+  %kept2.at.out = getelementptr inbounds [4 x i8], ptr %kept2, i64 %i.out
+  %v2.out = load float, ptr %kept2.at.out, align 4, !llvm.access.group !0
+  %quotient4.at.out = getelementptr inbounds float, ptr %kept2, i64 %i.out
+  %v4.out = load float, ptr %quotient4.at.out, align 4, !llvm.access.group !0
   %o0.at = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i.out
-  %o0.at.out.nan = fcmp uno float %v5.out, 0.0
-  %o0.at.out = select i1 %o0.at.out.nan, float 0x7FF8000000000000, float %v5.out
+  %o0.at.out.nan = fcmp uno float %v4.out, 0.0
+  %o0.at.out = select i1 %o0.at.out.nan, float 0x7FF8000000000000, float %v4.out
   store float %o0.at.out, ptr %o0.at, align 4, !llvm.access.group !0
   %i.next.out = add nuw nsw i64 %i.out, 1
   %i.done.out = icmp eq i64 %i.next.out, %n

@@ -1,11 +1,11 @@
 ; kiln element-wise kernel
-; v0: operand float16 c
-; v1: constant float16
-; v2: bool = less(v0, v1)
-; v3: float16 = where(v2, v1, v0)
-; outputs: v3
+; operand a0: float16, packed
+; constant c0: float16
+; operation v0: bool less(a0, c0)
+; operation v1: float16 where(v0, c0, a0)
+; result v1: float16
 
-define void @kiln_less_where_f16_7d583136(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_less_where_f16_1f1cae1f(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8
@@ -17,8 +17,8 @@ entry:
   %p0.row = load i64, ptr %p0.rowat, align 8
   %k0.arg = getelementptr inbounds i64, ptr %args, i64 2
   %k0 = load i64, ptr %k0.arg, align 8
-  %v1.bits = trunc i64 %k0 to i16
-  %v1 = call float @kiln_widen_f16(i16 zeroext %v1.bits)
+  %c0.bits = trunc i64 %k0 to i16
+  %c0 = call float @kiln_widen_f16(i16 zeroext %c0.bits)
   %count = add i64 %n, 0
   %some.rows = icmp sgt i64 %rows, 0
   %some.n = icmp sgt i64 %n, 0
@@ -36,13 +36,13 @@ outer:
 inner:
   %i = phi i64 [ 0, %outer ], [ %i.next, %inner ]
   %p0.at = getelementptr inbounds [2 x i8], ptr %p0.base, i64 %i
-  %v0.bits = load i16, ptr %p0.at, align 2, !llvm.access.group !0
-  %v0 = call float @kiln_widen_f16(i16 zeroext %v0.bits)
-  %v2 = fcmp olt float %v0, %v1
-  %v3 = select i1 %v2, float %v1, float %v0
-  %v3.bits = call zeroext i16 @kiln_narrow_f16(float %v3)
+  %a0.bits = load i16, ptr %p0.at, align 2, !llvm.access.group !0
+  %a0 = call float @kiln_widen_f16(i16 zeroext %a0.bits)
+  %v0 = fcmp olt float %a0, %c0
+  %v1 = select i1 %v0, float %c0, float %a0
+  %v1.bits = call zeroext i16 @kiln_narrow_f16(float %v1)
   %o0.at = getelementptr inbounds [2 x i8], ptr %o0.base, i64 %i
-  store i16 %v3.bits, ptr %o0.at, align 2, !llvm.access.group !0
+  store i16 %v1.bits, ptr %o0.at, align 2, !llvm.access.group !0
   %i.next = add nuw nsw i64 %i, 1
   %i.done = icmp eq i64 %i.next, %count
   br i1 %i.done, label %outer.end, label %inner, !llvm.loop !1

@@ -1,14 +1,15 @@
 ; kiln element-wise kernel
-; v0: operand int32 v
-; v1: operand uint8 s
-; v2: operand bool c
-; v3: int32 = astype(v1)
-; v4: int32 = maximum(v0, v3)
-; v5: float32 = astype(v4)
-; v6: bool = logical_not(v2)
-; outputs: v5 v6
+; operand a0: int32, strided
+; operand a1: uint8, scalar
+; operand a2: bool, packed
+; operation v0: int32 astype(a1)
+; operation v1: int32 maximum(a0, v0)
+; operation v2: float32 astype(v1)
+; operation v3: bool logical_not(a2)
+; result v2: float32
+; result v3: bool
 
-define void @kiln_astype_maximum_astype_logical_not_f32_fa128287(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_astype_maximum_astype_logical_not_f32_9404af15(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8
@@ -50,27 +51,27 @@ outer:
   %p1.base = getelementptr inbounds i8, ptr %p1, i64 %p1.skip
   %p2.skip = mul nsw i64 %row, %p2.row
   %p2.base = getelementptr inbounds i8, ptr %p2, i64 %p2.skip
-  %v1 = load i8, ptr %p1.base, align 1
-  %v3 = zext i8 %v1 to i32
+  %a1 = load i8, ptr %p1.base, align 1
+  %v0 = zext i8 %a1 to i32
   br label %inner
 
 inner:
   %i = phi i64 [ 0, %outer ], [ %i.next, %inner ]
   %p0.off = mul nsw i64 %i, %p0.inner
   %p0.at = getelementptr inbounds i8, ptr %p0.base, i64 %p0.off
-  %v0 = load i32, ptr %p0.at, align 4, !llvm.access.group !0
+  %a0 = load i32, ptr %p0.at, align 4, !llvm.access.group !0
   %p2.at = getelementptr inbounds [1 x i8], ptr %p2.base, i64 %i
-  %v2.bits = load i8, ptr %p2.at, align 1, !llvm.access.group !0
-  %v2 = icmp ne i8 %v2.bits, 0
-  %v4 = call i32 @llvm.smax.i32(i32 %v0, i32 %v3)
-  %v5 = sitofp i32 %v4 to float
-  %v6 = xor i1 %v2, true
+  %a2.bits = load i8, ptr %p2.at, align 1, !llvm.access.group !0
+  %a2 = icmp ne i8 %a2.bits, 0
+  %v1 = call i32 @llvm.smax.i32(i32 %a0, i32 %v0)
+  %v2 = sitofp i32 %v1 to float
+  %v3 = xor i1 %a2, true
   %o0.at = getelementptr inbounds [4 x i8], ptr %o0.base, i64 %i
-  %o0.at.out.nan = fcmp uno float %v5, 0.0
-  %o0.at.out = select i1 %o0.at.out.nan, float 0x7FF8000000000000, float %v5
+  %o0.at.out.nan = fcmp uno float %v2, 0.0
+  %o0.at.out = select i1 %o0.at.out.nan, float 0x7FF8000000000000, float %v2
   store float %o0.at.out, ptr %o0.at, align 4, !llvm.access.group !0
   %o1.at = getelementptr inbounds [1 x i8], ptr %o1.base, i64 %i
-  %o1.at.bits = zext i1 %v6 to i8
+  %o1.at.bits = zext i1 %v3 to i8
   store i8 %o1.at.bits, ptr %o1.at, align 1, !llvm.access.group !0
   %i.next = add nuw nsw i64 %i, 1
   %i.done = icmp eq i64 %i.next, %count

@@ -1,12 +1,12 @@
 ; kiln element-wise kernel
-; v0: operand bfloat16 c
-; v1: operand bfloat16 c
-; v2: bfloat16 = sigmoid(v0)
-; v3: bfloat16 = multiply(v0, v2)
-; v4: bfloat16 = multiply(v3, v1)
-; outputs: v4
+; operand a0: bfloat16, packed
+; operand a1: bfloat16, packed
+; operation v0: bfloat16 sigmoid(a0)
+; operation v1: bfloat16 multiply(a0, v0)
+; operation v2: bfloat16 multiply(v1, a1)
+; result v2: bfloat16
 
-define void @kiln_sigmoid_mul_mul_bf16_bd93e7bb(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_sigmoid_mul_mul_bf16_05dcae08(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8
@@ -39,22 +39,22 @@ outer:
 inner:
   %i = phi i64 [ 0, %outer ], [ %i.next, %inner ]
   %p0.at = getelementptr inbounds [2 x i8], ptr %p0.base, i64 %i
-  %v0.bits = load i16, ptr %p0.at, align 2, !llvm.access.group !0
-  %v0 = call float @kiln_widen_bf16(i16 zeroext %v0.bits)
+  %a0.bits = load i16, ptr %p0.at, align 2, !llvm.access.group !0
+  %a0 = call float @kiln_widen_bf16(i16 zeroext %a0.bits)
   %p1.at = getelementptr inbounds [2 x i8], ptr %p1.base, i64 %i
-  %v1.bits = load i16, ptr %p1.at, align 2, !llvm.access.group !0
-  %v1 = call float @kiln_widen_bf16(i16 zeroext %v1.bits)
-  %v2.wide = call float @kiln_sigmoid_bf16(float %v0)
+  %a1.bits = load i16, ptr %p1.at, align 2, !llvm.access.group !0
+  %a1 = call float @kiln_widen_bf16(i16 zeroext %a1.bits)
+  %v0.wide = call float @kiln_sigmoid_bf16(float %a0)
+  %v0.bits = call zeroext i16 @kiln_narrow_bf16(float %v0.wide)
+  %v0 = call float @kiln_round_bf16(float %v0.wide)
+  %v1.wide = fmul float %a0, %v0
+  %v1.bits = call zeroext i16 @kiln_narrow_bf16(float %v1.wide)
+  %v1 = call float @kiln_round_bf16(float %v1.wide)
+  %v2.wide = fmul float %v1, %a1
   %v2.bits = call zeroext i16 @kiln_narrow_bf16(float %v2.wide)
   %v2 = call float @kiln_round_bf16(float %v2.wide)
-  %v3.wide = fmul float %v0, %v2
-  %v3.bits = call zeroext i16 @kiln_narrow_bf16(float %v3.wide)
-  %v3 = call float @kiln_round_bf16(float %v3.wide)
-  %v4.wide = fmul float %v3, %v1
-  %v4.bits = call zeroext i16 @kiln_narrow_bf16(float %v4.wide)
-  %v4 = call float @kiln_round_bf16(float %v4.wide)
   %o0.at = getelementptr inbounds [2 x i8], ptr %o0.base, i64 %i
-  store i16 %v4.bits, ptr %o0.at, align 2, !llvm.access.group !0
+  store i16 %v2.bits, ptr %o0.at, align 2, !llvm.access.group !0
   %i.next = add nuw nsw i64 %i, 1
   %i.done = icmp eq i64 %i.next, %count
   br i1 %i.done, label %outer.end, label %inner, !llvm.loop !1

@@ -40,10 +40,20 @@ static int op_named(const char *name)
 }
 #define op_named(...) CHECK_CALL(op_named, __VA_ARGS__)
 
-static void read_outputs(struct description *d, const char *line)
+static char layout_named(const char *word)
 {
-    for (const char *at = line; (at = strchr(at, 'v')); at++)
-        d->outputs[d->group.output_count++] = (uint32_t)atoi(at + 1);
+    static const char layouts[] = "csvrti";
+    for (const char *layout = layouts; *layout; layout++)
+        if (strcmp(kiln__layout_word(*layout), word) == 0) return *layout;
+    CHECK_FAIL("no layout %s", word);
+    return 0;
+}
+#define layout_named(...) CHECK_CALL(layout_named, __VA_ARGS__)
+
+/* The number of the value "a0", "c0" or "v0"; operands and constants stand before what uses them. */
+static uint32_t value_named(const struct description *d, char kind, unsigned number)
+{
+    return number + (kind == 'a' ? 0 : d->group.operand_count) + (kind == 'v' ? d->group.constant_count : 0);
 }
 
 static void read_form(struct description *d, const char *line)
@@ -63,7 +73,7 @@ static void read_form(struct description *d, const char *line)
 
 static void read_line(struct description *d, const char *line)
 {
-    char first[32], second[32], layout;
+    char first[32], second[32], kinds[3] = {0};
     unsigned value, in[3] = {0};
     if (strncmp(line, "; kiln element-wise", 19) == 0) {
         d->flags = strstr(line, "streaming") ? KILN_GROUP_STREAMING : 0;
@@ -72,17 +82,18 @@ static void read_line(struct description *d, const char *line)
     } else if (strncmp(line, "; kiln row kernel", 17) == 0) {
         d->flags = KILN_GROUP_ROWS | (strstr(line, "short") ? KILN_GROUP_SHORT : 0) |
                    (strstr(line, "streaming") ? KILN_GROUP_STREAMING : 0);
-    } else if (strncmp(line, "; outputs:", 10) == 0) {
-        read_outputs(d, line + 10);
-    } else if (sscanf(line, "; v%u: operand %31s %c", &value, first, &layout) == 3) {
-        d->layouts[d->group.operand_count] = layout;
+    } else if (sscanf(line, "; operand a%u: %31[^,], %31s", &value, first, second) == 3) {
+        d->layouts[d->group.operand_count] = layout_named(second);
         d->operands[d->group.operand_count++] = (uint8_t)dtype_named(first);
-    } else if (sscanf(line, "; v%u: constant %31s", &value, first) == 2) {
+    } else if (sscanf(line, "; constant c%u: %31s", &value, first) == 2) {
         d->constants[d->group.constant_count++] = (uint8_t)dtype_named(first);
-    } else if (sscanf(line, "; v%u: %31s = %31[^(](v%u, v%u, v%u", &value, first, second, &in[0], &in[1], &in[2]) >=
-               4) {
-        d->instrs[d->group.instr_count++] = (struct kiln_instr){
-            .op = (uint16_t)op_named(second), .dtype = (uint8_t)dtype_named(first), .in = {in[0], in[1], in[2]}};
+    } else if (sscanf(line, "; operation v%u: %31s %31[^(](%c%u, %c%u, %c%u", &value, first, second, &kinds[0], &in[0],
+                      &kinds[1], &in[1], &kinds[2], &in[2]) >= 5) {
+        struct kiln_instr instr = {.op = (uint16_t)op_named(second), .dtype = (uint8_t)dtype_named(first)};
+        for (int i = 0; i < 3 && kinds[i]; i++) instr.in[i] = value_named(d, kinds[i], in[i]);
+        d->instrs[d->group.instr_count++] = instr;
+    } else if (sscanf(line, "; result %c%u:", &kinds[0], &value) == 2) {
+        d->outputs[d->group.output_count++] = value_named(d, kinds[0], value);
     } else {
         CHECK_FAIL("not a heading: %s", line);
     }

@@ -27,8 +27,31 @@ static void texts_are_as_in_golden(void **state)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) check_golden(names[i]);
 }
 
-static const char multiply[] = "; kiln element-wise kernel\n; v0: operand float32 c\n; v1: operand float32 c\n"
-                               "; v2: float32 = multiply(v0, v1)\n; outputs: v2\n";
+static void reductions_are_as_in_golden(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file;
+        enum kiln_op op;
+        enum kiln_dtype in, out;
+        char layout;
+    } rows[] = {{"reduction_packed.ll", KILN_OP_SUM, KILN_BFLOAT16, KILN_FLOAT32, 'c'},
+                {"reduction_strided.ll", KILN_OP_MAX, KILN_FLOAT32, KILN_FLOAT32, 'v'},
+                {"reduction_columns.ll", KILN_OP_SUM, KILN_FLOAT32, KILN_FLOAT32, 'r'}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct kiln_buffer text = {0};
+        kiln_error err = {0};
+        CHECK_OK(kiln__reduction_print(rows[i].op, rows[i].in, rows[i].out, rows[i].layout, &text, &err), &err);
+        expect_golden(rows[i].file, &text);
+        kiln__buffer_release(&text);
+    }
+}
+
+static const char multiply[] = "; kiln element-wise kernel\n"
+                               "; operand a0: float32, packed\n"
+                               "; operand a1: float32, packed\n"
+                               "; operation v0: float32 multiply(a0, a1)\n"
+                               "; result v0: float32\n";
 
 static void expect_invalid(struct description *d, const char *layouts, unsigned flags, const char *word)
 {
@@ -71,12 +94,21 @@ static void streaming_needs_one_element_size(void **state)
 {
     (void)state;
     struct description d;
-    describe(
-        &d, "; kiln element-wise kernel\n; v0: operand float32 c\n; v1: float64 = astype(v0)\n; v2: float32 = exp(v0)\n"
-            "; outputs: v1 v2\n");
+    describe(&d, "; kiln element-wise kernel\n"
+                 "; operand a0: float32, packed\n"
+                 "; operation v0: float64 astype(a0)\n"
+                 "; operation v1: float32 exp(a0)\n"
+                 "; result v0: float64\n"
+                 "; result v1: float32\n");
     expect_invalid(&d, "c", KILN_GROUP_STREAMING, "one size");
-    describe(&d, "; kiln row kernel\n; v0: operand float32 c\n; v1: float32 = sum(v0)\n; v2: float64 = astype(v0)\n"
-                 "; v3: float32 = divide(v0, v1)\n; outputs: v1 v2 v3\n");
+    describe(&d, "; kiln row kernel\n"
+                 "; operand a0: float32, packed\n"
+                 "; operation v0: float32 sum(a0)\n"
+                 "; operation v1: float64 astype(a0)\n"
+                 "; operation v2: float32 divide(a0, v0)\n"
+                 "; result v0: float32\n"
+                 "; result v1: float64\n"
+                 "; result v2: float32\n");
     expect_invalid(&d, "c", KILN_GROUP_ROWS | KILN_GROUP_STREAMING, "one size");
     d.group.output_count = 1;
     expect_invalid(&d, "c", KILN_GROUP_ROWS | KILN_GROUP_STREAMING, "needs an output with elements");
@@ -99,9 +131,8 @@ static void sums_check_their_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_as_in_golden),
-        cmocka_unit_test(bad_groups_are_errors),
-        cmocka_unit_test(streaming_needs_one_element_size),
+        cmocka_unit_test(texts_are_as_in_golden), cmocka_unit_test(reductions_are_as_in_golden),
+        cmocka_unit_test(bad_groups_are_errors),  cmocka_unit_test(streaming_needs_one_element_size),
         cmocka_unit_test(sums_check_their_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

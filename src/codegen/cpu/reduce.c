@@ -17,8 +17,9 @@ enum { LANES = KILN_REDUCE_LANES };
 
 static void print_head(struct kiln_reducer *r)
 {
-    kiln__print(r->ir, "; kiln reduction: $0 = $1($2 $3), $4 lanes of $5\n\n", kiln__dtypes[r->out].name,
-                kiln__ops[r->op].name, kiln__dtypes[r->in].name, r->layout, LANES, kiln__dtypes[r->lane].name);
+    kiln__print(r->ir, "; kiln reduction: $0 $1($2, $3), $4 lanes of $5\n\n", kiln__dtypes[r->out].name,
+                kiln__ops[r->op].name, kiln__dtypes[r->in].name, kiln__layout_word(r->layout), LANES,
+                kiln__dtypes[r->lane].name);
     kiln__print(r->ir,
                 "define void $@(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {\n"
                 "entry:\n");

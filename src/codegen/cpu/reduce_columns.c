@@ -12,6 +12,7 @@
  * the others would hold the identity element, which changes nothing.
  */
 #include "codegen/combine.h"
+#include "codegen/group.h"
 #include "codegen/lower.h"
 
 enum {
@@ -86,11 +87,11 @@ static void print_lane_store(struct kiln_reducer *r, const char *value, const ch
 static void print_head(struct kiln_reducer *r)
 {
     kiln__print(r->ir,
-                "; kiln reduction: $0 = $1($2 r), $3 lanes of $4\n\n"
+                "; kiln reduction: $0 $1($2, $3), $4 lanes of $5\n\n"
                 "define void $@(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) {\n"
                 "entry:\n",
-                kiln__dtypes[r->out].name, kiln__ops[r->op].name, kiln__dtypes[r->in].name, LANES,
-                kiln__dtypes[r->lane].name);
+                kiln__dtypes[r->out].name, kiln__ops[r->op].name, kiln__dtypes[r->in].name,
+                kiln__layout_word(r->layout), LANES, kiln__dtypes[r->lane].name);
     for (int part = 0; part < kiln__ir_parts(r->lane); part++)
         kiln__print(r->ir, "  %lanes$0 = alloca [$1 x $2], align 64\n", part, LANES * stripe_width(r),
                     kiln__ir_value_type(r->lane));

@@ -56,8 +56,8 @@ static bool is_streaming(const struct rows *rows)
 static void print_quotient(struct rows *rows, uint32_t index)
 {
     struct kiln_printer *p = rows->p;
-    uint32_t dividend = p->group->instrs[index].in[0], value = rows->stages.first + index;
-    struct kiln_name pointer = kiln__name(p->ir, "%quotient$0.at$1", value, p->pass);
+    uint32_t dividend = p->group->instrs[index].in[0] - rows->stages.first, value = rows->stages.first + index;
+    struct kiln_name pointer = kiln__name(p->ir, "%quotient$0.at$1", index, p->pass);
     kiln__print(p->ir, "  $0 = getelementptr inbounds float, ptr %kept$1, i64 %i$2\n", pointer.text, dividend, p->pass);
     kiln__ir_load(p->ir, kiln__value_name(p, value).text, KILN_FLOAT32, pointer.text, KILN_PARALLEL);
 }
@@ -80,10 +80,10 @@ static kiln_status print_element(struct rows *rows, uint32_t index, uint32_t pas
     uint32_t value = rows->stages.first + index, kept = kiln__kept_in(&rows->keeping, value);
     enum kiln_dtype dtype = p->dtypes[value];
     struct kiln_name name = kiln__value_name(p, value);
-    struct kiln_name pointer = kiln__name(p->ir, "%kept$0.at$1", value, p->pass);
+    struct kiln_name pointer = kiln__name(p->ir, "%kept$0.at$1", index, p->pass);
     if (kept != KILN_NEVER)
         kiln__print(p->ir, "  $0 = getelementptr inbounds [$1 x i8], ptr %kept$2, i64 %i$3\n", pointer.text,
-                    kiln__dtype_size(dtype), value, p->pass);
+                    kiln__dtype_size(dtype), index, p->pass);
     kiln_status status = KILN_OK;
     if (kept == KILN_NEVER || kept == pass)
         status = kiln__print_instr(p, index, err);
@@ -128,7 +128,8 @@ static bool is_in_place(const struct rows *rows, uint32_t index, uint32_t pass)
 static struct kiln_name in_place_base(const struct rows *rows, uint32_t index)
 {
     uint32_t value = rows->p->group->instrs[index].in[0];
-    return kiln__name(rows->p->ir, is_packed_operand(rows, value) ? "%p$0.base" : "%kept$0", value);
+    if (is_packed_operand(rows, value)) return kiln__name(rows->p->ir, "%p$0.base", value);
+    return kiln__name(rows->p->ir, "%kept$0", value - rows->stages.first);
 }
 
 /* Is there something to compute for the elements, before they are reduced? */
@@ -156,8 +157,8 @@ static void print_buffers(struct rows *rows)
     }
     for (uint32_t i = 0; i < rows->keeping.count; i++) {
         uint32_t value = rows->keeping.values[i];
-        kiln__print(rows->p->ir, "  %kept$0 = alloca [$1 x [$2 x i8]], align 64\n", value, KILN_SHORT_ROW,
-                    kiln__dtype_size(rows->p->dtypes[value]));
+        kiln__print(rows->p->ir, "  %kept$0 = alloca [$1 x [$2 x i8]], align 64\n", value - rows->stages.first,
+                    KILN_SHORT_ROW, kiln__dtype_size(rows->p->dtypes[value]));
     }
     for (uint32_t i = 0; is_streaming(rows) && i < rows->p->group->output_count; i++)
         if (!rows->p->shared[rows->p->group->outputs[i]])

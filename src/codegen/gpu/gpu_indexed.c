@@ -57,7 +57,7 @@ static void copy_element(struct kiln_printer *p, bool wide, const char *from)
     size_t bytes = wide ? 16 : kiln__dtype_size(p->dtypes[0]);
     struct kiln_name type = {"<4 x i32>"};
     if (!wide) type = kiln__name(p->ir, "i$0", bytes * 8);
-    kiln__print(p->ir, "  %v0 = load $0, ptr $1, align $2\n  store $0 %v0, ptr %o0.base, align $2\n", type.text, from,
+    kiln__print(p->ir, "  %a0 = load $0, ptr $1, align $2\n  store $0 %a0, ptr %o0.base, align $2\n", type.text, from,
                 bytes);
 }
 

@@ -5,7 +5,7 @@
  *
  *     %oN, %pN               pointers of outputs and operands: cast to plain pointers, so that loads and stores are
  *                            those of lower.c; LLVM finds the address space again
- *     %vN                    constants
+ *     %cN                    constants
  *     %thread, %block        i32, of this block and of the grid
  *     %NAME.word, %NAME      a param of the schedule: as it came (i64), and in the index type of the schedule config
  *     %axisA.size.word, %axisA.size; %oN.axisA, %pN.axisA    size of axis A; byte strides (i64) along it

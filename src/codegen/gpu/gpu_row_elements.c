@@ -69,7 +69,7 @@ void kiln__row_print_loads(struct kiln_rows *rows, const struct kiln_chunk_kind 
         if (is_loaded(rows, kind, i)) print_operand_load(rows, i);
     for (uint32_t i = 0; i < kiln__group_values(p->group); i++) {
         if (!rows->stages.needed[i] || !is_held(rows, kind, i)) continue;
-        struct kiln_name slot = kiln__name(rows->ir, "%held$0$1", i, p->pass);
+        struct kiln_name slot = kiln__name(rows->ir, "%held.$0$1", kiln__value_label(p, i).text, p->pass);
         print_slot(rows, slot.text, rows->slots.held[i] - 1);
         kiln__ir_load(p->ir, kiln__value_name(p, i).text, p->dtypes[i], slot.text, "");
     }
@@ -80,7 +80,7 @@ static void print_keep(struct kiln_rows *rows, uint32_t value)
 {
     struct kiln_printer *p = rows->p;
     enum kiln_dtype dtype = p->dtypes[value];
-    struct kiln_name slot = kiln__name(rows->ir, "%keep$0$1", value, p->pass);
+    struct kiln_name slot = kiln__name(rows->ir, "%keep.$0$1", kiln__value_label(p, value).text, p->pass);
     print_slot(rows, slot.text, rows->slots.keeps[value] - 1);
     struct kiln_name name = kiln__value_name(p, value);
     if (dtype == KILN_BOOL)
