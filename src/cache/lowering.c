@@ -20,7 +20,9 @@ struct miss {
     kiln_device *device;
     uint32_t watches_at; /* where in the key the watched values start */
     size_t arg_count;
-    struct kiln_buffer key_text; /* the key in words, for kiln_why() and for the artifact */
+    struct kiln_buffer key_text;  /* the key in words, for kiln_why() and for the artifact */
+    int64_t lowered_ns;           /* when lower() began, by the files' clock */
+    struct kiln_file_looks looks; /* files that lower() named */
     kiln_request request;
 };
 
@@ -47,6 +49,7 @@ static enum kiln_outcome build_request(struct miss *miss, kiln_error *err)
     *request = (kiln_request){.cache = miss->function->cache,
                               .device = miss->device,
                               .options = kiln__options_unpack((uint32_t)(words[1] >> 32)),
+                              .looks = &miss->looks,
                               .watched = values.data,
                               .watched_count = values.count};
     kiln__options_take(&request->options, words + 3, miss->watches_at - 3);
@@ -104,6 +107,7 @@ static kiln_status run_lower(struct miss *miss, kiln_text *text, kiln_error *err
     struct kiln_cache *cache = miss->function->cache;
     struct kiln_definition *definition = miss->definition;
     for (size_t i = 0; i < miss->request.watched_count; i++) kiln__watched_begin(&miss->request.watched[i]);
+    miss->lowered_ns = kiln__file_clock_ns();
     uint64_t start = kiln__clock_ns();
     kiln_error error = {KILN_OK, ""};
     struct lower_call call = {.miss = miss, .text = text, .error = &error};
@@ -116,6 +120,8 @@ static kiln_status run_lower(struct miss *miss, kiln_text *text, kiln_error *err
                           error.text[0] ? error.text : "lower() failed without a message");
     if (text->lacks_bytes)
         return kiln__fail(err, KILN_LOWER_FAILED, "%s: lower() appended NULL to the text", definition->name);
+    kiln_status refused = kiln__request_check_files(&miss->request, "lower()", KILN_LOWER_FAILED, err);
+    if (refused) return refused;
     return text->buffer.failed ? kiln__no_memory(err, "a text") : KILN_OK;
 }
 
@@ -138,21 +144,35 @@ static bool watched_values_stand(const struct miss *miss)
     return stand;
 }
 
+/* lower() may have read the files that it named before it named them, but for those that are not there. Those that just
+ * changed can be told from what changes next when this returns. */
+static bool files_stand(const struct miss *miss)
+{
+    if (!miss->looks.count || !KILN_SEGMENT_STEADINESS) return true;
+    if (kiln__looks_stand(&miss->looks, &miss->looks, miss->lowered_ns)) return true;
+    kiln__looks_settle(&miss->looks);
+    return false;
+}
+
 static enum kiln_outcome make_kernel(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     struct miss *miss = context;
+    kiln_request *request = &miss->request;
     kiln_text text = {{0}};
     kiln_bytes source, call_key = {miss->key_text.data, miss->key_text.failed ? 0 : miss->key_text.size};
     struct kiln_kernel *kernel = NULL;
     enum kiln_outcome outcome = kiln__outcome(lower(miss, &text, &source, err), err);
-    if (outcome == KILN_DONE && !watched_values_stand(miss)) outcome = KILN_CHANGED;
+    if (outcome == KILN_DONE && !(watched_values_stand(miss) && files_stand(miss))) outcome = KILN_CHANGED;
+    if (outcome == KILN_DONE && kiln__reads_add_looks(&request->reads, &miss->looks))
+        outcome = kiln__outcome(kiln__no_memory(err, "what lower() depends on"), err);
     if (outcome == KILN_DONE)
-        outcome = kiln__kernel_get(&miss->request, miss->definition->compiler, source, call_key, &kernel, err);
+        outcome =
+            kiln__kernel_get(request, miss->definition->compiler, source, call_key, &kernel, &request->reads, err);
     if (outcome == KILN_DONE) {
         *value = kernel;
-        *reads = miss->request.reads;
+        *reads = request->reads;
     } else {
-        kiln__reads_free(miss->request.reads);
+        kiln__reads_free(request->reads);
     }
     kiln__buffer_release(&text.buffer);
     return outcome;
@@ -177,6 +197,8 @@ static void lower_and_compare(struct miss *miss, const struct kiln_kernel *kerne
     kiln_bytes is, was = {NULL, 0};
     kiln_status status = lower(miss, &text, &is, &error);
     if (kernel->artifact) was = kiln_artifact_get(kernel->artifact, "text");
+    if (!status && kiln__reads_add_looks(&miss->request.reads, &miss->looks))
+        status = kiln__no_memory(&error, "what lower() depends on");
     if (!status)
         status = kiln__request_content(&miss->request, compiler->name,
                                        kiln__cache_toolchain(miss->request.cache, compiler), is, &content, &error);
@@ -219,9 +241,12 @@ enum kiln_outcome kiln__lower_call(struct kiln_function *function, kiln_device *
         .device = device,
         .watches_at = watches_at,
         .arg_count = arg_count};
+    kiln__looks_init(&miss.looks);
     enum kiln_outcome outcome = kiln__call_make(&miss.call, executable, err);
     if (outcome == KILN_FAILED && err->status == KILN_COMPILED) *executable = NULL;
     kiln__buffer_release(&miss.key_text);
+    kiln__looks_release(&miss.looks);
+    free(miss.request.refused_file);
     kiln__definition_unref(miss.definition);
     kiln__request_release(&miss.request);
     return outcome;

@@ -67,10 +67,30 @@ static void print_key(struct kiln_function *function, const uint64_t *words, uin
 
 /* ---- the nearest key ------------------------------------------------------------------------------------------ */
 
-/* The very key is known: lower() read a variable that has changed. */
+/* One text for each file that is something else now. */
+static void explain_files(const struct kiln_file_contents *files, struct kiln_buffer *text)
+{
+    if (files->is_unsure) kiln__buffer_printf(text, "files changed while it was compiled");
+    for (size_t i = 0; i < files->count; i++) {
+        const char *path = kiln__tracked_path(files->items[i].file);
+        struct kiln_file_value now;
+        struct kiln_buffer old = {0}, new = {0};
+        kiln__tracked_look(files->items[i].file, &now, NULL);
+        if (kiln__file_values_equal(&now, &files->items[i].value)) continue;
+        kiln__file_print(path, &files->items[i].value, &old);
+        kiln__file_print(path, &now, &new);
+        if (!old.failed && !new.failed) kiln__explain((const char *)old.data, (const char *)new.data, text);
+        kiln__buffer_release(&old);
+        kiln__buffer_release(&new);
+    }
+}
+
+/* The very key is known: something that lower() read, or that compile() depends on, has changed. */
 static void explain_reads(const struct kiln_read_record *read, struct kiln_buffer *text)
 {
-    while (read && kiln__memory_holds(read->address, read->value, read->size)) read = read->next;
+    for (; read && read->files; read = read->next) explain_files(read->files, text);
+    if (text->size) return;
+    while (read && (read->files || kiln__memory_holds(read->address, read->value, read->size))) read = read->next;
     if (!read) {
         kiln__buffer_printf(text, "made meanwhile by another thread");
         return;

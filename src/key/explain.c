@@ -51,13 +51,22 @@ static bool begins(const struct line *line, const char *word)
     return line->name_size > size && !memcmp(line->name, word, size);
 }
 
+static bool is_word(const char *text, size_t size, const char *word)
+{
+    return is_same(text, size, word, strlen(word));
+}
+
+static const char nothing[] = "not there"; /* a line that one of the texts has not */
+
 /* Digests tell nobody anything. */
 static void say_file(struct kiln_buffer *out, const char *was, size_t was_size, const char *is, size_t is_size)
 {
-    static const char absent[] = "absent";
-    bool was_absent = is_same(was, was_size, absent, sizeof absent - 1),
-         is_absent = is_same(is, is_size, absent, sizeof absent - 1);
-    kiln__buffer_printf(out, ": %s", is_absent ? "is absent" : was_absent ? "was absent" : "content changed");
+    const char *what = is_word(was, was_size, nothing)    ? "was not depended on"
+                       : is_word(is, is_size, nothing)    ? "is not depended on"
+                       : is_word(was, was_size, "absent") ? "is new"
+                       : is_word(is, is_size, "absent")   ? "is gone"
+                                                          : "changed";
+    kiln__buffer_printf(out, " %s", what);
 }
 
 static void say(struct kiln_buffer *out, const struct line *line, const char *was, size_t was_size, const char *is,
@@ -84,7 +93,6 @@ static bool is_detail(const struct line *line)
 
 static void say_missing(const char *text, const char *other, bool was, struct kiln_buffer *out)
 {
-    static const char nothing[] = "not there";
     struct line line, found;
     const char *at = text, *other_at = other;
     while (next_line(&at, &line)) {

@@ -22,6 +22,8 @@ uint32_t kiln__key_print(const uint64_t *words, uint32_t count, kiln_type_namer 
 /* A line for a watched value, and for a function that is depended on. */
 void kiln__watched_print(const struct kiln_watched *watched, struct kiln_buffer *out);
 void kiln__callee_print(const char *name, uint64_t generation, struct kiln_buffer *out);
+/* A line for a file and what it held, as that of a watched one. */
+void kiln__file_print(const char *path, const struct kiln_file_value *value, struct kiln_buffer *out);
 /* A line for a field of a content key. */
 void kiln__field_print(const struct kiln_field *field, struct kiln_buffer *out);
 /* Only the value: "unset", 3, fast, "two words", 616200. */

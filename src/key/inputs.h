@@ -18,12 +18,13 @@
 enum kiln_input_kind {
     KILN_INPUT_ENVIRONMENT = 1, /* what kiln_request_env(name) answers */
     KILN_INPUT_WATCHED = 2,     /* what kiln_request_watched(module, name) answers */
+    KILN_INPUT_FILE = 3,        /* what a file holds; the module is a root, the name what is below it (roots.h) */
     KILN_INPUT_KINDS,
 };
 
 struct kiln_input {
     enum kiln_input_kind kind;
-    const char *module; /* "" when the kind has none */
+    const char *module; /* "" when there is none */
     const char *name;
 };
 

@@ -136,21 +136,39 @@ static void print_place(const char *module, size_t module_size, const char *name
     kiln__buffer_append(out, "\t", 1);
 }
 
+static void print_path(const char *path, struct kiln_buffer *out)
+{
+    struct kiln_buffer known = {0};
+    kiln__path_print(path, &known);
+    kiln__buffer_printf(out, "file ");
+    print_place("", 0, (const char *)known.data, known.size, out);
+    out->failed |= known.failed;
+    kiln__buffer_release(&known);
+}
+
+void kiln__file_print(const char *path, const struct kiln_file_value *value, struct kiln_buffer *out)
+{
+    static const char *const words[] = {
+        [KILN_FILE_FOLDER] = "folder", [KILN_FILE_DENIED] = "denied", [KILN_FILE_UNKNOWN] = "unknown"};
+    print_path(path, out);
+    if (value->kind > KILN_FILE_CONTENT)
+        kiln__buffer_printf(out, "%s", words[value->kind]);
+    else
+        print_digest(value->kind == KILN_FILE_CONTENT ? &value->digest : NULL, out);
+    kiln__buffer_append(out, "\n", 1);
+}
+
 void kiln__watched_print(const struct kiln_watched *watched, struct kiln_buffer *out)
 {
     const struct kiln_watch *watch = watched->watch;
     struct kiln_buffer known = {0};
-    bool is_file = watch->kind == KILN_ITEM_FILE;
-    if (is_file)
-        kiln__path_print(watch->name, &known);
-    else
-        kiln__module_name(watch->module, &known);
     if (watch->kind == KILN_ITEM_VARIABLE) kiln__buffer_printf(out, "variable ");
-    if (is_file) kiln__buffer_printf(out, "file ");
-    if (is_file)
-        print_place("", 0, (const char *)known.data, known.size, out);
-    else
+    if (watch->kind == KILN_ITEM_FILE) {
+        print_path(watch->name, out);
+    } else {
+        kiln__module_name(watch->module, &known);
         print_place((const char *)known.data, known.size, watch->name, strlen(watch->name), out);
+    }
     kiln__buffer_release(&known);
     kiln__value_print(watched, out);
     kiln__buffer_append(out, "\n", 1);
@@ -212,6 +230,7 @@ void kiln__field_print(const struct kiln_field *field, struct kiln_buffer *out)
         enum kiln_item kind;
         bool has_place;
     } kinds[] = {{"watch ", KILN_ITEM_MEMORY, true},
+                 {"read file ", KILN_ITEM_FILE, true},
                  {"read ", KILN_ITEM_MEMORY, true},
                  {"file ", KILN_ITEM_FILE, true},
                  {"environment ", KILN_ITEM_ENVIRONMENT, false}};

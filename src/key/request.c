@@ -40,7 +40,9 @@ static bool is_refused(const kiln_request *request, int needed, enum getter gett
 
 static kiln_status check_inputs(const struct kiln_request *request, kiln_error *err)
 {
-    kiln_status status = request->inputs ? request->inputs->status : KILN_OK;
+    kiln_status status = kiln__request_check_files(request, "compile()", KILN_COMPILE_FAILED, err);
+    if (status) return status;
+    if (request->inputs) status = request->inputs->status;
     if (!status) status = request->read_status;
     if (status == KILN_INVALID)
         return kiln__fail(err, KILN_COMPILE_FAILED, "%s: compile() depends on more than %d things", request->function,
@@ -185,8 +187,8 @@ kiln_status kiln_text_printf(kiln_text *text, const char *format, ...)
 static const struct kiln_read_record *find_read(const struct kiln_read_record *reads, const char *module,
                                                 const char *name, const void *address, size_t size)
 {
-    while (reads && (reads->address != address || reads->size != size || strcmp(reads->module, module) ||
-                     strcmp(reads->name, name)))
+    while (reads && (reads->files || reads->address != address || reads->size != size ||
+                     strcmp(reads->module, module) || strcmp(reads->name, name)))
         reads = reads->next;
     return reads;
 }
@@ -206,6 +208,7 @@ kiln_status kiln_read(const kiln_request *request, const char *module, const cha
     size_t needed, names = sizeof(struct kiln_read_record) + module_size + name_size;
     struct kiln_read_record *record = __builtin_add_overflow(size, names, &needed) ? NULL : malloc(needed);
     if (!record) return mutable_request->read_status = KILN_NO_MEMORY;
+    record->files = NULL;
     record->address = address;
     record->size = size;
     kiln__memory_copy(record->value, address, size);
@@ -219,17 +222,23 @@ kiln_status kiln_read(const kiln_request *request, const char *module, const cha
     return KILN_OK;
 }
 
+static bool holds(const struct kiln_read_record *read)
+{
+    if (!KILN_SEGMENT_READS) return true;
+    return read->files ? kiln__contents_hold(read->files) : kiln__memory_holds(read->address, read->value, read->size);
+}
+
 bool kiln__reads_hold(const struct kiln_read_record *reads)
 {
-    for (; reads && KILN_SEGMENT_READS; reads = reads->next)
-        if (!kiln__memory_holds(reads->address, reads->value, reads->size)) return false;
-    return true;
+    while (reads && holds(reads)) reads = reads->next;
+    return !reads;
 }
 
 void kiln__reads_free(struct kiln_read_record *reads)
 {
     while (reads) {
         struct kiln_read_record *next = reads->next;
+        kiln__contents_free(reads->files);
         free(reads);
         reads = next;
     }
@@ -277,6 +286,10 @@ static void reads_content(const kiln_request *request, struct kiln_content_key *
 {
     for (const struct kiln_read_record *read = request->reads; read; read = read->next) {
         struct kiln_buffer module = {0}, name = {0};
+        if (read->files) {
+            kiln__contents_content(read->files, key);
+            continue;
+        }
         kiln__module_name(read->module, &module);
         if (!module.failed) kiln__content_field_name(&name, "read", (const char *)module.data, read->name);
         if (!name.failed && !module.failed) kiln__content_field(key, (const char *)name.data, read->value, read->size);
@@ -311,32 +324,6 @@ kiln_status kiln__request_content(const struct kiln_request *request, const char
     return kiln__content_finish(out, err);
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------- */
-
-static bool is_keyed_file(const struct kiln_request *request, size_t i)
-{
-    return request->keyed >= KILN_KEYED_ARGUMENTS && request->watched[i].watch->kind == KILN_ITEM_FILE;
-}
-
-bool kiln__request_files_begin(const struct kiln_request *request)
-{
-    bool hold = true;
-    for (size_t i = 0; hold && KILN_SEGMENT_FILES && i < request->watched_count; i++) {
-        if (!is_keyed_file(request, i)) continue;
-        kiln__watched_begin(&request->watched[i]);
-        hold = !request->watched[i].has_changed;
-    }
-    return hold;
-}
-
-bool kiln__request_files_stand(const struct kiln_request *request)
-{
-    bool stand = true;
-    for (size_t i = 0; stand && i < request->watched_count; i++)
-        stand = !is_keyed_file(request, i) || kiln__watched_stands(&request->watched[i]);
-    return stand;
-}
-
 /* ---- what compile() depends on besides ------------------------------------------------------------------------ */
 
 /* What is not there is a value too: nothing. All others begin with '='. */
@@ -348,9 +335,14 @@ static void input_value(const kiln_request *request, const struct kiln_input *in
     kiln__buffer_append(out, watched->data, watched->size);
 }
 
-static void input_content(const kiln_request *request, const struct kiln_input *input, struct kiln_content_key *key)
+static void input_content(const kiln_request *request, const struct kiln_input *input, struct kiln_file_looks *looks,
+                          struct kiln_content_key *key)
 {
     struct kiln_buffer name = {0}, value = {0};
+    if (input->kind == KILN_INPUT_FILE) {
+        kiln__file_input_content(input, looks, key);
+        return;
+    }
     if (input->kind == KILN_INPUT_ENVIRONMENT)
         kiln__buffer_printf(&name, "depends environment %s", input->name);
     else
@@ -363,11 +355,11 @@ static void input_content(const kiln_request *request, const struct kiln_input *
 }
 
 kiln_status kiln__request_inputs_content(const struct kiln_request *request, kiln_bytes set,
-                                         const struct kiln_content_key *content, struct kiln_content_key *out,
-                                         kiln_error *err)
+                                         struct kiln_file_looks *looks, const struct kiln_content_key *content,
+                                         struct kiln_content_key *out, kiln_error *err)
 {
     struct kiln_input input;
     kiln__buffer_append(&out->fields, content->fields.data, content->fields.size);
-    for (size_t offset = 0; kiln__input_next(set, &offset, &input);) input_content(request, &input, out);
+    for (size_t offset = 0; kiln__input_next(set, &offset, &input);) input_content(request, &input, looks, out);
     return kiln__content_finish(out, err);
 }

@@ -8,6 +8,7 @@
 #define KILN_KEY_REQUEST_H
 
 #include "device/device.h"
+#include "key/file_looks.h"
 #include "key/inputs.h"
 #include "key/options.h"
 #include "key/watch.h"
@@ -17,9 +18,10 @@ struct kiln_text {
     bool lacks_bytes; /* NULL was appended: the miss fails, since what is there is not what lower() meant */
 };
 
-/* A variable that lower() read for the entry being made: kiln_read(). */
+/* A variable that lower() read for the entry being made: kiln_read(). Or files that lower() or compile() named. */
 struct kiln_read_record {
     struct kiln_read_record *next;
+    struct kiln_file_contents *files; /* owned; not NULL: these, and nothing of what follows */
     const void *address;
     size_t size;
     char *module, *name; /* behind value */
@@ -45,9 +47,12 @@ struct kiln_request {
     struct kiln_options options;
     bool without_options; /* the run-time library: the same whatever is pushed or set */
     enum kiln_keyed keyed;
-    bool is_compiling;          /* compile() has it: what the content key does not hold is not answered */
-    uint64_t refused;           /* what compile() asked for all the same: kiln__request_check() */
-    struct kiln_inputs *inputs; /* within compile(): what it depends on besides the content key; else NULL */
+    bool is_compiling;             /* compile() has it: what the content key does not hold is not answered */
+    uint64_t refused;              /* what compile() asked for all the same: kiln__request_check() */
+    struct kiln_inputs *inputs;    /* within compile(): what it depends on besides the content key; else NULL */
+    struct kiln_file_looks *looks; /* within lower() and compile(): the files that it named; else NULL */
+    char *refused_file;            /* the first one that can't be depended on; to be freed */
+    int refused_error;             /* and why */
     size_t arg_count;
     struct kiln_argument *args;
     struct kiln_buffer arg_bytes; /* what kiln_request_arg() gives, of one argument after the other */
@@ -74,10 +79,30 @@ kiln_status kiln__request_content(const struct kiln_request *request, const char
 bool kiln__request_files_begin(const struct kiln_request *request);
 bool kiln__request_files_stand(const struct kiln_request *request);
 
-/* A content key and, for each name of a set, a field with the value that it has for this request. */
+/* A content key and, for each name of a set, a field with the value that it has for this request; of a file as it is
+ * in `looks`, which are added to. */
 kiln_status kiln__request_inputs_content(const struct kiln_request *request, kiln_bytes set,
-                                         const struct kiln_content_key *content, struct kiln_content_key *out,
-                                         kiln_error *err);
+                                         struct kiln_file_looks *looks, const struct kiln_content_key *content,
+                                         struct kiln_content_key *out, kiln_error *err);
+
+/* Files of sets, in request_files.c. Looks at those of a set; true: it has files. *status: KILN_NO_MEMORY, else as it
+ * was. */
+bool kiln__set_look(kiln_bytes set, struct kiln_file_looks *looks, kiln_status *status);
+/* The field of a file: what it holds, as it is in `looks`. */
+void kiln__file_input_content(const struct kiln_input *input, struct kiln_file_looks *looks,
+                              struct kiln_content_key *key);
+/* Puts the files of a set, as they are in `looks`, in front of what an entry depends on. KILN_NO_MEMORY. */
+kiln_status kiln__reads_add_set(struct kiln_read_record **reads, kiln_bytes set, struct kiln_file_looks *looks);
+/* A field for each file of an entry. */
+void kiln__contents_content(const struct kiln_file_contents *contents, struct kiln_content_key *key);
+/* All files of `looks`. */
+kiln_status kiln__reads_add_looks(struct kiln_read_record **reads, const struct kiln_file_looks *looks);
+/* Files that changed while they were read: what is made from them serves one call, and then holds no more. */
+kiln_status kiln__reads_add_unsure(struct kiln_read_record **reads);
+
+/* `status`, with words, when the callback of that name named a file that can't be depended on; else KILN_OK. */
+kiln_status kiln__request_check_files(const struct kiln_request *request, const char *callback, kiln_status status,
+                                      kiln_error *err);
 
 /* After compile(): KILN_COMPILE_FAILED when it asked for something that its content key does not hold, and that it
  * can't be told; whoever finds the artifact under that key would get code that was made for somebody else. Or what it

@@ -22,7 +22,7 @@
 #ifdef KILN_TEST_WITHOUT_READS
 #define KILN_SEGMENT_READS 0
 #else
-#define KILN_SEGMENT_READS 1 /* what lower() read for one entry */
+#define KILN_SEGMENT_READS 1 /* what lower() read for one entry, and files that compile() named */
 #endif
 
 #ifdef KILN_TEST_WITHOUT_ENVIRONMENT
@@ -65,6 +65,18 @@
 #define KILN_SEGMENT_INPUTS 0
 #else
 #define KILN_SEGMENT_INPUTS 1 /* what compile() turned out to depend on */
+#endif
+
+#ifdef KILN_TEST_WITHOUT_DEPENDED
+#define KILN_SEGMENT_DEPENDED 0
+#else
+#define KILN_SEGMENT_DEPENDED 1 /* files that lower() or compile() named */
+#endif
+
+#ifdef KILN_TEST_WITHOUT_STEADINESS
+#define KILN_SEGMENT_STEADINESS 0
+#else
+#define KILN_SEGMENT_STEADINESS 1 /* that these files did not change while they may have been read */
 #endif
 
 #ifdef KILN_TEST_WITHOUT_IDENTITY

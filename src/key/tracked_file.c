@@ -69,6 +69,13 @@ struct kiln_tracked_file *kiln__tracked_ref(const char *path)
     return file;
 }
 
+void kiln__tracked_share(struct kiln_tracked_file *file)
+{
+    pthread_mutex_lock(&lock);
+    file->refs++;
+    pthread_mutex_unlock(&lock);
+}
+
 void kiln__tracked_unref(struct kiln_tracked_file *file)
 {
     if (!file) return;
@@ -145,12 +152,17 @@ static struct kiln_file_stamp stamp_of(const struct stat *info)
  * ms; a file system may keep whole seconds, or every second one. The time of a change can't be set by programs, unlike
  * that of a modification.
  */
+static bool is_long_before(const struct kiln_file_stamp *stamp, int64_t now, int64_t grain_ns)
+{
+    const int64_t coarse_grain_ns = 2000000000;
+    bool has_whole_seconds = stamp->changed_ns % 1000000000 == 0;
+    return now - stamp->changed_ns > (has_whole_seconds ? coarse_grain_ns : grain_ns);
+}
+
 static bool is_settled(const struct kiln_file_stamp *stamp, int64_t now)
 {
     enum { GRAIN_NS = 50000000 };
-    const int64_t coarse_grain_ns = 2000000000;
-    bool has_whole_seconds = stamp->changed_ns % 1000000000 == 0;
-    return now - stamp->changed_ns > (has_whole_seconds ? coarse_grain_ns : GRAIN_NS);
+    return is_long_before(stamp, now, GRAIN_NS);
 }
 
 struct kiln_file_stamp kiln__tracked_stamp(const struct kiln_tracked_file *file)
@@ -168,6 +180,27 @@ void kiln__tracked_settle(const struct kiln_tracked_file *file)
         nanosleep(&(struct timespec){0, NAP_NS}, NULL);
         now = kiln__file_clock_ns();
     }
+}
+
+/* Of the nearest folder above the path that there is; "/" is always there. */
+static struct kiln_file_stamp stamp_above(const char *path)
+{
+    char *above = strdup(path);
+    struct stat info;
+    bool is_found = false;
+    for (char *slash; above && !is_found && (slash = strrchr(above, '/'));) {
+        slash[slash == above] = '\0';
+        is_found = stat(above, &info) == 0;
+        if (slash == above) break;
+    }
+    free(above);
+    return is_found ? stamp_of(&info) : (struct kiln_file_stamp){.changed_ns = INT64_MAX};
+}
+
+bool kiln__tracked_precedes(const struct kiln_tracked_file *file, const struct kiln_file_stamp *stamp, int64_t time_ns)
+{
+    struct kiln_file_stamp it = stamp->inode ? *stamp : stamp_above(file->path);
+    return is_long_before(&it, time_ns, 0);
 }
 
 /* ---- looking -------------------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/digest.h"
 
@@ -40,6 +41,7 @@ struct kiln_tracked_file;
 
 /* The record of an absolute path, the caller's reference. NULL: out of memory. */
 struct kiln_tracked_file *kiln__tracked_ref(const char *path);
+void kiln__tracked_share(struct kiln_tracked_file *file); /* one reference more */
 void kiln__tracked_unref(struct kiln_tracked_file *file); /* NULL is fine */
 const char *kiln__tracked_path(const struct kiln_tracked_file *file);
 
@@ -56,6 +58,16 @@ struct kiln_file_stamp kiln__tracked_stamp(const struct kiln_tracked_file *file)
 void kiln__tracked_settle(const struct kiln_tracked_file *file);
 /* The clock that files get their times from. */
 int64_t kiln__file_clock_ns(void);
+/*
+ * Was the file surely what it is, by its stamp, before that time of the clock? Where there is none, the nearest folder
+ * that there is decides, since what goes changes its folder.
+ */
+bool kiln__tracked_precedes(const struct kiln_tracked_file *file, const struct kiln_file_stamp *stamp, int64_t time_ns);
+
+static inline bool kiln__file_values_equal(const struct kiln_file_value *a, const struct kiln_file_value *b)
+{
+    return a->kind == b->kind && a->kind != KILN_FILE_UNKNOWN && !memcmp(&a->digest, &b->digest, sizeof a->digest);
+}
 
 static inline bool kiln__file_stamps_equal(const struct kiln_file_stamp *a, const struct kiln_file_stamp *b)
 {

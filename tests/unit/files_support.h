@@ -45,13 +45,14 @@ UNUSED static void read_file(const char *path, char *out, size_t size)
     if (fd >= 0) close(fd);
 }
 
-/* Until the clock that files get their times from has gone on: what is done next is not done at the same time. */
+/* Until the clock that files get their times from has passed this moment: what is done next is not done at the same
+ * time. It goes in ticks, which may come late; newer systems give files finer times than it has. */
 UNUSED static void pass_a_tick(void)
 {
     struct timespec first, now;
-    clock_gettime(CLOCK_REALTIME_COARSE, &first);
+    clock_gettime(CLOCK_REALTIME, &first);
     do clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    while (now.tv_sec == first.tv_sec && now.tv_nsec == first.tv_nsec);
+    while (now.tv_sec < first.tv_sec || (now.tv_sec == first.tv_sec && now.tv_nsec <= first.tv_nsec));
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "cache/cache.h"
 #include "cache/kernels/compile_once.h"
 #include "cache/kernels/compiler_steps.h"
@@ -134,12 +135,6 @@ static kiln_status complete(const struct kiln_job *job, struct kiln_artifact **a
     return KILN_OK;
 }
 
-/* A compile() that names nothing where it named something before depends on no more than that. */
-static bool is_expected(const struct kiln_job *job, const struct kiln_buffer *set)
-{
-    return !set->size || (set->size == job->set.size && !memcmp(set->data, job->set.data, set->size));
-}
-
 /* KILN_CHANGED: a watched file that is in the content key is not, or was not meanwhile, what the key says. */
 static enum kiln_outcome compile(const struct kiln_job *job, struct kiln_compiled *out, kiln_error *err)
 {
@@ -150,16 +145,34 @@ static enum kiln_outcome compile(const struct kiln_job *job, struct kiln_compile
     return KILN_CHANGED;
 }
 
+/* The key that what was compiled has. A compile() that names nothing where it named something before depends on no more
+ * than that. */
+static kiln_status find_key(const struct kiln_job *job, struct kiln_compiled *compiled, struct kiln_content_key *out,
+                            kiln_error *err)
+{
+    kiln_bytes set = {compiled->set.data, compiled->set.size};
+    if (set.size) return kiln__request_inputs_content(job->request, set, &compiled->looks, job->base, out, err);
+    kiln__buffer_append(&out->fields, job->content->fields.data, job->content->fields.size);
+    return kiln__content_finish(out, err);
+}
+
+static bool is_expected(const struct kiln_job *job, const struct kiln_compiled *compiled,
+                        const struct kiln_content_key *key)
+{
+    return !compiled->is_unsure && !memcmp(&key->digest, &job->content->digest, sizeof key->digest);
+}
+
 enum kiln_outcome kiln__job_compile(const struct kiln_job *job, struct kiln_artifact **out, kiln_error *err)
 {
     struct kiln_compiled compiled;
+    struct kiln_content_key key = {0};
     enum kiln_outcome outcome = compile(job, &compiled, err);
     if (outcome != KILN_DONE) return outcome;
-    if (!is_expected(job, &compiled.set))
-        outcome = KILN_CHANGED;
-    else
-        outcome = kiln__outcome(complete(job, &compiled.artifact, err), err);
+    outcome = kiln__outcome(find_key(job, &compiled, &key, err), err);
+    if (outcome == KILN_DONE && !is_expected(job, &compiled, &key)) outcome = KILN_CHANGED;
+    if (outcome == KILN_DONE) outcome = kiln__outcome(complete(job, &compiled.artifact, err), err);
     if (outcome == KILN_DONE) *out = share(compiled.artifact);
+    kiln__content_release(&key);
     kiln__compiled_release(&compiled);
     return outcome;
 }
@@ -188,46 +201,73 @@ static bool is_renamed(const struct kiln_job *job)
     return kiln__roots_version() != job->roots_version;
 }
 
-/* compile() depends on other things than was expected: the artifact has another key. It is put before the manifest that
- * leads to it. */
+/* compile() depends on other things than was expected, or they are something else meanwhile: the artifact has another
+ * key. It is put before the manifest that leads to it. */
 static enum kiln_outcome keep_by_set(const struct kiln_job *job, struct kiln_compiled *compiled,
-                                     struct kiln_ticket *ticket, kiln_error *err)
+                                     const struct kiln_content_key *key, struct kiln_ticket *ticket, kiln_error *err)
 {
-    struct kiln_content_key longer = {0};
     struct kiln_job other = *job;
-    other.content = &longer;
+    other.content = key;
     other.set = (kiln_bytes){compiled->set.data, compiled->set.size};
-    kiln_status status = kiln__request_inputs_content(job->request, other.set, job->base, &longer, err);
-    if (!status && is_renamed(job)) goto done;
-    if (!status) status = complete(&other, &compiled->artifact, err);
-    if (!status) {
-        kiln__job_store(&other, compiled->artifact);
-        remember(&other, compiled->artifact);
-        if (job->set.size) kiln__ticket_abandon(ticket); /* it is for a key that is no artifact's */
-        kiln__manifest_add(job, other.set, ticket);
-    }
-done:
-    kiln__content_release(&longer);
-    return status ? kiln__outcome(status, err) : KILN_CHANGED;
+    kiln_status status = complete(&other, &compiled->artifact, err);
+    if (status) return kiln__outcome(status, err);
+    kiln__job_store(&other, compiled->artifact);
+    remember(&other, compiled->artifact);
+    if (job->set.size) kiln__ticket_abandon(ticket); /* it is for a key that is no artifact's */
+    kiln__manifest_add(job, other.set, ticket);
+    return KILN_CHANGED;
 }
 
-static enum kiln_outcome compile_for_all(const struct kiln_job *job, struct kiln_ticket *ticket,
-                                         struct kiln_artifact **out, kiln_error *err)
+static enum kiln_outcome keep(const struct kiln_job *job, struct kiln_compiled *compiled, struct kiln_ticket *ticket,
+                              struct kiln_artifact **out, kiln_error *err)
+{
+    enum kiln_outcome outcome = kiln__outcome(complete(job, &compiled->artifact, err), err);
+    if (outcome != KILN_DONE) return outcome;
+    kiln__ticket_put(ticket, compiled->artifact);
+    name_toolchain(job);
+    if (job->set.size) kiln__manifest_add(job, job->set, ticket);
+    *out = share(compiled->artifact);
+    return KILN_DONE;
+}
+
+/* What was made from files that kept changing is nobody's but this job's: it has a key that no other one has. */
+static enum kiln_outcome use_once(struct kiln_job *job, struct kiln_compiled *compiled, struct kiln_content_key *key,
+                                  kiln_error *err)
+{
+    static _Atomic uint64_t number;
+    uint64_t own = atomic_fetch_add_explicit(&number, 1, memory_order_relaxed);
+    struct kiln_job other = *job;
+    other.content = key;
+    kiln__content_field(key, "used once", &own, sizeof own);
+    kiln_status status = kiln__content_finish(key, err);
+    if (!status) status = complete(&other, &compiled->artifact, err);
+    if (status) return kiln__outcome(status, err);
+    kiln__log(KILN_LOG_MISS, "compile %s: its files changed each time; it is used once and not stored",
+              job->request->function);
+    job->used_once = share(compiled->artifact);
+    return KILN_CHANGED;
+}
+
+static enum kiln_outcome compile_for_all(struct kiln_job *job, struct kiln_ticket *ticket, struct kiln_artifact **out,
+                                         kiln_error *err)
 {
     struct kiln_compiled compiled;
+    struct kiln_content_key key = {0};
     if (job->set.size && kiln__manifest_refresh(job)) return KILN_CHANGED;
     enum kiln_outcome outcome = compile(job, &compiled, err);
     if (outcome != KILN_DONE) return outcome;
-    if (!is_expected(job, &compiled.set)) {
-        outcome = keep_by_set(job, &compiled, ticket, err);
-    } else if (job->set.size && is_renamed(job)) {
+    outcome = kiln__outcome(find_key(job, &compiled, &key, err), err);
+    if (outcome != KILN_DONE)
+        ;
+    else if (compiled.is_unsure)
+        outcome = use_once(job, &compiled, &key, err);
+    else if ((compiled.set.size || job->set.size) && is_renamed(job))
         outcome = KILN_CHANGED;
-    } else if ((outcome = kiln__outcome(complete(job, &compiled.artifact, err), err)) == KILN_DONE) {
-        kiln__ticket_put(ticket, compiled.artifact);
-        name_toolchain(job);
-        if (job->set.size) kiln__manifest_add(job, job->set, ticket);
-        *out = share(compiled.artifact);
-    }
+    else if (is_expected(job, &compiled, &key))
+        outcome = keep(job, &compiled, ticket, out, err);
+    else
+        outcome = keep_by_set(job, &compiled, &key, ticket, err);
+    kiln__content_release(&key);
     kiln__compiled_release(&compiled);
     return outcome;
 }
@@ -287,6 +327,10 @@ enum kiln_outcome kiln__job_artifact(struct kiln_job *job, struct kiln_artifact 
     struct kiln_memo_table *artifacts = &job->request->cache->artifacts;
     struct kiln_signature signature;
     void *value = NULL;
+    if (job->used_once) {
+        *out = share(job->used_once);
+        return KILN_DONE;
+    }
     sign_artifact(job, &signature);
     enum kiln_outcome outcome =
         kiln__job_value(job, "compiling", artifacts, &signature, make_artifact, &value, NULL, err);

@@ -22,6 +22,8 @@ struct kiln_job {
     const struct kiln_content_key *base;      /* the content key that the request and the text make */
     const struct kiln_content_key *content;   /* the artifact's: `base`, or longer by the values of `set` */
     kiln_bytes set;                           /* of a manifest: what compile() is expected to depend on besides */
+    struct kiln_file_looks *looks;            /* from which the files of `set` have their values in `content` */
+    struct kiln_artifact *used_once;          /* a reference: made from files that kept changing, and under no key */
     uint64_t roots_version;                   /* for which the names in `set` and `content` were made */
     const struct kiln_provenance *provenance; /* instead of a call key; may be NULL */
     bool is_kept;                             /* see struct kiln_kernel */
@@ -29,7 +31,7 @@ struct kiln_job {
 };
 
 /* The artifact, compiled at most once. *out is the caller's reference. KILN_CHANGED: more is known now of what
- * compile() depends on; choose another `content`. */
+ * compile() depends on; choose another `content`, unless there is `used_once`. */
 enum kiln_outcome kiln__job_artifact(struct kiln_job *job, struct kiln_artifact **out, kiln_error *err);
 /* There is an artifact of this key, in memory or in a tier. Waits for nobody. */
 bool kiln__job_has_artifact(const struct kiln_job *job);

@@ -274,7 +274,7 @@ static kiln_status use_set(struct kiln_job *job, const struct kiln_buffer *set, 
     kiln__content_release(longer);
     job->content = longer;
     job->set = (kiln_bytes){set->data, set->size};
-    return kiln__request_inputs_content(job->request, job->set, job->base, longer, err);
+    return kiln__request_inputs_content(job->request, job->set, job->looks, job->base, longer, err);
 }
 
 /* Without a manifest it is the content key. Else one that is longer by a set: one that leads to something, or, since
@@ -284,6 +284,11 @@ static kiln_status choose_key(struct kiln_job *job, const struct kiln_manifest *
 {
     job->content = job->base;
     job->set = (kiln_bytes){NULL, 0};
+    if (job->used_once) {
+        kiln__buffer_append(&longer->fields, job->used_once->key.data, job->used_once->key.size);
+        job->content = longer;
+        return kiln__content_finish(longer, err);
+    }
     job->roots_version = kiln__roots_version();
     if (!manifest) return KILN_OK;
     kiln_status status = KILN_OK;
@@ -294,12 +299,32 @@ static kiln_status choose_key(struct kiln_job *job, const struct kiln_manifest *
     return status ? status : use_set(job, &manifest->sets[0], longer, err);
 }
 
-static enum kiln_outcome try_get(struct kiln_job *job, struct kiln_kernel **out, kiln_error *err)
+/* The files that the kernel's key has values of; `reads` may be NULL, for what looks at them in no call. */
+static enum kiln_outcome add_files(const struct kiln_job *job, struct kiln_kernel **kernel,
+                                   struct kiln_read_record **reads, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    if (reads && job->used_once) status = kiln__reads_add_unsure(reads);
+    if (reads && !job->used_once) status = kiln__reads_add_set(reads, job->set, job->looks);
+    if (!status) return KILN_DONE;
+    kiln__kernel_unref(*kernel);
+    return kiln__outcome(kiln__no_memory(err, "what compile() depends on"), err);
+}
+
+static enum kiln_outcome try_get(struct kiln_job *job, struct kiln_kernel **out, struct kiln_read_record **reads,
+                                 kiln_error *err)
 {
     struct kiln_content_key longer = {0};
+    struct kiln_file_looks looks;
     struct kiln_manifest *manifest = kiln__manifest_known(job);
+    struct kiln_kernel *kernel = NULL;
+    kiln__looks_init(&looks);
+    job->looks = &looks;
     enum kiln_outcome outcome = kiln__outcome(choose_key(job, manifest, &longer, err), err);
-    if (outcome == KILN_DONE) outcome = get_chosen(job, out, err);
+    if (outcome == KILN_DONE) outcome = get_chosen(job, &kernel, err);
+    if (outcome == KILN_DONE) outcome = add_files(job, &kernel, reads, err);
+    if (outcome == KILN_DONE) *out = kernel;
+    kiln__looks_release(&looks);
     kiln__manifest_unref(manifest);
     kiln__content_release(&longer);
     return outcome;
@@ -307,15 +332,16 @@ static enum kiln_outcome try_get(struct kiln_job *job, struct kiln_kernel **out,
 
 /* As a rule twice at most: what compile() depends on is found out, and then known. KILN_CHANGED: so has a file of the
  * request. */
-static enum kiln_outcome get(struct kiln_job *job, struct kiln_kernel **out, kiln_error *err)
+static enum kiln_outcome get(struct kiln_job *job, struct kiln_kernel **out, struct kiln_read_record **reads,
+                             kiln_error *err)
 {
     enum { MOST_TRIES = 64 };
-    enum kiln_outcome outcome = try_get(job, out, err);
-    for (int tries = 1; outcome == KILN_CHANGED && tries < MOST_TRIES; tries++) {
-        if (!kiln__request_files_begin(job->request)) return KILN_CHANGED;
-        outcome = try_get(job, out, err);
-    }
-    if (outcome != KILN_CHANGED) return outcome;
+    enum kiln_outcome outcome = try_get(job, out, reads, err);
+    int tries = 1;
+    for (; outcome == KILN_CHANGED && tries < MOST_TRIES && kiln__request_files_begin(job->request); tries++)
+        outcome = try_get(job, out, reads, err);
+    kiln__artifact_unref(job->used_once);
+    if (outcome != KILN_CHANGED || tries < MOST_TRIES) return outcome;
     return kiln__outcome(kiln__fail(err, KILN_DRIFTED,
                                     "%s: what compile() depends on was something else in each of %d tries",
                                     job->request->function, MOST_TRIES),
@@ -323,7 +349,8 @@ static enum kiln_outcome get(struct kiln_job *job, struct kiln_kernel **out, kil
 }
 
 enum kiln_outcome kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
-                                   kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err)
+                                   kiln_bytes call_key, struct kiln_kernel **out, struct kiln_read_record **reads,
+                                   kiln_error *err)
 {
     struct kiln_content_key content = {0};
     struct kiln_job job = {
@@ -332,7 +359,7 @@ enum kiln_outcome kiln__kernel_get(const kiln_request *request, const kiln_compi
         kiln__outcome(kiln__request_content(request, compiler->name, kiln__cache_toolchain(request->cache, compiler),
                                             text, &content, err),
                       err);
-    if (outcome == KILN_DONE) outcome = get(&job, out, err);
+    if (outcome == KILN_DONE) outcome = get(&job, out, reads, err);
     kiln__content_release(&content);
     return outcome;
 }
@@ -355,7 +382,8 @@ kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compi
     if (!err) err = &unread;
     kiln_status status =
         kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text, &content, err);
-    if (!status) status = kiln__outcome_status(get(&job, out, err), err); /* it watches nothing that could change */
+    if (!status)
+        status = kiln__outcome_status(get(&job, out, NULL, err), err); /* it watches nothing that could change */
     kiln__content_release(&content);
     if (status != KILN_COMPILED) return status;
     *out = NULL;
@@ -370,6 +398,7 @@ kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compil
     if (!err) err = &unread;
     enum kiln_outcome outcome = kiln__job_artifact(&job, out, err);
     if (outcome == KILN_DONE) kiln__job_count(&job, *out);
+    kiln__artifact_unref(job.used_once);
     if (outcome != KILN_CHANGED) return kiln__outcome_status(outcome, err);
     return kiln__fail(err, KILN_INVALID, "%s: its compile() depends on more than its content key holds",
                       request->function);

@@ -22,10 +22,12 @@ struct kiln_kernel {
 
 /*
  * The kernel for `text`, through `compiler`. call_key (may be empty) is kept with a new artifact for `kiln why`. *out
- * is the caller's reference. KILN_CHANGED: a file is no longer what the request says; make another one.
+ * is the caller's reference; *reads gets in front the files that compile() depends on, which an entry that uses the
+ * kernel has to look at. KILN_CHANGED: a file is no longer what the request says; make another one.
  */
 enum kiln_outcome kiln__kernel_get(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,
-                                   kiln_bytes call_key, struct kiln_kernel **out, kiln_error *err);
+                                   kiln_bytes call_key, struct kiln_kernel **out, struct kiln_read_record **reads,
+                                   kiln_error *err);
 void kiln__kernel_acquire(void *kernel);
 void kiln__kernel_unref(void *kernel); /* NULL is fine */
 void kiln__kernel_drop(void *kernel);  /* gives up the table's own reference */
