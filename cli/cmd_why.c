@@ -19,14 +19,16 @@ static uint64_t age_of(const kiln_entry *entry)
     return info.created_unix_s;
 }
 
-/* The youngest artifact of a function. */
+/* The youngest artifact of a function, of those with code if there are some. */
 static kiln_status open_youngest(const kiln_inspector *inspector, const char *name, kiln_entry **out, kiln_error *err)
 {
     struct shown shown;
     kiln_status status = find_shown(inspector, name, &shown, err);
     size_t youngest = 0;
-    for (size_t i = 1; i < shown.count; i++)
-        if (age_of(shown.entries[i]) >= age_of(shown.entries[youngest])) youngest = i;
+    for (size_t i = 1; i < shown.count; i++) {
+        bool is_younger = age_of(shown.entries[i]) >= age_of(shown.entries[youngest]);
+        if (is_manifest(shown.entries[youngest]) || (is_younger && !is_manifest(shown.entries[i]))) youngest = i;
+    }
     if (status == KILN_OK) {
         *out = shown.entries[youngest];
         shown.entries[youngest] = NULL;
@@ -52,7 +54,7 @@ static bool is_candidate(const kiln_entry *entry, const kiln_entry_info *of)
 {
     kiln_entry_info info;
     kiln_entry_describe(entry, &info);
-    return strcmp(info.function, of->function) == 0 && strcmp(info.digest, of->digest) != 0;
+    return strcmp(info.function, of->function) == 0 && strcmp(info.digest, of->digest) != 0 && !is_manifest(entry);
 }
 
 /* The artifact of the same function with the shortest list of differences. `pair->was` stays NULL when there is none.

@@ -20,6 +20,10 @@ void print_json_metadata(const kiln_entry_info *info, bool with_path); /* fields
 void print_json_entry(const kiln_entry *entry);                        /* into json_out */
 void print_text(const kiln_entry *entry);                              /* what it was compiled from, if that was kept */
 
+/* Is it no code, but the names of what compile() depends on (docs/formats/manifest.md)? */
+bool is_manifest(const kiln_entry *entry);
+void print_names(const kiln_entry *manifest);
+
 /* Artifacts of a function, opened. */
 struct shown {
     kiln_entry **entries;

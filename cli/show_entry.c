@@ -98,6 +98,7 @@ void print_entry(const kiln_entry *entry)
     puts("\nsections");
     for (size_t i = 0; (section = kiln_entry_section(entry, i, &value)); i++)
         printf("  %-18s  %zu bytes\n", clean(section), value.size);
+    if (is_manifest(entry)) print_names(entry);
     print_text(entry);
 }
 

@@ -1,0 +1,4 @@
+/*
+ * unit.h - of which the scale is a multiple.
+ */
+#define UNIT 1
