@@ -3,6 +3,7 @@
  */
 #include "key/file_looks.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -82,16 +83,16 @@ kiln_status kiln__looks_take(struct kiln_file_looks *looks, const char *path, st
 {
     struct kiln_file_look look = {.file = kiln__tracked_ref(path)};
     if (!look.file) return KILN_NO_MEMORY;
-    const struct kiln_file_look *taken = out;
-    if (!is_known(looks, look.file, out)) {
-        kiln__tracked_look(look.file, &look.value, &look.stamp);
+    bool is_taken = is_known(looks, look.file, out);
+    if (!is_taken) {
+        look.error = kiln__tracked_look(look.file, &look.value, &look.stamp);
         kiln__mutex_lock(&looks->lock);
-        taken = add(looks, &look);
-        if (taken) *out = *taken;
+        const struct kiln_file_look *taken = look.error == ENOMEM ? NULL : add(looks, &look);
+        if ((is_taken = taken)) *out = *taken;
         kiln__mutex_unlock(&looks->lock);
     }
     kiln__tracked_unref(look.file);
-    return taken ? KILN_OK : KILN_NO_MEMORY;
+    return is_taken ? KILN_OK : KILN_NO_MEMORY;
 }
 
 /* ---- meanwhile ------------------------------------------------------------------------------------------------ */

@@ -21,6 +21,7 @@ struct kiln_file_look {
     struct kiln_tracked_file *file; /* a reference */
     struct kiln_file_value value;
     struct kiln_file_stamp stamp;
+    int error; /* errno of KILN_FILE_DENIED and KILN_FILE_UNKNOWN */
 };
 
 struct kiln_file_looks {

@@ -72,10 +72,7 @@ kiln_status kiln_request_depends_file(const kiln_request *request, const char *p
     struct kiln_file_look look;
     char *absolute = kiln__path_simple(path);
     kiln_status status = absolute ? kiln__looks_take(request->looks, absolute, &look) : KILN_NO_MEMORY;
-    if (!status && look.value.kind == KILN_FILE_UNKNOWN) {
-        struct kiln_file_value now;
-        return refuse(mutable_request, absolute, kiln__tracked_look(look.file, &now, NULL));
-    }
+    if (!status && look.value.kind == KILN_FILE_UNKNOWN) return refuse(mutable_request, absolute, look.error);
     if (!status) status = record(mutable_request, absolute);
     free(absolute);
     if (status == KILN_NO_MEMORY) __atomic_store_n(&mutable_request->read_status, status, __ATOMIC_RELAXED);
@@ -94,6 +91,7 @@ kiln_status kiln__request_check_files(const struct kiln_request *request, const 
 
 /* ---- keys ------------------------------------------------------------------------------------------------------ */
 
+/* `value` NULL: nobody knows which file it is. */
 static void add_field(struct kiln_content_key *key, const char *prefix, const char *root, const char *rest,
                       const struct kiln_file_value *value)
 {
@@ -103,10 +101,11 @@ static void add_field(struct kiln_content_key *key, const char *prefix, const ch
                                         [KILN_FILE_UNKNOWN] = "unknown"};
     struct kiln_buffer name = {0};
     char hex[KILN_DIGEST_HEX];
-    kiln__digest_hex(&value->digest, hex);
+    bool has_content = value && value->kind == KILN_FILE_CONTENT;
+    if (has_content) kiln__digest_hex(&value->digest, hex);
     kiln__content_field_name(&name, prefix, root, rest);
     if (!name.failed)
-        kiln__content_text(key, (const char *)name.data, value->kind == KILN_FILE_CONTENT ? hex : words[value->kind]);
+        kiln__content_text(key, (const char *)name.data, has_content ? hex : value ? words[value->kind] : "no root");
     key->fields.failed |= name.failed;
     kiln__buffer_release(&name);
 }
@@ -128,19 +127,20 @@ void kiln__contents_content(const struct kiln_file_contents *contents, struct ki
 static enum kiln_outcome look_at(const struct kiln_input *input, struct kiln_file_looks *looks,
                                  struct kiln_file_look *out)
 {
-    char *path = kiln__path_of(input->module, input->name);
-    if (!path) return KILN_MISS;
-    kiln_status status = kiln__looks_take(looks, path, out);
+    char *path;
+    enum kiln_outcome outcome = kiln__path_of(input->module, input->name, &path);
+    if (outcome == KILN_DONE && kiln__looks_take(looks, path, out)) outcome = KILN_FAILED;
     free(path);
-    return status ? KILN_FAILED : KILN_DONE;
+    return outcome;
 }
 
 void kiln__file_input_content(const struct kiln_input *input, struct kiln_file_looks *looks,
                               struct kiln_content_key *key)
 {
-    struct kiln_file_look look = {.value.kind = KILN_FILE_UNKNOWN};
-    if (look_at(input, looks, &look) == KILN_FAILED) key->fields.failed = true;
-    add_field(key, "depends file", input->module, input->name, &look.value);
+    struct kiln_file_look look = {0};
+    enum kiln_outcome outcome = look_at(input, looks, &look);
+    if (outcome == KILN_FAILED) key->fields.failed = true;
+    add_field(key, "depends file", input->module, input->name, outcome == KILN_DONE ? &look.value : NULL);
 }
 
 /* ---- files of a set -------------------------------------------------------------------------------------------- */

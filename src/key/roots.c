@@ -152,16 +152,19 @@ static const struct root *find_root(const char *name)
     return NULL;
 }
 
-char *kiln__path_of(const char *root, const char *rest)
+enum kiln_outcome kiln__path_of(const char *root, const char *rest, char **out)
 {
-    if (!*root && *rest == '/') return strdup(rest);
-    pthread_mutex_lock(&lock);
-    const struct root *found = find_root(root);
+    bool is_absolute = !*root && *rest == '/';
     struct kiln_buffer path = {0};
-    if (found) kiln__buffer_printf(&path, "%s%s%s", found->absolute, found->absolute[1] ? "/" : "", rest);
+    pthread_mutex_lock(&lock);
+    const struct root *found = is_absolute ? NULL : find_root(root);
+    if (found) kiln__buffer_printf(&path, "%s%s", found->absolute, found->absolute[1] ? "/" : "");
+    kiln__buffer_printf(&path, "%s", rest);
     pthread_mutex_unlock(&lock);
-    if (path.failed) kiln__buffer_release(&path);
-    return (char *)path.data;
+    enum kiln_outcome outcome = path.failed ? KILN_FAILED : found || is_absolute ? KILN_DONE : KILN_MISS;
+    if (outcome != KILN_DONE) kiln__buffer_release(&path);
+    *out = (char *)path.data;
+    return outcome;
 }
 
 uint64_t kiln__roots_version(void)

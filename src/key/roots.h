@@ -28,8 +28,9 @@ bool kiln__module_is(const char *module, const char *name);
 void kiln__path_name(const char *path, struct kiln_buffer *root, struct kiln_buffer *rest);
 /* The same as one text, for people. */
 void kiln__path_print(const char *path, struct kiln_buffer *out);
-/* The file that is known by this name here, to be freed. NULL: there is no such root, or no memory. */
-char *kiln__path_of(const char *root, const char *rest);
+/* *out: the file that is known by this name here, to be freed. KILN_MISS: there is no such root. KILN_FAILED: out of
+ * memory. */
+enum kiln_outcome kiln__path_of(const char *root, const char *rest, char **out);
 /* `path` as seen from the current folder, without repeated slashes and "."; to be freed. NULL: out of memory, or the
  * current folder is gone. */
 char *kiln__path_simple(const char *path);

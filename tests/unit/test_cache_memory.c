@@ -56,7 +56,29 @@ static kiln_status safe_link(void *self, const kiln_artifact *artifact, kiln_dev
     return status;
 }
 
+/* Names files as compilers do: one that is there, and places that are not. */
+static kiln_status compile_with_files(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                                      kiln_error *err)
+{
+    static const char *const files[] = {"/proc/version", "/etc/../nowhere/scale.h", "nowhere/scale.h", "/proc/version"};
+    kiln_status worst = KILN_OK;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        kiln_status status = kiln_request_depends_file(request, files[i]);
+        if (status) worst = status;
+    }
+    CHECK_TRUE(!worst || (worst == KILN_NO_MEMORY && has_failed));
+    return fake_compile(self, request, text, out, err); /* which succeeds: what failed is remembered */
+}
+
+static kiln_status lower_with_files(void *payload, const kiln_request *request, kiln_text *text, kiln_error *err)
+{
+    kiln_request_depends_file(request, "/proc/version");
+    kiln_request_depends_file(request, "/nowhere/scale.h");
+    return program_lower(payload, request, text, err);
+}
+
 static int global = 7;
+static bool with_named_files;
 
 /* One miss with allocation `n` failing, then the same call with none: true when the failure was reached. */
 static bool miss_with_failure(long n, const char *folder, bool with_watches)
@@ -69,8 +91,10 @@ static bool miss_with_failure(long n, const char *folder, bool with_watches)
     const kiln_arg args[] = {{&kiln_const_i64, &number}, {&kiln_const_string, "text"}};
     fake_init(&fake);
     fake.compiler.link = safe_link;
+    if (with_named_files) fake.compiler.compile = compile_with_files;
     kiln_cache *cache = open_cache(folder);
-    kiln_function *function = new_function(cache, &fake.compiler, "f", program_lower, &program);
+    kiln_function *function =
+        new_function(cache, &fake.compiler, "f", with_named_files ? lower_with_files : program_lower, &program);
     if (with_watches) {
         CHECK_OK(kiln_watch(function, "module", "global", &global, sizeof global, &err), &err);
         CHECK_OK(kiln_watch_env(function, "KILN_TEST_UNSET", &err), &err);
@@ -128,12 +152,29 @@ static void with_a_folder(void **state)
     remove_folder(folder);
 }
 
+static void with_files(void **state)
+{
+    char folder[64];
+    with_named_files = true;
+    in_memory(state);
+    with_a_folder(state);
+    make_folder(folder, sizeof folder);
+    for (long n = 0, reached = 1; reached; n++) { /* nothing is stored when it begins */
+        reached = miss_with_failure(n, folder, true);
+        remove_folder(folder);
+        CHECK_EQ(mkdir(folder, 0700), 0);
+    }
+    remove_folder(folder);
+    with_named_files = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_memory),
         cmocka_unit_test(with_watches),
         cmocka_unit_test(with_a_folder),
+        cmocka_unit_test(with_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
