@@ -106,11 +106,20 @@ static bool is_so_still(const struct kiln_file_look *look)
            (value.kind != KILN_FILE_CONTENT || kiln__file_stamps_equal(&stamp, &look->stamp));
 }
 
+/* On another host's clock, or one that was set back: a change that comes now has another time. */
+static bool is_in_the_future(const struct kiln_file_stamp *stamp, int64_t now)
+{
+    enum { GRAIN_NS = 50000000 };
+    return stamp->changed_ns - now > GRAIN_NS;
+}
+
 static bool was_so_before(const struct kiln_file_look *look, const struct kiln_file_looks *earlier, int64_t since_ns)
 {
     if (kiln__tracked_precedes(look->file, &look->stamp, since_ns)) return true;
     const struct kiln_file_look *before = earlier ? find(earlier, look->file) : NULL;
-    return before && look->value.kind != KILN_FILE_CONTENT && kiln__file_values_equal(&before->value, &look->value);
+    if (!before || !kiln__file_values_equal(&before->value, &look->value)) return false;
+    return look->value.kind != KILN_FILE_CONTENT ||
+           (kiln__file_stamps_equal(&before->stamp, &look->stamp) && is_in_the_future(&look->stamp, since_ns));
 }
 
 bool kiln__looks_stand(const struct kiln_file_looks *looks, const struct kiln_file_looks *earlier, int64_t since_ns)

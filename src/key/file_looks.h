@@ -41,7 +41,8 @@ kiln_status kiln__looks_take(struct kiln_file_looks *looks, const char *path, st
 /*
  * Were the files all the time since `since_ns` (of the files' clock) what was found, also if a file was looked at only
  * after it was read? They are so still, and their last change was before; of a file that is not there it is enough that
- * `earlier`, which may be NULL, found none either. What appears and goes again meanwhile is not seen then.
+ * `earlier`, which may be NULL, found none either, and of one whose times lie in the future that it found the same.
+ * What appears and goes again meanwhile is not seen then.
  */
 bool kiln__looks_stand(const struct kiln_file_looks *looks, const struct kiln_file_looks *earlier, int64_t since_ns);
 /* Waits until changes that come later are sure to be told from those up to now: kiln__tracked_settle(). */

@@ -299,16 +299,22 @@ static kiln_status choose_key(struct kiln_job *job, const struct kiln_manifest *
     return status ? status : use_set(job, &manifest->sets[0], longer, err);
 }
 
-/* The files that the kernel's key has values of; `reads` may be NULL, for what looks at them in no call. */
-static enum kiln_outcome add_files(const struct kiln_job *job, struct kiln_kernel **kernel,
-                                   struct kiln_read_record **reads, kiln_error *err)
+/* The files that the kernel's key has values of. KILN_CHANGED: a root was set meanwhile, and names stand for others. */
+static enum kiln_outcome add_files(const struct kiln_job *job, struct kiln_read_record **reads, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
-    if (reads && job->used_once) status = kiln__reads_add_unsure(reads);
-    if (reads && !job->used_once) status = kiln__reads_add_set(reads, job->set, job->looks);
-    if (!status) return KILN_DONE;
-    kiln__kernel_unref(*kernel);
-    return kiln__outcome(kiln__no_memory(err, "what compile() depends on"), err);
+    struct kiln_read_record *added = NULL;
+    kiln_status status =
+        job->used_once ? kiln__reads_add_unsure(&added) : kiln__reads_add_set(&added, job->set, job->looks);
+    if (status) return kiln__outcome(kiln__no_memory(err, "what compile() depends on"), err);
+    if (added && !job->used_once && kiln__roots_version() != job->roots_version) {
+        kiln__reads_free(added);
+        return KILN_CHANGED;
+    }
+    if (added) {
+        added->next = *reads;
+        *reads = added;
+    }
+    return KILN_DONE;
 }
 
 static enum kiln_outcome try_get(struct kiln_job *job, struct kiln_kernel **out, struct kiln_read_record **reads,
@@ -322,8 +328,11 @@ static enum kiln_outcome try_get(struct kiln_job *job, struct kiln_kernel **out,
     job->looks = &looks;
     enum kiln_outcome outcome = kiln__outcome(choose_key(job, manifest, &longer, err), err);
     if (outcome == KILN_DONE) outcome = get_chosen(job, &kernel, err);
-    if (outcome == KILN_DONE) outcome = add_files(job, &kernel, reads, err);
-    if (outcome == KILN_DONE) *out = kernel;
+    if (outcome == KILN_DONE && reads) outcome = add_files(job, reads, err);
+    if (outcome == KILN_DONE)
+        *out = kernel;
+    else
+        kiln__kernel_unref(kernel);
     kiln__looks_release(&looks);
     kiln__manifest_unref(manifest);
     kiln__content_release(&longer);
