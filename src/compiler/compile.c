@@ -5,6 +5,7 @@
  * Each job has a context of its own; only the target machine is kept. Nothing of the process (environment, addresses,
  * order of jobs) reaches the result.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include <llvm-c/Analysis.h>
@@ -187,7 +188,10 @@ kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer 
     if (status) return status;
     status = kiln__session_guard(&c.session, compile, &c, err);
     if (c.session.context && c.module) LLVMDisposeModule(c.module);
-    if (c.session.context) kiln__machine_put(c.machine);
+    if (c.session.context)
+        kiln__machine_put(c.machine);
+    else
+        free(c.machine); /* LLVM's own is in an unknown state: lost */
     kiln__session_close(&c.session);
     kiln__buffer_release(&c.entry_name);
     return status;
