@@ -79,6 +79,13 @@ void kiln__artifact_unref(struct kiln_artifact *artifact)
     free(artifact);
 }
 
+size_t kiln__artifact_size(const struct kiln_artifact *artifact)
+{
+    size_t size = artifact->key.size + artifact->call_key.size;
+    for (size_t i = 0; i < artifact->section_count; i++) size += artifact->sections[i].size;
+    return size;
+}
+
 /* The field of `name`, or where it would stand; `*is_there` says which. */
 static size_t find_section(const struct kiln_artifact *artifact, const char *name, bool *is_there)
 {

@@ -62,6 +62,9 @@ void kiln__artifact_unref(struct kiln_artifact *artifact); /* NULL is fine */
  */
 kiln_status kiln__artifact_check(const struct kiln_artifact *artifact, const char *function, kiln_error *err);
 
+/* Bytes that it keeps in memory, in round numbers: key and sections. */
+size_t kiln__artifact_size(const struct kiln_artifact *artifact);
+
 /* A copy of its own, to add sections to, and signed by nobody; NULL: out of memory. */
 struct kiln_artifact *kiln__artifact_copy(const struct kiln_artifact *artifact);
 

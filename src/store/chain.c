@@ -92,26 +92,29 @@ static struct kiln_tier *last_writable(struct kiln_tier *first)
     return last;
 }
 
-bool kiln__chain_lock(struct kiln_tier *first, const struct kiln_digest *digest, bool is_last, struct kiln_lock **out)
+enum kiln_outcome kiln__chain_lock(struct kiln_tier *first, const struct kiln_digest *digest, uint64_t until_ns,
+                                   struct kiln_lock **out)
 {
     struct kiln_tier *tier = last_writable(first);
     *out = NULL;
-    if (!tier || !tier->methods->lock) return false;
+    if (!tier || !tier->methods->lock) return KILN_FAILED;
     kiln_error err = {.status = KILN_OK, .text = ""};
-    enum kiln_outcome outcome = tier->methods->lock(tier, digest, is_last, out, &err);
+    enum kiln_outcome outcome = tier->methods->lock(tier, digest, until_ns, out, &err);
     if (outcome == KILN_FAILED) report(tier, "lock", &err);
-    return outcome == KILN_DONE;
+    return outcome;
 }
 
-void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifact)
+enum kiln_outcome kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifact, kiln_error *err)
 {
     struct kiln_tier *last = last_writable(first);
-    if (!last) return;
-    kiln_error err = {.status = KILN_OK, .text = ""};
-    if (!last->methods->put(last, artifact, &err)) return;
+    if (!last) return KILN_MISS;
+    kiln_error unread;
+    if (!err) err = &unread;
+    if (!last->methods->put(last, artifact, err)) return KILN_DONE;
     /* An artifact that can't be stored as it is says nothing about the entries that are there. */
-    if (err.status == KILN_INVALID) err.status = KILN_IO;
-    report(last, "store", &err);
+    if (err->status == KILN_INVALID) err->status = KILN_IO;
+    report(last, "store", err);
+    return KILN_FAILED;
 }
 
 void kiln__chain_discard(struct kiln_tier *first, const struct kiln_artifact *artifact)

@@ -234,24 +234,24 @@ static kiln_status prepare_folder(const struct folder *folder, const char *path,
 
 enum { TRIES = 8 }; /* at what `kiln clear` undoes again and again */
 
-static enum kiln_outcome lock_at(const struct folder *folder, const char *path, const char *artifact, bool is_last,
+static enum kiln_outcome lock_at(const struct folder *folder, const char *path, const char *artifact, uint64_t until_ns,
                                  struct kiln_lock **out, kiln_error *err)
 {
     enum kiln_outcome outcome = KILN_FAILED;
     errno = ENOENT;
     for (unsigned i = 0; i < TRIES && outcome == KILN_FAILED && errno == ENOENT; i++) {
         outcome = kiln__outcome(prepare_folder(folder, path, err), err);
-        if (outcome == KILN_DONE) outcome = kiln__lock_take(path, artifact, is_last, out, err);
+        if (outcome == KILN_DONE) outcome = kiln__lock_take(path, artifact, until_ns, out, err);
     }
     return outcome;
 }
 
-static enum kiln_outcome folder_lock(struct kiln_tier *tier, const struct kiln_digest *digest, bool is_last,
+static enum kiln_outcome folder_lock(struct kiln_tier *tier, const struct kiln_digest *digest, uint64_t until_ns,
                                      struct kiln_lock **out, kiln_error *err)
 {
     struct folder *folder = (struct folder *)tier;
     char *artifact = entry_path(folder, digest, KILN_ARTIFACT_SUFFIX), *path = entry_path(folder, digest, ".lock");
-    enum kiln_outcome outcome = artifact && path ? lock_at(folder, path, artifact, is_last, out, err) : no_path(err);
+    enum kiln_outcome outcome = artifact && path ? lock_at(folder, path, artifact, until_ns, out, err) : no_path(err);
     free(artifact);
     free(path);
     return outcome;

@@ -195,6 +195,15 @@ static void sleep_us(unsigned us)
     nanosleep(&time, NULL); /* a signal only makes us look earlier */
 }
 
+/* Unless the name leads to another's by now. */
+static void remove_file(void *context)
+{
+    const struct kiln_lock *lock = context;
+    for (unsigned i = 0; i < RELEASE_TRIES && !guard(lock->fd); i++) sleep_us(FIRST_DELAY_US);
+    if (kiln__file_is_open_at(lock->fd, lock->path)) unlink(lock->path);
+    unguard(lock->fd);
+}
+
 void kiln__lock_release(struct kiln_lock *lock)
 {
     if (!lock) return;
@@ -205,10 +214,13 @@ void kiln__lock_release(struct kiln_lock *lock)
     }
     if (lock->since_ns) remember_longest(kiln__clock_ns() - lock->since_ns);
     kiln__beat_stop(&lock->beat);
-    for (unsigned i = 0; i < RELEASE_TRIES && !guard(lock->fd); i++) sleep_us(FIRST_DELAY_US);
-    if (kiln__file_is_open_at(lock->fd, lock->path)) unlink(lock->path);
-    unguard(lock->fd);
+    remove_file(lock);
     lock_free(lock);
+}
+
+void kiln__lock_expire_at(struct kiln_lock *lock, uint64_t until_ns)
+{
+    if (lock) kiln__beat_expire_at(&lock->beat, until_ns, remove_file);
 }
 
 void kiln__lock_detach(struct kiln_lock *lock)
@@ -331,6 +343,11 @@ uint64_t kiln__lock_wait_ns(void)
     return usual > least ? usual : least;
 }
 
+uint64_t kiln__lock_until(bool is_last)
+{
+    return kiln__claim() && !is_last ? 0 : kiln__clock_ns() + kiln__lock_wait_ns();
+}
+
 static bool see(const char *path, struct sight *out)
 {
     int fd;
@@ -340,10 +357,10 @@ static bool see(const char *path, struct sight *out)
 }
 
 /* Until the lock is ours, the artifact is there, or the bound is reached. */
-static enum kiln_outcome take_or_wait(const char *path, const char *artifact, struct kiln_lock **out, kiln_error *err)
+static enum kiln_outcome take_or_wait(const char *path, const char *artifact, uint64_t until_ns, struct kiln_lock **out,
+                                      kiln_error *err)
 {
     struct sight last = {.text = ""}, now;
-    uint64_t start = kiln__clock_ns();
     unsigned delay_us = FIRST_DELAY_US;
     for (;;) {
         enum kiln_outcome outcome = claim_free(path, out, err);
@@ -355,8 +372,8 @@ static enum kiln_outcome take_or_wait(const char *path, const char *artifact, st
             last.since_ns = 0;
             delay_us = FIRST_DELAY_US;
         }
-        if (kiln__clock_ns() - start > kiln__lock_wait_ns()) {
-            kiln__log(KILN_LOG_FAULT, "%s is held for too long: going on without it", path);
+        if (kiln__clock_ns() >= until_ns) {
+            kiln__log(KILN_LOG_FAULT, "%s is held for longer than anybody waits here: going on without it", path);
             return KILN_MISS;
         }
         sleep_us(delay_us);
@@ -365,12 +382,12 @@ static enum kiln_outcome take_or_wait(const char *path, const char *artifact, st
     }
 }
 
-enum kiln_outcome kiln__lock_take(const char *path, const char *artifact, bool is_last, struct kiln_lock **out,
+enum kiln_outcome kiln__lock_take(const char *path, const char *artifact, uint64_t until_ns, struct kiln_lock **out,
                                   kiln_error *err)
 {
     *out = NULL;
     enum kiln_outcome outcome =
-        kiln__claim() && !is_last ? claim_free(path, out, err) : take_or_wait(path, artifact, out, err);
+        until_ns ? take_or_wait(path, artifact, until_ns, out, err) : claim_free(path, out, err);
     if (outcome == KILN_FAILED) return outcome;
     return exists(artifact) ? KILN_DONE : KILN_MISS;
 }

@@ -7,8 +7,8 @@
  * take one dead lock over. Its holder writes who it is and renews the file's time (the heartbeat) from a thread of its
  * own. One of the others takes the lock over when the holder is known to be gone, or when the heartbeat stands still
  * for as long as `stale`; by their own clocks, so clocks of several machines need not agree. A holder that lives is
- * waited for at most `wait` or ten times the longest compile of this process, whichever is more; then everybody
- * compiles on their own. Format: docs/formats/lock.md
+ * waited for as long as the caller says: for a compile `wait` or ten times the longest one of this process, whichever
+ * is more; then everybody compiles on their own. Format: docs/formats/lock.md
  */
 #ifndef KILN_STORE_LOCK_H
 #define KILN_STORE_LOCK_H
@@ -18,14 +18,19 @@
 struct kiln_lock;
 
 /*
- * Takes the lock at `path`, in a folder that exists, or waits until the file `artifact` is there. *out is NULL when it
- * isn't held: the artifact came, the wait was too long, or it isn't ours to wait. A thread that holds a lock does not
- * wait for another, since the other's holder might wait for this one; is_last says that whoever holds this lock takes
- * no further ones, which makes waiting for it safe. KILN_DONE: the artifact is there now. KILN_MISS: it isn't: make it.
- * KILN_FAILED: the lock can't be used; KILN_IO leaves errno, which is ENOENT when there is no such folder.
+ * Takes the lock at `path`, in a folder that exists, or waits until the file `artifact` is there, or until `until_ns`
+ * (0: waits for nobody). *out is NULL when the lock isn't held: the artifact came, or another has held it all the time.
+ * KILN_DONE: the artifact is there now. KILN_MISS: it isn't: make it. KILN_FAILED: the lock can't be used; KILN_IO
+ * leaves errno, which is ENOENT when there is no such folder.
  */
-enum kiln_outcome kiln__lock_take(const char *path, const char *artifact, bool is_last, struct kiln_lock **out,
+enum kiln_outcome kiln__lock_take(const char *path, const char *artifact, uint64_t until_ns, struct kiln_lock **out,
                                   kiln_error *err);
+/*
+ * Until when this thread may wait for others that compile. 0, not at all, when it holds a lock, since the other's
+ * holder might wait for this one; is_last says that whoever holds that lock takes no further ones, which makes waiting
+ * for it safe.
+ */
+uint64_t kiln__lock_until(bool is_last);
 
 /* Call it after the artifact was put, on the thread that took it, or on any once that one holds it no more
  * (kiln__lock_detach); NULL is fine. */
@@ -35,6 +40,8 @@ void kiln__lock_release(struct kiln_lock *lock);
 void kiln__lock_detach(struct kiln_lock *lock);
 /* What was done until now under the lock was waiting: only what follows is a compile. NULL is fine. */
 void kiln__lock_restart(struct kiln_lock *lock);
+/* At that time the file is removed, and others go on; the lock is still to be released. NULL is fine. */
+void kiln__lock_expire_at(struct kiln_lock *lock, uint64_t until_ns);
 /* The longest that anybody is waited for: see above. */
 uint64_t kiln__lock_wait_ns(void);
 

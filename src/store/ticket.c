@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process/fork.h"
 #include "store/claim.h"
 #include "store/remotes/lease.h"
 #include "store/remotes/writer.h"
@@ -35,7 +36,7 @@ static bool is_good(const struct kiln_artifact *artifact, const struct wanted *w
 /* Where it came from is trusted, so it goes into the folder as it is. */
 static struct kiln_artifact *keep_here(struct kiln_store *store, struct kiln_artifact *artifact)
 {
-    if (artifact) kiln__chain_put(store->tiers, artifact);
+    if (artifact) kiln__chain_put(store->tiers, artifact, NULL);
     return artifact;
 }
 
@@ -92,17 +93,19 @@ static void put_there(struct kiln_remotes *remotes, struct kiln_artifact *artifa
         kiln__log_once("nothing is put to remotes: KILN_SIGN_KEY is not set, and nobody would believe it");
 }
 
-static void put(struct kiln_store *store, const struct kiln_artifact *artifact, struct kiln_lease *lease)
+static enum kiln_outcome put(struct kiln_store *store, const struct kiln_artifact *artifact, struct kiln_lease *lease,
+                             kiln_error *err)
 {
     struct kiln_artifact *vouched = kiln__artifact_to_put(artifact);
-    kiln__chain_put(store->tiers, vouched);
+    enum kiln_outcome outcome = kiln__chain_put(store->tiers, vouched, err);
     if (store->remotes) put_there(store->remotes, vouched, false, lease);
     kiln__artifact_unref(vouched);
+    return outcome;
 }
 
-void kiln__store_put(struct kiln_store *store, const struct kiln_artifact *artifact)
+enum kiln_outcome kiln__store_put(struct kiln_store *store, const struct kiln_artifact *artifact, kiln_error *err)
 {
-    put(store, artifact, NULL);
+    return put(store, artifact, NULL, err);
 }
 
 void kiln__store_offer(struct kiln_store *store, const struct kiln_artifact *artifact)
@@ -135,30 +138,61 @@ static void end(struct kiln_ticket *ticket)
 }
 
 /* Who gave up waiting for another process, or holds something already, waits for no other host either. */
-static struct kiln_artifact *wait_for_hosts(struct kiln_store *store, const struct wanted *wanted, bool may_wait,
-                                            uint64_t until_ns, struct kiln_ticket *ticket)
+static struct kiln_artifact *wait_for_hosts(struct kiln_store *store, const struct wanted *wanted, uint64_t until_ns,
+                                            struct kiln_ticket *ticket)
 {
+    struct kiln_artifact *artifact = NULL;
     if (!store->remotes) return NULL;
-    return keep_here(
-        store, kiln__remotes_wait(store->remotes, wanted->digest, wanted->key, may_wait, until_ns, &ticket->lease));
+    enum kiln_outcome outcome =
+        kiln__remotes_wait(store->remotes, wanted->digest, wanted->key, until_ns, &artifact, &ticket->lease);
+    ticket->is_busy = outcome == KILN_MISS && !ticket->lease;
+    return keep_here(store, artifact);
+}
+
+/* None is here. NULL, and a ticket unless others are busy with it. */
+static struct kiln_artifact *take_or_wait(struct kiln_store *store, const struct wanted *wanted,
+                                          struct kiln_ticket *ticket)
+{
+    uint64_t until_ns = ticket->is_exclusive ? ticket->until_ns : kiln__lock_until(ticket->is_last);
+    struct kiln_artifact *artifact = find_there(store, wanted, NULL);
+    if (artifact) return artifact;
+    enum kiln_outcome outcome = kiln__chain_lock(store->tiers, wanted->digest, until_ns, &ticket->lock);
+    ticket->is_busy = outcome == KILN_MISS && !ticket->lock;
+    if (outcome == KILN_DONE) artifact = find_here(store, wanted);
+    if (!artifact && !(ticket->is_busy && ticket->is_exclusive))
+        artifact = wait_for_hosts(store, wanted, until_ns, ticket);
+    kiln__lock_restart(ticket->lock);
+    return artifact;
+}
+
+static struct kiln_artifact *take(struct kiln_store *store, const struct wanted *wanted, struct kiln_ticket *ticket)
+{
+    *ticket = (struct kiln_ticket){.is_last = ticket->is_last,
+                                   .is_exclusive = ticket->is_exclusive,
+                                   .until_ns = ticket->until_ns,
+                                   .store = store,
+                                   .forks = kiln__forks()};
+    struct kiln_artifact *artifact = take_or_wait(store, wanted, ticket);
+    bool is_busy = !artifact && ticket->is_exclusive && ticket->is_busy;
+    if (artifact || is_busy) end(ticket);
+    ticket->is_busy = is_busy;
+    return artifact;
 }
 
 struct kiln_artifact *kiln__ticket_get(struct kiln_store *store, const struct kiln_digest *digest, kiln_bytes key,
                                        kiln_wanted *is_wanted, const void *context, struct kiln_ticket *ticket)
 {
     const struct wanted wanted = {digest, key, is_wanted, context};
-    bool may_wait = ticket->is_last || !kiln__claim();
-    *ticket = (struct kiln_ticket){.is_last = ticket->is_last, .store = store};
-    struct kiln_artifact *artifact = find_there(store, &wanted, find_here(store, &wanted));
-    if (!artifact) {
-        uint64_t until_ns = store->remotes ? kiln__clock_ns() + kiln__lock_wait_ns() : 0;
-        if (kiln__chain_lock(store->tiers, digest, ticket->is_last, &ticket->lock))
-            artifact = find_here(store, &wanted);
-        if (!artifact) artifact = wait_for_hosts(store, &wanted, may_wait, until_ns, ticket);
-        kiln__lock_restart(ticket->lock);
-    }
-    if (artifact) end(ticket);
-    return artifact;
+    struct kiln_artifact *artifact = find_here(store, &wanted);
+    if (!artifact) return take(store, &wanted, ticket);
+    *ticket = (struct kiln_ticket){0};
+    return find_there(store, &wanted, artifact);
+}
+
+struct kiln_artifact *kiln__ticket_take(struct kiln_store *store, const struct kiln_digest *digest, kiln_bytes key,
+                                        struct kiln_ticket *ticket)
+{
+    return take(store, &(struct wanted){.digest = digest, .key = key}, ticket);
 }
 
 void kiln__ticket_detach(struct kiln_ticket *ticket)
@@ -167,12 +201,27 @@ void kiln__ticket_detach(struct kiln_ticket *ticket)
     if (ticket->lease) kiln__claim_remove(&ticket->lease->claim);
 }
 
-void kiln__ticket_put(struct kiln_ticket *ticket, const struct kiln_artifact *artifact)
+void kiln__ticket_expire_at(struct kiln_ticket *ticket, uint64_t expires_ns)
 {
-    struct kiln_lease *lease = ticket->lease;
-    ticket->lease = NULL;
-    if (ticket->store) put(ticket->store, artifact, lease);
+    ticket->expires_ns = expires_ns;
+    kiln__lock_expire_at(ticket->lock, expires_ns);
+    if (ticket->lease) kiln__lease_expire_at(ticket->lease, expires_ns);
+}
+
+/* A remote takes nothing under a lease that has gone, and a child must not end its parent's. */
+static bool has_lease(const struct kiln_ticket *ticket)
+{
+    bool has_expired = ticket->expires_ns && kiln__clock_ns() >= ticket->expires_ns;
+    return ticket->lease && !has_expired && ticket->forks == kiln__forks();
+}
+
+enum kiln_outcome kiln__ticket_put(struct kiln_ticket *ticket, const struct kiln_artifact *artifact, kiln_error *err)
+{
+    struct kiln_lease *lease = has_lease(ticket) ? ticket->lease : NULL;
+    if (lease) ticket->lease = NULL;
+    enum kiln_outcome outcome = ticket->store ? put(ticket->store, artifact, lease, err) : KILN_MISS;
     end(ticket);
+    return outcome;
 }
 
 void kiln__ticket_abandon(struct kiln_ticket *ticket)

@@ -27,7 +27,7 @@ struct kiln_tier_methods {
     kiln_status (*put)(struct kiln_tier *tier, const struct kiln_artifact *artifact, kiln_error *err);
     void (*free)(struct kiln_tier *tier);
     /* kiln__lock_take() for an artifact; NULL: nobody else can put into this tier. */
-    enum kiln_outcome (*lock)(struct kiln_tier *tier, const struct kiln_digest *digest, bool is_last,
+    enum kiln_outcome (*lock)(struct kiln_tier *tier, const struct kiln_digest *digest, uint64_t until_ns,
                               struct kiln_lock **out, kiln_error *err);
     /* Which tool chain made the kernels here: a line of text, without its end, for machines that have no compiler.
      * KILN_MISS: the tier names none, or what it says is no such line. Both NULL: nobody else can read this tier. */
@@ -54,8 +54,9 @@ struct kiln_tier {
  */
 kiln_status kiln__tier_folder(const char *path, bool writable, uint64_t max_bytes, uint64_t max_files,
                               struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err);
-/* A table in memory: the model of a tier, and its double in tests. */
-kiln_status kiln__tier_memory(struct kiln_tier_events *events, struct kiln_tier **out, kiln_error *err);
+/* A table in memory, with bounds as a folder's: what is looked up least is dropped, and counted. */
+kiln_status kiln__tier_memory(uint64_t max_bytes, uint64_t max_files, struct kiln_tier_events *events,
+                              struct kiln_tier **out, kiln_error *err);
 
 /*
  * A pack: one file of artifacts (docs/formats/pack.md), read in place and never written. It is opened for each get, and
@@ -91,13 +92,17 @@ struct kiln_artifact *kiln__chain_find(struct kiln_tier *first, const struct kil
                                        const void *context);
 /* See discard: all tiers that hold the entry put it aside. */
 void kiln__chain_discard(struct kiln_tier *first, const struct kiln_artifact *artifact);
-/* Puts into the last writable tier; a fault is counted and logged once. */
-void kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifact);
+/* Puts into the last writable tier. KILN_MISS: there is none. KILN_FAILED: a fault, which is counted and logged once;
+ * `err` may be NULL. */
+enum kiln_outcome kiln__chain_put(struct kiln_tier *first, const struct kiln_artifact *artifact, kiln_error *err);
 /*
- * Before making an artifact: waits while another process makes it, and takes the lock that makes others wait. True: it
- * may be there now, look again. *out (may be NULL) is to be released after the put. A fault is counted and skipped.
+ * Before making an artifact: waits while another process makes it, until `until_ns` (see kiln__lock_take), and takes
+ * the lock that makes others wait, in *out, which is to be released after the put. KILN_DONE: it may be there now, look
+ * again. KILN_MISS: without a lock, another process has it. KILN_FAILED: there is no lock to be had; a fault is counted
+ * and skipped.
  */
-bool kiln__chain_lock(struct kiln_tier *first, const struct kiln_digest *digest, bool is_last, struct kiln_lock **out);
+enum kiln_outcome kiln__chain_lock(struct kiln_tier *first, const struct kiln_digest *digest, uint64_t until_ns,
+                                   struct kiln_lock **out);
 /* Which tool chain made what is in the first tier that names one; those that are foreign are asked last. False: none
  * does. Faults as in kiln__chain_find(). */
 bool kiln__chain_toolchain(struct kiln_tier *first, char out[KILN_TOOLCHAIN_SIZE]);

@@ -399,7 +399,7 @@ static void memory_is_a_tier(void **state)
     struct world *world = *state;
     struct kiln_tier *memory = NULL;
     char key[32];
-    CHECK_STATUS(kiln__tier_memory(&world->events, &memory, NULL), KILN_OK);
+    CHECK_STATUS(kiln__tier_memory(0, 0, &world->events, &memory, NULL), KILN_OK);
     CHECK_EQ(look_up(memory, "k0", NULL), KILN_MISS);
     for (int i = 0; i < 1000; i++) {
         snprintf(key, sizeof(key), "k%d", i % 500); /* each twice */
@@ -410,6 +410,45 @@ static void memory_is_a_tier(void **state)
         CHECK_EQ(look_up(memory, key, NULL), KILN_DONE);
     }
     CHECK_EQ(look_up(memory, "k500", NULL), KILN_MISS);
+    kiln__chain_free(memory);
+}
+
+/* What was looked up least goes, a tenth more than needed; what is put stays, and nothing is counted twice. */
+static void memory_has_bounds(void **state)
+{
+    struct world *world = *state;
+    struct kiln_tier *memory = NULL;
+    char key[32];
+    CHECK_STATUS(kiln__tier_memory(0, 100, &world->events, &memory, NULL), KILN_OK);
+    for (int i = 0; i < 100; i++) {
+        snprintf(key, sizeof(key), "k%d", i);
+        CHECK_STATUS(put(memory, key, 10, NULL), KILN_OK);
+    }
+    CHECK_EQ(world->events.evictions, 0);
+    CHECK_EQ(look_up(memory, "k0", NULL), KILN_DONE);
+    CHECK_STATUS(put(memory, "one more", 10, NULL), KILN_OK);
+    CHECK_EQ(world->events.evictions, 11); /* down to nine tenths of 100 */
+    CHECK_EQ(look_up(memory, "k0", NULL), KILN_DONE);
+    CHECK_EQ(look_up(memory, "one more", NULL), KILN_DONE);
+    CHECK_EQ(look_up(memory, "k11", NULL), KILN_MISS);
+    CHECK_EQ(look_up(memory, "k12", NULL), KILN_DONE);
+    kiln__chain_free(memory);
+
+    CHECK_STATUS(kiln__tier_memory(5000, 0, &world->events, &memory, NULL), KILN_OK);
+    CHECK_STATUS(put(memory, "a", 2000, NULL), KILN_OK);
+    CHECK_STATUS(put(memory, "b", 1000, NULL), KILN_OK);
+    CHECK_STATUS(put(memory, "a", 100, NULL), KILN_OK); /* what is replaced takes no room */
+    CHECK_STATUS(put(memory, "c", 2400, NULL), KILN_OK);
+    CHECK_EQ(world->events.evictions, 11);
+    CHECK_STATUS(put(memory, "d", 1800, NULL), KILN_OK);
+    CHECK_EQ(world->events.evictions, 12);
+    CHECK_EQ(look_up(memory, "b", NULL), KILN_MISS);
+    CHECK_EQ(look_up(memory, "a", NULL), KILN_DONE);
+    CHECK_EQ(look_up(memory, "c", NULL), KILN_DONE);
+    kiln_error err = {0};
+    CHECK_STATUS(put(memory, "e", 6000, &err), KILN_IO, &err);
+    CHECK_CONTAINS(err.text, "larger than the cache may be");
+    CHECK_EQ(look_up(memory, "d", NULL), KILN_DONE);
     kiln__chain_free(memory);
 }
 
@@ -442,7 +481,7 @@ static void chain_asks_in_order_and_counts_faults(void **state)
     CHECK_EQ(chain_look_up(world->tier, "theirs"), KILN_DONE);
     CHECK_EQ(chain_look_up(world->tier, "none"), KILN_MISS);
     struct kiln_artifact *artifact = make_artifact("added", 10);
-    kiln__chain_put(world->tier, artifact);
+    kiln__chain_put(world->tier, artifact, NULL);
     CHECK_TRUE(exists(path_of(world, "added", ".kiln")));
     /* A damaged entry in the first tier: counted there, and the second answers. */
     char folder[64];
@@ -455,9 +494,9 @@ static void chain_asks_in_order_and_counts_faults(void **state)
     CHECK_EQ(world->events.corrupt, 0);
     /* A put that fails is a fault, not an error. */
     CHECK_EQ(chmod(world->folder, 0777), 0);
-    kiln__chain_put(world->tier, artifact);
+    kiln__chain_put(world->tier, artifact, NULL);
     CHECK_EQ(world->events.faults, 1);
-    kiln__chain_put(NULL, artifact);
+    kiln__chain_put(NULL, artifact, NULL);
     CHECK_EQ(chain_look_up(NULL, "both"), KILN_MISS);
     kiln__artifact_unref(artifact);
 }
@@ -567,7 +606,7 @@ static void the_first_tier_names_the_tool_chain(void **state)
     char line[KILN_TOOLCHAIN_SIZE], folder[128];
     snprintf(folder, sizeof(folder), "%s/other", world->folder);
     kiln__chain_set_toolchain(world->tier, "plugin:last");
-    CHECK_STATUS(kiln__tier_memory(&world->events, &memory, NULL), KILN_OK);
+    CHECK_STATUS(kiln__tier_memory(0, 0, &world->events, &memory, NULL), KILN_OK);
     CHECK_STATUS(kiln__tier_folder(folder, true, 0, 0, &world->events, &other, NULL), KILN_OK);
     memory->writable = other->writable = false;
     memory->next = other, other->next = world->tier, world->tier = memory;
@@ -614,6 +653,7 @@ int main(void)
         WITH_FOLDER(stale_temporary_files_go),
         WITH_FOLDER(threads_share_a_folder),
         WITH_FOLDER(memory_is_a_tier),
+        WITH_FOLDER(memory_has_bounds),
         WITH_FOLDER(chain_asks_in_order_and_counts_faults),
         WITH_FOLDER(a_tool_chain_is_named),
         WITH_FOLDER(what_is_no_line_names_no_tool_chain),

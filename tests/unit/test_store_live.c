@@ -213,7 +213,7 @@ static void clearing_fails_no_writer(void **state)
         struct kiln_lock *lock = NULL;
         snprintf(key, sizeof key, "%u", i);
         struct kiln_digest digest = kiln__digest(key, strlen(key));
-        kiln__chain_lock(world->tier, &digest, false, &lock);
+        kiln__chain_lock(world->tier, &digest, kiln__lock_until(false), &lock);
         if (put(world, key, KILN_ISA_X86_64_V1, &err)) CHECK_FAIL("put %u: %s", i, err.text);
         kiln__lock_release(lock);
         kiln__chain_set_toolchain(world->tier, i % 2 ? "one" : "two");

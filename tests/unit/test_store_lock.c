@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "base/process/process_id.h"
 #include "store/lock.h"
 
@@ -61,7 +62,7 @@ static bool exists(const char *path)
 static int take(const struct world *world, bool is_last, struct kiln_lock **out)
 {
     kiln_error err = {0};
-    enum kiln_outcome outcome = kiln__lock_take(world->lock, world->artifact, is_last, out, &err);
+    enum kiln_outcome outcome = kiln__lock_take(world->lock, world->artifact, kiln__lock_until(is_last), out, &err);
     return outcome == KILN_FAILED ? (int)err.status : (int)outcome;
 }
 
@@ -344,6 +345,36 @@ static void test_bounded_wait(void **state)
     unshare_memory(shared);
 }
 
+/* From its deadline on it makes nobody wait, and it is still its holder's to release, whoever has the name then. */
+static void test_expires(void **state)
+{
+    struct world *world = *state;
+    struct kiln_lock *lock = NULL, *other = NULL;
+    kiln__lock_set_limits(60000, 60000); /* neither a bound nor its heartbeat ends the wait */
+    CHECK_EQ(take(world, false, &lock), KILN_MISS);
+    kiln__lock_detach(lock);
+    kiln__lock_expire_at(lock, kiln__clock_ns() + 100 * 1000000ull);
+    CHECK_TRUE(exists(world->lock));
+    CHECK_EQ(take(world, false, &other), KILN_MISS);
+    CHECK_NOT_NULL(other);
+    kiln__lock_release(lock);
+    CHECK_TRUE(exists(world->lock));
+    kiln__lock_release(other);
+    CHECK_EQ(count_files(world->folder, "", NULL), 0);
+    kiln__lock_expire_at(NULL, 1);
+}
+
+/* One that is released before its deadline has none. */
+static void test_released_before_it_expires(void **state)
+{
+    struct world *world = *state;
+    struct kiln_lock *lock = NULL;
+    CHECK_EQ(take(world, false, &lock), KILN_MISS);
+    kiln__lock_expire_at(lock, UINT64_MAX - 1);
+    kiln__lock_release(lock);
+    CHECK_EQ(count_files(world->folder, "", NULL), 0);
+}
+
 /* Who holds one lock waits for no other, except for one whose holder takes none. */
 static void test_nested(void **state)
 {
@@ -354,15 +385,15 @@ static void test_nested(void **state)
     snprintf(other, sizeof other, "%s/bb.lock", world->folder);
     CHECK_EQ(take(world, false, &outer), KILN_MISS);
     write_file(other, "held by somebody\n");
-    CHECK_EQ(kiln__lock_take(other, world->artifact, false, &inner, NULL), KILN_MISS);
+    CHECK_EQ(kiln__lock_take(other, world->artifact, kiln__lock_until(false), &inner, NULL), KILN_MISS);
     CHECK_NULL(inner); /* at once, without the lock */
     CHECK_TRUE(exists(other));
-    CHECK_EQ(kiln__lock_take(other, world->artifact, true, &inner, NULL), KILN_MISS);
+    CHECK_EQ(kiln__lock_take(other, world->artifact, kiln__lock_until(true), &inner, NULL), KILN_MISS);
     CHECK_NOT_NULL(inner); /* waited until it was stale */
     kiln__lock_release(inner);
     kiln__lock_release(outer);
     write_file(other, "held by somebody\n");
-    CHECK_EQ(kiln__lock_take(other, world->artifact, false, &inner, NULL), KILN_MISS);
+    CHECK_EQ(kiln__lock_take(other, world->artifact, kiln__lock_until(false), &inner, NULL), KILN_MISS);
     CHECK_NOT_NULL(inner); /* holding nothing, it waits again */
     kiln__lock_release(inner);
 }
@@ -384,7 +415,8 @@ static void test_faults(void **state)
     struct world *world = *state;
     struct kiln_lock *lock = NULL;
     kiln_error err = {0};
-    CHECK_EQ(kiln__lock_take("/nonexistent/aa.lock", world->artifact, false, &lock, &err), KILN_FAILED);
+    CHECK_EQ(kiln__lock_take("/nonexistent/aa.lock", world->artifact, kiln__lock_until(false), &lock, &err),
+             KILN_FAILED);
     CHECK_STATUS(err.status, KILN_IO, &err);
     CHECK_CONTAINS(err.text, "/nonexistent/aa.lock");
     CHECK_NULL(lock);
@@ -433,6 +465,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bounded_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nested, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_expires, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_released_before_it_expires, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_release_leaves_others_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_faults, set_up, tear_down),
         cmocka_unit_test(test_names),

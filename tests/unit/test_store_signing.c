@@ -333,7 +333,7 @@ static void fill(const struct pair *pair, const char *key)
     chmod(in_folder("shared"), 0700);
     if (pair) sign_as(pair);
     CHECK_OK(kiln__tier_folder(in_folder("shared"), true, UINT64_MAX, UINT64_MAX, &events, &store.tiers, &err), &err);
-    kiln__store_put(&store, artifact);
+    kiln__store_put(&store, artifact, NULL);
     kiln__store_release(&store);
     kiln__artifact_unref(artifact);
     unsetenv("KILN_SIGN_KEY");
@@ -506,7 +506,7 @@ static struct kiln_artifact *put_and_find(const struct kiln_artifact *artifact)
     struct kiln_store store = {0};
     kiln_error err = {0};
     CHECK_OK(kiln__tier_folder(in_folder("cache"), true, UINT64_MAX, UINT64_MAX, &events, &store.tiers, &err), &err);
-    kiln__store_put(&store, artifact);
+    kiln__store_put(&store, artifact, NULL);
     kiln_bytes key = {artifact->key.data, artifact->key.size};
     struct kiln_artifact *found = kiln__store_find(&store, &artifact->digest, key, NULL, NULL);
     CHECK_NOT_NULL(found);
@@ -533,7 +533,7 @@ static void test_revoked_in_our_folder(void **state)
     CHECK_EQ(events.corrupt + events.faults, 0);
     CHECK_EQ(kiln__artifact_sign(artifact, &err), KILN_FAILED);
     CHECK_NOT_NULL(strstr(err.text, "secret is revoked by "));
-    kiln__store_put(&store, artifact);
+    kiln__store_put(&store, artifact, NULL);
     found = kiln__store_find(&store, &artifact->digest, key, NULL, NULL);
     CHECK_NOT_NULL(found);
     CHECK_FALSE(found->signing.is_signed);

@@ -84,7 +84,7 @@ static void offer(const struct kiln_job *job, const struct kiln_artifact *artifa
 
 void kiln__job_store(const struct kiln_job *job, const struct kiln_artifact *artifact)
 {
-    kiln__store_put(&job->request->cache->store, artifact);
+    kiln__store_put(&job->request->cache->store, artifact, NULL);
     name_toolchain(job);
 }
 
@@ -223,7 +223,7 @@ static enum kiln_outcome keep(const struct kiln_job *job, struct kiln_compiled *
 {
     enum kiln_outcome outcome = kiln__outcome(complete(job, &compiled->artifact, err), err);
     if (outcome != KILN_DONE) return outcome;
-    kiln__ticket_put(ticket, compiled->artifact);
+    kiln__ticket_put(ticket, compiled->artifact, NULL);
     name_toolchain(job);
     if (job->set.size) kiln__manifest_add(job, job->set, ticket);
     *out = share(compiled->artifact);

@@ -252,9 +252,9 @@ static void store(const struct kiln_job *job, const struct kiln_manifest *manife
         !kiln_artifact_put(artifact, section_name, bytes.data, bytes.size)) {
         artifact->isa = KILN_ISA_X86_64_V1; /* it is not run */
         if (ticket->store)
-            kiln__ticket_put(ticket, artifact);
+            kiln__ticket_put(ticket, artifact, NULL);
         else
-            kiln__store_put(&job->request->cache->store, artifact);
+            kiln__store_put(&job->request->cache->store, artifact, NULL);
     }
     kiln__buffer_release(&bytes);
     kiln__artifact_unref(artifact);

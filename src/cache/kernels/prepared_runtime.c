@@ -43,7 +43,7 @@ static enum kiln_outcome make_runtime(void *context, void **value, struct kiln_r
     struct kiln_artifact *artifact =
         kiln__ticket_get(&runtime->job.request->cache->store, &content->digest, key, NULL, NULL, &ticket);
     kiln_status status = KILN_OK;
-    if (!artifact && !(status = prepare_runtime(runtime, &artifact, err))) kiln__ticket_put(&ticket, artifact);
+    if (!artifact && !(status = prepare_runtime(runtime, &artifact, err))) kiln__ticket_put(&ticket, artifact, NULL);
     kiln__ticket_abandon(&ticket);
     if (!status) *value = artifact;
     return kiln__outcome(status, err);

@@ -70,7 +70,7 @@ static kiln_status store(const kiln_request *request, kiln_bytes text, const cha
     struct kiln_artifact *artifact = NULL;
     kiln_status status = kiln__kernel_artifact(request, kiln_compiler_llvm(), text, content, &artifact, err);
     if (status) return status;
-    if (!is_stored(folder, content)) kiln__chain_put(request->cache->store.tiers, artifact);
+    if (!is_stored(folder, content)) kiln__chain_put(request->cache->store.tiers, artifact, NULL);
     offer(request->cache, artifact);
     kiln__artifact_unref(artifact);
     if (is_stored(folder, content)) return KILN_OK;

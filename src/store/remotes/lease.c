@@ -78,6 +78,17 @@ bool kiln__lease_is_ours(const struct kiln_lease *lease)
     return lease->forks == kiln__forks();
 }
 
+static void give_up(void *context)
+{
+    const struct kiln_lease *lease = context;
+    kiln__remote_give_up_lease(lease->remote, lease->name, lease->token, lease->remote->timeout_ms);
+}
+
+void kiln__lease_expire_at(struct kiln_lease *lease, uint64_t until_ns)
+{
+    kiln__beat_expire_at(&lease->beat, until_ns, give_up);
+}
+
 void kiln__lease_end(struct kiln_lease *lease, unsigned timeout_ms)
 {
     if (kiln__lease_is_ours(lease)) {

@@ -31,6 +31,8 @@ enum kiln_outcome kiln__lease_take(struct kiln_remote *remote, const char *name,
                                    void (*release)(struct kiln_claim *claim), struct kiln_lease **out);
 /* Ours still, seen from this process? */
 bool kiln__lease_is_ours(const struct kiln_lease *lease);
+/* At that time it is given back, and others go on; it is still to be ended. */
+void kiln__lease_expire_at(struct kiln_lease *lease, uint64_t until_ns);
 /* Gives it back, with at most `timeout_ms` for the answer, and frees it. By any thread, once no thread holds it. */
 void kiln__lease_end(struct kiln_lease *lease, unsigned timeout_ms);
 

@@ -116,34 +116,36 @@ static void sleep_ms(unsigned ms)
 }
 
 /* Whether the lease is ours or another's, the artifact may have come just before. */
-static void take_or_wait(struct kiln_remotes *remotes, struct kiln_remote *remote, struct kiln_query *query,
-                         uint64_t until_ns, struct kiln_lease **out)
+static enum kiln_outcome take_or_wait(struct kiln_remotes *remotes, struct kiln_remote *remote,
+                                      struct kiln_query *query, uint64_t until_ns, struct kiln_lease **out)
 {
     char name[KILN_DIGEST_HEX];
     kiln__digest_hex(&query->digest, name);
     for (unsigned delay_ms = 0;; delay_ms = delay_ms < LAST_DELAY_MS ? delay_ms * 2 : delay_ms) {
         enum kiln_outcome outcome = kiln__lease_take(remote, name, abandon, out);
-        if (outcome == KILN_FAILED) return;
+        if (outcome == KILN_FAILED) return outcome;
         if (outcome == KILN_DONE) (*out)->remotes = remotes;
         kiln__query(remotes, remote, query, 1);
         if (query->artifact && *out) kiln__remotes_abandon(*out), *out = NULL;
-        if (query->artifact || *out || kiln__clock_ns() >= until_ns) return;
+        if (query->artifact) return KILN_DONE;
+        if (*out || kiln__clock_ns() >= until_ns) return KILN_MISS;
         if (!delay_ms) kiln__event(&remotes->events.waits, 1), delay_ms = FIRST_DELAY_MS;
         sleep_ms(delay_ms);
     }
 }
 
-struct kiln_artifact *kiln__remotes_wait(struct kiln_remotes *remotes, const struct kiln_digest *digest, kiln_bytes key,
-                                         bool may_wait, uint64_t until_ns, struct kiln_lease **out)
+enum kiln_outcome kiln__remotes_wait(struct kiln_remotes *remotes, const struct kiln_digest *digest, kiln_bytes key,
+                                     uint64_t until_ns, struct kiln_artifact **out, struct kiln_lease **lease)
 {
     struct kiln_query query = {.digest = *digest, .key = key};
-    *out = NULL;
-    if (!remotes->signs) return NULL; /* nobody would believe what we make, so nobody should wait for it */
+    *lease = NULL;
+    if (!remotes->signs) return KILN_FAILED; /* nobody would believe what we make, so nobody should wait for it */
     uint64_t start = kiln__clock_ns();
     struct kiln_remote *remote = leasing_remote(remotes);
-    if (remote) take_or_wait(remotes, remote, &query, may_wait ? until_ns : 0, out);
+    enum kiln_outcome outcome = remote ? take_or_wait(remotes, remote, &query, until_ns, lease) : KILN_FAILED;
     kiln__event(&remotes->events.ns, kiln__clock_ns() - start);
-    return query.artifact;
+    *out = query.artifact;
+    return outcome;
 }
 
 /* ---- put ------------------------------------------------------------------------------------------------------ */

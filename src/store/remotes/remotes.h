@@ -64,12 +64,12 @@ bool kiln__prefetch_find(struct kiln_remotes *remotes, const struct kiln_digest 
 /* ---- make and write ------------------------------------------------------------------------------------------- */
 
 /*
- * Before making what no remote has. Takes the lease on it in *out, or waits for the host that holds it, until
- * `until_ns` and only if this thread `may_wait`. The artifact, the caller's reference, when that came meanwhile; then
- * there is no lease. *out may be NULL in any case: make it without one.
+ * Before making what no remote has. Takes the lease on it, or waits for the host that holds it, until `until_ns` (0:
+ * not at all). KILN_DONE: the artifact came meanwhile, the caller's reference, and there is no lease. KILN_MISS: make
+ * it; the lease is ours, or NULL: another host has it. KILN_FAILED: there is none to be had.
  */
-struct kiln_artifact *kiln__remotes_wait(struct kiln_remotes *remotes, const struct kiln_digest *digest, kiln_bytes key,
-                                         bool may_wait, uint64_t until_ns, struct kiln_lease **out);
+enum kiln_outcome kiln__remotes_wait(struct kiln_remotes *remotes, const struct kiln_digest *digest, kiln_bytes key,
+                                     uint64_t until_ns, struct kiln_artifact **out, struct kiln_lease **lease);
 /* Puts an artifact, in the background, and then ends the lease (may be NULL), which this thread holds no more. */
 void kiln__remotes_put(struct kiln_remotes *remotes, struct kiln_artifact *artifact, struct kiln_lease *lease);
 /* The same where it is not there yet. */

@@ -175,13 +175,6 @@ static void *write_all(void *unused)
 
 /* ---- add ------------------------------------------------------------------------------------------------------ */
 
-static size_t size_of(const struct kiln_artifact *artifact)
-{
-    size_t size = artifact->key.size + artifact->call_key.size;
-    for (size_t i = 0; i < artifact->section_count; i++) size += artifact->sections[i].size;
-    return size;
-}
-
 static bool has_room(const struct job *job)
 {
     return !job->artifact || (queue.count < atomic_load(&most_jobs) && job->size <= most_bytes - queue.bytes);
@@ -208,7 +201,7 @@ static struct job *job_new(struct kiln_remotes *remotes, struct kiln_artifact *a
     *job = (struct job){.remotes = remotes, .artifact = artifact, .is_offer = is_offer, .lease = lease};
     kiln__remotes_ref(remotes);
     if (artifact) kiln__artifact_ref(artifact);
-    if (artifact) job->size = size_of(artifact);
+    if (artifact) job->size = kiln__artifact_size(artifact);
     return job;
 }
 
