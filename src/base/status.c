@@ -14,11 +14,12 @@ static const char *const status_names[] = {
     "KILN_LOWER_FAILED", "KILN_COMPILE_FAILED", "KILN_LINK_FAILED", "KILN_NO_COMPILER", "KILN_WOULD_COMPILE",
     "KILN_IO",
 };
-static const char *const other_names[] = {"KILN_COMPILED", "KILN_REMOTE_ABSENT", "KILN_REMOTE_LEASE_LOST"};
+static const char *const other_names[] = {"KILN_COMPILED", "KILN_REMOTE_ABSENT", "KILN_REMOTE_LEASE_LOST",
+                                          "KILN_STORE_MISS", "KILN_STORE_BUSY"};
 
 const char *kiln_status_name(kiln_status status)
 {
-    if (status >= KILN_COMPILED && status <= KILN_REMOTE_LEASE_LOST) return other_names[status - KILN_COMPILED];
+    if (status >= KILN_COMPILED && status <= KILN_STORE_BUSY) return other_names[status - KILN_COMPILED];
     size_t idx = (size_t)-(int64_t)status;
     return idx < sizeof status_names / sizeof *status_names ? status_names[idx] : "unknown status";
 }

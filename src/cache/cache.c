@@ -153,20 +153,25 @@ static void add_folder(struct kiln_cache *cache, const char *path, uint64_t max_
         add_tier(cache, tier);
 }
 
+static void resolve_bounds(kiln_cache_options *options)
+{
+    uint64_t max_bytes, max_files;
+    kiln_default_bounds(&max_bytes, &max_files);
+    if (!options->max_bytes) options->max_bytes = max_bytes;
+    if (!options->max_files) options->max_files = max_files;
+}
+
 static void add_tiers(struct kiln_cache *cache, const kiln_cache_options *options)
 {
     struct kiln_buffer folder = {0};
-    uint64_t max_bytes, max_files;
-    kiln_default_bounds(&max_bytes, &max_files);
-    if (options->max_bytes) max_bytes = options->max_bytes;
-    if (options->max_files) max_files = options->max_files;
     if (options->folder)
         kiln__buffer_printf(&folder, "%s", options->folder);
     else
         kiln__default_folder(&folder);
     for (const char *const *path = options->read_only_folders; path && *path; path++) add_read_only(cache, *path);
     add_search_path(cache);
-    if (folder.size && !folder.failed) add_folder(cache, (const char *)folder.data, max_bytes, max_files);
+    if (folder.size && !folder.failed)
+        add_folder(cache, (const char *)folder.data, options->max_bytes, options->max_files);
     kiln__buffer_release(&folder);
 }
 
@@ -233,6 +238,7 @@ static void init_tables(struct kiln_cache *cache)
     kiln__memo_bound(&cache->artifacts, MOST_ARTIFACTS, "", NULL);
     kiln__memo_init(&cache->runtimes, cache->index, KILN_LEVEL_RUNTIME, release_artifact);
     kiln__manifests_init(&cache->manifests);
+    kiln__tickets_init(&cache->tickets);
     pthread_mutex_init(&cache->functions_lock, NULL);
 }
 
@@ -280,11 +286,16 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
             "kiln_cache_open: struct_size is %zu, expected sizeof(kiln_cache_options), %zu or a version's before",
             options->struct_size, sizeof resolved);
     if (options) memcpy(&resolved, options, options->struct_size);
+    resolve_bounds(&resolved);
     struct kiln_cache *cache = calloc(1, sizeof *cache);
-    if (!cache) return kiln__no_memory(err, "a cache");
+    if (!cache || kiln__tier_memory(resolved.max_bytes, resolved.max_files, &cache->events, &cache->memory, NULL)) {
+        free(cache);
+        return kiln__no_memory(err, "a cache");
+    }
     cache->max_results = resolved.max_results ? resolved.max_results : 1024;
     cache->max_linked_bytes = resolved.max_linked_bytes ? resolved.max_linked_bytes : 256u << 20;
     if (!enlist(cache)) {
+        cache->memory->methods->free(cache->memory);
         free(cache);
         return kiln__fail(err, KILN_INVALID, "kiln_cache_open: %d caches are open, which is the most; close one",
                           KILN_MAX_CACHES);
@@ -303,6 +314,7 @@ void kiln_cache_close(kiln_cache *cache)
     KILN_HOLD_CANCEL;
     enum { FLUSH_MS = 1000 };
     if (!cache) return;
+    kiln__tickets_release(&cache->tickets);
     kiln__store_flush(&cache->store, FLUSH_MS);
     delist(cache);
     kiln__unlinking_wait();
@@ -311,6 +323,7 @@ void kiln_cache_close(kiln_cache *cache)
     kiln__memo_release(&cache->runtimes);
     kiln__manifests_release(&cache->manifests);
     kiln__store_release(&cache->store);
+    cache->memory->methods->free(cache->memory);
     pthread_mutex_destroy(&cache->functions_lock);
     free(cache);
 }

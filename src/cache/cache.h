@@ -4,6 +4,7 @@
 #ifndef KILN_CACHE_CACHE_H
 #define KILN_CACHE_CACHE_H
 
+#include "cache/bytes/ticket_table.h"
 #include "cache/kernels/manifest.h"
 #include "cache/memo/memo_table.h"
 #include "cache/statistics.h"
@@ -25,9 +26,11 @@ struct kiln_cache {
     struct kiln_memo_table artifacts; /* content key -> struct kiln_artifact */
     struct kiln_memo_table runtimes;  /* target -> the run-time library prepared for it, as an artifact */
     struct kiln_manifests manifests;
-    pthread_mutex_t functions_lock;  /* guards the list; taken before any lock of a function or of a memo table */
-    struct kiln_function *functions; /* all that are not freed */
-    struct kiln_cache *next;         /* open caches */
+    struct kiln_tier *memory;         /* the bytes of others that no folder took */
+    struct kiln_ticket_table tickets; /* for them */
+    pthread_mutex_t functions_lock;   /* guards the list; taken before any lock of a function or of a memo table */
+    struct kiln_function *functions;  /* all that are not freed */
+    struct kiln_cache *next;          /* open caches */
 };
 
 enum { KILN_MAX_SEARCH_PATH = 64 }; /* folders of KILN_CACHE_PATH: each miss looks into all of them */

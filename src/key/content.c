@@ -37,6 +37,23 @@ void kiln__content_release(struct kiln_content_key *key)
     kiln__buffer_release(&key->fields);
 }
 
+static const char bytes_format[] = "bytes 1"; /* those of compiles are numbers */
+
+kiln_status kiln__content_of_bytes(kiln_bytes key, struct kiln_content_key *out, kiln_error *err)
+{
+    kiln__content_text(out, "format", bytes_format);
+    kiln__content_field(out, "bytes", key.data, key.size);
+    return kiln__content_finish(out, err);
+}
+
+bool kiln__content_is_of_bytes(kiln_bytes fields)
+{
+    struct kiln_field field;
+    size_t offset = 0, size = sizeof bytes_format - 1;
+    return kiln__content_next(fields, &offset, &field) && field.value.size == size &&
+           !memcmp(field.value.data, bytes_format, size);
+}
+
 static bool take(kiln_bytes fields, size_t *offset, const char **data, size_t *size)
 {
     const unsigned char *bytes = fields.data;

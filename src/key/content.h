@@ -26,6 +26,11 @@ void kiln__content_field_name(struct kiln_buffer *out, const char *prefix, const
 kiln_status kiln__content_finish(struct kiln_content_key *key, kiln_error *err);
 void kiln__content_release(struct kiln_content_key *key);
 
+/* The key of what a program stores itself (kiln_store_put): no compile's key begins like it, so the two never meet. */
+kiln_status kiln__content_of_bytes(kiln_bytes key, struct kiln_content_key *out, kiln_error *err);
+/* Are these fields of such a key? */
+bool kiln__content_is_of_bytes(kiln_bytes fields);
+
 /* Walks fields: false at the end or when the rest is not well formed. Start with *offset = 0. */
 struct kiln_field {
     const char *name;

@@ -58,11 +58,13 @@ static void test_status_names(void **state)
         {KILN_COMPILED, "KILN_COMPILED"},
         {KILN_REMOTE_ABSENT, "KILN_REMOTE_ABSENT"},
         {KILN_REMOTE_LEASE_LOST, "KILN_REMOTE_LEASE_LOST"},
+        {KILN_STORE_MISS, "KILN_STORE_MISS"},
+        {KILN_STORE_BUSY, "KILN_STORE_BUSY"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) CHECK_STR(kiln_status_name(rows[i].status), rows[i].name);
     CHECK_STR(kiln_status_name((kiln_status)1), "unknown status");
     CHECK_STR(kiln_status_name((kiln_status)9), "unknown status");
-    CHECK_STR(kiln_status_name((kiln_status)13), "unknown status");
+    CHECK_STR(kiln_status_name((kiln_status)99), "unknown status");
     CHECK_STR(kiln_status_name((kiln_status)-11), "unknown status");
     CHECK_STR(kiln_status_name((kiln_status)INT32_MIN), "unknown status");
 }
