@@ -168,6 +168,63 @@ static void with_files(void **state)
     with_named_files = false;
 }
 
+/* ---- bytes of others --------------------------------------------------------------------------------------------- */
+
+/* A value is right whatever failed; its status otherwise. */
+static kiln_status look(kiln_cache *cache, kiln_bytes key, kiln_store_ticket **ticket)
+{
+    kiln_store_value value = {{NULL, 0}, NULL};
+    kiln_status status = kiln_store_get(cache, key, NULL, &value, ticket, NULL);
+    CHECK_EQ(status == KILN_OK, value.owner != NULL);
+    if (status == KILN_OK) CHECK_EQ(value.bytes.size, 5);
+    if (status == KILN_OK) CHECK_MEM(value.bytes.data, "value", 5);
+    kiln_store_release(&value);
+    return status;
+}
+#define look(...) CHECK_CALL(look, __VA_ARGS__)
+
+/* A get, a put and a get with allocation `n` failing, then again with none: true when the failure was reached. */
+static bool store_with_failure(long n, const char *folder)
+{
+    char text[32];
+    const kiln_store_options options = {.struct_size = sizeof options, .name = "name", .about = "about\tit\n"};
+    const kiln_bytes value = {"value", 5};
+    kiln_cache *cache = open_cache(folder);
+    const kiln_bytes key = {text, (size_t)snprintf(text, sizeof text, "key %ld", n)};
+    kiln_store_ticket *ticket = NULL;
+    has_failed = false;
+    countdown = n;
+    kiln_status asked = look(cache, key, &ticket), put = KILN_OK, found = KILN_OK;
+    if (asked == KILN_STORE_MISS) put = kiln_store_put(cache, key, value, &options, ticket, NULL);
+    if (!put) found = look(cache, key, NULL);
+    countdown = -1;
+    CHECK_TRUE(asked == KILN_STORE_MISS || (has_failed && asked == KILN_NO_MEMORY));
+    CHECK_TRUE(!put || (has_failed && put == KILN_NO_MEMORY));
+    CHECK_TRUE(!found || has_failed);
+    ticket = NULL;
+    kiln_status again = look(cache, key, &ticket);
+    CHECK_EQ(again, asked == KILN_STORE_MISS && !put ? KILN_OK : again);
+    if (again) CHECK_EQ(again, KILN_STORE_MISS); /* nobody holds what failed */
+    if (again) CHECK_OK(kiln_store_put(cache, key, value, NULL, ticket, NULL), NULL);
+    CHECK_OK(look(cache, key, NULL), NULL);
+    kiln_cache_close(cache);
+    return has_failed;
+}
+
+static void bytes_of_others(void **state)
+{
+    (void)state;
+    char folder[64];
+    make_folder(folder, sizeof folder);
+    const char *const folders[] = {"", folder};
+    for (int i = 0; i < 2; i++) {
+        long n = 0;
+        while (store_with_failure(n, folders[i])) n++;
+        CHECK_GT(n, 10);
+    }
+    remove_folder(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +232,7 @@ int main(void)
         cmocka_unit_test(with_watches),
         cmocka_unit_test(with_a_folder),
         cmocka_unit_test(with_files),
+        cmocka_unit_test(bytes_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,6 +58,7 @@ PLACE(kiln_export_report, kiln_export_report)
 PLACE(kiln_import_report, kiln_import_report)
 PLACE(kiln_progress, kiln_progress)
 PLACE(kiln_bytes, kiln_bytes)
+PLACE(kiln_store_value, kiln_store_value)
 PLACE(kiln_warmed, kiln_warmed)
 PLACE(uint64_t, uint64_t)
 PLACE(kiln_cache *, kiln_cache_p)
@@ -67,14 +68,16 @@ PLACE(kiln_inspector *, kiln_inspector_p)
 PLACE(kiln_entry *, kiln_entry_p)
 PLACE(kiln_var *, kiln_var_p)
 PLACE(kiln_keys *, kiln_keys_p)
+PLACE(kiln_store_ticket *, kiln_store_ticket_p)
 
-#define good_kiln_cache_pp     good_kiln_cache_p_p
-#define good_kiln_device_pp    good_kiln_device_p_p
-#define good_kiln_function_pp  good_kiln_function_p_p
-#define good_kiln_inspector_pp good_kiln_inspector_p_p
-#define good_kiln_entry_pp     good_kiln_entry_p_p
-#define good_kiln_var_pp       good_kiln_var_p_p
-#define good_kiln_keys_pp      good_kiln_keys_p_p
+#define good_kiln_cache_pp        good_kiln_cache_p_p
+#define good_kiln_store_ticket_pp good_kiln_store_ticket_p_p
+#define good_kiln_device_pp       good_kiln_device_p_p
+#define good_kiln_function_pp     good_kiln_function_p_p
+#define good_kiln_inspector_pp    good_kiln_inspector_p_p
+#define good_kiln_entry_pp        good_kiln_entry_p_p
+#define good_kiln_var_pp          good_kiln_var_p_p
+#define good_kiln_keys_pp         good_kiln_keys_p_p
 
 VALUE(kiln_cache *, kiln_cache_p)
 {
@@ -182,6 +185,25 @@ VALUE(void *, function)
 {
     IGNORE;
     return free;
+}
+
+VALUE(const kiln_store_options *, kiln_store_options_p)
+{
+    static const kiln_store_options options = {.struct_size = sizeof options, .flags = KILN_STORE_NO_WAIT};
+    IGNORE;
+    return &options;
+}
+
+/* For the key that all calls are given. */
+VALUE(kiln_store_ticket *, kiln_store_ticket_p)
+{
+    kiln_store_ticket *ticket = NULL;
+    kiln_store_value value = {{NULL, 0}, NULL};
+    IGNORE;
+    kiln_store_get(world.cache, (kiln_bytes){"text", 4}, good_kiln_store_options_p(function, parameter), &value,
+                   &ticket, NULL);
+    kiln_store_release(&value);
+    return ticket;
 }
 
 static void ignore_line(void *context, kiln_log_kind kind, const char *text)
