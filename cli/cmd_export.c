@@ -74,7 +74,7 @@ const struct command cmd_export = {
         "Exit code 1: nothing fits, the pack can't be written, or an artifact of the folder is damaged or not to be\n"
         "trusted; the others are exported then.\n\n"
         "  --function NAME    what was first compiled for it; *, ? and [] as in a shell\n"
-        "  --target TARGET    what is for it: x86-64-v3, sm_90, native; up to 16 of them\n"
+        "  --target TARGET    what is for it, or for none: x86-64-v3, sm_90, native; up to 16 of them\n"
         "  --used-since TIME  what was used in the last 90s, 15m, 12h, 30d or 8w; use is noted once an hour\n"
         "  --public           everybody may read the pack; without, its owner only\n"
         "  --folder DIR       instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"

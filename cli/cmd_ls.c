@@ -11,7 +11,7 @@ static void print_row(const kiln_entry *entry, const kiln_entry_info *info)
     char size[32], compile[32], created[32];
     const char *signer = signed_by(entry);
     printf("%.*s  %-24.24s  %-16.16s  %10s  %10s  %-16s  %s%s%s\n", SHORT_DIGEST, info->digest,
-           *info->function ? clean(info->function) : "-", clean(info->target),
+           *info->function ? clean(info->function) : "-", *info->target ? clean(info->target) : kiln_entry_kind(entry),
            format_bytes(size, sizeof size, info->size_bytes), format_ns(compile, sizeof compile, info->compile_ns),
            format_time(created, sizeof created, info->created_unix_s), *info->entry ? clean(info->entry) : "-",
            *signer ? "  " : "", signer);
@@ -20,7 +20,7 @@ static void print_row(const kiln_entry *entry, const kiln_entry_info *info)
 static void print_json_row(const kiln_entry *entry, const kiln_entry_info *info)
 {
     kiln__json_open(&json_out, NULL, '{');
-    print_json_metadata(info, false);
+    print_json_metadata(entry, info, false);
     print_json_signer(entry);
     kiln__json_close(&json_out, '}');
 }
@@ -95,11 +95,13 @@ const struct command cmd_ls = {
     .name = "ls",
     .summary = "list the artifacts of a folder",
     .usage = "kiln ls [--folder DIR] [--json]",
-    .help = "Lists the stored artifacts: digest, function, target, size, time its compile took, when, the name of\n"
-            "its entry, and who signed it.\n"
-            "Exit code 1: a file is damaged, or the folder can't be read.\n\n"
-            "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"
-            "  --json        a list of objects\n",
+    .help =
+        "Lists the stored artifacts: digest, function, target, size, time its compile took, when, the name of\n"
+        "its entry, and who signed it.\n"
+        "What programs have stored themselves (kiln_store_put) has its name for a function and 'bytes' for a target.\n"
+        "Exit code 1: a file is damaged, or the folder can't be read.\n\n"
+        "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"
+        "  --json        a list of objects\n",
     .takes = "--folder",
     .run = run,
 };

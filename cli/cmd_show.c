@@ -106,16 +106,18 @@ const struct command cmd_show = {
     .name = "show",
     .summary = "show one artifact, or the plan and kernels of a function",
     .usage = "kiln show DIGEST|FUNCTION [--section NAME] [--folder DIR] [--json]",
-    .help = "Shows one artifact: metadata, what it was first compiled for, key, sections, text. DIGEST may be cut, as\n"
-            "long as it names one artifact only.\n"
-            "Of a compiled function of arrays it shows the plan: what the function takes and gives, each step with\n"
-            "the bytes that it reads and writes, for the shapes that were traced, and each kernel with the operations\n"
-            "that it fused and its text. A kernel that functions share has the name of the first; its mark, in\n"
-            "brackets, says which steps run it.\n"
-            "Exit code 1: there is no such artifact or section, or it is damaged.\n\n"
-            "  --section NAME  write that section's bytes to stdout: kiln show 3f2a --section object > kernel.o\n"
-            "  --folder DIR    instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"
-            "  --json          one object\n",
+    .help =
+        "Shows one artifact: metadata, what it was first compiled for, key, sections, text. DIGEST may be cut, as\n"
+        "long as it names one artifact only. Of what a program has stored itself (kiln_store_put) it shows what the\n"
+        "program said about it, the key and the size; FUNCTION is its name, and --section bytes writes it.\n"
+        "Of a compiled function of arrays it shows the plan: what the function takes and gives, each step with\n"
+        "the bytes that it reads and writes, for the shapes that were traced, and each kernel with the operations\n"
+        "that it fused and its text. A kernel that functions share has the name of the first; its mark, in\n"
+        "brackets, says which steps run it.\n"
+        "Exit code 1: there is no such artifact or section, or it is damaged.\n\n"
+        "  --section NAME  write that section's bytes to stdout: kiln show 3f2a --section object > kernel.o\n"
+        "  --folder DIR    instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"
+        "  --json          one object\n",
     .takes = "--folder --section",
     .max_operands = 1,
     .run = run,

@@ -16,9 +16,10 @@ const char *signed_by(const kiln_entry *entry);
 void print_json_signer(const kiln_entry *entry); /* fields of an object, into json_out */
 
 void print_entry(const kiln_entry *entry);
-void print_json_metadata(const kiln_entry_info *info, bool with_path); /* fields of an object, into json_out */
-void print_json_entry(const kiln_entry *entry);                        /* into json_out */
-void print_text(const kiln_entry *entry);                              /* what it was compiled from, if that was kept */
+/* Fields of an object, into json_out. */
+void print_json_metadata(const kiln_entry *entry, const kiln_entry_info *info, bool with_path);
+void print_json_entry(const kiln_entry *entry); /* into json_out */
+void print_text(const kiln_entry *entry);       /* what it was compiled from, if that was kept */
 
 /* Is it no code, but the names of what compile() depends on (docs/formats/manifest.md)? */
 bool is_manifest(const kiln_entry *entry);

@@ -1,5 +1,6 @@
 /*
- * show_entry.c - one artifact in full: metadata, what it was first compiled for, key, sections, text.
+ * show_entry.c - one artifact in full: metadata, what it was first compiled for, key, sections, text; or what a program
+ * has stored itself.
  */
 #include <string.h>
 
@@ -58,13 +59,20 @@ void print_json_signer(const kiln_entry *entry)
     kiln__json_text(&json_out, "signature", signer.is_accepted ? "accepted" : signer.problem);
 }
 
-static void print_metadata(const kiln_entry_info *info)
+static bool is_bytes(const kiln_entry *entry)
+{
+    return strcmp(kiln_entry_kind(entry), "bytes") == 0;
+}
+
+static void print_metadata(const kiln_entry *entry, const kiln_entry_info *info)
 {
     char buffer[32];
-    printf("digest    %s\nfile      %s\nfunction  %s\ntarget    %s\nentry     %s\n", info->digest, clean(info->path),
-           *info->function ? clean(info->function) : "-", clean(info->target), clean(info->entry));
+    bool bytes = is_bytes(entry);
+    printf("digest    %s\nfile      %s\nkind      %s\n%s  %s\n", info->digest, clean(info->path),
+           kiln_entry_kind(entry), bytes ? "name    " : "function", *info->function ? clean(info->function) : "-");
+    if (!bytes) printf("target    %s\nentry     %s\n", clean(info->target), clean(info->entry));
     printf("size      %s\n", format_bytes(buffer, sizeof buffer, info->size_bytes));
-    printf("compiled  %s", format_time(buffer, sizeof buffer, info->created_unix_s));
+    printf("%s  %s", bytes ? "made    " : "compiled", format_time(buffer, sizeof buffer, info->created_unix_s));
     printf(", in %s\n", format_ns(buffer, sizeof buffer, info->compile_ns));
 }
 
@@ -83,9 +91,9 @@ void print_entry(const kiln_entry *entry)
     kiln_bytes name, value, rest = kiln_entry_call(entry);
     const char *section;
     kiln_entry_describe(entry, &info);
-    print_metadata(&info);
+    print_metadata(entry, &info);
     if (*signed_by(entry)) printf("%s\n", signed_by(entry));
-    if (rest.size) puts("\nfirst compiled for");
+    if (rest.size) puts(is_bytes(entry) ? "\nabout" : "\nfirst compiled for");
     while (next_fact(&rest, &name, &value)) {
         printf("  %-18s  ", clean_bytes(name.data, name.size));
         print_value(value, SIZE_MAX);
@@ -110,7 +118,7 @@ static void print_json_pair(kiln_bytes name, kiln_bytes value)
     kiln__json_close(&json_out, '}');
 }
 
-void print_json_metadata(const kiln_entry_info *info, bool with_path)
+void print_json_metadata(const kiln_entry *entry, const kiln_entry_info *info, bool with_path)
 {
     kiln__json_text(&json_out, "digest", info->digest);
     if (with_path) kiln__json_text(&json_out, "path", info->path);
@@ -120,6 +128,7 @@ void print_json_metadata(const kiln_entry_info *info, bool with_path)
     kiln__json_number(&json_out, "size_bytes", info->size_bytes);
     kiln__json_number(&json_out, "compile_ns", info->compile_ns);
     kiln__json_number(&json_out, "created_unix_s", info->created_unix_s);
+    kiln__json_text(&json_out, "kind", kiln_entry_kind(entry));
 }
 
 static void print_json_sections(const kiln_entry *entry)
@@ -142,7 +151,7 @@ void print_json_entry(const kiln_entry *entry)
     kiln_bytes name, value, rest = kiln_entry_call(entry);
     kiln_entry_describe(entry, &info);
     kiln__json_open(&json_out, NULL, '{');
-    print_json_metadata(&info, true);
+    print_json_metadata(entry, &info, true);
     print_json_signer(entry);
     kiln__json_open(&json_out, "call", '[');
     while (next_fact(&rest, &name, &value)) print_json_pair(name, value);

@@ -103,6 +103,9 @@ typedef struct kiln_entry_info {
     size_t section_count, key_field_count;
 } kiln_entry_info; /* borrowed from the entry */
 
+/* "code": it was compiled; "manifest": it leads to what was (docs/formats/manifest.md); "bytes": a program has stored
+ * it with kiln_store_put(), and `function` is the name that it gave. Of NULL "". */
+const char *kiln_entry_kind(const kiln_entry *entry);
 /* Of NULL all is "" and 0. */
 void kiln_entry_describe(const kiln_entry *entry, kiln_entry_info *out);
 /* Section `index`: its name, and its bytes in `*out`, which may be NULL. NULL: there is none. */
@@ -112,7 +115,8 @@ kiln_bytes kiln_entry_get(const kiln_entry *entry, const char *name);
 /* Field `index` of the structured content key. False: there is none. Both are bytes without a NUL, and may be NULL. */
 bool kiln_entry_key_field(const kiln_entry *entry, size_t index, kiln_bytes *name, kiln_bytes *value);
 /* The key of the call it was first compiled for, as text: lines of a name, a tab and a value. Of a kernel of arrays:
- * function, operands, operations, bytes moved, and its plan (docs/formats/key.md). Empty when unknown. */
+ * function, operands, operations, bytes moved, and its plan (docs/formats/key.md). Of bytes: what kiln_store_put() was
+ * told about them. Empty when unknown. */
 kiln_bytes kiln_entry_call(const kiln_entry *entry);
 
 /* In words what differs between two artifacts: "target was x86-64-v3, is x86-64-v4; ...". "" when nothing does. */

@@ -84,7 +84,8 @@ typedef struct kiln_export_options {
     size_t struct_size;
     const char *folder;         /* NULL: the default one. A pack will do too */
     const char *function;       /* only what was first compiled for it; *, ? and [] as in a shell. NULL: all */
-    const char *const *targets; /* only what is for one of them, NULL-terminated: "x86-64-v3", "native". NULL: all */
+    const char *const *targets; /* only what is for one of them, NULL-terminated: "x86-64-v3", "native"; and what is for
+                                 * none, as the bytes of others. NULL: all */
     uint64_t max_age_s;         /* only what was used since; use is noted once an hour. 0: all */
     bool is_public;             /* everybody may read the pack (mode 0644); otherwise its owner only (0600) */
     kiln_progress progress;

@@ -632,6 +632,14 @@ bool kiln_entry_key_field(const kiln_entry *entry, size_t index, kiln_bytes *nam
     return false;
 }
 
+const char *kiln_entry_kind(const kiln_entry *entry)
+{
+    if (!entry) return "";
+    if (kiln__content_is_of_bytes(key_of(entry))) return "bytes";
+    bool is_manifest = kiln_entry_get(entry, "manifest").data && !kiln_entry_get(entry, "text").data;
+    return is_manifest ? "manifest" : "code";
+}
+
 kiln_bytes kiln_entry_call(const kiln_entry *entry)
 {
     return entry ? (kiln_bytes){entry->artifact->call_key.data, entry->artifact->call_key.size} : (kiln_bytes){NULL, 0};

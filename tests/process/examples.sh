@@ -33,3 +33,16 @@ for kernel in swiglu softmax transformer; do grep -q " $kernel" list || { cat li
 KILN_CACHE_DIR=$work/other KILN_LOG=miss "$bin/softmax" >out 2>log
 says log "miss softmax: first call"
 says log "compile softmax for "
+
+# An autotuner: measured once, by one of the processes that start together, and never again.
+for process in 1 2 3; do KILN_CACHE_DIR=$work/tuned "$bin/autotune" >tuned.$process & done
+wait
+cat tuned.1 tuned.2 tuned.3
+expect "processes that measured" "$(cat tuned.1 tuned.2 tuned.3 | grep -c 'measured 2 variants')" 1
+expect "choices" "$(grep -h '^transpose' tuned.1 tuned.2 tuned.3 | sort -u | wc -l)" 1
+exits 0 env KILN_STATS=$work/stats-autotune KILN_CACHE_DIR=$work/tuned "$bin/autotune"
+says out "measured 0 variants"
+says out ", 0 numbers wrong"
+expect "its choice" "$(grep '^transpose' out)" "$(grep '^transpose' tuned.1)"
+expect "what was found" "$(counter stats-autotune disk_hits)" 1
+expect "what was compiled" "$(counter stats-autotune compiles)" 0

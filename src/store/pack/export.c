@@ -35,15 +35,16 @@ struct exporting {
 
 /* ---- selecting ------------------------------------------------------------------------------------------------- */
 
+/* The bytes of others are for no target in particular. */
 static bool fits_target(const kiln_export_options *options, const struct kiln_artifact *artifact)
 {
-    const char *const *at = options->targets;
+    const char *const *at = *artifact->target ? options->targets : NULL;
     for (; at && *at; at++) {
         struct kiln_target target;
         bool is_resolved = kiln__target_resolve(*at, &target, NULL) == KILN_OK;
         if (strcmp(is_resolved ? target.name : *at, artifact->target) == 0) return true;
     }
-    return !options->targets;
+    return !*artifact->target || !options->targets;
 }
 
 static bool fits(const kiln_export_options *options, const struct kiln_artifact *artifact)

@@ -60,7 +60,7 @@ void kiln__tally_add(struct kiln_tally *tally, const struct kiln_artifact *artif
     tally->entries++;
     tally->raw_bytes += raw_bytes;
     add_fact(tally, "function", artifact->function);
-    add_fact(tally, "target", artifact->target);
+    if (*artifact->target) add_fact(tally, "target", artifact->target);
     if (artifact->signing.is_signed) {
         char hex[KILN_DIGEST_HEX];
         struct kiln_digest signer;
