@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 
+enum { FOREVER_MS = INT_MAX }; /* of a wait that must not begin: 24 days */
+
 UNUSED static kiln_bytes bytes_of(const char *text)
 {
     return (kiln_bytes){text, strlen(text)};

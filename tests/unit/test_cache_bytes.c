@@ -86,7 +86,7 @@ static void test_peek(void **state)
     CHECK_EQ(count_files(world->folder, "", NULL), 0); /* and nobody waits for us */
     kiln_store_ticket *ticket = take_ticket(world->cache, "key", 0);
     CHECK_EQ(count_files(world->folder, ".lock", NULL), 1);
-    CHECK_EQ(get_text(world->cache, "key", PATIENCE_MS, NULL, NULL), KILN_STORE_MISS);
+    CHECK_EQ(get_text(world->cache, "key", FOREVER_MS, NULL, NULL), KILN_STORE_MISS);
     CHECK_OK(put_text(world->cache, "key", "value", ticket), NULL);
     CHECK_OK(get_text(world->cache, "key", 1, "value", NULL), NULL);
     CHECK_EQ(count_files(world->folder, ".lock", NULL), 0);
@@ -448,7 +448,7 @@ static kiln_status compile_and_ask(void *self, const kiln_request *request, kiln
                                    kiln_error *err)
 {
     kiln_store_ticket *ticket = NULL;
-    if (get_text(cache_of_compile, "held", PATIENCE_MS, NULL, &ticket) != KILN_STORE_BUSY) return KILN_IO;
+    if (get_text(cache_of_compile, "held", FOREVER_MS, NULL, &ticket) != KILN_STORE_BUSY) return KILN_IO;
     if (get_text(cache_of_compile, "free", PATIENCE_MS, NULL, &ticket) != KILN_STORE_MISS || !ticket) return KILN_IO;
     if (put_text(cache_of_compile, "free", "1", ticket)) return KILN_IO;
     return fake_compile(self, request, text, out, err);

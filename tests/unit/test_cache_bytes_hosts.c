@@ -252,6 +252,7 @@ static void test_exit_without_waiting(void **state)
 static void end_in_child(kiln_cache *cache, kiln_store_ticket *ticket, bool puts)
 {
     kiln_store_ticket *own = NULL;
+    alarm(PATIENCE_MS / 1000);
     require(get_text(cache, "key", 30, NULL, &own) == KILN_STORE_BUSY && !own);
     if (puts)
         require(put_text(cache, "key", "value", ticket) == KILN_OK);
@@ -270,6 +271,7 @@ static void hold_and_fork(struct shared *shared, const char *folder, unsigned ho
     kiln_cache *cache = open_in_child(folder, host);
     kiln_store_ticket *ticket = NULL;
     require(get_text(cache, "key", 1, NULL, &ticket) == KILN_STORE_MISS && ticket);
+    sleep_ms(100); /* its heartbeats have started: the address sanitizer's allocator can't be forked while they do */
     pid_t child = fork();
     if (!child) end_in_child(cache, ticket, false);
     require(status_of(child) == 0);

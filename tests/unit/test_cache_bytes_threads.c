@@ -6,6 +6,8 @@
  */
 #include "bytes_support.h"
 
+#include "store/claim.h"
+
 struct world {
     char folder[64];
     kiln_cache *cache;
@@ -207,7 +209,7 @@ static void test_bounded_wait(void **state)
 static void *ask_without_waiting(void *context)
 {
     const kiln_store_options options = {
-        .struct_size = sizeof options, .wait_ms = PATIENCE_MS, .flags = KILN_STORE_NO_WAIT};
+        .struct_size = sizeof options, .wait_ms = FOREVER_MS, .flags = KILN_STORE_NO_WAIT};
     struct asker *asker = context;
     kiln_store_value value;
     asker->status = kiln_store_get(asker->cache, bytes_of("key"), &options, &value, &asker->ticket, NULL);
@@ -279,7 +281,7 @@ static void test_deadline_of_our_own(void **state)
     sleep_ms(40);
     kiln_store_ticket *ticket = take_ticket(world->cache, "key", 0);
     kiln_store_abandon(late);
-    CHECK_EQ(get_text(world->cache, "key", PATIENCE_MS, NULL, &late), KILN_STORE_BUSY);
+    CHECK_EQ(get_text(world->cache, "key", FOREVER_MS, NULL, &late), KILN_STORE_BUSY);
     CHECK_OK(put_text(world->cache, "key", "value", ticket), NULL);
 }
 
@@ -289,7 +291,7 @@ static void test_asked_twice(void **state)
 {
     struct world *world = *state;
     kiln_store_ticket *ticket = take_ticket(world->cache, "key", 0), *again = ticket;
-    CHECK_EQ(get_text(world->cache, "key", PATIENCE_MS, NULL, &again), KILN_STORE_BUSY); /* at once */
+    CHECK_EQ(get_text(world->cache, "key", FOREVER_MS, NULL, &again), KILN_STORE_BUSY);
     CHECK_NULL(again);
     CHECK_OK(put_text(world->cache, "key", "value", ticket), NULL);
     CHECK_OK(get_text(world->cache, "key", PATIENCE_MS, "value", &again), NULL);
@@ -316,6 +318,22 @@ static void test_ended_elsewhere(void **state)
     CHECK_EQ(pthread_create(&putting.thread, NULL, put_it, &putting), 0);
     CHECK_OK(join(&putting), NULL);
     CHECK_OK(join(&second), NULL);
+}
+
+/* A ticket is no claim of its thread: it may be ended anywhere, and who holds one may wait for another. */
+static void test_holder_waits(void **state)
+{
+    struct world *world = *state;
+    struct asker asker, putting = {.cache = world->cache};
+    kiln_store_ticket *ticket = take_ticket(world->cache, "another key", 0);
+    CHECK_NULL(kiln__claim());
+    start(&asker, world->cache, PATIENCE_MS);
+    CHECK_EQ(join(&asker), KILN_STORE_MISS);
+    putting.ticket = asker.ticket;
+    CHECK_EQ(pthread_create(&putting.thread, NULL, put_it, &putting), 0);
+    CHECK_OK(get_text(world->cache, "key", PATIENCE_MS, "value", &asker.ticket), NULL);
+    CHECK_OK(join(&putting), NULL);
+    CHECK_OK(put_text(world->cache, "another key", "value", ticket), NULL);
 }
 
 static void *hold_and_ask(void *context)
@@ -383,6 +401,7 @@ int main(void)
         BOTH(test_deadline_of_our_own),
         BOTH(test_asked_twice),
         BOTH(test_ended_elsewhere),
+        BOTH(test_holder_waits),
         BOTH(test_circle),
         cmocka_unit_test_setup_teardown(test_closed, set_up_folder, tear_down),
     };
