@@ -12,6 +12,7 @@
 #include "base/process/gate.h"
 #include "cache/kernels/compiler_steps.h"
 #include "cache/kernels/llvm_link.h"
+#include "device/isa.h"
 #include "link/link.h"
 
 /* ---- link ----------------------------------------------------------------------------------------------------- */
@@ -34,8 +35,13 @@ static struct linked **bucket_of(const void *executable)
     return &all_linked[((uint64_t)(uintptr_t)executable * 0x9e3779b97f4a7c15ull >> 32) % BUCKETS];
 }
 
-static kiln_status link_on_cpu(const kiln_artifact *artifact, struct linked *linked, kiln_error *err)
+/* A device for another machine's CPU is found under compile-only, which may not be the mode of each cache. */
+static kiln_status link_on_cpu(const kiln_artifact *artifact, const kiln_device *device, struct linked *linked,
+                               kiln_error *err)
 {
+    if (!kiln__target_runs_here(&device->target))
+        return kiln__fail(err, KILN_LINK_FAILED, "this machine can't run code for %s; use KILN_MODE=compile-only",
+                          device->target.name);
     kiln_status status =
         kiln__image_load(kiln_artifact_get(artifact, "object"), kiln_artifact_entry(artifact), &linked->image, err);
     if (!status) linked->executable = kiln__image_entry(linked->image);
@@ -70,7 +76,7 @@ kiln_status kiln__llvm_link(void *self, const kiln_artifact *artifact, kiln_devi
     struct linked *linked = calloc(1, sizeof *linked);
     if (!linked) return kiln__no_memory(err, "an image");
     kiln_status status =
-        device->gpu ? link_on_gpu(artifact, device->gpu, linked, err) : link_on_cpu(artifact, linked, err);
+        device->gpu ? link_on_gpu(artifact, device->gpu, linked, err) : link_on_cpu(artifact, device, linked, err);
     if (status) {
         free(linked);
         return status;
