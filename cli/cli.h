@@ -47,7 +47,7 @@ enum { MAX_TARGETS = 16, MANY_OPERANDS = 1 << 20 };
 
 /* Words after the command's name, sorted out. */
 struct options {
-    bool json, help, repair, yes, dry_run, is_public;
+    bool json, help, repair, yes, dry_run, is_public, without_times;
     const char *folder, *section; /* NULL: not given */
     const char *size, *files, *older, *comment, *function, *used_since;
     const char *targets[MAX_TARGETS + 1]; /* --target may be given more than once; NULL at the end */

@@ -40,6 +40,7 @@ static int run(const struct command *command, int count, char **words)
                                 .function = options.function,
                                 .targets = options.target_count ? options.targets : NULL,
                                 .is_public = options.is_public,
+                                .without_times = options.without_times,
                                 .progress = {progress_report, &progress}};
     if (options.used_since && !(what.max_age_s = parse_seconds(options.used_since)))
         return usage_error(command, "--used-since %s: right would be 90s, 15m, 12h, 30d or 8w", options.used_since);
@@ -61,7 +62,7 @@ const struct command cmd_export = {
     .name = "export",
     .summary = "a folder as one file, to be shipped",
     .usage = "kiln export OUT.kilnpack [--function NAME] [--target TARGET]... [--used-since TIME] [--public]\n"
-             "                   [--folder DIR] [--json]",
+             "                   [--no-times] [--folder DIR] [--json]",
     .help =
         "Writes artifacts of a folder into one compressed file, a pack, which caches use where it lies:\n\n"
         "    kiln export kernels.kilnpack --used-since 7d --target x86-64-v3\n"
@@ -77,10 +78,11 @@ const struct command cmd_export = {
         "  --target TARGET    what is for it, or for none: x86-64-v3, sm_90, native; up to 16 of them\n"
         "  --used-since TIME  what was used in the last 90s, 15m, 12h, 30d or 8w; use is noted once an hour\n"
         "  --public           everybody may read the pack; without, its owner only\n"
+        "  --no-times         says nowhere when something was made: equal kernels give equal packs, byte for byte\n"
         "  --folder DIR       instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"
         "  --json             an object: files and bytes\n",
     .takes = "--function --target --used-since --folder",
-    .flags = "--public",
+    .flags = "--public --no-times",
     .max_operands = 1,
     .run = run,
 };

@@ -58,7 +58,8 @@ static bool *flag_of(const struct command *command, struct options *options, con
     } flags[] = {{"--repair", &options->repair},
                  {"--yes", &options->yes},
                  {"--dry-run", &options->dry_run},
-                 {"--public", &options->is_public}};
+                 {"--public", &options->is_public},
+                 {"--no-times", &options->without_times}};
     if (!command->flags || !is_listed(command->flags, name)) return NULL;
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (strcmp(name, flags[i].name) == 0) return flags[i].flag;

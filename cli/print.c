@@ -123,7 +123,7 @@ const char *format_time(char *buffer, size_t size, uint64_t unix_s)
 {
     time_t time = (time_t)unix_s;
     struct tm parts;
-    if (!localtime_r(&time, &parts) || strftime(buffer, size, "%Y-%m-%d %H:%M", &parts) == 0)
+    if (!unix_s || !localtime_r(&time, &parts) || strftime(buffer, size, "%Y-%m-%d %H:%M", &parts) == 0)
         snprintf(buffer, size, "?");
     return buffer;
 }

@@ -89,6 +89,9 @@ typedef struct kiln_export_options {
     uint64_t max_age_s;         /* only what was used since; use is noted once an hour. 0: all */
     bool is_public;             /* everybody may read the pack (mode 0644); otherwise its owner only (0600) */
     kiln_progress progress;
+    /* Says neither when the pack was made nor when, and for how long, anything was compiled: of equal kernels every
+     * export gives equal bytes. Counters of saved time then lack what these kernels save. */
+    bool without_times;
 } kiln_export_options;
 
 typedef struct kiln_export_report {

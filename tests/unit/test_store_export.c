@@ -235,6 +235,49 @@ static void modes_do_not_depend_on_the_umask(void **state)
     CHECK_EQ(info.st_mode & 07777, 0600);
 }
 
+static void fill_at(const char *folder, unsigned count, uint64_t unix_s)
+{
+    struct kiln_tier *tier = open_folder(folder);
+    kiln_error err = {0};
+    for (unsigned i = 0; i < count; i++) {
+        struct kiln_artifact *artifact = make_artifact(i);
+        artifact->created_unix_s = unix_s + i;
+        artifact->compile_ns = unix_s * (i + 1);
+        CHECK_OK(tier->methods->put(tier, artifact, &err), &err);
+        kiln__artifact_unref(artifact);
+    }
+    tier->methods->free(tier);
+}
+
+static void equal_kernels_give_equal_packs_without_times(void **state)
+{
+    (void)state;
+    const char *const folders[] = {pack_path("early"), pack_path("late")};
+    const char *const paths[] = {pack_path("early.kilnpack"), pack_path("late.kilnpack")};
+    struct kiln_buffer packs[2];
+    kiln_error err = {0};
+    for (int without_times = 0; without_times < 2; without_times++) {
+        CHECK_CONTEXT("without times: %d", without_times);
+        for (int i = 0; i < 2; i++) {
+            const kiln_export_options what = {
+                .struct_size = sizeof what, .folder = folders[i], .without_times = without_times};
+            if (!without_times) fill_at(folders[i], 50, i ? 1800000000 : 1700000000);
+            CHECK_OK(kiln_export(paths[i], &what, NULL, &err), &err);
+            packs[i] = read_whole(paths[i]);
+        }
+        bool is_same = packs[0].size == packs[1].size && memcmp(packs[0].data, packs[1].data, packs[0].size) == 0;
+        CHECK_EQ(is_same, without_times);
+        CHECK_EQ(memmem(packs[0].data, packs[0].size, "\nmade ", 6) == NULL, without_times);
+        for (int i = 0; i < 2; i++) kiln__buffer_release(&packs[i]);
+    }
+    CHECK_OK(
+        kiln_import(paths[0],
+                    &(kiln_import_options){.struct_size = sizeof(kiln_import_options), .folder = pack_path("timeless")},
+                    NULL, &err),
+        &err);
+    CHECK_EQ(count_in(pack_path("timeless"), 60), 50);
+}
+
 /* ---- what an import refuses -------------------------------------------------------------------------------------- */
 
 static void remove_folder(const char *folder)
@@ -442,6 +485,7 @@ int main(void)
         cmocka_unit_test(unusable_files_are_left_out),
         cmocka_unit_test(names_and_sizes_are_checked),
         cmocka_unit_test(modes_do_not_depend_on_the_umask),
+        cmocka_unit_test(equal_kernels_give_equal_packs_without_times),
         cmocka_unit_test(damaged_packs_import_nothing),
         cmocka_unit_test(packs_that_others_may_write_need_signatures),
         cmocka_unit_test(whole_entries_or_none_are_left),

@@ -116,6 +116,14 @@ static kiln_status sign(struct kiln_artifact *artifact, kiln_error *err)
     return kiln__fail(err, KILN_INVALID, "%s", error.text);
 }
 
+/* They are metadata, which no signature covers. */
+static void drop_times(const struct exporting *exporting, struct kiln_artifact *artifact)
+{
+    if (!exporting->options->without_times) return;
+    artifact->created_unix_s = 0;
+    artifact->compile_ns = 0;
+}
+
 static kiln_status write_entries(struct exporting *exporting, struct kiln_pack_writer *writer, kiln_error *err)
 {
     size_t count = kiln_inspect_count(exporting->inspector);
@@ -124,6 +132,7 @@ static kiln_status write_entries(struct exporting *exporting, struct kiln_pack_w
         kiln_entry *entry = exporting->is_selected[i] ? open_entry(exporting, i) : NULL;
         if (!entry) continue;
         struct kiln_artifact *artifact = kiln__entry_artifact(entry);
+        drop_times(exporting, artifact);
         status = sign(artifact, err);
         if (status == KILN_OK) status = kiln__pack_add(writer, artifact, err);
         if (status == KILN_OK) kiln__tally_add(&exporting->tally, artifact, raw_size(entry));
@@ -137,7 +146,7 @@ static kiln_status write_pack(struct exporting *exporting, const char *path, kil
 {
     struct kiln_pack_writer writer;
     struct kiln_buffer manifest = {0};
-    time_t now = time(NULL);
+    time_t now = exporting->options->without_times ? 0 : time(NULL);
     kiln__manifest_print(&exporting->tally, now, LARGEST_MANIFEST, &manifest);
     uint32_t room = (uint32_t)manifest.size + SIGNER_LINE;
     kiln_status status = manifest.failed ? kiln__no_memory(err, "the manifest of a pack")

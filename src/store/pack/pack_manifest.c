@@ -111,7 +111,8 @@ void kiln__manifest_print(struct kiln_tally *tally, time_t now, size_t limit, st
     size_t start = out->size;
     for (int with_functions = 1; with_functions >= 0; with_functions--) {
         out->size = start;
-        kiln__buffer_printf(out, "kiln " KILN_VERSION "\nmade %s\n", made);
+        kiln__buffer_printf(out, "kiln " KILN_VERSION "\n");
+        if (now) kiln__buffer_printf(out, "made %s\n", made);
         if (tally->toolchain[0]) kiln__buffer_printf(out, "%s%s\n", toolchain_name, tally->toolchain);
         kiln__buffer_printf(out, "entries %llu\nbytes %llu\n", (unsigned long long)tally->entries,
                             (unsigned long long)tally->raw_bytes);
