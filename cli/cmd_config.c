@@ -132,7 +132,7 @@ const struct command cmd_config = {
         "  --json  {settings: [{name, value, origin, file, line, problem, help}], files, problems}\n\n"
         "Settings:\n\n"
         "  KILN_AUDIT           1, or a file: hits are lowered again and compared\n"
-        "  KILN_BASE_PACK       a pack that is read behind the folder; empty: none\n"
+        "  KILN_BASE_PACK       a pack that is read behind the folder; empty or 0: none\n"
         "  KILN_CACHE_DIR       the folder that is read and written; empty: none, memory only\n"
         "  KILN_CACHE_PATH      folders and packs that are read first, separated by colons, at most 64\n"
         "  KILN_CACHE_SIZE      bound of the folder, 500M or 5G for example\n"

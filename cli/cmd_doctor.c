@@ -99,6 +99,24 @@ static void check_read_only_folders(struct report *report)
     }
 }
 
+static void check_base_pack(struct report *report)
+{
+    char path[PATH_MAX];
+    kiln_error err = {0};
+    kiln_setting_info info = {.struct_size = sizeof info};
+    kiln_status status = kiln_inspect_base_pack(path, sizeof path, &err);
+    kiln_setting_describe("KILN_BASE_PACK", &info, NULL);
+    bool is_missing = info.origin == KILN_SETTING_BY_DEFAULT && access(path, F_OK) != 0; /* which is fine */
+    if (!*path && status == KILN_OK)
+        say(report, LEVEL_OK, "base pack", "none: KILN_BASE_PACK is empty or 0");
+    else if (is_missing)
+        say(report, LEVEL_OK, "base pack", "none at %s; make base-pack builds one, make install puts it there", path);
+    else if (status != KILN_OK)
+        say(report, LEVEL_WARN, "base pack", "%s; not used", err.text);
+    else
+        say(report, LEVEL_OK, "base pack", "%s", path);
+}
+
 /* Who is believed, and who signs here. */
 static void check_keys(struct report *report)
 {
@@ -314,7 +332,7 @@ static void check_environment(struct report *report)
 static int run(const struct command *command, int count, char **words)
 {
     static void (*const checks[])(struct report *) = {
-        check_settings, check_environment, check_target, check_folder, check_read_only_folders,
+        check_settings, check_environment, check_target, check_folder, check_read_only_folders, check_base_pack,
         check_keys,     check_remotes,     check_blas,   check_gpu,    check_compiler,
     };
     struct options options;
@@ -336,7 +354,8 @@ const struct command cmd_doctor = {
     .summary = "check what Kiln needs on this machine",
     .usage = "kiln doctor [--json]",
     .help =
-        "Checks the target, the cache folders, keys, remotes, the compiler, OpenBLAS, the GPUs, and the settings that "
+        "Checks the target, the cache folders, the base pack, keys, remotes, the compiler, OpenBLAS, the GPUs, and the "
+        "settings that "
         "somebody\n"
         "has set, as a program would: what it would log is a warning here. Each remote of KILN_REMOTE is asked for a "
         "small entry,\n"

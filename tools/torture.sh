@@ -10,7 +10,7 @@ each=$((${TORTURE_SECONDS:-600} / count))
 seed=${TORTURE_SEED:-$(date +%s)}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export KILN_CACHE_DIR="$folder" KILN_PLUGIN="$build/lib/libkiln-llvm.so"
+export KILN_BASE_PACK= KILN_CACHE_DIR="$folder" KILN_PLUGIN="$build/lib/libkiln-llvm.so"
 failed=0
 for program in $programs; do
     echo "== $(basename "$program"), $each s, seed $seed"

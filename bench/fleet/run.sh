@@ -14,7 +14,7 @@ trap 'status=$?; stop_servers; rm -rf "$work"; exit $status' EXIT
 trap 'exit 130' INT TERM
 mkdir -p "$servers_folder" "$work/home"
 unset KILN_CACHE_PATH KILN_REMOTE_TTL KILN_STATS KILN_LOG KILN_MODE
-export HOME="$work/home" KILN_SIGN_KEY="$work/key" KILN_REMOTE_TIMEOUT=30000
+export KILN_BASE_PACK= HOME="$work/home" KILN_SIGN_KEY="$work/key" KILN_REMOTE_TIMEOUT=30000
 "$build/bin/kiln" key new "$KILN_SIGN_KEY" >/dev/null
 
 # measure SERVER put|get kiln|hand COMMAND...: its line, with what it was.

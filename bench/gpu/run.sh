@@ -29,7 +29,7 @@ fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
-export KILN_CACHE_DIR="$work/cache" PYTHONDONTWRITEBYTECODE=1
+export KILN_BASE_PACK= KILN_CACHE_DIR="$work/cache" PYTHONDONTWRITEBYTECODE=1
 
 build() {
     "$nvcc" -O3 -std=c++17 -arch="$1" -Iinclude bench/gpu/bench.cu -o "$work/bench" "$libraries/libmlxc.so" \

@@ -13,6 +13,7 @@ fleet_folder=$source/build/fleet servers_folder=$fleet/servers servers_scripts=$
 trap 'status=$?; stop_servers; rm -rf "$fleet"; exit $status' EXIT
 trap 'exit 130' INT TERM
 
+export KILN_BASE_PACK= # what is shown is what remotes do
 # host NAME PROGRAM...: as on a machine of that name.
 host()
 {

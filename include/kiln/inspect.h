@@ -40,6 +40,13 @@ kiln_status kiln_inspect_check_read_only(const char *path, kiln_error *err);
  */
 kiln_status kiln_inspect_toolchain(const char *folder, char *line, size_t size, kiln_error *err);
 
+/*
+ * The base pack, which caches read behind their folders: the one beside the library, or what KILN_BASE_PACK names.
+ * `path` is "" when none is wanted. KILN_IO: it is not there, or a cache would not read it; KILN_INVALID: it is
+ * damaged, or of another tool chain than the compiler here, so that nothing in it is ever found. The text says which.
+ */
+kiln_status kiln_inspect_base_pack(char *path, size_t size, kiln_error *err);
+
 /* The compiler plug-in that the library would open, and the version of the LLVM that is inside; "" when LLVM is a
  * library of its own. KILN_NO_COMPILER: there is no such file. */
 kiln_status kiln_inspect_compiler(char *path, size_t path_size, char *llvm, size_t llvm_size, kiln_error *err);

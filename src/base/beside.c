@@ -37,11 +37,12 @@ const char *kiln__own_folder(void)
     return own_folder;
 }
 
-/* In memory of its own; NULL: out of memory. What is not a file, such as a fifo, might be waited for. */
-static char *path_of(const char *file)
+/* What is not a file, such as a fifo, might be waited for. */
+char *kiln__path_beside(const char *file)
 {
     char *path;
     struct stat info;
+    if (!own_folder) return NULL;
     if (asprintf(&path, "%s/%s", own_folder, file) < 0) return NULL;
     if (!is_program || (stat(path, &info) == 0 && S_ISREG(info.st_mode))) return path;
     free(path);
@@ -64,7 +65,7 @@ static kiln_status open_at(const char *path, const char *symbol, const void **ou
 kiln_status kiln__open_beside(const char *file, const char *symbol, const void **out, kiln_error *err)
 {
     if (!own_folder) return kiln__fail(err, KILN_IO, "can't open %s: the folder of libkiln.so is not known", file);
-    char *path = path_of(file);
+    char *path = kiln__path_beside(file);
     if (!path) return kiln__no_memory(err, "a path");
     kiln_status status = open_at(path, symbol, out, err);
     free(path);

@@ -1,5 +1,5 @@
 /*
- * beside.h - the libraries that stand beside libkiln.so and are opened when they are needed.
+ * beside.h - what stands beside libkiln.so: libraries that are opened when they are needed, and files.
  *
  * Where the library is was noted when it was loaded, as an absolute path, so chdir() and a variable that names another
  * place change nothing. In a program that has this code inside (a test), its own folder counts, and ../lib from there.
@@ -11,6 +11,10 @@
 
 /* The folder of the library, or of the program, that this code is in; NULL: not known. */
 const char *kiln__own_folder(void);
+
+/* Where `file` ("libkiln-trust.so", "kiln/base.kilnpack") would stand, be it there or not: in memory of its own. NULL:
+ * the folder is not known, or out of memory. From every thread. */
+char *kiln__path_beside(const char *file);
 
 /*
  * Opens `file` ("libkiln-trust.so") and finds `symbol` in it. KILN_IO: it is not there, can't be opened or lacks the

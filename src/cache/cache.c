@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/process/callback.h"
 #include "base/process/gate.h"
+#include "cache/base_pack.h"
 #include "cache/kernels/kernel.h"
 #include "cache/kernels/toolchain.h"
 #include "cache/kernels/unlinking.h"
@@ -175,6 +176,20 @@ static void add_tiers(struct kiln_cache *cache, const kiln_cache_options *option
     kiln__buffer_release(&folder);
 }
 
+/*
+ * Asked last of all that is on this machine. Whoever fills a folder on purpose wants all of it there, so compile-only
+ * goes without; and it names no tool chain, since what this library does not look for is of no use to it.
+ */
+static void add_base_pack(struct kiln_cache *cache)
+{
+    struct kiln_tier *tier = NULL;
+    kiln_error error;
+    if (cache->mode == KILN_MODE_OFF || cache->mode == KILN_MODE_COMPILE_ONLY) return;
+    enum kiln_outcome outcome = kiln__base_pack_tier(&cache->events, &tier, &error);
+    if (outcome == KILN_DONE) add_tier(cache, tier);
+    if (outcome == KILN_FAILED) pass_over(cache, "KILN_BASE_PACK", &error);
+}
+
 static struct kiln_remotes *open_remotes(void)
 {
     const char *urls = kiln__config("KILN_REMOTE");
@@ -304,6 +319,7 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
     if (cache->mode != KILN_MODE_OFF) add_tiers(cache, &resolved);
     if (cache->mode != KILN_MODE_OFF) cache->store.remotes = open_remotes();
     find_toolchain(cache);
+    add_base_pack(cache);
     kiln__statistics_at_exit();
     *out = cache;
     return KILN_OK;

@@ -16,6 +16,7 @@
 #include "base/settings/config_file.h"
 #include "base/trust.h"
 #include "base/url.h"
+#include "cache/base_pack.h"
 #include "cache/cache.h"
 #include "cache/kernels/toolchain.h"
 #include "device/device.h"
@@ -48,6 +49,11 @@ static kiln_status check_readable(const char *value, kiln_error *err)
 static kiln_status check_folder(const char *value, kiln_error *err)
 {
     return kiln_inspect_check_folder(value, err);
+}
+
+static kiln_status check_base_pack(const char *value, kiln_error *err)
+{
+    return strcmp(value, "0") ? kiln_inspect_check_read_only(value, err) : KILN_OK;
 }
 
 static kiln_status check_search_path(const char *value, kiln_error *err)
@@ -129,10 +135,19 @@ static const struct {
     const char *name;
     kiln_status (*check)(const char *value, kiln_error *err);
 } checks[] = {
-    {"KILN_AUDIT", check_output},   {"KILN_CACHE_DIR", check_folder},      {"KILN_CACHE_PATH", check_search_path},
-    {"KILN_DEVICE", check_device},  {"KILN_GPU_TARGET", check_gpu_target}, {"KILN_PLUGIN", check_plugin},
-    {"KILN_REMOTE", check_remotes}, {"KILN_REMOTE_CA", check_readable},    {"KILN_SIGN_KEY", check_signing_key},
-    {"KILN_STATS", check_output},   {"KILN_TARGET", check_target},         {"KILN_TRUSTED_KEYS", check_trusted_keys},
+    {"KILN_AUDIT", check_output},
+    {"KILN_BASE_PACK", check_base_pack},
+    {"KILN_CACHE_DIR", check_folder},
+    {"KILN_CACHE_PATH", check_search_path},
+    {"KILN_DEVICE", check_device},
+    {"KILN_GPU_TARGET", check_gpu_target},
+    {"KILN_PLUGIN", check_plugin},
+    {"KILN_REMOTE", check_remotes},
+    {"KILN_REMOTE_CA", check_readable},
+    {"KILN_SIGN_KEY", check_signing_key},
+    {"KILN_STATS", check_output},
+    {"KILN_TARGET", check_target},
+    {"KILN_TRUSTED_KEYS", check_trusted_keys},
 };
 
 /* ---- the interface -------------------------------------------------------------------------------------------- */
@@ -171,17 +186,18 @@ const char *kiln_setting_name(size_t index)
 /* What counts when nobody says anything: a path, where the table can only describe it. */
 static void print_default(const struct kiln_setting *setting, char *out, size_t size)
 {
-    struct kiln_buffer folder = {0};
+    struct kiln_buffer found = {0};
     char path[4096];
     kiln_error error;
     snprintf(out, size, "%s", setting->fallback);
-    if (!strcmp(setting->name, "KILN_CACHE_DIR")) {
-        kiln__default_folder(&folder);
-        if (folder.size && !folder.failed) snprintf(out, size, "%s", (const char *)folder.data);
-        kiln__buffer_release(&folder);
+    if (!strcmp(setting->name, "KILN_CACHE_DIR")) kiln__default_folder(&found);
+    if (!strcmp(setting->name, "KILN_BASE_PACK")) kiln__base_pack_path(&found);
+    if (found.size && !found.failed) {
+        snprintf(out, size, "%s", (const char *)found.data);
     } else if (!strcmp(setting->name, "KILN_PLUGIN") && !kiln__plugin_path(path, sizeof path, &error)) {
         snprintf(out, size, "%s", path);
     }
+    kiln__buffer_release(&found);
 }
 
 kiln_status kiln_setting_describe(const char *name, kiln_setting_info *out, kiln_error *err)

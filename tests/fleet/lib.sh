@@ -13,7 +13,7 @@ mkdir -p "$servers_folder"
 trap 'status=$?; stop_servers; [ $status = 0 ] || [ $status = 77 ] && rm -rf "$work" || echo "$name: files are left in $work" >&2; exit $status' EXIT
 trap 'exit 130' INT TERM
 for variable in $(env | sed -n 's/^\(AWS_[A-Z0-9_]*\)=.*/\1/p'); do unset "$variable"; done
-unset KILN_REMOTE KILN_REMOTE_TTL KILN_REMOTE_CA KILN_SIGN_KEY KILN_TRUSTED_KEYS KILN_S3_ENDPOINT KILN_BASE_PACK KILN_CACHE_DIR
+unset KILN_REMOTE KILN_REMOTE_TTL KILN_REMOTE_CA KILN_SIGN_KEY KILN_TRUSTED_KEYS KILN_S3_ENDPOINT KILN_CACHE_DIR
 unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy XDG_CONFIG_HOME XDG_CACHE_HOME
 export KILN_PLUGIN="$build/lib/libkiln-llvm.so" KILN_REMOTE_TIMEOUT=30000 KILN_LOG=fault
 kernels=20 # of examples/fleet/kernels.c

@@ -16,7 +16,7 @@ const struct kiln_setting kiln__settings[] = {
     {.name = "KILN_AUDIT", .kind = KILN_SETTING_OUTPUT, .is_guarded = true, .fallback = "0",
      .help = "1, or a file: hits are lowered again and compared"},
     {.name = "KILN_BASE_PACK", .kind = KILN_SETTING_PATH, .is_guarded = true, .fallback = "kiln/base.kilnpack beside the library",
-     .help = "a pack that is read behind the folder; empty: none"},
+     .help = "a pack that is read behind the folder; empty or 0: none"},
     {.name = "KILN_CACHE_DIR", .kind = KILN_SETTING_PATH, .is_guarded = true, .fallback = "XDG_CACHE_HOME/kiln or ~/.cache/kiln",
      .help = "the folder that is read and written; empty: none, memory only"},
     {.name = "KILN_CACHE_PATH", .kind = KILN_SETTING_PATHS, .is_guarded = true, .fallback = "",
