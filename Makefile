@@ -1,10 +1,11 @@
 # The front door. CMake and Ninja do the work underneath; each target first makes sure their packages are there.
 #
 #   make            build everything into build/         make asan    tests under address and undefined sanitizers
-#   make demo       build, then show the main job        make tsan    tests under the thread sanitizer
+#   make demo       base-pack, then show the main job    make tsan    tests under the thread sanitizer
 #   make test       build with gcc and clang, run tests  make fuzz    every fuzz target for FUZZ_SECONDS
 #   make bench      measure, with floors of this run     make format  clang-format on our sources
-#   make install    PREFIX, DESTDIR                      make layers  includes that point upwards; part of make test
+#   make base-pack  kernels that programs need first, beside the library: docs/base-pack.md
+#   make install    base-pack too; PREFIX, DESTDIR       make layers  includes that point upwards; part of make test
 #   make clean      remove build/                        make soak    tests that take minutes
 #   make check      what a release runs: test, asan, tsan, fuzz, torture, tidy, abi and fleet
 #   make fleet-demo one cache for a fleet: CI signs, hosts compile nothing; on nginx, Redis and S3 of this machine
@@ -31,7 +32,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet asan tsan fuzz format layers install clean
+.PHONY: all setup build base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet asan tsan fuzz format layers install clean
 
 all: build
 
@@ -42,7 +43,10 @@ build: setup
 	@$(CONFIGURE) -B build -DCMAKE_C_COMPILER=$(CC_GCC)
 	@cmake --build build
 
-demo: build
+base-pack: build
+	@cmake --build build --target base-pack
+
+demo: base-pack
 	@build/bin/kiln demo $(DEMO_ARGS)
 
 test: build test-clang
@@ -51,6 +55,7 @@ test: build test-clang
 
 # An hour or two on 2 cores.
 check: test abi tidy asan tsan
+	@$(CTEST) -L base-pack --test-dir build
 	@$(MAKE) fuzz FUZZ_SECONDS=60
 	@$(MAKE) torture
 	@$(MAKE) fleet
@@ -69,7 +74,7 @@ test-gpu: build
 
 gpu-bundle: setup
 	@$(CONFIGURE) -B build/static -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_STATIC_LLVM=ON
-	@cmake --build build/static --target kiln mlxc kiln-llvm kiln-trust gpu_tests
+	@cmake --build build/static --target kiln mlxc kiln-llvm kiln-trust gpu_tests base-pack
 	@tools/gpu_bundle.sh build/static build/gpu-bundle.tar.xz
 
 # Remotes on servers of this machine, all attacks (make test runs a short form).
@@ -126,7 +131,7 @@ format: setup
 layers:
 	@tools/layers.sh
 
-install: build
+install: base-pack
 	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
 
 clean:

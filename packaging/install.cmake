@@ -8,6 +8,8 @@ if(TARGET kiln_command)
   install(TARGETS kiln_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES ${CMAKE_BINARY_DIR}/share/man/man1/kiln.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
+# Where `make base-pack` has made it: libkiln.so looks for it there (src/cache/base_pack.c).
+install(FILES ${CMAKE_BINARY_DIR}/lib/kiln/base.kilnpack DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln OPTIONAL)
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(CODE "
   set(PROJECT_VERSION ${PROJECT_VERSION})

@@ -240,6 +240,7 @@ if(TARGET mlxc AND TARGET kiln_command)
     set_tests_properties(process_${name} PROPERTIES TIMEOUT 300)
   endforeach()
   set_tests_properties(process_reproducible PROPERTIES TIMEOUT 900) # it builds the libraries
+  set_tests_properties(process_base_pack_whole PROPERTIES TIMEOUT 1500 LABELS "soak;base-pack")
 endif()
 
 # tests/fleet/<name>.sh BUILD SOURCE [all]: remotes on servers of this machine. The long form has the label fleet: `make fleet`.
@@ -287,3 +288,7 @@ if(TARGET mlxc)
   include(${CMAKE_SOURCE_DIR}/tests/walk/walk.cmake)
   include(${CMAKE_SOURCE_DIR}/tests/torture/torture.cmake)
 endif()
+
+# A base pack that was built here would be found beside the library. Only its own tests use one.
+get_property(all_tests DIRECTORY PROPERTY TESTS)
+set_property(TEST ${all_tests} APPEND PROPERTY ENVIRONMENT "KILN_BASE_PACK=")
