@@ -8,6 +8,7 @@ exits 0 "$bin/kiln" demo
 cat out
 says out "from disk, next process"
 says out "the next process compiled 0 kernels"
+says out "no row for the base pack: KILN_BASE_PACK says that none is wanted. \`make base-pack\` builds it."
 says out "refused (strict: demo: scale was 1, is 2)"
 expect "wrong results" "$(grep -c WRONG out || true)" 0
 exits 0 "$bin/kiln" demo --json
