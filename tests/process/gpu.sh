@@ -44,6 +44,14 @@ exits 0 on_gpu env KILN_MODE=no-compile "$program"
 cmp first out
 expect "compiles by the driver of the next process" "$(counter stats gpu_driver_compiles)" 0
 
+# So does compile-only where the GPU is, and its driver makes machine code at once.
+exits 0 on_gpu env KILN_CACHE_DIR="$work/made_here" KILN_MODE=compile-only "$program" 2
+expect "compiles where the GPU is, without a run" "$(counter stats compiles)" "$kernels"
+expect "launches without a run" "$(counter stats gpu_launches)" 0
+exits 0 on_gpu env KILN_CACHE_DIR="$work/made_here" KILN_MODE=no-compile "$program"
+cmp first out
+expect "compiles by the driver after compile-only" "$(counter stats gpu_driver_compiles)" 0
+
 # What is signed ahead is another artifact once it has machine code: signed anew where there is a key, by nobody otherwise.
 "$kiln" key new farm >/dev/null
 "$kiln" key new here >/dev/null
