@@ -63,6 +63,14 @@ kiln_status kiln__dtype_slice_update(const struct kiln_call *call, struct kiln_r
     return check_update(call, 1, err);
 }
 
+/* An array, updates, starts. */
+kiln_status kiln__dtype_update_dynamic(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    as_they_are(call, out);
+    kiln_status status = check_update(call, 1, err);
+    return status ? status : check_indices(call, 2, 3, err);
+}
+
 /* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 static kiln_status expect_mode(const struct kiln_call *call, kiln_error *err)
@@ -221,6 +229,62 @@ kiln_status kiln__shape_slice_update(const struct kiln_call *call, struct kiln_r
                             kiln__input_text(call, 1, left), kiln__shape_text(cut.dims, cut.ndim, right));
     }
     kiln__same_shape(call->inputs[0], out);
+    return KILN_OK;
+}
+
+/* Input `input` has a start, in an array of one axis or none, for each of the first attributes, which are axes. */
+static kiln_status check_starts(const struct kiln_call *call, size_t input, size_t count, kiln_error *err)
+{
+    const struct kiln_array *start = call->inputs[input];
+    uint64_t seen = 0;
+    if (start->ndim > 1)
+        return kiln__refuse(call, err, "Starts must be a scalar or have one dimension, got %d.", start->ndim);
+    if ((size_t)start->size != count)
+        return kiln__refuse(call, err, "Expected one start for each axis, got %lld for %zu.", (long long)start->size,
+                            count);
+    for (size_t i = 0; i < count; i++) {
+        kiln_status status = kiln__expect_axis(call, i, call->inputs[0]->ndim, err);
+        if (status) return status;
+        if (seen >> call->attrs[i] & 1)
+            return kiln__refuse(call, err, "Axis %lld appears twice.", (long long)call->attrs[i]);
+        seen |= UINT64_C(1) << call->attrs[i];
+    }
+    return KILN_OK;
+}
+
+/* slice_dynamic: an axis for each start, then the size of the slice along each axis of the array. */
+kiln_status kiln__shape_slice_dynamic(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    const struct kiln_array *in = call->inputs[0];
+    if (call->attr_count < in->ndim)
+        return kiln__refuse(call, err, "Expected %d slice sizes, one per dimension.", in->ndim);
+    size_t count = call->attr_count - in->ndim;
+    kiln_status status = check_starts(call, 1, count, err);
+    if (status) return status;
+    for (out->ndim = 0; out->ndim < in->ndim; out->ndim++) {
+        int64_t size = call->attrs[count + out->ndim];
+        if (size < 0 || size > in->dims[out->ndim])
+            return kiln__refuse(call, err, "A slice of %lld does not fit axis %zu of size %d.", (long long)size,
+                                out->ndim, in->dims[out->ndim]);
+        out->dims[out->ndim] = (int)size;
+    }
+    return KILN_OK;
+}
+
+/* slice_update_dynamic: an axis for each start. The update has as many axes as the array, none longer. */
+kiln_status kiln__shape_update_dynamic(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    const struct kiln_array *in = call->inputs[0], *update = call->inputs[1];
+    kiln_status status = check_starts(call, 2, call->attr_count, err);
+    if (status) return status;
+    bool fits = in->ndim == update->ndim;
+    for (size_t i = 0; fits && i < in->ndim; i++) fits = update->dims[i] <= in->dims[i];
+    if (!fits) {
+        char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
+        return kiln__refuse(call, err, "An update of shape %s does not fit an array of shape %s.",
+                            kiln__input_text(call, 1, left), kiln__input_text(call, 0, right));
+    }
+    kiln__same_shape(in, out);
     return KILN_OK;
 }
 

@@ -84,3 +84,21 @@ KILN_SLICE_UPDATE(slice_update_add, KILN_MERGE_ADD)
 KILN_SLICE_UPDATE(slice_update_prod, KILN_MERGE_MULTIPLY)
 KILN_SLICE_UPDATE(slice_update_max, KILN_MERGE_MAX)
 KILN_SLICE_UPDATE(slice_update_min, KILN_MERGE_MIN)
+
+int mlx_slice_dynamic(mlx_array *res, const mlx_array a, const mlx_array start, const int *axes, size_t axes_num,
+                      const int *slice_size, size_t slice_size_num, const mlx_stream s)
+{
+    if (KILN_NO_ARRAY(a) || KILN_NO_ARRAY(start) || KILN_NO_STREAM(s)) return 1;
+    if (KILN_NO_ELEMENTS(axes, axes_num) || KILN_NO_ELEMENTS(slice_size, slice_size_num)) return 1;
+    KILN_RETURN_RESULT(res, kiln__slice_dynamic(kiln__unwrap(a), kiln__unwrap(start), axes, axes_num, slice_size,
+                                                slice_size_num, &out, &err));
+}
+
+int mlx_slice_update_dynamic(mlx_array *res, const mlx_array src, const mlx_array update, const mlx_array start,
+                             const int *axes, size_t axes_num, const mlx_stream s)
+{
+    if (KILN_NO_ARRAY(src) || KILN_NO_ARRAY(update) || KILN_NO_ARRAY(start) || KILN_NO_STREAM(s)) return 1;
+    if (KILN_NO_ELEMENTS(axes, axes_num)) return 1;
+    KILN_RETURN_RESULT(res, kiln__slice_update_dynamic(kiln__unwrap(src), kiln__unwrap(update), kiln__unwrap(start),
+                                                       axes, axes_num, &out, &err));
+}

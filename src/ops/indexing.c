@@ -295,3 +295,89 @@ kiln_status kiln__replay_slice_update(struct kiln_record *record, struct kiln_ar
     kiln__recorded_numbers(record, strides);
     return kiln__slice_update(mode, a, update, start, stop, strides, out, err);
 }
+
+/* ---- slices whose starts are an array ------------------------------------------------------------------------------
+ */
+
+/* Plain axes to `out`, which has room for KILN_MAX_NDIM. */
+static kiln_status plain_axes(const char *name, const struct kiln_array *a, const int *axes, size_t count, int64_t *out,
+                              kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    if (count > a->ndim)
+        return kiln__fail(err, KILN_INVALID, "[%s] Got %zu axes for an array of %d dimensions.", name, count, a->ndim);
+    for (size_t i = 0; !status && i < count; i++) {
+        int plain = 0;
+        status = kiln__plain_axis(name, axes[i], a->ndim, &plain, err);
+        out[i] = plain;
+    }
+    return status;
+}
+
+kiln_status kiln__slice_dynamic(struct kiln_array *a, struct kiln_array *start, const int *axes, size_t axis_count,
+                                const int *slice_sizes, size_t size_count, struct kiln_array **out, kiln_error *err)
+{
+    static const char name[] = "slice_dynamic";
+    int64_t attrs[2 * KILN_MAX_NDIM];
+    kiln_status status = require(name, a, start, err);
+    if (!status) status = plain_axes(name, a, axes, axis_count, attrs, err);
+    if (status) return status;
+    if (size_count != a->ndim)
+        return kiln__fail(err, KILN_INVALID, "[%s] Expected %d slice sizes, one per dimension, got %zu.", name, a->ndim,
+                          size_count);
+    for (size_t i = 0; i < size_count; i++) attrs[axis_count + i] = slice_sizes[i];
+    return kiln__apply(KILN_OP_SLICE_DYNAMIC, (struct kiln_array *[]){a, start}, 2, attrs, axis_count + size_count, out,
+                       err);
+}
+
+/* The shape that the update is broadcast to: its own, behind axes of `a` that it lacks. */
+static void update_dims(const struct kiln_array *a, const struct kiln_array *update, const int64_t *axes, size_t count,
+                        int *dims)
+{
+    size_t missing = (size_t)(a->ndim - update->ndim);
+    for (size_t i = 0; i < a->ndim; i++) dims[i] = i < missing ? a->dims[i] : update->dims[i - missing];
+    for (size_t i = 0; i < count; i++)
+        if ((size_t)axes[i] < missing) dims[axes[i]] = 1;
+}
+
+static kiln_status record_update_dynamic(struct kiln_array *a, struct kiln_array *update, struct kiln_array *start,
+                                         const int *axes, size_t axis_count, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_record record = kiln__record_begin(KILN_DEFERRED_SLICE_UPDATE_DYNAMIC);
+    kiln__record_array(&record, a);
+    kiln__record_array(&record, update);
+    kiln__record_array(&record, start);
+    kiln__record_numbers(&record, axes, axis_count);
+    return kiln__record_end(&record, out, err);
+}
+
+kiln_status kiln__replay_slice_update_dynamic(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
+{
+    int axes[KILN_RECORD_NUMBERS];
+    struct kiln_array *a = kiln__recorded_array(record), *update = kiln__recorded_array(record);
+    struct kiln_array *start = kiln__recorded_array(record);
+    size_t count = kiln__recorded_numbers(record, axes);
+    return kiln__slice_update_dynamic(a, update, start, axes, count, out, err);
+}
+
+kiln_status kiln__slice_update_dynamic(struct kiln_array *a, struct kiln_array *update, struct kiln_array *start,
+                                       const int *axes, size_t axis_count, struct kiln_array **out, kiln_error *err)
+{
+    static const char name[] = "slice_update_dynamic";
+    int64_t attrs[KILN_MAX_NDIM];
+    int dims[KILN_MAX_NDIM];
+    struct kiln_expression e = {.err = err};
+    if (kiln__is_recorded(a) || kiln__is_recorded(update) || kiln__is_recorded(start))
+        return record_update_dynamic(a, update, start, axes, axis_count, out, err);
+    kiln_status status = require(name, a, update, err);
+    if (!status) status = require(name, a, start, err);
+    if (!status) status = plain_axes(name, a, axes, axis_count, attrs, err);
+    if (status) return status;
+    if (update->ndim > a->ndim)
+        return kiln__fail(err, KILN_INVALID, "[%s] An update of %d dimensions does not fit an array of %d.", name,
+                          update->ndim, a->ndim);
+    update_dims(a, update, attrs, axis_count, dims);
+    struct kiln_array *inputs[3] = {a, kiln__e_broadcast(&e, kiln__e_astype(&e, update, a->dtype), dims, a->ndim),
+                                    start};
+    return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_UPDATE_DYNAMIC, inputs, 3, attrs, axis_count), out);
+}

@@ -37,4 +37,15 @@ kiln_status kiln__slice_update(enum kiln_merge_mode mode, struct kiln_array *a, 
                                const int *start, const int *stop, const int *strides, struct kiln_array **out,
                                kiln_error *err);
 
+/* A slice of `slice_sizes`, one per axis of `a`, from where `start`, an array, says along `axes`: one start for each; 0
+ * along the others. */
+kiln_status kiln__slice_dynamic(struct kiln_array *a, struct kiln_array *start, const int *axes, size_t axis_count,
+                                const int *slice_sizes, size_t size_count, struct kiln_array **out, kiln_error *err);
+/*
+ * The same slice of `a`, of the update's shape, is replaced. An update with fewer axes is broadcast along those in
+ * front that it lacks, to one element where they have a start; and cast to `a`'s dtype.
+ */
+kiln_status kiln__slice_update_dynamic(struct kiln_array *a, struct kiln_array *update, struct kiln_array *start,
+                                       const int *axes, size_t axis_count, struct kiln_array **out, kiln_error *err);
+
 #endif

@@ -466,6 +466,32 @@ static int gather(mlx_array *res, mlx_array x, mlx_array rows, mlx_array along)
     return code;
 }
 
+/* One start for each axis, in `rows`; the other rows stay. */
+static int slice_from(mlx_array *res, mlx_array x, mlx_array rows, mlx_array along)
+{
+    const int start[] = {0, 0}, stop[] = {1, 1}, step[] = {1, 1}, size[] = {2, TABLE_COLUMNS};
+    (void)along;
+    mlx_array first = mlx_array_new();
+    int code = mlx_slice(&first, rows, start, 2, stop, 2, step, 2, stream) ||
+               mlx_reshape(&first, first, NULL, 0, stream) || mlx_zeros_like(&first, first, stream) ||
+               mlx_slice_dynamic(res, x, first, (int[]){0}, 1, size, 2, stream);
+    mlx_array_free(first);
+    return code;
+}
+
+static int update_from(mlx_array *res, mlx_array x, mlx_array rows, mlx_array along)
+{
+    const int start[] = {0, 0}, stop[] = {1, 1}, step[] = {1, 1}, size[] = {1, TABLE_COLUMNS};
+    (void)along;
+    mlx_array first = mlx_array_new(), zero = mlx_array_new(), row = mlx_array_new();
+    int code = mlx_slice(&first, rows, start, 2, stop, 2, step, 2, stream) ||
+               mlx_reshape(&first, first, (int[]){1}, 1, stream) || mlx_zeros_like(&zero, first, stream) ||
+               mlx_slice_dynamic(&row, x, zero, (int[]){0}, 1, size, 2, stream) ||
+               mlx_slice_update_dynamic(res, x, row, first, (int[]){0}, 1, stream);
+    mlx_array_free(first), mlx_array_free(zero), mlx_array_free(row);
+    return code;
+}
+
 /* Each twice: with indices of the host, and with `made`, which come out of an operation of the same device. */
 static void check_indices(mlx_dtype dtype)
 {
@@ -473,8 +499,8 @@ static void check_indices(mlx_dtype dtype)
     static const struct {
         const char *name;
         int (*call)(mlx_array *res, mlx_array x, mlx_array rows, mlx_array along);
-    } reads[] = {ROW(take_rows),       ROW(take_columns), ROW(take_of_turned),
-                 ROW(take_from_row_1), ROW(take_along),   ROW(gather)};
+    } reads[] = {ROW(take_rows),  ROW(take_columns), ROW(take_of_turned), ROW(take_from_row_1),
+                 ROW(take_along), ROW(gather),       ROW(slice_from),     ROW(update_from)};
 #undef ROW
     const int shape[] = {TABLE_ROWS, TABLE_COLUMNS}, few[] = {3, 7}, many[] = {20, TABLE_COLUMNS};
     mlx_array x = make(dtype, shape, 2);

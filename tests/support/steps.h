@@ -249,6 +249,48 @@ static bool choose_range(const struct choice *choice, struct step *step)
     return count > 0;
 }
 
+/* A size and a start along each axis. */
+static bool choose_place_of_slice(const struct choice *choice, struct step *step)
+{
+    int count = axes_of(choice->in[0]);
+    int *sizes = step->numbers, *start = sizes + count;
+    for (int i = 0; i < count; i++) {
+        int size = size_of(choice->in[0], i), way = below(choice, 3);
+        sizes[i] = way == 0 || !size ? size : 1 + below(choice, size);
+        start[i] = below(choice, size - sizes[i] + 1) - (way == 1 && sizes[i] == 1 ? size : 0);
+    }
+    step->number_count = 2 * count;
+    return count > 0;
+}
+
+/* Its starts as an array; *axes, with room for MAX_AXES, are in the reverse order. */
+static mlx_array starts_of_slice(const struct step *step, int *axes)
+{
+    int count = step->number_count / 2, values[MAX_AXES];
+    for (int i = 0; i < count; i++) axes[i] = count - 1 - i, values[i] = step->numbers[count + axes[i]];
+    return mlx_array_new_data(values, &count, 1, MLX_INT32);
+}
+
+static int run_slice_dynamic(const struct step *step, const mlx_array *in, mlx_array *out, mlx_stream stream)
+{
+    int axes[MAX_AXES];
+    size_t count = (size_t)step->number_count / 2;
+    mlx_array start = starts_of_slice(step, axes);
+    int code = mlx_slice_dynamic(out, in[0], start, axes, count, step->numbers, count, stream);
+    return mlx_array_free(start), code;
+}
+
+/* The second operand, broadcast to the slice, is written there. */
+static int run_update_dynamic(const struct step *step, const mlx_array *in, mlx_array *out, mlx_stream stream)
+{
+    int axes[MAX_AXES];
+    size_t count = (size_t)step->number_count / 2;
+    mlx_array start = starts_of_slice(step, axes), update = mlx_array_new();
+    int code = mlx_broadcast_to(&update, in[1], step->numbers, count, stream) ||
+               mlx_slice_update_dynamic(out, in[0], update, start, axes, count, stream);
+    return mlx_array_free(start), mlx_array_free(update), code;
+}
+
 static int run_slice(const struct step *step, const mlx_array *in, mlx_array *out, mlx_stream stream)
 {
     size_t count = (size_t)step->number_count / 3;
@@ -673,6 +715,8 @@ static const struct kind kinds[] = {
     SCATTER("scatter", scatter_single),
     SCATTER("scatter_add", scatter_add_single),
     SCATTER("scatter_max", scatter_max_single),
+    STEP("slice_dynamic", 1, 6, choose_place_of_slice, run_slice_dynamic),
+    STEP("slice_update_dynamic", 2, 12, choose_place_of_slice, run_update_dynamic),
     UPDATE("slice_update", 16, slice_update),
     UPDATE("slice_update_add", 2, slice_update_add),
     UPDATE("slice_update_max", 2, slice_update_max),

@@ -58,8 +58,8 @@ static uint32_t value_named(const struct description *d, char kind, unsigned num
 
 static void read_form(struct description *d, const char *line)
 {
-    static const char *const schedules[] = {"packed",  "strided", "tiled",  "rows",
-                                            "columns", "indexed", "random", "argreduce"};
+    static const char *const schedules[] = {"packed",  "strided", "tiled",  "rows",     "columns",
+                                            "indexed", "placed",  "random", "argreduce"};
     char schedule[32] = "";
     unsigned axes = 0;
     CHECK_EQ(sscanf(line, "; kiln gpu kernel, %31[^,], %u axes", schedule, &axes), 2);

@@ -1,6 +1,7 @@
 /*
- * test_codegen_gpu_indexed.c - kernels that read through indices, run by the emulator, against plain C: elements of
- * every size, indices of every dtype with and without sign, 32- and 64-bit places; and what is no such kernel.
+ * test_codegen_gpu_indexed.c - kernels that read or write through indices, run by the emulator, against plain C:
+ * elements of every size, indices of every dtype with and without sign, 32- and 64-bit places; and what is no such
+ * kernel.
  */
 #include "gpu_support.h"
 
@@ -16,6 +17,7 @@ struct case_of {
 };
 
 static _Alignas(64) unsigned char data[DATA_ROWS * DATA_COLUMNS * MOST], out[4 * 9 * 5 * MOST], want[sizeof out];
+_Static_assert(sizeof out >= sizeof data, "both ways");
 static _Alignas(64) char rows[4 * 5 * 8], columns[9 * 8];
 
 static bool has_sign(uint8_t dtype)
@@ -103,6 +105,50 @@ static void elements_are_found(void **state)
     }
 }
 
+/* The other way round: what reads `data` through indices, but for places that are named twice, writes there. */
+static void elements_are_placed(void **state)
+{
+    (void)state;
+    enum { ROWS = 3, COLUMNS = 4 };
+    for (int wide = 0; wide < 2; wide++) {
+        uint8_t dtypes[] = {KILN_UINT64, KILN_INT32, KILN_UINT8};
+        uint32_t output = 0;
+        struct kiln_group group = {.operand_count = 3, .output_count = 1, .operand_dtypes = dtypes, .outputs = &output};
+        const struct kiln_gpu_config config = {KILN_GPU_PLACED, 2, wide, !wide};
+        struct kiln_buffer text = {0};
+        kiln_error err = {0};
+        int32_t row = -5;
+        uint8_t column = 4;
+        uint64_t item = wide ? 16 : 8, line = DATA_COLUMNS * item;
+        memset(out, 0xee, sizeof out);
+        memset(want, 0xee, sizeof want);
+        for (size_t i = 0; i < ROWS * COLUMNS; i++)
+            memcpy(want + (DATA_ROWS - 5 + i / COLUMNS) * line + (4 + i % COLUMNS) * item, data + i * item, item);
+        CHECK_OK(kiln__gpu_print(&group, "vii", &config, &text, &err), &err);
+        const uint64_t words[] = {(uintptr_t)out,
+                                  (uintptr_t)data,
+                                  (uintptr_t)&row,
+                                  (uintptr_t)&column,
+                                  ROWS * COLUMNS,
+                                  DATA_ROWS,
+                                  line,
+                                  DATA_COLUMNS,
+                                  item,
+                                  ROWS,
+                                  line,
+                                  COLUMNS * item,
+                                  0,
+                                  0,
+                                  COLUMNS,
+                                  item,
+                                  item,
+                                  0,
+                                  0};
+        launch_gpu(load_gpu_text(&text), 1, words);
+        CHECK_MEM(out, want, sizeof out);
+    }
+}
+
 static void expect_invalid(const uint8_t *dtypes, uint32_t count, uint32_t output, const char *layouts)
 {
     struct kiln_group group = {
@@ -130,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_are_found),
+        cmocka_unit_test(elements_are_placed),
         cmocka_unit_test(other_groups_are_refused),
     };
     return cmocka_run_group_tests(tests, open_plugin, NULL);

@@ -124,11 +124,12 @@ static void every_index_gives_ptx(void **state)
             uint32_t output = 0, turn = (uint32_t)dtype % 5;
             memset(operands, dtype, sizeof operands);
             operands[0] = sizes[turn];
-            struct description d = {.group = {.operand_count = 1 + count,
-                                              .output_count = 1,
-                                              .operand_dtypes = operands,
-                                              .outputs = &output},
-                                    .config = {KILN_GPU_INDEXED, 1 + turn, turn == 4, dtype % 2}};
+            struct description d = {
+                .group = {.operand_count = 1 + count,
+                          .output_count = 1,
+                          .operand_dtypes = operands,
+                          .outputs = &output},
+                .config = {turn % 2 ? KILN_GPU_PLACED : KILN_GPU_INDEXED, 1 + turn, turn == 4, dtype % 2}};
             char layouts[34] = "v";
             struct kiln_buffer text = {0}, ptx = {0};
             kiln_error err = {0};

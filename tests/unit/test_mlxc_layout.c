@@ -235,6 +235,7 @@ static void test_indices(void **state)
     const int start[] = {0, 1}, stop[] = {4, 3}, step[] = {2, 1};
     mlx_vector_array indices = mlx_vector_array_new_value(idx);
     mlx_array updates = ARRAY(MLX_FLOAT32, 4, 1, 4), part = ARRAY(MLX_FLOAT32, 2, 2), order = mlx_array_new();
+    mlx_array first = mlx_array_new_int(0);
     CHECK_EQ(mlx_argsort_axis(&order, m, 0, stream), 0);
     ROWS(take, m, idx), ROWS(take_axis, m, idx, 0), ROWS(take_axis, t, idx, 1), ROWS(take_axis, t, idx, 2);
     ROWS(take_along_axis, m, order, 0), ROWS(put_along_axis, m, order, m, 0), ROWS(scatter_add_axis, m, order, m, 0);
@@ -244,12 +245,14 @@ static void test_indices(void **state)
     ROWS(scatter_max, m, indices, updates, MANY(0)), ROWS(scatter_max_single, m, idx, updates, 0);
     ROWS(scatter_min, m, indices, updates, MANY(0)), ROWS(scatter_min_single, m, idx, updates, 0);
     ROWS(scatter_prod, m, indices, updates, MANY(0)), ROWS(scatter_prod_single, m, idx, updates, 0);
+    ROWS(slice_dynamic, m, first, MANY(1), MANY(2, 3)), ROWS(slice_update_dynamic, m, part, first, MANY(0));
     ROWS(slice_update, m, part, start, 2, stop, 2, step, 2),
         ROWS(slice_update_add, m, part, start, 2, stop, 2, step, 2);
     ROWS(slice_update_max, m, part, start, 2, stop, 2, step, 2);
     ROWS(slice_update_min, m, part, start, 2, stop, 2, step, 2);
     ROWS(slice_update_prod, m, part, start, 2, stop, 2, step, 2);
     mlx_vector_array_free(indices), mlx_array_free(updates), mlx_array_free(part), mlx_array_free(order);
+    mlx_array_free(first);
 }
 
 static void test_products(void **state)

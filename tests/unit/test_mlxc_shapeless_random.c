@@ -280,6 +280,16 @@ STEP(run_slice_update)
     MAKE(slice_update, a, number(-3), start, ndim, stop, ndim, strides, ndim);
 }
 
+/* One number at the last place along the axis, or the one before; where there is none, plain and compiled refuse. */
+STEP(run_update_dynamic)
+{
+    int back = 1 + step->number % 2;
+    mlx_array update = number(7), start = mlx_array_new_int(-back);
+    (void)b;
+    MAKE(slice_update_dynamic, a, update, start, &step->axis, 1);
+    mlx_array_free(start);
+}
+
 STEP(run_concatenate)
 {
     mlx_vector_array twice = mlx_vector_array_new_data((mlx_array[]){a, a}, 2);
@@ -425,6 +435,7 @@ static const struct {
     {"ones_like", run_ones_like, tags_stay},
     {"slice", run_slice, tags_axis_changes},
     {"slice_update", run_slice_update, tags_with_axis},
+    {"slice_update_dynamic", run_update_dynamic, tags_with_axis},
     {"concatenate", run_concatenate, tags_axis_changes},
     {"stack", run_stack, tags_pair},
     {"split", run_split, tags_axis_changes},

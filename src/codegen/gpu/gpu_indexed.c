@@ -1,6 +1,6 @@
 /*
- * gpu_indexed.c - the schedule that reads through indices: a thread finds its position in the index space, reads the
- * indices there, and copies one element from where they say.
+ * gpu_indexed.c - the schedules that read and write through indices: a thread finds its position in the index space,
+ * reads the indices there, and copies one element from where they say, or to there.
  *
  * Elements are bits: nothing is converted. Indices are not checked here, since a kernel can't fail a call;
  * run/gpu/gpu_gather.c does it before the launch.
@@ -33,7 +33,7 @@ static void load_index(struct kiln_printer *p, uint32_t operand, bool is_signed)
         kiln__print(p->ir, "  %p$0.long = $1 i$2 %p$0.value to i64\n", operand, is_signed ? "sext" : "zext", bytes * 8);
 }
 
-/* %p0.atN: the data's pointer moved by indices 1 to N. */
+/* %p0.atN: the moved pointer, from `from` on by index N; the output's pointer is called so too. */
 static void move_by_index(struct kiln_printer *p, uint32_t operand, const char *from)
 {
     bool is_signed = kiln__dtypes[p->dtypes[operand]].kind == KILN_KIND_SIGNED;
@@ -52,18 +52,20 @@ static void move_by_index(struct kiln_printer *p, uint32_t operand, const char *
                 n, is_signed ? "index" : "long", from);
 }
 
-static void copy_element(struct kiln_printer *p, bool wide, const char *from)
+static void copy_element(struct kiln_printer *p, bool wide, const char *from, const char *to)
 {
     size_t bytes = wide ? 16 : kiln__dtype_size(p->dtypes[0]);
     struct kiln_name type = {"<4 x i32>"};
     if (!wide) type = kiln__name(p->ir, "i$0", bytes * 8);
-    kiln__print(p->ir, "  %a0 = load $0, ptr $1, align $2\n  store $0 %a0, ptr %o0.base, align $2\n", type.text, from,
+    kiln__print(p->ir, "  %a0 = load $0, ptr $1, align $3\n  store $0 %a0, ptr $2, align $3\n", type.text, from, to,
                 bytes);
 }
 
-kiln_status kiln__gpu_print_indexed(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
+static kiln_status print(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *moves,
+                         kiln_error *err)
 {
-    struct kiln_name from = {"%p0.base"};
+    struct kiln_name moved;
+    moved = kiln__name(p->ir, "$0", moves);
     if (check_indexed(p, err)) return KILN_INVALID;
     kiln__gpu_open(p, config, "total indices");
     kiln__gpu_first(p, config, KILN_GPU_BLOCK, 1);
@@ -74,13 +76,24 @@ kiln_status kiln__gpu_print_indexed(struct kiln_printer *p, const struct kiln_gp
                 kiln__gpu_index(config));
     kiln__gpu_print_bases(p, config, "%first", 0, config->axes);
     for (uint32_t i = 1; i < p->group->operand_count; i++) {
-        move_by_index(p, i, from.text);
-        from = kiln__name(p->ir, "%p0.at$0", i);
+        move_by_index(p, i, moved.text);
+        moved = kiln__name(p->ir, "%p0.at$0", i);
     }
-    copy_element(p, config->wide, from.text);
+    bool is_output = moves[1] == 'o';
+    copy_element(p, config->wide, is_output ? "%p0.base" : moved.text, is_output ? moved.text : "%o0.base");
     kiln__print(p->ir, "  br label %exit\n\n"
                        "exit:\n"
                        "  ret void\n"
                        "}\n");
     return KILN_OK;
+}
+
+kiln_status kiln__gpu_print_indexed(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
+{
+    return print(p, config, "%p0.base", err);
+}
+
+kiln_status kiln__gpu_print_placed(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err)
+{
+    return print(p, config, "%o0.base", err);
 }

@@ -81,6 +81,7 @@ kiln_status kiln__gpu_print_tiled(struct kiln_printer *p, const struct kiln_gpu_
 kiln_status kiln__gpu_print_rows(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
 kiln_status kiln__gpu_print_columns(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
 kiln_status kiln__gpu_print_indexed(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
+kiln_status kiln__gpu_print_placed(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
 kiln_status kiln__gpu_print_argreduce(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
 kiln_status kiln__gpu_print_random(struct kiln_printer *p, const struct kiln_gpu_config *config, kiln_error *err);
 

@@ -27,6 +27,7 @@ static const struct schedule schedules[] = {
     [KILN_GPU_ROWS] = {"rows", "csv", 1, true, KILN_GROUP_ROWS, kiln__gpu_print_rows},
     [KILN_GPU_COLUMNS] = {"columns", "c", 0, true, KILN_GROUP_ROWS, kiln__gpu_print_columns},
     [KILN_GPU_INDEXED] = {"indexed", "vi", 1, true, 0, kiln__gpu_print_indexed},
+    [KILN_GPU_PLACED] = {"placed", "vi", 1, true, 0, kiln__gpu_print_placed},
     [KILN_GPU_ARGREDUCE] = {"argreduce", "cvsi", 1, true, KILN_GROUP_ALONE, kiln__gpu_print_argreduce},
     [KILN_GPU_RANDOM] = {"random", "v", 0, false, KILN_GROUP_ALONE, kiln__gpu_print_random},
 };

@@ -74,6 +74,14 @@ enum kiln_gpu_schedule {
      */
     KILN_GPU_INDEXED,
     /*
+     * The same, but that indices move the output: thread t copies element t of the data to
+     *
+     *     output + sum over axes (position * stride of the output) + sum over indices (index at that position * step)
+     *
+     * No two of these places are one.
+     */
+    KILN_GPU_PLACED,
+    /*
      * params: pairs, half, the byte stride of the operand. One instruction, random_bits of uint32: n random words,
      * packed, from a key of two, as array/threefry.h lays them out; half = n / 2 and pairs = n - half. Thread t makes
      * words t and, where t is below half, pairs + t.

@@ -7,19 +7,17 @@
  */
 #include "run/gpu/gpu_gather.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cache/cache.h"
 #include "run/gpu/gpu_launch.h"
+#include "run/gpu/gpu_launch_indexed.h"
 #include "run/gpu/gpu_operations.h"
-#include "run/gpu/gpu_params.h"
 #include "run/ops/indices.h"
 
 bool kiln__reads_through(enum kiln_op op, size_t input)
 {
-    return input > 0 && kiln__ops[op].kind == KILN_OP_INDEXED;
+    return op == KILN_OP_UPDATE_DYNAMIC ? input == 2 : input > 0 && kiln__ops[op].kind == KILN_OP_INDEXED;
 }
 
 /* ---- checks ---------------------------------------------------------------------------------------------------- */
@@ -47,16 +45,39 @@ static bool is_computed(const struct kiln_array *array)
     return is_on_host(array) || kiln_cache_default()->mode != KILN_MODE_COMPILE_ONLY;
 }
 
-static kiln_status check_indices(const struct kiln_node *node, size_t i, kiln_error *err)
+/* The sizes of a slice whose start is an array. */
+static void sizes_of(const struct kiln_node *node, int32_t sizes[KILN_MAX_NDIM])
 {
-    struct kiln_array *indices = node->inputs[1 + i], *host = NULL;
-    int64_t *values = NULL, size = node->inputs[0]->dims[axis_of(node, i)];
+    const struct kiln_array *in = node->inputs[0], *second = node->inputs[1]; /* the update, or the starts */
+    bool updates = node->op == KILN_OP_UPDATE_DYNAMIC;
+    for (size_t i = 0; i < in->ndim; i++)
+        sizes[i] = updates ? second->dims[i] : (int32_t)node->attrs[(size_t)second->size + i];
+}
+
+static kiln_status check_values(const struct kiln_node *node, size_t i, const struct kiln_array *host, kiln_error *err)
+{
+    const char *name = kiln__ops[node->op].name;
+    int64_t *values = NULL, starts[KILN_MAX_NDIM], size;
+    int32_t sizes[KILN_MAX_NDIM];
+    if (node->op == KILN_OP_UPDATE_DYNAMIC || node->op == KILN_OP_SLICE_DYNAMIC) {
+        sizes_of(node, sizes);
+        return kiln__starts_read(name, host, node->attrs, node->inputs[0], sizes, starts, err);
+    }
+    size = node->inputs[0]->dims[axis_of(node, i)];
+    kiln_status status = kiln__indices_read(name, host, size, extent_of(node, i), &values, err);
+    free(values);
+    return status;
+}
+
+/* Input `input` has the values of index array `i`. */
+static kiln_status check_indices(const struct kiln_node *node, size_t input, size_t i, kiln_error *err)
+{
+    struct kiln_array *indices = node->inputs[input], *host = NULL;
     kiln_status status = KILN_OK;
     if (indices->size == 0 || !is_computed(indices)) return KILN_OK;
     if (!is_on_host(indices)) status = kiln__launch_graph_flush(err);
     if (!status) status = kiln__array_fetch(indices, &host, err);
-    if (!status) status = kiln__indices_read(kiln__ops[node->op].name, host, size, extent_of(node, i), &values, err);
-    free(values);
+    if (!status) status = check_values(node, i, host, err);
     kiln__array_unref(host);
     return status;
 }
@@ -64,191 +85,107 @@ static kiln_status check_indices(const struct kiln_node *node, size_t i, kiln_er
 kiln_status kiln__indexed_check(const struct kiln_node *node, kiln_error *err)
 {
     kiln_status status = KILN_OK;
-    if (!kiln__reads_through(node->op, 1)) return status;
-    for (size_t i = 0; i + 1 < node->input_count && !status; i++) status = check_indices(node, i, err);
+    size_t i = 0;
+    for (size_t input = 0; input < node->input_count && !status; input++)
+        if (kiln__reads_through(node->op, input)) status = check_indices(node, input, i++, err);
     return status;
 }
 
 /* ---- regions --------------------------------------------------------------------------------------------------- */
-
-enum { MAX_INDICES = KILN_MAX_NDIM }; /* each is about another axis */
-
-struct indexed {
-    struct kiln_loop loop;
-    struct kiln_region regions[2 + MAX_INDICES]; /* result, data, indices */
-    int64_t sizes[MAX_INDICES], steps[MAX_INDICES];
-    uint8_t dtypes[1 + MAX_INDICES]; /* of data and indices */
-    size_t count;                    /* of index arrays */
-};
-
-static void init_region(struct kiln_region *region, const struct kiln_array *array)
-{
-    *region = (struct kiln_region){.data = array->data, .item = (int64_t)kiln__dtype_size(array->dtype)};
-}
-
-/* Axes `first` to before `end` of the array are axes of the loop, from `to` on. */
-static void put_axes(struct kiln_region *region, size_t to, const struct kiln_array *array, size_t first, size_t end)
-{
-    for (size_t i = first; i < end; i++) region->strides[to++] = array->strides[i] * region->item;
-}
 
 static void place_data(struct kiln_region *data, const struct kiln_node *node)
 {
     const struct kiln_array *in = node->inputs[0];
     size_t before = node->input_count > 1 ? node->inputs[1]->ndim : 0;
     if (node->op == KILN_OP_GATHER) {
-        put_axes(data, before, in, 0, in->ndim);
+        kiln__indexed_axes(data, before, in, 0, in->ndim);
     } else if (node->op == KILN_OP_TAKE) {
-        put_axes(data, 0, in, 0, axis_of(node, 0));
-        put_axes(data, axis_of(node, 0) + before, in, axis_of(node, 0) + 1, in->ndim);
+        kiln__indexed_axes(data, 0, in, 0, axis_of(node, 0));
+        kiln__indexed_axes(data, axis_of(node, 0) + before, in, axis_of(node, 0) + 1, in->ndim);
     } else {
-        put_axes(data, 0, in, 0, in->ndim);
+        kiln__indexed_axes(data, 0, in, 0, in->ndim);
         data->strides[axis_of(node, 0)] = 0;
     }
 }
 
-static void describe(struct indexed *indexed, const struct kiln_node *node, const struct kiln_array *out)
+static void describe(struct kiln_indexed *indexed, const struct kiln_node *node, const struct kiln_array *out)
 {
     const struct kiln_array *in = node->inputs[0];
     struct kiln_region *regions = indexed->regions;
     indexed->count = node->input_count - 1u;
     kiln__loop_init(&indexed->loop, out->ndim, out->dims, regions, 2 + indexed->count);
-    init_region(&regions[0], out);
-    put_axes(&regions[0], 0, out, 0, out->ndim);
-    init_region(&regions[1], in);
+    kiln__indexed_region(&regions[0], out);
+    kiln__indexed_axes(&regions[0], 0, out, 0, out->ndim);
+    kiln__indexed_region(&regions[1], in);
     place_data(&regions[1], node);
     for (size_t i = 0; i < indexed->count; i++) {
         const struct kiln_array *indices = node->inputs[1 + i];
         size_t axis = axis_of(node, i);
-        init_region(&regions[2 + i], indices);
-        put_axes(&regions[2 + i], node->op == KILN_OP_TAKE ? axis : 0, indices, 0, indices->ndim);
-        indexed->sizes[i] = in->dims[axis];
-        indexed->steps[i] = in->dims[axis] == 1 ? 0 : in->strides[axis] * regions[1].item;
+        kiln__indexed_region(&regions[2 + i], indices);
+        kiln__indexed_axes(&regions[2 + i], node->op == KILN_OP_TAKE ? axis : 0, indices, 0, indices->ndim);
+        kiln__indexed_about(indexed, i, in, axis);
         indexed->dtypes[1 + i] = indices->dtype;
     }
-    kiln__loop_collapse(&indexed->loop);
 }
 
-/* ---- accesses -------------------------------------------------------------------------------------------------- */
-
-/* Is the last axis packed in result and data, and do all indices stay along it? */
-static bool ends_in_blocks(const struct indexed *indexed)
-{
-    const struct kiln_loop *loop = &indexed->loop;
-    bool is_block = loop->ndim > 0;
-    for (size_t i = 0; is_block && i < loop->count; i++)
-        is_block = loop->regions[i].strides[loop->ndim - 1] == (i < 2 ? loop->regions[i].item : 0);
-    return is_block;
-}
-
-/* Do the blocks of result and data consist of aligned parts of that many bytes? */
-static bool are_blocks_of(const struct indexed *indexed, int64_t bytes)
-{
-    const struct kiln_loop *loop = &indexed->loop;
-    size_t last = loop->ndim - 1;
-    bool fits = loop->dims[last] * loop->regions[0].item % bytes == 0;
-    for (size_t i = 0; i < 2; i++) {
-        fits &= (uintptr_t)loop->regions[i].data % (uintptr_t)bytes == 0;
-        for (size_t axis = 0; axis < last; axis++) fits &= loop->regions[i].strides[axis] % bytes == 0;
-    }
-    for (size_t i = 0; i < indexed->count; i++) fits &= indexed->steps[i] % bytes == 0;
-    return fits;
-}
-
-/* Copies as many bytes at a time as alignment allows: that many are the elements from now on. */
-static void widen(struct indexed *indexed)
-{
-    struct kiln_loop *loop = &indexed->loop;
-    int64_t item = loop->regions[0].item, bytes = KILN_GPU_WIDE;
-    if (!ends_in_blocks(indexed)) return;
-    while (bytes > item && !are_blocks_of(indexed, bytes)) bytes /= 2;
-    loop->dims[loop->ndim - 1] = loop->dims[loop->ndim - 1] * item / bytes;
-    for (size_t i = 0; i < 2; i++) loop->regions[i].item = loop->regions[i].strides[loop->ndim - 1] = bytes;
-    kiln__loop_collapse(loop); /* a block may be one element now */
-}
-
-/* Elements of 16 bytes go by another config of the kernel for those of 8. */
-static uint8_t dtype_of(int64_t bytes)
-{
-    return bytes == 1 ? KILN_UINT8 : bytes == 2 ? KILN_UINT16 : bytes == 4 ? KILN_UINT32 : KILN_UINT64;
-}
-
-/* ---- kernels --------------------------------------------------------------------------------------------------- */
-
-/*
- * One for each list of dtypes that was needed; the list only grows, and nothing in it is released. Two threads may both
- * add theirs; either is right.
+/* ---- slices whose starts are an array ------------------------------------------------------------------------------
  */
-struct known {
-    struct known *next;
-    struct kiln_group_kernels kernels;
-    uint32_t output; /* of the group: operand 0 */
-    uint8_t dtypes[];
-};
 
-static _Atomic(struct known *) known_kernels;
-
-static struct known *make_known(const uint8_t *dtypes, size_t count)
+/* One index for each element of `start`: element i is that of attribute i's axis of `array`. */
+static void describe_starts(struct kiln_indexed *indexed, const struct kiln_node *node, const struct kiln_array *start,
+                            const struct kiln_array *array)
 {
-    struct known *mine = calloc(1, sizeof *mine + count);
-    if (!mine) return NULL;
-    memcpy(mine->dtypes, dtypes, count);
-    mine->kernels.group = (struct kiln_group){
-        .operand_count = (uint32_t)count, .output_count = 1, .operand_dtypes = mine->dtypes, .outputs = &mine->output};
-    strcpy(mine->kernels.name, kiln__ops[KILN_OP_GATHER].name);
-    mine->next = atomic_load_explicit(&known_kernels, memory_order_acquire);
-    while (!atomic_compare_exchange_weak_explicit(&known_kernels, &mine->next, mine, memory_order_acq_rel,
-                                                  memory_order_acquire)) {
+    for (size_t i = 0; i < indexed->count; i++) {
+        struct kiln_region *region = &indexed->regions[2 + i];
+        kiln__indexed_region(region, start);
+        if (i > 0) region->data += (int64_t)i * start->strides[0] * region->item;
+        kiln__indexed_about(indexed, i, array, (size_t)node->attrs[i]);
+        indexed->dtypes[1 + i] = start->dtype;
     }
-    return mine;
 }
 
-static struct known *find_kernels(const uint8_t *dtypes, size_t count)
+/* The elements of `part` are copied: from `data`, or to `out`, moved by the starts. */
+static void describe_slice(struct kiln_indexed *indexed, const struct kiln_array *part, const struct kiln_array *out,
+                           const struct kiln_array *data, const struct kiln_array *start)
 {
-    struct known *known = atomic_load_explicit(&known_kernels, memory_order_acquire);
-    while (known && (known->kernels.group.operand_count != count || memcmp(known->dtypes, dtypes, count) != 0))
-        known = known->next;
-    return known ? known : make_known(dtypes, count);
+    indexed->count = (size_t)start->size;
+    kiln__loop_init(&indexed->loop, part->ndim, part->dims, indexed->regions, 2 + indexed->count);
+    kiln__indexed_region(&indexed->regions[0], out);
+    kiln__indexed_axes(&indexed->regions[0], 0, out, 0, part->ndim);
+    kiln__indexed_region(&indexed->regions[1], data);
+    kiln__indexed_axes(&indexed->regions[1], 0, data, 0, part->ndim);
 }
 
-/* codegen/gpu/gpu_schedule.h, KILN_GPU_INDEXED. With `wide` elements of output and data have 16 bytes. */
-static kiln_status launch(struct kiln_group_kernels *kernels, struct kiln_loop *loop, const int64_t *sizes,
-                          const int64_t *steps, bool wide, kiln_error *err)
-{
-    size_t indices = loop->count - 2, room = 1 + 2 * indices + kiln__params_needed(&kernels->group, loop->ndim);
-    int64_t total = kiln__loop_size(loop);
-    if (total == 0) return KILN_OK;
-    if (room > KILN_MAX_PARAMS) return kiln__gpu_cannot(kernels, err);
-    if (loop->ndim == 0) kiln__loop_append_unit(loop);
-    char layouts[indices + 2];
-    uint64_t buffer[KILN_PARAMS_HEADER + room];
-    struct kiln_gpu_params *params = kiln__params_init(buffer, false);
-    layouts[0] = KILN_LAYOUT_STRIDED;
-    memset(layouts + 1, KILN_LAYOUT_INDEX, indices);
-    layouts[1 + indices] = '\0';
-    struct kiln_gpu_config config = {
-        .schedule = KILN_GPU_INDEXED, .axes = (uint8_t)loop->ndim, .wide = wide, .is_long = total > KILN_GPU_LONGEST};
-    kiln__params_add_pointers(params, loop);
-    kiln__params_add(params, total);
-    for (size_t i = 0; i < indices; i++) {
-        kiln__params_add(params, sizes[i]);
-        kiln__params_add(params, steps[i]);
-    }
-    kiln__params_add_axes(params, loop);
-    return kiln__gpu_start(kernels, layouts, &config, kiln__full_blocks(kiln__divide_up(total, KILN_GPU_BLOCK)), params,
-                           err);
-}
+/* ---- operations ----------------------------------------------------------------------------------------------------
+ */
 
 kiln_status kiln__gpu_gather(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    struct indexed indexed;
+    struct kiln_indexed indexed;
     kiln_status status = kiln__output_alloc(out, err);
     if (status || out->size == 0) return status;
     describe(&indexed, node, out);
-    widen(&indexed);
-    int64_t bytes = indexed.regions[0].item;
-    indexed.dtypes[0] = dtype_of(bytes);
-    struct known *known = find_kernels(indexed.dtypes, 1 + indexed.count);
-    if (!known) return kiln__no_memory(err, "the kernels of an operation");
-    return launch(&known->kernels, &indexed.loop, indexed.sizes, indexed.steps, bytes == KILN_GPU_WIDE, err);
+    return kiln__gpu_launch_indexed(node->op, KILN_GPU_INDEXED, &indexed, err);
+}
+
+kiln_status kiln__gpu_slice_dynamic(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    const struct kiln_array *in = node->inputs[0], *start = node->inputs[1];
+    struct kiln_indexed indexed;
+    kiln_status status = kiln__output_alloc(out, err);
+    if (status || out->size == 0) return status;
+    describe_slice(&indexed, out, out, in, start);
+    describe_starts(&indexed, node, start, in);
+    return kiln__gpu_launch_indexed(node->op, KILN_GPU_INDEXED, &indexed, err);
+}
+
+kiln_status kiln__gpu_update_dynamic(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    const struct kiln_array *update = node->inputs[1], *start = node->inputs[2];
+    struct kiln_indexed indexed;
+    kiln_status status = kiln__output_update(node, true, out, err);
+    if (status || update->size == 0) return status;
+    describe_slice(&indexed, update, out, update, start);
+    describe_starts(&indexed, node, start, out);
+    return kiln__gpu_launch_indexed(node->op, KILN_GPU_PLACED, &indexed, err);
 }

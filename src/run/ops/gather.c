@@ -1,5 +1,5 @@
 /*
- * gather.c - reading through indices: take, gather, take_along_axis. On GPUs: run/gpu/gpu_gather.c.
+ * gather.c - reading through indices: take, gather, take_along_axis, slice_dynamic. On GPUs: run/gpu/gpu_gather.c.
  *
  * All index values are checked first, so the copies need no checks. Results are packed; each part of them is written by
  * one thread.
@@ -162,5 +162,23 @@ kiln_status kiln__run_take_along(const struct kiln_node *node, struct kiln_array
         kiln__rows_run(take_rows, &along, along.to.rows, out->size);
     }
     free(values);
+    return status;
+}
+
+/* ---- slice_dynamic: a slice whose place is read when it is taken ------------------------------------------------ */
+
+/* Inputs: the array, starts. Attributes: an axis for each start, then the sizes, which are the result's. */
+kiln_status kiln__run_slice_dynamic(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    struct kiln_array *in = node->inputs[0], *part = NULL;
+    const struct kiln_array *start = node->inputs[1];
+    int64_t starts[KILN_MAX_NDIM], offset = 0;
+    kiln_status status = kiln__starts_read("slice_dynamic", start, node->attrs, in, out->dims, starts, err);
+    if (!status) status = kiln__output_alloc(out, err);
+    if (status || out->size == 0) return status;
+    for (int64_t i = 0; i < start->size; i++) offset += starts[i] * in->strides[node->attrs[i]];
+    status = kiln__array_view(in, out->ndim, out->dims, in->strides, offset, &part, err);
+    if (!status) status = kiln__copy_packed(part, out->data, err);
+    kiln__array_unref(part);
     return status;
 }

@@ -66,21 +66,40 @@ static kiln_status refuse(const char *name, const struct kiln_array *indices, in
                       (long long)size, (long long)-size, (long long)(size - extent));
 }
 
+/* Counts a negative value from the end, and checks it. */
+static kiln_status settle(const char *name, const struct kiln_array *indices, int64_t *value, int64_t size,
+                          int64_t extent, kiln_error *err)
+{
+    bool is_signed = kiln__dtypes[indices->dtype].kind == KILN_KIND_SIGNED;
+    int64_t given = *value;
+    if (given < 0 && is_signed && given >= -size) *value += size;
+    if (*value >= 0 && *value <= size - extent) return KILN_OK;
+    return refuse(name, indices, given, size, extent, err);
+}
+
 kiln_status kiln__indices_read(const char *name, const struct kiln_array *indices, int64_t size, int64_t extent,
                                int64_t **out, kiln_error *err)
 {
-    bool is_signed = kiln__dtypes[indices->dtype].kind == KILN_KIND_SIGNED;
+    kiln_status status = KILN_OK;
     int64_t *values = malloc(((size_t)indices->size + 1) * sizeof *values);
     if (!values) return kiln__no_memory(err, "indices");
     if (indices->size > 0) read_all(indices, values);
-    for (int64_t i = 0; i < indices->size; i++) {
-        int64_t value = values[i];
-        if (value < 0 && is_signed && value >= -size) values[i] = value + size;
-        if (values[i] < 0 || values[i] > size - extent) {
-            free(values);
-            return refuse(name, indices, value, size, extent, err);
-        }
-    }
-    *out = values;
-    return KILN_OK;
+    for (int64_t i = 0; i < indices->size && !status; i++)
+        status = settle(name, indices, &values[i], size, extent, err);
+    if (status)
+        free(values);
+    else
+        *out = values;
+    return status;
+}
+
+kiln_status kiln__starts_read(const char *name, const struct kiln_array *start, const int64_t *axes,
+                              const struct kiln_array *array, const int32_t *sizes, int64_t out[KILN_MAX_NDIM],
+                              kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    if (start->size > 0) read_all(start, out);
+    for (int64_t i = 0; i < start->size && !status; i++)
+        status = settle(name, start, &out[i], array->dims[axes[i]], sizes[axes[i]], err);
+    return status;
 }

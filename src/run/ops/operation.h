@@ -29,6 +29,10 @@ kiln_status kiln__run_here(const struct kiln_node *node, struct kiln_array *out,
 kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err);
 /* `out` becomes a view of `base`; offset and strides in elements. */
 void kiln__output_view(struct kiln_array *out, struct kiln_array *base, int64_t offset, const int64_t *strides);
+/* `out` for an update of the first input: its bytes where they may be overwritten and nobody else can see them
+ * (run/reuse.h), else a copy of them. */
+kiln_status kiln__output_update(const struct kiln_node *node, bool may_overwrite, struct kiln_array *out,
+                                kiln_error *err);
 /* All of `source` to `data`, which has these strides, in elements. */
 kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int64_t *strides, kiln_error *err);
 /* All of `source`, row-major, packed at `destination`, which has room for it. */

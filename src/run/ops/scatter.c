@@ -1,10 +1,10 @@
 /*
- * scatter.c - writing through indices and slices: scatter, put_along_axis, slice_update.
+ * scatter.c - writing through indices and slices: scatter, put_along_axis, slice_update, slice_update_dynamic.
  *
  * The result starts as a copy of the first input, then updates are merged into it one after the other, so that a
  * position that is written twice has the last value, or all of them added in order. All index values are checked
- * before. slice_update writes into its input's own storage where that can be (reuse.h): doing that again gives the same
- * bytes, so a child that was forked meanwhile may start over.
+ * before. Updates of slices write into their input's own storage where that can be (reuse.h): doing that again gives
+ * the same bytes, so a child that was forked meanwhile may start over.
  */
 #include <stdlib.h>
 
@@ -142,33 +142,21 @@ kiln_status kiln__run_put_along(const struct kiln_node *node, struct kiln_array 
 
 /* ---- slice_update ------------------------------------------------------------------------------------------------ */
 
-/* May the update go into its first input's bytes? */
-static bool goes_in_place(const struct kiln_node *node)
-{
-    return node->attrs[0] == KILN_MERGE_SET && node->is_last_use &&
-           node->inputs[1]->storage != node->inputs[0]->storage && kiln__can_update(node->inputs[0]);
-}
-
-/* Inputs: the array, an update of the slice's shape. Attributes: the mode, then start, stop and step of each axis. */
-kiln_status kiln__run_slice_update(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+kiln_status kiln__output_update(const struct kiln_node *node, bool may_overwrite, struct kiln_array *out,
+                                kiln_error *err)
 {
     struct kiln_array *in = node->inputs[0];
-    const struct kiln_array *update = node->inputs[1];
-    const int64_t *start = node->attrs + 1, *step = node->attrs + 1 + 2 * out->ndim;
-    enum kiln_merge_mode mode = (enum kiln_merge_mode)node->attrs[0];
-    int64_t strides[KILN_MAX_NDIM], offset = 0;
-    kiln_status status = KILN_OK;
-    if (goes_in_place(node))
-        kiln__output_view(out, in, 0, in->strides);
-    else
-        status = copy_input(in, out, err);
-    if (status != KILN_OK || update->size == 0) return status;
-    for (size_t i = 0; i < out->ndim; i++) {
-        offset += start[i] * out->strides[i];
-        strides[i] = step[i] * out->strides[i];
-    }
-    char *data = out->data + offset * (int64_t)kiln__dtype_size(out->dtype);
-    if (mode == KILN_MERGE_SET) return kiln__copy_to(update, data, strides, err);
+    bool in_place =
+        may_overwrite && node->is_last_use && node->inputs[1]->storage != in->storage && kiln__can_update(in);
+    if (!in_place) return copy_input(in, out, err);
+    kiln__output_view(out, in, 0, in->strides);
+    return KILN_OK;
+}
+
+/* Combines the update with the elements of `out` from `data` on, which lie `strides` elements apart. */
+static void merge_slice(enum kiln_merge_mode mode, const struct kiln_array *update, struct kiln_array *out, char *data,
+                        const int64_t *strides)
+{
     int64_t item = (int64_t)kiln__dtype_size(out->dtype);
     struct kiln_region regions[2] = {{.data = data, .item = item}, {.data = update->data, .item = item}};
     struct kiln_loop block;
@@ -179,5 +167,35 @@ kiln_status kiln__run_slice_update(const struct kiln_node *node, struct kiln_arr
     }
     kiln__loop_collapse(&block);
     kiln__merge_block(&block, kiln__merge(mode, out->dtype), 0, 0);
+}
+
+/* Inputs: the array, an update of the slice's shape. Attributes: the mode, then start, stop and step of each axis. */
+kiln_status kiln__run_slice_update(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    const struct kiln_array *update = node->inputs[1];
+    const int64_t *start = node->attrs + 1, *step = node->attrs + 1 + 2 * out->ndim;
+    enum kiln_merge_mode mode = (enum kiln_merge_mode)node->attrs[0];
+    int64_t strides[KILN_MAX_NDIM], offset = 0;
+    kiln_status status = kiln__output_update(node, mode == KILN_MERGE_SET, out, err);
+    if (status != KILN_OK || update->size == 0) return status;
+    for (size_t i = 0; i < out->ndim; i++) {
+        offset += start[i] * out->strides[i];
+        strides[i] = step[i] * out->strides[i];
+    }
+    char *data = out->data + offset * (int64_t)kiln__dtype_size(out->dtype);
+    if (mode == KILN_MERGE_SET) return kiln__copy_to(update, data, strides, err);
+    merge_slice(mode, update, out, data, strides);
     return KILN_OK;
+}
+
+/* Inputs: the array, an update, starts. Attributes: an axis for each start. */
+kiln_status kiln__run_update_dynamic(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    const struct kiln_array *update = node->inputs[1], *start = node->inputs[2];
+    int64_t starts[KILN_MAX_NDIM], offset = 0;
+    kiln_status status = kiln__starts_read("slice_update_dynamic", start, node->attrs, out, update->dims, starts, err);
+    if (!status) status = kiln__output_update(node, true, out, err);
+    if (status || update->size == 0) return status;
+    for (int64_t i = 0; i < start->size; i++) offset += starts[i] * out->strides[node->attrs[i]];
+    return kiln__copy_to(update, out->data + offset * (int64_t)kiln__dtype_size(out->dtype), out->strides, err);
 }
