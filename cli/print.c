@@ -157,6 +157,7 @@ const struct counter kiln_counter_list[] = {
     COUNTER(remote_bytes_read),
     COUNTER(remote_bytes_written),
     COUNTER(remote_ns),
+    COUNTER(bytes_copied),
     {NULL, 0},
 };
 #undef COUNTER

@@ -22,6 +22,8 @@
 #ifndef KILN_COMPILE_H
 #define KILN_COMPILE_H
 
+#include <stdbool.h>
+
 #include "mlx/c/array.h"
 #include "mlx/c/closure.h"
 #include "mlx/c/vector.h"
@@ -68,6 +70,23 @@ static inline int kiln_call_binary(mlx_array *res, const mlx_closure fun, const 
 static inline int kiln_call_ternary(mlx_array *res, const mlx_closure fun, const mlx_array x, const mlx_array y,
                                     const mlx_array z);
 
+/*
+ * Calls a closure of any number of outputs, and donates inputs: `donate` has a bool for each input (NULL: none is).
+ * With a donated input its handle is given up for good. So where nothing else refers to the array, a function that
+ * returns it with a slice updated, as a cache goes through a step of a model, changes it in place and copies nothing;
+ * kiln_counters says what was copied, bytes_copied.
+ *
+ * Other handles, views and lazy or captured arrays keep the values they have: what something else refers to is copied,
+ * as it would be without donation, and so is an array that is passed twice. A donated handle keeps its dtype and shape,
+ * and is to be freed as before; any other use of it is an error when that is evaluated, until mlx_array_set() or a
+ * result gives it a new array. When the call fails it has its array again, unless that was already written over.
+ *
+ * Results of a call without donation may be lazy. If the handles of its inputs are then freed before the results are
+ * evaluated, these are updated in place as well.
+ */
+static inline int kiln_call_donating(mlx_vector_array *res, const mlx_closure fun, const mlx_array *inputs,
+                                     size_t count, const bool *donate);
+
 /* ---- what they call ------------------------------------------------------------------------------------------- */
 
 /* The same functions as symbols, for bindings that cannot compile inline ones (ctypes, cgo, dlsym). */
@@ -89,6 +108,8 @@ int mlx_kiln_call_unary(mlx_array *res, const mlx_closure fun, const mlx_array x
 int mlx_kiln_call_binary(mlx_array *res, const mlx_closure fun, const mlx_array x, const mlx_array y);
 int mlx_kiln_call_ternary(mlx_array *res, const mlx_closure fun, const mlx_array x, const mlx_array y,
                           const mlx_array z);
+int mlx_kiln_call_donating(mlx_vector_array *res, const mlx_closure fun, const mlx_array *inputs, size_t count,
+                           const bool *donate);
 
 /* What the inline functions of 0.1 called: kept for programs built with them. arity 0: the general form. */
 int _mlx_kiln_compile(mlx_closure *res, const char *name, int arity, void (*fun)(void), void *payload,
@@ -142,6 +163,12 @@ static inline int kiln_call_ternary(mlx_array *res, const mlx_closure fun, const
                                     const mlx_array z)
 {
     return mlx_kiln_call_ternary(res, fun, x, y, z);
+}
+
+static inline int kiln_call_donating(mlx_vector_array *res, const mlx_closure fun, const mlx_array *inputs,
+                                     size_t count, const bool *donate)
+{
+    return mlx_kiln_call_donating(res, fun, inputs, count, donate);
 }
 
 #ifdef __cplusplus

@@ -39,6 +39,12 @@ static inline bool kiln__array_is_ready(const struct kiln_array *array)
     return !atomic_load_explicit(&array->node, memory_order_acquire) && array->trace == 0;
 }
 
+/* Did a run take its storage (run/plan.h)? Only who held the one reference to such an array has it. */
+static inline bool kiln__array_is_consumed(const struct kiln_array *array)
+{
+    return kiln__array_is_ready(array) && array->size > 0 && !array->storage;
+}
+
 static inline struct kiln_array *kiln__array_ref(struct kiln_array *array)
 {
     atomic_fetch_add_explicit(&array->refs, 1, memory_order_relaxed);

@@ -415,7 +415,7 @@ static bool is_last(_Atomic uint32_t *refs)
            atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
 }
 
-static void drop_device_copy(struct kiln_storage *storage)
+void kiln__storage_forget_copy(struct kiln_storage *storage)
 {
     kiln__storage_unref(atomic_exchange_explicit(&storage->device_copy, NULL, memory_order_acq_rel));
 }
@@ -424,7 +424,7 @@ void kiln__storage_unref(struct kiln_storage *storage)
 {
     if (!storage || !is_last(&storage->refs)) return;
     if (__builtin_expect(!!atomic_load_explicit(&storage->device_copy, memory_order_acquire), 0))
-        drop_device_copy(storage);
+        kiln__storage_forget_copy(storage);
     if (__builtin_expect(storage->device_index != 0, 0)) {
         count_on_gpu(storage->size, false);
         kiln__gpu_storage_free(storage, gpu_cache_limit());

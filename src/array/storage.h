@@ -53,13 +53,18 @@ static inline struct kiln_storage *kiln__storage_ref(struct kiln_storage *storag
     return storage;
 }
 
-/* May the only one who holds it change its bytes? Not foreign ones, and not bytes with a device copy, which would
- * become stale. */
+/* May the only one who holds it change its bytes, after kiln__storage_forget_copy()? Not foreign ones, and not bytes
+ * whose device copy somebody reads. */
 static inline bool kiln__storage_is_exclusive(struct kiln_storage *storage)
 {
-    return storage->size_class != UINT32_MAX && atomic_load_explicit(&storage->refs, memory_order_acquire) == 1 &&
-           !atomic_load_explicit(&storage->device_copy, memory_order_relaxed);
+    if (storage->size_class == UINT32_MAX || atomic_load_explicit(&storage->refs, memory_order_acquire) != 1)
+        return false;
+    struct kiln_storage *copy = atomic_load_explicit(&storage->device_copy, memory_order_acquire);
+    return !copy || (atomic_load_explicit(&copy->refs, memory_order_acquire) == 1 &&
+                     !atomic_load_explicit(&copy->device_copy, memory_order_relaxed));
 }
+/* Before bytes of exclusive storage change: its device copy would become stale. */
+void kiln__storage_forget_copy(struct kiln_storage *storage);
 
 struct kiln_memory {
     size_t active, peak, cache;

@@ -20,7 +20,8 @@
     ROW(trace_ns) ROW(compile_ns) ROW(link_ns) ROW(saved_ns)                                                           \
     ROW(linked_bytes) ROW(linked_images)                                                                               \
     ROW(remote_misses) ROW(remote_puts) ROW(remote_faults) ROW(remote_waits) ROW(refused_signatures)                   \
-    ROW(remote_bytes_read) ROW(remote_bytes_written) ROW(remote_ns)
+    ROW(remote_bytes_read) ROW(remote_bytes_written) ROW(remote_ns)                                       \
+    ROW(bytes_copied)
 /* clang-format on */
 
 /* calls here are those that missed; hits are added when read. */

@@ -106,12 +106,18 @@ static kiln_status run_callback(const struct kiln_closure *closure, struct kiln_
     return KILN_OK;
 }
 
+kiln_status kiln__closure_run_donating(struct kiln_closure *closure, struct kiln_array *const *inputs, size_t count,
+                                       const bool *donated, mlx_vector_array *res, kiln_error *err)
+{
+    kiln_status status = closure->run ? run_callback(closure, inputs, count, res, err)
+                                      : kiln__closure_run_compiled(closure, inputs, count, donated, res, err);
+    return status && closure->name ? kiln__fail_as(err, status, closure->name) : status;
+}
+
 kiln_status kiln__closure_run(struct kiln_closure *closure, struct kiln_array *const *inputs, size_t count,
                               mlx_vector_array *res, kiln_error *err)
 {
-    kiln_status status = closure->run ? run_callback(closure, inputs, count, res, err)
-                                      : kiln__closure_run_compiled(closure, inputs, count, res, err);
-    return status && closure->name ? kiln__fail_as(err, status, closure->name) : status;
+    return kiln__closure_run_donating(closure, inputs, count, NULL, res, err);
 }
 
 /* ---- the ABI -------------------------------------------------------------------------------------------------- */
@@ -173,8 +179,7 @@ mlx_closure mlx_closure_new_unary(int (*fun)(mlx_array *, const mlx_array))
     return new_closure((struct kiln_closure){.run = run_unary, .function.unary = fun}, fun);
 }
 
-/* Moves the arrays of `made` into *res, whose box is kept. */
-static int give_outputs(mlx_vector_array *res, mlx_vector_array *made)
+int kiln__give_outputs(mlx_vector_array *res, mlx_vector_array *made)
 {
     if (res->ctx) return mlx_vector_array_set(res, *made);
     *res = *made;
@@ -193,8 +198,8 @@ int mlx_closure_apply(mlx_vector_array *res, mlx_closure cls, const mlx_vector_a
     if (held) kiln__closure_ref(closure);
     struct kiln_array *const *arrays = kiln__vector_data(input);
     size_t count = kiln__vector_size(input);
-    int code =
-        kiln__closure_run(closure, arrays, count, &made, &err) == KILN_OK ? give_outputs(res, &made) : KILN_FAIL(&err);
+    int code = kiln__closure_run(closure, arrays, count, &made, &err) == KILN_OK ? kiln__give_outputs(res, &made)
+                                                                                 : KILN_FAIL(&err);
     mlx_vector_array_free(made);
     if (held) kiln__closure_unref(closure);
     return code;

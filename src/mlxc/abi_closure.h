@@ -58,9 +58,15 @@ int kiln__give_closure(mlx_closure *res, struct kiln_closure *closure);
  */
 kiln_status kiln__closure_run(struct kiln_closure *closure, struct kiln_array *const *inputs, size_t count,
                               mlx_vector_array *res, kiln_error *err);
+/* The same where inputs are donated, a bool for each (NULL: none), as by kiln__compiled_call_donating(). */
+kiln_status kiln__closure_run_donating(struct kiln_closure *closure, struct kiln_array *const *inputs, size_t count,
+                                       const bool *donated, mlx_vector_array *res, kiln_error *err);
+
+/* Moves the arrays of `made` into *res, whose box is kept. */
+int kiln__give_outputs(mlx_vector_array *res, mlx_vector_array *made);
 
 /* abi_compile.c: the same for a compiled closure. */
 kiln_status kiln__closure_run_compiled(struct kiln_closure *closure, struct kiln_array *const *inputs, size_t count,
-                                       mlx_vector_array *res, kiln_error *err);
+                                       const bool *donated, mlx_vector_array *res, kiln_error *err);
 
 #endif

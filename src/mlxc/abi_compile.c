@@ -55,12 +55,12 @@ static void free_source(void *payload)
 }
 
 kiln_status kiln__closure_run_compiled(struct kiln_closure *closure, struct kiln_array *const *inputs, size_t count,
-                                       mlx_vector_array *res, kiln_error *err)
+                                       const bool *donated, mlx_vector_array *res, kiln_error *err)
 {
     struct kiln_output_list out;
     struct kiln_closure *outer = applied;
     applied = closure;
-    kiln_status status = kiln__compiled_call(closure->compiled, inputs, count, &out, err);
+    kiln_status status = kiln__compiled_call_donating(closure->compiled, inputs, count, donated, &out, err);
     applied = outer;
     if (status != KILN_OK) return status;
     /* The references move into the vector; only the list itself is left to free. */

@@ -30,6 +30,14 @@ kiln_status kiln__series(enum kiln_series_kind kind, const double numbers[2], in
     return status;
 }
 
+kiln_status kiln__donated(const struct kiln_array *array, struct kiln_array **out, kiln_error *err)
+{
+    const struct kiln_call call = {.op = KILN_OP_DONATED};
+    struct kiln_result result = {.dtype = (enum kiln_dtype)array->dtype, .ndim = array->ndim};
+    memcpy(result.dims, array->dims, array->ndim * sizeof *array->dims);
+    return kiln__apply_result(&call, &result, out, err);
+}
+
 kiln_status kiln__arange(double start, double stop, double step, enum kiln_dtype dtype, struct kiln_array **out,
                          kiln_error *err)
 {

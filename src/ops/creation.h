@@ -32,6 +32,12 @@ kiln_status kiln__full_like(struct kiln_array *like, struct kiln_array *value, e
 kiln_status kiln__zeros_like(struct kiln_array *like, struct kiln_array **out, kiln_error *err);
 kiln_status kiln__ones_like(struct kiln_array *like, struct kiln_array **out, kiln_error *err);
 
+/*
+ * Operation donated: what a handle refers to after its array was donated (run/compiled.h). It has the dtype and shape
+ * of `array`, and its evaluation is an error that says so.
+ */
+kiln_status kiln__donated(const struct kiln_array *array, struct kiln_array **out, kiln_error *err);
+
 enum kiln_series_kind {
     KILN_SERIES_STEPS,  /* first + i * step */
     KILN_SERIES_SPACED, /* from first to last, both included, at equal distances */

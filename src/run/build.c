@@ -257,6 +257,35 @@ static bool add_releases(struct builder *builder)
     return true;
 }
 
+static bool updates_in_place(const struct kiln_step *step)
+{
+    if (step->kernels || kiln__ops[step->op].kind != KILN_OP_UPDATE) return false;
+    return step->op != KILN_OP_SLICE_UPDATE || step->attrs[0] == KILN_MERGE_SET;
+}
+
+/* Walks the steps backwards too: `leads[slot]` says that its last reader is an update, or a view that leads to one. */
+static bool find_consumed(struct builder *builder)
+{
+    struct kiln_plan *plan = builder->plan;
+    bool *seen = kiln__arena_array(&plan->arena, plan->slot_count + 1, sizeof *seen);
+    bool *leads = kiln__arena_array(&plan->arena, plan->slot_count + 1, sizeof *leads);
+    if (!seen || !leads) return false;
+    for (uint32_t i = 0; i < plan->output_count; i++) seen[plan->outputs[i]] = true;
+    for (uint32_t s = plan->step_count; s-- > 0;) {
+        struct kiln_step *step = &plan->steps[s];
+        bool is_view = !step->kernels && kiln__ops[step->op].kind == KILN_OP_VIEW;
+        bool is_on_the_way = updates_in_place(step) || (is_view && leads[step->outputs[0]]);
+        for (uint32_t i = 1; i < step->input_count; i++) seen[step->inputs[i]] = true;
+        if (is_on_the_way && !seen[step->inputs[0]]) {
+            leads[step->inputs[0]] = true;
+            step->consumes = step->inputs[0] < plan->input_count;
+            plan->consumes |= step->consumes;
+        }
+        if (step->input_count) seen[step->inputs[0]] = true;
+    }
+    return true;
+}
+
 /* Scalars that only kernels read are arguments of theirs. Operations and callers want an array. */
 static bool *find_needed(const struct builder *builder)
 {
@@ -314,7 +343,7 @@ static bool build(struct builder *builder)
     }
     for (uint32_t i = 0; i < tape->output_count; i++)
         plan->outputs[plan->output_count++] = builder->slots[tape->outputs[i]];
-    return add_releases(builder);
+    return add_releases(builder) && find_consumed(builder);
 }
 
 /* Is it never a launch of ours? */

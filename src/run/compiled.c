@@ -232,6 +232,7 @@ struct arguments {
     struct kiln_array *const *inputs;
     size_t count;
     kiln_device *device; /* of the key */
+    const bool *donated; /* NULL: no input is */
 };
 
 struct miss {
@@ -425,15 +426,25 @@ static const struct kiln_call_steps shapeless_plan_steps = {.maker = "the functi
 
 /* ---- the call ------------------------------------------------------------------------------------------------- */
 
-static kiln_status run_plan(struct kiln_plan *plan, struct kiln_array *const *inputs, size_t count,
-                            struct kiln_output_list *out, kiln_error *err)
+/* Would it copy what it could consume if the caller let go of it first? */
+static bool should_wait(const struct kiln_plan *plan, const bool *donated)
 {
+    for (uint32_t i = 0; plan->consumes && i < plan->step_count; i++)
+        if (plan->steps[i].consumes && !(donated && donated[plan->steps[i].inputs[0]])) return true;
+    return false;
+}
+
+static kiln_status run_plan(struct kiln_plan *plan, const struct arguments *arguments, struct kiln_output_list *out,
+                            kiln_error *err)
+{
+    struct kiln_array *const *inputs = arguments->inputs;
     kiln_status status = make_room(out, plan->output_count, err);
     if (status) return status;
     bool at_once = plan->device_index || plan->work <= KILN_RUN_AT_ONCE; /* a GPU only starts it */
-    for (size_t i = 0; i < count && at_once; i++) at_once = kiln__array_is_ready(inputs[i]);
-    status =
-        at_once ? kiln__plan_run(plan, inputs, out->arrays, err) : kiln__plan_defer(plan, inputs, out->arrays, err);
+    for (size_t i = 0; i < arguments->count && at_once; i++) at_once = kiln__array_is_ready(inputs[i]);
+    at_once = at_once && !should_wait(plan, arguments->donated);
+    status = at_once ? kiln__plan_run_donated(plan, inputs, arguments->donated, out->arrays, err)
+                     : kiln__plan_defer(plan, inputs, out->arrays, err);
     if (!status)
         out->count = plan->output_count;
     else
@@ -500,8 +511,8 @@ static kiln_status find_or_make_plan(const struct arguments *arguments, const st
     return audit_or_make_plan(arguments, signature, is_counted, plan, err);
 }
 
-static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count, bool *held,
-                             struct kiln_output_list *out, kiln_error *err)
+static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
+                             const bool *donated, bool *held, struct kiln_output_list *out, kiln_error *err)
 {
     struct kiln_signature signature;
     void *plan = NULL;
@@ -509,7 +520,7 @@ static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *
     uint32_t device_index = kiln__default_device_index();
     kiln_status status = check_inputs(inputs, count, err);
     if (!status && device_index) status = kiln__device_at_index(device_index, &device, err);
-    const struct arguments arguments = {compiled, inputs, count, device};
+    const struct arguments arguments = {compiled, inputs, count, device, donated};
     bool pinned = false, is_counted = false;
     while (!status && !pinned) { /* again when the plan was dropped before it could be pinned */
         kiln__memo_begin(&compiled->memo, device, &signature);
@@ -521,13 +532,13 @@ static kiln_status call_plan(struct kiln_compiled *compiled, struct kiln_array *
         kiln__signature_release(&signature);
     }
     if (status) return status;
-    status = run_plan(plan, inputs, count, out, err);
+    status = run_plan(plan, &arguments, out, err);
     kiln__memo_unpin();
     return status;
 }
 
-kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
-                                struct kiln_output_list *out, kiln_error *err)
+kiln_status kiln__compiled_call_donating(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
+                                         const bool *donated, struct kiln_output_list *out, kiln_error *err)
 {
     out->count = 0;
     out->arrays = out->few;
@@ -537,9 +548,15 @@ kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_arra
         hold(compiled, &held);
         status = call_plainly(compiled, inputs, count, out, err);
     } else {
-        status = call_plan(compiled, inputs, count, &held, out, err);
+        status = call_plan(compiled, inputs, count, donated, &held, out, err);
     }
     if (__builtin_expect(status != KILN_OK, 0) && compiled->uses_name) kiln__fail_as(err, status, compiled->name);
     if (__builtin_expect(held, 0)) kiln__compiled_unref(compiled);
     return status;
+}
+
+kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
+                                struct kiln_output_list *out, kiln_error *err)
+{
+    return kiln__compiled_call_donating(compiled, inputs, count, NULL, out, err);
 }

@@ -41,10 +41,17 @@ void kiln__output_list_release(struct kiln_output_list *list);
  * Calls it. Inside a running trace the function itself is called and so becomes part of that trace. Otherwise inputs
  * are never evaluated: when all are ready and the plan makes at most KILN_RUN_AT_ONCE elements it runs now; else the
  * outputs are lazy, made by one node. On failure `out` holds nothing.
+ *
+ * A plan that consumes inputs (run/plan.h) runs later, unless all of those are donated: by then the caller may have let
+ * go of them.
  */
 enum { KILN_RUN_AT_ONCE = 1 << 15 };
 kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
                                 struct kiln_output_list *out, kiln_error *err);
+/* The same where the caller gives up its reference to inputs, a bool for each, until the call has returned: it releases
+ * them afterwards, or keeps them on failure, unless kiln__array_is_consumed(). NULL: none. */
+kiln_status kiln__compiled_call_donating(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
+                                         const bool *donated, struct kiln_output_list *out, kiln_error *err);
 
 void kiln__compiled_clear(struct kiln_compiled *compiled); /* forgets its plans; running ones finish */
 kiln_status kiln__compiled_clear_all(kiln_error *err);     /* of every function of the process */

@@ -388,11 +388,21 @@ static void set_error(struct kiln_node *node, const kiln_error *error)
     if (node->error) *node->error = *error;
 }
 
+/* Has a run taken the bytes of an input? */
+static bool has_consumed(const struct kiln_node *node)
+{
+    for (uint32_t i = 0; node->op == KILN_OP_PLAN && i < node->input_count; i++)
+        if (kiln__array_is_consumed(node->inputs[i])) return true;
+    return false;
+}
+
+/* A node whose inputs are gone can't run again: the error is what every later evaluation gets. */
 static void keep_error(struct kiln_node *node, const kiln_error *error)
 {
+    enum kiln_node_state state = has_consumed(node) ? KILN_NODE_LOST : KILN_NODE_FAILED;
     pthread_mutex_lock(&graph.lock);
     set_error(node, error);
-    move_on(node, KILN_NODE_FAILED);
+    move_on(node, state);
     pthread_mutex_unlock(&graph.lock);
 }
 
@@ -400,7 +410,8 @@ bool kiln__eval_failure(struct kiln_array *array, kiln_error *out)
 {
     pthread_mutex_lock(&graph.lock);
     struct kiln_node *node = atomic_load_explicit(&array->node, memory_order_acquire);
-    bool has_failed = node && node->error && atomic_load(&node->state) == KILN_NODE_FAILED;
+    enum kiln_node_state state = node ? (enum kiln_node_state)atomic_load(&node->state) : KILN_NODE_DONE;
+    bool has_failed = node && node->error && (state == KILN_NODE_FAILED || state == KILN_NODE_LOST);
     if (has_failed) *out = *node->error;
     pthread_mutex_unlock(&graph.lock);
     return has_failed;
@@ -468,8 +479,13 @@ static kiln_status wait_for(struct kiln_node *node, kiln_error *err)
     return status;
 }
 
-static kiln_status refuse_lost(kiln_error *err)
+/* Its run failed after it had consumed inputs, or was lost in a fork. */
+static kiln_status refuse_lost(const struct kiln_node *node, kiln_error *err)
 {
+    if (node->error) {
+        if (err) *err = *node->error;
+        return node->error->status;
+    }
     return kiln__fail(err, KILN_INVALID,
                       "[eval] The process was forked while another thread of its parent computed this array over its "
                       "own inputs, which are lost here; evaluate it before fork().");
@@ -494,7 +510,7 @@ static kiln_status take_step(const struct step *step, struct worker *worker, kil
     for (;;) {
         uint8_t state = atomic_load_explicit(&step->node->state, memory_order_acquire);
         if (state == KILN_NODE_DONE) return KILN_OK;
-        if (state == KILN_NODE_LOST) return refuse_lost(err);
+        if (state == KILN_NODE_LOST) return refuse_lost(step->node, err);
         if (state == KILN_NODE_RUNNING) {
             kiln_status status = wait_for(step->node, err);
             if (status != KILN_OK) return status;

@@ -22,7 +22,8 @@ struct run {
     const struct kiln_plan *plan;
     struct kiln_array **slots;
     struct kiln_array *const *given; /* the inputs as they came; in slots they are at the plan's device */
-    bool owns_inputs; /* nobody but the node that is being evaluated refers to inputs with one reference */
+    const bool *donated;             /* inputs with one reference that belong to this run; NULL: all, or none */
+    bool owns_inputs;                /* all: nobody but the node that is being evaluated refers to them */
     struct kiln_array *few_slots[FEW_SLOTS];
 };
 
@@ -70,15 +71,21 @@ static void run_end(struct run *run)
 /* ---- steps ---------------------------------------------------------------------------------------------------- */
 
 /*
- * Donation: an output takes the storage of an operand that nobody reads after this step, where that can be (reuse.h).
- * An input may be donated by the last step only: a step that fails after it would leave nothing to try again with.
+ * Reuse: an output takes the storage of an operand that nobody reads after this step, where that can be (reuse.h). That
+ * of an input only in the last step: a step that fails after it would leave nothing to try again with. Updates consume
+ * inputs in any step (plan.h).
  */
+static bool owns_input(const struct run *run, uint32_t slot)
+{
+    return slot < run->plan->input_count && (run->donated ? run->donated[slot] : run->owns_inputs);
+}
+
 static bool is_last_use(const struct run *run, const struct kiln_step *step, uint32_t slot)
 {
     const struct kiln_plan *plan = run->plan;
     for (uint32_t i = 0; i < step->release_count; i++)
         if (step->releases[i] == slot) return true;
-    if (slot >= plan->input_count || !run->owns_inputs || step != &plan->steps[plan->step_count - 1]) return false;
+    if (!owns_input(run, slot) || step != &plan->steps[plan->step_count - 1]) return false;
     for (uint32_t i = 0; i < plan->output_count; i++)
         if (plan->outputs[i] == slot) return false;
     return true;
@@ -102,6 +109,7 @@ static struct kiln_storage *take_storage(const struct run *run, const struct kil
                    kiln__can_write_over(operand, out, space->dims, space->ndim);
         if (!can) continue;
         if (step->inputs[i] < run->plan->input_count) kiln__eval_overwrites();
+        kiln__storage_forget_copy(operand->storage);
         return kiln__storage_ref(operand->storage);
     }
     return NULL;
@@ -203,9 +211,28 @@ static struct kiln_array *input_of(const struct run *run, const struct kiln_step
     return slot < plan->input_count ? run->given[slot] : plan->constants[slot - plan->input_count];
 }
 
+/* Is the step's first input one that it consumes, and held by this run alone? */
+static bool may_consume(const struct run *run, const struct kiln_step *step)
+{
+    return step->consumes && owns_input(run, step->inputs[0]) &&
+           atomic_load_explicit(&run->slots[step->inputs[0]]->refs, memory_order_acquire) == 1;
+}
+
+/* What the step made of the input's bytes has them for itself. */
+static void consume(const struct run *run, const struct kiln_step *step)
+{
+    struct kiln_array *input = run->slots[step->inputs[0]];
+    if (!input->storage || run->slots[step->outputs[0]]->storage != input->storage) return;
+    kiln__storage_unref(input->storage);
+    input->storage = NULL;
+    input->data = NULL;
+}
+
 /* Some operations take any number of inputs. */
 static kiln_status run_operation(struct run *run, const struct kiln_step *step, kiln_error *err)
 {
+    bool consumes = may_consume(run, step);
+    if (consumes) kiln__eval_overwrites();
     struct kiln_array *few[FEW_INPUTS], *out;
     struct kiln_array **inputs = step->input_count <= FEW_INPUTS ? few : malloc(step->input_count * sizeof *inputs);
     if (!inputs) return kiln__no_memory(err, "the inputs of an operation");
@@ -214,7 +241,8 @@ static kiln_status run_operation(struct run *run, const struct kiln_step *step, 
     const struct kiln_node node = {.op = step->op,
                                    .attr_count = (uint16_t)step->attr_count,
                                    .input_count = step->input_count,
-                                   .is_last_use = step->release_count && step->releases[0] == step->inputs[0],
+                                   .is_last_use =
+                                       consumes || (step->release_count && step->releases[0] == step->inputs[0]),
                                    .device_index = run->plan->device_index,
                                    .inputs = inputs,
                                    .attrs = step->attrs};
@@ -222,6 +250,7 @@ static kiln_status run_operation(struct run *run, const struct kiln_step *step, 
     if (!status) {
         run->slots[step->outputs[0]] = out;
         status = kiln__run_operation(&node, out, err);
+        if (!status && consumes) consume(run, step);
     }
     if (inputs != few) free(inputs);
     return status;
@@ -242,14 +271,21 @@ static kiln_status run_steps(struct run *run, kiln_error *err)
     return KILN_OK;
 }
 
-/* `inputs` are at the plan's device, `given` where they came from. */
-static kiln_status run_here(const struct kiln_plan *plan, struct kiln_array *const *inputs,
-                            struct kiln_array *const *constants, struct kiln_array *const *given, bool owns_inputs,
-                            struct kiln_array **outputs, kiln_error *err)
+/* What a run is given. */
+struct given {
+    struct kiln_array *const *inputs;
+    const bool *donated; /* as in struct run */
+    bool owns_inputs;
+};
+
+/* `inputs` and `constants` are at the plan's device, those of `given` where they came from. */
+static kiln_status run_here(const struct kiln_plan *plan, const struct given *given, struct kiln_array *const *inputs,
+                            struct kiln_array *const *constants, struct kiln_array **outputs, kiln_error *err)
 {
     struct run run;
-    run.given = given;
-    run.owns_inputs = owns_inputs;
+    run.given = given->inputs;
+    run.donated = given->donated;
+    run.owns_inputs = given->owns_inputs;
     kiln_status status = run_begin(&run, plan, inputs, constants, err);
     if (status) return status;
     status = run_steps(&run, err);
@@ -260,56 +296,61 @@ static kiln_status run_here(const struct kiln_plan *plan, struct kiln_array *con
 }
 
 /* Everything it reads is on the GPU, which is active. */
-static kiln_status run_there(const struct kiln_plan *plan, struct kiln_array *const *inputs,
-                             struct kiln_array *const *constants, struct kiln_array *const *given, bool owns_inputs,
-                             struct kiln_array **outputs, kiln_error *err)
+static kiln_status run_there(const struct kiln_plan *plan, const struct given *given, struct kiln_array *const *inputs,
+                             struct kiln_array *const *constants, struct kiln_array **outputs, kiln_error *err)
 {
-    if (!plan->launch_graph) return run_here(plan, inputs, constants, given, owns_inputs, outputs, err);
+    if (!plan->launch_graph) return run_here(plan, given, inputs, constants, outputs, err);
     kiln__launch_graph_begin(plan->launch_graph, kiln__active.device);
-    kiln_status status = run_here(plan, inputs, constants, given, owns_inputs, outputs, err);
+    kiln_status status = run_here(plan, given, inputs, constants, outputs, err);
     kiln_status started = kiln__launch_graph_end(!status, err);
     for (uint32_t i = 0; started && !status && i < plan->output_count; i++) kiln__array_unref(outputs[i]);
     return status ? status : started;
 }
 
 /* Inputs and captured arrays that are elsewhere are copied to the GPU first. */
-static kiln_status run_with_copies(const struct kiln_plan *plan, struct kiln_array *const *inputs,
-                                   struct kiln_array **outputs, kiln_error *err)
+static kiln_status run_with_copies(const struct kiln_plan *plan, const struct given *given, struct kiln_array **outputs,
+                                   kiln_error *err)
 {
     struct kiln_moved moved = {.arrays = moved.few}, constants = {.arrays = constants.few};
-    kiln_status status = kiln__move(&moved, inputs, plan->input_count, plan->device_index, err);
+    kiln_status status = kiln__move(&moved, given->inputs, plan->input_count, plan->device_index, err);
     if (!status) status = kiln__move(&constants, plan->constants, plan->constant_count, plan->device_index, err);
-    if (!status) status = run_there(plan, moved.arrays, constants.arrays, inputs, false, outputs, err);
+    if (!status) status = run_there(plan, given, moved.arrays, constants.arrays, outputs, err);
     kiln__moved_release(&moved);
     kiln__moved_release(&constants);
     return status;
 }
 
-static kiln_status run_on_gpu(const struct kiln_plan *plan, struct kiln_array *const *inputs, bool owns_inputs,
-                              struct kiln_array **outputs, kiln_error *err)
+static kiln_status run_on_gpu(const struct kiln_plan *plan, const struct given *given, struct kiln_array **outputs,
+                              kiln_error *err)
 {
     struct kiln_placement before;
     kiln_status status = kiln__run_at(plan->device_index, &before, err);
     if (status) return status;
-    bool are_there = kiln__all_at(inputs, plan->input_count, plan->device_index) &&
+    bool are_there = kiln__all_at(given->inputs, plan->input_count, plan->device_index) &&
                      kiln__all_at(plan->constants, plan->constant_count, plan->device_index);
-    status = are_there ? run_there(plan, inputs, plan->constants, inputs, owns_inputs, outputs, err)
-                       : run_with_copies(plan, inputs, outputs, err);
+    status = are_there ? run_there(plan, given, given->inputs, plan->constants, outputs, err)
+                       : run_with_copies(plan, given, outputs, err);
     kiln__active = before;
     return status;
 }
 
-static kiln_status run_plan(const struct kiln_plan *plan, struct kiln_array *const *inputs, bool owns_inputs,
-                            struct kiln_array **outputs, kiln_error *err)
+static kiln_status run_plan(const struct kiln_plan *plan, const struct given *given, struct kiln_array **outputs,
+                            kiln_error *err)
 {
-    if (__builtin_expect(plan->device_index != 0, 0)) return run_on_gpu(plan, inputs, owns_inputs, outputs, err);
-    return run_here(plan, inputs, plan->constants, inputs, owns_inputs, outputs, err);
+    if (__builtin_expect(plan->device_index != 0, 0)) return run_on_gpu(plan, given, outputs, err);
+    return run_here(plan, given, given->inputs, plan->constants, outputs, err);
+}
+
+kiln_status kiln__plan_run_donated(const struct kiln_plan *plan, struct kiln_array *const *inputs, const bool *donated,
+                                   struct kiln_array **outputs, kiln_error *err)
+{
+    return run_plan(plan, &(struct given){inputs, donated, false}, outputs, err);
 }
 
 kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs,
                            kiln_error *err)
 {
-    return run_plan(plan, inputs, false, outputs, err);
+    return kiln__plan_run_donated(plan, inputs, NULL, outputs, err);
 }
 
 /* ---- a plan as one lazy node ---------------------------------------------------------------------------------- */
@@ -328,7 +369,7 @@ static kiln_status eval_plan(struct kiln_node *node, kiln_error *err)
     const struct kiln_plan *plan = node->plan;
     struct kiln_array **made = malloc((plan->output_count + 1) * sizeof *made);
     if (!made) return kiln__no_memory(err, "the outputs of a call");
-    kiln_status status = run_plan(plan, node->inputs, true, made, err);
+    kiln_status status = run_plan(plan, &(struct given){node->inputs, NULL, true}, made, err);
     for (uint32_t i = 0; i < plan->output_count && !status; i++) {
         struct kiln_array *output = kiln__node_output(node, i);
         if (output) move_bytes(output, made[i]);

@@ -4,6 +4,10 @@
  * A slot holds an array while a plan runs: first the inputs, then captured constants, then what steps make. A step is
  * one kernel launch or one operation; it knows the slots that nobody reads after it, so intermediates are released as
  * early as they can be. Plans are immutable and reference counted; any number of threads may run one at the same time.
+ *
+ * An input is consumed if the last step that reads it is an update in place, or a view on the way to one. A run that
+ * owns such an input, because nobody else refers to it, takes its storage: the array that the caller gave has none
+ * afterwards. So a chain of updates works on the same bytes; and a run that fails after that can't be tried again.
  */
 #ifndef KILN_RUN_PLAN_H
 #define KILN_RUN_PLAN_H
@@ -21,6 +25,7 @@ struct kiln_step {
     struct kiln_group_kernels *kernels; /* NULL: an operation */
     const struct kiln_shape *rows;      /* a kernel with rows: the shape of its elements; else NULL */
     uint8_t op;
+    bool consumes; /* its first input is one of the plan that is consumed here */
     uint32_t attr_count, input_count, output_count, release_count;
     int64_t *attrs;
     uint32_t *inputs;   /* slots */
@@ -34,6 +39,7 @@ struct kiln_plan {
     struct kiln_arena arena; /* holds everything below but kernels and constants */
     const char *name;        /* of the function; NULL: it has none */
     bool is_shapeless;       /* made from a record that serves other sizes too */
+    bool consumes;           /* one of its steps does */
     uint32_t device_index;   /* where it runs: graph/default_device.h */
     struct kiln_launch_graph
         *launch_graph; /* on a GPU, unless a library is called: see run/gpu/gpu_launch.h; else NULL */
@@ -63,6 +69,10 @@ void kiln__plan_unref(void *plan); /* NULL is fine */
 /* Runs it on ready inputs. `outputs` gets output_count references; untouched on failure. */
 kiln_status kiln__plan_run(const struct kiln_plan *plan, struct kiln_array *const *inputs, struct kiln_array **outputs,
                            kiln_error *err);
+/* The same where the caller gives up inputs, a bool for each (NULL: none). Where nobody else refers to one it may be
+ * written over and consumed, also by a run that fails: kiln__array_is_consumed(). */
+kiln_status kiln__plan_run_donated(const struct kiln_plan *plan, struct kiln_array *const *inputs, const bool *donated,
+                                   struct kiln_array **outputs, kiln_error *err);
 
 /* For run/prepare.c. An array of that shape, packed, without bytes. */
 kiln_status kiln__shape_array(const struct kiln_shape *shape, struct kiln_array **out, kiln_error *err);

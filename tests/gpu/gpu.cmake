@@ -4,7 +4,7 @@
 # case in KILN_TEST_EVERY.
 set(gpu_tests acceptance_calls acceptance_kernels acceptance_lifetime array async chains closure compile compile_named compile_numbers_random compile_numbers_traps contractions
     elementwise fast index interpreter io layers numbers_cast numbers_elementwise numbers_layouts numbers_moves numbers_reduce
-    ops products quantize random reduce reduce_means refusals reuse rows safetensors shape slice_dynamic sort)
+    ops products quantize random reduce reduce_means refusals reuse rows safetensors shape slice_dynamic sort step)
 set(gpu_programs)
 foreach(test ${gpu_tests})
   set(name gpu_${test})

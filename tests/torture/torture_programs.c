@@ -4,13 +4,14 @@
  *
  * Step by step, with every handle kept and every value evaluated, nothing can be reused: that gives what is expected.
  * Then the program runs lazily with handles dropped as early as they can be, and compiled with inputs that nobody else
- * holds, that somebody holds, and that are views of something. Most axes of a program have one size, and inputs lack
- * axes, because storage fits where sizes coincide. A value that is still held must be what it was, whatever was
- * computed meanwhile; so held values and inputs are compared as well.
+ * holds, that somebody holds, that are donated, and that are views of something. Most axes of a program have one size,
+ * and inputs lack axes, because storage fits where sizes coincide. A value that is still held must be what it was,
+ * whatever was computed meanwhile; so held values and inputs are compared as well.
  *
  * A round is many programs. One that fails is printed with its seed; --attack NAME --seed N --here repeats its round,
  * and KILN_TEST_PROGRAM=N its program alone.
  */
+#include "kiln/compile.h"
 #include "support/steps.h"
 
 #include <unistd.h>
@@ -467,6 +468,33 @@ static void call(const struct program *program, mlx_closure compiled, const char
     }
 }
 
+/* Some inputs are donated, and some of those are referred to by another handle; all that is still there is compared. */
+static void donate(const struct program *program, mlx_closure compiled, const char *how, uint64_t *state)
+{
+    mlx_array inputs[MAX_INPUTS], others[MAX_INPUTS] = {{0}}, outputs[MAX_OUTPUTS] = {{0}};
+    bool is_donated[MAX_INPUTS];
+    mlx_vector_array out = mlx_vector_array_new();
+    for (int i = 0; i < program->input_count; i++) {
+        inputs[i] = make_input(program, i, (enum way_of_input)torture_below(state, WAYS_OF_INPUT));
+        is_donated[i] = torture_below(state, 3);
+        if (torture_below(state, 4) == 0) mlx_array_set(&others[i], inputs[i]);
+    }
+    int code = kiln_call_donating(&out, compiled, inputs, (size_t)program->input_count, is_donated);
+    for (int i = 0; i < program->output_count && !code; i++) code = mlx_vector_array_get(&outputs[i], out, (size_t)i);
+    mlx_vector_array_free(out);
+    if (!code) code = evaluate(outputs, program->output_count, state);
+    TORTURE_REQUIRE(!code, "program %llu fails compiled", (unsigned long long)program->seed);
+    for (int i = 0; i < program->output_count; i++) {
+        compare(program, how, program->outputs[i], outputs[i]);
+        drop(&outputs[i]);
+    }
+    for (int i = 0; i < program->input_count; i++) {
+        if (!is_donated[i]) compare(program, how, i, inputs[i]);
+        if (others[i].ctx) compare(program, how, i, others[i]);
+        drop(&inputs[i]), drop(&others[i]);
+    }
+}
+
 static void run_compiled(struct program *program, uint64_t seed)
 {
     uint64_t state = seed;
@@ -475,6 +503,8 @@ static void run_compiled(struct program *program, uint64_t seed)
     call(program, compiled, "compiled, inputs of nobody else's", false, &state);
     call(program, compiled, "compiled, inputs that are held", true, &state);
     call(program, compiled, "compiled, inputs of nobody else's, again", false, &state);
+    donate(program, compiled, "compiled, inputs that are donated", &state);
+    donate(program, compiled, "compiled, inputs that are donated, again", &state);
     mlx_closure_free(compiled), mlx_closure_free(plain);
 }
 

@@ -8,6 +8,8 @@
  */
 #include <stdlib.h>
 
+#include "cache/cache.h"
+#include "run/kernels/dry_run.h"
 #include "run/ops/axis.h"
 #include "run/ops/indices.h"
 #include "run/ops/merge.h"
@@ -17,7 +19,10 @@
 static kiln_status copy_input(const struct kiln_array *in, struct kiln_array *out, kiln_error *err)
 {
     kiln_status status = kiln__output_alloc(out, err);
-    return status == KILN_OK && in->size > 0 ? kiln__copy_packed(in, out->data, err) : status;
+    if (status || in->size == 0) return status;
+    if (!kiln__dry_run)
+        kiln__add(&kiln_cache_default()->counts.bytes_copied, (uint64_t)in->size * kiln__dtype_size(in->dtype));
+    return kiln__copy_packed(in, out->data, err);
 }
 
 /* ---- scatter ----------------------------------------------------------------------------------------------------- */
@@ -149,6 +154,7 @@ kiln_status kiln__output_update(const struct kiln_node *node, bool may_overwrite
     bool in_place =
         may_overwrite && node->is_last_use && node->inputs[1]->storage != in->storage && kiln__can_update(in);
     if (!in_place) return copy_input(in, out, err);
+    kiln__storage_forget_copy(in->storage);
     kiln__output_view(out, in, 0, in->strides);
     return KILN_OK;
 }
