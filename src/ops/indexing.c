@@ -296,8 +296,7 @@ kiln_status kiln__replay_slice_update(struct kiln_record *record, struct kiln_ar
     return kiln__slice_update(mode, a, update, start, stop, strides, out, err);
 }
 
-/* ---- slices whose starts are an array ------------------------------------------------------------------------------
- */
+/* ---- slices whose starts are an array ---------------------------------------------------------------------------- */
 
 /* Plain axes to `out`, which has room for KILN_MAX_NDIM. */
 static kiln_status plain_axes(const char *name, const struct kiln_array *a, const int *axes, size_t count, int64_t *out,

@@ -388,6 +388,7 @@ static enum kiln_outcome make_plan(void *context, void **value, struct kiln_read
     if (!status) status = plan_from_tape(tape, &compiled->kernels, &plan, err);
     if (!status) plan->is_shapeless = compiled->shapeless;
     if (!status) status = kiln__plan_prepare(plan, miss->arguments->inputs, err);
+    if (!status) kiln__plan_place_constants(plan);
     if (!status && audited) kiln__trace_text_keep(&compiled->texts, plan, &text);
     kiln__buffer_release(&text);
     kiln__tape_free(tape);

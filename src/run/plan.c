@@ -41,8 +41,10 @@ void kiln__plan_unref(void *value)
         free(plan->steps[i].kernels);
     }
     for (uint32_t i = 0; i < plan->constant_count; i++) kiln__array_unref(plan->constants[i]);
+    for (uint32_t i = 0; plan->placed && i < plan->constant_count; i++) kiln__array_unref(plan->placed[i]);
     kiln__launch_graph_free(plan->launch_graph);
     free(plan->constants);
+    free(plan->placed);
     kiln__arena_release(&plan->arena);
     free(plan);
 }
@@ -307,14 +309,39 @@ static kiln_status run_there(const struct kiln_plan *plan, const struct given *g
     return status ? status : started;
 }
 
+static kiln_status place_constants(const struct kiln_plan *plan, struct kiln_array **placed)
+{
+    struct kiln_placement before;
+    kiln_status status = kiln__run_at(plan->device_index, &before, NULL);
+    if (status) return status;
+    for (uint32_t i = 0; i < plan->constant_count && !status; i++)
+        status = kiln__array_at(plan->constants[i], plan->device_index, &placed[i], NULL);
+    kiln__active = before;
+    return status;
+}
+
+void kiln__plan_place_constants(struct kiln_plan *plan)
+{
+    if (!plan->device_index) return;
+    struct kiln_array **placed = calloc(plan->constant_count + 1, sizeof *placed);
+    if (placed && !place_constants(plan, placed)) {
+        plan->placed = placed;
+        return;
+    }
+    for (uint32_t i = 0; placed && i < plan->constant_count; i++) kiln__array_unref(placed[i]);
+    free(placed);
+}
+
 /* Inputs and captured arrays that are elsewhere are copied to the GPU first. */
-static kiln_status run_with_copies(const struct kiln_plan *plan, const struct given *given, struct kiln_array **outputs,
-                                   kiln_error *err)
+static kiln_status run_with_copies(const struct kiln_plan *plan, const struct given *given,
+                                   struct kiln_array *const *captured, struct kiln_array **outputs, kiln_error *err)
 {
     struct kiln_moved moved = {.arrays = moved.few}, constants = {.arrays = constants.few};
     kiln_status status = kiln__move(&moved, given->inputs, plan->input_count, plan->device_index, err);
-    if (!status) status = kiln__move(&constants, plan->constants, plan->constant_count, plan->device_index, err);
-    if (!status) status = run_there(plan, given, moved.arrays, constants.arrays, outputs, err);
+    if (!status && !plan->placed)
+        status = kiln__move(&constants, captured, plan->constant_count, plan->device_index, err);
+    if (!status && !plan->placed) captured = constants.arrays;
+    if (!status) status = run_there(plan, given, moved.arrays, captured, outputs, err);
     kiln__moved_release(&moved);
     kiln__moved_release(&constants);
     return status;
@@ -326,10 +353,11 @@ static kiln_status run_on_gpu(const struct kiln_plan *plan, const struct given *
     struct kiln_placement before;
     kiln_status status = kiln__run_at(plan->device_index, &before, err);
     if (status) return status;
+    struct kiln_array *const *captured = plan->placed ? plan->placed : plan->constants;
     bool are_there = kiln__all_at(given->inputs, plan->input_count, plan->device_index) &&
-                     kiln__all_at(plan->constants, plan->constant_count, plan->device_index);
-    status = are_there ? run_there(plan, given, given->inputs, plan->constants, outputs, err)
-                       : run_with_copies(plan, given, outputs, err);
+                     (plan->placed || kiln__all_at(captured, plan->constant_count, plan->device_index));
+    status = are_there ? run_there(plan, given, given->inputs, captured, outputs, err)
+                       : run_with_copies(plan, given, captured, outputs, err);
     kiln__active = before;
     return status;
 }

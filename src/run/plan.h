@@ -46,6 +46,7 @@ struct kiln_plan {
     uint32_t slot_count, input_count, constant_count, step_count, output_count;
     struct kiln_shape *shapes;     /* of each slot as traced */
     struct kiln_array **constants; /* references; slots input_count ... */
+    struct kiln_array **placed;    /* the same at the plan's GPU; NULL: each run moves those that are elsewhere */
     struct kiln_step *steps;
     uint32_t *outputs; /* slots */
     int64_t work;      /* elements that steps make, as traced */
@@ -63,6 +64,8 @@ kiln_status kiln__plan_new(const struct kiln_tape *tape, struct kiln_kernel_set 
  * plan is as before.
  */
 kiln_status kiln__plan_prepare(const struct kiln_plan *plan, struct kiln_array *const *inputs, kiln_error *err);
+/* Before others see it: copies constants to the plan's GPU once and for all. Where it can't, runs do. */
+void kiln__plan_place_constants(struct kiln_plan *plan);
 void kiln__plan_ref(struct kiln_plan *plan);
 void kiln__plan_unref(void *plan); /* NULL is fine */
 

@@ -105,8 +105,7 @@ static inline mlx_closure model_compile(struct model *model)
 }
 #define model_compile(...) CHECK_CALL(model_compile, __VA_ARGS__)
 
-/* ---- arrays
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 static inline mlx_array make_hidden(int position)
 {
@@ -127,8 +126,7 @@ static inline mlx_array make_cache(int which, mlx_stream stream)
 }
 #define make_cache(...) CHECK_CALL(make_cache, __VA_ARGS__)
 
-/* ---- float64
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- float64 ----------------------------------------------------------------------------------------------------- */
 
 struct reference {
     double keys[CACHE], values[CACHE], hidden[WIDTH];
@@ -190,8 +188,7 @@ static inline void expect_near(mlx_array got, const double *want, int count, con
 }
 #define expect_near(...) CHECK_CALL(expect_near, __VA_ARGS__)
 
-/* ---- counters
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- counters ---------------------------------------------------------------------------------------------------- */
 
 static inline kiln_counters all_counters(void)
 {

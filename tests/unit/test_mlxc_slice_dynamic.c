@@ -32,8 +32,7 @@ static mlx_array make_starts(mlx_dtype dtype, const int *values, int count)
     return out;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* 5 x 6 x 7: a slice of 2 x 6 x 3 at row `row` and column `column`; axes in another order than theirs. */
 static const struct shape whole = {3, {5, 6, 7}}, part = {3, {2, 6, 3}};
@@ -76,8 +75,7 @@ static void reads_slices(void **state)
         }
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------
- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static int call_update(const mlx_array *inputs, int count, mlx_array *outputs, const void *context)
 {
@@ -142,8 +140,7 @@ static void updates_are_broadcast(void **state)
     mlx_array_free(a), mlx_array_free(one), mlx_array_free(row), mlx_array_free(two), mlx_array_free(none);
 }
 
-/* ---- one plan for all starts --------------------------------------------------------------------------------------
- */
+/* ---- one plan for all starts ------------------------------------------------------------------------------------- */
 
 /* x with y + 1 in its row `at`, and that row of what that gives. */
 static int write_and_read(const mlx_array *inputs, int count, mlx_array *outputs, const void *context)
@@ -187,8 +184,7 @@ static void one_trace_for_all_starts(void **state)
     }
 }
 
-/* ---- what must not work -------------------------------------------------------------------------------------------
- */
+/* ---- what must not work ------------------------------------------------------------------------------------------ */
 
 static void expect_bad_value(int code, const char *text)
 {

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "kiln/gpu.h"
 #include "support/step_model.h"
 
 enum { BOTH = 2 * CACHE * (int)sizeof(float), ONE = BOTH / 2 };
@@ -86,8 +87,7 @@ static void expect_untouched(mlx_array cache, int which)
 }
 #define expect_untouched(...) CHECK_CALL(expect_untouched, __VA_ARGS__)
 
-/* ---- what is computed and copied
- * -------------------------------------------------------------------------------------- */
+/* ---- what is computed and copied --------------------------------------------------------------------------------- */
 
 /* Donated, or let go of before evaluation: the caches stay where they are, and nothing is copied or compiled again. */
 static void nothing_is_copied(void **state)
@@ -139,8 +139,7 @@ static void what_is_held_is_copied(void **state)
     free_caches(&caches);
 }
 
-/* ---- whoever else refers to them
- * -------------------------------------------------------------------------------------- */
+/* ---- whoever else refers to them --------------------------------------------------------------------------------- */
 
 static mlx_array other_handle(mlx_array cache)
 {
@@ -257,8 +256,7 @@ static void donated_and_captured(void **state)
     mlx_array_free(captured), mlx_array_free(at), mlx_closure_free(function);
 }
 
-/* ---- a donated handle
- * -------------------------------------------------------------------------------------------------- */
+/* ---- a donated handle -------------------------------------------------------------------------------------------- */
 
 static void expect_gone(mlx_array handle)
 {
@@ -296,8 +294,7 @@ static void use_after_donation(void **state)
     free_caches(&given);
 }
 
-/* ---- failures
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 /* Before anything was written: the handles have their arrays again, or the lazy results can be tried again. */
 static void a_bad_position_changes_nothing(void **state)
@@ -382,8 +379,7 @@ static void refusals(void **state)
     mlx_vector_array_free(res), mlx_array_free(x);
 }
 
-/* ---- orders
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- orders ------------------------------------------------------------------------------------------------------ */
 
 /* Outputs: old + 1, the updated cache and old, in the order of the payload. */
 static int old_and_new(mlx_vector_array *res, const mlx_vector_array in, void *payload)
@@ -481,8 +477,57 @@ static void chains_copy_nothing(void **state)
     mlx_closure_free(function);
 }
 
-/* ---- threads
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- captured arrays --------------------------------------------------------------------------------------------- */
+
+enum { CAPTURES = 100, LONG = 16384, LONG_BYTES = LONG * (int)sizeof(float) };
+
+/* x plus all of the payload. */
+static int add_all(mlx_array *res, const mlx_array x, void *payload)
+{
+    const mlx_array *captured = payload;
+    int code = mlx_add(res, x, captured[0], stream);
+    for (int i = 1; i < CAPTURES && !code; i++) code = mlx_add(res, *res, captured[i], stream);
+    return code;
+}
+
+static uint64_t bytes_to_device(void)
+{
+    kiln_gpu_counters counters = {.struct_size = sizeof counters};
+    kiln_gpu_counters_read(&counters);
+    return counters.bytes_to_device;
+}
+
+/* From the second call on a call takes memory for its results, those of three kernels, and copies nothing. */
+static void captures_are_not_copied(void **state)
+{
+    (void)state;
+    static float values[LONG];
+    const int shape[] = {LONG};
+    mlx_array captured[CAPTURES], x, res = mlx_array_new();
+    mlx_closure function = mlx_closure_new();
+    for (int i = 0; i < LONG; i++) values[i] = (float)(i % 8);
+    for (int i = 0; i < CAPTURES; i++) captured[i] = mlx_array_new_data(values, shape, 1, MLX_FLOAT32);
+    x = mlx_array_new_data(values, shape, 1, MLX_FLOAT32);
+    CHECK_EQ(kiln_compile_unary(&function, "captures", add_all, captured, NULL, false), 0);
+    for (int call = 0; call < 3; call++) {
+        size_t active = 0, peak = 0;
+        uint64_t sent = bytes_to_device();
+        int64_t copied = bytes_copied();
+        mlx_array_free(res), res = mlx_array_new();
+        CHECK_EQ(mlx_get_active_memory(&active) || mlx_reset_peak_memory(), 0);
+        CHECK_EQ(kiln_call_unary(&res, function, x) || mlx_array_eval(res), 0);
+        CHECK_EQ(mlx_get_peak_memory(&peak), 0);
+        if (call) CHECK_LE(peak - active, 3 * LONG_BYTES);
+        if (call) CHECK_EQ(bytes_to_device() - sent, 0);
+        CHECK_EQ(bytes_copied() - copied, 0);
+        const float *data = mlx_array_data_float32(res);
+        for (int i = 0; i < LONG; i++) CHECK_EQ((int)data[i], (CAPTURES + 1) * (i % 8));
+    }
+    for (int i = 0; i < CAPTURES; i++) mlx_array_free(captured[i]);
+    mlx_array_free(x), mlx_array_free(res), mlx_closure_free(function);
+}
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 static _Atomic bool is_over;
 
@@ -555,6 +600,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(old_values_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(chains_copy_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(captures_are_not_copied, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_step_and_read, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

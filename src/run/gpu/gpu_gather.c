@@ -128,8 +128,7 @@ static void describe(struct kiln_indexed *indexed, const struct kiln_node *node,
     }
 }
 
-/* ---- slices whose starts are an array ------------------------------------------------------------------------------
- */
+/* ---- slices whose starts are an array ---------------------------------------------------------------------------- */
 
 /* One index for each element of `start`: element i is that of attribute i's axis of `array`. */
 static void describe_starts(struct kiln_indexed *indexed, const struct kiln_node *node, const struct kiln_array *start,
@@ -156,8 +155,7 @@ static void describe_slice(struct kiln_indexed *indexed, const struct kiln_array
     kiln__indexed_axes(&indexed->regions[1], 0, data, 0, part->ndim);
 }
 
-/* ---- operations ----------------------------------------------------------------------------------------------------
- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 kiln_status kiln__gpu_gather(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {

@@ -11,7 +11,7 @@
 
 #include "run/gpu/gpu_params.h"
 
-/* ---- accesses -------------------------------------------------------------------------------------------------- */
+/* ---- accesses ---------------------------------------------------------------------------------------------------- */
 
 /* Is the last axis packed in result and data, and do all indices stay along it? */
 static bool ends_in_blocks(const struct kiln_indexed *indexed)
@@ -55,7 +55,7 @@ static uint8_t dtype_of(int64_t bytes)
     return bytes == 1 ? KILN_UINT8 : bytes == 2 ? KILN_UINT16 : bytes == 4 ? KILN_UINT32 : KILN_UINT64;
 }
 
-/* ---- kernels --------------------------------------------------------------------------------------------------- */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 /*
  * One for each operation and list of dtypes that was needed; the list only grows, and nothing in it is released. Two

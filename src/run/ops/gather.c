@@ -165,7 +165,7 @@ kiln_status kiln__run_take_along(const struct kiln_node *node, struct kiln_array
     return status;
 }
 
-/* ---- slice_dynamic: a slice whose place is read when it is taken ------------------------------------------------ */
+/* ---- slice_dynamic: a slice whose place is read when it is taken ------------------------------------------------- */
 
 /* Inputs: the array, starts. Attributes: an axis for each start, then the sizes, which are the result's. */
 kiln_status kiln__run_slice_dynamic(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
