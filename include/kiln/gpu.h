@@ -42,6 +42,8 @@ typedef struct kiln_gpu_counters {
     uint64_t driver_compiles; /* times the driver turned PTX into machine code: 0 when the artifacts have it */
     uint64_t host_operations; /* operations without a kernel for GPUs, which ran on the CPU with copies */
     uint64_t bytes_to_device, bytes_to_host;
+    uint64_t graphs; /* made: each serves the calls of a compiled function whose launches differ in params only */
+    uint64_t graph_updates; /* launches in graphs that were given other params, as for arrays that lie elsewhere */
 } kiln_gpu_counters;
 
 void kiln_gpu_counters_read(kiln_gpu_counters *out); /* NULL: nothing */

@@ -43,6 +43,8 @@ static void print_gpu_counters(struct kiln_json *json)
     kiln__json_number(json, "gpu_host_operations", counts.host_operations);
     kiln__json_number(json, "gpu_bytes_to_device", counts.bytes_to_device);
     kiln__json_number(json, "gpu_bytes_to_host", counts.bytes_to_host);
+    kiln__json_number(json, "gpu_graphs", counts.graphs);
+    kiln__json_number(json, "gpu_graph_updates", counts.graph_updates);
 }
 
 /* {"calls":1,...} and a newline. */

@@ -13,6 +13,7 @@
 
 enum {
     KILN_CUDA_OUT_OF_MEMORY = 2, /* CUDA_ERROR_OUT_OF_MEMORY; 0 is success */
+    KILN_CUDA_UNKNOWN = 999,     /* CUDA_ERROR_UNKNOWN */
     KILN_CUDA_MULTIPROCESSORS = 16,
     KILN_CUDA_PCI_BUS = 33,
     KILN_CUDA_PCI_DEVICE = 34,
@@ -24,6 +25,13 @@ enum {
     KILN_CUDA_INPUT_PTX = 1,
     KILN_CUDA_NON_BLOCKING = 1,
     KILN_CUDA_CAPTURE_THREAD_LOCAL = 1,
+};
+
+/* CUDA_KERNEL_NODE_PARAMS_v1 */
+struct kiln_cuda_node {
+    void *function;
+    unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+    void **parameters, **extra;
 };
 
 /* One row per function: result int, the name of the field, the symbol, its parameters. */
@@ -63,8 +71,12 @@ enum {
     F(stream_wait, "cuStreamSynchronize", (void *stream))                                                              \
     F(capture_begin, "cuStreamBeginCapture_v2", (void *stream, int mode))                                              \
     F(capture_end, "cuStreamEndCapture", (void *stream, void **graph))                                                 \
+    F(capture_info, "cuStreamGetCaptureInfo_v2",                                                                       \
+      (void *stream, int *status, uint64_t *id, void **graph, void *const **nodes, size_t *count))                     \
     F(graph_free, "cuGraphDestroy", (void *graph))                                                                     \
     F(graph_instantiate, "cuGraphInstantiateWithFlags", (void **replay, void *graph, unsigned long long flags))        \
+    F(graph_exec_set, "cuGraphExecKernelNodeSetParams",                                                                \
+      (void *replay, void *node, const struct kiln_cuda_node *params))                                                 \
     F(graph_exec_free, "cuGraphExecDestroy", (void *replay))                                                           \
     F(graph_launch, "cuGraphLaunch", (void *replay, void *stream))
 

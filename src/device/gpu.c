@@ -41,6 +41,8 @@ void kiln__gpu_counts(struct kiln_gpu_counts *out)
         [KILN_GPU_HOST_OPERATIONS] = &out->host_operations,
         [KILN_GPU_BYTES_TO_DEVICE] = &out->bytes_to_device,
         [KILN_GPU_BYTES_TO_HOST] = &out->bytes_to_host,
+        [KILN_GPU_GRAPHS] = &out->graphs,
+        [KILN_GPU_GRAPH_UPDATES] = &out->graph_updates,
     };
     for (int i = 0; i < KILN_GPU_COUNTS; i++) *fields[i] = atomic_load_explicit(&counts[i], memory_order_relaxed);
 }
@@ -281,16 +283,6 @@ kiln_status kiln__gpu_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_c
     return result ? kiln__cuda_fail(err, KILN_IO, result, "a kernel can't be launched") : KILN_OK;
 }
 
-static int capture(const struct kiln_cuda *cuda, void *stream, const struct kiln_gpu_call *calls, size_t count,
-                   void **graph)
-{
-    int result = cuda->capture_begin(stream, KILN_CUDA_CAPTURE_THREAD_LOCAL);
-    if (result) return result;
-    for (size_t i = 0; i < count && !result; i++) result = launch_on(cuda, &calls[i], stream);
-    int ended = cuda->capture_end(stream, graph);
-    return result ? result : ended;
-}
-
 /* A stream to capture on, one per thread that captures: the default stream can't. */
 static int capture_stream(const struct kiln_cuda *cuda, const struct kiln_gpu *gpu, void **out)
 {
@@ -304,29 +296,94 @@ static int capture_stream(const struct kiln_cuda *cuda, const struct kiln_gpu *g
     return result;
 }
 
-kiln_status kiln__gpu_graph_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count, void **out,
-                                kiln_error *err)
+/* ---- graphs ---------------------------------------------------------------------------------------------------- */
+
+/* The driver's graph lives as long as what was made from it: its nodes name the launches. */
+struct kiln_gpu_graph {
+    void *graph, *replay;
+    size_t count;
+    void *nodes[]; /* of each launch */
+};
+
+/* The node of what was captured last on the stream; everything there is one line. */
+static int last_node(const struct kiln_cuda *cuda, void *stream, void **node)
 {
-    void *graph = NULL, *stream = NULL;
+    int is_capturing = 0;
+    uint64_t id;
+    void *graph, *const *nodes = NULL;
+    size_t count = 0;
+    int result = cuda->capture_info(stream, &is_capturing, &id, &graph, &nodes, &count);
+    if (!result && count != 1) return KILN_CUDA_UNKNOWN;
+    if (!result) *node = nodes[0];
+    return result;
+}
+
+static int capture(const struct kiln_cuda *cuda, void *stream, const struct kiln_gpu_call *calls,
+                   struct kiln_gpu_graph *graph)
+{
+    int result = cuda->capture_begin(stream, KILN_CUDA_CAPTURE_THREAD_LOCAL);
+    if (result) return result;
+    for (size_t i = 0; i < graph->count && !result; i++) {
+        result = launch_on(cuda, &calls[i], stream);
+        if (!result) result = last_node(cuda, stream, &graph->nodes[i]);
+    }
+    int ended = cuda->capture_end(stream, &graph->graph);
+    return result ? result : ended;
+}
+
+kiln_status kiln__gpu_graph_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count,
+                                struct kiln_gpu_graph **out, kiln_error *err)
+{
+    void *stream = NULL;
     *out = NULL;
     if (gpu->is_absent) return KILN_OK;
     const struct kiln_cuda *cuda = driver();
+    struct kiln_gpu_graph *graph = calloc(1, sizeof *graph + count * sizeof *graph->nodes);
+    if (!graph) return kiln__no_memory(err, "a graph of launches");
+    graph->count = count;
     int result = capture_stream(cuda, gpu, &stream);
-    if (!result) result = capture(cuda, stream, calls, count, &graph);
-    if (!result) result = cuda->graph_instantiate(out, graph, 0);
-    if (graph) cuda->graph_free(graph);
-    return result ? kiln__cuda_fail(err, KILN_IO, result, "launches can't be captured") : KILN_OK;
+    if (!result) result = capture(cuda, stream, calls, graph);
+    if (!result) result = cuda->graph_instantiate(&graph->replay, graph->graph, 0);
+    if (result) {
+        kiln__gpu_graph_free(graph);
+        return kiln__cuda_fail(err, KILN_IO, result, "launches can't be captured");
+    }
+    kiln__gpu_count_add(KILN_GPU_GRAPHS, 1);
+    *out = graph;
+    return KILN_OK;
 }
 
-kiln_status kiln__gpu_graph_launch(const struct kiln_gpu *gpu, void *replay, kiln_error *err)
+kiln_status kiln__gpu_graph_update(struct kiln_gpu_graph *graph, size_t index, const struct kiln_gpu_call *call,
+                                   kiln_error *err)
 {
-    if (gpu->is_absent) return KILN_OK;
+    size_t size = call->param_count * sizeof *call->params;
+    void *extra[] = {(void *)1, (void *)(uintptr_t)call->params, (void *)2, &size, NULL}; /* as of a launch */
+    const struct kiln_cuda_node node = {.function = call->function,
+                                        .grid_x = call->grid,
+                                        .grid_y = 1,
+                                        .grid_z = 1,
+                                        .block_x = call->block,
+                                        .block_y = 1,
+                                        .block_z = 1,
+                                        .shared_bytes = (unsigned)call->shared_bytes,
+                                        .extra = extra};
+    kiln__gpu_count_add(KILN_GPU_GRAPH_UPDATES, 1);
+    int result = driver()->graph_exec_set(graph->replay, graph->nodes[index], &node);
+    return result ? kiln__cuda_fail(err, KILN_IO, result, "a launch in a graph can't be changed") : KILN_OK;
+}
+
+kiln_status kiln__gpu_graph_launch(struct kiln_gpu_graph *graph, kiln_error *err)
+{
+    if (!graph) return KILN_OK;
     kiln__gpu_count_add(KILN_GPU_REPLAYS, 1);
-    int result = driver()->graph_launch(replay, NULL);
+    int result = driver()->graph_launch(graph->replay, NULL);
     return result ? kiln__cuda_fail(err, KILN_IO, result, "launches can't be replayed") : KILN_OK;
 }
 
-void kiln__gpu_graph_free(const struct kiln_gpu *gpu, void *replay)
+void kiln__gpu_graph_free(struct kiln_gpu_graph *graph)
 {
-    if (!gpu->is_absent && replay) driver()->graph_exec_free(replay);
+    if (!graph) return;
+    if (graph->replay) driver()->graph_exec_free(graph->replay);
+    if (graph->graph) driver()->graph_free(graph->graph);
+    free(graph);
 }

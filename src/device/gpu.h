@@ -41,6 +41,7 @@ struct kiln_gpu_counts {
     uint64_t driver_compiles;   /* PTX that the driver turned into machine code */
     uint64_t host_operations;   /* operations without a GPU kernel, run on the CPU */
     uint64_t bytes_to_device, bytes_to_host;
+    uint64_t graphs, graph_updates; /* graphs made; launches in them that got other params */
 };
 enum kiln_gpu_count {
     KILN_GPU_LAUNCHES,
@@ -49,6 +50,8 @@ enum kiln_gpu_count {
     KILN_GPU_HOST_OPERATIONS,
     KILN_GPU_BYTES_TO_DEVICE,
     KILN_GPU_BYTES_TO_HOST,
+    KILN_GPU_GRAPHS,
+    KILN_GPU_GRAPH_UPDATES,
     KILN_GPU_COUNTS
 };
 void kiln__gpu_count_add(enum kiln_gpu_count count, uint64_t amount);
@@ -88,10 +91,14 @@ struct kiln_gpu_call {
 };
 kiln_status kiln__gpu_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err);
 
-/* Several launches as one graph, to be replayed with the same params. NULL in *out when the GPU is absent. */
-kiln_status kiln__gpu_graph_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count, void **out,
-                                kiln_error *err);
-kiln_status kiln__gpu_graph_launch(const struct kiln_gpu *gpu, void *replay, kiln_error *err);
-void kiln__gpu_graph_free(const struct kiln_gpu *gpu, void *replay);
+/* Several launches as one graph, to be replayed. NULL in *out when the GPU is absent. */
+struct kiln_gpu_graph;
+kiln_status kiln__gpu_graph_new(const struct kiln_gpu *gpu, const struct kiln_gpu_call *calls, size_t count,
+                                struct kiln_gpu_graph **out, kiln_error *err);
+/* Launch `index` has other params from now on, but is of the same function; replays that were started keep theirs. */
+kiln_status kiln__gpu_graph_update(struct kiln_gpu_graph *graph, size_t index, const struct kiln_gpu_call *call,
+                                   kiln_error *err);
+kiln_status kiln__gpu_graph_launch(struct kiln_gpu_graph *graph, kiln_error *err); /* NULL: nothing */
+void kiln__gpu_graph_free(struct kiln_gpu_graph *graph);                           /* NULL is fine */
 
 #endif

@@ -52,6 +52,8 @@ void kiln_gpu_counters_read(kiln_gpu_counters *out)
                                   .driver_compiles = counts.driver_compiles,
                                   .host_operations = counts.host_operations,
                                   .bytes_to_device = counts.bytes_to_device,
-                                  .bytes_to_host = counts.bytes_to_host};
+                                  .bytes_to_host = counts.bytes_to_host,
+                                  .graphs = counts.graphs,
+                                  .graph_updates = counts.graph_updates};
     memcpy(out, &counters, smaller(out->struct_size, sizeof counters));
 }

@@ -197,6 +197,14 @@ int emulated_capture_end(void *handle, void **graph)
     return emulated_leave(result);
 }
 
+/* The words of "extra": a buffer, its size, an end. NULL: something else is there. */
+static const uint64_t *extra_words(void **extra, size_t *count)
+{
+    if (!extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4]) return NULL;
+    *count = *(const size_t *)extra[3] / sizeof(uint64_t);
+    return extra[1];
+}
+
 /* ---- graphs: a list of operations, both as a graph and ready to run -------------------------------------------------
  */
 
@@ -216,6 +224,39 @@ int emulated_graph_instantiate(void **replay, void *graph, unsigned long long fl
     struct list *copy = result ? NULL : calloc(1, sizeof *copy);
     if (!result) result = copy ? add_all(copy, from) : OUT_OF_MEMORY;
     if (!result) *replay = copy;
+    return emulated_leave(result);
+}
+
+/* A node is the number of its operation, from 1. */
+int emulated_capture_info(void *handle, int *status, uint64_t *id, void **graph, void *const **nodes, size_t *count)
+{
+    static _Thread_local void *last;
+    int result = emulated_enter(CALL_capture_info);
+    struct stream *stream = find_stream(handle);
+    if (!result && (!stream || !stream->is_capturing)) result = INVALID_HANDLE;
+    if (!result) {
+        last = (void *)(uintptr_t)stream->list.count;
+        *status = 1, *id = 1, *graph = stream, *nodes = &last, *count = stream->list.count > 0;
+    }
+    return emulated_leave(result);
+}
+
+/* The words are as many as before: the kernel is the same. */
+int emulated_graph_exec_set(void *replay, void *node, const struct kiln_cuda_node *params)
+{
+    struct list *list = replay;
+    size_t index = (uintptr_t)node - 1, count = 0;
+    int result = emulated_enter(CALL_graph_exec_set);
+    const uint64_t *words = extra_words(params->extra, &count);
+    struct operation *operation = index < list->count ? &list->items[index] : NULL;
+    bool fits = operation && words && operation->function == params->function && operation->count == count &&
+                params->grid_y == 1 && params->grid_z == 1 && params->block_y == 1 && params->block_z == 1;
+    if (!result && !fits) result = emulated_refuse(INVALID_VALUE, "a node is given another kernel");
+    if (!result) {
+        operation->grid = params->grid_x, operation->block = params->block_x;
+        operation->shared_bytes = params->shared_bytes;
+        memcpy(list->words + operation->words, words, count * sizeof *words);
+    }
     return emulated_leave(result);
 }
 
@@ -240,14 +281,6 @@ int emulated_graph_launch(void *replay, void *stream)
 
 /* ---- launches and copies --------------------------------------------------------------------------------------------
  */
-
-/* The words of "extra": a buffer, its size, an end. NULL: something else is there. */
-static const uint64_t *extra_words(void **extra, size_t *count)
-{
-    if (!extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4]) return NULL;
-    *count = *(const size_t *)extra[3] / sizeof(uint64_t);
-    return extra[1];
-}
 
 static int add_to_stream(void *stream, struct operation operation, const uint64_t *words)
 {

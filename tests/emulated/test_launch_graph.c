@@ -1,6 +1,6 @@
 /*
- * test_launch_graph.c - calls of a compiled function with several kernels: replayed as a graph when arrays lie where
- * they lay before, launched one by one when they moved, and right in each case.
+ * test_launch_graph.c - calls of a compiled function with several kernels: replayed as a graph, with other params when
+ * arrays have moved, launched one by one where the driver has no graph, and right in each case.
  */
 #include <pthread.h>
 
@@ -59,6 +59,55 @@ static void arrays_that_move_are_found(void **state)
             mlx_array_free(inputs[(i * 5) % COUNT]), mlx_array_free(results[(i * 7) % COUNT]);
     }
     mlx_closure_free(compiled);
+}
+
+/* Every call has its arrays elsewhere: the graphs that were made get other params, and none is made for that. */
+static void graphs_are_brought_up_to_date(void **state)
+{
+    (void)state;
+    enum { COUNT = 40, FIRST = 10 };
+    mlx_closure compiled = compile_chain();
+    mlx_array inputs[COUNT], results[COUNT];
+    kiln_gpu_counters before = {0}, now;
+    for (int i = 0; i < COUNT; i++) {
+        if (i == FIRST) before = gpu_counters();
+        inputs[i] = make_rows(20, i);
+        results[i] = call(compiled, inputs[i]);
+    }
+    now = gpu_counters();
+    CHECK_EQ(now.launches - before.launches, 0);
+    CHECK_EQ(now.replays - before.replays, COUNT - FIRST);
+    CHECK_EQ(now.graphs - before.graphs, 0);
+    CHECK_GE(now.graph_updates - before.graph_updates, COUNT - FIRST);
+    for (int i = 0; i < COUNT; i++) {
+        expect_chain(results[i], 20, i);
+        mlx_array_free(inputs[i]), mlx_array_free(results[i]);
+    }
+    mlx_closure_free(compiled);
+}
+
+/* A driver that changes no graph, or some launches of one: those of the list start one by one. */
+static void a_graph_that_cannot_be_changed(void **state)
+{
+    (void)state;
+    static const char *const failures[] = {"graph_exec_set:1+", "graph_exec_set:3", "capture_info:1+",
+                                           "capture_info:2"};
+    enum { COUNT = 12 };
+    for (size_t k = 0; k < sizeof failures / sizeof *failures; k++) {
+        mlx_closure compiled = compile_chain();
+        mlx_array inputs[COUNT], results[COUNT];
+        setenv("KILN_TEST_CUDA_FAIL", failures[k], 1);
+        for (int i = 0; i < COUNT; i++) {
+            inputs[i] = make_rows(20, i);
+            results[i] = call(compiled, inputs[i]);
+        }
+        unsetenv("KILN_TEST_CUDA_FAIL");
+        for (int i = 0; i < COUNT; i++) {
+            expect_chain(results[i], 20, i);
+            mlx_array_free(inputs[i]), mlx_array_free(results[i]);
+        }
+        mlx_closure_free(compiled);
+    }
 }
 
 static void other_sizes_have_other_plans(void **state)
@@ -126,6 +175,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(repeated_calls_are_replayed, set_up),
         cmocka_unit_test_setup(arrays_that_move_are_found, set_up),
+        cmocka_unit_test_setup(graphs_are_brought_up_to_date, set_up),
+        cmocka_unit_test_setup(a_graph_that_cannot_be_changed, set_up),
         cmocka_unit_test_setup(other_sizes_have_other_plans, set_up),
         cmocka_unit_test_setup(buffers_given_back_end_replays, set_up),
         cmocka_unit_test_setup(threads_share_a_plan, set_up),

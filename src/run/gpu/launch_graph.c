@@ -1,11 +1,13 @@
 /*
  * launch_graph.c - the launches of a plan as one graph of the driver's.
  *
- * A plan launches the same functions each time. In a loop that frees its results the arrays have the same addresses
- * again, and the list of launches is the same bit for bit. When a list comes for the second time it is captured as a
- * graph, and from then on one call of the driver starts all of it. That takes half the time of one launch, so it pays
- * for a single kernel too. The last few lists are kept, since a loop may hold one result while it makes the next. What
- * runs is always the list that was collected in this call.
+ * A plan launches the same functions each time, with grids that follow from shapes; only params differ, where arrays
+ * lie elsewhere. When such a list comes for the second time it is captured as a graph, and from then on one call of the
+ * driver starts all of it. That takes half the time of one launch, so it pays for a single kernel too. In a loop that
+ * frees its results the arrays have the same addresses again, and the list is the same bit for bit; in another the
+ * launches whose params are others get those before the graph starts, and nothing is captured again. The last few lists
+ * are kept, since a loop may hold one result while it makes the next. What runs is always the list that was collected
+ * in this call.
  *
  * No launch of a list starts before the list ends. So storage that is freed meanwhile is reused by this thread only
  * (kiln__storage_hold()): launches of another thread would start first. A copy, or work of another library, that
@@ -30,7 +32,8 @@ struct list {
 /* A list that came before. */
 struct past {
     struct list list;
-    void *graph; /* of it; NULL: it came once */
+    struct kiln_gpu_graph *graph; /* of it; NULL: it came once */
+    uint64_t used;                /* when: of two, the larger is the later */
 };
 
 enum { KEPT = 4 };
@@ -40,7 +43,7 @@ struct kiln_launch_graph {
     const struct kiln_gpu *gpu;
     struct list now;
     struct past past[KEPT];
-    unsigned oldest; /* of `past` */
+    uint64_t now_used;
 };
 
 static _Thread_local struct kiln_launch_graph *collecting;
@@ -60,7 +63,7 @@ void kiln__launch_graph_free(struct kiln_launch_graph *launch_graph)
 {
     if (!launch_graph) return;
     for (unsigned i = 0; i < KEPT; i++) {
-        if (launch_graph->past[i].graph) kiln__gpu_graph_free(launch_graph->gpu, launch_graph->past[i].graph);
+        kiln__gpu_graph_free(launch_graph->past[i].graph);
         list_release(&launch_graph->past[i].list);
     }
     list_release(&launch_graph->now);
@@ -130,35 +133,83 @@ static void capture(const struct kiln_launch_graph *launch_graph, struct past *p
     free(calls);
 }
 
+/* Of one generation of the device, and launches that differ in params at most. */
+static bool are_alike(const struct list *a, const struct list *b)
+{
+    return are_equal(&a->calls, &b->calls) && a->params.size == b->params.size &&
+           memcmp(a->params.data, b->params.data, sizeof(uint64_t)) == 0;
+}
+
+/* The list itself, else one like it that was not used for the longest time. */
 static struct past *find_past(struct kiln_launch_graph *launch_graph)
 {
+    struct past *found = NULL;
     for (unsigned i = 0; i < KEPT; i++) {
-        struct list *list = &launch_graph->past[i].list;
-        if (are_equal(&list->calls, &launch_graph->now.calls) && are_equal(&list->params, &launch_graph->now.params))
-            return &launch_graph->past[i];
+        struct past *past = &launch_graph->past[i];
+        if (!past->used || !are_alike(&past->list, &launch_graph->now)) continue;
+        if (are_equal(&past->list.params, &launch_graph->now.params)) return past;
+        if (!found || past->used < found->used) found = past;
     }
-    return NULL;
+    return found;
 }
 
 /* `now` takes the place of the oldest list. */
 static void keep(struct kiln_launch_graph *launch_graph)
 {
-    struct past *past = &launch_graph->past[launch_graph->oldest];
+    struct past *past = launch_graph->past;
+    for (unsigned i = 1; i < KEPT; i++)
+        if (launch_graph->past[i].used < past->used) past = &launch_graph->past[i];
     struct list old = past->list;
-    if (past->graph) kiln__gpu_graph_free(launch_graph->gpu, past->graph);
-    *past = (struct past){.list = launch_graph->now};
+    kiln__gpu_graph_free(past->graph);
+    *past = (struct past){.list = launch_graph->now, .used = ++launch_graph->now_used};
     launch_graph->now = old;
-    launch_graph->oldest = (launch_graph->oldest + 1) % KEPT;
+}
+
+/* The graph gets the params of `now`, and so does the list of `past`. */
+static kiln_status update(struct kiln_launch_graph *launch_graph, struct past *past, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    for (size_t i = 0; i < count_of(&past->list) && !status; i++) {
+        struct kiln_gpu_call before = call_at(&past->list, i), call = call_at(&launch_graph->now, i);
+        size_t size = call.param_count * sizeof *call.params;
+        if (memcmp(before.params, call.params, size) != 0) status = kiln__gpu_graph_update(past->graph, i, &call, err);
+    }
+    struct kiln_buffer params = past->list.params;
+    past->list.params = launch_graph->now.params;
+    launch_graph->now.params = params;
+    return status;
+}
+
+static void forget(struct past *past)
+{
+    kiln__gpu_graph_free(past->graph);
+    past->graph = NULL;
+    past->used = 0;
+}
+
+/* A graph that could not be brought up to date in all its launches is none of a list any more. */
+static kiln_status replay(struct kiln_launch_graph *launch_graph, struct past *past, kiln_error *err)
+{
+    kiln_status status = update(launch_graph, past, err);
+    if (!status) return kiln__gpu_graph_launch(past->graph, err);
+    struct kiln_buffer params = launch_graph->now.params;
+    launch_graph->now.params = past->list.params;
+    past->list.params = params;
+    forget(past);
+    return launch_all(launch_graph, err);
 }
 
 static kiln_status start(struct kiln_launch_graph *launch_graph, kiln_error *err)
 {
     struct past *past = find_past(launch_graph);
-    if (past && !past->graph) capture(launch_graph, past);
-    if (past && past->graph) return kiln__gpu_graph_launch(launch_graph->gpu, past->graph, err);
-    kiln_status status = launch_all(launch_graph, err);
-    if (!past) keep(launch_graph);
-    return status;
+    if (!past) {
+        kiln_status status = launch_all(launch_graph, err);
+        keep(launch_graph);
+        return status;
+    }
+    past->used = ++launch_graph->now_used;
+    if (!past->graph) capture(launch_graph, past);
+    return past->graph ? replay(launch_graph, past, err) : launch_all(launch_graph, err);
 }
 
 static void end(struct kiln_launch_graph *launch_graph)
