@@ -25,6 +25,7 @@ enum {
     KILN_CUDA_INPUT_PTX = 1,
     KILN_CUDA_NON_BLOCKING = 1,
     KILN_CUDA_CAPTURE_THREAD_LOCAL = 1,
+    KILN_CUDA_HOST_FOR_ALL = 3, /* portable, and mapped: every context sees the memory, at the host's address */
 };
 
 /* CUDA_KERNEL_NODE_PARAMS_v1 */
@@ -51,6 +52,7 @@ struct kiln_cuda_node {
     F(context_set, "cuCtxSetCurrent", (void *context))                                                                 \
     F(memory_new, "cuMemAlloc_v2", (uint64_t *address, size_t size))                                                   \
     F(memory_free, "cuMemFree_v2", (uint64_t address))                                                                 \
+    F(host_new, "cuMemHostAlloc", (void **address, size_t size, unsigned flags))                                       \
     F(memory_info, "cuMemGetInfo_v2", (size_t *free_bytes, size_t *bytes))                                             \
     F(copy_to_device, "cuMemcpyHtoD_v2", (uint64_t to, const void *from, size_t size))                                 \
     F(copy_to_host, "cuMemcpyDtoH_v2", (void *to, uint64_t from, size_t size))                                         \

@@ -15,6 +15,7 @@
 #include "base/config.h"
 #include "base/process/fork.h"
 #include "device/cuda.h"
+#include "device/gpu_sites.h"
 
 static const char *const targets[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90"};
 enum { TARGET_COUNT = sizeof targets / sizeof *targets };
@@ -247,14 +248,18 @@ kiln_status kiln__gpu_download(const struct kiln_gpu *gpu, void *to, const char 
         memcpy(to, from, size);
         return KILN_OK;
     }
+    uint64_t begun = kiln__gpu_sites_begun(gpu);
     int result = driver()->copy_to_host(to, (uint64_t)(uintptr_t)from, size);
-    return result ? kiln__cuda_fail(err, KILN_IO, result, "a copy from the GPU failed") : KILN_OK;
+    if (result) return kiln__cuda_fail(err, KILN_IO, result, "a copy from the GPU failed");
+    return kiln__gpu_sites_check(gpu, begun, err);
 }
 
 kiln_status kiln__gpu_wait(const struct kiln_gpu *gpu, kiln_error *err)
 {
+    uint64_t begun = kiln__gpu_sites_begun(gpu);
     int result = gpu->is_absent ? 0 : driver()->stream_wait(NULL);
-    return result ? kiln__cuda_fail(err, KILN_IO, result, "work on the GPU failed") : KILN_OK;
+    if (result) return kiln__cuda_fail(err, KILN_IO, result, "work on the GPU failed");
+    return kiln__gpu_sites_check(gpu, begun, err);
 }
 
 kiln_status kiln__gpu_free_memory(const struct kiln_gpu *gpu, size_t *out, kiln_error *err)
@@ -280,7 +285,9 @@ kiln_status kiln__gpu_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_c
     if (gpu->is_absent) return KILN_OK;
     kiln__gpu_count_add(KILN_GPU_LAUNCHES, 1);
     int result = launch_on(driver(), call, NULL);
-    return result ? kiln__cuda_fail(err, KILN_IO, result, "a kernel can't be launched") : KILN_OK;
+    if (result) return kiln__cuda_fail(err, KILN_IO, result, "a kernel can't be launched");
+    kiln__gpu_sites_launched(gpu);
+    return KILN_OK;
 }
 
 /* A stream to capture on, one per thread that captures: the default stream can't. */
@@ -300,6 +307,7 @@ static int capture_stream(const struct kiln_cuda *cuda, const struct kiln_gpu *g
 
 /* The driver's graph lives as long as what was made from it: its nodes name the launches. */
 struct kiln_gpu_graph {
+    const struct kiln_gpu *gpu;
     void *graph, *replay;
     size_t count;
     void *nodes[]; /* of each launch */
@@ -340,6 +348,7 @@ kiln_status kiln__gpu_graph_new(const struct kiln_gpu *gpu, const struct kiln_gp
     const struct kiln_cuda *cuda = driver();
     struct kiln_gpu_graph *graph = calloc(1, sizeof *graph + count * sizeof *graph->nodes);
     if (!graph) return kiln__no_memory(err, "a graph of launches");
+    graph->gpu = gpu;
     graph->count = count;
     int result = capture_stream(cuda, gpu, &stream);
     if (!result) result = capture(cuda, stream, calls, graph);
@@ -377,7 +386,9 @@ kiln_status kiln__gpu_graph_launch(struct kiln_gpu_graph *graph, kiln_error *err
     if (!graph) return KILN_OK;
     kiln__gpu_count_add(KILN_GPU_REPLAYS, 1);
     int result = driver()->graph_launch(graph->replay, NULL);
-    return result ? kiln__cuda_fail(err, KILN_IO, result, "launches can't be replayed") : KILN_OK;
+    if (result) return kiln__cuda_fail(err, KILN_IO, result, "launches can't be replayed");
+    kiln__gpu_sites_launched(graph->gpu);
+    return KILN_OK;
 }
 
 void kiln__gpu_graph_free(struct kiln_gpu_graph *graph)

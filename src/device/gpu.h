@@ -10,7 +10,8 @@
  * GPU.
  *
  * Every function may be called from any thread. An error of the driver is KILN_IO with its name and text, or
- * KILN_NO_MEMORY.
+ * KILN_NO_MEMORY. What waits for the GPU, kiln__gpu_download() and kiln__gpu_wait(), also ends with what kernels have
+ * reported (gpu_sites.h).
  */
 #ifndef KILN_DEVICE_GPU_H
 #define KILN_DEVICE_GPU_H

@@ -321,7 +321,8 @@ kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array 
     return kiln__cpu_backend.operations[node->op](node, out, err);
 }
 
-/* Indices are checked before that (kiln__indexed_check), so a gather on a GPU reads none. */
+/* A gather on a GPU reads no indices on the host: they are checked before that (kiln__indexed_check), or by the kernel.
+ */
 bool kiln__op_only_launches(enum kiln_op op, uint32_t device_index)
 {
     enum kiln_op_kind kind = (enum kiln_op_kind)kiln__ops[op].kind;

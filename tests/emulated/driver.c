@@ -29,10 +29,10 @@ static const struct {
 };
 
 static const bool needs_context[CALL_COUNT] = {
-    [CALL_memory_new] = true,     [CALL_memory_free] = true, [CALL_copy_to_device] = true, [CALL_copy_to_host] = true,
-    [CALL_copy_on_device] = true, [CALL_module_load] = true, [CALL_module_unload] = true,  [CALL_link_new] = true,
-    [CALL_launch] = true,         [CALL_stream_new] = true,  [CALL_stream_wait] = true,    [CALL_capture_begin] = true,
-    [CALL_graph_launch] = true,
+    [CALL_host_new] = true,      [CALL_memory_new] = true,     [CALL_memory_free] = true, [CALL_copy_to_device] = true,
+    [CALL_copy_to_host] = true,  [CALL_copy_on_device] = true, [CALL_module_load] = true, [CALL_module_unload] = true,
+    [CALL_link_new] = true,      [CALL_launch] = true,         [CALL_stream_new] = true,  [CALL_stream_wait] = true,
+    [CALL_capture_begin] = true, [CALL_graph_launch] = true,
 };
 static const bool breaks_capture[CALL_COUNT] = {
     [CALL_memory_new] = true,   [CALL_memory_free] = true, [CALL_copy_to_device] = true,

@@ -136,6 +136,15 @@ int emulated_memory_new(uint64_t *address, size_t size)
     return emulated_leave(result);
 }
 
+/* Memory of the host that kernels see: nobody closes it. */
+int emulated_host_new(void **address, size_t size, unsigned flags)
+{
+    (void)flags;
+    int result = emulated_enter(CALL_host_new);
+    *address = result ? NULL : aligned_alloc(ALIGNMENT, (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    return emulated_leave(result || *address ? result : OUT_OF_MEMORY);
+}
+
 int emulated_memory_info(size_t *free_bytes, size_t *bytes)
 {
     int result = emulated_enter(CALL_memory_info);

@@ -4,7 +4,7 @@
 ; operand a2: uint8, indices
 ; result a0: uint32
 
-define ptx_kernel void @kiln_gather_u32_bb7a026c(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %total.word, i64 %p1.size, i64 %p1.step, i64 %p2.size, i64 %p2.step, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %p2.axis1, i64 %axis2.size.word, i64 %o0.axis2, i64 %p0.axis2, i64 %p1.axis2, i64 %p2.axis2) {
+define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %total.word, i64 %p1.size, i64 %p1.step, i64 %p1.count, i64 %p1.report, i64 %p2.size, i64 %p2.step, i64 %p2.count, i64 %p2.report, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %p2.axis1, i64 %axis2.size.word, i64 %o0.axis2, i64 %p0.axis2, i64 %p1.axis2, i64 %p2.axis2) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -66,14 +66,40 @@ element:
   %p1.counted = add i64 %p1.long, %p1.size
   %p1.negative = icmp slt i64 %p1.long, 0
   %p1.index = select i1 %p1.negative, i64 %p1.counted, i64 %p1.long
+  %p1.inside = icmp ult i64 %p1.index, %p1.count
+  br i1 %p1.inside, label %inside1, label %outside1
+
+outside1:
+  %p1.record = inttoptr i64 %p1.report to ptr addrspace(1)
+  %p1.place = getelementptr inbounds i8, ptr addrspace(1) %p1.record, i64 8
+  store i64 %p1.long, ptr addrspace(1) %p1.place, align 8
+  store i64 1, ptr addrspace(1) %p1.record, align 8
+  br label %outside
+
+inside1:
   %p1.moved = mul nsw i64 %p1.index, %p1.step
   %p0.at1 = getelementptr inbounds i8, ptr %p0.base, i64 %p1.moved
   %p2.value = load i8, ptr %p2.base, align 1
   %p2.long = zext i8 %p2.value to i64
+  %p2.inside = icmp ult i64 %p2.long, %p2.count
+  br i1 %p2.inside, label %inside2, label %outside2
+
+outside2:
+  %p2.record = inttoptr i64 %p2.report to ptr addrspace(1)
+  %p2.place = getelementptr inbounds i8, ptr addrspace(1) %p2.record, i64 8
+  store i64 %p2.long, ptr addrspace(1) %p2.place, align 8
+  store i64 1, ptr addrspace(1) %p2.record, align 8
+  br label %outside
+
+inside2:
   %p2.moved = mul nsw i64 %p2.long, %p2.step
   %p0.at2 = getelementptr inbounds i8, ptr %p0.at1, i64 %p2.moved
   %a0 = load i32, ptr %p0.at2, align 4
   store i32 %a0, ptr %o0.base, align 4
+  br label %exit
+
+outside:
+  store i32 zeroinitializer, ptr %o0.base, align 4
   br label %exit
 
 exit:

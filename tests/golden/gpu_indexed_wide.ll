@@ -3,7 +3,7 @@
 ; operand a1: int64, indices
 ; result a0: uint64
 
-define ptx_kernel void @kiln_gather_u64_7c38eb7b(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %total.word, i64 %p1.size, i64 %p1.step, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1) {
+define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %total.word, i64 %p1.size, i64 %p1.step, i64 %p1.count, i64 %p1.report, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -46,10 +46,25 @@ element:
   %p1.counted = add i64 %p1.long, %p1.size
   %p1.negative = icmp slt i64 %p1.long, 0
   %p1.index = select i1 %p1.negative, i64 %p1.counted, i64 %p1.long
+  %p1.inside = icmp ult i64 %p1.index, %p1.count
+  br i1 %p1.inside, label %inside1, label %outside1
+
+outside1:
+  %p1.record = inttoptr i64 %p1.report to ptr addrspace(1)
+  %p1.place = getelementptr inbounds i8, ptr addrspace(1) %p1.record, i64 8
+  store i64 %p1.long, ptr addrspace(1) %p1.place, align 8
+  store i64 1, ptr addrspace(1) %p1.record, align 8
+  br label %outside
+
+inside1:
   %p1.moved = mul nsw i64 %p1.index, %p1.step
   %p0.at1 = getelementptr inbounds i8, ptr %p0.base, i64 %p1.moved
   %a0 = load <4 x i32>, ptr %p0.at1, align 16
   store <4 x i32> %a0, ptr %o0.base, align 16
+  br label %exit
+
+outside:
+  store <4 x i32> zeroinitializer, ptr %o0.base, align 16
   br label %exit
 
 exit:

@@ -18,6 +18,7 @@ struct case_of {
 
 static _Alignas(64) unsigned char data[DATA_ROWS * DATA_COLUMNS * MOST], out[4 * 9 * 5 * MOST], want[sizeof out];
 _Static_assert(sizeof out >= sizeof data, "both ways");
+static uint64_t records[4]; /* of rows and columns: what was reported, and the index */
 static _Alignas(64) char rows[4 * 5 * 8], columns[9 * 8];
 
 static bool has_sign(uint8_t dtype)
@@ -69,8 +70,12 @@ static void check(const struct case_of *k)
         4 * 9 * 5,
         DATA_ROWS,
         (uint64_t)(DATA_COLUMNS * item),
+        DATA_ROWS,
+        (uintptr_t)&records[0],
         DATA_COLUMNS,
         (uint64_t)item,
+        DATA_COLUMNS,
+        (uintptr_t)&records[2],
         (uint64_t)sizes[0],
         (uint64_t)(45 * item),
         0,
@@ -87,8 +92,10 @@ static void check(const struct case_of *k)
         (uint64_t)r,
         0,
     };
+    memset(records, 0, sizeof records);
     launch_gpu(load_gpu_text(&text), 1, words);
     CHECK_MEM(out, want, sizeof out);
+    CHECK_TRUE(!records[0] && !records[2]);
 }
 
 static void elements_are_found(void **state)
@@ -132,8 +139,12 @@ static void elements_are_placed(void **state)
                                   ROWS * COLUMNS,
                                   DATA_ROWS,
                                   line,
+                                  DATA_ROWS - ROWS + 1,
+                                  (uintptr_t)&records[0],
                                   DATA_COLUMNS,
                                   item,
+                                  DATA_COLUMNS - COLUMNS + 1,
+                                  (uintptr_t)&records[2],
                                   ROWS,
                                   line,
                                   COLUMNS * item,
@@ -144,9 +155,50 @@ static void elements_are_placed(void **state)
                                   item,
                                   0,
                                   0};
-        launch_gpu(load_gpu_text(&text), 1, words);
+        gpu_emulator_thread kernel = load_gpu_text(&text);
+        memset(records, 0, sizeof records);
+        launch_gpu(kernel, 1, words);
         CHECK_MEM(out, want, sizeof out);
+        CHECK_TRUE(!records[0] && !records[2]);
+        column = DATA_COLUMNS - COLUMNS + 1; /* one too far: nothing is written */
+        launch_gpu(kernel, 1, words);
+        CHECK_MEM(out, want, sizeof out);
+        CHECK_TRUE(!records[0] && records[2] == 1 && records[3] == column);
     }
+}
+
+/* An element whose index is none is zero, and the index is reported; the others are read. */
+static void indices_out_of_range_are_reported(void **state)
+{
+    (void)state;
+    static const int64_t wrong[] = {5, -6, INT64_MAX, INT64_MIN, 4};
+    for (int wide = 0; wide < 2; wide++)
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+            uint8_t dtypes[] = {KILN_UINT32, KILN_INT64};
+            uint32_t output = 0;
+            struct kiln_group group = {
+                .operand_count = 2, .output_count = 1, .operand_dtypes = dtypes, .outputs = &output};
+            const struct kiln_gpu_config config = {KILN_GPU_INDEXED, 1, wide, !wide};
+            struct kiln_buffer text = {0};
+            kiln_error err = {0};
+            int64_t indices[] = {1, wrong[i], -5, 3};
+            size_t item = wide ? 16 : 4;
+            bool is_wrong = wrong[i] != 4;
+            memset(out, 0xee, sizeof out);
+            memset(want, 0, sizeof want);
+            memset(records, 0, sizeof records);
+            memcpy(want, data + item, item), memcpy(want + 2 * item, data, item);
+            memcpy(want + 3 * item, data + 3 * item, item);
+            if (!is_wrong) memcpy(want + item, data + 4 * item, item);
+            CHECK_OK(kiln__gpu_print(&group, "vi", &config, &text, &err), &err);
+            const uint64_t words[] = {
+                (uintptr_t)out, (uintptr_t)data, (uintptr_t)indices, 4, 5, item, 5, (uintptr_t)records, 4, item, 0,
+                sizeof *indices};
+            launch_gpu(load_gpu_text(&text), 1, words);
+            CHECK_MEM(out, want, 4 * item);
+            CHECK_EQ(records[0], is_wrong);
+            if (is_wrong) CHECK_EQ((int64_t)records[1], wrong[i]);
+        }
 }
 
 static void expect_invalid(const uint8_t *dtypes, uint32_t count, uint32_t output, const char *layouts)
@@ -177,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_are_found),
         cmocka_unit_test(elements_are_placed),
+        cmocka_unit_test(indices_out_of_range_are_reported),
         cmocka_unit_test(other_groups_are_refused),
     };
     return cmocka_run_group_tests(tests, open_plugin, NULL);

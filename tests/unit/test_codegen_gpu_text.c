@@ -35,10 +35,10 @@ static void texts_are_as_in_golden(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "gpu_packed_f32", "gpu_packed_bf16",      "gpu_packed_mixed", "gpu_packed_long",   "gpu_strided_wide",
-        "gpu_strided",    "gpu_tiled_f32",        "gpu_rows_softmax", "gpu_rows_norm_f32", "gpu_rows_norm_f16",
-        "gpu_rows_any",   "gpu_columns_bf16",     "gpu_indexed",      "gpu_indexed_wide",  "gpu_random",
-        "gpu_argreduce",  "gpu_argreduce_through"};
+        "gpu_packed_f32", "gpu_packed_bf16",       "gpu_packed_mixed", "gpu_packed_long",   "gpu_strided_wide",
+        "gpu_strided",    "gpu_tiled_f32",         "gpu_rows_softmax", "gpu_rows_norm_f32", "gpu_rows_norm_f16",
+        "gpu_rows_any",   "gpu_columns_bf16",      "gpu_indexed",      "gpu_indexed_wide",  "gpu_random",
+        "gpu_argreduce",  "gpu_argreduce_through", "gpu_placed"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) check_golden(names[i]);
 }
 

@@ -2,8 +2,8 @@
  * gpu_indexed.c - the schedules that read and write through indices: a thread finds its position in the index space,
  * reads the indices there, and copies one element from where they say, or to there.
  *
- * Elements are bits: nothing is converted. Indices are not checked here, since a kernel can't fail a call;
- * run/gpu/gpu_gather.c does it before the launch.
+ * Elements are bits: nothing is converted. Every index is checked before it is used. A kernel can't fail a call, so it
+ * stores an index that is none for the host to find.
  */
 #include "codegen/gpu/gpu_printer.h"
 
@@ -33,10 +33,24 @@ static void load_index(struct kiln_printer *p, uint32_t operand, bool is_signed)
         kiln__print(p->ir, "  %p$0.long = $1 i$2 %p$0.value to i64\n", operand, is_signed ? "sext" : "zext", bytes * 8);
 }
 
+/* The index as it came goes to its record, first the value. */
+static void report(struct kiln_printer *p, uint32_t n)
+{
+    kiln__print(p->ir,
+                "outside$0:\n"
+                "  %p$0.record = inttoptr i64 %p$0.report to ptr addrspace(1)\n"
+                "  %p$0.place = getelementptr inbounds i8, ptr addrspace(1) %p$0.record, i64 8\n"
+                "  store i64 %p$0.long, ptr addrspace(1) %p$0.place, align 8\n"
+                "  store i64 1, ptr addrspace(1) %p$0.record, align 8\n"
+                "  br label %outside\n\n",
+                n);
+}
+
 /* %p0.atN: the moved pointer, from `from` on by index N; the output's pointer is called so too. */
 static void move_by_index(struct kiln_printer *p, uint32_t operand, const char *from)
 {
     bool is_signed = kiln__dtypes[p->dtypes[operand]].kind == KILN_KIND_SIGNED;
+    const char *index = is_signed ? "index" : "long";
     uint32_t n = operand;
     load_index(p, n, is_signed);
     if (is_signed) {
@@ -47,18 +61,45 @@ static void move_by_index(struct kiln_printer *p, uint32_t operand, const char *
                     n);
     }
     kiln__print(p->ir,
+                "  %p$0.inside = icmp ult i64 %p$0.$1, %p$0.count\n"
+                "  br i1 %p$0.inside, label %inside$0, label %outside$0\n\n",
+                n, index);
+    report(p, n);
+    kiln__print(p->ir,
+                "inside$0:\n"
                 "  %p$0.moved = mul nsw i64 %p$0.$1, %p$0.step\n"
                 "  %p0.at$0 = getelementptr inbounds i8, ptr $2, i64 %p$0.moved\n",
-                n, is_signed ? "index" : "long", from);
+                n, index, from);
+}
+
+static size_t bytes_of(const struct kiln_printer *p, bool wide)
+{
+    return wide ? 16 : kiln__dtype_size(p->dtypes[0]);
+}
+
+static struct kiln_name type_of(struct kiln_printer *p, bool wide)
+{
+    const struct kiln_name whole = {"<4 x i32>"};
+    return wide ? whole : kiln__name(p->ir, "i$0", bytes_of(p, wide) * 8);
 }
 
 static void copy_element(struct kiln_printer *p, bool wide, const char *from, const char *to)
 {
-    size_t bytes = wide ? 16 : kiln__dtype_size(p->dtypes[0]);
-    struct kiln_name type = {"<4 x i32>"};
-    if (!wide) type = kiln__name(p->ir, "i$0", bytes * 8);
-    kiln__print(p->ir, "  %a0 = load $0, ptr $1, align $3\n  store $0 %a0, ptr $2, align $3\n", type.text, from, to,
-                bytes);
+    struct kiln_name type;
+    type = type_of(p, wide);
+    kiln__print(p->ir,
+                "  %a0 = load $0, ptr $1, align $3\n"
+                "  store $0 %a0, ptr $2, align $3\n"
+                "  br label %exit\n\n",
+                type.text, from, to, bytes_of(p, wide));
+}
+
+/* What is read nowhere is zero. */
+static void store_zero(struct kiln_printer *p, bool wide)
+{
+    struct kiln_name type;
+    type = type_of(p, wide);
+    kiln__print(p->ir, "  store $0 zeroinitializer, ptr %o0.base, align $1\n", type.text, bytes_of(p, wide));
 }
 
 static kiln_status print(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *moves,
@@ -81,8 +122,12 @@ static kiln_status print(struct kiln_printer *p, const struct kiln_gpu_config *c
     }
     bool is_output = moves[1] == 'o';
     copy_element(p, config->wide, is_output ? "%p0.base" : moved.text, is_output ? moved.text : "%o0.base");
-    kiln__print(p->ir, "  br label %exit\n\n"
-                       "exit:\n"
+    if (p->group->operand_count > 1) {
+        kiln__print(p->ir, "outside:\n");
+        if (!is_output) store_zero(p, config->wide);
+        kiln__print(p->ir, "  br label %exit\n\n");
+    }
+    kiln__print(p->ir, "exit:\n"
                        "  ret void\n"
                        "}\n");
     return KILN_OK;

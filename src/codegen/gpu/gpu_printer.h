@@ -27,8 +27,8 @@ const char *kiln__gpu_index(const struct kiln_gpu_config *config);
 
 /*
  * `params`: the names of the schedule's params, separated by blanks, without the axes, which follow them. The word
- * "inner" stands for one param per operand, i64 and named %pN.inner; "indices" for two per operand with the layout 'i',
- * i64 and named %pN.size and %pN.step.
+ * "inner" stands for one param per operand, i64 and named %pN.inner; "indices" for four per operand with the layout
+ * 'i', i64 and named %pN.size, %pN.step, %pN.count and %pN.report.
  */
 void kiln__gpu_open(struct kiln_printer *p, const struct kiln_gpu_config *config, const char *params);
 

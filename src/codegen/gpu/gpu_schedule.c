@@ -115,6 +115,8 @@ static void indices(struct parameters *list)
         if (list->p->layouts[i] != KILN_LAYOUT_INDEX) continue;
         stride(list, 'p', i, "size");
         stride(list, 'p', i, "step");
+        stride(list, 'p', i, "count");
+        stride(list, 'p', i, "report");
     }
 }
 

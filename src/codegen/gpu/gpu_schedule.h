@@ -61,16 +61,18 @@ enum kiln_gpu_schedule {
      */
     KILN_GPU_COLUMNS,
     /*
-     * params: total, for each operand of indices the size of the axis it is about and the bytes that one step along
-     * that axis moves in the data, axes. No instruction: the output is operand 0, the data ('v'), read through all
-     * others, which are indices ('i', integers; negative ones of signed dtypes count from the end). Thread t of the
-     * grid copies element t of the index space, in row-major order, from
+     * params: total, for each operand of indices the size of the axis it is about, the bytes that one step along that
+     * axis moves in the data, how many indices there are from 0 on, and the address of a record, axes. No instruction:
+     * the output is operand 0, the data ('v'), read through all others, which are indices ('i', integers; negative ones
+     * of signed dtypes count from the end). Thread t of the grid copies element t of the index space, in row-major
+     * order, from
      *
      *     data + sum over axes (position * stride of the data) + sum over indices (index at that position * step)
      *
-     * Strides are 0 along axes that do not matter to an operand. Indices are within their axes: the launch has checked
-     * them. An element has the size of the data's dtype, so that one kernel serves all dtypes of a size; with `wide` it
-     * has 16 bytes, to which everything is aligned.
+     * Strides are 0 along axes that do not matter to an operand. A thread that meets an index that is none reads
+     * nothing, stores zero bits, and the index to its record (device/gpu_sites.h). An element has the size of the
+     * data's dtype, so that one kernel serves all dtypes of a size; with `wide` it has 16 bytes, to which everything is
+     * aligned.
      */
     KILN_GPU_INDEXED,
     /*
@@ -78,7 +80,7 @@ enum kiln_gpu_schedule {
      *
      *     output + sum over axes (position * stride of the output) + sum over indices (index at that position * step)
      *
-     * No two of these places are one.
+     * No two of these places are one. With an index that is none it stores that to its record, and nothing else.
      */
     KILN_GPU_PLACED,
     /*

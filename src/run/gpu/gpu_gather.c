@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 
-#include "cache/cache.h"
-#include "run/gpu/gpu_launch.h"
 #include "run/gpu/gpu_launch_indexed.h"
 #include "run/gpu/gpu_operations.h"
 #include "run/ops/indices.h"
@@ -37,12 +35,6 @@ static int64_t extent_of(const struct kiln_node *node, size_t i)
 static bool is_on_host(const struct kiln_array *array)
 {
     return !array->storage || kiln__storage_is_at(array->storage, 0);
-}
-
-/* Not when kernels are compiled only: what a GPU would have made is what its memory held before. */
-static bool is_computed(const struct kiln_array *array)
-{
-    return is_on_host(array) || kiln_cache_default()->mode != KILN_MODE_COMPILE_ONLY;
 }
 
 /* The sizes of a slice whose start is an array. */
@@ -74,9 +66,8 @@ static kiln_status check_indices(const struct kiln_node *node, size_t input, siz
 {
     struct kiln_array *indices = node->inputs[input], *host = NULL;
     kiln_status status = KILN_OK;
-    if (indices->size == 0 || !is_computed(indices)) return KILN_OK;
-    if (!is_on_host(indices)) status = kiln__launch_graph_flush(err);
-    if (!status) status = kiln__array_fetch(indices, &host, err);
+    if (indices->size == 0 || !is_on_host(indices)) return KILN_OK;
+    status = kiln__array_fetch(indices, &host, err);
     if (!status) status = check_values(node, i, host, err);
     kiln__array_unref(host);
     return status;
@@ -123,22 +114,22 @@ static void describe(struct kiln_indexed *indexed, const struct kiln_node *node,
         size_t axis = axis_of(node, i);
         kiln__indexed_region(&regions[2 + i], indices);
         kiln__indexed_axes(&regions[2 + i], node->op == KILN_OP_TAKE ? axis : 0, indices, 0, indices->ndim);
-        kiln__indexed_about(indexed, i, in, axis);
+        kiln__indexed_about(indexed, i, in, axis, extent_of(node, i));
         indexed->dtypes[1 + i] = indices->dtype;
     }
 }
 
 /* ---- slices whose starts are an array ---------------------------------------------------------------------------- */
 
-/* One index for each element of `start`: element i is that of attribute i's axis of `array`. */
-static void describe_starts(struct kiln_indexed *indexed, const struct kiln_node *node, const struct kiln_array *start,
-                            const struct kiln_array *array)
+/* One index for each element of `start`: element i is that of attribute i's axis of `array`. `part` is the slice. */
+static void describe_starts(struct kiln_indexed *indexed, const struct kiln_node *node, const struct kiln_array *part,
+                            const struct kiln_array *start, const struct kiln_array *array)
 {
     for (size_t i = 0; i < indexed->count; i++) {
         struct kiln_region *region = &indexed->regions[2 + i];
         kiln__indexed_region(region, start);
         if (i > 0) region->data += (int64_t)i * start->strides[0] * region->item;
-        kiln__indexed_about(indexed, i, array, (size_t)node->attrs[i]);
+        kiln__indexed_about(indexed, i, array, (size_t)node->attrs[i], part->dims[node->attrs[i]]);
         indexed->dtypes[1 + i] = start->dtype;
     }
 }
@@ -173,7 +164,7 @@ kiln_status kiln__gpu_slice_dynamic(const struct kiln_node *node, struct kiln_ar
     kiln_status status = kiln__output_alloc(out, err);
     if (status || out->size == 0) return status;
     describe_slice(&indexed, out, out, in, start);
-    describe_starts(&indexed, node, start, in);
+    describe_starts(&indexed, node, out, start, in);
     return kiln__gpu_launch_indexed(node->op, KILN_GPU_INDEXED, &indexed, err);
 }
 
@@ -184,6 +175,6 @@ kiln_status kiln__gpu_update_dynamic(const struct kiln_node *node, struct kiln_a
     kiln_status status = kiln__output_update(node, true, out, err);
     if (status || update->size == 0) return status;
     describe_slice(&indexed, update, out, update, start);
-    describe_starts(&indexed, node, start, out);
+    describe_starts(&indexed, node, update, start, out);
     return kiln__gpu_launch_indexed(node->op, KILN_GPU_PLACED, &indexed, err);
 }

@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/gpu_sites.h"
 #include "run/gpu/gpu_params.h"
+#include "run/kernels/dry_run.h"
+#include "run/ops/indices.h"
+#include "run/placement.h"
 
 /* ---- accesses ---------------------------------------------------------------------------------------------------- */
 
@@ -101,13 +105,39 @@ static struct known *find_kernels(const char *name, const uint8_t *dtypes, size_
     return known ? known : make_known(name, dtypes, count);
 }
 
-/* With `wide` elements of output and data have 16 bytes. */
-static kiln_status launch(struct kiln_group_kernels *kernels, enum kiln_gpu_schedule schedule,
-                          struct kiln_indexed *indexed, bool wide, kiln_error *err)
+static kiln_status fail(const struct kiln_gpu_site *site, int64_t value, kiln_error *err)
 {
+    return kiln__index_refuse(site->name, site->is_unsigned, value, site->size, site->extent, err);
+}
+
+/* The params of index array `i`. */
+static kiln_status add_index(struct kiln_gpu_params *params, const struct kiln_indexed *indexed, size_t i,
+                             const char *name, kiln_error *err)
+{
+    const struct kiln_gpu_site site = {.fail = fail,
+                                       .name = name,
+                                       .size = indexed->sizes[i],
+                                       .extent = indexed->extents[i],
+                                       .is_unsigned = indexed->dtypes[1 + i] == KILN_UINT64};
+    uint64_t address = 0;
+    kiln_status status =
+        kiln__dry_run ? KILN_OK : kiln__gpu_site_address(kiln__active.device->gpu, &site, &address, err);
+    kiln__params_add(params, indexed->sizes[i]);
+    kiln__params_add(params, indexed->steps[i]);
+    kiln__params_add(params, indexed->sizes[i] - indexed->extents[i] + 1);
+    kiln__params_add(params, (int64_t)address);
+    return status;
+}
+
+/* With `wide` elements of output and data have 16 bytes. */
+static kiln_status launch(struct known *known, enum kiln_gpu_schedule schedule, struct kiln_indexed *indexed, bool wide,
+                          kiln_error *err)
+{
+    struct kiln_group_kernels *kernels = &known->kernels;
     struct kiln_loop *loop = &indexed->loop;
-    size_t indices = indexed->count, room = 1 + 2 * indices + kiln__params_needed(&kernels->group, loop->ndim);
+    size_t indices = indexed->count, room = 1 + 4 * indices + kiln__params_needed(&kernels->group, loop->ndim);
     int64_t total = kiln__loop_size(loop);
+    kiln_status status = KILN_OK;
     if (total == 0) return KILN_OK;
     if (room > KILN_MAX_PARAMS) return kiln__gpu_cannot(kernels, err);
     if (loop->ndim == 0) kiln__loop_append_unit(loop);
@@ -121,10 +151,8 @@ static kiln_status launch(struct kiln_group_kernels *kernels, enum kiln_gpu_sche
         .schedule = schedule, .axes = (uint8_t)loop->ndim, .wide = wide, .is_long = total > KILN_GPU_LONGEST};
     kiln__params_add_pointers(params, loop);
     kiln__params_add(params, total);
-    for (size_t i = 0; i < indices; i++) {
-        kiln__params_add(params, indexed->sizes[i]);
-        kiln__params_add(params, indexed->steps[i]);
-    }
+    for (size_t i = 0; i < indices && !status; i++) status = add_index(params, indexed, i, known->name, err);
+    if (status) return status;
     kiln__params_add_axes(params, loop);
     return kiln__gpu_start(kernels, layouts, &config, kiln__full_blocks(kiln__divide_up(total, KILN_GPU_BLOCK)), params,
                            err);
@@ -140,8 +168,10 @@ void kiln__indexed_axes(struct kiln_region *region, size_t to, const struct kiln
     for (size_t i = first; i < end; i++) region->strides[to++] = array->strides[i] * region->item;
 }
 
-void kiln__indexed_about(struct kiln_indexed *indexed, size_t i, const struct kiln_array *array, size_t axis)
+void kiln__indexed_about(struct kiln_indexed *indexed, size_t i, const struct kiln_array *array, size_t axis,
+                         int64_t extent)
 {
+    indexed->extents[i] = extent;
     indexed->sizes[i] = array->dims[axis];
     indexed->steps[i] = array->dims[axis] == 1 ? 0 : array->strides[axis] * (int64_t)kiln__dtype_size(array->dtype);
 }
@@ -155,5 +185,5 @@ kiln_status kiln__gpu_launch_indexed(enum kiln_op op, enum kiln_gpu_schedule sch
     indexed->dtypes[0] = dtype_of(bytes);
     struct known *known = find_kernels(kiln__ops[op].name, indexed->dtypes, 1 + indexed->count);
     if (!known) return kiln__no_memory(err, "the kernels of an operation");
-    return launch(&known->kernels, schedule, indexed, bytes == KILN_GPU_WIDE, err);
+    return launch(known, schedule, indexed, bytes == KILN_GPU_WIDE, err);
 }

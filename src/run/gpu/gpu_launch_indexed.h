@@ -14,7 +14,7 @@ enum { KILN_INDEXED_MAX = KILN_MAX_NDIM }; /* index arrays: each is about anothe
 struct kiln_indexed {
     struct kiln_loop loop;
     struct kiln_region regions[2 + KILN_INDEXED_MAX]; /* result, data, indices */
-    int64_t sizes[KILN_INDEXED_MAX], steps[KILN_INDEXED_MAX];
+    int64_t sizes[KILN_INDEXED_MAX], steps[KILN_INDEXED_MAX], extents[KILN_INDEXED_MAX];
     uint8_t dtypes[1 + KILN_INDEXED_MAX]; /* of data and indices; the first is filled in by the launch */
     size_t count;                         /* of index arrays */
 };
@@ -24,8 +24,9 @@ void kiln__indexed_region(struct kiln_region *region, const struct kiln_array *a
 /* Axes `first` to before `end` of the array are axes of the loop, from `to` on. */
 void kiln__indexed_axes(struct kiln_region *region, size_t to, const struct kiln_array *array, size_t first,
                         size_t end);
-/* Index array `i` is about that axis of `array`. */
-void kiln__indexed_about(struct kiln_indexed *indexed, size_t i, const struct kiln_array *array, size_t axis);
+/* Index array `i` is about that axis of `array`, of which `extent` elements are read or written from an index on. */
+void kiln__indexed_about(struct kiln_indexed *indexed, size_t i, const struct kiln_array *array, size_t axis,
+                         int64_t extent);
 
 /* At the active GPU. Changes `indexed`. */
 kiln_status kiln__gpu_launch_indexed(enum kiln_op op, enum kiln_gpu_schedule schedule, struct kiln_indexed *indexed,

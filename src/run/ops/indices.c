@@ -50,11 +50,11 @@ static void read_all(const struct kiln_array *indices, int64_t *out)
 }
 
 /* A uint64 above INT64_MAX was read as a negative number: it is out of range as well. */
-static kiln_status refuse(const char *name, const struct kiln_array *indices, int64_t value, int64_t size,
-                          int64_t extent, kiln_error *err)
+kiln_status kiln__index_refuse(const char *name, bool is_unsigned, int64_t value, int64_t size, int64_t extent,
+                               kiln_error *err)
 {
     char text[32];
-    if (indices->dtype == KILN_UINT64)
+    if (is_unsigned)
         snprintf(text, sizeof text, "%llu", (unsigned long long)value);
     else
         snprintf(text, sizeof text, "%lld", (long long)value);
@@ -74,7 +74,7 @@ static kiln_status settle(const char *name, const struct kiln_array *indices, in
     int64_t given = *value;
     if (given < 0 && is_signed && given >= -size) *value += size;
     if (*value >= 0 && *value <= size - extent) return KILN_OK;
-    return refuse(name, indices, given, size, extent, err);
+    return kiln__index_refuse(name, indices->dtype == KILN_UINT64, given, size, extent, err);
 }
 
 kiln_status kiln__indices_read(const char *name, const struct kiln_array *indices, int64_t size, int64_t extent,

@@ -19,4 +19,8 @@ kiln_status kiln__starts_read(const char *name, const struct kiln_array *start, 
                               const struct kiln_array *array, const int32_t *sizes, int64_t out[KILN_MAX_NDIM],
                               kiln_error *err);
 
+/* The error of an index that is out of range; one that `is_unsigned` was read as a 64-bit integer. size 0: any. */
+kiln_status kiln__index_refuse(const char *name, bool is_unsigned, int64_t value, int64_t size, int64_t extent,
+                               kiln_error *err);
+
 #endif

@@ -1,0 +1,79 @@
+; kiln gpu kernel, placed, 2 axes, wide
+; v0: operand uint64 v
+; v1: operand int64 i
+; outputs: v0
+
+define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %total.word, i64 %p1.size, i64 %p1.step, i64 %p1.count, i64 %p1.report, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1) {
+entry:
+  %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
+  %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
+  %p1 = addrspacecast ptr addrspace(1) %p1.global to ptr
+  %total = trunc i64 %total.word to i32
+  %axis0.size = trunc i64 %axis0.size.word to i32
+  %axis1.size = trunc i64 %axis1.size.word to i32
+  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %before = mul nuw i32 %block, 256
+  %own = mul nuw i32 %thread, 1
+  %first = add nuw i32 %before, %own
+  %exists = icmp ult i32 %first, %total
+  br i1 %exists, label %element, label %exit
+
+element:
+  %axis1.left = udiv i32 %first, %axis1.size
+  %axis1.whole = mul nuw i32 %axis1.left, %axis1.size
+  %axis1.at = sub nuw i32 %first, %axis1.whole
+  %axis0.at = add i32 %axis1.left, 0
+  %axis0.long = zext i32 %axis0.at to i64
+  %axis1.long = zext i32 %axis1.at to i64
+  %o0.skip0 = mul nsw i64 %axis0.long, %o0.axis0
+  %o0.to0 = getelementptr inbounds i8, ptr %o0, i64 %o0.skip0
+  %o0.skip1 = mul nsw i64 %axis1.long, %o0.axis1
+  %o0.to1 = getelementptr inbounds i8, ptr %o0.to0, i64 %o0.skip1
+  %o0.base = getelementptr inbounds i8, ptr %o0.to1, i64 0
+  %p0.skip0 = mul nsw i64 %axis0.long, %p0.axis0
+  %p0.to0 = getelementptr inbounds i8, ptr %p0, i64 %p0.skip0
+  %p0.skip1 = mul nsw i64 %axis1.long, %p0.axis1
+  %p0.to1 = getelementptr inbounds i8, ptr %p0.to0, i64 %p0.skip1
+  %p0.base = getelementptr inbounds i8, ptr %p0.to1, i64 0
+  %p1.skip0 = mul nsw i64 %axis0.long, %p1.axis0
+  %p1.to0 = getelementptr inbounds i8, ptr %p1, i64 %p1.skip0
+  %p1.skip1 = mul nsw i64 %axis1.long, %p1.axis1
+  %p1.to1 = getelementptr inbounds i8, ptr %p1.to0, i64 %p1.skip1
+  %p1.base = getelementptr inbounds i8, ptr %p1.to1, i64 0
+  %p1.value = load i64, ptr %p1.base, align 8
+  %p1.long = add i64 %p1.value, 0
+  %p1.counted = add i64 %p1.long, %p1.size
+  %p1.negative = icmp slt i64 %p1.long, 0
+  %p1.index = select i1 %p1.negative, i64 %p1.counted, i64 %p1.long
+  %p1.inside = icmp ult i64 %p1.index, %p1.count
+  br i1 %p1.inside, label %inside1, label %outside1
+
+outside1:
+  %p1.record = inttoptr i64 %p1.report to ptr addrspace(1)
+  %p1.place = getelementptr inbounds i8, ptr addrspace(1) %p1.record, i64 8
+  store i64 %p1.long, ptr addrspace(1) %p1.place, align 8
+  store i64 1, ptr addrspace(1) %p1.record, align 8
+  br label %outside
+
+inside1:
+  %p1.moved = mul nsw i64 %p1.index, %p1.step
+  %p0.at1 = getelementptr inbounds i8, ptr %o0.base, i64 %p1.moved
+  %v0 = load <4 x i32>, ptr %p0.base, align 16
+  store <4 x i32> %v0, ptr %p0.at1, align 16
+  br label %exit
+
+outside:
+  br label %exit
+
+exit:
+  ret void
+}
+
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+
+!nvvm.annotations = !{!0}
+!0 = !{ptr @kernel, !"maxntidx", i32 256}
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.unroll.disable"}
