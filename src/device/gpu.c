@@ -303,7 +303,7 @@ static int capture_stream(const struct kiln_cuda *cuda, const struct kiln_gpu *g
     return result;
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 /* The driver's graph lives as long as what was made from it: its nodes name the launches. */
 struct kiln_gpu_graph {
