@@ -120,12 +120,21 @@ static bool output_is_known(const struct kiln_step *step, struct kiln_array *con
     return gives_packed(step->op) || is_packed_update;
 }
 
+/* Does it do nothing but make views and launch kernels? An update does if it is in place, or a copy that is laid out
+ * alike. */
+static bool only_launches(const struct kiln_step *step, struct kiln_array *const *inputs, uint32_t device_index)
+{
+    if (kiln__ops[step->op].kind != KILN_OP_UPDATE) return kiln__op_only_launches(step->op, device_index);
+    bool sets = step->op != KILN_OP_SLICE_UPDATE || step->attrs[0] == KILN_MERGE_SET;
+    return sets && inputs[0]->row_contiguous;
+}
+
 static kiln_status choose_operation(const struct preparation *preparation, const struct kiln_step *step,
                                     struct kiln_array **inputs, kiln_error *err)
 {
     const struct kiln_plan *plan = preparation->plan;
     uint32_t slot = step->outputs[0];
-    bool runs = is_known(inputs, step->input_count) && kiln__op_only_launches(step->op, plan->device_index);
+    bool runs = is_known(inputs, step->input_count) && only_launches(step, inputs, plan->device_index);
     if (!runs) return output_is_known(step, inputs) ? add_packed(preparation, slot, err) : KILN_OK;
     const struct kiln_node node = {.op = step->op,
                                    .attr_count = (uint16_t)step->attr_count,

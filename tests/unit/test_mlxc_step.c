@@ -115,6 +115,26 @@ static void nothing_is_copied(void **state)
     }
 }
 
+/* What a step launches is found and compiled when it is traced, side by side; nothing is left for its evaluation. */
+static void evaluation_compiles_nothing(void **state)
+{
+    (void)state;
+    struct caches caches = make_caches();
+    mlx_array x = make_hidden(0), at = mlx_array_new_int(0);
+    const mlx_array inputs[] = {x, at, caches.keys, caches.values};
+    mlx_vector_array res = mlx_vector_array_new();
+    CHECK_EQ(kiln_call_donating(&res, step, inputs, 4, NULL), 0);
+    free_caches(&caches);
+    kiln_counters before = all_counters();
+    CHECK_EQ(mlx_eval(res), 0);
+    kiln_counters now = all_counters();
+    CHECK_EQ(now.kernel_hits - before.kernel_hits, 0);
+    CHECK_EQ(now.disk_hits - before.disk_hits, 0);
+    CHECK_EQ(now.compiles - before.compiles, 0);
+    CHECK_EQ(now.links - before.links, 0);
+    mlx_vector_array_free(res), mlx_array_free(x), mlx_array_free(at);
+}
+
 /* Whoever keeps the old caches has them as they were, and each step copies both. */
 static void what_is_held_is_copied(void **state)
 {
@@ -589,6 +609,7 @@ static void threads_step_and_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(evaluation_compiles_nothing, set_up, tear_down), /* the first: all is cold */
         cmocka_unit_test_setup_teardown(nothing_is_copied, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_held_is_copied, set_up, tear_down),
         cmocka_unit_test_setup_teardown(others_keep_their_values, set_up, tear_down),

@@ -14,7 +14,8 @@
 kiln_status kiln__indices_read(const char *name, const struct kiln_array *indices, int64_t size, int64_t extent,
                                int64_t **out, kiln_error *err);
 
-/* The same for a slice of `sizes`: starts along `axes` of `array`, one each, which lies inside it from there on. */
+/* The same for a slice of `sizes`: starts along `axes` of `array`, one each, which lies inside it from there on. In a
+ * dry run there are no values: all are 0. */
 kiln_status kiln__starts_read(const char *name, const struct kiln_array *start, const int64_t *axes,
                               const struct kiln_array *array, const int32_t *sizes, int64_t out[KILN_MAX_NDIM],
                               kiln_error *err);

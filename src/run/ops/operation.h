@@ -30,7 +30,7 @@ kiln_status kiln__output_alloc(struct kiln_array *out, kiln_error *err);
 /* `out` becomes a view of `base`; offset and strides in elements. */
 void kiln__output_view(struct kiln_array *out, struct kiln_array *base, int64_t offset, const int64_t *strides);
 /* `out` for an update of the first input: its bytes where they may be overwritten and nobody else can see them
- * (run/reuse.h), else a copy of them. */
+ * (run/reuse.h), else a copy of them. In a dry run they are. */
 kiln_status kiln__output_update(const struct kiln_node *node, bool may_overwrite, struct kiln_array *out,
                                 kiln_error *err);
 /* All of `source` to `data`, which has these strides, in elements. */

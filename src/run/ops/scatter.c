@@ -20,8 +20,7 @@ static kiln_status copy_input(const struct kiln_array *in, struct kiln_array *ou
 {
     kiln_status status = kiln__output_alloc(out, err);
     if (status || in->size == 0) return status;
-    if (!kiln__dry_run)
-        kiln__add(&kiln_cache_default()->counts.bytes_copied, (uint64_t)in->size * kiln__dtype_size(in->dtype));
+    kiln__add(&kiln_cache_default()->counts.bytes_copied, (uint64_t)in->size * kiln__dtype_size(in->dtype));
     return kiln__copy_packed(in, out->data, err);
 }
 
@@ -147,14 +146,20 @@ kiln_status kiln__run_put_along(const struct kiln_node *node, struct kiln_array 
 
 /* ---- slice_update ------------------------------------------------------------------------------------------------ */
 
+/* A dry run counts on the first. */
+static bool goes_in_place(const struct kiln_node *node, bool may_overwrite)
+{
+    const struct kiln_array *in = node->inputs[0];
+    if (kiln__dry_run) return true;
+    return may_overwrite && node->is_last_use && node->inputs[1]->storage != in->storage && kiln__can_update(in);
+}
+
 kiln_status kiln__output_update(const struct kiln_node *node, bool may_overwrite, struct kiln_array *out,
                                 kiln_error *err)
 {
     struct kiln_array *in = node->inputs[0];
-    bool in_place =
-        may_overwrite && node->is_last_use && node->inputs[1]->storage != in->storage && kiln__can_update(in);
-    if (!in_place) return copy_input(in, out, err);
-    kiln__storage_forget_copy(in->storage);
+    if (!goes_in_place(node, may_overwrite)) return copy_input(in, out, err);
+    if (in->storage) kiln__storage_forget_copy(in->storage);
     kiln__output_view(out, in, 0, in->strides);
     return KILN_OK;
 }
