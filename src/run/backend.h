@@ -42,7 +42,7 @@ struct kiln_backend {
     kiln_operation *operations[KILN_OP_COUNT];
     /* Can it run this node, whose operation it has? NULL: all of them. */
     bool (*can_run)(const struct kiln_node *node);
-    /* What an operation asks of its inputs and a kernel can't report; before they are moved. NULL: nothing. */
+    /* What an operation asks of inputs that the host has, before they are moved. NULL: nothing. */
     kiln_status (*check)(const struct kiln_node *node, kiln_error *err);
 };
 
