@@ -14,6 +14,13 @@ if(TARGET mlxc)
     target_include_directories(${example} PRIVATE include)
     target_link_libraries(${example} PRIVATE mlxc kiln m)
   endforeach()
+  # The decoder as objects: tests/process and the bench build on the same one.
+  file(GLOB llama_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/llama/*.c)
+  list(FILTER llama_sources EXCLUDE REGEX "/llama_main.c$")
+  add_library(llama_decoder OBJECT ${llama_sources})
+  target_include_directories(llama_decoder PUBLIC include ${CMAKE_SOURCE_DIR}/examples/llama)
+  add_executable(llama ${CMAKE_SOURCE_DIR}/examples/llama/llama_main.c)
+  target_link_libraries(llama PRIVATE llama_decoder mlxc kiln m)
   foreach(example float64 arrays closure safe_tensors) # each beside the text it prints
     add_executable(mlxc_${example} ${CMAKE_SOURCE_DIR}/examples/mlxc/${example}.c)
     target_include_directories(mlxc_${example} PRIVATE include)
