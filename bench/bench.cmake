@@ -16,7 +16,7 @@ if(TARGET mlxc)
   set_target_properties(kiln_bench PROPERTIES OUTPUT_NAME kiln-bench)
   target_compile_options(kiln_bench PRIVATE -O3)
   target_include_directories(kiln_bench PRIVATE include)
-  target_link_libraries(kiln_bench PRIVATE kiln_json mlxc kiln Threads::Threads ${CMAKE_DL_LIBS} m)
+  target_link_libraries(kiln_bench PRIVATE llama_decoder kiln_json mlxc kiln Threads::Threads ${CMAKE_DL_LIBS} m)
 endif()
 
 # bench/fleet: entries over remotes, through Kiln and by hand (make bench-fleet).

@@ -26,6 +26,8 @@ struct row {
     const char *aim; /* from the design: "40 ns", "0.85 of the floor" */
     double ns, floor_ns;
     double bytes;    /* not 0: shown as GB/s */
+    double tokens;   /* not 0: shown as tokens/s */
+    bool is_size;    /* ns and floor_ns are bytes, shown as MB */
     bool is_missing; /* it could not be measured; `why` says the reason */
     char why[256];
 };
@@ -71,6 +73,7 @@ int bench_plain(struct row *rows, int repeats);
 int bench_fused(struct row *rows, int repeats);
 int bench_lasting(struct row *rows, int repeats);
 int bench_growth(struct row *rows, int repeats);
+int bench_model(struct row *rows, int repeats);
 
 /* What the other processes of the bench do: each fills in up to three numbers, which are printed on stdout; false:
  * there is no such phase here, or it failed. */
@@ -78,5 +81,6 @@ bool processes_phase(const char *phase, double out[3]);
 bool cold_phase(const char *phase, double out[3]);
 bool disk_phase(const char *phase, double out[3]);
 bool plain_phase(const char *phase, double out[3]);
+bool model_phase(const char *phase, double out[3]);
 
 #endif

@@ -87,16 +87,45 @@ void floor_copy_stream(void *ctx, size_t start, size_t end)
     _mm_sfence();
 }
 
-void floor_sum(void *ctx, size_t start, size_t end)
+/* `ahead`: floats that are asked for before they are read; 0: none. */
+static inline __attribute__((always_inline)) float sum_range(const float *a, size_t start, size_t end, size_t ahead)
 {
-    const struct floor *floor = ctx;
     wide sums[CHAINS] = {{0}};
     float total = 0;
     size_t i = start;
     for (; i + CHAINS * WIDTH <= end; i += CHAINS * WIDTH)
-        for (size_t k = 0; k < CHAINS; k++) sums[k] += load_wide(floor->a + i + k * WIDTH);
-    for (; i < end; i++) total += floor->a[i];
+        for (size_t k = 0; k < CHAINS; k++) {
+            if (ahead) _mm_prefetch((const char *)(a + i + k * WIDTH + ahead), _MM_HINT_T0);
+            sums[k] += load_wide(a + i + k * WIDTH);
+        }
+    for (; i < end; i++) total += a[i];
     for (size_t k = 0; k < CHAINS; k++)
+        for (size_t lane = 0; lane < WIDTH; lane++) total += sums[k][lane];
+    return total;
+}
+
+void floor_sum(void *ctx, size_t start, size_t end)
+{
+    const struct floor *floor = ctx;
+    if (start < end) floor->out[start] = sum_range(floor->a, start, end, 0);
+}
+
+void floor_sum_ahead(void *ctx, size_t start, size_t end)
+{
+    const struct floor *floor = ctx;
+    if (start < end) floor->out[start] = sum_range(floor->a, start, end, 1024);
+}
+
+void floor_sum_four(void *ctx, size_t start, size_t end)
+{
+    const struct floor *floor = ctx;
+    size_t part = (end - start) / 4 / (2 * WIDTH) * (2 * WIDTH);
+    wide sums[8] = {{0}};
+    float total = 0;
+    for (size_t i = start; i < start + part; i += 2 * WIDTH)
+        for (size_t k = 0; k < 8; k++) sums[k] += load_wide(floor->a + i + k / 2 * part + k % 2 * WIDTH);
+    for (size_t i = start + 4 * part; i < end; i++) total += floor->a[i];
+    for (size_t k = 0; k < 8; k++)
         for (size_t lane = 0; lane < WIDTH; lane++) total += sums[k][lane];
     if (start < end) floor->out[start] = total;
 }

@@ -27,5 +27,8 @@ void floor_gelu(void *ctx, size_t start, size_t end);
 void floor_gelu_stream(void *ctx, size_t start, size_t end);
 /* Reads `a` once; each part leaves its sum in the first element of `out` that belongs to it. */
 void floor_sum(void *ctx, size_t start, size_t end);
+/* The same, asking for what it will read later; and four parts of the range at once. */
+void floor_sum_ahead(void *ctx, size_t start, size_t end);
+void floor_sum_four(void *ctx, size_t start, size_t end);
 
 #endif

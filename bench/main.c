@@ -12,7 +12,7 @@
 #include "bench.h"
 #include "child.h"
 
-enum { MAX_ROWS = 64, MAX_WORKS = 8, DEFAULT_REPEATS = 11 };
+enum { MAX_ROWS = 128, MAX_WORKS = 8, DEFAULT_REPEATS = 11 };
 
 void sample_add(struct samples *samples, double ns)
 {
@@ -75,10 +75,15 @@ void row_fail(struct row *row, const char *format, ...)
 
 /* ---- printing ------------------------------------------------------------------------------------------------ */
 
-static const char *format(char *buffer, size_t size, double ns, double bytes)
+/* One of a row's two numbers. */
+static const char *format(char *buffer, size_t size, const struct row *row, double ns)
 {
-    if (bytes > 0)
-        snprintf(buffer, size, "%.1f GB/s", bytes / ns);
+    if (row->bytes > 0)
+        snprintf(buffer, size, "%.1f GB/s", row->bytes / ns);
+    else if (row->tokens > 0)
+        snprintf(buffer, size, "%.1f /s", row->tokens * 1e9 / ns);
+    else if (row->is_size)
+        snprintf(buffer, size, "%.1f MB", ns / 1e6);
     else if (ns >= 1e6)
         snprintf(buffer, size, "%.2f ms", ns / 1e6);
     else if (ns >= 1e3)
@@ -95,16 +100,16 @@ static void print_row(const struct row *row)
         printf("%-42s could not be measured%s%s\n", row->name, *row->why ? ": " : "", row->why);
         return;
     }
-    double ratio = row->bytes > 0 ? row->floor_ns / row->ns : row->ns / row->floor_ns;
-    printf("%-42s %11s  %11s  %7.2f  %-19s %s\n", row->name, format(value, sizeof value, row->ns, row->bytes),
-           format(floor, sizeof floor, row->floor_ns, row->bytes), ratio, row->aim, row->floor_name);
+    double ratio = row->bytes > 0 || row->tokens > 0 ? row->floor_ns / row->ns : row->ns / row->floor_ns;
+    printf("%-42s %11s  %11s  %7.2f  %-19s %s\n", row->name, format(value, sizeof value, row, row->ns),
+           format(floor, sizeof floor, row, row->floor_ns), ratio, row->aim, row->floor_name);
 }
 
 static void print_table(const struct row *rows, int count)
 {
     printf("%-42s %11s  %11s  %7s  %-19s %s\n", "", "Kiln", "floor", "ratio", "aim", "floor is");
     for (int i = 0; i < count; i++) print_row(&rows[i]);
-    puts("\nMedians. Ratio: of times to the floor's, less is better; of GB/s, more is better.");
+    puts("\nMedians. Ratio: of times and sizes to the floor's, less is better; of GB/s and tokens/s, more is better.");
 }
 
 static void print_json_row(struct kiln_json *json, const struct row *row)
@@ -121,6 +126,8 @@ static void print_json_row(struct kiln_json *json, const struct row *row)
         kiln__json_decimal(json, "ns", row->ns, 1);
         kiln__json_decimal(json, "floor_ns", row->floor_ns, 1);
         kiln__json_decimal(json, "bytes", row->bytes, 0);
+        if (row->tokens > 0) kiln__json_decimal(json, "tokens", row->tokens, 0);
+        if (row->is_size) kiln__json_bool(json, "size", true);
     }
     kiln__json_close(json, '}');
 }
@@ -151,8 +158,8 @@ static int usage(void)
 static int be_child(const char *phase)
 {
     double out[3] = {0};
-    bool is_done =
-        processes_phase(phase, out) || cold_phase(phase, out) || disk_phase(phase, out) || plain_phase(phase, out);
+    bool is_done = processes_phase(phase, out) || cold_phase(phase, out) || disk_phase(phase, out) ||
+                   plain_phase(phase, out) || model_phase(phase, out);
     printf("%.0f %.0f %.0f\n", out[0], out[1], out[2]);
     return is_done ? 0 : 1;
 }
@@ -160,8 +167,8 @@ static int be_child(const char *phase)
 static int run_all(struct row rows[MAX_ROWS], int repeats)
 {
     static int (*const parts[])(struct row *, int) = {
-        bench_look_up, bench_signatures, bench_processes, bench_cold,  bench_many_kernels, bench_disk,
-        bench_warm,    bench_memory,     bench_plain,     bench_fused, bench_lasting,      bench_growth};
+        bench_look_up, bench_signatures, bench_processes, bench_cold,    bench_many_kernels, bench_disk, bench_warm,
+        bench_memory,  bench_plain,      bench_fused,     bench_lasting, bench_growth,       bench_model};
     int used = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         int count = parts[i](rows + used, repeats), kept = 0;
