@@ -41,6 +41,13 @@ sed "s/200, 201/201, $third/" model/config.json >ends/config.json
 "$bin/llama" ends $prompt --count 8 >got
 expect "tokens before the end" "$(cat got)" "$(sed "/^$third\$/q" all)"
 
+# Nothing is left to compile for the steps after a prefill.
+for count in 1 8; do
+    KILN_CACHE_DIR=cold-$count KILN_STATS=stats-$count "$bin/llama" model $prompt --count $count >/dev/null
+done
+[ "$(counter stats-1 compiles)" -gt 0 ] || fail "a cold folder compiled nothing"
+expect "kernels of a prefill and 7 steps" "$(counter stats-8 compiles)" "$(counter stats-1 compiles)"
+
 # What is drawn follows the seed.
 "$bin/llama" model $prompt --count 8 --temperature 2 --seed 1 >one
 "$bin/llama" model $prompt --count 8 --temperature 2 --seed 1 >again
