@@ -14,6 +14,7 @@
 #   make torture    random attacks for TORTURE_SECONDS (600), each failure with its seed; TORTURE_BUILD=asan or tsan
 #   make bench-gpu  the same on an NVIDIA GPU (KILN_LIB: folder of the libraries; needs nvcc, no other set-up)
 #   make bench-fleet  entries per second over nginx, Redis and S3 on loopback, beside libcurl and hiredis alone
+#   make peers      other engines beside ours: builds llama.cpp's llama-bench below build/peers first, once
 #   make test-gpu   tests on an NVIDIA GPU, if there is one
 #   make gpu-bundle build/gpu-bundle.tar.xz: tests, bench and kernels compiled ahead, for a bare machine with a GPU
 
@@ -32,7 +33,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet asan tsan fuzz format layers install clean
+.PHONY: all setup build base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers asan tsan fuzz format layers install clean
 
 all: build
 
@@ -108,6 +109,10 @@ bench-gpu:
 bench-fleet: build
 	@tools/setup_fleet.sh s3
 	@bench/fleet/run.sh build $(BENCH_ARGS)
+
+# KILN_LLAMA_BENCH: a llama-bench that is there already. Nothing of it is part of make test.
+peers: build
+	@for peer in bench/peers/*.sh; do $$peer build $(BENCH_ARGS) || exit 1; done
 
 asan: setup
 	@$(CONFIGURE) -B build/asan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=address,undefined -DKILN_DEBUG=ON

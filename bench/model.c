@@ -237,10 +237,9 @@ static const char *name_row(const struct kind *kind, const struct measured *m, c
 {
     char *name = names[name_count], more[NAME] = "";
     if (name_count == ROWS) return NULL;
-    if (m->layers != 4) snprintf(more, sizeof more, ", %d layer%s", m->layers, m->layers > 1 ? "s" : "");
-    if (m->batch != 1) snprintf(more, sizeof more, ", %d rows", m->batch);
-    if (m->context != PROMPT) snprintf(more, sizeof more, ", %d tokens", m->context);
-    snprintf(name, NAME, "model, %s, %s%s", kind->name, what, more);
+    if (m->layers != 4) snprintf(more, sizeof more, " %d layer%s,", m->layers, m->layers > 1 ? "s" : "");
+    if (m->batch != 1) snprintf(more, sizeof more, " %d rows,", m->batch);
+    snprintf(name, NAME, "model, %s,%s %s %d", kind->name, more, what, m->context);
     bool is_heavy = m->is_heavy || (m->is_growth && kind != &kinds[0]);
     if (!(is_heavy ? is_heavy_wanted : is_wanted)(name)) return NULL;
     return names[name_count++];
@@ -311,9 +310,9 @@ static void measure_peak(struct row *row, struct steps *steps, const struct meas
 static int measure_case(struct row *rows, const struct kind *kind, struct llama *model, const struct measured *m,
                         int repeats)
 {
-    const char *wanted[] = {m->has_prefill ? name_row(kind, m, "prefill") : NULL,
-                            m->has_decode ? name_row(kind, m, "decode") : NULL,
-                            m->has_peak ? name_row(kind, m, "peak") : NULL};
+    const char *wanted[] = {m->has_prefill ? name_row(kind, m, "prefill of") : NULL,
+                            m->has_decode ? name_row(kind, m, "decode at") : NULL,
+                            m->has_peak ? name_row(kind, m, "peak of") : NULL};
     int count = 0;
     if (!wanted[0] && !wanted[1] && !wanted[2]) return 0;
     if (!model->layers && !make_model(model, kind, m->layers)) {
@@ -369,7 +368,7 @@ static int measure_first(struct row *row, const struct kind *kind, int repeats)
     struct samples first = {.count = 0}, next = {.count = 0};
     char phase[NAME];
     double out[3];
-    const char *name = name_row(kind, &plain, "first decode");
+    const char *name = name_row(kind, &plain, "first decode after");
     if (!name) return 0;
     *row = (struct row){.name = name, .aim = "1.0", .floor_name = "decode steps after it"};
     snprintf(phase, sizeof phase, "model %s", kind->name);
