@@ -25,7 +25,8 @@ enum kiln_op_kind {
     KILN_OP_RANDOM,
     KILN_OP_SOURCE,
     KILN_OP_LIBRARY,
-    KILN_OP_LAYER
+    KILN_OP_LAYER,
+    KILN_OP_KERNEL
 };
 
 enum kiln_dtype_rule {

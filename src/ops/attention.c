@@ -1,5 +1,6 @@
 /*
- * attention.c - scaled dot product attention: softmax(q @ k' * scale + mask) @ v, as a formula.
+ * attention.c - scaled dot product attention: softmax(q @ k' * scale + mask) @ v, as one operation where the CPU has a
+ * kernel for it (run/cpu/attention_launch.c), and as a formula, which says what it means, for all other calls.
  *
  * Grouped queries: several heads of q share a head of k and v. q becomes (batch, shared heads, group, length,
  * features), and so do masks; k and v are broadcast, not copied. Masked scores are the lowest finite number, so that a
@@ -10,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/attention_attrs.h"
+#include "graph/default_device.h"
+#include "graph/rules.h"
 #include "ops/layers.h"
 #include "ops/reductions.h"
 #include "ops/replay.h"
@@ -19,6 +23,11 @@ static const char name[] = "scaled_dot_product_attention";
 struct sizes {
     int batch, heads, shared, group, queries, keys, features, values;
 };
+
+static bool is_causal(const struct kiln_attention *a)
+{
+    return a->mask_mode && strcmp(a->mask_mode, "causal") == 0;
+}
 
 static kiln_status check_ranks(const struct kiln_attention *a, kiln_error *err)
 {
@@ -101,7 +110,7 @@ static struct kiln_array *causal_mask(struct kiln_expression *e, const struct si
 static struct kiln_array *apply_mask(struct kiln_expression *e, const struct kiln_attention *a,
                                      struct kiln_array *scores, const struct sizes *s)
 {
-    bool causal = a->mask_mode && strcmp(a->mask_mode, "causal") == 0;
+    bool causal = is_causal(a);
     if (!causal && !a->mask) return scores;
     struct kiln_array *mask = causal ? causal_mask(e, s) : split_mask(e, a->mask, s);
     if (!mask || !scores) return NULL;
@@ -163,6 +172,69 @@ kiln_status kiln__replay_attention(struct kiln_record *record, struct kiln_array
     return kiln__attention(&a, out, err);
 }
 
+/* ---- as one operation --------------------------------------------------------------------------------------------
+ */
+
+/* Not for queries that see no key: the formula weighs all keys alike for these. */
+static bool has_kernel(const struct kiln_attention *a, const struct sizes *s, enum kiln_dtype dtype)
+{
+    bool is_float =
+        kiln__dtype_is_float(a->q->dtype) && kiln__dtype_is_float(a->k->dtype) && kiln__dtype_is_float(a->v->dtype);
+    bool has_elements =
+        s->batch > 0 && s->heads > 0 && s->queries > 0 && s->keys > 0 && s->features > 0 && s->values > 0;
+    return kiln__current_device_index() == 0 && is_float && dtype != KILN_FLOAT64 && has_elements &&
+           !(is_causal(a) && s->queries > s->keys);
+}
+
+/* Casts are exact: float16 and bfloat16 together are float32. */
+static struct kiln_array *apply_kernel(struct kiln_expression *e, const struct kiln_attention *a, const struct sizes *s,
+                                       enum kiln_dtype dtype)
+{
+    struct kiln_array *inputs[5] = {kiln__e_astype(e, a->q, dtype), kiln__e_astype(e, a->k, dtype),
+                                    kiln__e_astype(e, a->v, dtype)};
+    int64_t attrs[2] = {0, is_causal(a) ? KILN_ATTENTION_IS_CAUSAL : 0};
+    struct kiln_call call = {.op = KILN_OP_ATTENTION, .inputs = inputs, .count = 3, .attrs = attrs, .attr_count = 2};
+    const struct kiln_result result = {
+        .as_they_are = true, .dtype = dtype, .ndim = 4, .dims = {s->batch, s->heads, s->queries, s->values}};
+    const float scale = a->scale;
+    uint32_t bits;
+    memcpy(&bits, &scale, sizeof bits);
+    attrs[0] = bits;
+    if (a->mask) {
+        bool is_read = a->mask->dtype == KILN_BOOL || kiln__dtype_is_float(a->mask->dtype);
+        inputs[call.count++] = is_read ? a->mask : kiln__e_astype(e, a->mask, KILN_FLOAT32);
+        attrs[1] |= KILN_ATTENTION_HAS_MASK;
+    }
+    if (a->sinks) {
+        inputs[call.count++] = kiln__e_astype(e, a->sinks, KILN_FLOAT32);
+        attrs[1] |= KILN_ATTENTION_HAS_SINKS;
+    }
+    struct kiln_array *out = NULL;
+    kiln_status status = e->status;
+    if (!status) status = kiln__apply_result(&call, &result, &out, e->err);
+    return kiln__e_hold(e, status, out);
+}
+
+/* ---- as a formula ------------------------------------------------------------------------------------------------ */
+
+static struct kiln_array *apply_formula(struct kiln_expression *e, const struct kiln_attention *a,
+                                        const struct sizes *s, enum kiln_dtype dtype)
+{
+    enum kiln_dtype wide = dtype == KILN_FLOAT64 ? KILN_FLOAT64 : KILN_FLOAT32;
+    struct kiln_array *q =
+        kiln__e_binary(e, KILN_OP_MULTIPLY, kiln__e_astype(e, a->q, wide), kiln__e_number(e, a->scale, wide));
+    q = kiln__e_reshape(e, q, (int[]){s->batch, s->shared, s->group, s->queries, s->features}, 5);
+    struct kiln_array *k =
+        kiln__e_reshape(e, kiln__e_astype(e, a->k, wide), (int[]){s->batch, s->shared, 1, s->keys, s->features}, 5);
+    struct kiln_array *v =
+        kiln__e_reshape(e, kiln__e_astype(e, a->v, wide), (int[]){s->batch, s->shared, 1, s->keys, s->values}, 5);
+    struct kiln_array *scores = kiln__e_matmul(e, q, kiln__e_transpose(e, k, (int64_t[]){0, 1, 2, 4, 3}));
+    scores = apply_mask(e, a, scores, s);
+    struct kiln_array *result = kiln__e_matmul(e, weigh(e, a, scores, s), v);
+    result = kiln__e_reshape(e, result, (int[]){s->batch, s->heads, s->queries, s->values}, 4);
+    return kiln__e_astype(e, result, dtype);
+}
+
 kiln_status kiln__attention(const struct kiln_attention *a, struct kiln_array **out, kiln_error *err)
 {
     if (records(a) && mode_number(a->mask_mode) < MODES) return record_attention(a, out, err);
@@ -176,17 +248,5 @@ kiln_status kiln__attention(const struct kiln_attention *a, struct kiln_array **
         return kiln__fail(err, KILN_INVALID, "[%s] Expected a float type, got %s.", name, kiln__dtypes[dtype].name);
     status = check_mask(a, &s, dtype, err);
     if (status) return status;
-    enum kiln_dtype wide = dtype == KILN_FLOAT64 ? KILN_FLOAT64 : KILN_FLOAT32;
-    struct kiln_array *q =
-        kiln__e_binary(&e, KILN_OP_MULTIPLY, kiln__e_astype(&e, a->q, wide), kiln__e_number(&e, a->scale, wide));
-    q = kiln__e_reshape(&e, q, (int[]){s.batch, s.shared, s.group, s.queries, s.features}, 5);
-    struct kiln_array *k =
-        kiln__e_reshape(&e, kiln__e_astype(&e, a->k, wide), (int[]){s.batch, s.shared, 1, s.keys, s.features}, 5);
-    struct kiln_array *v =
-        kiln__e_reshape(&e, kiln__e_astype(&e, a->v, wide), (int[]){s.batch, s.shared, 1, s.keys, s.values}, 5);
-    struct kiln_array *scores = kiln__e_matmul(&e, q, kiln__e_transpose(&e, k, (int64_t[]){0, 1, 2, 4, 3}));
-    scores = apply_mask(&e, a, scores, &s);
-    struct kiln_array *result = kiln__e_matmul(&e, weigh(&e, a, scores, &s), v);
-    result = kiln__e_reshape(&e, result, (int[]){s.batch, s.heads, s.queries, s.values}, 4);
-    return kiln__e_end(&e, kiln__e_astype(&e, result, dtype), out);
+    return kiln__e_end(&e, (has_kernel(a, &s, dtype) ? apply_kernel : apply_formula)(&e, a, &s, dtype), out);
 }

@@ -329,7 +329,7 @@ bool kiln__op_only_launches(enum kiln_op op, uint32_t device_index)
     bool always = kind == KILN_OP_ELEMENTWISE || kind == KILN_OP_VIEW || kind == KILN_OP_REDUCE ||
                   kind == KILN_OP_LAYER || kind == KILN_OP_COPY || op == KILN_OP_SLICE_DYNAMIC;
     bool on_gpu = kiln__gpu_backend.operations[op] && kind != KILN_OP_LIBRARY && kind != KILN_OP_UPDATE;
-    return always || (device_index && on_gpu);
+    return always || (device_index ? on_gpu : kind == KILN_OP_KERNEL);
 }
 
 kiln_status kiln__run_here(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)

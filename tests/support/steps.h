@@ -395,6 +395,29 @@ static int run_softmax(const struct step *step, const mlx_array *in, mlx_array *
     return mlx_softmax_axis(out, in[0], step->numbers[0], step->numbers[1], stream);
 }
 
+static bool choose_causal(const struct choice *choice, struct step *step)
+{
+    add_number(step, one_in(choice, 2));
+    return true;
+}
+
+/* The last two axes are those of one matrix, or with three axes of each head. */
+static int run_attention(const struct step *step, const mlx_array *in, mlx_array *out, mlx_stream stream)
+{
+    mlx_array heads[3] = {mlx_array_new(), mlx_array_new(), mlx_array_new()};
+    int failed = 0;
+    for (int i = 0; i < 3 && !failed; i++) {
+        int axes = axes_of(in[i]);
+        const int shape[] = {1, axes > 2 ? size_of(in[i], 0) : 1, axes > 1 ? size_of(in[i], axes > 2) : 1, -1};
+        failed = mlx_reshape(&heads[i], in[i], shape, 4, stream);
+    }
+    failed = failed || mlx_fast_scaled_dot_product_attention(out, heads[0], heads[1], heads[2], 0.25f,
+                                                             step->numbers[0] ? "causal" : "", mlx_array_empty,
+                                                             mlx_array_empty, false, stream);
+    for (int i = 0; i < 3; i++) mlx_array_free(heads[i]);
+    return failed;
+}
+
 /* The weight and the bias are values with as many elements as a row, or none. */
 static mlx_array row_or_none(mlx_array row, mlx_array x, bool wanted)
 {
@@ -696,6 +719,7 @@ static const struct kind kinds[] = {
     STEP("softmax", 1, 10, choose_axis, run_softmax),
     STEP("rms_norm", 2, 8, choose_axis, run_rms_norm),
     STEP("layer_norm", 3, 8, choose_axis, run_layer_norm),
+    STEP("attention", 3, 6, choose_causal, run_attention),
     STEP("repeat", 1, 2, choose_axis, run_repeat),
     STEP("roll", 1, 2, choose_axis, run_roll),
     STEP("contiguous", 1, 6, NULL, run_contiguous),

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cache/kernels/kernel.h"
+#include "codegen/cpu/attention_kernel.h"
 #include "codegen/gpu/gpu_schedule.h"
 #include "device/device.h"
 #include "run/gpu/gpu_launch.h"
@@ -99,6 +100,10 @@ kiln_status kiln__variant_print(const struct kiln_group_kernels *kernels, const 
     const struct kiln_gpu_config config = unpack_config(variant->flags);
     const char *layouts = variant->layouts;
     if (variant->flags & on_gpu) return kiln__gpu_print(group, layouts, &config, text, err);
+    if (group->instrs[0].op == KILN_OP_ATTENTION) {
+        const struct kiln_attention_config attention = kiln__attention_unpack(variant->flags);
+        return kiln__attention_print(group->instrs[0].dtype, &attention, text, err);
+    }
     if (!is_reduction(group)) return kiln__group_print(group, layouts, variant->flags, text, err);
     const struct kiln_instr *instr = &group->instrs[0];
     return kiln__reduction_print(instr->op, group->operand_dtypes[0], instr->dtype, layouts[0], text, err);
@@ -223,7 +228,7 @@ static _Atomic(struct kiln_group_kernels *) table[KILN_OP_COUNT][KILN_DTYPE_COUN
 
 static bool fill_group(struct kiln_group *group, enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out)
 {
-    uint32_t arity = (uint32_t)kiln__ops[op].arity;
+    uint32_t arity = kiln__ops[op].arity < 0 ? 1 : (uint32_t)kiln__ops[op].arity; /* one stands for any number */
     bool has_places = kiln__ops[op].kind == KILN_OP_ARGREDUCE; /* an operand more: codegen/gpu/gpu_schedule.h */
     group->operand_count = arity + has_places;
     group->instr_count = group->output_count = 1;
