@@ -7,6 +7,9 @@
  * on the rows beside it, or on how they are cut. Queries, scores and sums are kept as `rows` numbers for each feature
  * or key: a key's feature is one number that all lanes are multiplied with.
  *
+ * With few rows most lanes would be empty. There DOT features stand in a vector (`dots`), and what a row adds up is
+ * added up in another order.
+ *
  * One ABI, that of group.h, where args[] is numbered by enum kiln_attention_arg. Tables have as many entries as the
  * kernel has lanes; those behind the last row repeat it. strides: from one key to the next, of keys, values and mask,
  * in bytes. rows: that are stored. n: keys; of the kernel that combines, ranges.
@@ -26,6 +29,8 @@ enum {
     KILN_ATTENTION_BLOCK = 64,     /* keys whose scores are kept */
     KILN_ATTENTION_TOGETHER = 8,   /* keys, or features of values, whose sums are kept in registers */
     KILN_ATTENTION_MAX_LANES = 32, /* of all vectors */
+    KILN_ATTENTION_DOT = 16,       /* features of a vector, where there are few rows */
+    KILN_ATTENTION_MAX_DOTS = 8,   /* rows that are few */
     KILN_ATTENTION_SCORE_ROWS = 1 + KILN_ATTENTION_BLOCK + KILN_ATTENTION_TOGETHER
 };
 
@@ -52,11 +57,12 @@ enum kiln_attention_arg {
 
 /* What a kernel's text depends on, besides the dtype of queries, keys, values and results. */
 struct kiln_attention_config {
-    uint8_t lanes;      /* of a vector: 8 or 16 */
-    uint8_t vectors;    /* 1 or 2 of them are the rows */
-    bool is_fused;      /* the target has fused multiply-adds */
-    bool combines;      /* the second kernel */
-    bool has_mask;      /* of mask_dtype: bool, what is false is not seen; or a float that is added */
+    uint8_t lanes;   /* of a vector: 8 or 16 */
+    uint8_t vectors; /* 1 or 2 of them are the rows */
+    bool is_fused;   /* the target has fused multiply-adds */
+    bool combines;   /* the second kernel */
+    uint8_t dots;    /* 1, 2, 4 or 8: at most so many rows, and both kinds of features are multiples of DOT; else 0 */
+    bool has_mask;   /* of mask_dtype: bool, what is false is not seen; or a float that is added */
     uint8_t mask_dtype; /* enum kiln_dtype */
 };
 

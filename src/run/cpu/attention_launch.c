@@ -247,29 +247,66 @@ static kiln_status run(struct attention *attention, kiln_error *err)
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
+/* For the kernel of few rows: 1, 2, 4 or 8 of them. 0: there are more, features do not fill vectors, or the target, one
+ * without fused multiply-adds, does not convert vectors of float16 either. */
+static uint8_t rows_as_dots(const struct attention *attention, int64_t rows, bool is_fused)
+{
+    uint8_t together = 1;
+    if (attention->inputs[0]->dtype == KILN_FLOAT16 && !is_fused) return 0;
+    if (rows > KILN_ATTENTION_MAX_DOTS || attention->inputs[0]->dims[3] % KILN_ATTENTION_DOT ||
+        attention->width % KILN_ATTENTION_DOT)
+        return 0;
+    while (together < rows) together *= 2;
+    return together;
+}
+
+static struct kiln_attention_config config_for(const struct attention *attention, int64_t rows, enum kiln_isa isa)
+{
+    const struct kiln_array *mask = attention->inputs[3];
+    struct kiln_attention_config config = {.lanes = isa >= KILN_ISA_X86_64_V4 ? 16 : 8,
+                                           .is_fused = isa >= KILN_ISA_X86_64_V3,
+                                           .has_mask = mask,
+                                           .mask_dtype = mask ? mask->dtype : 0};
+    config.vectors = rows > config.lanes ? 2 : 1;
+    config.dots = rows_as_dots(attention, rows, config.is_fused);
+    return config;
+}
+
+static unsigned combining(struct kiln_attention_config config)
+{
+    config.combines = true, config.has_mask = false, config.mask_dtype = config.dots = 0;
+    return kiln__attention_pack(&config);
+}
+
+/* By lanes of the widest target, so that ranges are the same on all. */
+static void cut(struct attention *attention, const struct kiln_attention_config *config)
+{
+    const int keys = attention->inputs[1]->dims[2];
+    bool is_cut = attention->heads * ((attention->rows + MAX_LANES - 1) / MAX_LANES) < FEW_BLOCKS;
+    attention->lanes = config->lanes * config->vectors;
+    attention->blocks = (attention->rows + attention->lanes - 1) / attention->lanes;
+    attention->range = is_cut ? RANGE : keys;
+    attention->ranges = (keys + attention->range - 1) / attention->range;
+}
+
+/* After a prompt comes one token at a time, for which kernels are compiled together with those of the prompt. */
 static kiln_status choose(struct attention *attention, kiln_error *err)
 {
     static const char layouts[] = {KILN_LAYOUT_PACKED, '\0'};
-    const struct kiln_array *k = attention->inputs[1], *mask = attention->inputs[3];
+    const enum kiln_dtype dtype = attention->inputs[0]->dtype;
     struct kiln_group_kernels *kernels;
     const kiln_device *device = kiln__device_current(err);
     if (!device) return KILN_INVALID;
-    struct kiln_attention_config config = {.lanes = device->target.isa >= KILN_ISA_X86_64_V4 ? 16 : 8,
-                                           .is_fused = device->target.isa >= KILN_ISA_X86_64_V3,
-                                           .has_mask = mask,
-                                           .mask_dtype = mask ? mask->dtype : 0};
-    config.vectors = attention->rows > config.lanes ? 2 : 1;
-    attention->lanes = config.lanes * config.vectors;
-    attention->blocks = (attention->rows + attention->lanes - 1) / attention->lanes;
-    /* By lanes of the widest target, so that ranges are the same on all. */
-    bool is_cut = attention->heads * ((attention->rows + MAX_LANES - 1) / MAX_LANES) < FEW_BLOCKS;
-    attention->range = is_cut ? RANGE : k->dims[2];
-    attention->ranges = (k->dims[2] + attention->range - 1) / attention->range;
-    kiln_status status = kiln__op_kernels(KILN_OP_ATTENTION, k->dtype, k->dtype, &kernels, err);
-    if (!status) status = kiln__variant_get(kernels, layouts, kiln__attention_pack(&config), &attention->entry, err);
-    if (status || attention->ranges == 1) return status;
-    config.combines = true, config.has_mask = false, config.mask_dtype = 0;
-    return kiln__variant_get(kernels, layouts, kiln__attention_pack(&config), &attention->combine, err);
+    const struct kiln_attention_config config = config_for(attention, attention->rows, device->target.isa),
+                                       one_token = config_for(attention, attention->group, device->target.isa);
+    const unsigned flags[] = {kiln__attention_pack(&config), kiln__attention_pack(&one_token), combining(one_token),
+                              combining(config)};
+    cut(attention, &config);
+    bool has_ranges = attention->ranges > 1;
+    kiln_status status = kiln__op_kernels(KILN_OP_ATTENTION, dtype, dtype, &kernels, err);
+    if (!status) status = kiln__variants_get(kernels, layouts, flags, has_ranges ? 4 : 3, &attention->entry, err);
+    if (!status && has_ranges) status = kiln__variant_get(kernels, layouts, flags[3], &attention->combine, err);
+    return status;
 }
 
 /* Features of a row lie side by side, or a copy of the array is taken. */

@@ -146,3 +146,28 @@ void kiln__dry_run_release(struct kiln_dry_run *dry_run)
     free(dry_run->choices);
     *dry_run = (struct kiln_dry_run){0};
 }
+
+/* ---- several at once --------------------------------------------------------------------------------------------- */
+
+/* Notes what is missing of `flags`; nothing, unless the first of them is, or `all` are asked for. */
+static kiln_status note_variants(struct kiln_group_kernels *kernels, const char *layouts, const unsigned *flags,
+                                 size_t count, bool all, kiln_kernel_entry *out, kiln_error *err)
+{
+    kiln_status status = kiln__variant_get(kernels, layouts, flags[0], out, err);
+    for (size_t i = 1; i < count && !status && (all || kiln__dry_run->count > 0); i++)
+        status = kiln__variant_get(kernels, layouts, flags[i], out, err);
+    return status;
+}
+
+kiln_status kiln__variants_get(struct kiln_group_kernels *kernels, const char *layouts, const unsigned *flags,
+                               size_t count, kiln_kernel_entry *out, kiln_error *err)
+{
+    struct kiln_dry_run missing = {0};
+    if (kiln__dry_run) return note_variants(kernels, layouts, flags, count, true, out, err);
+    kiln__dry_run = &missing;
+    kiln_status status = note_variants(kernels, layouts, flags, count, false, out, err);
+    kiln__dry_run = NULL;
+    if (!status && missing.count > 0) status = kiln__dry_run_compile(&missing, err);
+    kiln__dry_run_release(&missing);
+    return status ? status : kiln__variant_get(kernels, layouts, flags[0], out, err);
+}

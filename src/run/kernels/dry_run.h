@@ -31,4 +31,12 @@ kiln_status kiln__dry_run_note(struct kiln_group_kernels *kernels, struct kiln_v
 kiln_status kiln__dry_run_compile(struct kiln_dry_run *dry_run, kiln_error *err);
 void kiln__dry_run_release(struct kiln_dry_run *dry_run);
 
+/*
+ * The variant of flags[0], as kiln__variant_get() gives it, for an operation whose other calls need others of these:
+ * when it is not there yet, all that are missing are compiled side by side, so that the later calls compile nothing. In
+ * a dry run all are noted, and *out is NULL.
+ */
+kiln_status kiln__variants_get(struct kiln_group_kernels *kernels, const char *layouts, const unsigned *flags,
+                               size_t count, kiln_kernel_entry *out, kiln_error *err);
+
 #endif
