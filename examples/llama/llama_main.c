@@ -202,35 +202,42 @@ static int check_prompt(const struct options *options, const struct llama_config
 
 /* ---- statistics ------------------------------------------------------------------------------------------------- */
 
-/* Seconds to read the weights of a step once: the best of five passes that take the largest number of each matrix. */
+/* `all` gets the largest number of each part of a matrix: to find it, the part is read once. */
+static int read_matrix(mlx_vector_array all, const struct llama_matrix *matrix, mlx_stream stream)
+{
+    const mlx_array parts[] = {matrix->weight, matrix->scales, matrix->biases};
+    mlx_array largest = mlx_array_new();
+    int failed = 0;
+    for (int i = 0; i < 3 && parts[i].ctx && !failed; i++)
+        failed = mlx_max(&largest, parts[i], false, stream) || mlx_vector_array_append_value(all, largest);
+    return mlx_array_free(largest), failed;
+}
+
+/* Every weight that a step reads, once. */
+static int read_weights(const struct llama *model)
+{
+    mlx_vector_array all = mlx_vector_array_new();
+    int failed = read_matrix(all, &model->head, model->stream);
+    for (int i = 0; i < model->config.layers && !failed; i++) {
+        const struct llama_layer *layer = &model->layers[i];
+        const struct llama_matrix *matrices[] = {&layer->query, &layer->key, &layer->value, &layer->out,
+                                                 &layer->gate,  &layer->up,  &layer->down};
+        for (size_t k = 0; k < sizeof matrices / sizeof *matrices && !failed; k++)
+            failed = read_matrix(all, matrices[k], model->stream);
+    }
+    failed = failed || mlx_eval(all);
+    return mlx_vector_array_free(all), failed;
+}
+
+/* Seconds, the best of five; 0: it failed. */
 static double time_of_reading(const struct llama *model)
 {
     double best = 0;
     for (int pass = 0; pass < 5; pass++) {
-        mlx_vector_array all = mlx_vector_array_new();
         double begin = now();
-        int failed = 0;
-        for (int i = 0; i <= model->config.layers; i++) {
-            bool is_head = i == model->config.layers;
-            const struct llama_layer *layer = &model->layers[is_head ? 0 : i];
-            const struct llama_matrix *matrices[] = {is_head ? &model->head : &layer->query,
-                                                     &layer->key,
-                                                     &layer->value,
-                                                     &layer->out,
-                                                     &layer->gate,
-                                                     &layer->up,
-                                                     &layer->down};
-            for (size_t k = 0; k < (is_head ? 1 : sizeof matrices / sizeof *matrices) && !failed; k++) {
-                mlx_array largest = mlx_array_new();
-                failed = mlx_max(&largest, matrices[k]->weight, false, model->stream) ||
-                         mlx_vector_array_append_value(all, largest);
-                mlx_array_free(largest);
-            }
-        }
-        if (failed || mlx_eval(all)) return mlx_vector_array_free(all), 0;
+        if (read_weights(model)) return 0;
         double seconds = now() - begin;
         if (!pass || seconds < best) best = seconds;
-        mlx_vector_array_free(all);
     }
     return best;
 }

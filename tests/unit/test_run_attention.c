@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "array/storage.h"
+#include "codegen/cpu/attention_kernel.h"
 #include "device/device.h"
 #include "ops/layers.h"
 #include "ops/shapes.h"
@@ -321,6 +322,34 @@ static void what_is_not_seen(void **state)
     unref_all((struct kiln_array *[]){q, k, v, masks[0], masks[1], masks[2]}, 6);
 }
 
+/* Flags keep the whole config; a dtype that no kernel computes with is refused by name. */
+static void texts(void **state)
+{
+    static const struct kiln_attention_config configs[] = {
+        {.lanes = 16, .vectors = 2, .is_fused = true},
+        {.lanes = 8, .vectors = 1, .has_mask = true, .mask_dtype = KILN_BFLOAT16},
+        {.lanes = 16, .vectors = 1, .is_fused = true, .dots = 8, .has_mask = true, .mask_dtype = KILN_BOOL},
+        {.lanes = 8, .vectors = 2, .combines = true},
+    };
+    struct kiln_buffer all[COUNT(configs)] = {{0}}, again = {0};
+    kiln_error err;
+    (void)state;
+    for (size_t i = 0; i < COUNT(configs); i++) {
+        const struct kiln_attention_config same = kiln__attention_unpack(kiln__attention_pack(&configs[i]));
+        CHECK_OK(kiln__attention_print(KILN_FLOAT16, &configs[i], &all[i], &err), &err);
+        CHECK_OK(kiln__attention_print(KILN_FLOAT16, &same, &again, &err), &err);
+        CHECK_EQ(again.size, all[i].size);
+        CHECK_MEM(again.data, all[i].data, again.size);
+        for (size_t k = 0; k < i; k++)
+            CHECK_TRUE(all[k].size != all[i].size || memcmp(all[k].data, all[i].data, all[i].size) != 0);
+        kiln__buffer_clear(&again);
+    }
+    CHECK_EQ(kiln__attention_print(KILN_FLOAT64, &configs[0], &again, &err), KILN_INVALID);
+    CHECK_TRUE(strstr(err.text, "float64"));
+    for (size_t i = 0; i < COUNT(configs); i++) kiln__buffer_release(&all[i]);
+    kiln__buffer_release(&again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_query_alone_equals_the_query_in_a_prompt),
         cmocka_unit_test(memory_is_that_of_the_result),
         cmocka_unit_test(what_is_not_seen),
+        cmocka_unit_test(texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
