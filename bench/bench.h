@@ -70,6 +70,7 @@ int bench_disk(struct row *rows, int repeats);
 int bench_warm(struct row *rows, int repeats);
 int bench_memory(struct row *rows, int repeats);
 int bench_plain(struct row *rows, int repeats);
+int bench_products(struct row *rows, int repeats);
 int bench_fused(struct row *rows, int repeats);
 int bench_lasting(struct row *rows, int repeats);
 int bench_growth(struct row *rows, int repeats);

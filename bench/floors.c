@@ -130,6 +130,46 @@ void floor_sum_four(void *ctx, size_t start, size_t end)
     if (start < end) floor->out[start] = total;
 }
 
+#if defined(__AVX512F__)
+typedef __m512i bits;
+#elif defined(__AVX__)
+typedef __m256i bits;
+#else
+typedef __m128i bits;
+#endif
+
+static void keep(const struct floor *floor, size_t start, bits all)
+{
+    int32_t words[sizeof all / 4];
+    memcpy(words, &all, sizeof all);
+    for (size_t i = 0; i < sizeof words / 4; i++)
+        if (words[i] == -1) floor->out[start] = 0;
+}
+
+/* `step` floats lie between what is read together; ends are multiples of CHAINS vectors. */
+static inline bits read_bits(const float *a, size_t length, size_t step)
+{
+    bits parts[4] = {{0}}, part;
+    for (size_t i = 0; i < step; i += (size_t)WIDTH * (step == length / 4 ? 1 : 4))
+        for (size_t k = 0; k < 4; k++) {
+            memcpy(&part, a + i + k * (step == length / 4 ? step : WIDTH), sizeof part);
+            parts[k] |= part;
+        }
+    return (parts[0] | parts[1]) | (parts[2] | parts[3]);
+}
+
+void floor_read(void *ctx, size_t start, size_t end)
+{
+    const struct floor *floor = ctx;
+    keep(floor, start, read_bits(floor->a + start, end - start, end - start));
+}
+
+void floor_read_lines(void *ctx, size_t start, size_t end)
+{
+    const struct floor *floor = ctx;
+    keep(floor, start, read_bits(floor->a + start, end - start, (end - start) / 4));
+}
+
 /* ---- with helpers ---------------------------------------------------------------------------------------------- */
 
 __attribute__((flatten)) static void swiglu_block(float *restrict out, const float *restrict a, const float *restrict b,

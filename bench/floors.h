@@ -25,6 +25,10 @@ void floor_swiglu(void *ctx, size_t start, size_t end);
 void floor_swiglu_stream(void *ctx, size_t start, size_t end);
 void floor_gelu(void *ctx, size_t start, size_t end);
 void floor_gelu_stream(void *ctx, size_t start, size_t end);
+/* Reads `a` once, from one end to the other, or four places of a part at a time; nothing is written to `out` unless all
+ * bits of `a` are set. */
+void floor_read(void *ctx, size_t start, size_t end);
+void floor_read_lines(void *ctx, size_t start, size_t end);
 /* Reads `a` once; each part leaves its sum in the first element of `out` that belongs to it. */
 void floor_sum(void *ctx, size_t start, size_t end);
 /* The same, asking for what it will read later; and four parts of the range at once. */

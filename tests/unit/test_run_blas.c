@@ -98,7 +98,8 @@ static void every_layout_and_dtype(void **state)
 {
     (void)state;
     static const enum kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_FLOAT16, KILN_BFLOAT16};
-    static const int sizes[][3] = {{1, 1, 1}, {3, 4, 5}, {1, 8, 2}, {6, 1, 3}, {5, 9, 1}};
+    static const int sizes[][3] = {{1, 1, 1},  {3, 4, 5},   {1, 8, 2},    {6, 1, 3},    {5, 9, 1},
+                                   {2, 27, 7}, {8, 20, 19}, {16, 19, 35}, {1, 25, 300}, {17, 21, 18}};
     for (size_t d = 0; d < COUNT(dtypes); d++) {
         for (size_t s = 0; s < COUNT(sizes) * 16; s++) {
             const int *size = sizes[s / 16];

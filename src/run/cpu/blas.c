@@ -1,6 +1,7 @@
 /*
- * blas.c - see blas.h. matmul on the CPU: every product goes through gemm, whatever its shape. float16 and bfloat16 are
- * converted, multiplied in float32, and rounded once.
+ * blas.c - see blas.h. matmul on the CPU: products of few rows and of 16-bit floats have kernels of their own
+ * (cpu_matmul.h), all others go through gemm. There float16 and bfloat16 are converted, multiplied in float32, and
+ * rounded once.
  */
 #include "run/cpu/blas.h"
 
@@ -12,6 +13,7 @@
 #include "base/process/exit.h"
 #include "base/process/fork.h"
 #include "base/process/gate.h"
+#include "run/cpu/cpu_matmul.h"
 #include "run/kernels/launch.h"
 #include "run/ops/matmul.h"
 #include "run/ops/operation.h"
@@ -145,7 +147,7 @@ static kiln_status matmul_into(const struct kiln_node *node, struct kiln_array *
     struct kiln_product product;
     kiln_status status = need_blas(err);
     if (status) return status;
-    status = kiln__product_init(&product, node, out->dtype, err);
+    status = kiln__product_init(&product, node, out->dtype, out->dtype, err);
     if (!status) status = multiply_batches(&product, out, err);
     kiln__product_release(&product);
     return status;
@@ -173,6 +175,7 @@ kiln_status kiln__run_matmul(const struct kiln_node *node, struct kiln_array *ou
         memset(out->data, 0, (size_t)out->size * kiln__dtype_size(out->dtype));
         return KILN_OK;
     }
+    if (kiln__cpu_matmul_fits(node, out)) return kiln__cpu_matmul(node, out, err);
     bool is_narrow = out->dtype == KILN_FLOAT16 || out->dtype == KILN_BFLOAT16;
     return is_narrow ? matmul_wide(node, out, err) : matmul_into(node, out, err);
 }

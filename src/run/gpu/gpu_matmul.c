@@ -67,7 +67,7 @@ kiln_status kiln__gpu_matmul(const struct kiln_node *node, struct kiln_array *ou
     struct kiln_product product;
     kiln_status status = kiln__output_alloc(out, err);
     if (status || out->size == 0) return status;
-    status = kiln__product_init(&product, node, out->dtype, err);
+    status = kiln__product_init(&product, node, out->dtype, out->dtype, err);
     if (!status) status = multiply(&product, out, err);
     kiln__product_release(&product);
     return status;

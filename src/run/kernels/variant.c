@@ -11,6 +11,7 @@
 
 #include "cache/kernels/kernel.h"
 #include "codegen/cpu/attention_kernel.h"
+#include "codegen/cpu/product.h"
 #include "codegen/gpu/gpu_schedule.h"
 #include "device/device.h"
 #include "run/gpu/gpu_launch.h"
@@ -103,6 +104,10 @@ kiln_status kiln__variant_print(const struct kiln_group_kernels *kernels, const 
     if (group->instrs[0].op == KILN_OP_ATTENTION) {
         const struct kiln_attention_config attention = kiln__attention_unpack(variant->flags);
         return kiln__attention_print(group->instrs[0].dtype, &attention, text, err);
+    }
+    if (group->instr_count == 1 && group->instrs[0].op == KILN_OP_MATMUL) {
+        const struct kiln_product_config product = kiln__product_unpack(variant->flags);
+        return kiln__product_print(group->operand_dtypes[1], group->instrs[0].dtype, &product, text, err);
     }
     if (!is_reduction(group)) return kiln__group_print(group, layouts, variant->flags, text, err);
     const struct kiln_instr *instr = &group->instrs[0];

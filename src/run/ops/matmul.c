@@ -66,14 +66,25 @@ static kiln_status prepare(struct kiln_array *in, enum kiln_dtype dtype, struct 
     return status;
 }
 
-kiln_status kiln__product_init(struct kiln_product *product, const struct kiln_node *node, enum kiln_dtype dtype,
-                               kiln_error *err)
+kiln_status kiln__product_init(struct kiln_product *product, const struct kiln_node *node, enum kiln_dtype left,
+                               enum kiln_dtype right, kiln_error *err)
 {
     struct kiln_array *a = node->inputs[0], *b = node->inputs[1];
     *product = (struct kiln_product){
-        .dtype = dtype, .m = a->dims[a->ndim - 2], .n = b->dims[b->ndim - 1], .k = a->dims[a->ndim - 1]};
-    kiln_status status = prepare(a, dtype, &product->a, err);
-    return status ? status : prepare(b, dtype, &product->b, err);
+        .dtype = left, .m = a->dims[a->ndim - 2], .n = b->dims[b->ndim - 1], .k = a->dims[a->ndim - 1]};
+    kiln_status status = prepare(a, left, &product->a, err);
+    return status ? status : prepare(b, right, &product->b, err);
+}
+
+kiln_status kiln__product_pack_rows(struct kiln_product *product, kiln_error *err)
+{
+    struct kiln_array *old = product->a.array;
+    if (!product->a.is_transposed) return KILN_OK;
+    kiln_status status = pack(old, product->dtype, &product->a.array, err);
+    if (status) return status;
+    kiln__array_unref(old);
+    describe(&product->a);
+    return KILN_OK;
 }
 
 void kiln__product_release(struct kiln_product *product)

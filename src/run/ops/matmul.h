@@ -15,14 +15,17 @@ struct kiln_matrix {
 
 /* c = a b, where a is m x k and b is k x n. */
 struct kiln_product {
-    enum kiln_dtype dtype;
+    enum kiln_dtype dtype; /* of a */
     struct kiln_matrix a, b;
     int m, n, k;
 };
 
-/* The product of the node's inputs in `dtype`; copies are made at the active device. Release also after a failure. */
-kiln_status kiln__product_init(struct kiln_product *product, const struct kiln_node *node, enum kiln_dtype dtype,
-                               kiln_error *err);
+/* The product of the node's inputs in these dtypes; copies are made at the active device. Release also after a failure.
+ */
+kiln_status kiln__product_init(struct kiln_product *product, const struct kiln_node *node, enum kiln_dtype left,
+                               enum kiln_dtype right, kiln_error *err);
+/* Makes the rows of a packed, by a copy if need be. On failure `product` is as it was. */
+kiln_status kiln__product_pack_rows(struct kiln_product *product, kiln_error *err);
 void kiln__product_release(struct kiln_product *product);
 
 /*

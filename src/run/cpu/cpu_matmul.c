@@ -1,0 +1,65 @@
+/*
+ * cpu_matmul.c - see cpu_matmul.h. x becomes packed rows of float32; the weight stays as it is, unless neither of its
+ * two axes is packed.
+ */
+#include "run/cpu/cpu_matmul.h"
+
+#include <stdlib.h>
+
+#include "run/cpu/product_run.h"
+#include "run/ops/matmul.h"
+
+bool kiln__cpu_matmul_fits(const struct kiln_node *node, const struct kiln_array *out)
+{
+    const struct kiln_array *b = node->inputs[1];
+    int64_t rows = out->dims[out->ndim - 2];
+    if (!kiln__product_knows((enum kiln_dtype)out->dtype)) return false;
+    if (out->dtype != KILN_FLOAT32) return true;
+    for (int i = 0; i + 2 < out->ndim && rows <= KILN_PRODUCT_FEW; i++)
+        if (b->dims[i] == 1 || b->strides[i] == 0) rows *= out->dims[i];
+    return rows <= KILN_PRODUCT_FEW;
+}
+
+static int64_t offset_of(const struct kiln_matrix *matrix, const struct kiln_array *out, int64_t batch)
+{
+    int64_t offset = 0;
+    for (size_t i = out->ndim - 2u; i-- > 0; batch /= out->dims[i]) offset += batch % out->dims[i] * matrix->batch[i];
+    return offset;
+}
+
+static kiln_status multiply(struct kiln_product *product, struct kiln_array *out, kiln_error *err)
+{
+    const struct kiln_matrix *a = &product->a, *b = &product->b;
+    int64_t batches = kiln__product_merge_batch(product, out);
+    struct kiln_place *places = calloc((size_t)batches, sizeof *places);
+    if (!places) return kiln__no_memory(err, "the products of a batch");
+    for (int64_t i = 0; i < batches && batches > 1; i++)
+        places[i] = (struct kiln_place){.x = offset_of(a, out, i), .parts = {offset_of(b, out, i)}};
+    int64_t row = b->lead * (int64_t)kiln__dtype_size(b->array->dtype);
+    struct kiln_product_run run = {.op = KILN_OP_MATMUL,
+                                   .m = product->m,
+                                   .n = product->n,
+                                   .k = product->k,
+                                   .x = a->array->data,
+                                   .x_row = a->lead * (int64_t)sizeof(float),
+                                   .out = out->data,
+                                   .out_dtype = (enum kiln_dtype)out->dtype,
+                                   .weight_dtype = (enum kiln_dtype)b->array->dtype,
+                                   .weight = {{b->array->data, row}},
+                                   .is_transposed = b->is_transposed,
+                                   .places = places,
+                                   .batches = batches};
+    kiln_status status = kiln__product_run(&run, err);
+    free(places);
+    return status;
+}
+
+kiln_status kiln__cpu_matmul(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    struct kiln_product product;
+    kiln_status status = kiln__product_init(&product, node, KILN_FLOAT32, (enum kiln_dtype)out->dtype, err);
+    if (!status) status = kiln__product_pack_rows(&product, err);
+    if (!status) status = multiply(&product, out, err);
+    kiln__product_release(&product);
+    return status;
+}
