@@ -1,11 +1,16 @@
 /*
- * products.c - see products.h. Every step is independent of sizes or is a deferred operation itself, so that none of
- * these has to be deferred as a whole in a shapeless trace.
+ * products.c - see products.h. Products with quantized matrices are deferred as a whole in a shapeless trace; every
+ * step of the others is independent of sizes or is a deferred operation itself.
  */
 #include "ops/products.h"
 
+#include <string.h>
+
+#include "device/device.h"
+#include "graph/default_device.h"
 #include "ops/expression.h"
 #include "ops/indexing.h"
+#include "ops/replay.h"
 #include "ops/shapes.h"
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -133,6 +138,129 @@ static kiln_status check_inner(const char *name, const struct kiln_array *x, con
         bits, transpose ? ", transposed" : "");
 }
 
+/* As `dtype`, which both affine scales and biases become where they differ. */
+static void even_scales(struct kiln_expression *e, struct kiln_quantized *w, enum kiln_dtype dtype)
+{
+    if (!w->biases || (w->scales->dtype == w->biases->dtype && w->scales->dtype != KILN_FLOAT64)) return;
+    w->scales = kiln__e_astype(e, w->scales, dtype);
+    w->biases = kiln__e_astype(e, w->biases, dtype);
+}
+
+/* The matrix takes memory: for devices and dtypes without kernels that read codes. */
+static struct kiln_array *product_with_matrix(struct kiln_expression *e, const char *name, struct kiln_array *x,
+                                              const struct kiln_quantized *w, struct kiln_picks picks, bool transpose,
+                                              struct kiln_quantization how)
+{
+    enum kiln_dtype dtype = (enum kiln_dtype)x->dtype;
+    struct kiln_quantized picked = {.w = pick(e, w->w, picks.right), .scales = pick(e, w->scales, picks.right)};
+    picked.biases = pick(e, w->biases, picks.right);
+    picked.global_scale = w->global_scale;
+    if (w->biases) picked.scales = kiln__e_astype(e, picked.scales, dtype);
+    if (w->biases) picked.biases = kiln__e_astype(e, picked.biases, dtype);
+    struct kiln_array *matrix = dequantized(e, name, &picked, how, dtype);
+    if (transpose) matrix = transposed(e, matrix);
+    return kiln__e_matmul(e, pick(e, x, picks.left), matrix);
+}
+
+/* Is the current device a CPU whose kernels multiply with codes (run/cpu/product_run.h)? */
+static bool has_kernels(enum kiln_dtype dtype)
+{
+    const kiln_device *device = kiln__current_device_index() ? NULL : kiln__device_current(NULL);
+    return device && device->target.isa >= KILN_ISA_X86_64_V3 && dtype != KILN_FLOAT64;
+}
+
+/* (batch, last two dims of a) */
+static struct kiln_array *batched(struct kiln_expression *e, struct kiln_array *a, const int *batch, size_t ndim)
+{
+    int dims[KILN_MAX_NDIM];
+    if (!a || e->status) return NULL;
+    memcpy(dims, batch, ndim * sizeof *dims);
+    memcpy(dims + ndim, a->dims + a->ndim - 2, 2 * sizeof *dims);
+    return kiln__e_broadcast(e, a, dims, ndim + 2);
+}
+
+/* (matrices, last two dims of a) */
+static struct kiln_array *listed(struct kiln_expression *e, struct kiln_array *a)
+{
+    struct kiln_array *out = NULL;
+    if (!a || e->status) return NULL;
+    kiln_status status =
+        a->ndim == 2 ? kiln__expand_dims(a, 0, &out, e->err) : kiln__flatten(a, 0, a->ndim - 3, &out, e->err);
+    return kiln__e_hold(e, status, out);
+}
+
+/* One node that reads codes while it multiplies: graph/rules_quantized.c. */
+static struct kiln_array *product_with_codes(struct kiln_expression *e, const char *name, struct kiln_array *x,
+                                             const struct kiln_quantized *w, struct kiln_picks picks, bool transpose,
+                                             struct kiln_quantization how)
+{
+    int batch[KILN_MAX_NDIM];
+    size_t ndim = 0, count = 0;
+    struct kiln_quantized q = *w;
+    struct kiln_array *inputs[6], *left = pick(e, as_matrix(e, x, 0), picks.left), *right = picks.right;
+    even_scales(e, &q, (enum kiln_dtype)x->dtype);
+    if (!left || e->status) return NULL;
+    kiln_status status = kiln__broadcast_shapes(left->dims, left->ndim - 2u, right ? right->dims : w->w->dims,
+                                                right ? right->ndim : w->w->ndim - 2u, batch, &ndim, NULL);
+    if (!status && ndim + 2 > KILN_MAX_NDIM) status = KILN_INVALID;
+    if (status) {
+        char one[KILN_SHAPE_TEXT], other[KILN_SHAPE_TEXT];
+        const struct kiln_array *shape = right ? right : w->w;
+        e->status = kiln__fail(e->err, KILN_INVALID, "[%s] Batch dimensions of shapes %s and %s cannot be broadcast.",
+                               name, kiln__shape_text(left->dims, left->ndim, one),
+                               kiln__shape_text(shape->dims, shape->ndim, other));
+        return NULL;
+    }
+    struct kiln_array *parts[] = {q.w, q.scales, q.biases};
+    inputs[count++] = batched(e, left, batch, ndim);
+    for (size_t i = 0; i < 3; i++)
+        if (parts[i]) inputs[count++] = right ? listed(e, parts[i]) : batched(e, parts[i], batch, ndim);
+    if (q.global_scale) inputs[count++] = q.global_scale;
+    if (right) inputs[count++] = kiln__e_broadcast(e, right, batch, ndim);
+    const int64_t attrs[] = {how.mode, how.group_size, how.bits, transpose, q.global_scale != NULL, right != NULL};
+    struct kiln_array *product = e->status ? NULL : kiln__e_apply(e, KILN_OP_QUANTIZED_MATMUL, inputs, count, attrs, 6);
+    return without_axis(e, product, x->ndim == 1, -2);
+}
+
+static kiln_status record_product(struct kiln_array *x, const struct kiln_quantized *w, struct kiln_picks picks,
+                                  bool transpose, struct kiln_quantization how, bool is_gathered,
+                                  struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_record record = kiln__record_begin(KILN_DEFERRED_QUANTIZED_PRODUCT);
+    struct kiln_array *const arrays[] = {x, w->w, w->scales, w->biases, w->global_scale, picks.left, picks.right};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) kiln__record_array(&record, arrays[i]);
+    kiln__record_number(&record, transpose);
+    kiln__record_number(&record, how.mode);
+    kiln__record_number(&record, how.group_size);
+    kiln__record_number(&record, how.bits);
+    kiln__record_number(&record, is_gathered);
+    return kiln__record_end(&record, out, err);
+}
+
+kiln_status kiln__replay_quantized_product(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *x = kiln__recorded_array(record);
+    struct kiln_quantized w = {.w = kiln__recorded_array(record)};
+    struct kiln_picks picks;
+    w.scales = kiln__recorded_array(record);
+    w.biases = kiln__recorded_array(record);
+    w.global_scale = kiln__recorded_array(record);
+    picks.left = kiln__recorded_array(record);
+    picks.right = kiln__recorded_array(record);
+    bool transpose = kiln__recorded_number(record) != 0;
+    struct kiln_quantization how = {.mode = (enum kiln_quantize_mode)kiln__recorded_number(record)};
+    how.group_size = (int)kiln__recorded_number(record);
+    how.bits = (int)kiln__recorded_number(record);
+    return kiln__recorded_number(record) ? kiln__gather_qmm(x, &w, picks, transpose, how, out, err)
+                                         : kiln__quantized_matmul(x, &w, transpose, how, out, err);
+}
+
+static bool is_any_recorded(struct kiln_array *x, const struct kiln_quantized *w, struct kiln_picks picks)
+{
+    return kiln__is_recorded(x) || kiln__is_recorded(w->w) || kiln__is_recorded(w->scales) ||
+           kiln__is_recorded(w->biases) || kiln__is_recorded(picks.left) || kiln__is_recorded(picks.right);
+}
+
 /* The product of x and a quantized matrix, both gathered by index. */
 static kiln_status quantized_product(const char *name, struct kiln_array *x, const struct kiln_quantized *w,
                                      struct kiln_picks picks, bool transpose, struct kiln_quantization how,
@@ -150,26 +278,28 @@ static kiln_status quantized_product(const char *name, struct kiln_array *x, con
     enum kiln_dtype dtype = (enum kiln_dtype)x->dtype;
     if (is_affine) dtype = kiln__dtype_promote(dtype, kiln__dtype_promote(w->scales->dtype, w->biases->dtype));
     status = check_float(name, dtype, err);
+    if (!status && has_kernels(dtype)) status = kiln__check_quantized(name, w, &how, err);
     if (status) return status;
-    struct kiln_quantized picked = {.w = pick(&e, w->w, picks.right), .scales = pick(&e, w->scales, picks.right)};
-    picked.biases = pick(&e, w->biases, picks.right);
-    if (is_affine) picked.scales = kiln__e_astype(&e, picked.scales, dtype);
-    if (is_affine) picked.biases = kiln__e_astype(&e, picked.biases, dtype);
-    struct kiln_array *matrix = dequantized(&e, name, &picked, how, dtype);
-    if (transpose) matrix = transposed(&e, matrix);
-    struct kiln_array *left = pick(&e, kiln__e_astype(&e, x, dtype), picks.left);
-    return kiln__e_end(&e, kiln__e_matmul(&e, left, matrix), out);
+    struct kiln_array *rows = kiln__e_astype(&e, x, dtype);
+    struct kiln_array *product = NULL;
+    if (rows)
+        product =
+            (has_kernels(dtype) ? product_with_codes : product_with_matrix)(&e, name, rows, w, picks, transpose, how);
+    return kiln__e_end(&e, product, out);
 }
 
 kiln_status kiln__quantized_matmul(struct kiln_array *x, const struct kiln_quantized *w, bool transpose,
                                    struct kiln_quantization how, struct kiln_array **out, kiln_error *err)
 {
-    return quantized_product("quantized_matmul", x, w, (struct kiln_picks){NULL, NULL}, transpose, how, out, err);
+    const struct kiln_picks all = {NULL, NULL};
+    if (is_any_recorded(x, w, all)) return record_product(x, w, all, transpose, how, false, out, err);
+    return quantized_product("quantized_matmul", x, w, all, transpose, how, out, err);
 }
 
 kiln_status kiln__gather_qmm(struct kiln_array *x, const struct kiln_quantized *w, struct kiln_picks picks,
                              bool transpose, struct kiln_quantization how, struct kiln_array **out, kiln_error *err)
 {
+    if (is_any_recorded(x, w, picks)) return record_product(x, w, picks, transpose, how, true, out, err);
     return quantized_product("gather_qmm", x, w, picks, transpose, how, out, err);
 }
 

@@ -120,8 +120,8 @@ static kiln_status check_dtypes(const char *name, const struct kiln_quantized *q
                       kiln__dtypes[q->biases->dtype].name);
 }
 
-static kiln_status check_quantized(const char *name, const struct kiln_quantized *q,
-                                   const struct kiln_quantization *how, kiln_error *err)
+kiln_status kiln__check_quantized(const char *name, const struct kiln_quantized *q, const struct kiln_quantization *how,
+                                  kiln_error *err)
 {
     if (!q->w || !q->scales) return kiln__fail(err, KILN_INVALID, "[%s] input is empty.", name);
     kiln_status status = check_dtypes(name, q, how, err);
@@ -323,7 +323,7 @@ kiln_status kiln__dequantize(const char *name, const struct kiln_quantized *q, s
                              enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err)
 {
     struct kiln_expression e = {.err = err};
-    kiln_status status = check_quantized(name, q, &how, err);
+    kiln_status status = kiln__check_quantized(name, q, &how, err);
     if (!status && dtype != KILN_DTYPE_COUNT && !kiln__dtype_is_float(dtype))
         status = kiln__fail(err, KILN_INVALID, "[%s] %s is not supported: expected a float type.", name,
                             kiln__dtypes[dtype].name);

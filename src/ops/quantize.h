@@ -35,6 +35,10 @@ struct kiln_quantized {
 kiln_status kiln__quantization(const char *name, const char *mode, const int *group_size, const int *bits,
                                struct kiln_quantization *out, kiln_error *err);
 
+/* Do dtypes and shapes of `q` fit each other? */
+kiln_status kiln__check_quantized(const char *name, const struct kiln_quantized *q, const struct kiln_quantization *how,
+                                  kiln_error *err);
+
 /* out[] = codes, scales and, with affine, biases; out[2] is left alone in the other modes. Float32 arithmetic. */
 kiln_status kiln__quantize(const char *name, struct kiln_array *w, struct kiln_array *global_scale,
                            struct kiln_quantization how, struct kiln_array *out[3], kiln_error *err);

@@ -77,6 +77,12 @@ static bool is_reduction(const struct kiln_group *group)
     return group->instr_count == 1 && kiln__ops[group->instrs[0].op].kind == KILN_OP_REDUCE;
 }
 
+static bool is_product(const struct kiln_group *group)
+{
+    return group->instr_count == 1 &&
+           (group->instrs[0].op == KILN_OP_MATMUL || group->instrs[0].op == KILN_OP_QUANTIZED_MATMUL);
+}
+
 /* The flags of a variant for a GPU are its schedule config, packed. */
 static const unsigned on_gpu = 1u << 31;
 
@@ -105,7 +111,7 @@ kiln_status kiln__variant_print(const struct kiln_group_kernels *kernels, const 
         const struct kiln_attention_config attention = kiln__attention_unpack(variant->flags);
         return kiln__attention_print(group->instrs[0].dtype, &attention, text, err);
     }
-    if (group->instr_count == 1 && group->instrs[0].op == KILN_OP_MATMUL) {
+    if (is_product(group)) {
         const struct kiln_product_config product = kiln__product_unpack(variant->flags);
         return kiln__product_print(group->operand_dtypes[1], group->instrs[0].dtype, &product, text, err);
     }
@@ -233,7 +239,7 @@ static _Atomic(struct kiln_group_kernels *) table[KILN_OP_COUNT][KILN_DTYPE_COUN
 
 static bool fill_group(struct kiln_group *group, enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out)
 {
-    uint32_t arity = kiln__ops[op].arity < 0 ? 1 : (uint32_t)kiln__ops[op].arity; /* one stands for any number */
+    uint32_t arity = kiln__ops[op].arity < 0 ? 2 : (uint32_t)kiln__ops[op].arity; /* those whose dtypes count */
     bool has_places = kiln__ops[op].kind == KILN_OP_ARGREDUCE; /* an operand more: codegen/gpu/gpu_schedule.h */
     group->operand_count = arity + has_places;
     group->instr_count = group->output_count = 1;

@@ -76,15 +76,26 @@ kiln_status kiln__product_init(struct kiln_product *product, const struct kiln_n
     return status ? status : prepare(b, right, &product->b, err);
 }
 
-kiln_status kiln__product_pack_rows(struct kiln_product *product, kiln_error *err)
+static kiln_status pack_rows(struct kiln_matrix *matrix, enum kiln_dtype dtype, kiln_error *err)
 {
-    struct kiln_array *old = product->a.array;
-    if (!product->a.is_transposed) return KILN_OK;
-    kiln_status status = pack(old, product->dtype, &product->a.array, err);
+    struct kiln_array *old = matrix->array;
+    if (!matrix->is_transposed) return KILN_OK;
+    kiln_status status = pack(old, dtype, &matrix->array, err);
     if (status) return status;
     kiln__array_unref(old);
-    describe(&product->a);
+    describe(matrix);
     return KILN_OK;
+}
+
+kiln_status kiln__product_pack_rows(struct kiln_product *product, kiln_error *err)
+{
+    return pack_rows(&product->a, product->dtype, err);
+}
+
+kiln_status kiln__matrix_rows(struct kiln_array *in, enum kiln_dtype dtype, struct kiln_matrix *matrix, kiln_error *err)
+{
+    kiln_status status = prepare(in, dtype, matrix, err);
+    return status ? status : pack_rows(matrix, dtype, err);
 }
 
 void kiln__product_release(struct kiln_product *product)

@@ -26,6 +26,9 @@ kiln_status kiln__product_init(struct kiln_product *product, const struct kiln_n
                                enum kiln_dtype right, kiln_error *err);
 /* Makes the rows of a packed, by a copy if need be. On failure `product` is as it was. */
 kiln_status kiln__product_pack_rows(struct kiln_product *product, kiln_error *err);
+/* One matrix with packed rows, by a copy if need be. matrix->array is to be unreferenced, also after a failure. */
+kiln_status kiln__matrix_rows(struct kiln_array *in, enum kiln_dtype dtype, struct kiln_matrix *matrix,
+                              kiln_error *err);
 void kiln__product_release(struct kiln_product *product);
 
 /*
