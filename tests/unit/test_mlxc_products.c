@@ -33,32 +33,97 @@ static void expect_near(const struct numbers *got, int i, double want, double to
 }
 #define expect_near(...) CHECK_CALL(expect_near, __VA_ARGS__)
 
+/*
+ * A sum of k terms is nearer to the exact one than (k + 4) * 2^-24 times the sum of magnitudes, in every mode: codes
+ * and small floats become float32 exactly, a weight is rounded once or twice. So it is for few rows, and for many.
+ */
+static void expect_product(const struct product *p, const struct parts *parts, const struct numbers *x,
+                           const struct numbers *got, int rows)
+{
+    int inner = p->transpose ? 256 : ROWS, outer = p->transpose ? ROWS : 256;
+    CHECK_EQ(got->size, rows * outer);
+    for (int i = 0; i < got->size; i++) {
+        double want = 0, total = 0;
+        for (int k = 0; k < inner; k++) {
+            int row = p->transpose ? i % outer : k, column = p->transpose ? k : i % outer;
+            double term = at(x, i / outer * inner + k) * value_at(parts, &p->mode, row, column);
+            if (isnan(term)) term = NAN;
+            want += term, total += fabs(term);
+        }
+        if (!(isnan(want) && isnan(at(got, i)))) expect_near(got, i, want, (inner + 4) * 0x1p-24 * fmax(1, total));
+    }
+}
+#define expect_product(...) CHECK_CALL(expect_product, __VA_ARGS__)
+
 static void multiplies_with_a_quantized_matrix(void **state)
 {
+    static const int row_counts[] = {1, 2, 5, 8, 11, 40};
     uint64_t random = 31;
     (void)state;
-    for (int m = 0; m < MODES; m += m < FIRST_FLOAT_MODE ? 3 : 1)
+    for (int m = 0; m < MODES; m++)
         for (int transpose = 0; transpose < 2; transpose++) {
             struct product p = {modes[m], transpose, false, false};
             struct parts parts = random_parts(&p.mode, MLX_FLOAT32, &random);
-            int inner = transpose ? 256 : ROWS, outer = transpose ? ROWS : 256;
-            struct numbers x = random_matrix(MLX_FLOAT32, 2, inner, &random), got;
-            mlx_array inputs[4] = {packed_array(&x), packed_array(&parts.codes), packed_array(&parts.scales), nothing};
+            mlx_array inputs[4] = {nothing, packed_array(&parts.codes), packed_array(&parts.scales), nothing};
             if (is_affine(&p.mode)) inputs[3] = packed_array(&parts.biases);
-            run_both_ways(call_product, &p, inputs, 1 + part_count(&p.mode), &got, 1, 1, "quantized_matmul");
-            CHECK_EQ(got.size, 2 * outer);
-            for (int i = 0; i < got.size; i++) {
-                double want = 0, total = 0;
-                for (int k = 0; k < inner; k++) {
-                    int row = transpose ? i % outer : k, column = transpose ? k : i % outer;
-                    double term = at(&x, i / outer * inner + k) * value_at(&parts, &p.mode, row, column);
-                    if (isnan(term)) term = NAN;
-                    want += term, total += fabs(term);
-                }
-                if (!(isnan(want) && isnan(at(&got, i)))) expect_near(&got, i, want, 1e-5 * fmax(1, total));
+            for (size_t r = 0; r < sizeof row_counts / sizeof *row_counts; r++) {
+                struct numbers x = random_matrix(MLX_FLOAT32, row_counts[r], transpose ? 256 : ROWS, &random), got;
+                CHECK_CONTEXT("%s, %d bits, groups of %d, %d rows%s", p.mode.name, p.mode.bits, p.mode.group_size,
+                              row_counts[r], transpose ? ", transposed" : "");
+                inputs[0] = packed_array(&x);
+                run_both_ways(call_product, &p, inputs, 1 + part_count(&p.mode), &got, 1, 1, "quantized_matmul");
+                expect_product(&p, &parts, &x, &got, row_counts[r]);
+                mlx_array_free(inputs[0]);
+                numbers_free(&x), numbers_free(&got);
             }
-            for (int i = 0; i < 4; i++) mlx_array_free(inputs[i]);
-            numbers_free(&x), numbers_free(&got), free_parts(&parts, &p.mode);
+            for (int i = 1; i < 4; i++) mlx_array_free(inputs[i]);
+            free_parts(&parts, &p.mode);
+        }
+}
+
+/* Codes of 4 bits in groups of 64: `matrices` matrices of 512 x 512 elements, all alike. */
+enum { SIDE = 512 };
+
+static void make_weights(int matrices, mlx_array *inputs)
+{
+    const int words[] = {matrices, SIDE, SIDE / 8}, groups[] = {matrices, SIDE, SIDE / 64};
+    int size = matrices * SIDE * SIDE / 8;
+    uint32_t *codes = malloc((size_t)size * sizeof *codes);
+    float *scales = malloc((size_t)size * sizeof *scales);
+    for (int i = 0; i < size; i++) codes[i] = 0x76543210u * (uint32_t)(i + 1), scales[i] = 0.25f;
+    inputs[1] = mlx_array_new_data(codes, words + (matrices == 1), 3 - (matrices == 1), MLX_UINT32);
+    inputs[2] = mlx_array_new_data(scales, groups + (matrices == 1), 3 - (matrices == 1), MLX_FLOAT32);
+    inputs[3] = mlx_array_new_data(scales, groups + (matrices == 1), 3 - (matrices == 1), MLX_FLOAT32);
+    free(codes), free(scales);
+}
+
+/* Inputs and output, and x once more as packed float32: neither a matrix in floats, nor picked matrices. */
+static void takes_no_memory_for_matrices(void **state)
+{
+    static const int row_counts[] = {1, 8, 64};
+    (void)state;
+    for (int gathered = 0; gathered < 2; gathered++)
+        for (size_t r = 0; r < 3; r++) {
+            enum { PICKS = 32 };
+            struct product p = {{"affine", 64, 4}, true, false, gathered};
+            int rows = row_counts[r], picked[PICKS], count = gathered ? PICKS : 1;
+            const int dims[] = {1, rows, SIDE};
+            mlx_array inputs[5], res = mlx_array_new();
+            float *x = calloc((size_t)rows * SIDE, sizeof *x);
+            for (int i = 0; i < PICKS; i++) picked[i] = i * i % 4;
+            inputs[0] = mlx_array_new_data(x, dims, 3, MLX_FLOAT32);
+            make_weights(gathered ? 4 : 1, inputs);
+            inputs[4] = mlx_array_new_data(picked, (int[]){PICKS}, 1, MLX_INT32);
+            size_t before, peak, own = (size_t)rows * SIDE * sizeof *x * (size_t)(count + 1);
+            mlx_get_active_memory(&before);
+            mlx_reset_peak_memory();
+            expect_ok(call_product(inputs, 5, &res, &p) || mlx_array_eval(res), "product");
+            mlx_get_peak_memory(&peak);
+            CHECK_EQ(mlx_array_size(res), (size_t)count * (size_t)rows * SIDE);
+            CHECK_TRUE(peak <= before + own + 16384);
+            for (int i = 0; i < 5; i++) mlx_array_free(inputs[i]);
+            mlx_array_free(res);
+            free(x);
         }
 }
 
@@ -308,6 +373,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(multiplies_with_a_quantized_matrix, set_up),
+        cmocka_unit_test_setup(takes_no_memory_for_matrices, set_up),
         cmocka_unit_test_setup(gives_products_the_right_dtype, set_up),
         cmocka_unit_test_setup(multiplies_with_picked_quantized_matrices, set_up),
         cmocka_unit_test_setup(multiplies_picked_matrices, set_up),

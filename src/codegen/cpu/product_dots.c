@@ -18,7 +18,8 @@ static int columns_together(const struct kiln_product_config *config)
 {
     if (config->rows < 4) return 1;
     if (config->codes) return config->lanes == 16 || config->rows == 4 ? 2 : 1;
-    return config->rows == 4 ? 2 : config->lanes == 16 ? 3 : 1;
+    if (config->rows == 4) return config->is_near && config->lanes == 8 ? 3 : 2;
+    return config->lanes == 16 ? 3 : 1;
 }
 
 static int unrolled(const struct kiln_product_config *config)

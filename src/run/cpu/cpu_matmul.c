@@ -9,15 +9,24 @@
 #include "run/cpu/product_run.h"
 #include "run/ops/matmul.h"
 
+enum { SOME = 512, LONG_INNER = 8192 }; /* beyond these BLAS blocks better for the caches */
+
+/* Of float32, where BLAS can be asked instead. */
+static int64_t most_rows(const struct kiln_array *b)
+{
+    bool is_transposed = b->strides[b->ndim - 2] == 1 && b->dims[b->ndim - 2] <= LONG_INNER;
+    return is_transposed && kiln__product_has_wide_vectors() ? SOME : KILN_PRODUCT_FEW;
+}
+
 bool kiln__cpu_matmul_fits(const struct kiln_node *node, const struct kiln_array *out)
 {
     const struct kiln_array *b = node->inputs[1];
     int64_t rows = out->dims[out->ndim - 2];
     if (!kiln__product_knows((enum kiln_dtype)out->dtype)) return false;
     if (out->dtype != KILN_FLOAT32) return true;
-    for (int i = 0; i + 2 < out->ndim && rows <= KILN_PRODUCT_FEW; i++)
+    for (int i = 0; i + 2 < out->ndim && rows <= SOME; i++)
         if (b->dims[i] == 1 || b->strides[i] == 0) rows *= out->dims[i];
-    return rows <= KILN_PRODUCT_FEW;
+    return rows <= most_rows(b);
 }
 
 static int64_t offset_of(const struct kiln_matrix *matrix, const struct kiln_array *out, int64_t batch)

@@ -26,12 +26,19 @@ bool kiln__product_knows(enum kiln_dtype dtype)
     return is_known && device && device->target.isa >= KILN_ISA_X86_64_V3;
 }
 
+bool kiln__product_has_wide_vectors(void)
+{
+    const kiln_device *device = kiln__device_current(NULL);
+    return device && device->target.isa >= KILN_ISA_X86_64_V4;
+}
+
 struct job {
     const struct kiln_product_run *run;
-    kiln_kernel_entry multiply, expand; /* expand: a panel to floats; NULL: there are no panels */
-    int64_t rows;                       /* of one call of multiply */
-    int64_t step, parts;                /* columns of a unit; units of one product */
-    char *panels;                       /* one for each thread, of panel_bytes */
+    kiln_kernel_entry multiply, expand; /* expand: a panel to floats; NULL: it is read as it lies */
+    bool has_panels;
+    int64_t rows;        /* of one call of multiply */
+    int64_t step, parts; /* columns of a unit; units of one product */
+    char *panels;        /* one for each thread, of panel_bytes */
     int64_t panel_bytes;
     _Atomic int64_t next; /* unit, with panels */
 };
@@ -156,6 +163,10 @@ static void run_panels(void *ctx, int64_t thread)
     while ((index = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < count) {
         struct unit unit = unit_at(job, index);
         int64_t row = (run->is_transposed ? run->k : unit.columns) * (int64_t)sizeof(float);
+        if (!job->expand) {
+            multiply(job, &unit, unit.weight, (const int64_t[]){run->weight[0].row, 0, 0});
+            continue;
+        }
         expand(job, &unit, panel, row);
         multiply(job, &unit, (const char *const[]){panel, NULL, NULL}, (const int64_t[]){row, 0, 0});
     }
@@ -238,7 +249,7 @@ static kiln_status choose(struct job *job, kiln_error *err)
     const struct kiln_product_run *run = job->run;
     const kiln_device *device = kiln__device_current(err);
     if (!device) return KILN_INVALID;
-    bool has_panels = run->m > KILN_PRODUCT_FEW && (run->codes || run->weight_dtype != KILN_FLOAT32);
+    job->has_panels = run->m > KILN_PRODUCT_FEW;
     struct kiln_product_config config = {.is_transposed = run->is_transposed,
                                          .rows = rows_together(run->m),
                                          .lanes = device->target.isa >= KILN_ISA_X86_64_V4 ? 16 : 8};
@@ -246,11 +257,14 @@ static kiln_status choose(struct job *job, kiln_error *err)
     codes.codes = run->codes, codes.bits = (uint8_t)run->bits, codes.group_size = (uint8_t)run->group_size;
     codes.scale_dtype = run->codes == KILN_CODES_AFFINE ? run->scale_dtype : KILN_FLOAT32;
     job->rows = config.rows;
-    if (!has_panels) return get_kernel(run->op, run->weight_dtype, run->out_dtype, &codes, &job->multiply, err);
+    if (!job->has_panels) return get_kernel(run->op, run->weight_dtype, run->out_dtype, &codes, &job->multiply, err);
     config.is_near = codes.is_expanding = true;
+    config.rows = config.lanes == 16 ? KILN_PRODUCT_ROWS : KILN_PRODUCT_ROWS / 2;
+    job->rows = config.rows;
     codes.is_transposed = false, codes.rows = 0;
     kiln_status status = get_kernel(KILN_OP_MATMUL, KILN_FLOAT32, run->out_dtype, &config, &job->multiply, err);
     if (status) return status;
+    if (!run->codes && run->weight_dtype == KILN_FLOAT32) return KILN_OK;
     if (run->codes) return get_kernel(run->op, run->weight_dtype, KILN_FLOAT32, &codes, &job->expand, err);
     return get_kernel(KILN_OP_CAST, run->weight_dtype, KILN_FLOAT32, NULL, &job->expand, err);
 }
@@ -260,7 +274,7 @@ kiln_status kiln__product_run(const struct kiln_product_run *run, kiln_error *er
     struct job job = {.run = run};
     kiln_status status = choose(&job, err);
     if (status || !job.multiply) return status; /* compiled only, or a dry run: nothing is computed */
-    if (job.expand) return run_with_panels(&job, err);
+    if (job.has_panels) return run_with_panels(&job, err);
     run_few_rows(&job);
     return KILN_OK;
 }

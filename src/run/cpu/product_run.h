@@ -44,6 +44,8 @@ struct kiln_product_run {
 
 /* Are there kernels for x and out of this dtype, and does the thread's device have their instructions? */
 bool kiln__product_knows(enum kiln_dtype dtype);
+/* Has the device 512-bit vectors, and with them kernels that compute as fast as BLAS does? */
+bool kiln__product_has_wide_vectors(void);
 /* m, n, k and batches are at least 1. On failure nothing was written. In a dry run kernels are chosen only. */
 kiln_status kiln__product_run(const struct kiln_product_run *run, kiln_error *err);
 
