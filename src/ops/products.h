@@ -1,8 +1,9 @@
 /*
  * products.h - products of matrices that are picked by index or quantized.
  *
- * The steps are separate operations: gather, dequantize, multiply. No kernel fuses two of them, so the gathered and the
- * dequantized matrices take memory. Same contract as kiln__apply(): inputs borrowed,
+ * On CPUs a product with a quantized matrix is one operation, which reads codes and picks matrices while it multiplies. On
+ * GPUs, and for dtypes without such kernels, the steps are separate operations: gather, dequantize, multiply, and the
+ * matrices take memory; so are those of gather_mm on every device. Same contract as kiln__apply(): inputs borrowed,
  * *out is the caller's reference, untouched on failure. Error texts begin with "[name] ".
  */
 #ifndef KILN_OPS_PRODUCTS_H

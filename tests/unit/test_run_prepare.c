@@ -325,7 +325,8 @@ static void test_outputs_of_plans_as_inputs(void **state)
     kiln__compiled_unref(two);
 }
 
-/* Every kind of step that launches kernels: along rows and columns, long axes, views that copy, copies, layers. */
+/* Every kind of step that launches kernels: along rows and columns, long axes, views that copy, copies, layers,
+ * products. */
 static size_t steps_of_all_kinds(struct kiln_array *const *in, size_t count, struct kiln_array **out)
 {
     (void)count;
@@ -344,7 +345,14 @@ static size_t steps_of_all_kinds(struct kiln_array *const *in, size_t count, str
     out[7] = B(MULTIPLY, B(ADD, x, turned), U(EXP, turned));
     out[8] = U(EXP, keep(apply(KILN_OP_SORT, &x, 1, (int64_t[]){1}, 1)));
     out[9] = keep(apply(KILN_OP_MAX, &turned, 1, (int64_t[]){1, 0}, 2));
-    return 10;
+    struct kiln_array *two_rows = NULL;
+    must_be(kiln__slice(x, (int[]){0, 0}, (int[]){2, 256}, (int[]){1, 1}, 2, &two_rows, &err));
+    struct kiln_array *narrow = keep(apply(KILN_OP_CAST, &x, 1, (int64_t[]){KILN_BFLOAT16}, 1));
+    out[10] = U(EXP, B(MATMUL, keep(two_rows), x));
+    out[11] = U(EXP, B(MATMUL, two_rows, turned));
+    out[12] = U(EXP, B(MATMUL, x, x));
+    out[13] = U(EXP, B(MATMUL, narrow, narrow));
+    return 14;
 }
 
 static void test_steps_of_all_kinds(void **state)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "run/cpu/product_run.h"
+#include "run/kernels/dry_run.h"
 #include "run/ops/indices.h"
 #include "run/ops/matmul.h"
 #include "run/ops/operation.h"
@@ -35,7 +36,7 @@ static kiln_status operands_init(struct operands *o, const struct kiln_node *nod
         struct kiln_array *part = node->inputs[i + 1];
         status = kiln__matrix_rows(part, (enum kiln_dtype)part->dtype, &o->parts[i], err);
     }
-    if (status || !o->indices) return status;
+    if (status || !o->indices || kiln__dry_run) return status;
     return kiln__indices_read(name, o->indices, node->inputs[1]->dims[0], 1, &o->matrices, err);
 }
 
@@ -117,7 +118,7 @@ static void describe(const struct kiln_node *node, const struct operands *o, str
         run->weight[i] =
             (struct kiln_weight_part){part->data, o->parts[i].lead * (int64_t)kiln__dtype_size(part->dtype)};
     }
-    if (!o->global_scale) return;
+    if (!o->global_scale || kiln__dry_run) return;
     memcpy(&global, o->global_scale->data, sizeof global);
     run->factor = global / global_unit;
 }
@@ -129,9 +130,10 @@ static kiln_status multiply(const struct kiln_node *node, const struct operands 
     describe(node, o, out, &run);
     int64_t batches = out->size / (run.m * run.n);
     if (is_one_product(o, out, run.m)) run.m *= batches, batches = 1;
+    if (kiln__dry_run) batches = 1; /* nobody reads places */
     struct kiln_place *places = calloc((size_t)batches, sizeof *places);
     if (!places) return kiln__no_memory(err, "the products of a batch");
-    if (batches > 1 || o->indices) fill_places(o, out, places, batches);
+    if (batches > 1 || o->matrices) fill_places(o, out, places, batches);
     run.places = places;
     run.batches = batches;
     kiln_status status = kiln__product_run(&run, err);
@@ -146,6 +148,7 @@ kiln_status kiln__run_quantized_matmul(const struct kiln_node *node, struct kiln
     kiln_status status = kiln__output_alloc(out, err);
     if (status != KILN_OK || out->size == 0) return status;
     if (x->dims[x->ndim - 1] == 0) {
+        if (kiln__dry_run) return KILN_OK;
         memset(out->data, 0, (size_t)out->size * kiln__dtype_size(out->dtype));
         return KILN_OK;
     }
