@@ -5,8 +5,9 @@
  *         for each k:  sums[row][column] += x[row][k] * weight[k][column]     (vectors across the columns)
  *         out[row][columns] = sums[row]
  *
- * Wide blocks come first, then vectors, then one that is masked. One row reads a kilobyte of each row of the weight at
- * a time; with more rows the registers hold sums of fewer columns, and fetching ahead takes the place of long reads.
+ * k is at least 1, and tested at the end of the loop, so that sums stay in their registers. Wide blocks come first,
+ * then vectors, then one that is masked. One row reads a kilobyte of each row of the weight at a time; with more rows
+ * the registers hold sums of fewer columns, and fetching ahead takes the place of long reads.
  */
 #include "codegen/cpu/product_printer.h"
 
@@ -138,13 +139,10 @@ static void print_block(struct kiln_product_printer *p, const char *block, int v
         kiln__product_mask(p, kiln__name(p->ir, "%$0", block).text);
     }
     kiln__print(p->ir,
-                "  br label %$0.k.test\n\n"
-                "$0.k.test:\n"
+                "  br label %$0.k.body\n\n"
+                "$0.k.body:\n"
                 "  %$0.k = phi i64 [ 0, %$0.body ], [ %$0.k.next, %$0.k.body ]\n"
                 "  %$0.w.k = phi ptr [ %$0.first, %$0.body ], [ %$0.w.next, %$0.k.body ]\n"
-                "  %$0.k.more = icmp slt i64 %$0.k, %k\n"
-                "  br i1 %$0.k.more, label %$0.k.body, label %$0.end\n\n"
-                "$0.k.body:\n"
                 "  %$0.k.next = add nuw nsw i64 %$0.k, 1\n"
                 "  %$0.w.next = getelementptr i8, ptr %$0.w.k, i64 %w.row\n",
                 block);
@@ -155,7 +153,11 @@ static void print_block(struct kiln_product_printer *p, const char *block, int v
                     i ? "biases" : "scales", block);
     if (p->config.rows > 1 && !p->config.codes && vectors > 1 && !p->config.is_near) print_fetch(p, block, vectors);
     print_step(p, block, vectors, mask);
-    kiln__print(p->ir, "  br label %$0.k.test\n\n$0.end:\n", block);
+    kiln__print(p->ir,
+                "  %$0.k.more = icmp slt i64 %$0.k.next, %k\n"
+                "  br i1 %$0.k.more, label %$0.k.body, label %$0.end\n\n"
+                "$0.end:\n",
+                block);
     print_results(p, block, vectors, mask);
     kiln__print(p->ir, "  br label %$0.test\n\n", block);
 }

@@ -87,46 +87,56 @@ static void print_fetch(struct kiln_product_printer *p, const char *block, int c
     kiln__declare(p->ir, "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n");
 }
 
+/* %<block>.k from 0 on in steps of `step` while a whole step is left, and at least once where k is a multiple of it;
+ * the test is at the end, so that sums stay in their registers. Leaves for %<block>.<after>, from here or from the
+ * loop. */
+static void open_steps(struct kiln_product_printer *p, const char *block, int step, const char *after)
+{
+    kiln__print(p->ir,
+                "  %$0.k.any = icmp sge i64 %k, $1\n"
+                "  br i1 %$0.k.any, label %$0.k.body, label %$0.$2\n\n"
+                "$0.k.body:\n"
+                "  %$0.k = phi i64 [ 0, %$0.body ], [ %$0.k.end, %$0.k.body ]\n"
+                "  %$0.k.end = add nuw nsw i64 %$0.k, $1\n",
+                block, step, after);
+}
+
+static void close_steps(struct kiln_product_printer *p, const char *block, int step, const char *after)
+{
+    kiln__print(p->ir,
+                "  %$0.k.more = add nuw nsw i64 %$0.k.end, $1\n"
+                "  %$0.k.fits = icmp sle i64 %$0.k.more, %k\n"
+                "  br i1 %$0.k.fits, label %$0.k.body, label %$0.$2\n\n"
+                "$0.$2:\n",
+                block, step, after);
+}
+
 /* A group of codes at a time; k is whole groups. */
 static void print_groups(struct kiln_product_printer *p, const char *block, int columns)
 {
-    kiln__print(p->ir,
-                "  br label %$0.k.test\n\n"
-                "$0.k.test:\n"
-                "  %$0.k = phi i64 [ 0, %$0.body ], [ %$0.k.end, %$0.k.body ]\n"
-                "  %$0.k.more = icmp slt i64 %$0.k, %k\n"
-                "  br i1 %$0.k.more, label %$0.k.body, label %$0.end\n\n"
-                "$0.k.body:\n"
-                "  %$0.k.end = add nuw nsw i64 %$0.k, $1\n"
-                "  %$0.group = lshr exact i64 %$0.k, $2\n",
-                block, p->config.group_size, kiln__product_group_shift(&p->config));
+    int size = p->config.group_size;
+    open_steps(p, block, size, "end");
+    kiln__print(p->ir, "  %$0.group = lshr exact i64 %$0.k, $1\n", block, kiln__product_group_shift(&p->config));
     for (int column = 0; column < columns; column++)
         kiln__product_print_scale(p, kiln__name(p->ir, "%$0.group$1", block, column).text,
                                   kiln__name(p->ir, ".$0$1", block, column).text,
                                   kiln__name(p->ir, "%$0.group", block).text);
-    for (int step = 0; step < p->config.group_size / p->config.lanes; step++)
-        print_step(p, block, "k", columns, step, NULL);
-    kiln__print(p->ir, "  br label %$0.k.test\n\n$0.end:\n", block);
+    for (int step = 0; step < size / p->config.lanes; step++) print_step(p, block, "k", columns, step, NULL);
+    close_steps(p, block, size, "end");
 }
 
 static void print_loops(struct kiln_product_printer *p, const char *block, int columns)
 {
     int steps = unrolled(&p->config), lanes = p->config.lanes;
-    kiln__print(p->ir,
-                "  br label %$0.k.test\n\n"
-                "$0.k.test:\n"
-                "  %$0.k = phi i64 [ 0, %$0.body ], [ %$0.k.end, %$0.k.body ]\n"
-                "  %$0.k.end = add nuw nsw i64 %$0.k, $1\n"
-                "  %$0.k.fits = icmp sle i64 %$0.k.end, %k\n"
-                "  br i1 %$0.k.fits, label %$0.k.body, label %$0.tail.test\n\n"
-                "$0.k.body:\n",
-                block, steps * lanes);
+    open_steps(p, block, steps * lanes, "tail.start");
     if (p->config.rows > 1 && !p->config.is_near) print_fetch(p, block, columns, steps);
     for (int step = 0; step < steps; step++) print_step(p, block, "k", columns, step, NULL);
+    close_steps(p, block, steps * lanes, "tail.start");
     kiln__print(p->ir,
-                "  br label %$0.k.test\n\n"
+                "  %$0.tail.first = phi i64 [ 0, %$0.body ], [ %$0.k.end, %$0.k.body ]\n"
+                "  br label %$0.tail.test\n\n"
                 "$0.tail.test:\n"
-                "  %$0.tail = phi i64 [ %$0.k, %$0.k.test ], [ %$0.tail.end, %$0.tail.body ]\n"
+                "  %$0.tail = phi i64 [ %$0.tail.first, %$0.tail.start ], [ %$0.tail.end, %$0.tail.body ]\n"
                 "  %$0.tail.more = icmp slt i64 %$0.tail, %k\n"
                 "  br i1 %$0.tail.more, label %$0.tail.body, label %$0.end\n\n"
                 "$0.tail.body:\n"
