@@ -27,6 +27,19 @@ void kiln__attribute_add(LLVMContextRef context, LLVMValueRef function, const ch
     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(context, kind_of(name), 0));
 }
 
+/*
+ * Instructions that a text asks for beyond its target, so that they are in the key of what it is compiled to: only a
+ * machine that has them asks for such a text.
+ */
+static void add_features(LLVMContextRef context, LLVMValueRef function)
+{
+    static const char asked[] = "kiln-features";
+    unsigned size;
+    LLVMAttributeRef found =
+        LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex, asked, sizeof asked - 1);
+    if (found) add_string(context, function, "target-features", LLVMGetStringAttributeValue(found, &size));
+}
+
 void kiln__attributes_set(LLVMContextRef context, LLVMValueRef function, const char *target)
 {
     for (size_t i = 0; i < sizeof removed_strings / sizeof removed_strings[0]; i++)
@@ -35,6 +48,7 @@ void kiln__attributes_set(LLVMContextRef context, LLVMValueRef function, const c
     for (size_t i = 0; i < sizeof removed_kinds / sizeof removed_kinds[0]; i++)
         LLVMRemoveEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, kind_of(removed_kinds[i]));
     add_string(context, function, "target-cpu", target);
+    add_features(context, function);
     add_string(context, function, "no-trapping-math", "true");
     add_string(context, function, "no-builtins", "");
     kiln__attribute_add(context, function, "nounwind");

@@ -182,4 +182,15 @@ static inline double value_at(const struct parts *parts, const struct mode *mode
 }
 #define value_at(...) CHECK_CALL(value_at, __VA_ARGS__)
 
+/* The same, not rounded. */
+static inline double exact_value_at(const struct parts *parts, const struct mode *mode, int row, int i)
+{
+    int words = parts->codes.shape.dims[1], groups = parts->scales.shape.dims[1];
+    int group = row * groups + i / mode->group_size;
+    uint32_t code = code_at((const uint32_t *)(void *)parts->codes.data + row * words, mode->bits, i);
+    if (!is_affine(mode)) return value_at(parts, mode, row, i);
+    return code * scale_of(parts, mode, group) + at(&parts->biases, group);
+}
+#define exact_value_at(...) CHECK_CALL(exact_value_at, __VA_ARGS__)
+
 #endif

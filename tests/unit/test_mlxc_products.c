@@ -81,6 +81,59 @@ static void multiplies_with_a_quantized_matrix(void **state)
         }
 }
 
+/* Else the matrix is dequantized first: to the dtype of the result, and in memory. */
+static void need_kernels_that_read_codes(void)
+{
+    const char *target = getenv("KILN_TARGET");
+    if ((target && strcmp(target, "x86-64-v2") <= 0) || !__builtin_cpu_supports("x86-64-v3")) skip();
+}
+
+/*
+ * The same with bfloat16, whose numbers processors may multiply as they are: in a sum of products with codes a weight
+ * then counts with |128 * scale| + |bias|, before the result is rounded.
+ */
+static void multiplies_bfloat16_with_codes(void **state)
+{
+    static const int row_counts[] = {1, 2, 4, 8, 13, 30};
+    static const struct mode narrow_modes[] = {
+        {"affine", 32, 4}, {"affine", 64, 4}, {"affine", 128, 4}, {"affine", 64, 8}, {"mxfp4", 32, 4}};
+    uint64_t random = 41;
+    (void)state;
+    need_kernels_that_read_codes();
+    for (size_t m = 0; m < sizeof narrow_modes / sizeof *narrow_modes; m++) {
+        struct product p = {narrow_modes[m], true, false, false};
+        struct parts parts = random_parts(&p.mode, is_affine(&p.mode) ? MLX_BFLOAT16 : MLX_FLOAT32, &random);
+        mlx_array inputs[4] = {nothing, packed_array(&parts.codes), packed_array(&parts.scales), nothing};
+        if (is_affine(&p.mode)) inputs[3] = packed_array(&parts.biases);
+        for (size_t r = 0; r < sizeof row_counts / sizeof *row_counts; r++) {
+            struct numbers x = random_matrix(MLX_BFLOAT16, row_counts[r], 256, &random), got;
+            CHECK_CONTEXT("%s, %d bits, groups of %d, %d rows", p.mode.name, p.mode.bits, p.mode.group_size,
+                          row_counts[r]);
+            inputs[0] = packed_array(&x);
+            run_both_ways(call_product, &p, inputs, 1 + part_count(&p.mode), &got, 1, 1, "quantized_matmul");
+            CHECK_EQ(got.size, row_counts[r] * ROWS);
+            for (int i = 0; i < got.size; i++) {
+                double want = 0, total = 0;
+                for (int k = 0; k < 256; k++) {
+                    int group = i % ROWS * (256 / p.mode.group_size) + k / p.mode.group_size;
+                    double term = at(&x, i / ROWS * 256 + k) * exact_value_at(&parts, &p.mode, i % ROWS, k);
+                    want += term, total += fabs(term);
+                    if (is_affine(&p.mode))
+                        total += fabs(at(&x, i / ROWS * 256 + k)) *
+                                 (fabs(128 * at(&parts.scales, group)) + fabs(at(&parts.biases, group)));
+                }
+                if (isnan(want) && isnan(at(&got, i))) continue;
+                if (!(fabs(at(&got, i) - want) <= 0x1p-8 * fabs(want) + 260 * 0x1p-24 * total))
+                    CHECK_FAIL("element %d is %.9g, expected %.9g", i, at(&got, i), want);
+            }
+            mlx_array_free(inputs[0]);
+            numbers_free(&x), numbers_free(&got);
+        }
+        for (int i = 1; i < 4; i++) mlx_array_free(inputs[i]);
+        free_parts(&parts, &p.mode);
+    }
+}
+
 /* Codes of 4 bits in groups of 64: `matrices` matrices of 512 x 512 elements, all alike. */
 enum { SIDE = 512 };
 
@@ -102,6 +155,7 @@ static void takes_no_memory_for_matrices(void **state)
 {
     static const int row_counts[] = {1, 8, 64};
     (void)state;
+    need_kernels_that_read_codes();
     for (int gathered = 0; gathered < 2; gathered++)
         for (size_t r = 0; r < 3; r++) {
             enum { PICKS = 32 };
@@ -221,6 +275,7 @@ static void multiplies_picked_matrices(void **state)
 {
     uint64_t random = 41;
     (void)state;
+    need_kernels_that_read_codes();
     for (int which = 0; which < 3; which++) {
         const struct picks *pick = &picks[which];
         struct numbers a = random_matrix(MLX_FLOAT32, 2, 4 * 5, &random),
@@ -373,6 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(multiplies_with_a_quantized_matrix, set_up),
+        cmocka_unit_test_setup(multiplies_bfloat16_with_codes, set_up),
         cmocka_unit_test_setup(takes_no_memory_for_matrices, set_up),
         cmocka_unit_test_setup(gives_products_the_right_dtype, set_up),
         cmocka_unit_test_setup(multiplies_with_picked_quantized_matrices, set_up),

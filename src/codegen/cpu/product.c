@@ -13,7 +13,8 @@ unsigned kiln__product_pack(const struct kiln_product_config *config)
 {
     unsigned scale = config->scale_dtype == KILN_FLOAT32 ? 0 : config->scale_dtype == KILN_FLOAT16 ? 1 : 2;
     unsigned flags = (unsigned)config->is_transposed | (unsigned)config->is_near << 1 |
-                     (unsigned)config->is_expanding << 2 | (unsigned)config->rows << 4 | (unsigned)config->lanes << 8;
+                     (unsigned)config->is_expanding << 2 | (unsigned)config->has_bf16 << 3 |
+                     (unsigned)config->rows << 4 | (unsigned)config->lanes << 8;
     if (!config->codes) return flags;
     return flags | (unsigned)config->codes << 13 | (unsigned)config->bits << 16 |
            (unsigned)kiln__product_group_shift(config) << 20 | scale << 24;
@@ -25,6 +26,7 @@ struct kiln_product_config kiln__product_unpack(unsigned flags)
     return (struct kiln_product_config){.is_transposed = flags & 1,
                                         .is_near = flags >> 1 & 1,
                                         .is_expanding = flags >> 2 & 1,
+                                        .has_bf16 = flags >> 3 & 1,
                                         .rows = flags >> 4 & 15,
                                         .lanes = flags >> 8 & 31,
                                         .codes = (enum kiln_product_codes)(flags >> 13 & 7),
@@ -36,20 +38,24 @@ struct kiln_product_config kiln__product_unpack(unsigned flags)
 /* ---- vectors -------------------------------------------------------------------------------------------------------
  */
 
-void kiln__product_splat(struct kiln_product_printer *p, const char *name, const char *type, const char *value)
+static void splat(struct kiln_product_printer *p, const char *name, const char *type, const char *value, int lanes)
 {
-    int lanes = p->config.lanes;
     kiln__print(p->ir,
                 "  $0.one = insertelement <$1 x $2> poison, $2 $3, i64 0\n"
                 "  $0 = shufflevector <$1 x $2> $0.one, <$1 x $2> poison, <$1 x i32> zeroinitializer\n",
                 name, lanes, type, value);
 }
 
-void kiln__product_mask(struct kiln_product_printer *p, const char *name)
+void kiln__product_splat(struct kiln_product_printer *p, const char *name, const char *type, const char *value)
 {
-    kiln__product_splat(p, kiln__name(p->ir, "$0.all", name).text, "i64", kiln__name(p->ir, "$0.left", name).text);
-    kiln__print(p->ir, "  $0.on = icmp ult <$1 x i64> <", name, p->config.lanes);
-    for (int i = 0; i < p->config.lanes; i++) kiln__print(p->ir, "$0i64 $1", i ? ", " : "", i);
+    splat(p, name, type, value, p->config.lanes);
+}
+
+void kiln__product_mask(struct kiln_product_printer *p, const char *name, int lanes)
+{
+    splat(p, kiln__name(p->ir, "$0.all", name).text, "i64", kiln__name(p->ir, "$0.left", name).text, lanes);
+    kiln__print(p->ir, "  $0.on = icmp ult <$1 x i64> <", name, lanes);
+    for (int i = 0; i < lanes; i++) kiln__print(p->ir, "$0i64 $1", i ? ", " : "", i);
     kiln__print(p->ir, ">, $0.all\n", name);
 }
 
@@ -140,6 +146,13 @@ static void print_arguments(struct kiln_product_printer *p)
                        "  %factor = load float, ptr %factor.arg, align 8\n"
                        "  %last = sub nsw i64 %rows, 1\n");
     if (p->config.is_expanding) return;
+    if (p->config.has_bf16 && p->config.codes)
+        kiln__print(p->ir,
+                    "  %groups = lshr exact i64 %k, $0\n"
+                    "  %s.arg = getelementptr inbounds i64, ptr %args, i64 7\n"
+                    "  %s = load ptr, ptr %s.arg, align 8\n"
+                    "  %s.row = shl nuw nsw i64 %groups, 2\n",
+                    kiln__product_group_shift(&p->config));
     for (int row = 0; row < p->config.rows; row++)
         kiln__print(p->ir,
                     "  %row$0 = call i64 @llvm.smin.i64(i64 %last, i64 $0)\n"
@@ -147,6 +160,11 @@ static void print_arguments(struct kiln_product_printer *p)
                     "  %x$0 = getelementptr inbounds i8, ptr %x, i64 %x$0.offset\n"
                     "  %o$0.offset = mul nsw i64 %row$0, %o.row\n"
                     "  %o$0 = getelementptr inbounds i8, ptr %o, i64 %o$0.offset\n",
+                    row);
+    for (int row = 0; row < p->config.rows && p->config.has_bf16 && p->config.codes; row++)
+        kiln__print(p->ir,
+                    "  %s$0.offset = mul nsw i64 %row$0, %s.row\n"
+                    "  %s$0 = getelementptr inbounds i8, ptr %s, i64 %s$0.offset\n",
                     row);
     kiln__declare(p->ir, "declare i64 @llvm.smin.i64(i64, i64)\n");
 }
@@ -169,9 +187,9 @@ static void print_heading(struct kiln_product_printer *p)
     if (config->is_expanding)
         kiln__print(p->ir, "; kiln weight: float32 = $0, $1 lanes\n\n", weight.text, config->lanes);
     else
-        kiln__print(p->ir, "; kiln product: $0 = float32 * $1$2, $3 rows, $4 lanes$5\n\n", kiln__dtypes[p->out].name,
+        kiln__print(p->ir, "; kiln product: $0 = $6 * $1$2, $3 rows, $4 lanes$5\n\n", kiln__dtypes[p->out].name,
                     weight.text, config->is_transposed ? " transposed" : "", config->rows, config->lanes,
-                    config->is_near ? ", near" : "");
+                    config->is_near ? ", near" : "", config->has_bf16 ? "bfloat16" : "float32");
 }
 
 kiln_status kiln__product_print(enum kiln_dtype weight, enum kiln_dtype out, const struct kiln_product_config *config,
@@ -195,6 +213,7 @@ kiln_status kiln__product_print(enum kiln_dtype weight, enum kiln_dtype out, con
     else
         kiln__product_print_columns(&p);
     kiln__print_declarations(&ir);
-    kiln__print(&ir, "attributes #0 = { \"prefer-vector-width\"=\"512\" }\n"); /* x86-64-v4 alone means 256 */
+    kiln__print(&ir, "attributes #0 = { \"prefer-vector-width\"=\"512\"$0 }\n", /* x86-64-v4 alone means 256 */
+                config->has_bf16 ? " \"kiln-features\"=\"+avx512bf16\"" : "");
     return kiln__ir_finish(&ir, KILN_OK, err);
 }

@@ -136,7 +136,7 @@ static void print_block(struct kiln_product_printer *p, const char *block, int v
                 kiln__dtype_size(p->weight), p->config.codes ? "0" : kiln__name(p->ir, "%$0", block).text);
     if (is_masked) {
         kiln__print(p->ir, "  %$0.left = sub nsw i64 %n, %$0\n", block);
-        kiln__product_mask(p, kiln__name(p->ir, "%$0", block).text);
+        kiln__product_mask(p, kiln__name(p->ir, "%$0", block).text, lanes);
     }
     kiln__print(p->ir,
                 "  br label %$0.k.body\n\n"

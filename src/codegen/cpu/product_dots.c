@@ -13,9 +13,21 @@
 
 enum { LINE = 64 };
 
+static bool has_pairs_of_codes(const struct kiln_product_config *config)
+{
+    return config->has_bf16 && config->codes;
+}
+
+/* Elements of k in one vector. */
+static int width_of(const struct kiln_product_config *config)
+{
+    return config->has_bf16 ? 2 * config->lanes : config->lanes;
+}
+
 /* Sums that do not wait for each other: enough to keep two multipliers busy, and no more than registers hold. */
 static int columns_together(const struct kiln_product_config *config)
 {
+    if (has_pairs_of_codes(config)) return config->rows == 2 || config->rows == 4 ? 2 : 1;
     if (config->rows < 4) return 1;
     if (config->codes) return config->lanes == 16 || config->rows == 4 ? 2 : 1;
     if (config->rows == 4) return config->is_near && config->lanes == 8 ? 3 : 2;
@@ -24,6 +36,7 @@ static int columns_together(const struct kiln_product_config *config)
 
 static int unrolled(const struct kiln_product_config *config)
 {
+    if (has_pairs_of_codes(config)) return 1;
     return config->rows < 4 ? 4 : config->rows == 4 && config->lanes == 16 ? 2 : 1;
 }
 
@@ -39,12 +52,18 @@ static void print_weight(struct kiln_product_printer *p, const char *block, cons
         kiln__product_code_offset(p, offset.text, k);
         kiln__print(p->ir, "  $0 = getelementptr inbounds i8, ptr %$1.w$2, i64 $3\n", at.text, block, column,
                     offset.text);
-        kiln__product_decode(p, w.text, at.text, kiln__name(p->ir, "%$0.group$1", block, column).text);
+        if (p->config.has_bf16)
+            kiln__product_decode_pairs(p, w.text, at.text);
+        else
+            kiln__product_decode(p, w.text, at.text, kiln__name(p->ir, "%$0.group$1", block, column).text);
         return;
     }
     kiln__print(p->ir, "  $0 = getelementptr inbounds [$1 x i8], ptr %$2.w$3, i64 $4\n", at.text,
                 kiln__dtype_size(p->weight), block, column, k);
-    kiln__product_load(p, w.text, p->weight, at.text, mask);
+    if (p->config.has_bf16)
+        kiln__product_load_pairs(p, w.text, at.text, mask);
+    else
+        kiln__product_load(p, w.text, p->weight, at.text, mask);
 }
 
 /* The vectors at `step` vectors behind %<block>.<at>: one of the weight's for each column, one of x's for each row. */
@@ -53,28 +72,40 @@ static void print_step(struct kiln_product_printer *p, const char *block, const 
 {
     int lanes = p->config.lanes, sum = mask ? 0 : step % unrolled(&p->config);
     struct kiln_name k = kiln__name(p->ir, "%$0.$1$2", block, at, step);
-    kiln__print(p->ir, "  $0 = add nuw nsw i64 %$1.$2, $3\n", k.text, block, at, step * lanes);
+    kiln__print(p->ir, "  $0 = add nuw nsw i64 %$1.$2, $3\n", k.text, block, at, step * width_of(&p->config));
     for (int column = 0; column < columns; column++) print_weight(p, block, k.text, column, mask);
     for (int row = 0; row < p->config.rows; row++) {
-        struct kiln_name x = kiln__name(p->ir, "$0.x$1", k.text, row);
-        kiln__print(p->ir, "  $0.at = getelementptr inbounds float, ptr %x$1, i64 $2\n", x.text, row, k.text);
-        kiln__product_load(p, x.text, KILN_FLOAT32, kiln__name(p->ir, "$0.at", x.text).text, mask);
-        for (int column = 0; column < columns; column++)
+        struct kiln_name x = kiln__name(p->ir, "$0.x$1", k.text, row), x_at = kiln__name(p->ir, "$0.at", x.text);
+        kiln__print(p->ir, "  $0 = getelementptr inbounds $1, ptr %x$2, i64 $3\n", x_at.text,
+                    p->config.has_bf16 ? "i16" : "float", row, k.text);
+        if (p->config.has_bf16)
+            kiln__product_load_pairs(p, x.text, x_at.text, mask);
+        else
+            kiln__product_load(p, x.text, KILN_FLOAT32, x_at.text, mask);
+        for (int column = 0; column < columns; column++) {
+            const char *kind = has_pairs_of_codes(&p->config) ? "part" : "sum";
+            struct kiln_name place = kiln__name(p->ir, "%$0.$1.$2.$3", kind, row, column, sum);
+            struct kiln_name w = kiln__name(p->ir, "$0.w$1", k.text, column);
+            if (p->config.has_bf16) {
+                kiln__product_add_pairs(p, place.text, x.text, w.text);
+                continue;
+            }
             kiln__print(p->ir,
-                        "  $0.sum$1 = load <$2 x float>, ptr %sum.$3.$1.$4, align 64\n"
-                        "  $0.more$1 = call <$2 x float> @llvm.fmuladd.v$2f32(<$2 x float> $0, <$2 x float> $5.w$1, "
-                        "<$2 x float> $0.sum$1)\n"
-                        "  store <$2 x float> $0.more$1, ptr %sum.$3.$1.$4, align 64\n",
-                        x.text, column, lanes, row, sum, k.text);
+                        "  $0.sum$1 = load <$2 x float>, ptr $3, align 64\n"
+                        "  $0.more$1 = call <$2 x float> @llvm.fmuladd.v$2f32(<$2 x float> $0, <$2 x float> $4, <$2 x "
+                        "float> $0.sum$1)\n"
+                        "  store <$2 x float> $0.more$1, ptr $3, align 64\n",
+                        x.text, column, lanes, place.text, w.text);
+            kiln__declare(
+                p->ir, "declare <$0 x float> @llvm.fmuladd.v$0f32(<$0 x float>, <$0 x float>, <$0 x float>)\n", lanes);
+        }
     }
-    kiln__declare(p->ir, "declare <$0 x float> @llvm.fmuladd.v$0f32(<$0 x float>, <$0 x float>, <$0 x float>)\n",
-                  lanes);
 }
 
 /* The rows after those of this block, where the loop is in its own. */
 static void print_fetch(struct kiln_product_printer *p, const char *block, int columns, int steps)
 {
-    int bytes = (int)kiln__dtype_size(p->weight) * p->config.lanes * steps;
+    int bytes = (int)kiln__dtype_size(p->weight) * width_of(&p->config) * steps;
     for (int column = 0; column < columns; column++) {
         kiln__print(p->ir, "  %$0.ahead$1 = getelementptr [$2 x i8], ptr %$0.next.w$1, i64 %$0.k\n", block, column,
                     kiln__dtype_size(p->weight));
@@ -121,13 +152,17 @@ static void print_groups(struct kiln_product_printer *p, const char *block, int 
         kiln__product_print_scale(p, kiln__name(p->ir, "%$0.group$1", block, column).text,
                                   kiln__name(p->ir, ".$0$1", block, column).text,
                                   kiln__name(p->ir, "%$0.group", block).text);
-    for (int step = 0; step < size / p->config.lanes; step++) print_step(p, block, "k", columns, step, NULL);
+    bool has_pairs = has_pairs_of_codes(&p->config);
+    if (has_pairs) kiln__product_begin_group(p, columns);
+    for (int step = 0; step < size / width_of(&p->config); step++) print_step(p, block, "k", columns, step, NULL);
+    if (has_pairs) kiln__product_end_group(p, block, columns);
     close_steps(p, block, size, "end");
+    if (has_pairs) kiln__product_add_biases(p, block, columns);
 }
 
 static void print_loops(struct kiln_product_printer *p, const char *block, int columns)
 {
-    int steps = unrolled(&p->config), lanes = p->config.lanes;
+    int steps = unrolled(&p->config), lanes = width_of(&p->config);
     open_steps(p, block, steps * lanes, "tail.start");
     if (p->config.rows > 1 && !p->config.is_near) print_fetch(p, block, columns, steps);
     for (int step = 0; step < steps; step++) print_step(p, block, "k", columns, step, NULL);
@@ -143,7 +178,7 @@ static void print_loops(struct kiln_product_printer *p, const char *block, int c
                 "  %$0.tail.end = add nuw nsw i64 %$0.tail, $1\n"
                 "  %$0.tail.left = sub nsw i64 %k, %$0.tail\n",
                 block, lanes);
-    kiln__product_mask(p, kiln__name(p->ir, "%$0.tail", block).text);
+    kiln__product_mask(p, kiln__name(p->ir, "%$0.tail", block).text, lanes);
     print_step(p, block, "tail", columns, 0, kiln__name(p->ir, "%$0.tail.on", block).text);
     kiln__print(p->ir, "  br label %$0.tail.test\n\n$0.end:\n", block);
 }
@@ -242,12 +277,12 @@ static void print_block(struct kiln_product_printer *p, const char *block, int c
     int lanes = p->config.lanes;
     kiln__print(p->ir,
                 "$0.test:\n"
-                "  %$0 = phi i64 [ $1, %$2 ], [ %$0.after, %$0.end ]\n"
+                "  %$0 = phi i64 [ $1, %$2 ], [ %$0.after, %$0.$5 ]\n"
                 "  %$0.after = add nuw nsw i64 %$0, $3\n"
                 "  %$0.fits = icmp sle i64 %$0.after, %n\n"
                 "  br i1 %$0.fits, label %$0.body, label %$4\n\n"
                 "$0.body:\n",
-                block, first, before, columns, next);
+                block, first, before, columns, next, has_pairs_of_codes(&p->config) ? "done" : "end");
     for (int column = 0; column < columns; column++) {
         kiln__print(p->ir,
                     "  %$0.c$1 = add nuw nsw i64 %$0, $1\n"
@@ -277,8 +312,10 @@ void kiln__product_print_dots(struct kiln_product_printer *p)
     for (int row = 0; row < p->config.rows; row++)
         for (int column = 0; column < columns; column++)
             for (int step = 0; step < unrolled(&p->config); step++)
-                kiln__print(p->ir, "  %sum.$0.$1.$2 = alloca <$3 x float>, align 64\n", row, column, step,
-                            p->config.lanes);
+                kiln__print(p->ir,
+                            "  %sum.$0.$1.$2 = alloca <$3 x float>, align 64\n"
+                            "  %part.$0.$1.$2 = alloca <$3 x float>, align 64\n",
+                            row, column, step, p->config.lanes);
     kiln__print(p->ir, "  br label %$0.test\n\n", columns > 1 ? "some" : "one");
     if (columns > 1) print_block(p, "some", columns, "entry", "0", "one.test");
     print_block(p, "one", 1, columns > 1 ? "some.test" : "entry", columns > 1 ? "%some" : "0", "exit");

@@ -17,8 +17,8 @@ struct kiln_product_printer {
 
 /* %name = a vector of `lanes` copies of the value of this type. */
 void kiln__product_splat(struct kiln_product_printer *p, const char *name, const char *type, const char *value);
-/* %name.on = which lanes are below the i64 %name.left */
-void kiln__product_mask(struct kiln_product_printer *p, const char *name);
+/* %name.on = which of `lanes` lanes are below the i64 %name.left */
+void kiln__product_mask(struct kiln_product_printer *p, const char *name, int lanes);
 /* %name = the vector of `dtype` at `pointer` as floats; `mask`: a name, lanes that are off are 0; NULL: all are on. */
 void kiln__product_load(struct kiln_product_printer *p, const char *name, enum kiln_dtype dtype, const char *pointer,
                         const char *mask);
@@ -35,6 +35,15 @@ void kiln__product_code_offset(struct kiln_product_printer *p, const char *name,
 int kiln__product_group_shift(const struct kiln_product_config *config);
 /* The body of a kernel that expands. */
 void kiln__product_print_expansion(struct kiln_product_printer *p);
+
+/* product_pairs.c, for config.has_bf16: vectors of 32 bfloat16, from memory or from codes, and *sum += x * w. */
+void kiln__product_load_pairs(struct kiln_product_printer *p, const char *name, const char *pointer, const char *mask);
+void kiln__product_decode_pairs(struct kiln_product_printer *p, const char *name, const char *pointer);
+void kiln__product_add_pairs(struct kiln_product_printer *p, const char *sum, const char *x, const char *w);
+/* Around the steps of a group, which add to %part.<row>.<column>.0; and what is left after all groups. */
+void kiln__product_begin_group(struct kiln_product_printer *p, int columns);
+void kiln__product_end_group(struct kiln_product_printer *p, const char *block, int columns);
+void kiln__product_add_biases(struct kiln_product_printer *p, const char *block, int columns);
 
 /* product_dots.c: the body of a kernel whose weight is transposed. */
 void kiln__product_print_dots(struct kiln_product_printer *p);

@@ -36,7 +36,29 @@ static int64_t offset_of(const struct kiln_matrix *matrix, const struct kiln_arr
     return offset;
 }
 
-static kiln_status multiply(struct kiln_product *product, struct kiln_array *out, kiln_error *err)
+/* x and the weight are made to fit; x is float32 unless the kernels multiply with bfloat16. */
+static kiln_status prepare(const struct kiln_node *node, struct kiln_array *out, struct kiln_product *product,
+                           struct kiln_product_run *run, kiln_error *err)
+{
+    const struct kiln_array *b = node->inputs[1];
+    *run = (struct kiln_product_run){.op = KILN_OP_MATMUL,
+                                     .out = out->data,
+                                     .out_dtype = (enum kiln_dtype)out->dtype,
+                                     .weight_dtype = (enum kiln_dtype)out->dtype,
+                                     .is_transposed = b->strides[b->ndim - 2] == 1};
+    run->has_bf16 = kiln__product_takes_bf16(run);
+    enum kiln_dtype x = run->has_bf16 ? KILN_BFLOAT16 : KILN_FLOAT32;
+    kiln_status status = kiln__product_init(product, node, x, run->weight_dtype, err);
+    if (!status && run->has_bf16 && !product->b.is_transposed) { /* a weight of one column or row may pass for either */
+        kiln__product_release(product);
+        run->has_bf16 = false;
+        status = kiln__product_init(product, node, KILN_FLOAT32, run->weight_dtype, err);
+    }
+    return status ? status : kiln__product_pack_rows(product, err);
+}
+
+static kiln_status multiply(struct kiln_product *product, struct kiln_product_run *run, struct kiln_array *out,
+                            kiln_error *err)
 {
     const struct kiln_matrix *a = &product->a, *b = &product->b;
     int64_t batches = kiln__product_merge_batch(product, out);
@@ -44,31 +66,24 @@ static kiln_status multiply(struct kiln_product *product, struct kiln_array *out
     if (!places) return kiln__no_memory(err, "the products of a batch");
     for (int64_t i = 0; i < batches && batches > 1; i++)
         places[i] = (struct kiln_place){.x = offset_of(a, out, i), .parts = {offset_of(b, out, i)}};
-    int64_t row = b->lead * (int64_t)kiln__dtype_size(b->array->dtype);
-    struct kiln_product_run run = {.op = KILN_OP_MATMUL,
-                                   .m = product->m,
-                                   .n = product->n,
-                                   .k = product->k,
-                                   .x = a->array->data,
-                                   .x_row = a->lead * (int64_t)sizeof(float),
-                                   .out = out->data,
-                                   .out_dtype = (enum kiln_dtype)out->dtype,
-                                   .weight_dtype = (enum kiln_dtype)b->array->dtype,
-                                   .weight = {{b->array->data, row}},
-                                   .is_transposed = b->is_transposed,
-                                   .places = places,
-                                   .batches = batches};
-    kiln_status status = kiln__product_run(&run, err);
+    run->m = product->m, run->n = product->n, run->k = product->k;
+    run->x = a->array->data;
+    run->x_row = a->lead * (int64_t)kiln__dtype_size(a->array->dtype);
+    run->weight[0] = (struct kiln_weight_part){b->array->data, b->lead * (int64_t)kiln__dtype_size(b->array->dtype)};
+    run->is_transposed = b->is_transposed;
+    run->places = places;
+    run->batches = batches;
+    kiln_status status = kiln__product_run(run, err);
     free(places);
     return status;
 }
 
 kiln_status kiln__cpu_matmul(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
-    struct kiln_product product;
-    kiln_status status = kiln__product_init(&product, node, KILN_FLOAT32, (enum kiln_dtype)out->dtype, err);
-    if (!status) status = kiln__product_pack_rows(&product, err);
-    if (!status) status = multiply(&product, out, err);
+    struct kiln_product product = {.m = 0};
+    struct kiln_product_run run;
+    kiln_status status = prepare(node, out, &product, &run, err);
+    if (!status) status = multiply(&product, &run, out, err);
     kiln__product_release(&product);
     return status;
 }

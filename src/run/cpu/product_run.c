@@ -5,6 +5,7 @@
 #include "run/cpu/product_run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "run/cpu/pool.h"
 #include "run/kernels/launch.h"
@@ -32,12 +33,21 @@ bool kiln__product_has_wide_vectors(void)
     return device && device->target.isa >= KILN_ISA_X86_64_V4;
 }
 
+bool kiln__product_takes_bf16(const struct kiln_product_run *run)
+{
+    bool is_known = run->codes ? run->codes == KILN_CODES_AFFINE && run->bits == 4 && run->m <= KILN_PRODUCT_FEW
+                               : run->weight_dtype == KILN_BFLOAT16;
+    return is_known && run->is_transposed && run->out_dtype == KILN_BFLOAT16 && kiln__product_has_wide_vectors() &&
+           kiln__isa_host_has_bf16();
+}
+
 struct job {
     const struct kiln_product_run *run;
     kiln_kernel_entry multiply, expand; /* expand: a panel to floats; NULL: it is read as it lies */
     bool has_panels;
     int64_t rows;        /* of one call of multiply */
     int64_t step, parts; /* columns of a unit; units of one product */
+    float *sums;         /* of x in each group, for each row of each product; NULL: not asked for */
     char *panels;        /* one for each thread, of panel_bytes */
     int64_t panel_bytes;
     _Atomic int64_t next; /* unit, with panels */
@@ -69,6 +79,7 @@ static int64_t size_of(enum kiln_dtype dtype)
 /* A range of columns of one product. */
 struct unit {
     int64_t columns;
+    const float *sums;
     const char *x, *weight[3];
     char *out;
 };
@@ -91,6 +102,7 @@ static struct unit unit_at(const struct job *job, int64_t index)
     struct unit unit = {.columns = smaller(job->step, run->n - column),
                         .x = run->x + place->x,
                         .out = run->out + (batch * run->m * run->n + column) * size_of(run->out_dtype)};
+    if (job->sums) unit.sums = job->sums + batch * run->m * (run->k / run->group_size);
     for (int part = 0; part < 3 && run->weight[part].data; part++)
         unit.weight[part] = run->weight[part].data + place->parts[part] + column_offset(run, part, column);
     return unit;
@@ -118,7 +130,8 @@ static void multiply(const struct job *job, const struct unit *unit, const char 
                                  (uintptr_t)weight[1],
                                  (uintptr_t)weight[2],
                                  (uint64_t)run->k,
-                                 factor_bits(run->factor)};
+                                 factor_bits(run->factor),
+                                 (uintptr_t)(unit->sums ? unit->sums + first * (run->k / run->group_size) : NULL)};
         job->multiply(args, strides, smaller(job->rows, run->m - first), unit->columns);
     }
 }
@@ -215,13 +228,43 @@ static void cut(struct job *job)
     job->parts = divide_up(run->n, job->step);
 }
 
-static void run_few_rows(struct job *job)
+static float sum_of(const char *x, int64_t count)
 {
+    float sums[8] = {0};
+    for (int64_t i = 0; i < count; i++) {
+        uint16_t bits;
+        memcpy(&bits, x + i * (int64_t)sizeof bits, sizeof bits);
+        sums[i % 8] += kiln__bfloat_to_float(bits);
+    }
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+static kiln_status sum_groups(struct job *job, kiln_error *err)
+{
+    const struct kiln_product_run *run = job->run;
+    int64_t groups = run->k / run->group_size;
+    job->sums = malloc((size_t)(run->batches * run->m * groups) * sizeof *job->sums);
+    if (!job->sums) return kiln__no_memory(err, "the sums of groups");
+    float *next = job->sums;
+    for (int64_t batch = 0; batch < run->batches; batch++)
+        for (int64_t row = 0; row < run->m; row++)
+            for (int64_t group = 0; group < groups; group++)
+                *next++ = sum_of(run->x + run->places[batch].x + row * run->x_row + group * run->group_size * 2,
+                                 run->group_size);
+    return KILN_OK;
+}
+
+static kiln_status run_few_rows(struct job *job, kiln_error *err)
+{
+    kiln_status status = job->run->has_bf16 && job->run->codes ? sum_groups(job, err) : KILN_OK;
+    if (status) return status;
     cut(job);
     if (job->parts * job->run->batches == 1)
         run_unit(job, 0);
     else
         kiln__pool_run(run_unit, job, job->parts * job->run->batches);
+    free(job->sums);
+    return KILN_OK;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------------------------------
@@ -251,6 +294,7 @@ static kiln_status choose(struct job *job, kiln_error *err)
     if (!device) return KILN_INVALID;
     job->has_panels = run->m > KILN_PRODUCT_FEW;
     struct kiln_product_config config = {.is_transposed = run->is_transposed,
+                                         .has_bf16 = run->has_bf16,
                                          .rows = rows_together(run->m),
                                          .lanes = device->target.isa >= KILN_ISA_X86_64_V4 ? 16 : 8};
     struct kiln_product_config codes = config;
@@ -262,9 +306,10 @@ static kiln_status choose(struct job *job, kiln_error *err)
     config.rows = config.lanes == 16 ? KILN_PRODUCT_ROWS : KILN_PRODUCT_ROWS / 2;
     job->rows = config.rows;
     codes.is_transposed = false, codes.rows = 0;
-    kiln_status status = get_kernel(KILN_OP_MATMUL, KILN_FLOAT32, run->out_dtype, &config, &job->multiply, err);
-    if (status) return status;
-    if (!run->codes && run->weight_dtype == KILN_FLOAT32) return KILN_OK;
+    bool is_ready = run->has_bf16 || (!run->codes && run->weight_dtype == KILN_FLOAT32);
+    enum kiln_dtype panel = run->has_bf16 ? KILN_BFLOAT16 : KILN_FLOAT32;
+    kiln_status status = get_kernel(KILN_OP_MATMUL, panel, run->out_dtype, &config, &job->multiply, err);
+    if (status || is_ready) return status;
     if (run->codes) return get_kernel(run->op, run->weight_dtype, KILN_FLOAT32, &codes, &job->expand, err);
     return get_kernel(KILN_OP_CAST, run->weight_dtype, KILN_FLOAT32, NULL, &job->expand, err);
 }
@@ -275,6 +320,5 @@ kiln_status kiln__product_run(const struct kiln_product_run *run, kiln_error *er
     kiln_status status = choose(&job, err);
     if (status || !job.multiply) return status; /* compiled only, or a dry run: nothing is computed */
     if (job.has_panels) return run_with_panels(&job, err);
-    run_few_rows(&job);
-    return KILN_OK;
+    return run_few_rows(&job, err);
 }

@@ -25,7 +25,7 @@ struct kiln_place {
 struct kiln_product_run {
     enum kiln_op op; /* whose kernels these are */
     int64_t m, n, k;
-    const char *x; /* rows of float32 */
+    const char *x; /* rows of float32; of bfloat16 where kiln__product_takes_bf16() */
     int64_t x_row; /* bytes from one to the next, as `row` below */
     char *out;     /* packed */
     enum kiln_dtype out_dtype, weight_dtype;
@@ -40,7 +40,14 @@ struct kiln_product_run {
     float factor;                /* of nvfp4 scales */
     const struct kiln_place *places;
     int64_t batches;
+    bool has_bf16; /* kiln__product_takes_bf16() */
 };
+
+/*
+ * Does the device multiply bfloat16 rows as they are with this weight, which `has_bf16` then says? A product with codes
+ * has few rows then.
+ */
+bool kiln__product_takes_bf16(const struct kiln_product_run *run);
 
 /* Are there kernels for x and out of this dtype, and does the thread's device have their instructions? */
 bool kiln__product_knows(enum kiln_dtype dtype);

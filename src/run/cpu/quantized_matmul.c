@@ -31,7 +31,7 @@ static kiln_status operands_init(struct operands *o, const struct kiln_node *nod
     *o = (struct operands){.part_count = (int)next - 1};
     if (node->attrs[HAS_GLOBAL]) o->global_scale = node->inputs[next++];
     if (node->attrs[HAS_INDICES]) o->indices = node->inputs[next];
-    kiln_status status = kiln__matrix_rows(node->inputs[0], KILN_FLOAT32, &o->x, err);
+    kiln_status status = KILN_OK;
     for (int i = 0; i < o->part_count && !status; i++) {
         struct kiln_array *part = node->inputs[i + 1];
         status = kiln__matrix_rows(part, (enum kiln_dtype)part->dtype, &o->parts[i], err);
@@ -57,16 +57,22 @@ static int64_t offset_of(const struct kiln_matrix *matrix, const struct kiln_arr
     return offset;
 }
 
-/* Are all products with one matrix, and the rows of x evenly spaced? Then it is one product with more rows. */
-static bool is_one_product(const struct operands *o, const struct kiln_array *out, int64_t m)
+/* Are all products with one matrix? */
+static bool has_one_matrix(const struct operands *o, const struct kiln_array *out)
 {
-    int64_t rows = m;
-    if (o->indices) return false;
+    for (size_t i = out->ndim - 2u; i-- > 0 && !o->indices;)
+        for (int part = 0; part < o->part_count; part++)
+            if (out->dims[i] != 1 && o->parts[part].batch[i] != 0) return false;
+    return !o->indices;
+}
+
+/* And are the rows of x evenly spaced? Then it is one product with more rows. */
+static bool is_one_product(const struct operands *o, const struct kiln_array *out, int64_t rows)
+{
+    if (!has_one_matrix(o, out)) return false;
     for (size_t i = out->ndim - 2u; i-- > 0;) {
         if (out->dims[i] == 1) continue;
-        for (int part = 0; part < o->part_count; part++)
-            if (o->parts[part].batch[i] != 0) return false;
-        if (o->x.batch[i] != rows * o->x.lead * (int64_t)sizeof(float)) return false;
+        if (o->x.batch[i] != rows * o->x.lead * (int64_t)kiln__dtype_size(o->x.array->dtype)) return false;
         rows *= out->dims[i];
     }
     return true;
@@ -102,8 +108,6 @@ static void describe(const struct kiln_node *node, const struct operands *o, str
                                      .m = x->dims[x->ndim - 2],
                                      .n = out->dims[out->ndim - 1],
                                      .k = x->dims[x->ndim - 1],
-                                     .x = o->x.array->data,
-                                     .x_row = o->x.lead * (int64_t)sizeof(float),
                                      .out = out->data,
                                      .out_dtype = (enum kiln_dtype)out->dtype,
                                      .weight_dtype = KILN_UINT32,
@@ -123,11 +127,27 @@ static void describe(const struct kiln_node *node, const struct operands *o, str
     run->factor = global / global_unit;
 }
 
-static kiln_status multiply(const struct kiln_node *node, const struct operands *o, struct kiln_array *out,
-                            kiln_error *err)
+/* The rows of x, as the kernels for this weight take them. */
+static kiln_status prepare_x(const struct kiln_node *node, struct operands *o, const struct kiln_array *out,
+                             struct kiln_product_run *run, kiln_error *err)
+{
+    int64_t m = run->m;
+    if (has_one_matrix(o, out)) run->m = out->size / run->n;
+    run->has_bf16 = kiln__product_takes_bf16(run);
+    run->m = m;
+    kiln_status status = kiln__matrix_rows(node->inputs[0], run->has_bf16 ? KILN_BFLOAT16 : KILN_FLOAT32, &o->x, err);
+    if (status) return status;
+    run->x = o->x.array->data;
+    run->x_row = o->x.lead * (int64_t)kiln__dtype_size(o->x.array->dtype);
+    return KILN_OK;
+}
+
+static kiln_status multiply(const struct kiln_node *node, struct operands *o, struct kiln_array *out, kiln_error *err)
 {
     struct kiln_product_run run;
     describe(node, o, out, &run);
+    kiln_status status = prepare_x(node, o, out, &run, err);
+    if (status) return status;
     int64_t batches = out->size / (run.m * run.n);
     if (is_one_product(o, out, run.m)) run.m *= batches, batches = 1;
     if (kiln__dry_run) batches = 1; /* nobody reads places */
@@ -136,7 +156,7 @@ static kiln_status multiply(const struct kiln_node *node, const struct operands 
     if (batches > 1 || o->matrices) fill_places(o, out, places, batches);
     run.places = places;
     run.batches = batches;
-    kiln_status status = kiln__product_run(&run, err);
+    status = kiln__product_run(&run, err);
     free(places);
     return status;
 }
