@@ -1,5 +1,5 @@
 /*
- * rules_quantized.c - the rules of products with quantized matrices.
+ * rules_quantized.c - the rules of products with matrices that are quantized, or picked by index.
  *
  * quantized_matmul: attributes are mode (ops/quantize.h), group size, bits, whether the matrix is transposed, whether
  * there is a global scale, whether there are indices. Inputs are x (..., m, k), codes, scales, with mode 0 biases, then
@@ -11,6 +11,39 @@
 #include "graph/rules.h"
 
 enum { MODE, GROUP_SIZE, BITS, TRANSPOSE, HAS_GLOBAL, HAS_INDICES, ATTRS };
+
+static bool is_index(const struct kiln_array *array)
+{
+    return kiln__dtypes[array->dtype].kind == KILN_KIND_SIGNED || kiln__dtypes[array->dtype].kind == KILN_KIND_UNSIGNED;
+}
+
+/* The matrices have the dtype of x too. */
+kiln_status kiln__dtype_gather_matmul(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    kiln_status status = kiln__dtype_quantized(call, out, err);
+    if (status) return status;
+    if (call->inputs[1]->dtype == call->inputs[0]->dtype && is_index(call->inputs[2])) return KILN_OK;
+    return kiln__refuse(call, err, "Expected matrices of type %s and indices, got %s and %s.",
+                        kiln__dtypes[call->inputs[0]->dtype].name, kiln__dtypes[call->inputs[1]->dtype].name,
+                        kiln__dtypes[call->inputs[2]->dtype].name);
+}
+
+kiln_status kiln__shape_gather_matmul(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    const struct kiln_array *x = call->inputs[0], *w = call->inputs[1], *indices = call->inputs[2];
+    kiln_status status = kiln__expect_attrs(call, 0, err);
+    if (status) return status;
+    bool fits = x->ndim >= 2 && w->ndim == 3 && indices->ndim == x->ndim - 2 &&
+                memcmp(indices->dims, x->dims, indices->ndim * sizeof *x->dims) == 0 &&
+                x->dims[x->ndim - 1] == w->dims[1];
+    char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
+    if (!fits)
+        return kiln__refuse(call, err, "Shapes %s and %s do not fit each other and the indices.",
+                            kiln__input_text(call, 0, left), kiln__input_text(call, 1, right));
+    kiln__same_shape(x, out);
+    out->dims[out->ndim - 1] = w->dims[2];
+    return KILN_OK;
+}
 
 /* The result has the dtype of x, which must be a float that kernels multiply. */
 kiln_status kiln__dtype_quantized(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)

@@ -103,26 +103,6 @@ static struct kiln_array *without_axis(struct kiln_expression *e, struct kiln_ar
     return kiln__e_hold(e, status, out);
 }
 
-kiln_status kiln__gather_mm(struct kiln_array *a, struct kiln_array *b, struct kiln_picks picks,
-                            struct kiln_array **out, kiln_error *err)
-{
-    static const char name[] = "gather_mm";
-    struct kiln_expression e = {.err = err};
-    kiln_status status = check_rank(name, a, 1, err);
-    if (!status) status = check_rank(name, b, 1, err);
-    if (!status) status = check_picks(name, picks, err);
-    if (status) return status;
-    enum kiln_dtype dtype = kiln__dtype_promote(a->dtype, b->dtype);
-    status = check_float(name, dtype, err);
-    if (status) return status;
-    struct kiln_array *left = pick(&e, as_matrix(&e, kiln__e_astype(&e, a, dtype), 0), picks.left);
-    struct kiln_array *right = pick(&e, as_matrix(&e, kiln__e_astype(&e, b, dtype), 1), picks.right);
-    struct kiln_array *product = kiln__e_matmul(&e, left, right);
-    product = without_axis(&e, product, b->ndim == 1, -1);
-    status = kiln__e_end(&e, without_axis(&e, product, a->ndim == 1, b->ndim == 1 ? -1 : -2), out);
-    return status ? kiln__fail_as(err, status, name) : status;
-}
-
 /* The operands of a product: rows of x, and a matrix of w for each. */
 static kiln_status check_inner(const char *name, const struct kiln_array *x, const struct kiln_array *w, bool transpose,
                                int bits, kiln_error *err)
@@ -189,6 +169,19 @@ static struct kiln_array *listed(struct kiln_expression *e, struct kiln_array *a
     return kiln__e_hold(e, status, out);
 }
 
+/* The batch of rows x and of the other operand, broadcast. */
+static bool broadcast_batch(struct kiln_expression *e, const char *name, const struct kiln_array *x, const int *other,
+                            size_t other_ndim, int *batch, size_t *ndim)
+{
+    char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
+    if (!x || e->status) return false;
+    kiln_status status = kiln__broadcast_shapes(x->dims, x->ndim - 2u, other, other_ndim, batch, ndim, NULL);
+    if (!status && *ndim + 2 <= KILN_MAX_NDIM) return true;
+    e->status = kiln__fail(e->err, KILN_INVALID, "[%s] Batch dimensions of shapes %s and %s cannot be broadcast.", name,
+                           kiln__shape_text(x->dims, x->ndim - 2u, left), kiln__shape_text(other, other_ndim, right));
+    return false;
+}
+
 /* One node that reads codes while it multiplies: graph/rules_quantized.c. */
 static struct kiln_array *product_with_codes(struct kiln_expression *e, const char *name, struct kiln_array *x,
                                              const struct kiln_quantized *w, struct kiln_picks picks, bool transpose,
@@ -199,18 +192,9 @@ static struct kiln_array *product_with_codes(struct kiln_expression *e, const ch
     struct kiln_quantized q = *w;
     struct kiln_array *inputs[6], *left = pick(e, as_matrix(e, x, 0), picks.left), *right = picks.right;
     even_scales(e, &q, (enum kiln_dtype)x->dtype);
-    if (!left || e->status) return NULL;
-    kiln_status status = kiln__broadcast_shapes(left->dims, left->ndim - 2u, right ? right->dims : w->w->dims,
-                                                right ? right->ndim : w->w->ndim - 2u, batch, &ndim, NULL);
-    if (!status && ndim + 2 > KILN_MAX_NDIM) status = KILN_INVALID;
-    if (status) {
-        char one[KILN_SHAPE_TEXT], other[KILN_SHAPE_TEXT];
-        const struct kiln_array *shape = right ? right : w->w;
-        e->status = kiln__fail(e->err, KILN_INVALID, "[%s] Batch dimensions of shapes %s and %s cannot be broadcast.",
-                               name, kiln__shape_text(left->dims, left->ndim, one),
-                               kiln__shape_text(shape->dims, shape->ndim, other));
-        return NULL;
-    }
+    bool fits = broadcast_batch(e, name, left, right ? right->dims : w->w->dims, right ? right->ndim : w->w->ndim - 2u,
+                                batch, &ndim);
+    if (!fits) return NULL;
     struct kiln_array *parts[] = {q.w, q.scales, q.biases};
     inputs[count++] = batched(e, left, batch, ndim);
     for (size_t i = 0; i < 3; i++)
@@ -220,6 +204,43 @@ static struct kiln_array *product_with_codes(struct kiln_expression *e, const ch
     const int64_t attrs[] = {how.mode, how.group_size, how.bits, transpose, q.global_scale != NULL, right != NULL};
     struct kiln_array *product = e->status ? NULL : kiln__e_apply(e, KILN_OP_QUANTIZED_MATMUL, inputs, count, attrs, 6);
     return without_axis(e, product, x->ndim == 1, -2);
+}
+
+/* x times the matrices of the list `w` that are picked, where they are. */
+static struct kiln_array *product_with_picked(struct kiln_expression *e, const char *name, struct kiln_array *x,
+                                              struct kiln_array *w, struct kiln_array *indices)
+{
+    int batch[KILN_MAX_NDIM];
+    size_t ndim = 0;
+    if (!broadcast_batch(e, name, x, indices->dims, indices->ndim, batch, &ndim)) return NULL;
+    struct kiln_array *inputs[] = {batched(e, x, batch, ndim), listed(e, w),
+                                   kiln__e_broadcast(e, indices, batch, ndim)};
+    return e->status ? NULL : kiln__e_apply(e, KILN_OP_GATHER_MATMUL, inputs, 3, NULL, 0);
+}
+
+kiln_status kiln__gather_mm(struct kiln_array *a, struct kiln_array *b, struct kiln_picks picks,
+                            struct kiln_array **out, kiln_error *err)
+{
+    static const char name[] = "gather_mm";
+    struct kiln_expression e = {.err = err};
+    kiln_status status = check_rank(name, a, 1, err);
+    if (!status) status = check_rank(name, b, 1, err);
+    if (!status) status = check_picks(name, picks, err);
+    if (status) return status;
+    enum kiln_dtype dtype = kiln__dtype_promote(a->dtype, b->dtype);
+    status = check_float(name, dtype, err);
+    if (status) return status;
+    bool is_recorded =
+        kiln__is_recorded(a) || kiln__is_recorded(b) || kiln__is_recorded(picks.left) || kiln__is_recorded(picks.right);
+    struct kiln_array *left = pick(&e, as_matrix(&e, kiln__e_astype(&e, a, dtype), 0), picks.left);
+    struct kiln_array *right = as_matrix(&e, kiln__e_astype(&e, b, dtype), 1), *product;
+    if (picks.right && !is_recorded && has_kernels(dtype))
+        product = product_with_picked(&e, name, left, right, picks.right);
+    else
+        product = kiln__e_matmul(&e, left, pick(&e, right, picks.right));
+    product = without_axis(&e, product, b->ndim == 1, -1);
+    status = kiln__e_end(&e, without_axis(&e, product, a->ndim == 1, b->ndim == 1 ? -1 : -2), out);
+    return status ? kiln__fail_as(err, status, name) : status;
 }
 
 static kiln_status record_product(struct kiln_array *x, const struct kiln_quantized *w, struct kiln_picks picks,

@@ -1,10 +1,10 @@
 /*
  * products.h - products of matrices that are picked by index or quantized.
  *
- * On CPUs a product with a quantized matrix is one operation, which reads codes and picks matrices while it multiplies. On
- * GPUs, and for dtypes without such kernels, the steps are separate operations: gather, dequantize, multiply, and the
- * matrices take memory; so are those of gather_mm on every device. Same contract as kiln__apply(): inputs borrowed,
- * *out is the caller's reference, untouched on failure. Error texts begin with "[name] ".
+ * On CPUs each is one operation, which reads codes and picks matrices while it multiplies. On GPUs, in shapeless traces
+ * of gather_mm, and for dtypes without such kernels, the steps are separate operations: gather, dequantize, multiply,
+ * and the matrices take memory. Same contract as kiln__apply(): inputs borrowed, *out is the caller's reference,
+ * untouched on failure. Error texts begin with "[name] ".
  */
 #ifndef KILN_OPS_PRODUCTS_H
 #define KILN_OPS_PRODUCTS_H

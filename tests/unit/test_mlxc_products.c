@@ -261,6 +261,31 @@ static void multiplies_with_picked_quantized_matrices(void **state)
         }
 }
 
+/* The same of floats: 32 picks of 4 matrices of a megabyte. */
+static void picks_matrices_without_copies(void **state)
+{
+    (void)state;
+    need_kernels_that_read_codes();
+    enum { PICKS = 32 };
+    int picked[PICKS];
+    const int rows[] = {1, 1, SIDE}, list[] = {4, SIDE, SIDE};
+    float *data = calloc(4 * SIDE * SIDE, sizeof *data);
+    for (int i = 0; i < PICKS; i++) picked[i] = i * i % 4 - 4;
+    for (int i = 0; i < SIDE; i++) data[i] = (float)(i % 7);
+    for (int i = 0; i < 4; i++) data[(size_t)i * SIDE * SIDE] = (float)(i + 1);
+    mlx_array x = mlx_array_new_data(data, rows, 3, MLX_FLOAT32), w = mlx_array_new_data(data, list, 3, MLX_FLOAT32);
+    mlx_array right = mlx_array_new_data(picked, (int[]){PICKS}, 1, MLX_INT32), res = mlx_array_new();
+    size_t before, peak;
+    mlx_get_active_memory(&before);
+    mlx_reset_peak_memory();
+    expect_ok(mlx_gather_mm(&res, x, w, nothing, right, false, stream) || mlx_array_eval(res), "gather_mm");
+    mlx_get_peak_memory(&peak);
+    CHECK_TRUE(peak <= before + PICKS * SIDE * sizeof *data + 16384);
+    for (int i = 0; i < PICKS; i++) CHECK_NEAR(mlx_array_data_float32(res)[i * SIDE], picked[i] + 5, 0);
+    mlx_array_free(x), mlx_array_free(w), mlx_array_free(right), mlx_array_free(res);
+    free(data);
+}
+
 static int call_gather_mm(const mlx_array *inputs, int count, mlx_array *outputs, const void *context)
 {
     const struct picks *pick = context;
@@ -430,6 +455,7 @@ int main(void)
         cmocka_unit_test_setup(multiplies_with_a_quantized_matrix, set_up),
         cmocka_unit_test_setup(multiplies_bfloat16_with_codes, set_up),
         cmocka_unit_test_setup(takes_no_memory_for_matrices, set_up),
+        cmocka_unit_test_setup(picks_matrices_without_copies, set_up),
         cmocka_unit_test_setup(gives_products_the_right_dtype, set_up),
         cmocka_unit_test_setup(multiplies_with_picked_quantized_matrices, set_up),
         cmocka_unit_test_setup(multiplies_picked_matrices, set_up),

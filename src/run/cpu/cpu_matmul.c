@@ -5,9 +5,13 @@
 #include "run/cpu/cpu_matmul.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "run/cpu/product_run.h"
+#include "run/kernels/dry_run.h"
+#include "run/ops/indices.h"
 #include "run/ops/matmul.h"
+#include "run/ops/operation.h"
 
 enum { SOME = 512, LONG_INNER = 8192 }; /* beyond these BLAS blocks better for the caches */
 
@@ -57,15 +61,17 @@ static kiln_status prepare(const struct kiln_node *node, struct kiln_array *out,
     return status ? status : kiln__product_pack_rows(product, err);
 }
 
-static kiln_status multiply(struct kiln_product *product, struct kiln_product_run *run, struct kiln_array *out,
-                            kiln_error *err)
+/* `matrices`: for each product the number of its matrix in a list; NULL: the batch of b is that of out. */
+static kiln_status multiply(struct kiln_product *product, struct kiln_product_run *run, const int64_t *matrices,
+                            int64_t batches, struct kiln_array *out, kiln_error *err)
 {
     const struct kiln_matrix *a = &product->a, *b = &product->b;
-    int64_t batches = kiln__product_merge_batch(product, out);
     struct kiln_place *places = calloc((size_t)batches, sizeof *places);
     if (!places) return kiln__no_memory(err, "the products of a batch");
-    for (int64_t i = 0; i < batches && batches > 1; i++)
-        places[i] = (struct kiln_place){.x = offset_of(a, out, i), .parts = {offset_of(b, out, i)}};
+    for (int64_t i = 0; i < batches && (batches > 1 || matrices); i++) {
+        places[i].x = offset_of(a, out, i);
+        places[i].parts[0] = matrices ? matrices[i] * b->batch[0] : offset_of(b, out, i);
+    }
     run->m = product->m, run->n = product->n, run->k = product->k;
     run->x = a->array->data;
     run->x_row = a->lead * (int64_t)kiln__dtype_size(a->array->dtype);
@@ -83,7 +89,35 @@ kiln_status kiln__cpu_matmul(const struct kiln_node *node, struct kiln_array *ou
     struct kiln_product product = {.m = 0};
     struct kiln_product_run run;
     kiln_status status = prepare(node, out, &product, &run, err);
-    if (!status) status = multiply(&product, &run, out, err);
+    if (!status) status = multiply(&product, &run, NULL, kiln__product_merge_batch(&product, out), out, err);
     kiln__product_release(&product);
     return status;
+}
+
+/* Indices are not there yet in a dry run, and no places are read. */
+static kiln_status multiply_picked(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    struct kiln_product product = {.m = 0};
+    struct kiln_product_run run;
+    int64_t *matrices = NULL, batches = 1;
+    kiln_status status = KILN_OK;
+    if (!kiln__dry_run) {
+        status = kiln__indices_read("gather_mm", node->inputs[2], node->inputs[1]->dims[0], 1, &matrices, err);
+        batches = node->inputs[2]->size;
+    }
+    if (!status) status = prepare(node, out, &product, &run, err);
+    if (!status) status = multiply(&product, &run, matrices, batches, out, err);
+    kiln__product_release(&product);
+    free(matrices);
+    return status;
+}
+
+kiln_status kiln__run_gather_matmul(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    const struct kiln_array *x = node->inputs[0];
+    kiln_status status = kiln__output_alloc(out, err);
+    if (status || out->size == 0) return status;
+    if (x->dims[x->ndim - 1] != 0) return multiply_picked(node, out, err);
+    if (!kiln__dry_run) memset(out->data, 0, (size_t)out->size * kiln__dtype_size(out->dtype));
+    return KILN_OK;
 }
