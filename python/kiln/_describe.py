@@ -226,10 +226,12 @@ def owners(holders):
 
 
 def watched(labels, block):
-    """(label, text) of each value that a function reads."""
+    """(label, text, words) of each value that a function reads."""
     reader, told = _Reader(block), []
     while reader.more():
-        told.append((labels[reader.value()], reader.value()))
+        label, start = labels[reader.value()], reader.at
+        text = reader.value()
+        told.append((label, text, reader.words[start:reader.at]))
     return told
 
 
@@ -253,7 +255,7 @@ def fields(function, arguments, device, options, variables, identity, block):
     told.append(("compiler", repr(identity)))
     if function._packages:
         told.append(("packages", repr(_values.versions(function._packages))))
-    told += watched(function._labels, block)
+    told += [(label, text) for label, text, _ in watched(function._labels, block)]
     return [f"{name} = {value}".replace("\n", "\\n").replace("\0", "\\0").encode("utf-8", "backslashreplace").decode() for name, value in told]
 
 
@@ -271,13 +273,13 @@ def _name(function):
 
 def drift(function, before, now):
     """The text of a DriftError: each variable, where it is, what it was, what it is."""
-    was, changes = dict(before), []
-    for label, text in now:
-        if was.get(label) != text:
-            changes.append(f"{label} was {was.get(label, 'absent')}, is {text}")
-    labels = {label for label, _ in now}
-    changes += [f"{label} was {text}, is not read any more" for label, text in before if label not in labels]
-    return f"{_name(function)}: {'; '.join(changes) or 'what it reads'} changed since the first call; restore it, or call cache_clear()"
+    was, changes = {label: rest for label, *rest in before}, []
+    for label, text, words in now:
+        old, old_words = was.pop(label, ("absent", None))
+        if words != old_words:
+            changes.append(f"{label} was {old}, is {text}" if text != old else f"{label} was {old}, is another object of that name")
+    changes += [f"{label} was {text}, is not read any more" for label, (text, _) in was.items()]
+    return f"{_name(function)}: {'; '.join(changes) or 'what it reads is in another order'}; restore it, or call cache_clear()"
 
 
 def _split(told):

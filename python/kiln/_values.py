@@ -58,7 +58,8 @@ def name_of(holder):
     module = getattr(holder, "__module__", None)
     if module is None and isinstance(owner := getattr(holder, "__objclass__", None), type):
         module = owner.__module__
-    return f"{module}.{name}" if isinstance(module, str) else str(name)
+    name = f"{module}.{name}" if isinstance(module, str) else str(name)
+    return f"{name} code {code_digest(holder.__code__)[:12]}" if isinstance(holder, types.FunctionType) else name
 
 
 def dtype_name(dtype):

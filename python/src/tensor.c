@@ -201,9 +201,9 @@ static enum outcome put_static_axes(struct sink *sink, const struct layout *layo
     return outcome;
 }
 
-static uint64_t stride_class(int64_t stride, int64_t packed)
+static uint64_t stride_class(int64_t stride, int64_t packed, int64_t one)
 {
-    return stride == 0 ? 1 : stride == packed ? 3 : stride == 1 ? 2 : 0;
+    return stride == 0 ? 1 : stride == packed ? 3 : stride == one ? 2 : 0;
 }
 
 static enum outcome put_dynamic_axes(struct sink *sink, const struct layout *layout)
@@ -211,7 +211,7 @@ static enum outcome put_dynamic_axes(struct sink *sink, const struct layout *lay
     enum outcome outcome = SAME;
     int64_t packed = layout->item_size;
     for (uint32_t i = layout->rank; i-- > 0 && !outcome; packed *= layout->dims[i])
-        outcome = sink_word(sink, layout->strides ? stride_class(layout->strides[i], packed) : 3);
+        outcome = sink_word(sink, layout->strides ? stride_class(layout->strides[i], packed, layout->item_size) : 3);
     return outcome;
 }
 
