@@ -56,7 +56,7 @@ class _Hook:
         self.is_on = False
 
     def note(self, kind, module, name):
-        self.reads[Read(kind, module, name)] = None
+        self.reads[kind, module, name] = None
 
     def is_here(self):
         return self.is_on and threading.get_ident() == self.thread
@@ -72,9 +72,9 @@ class _Hook:
     def opcode(self, frame):
         code, at = frame.f_code, frame.f_lasti
         name = _names_of(code).get(at)
-        if name is None or _values.is_library_file(code.co_filename):
-            return
         module = frame.f_globals.get("__name__")
+        if name is None or _values.is_library_file(code.co_filename) or _values.top_package(module) == "kiln":
+            return
         if name in frame.f_globals or not hasattr(builtins, name):
             self.note("global", module, name)
 
@@ -171,7 +171,7 @@ def audit(function, args, kwargs):
     known = set(function._labels)
     ignored, variables = set(function._ignored), set(function._variables())
     told = []
-    for read in hook.reads:
+    for read in map(Read._make, hook.reads):
         if read.kind in ("global", "attribute") and (f"{read.name} (module {read.module})" in known or read.name in ignored or _is_code(read.module, read.name)):
             continue
         if read.kind == "environment" and read.name in variables:

@@ -35,6 +35,8 @@ def _check_compiler(compiler):
             raise TypeError(f"compiler: {name} is {type(part).__name__}, which can't be called")
     if getattr(compiler, "compile", None) is None and not callable(compiler):
         raise TypeError(f"compiler: {type(compiler).__name__} has no compile(text, request), and can't be called")
+    if "\0" in identity:
+        raise ValueError("compiler: its identity holds a NUL")
     if not identity:
         raise ValueError("compiler: its identity is empty; it is what tells it from other compilers and versions")
 

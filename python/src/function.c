@@ -599,7 +599,7 @@ static int read_parameters(struct function *function, PyObject *list)
 static int read_device(struct function *function, PyObject *device)
 {
     if (device == Py_None) return 0;
-    const char *text = PyUnicode_AsUTF8(device);
+    const char *text = state_text("device", device);
     if (!text || !(function->device.name = PyMem_RawMalloc(strlen(text) + 1))) return text ? (PyErr_NoMemory(), -1) : -1;
     strcpy(function->device.name, text);
     return device_now(&function->device, environment_version()) ? 0 : -1;

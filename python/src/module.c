@@ -34,6 +34,15 @@ PyObject *state_raise(kiln_status status, const char *text)
     return NULL;
 }
 
+const char *state_text(const char *what, PyObject *value)
+{
+    Py_ssize_t size;
+    if (!PyUnicode_Check(value)) return PyErr_Format(PyExc_TypeError, "%s: a str, not %s", what, Py_TYPE(value)->tp_name), NULL;
+    const char *text = PyUnicode_AsUTF8AndSize(value, &size);
+    if (!text || strlen(text) == (size_t)size) return text;
+    return PyErr_Format(PyExc_ValueError, "%s: holds a NUL", what), NULL;
+}
+
 static const struct exception {
     const char *name;
     size_t at;

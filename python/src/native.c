@@ -151,9 +151,8 @@ static PyObject *ask(PyObject *self, PyObject *name, const char *(*answer)(const
 {
     const kiln_request *request = request_of(self);
     if (!request) return NULL;
-    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    if (!text) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "name: a str, not %s", Py_TYPE(name)->tp_name);
-    return text_or_none(answer(request, text));
+    const char *text = state_text("name", name);
+    return text ? text_or_none(answer(request, text)) : NULL;
 }
 
 static PyObject *request_option(PyObject *self, PyObject *name)
@@ -401,7 +400,7 @@ static struct native *new_native(struct function *function, PyObject *identity)
     native->linked = PyList_New(0);
     native->table = (kiln_compiler){.struct_size = sizeof native->table,
                                     .name = "python",
-                                    .digest = PyUnicode_AsUTF8(identity),
+                                    .digest = state_text("compiler: its identity", identity),
                                     .compile = compile,
                                     .link = link_artifact,
                                     .unlink = unlink_callable,

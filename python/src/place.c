@@ -38,8 +38,8 @@ static PyObject *set_device(PyObject *module, PyObject *name)
     (void)module;
     struct device_name wanted = {NULL, NULL, 0};
     if (name != Py_None) {
-        const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-        if (!text) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "device: a str or None, not %s", Py_TYPE(name)->tp_name);
+        const char *text = state_text("device", name);
+        if (!text) return NULL;
         if (!(wanted.name = PyMem_RawMalloc(strlen(text) + 1))) return PyErr_NoMemory();
         strcpy(wanted.name, text);
         if (!device_now(&wanted, environment_version())) {

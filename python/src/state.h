@@ -33,8 +33,8 @@ struct state {
 };
 extern struct state state;
 
-/* Imports the Python half; 0, or -1 with an exception. Done by the package when it is imported. */
-int state_import_helpers(void);
+/* UTF-8 of a str without a NUL; NULL with an exception that begins with what it is. Borrowed from the str. */
+const char *state_text(const char *what, PyObject *value);
 
 /* The exception of a status that is no KILN_OK. Returns NULL always. */
 PyObject *state_raise(kiln_status status, const char *text);
