@@ -91,6 +91,13 @@ def jax_layout(array):
     return array.dtype, f"{text}, weak type {array.aval.weak_type}", tuple(array.shape)
 
 
+def tensor_layout(tensor):
+    """The metadata of a tensor that DLPack can't describe: constants."""
+    layout = str(getattr(tensor, "layout", None))
+    strides = tuple(tensor.stride()) if layout == "torch.strided" else None
+    return (str(tensor.dtype), str(tensor.device), layout, tuple(tensor.shape), strides)
+
+
 def reduce(value):
     """Of an object that is not written in Python: True, its name says all; a tuple, its state; None, it can't be told."""
     wrapped = inspect.getattr_static(value, "__wrapped__", None) or getattr(value, "__wrapped__", None)

@@ -642,9 +642,9 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     function->raises_on_drift = raises;
     function->is_llvm = is_llvm;
     function->labels = PyList_New(0);
-    function->owners = PyList_New(0);
+    function->kept = PyList_New(0);
     function->identity = is_llvm ? PyUnicode_FromString("llvm") : identity_now(function);
-    if (!function->labels || !function->owners || !function->identity || read_parameters(function, parameters) || read_device(function, device) ||
+    if (!function->labels || !function->kept || !function->identity || read_parameters(function, parameters) || read_device(function, device) ||
         read_variables(function, variables))
         Py_CLEAR(function);
     return (PyObject *)function;
@@ -657,43 +657,16 @@ static int function_traverse(struct function *function, visitproc visit, void *a
     Py_VISIT(function->cache);
     Py_VISIT(function->dict);
     Py_VISIT(function->labels);
-    Py_VISIT(function->owners);
-    Py_VISIT(function->plain);
+    Py_VISIT(function->kept);
     for (size_t i = 0; i < function->parameter_count; i++) Py_VISIT(function->parameters[i].type);
     return native_traverse(function, visit, arg);
 }
 
-static void take_off_class(struct owner *owner)
-{
-    for (Py_ssize_t i = 0; owner->holders && i < PyTuple_GET_SIZE(owner->holders); i++) {
-        PyObject *class = PyTuple_GET_ITEM(owner->holders, i);
-        PyObject *list = PyType_Check(class) ? PyDict_GetItemWithError(((PyTypeObject *)class)->tp_dict, state.owned_name) : NULL;
-        Py_ssize_t k = list && PyList_Check(list) ? PyList_GET_SIZE(list) : 0;
-        while (k-- > 0 && PyList_GET_ITEM(list, k) != (PyObject *)owner) continue;
-        if (k >= 0) PyList_SetSlice(list, k, k + 1, NULL);
-    }
-}
-
-/* What classes hold for it goes with it. */
-static void leave_owners(struct function *function)
-{
-    PyObject *owners = owners_of(function);
-    for (Py_ssize_t i = 0; owners && i < PyList_GET_SIZE(owners); i++) {
-        struct owner *owner = (struct owner *)PyList_GET_ITEM(owners, i);
-        take_off_class(owner);
-        Py_TYPE(owner)->tp_clear((PyObject *)owner);
-        owner->function = NULL;
-    }
-    Py_XDECREF(owners);
-    function->last = NULL;
-}
-
 static int function_clear(struct function *function)
 {
-    leave_owners(function);
+    owners_leave(function);
     native_free(function);
-    Py_CLEAR(function->plain);
-    Py_CLEAR(function->owners);
+    Py_CLEAR(function->kept);
     Py_CLEAR(function->wrapped);
     Py_CLEAR(function->compiler);
     Py_CLEAR(function->dict);

@@ -36,8 +36,8 @@ struct function {
     size_t parameter_count;
     struct device_name device;
     struct variables variables;
-    struct owner *plain;  /* for calls whose arguments bring no code */
-    PyObject *owners;     /* list of weak references to those for classes, and of those for functions */
+    struct owner *owners; /* all of them; no references (owner.h) */
+    PyObject *kept;       /* list: those that hang on no class */
     struct owner *last;   /* of the last call; borrowed, cleared when it goes */
     struct native *natives;
     bool is_method, raises_on_drift, is_llvm, is_dynamic;

@@ -84,7 +84,7 @@ static const struct helper {
 #define HELPER(module, name, field) {module, name, offsetof(struct state, field)}
     HELPER("kiln._values", "name_of", name_of),         HELPER("kiln._values", "dtype_name", dtype_name),
     HELPER("kiln._values", "reduce", reduce),           HELPER("kiln._values", "jax_layout", jax_layout),
-    HELPER("kiln._values", "slots_of", slots_of),       HELPER("kiln._values", "is_library", is_library),
+    HELPER("kiln._values", "tensor_layout", tensor_layout), HELPER("kiln._values", "slots_of", slots_of),       HELPER("kiln._values", "is_library", is_library),
     HELPER("kiln._values", "versions", versions),       HELPER("kiln._values", "CacheInfo", CacheInfo),
     HELPER("kiln._discover", "resolve", resolve),       HELPER("kiln._parameters", "Stream", Stream),
     HELPER("kiln._parameters", "placeholders", placeholders), HELPER("kiln._log", "log", log),

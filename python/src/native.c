@@ -90,6 +90,8 @@ static PyObject *after_fork_in_child(PyObject *module, PyObject *none)
 
 /* ---- errors ---------------------------------------------------------------------------------------------------- */
 
+static const char changed_text[] = "what it reads changed while it was lowered"; /* also told to those who wait: they make their keys again */
+
 /* Keeps the exception for native_get(), and its text for those who wait. */
 static kiln_status keep_error(struct miss *miss, kiln_status status, kiln_error *err)
 {
@@ -239,7 +241,7 @@ static kiln_status lower(void *payload, const kiln_request *request, kiln_text *
     int failed = !told || append_text(miss->function->name, told, text) || check_changed(miss);
     Py_XDECREF(told);
     kiln_status status = failed ? keep_error(miss, KILN_LOWER_FAILED, err) : miss->has_changed ? KILN_LOWER_FAILED : KILN_OK;
-    if (!failed && miss->has_changed && err) snprintf(err->text, sizeof err->text, "what it reads changed while it was lowered");
+    if (!failed && miss->has_changed && err) snprintf(err->text, sizeof err->text, "%s", changed_text);
     PyGILState_Release(gil);
     return status;
 }
@@ -491,6 +493,7 @@ static PyObject *take(struct miss *miss, struct outcome_of_get *got)
         miss->function->compiles += got->compiles != 0;
         return PyLong_FromVoidPtr(got->executable);
     }
+    miss->has_changed |= got->status == KILN_LOWER_FAILED && !miss->error[0] && strstr(got->error.text, changed_text);
     if (miss->has_changed) return NULL;
     if (!miss->error[0]) return state_raise(got->status, got->error.text);
     PyErr_Restore(miss->error[0], miss->error[1], miss->error[2]);

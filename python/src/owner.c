@@ -3,7 +3,6 @@
  */
 #include "owner.h"
 
-#include <structmember.h>
 #include <string.h>
 
 #include "function.h"
@@ -106,9 +105,21 @@ static int owner_traverse(struct owner *owner, visitproc visit, void *arg)
     return watches_traverse(&owner->watches, visit, arg);
 }
 
+static void leave_function(struct owner *owner)
+{
+    struct function *function = owner->function;
+    if (!function) return;
+    if (function->last == owner) function->last = NULL;
+    if (owner->previous)
+        owner->previous->next = owner->next;
+    else
+        function->owners = owner->next;
+    if (owner->next) owner->next->previous = owner->previous;
+    owner->function = NULL;
+}
+
 static int owner_clear(struct owner *owner)
 {
-    if (owner->function && owner->function->last == owner) owner->function->last = NULL;
     owner_clear_entries(owner);
     watches_release(&owner->watches);
     Py_CLEAR(owner->holders);
@@ -120,7 +131,7 @@ static int owner_clear(struct owner *owner)
 static void owner_dealloc(struct owner *owner)
 {
     PyObject_GC_UnTrack(owner);
-    if (owner->weak) PyObject_ClearWeakRefs((PyObject *)owner);
+    leave_function(owner);
     owner_clear(owner);
     PyObject_GC_Del(owner);
 }
@@ -133,7 +144,6 @@ PyTypeObject owner_type = {
     .tp_traverse = (traverseproc)owner_traverse,
     .tp_clear = (inquiry)owner_clear,
     .tp_dealloc = (destructor)owner_dealloc,
-    .tp_weaklistoffset = offsetof(struct owner, weak),
 };
 
 static struct owner *new_owner(struct function *function, PyObject *holders)
@@ -142,29 +152,17 @@ static struct owner *new_owner(struct function *function, PyObject *holders)
     if (!owner) return NULL;
     memset((char *)owner + sizeof(PyObject), 0, sizeof *owner - sizeof(PyObject));
     owner->function = function;
+    owner->next = function->owners;
+    if (owner->next) owner->next->previous = owner;
+    function->owners = owner;
     owner->holders = Py_NewRef(holders);
     PyObject_GC_Track((PyObject *)owner);
     return owner;
 }
 
-/* The object itself, or what a weak reference leads to; borrowed, NULL when it is gone. */
-static struct owner *owner_of(PyObject *item)
-{
-    if (Py_TYPE(item) == &owner_type) return (struct owner *)item;
-#if PY_VERSION_HEX >= 0x030D0000
-    PyObject *object = NULL;
-    if (PyWeakref_GetRef(item, &object) <= 0) return NULL;
-    Py_DECREF(object);
-    return (struct owner *)object;
-#else
-    PyObject *object = PyWeakref_GET_OBJECT(item);
-    return object == Py_None ? NULL : (struct owner *)object;
-#endif
-}
-
 static bool is_for(const struct owner *owner, PyObject *holders)
 {
-    if (!owner || !owner->holders || PyTuple_GET_SIZE(owner->holders) != PyTuple_GET_SIZE(holders)) return false;
+    if (!owner->holders || PyTuple_GET_SIZE(owner->holders) != PyTuple_GET_SIZE(holders)) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(holders); i++)
         if (PyTuple_GET_ITEM(owner->holders, i) != PyTuple_GET_ITEM(holders, i)) return false;
     return true;
@@ -191,47 +189,52 @@ static int hang_on(PyObject *class, struct owner *owner)
     return failed;
 }
 
-/* Functions that are passed may be new ones at each call: the list is bounded, the oldest goes. */
+/* Functions that are passed may be new ones at each call: those kept are bounded, the oldest goes. */
 static int remember(struct function *function, struct owner *owner)
 {
-    enum { MOST_OWNERS = 256 };
-    PyObject *class = class_among(owner->holders), *item;
-    if (class && hang_on(class, owner)) return -1;
-    item = class ? PyWeakref_NewRef((PyObject *)owner, NULL) : Py_NewRef((PyObject *)owner);
-    if (!item) return -1;
-    PyObject *owners = function->owners;
-    for (Py_ssize_t i = PyList_GET_SIZE(owners); i-- > 0;)
-        if (!owner_of(PyList_GET_ITEM(owners, i))) PyList_SetSlice(owners, i, i + 1, NULL);
-    if (PyList_GET_SIZE(owners) >= MOST_OWNERS) PyList_SetSlice(owners, 0, 1, NULL);
-    int failed = PyList_Append(owners, item);
-    Py_DECREF(item);
-    return failed;
+    enum { MOST_KEPT = 256 };
+    PyObject *class = class_among(owner->holders), *kept = function->kept;
+    if (class) return hang_on(class, owner);
+    if (PyList_GET_SIZE(kept) >= MOST_KEPT && PyTuple_GET_SIZE(owner->holders) && PyList_SetSlice(kept, 0, 1, NULL)) return -1;
+    return PyList_Append(kept, (PyObject *)owner);
 }
 
 struct owner *owner_find(struct function *function, PyObject *holders)
 {
-    bool is_plain = PyTuple_GET_SIZE(holders) == 0;
-    if (is_plain && function->plain) return (struct owner *)Py_NewRef((PyObject *)function->plain);
-    for (Py_ssize_t i = PyList_GET_SIZE(function->owners); i-- > 0;) {
-        struct owner *owner = owner_of(PyList_GET_ITEM(function->owners, i));
+    for (struct owner *owner = function->owners; owner; owner = owner->next)
         if (is_for(owner, holders)) return (struct owner *)Py_NewRef((PyObject *)owner);
-    }
     struct owner *owner = new_owner(function, holders);
-    if (owner && is_plain) function->plain = (struct owner *)Py_NewRef((PyObject *)owner);
-    if (owner && !is_plain && remember(function, owner)) Py_CLEAR(owner);
+    if (owner && remember(function, owner)) Py_CLEAR(owner);
     return owner;
 }
 
 PyObject *owners_of(struct function *function)
 {
     PyObject *list = PyList_New(0);
-    int failed = list && function->plain ? PyList_Append(list, (PyObject *)function->plain) : 0;
-    for (Py_ssize_t i = 0; list && !failed && function->owners && i < PyList_GET_SIZE(function->owners); i++) {
-        struct owner *owner = owner_of(PyList_GET_ITEM(function->owners, i));
-        if (owner) failed = PyList_Append(list, (PyObject *)owner);
-    }
+    int failed = 0;
+    for (struct owner *owner = function->owners; list && !failed && owner; owner = owner->next) failed = PyList_Append(list, (PyObject *)owner);
     if (failed) Py_CLEAR(list);
     return list;
+}
+
+static void take_off_class(struct owner *owner)
+{
+    PyObject *class = owner->holders ? class_among(owner->holders) : NULL;
+    PyObject *list = class ? PyDict_GetItemWithError(((PyTypeObject *)class)->tp_dict, state.owned_name) : NULL;
+    Py_ssize_t i = list && PyList_Check(list) ? PyList_GET_SIZE(list) : 0;
+    while (i-- > 0 && PyList_GET_ITEM(list, i) != (PyObject *)owner) continue;
+    if (i >= 0) PyList_SetSlice(list, i, i + 1, NULL);
+}
+
+void owners_leave(struct function *function)
+{
+    while (function->owners) {
+        struct owner *owner = (struct owner *)Py_NewRef((PyObject *)function->owners);
+        leave_function(owner);
+        take_off_class(owner);
+        owner_clear(owner);
+        Py_DECREF(owner);
+    }
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */

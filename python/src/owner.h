@@ -3,7 +3,7 @@
  *
  * Owners are the classes and functions that the arguments of a call bring along: the class of self, a function that is passed.
  * Each set has its own discovery, its own baseline of values and its own table of keys, so what a subclass reads is in no key of its
- * base. The state of a class hangs on the class, and the function knows it weakly: a class that nobody uses goes, with all of this.
+ * base. The state of a class hangs on the class, and the function holds no reference to it: a class that nobody uses goes, with all of this.
  */
 #ifndef KILN_PYTHON_OWNER_H
 #define KILN_PYTHON_OWNER_H
@@ -26,7 +26,7 @@ struct entry {
 
 struct owner {
     PyObject_HEAD struct function *function; /* borrowed; NULL: it has been freed */
-    PyObject *weak;
+    struct owner *previous, *next;           /* of the function's, which holds no references: an owner takes itself out */
     PyObject *holders; /* tuple */
     struct watches watches;
     PyObject *baseline; /* bytes: the block that drift is measured against; NULL: none yet */
@@ -45,6 +45,8 @@ struct owner *owner_find(struct function *function, PyObject *holders);
 void owner_clear_entries(struct owner *owner);
 /* Every owner of the function, as a new list. */
 PyObject *owners_of(struct function *function);
+/* The function goes: its owners are emptied, and classes hold them no more. */
+void owners_leave(struct function *function);
 
 /*
  * Brings the watched values up to date, and runs discovery where they bring other code. FAILED: DriftError for a function that raises,

@@ -20,6 +20,7 @@ struct state {
     PyObject *dtype_name;   /* dtype -> what tells it from every other */
     PyObject *reduce;       /* object -> what __reduce_ex__ says, or None */
     PyObject *jax_layout;   /* array -> (dtype, sharding, ...) */
+    PyObject *tensor_layout; /* the same for a tensor that DLPack can't describe */
     PyObject *fields;       /* what a key holds, in words for people */
     PyObject *explain;      /* two lists of fields -> the text of why() */
     PyObject *versions;     /* names of packages -> text */

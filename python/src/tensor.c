@@ -117,7 +117,8 @@ static enum kind_of_type classify(PyTypeObject *type, struct dl_exchange **excha
     if (!strcmp(name, "numpy.ndarray")) return is_numpy_layout(type) ? KIND_NUMPY : KIND_OTHER;
     if (!strcmp(name, "memmap") && is_named(type, "numpy", NULL)) return KIND_NUMPY;
     if ((*exchange = exchange_of(type))) return KIND_EXCHANGE;
-    if (!strcmp(name, "ArrayImpl") && is_named(type, "jax", NULL)) return KIND_JAX;
+    const char *last = strrchr(name, '.');
+    if (!strcmp(last ? last + 1 : name, "ArrayImpl") && is_named(type, "jax", NULL)) return KIND_JAX;
     if (!strcmp(name, "torch.dtype") || !strcmp(name, "torch.device") || !strcmp(name, "torch.layout") || !strcmp(name, "torch.memory_format")) return KIND_NAMED;
     if (has_base(type, "numpy.dtype")) return KIND_NUMPY_DTYPE;
     return has_base(type, "numpy.generic") ? KIND_NUMPY_SCALAR : KIND_OTHER;
@@ -279,10 +280,26 @@ static enum outcome put_numpy(struct sink *sink, PyObject *tensor, uint32_t inde
     return put_axes(sink, &ruled, rule);
 }
 
+/* What DLPack has no words for: sparse tensors, devices without memory. */
+static enum outcome put_by_attributes(struct sink *sink, PyObject *tensor, const struct tensor_rule *rule)
+{
+    PyErr_Clear();
+    if (rule) {
+        PyErr_Format(PyExc_TypeError, "a tensor that DLPack can't describe was given where a rule is declared");
+        return FAILED;
+    }
+    PyObject *told = PyObject_CallOneArg(state.tensor_layout, tensor);
+    enum outcome outcome = told ? sink_word(sink, sink_header(TAG_REDUCED, 0)) : FAILED;
+    if (!outcome) outcome = sink_holder(sink, TAG_CLASS, (PyObject *)Py_TYPE(tensor));
+    if (!outcome) outcome = value_put(sink, told);
+    Py_XDECREF(told);
+    return outcome;
+}
+
 static enum outcome put_exchanged(struct sink *sink, PyObject *tensor, const struct type_kind *kind, const struct tensor_rule *rule)
 {
     struct dl_tensor view;
-    if (kind->exchange(tensor, &view)) return FAILED;
+    if (kind->exchange(tensor, &view)) return put_by_attributes(sink, tensor, rule);
     uint64_t facts = (uint64_t)(uint16_t)view.device.type << 16 | (uint64_t)(uint8_t)view.device.index << 8 |
                      alignment((char *)view.data + view.byte_offset, align_of(rule)) << 2 | 3;
     uint64_t dtype = (uint64_t)view.dtype.code << 24 | (uint64_t)view.dtype.bits << 16 | view.dtype.lanes;

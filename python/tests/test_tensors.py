@@ -115,7 +115,7 @@ def test_torch(jit):
     f = make(jit)
     x = torch.zeros(4, 6)
     assert count(f, (x,), (x + 1,)) == 1
-    different = [x.T, x.double(), torch.zeros(4, 7), x[::2], x.bfloat16(), x.half(), x > 0, torch.nn.Parameter(x), torch.zeros(4, 6, device="meta"), x.to(torch.complex64)]
+    different = [x.T, x.double(), torch.zeros(4, 7), x[::2], x.bfloat16(), x.half(), x > 0, torch.nn.Parameter(x), torch.zeros(4, 6, device="meta"), x.to(torch.complex64), x.to_sparse()]
     for i, tensor in enumerate(different):
         assert count(f, (tensor,), (tensor,)) == 2 + i
     assert len({f.key(tensor) for tensor in [x, *different]}) == 1 + len(different)

@@ -9,12 +9,20 @@ import kiln
 
 
 def run_all(*functions):
-    threads = [threading.Thread(target=function) for function in functions]
+    errors = []
+
+    def guarded(function):
+        try:
+            function()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(function,)) for function in functions]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(30)
-    assert not any(thread.is_alive() for thread in threads)
+    assert not any(thread.is_alive() for thread in threads) and not errors, errors
 
 
 def test_two_threads_one_compile(jit, compiler):
