@@ -13,6 +13,8 @@
 #   make tidy       clang-tidy's bugprone checks         make abi     the interfaces against those of earlier versions
 #   make torture    random attacks for TORTURE_SECONDS (600), each failure with its seed; TORTURE_BUILD=asan or tsan
 #   make bench-gpu  the same on an NVIDIA GPU (KILN_LIB: folder of the libraries; needs nvcc, no other set-up)
+#   make test-python  the Python package on this machine's python3 (part of make test); make check has 3.10 and 3.13
+#   make bench-python  warm calls from Python beside an empty C extension, Numba and Triton
 #   make bench-fleet  entries per second over nginx, Redis and S3 on loopback, beside libcurl and hiredis alone
 #   make peers      other engines beside ours: builds llama.cpp's llama-bench below build/peers first, once
 #   make test-gpu   tests on an NVIDIA GPU, if there is one
@@ -33,7 +35,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers asan tsan fuzz format layers install clean
+.PHONY: all setup build test-python check-python bench-python base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers asan tsan fuzz format layers install clean
 
 all: build
 
@@ -53,9 +55,20 @@ demo: base-pack
 test: build test-clang
 	@tools/setup_fleet.sh
 	@$(CTEST) -LE 'soak|fleet' --test-dir build
+	@tools/python.sh test
+
+# python/README.md
+test-python: build
+	@tools/python.sh test
+
+check-python: build
+	@tools/python.sh check
+
+bench-python: build
+	@tools/python.sh bench $(BENCH_ARGS)
 
 # An hour or two on 2 cores.
-check: test abi tidy asan tsan
+check: test abi tidy check-python asan tsan
 	@$(CTEST) -L base-pack --test-dir build
 	@$(MAKE) fuzz FUZZ_SECONDS=60
 	@$(MAKE) torture

@@ -3,5 +3,5 @@
 # be read.
 cd "$(dirname "$0")/.." || exit 1
 [ "$1" = --check ] && flags="--dry-run -Werror" || flags=-i
-find include/kiln src cli bench examples packaging tests \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
+find include/kiln src cli bench examples packaging tests python/src \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
     xargs -0 -n 40 -P 2 clang-format-19 $flags

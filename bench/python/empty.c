@@ -1,5 +1,6 @@
 /*
- * empty.c - the floor of bench-python: a call of a C extension that takes the same arguments and does nothing, and a loop over calls.
+ * empty.c - the floor of bench-python: a call of a C extension that takes the same arguments and does nothing, and a
+ * loop over calls.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -43,7 +44,8 @@ static PyMethodDef methods[] = {
     {"time_calls", time_calls, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "kiln_bench_empty", .m_size = -1, .m_methods = methods};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "kiln_bench_empty", .m_size = -1,
+                                        .m_methods = methods};
 
 PyMODINIT_FUNC PyInit_kiln_bench_empty(void);
 

@@ -40,7 +40,8 @@ static const char **paths_of(PyObject *sequence, PyObject **kept)
     return paths;
 }
 
-static int open_cache(struct cache *self, PyObject *read_only, unsigned long long max_bytes, unsigned long long max_files)
+static int open_cache(struct cache *self, PyObject *read_only, unsigned long long max_bytes,
+                      unsigned long long max_files)
 {
     PyObject *kept = NULL;
     kiln_error error = {KILN_OK, ""};
@@ -53,10 +54,8 @@ static int open_cache(struct cache *self, PyObject *read_only, unsigned long lon
                                             .max_bytes = max_bytes,
                                             .max_files = max_files};
         kiln_status status;
-        Py_BEGIN_ALLOW_THREADS
-        status = kiln_cache_open(&options, &self->handle, &error);
-        Py_END_ALLOW_THREADS
-        if (status) state_raise(status, error.text);
+        Py_BEGIN_ALLOW_THREADS status = kiln_cache_open(&options, &self->handle, &error);
+        Py_END_ALLOW_THREADS if (status) state_raise(status, error.text);
         failed = status != KILN_OK;
     }
     PyMem_Free(paths);
@@ -69,8 +68,10 @@ static PyObject *cache_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     static char *names[] = {"folder", "read_only", "max_bytes", "max_files", NULL};
     PyObject *folder = Py_None, *read_only = NULL;
     long long max_bytes = 0, max_files = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OLL:Cache", names, &folder, &read_only, &max_bytes, &max_files)) return NULL;
-    if (max_bytes < 0 || max_files < 0) return PyErr_Format(PyExc_ValueError, "%s: 0 or more", max_bytes < 0 ? "max_bytes" : "max_files");
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$OLL:Cache", names, &folder, &read_only, &max_bytes, &max_files))
+        return NULL;
+    if (max_bytes < 0 || max_files < 0)
+        return PyErr_Format(PyExc_ValueError, "%s: 0 or more", max_bytes < 0 ? "max_bytes" : "max_files");
     struct cache *self = (struct cache *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     if ((folder != Py_None && !PyUnicode_FSConverter(folder, &self->folder)) ||
@@ -84,8 +85,7 @@ static void cache_dealloc(struct cache *self)
     if (self->weak) PyObject_ClearWeakRefs((PyObject *)self);
     kiln_cache *handle = self->handle;
     if (handle) {
-        Py_BEGIN_ALLOW_THREADS
-        kiln_cache_close(handle);
+        Py_BEGIN_ALLOW_THREADS kiln_cache_close(handle);
         Py_END_ALLOW_THREADS
     }
     Py_XDECREF(self->folder);
@@ -103,11 +103,12 @@ static const struct {
     size_t at;
 } counters[] = {
 #define COUNTER(name) {#name, offsetof(kiln_counters, name)}
-    COUNTER(calls),        COUNTER(front_hits),    COUNTER(process_hits),       COUNTER(traces),           COUNTER(kernel_hits),
-    COUNTER(disk_hits),    COUNTER(remote_hits),   COUNTER(compiles),           COUNTER(links),            COUNTER(drifts),
-    COUNTER(corrupt),      COUNTER(cache_faults),  COUNTER(evictions),          COUNTER(linked_bytes),     COUNTER(linked_images),
-    COUNTER(remote_misses), COUNTER(remote_puts),  COUNTER(remote_faults),      COUNTER(remote_waits),     COUNTER(refused_signatures),
-    COUNTER(trace_ns),     COUNTER(compile_ns),    COUNTER(link_ns),            COUNTER(saved_ns),
+    COUNTER(calls),       COUNTER(front_hits),    COUNTER(process_hits),  COUNTER(traces),
+    COUNTER(kernel_hits), COUNTER(disk_hits),     COUNTER(remote_hits),   COUNTER(compiles),
+    COUNTER(links),       COUNTER(drifts),        COUNTER(corrupt),       COUNTER(cache_faults),
+    COUNTER(evictions),   COUNTER(linked_bytes),  COUNTER(linked_images), COUNTER(remote_misses),
+    COUNTER(remote_puts), COUNTER(remote_faults), COUNTER(remote_waits),  COUNTER(refused_signatures),
+    COUNTER(trace_ns),    COUNTER(compile_ns),    COUNTER(link_ns),       COUNTER(saved_ns),
 #undef COUNTER
 };
 
@@ -118,7 +119,8 @@ static PyObject *cache_counters(struct cache *self, PyObject *unused)
     kiln_cache_counters(self->handle, &all);
     PyObject *dict = PyDict_New();
     for (size_t i = 0; dict && i < sizeof counters / sizeof *counters; i++) {
-        PyObject *count = PyLong_FromUnsignedLongLong(*(const uint64_t *)(const void *)((const char *)&all + counters[i].at));
+        PyObject *count =
+            PyLong_FromUnsignedLongLong(*(const uint64_t *)(const void *)((const char *)&all + counters[i].at));
         if (!count || PyDict_SetItemString(dict, counters[i].name, count)) Py_CLEAR(dict);
         Py_XDECREF(count);
     }
@@ -130,14 +132,16 @@ static PyGetSetDef attributes[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef methods[] = {
-    {"counters", (PyCFunction)cache_counters, METH_NOARGS, "counters(): a dict of exact counts since it was opened; kiln.h says what each counts."},
+    {"counters", (PyCFunction)cache_counters, METH_NOARGS,
+     "counters(): a dict of exact counts since it was opened; kiln.h says what each counts."},
     {NULL, NULL, 0, NULL},
 };
 
 PyTypeObject cache_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "kiln.Cache",
     .tp_doc = "Cache(folder=None, *, read_only=(), max_bytes=0, max_files=0)\n--\n\n"
-              "A cache in a folder of its own. folder: None is the usual one (KILN_CACHE_DIR, ~/.cache/kiln), \"\" is memory only.\n"
+              "A cache in a folder of its own. folder: None is the usual one (KILN_CACHE_DIR, ~/.cache/kiln), \"\" is "
+              "memory only.\n"
               "read_only: folders and packs that are searched first. 0: the usual bounds.\n\n"
               ">>> Cache(\"\").counters()[\"compiles\"]\n0\n",
     .tp_basicsize = sizeof(struct cache),

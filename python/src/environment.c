@@ -107,7 +107,8 @@ enum outcome variables_put(struct sink *sink, const struct variables *variables)
     enum outcome outcome = sink_word(sink, sink_header(TAG_TUPLE, variables->count));
     for (size_t i = 0; !outcome && i < variables->count; i++) {
         const char *value = variables->all[i].copy;
-        outcome = value ? sink_bytes(sink, TAG_BYTES, value, strlen(value)) : sink_word(sink, sink_header(TAG_ABSENT, 0));
+        outcome =
+            value ? sink_bytes(sink, TAG_BYTES, value, strlen(value)) : sink_word(sink, sink_header(TAG_ABSENT, 0));
     }
     return outcome;
 }

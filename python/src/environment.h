@@ -1,9 +1,10 @@
 /*
  * environment.h - the environment of the process, live.
  *
- * A version that changes whenever the pointers of `environ` do: comparing them takes a few nanoseconds, and no name is looked up. What
- * is edited inside of a putenv() buffer is seen by comparing the bytes of the variables that matter. The rule is that of getenv(): no
- * thread calls setenv() while another looks; under the GIL Python's own os.environ keeps it.
+ * A version that changes whenever the pointers of `environ` do: comparing them takes a few nanoseconds, and no name is
+ * looked up. What is edited inside of a putenv() buffer is seen by comparing the bytes of the variables that matter.
+ * The rule is that of getenv(): no thread calls setenv() while another looks; under the GIL Python's own os.environ
+ * keeps it.
  */
 #ifndef KILN_PYTHON_ENVIRONMENT_H
 #define KILN_PYTHON_ENVIRONMENT_H
@@ -23,7 +24,7 @@ struct variables {
         PyObject *name;    /* str */
         const char *place; /* where the value stood; NULL: unset */
         char *copy;
-    } * all;
+    } *all;
     size_t count;
     uint64_t version; /* of the environment when they were seen */
     uint64_t stamp;   /* grows whenever one of the values is another */

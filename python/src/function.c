@@ -8,11 +8,12 @@
 #include "function.h"
 
 #include <stdlib.h>
-#include <structmember.h>
 #include <string.h>
+#include <structmember.h>
 
 #include "cache.h"
 #include "kernel.h"
+#include "leave_out.h"
 #include "native.h"
 #include "state.h"
 #include "value.h"
@@ -40,10 +41,13 @@ static enum outcome put_dynamic(struct sink *sink, const struct parameter *param
 {
     static const struct tensor_rule rule = {.is_dynamic = true, .align = 1, .dim_count = -1, .stride_count = -1};
     const struct type_kind *kind = kind_of(Py_TYPE(value));
-    if (kind->kind == KIND_NUMPY || kind->kind == KIND_EXCHANGE || kind->kind == KIND_JAX) return tensor_put(sink, value, kind, &rule);
+    if (kind->kind == KIND_NUMPY || kind->kind == KIND_EXCHANGE || kind->kind == KIND_JAX)
+        return tensor_put(sink, value, kind, &rule);
     int is = parameter->type == Py_None ? 1 : PyObject_IsInstance(value, parameter->type);
     if (!is && parameter->type == (PyObject *)&PyLong_Type) is = PyIndex_Check(value);
-    if (!is) PyErr_Format(PyExc_TypeError, "%s was given, and it is declared as kiln.Dynamic[%s]", Py_TYPE(value)->tp_name, ((PyTypeObject *)parameter->type)->tp_name);
+    if (!is)
+        PyErr_Format(PyExc_TypeError, "%s was given, and it is declared as kiln.Dynamic[%s]", Py_TYPE(value)->tp_name,
+                     ((PyTypeObject *)parameter->type)->tp_name);
     if (is <= 0) return FAILED;
     enum outcome outcome = sink_word(sink, sink_header(TAG_DYNAMIC, 0));
     return outcome ? outcome : sink_holder(sink, TAG_CLASS, (PyObject *)Py_TYPE(value));
@@ -60,14 +64,17 @@ static enum outcome put_stream(struct sink *sink, PyObject *value)
         PyErr_Clear();
     }
     if (is) return sink_word(sink, sink_header(TAG_STREAM, 0));
-    PyErr_Format(PyExc_TypeError, "%s was given, and it is declared as kiln.Stream: an int, None, or an object with cuda_stream", Py_TYPE(value)->tp_name);
+    PyErr_Format(PyExc_TypeError,
+                 "%s was given, and it is declared as kiln.Stream: an int, None, or an object with cuda_stream",
+                 Py_TYPE(value)->tp_name);
     return FAILED;
 }
 
 static enum outcome put_ruled(struct sink *sink, const struct parameter *parameter, PyObject *value)
 {
     const struct type_kind *kind = kind_of(Py_TYPE(value));
-    if (kind->kind == KIND_NUMPY || kind->kind == KIND_EXCHANGE || kind->kind == KIND_JAX) return tensor_put(sink, value, kind, &parameter->rule);
+    if (kind->kind == KIND_NUMPY || kind->kind == KIND_EXCHANGE || kind->kind == KIND_JAX)
+        return tensor_put(sink, value, kind, &parameter->rule);
     PyErr_Format(PyExc_TypeError, "%s was given, and it is declared as kiln.Tensor", Py_TYPE(value)->tp_name);
     return FAILED;
 }
@@ -88,7 +95,9 @@ static enum outcome put_argument(struct sink *sink, const struct function *funct
 static size_t index_of(const struct function *function, PyObject *name)
 {
     size_t i = 0;
-    while (i < function->parameter_count && function->parameters[i].name != name && PyUnicode_Compare(function->parameters[i].name, name)) i++;
+    while (i < function->parameter_count && function->parameters[i].name != name &&
+           PyUnicode_Compare(function->parameters[i].name, name))
+        i++;
     return i;
 }
 
@@ -96,12 +105,14 @@ static size_t index_of(const struct function *function, PyObject *name)
 static PyObject *named(const struct function *function, const struct arguments *arguments, size_t i)
 {
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(arguments->names); k++)
-        if (index_of(function, PyTuple_GET_ITEM(arguments->names, k)) == i) return arguments->values[arguments->count + k];
+        if (index_of(function, PyTuple_GET_ITEM(arguments->names, k)) == i)
+            return arguments->values[arguments->count + k];
     return NULL;
 }
 
 /* f(x, n=3) has the key of f(x, 3); what a name can't place so stands behind, with its name. */
-static enum outcome put_named(struct sink *sink, const struct function *function, const struct arguments *arguments, size_t placed)
+static enum outcome put_named(struct sink *sink, const struct function *function, const struct arguments *arguments,
+                              size_t placed)
 {
     enum outcome outcome = SAME;
     for (Py_ssize_t k = 0; !outcome && k < PyTuple_GET_SIZE(arguments->names); k++) {
@@ -115,14 +126,16 @@ static enum outcome put_named(struct sink *sink, const struct function *function
 }
 
 /* `at` gets the index of the argument that failed. */
-static enum outcome put_arguments(struct sink *sink, const struct function *function, const struct arguments *arguments, size_t *at)
+static enum outcome put_arguments(struct sink *sink, const struct function *function, const struct arguments *arguments,
+                                  size_t *at)
 {
     size_t count = (size_t)arguments->count, placed = count;
     if (arguments->names)
         while (placed < function->parameter_count && named(function, arguments, placed)) placed++;
     enum outcome outcome = sink_word(sink, sink_header(TAG_TUPLE, placed));
     for (*at = 0; !outcome && *at < placed; *at += !outcome)
-        outcome = put_argument(sink, function, *at, *at < count ? arguments->values[*at] : named(function, arguments, *at));
+        outcome =
+            put_argument(sink, function, *at, *at < count ? arguments->values[*at] : named(function, arguments, *at));
     if (outcome || !arguments->names) return outcome;
     outcome = sink_word(sink, sink_header(TAG_DICT, (size_t)PyTuple_GET_SIZE(arguments->names) - (placed - count)));
     return outcome ? outcome : put_named(sink, function, arguments, placed);
@@ -131,12 +144,15 @@ static enum outcome put_arguments(struct sink *sink, const struct function *func
 /* In front of what is wrong with an argument: which one. */
 static void name_failed(const struct function *function, size_t at)
 {
-    if (!PyErr_ExceptionMatches(state.UnsignedError) && !PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError)) return;
+    if (!PyErr_ExceptionMatches(state.UnsignedError) && !PyErr_ExceptionMatches(PyExc_TypeError) &&
+        !PyErr_ExceptionMatches(PyExc_ValueError))
+        return;
     PyObject *type, *value, *trace, *name;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
     bool is_ours = trace == NULL; /* one of Python code is left as it is */
-    name = at < function->parameter_count ? PyUnicode_FromFormat("argument %R", function->parameters[at].name) : PyUnicode_FromFormat("argument %zu", at + 1);
+    name = at < function->parameter_count ? PyUnicode_FromFormat("argument %R", function->parameters[at].name)
+                                          : PyUnicode_FromFormat("argument %zu", at + 1);
     if (is_ours && name)
         PyErr_Format(type, "%U: %U: %S", function->name, name, value);
     else
@@ -163,7 +179,7 @@ static PyObject *identity_now(struct function *function)
 
 static enum outcome match_identity(struct function *function, const struct entry *entry)
 {
-    if (function->is_llvm) return SAME;
+    if (function->is_llvm || leaves_out("identity")) return SAME;
     PyObject *identity = identity_now(function);
     if (!identity) return FAILED;
     bool same = identity == entry->identity || !PyUnicode_Compare(identity, entry->identity);
@@ -174,11 +190,14 @@ static enum outcome match_identity(struct function *function, const struct entry
 static enum outcome match_place(struct function *function, const struct entry *entry)
 {
     uint64_t version = environment_version();
-    if (!variables_stand(&function->variables, version) || entry->variables_stamp != function->variables.stamp) return DIFFERENT;
+    bool stands = variables_stand(&function->variables, version) && entry->variables_stamp == function->variables.stamp;
+    if (!stands && !leaves_out("environment")) return DIFFERENT;
     struct device_name *name = &function->device;
     kiln_device *device = name->name && name->version == version ? name->found : device_now(name, version);
     if (!device) return FAILED;
-    return device == entry->device && options_now() == entry->options ? match_identity(function, entry) : DIFFERENT;
+    bool is_here = device == entry->device || leaves_out("device");
+    return is_here && (options_now() == entry->options || leaves_out("options")) ? match_identity(function, entry)
+                                                                                 : DIFFERENT;
 }
 
 struct place {
@@ -214,7 +233,8 @@ static void release_place(struct place *place)
 
 /* ---- the last call --------------------------------------------------------------------------------------------- */
 
-static enum outcome match_arguments(const struct function *function, struct entry *entry, const struct arguments *arguments)
+static enum outcome match_arguments(const struct function *function, struct entry *entry,
+                                    const struct arguments *arguments)
 {
     struct sink sink;
     size_t at;
@@ -224,7 +244,8 @@ static enum outcome match_arguments(const struct function *function, struct entr
 }
 
 /* Arguments' own code may run in between, and free what is not held. */
-static enum outcome stands(struct function *function, struct owner *owner, struct entry *entry, const struct arguments *arguments)
+static enum outcome stands(struct function *function, struct owner *owner, struct entry *entry,
+                           const struct arguments *arguments)
 {
     Py_INCREF(owner);
     entry_ref(entry);
@@ -259,7 +280,8 @@ static void release_key(struct key *key)
 /* The owners among what the arguments brought; a tuple. */
 static PyObject *owners_among(PyObject *holders)
 {
-    return PyList_GET_SIZE(holders) ? PyObject_CallMethod(state.fields, "owners", "O", holders) : PyTuple_New(0);
+    return PyList_GET_SIZE(holders) && !leaves_out("owners") ? PyObject_CallMethod(state.fields, "owners", "O", holders)
+                                                             : PyTuple_New(0);
 }
 
 static enum outcome append_read(struct key *key)
@@ -304,16 +326,18 @@ static PyObject *fields_of(const struct function *function, const struct key *ke
     PyObject *list = PyList_New(0), *told = NULL;
     for (size_t i = 0; list && i < variables->count; i++) {
         const char *value = variables->all[i].copy;
-        PyObject *text = value ? PyUnicode_DecodeUTF8(value, (Py_ssize_t)strlen(value), "surrogateescape") : Py_NewRef(Py_None);
+        PyObject *text =
+            value ? PyUnicode_DecodeUTF8(value, (Py_ssize_t)strlen(value), "surrogateescape") : Py_NewRef(Py_None);
         PyObject *pair = text ? PyTuple_Pack(2, variables->all[i].name, text) : NULL;
         if (!pair || PyList_Append(list, pair)) Py_CLEAR(list);
         Py_XDECREF(pair);
         Py_XDECREF(text);
     }
     if (list)
-        told = PyObject_CallMethod(state.fields, "fields", "Oy#sOOOO", (PyObject *)function, (const char *)key->sink.words,
-                                   (Py_ssize_t)(key->argument_count * 8), kiln_device_name(key->place.device),
-                                   key->place.options ? key->place.options : Py_None, list, key->place.identity, key->block);
+        told = PyObject_CallMethod(
+            state.fields, "fields", "Oy#sOOOO", (PyObject *)function, (const char *)key->sink.words,
+            (Py_ssize_t)(key->argument_count * 8), kiln_device_name(key->place.device),
+            key->place.options ? key->place.options : Py_None, list, key->place.identity, key->block);
     Py_XDECREF(list);
     if (told && !PyList_Check(told)) Py_CLEAR(told);
     return told;
@@ -333,16 +357,19 @@ static int unpack(const struct arguments *arguments, PyObject **args, PyObject *
 {
     *kwargs = NULL;
     *args = PyTuple_New(arguments->count);
-    for (Py_ssize_t i = 0; *args && i < arguments->count; i++) PyTuple_SET_ITEM(*args, i, Py_NewRef(arguments->values[i]));
+    for (Py_ssize_t i = 0; *args && i < arguments->count; i++)
+        PyTuple_SET_ITEM(*args, i, Py_NewRef(arguments->values[i]));
     if (!*args || !arguments->names || !PyTuple_GET_SIZE(arguments->names)) return *args ? 0 : -1;
     *kwargs = PyDict_New();
     int failed = !*kwargs;
     for (Py_ssize_t i = 0; !failed && i < PyTuple_GET_SIZE(arguments->names); i++)
-        failed = PyDict_SetItem(*kwargs, PyTuple_GET_ITEM(arguments->names, i), arguments->values[arguments->count + i]);
+        failed =
+            PyDict_SetItem(*kwargs, PyTuple_GET_ITEM(arguments->names, i), arguments->values[arguments->count + i]);
     return failed ? -1 : 0;
 }
 
-/* A new reference to something callable; None: compiled only; NULL without an exception: the key has to be made again. */
+/* A new reference to something callable; None: compiled only; NULL without an exception: the key has to be made again.
+ */
 static PyObject *make(struct function *function, struct key *key, const struct arguments *arguments)
 {
     struct miss miss = {.function = function,
@@ -354,13 +381,15 @@ static PyObject *make(struct function *function, struct key *key, const struct a
     PyObject *made = NULL;
     miss.fields = fields_of(function, key);
     if (miss.fields && !unpack(arguments, &miss.args, &miss.kwargs)) {
-        PyObject *noted = PyObject_CallMethod(state.fields, "note_miss", "OOOO", (PyObject *)function, miss.fields, miss.args, miss.kwargs ? miss.kwargs : Py_None);
+        PyObject *noted = PyObject_CallMethod(state.fields, "note_miss", "OOOO", (PyObject *)function, miss.fields,
+                                              miss.args, miss.kwargs ? miss.kwargs : Py_None);
         if (noted) made = native_get(&miss);
         Py_XDECREF(noted);
     }
     if (made && made != Py_None && function->is_llvm) Py_SETREF(made, kernel_of(function, made, miss.args));
     function->hits += made && !miss.has_lowered;
-    if (made && miss.variables_stamp != function->variables.stamp) Py_CLEAR(made); /* another thread's lowering found one more */
+    if (made && miss.variables_stamp != function->variables.stamp)
+        Py_CLEAR(made); /* another thread's lowering found one more */
     Py_XDECREF(miss.fields);
     Py_XDECREF(miss.args);
     Py_XDECREF(miss.kwargs);
@@ -415,14 +444,19 @@ static PyObject *find(struct function *function, const struct arguments *argumen
     PyObject *callable = NULL;
     enum outcome outcome = DIFFERENT;
     if (!function->wrapped) return PyErr_Format(PyExc_ReferenceError, "a function that is being freed can't be called");
-    for (int tries = 0; outcome == DIFFERENT && tries < MOST_TRIES; tries++) outcome = try_to_find(function, arguments, &callable);
+    for (int tries = 0; outcome == DIFFERENT && tries < MOST_TRIES; tries++)
+        outcome = try_to_find(function, arguments, &callable);
     if (outcome != DIFFERENT) return callable;
-    return PyErr_Format(state.DriftError, "%U: what it reads was something else after each of %d lowerings; a function must not change what it reads", function->name, MOST_TRIES);
+    return PyErr_Format(
+        state.DriftError,
+        "%U: what it reads was something else after each of %d lowerings; a function must not change what it reads",
+        function->name, MOST_TRIES);
 }
 
 /* ---- the call -------------------------------------------------------------------------------------------------- */
 
-/* Arguments by name are passed by their place, as in the key: what was linked has no names of parameters. Those without one keep theirs. */
+/* Arguments by name are passed by their place, as in the key: what was linked has no names of parameters. Those without
+ * one keep theirs. */
 static PyObject *run_named(const struct function *function, PyObject *callable, const struct arguments *arguments)
 {
     size_t count = (size_t)arguments->count, placed = count, named_count = (size_t)PyTuple_GET_SIZE(arguments->names);
@@ -430,7 +464,8 @@ static PyObject *run_named(const struct function *function, PyObject *callable, 
     PyObject **values = PyMem_Malloc((count + named_count + 1) * sizeof *values);
     PyObject *rest = PyTuple_New((Py_ssize_t)(named_count - (placed - count))), *result = NULL;
     if (!values) PyErr_NoMemory();
-    for (size_t i = 0; values && i < placed; i++) values[i] = i < count ? arguments->values[i] : named(function, arguments, i);
+    for (size_t i = 0; values && i < placed; i++)
+        values[i] = i < count ? arguments->values[i] : named(function, arguments, i);
     for (size_t k = 0, at = 0; values && rest && k < named_count; k++) {
         PyObject *name = PyTuple_GET_ITEM(arguments->names, (Py_ssize_t)k);
         size_t i = index_of(function, name);
@@ -444,10 +479,11 @@ static PyObject *run_named(const struct function *function, PyObject *callable, 
     return result;
 }
 
-static PyObject *run(const struct function *function, PyObject *callable, const struct arguments *arguments, size_t flags)
+static PyObject *run(const struct function *function, PyObject *callable, const struct arguments *arguments,
+                     size_t flags)
 {
     PyObject *result = PyBytes_CheckExact(callable) || callable == Py_None ? Py_NewRef(callable)
-                       : arguments->names ? run_named(function, callable, arguments)
+                       : arguments->names                                  ? run_named(function, callable, arguments)
                                           : PyObject_Vectorcall(callable, arguments->values, flags, NULL);
     Py_DECREF(callable);
     return result;
@@ -456,7 +492,8 @@ static PyObject *run(const struct function *function, PyObject *callable, const 
 static PyObject *function_call(PyObject *self, PyObject *const *args, size_t flags, PyObject *names)
 {
     struct function *function = (struct function *)self;
-    const struct arguments arguments = {args, PyVectorcall_NARGS(flags), names && PyTuple_GET_SIZE(names) ? names : NULL};
+    const struct arguments arguments = {args, PyVectorcall_NARGS(flags),
+                                        names && PyTuple_GET_SIZE(names) ? names : NULL};
     struct owner *owner = function->last;
     function->calls++;
     if (owner && owner->last) {
@@ -493,7 +530,8 @@ static PyObject *cache_info(PyObject *self, PyObject *none)
 {
     const struct function *function = (const struct function *)self;
     (void)none;
-    return PyObject_CallFunction(state.CacheInfo, "KKKKK", function->calls, function->hits, function->lowers, function->compiles, function->discoveries);
+    return PyObject_CallFunction(state.CacheInfo, "KKKKK", function->calls, function->hits, function->lowers,
+                                 function->compiles, function->discoveries);
 }
 
 static PyObject *cache_clear(PyObject *self, PyObject *none)
@@ -580,7 +618,10 @@ static int read_parameter(struct parameter *parameter, PyObject *told)
     parameter->kind = (enum parameter_kind)kind;
     parameter->type = Py_NewRef(type);
     parameter->rule.align = align;
-    return read_rule(dims, &parameter->rule.dim_count, &parameter->rule.dims) || read_rule(strides, &parameter->rule.stride_count, &parameter->rule.strides) ? -1 : 0;
+    return read_rule(dims, &parameter->rule.dim_count, &parameter->rule.dims) ||
+                   read_rule(strides, &parameter->rule.stride_count, &parameter->rule.strides)
+               ? -1
+               : 0;
 }
 
 static int read_parameters(struct function *function, PyObject *list)
@@ -590,7 +631,8 @@ static int read_parameters(struct function *function, PyObject *list)
     if (!function->parameters) return PyErr_NoMemory(), -1;
     for (; function->parameter_count < count; function->parameter_count++) {
         struct parameter *parameter = &function->parameters[function->parameter_count];
-        if (read_parameter(parameter, PyTuple_GET_ITEM(list, (Py_ssize_t)function->parameter_count))) return function->parameter_count++, -1;
+        if (read_parameter(parameter, PyTuple_GET_ITEM(list, (Py_ssize_t)function->parameter_count)))
+            return function->parameter_count++, -1;
         function->is_dynamic |= parameter->kind == PARAMETER_DYNAMIC || parameter->kind == PARAMETER_STREAM;
     }
     return 0;
@@ -600,7 +642,8 @@ static int read_device(struct function *function, PyObject *device)
 {
     if (device == Py_None) return 0;
     const char *text = state_text("device", device);
-    if (!text || !(function->device.name = PyMem_RawMalloc(strlen(text) + 1))) return text ? (PyErr_NoMemory(), -1) : -1;
+    if (!text || !(function->device.name = PyMem_RawMalloc(strlen(text) + 1)))
+        return text ? (PyErr_NoMemory(), -1) : -1;
     strcpy(function->device.name, text);
     return device_now(&function->device, environment_version()) ? 0 : -1;
 }
@@ -615,7 +658,8 @@ static int read_variables(struct function *function, PyObject *names)
         Py_XDECREF(name);
     }
     for (Py_ssize_t i = 0; !failed && i < PyTuple_GET_SIZE(names); i++)
-        failed = check_variable_name(PyTuple_GET_ITEM(names, i)) || variables_add(&function->variables, PyTuple_GET_ITEM(names, i));
+        failed = check_variable_name(PyTuple_GET_ITEM(names, i)) ||
+                 variables_add(&function->variables, PyTuple_GET_ITEM(names, i));
     return failed ? -1 : 0;
 }
 
@@ -625,10 +669,12 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     PyObject *wrapped, *name, *compiler, *cache, *device, *signature, *packages, *ignored, *variables, *parameters;
     int raises, is_llvm;
     if (kwargs && PyDict_GET_SIZE(kwargs)) return PyErr_Format(PyExc_TypeError, "Function: made by kiln.jit");
-    if (!PyArg_ParseTuple(args, "O!UOOOOO!O!O!O!ii;functions are made by kiln.jit", &PyFunction_Type, &wrapped, &name, &compiler, &cache, &device, &signature, &PyTuple_Type,
-                          &packages, &PyTuple_Type, &ignored, &PyTuple_Type, &variables, &PyTuple_Type, &parameters, &raises, &is_llvm))
+    if (!PyArg_ParseTuple(args, "O!UOOOOO!O!O!O!ii;functions are made by kiln.jit", &PyFunction_Type, &wrapped, &name,
+                          &compiler, &cache, &device, &signature, &PyTuple_Type, &packages, &PyTuple_Type, &ignored,
+                          &PyTuple_Type, &variables, &PyTuple_Type, &parameters, &raises, &is_llvm))
         return NULL;
-    if (cache != Py_None && !PyObject_TypeCheck(cache, &cache_type)) return PyErr_Format(PyExc_TypeError, "cache: a kiln.Cache or None, not %s", Py_TYPE(cache)->tp_name);
+    if (cache != Py_None && !PyObject_TypeCheck(cache, &cache_type))
+        return PyErr_Format(PyExc_TypeError, "cache: a kiln.Cache or None, not %s", Py_TYPE(cache)->tp_name);
     struct function *function = (struct function *)type->tp_alloc(type, 0);
     if (!function) return NULL;
     function->call = function_call;
@@ -644,8 +690,8 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     function->labels = PyList_New(0);
     function->kept = PyList_New(0);
     function->identity = is_llvm ? PyUnicode_FromString("llvm") : identity_now(function);
-    if (!function->labels || !function->kept || !function->identity || read_parameters(function, parameters) || read_device(function, device) ||
-        read_variables(function, variables))
+    if (!function->labels || !function->kept || !function->identity || read_parameters(function, parameters) ||
+        read_device(function, device) || read_variables(function, variables))
         Py_CLEAR(function);
     return (PyObject *)function;
 }
@@ -721,8 +767,10 @@ static PyGetSetDef attributes[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef methods[] = {
-    {"cache_info", cache_info, METH_NOARGS, "cache_info(): calls, hits, lowers, compiles, discoveries; exact counts of this function in this process."},
-    {"cache_clear", cache_clear, METH_NOARGS, "cache_clear(): forgets results, and the values that drift is measured against. Folders keep what they have."},
+    {"cache_info", cache_info, METH_NOARGS,
+     "cache_info(): calls, hits, lowers, compiles, discoveries; exact counts of this function in this process."},
+    {"cache_clear", cache_clear, METH_NOARGS,
+     "cache_clear(): forgets results, and the values that drift is measured against. Folders keep what they have."},
     {"key", (PyCFunction)(void (*)(void))key_of, METH_FASTCALL | METH_KEYWORDS,
      "key(*args): what a call with these arguments has in its key, a line for each field. The same in every process."},
     {"__set_name__", set_name, METH_VARARGS, NULL},

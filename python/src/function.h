@@ -1,9 +1,10 @@
 /*
  * function.h - kiln.Function: a Python function that prints kernel text, with the cache in front of it.
  *
- * A call goes from its arguments to the callable in C: the words of the last call of this function are compared in place
- * (function.c); a table of keys follows (owner.h); then kiln_get (native.h), where the function itself, the compiler and the linker run,
- * once for everybody who asks. All fields are guarded by the GIL, which kiln_get and its waiting do not hold.
+ * A call goes from its arguments to the callable in C: the words of the last call of this function are compared in
+ * place (function.c); a table of keys follows (owner.h); then kiln_get (native.h), where the function itself, the
+ * compiler and the linker run, once for everybody who asks. All fields are guarded by the GIL, which kiln_get and its
+ * waiting do not hold.
  */
 #ifndef KILN_PYTHON_FUNCTION_H
 #define KILN_PYTHON_FUNCTION_H
@@ -28,10 +29,10 @@ struct function {
     PyObject_HEAD vectorcallfunc call;
     PyObject *wrapped, *compiler, *cache, *dict, *weak;
     PyObject *name;
-    PyObject *signature; /* C declaration for kiln.llvm, or None */
+    PyObject *signature;          /* C declaration for kiln.llvm, or None */
     PyObject *packages, *ignored; /* tuples of str */
-    PyObject *labels;    /* list: the names of watches, by index */
-    PyObject *identity;  /* of the compiler, as it was seen last: str */
+    PyObject *labels;             /* list: the names of watches, by index */
+    PyObject *identity;           /* of the compiler, as it was seen last: str */
     struct parameter *parameters;
     size_t parameter_count;
     struct device_name device;
@@ -46,7 +47,7 @@ struct function {
 
 extern PyTypeObject function_type;
 
-PyObject *function_wrapped(PyObject *function); /* borrowed */
+PyObject *function_wrapped(PyObject *function);           /* borrowed */
 PyObject *function_name(const struct function *function); /* its __qualname__ when it was made; borrowed, a str */
 
 #endif

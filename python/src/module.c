@@ -37,7 +37,8 @@ PyObject *state_raise(kiln_status status, const char *text)
 const char *state_text(const char *what, PyObject *value)
 {
     Py_ssize_t size;
-    if (!PyUnicode_Check(value)) return PyErr_Format(PyExc_TypeError, "%s: a str, not %s", what, Py_TYPE(value)->tp_name), NULL;
+    if (!PyUnicode_Check(value))
+        return PyErr_Format(PyExc_TypeError, "%s: a str, not %s", what, Py_TYPE(value)->tp_name), NULL;
     const char *text = PyUnicode_AsUTF8AndSize(value, &size);
     if (!text || strlen(text) == (size_t)size) return text;
     return PyErr_Format(PyExc_ValueError, "%s: holds a NUL", what), NULL;
@@ -49,7 +50,8 @@ static const struct exception {
     const char *doc;
 } exceptions[] = {
 #define EXCEPTION(name, doc) {"kiln." #name, offsetof(struct state, name), doc}
-    EXCEPTION(Error, "What Kiln raises of its own. Wrong arguments are TypeError and ValueError; what a callback raises arrives as it is."),
+    EXCEPTION(Error, "What Kiln raises of its own. Wrong arguments are TypeError and ValueError; what a callback "
+                     "raises arrives as it is."),
     EXCEPTION(UnsignedError, "The type of a value can't sign itself."),
     EXCEPTION(DriftError, "What a function reads is not what it was (drift=\"raise\"), or it kept changing."),
     EXCEPTION(LowerError, "The function failed in another thread, which this one waited for."),
@@ -82,13 +84,21 @@ static const struct helper {
     size_t at;
 } helpers[] = {
 #define HELPER(module, name, field) {module, name, offsetof(struct state, field)}
-    HELPER("kiln._values", "name_of", name_of),         HELPER("kiln._values", "dtype_name", dtype_name),
-    HELPER("kiln._values", "reduce", reduce),           HELPER("kiln._values", "jax_layout", jax_layout),
-    HELPER("kiln._values", "tensor_layout", tensor_layout), HELPER("kiln._values", "slots_of", slots_of),       HELPER("kiln._values", "is_library", is_library),
-    HELPER("kiln._values", "versions", versions),       HELPER("kiln._values", "CacheInfo", CacheInfo),
-    HELPER("kiln._discover", "resolve", resolve),       HELPER("kiln._parameters", "Stream", Stream),
-    HELPER("kiln._parameters", "placeholders", placeholders), HELPER("kiln._log", "log", log),
-    HELPER("enum", "EnumMeta", EnumMeta),               HELPER("kiln", "_describe", fields),
+    HELPER("kiln._values", "name_of", name_of),
+    HELPER("kiln._values", "dtype_name", dtype_name),
+    HELPER("kiln._values", "reduce", reduce),
+    HELPER("kiln._values", "jax_layout", jax_layout),
+    HELPER("kiln._values", "tensor_layout", tensor_layout),
+    HELPER("kiln._values", "slots_of", slots_of),
+    HELPER("kiln._values", "is_library", is_library),
+    HELPER("kiln._values", "versions", versions),
+    HELPER("kiln._values", "CacheInfo", CacheInfo),
+    HELPER("kiln._discover", "resolve", resolve),
+    HELPER("kiln._parameters", "Stream", Stream),
+    HELPER("kiln._parameters", "placeholders", placeholders),
+    HELPER("kiln._log", "log", log),
+    HELPER("enum", "EnumMeta", EnumMeta),
+    HELPER("kiln", "_describe", fields),
 #undef HELPER
 };
 
@@ -96,7 +106,8 @@ static PyObject *set_helpers(PyObject *module, PyObject *none)
 {
     (void)module, (void)none;
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
-        PyObject *from = PyImport_ImportModule(helpers[i].module), *found = from ? PyObject_GetAttrString(from, helpers[i].name) : NULL;
+        PyObject *from = PyImport_ImportModule(helpers[i].module),
+                 *found = from ? PyObject_GetAttrString(from, helpers[i].name) : NULL;
         Py_XDECREF(from);
         if (!found) return NULL;
         Py_XSETREF(*(PyObject **)(void *)((char *)&state + helpers[i].at), found);
@@ -109,12 +120,18 @@ static const struct {
     size_t at;
 } names[] = {
 #define NAME(text, field) {text, offsetof(struct state, field)}
-    NAME("__cache_signature__", signature_name), NAME("_fields", fields_name),
-    NAME("__dict__", dict_name),                 NAME("identity", identity_name),
-    NAME("compile", compile_name),               NAME("link", link_name),
-    NAME("__kiln_owned__", owned_name),          NAME("__wrapped__", wrapped_name),
-    NAME("__dlpack_c_exchange_api__", exchange_name), NAME("__dataclass_fields__", dataclass_name),
-    NAME("_name_", name_name),                   NAME("_value_", value_name),
+    NAME("__cache_signature__", signature_name),
+    NAME("_fields", fields_name),
+    NAME("__dict__", dict_name),
+    NAME("identity", identity_name),
+    NAME("compile", compile_name),
+    NAME("link", link_name),
+    NAME("__kiln_owned__", owned_name),
+    NAME("__wrapped__", wrapped_name),
+    NAME("__dlpack_c_exchange_api__", exchange_name),
+    NAME("__dataclass_fields__", dataclass_name),
+    NAME("_name_", name_name),
+    NAME("_value_", value_name),
 #undef NAME
 };
 
@@ -200,7 +217,8 @@ static PyObject *take_log(PyObject *module, PyObject *none)
 static PyMethodDef methods[] = {
     {"set_helpers", set_helpers, METH_NOARGS, "Imports what C calls in Python."},
     {"holders_of", holders_of, METH_O, "holders_of(value): the functions, classes and modules in a value."},
-    {"type_lookup", type_lookup, METH_VARARGS, "type_lookup(type, name, otherwise): the attribute as the MRO finds it, unbound."},
+    {"type_lookup", type_lookup, METH_VARARGS,
+     "type_lookup(type, name, otherwise): the attribute as the MRO finds it, unbound."},
     {"kind_name", name_of_kind, METH_O, "kind_name(index): the name of a type of a library, by its index in keys."},
     {"version", version, METH_NOARGS, "version(): of libkiln.so."},
     {"write_stats", write_stats, METH_NOARGS, "write_stats(): writes the line that KILN_STATS asks for now."},
@@ -213,28 +231,34 @@ static int add_types(PyObject *module)
     static const struct {
         const char *name;
         PyTypeObject *type;
-    } types[] = {{"Function", &function_type}, {"Owner", &owner_type}, {"Cache", &cache_type}, {"Request", &request_type}, {"Kernel", &kernel_type}};
+    } types[] = {{"Function", &function_type},
+                 {"Owner", &owner_type},
+                 {"Cache", &cache_type},
+                 {"Request", &request_type},
+                 {"Kernel", &kernel_type}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (PyType_Ready(types[i].type) || PyModule_AddObjectRef(module, types[i].name, (PyObject *)types[i].type)) return -1;
+        if (PyType_Ready(types[i].type) || PyModule_AddObjectRef(module, types[i].name, (PyObject *)types[i].type))
+            return -1;
     return 0;
 }
 
 static int fill(PyObject *module)
 {
-    return intern_names() || add_exceptions(module) || add_types(module) || PyModule_AddFunctions(module, place_methods) ||
-                   PyModule_AddFunctions(module, native_methods)
+    return intern_names() || add_exceptions(module) || add_types(module) ||
+                   PyModule_AddFunctions(module, place_methods) || PyModule_AddFunctions(module, native_methods)
                ? -1
                : 0;
 }
 
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "kiln._core", .m_doc = "The C half of kiln.", .m_size = -1, .m_methods = methods};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "kiln._core", .m_doc = "The C half of kiln.",
+                                        .m_size = -1, .m_methods = methods};
 
 PyMODINIT_FUNC PyInit__core(void);
 
 PyMODINIT_FUNC PyInit__core(void)
 {
-    if (PyInterpreterState_Get() != PyInterpreterState_Main()) return PyErr_Format(PyExc_ImportError, "kiln works in the main interpreter only");
+    if (PyInterpreterState_Get() != PyInterpreterState_Main())
+        return PyErr_Format(PyExc_ImportError, "kiln works in the main interpreter only");
     if (state.Error) return PyErr_Format(PyExc_ImportError, "kiln can't be imported a second time");
     PyObject *module = PyModule_Create(&definition);
     if (module && fill(module)) Py_CLEAR(module);

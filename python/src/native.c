@@ -1,6 +1,6 @@
 /*
- * native.c - see native.h. A struct native is a kiln_function and the kiln_compiler it is made with; a compiler that changes its
- * identity, or another version of a named package, makes another one. It lives as long as its function.
+ * native.c - see native.h. A struct native is a kiln_function and the kiln_compiler it is made with; a compiler that
+ * changes its identity, or another version of a named package, makes another one. It lives as long as its function.
  */
 #include "native.h"
 
@@ -9,12 +9,14 @@
 #include <time.h>
 
 #include "cache.h"
+#include "leave_out.h"
 
 struct native {
     struct native *next;
     PyObject *identity; /* str: of the compiler and the named packages */
     PyObject *compiler;
-    PyObject *linked; /* list: what link() gave. The reference is here and not in the cache, so that the collector sees it */
+    PyObject
+        *linked; /* list: what link() gave. The reference is here and not in the cache, so that the collector sees it */
     kiln_function *handle;
     kiln_compiler table;
     size_t watched; /* variables of the function that the handle watches */
@@ -24,7 +26,8 @@ static _Thread_local struct miss *running; /* the innermost miss of this thread 
 
 /* ---- compiles in flight, for fork ------------------------------------------------------------------------------- */
 
-static pthread_mutex_t flight_lock = PTHREAD_MUTEX_INITIALIZER; /* guards these two; taken without the GIL, or for an instant */
+static pthread_mutex_t flight_lock =
+    PTHREAD_MUTEX_INITIALIZER; /* guards these two; taken without the GIL, or for an instant */
 static pthread_cond_t flight_over = PTHREAD_COND_INITIALIZER;
 static unsigned in_flight, forks;
 
@@ -59,13 +62,11 @@ static PyObject *before_fork(PyObject *module, PyObject *none)
     (void)module, (void)none;
     const struct timespec until = in_seconds(10);
     unsigned own = running ? 1 : 0; /* a fork inside of a callback does not wait for itself */
-    Py_BEGIN_ALLOW_THREADS
-    pthread_mutex_lock(&flight_lock);
+    Py_BEGIN_ALLOW_THREADS pthread_mutex_lock(&flight_lock);
     forks++;
     while (in_flight > own && !pthread_cond_timedwait(&flight_over, &flight_lock, &until)) continue;
     pthread_mutex_unlock(&flight_lock);
-    Py_END_ALLOW_THREADS
-    Py_RETURN_NONE;
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
 static PyObject *after_fork_in_parent(PyObject *module, PyObject *none)
@@ -90,7 +91,8 @@ static PyObject *after_fork_in_child(PyObject *module, PyObject *none)
 
 /* ---- errors ---------------------------------------------------------------------------------------------------- */
 
-static const char changed_text[] = "what it reads changed while it was lowered"; /* also told to those who wait: they make their keys again */
+static const char changed_text[] =
+    "what it reads changed while it was lowered"; /* also told to those who wait: they make their keys again */
 
 /* Keeps the exception for native_get(), and its text for those who wait. */
 static kiln_status keep_error(struct miss *miss, kiln_status status, kiln_error *err)
@@ -102,8 +104,8 @@ static kiln_status keep_error(struct miss *miss, kiln_status status, kiln_error 
     const char *words = text ? PyUnicode_AsUTF8(text) : NULL;
     if (err) {
         err->status = status;
-        snprintf(err->text, sizeof err->text, "%s: %.800s", type && PyType_Check(type) ? ((PyTypeObject *)type)->tp_name : "an exception",
-                 words ? words : "");
+        snprintf(err->text, sizeof err->text, "%s: %.800s",
+                 type && PyType_Check(type) ? ((PyTypeObject *)type)->tp_name : "an exception", words ? words : "");
     }
     Py_XDECREF(text);
     PyErr_Clear();
@@ -124,7 +126,8 @@ static void drop_error(struct miss *miss)
     for (int i = 0; i < 3; i++) Py_CLEAR(miss->error[i]);
 }
 
-/* ---- what compile() may ask --------------------------------------------------------------------------------------- */
+/* ---- what compile() may ask ---------------------------------------------------------------------------------------
+ */
 
 struct request {
     PyObject_HEAD const kiln_request *request; /* NULL: the callback is over */
@@ -172,8 +175,10 @@ static PyGetSetDef request_attributes[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef request_methods[] = {
-    {"option", request_option, METH_O, "option(name): a pushed option, or \"opt_level\" and \"fast_math\"; None: not set."},
-    {"env", request_env, METH_O, "env(name): a variable that the function declares (env=...), as the key has it; None: unset."},
+    {"option", request_option, METH_O,
+     "option(name): a pushed option, or \"opt_level\" and \"fast_math\"; None: not set."},
+    {"env", request_env, METH_O,
+     "env(name): a variable that the function declares (env=...), as the key has it; None: unset."},
     {NULL, NULL, 0, NULL},
 };
 PyTypeObject request_type = {
@@ -196,7 +201,8 @@ static int append_text(PyObject *function_name, PyObject *told, kiln_text *text)
     else if (PyBytes_Check(told))
         PyBytes_AsStringAndSize(told, (char **)&data, &size);
     else
-        PyErr_Format(PyExc_TypeError, "%U returned %s; kernel text is a str or bytes", function_name, Py_TYPE(told)->tp_name);
+        PyErr_Format(PyExc_TypeError, "%U returned %s; kernel text is a str or bytes", function_name,
+                     Py_TYPE(told)->tp_name);
     if (!data) return -1;
     if (!kiln_text_append(text, data, (size_t)size)) return 0;
     PyErr_NoMemory();
@@ -214,6 +220,7 @@ static int check_changed(struct miss *miss)
                                : DIFFERENT;
     if (outcome == FAILED) return -1;
     if (variables_see(&function->variables)) return -1;
+    if (leaves_out("meanwhile")) return 0;
     miss->has_changed = outcome == DIFFERENT || function->variables.stamp != miss->variables_stamp;
     return 0;
 }
@@ -223,7 +230,8 @@ static PyObject *call_wrapped(struct miss *miss)
     struct function *function = miss->function;
     function->lowers++;
     if (!function->is_dynamic) return PyObject_Call(function->wrapped, miss->args, miss->kwargs);
-    PyObject *pair = PyObject_CallFunctionObjArgs(state.placeholders, (PyObject *)function, miss->args, miss->kwargs ? miss->kwargs : Py_None, NULL);
+    PyObject *pair = PyObject_CallFunctionObjArgs(state.placeholders, (PyObject *)function, miss->args,
+                                                  miss->kwargs ? miss->kwargs : Py_None, NULL);
     PyObject *told = pair && PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2
                          ? PyObject_Call(function->wrapped, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1))
                          : NULL;
@@ -240,7 +248,9 @@ static kiln_status lower(void *payload, const kiln_request *request, kiln_text *
     PyObject *told = call_wrapped(miss);
     int failed = !told || append_text(miss->function->name, told, text) || check_changed(miss);
     Py_XDECREF(told);
-    kiln_status status = failed ? keep_error(miss, KILN_LOWER_FAILED, err) : miss->has_changed ? KILN_LOWER_FAILED : KILN_OK;
+    kiln_status status = failed              ? keep_error(miss, KILN_LOWER_FAILED, err)
+                         : miss->has_changed ? KILN_LOWER_FAILED
+                                             : KILN_OK;
     if (!failed && miss->has_changed && err) snprintf(err->text, sizeof err->text, "%s", changed_text);
     PyGILState_Release(gil);
     return status;
@@ -263,7 +273,8 @@ static PyObject *call_compiler(struct native *native, const kiln_request *reques
     return told;
 }
 
-static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
+static kiln_status compile(void *self, const kiln_request *request, kiln_bytes text, kiln_artifact *out,
+                           kiln_error *err)
 {
     PyGILState_STATE gil = PyGILState_Ensure();
     struct native *native = self;
@@ -272,7 +283,8 @@ static kiln_status compile(void *self, const kiln_request *request, kiln_bytes t
     PyObject *bytes = PyBytes_FromStringAndSize(text.data, (Py_ssize_t)text.size), *told = NULL;
     if (miss) miss->function->compiles++;
     if (bytes) told = call_compiler(native, request, bytes);
-    if (told && !PyBytes_Check(told)) PyErr_Format(PyExc_TypeError, "compile() returned %s; an artifact is bytes", Py_TYPE(told)->tp_name);
+    if (told && !PyBytes_Check(told))
+        PyErr_Format(PyExc_TypeError, "compile() returned %s; an artifact is bytes", Py_TYPE(told)->tp_name);
     if (told && PyBytes_Check(told)) {
         status = kiln_artifact_put(out, "artifact", PyBytes_AS_STRING(told), (size_t)PyBytes_GET_SIZE(told));
         if (!status) status = kiln_artifact_set_entry(out, "artifact");
@@ -301,7 +313,8 @@ static PyObject *call_link(struct native *native, PyObject *artifact, kiln_devic
     return told;
 }
 
-static kiln_status link_artifact(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable, kiln_error *err)
+static kiln_status link_artifact(void *self, const kiln_artifact *artifact, kiln_device *device, void **executable,
+                                 kiln_error *err)
 {
     PyGILState_STATE gil = PyGILState_Ensure();
     kiln_bytes data = kiln_artifact_get(artifact, "artifact");
@@ -342,7 +355,7 @@ static void unlink_callable(void *self, void *executable)
 /* The compiler's identity, then a line for each named package. */
 static PyObject *identity_now(struct function *function)
 {
-    if (!PyTuple_GET_SIZE(function->packages)) return Py_NewRef(function->identity);
+    if (leaves_out("packages") || !PyTuple_GET_SIZE(function->packages)) return Py_NewRef(function->identity);
     PyObject *versions = PyObject_CallOneArg(state.versions, function->packages);
     PyObject *all = versions ? PyUnicode_FromFormat("%U\n%U", function->identity, versions) : NULL;
     Py_XDECREF(versions);
@@ -353,7 +366,8 @@ static int watch_variables(struct native *native, const struct function *functio
 {
     kiln_error error = {KILN_OK, ""};
     for (; native->watched < function->variables.count; native->watched++) {
-        kiln_status status = kiln_watch_env(native->handle, PyUnicode_AsUTF8(function->variables.all[native->watched].name), &error);
+        kiln_status status =
+            kiln_watch_env(native->handle, PyUnicode_AsUTF8(function->variables.all[native->watched].name), &error);
         if (status) return state_raise(status, error.text), -1;
     }
     return 0;
@@ -380,8 +394,7 @@ static int make_handle(struct native *native, struct function *function)
 static void free_native(struct native *native)
 {
     if (native->handle) {
-        Py_BEGIN_ALLOW_THREADS
-        kiln_function_free(native->handle);
+        Py_BEGIN_ALLOW_THREADS kiln_function_free(native->handle);
         Py_END_ALLOW_THREADS
     }
     Py_XDECREF(native->identity);
@@ -449,8 +462,7 @@ void native_trim(struct function *function)
 {
     for (struct native *native = function->natives; native; native = native->next) {
         kiln_function *handle = native->handle;
-        Py_BEGIN_ALLOW_THREADS
-        kiln_function_trim(handle);
+        Py_BEGIN_ALLOW_THREADS kiln_function_trim(handle);
         Py_END_ALLOW_THREADS
     }
 }
@@ -465,14 +477,14 @@ struct outcome_of_get {
 };
 
 /* What is given may go once it is dropped from the cache (KILN_RECLAIM), so it is taken before the thread leaves. */
-static void get(struct native *native, struct miss *miss, const kiln_arg *args, size_t count, bool is_llvm, struct outcome_of_get *out)
+static void get(struct native *native, struct miss *miss, const kiln_arg *args, size_t count, bool is_llvm,
+                struct outcome_of_get *out)
 {
     kiln_counters before, after;
     kiln_cache *cache = cache_handle(miss->function->cache);
     miss->outer = running;
     running = miss;
-    Py_BEGIN_ALLOW_THREADS
-    begin_flight(miss->outer);
+    Py_BEGIN_ALLOW_THREADS begin_flight(miss->outer);
     kiln_enter();
     if (is_llvm) kiln_cache_counters(cache, &before);
     out->status = kiln_get(native->handle, args, count, miss->device, &out->executable, &out->error);
@@ -481,8 +493,7 @@ static void get(struct native *native, struct miss *miss, const kiln_arg *args, 
         out->compiles = after.compiles - before.compiles;
     }
     end_flight(miss->outer);
-    Py_END_ALLOW_THREADS
-    running = miss->outer;
+    Py_END_ALLOW_THREADS running = miss->outer;
 }
 
 static PyObject *take(struct miss *miss, struct outcome_of_get *got)
@@ -552,8 +563,10 @@ PyObject *native_env(PyObject *module, PyObject *name)
 
 PyMethodDef native_methods[] = {
     {"env", native_env, METH_O,
-     "env(name): the variable of the environment as it is now, or None. Read while a function is lowered, it becomes part of the key of\n"
-     "that function: when its value is another, the function is lowered again.\n\n>>> env(\"KILN_NO_SUCH_VARIABLE\") is None\nTrue\n"},
+     "env(name): the variable of the environment as it is now, or None. Read while a function is lowered, it becomes "
+     "part of the key of\n"
+     "that function: when its value is another, the function is lowered again.\n\n>>> env(\"KILN_NO_SUCH_VARIABLE\") "
+     "is None\nTrue\n"},
     {"before_fork", before_fork, METH_NOARGS, "Waits, without the GIL, until no other thread compiles."},
     {"after_fork_in_parent", after_fork_in_parent, METH_NOARGS, "Lets them go on."},
     {"after_fork_in_child", after_fork_in_child, METH_NOARGS, "Forgets the threads that are not there."},

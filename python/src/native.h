@@ -1,9 +1,10 @@
 /*
  * native.h - the way from a key to a callable: kiln_get, with the user's function, compiler and linker behind it.
  *
- * kiln_get runs without the GIL; each of its callbacks takes it. An exception of a callback is kept by the call that caused it and
- * raised, with its traceback, when kiln_get has returned; threads that waited for that call get its message as a LowerError,
- * CompileError or LinkError. A fork waits for what other threads compile, without the GIL, at most ten seconds.
+ * kiln_get runs without the GIL; each of its callbacks takes it. An exception of a callback is kept by the call that
+ * caused it and raised, with its traceback, when kiln_get has returned; threads that waited for that call get its
+ * message as a LowerError, CompileError or LinkError. A fork waits for what other threads compile, without the GIL, at
+ * most ten seconds.
  */
 #ifndef KILN_PYTHON_NATIVE_H
 #define KILN_PYTHON_NATIVE_H
@@ -24,7 +25,8 @@ struct miss {
     struct miss *outer;
 };
 
-/* A new reference to what link() gave, or NULL with an exception, or NULL without one: has_changed, make the key again. */
+/* A new reference to what link() gave, or NULL with an exception, or NULL without one: has_changed, make the key again.
+ */
 PyObject *native_get(struct miss *miss);
 
 /* Frees the cache's functions of a function; results that nobody else has go at once. */

@@ -43,11 +43,14 @@ void owner_clear_entries(struct owner *owner)
     PyMem_Free(slots);
 }
 
-static struct entry **slot_of(struct entry **slots, size_t slot_count, uint64_t hash, const uint64_t *words, size_t count)
+static struct entry **slot_of(struct entry **slots, size_t slot_count, uint64_t hash, const uint64_t *words,
+                              size_t count)
 {
     size_t i = hash & (slot_count - 1);
     for (; slots[i]; i = (i + 1) & (slot_count - 1))
-        if (slots[i]->hash == hash && slots[i]->count == count && !memcmp(slots[i]->words, words, count * sizeof *words)) break;
+        if (slots[i]->hash == hash && slots[i]->count == count &&
+            !memcmp(slots[i]->words, words, count * sizeof *words))
+            break;
     return &slots[i];
 }
 
@@ -65,14 +68,17 @@ static int grow(struct owner *owner)
         return -1;
     }
     for (size_t i = 0; i < owner->slot_count; i++)
-        if (owner->slots[i]) *slot_of(slots, count, owner->slots[i]->hash, owner->slots[i]->words, owner->slots[i]->count) = owner->slots[i];
+        if (owner->slots[i])
+            *slot_of(slots, count, owner->slots[i]->hash, owner->slots[i]->words, owner->slots[i]->count) =
+                owner->slots[i];
     PyMem_Free(owner->slots);
     owner->slots = slots;
     owner->slot_count = count;
     return 0;
 }
 
-/* Too many: all are forgotten. Those in use come back from kiln_get, which keeps the most recent ones, without a lowering. */
+/* Too many: all are forgotten. Those in use come back from kiln_get, which keeps the most recent ones, without a
+ * lowering. */
 struct entry *owner_keep(struct owner *owner, uint64_t hash, const uint64_t *words, size_t count, size_t argument_count,
                          PyObject *callable)
 {
@@ -83,7 +89,8 @@ struct entry *owner_keep(struct owner *owner, uint64_t hash, const uint64_t *wor
         PyErr_NoMemory();
         return NULL;
     }
-    *entry = (struct entry){.refs = 1, .hash = hash, .count = count, .argument_count = argument_count, .callable = Py_NewRef(callable)};
+    *entry = (struct entry){
+        .refs = 1, .hash = hash, .count = count, .argument_count = argument_count, .callable = Py_NewRef(callable)};
     memcpy(entry->words, words, count * sizeof *words);
     struct entry **slot = slot_of(owner->slots, owner->slot_count, hash, words, count), *before = *slot;
     *slot = entry;
@@ -195,7 +202,8 @@ static int remember(struct function *function, struct owner *owner)
     enum { MOST_KEPT = 256 };
     PyObject *class = class_among(owner->holders), *kept = function->kept;
     if (class) return hang_on(class, owner);
-    if (PyList_GET_SIZE(kept) >= MOST_KEPT && PyTuple_GET_SIZE(owner->holders) && PyList_SetSlice(kept, 0, 1, NULL)) return -1;
+    if (PyList_GET_SIZE(kept) >= MOST_KEPT && PyTuple_GET_SIZE(owner->holders) && PyList_SetSlice(kept, 0, 1, NULL))
+        return -1;
     return PyList_Append(kept, (PyObject *)owner);
 }
 
@@ -212,7 +220,8 @@ PyObject *owners_of(struct function *function)
 {
     PyObject *list = PyList_New(0);
     int failed = 0;
-    for (struct owner *owner = function->owners; list && !failed && owner; owner = owner->next) failed = PyList_Append(list, (PyObject *)owner);
+    for (struct owner *owner = function->owners; list && !failed && owner; owner = owner->next)
+        failed = PyList_Append(list, (PyObject *)owner);
     if (failed) Py_CLEAR(list);
     return list;
 }
@@ -255,7 +264,8 @@ static void name_failed(const struct owner *owner, size_t i)
     PyObject *type, *value, *trace, *label = PyList_GetItem(owner->function->labels, owner->watches.all[i].label);
     if (!label) return PyErr_Clear();
     PyErr_Fetch(&type, &value, &trace);
-    PyErr_Format(state.UnsignedError, "%U reads %S: %S", function_name(owner->function), label, value ? value : Py_None);
+    PyErr_Format(state.UnsignedError, "%U reads %S: %S", function_name(owner->function), label,
+                 value ? value : Py_None);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(trace);
@@ -282,7 +292,9 @@ static enum outcome check_drift(struct owner *owner)
     int same = PyObject_RichCompareBool(owner->baseline, owner->watches.block, Py_EQ);
     if (same) return same < 0 ? FAILED : SAME;
     PyObject *now = values_in_words(owner);
-    PyObject *text = now ? PyObject_CallMethod(state.fields, "drift", "OOO", (PyObject *)owner->function, owner->baseline_values, now) : NULL;
+    PyObject *text = now ? PyObject_CallMethod(state.fields, "drift", "OOO", (PyObject *)owner->function,
+                                               owner->baseline_values, now)
+                         : NULL;
     if (text) PyErr_SetObject(state.DriftError, text);
     Py_XDECREF(now);
     Py_XDECREF(text);
@@ -309,7 +321,8 @@ enum outcome owner_update(struct owner *owner)
         if (outcome == DIFFERENT && !(is_new && round == 0) && discover(owner)) outcome = FAILED;
     }
     if (outcome == DIFFERENT) {
-        PyErr_SetString(state.DriftError, "the functions and classes that are read kept changing while they were looked through");
+        PyErr_SetString(state.DriftError,
+                        "the functions and classes that are read kept changing while they were looked through");
         outcome = FAILED;
     }
     if (outcome == FAILED) name_failed(owner, failed);

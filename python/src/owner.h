@@ -1,9 +1,10 @@
 /*
  * owner.h - what one function reads, and the results it has, for one set of owners.
  *
- * Owners are the classes and functions that the arguments of a call bring along: the class of self, a function that is passed.
- * Each set has its own discovery, its own baseline of values and its own table of keys, so what a subclass reads is in no key of its
- * base. The state of a class hangs on the class, and the function holds no reference to it: a class that nobody uses goes, with all of this.
+ * Owners are the classes and functions that the arguments of a call bring along: the class of self, a function that is
+ * passed. Each set has its own discovery, its own baseline of values and its own table of keys, so what a subclass
+ * reads is in no key of its base. The state of a class hangs on the class, and the function holds no reference to it: a
+ * class that nobody uses goes, with all of this.
  */
 #ifndef KILN_PYTHON_OWNER_H
 #define KILN_PYTHON_OWNER_H
@@ -18,7 +19,7 @@ struct entry {
     uint64_t hash;
     size_t count, argument_count; /* of the words: arguments, then where it runs, then what it reads */
     PyObject *callable;
-    void *device;                 /* what was compared when it was found last: */
+    void *device; /* what was compared when it was found last: */
     uint64_t variables_stamp, block_version;
     PyObject *options, *identity;
     uint64_t words[];
@@ -26,10 +27,10 @@ struct entry {
 
 struct owner {
     PyObject_HEAD struct function *function; /* borrowed; NULL: it has been freed */
-    struct owner *previous, *next;           /* of the function's, which holds no references: an owner takes itself out */
-    PyObject *holders; /* tuple */
+    struct owner *previous, *next; /* of the function's, which holds no references: an owner takes itself out */
+    PyObject *holders;             /* tuple */
     struct watches watches;
-    PyObject *baseline; /* bytes: the block that drift is measured against; NULL: none yet */
+    PyObject *baseline;        /* bytes: the block that drift is measured against; NULL: none yet */
     PyObject *baseline_values; /* list of words per watch, for people */
     uint64_t block_version;
     struct entry *last;
@@ -49,8 +50,8 @@ PyObject *owners_of(struct function *function);
 void owners_leave(struct function *function);
 
 /*
- * Brings the watched values up to date, and runs discovery where they bring other code. FAILED: DriftError for a function that raises,
- * or what could not be signed.
+ * Brings the watched values up to date, and runs discovery where they bring other code. FAILED: DriftError for a
+ * function that raises, or what could not be signed.
  */
 enum outcome owner_update(struct owner *owner);
 

@@ -68,7 +68,8 @@ static PyObject *push_option(PyObject *module, PyObject *args)
     if (!*name) return PyErr_Format(PyExc_ValueError, "name: an option needs a name");
     if (!options && !(options = PyList_New(0))) return NULL;
     PyObject *before = options_now();
-    PyObject *text = before ? PyUnicode_FromFormat("%U, %s=%s", before, name, value) : PyUnicode_FromFormat("%s=%s", name, value);
+    PyObject *text =
+        before ? PyUnicode_FromFormat("%U, %s=%s", before, name, value) : PyUnicode_FromFormat("%s=%s", name, value);
     int failed = !text || PyList_Append(options, text);
     Py_XDECREF(text);
     if (failed) return NULL;
@@ -90,9 +91,12 @@ static PyObject *pop_option(PyObject *module, PyObject *none)
 }
 
 PyMethodDef place_methods[] = {
-    {"set_device", set_device, METH_O, "set_device(name): makes it this thread's device; returns the name of the one before."},
-    {"current_device", current_device, METH_NOARGS, "current_device(): the name of this thread's device, with its target."},
-    {"push_option", push_option, METH_VARARGS, "push_option(name, value): an option of code generation, on this thread."},
+    {"set_device", set_device, METH_O,
+     "set_device(name): makes it this thread's device; returns the name of the one before."},
+    {"current_device", current_device, METH_NOARGS,
+     "current_device(): the name of this thread's device, with its target."},
+    {"push_option", push_option, METH_VARARGS,
+     "push_option(name, value): an option of code generation, on this thread."},
     {"pop_option", pop_option, METH_NOARGS, "pop_option(): drops the option that was pushed last."},
     {NULL, NULL, 0, NULL},
 };

@@ -43,8 +43,9 @@ enum outcome sink_grow(struct sink *sink, size_t more)
     size_t needed = sink->count + more, capacity = sink->capacity;
     if (needed <= capacity) return SAME;
     if (needed > MOST_WORDS) {
-        PyErr_SetString(state.UnsignedError, "a value takes more than 8 MiB, which is more than a key can hold; give its type a "
-                                             "__cache_signature__(), or pass it as an argument that signs itself");
+        PyErr_SetString(state.UnsignedError,
+                        "a value takes more than 8 MiB, which is more than a key can hold; give its type a "
+                        "__cache_signature__(), or pass it as an argument that signs itself");
         return FAILED;
     }
     while (capacity < needed) capacity *= 2;

@@ -1,12 +1,13 @@
 /*
  * sink.h - the canonical words of a value: written into a key, or compared in place with the words of a key.
  *
- * Every value that enters a key passes through one function (value.h), which puts words into a sink. A sink that matches
- * compares each word with the one that is expected there and stops at the first that differs, so a warm call allocates nothing,
- * and there is no second definition of what equal means. Words: docs/python/key.md. Under the GIL, like all of this extension.
+ * Every value that enters a key passes through one function (value.h), which puts words into a sink. A sink that
+ * matches compares each word with the one that is expected there and stops at the first that differs, so a warm call
+ * allocates nothing, and there is no second definition of what equal means. Words: docs/python/key.md. Under the GIL,
+ * like all of this extension.
  *
- * Functions, classes and modules are holders: what can be read through them is watched apart (watch.h), so their word is their
- * address, followed by their name for people. Who keeps a key keeps its holders.
+ * Functions, classes and modules are holders: what can be read through them is watched apart (watch.h), so their word
+ * is their address, followed by their name for people. Who keeps a key keeps its holders.
  */
 #ifndef KILN_PYTHON_SINK_H
 #define KILN_PYTHON_SINK_H
@@ -19,17 +20,17 @@
 enum tag {
     TAG_NONE = 1,
     TAG_BOOL,
-    TAG_INT,      /* one word follows */
-    TAG_LONG,     /* beyond 64 bits: the hexadecimal digits */
-    TAG_FLOAT,    /* the bits */
-    TAG_COMPLEX,  /* twice */
-    TAG_STRING,   /* info: bytes of UTF-8 */
-    TAG_BYTES,    /* info: bytes */
+    TAG_INT,     /* one word follows */
+    TAG_LONG,    /* beyond 64 bits: the hexadecimal digits */
+    TAG_FLOAT,   /* the bits */
+    TAG_COMPLEX, /* twice */
+    TAG_STRING,  /* info: bytes of UTF-8 */
+    TAG_BYTES,   /* info: bytes */
     TAG_BYTEARRAY,
-    TAG_TUPLE,    /* info: items */
+    TAG_TUPLE, /* info: items */
     TAG_LIST,
-    TAG_DICT,     /* info: pairs, in their order, which code may depend on */
-    TAG_SET,      /* info: items, sorted by their words */
+    TAG_DICT, /* info: pairs, in their order, which code may depend on */
+    TAG_SET,  /* info: items, sorted by their words */
     TAG_FROZENSET,
     TAG_ENUM,     /* class, name, value */
     TAG_RECORD,   /* a named tuple: class, tuple */
@@ -46,14 +47,14 @@ enum tag {
     TAG_MODULE,
     TAG_BUILTIN,
     TAG_CODE,
-    TAG_METHOD,   /* self, function */
-    TAG_WRAPPER,  /* staticmethod, property and the like: a tuple of what they wrap */
+    TAG_METHOD,  /* self, function */
+    TAG_WRAPPER, /* staticmethod, property and the like: a tuple of what they wrap */
     TAG_ABSENT,
-    TAG_DYNAMIC,  /* its type only */
+    TAG_DYNAMIC, /* its type only */
     TAG_STREAM,
-    TAG_BACK,     /* info: how far out the container is that contains itself */
-    TAG_LABEL,    /* info: index of a watch's name */
-    TAG_PLACE,    /* one word: device or options by address */
+    TAG_BACK,  /* info: how far out the container is that contains itself */
+    TAG_LABEL, /* info: index of a watch's name */
+    TAG_PLACE, /* one word: device or options by address */
 };
 
 enum outcome { SAME = 0, DIFFERENT = 1, FAILED = -1 };
@@ -64,8 +65,8 @@ struct sink {
     size_t capacity; /* writing only */
     size_t at;       /* matching: the next word */
     bool is_matching;
-    bool takes_state; /* objects without __cache_signature__ are taken by their attributes, tensors by their content */
-    bool is_fixed;    /* whatever was put since this was set can't change as long as it is the same object */
+    bool takes_state;  /* objects without __cache_signature__ are taken by their attributes, tensors by their content */
+    bool is_fixed;     /* whatever was put since this was set can't change as long as it is the same object */
     PyObject *holders; /* a list that gets the holders; NULL: not wanted */
     PyObject *outer[64]; /* containers that are being put, for those that contain themselves */
     int depth;

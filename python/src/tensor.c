@@ -1,14 +1,15 @@
 /*
  * tensor.c - see tensor.h.
  *
- * words = TENSOR | rule << 48 | rank, kind << 32 | facts, dtype, then for each axis dim and stride as the rule leaves them
- * facts = device type << 16 | device index << 8 | log2 of the alignment << 2 | writable << 1 | aligned
+ * words = TENSOR | rule << 48 | rank, kind << 32 | facts, dtype, then for each axis dim and stride as the rule leaves
+ * them facts = device type << 16 | device index << 8 | log2 of the alignment << 2 | writable << 1 | aligned
  */
 #include "tensor.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "leave_out.h"
 #include "state.h"
 #include "value.h"
 
@@ -23,16 +24,21 @@ struct numpy_array { /* PyArrayObject_fields of numpy 1.7 and later */
         PyObject_HEAD PyTypeObject *type;
         char kind, letter, byte_order, old_flags;
         int number;
-    } * dtype;
+    } *dtype;
     int flags;
 };
 enum { NUMPY_ALIGNED = 0x100, NUMPY_WRITEABLE = 0x400, NUMPY_HALF = 23, NUMPY_FIRST_ODD = 17 };
 
 struct dl_tensor { /* DLPack 1.x */
     void *data;
-    struct { int32_t type, index; } device;
+    struct {
+        int32_t type, index;
+    } device;
     int32_t rank;
-    struct { uint8_t code, bits; uint16_t lanes; } dtype;
+    struct {
+        uint8_t code, bits;
+        uint16_t lanes;
+    } dtype;
     int64_t *dims, *strides; /* strides in elements */
     uint64_t byte_offset;
 };
@@ -109,8 +115,8 @@ static struct dl_exchange *exchange_of(PyTypeObject *type)
     return exchange && exchange->from_object ? exchange : NULL;
 }
 
-/* Names of C types hold their module; those of classes written in Python have to be asked for it. A class that is none of these is
- * looked at again each time, so this is quick. */
+/* Names of C types hold their module; those of classes written in Python have to be asked for it. A class that is none
+ * of these is looked at again each time, so this is quick. */
 static enum kind_of_type classify(PyTypeObject *type, struct dl_exchange **exchange)
 {
     const char *name = type->tp_name;
@@ -119,7 +125,9 @@ static enum kind_of_type classify(PyTypeObject *type, struct dl_exchange **excha
     if ((*exchange = exchange_of(type))) return KIND_EXCHANGE;
     const char *last = strrchr(name, '.');
     if (!strcmp(last ? last + 1 : name, "ArrayImpl") && is_named(type, "jax", NULL)) return KIND_JAX;
-    if (!strcmp(name, "torch.dtype") || !strcmp(name, "torch.device") || !strcmp(name, "torch.layout") || !strcmp(name, "torch.memory_format")) return KIND_NAMED;
+    if (!strcmp(name, "torch.dtype") || !strcmp(name, "torch.device") || !strcmp(name, "torch.layout") ||
+        !strcmp(name, "torch.memory_format"))
+        return KIND_NAMED;
     if (has_base(type, "numpy.dtype")) return KIND_NUMPY_DTYPE;
     return has_base(type, "numpy.generic") ? KIND_NUMPY_SCALAR : KIND_OTHER;
 }
@@ -132,7 +140,8 @@ static const struct type_kind *remember(PyTypeObject *type, struct type_kind **s
     PyErr_Clear();
     if (kind == KIND_OTHER || kind_count == MOST_KINDS) return &other;
     struct type_kind *made = &kinds[kind_count];
-    *made = (struct type_kind){(PyTypeObject *)Py_NewRef((PyObject *)type), kind, kind_count, exchange ? exchange->from_object : NULL};
+    *made = (struct type_kind){(PyTypeObject *)Py_NewRef((PyObject *)type), kind, kind_count,
+                               exchange ? exchange->from_object : NULL};
     kind_count++;
     slot = slot_of(type); /* classifying may have run Python code */
     *slot = made;
@@ -161,7 +170,8 @@ static bool is_plain(const struct numpy_dtype *dtype)
 
 static inline uint64_t plain_word(const struct numpy_dtype *dtype)
 {
-    return (uint64_t)(unsigned char)dtype->kind << 16 | (uint64_t)(unsigned char)dtype->letter << 8 | (unsigned char)dtype->byte_order;
+    return (uint64_t)(unsigned char)dtype->kind << 16 | (uint64_t)(unsigned char)dtype->letter << 8 |
+           (unsigned char)dtype->byte_order;
 }
 
 static enum outcome put_odd_dtype(struct sink *sink, PyObject *dtype)
@@ -183,7 +193,7 @@ enum outcome tensor_put_dtype(struct sink *sink, PyObject *dtype)
 /* ---- tensors --------------------------------------------------------------------------------------------------- */
 
 struct layout {
-    uint32_t rank, item_size; /* item_size 1: strides are in elements */
+    uint32_t rank, item_size;      /* item_size 1: strides are in elements */
     const int64_t *dims, *strides; /* strides NULL: packed */
 };
 
@@ -193,10 +203,18 @@ static inline uint64_t alignment(const void *data, uint32_t most)
     return (uint64_t)__builtin_ctzll(low);
 }
 
+static inline enum outcome put_nothing(struct sink *sink, uint32_t rank)
+{
+    enum outcome outcome = SAME;
+    while (rank-- > 0 && !outcome) outcome = sink_two(sink, 0, 0);
+    return outcome;
+}
+
 static enum outcome put_static_axes(struct sink *sink, const struct layout *layout)
 {
     enum outcome outcome = SAME;
     int64_t packed = 1;
+    if (leaves_out("tensors")) return put_nothing(sink, layout->rank);
     for (uint32_t i = layout->rank; i-- > 0 && !outcome; packed *= layout->dims[i])
         outcome = sink_two(sink, (uint64_t)layout->dims[i], (uint64_t)(layout->strides ? layout->strides[i] : packed));
     return outcome;
@@ -239,7 +257,8 @@ static enum outcome check_rank(const struct layout *layout, const struct tensor_
 {
     Py_ssize_t wanted = rule->dim_count >= 0 ? rule->dim_count : rule->stride_count;
     if (wanted < 0 || wanted == (Py_ssize_t)layout->rank) return SAME;
-    PyErr_Format(PyExc_ValueError, "a tensor of rank %u was given where kiln.Tensor has rules for %zd axes", layout->rank, wanted);
+    PyErr_Format(PyExc_ValueError, "a tensor of rank %u was given where kiln.Tensor has rules for %zd axes",
+                 layout->rank, wanted);
     return FAILED;
 }
 
@@ -265,8 +284,8 @@ static inline uint32_t align_of(const struct tensor_rule *rule)
 static enum outcome put_numpy(struct sink *sink, PyObject *tensor, uint32_t index, const struct tensor_rule *rule)
 {
     const struct numpy_array *array = (const void *)tensor;
-    uint64_t facts = DL_CPU << 16 | alignment(array->data, align_of(rule)) << 2 | (array->flags & NUMPY_WRITEABLE ? 2 : 0) |
-                     (array->flags & NUMPY_ALIGNED ? 1 : 0);
+    uint64_t facts = DL_CPU << 16 | alignment(array->data, align_of(rule)) << 2 |
+                     (array->flags & NUMPY_WRITEABLE ? 2 : 0) | (array->flags & NUMPY_ALIGNED ? 1 : 0);
     enum outcome outcome = sink_two(sink, tensor_header(rule, (uint32_t)array->rank), (uint64_t)index << 32 | facts);
     if (!outcome) outcome = tensor_put_dtype(sink, (PyObject *)array->dtype);
     if (outcome) return outcome;
@@ -296,21 +315,24 @@ static enum outcome put_by_attributes(struct sink *sink, PyObject *tensor, const
     return outcome;
 }
 
-static enum outcome put_exchanged(struct sink *sink, PyObject *tensor, const struct type_kind *kind, const struct tensor_rule *rule)
+static enum outcome put_exchanged(struct sink *sink, PyObject *tensor, const struct type_kind *kind,
+                                  const struct tensor_rule *rule)
 {
     struct dl_tensor view;
     if (kind->exchange(tensor, &view)) return put_by_attributes(sink, tensor, rule);
     uint64_t facts = (uint64_t)(uint16_t)view.device.type << 16 | (uint64_t)(uint8_t)view.device.index << 8 |
                      alignment((char *)view.data + view.byte_offset, align_of(rule)) << 2 | 3;
     uint64_t dtype = (uint64_t)view.dtype.code << 24 | (uint64_t)view.dtype.bits << 16 | view.dtype.lanes;
-    enum outcome outcome = sink_two(sink, tensor_header(rule, (uint32_t)view.rank), (uint64_t)kind->index << 32 | facts);
+    enum outcome outcome =
+        sink_two(sink, tensor_header(rule, (uint32_t)view.rank), (uint64_t)kind->index << 32 | facts);
     if (!outcome) outcome = sink_word(sink, sink_header(TAG_DTYPE, 1ull << 48 | dtype));
     const struct layout layout = {(uint32_t)view.rank, 1, view.dims, view.strides};
     return outcome ? outcome : put_axes(sink, &layout, rule);
 }
 
 /* (dtype, text of sharding and weak type, shape): attributes, remembered by the Python half. */
-static enum outcome put_jax(struct sink *sink, PyObject *tensor, const struct type_kind *kind, const struct tensor_rule *rule)
+static enum outcome put_jax(struct sink *sink, PyObject *tensor, const struct type_kind *kind,
+                            const struct tensor_rule *rule)
 {
     enum { MOST_RANK = 64 };
     int64_t dims[MOST_RANK];
@@ -322,7 +344,8 @@ static enum outcome put_jax(struct sink *sink, PyObject *tensor, const struct ty
     uint32_t rank = (uint32_t)(PyTuple_GET_SIZE(shape) > MOST_RANK ? MOST_RANK : PyTuple_GET_SIZE(shape));
     for (uint32_t i = 0; i < rank; i++) dims[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i));
     const struct layout layout = {rank, 1, dims, NULL};
-    enum outcome outcome = PyErr_Occurred() ? FAILED : sink_two(sink, tensor_header(rule, rank), (uint64_t)kind->index << 32);
+    enum outcome outcome =
+        PyErr_Occurred() ? FAILED : sink_two(sink, tensor_header(rule, rank), (uint64_t)kind->index << 32);
     if (!outcome) outcome = tensor_put_dtype(sink, dtype);
     if (!outcome) outcome = put_axes(sink, &layout, rule);
     if (!outcome) outcome = value_put(sink, text);
@@ -330,7 +353,8 @@ static enum outcome put_jax(struct sink *sink, PyObject *tensor, const struct ty
     return outcome;
 }
 
-enum outcome tensor_put(struct sink *sink, PyObject *tensor, const struct type_kind *kind, const struct tensor_rule *rule)
+enum outcome tensor_put(struct sink *sink, PyObject *tensor, const struct type_kind *kind,
+                        const struct tensor_rule *rule)
 {
     sink->is_fixed = false;
     if (kind->kind == KIND_NUMPY) return put_numpy(sink, tensor, kind->index, rule);
@@ -359,7 +383,8 @@ static enum outcome put_buffer(struct sink *sink, PyObject *exporter)
 static enum outcome refuse_content(PyObject *tensor, const char *why)
 {
     PyErr_Format(state.UnsignedError,
-                 "%s is read as a variable, and its content would have to be in the key, but %s; pass it as an argument, which is "
+                 "%s is read as a variable, and its content would have to be in the key, but %s; pass it as an "
+                 "argument, which is "
                  "signed by its metadata",
                  Py_TYPE(tensor)->tp_name, why);
     return FAILED;

@@ -1,9 +1,9 @@
 /*
  * tensor.h - what a key holds of numpy's, torch's and JAX's arrays: metadata, read the quickest way each library has.
  *
- * numpy: the C struct, whose layout is part of its stable ABI; checked against its attributes when numpy is first seen. torch, and
- * others with DLPack's exchange functions (a capsule on the type): a DLTensor without a copy, a reference or a synchronisation.
- * JAX: attributes. Nothing here calls __dlpack__ or reads data.
+ * numpy: the C struct, whose layout is part of its stable ABI; checked against its attributes when numpy is first seen.
+ * torch, and others with DLPack's exchange functions (a capsule on the type): a DLTensor without a copy, a reference or
+ * a synchronisation. JAX: attributes. Nothing here calls __dlpack__ or reads data.
  */
 #ifndef KILN_PYTHON_TENSOR_H
 #define KILN_PYTHON_TENSOR_H
@@ -33,19 +33,21 @@ PyObject *kind_name(uint32_t index); /* a new reference: "numpy.ndarray"; None: 
 
 /* A rule for the dims and strides of a parameter's tensor, as in kiln.h: divisor 0 is dynamic, 1 is static. */
 struct tensor_rule {
-    bool is_dynamic; /* dtype, rank and stride classes only */
-    uint32_t align;  /* at most this is kept of the alignment */
+    bool is_dynamic;                    /* dtype, rank and stride classes only */
+    uint32_t align;                     /* at most this is kept of the alignment */
     Py_ssize_t dim_count, stride_count; /* -1: all static */
     uint32_t *dims, *strides;
 };
 
 /* `rule` may be NULL: all static. */
-enum outcome tensor_put(struct sink *sink, PyObject *tensor, const struct type_kind *kind, const struct tensor_rule *rule);
+enum outcome tensor_put(struct sink *sink, PyObject *tensor, const struct type_kind *kind,
+                        const struct tensor_rule *rule);
 /* Also the bytes: for tensors that are read as global variables. */
 enum outcome tensor_put_content(struct sink *sink, PyObject *tensor, const struct type_kind *kind);
 enum outcome tensor_put_dtype(struct sink *sink, PyObject *dtype);
 
-/* For launches: the data of a tensor in memory of the CPU. -1 with an exception: no tensor of a known kind, or on another device. */
+/* For launches: the data of a tensor in memory of the CPU. -1 with an exception: no tensor of a known kind, or on
+ * another device. */
 struct tensor_view {
     void *data;
     char code; /* 'i' 'u' 'f' 'b' 'c', or '?' for what has no C type */

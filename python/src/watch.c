@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "leave_out.h"
 #include "value.h"
 
 /* ---- the list -------------------------------------------------------------------------------------------------- */
@@ -168,10 +169,11 @@ static enum outcome match_slowly(struct watches *watches, size_t i, PyObject *va
 
 enum outcome watches_match(struct watches *watches)
 {
-    for (size_t i = 0; i < watches->count; i++) {
+    for (size_t i = 0; i < watches->count && !leaves_out("watches"); i++) {
         const struct watch *watch = &watches->all[i];
         PyObject *value = fetch(watch);
-        if (value == watch->value && watch->is_fixed && (value || !PyErr_Occurred())) continue;
+        if (value == watch->value && (watch->is_fixed || leaves_out("content")) && (value || !PyErr_Occurred()))
+            continue;
         if (!value && PyErr_Occurred()) return FAILED;
         enum outcome outcome = match_slowly(watches, i, value);
         if (outcome) return outcome;
@@ -254,7 +256,8 @@ enum outcome watches_write(struct watches *watches, size_t *failed)
     if (!seen) PyErr_NoMemory();
     for (*failed = 0; !outcome && *failed < count && watches->generation == generation; *failed += !outcome)
         outcome = write_one(&sink, &all[*failed], &seen[*failed]);
-    if (!outcome && watches->generation != generation) outcome = DIFFERENT; /* another thread has run discovery meanwhile */
+    if (!outcome && watches->generation != generation)
+        outcome = DIFFERENT; /* another thread has run discovery meanwhile */
     if (!outcome && keep(watches, &sink, seen)) outcome = FAILED;
     if (!outcome && !are_same_holders(watches->holders, sink.holders)) {
         Py_XSETREF(watches->holders, Py_NewRef(sink.holders));

@@ -1,9 +1,10 @@
 /*
  * watch.h - what a function reads besides its arguments: places that discovery found, and the values that were there.
  *
- * A watch is a place: a name in a module, a cell of a closure, an attribute of a class, the code and defaults of a function that is
- * called. Its value is fetched at every call and compared: by address first, and, if it can change in place, word by word with the
- * block of words that were written when it was last seen. Names and labels come from the package's Python half (_discover.py).
+ * A watch is a place: a name in a module, a cell of a closure, an attribute of a class, the code and defaults of a
+ * function that is called. Its value is fetched at every call and compared: by address first, and, if it can change in
+ * place, word by word with the block of words that were written when it was last seen. Names and labels come from the
+ * package's Python half (_discover.py).
  */
 #ifndef KILN_PYTHON_WATCH_H
 #define KILN_PYTHON_WATCH_H
@@ -11,11 +12,11 @@
 #include "sink.h"
 
 enum watch_kind {
-    WATCH_DICT,     /* container[key] of a module */
-    WATCH_GLOBAL,   /* the same, then builtins[key] */
+    WATCH_DICT,   /* container[key] of a module */
+    WATCH_GLOBAL, /* the same, then builtins[key] */
     WATCH_CELL,
-    WATCH_TYPE,     /* an attribute of a class, as its MRO finds it */
-    WATCH_CODE,     /* of a function */
+    WATCH_TYPE, /* an attribute of a class, as its MRO finds it */
+    WATCH_CODE, /* of a function */
     WATCH_DEFAULTS,
     WATCH_KEYWORD_DEFAULTS,
     WATCH_KINDS
@@ -23,11 +24,11 @@ enum watch_kind {
 
 struct watch {
     enum watch_kind kind;
-    bool is_fixed;       /* the value is what it was as long as it is the same object */
-    uint32_t label;      /* index in the function's labels */
-    size_t at;           /* of its words in the block */
+    bool is_fixed;                        /* the value is what it was as long as it is the same object */
+    uint32_t label;                       /* index in the function's labels */
+    size_t at;                            /* of its words in the block */
     PyObject *container, *key, *builtins; /* the last two may be NULL */
-    PyObject *value;     /* seen last; NULL: absent */
+    PyObject *value;                      /* seen last; NULL: absent */
 };
 
 struct watches {
@@ -35,10 +36,11 @@ struct watches {
     size_t count;
     uint64_t generation; /* grows when the list is another */
     PyObject *block;     /* bytes: the words of all values, in order. Whoever matches holds a reference */
-    PyObject *holders; /* list: functions, classes and modules among the values; they decide what is watched */
+    PyObject *holders;   /* list: functions, classes and modules among the values; they decide what is watched */
 };
 
-/* From what discovery returned: a list of (kind, container, key, builtins, label). -1 with an exception, and nothing changed. */
+/* From what discovery returned: a list of (kind, container, key, builtins, label). -1 with an exception, and nothing
+ * changed. */
 int watches_set(struct watches *watches, PyObject *list);
 void watches_release(struct watches *watches);
 int watches_traverse(struct watches *watches, visitproc visit, void *arg);
