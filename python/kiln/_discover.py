@@ -167,8 +167,22 @@ class _Walk:
             return False
         return not _values.is_library_file(function.__code__.co_filename) or _values.top_package(function.__module__) == self.top
 
+    def visit_wrapper(self, function):
+        """A function of a library is not looked through, but one of the program may stand in its closure: decorators do that."""
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            try:
+                holders = _core.holders_of(cell.cell_contents)
+            except Exception:  # empty, or nothing that could be signed
+                continue
+            found = [holder for holder in holders if isinstance(holder, types.FunctionType) or isinstance(holder, type) and self.is_tracked_class(holder)]
+            if found:
+                self.watch(CELL, cell, "", name, f"closure of {function.__module__}.{function.__qualname__}")
+                self.queue.extend(found)
+
     def visit_function(self, function):
         if not self.is_tracked_function(function):
+            if _values.top_package(function.__module__) != "kiln":
+                self.visit_wrapper(function)
             return
         code, name, module = function.__code__, function.__qualname__, function.__module__
         analysis = analyse(code)

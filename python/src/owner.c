@@ -96,6 +96,7 @@ struct entry *owner_keep(struct owner *owner, uint64_t hash, const uint64_t *wor
     *slot = entry;
     owner->entry_count += !before;
     if (owner->last == before) owner->last = NULL;
+    entry_ref(entry); /* what goes may run Python code, and that may clear the table */
     entry_unref(before);
     return entry;
 }
@@ -201,7 +202,8 @@ static int remember(struct function *function, struct owner *owner)
 {
     enum { MOST_KEPT = 256 };
     PyObject *class = class_among(owner->holders), *kept = function->kept;
-    if (class) return hang_on(class, owner);
+    if (class && !hang_on(class, owner)) return 0;
+    PyErr_Clear(); /* a class that takes no attributes */
     if (PyList_GET_SIZE(kept) >= MOST_KEPT && PyTuple_GET_SIZE(owner->holders) && PyList_SetSlice(kept, 0, 1, NULL))
         return -1;
     return PyList_Append(kept, (PyObject *)owner);

@@ -57,7 +57,7 @@ enum outcome owner_update(struct owner *owner);
 
 uint64_t owner_hash(const uint64_t *words, size_t count);
 struct entry *owner_lookup(struct owner *owner, uint64_t hash, const uint64_t *words, size_t count); /* borrowed */
-/* Keeps the callable under the words; the entry is borrowed. NULL with an exception. */
+/* Keeps the callable under the words; the entry is to be released. NULL with an exception. */
 struct entry *owner_keep(struct owner *owner, uint64_t hash, const uint64_t *words, size_t count, size_t argument_count,
                          PyObject *callable);
 

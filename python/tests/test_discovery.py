@@ -379,6 +379,30 @@ def test_decorated_helpers(jit):
     check(f, set_global("INT", 5), set_global("INT", 3))
 
 
+def test_decorators_of_libraries(jit):
+    import contextlib
+
+    @contextlib.contextmanager
+    def entered():
+        yield INT
+
+    @functools.lru_cache(None)
+    def remembered(n):
+        return n * len(LIST)
+
+    def f():
+        with entered() as n:
+            return f"{n}"
+
+    check(jit(f), set_global("INT", 5), set_global("INT", 3))
+    g = jit(lambda: f"{remembered(2)}")
+    g()
+    LIST.append(5)
+    remembered.cache_clear()
+    assert g() == "6", "what a cached helper reads is found; its own results are its own affair"
+    LIST.pop()
+
+
 def test_other_functions_of_kiln(jit):
     @jit
     def g():
