@@ -27,7 +27,7 @@ found=$(grep -rnoE '^#include "[a-z]+/[a-z_0-9/]+\.(h|def)"' src --include='*.c'
         echo "$file:$line: $from includes $included, a layer above it"
     fi
 done)
-private=$(grep -rnE '^#include "[a-z]+/' cli bench examples --include='*.c' --include='*.h' |
+private=$(grep -rnE '^#include "[a-z]+/' cli bench examples python/src --include='*.c' --include='*.h' |
     grep -vE '"(kiln|mlx)/|"base/(json|format)\.h"|^bench/floors')
 [ -z "$private" ] || echo "these include private headers:" "$private"
 [ -z "$found" ] || echo "$found"

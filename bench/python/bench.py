@@ -135,6 +135,15 @@ def triton_rows():
     row("Triton's launcher, three torch CPU tensors", kernel, arrays(lambda: torch.zeros(64, 64)), calls=CALLS // 20)
 
 
+def compare():
+    """Rows that stand beside others, also those that lose."""
+    taken = dict(ROWS)
+    for ours, theirs in (("kiln, three numpy arrays", "Numba's dispatcher, three numpy arrays"),
+                         ("kiln, three torch CPU tensors", "Triton's launcher, three torch CPU tensors")):
+        if ours in taken and theirs in taken:
+            print(f"{ours}: {taken[ours] / taken[theirs]:.2f} of the time of {theirs}" + (" (behind)" if taken[ours] > taken[theirs] else ""))
+
+
 def main():
     print(f"kiln {kiln.__version__}, Python {sys.version.split()[0]}, numpy {np.__version__}; least of {REPEATS} repeats")
     kiln_rows()
@@ -143,6 +152,7 @@ def main():
             rows()
         except Exception as error:
             print(f"{name}: left out: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+    compare()
 
 
 if __name__ == "__main__":

@@ -31,7 +31,12 @@ WRITE_ONLY = {
 }
 
 Read = namedtuple("Read", "name attributes")
-Analysis = namedtuple("Analysis", "globals cells imports names")
+Analysis = namedtuple("Analysis", "globals cells imports names strings")
+
+# Functions that give a namespace, or a module by its name: names that stand in the code as text are looked up there.
+NAMESPACES = {"globals", "vars", "locals", "eval", "exec"}
+BY_NAME = {"import_module", "__import__", "modules"}
+SCALARS = (bool, int, float, complex, str, bytes, type(None))
 
 _analyses = weakref.WeakKeyDictionary()
 _absent = object()
@@ -66,7 +71,7 @@ def _import_read(instructions, i):
 
 def _analyse(code):
     instructions = list(dis.get_instructions(code))
-    globals_, cells, imports, names = {}, {}, {}, {}
+    globals_, cells, imports, names, strings = {}, {}, {}, {}, {}
     for i, instruction in enumerate(instructions):
         operation, value = instruction.opname, instruction.argval
         if operation in _LOADS_GLOBAL:
@@ -80,14 +85,17 @@ def _analyse(code):
             imports[_import_read(instructions, i)] = None
     for constant in code.co_consts:
         if isinstance(constant, str) and constant.isidentifier():
-            names[constant] = None
+            names[constant] = strings[constant] = None
+        elif isinstance(constant, str) and all(part.isidentifier() for part in constant.split(".")):
+            strings[constant] = None
         elif isinstance(constant, types.CodeType):
             inner = analyse(constant)
             globals_.update(dict.fromkeys(inner.globals))
             cells.update(dict.fromkeys(read for read in inner.cells if read.name in code.co_freevars))
             imports.update(dict.fromkeys(inner.imports))
             names.update(dict.fromkeys(inner.names))
-    return Analysis(tuple(globals_), tuple(cells), tuple(imports), tuple(names))
+            strings.update(dict.fromkeys(inner.strings))
+    return Analysis(*map(tuple, (globals_, cells, imports, names, strings)))
 
 
 class _Walk:
@@ -194,6 +202,7 @@ class _Walk:
         self.visit_globals(function, analysis)
         self.visit_cells(function, analysis)
         self.visit_imports(function, analysis)
+        self.visit_strings(function, analysis)
         self.names.update(dict.fromkeys(analysis.names))
 
     def visit_globals(self, function, analysis):
@@ -240,6 +249,18 @@ class _Walk:
             for member in members:
                 self.follow(module, (member,))
 
+    def visit_strings(self, function, analysis):
+        """globals()["N"], sys.modules["settings"].N: names that stand in the code as text."""
+        used = {read.name for read in analysis.globals}
+        own = sys.modules.get(function.__globals__.get("__name__"))
+        if used & NAMESPACES and isinstance(own, types.ModuleType) and own.__dict__ is function.__globals__:
+            self.queue.append(own)
+        if BY_NAME & (used | set(analysis.names)):
+            for name in analysis.strings:
+                if isinstance(sys.modules.get(name), types.ModuleType):
+                    self.watch(DICT, sys.modules, name, name, "import")
+                    self.queue.append(sys.modules[name])
+
     # ---- holders whose attributes are looked up by every name that occurs
 
     def is_tracked_class(self, cls):
@@ -268,6 +289,8 @@ class _Walk:
         value = module.__dict__.get(name, _absent)
         if value is _absent or (id(module), name) in self.done:
             return
+        if not self.is_tracked_module(module) and type(value) not in SCALARS:
+            return  # what a library has under a name that occurs here is as a rule another thing
         self.done.add((id(module), name))
         self.follow(module, (name,))
 
@@ -298,7 +321,7 @@ class _Walk:
             self.visit_function(holder)
         elif isinstance(holder, type):
             self.visit_class(holder)
-        elif isinstance(holder, types.ModuleType) and self.is_tracked_module(holder):
+        elif isinstance(holder, types.ModuleType) and _values.top_package(holder.__name__) != "kiln":
             self.modules[id(holder)] = holder
 
     def visit_packages(self):

@@ -244,8 +244,9 @@ static kiln_status lower(void *payload, const kiln_request *request, kiln_text *
     PyGILState_STATE gil = PyGILState_Ensure();
     struct miss *miss = running;
     (void)payload, (void)request;
-    miss->has_lowered = true;
+    miss->has_lowered = miss->is_lowering = true;
     PyObject *told = call_wrapped(miss);
+    miss->is_lowering = false;
     int failed = !told || append_text(miss->function->name, told, text) || check_changed(miss);
     Py_XDECREF(told);
     kiln_status status = failed              ? keep_error(miss, KILN_LOWER_FAILED, err)
@@ -550,7 +551,13 @@ PyObject *native_env(PyObject *module, PyObject *name)
 {
     (void)module;
     if (check_variable_name(name)) return NULL;
-    for (struct miss *miss = running; miss; miss = miss->outer) {
+    if (running && !running->is_lowering)
+        return PyErr_Format(state.Error,
+                            "env: for the function that prints the text; compile() asks its request: request.env(%R), "
+                            "of variables that "
+                            "@kiln.jit(..., env=(%R,)) declares; link() serves every value",
+                            name, name);
+    for (struct miss *miss = running; miss && miss->is_lowering; miss = miss->outer) {
         struct variables *variables = &miss->function->variables;
         if (variables_have(variables, name)) continue;
         if (variables_see(variables)) return NULL;

@@ -20,7 +20,7 @@ struct miss {
     PyObject *block;         /* bytes: what was read when the key was made */
     uint64_t generation, variables_stamp;
     kiln_device *device;
-    bool has_lowered, has_changed;
+    bool has_lowered, has_changed, is_lowering;
     PyObject *error[3]; /* an exception of a callback, as PyErr_Fetch gives it */
     struct miss *outer;
 };

@@ -205,6 +205,32 @@ def test_attributes_of_modules(jit, module):
     assert f() == "2 2 9"
 
 
+@pytest.mark.parametrize("expression", ["globals()['TEXT']", "sys.modules['g_module'].SCALE", "importlib.import_module('g_module').SCALE", "vars(settings)['SCALE']"])
+def test_names_that_stand_in_the_code_as_text(jit, module, expression):
+    other = module("g_module", "SCALE = 2")
+    space = module("h_module", "import sys, importlib\nimport g_module as settings\nTEXT = 't'\ndef f():\n    return str(" + expression + ")")
+
+    def change(value):
+        other.SCALE = space.TEXT = value
+
+    check(jit(space.f), lambda: change(3), lambda: (setattr(other, "SCALE", 2), setattr(space, "TEXT", "t")))
+
+
+def test_settings_of_a_library(jit):
+    import json.decoder
+    json.decoder.KILN_TEST = 1
+
+    @jit
+    def f():
+        module = json.decoder
+        return f"{module.KILN_TEST}"
+
+    try:
+        check(f, lambda: setattr(json.decoder, "KILN_TEST", 2), lambda: setattr(json.decoder, "KILN_TEST", 1))
+    finally:
+        del json.decoder.KILN_TEST
+
+
 def test_modules_of_a_package(jit, module, tmp_path):
     (tmp_path / "pack").mkdir()
     (tmp_path / "pack" / "__init__.py").write_text("")

@@ -46,6 +46,24 @@ def test_a_variable_that_is_seen(jit, monkeypatch):
     assert f"environment {NAME} = unset" in f.key(1)
 
 
+def test_a_variable_that_compile_asks_for(jit, compiler, monkeypatch):
+    compiler.compile = lambda text, request: f"artifact of {request.env(NAME)}".encode()
+    f = jit(lambda: "t", env=(NAME,))
+    assert f() == "None"
+    monkeypatch.setenv(NAME, "a")
+    assert f() == "a", "the artifact of one value is not given for another"
+    monkeypatch.delenv(NAME)
+    assert f() == "None" and f.cache_info().compiles == 2
+
+
+@pytest.mark.parametrize("where", ["compile", "link"])
+def test_env_is_for_lowering(jit, compiler, where):
+    setattr(compiler, where, lambda *args: kiln.env(NAME))
+    with pytest.raises(kiln.Error, match=r"request.env\('KILN_TEST_VARIABLE'\)"):
+        jit(lambda: "t")()
+    assert kiln.env(NAME) is None
+
+
 def test_a_variable_that_one_branch_reads(jit, monkeypatch):
     @jit
     def f(n):
