@@ -111,7 +111,7 @@ class _Walk:
         self.written = {}  # places of which nothing was read so far
         self.queue = []
         self.seen = {}
-        self.classes, self.modules, self.names = {}, {}, {}
+        self.classes, self.modules, self.functions, self.names = {}, {}, {}, {}
         self.done = set()
         self.uses_super = False
 
@@ -154,6 +154,9 @@ class _Walk:
                 return
             space = value.__dict__
             self.watch(DICT, space, name, name, f"module {value.__name__}")
+            if name not in space and "__getattr__" in space:
+                name, attributes = "__getattr__", ()
+                self.watch(DICT, space, name, name, f"module {value.__name__}")
             value = space.get(name, _absent)
         if attributes and isinstance(value, type) and self.is_tracked_class(value):
             self.class_attribute(value, attributes[0])
@@ -179,13 +182,14 @@ class _Walk:
         """A function of a library is not looked through, but one of the program may stand in its closure: decorators do that."""
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             try:
-                holders = _core.holders_of(cell.cell_contents)
+                value = cell.cell_contents
+                holders = _core.holders_of(value)
             except Exception:  # empty, or nothing that could be signed
                 continue
             found = [holder for holder in holders if isinstance(holder, types.FunctionType) or isinstance(holder, type) and self.is_tracked_class(holder)]
-            if found:
+            self.queue.extend(found)
+            if found and type(value) in (types.FunctionType, tuple, list, dict):  # other objects are the library's own state
                 self.watch(CELL, cell, "", name, f"closure of {function.__module__}.{function.__qualname__}")
-                self.queue.extend(found)
 
     def visit_function(self, function):
         if not self.is_tracked_function(function):
@@ -194,6 +198,7 @@ class _Walk:
             return
         code, name, module = function.__code__, function.__qualname__, function.__module__
         analysis = analyse(code)
+        self.functions[function] = None
         self.watch(CODE, function, "", f"code of {name}", f"module {module}")
         self.watch(DEFAULTS, function, "", f"defaults of {name}", f"module {module}")
         self.watch(KEYWORD_DEFAULTS, function, "", f"keyword defaults of {name}", f"module {module}")
@@ -270,11 +275,11 @@ class _Walk:
         if not self.is_tracked_class(cls):
             return
         self.classes[cls] = None
+        self.queue.append(type(cls))
         for base in cls.__mro__:
             if base is not object and self.is_tracked_class(base):
                 for name, value in list(vars(base).items()):
-                    if name.startswith("__") and isinstance(value, types.FunctionType) and name != "__cache_signature__" and \
-                            not value.__code__.co_filename.startswith("<"):
+                    if name.startswith("__") and isinstance(value, types.FunctionType) and name != "__cache_signature__":
                         self.class_attribute(cls, name)
 
     def class_attribute(self, cls, name):
@@ -294,6 +299,13 @@ class _Walk:
         self.done.add((id(module), name))
         self.follow(module, (name,))
 
+    def function_attribute(self, function, name):
+        """f.n = 1: what a function carries."""
+        if name in function.__dict__ and name not in self.ignored and (function, name) not in self.done:
+            self.done.add((function, name))
+            self.watch(DICT, function.__dict__, name, name, f"function {function.__module__}.{function.__qualname__}")
+            self.reached(function.__dict__[name])
+
     def visit_names(self):
         """Every name at every holder; more of both may be found on the way. Returns whether there were any."""
         before = len(self.watches)
@@ -306,6 +318,9 @@ class _Walk:
             for name in list(self.names):
                 if not (name.startswith("__") and name.endswith("__")):
                     self.class_attribute(cls, name)
+        for function in list(self.functions):
+            for name in function.__dict__ and list(self.names):
+                self.function_attribute(function, name)
         for module in list(self.modules.values()):
             for name in list(self.names):
                 self.module_attribute(module, name)

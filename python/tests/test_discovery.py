@@ -12,6 +12,12 @@ import kiln
 INT, LIST, DICT, TEXT = 3, [1, 2], {"a": 1}, "t"
 
 
+@pytest.fixture(autouse=True)
+def restore():
+    yield
+    globals().update(INT=3, LIST=[1, 2], TEXT="t")
+
+
 def check(f, change, restore, *args):
     """The text follows, and going back costs nothing: two lowerings, two compiles."""
     before = f(*args)
@@ -367,6 +373,74 @@ class Operand:
 
 
 OPERAND = Operand()
+
+
+class Meta(type):
+    @property
+    def of_meta(cls):
+        return INT
+
+
+class WithMeta(metaclass=Meta):
+    pass
+
+
+class Described:
+    class Descriptor:
+        def __get__(self, instance, owner):
+            return INT
+
+    value = Descriptor()
+
+    def __getattr__(self, name):
+        return INT
+
+
+DESCRIBED = Described()
+
+
+@dataclasses.dataclass
+class Made:
+    n: int = dataclasses.field(default_factory=lambda: INT)
+
+
+class Started:
+    def __init__(self):
+        self.n = INT
+
+
+@functools.singledispatch
+def dispatched(value):
+    return None
+
+
+@dispatched.register
+def _(value: int):
+    return INT
+
+
+def carrier():
+    return carrier.n
+
+
+carrier.n = 1
+
+
+@pytest.mark.parametrize("expression", ["WithMeta.of_meta", "DESCRIBED.value", "DESCRIBED.computed", "Made().n", "Started().n", "dispatched(1)"])
+def test_ways_to_a_global(jit, expression):
+    f = jit(eval(f"lambda: str({expression})", globals()))
+    check(f, set_global("INT", 5), set_global("INT", 3))
+
+
+def test_attributes_of_functions(jit):
+    f = jit(lambda: f"{carrier()}")
+    check(f, lambda: setattr(carrier, "n", 2), lambda: setattr(carrier, "n", 1))
+
+
+def test_modules_that_compute_attributes(jit, module):
+    other = module("lazy_module", "N = 1\ndef __getattr__(name): return N")
+    f = jit(lambda: f"{other.computed}")
+    check(f, lambda: setattr(other, "N", 2), lambda: setattr(other, "N", 1))
 
 
 def test_operators(jit):
