@@ -110,8 +110,11 @@ def reduce(value):
     is_named = isinstance(getattr(value, "__name__", None), str)
     if callable(value) and is_named and not type(value).__flags__ & (1 << 9):  # a type of an extension: ufuncs and the like
         return True
+    if isinstance(value, types.MappingProxyType):
+        return (dict(value),)
     try:
-        told = value.__reduce_ex__(2)
+        registered = copyreg.dispatch_table.get(type(value))  # patterns of re
+        told = registered(value) if registered else value.__reduce_ex__(2)
     except Exception:
         return None
     if isinstance(told, str):

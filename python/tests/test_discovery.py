@@ -2,8 +2,16 @@
 
 import collections
 import dataclasses
+import datetime
+import decimal
 import enum
+import fractions
 import functools
+import logging
+import pathlib
+import random
+import re
+import types
 
 import pytest
 
@@ -552,6 +560,24 @@ def test_values_that_differ_in_type_or_value(jit, one, two):
     exec("def f(): return f'{type(V)} {V!r}'", ns)
     f = jit(ns["f"])
     check(f, lambda: ns.__setitem__("V", two), lambda: ns.__setitem__("V", one))
+
+
+@pytest.mark.parametrize("make", [
+    lambda n: re.compile("a" * n), lambda n: pathlib.Path("a" * n), lambda n: decimal.Decimal(n), lambda n: fractions.Fraction(1, n), lambda n: collections.deque([n]),
+    lambda n: collections.defaultdict(list, {n: n}), lambda n: collections.Counter("a" * n), lambda n: datetime.timedelta(n), lambda n: types.MappingProxyType({n: n}),
+    lambda n: types.SimpleNamespace(a=n), lambda n: logging.getLogger("a" * n), lambda n: functools.partial(max, n), lambda n: random.Random(n),
+])
+def test_objects_of_libraries(jit, make):
+    ns = {"V": make(1), "__name__": "some_module"}
+    exec("def f(n): return 't'\ndef g(n): return f'{type(V)} {V!r}' + str(getattr(V, 'getstate', int)())", ns)
+    g = jit(ns["g"])
+    g(1), g(1)
+    ns["V"] = make(1)
+    g(1)
+    assert g.cache_info().lowers == 1, "an equal object is the same value"
+    ns["V"] = make(2)
+    g(1)
+    assert g.cache_info().lowers == 2
 
 
 def test_nan_equals_itself(jit):
