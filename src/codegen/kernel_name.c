@@ -56,14 +56,20 @@ static void print_operations(const struct kiln_group *group, char out[KILN_KERNE
     }
 }
 
-void kiln__print_kernel_name(struct kiln_ir *ir, const struct kiln_group *group, const char *moves)
+void kiln__print_operation_name(struct kiln_ir *ir, const char *operation, enum kiln_dtype result)
 {
-    char operations[KILN_KERNEL_OPERATIONS + 1] = "", name[KILN_KERNEL_NAME];
+    char name[KILN_KERNEL_NAME];
     if (ir->text->failed) return;
     struct kiln_digest digest = kiln__digest(ir->text->data, ir->text->size);
     const uint8_t *bytes = digest.bytes;
-    print_operations(group, operations);
-    snprintf(name, sizeof name, "kiln_%s_%s_%02x%02x%02x%02x", group->instr_count ? operations : moves,
-             kiln__dtypes[dtype_of(group, group->outputs[0])].abbr, bytes[0], bytes[1], bytes[2], bytes[3]);
+    snprintf(name, sizeof name, "kiln_%s_%s_%02x%02x%02x%02x", operation, kiln__dtypes[result].abbr, bytes[0], bytes[1],
+             bytes[2], bytes[3]);
     kiln__ir_put_entry(ir, name);
+}
+
+void kiln__print_kernel_name(struct kiln_ir *ir, const struct kiln_group *group, const char *moves)
+{
+    char operations[KILN_KERNEL_OPERATIONS + 1] = "";
+    print_operations(group, operations);
+    kiln__print_operation_name(ir, group->instr_count ? operations : moves, dtype_of(group, group->outputs[0]));
 }

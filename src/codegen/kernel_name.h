@@ -21,5 +21,7 @@ enum { KILN_KERNEL_OPERATIONS = 40, KILN_KERNEL_NAME = 60 }; /* characters of op
 
 /* Names the entry of a text that is printed but for it. `moves`: what a kernel of a group without instructions does. */
 void kiln__print_kernel_name(struct kiln_ir *ir, const struct kiln_group *group, const char *moves);
+/* The same for a kernel that is one operation, by at most KILN_KERNEL_OPERATIONS characters. */
+void kiln__print_operation_name(struct kiln_ir *ir, const char *operation, enum kiln_dtype result);
 
 #endif

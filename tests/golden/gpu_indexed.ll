@@ -4,7 +4,7 @@
 ; operand a2: uint8, indices
 ; result a0: uint32
 
-define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %total.word, i64 %p1.size, i64 %p1.step, i64 %p1.count, i64 %p1.report, i64 %p2.size, i64 %p2.step, i64 %p2.count, i64 %p2.report, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %p2.axis1, i64 %axis2.size.word, i64 %o0.axis2, i64 %p0.axis2, i64 %p1.axis2, i64 %p2.axis2) {
+define ptx_kernel void @kiln_gather_u32_a14ec43e(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, ptr addrspace(1) %p2.global, i64 %total.word, i64 %p1.size, i64 %p1.step, i64 %p1.count, i64 %p1.report, i64 %p2.size, i64 %p2.step, i64 %p2.count, i64 %p2.report, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %p2.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1, i64 %p2.axis1, i64 %axis2.size.word, i64 %o0.axis2, i64 %p0.axis2, i64 %p1.axis2, i64 %p2.axis2) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -110,6 +110,6 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kiln_gather_u32_bb7a026c, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_gather_u32_a14ec43e, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -1,9 +1,9 @@
 ; kiln gpu kernel, placed, 2 axes, wide
-; v0: operand uint64 v
-; v1: operand int64 i
-; outputs: v0
+; operand a0: uint64, strided
+; operand a1: int64, indices
+; result a0: uint64
 
-define ptx_kernel void @kernel(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %total.word, i64 %p1.size, i64 %p1.step, i64 %p1.count, i64 %p1.report, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1) {
+define ptx_kernel void @kiln_copy_u64_ae1e6305(ptr addrspace(1) %o0.global, ptr addrspace(1) %p0.global, ptr addrspace(1) %p1.global, i64 %total.word, i64 %p1.size, i64 %p1.step, i64 %p1.count, i64 %p1.report, i64 %axis0.size.word, i64 %o0.axis0, i64 %p0.axis0, i64 %p1.axis0, i64 %axis1.size.word, i64 %o0.axis1, i64 %p0.axis1, i64 %p1.axis1) {
 entry:
   %o0 = addrspacecast ptr addrspace(1) %o0.global to ptr
   %p0 = addrspacecast ptr addrspace(1) %p0.global to ptr
@@ -59,8 +59,8 @@ outside1:
 inside1:
   %p1.moved = mul nsw i64 %p1.index, %p1.step
   %p0.at1 = getelementptr inbounds i8, ptr %o0.base, i64 %p1.moved
-  %v0 = load <4 x i32>, ptr %p0.base, align 16
-  store <4 x i32> %v0, ptr %p0.at1, align 16
+  %a0 = load <4 x i32>, ptr %p0.base, align 16
+  store <4 x i32> %a0, ptr %p0.at1, align 16
   br label %exit
 
 outside:
@@ -74,6 +74,6 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 
 !nvvm.annotations = !{!0}
-!0 = !{ptr @kernel, !"maxntidx", i32 256}
+!0 = !{ptr @kiln_copy_u64_ae1e6305, !"maxntidx", i32 256}
 !1 = distinct !{!1, !2}
 !2 = !{!"llvm.loop.unroll.disable"}

@@ -228,11 +228,8 @@ static void bytes_of_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_memory),
-        cmocka_unit_test(with_watches),
-        cmocka_unit_test(with_a_folder),
-        cmocka_unit_test(with_files),
-        cmocka_unit_test(bytes_of_others),
+        cmocka_unit_test(in_memory),  cmocka_unit_test(with_watches),    cmocka_unit_test(with_a_folder),
+        cmocka_unit_test(with_files), cmocka_unit_test(bytes_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

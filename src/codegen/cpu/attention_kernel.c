@@ -6,6 +6,7 @@
  * the formula does.
  */
 #include "codegen/cpu/attention_printer.h"
+#include "codegen/kernel_name.h"
 #include "codegen/lower.h"
 
 /* ---- the config ---------------------------------------------------------------------------------------------------
@@ -214,10 +215,9 @@ kiln_status kiln__attention_print(enum kiln_dtype dtype, const struct kiln_atten
         return kiln__fail(err, KILN_INVALID, "no attention kernel computes with %s", kiln__dtypes[dtype].name);
     p.vector = kiln__name(&ir, "<$0 x float>", p.lanes);
     print_heading(&p);
-    kiln__print(&ir,
-                "define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) "
-                "#0 {\n"
-                "entry:\n");
+    kiln__print(&ir, "define void $@(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) "
+                     "#0 {\n"
+                     "entry:\n");
     kiln__attention_counters(&p, counters, sizeof counters / sizeof *counters);
     print_arguments(&p);
     if (config->combines)
@@ -229,5 +229,6 @@ kiln_status kiln__attention_print(enum kiln_dtype dtype, const struct kiln_atten
     print_finish(&p);
     kiln__print_declarations(&ir);
     kiln__print(&ir, "attributes #0 = { \"prefer-vector-width\"=\"512\" }\n"); /* x86-64-v4 alone means 256 */
+    kiln__print_operation_name(&ir, config->combines ? "attention_combine" : "attention", dtype);
     return kiln__ir_finish(&ir, KILN_OK, err);
 }

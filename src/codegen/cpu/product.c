@@ -4,6 +4,7 @@
  */
 #include "codegen/cpu/product_printer.h"
 
+#include "codegen/kernel_name.h"
 #include "codegen/lower.h"
 
 /* ---- the config ----------------------------------------------------------------------------------------------------
@@ -201,10 +202,9 @@ kiln_status kiln__product_print(enum kiln_dtype weight, enum kiln_dtype out, con
         return kiln__fail(err, KILN_INVALID, "no kernel multiplies with %s to %s", kiln__dtypes[weight].name,
                           kiln__dtypes[out].name);
     print_heading(&p);
-    kiln__print(&ir,
-                "define void @kernel(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) "
-                "#0 {\n"
-                "entry:\n");
+    kiln__print(&ir, "define void $@(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) "
+                     "#0 {\n"
+                     "entry:\n");
     print_arguments(&p);
     if (config->is_expanding)
         kiln__product_print_expansion(&p);
@@ -215,5 +215,10 @@ kiln_status kiln__product_print(enum kiln_dtype weight, enum kiln_dtype out, con
     kiln__print_declarations(&ir);
     kiln__print(&ir, "attributes #0 = { \"prefer-vector-width\"=\"512\"$0 }\n", /* x86-64-v4 alone means 256 */
                 config->has_bf16 ? " \"kiln-features\"=\"+avx512bf16\"" : "");
+    kiln__print_operation_name(&ir,
+                               config->is_expanding ? "expand"
+                               : config->codes      ? "quantized_matmul"
+                                                    : "matmul",
+                               out);
     return kiln__ir_finish(&ir, KILN_OK, err);
 }

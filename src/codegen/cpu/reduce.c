@@ -233,20 +233,6 @@ static void print_finish(struct kiln_reducer *r)
                        "!1 = !{!\"llvm.loop.vectorize.width\", i32 1}\n");
 }
 
-static void print_name(struct kiln_reducer *r)
-{
-    uint8_t in = (uint8_t)r->in;
-    uint32_t output = 1;
-    struct kiln_instr instr = {.op = (uint16_t)r->op, .dtype = (uint8_t)r->out};
-    const struct kiln_group group = {.operand_count = 1,
-                                     .instr_count = 1,
-                                     .output_count = 1,
-                                     .operand_dtypes = &in,
-                                     .instrs = &instr,
-                                     .outputs = &output};
-    kiln__print_kernel_name(r->ir, &group, "");
-}
-
 kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln_dtype out, char layout,
                                   struct kiln_buffer *text, kiln_error *err)
 {
@@ -265,6 +251,6 @@ kiln_status kiln__reduction_print(enum kiln_op op, enum kiln_dtype in, enum kiln
             print_tail(&r);
         print_finish(&r);
     }
-    print_name(&r);
+    kiln__print_operation_name(&ir, kiln__ops[op].name, out);
     return kiln__ir_finish(&ir, KILN_OK, err);
 }
