@@ -212,7 +212,7 @@ static void every_operation_has_a_name(void **state)
         for (int dtype = 0; dtype < KILN_DTYPE_COUNT; dtype++) {
             char name[KILN_KERNEL_NAME];
             if (!make_one_op(&one, op, dtype, dtype)) continue;
-            struct kiln_buffer text = print(&one.group, "ccc" + 3 - one.group.operand_count, 0);
+            struct kiln_buffer text = print(&one.group, &"ccc"[3 - one.group.operand_count], 0);
             take_name(&text, name);
             CHECK_CONTAINS(name, kiln__dtypes[one.instr.dtype].abbr);
             kiln__buffer_release(&text);
