@@ -232,7 +232,7 @@ static kiln_status prepare_folder(const struct folder *folder, const char *path,
     return status == KILN_OK ? check_folder(folder->path, true, &is_foreign, err) : status;
 }
 
-enum { TRIES = 8 }; /* at what `kiln clear` undoes again and again */
+enum { TRIES = 64 }; /* at what `kiln clear` undoes again and again */
 
 static enum kiln_outcome lock_at(const struct folder *folder, const char *path, const char *artifact, uint64_t until_ns,
                                  struct kiln_lock **out, kiln_error *err)
