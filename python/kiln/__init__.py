@@ -14,15 +14,15 @@ classes, the environment, the device, the compiler.
 import os as _os
 
 from . import _core
-from ._core import (Cache, CompileError, DriftError, Error, Function, LinkError, LowerError, NoCompilerError, Request, UnsignedError, WouldCompileError,
-                    env)
+from ._core import (Cache, CompileError, DriftError, Error, Function, LinkError, LowerError, NoCompilerError, Request, Ticket, UnsignedError,
+                    WouldCompileError, env)
 from ._jit import audit, device, jit, llvm, options, why
 from ._parameters import Dynamic, Stream, Tensor
 from . import _describe, _log
 
 __version__ = _core.version()
 __all__ = ["Cache", "CompileError", "DriftError", "Dynamic", "Error", "Function", "LinkError", "LowerError", "NoCompilerError", "Request", "Stream",
-           "Tensor", "UnsignedError", "WouldCompileError", "audit", "device", "env", "jit", "llvm", "options", "why"]
+           "Tensor", "Ticket", "UnsignedError", "WouldCompileError", "audit", "device", "env", "jit", "llvm", "options", "why"]
 
 _core.set_helpers()
 _log.set_up()

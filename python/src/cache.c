@@ -5,6 +5,8 @@
 
 #include <structmember.h>
 
+#include "store.h"
+
 struct cache {
     PyObject_HEAD kiln_cache *handle;
     PyObject *folder, *weak;
@@ -134,6 +136,16 @@ static PyGetSetDef attributes[] = {
 static PyMethodDef methods[] = {
     {"counters", (PyCFunction)cache_counters, METH_NOARGS,
      "counters(): a dict of exact counts since it was opened; kiln.h says what each counts."},
+    {"get", (PyCFunction)(void (*)(void))store_get, METH_VARARGS | METH_KEYWORDS,
+     "get(key, *, name=None, wait=None, deadline=None): a Ticket with the bytes under a key of the program's own, or, "
+     "for one\nasker among threads, processes and hosts, with the right to make them. Others wait so many seconds "
+     "(None: 10; 0: not at\nall), and then make them as well. deadline: others wait no longer for this ticket (None: "
+     "600). name: for people."},
+    {"find", (PyCFunction)(void (*)(void))store_find, METH_VARARGS | METH_KEYWORDS,
+     "find(key): the bytes under a key, or None. Waits for nobody who makes them."},
+    {"put", (PyCFunction)(void (*)(void))store_put, METH_VARARGS | METH_KEYWORDS,
+     "put(key, value, *, name=None, about=None): stores bytes without a ticket, in place of others; as Ticket.put(). "
+     "about: a dict\nof texts that kiln show prints."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -9,6 +9,7 @@
 #include "kernel.h"
 #include "native.h"
 #include "state.h"
+#include "store.h"
 #include "tensor.h"
 #include "value.h"
 
@@ -231,11 +232,8 @@ static int add_types(PyObject *module)
     static const struct {
         const char *name;
         PyTypeObject *type;
-    } types[] = {{"Function", &function_type},
-                 {"Owner", &owner_type},
-                 {"Cache", &cache_type},
-                 {"Request", &request_type},
-                 {"Kernel", &kernel_type}};
+    } types[] = {{"Function", &function_type}, {"Owner", &owner_type},     {"Cache", &cache_type},
+                 {"Ticket", &ticket_type},     {"Request", &request_type}, {"Kernel", &kernel_type}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (PyType_Ready(types[i].type) || PyModule_AddObjectRef(module, types[i].name, (PyObject *)types[i].type))
             return -1;

@@ -53,9 +53,10 @@ def test_keys(tmp_path):
 
 def test_readme(tmp_path):
     path = tmp_path / "readme.py"
-    path.write_text(blocks("python/README.md", "python")[0])
-    assert run(path, tmp_path / "cache") == "[1. 1. 1.] 1\n"
-    assert run(path, tmp_path / "cache") == "[1. 1. 1.] 0\n"
+    kernel, tuning = blocks("python/README.md", "python")
+    path.write_text(kernel + tuning)
+    assert run(path, tmp_path / "cache") == "[1. 1. 1.] 1\n[64, 32]\n"
+    assert run(path, tmp_path / "cache") == "[1. 1. 1.] 0\n[64, 32]\n"
 
 
 def test_docstrings():
@@ -66,7 +67,7 @@ def test_docstrings():
             result = doctest.testmod(module)
             assert not result.failed
             count += result.attempted
-    for value in (kiln._core.Cache, kiln._core.env):
+    for value in (kiln._core.Cache, kiln._core.Ticket, kiln._core.env):
         for test in doctest.DocTestFinder().find(value, "kiln", globs={"Cache": kiln.Cache, "env": kiln.env}):
             result = doctest.DocTestRunner().run(test)
             assert not result.failed
@@ -85,5 +86,6 @@ def test_stubs_have_every_name():
     for name in kiln.__all__:
         assert re.search(rf"^(class|def) {name}\b|^{name}: ", told, re.M), name
     compile(told, "__init__.pyi", "exec")
-    for name in [name for name in dir(kiln.Function) if not name.startswith("_")]:
-        assert f"def {name}(" in told, name
+    for type_ in (kiln.Function, kiln.Cache, kiln.Ticket):
+        for name in [name for name in dir(type_) if not name.startswith("_")]:
+            assert f"def {name}(" in told or f"{name}: " in told, name

@@ -73,8 +73,10 @@ def test_random_arguments(jit, seed):
     targets = [f, f.key, f.__call__, kiln.jit, kiln.Cache, kiln.env, kiln.Dynamic, kiln.Stream, kiln.Tensor, kiln.why, kiln.audit, kiln.Function, f.cache_info, f.cache_clear,
                lambda *args, **kwargs: kiln.jit(**kwargs)(*args), lambda *args, **kwargs: kiln.device(*args).__enter__(), kiln.options, kiln._core.holders_of, kiln._core.type_lookup,
                kiln._core.kind_name, kiln._core.Function, f.__get__, f.__set_name__, kiln._core.push_option]
+    store = kiln.Cache("")
+    targets += [lambda *args, **kwargs: store.get(*args, wait=0, **kwargs), store.find, store.put, store.get(b"k").put, lambda *args: store.get(b"k", wait=0).__exit__(*args)]
     targets += [lambda *args, **kwargs: jit(eval("lambda: str(V)", {"V": args}))()]
-    names = ["compiler", "drift", "device", "cache", "env", "packages", "ignore", "signature", "a", "dims", "folder"]
+    names = ["compiler", "drift", "device", "cache", "env", "packages", "ignore", "signature", "a", "dims", "folder", "key", "value", "name", "about", "deadline"]
     for _ in range(300):
         target = rng.choice(targets)
         args = [value(rng) for _ in range(rng.randrange(5))]
