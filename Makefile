@@ -13,7 +13,7 @@
 #   make tidy       clang-tidy's bugprone checks         make abi     the interfaces against those of earlier versions
 #   make torture    random attacks for TORTURE_SECONDS (600), each failure with its seed; TORTURE_BUILD=asan or tsan
 #   make bench-gpu  the same on an NVIDIA GPU (KILN_LIB: folder of the libraries; needs nvcc, no other set-up)
-#   make test-python  the Python package on this machine's python3 (part of make test); make check has 3.10 and 3.13
+#   make test-python  the Python package on this machine's python3 (part of make test); make check has 3.10, 3.13, Triton and JAX
 #   make bench-python  warm calls from Python beside an empty C extension, Numba and Triton
 #   make bench-fleet  entries per second over nginx, Redis and S3 on loopback, beside libcurl and hiredis alone
 #   make peers      other engines beside ours: builds llama.cpp's llama-bench below build/peers first, once

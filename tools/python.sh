@@ -2,7 +2,9 @@
 # The Python package: tests of one version, of all, with sanitizers, and the bench.
 #
 #   tools/python.sh test [PYTHON]    install into a fresh virtual environment under build/python, and run python/tests
-#   tools/python.sh check            the same for 3.10 and 3.13, where pyenv has them, then under address and undefined sanitizers
+#   tools/python.sh check            the same for 3.10 and 3.13, where pyenv has them, then with Triton and JAX, then under address and undefined
+#                                    sanitizers
+#   tools/python.sh hosts [PYTHON]   what has to do with the caches of Triton and JAX, of the versions that docs/python/caches.md names
 #   tools/python.sh bench [ARGS]     warm calls beside an empty C extension, Numba and Triton; torch and JAX where PyPI gives them
 #
 # KILN_PYTHON: the interpreter, python3 by itself. Without PyPI a line says so and the status is 0: nothing else of Kiln needs it.
@@ -65,6 +67,18 @@ test_version() # PYTHON
     KILN_PYTHON_CONTROLS=$environment/controls run_tests "$environment"
 }
 
+# The environment is kept: the two are large.
+test_hosts() # PYTHON
+{
+    environment=$root/build/python/hosts
+    mkdir -p build/python
+    [ -e "$environment/complete" ] ||
+        make_environment "$1" "$environment" numpy pytest setuptools wheel triton==3.5.0 jax==0.7.2 jaxlib==0.7.2 || return 0
+    touch "$environment/complete"
+    install_package "$environment" --force-reinstall
+    run_tests "$environment" -k "triton or jax or caches"
+}
+
 # The interpreter is not sanitized: its own allocator would hide ours, and what it never frees is no leak of ours.
 test_sanitized() # PYTHON
 {
@@ -86,6 +100,7 @@ check()
             say "pyenv has no Python $version; skipped"
         fi
     done
+    test_hosts "${KILN_PYTHON:-python3}"
     test_sanitized "${KILN_PYTHON:-python3}"
 }
 
@@ -109,9 +124,10 @@ mode=${1:-test}
 case $mode in
 test) test_version "${1:-${KILN_PYTHON:-python3}}" ;;
 check) check ;;
+hosts) test_hosts "${1:-${KILN_PYTHON:-python3}}" ;;
 bench) bench "$@" ;;
 *)
-    say "test, check or bench, not $mode"
+    say "test, check, hosts or bench, not $mode"
     exit 2
     ;;
 esac
