@@ -14,6 +14,7 @@
 #   make torture    random attacks for TORTURE_SECONDS (600), each failure with its seed; TORTURE_BUILD=asan or tsan
 #   make bench-gpu  the same on an NVIDIA GPU (KILN_LIB: folder of the libraries; needs nvcc, no other set-up)
 #   make test-python  the Python package on this machine's python3 (part of make test); make check has 3.10, 3.13, Triton and JAX
+#   make wheel      build/wheels: Kiln for Python with LLVM and the base pack inside, for each Python that pyenv has; tested on each
 #   make bench-python  warm calls from Python beside an empty C extension, Numba and Triton
 #   make bench-fleet  entries per second over nginx, Redis and S3 on loopback, beside libcurl and hiredis alone
 #   make peers      other engines beside ours: builds llama.cpp's llama-bench below build/peers first, once
@@ -35,7 +36,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build test-python check-python bench-python base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers asan tsan fuzz format layers install clean
+.PHONY: all setup build test-python check-python bench-python wheel base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers asan tsan fuzz format layers install clean
 
 all: build
 
@@ -63,6 +64,11 @@ test-python: build
 
 check-python: build
 	@tools/python.sh check
+
+wheel: setup
+	@$(CONFIGURE) -B build/static -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_STATIC_LLVM=ON
+	@cmake --build build/static --target kiln mlxc kiln-llvm kiln-trust kiln-remote kiln_command manual base-pack
+	@tools/wheel.sh build/static build/wheels
 
 bench-python: build
 	@tools/python.sh bench $(BENCH_ARGS)

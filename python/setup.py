@@ -1,6 +1,6 @@
 """Builds the extension, and puts libkiln.so with its plug-ins and the command into the package.
 
-KILN_BUILD: the folder of a CMake build to take these from; ../build by itself, where they are built when they are missing. Its
+KILN_BUILD: the folder of a CMake build, or of what it has installed, to take these from, with the base pack where there is one; ../build by itself, where they are built when they are missing. Its
 libraries are opened by their place in the package, so nothing has to be installed beside it.
 KILN_PYTHON_CFLAGS: more options for the compiler: a sanitizer, or -DKILN_LEAVE_OUT for tests (src/leave_out.h).
 """
@@ -18,7 +18,7 @@ from setuptools.command.build_py import build_py
 here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.dirname(here)
 native = os.path.abspath(os.environ.get("KILN_BUILD", os.path.join(root, "build")))
-libraries = ["libkiln.so.0", "libkiln-llvm.so", "libkiln-trust.so", "libkiln-remote.so"]
+libraries = ["libkiln.so.0", "libmlxc.so", "libkiln-llvm.so", "libkiln-trust.so", "libkiln-remote.so"]
 
 
 def version():
@@ -32,7 +32,7 @@ def build_native():
         return
     if not os.path.exists(os.path.join(native, "build.ninja")):
         subprocess.check_call(["cmake", "-Wno-dev", "-G", "Ninja", "-S", root, "-B", native, "--log-level=NOTICE"])
-    subprocess.check_call(["cmake", "--build", native, "--target", "kiln", "kiln-llvm", "kiln-trust", "kiln-remote", "kiln_command"])
+    subprocess.check_call(["cmake", "--build", native, "--target", "kiln", "mlxc", "kiln-llvm", "kiln-trust", "kiln-remote", "kiln_command"])
 
 
 def copy_native(package):
@@ -41,6 +41,10 @@ def copy_native(package):
         os.makedirs(target, exist_ok=True)
         for name in names:
             shutil.copy2(os.path.join(native, folder, name), os.path.join(target, name))
+    base_pack = os.path.join(native, "lib", "kiln", "base.kilnpack")
+    if os.path.exists(base_pack):
+        os.makedirs(os.path.join(package, "_native", "lib", "kiln"), exist_ok=True)
+        shutil.copy2(base_pack, os.path.join(package, "_native", "lib", "kiln", "base.kilnpack"))
 
 
 class BuildExtension(build_ext):
