@@ -18,6 +18,22 @@ say()
     echo "python: $*" >&2
 }
 
+# What an extension is built with: Python.h and virtual environments, of which a bare Debian has neither.
+is_complete() # PYTHON
+{
+    "$1" -c 'import ensurepip, os, sys, sysconfig
+sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))' 2>/dev/null
+}
+
+# Debian's python3 is made complete where it is the one. Status 1: there is none to build with.
+find_python() # PYTHON
+{
+    is_complete "$1" && return
+    KILN_PACKAGES="python3 python3-dev python3-venv" tools/setup.sh && is_complete "$1" && return
+    say "$1 has no Python.h, or can't make virtual environments; skipped"
+    return 1
+}
+
 # A fresh environment with what tests need. Status 1: PyPI can't be reached.
 make_environment() # PYTHON FOLDER PACKAGES...
 {
@@ -121,6 +137,7 @@ bench()
 
 mode=${1:-test}
 [ $# -eq 0 ] || shift
+find_python "${KILN_PYTHON:-python3}" || exit 0
 case $mode in
 test) test_version "${1:-${KILN_PYTHON:-python3}}" ;;
 check) check ;;
