@@ -357,6 +357,30 @@ static void print_entry(struct kiln_attention_printer *p, const char *name, cons
     print_row(p, kiln__name(p->ir, "%$0.in", name).text, kiln__name(p->ir, "%$0.base", name).text, index);
 }
 
+/* Into %most: the sum over the ranges, by `counter`, of what stands in `array` at `column`, times the ranges' weights.
+ */
+static void print_sum(struct kiln_attention_printer *p, const char *counter, const char *array, const char *column)
+{
+    int vectors = p->config.vectors;
+    for (int v = 0; v < vectors; v++)
+        kiln__attention_store(p, "zeroinitializer", kiln__name(p->ir, "%most.$0", v).text);
+    kiln__attention_loop(p, counter, "%n", 1);
+    print_entry(p, counter, array, column);
+    print_row(p, kiln__name(p->ir, "%$0.weight", counter).text, "%scores", kiln__name(p->ir, "%$0", counter).text);
+    for (int v = 0; v < vectors; v++) {
+        struct kiln_name most = kiln__name(p->ir, "%most.$0", v), x = kiln__name(p->ir, "%$0.x$1", counter, v);
+        struct kiln_name weight = kiln__name(p->ir, "%$0.w$1", counter, v);
+        struct kiln_name before = kiln__name(p->ir, "%$0.b$1", counter, v);
+        struct kiln_name sum = kiln__name(p->ir, "%$0.y$1", counter, v);
+        kiln__attention_load(p, x.text, kiln__name(p->ir, "%$0.in.$1", counter, v).text);
+        kiln__attention_load(p, weight.text, kiln__name(p->ir, "%$0.weight.$1", counter, v).text);
+        kiln__attention_load(p, before.text, most.text);
+        kiln__attention_multiply_add(p, sum.text, x.text, weight.text, before.text);
+        kiln__attention_store(p, sum.text, most.text);
+    }
+    kiln__attention_end(p, counter);
+}
+
 /* Scores are the largest of each range; their exponentials are the weights of its sums. */
 void kiln__attention_print_combination(struct kiln_attention_printer *p)
 {
@@ -377,42 +401,14 @@ void kiln__attention_print_combination(struct kiln_attention_printer *p)
     print_largest(p, "%n", 0);
     kiln__print(p->ir, "  %filled = mul nuw nsw i64 %n, $0\n", p->rows);
     kiln__attention_exponentials(p, "%filled");
-    for (int v = 0; v < vectors; v++)
-        kiln__attention_store(p, "zeroinitializer", kiln__name(p->ir, "%most.$0", v).text);
-    kiln__attention_loop(p, "c", "%n", 1);
-    print_entry(p, "c", "%keys", "1");
-    print_row(p, "%c.weight", "%scores", "%c");
-    for (int v = 0; v < vectors; v++) {
-        struct kiln_name most = kiln__name(p->ir, "%most.$0", v), x = kiln__name(p->ir, "%c.x$0", v);
-        struct kiln_name weight = kiln__name(p->ir, "%c.w$0", v), before = kiln__name(p->ir, "%c.b$0", v);
-        kiln__attention_load(p, x.text, kiln__name(p->ir, "%c.in.$0", v).text);
-        kiln__attention_load(p, weight.text, kiln__name(p->ir, "%c.weight.$0", v).text);
-        kiln__attention_load(p, before.text, most.text);
-        kiln__attention_multiply_add(p, kiln__name(p->ir, "%c.y$0", v).text, x.text, weight.text, before.text);
-        kiln__attention_store(p, kiln__name(p->ir, "%c.y$0", v).text, most.text);
-    }
-    kiln__attention_end(p, "c");
+    print_sum(p, "c", "%keys", "1");
     print_row(p, "%total.at", "%state", "1");
     for (int v = 0; v < vectors; v++) {
         kiln__attention_load(p, kiln__name(p->ir, "%total$0", v).text, kiln__name(p->ir, "%most.$0", v).text);
         kiln__attention_store(p, kiln__name(p->ir, "%total$0", v).text, kiln__name(p->ir, "%total.at.$0", v).text);
     }
     kiln__attention_loop(p, "d", "%width", 1);
-    for (int v = 0; v < vectors; v++)
-        kiln__attention_store(p, "zeroinitializer", kiln__name(p->ir, "%most.$0", v).text);
-    kiln__attention_loop(p, "m", "%n", 1);
-    print_entry(p, "m", "%values", "%d");
-    print_row(p, "%m.weight", "%scores", "%m");
-    for (int v = 0; v < vectors; v++) {
-        struct kiln_name most = kiln__name(p->ir, "%most.$0", v), x = kiln__name(p->ir, "%m.x$0", v);
-        struct kiln_name weight = kiln__name(p->ir, "%m.w$0", v), before = kiln__name(p->ir, "%m.b$0", v);
-        kiln__attention_load(p, x.text, kiln__name(p->ir, "%m.in.$0", v).text);
-        kiln__attention_load(p, weight.text, kiln__name(p->ir, "%m.weight.$0", v).text);
-        kiln__attention_load(p, before.text, most.text);
-        kiln__attention_multiply_add(p, kiln__name(p->ir, "%m.y$0", v).text, x.text, weight.text, before.text);
-        kiln__attention_store(p, kiln__name(p->ir, "%m.y$0", v).text, most.text);
-    }
-    kiln__attention_end(p, "m");
+    print_sum(p, "m", "%values", "%d");
     print_row(p, "%d.to", "%sums", "%d");
     for (int v = 0; v < vectors; v++) {
         kiln__attention_load(p, kiln__name(p->ir, "%d.sum$0", v).text, kiln__name(p->ir, "%most.$0", v).text);
