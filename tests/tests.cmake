@@ -11,7 +11,7 @@ find_library(CMOCKA cmocka REQUIRED)
 add_library(checks STATIC ${CMAKE_SOURCE_DIR}/tests/support/check.c) # checks that say what broke, over cmocka
 target_include_directories(checks PRIVATE include tests)
 target_link_libraries(checks PUBLIC ${CMOCKA} m)
-set(engine_tests "array|graph|ops|codegen|trace|run")
+set(engine_tests "array|graph|ops|codegen|trace|transform|run")
 file(GLOB unit_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/test_*.c)
 foreach(source ${unit_tests})
   get_filename_component(name ${source} NAME_WE)

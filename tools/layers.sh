@@ -2,7 +2,7 @@
 # Lists includes that point upwards: a layer may include itself and the layers before it in this order. The command, the
 # bench and the examples include public headers, and of src only what kiln_json holds (cli/cli.cmake).
 cd "$(dirname "$0")/.." || exit 1
-layers="base device key store link cache array graph ops trace codegen compiler trust remote run mlxc"
+layers="base device key store link cache array graph ops trace transform codegen compiler trust remote run mlxc"
 
 # Allowed although the order says otherwise: tables of plain data through which the plug-ins are opened.
 allowed="compiler/plugin.h trust/trust_plugin.h"
