@@ -129,7 +129,7 @@ struct kiln_array *kiln__node_take_output(struct kiln_node *node, uint32_t idx)
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 
-/* The trace that the result belongs to: 0, or the one that runs, which all tracers among the inputs have to be of. */
+/* The trace that the result belongs to: 0, or the innermost one of the inputs, all of which have to run. */
 static kiln_status find_trace(const struct kiln_call *call, uint64_t *out, kiln_error *err)
 {
     uint64_t trace = 0;
@@ -141,10 +141,10 @@ static kiln_status find_trace(const struct kiln_call *call, uint64_t *out, kiln_
                               "directly; use the argument that the function was given.",
                               kiln__ops[call->op].name, i);
         if (id == 0) continue;
-        if (id != kiln__tracing.id)
+        if (!kiln__tracing_runs(id))
             return kiln__fail(err, KILN_INVALID, "[%s] Input %zu: array belongs to a trace that has ended.",
                               kiln__ops[call->op].name, i);
-        trace = id;
+        if (id > trace) trace = id;
     }
     *out = trace;
     return KILN_OK;
@@ -164,7 +164,7 @@ static kiln_status make_lazy(const struct kiln_call *call, const struct kiln_res
     }
     array->trace = trace;
     atomic_store_explicit(&array->node, node, memory_order_release);
-    status = trace ? kiln__tracing_keep(array, err) : KILN_OK;
+    status = trace && trace == kiln__tracing.id ? kiln__tracing_keep(array, err) : KILN_OK;
     if (status)
         kiln__array_unref(array);
     else

@@ -1,11 +1,19 @@
 /*
- * tracing.c - see tracing.h. One trace runs per thread, so its state needs no lock.
+ * tracing.c - see tracing.h. Traces belong to their thread, so their state needs no lock.
  */
 #include "graph/tracing.h"
 
 #include <stdlib.h>
 
 _Thread_local struct kiln_tracing kiln__tracing;
+
+bool kiln__tracing_runs(uint64_t id)
+{
+    if (id == kiln__tracing.id) return true;
+    for (size_t i = kiln__tracing.nested_count; i-- > 0;)
+        if (kiln__tracing.nested[i].id == id) return true;
+    return false;
+}
 
 bool kiln__tracing_replaces(const struct kiln_array *array)
 {

@@ -29,11 +29,16 @@ static void end_trace(void)
 /* A function that left its trace with longjmp() has ended it. Its tracers leak: who else holds them is not known. */
 bool kiln__trace_running(void)
 {
-    if (__builtin_expect(kiln__tracing.id == 0, 1)) return false;
-    if (!kiln__frame_is_lost(kiln__tracing.frame, kiln__frame())) return true;
-    end_trace();
-    kiln__tracing.tracer_count = 0;
-    return false;
+    struct kiln_tracing *tracing = &kiln__tracing;
+    if (__builtin_expect(tracing->id == 0 && tracing->nested_count == 0, 1)) return false;
+    uintptr_t here = kiln__frame();
+    while (tracing->nested_count && kiln__frame_is_lost(tracing->nested[tracing->nested_count - 1].frame, here))
+        tracing->nested_count--;
+    if (tracing->id && kiln__frame_is_lost(tracing->frame, here)) {
+        end_trace();
+        tracing->tracer_count = 0;
+    }
+    return tracing->id || tracing->nested_count;
 }
 
 /* ---- the walk ------------------------------------------------------------------------------------------------- */
@@ -342,6 +347,27 @@ kiln_status kiln__trace_function(const struct kiln_traced *function, struct kiln
     else
         *out = tape;
     return status;
+}
+
+/* ---- traces inside of others ------------------------------------------------------------------------------------ */
+
+kiln_status kiln__trace_nested(kiln_callback callback, void *payload, struct kiln_array *const *placeholders,
+                               size_t count, struct kiln_array ***outputs, size_t *output_count, kiln_error *err)
+{
+    struct kiln_tracing *tracing = &kiln__tracing;
+    struct kiln_traced function = {.callback = callback, .payload = payload};
+    struct function_call call = {
+        &function, (struct kiln_array **)(uintptr_t)placeholders, outputs, count, output_count, err, KILN_OK};
+    kiln__trace_running(); /* forgets traces that were left by a jump */
+    size_t depth = tracing->nested_count;
+    if (depth == KILN_NESTED_TRACES)
+        return kiln__fail(err, KILN_INVALID, "Transforms are nested more than %d deep.", KILN_NESTED_TRACES);
+    tracing->nested[tracing->nested_count++] = (struct kiln_nested_trace){atomic_fetch_add(&next_id, 1), kiln__frame()};
+    for (size_t i = 0; i < count; i++)
+        if (placeholders[i]->trace == KILN_NEXT_TRACE) placeholders[i]->trace = tracing->nested[depth].id;
+    bool returned = kiln__call_client(call_callback, &call);
+    tracing->nested_count = depth;
+    return returned ? call.status : kiln__fail(err, KILN_LOWER_FAILED, "The thread left the function.");
 }
 
 void kiln__tape_free(struct kiln_tape *tape)
