@@ -64,6 +64,13 @@ mlx_closure walk_closure(void)
     return mlx_closure_new_func(copy_inputs);
 }
 
+mlx_distributed_group walk_group(void)
+{
+    mlx_distributed_group group = mlx_distributed_group_new();
+    mlx_distributed_init(&group, false, NULL);
+    return group;
+}
+
 /* A stream of nothing. */
 static bool is_good(void *self)
 {

@@ -50,6 +50,7 @@ mlx_vector_vector_array walk_vector_vector_array(void);
 mlx_map_string_to_array walk_map_string_to_array(void);
 mlx_map_string_to_string walk_map_string_to_string(void);
 mlx_io_vtable walk_vtable(void);
+mlx_distributed_group walk_group(void);
 void walk_handler(const char *text, void *data);
 void *walk_function(const char *function, const char *parameter);
 
@@ -75,7 +76,7 @@ HANDLE(mlx_closure_custom_vmap, mlx_closure_custom_vmap_new())
 HANDLE(mlx_io_reader, mlx_io_reader_new(NULL, walk_vtable()))
 HANDLE(mlx_io_writer, mlx_io_writer_new(NULL, walk_vtable()))
 HANDLE(mlx_io_gguf, mlx_io_gguf_new())
-HANDLE(mlx_distributed_group, (mlx_distributed_group){NULL})
+HANDLE(mlx_distributed_group, walk_group())
 HANDLE(mlx_node_namer, mlx_node_namer_new())
 HANDLE(mlx_fast_metal_kernel, (mlx_fast_metal_kernel){NULL})
 HANDLE(mlx_fast_metal_kernel_config, mlx_fast_metal_kernel_config_new())
