@@ -38,22 +38,39 @@ const char *kiln__own_folder(void)
 }
 
 /* What is not a file, such as a fifo, might be waited for. */
-char *kiln__path_beside(const char *file)
+static bool is_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* In the folder of this version, so that what several versions installed stands side by side; else in `folder` itself.
+ */
+static char *path_in(const char *folder, const char *file)
 {
     char *path;
-    struct stat info;
-    if (!own_folder) return NULL;
-    if (asprintf(&path, "%s/%s", own_folder, file) < 0) return NULL;
-    if (!is_program || (stat(path, &info) == 0 && S_ISREG(info.st_mode))) return path;
+    const char *slash = strrchr(file, '/');
+    if (asprintf(&path, "%s/kiln/" KILN_VERSION "/%s", folder, slash ? slash + 1 : file) < 0) return NULL;
+    if (is_file(path)) return path;
     free(path);
-    return asprintf(&path, "%s/../lib/%s", own_folder, file) < 0 ? NULL : path;
+    return asprintf(&path, "%s/%s", folder, file) < 0 ? NULL : path;
+}
+
+char *kiln__path_beside(const char *file)
+{
+    char *library_folder;
+    char *path = own_folder ? path_in(own_folder, file) : NULL;
+    if (!path || !is_program || is_file(path)) return path;
+    free(path);
+    if (asprintf(&library_folder, "%s/../lib", own_folder) < 0) return NULL;
+    path = path_in(library_folder, file);
+    free(library_folder);
+    return path;
 }
 
 static kiln_status open_at(const char *path, const char *symbol, const void **out, kiln_error *err)
 {
-    struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
-        return kiln__fail(err, KILN_IO, "%s is not there; it is installed beside libkiln.so", path);
+    if (!is_file(path)) return kiln__fail(err, KILN_IO, "%s is not there; it is installed beside libkiln.so", path);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) return kiln__fail(err, KILN_IO, "can't open %s: %s", path, dlerror());
     *out = dlsym(library, symbol);

@@ -2,7 +2,9 @@
  * beside.h - what stands beside libkiln.so: libraries that are opened when they are needed, and files.
  *
  * Where the library is was noted when it was loaded, as an absolute path, so chdir() and a variable that names another
- * place change nothing. In a program that has this code inside (a test), its own folder counts, and ../lib from there.
+ * place change nothing. In a program that has this code inside (a test, or one linked with libkiln.a), its own folder
+ * counts, and ../lib from there. Below each such folder, kiln/VERSION/ comes first: there `make install` puts what
+ * belongs to one version, so that several stand side by side.
  */
 #ifndef KILN_BASE_BESIDE_H
 #define KILN_BASE_BESIDE_H
@@ -12,8 +14,8 @@
 /* The folder of the library, or of the program, that this code is in; NULL: not known. */
 const char *kiln__own_folder(void);
 
-/* Where `file` ("libkiln-trust.so", "kiln/base.kilnpack") would stand, be it there or not: in memory of its own. NULL:
- * the folder is not known, or out of memory. From every thread. */
+/* Where `file` ("libkiln-trust.so", "kiln/base.kilnpack") stands or would stand: in memory of its own. NULL: the folder
+ * is not known, or out of memory. From every thread. */
 char *kiln__path_beside(const char *file);
 
 /*

@@ -12,16 +12,15 @@
 #include "cache/kernels/toolchain.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/config.h"
 #include "base/trust.h"
 #include "compiler/plugin.h"
@@ -37,31 +36,12 @@
 
 /* ---- where the plug-in is ------------------------------------------------------------------------------------- */
 
-static char *own_folder; /* of the library this code is in, absolute; NULL: not known. Written once, by note_folder() */
-
-/*
- * The path by which the loader found the library is relative where an entry of LD_LIBRARY_PATH is, and true only until
- * the process goes to another folder; so it is made absolute while the library is being loaded. In a program that has
- * this code inside, the loader says argv[0], which is whatever the program was started with; the kernel knows better.
- */
-__attribute__((constructor)) static void note_folder(void)
-{
-    Dl_info info;
-    struct link_map *map = NULL;
-    char *path = NULL;
-    if (!dladdr1((const void *)&kiln__plugin_path, &info, (void **)&map, RTLD_DL_LINKMAP) || !map) return;
-    path = map->l_name[0] ? kiln__path_absolute(map->l_name, NULL) : realpath("/proc/self/exe", NULL);
-    char *slash = path ? strrchr(path, '/') : NULL;
-    if (slash) *slash = '\0';
-    own_folder = path;
-}
-
 /* In memory of its own; NULL: out of memory, or there is no such path. */
 static char *find_plugin(void)
 {
     const char *named = kiln__config("KILN_PLUGIN");
     if (named && *named) return kiln__path_absolute(named, kiln__folder_at_load());
-    return own_folder ? kiln__path_absolute("libkiln-llvm.so", own_folder) : NULL;
+    return kiln__path_beside("libkiln-llvm.so");
 }
 
 kiln_status kiln__plugin_path(char *out, size_t size, kiln_error *err)
@@ -179,7 +159,8 @@ static bool llvm_id(char *out, size_t size)
         if (id_in_folder(path, length, out, size)) return true;
         path += length + (path[length] == ':');
     }
-    if (own_folder && id_in_folder(own_folder, strlen(own_folder), out, size)) return true;
+    const char *own = kiln__own_folder();
+    if (own && id_in_folder(own, strlen(own), out, size)) return true;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (id_in_folder(folders[i], strlen(folders[i]), out, size)) return true;
     return false;
