@@ -5,7 +5,7 @@
 #   make test       build with gcc and clang, run tests  make fuzz    every fuzz target for FUZZ_SECONDS
 #   make bench      measure, with floors of this run     make format  clang-format on our sources
 #   make base-pack  kernels that programs need first, beside the library: docs/base-pack.md
-#   make install    base-pack too; PREFIX, DESTDIR       make layers  includes that point upwards; part of make test
+#   make install    base-pack too; PREFIX, DESTDIR; make uninstall   make layers  includes that point upwards; part of make test
 #   make clean      remove build/                        make soak    tests that take minutes
 #   make check      what a release runs: test, asan, tsan, fuzz, torture, tidy, abi and fleet
 #   make fleet-demo one cache for a fleet: CI signs, hosts compile nothing; on nginx, Redis and S3 of this machine
@@ -36,7 +36,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build test-python check-python bench-python wheel base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers asan tsan fuzz format layers install clean
+.PHONY: all setup build installed test-python check-python bench-python wheel base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers asan tsan fuzz format layers install uninstall clean
 
 all: build
 
@@ -47,7 +47,12 @@ build: setup
 	@$(CONFIGURE) -B build -DCMAKE_C_COMPILER=$(CC_GCC)
 	@cmake --build build
 
-base-pack: build
+# What is installed, without tests.
+installed: setup
+	@$(CONFIGURE) -B build -DCMAKE_C_COMPILER=$(CC_GCC)
+	@cmake --build build --target installed
+
+base-pack: installed
 	@cmake --build build --target base-pack
 
 demo: base-pack
@@ -67,7 +72,7 @@ check-python: build
 
 wheel: setup
 	@$(CONFIGURE) -B build/static -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_STATIC_LLVM=ON
-	@cmake --build build/static --target kiln mlxc kiln-llvm kiln-trust kiln-remote kiln_command manual base-pack
+	@cmake --build build/static --target installed base-pack
 	@tools/wheel.sh build/static build/wheels
 
 bench-python: build
@@ -157,6 +162,11 @@ layers:
 
 install: base-pack
 	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
+	@cp build/install_manifest.txt build/installed_files.txt
+
+# What the last `make install` of this build folder wrote.
+uninstall:
+	@tools/uninstall.sh build/installed_files.txt "$(DESTDIR)"
 
 clean:
 	rm -rf build

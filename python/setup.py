@@ -26,9 +26,17 @@ def version():
         return re.search(r'#define KILN_VERSION "(.*)"', header.read()).group(1)
 
 
+def built(name):
+    """Where a library or the base pack is: a build has plug-ins beside libkiln.so, an installed tree in the folder of this version."""
+    for folder in ("", os.path.join("kiln", version()), "kiln"):
+        path = os.path.join(native, "lib", folder, name)
+        if os.path.exists(path):
+            return path
+    return None
+
+
 def build_native():
-    wanted = [os.path.join(native, "lib", name) for name in libraries] + [os.path.join(native, "bin", "kiln")]
-    if all(map(os.path.exists, wanted)):
+    if all(map(built, libraries)) and os.path.exists(os.path.join(native, "bin", "kiln")):
         return
     if not os.path.exists(os.path.join(native, "build.ninja")):
         subprocess.check_call(["cmake", "-Wno-dev", "-G", "Ninja", "-S", root, "-B", native, "--log-level=NOTICE"])
@@ -36,15 +44,13 @@ def build_native():
 
 
 def copy_native(package):
-    for folder, names in (("lib", libraries), ("bin", ["kiln"])):
+    wanted = [("lib", built(name)) for name in libraries] + [("bin", os.path.join(native, "bin", "kiln"))]
+    if built("base.kilnpack"):
+        wanted.append((os.path.join("lib", "kiln"), built("base.kilnpack")))
+    for folder, path in wanted:
         target = os.path.join(package, "_native", folder)
         os.makedirs(target, exist_ok=True)
-        for name in names:
-            shutil.copy2(os.path.join(native, folder, name), os.path.join(target, name))
-    base_pack = os.path.join(native, "lib", "kiln", "base.kilnpack")
-    if os.path.exists(base_pack):
-        os.makedirs(os.path.join(package, "_native", "lib", "kiln"), exist_ok=True)
-        shutil.copy2(base_pack, os.path.join(package, "_native", "lib", "kiln", "base.kilnpack"))
+        shutil.copy2(path, target)
 
 
 class BuildExtension(build_ext):

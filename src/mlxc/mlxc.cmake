@@ -15,8 +15,10 @@ add_custom_command(OUTPUT ${abi_functions}
   DEPENDS ${abi_table} ${CMAKE_SOURCE_DIR}/tools/abi_functions.awk VERBATIM)
 
 layer_sources(mlxc_sources mlxc)
-add_library(mlxc SHARED ${mlxc_sources} ${abi_functions})
-target_include_directories(mlxc PUBLIC include PRIVATE src)
+add_library(mlxc_objects OBJECT ${mlxc_sources} ${abi_functions})
+target_include_directories(mlxc_objects PRIVATE include src)
+add_library(mlxc SHARED $<TARGET_OBJECTS:mlxc_objects>)
+target_include_directories(mlxc PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # The definitions meet the headers here: a name without a declaration, or with another type, does not compile.
 set_source_files_properties(${abi_functions} PROPERTIES
   COMPILE_OPTIONS "-Wno-unused-parameter;-Werror=missing-prototypes")
@@ -30,5 +32,13 @@ set_target_properties(mlxc PROPERTIES LINK_DEPENDS ${mlxc_map} INSTALL_RPATH "$O
 enable_testing()
 add_test(NAME mlxc_headers COMMAND sh ${CMAKE_SOURCE_DIR}/tools/abi_check.sh ${AWK} ${CMAKE_SOURCE_DIR})
 
-install(TARGETS mlxc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/mlx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# libmlxc.a: one object, so that strong definitions win over weak ones as they do in libmlxc.so, with the same names in it.
+set(mlxc_object ${CMAKE_BINARY_DIR}/mlxc_static.o)
+add_custom_command(OUTPUT ${mlxc_object}
+  COMMAND ${CMAKE_LINKER} -r -o ${mlxc_object}.new $<TARGET_OBJECTS:mlxc_objects> $<TARGET_OBJECTS:kiln_engine>
+  COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=mlx_* --keep-global-symbol=_mlx_* ${mlxc_object}.new ${mlxc_object}
+  DEPENDS mlxc_objects kiln_engine $<TARGET_OBJECTS:mlxc_objects> $<TARGET_OBJECTS:kiln_engine> COMMAND_EXPAND_LISTS VERBATIM)
+add_library(mlxc_static STATIC ${mlxc_object})
+set_target_properties(mlxc_static PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME mlxc)
+target_include_directories(mlxc_static INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(mlxc_static INTERFACE kiln_static m)
