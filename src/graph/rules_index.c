@@ -290,22 +290,22 @@ kiln_status kiln__shape_update_dynamic(const struct kiln_call *call, struct kiln
 
 /* ---- load -------------------------------------------------------------------------------------------------------- */
 
-/* load: the offset, the dtype, the dims; the input is a handle to what is read, from run/io/source.c. */
+/* load: the offset, the dtype, the form (run/io/source.h), the dims; the input is a handle to what is read. */
 kiln_status kiln__dtype_load(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     as_they_are(call, out);
-    if (call->attr_count < 2 || call->attrs[1] < 0 || call->attrs[1] >= KILN_DTYPE_COUNT)
-        return kiln__refuse(call, err, "expected an offset and a dtype.");
+    if (call->attr_count < 3 || call->attrs[1] < 0 || call->attrs[1] >= KILN_DTYPE_COUNT)
+        return kiln__refuse(call, err, "expected an offset, a dtype and a form.");
     out->dtype = (enum kiln_dtype)call->attrs[1];
     return KILN_OK;
 }
 
 kiln_status kiln__shape_load(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
-    kiln_status status = check_rank(call, call->attr_count - 2, err);
+    kiln_status status = check_rank(call, call->attr_count - 3, err);
     if (status) return status;
-    out->ndim = call->attr_count - 2;
-    for (size_t i = 0; i < out->ndim; i++) out->dims[i] = (int)call->attrs[2 + i];
+    out->ndim = call->attr_count - 3;
+    for (size_t i = 0; i < out->ndim; i++) out->dims[i] = (int)call->attrs[3 + i];
     return KILN_OK;
 }
 

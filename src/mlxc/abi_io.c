@@ -4,6 +4,7 @@
  */
 #include "mlxc/abi_io.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,51 @@ kiln_status kiln__io_source(struct kiln_io *io, struct kiln_source **out, kiln_e
     source->base = (struct kiln_source){.refs = 1, .read = read_io, .free = free_source};
     *out = &source->base;
     return KILN_OK;
+}
+
+kiln_status kiln__io_open(struct kiln_io *io, struct kiln_source **out, kiln_error *err)
+{
+    const struct mlx_io_vtable_ *table = &io->table;
+    if (!table->good(io->desc) || !table->is_open(io->desc))
+        return kiln__fail(err, KILN_INVALID, "[load] the reader is not open");
+    kiln_status status = kiln__io_source(io, out, err);
+    if (status) return status;
+    table->seek(io->desc, 0, SEEK_END);
+    (*out)->size = table->tell(io->desc);
+    return KILN_OK;
+}
+
+/* ---- a sink over a writer ---------------------------------------------------------------------------------------- */
+
+struct writing {
+    const struct kiln_io *io;
+    const char *data;
+    size_t size;
+    bool is_good;
+};
+
+static void call_writer(void *context)
+{
+    struct writing *writing = context;
+    const struct kiln_io *io = writing->io;
+    io->table.write(io->desc, writing->data, writing->size);
+    writing->is_good = io->table.good(io->desc);
+}
+
+static bool write_io(void *context, const void *data, size_t size)
+{
+    struct writing writing = {.io = context, .data = data, .size = size};
+    errno = EIO;
+    bool returned = kiln__call_client(call_writer, &writing);
+    return returned && writing.is_good;
+}
+
+kiln_status kiln__save_io(const char *name, struct kiln_io *io, kiln_saver *save, const void *what, kiln_error *err)
+{
+    if (!io->table.good(io->desc) || !io->table.is_open(io->desc))
+        return kiln__fail(err, KILN_INVALID, "[%s] the writer is not open", name);
+    const struct kiln_sink sink = {name, write_io, io};
+    return save(&sink, what, err);
 }
 
 /* ---- the ABI ----------------------------------------------------------------------------------------------------- */

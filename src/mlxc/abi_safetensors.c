@@ -5,16 +5,13 @@
  */
 #include "run/io/safetensors.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "mlxc/abi_io.h"
 #include "mlxc/abi_map.h"
 #include "run/eval.h"
-#include "run/ops/operation.h"
 
 enum { LENGTH_SIZE = 8 };
 
@@ -48,8 +45,8 @@ static kiln_status fill_arrays(struct kiln_map *map, const struct kiln_safetenso
     for (size_t i = 0; status == KILN_OK && i < file->tensor_count; i++) {
         const struct kiln_tensor *tensor = &file->tensors[i];
         struct kiln_array *array = NULL;
-        status =
-            kiln__source_load(handle, data + tensor->offset, tensor->dtype, tensor->dims, tensor->ndim, &array, err);
+        status = kiln__source_load(handle, data + tensor->offset, KILN_LOAD_PLAIN, tensor->dtype, tensor->dims,
+                                   tensor->ndim, &array, err);
         if (status == KILN_OK && !kiln__map_put_array(map, tensor->name, array))
             status = kiln__no_memory(err, "the arrays of a file");
     }
@@ -163,8 +160,9 @@ int mlx_load_safetensors_reader(mlx_map_string_to_array *res_0, mlx_map_string_t
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-/* Writes bytes to a file or a writer; false when that failed. */
-typedef bool write_bytes(void *context, const void *data, size_t size);
+struct saved {
+    const struct kiln_map *arrays, *texts;
+};
 
 static kiln_status evaluate(const struct kiln_map *map, kiln_error *err)
 {
@@ -202,89 +200,31 @@ static kiln_status print_header(const struct kiln_map *arrays, const struct kiln
     return status;
 }
 
-static kiln_status write_packed(const struct kiln_array *array, write_bytes *write, void *context, kiln_error *err)
+/* A kiln_saver. */
+static kiln_status write_all(const struct kiln_sink *sink, const void *what, kiln_error *err)
 {
-    size_t size = (size_t)array->size * kiln__dtype_size(array->dtype);
-    char *packed = array->row_contiguous || size == 0 ? NULL : malloc(size);
-    if (!packed && !array->row_contiguous && size) return kiln__no_memory(err, "saving");
-    kiln_status status = packed ? kiln__copy_packed(array, packed, err) : KILN_OK;
-    if (status == KILN_OK && size > 0 && !write(context, packed ? packed : array->data, size))
-        status = kiln__fail(err, KILN_INVALID, "[save_safetensors] writing failed: %s", strerror(errno));
-    free(packed);
-    return status;
-}
-
-static kiln_status write_array(struct kiln_array *array, write_bytes *write, void *context, kiln_error *err)
-{
-    struct kiln_array *here = NULL;
-    kiln_status status = kiln__array_at(array, 0, &here, err);
-    if (status == KILN_OK) status = write_packed(here, write, context, err);
-    kiln__array_unref(here);
-    return status;
-}
-
-static kiln_status write_all(const struct kiln_map *arrays, const struct kiln_map *texts, write_bytes *write,
-                             void *context, kiln_error *err)
-{
+    const struct saved *saved = what;
     struct kiln_buffer header = {0};
     unsigned char length[LENGTH_SIZE];
-    kiln_status status = print_header(arrays, texts, &header, err);
+    kiln_status status = print_header(saved->arrays, saved->texts, &header, err);
     for (int i = 0; i < LENGTH_SIZE; i++) length[i] = (unsigned char)((uint64_t)header.size >> 8 * i);
-    if (status == KILN_OK && (!write(context, length, LENGTH_SIZE) || !write(context, header.data, header.size)))
-        status = kiln__fail(err, KILN_INVALID, "[save_safetensors] writing the header failed: %s", strerror(errno));
+    if (status == KILN_OK) status = kiln__sink_write(sink, length, LENGTH_SIZE, err);
+    if (status == KILN_OK) status = kiln__sink_write(sink, header.data, header.size, err);
     kiln__buffer_release(&header);
-    for (size_t i = 0; status == KILN_OK && i < arrays->count; i++)
-        status = write_array(arrays->entries[i].array, write, context, err);
-    return status;
-}
-
-static bool write_to_file(void *context, const void *data, size_t size)
-{
-    return fwrite(data, 1, size, context) == size;
-}
-
-static bool write_to_io(void *context, const void *data, size_t size)
-{
-    struct kiln_io *io = context;
-    errno = EIO;
-    io->table.write(io->desc, data, size);
-    return io->table.good(io->desc);
-}
-
-/* Writes to a temporary name and renames it: a reader sees the old file or the whole new one. */
-static kiln_status write_file(const char *path, const struct kiln_map *arrays, const struct kiln_map *texts,
-                              kiln_error *err)
-{
-    struct kiln_buffer name = {0};
-    kiln__buffer_printf(&name, "%s.%ld.part", path, (long)getpid());
-    if (name.failed) return kiln__no_memory(err, "a file name");
-    FILE *file = fopen((const char *)name.data, "wb");
-    kiln_status status = file ? write_all(arrays, texts, write_to_file, file, err)
-                              : kiln__fail(err, KILN_INVALID, "[save_safetensors] \"%.400s\" can't be written: %s",
-                                           path, strerror(errno));
-    bool is_whole = !file || fclose(file) == 0;
-    if (status == KILN_OK && (!is_whole || rename((const char *)name.data, path) != 0))
-        status =
-            kiln__fail(err, KILN_INVALID, "[save_safetensors] \"%.400s\" can't be written: %s", path, strerror(errno));
-    if (status != KILN_OK && file) unlink((const char *)name.data);
-    kiln__buffer_release(&name);
+    for (size_t i = 0; status == KILN_OK && i < saved->arrays->count; i++)
+        status = kiln__sink_write_array(sink, saved->arrays->entries[i].array, err);
     return status;
 }
 
 int mlx_save_safetensors(const char *file, const mlx_map_string_to_array param, const mlx_map_string_to_string metadata)
 {
-    static const char ending[] = ".safetensors";
     kiln_error err;
-    struct kiln_buffer path = {0};
     if (KILN_NO_POINTER(file) || KILN_NO_HANDLE(param, "mlx_map_string_to_array") ||
         KILN_NO_HANDLE(metadata, "mlx_map_string_to_string"))
         return 1;
-    size_t size = strlen(file), tail = sizeof ending - 1;
-    bool is_named = size >= tail && strcmp(file + size - tail, ending) == 0;
-    kiln__buffer_printf(&path, "%s%s", file, is_named ? "" : ending);
-    kiln_status status = path.failed ? kiln__no_memory(&err, "a file name") : evaluate(param.ctx, &err);
-    if (status == KILN_OK) status = write_file((const char *)path.data, param.ctx, metadata.ctx, &err);
-    kiln__buffer_release(&path);
+    const struct saved saved = {param.ctx, metadata.ctx};
+    kiln_status status = evaluate(param.ctx, &err);
+    if (status == KILN_OK) status = kiln__save_file("save_safetensors", file, ".safetensors", write_all, &saved, &err);
     return status ? KILN_FAIL(&err) : 0;
 }
 
@@ -295,9 +235,9 @@ int mlx_save_safetensors_writer(mlx_io_writer in_stream, const mlx_map_string_to
     if (KILN_NO_HANDLE(in_stream, "mlx_io_writer") || KILN_NO_HANDLE(param, "mlx_map_string_to_array") ||
         KILN_NO_HANDLE(metadata, "mlx_map_string_to_string"))
         return 1;
-    struct kiln_io *io = kiln__unwrap_io(in_stream.ctx);
-    if (evaluate(param.ctx, &err)) return KILN_FAIL(&err);
-    if (!io->table.good(io->desc) || !io->table.is_open(io->desc))
-        return KILN_FAIL_TEXT("[save_safetensors] the writer is not open");
-    return write_all(param.ctx, metadata.ctx, write_to_io, io, &err) ? KILN_FAIL(&err) : 0;
+    const struct saved saved = {param.ctx, metadata.ctx};
+    kiln_status status = evaluate(param.ctx, &err);
+    if (status == KILN_OK)
+        status = kiln__save_io("save_safetensors", kiln__unwrap_io(in_stream.ctx), write_all, &saved, &err);
+    return status ? KILN_FAIL(&err) : 0;
 }

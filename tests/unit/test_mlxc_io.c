@@ -1,6 +1,7 @@
 /*
  * test_mlxc_io.c - maps, closures with named arrays, and safetensors through files and through the caller's functions.
  */
+#include "support/memory_io.h"
 #include "support/one_file.h"
 
 /* ---- maps
@@ -237,87 +238,6 @@ static void files_that_shrink(void **state)
 /* ---- the caller's functions
  * ---------------------------------------------------------------------------------------------- */
 
-struct memory {
-    char data[1024], calls[512];
-    size_t size, at;
-    bool is_bad, is_freed;
-};
-
-static void note(struct memory *memory, const char *format, size_t number)
-{
-    size_t used = strlen(memory->calls);
-    snprintf(memory->calls + used, sizeof memory->calls - used, format, number);
-}
-
-static bool memory_is_open(void *desc)
-{
-    note(desc, "open ", 0);
-    return true;
-}
-
-static bool memory_good(void *desc)
-{
-    return !((struct memory *)desc)->is_bad;
-}
-
-static size_t memory_tell(void *desc)
-{
-    note(desc, "tell ", 0);
-    return ((struct memory *)desc)->at;
-}
-
-static void memory_seek(void *desc, int64_t offset, int whence)
-{
-    struct memory *memory = desc;
-    note(desc, "seek ", 0);
-    memory->at = (size_t)offset + (whence == SEEK_END ? memory->size : whence == SEEK_CUR ? memory->at : 0);
-}
-
-static void memory_read_at(void *desc, char *data, size_t n, size_t offset)
-{
-    struct memory *memory = desc;
-    note(desc, "at%zu ", n);
-    if (offset + n > memory->size)
-        memory->is_bad = true;
-    else
-        memcpy(data, memory->data + offset, n);
-}
-
-static void memory_read(void *desc, char *data, size_t n)
-{
-    struct memory *memory = desc;
-    note(desc, "read%zu ", n);
-    if (memory->at + n > memory->size) {
-        memory->is_bad = true;
-        return;
-    }
-    memcpy(data, memory->data + memory->at, n);
-    memory->at += n;
-}
-
-static void memory_write(void *desc, const char *data, size_t n)
-{
-    struct memory *memory = desc;
-    note(desc, "write%zu ", n);
-    CHECK_LE(memory->at + n, sizeof memory->data);
-    memcpy(memory->data + memory->at, data, n);
-    memory->size = memory->at += n;
-}
-
-static const char *memory_label(void *desc)
-{
-    (void)desc;
-    return "some memory";
-}
-
-static void memory_free(void *desc)
-{
-    ((struct memory *)desc)->is_freed = true;
-}
-
-static const mlx_io_vtable table = {memory_is_open, memory_good,  memory_tell,  memory_seek, memory_read,
-                                    memory_read_at, memory_write, memory_label, memory_free};
-
 static void readers_and_writers(void **state)
 {
     static struct memory memory;
@@ -334,7 +254,7 @@ static void readers_and_writers(void **state)
     (void)state;
     mlx_map_string_to_array_insert(map, "a", a), mlx_map_string_to_array_insert(map, "b", b);
     mlx_map_string_to_string_insert(texts, "format", "mlx");
-    mlx_io_writer writer = mlx_io_writer_new(&memory, table);
+    mlx_io_writer writer = mlx_io_writer_new(&memory, memory_table);
     expect_ok(mlx_save_safetensors_writer(writer, map, texts), "save");
     CHECK_STR(memory.calls, "open write8 write139 write4 write4 ");
     CHECK_EQ(memory.at, 155);
@@ -343,7 +263,7 @@ static void readers_and_writers(void **state)
     CHECK_TRUE(memory.is_freed);
 
     memory.is_freed = false, memory.at = 0, memory.calls[0] = '\0';
-    mlx_io_reader reader = mlx_io_reader_new(&memory, table);
+    mlx_io_reader reader = mlx_io_reader_new(&memory, memory_table);
     expect_ok(mlx_io_reader_tostring(&label, reader), "label");
     CHECK_STR(mlx_string_data(label), "some memory");
     expect_ok(mlx_load_safetensors_reader(&read, &read_texts, reader, stream), "load");

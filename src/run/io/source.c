@@ -8,11 +8,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/process/callback.h"
-#include "run/ops/operation.h"
+#include "graph/node.h"
 
 struct file_source {
     struct kiln_source base;
@@ -40,6 +41,39 @@ static kiln_status read_file(const struct kiln_source *source, uint64_t offset, 
         count -= (size_t)got;
     }
     return KILN_OK;
+}
+
+struct mapping {
+    void *start;
+    size_t size;
+};
+
+static void unmap(void *payload)
+{
+    struct mapping *mapping = payload;
+    munmap(mapping->start, mapping->size);
+    free(mapping);
+}
+
+/* Whole pages around the bytes. A file that others make shorter later ends the process that reads there (SIGBUS), as
+ * with every mapping; the files of sink.h are replaced instead. */
+static struct kiln_storage *map_file(const struct kiln_source *source, uint64_t offset, size_t size)
+{
+    int file = ((const struct file_source *)source)->file;
+    size_t before = (size_t)(offset % (uint64_t)sysconf(_SC_PAGESIZE));
+    struct stat info;
+    struct kiln_storage *storage = NULL;
+    if (fstat(file, &info) != 0 || (uint64_t)info.st_size < offset + size) return NULL;
+    struct mapping *mapping = malloc(sizeof *mapping);
+    if (!mapping) return NULL;
+    mapping->size = size + before;
+    mapping->start = mmap(NULL, mapping->size, PROT_READ, MAP_PRIVATE, file, (off_t)(offset - before));
+    if (mapping->start == MAP_FAILED) {
+        free(mapping);
+        return NULL;
+    }
+    if (kiln__storage_foreign((char *)mapping->start + before, size, unmap, mapping, &storage, NULL)) unmap(mapping);
+    return storage;
 }
 
 static void close_file(struct kiln_source *source)
@@ -71,6 +105,13 @@ kiln_status kiln__source_open(const char *path, struct kiln_source **out, kiln_e
     return KILN_OK;
 }
 
+kiln_status kiln__source_open_mapped(const char *path, struct kiln_source **out, kiln_error *err)
+{
+    kiln_status status = kiln__source_open(path, out, err);
+    if (status == KILN_OK) (*out)->map = map_file;
+    return status;
+}
+
 /* ---- arrays ---------------------------------------------------------------------------------------------------- */
 
 static void release(void *payload)
@@ -95,23 +136,13 @@ kiln_status kiln__source_array(struct kiln_source *source, struct kiln_array **o
     return KILN_OK;
 }
 
-kiln_status kiln__source_load(struct kiln_array *handle, uint64_t offset, enum kiln_dtype dtype, const int *dims,
-                              size_t ndim, struct kiln_array **out, kiln_error *err)
+kiln_status kiln__source_load(struct kiln_array *handle, uint64_t offset, enum kiln_load_form form,
+                              enum kiln_dtype dtype, const int *dims, size_t ndim, struct kiln_array **out,
+                              kiln_error *err)
 {
-    int64_t attrs[2 + KILN_MAX_NDIM] = {(int64_t)offset, dtype}, size;
+    int64_t attrs[3 + KILN_MAX_NDIM] = {(int64_t)offset, dtype, form}, size;
     kiln_status status = kiln__shape_check(dims, ndim, dtype, &size, err);
     if (status != KILN_OK) return status;
-    for (size_t i = 0; i < ndim; i++) attrs[2 + i] = dims[i];
-    return kiln__apply(KILN_OP_LOAD, &handle, 1, attrs, 2 + ndim, out, err);
-}
-
-/* Attributes: the offset, the dtype, the dims. A bool may be any byte in a file; here it is 0 or 1. */
-kiln_status kiln__run_load(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
-{
-    const struct kiln_source *source = (const struct kiln_source *)(const void *)node->inputs[0]->data;
-    size_t size = (size_t)out->size * kiln__dtype_size(out->dtype);
-    kiln_status status = kiln__output_alloc(out, err);
-    if (status == KILN_OK && size > 0) status = source->read(source, (uint64_t)node->attrs[0], out->data, size, err);
-    for (size_t i = 0; status == KILN_OK && out->dtype == KILN_BOOL && i < size; i++) out->data[i] = out->data[i] != 0;
-    return status;
+    for (size_t i = 0; i < ndim; i++) attrs[3 + i] = dims[i];
+    return kiln__apply(KILN_OP_LOAD, &handle, 1, attrs, 3 + ndim, out, err);
 }
