@@ -534,14 +534,22 @@ kiln_status kiln__shape_matmul(const struct kiln_call *call, struct kiln_result 
     return KILN_OK;
 }
 
-/* random_bits: the dims of the result; the input is a key of two words. */
+/* random_bits: the dims of the result; the input is a key of two words, or has one for each element of the first dims
+ * of the result, as many as its axes before the last. */
 kiln_status kiln__shape_random_bits(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     const struct kiln_array *key = call->inputs[0];
     char text[KILN_SHAPE_TEXT];
-    if (key->ndim != 1 || key->dims[0] != 2)
+    size_t keys_ndim = key->ndim ? key->ndim - 1u : 0;
+    if (key->ndim == 0 || key->dims[keys_ndim] != 2)
         return kiln__refuse(call, err, "Expected a key of shape (2), got %s.", kiln__input_text(call, 0, text));
-    return dims_from_attrs(call, out, err);
+    kiln_status status = dims_from_attrs(call, out, err);
+    if (status) return status;
+    bool fits = out->ndim >= keys_ndim;
+    for (size_t i = 0; fits && i < keys_ndim; i++) fits = out->dims[i] == key->dims[i];
+    if (fits) return KILN_OK;
+    return kiln__refuse(call, err, "Keys of shape %s are not one for each element of the first dimensions.",
+                        kiln__input_text(call, 0, text));
 }
 
 /* compiled: made by the run layer with kiln__node_new(), which knows its outputs. deferred: see deferred.h. Layers:

@@ -62,6 +62,11 @@ kiln_status kiln__closure_run(struct kiln_closure *closure, struct kiln_array *c
 kiln_status kiln__closure_run_donating(struct kiln_closure *closure, struct kiln_array *const *inputs, size_t count,
                                        const bool *donated, mlx_vector_array *res, kiln_error *err);
 
+/* abi_compile.c: a kiln_callback (trace/trace.h) whose payload is a closure; NULL: that of the shared function that is
+ * being applied. */
+kiln_status kiln__closure_callback(void *payload, struct kiln_array *const *inputs, size_t count,
+                                   struct kiln_array ***outputs, size_t *output_count, kiln_error *err);
+
 /* Moves the arrays of `made` into *res, whose box is kept. */
 int kiln__give_outputs(mlx_vector_array *res, mlx_vector_array *made);
 

@@ -35,9 +35,8 @@ static kiln_status take_outputs(mlx_vector_array res, struct kiln_array ***outpu
     return KILN_OK;
 }
 
-/* payload: the source, or NULL for a shared function. */
-static kiln_status trace_closure(void *payload, struct kiln_array *const *inputs, size_t count,
-                                 struct kiln_array ***outputs, size_t *output_count, kiln_error *err)
+kiln_status kiln__closure_callback(void *payload, struct kiln_array *const *inputs, size_t count,
+                                   struct kiln_array ***outputs, size_t *output_count, kiln_error *err)
 {
     mlx_vector_array res = {NULL};
     struct kiln_closure *source =
@@ -119,7 +118,8 @@ static kiln_status new_shared(uintptr_t function_id, bool shapeless, const uint6
     if (__builtin_mul_overflow(count, sizeof *constants, &size_bytes) ||
         __builtin_add_overflow(size_bytes, sizeof *entry, &size_bytes) || !(entry = malloc(size_bytes)))
         return kiln__no_memory(err, "a compiled closure");
-    kiln_status status = kiln__compiled_new("closure", trace_closure, NULL, NULL, shapeless, &entry->compiled, err);
+    kiln_status status =
+        kiln__compiled_new("closure", kiln__closure_callback, NULL, NULL, shapeless, &entry->compiled, err);
     if (status != KILN_OK) {
         free(entry);
         return status;
@@ -217,7 +217,8 @@ int mlx_compile(mlx_closure *res, const mlx_closure fun, bool shapeless)
     if (KILN_NO_POINTER(res) || KILN_NO_CLOSURE(fun)) return 1;
     struct kiln_closure *source = kiln__closure_ref(kiln__unwrap_closure(fun));
     if (kiln__compile_mode() == MLX_COMPILE_MODE_DISABLED) return kiln__give_closure(res, source);
-    if (kiln__compiled_new("closure", trace_closure, source, free_source, shapeless, &compiled, &err) != KILN_OK) {
+    if (kiln__compiled_new("closure", kiln__closure_callback, source, free_source, shapeless, &compiled, &err) !=
+        KILN_OK) {
         kiln__closure_unref(source);
         return KILN_FAIL(&err);
     }
@@ -309,7 +310,8 @@ static kiln_status compile_named(const char *name, struct kiln_closure *source, 
     struct kiln_closure *closure = kiln__closure_new();
     kiln_status status = closure ? KILN_OK : kiln__no_memory(err, "a compiled closure");
     if (!status)
-        status = kiln__compiled_new(name, trace_closure, source, free_source, shapeless, &closure->compiled, err);
+        status =
+            kiln__compiled_new(name, kiln__closure_callback, source, free_source, shapeless, &closure->compiled, err);
     if (status) {
         kiln__closure_unref(source);
         kiln__closure_unref(closure);

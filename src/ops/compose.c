@@ -464,6 +464,10 @@ kiln_status kiln__random_next_key(struct kiln_array **out, kiln_error *err)
 kiln_status kiln__random_bits(const int *dims, size_t ndim, struct kiln_array *key, struct kiln_array **out,
                               kiln_error *err)
 {
+    char text[KILN_SHAPE_TEXT];
+    if (key && key->ndim != 1) /* several keys are for vmap */
+        return kiln__fail(err, KILN_INVALID, "[random_bits] Expected a key of shape (2), got %s.",
+                          kiln__shape_text(key->dims, key->ndim, text));
     if (key) return apply_dims(KILN_OP_RANDOM_BITS, key, dims, ndim, out, err);
     kiln_status status = kiln__random_next_key(&key, err);
     if (!status) status = apply_dims(KILN_OP_RANDOM_BITS, key, dims, ndim, out, err);

@@ -4,6 +4,7 @@
  */
 #include "run/gpu/gpu_operations.h"
 #include "run/gpu/gpu_params.h"
+#include "run/ops/axis.h"
 
 /* Words to `out`, from a key whose two words are `stride` bytes apart: codegen/gpu/gpu_schedule.h, KILN_GPU_RANDOM. */
 static kiln_status launch(struct kiln_group_kernels *kernels, char *out, int64_t count, const char *key, int64_t stride,
@@ -13,7 +14,6 @@ static kiln_status launch(struct kiln_group_kernels *kernels, char *out, int64_t
     struct kiln_gpu_params *params = kiln__params_init(buffer, false);
     int64_t half = count / 2, pairs = count - half;
     struct kiln_gpu_config config = {.schedule = KILN_GPU_RANDOM, .is_long = count > KILN_GPU_LONGEST};
-    if (count == 0) return KILN_OK;
     kiln__params_add(params, (int64_t)(intptr_t)out);
     kiln__params_add(params, (int64_t)(intptr_t)key);
     kiln__params_add(params, pairs);
@@ -23,12 +23,19 @@ static kiln_status launch(struct kiln_group_kernels *kernels, char *out, int64_t
                            err);
 }
 
+/* A launch for each key. */
 kiln_status kiln__gpu_random_bits(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
     const struct kiln_array *key = node->inputs[0];
     struct kiln_group_kernels *kernels;
-    int64_t stride = key->strides[0] * (int64_t)sizeof(uint32_t);
+    struct kiln_axis keys;
     kiln_status status = kiln__output_alloc(out, err);
     if (!status) status = kiln__op_kernels(KILN_OP_RANDOM_BITS, KILN_UINT32, KILN_UINT32, &kernels, err);
-    return status ? status : launch(kernels, out->data, out->size, key->data, stride, err);
+    if (status || out->size == 0) return status;
+    kiln__axis_init(&keys, key, key->ndim - 1u);
+    int64_t count = out->size / keys.rows;
+    for (int64_t row = 0; row < keys.rows && !status; row++)
+        status = launch(kernels, out->data + row * count * (int64_t)sizeof(uint32_t), count,
+                        key->data + kiln__axis_offset(&keys, row), keys.stride, err);
+    return status;
 }
