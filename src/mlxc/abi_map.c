@@ -16,11 +16,17 @@ struct kiln_map *kiln__map_new(void)
     return calloc(1, sizeof(struct kiln_map));
 }
 
+static void release_content(struct kiln_map_entry *entry)
+{
+    kiln__array_unref(entry->array);
+    free(entry->text);
+    mlx_vector_string_free(entry->list);
+}
+
 static void map_clear(struct kiln_map *map)
 {
     for (size_t i = 0; i < map->count; i++) {
-        kiln__array_unref(map->entries[i].array);
-        free(map->entries[i].text);
+        release_content(&map->entries[i]);
         free(map->entries[i].key);
     }
     free(map->entries);
@@ -74,28 +80,32 @@ static struct kiln_map_entry *entry_of(struct kiln_map *map, const char *key)
     return &map->entries[map->count++];
 }
 
+/* The content of `made` passes to the map. */
+static bool put_entry(struct kiln_map *map, const char *key, struct kiln_map_entry made)
+{
+    struct kiln_map_entry *entry = entry_of(map, key), old = entry ? *entry : made;
+    if (entry) {
+        made.key = entry->key;
+        *entry = made;
+    }
+    release_content(&old);
+    return entry;
+}
+
 bool kiln__map_put_array(struct kiln_map *map, const char *key, struct kiln_array *array)
 {
-    struct kiln_map_entry *entry = entry_of(map, key);
-    struct kiln_array *old = entry ? entry->array : array;
-    if (entry) entry->array = array;
-    kiln__array_unref(old);
-    return entry;
+    return put_entry(map, key, (struct kiln_map_entry){.array = array});
 }
 
 bool kiln__map_put_text(struct kiln_map *map, const char *key, const char *text)
 {
-    size_t size = strlen(text) + 1;
-    char *copy = malloc(size);
-    struct kiln_map_entry *entry = copy ? entry_of(map, key) : NULL;
-    if (!entry) {
-        free(copy);
-        return false;
-    }
-    memcpy(copy, text, size);
-    free(entry->text);
-    entry->text = copy;
-    return true;
+    char *copy = strdup(text);
+    return copy && put_entry(map, key, (struct kiln_map_entry){.text = copy});
+}
+
+bool kiln__map_put_list(struct kiln_map *map, const char *key, mlx_vector_string list)
+{
+    return put_entry(map, key, (struct kiln_map_entry){.list = list});
 }
 
 const struct kiln_map_entry *kiln__map_get(const struct kiln_map *map, const char *key)
