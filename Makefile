@@ -6,6 +6,7 @@
 #   make bench      measure, with floors of this run     make format  clang-format on our sources
 #   make base-pack  kernels that programs need first, beside the library: docs/base-pack.md
 #   make install    base-pack too; PREFIX, DESTDIR; make uninstall   make layers  includes that point upwards; part of make test
+#   make deb        Debian packages into build/deb; make dist: a source archive
 #   make clean      remove build/                        make soak    tests that take minutes
 #   make check      what a release runs: test, asan, tsan, fuzz, torture, tidy, abi and fleet
 #   make fleet-demo one cache for a fleet: CI signs, hosts compile nothing; on nginx, Redis and S3 of this machine
@@ -36,7 +37,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build installed test-python check-python bench-python wheel base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers asan tsan fuzz format layers install uninstall clean
+.PHONY: all setup build installed test-python check-python bench-python wheel base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers asan tsan fuzz format layers install uninstall dist deb check-deb clean
 
 all: build
 
@@ -79,7 +80,7 @@ bench-python: build
 	@tools/python.sh bench $(BENCH_ARGS)
 
 # An hour or two on 2 cores.
-check: test abi tidy check-python asan tsan
+check: test abi tidy check-python check-deb asan tsan
 	@$(CTEST) -L base-pack --test-dir build
 	@$(MAKE) fuzz FUZZ_SECONDS=60
 	@$(MAKE) torture
@@ -163,6 +164,19 @@ layers:
 install: base-pack
 	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
 	@cp build/install_manifest.txt build/installed_files.txt
+
+dist:
+	@tools/dist.sh build/dist
+
+deb:
+	@KILN_PACKAGES="debhelper lintian dpkg-dev" tools/setup.sh
+	@tools/setup.sh
+	@tools/deb.sh build/deb
+
+# In a clean Debian root.
+check-deb: deb
+	@KILN_PACKAGES="mmdebstrap" tools/setup.sh
+	@tools/deb_check.sh build/deb
 
 # What the last `make install` of this build folder wrote.
 uninstall:
