@@ -2,12 +2,14 @@
  * cold.c - many that want one kernel at once, and hits while another key is being compiled.
  *
  * Floors: one thread or process that wants it alone; the same hits while nobody compiles. In each case exactly one
- * compile must have happened, or the row says how many.
+ * compile must have happened, or the row says how many. And a function that nobody has called before, whose operations
+ * the base pack has: its floor is the same first call when it waits for the compiler.
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrays.h"
 #include "bench.h"
 #include "child.h"
 #include "fake.h"
@@ -82,8 +84,25 @@ static void measure_threads(struct row *row, int repeats)
 
 /* ---- processes ----------------------------------------------------------------------------------------------- */
 
+/* From the function to its first result; then how often unfused kernels served. */
+static bool call_first(double out[3])
+{
+    enum { LENGTH = 16 };
+    float a[LENGTH], b[LENGTH];
+    struct compiled compiled;
+    kiln_counters counters;
+    fill_inputs(a, b, LENGTH);
+    double start = now_ns();
+    bool is_fine = compiled_init(&compiled, EXPRESSION_DIFFERENCE, a, b, LENGTH) && compiled_call(&compiled);
+    out[0] = now_ns() - start;
+    kiln_cache_counters(kiln_cache_default(), &counters);
+    out[1] = (double)counters.tier_calls;
+    return is_fine;
+}
+
 bool cold_phase(const char *phase, double out[3])
 {
+    if (strcmp(phase, "first call") == 0) return call_first(out);
     static const char text[] = "define i64 @kernel(i64 %x) {\n  %y = mul i64 %x, 3\n  ret i64 %y\n}\n";
     const kiln_function_options options = {
         .struct_size = sizeof options, .name = "triple", .text = {text, sizeof text - 1}};
@@ -139,6 +158,37 @@ static void measure_processes(struct row *row, int repeats)
     folder_back(before);
     row->ns = sample_median(&all);
     row->floor_ns = sample_median(&one);
+}
+
+/* ---- a new function, with the base pack -------------------------------------------------------------------------- */
+
+static bool time_first_call(const char *tier, double out[3])
+{
+    char folder[64];
+    bool is_fine = new_folder(folder) && setenv("KILN_TIER", tier, 1) == 0 && run_child("first call", out);
+    remove_folder(folder);
+    return is_fine;
+}
+
+static void measure_first_call(struct row *row, int repeats)
+{
+    struct samples first = {.count = 0}, waiting = {.count = 0};
+    char *before = folder_before();
+    unsetenv("KILN_BASE_PACK"); /* the one beside the library */
+    for (int i = 0; i < repeats && !row->is_missing; i++) {
+        double out[3], waited[3];
+        if (!time_first_call("1", out) || !time_first_call("0", waited))
+            row_fail(row, "a process failed");
+        else if (out[1] < 1)
+            row_fail(row, "there is no base pack; make base-pack");
+        sample_add(&first, out[0]);
+        sample_add(&waiting, waited[0]);
+    }
+    setenv("KILN_BASE_PACK", "", 1);
+    setenv("KILN_TIER", "0", 1);
+    folder_back(before);
+    row->ns = sample_median(&first);
+    row->floor_ns = sample_median(&waiting);
 }
 
 /* ---- hits meanwhile ------------------------------------------------------------------------------------------ */
@@ -224,6 +274,7 @@ int bench_cold(struct row *rows, int repeats)
         void (*measure)(struct row *, int);
     } kinds[] = {{"8 threads cold on one key, 20 ms compile", "1 thread", "1.0 of the floor", measure_threads},
                  {"8 processes cold on one key, with LLVM", "1 process", "one compile", measure_processes},
+                 {"first call of a new function, base pack", "waits for LLVM", "1 ms", measure_first_call},
                  {"hit during a 200 ms compile", "nobody compiles", "1.0 of the floor", measure_hits}};
     int count = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

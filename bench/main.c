@@ -200,7 +200,8 @@ int main(int count, char **words)
     }
     if (repeats < 1 || repeats > MAX_SAMPLES) return usage();
     char folder[] = "/tmp/kiln-bench-XXXXXX";
-    if (!mkdtemp(folder) || setenv("KILN_CACHE_DIR", folder, 1) != 0 || setenv("KILN_BASE_PACK", "", 1) != 0)
+    if (!mkdtemp(folder) || setenv("KILN_CACHE_DIR", folder, 1) != 0 || setenv("KILN_BASE_PACK", "", 1) != 0 ||
+        setenv("KILN_TIER", "0", 1) != 0)
         return perror("kiln-bench"), 1;
     int used = run_all(rows, repeats);
     remove_folder(folder);

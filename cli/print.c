@@ -158,6 +158,9 @@ const struct counter kiln_counter_list[] = {
     COUNTER(remote_bytes_written),
     COUNTER(remote_ns),
     COUNTER(bytes_copied),
+    COUNTER(tier_calls),
+    COUNTER(tier_swaps),
+    COUNTER(tier_faults),
     {NULL, 0},
 };
 #undef COUNTER

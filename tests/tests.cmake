@@ -90,6 +90,20 @@ target_link_options(test_run_sum PRIVATE -Wl,--wrap=kiln__pool_run)
 # Counts the kernels that are compiled side by side, and lets some fail.
 target_link_options(test_run_prepare PRIVATE -Wl,--wrap=kiln__pool_run,--wrap=kiln__kernel_from_text)
 
+# Holds the compiler, and lets it fail, while unfused kernels serve.
+target_link_options(test_run_background PRIVATE -Wl,--wrap=kiln__kernel_from_text)
+
+add_executable(test_run_background_wrong_bits ${CMAKE_SOURCE_DIR}/tests/unit/test_run_background.c)
+set_target_properties(test_run_background_wrong_bits PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_include_directories(test_run_background_wrong_bits PRIVATE include src tests)
+target_compile_definitions(test_run_background_wrong_bits PRIVATE KILN_TEST_WRONG_BITS)
+target_link_options(test_run_background_wrong_bits PRIVATE -Wl,--wrap=kiln__kernel_from_text)
+target_link_libraries(test_run_background_wrong_bits PRIVATE kiln_engine kiln_core checks)
+add_test(NAME wrong_bits_of_swapped_plans COMMAND ${CMAKE_SOURCE_DIR}/tests/must_fail.sh
+         $<TARGET_FILE:test_run_background_wrong_bits> test_unfused_kernels_serve_and_are_swapped)
+set_tests_properties(wrong_bits_of_swapped_plans PROPERTIES TIMEOUT 100
+                     ENVIRONMENT "KILN_PLUGIN=${CMAKE_BINARY_DIR}/lib/libkiln-llvm.so;XDG_CONFIG_HOME=/nonexistent")
+
 # The cache again with all hashes equal: nothing may rest on them.
 cache_archive(kiln_core_equal_hashes EXCLUDE_FROM_ALL)
 target_compile_definitions(kiln_core_equal_hashes PUBLIC KILN_TEST_EQUAL_HASHES)
@@ -297,3 +311,5 @@ endif()
 # A base pack that was built here would be found beside the library. Only its own tests use one.
 get_property(all_tests DIRECTORY PROPERTY TESTS)
 set_property(TEST ${all_tests} APPEND PROPERTY ENVIRONMENT "KILN_BASE_PACK=")
+# Fused kernels are what most tests are about, and counters after a first call: they wait. Those of the other way say so.
+set_property(TEST ${all_tests} APPEND PROPERTY ENVIRONMENT "KILN_TIER=0")

@@ -21,7 +21,7 @@
     ROW(linked_bytes) ROW(linked_images)                                                                               \
     ROW(remote_misses) ROW(remote_puts) ROW(remote_faults) ROW(remote_waits) ROW(refused_signatures)                   \
     ROW(remote_bytes_read) ROW(remote_bytes_written) ROW(remote_ns)                                       \
-    ROW(bytes_copied)
+    ROW(bytes_copied) ROW(tier_calls) ROW(tier_swaps) ROW(tier_faults)
 /* clang-format on */
 
 /* calls here are those that missed; hits are added when read. */

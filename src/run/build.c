@@ -279,7 +279,7 @@ static bool find_consumed(struct builder *builder)
         if (is_on_the_way && !seen[step->inputs[0]]) {
             leads[step->inputs[0]] = true;
             step->consumes = step->inputs[0] < plan->input_count;
-            plan->consumes |= step->consumes;
+            if (step->consumes) plan->traits |= KILN_PLAN_CONSUMES;
         }
         if (step->input_count) seen[step->inputs[0]] = true;
     }

@@ -2,7 +2,10 @@
  * compiled.c - see compiled.h. A call follows the recipe of cache/call.h, and then runs the plan or returns one lazy
  * node. The steps of a miss:
  *
- *     trace -> captured arrays ready -> simplify -> push views -> fuse -> plan -> compile its kernels, side by side
+ *     trace -> captured arrays ready -> simplify -> push views -> fuse -> plan -> its kernels: at hand, or compiled
+ *
+ * Kernels that are not at hand are compiled side by side while the call waits; or, where the kernels of the operations
+ * are at hand, in the background, while a plan of those serves (run/background.h).
  *
  * A shapeless function is traced for dtypes and ranks alone, and that trace is kept as a record. For a plan, replaying
  * the record takes the place of the trace.
@@ -19,6 +22,7 @@
 #include "cache/audit.h"
 #include "cache/call.h"
 #include "graph/default_device.h"
+#include "run/background.h"
 #include "run/eval.h"
 #include "run/placement.h"
 #include "run/plan.h"
@@ -194,6 +198,42 @@ kiln_status kiln__compiled_clear_all(kiln_error *err)
     return KILN_OK;
 }
 
+static bool is_same(const struct kiln_compiled *compiled, const struct kiln_compiled_id *id)
+{
+    return compiled == id->compiled && compiled->memo.id == id->memo;
+}
+
+/* With the lock held. */
+static struct kiln_compiled *find_by_id(const struct kiln_compiled_id *id)
+{
+    struct kiln_compiled *compiled = all;
+    while (compiled && !is_same(compiled, id)) compiled = compiled->next;
+    return compiled;
+}
+
+bool kiln__compiled_is_there(const struct kiln_compiled_id *id)
+{
+    pthread_mutex_lock(&lock);
+    bool is_there = find_by_id(id) != NULL;
+    pthread_mutex_unlock(&lock);
+    return is_there;
+}
+
+bool kiln__compiled_swap(const struct kiln_compiled_id *id, const struct kiln_signature *signature,
+                         const struct kiln_plan *from, struct kiln_plan *to)
+{
+    pthread_mutex_lock(&lock);
+    struct kiln_compiled *compiled = find_by_id(id);
+    bool is_held = compiled && try_ref(compiled);
+    pthread_mutex_unlock(&lock);
+    if (!is_held) return false;
+    kiln__plan_ref(to);
+    bool is_swapped = kiln__memo_swap(&compiled->memo, signature, from, to);
+    if (!is_swapped) kiln__plan_unref(to);
+    kiln__compiled_unref(compiled);
+    return is_swapped;
+}
+
 /* ---- outputs -------------------------------------------------------------------------------------------------- */
 
 void kiln__output_list_release(struct kiln_output_list *list)
@@ -238,6 +278,7 @@ struct arguments {
 struct miss {
     struct kiln_call call; /* first: a kiln_call * is a struct miss * */
     const struct arguments *arguments;
+    struct kiln_better_plan better; /* that is to take the place of the plan that was made; has plans, or is empty */
 };
 
 /* Scalars are read by the passes to come, on the CPU. */
@@ -338,7 +379,7 @@ static struct miss miss_of(const struct arguments *arguments, const struct kiln_
                                    .signature = signature,
                                    .name = arguments->compiled->name,
                                    .is_counted = is_counted};
-    return (struct miss){call, arguments};
+    return (struct miss){.call = call, .arguments = arguments};
 }
 
 /* A reference to what the function gave for these dtypes and ranks. A part of the call that needs a plan. */
@@ -373,6 +414,77 @@ static kiln_status tape_from_record(struct miss *miss, struct kiln_tape **out, s
     return status;
 }
 
+/* ---- the kernels of a new plan --------------------------------------------------------------------------------- */
+
+/* A plan of operations as they run outside of traces, if all their kernels are at hand. NULL: something is missing. */
+static struct kiln_plan *unfused_plan(struct kiln_tape *tape, struct kiln_array *const *inputs)
+{
+    struct kiln_plan *plan = NULL;
+    struct kiln_dry_run needed = {0};
+    bool is_complete = false;
+    kiln__tape_unfuse(tape);
+    kiln_status status = kiln__plan_new(tape, NULL, &plan, NULL);
+    if (!status) status = kiln__plan_load(plan, inputs, &needed, &is_complete, NULL);
+    if (!status && is_complete) status = kiln__dry_run_publish(&needed, NULL);
+    kiln__dry_run_release(&needed);
+    if (!status && is_complete) {
+        plan->traits |= KILN_PLAN_UNFUSED;
+        return plan;
+    }
+    kiln__plan_unref(plan);
+    return NULL;
+}
+
+/* An audit compares texts that belong to one plan, and who fills a cache wants all of it now. */
+static bool may_serve_unfused(const struct kiln_compiled *compiled)
+{
+    return !compiled->memo.audited && kiln_cache_default()->mode != KILN_MODE_COMPILE_ONLY && kiln__background_is_on();
+}
+
+/*
+ * Kernels for *plan. Where it would have to wait for the compiler, *plan may become one that is not fused; the fused
+ * one then goes to `better`, if there is a compiler.
+ */
+static kiln_status prepare_plan(struct miss *miss, struct kiln_tape *tape, struct kiln_plan **plan, kiln_error *err)
+{
+    struct kiln_array *const *inputs = miss->arguments->inputs;
+    struct kiln_compiled *compiled = miss->arguments->compiled;
+    if (!may_serve_unfused(compiled)) return kiln__plan_prepare(*plan, inputs, err);
+    struct kiln_dry_run missing = {0};
+    bool is_complete = false;
+    struct kiln_plan *unfused = NULL;
+    kiln_status status = kiln__plan_load(*plan, inputs, &missing, &is_complete, err);
+    if (!status && !is_complete) unfused = unfused_plan(tape, inputs);
+    if (!status && !unfused) status = kiln__dry_run_compile(&missing, err);
+    if (unfused && kiln_cache_default()->mode == KILN_MODE_NO_COMPILE) {
+        kiln__plan_unref(*plan);
+    } else if (unfused) {
+        kiln__plan_ref(unfused);
+        miss->better = (struct kiln_better_plan){.unfused = unfused,
+                                                 .fused = *plan,
+                                                 .missing = missing,
+                                                 .owner = {compiled, compiled->memo.id},
+                                                 .signature = miss->call.signature};
+        missing = (struct kiln_dry_run){0};
+    }
+    if (unfused) {
+        unfused->is_shapeless = compiled->shapeless;
+        *plan = unfused;
+    }
+    kiln__dry_run_release(&missing);
+    return status;
+}
+
+/* The plan can be found now, and so can what takes its place. A plan that another thread was first with is not ours. */
+static void begin_background(struct miss *miss, const void *plan)
+{
+    struct kiln_better_plan *better = &miss->better;
+    if (!better->fused) return;
+    if (plan != better->unfused || !kiln__background_compile(better)) kiln__dry_run_release(&better->missing);
+    kiln__plan_unref(better->fused);
+    kiln__plan_unref(better->unfused);
+}
+
 static enum kiln_outcome make_plan(void *context, void **value, struct kiln_read_record **reads, kiln_error *err)
 {
     (void)reads;
@@ -387,7 +499,7 @@ static enum kiln_outcome make_plan(void *context, void **value, struct kiln_read
     if (!status && audited && !compiled->shapeless) status = print_trace(compiled, tape, &text, err);
     if (!status) status = plan_from_tape(tape, &compiled->kernels, &plan, err);
     if (!status) plan->is_shapeless = compiled->shapeless;
-    if (!status) status = kiln__plan_prepare(plan, miss->arguments->inputs, err);
+    if (!status) status = prepare_plan(miss, tape, &plan, err);
     if (!status) kiln__plan_place_constants(plan);
     if (!status && audited) kiln__trace_text_keep(&compiled->texts, plan, &text);
     kiln__buffer_release(&text);
@@ -430,9 +542,16 @@ static const struct kiln_call_steps shapeless_plan_steps = {.maker = "the functi
 /* Would it copy what it could consume if the caller let go of it first? */
 static bool should_wait(const struct kiln_plan *plan, const bool *donated)
 {
-    for (uint32_t i = 0; plan->consumes && i < plan->step_count; i++)
+    for (uint32_t i = 0; plan->traits & KILN_PLAN_CONSUMES && i < plan->step_count; i++)
         if (plan->steps[i].consumes && !(donated && donated[plan->steps[i].inputs[0]])) return true;
     return false;
+}
+
+/* May it run at once? Most plans have no traits, and are not asked. */
+__attribute__((noinline)) static bool look_at_traits(const struct kiln_plan *plan, const bool *donated)
+{
+    if (plan->traits & KILN_PLAN_UNFUSED) kiln__background_called();
+    return !should_wait(plan, donated);
 }
 
 static kiln_status run_plan(struct kiln_plan *plan, const struct arguments *arguments, struct kiln_output_list *out,
@@ -443,7 +562,7 @@ static kiln_status run_plan(struct kiln_plan *plan, const struct arguments *argu
     if (status) return status;
     bool at_once = plan->device_index || plan->work <= KILN_RUN_AT_ONCE; /* a GPU only starts it */
     for (size_t i = 0; i < arguments->count && at_once; i++) at_once = kiln__array_is_ready(inputs[i]);
-    at_once = at_once && !should_wait(plan, arguments->donated);
+    if (__builtin_expect(plan->traits != 0, 0)) at_once &= look_at_traits(plan, arguments->donated);
     status = at_once ? kiln__plan_run_donated(plan, inputs, arguments->donated, out->arrays, err)
                      : kiln__plan_defer(plan, inputs, out->arrays, err);
     if (!status)
@@ -491,6 +610,7 @@ __attribute__((noinline)) static kiln_status audit_or_make_plan(const struct arg
     struct miss miss = miss_of(arguments, steps, &compiled->memo, signature, is_counted);
     kiln_error error = {KILN_OK, ""};
     enum kiln_outcome outcome = kiln__call_make(&miss.call, plan, &error);
+    begin_background(&miss, outcome == KILN_DONE ? *plan : NULL);
     if (outcome != KILN_DONE && err) *err = error;
     return kiln__outcome_status(outcome, &error);
 }

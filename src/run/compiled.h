@@ -12,6 +12,8 @@
 #include "trace/trace.h"
 
 struct kiln_compiled; /* reference counted */
+struct kiln_signature;
+struct kiln_plan;
 
 /* Numbered as in the mlx-c ABI. Read when a function is traced; "disabled" is for the ABI, which then makes plain
  * closures. */
@@ -52,6 +54,17 @@ kiln_status kiln__compiled_call(struct kiln_compiled *compiled, struct kiln_arra
  * them afterwards, or keeps them on failure, unless kiln__array_is_consumed(). NULL: none. */
 kiln_status kiln__compiled_call_donating(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
                                          const bool *donated, struct kiln_output_list *out, kiln_error *err);
+
+/* A function, for who has no reference to it. */
+struct kiln_compiled_id {
+    const struct kiln_compiled *compiled;
+    uint64_t memo; /* the id of its memo table, which is never another's */
+};
+bool kiln__compiled_is_there(const struct kiln_compiled_id *id);
+/* Puts another plan in the place of one that it has for this signature, with a reference of its own. False: the
+ * function or its plan is gone. */
+bool kiln__compiled_swap(const struct kiln_compiled_id *id, const struct kiln_signature *signature,
+                         const struct kiln_plan *from, struct kiln_plan *to);
 
 void kiln__compiled_clear(struct kiln_compiled *compiled); /* forgets its plans; running ones finish */
 kiln_status kiln__compiled_clear_all(kiln_error *err);     /* of every function of the process */

@@ -34,12 +34,18 @@ struct kiln_step {
     uint64_t *constants;
 };
 
+/* What a call has to look at before it runs a plan. */
+enum kiln_plan_trait {
+    KILN_PLAN_CONSUMES = 1, /* one of its steps does */
+    KILN_PLAN_UNFUSED = 2,  /* it serves until its fused kernels are compiled: run/background.h */
+};
+
 struct kiln_plan {
     _Atomic uint32_t refs;
     struct kiln_arena arena; /* holds everything below but kernels and constants */
     const char *name;        /* of the function; NULL: it has none */
     bool is_shapeless;       /* made from a record that serves other sizes too */
-    bool consumes;           /* one of its steps does */
+    uint8_t traits;          /* enum kiln_plan_trait; 0 for most plans */
     uint32_t device_index;   /* where it runs: graph/default_device.h */
     struct kiln_launch_graph
         *launch_graph; /* on a GPU, unless a library is called: see run/gpu/gpu_launch.h; else NULL */
@@ -64,6 +70,11 @@ kiln_status kiln__plan_new(const struct kiln_tape *tape, struct kiln_kernel_set 
  * plan is as before.
  */
 kiln_status kiln__plan_prepare(const struct kiln_plan *plan, struct kiln_array *const *inputs, kiln_error *err);
+/* Links what of these is at hand, up to the first that is not: then *is_complete is false. What was found to be needed
+ * is added to `missing` (run/kernels/dry_run.h), which the caller releases; nothing is published yet. */
+struct kiln_dry_run;
+kiln_status kiln__plan_load(const struct kiln_plan *plan, struct kiln_array *const *inputs,
+                            struct kiln_dry_run *missing, bool *is_complete, kiln_error *err);
 /* Before others see it: copies constants to the plan's GPU once and for all. Where it can't, runs do. */
 void kiln__plan_place_constants(struct kiln_plan *plan);
 void kiln__plan_ref(struct kiln_plan *plan);

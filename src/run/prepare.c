@@ -186,6 +186,14 @@ static kiln_status run_dry(const struct kiln_plan *plan, struct kiln_array *cons
     return status;
 }
 
+kiln_status kiln__plan_load(const struct kiln_plan *plan, struct kiln_array *const *inputs,
+                            struct kiln_dry_run *missing, bool *is_complete, kiln_error *err)
+{
+    kiln_status status = run_dry(plan, inputs, missing, err);
+    *is_complete = !status && kiln__dry_run_load(missing);
+    return status;
+}
+
 kiln_status kiln__plan_prepare(const struct kiln_plan *plan, struct kiln_array *const *inputs, kiln_error *err)
 {
     struct kiln_dry_run dry_run = {0};

@@ -171,3 +171,9 @@ kiln_status kiln__tape_fuse(struct kiln_tape *tape, uint32_t limit, kiln_error *
     dissolve_lone_reductions(tape);
     return KILN_OK;
 }
+
+void kiln__tape_unfuse(struct kiln_tape *tape)
+{
+    for (uint32_t i = 0; i < tape->count; i++) tape->values[i].group = KILN_NO_GROUP;
+    tape->group_count = 0;
+}

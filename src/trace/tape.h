@@ -101,5 +101,7 @@ bool kiln__value_reduces_rows(const struct kiln_tape *tape, const struct kiln_va
  * group waits for itself. `limit`: members per group (1: no fusion).
  */
 kiln_status kiln__tape_fuse(struct kiln_tape *tape, uint32_t limit, kiln_error *err);
+/* Takes the groups apart again: each node is an operation, run as it is outside of traces. */
+void kiln__tape_unfuse(struct kiln_tape *tape);
 
 #endif

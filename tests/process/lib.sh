@@ -12,6 +12,7 @@ unset KILN_CACHE_PATH KILN_MODE KILN_DRIFT KILN_TARGET KILN_LOG KILN_STATS KILN_
     KILN_GPU_TARGET
 export KILN_CACHE_DIR="$work/cache" XDG_CONFIG_HOME="$work/config" # which is not there
 export KILN_BASE_PACK= # whether or not one was built
+export KILN_TIER=0     # a first call waits for its fused kernels
 
 fail()
 {

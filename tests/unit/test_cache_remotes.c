@@ -609,7 +609,7 @@ static void test_prefetch(void **state)
     kiln_cache *cache = open_host(world, "a");
     struct kiln_kernel *kernel;
     for (int i = 0; i < COUNT - 1; i++) {
-        CHECK_OK(kiln__kernel_from_text(cache, &compiler, device, 0, "f", kernels[i].text, NULL, &kernel, &err), &err);
+        CHECK_OK(kiln__kernel_from_text(cache, &compiler, &kernels[i], NULL, &kernel, &err), &err);
         kiln__kernel_unref(kernel);
     }
     kiln_cache_close(cache);
@@ -619,8 +619,7 @@ static void test_prefetch(void **state)
     for (int round = 0; round < 2; round++) {
         struct kiln_prefetch *prefetch = kiln__kernels_prefetch(cache, &compiler, kernels, COUNT + 1);
         for (int i = 0; i < COUNT; i++) {
-            CHECK_OK(kiln__kernel_from_text(cache, &compiler, device, 0, "f", kernels[i].text, NULL, &kernel, &err),
-                     &err);
+            CHECK_OK(kiln__kernel_from_text(cache, &compiler, &kernels[i], NULL, &kernel, &err), &err);
             CHECK_STR(kernel->executable, texts[i]);
             kiln__kernel_unref(kernel);
         }

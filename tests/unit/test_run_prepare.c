@@ -30,24 +30,23 @@ void __wrap_kiln__pool_run(void (*part)(void *ctx, int64_t i), void *ctx, int64_
 /* The kernel of this name can't be compiled; NULL: all can. And the lowest level that a thread compiled for. */
 static const char *_Atomic broken;
 static _Atomic unsigned lowest_level;
-kiln_status __real_kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
-                                          uint32_t options, const char *name, kiln_bytes text,
-                                          const struct kiln_provenance *note, struct kiln_kernel **out,
-                                          kiln_error *err);
-kiln_status __wrap_kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
-                                          uint32_t options, const char *name, kiln_bytes text,
-                                          const struct kiln_provenance *note, struct kiln_kernel **out,
-                                          kiln_error *err);
+kiln_status __real_kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler,
+                                          const struct kiln_kernel_text *kernel, const struct kiln_provenance *note,
+                                          struct kiln_kernel **out, kiln_error *err);
+kiln_status __wrap_kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler,
+                                          const struct kiln_kernel_text *kernel, const struct kiln_provenance *note,
+                                          struct kiln_kernel **out, kiln_error *err);
 
-kiln_status __wrap_kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
-                                          uint32_t options, const char *name, kiln_bytes text,
-                                          const struct kiln_provenance *note, struct kiln_kernel **out, kiln_error *err)
+kiln_status __wrap_kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler,
+                                          const struct kiln_kernel_text *kernel, const struct kiln_provenance *note,
+                                          struct kiln_kernel **out, kiln_error *err)
 {
     unsigned level = kiln__thread()->in_flight_level;
     if (level < lowest_level) lowest_level = level;
     const char *bad = broken;
-    if (bad && strcmp(bad, name) == 0) return kiln__fail(err, KILN_COMPILE_FAILED, "%s: the compiler says no", name);
-    return __real_kiln__kernel_from_text(cache, compiler, device, options, name, text, note, out, err);
+    if (bad && strcmp(bad, kernel->name) == 0)
+        return kiln__fail(err, KILN_COMPILE_FAILED, "%s: the compiler says no", kernel->name);
+    return __real_kiln__kernel_from_text(cache, compiler, kernel, note, out, err);
 }
 
 static kiln_counters counters(void)

@@ -277,7 +277,7 @@ static enum kiln_outcome compile_for_all(struct kiln_job *job, struct kiln_ticke
 /* What is stored under the content key. A manifest that can be read says to look elsewhere: KILN_CHANGED. */
 static enum kiln_outcome find(const struct kiln_job *job, struct kiln_ticket *ticket, struct kiln_artifact **out)
 {
-    struct kiln_artifact *artifact = find_artifact(job, ticket);
+    struct kiln_artifact *artifact = job->found ? share(job->found) : find_artifact(job, ticket);
     if (!artifact || !kiln__is_manifest(artifact)) {
         *out = artifact;
         return artifact ? KILN_DONE : KILN_MISS;
@@ -287,16 +287,14 @@ static enum kiln_outcome find(const struct kiln_job *job, struct kiln_ticket *ti
     return is_learned ? KILN_CHANGED : KILN_MISS;
 }
 
-bool kiln__job_has_artifact(const struct kiln_job *job)
+struct kiln_artifact *kiln__job_find(const struct kiln_job *job)
 {
     struct kiln_cache *cache = job->request->cache;
     struct kiln_signature signature;
     sign_artifact(job, &signature);
     struct kiln_artifact *artifact = kiln__memo_peek(&cache->artifacts, &signature);
     kiln_bytes key = {job->content->fields.data, job->content->fields.size};
-    if (!artifact) artifact = kiln__store_find(&cache->store, &job->content->digest, key, NULL, NULL);
-    kiln__artifact_unref(artifact);
-    return artifact;
+    return artifact ? artifact : kiln__store_find(&cache->store, &job->content->digest, key, is_finished, job);
 }
 
 /* Stored, or compiled by another process while we wait for it, or compiled here while others wait for us. */

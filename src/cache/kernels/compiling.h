@@ -19,12 +19,13 @@ struct kiln_job {
     const kiln_compiler *compiler;
     kiln_bytes text;
     kiln_bytes call_key;
-    const struct kiln_content_key *base;      /* the content key that the request and the text make */
-    const struct kiln_content_key *content;   /* the artifact's: `base`, or longer by the values of `set` */
-    kiln_bytes set;                           /* of a manifest: what compile() is expected to depend on besides */
-    struct kiln_file_looks *looks;            /* from which the files of `set` have their values in `content` */
-    struct kiln_artifact *used_once;          /* a reference: made from files that kept changing, and under no key */
-    uint64_t roots_version;                   /* for which the names in `set` and `content` were made */
+    const struct kiln_content_key *base;    /* the content key that the request and the text make */
+    const struct kiln_content_key *content; /* the artifact's: `base`, or longer by the values of `set` */
+    kiln_bytes set;                         /* of a manifest: what compile() is expected to depend on besides */
+    struct kiln_file_looks *looks;          /* from which the files of `set` have their values in `content` */
+    struct kiln_artifact *used_once;        /* a reference: made from files that kept changing, and under no key */
+    struct kiln_artifact *found;            /* a reference, or NULL: what kiln__job_find() gave; not looked for again */
+    uint64_t roots_version;                 /* for which the names in `set` and `content` were made */
     const struct kiln_provenance *provenance; /* instead of a call key; may be NULL */
     bool is_kept;                             /* see struct kiln_kernel */
     bool is_stored; /* set by kiln__job_artifact(): this job found the artifact in a tier; see kiln__job_count() */
@@ -33,8 +34,8 @@ struct kiln_job {
 /* The artifact, compiled at most once. *out is the caller's reference. KILN_CHANGED: more is known now of what
  * compile() depends on; choose another `content`, unless there is `used_once`. */
 enum kiln_outcome kiln__job_artifact(struct kiln_job *job, struct kiln_artifact **out, kiln_error *err);
-/* There is an artifact of this key, in memory or in a tier. Waits for nobody. */
-bool kiln__job_has_artifact(const struct kiln_job *job);
+/* A reference to the artifact of this key, in memory or in a tier; NULL: there is none. Waits for nobody. */
+struct kiln_artifact *kiln__job_find(const struct kiln_job *job);
 /* Compiles now, whatever is stored. */
 enum kiln_outcome kiln__job_compile(const struct kiln_job *job, struct kiln_artifact **out, kiln_error *err);
 

@@ -12,6 +12,7 @@
 #include "cache/function.h"
 #include "cache/kernels/compiler_steps.h"
 #include "cache/kernels/compiling.h"
+#include "cache/kernels/manifest.h"
 #include "cache/kernels/unlinking.h"
 
 /* ---- references ----------------------------------------------------------------------------------------------- */
@@ -259,13 +260,21 @@ static enum kiln_outcome get_chosen(struct kiln_job *job, struct kiln_kernel **o
 
 /* ---- the key of a kernel --------------------------------------------------------------------------------------- */
 
-static bool is_there(const struct kiln_job *job)
+static bool is_linked(const struct kiln_job *job)
 {
     struct kiln_signature signature;
     sign_kernel(job, &signature);
     struct kiln_kernel *kernel = kiln__memo_peek(&job->request->cache->kernels, &signature);
     kiln__kernel_unref(kernel);
-    return kernel || kiln__job_has_artifact(job);
+    return kernel;
+}
+
+static bool is_there(const struct kiln_job *job)
+{
+    if (is_linked(job)) return true;
+    struct kiln_artifact *artifact = kiln__job_find(job);
+    kiln__artifact_unref(artifact);
+    return artifact;
 }
 
 static kiln_status use_set(struct kiln_job *job, const struct kiln_buffer *set, struct kiln_content_key *longer,
@@ -373,30 +382,69 @@ enum kiln_outcome kiln__kernel_get(const kiln_request *request, const kiln_compi
     return outcome;
 }
 
-kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
-                                   uint32_t options, const char *name, kiln_bytes text,
-                                   const struct kiln_provenance *provenance, struct kiln_kernel **out, kiln_error *err)
+/* ---- kernels of arrays ----------------------------------------------------------------------------------------- */
+
+/* Who asks for the kernel of a text alone; it watches nothing that could change. */
+struct text_job {
+    struct kiln_content_key content;
+    kiln_request request;
+    struct kiln_job job;
+};
+
+static kiln_status text_job_begin(struct text_job *it, kiln_cache *cache, const kiln_compiler *compiler,
+                                  const struct kiln_kernel_text *kernel, kiln_error *err)
 {
-    if (!compiler) return kiln__fail(err, KILN_NO_COMPILER, "%s: there is no compiler", name);
-    struct kiln_content_key content = {0};
-    kiln_request request = {
-        .cache = cache, .device = device, .function = name, .options = kiln__options_unpack(options)};
-    struct kiln_job job = {.request = &request,
-                           .compiler = compiler,
-                           .text = text,
-                           .base = &content,
-                           .provenance = provenance,
-                           .is_kept = true};
+    *it = (struct text_job){.request = {.cache = cache,
+                                        .device = kernel->device,
+                                        .function = kernel->name,
+                                        .options = kiln__options_unpack(kernel->options)}};
+    it->job = (struct kiln_job){.request = &it->request,
+                                .compiler = compiler,
+                                .text = kernel->text,
+                                .base = &it->content,
+                                .content = &it->content,
+                                .is_kept = true};
+    if (!compiler) return kiln__fail(err, KILN_NO_COMPILER, "%s: there is no compiler", kernel->name);
+    return kiln__request_content(&it->request, compiler->name, kiln__cache_toolchain(cache, compiler), kernel->text,
+                                 &it->content, err);
+}
+
+static void text_job_end(struct text_job *it)
+{
+    kiln__artifact_unref(it->job.found);
+    kiln__content_release(&it->content);
+}
+
+kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler,
+                                   const struct kiln_kernel_text *kernel, const struct kiln_provenance *provenance,
+                                   struct kiln_kernel **out, kiln_error *err)
+{
+    struct text_job it;
     kiln_error unread;
     if (!err) err = &unread;
-    kiln_status status =
-        kiln__request_content(&request, compiler->name, kiln__cache_toolchain(cache, compiler), text, &content, err);
-    if (!status)
-        status = kiln__outcome_status(get(&job, out, NULL, err), err); /* it watches nothing that could change */
-    kiln__content_release(&content);
+    kiln_status status = text_job_begin(&it, cache, compiler, kernel, err);
+    it.job.provenance = provenance;
+    if (!status) status = kiln__outcome_status(get(&it.job, out, NULL, err), err);
+    text_job_end(&it);
     if (status != KILN_COMPILED) return status;
     *out = NULL;
     return KILN_OK;
+}
+
+enum kiln_outcome kiln__kernel_at_hand(kiln_cache *cache, const kiln_compiler *compiler,
+                                       const struct kiln_kernel_text *kernel, struct kiln_kernel **out, kiln_error *err)
+{
+    struct text_job it;
+    kiln_error unread;
+    if (!err) err = &unread;
+    enum kiln_outcome outcome = kiln__outcome(text_job_begin(&it, cache, compiler, kernel, err), err);
+    if (outcome == KILN_DONE && !is_linked(&it.job)) {
+        it.job.found = kiln__job_find(&it.job);
+        if (!it.job.found || kiln__is_manifest(it.job.found)) outcome = KILN_MISS;
+    }
+    if (outcome == KILN_DONE) outcome = get(&it.job, out, NULL, err);
+    text_job_end(&it);
+    return outcome;
 }
 
 kiln_status kiln__kernel_artifact(const kiln_request *request, const kiln_compiler *compiler, kiln_bytes text,

@@ -40,20 +40,25 @@ struct kiln_provenance {
     const void *context;
 };
 
-/* The kernel for a text and packed options alone. A reset leaves it, and so does a function that is freed; it is swept
- * under the bound once nobody refers to it. *out is the caller's reference; NULL when KILN_MODE=compile-only: it was
- * compiled and stored. `provenance` (may be NULL) is kept with a new artifact. */
-kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler, kiln_device *device,
-                                   uint32_t options, const char *name, kiln_bytes text,
-                                   const struct kiln_provenance *provenance, struct kiln_kernel **out, kiln_error *err);
-
-/* A kernel that kiln__kernel_from_text() will be asked for. */
+/* What a kernel of arrays is asked for by: a text and packed options alone. Borrowed. */
 struct kiln_kernel_text {
     kiln_device *device;
     uint32_t options;
     const char *name;
     kiln_bytes text;
 };
+
+/* A reset leaves it, and so does a function that is freed; it is swept under the bound once nobody refers to it. *out
+ * is the caller's reference; NULL when KILN_MODE=compile-only: it was compiled and stored. `provenance` (may be NULL)
+ * is kept with a new artifact. */
+kiln_status kiln__kernel_from_text(kiln_cache *cache, const kiln_compiler *compiler,
+                                   const struct kiln_kernel_text *kernel, const struct kiln_provenance *provenance,
+                                   struct kiln_kernel **out, kiln_error *err);
+/* The same without a compiler: KILN_MISS when the kernel is neither in memory nor in a folder or pack of this machine.
+ * Remotes are not asked, and a compile that is under way is not waited for. */
+enum kiln_outcome kiln__kernel_at_hand(kiln_cache *cache, const kiln_compiler *compiler,
+                                       const struct kiln_kernel_text *kernel, struct kiln_kernel **out,
+                                       kiln_error *err);
 
 struct kiln_prefetch;
 

@@ -167,6 +167,8 @@ static bool take_out(struct kiln_memo_table *memo, bool (*matches)(const struct 
     struct kiln_entries *kept = table ? survivors(table, matches, context, &count) : NULL;
     if (!kept) return false;
     atomic_store_explicit(&memo->table, kept, memory_order_release);
+    /* What a reader of the old table has put into its thread cache meanwhile must match no more once it may be gone. */
+    if (memo->forgetting != KILN_FORGET_HELD) atomic_fetch_add_explicit(&memo->epoch, 1, memory_order_acq_rel);
     kiln__wait_for_readers(memo);
     memo->count = count + take_back(table, kept, matches, context);
     removed->table = table;

@@ -149,13 +149,16 @@ void *kiln__memo_peek(struct kiln_memo_table *memo, const struct kiln_signature 
 
 /* ---- making --------------------------------------------------------------------------------------------------- */
 
-/* Replaces an entry whose reads hold no more, and forgets its value. Returns a reference that is one too many. */
+/* Replaces an entry whose reads hold no more, or that has a better value, and forgets its value. Returns a reference
+ * that is one too many. Who signs after the epoch has changed finds the new entry; who pins before that is seen. */
 static void *replace(struct kiln_memo_table *memo, struct kiln_entry *known, struct kiln_entry *entry)
 {
     struct kiln_entries *table = atomic_load_explicit(&memo->table, memory_order_relaxed);
     size_t i = known->hash & table->mask;
     while (kiln__entry_at(table, i) != known) i = (i + 1) & table->mask;
+    entry->order = known->order;
     kiln__entry_publish(table, i, entry);
+    if (!known->reads) atomic_fetch_add_explicit(&memo->epoch, 1, memory_order_acq_rel); /* it is in thread caches */
     void *unwanted = kiln__memo_forget_value(memo, known->value, known->key);
     kiln__wait_for_readers(memo);
     kiln__entry_free(known);
@@ -204,6 +207,25 @@ static kiln_status publish(struct kiln_memo_table *memo, const struct kiln_signa
         if (memo->limit && memo->count + kiln__memo_leaving(memo) == memo->limit) kiln__memo_begin_period(memo);
     }
     return KILN_OK;
+}
+
+bool kiln__memo_swap(struct kiln_memo_table *memo, const struct kiln_signature *signature, const void *from, void *to)
+{
+    struct kiln_removed removed = {NULL};
+    void *unwanted = NULL;
+    uint64_t hash = hash_of(signature);
+    kiln__mutex_lock(&memo->lock);
+    struct kiln_entry *known = kiln__memo_find(memo, signature, hash);
+    bool is_there = known && known->value == from;
+    struct kiln_entry *entry = is_there ? kiln__entry_new(signature, hash, to, NULL) : NULL;
+    if (entry) {
+        unwanted = replace(memo, known, entry);
+        kiln__memo_take_limbo(memo, &removed);
+    }
+    kiln__mutex_unlock(&memo->lock);
+    if (unwanted) memo->release(unwanted);
+    kiln__memo_drop(memo, &removed);
+    return entry;
 }
 
 /* Runs the maker, publishes its value and wakes those who wait. */

@@ -103,6 +103,10 @@ void *kiln__memo_peek(struct kiln_memo_table *memo, const struct kiln_signature 
  * with the function's name. Before the first look-up.
  */
 void kiln__memo_bound(struct kiln_memo_table *memo, size_t limit, const char *name, _Atomic uint64_t *evictions);
+/* Puts `to` in the place of `from`, a value that nobody depends on keeping: what asks next gets it, on every thread,
+ * and `from` is forgotten. The memo table owns `to` then. False: the key has no such value, or no memory; nothing
+ * changed. */
+bool kiln__memo_swap(struct kiln_memo_table *memo, const struct kiln_signature *signature, const void *from, void *to);
 /* Removes entries that match, and says how many. When out of memory they stay. */
 size_t kiln__memo_remove(struct kiln_memo_table *memo,
                          bool (*matches)(const struct kiln_entry *entry, const void *context), const void *context);

@@ -18,7 +18,7 @@
 struct kiln_choice {
     struct kiln_group_kernels *kernels;
     struct kiln_variant *variant;
-    bool is_compiled;
+    bool is_made; /* the variant has its kernel */
     kiln_status status;
     kiln_error error;
 };
@@ -62,37 +62,46 @@ kiln_status kiln__dry_run_note(struct kiln_group_kernels *kernels, struct kiln_v
 struct job {
     struct kiln_choice *choices;
     unsigned level;          /* that the caller works for */
+    bool only_loads;         /* what is at hand */
     _Atomic bool has_failed; /* the rest is left alone */
 };
 
-static kiln_status compile_at(unsigned level, struct kiln_choice *choice)
+static kiln_status load(struct kiln_choice *choice)
+{
+    enum kiln_outcome outcome = kiln__variant_load(choice->kernels, choice->variant, &choice->error);
+    return outcome == KILN_MISS ? KILN_WOULD_COMPILE : kiln__outcome_status(outcome, &choice->error);
+}
+
+static kiln_status make_at(const struct job *job, struct kiln_choice *choice)
 {
     struct kiln_thread *thread = kiln__thread();
     if (!thread) return kiln__no_memory(&choice->error, "a thread record");
     unsigned before = thread->in_flight_level;
-    thread->in_flight_level = level;
-    kiln_status status = kiln__variant_compile(choice->kernels, choice->variant, &choice->error);
+    thread->in_flight_level = job->level;
+    kiln_status status =
+        job->only_loads ? load(choice) : kiln__variant_compile(choice->kernels, choice->variant, &choice->error);
     thread->in_flight_level = before;
     return status;
 }
 
-static void compile_one(void *context, int64_t i)
+static void make_one(void *context, int64_t i)
 {
     struct job *job = context;
     struct kiln_choice *choice = &job->choices[i];
-    if (atomic_load_explicit(&job->has_failed, memory_order_relaxed)) return;
-    choice->status = compile_at(job->level, choice);
-    choice->is_compiled = !choice->status;
-    if (choice->status) atomic_store_explicit(&job->has_failed, true, memory_order_relaxed);
+    if (choice->is_made || atomic_load_explicit(&job->has_failed, memory_order_relaxed)) return;
+    kiln_status status = make_at(job, choice);
+    choice->is_made = !status;
+    if (!job->only_loads) choice->status = status;
+    if (status) atomic_store_explicit(&job->has_failed, true, memory_order_relaxed);
 }
 
 /* Who makes a kernel may hold a lock file, and must wait for no other then (store/lock.h), nor let others wait. */
-static void compile_all(struct job *job, size_t count)
+static void make_all(struct job *job, size_t count)
 {
     if (job->level < KILN_LEVEL_KERNEL)
-        kiln__pool_run(compile_one, job, (int64_t)count);
+        kiln__pool_run(make_one, job, (int64_t)count);
     else
-        for (size_t i = 0; i < count; i++) compile_one(job, (int64_t)i);
+        for (size_t i = 0; i < count; i++) make_one(job, (int64_t)i);
 }
 
 /* Remotes are asked for all kernels together, so that the plan costs one round trip. A text that can't be printed is
@@ -108,7 +117,8 @@ static struct kiln_prefetch *prefetch(const struct kiln_dry_run *dry_run)
     for (size_t i = 0; texts && kernels && i < dry_run->count; i++) {
         const struct kiln_choice *choice = &dry_run->choices[i];
         const struct kiln_variant *variant = choice->variant;
-        if (kiln__variant_print(choice->kernels, variant, &texts[i], NULL) || texts[i].failed) continue;
+        if (choice->is_made || kiln__variant_print(choice->kernels, variant, &texts[i], NULL) || texts[i].failed)
+            continue;
         kernels[count++] = (struct kiln_kernel_text){
             variant->device, variant->options, choice->kernels->name, {texts[i].data, texts[i].size}};
     }
@@ -119,16 +129,24 @@ static struct kiln_prefetch *prefetch(const struct kiln_dry_run *dry_run)
     return prefetch;
 }
 
-kiln_status kiln__dry_run_compile(struct kiln_dry_run *dry_run, kiln_error *err)
+static unsigned level_of_caller(void)
 {
-    struct job job = {.choices = dry_run->choices, .level = kiln__this_thread ? kiln__this_thread->in_flight_level : 0};
+    return kiln__this_thread ? kiln__this_thread->in_flight_level : 0;
+}
+
+bool kiln__dry_run_load(struct kiln_dry_run *dry_run)
+{
+    struct job job = {.choices = dry_run->choices, .level = level_of_caller(), .only_loads = true};
+    make_all(&job, dry_run->count);
+    return !job.has_failed;
+}
+
+kiln_status kiln__dry_run_publish(struct kiln_dry_run *dry_run, kiln_error *err)
+{
     kiln_status status = KILN_OK;
-    struct kiln_prefetch *prefetched = prefetch(dry_run);
-    compile_all(&job, dry_run->count);
-    kiln__prefetch_end(prefetched);
     for (size_t i = 0; i < dry_run->count; i++) {
         struct kiln_choice *choice = &dry_run->choices[i];
-        if (choice->is_compiled) {
+        if (choice->is_made && choice->variant) {
             kiln__variant_publish(choice->kernels, choice->variant);
             choice->variant = NULL;
         } else if (choice->status && !status) {
@@ -137,6 +155,29 @@ kiln_status kiln__dry_run_compile(struct kiln_dry_run *dry_run, kiln_error *err)
         }
     }
     return status;
+}
+
+kiln_status kiln__dry_run_compile(struct kiln_dry_run *dry_run, kiln_error *err)
+{
+    struct job job = {.choices = dry_run->choices, .level = level_of_caller()};
+    struct kiln_prefetch *prefetched = prefetch(dry_run);
+    make_all(&job, dry_run->count);
+    kiln__prefetch_end(prefetched);
+    return kiln__dry_run_publish(dry_run, err);
+}
+
+bool kiln__dry_run_compile_alone(struct kiln_dry_run *dry_run, bool (*goes_on)(const void *context),
+                                 const void *context)
+{
+    struct job job = {.choices = dry_run->choices, .level = level_of_caller()};
+    struct kiln_prefetch *prefetched = prefetch(dry_run);
+    bool is_done = true;
+    for (size_t i = 0; i < dry_run->count && is_done && !job.has_failed; i++) {
+        is_done = goes_on(context);
+        if (is_done) make_one(&job, (int64_t)i);
+    }
+    kiln__prefetch_end(prefetched);
+    return is_done;
 }
 
 void kiln__dry_run_release(struct kiln_dry_run *dry_run)

@@ -24,11 +24,19 @@ extern _Thread_local struct kiln_dry_run *kiln__dry_run __attribute__((tls_model
 /* Notes a variant of `kernels` that is to be compiled, and owns it from here on, also on failure. */
 kiln_status kiln__dry_run_note(struct kiln_group_kernels *kernels, struct kiln_variant *variant, kiln_error *err);
 
+/* Links what was noted and needs no compiler and no remote, up to the first that does. True: none did. Nothing is found
+ * by launches yet. */
+bool kiln__dry_run_load(struct kiln_dry_run *dry_run);
 /*
- * Compiles all that was noted and lets launches find it. On failure the error is that of the first variant, in the
- * order of launches, that could not be compiled; what others could be compiled stays.
+ * Compiles all that was noted and is not loaded, and lets launches find it. On failure the error is that of the first
+ * variant, in the order of launches, that could not be compiled; what others could be compiled stays.
  */
 kiln_status kiln__dry_run_compile(struct kiln_dry_run *dry_run, kiln_error *err);
+/* The same on this thread alone, one after the other as long as `goes_on` says so; false: it did not. Nothing is found
+ * by launches before kiln__dry_run_publish(), which gives the error of the first one that could not be compiled. */
+bool kiln__dry_run_compile_alone(struct kiln_dry_run *dry_run, bool (*goes_on)(const void *context),
+                                 const void *context);
+kiln_status kiln__dry_run_publish(struct kiln_dry_run *dry_run, kiln_error *err);
 void kiln__dry_run_release(struct kiln_dry_run *dry_run);
 
 /*

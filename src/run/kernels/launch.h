@@ -76,6 +76,9 @@ kiln_status kiln__variant_print(const struct kiln_group_kernels *kernels, const 
 /* For who makes a variant beforehand. Fills in kernel and executable; on failure neither is set. Safe for threads. */
 kiln_status kiln__variant_compile(const struct kiln_group_kernels *kernels, struct kiln_variant *variant,
                                   kiln_error *err);
+/* The same for what is at hand; KILN_MISS: the compiler, or a remote, is needed. */
+enum kiln_outcome kiln__variant_load(const struct kiln_group_kernels *kernels, struct kiln_variant *variant,
+                                     kiln_error *err);
 /* Lets launches find `mine`, or frees it when an equal one got there first; the one that stays. */
 const struct kiln_variant *kiln__variant_publish(struct kiln_group_kernels *kernels, struct kiln_variant *mine);
 void kiln__variant_free(struct kiln_variant *variant);

@@ -132,22 +132,43 @@ static struct kiln_variant *variant_new(const struct variant_key *key, const cha
     return variant;
 }
 
+/* Prints it into `text`, which the caller releases, also after a failure. */
+static kiln_status print_text(const struct kiln_group_kernels *kernels, const struct kiln_variant *variant,
+                              struct kiln_buffer *text, struct kiln_kernel_text *out, kiln_error *err)
+{
+    kiln_status status = kiln__variant_print(kernels, variant, text, err);
+    if (!status && text->failed) status = kiln__no_memory(err, "the text of a kernel");
+    *out = (struct kiln_kernel_text){variant->device, variant->options, kernels->name, {text->data, text->size}};
+    return status;
+}
+
 kiln_status kiln__variant_compile(const struct kiln_group_kernels *kernels, struct kiln_variant *variant,
                                   kiln_error *err)
 {
     struct kiln_buffer text = {0};
+    struct kiln_kernel_text kernel;
     const struct kiln_provenance_of of = {kernels, variant->layouts};
     const struct kiln_provenance note = {kiln__provenance_print, &of};
-    kiln_status status = kiln__variant_print(kernels, variant, &text, err);
-    if (status == KILN_OK && text.failed) status = kiln__no_memory(err, "the text of a kernel");
-    if (status == KILN_OK) {
+    kiln_status status = print_text(kernels, variant, &text, &kernel, err);
+    if (!status)
         status =
-            kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), variant->device, variant->options,
-                                   kernels->name, (kiln_bytes){text.data, text.size}, &note, &variant->kernel, err);
-    }
+            kiln__kernel_from_text(kiln_cache_default(), kiln_compiler_llvm(), &kernel, &note, &variant->kernel, err);
     kiln__buffer_release(&text);
     variant->executable = variant->kernel ? variant->kernel->executable : NULL;
     return status;
+}
+
+enum kiln_outcome kiln__variant_load(const struct kiln_group_kernels *kernels, struct kiln_variant *variant,
+                                     kiln_error *err)
+{
+    struct kiln_buffer text = {0};
+    struct kiln_kernel_text kernel;
+    enum kiln_outcome outcome = kiln__outcome(print_text(kernels, variant, &text, &kernel, err), err);
+    if (outcome == KILN_DONE)
+        outcome = kiln__kernel_at_hand(kiln_cache_default(), kiln_compiler_llvm(), &kernel, &variant->kernel, err);
+    kiln__buffer_release(&text);
+    variant->executable = variant->kernel ? variant->kernel->executable : NULL;
+    return outcome;
 }
 
 static struct kiln_group_kernels *home_of(struct kiln_group_kernels *kernels)
