@@ -3,6 +3,7 @@
 option(KILN_STATIC_LLVM "put LLVM into the plug-in, which then needs nothing but the C library" OFF)
 find_program(LLVM_CONFIG NAMES llvm-config-19 REQUIRED)
 find_program(CLANG_FOR_BITCODE NAMES clang-19 REQUIRED)
+find_program(LLVM_LINK NAMES llvm-link-19 REQUIRED)
 execute_process(COMMAND ${LLVM_CONFIG} --includedir OUTPUT_VARIABLE llvm_include OUTPUT_STRIP_TRAILING_WHITESPACE
                 COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${LLVM_CONFIG} --libdir OUTPUT_VARIABLE llvm_libdir OUTPUT_STRIP_TRAILING_WHITESPACE
@@ -10,13 +11,13 @@ execute_process(COMMAND ${LLVM_CONFIG} --libdir OUTPUT_VARIABLE llvm_libdir OUTP
 
 # Compiled in its own folder under relative names, so that the bitcode does not depend on where the tree is.
 set(runtime_folder ${CMAKE_SOURCE_DIR}/src/codegen/runtime)
-file(GLOB runtime_sources CONFIGURE_DEPENDS ${runtime_folder}/*.c ${runtime_folder}/*.h)
+file(GLOB_RECURSE runtime_sources CONFIGURE_DEPENDS ${runtime_folder}/*.c ${runtime_folder}/*.h)
+set(runtime_flags -std=gnu11 -O2 -c -emit-llvm -ffreestanding -fno-math-errno -ffp-contract=off -fno-vectorize -fno-slp-vectorize
+    -fno-strict-aliasing -fno-unwind-tables -fno-asynchronous-unwind-tables -Wall -Wextra)
 function(add_runtime output)
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CLANG_FOR_BITCODE} ${ARGN} -std=gnu11 -O2 -c -emit-llvm -ffreestanding -fno-math-errno -ffp-contract=off
-            -fno-vectorize -fno-slp-vectorize -fno-strict-aliasing -fno-unwind-tables -fno-asynchronous-unwind-tables
-            -Wall -Wextra -I../.. runtime.c -o ${output}
+    COMMAND ${CLANG_FOR_BITCODE} ${ARGN} ${runtime_flags} -I../.. runtime.c -o ${output}
     WORKING_DIRECTORY ${runtime_folder}
     DEPENDS ${runtime_sources} ${CMAKE_SOURCE_DIR}/src/array/threefry.h
     VERBATIM)
@@ -25,12 +26,28 @@ set(runtime_x86 ${CMAKE_BINARY_DIR}/kiln_runtime_x86.bc)
 set(runtime_x86_fused ${CMAKE_BINARY_DIR}/kiln_runtime_x86_fused.bc)
 set(runtime_nvptx ${CMAKE_BINARY_DIR}/kiln_runtime_nvptx.bc)
 set(runtime_nvptx_bf16 ${CMAKE_BINARY_DIR}/kiln_runtime_nvptx_bf16.bc)
-add_runtime(${runtime_x86} --target=x86_64-pc-linux-gnu)
+# With the kernels that are C, whose passes run when a text has chosen what they depend on; as code for x86 they are there
+# for the emulated GPU of the tests, which takes the first of these.
+function(add_runtime_with_kernels output passes)
+  cmake_path(REPLACE_EXTENSION output LAST_ONLY helpers.bc OUTPUT_VARIABLE helpers)
+  cmake_path(REPLACE_EXTENSION output LAST_ONLY kernels.bc OUTPUT_VARIABLE kernels)
+  add_runtime(${helpers} ${ARGN})
+  add_custom_command(
+    OUTPUT ${kernels}
+    COMMAND ${CLANG_FOR_BITCODE} ${ARGN} ${passes} ${runtime_flags} -I../../.. gpu_runtime.c -o ${kernels}
+    WORKING_DIRECTORY ${runtime_folder}/gpu
+    DEPENDS ${runtime_sources}
+    VERBATIM)
+  add_custom_command(OUTPUT ${output} COMMAND ${LLVM_LINK} ${helpers} ${kernels} -o ${output} DEPENDS ${helpers} ${kernels}
+                     VERBATIM)
+endfunction()
+add_runtime_with_kernels(${runtime_x86} -Wno-pass-failed --target=x86_64-pc-linux-gnu)
 add_runtime(${runtime_x86_fused} --target=x86_64-pc-linux-gnu -mfma)
 # The least target of each family in family.c.
-add_runtime(${runtime_nvptx} --target=nvptx64-nvidia-cuda -march=sm_70)
-add_runtime(${runtime_nvptx_bf16} --target=nvptx64-nvidia-cuda -march=sm_80 -Xclang -target-feature -Xclang +ptx81
-            -DKILN_HAS_BF16)
+add_runtime_with_kernels(${runtime_nvptx} "-Xclang;-disable-llvm-passes" --target=nvptx64-nvidia-cuda -march=sm_70 -Xclang -target-feature
+                         -Xclang +ptx81)
+add_runtime_with_kernels(${runtime_nvptx_bf16} "-Xclang;-disable-llvm-passes" --target=nvptx64-nvidia-cuda -march=sm_80 -Xclang -target-feature
+                         -Xclang +ptx81 -DKILN_HAS_BF16)
 set(runtimes ${runtime_x86} ${runtime_x86_fused} ${runtime_nvptx} ${runtime_nvptx_bf16})
 
 file(GLOB compiler_sources RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS src/compiler/*.c)

@@ -8,6 +8,7 @@
 
 #include "device/device.h"
 #include "graph/default_device.h"
+#include "graph/few_rows.h"
 #include "ops/expression.h"
 #include "ops/indexing.h"
 #include "ops/replay.h"
@@ -147,6 +148,15 @@ static bool has_kernels(enum kiln_dtype dtype)
 {
     const kiln_device *device = kiln__current_device_index() ? NULL : kiln__device_current(NULL);
     return device && device->target.isa >= KILN_ISA_X86_64_V3 && dtype != KILN_FLOAT64;
+}
+
+/* Or a GPU (run/gpu/gpu_product_run.h), where more rows are multiplied faster with a matrix of floats? */
+static bool reads_codes(const struct kiln_array *x, enum kiln_dtype dtype, struct kiln_picks picks)
+{
+    int64_t rows = 1;
+    for (int i = 0; i + 1 < x->ndim; i++) rows *= x->dims[i];
+    if (!kiln__current_device_index()) return has_kernels(dtype);
+    return rows <= KILN_FEW_ROWS && rows > 0 && !picks.left && !picks.right && dtype != KILN_FLOAT64;
 }
 
 /* (batch, last two dims of a) */
@@ -299,13 +309,13 @@ static kiln_status quantized_product(const char *name, struct kiln_array *x, con
     enum kiln_dtype dtype = (enum kiln_dtype)x->dtype;
     if (is_affine) dtype = kiln__dtype_promote(dtype, kiln__dtype_promote(w->scales->dtype, w->biases->dtype));
     status = check_float(name, dtype, err);
-    if (!status && has_kernels(dtype)) status = kiln__check_quantized(name, w, &how, err);
+    if (!status && reads_codes(x, dtype, picks)) status = kiln__check_quantized(name, w, &how, err);
     if (status) return status;
     struct kiln_array *rows = kiln__e_astype(&e, x, dtype);
     struct kiln_array *product = NULL;
     if (rows)
-        product =
-            (has_kernels(dtype) ? product_with_codes : product_with_matrix)(&e, name, rows, w, picks, transpose, how);
+        product = (reads_codes(x, dtype, picks) ? product_with_codes : product_with_matrix)(&e, name, rows, w, picks,
+                                                                                            transpose, how);
     return kiln__e_end(&e, product, out);
 }
 

@@ -12,6 +12,7 @@
 #include "run/plan.h"
 
 #include "run/gpu/gpu_launch.h"
+#include "run/gpu/gpu_product_run.h"
 
 #define NO_SLOT UINT32_MAX
 
@@ -346,22 +347,35 @@ static bool build(struct builder *builder)
     return add_releases(builder) && find_consumed(builder);
 }
 
-/* Is it never a launch of ours? */
-static bool is_library(enum kiln_op op)
+/* A product whose rows are few is a launch of ours; a batch has as many as one product, where each has its own matrix.
+ */
+static bool is_launched_product(const struct kiln_plan *plan, const struct kiln_step *step)
 {
-    return kiln__ops[op].kind == KILN_OP_LIBRARY || kiln__ops[op].kind == KILN_OP_SOURCE;
+    if (step->op == KILN_OP_QUANTIZED_MATMUL) return true;
+    if (step->op != KILN_OP_MATMUL) return false;
+    const struct kiln_shape *x = &plan->shapes[step->inputs[0]];
+    return x->ndim >= 2 && x->dims[x->ndim - 1] > 0 &&
+           kiln__gpu_product_takes((enum kiln_dtype)x->dtype, x->size / x->dims[x->ndim - 1]);
+}
+
+/* Is it never a launch of ours? */
+static bool is_library(const struct kiln_plan *plan, const struct kiln_step *step)
+{
+    const enum kiln_op_kind kind = (enum kiln_op_kind)kiln__ops[step->op].kind;
+    return kind == KILN_OP_SOURCE || (kind == KILN_OP_LIBRARY && !is_launched_product(plan, step));
 }
 
 /* Worth it for a plan of kernels and what runs as kernels. */
 static bool can_replay(const struct kiln_plan *plan)
 {
     uint32_t launches = 0;
+    if (!plan->device_index) return false;
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const struct kiln_step *step = &plan->steps[i];
-        if (!step->kernels && is_library(step->op)) return false;
+        if (!step->kernels && is_library(plan, step)) return false;
         launches += step->kernels || kiln__ops[step->op].kind != KILN_OP_VIEW;
     }
-    return plan->device_index && launches > 0;
+    return launches > 0;
 }
 
 kiln_status kiln__plan_new(const struct kiln_tape *tape, struct kiln_kernel_set *set, struct kiln_plan **out,

@@ -328,9 +328,9 @@ bool kiln__op_only_launches(enum kiln_op op, uint32_t device_index)
     enum kiln_op_kind kind = (enum kiln_op_kind)kiln__ops[op].kind;
     bool always = kind == KILN_OP_ELEMENTWISE || kind == KILN_OP_VIEW || kind == KILN_OP_REDUCE ||
                   kind == KILN_OP_LAYER || kind == KILN_OP_COPY || op == KILN_OP_SLICE_DYNAMIC;
-    /* What BLAS runs launches nothing. */
+    /* What a library multiplies launches nothing. */
     bool is_product = op == KILN_OP_MATMUL || op == KILN_OP_QUANTIZED_MATMUL || op == KILN_OP_GATHER_MATMUL;
-    bool on_gpu = kiln__gpu_backend.operations[op] && kind != KILN_OP_LIBRARY && kind != KILN_OP_UPDATE;
+    bool on_gpu = kiln__gpu_backend.operations[op] && (kind != KILN_OP_LIBRARY || is_product) && kind != KILN_OP_UPDATE;
     return always || (device_index ? on_gpu : is_product || kind == KILN_OP_KERNEL);
 }
 

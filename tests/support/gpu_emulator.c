@@ -166,6 +166,11 @@ SHUFFLE_FLOAT(bfly)
 SHUFFLE_FLOAT(down)
 SHUFFLE_FLOAT(up)
 
+static float swap_lanes(float value, uint32_t lanes)
+{
+    return shuffle_bfly_float(0, value, lanes, WARP - 1);
+}
+
 /* ---- translating ----------------------------------------------------------------------------------------------- */
 
 struct name {
@@ -299,6 +304,31 @@ static void print_wrapper(const char *define, struct kiln_buffer *out)
     kiln__buffer_release(&call);
 }
 
+/* What kernels that are C (codegen/runtime/gpu/lanes.h) call on a CPU. */
+static void print_functions(struct kiln_buffer *out)
+{
+    static const struct {
+        const char *name, *result, *parameters, *arguments;
+        const void *function;
+    } functions[] = {
+        {"thread", "i32", "", "", (const void *)(uintptr_t)thread_number},
+        {"block", "i32", "", "", (const void *)(uintptr_t)block_number},
+        {"barrier", "void", "", "", (const void *)(uintptr_t)block_barrier},
+        {"swap", "float", "float %value, i32 %lanes", "float %value, i32 %lanes", (const void *)(uintptr_t)swap_lanes},
+    };
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        bool is_void = strcmp(functions[i].result, "void") == 0;
+        kiln__buffer_printf(
+            out, "\ndefine %s @kiln_emulated_%s(%s) {\n  %scall %s inttoptr (i64 %llu to ptr)(%s)\n  ret %s\n}\n",
+            functions[i].result, functions[i].name, functions[i].parameters,
+            is_void ? "" : "%r = ", functions[i].result, (unsigned long long)(uintptr_t)functions[i].function,
+            functions[i].arguments,
+            is_void                                   ? "void"
+            : strcmp(functions[i].result, "i32") == 0 ? "i32 %r"
+                                                      : "float %r");
+    }
+}
+
 static const char define[] = "define ptx_kernel void @";
 
 const char *gpu_emulator_entry(const char *text, size_t *length)
@@ -329,6 +359,7 @@ const char *gpu_emulator_translate(const char *text, struct kiln_buffer *out)
         fault = copy_line(&t, line + skipped, line_length(line) - skipped, out);
     }
     print_wrapper(definition, out);
+    if (strstr(text, "@kiln_gpu_")) print_functions(out);
     return fault;
 }
 
@@ -413,7 +444,8 @@ const char *gpu_emulator_launch(gpu_emulator_thread kernel, uint32_t grid, uint3
 
 bool gpu_emulator_waits(const char *text)
 {
-    static const char *const waits[] = {"@llvm.nvvm.barrier0", "@llvm.nvvm.bar.warp.sync", "@llvm.nvvm.shfl.sync"};
+    static const char *const waits[] = {"@llvm.nvvm.barrier0", "@llvm.nvvm.bar.warp.sync", "@llvm.nvvm.shfl.sync",
+                                        "@kiln_gpu_"};
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         if (strstr(text, waits[i])) return true;
     return false;

@@ -98,15 +98,18 @@ enum kiln_gpu_schedule {
      * them, until a row is one chunk.
      */
     KILN_GPU_ARGREDUCE,
+    /* A product of few rows: gpu_product.h, whose config is `form`. */
+    KILN_GPU_PRODUCT,
 };
 
 enum { KILN_GPU_MAX_ROW = 1024 * 1024, KILN_GPU_COLUMNS_BLOCK = 32 };
 
 struct kiln_gpu_config {
     enum kiln_gpu_schedule schedule;
-    uint8_t axes; /* of the schedules that have them */
-    bool wide;    /* 16-byte accesses are possible: see the schedule */
-    bool is_long; /* more than 2^31 - 1 elements: 64-bit indices */
+    uint8_t axes;  /* of the schedules that have them */
+    bool wide;     /* 16-byte accesses are possible: see the schedule */
+    bool is_long;  /* more than 2^31 - 1 elements: 64-bit indices */
+    uint32_t form; /* of KILN_GPU_PRODUCT, which has none of the above; less than 2^23 */
 };
 
 /*

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/process/fork.h"
+#include "run/gpu/gpu_launch.h"
+#include "run/kernels/dry_run.h"
 #include "run/placement.h"
 
 enum { NONE = -1, COMPUTE_32F = 68, COMPUTE_64F = 70, DEFAULT_ALGORITHM = -1 };
@@ -83,7 +85,9 @@ kiln_status kiln__cublas_multiply(const struct kiln_gpu_product *product, kiln_e
 {
     void **handle = &handles[kiln__active.device_index - 1];
     int result = 0;
-    if (kiln__active.device->gpu->is_absent) return KILN_OK;
+    if (kiln__dry_run) return KILN_OK;
+    kiln_status status = kiln__launch_graph_flush(err); /* what it reads is made by launches before */
+    if (status || kiln__active.device->gpu->is_absent) return status;
     pthread_mutex_lock(&lock);
     if (!*handle) result = library.create(handle);
     if (!result) result = multiply(*handle, product);

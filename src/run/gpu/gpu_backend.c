@@ -7,6 +7,7 @@
 #include "run/gpu/gpu_gather.h"
 #include "run/gpu/gpu_launch.h"
 #include "run/gpu/gpu_operations.h"
+#include "run/gpu/gpu_product_run.h"
 #include "run/ops/merge.h"
 #include "run/placement.h"
 
@@ -24,7 +25,10 @@ static kiln_status wait(const struct kiln_placement *placement, kiln_error *err)
 static bool can_run(const struct kiln_node *node)
 {
     if (node->op == KILN_OP_SLICE_UPDATE) return node->attrs[0] == KILN_MERGE_SET;
-    if (node->op == KILN_OP_MATMUL) return node->inputs[1]->size > 0 && kiln__cublas_can(node->inputs[0]->dtype);
+    if (node->op == KILN_OP_MATMUL)
+        return node->inputs[1]->size > 0 && (kiln__gpu_product_knows((enum kiln_dtype)node->inputs[0]->dtype) ||
+                                             kiln__cublas_can((enum kiln_dtype)node->inputs[0]->dtype));
+    if (node->op == KILN_OP_QUANTIZED_MATMUL) return node->inputs[1]->size > 0 && !node->attrs[5];
     return true;
 }
 

@@ -1,10 +1,11 @@
 /*
- * gpu_matmul.c - matmul on a GPU: batches as the calls that cuBLAS takes.
+ * gpu_matmul.c - matmul on a GPU: batches as the calls that cuBLAS takes, or of few rows as launches of ours.
  */
 #include <limits.h>
 
 #include "run/gpu/cublas.h"
 #include "run/gpu/gpu_operations.h"
+#include "run/gpu/gpu_product_run.h"
 #include "run/ops/matmul.h"
 
 /* The batch axes as one, when both operands walk through them evenly; otherwise the last of them. */
@@ -34,13 +35,32 @@ static int64_t batch_offset(const struct kiln_matrix *matrix, const struct kiln_
     return offset;
 }
 
+static kiln_status multiply_few_rows(const struct kiln_gpu_product *part, kiln_error *err)
+{
+    const int64_t item = (int64_t)kiln__dtype_size(part->dtype);
+    const struct kiln_gpu_product_run run = {.op = KILN_OP_MATMUL,
+                                             .dtype = part->dtype,
+                                             .m = part->m,
+                                             .n = part->n,
+                                             .k = part->k,
+                                             .batches = part->count,
+                                             .out = part->c,
+                                             .x = {part->a, part->a_lead * item, part->a_step * item},
+                                             .weight = {{part->b, part->b_lead * item, part->b_step * item}},
+                                             .config = {.is_transposed = part->b_is_transposed}};
+    return kiln__gpu_product_run(&run, err);
+}
+
 static kiln_status multiply(struct kiln_product *product, struct kiln_array *out, kiln_error *err)
 {
     int64_t item = (int64_t)kiln__dtype_size(product->dtype), a_step, b_step;
+    bool may_be_ours = kiln__gpu_product_takes(product->dtype, product->m);
+    kiln_status status = may_be_ours ? kiln__product_pack_rows(product, err) : KILN_OK;
+    if (status) return status;
     int64_t batches = kiln__product_merge_batch(product, out);
     int64_t count = batches == 1 ? 1 : even_batch(product, out, &a_step, &b_step);
     if (count == 1) a_step = b_step = 0;
-    kiln_status status = KILN_OK;
+    bool is_ours = kiln__gpu_product_takes(product->dtype, product->m);
     for (int64_t batch = 0; batch < batches && !status; batch += count) {
         struct kiln_gpu_product part = {.dtype = product->dtype,
                                         .a_is_transposed = product->a.is_transposed,
@@ -56,7 +76,7 @@ static kiln_status multiply(struct kiln_product *product, struct kiln_array *out
                                         .a = product->a.array->data + batch_offset(&product->a, out, batch),
                                         .b = product->b.array->data + batch_offset(&product->b, out, batch),
                                         .c = out->data + batch * product->m * product->n * item};
-        status = kiln__cublas_multiply(&part, err);
+        status = (is_ours ? multiply_few_rows : kiln__cublas_multiply)(&part, err);
     }
     return status;
 }
@@ -66,7 +86,7 @@ kiln_status kiln__gpu_matmul(const struct kiln_node *node, struct kiln_array *ou
 {
     struct kiln_product product;
     kiln_status status = kiln__output_alloc(out, err);
-    if (status || out->size == 0) return status;
+    if (status || out->size == 0 || node->inputs[1]->size == 0) return status;
     status = kiln__product_init(&product, node, out->dtype, out->dtype, err);
     if (!status) status = multiply(&product, out, err);
     kiln__product_release(&product);

@@ -12,6 +12,7 @@
 #include "cache/kernels/kernel.h"
 #include "codegen/cpu/attention_kernel.h"
 #include "codegen/cpu/product.h"
+#include "codegen/gpu/gpu_product.h"
 #include "codegen/gpu/gpu_schedule.h"
 #include "device/device.h"
 #include "run/gpu/gpu_launch.h"
@@ -88,12 +89,16 @@ static const unsigned on_gpu = 1u << 31;
 
 static unsigned pack_config(const struct kiln_gpu_config *config)
 {
+    if (config->schedule >= KILN_GPU_PRODUCT) return (unsigned)config->schedule | config->form << 8 | on_gpu;
     return (unsigned)config->schedule | (unsigned)config->axes << 8 | (unsigned)config->wide << 16 |
            (unsigned)config->is_long << 17 | on_gpu;
 }
 
 static struct kiln_gpu_config unpack_config(unsigned flags)
 {
+    if ((flags & 0xff) >= KILN_GPU_PRODUCT)
+        return (struct kiln_gpu_config){.schedule = (enum kiln_gpu_schedule)(flags & 0xff),
+                                        .form = (flags & ~on_gpu) >> 8};
     return (struct kiln_gpu_config){.schedule = (enum kiln_gpu_schedule)(flags & 0xff),
                                     .axes = (uint8_t)(flags >> 8),
                                     .wide = flags >> 16 & 1,
@@ -106,6 +111,10 @@ kiln_status kiln__variant_print(const struct kiln_group_kernels *kernels, const 
     const struct kiln_group *group = &kernels->group;
     const struct kiln_gpu_config config = unpack_config(variant->flags);
     const char *layouts = variant->layouts;
+    if (variant->flags & on_gpu && config.schedule == KILN_GPU_PRODUCT) {
+        const struct kiln_gpu_product_config product = kiln__gpu_product_unpack(config.form);
+        return kiln__gpu_product_print(group->instrs[0].dtype, &product, text, err);
+    }
     if (variant->flags & on_gpu) return kiln__gpu_print(group, layouts, &config, text, err);
     if (group->instrs[0].op == KILN_OP_ATTENTION) {
         const struct kiln_attention_config attention = kiln__attention_unpack(variant->flags);
