@@ -158,6 +158,7 @@ const struct command cmd_config = {
         "  KILN_STATS           1, or a file: counters when the process ends\n"
         "  KILN_TARGET          what cpu compiles for: native, x86-64-v3, znver4, ...\n"
         "  KILN_TIER            0: a call waits for the compiler even where unfused kernels could run meanwhile\n"
+        "  KILN_TRACE           file for a time line of what happens, which kiln report and trace viewers read\n"
         "  KILN_TRUSTED_KEYS    file of the keys whose signatures are believed\n\n"
         "A program that runs with other rights than those of who starts it (set-user-id, capabilities) reads neither "
         "the\n"

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/process/callback.h"
 #include "base/process/gate.h"
+#include "base/process/timeline.h"
 #include "cache/base_pack.h"
 #include "cache/kernels/kernel.h"
 #include "cache/kernels/toolchain.h"
@@ -321,6 +322,7 @@ kiln_status kiln_cache_open(const kiln_cache_options *options, kiln_cache **out,
     find_toolchain(cache);
     add_base_pack(cache);
     kiln__statistics_at_exit();
+    kiln__timeline_start();
     *out = cache;
     return KILN_OK;
 }

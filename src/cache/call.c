@@ -4,6 +4,7 @@
 #include "cache/call.h"
 
 #include "base/process/callback.h"
+#include "base/process/timeline.h"
 
 void kiln__call_explain(struct kiln_call *call)
 {
@@ -44,11 +45,32 @@ static void count(struct kiln_call *call, enum kiln_outcome outcome)
     call->is_counted = true;
 }
 
+static const char *outcome_of(const struct kiln_call *call, enum kiln_outcome outcome)
+{
+    if (outcome == KILN_FAILED) return "failed";
+    if (outcome == KILN_CHANGED) return "changed";
+    return call->is_made && !call->is_from_kept ? "made" : "found";
+}
+
+/* A call that explains its miss has just done so. */
+static void record(const struct kiln_call *call, uint64_t start_ns, enum kiln_outcome outcome)
+{
+    const char *words = outcome_of(call, outcome);
+    const struct kiln_event event = {.kind = "call",
+                                     .name = call->name,
+                                     .function = call->name,
+                                     .outcome = words,
+                                     .reason = call->steps->explain ? kiln_why() : NULL};
+    kiln__timeline_end(start_ns, &event);
+}
+
 enum kiln_outcome kiln__call_make(struct kiln_call *call, void **value, kiln_error *err)
 {
     void *kept = kiln__memo_audited(call->memo);
     if (kept) return audit(call, kept, value, err);
+    uint64_t start_ns = kiln__timeline_begin();
     enum kiln_outcome outcome = make(call, value, err);
     count(call, outcome);
+    if (start_ns) record(call, start_ns, outcome);
     return outcome;
 }

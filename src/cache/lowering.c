@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/process/callback.h"
+#include "base/process/timeline.h"
 #include "cache/audit.h"
 #include "cache/call.h"
 #include "cache/drift.h"
@@ -108,11 +109,15 @@ static kiln_status run_lower(struct miss *miss, kiln_text *text, kiln_error *err
     struct kiln_definition *definition = miss->definition;
     for (size_t i = 0; i < miss->request.watched_count; i++) kiln__watched_begin(&miss->request.watched[i]);
     miss->lowered_ns = kiln__file_clock_ns();
-    uint64_t start = kiln__clock_ns();
+    uint64_t start = kiln__clock_ns(), recorded_ns = kiln__timeline_begin();
     kiln_error error = {KILN_OK, ""};
     struct lower_call call = {.miss = miss, .text = text, .error = &error};
     if (!kiln__call_client(call_lower, &call))
         return kiln__fail(err, KILN_LOWER_FAILED, "%s: the thread left lower()", definition->name);
+    kiln__timeline_end(recorded_ns, &(struct kiln_event){.kind = "lower",
+                                                         .function = definition->name,
+                                                         .outcome = call.status ? "failed" : NULL,
+                                                         .bytes = text->buffer.size});
     kiln__add(&cache->counts.traces, 1);
     kiln__add(&cache->counts.trace_ns, kiln__clock_ns() - start);
     if (call.status || miss->request.read_status)

@@ -158,14 +158,21 @@ static kiln_status emit(struct compilation *c, kiln_error *err)
     return status;
 }
 
+static void phase_ended(const struct compilation *c, const char *phase)
+{
+    if (c->job->phase_ended) c->job->phase_ended(phase, c->job->context);
+}
+
 static kiln_status compile(void *data, kiln_error *err)
 {
     struct compilation *c = data;
     char *message = NULL;
     kiln_status status = kiln__machine_get(c->family, c->job->target, c->job->opt_level, &c->machine, err);
+    phase_ended(c, "target machine");
     if (!status) status = parse(c, err);
     if (!status) status = find_entry(c, err);
     if (status) return status;
+    phase_ended(c, "parse");
     set_target(c);
     status = link_runtime(c, err);
     if (status) return status;
@@ -174,8 +181,13 @@ static kiln_status compile(void *data, kiln_error *err)
     if (LLVMVerifyModule(c->module, LLVMReturnStatusAction, &message))
         return kiln__session_fail(&c->session, "the text is not valid LLVM IR", message, err);
     LLVMDisposeMessage(message);
+    phase_ended(c, "helpers");
     status = run_passes(c, err);
-    return status ? status : emit(c, err);
+    if (status) return status;
+    phase_ended(c, "optimize");
+    status = emit(c, err);
+    phase_ended(c, "emit");
+    return status;
 }
 
 kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer *code, struct kiln_buffer *entry,

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/process/fork.h"
+#include "base/process/timeline.h"
 #include "cache/audit.h"
 #include "cache/call.h"
 #include "graph/default_device.h"
@@ -313,12 +314,17 @@ static kiln_status plan_from_tape(struct kiln_tape *tape, struct kiln_kernel_set
         MEMBERS = 256
     }; /* of one kernel; a longer chain becomes several kernels, since compile time grows faster than linearly */
     int mode = kiln__compile_mode();
+    uint64_t recorded_ns = kiln__timeline_begin();
     kiln_status status = make_constants_ready(tape, err);
     if (!status && mode == KILN_COMPILE_NO_SIMPLIFY) kiln__tape_mark(tape);
     if (!status && mode != KILN_COMPILE_NO_SIMPLIFY) status = kiln__tape_simplify(tape, err);
     if (!status && mode == KILN_COMPILE_ENABLED) status = kiln__tape_push_views(tape, err);
     if (!status) status = kiln__tape_fuse(tape, mode == KILN_COMPILE_NO_FUSE ? 1 : MEMBERS, err);
     if (!status) status = kiln__plan_new(tape, kernels, out, err);
+    kiln__timeline_end(recorded_ns, &(struct kiln_event){.kind = "plan",
+                                                         .function = tape->name,
+                                                         .outcome = status ? "failed" : NULL,
+                                                         .count = status ? 0 : (*out)->step_count});
     return status;
 }
 
@@ -340,10 +346,13 @@ static kiln_status trace(const struct arguments *arguments, struct kiln_tape **o
                                          .name = compiled->uses_name ? compiled->name : NULL,
                                          .shapeless = compiled->shapeless};
     struct kiln_cache *cache = kiln_cache_default();
-    uint64_t start = kiln__clock_ns();
+    uint64_t start = kiln__clock_ns(), recorded_ns = kiln__timeline_begin();
     kiln_status status = kiln__trace_function(&function, arguments->inputs, arguments->count, out, err);
     kiln__add(&cache->counts.traces, 1);
     kiln__add(&cache->counts.trace_ns, kiln__clock_ns() - start);
+    kiln__timeline_end(
+        recorded_ns,
+        &(struct kiln_event){.kind = "trace", .function = compiled->name, .outcome = status ? "failed" : NULL});
     return status;
 }
 

@@ -20,6 +20,7 @@
 #include "base/process/callback.h"
 #include "base/process/fork.h"
 #include "base/process/gate.h"
+#include "base/process/timeline.h"
 #include "run/kernels/launch.h"
 #include "run/ops/operation.h"
 #include "run/placement.h"
@@ -316,9 +317,16 @@ static kiln_status run_elsewhere(const struct kiln_node *node, struct kiln_array
 
 kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
+    uint64_t start_ns = kiln__timeline_begin();
     bool is_here = !node->device_index && kiln__all_at(node->inputs, node->input_count, 0);
-    if (__builtin_expect(!is_here, 0)) return run_elsewhere(node, out, err);
-    return kiln__cpu_backend.operations[node->op](node, out, err);
+    kiln_status status = __builtin_expect(!is_here, 0) ? run_elsewhere(node, out, err)
+                                                       : kiln__cpu_backend.operations[node->op](node, out, err);
+    if (start_ns)
+        kiln__timeline_end(start_ns, &(struct kiln_event){.kind = "operation",
+                                                          .name = kiln__ops[node->op].name,
+                                                          .outcome = status ? "failed" : NULL,
+                                                          .bytes = (uint64_t)out->size * kiln__dtype_size(out->dtype)});
+    return status;
 }
 
 /* A gather on a GPU reads no indices on the host: they are checked before that (kiln__indexed_check), or by the kernel.

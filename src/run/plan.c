@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/process/timeline.h"
 #include "run/eval.h"
 #include "run/gpu/gpu_gather.h"
 #include "run/gpu/gpu_launch.h"
@@ -258,12 +259,43 @@ static kiln_status run_operation(struct run *run, const struct kiln_step *step, 
     return status;
 }
 
+/* What it reads and writes, as traced. */
+static uint64_t bytes_of(const struct kiln_plan *plan, const uint32_t *slots, uint32_t count)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct kiln_shape *shape = &plan->shapes[slots[i]];
+        if (shape->size > 0) bytes += (uint64_t)shape->size * kiln__dtype_size(shape->dtype);
+    }
+    return bytes;
+}
+
+static void record_group(const struct kiln_plan *plan, const struct kiln_step *step, uint64_t start_ns)
+{
+    uint64_t bytes =
+        bytes_of(plan, step->inputs, step->input_count) + bytes_of(plan, step->outputs, step->output_count);
+    kiln__timeline_end(start_ns, &(struct kiln_event){.kind = plan->device_index ? "launch" : "kernel",
+                                                      .name = step->kernels->name,
+                                                      .function = plan->name,
+                                                      .bytes = bytes});
+}
+
+/* Operations record themselves (run/eval.c). */
+static kiln_status run_step(struct run *run, const struct kiln_step *step, kiln_error *err)
+{
+    if (!step->kernels) return run_operation(run, step, err);
+    uint64_t start_ns = kiln__timeline_begin();
+    kiln_status status = run_group(run, step, err);
+    if (start_ns) record_group(run->plan, step, start_ns);
+    return status;
+}
+
 static kiln_status run_steps(struct run *run, kiln_error *err)
 {
     const struct kiln_plan *plan = run->plan;
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const struct kiln_step *step = &plan->steps[i];
-        kiln_status status = step->kernels ? run_group(run, step, err) : run_operation(run, step, err);
+        kiln_status status = run_step(run, step, err);
         if (status) return status;
         for (uint32_t k = 0; k < step->release_count; k++) {
             kiln__array_unref(run->slots[step->releases[k]]);
@@ -365,8 +397,17 @@ static kiln_status run_on_gpu(const struct kiln_plan *plan, const struct given *
 static kiln_status run_plan(const struct kiln_plan *plan, const struct given *given, struct kiln_array **outputs,
                             kiln_error *err)
 {
-    if (__builtin_expect(plan->device_index != 0, 0)) return run_on_gpu(plan, given, outputs, err);
-    return run_here(plan, given, given->inputs, plan->constants, outputs, err);
+    uint64_t start_ns = kiln__timeline_begin();
+    kiln_status status = __builtin_expect(plan->device_index != 0, 0)
+                             ? run_on_gpu(plan, given, outputs, err)
+                             : run_here(plan, given, given->inputs, plan->constants, outputs, err);
+    if (start_ns)
+        kiln__timeline_end(start_ns, &(struct kiln_event){.kind = "run",
+                                                          .name = plan->name,
+                                                          .function = plan->name,
+                                                          .outcome = status ? "failed" : NULL,
+                                                          .count = plan->step_count});
+    return status;
 }
 
 kiln_status kiln__plan_run_donated(const struct kiln_plan *plan, struct kiln_array *const *inputs, const bool *donated,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/process/timeline.h"
 #include "store/pack/pack.h"
 #include "store/signing.h"
 
@@ -64,11 +65,18 @@ struct kiln_artifact *kiln__chain_find(struct kiln_tier *first, const struct kil
                                        bool (*is_wanted)(const struct kiln_artifact *artifact, const void *context),
                                        const void *context)
 {
+    static const char *const words[] = {[KILN_DONE] = "found", [KILN_MISS] = "miss", [KILN_FAILED] = "failed"};
     struct kiln_artifact *second_best = NULL;
     for (struct kiln_tier *tier = first; tier; tier = tier->next) {
         kiln_error err = {.status = KILN_OK, .text = ""};
         struct kiln_artifact *found = NULL;
+        uint64_t recorded_ns = kiln__timeline_begin();
         enum kiln_outcome outcome = tier->methods->get(tier, digest, key, &found, &err);
+        kiln__timeline_end(recorded_ns, &(struct kiln_event){.kind = "read",
+                                                             .function = found ? found->function : NULL,
+                                                             .where = tier->label,
+                                                             .outcome = words[outcome],
+                                                             .digest = digest});
         if (outcome == KILN_FAILED) report(tier, "read", &err);
         if (outcome != KILN_DONE) continue;
         if (!is_wanted || is_wanted(found, context)) {
@@ -99,7 +107,10 @@ enum kiln_outcome kiln__chain_lock(struct kiln_tier *first, const struct kiln_di
     *out = NULL;
     if (!tier || !tier->methods->lock) return KILN_FAILED;
     kiln_error err = {.status = KILN_OK, .text = ""};
+    uint64_t recorded_ns = kiln__timeline_begin();
     enum kiln_outcome outcome = tier->methods->lock(tier, digest, until_ns, out, &err);
+    kiln__timeline_end(recorded_ns,
+                       &(struct kiln_event){.kind = "wait for a process", .where = tier->label, .digest = digest});
     if (outcome == KILN_FAILED) report(tier, "lock", &err);
     return outcome;
 }
@@ -110,7 +121,14 @@ enum kiln_outcome kiln__chain_put(struct kiln_tier *first, const struct kiln_art
     if (!last) return KILN_MISS;
     kiln_error unread;
     if (!err) err = &unread;
-    if (!last->methods->put(last, artifact, err)) return KILN_DONE;
+    uint64_t recorded_ns = kiln__timeline_begin();
+    kiln_status status = last->methods->put(last, artifact, err);
+    kiln__timeline_end(recorded_ns, &(struct kiln_event){.kind = "store",
+                                                         .function = artifact->function,
+                                                         .where = last->label,
+                                                         .outcome = status ? "failed" : NULL,
+                                                         .digest = &artifact->digest});
+    if (!status) return KILN_DONE;
     /* An artifact that can't be stored as it is says nothing about the entries that are there. */
     if (err->status == KILN_INVALID) err->status = KILN_IO;
     report(last, "store", err);

@@ -84,11 +84,11 @@ static const char *const values[] = {
     NULL, /* and of separators */
 };
 
-static const char *const names[] = {"KILN_AUDIT",       "KILN_CACHE_DIR", "KILN_CACHE_PATH", "KILN_CACHE_SIZE",
-                                    "KILN_DEVICE",      "KILN_DRIFT",     "KILN_FAST_MATH",  "KILN_GPU_TARGET",
-                                    "KILN_LOG",         "KILN_MODE",      "KILN_OPT_LEVEL",  "KILN_PLUGIN",
-                                    "KILN_STATS",       "KILN_TARGET",    "XDG_CACHE_HOME",  "HOME",
-                                    "KILN_NO_SUCH_ONE", "KILN_BASE_PACK"};
+static const char *const names[] = {"KILN_AUDIT",  "KILN_CACHE_DIR",   "KILN_CACHE_PATH", "KILN_CACHE_SIZE",
+                                    "KILN_DEVICE", "KILN_DRIFT",       "KILN_FAST_MATH",  "KILN_GPU_TARGET",
+                                    "KILN_LOG",    "KILN_MODE",        "KILN_OPT_LEVEL",  "KILN_PLUGIN",
+                                    "KILN_STATS",  "KILN_TARGET",      "KILN_TRACE",      "XDG_CACHE_HOME",
+                                    "HOME",        "KILN_NO_SUCH_ONE", "KILN_BASE_PACK"};
 enum { NAMES = sizeof names / sizeof *names, VALUES = sizeof values / sizeof *values };
 
 /* Those with which a call may fail, since it can't do what they ask for. */

@@ -61,6 +61,8 @@ const struct kiln_setting kiln__settings[] = {
      .help = "what cpu compiles for: native, x86-64-v3, znver4, ..."},
     {.name = "KILN_TIER", .kind = KILN_SETTING_WORD, .values = "0, 1", .fallback = "1",
      .help = "0: a call waits for the compiler even where unfused kernels could run meanwhile"},
+    {.name = "KILN_TRACE", .kind = KILN_SETTING_PATH, .is_guarded = true, .fallback = "",
+     .help = "file for a time line of what happens, which kiln report and trace viewers read"},
     {.name = "KILN_TRUSTED_KEYS", .kind = KILN_SETTING_PATH, .is_guarded = true, .fallback = "kiln/trusted_keys beside the config files",
      .help = "file of the keys whose signatures are believed"},
     {.name = NULL},

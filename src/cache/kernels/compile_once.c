@@ -8,6 +8,7 @@
 #include "base/process/callback.h"
 #include "base/process/exit.h"
 #include "base/process/gate.h"
+#include "base/process/timeline.h"
 #include "cache/cache.h"
 
 struct compile_call {
@@ -56,13 +57,27 @@ static kiln_status judge(const struct compile_call *call, kiln_error *err)
                       call->error.text[0] ? call->error.text : "the compiler failed without a message");
 }
 
+static void record(const struct compile_call *call, uint64_t start_ns)
+{
+    const kiln_request *request = call->job->request;
+    const struct kiln_event event = {.kind = "compile",
+                                     .function = request->function,
+                                     .target = request->device->target.name,
+                                     .where = call->job->compiler->name,
+                                     .outcome = call->status ? "failed" : NULL,
+                                     .digest = &call->job->content->digest,
+                                     .bytes = call->job->text.size};
+    kiln__timeline_end(start_ns, &event);
+}
+
 static kiln_status compile(struct compile_call *call, struct kiln_buffer *set, kiln_error *err)
 {
-    uint64_t start = kiln__clock_ns();
+    uint64_t start = kiln__clock_ns(), recorded_ns = kiln__timeline_begin();
     kiln_status status = run(call, err);
     if (status) return status;
     call->artifact->compile_ns = kiln__clock_ns() - start;
     count(call);
+    record(call, recorded_ns);
     status = judge(call, err);
     if (status) return status;
     kiln__inputs_encode(call->seen.inputs, set);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/process/callback.h"
 #include "base/process/gate.h"
+#include "base/process/timeline.h"
 #include "cache/audit.h"
 #include "cache/function.h"
 #include "cache/kernels/compiler_steps.h"
@@ -90,12 +91,17 @@ static kiln_status try_link(const struct kiln_job *job, struct kiln_artifact *ar
                             kiln_error *error)
 {
     struct kiln_cache *cache = job->request->cache;
-    uint64_t start = kiln__clock_ns();
+    uint64_t start = kiln__clock_ns(), recorded_ns = kiln__timeline_begin();
     struct link_call call = {.job = job, .artifact = artifact, .executable = executable, .error = error};
     if (!kiln__call_client(call_link, &call))
         return kiln__fail(error, KILN_COMPILE_FAILED, "%s: the thread left link()", job->request->function);
     kiln__add(&cache->counts.links, 1);
     kiln__add(&cache->counts.link_ns, kiln__clock_ns() - start);
+    kiln__timeline_end(recorded_ns, &(struct kiln_event){.kind = "link",
+                                                         .function = job->request->function,
+                                                         .where = job->request->device->name,
+                                                         .outcome = call.status ? "failed" : NULL,
+                                                         .digest = &artifact->digest});
     return call.status;
 }
 

@@ -16,6 +16,7 @@
 #include "base/process/callback.h"
 #include "base/process/exit.h"
 #include "base/process/gate.h"
+#include "base/process/timeline.h"
 #include "cache/cache.h"
 #include "cache/kernels/kernel.h"
 #include "cache/kernels/llvm_link.h"
@@ -29,9 +30,11 @@ static char opened[KILN_TOOLCHAIN_SIZE]; /* which tool chain `plugin` is; set be
 static kiln_status open_plugin(kiln_error *err)
 {
     char path[4096];
+    uint64_t recorded_ns = kiln__timeline_begin();
     kiln_status status = kiln__plugin_path(path, sizeof path, err);
     if (status) return status;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    kiln__timeline_end(recorded_ns, &(struct kiln_event){.kind = "open the compiler", .where = path});
     if (!library) return kiln__fail(err, KILN_NO_COMPILER, "the compiler plug-in can't be opened: %s", dlerror());
     const struct kiln_plugin *table = dlsym(library, KILN_PLUGIN_SYMBOL);
     if (!table || table->version != KILN_PLUGIN_VERSION) {
@@ -110,6 +113,21 @@ static void stop_keeper(struct keeper *keeper)
         kiln__exit_watch(); /* after the keeper's, which do not wait, and so before them */
 }
 
+/* What LLVM does, for the time line: each phase begins where the one before has ended. */
+struct phases {
+    const kiln_request *request;
+    uint64_t since_ns;
+};
+
+static void record_phase(const char *phase, void *context)
+{
+    struct phases *phases = context;
+    uint64_t now = kiln__timeline_begin();
+    kiln__timeline_end(phases->since_ns,
+                       &(struct kiln_event){.kind = "phase", .name = phase, .function = phases->request->function});
+    phases->since_ns = now;
+}
+
 static kiln_status compile_watched(const kiln_request *request, kiln_bytes text, kiln_artifact *out, kiln_error *err)
 {
     const struct kiln_plugin *table;
@@ -121,12 +139,15 @@ static kiln_status compile_watched(const kiln_request *request, kiln_bytes text,
         status = kiln__runtime_get(request, kiln__cache_toolchain(request->cache, kiln_compiler_llvm()),
                                    table->runtime_digest, table->prepare, &runtime, err);
     if (!status) {
+        struct phases phases = {request, kiln__timeline_begin()};
         const struct kiln_plugin_job job = {
             .text = text,
             .runtime = kiln_artifact_get(runtime, "bitcode"),
             .target = kiln_request_target(request),
             .opt_level = request->options.opt_level,
             .fast_math = request->options.fast_math,
+            .phase_ended = phases.since_ns ? record_phase : NULL,
+            .context = &phases,
         };
         status = table->compile(&job, &object, &entry, err);
     }

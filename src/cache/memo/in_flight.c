@@ -7,6 +7,7 @@
 #include "base/process/callback.h"
 #include "base/process/fork.h"
 #include "base/process/gate.h"
+#include "base/process/timeline.h"
 
 /* Nobody nests this deep on purpose; a maker that asks for ever new keys ends here and not at the end of the stack. */
 enum { DEEPEST = 512 };
@@ -49,11 +50,13 @@ static void in_flight_free(struct kiln_in_flight *in_flight)
 enum kiln_outcome kiln__in_flight_wait(struct kiln_memo_table *memo, struct kiln_in_flight *in_flight, void **value,
                                        kiln_error *err)
 {
+    uint64_t recorded_ns = kiln__timeline_begin();
     in_flight->waiters++;
     kiln__mutex_unlock(&memo->lock);
     pthread_mutex_lock(&in_flight->lock);
     while (!in_flight->landed) pthread_cond_wait(&in_flight->done, &in_flight->lock);
     pthread_mutex_unlock(&in_flight->lock);
+    kiln__timeline_end(recorded_ns, &(struct kiln_event){.kind = "wait for a thread"});
     kiln__mutex_lock(&memo->lock);
     enum kiln_outcome outcome = in_flight->outcome;
     if (outcome == KILN_DONE) *value = in_flight->value; /* handed out for us when it landed */

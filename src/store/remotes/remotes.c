@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/log.h"
+#include "base/process/timeline.h"
 #include "base/url.h"
 #include "store/claim.h"
 #include "store/remotes/driver_registry.h"
@@ -85,8 +86,12 @@ struct kiln_artifact *kiln__remotes_find(struct kiln_remotes *remotes, const str
 {
     struct kiln_query query = {.digest = *digest, .key = key};
     if (kiln__prefetch_find(remotes, digest, key, &query.artifact)) return query.artifact;
-    uint64_t start = kiln__clock_ns();
+    uint64_t start = kiln__clock_ns(), recorded_ns = kiln__timeline_begin();
     kiln__query(remotes, NULL, &query, 1);
+    kiln__timeline_end(recorded_ns, &(struct kiln_event){.kind = "remote",
+                                                         .function = query.artifact ? query.artifact->function : NULL,
+                                                         .outcome = query.artifact ? "found" : "miss",
+                                                         .digest = digest});
     if (query.is_answered && !query.artifact) kiln__event(&remotes->events.misses, 1);
     kiln__event(&remotes->events.ns, kiln__clock_ns() - start);
     return query.artifact;
