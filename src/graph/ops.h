@@ -52,6 +52,9 @@ enum kiln_merge_mode {
     KILN_MERGE_MODES
 };
 
+/* What is read of a square matrix. An attribute of nodes: the numbers must not change. */
+enum kiln_triangle { KILN_WHOLE, KILN_LOWER, KILN_UPPER };
+
 struct kiln_op_info {
     const char *name;
     int8_t arity; /* -1: any number */

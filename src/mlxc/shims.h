@@ -13,6 +13,7 @@
 #include "ops/elementwise.h"
 #include "ops/indexing.h"
 #include "ops/layers.h"
+#include "ops/linalg/linalg.h"
 #include "ops/products.h"
 #include "ops/quantize.h"
 #include "ops/random.h"

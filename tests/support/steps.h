@@ -10,7 +10,7 @@
 #define KILN_TESTS_SUPPORT_STEPS_H
 
 #include "support/step_indices.h"
-#include "support/step_products.h"
+#include "support/step_linalg.h"
 
 /* ---- element-wise ---------------------------------------------------------------------------------------------------
  */
@@ -481,6 +481,8 @@ static int run_random_bits(const struct step *step, const mlx_array *in, mlx_arr
      .choose = choose_axis,                                                                                            \
      .run = run_scatter,                                                                                               \
      .scatter = mlx_##f}
+#define ON_MATRIX(title, f)                                                                                            \
+    {.name = title, .arity = 1, .weight = 1, .choose = choose_four, .run = run_on_matrix, .unary = f}
 #define STEP(title, operands, heavy, chooses, runs)                                                                    \
     {.name = title, .arity = operands, .weight = heavy, .choose = chooses, .run = runs}
 
@@ -548,6 +550,14 @@ static const struct kind kinds[] = {
     STEP("matmul", 2, 6, NULL, run_matmul),
     STEP("quantized_matmul", 1, 3, choose_rows, run_quantized_matmul),
     STEP("gather_matmul", 1, 3, choose_rows, run_gather_mm),
+    ON_MATRIX("cholesky", lower_cholesky),
+    ON_MATRIX("inv", mlx_linalg_inv),
+    ON_MATRIX("qr", second_of_qr),
+    ON_MATRIX("lu", first_of_lu),
+    ON_MATRIX("eigh", sum_of_eigh),
+    ON_MATRIX("eig", real_of_eig),
+    ON_MATRIX("svd", part_of_svd),
+    ON_MATRIX("factor", mlx_linalg_pinv),
     STEP("random_bits", 1, 1, choose_count, run_random_bits),
     {.name = "arange", .covers = "series", .arity = 0, .weight = 2, .choose = choose_count, .run = run_arange},
     STEP("take", 1, 4, choose_axis, run_take),

@@ -10,7 +10,7 @@
 static mlx_stream stream;
 static mlx_array m, v, t, i, idx, yes, q, k, one, w, codes, scales, biases, key, fp8, none; /* none is empty */
 
-static char seen[400][80];
+static char seen[800][80];
 static int seen_count, wrong_count;
 
 /* ---- inputs ---------------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ static void note(const char *name)
 {
     if (seen_count == 0 || strcmp(seen[seen_count - 1], name))
         snprintf(seen[seen_count++], sizeof *seen, "mlx_%s", name);
-    CHECK_LT(seen_count, 400);
+    CHECK_LT(seen_count, 800);
 }
 #define note(...) CHECK_CALL(note, __VA_ARGS__)
 
@@ -318,6 +318,35 @@ static void test_products_of_codes(void **state)
     mlx_vector_array_free(parts), mlx_array_free(x), mlx_array_free(c), mlx_array_free(s);
 }
 
+/* Of a function with two results. */
+#define ROWS_PAIR(f, ...)                                                                                              \
+    res = mlx_array_new(), second = mlx_array_new(),                                                                   \
+    check_one(#f, mlx_##f(&res, &second, __VA_ARGS__, stream), res, false), check_one(#f, 0, second, false)
+
+/* Square, wide and tall matrices in a batch: what LAPACK leaves by columns comes out by rows. */
+static void test_linear_algebra(void **state)
+{
+    (void)state;
+    mlx_array second, wide = ARRAY(MLX_FLOAT32, 3, 2, 4), tall = ARRAY(MLX_FLOAT32, 3, 4, 2), a = mlx_array_new();
+    mlx_array three = ARRAY(MLX_FLOAT32, 4, 3), five = mlx_array_new_float(5);
+    CHECK_EQ(mlx_eye(&a, 4, 4, 0, MLX_FLOAT32, stream) || mlx_multiply(&a, a, five, stream) ||
+                 mlx_add(&a, a, t, stream) || mlx_array_eval(a),
+             0);
+    ROWS(linalg_cholesky, a, true), ROWS(linalg_cholesky_inv, a, false), ROWS(linalg_inv, a);
+    ROWS(linalg_tri_inv, a, true), ROWS(linalg_pinv, wide), ROWS(linalg_pinv, tall), ROWS(linalg_solve, a, v);
+    ROWS(linalg_solve, a, t), ROWS(linalg_solve_triangular, a, t, true), ROWS(linalg_cross, three, three, -1);
+    ROWS(linalg_eigvals, a), ROWS(linalg_eigvalsh, a, "L"), ROWS_PAIR(linalg_eig, a), ROWS_PAIR(linalg_eigh, a, "U");
+    for (int turn = 0; turn < 2; turn++) {
+        mlx_array matrices = turn ? wide : tall;
+        ROWS_PAIR(linalg_qr, matrices), ROWS_PAIR(linalg_lu_factor, a), ROWS_LIST(linalg_lu, a);
+        ROWS_LIST(linalg_svd, matrices, true), ROWS_LIST(linalg_svd, matrices, false);
+        ROWS(linalg_norm, matrices, turn ? 2.0 : 1.0, LIST(0, 2), 2, turn), ROWS(linalg_norm, v, 3.0, NULL, 0, turn);
+        ROWS(linalg_norm_matrix, matrices, turn ? "nuc" : "fro", LIST(2, 0), 2, turn);
+        ROWS(linalg_norm_l2, matrices, NULL, 0, turn);
+    }
+    mlx_array_free(wide), mlx_array_free(tall), mlx_array_free(a), mlx_array_free(three), mlx_array_free(five);
+}
+
 /* ---- the ABI --------------------------------------------------------------------------------------------------------
  */
 
@@ -381,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_convolutions),
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_products_of_codes),
+        cmocka_unit_test(test_linear_algebra),
         cmocka_unit_test(test_every_operation_was_looked_at),
         cmocka_unit_test(test_all_were_rows),
     };

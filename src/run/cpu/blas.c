@@ -39,7 +39,7 @@ kiln_status kiln__blas_open(const char *name, struct kiln_blas *out, kiln_error 
             err, KILN_LINK_FAILED,
             "[matmul] matrix products need OpenBLAS: install the Debian package libopenblas0-pthread (%s)", dlerror());
     }
-    struct kiln_blas found;
+    struct kiln_blas found = {.library = library};
     kiln_status status = find_symbol(library, "cblas_sgemm", &found.sgemm, err);
     if (status == KILN_OK) status = find_symbol(library, "cblas_dgemm", &found.dgemm, err);
     if (status == KILN_OK) status = find_symbol(library, "cblas_cgemm", &found.cgemm, err);
@@ -97,6 +97,13 @@ static kiln_status need_blas(kiln_error *err)
     if (!atomic_load_explicit(&opened, memory_order_relaxed)) status = open_blas(err);
     kiln__mutex_unlock(&lock);
     kiln__work_end();
+    return status;
+}
+
+kiln_status kiln__blas_library(void **library, kiln_error *err)
+{
+    kiln_status status = need_blas(err);
+    *library = blas.library;
     return status;
 }
 

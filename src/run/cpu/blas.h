@@ -14,6 +14,7 @@ typedef void kiln_cgemm(int order, int trans_a, int trans_b, int m, int n, int k
                         int lda, const void *b, int ldb, const void *beta, void *c, int ldc);
 
 struct kiln_blas {
+    void *library; /* of dlopen() */
     kiln_sgemm *sgemm;
     kiln_dgemm *dgemm;
     kiln_cgemm *cgemm;
@@ -22,5 +23,9 @@ struct kiln_blas {
 
 /* Opens the library `name` for the rest of the process. KILN_LINK_FAILED says what to install. */
 kiln_status kiln__blas_open(const char *name, struct kiln_blas *out, kiln_error *err);
+
+/* The library that products come from, opened if it was not: for its LAPACK (run/linalg/lapack.h), which is called
+ * between kiln__work_begin() and kiln__work_end() as products are. */
+kiln_status kiln__blas_library(void **library, kiln_error *err);
 
 #endif
