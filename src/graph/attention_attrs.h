@@ -11,4 +11,6 @@ enum {
     KILN_ATTENTION_HAS_SINKS = 1 << 2
 };
 
+enum { KILN_ATTENTION_GPU_FEATURES = 256 }; /* of a key or a value: the most that kernels of GPUs have lanes for */
+
 #endif

@@ -1,6 +1,7 @@
 /*
- * attention.c - scaled dot product attention: softmax(q @ k' * scale + mask) @ v, as one operation where the CPU has a
- * kernel for it (run/cpu/attention_launch.c), and as a formula, which says what it means, for all other calls.
+ * attention.c - scaled dot product attention: softmax(q @ k' * scale + mask) @ v, as one operation where the device has
+ * a kernel for it (run/cpu/attention_launch.c, run/gpu/gpu_attention_run.c), and as a formula, which says what it
+ * means, for all other calls.
  *
  * Grouped queries: several heads of q share a head of k and v. q becomes (batch, shared heads, group, length,
  * features), and so do masks; k and v are broadcast, not copied. Masked scores are the lowest finite number, so that a
@@ -182,8 +183,9 @@ static bool has_kernel(const struct kiln_attention *a, const struct sizes *s, en
         kiln__dtype_is_float(a->q->dtype) && kiln__dtype_is_float(a->k->dtype) && kiln__dtype_is_float(a->v->dtype);
     bool has_elements =
         s->batch > 0 && s->heads > 0 && s->queries > 0 && s->keys > 0 && s->features > 0 && s->values > 0;
-    return kiln__current_device_index() == 0 && is_float && dtype != KILN_FLOAT64 && has_elements &&
-           !(is_causal(a) && s->queries > s->keys);
+    bool has_room = kiln__current_device_index() == 0 ||
+                    (s->features <= KILN_ATTENTION_GPU_FEATURES && s->values <= KILN_ATTENTION_GPU_FEATURES);
+    return has_room && is_float && dtype != KILN_FLOAT64 && has_elements && !(is_causal(a) && s->queries > s->keys);
 }
 
 /* Casts are exact: float16 and bfloat16 together are float32. */

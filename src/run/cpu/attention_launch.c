@@ -309,30 +309,12 @@ static kiln_status choose(struct attention *attention, kiln_error *err)
     return status;
 }
 
-/* Features of a row lie side by side, or a copy of the array is taken. */
-static kiln_status take_packed(struct kiln_array *in, struct kiln_array **out, kiln_error *err)
-{
-    struct kiln_array *copy = NULL;
-    if (in->dims[in->ndim - 1] == 1 || in->strides[in->ndim - 1] == 1) {
-        kiln__array_ref(in);
-        *out = in;
-        return KILN_OK;
-    }
-    kiln_status status = kiln__array_new(in->dtype, in->ndim, in->dims, &copy, err);
-    if (!status) status = kiln__output_alloc(copy, err);
-    if (!status) status = kiln__copy_packed(in, copy->data, err);
-    if (status)
-        kiln__array_unref(copy);
-    else
-        *out = copy;
-    return status;
-}
-
 static kiln_status take_inputs(struct attention *attention, const struct kiln_node *node, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     uint32_t next = 3;
-    for (int i = 0; i < 3 && !status; i++) status = take_packed(node->inputs[i], &attention->inputs[i], err);
+    for (int i = 0; i < 3 && !status; i++)
+        status = kiln__take_side_by_side(node->inputs[i], &attention->inputs[i], err);
     if (status) return status;
     if (node->attrs[1] & KILN_ATTENTION_HAS_MASK) attention->inputs[3] = kiln__array_ref(node->inputs[next++]);
     if (node->attrs[1] & KILN_ATTENTION_HAS_SINKS) attention->inputs[4] = kiln__array_ref(node->inputs[next]);

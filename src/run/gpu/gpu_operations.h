@@ -11,6 +11,7 @@ kiln_operation kiln__gpu_random_bits; /* gpu_launch_random.c */
 kiln_operation kiln__gpu_gather;      /* gpu_gather.c: take, gather, take_along_axis; after kiln__indexed_check() */
 kiln_operation kiln__gpu_slice_dynamic;
 kiln_operation kiln__gpu_update_dynamic;   /* slice_update_dynamic */
+kiln_operation kiln__gpu_attention;        /* gpu_attention_run.c */
 kiln_operation kiln__gpu_matmul;           /* gpu_matmul.c */
 kiln_operation kiln__gpu_quantized_matmul; /* gpu_quantized_matmul.c: not with picked matrices */
 

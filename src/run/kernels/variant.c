@@ -12,6 +12,7 @@
 #include "cache/kernels/kernel.h"
 #include "codegen/cpu/attention_kernel.h"
 #include "codegen/cpu/product.h"
+#include "codegen/gpu/gpu_attention.h"
 #include "codegen/gpu/gpu_product.h"
 #include "codegen/gpu/gpu_schedule.h"
 #include "device/device.h"
@@ -114,6 +115,10 @@ kiln_status kiln__variant_print(const struct kiln_group_kernels *kernels, const 
     if (variant->flags & on_gpu && config.schedule == KILN_GPU_PRODUCT) {
         const struct kiln_gpu_product_config product = kiln__gpu_product_unpack(config.form);
         return kiln__gpu_product_print(group->instrs[0].dtype, &product, text, err);
+    }
+    if (variant->flags & on_gpu && config.schedule == KILN_GPU_ATTENTION) {
+        const struct kiln_gpu_attention_config attention = kiln__gpu_attention_unpack(config.form);
+        return kiln__gpu_attention_print(group->instrs[0].dtype, &attention, text, err);
     }
     if (variant->flags & on_gpu) return kiln__gpu_print(group, layouts, &config, text, err);
     if (group->instrs[0].op == KILN_OP_ATTENTION) {

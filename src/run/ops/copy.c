@@ -69,3 +69,21 @@ kiln_status kiln__run_concatenate(const struct kiln_node *node, struct kiln_arra
     }
     return status;
 }
+
+kiln_status kiln__take_side_by_side(struct kiln_array *in, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *copy = NULL;
+    if (in->dims[in->ndim - 1] == 1 || in->strides[in->ndim - 1] == 1) {
+        kiln__array_ref(in);
+        *out = in;
+        return KILN_OK;
+    }
+    kiln_status status = kiln__array_new(in->dtype, in->ndim, in->dims, &copy, err);
+    if (!status) status = kiln__output_alloc(copy, err);
+    if (!status) status = kiln__copy_packed(in, copy->data, err);
+    if (status)
+        kiln__array_unref(copy);
+    else
+        *out = copy;
+    return status;
+}

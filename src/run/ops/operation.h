@@ -37,5 +37,7 @@ kiln_status kiln__output_update(const struct kiln_node *node, bool may_overwrite
 kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int64_t *strides, kiln_error *err);
 /* All of `source`, row-major, packed at `destination`, which has room for it. */
 kiln_status kiln__copy_packed(const struct kiln_array *source, char *destination, kiln_error *err);
+/* `in`, or a packed copy of it: elements along the last axis lie side by side. A reference. */
+kiln_status kiln__take_side_by_side(struct kiln_array *in, struct kiln_array **out, kiln_error *err);
 
 #endif

@@ -9,5 +9,6 @@
 
 /* In this order: later files use what earlier ones define. */
 /* clang-format off */
+#include "codegen/runtime/gpu/attention_kernels.c"
 #include "codegen/runtime/gpu/product_kernels.c"
 /* clang-format on */
