@@ -17,5 +17,12 @@ if(TARGET mlxc)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/man/man1)
   add_custom_command(OUTPUT ${manual_page} COMMAND kiln_command --man > ${manual_page}.new
     COMMAND ${CMAKE_COMMAND} -E rename ${manual_page}.new ${manual_page} DEPENDS kiln_command VERBATIM)
-  add_custom_target(manual ALL DEPENDS ${manual_page})
+  set(completions)
+  foreach(shell bash zsh fish)
+    set(completion ${CMAKE_BINARY_DIR}/share/completion.${shell})
+    add_custom_command(OUTPUT ${completion} COMMAND kiln_command --completion ${shell} > ${completion}.new
+      COMMAND ${CMAKE_COMMAND} -E rename ${completion}.new ${completion} DEPENDS kiln_command VERBATIM)
+    list(APPEND completions ${completion})
+  endforeach()
+  add_custom_target(manual ALL DEPENDS ${manual_page} ${completions})
 endif()

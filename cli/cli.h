@@ -32,7 +32,7 @@ struct command {
 
 extern const struct command cmd_demo, cmd_stats, cmd_ls, cmd_show, cmd_verify, cmd_prune, cmd_clear, cmd_warm,
     cmd_doctor;
-extern const struct command cmd_why, cmd_audit, cmd_key, cmd_config, cmd_export, cmd_import;
+extern const struct command cmd_run, cmd_why, cmd_audit, cmd_key, cmd_config, cmd_export, cmd_import;
 
 /* The value of a setting that counts (kiln/config.h), without secrets, for the next call of any of these; "" also when
  * there is none. */
@@ -49,7 +49,7 @@ enum { MAX_TARGETS = 16, MANY_OPERANDS = 1 << 20 };
 struct options {
     bool json, help, repair, yes, dry_run, is_public, without_times;
     const char *folder, *section; /* NULL: not given */
-    const char *size, *files, *older, *comment, *function, *used_since;
+    const char *size, *files, *older, *comment, *function, *used_since, *sort, *limit, *since, *output;
     const char *targets[MAX_TARGETS + 1]; /* --target may be given more than once; NULL at the end */
     int target_count;
     const char *operand; /* the last word that is no option; NULL: not given */
@@ -70,6 +70,9 @@ int failure(const struct command *command, const char *text);
 void print_manual(FILE *out, const struct command *const *commands, const char *about, const char *exit_codes,
                   const char *version);
 
+/* `kiln --completion SHELL`: a script for bash, zsh or fish, made of the commands' tables. */
+int print_completion(const struct command *const *commands, const char *shell);
+
 /* ---- printing ------------------------------------------------------------------------------------------------ */
 
 /* The value that --json prints: written with base/json.h, then json_end() sends it to stdout, with a newline. */
@@ -89,16 +92,23 @@ const char *format_bytes(char *buffer, size_t size, uint64_t bytes);
 const char *format_ns(char *buffer, size_t size, uint64_t ns);
 /* "2026-01-31 12:00", local time. */
 const char *format_time(char *buffer, size_t size, uint64_t unix_s);
+/* Text in colour where `out` is a terminal that has colours and NO_COLOR is not set; else as it is. */
+enum colour { PLAIN, BOLD, RED, GREEN, YELLOW, DIM };
+const char *colour(FILE *out, enum colour colour);
 /* True when every byte can stand on a line of a terminal. */
 bool is_printable(const void *data, size_t size);
 
 /* ---- progress ------------------------------------------------------------------------------------------------ */
 
-/* One line on stderr when work takes longer than half a second; never when stderr is no terminal. */
+/*
+ * On stderr, when work takes longer than a second: on a terminal a line with a bar, the rate and the time left, which
+ * is written anew and removed at the end; elsewhere a line each second.
+ */
 struct progress {
     const char *command;
     uint64_t start_ns, shown_ns;
-    bool is_terminal, is_shown;
+    unsigned columns; /* of the terminal; 0: it is none */
+    bool is_shown;
 };
 
 void progress_begin(struct progress *progress, const struct command *command);

@@ -42,7 +42,9 @@ static void __attribute__((format(printf, 4, 5))) say(struct report *report, enu
         kiln__json_text(&json_out, "text", text);
         kiln__json_close(&json_out, '}');
     } else {
-        printf("%-5s %-12s %s\n", level_names[level], check, clean(text));
+        static const enum colour colours[] = {GREEN, YELLOW, RED};
+        printf("%s%-5s%s %-12s %s\n", colour(stdout, colours[level]), level_names[level], colour(stdout, PLAIN), check,
+               clean(text));
     }
     report->failures += level == LEVEL_FAIL;
 }

@@ -1,14 +1,11 @@
 /*
  * cmd_stats.c - `kiln stats`: what a folder holds; or, given a file that KILN_STATS wrote, the sum of its lines.
- *
- * A line of such a file is one JSON object with the fields of kiln_counters. Fields we do not know are passed over (a
- * newer library may have more); a line that is no object is counted and makes the exit code 1.
+ * A line of it that is no object is counted and makes the exit code 1.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "counters.h"
 #include "kiln/inspect.h"
 
 /* ---- a folder ------------------------------------------------------------------------------------------------ */
@@ -85,62 +82,21 @@ static int folder_stats(const struct command *command, const struct options *opt
 
 /* ---- a file of KILN_STATS ------------------------------------------------------------------------------------ */
 
-static void add_counter(kiln_counters *counters, const char *name, const char *value)
+static void print_sums(const struct counter_sums *sums, bool json)
 {
-    for (const struct counter *at = kiln_counter_list; at->name; at++)
-        if (strcmp(at->name, name) == 0) *counter_in(at, counters) += strtoull(value, NULL, 10);
-}
-
-static bool add_field(struct kiln_json_reader *reader, struct kiln_buffer *name, kiln_counters *counters)
-{
-    struct kiln_buffer unused = {0};
-    if (!kiln__json_read_text(reader, name) || !kiln__json_accept(reader, ':')) return false;
-    kiln__json_peek(reader);
-    const char *value = reader->at;
-    bool is_read = kiln__json_skip(reader, &unused);
-    if (is_read) add_counter(counters, (const char *)name->data, value);
-    kiln__buffer_release(&unused);
-    return is_read;
-}
-
-static bool add_fields(struct kiln_json_reader *reader, kiln_counters *counters)
-{
-    struct kiln_buffer name = {0};
-    bool is_read = kiln__json_accept(reader, '{');
-    if (is_read && !kiln__json_accept(reader, '}')) {
-        do is_read = add_field(reader, &name, counters);
-        while (is_read && kiln__json_accept(reader, ','));
-        is_read = is_read && kiln__json_accept(reader, '}');
-    }
-    kiln__buffer_release(&name);
-    return is_read && !kiln__json_peek(reader);
-}
-
-/* All of the line, or, when it is no object, nothing of it. */
-static bool add_line(const char *line, kiln_counters *out)
-{
-    kiln_counters counters = *out;
-    struct kiln_json_reader reader = {.text = line, .at = line, .end = line + strlen(line)};
-    if (!add_fields(&reader, &counters)) return false;
-    *out = counters;
-    return true;
-}
-
-static void print_sums(uint64_t lines, uint64_t bad, const kiln_counters *counters, bool json)
-{
-    kiln_counters copy = *counters;
+    kiln_counters copy = sums->counters;
     char buffer[32];
     if (json) {
         kiln__json_open(&json_out, NULL, '{');
-        kiln__json_number(&json_out, "processes", lines);
-        kiln__json_number(&json_out, "bad_lines", bad);
-        json_counters("counters", counters);
+        kiln__json_number(&json_out, "processes", sums->lines);
+        kiln__json_number(&json_out, "bad_lines", sums->bad);
+        json_counters("counters", &sums->counters);
         kiln__json_close(&json_out, '}');
         json_end();
         return;
     }
-    printf("processes     %llu\n", (unsigned long long)lines);
-    if (bad) printf("bad lines     %llu\n", (unsigned long long)bad);
+    printf("processes     %llu\n", (unsigned long long)sums->lines);
+    if (sums->bad) printf("bad lines     %llu\n", (unsigned long long)sums->bad);
     for (const struct counter *at = kiln_counter_list; at->name; at++) {
         uint64_t value = *counter_in(at, &copy);
         bool is_time = strlen(at->name) > 3 && strcmp(at->name + strlen(at->name) - 3, "_ns") == 0;
@@ -159,27 +115,16 @@ static int file_stats(const struct command *command, const struct options *optio
         snprintf(text, sizeof text, "%s: %s", options->operand, strerror(errno));
         return failure(command, text);
     }
-    kiln_counters counters = {0};
-    uint64_t lines = 0, bad = 0;
-    char *line = NULL;
-    size_t cap = 0;
-    while (getline(&line, &cap, file) >= 0) {
-        if (!line[strspn(line, " \t\r\n")]) continue;
-        if (add_line(line, &counters))
-            lines++;
-        else
-            bad++;
-    }
-    bool is_lost = ferror(file);
-    free(line);
+    struct counter_sums sums = {0};
+    bool is_lost = !sum_counters(file, &sums);
     fclose(file);
     if (is_lost) {
         snprintf(text, sizeof text, "%s can't be read; give a file that KILN_STATS wrote, or --folder DIR",
                  options->operand);
         return failure(command, text);
     }
-    print_sums(lines, bad, &counters, options->json);
-    return bad ? EXIT_WRONG : EXIT_FINE;
+    print_sums(&sums, options->json);
+    return sums.bad ? EXIT_WRONG : EXIT_FINE;
 }
 
 static int run(const struct command *command, int count, char **words)

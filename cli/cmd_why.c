@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "show.h"
+#include "why_run.h"
 
 struct pair {
     kiln_entry *was, *is;
@@ -154,7 +155,7 @@ static int run(const struct command *command, int count, char **words)
     struct options options;
     int status = parse_options(command, count, words, &options);
     if (status != EXIT_FINE || options.help) return status;
-    if (!options.operand) return usage_error(command, "which artifact? `kiln ls` lists their digests");
+    if (!options.operand) return why_last_run(command, options.json);
     kiln_inspector *inspector = NULL;
     kiln_error err = {0};
     if (kiln_inspect_open(options.folder, &inspector, &err) != KILN_OK) return failure(command, err.text);
@@ -169,9 +170,12 @@ static int run(const struct command *command, int count, char **words)
 
 const struct command cmd_why = {
     .name = "why",
-    .summary = "say what differs between two artifacts, and so why one was compiled",
-    .usage = "kiln why [A] B [--folder DIR] [--json]",
-    .help = "Says in words why B was compiled although A was there: fields of the key, the calls they were first "
+    .summary = "say why the last run compiled, or what differs between two artifacts",
+    .usage = "kiln why [[A] B] [--folder DIR] [--json]",
+    .help = "Without A and B: why the functions of the last `kiln run` were traced and compiled, the most expensive "
+            "first.\n"
+            "With them: says in words why B was compiled although A was there: fields of the key, the calls they were "
+            "first "
             "compiled for,\n"
             "and the first line in which their texts differ. Without A: against the nearest artifact of the same "
             "function.\n"

@@ -10,8 +10,8 @@
 static const struct command cmd_demo_process = {.name = "demo-process", .run = run_demo_process, .hidden = true};
 
 static const struct command *const all_commands[] = {
-    &cmd_demo,   &cmd_stats, &cmd_ls,    &cmd_show, &cmd_verify, &cmd_prune,  &cmd_clear,        &cmd_warm, &cmd_export,
-    &cmd_import, &cmd_why,   &cmd_audit, &cmd_key,  &cmd_config, &cmd_doctor, &cmd_demo_process, NULL,
+    &cmd_demo, &cmd_run,    &cmd_why,    &cmd_stats, &cmd_ls,  &cmd_show,   &cmd_verify, &cmd_prune,        &cmd_clear,
+    &cmd_warm, &cmd_export, &cmd_import, &cmd_audit, &cmd_key, &cmd_config, &cmd_doctor, &cmd_demo_process, NULL,
 };
 
 static const char about[] = "Looks into the cache of compiled kernels, keeps it in order, and shows what it saves.\n";
@@ -22,7 +22,7 @@ static void print_help(FILE *out)
     fprintf(out, "usage: kiln COMMAND [OPTIONS]\n\n%s\n", about);
     for (const struct command *const *at = all_commands; *at; at++)
         if (!(*at)->hidden) fprintf(out, "  %-8s %s\n", (*at)->name, (*at)->summary);
-    fprintf(out, "\nkiln COMMAND --help says more. kiln --version prints the version, kiln --man the manual page.\n%s",
+    fprintf(out, "\nkiln help COMMAND says more. kiln --version prints the version, kiln --man the manual page.\n%s",
             exit_codes);
 }
 
@@ -42,6 +42,13 @@ static int unknown_command(const char *name)
     return EXIT_USAGE;
 }
 
+static int help_with(const char *name)
+{
+    char *help[] = {(char[]){"--help"}};
+    const struct command *command = find_command(name);
+    return command && !command->hidden ? command->run(command, 1, help) : unknown_command(name);
+}
+
 /* What was printed must have arrived: a full disk or a closed pipe is an error, not silence. */
 static int finish(int status)
 {
@@ -57,10 +64,13 @@ int main(int count, char **words)
         print_help(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0 || strcmp(words[1], "help") == 0) {
+    bool wants_help = strcmp(words[1], "help") == 0;
+    if (wants_help && count > 2) return finish(help_with(words[2]));
+    if (wants_help || strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0) {
         print_help(stdout);
         return finish(EXIT_FINE);
     }
+    if (strcmp(words[1], "--completion") == 0) return finish(print_completion(all_commands, count > 2 ? words[2] : ""));
     if (strcmp(words[1], "--version") == 0) {
         puts("kiln " KILN_VERSION);
         return finish(EXIT_FINE);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "kiln/config.h"
 
 /* Text that roff takes as it stands: a minus is a minus, and no line begins with a request. */
 static void print_text(FILE *out, const char *text, size_t size)
@@ -83,6 +84,53 @@ static void print_command(FILE *out, const struct command *command)
     print_help_text(out, command->help);
 }
 
+static void print_tagged(FILE *out, const char *tag, const char *text)
+{
+    fputs(".TP\n.B ", out);
+    print_text(out, tag, strlen(tag));
+    print_text(out, text, strlen(text));
+}
+
+/* Every setting of the library, as kiln/config.h lists them. */
+static void print_environment(FILE *out)
+{
+    kiln_setting_info info = {.struct_size = sizeof info};
+    const char *name;
+    fputs(".SH ENVIRONMENT\nEach may also stand in a file of settings, in small letters and without the prefix.\n",
+          out);
+    for (size_t i = 0; (name = kiln_setting_name(i)); i++)
+        if (kiln_setting_describe(name, &info, NULL) == KILN_OK) print_tagged(out, name, info.help);
+    print_tagged(out, "NO_COLOR", "when it is not empty, nothing is printed in colour");
+}
+
+static void print_files(FILE *out)
+{
+    static const char *const files[][2] = {
+        {"~/.cache/kiln", "the folder of artifacts, where KILN_CACHE_DIR names no other"},
+        {"~/.config/kiln/config, /etc/kiln/config", "settings, one in a line: name = value"},
+        {"~/.config/kiln/trusted_keys", "keys whose signatures are believed"},
+        {"~/.local/state/kiln/last-run.json", "the time line of the last kiln run, for kiln why and kiln report"},
+        {"LIBDIR/kiln/VERSION/", "the compiler, signatures, remotes and the base pack of an installed version"},
+    };
+    fputs(".SH FILES\n", out);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) print_tagged(out, files[i][0], files[i][1]);
+}
+
+static void print_examples(FILE *out)
+{
+    static const char *const examples[][2] = {
+        {"kiln run -- ./program", "run a program, and see what compiling cost"},
+        {"kiln why", "why it compiled, the most expensive cause first"},
+        {"kiln ls --sort compile --limit 10", "the ten artifacts that took longest"},
+        {"kiln show swiglu", "plan and kernels of a function"},
+        {"kiln warm kernels/*.ll --target x86-64-v3 --folder cache", "fill a folder to be shipped"},
+        {"kiln prune --older 30d", "remove what nobody used for a month"},
+        {"kiln doctor", "what is wrong with this machine's settings"},
+    };
+    fputs(".SH EXAMPLES\n", out);
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) print_tagged(out, examples[i][0], examples[i][1]);
+}
+
 void print_manual(FILE *out, const struct command *const *commands, const char *about, const char *exit_codes,
                   const char *version)
 {
@@ -102,4 +150,7 @@ void print_manual(FILE *out, const struct command *const *commands, const char *
         if (!(*at)->hidden) print_command(out, *at);
     fputs(".SH EXIT STATUS\n", out);
     print_help_text(out, exit_codes);
+    print_environment(out);
+    print_files(out);
+    print_examples(out);
 }

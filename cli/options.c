@@ -40,10 +40,19 @@ static const char **value_of(struct options *options, const char *name)
 {
     const struct {
         const char *name, **value;
-    } values[] = {
-        {"--folder", &options->folder},         {"--section", &options->section}, {"--size", &options->size},
-        {"--files", &options->files},           {"--older", &options->older},     {"--function", &options->function},
-        {"--used-since", &options->used_since}, {"--comment", &options->comment}};
+    } values[] = {{"--folder", &options->folder},
+                  {"--section", &options->section},
+                  {"--size", &options->size},
+                  {"--files", &options->files},
+                  {"--older", &options->older},
+                  {"--function", &options->function},
+                  {"--used-since", &options->used_since},
+                  {"--comment", &options->comment},
+                  {"--sort", &options->sort},
+                  {"--limit", &options->limit},
+                  {"--since", &options->since},
+                  {"--output", &options->output},
+                  {"-o", &options->output}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (strcmp(name, values[i].name) == 0) return values[i].value;
     bool is_target = strcmp(name, "--target") == 0 && options->target_count < MAX_TARGETS;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/format.h"
 #include "cli.h"
@@ -44,6 +45,19 @@ static void ignore_line(void *context, kiln_log_kind kind, const char *text)
 void silence_log(void)
 {
     kiln_set_log(KILN_LOG_FAULT, ignore_line, NULL, NULL);
+}
+
+static bool has_colours(FILE *out)
+{
+    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return !(no && *no) && isatty(fileno(out)) && terminal && *terminal && strcmp(terminal, "dumb");
+}
+
+const char *colour(FILE *out, enum colour colour)
+{
+    static const char *const codes[] = {[PLAIN] = "\033[0m",  [BOLD] = "\033[1m",    [RED] = "\033[1;31m",
+                                        [GREEN] = "\033[32m", [YELLOW] = "\033[33m", [DIM] = "\033[2m"};
+    return has_colours(out) ? codes[colour] : "";
 }
 
 bool is_printable(const void *data, size_t size)

@@ -12,6 +12,12 @@ install(TARGETS kiln_static mlxc_static EXPORT KilnTargets ARCHIVE DESTINATION $
 install(TARGETS kiln-llvm kiln-trust kiln-remote LIBRARY DESTINATION ${private_libdir})
 install(TARGETS kiln_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${CMAKE_BINARY_DIR}/share/man/man1/kiln.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+foreach(shell "bash;bash-completion/completions;kiln" "zsh;zsh/site-functions;_kiln" "fish;fish/vendor_completions.d;kiln.fish")
+  list(GET shell 0 language)
+  list(GET shell 1 folder)
+  list(GET shell 2 file)
+  install(FILES ${CMAKE_BINARY_DIR}/share/completion.${language} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} RENAME ${file})
+endforeach()
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 # Where `make base-pack` has made it: libkiln.so looks for it there (src/cache/base_pack.c).
 install(FILES ${CMAKE_BINARY_DIR}/lib/kiln/base.kilnpack DESTINATION ${private_libdir} OPTIONAL)

@@ -3,6 +3,8 @@
  */
 #include "cache/call.h"
 
+#include <string.h>
+
 #include "base/process/callback.h"
 #include "base/process/timeline.h"
 
@@ -52,7 +54,14 @@ static const char *outcome_of(const struct kiln_call *call, enum kiln_outcome ou
     return call->is_made && !call->is_from_kept ? "made" : "found";
 }
 
-/* A call that explains its miss has just done so. */
+/* A call that made its value was explained just before, by itself or by a call that is part of it. */
+static const char *reason_of(const struct kiln_call *call)
+{
+    const char *why = kiln_why();
+    size_t size = strlen(call->name);
+    return !strncmp(why, call->name, size) && why[size] == ':' ? why : NULL;
+}
+
 static void record(const struct kiln_call *call, uint64_t start_ns, enum kiln_outcome outcome)
 {
     const char *words = outcome_of(call, outcome);
@@ -60,7 +69,7 @@ static void record(const struct kiln_call *call, uint64_t start_ns, enum kiln_ou
                                      .name = call->name,
                                      .function = call->name,
                                      .outcome = words,
-                                     .reason = call->steps->explain ? kiln_why() : NULL};
+                                     .reason = call->is_made && !call->is_from_kept ? reason_of(call) : NULL};
     kiln__timeline_end(start_ns, &event);
 }
 
