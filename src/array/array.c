@@ -88,6 +88,7 @@ static struct kiln_array *make_array(enum kiln_dtype dtype, size_t ndim, const i
     array->size = size;
     atomic_init(&array->node, NULL);
     array->trace = 0;
+    atomic_init(&array->mark, 0);
     array->storage = NULL;
     array->data = NULL;
     atomic_init(&array->part, NULL);

@@ -27,6 +27,7 @@ struct kiln_array {
     int64_t size;                     /* elements */
     _Atomic(struct kiln_node *) node; /* NULL: ready */
     uint64_t trace;                   /* id of the trace a tracer belongs to, else 0; ids are never reused */
+    _Atomic uint64_t mark;            /* its place among what is being differentiated, or 0: graph/marking.h */
     struct kiln_storage *storage;
     char *data;                          /* first element of this view */
     _Atomic(struct kiln_storage *) part; /* host memory with what this view shows of a GPU's storage; NULL: not asked */

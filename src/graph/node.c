@@ -13,6 +13,7 @@
 #include "array/block.h"
 #include "base/process/fork.h"
 #include "graph/default_device.h"
+#include "graph/marking.h"
 #include "graph/rules.h"
 #include "graph/tracing.h"
 
@@ -165,6 +166,7 @@ static kiln_status make_lazy(const struct kiln_call *call, const struct kiln_res
     array->trace = trace;
     atomic_store_explicit(&array->node, node, memory_order_release);
     status = trace && trace == kiln__tracing.id ? kiln__tracing_keep(array, err) : KILN_OK;
+    if (!status && __builtin_expect(kiln__marking.id != 0, 0)) status = kiln__mark_result(array, node, err);
     if (status)
         kiln__array_unref(array);
     else

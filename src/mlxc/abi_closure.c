@@ -96,8 +96,9 @@ static kiln_status run_callback(const struct kiln_closure *closure, struct kiln_
                           closure->arity == 1 ? "" : "s", count);
     for (size_t i = 0; i < count; i++) kiln__array_ref(inputs[i]);
     if (kiln__give_arrays(&input, inputs, count)) return kiln__no_memory(err, "the inputs of a closure");
-    int code = closure->run(closure, res, input);
+    int code = closure->run ? closure->run(closure, res, input) : closure->run_own(closure, res, input, err);
     mlx_vector_array_free(input);
+    if (code && closure->run_own) return err ? err->status : KILN_LOWER_FAILED;
     if (code) return kiln__fail(err, KILN_LOWER_FAILED, "mlx_closure returned a non-zero value");
     if (!res->ctx && closure->arity)
         return kiln__fail(err, KILN_LOWER_FAILED, "the function returned 0 and left its result empty");
@@ -109,8 +110,8 @@ static kiln_status run_callback(const struct kiln_closure *closure, struct kiln_
 kiln_status kiln__closure_run_donating(struct kiln_closure *closure, struct kiln_array *const *inputs, size_t count,
                                        const bool *donated, mlx_vector_array *res, kiln_error *err)
 {
-    kiln_status status = closure->run ? run_callback(closure, inputs, count, res, err)
-                                      : kiln__closure_run_compiled(closure, inputs, count, donated, res, err);
+    kiln_status status = closure->compiled ? kiln__closure_run_compiled(closure, inputs, count, donated, res, err)
+                                           : run_callback(closure, inputs, count, res, err);
     return status && closure->name ? kiln__fail_as(err, status, closure->name) : status;
 }
 
@@ -194,7 +195,7 @@ int mlx_closure_apply(mlx_vector_array *res, mlx_closure cls, const mlx_vector_a
     if (KILN_NO_POINTER(res) || KILN_NO_CLOSURE(cls) || KILN_NO_VECTOR(input)) return 1;
     /* The callback may free `cls`, so a reference is held; a compiled closure holds one itself while it traces. */
     struct kiln_closure *closure = kiln__unwrap_closure(cls);
-    bool held = closure->run;
+    bool held = !closure->compiled;
     if (held) kiln__closure_ref(closure);
     struct kiln_array *const *arrays = kiln__vector_data(input);
     size_t count = kiln__vector_size(input);

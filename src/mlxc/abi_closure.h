@@ -13,8 +13,10 @@
 
 struct kiln_closure {
     _Atomic uint32_t refs;
-    /* Runs the callback on vectors of the library's. NULL: a compiled closure. */
+    /* Runs the callback on vectors of the library's. NULL: a compiled closure, or one of the library's own. */
     int (*run)(const struct kiln_closure *closure, mlx_vector_array *res, mlx_vector_array input);
+    /* The same of the library's own: a failure, which is not 0, has filled `err`. NULL: another. */
+    int (*run_own)(const struct kiln_closure *closure, mlx_vector_array *res, mlx_vector_array input, kiln_error *err);
     union {
         int (*plain)(mlx_vector_array *, const mlx_vector_array);
         int (*with_payload)(mlx_vector_array *, const mlx_vector_array, void *);

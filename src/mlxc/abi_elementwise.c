@@ -53,10 +53,3 @@ int mlx_divmod(mlx_vector_array *res, const mlx_array a, const mlx_array b, cons
     if (kiln__divmod(kiln__unwrap(a), kiln__unwrap(b), both, &err)) return KILN_FAIL(&err);
     return kiln__give_arrays(res, both, 2);
 }
-
-/* Nothing to stop: gradients are no part of this library. */
-int mlx_stop_gradient(mlx_array *res, const mlx_array a, const mlx_stream s)
-{
-    if (KILN_NO_ARRAY(a) || KILN_NO_STREAM(s) || KILN_NO_POINTER(res)) return 1;
-    return kiln__give(res, kiln__array_ref(kiln__unwrap(a)));
-}

@@ -20,5 +20,6 @@
 #include "ops/reductions.h"
 #include "ops/shapes.h"
 #include "ops/sorting.h"
+#include "transform/grad/gradient.h"
 
 #endif

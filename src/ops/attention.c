@@ -14,6 +14,7 @@
 
 #include "graph/attention_attrs.h"
 #include "graph/default_device.h"
+#include "graph/marking.h"
 #include "graph/rules.h"
 #include "ops/layers.h"
 #include "ops/reductions.h"
@@ -138,6 +139,13 @@ static bool records(const struct kiln_attention *a)
            kiln__is_recorded(a->mask) || kiln__is_recorded(a->sinks);
 }
 
+/* A formula has a gradient. */
+static bool is_marked(const struct kiln_attention *a)
+{
+    return kiln__is_marked(a->q) || kiln__is_marked(a->k) || kiln__is_marked(a->v) || kiln__is_marked(a->mask) ||
+           kiln__is_marked(a->sinks);
+}
+
 static const char *const modes[] = {"", "causal", "array"};
 enum { MODES = sizeof modes / sizeof *modes };
 
@@ -250,5 +258,6 @@ kiln_status kiln__attention(const struct kiln_attention *a, struct kiln_array **
         return kiln__fail(err, KILN_INVALID, "[%s] Expected a float type, got %s.", name, kiln__dtypes[dtype].name);
     status = check_mask(a, &s, dtype, err);
     if (status) return status;
-    return kiln__e_end(&e, (has_kernel(a, &s, dtype) ? apply_kernel : apply_formula)(&e, a, &s, dtype), out);
+    return kiln__e_end(&e, (has_kernel(a, &s, dtype) && !is_marked(a) ? apply_kernel : apply_formula)(&e, a, &s, dtype),
+                       out);
 }

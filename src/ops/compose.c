@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/marking.h"
 #include "ops/replay.h"
 
 static kiln_status require(struct kiln_array *array, const char *name, kiln_error *err)
@@ -412,6 +413,28 @@ static kiln_status as_matrix(struct kiln_array *a, int axis, struct kiln_array *
     return KILN_OK;
 }
 
+/* The rows of a batch that is multiplied with one matrix are rows of one matrix: so the matrix's gradient is one
+ * product, not one for each of the batch. */
+static kiln_status marked_product(struct kiln_array *a, struct kiln_array *b, struct kiln_array **out, kiln_error *err)
+{
+    int dims[KILN_MAX_NDIM];
+    struct kiln_array *rows = NULL, *product = NULL;
+    memcpy(dims, a->dims, a->ndim * sizeof *dims);
+    dims[a->ndim - 1] = b->dims[1];
+    kiln_status status = kiln__reshape(a, (int[]){(int)(a->size / b->dims[0]), b->dims[0]}, 2, &rows, err);
+    if (!status) status = kiln__binary(KILN_OP_MATMUL, rows, b, &product, err);
+    if (!status) status = kiln__reshape(product, dims, a->ndim, out, err);
+    kiln__array_unref(rows);
+    kiln__array_unref(product);
+    return status;
+}
+
+static bool shares_matrix(const struct kiln_array *a, const struct kiln_array *b)
+{
+    return a->ndim > 2 && b->ndim == 2 && b->dims[0] > 0 && a->size / b->dims[0] <= INT_MAX &&
+           (kiln__is_marked(a) || kiln__is_marked(b));
+}
+
 kiln_status kiln__matmul(struct kiln_array *a, struct kiln_array *b, struct kiln_array **out, kiln_error *err)
 {
     struct kiln_array *left = NULL, *right = NULL, *product = NULL;
@@ -424,6 +447,7 @@ kiln_status kiln__matmul(struct kiln_array *a, struct kiln_array *b, struct kiln
     kiln_status status = require(a, "matmul", err);
     if (!status) status = require(b, "matmul", err);
     if (!status) status = check_matmul(a, b, err);
+    if (!status && shares_matrix(a, b)) return marked_product(a, b, out, err);
     if (!status) status = as_matrix(a, 0, &left, err);
     if (!status) status = as_matrix(b, 1, &right, err);
     if (!status) status = matrix_product(left, right, &product, err);

@@ -24,6 +24,11 @@ kiln_status kiln__e_end(struct kiln_expression *e, struct kiln_array *result, st
 {
     if (!e->status && !result) e->status = kiln__fail(e->err, KILN_INVALID, "an input is empty.");
     if (!e->status) *out = kiln__array_ref(result);
+    return kiln__e_drop(e);
+}
+
+kiln_status kiln__e_drop(struct kiln_expression *e)
+{
     for (size_t i = 0; i < e->count; i++) kiln__array_unref(e->held[i]);
     e->count = 0;
     return e->status;

@@ -27,6 +27,9 @@ struct kiln_array *kiln__e_hold(struct kiln_expression *e, kiln_status status, s
 /* *out = a reference to `result`, unless something failed; drops everything else. */
 kiln_status kiln__e_end(struct kiln_expression *e, struct kiln_array *result, struct kiln_array **out);
 
+/* Drops everything; the status of the formula. */
+kiln_status kiln__e_drop(struct kiln_expression *e);
+
 /* An operation on inputs none of which is NULL. */
 struct kiln_array *kiln__e_apply(struct kiln_expression *e, enum kiln_op op, struct kiln_array *const *inputs,
                                  size_t count, const int64_t *attrs, size_t attr_count);

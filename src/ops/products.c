@@ -9,6 +9,7 @@
 #include "device/device.h"
 #include "graph/default_device.h"
 #include "graph/few_rows.h"
+#include "graph/marking.h"
 #include "ops/expression.h"
 #include "ops/indexing.h"
 #include "ops/replay.h"
@@ -292,6 +293,12 @@ static bool is_any_recorded(struct kiln_array *x, const struct kiln_quantized *w
            kiln__is_recorded(w->biases) || kiln__is_recorded(picks.left) || kiln__is_recorded(picks.right);
 }
 
+/* The gradient of a scale needs the matrix. */
+static bool is_any_scale_marked(const struct kiln_quantized *w)
+{
+    return kiln__is_marked(w->scales) || kiln__is_marked(w->biases) || kiln__is_marked(w->global_scale);
+}
+
 /* The product of x and a quantized matrix, both gathered by index. */
 static kiln_status quantized_product(const char *name, struct kiln_array *x, const struct kiln_quantized *w,
                                      struct kiln_picks picks, bool transpose, struct kiln_quantization how,
@@ -309,13 +316,13 @@ static kiln_status quantized_product(const char *name, struct kiln_array *x, con
     enum kiln_dtype dtype = (enum kiln_dtype)x->dtype;
     if (is_affine) dtype = kiln__dtype_promote(dtype, kiln__dtype_promote(w->scales->dtype, w->biases->dtype));
     status = check_float(name, dtype, err);
-    if (!status && reads_codes(x, dtype, picks)) status = kiln__check_quantized(name, w, &how, err);
+    bool has_codes = reads_codes(x, dtype, picks) && !is_any_scale_marked(w);
+    if (!status && has_codes) status = kiln__check_quantized(name, w, &how, err);
     if (status) return status;
     struct kiln_array *rows = kiln__e_astype(&e, x, dtype);
     struct kiln_array *product = NULL;
     if (rows)
-        product = (reads_codes(x, dtype, picks) ? product_with_codes : product_with_matrix)(&e, name, rows, w, picks,
-                                                                                            transpose, how);
+        product = (has_codes ? product_with_codes : product_with_matrix)(&e, name, rows, w, picks, transpose, how);
     return kiln__e_end(&e, product, out);
 }
 

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/marking.h"
 #include "ops/replay.h"
 #include "ops/row_layer.h"
 
@@ -284,13 +285,22 @@ static struct kiln_row_layer row_layer(enum kiln_op op, struct kiln_array *a)
     return (struct kiln_row_layer){.op = op, .x = a, .dtype = at_least_float(a->dtype)};
 }
 
+/* The maximum changes no result but by rounding: gradients do not go through it. */
+static struct kiln_array *most_of(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
+{
+    kiln__marking.paused++;
+    struct kiln_array *most = reduce_set(e, KILN_OP_MAX, a, set, true);
+    kiln__marking.paused--;
+    return most;
+}
+
 /* log(sum(exp(a - max))) + max over `set`, whose axes stay; an infinite max is the result, because infinity less
  * infinity is NaN. */
 static struct kiln_array *logsumexp_formula(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
 {
     enum kiln_dtype dtype = wide_dtype(a->dtype);
     struct kiln_array *wide = kiln__e_astype(e, a, dtype);
-    struct kiln_array *most = set ? reduce_set(e, KILN_OP_MAX, wide, set, true) : wide;
+    struct kiln_array *most = set ? most_of(e, wide, set) : wide;
     struct kiln_array *powers = kiln__e_unary(e, KILN_OP_EXP, kiln__e_binary(e, KILN_OP_SUBTRACT, wide, most));
     struct kiln_array *total = set ? reduce_set(e, KILN_OP_SUM, powers, set, true) : powers;
     struct kiln_array *result = kiln__e_binary(e, KILN_OP_ADD, kiln__e_unary(e, KILN_OP_LOG, total), most);
@@ -344,7 +354,7 @@ kiln_status kiln__replay_logsumexp(struct kiln_record *record, struct kiln_array
 static struct kiln_array *softmax_formula(struct kiln_expression *e, struct kiln_array *a, uint64_t set)
 {
     struct kiln_array *wide = kiln__e_astype(e, a, wide_dtype(a->dtype));
-    struct kiln_array *most = reduce_set(e, KILN_OP_MAX, wide, set, true);
+    struct kiln_array *most = most_of(e, wide, set);
     struct kiln_array *powers = kiln__e_unary(e, KILN_OP_EXP, kiln__e_binary(e, KILN_OP_SUBTRACT, wide, most));
     struct kiln_array *total = reduce_set(e, KILN_OP_SUM, powers, set, true);
     return kiln__e_astype(e, kiln__e_binary(e, KILN_OP_DIVIDE, powers, total), at_least_float(a->dtype));

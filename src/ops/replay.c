@@ -6,7 +6,20 @@
 
 #include <string.h>
 
+#include "graph/marking.h"
 #include "graph/rules.h"
+
+kiln_replayer *kiln__gradient_replayer, *kiln__tangent_replayer;
+
+kiln_status kiln__replay_gradient(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
+{
+    return kiln__gradient_replayer(record, out, err);
+}
+
+kiln_status kiln__replay_tangent(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
+{
+    return kiln__tangent_replayer(record, out, err);
+}
 
 static kiln_replayer *const replayers[KILN_DEFERRED_COUNT] = {
 #define KILN_DEFERRED(ID, name) [KILN_DEFERRED_##ID] = kiln__replay_##name,
@@ -27,7 +40,9 @@ kiln_status kiln__record_end(struct kiln_record *record, struct kiln_array **out
     if (record->is_too_long) return kiln__fail(err, KILN_INVALID, "[%s] too many inputs or parameters.", name);
     if (!record->arrays) record->arrays = record->few;
     kiln__records_deferred = false;
+    kiln__marking.paused++;
     kiln_status status = replay(record, &plain, err);
+    kiln__marking.paused--;
     kiln__records_deferred = true;
     if (status) return status;
     struct kiln_call call = {KILN_OP_DEFERRED, record->arrays, record->array_count, record->numbers,

@@ -30,4 +30,8 @@ typedef kiln_status kiln_replayer(struct kiln_record *record, struct kiln_array 
 #define KILN_DEFERRED(ID, name) kiln_replayer kiln__replay_##name;
 #include "graph/deferred.def"
 
+/* Derivatives of operations whose sizes are not known: what they are is known to transform/grad/gradient_replay.c,
+ * which sets these when the library is loaded. */
+extern kiln_replayer *kiln__gradient_replayer, *kiln__tangent_replayer;
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/default_device.h"
+#include "graph/marking.h"
 #include "graph/rules.h"
 
 enum {
@@ -54,15 +55,23 @@ static size_t fill_attrs(const struct kiln_row_layer *layer, int64_t attrs[2])
     return 2;
 }
 
+static size_t fill_inputs(const struct kiln_row_layer *layer, struct kiln_array *inputs[3])
+{
+    size_t count = 0;
+    inputs[count++] = layer->x;
+    if (layer->weight) inputs[count++] = layer->weight;
+    if (layer->bias) inputs[count++] = layer->bias;
+    return count;
+}
+
 static kiln_status make_node(const struct kiln_row_layer *layer, struct kiln_array **out, kiln_error *err)
 {
     const struct kiln_array *x = layer->x;
-    struct kiln_array *inputs[3] = {layer->x};
+    struct kiln_array *inputs[3];
     int64_t attrs[2];
-    struct kiln_call call = {.op = layer->op, .inputs = inputs, .count = 1, .attrs = attrs};
+    struct kiln_call call = {.op = layer->op, .inputs = inputs, .attrs = attrs};
     struct kiln_result result = {.as_they_are = true, .dtype = layer->dtype, .ndim = x->ndim};
-    if (layer->weight) inputs[call.count++] = layer->weight;
-    if (layer->bias) inputs[call.count++] = layer->bias;
+    call.count = fill_inputs(layer, inputs);
     call.attr_count = fill_attrs(layer, attrs);
     memcpy(result.dims, x->dims, x->ndim * sizeof *x->dims);
     if (layer->op == KILN_OP_LOGSUMEXP) {
@@ -93,7 +102,24 @@ static kiln_status apply_formula(const struct kiln_row_layer *layer, struct kiln
     return kiln__e_end(&e, kiln__e_row_formula(&e, layer), out);
 }
 
+/* Where gradients are asked for it is marked as one operation, however it is computed: its gradient is one too. */
+static kiln_status make_marked(const struct kiln_row_layer *layer, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *made = NULL, *inputs[3];
+    int64_t attrs[2];
+    kiln__marking.paused++;
+    kiln_status status = kiln__row_layer(layer, &made, err);
+    kiln__marking.paused--;
+    if (status) return status;
+    size_t count = fill_inputs(layer, inputs);
+    status = kiln__mark_as(layer->op, inputs, count, attrs, fill_attrs(layer, attrs), made, out, err);
+    kiln__array_unref(made);
+    return status;
+}
+
 kiln_status kiln__row_layer(const struct kiln_row_layer *layer, struct kiln_array **out, kiln_error *err)
 {
+    if (kiln__is_marked(layer->x) || kiln__is_marked(layer->weight) || kiln__is_marked(layer->bias))
+        return make_marked(layer, out, err);
     return kiln__row_layer_fits(layer) ? make_node(layer, out, err) : apply_formula(layer, out, err);
 }

@@ -23,6 +23,7 @@
 #include "cache/audit.h"
 #include "cache/call.h"
 #include "graph/default_device.h"
+#include "graph/marking.h"
 #include "run/background.h"
 #include "run/eval.h"
 #include "run/placement.h"
@@ -581,7 +582,7 @@ static kiln_status run_plan(struct kiln_plan *plan, const struct arguments *argu
     return status;
 }
 
-/* Inside a trace: the function itself, so that it becomes part of that trace. */
+/* Inside a trace or a transform: the function itself, so that it becomes part of that. */
 static kiln_status call_plainly(struct kiln_compiled *compiled, struct kiln_array *const *inputs, size_t count,
                                 struct kiln_output_list *out, kiln_error *err)
 {
@@ -674,7 +675,7 @@ kiln_status kiln__compiled_call_donating(struct kiln_compiled *compiled, struct 
     out->arrays = out->few;
     bool held = false;
     kiln_status status;
-    if (__builtin_expect(kiln__trace_running(), 0)) {
+    if (__builtin_expect(kiln__trace_running() || kiln__marking_runs(), 0)) {
         hold(compiled, &held);
         status = call_plainly(compiled, inputs, count, out, err);
     } else {

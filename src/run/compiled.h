@@ -40,9 +40,9 @@ struct kiln_output_list {
 void kiln__output_list_release(struct kiln_output_list *list);
 
 /*
- * Calls it. Inside a running trace the function itself is called and so becomes part of that trace. Otherwise inputs
- * are never evaluated: when all are ready and the plan makes at most KILN_RUN_AT_ONCE elements it runs now; else the
- * outputs are lazy, made by one node. On failure `out` holds nothing.
+ * Calls it. Inside a running trace or transform the function itself is called and so becomes part of that. Otherwise
+ * inputs are never evaluated: when all are ready and the plan makes at most KILN_RUN_AT_ONCE elements it runs now; else
+ * the outputs are lazy, made by one node. On failure `out` holds nothing.
  *
  * A plan that consumes inputs (run/plan.h) runs later, unless all of those are donated: by then the caller may have let
  * go of them.

@@ -21,10 +21,18 @@
 
 /* ---- operations that do nothing ------------------------------------------------------------------------------- */
 
+static bool keeps_order(const struct kiln_value *transpose)
+{
+    for (uint32_t i = 0; i < transpose->attr_count; i++)
+        if (transpose->attrs[i] != i) return false;
+    return true;
+}
+
 /* A view to the input's own shape, or a cast to its own dtype. */
 static bool does_nothing(const struct kiln_value *value, const struct kiln_value *input)
 {
     bool may = value->op == KILN_OP_CAST || value->op == KILN_OP_RESHAPE || value->op == KILN_OP_BROADCAST;
+    if (value->op == KILN_OP_TRANSPOSE) return keeps_order(value);
     return may && value->dtype == input->dtype && kiln__value_same_shape(value, input);
 }
 

@@ -21,6 +21,9 @@ same arrays arrays
 sed 's/ at [^ ]*:[0-9]*>$/ at FILE:LINE>/' out >closure
 same closure closure
 
+"$bin/mlxc_grad" >grad
+same grad grad
+
 # The order of a map is its own, and whether a stream is asked after each access if it is still good is the reader's.
 "$bin/mlxc_safe_tensors" >out
 sed -n '/^[ab] = /!p' out | awk '!(/^GOOD$/ && last ~ /^(READ|WRITE)/) { print } { last = $0 }' >safe_tensors
