@@ -21,7 +21,7 @@ if(TARGET mlxc)
   target_include_directories(llama_decoder PUBLIC include ${CMAKE_SOURCE_DIR}/examples/llama)
   add_executable(llama ${CMAKE_SOURCE_DIR}/examples/llama/llama_main.c)
   target_link_libraries(llama PRIVATE llama_decoder mlxc kiln m)
-  foreach(example float64 arrays closure grad safe_tensors) # each beside the text it prints
+  foreach(example float64 arrays closure grad safe_tensors export) # each beside the text it prints
     add_executable(mlxc_${example} ${CMAKE_SOURCE_DIR}/examples/mlxc/${example}.c)
     target_include_directories(mlxc_${example} PRIVATE include)
     target_link_libraries(mlxc_${example} PRIVATE mlxc)

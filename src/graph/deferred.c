@@ -26,7 +26,8 @@ struct kiln_record kiln__record_begin(enum kiln_deferred op)
     record.arrays = NULL;
     record.array_count = record.next_array = 0;
     record.number_count = record.next_number = 1;
-    record.is_too_long = false;
+    record.is_too_long = record.is_damaged = false;
+    record.required_arrays = 0;
     record.numbers[0] = op;
     return record;
 }
@@ -70,9 +71,12 @@ void kiln__record_arrays(struct kiln_record *record, struct kiln_array *const *a
 /* ---- reading ------------------------------------------------------------------------------------------------------
  */
 
+/* A record of a file may end too early (ops/replay.h); it then reads as zeros. */
 int64_t kiln__recorded_number(struct kiln_record *record)
 {
-    return record->numbers[record->next_number++];
+    if (record->next_number < record->number_count) return record->numbers[record->next_number++];
+    record->is_damaged = true;
+    return 0;
 }
 
 float kiln__recorded_real(struct kiln_record *record)
@@ -86,11 +90,21 @@ float kiln__recorded_real(struct kiln_record *record)
 size_t kiln__recorded_numbers(struct kiln_record *record, int numbers[KILN_RECORD_NUMBERS])
 {
     size_t count = (size_t)kiln__recorded_number(record);
+    if (count > record->number_count - record->next_number) {
+        record->is_damaged = true;
+        count = 0;
+    }
     for (size_t i = 0; i < count; i++) numbers[i] = (int)kiln__recorded_number(record);
     return count;
 }
 
 struct kiln_array *kiln__recorded_array(struct kiln_record *record)
 {
-    return kiln__recorded_number(record) ? record->arrays[record->next_array++] : NULL;
+    bool is_required = record->required_arrays > 0;
+    record->required_arrays -= is_required;
+    if (kiln__recorded_number(record) && record->next_array < record->array_count)
+        return record->arrays[record->next_array++];
+    if (!is_required) return NULL;
+    record->is_damaged = true;
+    return record->arrays[0];
 }

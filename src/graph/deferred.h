@@ -28,6 +28,8 @@ struct kiln_record {
     size_t array_count, number_count;
     size_t next_array, next_number; /* to be read */
     bool is_too_long;
+    bool is_damaged;          /* while it was read: something was missing */
+    unsigned required_arrays; /* of those still to be read; in the place of a missing one stands the first */
     struct kiln_array *few[KILN_RECORD_ARRAYS];
     int64_t numbers[KILN_RECORD_NUMBERS]; /* first the operation */
 };

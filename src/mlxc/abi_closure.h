@@ -76,4 +76,12 @@ int kiln__give_outputs(mlx_vector_array *res, mlx_vector_array *made);
 kiln_status kiln__closure_run_compiled(struct kiln_closure *closure, struct kiln_array *const *inputs, size_t count,
                                        const bool *donated, mlx_vector_array *res, kiln_error *err);
 
+/* abi_closure_kwargs.c: runs a closure that takes named arrays too. As kiln__closure_run(). */
+kiln_status kiln__closure_kwargs_run(mlx_closure_kwargs cls, mlx_vector_array listed, mlx_map_string_to_array named,
+                                     mlx_vector_array *res, kiln_error *err);
+
+/* abi_compile.c: the arrays of `res` as a malloc'ed list of references. */
+kiln_status kiln__take_outputs(mlx_vector_array res, struct kiln_array ***outputs, size_t *output_count,
+                               kiln_error *err);
+
 #endif

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "mlxc/abi_vector.h"
+#include "mlxc/abi_closure.h"
 
 struct kwargs_closure {
     _Atomic uint32_t refs;
@@ -85,24 +85,29 @@ int mlx_closure_kwargs_set(mlx_closure_kwargs *cls, const mlx_closure_kwargs src
     return 0;
 }
 
+kiln_status kiln__closure_kwargs_run(mlx_closure_kwargs cls, mlx_vector_array listed, mlx_map_string_to_array named,
+                                     mlx_vector_array *res, kiln_error *err)
+{
+    struct kwargs_closure *closure = unwrap(cls); /* a reference is held, as the callback may free `cls` */
+    atomic_fetch_add_explicit(&closure->refs, 1, memory_order_relaxed);
+    int code = closure->plain ? closure->plain(res, listed, named)
+                              : closure->with_payload(res, listed, named, closure->payload);
+    unref(closure);
+    if (code) return kiln__fail(err, KILN_LOWER_FAILED, "mlx_closure returned a non-zero value");
+    if (res->ctx) return KILN_OK;
+    return kiln__fail(err, KILN_LOWER_FAILED, "expected a non-empty mlx_vector_array from an mlx_closure_kwargs");
+}
+
 int mlx_closure_kwargs_apply(mlx_vector_array *res, mlx_closure_kwargs cls, const mlx_vector_array input_0,
                              const mlx_map_string_to_array input_1)
 {
+    kiln_error err;
     mlx_vector_array made = {NULL};
     if (KILN_NO_POINTER(res) || KILN_NO_HANDLE(cls, "mlx_closure_kwargs") || KILN_NO_VECTOR(input_0) ||
         KILN_NO_HANDLE(input_1, "mlx_map_string_to_array"))
         return 1;
-    struct kwargs_closure *closure = unwrap(cls); /* a reference is held, as the callback may free `cls` */
-    atomic_fetch_add_explicit(&closure->refs, 1, memory_order_relaxed);
-    int code = closure->plain ? closure->plain(&made, input_0, input_1)
-                              : closure->with_payload(&made, input_0, input_1, closure->payload);
-    unref(closure);
-    if (code)
-        code = KILN_FAIL_TEXT("mlx_closure returned a non-zero value");
-    else if (!made.ctx)
-        code = kiln__mlxc_empty(__FILE__, __LINE__, "mlx_vector_array", "res", "the callback");
-    else
-        code = mlx_vector_array_set(res, made);
+    int code = kiln__closure_kwargs_run(cls, input_0, input_1, &made, &err) == KILN_OK ? mlx_vector_array_set(res, made)
+                                                                                       : KILN_FAIL(&err);
     mlx_vector_array_free(made);
     return code;
 }

@@ -21,9 +21,8 @@ static _Thread_local struct kiln_closure *applied;
 
 /* ---- the callback of a trace ---------------------------------------------------------------------------------- */
 
-/* The arrays of `res` as a malloc'ed list of references. */
-static kiln_status take_outputs(mlx_vector_array res, struct kiln_array ***outputs, size_t *output_count,
-                                kiln_error *err)
+kiln_status kiln__take_outputs(mlx_vector_array res, struct kiln_array ***outputs, size_t *output_count,
+                               kiln_error *err)
 {
     size_t count = kiln__vector_size(res);
     struct kiln_array *const *arrays = kiln__vector_data(res);
@@ -42,7 +41,7 @@ kiln_status kiln__closure_callback(void *payload, struct kiln_array *const *inpu
     struct kiln_closure *source =
         kiln__closure_ref(payload ? payload : applied->source); /* it may free its own handle */
     kiln_status status = kiln__closure_run(source, inputs, count, &res, err);
-    if (status == KILN_OK) status = take_outputs(res, outputs, output_count, err);
+    if (status == KILN_OK) status = kiln__take_outputs(res, outputs, output_count, err);
     mlx_vector_array_free(res);
     kiln__closure_unref(source);
     return status;

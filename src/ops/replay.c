@@ -4,6 +4,7 @@
  */
 #include "ops/replay.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "graph/marking.h"
@@ -62,4 +63,29 @@ kiln_status kiln__deferred_replay(struct kiln_array *const *inputs, size_t count
     record.number_count = attr_count;
     kiln__record_arrays(&record, inputs, count);
     return replay(&record, out, err);
+}
+
+/* How many of the arrays, the first ones, are never left out; 0: all. */
+static const uint8_t required[KILN_DEFERRED_COUNT] = {
+    [KILN_DEFERRED_RMS_NORM] = 1,          [KILN_DEFERRED_LAYER_NORM] = 1, [KILN_DEFERRED_ROPE] = 2,
+    [KILN_DEFERRED_ATTENTION] = 3,         [KILN_DEFERRED_DEQUANTIZE] = 2, [KILN_DEFERRED_QUANTIZE] = 1,
+    [KILN_DEFERRED_QUANTIZED_PRODUCT] = 3,
+};
+
+kiln_status kiln__deferred_replay_checked(struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
+                                          size_t attr_count, struct kiln_array **out, kiln_error *err)
+{
+    bool is_known = attr_count > 0 && attrs[0] >= 0 && attrs[0] < KILN_DEFERRED_COUNT;
+    if (!is_known || attr_count > KILN_RECORD_NUMBERS || count == 0)
+        return kiln__fail(err, KILN_INVALID, "[deferred] no operation is recorded like this");
+    struct kiln_record record = kiln__record_begin((enum kiln_deferred)attrs[0]);
+    memcpy(record.numbers, attrs, attr_count * sizeof *attrs);
+    record.number_count = attr_count;
+    record.required_arrays = required[attrs[0]] ? required[attrs[0]] : UINT_MAX;
+    kiln__record_arrays(&record, inputs, count);
+    kiln_status status = replay(&record, out, err);
+    if (status || (!record.is_damaged && record.next_number == attr_count)) return status;
+    kiln__array_unref(*out);
+    return kiln__fail(err, KILN_INVALID, "[%s] it is recorded with other arrays and numbers",
+                      kiln__operation_name(KILN_OP_DEFERRED, attrs));
 }

@@ -26,6 +26,11 @@ kiln_status kiln__record_end_random(struct kiln_record *record, struct kiln_arra
 kiln_status kiln__deferred_replay(struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
                                   size_t attr_count, struct kiln_array **out, kiln_error *err);
 
+/* The same for a record that comes from a file, whose numbers may be any: what is missing or left over is KILN_INVALID.
+ * `count` is at least 1. */
+kiln_status kiln__deferred_replay_checked(struct kiln_array *const *inputs, size_t count, const int64_t *attrs,
+                                          size_t attr_count, struct kiln_array **out, kiln_error *err);
+
 typedef kiln_status kiln_replayer(struct kiln_record *record, struct kiln_array **out, kiln_error *err);
 #define KILN_DEFERRED(ID, name) kiln_replayer kiln__replay_##name;
 #include "graph/deferred.def"

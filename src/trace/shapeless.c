@@ -64,11 +64,9 @@ static kiln_status apply_all(const struct kiln_tape *record, struct kiln_array *
     return status;
 }
 
-/* A kiln_callback; the payload is the record. */
-static kiln_status replay(void *payload, struct kiln_array *const *inputs, size_t count, struct kiln_array ***outputs,
-                          size_t *output_count, kiln_error *err)
+kiln_status kiln__tape_apply(const struct kiln_tape *record, struct kiln_array *const *inputs, size_t count,
+                             struct kiln_array ***outputs, size_t *output_count, kiln_error *err)
 {
-    const struct kiln_tape *record = payload;
     struct kiln_array **arrays = calloc(record->count + 1u, sizeof *arrays);
     struct kiln_array **results = malloc((record->output_count + 1u) * sizeof *results);
     (void)count;
@@ -81,6 +79,13 @@ static kiln_status replay(void *payload, struct kiln_array *const *inputs, size_
     *outputs = status ? NULL : results;
     if (status) free(results);
     return status;
+}
+
+/* A kiln_callback; the payload is the record. */
+static kiln_status replay(void *payload, struct kiln_array *const *inputs, size_t count, struct kiln_array ***outputs,
+                          size_t *output_count, kiln_error *err)
+{
+    return kiln__tape_apply(payload, inputs, count, outputs, output_count, err);
 }
 
 kiln_status kiln__tape_replay(const struct kiln_tape *record, struct kiln_array *const *inputs, size_t count,

@@ -60,4 +60,9 @@ kiln_status kiln__trace_nested(kiln_callback callback, void *payload, struct kil
 kiln_status kiln__tape_replay(const struct kiln_tape *record, struct kiln_array *const *inputs, size_t count,
                               struct kiln_tape **out, kiln_error *err);
 
+/* Applies the operations of a tape as it was recorded to `inputs`, as many as it has: lazy arrays, or tracers inside of
+ * a trace. *outputs is a malloc'ed list of references. */
+kiln_status kiln__tape_apply(const struct kiln_tape *record, struct kiln_array *const *inputs, size_t count,
+                             struct kiln_array ***outputs, size_t *output_count, kiln_error *err);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "run/io/gguf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

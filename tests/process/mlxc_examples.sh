@@ -29,3 +29,6 @@ same grad grad
 sed -n '/^[ab] = /!p' out | awk '!(/^GOOD$/ && last ~ /^(READ|WRITE)/) { print } { last = $0 }' >safe_tensors
 grep '^[ab] = ' out | sort >>safe_tensors
 same safe_tensors safe_tensors
+
+"$bin/mlxc_export" >export
+same export export

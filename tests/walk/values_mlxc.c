@@ -71,6 +71,12 @@ mlx_distributed_group walk_group(void)
     return group;
 }
 
+mlx_imported_function walk_imported_function(void)
+{
+    mlx_export_function("function", walk_closure(), walk_vector_array(), false);
+    return mlx_imported_function_new("function");
+}
+
 /* A stream of nothing. */
 static bool is_good(void *self)
 {
