@@ -198,6 +198,18 @@ static void helper(struct kiln_ir *ir, const char *word, const char *name, enum 
     kiln__declare(ir, "declare $0 @$1($2)\n", type, function.text, arguments.text);
 }
 
+/* The parts go in as floats, and the result comes as its bits. */
+static void complex_helper(struct kiln_ir *ir, const char *word, const char *name, const char *const *inputs, int arity)
+{
+    struct kiln_name function = kiln__name(ir, "kiln_$0_c64", word), bits = kiln__name(ir, "$0.bits", name);
+    kiln__print(ir, "  $0 = call i64 @$1(", bits.text, function.text);
+    for (int i = 0; i < arity; i++) kiln__print(ir, "$0float $1r, float $1i", i ? ", " : "", inputs[i]);
+    kiln__print(ir, ")\n");
+    kiln__declare(ir, "declare i64 @$0($1)\n", function.text,
+                  arity == 1 ? "float, float" : "float, float, float, float");
+    kiln__ir_constant(ir, name, KILN_COMPLEX64, bits.text);
+}
+
 bool kiln__ir_is_exact(enum kiln_op op, enum kiln_dtype in_dtype)
 {
     const char *column = kiln__ops[op].lower[kiln__dtypes[in_dtype].kind];
@@ -216,6 +228,8 @@ kiln_status kiln__ir_compute(struct kiln_ir *ir, const char *name, enum kiln_op 
     if (lines)
         kiln__print_lines(ir, "r012TBMWL", lines->lines, name, inputs[0], inputs[1], inputs[2], types[in_dtype].value,
                           "i1", types[in_dtype].suffix, types[in_dtype].bits, types[in_dtype].bits - 1);
+    else if (column[0] == '@' && in_dtype == KILN_COMPLEX64)
+        complex_helper(ir, column + 1, name, inputs, info->arity);
     else if (column[0] == '@')
         helper(ir, column + 1, name, in_dtype, inputs, info->arity);
     else

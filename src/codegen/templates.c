@@ -14,6 +14,9 @@
 #define SAFE_DIVISOR                                                                                                   \
     "$r.z = icmp eq $T $1, 0;$r.m = icmp eq $T $1, -1;$r.u = or i1 $r.z, $r.m;$r.d = select i1 $r.u, $T 1, $T $1;"
 
+/* Both parts times a number: a float, written as a double. */
+#define COMPLEX_SCALE(by) "$rr = fmul float $0r, " by ";$ri = fmul float $0i, " by
+
 static const struct kiln_template templates[] = {
     {"fcopy", "$r = bitcast $T $0 to $T", true},
     {"zero", "$r = bitcast $T zeroinitializer to $T", true},
@@ -45,12 +48,8 @@ static const struct kiln_template templates[] = {
      "$r.h = fdiv double $r.b, $r.n;$rr = fptrunc double $r.g to float;$ri = fptrunc double $r.h to float",
      true},
     {"freciprocal", "$r = fdiv $T 1.0, $0", false},
-    {"creciprocal",
-     "$r.c = fpext float $0r to double;$r.d = fpext float $0i to double;$r.e = fneg double $r.d;"
-     "$r.cc = fmul double $r.c, $r.c;$r.dd = fmul double $r.d, $r.d;$r.n = fadd double $r.cc, $r.dd;"
-     "$r.g = fdiv double $r.c, $r.n;$r.h = fdiv double $r.e, $r.n;"
-     "$rr = fptrunc double $r.g to float;$ri = fptrunc double $r.h to float",
-     true},
+    {"cdegrees", COMPLEX_SCALE("0x404CA5DC20000000"), true},
+    {"cradians", COMPLEX_SCALE("0x3F91DF46A0000000"), true},
     {"fisnan", "$r = fcmp uno $T $0, $0", true},
     {"fisinf", "$r.a = call $T @llvm.fabs.$M($T $0);$r = fcmp oeq $T $r.a, " INFINITY_BITS, true},
     {"fisfinite", "$r.a = call $T @llvm.fabs.$M($T $0);$r = fcmp olt $T $r.a, " INFINITY_BITS, true},
@@ -115,15 +114,6 @@ static const struct kiln_template templates[] = {
     {"cadd", COMPLEX_ADD, true},
     {"csub", "$rr = fsub float $0r, $1r;$ri = fsub float $0i, $1i", true},
     {"cmul", COMPLEX_MULTIPLY("$0", "$1"), true},
-    {"cdiv", /* in double, where the products are exact and nothing overflows */
-     "$r.a = fpext float $0r to double;$r.b = fpext float $0i to double;"
-     "$r.c = fpext float $1r to double;$r.d = fpext float $1i to double;"
-     "$r.cc = fmul double $r.c, $r.c;$r.dd = fmul double $r.d, $r.d;$r.n = fadd double $r.cc, $r.dd;"
-     "$r.ac = fmul double $r.a, $r.c;$r.bd = fmul double $r.b, $r.d;$r.e = fadd double $r.ac, $r.bd;"
-     "$r.bc = fmul double $r.b, $r.c;$r.ad = fmul double $r.a, $r.d;$r.f = fsub double $r.bc, $r.ad;"
-     "$r.g = fdiv double $r.e, $r.n;$r.h = fdiv double $r.f, $r.n;"
-     "$rr = fptrunc double $r.g to float;$ri = fptrunc double $r.h to float",
-     true},
     {"smaximum", "$r = call $T @llvm.smax.$M($T $0, $T $1)", true},
     {"sminimum", "$r = call $T @llvm.smin.$M($T $0, $T $1)", true},
     {"umaximum", "$r = call $T @llvm.umax.$M($T $0, $T $1)", true},

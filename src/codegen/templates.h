@@ -26,9 +26,41 @@ const struct kiln_template *kiln__template_find(const char *name);
     "$r = select $B $r.c, $T $0, $T $1"
 
 #define COMPLEX_ADD "$rr = fadd $T $0r, $1r;$ri = fadd $T $0i, $1i"
+/* $r.p.z: the number less itself, NaN for one that is not finite; $r.p.f: it is infinite */
+#define IS_INFINITE(p, x)                                                                                              \
+    "$r." p ".z = fsub $T " x ", " x ";$r." p ".n = fcmp uno $T $r." p ".z, $r." p ".z;"                               \
+    "$r." p ".o = fcmp ord $T " x ", " x ";$r." p ".f = and $B $r." p ".n, $r." p ".o;"
+/* $r.p.v: for a number that has an infinite part 1 or -1 for that and 0 for another; else the part, 0 for NaN */
+#define COMPLEX_BOX(p, x, number)                                                                                      \
+    "$r." p ".g = fcmp ogt $T " x ", zeroinitializer;$r." p ".s = select $B $r." p ".g, $T $r.one, $T $r.minus;"       \
+    "$r." p ".b = select $B $r." p ".f, $T $r." p ".s, $T zeroinitializer;"                                            \
+    "$r." p ".c = select $B $r." p ".o, $T " x ", $T zeroinitializer;"                                                 \
+    "$r." p ".v = select $B $r." number ".f, $T $r." p ".b, $T $r." p ".c;"
+#define EITHER(p, a, b) "$r." p ".f = or $B $r." a ".f, $r." b ".f;"
+#define COMPLEX_PRODUCTS(ar, ai, br, bi, p)                                                                            \
+    "$r." p "a = fmul $T " ar ", " br ";$r." p "b = fmul $T " ai ", " bi ";$r." p "x = fsub $T $r." p "a, $r." p "b;"  \
+    "$r." p "c = fmul $T " ar ", " bi ";$r." p "d = fmul $T " ai ", " br ";$r." p "y = fadd $T $r." p "c, $r." p "d;"
+/*
+ * C's Annex G: where both parts are NaN and a factor or a product of parts is infinite, the result is, too. Constants
+ * are made of zeroinitializer, which is one of vectors as well.
+ */
+/* clang-format off */
 #define COMPLEX_MULTIPLY(a, b)                                                                                         \
-    "$r.a = fmul $T " a "r, " b "r;$r.b = fmul $T " a "i, " b "i;$rr = fsub $T $r.a, $r.b;"                            \
-    "$r.c = fmul $T " a "r, " b "i;$r.d = fmul $T " a "i, " b "r;$ri = fadd $T $r.c, $r.d"
+    COMPLEX_PRODUCTS(a "r", a "i", b "r", b "i", "")                                                                   \
+    IS_INFINITE("ar", a "r") IS_INFINITE("ai", a "i") IS_INFINITE("br", b "r") IS_INFINITE("bi", b "i")                \
+    IS_INFINITE("pa", "$r.a") IS_INFINITE("pb", "$r.b") IS_INFINITE("pc", "$r.c") IS_INFINITE("pd", "$r.d")            \
+    EITHER("fa", "ar", "ai") EITHER("fb", "br", "bi") EITHER("px", "pa", "pb") EITHER("py", "pc", "pd")                \
+    EITHER("factor", "fa", "fb") EITHER("product", "px", "py") EITHER("any", "factor", "product")                      \
+    "$r.true = fcmp oeq $T zeroinitializer, zeroinitializer;$r.one = uitofp $B $r.true to $T;"                         \
+    "$r.minus = fneg $T $r.one;$r.most = fdiv $T $r.one, zeroinitializer;"                                             \
+    COMPLEX_BOX("ar", a "r", "fa") COMPLEX_BOX("ai", a "i", "fa")                                                      \
+    COMPLEX_BOX("br", b "r", "fb") COMPLEX_BOX("bi", b "i", "fb")                                                      \
+    COMPLEX_PRODUCTS("$r.ar.v", "$r.ai.v", "$r.br.v", "$r.bi.v", "box.")                                               \
+    "$r.xx = fmul $T $r.box.x, $r.most;$r.yy = fmul $T $r.box.y, $r.most;"                                             \
+    "$r.xn = fcmp uno $T $r.x, $r.x;$r.yn = fcmp uno $T $r.y, $r.y;$r.both = and $B $r.xn, $r.yn;"                     \
+    "$r.again = and $B $r.both, $r.any.f;"                                                                             \
+    "$rr = select $B $r.again, $T $r.xx, $T $r.x;$ri = select $B $r.again, $T $r.yy, $T $r.y"
+/* clang-format on */
 
 /* $r.a: the real parts decide; $r.d: they are equal and the imaginary parts decide. */
 #define COMPLEX_ORDER(strict, last)                                                                                    \

@@ -76,21 +76,39 @@ static double largest(enum kiln_dtype dtype)
                                     : 65504.0;
 }
 
+struct replacements {
+    double nan, high, low;
+};
+
+static struct kiln_array *replaced(struct kiln_expression *e, struct kiln_array *a, struct replacements by)
+{
+    if (!a) return NULL;
+    enum kiln_dtype dtype = (enum kiln_dtype)a->dtype;
+    struct kiln_array *x = kiln__e_select(e, kiln__e_unary(e, KILN_OP_ISNAN, a), kiln__e_number(e, by.nan, dtype), a);
+    x = kiln__e_select(e, kiln__e_unary(e, KILN_OP_ISPOSINF, a), kiln__e_number(e, by.high, dtype), x);
+    return kiln__e_select(e, kiln__e_unary(e, KILN_OP_ISNEGINF, a), kiln__e_number(e, by.low, dtype), x);
+}
+
+/* Each part by itself. A number that is finite keeps its zeros, whose signs the sum of the parts would lose. */
+static struct kiln_array *replaced_parts(struct kiln_expression *e, struct kiln_array *a, struct replacements by)
+{
+    struct kiln_array *real = replaced(e, kiln__e_unary(e, KILN_OP_REAL, a), by);
+    struct kiln_array *sum = kiln__e_complex(e, real, replaced(e, kiln__e_unary(e, KILN_OP_IMAG, a), by));
+    return kiln__e_select(e, kiln__e_unary(e, KILN_OP_ISFINITE, a), a, sum);
+}
+
 kiln_status kiln__nan_to_num(struct kiln_array *a, float nan, const float *posinf, const float *neginf,
                              struct kiln_array **out, kiln_error *err)
 {
     kiln_status status = require(a, "nan_to_num", err);
     if (status) return status;
     enum kiln_dtype dtype = (enum kiln_dtype)a->dtype;
-    if (dtype == KILN_COMPLEX64) return kiln__fail(err, KILN_INVALID, "[nan_to_num] complex64 is not supported.");
     struct kiln_expression e = {.err = err};
-    if (!kiln__dtype_is_float(dtype)) return kiln__e_end(&e, a, out);
-    struct kiln_array *number = kiln__e_number(&e, (double)nan, dtype);
-    struct kiln_array *high = kiln__e_number(&e, posinf ? (double)*posinf : largest(dtype), dtype);
-    struct kiln_array *low = kiln__e_number(&e, neginf ? (double)*neginf : -largest(dtype), dtype);
-    struct kiln_array *x = kiln__e_select(&e, kiln__e_unary(&e, KILN_OP_ISNAN, a), number, a);
-    x = kiln__e_select(&e, kiln__e_unary(&e, KILN_OP_ISPOSINF, a), high, x);
-    return kiln__e_end(&e, kiln__e_select(&e, kiln__e_unary(&e, KILN_OP_ISNEGINF, a), low, x), out);
+    if (kind_of(a) < KILN_KIND_FLOAT) return kiln__e_end(&e, a, out);
+    bool is_complex = dtype == KILN_COMPLEX64;
+    double most = largest(is_complex ? KILN_FLOAT32 : dtype);
+    struct replacements by = {(double)nan, posinf ? (double)*posinf : most, neginf ? (double)*neginf : -most};
+    return kiln__e_end(&e, is_complex ? replaced_parts(&e, a, by) : replaced(&e, a, by), out);
 }
 
 /* What a quotient leaves. Integer quotients are cut towards zero, so remainder(), which has the divisor's sign, does

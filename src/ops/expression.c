@@ -79,6 +79,13 @@ struct kiln_array *kiln__e_number(struct kiln_expression *e, double value, enum 
     return kiln__e_astype(e, kiln__e_hold(e, status, out), dtype);
 }
 
+struct kiln_array *kiln__e_complex(struct kiln_expression *e, struct kiln_array *real, struct kiln_array *imaginary)
+{
+    float turn[2] = {0, 1};
+    struct kiln_array *i = kiln__e_data(e, turn, KILN_COMPLEX64, NULL, 0);
+    return kiln__e_binary(e, KILN_OP_ADD, real, kiln__e_binary(e, KILN_OP_MULTIPLY, imaginary, i));
+}
+
 typedef kiln_status dims_step(struct kiln_array *a, const int *dims, size_t ndim, struct kiln_array **out,
                               kiln_error *err);
 

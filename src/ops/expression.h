@@ -39,7 +39,9 @@ struct kiln_array *kiln__e_binary(struct kiln_expression *e, enum kiln_op op, st
 struct kiln_array *kiln__e_select(struct kiln_expression *e, struct kiln_array *condition, struct kiln_array *a,
                                   struct kiln_array *b);
 struct kiln_array *kiln__e_astype(struct kiln_expression *e, struct kiln_array *a, enum kiln_dtype dtype);
-/* A number as a 0-d array of dtype `dtype`, any but complex64. */
+/* real + imaginary * i, of float32 that are finite; a real part of -0 becomes 0. */
+struct kiln_array *kiln__e_complex(struct kiln_expression *e, struct kiln_array *real, struct kiln_array *imaginary);
+/* A number as a 0-d array. */
 struct kiln_array *kiln__e_number(struct kiln_expression *e, double value, enum kiln_dtype dtype);
 struct kiln_array *kiln__e_reshape(struct kiln_expression *e, struct kiln_array *a, const int *dims, size_t ndim);
 struct kiln_array *kiln__e_broadcast(struct kiln_expression *e, struct kiln_array *a, const int *dims, size_t ndim);

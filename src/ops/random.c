@@ -136,23 +136,61 @@ kiln_status kiln__random_randint(struct kiln_array *low, struct kiln_array *high
 /* ---- made of uniform numbers ----------------------------------------------------------------------------------------
  */
 
-/* The inverse of the distribution function: sqrt(2) * erfinv(x), x in (-1, 1). */
+/* erfinv(x), x in (-1, 1): sqrt(2) times that is the inverse of the distribution function. x has the bits of a float32.
+ */
+static struct kiln_array *half_normal(struct kiln_expression *e, struct kiln_dims shape, enum kiln_dtype dtype,
+                                      struct kiln_array *key)
+{
+    struct kiln_array *low = kiln__e_number(e, (double)nextafterf(-1, 0), KILN_FLOAT32);
+    struct kiln_array *x = uniform(e, low, kiln__e_number(e, 1, KILN_FLOAT32), shape, KILN_FLOAT32, key);
+    return kiln__e_unary(e, KILN_OP_ERFINV, kiln__e_astype(e, x, dtype));
+}
+
+/* Pairs along a new last axis become the parts. Each has half of the variance, so that sqrt(2) has no place here. */
+static struct kiln_array *complex_normal(struct kiln_expression *e, struct kiln_dims shape, struct kiln_array *key)
+{
+    int dims[KILN_MAX_NDIM];
+    if (shape.ndim >= KILN_MAX_NDIM) {
+        e->status = kiln__fail(e->err, KILN_INVALID, "[normal] complex64 takes at most %d dimensions, got %zu.",
+                               KILN_MAX_NDIM - 1, shape.ndim);
+        return NULL;
+    }
+    if (shape.ndim) memcpy(dims, shape.dims, shape.ndim * sizeof *dims);
+    dims[shape.ndim] = 2;
+    struct kiln_array *pairs = half_normal(e, (struct kiln_dims){dims, shape.ndim + 1}, KILN_FLOAT32, key), *parts[2];
+    for (int i = 0; i < 2; i++) {
+        parts[i] = kiln__e_cut(e, pairs, (int)shape.ndim, i, i + 1, 1);
+        parts[i] = kiln__e_reshape(e, parts[i], shape.dims, shape.ndim);
+    }
+    return kiln__e_complex(e, parts[0], parts[1]);
+}
+
+static kiln_status check_sampled(struct kiln_dims shape, enum kiln_dtype dtype, kiln_error *err)
+{
+    int64_t size = 0;
+    if (kiln__dtypes[dtype].kind < KILN_KIND_FLOAT)
+        return kiln__fail(err, KILN_INVALID, "[normal] Expected a float or complex64, got %s.",
+                          kiln__dtypes[dtype].name);
+    return check_shape("normal", shape, dtype, &size, err);
+}
+
+/* In float32, or in the dtype if that holds more. loc and scale broadcast with the samples. */
 kiln_status kiln__random_normal(struct kiln_dims shape, enum kiln_dtype dtype, struct kiln_array *loc,
                                 struct kiln_array *scale, struct kiln_array *key, struct kiln_array **out,
                                 kiln_error *err)
 {
     struct kiln_expression e = {.err = err};
-    kiln_status status = check_float("normal", dtype, err);
-    if (!status && loc) status = check_broadcast("normal", loc, shape, err);
-    if (!status && scale) status = check_broadcast("normal", scale, shape, err);
+    kiln_status status = check_sampled(shape, dtype, err);
     if (status) return status;
-    struct kiln_array *low = kiln__e_number(&e, (double)nextafterf(-1, 0), KILN_FLOAT32);
-    struct kiln_array *x = uniform(&e, low, kiln__e_number(&e, 1, KILN_FLOAT32), shape, KILN_FLOAT32, key);
-    x = kiln__e_binary(&e, KILN_OP_MULTIPLY, kiln__e_unary(&e, KILN_OP_ERFINV, x),
-                       kiln__e_number(&e, sqrt(2), KILN_FLOAT32));
-    if (scale) x = kiln__e_binary(&e, KILN_OP_MULTIPLY, x, kiln__e_astype(&e, scale, KILN_FLOAT32));
-    if (loc) x = kiln__e_binary(&e, KILN_OP_ADD, x, kiln__e_astype(&e, loc, KILN_FLOAT32));
-    return kiln__e_end(&e, kiln__e_astype(&e, x, dtype), out);
+    enum kiln_dtype wide = kiln__dtype_promote(dtype, KILN_FLOAT32);
+    struct kiln_array *x = dtype == KILN_COMPLEX64
+                               ? complex_normal(&e, shape, key)
+                               : kiln__e_binary(&e, KILN_OP_MULTIPLY, half_normal(&e, shape, wide, key),
+                                                kiln__e_number(&e, sqrt(2), wide));
+    if (scale) x = kiln__e_binary(&e, KILN_OP_MULTIPLY, x, kiln__e_astype(&e, scale, wide));
+    if (loc) x = kiln__e_binary(&e, KILN_OP_ADD, x, kiln__e_astype(&e, loc, wide));
+    status = kiln__e_end(&e, kiln__e_astype(&e, x, dtype), out);
+    return status ? kiln__fail_as(err, status, "normal") : status;
 }
 
 /* -log(-log(x)) */

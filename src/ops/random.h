@@ -25,7 +25,8 @@ kiln_status kiln__random_split_part(struct kiln_array *keys, int index, struct k
 kiln_status kiln__random_uniform(struct kiln_array *low, struct kiln_array *high, struct kiln_dims shape,
                                  enum kiln_dtype dtype, struct kiln_array *key, struct kiln_array **out,
                                  kiln_error *err);
-/* loc and scale may be NULL: 0 and 1. */
+/* Any float, or complex64, whose parts have half of the variance. loc and scale may be NULL: 0 and 1; else they and the
+ * shape broadcast to that of the result. */
 kiln_status kiln__random_normal(struct kiln_dims shape, enum kiln_dtype dtype, struct kiln_array *loc,
                                 struct kiln_array *scale, struct kiln_array *key, struct kiln_array **out,
                                 kiln_error *err);

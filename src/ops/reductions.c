@@ -224,8 +224,6 @@ static kiln_status variance(const char *name, struct kiln_array *a, struct kiln_
     struct kiln_expression e = {.err = err};
     kiln_status status = axes_to_set(name, a, axes, &set, err);
     if (status) return status;
-    if (a->dtype == KILN_COMPLEX64)
-        return kiln__fail(err, KILN_INVALID, "[%s] complex64 is not supported: expected a real type.", name);
     struct kiln_array *wide = kiln__e_astype(&e, a, wide_dtype(a->dtype));
     struct kiln_array *difference = kiln__e_binary(&e, KILN_OP_SUBTRACT, wide, mean_of(&e, wide, set, true));
     struct kiln_array *squares = kiln__e_unary(&e, KILN_OP_SQUARE, difference);
@@ -264,12 +262,6 @@ kiln_status kiln__std(struct kiln_array *a, struct kiln_axes axes, int ddof, str
 
 /* ---- exponentials --------------------------------------------------------------------------------------------- */
 
-static kiln_status check_real(const char *name, const struct kiln_array *a, kiln_error *err)
-{
-    if (a->dtype != KILN_COMPLEX64) return KILN_OK;
-    return kiln__fail(err, KILN_INVALID, "[%s] complex64 is not supported: expected a real type.", name);
-}
-
 static uint64_t last_axis(const struct kiln_array *a)
 {
     return UINT64_C(1) << (a->ndim - 1);
@@ -304,8 +296,9 @@ static struct kiln_array *logsumexp_formula(struct kiln_expression *e, struct ki
     struct kiln_array *powers = kiln__e_unary(e, KILN_OP_EXP, kiln__e_binary(e, KILN_OP_SUBTRACT, wide, most));
     struct kiln_array *total = set ? reduce_set(e, KILN_OP_SUM, powers, set, true) : powers;
     struct kiln_array *result = kiln__e_binary(e, KILN_OP_ADD, kiln__e_unary(e, KILN_OP_LOG, total), most);
+    enum kiln_dtype real = dtype == KILN_COMPLEX64 ? KILN_FLOAT32 : dtype; /* of a magnitude */
     struct kiln_array *is_infinite =
-        kiln__e_binary(e, KILN_OP_EQUAL, kiln__e_unary(e, KILN_OP_ABS, most), kiln__e_number(e, INFINITY, dtype));
+        kiln__e_binary(e, KILN_OP_EQUAL, kiln__e_unary(e, KILN_OP_ABS, most), kiln__e_number(e, INFINITY, real));
     return kiln__e_astype(e, kiln__e_select(e, is_infinite, most, result), at_least_float(a->dtype));
 }
 
@@ -334,7 +327,6 @@ kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct 
     struct kiln_expression e = {.err = err};
     if (kiln__is_recorded(a)) return record_axes(KILN_DEFERRED_LOGSUMEXP, 0, a, axes, out, err);
     kiln_status status = axes_to_set("logsumexp", a, axes, &set, err);
-    if (!status) status = check_real("logsumexp", a, err);
     if (status) return status;
     struct kiln_row_layer layer = row_layer(KILN_OP_LOGSUMEXP, a);
     layer.keepdims = axes.keepdims;
@@ -397,7 +389,6 @@ kiln_status kiln__softmax(struct kiln_array *a, struct kiln_axes axes, struct ki
     struct kiln_expression e = {.err = err};
     if (kiln__is_recorded(a)) return record_axes(KILN_DEFERRED_SOFTMAX, 0, a, axes, out, err);
     kiln_status status = axes_to_set("softmax", a, axes, &set, err);
-    if (!status) status = check_real("softmax", a, err);
     if (status) return status;
     if (a->size == 0) return kiln__e_end(&e, kiln__e_astype(&e, a, at_least_float(a->dtype)), out);
     if (set) return kiln__e_end(&e, softmax_of(&e, a, set), out);
@@ -487,7 +478,6 @@ kiln_status kiln__logcumsumexp(struct kiln_array *a, int axis, bool reverse, boo
     }
     if (!a) return kiln__fail(err, KILN_INVALID, "[logcumsumexp] input is empty.");
     kiln_status status = kiln__plain_axis("logcumsumexp", axis, a->ndim, &plain, err);
-    if (!status) status = check_real("logcumsumexp", a, err);
     if (status) return status;
     enum kiln_dtype dtype = wide_dtype(a->dtype);
     struct kiln_array *x = kiln__e_astype(&e, a, dtype), *none = kiln__e_number(&e, -INFINITY, dtype);
@@ -510,7 +500,7 @@ static struct kiln_array *middle_of(struct kiln_expression *e, struct kiln_array
         struct kiln_array *lower = kiln__e_astype(e, kiln__e_cut(e, sorted, last, n / 2 - 1, n / 2, 1), dtype);
         middle = divide_by(e, kiln__e_binary(e, KILN_OP_ADD, lower, middle), 2);
     }
-    if (!kiln__dtype_is_float(sorted->dtype)) return middle;
+    if (kiln__dtypes[sorted->dtype].kind < KILN_KIND_FLOAT) return middle;
     struct kiln_array *most = kiln__e_cut(e, sorted, last, n - 1, n, 1); /* NaN is last */
     return kiln__e_select(e, kiln__e_unary(e, KILN_OP_ISNAN, most), kiln__e_astype(e, most, dtype), middle);
 }
@@ -528,7 +518,6 @@ kiln_status kiln__median(struct kiln_array *a, struct kiln_axes axes, struct kil
     struct kiln_expression e = {.err = err};
     if (kiln__is_recorded(a)) return record_axes(KILN_DEFERRED_MEDIAN, 0, a, axes, out, err);
     kiln_status status = axes_to_set("median", a, axes, &set, err);
-    if (!status) status = check_real("median", a, err);
     if (status) return status;
     enum kiln_dtype dtype = at_least_float(a->dtype);
     if (set == 0) return kiln__e_end(&e, kiln__e_astype(&e, a, dtype), out);

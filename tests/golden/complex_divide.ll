@@ -6,7 +6,7 @@
 ; result v0: complex64
 ; result v1: bool
 
-define void @kiln_div_less_c64_5e29564f(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
+define void @kiln_div_less_c64_e4c4750b(ptr noalias readonly %args, ptr noalias readonly %strides, i64 %rows, i64 %n) #0 {
 entry:
   %o0.arg = getelementptr inbounds i64, ptr %args, i64 0
   %o0 = load ptr, ptr %o0.arg, align 8
@@ -51,23 +51,12 @@ inner:
   %a0r = load float, ptr %p0.at, align 4, !llvm.access.group !0
   %a0.at = getelementptr inbounds i8, ptr %p0.at, i64 4
   %a0i = load float, ptr %a0.at, align 4, !llvm.access.group !0
-  %v0.a = fpext float %a0r to double
-  %v0.b = fpext float %a0i to double
-  %v0.c = fpext float %a1r to double
-  %v0.d = fpext float %a1i to double
-  %v0.cc = fmul double %v0.c, %v0.c
-  %v0.dd = fmul double %v0.d, %v0.d
-  %v0.n = fadd double %v0.cc, %v0.dd
-  %v0.ac = fmul double %v0.a, %v0.c
-  %v0.bd = fmul double %v0.b, %v0.d
-  %v0.e = fadd double %v0.ac, %v0.bd
-  %v0.bc = fmul double %v0.b, %v0.c
-  %v0.ad = fmul double %v0.a, %v0.d
-  %v0.f = fsub double %v0.bc, %v0.ad
-  %v0.g = fdiv double %v0.e, %v0.n
-  %v0.h = fdiv double %v0.f, %v0.n
-  %v0r = fptrunc double %v0.g to float
-  %v0i = fptrunc double %v0.h to float
+  %v0.bits = call i64 @kiln_divide_c64(float %a0r, float %a0i, float %a1r, float %a1i)
+  %v0.a = trunc i64 %v0.bits to i32
+  %v0r = bitcast i32 %v0.a to float
+  %v0.b = lshr i64 %v0.bits, 32
+  %v0.c = trunc i64 %v0.b to i32
+  %v0i = bitcast i32 %v0.c to float
   %v1.a = fcmp olt float %v0r, %a1r
   %v1.b = fcmp oeq float %v0r, %a1r
   %v1.c = fcmp olt float %v0i, %a1i
@@ -96,6 +85,8 @@ outer.end:
 exit:
   ret void
 }
+
+declare i64 @kiln_divide_c64(float, float, float, float)
 
 !0 = distinct !{}
 !1 = distinct !{!1, !2}

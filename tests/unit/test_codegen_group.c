@@ -86,7 +86,7 @@ static void bad_groups_are_errors(void **state)
     describe(&d, multiply), d.group.output_count = 0;
     expect_invalid(&d, "cc", 0, "at least one output");
     describe(&d, multiply), d.operands[0] = d.operands[1] = d.instrs[0].dtype = KILN_COMPLEX64,
-                            d.instrs[0].op = KILN_OP_LOGADDEXP;
+                            d.instrs[0].op = KILN_OP_REMAINDER;
     expect_invalid(&d, "cc", 0, "not defined for complex64");
 }
 

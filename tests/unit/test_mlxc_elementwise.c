@@ -194,8 +194,8 @@ static const struct row {
     {"ceil", KEEPS, mlx_ceil, NULL, ref_ceil, NULL, "busf", "[ceil]"},
     {"round", KEEPS, round_to_whole, NULL, ref_round, NULL, "busfc", "[round]"},
     {"sign", KEEPS, mlx_sign, NULL, ref_sign, NULL, "busf", NULL},
-    {"reciprocal", TO_FLOAT, mlx_reciprocal, NULL, ref_reciprocal, NULL, "f", NULL},
-#define CLOSE(name) {#name, TO_FLOAT, mlx_##name, NULL, NULL, near_##name, "f", "[" #name "]"}
+    {"reciprocal", TO_FLOAT, mlx_reciprocal, NULL, ref_reciprocal, NULL, "fc", NULL},
+#define CLOSE(name) {#name, TO_FLOAT, mlx_##name, NULL, NULL, near_##name, "fc", "[" #name "]"}
     CLOSE(expm1),
     CLOSE(log1p),
     CLOSE(log2),
@@ -224,7 +224,7 @@ static const struct row {
     {"conjugate", KEEPS, mlx_conjugate, NULL, ref_conjugate, NULL, "busfc", NULL},
     {"floor_divide", KEEPS, NULL, mlx_floor_divide, ref_floor_divide, NULL, "usf", "[floor_divide]"},
     {"remainder", KEEPS, NULL, mlx_remainder, ref_remainder, NULL, "busf", "[remainder]"},
-    {"power", KEEPS, NULL, mlx_power, ref_power, near_power, "busf", "[power]"},
+    {"power", KEEPS, NULL, mlx_power, ref_power, near_power, "busfc", "[power]"},
     {"arctan2", TO_FLOAT, NULL, mlx_arctan2, NULL, near_arctan2, "f", "[arctan2]"},
     {"bitwise_and", KEEPS, NULL, mlx_bitwise_and, ref_bitwise_and, NULL, "bus", "[bitwise_and]"},
     {"bitwise_or", KEEPS, NULL, mlx_bitwise_or, ref_bitwise_or, NULL, "bus", "[bitwise_or]"},
@@ -263,6 +263,9 @@ static bool is_near(struct scalar got, long double want)
 
 static bool is_right(const struct row *row, struct scalar a, struct scalar b, struct scalar got)
 {
+    const struct complex_reference *function = complex_reference(row->name);
+    if (function && a.dtype == MLX_COMPLEX64)
+        return complex_close(function, wide_of(a), wide_of(row->binary ? b : a), got.f, got.imaginary);
     if (row->close && facts[a.dtype].kind == IS_FLOAT) return is_near(got, row->close(wide_value(a), wide_value(b)));
     if (row->exact == ref_abs && a.dtype == MLX_COMPLEX64)
         return is_close(got, hypotl((long double)a.f, (long double)a.imaginary), 1, 0) || isinf(got.f);

@@ -61,7 +61,7 @@ static bool can_broadcast(const struct shape *a, const struct shape *b)
 
 static bool is_rounded(const struct operation *op, mlx_dtype operand)
 {
-    return op->close || (operand == MLX_COMPLEX64 && (op->exact == exact_divide || op->exact == exact_abs));
+    return is_function(op, operand) || (operand == MLX_COMPLEX64 && op->exact == exact_abs);
 }
 
 static mlx_dtype operands_of(const struct graph *graph, const struct step *step)

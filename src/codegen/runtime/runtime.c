@@ -18,4 +18,5 @@
 #include "power.c"
 #include "random_bits.c"
 #include "trig.c"
+#include "complex.c"
 /* clang-format on */

@@ -3,10 +3,11 @@
  *
  * Every helper is plain C without branches, calls or state, so that it vectorises once it is inlined into a kernel's
  * loop. Not so: powers of integers and the remainder in float64, which loop (power.c), and sin, cos and tan in float64,
- * which read a table (trig.c). Nothing that rounds otherwise on some processor is used, and multiply-adds are fused
- * only where the source says so (fused.h) and then everywhere, so that a result is the same on every target, CPU or
- * GPU. Errors: 2 ulp or better (logaddexp: 2 ulp of the larger of 1 and the result); infinities, NaN, denormals and
- * signed zeros are right.
+ * which read a table (trig.c), and what
+ * has an angle in float64, powers of complex numbers and their logaddexp. Nothing that rounds otherwise on some
+ * processor is used, and multiply-adds are fused only where the source says so (fused.h) and then everywhere, so that a
+ * result is the same on every target, CPU or GPU. Errors: 2 ulp or better (logaddexp: 2 ulp of the larger of 1 and the
+ * result); infinities, NaN, denormals and signed zeros are right.
  */
 #ifndef KILN_CODEGEN_RUNTIME_RUNTIME_H
 #define KILN_CODEGEN_RUNTIME_RUNTIME_H
@@ -78,6 +79,37 @@ double kiln_radians_f64(double x);
 double kiln_power_f64(double a, double b);
 double kiln_remainder_f64(double a, double b);
 double kiln_arctan2_f64(double y, double x);
+
+/*
+ * complex64: a result's bits, the real part in the low half. Each part is within 1 ulp; of a power within 1 ulp of the
+ * larger part, of logaddexp of the largest of 1, the operands and the result. Infinities, NaN, zeros and branch cuts
+ * are those of C's Annex G.
+ */
+uint64_t kiln_exp_c64(float re, float im);
+uint64_t kiln_expm1_c64(float re, float im);
+uint64_t kiln_log_c64(float re, float im);
+uint64_t kiln_log1p_c64(float re, float im);
+uint64_t kiln_log2_c64(float re, float im);
+uint64_t kiln_log10_c64(float re, float im);
+uint64_t kiln_sqrt_c64(float re, float im);
+uint64_t kiln_rsqrt_c64(float re, float im);
+uint64_t kiln_reciprocal_c64(float re, float im);
+uint64_t kiln_sigmoid_c64(float re, float im);
+uint64_t kiln_sin_c64(float re, float im);
+uint64_t kiln_cos_c64(float re, float im);
+uint64_t kiln_tan_c64(float re, float im);
+uint64_t kiln_sinh_c64(float re, float im);
+uint64_t kiln_cosh_c64(float re, float im);
+uint64_t kiln_tanh_c64(float re, float im);
+uint64_t kiln_arcsin_c64(float re, float im);
+uint64_t kiln_arccos_c64(float re, float im);
+uint64_t kiln_arctan_c64(float re, float im);
+uint64_t kiln_arcsinh_c64(float re, float im);
+uint64_t kiln_arccosh_c64(float re, float im);
+uint64_t kiln_arctanh_c64(float re, float im);
+uint64_t kiln_divide_c64(float ar, float ai, float br, float bi);
+uint64_t kiln_power_c64(float ar, float ai, float br, float bi);
+uint64_t kiln_logaddexp_c64(float ar, float ai, float br, float bi);
 
 /* Powers of integers modulo 2^bits. A negative exponent gives 1 / x cut to a whole number; 0 for x = 0. */
 int8_t kiln_spower_i8(int8_t x, int8_t y);
