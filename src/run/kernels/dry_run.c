@@ -95,10 +95,12 @@ static void make_one(void *context, int64_t i)
     if (status) atomic_store_explicit(&job->has_failed, true, memory_order_relaxed);
 }
 
-/* Who makes a kernel may hold a lock file, and must wait for no other then (store/lock.h), nor let others wait. */
+/* Who makes a kernel may hold a lock file, and must wait for no other then (store/lock.h), nor let others wait. Loading
+ * a few is done before other threads are awake, which would also have to hear of each page that becomes executable. */
 static void make_all(struct job *job, size_t count)
 {
-    if (job->level < KILN_LEVEL_KERNEL)
+    enum { FEW = 16 };
+    if (job->level < KILN_LEVEL_KERNEL && !(job->only_loads && count <= FEW))
         kiln__pool_run(make_one, job, (int64_t)count);
     else
         for (size_t i = 0; i < count; i++) make_one(job, (int64_t)i);
