@@ -321,6 +321,20 @@ static struct kiln_array *without_axes(struct kiln_expression *e, struct kiln_ar
     return kiln__e_reshape(e, result, dims, ndim);
 }
 
+/* One operation where gradients are asked for, however it is computed. */
+static kiln_status marked_logsumexp(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out,
+                                    kiln_error *err)
+{
+    struct kiln_array *made = NULL;
+    kiln__marking.paused++;
+    kiln_status status = kiln__logsumexp(a, axes, &made, err);
+    kiln__marking.paused--;
+    if (status) return status;
+    status = kiln__mark_as(KILN_OP_LOGSUMEXP, &a, 1, NULL, 0, made, out, err);
+    kiln__array_unref(made);
+    return status;
+}
+
 kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct kiln_array **out, kiln_error *err)
 {
     uint64_t set = 0;
@@ -330,6 +344,7 @@ kiln_status kiln__logsumexp(struct kiln_array *a, struct kiln_axes axes, struct 
     if (status) return status;
     struct kiln_row_layer layer = row_layer(KILN_OP_LOGSUMEXP, a);
     layer.keepdims = axes.keepdims;
+    if (is_last_axis(a, set) && kiln__is_marked(a)) return marked_logsumexp(a, axes, out, err);
     if (is_last_axis(a, set) && kiln__row_layer_fits(&layer)) return kiln__row_layer(&layer, out, err);
     struct kiln_array *result = logsumexp_formula(&e, a, set);
     return kiln__e_end(&e, axes.keepdims ? result : without_axes(&e, result, a, set), out);
