@@ -23,7 +23,7 @@ struct kiln_marked_call {
 
 struct kiln_marked {
     struct kiln_array *array;      /* a reference */
-    struct kiln_node *node;        /* how it was made; NULL: a variable, a result of stop_gradient, or of `call` */
+    struct kiln_node *node;        /* how it was made; NULL: a result of stop_gradient, or of `call` */
     struct kiln_marked_call *call; /* owned by the entry of its first result; results follow each other */
     uint32_t result;               /* which one of `call` it is */
 };

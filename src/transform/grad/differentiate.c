@@ -11,11 +11,16 @@
 /* ---- calling the function -----------------------------------------------------------------------------------------
  */
 
+/* Its node is noted too: for an outer transform it is made from the input. */
 static kiln_status make_variable(struct kiln_array *input, struct kiln_array **out, kiln_error *err)
 {
     struct kiln_array *variable = NULL;
     kiln_status status = kiln__identity(input, &variable, err);
-    if (!status) status = kiln__mark(variable, (struct kiln_marked){0}, err);
+    if (status) return status;
+    struct kiln_node *node = atomic_load_explicit(&variable->node, memory_order_relaxed);
+    atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+    status = kiln__mark(variable, (struct kiln_marked){.node = node}, err);
+    if (status) kiln__node_unref(node);
     if (status)
         kiln__array_unref(variable);
     else
