@@ -31,6 +31,15 @@ endif()
 set_target_properties(${gpu_programs} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/gpu)
 add_custom_target(gpu_tests DEPENDS ${gpu_programs})
 
+# Whole programs (bench/gpu/decode.c): a program of its own, which needs neither nvcc nor a compiler where kernels are ahead.
+add_executable(gpu_decode ${CMAKE_SOURCE_DIR}/bench/gpu/decode.c)
+target_include_directories(gpu_decode PRIVATE include)
+target_link_libraries(gpu_decode PRIVATE mlxc kiln m ${CMAKE_DL_LIBS})
+set_target_properties(gpu_decode PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/gpu)
+add_dependencies(gpu_tests gpu_decode)
+add_test(NAME emulated_decode_bench COMMAND gpu_decode --few)
+set_tests_properties(emulated_decode_bench PROPERTIES TIMEOUT 300 ENVIRONMENT "${emulated_environment}")
+
 # Without a GPU it says so; with one, `make test-gpu` runs it.
 add_test(NAME gpu_agree COMMAND gpu_agree)
 set_tests_properties(gpu_agree PROPERTIES SKIP_RETURN_CODE 77 LABELS gpu
