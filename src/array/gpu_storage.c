@@ -3,6 +3,10 @@
  *
  * Four size classes per power of two, from 512 bytes on. Lists and sums are guarded by the lock; the driver is called
  * without it.
+ *
+ * Of memory that fits, that with the lowest address is used next. So where a loop's arrays lie follows from what is
+ * held when an iteration begins, and not from the order in which the one before gave memory back: addresses come again
+ * after an iteration or two, and with them launch graphs (run/gpu/launch_graph.c).
  */
 #include "array/gpu_storage.h"
 
@@ -13,7 +17,12 @@
 #include "base/process/fork.h"
 #include "device/gpu.h"
 
-enum { SMALLEST = 512, FIRST_EXPONENT = 8, CLASSES = 224 };
+enum {
+    SMALLEST = 512,
+    FIRST_EXPONENT = 8,
+    CLASSES = 224,
+    SORTED = 64 /* of a list at least, from its beginning on: a long one takes no time to put something in */
+};
 
 KILN_LEAF_LOCK(lock);
 static struct kiln_storage *kept[KILN_MAX_GPUS][CLASSES]; /* linked through `payload` */
@@ -34,9 +43,21 @@ static _Thread_local struct {
     struct kiln_storage *first; /* linked through `payload` */
 } mine;
 
+static struct kiln_storage **next_of(struct kiln_storage *storage)
+{
+    return (struct kiln_storage **)&storage->payload;
+}
+
+static void put_in_order(struct kiln_storage **list, struct kiln_storage *storage)
+{
+    for (int i = 0; *list && (*list)->data < storage->data && i < SORTED; i++) list = next_of(*list);
+    storage->payload = *list;
+    *list = storage;
+}
+
 static struct kiln_storage *take_mine(uint32_t device_index, uint32_t size_class)
 {
-    for (struct kiln_storage **link = &mine.first; *link; link = (struct kiln_storage **)&(*link)->payload) {
+    for (struct kiln_storage **link = &mine.first; *link; link = next_of(*link)) {
         struct kiln_storage *storage = *link;
         if (storage->device_index != device_index || storage->size_class != size_class) continue;
         *link = storage->payload;
@@ -127,15 +148,13 @@ void kiln__gpu_storage_hold(bool hold, size_t limit)
 void kiln__gpu_storage_free(struct kiln_storage *storage, size_t limit)
 {
     if (mine.holds) {
-        storage->payload = mine.first;
-        mine.first = storage;
+        put_in_order(&mine.first, storage);
         return;
     }
     pthread_mutex_lock(&lock);
     bool keep = storage->size <= limit && kept_bytes <= limit - storage->size;
     if (keep) {
-        storage->payload = kept[storage->device_index - 1][storage->size_class];
-        kept[storage->device_index - 1][storage->size_class] = storage;
+        put_in_order(&kept[storage->device_index - 1][storage->size_class], storage);
         kept_bytes += storage->size;
         kept_count++;
     }

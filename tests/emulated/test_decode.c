@@ -36,16 +36,21 @@ static void check_decoder(const struct decoder_shape *shape)
     CHECK_EQ(decoder_begin(d, &fast, 5, 0) || decoder_begin(d, &slow, 5, 0), 0);
     CHECK_EQ(decoder_go_on(&fast, d->prefill) || plain_step(d, &slow), 0);
     expect_same(&fast, &slow);
-    for (int step = 0; step < 6; step++) {
+    for (int step = 0; step < 4; step++) {
         CHECK_CONTEXT("step %d", step);
-        CHECK_EQ(plain_step(d, &slow), 0);
+        CHECK_EQ(plain_step(d, &slow) || decoder_go_on(&fast, d->step), 0);
+        expect_same(&fast, &slow);
+    }
+    for (int step = 0; step < 12; step++) {
+        CHECK_CONTEXT("step %d of a loop", step);
         kiln_gpu_counters before = gpu_counters();
         CHECK_EQ(decoder_go_on(&fast, d->step), 0);
         kiln_gpu_counters after = gpu_counters();
         CHECK_EQ(after.host_operations, before.host_operations);
-        if (step > 3) CHECK_EQ(after.replays - before.replays, 1);
-        if (step > 3) CHECK_EQ(after.launches, before.launches);
-        expect_same(&fast, &slow);
+        if (step < 8) continue; /* then arrays lie where they did two steps ago */
+        CHECK_EQ(after.replays - before.replays, 1);
+        CHECK_EQ(after.launches, before.launches);
+        CHECK_EQ(after.graph_updates, before.graph_updates);
     }
     decoder_end(&fast), decoder_end(&slow);
     decoder_release(d);

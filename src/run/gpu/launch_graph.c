@@ -36,7 +36,11 @@ struct past {
     uint64_t used;                /* when: of two, the larger is the later */
 };
 
-enum { KEPT = 4 };
+enum {
+    KEPT = 4,
+    ALIKE = 2,      /* of them may be */
+    FEW_UPDATES = 8 /* cost less than another graph */
+};
 
 struct kiln_launch_graph {
     _Atomic bool is_used; /* by the thread that collects */
@@ -140,17 +144,34 @@ static bool are_alike(const struct list *a, const struct list *b)
            memcmp(a->params.data, b->params.data, sizeof(uint64_t)) == 0;
 }
 
-/* The list itself, else one like it that was not used for the longest time. */
+/* Launches whose params differ; `a` and `b` are alike. */
+static size_t count_updates(const struct list *a, const struct list *b)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < count_of(a); i++) {
+        struct kiln_gpu_call before = call_at(a, i), call = call_at(b, i);
+        count += memcmp(before.params, call.params, call.param_count * sizeof *call.params) != 0;
+    }
+    return count;
+}
+
+/*
+ * The list itself, else one like it that was not used for the longest time. NULL: it is new, or worth a graph of its
+ * own, since a loop that holds one result has its arrays at two places in turn.
+ */
 static struct past *find_past(struct kiln_launch_graph *launch_graph)
 {
     struct past *found = NULL;
+    unsigned alike = 0;
     for (unsigned i = 0; i < KEPT; i++) {
         struct past *past = &launch_graph->past[i];
         if (!past->used || !are_alike(&past->list, &launch_graph->now)) continue;
         if (are_equal(&past->list.params, &launch_graph->now.params)) return past;
         if (!found || past->used < found->used) found = past;
+        alike++;
     }
-    return found;
+    bool is_apart = found && found->graph && alike < ALIKE;
+    return is_apart && count_updates(&found->list, &launch_graph->now) > FEW_UPDATES ? NULL : found;
 }
 
 /* `now` takes the place of the oldest list. */
