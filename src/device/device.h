@@ -34,8 +34,10 @@ struct kiln_device {
 
 /* What this machine can run, probed once. */
 enum kiln_isa kiln__isa_host(void);
-/* Has it AVX-512 BF16 beside the level x86-64-v4? No target but named CPUs stands for that: codegen/cpu/product.h. */
+/* Has it AVX-512 BF16, AVX-512 VNNI beside the level x86-64-v4? No target but named CPUs stands for that:
+ * codegen/cpu/product.h. */
 bool kiln__isa_host_has_bf16(void);
+bool kiln__isa_host_has_vnni(void);
 const char *kiln__isa_name(enum kiln_isa isa);
 
 /* Resolves "native", "x86-64-v2" to "-v4", or an LLVM CPU name. KILN_INVALID names what would be right. */

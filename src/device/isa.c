@@ -153,6 +153,11 @@ bool kiln__isa_host_has_bf16(void)
     return kiln__isa_host() >= KILN_ISA_X86_64_V4 && host.features & BF16;
 }
 
+bool kiln__isa_host_has_vnni(void)
+{
+    return kiln__isa_host() >= KILN_ISA_X86_64_V4 && host.features & VNNI;
+}
+
 const char *kiln__isa_name(enum kiln_isa isa)
 {
     bool is_known = isa >= KILN_ISA_X86_64_V1 && isa <= KILN_ISA_X86_64_V4;

@@ -95,8 +95,8 @@ static void need_kernels_that_read_codes(void)
 }
 
 /*
- * The same with bfloat16, whose numbers processors may multiply as they are: in a sum of products with codes a weight
- * then counts with |128 * scale| + |bias|, before the result is rounded.
+ * The same with bfloat16, whose numbers processors may multiply as digits: in a sum of products with codes a weight
+ * then counts with |largest code * scale| + |bias|, before the result is rounded.
  */
 static void multiplies_bfloat16_with_codes(void **state)
 {
@@ -126,7 +126,7 @@ static void multiplies_bfloat16_with_codes(void **state)
                     want += term, total += fabs(term);
                     if (is_affine(&p.mode))
                         total += fabs(at(&x, i / ROWS * 256 + k)) *
-                                 (fabs(128 * at(&parts.scales, group)) + fabs(at(&parts.biases, group)));
+                                 (fabs(255 * at(&parts.scales, group)) + fabs(at(&parts.biases, group)));
                 }
                 if (isnan(want) && isnan(at(&got, i))) continue;
                 if (!(fabs(at(&got, i) - want) <= 0x1p-8 * fabs(want) + 260 * 0x1p-24 * total))
@@ -137,6 +137,105 @@ static void multiplies_bfloat16_with_codes(void **state)
         }
         for (int i = 1; i < 4; i++) mlx_array_free(inputs[i]);
         free_parts(&parts, &p.mode);
+    }
+}
+
+/* ---- digits ------------------------------------------------------------------------------------------------------ */
+
+/* Numbers from 2^-20 to 1 beside each other, a group of zeros, one of tiny numbers. */
+static struct numbers mixed_matrix(mlx_dtype dtype, int rows, int inner, int group_size, uint64_t *random)
+{
+    struct numbers x = matrix(dtype, rows, inner);
+    for (int i = 0; i < rows * inner; i++) {
+        int group = i % inner / group_size + i / inner;
+        double sign = next_random(random) & 1 ? -1 : 1, size = 1 + (double)(next_random(random) >> 44) * 0x1p-20;
+        int exponent = group % 4 == 1 ? -14 : -(int)(next_random(random) % 21);
+        put_number(&x, i, group % 4 == 2 ? 0 : sign * ldexp(size, dtype == MLX_FLOAT16 ? exponent / 2 : exponent));
+    }
+    return x;
+}
+
+/*
+ * A number may be rounded to 2^-22 of the largest in its group of codes, to 2^-14 where it has 16 bits; beside that
+ * sums are as near as (k + 4) * 2^-24 of their magnitudes, and the result is rounded once.
+ */
+static void expect_digits(const struct parts *parts, const struct mode *mode, const struct numbers *x,
+                          const struct numbers *got, int inner)
+{
+    double digit = x->dtype == MLX_FLOAT32 ? 0x1p-22 : 0x1p-14, codes = (1 << mode->bits) - 1;
+    double rounding = x->dtype == MLX_FLOAT32 ? 0x1p-24 : x->dtype == MLX_FLOAT16 ? 0x1p-11 : 0x1p-8;
+    for (int i = 0; i < got->size; i++) {
+        double want = 0, bound = 0;
+        for (int start = 0; start < inner; start += mode->group_size) {
+            int group = (i % ROWS * inner + start) / mode->group_size;
+            double weight = fabs(codes * at(&parts->scales, group)) + fabs(at(&parts->biases, group)), most = 0;
+            for (int k = start; k < start + mode->group_size; k++) {
+                double here = at(x, i / ROWS * inner + k), w = exact_value_at(parts, mode, i % ROWS, k);
+                want += here * w, most = fmax(most, fabs(here));
+                bound += (inner + 4) * 0x1p-24 * fabs(here) * weight;
+            }
+            for (int k = start; k < start + mode->group_size; k++)
+                bound += digit * most * fabs(exact_value_at(parts, mode, i % ROWS, k));
+        }
+        if (!(fabs(at(got, i) - want) <= bound + rounding * (fabs(want) + bound) + 0x1p-24))
+            CHECK_FAIL("element %d is %.9g, expected %.9g within %.3g", i, at(got, i), want, bound);
+    }
+}
+#define expect_digits(...) CHECK_CALL(expect_digits, __VA_ARGS__)
+
+/* Rows of codes end inside of what is read together; columns, too. */
+static void multiplies_numbers_of_all_sizes_with_codes(void **state)
+{
+    static const mlx_dtype dtypes[] = {MLX_FLOAT32, MLX_FLOAT16, MLX_BFLOAT16};
+    static const int group_sizes[] = {32, 64, 128}, group_counts[] = {1, 3, 4, 17}, row_counts[] = {1, 2, 3, 8, 16};
+    uint64_t random = 77;
+    (void)state;
+    need_kernels_that_read_codes();
+    for (int i = 0; i < 3 * 2 * 3 * 4; i++) {
+        struct product p = {{"affine", group_sizes[i / 2 % 3], i % 2 ? 8 : 4}, true, false, false};
+        mlx_dtype dtype = dtypes[i / 6 % 3];
+        int groups = group_counts[i / 18], inner = groups * p.mode.group_size, words = inner * p.mode.bits / 32;
+        int rows = row_counts[i % 5];
+        struct parts parts = {matrix(MLX_UINT32, ROWS, words), matrix(dtype, ROWS, groups),
+                              matrix(dtype, ROWS, groups)};
+        for (int w = 0; w < ROWS * words; w++) put_number(&parts.codes, w, (double)(next_random(&random) >> 32));
+        for (int g = 0; g < ROWS * groups; g++) {
+            put_number(&parts.scales, g, ldexp(1 + g % 7, -6));
+            put_number(&parts.biases, g, -(double)(g % 5) / 8);
+        }
+        struct numbers x = mixed_matrix(dtype, rows, inner, p.mode.group_size, &random), got;
+        mlx_array inputs[] = {packed_array(&x), packed_array(&parts.codes), packed_array(&parts.scales),
+                              packed_array(&parts.biases)};
+        CHECK_CONTEXT("dtype %d, %d bits, groups of %d, k = %d, %d rows", (int)dtype, p.mode.bits, p.mode.group_size,
+                      inner, rows);
+        run_both_ways(call_product, &p, inputs, 4, &got, 1, 1, "quantized_matmul");
+        CHECK_EQ(got.size, rows * ROWS);
+        expect_digits(&parts, &p.mode, &x, &got, inner);
+        for (int a = 0; a < 4; a++) mlx_array_free(inputs[a]);
+        numbers_free(&x), numbers_free(&got), free_parts(&parts, &p.mode);
+    }
+}
+
+/* Where they stand: in their row, and in no other. */
+static void keeps_infinities_and_nan_in_their_rows(void **state)
+{
+    const double bad[] = {INFINITY, -INFINITY, NAN};
+    uint64_t random = 5;
+    (void)state;
+    need_kernels_that_read_codes();
+    for (int i = 0; i < 6; i++) {
+        struct product p = {{"affine", 64, i % 2 ? 8 : 4}, true, false, false};
+        struct parts parts = random_parts(&p.mode, MLX_FLOAT32, &random);
+        struct numbers x = random_matrix(MLX_FLOAT32, 3, 256, &random), got;
+        put_number(&x, 256 + 77, bad[i / 2]);
+        for (int w = 0; w < parts.codes.size / ROWS; w++) put_number(&parts.codes, w, 0); /* a column of zeros */
+        for (int g = 0; g < parts.biases.size; g++) put_number(&parts.biases, g, 0);
+        mlx_array inputs[] = {packed_array(&x), packed_array(&parts.codes), packed_array(&parts.scales),
+                              packed_array(&parts.biases)};
+        run_both_ways(call_product, &p, inputs, 4, &got, 1, 1, "quantized_matmul");
+        for (int k = 0; k < 3 * ROWS; k++) CHECK_EQ(isfinite(at(&got, k)) != 0, k / ROWS != 1);
+        for (int a = 0; a < 4; a++) mlx_array_free(inputs[a]);
+        numbers_free(&x), numbers_free(&got), free_parts(&parts, &p.mode);
     }
 }
 
@@ -460,6 +559,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(multiplies_with_a_quantized_matrix, set_up),
         cmocka_unit_test_setup(multiplies_bfloat16_with_codes, set_up),
+        cmocka_unit_test_setup(multiplies_numbers_of_all_sizes_with_codes, set_up),
+        cmocka_unit_test_setup(keeps_infinities_and_nan_in_their_rows, set_up),
         cmocka_unit_test_setup(takes_no_memory_for_matrices, set_up),
         cmocka_unit_test_setup(picks_matrices_without_copies, set_up),
         cmocka_unit_test_setup(gives_products_the_right_dtype, set_up),

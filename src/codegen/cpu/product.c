@@ -18,7 +18,8 @@ unsigned kiln__product_pack(const struct kiln_product_config *config)
                      (unsigned)config->rows << 4 | (unsigned)config->lanes << 8;
     if (!config->codes) return flags;
     return flags | (unsigned)config->codes << 13 | (unsigned)config->bits << 16 |
-           (unsigned)kiln__product_group_shift(config) << 20 | scale << 24;
+           (unsigned)kiln__product_group_shift(config) << 20 | scale << 24 | (unsigned)config->digits << 26 |
+           (unsigned)config->is_splitting << 28;
 }
 
 struct kiln_product_config kiln__product_unpack(unsigned flags)
@@ -33,7 +34,9 @@ struct kiln_product_config kiln__product_unpack(unsigned flags)
                                         .codes = (enum kiln_product_codes)(flags >> 13 & 7),
                                         .bits = flags >> 16 & 15,
                                         .group_size = (uint8_t)(1u << (flags >> 20 & 15)),
-                                        .scale_dtype = scales[flags >> 24 & 3]};
+                                        .scale_dtype = scales[flags >> 24 & 3],
+                                        .digits = flags >> 26 & 3,
+                                        .is_splitting = flags >> 28 & 1};
 }
 
 /* ---- vectors -------------------------------------------------------------------------------------------------------
@@ -146,14 +149,8 @@ static void print_arguments(struct kiln_product_printer *p)
                        "  %factor.arg = getelementptr inbounds i64, ptr %args, i64 6\n"
                        "  %factor = load float, ptr %factor.arg, align 8\n"
                        "  %last = sub nsw i64 %rows, 1\n");
-    if (p->config.is_expanding) return;
-    if (p->config.has_bf16 && p->config.codes)
-        kiln__print(p->ir,
-                    "  %groups = lshr exact i64 %k, $0\n"
-                    "  %s.arg = getelementptr inbounds i64, ptr %args, i64 7\n"
-                    "  %s = load ptr, ptr %s.arg, align 8\n"
-                    "  %s.row = shl nuw nsw i64 %groups, 2\n",
-                    kiln__product_group_shift(&p->config));
+    if (p->config.is_expanding || p->config.is_splitting) return;
+    if (p->config.digits) kiln__product_print_digit_layout(p);
     for (int row = 0; row < p->config.rows; row++)
         kiln__print(p->ir,
                     "  %row$0 = call i64 @llvm.smin.i64(i64 %last, i64 $0)\n"
@@ -161,11 +158,6 @@ static void print_arguments(struct kiln_product_printer *p)
                     "  %x$0 = getelementptr inbounds i8, ptr %x, i64 %x$0.offset\n"
                     "  %o$0.offset = mul nsw i64 %row$0, %o.row\n"
                     "  %o$0 = getelementptr inbounds i8, ptr %o, i64 %o$0.offset\n",
-                    row);
-    for (int row = 0; row < p->config.rows && p->config.has_bf16 && p->config.codes; row++)
-        kiln__print(p->ir,
-                    "  %s$0.offset = mul nsw i64 %row$0, %s.row\n"
-                    "  %s$0 = getelementptr inbounds i8, ptr %s, i64 %s$0.offset\n",
                     row);
     kiln__declare(p->ir, "declare i64 @llvm.smin.i64(i64, i64)\n");
 }
@@ -187,6 +179,12 @@ static void print_heading(struct kiln_product_printer *p)
         weight = kiln__name(p->ir, "$0", names[config->codes]);
     if (config->is_expanding)
         kiln__print(p->ir, "; kiln weight: float32 = $0, $1 lanes\n\n", weight.text, config->lanes);
+    else if (config->is_splitting)
+        kiln__print(p->ir, "; kiln digits: $0 of each $1, for codes of $2 bits, groups of $3\n\n", config->digits,
+                    kiln__dtypes[p->out].name, config->bits, config->group_size);
+    else if (config->digits)
+        kiln__print(p->ir, "; kiln product: $0 = $1 digits * $2 transposed, $3 rows\n\n", kiln__dtypes[p->out].name,
+                    config->digits, weight.text, config->rows);
     else
         kiln__print(p->ir, "; kiln product: $0 = $6 * $1$2, $3 rows, $4 lanes$5\n\n", kiln__dtypes[p->out].name,
                     weight.text, config->is_transposed ? " transposed" : "", config->rows, config->lanes,
@@ -208,17 +206,22 @@ kiln_status kiln__product_print(enum kiln_dtype weight, enum kiln_dtype out, con
     print_arguments(&p);
     if (config->is_expanding)
         kiln__product_print_expansion(&p);
+    else if (config->is_splitting)
+        kiln__product_print_splitting(&p);
     else if (config->is_transposed)
         kiln__product_print_dots(&p);
     else
         kiln__product_print_columns(&p);
     kiln__print_declarations(&ir);
     kiln__print(&ir, "attributes #0 = { \"prefer-vector-width\"=\"512\"$0 }\n", /* x86-64-v4 alone means 256 */
-                config->has_bf16 ? " \"kiln-features\"=\"+avx512bf16\"" : "");
+                config->has_bf16 ? " \"kiln-features\"=\"+avx512bf16\""
+                : config->digits ? " \"kiln-features\"=\"+avx512vnni\""
+                                 : "");
     kiln__print_operation_name(&ir,
-                               config->is_expanding ? "expand"
-                               : config->codes      ? "quantized_matmul"
-                                                    : "matmul",
+                               config->is_expanding   ? "expand"
+                               : config->is_splitting ? "digits"
+                               : config->codes        ? "quantized_matmul"
+                                                      : "matmul",
                                out);
     return kiln__ir_finish(&ir, KILN_OK, err);
 }

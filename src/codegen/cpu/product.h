@@ -1,12 +1,13 @@
 /*
- * product.h - kernels of matrix products on CPUs: x (rows of float32, or bfloat16) times a weight that is read once, as
- * it lies.
+ * product.h - kernels of matrix products on CPUs: x (rows of float32, bfloat16 or digits) times a weight that is read
+ * once, as it lies.
  *
  * One ABI for all of them, that of group.h, where
  *
- *     args     out, x, weight, scales, biases, k, the bits of a float32, a factor of nvfp4 scales; with has_bf16 and
- * codes the sums of x in each group strides  for each pointer, in bytes: from one row to the next, and 0 rows     rows
- * of x and out, at least 1 and at most KILN_PRODUCT_ROWS n        columns of out
+ *     args     out, x, weight, scales, biases, k, the bits of a float32, a factor of nvfp4 scales
+ *     strides  for each pointer, in bytes: from one row to the next, and 0
+ *     rows     rows of x and out, at least 1 and at most KILN_PRODUCT_ROWS
+ *     n        columns of out
  *
  * Rows of x and out are packed along themselves. A row of a transposed weight has the k elements of one column of out;
  * a row of any other has n elements, one for each column.
@@ -32,13 +33,18 @@ struct kiln_product_config {
     bool is_transposed; /* the weight */
     bool is_near;       /* the weight lies in a cache: nothing is fetched ahead */
     bool is_expanding;  /* no product: `rows` rows of `n` elements of the weight are stored as floats; x is not read */
-    bool has_bf16; /* x is bfloat16, and AVX-512 BF16 multiplies; the weight is transposed, bfloat16 or 4-bit affine */
-    uint8_t rows;  /* 1, 2, 4 or 8: as many or fewer are computed together */
-    uint8_t lanes; /* 8 or 16 floats are a vector */
+    bool has_bf16;      /* x is bfloat16, and AVX-512 BF16 multiplies; the weight is transposed, bfloat16 */
+    bool is_splitting;  /* no product: `rows` rows of x, of the weight's dtype, become digits; both ends of digits */
+    uint8_t digits;     /* x is 2 or 3 digits (product_digits.c), and AVX-512 VNNI multiplies; 0: it is floats */
+    uint8_t rows;       /* 1, 2, 4 or 8: as many or fewer are computed together */
+    uint8_t lanes;      /* 8 or 16 floats are a vector */
     enum kiln_product_codes codes;
     uint8_t bits, group_size;    /* of codes */
     enum kiln_dtype scale_dtype; /* of affine scales and biases */
 };
+
+/* Bytes of a row of x with k elements, as digits; a multiple of 64, as its place has to be. */
+int64_t kiln__product_digits_bytes(const struct kiln_product_config *config, int64_t k);
 
 /* The config as the flags of a variant (run/kernels/launch.h), and back. */
 unsigned kiln__product_pack(const struct kiln_product_config *config);

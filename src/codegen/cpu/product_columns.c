@@ -27,7 +27,7 @@ static void print_fetch(struct kiln_product_printer *p, const char *block, int v
     for (int line = 0; line * LINE < bytes; line++)
         kiln__print(p->ir,
                     "  %$0.ahead.$1 = getelementptr i8, ptr %$0.ahead, i64 $2\n"
-                    "  call void @llvm.prefetch.p0(ptr %$0.ahead.$1, i32 0, i32 3, i32 1)\n",
+                    "  call void @llvm.prefetch.p0(ptr %$0.ahead.$1, i32 0, i32 2, i32 1)\n",
                     block, line, line * LINE);
     kiln__declare(p->ir, "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n");
 }

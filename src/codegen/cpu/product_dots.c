@@ -13,11 +13,6 @@
 
 enum { LINE = 64 };
 
-static bool has_pairs_of_codes(const struct kiln_product_config *config)
-{
-    return config->has_bf16 && config->codes;
-}
-
 /* Elements of k in one vector. */
 static int width_of(const struct kiln_product_config *config)
 {
@@ -27,7 +22,7 @@ static int width_of(const struct kiln_product_config *config)
 /* Sums that do not wait for each other: enough to keep two multipliers busy, and no more than registers hold. */
 static int columns_together(const struct kiln_product_config *config)
 {
-    if (has_pairs_of_codes(config)) return config->rows == 2 || config->rows == 4 ? 2 : 1;
+    if (config->digits) return config->rows <= 2 ? 4 : config->rows == 4 ? 3 : 2;
     if (config->rows < 4) return 1;
     if (config->codes) return config->lanes == 16 || config->rows == 4 ? 2 : 1;
     if (config->rows == 4) return config->is_near && config->lanes == 8 ? 3 : 2;
@@ -36,7 +31,7 @@ static int columns_together(const struct kiln_product_config *config)
 
 static int unrolled(const struct kiln_product_config *config)
 {
-    if (has_pairs_of_codes(config)) return 1;
+    if (config->digits) return 1;
     return config->rows < 4 ? 4 : config->rows == 4 && config->lanes == 16 ? 2 : 1;
 }
 
@@ -52,10 +47,7 @@ static void print_weight(struct kiln_product_printer *p, const char *block, cons
         kiln__product_code_offset(p, offset.text, k);
         kiln__print(p->ir, "  $0 = getelementptr inbounds i8, ptr %$1.w$2, i64 $3\n", at.text, block, column,
                     offset.text);
-        if (p->config.has_bf16)
-            kiln__product_decode_pairs(p, w.text, at.text);
-        else
-            kiln__product_decode(p, w.text, at.text, kiln__name(p->ir, "%$0.group$1", block, column).text);
+        kiln__product_decode(p, w.text, at.text, kiln__name(p->ir, "%$0.group$1", block, column).text);
         return;
     }
     kiln__print(p->ir, "  $0 = getelementptr inbounds [$1 x i8], ptr %$2.w$3, i64 $4\n", at.text,
@@ -83,8 +75,7 @@ static void print_step(struct kiln_product_printer *p, const char *block, const 
         else
             kiln__product_load(p, x.text, KILN_FLOAT32, x_at.text, mask);
         for (int column = 0; column < columns; column++) {
-            const char *kind = has_pairs_of_codes(&p->config) ? "part" : "sum";
-            struct kiln_name place = kiln__name(p->ir, "%$0.$1.$2.$3", kind, row, column, sum);
+            struct kiln_name place = kiln__name(p->ir, "%sum.$0.$1.$2", row, column, sum);
             struct kiln_name w = kiln__name(p->ir, "$0.w$1", k.text, column);
             if (p->config.has_bf16) {
                 kiln__product_add_pairs(p, place.text, x.text, w.text);
@@ -112,7 +103,7 @@ static void print_fetch(struct kiln_product_printer *p, const char *block, int c
         for (int line = 0; line * LINE < bytes; line++)
             kiln__print(p->ir,
                         "  %$0.ahead$1.$2 = getelementptr i8, ptr %$0.ahead$1, i64 $3\n"
-                        "  call void @llvm.prefetch.p0(ptr %$0.ahead$1.$2, i32 0, i32 3, i32 1)\n",
+                        "  call void @llvm.prefetch.p0(ptr %$0.ahead$1.$2, i32 0, i32 2, i32 1)\n",
                         block, column, line, line * LINE);
     }
     kiln__declare(p->ir, "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n");
@@ -152,12 +143,8 @@ static void print_groups(struct kiln_product_printer *p, const char *block, int 
         kiln__product_print_scale(p, kiln__name(p->ir, "%$0.group$1", block, column).text,
                                   kiln__name(p->ir, ".$0$1", block, column).text,
                                   kiln__name(p->ir, "%$0.group", block).text);
-    bool has_pairs = has_pairs_of_codes(&p->config);
-    if (has_pairs) kiln__product_begin_group(p, columns);
     for (int step = 0; step < size / width_of(&p->config); step++) print_step(p, block, "k", columns, step, NULL);
-    if (has_pairs) kiln__product_end_group(p, block, columns);
     close_steps(p, block, size, "end");
-    if (has_pairs) kiln__product_add_biases(p, block, columns);
 }
 
 static void print_loops(struct kiln_product_printer *p, const char *block, int columns)
@@ -233,37 +220,46 @@ static struct kiln_name print_totals(struct kiln_product_printer *p, const char 
     return values[0];
 }
 
-/* %<block>.sum<row>.<column> = the sums of the unrolled steps, added in pairs */
-static void print_unrolled_sum(struct kiln_product_printer *p, const char *block, int column, int row)
+/* <prefix><item> = the sums of the unrolled steps, added in pairs */
+static void print_unrolled_sum(struct kiln_product_printer *p, const char *prefix, int item, int column, int row)
 {
     int steps = unrolled(&p->config), lanes = p->config.lanes;
-    struct kiln_name prefix = kiln__name(p->ir, "%$0.sum$1.", block, column);
     for (int i = 0; i < steps; i++)
-        kiln__print(p->ir, "  $0$1$2 = load <$3 x float>, ptr %sum.$1.$4.$5, align 64\n", prefix.text, row,
-                    steps == 1 ? "" : kiln__name(p->ir, "s$0", i).text, lanes, column, i);
+        kiln__print(p->ir, "  $0$1$2 = load <$3 x float>, ptr %sum.$6.$4.$5, align 64\n", prefix, item,
+                    steps == 1 ? "" : kiln__name(p->ir, "s$0", i).text, lanes, column, i, row);
     for (int half = steps / 2; half > 0; half /= 2)
         for (int i = 0; i < half; i++)
-            kiln__print(p->ir, "  $0$1$2 = fadd <$3 x float> $0$1$4, $0$1$5\n", prefix.text, row,
+            kiln__print(p->ir, "  $0$1$2 = fadd <$3 x float> $0$1$4, $0$1$5\n", prefix, item,
                         half == 1 ? "" : kiln__name(p->ir, "t$0", i).text, lanes,
                         kiln__name(p->ir, "$0$1", half * 2 == steps ? "s" : "t", i).text,
                         kiln__name(p->ir, "$0$1", half * 2 == steps ? "s" : "t", i + half).text);
 }
 
+/* out = lane `lane` of the <count x type> `values`, at `row` and the column `column` of the block. */
+static void print_result(struct kiln_product_printer *p, const char *block, const char *values, int count,
+                         const char *type, int lane, int row, int column)
+{
+    kiln__print(p->ir,
+                "  $0$1 = extractelement <$2 x $3> $0, i64 $1\n"
+                "  $0$1.column = add nuw nsw i64 %$4, $5\n"
+                "  $0$1.at = getelementptr inbounds $3, ptr %o$6, i64 $0$1.column\n"
+                "  store $3 $0$1, ptr $0$1.at, align $7\n",
+                values, lane, count, type, block, column, row, kiln__dtype_size(p->out));
+}
+
+/* The sums of one column's rows are folded together; of one row, those of all columns. */
 static void print_results(struct kiln_product_printer *p, const char *block, int columns)
 {
-    int rows = p->config.rows;
-    for (int column = 0; column < columns; column++) {
-        struct kiln_name prefix = kiln__name(p->ir, "%$0.sum$1.", block, column);
-        for (int row = 0; row < rows; row++) print_unrolled_sum(p, block, column, row);
-        struct kiln_name totals = print_totals(p, prefix.text, rows), out = kiln__name(p->ir, "$0out", prefix.text);
-        const char *type = kiln__product_narrow(p, out.text, totals.text, rows);
-        kiln__print(p->ir, "  $0column = add nuw nsw i64 %$1, $2\n", prefix.text, block, column);
-        for (int row = 0; row < rows; row++)
-            kiln__print(p->ir,
-                        "  $0$1 = extractelement <$2 x $3> $0, i64 $1\n"
-                        "  $0$1.at = getelementptr inbounds $3, ptr %o$1, i64 $4column\n"
-                        "  store $3 $0$1, ptr $0$1.at, align $5\n",
-                        out.text, row, rows, type, prefix.text, kiln__dtype_size(p->out));
+    bool is_one_row = p->config.rows == 1;
+    int rows = p->config.rows, lists = is_one_row ? 1 : columns, count = is_one_row ? columns : rows;
+    for (int list = 0; list < lists; list++) {
+        struct kiln_name prefix = kiln__name(p->ir, "%$0.sum$1.", block, list);
+        for (int i = 0; i < count; i++)
+            print_unrolled_sum(p, prefix.text, i, is_one_row ? i : list, is_one_row ? 0 : i);
+        struct kiln_name totals = print_totals(p, prefix.text, count), out = kiln__name(p->ir, "$0out", prefix.text);
+        const char *type = kiln__product_narrow(p, out.text, totals.text, count);
+        for (int i = 0; i < count; i++)
+            print_result(p, block, out.text, count, type, i, is_one_row ? 0 : i, is_one_row ? i : list);
     }
 }
 
@@ -282,7 +278,7 @@ static void print_block(struct kiln_product_printer *p, const char *block, int c
                 "  %$0.fits = icmp sle i64 %$0.after, %n\n"
                 "  br i1 %$0.fits, label %$0.body, label %$4\n\n"
                 "$0.body:\n",
-                block, first, before, columns, next, has_pairs_of_codes(&p->config) ? "done" : "end");
+                block, first, before, columns, next, p->config.digits ? "done" : "end");
     for (int column = 0; column < columns; column++) {
         kiln__print(p->ir,
                     "  %$0.c$1 = add nuw nsw i64 %$0, $1\n"
@@ -301,7 +297,10 @@ static void print_block(struct kiln_product_printer *p, const char *block, int c
                 kiln__print(p->ir, "  store <$0 x float> zeroinitializer, ptr %sum.$1.$2.$3, align 64\n", lanes, row,
                             column, step);
     }
-    (p->config.codes ? print_groups : print_loops)(p, block, columns);
+    if (p->config.digits)
+        kiln__product_print_digit_sums(p, block, columns);
+    else
+        (p->config.codes ? print_groups : print_loops)(p, block, columns);
     print_results(p, block, columns);
     kiln__print(p->ir, "  br label %$0.test\n\n", block);
 }
@@ -312,10 +311,8 @@ void kiln__product_print_dots(struct kiln_product_printer *p)
     for (int row = 0; row < p->config.rows; row++)
         for (int column = 0; column < columns; column++)
             for (int step = 0; step < unrolled(&p->config); step++)
-                kiln__print(p->ir,
-                            "  %sum.$0.$1.$2 = alloca <$3 x float>, align 64\n"
-                            "  %part.$0.$1.$2 = alloca <$3 x float>, align 64\n",
-                            row, column, step, p->config.lanes);
+                kiln__print(p->ir, "  %sum.$0.$1.$2 = alloca <$3 x float>, align 64\n", row, column, step,
+                            p->config.lanes);
     kiln__print(p->ir, "  br label %$0.test\n\n", columns > 1 ? "some" : "one");
     if (columns > 1) print_block(p, "some", columns, "entry", "0", "one.test");
     print_block(p, "one", 1, columns > 1 ? "some.test" : "entry", columns > 1 ? "%some" : "0", "exit");

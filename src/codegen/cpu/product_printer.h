@@ -36,14 +36,16 @@ int kiln__product_group_shift(const struct kiln_product_config *config);
 /* The body of a kernel that expands. */
 void kiln__product_print_expansion(struct kiln_product_printer *p);
 
-/* product_pairs.c, for config.has_bf16: vectors of 32 bfloat16, from memory or from codes, and *sum += x * w. */
+/* product_pairs.c, for config.has_bf16: vectors of 32 bfloat16, and *sum += x * w. */
 void kiln__product_load_pairs(struct kiln_product_printer *p, const char *name, const char *pointer, const char *mask);
-void kiln__product_decode_pairs(struct kiln_product_printer *p, const char *name, const char *pointer);
 void kiln__product_add_pairs(struct kiln_product_printer *p, const char *sum, const char *x, const char *w);
-/* Around the steps of a group, which add to %part.<row>.<column>.0; and what is left after all groups. */
-void kiln__product_begin_group(struct kiln_product_printer *p, int columns);
-void kiln__product_end_group(struct kiln_product_printer *p, const char *block, int columns);
-void kiln__product_add_biases(struct kiln_product_printer *p, const char *block, int columns);
+
+/* product_digits.c, for config.digits: the body of a kernel that splits, */
+void kiln__product_print_splitting(struct kiln_product_printer *p);
+/* and of one that multiplies: what all columns share; then %sum.<row>.<column>.0 += all of k, which ends at the label
+ * <block>.done. */
+void kiln__product_print_digit_layout(struct kiln_product_printer *p);
+void kiln__product_print_digit_sums(struct kiln_product_printer *p, const char *block, int columns);
 
 /* product_dots.c: the body of a kernel whose weight is transposed. */
 void kiln__product_print_dots(struct kiln_product_printer *p);

@@ -35,19 +35,27 @@ bool kiln__product_has_wide_vectors(void)
 
 bool kiln__product_takes_bf16(const struct kiln_product_run *run)
 {
-    bool is_known = run->codes ? run->codes == KILN_CODES_AFFINE && run->bits == 4 && run->m <= KILN_PRODUCT_FEW
-                               : run->weight_dtype == KILN_BFLOAT16;
-    return is_known && run->is_transposed && run->out_dtype == KILN_BFLOAT16 && kiln__product_has_wide_vectors() &&
-           kiln__isa_host_has_bf16();
+    return !run->codes && run->weight_dtype == KILN_BFLOAT16 && run->is_transposed && run->out_dtype == KILN_BFLOAT16 &&
+           kiln__product_has_wide_vectors() && kiln__isa_host_has_bf16();
+}
+
+int kiln__product_digits(const struct kiln_product_run *run)
+{
+    bool is_known = run->codes == KILN_CODES_AFFINE && (run->bits == 4 || run->bits == 8) && run->is_transposed &&
+                    run->m <= KILN_PRODUCT_FEW;
+    if (!is_known || !kiln__product_has_wide_vectors() || !kiln__isa_host_has_vnni()) return 0;
+    return run->out_dtype == KILN_FLOAT32 ? 3 : 2;
 }
 
 struct job {
     const struct kiln_product_run *run;
     kiln_kernel_entry multiply, expand; /* expand: a panel to floats; NULL: it is read as it lies */
+    kiln_kernel_entry split;            /* x to digits */
     bool has_panels;
     int64_t rows;        /* of one call of multiply */
     int64_t step, parts; /* columns of a unit; units of one product */
-    float *sums;         /* of x in each group, for each row of each product; NULL: not asked for */
+    char *digits;        /* of x, for each row of each product; NULL: x is floats */
+    int64_t digits_row;  /* bytes */
     char *panels;        /* one for each thread, of panel_bytes */
     int64_t panel_bytes;
     _Atomic int64_t next; /* unit, with panels */
@@ -79,7 +87,6 @@ static int64_t size_of(enum kiln_dtype dtype)
 /* A range of columns of one product. */
 struct unit {
     int64_t columns;
-    const float *sums;
     const char *x, *weight[3];
     char *out;
 };
@@ -102,7 +109,7 @@ static struct unit unit_at(const struct job *job, int64_t index)
     struct unit unit = {.columns = smaller(job->step, run->n - column),
                         .x = run->x + place->x,
                         .out = run->out + (batch * run->m * run->n + column) * size_of(run->out_dtype)};
-    if (job->sums) unit.sums = job->sums + batch * run->m * (run->k / run->group_size);
+    if (job->digits) unit.x = job->digits + batch * run->m * job->digits_row;
     for (int part = 0; part < 3 && run->weight[part].data; part++)
         unit.weight[part] = run->weight[part].data + place->parts[part] + column_offset(run, part, column);
     return unit;
@@ -121,17 +128,16 @@ static uint64_t factor_bits(float factor)
 static void multiply(const struct job *job, const struct unit *unit, const char *const weight[3], const int64_t row[3])
 {
     const struct kiln_product_run *run = job->run;
-    int64_t out_row = run->n * size_of(run->out_dtype);
-    const int64_t strides[] = {out_row, 0, run->x_row, 0, row[0], 0, row[1], 0, row[2], 0};
+    int64_t out_row = run->n * size_of(run->out_dtype), x_row = job->digits ? job->digits_row : run->x_row;
+    const int64_t strides[] = {out_row, 0, x_row, 0, row[0], 0, row[1], 0, row[2], 0};
     for (int64_t first = 0; first < run->m; first += job->rows) {
         const uint64_t args[] = {(uintptr_t)(unit->out + first * out_row),
-                                 (uintptr_t)(unit->x + first * run->x_row),
+                                 (uintptr_t)(unit->x + first * x_row),
                                  (uintptr_t)weight[0],
                                  (uintptr_t)weight[1],
                                  (uintptr_t)weight[2],
                                  (uint64_t)run->k,
-                                 factor_bits(run->factor),
-                                 (uintptr_t)(unit->sums ? unit->sums + first * (run->k / run->group_size) : NULL)};
+                                 factor_bits(run->factor)};
         job->multiply(args, strides, smaller(job->rows, run->m - first), unit->columns);
     }
 }
@@ -228,42 +234,39 @@ static void cut(struct job *job)
     job->parts = divide_up(run->n, job->step);
 }
 
-static float sum_of(const char *x, int64_t count)
+static void split_rows(void *ctx, int64_t batch)
 {
-    float sums[8] = {0};
-    for (int64_t i = 0; i < count; i++) {
-        uint16_t bits;
-        memcpy(&bits, x + i * (int64_t)sizeof bits, sizeof bits);
-        sums[i % 8] += kiln__bfloat_to_float(bits);
-    }
-    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+    const struct job *job = ctx;
+    const struct kiln_product_run *run = job->run;
+    char *out = job->digits + batch * run->m * job->digits_row;
+    const uint64_t args[] = {(uintptr_t)out, (uintptr_t)(run->x + run->places[batch].x), 0, 0, 0, (uint64_t)run->k, 0};
+    const int64_t strides[] = {job->digits_row, 0, run->x_row, 0, 0, 0, 0, 0, 0, 0};
+    memset(out, 0, (size_t)(run->m * job->digits_row));
+    job->split(args, strides, run->m, run->k);
 }
 
-static kiln_status sum_groups(struct job *job, kiln_error *err)
+static kiln_status split_x(struct job *job, kiln_error *err)
 {
     const struct kiln_product_run *run = job->run;
-    int64_t groups = run->k / run->group_size;
-    job->sums = malloc((size_t)(run->batches * run->m * groups) * sizeof *job->sums);
-    if (!job->sums) return kiln__no_memory(err, "the sums of groups");
-    float *next = job->sums;
-    for (int64_t batch = 0; batch < run->batches; batch++)
-        for (int64_t row = 0; row < run->m; row++)
-            for (int64_t group = 0; group < groups; group++)
-                *next++ = sum_of(run->x + run->places[batch].x + row * run->x_row + group * run->group_size * 2,
-                                 run->group_size);
+    job->digits = aligned_alloc(ALIGNMENT, (size_t)(run->batches * run->m * job->digits_row));
+    if (!job->digits) return kiln__no_memory(err, "the digits of a product");
+    if (run->batches * run->m * run->k >= PART_BYTES)
+        kiln__pool_run(split_rows, job, run->batches);
+    else
+        for (int64_t batch = 0; batch < run->batches; batch++) split_rows(job, batch);
     return KILN_OK;
 }
 
 static kiln_status run_few_rows(struct job *job, kiln_error *err)
 {
-    kiln_status status = job->run->has_bf16 && job->run->codes ? sum_groups(job, err) : KILN_OK;
+    kiln_status status = job->split ? split_x(job, err) : KILN_OK;
     if (status) return status;
     cut(job);
     if (job->parts * job->run->batches == 1)
         run_unit(job, 0);
     else
         kiln__pool_run(run_unit, job, job->parts * job->run->batches);
-    free(job->sums);
+    free(job->digits);
     return KILN_OK;
 }
 
@@ -287,6 +290,17 @@ static kiln_status get_kernel(enum kiln_op op, enum kiln_dtype weight, enum kiln
     return kiln__variant_get(kernels, layouts, config ? kiln__product_pack(config) : 0, entry, err);
 }
 
+static kiln_status choose_few(struct job *job, const struct kiln_product_config *config, kiln_error *err)
+{
+    const struct kiln_product_run *run = job->run;
+    kiln_status status = get_kernel(run->op, run->weight_dtype, run->out_dtype, config, &job->multiply, err);
+    if (status || !config->digits) return status;
+    struct kiln_product_config split = *config;
+    split.is_splitting = true, split.rows = 0, split.scale_dtype = KILN_FLOAT32;
+    job->digits_row = kiln__product_digits_bytes(config, run->k);
+    return get_kernel(run->op, run->out_dtype, run->out_dtype, &split, &job->split, err);
+}
+
 static kiln_status choose(struct job *job, kiln_error *err)
 {
     const struct kiln_product_run *run = job->run;
@@ -300,8 +314,9 @@ static kiln_status choose(struct job *job, kiln_error *err)
     struct kiln_product_config codes = config;
     codes.codes = run->codes, codes.bits = (uint8_t)run->bits, codes.group_size = (uint8_t)run->group_size;
     codes.scale_dtype = run->codes == KILN_CODES_AFFINE ? run->scale_dtype : KILN_FLOAT32;
+    codes.digits = (uint8_t)run->digits;
     job->rows = config.rows;
-    if (!job->has_panels) return get_kernel(run->op, run->weight_dtype, run->out_dtype, &codes, &job->multiply, err);
+    if (!job->has_panels) return choose_few(job, &codes, err);
     config.is_near = codes.is_expanding = true;
     config.rows = config.lanes == 16 ? KILN_PRODUCT_ROWS : KILN_PRODUCT_ROWS / 2;
     job->rows = config.rows;

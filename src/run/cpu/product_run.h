@@ -25,7 +25,7 @@ struct kiln_place {
 struct kiln_product_run {
     enum kiln_op op; /* whose kernels these are */
     int64_t m, n, k;
-    const char *x; /* rows of float32; of bfloat16 where kiln__product_takes_bf16() */
+    const char *x; /* rows of float32; of bfloat16 where has_bf16; of out_dtype where digits is not 0 */
     int64_t x_row; /* bytes from one to the next, as `row` below */
     char *out;     /* packed */
     enum kiln_dtype out_dtype, weight_dtype;
@@ -41,13 +41,13 @@ struct kiln_product_run {
     const struct kiln_place *places;
     int64_t batches;
     bool has_bf16; /* kiln__product_takes_bf16() */
+    int digits;    /* kiln__product_digits() */
 };
 
-/*
- * Does the device multiply bfloat16 rows as they are with this weight, which `has_bf16` then says? A product with codes
- * has few rows then.
- */
+/* Does the device multiply bfloat16 rows as they are with this weight, which `has_bf16` then says? */
 bool kiln__product_takes_bf16(const struct kiln_product_run *run);
+/* As how many digits the device multiplies a number of x with these codes, which `digits` then says; 0: as a float. */
+int kiln__product_digits(const struct kiln_product_run *run);
 
 /* Are there kernels for x and out of this dtype, and does the thread's device have their instructions? */
 bool kiln__product_knows(enum kiln_dtype dtype);

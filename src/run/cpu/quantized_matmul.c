@@ -133,9 +133,9 @@ static kiln_status prepare_x(const struct kiln_node *node, struct operands *o, c
 {
     int64_t m = run->m;
     if (has_one_matrix(o, out)) run->m = out->size / run->n;
-    run->has_bf16 = kiln__product_takes_bf16(run);
+    run->digits = kiln__product_digits(run);
     run->m = m;
-    kiln_status status = kiln__matrix_rows(node->inputs[0], run->has_bf16 ? KILN_BFLOAT16 : KILN_FLOAT32, &o->x, err);
+    kiln_status status = kiln__matrix_rows(node->inputs[0], run->digits ? run->out_dtype : KILN_FLOAT32, &o->x, err);
     if (status) return status;
     run->x = o->x.array->data;
     run->x_row = o->x.lead * (int64_t)kiln__dtype_size(o->x.array->dtype);
