@@ -32,7 +32,7 @@ struct command {
 
 extern const struct command cmd_demo, cmd_stats, cmd_ls, cmd_show, cmd_verify, cmd_prune, cmd_clear, cmd_warm,
     cmd_doctor;
-extern const struct command cmd_run, cmd_why, cmd_audit, cmd_key, cmd_config, cmd_export, cmd_import;
+extern const struct command cmd_run, cmd_report, cmd_why, cmd_audit, cmd_key, cmd_config, cmd_export, cmd_import;
 
 /* The value of a setting that counts (kiln/config.h), without secrets, for the next call of any of these; "" also when
  * there is none. */

@@ -10,8 +10,9 @@
 static const struct command cmd_demo_process = {.name = "demo-process", .run = run_demo_process, .hidden = true};
 
 static const struct command *const all_commands[] = {
-    &cmd_demo, &cmd_run,    &cmd_why,    &cmd_stats, &cmd_ls,  &cmd_show,   &cmd_verify, &cmd_prune,        &cmd_clear,
-    &cmd_warm, &cmd_export, &cmd_import, &cmd_audit, &cmd_key, &cmd_config, &cmd_doctor, &cmd_demo_process, NULL,
+    &cmd_demo,   &cmd_run,    &cmd_why,    &cmd_report,       &cmd_stats,  &cmd_ls,     &cmd_show,
+    &cmd_verify, &cmd_prune,  &cmd_clear,  &cmd_warm,         &cmd_export, &cmd_import, &cmd_audit,
+    &cmd_key,    &cmd_config, &cmd_doctor, &cmd_demo_process, NULL,
 };
 
 static const char about[] = "Looks into the cache of compiled kernels, keeps it in order, and shows what it saves.\n";

@@ -125,6 +125,12 @@ void release_shown(struct shown *shown)
 
 /* ---- printing ------------------------------------------------------------------------------------------------- */
 
+/* What is for programs: `kiln report` draws edges. */
+static bool is_hidden(kiln_bytes name)
+{
+    return fact_is(name, "function") || fact_is(name, "mark") || (name.size >= 5 && !memcmp(name.data, "edges", 5));
+}
+
 static void print_fact(kiln_bytes name, kiln_bytes value)
 {
     printf("  %-14s  %s\n", clean_bytes(name.data, name.size), clean_bytes(value.data, value.size));
@@ -135,12 +141,8 @@ static void print_plan(kiln_bytes plan, const char *function)
     kiln_bytes name, value;
     next_fact(&plan, &name, &value);
     printf("plan of %s: %s\n", clean(function), clean_bytes(value.data, value.size));
-    while (next_fact(&plan, &name, &value)) print_fact(name, value);
-}
-
-static bool is_hidden(kiln_bytes name)
-{
-    return fact_is(name, "function") || fact_is(name, "mark");
+    while (next_fact(&plan, &name, &value))
+        if (!is_hidden(name)) print_fact(name, value);
 }
 
 static void print_kernel(const kiln_entry *entry)

@@ -191,6 +191,29 @@ static void print_signature(const struct kiln_plan *plan, struct kiln_buffer *ou
     if (plan->is_shapeless) kiln__buffer_printf(out, "shapeless\tone trace serves other sizes too\n");
 }
 
+/* " 0:24 1:24": slots and their bytes. */
+static void print_slots(const struct kiln_plan *plan, const uint32_t *slots, uint32_t count, struct kiln_buffer *out)
+{
+    for (uint32_t i = 0; i < count && i < LISTED_ARRAYS; i++)
+        kiln__buffer_printf(out, " %u:%.0f", slots[i], bytes_of(plan, &slots[i], 1));
+}
+
+/* Which slots each step reads and writes, for `kiln report`. */
+static void print_edges(const struct kiln_plan *plan, struct kiln_buffer *out)
+{
+    for (uint32_t i = 0; i < plan->step_count && i < LISTED_STEPS; i++) {
+        const struct kiln_step *step = &plan->steps[i];
+        kiln__buffer_printf(out, "edges %u\t", i + 1);
+        print_slots(plan, step->inputs, step->input_count, out);
+        kiln__buffer_printf(out, " >");
+        print_slots(plan, step->outputs, step->output_count, out);
+        kiln__buffer_printf(out, "\n");
+    }
+    kiln__buffer_printf(out, "edges\t%u inputs >", plan->input_count);
+    print_slots(plan, plan->outputs, plan->output_count, out);
+    kiln__buffer_printf(out, "\n");
+}
+
 static void print_plan(const struct kiln_plan *plan, struct kiln_buffer *out)
 {
     double reads = 0, writes = 0;
@@ -203,6 +226,7 @@ static void print_plan(const struct kiln_plan *plan, struct kiln_buffer *out)
     print_signature(plan, out);
     for (uint32_t i = 0; i < plan->step_count && i < LISTED_STEPS; i++) print_step(plan, i, out);
     if (plan->step_count > LISTED_STEPS) kiln__buffer_printf(out, "more\t%u steps\n", plan->step_count - LISTED_STEPS);
+    print_edges(plan, out);
 }
 
 void kiln__provenance_print(const void *context, struct kiln_buffer *out)

@@ -16,7 +16,7 @@ done
 exits 0 "$kiln" --version
 says out "kiln 0."
 exits 2 "$kiln" frobnicate
-says err "there is no command 'frobnicate'. Commands: demo run why stats ls show verify prune clear warm export import audit key config doctor"
+says err "there is no command 'frobnicate'. Commands: demo run why report stats ls show verify prune clear warm export import audit key config doctor"
 exits 2 "$kiln" ls --colour
 says err "there is no option '--colour'; there are --function --since --sort --limit --folder --json and --help"
 exits 2 "$kiln" ls --folder
