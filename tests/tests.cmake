@@ -87,6 +87,10 @@ target_link_options(test_run_pool PRIVATE -Wl,--wrap=kiln__cores)
 # Counts the parts of large launches.
 target_link_options(test_run_sum PRIVATE -Wl,--wrap=kiln__pool_run)
 
+# Counts how often LAPACK goes over a batch; calls what is vendored.
+target_link_options(test_run_linalg PRIVATE -Wl,--wrap=kiln__matrices_run)
+target_include_directories(test_run_fft PRIVATE third_party)
+
 # Counts the kernels that are compiled side by side, and lets some fail.
 target_link_options(test_run_prepare PRIVATE -Wl,--wrap=kiln__pool_run,--wrap=kiln__kernel_from_text)
 

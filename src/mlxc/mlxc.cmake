@@ -1,8 +1,14 @@
 # The array engine (an archive, for unit tests) and the mlx-c ABI on top of it: libmlxc.so.
 layer_sources(engine_sources ${ENGINE_LAYERS})
+# Fourier transforms. With AVX2 four at once, with the same bits: nothing is contracted.
+set(pocketfft ${CMAKE_SOURCE_DIR}/third_party/pocketfft)
+set(pocketfft_sources ${pocketfft}/pocketfft_one.c ${pocketfft}/pocketfft_four.c)
+set_source_files_properties(${pocketfft_sources} PROPERTIES COMPILE_OPTIONS "-w;-ffp-contract=off")
+set_property(SOURCE ${pocketfft}/pocketfft_four.c APPEND PROPERTY COMPILE_OPTIONS "-mavx2")
+list(APPEND engine_sources ${pocketfft_sources})
 if(engine_sources)
   add_library(kiln_engine STATIC ${engine_sources})
-  target_include_directories(kiln_engine PUBLIC include src)
+  target_include_directories(kiln_engine PUBLIC include src PRIVATE third_party)
   target_link_libraries(kiln_engine PUBLIC Threads::Threads ${CMAKE_DL_LIBS} m)
 endif()
 

@@ -11,6 +11,7 @@
 #include "ops/convolution.h"
 #include "ops/creation.h"
 #include "ops/elementwise.h"
+#include "ops/fft/fft.h"
 #include "ops/indexing.h"
 #include "ops/layers.h"
 #include "ops/linalg/linalg.h"

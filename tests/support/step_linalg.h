@@ -1,6 +1,6 @@
 /*
- * step_linalg.h - steps of random programs that factorize a matrix: two by two, far from singular, made of an operand's
- * first elements.
+ * step_linalg.h - steps of random programs that factorize a matrix, two by two, far from singular, made of an operand's
+ * first elements; and Fourier transforms.
  */
 #ifndef KILN_TESTS_SUPPORT_STEP_LINALG_H
 #define KILN_TESTS_SUPPORT_STEP_LINALG_H
@@ -63,6 +63,16 @@ static int part_of_svd(mlx_array *out, const mlx_array a, const mlx_stream s)
     mlx_vector_array all = mlx_vector_array_new();
     int code = mlx_linalg_svd(&all, a, true, s) || mlx_vector_array_get(out, all, 2);
     return mlx_vector_array_free(all), code;
+}
+
+/* Whole numbers, transformed along an axis with a zero more or not, and back. */
+static int run_fft(const struct step *step, const mlx_array *in, mlx_array *out, mlx_stream stream)
+{
+    int axis = step->numbers[0], n = size_of(in[0], axis) + step->numbers[1];
+    mlx_array a = mlx_array_new();
+    int code = make_whole(&a, in[0], stream) || mlx_fft_rfft(&a, a, n, axis, MLX_FFT_NORM_ORTHO, stream) ||
+               mlx_fft_irfft(out, a, n - step->numbers[1], axis, MLX_FFT_NORM_ORTHO, stream);
+    return mlx_array_free(a), code;
 }
 
 #endif

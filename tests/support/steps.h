@@ -558,6 +558,7 @@ static const struct kind kinds[] = {
     ON_MATRIX("eig", real_of_eig),
     ON_MATRIX("svd", part_of_svd),
     ON_MATRIX("factor", mlx_linalg_pinv),
+    STEP("fft", 1, 3, choose_axis, run_fft),
     STEP("random_bits", 1, 1, choose_count, run_random_bits),
     {.name = "arange", .covers = "series", .arity = 0, .weight = 2, .choose = choose_count, .run = run_arange},
     STEP("take", 1, 4, choose_axis, run_take),

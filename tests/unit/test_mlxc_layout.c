@@ -347,6 +347,29 @@ static void test_linear_algebra(void **state)
     mlx_array_free(wide), mlx_array_free(tall), mlx_array_free(a), mlx_array_free(three), mlx_array_free(five);
 }
 
+static void test_transforms(void **state)
+{
+    (void)state;
+    mlx_array z = mlx_array_new();
+    CHECK_EQ(mlx_astype(&z, t, MLX_COMPLEX64, stream) || mlx_array_eval(z), 0);
+    for (int axis = 0; axis < 3; axis++) {
+        ROWS(fft_fft, z, 4, axis, MLX_FFT_NORM_ORTHO), ROWS(fft_ifft, z, 3, axis, MLX_FFT_NORM_ORTHO);
+        ROWS(fft_rfft, t, 4, axis, MLX_FFT_NORM_ORTHO), ROWS(fft_irfft, z, 5, axis, MLX_FFT_NORM_ORTHO);
+        ROWS(fft_fftshift, t, &axis, 1), ROWS(fft_ifftshift, t, &axis, 1);
+    }
+    ROWS(fft_fftn, z, MANY(4, 4), MANY(2, 0), MLX_FFT_NORM_ORTHO),
+        ROWS(fft_fft2, z, MANY(5, 3), MANY(2, 1), MLX_FFT_NORM_ORTHO);
+    ROWS(fft_ifftn, z, MANY(4, 4), MANY(1, 2), MLX_FFT_NORM_ORTHO),
+        ROWS(fft_ifft2, z, MANY(5, 3), MANY(0, 1), MLX_FFT_NORM_ORTHO);
+    ROWS(fft_rfftn, t, MANY(4, 4), MANY(2, 1), MLX_FFT_NORM_ORTHO),
+        ROWS(fft_rfft2, t, MANY(5, 3), MANY(2, 1), MLX_FFT_NORM_ORTHO);
+    ROWS(fft_irfftn, z, MANY(4, 4), MANY(2, 1), MLX_FFT_NORM_ORTHO),
+        ROWS(fft_irfft2, z, MANY(5, 3), MANY(2, 0), MLX_FFT_NORM_ORTHO);
+    res = mlx_array_new(), check_one("fft_fftfreq", mlx_fft_fftfreq(&res, 5, 1, stream), res, false);
+    res = mlx_array_new(), check_one("fft_rfftfreq", mlx_fft_rfftfreq(&res, 5, 1, stream), res, false);
+    mlx_array_free(z);
+}
+
 /* ---- the ABI --------------------------------------------------------------------------------------------------------
  */
 
@@ -411,6 +434,7 @@ int main(void)
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_products_of_codes),
         cmocka_unit_test(test_linear_algebra),
+        cmocka_unit_test(test_transforms),
         cmocka_unit_test(test_every_operation_was_looked_at),
         cmocka_unit_test(test_all_were_rows),
     };

@@ -1,0 +1,3 @@
+#define POCKETFFT_LANES 1
+#define POCKETFFT_RUN   pocketfft_run
+#include "pocketfft.c"
