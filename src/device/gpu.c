@@ -276,8 +276,10 @@ static int launch_on(const struct kiln_cuda *cuda, const struct kiln_gpu_call *c
 {
     size_t size = call->param_count * sizeof *call->params;
     void *extra[] = {(void *)1, (void *)(uintptr_t)call->params, (void *)2, &size, NULL}; /* buffer, its size, end */
-    return cuda->launch(call->function, call->grid, 1, 1, call->block, 1, 1, (unsigned)call->shared_bytes, stream, NULL,
-                        extra);
+    unsigned more[4];
+    for (int i = 0; i < 4; i++) more[i] = call->more[i] ? call->more[i] : 1;
+    return cuda->launch(call->function, call->grid, more[0], more[1], call->block, more[2], more[3],
+                        (unsigned)call->shared_bytes, stream, NULL, extra);
 }
 
 kiln_status kiln__gpu_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err)

@@ -86,6 +86,7 @@ kiln_status kiln__gpu_free_memory(const struct kiln_gpu *gpu, size_t *out, kiln_
 struct kiln_gpu_call {
     void *function; /* a CUfunction */
     uint32_t grid, block;
+    uint32_t more[4];    /* blocks along y and z, threads of a block along y and z; 0: 1 */
     size_t shared_bytes; /* for each block, besides what the kernel itself has */
     size_t param_count;
     const uint64_t *params;

@@ -86,6 +86,7 @@ kiln_status kiln__deferred_replay_checked(struct kiln_array *const *inputs, size
     kiln_status status = replay(&record, out, err);
     if (status || (!record.is_damaged && record.next_number == attr_count)) return status;
     kiln__array_unref(*out);
+    *out = NULL;
     return kiln__fail(err, KILN_INVALID, "[%s] it is recorded with other arrays and numbers",
                       kiln__operation_name(KILN_OP_DEFERRED, attrs));
 }

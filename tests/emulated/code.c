@@ -158,6 +158,20 @@ static void read_parameters(const char *text, const char *ptx, struct emulated_f
     }
 }
 
+/* PTX that the emulated NVRTC made carries its text (nvrtc.c). */
+static void take_carried_text(const struct kiln_buffer *ptx, struct kiln_buffer *text)
+{
+    static const char mark[] = "//ll ";
+    const char *at = ptx->size ? strstr((const char *)ptx->data, mark) : NULL;
+    if (!at) return;
+    kiln__buffer_clear(text);
+    for (; at; at = strstr(at, mark)) {
+        at += sizeof mark - 1;
+        kiln__buffer_append(text, at, strcspn(at, "\n"));
+        kiln__buffer_append(text, "\n", 1);
+    }
+}
+
 static int load(const struct kiln_digest *digest, struct emulated_function *function)
 {
     struct kiln_buffer text = {0}, ptx = {0}, host = {0};
@@ -165,6 +179,7 @@ static int load(const struct kiln_digest *digest, struct emulated_function *func
     int result = SUCCESS;
     if (!emulated_text_find(digest, &text, &ptx))
         result = emulated_refuse(INVALID_IMAGE, "no artifact in the cache's folder has this machine code");
+    if (!result) take_carried_text(&ptx, &text);
     const char *fault = result ? NULL : gpu_emulator_translate((const char *)text.data, &host);
     if (fault) result = emulated_refuse(INVALID_IMAGE, "not understood by the emulator: %s", fault);
     if (!result) {

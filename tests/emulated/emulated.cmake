@@ -14,6 +14,16 @@ target_link_options(emulated_driver PRIVATE -Wl,--version-script=${CMAKE_SOURCE_
 add_dependencies(emulated_driver kiln-llvm)
 target_compile_definitions(emulated_driver PRIVATE EMULATED_PLUGIN="${CMAKE_BINARY_DIR}/lib/libkiln-llvm.so")
 
+# ... and a libnvrtc.so.12 beside it.
+add_library(emulated_nvrtc SHARED ${CMAKE_SOURCE_DIR}/tests/emulated/nvrtc.c)
+set_target_properties(emulated_nvrtc PROPERTIES OUTPUT_NAME nvrtc SOVERSION 12 LIBRARY_OUTPUT_DIRECTORY ${emulated_folder}
+  LINK_DEPENDS ${CMAKE_SOURCE_DIR}/tests/emulated/nvrtc.map)
+target_include_directories(emulated_nvrtc PRIVATE include src tests)
+target_link_libraries(emulated_nvrtc PRIVATE kiln_core)
+target_link_options(emulated_nvrtc PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/tests/emulated/nvrtc.map -Wl,-z,defs
+  -Wl,-Bsymbolic -Wl,--build-id)
+add_dependencies(emulated_driver emulated_nvrtc)
+
 # tests/emulated/test_<name>.c: programs that only this driver can test. Each begins with an empty folder.
 file(GLOB emulated_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/emulated/test_*.c)
 foreach(source ${emulated_tests})

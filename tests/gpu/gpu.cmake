@@ -18,11 +18,16 @@ add_executable(gpu_agree ${CMAKE_SOURCE_DIR}/tests/gpu/agree.c) # in every build
 target_include_directories(gpu_agree PRIVATE include)
 target_link_libraries(gpu_agree PRIVATE mlxc kiln m)
 list(APPEND gpu_programs gpu_agree)
+add_executable(gpu_cuda_source ${CMAKE_SOURCE_DIR}/tests/gpu/gpu_cuda_source.c)
+target_include_directories(gpu_cuda_source PRIVATE include tests)
+target_link_libraries(gpu_cuda_source PRIVATE mlxc kiln checks)
+list(APPEND gpu_programs gpu_cuda_source)
 foreach(name ${gpu_programs})
   string(REGEX REPLACE "^gpu_" "emulated_" test ${name})
   add_test(NAME ${test} COMMAND ${name})
   set_tests_properties(${test} PROPERTIES TIMEOUT 300 ENVIRONMENT "${emulated_environment};KILN_TEST_EVERY=23")
 endforeach()
+set_tests_properties(emulated_cuda_source PROPERTIES FAIL_REGULAR_EXPRESSION "left out")
 set_tests_properties(emulated_reduce PROPERTIES LABELS soak TIMEOUT 1500) # as long as all the others together
 if(KILN_SANITIZE) # their threads wait for each other most, and switches are system calls there
   set_tests_properties(emulated_numbers_reduce emulated_reduce_means emulated_rows

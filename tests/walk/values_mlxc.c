@@ -77,6 +77,12 @@ mlx_imported_function walk_imported_function(void)
     return mlx_imported_function_new("function");
 }
 
+mlx_fast_cuda_kernel walk_cuda_kernel(void)
+{
+    return mlx_fast_cuda_kernel_new("kernel", walk_vector_string(), mlx_vector_string_new_value("out"), "", "", true,
+                                    0);
+}
+
 /* A stream of nothing. */
 static bool is_good(void *self)
 {

@@ -52,6 +52,7 @@ mlx_map_string_to_string walk_map_string_to_string(void);
 mlx_io_vtable walk_vtable(void);
 mlx_distributed_group walk_group(void);
 mlx_imported_function walk_imported_function(void);
+mlx_fast_cuda_kernel walk_cuda_kernel(void);
 void walk_handler(const char *text, void *data);
 void *walk_function(const char *function, const char *parameter);
 
@@ -81,7 +82,7 @@ HANDLE(mlx_distributed_group, walk_group())
 HANDLE(mlx_node_namer, mlx_node_namer_new())
 HANDLE(mlx_fast_metal_kernel, (mlx_fast_metal_kernel){NULL})
 HANDLE(mlx_fast_metal_kernel_config, mlx_fast_metal_kernel_config_new())
-HANDLE(mlx_fast_cuda_kernel, (mlx_fast_cuda_kernel){NULL})
+HANDLE(mlx_fast_cuda_kernel, walk_cuda_kernel())
 HANDLE(mlx_fast_cuda_kernel_config, mlx_fast_cuda_kernel_config_new())
 HANDLE(mlx_function_exporter, mlx_function_exporter_new("exported", walk_closure(), false))
 HANDLE(mlx_imported_function, walk_imported_function())

@@ -21,10 +21,12 @@ struct kiln_compiler_steps {
 
 extern const struct kiln_compiler_steps kiln__llvm_steps; /* in llvm_link.c */
 
+bool kiln__is_nvrtc(const kiln_compiler *compiler); /* nvrtc.c; opens nothing */
+
 /* NULL: it has none. */
 static inline const struct kiln_compiler_steps *kiln__compiler_steps(const kiln_compiler *compiler)
 {
-    return compiler == kiln_compiler_llvm() ? &kiln__llvm_steps : NULL;
+    return compiler == kiln_compiler_llvm() || kiln__is_nvrtc(compiler) ? &kiln__llvm_steps : NULL;
 }
 
 #endif

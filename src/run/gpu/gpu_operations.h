@@ -9,6 +9,7 @@
 kiln_operation kiln__gpu_argreduce;   /* gpu_launch_argreduce.c: argmin, argmax */
 kiln_operation kiln__gpu_random_bits; /* gpu_launch_random.c */
 kiln_operation kiln__gpu_gather;      /* gpu_gather.c: take, gather, take_along_axis; after kiln__indexed_check() */
+kiln_operation kiln__gpu_cuda_kernel; /* source/cuda_kernel.c */
 kiln_operation kiln__gpu_slice_dynamic;
 kiln_operation kiln__gpu_update_dynamic;   /* slice_update_dynamic */
 kiln_operation kiln__gpu_attention;        /* gpu_attention_run.c */
