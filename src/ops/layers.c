@@ -251,20 +251,29 @@ static struct kiln_array *positions(struct kiln_expression *e, const struct kiln
     return scale == 1.0f ? sum : kiln__e_binary(e, KILN_OP_MULTIPLY, sum, kiln__e_number(e, scale, KILN_FLOAT32));
 }
 
-/* Puts the rotated pairs back to their positions on the last axis. */
-static struct kiln_array *join_pairs(struct kiln_expression *e, struct kiln_array *first, struct kiln_array *second,
+/*
+ * Pairs lie on an axis of their own: (..., 2, half), or (..., half, 2) where neighbours are pairs. Turned, the first of
+ * a pair is a cos - b sin and the second b cos + a sin: x cos + (the other of the pair) (-sin or sin), in one kernel.
+ */
+static struct kiln_array *turn_pairs(struct kiln_expression *e, struct kiln_array *x, struct kiln_array *angle,
                                      bool traditional, int dims)
 {
-    int joined[KILN_MAX_NDIM];
-    if (!first || !second) return NULL;
-    int axis = first->ndim - 1;
-    if (!traditional) return kiln__e_concatenate(e, (struct kiln_array *[]){first, second}, 2, axis);
-    memcpy(joined, first->dims, first->ndim * sizeof *joined);
-    joined[axis] = dims;
-    int64_t last[1] = {axis + 1};
-    struct kiln_array *pair[2] = {kiln__e_apply(e, KILN_OP_EXPAND_DIMS, &first, 1, last, 1),
-                                  kiln__e_apply(e, KILN_OP_EXPAND_DIMS, &second, 1, last, 1)};
-    return kiln__e_reshape(e, kiln__e_concatenate(e, pair, 2, axis + 1), joined, (size_t)axis + 1);
+    static const float signs[2] = {-1, 1};
+    int split[KILN_MAX_NDIM + 1];
+    if (!x || !angle || e->status) return NULL;
+    const int axis = x->ndim - 1, pair = traditional ? axis + 1 : axis;
+    const int64_t beside = traditional ? angle->ndim : angle->ndim - 1;
+    memcpy(split, x->dims, x->ndim * sizeof *split);
+    split[pair] = 2, split[2 * axis + 1 - pair] = dims / 2;
+    struct kiln_array *pairs = kiln__e_reshape(e, x, split, (size_t)axis + 2);
+    struct kiln_array *others = kiln__e_cut(e, pairs, pair, 1, -3, -1);
+    struct kiln_array *sign = kiln__e_data(e, signs, KILN_FLOAT32, traditional ? (int[]){1, 2} : (int[]){2, 1}, 2);
+    struct kiln_array *wide = kiln__e_apply(e, KILN_OP_EXPAND_DIMS, &angle, 1, &beside, 1);
+    struct kiln_array *cosine = kiln__e_unary(e, KILN_OP_COS, wide);
+    struct kiln_array *sine = kiln__e_binary(e, KILN_OP_MULTIPLY, kiln__e_unary(e, KILN_OP_SIN, wide), sign);
+    struct kiln_array *turned = kiln__e_binary(e, KILN_OP_ADD, kiln__e_binary(e, KILN_OP_MULTIPLY, pairs, cosine),
+                                               kiln__e_binary(e, KILN_OP_MULTIPLY, others, sine));
+    return kiln__e_reshape(e, kiln__e_astype(e, turned, x->dtype), x->dims, x->ndim);
 }
 
 static kiln_status record_rope(struct kiln_array *x, const struct kiln_rope *how, struct kiln_array *offset,
@@ -303,18 +312,11 @@ kiln_status kiln__rope(struct kiln_array *x, struct kiln_rope how, struct kiln_a
         return record_rope(x, &how, offset, out, err);
     kiln_status status = check_rope(x, &how, offset, err);
     if (status) return status;
-    int axis = x->ndim - 1, half = how.dims / 2, all = x->dims[axis], step = how.traditional ? 2 : 1;
+    int axis = x->ndim - 1, all = x->dims[axis];
     struct kiln_array *angle =
         kiln__e_binary(&e, KILN_OP_MULTIPLY, positions(&e, x, offset, how.scale), turns(&e, &how));
-    struct kiln_array *cosine = kiln__e_unary(&e, KILN_OP_COS, angle), *sine = kiln__e_unary(&e, KILN_OP_SIN, angle);
-    struct kiln_array *a = kiln__e_cut(&e, x, axis, 0, how.traditional ? how.dims : half, step);
-    struct kiln_array *b = kiln__e_cut(&e, x, axis, how.traditional ? 1 : half, how.dims, step);
-    struct kiln_array *first = kiln__e_binary(&e, KILN_OP_SUBTRACT, kiln__e_binary(&e, KILN_OP_MULTIPLY, a, cosine),
-                                              kiln__e_binary(&e, KILN_OP_MULTIPLY, b, sine));
-    struct kiln_array *second = kiln__e_binary(&e, KILN_OP_ADD, kiln__e_binary(&e, KILN_OP_MULTIPLY, a, sine),
-                                               kiln__e_binary(&e, KILN_OP_MULTIPLY, b, cosine));
-    struct kiln_array *turned = join_pairs(&e, kiln__e_astype(&e, first, x->dtype),
-                                           kiln__e_astype(&e, second, x->dtype), how.traditional, how.dims);
+    struct kiln_array *part = how.dims < all ? kiln__e_cut(&e, x, axis, 0, how.dims, 1) : x;
+    struct kiln_array *turned = turn_pairs(&e, part, angle, how.traditional, how.dims);
     if (how.dims < all) {
         struct kiln_array *rest = kiln__e_cut(&e, x, axis, how.dims, all, 1);
         turned = kiln__e_concatenate(&e, (struct kiln_array *[]){turned, rest}, 2, axis);

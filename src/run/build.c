@@ -85,14 +85,15 @@ static void number_values(struct builder *builder, uint32_t group, const struct 
         builder->numbers[builder->members[m]] = next++;
 }
 
-/* The root first: it is the group's result; then members that are outputs of the function. */
+/* The root first: it is the group's result; then members that are outputs of the function, or that others read. */
 static uint32_t list_outputs(const struct builder *builder, uint32_t group, uint32_t *values)
 {
     uint32_t count = 0, root = builder->tape->groups[group].root;
     values[count++] = root;
     for (uint32_t m = builder->starts[group]; m < builder->starts[group + 1]; m++) {
         uint32_t member = builder->members[m];
-        if (member != root && builder->tape->values[member].is_output) values[count++] = member;
+        const struct kiln_value *value = &builder->tape->values[member];
+        if (member != root && (value->is_output || value->is_read_apart)) values[count++] = member;
     }
     return count;
 }

@@ -7,6 +7,11 @@
  * consumer of a node that joins is in the group (a member that is an output of the tape is written by the group), so
  * nothing is computed twice, and the group can run at the position of its root.
  *
+ * On a GPU, where a launch costs more than it does to write an array, a node may also join the first of several groups
+ * that read it: where that group runs before all others do, it writes the node for them. So a sum that a norm begins
+ * with, and that is added to later, takes no kernel of its own. A group runs after all whose values it reads: the
+ * first of a value's readers is never behind another one.
+ *
  * A group with rows has elements of some shape, and row values, one per row: results of reductions that keep their
  * axis, and what is computed from those alone. Row values are computed once per row, never per element.
  */
@@ -27,6 +32,8 @@ struct fuser {
     struct kiln_tape *tape;
     uint32_t *home;
     uint32_t *reader; /* the group that was last seen reading a value */
+    uint32_t *first;  /* on a GPU: where the first of a value's readers runs, whose group then is its home */
+    bool *apart;      /* and has it others? */
     struct kiln_cost *costs;
     uint32_t *row_of; /* of a row value: a value with the shape of the elements; else UNSEEN */
     uint32_t limit;
@@ -107,6 +114,9 @@ static bool may_join(const struct fuser *fuser, uint32_t i)
     const struct kiln_fused *group = &tape->groups[fuser->home[i]];
     if (group->member_count >= fuser->limit || group->input_bound + value->input_count > GROUP_INPUTS) return false;
     const struct kiln_value *elements = &tape->values[group->shape];
+    if (fuser->apart[i])
+        return !reduces_rows(fuser, value) && fuser->row_of[i] == UNSEEN && group->has_rows &&
+               kiln__value_same_shape(value, elements);
     if (reduces_rows(fuser, value))
         return keeps_axis(fuser, value) && kiln__value_same_shape(&tape->values[value->inputs[0]], elements);
     if (is_one_element(value) && !value->is_output) return true;
@@ -121,6 +131,7 @@ static uint32_t join_or_start(struct fuser *fuser, uint32_t i)
     uint32_t index = fuser->home[i];
     if (may_join(fuser, i)) {
         tape->groups[index].input_bound -= 1; /* this node was one of its inputs */
+        tape->values[i].is_read_apart = fuser->apart[i];
     } else {
         index = tape->group_count++;
         tape->groups[index] = (struct kiln_fused){.root = i, .shape = i};
@@ -130,6 +141,22 @@ static uint32_t join_or_start(struct fuser *fuser, uint32_t i)
     tape->groups[index].has_rows |= fuser->row_of[i] != UNSEEN || reduces_rows(fuser, value);
     tape->groups[index].member_count++;
     return index;
+}
+
+/* `value`, which is number i, reads an input. */
+static void note_home(struct fuser *fuser, uint32_t i, const struct kiln_value *value, uint32_t input)
+{
+    const bool has_group = value->group != KILN_NO_GROUP;
+    uint32_t *home = &fuser->home[input];
+    if (!fuser->tape->device_index) {
+        *home = has_group && (*home == UNSEEN || *home == value->group) ? value->group : MIXED;
+        return;
+    }
+    const uint32_t at = has_group ? fuser->tape->groups[value->group].root : i;
+    if (*home != UNSEEN && at != fuser->first[input]) fuser->apart[input] = true;
+    if (*home != UNSEEN && at >= fuser->first[input]) return;
+    fuser->first[input] = at;
+    *home = has_group ? value->group : MIXED;
 }
 
 /* A reduction alone in its group runs as an operation: the kernels of reductions take more layouts. */
@@ -148,10 +175,12 @@ kiln_status kiln__tape_fuse(struct kiln_tape *tape, uint32_t limit, kiln_error *
     struct fuser fuser = {.tape = tape, .limit = limit};
     fuser.home = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.home);
     fuser.reader = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.reader);
+    fuser.first = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.first);
+    fuser.apart = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.apart);
     fuser.row_of = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *fuser.row_of);
     tape->groups = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *tape->groups);
     fuser.costs = kiln__tape_costs(tape);
-    if (!fuser.home || !fuser.reader || !fuser.row_of || !fuser.costs || !tape->groups)
+    if (!fuser.home || !fuser.reader || !fuser.first || !fuser.apart || !fuser.row_of || !fuser.costs || !tape->groups)
         return kiln__no_memory(err, "a trace");
     for (uint32_t i = 0; i < tape->count; i++) fuser.home[i] = fuser.reader[i] = UNSEEN;
     find_row_values(&fuser);
@@ -162,11 +191,7 @@ kiln_status kiln__tape_fuse(struct kiln_tape *tape, uint32_t limit, kiln_error *
             value->group = join_or_start(&fuser, i);
             note_inputs(&fuser, value);
         }
-        for (uint32_t k = 0; k < value->input_count; k++) {
-            uint32_t *home = &fuser.home[value->inputs[k]];
-            bool is_one = value->group != KILN_NO_GROUP && (*home == UNSEEN || *home == value->group);
-            *home = is_one ? value->group : MIXED;
-        }
+        for (uint32_t k = 0; k < value->input_count; k++) note_home(&fuser, i, value, value->inputs[k]);
     }
     dissolve_lone_reductions(tape);
     return KILN_OK;

@@ -3,9 +3,9 @@
  *
  * CSE is by value numbering, in one walk over the tape in order: inputs of a value are replaced by what they were
  * merged into, then the value itself is looked up in a hash table, an operation by its inputs and attributes, a scalar
- * constant by its bits. So -0.0 and 0.0, and NaNs with different bits, stay apart. Casts, reshapes and broadcasts that
- * change nothing are merged into their input, and element-wise operations read past broadcasts and packing. DCE is one
- * walk backwards, which marks what the outputs need.
+ * or small constant by its bits. So -0.0 and 0.0, and NaNs with different bits, stay apart. Casts, reshapes and
+ * broadcasts that change nothing are merged into their input, and element-wise operations read past broadcasts and
+ * packing. DCE is one walk backwards, which marks what the outputs need.
  *
  * Constant folding needs no pass. An operation on captured arrays alone makes no tracer, so its result is itself a
  * captured array, evaluated once. Nothing is simplified by algebra: bits are those of the uncompiled operations.
@@ -18,6 +18,8 @@
 #include "base/table.h"
 #include "graph/node.h"
 #include "trace/tape.h"
+
+enum { SMALL_BYTES = 4096 };
 
 /* ---- operations that do nothing ------------------------------------------------------------------------------- */
 
@@ -71,9 +73,21 @@ static void look_through(struct kiln_tape *tape, struct kiln_value *value, uint3
 
 /* ---- equal values --------------------------------------------------------------------------------------------- */
 
+/* The bytes of a small constant on the host, which operations make anew for each call; 0: it is none. */
+static size_t small_bytes(const struct kiln_value *value)
+{
+    const struct kiln_array *array = value->array;
+    bool is_known = !atomic_load_explicit(&array->node, memory_order_acquire) && !kiln__array_device_index(array);
+    size_t size = (size_t)array->size * kiln__dtype_size((enum kiln_dtype)array->dtype);
+    return is_known && array->row_contiguous && size <= SMALL_BYTES ? size : 0;
+}
+
 static bool equal_constants(const struct kiln_value *a, const struct kiln_value *b)
 {
     if (a->array == b->array) return true;
+    size_t size = small_bytes(a);
+    if (size && size == small_bytes(b) && a->dtype == b->dtype && kiln__value_same_shape(a, b))
+        return memcmp(a->array->data, b->array->data, size) == 0;
     return kiln__value_is_scalar(a) && kiln__value_is_scalar(b) && a->dtype == b->dtype &&
            memcmp(a->array->data, b->array->data, kiln__dtype_size(a->dtype)) == 0;
 }
@@ -104,6 +118,7 @@ static uint64_t hash_value(const struct kiln_value *value)
 {
     if (value->kind == KILN_VALUE_CONSTANT) {
         bool is_scalar = kiln__value_is_scalar(value);
+        if (!is_scalar && small_bytes(value)) return kiln__hash(value->array->data, small_bytes(value)) + value->dtype;
         return is_scalar ? kiln__hash(value->array->data, kiln__dtype_size(value->dtype)) + value->dtype
                          : kiln__hash(&value->array, sizeof value->array);
     }

@@ -24,7 +24,8 @@ struct kiln_value {
     uint8_t dtype;
     uint8_t ndim;
     bool is_output;
-    bool is_live; /* an output needs it */
+    bool is_live;       /* an output needs it */
+    bool is_read_apart; /* a member of a group that others read too, after it: the group writes it */
     uint16_t attr_count;
     uint32_t input_count;
     uint32_t group; /* of a node, after fuse: index of its group, or KILN_NO_GROUP */
