@@ -13,10 +13,9 @@ static bool is_run_elsewhere(int op)
 
 static bool is_lacking_on_gpus(int op)
 {
-    static const int lacking[] = {KILN_OP_CUMSUM,        KILN_OP_CUMPROD,   KILN_OP_CUMMAX,  KILN_OP_CUMMIN,
-                                  KILN_OP_SORT,          KILN_OP_ARGSORT,   KILN_OP_LOAD,    KILN_OP_SERIES,
-                                  KILN_OP_SCATTER,       KILN_OP_PUT_ALONG, KILN_OP_DONATED, KILN_OP_QUANTIZED_MATMUL,
-                                  KILN_OP_GATHER_MATMUL, KILN_OP_ATTENTION};
+    static const int lacking[] = {KILN_OP_CUMSUM,  KILN_OP_CUMPROD,   KILN_OP_CUMMAX,  KILN_OP_CUMMIN,
+                                  KILN_OP_SORT,    KILN_OP_ARGSORT,   KILN_OP_LOAD,    KILN_OP_SERIES,
+                                  KILN_OP_SCATTER, KILN_OP_PUT_ALONG, KILN_OP_DONATED, KILN_OP_GATHER_MATMUL};
     for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
         if (lacking[i] == op) return true;
     return false;
