@@ -438,6 +438,50 @@ kiln_status kiln__shape_contiguous(const struct kiln_call *call, struct kiln_res
     return kiln__expect_attrs(call, 0, err);
 }
 
+/* view: the dtype. */
+kiln_status kiln__dtype_reinterpret(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    if (call->attr_count != 1 || !kiln__dtype_is_valid((int)call->attrs[0]))
+        return kiln__refuse(call, err, "expected a dtype.");
+    all_dtypes(out, (enum kiln_dtype)call->inputs[0]->dtype, (enum kiln_dtype)call->attrs[0]);
+    return KILN_OK;
+}
+
+/* The last axis has as many bytes as before. */
+kiln_status kiln__shape_reinterpret(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    const struct kiln_array *in = call->inputs[0];
+    int64_t from = (int64_t)kiln__dtype_size((enum kiln_dtype)in->dtype), to = (int64_t)kiln__dtype_size(out->dtype);
+    char text[KILN_SHAPE_TEXT];
+    kiln__same_shape(in, out);
+    if (from == to) return KILN_OK;
+    int64_t bytes = in->ndim ? in->dims[in->ndim - 1] * from : -1;
+    if (bytes < 0 || bytes % to || bytes / to > INT_MAX)
+        return kiln__refuse(
+            call, err,
+            "An array of shape %s and type %s can't be seen as %s: the bytes of its last axis must be a "
+            "multiple of %lld.",
+            kiln__input_text(call, 0, text), kiln__dtypes[in->dtype].name, kiln__dtypes[out->dtype].name,
+            (long long)to);
+    out->dims[out->ndim - 1] = (int)(bytes / to);
+    return KILN_OK;
+}
+
+/* depends: an array, and what is computed before it. */
+kiln_status kiln__dtype_depends(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    (void)err;
+    out->as_they_are = true;
+    all_dtypes(out, (enum kiln_dtype)call->inputs[0]->dtype, (enum kiln_dtype)call->inputs[0]->dtype);
+    return KILN_OK;
+}
+
+kiln_status kiln__shape_depends(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
+{
+    kiln__same_shape(call->inputs[0], out);
+    return kiln__expect_attrs(call, 0, err);
+}
+
 /* concatenate: the axis; all other dims are equal. */
 kiln_status kiln__shape_concatenate(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {

@@ -29,19 +29,35 @@ int mlx_random_split(mlx_array *res_0, mlx_array *res_1, const mlx_array key, co
     return code ? code : second;
 }
 
+typedef kiln_status placed_samples(struct kiln_dims shape, enum kiln_dtype dtype, struct kiln_array *loc,
+                                   struct kiln_array *scale, struct kiln_array *key, struct kiln_array **out,
+                                   kiln_error *err);
+
+/* Numbers that change nothing are left out. */
+static kiln_status place_samples(placed_samples *samples, struct kiln_dims shape, mlx_dtype dtype, float loc,
+                                 float scale, mlx_array key, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *mean = NULL, *width = NULL;
+    kiln_status status = loc != 0 ? kiln__array_scalar(KILN_FLOAT32, &loc, &mean, err) : KILN_OK;
+    if (!status && scale != 1) status = kiln__array_scalar(KILN_FLOAT32, &scale, &width, err);
+    if (!status) status = samples(shape, (enum kiln_dtype)dtype, mean, width, kiln__unwrap_optional(key), out, err);
+    kiln__array_unref(mean);
+    kiln__array_unref(width);
+    return status;
+}
+
 int mlx_random_normal(mlx_array *res, const int *shape, size_t shape_num, mlx_dtype dtype, float loc, float scale,
                       const mlx_array key, const mlx_stream s)
 {
-    kiln_error err;
-    struct kiln_array *mean = NULL, *width = NULL, *out = NULL;
-    if (KILN_NO_POINTER(res) || KILN_NO_STREAM(s) || KILN_NO_DTYPE("random_normal", dtype)) return 1;
-    if (shape_num && KILN_NO_POINTER(shape)) return 1;
     struct kiln_dims dims = {shape, shape_num};
-    kiln_status status = loc != 0 ? kiln__array_scalar(KILN_FLOAT32, &loc, &mean, &err) : KILN_OK;
-    if (status == KILN_OK && scale != 1) status = kiln__array_scalar(KILN_FLOAT32, &scale, &width, &err);
-    if (status == KILN_OK)
-        status = kiln__random_normal(dims, (enum kiln_dtype)dtype, mean, width, kiln__unwrap_optional(key), &out, &err);
-    kiln__array_unref(mean);
-    kiln__array_unref(width);
-    return status ? KILN_FAIL(&err) : kiln__give(res, out);
+    if (KILN_NO_STREAM(s) || KILN_NO_DTYPE("random_normal", dtype) || (shape_num && KILN_NO_POINTER(shape))) return 1;
+    KILN_RETURN_RESULT(res, place_samples(kiln__random_normal, dims, dtype, loc, scale, key, &out, &err));
+}
+
+int mlx_random_laplace(mlx_array *res, const int *shape, size_t shape_num, mlx_dtype dtype, float loc, float scale,
+                       const mlx_array key, const mlx_stream s)
+{
+    struct kiln_dims dims = {shape, shape_num};
+    if (KILN_NO_STREAM(s) || KILN_NO_DTYPE("random_laplace", dtype) || (shape_num && KILN_NO_POINTER(shape))) return 1;
+    KILN_RETURN_RESULT(res, place_samples(kiln__random_laplace, dims, dtype, loc, scale, key, &out, &err));
 }

@@ -236,3 +236,15 @@ int mlx_split_sections(mlx_vector_array *res, const mlx_array a, const int *indi
     if (!out) return 1;
     return give_results(res, kiln__split_at(kiln__unwrap(a), indices, count, axis, out, &err), out, count, &err);
 }
+
+int mlx_depends(mlx_vector_array *res, const mlx_vector_array inputs, const mlx_vector_array dependencies)
+{
+    kiln_error err;
+    if (KILN_NO_POINTER(res) || KILN_NO_VECTOR(inputs) || KILN_NO_VECTOR(dependencies)) return 1;
+    size_t count = kiln__vector_size(inputs);
+    struct kiln_array **out = new_results(count);
+    if (!out) return 1;
+    kiln_status status = kiln__depends(kiln__vector_data(inputs), count, kiln__vector_data(dependencies),
+                                       kiln__vector_size(dependencies), out, &err);
+    return give_results(res, status, out, count, &err);
+}

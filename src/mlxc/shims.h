@@ -7,6 +7,7 @@
 #include "mlxc/abi_vector.h"
 #include "ops/compose.h"
 #include "ops/contract/einsum.h"
+#include "ops/contract/structured_products.h"
 #include "ops/contractions.h"
 #include "ops/convolution.h"
 #include "ops/creation.h"

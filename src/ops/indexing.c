@@ -380,3 +380,74 @@ kiln_status kiln__slice_update_dynamic(struct kiln_array *a, struct kiln_array *
                                     start};
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_UPDATE_DYNAMIC, inputs, 3, attrs, axis_count), out);
 }
+
+/* ---- through a mask ---------------------------------------------------------------------------------------------- */
+
+static kiln_status check_mask(const struct kiln_array *a, const struct kiln_array *mask, kiln_error *err)
+{
+    char left[KILN_SHAPE_TEXT], right[KILN_SHAPE_TEXT];
+    if (mask->dtype != KILN_BOOL)
+        return kiln__fail(err, KILN_INVALID, "[masked_scatter] The mask has to be bool, got %s.",
+                          kiln__dtypes[mask->dtype].name);
+    if (mask->ndim == 0) return kiln__fail(err, KILN_INVALID, "[masked_scatter] Scalar masks are not supported.");
+    if (mask->ndim <= a->ndim && memcmp(mask->dims, a->dims, mask->ndim * sizeof *a->dims) == 0) return KILN_OK;
+    return kiln__fail(err, KILN_INVALID,
+                      "[masked_scatter] A mask of shape %s does not have the first dimensions of an array of shape %s.",
+                      kiln__shape_text(mask->dims, mask->ndim, left), kiln__shape_text(a->dims, a->ndim, right));
+}
+
+/* For each element of the mask how many true ones there are before it, and 0 where it is not true itself. */
+static struct kiln_array *count_before(struct kiln_expression *e, struct kiln_array *mask, int first)
+{
+    struct kiln_array *flat = kiln__e_reshape(e, mask, (int[]){-1}, 1), *counts = NULL;
+    if (!flat) return NULL;
+    kiln_status status = kiln__cumulative(KILN_OP_CUMSUM, flat, 0, false, false, &counts, e->err);
+    counts = kiln__e_hold(e, status, counts);
+    counts = kiln__e_binary(e, KILN_OP_ADD, counts, kiln__e_number(e, first, KILN_INT32));
+    return kiln__e_select(e, flat, counts, kiln__e_number(e, 0, KILN_INT32));
+}
+
+/* An empty source becomes one zero, which no element of the mask may ask for. */
+static struct kiln_array *spread_source(struct kiln_expression *e, struct kiln_array *a, struct kiln_array *mask,
+                                        struct kiln_array *source)
+{
+    struct kiln_array *flat = kiln__e_reshape(e, source, (int[]){(int)source->size}, 1);
+    int first = source->size == 0;
+    if (first) flat = kiln__e_reshape(e, kiln__e_number(e, 0, KILN_INT32), (int[]){1}, 1);
+    struct kiln_array *places[] = {kiln__e_astype(e, flat, (enum kiln_dtype)a->dtype), count_before(e, mask, first)};
+    struct kiln_array *taken = kiln__e_apply(e, KILN_OP_TAKE, places, 2, (int64_t[]){0}, 1);
+    return kiln__e_reshape(e, taken, a->dims, a->ndim);
+}
+
+kiln_status kiln__replay_masked_scatter(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_array *a = kiln__recorded_array(record), *mask = kiln__recorded_array(record);
+    return kiln__masked_scatter(a, mask, kiln__recorded_array(record), out, err);
+}
+
+kiln_status kiln__masked_scatter(struct kiln_array *a, struct kiln_array *mask, struct kiln_array *source,
+                                 struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    kiln_status status = require("masked_scatter", a, mask, err);
+    if (!status) status = require("masked_scatter", a, source, err);
+    if (status) return status;
+    if (kiln__is_recorded(a) || kiln__is_recorded(mask) || kiln__is_recorded(source)) {
+        struct kiln_record record = kiln__record_begin(KILN_DEFERRED_MASKED_SCATTER);
+        kiln__record_array(&record, a);
+        kiln__record_array(&record, mask);
+        kiln__record_array(&record, source);
+        return kiln__record_end(&record, out, err);
+    }
+    status = check_mask(a, mask, err);
+    if (!status && (source->size > INT_MAX || a->size > INT_MAX))
+        status = kiln__fail(err, KILN_INVALID, "[masked_scatter] More than %d elements are not supported.", INT_MAX);
+    if (status) return status;
+    struct kiln_array *wide = mask;
+    for (int i = mask->ndim; i < a->ndim; i++)
+        wide = kiln__e_apply(&e, KILN_OP_EXPAND_DIMS, &wide, 1, (int64_t[]){i}, 1);
+    wide = kiln__e_broadcast(&e, wide, a->dims, a->ndim);
+    struct kiln_array *values =
+        source->ndim == 0 ? kiln__e_astype(&e, source, (enum kiln_dtype)a->dtype) : spread_source(&e, a, wide, source);
+    return kiln__e_end(&e, kiln__e_select(&e, wide, values, a), out);
+}

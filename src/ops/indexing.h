@@ -37,6 +37,11 @@ kiln_status kiln__slice_update(enum kiln_merge_mode mode, struct kiln_array *a, 
                                const int *start, const int *stop, const int *strides, struct kiln_array **out,
                                kiln_error *err);
 
+/* Where `mask`, a bool for each element of the first axes of `a`, is true, the elements of `source` take the place of
+ * those of `a`, in row-major order; one element takes them all. Too few elements are an error when it is evaluated. */
+kiln_status kiln__masked_scatter(struct kiln_array *a, struct kiln_array *mask, struct kiln_array *source,
+                                 struct kiln_array **out, kiln_error *err);
+
 /* A slice of `slice_sizes`, one per axis of `a`, from where `start`, an array, says along `axes`: one start for each; 0
  * along the others. */
 kiln_status kiln__slice_dynamic(struct kiln_array *a, struct kiln_array *start, const int *axes, size_t axis_count,

@@ -136,14 +136,19 @@ kiln_status kiln__random_randint(struct kiln_array *low, struct kiln_array *high
 /* ---- made of uniform numbers ----------------------------------------------------------------------------------------
  */
 
+/* In (-1, 1). float32 */
+static struct kiln_array *symmetric(struct kiln_expression *e, struct kiln_dims shape, struct kiln_array *key)
+{
+    struct kiln_array *low = kiln__e_number(e, (double)nextafterf(-1, 0), KILN_FLOAT32);
+    return uniform(e, low, kiln__e_number(e, 1, KILN_FLOAT32), shape, KILN_FLOAT32, key);
+}
+
 /* erfinv(x), x in (-1, 1): sqrt(2) times that is the inverse of the distribution function. x has the bits of a float32.
  */
 static struct kiln_array *half_normal(struct kiln_expression *e, struct kiln_dims shape, enum kiln_dtype dtype,
                                       struct kiln_array *key)
 {
-    struct kiln_array *low = kiln__e_number(e, (double)nextafterf(-1, 0), KILN_FLOAT32);
-    struct kiln_array *x = uniform(e, low, kiln__e_number(e, 1, KILN_FLOAT32), shape, KILN_FLOAT32, key);
-    return kiln__e_unary(e, KILN_OP_ERFINV, kiln__e_astype(e, x, dtype));
+    return kiln__e_unary(e, KILN_OP_ERFINV, kiln__e_astype(e, symmetric(e, shape, key), dtype));
 }
 
 /* Pairs along a new last axis become the parts. Each has half of the variance, so that sqrt(2) has no place here. */
@@ -191,6 +196,51 @@ kiln_status kiln__random_normal(struct kiln_dims shape, enum kiln_dtype dtype, s
     if (loc) x = kiln__e_binary(&e, KILN_OP_ADD, x, kiln__e_astype(&e, loc, wide));
     status = kiln__e_end(&e, kiln__e_astype(&e, x, dtype), out);
     return status ? kiln__fail_as(err, status, "normal") : status;
+}
+
+/* The inverse of the distribution function: sign(x) * log1p(-|x|), x in (-1, 1). */
+kiln_status kiln__random_laplace(struct kiln_dims shape, enum kiln_dtype dtype, struct kiln_array *loc,
+                                 struct kiln_array *scale, struct kiln_array *key, struct kiln_array **out,
+                                 kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    kiln_status status = check_float("laplace", dtype, err);
+    if (!status && loc) status = check_broadcast("laplace", loc, shape, err);
+    if (!status && scale) status = check_broadcast("laplace", scale, shape, err);
+    if (status) return status;
+    struct kiln_array *x = symmetric(&e, shape, key);
+    struct kiln_array *size = kiln__e_unary(&e, KILN_OP_NEGATIVE, kiln__e_unary(&e, KILN_OP_ABS, x));
+    x = kiln__e_binary(&e, KILN_OP_MULTIPLY, kiln__e_unary(&e, KILN_OP_SIGN, x),
+                       kiln__e_unary(&e, KILN_OP_LOG1P, size));
+    if (scale) x = kiln__e_binary(&e, KILN_OP_MULTIPLY, x, kiln__e_astype(&e, scale, KILN_FLOAT32));
+    if (loc) x = kiln__e_binary(&e, KILN_OP_ADD, x, kiln__e_astype(&e, loc, KILN_FLOAT32));
+    return kiln__e_end(&e, kiln__e_astype(&e, x, dtype), out);
+}
+
+/* The distribution function at a bound: erf(x / sqrt(2)). */
+static struct kiln_array *share_below(struct kiln_expression *e, struct kiln_array *bound)
+{
+    struct kiln_array *x = kiln__e_binary(e, KILN_OP_DIVIDE, bound, kiln__e_number(e, sqrt(2), KILN_FLOAT32));
+    return kiln__e_unary(e, KILN_OP_ERF, x);
+}
+
+/* The inverse of the distribution function, of numbers between its values at the bounds. */
+kiln_status kiln__random_truncated_normal(struct kiln_array *lower, struct kiln_array *upper, struct kiln_dims shape,
+                                          enum kiln_dtype dtype, struct kiln_array *key, struct kiln_array **out,
+                                          kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    kiln_status status = check_float("truncated_normal", dtype, err);
+    if (!status) status = check_broadcast("truncated_normal", lower, shape, err);
+    if (!status) status = check_broadcast("truncated_normal", upper, shape, err);
+    if (status) return status;
+    lower = kiln__e_astype(&e, kiln__e_astype(&e, lower, dtype), KILN_FLOAT32);
+    upper = kiln__e_astype(&e, kiln__e_astype(&e, upper, dtype), KILN_FLOAT32);
+    struct kiln_array *x = uniform(&e, share_below(&e, lower), share_below(&e, upper), shape, KILN_FLOAT32, key);
+    x = kiln__e_binary(&e, KILN_OP_MULTIPLY, kiln__e_number(&e, sqrt(2), KILN_FLOAT32),
+                       kiln__e_unary(&e, KILN_OP_ERFINV, x));
+    x = kiln__e_binary(&e, KILN_OP_MAXIMUM, kiln__e_binary(&e, KILN_OP_MINIMUM, upper, x), lower);
+    return kiln__e_end(&e, kiln__e_astype(&e, x, dtype), out);
 }
 
 /* -log(-log(x)) */

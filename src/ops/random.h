@@ -30,6 +30,19 @@ kiln_status kiln__random_uniform(struct kiln_array *low, struct kiln_array *high
 kiln_status kiln__random_normal(struct kiln_dims shape, enum kiln_dtype dtype, struct kiln_array *loc,
                                 struct kiln_array *scale, struct kiln_array *key, struct kiln_array **out,
                                 kiln_error *err);
+/* loc and scale may be NULL: 0 and 1. */
+kiln_status kiln__random_laplace(struct kiln_dims shape, enum kiln_dtype dtype, struct kiln_array *loc,
+                                 struct kiln_array *scale, struct kiln_array *key, struct kiln_array **out,
+                                 kiln_error *err);
+/* A normal distribution between the two bounds, which are broadcast to the shape. */
+kiln_status kiln__random_truncated_normal(struct kiln_array *lower, struct kiln_array *upper, struct kiln_dims shape,
+                                          enum kiln_dtype dtype, struct kiln_array *key, struct kiln_array **out,
+                                          kiln_error *err);
+/* linalg/multivariate_normal.c: mean (..., n) and covariance (..., n, n), broadcast to `shape`, or to each other where
+ * it is empty; samples are (shape..., n). float32. */
+kiln_status kiln__random_multivariate_normal(struct kiln_array *mean, struct kiln_array *cov, struct kiln_dims shape,
+                                             enum kiln_dtype dtype, struct kiln_array *key, struct kiln_array **out,
+                                             kiln_error *err);
 kiln_status kiln__random_gumbel(struct kiln_dims shape, enum kiln_dtype dtype, struct kiln_array *key,
                                 struct kiln_array **out, kiln_error *err);
 /* Integers from low up to, but without, high. */

@@ -5,8 +5,10 @@
 #include "ops/shapes.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "ops/expression.h"
 #include "ops/reductions.h" /* kiln__plain_axis, expressions */
 #include "ops/replay.h"
 
@@ -351,4 +353,34 @@ kiln_status kiln__replay_diagonal(struct kiln_record *record, struct kiln_array 
     struct kiln_array *a = kiln__recorded_array(record);
     kiln__recorded_numbers(record, numbers);
     return kiln__diagonal(a, numbers[0], numbers[1], numbers[2], out, err);
+}
+
+kiln_status kiln__view(struct kiln_array *a, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_expression e = {.err = err};
+    kiln_status status = require(a, "view", err);
+    if (status) return status;
+    bool is_truth = dtype == KILN_BOOL && a->dtype != KILN_BOOL;
+    struct kiln_array *seen =
+        kiln__e_apply(&e, KILN_OP_REINTERPRET, &a, 1, (int64_t[]){is_truth ? KILN_UINT8 : dtype}, 1);
+    if (is_truth) seen = kiln__e_binary(&e, KILN_OP_NOT_EQUAL, seen, kiln__e_number(&e, 0, KILN_UINT8));
+    return kiln__e_end(&e, seen, out);
+}
+
+kiln_status kiln__depends(struct kiln_array *const *arrays, size_t count, struct kiln_array *const *dependencies,
+                          size_t dependency_count, struct kiln_array **out, kiln_error *err)
+{
+    size_t made = 0;
+    kiln_status status = KILN_OK;
+    struct kiln_array **inputs = malloc((dependency_count + 1) * sizeof *inputs);
+    if (!inputs) return kiln__no_memory(err, "dependencies");
+    for (size_t i = 0; i < dependency_count; i++) inputs[1 + i] = dependencies[i];
+    while (!status && made < count) {
+        inputs[0] = arrays[made];
+        status = kiln__apply(KILN_OP_DEPENDS, inputs, dependency_count + 1, NULL, 0, &out[made], err);
+        made += !status;
+    }
+    while (status && made) kiln__array_unref(out[--made]);
+    free(inputs);
+    return status;
 }

@@ -30,6 +30,10 @@ kiln_status kiln__as_strided(struct kiln_array *a, const int *dims, const int64_
 kiln_status kiln__diagonal(struct kiln_array *a, int offset, int axis1, int axis2, struct kiln_array **out,
                            kiln_error *err);
 
+/* The same bytes as elements of another dtype; the last axis gets as many as they make. Of what becomes bool each byte
+ * that is not 0 is true. */
+kiln_status kiln__view(struct kiln_array *a, enum kiln_dtype dtype, struct kiln_array **out, kiln_error *err);
+
 /* Each element `repeats` times in a row. */
 kiln_status kiln__repeat(struct kiln_array *a, int repeats, int axis, struct kiln_array **out, kiln_error *err);
 /* What leaves an axis at its end comes in at its start. */
@@ -45,6 +49,10 @@ struct kiln_padding {
 
 kiln_status kiln__pad(struct kiln_array *a, const struct kiln_padding *padding, struct kiln_array **out,
                       kiln_error *err);
+
+/* Each array as it is, once `dependencies` are computed. */
+kiln_status kiln__depends(struct kiln_array *const *arrays, size_t count, struct kiln_array *const *dependencies,
+                          size_t dependency_count, struct kiln_array **out, kiln_error *err);
 
 /* All elements of all arrays in one axis. */
 kiln_status kiln__concatenate_flat(struct kiln_array *const *arrays, size_t count, struct kiln_array **out,

@@ -11,6 +11,7 @@
 
 #include "support/step_indices.h"
 #include "support/step_linalg.h"
+#include "support/step_structured.h"
 
 /* ---- element-wise ---------------------------------------------------------------------------------------------------
  */
@@ -541,6 +542,9 @@ static const struct kind kinds[] = {
     STEP("attention", 3, 6, choose_causal, run_attention),
     STEP("repeat", 1, 2, choose_axis, run_repeat),
     STEP("roll", 1, 2, choose_axis, run_roll),
+    STEP("view", 1, 2, NULL, run_view),
+    STEP("depends", 2, 2, NULL, run_depends),
+    STEP("segmented_mm", 1, 2, choose_rows, run_segmented_mm),
     STEP("contiguous", 1, 6, NULL, run_contiguous),
     STEP("concatenate", 2, 4, choose_axis, run_concatenate),
     STEP("stack", 2, 2, choose_axis, run_stack),

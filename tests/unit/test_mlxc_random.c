@@ -54,6 +54,106 @@ static void known_uniform(void **state)
     numbers_free(&got), mlx_array_free(low), mlx_array_free(high);
 }
 
+/* float32 numbers of the reference, by their bits. */
+static void expect_known(const uint32_t *want, int count, int64_t ulps)
+{
+    struct numbers got = read_array(res);
+    CHECK_EQ(got.size, count);
+    for (int i = 0; i < count; i++) {
+        float number = (float)to_double(get(&got, i));
+        uint32_t bits;
+        memcpy(&bits, &number, sizeof bits);
+        if (llabs((int64_t)bits - (int64_t)want[i]) > ulps)
+            CHECK_FAIL("number %d is %08x, the reference's is %08x", i, bits, want[i]);
+    }
+    numbers_free(&got);
+}
+#define expect_known(...) CHECK_CALL(expect_known, __VA_ARGS__)
+
+static void known_laplace(void **state)
+{
+    static const uint32_t plain[] = {0xbef1225d, 0xbe636bfc, 0x3f22557e, 0x3f3aaba9,
+                                     0xbf3f0842, 0x3f1009f7, 0x402106be, 0x40a1947b},
+                          placed[] = {0xbf002a02, 0xbd9ed58c, 0x3fb06246, 0x3fc511ea,
+                                      0xbf77f471, 0x3fa0d546, 0x409278ef, 0x410e249c};
+    int shape = 8;
+    (void)state;
+    expect_ok(mlx_random_laplace(&res, &shape, 1, MLX_FLOAT32, 0, 1, key, stream), "laplace");
+    expect_known(plain, 8, 0);
+    expect_ok(mlx_random_laplace(&res, &shape, 1, MLX_FLOAT32, 0.3f, 1.7f, key, stream), "laplace elsewhere");
+    expect_known(placed, 8, 0);
+    mlx_array out = {0};
+    expect_refusal(mlx_random_laplace(&out, &shape, 1, MLX_INT32, 0, 1, key, stream), out, "integers");
+}
+
+static void known_truncated_normal(void **state)
+{
+    static const uint32_t around_zero[] = {0x3ea77b8a, 0x3e2f58e6, 0xbed397a8, 0xbeeac408,
+                                           0x3eeebce7, 0xbec0fb20, 0xbf645234, 0xbf7db1bb},
+                          above[] = {0x3f528350, 0x3f8be924, 0x3f3f9f88, 0x3f39abcb,
+                                     0x3fb9f376, 0x3f451e6e, 0x3f0924fa, 0x3f00b84b};
+    int shape = 8, other = 3;
+    const float ends[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    mlx_array low = mlx_array_new_float(-1), high = mlx_array_new_float(1), half = mlx_array_new_float(0.5f),
+              each = mlx_array_new_data(ends, &shape, 1, MLX_FLOAT32), out = {0};
+    (void)state;
+    expect_ok(mlx_random_truncated_normal(&res, low, high, &shape, 1, MLX_FLOAT32, key, stream), "truncated");
+    expect_known(around_zero, 8, 8); /* the reference's erf is off by up to 3 ulp at the bounds, ours is not */
+    expect_ok(mlx_random_truncated_normal(&res, half, each, &shape, 1, MLX_FLOAT32, key, stream), "truncated above");
+    expect_known(above, 8, 8);
+    expect_refusal(mlx_random_truncated_normal(&out, low, each, &other, 1, MLX_FLOAT32, key, stream), out, "8 bounds");
+    expect_refusal(mlx_random_truncated_normal(&out, low, high, &shape, 1, MLX_INT32, key, stream), out, "integers");
+    mlx_array_free(low), mlx_array_free(high), mlx_array_free(half), mlx_array_free(each);
+}
+
+static int call_multivariate(const mlx_array *inputs, int count, mlx_array *outputs, const void *shape)
+{
+    (void)count;
+    return mlx_random_multivariate_normal(outputs, inputs[0], inputs[1], shape, shape ? 1 : 0, MLX_FLOAT32, key,
+                                          stream);
+}
+
+static void known_multivariate_normal(void **state)
+{
+    static const double want[] = {1.09246, 1.22629, 1.4195, -0.555205, -1.21864, -0.0639633};
+    static const uint32_t independent[] = {0x3ebcee27, 0xbeebdd9d, 0xbf5d76c0, 0x3f9aa2a6,
+                                           0x3f806472, 0xbf5eed20, 0xbecc0826, 0xbf2ac11b};
+    const int two[] = {2, 2}, batch[] = {5, 2}, wide[] = {2, 3};
+    int shape = 3;
+    mlx_array mean = mlx_array_new(), many = mlx_array_new(), eye = mlx_array_new(), uneven = mlx_array_new(),
+              out = {0}, cov = mlx_array_new_data((float[]){2, 0.5f, 0.5f, 1}, two, 2, MLX_FLOAT32),
+              one = mlx_array_new_float(0);
+    (void)state;
+    CHECK_EQ(mlx_zeros(&mean, two, 1, MLX_FLOAT32, stream) || mlx_zeros(&many, batch, 2, MLX_FLOAT32, stream) ||
+                 mlx_eye(&eye, 2, 2, 0, MLX_FLOAT32, stream) || mlx_zeros(&uneven, wide, 2, MLX_FLOAT32, stream),
+             0);
+    expect_ok(call_multivariate((mlx_array[]){mean, cov}, 2, &res, &shape), "multivariate");
+    struct numbers got = read_array(res);
+    CHECK_TRUE(got.shape.ndim == 2 && got.shape.dims[0] == 3 && got.shape.dims[1] == 2);
+    for (int i = 0; i < 6; i++) CHECK_NEAR(to_double(get(&got, i)), want[i], 1e-5);
+    numbers_free(&got);
+    expect_ok(call_multivariate((mlx_array[]){many, eye}, 2, &res, NULL), "multivariate without a shape");
+    got = read_array(res);
+    CHECK_TRUE(got.shape.ndim == 2 && got.shape.dims[0] == 5 && got.shape.dims[1] == 2);
+    for (int i = 0; i < 8; i++) {
+        float number;
+        memcpy(&number, &independent[i], sizeof number);
+        CHECK_NEAR(to_double(get(&got, i)), number, 1e-6);
+    }
+    numbers_free(&got);
+    run_both_ways(call_multivariate, &shape, (mlx_array[]){mean, cov}, 2, &got, 1, 1, "a covariance");
+    numbers_free(&got);
+    expect_refusal(call_multivariate((mlx_array[]){one, eye}, 2, &out, NULL), out, "a mean of no dimensions");
+    expect_refusal(call_multivariate((mlx_array[]){mean, mean}, 2, &out, NULL), out, "a covariance of one dimension");
+    expect_refusal(call_multivariate((mlx_array[]){mean, uneven}, 2, &out, NULL), out,
+                   "a covariance that is not square");
+    expect_refusal(call_multivariate((mlx_array[]){many, eye}, 2, &out, &shape), out, "5 means for 3 samples");
+    expect_refusal(mlx_random_multivariate_normal(&out, mean, cov, &shape, 1, MLX_FLOAT16, key, stream), out,
+                   "float16");
+    mlx_array_free(mean), mlx_array_free(many), mlx_array_free(eye), mlx_array_free(uneven), mlx_array_free(cov);
+    mlx_array_free(one);
+}
+
 static void keys_split(void **state)
 {
     mlx_array first = mlx_array_new(), second = mlx_array_new();
@@ -174,6 +274,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(known_words, set_up_key, drop_key),
         cmocka_unit_test_setup_teardown(known_uniform, set_up_key, drop_key),
+        cmocka_unit_test_setup_teardown(known_laplace, set_up_key, drop_key),
+        cmocka_unit_test_setup_teardown(known_truncated_normal, set_up_key, drop_key),
+        cmocka_unit_test_setup_teardown(known_multivariate_normal, set_up_key, drop_key),
         cmocka_unit_test_setup_teardown(keys_split, set_up_key, drop_key),
         cmocka_unit_test_setup_teardown(distributions, set_up_key, drop_key),
         cmocka_unit_test_setup_teardown(seeds, set_up_key, drop_key),

@@ -57,6 +57,25 @@ kiln_status kiln__run_contiguous(const struct kiln_node *node, struct kiln_array
     return status == KILN_OK ? kiln__copy_packed(in, out->data, err) : status;
 }
 
+/* Packed bytes are the bytes of any dtype that they are aligned for. */
+kiln_status kiln__run_reinterpret(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    struct kiln_array *in = node->inputs[0];
+    if (in->row_contiguous && (uintptr_t)in->data % kiln__dtype_size((enum kiln_dtype)out->dtype) == 0) {
+        kiln__output_view(out, in, 0, out->strides);
+        return KILN_OK;
+    }
+    kiln_status status = kiln__output_alloc(out, err);
+    return status == KILN_OK ? kiln__copy_packed(in, out->data, err) : status;
+}
+
+kiln_status kiln__run_depends(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
+{
+    (void)err;
+    kiln__output_view(out, node->inputs[0], 0, node->inputs[0]->strides);
+    return KILN_OK;
+}
+
 kiln_status kiln__run_concatenate(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)
 {
     size_t axis = (size_t)node->attrs[0];

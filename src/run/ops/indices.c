@@ -78,13 +78,20 @@ static kiln_status settle(const char *name, const struct kiln_array *indices, in
     return kiln__index_refuse(name, indices->dtype == KILN_UINT64, given, size, extent, err);
 }
 
-kiln_status kiln__indices_read(const char *name, const struct kiln_array *indices, int64_t size, int64_t extent,
-                               int64_t **out, kiln_error *err)
+kiln_status kiln__indices_values(const struct kiln_array *indices, int64_t **out, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
     int64_t *values = malloc(((size_t)indices->size + 1) * sizeof *values);
     if (!values) return kiln__no_memory(err, "indices");
     if (indices->size > 0) read_all(indices, values);
+    *out = values;
+    return KILN_OK;
+}
+
+kiln_status kiln__indices_read(const char *name, const struct kiln_array *indices, int64_t size, int64_t extent,
+                               int64_t **out, kiln_error *err)
+{
+    int64_t *values = NULL;
+    kiln_status status = kiln__indices_values(indices, &values, err);
     for (int64_t i = 0; i < indices->size && !status; i++)
         status = settle(name, indices, &values[i], size, extent, err);
     if (status)

@@ -6,6 +6,8 @@
 
 #include "array/array.h"
 
+/* *out = malloc'ed: the values of `indices`, a ready array of an integer dtype, in row-major order, as they are. */
+kiln_status kiln__indices_values(const struct kiln_array *indices, int64_t **out, kiln_error *err);
 /*
  * *out = malloc'ed: the values of `indices`, a ready array of an integer dtype, in row-major order; negative ones
  * counted from the end. Each is such that `extent` elements from there on lie inside an axis of `size`. KILN_INVALID

@@ -64,3 +64,11 @@ void kiln__vjp_concatenate(struct kiln_expression *e, const struct kiln_step *st
         first = end;
     }
 }
+
+/* What is only waited for has no part in the result. */
+void kiln__vjp_depends(struct kiln_expression *e, const struct kiln_step *step, struct kiln_array *cotangent,
+                       struct kiln_array **gradients)
+{
+    (void)e, (void)step;
+    gradients[0] = cotangent;
+}

@@ -28,6 +28,13 @@ struct kiln_array *kiln__vmap_gather_matmul(struct kiln_expression *e, const str
     return kiln__vmap_apply(e, v, inputs, NULL, 0);
 }
 
+/* Two matrices, segments, which may have any axes in front. */
+struct kiln_array *kiln__vmap_segmented(struct kiln_expression *e, const struct kiln_vmapped *v)
+{
+    if (v->is_mapped[0] || v->is_mapped[1]) return kiln__vmap_each(e, v);
+    return kiln__vmap_apply(e, v, v->inputs, NULL, 0);
+}
+
 /* ---- quantized matrices ------------------------------------------------------------------------------------------ */
 
 /* Rows of all slices are multiplied together: (size, batch, m, k) becomes (batch, size * m, k). */

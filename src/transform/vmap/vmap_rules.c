@@ -125,19 +125,29 @@ static struct kiln_array *elementwise(struct kiln_expression *e, const struct ki
 
 /* ---- attributes that name axes ----------------------------------------------------------------------------------- */
 
-/* The first attribute is an axis, of all inputs: reductions, sorting, concatenation, ... */
-static struct kiln_array *along_axis(struct kiln_expression *e, const struct kiln_vmapped *v)
+/* Attribute `at` is an axis of all inputs. */
+static struct kiln_array *along_attribute(struct kiln_expression *e, const struct kiln_vmapped *v, size_t at)
 {
     int64_t attrs[KILN_VMAP_ATTRS];
     memcpy(attrs, v->attrs, v->attr_count * sizeof *attrs);
-    attrs[0]++;
+    attrs[at]++;
     return kiln__vmap_all(e, v, attrs, v->attr_count);
 }
 
-/* The second one is: put_along_axis. */
+/* Reductions, sorting, concatenation, ... */
+static struct kiln_array *along_axis(struct kiln_expression *e, const struct kiln_vmapped *v)
+{
+    return along_attribute(e, v, 0);
+}
+
 static struct kiln_array *along_second(struct kiln_expression *e, const struct kiln_vmapped *v)
 {
-    return kiln__vmap_all(e, v, (int64_t[]){v->attrs[0], v->attrs[1] + 1}, 2);
+    return along_attribute(e, v, 1);
+}
+
+static struct kiln_array *along_fourth(struct kiln_expression *e, const struct kiln_vmapped *v)
+{
+    return along_attribute(e, v, 3);
 }
 
 static struct kiln_array *same_attributes(struct kiln_expression *e, const struct kiln_vmapped *v)
@@ -218,6 +228,17 @@ static struct kiln_array *rearrange(struct kiln_expression *e, const struct kiln
     return kiln__vmap_all(e, v, attrs, 1 + base + count);
 }
 
+/* The result is the first input; of the others it does not matter how many slices they have. */
+static struct kiln_array *depends(struct kiln_expression *e, const struct kiln_vmapped *v)
+{
+    struct kiln_array **inputs = list_of(e, v->count), *result = NULL;
+    for (size_t i = 1; inputs && i < v->count; i++) inputs[i] = v->inputs[i];
+    if (inputs) inputs[0] = kiln__vmap_input(e, v, 0);
+    if (inputs) result = kiln__vmap_apply(e, v, inputs, NULL, 0);
+    free(inputs);
+    return result;
+}
+
 /* ---- what placeholders do not reach ------------------------------------------------------------------------------ */
 
 /* Sources have no input that could be a placeholder; plans, deferred operations and layers are not made of them: a
@@ -243,6 +264,8 @@ kiln_vmap_rule *const kiln__vmap_rules[KILN_OP_COUNT] = {
     [KILN_OP_AS_STRIDED] = as_strided,
     [KILN_OP_REARRANGE] = rearrange,
     [KILN_OP_CONTIGUOUS] = same_attributes,
+    [KILN_OP_REINTERPRET] = same_attributes,
+    [KILN_OP_DEPENDS] = depends,
     [KILN_OP_CONCATENATE] = along_axis,
     [KILN_OP_SUM] = along_axis,
     [KILN_OP_PROD] = along_axis,
@@ -272,6 +295,7 @@ kiln_vmap_rule *const kiln__vmap_rules[KILN_OP_COUNT] = {
     [KILN_OP_MATMUL] = same_attributes,
     [KILN_OP_QUANTIZED_MATMUL] = kiln__vmap_quantized,
     [KILN_OP_GATHER_MATMUL] = kiln__vmap_gather_matmul,
+    [KILN_OP_SEGMENTED_MATMUL] = kiln__vmap_segmented,
     [KILN_OP_CHOLESKY] = same_attributes,
     [KILN_OP_INVERSE] = same_attributes,
     [KILN_OP_QR] = same_attributes,
@@ -280,6 +304,7 @@ kiln_vmap_rule *const kiln__vmap_rules[KILN_OP_COUNT] = {
     [KILN_OP_EIGH] = same_attributes,
     [KILN_OP_EIG] = same_attributes,
     [KILN_OP_FACTOR] = same_attributes,
+    [KILN_OP_FFT] = along_fourth,
     [KILN_OP_RANDOM_BITS] = dims_of_result,
     [KILN_OP_ATTENTION] = kiln__vmap_attention,
     [KILN_OP_DEFERRED] = unreached,

@@ -56,6 +56,6 @@ struct kiln_array *kiln__e_expand(struct kiln_expression *e, struct kiln_array *
 /* vmap_index.c: reading and writing through indices. vmap_products.c: products and attention. */
 kiln_vmap_rule kiln__vmap_take, kiln__vmap_gather, kiln__vmap_scatter, kiln__vmap_slice_dynamic,
     kiln__vmap_update_dynamic;
-kiln_vmap_rule kiln__vmap_quantized, kiln__vmap_gather_matmul, kiln__vmap_attention;
+kiln_vmap_rule kiln__vmap_quantized, kiln__vmap_gather_matmul, kiln__vmap_segmented, kiln__vmap_attention;
 
 #endif
