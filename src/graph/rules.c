@@ -189,12 +189,12 @@ kiln_status kiln__dtype_argreduce(const struct kiln_call *call, struct kiln_resu
     return KILN_OK;
 }
 
-/* cumulative sums and products: bool becomes int32. */
+/* cumulative sums and products: a sum of bool is int32. */
 kiln_status kiln__dtype_cumulative(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
     (void)err;
     enum kiln_dtype dtype = call->inputs[0]->dtype;
-    if (dtype == KILN_BOOL) dtype = KILN_INT32;
+    if (dtype == KILN_BOOL && call->op == KILN_OP_CUMSUM) dtype = KILN_INT32;
     all_dtypes(out, dtype, dtype);
     return KILN_OK;
 }

@@ -40,7 +40,7 @@ static void print_complex64(struct kiln_buffer *text, const char *data)
 {
     float parts[2];
     memcpy(parts, data, sizeof parts);
-    kiln__buffer_printf(text, "%g%s%gj", (double)parts[0], parts[1] >= 0 ? "+" : "", (double)parts[1]);
+    kiln__buffer_printf(text, "%g%s%gj", (double)parts[0], parts[1] < 0 ? "" : "+", (double)parts[1]);
 }
 
 static void (*const print_element[KILN_DTYPE_COUNT])(struct kiln_buffer *text, const char *data) = {

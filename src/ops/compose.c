@@ -319,6 +319,10 @@ kiln_status kiln__concatenate(struct kiln_array *const *arrays, size_t count, in
 {
     int64_t plain = 0;
     kiln_status status = require_all(arrays, count, "concatenate", err);
+    if (!status && count == 1 && arrays[0]->ndim == 0 && (axis == 0 || axis == -1)) {
+        *out = kiln__array_ref(arrays[0]);
+        return KILN_OK;
+    }
     if (!status) status = axis_attribute("concatenate", axis, arrays[0]->ndim, &plain, err);
     return status ? status : kiln__apply(KILN_OP_CONCATENATE, arrays, count, &plain, 1, out, err);
 }

@@ -25,11 +25,9 @@ static const char *name_of(const struct kiln_conv *how)
 static kiln_status check_numbers(const struct kiln_conv *how, kiln_error *err)
 {
     for (int i = 0; i < how->axes; i++) {
-        if (how->stride[i] < 1 || how->dilation[i] < 1 || how->groups < 1 ||
-            (how->padding[i] < 0 && how->kind != KILN_CONV_GENERAL))
-            return kiln__fail(err, KILN_INVALID,
-                              "[%s] stride %d, dilation %d and groups %d must be at least 1, padding %d at least 0.",
-                              name_of(how), how->stride[i], how->dilation[i], how->groups, how->padding[i]);
+        if (how->stride[i] < 1 || how->dilation[i] < 1 || how->groups < 1)
+            return kiln__fail(err, KILN_INVALID, "[%s] stride %d, dilation %d and groups %d must be at least 1.",
+                              name_of(how), how->stride[i], how->dilation[i], how->groups);
         if (how->gaps[i] < 0)
             return kiln__fail(err, KILN_INVALID, "[%s] input dilation %lld must be at least 1.", name_of(how),
                               how->gaps[i] + 1LL);

@@ -42,7 +42,8 @@ kiln_status kiln__arange(double start, double stop, double step, enum kiln_dtype
                          kiln_error *err)
 {
     if (dtype == KILN_BOOL) return kiln__fail(err, KILN_INVALID, "[arange] bool is not supported.");
-    double length = ceil((stop - start) / step);
+    double length = start == stop && step == 0 ? 0 : ceil((stop - start) / step);
+    if (isinf(step)) length = step > 0 ? start < stop : start > stop, step = 1; /* the first, or none */
     if (!isfinite(start) || !isfinite(stop) || isnan(length) || length > INT_MAX)
         return kiln__fail(err, KILN_INVALID, "[arange] From %g to %g in steps of %g there are not 0 to %d elements.",
                           start, stop, step, INT_MAX);

@@ -108,6 +108,15 @@ struct kiln_array *kiln__e_broadcast(struct kiln_expression *e, struct kiln_arra
     return apply_dims(e, kiln__broadcast_to, a, dims, ndim);
 }
 
+struct kiln_array *kiln__e_values(struct kiln_expression *e, struct kiln_array *a, const int *dims, size_t ndim)
+{
+    size_t extra = 0;
+    if (!a) return NULL;
+    while (a->ndim > ndim + extra && a->dims[extra] == 1) extra++;
+    if (extra) a = kiln__e_reshape(e, a, a->dims + extra, a->ndim - extra);
+    return kiln__e_broadcast(e, a, dims, ndim);
+}
+
 struct kiln_array *kiln__e_matmul(struct kiln_expression *e, struct kiln_array *a, struct kiln_array *b)
 {
     struct kiln_array *out = NULL;

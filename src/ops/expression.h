@@ -45,6 +45,8 @@ struct kiln_array *kiln__e_complex(struct kiln_expression *e, struct kiln_array 
 struct kiln_array *kiln__e_number(struct kiln_expression *e, double value, enum kiln_dtype dtype);
 struct kiln_array *kiln__e_reshape(struct kiln_expression *e, struct kiln_array *a, const int *dims, size_t ndim);
 struct kiln_array *kiln__e_broadcast(struct kiln_expression *e, struct kiln_array *a, const int *dims, size_t ndim);
+/* The same of values that are written there: leading axes of size 1 that they have beyond `ndim` are dropped. */
+struct kiln_array *kiln__e_values(struct kiln_expression *e, struct kiln_array *a, const int *dims, size_t ndim);
 struct kiln_array *kiln__e_matmul(struct kiln_expression *e, struct kiln_array *a, struct kiln_array *b);
 /* An array of these bytes, packed. */
 struct kiln_array *kiln__e_data(struct kiln_expression *e, const void *data, enum kiln_dtype dtype, const int *dims,

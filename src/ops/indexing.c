@@ -114,7 +114,7 @@ kiln_status kiln__put_along_axis(enum kiln_merge_mode mode, struct kiln_array *a
     if (!status) status = kiln__plain_axis(name, axis, a->ndim, &plain, err);
     if (!status) status = dims_along(name, indices, a, plain, dims, err);
     if (status) return status;
-    struct kiln_array *updates = kiln__e_broadcast(&e, kiln__e_astype(&e, values, a->dtype), dims, a->ndim);
+    struct kiln_array *updates = kiln__e_values(&e, kiln__e_astype(&e, values, a->dtype), dims, a->ndim);
     struct kiln_array *inputs[3] = {a, kiln__e_broadcast(&e, indices, dims, a->ndim), updates};
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_PUT_ALONG, inputs, 3, (int64_t[]){mode, plain}, 2), out);
 }
@@ -279,7 +279,7 @@ kiln_status kiln__slice_update(enum kiln_merge_mode mode, struct kiln_array *a, 
     if (cut) {
         const struct kiln_node *node = atomic_load_explicit(&cut->node, memory_order_acquire);
         memcpy(attrs + 1, node->attrs, node->attr_count * sizeof *attrs);
-        update = kiln__e_broadcast(&e, kiln__e_astype(&e, update, a->dtype), cut->dims, cut->ndim);
+        update = kiln__e_values(&e, kiln__e_astype(&e, update, a->dtype), cut->dims, cut->ndim);
     }
     struct kiln_array *inputs[2] = {a, cut ? update : NULL};
     return kiln__e_end(&e, kiln__e_apply(&e, KILN_OP_SLICE_UPDATE, inputs, 2, attrs, 1 + 3 * (size_t)a->ndim), out);

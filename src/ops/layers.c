@@ -105,7 +105,9 @@ static kiln_status check_layer_norm(const struct kiln_array *x, const struct kil
     if (x->ndim == 0) return kiln__fail(err, KILN_INVALID, "[layer_norm] Input must have at least 1 dimension, got 0.");
     *dtype = x->dtype;
     kiln_status status = check_row("Weight", x, weight, dtype, err);
-    if (!status) status = check_row("Bias", x, bias, dtype, err);
+    enum kiln_dtype with_bias = *dtype; /* a bias alone does not widen */
+    if (!status) status = check_row("Bias", x, bias, &with_bias, err);
+    if (weight) *dtype = with_bias;
     if (status || kiln__dtype_is_float(*dtype)) return status;
     return kiln__fail(err, KILN_INVALID, "[layer_norm] %s is not supported: expected a float type.",
                       kiln__dtypes[*dtype].name);

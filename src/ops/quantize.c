@@ -335,7 +335,10 @@ kiln_status kiln__dequantize(const char *name, const struct kiln_quantized *q, s
     struct kiln_array *codes = unpack(&e, q->w, &how);
     struct kiln_array *values =
         how.mode == KILN_AFFINE ? affine_values(&e, codes, q) : float_values(&e, codes, q, how.mode);
-    values = kiln__e_astype(&e, values, dtype == KILN_DTYPE_COUNT ? dtype_of(q, how.mode) : dtype);
+    values = kiln__e_astype(&e, values,
+                            dtype != KILN_DTYPE_COUNT ? dtype
+                            : q->global_scale         ? KILN_FLOAT32
+                                                      : dtype_of(q, how.mode));
     return kiln__e_end(&e, join_last(&e, values, q->w, size), out);
 }
 

@@ -52,7 +52,7 @@ kiln_status kiln__random_words(struct kiln_dims shape, int width, struct kiln_ar
 kiln_status kiln__random_split(struct kiln_array *key, int count, struct kiln_array **out, kiln_error *err)
 {
     if (!key) return kiln__fail(err, KILN_INVALID, "[split] key is empty.");
-    if (count < 1) return kiln__fail(err, KILN_INVALID, "[split] num is %d; expected at least 1.", count);
+    if (count < 0) return kiln__fail(err, KILN_INVALID, "[split] num is %d; expected at least 0.", count);
     return kiln__random_bits((int[]){count, 2}, 2, key, out, err);
 }
 

@@ -60,9 +60,10 @@ struct kiln_array *kiln__e_reduce_axis(struct kiln_expression *e, enum kiln_op o
     return reduce_one(e, op, a, axis, true);
 }
 
-/* A reduction over no axes: of one element each, which gives the dtype of the reduction. */
+/* A reduction over no axes: of one element each, which gives the dtype of the reduction; a sum or product is `a`. */
 static struct kiln_array *reduce_none(struct kiln_expression *e, enum kiln_op op, struct kiln_array *a)
 {
+    if (op == KILN_OP_SUM || op == KILN_OP_PROD) return a;
     struct kiln_array *row = kiln__e_apply(e, KILN_OP_EXPAND_DIMS, &a, 1, (int64_t[]){0}, 1);
     return reduce_one(e, op, row, 0, false);
 }

@@ -34,12 +34,12 @@ kiln_status kiln__flatten(struct kiln_array *a, int first, int last, struct kiln
     kiln_status status = require(a, "flatten", err);
     if (status) return status;
     if (a->ndim == 0) return kiln__reshape(a, (int[]){1}, 1, out, err);
-    status = kiln__plain_axis("flatten", first, a->ndim, &start, err);
-    if (!status) status = kiln__plain_axis("flatten", last, a->ndim, &end, err);
-    if (status) return status;
+    start = first >= 0 ? first : first < -a->ndim ? 0 : first + a->ndim;
+    end = last >= a->ndim ? a->ndim - 1 : last < 0 ? last + a->ndim : last;
     if (start > end)
-        return kiln__fail(err, KILN_INVALID, "[flatten] The first axis, %d, can't come after the last one, %d.", first,
-                          last);
+        return kiln__fail(err, KILN_INVALID,
+                          "[flatten] The first axis, %d, can't come after the last one, %d, of %d dimensions.", first,
+                          last, a->ndim);
     for (int i = 0; i < start; i++) dims[ndim++] = a->dims[i];
     for (int i = start; i <= end; i++) product *= a->dims[i];
     if (product > INT_MAX)

@@ -265,7 +265,7 @@ static void bad_input_is_refused(void **state)
     expect_refusal(mlx_random_uniform(&out, one, one, &shape, 1, MLX_INT32, key, stream), out, "uniform integers");
     expect_refusal(mlx_random_uniform(&out, none, one, &shape, 1, MLX_FLOAT32, key, stream), out, "no bound");
     expect_refusal(mlx_random_categorical(&out, one, 0, key, stream), out, "an axis too large");
-    expect_refusal(mlx_random_split_num(&out, key, 0, stream), out, "no keys");
+    expect_refusal(mlx_random_split_num(&out, key, -1, stream), out, "fewer than no keys");
     mlx_array_free(one);
 }
 

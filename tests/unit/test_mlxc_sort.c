@@ -216,8 +216,7 @@ static struct scalar start_of(double start, mlx_dtype dtype)
 static void check_running(const struct running *running, const struct numbers *in, int axis, bool reverse,
                           bool inclusive)
 {
-    bool sums = running->function == mlx_cumsum || running->function == mlx_cumprod;
-    mlx_dtype dtype = sums && in->dtype == MLX_BOOL ? MLX_INT32 : in->dtype;
+    mlx_dtype dtype = running->function == mlx_cumsum && in->dtype == MLX_BOOL ? MLX_INT32 : in->dtype;
     mlx_dtype wide = dtype == MLX_FLOAT16 || dtype == MLX_BFLOAT16 ? MLX_FLOAT32 : dtype;
     struct numbers want = numbers_new(dtype, &in->shape), got;
     mlx_array a = make_array(in, axis % LAYOUT_COUNT), res = mlx_array_new();
