@@ -21,19 +21,19 @@ enum kiln_fft_norm { KILN_FFT_BACKWARD, KILN_FFT_ORTHO, KILN_FFT_FORWARD, KILN_F
 enum { KILN_FFT_ATTRS = 5 };
 
 struct kiln_fft_attrs {
+    int axis;
     enum kiln_fft_kind kind;
     bool is_inverse;
     enum kiln_fft_norm norm;
-    int axis;
     int n; /* of KILN_FFT_HALF the numbers that it makes, else 0 */
 };
 
 static inline struct kiln_fft_attrs kiln__fft_attrs(const int64_t attrs[KILN_FFT_ATTRS])
 {
-    return (struct kiln_fft_attrs){.kind = (enum kiln_fft_kind)attrs[0],
-                                   .is_inverse = attrs[1],
-                                   .norm = (enum kiln_fft_norm)attrs[2],
-                                   .axis = (int)attrs[3],
+    return (struct kiln_fft_attrs){.axis = (int)attrs[0],
+                                   .kind = (enum kiln_fft_kind)attrs[1],
+                                   .is_inverse = attrs[2],
+                                   .norm = (enum kiln_fft_norm)attrs[3],
                                    .n = (int)attrs[4]};
 }
 

@@ -8,18 +8,18 @@ kiln_status kiln__dtype_fft(const struct kiln_call *call, struct kiln_result *ou
 {
     kiln_status status = kiln__expect_attrs(call, KILN_FFT_ATTRS, err);
     if (status) return status;
-    if (call->attrs[0] < 0 || call->attrs[0] >= KILN_FFT_KINDS || call->attrs[2] < 0 ||
-        call->attrs[2] >= KILN_FFT_NORMS)
-        return kiln__refuse(call, err, "There is no kind %lld or norm %lld.", (long long)call->attrs[0],
-                            (long long)call->attrs[2]);
-    out->first = out->rest = call->attrs[0] == KILN_FFT_REAL ? KILN_FLOAT32 : KILN_COMPLEX64;
-    out->dtype = call->attrs[0] == KILN_FFT_HALF ? KILN_FLOAT32 : KILN_COMPLEX64;
+    if (call->attrs[1] < 0 || call->attrs[1] >= KILN_FFT_KINDS || call->attrs[3] < 0 ||
+        call->attrs[3] >= KILN_FFT_NORMS)
+        return kiln__refuse(call, err, "There is no kind %lld or norm %lld.", (long long)call->attrs[1],
+                            (long long)call->attrs[3]);
+    out->first = out->rest = call->attrs[1] == KILN_FFT_REAL ? KILN_FLOAT32 : KILN_COMPLEX64;
+    out->dtype = call->attrs[1] == KILN_FFT_HALF ? KILN_FLOAT32 : KILN_COMPLEX64;
     return KILN_OK;
 }
 
 kiln_status kiln__shape_fft(const struct kiln_call *call, struct kiln_result *out, kiln_error *err)
 {
-    kiln_status status = kiln__expect_axis(call, 3, call->inputs[0]->ndim, err);
+    kiln_status status = kiln__expect_axis(call, 0, call->inputs[0]->ndim, err);
     if (status) return status;
     struct kiln_fft_attrs attrs = kiln__fft_attrs(call->attrs);
     int *n = &out->dims[attrs.axis];

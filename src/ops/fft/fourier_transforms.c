@@ -76,7 +76,7 @@ static struct kiln_array *resized(struct kiln_expression *e, struct kiln_array *
 static struct kiln_array *transformed(struct kiln_expression *e, struct kiln_array *a, struct kiln_fft how, int axis,
                                       int n)
 {
-    const int64_t attrs[KILN_FFT_ATTRS] = {how.kind, how.is_inverse, how.norm, axis, n};
+    const int64_t attrs[KILN_FFT_ATTRS] = {axis, how.kind, how.is_inverse, how.norm, n};
     return a ? kiln__e_apply(e, KILN_OP_FFT, &a, 1, attrs, KILN_FFT_ATTRS) : NULL;
 }
 

@@ -8,12 +8,20 @@
 /* ---- rules of the two general kinds -------------------------------------------------------------------------------
  */
 
+/* Cotangents of complex numbers are gradients: real and imaginary part say how the parts of the number matter. So what
+ * a cotangent is multiplied with is conjugated, and a tangent is not. */
+static struct kiln_array *adjoint(struct kiln_expression *e, struct kiln_array *partial)
+{
+    bool is_complex = partial && partial->dtype == KILN_COMPLEX64;
+    return is_complex ? kiln__e_unary(e, KILN_OP_CONJUGATE, partial) : partial;
+}
+
 static void vjp_by_partials(struct kiln_expression *e, const struct kiln_step *step, struct kiln_array *cotangent,
                             struct kiln_array **gradients)
 {
     kiln_partial *partial = kiln__gradient_rules[step->op].partial;
     for (uint32_t k = 0; k < step->count; k++)
-        if (step->wanted[k]) gradients[k] = kiln__e_times(e, cotangent, partial(e, step, k));
+        if (step->wanted[k]) gradients[k] = kiln__e_times(e, cotangent, adjoint(e, partial(e, step, k)));
 }
 
 static struct kiln_array *jvp_by_partials(struct kiln_expression *e, const struct kiln_step *step,

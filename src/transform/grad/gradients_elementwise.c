@@ -141,7 +141,7 @@ void kiln__vjp_abs(struct kiln_expression *e, const struct kiln_step *step, stru
 void kiln__vjp_imag(struct kiln_expression *e, const struct kiln_step *step, struct kiln_array *cotangent,
                     struct kiln_array **gradients)
 {
-    static const float unit[2] = {0, -1};
+    static const float unit[2] = {0, 1};
     (void)step;
     gradients[0] = BINARY(MULTIPLY, cotangent, kiln__e_data(e, unit, KILN_COMPLEX64, NULL, 0));
 }

@@ -53,14 +53,6 @@ void kiln__vjp_gather_matmul(struct kiln_expression *e, const struct kiln_step *
     if (step->wanted[1]) gradients[1] = list_gradient(e, step, cotangent);
 }
 
-/* y = inv(x): -y' @ c @ y' */
-void kiln__vjp_inverse(struct kiln_expression *e, const struct kiln_step *step, struct kiln_array *cotangent,
-                       struct kiln_array **gradients)
-{
-    struct kiln_array *turned = kiln__e_matrix_transpose(e, step->output);
-    gradients[0] = kiln__e_minus(e, product(e, product(e, turned, cotangent), turned));
-}
-
 /* (segments, k): 1 where the segment has column k, else 0. */
 static struct kiln_array *segment_members(struct kiln_expression *e, const struct kiln_step *step)
 {

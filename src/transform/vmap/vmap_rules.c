@@ -145,11 +145,6 @@ static struct kiln_array *along_second(struct kiln_expression *e, const struct k
     return along_attribute(e, v, 1);
 }
 
-static struct kiln_array *along_fourth(struct kiln_expression *e, const struct kiln_vmapped *v)
-{
-    return along_attribute(e, v, 3);
-}
-
 static struct kiln_array *same_attributes(struct kiln_expression *e, const struct kiln_vmapped *v)
 {
     return kiln__vmap_all(e, v, v->attrs, v->attr_count);
@@ -304,7 +299,7 @@ kiln_vmap_rule *const kiln__vmap_rules[KILN_OP_COUNT] = {
     [KILN_OP_EIGH] = same_attributes,
     [KILN_OP_EIG] = same_attributes,
     [KILN_OP_FACTOR] = same_attributes,
-    [KILN_OP_FFT] = along_fourth,
+    [KILN_OP_FFT] = along_axis,
     [KILN_OP_RANDOM_BITS] = dims_of_result,
     [KILN_OP_ATTENTION] = kiln__vmap_attention,
     [KILN_OP_DEFERRED] = unreached,
