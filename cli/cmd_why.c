@@ -51,47 +51,6 @@ static size_t length_of(const kiln_difference *difference)
     return strlen(difference->content) + strlen(difference->call) + strlen(difference->text);
 }
 
-static bool is_candidate(const kiln_entry *entry, const kiln_entry_info *of)
-{
-    kiln_entry_info info;
-    kiln_entry_describe(entry, &info);
-    return strcmp(info.function, of->function) == 0 && strcmp(info.digest, of->digest) != 0 && !is_manifest(entry);
-}
-
-/* The artifact of the same function with the shortest list of differences. `pair->was` stays NULL when there is none.
- */
-static kiln_status find_nearest(const kiln_inspector *inspector, struct pair *pair, kiln_error *err)
-{
-    kiln_entry_info of;
-    kiln_entry_describe(pair->is, &of);
-    for (size_t i = 0; i < kiln_inspect_count(inspector); i++) {
-        kiln_entry *entry = NULL;
-        kiln_difference difference;
-        if (kiln_entry_open(inspector, i, &entry, NULL) != KILN_OK)
-            continue; /* damaged files are reported by `kiln verify` */
-        if (!is_candidate(entry, &of)) {
-            kiln_entry_close(entry);
-            continue;
-        }
-        kiln_status status = kiln_entry_compare(entry, pair->is, &difference, err);
-        if (status != KILN_OK) {
-            kiln_entry_close(entry);
-            return status;
-        }
-        bool is_nearer = !pair->was || length_of(&difference) < length_of(&pair->difference);
-        if (is_nearer) {
-            kiln_entry_close(pair->was);
-            if (pair->difference.content) kiln_difference_release(&pair->difference);
-            pair->was = entry;
-            pair->difference = difference;
-        } else {
-            kiln_entry_close(entry);
-            kiln_difference_release(&difference);
-        }
-    }
-    return KILN_OK;
-}
-
 /* ---- printing ------------------------------------------------------------------------------------------------ */
 
 static void print_part(const char *title, const char *words)
@@ -133,7 +92,7 @@ static int explain(const struct command *command, const struct options *options,
         status = open_entry(inspector, options->operands[0], &pair->was, &err);
         if (status == KILN_OK) status = kiln_entry_compare(pair->was, pair->is, &pair->difference, &err);
     } else if (status == KILN_OK) {
-        status = find_nearest(inspector, pair, &err);
+        status = kiln_inspect_nearest(inspector, pair->is, &pair->was, &pair->difference, &err);
     }
     if (status != KILN_OK) return failure(command, err.text);
     kiln_entry_info was, is;

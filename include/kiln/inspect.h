@@ -137,6 +137,12 @@ typedef struct kiln_difference {
 kiln_status kiln_entry_compare(const kiln_entry *was, const kiln_entry *is, kiln_difference *out, kiln_error *err);
 void kiln_difference_release(kiln_difference *difference); /* NULL is fine */
 
+/* The artifact of the same function, by the name it was first compiled for, with the shortest list of differences from
+ * `of`. *nearest is NULL where there is none, and `out` is untouched; else close it and release *out. Damaged files and
+ * manifests are passed over. KILN_INVALID, KILN_NO_MEMORY. */
+kiln_status kiln_inspect_nearest(const kiln_inspector *inspector, const kiln_entry *of, kiln_entry **nearest,
+                                 kiln_difference *out, kiln_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -295,13 +295,24 @@ static kiln_status add_watch(kiln_function *function, enum kiln_item kind, const
 kiln_status kiln_watch(kiln_function *function, const char *module, const char *name, const void *address, size_t size,
                        kiln_error *err)
 {
+    return kiln_watch_as(function, module, name, address, size, KILN_WATCHED_BYTES, err);
+}
+
+kiln_status kiln_watch_as(kiln_function *function, const char *module, const char *name, const void *address,
+                          size_t size, kiln_watched_kind kind, kiln_error *err)
+{
     enum { LARGEST = KILN_SIGNATURE_LARGEST * sizeof(uint64_t) };
     if (!function || !module || !name || !*name || !address || !size || size > LARGEST)
         return kiln__fail(
             err, KILN_INVALID,
             "kiln_watch: needs a function, a module, a name, an address and a size of 1 to %zu bytes, not %zu",
             (size_t)LARGEST, size);
-    return add_watch(function, KILN_ITEM_MEMORY, module, name, address, size, NULL, err);
+    if ((unsigned)kind > KILN_WATCHED_BOOL)
+        return kiln__fail(err, KILN_INVALID, "kiln_watch_as: kind %d is none of kiln_watched_kind, 0 to %d", (int)kind,
+                          KILN_WATCHED_BOOL);
+    kiln_status status = add_watch(function, KILN_ITEM_MEMORY, module, name, address, size, NULL, err);
+    if (!status) kiln__watches_set_kind(&function->watches, module, name, kind);
+    return status;
 }
 
 kiln_status kiln_watch_env(kiln_function *function, const char *name, kiln_error *err)

@@ -5,6 +5,7 @@
  * Text from outside is quoted unless it is plain; what is too long to show is shown in part, with its size and a hash.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/hash.h"
 #include "device/device.h"
@@ -87,6 +88,56 @@ static void print_bytes(const void *data, size_t size, struct kiln_buffer *out)
     }
 }
 
+/* As few digits as tell it from its neighbours: 0.1, and not 0.10000000000000001. */
+static void print_float(const void *data, size_t size, struct kiln_buffer *out)
+{
+    float narrow = 0;
+    double wide = 0;
+    char text[40];
+    bool is_narrow = size == sizeof narrow;
+    memcpy(is_narrow ? (void *)&narrow : (void *)&wide, data, size);
+    if (is_narrow) wide = (double)narrow;
+    int digits = 1, most = is_narrow ? 9 : 17;
+    for (; digits < most; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, wide);
+        double read = strtod(text, NULL);
+        if (is_narrow ? (float)read == narrow : read == wide) break;
+    }
+    kiln__buffer_printf(out, "%.*g", digits, wide);
+}
+
+static void print_unsigned(const void *data, size_t size, struct kiln_buffer *out)
+{
+    uint64_t value = 0;
+    memcpy(&value, data, size); /* little-endian */
+    kiln__buffer_printf(out, "%llu", (unsigned long long)value);
+}
+
+static void print_integer(const void *data, size_t size, struct kiln_buffer *out)
+{
+    uint64_t value = 0;
+    memcpy(&value, data, size);
+    unsigned unused = 64 - 8 * (unsigned)size;
+    kiln__buffer_printf(out, "%lld", (long long)(value << unused) >> unused);
+}
+
+static void print_memory(const struct kiln_watch *watch, const void *data, size_t size, struct kiln_buffer *out)
+{
+    bool is_number = size == 1 || size == 2 || size == 4 || size == 8;
+    switch (is_number ? atomic_load_explicit(&watch->value_kind, memory_order_relaxed) : KILN_WATCHED_BYTES) {
+    case KILN_WATCHED_FLOAT:
+        if (size >= 4) return print_float(data, size, out);
+        break;
+    case KILN_WATCHED_BOOL:
+        return kiln__buffer_printf(out, "%s", *(const unsigned char *)data ? "true" : "false");
+    case KILN_WATCHED_UNSIGNED:
+        return print_unsigned(data, size, out);
+    case KILN_WATCHED_SIGNED:
+        return print_integer(data, size, out);
+    }
+    print_bytes(data, size, out);
+}
+
 /* The first digits of a digest tell contents apart; a name stands in front of it. */
 static void print_content(const char *hex, size_t size, struct kiln_buffer *out)
 {
@@ -113,7 +164,7 @@ void kiln__value_print(const struct kiln_watched *watched, struct kiln_buffer *o
     else if (watched->watch->kind == KILN_ITEM_ENVIRONMENT)
         print_text(watched->data, watched->size - 1, out);
     else
-        print_bytes(watched->data, watched->size, out);
+        print_memory(watched->watch, watched->data, watched->size, out);
 }
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */

@@ -206,12 +206,21 @@ kiln_status kiln__watches_add(struct kiln_watches *watches, enum kiln_item kind,
     return KILN_OK;
 }
 
+void kiln__watches_set_kind(struct kiln_watches *watches, const char *module, const char *name, kiln_watched_kind kind)
+{
+    for (struct kiln_watch *watch = atomic_load(&watches->first); watch; watch = atomic_load(&watch->next))
+        if (watch->kind == KILN_ITEM_MEMORY && !strcmp(watch->module, module) && !strcmp(watch->name, name))
+            atomic_store_explicit(&watch->value_kind, (uint8_t)kind, memory_order_relaxed);
+}
+
 kiln_status kiln__watches_copy(struct kiln_watches *to, const struct kiln_watches *from, kiln_error *err)
 {
     for (struct kiln_watch *watch = atomic_load(&from->first); watch; watch = atomic_load(&watch->next)) {
         kiln_status status = kiln__watches_add(to, watch->kind, watch->module, watch->name, watch->address, watch->size,
                                                watch->var, err);
         if (status) return status;
+        if (watch->kind == KILN_ITEM_MEMORY)
+            kiln__watches_set_kind(to, watch->module, watch->name, (kiln_watched_kind)atomic_load(&watch->value_kind));
     }
     return KILN_OK;
 }

@@ -23,10 +23,11 @@
 
 struct kiln_watch {
     _Atomic(struct kiln_watch *) next;
-    enum kiln_item kind; /* KILN_ITEM_MEMORY, _ENVIRONMENT, _VARIABLE or _FILE */
-    uint32_t index;      /* environment: of base/environment.h */
-    uint32_t width;      /* memory: of key/live_memory.h */
-    const void *address; /* memory */
+    enum kiln_item kind;        /* KILN_ITEM_MEMORY, _ENVIRONMENT, _VARIABLE or _FILE */
+    uint32_t index;             /* environment: of base/environment.h */
+    uint32_t width;             /* memory: of key/live_memory.h */
+    _Atomic uint8_t value_kind; /* memory: kiln_watched_kind */
+    const void *address;        /* memory */
     size_t size;
     kiln_var *var;
     struct kiln_tracked_file *file; /* a reference; the name is its path */
@@ -44,6 +45,8 @@ struct kiln_watches {
  * size is KILN_INVALID; so is a module that is known by the name of another one. */
 kiln_status kiln__watches_add(struct kiln_watches *watches, enum kiln_item kind, const char *module, const char *name,
                               const void *address, size_t size, kiln_var *var, kiln_error *err);
+/* How a memory watch's value is said. From every thread: what prints it meanwhile says it in one way or the other. */
+void kiln__watches_set_kind(struct kiln_watches *watches, const char *module, const char *name, kiln_watched_kind kind);
 kiln_status kiln__watches_copy(struct kiln_watches *to, const struct kiln_watches *from, kiln_error *err);
 void kiln__watches_release(struct kiln_watches *watches);
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "device/gpu.h"
 #include "mlxc/abi_device.h"
 #include "run/eval.h"
@@ -149,7 +150,10 @@ mlx_stream mlx_default_gpu_stream_new(void)
 {
     mlx_stream made = {NULL};
     struct kiln_device_box first = {MLX_GPU, 0};
-    if (!kiln__device_exists(first)) return mlx_default_cpu_stream_new();
+    if (!kiln__device_exists(first)) {
+        kiln__log_once("mlx_default_gpu_stream_new(): there is no GPU; the CPU is used (kiln doctor says why)");
+        return mlx_default_cpu_stream_new();
+    }
     give(&made, default_stream(first));
     return made;
 }

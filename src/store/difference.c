@@ -66,3 +66,68 @@ void kiln_difference_release(kiln_difference *difference)
     free(difference->text);
     memset(difference, 0, sizeof *difference);
 }
+
+/* ---- the nearest one ------------------------------------------------------------------------------------------- */
+
+static size_t length_of(const kiln_difference *difference)
+{
+    return strlen(difference->content) + strlen(difference->call) + strlen(difference->text);
+}
+
+static bool is_candidate(const kiln_entry *entry, const kiln_entry_info *of)
+{
+    kiln_entry_info info;
+    kiln_entry_describe(entry, &info);
+    bool is_other = strcmp(info.function, of->function) == 0 && strcmp(info.digest, of->digest) != 0;
+    return is_other && strcmp(kiln_entry_kind(entry), "manifest") != 0;
+}
+
+struct nearest {
+    kiln_entry *entry;
+    kiln_difference difference;
+};
+
+static void release_nearest(struct nearest *nearest)
+{
+    if (nearest->entry) kiln_difference_release(&nearest->difference);
+    kiln_entry_close(nearest->entry);
+    *nearest = (struct nearest){NULL};
+}
+
+/* Takes `entry`, which is kept if it is nearer. */
+static kiln_status try_entry(struct nearest *nearest, kiln_entry *entry, const kiln_entry *of, kiln_error *err)
+{
+    struct nearest other = {.entry = entry};
+    kiln_status status = kiln_entry_compare(entry, of, &other.difference, err);
+    if (status) {
+        kiln_entry_close(entry);
+        return status;
+    }
+    bool is_nearer = !nearest->entry || length_of(&other.difference) < length_of(&nearest->difference);
+    release_nearest(is_nearer ? nearest : &other);
+    if (is_nearer) *nearest = other;
+    return KILN_OK;
+}
+
+kiln_status kiln_inspect_nearest(const kiln_inspector *inspector, const kiln_entry *of, kiln_entry **nearest,
+                                 kiln_difference *out, kiln_error *err)
+{
+    if (!inspector || !of || !nearest || !out)
+        return kiln__fail(err, KILN_INVALID, "kiln_inspect_nearest: needs a folder, an entry and pointers for results");
+    kiln_entry_info info;
+    kiln_entry_describe(of, &info);
+    struct nearest found = {NULL};
+    kiln_status status = KILN_OK;
+    for (size_t i = 0; i < kiln_inspect_count(inspector) && !status; i++) {
+        kiln_entry *entry = NULL;
+        if (kiln_entry_open(inspector, i, &entry, NULL) != KILN_OK) continue;
+        if (is_candidate(entry, &info))
+            status = try_entry(&found, entry, of, err);
+        else
+            kiln_entry_close(entry);
+    }
+    if (status) return release_nearest(&found), status;
+    *nearest = found.entry;
+    if (found.entry) *out = found.difference;
+    return KILN_OK;
+}

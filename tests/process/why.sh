@@ -30,3 +30,13 @@ exits 1 "$kiln" audit "$build/tests/forgetful"
 says err "forgetful: line 1 was \"scale 1\", is \"scale 2\""
 exits 0 "$kiln" audit -- "$build/tests/forgetful" watched
 says err "; 0 give something else now"
+
+# The first compile of a process is told beside what is stored.
+export KILN_CACHE_DIR="$work/nearest"
+KILN_LOG=miss "$bin/swiglu" 2>log >/dev/null
+says log "nearest stored to swiglu: none, the folder has no other artifact of it"
+KILN_OPT_LEVEL=3 KILN_LOG=miss "$bin/swiglu" 2>log >/dev/null
+says log "option opt_level was 2, is 3"
+expect "lines of the nearest" "$(grep -c 'nearest stored' log)" 1
+KILN_OPT_LEVEL=1 "$bin/swiglu" 2>log >/dev/null
+expect "what is said unasked" "$(cat log)" ""

@@ -445,6 +445,35 @@ static void test_read(void **state)
     CHECK_EQ(world->fake.unlinks, 3);
 }
 
+/* A value is said as what it is, and no key knows what that was. */
+static void test_values_in_words(void **state)
+{
+    struct world *world = *state;
+    kiln_function *f = make(world, "f", KILN_KEY_REQUEST);
+    static double scale = 0.1;
+    static const float *third = (const float[]){1};
+    static bool is_on;
+    static signed char small = -3;
+    static unsigned large = 4000000000u;
+    static int plain = -5;
+    CHECK_STATUS(KILN_WATCH_IN(f, "m", scale), KILN_OK);
+    CHECK_STATUS(kiln_watch_as(f, "m", "third", third, sizeof *third, KILN_WATCHED_FLOAT, NULL), KILN_OK);
+    CHECK_STATUS(KILN_WATCH_IN(f, "m", is_on), KILN_OK);
+    CHECK_STATUS(KILN_WATCH_IN(f, "m", small), KILN_OK);
+    CHECK_STATUS(KILN_WATCH_IN(f, "m", large), KILN_OK);
+    CHECK_STATUS(KILN_WATCH_IN(f, "m", plain), KILN_OK);
+    CHECK_STATUS(kiln_watch_as(f, "m", "plain", &plain, 4, (kiln_watched_kind)5, NULL), KILN_INVALID);
+    get(f, NO_ARGS);
+    scale = 1e-300, is_on = true, small = 4, large = 1, plain = 7;
+    get(f, NO_ARGS);
+    CHECK_CONTAINS(kiln_why(), "m: scale was 0.1, is 1e-300");
+    CHECK_CONTAINS(kiln_why(), "m: is_on was false, is true");
+    CHECK_CONTAINS(kiln_why(), "m: small was -3, is 4");
+    CHECK_CONTAINS(kiln_why(), "m: large was 4000000000, is 1");
+    CHECK_CONTAINS(kiln_why(), "m: plain was -5, is 7");
+    kiln_function_free(f);
+}
+
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -464,6 +493,7 @@ int main(void)
         WITH_WORLD(test_cycles),
         WITH_WORLD(test_long_chain),
         WITH_WORLD(test_read),
+        WITH_WORLD(test_values_in_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #include "cache/kernels/compile_once.h"
 #include "cache/kernels/compiler_steps.h"
 #include "cache/kernels/manifest.h"
+#include "cache/kernels/nearest.h"
 
 /* ---- what an artifact says about itself ----------------------------------------------------------------------- */
 
@@ -227,6 +228,7 @@ static enum kiln_outcome keep(const struct kiln_job *job, struct kiln_compiled *
     name_toolchain(job);
     if (job->set.size) kiln__manifest_add(job, job->set, ticket);
     *out = share(compiled->artifact);
+    kiln__tell_nearest(job);
     return KILN_DONE;
 }
 
