@@ -26,7 +26,7 @@ struct kiln_record kiln__record_begin(enum kiln_deferred op)
     record.arrays = NULL;
     record.array_count = record.next_array = 0;
     record.number_count = record.next_number = 1;
-    record.is_too_long = record.is_damaged = false;
+    record.is_too_long = record.is_damaged = record.is_checked = false;
     record.required_arrays = 0;
     record.numbers[0] = op;
     return record;
@@ -79,6 +79,14 @@ int64_t kiln__recorded_number(struct kiln_record *record)
     return 0;
 }
 
+int kiln__recorded_choice(struct kiln_record *record, int64_t count)
+{
+    int64_t number = kiln__recorded_number(record);
+    if (number >= 0 && number < count) return (int)number;
+    record->is_damaged = true;
+    return 0;
+}
+
 float kiln__recorded_real(struct kiln_record *record)
 {
     int32_t bits = (int32_t)kiln__recorded_number(record);
@@ -95,6 +103,7 @@ size_t kiln__recorded_numbers(struct kiln_record *record, int numbers[KILN_RECOR
         count = 0;
     }
     for (size_t i = 0; i < count; i++) numbers[i] = (int)kiln__recorded_number(record);
+    if (record->is_checked) memset(numbers + count, 0, (KILN_RECORD_NUMBERS - count) * sizeof *numbers);
     return count;
 }
 

@@ -28,7 +28,8 @@ struct kiln_record {
     size_t array_count, number_count;
     size_t next_array, next_number; /* to be read */
     bool is_too_long;
-    bool is_damaged;          /* while it was read: something was missing */
+    bool is_checked;          /* its numbers may be any: lists are filled up with zeros */
+    bool is_damaged;          /* while it was read: something was missing, or can't be */
     unsigned required_arrays; /* of those still to be read; in the place of a missing one stands the first */
     struct kiln_array *few[KILN_RECORD_ARRAYS];
     int64_t numbers[KILN_RECORD_NUMBERS]; /* first the operation */
@@ -53,6 +54,8 @@ void kiln__record_numbers(struct kiln_record *record, const int *numbers, size_t
 
 struct kiln_array *kiln__recorded_array(struct kiln_record *record);
 int64_t kiln__recorded_number(struct kiln_record *record);
+/* A number from 0 to count - 1. */
+int kiln__recorded_choice(struct kiln_record *record, int64_t count);
 float kiln__recorded_real(struct kiln_record *record);
 /* Points into the caller's `numbers`, or is as long as KILN_RECORD_NUMBERS; returns how many there are. */
 size_t kiln__recorded_numbers(struct kiln_record *record, int numbers[KILN_RECORD_NUMBERS]);

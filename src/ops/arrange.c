@@ -323,7 +323,8 @@ kiln_status kiln__replay_broadcast_arrays(struct kiln_record *record, struct kil
     size_t ndim = 0;
     kiln_status status = join_shapes(record->arrays, record->array_count, dims, &ndim, err);
     if (status) return status;
-    return kiln__broadcast_to(record->arrays[kiln__recorded_number(record)], dims, ndim, out, err);
+    return kiln__broadcast_to(record->arrays[kiln__recorded_choice(record, (int64_t)record->array_count)], dims, ndim,
+                              out, err);
 }
 
 kiln_status kiln__broadcast_arrays(struct kiln_array *const *arrays, size_t count, struct kiln_array **out,
@@ -450,6 +451,10 @@ kiln_status kiln__replay_meshgrid(struct kiln_record *record, struct kiln_array 
     struct kiln_array *grid[KILN_MAX_NDIM] = {NULL};
     size_t count = record->array_count;
     kiln__recorded_numbers(record, numbers);
+    if (numbers[2] < 0 || (size_t)numbers[2] >= count) {
+        record->is_damaged = true;
+        numbers[2] = 0;
+    }
     kiln_status status = kiln__meshgrid(record->arrays, count, numbers[0], numbers[1] ? "xy" : "ij", grid, err);
     if (!status) *out = kiln__array_ref(grid[numbers[2]]);
     for (size_t i = 0; i < count; i++) kiln__array_unref(grid[i]);

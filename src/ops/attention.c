@@ -175,7 +175,7 @@ kiln_status kiln__replay_attention(struct kiln_record *record, struct kiln_array
     a.k = kiln__recorded_array(record);
     a.v = kiln__recorded_array(record);
     a.scale = kiln__recorded_real(record);
-    a.mask_mode = modes[kiln__recorded_number(record)];
+    a.mask_mode = modes[kiln__recorded_choice(record, MODES)];
     a.mask = kiln__recorded_array(record);
     a.sinks = kiln__recorded_array(record);
     return kiln__attention(&a, out, err);

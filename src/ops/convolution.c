@@ -216,7 +216,11 @@ static size_t read_axes(struct kiln_record *record, int out[KILN_CONV_AXES])
 {
     int numbers[KILN_RECORD_NUMBERS];
     size_t count = kiln__recorded_numbers(record, numbers);
-    memcpy(out, numbers, count * sizeof *out);
+    if (count > KILN_CONV_AXES) {
+        record->is_damaged = true;
+        count = KILN_CONV_AXES;
+    }
+    memcpy(out, numbers, KILN_CONV_AXES * sizeof *out);
     return count;
 }
 
@@ -228,7 +232,7 @@ kiln_status kiln__replay_conv(struct kiln_record *record, struct kiln_array **ou
     read_axes(record, how.padding);
     read_axes(record, how.dilation);
     how.groups = (int)kiln__recorded_number(record);
-    how.kind = (enum kiln_conv_kind)kiln__recorded_number(record);
+    how.kind = (enum kiln_conv_kind)kiln__recorded_choice(record, KILN_CONV_KINDS);
     read_axes(record, how.more_padding);
     read_axes(record, how.gaps);
     how.flip = kiln__recorded_number(record);

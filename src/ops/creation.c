@@ -248,7 +248,7 @@ kiln_status kiln__full_like(struct kiln_array *like, struct kiln_array *value, e
 kiln_status kiln__replay_full_like(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
     struct kiln_array *like = kiln__recorded_array(record), *value = kiln__recorded_array(record);
-    return kiln__full_like(like, value, (enum kiln_dtype)kiln__recorded_number(record), out, err);
+    return kiln__full_like(like, value, (enum kiln_dtype)kiln__recorded_choice(record, KILN_DTYPE_COUNT), out, err);
 }
 
 /* Filled with an element of `dtype`, as the dtype of `like`. */

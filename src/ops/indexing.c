@@ -123,7 +123,7 @@ kiln_status kiln__replay_put_along_axis(struct kiln_record *record, struct kiln_
 {
     struct kiln_array *a = kiln__recorded_array(record), *indices = kiln__recorded_array(record);
     struct kiln_array *values = kiln__recorded_array(record);
-    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__recorded_number(record);
+    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__recorded_choice(record, KILN_MERGE_MODES);
     return kiln__put_along_axis(mode, a, indices, values, (int)kiln__recorded_number(record), out, err);
 }
 
@@ -184,6 +184,10 @@ struct recorded_list {
 static void read_list(struct kiln_record *record, struct recorded_list *out)
 {
     size_t count = kiln__recorded_numbers(record, out->axes);
+    if (count > KILN_RECORD_ARRAYS) {
+        record->is_damaged = true;
+        count = KILN_RECORD_ARRAYS;
+    }
     for (size_t i = 0; i < count; i++) out->indices[i] = kiln__recorded_array(record);
     out->list = (struct kiln_index_list){out->indices, out->axes, count};
 }
@@ -248,7 +252,7 @@ kiln_status kiln__replay_scatter(struct kiln_record *record, struct kiln_array *
 {
     struct recorded_list recorded;
     struct kiln_array *a = kiln__recorded_array(record), *updates = kiln__recorded_array(record);
-    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__recorded_number(record);
+    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__recorded_choice(record, KILN_MERGE_MODES);
     read_list(record, &recorded);
     return kiln__scatter(mode, a, recorded.list, updates, out, err);
 }
@@ -289,7 +293,7 @@ kiln_status kiln__replay_slice_update(struct kiln_record *record, struct kiln_ar
 {
     int start[KILN_RECORD_NUMBERS], stop[KILN_RECORD_NUMBERS], strides[KILN_RECORD_NUMBERS];
     struct kiln_array *a = kiln__recorded_array(record), *update = kiln__recorded_array(record);
-    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__recorded_number(record);
+    enum kiln_merge_mode mode = (enum kiln_merge_mode)kiln__recorded_choice(record, KILN_MERGE_MODES);
     kiln__recorded_numbers(record, start);
     kiln__recorded_numbers(record, stop);
     kiln__recorded_numbers(record, strides);

@@ -280,9 +280,7 @@ kiln_status kiln__replay_quantized_product(struct kiln_record *record, struct ki
     picks.left = kiln__recorded_array(record);
     picks.right = kiln__recorded_array(record);
     bool transpose = kiln__recorded_number(record) != 0;
-    struct kiln_quantization how = {.mode = (enum kiln_quantize_mode)kiln__recorded_number(record)};
-    how.group_size = (int)kiln__recorded_number(record);
-    how.bits = (int)kiln__recorded_number(record);
+    struct kiln_quantization how = kiln__recorded_quantization(record);
     return kiln__recorded_number(record) ? kiln__gather_qmm(x, &w, picks, transpose, how, out, err)
                                          : kiln__quantized_matmul(x, &w, transpose, how, out, err);
 }

@@ -301,12 +301,15 @@ static kiln_status record_dequantize(const struct kiln_quantized *q, struct kiln
     return kiln__record_end(&record, out, err);
 }
 
-static struct kiln_quantization recorded_quantization(struct kiln_record *record)
+struct kiln_quantization kiln__recorded_quantization(struct kiln_record *record)
 {
-    struct kiln_quantization how = {.mode = (enum kiln_quantize_mode)kiln__recorded_number(record)};
+    struct kiln_quantization how = {.mode =
+                                        (enum kiln_quantize_mode)kiln__recorded_choice(record, KILN_QUANTIZE_MODES)};
     how.group_size = (int)kiln__recorded_number(record);
     how.bits = (int)kiln__recorded_number(record);
-    return how;
+    if (check_sizes("quantize", &how, NULL) == KILN_OK) return how;
+    record->is_damaged = true;
+    return (struct kiln_quantization){KILN_AFFINE, 64, 4};
 }
 
 kiln_status kiln__replay_dequantize(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
@@ -315,8 +318,9 @@ kiln_status kiln__replay_dequantize(struct kiln_record *record, struct kiln_arra
     q.scales = kiln__recorded_array(record);
     q.biases = kiln__recorded_array(record);
     q.global_scale = kiln__recorded_array(record);
-    struct kiln_quantization how = recorded_quantization(record);
-    return kiln__dequantize("dequantize", &q, how, (enum kiln_dtype)kiln__recorded_number(record), out, err);
+    struct kiln_quantization how = kiln__recorded_quantization(record);
+    return kiln__dequantize("dequantize", &q, how, (enum kiln_dtype)kiln__recorded_choice(record, KILN_DTYPE_COUNT + 1),
+                            out, err);
 }
 
 kiln_status kiln__dequantize(const char *name, const struct kiln_quantized *q, struct kiln_quantization how,
@@ -435,10 +439,12 @@ static kiln_status record_quantize(struct kiln_array *w, struct kiln_array *glob
 kiln_status kiln__replay_quantize(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
 {
     struct kiln_array *w = kiln__recorded_array(record), *global_scale = kiln__recorded_array(record);
-    struct kiln_quantization how = recorded_quantization(record);
+    struct kiln_quantization how = kiln__recorded_quantization(record);
     kiln_status status = check_weights("quantize", w, &how, err);
     if (!status) status = check_global_scale("quantize", global_scale, &how, err);
-    return status ? status : quantize_parts(w, global_scale, how, (int)kiln__recorded_number(record), out, err);
+    return status ? status
+                  : quantize_parts(w, global_scale, how, kiln__recorded_choice(record, how.mode == KILN_AFFINE ? 3 : 2),
+                                   out, err);
 }
 
 kiln_status kiln__quantize(const char *name, struct kiln_array *w, struct kiln_array *global_scale,

@@ -35,6 +35,10 @@ struct kiln_quantized {
 kiln_status kiln__quantization(const char *name, const char *mode, const int *group_size, const int *bits,
                                struct kiln_quantization *out, kiln_error *err);
 
+/* What a record has of it: three numbers. */
+struct kiln_record;
+struct kiln_quantization kiln__recorded_quantization(struct kiln_record *record);
+
 /* Do dtypes and shapes of `q` fit each other? */
 kiln_status kiln__check_quantized(const char *name, const struct kiln_quantized *q, const struct kiln_quantization *how,
                                   kiln_error *err);

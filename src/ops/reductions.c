@@ -161,6 +161,8 @@ kiln_status kiln__replay_reduce(struct kiln_record *record, struct kiln_array **
 {
     struct recorded_axes recorded;
     int op = read_axes(record, &recorded);
+    if (op < 0 || op >= KILN_OP_COUNT || kiln__ops[op].kind != KILN_OP_REDUCE)
+        record->is_damaged = true, op = KILN_OP_SUM;
     return kiln__reduce((enum kiln_op)op, recorded.a, recorded.axes, out, err);
 }
 
@@ -444,6 +446,7 @@ kiln_status kiln__replay_argreduce(struct kiln_record *record, struct kiln_array
 {
     struct recorded_axes recorded;
     int op = read_axes(record, &recorded);
+    if (op != KILN_OP_ARGMIN && op != KILN_OP_ARGMAX) record->is_damaged = true, op = KILN_OP_ARGMAX;
     return kiln__argreduce((enum kiln_op)op, recorded.a, recorded.axes.keepdims, out, err);
 }
 

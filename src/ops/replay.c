@@ -81,6 +81,7 @@ kiln_status kiln__deferred_replay_checked(struct kiln_array *const *inputs, size
     struct kiln_record record = kiln__record_begin((enum kiln_deferred)attrs[0]);
     memcpy(record.numbers, attrs, attr_count * sizeof *attrs);
     record.number_count = attr_count;
+    record.is_checked = true;
     record.required_arrays = required[attrs[0]] ? required[attrs[0]] : UINT_MAX;
     kiln__record_arrays(&record, inputs, count);
     kiln_status status = replay(&record, out, err);

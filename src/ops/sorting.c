@@ -46,7 +46,8 @@ kiln_status kiln__replay_partition(struct kiln_record *record, struct kiln_array
 {
     int axis[KILN_RECORD_NUMBERS];
     struct kiln_array *a = kiln__recorded_array(record);
-    enum kiln_op op = (enum kiln_op)kiln__recorded_number(record);
+    enum kiln_op op = (enum kiln_op)kiln__recorded_choice(record, KILN_OP_COUNT);
+    if (op != KILN_OP_SORT && op != KILN_OP_ARGSORT) record->is_damaged = true, op = KILN_OP_SORT;
     int kth = (int)kiln__recorded_number(record);
     bool has_axis = kiln__recorded_numbers(record, axis);
     return kiln__partition(op, a, kth, has_axis ? axis : NULL, out, err);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/digest.h"
 #include "graph/rules.h"
 #include "run/eval.h"
 
@@ -26,6 +27,18 @@ bool kiln__function_has_op(enum kiln_op op)
 #include "graph/ops.def"
     };
     return op == KILN_OP_DEFERRED || (!facts[op].is_source && facts[op].shape != kiln__shape_none);
+}
+
+uint32_t kiln__function_numbering(void)
+{
+    struct kiln_sha256 sha;
+    struct kiln_digest digest;
+    uint32_t number;
+    kiln__sha256_init(&sha);
+    for (int i = 0; i < KILN_OP_COUNT; i++) kiln__sha256_update(&sha, kiln__ops[i].name, strlen(kiln__ops[i].name) + 1);
+    kiln__sha256_final(&sha, &digest);
+    memcpy(&number, digest.bytes, sizeof number);
+    return number;
 }
 
 /* ---- adding ------------------------------------------------------------------------------------------------------ */

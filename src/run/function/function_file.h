@@ -53,6 +53,8 @@ kiln_status kiln__function_apply(const struct kiln_function_file *file, const st
 enum { KILN_FUNCTION_VERSION = 1, KILN_FUNCTION_HEADER = 56 }; /* bytes before the body */
 extern const char kiln__function_magic[8];
 
+/* Of the numbers that operations have in this version: attributes of deferred operations may be such numbers. */
+uint32_t kiln__function_numbering(void);
 /* Can this operation stand in a file? Not those that are no part of a trace, or only of one that is never replayed. */
 bool kiln__function_has_op(enum kiln_op op);
 

@@ -14,7 +14,7 @@
 struct reader {
     const unsigned char *start, *at, *end;
     struct kiln_array **constants; /* references */
-    uint32_t constant_count;
+    uint32_t constant_count, numbering;
     struct kiln_error *err;
 };
 
@@ -141,6 +141,8 @@ static kiln_status take_op(struct reader *reader, struct kiln_value *value, int6
     unsigned char is_deferred = 0;
     char *name = NULL;
     kiln_status status = take(reader, &is_deferred, 1);
+    if (!status && is_deferred && reader->numbering != kiln__function_numbering())
+        return refuse(reader, at, "an operation as this version of Kiln records it; another version wrote the file");
     if (!status) status = take_text(reader, &name);
     if (status) return status;
     if (!find_op(name, is_deferred, &value->op, deferred)) {
@@ -420,6 +422,7 @@ kiln_status kiln__function_read(const unsigned char *bytes, size_t size, struct 
     struct reader reader = {.start = bytes, .at = bytes + KILN_FUNCTION_HEADER, .end = bytes + size, .err = err};
     *out = (struct kiln_function_file){0};
     kiln_status status = check_header(&reader, size);
+    if (!status) status = take(&reader, &reader.numbering, sizeof reader.numbering);
     if (!status) status = take_constants(&reader);
     if (!status) status = take_functions(&reader, out);
     for (uint32_t i = 0; i < reader.constant_count; i++) kiln__array_unref(reader.constants[i]);

@@ -141,8 +141,9 @@ static kiln_status write_constant(const struct kiln_sink *sink, struct kiln_arra
 static kiln_status write_body(const struct kiln_sink *sink, const struct writer *writer, kiln_error *err)
 {
     struct kiln_buffer text = {0};
-    uint32_t *number = writer->numbers, count = (uint32_t)writer->constant_count;
-    kiln_status status = kiln__sink_write(sink, &count, sizeof count, err);
+    uint32_t *number = writer->numbers;
+    const uint32_t first[] = {kiln__function_numbering(), (uint32_t)writer->constant_count};
+    kiln_status status = kiln__sink_write(sink, first, sizeof first, err);
     for (size_t i = 0; i < writer->constant_count && !status; i++)
         status = write_constant(sink, writer->constants[i].array, err);
     kiln__buffer_u32(&text, (uint32_t)writer->file->count);
