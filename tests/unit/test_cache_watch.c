@@ -451,7 +451,7 @@ static void test_values_in_words(void **state)
     struct world *world = *state;
     kiln_function *f = make(world, "f", KILN_KEY_REQUEST);
     static double scale = 0.1;
-    static const float *third = (const float[]){1};
+    static const float one = 1, *third = &one;
     static bool is_on;
     static signed char small = -3;
     static unsigned large = 4000000000u;
