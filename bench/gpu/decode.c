@@ -101,6 +101,7 @@ struct work {
     int calls;    /* of a batch */
     double bytes; /* that a call has to read */
     int parts;    /* a call is so many of what the row tells about */
+    const char *aim;
 };
 
 static int measure(const char *name, const struct work *work)
@@ -121,9 +122,10 @@ static int measure(const char *name, const struct work *work)
     const double time = median(times, BATCHES) / work->parts,
                  floor = copy_rate > 0 ? work->bytes / work->parts / copy_rate : 0;
     const double calls = (double)work->calls * BATCHES;
-    printf("{\"row\": \"%s\", \"unit\": \"us\", \"ours\": %.2f, \"floor\": %.2f, \"ratio\": %.3f, \"of\": \"copy\", "
-           "\"host_us\": %.1f, \"launches\": %.1f, \"replays\": %.1f, \"updates\": %.1f, \"host_operations\": %.1f}\n",
-           name, time * 1e6, floor * 1e6, floor / time, median(hosts, BATCHES) * 1e6,
+    printf("{\"row\": \"%s\", \"unit\": \"us\", \"ours\": %.2f, \"copy\": %.2f, \"ratio\": %.3f, \"of\": \"copy\", "
+           "\"aim\": \"%s\", \"host_us\": %.1f, \"launches\": %.1f, \"replays\": %.1f, \"updates\": %.1f, "
+           "\"host_operations\": %.1f}\n",
+           name, time * 1e6, floor * 1e6, floor / time, work->aim ? work->aim : "", median(hosts, BATCHES) * 1e6,
            (double)(after.launches - before.launches) / calls, (double)(after.replays - before.replays) / calls,
            (double)(after.graph_updates - before.graph_updates) / calls,
            (double)(after.host_operations - before.host_operations) / calls);
@@ -171,11 +173,16 @@ static int measure_steps(const char *name, struct decoder *d, bool is_prompt)
                                is_prompt   ? 0
                                : first > 0 ? first
                                            : 0);
-    const struct work work = {is_prompt ? call_prefill : call_step, &steps,
+    const struct work work = {is_prompt ? call_prefill : call_step,
+                              &steps,
                               is_small    ? 2
                               : is_prompt ? 3
                                           : 10,
-                              d->weight_bytes + (is_prompt ? 0 : cache_bytes(s)), 1};
+                              d->weight_bytes + (is_prompt ? 0 : cache_bytes(s)),
+                              1,
+                              is_prompt || s->batch > 1 ? NULL
+                              : s->bits                 ? ">= 0.4"
+                                                        : ">= 0.6"};
     failed = failed ? print_failure(name) : measure(name, &work);
     decoder_end(&steps.state);
     mlx_clear_cache();

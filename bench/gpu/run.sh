@@ -3,7 +3,7 @@
 #
 #   bench/gpu/run.sh [PART-OF-A-NAME]   rows of ours whose name has it; the other libraries run only without it
 #
-# KILN_LIB is the folder of libmlxc.so and libkiln.so.0 (build/lib); NVCC, PYTHON and CUDA_ARCH say which compiler,
+# KILN_LIB is the folder of libmlxc.so and libkiln.so.0 (build/lib), KILN_DECODE the program made of decode.c; NVCC, PYTHON and CUDA_ARCH say which compiler,
 # Python and architecture (native) to use; KILN_BENCH_JSON is a file that keeps the JSON lines. Without a GPU or nvcc it
 # says so and is done.
 set -u
@@ -42,6 +42,9 @@ if [ ! -s "$work/ours" ]; then
     echo "bench-gpu: the bench measured nothing" >&2
     exit 1
 fi
+# Whole programs: a program of its own, which needs no nvcc. KILN_AHEAD: a folder with its kernels.
+decode=${KILN_DECODE:-$libraries/../tests/gpu/decode_bench}
+if [ -x "$decode" ]; then KILN_CACHE_PATH="${KILN_AHEAD:-}" "$decode" "$@" | tee -a "$work/ours"; fi
 : >"$work/others"
 if [ $# -eq 0 ] && command -v "$python" >/dev/null 2>&1; then
     for library in jax:40 triton:25 torch:80; do # the seconds each may take; what it printed by then counts

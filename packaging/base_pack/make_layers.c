@@ -85,6 +85,29 @@ static void make_products(struct maker *maker, mlx_dtype dtype)
     mlx_array_free(turned);
 }
 
+/* What a decoder multiplies: few rows, with weights as clients keep them. */
+static void make_few_rows(struct maker *maker, mlx_dtype dtype)
+{
+    static const int rows[] = {1, 8}, bits[] = {4, 8};
+    const mlx_optional_int group = {64, true};
+    for (size_t i = 0; i < 2; i++) {
+        mlx_array x = maker_array(dtype, (int[]){rows[i], COLUMNS}, 2),
+                  w = maker_array(dtype, (int[]){ROWS, COLUMNS}, 2);
+        mlx_array turned = mlx_array_new(), result = mlx_array_new();
+        int failed = mlx_transpose(&turned, w, maker->stream) || mlx_matmul(&result, x, turned, maker->stream);
+        maker_take(maker, "matmul", failed, result);
+        mlx_array codes = maker_array(MLX_UINT32, (int[]){ROWS, COLUMNS * bits[i] / 32}, 2);
+        mlx_array scales = maker_array(dtype, (int[]){ROWS, COLUMNS / 64}, 2);
+        mlx_array row = maker_array(dtype, (int[]){1, COLUMNS}, 2);
+        result = mlx_array_new();
+        failed = mlx_quantized_matmul(&result, row, codes, scales, scales, true, group,
+                                      (mlx_optional_int){bits[i], true}, "affine", maker->stream);
+        maker_take(maker, "quantized_matmul", failed, result);
+        mlx_array_free(x), mlx_array_free(w), mlx_array_free(turned), mlx_array_free(row);
+        mlx_array_free(codes), mlx_array_free(scales);
+    }
+}
+
 static void make_random(struct maker *maker, mlx_dtype dtype)
 {
     const int shape[] = {ROWS, COLUMNS};
@@ -116,6 +139,7 @@ void make_layers(struct maker *maker)
         make_rope(maker, dtype);
         make_attention(maker, dtype);
         make_products(maker, dtype);
+        if (dtype != MLX_FLOAT64) make_few_rows(maker, dtype);
         make_random(maker, dtype);
     }
 }
