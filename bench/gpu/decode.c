@@ -108,7 +108,8 @@ static int measure(const char *name, const struct work *work)
 {
     double times[BATCHES], hosts[BATCHES];
     kiln_gpu_counters before = counters();
-    for (int i = -2; i < BATCHES; i++) {
+    const int batches = is_small ? 1 : BATCHES;
+    for (int i = -2; i < batches; i++) {
         if (i == 0) before = counters();
         mlx_synchronize(stream);
         double start = now();
@@ -119,13 +120,13 @@ static int measure(const char *name, const struct work *work)
         if (i >= 0) hosts[i] = (called - start) / work->calls, times[i] = (now() - start) / work->calls;
     }
     const kiln_gpu_counters after = counters();
-    const double time = median(times, BATCHES) / work->parts,
+    const double time = median(times, batches) / work->parts,
                  floor = copy_rate > 0 ? work->bytes / work->parts / copy_rate : 0;
-    const double calls = (double)work->calls * BATCHES;
+    const double calls = (double)work->calls * batches;
     printf("{\"row\": \"%s\", \"unit\": \"us\", \"ours\": %.2f, \"copy\": %.2f, \"ratio\": %.3f, \"of\": \"copy\", "
            "\"aim\": \"%s\", \"host_us\": %.1f, \"launches\": %.1f, \"replays\": %.1f, \"updates\": %.1f, "
            "\"host_operations\": %.1f}\n",
-           name, time * 1e6, floor * 1e6, floor / time, work->aim ? work->aim : "", median(hosts, BATCHES) * 1e6,
+           name, time * 1e6, floor * 1e6, floor / time, work->aim ? work->aim : "", median(hosts, batches) * 1e6,
            (double)(after.launches - before.launches) / calls, (double)(after.replays - before.replays) / calls,
            (double)(after.graph_updates - before.graph_updates) / calls,
            (double)(after.host_operations - before.host_operations) / calls);
@@ -175,7 +176,7 @@ static int measure_steps(const char *name, struct decoder *d, bool is_prompt)
                                            : 0);
     const struct work work = {is_prompt ? call_prefill : call_step,
                               &steps,
-                              is_small    ? 2
+                              is_small    ? 1
                               : is_prompt ? 3
                                           : 10,
                               d->weight_bytes + (is_prompt ? 0 : cache_bytes(s)),
@@ -229,7 +230,7 @@ static int measure_parts(const char *name, struct parts *p, const int *dims, int
     int failed = mlx_ones(&p->x, dims, (size_t)ndim, dtype, stream) || mlx_array_eval(p->x) ||
                  kiln_compile(&p->function, "parts", apply_parts, p, NULL, false);
     p->in = mlx_vector_array_new_value(p->x);
-    const struct work work = {call_parts, p, is_small ? 2 : 5, bytes * p->count, p->count};
+    const struct work work = {call_parts, p, is_small ? 1 : 5, bytes * p->count, p->count};
     failed = failed ? print_failure(name) : measure(name, &work);
     mlx_array_free(p->x), mlx_closure_free(p->function), mlx_vector_array_free(p->in), mlx_vector_array_free(p->out);
     mlx_clear_cache();
@@ -286,7 +287,7 @@ static int measure_batches(struct decoder *d, const char *kind, const char *part
         const char *name;
     } batches[] = {{1, "decode"}, {8, "decode, batch of 8"}, {64, "decode, batch of 64"}};
     int failures = 0;
-    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+    for (size_t i = 0; i < (is_small ? 1 : sizeof batches / sizeof *batches); i++) {
         const char *name = wanted(part, kind, batches[i].name);
         d->shape.batch = batches[i].batch;
         if (name) failures += measure_steps(name, d, false);

@@ -631,6 +631,142 @@ static void check_products(void)
     }
 }
 
+/* ---- products of few rows, and attention ------------------------------------------------------------------------- */
+
+/* Numbers of at most 2. */
+static mlx_array make_tame(mlx_dtype dtype, const int *shape, int ndim)
+{
+    mlx_array res = make(dtype, shape, ndim);
+    mlx_nan_to_num(&res, res, 1, (mlx_optional_float){2, true}, (mlx_optional_float){-2, true}, cpu);
+    mlx_array quarter = mlx_array_new_float32(0.25f);
+    mlx_astype(&quarter, quarter, dtype, cpu);
+    mlx_multiply(&res, res, quarter, cpu);
+    mlx_array_eval(res);
+    return mlx_array_free(quarter), res;
+}
+
+static void expect_product(const char *what, mlx_array l, mlx_array r, mlx_array res, int rows, int inner, int columns)
+{
+    mlx_array kept[3] = {mlx_array_new(), mlx_array_new(), mlx_array_new()};
+    cases++;
+    if (!is_product(floats_of(l, &kept[0]), floats_of(r, &kept[1]), floats_of(res, &kept[2]), rows, inner, columns)) {
+        printf("FAIL %s, %d rows, %d x %d\n", what, rows, inner, columns);
+        failures++;
+    }
+    for (int i = 0; i < 3; i++) mlx_array_free(kept[i]);
+}
+
+static const mlx_dtype tame_dtypes[] = {MLX_FLOAT32, MLX_FLOAT16, MLX_BFLOAT16};
+static const int few_rows[] = {1, 2, 3, 8, 13, 16};
+
+static mlx_array few_right;
+
+static int few_product(mlx_array *res, const mlx_array x, void *unused)
+{
+    (void)unused;
+    return mlx_matmul(res, x, few_right, gpu);
+}
+
+/* A product whose weight is transposed, or not; the same bits in a compiled function. */
+static void check_few_floats(int rows, mlx_dtype dtype, bool is_transposed)
+{
+    enum { INNER = 776, COLUMNS = 72 };
+    mlx_array l = make_tame(dtype, (int[]){rows, INNER}, 2), res = mlx_array_new(), again = mlx_array_new();
+    mlx_closure compiled = mlx_closure_new();
+    few_right = make_tame(dtype, is_transposed ? (int[]){COLUMNS, INNER} : (int[]){INNER, COLUMNS}, 2);
+    if (is_transposed) mlx_transpose(&few_right, few_right, gpu);
+    mlx_matmul(&res, l, few_right, gpu);
+    expect_product("matmul of few rows", l, few_right, res, rows, INNER, COLUMNS);
+    if (kiln_compile_unary(&compiled, "few", few_product, NULL, NULL, false) || kiln_call_unary(&again, compiled, l))
+        failures++;
+    compare("matmul of few rows, compiled", res, again);
+    mlx_array_free(l), mlx_array_free(few_right), mlx_array_free(res), mlx_array_free(again);
+    mlx_closure_free(compiled);
+}
+
+static void check_few_codes(int rows, mlx_dtype dtype, const char *mode, int group, int bits, bool is_transposed)
+{
+    enum { INNER = 512, COLUMNS = 256 };
+    const mlx_optional_int groups = {group, true}, widths = {bits, true};
+    const mlx_array none = {NULL};
+    mlx_vector_array parts = mlx_vector_array_new();
+    mlx_array l = make_tame(dtype, (int[]){rows, INNER}, 2), w, part[3] = {mlx_array_new(), mlx_array_new(), none};
+    mlx_array res = mlx_array_new(), matrix = mlx_array_new();
+    w = make_tame(dtype, is_transposed ? (int[]){COLUMNS, INNER} : (int[]){INNER, COLUMNS}, 2);
+    mlx_quantize(&parts, w, groups, widths, mode, none, cpu);
+    if (mlx_vector_array_size(parts) > 2) part[2] = mlx_array_new();
+    for (size_t i = 0; i < mlx_vector_array_size(parts); i++) mlx_vector_array_get(&part[i], parts, i);
+    mlx_quantized_matmul(&res, l, part[0], part[1], part[2], is_transposed, groups, widths, mode, gpu);
+    mlx_dequantize(&matrix, part[0], part[1], part[2], groups, widths, mode, none,
+                   (mlx_optional_dtype){MLX_FLOAT32, true}, cpu);
+    if (is_transposed) mlx_transpose(&matrix, matrix, cpu);
+    expect_product(mode, l, matrix, res, rows, INNER, COLUMNS);
+    mlx_array_free(l), mlx_array_free(w), mlx_array_free(res), mlx_array_free(matrix);
+    for (int i = 0; i < 3; i++)
+        if (part[i].ctx) mlx_array_free(part[i]);
+    mlx_vector_array_free(parts);
+}
+
+static void check_few_rows(void)
+{
+    static const struct {
+        const char *name;
+        int group, bits;
+    } modes[] = {{"affine", 32, 2}, {"affine", 64, 3}, {"affine", 64, 4}, {"affine", 128, 5}, {"affine", 64, 6},
+                 {"affine", 32, 8}, {"mxfp4", 32, 4},  {"mxfp8", 32, 8},  {"nvfp4", 16, 4}};
+    for (size_t r = 0; r < sizeof few_rows / sizeof *few_rows; r++)
+        for (size_t d = 0; d < 3; d++)
+            for (int transposed = 0; transposed < 2; transposed++) {
+                if (!is_left_out()) check_few_floats(few_rows[r], tame_dtypes[d], transposed);
+                for (size_t m = 0; m < sizeof modes / sizeof *modes; m++)
+                    if (!is_left_out())
+                        check_few_codes(few_rows[r], tame_dtypes[d], modes[m].name, modes[m].group, modes[m].bits,
+                                        transposed);
+            }
+}
+
+/* Within roundings of the dtype of what the CPU gives. */
+static void expect_near(const char *what, mlx_array a, mlx_array b, mlx_dtype dtype)
+{
+    mlx_array kept[2] = {mlx_array_new(), mlx_array_new()};
+    const float *x = floats_of(a, &kept[0]), *y = floats_of(b, &kept[1]);
+    const float bound = dtype == MLX_FLOAT32 ? 1e-5f : dtype == MLX_FLOAT16 ? 4e-3f : 3e-2f;
+    bool is_near = mlx_array_size(a) == mlx_array_size(b);
+    for (size_t i = 0; i < mlx_array_size(a) && is_near; i++) is_near = fabsf(x[i] - y[i]) <= bound * (1 + fabsf(y[i]));
+    cases++;
+    if (!is_near) printf("FAIL %s(%s)\n", what, dtype_names[dtype]), failures++;
+    for (int i = 0; i < 2; i++) mlx_array_free(kept[i]);
+}
+
+static void check_attention(void)
+{
+    static const struct {
+        int batch, heads, shared, queries, keys, features;
+        const char *mode;
+    } shapes[] = {{1, 32, 8, 1, 576, 64, ""},        {1, 32, 8, 1, 577, 128, ""},     {2, 8, 2, 1, 1000, 80, "array"},
+                  {1, 8, 8, 512, 512, 64, "causal"}, {1, 4, 1, 7, 130, 256, "array"}, {3, 6, 3, 33, 65, 32, "causal"}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t d = 0; d < 3; d++) {
+            if (is_left_out()) continue;
+            const mlx_dtype dtype = tame_dtypes[d];
+            const int q[] = {shapes[i].batch, shapes[i].heads, shapes[i].queries, shapes[i].features};
+            const int k[] = {shapes[i].batch, shapes[i].shared, shapes[i].keys, shapes[i].features};
+            const int m[] = {shapes[i].queries, shapes[i].keys};
+            const mlx_array none = {NULL};
+            mlx_array x[3] = {make_tame(dtype, q, 4), make_tame(dtype, k, 4), make_tame(dtype, k, 4)};
+            mlx_array mask = shapes[i].mode[0] == 'a' ? make_tame(dtype, m, 2) : none, res[2];
+            for (int side = 0; side < 2; side++) {
+                res[side] = mlx_array_new();
+                failures += mlx_fast_scaled_dot_product_attention(&res[side], x[0], x[1], x[2], 0.125f, shapes[i].mode,
+                                                                  mask, none, false, side ? gpu : cpu) != 0;
+            }
+            expect_near("attention", res[1], res[0], dtype);
+            for (int side = 0; side < 2; side++) mlx_array_free(res[side]);
+            for (int part = 0; part < 3; part++) mlx_array_free(x[part]);
+            if (mask.ctx) mlx_array_free(mask);
+        }
+}
+
 int main(void)
 {
     bool available = false;
@@ -655,6 +791,8 @@ int main(void)
     check_others();
     check_random();
     check_products();
+    check_few_rows();
+    check_attention();
     printf("%d cases, %d failures\n", cases, failures);
     mlx_stream_free(cpu), mlx_stream_free(gpu);
     return failures ? 1 : 0;
