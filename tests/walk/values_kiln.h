@@ -206,6 +206,12 @@ VALUE(kiln_store_ticket *, kiln_store_ticket_p)
     return ticket;
 }
 
+VALUE(kiln_watched_kind, kiln_watched_kind)
+{
+    IGNORE;
+    return KILN_WATCHED_SIGNED;
+}
+
 static void ignore_line(void *context, kiln_log_kind kind, const char *text)
 {
     (void)context, (void)kind, (void)text;
