@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/process/callback.h"
+#include "graph/tracing.h"
 
 _Thread_local struct kiln_marking kiln__marking;
 
@@ -75,6 +76,7 @@ kiln_status kiln__mark(struct kiln_array *array, struct kiln_marked marked, kiln
         marking->list = list;
         marking->cap = cap;
     }
+    if (array->trace) kiln__tracing.has_gradients = true;
     marked.array = kiln__array_ref(array);
     atomic_store_explicit(&array->mark, (uint64_t)marking->id << 32 | marking->count, memory_order_relaxed);
     marking->list[marking->count++] = marked;

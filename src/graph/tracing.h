@@ -30,6 +30,7 @@ struct kiln_tracing {
     size_t input_count;
     struct kiln_array **tracers; /* in the order in which they were made; references */
     size_t tracer_count, tracer_cap;
+    bool has_gradients; /* a transform ran inside: its operations are to run in the order in which they were made */
     struct kiln_nested_trace nested[KILN_NESTED_TRACES]; /* of transforms, innermost last */
     size_t nested_count;
 };

@@ -14,7 +14,6 @@
 
 #include "graph/attention_attrs.h"
 #include "graph/default_device.h"
-#include "graph/marking.h"
 #include "graph/rules.h"
 #include "ops/layers.h"
 #include "ops/reductions.h"
@@ -139,13 +138,6 @@ static bool records(const struct kiln_attention *a)
            kiln__is_recorded(a->mask) || kiln__is_recorded(a->sinks);
 }
 
-/* A formula has a gradient. */
-static bool is_marked(const struct kiln_attention *a)
-{
-    return kiln__is_marked(a->q) || kiln__is_marked(a->k) || kiln__is_marked(a->v) || kiln__is_marked(a->mask) ||
-           kiln__is_marked(a->sinks);
-}
-
 static const char *const modes[] = {"", "causal", "array"};
 enum { MODES = sizeof modes / sizeof *modes };
 
@@ -245,9 +237,8 @@ static struct kiln_array *apply_formula(struct kiln_expression *e, const struct 
     return kiln__e_astype(e, result, dtype);
 }
 
-kiln_status kiln__attention(const struct kiln_attention *a, struct kiln_array **out, kiln_error *err)
+static kiln_status attend(const struct kiln_attention *a, bool may_use_kernel, struct kiln_array **out, kiln_error *err)
 {
-    if (records(a) && mode_number(a->mask_mode) < MODES) return record_attention(a, out, err);
     struct kiln_expression e = {.err = err};
     struct sizes s = {0};
     kiln_status status = check_ranks(a, err);
@@ -258,6 +249,17 @@ kiln_status kiln__attention(const struct kiln_attention *a, struct kiln_array **
         return kiln__fail(err, KILN_INVALID, "[%s] Expected a float type, got %s.", name, kiln__dtypes[dtype].name);
     status = check_mask(a, &s, dtype, err);
     if (status) return status;
-    return kiln__e_end(&e, (has_kernel(a, &s, dtype) && !is_marked(a) ? apply_kernel : apply_formula)(&e, a, &s, dtype),
-                       out);
+    return kiln__e_end(
+        &e, (has_kernel(a, &s, dtype) && may_use_kernel ? apply_kernel : apply_formula)(&e, a, &s, dtype), out);
+}
+
+kiln_status kiln__attention(const struct kiln_attention *a, struct kiln_array **out, kiln_error *err)
+{
+    if (records(a) && mode_number(a->mask_mode) < MODES) return record_attention(a, out, err);
+    return attend(a, true, out, err);
+}
+
+kiln_status kiln__attention_formula(const struct kiln_attention *a, struct kiln_array **out, kiln_error *err)
+{
+    return attend(a, false, out, err);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/marking.h"
 #include "ops/reductions.h"
 #include "ops/replay.h"
 #include "ops/row_layer.h"
@@ -278,19 +279,42 @@ static struct kiln_array *turn_pairs(struct kiln_expression *e, struct kiln_arra
     return kiln__e_reshape(e, kiln__e_astype(e, turned, x->dtype), x->dims, x->ndim);
 }
 
+static void fill_rope_record(struct kiln_record *record, struct kiln_array *x, const struct kiln_rope *how,
+                             struct kiln_array *offset)
+{
+    kiln__record_array(record, x);
+    kiln__record_array(record, offset);
+    kiln__record_array(record, how->freqs);
+    kiln__record_number(record, how->dims);
+    kiln__record_number(record, how->traditional);
+    kiln__record_real(record, how->scale);
+    kiln__record_number(record, how->base != NULL);
+    kiln__record_real(record, how->base ? *how->base : 0);
+}
+
 static kiln_status record_rope(struct kiln_array *x, const struct kiln_rope *how, struct kiln_array *offset,
                                struct kiln_array **out, kiln_error *err)
 {
     struct kiln_record record = kiln__record_begin(KILN_DEFERRED_ROPE);
-    kiln__record_array(&record, x);
-    kiln__record_array(&record, offset);
-    kiln__record_array(&record, how->freqs);
-    kiln__record_number(&record, how->dims);
-    kiln__record_number(&record, how->traditional);
-    kiln__record_real(&record, how->scale);
-    kiln__record_number(&record, how->base != NULL);
-    kiln__record_real(&record, how->base ? *how->base : 0);
+    fill_rope_record(&record, x, how, offset);
     return kiln__record_end(&record, out, err);
+}
+
+/* One operation where gradients are asked for: its gradient turns back (transform/grad/gradients_layers.c). */
+static kiln_status marked_rope(struct kiln_array *x, const struct kiln_rope *how, struct kiln_array *offset,
+                               struct kiln_array **out, kiln_error *err)
+{
+    struct kiln_record record = kiln__record_begin(KILN_DEFERRED_ROPE);
+    struct kiln_array *made = NULL;
+    kiln__marking.paused++;
+    kiln_status status = kiln__rope(x, *how, offset, &made, err);
+    kiln__marking.paused--;
+    if (status) return status;
+    fill_rope_record(&record, x, how, offset);
+    status = kiln__mark_as(KILN_OP_DEFERRED, record.few, record.array_count, record.numbers, record.number_count, made,
+                           out, err);
+    kiln__array_unref(made);
+    return status;
 }
 
 kiln_status kiln__replay_rope(struct kiln_record *record, struct kiln_array **out, kiln_error *err)
@@ -312,6 +336,7 @@ kiln_status kiln__rope(struct kiln_array *x, struct kiln_rope how, struct kiln_a
     struct kiln_expression e = {.err = err};
     if (kiln__is_recorded(x) || kiln__is_recorded(offset) || kiln__is_recorded(how.freqs))
         return record_rope(x, &how, offset, out, err);
+    if (kiln__is_marked(x) && !kiln__is_marked(how.freqs)) return marked_rope(x, &how, offset, out, err);
     kiln_status status = check_rope(x, &how, offset, err);
     if (status) return status;
     int axis = x->ndim - 1, all = x->dims[axis];

@@ -40,5 +40,7 @@ struct kiln_attention {
 };
 
 kiln_status kiln__attention(const struct kiln_attention *a, struct kiln_array **out, kiln_error *err);
+/* The same of single operations, which make all scores. Not in shapeless traces. */
+kiln_status kiln__attention_formula(const struct kiln_attention *a, struct kiln_array **out, kiln_error *err);
 
 #endif

@@ -190,6 +190,35 @@ static kiln_status record_from(struct recorder *recorder, struct kiln_array *out
     return KILN_OK;
 }
 
+/*
+ * Depth first, a gradient would be computed as far as its first result needs, and all that the others need would be
+ * kept until then. In the order in which the operations were made, each activation is used and dropped when the
+ * backward pass comes to it. Inputs first, then constants, then nodes.
+ */
+static kiln_status order_as_made(struct recorder *recorder, kiln_error *err)
+{
+    struct kiln_tape *tape = recorder->tape;
+    uint32_t next = tape->input_count, *places = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *places);
+    struct kiln_value *values = kiln__arena_array(&tape->arena, tape->count + 1, sizeof *values);
+    if (!places || !values) return kiln__no_memory(err, "a trace");
+    for (uint32_t i = 0; i < tape->input_count; i++) places[i] = i;
+    for (uint32_t i = next; i < tape->count; i++)
+        if (tape->values[i].kind != KILN_VALUE_NODE) places[i] = next++;
+    for (size_t t = 0; t < kiln__tracing.tracer_count; t++) {
+        uint32_t i = index_of(recorder, kiln__tracing.tracers[t]);
+        if (i != KILN_TABLE_EMPTY && tape->values[i].kind == KILN_VALUE_NODE) places[i] = next++;
+    }
+    if (next != tape->count) return KILN_OK; /* some belong to a transform that is still running */
+    for (uint32_t i = 0; i < tape->count; i++) {
+        struct kiln_value *value = &values[places[i]];
+        *value = tape->values[i];
+        for (uint32_t k = 0; k < value->input_count; k++) value->inputs[k] = places[value->inputs[k]];
+    }
+    for (uint32_t i = 0; i < tape->output_count; i++) tape->outputs[i] = places[tape->outputs[i]];
+    tape->values = values;
+    return KILN_OK;
+}
+
 static kiln_status record(struct recorder *recorder, struct kiln_array *const *outputs, size_t count, kiln_error *err)
 {
     struct kiln_tape *tape = recorder->tape;
@@ -203,7 +232,7 @@ static kiln_status record(struct recorder *recorder, struct kiln_array *const *o
         if (status) return status;
         tape->outputs[tape->output_count++] = index_of(recorder, outputs[i]);
     }
-    return KILN_OK;
+    return kiln__tracing.has_gradients ? order_as_made(recorder, err) : KILN_OK;
 }
 
 /* ---- running the function ------------------------------------------------------------------------------------- */
@@ -305,6 +334,7 @@ static kiln_status call_function(const struct kiln_traced *function, uint64_t tr
     kiln__tracing.frame = kiln__frame();
     kiln__tracing.inputs = inputs;
     kiln__tracing.input_count = function->may_use_its_call ? 0 : count;
+    kiln__tracing.has_gradients = false;
     kiln__records_deferred = function->shapeless;
     bool returned = kiln__call_client(call_callback, &call);
     end_trace();

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ops/reductions.h"
+#include "ops/replay.h"
 #include "ops/row_layer.h"
 #include "transform/grad/gradient_rules.h"
 
@@ -111,4 +112,27 @@ void kiln__vjp_layer_norm(struct kiln_expression *e, const struct kiln_step *ste
 {
     struct norm norm = begin_norm(e, step, cotangent, true, wide_dtype(step->output));
     end_norm(e, step, &norm, true, gradients);
+}
+
+/* ---- rope ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Marked as deferred operations are those of ops/layers.c alone: rope, which turns pairs by angles. Its gradient turns
+ * them back: the same with the opposite scale. Others are recorded with kiln__record_end(), and differentiated when
+ * their sizes are known. */
+void kiln__vjp_deferred(struct kiln_expression *e, const struct kiln_step *step, struct kiln_array *cotangent,
+                        struct kiln_array **gradients)
+{
+    enum { SCALE = 6 }; /* behind the name, three arrays and two numbers */
+    int64_t attrs[KILN_RECORD_NUMBERS];
+    struct kiln_array *inputs[] = {cotangent, step->inputs[1], step->count > 2 ? step->inputs[2] : NULL}, *out = NULL;
+    if (step->attrs[0] != KILN_DEFERRED_ROPE) {
+        e->status = kiln__fail(e->err, KILN_INVALID, "[vjp] %s has no gradient here: its sizes are not known.",
+                               kiln__operation_name(step->op, step->attrs));
+        return;
+    }
+    memcpy(attrs, step->attrs, step->attr_count * sizeof *attrs);
+    attrs[SCALE] = (int32_t)((uint32_t)attrs[SCALE] ^ UINT32_C(1) << 31);
+    kiln_status status = kiln__deferred_replay(inputs, step->count, attrs, step->attr_count, &out, e->err);
+    gradients[0] = kiln__e_hold(e, status, out);
 }
