@@ -20,7 +20,7 @@ enum {
     VALUES,
     INPUTS = 5,
     BLOCK_BYTES = 4 << 20, /* scores of a block in float32 */
-    LEAST_QUERIES = 64      /* of a block: more blocks would be more operations than time */
+    LEAST_QUERIES = 64     /* of a block: more blocks would be more operations than time */
 };
 
 struct attention {
