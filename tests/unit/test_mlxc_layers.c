@@ -82,7 +82,8 @@ static mlx_dtype result_dtype(struct inputs in)
     mlx_array sum = mlx_array_new();
     CHECK_EQ(mlx_array_set(&sum, in.x), 0);
     if (in.weight.ctx) CHECK_EQ(mlx_add(&sum, sum, in.weight, stream), 0);
-    if (in.bias.ctx) CHECK_EQ(mlx_add(&sum, sum, in.bias, stream), 0);
+    if (in.bias.ctx && in.weight.ctx) /* a bias alone does not widen */
+        CHECK_EQ(mlx_add(&sum, sum, in.bias, stream), 0);
     mlx_dtype dtype = mlx_array_dtype(sum);
     mlx_array_free(sum);
     return dtype;

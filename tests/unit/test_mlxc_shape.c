@@ -406,7 +406,7 @@ static void test_axes_out_of_range(void **state)
     (void)state;
     mlx_stream s = stream;
     mlx_array a = cube;
-    REFUSED("[flatten]", mlx_flatten(res, a, 0, 3, s));
+    REFUSED("[flatten]", mlx_flatten(res, a, 3, 3, s));
     REFUSED("[flatten]", mlx_flatten(res, a, 2, 1, s));
     REFUSED("[unflatten]", mlx_unflatten(res, a, 3, LIST(2, 2), 2, s));
     REFUSED("[squeeze]", mlx_squeeze_axes(res, a, LIST(-4), 1, s));
