@@ -12,7 +12,7 @@
 #include "bench.h"
 #include "child.h"
 
-enum { MAX_ROWS = 128, MAX_WORKS = 8, DEFAULT_REPEATS = 11 };
+enum { MAX_ROWS = 256, MAX_WORKS = 8, DEFAULT_REPEATS = 11 };
 
 void sample_add(struct samples *samples, double ns)
 {

@@ -40,6 +40,7 @@ static const struct kind kinds[] = {
     {"float32", MLX_FLOAT32, 0, .decode_text = "0.85 of the floor", .prefill_text = "0.9 of the floor"},
     {"bfloat16", MLX_BFLOAT16, 0, .decode_text = "0.85 of the floor", .prefill_text = "0.9 of the floor"},
     {"4 bits", MLX_FLOAT32, 4, .decode_text = "0.6 of the floor", .prefill_text = "0.8 of the floor"},
+    {"8 bits", MLX_FLOAT32, 8, .decode_text = "0.6 of the floor", .prefill_text = "0.8 of the floor"},
 };
 
 /* 64 million weights where layers is 4. */
