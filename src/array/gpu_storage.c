@@ -55,11 +55,14 @@ static void put_in_order(struct kiln_storage **list, struct kiln_storage *storag
     *list = storage;
 }
 
-static struct kiln_storage *take_mine(uint32_t device_index, uint32_t size_class)
+/* The first of a list that the current stream wrote last; as a rule, the first. */
+static struct kiln_storage *take(struct kiln_storage **link, uint32_t device_index, uint32_t size_class)
 {
-    for (struct kiln_storage **link = &mine.first; *link; link = next_of(*link)) {
+    for (; *link; link = next_of(*link)) {
         struct kiln_storage *storage = *link;
-        if (storage->device_index != device_index || storage->size_class != size_class) continue;
+        if (storage->device_index != device_index || storage->size_class != size_class ||
+            kiln__gpu_stream_written(&storage->use) != kiln__gpu_stream())
+            continue;
         *link = storage->payload;
         return storage;
     }
@@ -68,12 +71,11 @@ static struct kiln_storage *take_mine(uint32_t device_index, uint32_t size_class
 
 static struct kiln_storage *take_kept(uint32_t device_index, uint32_t size_class)
 {
-    struct kiln_storage *freed = mine.first ? take_mine(device_index, size_class) : NULL;
+    struct kiln_storage *freed = take(&mine.first, device_index, size_class);
     if (freed) return freed;
     pthread_mutex_lock(&lock);
-    struct kiln_storage *storage = kept[device_index - 1][size_class];
+    struct kiln_storage *storage = take(&kept[device_index - 1][size_class], device_index, size_class);
     if (storage) {
-        kept[device_index - 1][size_class] = storage->payload;
         kept_bytes -= storage->size;
         kept_count--;
     }
@@ -100,28 +102,7 @@ static kiln_status make(const struct kiln_gpu *gpu, size_t capacity, struct kiln
     return KILN_OK;
 }
 
-kiln_status kiln__gpu_storage_new(uint32_t device_index, size_t size, struct kiln_storage **out, kiln_error *err)
-{
-    struct kiln_gpu *gpu;
-    size_t capacity = 0;
-    if (size > (size_t)1 << 46) return kiln__fail(err, KILN_NO_MEMORY, "no GPU has %zu bytes", size);
-    uint32_t size_class = class_of(size, &capacity);
-    struct kiln_storage *storage = take_kept(device_index, size_class);
-    if (!storage) {
-        kiln_status status = kiln__gpu_get(device_index - 1, &gpu, err);
-        if (!status) status = kiln__gpu_enter(gpu, err);
-        if (!status) status = make(gpu, capacity, &storage, err);
-        if (status) return status;
-        storage->size_class = size_class;
-        storage->device_index = device_index;
-    }
-    atomic_store_explicit(&storage->refs, 1, memory_order_relaxed);
-    storage->size = size;
-    *out = storage;
-    return KILN_OK;
-}
-
-/* Copies wait for what was launched before them, so nothing still uses the bytes when they go. */
+/* Copies wait for what was launched before them, so nothing still uses the bytes when they go. They are on stream 0. */
 static kiln_status enter(const struct kiln_storage *storage, struct kiln_gpu **out, kiln_error *err)
 {
     kiln_status status = kiln__gpu_get(storage->device_index - 1, out, err);
@@ -134,6 +115,43 @@ static void give_back(struct kiln_storage *storage)
     struct kiln_gpu *gpu;
     if (!enter(storage, &gpu, NULL)) kiln__gpu_free(gpu, storage->data);
     kiln__block_free(storage, sizeof *storage);
+}
+
+/* It belongs to the current stream from here on, which waits for others that still read what was there. */
+static kiln_status begin_use(struct kiln_storage *storage, kiln_error *err)
+{
+    struct kiln_gpu *gpu;
+    kiln_status status = enter(storage, &gpu, err);
+    if (!status) status = kiln__gpu_before_write(gpu, &storage->use, err);
+    if (!status) kiln__gpu_after_write(gpu, &storage->use);
+    return status;
+}
+
+kiln_status kiln__gpu_storage_new(uint32_t device_index, size_t size, struct kiln_storage **out, kiln_error *err)
+{
+    struct kiln_gpu *gpu;
+    size_t capacity = 0;
+    if (size > (size_t)1 << 46) return kiln__fail(err, KILN_NO_MEMORY, "no GPU has %zu bytes", size);
+    uint32_t size_class = class_of(size, &capacity);
+    struct kiln_storage *storage = take_kept(device_index, size_class);
+    kiln_status status = KILN_OK;
+    if (!storage) {
+        status = kiln__gpu_get(device_index - 1, &gpu, err);
+        if (!status) status = kiln__gpu_enter(gpu, err);
+        if (!status) status = make(gpu, capacity, &storage, err);
+        if (status) return status;
+        storage->size_class = size_class;
+        storage->device_index = device_index;
+    }
+    if (__builtin_expect(atomic_load(&kiln__gpu_has_streams), 0)) status = begin_use(storage, err);
+    if (status) {
+        give_back(storage);
+        return status;
+    }
+    atomic_store_explicit(&storage->refs, 1, memory_order_relaxed);
+    storage->size = size;
+    *out = storage;
+    return KILN_OK;
 }
 
 void kiln__gpu_storage_hold(bool hold, size_t limit)
@@ -165,16 +183,25 @@ void kiln__gpu_storage_free(struct kiln_storage *storage, size_t limit)
 kiln_status kiln__gpu_storage_write(struct kiln_storage *storage, const char *from, kiln_error *err)
 {
     struct kiln_gpu *gpu;
+    uint32_t before = kiln__gpu_stream_use(0);
     kiln_status status = enter(storage, &gpu, err);
-    return status ? status : kiln__gpu_upload(gpu, storage->data, from, storage->size, err);
+    if (!status) status = kiln__gpu_before_write(gpu, &storage->use, err);
+    if (!status) status = kiln__gpu_upload(gpu, storage->data, from, storage->size, err);
+    if (!status) kiln__gpu_after_write(gpu, &storage->use);
+    kiln__gpu_stream_use(before);
+    return status;
 }
 
 kiln_status kiln__gpu_storage_read(const struct kiln_storage *storage, size_t offset, size_t size, char *to,
                                    kiln_error *err)
 {
     struct kiln_gpu *gpu;
+    uint32_t before = kiln__gpu_stream_use(0);
     kiln_status status = enter(storage, &gpu, err);
-    return status ? status : kiln__gpu_download(gpu, to, storage->data + offset, size, err);
+    if (!status) status = kiln__gpu_before_read(gpu, &storage->use, err);
+    if (!status) status = kiln__gpu_download(gpu, to, storage->data + offset, size, err); /* done when it returns */
+    kiln__gpu_stream_use(before);
+    return status;
 }
 
 size_t kiln__gpu_storage_cached(void)

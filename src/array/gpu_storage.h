@@ -1,8 +1,9 @@
 /*
  * gpu_storage.h - storage in the memory of GPUs. Inside the array layer; storage.c counts it.
  *
- * Freed storage is kept by size class and reused at once: a GPU runs launches in the order in which they started, so a
- * later one may overwrite what earlier ones have read. When the driver is out of memory, what is kept is freed first.
+ * Freed storage is kept by size class and reused by the stream that wrote it: a stream runs launches in the order in
+ * which they started, so a later one may overwrite what earlier ones have read; for other streams that have read it, it
+ * waits (device/gpu_streams.h). When the driver is out of memory, what is kept is freed first.
  */
 #ifndef KILN_ARRAY_GPU_STORAGE_H
 #define KILN_ARRAY_GPU_STORAGE_H

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
+#include "device/gpu_streams.h"
 
 struct kiln_storage {
     _Atomic uint32_t refs;
@@ -25,6 +26,7 @@ struct kiln_storage {
     void *payload;
     _Atomic(struct kiln_storage *) device_copy; /* the same bytes elsewhere; owned. NULL: not asked for yet */
     uint32_t device_index;
+    struct kiln_gpu_use use; /* of storage on a GPU */
 };
 
 /* KILN_NO_MEMORY (with the size in the text) also when `size` is above the memory of the machine. */

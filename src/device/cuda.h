@@ -24,6 +24,7 @@ enum {
     KILN_CUDA_ERROR_LOG_SIZE = 6,
     KILN_CUDA_INPUT_PTX = 1,
     KILN_CUDA_NON_BLOCKING = 1,
+    KILN_CUDA_EVENT_WITHOUT_TIME = 2,
     KILN_CUDA_CAPTURE_THREAD_LOCAL = 1,
     KILN_CUDA_HOST_FOR_ALL = 3, /* portable, and mapped: every context sees the memory, at the host's address */
 };
@@ -71,6 +72,9 @@ struct kiln_cuda_node {
        unsigned block_z, unsigned shared_bytes, void *stream, void **parameters, void **extra))                        \
     F(stream_new, "cuStreamCreate", (void **stream, unsigned flags))                                                   \
     F(stream_wait, "cuStreamSynchronize", (void *stream))                                                              \
+    F(stream_wait_event, "cuStreamWaitEvent", (void *stream, void *event, unsigned flags))                             \
+    F(event_new, "cuEventCreate", (void **event, unsigned flags))                                                      \
+    F(event_record, "cuEventRecord", (void *event, void *stream))                                                      \
     F(capture_begin, "cuStreamBeginCapture_v2", (void *stream, int mode))                                              \
     F(capture_end, "cuStreamEndCapture", (void *stream, void **graph))                                                 \
     F(capture_info, "cuStreamGetCaptureInfo_v2",                                                                       \

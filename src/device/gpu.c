@@ -16,6 +16,7 @@
 #include "base/process/fork.h"
 #include "device/cuda.h"
 #include "device/gpu_sites.h"
+#include "device/gpu_streams.h"
 
 static const char *const targets[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90"};
 enum { TARGET_COUNT = sizeof targets / sizeof *targets };
@@ -256,8 +257,11 @@ kiln_status kiln__gpu_download(const struct kiln_gpu *gpu, void *to, const char 
 
 kiln_status kiln__gpu_wait(const struct kiln_gpu *gpu, kiln_error *err)
 {
+    void *stream = NULL;
     uint64_t begun = kiln__gpu_sites_begun(gpu);
-    int result = gpu->is_absent ? 0 : driver()->stream_wait(NULL);
+    kiln_status status = kiln__gpu_stream_handle(gpu, &stream, err);
+    if (status) return status;
+    int result = gpu->is_absent ? 0 : driver()->stream_wait(stream);
     if (result) return kiln__cuda_fail(err, KILN_IO, result, "work on the GPU failed");
     return kiln__gpu_sites_check(gpu, begun, err);
 }
@@ -284,10 +288,14 @@ static int launch_on(const struct kiln_cuda *cuda, const struct kiln_gpu_call *c
 
 kiln_status kiln__gpu_launch(const struct kiln_gpu *gpu, const struct kiln_gpu_call *call, kiln_error *err)
 {
+    void *stream = NULL;
     if (gpu->is_absent) return KILN_OK;
+    kiln_status status = kiln__gpu_stream_handle(gpu, &stream, err);
+    if (status) return status;
     kiln__gpu_count_add(KILN_GPU_LAUNCHES, 1);
-    int result = launch_on(driver(), call, NULL);
+    int result = launch_on(driver(), call, stream);
     if (result) return kiln__cuda_fail(err, KILN_IO, result, "a kernel can't be launched");
+    kiln__gpu_stream_launched(gpu);
     kiln__gpu_sites_launched(gpu);
     return KILN_OK;
 }
@@ -385,10 +393,14 @@ kiln_status kiln__gpu_graph_update(struct kiln_gpu_graph *graph, size_t index, c
 
 kiln_status kiln__gpu_graph_launch(struct kiln_gpu_graph *graph, kiln_error *err)
 {
+    void *stream = NULL;
     if (!graph) return KILN_OK;
+    kiln_status status = kiln__gpu_stream_handle(graph->gpu, &stream, err);
+    if (status) return status;
     kiln__gpu_count_add(KILN_GPU_REPLAYS, 1);
-    int result = driver()->graph_launch(graph->replay, NULL);
+    int result = driver()->graph_launch(graph->replay, stream);
     if (result) return kiln__cuda_fail(err, KILN_IO, result, "launches can't be replayed");
+    kiln__gpu_stream_launched(graph->gpu);
     kiln__gpu_sites_launched(graph->gpu);
     return KILN_OK;
 }

@@ -1,9 +1,10 @@
 /*
  * gpu.h - the GPUs that may be used: their memory, copies and launches.
  *
- * A device index is a number: 0 is the host's memory and CPU, 1 + n is GPU n. Everything a process does on one GPU goes
- * through the driver's default stream, in order; so memory that is freed may be used again at once by what is launched
- * later. Copies to and from the host wait for what they depend on; launches do not wait.
+ * A device index is a number: 0 is the host's memory and CPU, 1 + n is GPU n. What a thread starts on one GPU goes to
+ * its current stream (gpu_streams.h), in order; so memory that is freed may be used again at once by what is launched
+ * later on that stream. Copies to and from the host are made on stream 0; kiln__gpu_wait() waits for the current
+ * stream; launches do not wait.
  *
  * With KILN_MODE=compile-only and KILN_GPU_TARGET (say "sm_90"), GPU 0 is absent: kernels are compiled for it, launches
  * do nothing, and its memory is zeroed memory of the host. The artifacts are complete for a machine that has such a

@@ -14,6 +14,7 @@
 
 #include "base/process/fork.h"
 #include "device/cuda.h"
+#include "device/gpu_streams.h"
 
 enum { MOST = 4096, RECORD = 2 }; /* words of a record: whether it was stored, the value */
 
@@ -115,6 +116,7 @@ kiln_status kiln__gpu_sites_check(const struct kiln_gpu *gpu, uint64_t begun, ki
     if (!sites || begun <= atomic_load_explicit(&sites->checked, memory_order_acquire)) return KILN_OK;
     pthread_mutex_lock(&lock);
     kiln_status status = fetch(sites, err);
+    if (atomic_load(&kiln__gpu_has_streams)) begun = 0; /* launches on other streams may go on */
     if (begun > atomic_load_explicit(&sites->checked, memory_order_relaxed))
         atomic_store_explicit(&sites->checked, begun, memory_order_release);
     pthread_mutex_unlock(&lock);

@@ -79,7 +79,8 @@ kiln_status kiln__node_new(enum kiln_op op, struct kiln_array *const *inputs, si
                                .attr_count = (uint16_t)attr_count,
                                .input_count = (uint32_t)count,
                                .is_last_use = true,
-                               .device_index = kiln__current_device_index()};
+                               .device_index = (uint16_t)kiln__current_device_index(),
+                               .stream = (uint16_t)kiln__current_stream()};
     node->inputs = (struct kiln_array **)(void *)(node + 1);
     node->attrs = (int64_t *)(void *)(node->inputs + count);
     for (size_t i = 0; i < count; i++) node->inputs[i] = kiln__array_ref(inputs[i]);

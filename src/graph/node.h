@@ -24,8 +24,8 @@ struct kiln_node {
     void *plan;        /* KILN_OP_PLAN: a reference to the plan; see run/plan.h */
     struct kiln_array **outputs; /* KILN_OP_PLAN: borrowed; NULL where one was freed */
     uint32_t output_count;
-    uint32_t device_index;      /* where it is to run: graph/default_device.h */
-    struct kiln_array **inputs; /* point behind the struct */
+    uint16_t device_index, stream; /* where it is to run: graph/default_device.h */
+    struct kiln_array **inputs;    /* point behind the struct */
     int64_t *attrs;
 };
 

@@ -1,9 +1,9 @@
 /*
  * abi_stream.c - stream.h of the ABI. Streams are numbers of the process, valid on every thread.
  *
- * A stream names the device that work runs on; it is no queue. The CPU works in the order of data dependencies, each
- * GPU in the order of the calls. Without a GPU the default GPU stream is the default CPU stream, so that programs that
- * ask for one run.
+ * A stream names the device that work runs on. The CPU works in the order of data dependencies, whatever the stream. On
+ * a GPU each stream is a queue of its own: work of two streams runs side by side, but for arrays that cross them.
+ * Without a GPU the default GPU stream is the default CPU stream, so that programs that ask for one run.
  *
  * Each device has a default stream of the process, its first one, which never changes. mlx_set_default_stream() sets
  * another one for the calling thread and nobody else, until that thread ends. The default device is the process's.
@@ -51,11 +51,18 @@ static int gpu_default(int gpu)
     return atomic_load(index);
 }
 
+static struct kiln_stream_box stream_of(struct kiln_device_box device, int index)
+{
+    bool has_queue = device.type == MLX_GPU && index != gpu_default(device.index);
+    uint32_t queue = has_queue ? 1 + (uint32_t)index % (KILN_GPU_STREAMS - 1) : 0;
+    return (struct kiln_stream_box){device, index, queue};
+}
+
 static struct kiln_stream_box default_stream(struct kiln_device_box device)
 {
     int mine = *choice(device);
     int index = mine ? mine - 1 : device.type == MLX_GPU ? gpu_default(device.index) : 0;
-    return (struct kiln_stream_box){device, index};
+    return stream_of(device, index);
 }
 
 mlx_stream mlx_stream_new(void)
@@ -71,7 +78,7 @@ mlx_stream mlx_stream_new_device(mlx_device dev)
     if (!kiln__device_exists(device))
         kiln__no_device("new_stream", device);
     else
-        give(&made, (struct kiln_stream_box){device, atomic_fetch_add(&last_index, 1) + 1});
+        give(&made, stream_of(device, atomic_fetch_add(&last_index, 1) + 1));
     return made;
 }
 
@@ -121,7 +128,10 @@ int mlx_synchronize(mlx_stream stream)
     kiln_error err;
     kiln__eval_synchronize();
     /* The current device is that of the stream. */
-    return kiln__wait_for_device(kiln__current_device_index(), &err) ? KILN_FAIL(&err) : 0;
+    uint32_t before = kiln__gpu_stream_use(kiln__current_stream());
+    kiln_status status = kiln__wait_for_device(kiln__current_device_index(), &err);
+    kiln__gpu_stream_use(before);
+    return status ? KILN_FAIL(&err) : 0;
 }
 
 int mlx_get_default_stream(mlx_stream *stream, mlx_device dev)

@@ -24,7 +24,8 @@ struct kiln_device_box {
 
 struct kiln_stream_box {
     struct kiln_device_box device;
-    int index; /* unique in the process */
+    int index;      /* unique in the process */
+    uint32_t queue; /* of a GPU: device/gpu_streams.h; 0: its default one */
 };
 
 /* 0: the CPU; 1 + n: GPU n. */
@@ -33,11 +34,11 @@ static inline uint32_t kiln__device_index(struct kiln_device_box device)
     return device.type == MLX_GPU ? 1 + (uint32_t)device.index : 0;
 }
 
-/* What the calling function makes is computed on the device of its stream. */
+/* What the calling function makes is computed on the device of its stream, and there by the stream's own queue. */
 static inline void kiln__use_stream(mlx_stream handle)
 {
     const struct kiln_stream_box *stream = handle.ctx;
-    kiln__choose_device_index(kiln__device_index(stream->device));
+    kiln__choose_device_index(kiln__device_index(stream->device) | stream->queue << KILN_STREAM_SHIFT);
 }
 
 /* The handle must not be empty. */

@@ -386,6 +386,7 @@ kiln_status kiln__plan_new(const struct kiln_tape *tape, struct kiln_kernel_set 
     if (!plan) return kiln__no_memory(err, "a plan");
     atomic_init(&plan->refs, 1);
     plan->device_index = tape->device_index;
+    plan->stream = tape->stream;
     struct builder builder = {.tape = tape, .plan = plan, .set = set};
     bool done = build(&builder);
     free(builder.slots);

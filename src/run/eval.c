@@ -297,8 +297,10 @@ static kiln_status run_elsewhere(const struct kiln_node *node, struct kiln_array
     const struct kiln_backend *backend = kiln__backend_of(device_index);
     struct kiln_placement before;
     struct kiln_moved moved = {.arrays = moved.few};
+    struct kiln_stream_work work;
     struct kiln_node there = {.op = node->op,
                               .device_index = node->device_index,
+                              .stream = node->stream,
                               .attrs = node->attrs,
                               .attr_count = node->attr_count,
                               .input_count = node->input_count,
@@ -308,7 +310,11 @@ static kiln_status run_elsewhere(const struct kiln_node *node, struct kiln_array
     there.inputs = moved.arrays;
     if (!status) status = kiln__run_at(device_index, &before, err);
     if (!status) {
-        status = backend->operations[node->op](&there, out, err);
+        status = kiln__stream_begin(&work, node->stream, moved.arrays, node->input_count, err);
+        if (!status) {
+            status = backend->operations[node->op](&there, out, err);
+            kiln__stream_end(&work, moved.arrays, node->input_count, &out, 1);
+        }
         kiln__active = before;
     }
     kiln__moved_release(&moved);

@@ -74,6 +74,61 @@ kiln_status kiln__run_at(uint32_t device_index, struct kiln_placement *before, k
     return status;
 }
 
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
+
+static struct kiln_gpu_use *use_of(const struct kiln_array *array)
+{
+    bool is_here = array && array->storage && array->storage->device_index == kiln__active.device_index;
+    return is_here ? &array->storage->use : NULL;
+}
+
+static bool may_be_written(const struct kiln_array *array)
+{
+    return atomic_load_explicit(&array->refs, memory_order_acquire) == 1 && kiln__storage_is_exclusive(array->storage);
+}
+
+static kiln_status wait_for_inputs(const struct kiln_gpu *gpu, struct kiln_array *const *inputs, size_t count,
+                                   kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    for (size_t i = 0; i < count && !status; i++) {
+        const struct kiln_gpu_use *use = use_of(inputs[i]);
+        if (use)
+            status = may_be_written(inputs[i]) ? kiln__gpu_before_write(gpu, use, err)
+                                               : kiln__gpu_before_read(gpu, use, err);
+    }
+    return status;
+}
+
+kiln_status kiln__stream_begin(struct kiln_stream_work *work, uint32_t stream, struct kiln_array *const *inputs,
+                               size_t count, kiln_error *err)
+{
+    *work = (struct kiln_stream_work){.gpu = NULL};
+    if (!kiln__active.device_index || (!stream && !atomic_load(&kiln__gpu_has_streams))) return KILN_OK;
+    work->gpu = kiln__active.device->gpu;
+    work->before = kiln__gpu_stream_use(stream);
+    kiln_status status = wait_for_inputs(work->gpu, inputs, count, err);
+    if (status) kiln__gpu_stream_use(work->before);
+    return status;
+}
+
+void kiln__stream_end(const struct kiln_stream_work *work, struct kiln_array *const *inputs, size_t count,
+                      struct kiln_array *const *outputs, size_t output_count)
+{
+    if (!work->gpu) return;
+    for (size_t i = 0; i < count; i++) {
+        struct kiln_gpu_use *use = use_of(inputs[i]);
+        if (use) kiln__gpu_after_read(use);
+    }
+    for (size_t i = 0; i < output_count; i++) {
+        struct kiln_gpu_use *use = use_of(outputs[i]);
+        if (use) kiln__gpu_after_write(work->gpu, use);
+    }
+    kiln__gpu_stream_use(work->before);
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+
 kiln_status kiln__wait_for_device(uint32_t device_index, kiln_error *err)
 {
     struct kiln_placement placement;
@@ -83,13 +138,17 @@ kiln_status kiln__wait_for_device(uint32_t device_index, kiln_error *err)
 
 kiln_status kiln__wait(struct kiln_array *const *arrays, size_t count, kiln_error *err)
 {
-    uint64_t waited = 1; /* a bit per device; nothing is to be waited for on the CPU */
+    uint64_t waited[KILN_GPU_STREAMS] = {0}; /* a bit per device */
     for (size_t i = 0; i < count; i++) {
         uint32_t device_index = kiln__array_device_index(arrays[i]);
-        if (waited >> device_index & 1) continue;
+        if (!device_index) continue; /* nothing is to be waited for on the CPU */
+        uint32_t stream = kiln__gpu_stream_written(&arrays[i]->storage->use);
+        if (waited[stream] >> device_index & 1) continue;
+        uint32_t before = kiln__gpu_stream_use(stream);
         kiln_status status = kiln__wait_for_device(device_index, err);
+        kiln__gpu_stream_use(before);
         if (status) return status;
-        waited |= (uint64_t)1 << device_index;
+        waited[stream] |= (uint64_t)1 << device_index;
     }
     return KILN_OK;
 }

@@ -51,6 +51,20 @@ struct kiln_moved {
 kiln_status kiln__move(struct kiln_moved *out, struct kiln_array *const *arrays, size_t count, uint32_t device_index,
                        kiln_error *err);
 void kiln__moved_release(struct kiln_moved *moved);
+/*
+ * Around what runs at a GPU on one of its streams, which becomes the thread's current one: what it reads is waited for
+ * before, and told to be read after; so are inputs that it may write over, since nobody else holds them. Between the
+ * two the GPU is the active device. On the host, and where no stream was ever used, they do nothing.
+ */
+struct kiln_stream_work {
+    const struct kiln_gpu *gpu; /* NULL: there is nothing to do */
+    uint32_t before;            /* the current stream until then */
+};
+kiln_status kiln__stream_begin(struct kiln_stream_work *work, uint32_t stream, struct kiln_array *const *inputs,
+                               size_t count, kiln_error *err);
+/* `outputs` have storage, or failed; NULL stands for one that nobody wants. */
+void kiln__stream_end(const struct kiln_stream_work *work, struct kiln_array *const *inputs, size_t count,
+                      struct kiln_array *const *outputs, size_t output_count);
 bool kiln__all_at(struct kiln_array *const *arrays, size_t count, uint32_t device_index);
 
 #endif

@@ -246,7 +246,8 @@ static kiln_status run_operation(struct run *run, const struct kiln_step *step, 
                                    .input_count = step->input_count,
                                    .is_last_use =
                                        consumes || (step->release_count && step->releases[0] == step->inputs[0]),
-                                   .device_index = run->plan->device_index,
+                                   .device_index = (uint16_t)run->plan->device_index,
+                                   .stream = (uint16_t)run->plan->stream,
                                    .inputs = inputs,
                                    .attrs = step->attrs};
     kiln_status status = kiln__shape_array(shape, &out, err);
@@ -329,9 +330,9 @@ static kiln_status run_here(const struct kiln_plan *plan, const struct given *gi
     return status;
 }
 
-/* Everything it reads is on the GPU, which is active. */
-static kiln_status run_there(const struct kiln_plan *plan, const struct given *given, struct kiln_array *const *inputs,
-                             struct kiln_array *const *constants, struct kiln_array **outputs, kiln_error *err)
+static kiln_status launch_steps(const struct kiln_plan *plan, const struct given *given,
+                                struct kiln_array *const *inputs, struct kiln_array *const *constants,
+                                struct kiln_array **outputs, kiln_error *err)
 {
     if (!plan->launch_graph) return run_here(plan, given, inputs, constants, outputs, err);
     kiln__launch_graph_begin(plan->launch_graph, kiln__active.device);
@@ -339,6 +340,22 @@ static kiln_status run_there(const struct kiln_plan *plan, const struct given *g
     kiln_status started = kiln__launch_graph_end(!status, err);
     for (uint32_t i = 0; started && !status && i < plan->output_count; i++) kiln__array_unref(outputs[i]);
     return status ? status : started;
+}
+
+/* Everything it reads is on the GPU, which is active. */
+static kiln_status run_there(const struct kiln_plan *plan, const struct given *given, struct kiln_array *const *inputs,
+                             struct kiln_array *const *constants, struct kiln_array **outputs, kiln_error *err)
+{
+    struct kiln_stream_work work, of_constants;
+    kiln_status status = kiln__stream_begin(&work, plan->stream, inputs, plan->input_count, err);
+    if (status) return status;
+    status = kiln__stream_begin(&of_constants, plan->stream, constants, plan->constant_count, err);
+    if (!status) {
+        status = launch_steps(plan, given, inputs, constants, outputs, err);
+        kiln__stream_end(&of_constants, constants, plan->constant_count, NULL, 0);
+    }
+    kiln__stream_end(&work, inputs, plan->input_count, outputs, status ? 0 : plan->output_count);
+    return status;
 }
 
 static kiln_status place_constants(const struct kiln_plan *plan, struct kiln_array **placed)

@@ -47,6 +47,7 @@ struct kiln_plan {
     bool is_shapeless;       /* made from a record that serves other sizes too */
     uint8_t traits;          /* enum kiln_plan_trait; 0 for most plans */
     uint32_t device_index;   /* where it runs: graph/default_device.h */
+    uint32_t stream;         /* of that GPU */
     struct kiln_launch_graph
         *launch_graph; /* on a GPU, unless a library is called: see run/gpu/gpu_launch.h; else NULL */
     uint32_t slot_count, input_count, constant_count, step_count, output_count;

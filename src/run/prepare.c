@@ -139,7 +139,7 @@ static kiln_status choose_operation(const struct preparation *preparation, const
     const struct kiln_node node = {.op = step->op,
                                    .attr_count = (uint16_t)step->attr_count,
                                    .input_count = step->input_count,
-                                   .device_index = plan->device_index,
+                                   .device_index = (uint16_t)plan->device_index,
                                    .inputs = inputs,
                                    .attrs = step->attrs};
     kiln_status status = kiln__shape_array(&plan->shapes[slot], &preparation->slots[slot], err);

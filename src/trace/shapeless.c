@@ -94,7 +94,7 @@ kiln_status kiln__tape_replay(const struct kiln_tape *record, struct kiln_array 
     const struct kiln_traced function = {
         .callback = replay, .payload = (void *)(uintptr_t)record, .name = record->name, .may_use_its_call = true};
     uint32_t device_index = kiln__chosen_device_index;
-    kiln__choose_device_index(record->device_index);
+    kiln__choose_device_index(record->device_index | record->stream << KILN_STREAM_SHIFT);
     kiln_status status = kiln__trace_function(&function, inputs, count, out, err);
     kiln__choose_device_index(device_index);
     return status;

@@ -47,6 +47,7 @@ struct kiln_fused {
 struct kiln_tape {
     struct kiln_arena arena;
     uint32_t device_index; /* where it runs: a GPU if one of its operations was made for that GPU */
+    uint32_t stream;       /* of that GPU: that of the first such operation */
     const char *name;      /* of the function, for people; borrowed, NULL: it has none */
     struct kiln_value *values;
     uint32_t count, cap;

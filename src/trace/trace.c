@@ -134,7 +134,10 @@ static kiln_status append_node(struct recorder *recorder, struct kiln_array *arr
     struct kiln_value *value = append(recorder, array, KILN_VALUE_NODE);
     if (!value) return kiln__no_memory(err, "a trace");
     value->op = node->op;
-    if (node->device_index > recorder->tape->device_index) recorder->tape->device_index = node->device_index;
+    if (node->device_index > recorder->tape->device_index) {
+        recorder->tape->device_index = node->device_index;
+        recorder->tape->stream = node->stream;
+    }
     value->attr_count = node->attr_count;
     value->input_count = node->input_count;
     value->attrs = kiln__arena_copy(arena, node->attrs, node->attr_count * sizeof *node->attrs);

@@ -214,7 +214,7 @@ int emulated_module_unload(void *module)
 {
     int result = emulated_enter(CALL_module_unload);
     struct emulated_function *function = module;
-    if (!result) emulated_run_queue(); /* what still waits may be of this module */
+    if (!result) emulated_run_all(); /* what still waits may be of this module */
     if (!result) kiln__image_free(function->image);
     if (!result) free(function);
     return emulated_leave(result);

@@ -3,14 +3,15 @@
  * to GPUs (places, copies, launches, replays, machine code in artifacts) is tested everywhere.
  *
  * It has exactly the functions of device/cuda.h. Kernels run on the CPU through gpu_emulator.h; what a GPU would do
- * later is queued and runs when somebody waits for it. The GPU's memory can't be touched by the host; fresh memory is
- * garbage. What a driver would refuse is refused here, and said on stderr.
+ * later is queued, in each stream by itself, and runs when somebody waits for it. The GPU's memory can't be touched by
+ * the host; fresh memory is garbage. What a driver would refuse is refused here, and said on stderr.
  *
  * For tests, read anew on each call:
  *   KILN_TEST_CUDA_FAIL=launch:3,memory_new:1+   the third launch fails, and every allocation; counted from the moment
  *                                                the variable has this value; names are the fields of struct kiln_cuda
  *   KILN_TEST_CUDA_MEMORY=1000000                bytes there are
  *   KILN_TEST_CUDA_QUEUE=0                       everything runs at once
+ *   KILN_TEST_CUDA_NO_EVENTS=1                   no stream waits for another: what a test of events must notice
  * and read once:
  *   KILN_TEST_CUDA_IDLE=1                        launches do nothing, so that only the host's work is measured
  *
@@ -91,7 +92,9 @@ int emulated_function_run(const struct emulated_function *function, uint32_t gri
 /* ---- stream.c, with the lock held ---------------------------------------------------------------------------------
  */
 
-int emulated_run_queue(void); /* everything that waits; the first fault is the result, then and ever after */
+/* Everything that waits in all streams, or in the default one; the first fault is the result, then and ever after. */
+int emulated_run_all(void);
+int emulated_run_default_stream(void);
 bool emulated_is_capturing(void);
 
 #endif

@@ -42,6 +42,12 @@ foreach(source ${emulated_tests})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "${emulated_environment}")
 endforeach()
 
+# Without events each of these must fail.
+foreach(test a_reader_waits_for_the_writer memory_is_not_reused_before_it_was_read an_update_waits_for_readers compiled_functions_have_streams)
+  add_test(NAME without_events_${test} COMMAND ${CMAKE_SOURCE_DIR}/tests/must_fail.sh $<TARGET_FILE:emulated_streams> ${test})
+  set_tests_properties(without_events_${test} PROPERTIES TIMEOUT 100 ENVIRONMENT "${emulated_environment};KILN_TEST_CUDA_NO_EVENTS=1")
+endforeach()
+
 # For tests/process/gpu.sh.
 add_executable(emulated_program ${CMAKE_SOURCE_DIR}/tests/emulated/program.c)
 set_target_properties(emulated_program PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${emulated_folder} OUTPUT_NAME program)

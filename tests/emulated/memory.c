@@ -156,7 +156,7 @@ int emulated_memory_info(size_t *free_bytes, size_t *bytes)
 int emulated_memory_free(uint64_t address)
 {
     int result = emulated_enter(CALL_memory_free);
-    if (!result) result = emulated_run_queue();
+    if (!result) result = emulated_run_all();
     if (!result) result = release(address);
     return emulated_leave(result);
 }
@@ -167,7 +167,7 @@ int emulated_memory_free(uint64_t address)
 int emulated_copy_to_device(uint64_t to, const void *from, size_t size)
 {
     int result = emulated_enter(CALL_copy_to_device);
-    if (!result) result = emulated_run_queue();
+    if (!result) result = emulated_run_default_stream();
     if (!result && size && !emulated_memory_has(to, size))
         result = emulated_refuse(INVALID_VALUE, "a copy of %zu bytes to the GPU leaves its allocation", size);
     if (!result && size) {
@@ -181,7 +181,7 @@ int emulated_copy_to_device(uint64_t to, const void *from, size_t size)
 int emulated_copy_to_host(void *to, uint64_t from, size_t size)
 {
     int result = emulated_enter(CALL_copy_to_host);
-    if (!result) result = emulated_run_queue();
+    if (!result) result = emulated_run_default_stream();
     if (!result && size && !emulated_memory_has(from, size))
         result = emulated_refuse(INVALID_VALUE, "a copy of %zu bytes from the GPU leaves its allocation", size);
     if (!result && size) {

@@ -1,8 +1,10 @@
 /*
- * stream.c - launches and copies on the emulated GPU: queued, captured, replayed.
+ * stream.c - launches and copies on the emulated GPU: streams, events, captures, replays.
  *
- * Invariant: what is in a list has copies of its words, so that what the caller does to them later changes nothing. The
- * queue runs in order, only in emulated_run_queue(): a host that forgets to wait reads what was there before.
+ * Invariant: what is in a list has copies of its words, so that what the caller does to them later changes nothing.
+ * Each stream has a queue, which runs in order, only when somebody waits for it: a host that forgets to wait reads what
+ * was there before. Of other streams no more runs than what stands before an event that is waited for, so whoever
+ * forgets such an event reads what was there before, too.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,8 +14,12 @@
 
 enum { LONGEST = 4096 }; /* a queue that is longer runs by itself, as a GPU's does */
 
+struct stream;
+
 struct operation {
-    const struct emulated_function *function; /* NULL: a copy */
+    const struct emulated_function *function; /* NULL: a copy, or a wait */
+    struct stream *other;                     /* that is waited for: */
+    size_t position;                          /* until so many of its operations have run */
     uint32_t grid, block;
     size_t shared_bytes;
     size_t bytes;        /* of a copy; its words are to, from */
@@ -27,17 +33,24 @@ struct list {
     size_t count, capacity, word_count, word_capacity;
 };
 
-/* A stream other than the default one; used to capture. */
 struct stream {
     struct stream *next;
     bool is_capturing;
-    pthread_t thread; /* that captures */
-    struct list list;
+    pthread_t thread;     /* that captures */
+    struct list captured; /* so far */
+    struct list queue;
+    size_t at;   /* in the queue: what runs next */
+    size_t base; /* operations that ran before those in the queue */
 };
 
-static struct stream *streams;
-static struct list queue;
-static int fault; /* of something that ran; stays */
+struct event {
+    struct stream *stream; /* NULL: it was never recorded */
+    size_t position;
+};
+
+static struct stream standard; /* what NULL stands for */
+static struct stream *streams; /* the others */
+static int fault;              /* of something that ran; stays */
 
 /* ---- lists ---------------------------------------------------------------------------------------------------------
  */
@@ -92,9 +105,15 @@ static void release(struct list *list)
 /* ---- running -------------------------------------------------------------------------------------------------------
  */
 
-static int run(const struct operation *operation)
+static void run_until(struct stream *stream, size_t position);
+
+static int run(const struct stream *stream, const struct operation *operation)
 {
-    const uint64_t *words = queue.words + operation->words;
+    const uint64_t *words = stream->queue.words + operation->words;
+    if (operation->other) {
+        run_until(operation->other, operation->position);
+        return fault;
+    }
     if (operation->function)
         return emulated_function_run(operation->function, operation->grid, operation->block, operation->shared_bytes,
                                      words);
@@ -102,35 +121,57 @@ static int run(const struct operation *operation)
     return SUCCESS;
 }
 
-int emulated_run_queue(void)
+static void run_until(struct stream *stream, size_t position)
 {
-    if (fault || !queue.count) return fault;
+    while (!fault && stream->at < stream->queue.count && stream->base + stream->at < position)
+        fault = run(stream, &stream->queue.items[stream->at++]);
+    if (stream->at < stream->queue.count && !fault) return;
+    stream->base += stream->queue.count;
+    stream->at = 0;
+    empty(&stream->queue);
+}
+
+/* What stands in the queue of a stream, and what that waits for. */
+static int run_stream(struct stream *stream)
+{
+    if (fault || !stream->queue.count) return fault;
     emulated_memory_open();
-    for (size_t i = 0; i < queue.count && !fault; i++) fault = run(&queue.items[i]);
+    run_until(stream, SIZE_MAX);
     if (!fault && !emulated_memory_is_sound())
         fault = emulated_refuse(ILLEGAL_ADDRESS, "a kernel wrote beyond an allocation");
     emulated_memory_close();
-    empty(&queue);
     return fault;
 }
 
-/* After something was added. */
-static int run_if_wanted(int result)
+int emulated_run_default_stream(void)
+{
+    return run_stream(&standard);
+}
+
+int emulated_run_all(void)
+{
+    for (struct stream *stream = streams; stream; stream = stream->next) run_stream(stream);
+    return run_stream(&standard);
+}
+
+/* After something was added to it. */
+static int run_if_wanted(struct stream *stream, int result)
 {
     const char *queued = getenv("KILN_TEST_CUDA_QUEUE");
-    bool at_once = queue.count >= LONGEST || (queued && queued[0] == '0');
-    return !result && at_once ? emulated_run_queue() : result;
+    if (result || !stream) return result;
+    bool at_once = stream->queue.count >= LONGEST || (queued && queued[0] == '0');
+    return at_once ? run_stream(stream) : result;
 }
 
 /* ---- streams and captures ------------------------------------------------------------------------------------------
  */
 
-/* NULL: the default stream, or a stream that is none. */
+/* NULL: there is no such stream. */
 static struct stream *find_stream(const void *handle)
 {
     struct stream *stream = streams;
     while (stream && stream != handle) stream = stream->next;
-    return stream;
+    return handle ? stream : &standard;
 }
 
 bool emulated_is_capturing(void)
@@ -140,12 +181,10 @@ bool emulated_is_capturing(void)
     return false;
 }
 
-/* What a call on this stream adds to; NULL: there is no such stream. */
-static struct list *list_of(void *handle)
+/* What a call on this stream adds to. */
+static struct list *list_of(struct stream *stream)
 {
-    struct stream *stream = find_stream(handle);
-    if (handle && !stream) return NULL;
-    return stream && stream->is_capturing ? &stream->list : &queue;
+    return stream->is_capturing ? &stream->captured : &stream->queue;
 }
 
 int emulated_stream_new(void **out, unsigned flags)
@@ -161,11 +200,45 @@ int emulated_stream_new(void **out, unsigned flags)
     return emulated_leave(result || stream ? result : OUT_OF_MEMORY);
 }
 
-int emulated_stream_wait(void *stream)
+int emulated_stream_wait(void *handle)
 {
     int result = emulated_enter(CALL_stream_wait);
-    if (!result && stream && !find_stream(stream)) result = INVALID_HANDLE;
-    if (!result) result = emulated_run_queue();
+    struct stream *stream = find_stream(handle);
+    if (!result && !stream) result = INVALID_HANDLE;
+    if (!result) result = run_stream(stream);
+    return emulated_leave(result);
+}
+
+int emulated_event_new(void **out, unsigned flags)
+{
+    (void)flags;
+    int result = emulated_enter(CALL_event_new);
+    struct event *event = result ? NULL : calloc(1, sizeof *event);
+    if (event) *out = event;
+    return emulated_leave(result || event ? result : OUT_OF_MEMORY);
+}
+
+int emulated_event_record(void *handle, void *stream)
+{
+    struct event *event = handle;
+    int result = emulated_enter(CALL_event_record);
+    struct stream *of = find_stream(stream);
+    if (!result && (!of || !event || of->is_capturing)) result = INVALID_HANDLE;
+    if (!result) *event = (struct event){of, of->base + of->queue.count};
+    return emulated_leave(result);
+}
+
+/* An event that was never recorded is waited for by nobody, as at the driver. */
+int emulated_stream_wait_event(void *handle, void *waited_for, unsigned flags)
+{
+    (void)flags;
+    static const uint64_t none[1];
+    const struct event *event = waited_for;
+    int result = emulated_enter(CALL_stream_wait_event);
+    struct stream *stream = find_stream(handle);
+    if (!result && (!stream || !event || stream->is_capturing)) result = INVALID_HANDLE;
+    if (!result && event->stream && !getenv("KILN_TEST_CUDA_NO_EVENTS"))
+        result = add(&stream->queue, (struct operation){.other = event->stream, .position = event->position}, none);
     return emulated_leave(result);
 }
 
@@ -174,7 +247,7 @@ int emulated_capture_begin(void *handle, int mode)
     (void)mode;
     int result = emulated_enter(CALL_capture_begin);
     struct stream *stream = find_stream(handle);
-    if (!result && (!stream || stream->is_capturing)) result = CAPTURE_UNSUPPORTED;
+    if (!result && (!handle || !stream || stream->is_capturing)) result = CAPTURE_UNSUPPORTED;
     if (!result) stream->is_capturing = true, stream->thread = pthread_self();
     return emulated_leave(result);
 }
@@ -188,10 +261,10 @@ int emulated_capture_end(void *handle, void **graph)
     if (!stream || !stream->is_capturing) return emulated_leave(INVALID_HANDLE);
     if (!result && !(captured = malloc(sizeof *captured))) result = OUT_OF_MEMORY;
     if (captured)
-        *captured = stream->list;
+        *captured = stream->captured;
     else
-        release(&stream->list);
-    stream->list = (struct list){0};
+        release(&stream->captured);
+    stream->captured = (struct list){0};
     stream->is_capturing = false;
     if (!result) *graph = captured;
     return emulated_leave(result);
@@ -235,8 +308,8 @@ int emulated_capture_info(void *handle, int *status, uint64_t *id, void **graph,
     struct stream *stream = find_stream(handle);
     if (!result && (!stream || !stream->is_capturing)) result = INVALID_HANDLE;
     if (!result) {
-        last = (void *)(uintptr_t)stream->list.count;
-        *status = 1, *id = 1, *graph = stream, *nodes = &last, *count = stream->list.count > 0;
+        last = (void *)(uintptr_t)stream->captured.count;
+        *status = 1, *id = 1, *graph = stream, *nodes = &last, *count = stream->captured.count > 0;
     }
     return emulated_leave(result);
 }
@@ -268,25 +341,25 @@ int emulated_graph_exec_free(void *replay)
     return emulated_leave(result);
 }
 
-int emulated_graph_launch(void *replay, void *stream)
+int emulated_graph_launch(void *replay, void *handle)
 {
     if (emulated_is_idle()) return SUCCESS;
     int result = emulated_enter(CALL_graph_launch);
-    struct list *list = list_of(stream);
-    if (!result && !list) result = INVALID_HANDLE;
+    struct stream *stream = find_stream(handle);
+    if (!result && !stream) result = INVALID_HANDLE;
     if (!result) result = fault;
-    if (!result) result = add_all(list, replay);
-    return emulated_leave(run_if_wanted(result));
+    if (!result) result = add_all(list_of(stream), replay);
+    return emulated_leave(run_if_wanted(stream, result));
 }
 
 /* ---- launches and copies --------------------------------------------------------------------------------------------
  */
 
-static int add_to_stream(void *stream, struct operation operation, const uint64_t *words)
+static int add_to_stream(void *handle, struct operation operation, const uint64_t *words)
 {
-    struct list *list = list_of(stream);
-    if (!list) return INVALID_HANDLE;
-    return run_if_wanted(fault ? fault : add(list, operation, words));
+    struct stream *stream = find_stream(handle);
+    if (!stream) return INVALID_HANDLE;
+    return run_if_wanted(stream, fault ? fault : add(list_of(stream), operation, words));
 }
 
 int emulated_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,

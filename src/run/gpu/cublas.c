@@ -1,7 +1,7 @@
 /*
  * cublas.c - see cublas.h. cuBLAS counts columns first: the transpose of the product is made, from the transposes.
  *
- * One handle per GPU, used under the lock: calls only start work. The default stream orders it with our kernels.
+ * One handle per GPU, used under the lock: calls only start work. The current stream orders it with our kernels.
  */
 #include "run/gpu/cublas.h"
 
@@ -38,6 +38,7 @@ static const struct {
 
 static struct {
     int (*create)(void **handle);
+    int (*set_stream)(void *handle, void *stream);
     int (*multiply)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha, const void *a,
                     int a_type, int lead_a, long long step_a, const void *b, int b_type, int lead_b, long long step_b,
                     const void *beta, void *c, int c_type, int lead_c, long long step_c, int count, int compute,
@@ -56,10 +57,12 @@ static void open_library(void)
     for (size_t i = 0; i < sizeof names / sizeof *names && !opened; i++)
         opened = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     void *create = opened ? dlsym(opened, "cublasCreate_v2") : NULL;
+    void *set_stream = opened ? dlsym(opened, "cublasSetStream_v2") : NULL;
     void *multiply = opened ? dlsym(opened, "cublasGemmStridedBatchedEx") : NULL;
     memcpy(&library.create, &create, sizeof create);
     memcpy(&library.multiply, &multiply, sizeof multiply);
-    is_open = create && multiply;
+    memcpy(&library.set_stream, &set_stream, sizeof set_stream);
+    is_open = create && set_stream && multiply;
 }
 
 bool kiln__cublas_can(enum kiln_dtype dtype)
@@ -84,13 +87,18 @@ static int multiply(void *handle, const struct kiln_gpu_product *p)
 kiln_status kiln__cublas_multiply(const struct kiln_gpu_product *product, kiln_error *err)
 {
     void **handle = &handles[kiln__active.device_index - 1];
+    void *stream = NULL;
     int result = 0;
     if (kiln__dry_run) return KILN_OK;
     kiln_status status = kiln__launch_graph_flush(err); /* what it reads is made by launches before */
     if (status || kiln__active.device->gpu->is_absent) return status;
+    status = kiln__gpu_stream_handle(kiln__active.device->gpu, &stream, err);
+    if (status) return status;
     pthread_mutex_lock(&lock);
     if (!*handle) result = library.create(handle);
+    if (!result && atomic_load(&kiln__gpu_has_streams)) result = library.set_stream(*handle, stream);
     if (!result) result = multiply(*handle, product);
     pthread_mutex_unlock(&lock);
+    kiln__gpu_stream_launched(kiln__active.device->gpu);
     return result ? kiln__fail(err, KILN_IO, "[matmul] cuBLAS failed with status %d", result) : KILN_OK;
 }
