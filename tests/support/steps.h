@@ -585,8 +585,8 @@ static inline bool is_covered(const char *name)
 {
     /* what programs load, what compile makes of views, what stands for a plan, a formula or an array that is gone, and
      * kernels that programs bring */
-    static const char *const others[] = {"load",    "rearrange",   "compiled",        "deferred",
-                                         "donated", "cuda_kernel", "cuda_kernel_part"};
+    static const char *const others[] = {"load",    "rearrange", "compiled",    "deferred",
+                                         "donated", "custom",    "cuda_kernel", "cuda_kernel_part"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(name, others[i])) return true;
     for (int i = 0; i < KINDS; i++)

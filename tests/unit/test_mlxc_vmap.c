@@ -427,6 +427,69 @@ static void test_a_function_that_fails(void **state)
     for (int i = 0; i < 2; i++) mlx_closure_free(closures[i]);
 }
 
+/* ---- a rule of the function's own -------------------------------------------------------------------------------- */
+
+static int rule_calls;
+
+/* The square and the double; the rule gives the double of both, so that it is seen which one was used. */
+static int square_and_double(mlx_vector_array *res, const mlx_vector_array in)
+{
+    mlx_array x = mlx_array_new(), out[] = {mlx_array_new(), mlx_array_new()};
+    int code = mlx_vector_array_get(&x, in, 0) || mlx_square(&out[0], x, stream) || mlx_add(&out[1], x, x, stream) ||
+               mlx_vector_array_set_data(res, out, 2);
+    return mlx_array_free(x), mlx_array_free(out[0]), mlx_array_free(out[1]), code;
+}
+
+static int double_both(mlx_vector_array *res, mlx_vector_int *out_axes, const mlx_vector_array in, const int *in_axes,
+                       size_t count)
+{
+    const int axes[] = {1, 0}; /* the first result turned */
+    mlx_array x = mlx_array_new(), out[] = {mlx_array_new(), mlx_array_new()};
+    rule_calls++;
+    if (count != 1 || in_axes[0] != 0) return 1;
+    int code = mlx_vector_array_get(&x, in, 0) || mlx_add(&out[1], x, x, stream) ||
+               mlx_transpose(&out[0], out[1], stream) || mlx_vector_array_set_data(res, out, 2) ||
+               mlx_vector_int_set_data(out_axes, (int *)(uintptr_t)axes, 2);
+    return mlx_array_free(x), mlx_array_free(out[0]), mlx_array_free(out[1]), code;
+}
+
+static int too_few(mlx_vector_array *res, mlx_vector_int *out_axes, const mlx_vector_array in, const int *in_axes,
+                   size_t count)
+{
+    const int axis = 0;
+    (void)in_axes, (void)count;
+    mlx_array x = mlx_array_new();
+    int code = mlx_vector_array_get(&x, in, 0) || mlx_vector_array_set_value(res, x) ||
+               mlx_vector_int_set_data(out_axes, (int *)(uintptr_t)&axis, 1);
+    return mlx_array_free(x), code;
+}
+
+static void test_a_function_with_a_rule(void **state)
+{
+    (void)state;
+    mlx_closure plain = mlx_closure_new_func(square_and_double), custom = mlx_closure_new();
+    mlx_closure_custom_vmap rule = mlx_closure_custom_vmap_new_func(double_both),
+                            wrong = mlx_closure_custom_vmap_new_func(too_few);
+    mlx_array x = whole_numbers(SHAPE(2, 3), MLX_FLOAT32, 9), out = mlx_array_new();
+    mlx_vector_array in = mlx_vector_array_new_data(&x, 1), res = mlx_vector_array_new();
+    CHECK_EQ(mlx_custom_function(&custom, plain, (mlx_closure_custom){NULL}, (mlx_closure_custom_jvp){NULL}, rule), 0);
+    CHECK_EQ(mlx_closure_apply(&res, custom, in) || mlx_vector_array_get(&out, res, 0), 0);
+    expect_text(out, "array([[0, 49, 25],\n       [9, 1, 0]], dtype=float32)");
+    CHECK_EQ(rule_calls, 0);
+    CHECK_EQ(vmap(&res, custom, in, (int[]){1}, (int[]){0, 1}), 0);
+    CHECK_EQ(rule_calls, 1); /* for both results */
+    CHECK_EQ(mlx_vector_array_get(&out, res, 0), 0);
+    expect_text(out, "array([[0, 6],\n       [14, 2],\n       [10, 0]], dtype=float32)");
+    CHECK_EQ(mlx_vector_array_get(&out, res, 1), 0);
+    expect_text(out, "array([[0, 14, 10],\n       [6, 2, 0]], dtype=float32)");
+    CHECK_EQ(mlx_custom_function(&custom, plain, (mlx_closure_custom){NULL}, (mlx_closure_custom_jvp){NULL}, wrong), 0);
+    CHECK_EQ(vmap(&res, custom, in, (int[]){1}, (int[]){0, 1}), 1);
+    expect_error("[custom_function] The rule for vmap gave 1 arrays, the function more.");
+    mlx_array_free(x), mlx_array_free(out), mlx_vector_array_free(in), mlx_vector_array_free(res);
+    mlx_closure_free(plain), mlx_closure_free(custom), mlx_closure_custom_vmap_free(rule);
+    mlx_closure_custom_vmap_free(wrong);
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static void expect_refusal(const mlx_array *in, int count, const int *in_axes, int out_axis, const char *text)
@@ -494,6 +557,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_long_chain, install_handler),
         cmocka_unit_test_setup(test_placeholders_stay_in_their_trace, install_handler),
         cmocka_unit_test_setup(test_a_function_that_fails, install_handler),
+        cmocka_unit_test_setup(test_a_function_with_a_rule, install_handler),
         cmocka_unit_test_setup(test_axes_that_do_not_fit, install_handler),
         cmocka_unit_test_setup(test_lists_that_do_not_fit, install_handler),
     };

@@ -9,6 +9,7 @@
 
 #include "ops/compose.h"
 #include "ops/creation.h"
+#include "transform/vmap/custom_call.h"
 
 struct call {
     struct kiln_marked_call head; /* first: a struct kiln_marked_call * is a struct call * */
@@ -92,17 +93,32 @@ static bool is_any_marked(struct kiln_array *const *inputs, size_t count)
     return false;
 }
 
+/* The function itself. Where it is mapped its results name the call, so that its rule for vmap is found. */
+static kiln_status call_plainly(struct kiln_custom_function *function, struct kiln_array *const *inputs, size_t count,
+                                struct kiln_array ***outputs, size_t *output_count, kiln_error *err)
+{
+    struct kiln_array_list made = {0};
+    kiln_status status = function->call(function->payload, inputs, count, &made.arrays, &made.count, err);
+    if (!status) status = kiln__vmap_note_call(function, inputs, count, made.arrays, made.count, err);
+    if (status) {
+        kiln__array_list_release(&made);
+        return status;
+    }
+    *outputs = made.arrays;
+    *output_count = made.count;
+    return KILN_OK;
+}
+
 kiln_status kiln__custom_call(void *payload, struct kiln_array *const *inputs, size_t count,
                               struct kiln_array ***outputs, size_t *output_count, kiln_error *err)
 {
     struct kiln_custom_function *function = payload;
     struct call *call = NULL;
-    if (!is_any_marked(inputs, count))
-        return function->call(function->payload, inputs, count, outputs, output_count, err);
+    if (!is_any_marked(inputs, count)) return call_plainly(function, inputs, count, outputs, output_count, err);
     kiln_status status = new_call(function, inputs, count, &call, err);
     if (status) return status;
     kiln__marking.paused++;
-    status = function->call(function->payload, inputs, count, outputs, output_count, err);
+    status = call_plainly(function, inputs, count, outputs, output_count, err);
     kiln__marking.paused--;
     if (status) {
         free_call(&call->head);

@@ -11,6 +11,7 @@
 #include "graph/deferred.h"
 #include "ops/shapes.h"
 #include "transform/graph_order.h"
+#include "transform/vmap/custom_call.h"
 #include "transform/vmap/vmap_rules.h"
 
 /* ---- axes -------------------------------------------------------------------------------------------------------- */
@@ -90,6 +91,7 @@ struct replacing {
     int size;
     struct kiln_order order;
     struct kiln_array **mapped; /* for each array in order: references */
+    struct kiln_custom_results *custom;
     struct kiln_array **inputs; /* of the operation at hand, and for each whether it is mapped */
     bool *is_mapped;
     size_t cap;
@@ -168,6 +170,27 @@ static kiln_status apply_rule(const struct kiln_vmapped *v, struct kiln_array **
     return status ? kiln__fail_as(err, status, "vmap") : status;
 }
 
+/* By the rule of the function that was called. */
+static kiln_status map_custom(struct replacing *r, const struct kiln_node *node, const struct kiln_array *array,
+                              struct kiln_array **out, kiln_error *err)
+{
+    char got[KILN_SHAPE_TEXT], wanted[KILN_SHAPE_TEXT];
+    struct kiln_array *made = NULL;
+    kiln_status status = kiln__vmap_custom(node, r->inputs, r->is_mapped, r->size, &r->custom, &made, err);
+    if (status) return status;
+    if (has_shape_of_slice(made, 0, array)) {
+        *out = made;
+        return KILN_OK;
+    }
+    status = kiln__fail(err, KILN_INVALID,
+                        "[custom_function] The rule for vmap gave slices of shape %s, of type %s, beside the mapped "
+                        "axis; the function gives %s, of type %s.",
+                        kiln__shape_text(made->dims + 1, made->ndim - 1u, got), kiln__dtypes[made->dtype].name,
+                        kiln__shape_text(array->dims, array->ndim, wanted), kiln__dtypes[array->dtype].name);
+    kiln__array_unref(made);
+    return status;
+}
+
 /* The operation that made array `at` of the order, on what its inputs were replaced by. */
 static kiln_status map_operation(struct replacing *r, size_t at, kiln_error *err)
 {
@@ -191,7 +214,8 @@ static kiln_status map_operation(struct replacing *r, size_t at, kiln_error *err
                                    .result = array};
     uint32_t device_index = kiln__chosen_device_index;
     kiln__choose_device_index(node->device_index);
-    status = apply_rule(&v, &r->mapped[at], err);
+    status =
+        v.op == KILN_OP_CUSTOM ? map_custom(r, node, array, &r->mapped[at], err) : apply_rule(&v, &r->mapped[at], err);
     kiln__choose_device_index(device_index);
     return status;
 }
@@ -254,6 +278,7 @@ kiln_status kiln__vmap_replace(const struct kiln_vmap_half *half, struct kiln_ar
     kiln_status status = find_size(half->inputs, half->in_axes, half->input_count, &r.size, err);
     if (!status) status = replace(&r, out, err);
     for (size_t i = 0; r.mapped && i < r.order.count; i++) kiln__array_unref(r.mapped[i]);
+    kiln__custom_results_free(r.custom);
     free(r.mapped);
     free(r.inputs);
     free(r.is_mapped);

@@ -302,6 +302,7 @@ kiln_vmap_rule *const kiln__vmap_rules[KILN_OP_COUNT] = {
     [KILN_OP_FFT] = along_axis,
     [KILN_OP_RANDOM_BITS] = dims_of_result,
     [KILN_OP_ATTENTION] = kiln__vmap_attention,
+    [KILN_OP_CUSTOM] = unreached, /* vmap.c: by the rule of the function */
     [KILN_OP_DEFERRED] = unreached,
     [KILN_OP_PLAN] = unreached,
 };
