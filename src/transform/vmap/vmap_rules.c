@@ -244,6 +244,16 @@ static struct kiln_array *unreached(struct kiln_expression *e, const struct kiln
     return NULL;
 }
 
+/* A kernel in a program's own source: what it computes is not known here. */
+static struct kiln_array *opaque(struct kiln_expression *e, const struct kiln_vmapped *v)
+{
+    e->status = kiln__fail(e->err, KILN_INVALID,
+                           "%s can't be vectorised: its source says what it computes. Give custom_function() a rule "
+                           "for vmap.",
+                           kiln__ops[v->op].name);
+    return NULL;
+}
+
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 kiln_vmap_rule *const kiln__vmap_rules[KILN_OP_COUNT] = {
@@ -302,6 +312,8 @@ kiln_vmap_rule *const kiln__vmap_rules[KILN_OP_COUNT] = {
     [KILN_OP_FFT] = along_axis,
     [KILN_OP_RANDOM_BITS] = dims_of_result,
     [KILN_OP_ATTENTION] = kiln__vmap_attention,
+    [KILN_OP_CUDA_KERNEL] = opaque,
+    [KILN_OP_CUDA_PART] = opaque,
     [KILN_OP_CUSTOM] = unreached, /* vmap.c: by the rule of the function */
     [KILN_OP_DEFERRED] = unreached,
     [KILN_OP_PLAN] = unreached,
