@@ -359,7 +359,7 @@ static void test_malformed(void **state)
     begin(0, 1), add_value("a\0b", 0, "1", 1);
     bytes[24] = 3, memmove(bytes + 35, bytes + 33, 5), memcpy(bytes + 32, "a\0b", 3), size += 2;
     expect_refused("at byte 24: expected a text without NUL");
-    begin(0, 1), add_value("a", 99, "1", 8);
+    begin(0, 1), add_value("a", 99, "12345678", 8);
     expect_refused("at byte 33: expected a type of values");
     begin(0, 1), add_value("a", 9, "", 0), add_u32(9), add_u64(0);
     expect_refused("at byte 37: expected a list of numbers or of texts");
