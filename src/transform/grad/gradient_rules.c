@@ -8,20 +8,12 @@
 /* ---- rules of the two general kinds -------------------------------------------------------------------------------
  */
 
-/* Cotangents of complex numbers are gradients: real and imaginary part say how the parts of the number matter. So what
- * a cotangent is multiplied with is conjugated, and a tangent is not. */
-static struct kiln_array *adjoint(struct kiln_expression *e, struct kiln_array *partial)
-{
-    bool is_complex = partial && partial->dtype == KILN_COMPLEX64;
-    return is_complex ? kiln__e_unary(e, KILN_OP_CONJUGATE, partial) : partial;
-}
-
 static void vjp_by_partials(struct kiln_expression *e, const struct kiln_step *step, struct kiln_array *cotangent,
                             struct kiln_array **gradients)
 {
     kiln_partial *partial = kiln__gradient_rules[step->op].partial;
     for (uint32_t k = 0; k < step->count; k++)
-        if (step->wanted[k]) gradients[k] = kiln__e_times(e, cotangent, adjoint(e, partial(e, step, k)));
+        if (step->wanted[k]) gradients[k] = kiln__e_times(e, cotangent, kiln__e_conjugate(e, partial(e, step, k)));
 }
 
 static struct kiln_array *jvp_by_partials(struct kiln_expression *e, const struct kiln_step *step,
@@ -74,6 +66,11 @@ struct kiln_array *kiln__e_ones_like(struct kiln_expression *e, struct kiln_arra
     if (e->status || !like) return NULL;
     kiln_status status = kiln__ones_like(like, &out, e->err);
     return kiln__e_hold(e, status, out);
+}
+
+struct kiln_array *kiln__e_conjugate(struct kiln_expression *e, struct kiln_array *a)
+{
+    return a && a->dtype == KILN_COMPLEX64 ? kiln__e_unary(e, KILN_OP_CONJUGATE, a) : a;
 }
 
 struct kiln_array *kiln__e_matrix_transpose(struct kiln_expression *e, struct kiln_array *a)

@@ -71,6 +71,10 @@ static inline struct kiln_array *kiln__e_minus(struct kiln_expression *e, struct
 /* Zeros, or ones, of the shape and dtype of `like`. */
 struct kiln_array *kiln__e_zeros_like(struct kiln_expression *e, struct kiln_array *like);
 struct kiln_array *kiln__e_ones_like(struct kiln_expression *e, struct kiln_array *like);
+/* Of a complex array its conjugate, else the array itself. Cotangents of complex numbers are gradients: real and
+ * imaginary part say how the parts of the number matter. So what a cotangent is multiplied with is conjugated, and what
+ * a tangent is multiplied with is not. */
+struct kiln_array *kiln__e_conjugate(struct kiln_expression *e, struct kiln_array *a);
 /* The last two axes swapped. */
 struct kiln_array *kiln__e_matrix_transpose(struct kiln_expression *e, struct kiln_array *a);
 

@@ -16,8 +16,8 @@ void kiln__vjp_matmul(struct kiln_expression *e, const struct kiln_step *step, s
                       struct kiln_array **gradients)
 {
     struct kiln_array *a = step->inputs[0], *b = step->inputs[1];
-    if (step->wanted[0]) gradients[0] = product(e, cotangent, kiln__e_matrix_transpose(e, b));
-    if (step->wanted[1]) gradients[1] = product(e, kiln__e_matrix_transpose(e, a), cotangent);
+    if (step->wanted[0]) gradients[0] = product(e, cotangent, kiln__e_conjugate(e, kiln__e_matrix_transpose(e, b)));
+    if (step->wanted[1]) gradients[1] = product(e, kiln__e_conjugate(e, kiln__e_matrix_transpose(e, a)), cotangent);
 }
 
 /* The same codes, transposed or not: the other way round. Scales are differentiated as floats (ops/products.c). */

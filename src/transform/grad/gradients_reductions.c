@@ -55,7 +55,8 @@ void kiln__vjp_prod(struct kiln_expression *e, const struct kiln_step *step, str
     int64_t axis = step->attrs[AXIS];
     struct kiln_array *before = kiln__e_apply(e, KILN_OP_CUMPROD, &x, 1, (int64_t[]){axis, 0, 0}, CUMULATIVE);
     struct kiln_array *after = kiln__e_apply(e, KILN_OP_CUMPROD, &x, 1, (int64_t[]){axis, 1, 0}, CUMULATIVE);
-    gradients[0] = kiln__e_times(e, with_axis(e, step, cotangent), kiln__e_times(e, before, after));
+    struct kiln_array *others = kiln__e_conjugate(e, kiln__e_times(e, before, after));
+    gradients[0] = kiln__e_times(e, with_axis(e, step, cotangent), others);
 }
 
 void kiln__vjp_cumsum(struct kiln_expression *e, const struct kiln_step *step, struct kiln_array *cotangent,
