@@ -20,6 +20,8 @@ struct kiln_nested_trace {
 };
 
 /*
+ * Kept small: a program that opens the library at run time has some 500 bytes for all thread-local state.
+ *
  * A function that jumps out of its trace leaves the list of tracers behind, and the next trace of the thread uses it
  * again.
  */
@@ -31,7 +33,7 @@ struct kiln_tracing {
     struct kiln_array **tracers; /* in the order in which they were made; references */
     size_t tracer_count, tracer_cap;
     bool has_gradients; /* a transform ran inside: its operations are to run in the order in which they were made */
-    struct kiln_nested_trace nested[KILN_NESTED_TRACES]; /* of transforms, innermost last */
+    struct kiln_nested_trace *nested; /* KILN_NESTED_TRACES of transforms, innermost last; NULL while there is none */
     size_t nested_count;
 };
 

@@ -395,11 +395,17 @@ kiln_status kiln__trace_nested(kiln_callback callback, void *payload, struct kil
     size_t depth = tracing->nested_count;
     if (depth == KILN_NESTED_TRACES)
         return kiln__fail(err, KILN_INVALID, "Transforms are nested more than %d deep.", KILN_NESTED_TRACES);
+    if (!tracing->nested && !(tracing->nested = malloc(KILN_NESTED_TRACES * sizeof *tracing->nested)))
+        return kiln__no_memory(err, "a trace");
     tracing->nested[tracing->nested_count++] = (struct kiln_nested_trace){atomic_fetch_add(&next_id, 1), kiln__frame()};
     for (size_t i = 0; i < count; i++)
         if (placeholders[i]->trace == KILN_NEXT_TRACE) placeholders[i]->trace = tracing->nested[depth].id;
     bool returned = kiln__call_client(call_callback, &call);
     tracing->nested_count = depth;
+    if (!depth) {
+        free(tracing->nested);
+        tracing->nested = NULL;
+    }
     return returned ? call.status : kiln__fail(err, KILN_LOWER_FAILED, "The thread left the function.");
 }
 

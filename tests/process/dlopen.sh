@@ -12,6 +12,11 @@ code 1: expected a non-empty mlx_array for a of mlx_add
 closed
 END
 
+# What the C library keeps for the thread-local state of libraries that are opened late is little.
+for file in "$library" "$build/lib/libkiln.so"; do
+    size=$(readelf -lW "$file" | awk '$1 == "TLS" { print $6 }')
+    [ $((size)) -le 600 ] || fail "$file has $((size)) bytes of thread-local state; opened late it has room for 600"
+done
 "$build/tests/dlopen" "$library" "$table" >c
 diff -u expected c >&2 || fail "the C program prints something else"
 
