@@ -12,7 +12,9 @@
 
 #include "array/array.h"
 
-enum { KILN_NESTED_TRACES = 64 };
+enum {
+    KILN_NESTED_TRACES = 24
+}; /* each thread has room for them, of which there is little where the library is opened late (dlopen) */
 
 struct kiln_nested_trace {
     uint64_t id;
