@@ -47,6 +47,8 @@ for count in 1 8; do
 done
 [ "$(counter stats-1 compiles)" -gt 0 ] || fail "a cold folder compiled nothing"
 expect "kernels of a prefill and 7 steps" "$(counter stats-8 compiles)" "$(counter stats-1 compiles)"
+expect "kernels linked for 7 steps" "$(counter stats-8 links)" "$(counter stats-1 links)"
+expect "traces of 7 steps" "$(counter stats-8 traces)" "$(counter stats-1 traces)"
 
 # What is drawn follows the seed.
 "$bin/llama" model $prompt --count 8 --temperature 2 --seed 1 >one
