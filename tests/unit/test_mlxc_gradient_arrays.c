@@ -217,6 +217,36 @@ RUN(gather_mm, static const int values[] = {1, 0, 1}; mlx_array none = mlx_array
     mlx_array picks = numbers(values, 3, 0); int code = mlx_gather_mm(out, in[0], in[1], none, picks, false, stream);
     mlx_array_free(picks); mlx_array_free(none); return code;)
 
+/* The matrix is the same in every call: 8 rows of 64, or three of them, as codes of 4 bits. */
+static int quantized(mlx_array codes[3], int matrices, mlx_stream stream)
+{
+    mlx_array w = mlx_array_new(), key = mlx_array_new();
+    mlx_vector_array parts = mlx_vector_array_new();
+    const mlx_optional_int group = {32, true}, bits = {4, true};
+    int code = mlx_random_key(&key, 7) ||
+               mlx_random_normal(&w, (const int[]){matrices, 8, 64}, 3, MLX_FLOAT32, 0, 1, key, stream) ||
+               (matrices == 1 && mlx_squeeze_axis(&w, w, 0, stream)) ||
+               mlx_quantize(&parts, w, group, bits, "affine", (mlx_array){NULL}, stream);
+    for (size_t i = 0; i < 3; i++) codes[i] = mlx_array_new(), code = code || mlx_vector_array_get(&codes[i], parts, i);
+    mlx_array_free(w);
+    mlx_array_free(key);
+    mlx_vector_array_free(parts);
+    return code;
+}
+
+RUN(quantized, const mlx_optional_int group = {32, true}, bits = {4, true}; mlx_array w[3];
+    int code = quantized(w, 1, stream) ||
+               mlx_quantized_matmul(out, in[0], w[0], w[1], w[2], c->number, group, bits, "affine", stream) ||
+               mlx_astype(out, *out, mlx_array_dtype(in[0]), stream);
+    for (int i = 0; i < 3; i++) mlx_array_free(w[i]); return code;)
+RUN(picked, const mlx_optional_int group = {32, true}, bits = {4, true}; mlx_array w[3];
+    static const int values[] = {2, 0}; mlx_array picks = numbers(values, 2, 0);
+    int code = quantized(w, 3, stream) ||
+               mlx_gather_qmm(out, in[0], w[0], w[1], w[2], (mlx_array){NULL}, picks, true, group, bits, "affine",
+                              false, stream) ||
+               mlx_astype(out, *out, mlx_array_dtype(in[0]), stream);
+    for (int i = 0; i < 3; i++) mlx_array_free(w[i]); mlx_array_free(picks); return code;)
+
 static void test_products(void **state)
 {
     static const struct derivative_case cases[] = {
@@ -233,6 +263,9 @@ static void test_products(void **state)
         CASE(conv1d, .count = 2, .shapes = {{3, {1, 6, 2}}, {3, {3, 3, 2}}}),
         CASE(conv2d, .count = 2, .shapes = {{4, {1, 3, 5, 2}}, {4, {2, 2, 2, 1}}}),
         CASE(gather_mm, .count = 2, .shapes = {{3, {3, 2, 3}}, {3, {2, 3, 2}}}),
+        CASE(quantized, .count = 1, .shapes = {{2, {2, 64}}}, .number = 1),
+        CASE(quantized, .count = 1, .shapes = {{2, {2, 8}}}, .number = 0),
+        CASE(picked, .count = 1, .shapes = {{3, {2, 1, 64}}}),
     };
     (void)state;
     CHECK_ALL(cases);
