@@ -22,7 +22,7 @@ struct kiln_conv {
 };
 
 /*
- * input (batch, sizes..., channels), weight (outputs, widths..., channels / groups). Padding of KILN_CONV_GENERAL may
+ * input (batch, sizes..., channels), weight (outputs, widths..., channels / groups). Padding may
  * be negative, which cuts the input. KILN_CONV_TRANSPOSE is what takes the result of a convolution with these numbers
  * back to its input: `stride` spreads the input, `padding` is taken away from the result, and `more_padding` is added
  * to its end. Error texts begin with "[conv1d] " and so on.
