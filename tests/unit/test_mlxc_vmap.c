@@ -402,6 +402,37 @@ static int look(const void *payload, const mlx_array *in, mlx_array *out)
     return mlx_square(out, in[0], stream) || mlx_array_eval(*out);
 }
 
+static int square(const void *payload, const mlx_array *in, mlx_array *out)
+{
+    (void)payload;
+    return mlx_square(out, in[0], stream);
+}
+
+static int map_squares(mlx_vector_array *res, const mlx_vector_array in)
+{
+    struct mapped_function function = {square, NULL, 0};
+    mlx_closure closure = closure_of(&function);
+    int code = vmap(res, closure, in, (const int[]){0}, (const int[]){0});
+    return mlx_closure_free(closure), code;
+}
+
+/* Rules read sizes, which a shapeless function's record must not hold. */
+static void test_shapeless_functions_are_refused(void **state)
+{
+    (void)state;
+    mlx_closure plain = mlx_closure_new_func(map_squares), compiled = mlx_closure_new();
+    mlx_array x = floats((float[]){1, 2, 3}, 3);
+    mlx_vector_array in = mlx_vector_array_new_data(&x, 1), res = mlx_vector_array_new();
+    CHECK_EQ(mlx_compile(&compiled, plain, false) || mlx_closure_apply(&res, compiled, in), 0);
+    CHECK_EQ(mlx_compile(&compiled, plain, true), 0);
+    CHECK_EQ(mlx_closure_apply(&res, compiled, in), 1);
+    if (!strstr(error_text, "mlx_closure returned a non-zero value")) CHECK_FAIL("got \"%s\"", error_text);
+    CHECK_EQ(error_count, 2); /* that of vmap, then that of the closure */
+    error_count = 0;
+    mlx_array_free(x), mlx_vector_array_free(in), mlx_vector_array_free(res);
+    mlx_closure_free(plain), mlx_closure_free(compiled);
+}
+
 static int refuse(const void *payload, const mlx_array *in, mlx_array *out)
 {
     (void)payload, (void)in, (void)out;
@@ -556,6 +587,7 @@ int main(void)
         cmocka_unit_test_setup(test_keys, install_handler),
         cmocka_unit_test_setup(test_a_long_chain, install_handler),
         cmocka_unit_test_setup(test_placeholders_stay_in_their_trace, install_handler),
+        cmocka_unit_test_setup(test_shapeless_functions_are_refused, install_handler),
         cmocka_unit_test_setup(test_a_function_that_fails, install_handler),
         cmocka_unit_test_setup(test_a_function_with_a_rule, install_handler),
         cmocka_unit_test_setup(test_axes_that_do_not_fit, install_handler),
