@@ -18,7 +18,7 @@
 #   make wheel      build/wheels: Kiln for Python with LLVM and the base pack inside, for each Python that pyenv has; tested on each
 #   make bench-python  warm calls from Python beside an empty C extension, Numba and Triton
 #   make bench-fleet  entries per second over nginx, Redis and S3 on loopback, beside libcurl and hiredis alone
-#   make peers      other engines beside ours: builds llama.cpp's llama-bench below build/peers first, once
+#   make peers      other engines beside ours: puts llama.cpp, JAX and PyTorch below build/peers first, once
 #   make test-gpu   tests on an NVIDIA GPU, if there is one
 #   make gpu-bundle build/gpu-bundle.tar.xz: tests, bench and kernels compiled ahead, for a bare machine with a GPU
 

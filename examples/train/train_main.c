@@ -1,8 +1,10 @@
 /*
- * train_main.c - train MODEL [STEPS]: trains "mlp" or "decoder" from the same first values in every run, and prints the
- * loss of each step.
+ * train_main.c - train MODEL [STEPS [--times]]: trains "mlp" or "decoder" from the same first values in every run, and
+ * prints the loss of each step; or one line with the seconds of the first step, the median milliseconds of the others
+ * and the last loss.
  */
 #include <string.h>
+#include <time.h>
 
 #include "kiln.h"
 #include "train.h"
@@ -47,24 +49,51 @@ static int step(const struct model *model, mlx_closure training, struct training
     return mlx_array_free(first), mlx_vector_array_free(out), failed;
 }
 
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void print_times(double *seconds, int steps, float loss)
+{
+    double first = seconds[0];
+    qsort(seconds + 1, (size_t)steps - 1, sizeof *seconds, ascending);
+    printf("%.6f %.4f %.9g\n", first, steps > 1 ? seconds[1 + (steps - 1) / 2] * 1e3 : 0, (double)loss);
+}
+
 int main(int argc, char **argv)
 {
     const struct model *model = argc > 1 && !strcmp(argv[1], "mlp") ? &mlp : &decoder;
     int steps = argc > 2 ? atoi(argv[2]) : 50, failed = 0;
+    bool has_times = argc > 3 && !strcmp(argv[3], "--times");
     struct training_state state;
     if (argc < 2 || strcmp(argv[1], model->name) != 0 || steps < 1) {
-        fprintf(stderr, "usage: train mlp|decoder [STEPS]\n");
+        fprintf(stderr, "usage: train mlp|decoder [STEPS [--times]]\n");
         return 2;
     }
     mlx_stream stream = mlx_default_cpu_stream_new();
     mlx_closure training = new_training_step(model, stream);
     begin(&state, model);
+    double *seconds = calloc((size_t)steps, sizeof *seconds);
+    float loss = 0;
+    if (!seconds) exit(2);
     for (int number = 1; number <= steps && !failed; number++) {
-        float loss = 0;
+        double start = now();
         failed = step(model, training, &state, number, &loss);
-        if (!failed) printf("%d %.9g\n", number, (double)loss);
+        seconds[number - 1] = now() - start;
+        if (!failed && !has_times) printf("%d %.9g\n", number, (double)loss);
         if (!failed && number == 1 && getenv("KILN_STATS")) failed = kiln_stats_write() != KILN_OK;
     }
+    if (!failed && has_times) print_times(seconds, steps, loss);
+    free(seconds);
     for (int i = 0; i < state.count; i++) mlx_array_free(state.arrays[i]);
     mlx_closure_free(training);
     mlx_stream_free(stream);
