@@ -86,15 +86,14 @@ def page_of(header):
     """Markdown, and the functions that have no comment."""
     text = pages.read(header)
     name = header[len("include/"):]
-    out, bare, carried, level = [f"# {name}", ""], [], "", "## "
+    out, bare, level = [f"# {name}", ""], [], "## "
     for comment, code in pieces(text):
         if code is None:
             out += [f"## {comment.capitalize()}", ""]
-            carried, level = "", "### "
+            level = "### "
             continue
         if not code.strip():
             out += [prose_of(comment), ""]
-            carried = comment
             continue
         if BODY.match(code):
             continue
@@ -103,9 +102,8 @@ def page_of(header):
             out += [level + ", ".join(titles if functions else titles[:4]), ""]
         if comment:
             out += [prose_of(comment), ""]
-        elif functions and not carried and "/*" not in code:
+        elif functions and "/*" not in code:
             bare += functions
-        carried = comment or carried
         out += ["```c", code.rstrip("\n"), "```", ""]
     return "\n".join(out), bare
 
