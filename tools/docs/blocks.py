@@ -3,12 +3,11 @@
 blocks.py PAGE...: compiles and runs the code of learning pages, in a folder for each that has nothing but examples, and compares
 what it prints.
 
-Blocks of sh are run, one after the other in one shell; a block of text behind one is what it prints, with errors, where `...` stands for
-anything. A comment in front of a block, alone on its line, says what else is done with it:
+Blocks of sh are run, one after the other in one shell; a block of text behind one is what it prints, with errors, but for times, sizes,
+digests, the level of the processor, and what `...` stands for. A comment in front of a block, alone on its line, says what else is done with it:
 
     file: NAME             it is written to that file, before any command runs
     quote: PATH            its lines stand in that file of the tree, which has its own test
-    numbers vary           of a text: each number stands for any number
     not run: REASON        nothing is done with it
 """
 import difflib
@@ -21,24 +20,24 @@ import tempfile
 
 import pages
 
-TOKEN = re.compile(r"\.\.\.|\d+(?:\.\d+)?|[^\W\d]+| +|.", re.DOTALL)
-UNITS = ({"ns", "us", "ms", "s"}, {"bytes", "KiB", "MiB"})
+# What differs from run to run and from machine to machine: each stands for all of its kind, and so does `...` for anything.
+VARYING = (
+    r"\.\.\.",
+    r"\d+(?:\.\d+)? +(?:ns|us|ms|s|B|bytes|KiB|MiB)\b",  # times and sizes
+    r"\d{4}-\d\d-\d\d \d\d:\d\d",
+    r"\b[0-9a-f]{12,64}\b|(?<=_)[0-9a-f]{8}\b|(?<=\[)[0-9a-f]{8}\b",  # digests
+    r"\bx86-64-v\d\b",
+)
 
 
-def pattern_of(text, numbers_vary):
-    """A regular expression for what is printed. Where numbers vary, so do their units, and the width of columns."""
-    pattern = ""
-    for token in TOKEN.findall(text.rstrip("\n")):
-        if token == "...":
-            pattern += ".*?"
-        elif numbers_vary and token[0].isdigit():
-            pattern += r"\d+(?:\.\d+)?"
-        elif numbers_vary and token[0] == " ":
-            pattern += " +"
-        else:
-            units = [unit for unit in UNITS if numbers_vary and token in unit]
-            pattern += "(?:" + "|".join(sorted(units[0])) + ")" if units else re.escape(token)
-    return pattern
+def pattern_of(text):
+    """A regular expression for what is printed."""
+    pattern, at = "", 0
+    for match in re.finditer("|".join(f"({kind})" for kind in VARYING), text):
+        pattern += re.escape(text[at : match.start()])
+        pattern += ".*?" if match.lastindex == 1 else f"(?:{VARYING[match.lastindex - 1]})"
+        at = match.end()
+    return re.sub(r"(\\ )+", " +", pattern + re.escape(text[at:]))  # columns move
 
 
 class Page:
@@ -91,7 +90,7 @@ class Page:
                 got = file.read()
             if status and number == reached:
                 self.problem(block, f"exit code {status}:\n{got}")
-            elif wanted and not re.fullmatch(pattern_of(wanted.text, wanted.mark == "numbers vary"), got.rstrip("\n"), re.DOTALL):
+            elif wanted and not re.fullmatch(pattern_of(wanted.text.rstrip("\n")), got.rstrip("\n"), re.DOTALL):
                 differs = difflib.unified_diff(wanted.text.splitlines(), got.splitlines(), "the page", "printed", lineterm="", n=1)
                 self.problem(wanted, "is not what is printed:\n" + "\n".join(differs))
 
