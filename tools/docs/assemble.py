@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """
 assemble.py FOLDER: the sources of the site. Pages keep their places in the tree; what else they link to is put beside them, to be
-downloaded; a link to a folder is one to its README.md, or none, as one to Markdown that is no page; a public header is the page that is made of it. Each section of
-docs/index.md becomes an entry of the site's contents.
+downloaded; a link to a folder is one to its README.md, or none, as one to Markdown that is no page; a public header is the page that is
+made of it. Each section of docs/index.md becomes an entry of the site's contents.
 """
 import os
 import re

@@ -14,7 +14,7 @@ import sys
 import pages
 
 FUNCTION = re.compile(r"^(?!typedef|#|extern|\s)[\w ]+[ *](\w+)\(", re.MULTILINE)
-TYPE = re.compile(r"^typedef (?:struct|enum|union) \w+ (?:\*?)(\w+);|^\} (\w+);|^typedef [\w ]+ (\w+)\(|^extern const \w+ (\w+)|^#define (KILN_\w+)", re.MULTILINE)
+TYPE = re.compile(r"^typedef (?:struct|enum|union) \w+ (\w+);|^\} (\w+);|^typedef [\w ]+ (\w+)\(|^extern const \w+ (\w+)|^#define (KILN_\w+)", re.MULTILINE)
 BODY = re.compile(r"static inline .*?\)\n\{", re.DOTALL)  # declared above
 SECTION = re.compile(r"/\* -+ (.*?) -+ \*/$")
 SKIPPED = re.compile(r"^(#(ifn?def|endif|else|include|define KILN_[A-Z_]*H$)|extern \"C\"|\}$)")
@@ -113,7 +113,8 @@ def main(folder):
     os.makedirs(folder, exist_ok=True)
     for header in headers():
         text, bare = page_of(header)
-        declared = set(re.findall(r"^(?!typedef)[\w ]+[ *](_?(?:mlx_)?kiln_[a-z0-9_]+)\(", re.sub(r"/\*.*?\*/", "", pages.read(header), flags=re.DOTALL), re.MULTILINE))
+        bare_text = re.sub(r"/\*.*?\*/", "", pages.read(header), flags=re.DOTALL)
+        declared = set(re.findall(r"^(?!typedef)[\w ]+[ *](_?(?:mlx_)?kiln_[a-z0-9_]+)\(", bare_text, re.MULTILINE))
         shown = set(re.findall(r"\b(\w+)\(\)", "\n".join(line for line in text.splitlines() if line.startswith("##"))))
         for name in sorted(declared - shown):
             print(f"{header}: {name}() has no heading in the reference")
