@@ -18,7 +18,7 @@ if ! cmp -s tools/docs/requirements.txt "$environment/requirements.txt"; then
     cp tools/docs/requirements.txt "$environment/requirements.txt"
 fi
 
-"$python3" tools/docs/links.py
+"$python3" tools/docs/links.py --external
 rm -rf "$sources" "$out"
 "$python3" tools/docs/assemble.py "$sources"
 "$environment/bin/sphinx-build" -q -W --keep-going -j auto -c tools/docs -b html "$sources" "$out"
