@@ -172,7 +172,10 @@ static void values_and_launches(void **state)
         {1, 2, 1, 2, 6, 17, 5, "bool", false, false, MLX_FLOAT16, 1},
         {1, 1, 1, 1, 1, 1, 1, "", false, false, MLX_FLOAT32, 1},
         /* many rows: each warp has its own */
-        {16, 16, 8, 3, 9, 64, 64, "causal", true, false, MLX_FLOAT32, 1},
+        {16, 16, 8, 9, 9, 64, 64, "causal", true, false, MLX_FLOAT32, 1},
+        {64, 2, 2, 17, 6, 40, 24, "bool", false, true, MLX_BFLOAT16, 1},
+        /* Many heads of few rows each, so warps share rows, and one launch has all keys. */
+        {16, 16, 8, 3, 70, 64, 64, "causal", true, false, MLX_FLOAT32, 1},
         {64, 2, 2, 2, 6, 40, 24, "bool", false, true, MLX_BFLOAT16, 1},
     };
     (void)state;

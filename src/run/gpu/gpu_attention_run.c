@@ -16,7 +16,7 @@ enum {
     INPUTS = 5,
     MOST_ROWS = 4,
     EIGHT = 8,
-    MANY_BLOCKS = 128, /* from here on each warp has rows of its own */
+    MANY_BLOCKS = 128, /* from here on each warp has rows of its own, unless half of the warps had none */
     WANTED_BLOCKS = 256,
     RANGE = 64 /* keys, or a multiple */
 };
@@ -57,7 +57,7 @@ static void choose(struct attention *a, bool is_causal)
     config->rows = 1;
     while (config->rows < a->rows && config->rows < MOST_ROWS) config->rows *= 2;
     const int64_t in_warps = kiln__divide_up(a->rows, config->rows * KILN_GPU_WARPS);
-    config->shared_rows = heads * in_warps < MANY_BLOCKS;
+    config->shared_rows = heads * in_warps < MANY_BLOCKS || a->rows * 2 <= (int64_t)config->rows * KILN_GPU_WARPS;
     a->blocks = config->shared_rows ? kiln__divide_up(a->rows, config->rows) : in_warps;
     a->ranges = config->shared_rows ? kiln__divide_up(WANTED_BLOCKS, heads * a->blocks) : 1;
     a->range = kiln__divide_up(kiln__divide_up(a->keys, a->ranges), RANGE) * RANGE;
