@@ -8,7 +8,7 @@
 #   make install    base-pack too; PREFIX, DESTDIR; make uninstall   make layers  includes that point upwards; part of make test
 #   make deb        Debian packages into build/deb; make dist: a source archive
 #   make clean      remove build/                        make soak    tests that take minutes
-#   make check      what a release runs: test, asan, tsan, fuzz, torture, tidy, abi, docs and fleet
+#   make check      what a release runs: test, asan, tsan, fuzz, torture, tidy, abi and fleet
 #   make fleet-demo one cache for a fleet: CI signs, hosts compile nothing; on nginx, Redis and S3 of this machine
 #   make fleet      remotes on nginx, redis-server and versitygw, on loopback, with every attack; nothing is installed
 #   make tidy       clang-tidy's bugprone checks         make abi     the interfaces against those of earlier versions
@@ -20,7 +20,6 @@
 #   make bench-fleet  entries per second over nginx, Redis and S3 on loopback, beside libcurl and hiredis alone
 #   make peers      other engines beside ours: puts llama.cpp, JAX and PyTorch below build/peers first, once
 #   make test-gpu   tests on an NVIDIA GPU, if there is one
-#   make docs       the documentation as a site, build/docs/index.html; warnings are errors
 #   make gpu-bundle build/gpu-bundle.tar.xz: tests, bench and kernels compiled ahead, for a bare machine with a GPU
 
 CC_GCC ?= gcc
@@ -38,7 +37,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build installed test-python check-python bench-python wheel base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers asan tsan fuzz format layers install uninstall dist deb docs check-deb check-browser check-profilers clean
+.PHONY: all setup build installed test-python check-python bench-python wheel base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers asan tsan fuzz format layers install uninstall dist deb check-deb check-browser clean
 
 all: build
 
@@ -81,7 +80,7 @@ bench-python: build
 	@tools/python.sh bench $(BENCH_ARGS)
 
 # An hour or two on 2 cores.
-check: test abi tidy docs check-profilers check-python check-deb check-browser asan tsan
+check: test abi tidy check-python check-deb check-browser asan tsan
 	@$(CTEST) -L base-pack --test-dir build
 	@$(MAKE) fuzz FUZZ_SECONDS=60
 	@$(MAKE) torture
@@ -169,10 +168,6 @@ install: base-pack
 dist:
 	@tools/dist.sh build/dist
 
-# Sphinx and MyST come from PyPI into build/docs-venv; tests/process/docs.sh looks at links and runs the pages' programs without them.
-docs:
-	@tools/docs.sh build/docs
-
 deb:
 	@KILN_PACKAGES="debhelper lintian dpkg-dev" tools/setup.sh
 	@tools/setup.sh
@@ -182,11 +177,6 @@ deb:
 check-browser: build
 	@KILN_PACKAGES="chromium chromium-driver python3-selenium" tools/setup.sh
 	@/usr/bin/python3 tests/browser/report.py build . $(SCREENSHOTS)
-
-# gdb and perf, which make test leaves out where they are not there.
-check-profilers: build
-	@KILN_PACKAGES="gdb linux-perf" tools/setup.sh
-	@$(CTEST) -R '^process_profilers$$' --test-dir build
 
 # In a clean Debian root.
 check-deb: deb

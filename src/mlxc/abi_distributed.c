@@ -81,21 +81,20 @@ int mlx_distributed_group_split(mlx_distributed_group *res, mlx_distributed_grou
 
 /* ---- collectives ------------------------------------------------------------------------------------------------ */
 
-/* `stream`: what the header calls it. */
-#define KILN_COLLECTIVE(name, stream)                                                                                  \
+#define KILN_COLLECTIVE(name)                                                                                          \
     int mlx_distributed_##name(mlx_array *res, const mlx_array x, const mlx_distributed_group group,                   \
-                               const mlx_stream stream)                                                                \
+                               const mlx_stream s)                                                                     \
     {                                                                                                                  \
         (void)group; /* the one group, given or not */                                                                 \
-        if (KILN_NO_ARRAY(x) || KILN_NO_STREAM(stream) || KILN_NO_POINTER(res)) return 1;                              \
+        if (KILN_NO_ARRAY(x) || KILN_NO_STREAM(s) || KILN_NO_POINTER(res)) return 1;                                   \
         return kiln__give(res, kiln__array_ref(kiln__unwrap(x)));                                                      \
     }
 
-KILN_COLLECTIVE(all_gather, S)
-KILN_COLLECTIVE(all_max, s)
-KILN_COLLECTIVE(all_min, s)
-KILN_COLLECTIVE(all_sum, s)
-KILN_COLLECTIVE(sum_scatter, s)
+KILN_COLLECTIVE(all_gather)
+KILN_COLLECTIVE(all_max)
+KILN_COLLECTIVE(all_min)
+KILN_COLLECTIVE(all_sum)
+KILN_COLLECTIVE(sum_scatter)
 
 static int fail_alone(const char *name)
 {

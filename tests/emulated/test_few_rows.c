@@ -150,14 +150,23 @@ static int multiply(mlx_array *res, mlx_array x, const struct codes *codes, bool
                                 given(mode->bits), mode->name, gpu);
 }
 
+/* In float32, with nothing rounded to the dtype of affine scales. */
 static mlx_array matrix_of(const struct codes *codes, bool transpose)
 {
-    mlx_array res = mlx_array_new(), nothing = {NULL};
+    mlx_array res = mlx_array_new(), nothing = {NULL}, scales = mlx_array_new(), biases = {NULL};
     const struct mode *mode = codes->mode;
-    CHECK_EQ(mlx_dequantize(&res, codes->w, codes->scales, codes->biases, given(mode->group), given(mode->bits),
-                            mode->name, nothing, (mlx_optional_dtype){MLX_FLOAT32, true}, cpu),
+    mlx_array_set(&scales, codes->scales);
+    if (codes->biases.ctx) {
+        biases = mlx_array_new();
+        CHECK_EQ(mlx_astype(&scales, codes->scales, MLX_FLOAT32, cpu), 0);
+        CHECK_EQ(mlx_astype(&biases, codes->biases, MLX_FLOAT32, cpu), 0);
+    }
+    CHECK_EQ(mlx_dequantize(&res, codes->w, scales, biases, given(mode->group), given(mode->bits), mode->name, nothing,
+                            (mlx_optional_dtype){MLX_FLOAT32, true}, cpu),
              0);
     if (transpose) CHECK_EQ(mlx_transpose(&res, res, cpu), 0);
+    mlx_array_free(scales);
+    if (biases.ctx) mlx_array_free(biases);
     return res;
 }
 
@@ -187,6 +196,11 @@ static void test_codes(void **state)
         check_codes(&modes[i], 3, 128, 40, false, MLX_FLOAT32);
         check_codes(&modes[i], 5, 6, 128, true, MLX_FLOAT32);
     }
+    for (int i = 0; i < MODES && modes[i].name[0] == 'a'; i++) {
+        check_codes(&modes[i], 1, 10, 384, true, MLX_BFLOAT16);
+        check_codes(&modes[i], 6, 5, 256, true, MLX_FLOAT16);
+    }
+    check_codes(&modes[2], 1, 8195, 64, true, MLX_BFLOAT16); /* warps have more columns */
     check_codes(&modes[7], 1, 10, 256, true, MLX_BFLOAT16);
     check_codes(&modes[8], 9, 10, 256, true, MLX_FLOAT16);
     check_codes(&modes[9], 16, 5, 64, true, MLX_BFLOAT16);
@@ -230,6 +244,34 @@ static void test_rows_do_not_depend_on_others(void **state)
         mlx_array_free(x), mlx_array_free(w), mlx_array_free(odd), mlx_array_free(all), mlx_array_free(one);
         mlx_array_free(row), mlx_array_free(part);
     }
+}
+
+/*
+ * x so large that codes times x, as the kernels scale it, is no finite number. Such a row has the sum that it should
+ * have, and those beside it have the bits that they have alone.
+ */
+static void test_large_x_of_codes(void **state)
+{
+    enum { M = 4, N = 6, K = 128 };
+    (void)state;
+    struct codes codes = make_codes(&modes[2], N, K, MLX_BFLOAT16);
+    mlx_array x = make((int[]){M, K}, 2, MLX_BFLOAT16, 1), w = matrix_of(&codes, true);
+    mlx_array row = mlx_array_new(), part = mlx_array_new(), all = mlx_array_new(), one = mlx_array_new();
+    const float sizes[M] = {1, 0x1p-30f, 0x1p90f, 0x1p18f};
+    mlx_array factors = mlx_array_new_data(sizes, (int[]){M, 1}, 2, MLX_FLOAT32);
+    CHECK_EQ(mlx_astype(&factors, factors, MLX_BFLOAT16, cpu), 0);
+    CHECK_EQ(mlx_multiply(&x, x, factors, cpu), 0);
+    CHECK_EQ(multiply(&all, x, &codes, true), 0);
+    expect_product(all, x, w, M, N, K, MLX_BFLOAT16, 1);
+    for (int i = 0; i < M; i++) {
+        CHECK_EQ(mlx_slice(&row, x, (int[]){i, 0}, 2, (int[]){i + 1, K}, 2, (int[]){1, 1}, 2, gpu), 0);
+        CHECK_EQ(multiply(&one, row, &codes, true), 0);
+        CHECK_EQ(mlx_slice(&part, all, (int[]){i, 0}, 2, (int[]){i + 1, N}, 2, (int[]){1, 1}, 2, gpu), 0);
+        expect_equal(one, part);
+    }
+    mlx_array_free(x), mlx_array_free(w), mlx_array_free(factors), mlx_array_free(row), mlx_array_free(part);
+    mlx_array_free(all), mlx_array_free(one);
+    codes_free(&codes);
 }
 
 static void test_batches(void **state)
@@ -306,6 +348,7 @@ int main(void)
         cmocka_unit_test_setup(test_floats, set_up),
         cmocka_unit_test_setup(test_codes, set_up),
         cmocka_unit_test_setup(test_rows_do_not_depend_on_others, set_up),
+        cmocka_unit_test_setup(test_large_x_of_codes, set_up),
         cmocka_unit_test_setup(test_batches, set_up),
         cmocka_unit_test_setup(test_step_is_one_graph, set_up),
     };

@@ -7,7 +7,8 @@
 
 enum {
     MANY_WARPS =
-        2048, /* enough for every GPU to have loads under way; not those of the one at hand, or bits would differ */
+        2048,     /* enough for every GPU to have loads under way; not those of the one at hand, or bits would differ */
+    BROAD = 8192, /* columns from which on each multiprocessor has warps enough with 8 columns each */
     FEW_CHUNKS = 2, /* of a lane: with fewer a warp has nothing to share */
     ACROSS = 4,     /* as in product_kernels.c */
     CHUNK_FLOATS = 8,
@@ -32,7 +33,7 @@ uint32_t kiln__gpu_product_pack(const struct kiln_gpu_product_config *config)
     if (!config->codes) return form;
     unsigned scale = config->scale_dtype == KILN_FLOAT32 ? 0 : config->scale_dtype == KILN_FLOAT16 ? 1 : 2;
     return form | (uint32_t)config->codes << 6 | (uint32_t)config->bits << 9 | log_of(config->group_size) << 13 |
-           scale << 17;
+           scale << 17 | (uint32_t)config->is_broad << 19;
 }
 
 struct kiln_gpu_product_config kiln__gpu_product_unpack(uint32_t form)
@@ -41,6 +42,7 @@ struct kiln_gpu_product_config kiln__gpu_product_unpack(uint32_t form)
     return (struct kiln_gpu_product_config){.is_transposed = form & 1,
                                             .wide = form >> 1 & 1,
                                             .has_global = form >> 2 & 1,
+                                            .is_broad = form >> 19 & 1,
                                             .rows = (uint8_t)(1u << (form >> 3 & 7)),
                                             .codes = (enum kiln_product_codes)(form >> 6 & 7),
                                             .bits = form >> 9 & 15,
@@ -58,6 +60,11 @@ uint8_t kiln__gpu_product_rows(const struct kiln_gpu_product_config *config, int
     return rows;
 }
 
+bool kiln__gpu_product_is_broad(const struct kiln_gpu_product_config *config, int64_t n)
+{
+    return config->is_transposed && config->codes == KILN_CODES_AFFINE && config->rows == 1 && n >= BROAD;
+}
+
 uint32_t kiln__gpu_product_chunk(const struct kiln_gpu_product_config *config)
 {
     if (!config->codes) return CHUNK_FLOATS;
@@ -67,6 +74,7 @@ uint32_t kiln__gpu_product_chunk(const struct kiln_gpu_product_config *config)
 /* Columns of a warp, with dots. */
 static uint32_t columns_together(const struct kiln_gpu_product_config *config)
 {
+    if (config->is_broad) return 8;
     if (config->codes) return config->rows > 4 ? 2 : 4;
     return config->rows <= 2 || config->rows > 8 ? 2 : 4;
 }
@@ -109,7 +117,7 @@ static uint32_t resident_blocks(enum kiln_dtype dtype, const struct kiln_gpu_pro
 {
     if (!config->is_transposed) return config->rows * kiln__gpu_product_chunk(config) > MOST_CHUNK ? 2 : 3;
     if (config->rows > 8 || (config->rows == 8 && dtype == KILN_FLOAT32)) return 1;
-    return config->rows == 1 && dtype != KILN_FLOAT32 ? 3 : 2;
+    return config->rows == 1 && dtype != KILN_FLOAT32 && !config->is_broad ? 3 : 2;
 }
 
 kiln_status kiln__gpu_product_print(enum kiln_dtype dtype, const struct kiln_gpu_product_config *config,

@@ -20,6 +20,7 @@ struct kiln_gpu_product_config {
     bool is_transposed; /* the weight: a row of it is a column of the result */
     bool wide;          /* rows of x and of the weight are whole chunks, aligned to 16 bytes */
     bool has_global;    /* a global scale, of nvfp4 */
+    bool is_broad;      /* many columns, so warps have more of them, as kiln__gpu_product_is_broad() says */
     uint8_t rows;       /* computed together, as kiln__gpu_product_rows() says */
     enum kiln_product_codes codes;
     uint8_t bits, group_size;    /* of codes */
@@ -32,6 +33,8 @@ struct kiln_gpu_product_config kiln__gpu_product_unpack(uint32_t form);
 
 /* Rows that a kernel for `m` rows computes together: 1, 2, 4, 8 or 16. */
 uint8_t kiln__gpu_product_rows(const struct kiln_gpu_product_config *config, int64_t m);
+/* What a warp does for x, and to begin and end, it does for all its columns. `rows` is set. */
+bool kiln__gpu_product_is_broad(const struct kiln_gpu_product_config *config, int64_t n);
 /* Elements of the weight that a lane reads at once. */
 uint32_t kiln__gpu_product_chunk(const struct kiln_gpu_product_config *config);
 /* Warps that share a column's sum: it depends on n and k, so that the order of a sum does too. */

@@ -45,6 +45,7 @@ kiln_status kiln__gpu_product_run(const struct kiln_gpu_product_run *run, kiln_e
     config.wide = is_wide(run);
     config.has_global = run->global_scale;
     config.rows = kiln__gpu_product_rows(&config, run->m);
+    config.is_broad = kiln__gpu_product_is_broad(&config, run->n);
     const uint32_t split = kiln__gpu_product_split(&config, run->n, run->k);
     const int64_t blocks = kiln__divide_up(run->n, kiln__gpu_product_columns(&config, split));
     const int64_t tiles = kiln__divide_up(run->m, config.rows);

@@ -22,7 +22,7 @@ struct kiln_gpu_product_run {
         int64_t row, step;
     } x, weight[3]; /* elements or codes, scales, biases */
     const char *global_scale;
-    struct kiln_gpu_product_config config; /* but for rows and wide */
+    struct kiln_gpu_product_config config; /* but for rows, wide and is_broad */
 };
 
 /* Are there kernels for x and out of this dtype? */

@@ -115,6 +115,25 @@ static inline float code_value(uint32_t code, int mode)
     return mode == CODES_MXFP8 ? e4m3_of(code) : small_float(code, 3, 1, 0x1p126f);
 }
 
+/*
+ * Code i where it stands in its word, as the bits of a float: below the exponents it is a number already, 2^(place -
+ * 149) times the code. Bits too high for that are those of the upper half of the word, moved down once for all its
+ * codes.
+ */
+static inline int field_place(int i, int bits)
+{
+    const int shift = i * bits % 32;
+    return shift + bits > 32 ? 0 : shift + bits > 23 ? shift - 16 : shift;
+}
+
+static inline float field_of(const uint32_t *words, int i, int bits)
+{
+    const int at = i * bits / 32, shift = i * bits % 32;
+    if (shift + bits > 32) return f32_of_bits(code_of(words, i, bits));
+    const uint32_t word = shift + bits > 23 ? words[at] >> 16 : words[at];
+    return f32_of_bits(word & ((1u << bits) - 1) << field_place(i, bits));
+}
+
 /* 2^(code - 127): the exponent of a float32, but for the first, which is a denormal one. */
 static inline float e8m0_of(uint32_t code)
 {

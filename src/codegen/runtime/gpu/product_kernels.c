@@ -18,7 +18,7 @@ enum {
     MOST_SUMS = 64,   /* of a lane */
     MOST_WORDS = 8,   /* of a chunk: the part of a row of weights that a lane reads at once */
     MOST_UNROLL = 4,  /* chunks that are read before the first is used */
-    MOST_COLUMNS = 4, /* that a warp computes together, with dots */
+    MOST_COLUMNS = 8, /* that a warp computes together, with dots */
     ACROSS = 4        /* lanes side by side, with columns */
 };
 
@@ -118,6 +118,82 @@ static inline void multiply_chunks(float *sums, const struct chunk *chunks, cons
     }
 }
 
+/*
+ * The same of affine codes and x of 16 bits, in fewer instructions: a code is a field of its word, x is made as much
+ * larger as that is too small, and scale and bias are applied to the sums of a chunk, of codes times x and of x. The
+ * sum of codes is 2^-40 times what it stands for: x below 2^19 fits, and what is lost is below 2^-109. Of larger x a
+ * sum is no finite number; repair_sums() sees that.
+ */
+static inline void multiply_codes(float *sums, const struct chunk *chunks, const char *const *x,
+                                  const struct form *form, int columns, int64_t at, int64_t left)
+{
+    const int size = chunk_size(form), bytes = type_bytes(form->type);
+    float of_codes[MOST_SUMS], of_x[16];
+    EACH(i, form->rows * columns) of_codes[i] = 0;
+    EACH(r, form->rows) of_x[r] = 0;
+    EACH(part, size / 8)
+    {
+        float values[8 * 16];
+        EACH(r, form->rows)
+        {
+            uint32_t words[8];
+            load_eight(words, x[r] + (at * size + 8 * part) * bytes, form->type, left - 8 * part, form->wide);
+            EACH(i, 8)
+            {
+                const int place = field_place(8 * part + i, form->bits);
+                const float value = element_of(words, i, form->type);
+                of_x[r] += value;
+                values[8 * r + i] = value * f32_of_bits((uint32_t)(127 + 149 - 40 - place) << 23);
+            }
+        }
+        EACH(c, columns)
+        EACH(i, 8)
+        {
+            float field = field_of(chunks[c].words, 8 * part + i, form->bits);
+            EACH(r, form->rows)
+            of_codes[r * columns + c] = f32_fma(values[8 * r + i], field, of_codes[r * columns + c]);
+        }
+    }
+    EACH(c, columns)
+    EACH(r, form->rows)
+    {
+        float sum = f32_fma(of_x[r], chunks[c].bias, sums[r * columns + c]);
+        sums[r * columns + c] = f32_fma(of_codes[r * columns + c] * 0x1p40f, chunks[c].scale, sum);
+    }
+}
+
+static inline int has_fields(const struct form *form)
+{
+    return form->codes == CODES_AFFINE && form->type != TYPE_F32;
+}
+
+/* Which chunks of which columns a lane multiplies. */
+struct share {
+    const struct matrix *matrix;
+    const char *const *x;
+    const int64_t *column;
+    int64_t first, stride, k;
+};
+
+/* Sums that are not finite are made again, weight by weight: each by itself, so that no sum depends on others. */
+static inline void repair_sums(float *sums, const struct share *share, const struct form *form, int columns)
+{
+    const int size = chunk_size(form), count = form->rows * columns;
+    float again[MOST_SUMS];
+    int is_finite = 1;
+    EACH(i, count) is_finite &= sums[i] - sums[i] == 0;
+    if (is_finite) return;
+    EACH(i, count) again[i] = 0;
+    _Pragma("clang loop unroll(disable)") for (int64_t at = share->first; at * size < share->k; at += share->stride)
+    {
+        struct chunk loaded[MOST_COLUMNS];
+        EACH(c, columns)
+        load_chunk(&loaded[c], form, share->matrix, share->column[c], at, share->k - at * size);
+        multiply_chunks(again, loaded, share->x, form, columns, at, share->k - at * size);
+    }
+    EACH(i, count) sums[i] = sums[i] - sums[i] == 0 ? sums[i] : again[i];
+}
+
 void kiln_gpu_product_dots(char *out, const char *x, const char *weights, const char *scales, const char *biases,
                            const char *global_scale, float *shared, int64_t m, int64_t n, int64_t k, int64_t x_row,
                            int64_t row, int64_t scale_row, int64_t bias_row, int64_t x_step, int64_t step,
@@ -127,7 +203,7 @@ void kiln_gpu_product_dots(char *out, const char *x, const char *weights, const 
 {
     const struct form form = {type, rows, codes, bits, group, scale_type, wide};
     const int size = chunk_size(&form), sums_count = rows * columns;
-    const int unroll = rows > 4 ? 1 : rows > 2 || codes ? 2 : 4;
+    const int unroll = rows > 4 || columns > 4 ? 1 : rows > 2 || codes ? 2 : 4;
     const uint32_t thread = this_thread(), warp = thread / WARP, lane = thread % WARP;
     const uint32_t slices = (uint32_t)split, team = warp / slices, slice = warp - team * slices;
     const struct place place = find_place((uint32_t)column_blocks, (uint32_t)tiles, rows);
@@ -148,20 +224,30 @@ void kiln_gpu_product_dots(char *out, const char *x, const char *weights, const 
 
     const int64_t chunks = (k + size - 1) / size, stride = (int64_t)WARP * slices;
     int64_t at = (int64_t)slice * WARP + lane;
+    const struct share share = {&matrix, rows_of_x, column, at, stride, k};
     const int64_t full = unroll > 1 ? (k / size) / (stride * unroll) * (stride * unroll) : 0;
     for (; at < full; at += stride * unroll) {
         struct chunk loaded[MOST_UNROLL * MOST_COLUMNS];
         EACH(u, unroll)
         EACH(c, columns) load_chunk(&loaded[u * columns + c], &form, &matrix, column[c], at + u * stride, size);
         EACH(u, unroll)
-        multiply_chunks(sums, loaded + u * columns, rows_of_x, &form, columns, at + u * stride, size);
+        {
+            if (has_fields(&form))
+                multiply_codes(sums, loaded + u * columns, rows_of_x, &form, columns, at + u * stride, size);
+            else
+                multiply_chunks(sums, loaded + u * columns, rows_of_x, &form, columns, at + u * stride, size);
+        }
     }
     for (; at < chunks; at += stride) {
         struct chunk loaded[MOST_COLUMNS];
         int64_t left = k - at * size;
         EACH(c, columns) load_chunk(&loaded[c], &form, &matrix, column[c], at, left);
-        multiply_chunks(sums, loaded, rows_of_x, &form, columns, at, left);
+        if (has_fields(&form))
+            multiply_codes(sums, loaded, rows_of_x, &form, columns, at, left);
+        else
+            multiply_chunks(sums, loaded, rows_of_x, &form, columns, at, left);
     }
+    if (has_fields(&form)) repair_sums(sums, &share, &form, columns);
 
     struct lane_sums own = {sums, sums_count, 0};
     sum_lanes(&own, 1);
