@@ -180,6 +180,12 @@ void kiln__gpu_storage_free(struct kiln_storage *storage, size_t limit)
     if (!keep) give_back(storage);
 }
 
+void kiln__gpu_storage_settle(const struct kiln_storage *storage)
+{
+    struct kiln_gpu *gpu;
+    if (!enter(storage, &gpu, NULL)) kiln__gpu_settle(gpu, &storage->use);
+}
+
 kiln_status kiln__gpu_storage_write(struct kiln_storage *storage, const char *from, kiln_error *err)
 {
     struct kiln_gpu *gpu;

@@ -13,7 +13,8 @@
 kiln_status kiln__gpu_storage_new(uint32_t device_index, size_t size, struct kiln_storage **out, kiln_error *err);
 /* Kept for reuse, unless more than `limit` bytes would be kept in all. */
 void kiln__gpu_storage_free(struct kiln_storage *storage, size_t limit);
-void kiln__gpu_storage_hold(bool hold, size_t limit); /* see kiln__storage_hold() */
+void kiln__gpu_storage_settle(const struct kiln_storage *storage); /* returns when nothing here uses its bytes */
+void kiln__gpu_storage_hold(bool hold, size_t limit);              /* see kiln__storage_hold() */
 /* All of its bytes from host memory; some of them to host memory. */
 kiln_status kiln__gpu_storage_write(struct kiln_storage *storage, const char *from, kiln_error *err);
 kiln_status kiln__gpu_storage_read(const struct kiln_storage *storage, size_t offset, size_t size, char *to,

@@ -387,8 +387,8 @@ kiln_status kiln__storage_new(size_t size, struct kiln_storage **out, kiln_error
     return KILN_OK;
 }
 
-kiln_status kiln__storage_foreign(void *data, size_t size, void (*free_foreign)(void *), void *payload,
-                                  struct kiln_storage **out, kiln_error *err)
+kiln_status kiln__storage_foreign_at(uint32_t device_index, void *data, size_t size, void (*free_foreign)(void *),
+                                     void *payload, struct kiln_storage **out, kiln_error *err)
 {
     struct kiln_storage *storage = kiln__block_new(sizeof *storage);
     if (!storage) return kiln__no_memory(err, "the header of foreign memory");
@@ -397,13 +397,21 @@ kiln_status kiln__storage_foreign(void *data, size_t size, void (*free_foreign)(
                                      .size = size,
                                      .data = data,
                                      .free_foreign = free_foreign,
-                                     .payload = payload};
+                                     .payload = payload,
+                                     .device_index = device_index};
     *out = storage;
     return KILN_OK;
 }
 
+kiln_status kiln__storage_foreign(void *data, size_t size, void (*free_foreign)(void *), void *payload,
+                                  struct kiln_storage **out, kiln_error *err)
+{
+    return kiln__storage_foreign_at(0, data, size, free_foreign, payload, out, err);
+}
+
 static void foreign_free(struct kiln_storage *storage)
 {
+    if (storage->device_index) kiln__gpu_storage_settle(storage);
     if (storage->free_foreign) storage->free_foreign(storage->payload);
     kiln__block_free(storage, sizeof *storage);
 }
@@ -425,13 +433,13 @@ void kiln__storage_unref(struct kiln_storage *storage)
     if (!storage || !is_last(&storage->refs)) return;
     if (__builtin_expect(!!atomic_load_explicit(&storage->device_copy, memory_order_acquire), 0))
         kiln__storage_forget_copy(storage);
+    if (storage->size_class == FOREIGN_CLASS) {
+        foreign_free(storage);
+        return;
+    }
     if (__builtin_expect(storage->device_index != 0, 0)) {
         count_on_gpu(storage->size, false);
         kiln__gpu_storage_free(storage, gpu_cache_limit());
-        return;
-    }
-    if (storage->size_class == FOREIGN_CLASS) {
-        foreign_free(storage);
         return;
     }
     struct kiln_local *local = storage->size_class < KILN_SMALL_CLASSES ? kiln__local() : NULL;

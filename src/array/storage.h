@@ -42,7 +42,11 @@ bool kiln__storage_is_at(struct kiln_storage *storage, uint32_t device_index);
 /* Some bytes of a GPU's storage in host memory: the caller's, not a device copy. Waits for what makes them. */
 kiln_status kiln__storage_part(const struct kiln_storage *storage, size_t offset, size_t size,
                                struct kiln_storage **out, kiln_error *err);
-/* Wraps memory of the caller's; nothing is copied. On failure free_foreign has not been called. */
+/* Wraps memory of the caller's; nothing is copied. On failure free_foreign has not been called. Of a GPU's memory the
+ * last release waits on the host until nothing here uses it. */
+kiln_status kiln__storage_foreign_at(uint32_t device_index, void *data, size_t size, void (*free_foreign)(void *),
+                                     void *payload, struct kiln_storage **out, kiln_error *err);
+/* The same of the host. */
 kiln_status kiln__storage_foreign(void *data, size_t size, void (*free_foreign)(void *), void *payload,
                                   struct kiln_storage **out, kiln_error *err);
 void kiln__storage_unref(struct kiln_storage *storage); /* NULL is fine */

@@ -22,7 +22,9 @@ struct stream {
 };
 
 _Atomic bool kiln__gpu_has_streams;
-KILN_LEAF_LOCK(lock); /* guards making handles and events */
+KILN_LEAF_LOCK(lock);         /* guards making handles and events */
+KILN_LEAF_LOCK(foreign_lock); /* an event of foreign_events is recorded and waited for by one thread at a time */
+static _Atomic(void *) foreign_events[KILN_MAX_GPUS];
 static struct stream streams[KILN_MAX_GPUS][KILN_GPU_STREAMS];
 static _Thread_local uint32_t current;
 
@@ -167,4 +169,44 @@ void kiln__gpu_after_write(const struct kiln_gpu *gpu, struct kiln_gpu_use *use)
     if (is_alone(gpu)) return;
     uint64_t launched = atomic_load(&streams[gpu->index][current].launched);
     atomic_store_explicit(&use->bits, launched << KILN_GPU_USE_LAUNCHES | current, memory_order_release);
+}
+
+/* ---- streams of others ------------------------------------------------------------------------------------------- */
+
+kiln_status kiln__gpu_show(const struct kiln_gpu *gpu, const struct kiln_gpu_use *use, void *stream, kiln_error *err)
+{
+    uint32_t writer = kiln__gpu_stream_written(use);
+    void *event = NULL, *from = NULL;
+    int result = get(&streams[gpu->index][writer].event, make_event, &event);
+    if (!result) result = handle_of(gpu, writer, &from);
+    if (!result) result = driver()->event_record(event, from);
+    if (!result) result = driver()->stream_wait_event(stream, event, 0);
+    return outcome(result, err);
+}
+
+/* Stream 0 waits, and what it has waited for counts as a launch of its own, for which the others wait in turn. */
+kiln_status kiln__gpu_adopt(const struct kiln_gpu *gpu, struct kiln_gpu_use *use, void *stream, kiln_error *err)
+{
+    void *event = NULL;
+    int result = get(&foreign_events[gpu->index], make_event, &event);
+    pthread_mutex_lock(&foreign_lock);
+    if (!result) result = driver()->event_record(event, stream);
+    if (!result) result = driver()->stream_wait_event(NULL, event, 0);
+    pthread_mutex_unlock(&foreign_lock);
+    if (result) return outcome(result, err);
+    uint64_t launched = atomic_fetch_add(&streams[gpu->index][0].launched, 1) + 1;
+    atomic_store_explicit(&use->bits, launched << KILN_GPU_USE_LAUNCHES, memory_order_release);
+    return KILN_OK;
+}
+
+void kiln__gpu_settle(const struct kiln_gpu *gpu, const struct kiln_gpu_use *use)
+{
+    uint64_t bits = atomic_load_explicit(&use->bits, memory_order_acquire);
+    uint32_t before = current;
+    for (uint32_t stream = 0; stream < KILN_GPU_STREAMS; stream++) {
+        if (stream != bits % KILN_GPU_STREAMS && !(reader_bit(stream) & bits)) continue;
+        current = stream;
+        kiln__gpu_wait(gpu, NULL); /* what failed there is told to whoever looks at a result */
+    }
+    current = before;
 }

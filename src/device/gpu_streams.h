@@ -50,4 +50,14 @@ kiln_status kiln__gpu_before_write(const struct kiln_gpu *gpu, const struct kiln
 void kiln__gpu_after_read(struct kiln_gpu_use *use);
 void kiln__gpu_after_write(const struct kiln_gpu *gpu, struct kiln_gpu_use *use);
 
+/*
+ * Memory that others share, whose streams are known by the driver's handles alone; the GPU was entered. A stream of
+ * theirs waits for what has written memory that was used so; and who uses their memory here waits for all that their
+ * stream was given so far.
+ */
+kiln_status kiln__gpu_show(const struct kiln_gpu *gpu, const struct kiln_gpu_use *use, void *stream, kiln_error *err);
+kiln_status kiln__gpu_adopt(const struct kiln_gpu *gpu, struct kiln_gpu_use *use, void *stream, kiln_error *err);
+/* Before their memory goes back: the host waits until nothing here uses it. */
+void kiln__gpu_settle(const struct kiln_gpu *gpu, const struct kiln_gpu_use *use);
+
 #endif

@@ -35,7 +35,7 @@ foreach(source ${emulated_tests})
   if(name STREQUAL "emulated_watch") # calls the driver itself
     target_link_libraries(${name} PRIVATE kiln_core checks)
   else()
-    target_link_libraries(${name} PRIVATE mlxc kiln checks Threads::Threads)
+    target_link_libraries(${name} PRIVATE mlxc kiln checks Threads::Threads ${CMAKE_DL_LIBS})
   endif()
   add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E env KILN_CACHE_DIR=${emulated_folder}/${name}_cache sh -c
     "rm -rf $KILN_CACHE_DIR && exec $<TARGET_FILE:${name}>")
@@ -45,6 +45,11 @@ endforeach()
 # Without events each of these must fail.
 foreach(test a_reader_waits_for_the_writer memory_is_not_reused_before_it_was_read an_update_waits_for_readers compiled_functions_have_streams)
   add_test(NAME without_events_${test} COMMAND ${CMAKE_SOURCE_DIR}/tests/must_fail.sh $<TARGET_FILE:emulated_streams> ${test})
+  set_tests_properties(without_events_${test} PROPERTIES TIMEOUT 100 ENVIRONMENT "${emulated_environment};KILN_TEST_CUDA_NO_EVENTS=1")
+endforeach()
+
+foreach(test an_import_waits_for_the_producers_stream every_stream_of_ours_waits the_consumers_stream_waits_for_what_was_queued)
+  add_test(NAME without_events_${test} COMMAND ${CMAKE_SOURCE_DIR}/tests/must_fail.sh $<TARGET_FILE:emulated_dlpack> ${test})
   set_tests_properties(without_events_${test} PROPERTIES TIMEOUT 100 ENVIRONMENT "${emulated_environment};KILN_TEST_CUDA_NO_EVENTS=1")
 endforeach()
 

@@ -3,6 +3,8 @@
  */
 #include "walk/values_mlxc.h"
 
+#include "support/dlpack_tensors.h"
+
 static char said[1024];
 
 void walk_handler(const char *text, void *data)
@@ -144,6 +146,26 @@ void *walk_function(const char *function, const char *parameter)
 {
     (void)function;
     return strcmp(parameter, "dtor") == 0 ? (void *)ignore : (void *)do_nothing;
+}
+
+/* Of one float; nobody is told of its end. */
+static const int64_t walk_shape[] = {1};
+static float walk_number = 1;
+
+struct DLManagedTensorVersioned *walk_tensor(void)
+{
+    static struct DLManagedTensorVersioned tensor;
+    tensor = (struct DLManagedTensorVersioned){
+        .version = {1, 0},
+        .dl_tensor = {.data = &walk_number, .device = {1, 0}, .ndim = 1, .dtype = {2, 32, 1}, .shape = walk_shape}};
+    return &tensor;
+}
+
+struct DLManagedTensor *walk_old_tensor(void)
+{
+    static struct DLManagedTensor tensor;
+    tensor = (struct DLManagedTensor){.dl_tensor = walk_tensor()->dl_tensor};
+    return &tensor;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 
 #include "kiln/compile.h"
+#include "kiln/dlpack.h"
 #include "mlx/c/mlx.h"
 #include "walk/walk.h"
 
@@ -173,6 +174,32 @@ VALUE(void *, void_p)
     static _Alignas(16) char bytes[4096];
     IGNORE;
     return bytes;
+}
+
+struct DLManagedTensorVersioned *walk_tensor(void);
+struct DLManagedTensor *walk_old_tensor(void);
+
+VALUE(struct DLManagedTensorVersioned *, DLManagedTensorVersioned_p)
+{
+    IGNORE;
+    return walk_tensor();
+}
+VALUE(struct DLManagedTensorVersioned **, DLManagedTensorVersioned_pp)
+{
+    static struct DLManagedTensorVersioned *place;
+    IGNORE;
+    return &place;
+}
+VALUE(struct DLManagedTensor *, DLManagedTensor_p)
+{
+    IGNORE;
+    return walk_old_tensor();
+}
+VALUE(struct DLManagedTensor **, DLManagedTensor_pp)
+{
+    static struct DLManagedTensor *place;
+    IGNORE;
+    return &place;
 }
 
 VALUE(void **, void_pp)

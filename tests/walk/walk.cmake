@@ -23,5 +23,5 @@ function(add_walk name prefix headers)
 endfunction()
 
 add_walk(kiln ^kiln_ "kiln.h;kiln/gpu.h;kiln/inspect.h;kiln/maintain.h;kiln/remote.h;kiln/trust.h" ${CMAKE_SOURCE_DIR}/tests/walk/fine_kiln.tsv)
-add_walk(mlxc "^(_?mlx|kiln)_" "mlx/c/mlx.h;kiln/compile.h" ${CMAKE_SOURCE_DIR}/tests/walk/fine_mlxc.tsv
+add_walk(mlxc "^(_?mlx|kiln)_" "mlx/c/mlx.h;kiln/compile.h;kiln/dlpack.h" ${CMAKE_SOURCE_DIR}/tests/walk/fine_mlxc.tsv
          ${CMAKE_SOURCE_DIR}/src/mlxc/abi.tsv)
