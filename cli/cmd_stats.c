@@ -45,7 +45,35 @@ static void print_manifest(const char *manifest)
     puts("");
 }
 
-static void print_folder(const char *folder, const struct folder_sums *sums, const char *manifest, bool json)
+static void print_usage(const kiln_usage *usage)
+{
+    char buffer[32];
+    if (!usage->processes) return;
+    printf("used by       %llu processes, %llu calls, %.2f%% of them hits of their own\n",
+           (unsigned long long)usage->processes, (unsigned long long)usage->calls,
+           100.0 * (double)usage->hits / (double)(usage->calls ? usage->calls : 1));
+    uint64_t found = usage->disk_hits + usage->remote_hits, wanted = found + usage->compiles;
+    printf("kernels       %llu found here, %llu at remotes, %llu compiled: %.2f%% found, %s of compiling saved\n",
+           (unsigned long long)usage->disk_hits, (unsigned long long)usage->remote_hits,
+           (unsigned long long)usage->compiles, 100.0 * (double)found / (double)(wanted ? wanted : 1),
+           format_ns(buffer, sizeof buffer, usage->saved_ns));
+}
+
+static void print_json_usage(const kiln_usage *usage)
+{
+    kiln__json_open(&json_out, "usage", '{');
+    kiln__json_number(&json_out, "processes", usage->processes);
+    kiln__json_number(&json_out, "calls", usage->calls);
+    kiln__json_number(&json_out, "hits", usage->hits);
+    kiln__json_number(&json_out, "compiles", usage->compiles);
+    kiln__json_number(&json_out, "disk_hits", usage->disk_hits);
+    kiln__json_number(&json_out, "remote_hits", usage->remote_hits);
+    kiln__json_number(&json_out, "saved_ns", usage->saved_ns);
+    kiln__json_close(&json_out, '}');
+}
+
+static void print_folder(const char *folder, const struct folder_sums *sums, const kiln_usage *usage,
+                         const char *manifest, bool json)
 {
     char buffer[32];
     if (json) {
@@ -56,6 +84,7 @@ static void print_folder(const char *folder, const struct folder_sums *sums, con
         kiln__json_number(&json_out, "damaged", sums->damaged);
         kiln__json_number(&json_out, "size_bytes", sums->bytes);
         kiln__json_number(&json_out, "compile_ns", sums->compile_ns);
+        print_json_usage(usage);
         if (manifest) kiln__json_text(&json_out, "manifest", manifest);
         kiln__json_close(&json_out, '}');
         json_end();
@@ -66,6 +95,7 @@ static void print_folder(const char *folder, const struct folder_sums *sums, con
     if (sums->damaged) printf("damaged       %llu\n", (unsigned long long)sums->damaged);
     printf("size          %s\n", format_bytes(buffer, sizeof buffer, sums->bytes));
     printf("compile time  %s stored\n", format_ns(buffer, sizeof buffer, sums->compile_ns));
+    print_usage(usage);
     if (manifest) print_manifest(manifest);
 }
 
@@ -75,7 +105,9 @@ static int folder_stats(const struct command *command, const struct options *opt
     kiln_error err = {0};
     if (kiln_inspect_open(options->folder, &inspector, &err) != KILN_OK) return failure(command, err.text);
     struct folder_sums sums = sum_folder(inspector);
-    print_folder(kiln_inspect_folder(inspector), &sums, kiln_inspect_manifest(inspector), options->json);
+    kiln_usage usage = {.struct_size = sizeof usage};
+    kiln_inspect_usage(inspector, &usage);
+    print_folder(kiln_inspect_folder(inspector), &sums, &usage, kiln_inspect_manifest(inspector), options->json);
     kiln_inspect_close(inspector);
     return sums.damaged ? EXIT_WRONG : EXIT_FINE;
 }
@@ -140,11 +172,14 @@ const struct command cmd_stats = {
     .name = "stats",
     .summary = "what a folder holds, or the sum of a KILN_STATS file",
     .usage = "kiln stats [FILE | --folder DIR] [--json]",
-    .help = "Without FILE: the number of artifacts in the folder, their size, and the compile time they hold.\n"
-            "With FILE, which programs run with KILN_STATS=FILE have written: the sum of their counters.\n"
-            "Exit code 1: a damaged artifact, a bad line, or nothing to read.\n\n"
-            "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"
-            "  --json        one object\n",
+    .help =
+        "Without FILE: the number of artifacts in the folder, their size, the compile time they hold, and what "
+        "processes\n"
+        "got from it: how many of their calls were hits, and how many kernels they found instead of compiling them.\n"
+        "With FILE, which programs run with KILN_STATS=FILE have written: the sum of their counters.\n"
+        "Exit code 1: a damaged artifact, a bad line, or nothing to read.\n\n"
+        "  --folder DIR  instead of KILN_CACHE_DIR, XDG_CACHE_HOME/kiln or ~/.cache/kiln; may be a pack\n"
+        "  --json        one object\n",
     .takes = "--folder",
     .max_operands = 1,
     .run = run,

@@ -62,6 +62,13 @@ size_t kiln_inspect_count(const kiln_inspector *inspector);
 uint64_t kiln_inspect_size_bytes(const kiln_inspector *inspector, size_t index);
 /* What a pack says about itself: lines of a name, a space and a value (docs/formats/pack.md). NULL: it is a folder. */
 const char *kiln_inspect_manifest(const kiln_inspector *inspector);
+/* What processes got from a folder, as far as they have told: each adds its sums when it ends, and some may be lost. */
+typedef struct kiln_usage {
+    size_t struct_size; /* sizeof(kiln_usage), set by the caller */
+    uint64_t processes, calls, hits, compiles, disk_hits, remote_hits, saved_ns;
+} kiln_usage;
+/* Zeros for a pack, and where nobody has told anything. NULL for either does nothing. */
+void kiln_inspect_usage(const kiln_inspector *inspector, kiln_usage *out);
 /* The digest by which file `index` is named, in lower case; borrowed, as are all strings below. NULL: there is none. */
 const char *kiln_inspect_digest(const kiln_inspector *inspector, size_t index);
 

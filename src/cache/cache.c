@@ -7,6 +7,7 @@
 #include "cache/cache.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/config.h"
 #include "base/log.h"
@@ -18,6 +19,7 @@
 #include "cache/kernels/toolchain.h"
 #include "cache/kernels/unlinking.h"
 #include "store/settings.h"
+#include "store/usage.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `open_caches`, `closed`, and handing out indices */
 static struct kiln_cache *open_caches;
@@ -91,6 +93,39 @@ void kiln__process_counters(kiln_counters *out)
         kiln__counters_add(out, &counters);
     }
     kiln__mutex_unlock(&lock);
+}
+
+const char *kiln__cache_written_folder(const struct kiln_cache *cache)
+{
+    const char *folder = NULL;
+    for (const struct kiln_tier *tier = cache->store.tiers; tier; tier = tier->next)
+        if (tier->writable && tier->methods->lock) folder = tier->label;
+    return folder;
+}
+
+/* A process that fills a folder to be shipped says nothing: what it did there is no use of it. */
+static void tell_usage(struct kiln_cache *cache)
+{
+    kiln_counters c;
+    const char *folder = kiln__cache_written_folder(cache);
+    read_counters(cache, &c);
+    if (!folder || !c.calls || cache->mode == KILN_MODE_COMPILE_ONLY || access(folder, W_OK) != 0) return;
+    const kiln_usage usage = {.struct_size = sizeof usage,
+                              .processes = 1,
+                              .calls = c.calls,
+                              .hits = c.front_hits + c.process_hits,
+                              .compiles = c.compiles,
+                              .disk_hits = c.disk_hits,
+                              .remote_hits = c.remote_hits,
+                              .saved_ns = c.saved_ns};
+    kiln__usage_add(folder, &usage);
+}
+
+void kiln__tell_usage_of_all(void)
+{
+    struct kiln_cache *caches[KILN_MAX_CACHES];
+    size_t count = kiln__caches(caches);
+    for (size_t i = 0; i < count; i++) tell_usage(caches[i]);
 }
 
 size_t kiln__caches(struct kiln_cache *out[KILN_MAX_CACHES])
@@ -334,6 +369,7 @@ void kiln_cache_close(kiln_cache *cache)
     if (!cache) return;
     kiln__tickets_release(&cache->tickets);
     kiln__store_flush(&cache->store, FLUSH_MS);
+    tell_usage(cache);
     delist(cache);
     kiln__unlinking_wait();
     kiln__memo_release(&cache->kernels);

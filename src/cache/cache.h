@@ -37,6 +37,9 @@ enum { KILN_MAX_SEARCH_PATH = 64 }; /* folders of KILN_CACHE_PATH: each miss loo
 
 /* The caches that are open. They stay while this thread is unlinking (unlinking.h). */
 size_t kiln__caches(struct kiln_cache *out[KILN_MAX_CACHES]);
+/* The folder that the cache writes to; NULL: none. Borrowed. */
+const char *kiln__cache_written_folder(const struct kiln_cache *cache);
+void kiln__tell_usage_of_all(void); /* when the process ends: store/usage.h */
 
 /* What enters content keys as the compiler's digest: its own, or, where LLVM's plug-in is not installed, the tool chain
  * that filled the folders, or that was built with this library. Borrowed. */

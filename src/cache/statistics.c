@@ -93,7 +93,9 @@ static _Atomic bool registered;
 static void at_exit(void)
 {
     static _Atomic bool is_written;
-    if (atomic_load(&registered) && !atomic_exchange(&is_written, true)) kiln_stats_write();
+    if (!atomic_load(&registered) || atomic_exchange(&is_written, true)) return;
+    kiln_stats_write();
+    kiln__tell_usage_of_all();
 }
 
 __attribute__((constructor)) static void write_when_leaving_early(void)

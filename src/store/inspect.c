@@ -31,6 +31,7 @@
 #include "store/settings.h"
 #include "store/signing.h"
 #include "store/tier.h"
+#include "store/usage.h"
 
 enum {
     DIGEST_DIGITS = KILN_INSPECT_DIGEST - 1,
@@ -325,6 +326,14 @@ uint64_t kiln_inspect_size_bytes(const kiln_inspector *inspector, size_t index)
 const char *kiln_inspect_manifest(const kiln_inspector *inspector)
 {
     return inspector && inspector->is_pack ? (const char *)inspector->manifest.data : NULL;
+}
+
+void kiln_inspect_usage(const kiln_inspector *inspector, kiln_usage *out)
+{
+    kiln_usage usage = {.struct_size = sizeof usage};
+    if (!inspector || !out || out->struct_size < sizeof usage) return;
+    if (!inspector->is_pack) kiln__usage_read(kiln_inspect_folder(inspector), &usage);
+    *out = usage;
 }
 
 uint64_t kiln__inspect_used_unix_s(const kiln_inspector *inspector, size_t index)

@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "store/ledger.h"
 #include "store/prune.h"
+#include "store/usage.h"
 
 enum { LONGEST_PATH = 4096, LONGEST_LINE = 4096 };
 
@@ -42,8 +43,10 @@ static kiln_status open_folder(const char *folder, char path[LONGEST_PATH], DIR 
 static const struct {
     const char *name;
     off_t size;
-} own_files[] = {
-    {KILN_TOOLCHAIN_FILE, LONGEST_LINE}, {KILN_LEDGER_FILE, KILN_LEDGER_LIMIT}, {KILN_TAG_FILE, LONGEST_LINE}};
+} own_files[] = {{KILN_TOOLCHAIN_FILE, LONGEST_LINE},
+                 {KILN_LEDGER_FILE, KILN_LEDGER_LIMIT},
+                 {KILN_TAG_FILE, LONGEST_LINE},
+                 {KILN_USAGE_FILE, KILN_USAGE_LIMIT}};
 
 /* One of them, or one that was being written under another name, where `is_temporary` says so. */
 static bool is_own_file(const char *name, const struct stat *info, bool *is_temporary)

@@ -36,19 +36,11 @@ static void tell(const kiln_inspector *inspector, const struct kiln_job *job)
     kiln_entry_close(own);
 }
 
-static const char *folder_of(const struct kiln_cache *cache)
-{
-    const char *folder = NULL;
-    for (const struct kiln_tier *tier = cache->store.tiers; tier; tier = tier->next)
-        if (tier->writable && tier->methods->lock) folder = tier->label;
-    return folder;
-}
-
 void kiln__tell_nearest(const struct kiln_job *job)
 {
     static _Atomic bool is_told;
     kiln_inspector *inspector = NULL;
-    const char *folder = folder_of(job->request->cache);
+    const char *folder = kiln__cache_written_folder(job->request->cache);
     if (!folder || !kiln__log_on(KILN_LOG_MISS) || atomic_exchange(&is_told, true)) return;
     if (kiln_inspect_open(folder, &inspector, NULL) == KILN_OK) tell(inspector, job);
     kiln_inspect_close(inspector);
