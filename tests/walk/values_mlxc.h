@@ -29,6 +29,21 @@
         place = good_##type(function, parameter);                                                                      \
         return &place;                                                                                                 \
     }
+/* As HANDLE; but a place that is no input (`data`, `inputs`) holds nothing yet. */
+#define RESULT(type, expression, member)                                                                               \
+    VALUE(type, type)                                                                                                  \
+    {                                                                                                                  \
+        IGNORE;                                                                                                        \
+        return expression;                                                                                             \
+    }                                                                                                                  \
+    VALUE(type *, type##_p)                                                                                            \
+    {                                                                                                                  \
+        static type place;                                                                                             \
+        bool is_input = strcmp(parameter, "data") == 0 || strcmp(parameter, "inputs") == 0;                            \
+        place = is_input ? good_##type(function, parameter) : type##_new();                                            \
+        if (!is_input) walk_results.member = &place;                                                                   \
+        return &place;                                                                                                 \
+    }
 #define NUMBER(type, name, value)                                                                                      \
     VALUE(type, name)                                                                                                  \
     {                                                                                                                  \
@@ -42,6 +57,32 @@
         return places;                                                                                                 \
     }
 
+/* Arrays whose dtype may be tried: as DATA(2, 3) of float32, or of the dtype that was chosen. They are counted, so that
+ * a call can be made once more with given ones. */
+enum { WALK_MOST_DATA = 16 };
+extern struct walk_data {
+    bool is_dtype_chosen;
+    mlx_dtype dtype;
+    int count, given_count;
+    mlx_array made[WALK_MOST_DATA], given[WALK_MOST_DATA];
+} walk_data;
+
+#define WALK_DIMS(...)      (const int[]){__VA_ARGS__}, (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
+#define DATA_OF(dtype, ...) walk_data_of(dtype, WALK_DIMS(__VA_ARGS__))
+#define DATA(...)           DATA_OF(MLX_FLOAT32, __VA_ARGS__)
+#define NUMBERS(dtype, ...) walk_numbers(dtype, WALK_DIMS(__VA_ARGS__))
+mlx_array walk_data_of(mlx_dtype dtype, const int *dims, int ndim);
+mlx_array walk_numbers(mlx_dtype dtype, const int *dims, int ndim);
+
+/* Where the last call puts its arrays; NULL: it has no such parameter. */
+extern struct walk_results {
+    mlx_array *array;
+    mlx_vector_array *list;
+} walk_results;
+
+/* The call has failed with the text that its row permits. */
+bool walk_is_refused(const struct walk_row *row);
+
 mlx_array walk_array(void);
 mlx_closure walk_closure(void);
 mlx_vector_array walk_vector_array(void);
@@ -54,15 +95,21 @@ mlx_io_vtable walk_vtable(void);
 mlx_distributed_group walk_group(void);
 mlx_imported_function walk_imported_function(void);
 mlx_fast_cuda_kernel walk_cuda_kernel(void);
+mlx_fast_cuda_kernel_config walk_cuda_config(void);
+mlx_device_info walk_device_info(void);
+mlx_io_gguf walk_gguf(const char *what);
+mlx_io_reader walk_file_reader(const char *name);
+const char *walk_saved(const char *name);
+mlx_vector_array walk_trace(int which);
 void walk_handler(const char *text, void *data);
 void *walk_function(const char *function, const char *parameter);
 
-HANDLE(mlx_array, walk_array())
+RESULT(mlx_array, walk_array(), array)
 HANDLE(mlx_stream, mlx_default_cpu_stream_new())
 HANDLE(mlx_device, mlx_device_new_type(MLX_CPU, 0))
-HANDLE(mlx_device_info, mlx_device_info_new())
+HANDLE(mlx_device_info, walk_device_info())
 HANDLE(mlx_string, mlx_string_new_data("text"))
-HANDLE(mlx_vector_array, walk_vector_array())
+RESULT(mlx_vector_array, walk_vector_array(), list)
 HANDLE(mlx_vector_string, walk_vector_string())
 HANDLE(mlx_vector_int, walk_vector_int())
 HANDLE(mlx_vector_vector_array, walk_vector_vector_array())
@@ -71,11 +118,12 @@ HANDLE(mlx_map_string_to_string, walk_map_string_to_string())
 HANDLE(mlx_map_string_to_array_iterator, mlx_map_string_to_array_iterator_new(walk_map_string_to_array()))
 HANDLE(mlx_map_string_to_string_iterator, mlx_map_string_to_string_iterator_new(walk_map_string_to_string()))
 HANDLE(mlx_closure, walk_closure())
-HANDLE(mlx_closure_kwargs, mlx_closure_kwargs_new_func(walk_function(function, "fun")))
-HANDLE(mlx_closure_value_and_grad, mlx_closure_value_and_grad_new_func(walk_function(function, "fun")))
-HANDLE(mlx_closure_custom, mlx_closure_custom_new_func(walk_function(function, "fun")))
-HANDLE(mlx_closure_custom_jvp, mlx_closure_custom_jvp_new_func(walk_function(function, "fun")))
-HANDLE(mlx_closure_custom_vmap, mlx_closure_custom_vmap_new_func(walk_function(function, "fun")))
+HANDLE(mlx_closure_kwargs, mlx_closure_kwargs_new_func(walk_function("mlx_closure_kwargs", "fun")))
+HANDLE(mlx_closure_value_and_grad,
+       mlx_closure_value_and_grad_new_func(walk_function("mlx_closure_value_and_grad", "fun")))
+HANDLE(mlx_closure_custom, mlx_closure_custom_new_func(walk_function("mlx_closure_custom", "fun")))
+HANDLE(mlx_closure_custom_jvp, mlx_closure_custom_jvp_new_func(walk_function("mlx_closure_custom_jvp", "fun")))
+HANDLE(mlx_closure_custom_vmap, mlx_closure_custom_vmap_new_func(walk_function("mlx_closure_custom_vmap", "fun")))
 HANDLE(mlx_io_reader, mlx_io_reader_new(NULL, walk_vtable()))
 HANDLE(mlx_io_writer, mlx_io_writer_new(NULL, walk_vtable()))
 HANDLE(mlx_io_gguf, mlx_io_gguf_new())

@@ -8,9 +8,37 @@
 # what happens then; or src/mlxc/abi.tsv. A line that names what is not in the headers is an error, so that none is left behind.
 #
 # Values come from `values`: a parameter of type "const kiln_cache *" is good_kiln_cache_p(function, parameter), one of a type that
-# is not there does not compile. A handle that is passed by value is absent when it is zero.
+# is not there does not compile. A handle that is passed by value is absent when it is zero. The file `good`, if there is one,
+# has other values for some parameters, and what some functions answer (good_mlxc.tsv). Functions of src/mlxc/abi.tsv that are not in
+# the headers are errors as well.
 
-BEGIN { FS = "\t" }
+BEGIN {
+    FS = "\t"
+    while (good != "" && (getline line < good) > 0)
+        if (line !~ /^#/ && line != "")
+            read_good(line)
+}
+
+# "mlx_take*	indices	NUMBERS(MLX_INT32, 2)"
+function read_good(line,    part)
+{
+    split(line, part, /\t/)
+    good_patterns[++good_count] = "^" part[1] "$"
+    gsub(/\*/, ".*", good_patterns[good_count])
+    good_parameters[good_count] = part[2]
+    good_values[good_count] = part[3]
+}
+
+# What the first line that fits says; "" when there is none.
+function good_value(parameter,    i)
+{
+    for (i = 1; i <= good_count; i++)
+        if (good_parameters[i] == parameter && function_name ~ good_patterns[i]) {
+            good_used[i] = 1
+            return good_values[i]
+        }
+    return ""
+}
 
 function trim(text)
 {
@@ -36,7 +64,10 @@ FILENAME != "-" {
         if ($1 ~ /^\*./)
             endings[++ending_count] = substr($1, 2)
         named[$1, $2] = FILENAME ":" FNR
-    } else if ($5 != "-") {
+        next
+    }
+    table[$1] = FILENAME ":" FNR
+    if ($5 != "-") {
         n = split($5, list, ",")
         for (i = 1; i <= n; i++)
             fine[$1, list[i]] = 1
@@ -71,7 +102,7 @@ function is_handle(type)
 }
 
 # One parameter of `function_name`, number `at`: its declaration with a value, and its bit in the row's words.
-function parameter(text, at,    name, type, bit, nothing)
+function parameter(text, at,    name, type, bit, nothing, value)
 {
     text = trim(text)
     if (match(text, /\(\* *[a-z_0-9]+ *\)/)) {
@@ -96,6 +127,11 @@ function parameter(text, at,    name, type, bit, nothing)
     }
     if (is_fine(name))
         fine_bits = fine_bits " | " bit
+    value = good_value(name)
+    if (type != "function" && value != "") {
+        body = body "    WALK_GIVEN(" at ", " type ", " nothing ", " value ");\n"
+        return
+    }
     if (type != "function") {
         body = body "    WALK_VALUE(" at ", " type ", \"" name "\", " nothing ");\n"
         return
@@ -119,6 +155,14 @@ function is_fine(name,    i)
         if (function_name ~ (endings[i] "$") && (fine["*" endings[i], name] || fine["*" endings[i], "*"]))
             return known["*" endings[i], name] = known["*" endings[i], "*"] = 1
     return fine[function_name, name] || fine[function_name, "*"] || fine["*", name]
+}
+
+# The last members of a row.
+function answers(    number, refusal)
+{
+    number = good_value("=")
+    refusal = good_value("!")
+    return (number == "" ? "false, 0, " : "true, " number ", ") (refusal == "" ? "NULL" : "\"" refusal "\"")
 }
 
 function prototype(text,    open, head, list, depth, at, start, i, c, returns)
@@ -151,12 +195,13 @@ function prototype(text,    open, head, list, depth, at, start, i, c, returns)
         }
     }
     known[function_name, "*"] = 1
+    delete table[function_name]
     print "static void call_" ++count "(uint32_t absent, struct walk_result *result)\n{"
     print "    const char *function = \"" function_name "\";\n    (void)absent, (void)function;"
     printf "%s", body
     print "    " keep(returns) "(result, (" function_name ")(" arguments "));\n}\n"
     rows = rows "    {\"" function_name "\", \"" types " \", \"" returns "\", {" names "NULL}, " at ", " pointers ", " \
-        fine_bits ", " counts ", call_" count "},\n"
+        fine_bits ", " counts ", call_" count ", " answers() "},\n"
 }
 
 FNR == 1 {
@@ -192,5 +237,10 @@ END {
             split(key, both, SUBSEP)
             complain(named[key] ": there is no parameter " both[2] " of a function " both[1])
         }
+    for (name in table)
+        complain(table[name] ": there is no function " name " in the headers")
+    for (i = 1; i <= good_count; i++)
+        if (!good_used[i])
+            complain(good ": nothing needs " good_patterns[i] " " good_parameters[i])
     exit failed
 }

@@ -1,5 +1,5 @@
 /*
- * walk.c - see walk.h. Usage: walk_NAME [FUNCTION]. Exit code 1 when anything is wrong; one line for each.
+ * walk.c - see walk.h. Usage: walk_NAME absent|good [FUNCTION]. Exit code 1 when anything is wrong; one line for each.
  */
 #include "walk/walk.h"
 
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 size_t walk_absurd;
+static bool is_good; /* one call, with nothing absent */
 
 /* Allocations that are too large fail under the sanitizer as well, instead of ending the program. */
 const char *__asan_default_options(void);
@@ -25,9 +26,9 @@ struct walk_case {
     size_t absurd;
 };
 
-/* Written by the child that makes the calls of one row, read by its parent. */
+/* Written by the child that makes the calls of some rows, read by its parent. */
 static struct shared {
-    size_t at; /* the case that is being tried */
+    size_t row, at; /* the case that is being tried */
     unsigned calls, failures;
 } *shared;
 
@@ -35,6 +36,7 @@ static size_t list_cases(const struct walk_row *row, struct walk_case *cases)
 {
     static const size_t absurd[] = {SIZE_MAX, SIZE_MAX / 4 + 2, SIZE_MAX / 8 + 2, SIZE_MAX / 16 + 2};
     size_t count = 0;
+    if (is_good) return cases[0] = (struct walk_case){0, 0}, 1;
     for (unsigned i = 0; i < row->count; i++) {
         if (row->pointers & 1u << i) cases[count++] = (struct walk_case){1u << i, 0};
         for (size_t k = 0; row->counts & 1u << i && k < sizeof absurd / sizeof *absurd; k++)
@@ -57,7 +59,6 @@ static void print_case(const struct walk_row *row, const struct walk_case *what)
     printf("): ");
 }
 
-/* In a child, so that a signal ends nothing else. */
 static void run_cases(const struct walk_row *row, const struct walk_case *cases, size_t count)
 {
     for (; shared->at < count; shared->at++) {
@@ -79,26 +80,44 @@ static void run_cases(const struct walk_row *row, const struct walk_case *cases,
         }
         free(said);
     }
+}
+
+/* In a child, so that a signal ends nothing else; goes on behind the case that ended the last child. */
+static void run_rows(size_t end)
+{
+    for (; shared->row < end; shared->row++, shared->at = 0) {
+        struct walk_case cases[WALK_MOST_PARAMETERS * 5];
+        run_cases(&walk_rows[shared->row], cases, list_cases(&walk_rows[shared->row], cases));
+    }
     fflush(stdout);
     _exit(0);
 }
 
-static void walk_row(const struct walk_row *row)
+/* Good calls of operations leave nothing behind and share a child, which loads the compiler once. */
+static size_t end_of_rows(size_t first)
 {
-    struct walk_case cases[WALK_MOST_PARAMETERS * 5];
-    size_t count = list_cases(row, cases);
-    for (shared->at = 0; shared->at < count; shared->at++) {
+    static const char operation[] = " mlx_array_p mlx_array ";
+    size_t end = first;
+    while (is_good && end < walk_row_count && !strncmp(walk_rows[end].types, operation, sizeof operation - 1)) end++;
+    return end == first ? first + 1 : end;
+}
+
+static void walk_some(size_t first, size_t end)
+{
+    for (shared->row = first, shared->at = 0; shared->row < end; shared->at++) {
         int status = 0;
         fflush(NULL);
         pid_t child = fork();
-        if (child == 0) run_cases(row, cases, count);
+        if (child == 0) run_rows(end);
         if (child < 0 || waitpid(child, &status, 0) != child) {
             perror("walk");
             exit(2);
         }
         if (!WIFSIGNALED(status) && WEXITSTATUS(status) == 0) continue;
+        struct walk_case cases[WALK_MOST_PARAMETERS * 5];
+        list_cases(&walk_rows[shared->row], cases);
         shared->failures++;
-        print_case(row, &cases[shared->at]);
+        print_case(&walk_rows[shared->row], &cases[shared->at]);
         if (WIFSIGNALED(status))
             printf("ended by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
         else
@@ -121,13 +140,15 @@ int main(int count, char **words)
         perror(folder);
         return 2;
     }
-    for (size_t i = 0; i < walk_row_count; i++) {
-        if (count > 1 && strcmp(words[1], walk_rows[i].function) != 0) continue;
+    is_good = count > 1 && strcmp(words[1], "good") == 0;
+    for (size_t i = 0, end; i < walk_row_count; i = end) {
+        end = count > 2 ? i + 1 : end_of_rows(i);
+        if (count > 2 && strcmp(words[2], walk_rows[i].function) != 0) continue;
         is_found = true;
-        walk_row(&walk_rows[i]);
+        walk_some(i, end);
     }
     if (chdir("/") == 0) nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    if (!is_found) printf("there is no function %s\n", count > 1 ? words[1] : "at all");
+    if (!is_found) printf("there is no function %s\n", count > 2 ? words[2] : "at all");
     printf("%u functions, %u calls, %u wrong\n", (unsigned)walk_row_count, shared->calls, shared->failures);
     return shared->failures || !is_found ? 1 : 0;
 }

@@ -3,8 +3,9 @@
  *
  * walk.awk makes a row of each prototype; a file of values (values_*.h) has a good value for each type of a parameter.
  * Each function is called in a child process with each pointer NULL in turn (a handle: empty), with all of them at
- * once, and with each count absurd. A signal is a failure, and so is an answer that is not what the headers promise:
- * values_*.h judges it. Parameters that may be absent are listed in fine_*.tsv.
+ * once, and with each count absurd; as "walk_NAME good" each with nothing absent, when it succeeds. A signal is a
+ * failure, and so is an answer that is not what the headers promise: values_*.h judges it. Parameters that may be
+ * absent are listed in fine_*.tsv.
  */
 #ifndef TESTS_WALK_WALK_H
 #define TESTS_WALK_WALK_H
@@ -34,6 +35,10 @@ struct walk_row {
     uint32_t pointers, fine,
         counts; /* bits of parameters: may be NULL; may be so by promise; are numbers of something */
     void (*call)(uint32_t absent, struct walk_result *result);
+    /* With nothing absent: answers this number, or only an error that contains this text. */
+    bool has_answer;
+    long long answer;
+    const char *refusal;
 };
 
 extern const struct walk_row walk_rows[];
@@ -51,6 +56,13 @@ extern size_t walk_absurd;
 
 #define WALK_VALUE(at, type, parameter, nothing)                                                                       \
     __typeof__(good_##type(function, parameter)) a##at = good_##type(function, parameter);                             \
+    if (absent & 1u << at) a##at = (__typeof__(a##at))                                                                 \
+        {                                                                                                              \
+            nothing                                                                                                    \
+        }
+
+#define WALK_GIVEN(at, type, nothing, ...)                                                                             \
+    __typeof__(good_##type(function, "")) a##at = (__typeof__(a##at))__VA_ARGS__;                                      \
     if (absent & 1u << at) a##at = (__typeof__(a##at))                                                                 \
         {                                                                                                              \
             nothing                                                                                                    \
