@@ -18,7 +18,8 @@
 #   make wheel      build/wheels: Kiln for Python with LLVM and the base pack inside, for each Python that pyenv has; tested on each
 #   make bench-python  warm calls from Python beside an empty C extension, Numba and Triton
 #   make bench-fleet  entries per second over nginx, Redis and S3 on loopback, beside libcurl and hiredis alone
-#   make peers      other engines beside ours: puts llama.cpp, JAX and PyTorch below build/peers first, once
+#   make peers      JAX, MLX, PyTorch and llama.cpp beside ours; put below build/peers first, once. PIECES="kernels ..." of bench/peers/run.py
+#   make figures    docs/figures from bench/results, which make peers writes
 #   make test-gpu   tests on an NVIDIA GPU, if there is one
 #   make gpu-bundle build/gpu-bundle.tar.xz: tests, bench and kernels compiled ahead, for a bare machine with a GPU
 
@@ -37,7 +38,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build installed test-python check-python bench-python wheel base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers asan tsan fuzz format layers install uninstall dist deb check-deb check-browser clean
+.PHONY: all setup build installed test-python check-python bench-python wheel base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers figures asan tsan fuzz format layers install uninstall dist deb check-deb check-browser clean
 
 all: build
 
@@ -136,8 +137,13 @@ bench-fleet: build
 	@bench/fleet/run.sh build $(BENCH_ARGS)
 
 # KILN_LLAMA_BENCH: a llama-bench that is there already. Nothing of it is part of make test.
-peers: build
-	@for peer in bench/peers/*.sh; do $$peer build $(BENCH_ARGS) || exit 1; done
+PIECES ?= first warm kernels gradients model train llama
+peers: build base-pack
+	@python3 bench/peers/run.py build $(BENCH_ARGS) $(PIECES)
+
+figures:
+	@python3 bench/peers/table.py bench/results bench/results/table.md
+	@python3 bench/peers/figures.py bench/results docs/figures/peers.svg
 
 asan: setup
 	@$(CONFIGURE) -B build/asan -DCMAKE_C_COMPILER=$(CC_GCC) -DKILN_SANITIZE=address,undefined -DKILN_DEBUG=ON

@@ -30,3 +30,13 @@ if(TARGET kiln-remote)
   target_include_directories(kiln_fleet_load PRIVATE include)
   target_link_libraries(kiln_fleet_load PRIVATE kiln)
 endif()
+
+# bench/peers: our part of make peers.
+if(TARGET kiln_bench)
+  add_executable(kiln_peers ${CMAKE_SOURCE_DIR}/bench/peers/kiln_peers.c ${CMAKE_SOURCE_DIR}/bench/arrays.c
+                 ${CMAKE_SOURCE_DIR}/bench/backward.c ${CMAKE_SOURCE_DIR}/bench/parallel.c ${floors_object})
+  set_target_properties(kiln_peers PROPERTIES OUTPUT_NAME kiln-peers)
+  target_compile_options(kiln_peers PRIVATE -O2)
+  target_include_directories(kiln_peers PRIVATE include bench)
+  target_link_libraries(kiln_peers PRIVATE mlxc Threads::Threads m)
+endif()

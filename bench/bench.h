@@ -72,6 +72,7 @@ int bench_memory(struct row *rows, int repeats);
 int bench_plain(struct row *rows, int repeats);
 int bench_products(struct row *rows, int repeats);
 int bench_fused(struct row *rows, int repeats);
+int bench_gradients(struct row *rows, int repeats);
 int bench_lasting(struct row *rows, int repeats);
 int bench_growth(struct row *rows, int repeats);
 int bench_model(struct row *rows, int repeats);

@@ -167,9 +167,9 @@ static int be_child(const char *phase)
 static int run_all(struct row rows[MAX_ROWS], int repeats)
 {
     static int (*const parts[])(struct row *, int) = {
-        bench_look_up, bench_signatures, bench_processes, bench_cold,  bench_many_kernels,
-        bench_disk,    bench_warm,       bench_memory,    bench_plain, bench_fused,
-        bench_lasting, bench_growth,     bench_products,  bench_model};
+        bench_look_up,   bench_signatures, bench_processes, bench_cold,     bench_many_kernels,
+        bench_disk,      bench_warm,       bench_memory,    bench_plain,    bench_fused,
+        bench_gradients, bench_lasting,    bench_growth,    bench_products, bench_model};
     int used = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         int count = parts[i](rows + used, repeats), kept = 0;

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arrays.h"
 #include "bench.h"
@@ -401,9 +402,35 @@ static int measure_first(struct row *row, const struct kind *kind, int repeats)
     return 1;
 }
 
+/* What a record of everything costs: decode steps of a process with KILN_TRACE, beside those of one without. */
+static int measure_traced(struct row *row, int repeats)
+{
+    struct samples traced = {.count = 0}, plain = {.count = 0};
+    char file[] = "/tmp/kiln-bench-trace-XXXXXX";
+    double out[3], untraced[3];
+    int made;
+    *row = (struct row){
+        .name = "model, float32, decode after 64, traced", .aim = "1.03", .floor_name = "without KILN_TRACE"};
+    if (!is_wanted(row->name)) return 0;
+    if ((made = mkstemp(file)) < 0) return row_fail(row, "no file for the trace"), 1;
+    close(made);
+    for (int i = 0; i < (repeats + 2) / 3 + 1 && !row->is_missing; i++) { /* the first run fills the folder */
+        bool is_done = run_child("model float32", untraced) && setenv("KILN_TRACE", file, 1) == 0 &&
+                       run_child("model float32", out);
+        unsetenv("KILN_TRACE");
+        if (!is_done)
+            row_fail(row, "the other process failed");
+        else if (i)
+            sample_add(&traced, out[2]), sample_add(&plain, untraced[2]);
+    }
+    unlink(file);
+    row->ns = sample_median(&traced), row->floor_ns = sample_median(&plain);
+    return 1;
+}
+
 int bench_model(struct row *rows, int repeats)
 {
-    int count = 0;
+    int count = measure_traced(rows, repeats);
     for (int k = 0; k < KINDS; k++) {
         struct llama model = {.layers = NULL};
         for (int i = 0; i < CASES; i++) {

@@ -2,25 +2,18 @@
 # train.sh BUILD [ROUNDS]: a training step of the decoder of examples/train beside JAX and PyTorch, on this machine, now: the same
 # model, first values and batches, float32, two threads on the CPU.
 #
-# JAX and PyTorch are installed once, from PyPI, into a virtual environment below BUILD/peers (KILN_TRAIN_PEERS="jax", "torch" or
-# "jax torch"; gigabytes for PyTorch). Programs take turns, ROUNDS times (3). A row has the medians: seconds to the end of
-# the first step in a process that finds nothing compiled (cold) and in one that finds what another compiled (warm), milliseconds
-# of a further step, and the loss of the last one. Rows in which a peer is ahead are printed again below.
+# JAX and PyTorch are those of install.sh (KILN_TRAIN_PEERS="jax", "torch" or "jax torch"). Programs take turns, ROUNDS times (3). A
+# row has the medians: seconds to the end of the first step in a process that finds nothing compiled (cold) and in one that finds
+# what another compiled (warm), milliseconds of a further step, and the loss of the last one. Rows in which a peer is ahead are
+# printed again below.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
 rounds=${2:-3}
 steps=30
 peers=${KILN_TRAIN_PEERS:-jax torch}
-python=$build/peers/train/bin/python
-mkdir -p "$build/peers"
-[ -x "$python" ] || python3 -m venv "$build/peers/train"
-for peer in $peers; do
-    "$python" -c "import $peer" 2>/dev/null || {
-        echo "peers: installing $peer in $build/peers/train (once)" >&2
-        "$build/peers/train/bin/pip" install --quiet "$peer"
-    }
-done
+python=$build/peers/venv/bin/python
+"$here/install.sh" "$build"
 results=$(mktemp -d "${TMPDIR:-/tmp}/kiln-peers-XXXXXX")
 trap 'rm -rf "$results"' EXIT
 export OMP_NUM_THREADS=2 KILN_TIER=0
