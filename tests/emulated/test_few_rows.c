@@ -247,30 +247,31 @@ static void test_rows_do_not_depend_on_others(void **state)
 }
 
 /*
- * x so large that codes times x, as the kernels scale it, is no finite number. Such a row has the sum that it should
- * have, and those beside it have the bits that they have alone.
+ * Codes with rows alone, in twos and together, which kernels scale in different places, and x so large that one of
+ * these scales it to no finite number. Each row has the sum that it should have, and the same bits.
  */
-static void test_large_x_of_codes(void **state)
+static void test_rows_of_codes(void **state)
 {
-    enum { M = 4, N = 6, K = 128 };
+    enum { M = 8, N = 6, K = 128 };
+    static const float sizes[M] = {1, 0x1p-30f, 0x1p90f, 0x1p18f, 0x1p19f, 0x1p-100f, 3, 0x1p20f};
     (void)state;
     struct codes codes = make_codes(&modes[2], N, K, MLX_BFLOAT16);
     mlx_array x = make((int[]){M, K}, 2, MLX_BFLOAT16, 1), w = matrix_of(&codes, true);
-    mlx_array row = mlx_array_new(), part = mlx_array_new(), all = mlx_array_new(), one = mlx_array_new();
-    const float sizes[M] = {1, 0x1p-30f, 0x1p90f, 0x1p18f};
+    mlx_array rows = mlx_array_new(), part = mlx_array_new(), all = mlx_array_new(), some = mlx_array_new();
     mlx_array factors = mlx_array_new_data(sizes, (int[]){M, 1}, 2, MLX_FLOAT32);
     CHECK_EQ(mlx_astype(&factors, factors, MLX_BFLOAT16, cpu), 0);
     CHECK_EQ(mlx_multiply(&x, x, factors, cpu), 0);
     CHECK_EQ(multiply(&all, x, &codes, true), 0);
     expect_product(all, x, w, M, N, K, MLX_BFLOAT16, 1);
-    for (int i = 0; i < M; i++) {
-        CHECK_EQ(mlx_slice(&row, x, (int[]){i, 0}, 2, (int[]){i + 1, K}, 2, (int[]){1, 1}, 2, gpu), 0);
-        CHECK_EQ(multiply(&one, row, &codes, true), 0);
-        CHECK_EQ(mlx_slice(&part, all, (int[]){i, 0}, 2, (int[]){i + 1, N}, 2, (int[]){1, 1}, 2, gpu), 0);
-        expect_equal(one, part);
-    }
-    mlx_array_free(x), mlx_array_free(w), mlx_array_free(factors), mlx_array_free(row), mlx_array_free(part);
-    mlx_array_free(all), mlx_array_free(one);
+    for (int count = 1; count < M; count *= 2)
+        for (int i = 0; i < M; i += count) {
+            CHECK_EQ(mlx_slice(&rows, x, (int[]){i, 0}, 2, (int[]){i + count, K}, 2, (int[]){1, 1}, 2, gpu), 0);
+            CHECK_EQ(multiply(&some, rows, &codes, true), 0);
+            CHECK_EQ(mlx_slice(&part, all, (int[]){i, 0}, 2, (int[]){i + count, N}, 2, (int[]){1, 1}, 2, gpu), 0);
+            expect_equal(some, part);
+        }
+    mlx_array_free(x), mlx_array_free(w), mlx_array_free(factors), mlx_array_free(rows), mlx_array_free(part);
+    mlx_array_free(all), mlx_array_free(some);
     codes_free(&codes);
 }
 
@@ -348,7 +349,7 @@ int main(void)
         cmocka_unit_test_setup(test_floats, set_up),
         cmocka_unit_test_setup(test_codes, set_up),
         cmocka_unit_test_setup(test_rows_do_not_depend_on_others, set_up),
-        cmocka_unit_test_setup(test_large_x_of_codes, set_up),
+        cmocka_unit_test_setup(test_rows_of_codes, set_up),
         cmocka_unit_test_setup(test_batches, set_up),
         cmocka_unit_test_setup(test_step_is_one_graph, set_up),
     };

@@ -75,7 +75,7 @@ uint32_t kiln__gpu_product_chunk(const struct kiln_gpu_product_config *config)
 static uint32_t columns_together(const struct kiln_gpu_product_config *config)
 {
     if (config->is_broad) return 8;
-    if (config->codes) return config->rows > 4 ? 2 : 4;
+    if (config->codes) return config->rows > 4 && config->codes != KILN_CODES_AFFINE ? 2 : 4;
     return config->rows <= 2 || config->rows > 8 ? 2 : 4;
 }
 

@@ -119,13 +119,15 @@ static inline void multiply_chunks(float *sums, const struct chunk *chunks, cons
 }
 
 /*
- * The same of affine codes and x of 16 bits, in fewer instructions: a code is a field of its word, x is made as much
- * larger as that is too small, and scale and bias are applied to the sums of a chunk, of codes times x and of x. The
- * sum of codes is 2^-40 times what it stands for: x below 2^19 fits, and what is lost is below 2^-109. Of larger x a
- * sum is no finite number; repair_sums() sees that.
+ * The same of affine codes and x of 16 bits, in fewer instructions: a code is a field of its word, which is 2^-40 times
+ * the code when it is made larger, and scale and bias are applied to the sums of a chunk, of codes times x and of x.
+ * What is lost of small x is below 2^-109.
+ *
+ * With few rows x is made larger instead (`few`), so that a code is used as it stands: the products are the same. This
+ * x is finite below 2^19; with larger ones a sum is no finite number, and repair_sums() sees that.
  */
 static inline void multiply_codes(float *sums, const struct chunk *chunks, const char *const *x,
-                                  const struct form *form, int columns, int64_t at, int64_t left)
+                                  const struct form *form, int columns, int64_t at, int64_t left, int few)
 {
     const int size = chunk_size(form), bytes = type_bytes(form->type);
     float of_codes[MOST_SUMS], of_x[16];
@@ -133,25 +135,26 @@ static inline void multiply_codes(float *sums, const struct chunk *chunks, const
     EACH(r, form->rows) of_x[r] = 0;
     EACH(part, size / 8)
     {
-        float values[8 * 16];
+        float values[8 * 16], larger[8];
+        EACH(i, 8) larger[i] = f32_of_bits((uint32_t)(127 + 149 - 40 - field_place(8 * part + i, form->bits)) << 23);
         EACH(r, form->rows)
         {
             uint32_t words[8];
             load_eight(words, x[r] + (at * size + 8 * part) * bytes, form->type, left - 8 * part, form->wide);
             EACH(i, 8)
             {
-                const int place = field_place(8 * part + i, form->bits);
                 const float value = element_of(words, i, form->type);
                 of_x[r] += value;
-                values[8 * r + i] = value * f32_of_bits((uint32_t)(127 + 149 - 40 - place) << 23);
+                values[8 * r + i] = few ? value * larger[i] : value;
             }
         }
         EACH(c, columns)
         EACH(i, 8)
         {
-            float field = field_of(chunks[c].words, 8 * part + i, form->bits);
+            float code = field_of(chunks[c].words, 8 * part + i, form->bits);
+            if (!few) code *= larger[i];
             EACH(r, form->rows)
-            of_codes[r * columns + c] = f32_fma(values[8 * r + i], field, of_codes[r * columns + c]);
+            of_codes[r * columns + c] = f32_fma(values[8 * r + i], code, of_codes[r * columns + c]);
         }
     }
     EACH(c, columns)
@@ -167,6 +170,11 @@ static inline int has_fields(const struct form *form)
     return form->codes == CODES_AFFINE && form->type != TYPE_F32;
 }
 
+static inline int has_few(const struct form *form)
+{
+    return form->rows <= 2;
+}
+
 /* Which chunks of which columns a lane multiplies. */
 struct share {
     const struct matrix *matrix;
@@ -175,7 +183,7 @@ struct share {
     int64_t first, stride, k;
 };
 
-/* Sums that are not finite are made again, weight by weight: each by itself, so that no sum depends on others. */
+/* Sums that are not finite are made again, as with more rows: each by itself, so that no sum depends on others. */
 static inline void repair_sums(float *sums, const struct share *share, const struct form *form, int columns)
 {
     const int size = chunk_size(form), count = form->rows * columns;
@@ -189,7 +197,7 @@ static inline void repair_sums(float *sums, const struct share *share, const str
         struct chunk loaded[MOST_COLUMNS];
         EACH(c, columns)
         load_chunk(&loaded[c], form, share->matrix, share->column[c], at, share->k - at * size);
-        multiply_chunks(again, loaded, share->x, form, columns, at, share->k - at * size);
+        multiply_codes(again, loaded, share->x, form, columns, at, share->k - at * size, 0);
     }
     EACH(i, count) sums[i] = sums[i] - sums[i] == 0 ? sums[i] : again[i];
 }
@@ -233,7 +241,8 @@ void kiln_gpu_product_dots(char *out, const char *x, const char *weights, const 
         EACH(u, unroll)
         {
             if (has_fields(&form))
-                multiply_codes(sums, loaded + u * columns, rows_of_x, &form, columns, at + u * stride, size);
+                multiply_codes(sums, loaded + u * columns, rows_of_x, &form, columns, at + u * stride, size,
+                               has_few(&form));
             else
                 multiply_chunks(sums, loaded + u * columns, rows_of_x, &form, columns, at + u * stride, size);
         }
@@ -243,11 +252,11 @@ void kiln_gpu_product_dots(char *out, const char *x, const char *weights, const 
         int64_t left = k - at * size;
         EACH(c, columns) load_chunk(&loaded[c], &form, &matrix, column[c], at, left);
         if (has_fields(&form))
-            multiply_codes(sums, loaded, rows_of_x, &form, columns, at, left);
+            multiply_codes(sums, loaded, rows_of_x, &form, columns, at, left, has_few(&form));
         else
             multiply_chunks(sums, loaded, rows_of_x, &form, columns, at, left);
     }
-    if (has_fields(&form)) repair_sums(sums, &share, &form, columns);
+    if (has_fields(&form) && has_few(&form)) repair_sums(sums, &share, &form, columns);
 
     struct lane_sums own = {sums, sums_count, 0};
     sum_lanes(&own, 1);
