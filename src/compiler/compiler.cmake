@@ -36,7 +36,7 @@ function(add_runtime_with_kernels output passes)
     OUTPUT ${kernels}
     COMMAND ${CLANG_FOR_BITCODE} ${ARGN} ${passes} ${runtime_flags} -I../../.. gpu_runtime.c -o ${kernels}
     WORKING_DIRECTORY ${runtime_folder}/gpu
-    DEPENDS ${runtime_sources}
+    DEPENDS ${runtime_sources} ${CMAKE_SOURCE_DIR}/src/array/dtype.h
     VERBATIM)
   add_custom_command(OUTPUT ${output} COMMAND ${LLVM_LINK} ${helpers} ${kernels} -o ${output} DEPENDS ${helpers} ${kernels}
                      VERBATIM)

@@ -13,6 +13,7 @@
 
 #include "run/gpu/gpu_launch.h"
 #include "run/gpu/gpu_product_run.h"
+#include "run/ops/operation.h"
 
 #define NO_SLOT UINT32_MAX
 
@@ -363,7 +364,8 @@ static bool is_launched_product(const struct kiln_plan *plan, const struct kiln_
 static bool is_library(const struct kiln_plan *plan, const struct kiln_step *step)
 {
     const enum kiln_op_kind kind = (enum kiln_op_kind)kiln__ops[step->op].kind;
-    return kind == KILN_OP_SOURCE || (kind == KILN_OP_LIBRARY && !is_launched_product(plan, step));
+    if (step->op == KILN_OP_MATMUL || step->op == KILN_OP_QUANTIZED_MATMUL) return !is_launched_product(plan, step);
+    return (kind == KILN_OP_SOURCE || kind == KILN_OP_LIBRARY) && !kiln__op_only_launches(step->op, plan->device_index);
 }
 
 /* Worth it for a plan of kernels and what runs as kernels. */

@@ -344,8 +344,15 @@ bool kiln__op_only_launches(enum kiln_op op, uint32_t device_index)
                   kind == KILN_OP_LAYER || kind == KILN_OP_COPY || op == KILN_OP_SLICE_DYNAMIC;
     /* What a library multiplies launches nothing. */
     bool is_product = op == KILN_OP_MATMUL || op == KILN_OP_QUANTIZED_MATMUL || op == KILN_OP_GATHER_MATMUL;
-    bool on_gpu = kiln__gpu_backend.operations[op] && (kind != KILN_OP_LIBRARY || is_product) && kind != KILN_OP_UPDATE;
+    bool is_ordered = (op >= KILN_OP_CUMSUM && op <= KILN_OP_CUMMIN) || op == KILN_OP_SORT || op == KILN_OP_ARGSORT;
+    bool has_kernels = kind != KILN_OP_LIBRARY || is_product || is_ordered;
+    bool on_gpu = kiln__gpu_backend.operations[op] && has_kernels && kind != KILN_OP_UPDATE;
     return always || (device_index ? on_gpu : is_product || kind == KILN_OP_KERNEL);
+}
+
+bool kiln__runs_here(const struct kiln_node *node)
+{
+    return can_run_at(kiln__active.device_index, node);
 }
 
 kiln_status kiln__run_here(const struct kiln_node *node, struct kiln_array *out, kiln_error *err)

@@ -142,6 +142,7 @@ static kiln_status choose_operation(const struct preparation *preparation, const
                                    .device_index = (uint16_t)plan->device_index,
                                    .inputs = inputs,
                                    .attrs = step->attrs};
+    if (!kiln__runs_here(&node)) return add_packed(preparation, slot, err);
     kiln_status status = kiln__shape_array(&plan->shapes[slot], &preparation->slots[slot], err);
     return status ? status : kiln__run_here(&node, preparation->slots[slot], err);
 }

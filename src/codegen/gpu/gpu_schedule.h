@@ -102,6 +102,8 @@ enum kiln_gpu_schedule {
     KILN_GPU_PRODUCT,
     /* Attention: gpu_attention.h, whose config is `form`. */
     KILN_GPU_ATTENTION,
+    /* What goes by the order of elements: gpu_ordered.h, whose config is `form`. */
+    KILN_GPU_ORDERED,
 };
 
 enum { KILN_GPU_MAX_ROW = 1024 * 1024, KILN_GPU_COLUMNS_BLOCK = 32 };
@@ -111,7 +113,7 @@ struct kiln_gpu_config {
     uint8_t axes;  /* of the schedules that have them */
     bool wide;     /* 16-byte accesses are possible: see the schedule */
     bool is_long;  /* more than 2^31 - 1 elements: 64-bit indices */
-    uint32_t form; /* of KILN_GPU_PRODUCT and KILN_GPU_ATTENTION, which have none of the above; less than 2^23 */
+    uint32_t form; /* of KILN_GPU_PRODUCT and those behind it, which have none of the above; less than 2^23 */
 };
 
 /*

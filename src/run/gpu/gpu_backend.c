@@ -1,6 +1,6 @@
 /*
- * gpu_backend.c - GPUs as a backend. Scatters, sorting and cumulative operations are lacking, and sources (load,
- * series) begin on the host.
+ * gpu_backend.c - GPUs as a backend. Decompositions, transforms of Fourier and segmented products are lacking,
+ * and sources of bytes (load, windows) begin on the host.
  */
 #include "run/backend.h"
 #include "run/gpu/cublas.h"
@@ -25,6 +25,8 @@ static kiln_status wait(const struct kiln_placement *placement, kiln_error *err)
 static bool can_run(const struct kiln_node *node)
 {
     if (node->op == KILN_OP_SLICE_UPDATE) return node->attrs[0] == KILN_MERGE_SET;
+    if (node->op == KILN_OP_SERIES) return kiln__gpu_knows_series(node);
+    if (node->op == KILN_OP_SCATTER) return kiln__gpu_knows_scatter(node);
     if (node->op == KILN_OP_MATMUL)
         return node->inputs[1]->size > 0 && (kiln__gpu_product_knows((enum kiln_dtype)node->inputs[0]->dtype) ||
                                              kiln__cublas_can((enum kiln_dtype)node->inputs[0]->dtype));

@@ -15,7 +15,9 @@
 
 bool kiln__reads_through(enum kiln_op op, size_t input)
 {
-    return op == KILN_OP_UPDATE_DYNAMIC ? input == 2 : input > 0 && kiln__ops[op].kind == KILN_OP_INDEXED;
+    if (op == KILN_OP_UPDATE_DYNAMIC) return input == 2;
+    if (op == KILN_OP_PUT_ALONG) return input == 1;
+    return op == KILN_OP_SCATTER ? input >= 2 : input > 0 && kiln__ops[op].kind == KILN_OP_INDEXED;
 }
 
 /* ---- checks ---------------------------------------------------------------------------------------------------- */
@@ -23,6 +25,7 @@ bool kiln__reads_through(enum kiln_op op, size_t input)
 /* Index array `i`, counted from 0, is about that axis of the data. */
 static size_t axis_of(const struct kiln_node *node, size_t i)
 {
+    if (kiln__ops[node->op].kind == KILN_OP_WRITE) return (size_t)node->attrs[1 + i]; /* behind the mode */
     return (size_t)node->attrs[node->op == KILN_OP_GATHER ? i : 0];
 }
 

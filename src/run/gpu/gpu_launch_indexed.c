@@ -110,22 +110,29 @@ static kiln_status fail(const struct kiln_gpu_site *site, int64_t value, kiln_er
     return kiln__index_refuse(site->name, site->is_unsigned, value, site->size, site->extent, err);
 }
 
+kiln_status kiln__gpu_index_record(const char *name, bool is_unsigned, int64_t size, int64_t extent, int64_t *out,
+                                   kiln_error *err)
+{
+    const struct kiln_gpu_site site = {
+        .fail = fail, .name = name, .size = size, .extent = extent, .is_unsigned = is_unsigned};
+    uint64_t address = 0;
+    kiln_status status =
+        kiln__dry_run ? KILN_OK : kiln__gpu_site_address(kiln__active.device->gpu, &site, &address, err);
+    *out = (int64_t)address;
+    return status;
+}
+
 /* The params of index array `i`. */
 static kiln_status add_index(struct kiln_gpu_params *params, const struct kiln_indexed *indexed, size_t i,
                              const char *name, kiln_error *err)
 {
-    const struct kiln_gpu_site site = {.fail = fail,
-                                       .name = name,
-                                       .size = indexed->sizes[i],
-                                       .extent = indexed->extents[i],
-                                       .is_unsigned = indexed->dtypes[1 + i] == KILN_UINT64};
-    uint64_t address = 0;
-    kiln_status status =
-        kiln__dry_run ? KILN_OK : kiln__gpu_site_address(kiln__active.device->gpu, &site, &address, err);
+    int64_t record;
+    kiln_status status = kiln__gpu_index_record(name, indexed->dtypes[1 + i] == KILN_UINT64, indexed->sizes[i],
+                                                indexed->extents[i], &record, err);
     kiln__params_add(params, indexed->sizes[i]);
     kiln__params_add(params, indexed->steps[i]);
     kiln__params_add(params, indexed->sizes[i] - indexed->extents[i] + 1);
-    kiln__params_add(params, (int64_t)address);
+    kiln__params_add(params, record);
     return status;
 }
 

@@ -28,6 +28,11 @@ void kiln__indexed_axes(struct kiln_region *region, size_t to, const struct kiln
 void kiln__indexed_about(struct kiln_indexed *indexed, size_t i, const struct kiln_array *array, size_t axis,
                          int64_t extent);
 
+/* The address that a kernel on the active GPU reports an index to that is none (device/gpu_sites.h); 0 in a dry run.
+ * `name` is that of a row of ops.def. */
+kiln_status kiln__gpu_index_record(const char *name, bool is_unsigned, int64_t size, int64_t extent, int64_t *out,
+                                   kiln_error *err);
+
 /* At the active GPU. Changes `indexed`. */
 kiln_status kiln__gpu_launch_indexed(enum kiln_op op, enum kiln_gpu_schedule schedule, struct kiln_indexed *indexed,
                                      kiln_error *err);

@@ -13,6 +13,7 @@
 #include "codegen/cpu/attention_kernel.h"
 #include "codegen/cpu/product.h"
 #include "codegen/gpu/gpu_attention.h"
+#include "codegen/gpu/gpu_ordered.h"
 #include "codegen/gpu/gpu_product.h"
 #include "codegen/gpu/gpu_schedule.h"
 #include "device/device.h"
@@ -119,6 +120,10 @@ kiln_status kiln__variant_print(const struct kiln_group_kernels *kernels, const 
     if (variant->flags & on_gpu && config.schedule == KILN_GPU_ATTENTION) {
         const struct kiln_gpu_attention_config attention = kiln__gpu_attention_unpack(config.form);
         return kiln__gpu_attention_print(group->instrs[0].dtype, &attention, text, err);
+    }
+    if (variant->flags & on_gpu && config.schedule == KILN_GPU_ORDERED) {
+        const struct kiln_gpu_ordered_config ordered = kiln__gpu_ordered_unpack(config.form);
+        return kiln__gpu_ordered_print(group->instrs[0].dtype, &ordered, text, err);
     }
     if (variant->flags & on_gpu) return kiln__gpu_print(group, layouts, &config, text, err);
     if (group->instrs[0].op == KILN_OP_ATTENTION) {

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "codegen/runtime/complex_number.h"
 #include "run/ops/axis.h"
-#include "run/ops/complex_number.h"
 #include "run/ops/operation.h"
 
 typedef void scan(enum kiln_op op, const char *in, int64_t in_step, char *out, int64_t out_step, int64_t n,
@@ -23,6 +23,10 @@ typedef void scan(enum kiln_op op, const char *in, int64_t in_step, char *out, i
 #define WRAPPED_PLUS(a, b)  ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
 #define WRAPPED_TIMES(a, b) ((int64_t)((uint64_t)(a) * (uint64_t)(b)))
 #define SAME(x)             (x)
+/* Every NaN is stored as one, as kernels do. */
+#define SETTLED(x)          ((x) == (x) ? (x) : NAN)
+#define SETTLED_HALF(x)     kiln__float_to_half(SETTLED(x))
+#define SETTLED_BFLOAT(x)   kiln__float_to_bfloat(SETTLED(x))
 
 #define SCAN(wide, memory, FROM, TO, STEP, start)                                                                      \
     do {                                                                                                               \
@@ -68,11 +72,11 @@ DEFINE_SIGNED(i8, int8_t, INT8_MIN, INT8_MAX)
 DEFINE_SIGNED(i16, int16_t, INT16_MIN, INT16_MAX)
 DEFINE_SIGNED(i32, int32_t, INT32_MIN, INT32_MAX)
 DEFINE_SIGNED(i64, int64_t, INT64_MIN, INT64_MAX)
-DEFINE_FLOAT(f16, uint16_t, float, kiln__half_to_float, kiln__float_to_half)
-DEFINE_FLOAT(bf16, uint16_t, float, kiln__bfloat_to_float, kiln__float_to_bfloat)
-DEFINE_FLOAT(f32, float, float, SAME, SAME)
-DEFINE_FLOAT(f64, double, double, SAME, SAME)
-DEFINE_SCAN(c64, struct complex_number, struct complex_number, SAME, SAME, complex_plus, complex_times, complex_larger,
+DEFINE_FLOAT(f16, uint16_t, float, kiln__half_to_float, SETTLED_HALF)
+DEFINE_FLOAT(bf16, uint16_t, float, kiln__bfloat_to_float, SETTLED_BFLOAT)
+DEFINE_FLOAT(f32, float, float, SAME, SETTLED)
+DEFINE_FLOAT(f64, double, double, SAME, SETTLED)
+DEFINE_SCAN(c64, struct complex_number, struct complex_number, SAME, complex_settled, complex_plus, complex_times, complex_larger,
             complex_smaller, COMPLEX(-INFINITY, -INFINITY), COMPLEX(INFINITY, INFINITY), COMPLEX(0, 0), COMPLEX(1, 0))
 
 static scan *const scans[KILN_DTYPE_COUNT] = {

@@ -6,9 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "run/ops/complex_number.h"
+#include "codegen/runtime/complex_number.h"
 
 #define SAME(x)       (x)
+/* Every NaN is stored as one, as kernels do. */
+#define SETTLED(x)    ((x) == (x) ? (x) : NAN)
+#define SETTLED_HALF(x) kiln__float_to_half(SETTLED(x))
+#define SETTLED_BFLOAT(x) kiln__float_to_bfloat(SETTLED(x))
 #define SECOND(a, b)  ((void)(a), (b))
 #define PLUS(a, b)    ((a) + (b))
 #define TIMES(a, b)   ((a) * (b))
@@ -47,10 +51,10 @@ DEFINE_SIGNED(i8, int8_t, uint8_t)
 DEFINE_SIGNED(i16, int16_t, uint16_t)
 DEFINE_SIGNED(i32, int32_t, uint32_t)
 DEFINE_SIGNED(i64, int64_t, uint64_t)
-DEFINE_NUMBER(f16, uint16_t, float, kiln__half_to_float, kiln__float_to_half)
-DEFINE_NUMBER(bf16, uint16_t, float, kiln__bfloat_to_float, kiln__float_to_bfloat)
-DEFINE_NUMBER(f32, float, float, SAME, SAME)
-DEFINE_NUMBER(f64, double, double, SAME, SAME)
+DEFINE_NUMBER(f16, uint16_t, float, kiln__half_to_float, SETTLED_HALF)
+DEFINE_NUMBER(bf16, uint16_t, float, kiln__bfloat_to_float, SETTLED_BFLOAT)
+DEFINE_NUMBER(f32, float, float, SAME, SETTLED)
+DEFINE_NUMBER(f64, double, double, SAME, SETTLED)
 DEFINE_MERGE(or_bool, uint8_t, uint8_t, SAME, SAME, OR)
 DEFINE_MERGE(and_bool, uint8_t, uint8_t, SAME, SAME, AND)
 
@@ -61,7 +65,7 @@ DEFINE_MERGE(and_bool, uint8_t, uint8_t, SAME, SAME, AND)
             struct complex_number a, b;                                                                                \
             memcpy(&a, to, sizeof a);                                                                                  \
             memcpy(&b, from, sizeof b);                                                                                \
-            a = STEP(a, b);                                                                                            \
+            a = complex_settled(STEP(a, b));                                                                                            \
             memcpy(to, &a, sizeof a);                                                                                  \
         }                                                                                                              \
     }

@@ -23,6 +23,7 @@ kiln_status kiln__run_operation(const struct kiln_node *node, struct kiln_array 
  * Such a one is then run at the active device, where its inputs are.
  */
 bool kiln__op_only_launches(enum kiln_op op, uint32_t device_index);
+bool kiln__runs_here(const struct kiln_node *node); /* else the host does it */
 kiln_status kiln__run_here(const struct kiln_node *node, struct kiln_array *out, kiln_error *err);
 
 /* Packed storage of its own for `out`. */
@@ -33,6 +34,8 @@ void kiln__output_view(struct kiln_array *out, struct kiln_array *base, int64_t 
  * (run/reuse.h), else a copy of them. In a dry run they are. */
 kiln_status kiln__output_update(const struct kiln_node *node, bool may_overwrite, struct kiln_array *out,
                                 kiln_error *err);
+/* A packed copy of `in` as `out`, for what writes into it. */
+kiln_status kiln__output_copy(const struct kiln_array *in, struct kiln_array *out, kiln_error *err);
 /* All of `source` to `data`, which has these strides, in elements. */
 kiln_status kiln__copy_to(const struct kiln_array *source, char *data, const int64_t *strides, kiln_error *err);
 /* All of `source`, row-major, packed at `destination`, which has room for it. */

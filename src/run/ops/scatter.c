@@ -16,11 +16,12 @@
 #include "run/ops/operation.h"
 #include "run/reuse.h"
 
-static kiln_status copy_input(const struct kiln_array *in, struct kiln_array *out, kiln_error *err)
+kiln_status kiln__output_copy(const struct kiln_array *in, struct kiln_array *out, kiln_error *err)
 {
     kiln_status status = kiln__output_alloc(out, err);
     if (status || in->size == 0) return status;
-    kiln__add(&kiln_cache_default()->counts.bytes_copied, (uint64_t)in->size * kiln__dtype_size(in->dtype));
+    if (!kiln__dry_run)
+        kiln__add(&kiln_cache_default()->counts.bytes_copied, (uint64_t)in->size * kiln__dtype_size(in->dtype));
     return kiln__copy_packed(in, out->data, err);
 }
 
@@ -80,7 +81,7 @@ kiln_status kiln__run_scatter(const struct kiln_node *node, struct kiln_array *o
         status = kiln__indices_read("scatter", node->inputs[2 + read], out->dims[axis], updates->dims[first + axis],
                                     &values[read], err);
     }
-    if (status == KILN_OK) status = copy_input(node->inputs[0], out, err);
+    if (status == KILN_OK) status = kiln__output_copy(node->inputs[0], out, err);
     if (status == KILN_OK && updates->size > 0) merge_positions(node, out, values);
     for (size_t i = 0; i < read; i++) free(values[i]);
     return status;
@@ -131,7 +132,7 @@ kiln_status kiln__run_put_along(const struct kiln_node *node, struct kiln_array 
     size_t axis = (size_t)node->attrs[1];
     int64_t *values = NULL;
     kiln_status status = kiln__indices_read("put_along_axis", node->inputs[1], out->dims[axis], 1, &values, err);
-    if (status == KILN_OK) status = copy_input(node->inputs[0], out, err);
+    if (status == KILN_OK) status = kiln__output_copy(node->inputs[0], out, err);
     if (status == KILN_OK && updates->size > 0) {
         struct along along = {.updates = updates, .out = out, .values = values};
         along.merge = kiln__merge((enum kiln_merge_mode)node->attrs[0], out->dtype);
@@ -158,7 +159,7 @@ kiln_status kiln__output_update(const struct kiln_node *node, bool may_overwrite
                                 kiln_error *err)
 {
     struct kiln_array *in = node->inputs[0];
-    if (!goes_in_place(node, may_overwrite)) return copy_input(in, out, err);
+    if (!goes_in_place(node, may_overwrite)) return kiln__output_copy(in, out, err);
     if (in->storage) kiln__storage_forget_copy(in->storage);
     kiln__output_view(out, in, 0, in->strides);
     return KILN_OK;
