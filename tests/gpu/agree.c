@@ -11,36 +11,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agree.h"
 #include "kiln/compile.h"
-#include "mlx/c/mlx.h"
 
-static mlx_stream cpu, gpu, stream; /* `stream` is what the case under test uses */
+mlx_stream cpu, gpu;
+static mlx_stream stream; /* what the case under test uses */
 static int cases, failures;
 
-/* One case in KILN_TEST_EVERY is taken, spread over all of them. */
-static bool is_left_out(void)
+bool is_left_out(void)
 {
     static unsigned long every, seen;
     if (!every) every = getenv("KILN_TEST_EVERY") ? strtoul(getenv("KILN_TEST_EVERY"), NULL, 10) : 1;
     return every > 1 && seen++ % every != 0;
 }
 
-static const char *const dtype_names[] = {"bool",  "uint8", "uint16",  "uint32",  "uint64",  "int8",     "int16",
-                                          "int32", "int64", "float16", "float32", "float64", "bfloat16", "complex64"};
+const char *const dtype_names[] = {"bool",  "uint8", "uint16",  "uint32",  "uint64",  "int8",     "int16",
+                                   "int32", "int64", "float16", "float32", "float64", "bfloat16", "complex64"};
 
 /* ---- arrays ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t state = 88172645463325252u;
 
-static uint64_t next_random(void)
+uint64_t next_random(void)
 {
     state ^= state << 13;
     state ^= state >> 7;
     return state ^= state << 17;
 }
 
-/* Numbers from -8 to 8, with a few special ones, converted to the dtype on the CPU. */
-static mlx_array make(mlx_dtype dtype, const int *shape, int ndim)
+mlx_array make(mlx_dtype dtype, const int *shape, int ndim)
 {
     size_t size = 1;
     mlx_array wide, res = mlx_array_new();
@@ -75,7 +74,7 @@ static mlx_array packed(mlx_array a)
     return res;
 }
 
-static void compare(const char *what, mlx_array on_cpu, mlx_array on_gpu)
+void compare(const char *what, mlx_array on_cpu, mlx_array on_gpu)
 {
     stream = cpu;
     mlx_array a = packed(on_cpu);
@@ -558,33 +557,6 @@ static void check_places(mlx_dtype dtype)
 /* ---- random numbers -----------------------------------------------------------------------------------------------
  */
 
-/* From a key of the host, and from one that the same device makes. */
-static void check_random(void)
-{
-    static const int counts[] = {0, 1, 2, 3, 255, 1023, 1024, 1025, 100001, 3000000};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        for (int width = 1; width <= 4; width *= 2) {
-            if (is_left_out()) continue;
-            char what[80];
-            mlx_array key = mlx_array_new(), res[4];
-            mlx_random_key(&key, next_random());
-            int code = 0;
-            for (int k = 0; k < 4; k++) {
-                mlx_array next = mlx_array_new(), made = mlx_array_new();
-                res[k] = mlx_array_new();
-                stream = k % 2 ? gpu : cpu;
-                code |= mlx_random_split(&next, &made, key, stream) ||
-                        mlx_random_bits(&res[k], &counts[i], 1, width, k < 2 ? key : made, stream);
-                mlx_array_free(next), mlx_array_free(made);
-            }
-            snprintf(what, sizeof what, "random bits, %d of %d bytes", counts[i], width);
-            if (!code) compare(what, res[0], res[1]), compare(what, res[2], res[3]);
-            for (int k = 0; k < 4; k++) mlx_array_free(res[k]);
-            mlx_array_free(key);
-        }
-    }
-}
-
 /* A matrix as float32 on the host; valid as long as *kept. */
 static const float *floats_of(mlx_array a, mlx_array *kept)
 {
@@ -784,6 +756,7 @@ int main(void)
         check_reductions((mlx_dtype)dtype);
         check_indices((mlx_dtype)dtype);
         check_places((mlx_dtype)dtype);
+        check_ordered((mlx_dtype)dtype);
     }
     check_all_inputs(MLX_FLOAT16);
     check_all_inputs(MLX_BFLOAT16);

@@ -14,7 +14,7 @@ foreach(test ${gpu_tests})
   target_link_libraries(${name} PRIVATE mlxc kiln checks Threads::Threads)
   list(APPEND gpu_programs ${name})
 endforeach()
-add_executable(gpu_agree ${CMAKE_SOURCE_DIR}/tests/gpu/agree.c) # in every build, so that it stays sound
+add_executable(gpu_agree ${CMAKE_SOURCE_DIR}/tests/gpu/agree.c ${CMAKE_SOURCE_DIR}/tests/gpu/agree_ordered.c) # in every build, so that it stays sound
 target_include_directories(gpu_agree PRIVATE include)
 target_link_libraries(gpu_agree PRIVATE mlxc kiln m)
 list(APPEND gpu_programs gpu_agree)

@@ -1,6 +1,6 @@
 /*
- * complex_number.h - complex64 as cumulative operations and merges compute it, on CPUs and GPUs. Ordered by real parts, then by imaginary
- * parts; NaN wins.
+ * complex_number.h - complex64 as cumulative operations and merges compute it, on CPUs and GPUs. Ordered by real parts,
+ * then by imaginary parts; NaN wins.
  */
 #ifndef KILN_CODEGEN_RUNTIME_COMPLEX_NUMBER_H
 #define KILN_CODEGEN_RUNTIME_COMPLEX_NUMBER_H
@@ -40,8 +40,10 @@ static inline struct complex_number complex_times(struct complex_number a, struc
 {
     float ac = a.real * b.real, bd = a.imaginary * b.imaginary, ad = a.real * b.imaginary, bc = a.imaginary * b.real;
     struct complex_number out = {ac - bd, ad + bc};
-    bool a_is = __builtin_isinf(a.real) || __builtin_isinf(a.imaginary), b_is = __builtin_isinf(b.real) || __builtin_isinf(b.imaginary);
-    bool is_infinite = a_is || b_is || __builtin_isinf(ac) || __builtin_isinf(bd) || __builtin_isinf(ad) || __builtin_isinf(bc);
+    bool a_is = __builtin_isinf(a.real) || __builtin_isinf(a.imaginary),
+         b_is = __builtin_isinf(b.real) || __builtin_isinf(b.imaginary);
+    bool is_infinite =
+        a_is || b_is || __builtin_isinf(ac) || __builtin_isinf(bd) || __builtin_isinf(ad) || __builtin_isinf(bc);
     if (!__builtin_isnan(out.real) || !__builtin_isnan(out.imaginary) || !is_infinite) return out;
     float c = boxed_part(a.real, a_is), d = boxed_part(a.imaginary, a_is);
     float e = boxed_part(b.real, b_is), f = boxed_part(b.imaginary, b_is);

@@ -17,9 +17,9 @@ kiln_operation kiln__gpu_matmul;           /* gpu_matmul.c */
 kiln_operation kiln__gpu_quantized_matmul; /* gpu_quantized_matmul.c: not with picked matrices */
 kiln_operation kiln__gpu_cumulative;       /* gpu_cumulative.c: sums, products, maxima, minima */
 kiln_operation kiln__gpu_series;           /* if kiln__gpu_knows_series() */
-kiln_operation kiln__gpu_scatter;          /* gpu_scatter.c, if kiln__gpu_knows_scatter(); after kiln__indexed_check() */
-kiln_operation kiln__gpu_put_along;        /* the same */
-kiln_operation kiln__gpu_sort;             /* gpu_sort.c: sort, argsort */
+kiln_operation kiln__gpu_scatter;   /* gpu_scatter.c, if kiln__gpu_knows_scatter(); after kiln__indexed_check() */
+kiln_operation kiln__gpu_put_along; /* the same */
+kiln_operation kiln__gpu_sort;      /* gpu_sort.c: sort, argsort */
 
 bool kiln__gpu_knows_series(const struct kiln_node *node);
 bool kiln__gpu_knows_scatter(const struct kiln_node *node);

@@ -143,8 +143,7 @@ kiln_status kiln__gpu_scatter(const struct kiln_node *node, struct kiln_array *o
 {
     struct kiln_array *updates = node->inputs[1];
     const int64_t count = node->inputs[2]->size;
-    struct scatter scatter = {
-        .node = node, .out = out, .count = count, .rows = {.rows = 1, .n = count, .inner = 1}};
+    struct scatter scatter = {.node = node, .out = out, .count = count, .rows = {.rows = 1, .n = count, .inner = 1}};
     kiln_status status = kiln__output_copy(node->inputs[0], out, err);
     if (status || updates->size == 0) return status;
     scatter.block = updates->size / count;

@@ -23,8 +23,7 @@ static kiln_status alloc_entries(struct sorting *sorting, kiln_error *err)
     const bool merges = sorting->rows.n > KILN_GPU_SORT_TILE;
     const int64_t entry = (int64_t)(sizeof(uint64_t) + sizeof(uint32_t));
     char *data = NULL;
-    kiln_status status =
-        kiln__output_bytes((size_t)(total * entry * (merges ? 2 : 1)), &sorting->storage, &data, err);
+    kiln_status status = kiln__output_bytes((size_t)(total * entry * (merges ? 2 : 1)), &sorting->storage, &data, err);
     sorting->keys[0] = kiln__gpu_address(data);
     sorting->keys[1] = sorting->keys[0] + (merges ? total * (int64_t)sizeof(uint64_t) : 0);
     sorting->positions[0] = sorting->keys[1] + total * (int64_t)sizeof(uint64_t);

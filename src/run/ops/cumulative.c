@@ -76,8 +76,9 @@ DEFINE_FLOAT(f16, uint16_t, float, kiln__half_to_float, SETTLED_HALF)
 DEFINE_FLOAT(bf16, uint16_t, float, kiln__bfloat_to_float, SETTLED_BFLOAT)
 DEFINE_FLOAT(f32, float, float, SAME, SETTLED)
 DEFINE_FLOAT(f64, double, double, SAME, SETTLED)
-DEFINE_SCAN(c64, struct complex_number, struct complex_number, SAME, complex_settled, complex_plus, complex_times, complex_larger,
-            complex_smaller, COMPLEX(-INFINITY, -INFINITY), COMPLEX(INFINITY, INFINITY), COMPLEX(0, 0), COMPLEX(1, 0))
+DEFINE_SCAN(c64, struct complex_number, struct complex_number, SAME, complex_settled, complex_plus, complex_times,
+            complex_larger, complex_smaller, COMPLEX(-INFINITY, -INFINITY), COMPLEX(INFINITY, INFINITY), COMPLEX(0, 0),
+            COMPLEX(1, 0))
 
 static scan *const scans[KILN_DTYPE_COUNT] = {
     [KILN_BOOL] = scan_truth,    [KILN_UINT8] = scan_u8,      [KILN_UINT16] = scan_u16,  [KILN_UINT32] = scan_u32,

@@ -8,18 +8,18 @@
 
 #include "codegen/runtime/complex_number.h"
 
-#define SAME(x)       (x)
+#define SAME(x)           (x)
 /* Every NaN is stored as one, as kernels do. */
-#define SETTLED(x)    ((x) == (x) ? (x) : NAN)
-#define SETTLED_HALF(x) kiln__float_to_half(SETTLED(x))
+#define SETTLED(x)        ((x) == (x) ? (x) : NAN)
+#define SETTLED_HALF(x)   kiln__float_to_half(SETTLED(x))
 #define SETTLED_BFLOAT(x) kiln__float_to_bfloat(SETTLED(x))
-#define SECOND(a, b)  ((void)(a), (b))
-#define PLUS(a, b)    ((a) + (b))
-#define TIMES(a, b)   ((a) * (b))
-#define LARGER(a, b)  ((a) > (b) || (a) != (a) ? (a) : (b))
-#define SMALLER(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
-#define OR(a, b)      ((a) | (b))
-#define AND(a, b)     ((a) & (b))
+#define SECOND(a, b)      ((void)(a), (b))
+#define PLUS(a, b)        ((a) + (b))
+#define TIMES(a, b)       ((a) * (b))
+#define LARGER(a, b)      ((a) > (b) || (a) != (a) ? (a) : (b))
+#define SMALLER(a, b)     ((a) < (b) || (a) != (a) ? (a) : (b))
+#define OR(a, b)          ((a) | (b))
+#define AND(a, b)         ((a) & (b))
 
 #define DEFINE_MERGE(name, memory, wide, FROM, TO, STEP)                                                               \
     static void name(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n)                        \
@@ -65,7 +65,7 @@ DEFINE_MERGE(and_bool, uint8_t, uint8_t, SAME, SAME, AND)
             struct complex_number a, b;                                                                                \
             memcpy(&a, to, sizeof a);                                                                                  \
             memcpy(&b, from, sizeof b);                                                                                \
-            a = complex_settled(STEP(a, b));                                                                                            \
+            a = complex_settled(STEP(a, b));                                                                           \
             memcpy(to, &a, sizeof a);                                                                                  \
         }                                                                                                              \
     }

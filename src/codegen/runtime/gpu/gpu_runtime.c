@@ -1,7 +1,7 @@
 /*
- * gpu_runtime.c - kernels of GPUs that are C as one unit: products, attention, and what moves or orders elements. The texts of codegen/gpu call them
- * with constants for what a kernel depends on; inlined there, only what these choose is left, and their short loops are
- * unrolled. So this unit is made into bitcode without any pass.
+ * gpu_runtime.c - kernels of GPUs that are C as one unit: products, attention, and what moves or orders elements. The
+ * texts of codegen/gpu call them with constants for what a kernel depends on; inlined there, only what these choose is
+ * left, and their short loops are unrolled. So this unit is made into bitcode without any pass.
  *
  * The tests' emulated GPU runs the same C on a CPU, where lanes.h calls the emulator.
  */

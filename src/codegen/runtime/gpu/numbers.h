@@ -138,8 +138,7 @@ static inline uint64_t step_numbers(uint64_t a, uint64_t b, int step, int dtype)
     if (dtype == KILN_COMPLEX64) return step_complex(complex_of(a), complex_of(b), step);
     if (dtype == KILN_FLOAT32 || dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16)
         return bits_of_f32(STEP_OF(f32_of_bits((uint32_t)a), f32_of_bits((uint32_t)b), step));
-    if (is_order && dtype >= KILN_INT8 && dtype <= KILN_INT64)
-        return (uint64_t)STEP_OF((int64_t)a, (int64_t)b, step);
+    if (is_order && dtype >= KILN_INT8 && dtype <= KILN_INT64) return (uint64_t)STEP_OF((int64_t)a, (int64_t)b, step);
     return STEP_OF(a, b, step);
 }
 

@@ -44,7 +44,8 @@ static inline uint64_t sort_key(const char *from, int dtype)
 static inline int64_t merged_place(const uint64_t *keys, int64_t i, int64_t n, int64_t run)
 {
     const int64_t pair = i / (2 * run) * (2 * run), middle = pair + run < n ? pair + run : n;
-    const int64_t other = i < middle ? middle : pair, end = i < middle ? (pair + 2 * run < n ? pair + 2 * run : n) : middle;
+    const int64_t other = i < middle ? middle : pair,
+                  end = i < middle ? (pair + 2 * run < n ? pair + 2 * run : n) : middle;
     const int is_later = i >= middle;
     int64_t low = other, high = end;
     while (low < high) {
