@@ -90,6 +90,15 @@ static void produce(struct produced *out, int salt)
 }
 #define produce(...) CHECK_CALL(produce, __VA_ARGS__)
 
+/* Launched, and not waited for on the GPU. */
+static void begin(mlx_array array)
+{
+    mlx_vector_array list = mlx_vector_array_new_value(array);
+    CHECK_EQ(mlx_async_eval(list) || mlx_synchronize(cpu), 0);
+    mlx_vector_array_free(list);
+}
+#define begin(...) CHECK_CALL(begin, __VA_ARGS__)
+
 static int64_t stream_of(const struct produced *produced)
 {
     return (int64_t)(intptr_t)produced->stream;
@@ -149,7 +158,8 @@ static void a_deleter_waits_for_readers(void **state)
         mlx_array x = mlx_array_new(), sum = mlx_array_new();
         produce(&produced, 5);
         CHECK_EQ(kiln_dlpack_import(&x, &produced.tensor, stream_of(&produced)), 0);
-        CHECK_EQ(mlx_add(&sum, x, x, i ? mine : gpu) || mlx_array_eval(sum), 0);
+        CHECK_EQ(mlx_add(&sum, x, x, i ? mine : gpu), 0);
+        begin(sum);
         mlx_array_free(x); /* the node of the sum has let go of it */
         CHECK_EQ(produced.deleted, 1);
         const float *data = mlx_array_data_float32(sum);
@@ -181,6 +191,29 @@ static void the_host_may_look(void **state)
     CHECK_EQ(produced.deleted, 1);
     CHECK_EQ(mlx_get_active_memory(&now), 0);
     CHECK_EQ(now, active);
+    CHECK_EQ(driver.memory_free(produced.source), 0);
+}
+
+/* The elements from the last to the first: what a view shows lies in front of where it begins. */
+static void any_strides(void **state)
+{
+    (void)state;
+    const int64_t back[] = {-COLUMNS, -1};
+    struct produced produced;
+    mlx_array x = mlx_array_new(), res = mlx_array_new();
+    produce(&produced, 4);
+    produced.tensor.dl_tensor.strides = back;
+    produced.tensor.dl_tensor.byte_offset = BYTES - sizeof(float);
+    CHECK_EQ(kiln_dlpack_import(&x, &produced.tensor, stream_of(&produced)), 0);
+    CHECK_EQ(mlx_add(&res, x, x, gpu) || mlx_array_eval(res), 0);
+    const float *twice = mlx_array_data_float32(res), *data = mlx_array_data_float32(x);
+    CHECK_NOT_NULL(data);
+    for (int k = 0; k < ROWS * COLUMNS; k++) {
+        CHECK_EQ(data[-k], number_at(ROWS * COLUMNS - 1 - k, 4));
+        CHECK_EQ(twice[k], 2 * number_at(ROWS * COLUMNS - 1 - k, 4));
+    }
+    mlx_array_free(x), mlx_array_free(res);
+    CHECK_EQ(produced.deleted, 1);
     CHECK_EQ(driver.memory_free(produced.source), 0);
 }
 
@@ -232,7 +265,8 @@ static void the_consumers_stream_waits_for_what_was_queued(void **state)
     for (int i = 0; i < 4; i++) { /* of both streams, and as a copy */
         struct DLManagedTensorVersioned *tensor, *again;
         mlx_array rows = make_rows(ROWS, i), x = mlx_array_new();
-        CHECK_EQ(mlx_add(&x, rows, rows, i % 2 ? mine : gpu) || mlx_array_eval(x), 0);
+        CHECK_EQ(mlx_add(&x, rows, rows, i % 2 ? mine : gpu), 0);
+        begin(x);
         kiln_gpu_counters before = gpu_counters(), after;
         CHECK_EQ(kiln_dlpack_export(&tensor, x, i >= 2, (int64_t)(intptr_t)consumer), 0);
         after = gpu_counters();
@@ -284,6 +318,7 @@ int main(void)
         cmocka_unit_test_setup(every_stream_of_ours_waits, set_up),
         cmocka_unit_test_setup(a_deleter_waits_for_readers, set_up),
         cmocka_unit_test_setup(the_host_may_look, set_up),
+        cmocka_unit_test_setup(any_strides, set_up),
         cmocka_unit_test_setup(a_failure_leaves_the_tensor_alone, set_up),
         cmocka_unit_test_setup(the_consumers_stream_waits_for_what_was_queued, set_up),
         cmocka_unit_test_setup(there_and_back, set_up),
