@@ -38,7 +38,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build installed test-python check-python bench-python wheel base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers figures asan tsan fuzz format layers install uninstall dist deb check-deb check-browser clean
+.PHONY: all setup build installed test-python check-python bench-python wheel base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers figures asan tsan fuzz format layers install uninstall dist deb check-deb check-browser check-tools clean
 
 all: build
 
@@ -81,7 +81,7 @@ bench-python: build
 	@tools/python.sh bench $(BENCH_ARGS)
 
 # An hour or two on 2 cores.
-check: test abi tidy check-python check-deb check-browser asan tsan
+check: test abi tidy check-tools check-python check-deb check-browser asan tsan
 	@$(CTEST) -L base-pack --test-dir build
 	@$(MAKE) fuzz FUZZ_SECONDS=60
 	@$(MAKE) torture
@@ -183,6 +183,11 @@ deb:
 check-browser: build
 	@KILN_PACKAGES="chromium chromium-driver python3-selenium" tools/setup.sh
 	@/usr/bin/python3 tests/browser/report.py build . $(SCREENSHOTS)
+
+# gdb, perf and numpy, which make test leaves out where they are not there.
+check-tools: build
+	@KILN_PACKAGES="gdb linux-perf python3-numpy" tools/setup.sh
+	@KILN_PYTHON=/usr/bin/python3 $(CTEST) -R '^process_(profilers|numpy)$$' --test-dir build
 
 # In a clean Debian root.
 check-deb: deb

@@ -299,7 +299,7 @@ static int read_device(struct function *function, PyObject *device)
 
 static int read_variables(struct function *function, PyObject *names)
 {
-    static const char *const always[] = {"KILN_TARGET", "KILN_OPT_LEVEL", "KILN_FAST_MATH"};
+    static const char *const always[] = {"KILN_TARGET", "KILN_OPT_LEVEL", "KILN_FAST_MATH", "KILN_LINES"};
     int failed = 0;
     for (size_t i = 0; !failed && i < sizeof always / sizeof *always; i++) {
         PyObject *name = PyUnicode_InternFromString(always[i]);

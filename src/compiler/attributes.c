@@ -15,7 +15,7 @@ static unsigned kind_of(const char *name)
     return LLVMGetEnumAttributeKindForName(name, strlen(name));
 }
 
-static void add_string(LLVMContextRef context, LLVMValueRef function, const char *name, const char *value)
+void kiln__attribute_add_text(LLVMContextRef context, LLVMValueRef function, const char *name, const char *value)
 {
     LLVMAttributeRef attribute =
         LLVMCreateStringAttribute(context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
@@ -37,7 +37,8 @@ static void add_features(LLVMContextRef context, LLVMValueRef function)
     unsigned size;
     LLVMAttributeRef found =
         LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex, asked, sizeof asked - 1);
-    if (found) add_string(context, function, "target-features", LLVMGetStringAttributeValue(found, &size));
+    if (found)
+        kiln__attribute_add_text(context, function, "target-features", LLVMGetStringAttributeValue(found, &size));
 }
 
 void kiln__attributes_set(LLVMContextRef context, LLVMValueRef function, const char *target)
@@ -47,9 +48,9 @@ void kiln__attributes_set(LLVMContextRef context, LLVMValueRef function, const c
                                          (unsigned)strlen(removed_strings[i]));
     for (size_t i = 0; i < sizeof removed_kinds / sizeof removed_kinds[0]; i++)
         LLVMRemoveEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, kind_of(removed_kinds[i]));
-    add_string(context, function, "target-cpu", target);
+    kiln__attribute_add_text(context, function, "target-cpu", target);
     add_features(context, function);
-    add_string(context, function, "no-trapping-math", "true");
-    add_string(context, function, "no-builtins", "");
+    kiln__attribute_add_text(context, function, "no-trapping-math", "true");
+    kiln__attribute_add_text(context, function, "no-builtins", "");
     kiln__attribute_add(context, function, "nounwind");
 }

@@ -174,6 +174,8 @@ static kiln_status compile(void *data, kiln_error *err)
     if (status) return status;
     phase_ended(c, "parse");
     set_target(c);
+    if (c->job->lines && c->family->output == LLVMObjectFile)
+        kiln__lines_set(c->module, c->job->text, (const char *)c->entry_name.data);
     status = link_runtime(c, err);
     if (status) return status;
     hide_all_but_entry(c);

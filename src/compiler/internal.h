@@ -71,6 +71,11 @@ kiln_status kiln__ptx_check(const void *data, size_t size, const char *entry, ki
 /* attributes.c: what every function of a kernel carries. */
 void kiln__attributes_set(LLVMContextRef context, LLVMValueRef function, const char *target);
 void kiln__attribute_add(LLVMContextRef context, LLVMValueRef function, const char *name);
+void kiln__attribute_add_text(LLVMContextRef context, LLVMValueRef function, const char *name, const char *value);
+
+/* lines.c: instructions get the lines of `text` that they stand on; frames are kept by all functions that have a body.
+ */
+void kiln__lines_set(LLVMModuleRef module, kiln_bytes text, const char *name);
 
 /* compile.c */
 kiln_status kiln__compile(const struct kiln_plugin_job *job, struct kiln_buffer *code, struct kiln_buffer *entry,

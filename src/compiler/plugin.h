@@ -10,7 +10,7 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
-enum { KILN_PLUGIN_VERSION = 3 };
+enum { KILN_PLUGIN_VERSION = 4 };
 #define KILN_PLUGIN_SYMBOL "kiln_llvm_plugin" /* const struct kiln_plugin kiln_llvm_plugin */
 
 /*
@@ -31,6 +31,7 @@ struct kiln_plugin_job {
     const char *target; /* an LLVM CPU name: "x86-64-v3", or "sm_90" */
     unsigned opt_level; /* 0 to 3 */
     bool fast_math;     /* allow contraction and reassociation */
+    bool lines;         /* of a CPU's code: instructions have the lines of the text, and frames can be walked */
     /* Told when a phase ends: "target machine", "parse", "helpers", "optimize", "emit". NULL: nobody asks. */
     void (*phase_ended)(const char *phase, void *context);
     void *context;

@@ -92,6 +92,7 @@ void kiln__options_content(const struct kiln_options *options, struct kiln_conte
     snprintf(level, sizeof level, "%u", options->opt_level);
     kiln__content_text(key, "option opt_level", level);
     kiln__content_text(key, "option fast_math", options->fast_math ? "1" : "0");
+    if (options->lines) kiln__content_text(key, "option lines", "1");
     for (uint32_t at = 0; at < options->pushed_count; at += 1 + kiln__item_words(options->pushed[at])) {
         const char *text = (const char *)(options->pushed + at + 1);
         size_t name_size = strlen(text) + 1;
@@ -104,7 +105,8 @@ void kiln__options_content(const struct kiln_options *options, struct kiln_conte
 struct kiln_options kiln__options_from_settings(void)
 {
     return (struct kiln_options){.opt_level = (unsigned)kiln__config_number("KILN_OPT_LEVEL"),
-                                 .fast_math = kiln__config_number("KILN_FAST_MATH") != 0};
+                                 .fast_math = kiln__config_number("KILN_FAST_MATH") != 0,
+                                 .lines = kiln__config_number("KILN_LINES") != 0};
 }
 
 static _Thread_local struct {
@@ -116,12 +118,13 @@ uint32_t kiln__options_packed(const struct kiln_environment *environment)
 {
     if (__builtin_expect(environment && known.version == environment->version, 1)) return known.packed;
     struct kiln_options options = kiln__options_from_settings();
-    known.packed = options.opt_level | (uint32_t)options.fast_math << 2;
+    known.packed = options.opt_level | (uint32_t)options.fast_math << 2 | (uint32_t)options.lines << 3;
     known.version = environment ? environment->version : 0;
     return known.packed;
 }
 
 struct kiln_options kiln__options_unpack(uint32_t packed)
 {
-    return (struct kiln_options){.opt_level = packed & 3, .fast_math = (packed >> 2 & 1) != 0};
+    return (struct kiln_options){
+        .opt_level = packed & 3, .fast_math = (packed >> 2 & 1) != 0, .lines = (packed >> 3 & 1) != 0};
 }

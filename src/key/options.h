@@ -13,11 +13,12 @@
 #include "key/segments.h"
 #include "key/signature.h"
 
-/* Options every compile has, resolved from KILN_OPT_LEVEL (0 to 3, default 2) and KILN_FAST_MATH (default 0); and those
- * that were pushed, as they stand in a call key. */
+/* Options every compile has, resolved from KILN_OPT_LEVEL (0 to 3, default 2), KILN_FAST_MATH and KILN_LINES (default
+ * 0); and those that were pushed, as they stand in a call key. */
 struct kiln_options {
     unsigned opt_level;
     bool fast_math;
+    bool lines;             /* line tables; in a content key only when true */
     uint32_t pushed_count;  /* words */
     const uint64_t *pushed; /* OPTIONS items, sorted by name; borrowed from the key */
 };
@@ -25,7 +26,7 @@ struct kiln_options {
 /* Reads the settings now; nothing pushed. */
 struct kiln_options kiln__options_from_settings(void);
 
-/* The same in 3 bits, for keys; remembered as long as the environment has that version (NULL: could not look). */
+/* The same in 4 bits, for keys; remembered as long as the environment has that version (NULL: could not look). */
 uint32_t kiln__options_packed(const struct kiln_environment *environment);
 struct kiln_options kiln__options_unpack(uint32_t packed);
 

@@ -480,6 +480,7 @@ static void print_head(struct printer *printer, const uint64_t *words)
     line(printer, "resets of the device\t%u", resets);
     line(printer, "KILN_OPT_LEVEL\t%u%s", options.opt_level, options.opt_level == 2 ? " or unset" : "");
     line(printer, "KILN_FAST_MATH\t%s", options.fast_math ? "1" : "unset or 0");
+    if (options.lines) line(printer, "KILN_LINES\t1");
 }
 
 static void print_option(struct printer *printer, const uint64_t *item)

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "link/code.h"
+#include "link/image_names.h"
 
 enum {
     PAGE = KILN_CODE_PAGE,
@@ -27,12 +28,7 @@ enum {
 struct kiln_image {
     struct kiln_code code;
     void *entry;
-};
-
-/* Where a section went. */
-struct section_offset {
-    bool is_loaded;
-    size_t offset; /* in the image */
+    struct kiln_image_names *names; /* NULL: nobody is told of it */
 };
 
 struct loader {
@@ -40,7 +36,7 @@ struct loader {
     const char *entry_name;
     kiln_error *err;
     Elf64_Shdr *sections; /* a copy of the table */
-    struct section_offset *offsets;
+    struct kiln_placed_section *offsets;
     size_t section_count;
     const unsigned char *symbols; /* the symbol table, in the object; maybe not aligned */
     size_t symbol_count;
@@ -197,7 +193,7 @@ static kiln_status lay_out_sections(struct loader *loader, bool is_code)
         if (status != KILN_OK) return status;
         size_t alignment = section->sh_addralign > 1 ? (size_t)section->sh_addralign : 1;
         size_t offset = (loader->size + alignment - 1) & ~(alignment - 1);
-        loader->offsets[i] = (struct section_offset){true, offset};
+        loader->offsets[i] = (struct kiln_placed_section){true, offset};
         loader->has_code |= is_code;
         loader->size = offset + (size_t)section->sh_size;
         if (loader->size > MAX_IMAGE) return REFUSE(loader, "larger than %d bytes in memory", MAX_IMAGE);
@@ -392,6 +388,19 @@ static kiln_status fill(struct loader *loader)
     return status == KILN_OK ? find_entry(loader) : status;
 }
 
+static struct kiln_image_names *tell_names(const struct loader *loader)
+{
+    const struct kiln_placed_object object = {.bytes = loader->object,
+                                              .image = loader->base,
+                                              .sections = loader->offsets,
+                                              .section_count = loader->section_count,
+                                              .symbols = loader->symbols,
+                                              .symbol_count = loader->symbol_count,
+                                              .strings = loader->strings,
+                                              .strings_size = loader->strings_size};
+    return kiln__image_names_tell(&object);
+}
+
 static void release_tables(const struct loader *loader)
 {
     free(loader->sections);
@@ -406,9 +415,9 @@ kiln_status kiln__image_load(kiln_bytes object, const char *entry, struct kiln_i
     if (status == KILN_OK) status = map_image(&loader);
     if (status == KILN_OK) status = fill(&loader);
     if (status == KILN_OK) status = protect_image(&loader);
+    if (status == KILN_OK) *image = (struct kiln_image){loader.code, loader.entry, tell_names(&loader)};
     release_tables(&loader);
     if (status == KILN_OK) {
-        *image = (struct kiln_image){loader.code, loader.entry};
         *out = image;
         return KILN_OK;
     }
@@ -443,6 +452,7 @@ size_t kiln__image_size(const struct kiln_image *image)
 void kiln__image_free(struct kiln_image *image)
 {
     if (!image) return;
+    kiln__image_names_forget(image->names);
     kiln__code_free(&image->code);
     free(image);
 }

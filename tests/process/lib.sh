@@ -9,7 +9,7 @@ name=$(basename "$0" .sh)
 trap 'status=$?; [ $status = 0 ] && rm -rf "$work" || echo "$name: files are left in $work" >&2; exit $status' EXIT
 cd "$work"
 unset KILN_CACHE_PATH KILN_MODE KILN_DRIFT KILN_TARGET KILN_LOG KILN_STATS KILN_OPT_LEVEL KILN_FAST_MATH KILN_DEVICE \
-    KILN_GPU_TARGET
+    KILN_GPU_TARGET KILN_LINES KILN_PERF
 export KILN_CACHE_DIR="$work/cache" XDG_CONFIG_HOME="$work/config" XDG_STATE_HOME="$work/state" # which are not there
 export KILN_BASE_PACK= # whether or not one was built
 export KILN_TIER=0     # a first call waits for its fused kernels

@@ -133,6 +133,9 @@ static void test_what_decides(void **state)
     SAME(false, &request, "fake", "1", "abc");
     request.options.fast_math = false;
     SAME(true, &request, "fake", "1", "abc");
+    request.options.lines = true;
+    SAME(false, &request, "fake", "1", "abc");
+    request.options.lines = false;
     struct kiln_signature pushed;
     push_one(&pushed, &request.options);
     SAME(false, &request, "fake", "1", "abc");

@@ -250,6 +250,12 @@ static void test_options_of_the_environment(void **state)
     struct kiln_options options = kiln__options_from_settings();
     CHECK_EQ(options.opt_level, 3);
     CHECK_TRUE(options.fast_math);
+    CHECK_FALSE(options.lines);
+    setenv("KILN_LINES", "1", 1);
+    CHECK_TRUE(kiln__options_from_settings().lines);
+    CHECK_TRUE(kiln__options_unpack(kiln__options_packed(kiln__environment())).lines);
+    unsetenv("KILN_LINES");
+    CHECK_FALSE(kiln__options_unpack(kiln__options_packed(kiln__environment())).lines);
     static const char *const wrong[] = {"4", "-1", "22", "x"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         setenv("KILN_OPT_LEVEL", wrong[i], 1);

@@ -146,6 +146,7 @@ static kiln_status compile_watched(const kiln_request *request, kiln_bytes text,
             .target = kiln_request_target(request),
             .opt_level = request->options.opt_level,
             .fast_math = request->options.fast_math,
+            .lines = request->options.lines,
             .phase_ended = phases.since_ns ? record_phase : NULL,
             .context = &phases,
         };
