@@ -13,28 +13,10 @@ static bool is_run_elsewhere(int op)
 
 static bool is_lacking_on_gpus(int op)
 {
-    static const int lacking[] = {KILN_OP_CUMSUM,
-                                  KILN_OP_CUMPROD,
-                                  KILN_OP_CUMMAX,
-                                  KILN_OP_CUMMIN,
-                                  KILN_OP_SORT,
-                                  KILN_OP_ARGSORT,
-                                  KILN_OP_LOAD,
-                                  KILN_OP_SERIES,
-                                  KILN_OP_SCATTER,
-                                  KILN_OP_PUT_ALONG,
-                                  KILN_OP_DONATED,
-                                  KILN_OP_GATHER_MATMUL,
-                                  KILN_OP_SEGMENTED_MATMUL,
-                                  KILN_OP_CHOLESKY,
-                                  KILN_OP_EIG,
-                                  KILN_OP_EIGH,
-                                  KILN_OP_FACTOR,
-                                  KILN_OP_FFT,
-                                  KILN_OP_INVERSE,
-                                  KILN_OP_LU,
-                                  KILN_OP_QR,
-                                  KILN_OP_SVD};
+    static const int lacking[] = {
+        KILN_OP_LOAD, KILN_OP_DONATED, KILN_OP_GATHER_MATMUL, KILN_OP_SEGMENTED_MATMUL, KILN_OP_CHOLESKY, KILN_OP_EIG,
+        KILN_OP_EIGH, KILN_OP_FACTOR,  KILN_OP_FFT,           KILN_OP_INVERSE,          KILN_OP_LU,       KILN_OP_QR,
+        KILN_OP_SVD};
     for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
         if (lacking[i] == op) return true;
     return false;
