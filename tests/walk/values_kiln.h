@@ -206,6 +206,13 @@ VALUE(kiln_store_ticket *, kiln_store_ticket_p)
     return ticket;
 }
 
+VALUE(kiln_usage *, kiln_usage_p)
+{
+    static _Thread_local kiln_usage usage = {.struct_size = sizeof usage};
+    IGNORE;
+    return &usage;
+}
+
 VALUE(kiln_watched_kind, kiln_watched_kind)
 {
     IGNORE;
