@@ -8,7 +8,7 @@
 #   make install    base-pack too; PREFIX, DESTDIR; make uninstall   make layers  includes that point upwards; part of make test
 #   make deb        Debian packages into build/deb; make dist: a source archive
 #   make clean      remove build/                        make soak    tests that take minutes
-#   make check      what a release runs: test, asan, tsan, fuzz, torture, tidy, abi and fleet
+#   make check      what a release runs: test, asan, tsan, fuzz, torture, tidy, abi, docs and fleet
 #   make fleet-demo one cache for a fleet: CI signs, hosts compile nothing; on nginx, Redis and S3 of this machine
 #   make fleet      remotes on nginx, redis-server and versitygw, on loopback, with every attack; nothing is installed
 #   make tidy       clang-tidy's bugprone checks         make abi     the interfaces against those of earlier versions
@@ -21,6 +21,7 @@
 #   make peers      JAX, MLX, PyTorch and llama.cpp beside ours; put below build/peers first, once. PIECES="kernels ..." of bench/peers/run.py
 #   make figures    docs/figures from bench/results, which make peers writes
 #   make test-gpu   tests on an NVIDIA GPU, if there is one
+#   make docs       the documentation as a site, build/docs/index.html; warnings are errors
 #   make gpu-bundle build/gpu-bundle.tar.xz: tests, bench and kernels compiled ahead, for a bare machine with a GPU
 
 CC_GCC ?= gcc
@@ -38,7 +39,7 @@ CONFIGURE = cmake -Wno-dev -G Ninja -S . -DKILN_WERROR=$(WERROR) --log-level=NOT
 SUPPRESS_LEAKS = LSAN_OPTIONS=suppressions=$(CURDIR)/tools/lsan.supp:print_suppressions=0 ASAN_OPTIONS=intercept_tls_get_addr=0
 CTEST = ctest --output-on-failure -j 2 $(TEST_ARGS)
 
-.PHONY: all setup build installed test-python check-python bench-python wheel base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers figures asan tsan fuzz format layers install uninstall dist deb check-deb check-browser check-tools clean
+.PHONY: all setup build installed test-python check-python bench-python wheel base-pack demo check tidy abi test test-gpu gpu-bundle test-clang soak fleet fleet-demo torture bench bench-gpu bench-fleet peers figures asan tsan fuzz format layers install uninstall dist deb docs check-deb check-browser check-tools clean
 
 all: build
 
@@ -81,7 +82,7 @@ bench-python: build
 	@tools/python.sh bench $(BENCH_ARGS)
 
 # An hour or two on 2 cores.
-check: test abi tidy check-tools check-python check-deb check-browser asan tsan
+check: test abi tidy docs check-tools check-python check-deb check-browser asan tsan
 	@$(CTEST) -L base-pack --test-dir build
 	@$(MAKE) fuzz FUZZ_SECONDS=60
 	@$(MAKE) torture
@@ -173,6 +174,10 @@ install: base-pack
 
 dist:
 	@tools/dist.sh build/dist
+
+# Sphinx and MyST come from PyPI into build/docs-venv; tests/process/docs.sh looks at links and runs the pages' programs without them.
+docs:
+	@tools/docs.sh build/docs
 
 deb:
 	@KILN_PACKAGES="debhelper lintian dpkg-dev" tools/setup.sh

@@ -49,7 +49,7 @@ void silence_log(void)
 
 static bool has_colours(FILE *out)
 {
-    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    const char *no = secure_getenv("NO_COLOR"), *terminal = secure_getenv("TERM");
     return !(no && *no) && isatty(fileno(out)) && terminal && *terminal && strcmp(terminal, "dumb");
 }
 

@@ -133,7 +133,7 @@ bool timeline_next(struct timeline *timeline, struct event *out)
 char *last_run_path(const char *name)
 {
     char *path = NULL;
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
     int size = state && *state == '/' ? asprintf(&path, "%s/kiln/%s", state, name)
                : home && *home == '/' ? asprintf(&path, "%s/.local/state/kiln/%s", home, name)
                                       : -1;

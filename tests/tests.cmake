@@ -272,6 +272,7 @@ if(TARGET mlxc AND TARGET kiln_command)
   endforeach()
   set_tests_properties(process_go process_dist PROPERTIES SKIP_RETURN_CODE 77)
   set_tests_properties(process_reproducible PROPERTIES TIMEOUT 900) # it builds the libraries
+  set_tests_properties(process_install process_docs PROPERTIES RESOURCE_LOCK install_manifest) # both write it
   set_tests_properties(process_base_pack_whole PROPERTIES TIMEOUT 1500 LABELS "soak;base-pack")
 endif()
 

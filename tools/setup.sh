@@ -4,7 +4,7 @@
 set -eu
 
 packages=${KILN_PACKAGES:-"cmake ninja-build gcc libc6-dev make pkg-config llvm-19-dev clang-19 clang-format-19 libclang-rt-19-dev
-    libopenblas0-pthread libxxhash-dev libcmocka-dev zlib1g-dev libzstd-dev libsodium-dev libcurl4-openssl-dev libhiredis-dev
+    libopenblas0-pthread libxxhash-dev libcmocka-dev zlib1g-dev libzstd-dev libsodium-dev libcurl4-openssl-dev libhiredis-dev libtcc-dev
     locales"}
 
 if ! command -v dpkg-query >/dev/null 2>&1; then

@@ -56,6 +56,7 @@ kiln_status kiln_inspect_compiler(char *path, size_t path_size, char *llvm, size
 kiln_status kiln_inspect_open(const char *folder, kiln_inspector **out, kiln_error *err);
 void kiln_inspect_close(kiln_inspector *inspector); /* NULL is fine; entries opened from it stay valid */
 
+/* Its path, as it was given or found; and how many artifacts it has. */
 const char *kiln_inspect_folder(const kiln_inspector *inspector);
 size_t kiln_inspect_count(const kiln_inspector *inspector);
 /* Of the file; in a pack, compressed as it is there. */

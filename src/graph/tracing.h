@@ -13,7 +13,7 @@
 #include "array/array.h"
 
 enum {
-    KILN_NESTED_TRACES = 24
+    KILN_NESTED_TRACES = 64
 }; /* each thread has room for them, of which there is little where the library is opened late (dlopen) */
 
 struct kiln_nested_trace {

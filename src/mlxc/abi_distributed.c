@@ -81,20 +81,21 @@ int mlx_distributed_group_split(mlx_distributed_group *res, mlx_distributed_grou
 
 /* ---- collectives ------------------------------------------------------------------------------------------------ */
 
-#define KILN_COLLECTIVE(name)                                                                                          \
+/* `stream`: what the header calls it. */
+#define KILN_COLLECTIVE(name, stream)                                                                                  \
     int mlx_distributed_##name(mlx_array *res, const mlx_array x, const mlx_distributed_group group,                   \
-                               const mlx_stream s)                                                                     \
+                               const mlx_stream stream)                                                                \
     {                                                                                                                  \
         (void)group; /* the one group, given or not */                                                                 \
-        if (KILN_NO_ARRAY(x) || KILN_NO_STREAM(s) || KILN_NO_POINTER(res)) return 1;                                   \
+        if (KILN_NO_ARRAY(x) || KILN_NO_STREAM(stream) || KILN_NO_POINTER(res)) return 1;                              \
         return kiln__give(res, kiln__array_ref(kiln__unwrap(x)));                                                      \
     }
 
-KILN_COLLECTIVE(all_gather)
-KILN_COLLECTIVE(all_max)
-KILN_COLLECTIVE(all_min)
-KILN_COLLECTIVE(all_sum)
-KILN_COLLECTIVE(sum_scatter)
+KILN_COLLECTIVE(all_gather, S)
+KILN_COLLECTIVE(all_max, s)
+KILN_COLLECTIVE(all_min, s)
+KILN_COLLECTIVE(all_sum, s)
+KILN_COLLECTIVE(sum_scatter, s)
 
 static int fail_alone(const char *name)
 {

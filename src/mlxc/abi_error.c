@@ -107,8 +107,3 @@ int kiln__mlxc_empty(const char *file, int line, const char *type, const char *a
     _mlx_error(file, line, "expected a non-empty %s for %s of %s", type, argument, function);
     return 1;
 }
-
-void kiln__mlxc_not_implemented(const char *name)
-{
-    _mlx_error(__FILE__, __LINE__, "[%s] not implemented in this version of Kiln", name);
-}

@@ -14,7 +14,6 @@ __attribute__((cold)) int kiln__mlxc_fail(const char *file, int line, const char
 /* "expected a non-empty <type> for <argument> of <function>" */
 __attribute__((cold)) int kiln__mlxc_empty(const char *file, int line, const char *type, const char *argument,
                                            const char *function);
-void kiln__mlxc_not_implemented(const char *name);
 
 #define KILN_FAIL(err)       kiln__mlxc_fail(__FILE__, __LINE__, (err)->text)
 #define KILN_FAIL_TEXT(text) kiln__mlxc_fail(__FILE__, __LINE__, (text))

@@ -12,7 +12,7 @@ if(engine_sources)
   target_link_libraries(kiln_engine PUBLIC Threads::Threads ${CMAKE_DL_LIBS} m)
 endif()
 
-# Every name of the table exists: a shim, or a weak definition that those in src/mlxc/*.c override.
+# The names of the table that are shims; the others are in src/mlxc/*.c.
 find_program(AWK NAMES mawk awk gawk REQUIRED)
 set(abi_table ${CMAKE_SOURCE_DIR}/src/mlxc/abi.tsv)
 set(abi_functions ${CMAKE_BINARY_DIR}/mlxc_functions.c)
@@ -38,7 +38,7 @@ set_target_properties(mlxc PROPERTIES LINK_DEPENDS ${mlxc_map} INSTALL_RPATH "$O
 enable_testing()
 add_test(NAME mlxc_headers COMMAND sh ${CMAKE_SOURCE_DIR}/tools/abi_check.sh ${AWK} ${CMAKE_SOURCE_DIR})
 
-# libmlxc.a: one object, so that strong definitions win over weak ones as they do in libmlxc.so, with the same names in it.
+# libmlxc.a: one object, in which the same names are global as in libmlxc.so.
 set(mlxc_object ${CMAKE_BINARY_DIR}/mlxc_static.o)
 add_custom_command(OUTPUT ${mlxc_object}
   COMMAND ${CMAKE_LINKER} -r -o ${mlxc_object}.new $<TARGET_OBJECTS:mlxc_objects> $<TARGET_OBJECTS:kiln_engine>

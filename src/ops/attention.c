@@ -179,19 +179,26 @@ kiln_status kiln__replay_attention(struct kiln_record *record, struct kiln_array
 /* Not for queries that see no key: the formula weighs all keys alike for these. */
 static bool has_kernel(const struct kiln_attention *a, const struct sizes *s, enum kiln_dtype dtype)
 {
-    bool is_float =
-        kiln__dtype_is_float(a->q->dtype) && kiln__dtype_is_float(a->k->dtype) && kiln__dtype_is_float(a->v->dtype);
     bool has_elements =
         s->batch > 0 && s->heads > 0 && s->queries > 0 && s->keys > 0 && s->features > 0 && s->values > 0;
     bool has_room = kiln__current_device_index() == 0 ||
                     (s->features <= KILN_ATTENTION_GPU_FEATURES && s->values <= KILN_ATTENTION_GPU_FEATURES);
-    return has_room && is_float && dtype != KILN_FLOAT64 && has_elements && !(is_causal(a) && s->queries > s->keys);
+    return has_room && dtype != KILN_FLOAT64 && has_elements && !(is_causal(a) && s->queries > s->keys);
 }
 
-/* Casts are exact: float16 and bfloat16 together are float32. */
-static struct kiln_array *apply_kernel(struct kiln_expression *e, const struct kiln_attention *a, const struct sizes *s,
-                                       enum kiln_dtype dtype)
+/* Casts of floats are exact: float16 and bfloat16 together are float32. Integers may be too large for 16 bits, so with
+ * one among the inputs all of it is float32. */
+static enum kiln_dtype kernel_dtype(const struct kiln_attention *a, enum kiln_dtype dtype)
 {
+    bool are_floats =
+        kiln__dtype_is_float(a->q->dtype) && kiln__dtype_is_float(a->k->dtype) && kiln__dtype_is_float(a->v->dtype);
+    return are_floats ? dtype : KILN_FLOAT32;
+}
+
+static struct kiln_array *apply_kernel(struct kiln_expression *e, const struct kiln_attention *a, const struct sizes *s,
+                                       enum kiln_dtype result_dtype)
+{
+    enum kiln_dtype dtype = kernel_dtype(a, result_dtype);
     struct kiln_array *inputs[5] = {kiln__e_astype(e, a->q, dtype), kiln__e_astype(e, a->k, dtype),
                                     kiln__e_astype(e, a->v, dtype)};
     int64_t attrs[2] = {0, is_causal(a) ? KILN_ATTENTION_IS_CAUSAL : 0};
@@ -214,7 +221,7 @@ static struct kiln_array *apply_kernel(struct kiln_expression *e, const struct k
     struct kiln_array *out = NULL;
     kiln_status status = e->status;
     if (!status) status = kiln__apply_result(&call, &result, &out, e->err);
-    return kiln__e_hold(e, status, out);
+    return kiln__e_astype(e, kiln__e_hold(e, status, out), result_dtype);
 }
 
 /* ---- as a formula ------------------------------------------------------------------------------------------------ */

@@ -70,10 +70,10 @@ expect "who signed it with machine code" "$(signers signed_here)" "$kernels of $
 KILN_CACHE_DIR=$work/signed_by_nobody exits 0 on_gpu env KILN_MODE=no-compile "$program"
 expect "who signed it with machine code, without a key" "$(signers signed_by_nobody)" ""
 
-# What README.md says, in its own words: the first command here, the second where a GPU is and no compiler.
-sed -n '/^## GPUs/,/^## The layers/p' "$source/README.md" | sed -n '/^```sh$/,/^```$/p' | sed '1d;$d' >commands
-expect "commands for GPUs in README.md" "$(grep -c . commands)" 3
-sed "s|build/bin|$bin|; s|folder|$work/readme|; s|^KILN_MODE=no-compile|LD_LIBRARY_PATH=$emulated KILN_PLUGIN=/none &|" \
+# What docs/learn/gpus.md says, in its own words: the first command here, the second where a GPU is and no compiler.
+sed -n '/^```sh$/,/^```$/p' "$source/docs/learn/gpus.md" | grep '^export\|^KILN_MODE' >commands
+expect "commands in docs/learn/gpus.md" "$(grep -c . commands)" 3
+sed "s|\./|$bin/|; s|=folder|=$work/page|; s|^KILN_MODE=no-compile|LD_LIBRARY_PATH=$emulated KILN_PLUGIN=/none &|" \
     commands >commands.sh
 exits 0 sh commands.sh
 expect "examples compiled only" "$(grep -c 'compiled only' out)" 3

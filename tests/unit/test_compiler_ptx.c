@@ -336,14 +336,15 @@ static const char *ir_type(const char *c_type)
     return NULL;
 }
 
-/* One to three arguments; a third has the type of the second. */
+/* One to four arguments; those behind the second have its type. */
 static void compile_helper(const char *name, const char *result, const char *first, const char *second, int arguments)
 {
-    static const char *const calls[] = {"%s @%s(%s %%x)", "%s @%s(%s %%x, %s %%y)", "%s @%s(%s %%x, %s %%y, %s %%y)"};
-    static const char *const lists[] = {"%s", "%s, %s", "%s, %s, %s"};
+    static const char *const calls[] = {"%s @%s(%s %%x)", "%s @%s(%s %%x, %s %%y)", "%s @%s(%s %%x, %s %%y, %s %%y)",
+                                        "%s @%s(%s %%x, %s %%y, %s %%y, %s %%y)"};
+    static const char *const lists[] = {"%s", "%s, %s", "%s, %s, %s", "%s, %s, %s, %s"};
     char call[200], types[40], text[1000];
-    snprintf(types, sizeof types, lists[arguments - 1], first, second, second);
-    snprintf(call, sizeof call, calls[arguments - 1], result, name, first, second, second);
+    snprintf(types, sizeof types, lists[arguments - 1], first, second, second, second);
+    snprintf(call, sizeof call, calls[arguments - 1], result, name, first, second, second, second);
     snprintf(text, sizeof text,
              "%s  %%x = load %s, ptr addrspace(1) %%a\n  %%y = load %s, ptr addrspace(1) %%b\n  %%r = call %s\n"
              "  store %s %%r, ptr addrspace(1) %%o\n%sdeclare %s @%s(%s)\n",
@@ -363,13 +364,15 @@ static void compile_helper(const char *name, const char *result, const char *fir
 static void each_helper_compiles_and_needs_nothing(void **state)
 {
     (void)state;
-    char line[200], result[20], name[40], first[20], second[20], third[20];
+    char line[200], result[20], name[40], first[20], second[20], third[20], fourth[20];
     int helpers = 0;
     FILE *header = fopen(KILN_RUNTIME_HEADER, "r");
     CHECK_NOT_NULL(header);
     while (fgets(line, sizeof line, header)) {
-        int found = sscanf(line, "%19[a-z0-9_] %39[a-z0-9_](%19[a-z0-9_] %*[a-z], %19[a-z0-9_] %*[a-z], %19[a-z0-9_]",
-                           result, name, first, second, third);
+        int found = sscanf(
+            line,
+            "%19[a-z0-9_] %39[a-z0-9_](%19[a-z0-9_] %*[a-z], %19[a-z0-9_] %*[a-z], %19[a-z0-9_] %*[a-z], %19[a-z0-9_]",
+            result, name, first, second, third, fourth);
         if (found < 3 || !ir_type(result)) continue;
         compile_helper(name, ir_type(result), ir_type(first), ir_type(found > 3 ? second : first), found - 2);
         helpers++;

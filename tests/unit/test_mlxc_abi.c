@@ -131,7 +131,7 @@ static void test_operations_refuse_empty_arrays(void **state)
     CHECK_GT(count, 200);
 }
 
-/* Freeing nothing is fine, silently, once a kind of handle is implemented. */
+/* Freeing nothing is fine, silently. */
 static void test_free_of_nothing_is_silent(void **state)
 {
     static const char *const names[] = {
@@ -144,15 +144,6 @@ static void test_free_of_nothing_is_silent(void **state)
     error_count = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) CHECK_EQ((int)find(names[i])(0, ZEROS), 0);
     expect_no_error();
-}
-
-static void test_a_function_that_is_not_there_yet_says_so(void **state)
-{
-    (void)state;
-    error_count = 0;
-    mlx_io_gguf gguf = mlx_io_gguf_new();
-    CHECK_NULL(gguf.ctx);
-    expect_error("[mlx_io_gguf_new] not implemented");
 }
 
 static void test_layouts(void **state)
@@ -184,7 +175,6 @@ int main(void)
         cmocka_unit_test_setup(test_no_function_crashes_on_nothing, install_handler),
         cmocka_unit_test_setup(test_operations_refuse_empty_arrays, install_handler),
         cmocka_unit_test_setup(test_free_of_nothing_is_silent, install_handler),
-        cmocka_unit_test_setup(test_a_function_that_is_not_there_yet_says_so, install_handler),
         cmocka_unit_test_setup(test_layouts, install_handler),
     };
     return cmocka_run_group_tests(tests, read_table, NULL);

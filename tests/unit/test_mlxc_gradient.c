@@ -3,6 +3,7 @@
  * functions with rules of their own, and what is refused. Numbers are small enough to be exact.
  */
 #include <math.h>
+#include <pthread.h>
 
 #include "mlxc_support.h"
 
@@ -297,6 +298,52 @@ static void test_compiled_inside(void **state)
     expect_no_error();
 }
 
+/* ---- threads ------------------------------------------------------------------------------------------------------
+ */
+
+/* Gradients of one function, plain, compiled and twice, on several threads at once. */
+static void *differentiate_often(void *payload)
+{
+    struct function base = {cube, 1, 0};
+    mlx_closure fun = closure_of(&base), compiled = *(mlx_closure *)payload;
+    int wrong = 0;
+    for (int i = 0; i < 200; i++) {
+        float value = (float)(1 + i % 7), got = 0;
+        mlx_closure_value_and_grad made = mlx_closure_value_and_grad_new();
+        mlx_vector_array x = one(value), out = mlx_vector_array_new(), grads = mlx_vector_array_new();
+        mlx_array gradient = mlx_array_new();
+        wrong += mlx_value_and_grad(&made, i % 2 ? fun : compiled, (const int[]){0}, 1) ||
+                 mlx_closure_value_and_grad_apply(&out, &grads, made, x) || mlx_vector_array_get(&gradient, grads, 0) ||
+                 mlx_array_item_float32(&got, gradient) || got != 3 * value * value;
+        mlx_array_free(gradient);
+        mlx_closure_value_and_grad_free(made);
+        mlx_vector_array_free(x);
+        mlx_vector_array_free(out);
+        mlx_vector_array_free(grads);
+    }
+    mlx_closure_free(fun);
+    return (void *)(intptr_t)wrong;
+}
+
+static void test_threads(void **state)
+{
+    enum { THREADS = 4 };
+    (void)state;
+    pthread_t threads[THREADS];
+    struct function base = {cube, 1, 0};
+    mlx_closure fun = closure_of(&base), compiled = mlx_closure_new();
+    CHECK_EQ(mlx_compile(&compiled, fun, false), 0);
+    for (int i = 0; i < THREADS; i++) CHECK_EQ(pthread_create(&threads[i], NULL, differentiate_often, &compiled), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *wrong = NULL;
+        CHECK_EQ(pthread_join(threads[i], &wrong), 0);
+        CHECK_EQ((intptr_t)wrong, 0);
+    }
+    mlx_closure_free(compiled);
+    mlx_closure_free(fun);
+    expect_no_error();
+}
+
 /* ---- functions with rules of their own ----------------------------------------------------------------------------
  */
 
@@ -490,6 +537,7 @@ int main(void)
         cmocka_unit_test_setup(test_long_chain, install_handler),
         cmocka_unit_test_setup(test_nested, install_handler),
         cmocka_unit_test_setup(test_compiled_inside, install_handler),
+        cmocka_unit_test_setup(test_threads, install_handler),
         cmocka_unit_test_setup(test_own_rules, install_handler),
         cmocka_unit_test_setup(test_own_rules_that_fail, install_handler),
         cmocka_unit_test_setup(test_refusals, install_handler),

@@ -110,6 +110,68 @@ static void test_activations(void **state)
     expect_no_error();
 }
 
+/* BLOCKS blocks of four layers: a checkpoint keeps what goes into a block, and computes the rest again. */
+enum { BLOCKS = 6, INSIDE = 4 };
+
+static int run_block(mlx_vector_array *res, const mlx_vector_array in, void *payload)
+{
+    mlx_array x = mlx_array_new(), weight = mlx_array_new();
+    (void)payload;
+    int failed = mlx_vector_array_get(&x, in, 0) || mlx_vector_array_get(&weight, in, 1);
+    for (int i = 0; i < INSIDE && !failed; i++) failed = mlx_matmul(&x, x, weight, stream) || mlx_tanh(&x, x, stream);
+    failed = failed || mlx_vector_array_set_value(res, x);
+    mlx_array_free(x);
+    mlx_array_free(weight);
+    return failed;
+}
+
+static int run_blocks(mlx_vector_array *res, const mlx_vector_array in, void *payload)
+{
+    mlx_array x = mlx_array_new(), weight = mlx_array_new();
+    int failed = mlx_vector_array_get(&x, in, 0);
+    for (size_t i = 1; i <= BLOCKS && !failed; i++) {
+        failed = mlx_vector_array_get(&weight, in, i);
+        mlx_vector_array both = mlx_vector_array_new_data((const mlx_array[]){x, weight}, 2);
+        mlx_vector_array made = mlx_vector_array_new();
+        failed = failed || mlx_closure_apply(&made, *(mlx_closure *)payload, both) || mlx_vector_array_get(&x, made, 0);
+        mlx_vector_array_free(both);
+        mlx_vector_array_free(made);
+    }
+    failed = failed || mlx_sum(&x, x, false, stream) || mlx_vector_array_set_value(res, x);
+    mlx_array_free(x);
+    mlx_array_free(weight);
+    return failed;
+}
+
+static void test_checkpoint(void **state)
+{
+    (void)state;
+    size_t peaks[2];
+    mlx_closure block = mlx_closure_new_func_payload(run_block, NULL, NULL);
+    mlx_closure checkpointed = mlx_closure_new();
+    CHECK_EQ(mlx_checkpoint(&checkpointed, block), 0);
+    mlx_vector_array in = make_inputs((const int[]){ROWS, WIDTH}, 1 + BLOCKS, (const int[]){WIDTH, WIDTH}, 2);
+    for (int i = 0; i < 2; i++) {
+        mlx_closure used = i ? checkpointed : block, compiled = mlx_closure_new();
+        mlx_closure function = mlx_closure_new_func_payload(run_blocks, &used, NULL);
+        struct gradient gradient = gradient_of(function, 1 + BLOCKS);
+        mlx_closure derivative = mlx_closure_new_func_payload(run_gradient, &gradient, NULL);
+        mlx_vector_array out = mlx_vector_array_new();
+        CHECK_EQ(mlx_compile(&compiled, derivative, false), 0);
+        peaks[i] = peak_of(compiled, in, &out);
+        mlx_vector_array_free(out);
+        mlx_closure_free(compiled);
+        mlx_closure_free(derivative);
+        mlx_closure_free(function);
+    }
+    CHECK_GE(peaks[0], (size_t)BLOCKS * INSIDE * ACTIVATION);
+    CHECK_LE(peaks[1], (size_t)(BLOCKS + INSIDE + 6) * ACTIVATION);
+    mlx_vector_array_free(in);
+    mlx_closure_free(block);
+    mlx_closure_free(checkpointed);
+    expect_no_error();
+}
+
 /* All scores would be 64 MiB. */
 static void test_attention(void **state)
 {
@@ -144,6 +206,7 @@ int main(void)
     stream = mlx_default_cpu_stream_new();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_activations, install_handler),
+        cmocka_unit_test_setup(test_checkpoint, install_handler),
         cmocka_unit_test_setup(test_attention, install_handler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ static int seen_count, wrong_count;
 
 static mlx_array numbers(const int *shape, int ndim, mlx_dtype dtype)
 {
-    float values[512];
+    float values[4096];
     int size = 1;
     for (int axis = 0; axis < ndim; axis++) size *= shape[axis];
     for (int at = 0; at < size; at++) values[at] = (float)(at * 5 % 4) * (dtype == MLX_FLOAT32 ? 0.25f : 1);
@@ -192,8 +192,10 @@ static void test_shapes(void **state)
     VIEW(broadcast_to, m, MANY(2, 4, 4)), VIEW(atleast_1d, m), VIEW(atleast_2d, m), VIEW(atleast_3d, m);
     VIEW(as_strided, m, MANY(3, 4), strides, 2, 0), VIEW(slice, m, MANY(0, 1), MANY(4, 3), MANY(2, 1));
     VIEW(diagonal, m, 0, 0, 1), VIEW(diag, m, 0), VIEW(copy, m), ROWS(diag, v, 1);
+    ROWS(view, m, MLX_INT32);
     VIEWS_LIST(broadcast_arrays, pair), VIEWS_LIST(split, t, 2, 1), VIEWS_LIST(split_sections, t, MANY(1), 1);
     VIEWS_LIST(meshgrid, rows, false, "xy");
+    list = mlx_vector_array_new(), check_list("depends", mlx_depends(&list, pair, rows), list, false);
     mlx_array narrow = ARRAY(MLX_FLOAT32, 4, 1);
     VIEW(squeeze_axis, narrow, 1), VIEW(squeeze_axes, narrow, MANY(1));
     mlx_array_free(narrow);
@@ -223,6 +225,11 @@ static void test_creation(void **state)
     ROWS(random_categorical, m, 0, key), ROWS(random_categorical_num_samples, m, -1, 3, key);
     ROWS(random_categorical_num_samples, m, 0, 3, key), ROWS(random_categorical_shape, m, -1, MANY(3, 4), key);
     ROWS(random_permutation, m, 1, key), ROWS(random_permutation_arange, 5, key), ROWS(random_split_num, key, 3);
+    ROWS(random_laplace, MANY(3, 4), MLX_FLOAT32, 0, 1, key);
+    ROWS(random_truncated_normal, one, t, MANY(2, 4, 4), MLX_FLOAT32, key);
+    mlx_array unit = mlx_array_new();
+    CHECK_EQ(mlx_eye(&unit, 4, 4, 0, MLX_FLOAT32, stream), 0);
+    ROWS(random_multivariate_normal, v, unit, MANY(3), MLX_FLOAT32, key), mlx_array_free(unit);
     mlx_array left = mlx_array_new(), right = mlx_array_new();
     CHECK_EQ(mlx_random_split(&left, &right, key, stream), 0);
     check_one("random_split", 0, left, false), check_one("random_split", 0, right, false);
@@ -250,7 +257,7 @@ static void test_indices(void **state)
         ROWS(slice_update_add, m, part, start, 2, stop, 2, step, 2);
     ROWS(slice_update_max, m, part, start, 2, stop, 2, step, 2);
     ROWS(slice_update_min, m, part, start, 2, stop, 2, step, 2);
-    ROWS(slice_update_prod, m, part, start, 2, stop, 2, step, 2);
+    ROWS(slice_update_prod, m, part, start, 2, stop, 2, step, 2), ROWS(masked_scatter, m, yes, t);
     mlx_vector_array_free(indices), mlx_array_free(updates), mlx_array_free(part), mlx_array_free(order);
     mlx_array_free(first);
 }
@@ -264,6 +271,12 @@ static void test_products(void **state)
     ROWS(tensordot, t, t, MANY(0), MANY(0)), ROWS(tensordot_axis, m, m, 1);
     mlx_array pages = ARRAY(MLX_FLOAT32, 4, 4, 4);
     ROWS(gather_mm, pages, pages, chosen, chosen, false);
+    mlx_vector_array pair = mlx_vector_array_new_data((mlx_array[]){t, m}, 2);
+    mlx_array wide = ARRAY(MLX_FLOAT32, 64, 64), blocks = ARRAY(MLX_BOOL, 2, 2), parts = ARRAY(MLX_UINT32, 3, 2);
+    ROWS(einsum, "bij,jk->bik", pair), VIEW(einsum, "bij,jk->bki", pair); /* which ends in a transpose */
+    ROWS(block_masked_mm, wide, wide, 32, blocks, blocks, none), ROWS(segmented_mm, m, m, parts);
+    ROWS(hadamard_transform, t, no_float);
+    mlx_vector_array_free(pair), mlx_array_free(wide), mlx_array_free(blocks), mlx_array_free(parts);
     mlx_array_free(chosen), mlx_array_free(cube), mlx_array_free(pages);
 }
 
@@ -278,6 +291,10 @@ static void test_convolutions(void **state)
         ROWS(conv1d, line, w1, 1, 0, 1, groups), ROWS(conv1d, line, w1, 1, 1, 1, groups);
         ROWS(conv1d, line, w1, 2, 1, 1, groups), ROWS(conv2d, plane, w2, 1, 1, 0, 1, 1, 1, groups);
         ROWS(conv3d, space, w3, 1, 1, 1, 0, 0, 0, 1, 1, 1, groups);
+        ROWS(conv_general, plane, w2, MANY(1, 2), MANY(1, 0), MANY(0, 1), MANY(1, 1), MANY(2, 1), groups, true);
+        ROWS(conv_transpose1d, line, w1, 2, 1, 1, 1, groups);
+        ROWS(conv_transpose2d, plane, w2, 2, 1, 1, 0, 1, 1, 0, 0, groups);
+        ROWS(conv_transpose3d, space, w3, 1, 1, 2, 0, 0, 0, 1, 1, 1, 0, 0, 1, groups);
         mlx_array_free(line), mlx_array_free(plane), mlx_array_free(space);
         mlx_array_free(w1), mlx_array_free(w2), mlx_array_free(w3);
     }
@@ -399,7 +416,6 @@ static bool was_seen(const char *name)
     return false;
 }
 
-/* What is not implemented is a weak symbol of the library. */
 static void test_every_operation_was_looked_at(void **state)
 {
     char command[1200], line[400], name[300], type;

@@ -65,7 +65,7 @@ static void test_norms(void **state)
                 "return v0\n");
     CHECK_OK(kiln__layer_norm(x, NULL, weight, 1, &out, &err), &err);
     check_graph(inputs, 2,
-                "a0: float16(2,40)\na1: float32(40)\nv0: float32(2,40) = layer_norm(a0, a1) [1065353216, 2]\n"
+                "a0: float16(2,40)\na1: float32(40)\nv0: float16(2,40) = layer_norm(a0, a1) [1065353216, 2]\n"
                 "return v0\n");
     CHECK_OK(kiln__layer_norm(x, weight, weight, 1, &out, &err), &err);
     check_graph(inputs, 2,

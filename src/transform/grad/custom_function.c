@@ -9,6 +9,7 @@
 
 #include "ops/compose.h"
 #include "ops/creation.h"
+#include "ops/shapes.h"
 #include "transform/vmap/custom_call.h"
 
 struct call {
@@ -181,13 +182,27 @@ static kiln_status end_results(const char *what, kiln_status status, struct kiln
     return status;
 }
 
-/* Of the function's own operations. */
+static kiln_status begin_list(struct kiln_array_list *list, size_t count, kiln_error *err)
+{
+    list->arrays = calloc(count + 1, sizeof *list->arrays);
+    list->count = list->arrays ? count : 0;
+    return list->arrays ? KILN_OK : kiln__no_memory(err, "a derivative");
+}
+
+/* Of the function's own operations, which are computed again: when the cotangents are there, and not merged with what
+ * was computed before. */
 static kiln_status plain_vjp(const struct kiln_custom_function *function, struct kiln_array_list inputs,
                              struct kiln_array_list cotangents, struct kiln_array_list *results, kiln_error *err)
 {
     struct kiln_derivative made;
+    struct kiln_array_list later = {0};
     const struct kiln_array_function plain = {function->call, function->payload};
-    kiln_status status = kiln__vjp(plain, inputs, cotangents, &made, err);
+    kiln_status status = begin_list(&later, inputs.count, err);
+    if (!status)
+        status = kiln__depends(inputs.arrays, inputs.count, cotangents.arrays, cotangents.count, later.arrays, err);
+    if (status) later.count = 0;
+    if (!status) status = kiln__vjp(plain, later, cotangents, &made, err);
+    kiln__array_list_release(&later);
     if (status) return status;
     *results = made.results;
     made.results = (struct kiln_array_list){0};
@@ -199,13 +214,6 @@ static kiln_status plain_vjp(const struct kiln_custom_function *function, struct
 static void list_outputs(const struct kiln_marked_call *call, size_t first, struct kiln_array **outputs)
 {
     for (size_t i = 0; i < call->output_count; i++) outputs[i] = kiln__array_ref(kiln__marking.list[first + i].array);
-}
-
-static kiln_status begin_list(struct kiln_array_list *list, size_t count, kiln_error *err)
-{
-    list->arrays = calloc(count + 1, sizeof *list->arrays);
-    list->count = list->arrays ? count : 0;
-    return list->arrays ? KILN_OK : kiln__no_memory(err, "a derivative");
 }
 
 kiln_status kiln__custom_vjp(struct kiln_marked_call *head, size_t first, struct kiln_array *const *cotangents,
