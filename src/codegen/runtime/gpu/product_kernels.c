@@ -135,26 +135,26 @@ static inline void multiply_codes(float *sums, const struct chunk *chunks, const
     EACH(r, form->rows) of_x[r] = 0;
     EACH(part, size / 8)
     {
-        float values[8 * 16], larger[8];
-        EACH(i, 8) larger[i] = f32_of_bits((uint32_t)(127 + 149 - 40 - field_place(8 * part + i, form->bits)) << 23);
+        uint32_t words[8 * 16];
         EACH(r, form->rows)
-        {
-            uint32_t words[8];
-            load_eight(words, x[r] + (at * size + 8 * part) * bytes, form->type, left - 8 * part, form->wide);
-            EACH(i, 8)
-            {
-                const float value = element_of(words, i, form->type);
-                of_x[r] += value;
-                values[8 * r + i] = few ? value * larger[i] : value;
-            }
-        }
-        EACH(c, columns)
+        load_eight(words + 8 * r, x[r] + (at * size + 8 * part) * bytes, form->type, left - 8 * part, form->wide);
         EACH(i, 8)
         {
-            float code = field_of(chunks[c].words, 8 * part + i, form->bits);
-            if (!few) code *= larger[i];
+            const float larger = f32_of_bits((uint32_t)(127 + 149 - 40 - field_place(8 * part + i, form->bits)) << 23);
+            float values[16];
             EACH(r, form->rows)
-            of_codes[r * columns + c] = f32_fma(values[8 * r + i], code, of_codes[r * columns + c]);
+            {
+                values[r] = element_of(words + 8 * r, i, form->type);
+                of_x[r] += values[r];
+                if (few) values[r] *= larger;
+            }
+            EACH(c, columns)
+            {
+                float code = field_of(chunks[c].words, 8 * part + i, form->bits);
+                if (!few) code *= larger;
+                EACH(r, form->rows)
+                of_codes[r * columns + c] = f32_fma(values[r], code, of_codes[r * columns + c]);
+            }
         }
     }
     EACH(c, columns)
