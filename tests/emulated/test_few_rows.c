@@ -200,6 +200,7 @@ static void test_codes(void **state)
         check_codes(&modes[i], 1, 10, 384, true, MLX_BFLOAT16);
         check_codes(&modes[i], 6, 5, 256, true, MLX_FLOAT16);
     }
+    check_codes(&modes[2], 1, 6, 8192, true, MLX_BFLOAT16);  /* warps share a column */
     check_codes(&modes[2], 1, 8195, 64, true, MLX_BFLOAT16); /* warps have more columns */
     check_codes(&modes[7], 1, 10, 256, true, MLX_BFLOAT16);
     check_codes(&modes[8], 9, 10, 256, true, MLX_FLOAT16);

@@ -79,14 +79,15 @@ static uint32_t columns_together(const struct kiln_gpu_product_config *config)
     return config->rows <= 2 || config->rows > 8 ? 2 : 4;
 }
 
-/* It counts as if warps had 2 columns each, whatever the rows are. */
+/* It counts as if warps had 2 columns each, or 4 with codes, whatever the rows are. */
 uint32_t kiln__gpu_product_split(const struct kiln_gpu_product_config *config, int64_t n, int64_t k)
 {
     const int64_t chunks = k / kiln__gpu_product_chunk(config);
-    const int64_t few = config->codes ? 1 : FEW_CHUNKS;
+    const int64_t few = config->codes ? 1 : FEW_CHUNKS, columns = config->codes ? 4 : 2;
     uint32_t split = 1;
     if (!config->is_transposed) return KILN_GPU_WARPS;
-    while (split < KILN_GPU_WARPS && n / 2 * split < MANY_WARPS && chunks >= (int64_t)split * 2 * KILN_GPU_WARP * few)
+    while (split < KILN_GPU_WARPS && n / columns * split < MANY_WARPS &&
+           chunks >= (int64_t)split * 2 * KILN_GPU_WARP * few)
         split *= 2;
     return split;
 }
