@@ -30,3 +30,12 @@ add_walk(mlxc "^(_?mlx|kiln)_" "mlx/c/mlx.h;kiln/compile.h;kiln/dlpack.h" ${CMAK
 # Each name of the table with good values: it succeeds, and what it gives can be computed; or good_mlxc.tsv permits its refusal.
 add_test(NAME walk_mlxc_good COMMAND walk_mlxc good)
 set_tests_properties(walk_mlxc_good PROPERTIES TIMEOUT 300 ENVIRONMENT "KILN_CACHE_DIR=")
+
+# What each name is seen to do, for docs/operations.md (tools/operations.sh).
+add_executable(walk_mlxc_facts ${CMAKE_BINARY_DIR}/tests/walk_mlxc_calls.c ${CMAKE_SOURCE_DIR}/tests/walk/facts_mlxc.c
+               ${CMAKE_SOURCE_DIR}/tests/walk/values_mlxc.c)
+set_target_properties(walk_mlxc_facts PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_include_directories(walk_mlxc_facts PRIVATE include tests)
+target_link_libraries(walk_mlxc_facts PRIVATE mlxc kiln m)
+add_test(NAME mlxc_operations COMMAND sh ${CMAKE_SOURCE_DIR}/tools/operations.sh ${CMAKE_BINARY_DIR})
+set_tests_properties(mlxc_operations PROPERTIES TIMEOUT 300 ENVIRONMENT "KILN_CACHE_DIR=;AWK=${AWK}")
