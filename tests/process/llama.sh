@@ -50,6 +50,21 @@ expect "kernels of a prefill and 7 steps" "$(counter stats-8 compiles)" "$(count
 expect "kernels linked for 7 steps" "$(counter stats-8 links)" "$(counter stats-1 links)"
 expect "traces of 7 steps" "$(counter stats-8 traces)" "$(counter stats-1 traces)"
 
+# On the emulated GPU the same tokens come, drawn ones too, and nothing of it runs on the CPU.
+on_gpu()
+{
+    stats=$1
+    shift
+    env LD_LIBRARY_PATH="$build/tests/emulated" KILN_OPT_LEVEL=0 KILN_CACHE_DIR=on-gpu KILN_STATS="$stats" \
+        "$bin/llama" model $prompt --count 4 --device gpu "$@"
+}
+expect "tokens of a GPU" "$(on_gpu stats-gpu)" "$(head -4 all)"
+on_gpu stats-drawn --temperature 2 --seed 1 >got
+for stats in stats-gpu stats-drawn; do
+    expect "$stats: operations on the CPU" "$(counter $stats gpu_host_operations)" 0
+    [ "$(counter $stats gpu_launches)" -gt 0 ] || fail "$stats: nothing was launched"
+done
+
 # What is drawn follows the seed.
 "$bin/llama" model $prompt --count 8 --temperature 2 --seed 1 >one
 "$bin/llama" model $prompt --count 8 --temperature 2 --seed 1 >again
