@@ -11,7 +11,7 @@ static const struct {
     uint16_t shared; /* floats */
 } kernels[KILN_GPU_ORDERED_KERNELS] = {
     [KILN_GPU_SERIES] = {"series", "a series", "kiln_gpu_series", 1, 3, 1, 1},
-    [KILN_GPU_SCAN] = {"cumulative", "a cumulative operation", "kiln_gpu_scan", 2, 3, 3, 2 * (1024 + 32)},
+    [KILN_GPU_SCAN] = {"cumulative", "a cumulative operation", "kiln_gpu_scan", 2, 5, 3, 2 * (1024 + 32)},
     [KILN_GPU_SCATTER_PLACES] = {"scatter_places", "places of updates", "kiln_gpu_scatter_places", 2, 8, 2, 1},
     [KILN_GPU_SCATTER_LINKS] = {"scatter_links", "updates of one place", "kiln_gpu_scatter_links", 1, 3, 0, 1},
     [KILN_GPU_SCATTER_MERGE] = {"scatter", "updates merged", "kiln_gpu_scatter_merge", 3, 9, 3, 1},

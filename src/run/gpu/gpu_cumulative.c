@@ -32,10 +32,9 @@ kiln_status kiln__gpu_cumulative(const struct kiln_node *node, struct kiln_array
     const struct kiln_gpu_ordered launch = {
         .op = node->op,
         .dtype = (enum kiln_dtype)out->dtype,
-        .config = {KILN_GPU_SCAN,
-                   {out->dtype, steps[node->op - KILN_OP_CUMSUM],
-                    (uint8_t)((node->attrs[1] != 0) | (node->attrs[2] != 0) << 1 | tiling << 2)}},
-        .params = {kiln__gpu_address(out->data), kiln__gpu_address(in->data), rows.rows, rows.n, rows.inner}};
+        .config = {KILN_GPU_SCAN, {out->dtype, steps[node->op - KILN_OP_CUMSUM], (uint8_t)tiling}},
+        .params = {kiln__gpu_address(out->data), kiln__gpu_address(in->data), rows.rows, rows.n, rows.inner,
+                   node->attrs[1], node->attrs[2]}};
     status = kiln__gpu_launch_ordered(&launch, blocks, err);
     kiln__array_unref(in);
     return status;

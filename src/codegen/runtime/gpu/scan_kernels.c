@@ -72,14 +72,13 @@ static inline void scan_tiles(char *out, const char *in, uint64_t *tile, int64_t
     }
 }
 
-/* `form`: 1, from the end; 2, with the element itself; 4 or 8: tiles of 1 or 32 rows. */
-void kiln_gpu_scan(char *out, const char *in, float *shared, int64_t rows, int64_t n, int64_t inner, int dtype,
-                   int step, int form)
+/* `tiling`: none, or 1 or 2 for tiles of 1 or 32 rows. */
+void kiln_gpu_scan(char *out, const char *in, float *shared, int64_t rows, int64_t n, int64_t inner, int64_t is_reverse,
+                   int64_t is_inclusive, int dtype, int step, int tiling)
 {
-    const int is_reverse = form & 1, is_inclusive = form >> 1 & 1;
-    if (form >> 2 == NOT_TILED)
-        scan_apart(out, in, rows, n, inner, dtype, step, is_reverse, is_inclusive);
+    if (tiling == NOT_TILED)
+        scan_apart(out, in, rows, n, inner, dtype, step, is_reverse != 0, is_inclusive != 0);
     else
-        scan_tiles(out, in, (uint64_t *)shared, rows, n, dtype, step, is_reverse, is_inclusive,
-                   form >> 2 == 1 ? 1 : WARP);
+        scan_tiles(out, in, (uint64_t *)shared, rows, n, dtype, step, is_reverse != 0, is_inclusive != 0,
+                   tiling == 1 ? 1 : WARP);
 }
