@@ -26,6 +26,7 @@ class Run:
     def __init__(self, build, rounds):
         self.build, self.rounds = os.path.abspath(build), rounds
         self.in_front = shlex.split(os.environ.get("KILN_PEERS_RUN", "taskset -c 0,1"))
+        self.folder = None  # of the piece that runs: what its programs compile
         self.python = os.path.join(self.build, "peers", "venv", "bin", "python")
 
     def call(self, command, folder, **more):
@@ -100,9 +101,8 @@ def first(run, rows):
 def lines_of(piece, unit, scale):
     def measure(run, rows):
         for command in [run.ours(piece, REPEATS[piece])] + [run.peer(p, piece, REPEATS[piece]) for p in LIBRARIES]:
-            with tempfile.TemporaryDirectory() as folder:
-                for line in run.call(command, folder, KILN_TIER="0")[0]:
-                    rows.add_line(line, unit, scale)
+            for line in run.call(command, run.folder, KILN_TIER="0")[0]:  # compiled in the first round
+                rows.add_line(line, unit, scale)
 
     return measure
 
@@ -179,9 +179,10 @@ def measure(run, piece):
     functions = {"first": first, "warm": lines_of("warm", "us", 1e-3), "kernels": lines_of("kernels", "ms", 1e-6),
                  "gradients": lines_of("gradients", "ms", 1e-6), "model": model, "train": train, "llama": llama}
     rows, before, start = Rows(), os.getloadavg()[0], time.time()
-    for number in range(run.rounds):
-        print(f"peers: {piece}, round {number + 1} of {run.rounds}", file=sys.stderr)
-        functions[piece](run, rows)
+    with tempfile.TemporaryDirectory() as run.folder:
+        for number in range(run.rounds):
+            print(f"peers: {piece}, round {number + 1} of {run.rounds}", file=sys.stderr)
+            functions[piece](run, rows)
     result = {"piece": piece, "rounds": run.rounds, "threads": 2, "processor": processor(), "cores": os.cpu_count(),
               "load_before": round(before, 2), "load_after": round(os.getloadavg()[0], 2),
               "seconds": round(time.time() - start), "versions": versions(run), "rows": rows.finished()}
