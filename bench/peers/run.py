@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RESULTS = os.path.join(HERE, "..", "results")
 LIBRARIES = {"jax": "JAX", "mlx": "MLX", "torch": "PyTorch"}
 PIECES = ["first", "warm", "kernels", "gradients", "model", "train", "llama"]
-REPEATS = {"warm": 15, "kernels": 9, "gradients": 7}
+REPEATS = {"warm": 15, "kernels": 9, "gradients": 5}
 
 
 class Run:
@@ -67,13 +67,14 @@ class Rows:
         self.add(row, library, unit, statistics.median(made["ns"]) * scale)
 
     def check(self, row, library, samples):
+        """Sums of float32 in another order: gradients cancel, so the bound has the largest sample in it."""
         expected = self.samples.setdefault(row, samples)
         if len(expected) != len(samples):
             sys.exit(f"peers: {library} has {len(samples)} results of '{row}', ours {len(expected)}")
         for wanted, got in zip(expected, samples):
             largest = max(map(abs, wanted))
             for a, b in zip(wanted, got):
-                if not abs(a - b) <= 1e-3 * abs(a) + 1e-5 * largest:
+                if not abs(a - b) <= 1e-3 * abs(a) + 1e-4 * largest:
                     sys.exit(f"peers: {library} computed {b} in '{row}', we {a}")
 
     def finished(self):

@@ -12,6 +12,11 @@ TITLES = {
     "train": "A training step: the decoder of examples/train, float32",
     "llama": "A decoder, 64 million weights, beside llama.cpp",
 }
+NOTES = {
+    "first": "With its arrays. *Whole process* has the start of the program and, for the others, of Python and their import.",
+    "kernels": "A call has memory for its result: ours keeps it, the others ask the system each time, which is 16,385 page faults for 64 MiB.",
+    "gradients": "As above with memory; PyTorch's autograd computes the function's value too.",
+}
 NO_PEER = ("Kiln", "Kiln without its base pack", "memory")
 
 
@@ -53,7 +58,7 @@ def section(result):
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items() if name in used)
     rounds = f"{result['rounds']} round" + ("s" if result["rounds"] > 1 else "")
     return ["", f"## {TITLES[result['piece']]}", "", *table(result), "",
-            f"{rounds}, {load}, {result['threads']} threads. {versions}."]
+            *filter(None, [NOTES.get(result["piece"])]), f"{rounds}, {load}, {result['threads']} threads. {versions}."]
 
 
 def main():
