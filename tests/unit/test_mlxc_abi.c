@@ -49,9 +49,11 @@ static void test_every_name_exists(void **state)
 
 /* Those of include/kiln/compile.h, and the one that its inline functions of 0.1 called; not of mlx-c. */
 static const char *const own_names[] = {
-    "mlx_kiln_compile",  "mlx_kiln_compile_unary", "mlx_kiln_compile_binary", "mlx_kiln_compile_ternary",
-    "mlx_kiln_call",     "mlx_kiln_call_unary",    "mlx_kiln_call_binary",    "mlx_kiln_call_ternary",
-    "_mlx_kiln_compile", "mlx_kiln_call_donating",
+    "mlx_kiln_compile",           "mlx_kiln_compile_unary", "mlx_kiln_compile_binary",
+    "mlx_kiln_compile_ternary",   "mlx_kiln_call",          "mlx_kiln_call_unary",
+    "mlx_kiln_call_binary",       "mlx_kiln_call_ternary",  "_mlx_kiln_compile",
+    "mlx_kiln_call_donating",     "mlx_kiln_dlpack_device", "mlx_kiln_dlpack_export",
+    "mlx_kiln_dlpack_export_old", "mlx_kiln_dlpack_import", "mlx_kiln_dlpack_import_old",
 };
 
 static bool is_own(const char *name)
