@@ -15,7 +15,7 @@ TITLES = {
 NOTES = {
     "first": "With its arrays. *Whole process* has the start of the program and, for the others, of Python and their import.",
     "kernels": "A call has memory for its result: ours keeps it, the others ask the system each time, which is 16,385 page faults for 64 MiB.",
-    "gradients": "As above with memory; PyTorch's autograd computes the function's value too.",
+    "gradients": "In parentheses: passes, times the time of *memory*. A call has memory for its results as above; PyTorch's autograd computes the function's value too.",
 }
 NO_PEER = ("Kiln", "Kiln without its base pack", "memory")
 
@@ -40,11 +40,19 @@ def peers_of(row):
     return [library for library in row["medians"] if library not in NO_PEER]
 
 
+def cell(medians, library):
+    """With how many times the memory's time it is, where that was measured."""
+    if library not in medians:
+        return ""
+    passes = f" ({number(medians[library] / medians['memory'])})" if "memory" in medians and library != "memory" else ""
+    return number(medians[library]) + passes
+
+
 def table(result):
     libraries = list(dict.fromkeys(library for row in result["rows"] for library in row["medians"]))
     lines = [f"| | unit | {' | '.join(libraries)} | best of the others to ours |", "| --- |" + " --- |" * (len(libraries) + 2)]
     for row in result["rows"]:
-        cells = [number(row["medians"][name]) if name in row["medians"] else "" for name in libraries]
+        cells = [cell(row["medians"], name) for name in libraries]
         best = min(peers_of(row), key=lambda name: gain(row, name))
         worth = gain(row, best)
         verdict = f"{best} {worth:.2f}" + ("" if worth >= 1 else ", **behind**")

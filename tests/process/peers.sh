@@ -18,11 +18,11 @@ cat >some/kernels.json <<'END'
 {"piece": "kernels", "rounds": 3, "threads": 2, "processor": "some", "cores": 2, "load_before": 0.1, "load_after": 0.2,
  "versions": {"Kiln": "1", "JAX": "2", "MLX": "3", "PyTorch": "4"},
  "rows": [{"row": "a*b", "unit": "ms", "less_is_better": true, "medians": {"Kiln": 4.0, "JAX": 2.0, "MLX": 12.0}},
-          {"row": "words", "unit": "tokens/s", "less_is_better": false, "medians": {"Kiln": 4.0, "JAX": 2.0}}]}
+          {"row": "words", "unit": "tokens/s", "less_is_better": false, "medians": {"Kiln": 4.0, "memory": 2.0, "JAX": 2.0}}]}
 END
 python3 "$scripts/table.py" some some.md
-says some.md '| a\*b | ms | 4 | 2 | 12 | JAX 0.50, **behind** |'
-says some.md '| words | tokens/s | 4 | 2 |  | JAX 2.00 |'
+says some.md '| a\*b | ms | 4 | 2 | 12 |  | JAX 0.50, **behind** |'
+says some.md '| words | tokens/s | 4 (2) | 2 (1) |  | 2 | JAX 2.00 |'
 says some.md 'Kiln 1, JAX 2, MLX 3.'
 python3 "$scripts/figures.py" some some.svg
 says some.svg 'a*b: JAX 0.5 times ours. a*b: MLX 3 times ours. words: JAX 2 times ours.'
