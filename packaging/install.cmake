@@ -18,6 +18,9 @@ foreach(shell "bash;bash-completion/completions;kiln" "zsh;zsh/site-functions;_k
   list(GET shell 2 file)
   install(FILES ${CMAKE_BINARY_DIR}/share/completion.${language} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} RENAME ${file})
 endforeach()
+# Of what is inside of the libraries and the command.
+install(FILES third_party/pocketfft/LICENSE.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kiln RENAME pocketfft.LICENSE)
+install(FILES LICENSE cli/report/vendor/uPlot.LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kiln)
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 # Where `make base-pack` has made it: libkiln.so looks for it there (src/cache/base_pack.c).
 install(FILES ${CMAKE_BINARY_DIR}/lib/kiln/base.kilnpack DESTINATION ${private_libdir} OPTIONAL)

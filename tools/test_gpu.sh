@@ -4,7 +4,7 @@
 folder=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export KILN_BASE_PACK= KILN_CACHE_DIR="${KILN_CACHE_DIR:-$work/cache}"
+export KILN_TIER=0 KILN_BASE_PACK= KILN_CACHE_DIR="${KILN_CACHE_DIR:-$work/cache}"
 mkdir -p -m 700 "$KILN_CACHE_DIR"
 passed=0 failed=0
 
