@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "show.h"
 #include "why_run.h"
@@ -13,11 +14,17 @@ struct pair {
     kiln_difference difference;
 };
 
-static uint64_t age_of(const kiln_entry *entry)
+/* Of two that were made within the same second, the file says which was written last. */
+static bool is_at_least_as_young(const kiln_entry *entry, const kiln_entry *other)
 {
-    kiln_entry_info info;
-    kiln_entry_describe(entry, &info);
-    return info.created_unix_s;
+    kiln_entry_info a, b;
+    struct stat file = {0}, other_file = {0};
+    kiln_entry_describe(entry, &a);
+    kiln_entry_describe(other, &b);
+    if (a.created_unix_s != b.created_unix_s) return a.created_unix_s > b.created_unix_s;
+    if (stat(a.path, &file) || stat(b.path, &other_file)) return true;
+    if (file.st_mtim.tv_sec != other_file.st_mtim.tv_sec) return file.st_mtim.tv_sec > other_file.st_mtim.tv_sec;
+    return file.st_mtim.tv_nsec >= other_file.st_mtim.tv_nsec;
 }
 
 /* The youngest artifact of a function, of those with code if there are some. */
@@ -27,7 +34,7 @@ static kiln_status open_youngest(const kiln_inspector *inspector, const char *na
     kiln_status status = find_shown(inspector, name, &shown, err);
     size_t youngest = 0;
     for (size_t i = 1; i < shown.count; i++) {
-        bool is_younger = age_of(shown.entries[i]) >= age_of(shown.entries[youngest]);
+        bool is_younger = is_at_least_as_young(shown.entries[i], shown.entries[youngest]);
         if (is_manifest(shown.entries[youngest]) || (is_younger && !is_manifest(shown.entries[i]))) youngest = i;
     }
     if (status == KILN_OK) {

@@ -73,7 +73,8 @@ void kiln__usage_add(const char *folder, const kiln_usage *usage)
     if (fd < 0) return;
     bool is_ours = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size % (off_t)sizeof record == 0;
     if (is_ours && info.st_size < LONG_ENOUGH) {
-        kiln__write_all(fd, &record, sizeof record);
+        bool is_written = kiln__write_all(fd, &record, sizeof record);
+        if (!is_written && !info.st_size) unlink(path); /* a full disk: no empty file is left */
     } else if (!is_ours || info.st_size >= LONG_ENOUGH) {
         kiln_usage sum = *usage;
         if (!sum_up(fd, &sum)) sum = *usage;

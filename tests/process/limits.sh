@@ -16,7 +16,7 @@ rm -r cache
 for blocks in 0 1 4; do
     KILN_STATS=1 limited $blocks
     [ $blocks = 4 ] || [ "$(counter stats cache_faults)" -gt 0 ] || fail "ulimit -f $blocks: no fault was counted"
-    expect "left behind with ulimit -f $blocks" "$(find cache -type f | grep -v '\.kiln$\|/toolchain$\|/\.sizes$')" ""
+    expect "left behind with ulimit -f $blocks" "$(find cache -type f | grep -v '\.kiln$\|/toolchain$\|/\.sizes$\|/\.hits$')" ""
     rm -r cache
 done
 
