@@ -64,10 +64,29 @@ void kiln__json_text(struct kiln_json *json, const char *key, const char *text)
     kiln__json_bytes(json, key, text, strlen(text));
 }
 
+/* Behind a point as many digits as are asked for. By hand: a time line prints hundreds of thousands. */
+static void put_number(struct kiln_json *json, uint64_t value, int behind_point)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    for (int i = 0; value || i <= behind_point; i++) {
+        if (behind_point && i == behind_point) digits[--at] = '.';
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    }
+    kiln__buffer_append(json->out, digits + at, sizeof digits - at);
+}
+
 void kiln__json_number(struct kiln_json *json, const char *key, uint64_t value)
 {
     begin(json, key);
-    kiln__buffer_printf(json->out, "%" PRIu64, value);
+    put_number(json, value, 0);
+}
+
+void kiln__json_thousandths(struct kiln_json *json, const char *key, uint64_t value)
+{
+    begin(json, key);
+    put_number(json, value, 3);
 }
 
 void kiln__json_signed(struct kiln_json *json, const char *key, int64_t value)

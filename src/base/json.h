@@ -26,6 +26,7 @@ struct kiln_json {
 void kiln__json_text(struct kiln_json *json, const char *key, const char *text);
 void kiln__json_bytes(struct kiln_json *json, const char *key, const void *data, size_t size);
 void kiln__json_number(struct kiln_json *json, const char *key, uint64_t value);
+void kiln__json_thousandths(struct kiln_json *json, const char *key, uint64_t value); /* 1500 is 1.500 */
 void kiln__json_signed(struct kiln_json *json, const char *key, int64_t value);
 void kiln__json_decimal(struct kiln_json *json, const char *key, double value, int digits); /* behind the point */
 void kiln__json_bool(struct kiln_json *json, const char *key, bool value);

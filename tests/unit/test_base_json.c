@@ -75,8 +75,10 @@ static void test_decimals(void **state)
     kiln__json_decimal(&json, NULL, 1e15, 0);
     kiln__json_decimal(&json, NULL, (double)INFINITY, 1);
     kiln__json_decimal(&json, NULL, (double)NAN, 1);
+    const uint64_t thousandths[] = {0, 5, 1500, UINT64_MAX};
+    for (size_t i = 0; i < 4; i++) kiln__json_thousandths(&json, NULL, thousandths[i]);
     kiln__json_close(&json, ']');
-    wrote("[1.2,1000000000000000,null,null]");
+    wrote("[1.2,1000000000000000,null,null,0.000,0.005,1.500,18446744073709551.615]");
 }
 
 static void writes_as(const char *text, size_t size, bool keeps_bytes, const char *expected)

@@ -30,6 +30,7 @@ KILN_LEAF_LOCK(lock); /* guards what follows */
 static struct kiln_buffer text;
 static char *path; /* absolute */
 static unsigned forks;
+static pid_t process; /* as of `forks` */
 static bool is_named; /* the process has its name in the file */
 
 static uint32_t this_thread(void)
@@ -76,18 +77,13 @@ void kiln__timeline_flush(void)
 
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
 
-static void print_time(struct kiln_json *json, const char *key, uint64_t ns)
-{
-    kiln__json_decimal(json, key, (double)ns / 1000, 3);
-}
-
 static void open_line(struct kiln_json *json, const char *name, const char *kind, const char *phase, uint32_t thread)
 {
     kiln__json_open(json, NULL, '{');
     kiln__json_text(json, "name", name);
     if (kind) kiln__json_text(json, "cat", kind);
     kiln__json_text(json, "ph", phase);
-    kiln__json_number(json, "pid", (uint64_t)getpid());
+    kiln__json_number(json, "pid", (uint64_t)process);
     kiln__json_number(json, "tid", thread);
 }
 
@@ -148,6 +144,7 @@ static void begin_process(struct kiln_json *json)
 {
     if (forks != kiln__forks()) {
         forks = kiln__forks();
+        process = getpid();
         kiln__buffer_clear(&text);
         is_named = false;
     }
@@ -161,8 +158,8 @@ static void print_span(struct kiln_json *json, uint64_t start_ns, uint64_t end_n
     begin_process(json);
     uint32_t thread = line ? line_number(json, line) : this_thread();
     open_line(json, event->name ? event->name : event->kind, event->kind, "X", thread);
-    print_time(json, "ts", start_ns);
-    print_time(json, "dur", end_ns > start_ns ? end_ns - start_ns : 0);
+    kiln__json_thousandths(json, "ts", start_ns); /* microseconds */
+    kiln__json_thousandths(json, "dur", end_ns > start_ns ? end_ns - start_ns : 0);
     print_facts(json, event);
     close_line(json);
 }
@@ -204,6 +201,7 @@ static void start(void)
     if (!path) return give_up("the folder that it is relative to can't be told");
     if (open_list(&err)) return give_up(err.text);
     forks = kiln__forks();
+    process = getpid();
     atomic_store(&kiln__timeline_is_on, true);
     atexit(kiln__timeline_flush);
 }
