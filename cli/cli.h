@@ -66,6 +66,9 @@ uint64_t parse_seconds(const char *text);
 /* "kiln ls: text" on stderr; gives EXIT_WRONG. */
 int failure(const struct command *command, const char *text);
 
+/* The program's exit code, 128 and more for a signal; -1: it could not be started, see errno. */
+int run_program(char **words);
+
 /* `kiln --man`: the texts of --help as a manual page (roff). */
 void print_manual(FILE *out, const struct command *const *commands, const char *about, const char *exit_codes,
                   const char *version);

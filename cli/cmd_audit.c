@@ -3,10 +3,8 @@
  * not in their keys. The program's processes append what they find to a temporary file.
  */
 #include <errno.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -51,17 +49,6 @@ static bool read_findings(const char *path, struct findings *findings)
     free(line);
     fclose(file);
     return true;
-}
-
-/* The program's exit code, 128 and more for a signal; -1: it could not be started, see errno. */
-static int run_program(char **words)
-{
-    pid_t process;
-    int status = 0, error = posix_spawnp(&process, words[0], NULL, NULL, words, environ);
-    if (error) return errno = error, -1;
-    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 static void print_findings(const struct findings *findings, int exit_code, bool json)

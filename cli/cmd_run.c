@@ -3,12 +3,9 @@
  * cost and what the cache saved. `kiln why` and `kiln report` read the time line afterwards.
  */
 #include <errno.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "counters.h"
@@ -29,30 +26,6 @@ static bool make_place(const char *path)
     }
     free(folder);
     return unlink(path) == 0 || errno == ENOENT;
-}
-
-/* The program's exit code, 128 and more for a signal; -1: it could not be started, see errno. Signals from the terminal
- * are the program's. */
-static int run_program(char **words)
-{
-    pid_t process;
-    int status = 0;
-    struct sigaction ignored = {.sa_handler = SIG_IGN}, interrupt, quit;
-    posix_spawnattr_t how;
-    sigset_t defaults;
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGINT), sigaddset(&defaults, SIGQUIT);
-    posix_spawnattr_init(&how);
-    posix_spawnattr_setsigdefault(&how, &defaults);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGDEF);
-    sigaction(SIGINT, &ignored, &interrupt), sigaction(SIGQUIT, &ignored, &quit);
-    int error = posix_spawnp(&process, words[0], NULL, &how, words, environ);
-    while (!error && waitpid(process, &status, 0) < 0 && errno == EINTR) {
-    }
-    sigaction(SIGINT, &interrupt, NULL), sigaction(SIGQUIT, &quit, NULL);
-    posix_spawnattr_destroy(&how);
-    if (error) return errno = error, -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /* ---- summary --------------------------------------------------------------------------------------------------- */

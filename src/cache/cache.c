@@ -103,29 +103,42 @@ const char *kiln__cache_written_folder(const struct kiln_cache *cache)
     return folder;
 }
 
-/* A process that fills a folder to be shipped says nothing: what it did there is no use of it. */
-static void tell_usage(struct kiln_cache *cache)
+/* False: there is nothing to tell. A process that fills a folder to be shipped says nothing: what it did there is no
+ * use of it. */
+static bool read_usage(struct kiln_cache *cache, kiln_usage *out)
 {
     kiln_counters c;
-    const char *folder = kiln__cache_written_folder(cache);
     read_counters(cache, &c);
-    if (!folder || !c.calls || cache->mode == KILN_MODE_COMPILE_ONLY || access(folder, W_OK) != 0) return;
-    const kiln_usage usage = {.struct_size = sizeof usage,
-                              .processes = 1,
-                              .calls = c.calls,
-                              .hits = c.front_hits + c.process_hits,
-                              .compiles = c.compiles,
-                              .disk_hits = c.disk_hits,
-                              .remote_hits = c.remote_hits,
-                              .saved_ns = c.saved_ns};
-    kiln__usage_add(folder, &usage);
+    *out = (kiln_usage){.struct_size = sizeof *out,
+                        .processes = 1,
+                        .calls = c.calls,
+                        .hits = c.front_hits + c.process_hits,
+                        .compiles = c.compiles,
+                        .disk_hits = c.disk_hits,
+                        .remote_hits = c.remote_hits,
+                        .saved_ns = c.saved_ns};
+    return c.calls && cache->mode != KILN_MODE_COMPILE_ONLY && kiln__cache_written_folder(cache);
 }
 
+static void tell_usage(const char *folder, const kiln_usage *usage)
+{
+    if (access(folder, W_OK) == 0) kiln__usage_add(folder, usage);
+}
+
+/* Other threads may close caches meanwhile, so what is told is copied first; files are written without the lock. */
 void kiln__tell_usage_of_all(void)
 {
-    struct kiln_cache *caches[KILN_MAX_CACHES];
-    size_t count = kiln__caches(caches);
-    for (size_t i = 0; i < count; i++) tell_usage(caches[i]);
+    kiln_usage usages[KILN_MAX_CACHES];
+    char *folders[KILN_MAX_CACHES];
+    size_t count = 0;
+    kiln__mutex_lock(&lock);
+    for (struct kiln_cache *cache = open_caches; cache; cache = cache->next)
+        if (read_usage(cache, &usages[count]) && (folders[count] = strdup(kiln__cache_written_folder(cache)))) count++;
+    kiln__mutex_unlock(&lock);
+    for (size_t i = 0; i < count; i++) {
+        tell_usage(folders[i], &usages[i]);
+        free(folders[i]);
+    }
 }
 
 size_t kiln__caches(struct kiln_cache *out[KILN_MAX_CACHES])
@@ -369,7 +382,8 @@ void kiln_cache_close(kiln_cache *cache)
     if (!cache) return;
     kiln__tickets_release(&cache->tickets);
     kiln__store_flush(&cache->store, FLUSH_MS);
-    tell_usage(cache);
+    kiln_usage usage;
+    if (read_usage(cache, &usage)) tell_usage(kiln__cache_written_folder(cache), &usage);
     delist(cache);
     kiln__unlinking_wait();
     kiln__memo_release(&cache->kernels);
